@@ -1,0 +1,48 @@
+/* Bounds-checked encoding and decoding, little-endian, unaligned. Both sides are sticky: after the first
+ * overrun everything else is a no-op (reads give 0) and `failed` stays set; check it once at the end. */
+#ifndef FTC_BASE_WIRE_H
+#define FTC_BASE_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/set.h"
+
+struct ftc_writer {
+    unsigned char *data;
+    size_t size, used;
+    bool failed;
+};
+
+struct ftc_reader {
+    const unsigned char *data;
+    size_t size, used;
+    bool failed;
+};
+
+void ftc_write_u8(struct ftc_writer *w, uint8_t value);
+void ftc_write_u16(struct ftc_writer *w, uint16_t value);
+void ftc_write_u32(struct ftc_writer *w, uint32_t value);
+void ftc_write_u64(struct ftc_writer *w, uint64_t value);
+void ftc_write_bytes(struct ftc_writer *w, const void *bytes, size_t size);
+void ftc_write_align(struct ftc_writer *w, size_t alignment); /* zero padding up to a multiple */
+
+uint8_t ftc_read_u8(struct ftc_reader *r);
+uint16_t ftc_read_u16(struct ftc_reader *r);
+uint32_t ftc_read_u32(struct ftc_reader *r);
+uint64_t ftc_read_u64(struct ftc_reader *r);
+/* A pointer into the data, NULL (and failed) if less than `size` bytes are left. */
+const void *ftc_read_bytes(struct ftc_reader *r, size_t size);
+void ftc_read_align(struct ftc_reader *r, size_t alignment);
+
+/*
+ * A set of ranks: u32 with the number of members, then the members ascending as u32, or, where that is shorter,
+ * the bit set (top bit of the number set). Reading checks: members in range, strictly ascending, no bits past
+ * the size, canonical form. `set` must be initialised with the size that both sides agree on.
+ */
+size_t ftc_wire_set_size(const struct ftc_set *set);
+void ftc_write_set(struct ftc_writer *w, const struct ftc_set *set);
+void ftc_read_set(struct ftc_reader *r, struct ftc_set *set);
+
+#endif

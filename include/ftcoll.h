@@ -1,0 +1,255 @@
+/*
+ * ftcoll.h - fault-tolerant collective operations.
+ *
+ * A job is a group of n processes, ranks 0..n-1, started by `ftrun -np n -f f ./app`. Every collective
+ * operation finishes on every surviving rank with one consistent result, whichever ranks die, whenever.
+ * f is the number of failures that one operation masks without a second round; more cost time, not
+ * correctness. Failed ranks keep their numbers; the survivors' operations leave them out.
+ *
+ * Conventions. Every function that can fail returns FTC_SUCCESS (0) or a negative FTC_ERR_* code and
+ * leaves its outputs untouched on error; ftc_last_error() then has the cause in words. Collective calls
+ * block until this rank has the result; each rank makes the same collective calls in the same order
+ * with the same count, type, operator and root.
+ *
+ * Threads. Any thread may call, but one at a time for each communicator: calls on one communicator are
+ * serialised by the caller. A library thread answers for finished operations while the caller computes.
+ */
+#ifndef FTCOLL_H
+#define FTCOLL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FTC_VERSION_MAJOR 0
+#define FTC_VERSION_MINOR 1
+#define FTC_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define FTC_API __attribute__((visibility("default")))
+#else
+#define FTC_API
+#endif
+
+/* Error codes: name, value, text. -1..-19: the call was refused, nothing happened; -20..-29: this
+ * operation failed, the communicator is usable; -30..-39: this process must leave the job. */
+#define FTC_ERRORS(X)                                                                      \
+    X(FTC_ERR_ARG, -1, "invalid argument")                                                 \
+    X(FTC_ERR_NOMEM, -2, "out of memory")                                                  \
+    X(FTC_ERR_SIZE, -3, "array too small")                                                 \
+    X(FTC_ERR_TYPE, -4, "operator not defined for this type")                              \
+    X(FTC_ERR_STATE, -5, "not allowed in this state")                                      \
+    X(FTC_ERR_CONFIG, -6, "invalid configuration")                                         \
+    X(FTC_ERR_SYSTEM, -7, "a system call failed")                                          \
+    X(FTC_ERR_UNSUPPORTED, -8, "not supported here")                                       \
+    X(FTC_ERR_PROTO, -9, "malformed or unexpected message")                                \
+    X(FTC_ERR_ROOT_FAILED, -20, "the root of the broadcast failed")                        \
+    X(FTC_ERR_TOO_MANY_FAILURES, -21, "more than f ranks failed during the reduce")        \
+    X(FTC_ERR_FENCED, -30, "this process was declared failed")                             \
+    X(FTC_ERR_MISMATCH, -31, "ranks disagree about which collective they are in")          \
+    X(FTC_ERR_ORPHANED, -32, "the launcher is gone")
+
+enum ftc_error {
+    FTC_SUCCESS = 0,
+#define FTC_ERROR_ENUM(name, value, text) name = value,
+    FTC_ERRORS(FTC_ERROR_ENUM)
+#undef FTC_ERROR_ENUM
+};
+
+/* Exit codes with which the library itself ends a process (documented for scripts and `ftrun --report`). */
+#define FTC_EXIT_FENCED   113 /* this process was declared failed and learnt of it */
+#define FTC_EXIT_ORPHANED 114 /* the launcher died */
+#define FTC_EXIT_INTERNAL 115 /* out of memory or a damaged segment in the middle of an operation */
+#define FTC_EXIT_MISMATCH 116 /* ranks called different collectives: ends the whole job */
+
+/* Element types. Pairs for FTC_MINLOC and FTC_MAXLOC are the structs below. */
+typedef enum ftc_type {
+    FTC_INT8 = 1,
+    FTC_INT16,
+    FTC_INT32,
+    FTC_INT64,
+    FTC_UINT8,
+    FTC_UINT16,
+    FTC_UINT32,
+    FTC_UINT64,
+    FTC_FLOAT,
+    FTC_DOUBLE,
+    FTC_INT32_INT32,  /* struct ftc_int32_int32 */
+    FTC_INT64_INT32,  /* struct ftc_int64_int32 */
+    FTC_FLOAT_INT32,  /* struct ftc_float_int32 */
+    FTC_DOUBLE_INT32, /* struct ftc_double_int32 */
+} ftc_type;
+
+typedef struct ftc_int32_int32 { int32_t value; int32_t index; } ftc_int32_int32;
+typedef struct ftc_int64_int32 { int64_t value; int32_t index; } ftc_int64_int32;
+typedef struct ftc_float_int32 { float value; int32_t index; } ftc_float_int32;
+typedef struct ftc_double_int32 { double value; int32_t index; } ftc_double_int32;
+
+/* Operators. All are associative and commutative. Logical and bitwise ones take integer types only;
+ * MINLOC and MAXLOC take pairs and break ties towards the lower index. Signed sums and products wrap. */
+typedef const struct ftc_operator *ftc_op; /* a built-in one below, or from ftc_op_create() */
+#define FTC_SUM    ((ftc_op)(intptr_t)1)
+#define FTC_PROD   ((ftc_op)(intptr_t)2)
+#define FTC_MIN    ((ftc_op)(intptr_t)3)
+#define FTC_MAX    ((ftc_op)(intptr_t)4)
+#define FTC_LAND   ((ftc_op)(intptr_t)5)
+#define FTC_LOR    ((ftc_op)(intptr_t)6)
+#define FTC_BAND   ((ftc_op)(intptr_t)7)
+#define FTC_BOR    ((ftc_op)(intptr_t)8)
+#define FTC_BXOR   ((ftc_op)(intptr_t)9)
+#define FTC_MINLOC ((ftc_op)(intptr_t)10)
+#define FTC_MAXLOC ((ftc_op)(intptr_t)11)
+
+/* As `send`: take the input from `recv`. */
+#define FTC_IN_PLACE ((const void *)(intptr_t)-1)
+
+typedef struct ftc_comm ftc_comm;
+
+/* Options for ftc_init(). Set struct_size to sizeof(ftc_options); zero means the default. */
+typedef struct ftc_options {
+    size_t struct_size;
+    const char *log_level; /* error, warn, info, debug or trace; NULL: [log] level of the job */
+} ftc_options;
+
+/* --- life ------------------------------------------------------------------------------------------ */
+
+/*
+ * Join the job and return its world communicator in *world. A process that no PMIx server started is a
+ * job of one rank. Call once per process, before any other collective call. Does not wait for others.
+ * Errors: FTC_ERR_ARG, FTC_ERR_STATE (called twice), FTC_ERR_SYSTEM, FTC_ERR_UNSUPPORTED, FTC_ERR_NOMEM.
+ */
+FTC_API int ftc_init(const ftc_options *options, ftc_comm **world);
+
+/*
+ * Leave the job: a last barrier, then wait until nobody can need an answer of this rank any more. After it
+ * an exit is no failure. Collective. *world is invalid afterwards, whatever is returned.
+ */
+FTC_API int ftc_finalize(ftc_comm *world);
+
+/* End the whole job; ftrun exits with `code` (1..255; anything else counts as 1). Does not return. */
+FTC_API int ftc_abort(ftc_comm *comm, int code);
+
+/* This process's rank, 0..size-1, or FTC_ERR_ARG if comm is NULL. Local. */
+FTC_API int ftc_rank(const ftc_comm *comm);
+
+/* Number of ranks the job started with; never changes. FTC_ERR_ARG if comm is NULL. Local. */
+FTC_API int ftc_size(const ftc_comm *comm);
+
+/* --- collectives ----------------------------------------------------------------------------------- */
+
+/*
+ * Combine `count` elements of every rank with `op`; the result is in `recv` on every survivor, the same bits
+ * everywhere. It holds the input of every rank alive when it was decided, and that of a failed rank entirely
+ * or not at all. send may be FTC_IN_PLACE; otherwise it must not overlap recv. count may be 0.
+ * Any number of failures is masked; more than f, or the death of the coordinator, costs another round.
+ * Errors: FTC_ERR_ARG, FTC_ERR_TYPE; FTC_ERR_MISMATCH ends the job.
+ */
+FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, ftc_comm *comm);
+
+/*
+ * As ftc_allreduce, with the result at `root` only; recv is ignored elsewhere (except with FTC_IN_PLACE, where
+ * it holds the input). Other ranks return as soon as their part is sent. No agreement is made: if more than f
+ * ranks fail, the root alone gets FTC_ERR_TOO_MANY_FAILURES. If the root has failed, the others return
+ * FTC_SUCCESS.
+ */
+FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, int root,
+                       ftc_comm *comm);
+
+/*
+ * Copy `count` elements of `buffer` at `root` to every survivor: all of them get it, or all of them get
+ * FTC_ERR_ROOT_FAILED and an unchanged buffer.
+ */
+FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm);
+
+/* Return when every surviving rank has called it. */
+FTC_API int ftc_barrier(ftc_comm *comm);
+
+/* --- failures -------------------------------------------------------------------------------------- */
+
+/*
+ * After "MPI_Comm_validate parameters" (Hursey, Buntinas 2011): each communicator has two snapshots of the
+ * failed ranks, L (known here) and G (agreed by all). They change only in a validate call, so an array sized
+ * by a count still fits when it is filled, whatever dies in between.
+ */
+
+/* Rank states; types of ftc_get_state_*() are an OR of states, narrowed by NEW or OLD. */
+#define FTC_RANK_OK     1 /* not in the set */
+#define FTC_RANK_FAILED 2 /* failed, not recognised */
+#define FTC_RANK_NULL   4 /* failed, recognised */
+#define FTC_RANK_NEW    8 /* only what changed since the matching validate call before the last */
+#define FTC_RANK_OLD    16 /* only what did not */
+
+typedef struct ftc_rank_info {
+    int rank;
+    int state;      /* FTC_RANK_OK, FTC_RANK_FAILED or FTC_RANK_NULL */
+    int generation; /* restarts of this rank: 0 */
+} ftc_rank_info;
+
+/* L := what the detector knows now; *failed_count := |L|. Local. */
+FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count);
+
+/* G := the agreed union of what every survivor knows; L := G; *failed_count := |G|. Collective; the same
+ * at every survivor, with every failure-information scheme. */
+FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count);
+
+/*
+ * List the ranks whose state in L (or G) matches `types`, ascending. incount 0: *outcount := number that match,
+ * infos may be NULL. Else FTC_ERR_SIZE and nothing written if incount is less than that number; otherwise
+ * *outcount := number written. Members of G are recognised (FTC_RANK_NULL) by themselves. Local; never change
+ * L or G.
+ */
+FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[]);
+FTC_API int ftc_get_state_global(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[]);
+
+/* Recognise failed ranks of L: FTC_RANK_FAILED becomes FTC_RANK_NULL. FTC_ERR_ARG, and nothing changes, if one
+ * of them is not in L. Local. */
+FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[]);
+
+/*
+ * What happened in the last operation on comm. Set struct_size to sizeof(ftc_report); the library fills no more
+ * than that. `failed` is the failed set of the result, ascending, the same at every survivor, and stays valid
+ * until the next operation on comm. With [failure_info] scheme `list` it names every rank whose input is left
+ * out; with `count` and `bit` it holds what the deciding rank knew, so a later operation may be the first
+ * to name one. A plain reduce reports at the root what the chosen subtree carried (`list`) or what this rank
+ * knows, elsewhere what this rank knows.
+ */
+typedef struct ftc_report {
+    size_t struct_size;
+    int failed_count;
+    const int *failed;
+    unsigned ballots;      /* rounds this rank took part in; 1 without a second round */
+    unsigned retries;      /* rounds given up before the one that decided; the same at every survivor */
+    const char *algorithm; /* what ran: "corrected" (message passing) or "self" (a job of one) */
+} ftc_report;
+FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
+
+/* --- operators and errors -------------------------------------------------------------------------- */
+
+/*
+ * inout[i] := in[i] op inout[i] for i < count. Must be associative and commutative, must not call the library.
+ * It is called only inside a collective call that was given the operator, from the calling thread or
+ * from the library's own.
+ */
+typedef void ftc_op_fn(const void *in, void *inout, size_t count, ftc_type type, void *arg);
+FTC_API int ftc_op_create(ftc_op_fn *fn, void *arg, ftc_op *op);
+
+/* Free a user-defined operator and set *op to NULL. FTC_ERR_ARG for a built-in one. */
+FTC_API int ftc_op_free(ftc_op *op);
+
+/* A constant text for an error code; never NULL. */
+FTC_API const char *ftc_strerror(int error);
+
+/* This thread's last failure in words, with its cause; "" if none. Valid until the thread's next call. */
+FTC_API const char *ftc_last_error(void);
+
+/* "0.1.0" */
+FTC_API const char *ftc_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
