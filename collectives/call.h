@@ -1,0 +1,39 @@
+/* A collective call as the protocol sees it: bytes and a way to combine them. */
+#ifndef FTC_COLLECTIVES_CALL_H
+#define FTC_COLLECTIVES_CALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum ftc_call_kind {
+    FTC_CALL_NONE,
+    FTC_CALL_ALLREDUCE,
+    FTC_CALL_REDUCE,
+    FTC_CALL_BCAST,
+    FTC_CALL_BARRIER,
+    FTC_CALL_VALIDATE,
+    FTC_CALL_FINALIZE, /* the last barrier */
+    FTC_CALL_KINDS
+};
+const char *ftc_call_kind_name(enum ftc_call_kind kind); /* "allreduce", ..., "none" */
+
+/* inout := in op inout, over `size` bytes. Deterministic; never fails. */
+typedef void ftc_combine_fn(void *arg, const void *in, void *inout, size_t size);
+
+/* What every member must agree on; travels in each message, so that a mismatch is named instead of hanging. */
+struct ftc_signature {
+    uint8_t kind;          /* enum ftc_call_kind */
+    uint8_t type;          /* ftc_type, 0: none */
+    uint8_t operator_code; /* built-in operator's number, 255: user-defined, 0: none */
+    int32_t root;          /* -1: none */
+    uint64_t size;         /* bytes of the value */
+};
+
+struct ftc_call {
+    struct ftc_signature signature;
+    const void *input;       /* signature.size bytes, copied by the call; NULL if this rank has none */
+    ftc_combine_fn *combine; /* used until the call is delivered; NULL: nothing to combine */
+    void *combine_arg;
+};
+
+#endif

@@ -1,0 +1,352 @@
+/*
+ * Collecting: agreement.md, rules 2, 3 and 4.
+ *
+ * A participant waits for the UP of each group member, then for the TREE of each child, until the message or a notice
+ * comes; contributions wait in their slots and are combined in order of position, never of arrival, so that
+ * everybody gets the same bits. The coordinator takes the lowest failure-free subtree.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "collectives/operation.h"
+
+/* A value whose bytes may be overwritten: the same, if nobody else refers to its buffer, else a copy. */
+static int value_own(struct ftc_value *value)
+{
+    if (value->buffer->references == 1)
+        return 0;
+    struct ftc_buffer *copy = ftc_buffer_new(value->size);
+    if (copy == NULL)
+        return FTC_ERR_NOMEM;
+    memcpy(copy->data, ftc_value_bytes(value), value->size);
+    ftc_buffer_unref(value->buffer);
+    *value = (struct ftc_value){.buffer = copy, .size = value->size};
+    return 0;
+}
+
+/* sum := sum op next; `next` is used up. DECIDED beats UNDECIDED; two DECIDED are equal. */
+static int contribution_combine(struct ftc_member *m, const struct ftc_operation *op,
+                                struct ftc_contribution *sum, struct ftc_contribution *next)
+{
+    int rc = 0;
+
+    if (sum->decision != NULL || next->decision != NULL) {
+        if (sum->decision == NULL || next->decision == NULL)
+            ftc_rule_taken(m, FTC_RULE_DECIDED_BEATS);
+        if (sum->decision == NULL) {
+            ftc_contribution_drop(sum);
+            *sum = *next;
+            *next = (struct ftc_contribution){0};
+        }
+    } else if (!op->returned && next->value.size > 0 && (rc = value_own(&next->value)) == 0) {
+        /* Once returned, the own DECIDED(D) will beat all this: the operator may be gone with its caller. */
+        assert(op->call.combine != NULL);
+        op->call.combine(op->call.combine_arg, ftc_value_bytes(&sum->value), ftc_value_bytes(&next->value),
+                         next->value.size);
+        ftc_value_set(&sum->value, &next->value);
+    }
+    ftc_contribution_drop(next);
+    return rc;
+}
+
+/* Combine what arrived, in order, onto the sum. */
+static int combine_arrived(struct ftc_member *m, struct ftc_operation *op, struct ftc_awaited *list, int count,
+                           bool sum_is_empty)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    for (int i = 0; i < count; i++) {
+        if (!list[i].arrived)
+            continue;
+        if (sum_is_empty) {
+            b->sum = list[i].contribution;
+            list[i].contribution = (struct ftc_contribution){0};
+            sum_is_empty = false;
+            continue;
+        }
+        int rc = contribution_combine(m, op, &b->sum, &list[i].contribution);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* Everyone here has come or is written off? Write off those who are known failed by now. */
+static bool settled(struct ftc_member *m, struct ftc_ballot *b, struct ftc_awaited *list, int count, bool children)
+{
+    bool all = true;
+
+    for (int i = 0; i < count; i++) {
+        if (list[i].arrived || list[i].written_off)
+            continue;
+        if (!ftc_knows_failed(m, list[i].rank)) {
+            all = false;
+            continue;
+        }
+        list[i].written_off = true;
+        ftc_set_add(&b->info.list, list[i].rank);
+        b->info.count++;
+        b->info.child |= children;
+        ftc_rule_taken(m, children ? FTC_RULE_WRITE_OFF_CHILD : FTC_RULE_WRITE_OFF_GROUP);
+    }
+    return all;
+}
+
+static int group_advance(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    if (!settled(m, b, b->group, b->group_size, false))
+        return 0;
+    int rc = combine_arrived(m, op, b->group, b->group_size, true);
+    if (rc != 0)
+        return rc;
+    b->phase = FTC_BALLOT_TREE;
+    return 1;
+}
+
+/* p != c_b: all children are in, or written off; pass the sum on to the I(f)-parent. */
+static int tree_advance(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    if (!settled(m, b, b->child, b->child_size, true))
+        return 0;
+    int rc = combine_arrived(m, op, b->child, b->child_size, false);
+    if (rc != 0)
+        return rc;
+    b->phase = FTC_BALLOT_DONE;
+    int parent = ftc_ballot_rank(b, ftc_topology_reduce_parent(m->set.f, m->set.reduce_arity, b->position));
+    if (!ftc_knows_failed(m, parent)) {
+        struct ftc_message tree = {.info = b->info, .contribution = b->sum};
+        rc = ftc_member_send(m, op, FTC_MESSAGE_TREE, parent, &tree);
+        if (rc != 0)
+            return rc;
+    }
+    if (ftc_operation_plain_reduce(op)) {
+        rc = ftc_member_deliver(m, op, FTC_SUCCESS, NULL, NULL);
+        ftc_operation_free(m, op);
+        return rc == 0 ? 1 : rc;
+    }
+    ftc_contribution_drop(&b->sum);
+    return 1;
+}
+
+/* The root of a plain reduce has its value: every live process has called this op (rule 8). */
+static int reduce_deliver(struct ftc_member *m, struct ftc_operation *op, int status)
+{
+    struct ftc_value none = {0};
+    const struct ftc_value *result = status == FTC_SUCCESS ? &op->ballot.sum.value : &none;
+    int rc = ftc_member_deliver(m, op, status, NULL, result);
+
+    if (status == FTC_SUCCESS)
+        ftc_operation_free_before(m, op->k);
+    ftc_operation_free(m, op);
+    return rc == 0 ? 1 : rc;
+}
+
+static int coordinator_done(struct ftc_member *m, struct ftc_operation *op)
+{
+    op->ballot.phase = FTC_BALLOT_DONE;
+    if (ftc_operation_plain_reduce(op))
+        return reduce_deliver(m, op, FTC_SUCCESS);
+    int rc = ftc_collect_decide(m, op);
+    return rc == 0 ? 1 : rc;
+}
+
+/* agreement.md, rule 3: more than f failures hit this ballot. */
+static int coordinator_retry(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    if (ftc_operation_plain_reduce(op))
+        return reduce_deliver(m, op, FTC_ERR_TOO_MANY_FAILURES);
+    int rc = ftc_member_learn(m, &b->info.list);
+    if (rc != 0)
+        return rc;
+    if (!ftc_set_intersects(&m->known, &b->participants->set)) {
+        if (b->phase != FTC_BALLOT_RETRY)
+            ftc_rule_taken(m, FTC_RULE_RETRY_WAIT);
+        b->phase = FTC_BALLOT_RETRY;
+        return 0;
+    }
+    ftc_rule_taken(m, FTC_RULE_RETRY);
+    rc = ftc_ballot_start(m, op, (struct ftc_ballot_id){.i = b->id.i, .s = b->id.s + 1});
+    return rc == 0 ? 1 : rc;
+}
+
+/* c_b takes the lowest failure-free subtree once all lower ones have come or are written off (rule 2). */
+static int coordinator_advance(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    if (b->child_size < m->set.f + 1) {
+        /* A subtree is empty, hence failure-free: the own up-corrected value is complete. */
+        ftc_rule_taken(m, FTC_RULE_EMPTY_SUBTREE);
+        return coordinator_done(m, op);
+    }
+    for (int s = 0; s < b->child_size; s++) {
+        struct ftc_awaited *head = &b->child[s];
+
+        if (!settled(m, b, head, 1, true))
+            return 0;
+        if (!head->arrived || !head->failure_free)
+            continue;
+        b->info.count += head->count;
+        if (!ftc_topology_subtree_has_root_value(b->size, m->set.f, s)) {
+            int rc = contribution_combine(m, op, &b->sum, &head->contribution);
+            if (rc != 0)
+                return rc;
+        } else {
+            ftc_contribution_drop(&b->sum);
+            b->sum = head->contribution;
+            head->contribution = (struct ftc_contribution){0};
+        }
+        return coordinator_done(m, op);
+    }
+    return coordinator_retry(m, op);
+}
+
+int ftc_collect_advance(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    switch (b->phase) {
+    case FTC_BALLOT_GROUP:
+        return group_advance(m, op);
+    case FTC_BALLOT_TREE:
+        return b->position == 0 ? coordinator_advance(m, op) : tree_advance(m, op);
+    case FTC_BALLOT_RETRY:
+        return coordinator_retry(m, op);
+    case FTC_BALLOT_DONE:
+        break;
+    }
+    return 0;
+}
+
+/* A validate's collected value is a union of L; bits past the last rank are not ours to trust. */
+static int learn_collected(struct ftc_member *m, const struct ftc_value *value)
+{
+    struct ftc_set collected = {0};
+    int rc = ftc_set_init(&collected, m->set.ranks);
+
+    if (rc != 0)
+        return rc;
+    const unsigned char *bytes = ftc_value_bytes(value);
+    for (int rank = 0; rank < m->set.ranks; rank++)
+        if (bytes[rank / 8] & (1u << (rank % 8)))
+            ftc_set_add(&collected, rank);
+    rc = ftc_member_learn(m, &collected);
+    ftc_set_fini(&collected);
+    return rc;
+}
+
+/* What is decided afresh: (OK, the collected value or a broadcast root's own, L, b), or ROOT_FAILED. */
+static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out)
+{
+    struct ftc_ballot *b = &op->ballot;
+    int kind = op->call.signature.kind;
+    struct ftc_decision *decision;
+    int rc = 0;
+
+    if (kind == FTC_CALL_VALIDATE)
+        rc = learn_collected(m, &b->sum.value);
+    if (rc != 0)
+        return rc;
+    decision = ftc_decision_new(m->set.ranks);
+    if (decision == NULL)
+        return FTC_ERR_NOMEM;
+    ftc_set_copy(&decision->failed, &m->known);
+    decision->ballot = b->id;
+    if (kind == FTC_CALL_ALLREDUCE)
+        ftc_value_set(&decision->value, &b->sum.value);
+    else if (kind == FTC_CALL_BCAST && b->id.i == 0)
+        ftc_value_set(&decision->value, &op->input);
+    else if (kind == FTC_CALL_BCAST)
+        decision->status = FTC_ERR_ROOT_FAILED;
+    ftc_rule_taken(m, decision->status == 0 ? FTC_RULE_DECIDE : FTC_RULE_DECIDE_ROOT_FAILED);
+    *out = decision;
+    return 0;
+}
+
+/* agreement.md, rule 4. */
+int ftc_collect_decide(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_decision *decision = NULL;
+    int rc = ftc_member_learn(m, &b->info.list);
+
+    if (rc != 0)
+        return rc;
+    if (b->sum.decision != NULL) {
+        decision = ftc_decision_ref(b->sum.decision);
+        ftc_rule_taken(m, FTC_RULE_DECIDE_UNCHANGED);
+    } else {
+        rc = decide_afresh(m, op, &decision);
+    }
+    ftc_contribution_drop(&b->sum);
+    if (rc == 0)
+        rc = ftc_broadcast_hold(m, op, decision, m->set.self);
+    ftc_decision_unref(decision);
+    return rc;
+}
+
+static struct ftc_awaited *awaited_find(struct ftc_awaited *list, int count, int rank)
+{
+    for (int i = 0; i < count; i++)
+        if (list[i].rank == rank)
+            return &list[i];
+    return NULL;
+}
+
+/* What is not awaited any more is dropped. */
+static void awaited_arrive(struct ftc_awaited *awaited, struct ftc_message *message)
+{
+    awaited->arrived = true;
+    awaited->contribution = message->contribution;
+    message->contribution = (struct ftc_contribution){0};
+}
+
+void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_awaited *awaited = awaited_find(b->group, b->group_size, from);
+
+    (void)m;
+    if (b->phase == FTC_BALLOT_GROUP && !awaited->arrived && !awaited->written_off)
+        awaited_arrive(awaited, message);
+}
+
+/* Subtree s is failure-free if the list names no member of it, or the bit is not set. */
+static bool subtree_failure_free(const struct ftc_member *m, const struct ftc_ballot *b, int from,
+                                 const struct ftc_failure_info *info)
+{
+    if (m->set.scheme != FTC_SCHEME_LIST)
+        return !info->child;
+    int s = ftc_topology_subtree(m->set.f, ftc_ballot_position(b, from));
+    for (int rank = ftc_set_next(&info->list, 0); rank >= 0; rank = ftc_set_next(&info->list, rank + 1)) {
+        int position = ftc_ballot_position(b, rank);
+        if (position > 0 && ftc_topology_subtree(m->set.f, position) == s)
+            return false;
+    }
+    return true;
+}
+
+/* A TREE may come before the own group is complete: it waits in its slot (rule 0). */
+void ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_awaited *awaited = awaited_find(b->child, b->child_size, from);
+
+    if (b->phase > FTC_BALLOT_TREE || awaited->arrived || awaited->written_off)
+        return;
+    ftc_set_unite(&b->info.list, &message->info.list);
+    if (b->position == 0) {
+        awaited->failure_free = subtree_failure_free(m, b, from, &message->info);
+        awaited->count = message->info.count;
+    } else {
+        b->info.count += message->info.count;
+        b->info.child |= message->info.child;
+    }
+    awaited_arrive(awaited, message);
+}

@@ -1,0 +1,469 @@
+/*
+ * A member of a communicator: its inputs and outputs, and the life of its operations. The rules are in operation.c
+ * (ballots), collect.c (reduce and decision), broadcast.c (spreading and repair) and receive.c (messages).
+ *
+ * After each input the rules are applied until nothing changes: to the operation concerned, and to every retained one
+ * when L has grown (agreement.md, rule 0).
+ */
+#include "collectives/member.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "collectives/operation.h"
+
+/* --- outputs --- */
+
+int ftc_member_output(struct ftc_member *m, const struct ftc_output *output)
+{
+    if (m->output_count == m->output_room) {
+        int room = m->output_room == 0 ? 16 : 2 * m->output_room;
+        struct ftc_output *grown = realloc(m->output, (size_t)room * sizeof(*grown));
+        if (grown == NULL)
+            return FTC_ERR_NOMEM;
+        m->output = grown;
+        m->output_room = room;
+    }
+    struct ftc_output *slot = &m->output[m->output_count++];
+    *slot = *output;
+    ftc_buffer_ref(slot->head);
+    ftc_buffer_ref(slot->value.buffer);
+    ftc_buffer_ref(slot->result.buffer);
+    return 0;
+}
+
+static void output_drop(struct ftc_output *output)
+{
+    ftc_buffer_unref(output->head);
+    ftc_buffer_unref(output->value.buffer);
+    ftc_buffer_unref(output->result.buffer);
+    *output = (struct ftc_output){0};
+}
+
+const struct ftc_output *ftc_member_next_output(struct ftc_member *m)
+{
+    output_drop(&m->current);
+    if (m->output_taken == m->output_count) {
+        m->output_taken = m->output_count = 0;
+        return NULL;
+    }
+    m->current = m->output[m->output_taken++];
+    return &m->current;
+}
+
+/* A DECIDE of a later ballot, and whatever may need an answer, cannot wait for the receiver's next call. */
+static bool is_urgent(enum ftc_message_kind kind, struct ftc_ballot_id ballot)
+{
+    return kind == FTC_MESSAGE_POKE || kind == FTC_MESSAGE_PULL || ballot.i > 0 || ballot.s > 0;
+}
+
+int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
+                    const struct ftc_message *content)
+{
+    struct ftc_message message = *content;
+    bool poke = kind == FTC_MESSAGE_POKE;
+
+    message.kind = kind;
+    message.op = op->k;
+    message.epoch = op->epoch;
+    message.signature = op->call.signature;
+    if (!poke)
+        message.ballot = op->ballot.id;
+    message.has_participants = !poke && (message.ballot.i > 0 || message.ballot.s > 0);
+    if (message.has_participants)
+        message.participants = op->ballot.participants->set;
+    struct ftc_output output = {.kind = FTC_OUTPUT_SEND,
+                                .to = to,
+                                .message = kind,
+                                .head = ftc_message_encode(&message, m->set.scheme),
+                                .value = *ftc_message_value(&message),
+                                .urgent = is_urgent(kind, message.ballot)};
+    if (output.head == NULL)
+        return FTC_ERR_NOMEM;
+    int rc = ftc_member_output(m, &output);
+    ftc_buffer_unref(output.head);
+    return rc;
+}
+
+/* --- L --- */
+
+static int learned(struct ftc_member *m)
+{
+    m->changed = true;
+    if (!ftc_knows_failed(m, m->set.self))
+        return 0;
+    return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_FENCED});
+}
+
+int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed)
+{
+    return ftc_set_unite(&m->known, failed) ? learned(m) : 0;
+}
+
+int ftc_member_learn_rank(struct ftc_member *m, int rank)
+{
+    if (ftc_knows_failed(m, rank))
+        return 0;
+    ftc_set_add(&m->known, rank);
+    return learned(m);
+}
+
+/* --- delivery --- */
+
+/* agreement.md, rule 5: G := D's failed set, L := L ∪ G, epoch := (k, D's ballot) unless that is (0,0). */
+static int adopt_decision(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision)
+{
+    op->decision = ftc_decision_ref(decision);
+    if (decision->ballot.i > 0 || decision->ballot.s > 0)
+        m->epoch = (struct ftc_epoch){.op = op->k, .ballot = decision->ballot};
+    int rc = ftc_member_learn(m, &decision->failed);
+    if (rc != 0 || m->set.share == FTC_SHARE_OFF || ftc_set_equal(&m->agreed, &decision->failed))
+        return rc;
+    ftc_set_copy(&m->agreed, &decision->failed);
+    struct ftc_set members = {0};
+    if (ftc_set_init(&members, m->set.ranks) != 0)
+        return FTC_ERR_NOMEM;
+    for (int rank = 0; rank < m->set.ranks; rank++)
+        if (!ftc_set_has(&m->agreed, rank))
+            ftc_set_add(&members, rank);
+    ftc_view_unref(m->view);
+    m->view = ftc_view_new(&members);
+    ftc_set_fini(&members);
+    return m->view == NULL ? FTC_ERR_NOMEM : 0;
+}
+
+int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int status,
+                       struct ftc_decision *decision, const struct ftc_value *result)
+{
+    struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER, .status = status, .decision = decision};
+
+    assert(!op->returned);
+    op->returned = true;
+    ftc_rule_taken(m, FTC_RULE_DELIVER);
+    m->report_ballots = op->ballots;
+    m->report_retries = 0;
+    if (decision != NULL) {
+        int rc = adopt_decision(m, op, decision);
+        if (rc != 0)
+            return rc;
+        m->report_retries = decision->ballot.i + decision->ballot.s;
+        ftc_set_copy(&m->report_failed, &decision->failed);
+        ftc_decision_ref(decision);
+        ftc_decision_unref(m->current_decision);
+        m->current_decision = decision; /* keeps output.decision valid: one delivery per call */
+    } else {
+        ftc_set_copy(&m->report_failed, &m->known);
+        ftc_set_unite(&m->report_failed, &op->ballot.info.list);
+    }
+    if (result != NULL && result->buffer != NULL)
+        output.result = *result;
+    ftc_value_drop(&op->input);
+    return ftc_member_output(m, &output);
+}
+
+/* --- applying the rules --- */
+
+/* Returns 1 if something changed. A plain reduce frees itself when it is done: do not touch `op` after it. */
+static int apply(struct ftc_member *m, struct ftc_operation *op)
+{
+    if (ftc_operation_plain_reduce(op))
+        return ftc_collect_advance(m, op);
+    int rotated = ftc_operation_rotate(m, op);
+    if (rotated < 0)
+        return rotated;
+    int collected = ftc_collect_advance(m, op);
+    if (collected < 0)
+        return collected;
+    int rc = m->set.prepare == FTC_PREPARE_TREE ? ftc_broadcast_prepare(m, op) : 0;
+    if (rc == 0)
+        rc = ftc_broadcast_repair(m, op);
+    return rc < 0 ? rc : rotated | collected;
+}
+
+/* Apply the rules to op k, if it is still retained, until nothing changes. */
+static int settle_one(struct ftc_member *m, uint64_t k)
+{
+    struct ftc_operation *op;
+    int rc = 1;
+
+    while (rc == 1 && (op = ftc_operation_find(m, k)) != NULL)
+        rc = apply(m, op);
+    return rc < 0 ? rc : 0;
+}
+
+static struct ftc_operation *first_after(const struct ftc_member *m, uint64_t k)
+{
+    struct ftc_operation *op = m->oldest;
+
+    while (op != NULL && op->k <= k)
+        op = op->next;
+    return op;
+}
+
+/* Growth of L concerns every op retained. */
+static int settle_all(struct ftc_member *m)
+{
+    while (m->changed) {
+        struct ftc_operation *op = m->oldest;
+        m->changed = false;
+        while (op != NULL) {
+            uint64_t k = op->k;
+            int rc = settle_one(m, k);
+            if (rc != 0)
+                return rc;
+            op = first_after(m, k);
+        }
+    }
+    return 0;
+}
+
+static int settle(struct ftc_member *m, uint64_t k)
+{
+    int rc = settle_one(m, k);
+
+    return rc == 0 ? settle_all(m) : rc;
+}
+
+/* --- calls --- */
+
+static void combine_union(void *arg, const void *in, void *inout, size_t size)
+{
+    const unsigned char *from = in;
+    unsigned char *to = inout;
+
+    (void)arg;
+    for (size_t i = 0; i < size; i++)
+        to[i] |= from[i];
+}
+
+/* x of a validate: L as a bit set, bit r % 8 of byte r / 8. */
+static int take_known(struct ftc_member *m, struct ftc_operation *op)
+{
+    size_t size = ((size_t)m->set.ranks + 7) / 8;
+    struct ftc_buffer *buffer = ftc_buffer_new(size);
+
+    if (buffer == NULL)
+        return FTC_ERR_NOMEM;
+    memset(buffer->data, 0, size);
+    for (int rank = ftc_set_next(&m->known, 0); rank >= 0; rank = ftc_set_next(&m->known, rank + 1))
+        buffer->data[rank / 8] |= (unsigned char)(1u << (rank % 8));
+    op->input = (struct ftc_value){.buffer = buffer, .size = size};
+    op->call.signature.size = size;
+    op->call.combine = combine_union;
+    return 0;
+}
+
+static int take_input(struct ftc_member *m, struct ftc_operation *op)
+{
+    size_t size = op->call.signature.size;
+
+    if (op->call.signature.kind == FTC_CALL_VALIDATE)
+        return take_known(m, op);
+    if (size == 0 || op->call.input == NULL)
+        return 0;
+    struct ftc_buffer *buffer = ftc_buffer_new(size);
+    if (buffer == NULL)
+        return FTC_ERR_NOMEM;
+    memcpy(buffer->data, op->call.input, size);
+    op->input = (struct ftc_value){.buffer = buffer, .size = size};
+    return 0;
+}
+
+/* Every w-th broadcast in a row has a reduce in ballot (0,0) too (agreement.md, Operations). */
+static bool first_ballot_collects(struct ftc_member *m, int kind)
+{
+    if (kind == FTC_CALL_REDUCE)
+        return true;
+    if (kind != FTC_CALL_BCAST) {
+        m->row = 0;
+        return true;
+    }
+    m->row++;
+    return m->set.settle_every > 0 && m->row % m->set.settle_every == 0;
+}
+
+/* Index in the view of c_0. */
+static int rotation_start(const struct ftc_member *m, const struct ftc_signature *signature, uint64_t k)
+{
+    if (signature->root >= 0)
+        return m->view->index[signature->root];
+    return m->set.rotation == FTC_ROTATION_FIRST ? 0 : (int)(k % (uint64_t)m->view->size);
+}
+
+/* The root is in G: everybody returns at once, with no message and no state. */
+static int call_without_root(struct ftc_member *m, const struct ftc_call *call)
+{
+    bool bcast = call->signature.kind == FTC_CALL_BCAST;
+    struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER, .status = bcast ? FTC_ERR_ROOT_FAILED : FTC_SUCCESS};
+
+    m->report_ballots = m->report_retries = 0;
+    ftc_set_copy(&m->report_failed, bcast ? &m->agreed : &m->known);
+    int rc = ftc_receive_kept(m, NULL);
+    return rc == 0 ? ftc_member_output(m, &output) : rc;
+}
+
+static bool call_under_way(const struct ftc_member *m)
+{
+    return m->newest != NULL && !m->newest->returned;
+}
+
+static int call_sound(const struct ftc_member *m, const struct ftc_call *call)
+{
+    const struct ftc_signature *s = &call->signature;
+    bool rooted = s->kind == FTC_CALL_REDUCE || s->kind == FTC_CALL_BCAST;
+    bool reduces = s->kind == FTC_CALL_REDUCE || s->kind == FTC_CALL_ALLREDUCE;
+
+    if (s->kind <= FTC_CALL_NONE || s->kind >= FTC_CALL_KINDS)
+        return ftc_error_set(FTC_ERR_ARG, "call kind %d does not exist", s->kind);
+    if (rooted ? s->root < 0 || s->root >= m->set.ranks : s->root != -1)
+        return ftc_error_set(FTC_ERR_ARG, "root %d is not allowed here", (int)s->root);
+    if (reduces && s->size > 0 && (call->input == NULL || call->combine == NULL))
+        return ftc_error_set(FTC_ERR_ARG, "a reduction needs an input and an operator");
+    if (s->kind == FTC_CALL_BCAST && s->size > 0 && s->root == m->set.self && call->input == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "the root of a broadcast needs an input");
+    if (call_under_way(m))
+        return ftc_error_set(FTC_ERR_STATE, "another operation is under way; wait for it to return");
+    return 0;
+}
+
+static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct ftc_operation **out)
+{
+    struct ftc_operation *op;
+    int rc = ftc_operation_new(m, &op);
+
+    if (rc != 0)
+        return rc;
+    op->k = m->next_op - 1;
+    op->call = *call;
+    op->view = ftc_view_ref(m->view);
+    op->epoch = m->epoch;
+    op->start = rotation_start(m, &call->signature, op->k);
+    op->first_collects = first_ballot_collects(m, call->signature.kind);
+    rc = take_input(m, op);
+    if (rc == 0)
+        rc = ftc_ballot_enter(m, op, (struct ftc_ballot_id){0}, op->view);
+    *out = op;
+    return rc;
+}
+
+int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
+{
+    struct ftc_operation *op;
+    int rc = call_sound(m, call);
+
+    if (rc != 0)
+        return rc;
+    m->next_op++;
+    if (call->signature.root >= 0 && ftc_set_has(&m->agreed, call->signature.root))
+        return call_without_root(m, call);
+    rc = call_begin(m, call, &op);
+    if (rc == 0 && !op->ballot.collects && op->ballot.position == 0)
+        rc = ftc_collect_decide(m, op); /* a broadcast's root sends DECIDE straight away */
+    if (rc == 0)
+        rc = ftc_receive_kept(m, op);
+    return rc == 0 ? settle(m, op->k) : rc;
+}
+
+/* --- other inputs --- */
+
+int ftc_member_receive(struct ftc_member *m, int from, struct ftc_buffer *buffer)
+{
+    if (from < 0 || from >= m->set.ranks || from == m->set.self)
+        return FTC_ERR_PROTO;
+    int rc = ftc_message_decode(&m->scratch, buffer, m->set.ranks, m->set.scheme);
+    if (rc != 0)
+        return rc;
+    uint64_t k = m->scratch.op;
+    struct ftc_operation *op = ftc_operation_find(m, k);
+    if (k >= m->next_op)
+        rc = ftc_receive_keep(m, k, from, buffer);
+    else if (op == NULL)
+        ftc_rule_taken(m, FTC_RULE_DROP_FREED);
+    else
+        rc = ftc_receive_judge(m, op, from);
+    ftc_contribution_drop(&m->scratch.contribution);
+    return rc == 0 && op != NULL ? settle(m, k) : rc;
+}
+
+int ftc_member_notice(struct ftc_member *m, int rank)
+{
+    if (rank < 0 || rank >= m->set.ranks)
+        return FTC_ERR_ARG;
+    int rc = ftc_member_learn_rank(m, rank);
+    return rc == 0 ? settle_all(m) : rc;
+}
+
+int ftc_member_timer(struct ftc_member *m)
+{
+    for (struct ftc_operation *op = m->oldest; op != NULL; op = op->next) {
+        int rc = op->ballot.correct.active ? ftc_broadcast_correct(m, op) : 0;
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* --- life --- */
+
+static int all_ranks(struct ftc_member *m)
+{
+    struct ftc_set all = {0};
+
+    if (ftc_set_init(&all, m->set.ranks) != 0)
+        return FTC_ERR_NOMEM;
+    for (int rank = 0; rank < m->set.ranks; rank++)
+        ftc_set_add(&all, rank);
+    m->view = ftc_view_new(&all);
+    ftc_set_fini(&all);
+    return m->view == NULL ? FTC_ERR_NOMEM : 0;
+}
+
+int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings *settings)
+{
+    int n = settings->ranks;
+
+    if (n < 1 || settings->self < 0 || settings->self >= n || settings->f < 0 || settings->reduce_arity < 1)
+        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d with f = %d is not possible", settings->self, n,
+                             settings->f);
+    struct ftc_member *m = calloc(1, sizeof(*m));
+    if (m == NULL)
+        return FTC_ERR_NOMEM;
+    m->set = *settings;
+    m->group_room = settings->f + 2;
+    m->child_room = settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
+    if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||
+        ftc_set_init(&m->report_failed, n) != 0 || ftc_message_init(&m->scratch, n) != 0 || all_ranks(m) != 0) {
+        ftc_member_destroy(m);
+        return FTC_ERR_NOMEM;
+    }
+    *out = m;
+    return 0;
+}
+
+void ftc_member_destroy(struct ftc_member *m)
+{
+    if (m == NULL)
+        return;
+    for (struct ftc_operation *op = m->oldest, *next; op != NULL; op = next) {
+        next = op->next;
+        ftc_operation_destroy(op);
+    }
+    for (struct ftc_operation *op = m->spare, *next; op != NULL; op = next) {
+        next = op->next;
+        ftc_operation_destroy(op);
+    }
+    ftc_receive_drop_kept(m);
+    output_drop(&m->current);
+    while (m->output_taken < m->output_count)
+        output_drop(&m->output[m->output_taken++]);
+    free(m->output);
+    ftc_decision_unref(m->current_decision);
+    ftc_message_fini(&m->scratch);
+    ftc_view_unref(m->view);
+    ftc_set_fini(&m->known);
+    ftc_set_fini(&m->agreed);
+    ftc_set_fini(&m->report_failed);
+    free(m);
+}

@@ -1,0 +1,351 @@
+/* Messages of the agreement core: reference-counted contents, encoding, and decoding of untrusted bytes. */
+#include "collectives/message.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/wire.h"
+
+#define MESSAGE_VERSION 1
+#define HEAD_FIXED      52 /* everything before the optional parts */
+#define VALUE_ALIGNMENT 16
+
+enum { FLAG_PARTICIPANTS = 1, FLAG_DECIDED = 2, FLAG_CORRECTING = 4, FLAGS_ALL = 7 };
+
+int ftc_ballot_compare(struct ftc_ballot_id a, struct ftc_ballot_id b)
+{
+    if (a.i != b.i)
+        return a.i < b.i ? -1 : 1;
+    if (a.s != b.s)
+        return a.s < b.s ? -1 : 1;
+    return 0;
+}
+
+bool ftc_epoch_equal(struct ftc_epoch a, struct ftc_epoch b)
+{
+    return a.op == b.op && ftc_ballot_compare(a.ballot, b.ballot) == 0;
+}
+
+unsigned char *ftc_value_bytes(const struct ftc_value *value)
+{
+    return value->buffer == NULL ? NULL : value->buffer->data + value->offset;
+}
+
+void ftc_value_set(struct ftc_value *to, const struct ftc_value *from)
+{
+    struct ftc_buffer *old = to->buffer;
+
+    *to = *from;
+    ftc_buffer_ref(to->buffer);
+    ftc_buffer_unref(old);
+}
+
+void ftc_value_drop(struct ftc_value *value)
+{
+    ftc_buffer_unref(value->buffer);
+    *value = (struct ftc_value){0};
+}
+
+struct ftc_decision *ftc_decision_new(int ranks)
+{
+    struct ftc_decision *decision = calloc(1, sizeof(*decision));
+
+    if (decision == NULL)
+        return NULL;
+    if (ftc_set_init(&decision->failed, ranks) != 0) {
+        free(decision);
+        return NULL;
+    }
+    decision->references = 1;
+    return decision;
+}
+
+struct ftc_decision *ftc_decision_ref(struct ftc_decision *decision)
+{
+    decision->references++;
+    return decision;
+}
+
+void ftc_decision_unref(struct ftc_decision *decision)
+{
+    if (decision == NULL || --decision->references > 0)
+        return;
+    ftc_value_drop(&decision->value);
+    ftc_set_fini(&decision->failed);
+    free(decision);
+}
+
+void ftc_contribution_drop(struct ftc_contribution *contribution)
+{
+    ftc_decision_unref(contribution->decision);
+    contribution->decision = NULL;
+    ftc_value_drop(&contribution->value);
+}
+
+int ftc_message_init(struct ftc_message *message, int ranks)
+{
+    *message = (struct ftc_message){0};
+    if (ftc_set_init(&message->participants, ranks) != 0 || ftc_set_init(&message->info.list, ranks) != 0) {
+        ftc_message_fini(message);
+        return FTC_ERR_NOMEM;
+    }
+    return 0;
+}
+
+void ftc_message_fini(struct ftc_message *message)
+{
+    ftc_contribution_drop(&message->contribution);
+    ftc_set_fini(&message->participants);
+    ftc_set_fini(&message->info.list);
+}
+
+const struct ftc_value *ftc_message_value(const struct ftc_message *message)
+{
+    const struct ftc_contribution *contribution = &message->contribution;
+
+    return contribution->decision != NULL ? &contribution->decision->value : &contribution->value;
+}
+
+/* --- encoding --- */
+
+static bool message_has_contribution(enum ftc_message_kind kind)
+{
+    return kind == FTC_MESSAGE_UP || kind == FTC_MESSAGE_TREE || kind == FTC_MESSAGE_DECIDE;
+}
+
+static size_t message_head_size(const struct ftc_message *message)
+{
+    size_t size = HEAD_FIXED;
+
+    if (message->has_participants)
+        size += ftc_wire_set_size(&message->participants);
+    if (message->kind == FTC_MESSAGE_TREE)
+        size += ftc_wire_set_size(&message->info.list) + 5;
+    if (message->contribution.decision != NULL)
+        size += 1 + ftc_wire_set_size(&message->contribution.decision->failed) + 8;
+    return size + VALUE_ALIGNMENT;
+}
+
+static void write_signature(struct ftc_writer *w, const struct ftc_signature *signature)
+{
+    ftc_write_u8(w, signature->kind);
+    ftc_write_u8(w, signature->type);
+    ftc_write_u8(w, signature->operator_code);
+    ftc_write_u8(w, 0);
+    ftc_write_u32(w, (uint32_t)signature->root);
+    ftc_write_u64(w, signature->size);
+}
+
+static void write_ballot(struct ftc_writer *w, struct ftc_ballot_id ballot)
+{
+    ftc_write_u32(w, ballot.i);
+    ftc_write_u32(w, ballot.s);
+}
+
+/* What the scheme lets travel (Küttler, Härtig 2026, section 4.4). */
+static void write_info(struct ftc_writer *w, const struct ftc_failure_info *info, enum ftc_scheme scheme)
+{
+    if (scheme == FTC_SCHEME_LIST) {
+        ftc_write_set(w, &info->list);
+        return;
+    }
+    if (scheme == FTC_SCHEME_COUNT)
+        ftc_write_u32(w, info->count);
+    ftc_write_u8(w, info->child);
+}
+
+static void write_decision(struct ftc_writer *w, const struct ftc_decision *decision)
+{
+    ftc_write_u8(w, decision->status == FTC_ERR_ROOT_FAILED);
+    ftc_write_set(w, &decision->failed);
+    write_ballot(w, decision->ballot);
+}
+
+static void write_head(struct ftc_writer *w, const struct ftc_message *message, enum ftc_scheme scheme)
+{
+    unsigned flags = 0;
+
+    if (message->has_participants)
+        flags |= FLAG_PARTICIPANTS;
+    if (message->contribution.decision != NULL)
+        flags |= FLAG_DECIDED;
+    if (message->correcting)
+        flags |= FLAG_CORRECTING;
+    ftc_write_u8(w, MESSAGE_VERSION);
+    ftc_write_u8(w, (uint8_t)message->kind);
+    ftc_write_u8(w, (uint8_t)scheme);
+    ftc_write_u8(w, (uint8_t)flags);
+    ftc_write_u64(w, message->op);
+    write_ballot(w, message->ballot);
+    ftc_write_u64(w, message->epoch.op);
+    write_ballot(w, message->epoch.ballot);
+    write_signature(w, &message->signature);
+}
+
+struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ftc_scheme scheme)
+{
+    size_t room = message_head_size(message);
+    struct ftc_buffer *head = ftc_buffer_new(room);
+
+    if (head == NULL)
+        return NULL;
+    struct ftc_writer w = {.data = head->data, .size = room};
+    write_head(&w, message, scheme);
+    if (message->has_participants)
+        ftc_write_set(&w, &message->participants);
+    if (message->kind == FTC_MESSAGE_TREE)
+        write_info(&w, &message->info, scheme);
+    if (message->contribution.decision != NULL)
+        write_decision(&w, message->contribution.decision);
+    if (ftc_message_value(message)->buffer != NULL)
+        ftc_write_align(&w, VALUE_ALIGNMENT);
+    assert(!w.failed);
+    head->size = w.used;
+    return head;
+}
+
+/* --- decoding --- */
+
+static struct ftc_ballot_id read_ballot(struct ftc_reader *r)
+{
+    struct ftc_ballot_id ballot;
+
+    ballot.i = ftc_read_u32(r);
+    ballot.s = ftc_read_u32(r);
+    return ballot;
+}
+
+static bool read_signature(struct ftc_reader *r, struct ftc_signature *signature, int ranks)
+{
+    signature->kind = ftc_read_u8(r);
+    signature->type = ftc_read_u8(r);
+    signature->operator_code = ftc_read_u8(r);
+    bool zero = ftc_read_u8(r) == 0;
+    signature->root = (int32_t)ftc_read_u32(r);
+    signature->size = ftc_read_u64(r);
+    return zero && signature->kind > FTC_CALL_NONE && signature->kind < FTC_CALL_KINDS &&
+           signature->root >= -1 && signature->root < ranks;
+}
+
+/* Returns the flags, or -1. */
+static int read_head(struct ftc_reader *r, struct ftc_message *message, int ranks, enum ftc_scheme scheme)
+{
+    bool sound = ftc_read_u8(r) == MESSAGE_VERSION;
+    unsigned kind = ftc_read_u8(r);
+
+    sound &= ftc_read_u8(r) == (uint8_t)scheme;
+    unsigned flags = ftc_read_u8(r);
+    message->op = ftc_read_u64(r);
+    message->ballot = read_ballot(r);
+    message->epoch.op = ftc_read_u64(r);
+    message->epoch.ballot = read_ballot(r);
+    sound &= read_signature(r, &message->signature, ranks);
+    if (!sound || r->failed || kind >= FTC_MESSAGES || flags > FLAGS_ALL)
+        return -1;
+    message->kind = (enum ftc_message_kind)kind;
+    message->has_participants = flags & FLAG_PARTICIPANTS;
+    message->correcting = flags & FLAG_CORRECTING;
+    return (int)flags;
+}
+
+static void read_info(struct ftc_reader *r, struct ftc_failure_info *info, enum ftc_scheme scheme)
+{
+    ftc_set_clear(&info->list);
+    info->count = 0;
+    info->child = false;
+    if (scheme == FTC_SCHEME_LIST) {
+        ftc_read_set(r, &info->list);
+        info->count = (uint32_t)ftc_set_count(&info->list);
+        return;
+    }
+    if (scheme == FTC_SCHEME_COUNT)
+        info->count = ftc_read_u32(r);
+    uint8_t child = ftc_read_u8(r);
+    info->child = child == 1;
+    r->failed |= child > 1;
+}
+
+static int read_decision(struct ftc_reader *r, struct ftc_message *message, int ranks)
+{
+    struct ftc_decision *decision = ftc_decision_new(ranks);
+
+    if (decision == NULL)
+        return FTC_ERR_NOMEM;
+    message->contribution.decision = decision;
+    uint8_t status = ftc_read_u8(r);
+    decision->status = status == 0 ? FTC_SUCCESS : FTC_ERR_ROOT_FAILED;
+    r->failed |= status > 1;
+    ftc_read_set(r, &decision->failed);
+    decision->ballot = read_ballot(r);
+    return 0;
+}
+
+/* What is left after the head is the value; only a contribution has one. */
+static void read_value(struct ftc_reader *r, struct ftc_message *message, struct ftc_buffer *buffer)
+{
+    if (r->failed || r->used == r->size)
+        return;
+    ftc_read_align(r, VALUE_ALIGNMENT);
+    if (r->failed || r->used == r->size || !message_has_contribution(message->kind)) {
+        r->failed = true;
+        return;
+    }
+    struct ftc_value value = {.buffer = buffer, .offset = r->used, .size = r->size - r->used};
+    struct ftc_decision *decision = message->contribution.decision;
+    ftc_value_set(decision != NULL ? &decision->value : &message->contribution.value, &value);
+}
+
+/* A decision travels in DECIDE always, in UP and TREE if it is DECIDED(D), elsewhere never; only a POKE or a message
+ * of ballot (0,0) has no participants. */
+static bool flags_fit(const struct ftc_message *message, int flags)
+{
+    bool first = message->ballot.i == 0 && message->ballot.s == 0;
+    bool decided = flags & FLAG_DECIDED;
+
+    if (message->has_participants == (first || message->kind == FTC_MESSAGE_POKE))
+        return false;
+    if (message->kind == FTC_MESSAGE_DECIDE)
+        return decided;
+    return !message->correcting && (!decided || message_has_contribution(message->kind));
+}
+
+int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, int ranks, enum ftc_scheme scheme)
+{
+    struct ftc_reader r = {.data = buffer->data, .size = buffer->size};
+    int rc = 0;
+
+    ftc_contribution_drop(&message->contribution);
+    int flags = read_head(&r, message, ranks, scheme);
+    if (flags < 0 || !flags_fit(message, flags))
+        return FTC_ERR_PROTO;
+    ftc_set_clear(&message->participants);
+    if (message->has_participants)
+        ftc_read_set(&r, &message->participants);
+    if (message->kind == FTC_MESSAGE_TREE)
+        read_info(&r, &message->info, scheme);
+    if (flags & FLAG_DECIDED)
+        rc = read_decision(&r, message, ranks);
+    if (rc == 0)
+        read_value(&r, message, buffer);
+    if (rc == 0 && (r.failed || r.used > r.size))
+        rc = FTC_ERR_PROTO;
+    if (rc != 0)
+        ftc_contribution_drop(&message->contribution);
+    return rc;
+}
+
+int ftc_message_peek(const struct ftc_buffer *buffer, struct ftc_message_head *head)
+{
+    struct ftc_reader r = {.data = buffer->data, .size = buffer->size};
+    bool sound = ftc_read_u8(&r) == MESSAGE_VERSION;
+    unsigned kind = ftc_read_u8(&r);
+
+    ftc_read_u16(&r);
+    uint64_t op = ftc_read_u64(&r);
+    struct ftc_ballot_id ballot = read_ballot(&r);
+    if (!sound || r.failed || kind >= FTC_MESSAGES || buffer->size < HEAD_FIXED)
+        return FTC_ERR_PROTO;
+    *head = (struct ftc_message_head){.kind = (enum ftc_message_kind)kind, .op = op, .ballot = ballot};
+    return 0;
+}

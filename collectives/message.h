@@ -1,0 +1,113 @@
+/*
+ * Messages of the agreement core on the wire (agreement.md, "Messages").
+ *
+ *   u8 version | u8 kind | u8 scheme | u8 flags | u64 op | u32 i | u32 s | u64 epoch op | u32 epoch i | u32 epoch s |
+ *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
+ *   [participants] | [failure information] | [decision: u8 status, set, u32 i, u32 s] | pad to 16 | [value]
+ *
+ * A message is one head and, where it carries a value, a reference to the bytes that follow it. Everything read is
+ * untrusted: ftc_message_decode() checks lengths, ranks, kinds and that what must be there is.
+ */
+#ifndef FTC_COLLECTIVES_MESSAGE_H
+#define FTC_COLLECTIVES_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/set.h"
+#include "base/settings.h"
+#include "collectives/call.h"
+
+enum ftc_message_kind {
+    FTC_MESSAGE_UP,
+    FTC_MESSAGE_TREE,
+    FTC_MESSAGE_DECIDE,
+    FTC_MESSAGE_PREPARE,
+    FTC_MESSAGE_POKE,
+    FTC_MESSAGE_PULL,
+    FTC_MESSAGES
+};
+const char *ftc_message_kind_name(enum ftc_message_kind kind); /* "UP", ... */
+
+struct ftc_ballot_id {
+    uint32_t i, s; /* round s of coordinator number i */
+};
+int ftc_ballot_compare(struct ftc_ballot_id a, struct ftc_ballot_id b); /* <0, 0, >0: lexicographic */
+
+struct ftc_epoch {
+    uint64_t op;
+    struct ftc_ballot_id ballot; /* (0,0) with op 0: none yet */
+};
+bool ftc_epoch_equal(struct ftc_epoch a, struct ftc_epoch b);
+
+/* Bytes inside a reference-counted buffer. buffer NULL: none. */
+struct ftc_value {
+    struct ftc_buffer *buffer;
+    size_t offset, size;
+};
+unsigned char *ftc_value_bytes(const struct ftc_value *value);
+void ftc_value_set(struct ftc_value *to, const struct ftc_value *from); /* takes a reference */
+void ftc_value_drop(struct ftc_value *value);
+
+/* D: what an operation delivers, everywhere the same. Immutable once made, reference-counted. */
+struct ftc_decision {
+    int references;
+    int status; /* FTC_SUCCESS or FTC_ERR_ROOT_FAILED */
+    struct ftc_value value;
+    struct ftc_set failed;
+    struct ftc_ballot_id ballot; /* that first decided it */
+};
+struct ftc_decision *ftc_decision_new(int ranks); /* success, no value, empty set; NULL: out of memory */
+struct ftc_decision *ftc_decision_ref(struct ftc_decision *decision);
+void ftc_decision_unref(struct ftc_decision *decision); /* NULL is legal */
+
+/* UNDECIDED(x) or, if decision is not NULL, DECIDED(D). */
+struct ftc_contribution {
+    struct ftc_decision *decision;
+    struct ftc_value value;
+};
+void ftc_contribution_drop(struct ftc_contribution *contribution);
+
+/* Failure information of a ballot: `list` uses the set, `count` number and bit, `bit` the bit. All are kept
+ * by everyone; the scheme says what travels. */
+struct ftc_failure_info {
+    struct ftc_set list;
+    uint32_t count;
+    bool child; /* the bit: a child was written off, here or below */
+};
+
+/* A decoded message. Sets are owned by the struct (init once, reuse); values point into `buffer`. */
+struct ftc_message {
+    enum ftc_message_kind kind;
+    uint64_t op;
+    struct ftc_ballot_id ballot;
+    struct ftc_epoch epoch;
+    struct ftc_signature signature;
+    bool has_participants;
+    struct ftc_set participants;
+    bool correcting; /* DECIDE: the sender takes part in the correction */
+    struct ftc_failure_info info;          /* TREE */
+    struct ftc_contribution contribution;  /* UP, TREE; DECIDE has its decision here */
+};
+int ftc_message_init(struct ftc_message *message, int ranks);
+void ftc_message_fini(struct ftc_message *message);
+
+/* Encode everything but the value's bytes; NULL: out of memory. The value, if any, is contribution.value or the
+ * decision's value. */
+struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ftc_scheme scheme);
+const struct ftc_value *ftc_message_value(const struct ftc_message *message);
+
+/* Decode head and value from one buffer, which the message then refers to. FTC_ERR_PROTO or FTC_ERR_NOMEM leaves
+ * `message` without references. */
+int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, int ranks, enum ftc_scheme scheme);
+
+/* Only op, kind and ballot of an encoded message, for keeping and for logs; FTC_ERR_PROTO. */
+struct ftc_message_head {
+    enum ftc_message_kind kind;
+    uint64_t op;
+    struct ftc_ballot_id ballot;
+};
+int ftc_message_peek(const struct ftc_buffer *buffer, struct ftc_message_head *head);
+
+#endif

@@ -1,0 +1,84 @@
+/* Names for people: logs, ftcoll-status, reports. */
+#include "collectives/call.h"
+#include "collectives/member.h"
+#include "collectives/message.h"
+
+#define NAME_OF(table, value) \
+    ((unsigned)(value) < sizeof(table) / sizeof((table)[0]) && (table)[value] != NULL ? (table)[value] : "?")
+
+const char *ftc_call_kind_name(enum ftc_call_kind kind)
+{
+    static const char *const names[FTC_CALL_KINDS] = {
+        [FTC_CALL_NONE] = "none",       [FTC_CALL_ALLREDUCE] = "allreduce", [FTC_CALL_REDUCE] = "reduce",
+        [FTC_CALL_BCAST] = "bcast",     [FTC_CALL_BARRIER] = "barrier",     [FTC_CALL_VALIDATE] = "validate",
+        [FTC_CALL_FINALIZE] = "finalize",
+    };
+
+    return NAME_OF(names, kind);
+}
+
+const char *ftc_message_kind_name(enum ftc_message_kind kind)
+{
+    static const char *const names[FTC_MESSAGES] = {
+        [FTC_MESSAGE_UP] = "UP",           [FTC_MESSAGE_TREE] = "TREE", [FTC_MESSAGE_DECIDE] = "DECIDE",
+        [FTC_MESSAGE_PREPARE] = "PREPARE", [FTC_MESSAGE_POKE] = "POKE", [FTC_MESSAGE_PULL] = "PULL",
+    };
+
+    return NAME_OF(names, kind);
+}
+
+const char *ftc_rule_name(enum ftc_rule rule)
+{
+    static const char *const names[FTC_RULES_COUNT] = {
+        [FTC_RULE_KEEP_EARLY] = "keep early",
+        [FTC_RULE_DROP_SMALLER] = "drop smaller ballot",
+        [FTC_RULE_DROP_FREED] = "drop freed op",
+        [FTC_RULE_DROP_EPOCH] = "drop other epoch",
+        [FTC_RULE_FENCED] = "fenced",
+        [FTC_RULE_ENTER_PREPARE] = "enter on PREPARE",
+        [FTC_RULE_ENTER_UP] = "enter on UP",
+        [FTC_RULE_ENTER_TREE] = "enter on TREE",
+        [FTC_RULE_ENTER_PULL] = "enter on PULL",
+        [FTC_RULE_CONTRIBUTE_DECIDED] = "contribute decided",
+        [FTC_RULE_WRITE_OFF_GROUP] = "write off group member",
+        [FTC_RULE_WRITE_OFF_CHILD] = "write off child",
+        [FTC_RULE_DECIDED_BEATS] = "decided beats undecided",
+        [FTC_RULE_EMPTY_SUBTREE] = "empty subtree",
+        [FTC_RULE_STOP_EARLY] = "stop early",
+        [FTC_RULE_RETRY] = "retry",
+        [FTC_RULE_RETRY_WAIT] = "wait before retry",
+        [FTC_RULE_DECIDE] = "decide",
+        [FTC_RULE_DECIDE_UNCHANGED] = "decide unchanged",
+        [FTC_RULE_DECIDE_ROOT_FAILED] = "decide root failed",
+        [FTC_RULE_DELIVER] = "deliver",
+        [FTC_RULE_PASS_AGAIN] = "pass on again",
+        [FTC_RULE_CORRECT] = "correct",
+        [FTC_RULE_PULL] = "pull",
+        [FTC_RULE_PULL_ANSWER] = "answer pull",
+        [FTC_RULE_PULL_REMEMBER] = "remember pull",
+        [FTC_RULE_PREPARE_ADOPT] = "adopt for prepare",
+        [FTC_RULE_ROTATE] = "rotate",
+        [FTC_RULE_POKE] = "poke",
+        [FTC_RULE_POKED] = "poked",
+        [FTC_RULE_RETAIN] = "act for a returned op",
+        [FTC_RULE_FREE] = "free",
+    };
+
+    return NAME_OF(names, rule);
+}
+
+const char *ftc_wait_name(enum ftc_wait wait)
+{
+    static const char *const names[] = {
+        [FTC_WAIT_NOTHING] = "nothing",
+        [FTC_WAIT_GROUP] = "a group member's contribution",
+        [FTC_WAIT_CHILD] = "a child's combined contribution",
+        [FTC_WAIT_DECISION] = "the decision",
+        [FTC_WAIT_NOTICE] = "a failure notice",
+        [FTC_WAIT_COORDINATOR] = "the next coordinator",
+        [FTC_WAIT_MARKS] = "others to finalize",
+        [FTC_WAIT_ROOM] = "a slow rank",
+    };
+
+    return NAME_OF(names, wait);
+}

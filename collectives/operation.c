@@ -1,0 +1,327 @@
+/* Life of an operation; entering and starting ballots (agreement.md, rules 1, 7 and 8). */
+#include "collectives/operation.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void awaited_clear(struct ftc_awaited *awaited, int count)
+{
+    for (int i = 0; i < count; i++)
+        ftc_contribution_drop(&awaited[i].contribution);
+}
+
+void ftc_ballot_forget(struct ftc_ballot *b)
+{
+    awaited_clear(b->group, b->group_size);
+    awaited_clear(b->child, b->child_size);
+    ftc_contribution_drop(&b->sum);
+}
+
+static void ballot_clear(struct ftc_ballot *b)
+{
+    ftc_ballot_forget(b);
+    b->group_size = b->child_size = 0;
+    ftc_view_unref(b->participants);
+    b->participants = NULL;
+}
+
+void ftc_operation_destroy(struct ftc_operation *op)
+{
+    if (op == NULL)
+        return;
+    ballot_clear(&op->ballot);
+    ftc_set_fini(&op->ballot.info.list);
+    ftc_set_fini(&op->ballot.asked);
+    ftc_set_fini(&op->ballot.decide_sent);
+    ftc_set_fini(&op->ballot.prepare_sent);
+    free(op->ballot.group);
+    free(op->ballot.child);
+    ftc_value_drop(&op->input);
+    ftc_decision_unref(op->decision);
+    ftc_view_unref(op->view);
+    free(op);
+}
+
+static struct ftc_operation *operation_allocate(const struct ftc_member *m)
+{
+    struct ftc_operation *op = calloc(1, sizeof(*op));
+    int n = m->set.ranks;
+
+    if (op == NULL)
+        return NULL;
+    op->ballot.group = calloc((size_t)m->group_room, sizeof(*op->ballot.group));
+    op->ballot.child = calloc((size_t)m->child_room, sizeof(*op->ballot.child));
+    if (op->ballot.group == NULL || op->ballot.child == NULL || ftc_set_init(&op->ballot.info.list, n) != 0 ||
+        ftc_set_init(&op->ballot.asked, n) != 0 || ftc_set_init(&op->ballot.decide_sent, n) != 0 ||
+        ftc_set_init(&op->ballot.prepare_sent, n) != 0) {
+        ftc_operation_destroy(op);
+        return NULL;
+    }
+    return op;
+}
+
+int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out)
+{
+    struct ftc_operation *op = m->spare;
+
+    if (op != NULL)
+        m->spare = op->next;
+    else if ((op = operation_allocate(m)) == NULL)
+        return FTC_ERR_NOMEM;
+    op->next = NULL;
+    op->returned = false;
+    op->poked = 0;
+    op->ballots = 0;
+    if (m->newest != NULL)
+        m->newest->next = op;
+    else
+        m->oldest = op;
+    m->newest = op;
+    m->retained++;
+    *out = op;
+    return 0;
+}
+
+void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_operation **link = &m->oldest, *before = NULL;
+
+    while (*link != op) {
+        before = *link;
+        link = &before->next;
+    }
+    *link = op->next;
+    if (m->newest == op)
+        m->newest = before;
+    m->retained--;
+    ballot_clear(&op->ballot);
+    ftc_value_drop(&op->input);
+    ftc_decision_unref(op->decision);
+    op->decision = NULL;
+    ftc_view_unref(op->view);
+    op->view = NULL;
+    op->next = m->spare;
+    m->spare = op;
+    ftc_rule_taken(m, FTC_RULE_FREE);
+}
+
+/* agreement.md, rule 8: every live process has called a later op, hence delivered these. */
+void ftc_operation_free_before(struct ftc_member *m, uint64_t k)
+{
+    while (m->oldest != NULL && m->oldest->k < k)
+        ftc_operation_free(m, m->oldest);
+}
+
+struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k)
+{
+    struct ftc_operation *op = m->newest;
+
+    if (op != NULL && op->k == k)
+        return op;
+    for (op = m->oldest; op != NULL && op->k < k; op = op->next)
+        ;
+    return op != NULL && op->k == k ? op : NULL;
+}
+
+bool ftc_operation_plain_reduce(const struct ftc_operation *op)
+{
+    return op->call.signature.kind == FTC_CALL_REDUCE;
+}
+
+int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i)
+{
+    assert(i < (uint32_t)op->view->size);
+    return op->view->ranks[((uint32_t)op->start + i) % (uint32_t)op->view->size];
+}
+
+/* A broadcast's x is empty (agreement.md, Operations). */
+size_t ftc_operation_contribution_size(const struct ftc_operation *op)
+{
+    return op->call.signature.kind == FTC_CALL_BCAST ? 0 : op->call.signature.size;
+}
+
+int ftc_ballot_rank(const struct ftc_ballot *b, int position)
+{
+    return ftc_view_rank(b->participants, b->coordinator, position);
+}
+
+int ftc_ballot_position(const struct ftc_ballot *b, int rank)
+{
+    return ftc_view_position(b->participants, b->coordinator, rank);
+}
+
+static struct ftc_awaited *awaited_add(struct ftc_awaited *list, int *count, int rank)
+{
+    struct ftc_awaited *awaited = &list[(*count)++];
+
+    assert(awaited->contribution.value.buffer == NULL && awaited->contribution.decision == NULL);
+    *awaited = (struct ftc_awaited){.rank = rank};
+    return awaited;
+}
+
+/* The group in order of position: the canonical order of combination. */
+static void ballot_await_group(const struct ftc_member *m, struct ftc_ballot *b)
+{
+    struct ftc_group group = ftc_topology_group(b->size, m->set.f, b->position);
+
+    if (group.with_root)
+        awaited_add(b->group, &b->group_size, b->coordinator);
+    for (int i = 0; i < group.count; i++)
+        awaited_add(b->group, &b->group_size, ftc_ballot_rank(b, group.first + i));
+    if (b->group_size == 0)
+        awaited_add(b->group, &b->group_size, m->set.self);
+    assert(b->group_size <= m->group_room);
+}
+
+static void ballot_await_children(const struct ftc_member *m, struct ftc_ballot *b)
+{
+    int f = m->set.f, arity = m->set.reduce_arity;
+    int room = b->position == 0 ? f + 1 : arity;
+
+    for (int c = 0; c < room; c++) {
+        int j = b->position == 0 ? ftc_topology_head(b->size, f, c)
+                                 : ftc_topology_reduce_child(b->size, f, arity, b->position, c);
+        if (j < 0)
+            break;
+        awaited_add(b->child, &b->child_size, ftc_ballot_rank(b, j));
+    }
+    assert(b->child_size <= m->child_room);
+}
+
+static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
+                         struct ftc_view *participants)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    ballot_clear(b);
+    b->id = id;
+    b->collects = id.i > 0 || id.s > 0 || op->first_collects;
+    b->participants = ftc_view_ref(participants);
+    b->coordinator = ftc_operation_coordinator(op, id.i);
+    b->size = participants->size;
+    b->position = ftc_ballot_position(b, m->set.self);
+    b->phase = b->collects ? FTC_BALLOT_GROUP : FTC_BALLOT_DONE;
+    b->holding = false;
+    b->pulled = -1;
+    b->info.count = 0;
+    b->info.child = false;
+    ftc_set_clear(&b->info.list);
+    ftc_set_clear(&b->asked);
+    ftc_set_clear(&b->decide_sent);
+    ftc_set_clear(&b->prepare_sent);
+    b->correct = (struct ftc_corrector){.near = {b->size, b->size}};
+    assert(b->position >= 0);
+}
+
+/* agreement.md, rule 1: contribute once, by UP, DECIDED(D) if op k was delivered. */
+static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_message up = {0};
+
+    if (op->decision != NULL) {
+        up.contribution.decision = op->decision;
+        ftc_rule_taken(m, FTC_RULE_CONTRIBUTE_DECIDED);
+    } else if (op->call.signature.kind != FTC_CALL_BCAST) {
+        up.contribution.value = op->input;
+    }
+    ballot_await_group(m, b);
+    ballot_await_children(m, b);
+    for (int i = 0; i < b->group_size; i++) {
+        struct ftc_awaited *awaited = &b->group[i];
+
+        if (awaited->rank == m->set.self) {
+            awaited->arrived = true;
+            if (op->decision != NULL)
+                awaited->contribution.decision = ftc_decision_ref(op->decision);
+            else
+                ftc_value_set(&awaited->contribution.value, &up.contribution.value);
+        } else if (!ftc_knows_failed(m, awaited->rank)) {
+            int rc = ftc_member_send(m, op, FTC_MESSAGE_UP, awaited->rank, &up);
+            if (rc != 0)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+static int ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
+                        struct ftc_view *participants, bool starts)
+{
+    ballot_reset(m, op, id, participants);
+    op->ballots++;
+    m->ballots++;
+    if (op->returned)
+        ftc_rule_taken(m, FTC_RULE_RETAIN);
+    for (uint32_t i = 0; i < id.i; i++) {
+        int rc = ftc_member_learn_rank(m, ftc_operation_coordinator(op, i));
+        if (rc != 0)
+            return rc;
+    }
+    if (starts) {
+        int rc = ftc_broadcast_prepare(m, op);
+        if (rc != 0)
+            return rc;
+    }
+    return op->ballot.collects ? ballot_contribute(m, op) : 0;
+}
+
+int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
+                     struct ftc_view *participants)
+{
+    return ballot_enter(m, op, id, participants, false);
+}
+
+/* To start b is to fix its participants, send PREPARE and enter b (agreement.md, rule 3). */
+int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id)
+{
+    struct ftc_set members = {0};
+
+    for (uint32_t i = 0; i < id.i; i++) {
+        int rc = ftc_member_learn_rank(m, ftc_operation_coordinator(op, i));
+        if (rc != 0)
+            return rc;
+    }
+    if (ftc_set_init(&members, m->set.ranks) != 0)
+        return FTC_ERR_NOMEM;
+    ftc_set_copy(&members, &op->view->set);
+    ftc_set_subtract(&members, &m->known);
+    struct ftc_view *participants = ftc_view_new(&members);
+    ftc_set_fini(&members);
+    if (participants == NULL)
+        return FTC_ERR_NOMEM;
+    int rc = ballot_enter(m, op, id, participants, true);
+    ftc_view_unref(participants);
+    return rc;
+}
+
+static int rotate_poke(struct ftc_member *m, struct ftc_operation *op, uint32_t i)
+{
+    struct ftc_message poke = {.ballot = {.i = i}};
+
+    if (i <= op->poked)
+        return 0;
+    op->poked = i;
+    ftc_rule_taken(m, FTC_RULE_POKE);
+    int rc = ftc_member_send(m, op, FTC_MESSAGE_POKE, ftc_operation_coordinator(op, i), &poke);
+    return rc == 0 ? 1 : rc;
+}
+
+/* agreement.md, rule 7, first half: p, undecided, knows that c_b failed. */
+int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op)
+{
+    uint32_t i = op->ballot.id.i;
+
+    if (op->returned || ftc_operation_plain_reduce(op) || !ftc_knows_failed(m, op->ballot.coordinator))
+        return 0;
+    while (i < (uint32_t)op->view->size && ftc_knows_failed(m, ftc_operation_coordinator(op, i)))
+        i++;
+    if (i == (uint32_t)op->view->size)
+        return 0; /* only a process that was itself declared failed gets here; it has been told to exit */
+    if (ftc_operation_coordinator(op, i) != m->set.self)
+        return rotate_poke(m, op, i);
+    ftc_rule_taken(m, FTC_RULE_ROTATE);
+    int rc = ftc_ballot_start(m, op, (struct ftc_ballot_id){.i = i});
+    return rc == 0 ? 1 : rc;
+}

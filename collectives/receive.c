@@ -1,0 +1,274 @@
+/* What a member does with a message: agreement.md, rule 0, and entering ballots on messages (rule 1). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/operation.h"
+
+#define KEPT_BUCKETS   64
+#define KEPT_FURTHEST  (1u << 20) /* an op further ahead than this is no op of this job */
+
+struct ftc_kept {
+    struct ftc_kept *next;
+    uint64_t k;
+    int from;
+    struct ftc_buffer *buffer;
+};
+
+/* --- messages of ops not called yet --- */
+
+int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, struct ftc_buffer *buffer)
+{
+    struct ftc_kept **link = &m->kept[k % KEPT_BUCKETS];
+    struct ftc_kept *kept;
+
+    if (k - m->next_op > KEPT_FURTHEST)
+        return FTC_ERR_PROTO;
+    kept = malloc(sizeof(*kept));
+    if (kept == NULL)
+        return FTC_ERR_NOMEM;
+    *kept = (struct ftc_kept){.k = k, .from = from, .buffer = ftc_buffer_ref(buffer)};
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = kept;
+    ftc_rule_taken(m, FTC_RULE_KEEP_EARLY);
+    return 0;
+}
+
+static void kept_free(struct ftc_kept *kept)
+{
+    ftc_buffer_unref(kept->buffer);
+    free(kept);
+}
+
+/* Take the oldest kept message of op k out of its bucket; NULL: none left. */
+static struct ftc_kept *kept_take(struct ftc_member *m, uint64_t k)
+{
+    for (struct ftc_kept **link = &m->kept[k % KEPT_BUCKETS]; *link != NULL; link = &(*link)->next) {
+        struct ftc_kept *kept = *link;
+        if (kept->k == k) {
+            *link = kept->next;
+            return kept;
+        }
+    }
+    return NULL;
+}
+
+void ftc_receive_drop_kept(struct ftc_member *m)
+{
+    for (int i = 0; i < KEPT_BUCKETS; i++) {
+        while (m->kept[i] != NULL) {
+            struct ftc_kept *kept = m->kept[i];
+            m->kept[i] = kept->next;
+            kept_free(kept);
+        }
+    }
+}
+
+/* Judge what was kept for the op that has just been called; `op` NULL: the op has no state (its root is in G). */
+int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
+{
+    uint64_t k = m->next_op - 1;
+    struct ftc_kept *kept;
+    int rc = 0;
+
+    while (rc == 0 && (kept = kept_take(m, k)) != NULL) {
+        if (op != NULL)
+            rc = ftc_message_decode(&m->scratch, kept->buffer, m->set.ranks, m->set.scheme);
+        if (op != NULL && rc == 0)
+            rc = ftc_receive_judge(m, op, kept->from);
+        ftc_contribution_drop(&m->scratch.contribution);
+        if (rc == FTC_ERR_PROTO)
+            rc = ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_ACCUSE, .to = kept->from});
+        kept_free(kept);
+    }
+    return rc;
+}
+
+/* --- judging --- */
+
+static bool signature_equal(const struct ftc_signature *a, const struct ftc_signature *b)
+{
+    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
+           a->root == b->root && a->size == b->size;
+}
+
+static int mismatch(struct ftc_member *m, const struct ftc_operation *op, int from)
+{
+    const struct ftc_signature *own = &op->call.signature, *theirs = &m->scratch.signature;
+
+    snprintf(m->mismatch, sizeof(m->mismatch),
+             "operation %llu: rank %d is in %s (%llu bytes, type %d, operator %d, root %d), "
+             "rank %d in %s (%llu bytes, type %d, operator %d, root %d)",
+             (unsigned long long)op->k, from, ftc_call_kind_name(theirs->kind),
+             (unsigned long long)theirs->size, theirs->type, theirs->operator_code, (int)theirs->root,
+             m->set.self, ftc_call_kind_name(own->kind), (unsigned long long)own->size, own->type,
+             own->operator_code, (int)own->root);
+    return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_MISMATCH, .to = from});
+}
+
+static int fenced(struct ftc_member *m)
+{
+    ftc_rule_taken(m, FTC_RULE_FENCED);
+    return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_FENCED});
+}
+
+/* The participants of a later ballot: part of the view at op k, with its coordinator and the sender. */
+static bool participants_sound(const struct ftc_operation *op, const struct ftc_message *message, int from)
+{
+    return message->ballot.i < (uint32_t)op->view->size &&
+           ftc_set_subset(&message->participants, &op->view->set) &&
+           ftc_set_has(&message->participants, ftc_operation_coordinator(op, message->ballot.i)) &&
+           ftc_set_has(&message->participants, from);
+}
+
+static bool value_fits(const struct ftc_operation *op, const struct ftc_message *message)
+{
+    const struct ftc_decision *decision = message->contribution.decision;
+    int kind = op->call.signature.kind;
+
+    if (decision == NULL)
+        return message->contribution.value.size == ftc_operation_contribution_size(op);
+    if (decision->status != FTC_SUCCESS)
+        return kind == FTC_CALL_BCAST && decision->value.size == 0;
+    bool carries = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_BCAST;
+    return decision->value.size == (carries ? op->call.signature.size : 0);
+}
+
+static bool awaits(const struct ftc_awaited *list, int count, int rank)
+{
+    for (int i = 0; i < count; i++)
+        if (list[i].rank == rank)
+            return true;
+    return false;
+}
+
+/* agreement.md, rule 7, second half: c_i', poked in a smaller ballot, decided or not, starts (i', 0). */
+static int judge_poke(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot_id id = m->scratch.ballot;
+
+    if (id.s != 0 || id.i == 0 || id.i >= (uint32_t)op->view->size ||
+        ftc_operation_coordinator(op, id.i) != m->set.self || ftc_operation_plain_reduce(op))
+        return FTC_ERR_PROTO;
+    if (ftc_ballot_compare(op->ballot.id, id) >= 0) {
+        ftc_rule_taken(m, FTC_RULE_DROP_SMALLER);
+        return 0;
+    }
+    ftc_rule_taken(m, FTC_RULE_POKED);
+    return ftc_ballot_start(m, op, id);
+}
+
+static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from)
+{
+    struct ftc_decision *decision = m->scratch.contribution.decision;
+    int rc = 0;
+
+    if (m->scratch.correcting)
+        ftc_broadcast_heard(m, op, from);
+    if (op->ballot.holding)
+        return 0;
+    if (!op->returned && !ftc_set_subset(&m->agreed, &decision->failed))
+        return FTC_ERR_PROTO;
+    ftc_decision_ref(decision);
+    rc = ftc_broadcast_hold(m, op, decision, from);
+    ftc_decision_unref(decision);
+    return rc;
+}
+
+/* A message of the ballot that p is in. */
+static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_message *message = &m->scratch;
+
+    switch (message->kind) {
+    case FTC_MESSAGE_UP:
+        if (!b->collects || !awaits(b->group, b->group_size, from) || !value_fits(op, message))
+            return FTC_ERR_PROTO;
+        ftc_collect_up(m, op, from, message);
+        return 0;
+    case FTC_MESSAGE_TREE:
+        if (!b->collects || !awaits(b->child, b->child_size, from) || !value_fits(op, message))
+            return FTC_ERR_PROTO;
+        ftc_collect_tree(m, op, from, message);
+        return 0;
+    case FTC_MESSAGE_DECIDE:
+        if (ftc_operation_plain_reduce(op) || !value_fits(op, message))
+            return FTC_ERR_PROTO;
+        return judge_decide(m, op, from);
+    case FTC_MESSAGE_PULL:
+        return ftc_operation_plain_reduce(op) ? FTC_ERR_PROTO : ftc_broadcast_asked(m, op, from);
+    default:
+        /* PREPARE has done its work by entering; in ballot (0,0) there is none. */
+        return b->id.i == 0 && b->id.s == 0 ? FTC_ERR_PROTO : 0;
+    }
+}
+
+static void count_entry(struct ftc_member *m)
+{
+    switch (m->scratch.kind) {
+    case FTC_MESSAGE_UP:
+        ftc_rule_taken(m, FTC_RULE_ENTER_UP);
+        break;
+    case FTC_MESSAGE_TREE:
+        ftc_rule_taken(m, FTC_RULE_ENTER_TREE);
+        break;
+    case FTC_MESSAGE_PULL:
+        ftc_rule_taken(m, FTC_RULE_ENTER_PULL);
+        break;
+    default:
+        ftc_rule_taken(m, FTC_RULE_ENTER_PREPARE);
+        break;
+    }
+}
+
+/* A message of a greater ballot: rule 1. A DECIDE of one cannot come, for it would have collected from p. */
+static int judge_greater(struct ftc_member *m, struct ftc_operation *op, int from)
+{
+    struct ftc_message *message = &m->scratch;
+
+    if (message->kind == FTC_MESSAGE_DECIDE || ftc_operation_plain_reduce(op))
+        return FTC_ERR_PROTO;
+    struct ftc_view *participants = ftc_view_new(&message->participants);
+    if (participants == NULL)
+        return FTC_ERR_NOMEM;
+    count_entry(m);
+    int rc = ftc_ballot_enter(m, op, message->ballot, participants);
+    ftc_view_unref(participants);
+    return rc == 0 ? judge_equal(m, op, from) : rc;
+}
+
+/* A message of a ballot that p may be in, or enter. */
+static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from)
+{
+    struct ftc_message *message = &m->scratch;
+    int order = ftc_ballot_compare(message->ballot, op->ballot.id);
+
+    if (order < 0) {
+        ftc_rule_taken(m, FTC_RULE_DROP_SMALLER);
+        return 0;
+    }
+    if (message->has_participants) {
+        if (!participants_sound(op, message, from))
+            return FTC_ERR_PROTO;
+        if (!ftc_set_has(&message->participants, m->set.self))
+            return fenced(m);
+    }
+    if (order > 0)
+        return judge_greater(m, op, from);
+    if (message->has_participants && !ftc_set_equal(&message->participants, &op->ballot.participants->set))
+        return FTC_ERR_PROTO;
+    return judge_equal(m, op, from);
+}
+
+int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from)
+{
+    if (!ftc_epoch_equal(m->scratch.epoch, op->epoch) || !ftc_set_has(&op->view->set, from)) {
+        ftc_rule_taken(m, FTC_RULE_DROP_EPOCH);
+        return 0;
+    }
+    if (!signature_equal(&m->scratch.signature, &op->call.signature))
+        return mismatch(m, op, from);
+    return m->scratch.kind == FTC_MESSAGE_POKE ? judge_poke(m, op) : judge_ballot(m, op, from);
+}

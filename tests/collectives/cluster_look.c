@@ -1,0 +1,227 @@
+/* Looking into a cluster: results and counters for stories, the trace for people. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/set.h"
+#include "cluster.h"
+
+/* --- results --- */
+
+bool cluster_delivered(const struct cluster *c, int op, int rank)
+{
+    return cluster_entry(c, op, rank)->delivered;
+}
+
+int cluster_status(const struct cluster *c, int op, int rank)
+{
+    return cluster_entry(c, op, rank)->status;
+}
+
+const struct ftc_decision *cluster_decision(const struct cluster *c, int op, int at)
+{
+    int decision = cluster_entry(c, op, at)->decision;
+    return decision < 0 ? NULL : c->record[op].decisions[decision];
+}
+
+int cluster_counts(const struct cluster *c, int op, int at, int rank)
+{
+    const struct ftc_value *value = &cluster_entry(c, op, at)->result;
+    uint16_t count;
+
+    if (value->buffer == NULL || value->size < ((size_t)rank + 1) * sizeof(count))
+        return -1;
+    memcpy(&count, ftc_value_bytes(value) + (size_t)rank * sizeof(count), sizeof(count));
+    return count;
+}
+
+const char *cluster_value(const struct cluster *c, int op, int at)
+{
+    static char text[256];
+    struct ftc_set counted;
+
+    if (cluster_entry(c, op, at)->result.buffer == NULL || ftc_set_init(&counted, c->n) != FTC_SUCCESS)
+        return "-";
+    for (int rank = 0; rank < c->n; rank++) {
+        if (cluster_counts(c, op, at, rank) == 1)
+            ftc_set_add(&counted, rank);
+    }
+    ftc_set_format(&counted, text, sizeof(text));
+    ftc_set_fini(&counted);
+    return text;
+}
+
+const char *cluster_failed(const struct cluster *c, int op, int at)
+{
+    static char text[256];
+    const struct ftc_decision *decision = cluster_decision(c, op, at);
+
+    if (decision == NULL)
+        return "-";
+    return ftc_set_format(&decision->failed, text, sizeof(text));
+}
+
+struct ftc_ballot_id cluster_ballot(const struct cluster *c, int op, int at)
+{
+    const struct ftc_decision *decision = cluster_decision(c, op, at);
+    return decision == NULL ? (struct ftc_ballot_id){UINT32_MAX, UINT32_MAX} : decision->ballot;
+}
+
+uint64_t cluster_sent(const struct cluster *c, int op, int kind)
+{
+    uint64_t sent = 0;
+
+    for (int rank = 0; rank < c->n; rank++)
+        sent += cluster_entry(c, op, rank)->sent[kind];
+    return sent;
+}
+
+uint64_t cluster_bytes(const struct cluster *c, int op)
+{
+    uint64_t bytes = 0;
+
+    for (int rank = 0; rank < c->n; rank++)
+        bytes += cluster_entry(c, op, rank)->bytes;
+    return bytes;
+}
+
+uint64_t cluster_rule(const struct cluster *c, enum ftc_rule rule)
+{
+    uint64_t taken = 0;
+
+    for (int rank = 0; rank < c->n; rank++) {
+        const struct cluster_process *p = &c->process[rank];
+        taken += p->member != NULL ? ftc_member_rules(p->member)[rule] : p->rules[rule];
+    }
+    return taken;
+}
+
+int cluster_on_the_way(const struct cluster *c, int from, int to)
+{
+    return c->channel[from * c->n + to].count;
+}
+
+/* --- trace: the last events, kept in a ring, formatted only when somebody wants to read them --- */
+
+#define TRACE_LENGTH 1024
+
+struct cluster_step {
+    uint64_t number;
+    enum cluster_event_kind kind;
+    int rank, other;
+    struct ftc_message_head head;
+};
+
+struct cluster_trace {
+    uint64_t count;
+    struct cluster_step step[TRACE_LENGTH];
+};
+
+struct cluster_trace *cluster_trace_new(void)
+{
+    struct cluster_trace *trace = malloc(sizeof(*trace));
+    if (trace == NULL)
+        abort();
+    trace->count = 0;
+    return trace;
+}
+
+void cluster_trace_free(struct cluster_trace *trace)
+{
+    free(trace);
+}
+
+void cluster_trace(struct cluster *c, enum cluster_event_kind kind, int rank, int other,
+                   const struct ftc_message_head *head)
+{
+    struct cluster_step *step = &c->trace->step[c->trace->count++ % TRACE_LENGTH];
+
+    *step = (struct cluster_step){.number = c->steps, .kind = kind, .rank = rank, .other = other};
+    if (head != NULL)
+        step->head = *head;
+}
+
+static void print_step(const struct cluster *c, const struct cluster_step *s)
+{
+    const char *message = ftc_message_kind_name(s->head.kind);
+    unsigned long long op = s->head.op;
+    unsigned i = s->head.ballot.i, round = s->head.ballot.s;
+
+    fprintf(stderr, "%6llu  rank %-3d ", (unsigned long long)s->number, s->rank);
+    switch (s->kind) {
+    case CLUSTER_TRACE_CALL:
+        fprintf(stderr, "calls operation %d, %s root %d\n", s->other, ftc_call_kind_name(c->program[s->other].kind),
+                c->program[s->other].root);
+        break;
+    case CLUSTER_TRACE_ARRIVE:
+        fprintf(stderr, "receives %s %llu (%u,%u) from rank %d\n", message, op, i, round, s->other);
+        break;
+    case CLUSTER_TRACE_NOTICE:
+        fprintf(stderr, "is told that rank %d failed\n", s->other);
+        break;
+    case CLUSTER_TRACE_TIMER:
+        fprintf(stderr, "has its timer fire\n");
+        break;
+    case CLUSTER_TRACE_SEND:
+        fprintf(stderr, "    sends %s %llu (%u,%u) to rank %d\n", message, op, i, round, s->other);
+        break;
+    case CLUSTER_TRACE_DELIVER:
+        fprintf(stderr, "    delivers operation %llu: status %d, ballot (%u,%u)\n", op, s->other, i, round);
+        break;
+    case CLUSTER_TRACE_CRASH:
+        fprintf(stderr, "    CRASHES\n");
+        break;
+    case CLUSTER_TRACE_LOSE:
+        fprintf(stderr, "    loses messages on the way to rank %d\n", s->other);
+        break;
+    }
+}
+
+static void print_process(const struct cluster *c, int rank)
+{
+    const struct cluster_process *p = &c->process[rank];
+    struct ftc_member_activity a = {0};
+    char known[128], agreed[128];
+
+    if (!p->alive) {
+        fprintf(stderr, "rank %d: dead, called %d\n", rank, p->next);
+        return;
+    }
+    ftc_member_activity(p->member, &a);
+    ftc_set_format(ftc_member_known_failed(p->member), known, sizeof(known));
+    ftc_set_format(ftc_member_agreed_failed(p->member), agreed, sizeof(agreed));
+    fprintf(stderr, "rank %d: called %d, %s, L %s, G %s, ballot (%u,%u), waits for %s of rank %d (%d), retains %d\n",
+            rank, p->next, p->under_way ? "under way" : "outside", known, agreed, a.ballot.i, a.ballot.s,
+            ftc_wait_name(a.wait), a.waits_for, a.waits, ftc_member_retained(p->member));
+}
+
+static void print_settings(const struct cluster *c)
+{
+    static const char *const schemes[] = {"list", "count", "bit"};
+    static const char *const trees[] = {"binomial", "k-ary", "lame"};
+    const struct ftc_member_settings *s = &c->settings;
+
+    fprintf(stderr,
+            "n %d, f %d, %s, share %s, rotation %s, reduce arity %d, tree %s %d, correction %s, prepare %s, w %u\n",
+            c->n, s->f, schemes[s->scheme], s->share == FTC_SHARE_OFF ? "off" : "piggyback",
+            s->rotation == FTC_ROTATION_FIRST ? "first" : "spread", s->reduce_arity, trees[s->tree.tree],
+            s->tree.arity, s->correction == FTC_CORRECTION_NONE ? "none" : "checked",
+            s->prepare == FTC_PREPARE_DIRECT ? "direct" : "tree", s->settle_every);
+    fprintf(stderr, "program:");
+    for (int op = 0; op < c->length; op++)
+        fprintf(stderr, " %d:%s(%d)", op, ftc_call_kind_name(c->program[op].kind), c->program[op].root);
+    fprintf(stderr, "\n");
+}
+
+void cluster_print(const struct cluster *c)
+{
+    uint64_t first = c->trace->count > TRACE_LENGTH ? c->trace->count - TRACE_LENGTH : 0;
+
+    print_settings(c);
+    for (uint64_t s = first; s < c->trace->count; s++)
+        print_step(c, &c->trace->step[s % TRACE_LENGTH]);
+    for (int rank = 0; rank < c->n; rank++)
+        print_process(c, rank);
+    fprintf(stderr, "violation: %s\n", c->violation[0] != '\0' ? c->violation : "none");
+}

@@ -1,0 +1,294 @@
+/*
+ * libFuzzer: peers that send anything to a member in the middle of operations: raw bytes, well-formed lies, and its
+ * own messages thrown back, damaged. It must refuse or ignore what is wrong, never crash, leak or call an operator
+ * that is not under way. The input is a script: each byte picks what happens next.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/member.h"
+#include "include/ftcoll.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define KEPT       8
+#define VALUE_SIZE 16
+#define SCRIPT     4096
+
+struct fuzz {
+    const uint8_t *data;
+    size_t size, used;
+    struct ftc_member *member;
+    struct ftc_member_settings settings;
+    struct ftc_signature signature; /* of the call made last */
+    bool under_way, over;
+    struct ftc_buffer *kept[KEPT]; /* messages the member sent */
+    unsigned sent;
+};
+
+static void require(bool truth)
+{
+    if (!truth)
+        abort();
+}
+
+static unsigned take(struct fuzz *z, unsigned limit)
+{
+    unsigned byte = z->used < z->size ? z->data[z->used++] : 0;
+    return byte % limit;
+}
+
+static int peer(struct fuzz *z)
+{
+    int ranks = z->settings.ranks;
+    return (z->settings.self + 1 + (int)take(z, (unsigned)ranks - 1)) % ranks;
+}
+
+static void add_bytes(void *arg, const void *in, void *inout, size_t size)
+{
+    const struct fuzz *z = arg;
+    const unsigned char *from = in;
+    unsigned char *to = inout;
+
+    require(z->under_way && size == z->signature.size);
+    for (size_t b = 0; b < size; b++)
+        to[b] = (unsigned char)(to[b] + from[b]);
+}
+
+/* --- the member's side --- */
+
+static void keep(struct fuzz *z, const struct ftc_output *output)
+{
+    size_t head = output->head->size, value = output->value.buffer != NULL ? output->value.size : 0;
+    struct ftc_buffer *copy = ftc_buffer_new(head + value);
+
+    require(copy != NULL);
+    memcpy(copy->data, output->head->data, head);
+    if (value > 0)
+        memcpy(copy->data + head, ftc_value_bytes(&output->value), value);
+    ftc_buffer_unref(z->kept[z->sent % KEPT]);
+    z->kept[z->sent++ % KEPT] = copy;
+}
+
+static void take_outputs(struct fuzz *z, int rc)
+{
+    const struct ftc_output *output;
+
+    require(rc == FTC_SUCCESS || rc == FTC_ERR_PROTO);
+    while ((output = ftc_member_next_output(z->member)) != NULL) {
+        if (output->kind == FTC_OUTPUT_SEND) {
+            require(output->to >= 0 && output->to < z->settings.ranks && output->to != z->settings.self);
+            keep(z, output);
+        } else if (output->kind == FTC_OUTPUT_DELIVER) {
+            require(z->under_way);
+            z->under_way = false;
+        } else if (output->kind == FTC_OUTPUT_FENCED) {
+            z->over = true;
+        } else if (output->kind == FTC_OUTPUT_MISMATCH) {
+            require(ftc_member_mismatch(z->member) != NULL);
+            z->over = true;
+        }
+    }
+}
+
+static void call_next(struct fuzz *z)
+{
+    enum ftc_call_kind kind = (enum ftc_call_kind)(FTC_CALL_ALLREDUCE + take(z, FTC_CALL_KINDS - 1));
+    bool rooted = kind == FTC_CALL_REDUCE || kind == FTC_CALL_BCAST;
+    bool combines = kind == FTC_CALL_REDUCE || kind == FTC_CALL_ALLREDUCE;
+    unsigned char input[VALUE_SIZE];
+    struct ftc_call call = {.combine = combines ? add_bytes : NULL, .combine_arg = z};
+
+    if (z->under_way)
+        return;
+    memset(input, 1, sizeof(input));
+    call.signature.kind = (uint8_t)kind;
+    call.signature.root = rooted ? (int)take(z, (unsigned)z->settings.ranks) : -1;
+    if (rooted || combines) {
+        call.signature.type = FTC_UINT8;
+        call.signature.operator_code = combines ? 1 : 0;
+        call.signature.size = sizeof(input);
+        call.input = combines || call.signature.root == z->settings.self ? input : NULL;
+    }
+    z->signature = call.signature;
+    z->under_way = true;
+    take_outputs(z, ftc_member_call(z->member, &call));
+}
+
+/* --- the peers' side --- */
+
+static void feed(struct fuzz *z, struct ftc_buffer *buffer)
+{
+    int rc = ftc_member_receive(z->member, peer(z), buffer);
+    ftc_buffer_unref(buffer);
+    take_outputs(z, rc);
+}
+
+static void send_raw(struct fuzz *z)
+{
+    size_t length = take(z, 200);
+    struct ftc_buffer *buffer = ftc_buffer_new(length);
+
+    require(buffer != NULL);
+    for (size_t b = 0; b < length; b++)
+        buffer->data[b] = (unsigned char)take(z, 256);
+    feed(z, buffer);
+}
+
+/* What the member said itself, as if a peer had, with up to three bytes changed and perhaps cut. */
+static void send_back(struct fuzz *z)
+{
+    struct ftc_buffer *kept = z->kept[take(z, KEPT)];
+
+    if (kept == NULL)
+        return;
+    size_t size = take(z, 8) == 0 && kept->size > 0 ? take(z, (unsigned)kept->size) : kept->size;
+    struct ftc_buffer *buffer = ftc_buffer_new(size);
+    require(buffer != NULL);
+    memcpy(buffer->data, kept->data, size);
+    for (unsigned change = take(z, 4); change > 0 && size > 0; change--)
+        buffer->data[take(z, (unsigned)size)] = (unsigned char)take(z, 256);
+    feed(z, buffer);
+}
+
+static void random_set(struct fuzz *z, struct ftc_set *set)
+{
+    unsigned bits = take(z, 256);
+
+    for (int rank = 0; rank < set->size; rank++) {
+        if (bits >> rank & 1)
+            ftc_set_add(set, rank);
+    }
+}
+
+static void random_value(struct fuzz *z, struct ftc_value *value)
+{
+    size_t size = take(z, 4) == 0 ? take(z, 40) : z->signature.size;
+
+    value->buffer = ftc_buffer_new(size);
+    require(value->buffer != NULL);
+    memset(value->buffer->data, 1, size);
+    value->size = size;
+}
+
+static void random_contribution(struct fuzz *z, struct ftc_message *message)
+{
+    bool decided = message->kind == FTC_MESSAGE_DECIDE || take(z, 3) == 0;
+
+    if (!decided) {
+        random_value(z, &message->contribution.value);
+        return;
+    }
+    struct ftc_decision *decision = ftc_decision_new(z->settings.ranks);
+    require(decision != NULL);
+    message->contribution.decision = decision;
+    decision->status = take(z, 4) == 0 ? FTC_ERR_ROOT_FAILED : FTC_SUCCESS;
+    decision->ballot = (struct ftc_ballot_id){take(z, 6), take(z, 3)};
+    random_set(z, &decision->failed);
+    if (decision->status == FTC_SUCCESS)
+        random_value(z, &decision->value);
+}
+
+/* A message that a member could send, but that lies. */
+static void send_lie(struct fuzz *z)
+{
+    struct ftc_message message = {0};
+
+    require(ftc_message_init(&message, z->settings.ranks) == FTC_SUCCESS);
+    message.kind = (enum ftc_message_kind)take(z, FTC_MESSAGES);
+    uint64_t next = ftc_member_next_op(z->member);
+    message.op = next + take(z, 3) - (next > 0 ? 1 : 0);
+    message.ballot = (struct ftc_ballot_id){take(z, 7), take(z, 3)};
+    message.epoch = ftc_member_epoch(z->member);
+    if (take(z, 8) == 0)
+        message.epoch = (struct ftc_epoch){.op = take(z, 4), .ballot = {take(z, 3), take(z, 3)}};
+    message.signature = z->signature;
+    if (take(z, 8) == 0)
+        message.signature.root = (int)take(z, 8) - 1;
+    message.has_participants =
+        message.kind != FTC_MESSAGE_POKE && (message.ballot.i > 0 || message.ballot.s > 0 || take(z, 8) == 0);
+    if (message.has_participants)
+        random_set(z, &message.participants);
+    if (message.kind <= FTC_MESSAGE_DECIDE)
+        random_contribution(z, &message);
+    if (message.kind == FTC_MESSAGE_TREE) {
+        random_set(z, &message.info.list);
+        message.info.count = take(z, 5);
+        message.info.child = take(z, 2) == 1;
+    }
+    message.correcting = take(z, 2) == 1;
+
+    struct ftc_buffer *head = ftc_message_encode(&message, z->settings.scheme);
+    require(head != NULL);
+    const struct ftc_value *value = ftc_message_value(&message);
+    size_t size = value != NULL && value->buffer != NULL ? value->size : 0;
+    struct ftc_buffer *buffer = ftc_buffer_new(head->size + size);
+    require(buffer != NULL);
+    memcpy(buffer->data, head->data, head->size);
+    if (size > 0)
+        memcpy(buffer->data + head->size, ftc_value_bytes(value), size);
+    ftc_buffer_unref(head);
+    ftc_message_fini(&message);
+    feed(z, buffer);
+}
+
+static void next_event(struct fuzz *z)
+{
+    struct ftc_member_activity activity;
+
+    switch (take(z, 8)) {
+    case 0:
+        call_next(z);
+        break;
+    case 1:
+        take_outputs(z, ftc_member_notice(z->member, peer(z)));
+        break;
+    case 2:
+        take_outputs(z, ftc_member_timer(z->member));
+        ftc_member_activity(z->member, &activity);
+        break;
+    case 3:
+        send_raw(z);
+        break;
+    case 4:
+    case 5:
+        send_back(z);
+        break;
+    default:
+        send_lie(z);
+        break;
+    }
+}
+
+static void draw_settings(struct fuzz *z)
+{
+    struct ftc_member_settings *s = &z->settings;
+
+    s->ranks = 2 + (int)take(z, 7);
+    s->self = (int)take(z, (unsigned)s->ranks);
+    s->f = (int)take(z, 4) % s->ranks;
+    s->scheme = (enum ftc_scheme)take(z, 3);
+    s->share = (enum ftc_share)take(z, 2);
+    s->rotation = (enum ftc_rotation)take(z, 2);
+    s->reduce_arity = 1 + (int)take(z, 3);
+    s->tree = (struct ftc_tree_shape){.tree = (enum ftc_tree)take(z, 3), .arity = 2 + (int)take(z, 2)};
+    s->correction = (enum ftc_correction)take(z, 2);
+    s->correction_delay_ns = 1000;
+    s->settle_every = take(z, 3);
+    s->prepare = (enum ftc_prepare)take(z, 2);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz z = {.data = data, .size = size < SCRIPT ? size : SCRIPT};
+
+    draw_settings(&z);
+    require(ftc_member_create(&z.member, &z.settings) == FTC_SUCCESS);
+    call_next(&z);
+    while (z.used < z.size && !z.over)
+        next_event(&z);
+    ftc_member_destroy(z.member);
+    for (int k = 0; k < KEPT; k++)
+        ftc_buffer_unref(z.kept[k]);
+    return 0;
+}
