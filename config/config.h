@@ -1,0 +1,99 @@
+/*
+ * Settings: one schema table (key, type, range, default, help) from which the INI reader, FTCOLL_* variables,
+ * flags, `ftrun --print-config` and the manual are made. Precedence, later wins: defaults, /etc/ftcoll.ini,
+ * ~/.config/ftcoll.ini ($XDG_CONFIG_HOME), --config FILE, FTCOLL_<SECTION>_<KEY> variables, --set
+ * section.key=value.
+ *
+ * Strict: an unknown section or key, a wrong type or a value out of range is FTC_ERR_CONFIG with source,
+ * line, key and what is allowed in ftc_last_error(); nothing starts.
+ */
+#ifndef FTC_CONFIG_CONFIG_H
+#define FTC_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+
+enum ftc_algorithm { FTC_ALGORITHM_AUTO, FTC_ALGORITHM_CORRECTED };
+
+struct ftc_config {
+    int64_t f;                        /* job.f */
+    int64_t heartbeat_period_ms;      /* detector.heartbeat_period_ms */
+    int64_t heartbeat_timeout_ms;     /* detector.heartbeat_timeout_ms */
+    bool fence;                       /* detector.fence: kill what is suspected; off: only report it */
+    bool exit_notices;                /* detector.exit_notices: off is a test switch, heartbeats alone */
+    enum ftc_scheme scheme;           /* failure_info.scheme */
+    enum ftc_share share;             /* failure_info.share */
+    enum ftc_reduce_tree reduce_tree; /* reduce.tree */
+    int64_t reduce_arity;             /* reduce.arity: of the heap */
+    enum ftc_rotation rotation;       /* collectives.rotation: coordinator of allreduce, barrier, validate */
+    enum ftc_tree tree;               /* broadcast.tree */
+    int64_t arity;                    /* broadcast.arity: k of the k-ary and Lamé trees */
+    enum ftc_correction correction;   /* broadcast.correction */
+    int64_t correction_delay_us;      /* broadcast.correction_delay_us: pace of correction messages */
+    int64_t settle_every;             /* broadcast.settle_every: w; 0: never */
+    enum ftc_prepare prepare;         /* collectives.prepare */
+    enum ftc_algorithm algorithm;     /* collectives.algorithm */
+    enum ftc_log_level log_level;     /* log.level */
+};
+
+enum ftc_config_type { FTC_CONFIG_INT, FTC_CONFIG_BOOL, FTC_CONFIG_ENUM };
+
+/* A row of the schema. */
+struct ftc_config_key {
+    const char *section, *key;
+    enum ftc_config_type type;
+    size_t offset, size;      /* of the field in struct ftc_config */
+    int64_t minimum, maximum; /* FTC_CONFIG_INT */
+    const char *const *names; /* FTC_CONFIG_ENUM: NULL-terminated, index = value */
+    const char *fallback;     /* default, as text */
+    const char *unit;         /* "ms", "" */
+    const char *help;         /* one sentence */
+};
+extern const struct ftc_config_key ftc_config_schema[];
+extern const size_t ftc_config_schema_size;
+
+/* "FTCOLL_DETECTOR_FENCE", and "2..600000 ms", "list, count, bit" or the words of a bool: for help and
+ * errors. Cut if they do not fit. Return text. */
+char *ftc_config_variable(const struct ftc_config_key *key, char *text, size_t size);
+char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t size);
+
+/* Values with where each came from, index as in the schema. A function that fails leaves both alone. */
+struct ftc_settings {
+    struct ftc_config value;
+    char *source[64]; /* "default", "/etc/ftcoll.ini:3", "FTCOLL_JOB_F", "--set"; owned */
+};
+
+int ftc_settings_init(struct ftc_settings *settings); /* the defaults */
+void ftc_settings_fini(struct ftc_settings *settings);
+
+/* Read an INI file. A missing one is FTC_ERR_CONFIG if `required`, else ignored; a directory or an unreadable
+ * one is an error always. */
+int ftc_settings_read_file(struct ftc_settings *settings, const char *path, bool required);
+/* The same from memory; `name` stands for the file in errors. */
+int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size, const char *name);
+/* The two standard files, in order. */
+int ftc_settings_read_standard(struct ftc_settings *settings);
+/* All FTCOLL_<SECTION>_<KEY> variables of the environment; unknown FTCOLL_* names of that form are errors,
+ * except those the project uses itself (see settings.c). */
+int ftc_settings_read_environment(struct ftc_settings *settings, char *const environment[]);
+/* "section.key=value", as from --set; `source` is kept as the origin. */
+int ftc_settings_set(struct ftc_settings *settings, const char *assignment, const char *source);
+/* Rules between keys (a timeout of at least two periods), after all sources. */
+int ftc_settings_check(const struct ftc_settings *settings);
+
+/* "section.key=value\n" for every key: what the launcher hands to the ranks; read back by
+ * ftc_settings_load(), which wants every key: a default of its own could differ from what the other ranks
+ * were given. */
+char *ftc_settings_dump(const struct ftc_settings *settings); /* malloc'ed, NULL when out of memory */
+int ftc_settings_load(struct ftc_settings *settings, const char *text);
+
+/* INI text with value, origin, range, default and help of every key, for `--print-config`; it is itself
+ * readable as an INI file. */
+void ftc_settings_print(const struct ftc_settings *settings, FILE *out);
+
+#endif

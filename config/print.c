@@ -1,0 +1,136 @@
+/* Settings as text: for the ranks (dump, load) and for people (print). */
+#include "config/config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "config/value.h"
+
+#define LOADED_FROM "launcher"
+
+static int64_t load_value(const struct ftc_config_key *key, const struct ftc_config *config)
+{
+    const void *field = (const char *)config + key->offset;
+    int64_t number = 0;
+    bool flag = false;
+    int choice = 0;
+    switch (key->type) {
+    case FTC_CONFIG_INT:
+        memcpy(&number, field, sizeof(number));
+        return number;
+    case FTC_CONFIG_BOOL:
+        memcpy(&flag, field, sizeof(flag));
+        return flag;
+    case FTC_CONFIG_ENUM:
+        memcpy(&choice, field, sizeof(choice));
+        return choice;
+    }
+    return number;
+}
+
+char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_config *config, char *text,
+                        size_t size)
+{
+    int64_t value = load_value(key, config);
+    switch (key->type) {
+    case FTC_CONFIG_INT:
+        snprintf(text, size, "%" PRId64, value);
+        break;
+    case FTC_CONFIG_BOOL:
+        snprintf(text, size, "%s", value != 0 ? "on" : "off");
+        break;
+    case FTC_CONFIG_ENUM:
+        snprintf(text, size, "%s", key->names[value]);
+        break;
+    }
+    return text;
+}
+
+char *ftc_settings_dump(const struct ftc_settings *settings)
+{
+    char *text = NULL, value[FTC_CONFIG_TEXT];
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        const struct ftc_config_key *key = &ftc_config_schema[i];
+        fprintf(out, "%s.%s=%s\n", key->section, key->key,
+                ftc_config_format(key, &settings->value, value, sizeof(value)));
+    }
+    bool failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* One line of a dump, without its newline. */
+static int load_line(struct ftc_settings *settings, const char *line, size_t size)
+{
+    char *copy = strndup(line, size);
+    if (copy == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the settings");
+    int rc = ftc_settings_set(settings, copy, LOADED_FROM);
+    free(copy);
+    return rc;
+}
+
+/* A dump names every key; a line that is missing means that it was cut or is of another version. */
+static int check_complete(const struct ftc_settings *settings)
+{
+    for (size_t i = 0; i < ftc_config_schema_size; i++)
+        if (settings->source[i] == NULL)
+            return ftc_error_set(FTC_ERR_CONFIG,
+                                 "%s: %s.%s is missing: use a launcher and a library of the same version",
+                                 LOADED_FROM, ftc_config_schema[i].section, ftc_config_schema[i].key);
+    return FTC_SUCCESS;
+}
+
+int ftc_settings_load(struct ftc_settings *settings, const char *text)
+{
+    struct ftc_settings loaded = {0};
+    int rc = FTC_SUCCESS;
+    while (rc == FTC_SUCCESS && *text != '\0') {
+        const char *end = strchrnul(text, '\n');
+        rc = load_line(&loaded, text, (size_t)(end - text));
+        text = *end != '\0' ? end + 1 : end;
+    }
+    if (rc == FTC_SUCCESS)
+        rc = check_complete(&loaded);
+    return ftc_settings_conclude(settings, &loaded, rc);
+}
+
+/* A source can hold any character that a path can; one of them could end the comment. */
+static void print_source(const char *source, FILE *out)
+{
+    for (; *source != '\0'; source++)
+        fputc((unsigned char)*source < 0x20 ? '?' : *source, out);
+}
+
+static void print_key(const struct ftc_settings *settings, size_t index, FILE *out)
+{
+    const struct ftc_config_key *key = &ftc_config_schema[index];
+    char text[FTC_CONFIG_TEXT];
+    fprintf(out, "\n# %s\n", key->help);
+    fprintf(out, "# Allowed: %s. ", ftc_config_allowed(key, text, sizeof(text)));
+    fprintf(out, "Default: %s. Variable: ", key->fallback);
+    fprintf(out, "%s. Set by: ", ftc_config_variable(key, text, sizeof(text)));
+    print_source(settings->source[index], out);
+    fprintf(out, "\n%s = %s\n", key->key, ftc_config_format(key, &settings->value, text, sizeof(text)));
+}
+
+void ftc_settings_print(const struct ftc_settings *settings, FILE *out)
+{
+    const char *section = "";
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        if (strcmp(section, ftc_config_schema[i].section) != 0) {
+            section = ftc_config_schema[i].section;
+            fprintf(out, "%s[%s]\n", i > 0 ? "\n" : "", section);
+        }
+        print_key(settings, i, out);
+    }
+}

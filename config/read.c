@@ -1,0 +1,220 @@
+/*
+ * INI files, by inih.
+ *
+ * inih cuts what is too long for its buffers, joins indented lines to the key before them, and skips what
+ * follows a section's "]". None of that may pass silently, so it gets its lines from next_line() below, which
+ * hands over whole, checked lines without leading blanks, counts them, and stops at the first error. Of the
+ * library's globals nothing is changed: they are shared with whatever else the process links.
+ */
+#include "config/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "config/value.h"
+
+#define SYSTEM_FILE "/etc/ftcoll.ini"
+#define FILE_SIZE   (1 << 20) /* bytes of a file at most: it is no settings file otherwise */
+
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
+struct source {
+    struct ftc_settings *settings;
+    const char *name;
+    const char *text; /* what is left */
+    size_t size;
+    int line;
+    int rc; /* first error */
+};
+
+/* --- lines ------------------------------------------------------------------------------------------- */
+
+/* The next line is text[0..*length-1] and `taken` bytes with its newline. */
+static size_t find_line(const struct source *source, size_t *length)
+{
+    const char *newline = memchr(source->text, '\n', source->size);
+    *length = newline != NULL ? (size_t)(newline - source->text) : source->size;
+    return newline != NULL ? *length + 1 : *length;
+}
+
+static int refuse_line(const struct source *source, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static int refuse_line(const struct source *source, const char *format, ...)
+{
+    char why[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    return ftc_error_set(FTC_ERR_CONFIG, "%s:%d: %s", source->name, source->line, why);
+}
+
+/* A line that begins with '[': inih would take an unknown section, and anything behind the bracket. */
+static int check_section(const struct source *source, const char *line)
+{
+    char quoted[FTC_CONFIG_TEXT], name[FTC_CONFIG_TEXT];
+    const char *end = strchr(line, ']');
+    if (end == NULL)
+        return refuse_line(source, "%s: the ] of a section is missing", ftc_config_quote(line, quoted));
+    snprintf(name, sizeof(name), "%.*s", (int)(end - line - 1), line + 1);
+    end++;
+    end += strspn(end, " \t\r\f\v");
+    if (*end != '\0' && *end != ';' && *end != '#')
+        return refuse_line(source, "%s: put what follows the section on a line of its own",
+                           ftc_config_quote(line, quoted));
+    if (ftc_config_has_section(name))
+        return FTC_SUCCESS;
+    const char *nearest = ftc_config_nearest_section(name);
+    ftc_config_quote(name, quoted);
+    if (nearest != NULL)
+        return refuse_line(source, "%s: no such section; did you mean [%s]?", quoted, nearest);
+    return refuse_line(source, "%s: no such section; `ftrun --print-config` lists them", quoted);
+}
+
+/* Checks a line and leaves in `line` what inih is to see of it: no comment lines, so that they may be long. */
+static int take_line(const struct source *source, const char *text, size_t length, char *line, size_t room)
+{
+    if (memchr(text, '\0', length) != NULL)
+        return refuse_line(source, "a zero byte: this is not a text file");
+    if (source->line == 1 && length >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
+        text += 3;
+        length -= 3;
+    }
+    for (; length > 0 && isspace((unsigned char)*text); text++)
+        length--;
+    if (length > 0 && (*text == ';' || *text == '#'))
+        length = 0;
+    if (length + 2 > room) /* newline and end; a full buffer makes inih take more for the same line */
+        return refuse_line(source, "the line is too long (allowed: %zu characters)", room - 2);
+    memcpy(line, text, length);
+    line[length] = '\0';
+    int rc = line[0] == '[' ? check_section(source, line) : FTC_SUCCESS;
+    memcpy(line + length, "\n", 2);
+    return rc;
+}
+
+/* inih's reader: as fgets(); NULL after an error, which ends the parsing. */
+static char *next_line(char *line, int room, void *stream)
+{
+    struct source *source = stream;
+    const char *text = source->text;
+    size_t length;
+    if (source->rc != FTC_SUCCESS || source->size == 0)
+        return NULL;
+    size_t taken = find_line(source, &length);
+    source->line++;
+    source->text += taken;
+    source->size -= taken;
+    source->rc = take_line(source, text, length, line, (size_t)room);
+    return source->rc == FTC_SUCCESS ? line : NULL;
+}
+
+/* inih's handler: 0 is an error. */
+static int take_value(void *user, const char *section, const char *key, const char *value)
+{
+    struct source *source = user;
+    char *origin;
+    if (asprintf(&origin, "%s:%d", source->name, source->line) < 0) {
+        source->rc = ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading %s", source->name);
+        return 0;
+    }
+    source->rc = ftc_settings_apply(source->settings, section, key, value, origin);
+    free(origin);
+    return source->rc == FTC_SUCCESS;
+}
+
+static int parse(struct source *source)
+{
+    int line = ini_parse_stream(next_line, source, take_value, source);
+    if (line < 0)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading %s", source->name);
+    /* A line that is no assignment stops nobody, so the first error may be older than the one that was noted.
+     */
+    if (line > 0 && (source->rc == FTC_SUCCESS || line < source->line)) {
+        source->line = line;
+        return refuse_line(source, "neither \"key = value\", \"[section]\" nor a comment");
+    }
+    return source->rc;
+}
+
+int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size, const char *name)
+{
+    struct ftc_settings draft;
+    int rc = ftc_settings_draft(settings, &draft);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    struct source source = {.settings = &draft, .name = name, .text = text, .size = size};
+    rc = parse(&source);
+    return ftc_settings_conclude(settings, &draft, rc);
+}
+
+/* --- files ------------------------------------------------------------------------------------------- */
+
+/* The whole file into text[FILE_SIZE + 1]. */
+static int read_whole(const char *path, bool required, char *text, size_t *size)
+{
+    FILE *file = fopen(path, "re");
+    *size = 0;
+    if (file == NULL && !required && (errno == ENOENT || errno == ENOTDIR))
+        return FTC_SUCCESS;
+    if (file == NULL)
+        return ftc_error_set(FTC_ERR_CONFIG, "%s: cannot open the configuration file: %m", path);
+    *size = fread(text, 1, FILE_SIZE + 1, file);
+    int rc = FTC_SUCCESS;
+    if (ferror(file))
+        rc = ftc_error_set(FTC_ERR_CONFIG, "%s: cannot read the configuration file: %m", path);
+    else if (*size > FILE_SIZE)
+        rc = ftc_error_set(FTC_ERR_CONFIG, "%s: longer than %d bytes: not a configuration file", path,
+                           FILE_SIZE);
+    fclose(file);
+    return rc;
+}
+
+int ftc_settings_read_file(struct ftc_settings *settings, const char *path, bool required)
+{
+    size_t size;
+    char *text = malloc(FILE_SIZE + 1);
+    if (text == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading %s", path);
+    int rc = read_whole(path, required, text, &size);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_settings_read_text(settings, text, size, path);
+    free(text);
+    return rc;
+}
+
+/* The user's file in *path (malloc'ed), or NULL if there is no home. $XDG_CONFIG_HOME counts only if it is
+ * absolute (XDG Base Directory Specification). */
+static int user_file(char **path)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int length = 0;
+    *path = NULL;
+    if (config != NULL && config[0] == '/')
+        length = asprintf(path, "%s/ftcoll.ini", config);
+    else if (home != NULL && home[0] == '/')
+        length = asprintf(path, "%s/.config/ftcoll.ini", home);
+    if (length < 0) {
+        *path = NULL;
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory while looking for the configuration file");
+    }
+    return FTC_SUCCESS;
+}
+
+int ftc_settings_read_standard(struct ftc_settings *settings)
+{
+    char *path;
+    int rc = ftc_settings_read_file(settings, SYSTEM_FILE, false);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    rc = user_file(&path);
+    if (rc == FTC_SUCCESS && path != NULL)
+        rc = ftc_settings_read_file(settings, path, false);
+    free(path);
+    return rc;
+}

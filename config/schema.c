@@ -1,0 +1,223 @@
+/* The schema: every setting with its type, range, default and help, and how to find a row. Nothing else in
+ * the project knows the names of settings. */
+#include "config/config.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/value.h"
+
+static const char *const scheme_names[] = {"list", "count", "bit", NULL};
+static const char *const share_names[] = {"piggyback", "off", NULL};
+static const char *const reduce_tree_names[] = {"heap", "chain", NULL};
+static const char *const tree_names[] = {"binomial", "kary", "lame", NULL};
+static const char *const correction_names[] = {"none", "checked", NULL};
+static const char *const rotation_names[] = {"first", "spread", NULL};
+static const char *const prepare_names[] = {"direct", "tree", NULL};
+static const char *const algorithm_names[] = {"auto", "corrected", NULL};
+static const char *const level_names[] = {"error", "warn", "info", "debug", "trace", NULL};
+
+#define FIELD(name) offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
+#define INT(section, key, field, minimum, maximum, fallback, unit, help)                                     \
+    {                                                                                                        \
+        section, key, FTC_CONFIG_INT, FIELD(field), minimum, maximum, NULL, fallback, unit, help             \
+    }
+#define BOOL(section, key, field, fallback, help)                                                            \
+    {                                                                                                        \
+        section, key, FTC_CONFIG_BOOL, FIELD(field), 0, 0, NULL, fallback, "", help                          \
+    }
+#define ENUM(section, key, field, names, fallback, help)                                                     \
+    {                                                                                                        \
+        section, key, FTC_CONFIG_ENUM, FIELD(field), 0, 0, names, fallback, "", help                         \
+    }
+
+/* clang-format off */
+const struct ftc_config_key ftc_config_schema[] = {
+    INT("job", "f", f, 0, 4095, "1", "",
+        "Failures that one operation masks without a second round; less than the number of ranks."),
+
+    INT("detector", "heartbeat_period_ms", heartbeat_period_ms, 1, 60000, "250", "ms",
+        "Time between two heartbeats of a process."),
+    INT("detector", "heartbeat_timeout_ms", heartbeat_timeout_ms, 2, 600000, "5000", "ms",
+        "A process without a heartbeat for so long is suspected; at least two periods."),
+    BOOL("detector", "fence", fence, "on",
+        "Kill suspected processes, then declare them failed; off only reports them, and others wait."),
+    BOOL("detector", "exit_notices", exit_notices, "on",
+        "Declare a process failed as soon as its exit is seen; off leaves it to the heartbeats (for tests)."),
+
+    ENUM("failure_info", "scheme", scheme, scheme_names, "list",
+        "What a reduce carries about failures: all failed ranks, their number, or one bit."),
+    ENUM("failure_info", "share", share, share_names, "piggyback",
+        "Whether later operations leave out the ranks whose failure was agreed upon."),
+
+    ENUM("reduce", "tree", reduce_tree, reduce_tree_names, "heap",
+        "Shape of the subtrees of a reduce."),
+    INT("reduce", "arity", reduce_arity, 1, 64, "2", "",
+        "Children of a process in the heap."),
+
+    ENUM("broadcast", "tree", tree, tree_names, "binomial",
+        "Tree that spreads a result."),
+    INT("broadcast", "arity", arity, 1, 64, "2", "",
+        "Children of a process in the kary tree (at least 2), order of the lame tree."),
+    ENUM("broadcast", "correction", correction, correction_names, "none",
+        "Whether processes that have a result also offer it to their neighbours in the ring."),
+    INT("broadcast", "correction_delay_us", correction_delay_us, 1, 1000000, "1000", "us",
+        "Time between two correction messages of a process."),
+    INT("broadcast", "settle_every", settle_every, 0, 1000000, "16", "",
+        "Every so many broadcasts in a row one also collects from all ranks; 0: never."),
+
+    ENUM("collectives", "rotation", rotation, rotation_names, "first",
+        "Who coordinates an operation without a root: the first live rank, or each in turn."),
+    ENUM("collectives", "prepare", prepare, prepare_names, "direct",
+        "How a second round reaches the ranks: from its coordinator, or along a tree."),
+    ENUM("collectives", "algorithm", algorithm, algorithm_names, "auto",
+        "Algorithm of the collectives; auto chooses."),
+
+    ENUM("log", "level", log_level, level_names, "warn",
+        "Least important kind of log line that is written."),
+};
+/* clang-format on */
+
+const size_t ftc_config_schema_size = sizeof(ftc_config_schema) / sizeof(ftc_config_schema[0]);
+
+_Static_assert(sizeof(ftc_config_schema) / sizeof(ftc_config_schema[0]) <=
+                   sizeof(((struct ftc_settings *)NULL)->source) / sizeof(char *),
+               "more keys than ftc_settings has sources");
+
+int ftc_config_find(const char *section, const char *key)
+{
+    for (size_t i = 0; i < ftc_config_schema_size; i++)
+        if (strcmp(ftc_config_schema[i].section, section) == 0 && strcmp(ftc_config_schema[i].key, key) == 0)
+            return (int)i;
+    return -1;
+}
+
+bool ftc_config_has_section(const char *section)
+{
+    for (size_t i = 0; i < ftc_config_schema_size; i++)
+        if (strcmp(ftc_config_schema[i].section, section) == 0)
+            return true;
+    return false;
+}
+
+char *ftc_config_variable(const struct ftc_config_key *key, char *text, size_t size)
+{
+    snprintf(text, size, "FTCOLL_%s_%s", key->section, key->key);
+    for (char *c = text; size > 0 && *c != '\0'; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return text;
+}
+
+/* Append `more` to text[size] as far as it fits. */
+static void append(char *text, size_t size, const char *more)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s", more);
+}
+
+char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t size)
+{
+    if (size == 0)
+        return text;
+    text[0] = '\0';
+    switch (key->type) {
+    case FTC_CONFIG_INT:
+        snprintf(text, size, "%lld..%lld%s%s", (long long)key->minimum, (long long)key->maximum,
+                 key->unit[0] != '\0' ? " " : "", key->unit);
+        break;
+    case FTC_CONFIG_BOOL:
+        append(text, size, "on, off, true, false, yes, no, 1, 0");
+        break;
+    case FTC_CONFIG_ENUM:
+        for (size_t i = 0; key->names[i] != NULL; i++) {
+            append(text, size, i > 0 ? ", " : "");
+            append(text, size, key->names[i]);
+        }
+        break;
+    }
+    return text;
+}
+
+/* --- what was probably meant ------------------------------------------------------------------------- */
+
+#define NEAR_DISTANCE 3  /* edits; more is another word */
+#define NEAR_LENGTH   64 /* longer names are near to nothing */
+
+static int smallest(int a, int b, int c)
+{
+    int least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Edit distance (Levenshtein), INT_MAX if one of the words is too long. One row of the table at a time. */
+static int distance(const char *a, const char *b)
+{
+    int row[NEAR_LENGTH + 1];
+    size_t columns = strnlen(b, NEAR_LENGTH + 1);
+    if (columns > NEAR_LENGTH || strnlen(a, NEAR_LENGTH + 1) > NEAR_LENGTH)
+        return INT_MAX;
+    for (size_t j = 0; j <= columns; j++)
+        row[j] = (int)j;
+    for (int i = 1; a[i - 1] != '\0'; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= columns; j++) {
+            int above = row[j];
+            row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[columns];
+}
+
+/* Is `candidate` nearer to `word` than *best edits? Words of which little would be left are not near. */
+static bool nearer(const char *word, const char *candidate, int *best)
+{
+    int edits = distance(word, candidate);
+    if (edits >= *best || (size_t)edits * 2 > strlen(candidate))
+        return false;
+    *best = edits;
+    return true;
+}
+
+const struct ftc_config_key *ftc_config_nearest(const char *section, const char *key)
+{
+    const struct ftc_config_key *nearest = NULL;
+    char word[FTC_CONFIG_TEXT], candidate[FTC_CONFIG_TEXT];
+    int best = NEAR_DISTANCE + 1;
+    snprintf(word, sizeof(word), "%s.%s", section, key);
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        const struct ftc_config_key *row = &ftc_config_schema[i];
+        snprintf(candidate, sizeof(candidate), "%s.%s", row->section, row->key);
+        if (nearer(word, candidate, &best))
+            nearest = row;
+    }
+    for (size_t i = 0; nearest == NULL && i < ftc_config_schema_size; i++)
+        if (strcmp(ftc_config_schema[i].key, key) == 0) /* the right key in a wrong section */
+            nearest = &ftc_config_schema[i];
+    return nearest;
+}
+
+const char *ftc_config_nearest_section(const char *section)
+{
+    const char *nearest = NULL;
+    int best = NEAR_DISTANCE + 1;
+    for (size_t i = 0; i < ftc_config_schema_size; i++)
+        if (nearer(section, ftc_config_schema[i].section, &best))
+            nearest = ftc_config_schema[i].section;
+    return nearest;
+}
+
+const struct ftc_config_key *ftc_config_nearest_variable(const char *name)
+{
+    const struct ftc_config_key *nearest = NULL;
+    char variable[FTC_CONFIG_TEXT];
+    int best = NEAR_DISTANCE + 1;
+    for (size_t i = 0; i < ftc_config_schema_size; i++)
+        if (nearer(name, ftc_config_variable(&ftc_config_schema[i], variable, sizeof(variable)), &best))
+            nearest = &ftc_config_schema[i];
+    return nearest;
+}

@@ -1,0 +1,310 @@
+/* Settings: values, where they came from, and the sources that are not files: defaults, variables, flags. */
+#include "config/config.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "config/value.h"
+
+#define VARIABLE_PREFIX "FTCOLL_"
+
+/* FTCOLL_* variables that are no settings: the project sets them for its own processes, or tests do. */
+static const char *const own_variables[] = {"FTCOLL_JOB_SEGMENT", "FTCOLL_RANK", "FTCOLL_CONFIG"};
+static const char test_prefix[] = "FTCOLL_TEST_";
+
+/* --- one value --------------------------------------------------------------------------------------- */
+
+char *ftc_config_quote(const char *input, char text[FTC_CONFIG_TEXT])
+{
+    enum { KEPT = 60 };
+    size_t used = 0;
+    text[used++] = '"';
+    for (; *input != '\0' && used <= KEPT; input++)
+        text[used++] = iscntrl((unsigned char)*input) ? '?' : *input;
+    strcpy(text + used, *input != '\0' ? "...\"" : "\"");
+    return text;
+}
+
+static int refuse_value(const struct ftc_config_key *key, const char *value, const char *source,
+                        const char *why)
+{
+    char quoted[FTC_CONFIG_TEXT], allowed[FTC_CONFIG_TEXT];
+    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s.%s: %s%s%s (allowed: %s)", source, key->section, key->key,
+                         value[0] != '\0' ? ftc_config_quote(value, quoted) : "", value[0] != '\0' ? " " : "",
+                         why, ftc_config_allowed(key, allowed, sizeof(allowed)));
+}
+
+static int parse_int(const struct ftc_config_key *key, const char *value, const char *source, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (end == value || *end != '\0' || isspace((unsigned char)value[0])) /* strtoll() skips blanks */
+        return refuse_value(key, value, source, "is not an integer");
+    if (errno == ERANGE || number < key->minimum || number > key->maximum)
+        return refuse_value(key, value, source, "is out of range");
+    *out = number;
+    return FTC_SUCCESS;
+}
+
+/* Index of value in a NULL-terminated list, or -1. */
+static int index_of(const char *value, const char *const *names)
+{
+    for (int i = 0; names[i] != NULL; i++)
+        if (strcmp(value, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+static int parse_bool(const struct ftc_config_key *key, const char *value, const char *source, int64_t *out)
+{
+    static const char *const names[] = {"off", "on", "false", "true", "no", "yes", "0", "1", NULL};
+    int index = index_of(value, names);
+    if (index < 0)
+        return refuse_value(key, value, source, "is neither on nor off");
+    *out = index % 2; /* every other name means on */
+    return FTC_SUCCESS;
+}
+
+static int parse_enum(const struct ftc_config_key *key, const char *value, const char *source, int64_t *out)
+{
+    int index = index_of(value, key->names);
+    if (index < 0)
+        return refuse_value(key, value, source, "is not one of its values");
+    *out = index;
+    return FTC_SUCCESS;
+}
+
+static int parse_value(const struct ftc_config_key *key, const char *value, const char *source, int64_t *out)
+{
+    if (value[0] == '\0')
+        return refuse_value(key, value, source, "the value is empty");
+    switch (key->type) {
+    case FTC_CONFIG_INT:
+        return parse_int(key, value, source, out);
+    case FTC_CONFIG_BOOL:
+        return parse_bool(key, value, source, out);
+    case FTC_CONFIG_ENUM:
+        return parse_enum(key, value, source, out);
+    }
+    assert(!"a type that the schema does not have");
+    return FTC_ERR_CONFIG;
+}
+
+static void store_value(const struct ftc_config_key *key, struct ftc_config *config, int64_t value)
+{
+    void *field = (char *)config + key->offset;
+    bool flag = value != 0;
+    int choice = (int)value;
+    switch (key->type) {
+    case FTC_CONFIG_INT:
+        assert(key->size == sizeof(value));
+        memcpy(field, &value, sizeof(value));
+        break;
+    case FTC_CONFIG_BOOL:
+        assert(key->size == sizeof(flag));
+        memcpy(field, &flag, sizeof(flag));
+        break;
+    case FTC_CONFIG_ENUM:
+        assert(key->size == sizeof(choice));
+        memcpy(field, &choice, sizeof(choice));
+        break;
+    }
+}
+
+static int refuse_key(const char *section, const char *key, const char *source)
+{
+    char name[FTC_CONFIG_TEXT], quoted[FTC_CONFIG_TEXT];
+    const struct ftc_config_key *nearest = ftc_config_nearest(section, key);
+    snprintf(name, sizeof(name), "%s%s%s", section, section[0] != '\0' ? "." : "", key);
+    ftc_config_quote(name, quoted);
+    if (section[0] == '\0')
+        return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: a key without a section%s%s%s", source, quoted,
+                             nearest != NULL ? "; did you mean [" : "; begin with a line like [job]",
+                             nearest != NULL ? nearest->section : "", nearest != NULL ? "]?" : "");
+    if (nearest != NULL)
+        return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; did you mean %s.%s?", source, quoted,
+                             nearest->section, nearest->key);
+    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; `ftrun --print-config` lists them", source,
+                         quoted);
+}
+
+int ftc_settings_apply(struct ftc_settings *settings, const char *section, const char *key, const char *value,
+                       const char *source)
+{
+    int64_t number = 0;
+    int index = ftc_config_find(section, key);
+    if (index < 0)
+        return refuse_key(section, key, source);
+    int rc = parse_value(&ftc_config_schema[index], value, source, &number);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    char *copy = strdup(source);
+    if (copy == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the settings");
+    store_value(&ftc_config_schema[index], &settings->value, number);
+    free(settings->source[index]);
+    settings->source[index] = copy;
+    return FTC_SUCCESS;
+}
+
+/* --- all values -------------------------------------------------------------------------------------- */
+
+int ftc_settings_init(struct ftc_settings *settings)
+{
+    struct ftc_settings defaults = {0};
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        const struct ftc_config_key *key = &ftc_config_schema[i];
+        int rc = ftc_settings_apply(&defaults, key->section, key->key, key->fallback, "default");
+        if (rc != FTC_SUCCESS) {
+            ftc_settings_fini(&defaults);
+            return rc;
+        }
+    }
+    *settings = defaults;
+    return FTC_SUCCESS;
+}
+
+void ftc_settings_fini(struct ftc_settings *settings)
+{
+    for (size_t i = 0; i < ftc_config_schema_size; i++)
+        free(settings->source[i]);
+    memset(settings, 0, sizeof(*settings));
+}
+
+int ftc_settings_draft(const struct ftc_settings *settings, struct ftc_settings *draft)
+{
+    struct ftc_settings copy = {.value = settings->value};
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        copy.source[i] = strdup(settings->source[i]);
+        if (copy.source[i] == NULL) {
+            ftc_settings_fini(&copy);
+            return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the settings");
+        }
+    }
+    *draft = copy;
+    return FTC_SUCCESS;
+}
+
+int ftc_settings_conclude(struct ftc_settings *settings, struct ftc_settings *draft, int rc)
+{
+    if (rc != FTC_SUCCESS) {
+        ftc_settings_fini(draft);
+        return rc;
+    }
+    ftc_settings_fini(settings);
+    *settings = *draft;
+    return FTC_SUCCESS;
+}
+
+/* --- variables and flags ----------------------------------------------------------------------------- */
+
+static bool is_own_variable(const char *name)
+{
+    if (strncmp(name, test_prefix, sizeof(test_prefix) - 1) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof(own_variables) / sizeof(own_variables[0]); i++)
+        if (strcmp(name, own_variables[i]) == 0)
+            return true;
+    return false;
+}
+
+static int refuse_variable(const char *name)
+{
+    char quoted[FTC_CONFIG_TEXT], variable[FTC_CONFIG_TEXT];
+    const struct ftc_config_key *nearest = ftc_config_nearest_variable(name);
+    ftc_config_quote(name, quoted);
+    if (nearest != NULL)
+        return ftc_error_set(FTC_ERR_CONFIG, "environment variable %s: no such setting; did you mean %s?",
+                             quoted, ftc_config_variable(nearest, variable, sizeof(variable)));
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "environment variable %s: no such setting; unset it (`ftrun --print-config` lists them)", quoted);
+}
+
+static int apply_variable(struct ftc_settings *settings, const char *name, const char *value)
+{
+    char variable[FTC_CONFIG_TEXT];
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        const struct ftc_config_key *key = &ftc_config_schema[i];
+        if (strcmp(name, ftc_config_variable(key, variable, sizeof(variable))) == 0)
+            return ftc_settings_apply(settings, key->section, key->key, value, variable);
+    }
+    return is_own_variable(name) ? FTC_SUCCESS : refuse_variable(name);
+}
+
+/* One "NAME=value" of the environment. */
+static int read_variable(struct ftc_settings *settings, const char *entry)
+{
+    const char *equals = strchr(entry, '=');
+    if (equals == NULL || strncmp(entry, VARIABLE_PREFIX, sizeof(VARIABLE_PREFIX) - 1) != 0)
+        return FTC_SUCCESS;
+    char *name = strndup(entry, (size_t)(equals - entry));
+    if (name == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the environment");
+    int rc = apply_variable(settings, name, equals + 1);
+    free(name);
+    return rc;
+}
+
+int ftc_settings_read_environment(struct ftc_settings *settings, char *const environment[])
+{
+    struct ftc_settings draft;
+    int rc = ftc_settings_draft(settings, &draft);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    for (size_t i = 0; rc == FTC_SUCCESS && environment[i] != NULL; i++)
+        rc = read_variable(&draft, environment[i]);
+    return ftc_settings_conclude(settings, &draft, rc);
+}
+
+int ftc_settings_set(struct ftc_settings *settings, const char *assignment, const char *source)
+{
+    char quoted[FTC_CONFIG_TEXT];
+    const char *equals = strchr(assignment, '=');
+    const char *dot = equals != NULL ? memchr(assignment, '.', (size_t)(equals - assignment)) : NULL;
+    if (dot == NULL)
+        return ftc_error_set(FTC_ERR_CONFIG, "%s: %s is not of the form section.key=value", source,
+                             ftc_config_quote(assignment, quoted));
+    int rc = FTC_ERR_NOMEM;
+    char *section = strndup(assignment, (size_t)(dot - assignment));
+    char *key = strndup(dot + 1, (size_t)(equals - dot - 1));
+    if (section != NULL && key != NULL)
+        rc = ftc_settings_apply(settings, section, key, equals + 1, source);
+    else
+        ftc_error_set(rc, "out of memory while reading the settings");
+    free(key);
+    free(section);
+    return rc;
+}
+
+/* --- rules between keys ------------------------------------------------------------------------------ */
+
+static const char *source_of(const struct ftc_settings *settings, const char *section, const char *key)
+{
+    return settings->source[ftc_config_find(section, key)];
+}
+
+int ftc_settings_check(const struct ftc_settings *settings)
+{
+    const struct ftc_config *value = &settings->value;
+    if (value->heartbeat_timeout_ms < 2 * value->heartbeat_period_ms)
+        return ftc_error_set(
+            FTC_ERR_CONFIG,
+            "detector.heartbeat_timeout_ms: %lld ms (%s) is less than two heartbeat periods of %lld "
+            "ms (%s): one late heartbeat would count as a failure; set at least %lld",
+            (long long)value->heartbeat_timeout_ms, source_of(settings, "detector", "heartbeat_timeout_ms"),
+            (long long)value->heartbeat_period_ms, source_of(settings, "detector", "heartbeat_period_ms"),
+            2 * (long long)value->heartbeat_period_ms);
+    if (value->tree == FTC_TREE_KARY && value->arity < 2)
+        return ftc_error_set(
+            FTC_ERR_CONFIG,
+            "broadcast.arity: %lld (%s) is too small for broadcast.tree kary (%s): set at least 2",
+            (long long)value->arity, source_of(settings, "broadcast", "arity"),
+            source_of(settings, "broadcast", "tree"));
+    return FTC_SUCCESS;
+}
