@@ -76,7 +76,7 @@ static int check_section(const struct source *source, const char *line)
     return refuse_line(source, "%s: no such section; `ftrun --print-config` lists them", quoted);
 }
 
-/* Checks a line and leaves in `line` what inih is to see of it: no comment lines, so that they may be long. */
+/* Checks a line and leaves in `line` what inih is to see of it: no comment line, so that it may be long. */
 static int take_line(const struct source *source, const char *text, size_t length, char *line, size_t room)
 {
     if (memchr(text, '\0', length) != NULL)

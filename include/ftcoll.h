@@ -89,7 +89,9 @@ typedef struct ftc_float_int32 { float value; int32_t index; } ftc_float_int32;
 typedef struct ftc_double_int32 { double value; int32_t index; } ftc_double_int32;
 
 /* Operators. All are associative and commutative. Logical and bitwise ones take integer types only;
- * MINLOC and MAXLOC take pairs and break ties towards the lower index. Signed sums and products wrap. */
+ * MINLOC and MAXLOC take pairs and break ties towards the lower index. Signed sums and products wrap. In sums,
+ * products, MIN and MAX of floating point a NaN on either side gives one fixed quiet NaN, and -0 is less than +0;
+ * MINLOC and MAXLOC give the value of MIN or MAX and the lowest index with that value. */
 typedef const struct ftc_operator *ftc_op; /* a built-in one below, or from ftc_op_create() */
 #define FTC_SUM    ((ftc_op)(intptr_t)1)
 #define FTC_PROD   ((ftc_op)(intptr_t)2)

@@ -1,0 +1,300 @@
+/* Sets and buffers: every operation against a plain array of flags, at random; failing allocations. */
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/set.h"
+#include "include/ftcoll.h"
+#include "tests/base/fail_alloc.h"
+#include "tests/random.h"
+
+#define MAX_SIZE 300
+#define ROUNDS   400
+
+static struct test_random random_bits;
+
+/* The model: a set and the flags that it must agree with. */
+struct pair {
+    struct ftc_set set;
+    bool member[MAX_SIZE];
+};
+
+static void pair_init(struct pair *pair, int size)
+{
+    memset(pair, 0, sizeof(*pair));
+    ck_assert_int_eq(ftc_set_init(&pair->set, size), FTC_SUCCESS);
+}
+
+static void pair_fill(struct pair *pair, int percent)
+{
+    for (int rank = 0; rank < pair->set.size; rank++)
+        if (test_random_chance(&random_bits, percent)) {
+            ftc_set_add(&pair->set, rank);
+            pair->member[rank] = true;
+        }
+}
+
+static int model_next(const struct pair *pair, int from)
+{
+    for (int rank = from; rank < pair->set.size; rank++)
+        if (pair->member[rank])
+            return rank;
+    return -1;
+}
+
+static void assert_agree(const struct pair *pair)
+{
+    int ranks[MAX_SIZE + 1], count = 0;
+    ranks[MAX_SIZE] = 0;
+    int listed = ftc_set_list(&pair->set, ranks);
+    for (int rank = 0; rank < pair->set.size; rank++) {
+        ck_assert_int_eq(ftc_set_has(&pair->set, rank), pair->member[rank]);
+        ck_assert_int_eq(ftc_set_next(&pair->set, rank), model_next(pair, rank));
+        if (pair->member[rank]) {
+            ck_assert_int_lt(count, listed);
+            ck_assert_int_eq(ranks[count++], rank);
+        }
+    }
+    ck_assert_int_eq(listed, count);
+    ck_assert_int_eq(ftc_set_count(&pair->set), count);
+    ck_assert_int_eq(ftc_set_empty(&pair->set), count == 0);
+    ck_assert_int_eq(ftc_set_next(&pair->set, pair->set.size), -1);
+    if (pair->set.size % 64 != 0)
+        ck_assert_uint_eq(pair->set.word[pair->set.size / 64] >> (pair->set.size % 64), 0);
+}
+
+static void assert_relations(const struct pair *a, const struct pair *b)
+{
+    bool equal = true, subset = true, intersects = false;
+    for (int rank = 0; rank < a->set.size; rank++) {
+        equal = equal && a->member[rank] == b->member[rank];
+        subset = subset && (!a->member[rank] || b->member[rank]);
+        intersects = intersects || (a->member[rank] && b->member[rank]);
+    }
+    ck_assert_int_eq(ftc_set_equal(&a->set, &b->set), equal);
+    ck_assert_int_eq(ftc_set_subset(&a->set, &b->set), subset);
+    ck_assert_int_eq(ftc_set_intersects(&a->set, &b->set), intersects);
+}
+
+static void unite(struct pair *to, const struct pair *from)
+{
+    bool changed = false;
+    for (int rank = 0; rank < to->set.size; rank++) {
+        changed = changed || (from->member[rank] && !to->member[rank]);
+        to->member[rank] = to->member[rank] || from->member[rank];
+    }
+    ck_assert_int_eq(ftc_set_unite(&to->set, &from->set), changed);
+}
+
+static void subtract(struct pair *to, const struct pair *from)
+{
+    for (int rank = 0; rank < to->set.size; rank++)
+        to->member[rank] = to->member[rank] && !from->member[rank];
+    ftc_set_subtract(&to->set, &from->set);
+}
+
+static void copy(struct pair *to, const struct pair *from)
+{
+    memcpy(to->member, from->member, sizeof(to->member));
+    ftc_set_copy(&to->set, &from->set);
+}
+
+static void remove_some(struct pair *pair)
+{
+    for (int i = 0; i < pair->set.size; i++) {
+        int rank = (int)test_random_between(&random_bits, 0, pair->set.size - 1);
+        ftc_set_remove(&pair->set, rank);
+        pair->member[rank] = false;
+    }
+}
+
+static void step(struct pair *a, struct pair *b)
+{
+    switch (test_random_between(&random_bits, 0, 5)) {
+    case 0:
+        pair_fill(a, (int)test_random_between(&random_bits, 0, 100));
+        break;
+    case 1:
+        remove_some(a);
+        break;
+    case 2:
+        unite(a, b);
+        break;
+    case 3:
+        subtract(a, b);
+        break;
+    case 4:
+        copy(b, a);
+        break;
+    case 5:
+        memset(a->member, 0, sizeof(a->member));
+        ftc_set_clear(&a->set);
+        break;
+    }
+}
+
+START_TEST(agrees_with_an_array_of_flags)
+{
+    static const int sizes[] = {1, 2, 63, 64, 65, 127, 128, 129, MAX_SIZE};
+    int size = sizes[_i];
+    struct pair a, b;
+    pair_init(&a, size);
+    pair_init(&b, size);
+    for (int round = 0; round < ROUNDS; round++) {
+        step(&a, &b);
+        step(&b, &a);
+        assert_agree(&a);
+        assert_agree(&b);
+        assert_relations(&a, &b);
+    }
+    ftc_set_fini(&a.set);
+    ftc_set_fini(&b.set);
+}
+END_TEST
+
+START_TEST(a_set_of_nothing_works)
+{
+    struct ftc_set set;
+    char text[8];
+    ck_assert_int_eq(ftc_set_init(&set, 0), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_set_words(0), 0);
+    ck_assert_int_eq(ftc_set_count(&set), 0);
+    ck_assert(ftc_set_empty(&set));
+    ck_assert(ftc_set_equal(&set, &set));
+    ck_assert(!ftc_set_unite(&set, &set));
+    ck_assert_int_eq(ftc_set_next(&set, 0), -1);
+    ck_assert_str_eq(ftc_set_format(&set, text, sizeof(text)), "none");
+    ftc_set_clear(&set);
+    ftc_set_fini(&set);
+}
+END_TEST
+
+START_TEST(fini_of_a_zeroed_set_and_twice_is_legal)
+{
+    struct ftc_set set = {0};
+    ftc_set_fini(&set);
+    ck_assert_int_eq(ftc_set_init(&set, 10), FTC_SUCCESS);
+    ftc_set_fini(&set);
+    ftc_set_fini(&set);
+}
+END_TEST
+
+static struct ftc_set set_of(int size, const int ranks[], int count)
+{
+    struct ftc_set set;
+    ck_assert_int_eq(ftc_set_init(&set, size), FTC_SUCCESS);
+    for (int i = 0; i < count; i++)
+        ftc_set_add(&set, ranks[i]);
+    return set;
+}
+
+START_TEST(format_joins_runs)
+{
+    static const int ranks[] = {1, 2, 3, 7, 63, 64, 99};
+    struct ftc_set set = set_of(100, ranks, 7);
+    char text[64];
+    ck_assert_str_eq(ftc_set_format(&set, text, sizeof(text)), "1-3,7,63-64,99");
+    ftc_set_fini(&set);
+}
+END_TEST
+
+/* At every length: ended, whole items only, and marked where something is missing. */
+START_TEST(format_cuts_between_items)
+{
+    static const int ranks[] = {1, 2, 3, 7, 63, 64, 99};
+    static const char *const whole[] = {
+        "1-3,7,63-64,99", "1-3,7,63-64,...", "1-3,7,...", "1-3,...", "...", "..", ".", ""};
+    struct ftc_set set = set_of(100, ranks, 7);
+    for (size_t length = 1; length < 32; length++) {
+        char text[33];
+        bool known = false;
+        memset(text, 'x', sizeof(text));
+        ftc_set_format(&set, text, length);
+        ck_assert_uint_lt(strnlen(text, length), length);
+        ck_assert_int_eq(text[length], 'x');
+        for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+            known = known || strcmp(text, whole[i]) == 0;
+        ck_assert_msg(known, "length %zu gives \"%s\"", length, text);
+        ck_assert_int_eq(strcmp(text, whole[0]) == 0, length > strlen(whole[0]));
+    }
+    ftc_set_fini(&set);
+}
+END_TEST
+
+START_TEST(format_into_no_room_writes_nothing)
+{
+    static const int ranks[] = {1};
+    struct ftc_set set = set_of(2, ranks, 1);
+    char text[1] = {'x'};
+    ftc_set_format(&set, text, 0);
+    ck_assert_int_eq(text[0], 'x');
+    ftc_set_fini(&set);
+}
+END_TEST
+
+START_TEST(a_failed_allocation_is_reported)
+{
+    struct ftc_set set = {0};
+    fail_alloc_at(0);
+    ck_assert_int_eq(ftc_set_init(&set, 100), FTC_ERR_NOMEM);
+    ck_assert(fail_alloc_stop());
+    ck_assert_ptr_null(set.word);
+    fail_alloc_at(0);
+    ck_assert_ptr_null(ftc_buffer_new(100));
+    ck_assert(fail_alloc_stop());
+}
+END_TEST
+
+START_TEST(a_buffer_lives_until_the_last_reference)
+{
+    struct ftc_buffer *buffer = ftc_buffer_new(1000);
+    ck_assert_ptr_nonnull(buffer);
+    ck_assert_uint_eq(buffer->size, 1000);
+    ck_assert_uint_eq((uintptr_t)buffer->data % 16, 0);
+    ck_assert_ptr_eq(ftc_buffer_ref(buffer), buffer);
+    ftc_buffer_unref(buffer);
+    memset(buffer->data, 1, buffer->size); /* a sanitizer tells if it is gone */
+    ck_assert_int_eq(buffer->references, 1);
+    ftc_buffer_unref(buffer);
+}
+END_TEST
+
+START_TEST(buffers_of_no_size_and_of_impossible_size)
+{
+    struct ftc_buffer *buffer = ftc_buffer_new(0);
+    ck_assert_ptr_nonnull(buffer);
+    ftc_buffer_unref(buffer);
+    ck_assert_ptr_null(ftc_buffer_new(SIZE_MAX));
+    ck_assert_ptr_null(ftc_buffer_new(SIZE_MAX - sizeof(struct ftc_buffer) + 1));
+    ck_assert_ptr_null(ftc_buffer_ref(NULL));
+    ftc_buffer_unref(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("base: sets and buffers");
+    TCase *sets = tcase_create("sets");
+    tcase_add_loop_test(sets, agrees_with_an_array_of_flags, 0, 9);
+    tcase_add_test(sets, a_set_of_nothing_works);
+    tcase_add_test(sets, fini_of_a_zeroed_set_and_twice_is_legal);
+    tcase_add_test(sets, format_joins_runs);
+    tcase_add_test(sets, format_cuts_between_items);
+    tcase_add_test(sets, format_into_no_room_writes_nothing);
+    tcase_add_test(sets, a_failed_allocation_is_reported);
+    suite_add_tcase(suite, sets);
+    TCase *buffers = tcase_create("buffers");
+    tcase_add_test(buffers, a_buffer_lives_until_the_last_reference);
+    tcase_add_test(buffers, buffers_of_no_size_and_of_impossible_size);
+    suite_add_tcase(suite, buffers);
+
+    test_seed_announce();
+    random_bits = test_random_start();
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
