@@ -1,0 +1,72 @@
+/* Identity over PMIx. */
+#include "runtime/bootstrap.h"
+
+#include <pmix.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static int get_size(const pmix_proc_t *job, int *size)
+{
+    pmix_value_t *value = NULL;
+    pmix_status_t rc = PMIx_Get(job, PMIX_JOB_SIZE, NULL, 0, &value);
+
+    if (rc != PMIX_SUCCESS)
+        return ftc_error_set(FTC_ERR_SYSTEM, "PMIx does not tell the job's size: %s", PMIx_Error_string(rc));
+    uint32_t ranks = value->type == PMIX_UINT32 ? value->data.uint32 : 0;
+    PMIX_VALUE_RELEASE(value);
+    if (ranks < 1 || ranks > FTC_NODE_MAX_RANKS)
+        return ftc_error_set(FTC_ERR_UNSUPPORTED, "a job of %u ranks is not possible (1..%d)", ranks,
+                             FTC_NODE_MAX_RANKS);
+    *size = (int)ranks;
+    return 0;
+}
+
+static int get_job(const pmix_proc_t *job, char name[FTC_JOB_NAME_SIZE])
+{
+    pmix_value_t *value = NULL;
+    pmix_status_t rc = PMIx_Get(job, FTC_PMIX_KEY_JOB, NULL, 0, &value);
+    int result = 0;
+
+    if (rc != PMIX_SUCCESS)
+        return ftc_error_set(FTC_ERR_UNSUPPORTED, "this PMIx server was not started by ftrun (%s); "
+                             "start the program with ftrun", PMIx_Error_string(rc));
+    if (value->type != PMIX_STRING || value->data.string == NULL ||
+        strlen(value->data.string) >= FTC_JOB_NAME_SIZE)
+        result = ftc_error_set(FTC_ERR_PROTO, "the PMIx server gave a malformed job name");
+    else
+        strcpy(name, value->data.string);
+    PMIX_VALUE_RELEASE(value);
+    return result;
+}
+
+static int ask(struct ftc_identity *identity)
+{
+    pmix_proc_t self, job;
+    pmix_status_t rc = PMIx_Init(&self, NULL, 0);
+
+    if (rc != PMIX_SUCCESS)
+        return ftc_error_set(FTC_ERR_SYSTEM, "PMIx_Init: %s; was this process's launcher killed?",
+                             PMIx_Error_string(rc));
+    PMIX_LOAD_PROCID(&job, self.nspace, PMIX_RANK_WILDCARD);
+    int result = get_size(&job, &identity->size);
+    if (result == 0)
+        result = get_job(&job, identity->job);
+    PMIx_Finalize(NULL, 0);
+    if (result == 0 && self.rank >= (pmix_rank_t)identity->size)
+        return ftc_error_set(FTC_ERR_PROTO, "PMIx rank %u is outside a job of %d", self.rank, identity->size);
+    identity->rank = (int)self.rank;
+    return result;
+}
+
+int ftc_bootstrap(struct ftc_identity *identity)
+{
+    *identity = (struct ftc_identity){.size = 1};
+    if (getenv("PMIX_NAMESPACE") == NULL) {
+        identity->alone = true;
+        return 0;
+    }
+    return ask(identity);
+}

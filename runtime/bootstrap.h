@@ -1,0 +1,25 @@
+/* Who am I: identity from the PMIx server that started this process. */
+#ifndef FTC_RUNTIME_BOOTSTRAP_H
+#define FTC_RUNTIME_BOOTSTRAP_H
+
+#include <stdbool.h>
+
+#include "node/segment.h"
+
+/* Job-level key that ftrun's PMIx server gives to its clients: the job's name, from which the segment's follows. */
+#define FTC_PMIX_KEY_JOB "ftcoll.segment"
+
+struct ftc_identity {
+    bool alone; /* no PMIx server: a job of one rank; the rest is not set but rank 0 of 1 */
+    int rank, size;
+    char job[FTC_JOB_NAME_SIZE];
+};
+
+/*
+ * PMIx_Init, ask, PMIx_Finalize: PMIx is for bootstrap only, since neither its events nor its fences survive a death.
+ * No fence: the segment has all that ranks of one node need to know of each other.
+ * FTC_ERR_SYSTEM (PMIx failed), FTC_ERR_UNSUPPORTED (a server that is not ftrun's).
+ */
+int ftc_bootstrap(struct ftc_identity *identity);
+
+#endif

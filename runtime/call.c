@@ -1,0 +1,104 @@
+/* One collective call: flow control, the call itself, waiting for its delivery. */
+#include "runtime/call.h"
+
+#include "base/error.h"
+#include "runtime/progress.h"
+#include "runtime/publish.h"
+#include "runtime/thread.h"
+
+/* Plain reduces and broadcasts do not wait for their receivers: a sender may be this many operations ahead of them
+ * (agreement.md, "plain reduce": flow control may delay the start of a later op). */
+#define OPERATIONS_AHEAD 64
+#define TARGETS          128
+#define ROOM_LOOK_NS     200000ull /* nobody rings for room: look again after this long */
+
+void ftc_call_enter(struct ftc_comm *comm)
+{
+    pthread_mutex_lock(&comm->lock);
+    if (!comm->alone)
+        ftc_bell_outside(&comm->bell, false);
+}
+
+void ftc_call_leave(struct ftc_comm *comm)
+{
+    if (!comm->alone) {
+        ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+        /* From here on rings go to the thread's socket; what came before is still ours. */
+        ftc_bell_outside(&comm->bell, true);
+        while (ftc_progress_ready(comm) && ftc_progress_step(comm))
+            ;
+        if (comm->timer_ns != 0)
+            ftc_thread_nudge(comm);
+    }
+    pthread_mutex_unlock(&comm->lock);
+}
+
+static bool has_room(struct ftc_comm *comm, void *arg)
+{
+    const struct ftc_call *call = arg;
+    int ranks[TARGETS];
+    int count = ftc_member_targets(comm->member, call->signature.kind, call->signature.root, ranks, TARGETS);
+    uint64_t k = ftc_member_next_op(comm->member);
+
+    for (int i = 0; i < count; i++) {
+        struct ftc_slot *slot = ftc_segment_slot(comm->segment, ranks[i]);
+        if (atomic_load_explicit(&slot->called, memory_order_relaxed) + OPERATIONS_AHEAD < k &&
+            !ftc_segment_failed(comm->segment, ranks[i]))
+            return false;
+    }
+    return true;
+}
+
+static void wait_for_room(struct ftc_comm *comm, const struct ftc_call *call)
+{
+    int kind = call->signature.kind;
+    bool unbounded = kind == FTC_CALL_REDUCE || (kind == FTC_CALL_BCAST && comm->config.settle_every == 0);
+
+    if (unbounded && !comm->alone)
+        ftc_progress_until(comm, has_room, (void *)call, FTC_WAIT_ROOM, ROOM_LOOK_NS);
+}
+
+static bool is_delivered(struct ftc_comm *comm, void *arg)
+{
+    (void)arg;
+    return comm->delivered;
+}
+
+static int call_and_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+{
+    comm->delivered = false;
+    comm->receive = receive;
+    wait_for_room(comm, call);
+    ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
+    int rc = ftc_member_call(comm->member, call);
+    if (rc == FTC_ERR_NOMEM)
+        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
+    if (rc != 0)
+        return rc;
+    ftc_publish_called(comm);
+    ftc_progress_outputs(comm);
+    ftc_progress_until(comm, is_delivered, NULL, FTC_WAIT_NOTHING, 0);
+    ftc_publish_returned(comm);
+    return comm->status;
+}
+
+static int explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
+{
+    if (rc == FTC_ERR_ROOT_FAILED)
+        return ftc_error_set(rc, "rank %d, the root of the broadcast, failed before it could finish",
+                             (int)call->signature.root);
+    if (rc == FTC_ERR_TOO_MANY_FAILURES)
+        return ftc_error_set(rc, "more than f = %d ranks failed during the reduce; repeat it, or use allreduce",
+                             (int)comm->config.f);
+    return rc;
+}
+
+int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+{
+    ftc_call_enter(comm);
+    int rc = call_and_wait(comm, call, receive);
+    comm->receive = NULL;
+    ftc_drill_pass(&comm->drill, FTC_DRILL_RETURN);
+    ftc_call_leave(comm);
+    return explain(comm, call, rc);
+}

@@ -1,0 +1,14 @@
+/* Running one collective call of the API to its end. */
+#ifndef FTC_RUNTIME_CALL_H
+#define FTC_RUNTIME_CALL_H
+
+#include "runtime/comm.h"
+
+/* The caller comes in: it drives from now on. Errors: FTC_ERR_FENCED and the like when this rank must leave. */
+void ftc_call_enter(struct ftc_comm *comm);
+void ftc_call_leave(struct ftc_comm *comm);
+
+/* Enter, call, wait, leave. The result goes to `receive` (NULL: nowhere) on success. */
+int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
+
+#endif

@@ -1,0 +1,68 @@
+/* A communicator at run time: the member, and what connects it to the node. Private to this room. */
+#ifndef FTC_RUNTIME_COMM_H
+#define FTC_RUNTIME_COMM_H
+
+#include <ev.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/log.h"
+#include "collectives/member.h"
+#include "config/config.h"
+#include "include/ftcoll.h"
+#include "node/bell.h"
+#include "node/segment.h"
+#include "runtime/drill.h"
+#include "runtime/snapshot.h"
+#include "transport/transport.h"
+
+/* How long a waiting call stays awake: looks while cores are free, then yields, then sleeps on the futex. */
+struct ftc_patience {
+    int spins, yields;
+};
+
+/* The thread that beats, and answers for finished operations while the caller is outside the library. */
+struct ftc_thread {
+    pthread_t id;
+    bool running;
+    struct ev_loop *loop;
+    ev_timer beat, due;
+    ev_io bell, launcher;
+    ev_async nudge;
+    int launcher_fd; /* pidfd of the launcher, -1: none, then looked for at every beat */
+    atomic_bool stop;
+};
+
+struct ftc_comm {
+    int rank, size;
+    bool alone; /* a job of one: no segment, no transport, no thread */
+    struct ftc_config config;
+    struct ftc_log log;
+    struct ftc_segment *segment;
+    struct ftc_slot *slot;
+    struct ftc_bell bell;
+    struct ftc_transport *transport;
+    struct ftc_thread thread;
+    struct ftc_patience patience;
+    struct ftc_drill drill;
+
+    /* Under the lock: whoever drives the member, the caller for the whole of a call, else the thread. */
+    pthread_mutex_t lock;
+    struct ftc_member *member;
+    uint32_t failures_seen; /* cursor in the failure log */
+    uint64_t timer_ns;      /* when the member's timer is due; 0: none */
+    bool delivered;         /* the call under way is done */
+    int status;             /* its result */
+    void *receive;          /* where its value goes; NULL: nowhere */
+    int fatal;              /* this rank must leave; all calls return it */
+
+    struct ftc_snapshot snapshot;
+    int *report_failed; /* size entries */
+    int report_count;
+};
+
+/* What ends a process in the middle of something, after saying why: fail-stop for everyone else. */
+_Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *why);
+
+#endif

@@ -1,0 +1,95 @@
+/* The validate family and the report: what the caller may know about failures. */
+#include <string.h>
+
+#include "base/error.h"
+#include "runtime/call.h"
+#include "runtime/progress.h"
+
+static int check(const ftc_comm *comm, const void *output)
+{
+    if (comm == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
+    if (output == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "there is nowhere to put the result: the output pointer is NULL");
+    return 0;
+}
+
+FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
+{
+    int rc = check(comm, failed_count);
+
+    if (rc != 0)
+        return rc;
+    ftc_call_enter(comm);
+    while (ftc_progress_step(comm))
+        ;
+    ftc_snapshot_local(&comm->snapshot, ftc_member_known_failed(comm->member));
+    *failed_count = ftc_set_count(&comm->snapshot.known);
+    ftc_call_leave(comm);
+    return 0;
+}
+
+FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count)
+{
+    struct ftc_call call = {.signature = {.kind = FTC_CALL_VALIDATE, .root = -1}};
+    struct ftc_member_report report;
+    int rc = check(comm, failed_count);
+
+    if (rc == 0)
+        rc = ftc_call_run(comm, &call, NULL);
+    if (rc != 0)
+        return rc;
+    ftc_call_enter(comm);
+    ftc_member_report(comm->member, &report);
+    ftc_snapshot_global(&comm->snapshot, report.failed);
+    *failed_count = ftc_set_count(report.failed);
+    ftc_call_leave(comm);
+    return 0;
+}
+
+FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[])
+{
+    int rc = check(comm, outcount);
+
+    return rc == 0 ? ftc_snapshot_states(&comm->snapshot, false, types, incount, outcount, infos) : rc;
+}
+
+FTC_API int ftc_get_state_global(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[])
+{
+    int rc = check(comm, outcount);
+
+    return rc == 0 ? ftc_snapshot_states(&comm->snapshot, true, types, incount, outcount, infos) : rc;
+}
+
+FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[])
+{
+    int rc = check(comm, comm);
+
+    return rc == 0 ? ftc_snapshot_recognize(&comm->snapshot, count, ranks) : rc;
+}
+
+/* Copies no more than the caller's struct holds: an older program's is shorter. */
+FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
+{
+    struct ftc_member_report last;
+    ftc_report full;
+    int rc = check(comm, report);
+
+    if (rc != 0)
+        return rc;
+    if (report->struct_size < sizeof(report->struct_size))
+        return ftc_error_set(FTC_ERR_ARG, "set report.struct_size to sizeof(ftc_report)");
+    ftc_comm *mutable = (ftc_comm *)comm;
+    pthread_mutex_lock(&mutable->lock);
+    ftc_member_report(comm->member, &last);
+    mutable->report_count = ftc_set_list(last.failed, comm->report_failed);
+    pthread_mutex_unlock(&mutable->lock);
+    full = (ftc_report){.struct_size = report->struct_size,
+                        .failed_count = comm->report_count,
+                        .failed = comm->report_failed,
+                        .ballots = last.ballots,
+                        .retries = last.retries,
+                        .algorithm = comm->alone ? "self" : "corrected"};
+    memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));
+    return 0;
+}

@@ -1,0 +1,286 @@
+/* Joining and leaving a job. */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "node/jobs.h"
+#include "runtime/bootstrap.h"
+#include "runtime/call.h"
+#include "runtime/progress.h"
+#include "runtime/publish.h"
+#include "runtime/thread.h"
+
+#define ABORT_GRACE_NS (10 * FTC_NS_PER_S)
+
+/* --- init --- */
+
+static int read_settings(struct ftc_comm *comm)
+{
+    struct ftc_settings settings;
+    int rc = ftc_settings_init(&settings);
+
+    if (rc != 0)
+        return rc;
+    if (comm->alone)
+        comm->config.f = 0;
+    else
+        rc = ftc_settings_load(&settings, ftc_segment_text(comm->segment));
+    if (rc == 0)
+        comm->config = settings.value;
+    if (rc == 0 && comm->config.f >= comm->size)
+        comm->config.f = comm->size - 1;
+    ftc_settings_fini(&settings);
+    return rc;
+}
+
+static int set_log(struct ftc_comm *comm, const struct ftc_identity *identity, const ftc_options *options)
+{
+    int level = (int)comm->config.log_level;
+
+    if (options != NULL && options->struct_size >= sizeof(*options) && options->log_level != NULL) {
+        level = ftc_log_level_parse(options->log_level);
+        if (level < 0)
+            return ftc_error_set(FTC_ERR_ARG, "log level \"%s\" does not exist", options->log_level);
+    }
+    comm->log.level = (enum ftc_log_level)level;
+    snprintf(comm->log.who, sizeof(comm->log.who), "job %s rank %d", identity->alone ? "alone" : identity->job,
+             comm->rank);
+    return 0;
+}
+
+static int make_member(struct ftc_comm *comm)
+{
+    const struct ftc_config *c = &comm->config;
+    struct ftc_member_settings settings = {
+        .ranks = comm->size,
+        .self = comm->rank,
+        .f = (int)c->f,
+        .scheme = c->scheme,
+        .share = c->share,
+        .rotation = c->rotation,
+        .reduce_arity = c->reduce_tree == FTC_REDUCE_CHAIN ? 1 : (int)c->reduce_arity,
+        .tree = {.tree = c->tree, .arity = (int)c->arity},
+        .correction = c->correction,
+        .correction_delay_ns = (uint64_t)c->correction_delay_us * 1000,
+        .settle_every = (uint32_t)c->settle_every,
+        .prepare = c->prepare,
+        .log = &comm->log,
+    };
+
+    return ftc_member_create(&comm->member, &settings);
+}
+
+/* Spinning pays while every rank has a core of its own; else a yield lets the awaited rank run. */
+static void set_patience(struct ftc_comm *comm)
+{
+    cpu_set_t cores;
+    int count = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
+
+    comm->patience.spins = comm->size <= count ? 2000 : 0;
+    comm->patience.yields = 20;
+}
+
+static int join(struct ftc_comm *comm)
+{
+    struct ftc_slot *slot = comm->slot;
+    int32_t nobody = 0;
+
+    if (!atomic_compare_exchange_strong(&slot->pid, &nobody, (int32_t)getpid()))
+        return ftc_error_set(FTC_ERR_STATE, "rank %d has joined already, as process %d; call ftc_init() once",
+                             comm->rank, (int)nobody);
+    atomic_store(&slot->pid_start, ftc_process_start(getpid()));
+    return 0;
+}
+
+static void announce(struct ftc_comm *comm)
+{
+    atomic_store(&comm->slot->joined_ns, ftc_clock_now());
+    atomic_store_explicit(&comm->slot->activity.since_ns, ftc_clock_now(), memory_order_relaxed);
+    atomic_store_explicit(&comm->slot->phase, FTC_PHASE_JOINED, memory_order_release);
+    ftc_bell_ring_launcher(&comm->bell);
+}
+
+static int attach(struct ftc_comm *comm, const struct ftc_identity *identity)
+{
+    int rc = ftc_segment_attach(&comm->segment, identity->job, true);
+
+    if (rc != 0)
+        return ftc_error_wrap(rc, "joining job %s", identity->job);
+    if (ftc_segment_ranks(comm->segment) != comm->size)
+        return ftc_error_set(FTC_ERR_PROTO, "the segment of job %s is for %d ranks, PMIx says %d", identity->job,
+                             ftc_segment_ranks(comm->segment), comm->size);
+    comm->slot = ftc_segment_slot(comm->segment, comm->rank);
+    ftc_drill_pass(&comm->drill, FTC_DRILL_ATTACHED);
+    return 0;
+}
+
+static int connect_node(struct ftc_comm *comm)
+{
+    struct ftc_transport_setup setup = {.ranks = comm->size,
+                                        .self = comm->rank,
+                                        .log = &comm->log,
+                                        .segment = comm->segment,
+                                        .bell = &comm->bell};
+    int rc = join(comm);
+
+    if (rc != 0)
+        return rc;
+    rc = ftc_bell_open(&comm->bell, comm->segment, comm->rank);
+    if (rc == 0)
+        rc = ftc_transport_shm.open(&comm->transport, &setup);
+    if (rc == 0)
+        ftc_bell_outside(&comm->bell, true);
+    return rc;
+}
+
+static void destroy(struct ftc_comm *comm)
+{
+    ftc_thread_stop(comm);
+    ftc_member_destroy(comm->member);
+    if (comm->transport != NULL)
+        comm->transport->ops->close(comm->transport);
+    if (comm->segment != NULL)
+        ftc_bell_close(&comm->bell);
+    ftc_segment_detach(comm->segment);
+    ftc_snapshot_fini(&comm->snapshot);
+    free(comm->report_failed);
+    pthread_mutex_destroy(&comm->lock);
+    free(comm);
+}
+
+static int build(struct ftc_comm *comm, const struct ftc_identity *identity, const ftc_options *options)
+{
+    int rc = ftc_drill_init(&comm->drill, comm->rank);
+
+    if (rc == 0 && !comm->alone)
+        rc = attach(comm, identity);
+    if (rc == 0)
+        rc = read_settings(comm);
+    if (rc == 0)
+        rc = set_log(comm, identity, options);
+    if (rc == 0)
+        rc = ftc_snapshot_init(&comm->snapshot, comm->size);
+    comm->report_failed = calloc((size_t)comm->size, sizeof(int));
+    if (rc == 0 && comm->report_failed == NULL)
+        rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
+    if (rc == 0)
+        rc = make_member(comm);
+    if (rc == 0 && !comm->alone)
+        rc = connect_node(comm);
+    if (rc == 0 && !comm->alone)
+        rc = ftc_thread_start(comm);
+    return rc;
+}
+
+FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
+{
+    struct ftc_identity identity;
+    struct ftc_comm *comm;
+
+    if (world == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "world is NULL");
+    if (options != NULL && options->struct_size < sizeof(options->struct_size))
+        return ftc_error_set(FTC_ERR_ARG, "set options.struct_size to sizeof(ftc_options)");
+    int rc = ftc_bootstrap(&identity);
+    if (rc != 0)
+        return rc;
+    comm = calloc(1, sizeof(*comm));
+    if (comm == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
+    pthread_mutex_init(&comm->lock, NULL);
+    comm->rank = identity.rank;
+    comm->size = identity.size;
+    comm->alone = identity.alone;
+    comm->bell.fd = -1;
+    set_patience(comm);
+    rc = build(comm, &identity, options);
+    if (rc != 0) {
+        destroy(comm);
+        return rc;
+    }
+    if (!comm->alone)
+        announce(comm);
+    ftc_drill_pass(&comm->drill, FTC_DRILL_JOINED);
+    *world = comm;
+    return 0;
+}
+
+/* --- finalize --- */
+
+/* agreement.md, finalize: p goes on answering until each other process has the mark or has failed. */
+static bool nobody_needs_me(struct ftc_comm *comm, void *arg)
+{
+    const struct ftc_set *failed = ftc_member_known_failed(comm->member);
+    int *from = arg; /* ranks below have the mark or have failed for good */
+
+    for (int rank = *from; rank < comm->size; rank++, ++*from) {
+        const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
+        if (atomic_load_explicit(&slot->phase, memory_order_acquire) != FTC_PHASE_FINALIZED &&
+            !ftc_set_has(failed, rank))
+            return false;
+    }
+    return true;
+}
+
+/* The count is a hint that spares a scan; whoever completes it wakes the others, and a heartbeat period later they look
+ * anyway. */
+static void set_mark(struct ftc_comm *comm)
+{
+    struct ftc_segment_header *header = ftc_segment_header(comm->segment);
+
+    ftc_drill_pass(&comm->drill, FTC_DRILL_MARK);
+    atomic_store_explicit(&comm->slot->phase, FTC_PHASE_FINALIZED, memory_order_release);
+    ftc_drill_pass(&comm->drill, FTC_DRILL_MARKED);
+    uint32_t marks = atomic_fetch_add(&header->finalized, 1) + 1;
+    if (marks + atomic_load(&header->failures) >= (uint32_t)comm->size)
+        ftc_bell_ring_all(&comm->bell);
+}
+
+static void linger(struct ftc_comm *comm)
+{
+    int from = 0;
+
+    ftc_call_enter(comm);
+    set_mark(comm);
+    ftc_drill_pass(&comm->drill, FTC_DRILL_LINGER);
+    ftc_progress_until(comm, nobody_needs_me, &from, FTC_WAIT_MARKS, 0);
+    ftc_call_leave(comm);
+}
+
+FTC_API int ftc_finalize(ftc_comm *world)
+{
+    struct ftc_call call = {.signature = {.kind = FTC_CALL_FINALIZE, .root = -1}};
+
+    if (world == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
+    int rc = ftc_call_run(world, &call, NULL);
+    if (rc == 0 && !world->alone)
+        linger(world);
+    destroy(world);
+    return rc;
+}
+
+/* --- abort --- */
+
+FTC_API int ftc_abort(ftc_comm *comm, int code)
+{
+    uint64_t none = 0;
+
+    if (comm == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
+    code = code >= 1 && code <= 255 ? code : 1;
+    if (comm->alone)
+        exit(code);
+    FTC_LOG(&comm->log, FTC_LOG_ERROR, "ftc_abort: ending the job with code %d", code);
+    atomic_compare_exchange_strong(&ftc_segment_header(comm->segment)->abort, &none, FTC_ABORT(comm->rank, code));
+    ftc_bell_ring_launcher(&comm->bell);
+    /* The launcher kills everyone; if it does not, leaving is a failure of this rank at least. */
+    struct timespec grace = {.tv_sec = ABORT_GRACE_NS / FTC_NS_PER_S};
+    nanosleep(&grace, NULL);
+    _exit(code);
+}

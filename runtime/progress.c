@@ -1,0 +1,221 @@
+/* Driving a member: what happens outside of the protocol. */
+#include "runtime/progress.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "runtime/publish.h"
+
+#define MESSAGES_PER_STEP 64 /* then look at failures and the delivery again */
+
+_Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *why)
+{
+    FTC_LOG(&comm->log, FTC_LOG_ERROR, "leaving the job: %s", why);
+    _exit(exit_code);
+}
+
+/* An input that cannot be finished leaves the member unfinished: fail-stop, as a death would be. */
+static void must(struct ftc_comm *comm, int rc)
+{
+    if (rc != 0)
+        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, rc == FTC_ERR_NOMEM ? "out of memory" : ftc_last_error());
+}
+
+/* --- outputs --- */
+
+static void accuse(struct ftc_comm *comm, int rank, const char *what)
+{
+    FTC_LOG(&comm->log, FTC_LOG_WARN, "rank %d %s; asking the launcher to fence it", rank, what);
+    atomic_store_explicit(&comm->slot->accused, rank + 1, memory_order_release);
+    comm->transport->ops->close_peer(comm->transport, rank);
+    ftc_bell_ring_launcher(&comm->bell);
+}
+
+/* Ranks in different collectives can never meet: the job ends, and says who called what. */
+static _Noreturn void end_mismatch(struct ftc_comm *comm)
+{
+    uint64_t none = 0;
+
+    FTC_LOG(&comm->log, FTC_LOG_ERROR, "%s", ftc_member_mismatch(comm->member));
+    atomic_compare_exchange_strong(&ftc_segment_header(comm->segment)->abort, &none,
+                                   FTC_ABORT(comm->rank, FTC_EXIT_MISMATCH));
+    ftc_bell_ring_launcher(&comm->bell);
+    ftc_comm_leave(comm, FTC_EXIT_MISMATCH, "ranks are in different collectives");
+}
+
+static void output_send(struct ftc_comm *comm, const struct ftc_output *output)
+{
+    ftc_publish_sent(comm, output->message, output->head->size + output->value.size);
+    must(comm, comm->transport->ops->send(comm->transport, output->to, output->head, &output->value,
+                                          output->urgent));
+    ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
+}
+
+static void output_deliver(struct ftc_comm *comm, const struct ftc_output *output)
+{
+    ftc_drill_pass(&comm->drill, FTC_DRILL_DELIVER);
+    if (output->status == FTC_SUCCESS && comm->receive != NULL && output->result.size > 0)
+        memcpy(comm->receive, ftc_value_bytes(&output->result), output->result.size);
+    comm->status = output->status;
+    comm->delivered = true;
+}
+
+void ftc_progress_outputs(struct ftc_comm *comm)
+{
+    const struct ftc_output *output;
+
+    while ((output = ftc_member_next_output(comm->member)) != NULL) {
+        switch (output->kind) {
+        case FTC_OUTPUT_SEND:
+            output_send(comm, output);
+            break;
+        case FTC_OUTPUT_DELIVER:
+            output_deliver(comm, output);
+            break;
+        case FTC_OUTPUT_TIMER:
+            comm->timer_ns = ftc_clock_now() + output->delay_ns;
+            break;
+        case FTC_OUTPUT_ACCUSE:
+            accuse(comm, output->to, "broke the protocol");
+            break;
+        case FTC_OUTPUT_FENCED:
+            ftc_comm_leave(comm, FTC_EXIT_FENCED, "this process was declared failed");
+        case FTC_OUTPUT_MISMATCH:
+            end_mismatch(comm);
+        }
+    }
+}
+
+/* --- inputs --- */
+
+static bool failures_waiting(const struct ftc_comm *comm)
+{
+    const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
+
+    return atomic_load_explicit(&header->failures, memory_order_acquire) != comm->failures_seen;
+}
+
+static bool step_failures(struct ftc_comm *comm)
+{
+    bool any = false;
+    int rank;
+
+    if (!failures_waiting(comm))
+        return false;
+    while ((rank = ftc_segment_next_failure(comm->segment, &comm->failures_seen)) >= 0) {
+        FTC_LOG(&comm->log, FTC_LOG_DEBUG, "rank %d is known failed", rank);
+        if (rank == comm->rank)
+            ftc_comm_leave(comm, FTC_EXIT_FENCED, "this process was declared failed");
+        comm->transport->ops->close_peer(comm->transport, rank);
+        must(comm, ftc_member_notice(comm->member, rank));
+        ftc_progress_outputs(comm);
+        any = true;
+    }
+    ftc_publish_noticed(comm);
+    return any;
+}
+
+static bool step_timer(struct ftc_comm *comm)
+{
+    if (comm->timer_ns == 0 || ftc_clock_now() < comm->timer_ns)
+        return false;
+    comm->timer_ns = 0;
+    must(comm, ftc_member_timer(comm->member));
+    ftc_progress_outputs(comm);
+    return true;
+}
+
+/* One message; false: there was none. */
+static bool step_message(struct ftc_comm *comm)
+{
+    struct ftc_buffer *message = NULL;
+    int from = -1;
+    int rc = comm->transport->ops->receive(comm->transport, &from, &message);
+
+    if (rc == 0)
+        return false;
+    if (rc == 1) {
+        rc = ftc_member_receive(comm->member, from, message);
+        ftc_buffer_unref(message);
+    }
+    if (rc == FTC_ERR_PROTO)
+        accuse(comm, from, "sent a damaged message");
+    else
+        must(comm, rc);
+    ftc_progress_outputs(comm);
+    return true;
+}
+
+bool ftc_progress_step(struct ftc_comm *comm)
+{
+    bool any, idle;
+
+    if (comm->alone)
+        return false;
+    any = step_failures(comm);
+    any |= step_timer(comm);
+    for (int i = 0; i < MESSAGES_PER_STEP && step_message(comm); i++) {
+        any = true;
+        if (comm->delivered)
+            break;
+    }
+    must(comm, comm->transport->ops->flush(comm->transport, &idle));
+    return any;
+}
+
+bool ftc_progress_ready(struct ftc_comm *comm)
+{
+    return failures_waiting(comm) || comm->transport->ops->ready(comm->transport) ||
+           (comm->timer_ns != 0 && ftc_clock_now() >= comm->timer_ns);
+}
+
+/* --- waiting --- */
+
+static uint64_t sleep_time(const struct ftc_comm *comm, uint64_t longest_ns)
+{
+    uint64_t now, ns = (uint64_t)comm->config.heartbeat_period_ms * FTC_NS_PER_MS;
+
+    if (longest_ns > 0 && longest_ns < ns)
+        ns = longest_ns;
+    if (comm->timer_ns == 0)
+        return ns;
+    now = ftc_clock_now();
+    if (now >= comm->timer_ns)
+        return 0;
+    return comm->timer_ns - now < ns ? comm->timer_ns - now : ns;
+}
+
+static void sleep_once(struct ftc_comm *comm, enum ftc_wait wait, uint64_t longest_ns)
+{
+    ftc_publish_activity(comm, wait);
+    uint32_t expected = ftc_bell_prepare(&comm->bell);
+    if (!ftc_progress_ready(comm))
+        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, longest_ns));
+    ftc_bell_awake(&comm->bell);
+}
+
+void ftc_progress_until(struct ftc_comm *comm, bool (*done)(struct ftc_comm *comm, void *arg), void *arg,
+                        enum ftc_wait wait, uint64_t longest_ns)
+{
+    int idle = 0;
+
+    while (!done(comm, arg)) {
+        if (ftc_progress_step(comm)) {
+            idle = 0;
+            continue;
+        }
+        idle++;
+        if (idle <= comm->patience.spins) {
+            __builtin_ia32_pause();
+        } else if (idle <= comm->patience.spins + comm->patience.yields) {
+            sched_yield();
+        } else {
+            sleep_once(comm, wait, longest_ns);
+            idle = comm->patience.spins; /* woken: others may be about to run, so yield again before sleeping */
+        }
+    }
+}

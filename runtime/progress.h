@@ -1,0 +1,23 @@
+/* Driving a member: failures, timers and messages in, outputs out, and waiting. All under comm->lock. */
+#ifndef FTC_RUNTIME_PROGRESS_H
+#define FTC_RUNTIME_PROGRESS_H
+
+#include "runtime/comm.h"
+
+/* Carry out what the member wants. Leaves the process when it was declared failed or cannot go on. */
+void ftc_progress_outputs(struct ftc_comm *comm);
+
+/* Take in what there is: failures, a due timer, messages; push queued messages. True if anything happened. */
+bool ftc_progress_step(struct ftc_comm *comm);
+
+/* Anything to take in? For the look before a sleep. */
+bool ftc_progress_ready(struct ftc_comm *comm);
+
+/*
+ * Step until `done(comm, arg)`: spin while cores are free, then yield, then sleep on the futex, at most `longest_ns` at a time
+ * (0: one heartbeat period). `wait` says why, for ftcoll-status; FTC_WAIT_NOTHING: ask the member.
+ */
+void ftc_progress_until(struct ftc_comm *comm, bool (*done)(struct ftc_comm *comm, void *arg), void *arg,
+                        enum ftc_wait wait, uint64_t longest_ns);
+
+#endif

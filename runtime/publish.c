@@ -1,0 +1,96 @@
+/* Publishing in the slot. Each word has this rank as its only writer, so plain relaxed stores do. */
+#include "runtime/publish.h"
+
+#include "base/clock.h"
+
+#define STORE(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
+#define LOAD(field)         atomic_load_explicit(&(field), memory_order_relaxed)
+#define ADD(field, value)   STORE(field, LOAD(field) + (value))
+
+static void fill(struct ftc_activity *a, const struct ftc_member_activity *now, enum ftc_wait wait)
+{
+    STORE(a->kind, now->kind);
+    STORE(a->op, now->op);
+    STORE(a->ballot_i, now->ballot.i);
+    STORE(a->ballot_s, now->ballot.s);
+    STORE(a->role, wait);
+    STORE(a->waits_for, now->waits_for);
+    STORE(a->waits, (uint32_t)now->waits);
+    STORE(a->root, now->root);
+    STORE(a->epoch_op, now->epoch.op);
+    STORE(a->epoch_i, now->epoch.ballot.i);
+    STORE(a->epoch_s, now->epoch.ballot.s);
+    STORE(a->known_failed, (uint32_t)now->known_failed);
+    STORE(a->agreed_failed, (uint32_t)now->agreed_failed);
+}
+
+/* The sequence is odd while the fields change; the fences order it around the relaxed stores. */
+void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
+{
+    struct ftc_member_activity now;
+    struct ftc_activity *a;
+
+    if (comm->alone)
+        return;
+    a = &comm->slot->activity;
+    ftc_member_activity(comm->member, &now);
+    if (wait == FTC_WAIT_NOTHING)
+        wait = now.wait;
+    STORE(a->sequence, LOAD(a->sequence) | 1u);
+    atomic_thread_fence(memory_order_release);
+    fill(a, &now, wait);
+    atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
+}
+
+void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t bytes)
+{
+    ADD(comm->slot->counters.sent[kind], 1);
+    ADD(comm->slot->counters.bytes, bytes);
+}
+
+void ftc_publish_called(struct ftc_comm *comm)
+{
+    if (comm->alone)
+        return;
+    STORE(comm->slot->called, ftc_member_next_op(comm->member));
+    STORE(comm->slot->activity.since_ns, ftc_clock_now());
+}
+
+static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
+{
+    for (int i = 0; i < ftc_set_words(set->size); i++)
+        STORE(row[i], set->word[i]);
+}
+
+void ftc_publish_noticed(struct ftc_comm *comm)
+{
+    publish_set(ftc_segment_known_row(comm->segment, comm->rank), ftc_member_known_failed(comm->member));
+    publish_set(ftc_segment_agreed_row(comm->segment, comm->rank), ftc_member_agreed_failed(comm->member));
+    STORE(comm->slot->activity.known_failed, (uint32_t)ftc_set_count(ftc_member_known_failed(comm->member)));
+    STORE(comm->slot->noticed_ns, ftc_clock_now());
+    atomic_store_explicit(&comm->slot->noticed, comm->failures_seen, memory_order_release);
+}
+
+void ftc_publish_returned(struct ftc_comm *comm)
+{
+    struct ftc_counters *counters;
+    const uint64_t *rules = ftc_member_rules(comm->member);
+    uint64_t now = ftc_clock_now();
+
+    if (comm->alone)
+        return;
+    counters = &comm->slot->counters;
+    ADD(counters->operations, 1);
+    STORE(counters->ballots, ftc_member_ballots(comm->member));
+    STORE(counters->dropped, rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
+                                 rules[FTC_RULE_DROP_EPOCH]);
+    for (int i = 0; i < FTC_RULES_COUNT; i++)
+        STORE(counters->rules[i], rules[i]);
+    if (LOAD(comm->slot->first_result_ns) == 0)
+        STORE(comm->slot->first_result_ns, now);
+    STORE(comm->slot->activity.since_ns, now);
+    if (ftc_set_empty(ftc_member_known_failed(comm->member)))
+        return;
+    publish_set(ftc_segment_known_row(comm->segment, comm->rank), ftc_member_known_failed(comm->member));
+    publish_set(ftc_segment_agreed_row(comm->segment, comm->rank), ftc_member_agreed_failed(comm->member));
+}

@@ -1,0 +1,31 @@
+/*
+ * The sets a caller sees: snapshots L and G of api "MPI_Comm_validate parameters" (Hursey, Buntinas 2011), which change
+ * only in a validate call. The protocol's own sets are the member's.
+ */
+#ifndef FTC_RUNTIME_SNAPSHOT_H
+#define FTC_RUNTIME_SNAPSHOT_H
+
+#include <stdbool.h>
+
+#include "base/set.h"
+#include "include/ftcoll.h"
+
+struct ftc_snapshot {
+    struct ftc_set known, agreed;               /* L and G */
+    struct ftc_set known_last, known_before;    /* L of the last validate_local and the one before */
+    struct ftc_set agreed_before;               /* G of the validate_global before the last */
+    struct ftc_set recognized;                  /* by ftc_recognize() */
+};
+
+int ftc_snapshot_init(struct ftc_snapshot *snapshot, int ranks); /* FTC_ERR_NOMEM */
+void ftc_snapshot_fini(struct ftc_snapshot *snapshot);           /* a zeroed struct is legal */
+
+void ftc_snapshot_local(struct ftc_snapshot *snapshot, const struct ftc_set *known);
+void ftc_snapshot_global(struct ftc_snapshot *snapshot, const struct ftc_set *agreed);
+
+/* As ftc_get_state_local() (global: false) and ftc_get_state_global(). */
+int ftc_snapshot_states(const struct ftc_snapshot *snapshot, bool global, int types, int incount, int *outcount,
+                        ftc_rank_info infos[]);
+int ftc_snapshot_recognize(struct ftc_snapshot *snapshot, int count, const int ranks[]);
+
+#endif

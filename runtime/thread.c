@@ -1,0 +1,192 @@
+/* The progress thread, on libev. */
+#include "runtime/thread.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "node/jobs.h"
+#include "runtime/progress.h"
+#include "runtime/publish.h"
+
+/* The member's timer, handed from the caller to the loop; called with the lock held. */
+static void arm_due(struct ftc_comm *comm)
+{
+    struct ftc_thread *t = &comm->thread;
+    uint64_t now = ftc_clock_now();
+
+    ev_timer_stop(t->loop, &t->due);
+    if (comm->timer_ns == 0)
+        return;
+    double after = comm->timer_ns > now ? (double)(comm->timer_ns - now) / 1e9 : 0.;
+    ev_now_update(t->loop);
+    ev_timer_set(&t->due, after, 0.);
+    ev_timer_start(t->loop, &t->due);
+}
+
+/* If the caller is in the library it does all this itself. */
+static void drive(struct ftc_comm *comm)
+{
+    if (pthread_mutex_trylock(&comm->lock) != 0)
+        return;
+    while (ftc_progress_step(comm))
+        ;
+    arm_due(comm);
+    pthread_mutex_unlock(&comm->lock);
+}
+
+static void check_launcher(struct ftc_comm *comm)
+{
+    const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
+
+    if (!ftc_process_alive(header->launcher_pid, header->launcher_start))
+        ftc_comm_leave(comm, FTC_EXIT_ORPHANED, "the launcher is gone");
+}
+
+static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    struct ftc_comm *comm = watcher->data;
+    uint64_t beats = atomic_load_explicit(&comm->slot->heartbeat, memory_order_relaxed);
+
+    (void)loop;
+    (void)events;
+    atomic_store_explicit(&comm->slot->heartbeat, beats + 1, memory_order_relaxed);
+    if (comm->thread.launcher_fd < 0)
+        check_launcher(comm);
+    drive(comm); /* the backstop of a lost ring */
+}
+
+static void on_due(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    drive(watcher->data);
+}
+
+static void on_bell(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    struct ftc_comm *comm = watcher->data;
+
+    (void)loop;
+    (void)events;
+    ftc_bell_drain(&comm->bell);
+    drive(comm);
+}
+
+static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    ftc_comm_leave(watcher->data, FTC_EXIT_ORPHANED, "the launcher is gone");
+}
+
+static void on_nudge(struct ev_loop *loop, ev_async *watcher, int events)
+{
+    struct ftc_comm *comm = watcher->data;
+
+    (void)events;
+    if (atomic_load(&comm->thread.stop))
+        ev_break(loop, EVBREAK_ALL);
+    else
+        drive(comm);
+}
+
+static void *run(void *arg)
+{
+    struct ftc_comm *comm = arg;
+
+    pthread_setname_np(pthread_self(), "ftcoll");
+    ev_run(comm->thread.loop, 0);
+    return NULL;
+}
+
+/* A pidfd tells at once; without one every beat looks. */
+static void watch_launcher(struct ftc_comm *comm)
+{
+    struct ftc_thread *t = &comm->thread;
+    const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
+
+    t->launcher_fd = (int)syscall(SYS_pidfd_open, header->launcher_pid, 0);
+    if (t->launcher_fd < 0)
+        return;
+    check_launcher(comm); /* the pid may have been reused before it was opened */
+    ev_io_init(&t->launcher, on_launcher, t->launcher_fd, EV_READ);
+    t->launcher.data = comm;
+    ev_io_start(t->loop, &t->launcher);
+}
+
+static void watch(struct ftc_comm *comm)
+{
+    struct ftc_thread *t = &comm->thread;
+    double period = (double)comm->config.heartbeat_period_ms / 1e3;
+
+    ev_timer_init(&t->beat, on_beat, 0., period);
+    ev_timer_init(&t->due, on_due, 0., 0.);
+    ev_io_init(&t->bell, on_bell, comm->bell.fd, EV_READ);
+    ev_async_init(&t->nudge, on_nudge);
+    t->beat.data = t->due.data = t->bell.data = t->nudge.data = comm;
+    ev_timer_start(t->loop, &t->beat);
+    ev_io_start(t->loop, &t->bell);
+    ev_async_start(t->loop, &t->nudge);
+    watch_launcher(comm);
+}
+
+/* Signals are the application's: its own threads take them. */
+static int spawn(struct ftc_comm *comm)
+{
+    sigset_t all, before;
+    pthread_attr_t attributes;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 * 1024);
+    int rc = pthread_create(&comm->thread.id, &attributes, run, comm);
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+int ftc_thread_start(struct ftc_comm *comm)
+{
+    struct ftc_thread *t = &comm->thread;
+
+    atomic_store(&t->stop, false);
+    t->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    if (t->loop == NULL)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make an event loop: %m; is the limit on open files reached?");
+    watch(comm);
+    int rc = spawn(comm);
+    if (rc != 0) {
+        if (t->launcher_fd >= 0)
+            close(t->launcher_fd);
+        ev_loop_destroy(t->loop);
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot start the progress thread: %s; raise the limit on processes",
+                             strerror(rc));
+    }
+    t->running = true;
+    return 0;
+}
+
+void ftc_thread_nudge(struct ftc_comm *comm)
+{
+    ev_async_send(comm->thread.loop, &comm->thread.nudge);
+}
+
+void ftc_thread_stop(struct ftc_comm *comm)
+{
+    struct ftc_thread *t = &comm->thread;
+
+    if (!t->running)
+        return;
+    atomic_store(&t->stop, true);
+    ftc_thread_nudge(comm);
+    pthread_join(t->id, NULL);
+    if (t->launcher_fd >= 0)
+        close(t->launcher_fd);
+    ev_loop_destroy(t->loop);
+    t->running = false;
+}
