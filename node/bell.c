@@ -1,0 +1,195 @@
+/*
+ * Waking other processes: a futex in the slot for ranks that sleep inside a call, a datagram socket for
+ * progress threads and the launcher.
+ *
+ * No wake-up is lost, by two pairs of full fences (each side stores, fences, then loads what the other
+ * stored):
+ *
+ *   ringer                              sleeper
+ *   R1 publish something                S1 sleep := FUTEX              ftc_bell_prepare()
+ *   R2 fence (seq_cst)                  S2 fence (seq_cst)
+ *   R3 read sleep                       S3 expected := bell
+ *   R4 if FUTEX: bell += 1, wake        S4 look at everything
+ *                                       S5 sleep while bell == expected
+ *
+ * If R3 does not see S1, the fences order R1 before S4: the sleeper finds it by itself. If R3 sees S1, the
+ * bump R4 comes before S3, and S3 (acquire) sees R1 too, or after it, and then S5 does not sleep or is woken:
+ * the kernel compares and queues under one lock.
+ */
+#include "node/bell.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#define DRAIN_LIMIT 1024 /* more rings than a socket's queue holds: one drain always ends */
+
+static bool socket_address(const struct ftc_bell *bell, int whose, struct sockaddr_un *address)
+{
+    int length;
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (whose == FTC_BELL_LAUNCHER)
+        length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/launcher", bell->directory);
+    else
+        length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/%d", bell->directory, whose);
+    return length > 0 && (size_t)length < sizeof(address->sun_path);
+}
+
+/* The directory is private to the user (mode 0700), so that nobody else ever reaches the socket. */
+static int bind_socket(int fd, const struct sockaddr_un *address)
+{
+    /* Whoever bound this name before had this rank and is dead: the launcher starts one process per rank. */
+    unlink(address->sun_path);
+    if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+        return 0;
+    if (errno == ENOENT)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot bind %s: %m: the job's directory is gone; is something "
+                             "cleaning up TMPDIR?",
+                             address->sun_path);
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot bind %s: %m", address->sun_path);
+}
+
+int ftc_bell_open(struct ftc_bell *bell, struct ftc_segment *segment, int self)
+{
+    struct ftc_bell made = {.segment = segment, .self = self, .fd = -1};
+    memcpy(made.directory, ftc_segment_header(segment)->directory, sizeof(made.directory));
+    made.directory[sizeof(made.directory) - 1] = '\0';
+    struct sockaddr_un address;
+    if (!socket_address(&made, self, &address))
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "the path %s is too long for a socket: set TMPDIR to a shorter one",
+                             made.directory);
+    made.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (made.fd < 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a socket: %m");
+    int rc = bind_socket(made.fd, &address);
+    if (rc != 0) {
+        close(made.fd);
+        return rc;
+    }
+    *bell = made;
+    return 0;
+}
+
+void ftc_bell_close(struct ftc_bell *bell)
+{
+    struct sockaddr_un address;
+    if (bell->segment == NULL || bell->fd < 0)
+        return;
+    if (socket_address(bell, bell->self, &address))
+        unlink(address.sun_path);
+    close(bell->fd);
+    bell->fd = -1;
+}
+
+void ftc_bell_drain(struct ftc_bell *bell)
+{
+    char byte;
+    for (int taken = 0; taken < DRAIN_LIMIT; taken++)
+        if (recv(bell->fd, &byte, sizeof(byte), MSG_DONTWAIT) < 0 && errno != EINTR)
+            return;
+}
+
+/* Nothing that can go wrong here matters: a full queue means rung already, a missing socket nobody there. */
+static void ring_socket(const struct ftc_bell *bell, int whose)
+{
+    struct sockaddr_un address;
+    if (bell->fd < 0 || !socket_address(bell, whose, &address))
+        return;
+    while (sendto(bell->fd, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address,
+                  sizeof(address)) < 0 &&
+           errno == EINTR)
+        continue;
+}
+
+/* Shared between processes, hence not FUTEX_PRIVATE. */
+static void futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent)
+{
+    struct ftc_slot *slot = ftc_segment_slot(bell->segment, rank);
+    atomic_thread_fence(memory_order_seq_cst);                                 /* R2 */
+    uint32_t sleep = atomic_load_explicit(&slot->sleep, memory_order_relaxed); /* R3 */
+    if (sleep == FTC_SLEEP_FUTEX) {
+        atomic_fetch_add_explicit(&slot->bell, 1, memory_order_acq_rel); /* R4 */
+        futex_wake(&slot->bell);
+    } else if (sleep == FTC_SLEEP_SOCKET && urgent) {
+        ring_socket(bell, rank);
+    }
+}
+
+/* agreement.md, "Waking": the flag is set already; bump every bell, then wake every sleeper. */
+void ftc_bell_ring_all(struct ftc_bell *bell)
+{
+    int ranks = ftc_segment_ranks(bell->segment);
+    for (int rank = 0; rank < ranks; rank++)
+        atomic_fetch_add_explicit(&ftc_segment_slot(bell->segment, rank)->bell, 1, memory_order_acq_rel);
+    /* R2 again: who is not seen asleep below has yet to read its bell, and finds it bumped. */
+    atomic_thread_fence(memory_order_seq_cst);
+    for (int rank = 0; rank < ranks; rank++) {
+        struct ftc_slot *slot = ftc_segment_slot(bell->segment, rank);
+        uint32_t sleep = atomic_load_explicit(&slot->sleep, memory_order_relaxed);
+        if (ftc_segment_failed(bell->segment, rank))
+            continue;
+        if (sleep == FTC_SLEEP_FUTEX)
+            futex_wake(&slot->bell);
+        else if (sleep == FTC_SLEEP_SOCKET)
+            ring_socket(bell, rank);
+    }
+}
+
+void ftc_bell_ring_launcher(struct ftc_bell *bell)
+{
+    ring_socket(bell, FTC_BELL_LAUNCHER);
+}
+
+static struct ftc_slot *own_slot(struct ftc_bell *bell)
+{
+    assert(bell->self != FTC_BELL_LAUNCHER);
+    return ftc_segment_slot(bell->segment, bell->self);
+}
+
+uint32_t ftc_bell_prepare(struct ftc_bell *bell)
+{
+    struct ftc_slot *slot = own_slot(bell);
+    atomic_store_explicit(&slot->sleep, FTC_SLEEP_FUTEX, memory_order_relaxed); /* S1 */
+    atomic_thread_fence(memory_order_seq_cst);                                  /* S2 */
+    return atomic_load_explicit(&slot->bell, memory_order_acquire);             /* S3 */
+}
+
+void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns)
+{
+    struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / FTC_NS_PER_S),
+                               .tv_nsec = (long)(timeout_ns % FTC_NS_PER_S)};
+    /* S5. Whatever ends it, the caller looks again. */
+    syscall(SYS_futex, &own_slot(bell)->bell, FUTEX_WAIT, expected, &timeout, NULL, 0);
+}
+
+void ftc_bell_awake(struct ftc_bell *bell)
+{
+    atomic_store_explicit(&own_slot(bell)->sleep, FTC_SLEEP_AWAKE, memory_order_relaxed);
+}
+
+void ftc_bell_outside(struct ftc_bell *bell, bool outside)
+{
+    uint32_t sleep = outside ? FTC_SLEEP_SOCKET : FTC_SLEEP_AWAKE;
+    atomic_store_explicit(&own_slot(bell)->sleep, sleep, memory_order_relaxed);
+    /* As S2, with the socket in place of the bell: rings after this fence go there, what came before is found
+     * by the look that the caller owes. */
+    atomic_thread_fence(memory_order_seq_cst);
+}

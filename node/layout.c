@@ -1,0 +1,108 @@
+/* Layout of the node segment: computed from the number of ranks and the size of the text, and never taken
+ * from a file: a file's header has to say the same. */
+#include "node/layout.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/set.h"
+
+#define PAGE_BYTES 4096u
+#define LINE_BYTES 64u
+
+/* What is shared between processes must look the same in all of them, and nothing of one writer may share a
+ * cache line with another's. A change of these numbers is a change of FTC_SEGMENT_VERSION. */
+_Static_assert(sizeof(struct ftc_slot) % LINE_BYTES == 0, "slots are padded");
+_Static_assert(sizeof(struct ftc_slot) == 768, "layout of the slot");
+_Static_assert(sizeof(struct ftc_segment_header) == 832, "layout of the header");
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no locks between processes");
+
+static uint64_t round_up(uint64_t value, uint64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t text_size)
+{
+    if (ranks < 1 || ranks > FTC_NODE_MAX_RANKS)
+        return ftc_error_set(FTC_ERR_ARG, "%llu ranks on one node: 1 to %d are possible",
+                             (unsigned long long)ranks, FTC_NODE_MAX_RANKS);
+    if (text_size < 1 || text_size > FTC_LAYOUT_MAX_TEXT)
+        return ftc_error_set(FTC_ERR_ARG, "a configuration of %llu bytes: at most %u are possible",
+                             (unsigned long long)text_size, FTC_LAYOUT_MAX_TEXT);
+    /* No overflow: both factors are bounded above, the largest total is about 2^40. */
+    uint64_t row = round_up((uint64_t)ftc_set_words((int)ranks) * sizeof(uint64_t), LINE_BYTES);
+    *layout = (struct ftc_layout){.ranks = (uint32_t)ranks, .text_size = text_size};
+    layout->text_offset = round_up(sizeof(struct ftc_segment_header), LINE_BYTES);
+    layout->slots_offset = round_up(layout->text_offset + text_size, LINE_BYTES);
+    layout->log_offset = layout->slots_offset + ranks * sizeof(struct ftc_slot);
+    layout->sets_offset = round_up(layout->log_offset + ranks * sizeof(uint32_t), LINE_BYTES);
+    layout->set_stride = row;
+    layout->pending_offset = layout->sets_offset + 2 * ranks * row;
+    layout->pending_stride = row;
+    layout->rings_offset = round_up(layout->pending_offset + ranks * row, PAGE_BYTES);
+    layout->total_size = layout->rings_offset + ranks * ranks * FTC_SEGMENT_RING_BYTES;
+    return 0;
+}
+
+void ftc_layout_store(const struct ftc_layout *layout, struct ftc_segment_header *header)
+{
+    header->version = FTC_SEGMENT_VERSION;
+    header->ranks = layout->ranks;
+    header->slot_size = sizeof(struct ftc_slot);
+    header->ring_size = FTC_SEGMENT_RING_BYTES;
+    header->text_offset = layout->text_offset;
+    header->text_size = layout->text_size;
+    header->slots_offset = layout->slots_offset;
+    header->log_offset = layout->log_offset;
+    header->sets_offset = layout->sets_offset;
+    header->pending_offset = layout->pending_offset;
+    header->rings_offset = layout->rings_offset;
+    header->total_size = layout->total_size;
+    header->pending_stride = layout->pending_stride;
+    header->set_stride = layout->set_stride;
+}
+
+/* Everything between these two fields is what ftc_layout_store() writes. */
+static bool same_layout(const struct ftc_segment_header *a, const struct ftc_segment_header *b)
+{
+    size_t from = offsetof(struct ftc_segment_header, version);
+    size_t to = offsetof(struct ftc_segment_header, job);
+    return memcmp((const char *)a + from, (const char *)b + from, to - from) == 0;
+}
+
+static bool terminated(const char *text, size_t size)
+{
+    return memchr(text, '\0', size) != NULL;
+}
+
+int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header *header, uint64_t file_size)
+{
+    uint64_t magic = atomic_load_explicit(&header->magic, memory_order_relaxed);
+    if (magic != FTC_SEGMENT_MAGIC)
+        return ftc_error_set(FTC_ERR_PROTO, "%s",
+                             magic == 0 ? "the segment is only half made: its launcher is still starting, or "
+                                          "died there (ftcoll-status --gc removes it)"
+                                        : "not a segment of ftcoll");
+    if (header->version != FTC_SEGMENT_VERSION)
+        return ftc_error_set(FTC_ERR_PROTO,
+                             "segment of version %u, this is version %u: use one release of "
+                             "ftcoll throughout a job",
+                             header->version, FTC_SEGMENT_VERSION);
+    struct ftc_layout expected;
+    if (ftc_layout_compute(&expected, header->ranks, header->text_size) != 0)
+        return FTC_ERR_PROTO;
+    struct ftc_segment_header sound;
+    memset(&sound, 0, sizeof(sound));
+    ftc_layout_store(&expected, &sound);
+    if (!same_layout(&sound, header) || expected.total_size != file_size)
+        return ftc_error_set(FTC_ERR_PROTO,
+                             "damaged segment: its layout is not that of %u ranks in %llu bytes",
+                             header->ranks, (unsigned long long)file_size);
+    if (!terminated(header->job, sizeof(header->job)) || !terminated(header->host, sizeof(header->host)) ||
+        !terminated(header->command, sizeof(header->command)) ||
+        !terminated(header->directory, sizeof(header->directory)))
+        return ftc_error_set(FTC_ERR_PROTO, "damaged segment: a name in its header has no end");
+    *layout = expected;
+    return 0;
+}

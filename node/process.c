@@ -1,0 +1,111 @@
+/* Who lives behind a pid: read from /proc, killed through a pidfd so that the pid cannot be reused in
+ * between. */
+#include "node/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+struct stat_line {
+    char state;
+    unsigned long threads; /* field 20 */
+    uint64_t start;        /* field 22, clock ticks since boot; never 0 for what we ask about */
+};
+
+static bool read_whole(const char *path, char *text, size_t room)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t got;
+    do
+        got = read(fd, text, room - 1);
+    while (got < 0 && errno == EINTR);
+    close(fd);
+    if (got <= 0)
+        return false;
+    text[got] = '\0';
+    return true;
+}
+
+static bool read_stat(pid_t pid, struct stat_line *line)
+{
+    char path[32], text[1024];
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    if (pid <= 0 || !read_whole(path, text, sizeof(text)))
+        return false;
+    /* Field 2 is the program's name in parentheses and may hold blanks and parentheses itself: the last one
+     * ends it. */
+    char *after = strrchr(text, ')');
+    if (after == NULL)
+        return false;
+    unsigned long long start = 0;
+    if (sscanf(after + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %*s %llu",
+               &line->state, &line->threads, &start) != 3)
+        return false;
+    line->start = start;
+    return true;
+}
+
+uint64_t ftc_process_start(pid_t pid)
+{
+    struct stat_line line;
+    return read_stat(pid, &line) ? line.start : 0;
+}
+
+bool ftc_process_alive(pid_t pid, uint64_t start)
+{
+    struct stat_line line;
+    if (!read_stat(pid, &line))
+        return false;
+    /* A zombie only waits for its parent, but one with more threads has lost no more than its first. */
+    if ((line.state == 'Z' || line.state == 'X') && line.threads <= 1)
+        return false;
+    return start == 0 || line.start == start;
+}
+
+uint64_t ftc_process_namespace(void)
+{
+    struct stat info;
+    return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
+}
+
+static int open_pidfd(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0u);
+}
+
+static bool wait_gone(int pidfd, pid_t pid, uint64_t start, uint64_t timeout_ns)
+{
+    uint64_t deadline = ftc_clock_now() + timeout_ns;
+    for (uint64_t now = ftc_clock_now(); now < deadline; now = ftc_clock_now()) {
+        struct pollfd item = {.fd = pidfd, .events = POLLIN};
+        if (poll(&item, 1, (int)((deadline - now) / FTC_NS_PER_MS) + 1) > 0)
+            return true;
+    }
+    return !ftc_process_alive(pid, start);
+}
+
+bool ftc_process_kill(pid_t pid, uint64_t start, uint64_t timeout_ns)
+{
+    if (pid <= 1 || start == 0)
+        return false;
+    int pidfd = open_pidfd(pid);
+    if (pidfd < 0)
+        return !ftc_process_alive(pid, start);
+    /* The descriptor holds on to one process; only now is it worth knowing which one it is. */
+    bool gone = !ftc_process_alive(pid, start);
+    if (!gone && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0u) == 0)
+        gone = wait_gone(pidfd, pid, start, timeout_ns);
+    close(pidfd);
+    return gone;
+}

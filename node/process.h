@@ -1,0 +1,20 @@
+/* Processes by pid and start time, so that a reused pid is never taken for the one that is meant. */
+#ifndef FTC_NODE_PROCESS_H
+#define FTC_NODE_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Is the process with this pid and start time still there? start 0: any start time. A zombie is not. */
+bool ftc_process_alive(pid_t pid, uint64_t start);
+uint64_t ftc_process_start(pid_t pid); /* /proc/<pid>/stat field 22; 0 if there is none */
+
+/* The pid namespace of this process; 0: unknown. Pids from another one mean nothing here. */
+uint64_t ftc_process_namespace(void);
+
+/* SIGKILL that process, and nobody else if its pid was reused meanwhile, and wait until it is gone, at most
+ * timeout_ns. True if it is gone. It need not be a child of the caller. */
+bool ftc_process_kill(pid_t pid, uint64_t start, uint64_t timeout_ns);
+
+#endif

@@ -1,0 +1,549 @@
+/*
+ * The node segment as a file in /dev/shm: made whole or not at all, attached after every check, removed by
+ * name.
+ *
+ * The front part is allocated for good when it is made, so that no later store in it can meet a full /dev/shm
+ * (SIGBUS). The rings behind it stay holes until a pair of ranks first talks (ftc_segment_ring_allocate).
+ */
+#include "node/segment.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/set.h"
+#include "node/layout.h"
+#include "node/process.h"
+
+struct ftc_segment {
+    struct ftc_layout layout; /* private: nothing that happens in the file leads out of the map */
+    unsigned char *base;
+    size_t mapped;
+    bool writable;
+    char *text;
+    char path[128];
+};
+
+/* --- names --- */
+
+bool ftc_job_name_valid(const char *job)
+{
+    size_t pid = strspn(job, "0123456789");
+    if (pid == 0 || pid > 10 || job[pid] != '.')
+        return false;
+    size_t number = strspn(job + pid + 1, "0123456789");
+    return number > 0 && number <= 10 && job[pid + 1 + number] == '\0';
+}
+
+static int check_name(const char *job)
+{
+    if (!ftc_job_name_valid(job))
+        return ftc_error_set(FTC_ERR_ARG,
+                             "\"%.40s\" is no job name: they look like 4711.0 (see ftcoll-status)", job);
+    return 0;
+}
+
+void ftc_segment_path(char path[128], uid_t uid, const char *job)
+{
+    snprintf(path, 128, "/dev/shm/ftcoll-%lu-%s", (unsigned long)uid, job);
+}
+
+/* --- creating --- */
+
+static int create_error(const char *path)
+{
+    if (errno == ENOENT || errno == ENOTDIR)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot create %s: %m: /dev/shm is missing; mount a tmpfs there "
+                             "(mount -t tmpfs tmpfs /dev/shm)",
+                             path);
+    if (errno == EROFS)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot create %s: %m: make /dev/shm writable "
+                             "(mount -o remount,rw /dev/shm)",
+                             path);
+    if (errno == EEXIST)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot create %s: %m: another job has this name; "
+                             "ftcoll-status --gc removes dead ones",
+                             path);
+    if (errno == ENOSPC)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot create %s: %m: free some space or files in /dev/shm "
+                             "(ftcoll-status --gc removes dead jobs)",
+                             path);
+    if (errno == EACCES || errno == EPERM)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot create %s: %m: /dev/shm must be writable for every user "
+                             "(mode 1777)",
+                             path);
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot create %s: %m", path);
+}
+
+/* Going over the limit would not only fail but raise SIGXFSZ, so it is looked at first. */
+static int check_file_limit(uint64_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
+        return ftc_error_set(
+            FTC_ERR_SYSTEM,
+            "the node segment is a (sparse) file of %llu bytes but the limit on file sizes is "
+            "%llu: raise it (ulimit -f unlimited)",
+            (unsigned long long)bytes, (unsigned long long)limit.rlim_cur);
+    return 0;
+}
+
+static int allocate_file(int fd, uint64_t offset, uint64_t size)
+{
+    while (fallocate(fd, 0, (off_t)offset, (off_t)size) != 0)
+        if (errno != EINTR)
+            return -1;
+    return 0;
+}
+
+static int size_file(int fd, const struct ftc_layout *layout)
+{
+    int rc = check_file_limit(layout->total_size);
+    if (rc != 0)
+        return rc;
+    if (ftruncate(fd, (off_t)layout->total_size) != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a (sparse) file of %llu bytes in /dev/shm: %m",
+                             (unsigned long long)layout->total_size);
+    if (allocate_file(fd, 0, layout->rings_offset) == 0)
+        return 0;
+    if (errno == ENOSPC)
+        return ftc_error_set(
+            FTC_ERR_SYSTEM,
+            "/dev/shm is full: %llu bytes are needed for %u ranks (%m): remove what is not "
+            "needed there (ftcoll-status --gc) or enlarge it (mount -o remount,size=1g /dev/shm)",
+            (unsigned long long)layout->rings_offset, layout->ranks);
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot allocate %llu bytes in /dev/shm: %m",
+                         (unsigned long long)layout->rings_offset);
+}
+
+static int map_file(struct ftc_segment *segment, int fd, uint64_t size, bool writable)
+{
+    void *base = MAP_FAILED;
+    errno = ENOMEM;
+    if (size <= SIZE_MAX)
+        base = mmap(NULL, (size_t)size, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                    MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED && errno == ENOMEM)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot map the node segment, %llu bytes of address space: %m: raise the limit "
+                             "(ulimit -v unlimited)",
+                             (unsigned long long)size);
+    if (base == MAP_FAILED)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot map the node segment: %m");
+    segment->base = base;
+    segment->mapped = (size_t)size;
+    segment->writable = writable;
+    /* Gigabytes of holes do not belong in a core file. Without effect on correctness. */
+    if (size > segment->layout.rings_offset)
+        (void)madvise(segment->base + segment->layout.rings_offset,
+                      (size_t)(size - segment->layout.rings_offset), MADV_DONTDUMP);
+    return 0;
+}
+
+static void copy_text(char *to, size_t room, const char *from)
+{
+    snprintf(to, room, "%s", from != NULL ? from : "");
+}
+
+static void fill_header(struct ftc_segment *segment, const struct ftc_segment_spec *spec)
+{
+    struct ftc_segment_header *header = ftc_segment_header(segment);
+    ftc_layout_store(&segment->layout, header);
+    copy_text(header->job, sizeof(header->job), spec->job);
+    copy_text(header->host, sizeof(header->host), spec->host);
+    copy_text(header->command, sizeof(header->command), spec->command);
+    copy_text(header->directory, sizeof(header->directory), spec->directory);
+    memcpy(segment->base + segment->layout.text_offset, segment->text, segment->layout.text_size);
+    header->uid = (uint32_t)geteuid();
+    header->f = spec->f;
+    header->launcher_pid = (int32_t)getpid();
+    header->launcher_start = ftc_process_start(getpid());
+    header->pid_namespace = ftc_process_namespace();
+    header->started_ns = ftc_clock_now();
+    header->started_realtime_ns = ftc_clock_realtime();
+    header->heartbeat_period_ns = spec->heartbeat_period_ns;
+    header->heartbeat_timeout_ns = spec->heartbeat_timeout_ns;
+    for (int rank = 0; rank < spec->ranks; rank++) {
+        atomic_store_explicit(&ftc_segment_slot(segment, rank)->seen_by, -1, memory_order_relaxed);
+        atomic_store_explicit(&ftc_segment_slot(segment, rank)->activity.waits_for, -1, memory_order_relaxed);
+        atomic_store_explicit(&ftc_segment_slot(segment, rank)->activity.root, -1, memory_order_relaxed);
+    }
+    /* Pairs with the acquire in read_header(): who sees the magic sees all of the above. */
+    atomic_store_explicit(&header->magic, FTC_SEGMENT_MAGIC, memory_order_release);
+}
+
+static int new_segment(struct ftc_segment **out, const char *job)
+{
+    struct ftc_segment *segment = calloc(1, sizeof(*segment));
+    if (segment == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a node segment");
+    ftc_segment_path(segment->path, geteuid(), job);
+    *out = segment;
+    return 0;
+}
+
+static int prepare_segment(struct ftc_segment **out, const struct ftc_segment_spec *spec)
+{
+    const char *text = spec->text != NULL ? spec->text : "";
+    struct ftc_layout layout;
+    int rc = check_name(spec->job);
+    if (rc == 0)
+        rc = ftc_layout_compute(&layout, spec->ranks > 0 ? (uint64_t)spec->ranks : 0, strlen(text) + 1);
+    if (rc == 0)
+        rc = new_segment(out, spec->job);
+    if (rc != 0)
+        return rc;
+    (*out)->layout = layout;
+    (*out)->text = strdup(text);
+    if ((*out)->text != NULL)
+        return 0;
+    ftc_segment_detach(*out);
+    return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a node segment");
+}
+
+int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *spec)
+{
+    struct ftc_segment *segment = NULL;
+    int rc = prepare_segment(&segment, spec);
+    if (rc != 0)
+        return rc;
+    int fd = open(segment->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        rc = create_error(segment->path);
+        goto err_free;
+    }
+    /* The umask may have taken bits away, and the owner must be able to attach. */
+    if (fchmod(fd, 0600) != 0) {
+        rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot set the mode of %s: %m", segment->path);
+        goto err_remove;
+    }
+    rc = size_file(fd, &segment->layout);
+    if (rc != 0)
+        goto err_remove;
+    rc = map_file(segment, fd, segment->layout.total_size, true);
+    if (rc != 0)
+        goto err_remove;
+    close(fd);
+    fill_header(segment, spec);
+    *out = segment;
+    return 0;
+
+err_remove:
+    unlink(segment->path);
+    close(fd);
+err_free:
+    ftc_segment_detach(segment);
+    return rc;
+}
+
+/* --- attaching --- */
+
+static int open_file(const char *path, bool writable, uint64_t *size)
+{
+    int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return ftc_error_set(
+            FTC_ERR_SYSTEM, errno == ENOENT ? "no such job: cannot open %s: %m" : "cannot open %s: %m", path);
+    struct stat info;
+    int rc = 0;
+    if (fstat(fd, &info) != 0)
+        rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot look at %s: %m", path);
+    else if (!S_ISREG(info.st_mode))
+        rc = ftc_error_set(FTC_ERR_PROTO, "%s is not a regular file", path);
+    else if (info.st_uid != geteuid() || (info.st_mode & 0077) != 0)
+        rc = ftc_error_set(FTC_ERR_PROTO,
+                           "%s belongs to or is open to others (owner %lu, mode %03o): not used", path,
+                           (unsigned long)info.st_uid, (unsigned)(info.st_mode & 0777));
+    else if (info.st_size < (off_t)sizeof(struct ftc_segment_header))
+        rc = ftc_error_set(FTC_ERR_PROTO, "%s is only half made or damaged: %lld bytes", path,
+                           (long long)info.st_size);
+    if (rc != 0) {
+        close(fd);
+        return rc;
+    }
+    *size = (uint64_t)info.st_size;
+    return fd;
+}
+
+/* A private copy of the header. */
+static int read_header(struct ftc_segment_header *header, int fd)
+{
+    const struct ftc_segment_header *mapped = mmap(NULL, sizeof(*mapped), PROT_READ, MAP_SHARED, fd, 0);
+    if (mapped == MAP_FAILED)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot map the header of the node segment: %m");
+    /* Pairs with the release in fill_header(); the copy must not start before it. */
+    uint64_t magic = atomic_load_explicit(&mapped->magic, memory_order_acquire);
+    memcpy(header, mapped, sizeof(*header));
+    atomic_store_explicit(&header->magic, magic, memory_order_relaxed);
+    munmap((void *)mapped, sizeof(*mapped));
+    return 0;
+}
+
+static int open_checked(const char *path, bool writable, struct ftc_segment_header *header,
+                        struct ftc_layout *layout)
+{
+    uint64_t size = 0;
+    int fd = open_file(path, writable, &size);
+    if (fd < 0)
+        return fd;
+    int rc = read_header(header, fd);
+    if (rc == 0)
+        rc = ftc_layout_check(layout, header, size);
+    if (rc == 0)
+        return fd;
+    close(fd);
+    return ftc_error_wrap(rc, "cannot attach to %s", path);
+}
+
+int ftc_segment_peek(struct ftc_segment_header *header, const char *job)
+{
+    char path[128];
+    int rc = check_name(job);
+    if (rc != 0)
+        return rc;
+    ftc_segment_path(path, geteuid(), job);
+    struct ftc_segment_header copy;
+    struct ftc_layout layout;
+    int fd = open_checked(path, false, &copy, &layout);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    memcpy(header, &copy, sizeof(copy));
+    return 0;
+}
+
+static int keep_text(struct ftc_segment *segment)
+{
+    size_t size = (size_t)segment->layout.text_size;
+    segment->text = malloc(size);
+    if (segment->text == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the configuration's text");
+    memcpy(segment->text, segment->base + segment->layout.text_offset, size);
+    if (memchr(segment->text, '\0', size) != segment->text + size - 1)
+        return ftc_error_set(FTC_ERR_PROTO, "cannot attach to %s: its configuration has no end",
+                             segment->path);
+    return 0;
+}
+
+int ftc_segment_attach(struct ftc_segment **out, const char *job, bool writable)
+{
+    struct ftc_segment *segment = NULL;
+    int rc = check_name(job);
+    if (rc == 0)
+        rc = new_segment(&segment, job);
+    if (rc != 0)
+        return rc;
+    struct ftc_segment_header header;
+    int fd = open_checked(segment->path, writable, &header, &segment->layout);
+    if (fd < 0) {
+        rc = fd;
+        goto err_free;
+    }
+    rc =
+        map_file(segment, fd, writable ? segment->layout.total_size : segment->layout.rings_offset, writable);
+    close(fd);
+    if (rc == 0)
+        rc = keep_text(segment);
+    if (rc != 0)
+        goto err_free;
+    *out = segment;
+    return 0;
+
+err_free:
+    ftc_segment_detach(segment);
+    return rc;
+}
+
+void ftc_segment_detach(struct ftc_segment *segment)
+{
+    if (segment == NULL)
+        return;
+    if (segment->base != NULL)
+        munmap(segment->base, segment->mapped);
+    free(segment->text);
+    free(segment);
+}
+
+int ftc_segment_remove(const char *job)
+{
+    char path[128];
+    int rc = check_name(job);
+    if (rc != 0)
+        return rc;
+    ftc_segment_path(path, geteuid(), job);
+    if (unlink(path) != 0 && errno != ENOENT)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot remove %s: %m", path);
+    return 0;
+}
+
+/* --- what is in it --- */
+
+struct ftc_segment_header *ftc_segment_header(struct ftc_segment *segment)
+{
+    return (struct ftc_segment_header *)(void *)segment->base;
+}
+
+int ftc_segment_ranks(const struct ftc_segment *segment)
+{
+    return (int)segment->layout.ranks;
+}
+
+const char *ftc_segment_text(struct ftc_segment *segment)
+{
+    return segment->text;
+}
+
+static void check_rank(const struct ftc_segment *segment, int rank)
+{
+    assert(rank >= 0 && (uint32_t)rank < segment->layout.ranks);
+    (void)segment;
+    (void)rank;
+}
+
+struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank)
+{
+    check_rank(segment, rank);
+    return (struct ftc_slot *)(void *)(segment->base + segment->layout.slots_offset) + rank;
+}
+
+static _Atomic uint64_t *row(struct ftc_segment *segment, uint64_t offset, uint64_t stride, uint64_t index)
+{
+    return (_Atomic uint64_t *)(void *)(segment->base + offset + stride * index);
+}
+
+_Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank)
+{
+    check_rank(segment, rank);
+    return row(segment, segment->layout.sets_offset, segment->layout.set_stride, 2 * (uint64_t)rank);
+}
+
+_Atomic uint64_t *ftc_segment_agreed_row(struct ftc_segment *segment, int rank)
+{
+    check_rank(segment, rank);
+    return row(segment, segment->layout.sets_offset, segment->layout.set_stride, 2 * (uint64_t)rank + 1);
+}
+
+_Atomic uint64_t *ftc_segment_pending_row(struct ftc_segment *segment, int rank)
+{
+    check_rank(segment, rank);
+    return row(segment, segment->layout.pending_offset, segment->layout.pending_stride, (uint64_t)rank);
+}
+
+/* --- rings --- */
+
+static uint64_t ring_offset(const struct ftc_segment *segment, int from, int to)
+{
+    check_rank(segment, from);
+    check_rank(segment, to);
+    uint64_t index = (uint64_t)from * segment->layout.ranks + (uint64_t)to;
+    return segment->layout.rings_offset + index * FTC_SEGMENT_RING_BYTES;
+}
+
+void *ftc_segment_ring(struct ftc_segment *segment, int from, int to)
+{
+    return segment->writable ? segment->base + ring_offset(segment, from, to) : NULL;
+}
+
+/* For kernels before 5.14, which know no MADV_POPULATE_WRITE. No descriptor is kept open for this: a program
+ * may close all it does not know, and open other files under the same numbers. */
+static int allocate_by_path(const struct ftc_segment *segment, uint64_t offset, uint64_t size)
+{
+    int fd = open(segment->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -1;
+    int rc = allocate_file(fd, offset, size);
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return rc;
+}
+
+int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, size_t offset, size_t size)
+{
+    assert(segment->writable && offset <= FTC_SEGMENT_RING_BYTES && size <= FTC_SEGMENT_RING_BYTES - offset);
+    uint64_t start = ring_offset(segment, from, to) + offset;
+    int rc;
+    do
+        rc = madvise(segment->base + start, size, MADV_POPULATE_WRITE);
+    while (rc != 0 && (errno == EINTR || errno == EAGAIN));
+    if (rc != 0 && errno == EINVAL)
+        rc = allocate_by_path(segment, start, size);
+    if (rc == 0)
+        return 0;
+    /* EFAULT: the kernel would have raised SIGBUS. */
+    if (errno == EFAULT || errno == ENOSPC)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "/dev/shm is full: no room for a channel of %zu bytes from rank %d to "
+                             "rank %d: enlarge it (mount -o remount,size=1g /dev/shm)",
+                             size, from, to);
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot allocate a channel from rank %d to rank %d: %m", from, to);
+}
+
+/* --- failures --- */
+
+const char *ftc_failure_cause_name(enum ftc_failure_cause cause)
+{
+    static const char *const names[FTC_CAUSES] = {
+        [FTC_CAUSE_NONE] = "none",       [FTC_CAUSE_SIGNAL] = "signal",   [FTC_CAUSE_EXIT] = "exit",
+        [FTC_CAUSE_STALLED] = "stalled", [FTC_CAUSE_STOPPED] = "stopped", [FTC_CAUSE_ACCUSED] = "accused",
+        [FTC_CAUSE_DRILL] = "drill",     [FTC_CAUSE_LAUNCH] = "launch",
+    };
+    return (unsigned)cause < FTC_CAUSES ? names[cause] : "unknown";
+}
+
+static _Atomic uint32_t *failure_log(struct ftc_segment *segment)
+{
+    return (_Atomic uint32_t *)(void *)(segment->base + segment->layout.log_offset);
+}
+
+void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure)
+{
+    struct ftc_segment_header *header = ftc_segment_header(segment);
+    struct ftc_slot *slot = ftc_segment_slot(segment, rank);
+    uint32_t entries = atomic_load_explicit(&header->failures, memory_order_relaxed);
+    if (atomic_load_explicit(&slot->failed, memory_order_relaxed) != 0 || entries >= segment->layout.ranks)
+        return;
+    atomic_store_explicit(&slot->cause, (uint32_t)failure->cause, memory_order_relaxed);
+    atomic_store_explicit(&slot->detail, failure->detail, memory_order_relaxed);
+    atomic_store_explicit(&slot->seen_by, failure->seen_by, memory_order_relaxed);
+    atomic_store_explicit(&slot->suspected_ns, failure->suspected_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->declared_ns, failure->declared_ns, memory_order_relaxed);
+    /* Pairs with ftc_segment_failed(): who sees the flag sees the fields. */
+    atomic_store_explicit(&slot->failed, 1, memory_order_release);
+    atomic_store_explicit(&failure_log(segment)[entries], (uint32_t)rank, memory_order_relaxed);
+    /* Pairs with ftc_segment_next_failure(). A launcher killed before this line leaves a log that ends
+     * earlier. */
+    atomic_store_explicit(&header->failures, entries + 1, memory_order_release);
+}
+
+int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor)
+{
+    uint32_t entries = atomic_load_explicit(&ftc_segment_header(segment)->failures, memory_order_acquire);
+    if (entries > segment->layout.ranks)
+        entries = segment->layout.ranks;
+    while (*cursor < entries) {
+        uint32_t rank = atomic_load_explicit(&failure_log(segment)[(*cursor)++], memory_order_relaxed);
+        if (rank < segment->layout.ranks)
+            return (int)rank;
+    }
+    return -1;
+}
+
+bool ftc_segment_failed(struct ftc_segment *segment, int rank)
+{
+    return atomic_load_explicit(&ftc_segment_slot(segment, rank)->failed, memory_order_acquire) != 0;
+}

@@ -1,0 +1,238 @@
+/*
+ * The node segment: one shared-memory file per job and node, made by the launcher, through which launcher,
+ * ranks and ftcoll-status see each other. Nobody outside this room knows its layout on disk; the structs
+ * below are mapped as they are.
+ *
+ *   header | configuration text | slots, one per rank | failure log | set rows | pending rows | rings, sparse
+| configuration text | slots (one per rank) | failure log | set rows | pending rows | rings
+ * (sparse)
+ *
+ * Crash safety. Every word has one writer (the rank that owns a slot, or the launcher), except those marked
+ * "any rank", which are changed by atomic read-modify-write only. A writer may die between any two stores:
+ * each struct says what a reader then sees. Nothing here is locked.
+ *
+ * Trust. A reader checks what it reads: ftc_segment_attach() checks magic, version, sizes and offsets against
+ * the file's size, and keeps private copies of them, so that a later change cannot lead it out of the map.
+ *
+ * Rings. There is room for one ring for each ordered pair of ranks, at a fixed place; the file is sparse, so
+ * a pair that never talks costs no memory (node/ring.h).
+ */
+#ifndef FTC_NODE_SEGMENT_H
+#define FTC_NODE_SEGMENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define FTC_SEGMENT_MAGIC      0x314c4c4f43544646ull /* "FFTCOLL1" */
+#define FTC_SEGMENT_VERSION    1
+#define FTC_NODE_MAX_RANKS     4096
+#define FTC_JOB_NAME_SIZE      32
+#define FTC_SEGMENT_RING_BYTES 65536 /* one ring with its header */
+
+enum ftc_job_state {
+    FTC_JOB_STARTING, /* ranks are being spawned */
+    FTC_JOB_RUNNING,
+    FTC_JOB_ENDED, /* the launcher has reaped every rank */
+};
+
+/* Why a rank was declared failed. */
+enum ftc_failure_cause {
+    FTC_CAUSE_NONE,
+    FTC_CAUSE_SIGNAL,  /* ended by a signal; `detail` is its number */
+    FTC_CAUSE_EXIT,    /* exited before ftc_finalize(); `detail` is its code */
+    FTC_CAUSE_STALLED, /* heartbeat stood still; fenced */
+    FTC_CAUSE_STOPPED, /* stopped (job control) for longer than the timeout; fenced */
+    FTC_CAUSE_ACCUSED, /* another rank got damaged data from it; fenced; `seen_by` is that rank */
+    FTC_CAUSE_DRILL,   /* ftrun --kill */
+    FTC_CAUSE_LAUNCH,  /* could not be started; `detail` is errno */
+    FTC_CAUSES
+};
+const char *ftc_failure_cause_name(enum ftc_failure_cause cause); /* "signal", "exit", ... */
+
+/* Where a rank is, as the rank itself writes it. A rank that never joined stays at FTC_RANK_SPAWNED. */
+enum ftc_rank_phase {
+    FTC_PHASE_SPAWNED,
+    FTC_PHASE_JOINED,    /* ftc_init() done */
+    FTC_PHASE_FINALIZED, /* agreement.md, finalize: the mark; an exit after it is no failure */
+};
+
+/* How a rank can be woken (node/bell.h). */
+enum ftc_sleep {
+    FTC_SLEEP_AWAKE,  /* polls by itself */
+    FTC_SLEEP_FUTEX,  /* sleeps on slot->bell inside a collective call */
+    FTC_SLEEP_SOCKET, /* its caller is outside the library; the progress thread waits on the bell socket */
+};
+
+/* What a rank is doing: for people (ftcoll-status), never for the protocol. Written by its rank under a
+ * sequence count that is odd meanwhile; a rank that dies there leaves it odd for ever: readers try a few
+ * times, then show what they read as uncertain. */
+struct ftc_activity {
+    _Atomic uint32_t sequence;
+    _Atomic uint32_t kind;     /* enum ftc_call_kind of collectives/call.h; 0: outside the library */
+    _Atomic uint64_t op;       /* the operation's number k */
+    _Atomic uint64_t since_ns; /* ftc_clock_now() at the call or the return */
+    _Atomic uint32_t ballot_i, ballot_s;
+    _Atomic uint32_t role;     /* enum ftc_wait of collectives/member.h: what it waits for */
+    _Atomic int32_t waits_for; /* lowest rank it waits for, -1: none */
+    _Atomic uint32_t waits;    /* how many ranks it waits for */
+    _Atomic int32_t root;      /* -1: none */
+    _Atomic uint64_t epoch_op; /* epoch of the communicator */
+    _Atomic uint32_t epoch_i, epoch_s;
+    _Atomic uint32_t known_failed;  /* |L| */
+    _Atomic uint32_t agreed_failed; /* |G| */
+};
+
+#define FTC_MESSAGE_KINDS 8
+#define FTC_RULES         32
+
+/* Counters a rank publishes; they only grow. Indices: collectives/message.h, member.h. */
+struct ftc_counters {
+    _Atomic uint64_t sent[FTC_MESSAGE_KINDS]; /* messages by kind */
+    _Atomic uint64_t bytes;                   /* bytes of messages sent, headers included */
+    _Atomic uint64_t operations;              /* collective calls that returned */
+    _Atomic uint64_t ballots;                 /* ballots entered */
+    _Atomic uint64_t dropped;                 /* messages dropped by rule, any reason */
+    _Atomic uint64_t rules[FTC_RULES];        /* how often each rule of agreement.md was taken */
+};
+
+/* One per rank. Each group of fields is on cache lines of its own. */
+struct ftc_slot {
+    /* Any rank and the launcher. */
+    _Alignas(64) _Atomic uint32_t bell; /* futex word: bumped before every wake-up */
+    _Atomic uint32_t sleep;             /* enum ftc_sleep; written by the rank */
+
+    /* The rank. */
+    _Alignas(64) _Atomic uint32_t phase; /* enum ftc_rank_phase; release: what is below is filled in */
+    _Atomic int32_t pid;        /* the process that joined; may be a descendant of the launcher's child */
+    _Atomic uint64_t pid_start; /* its start time, /proc/<pid>/stat field 22 */
+    _Atomic uint64_t joined_ns; /* ftc_clock_now() */
+    _Atomic uint64_t first_result_ns; /* when its first collective returned; 0: not yet */
+    _Atomic uint64_t heartbeat;       /* grows once per period while the progress thread runs */
+    _Atomic uint64_t called;          /* number of operations called so far: flow control */
+    _Atomic int32_t accused;          /* rank + 1 whom this rank wants fenced; 0: none */
+    _Atomic uint32_t noticed;         /* entries of the failure log it has taken in */
+    _Atomic uint64_t noticed_ns;      /* ... the last of them at this time */
+
+    _Alignas(64) struct ftc_activity activity;
+    _Alignas(64) struct ftc_counters counters;
+
+    /* The launcher. */
+    _Alignas(64) _Atomic int32_t child_pid; /* 0: not started */
+    _Atomic uint64_t child_start; /* ftc_process_start(child_pid); 0: unknown, garbage collection spares it */
+    _Atomic uint32_t ended;       /* its exit was seen; release: the fields below are filled in */
+    _Atomic int32_t wait_status;  /* of waitpid(), valid if ended */
+    _Atomic uint64_t spawned_ns, ended_ns;
+    _Atomic uint32_t failed;       /* declared failed; release: the fields below are filled in */
+    _Atomic uint32_t cause;        /* enum ftc_failure_cause */
+    _Atomic int32_t detail;        /* signal, exit code or errno */
+    _Atomic int32_t seen_by;       /* -1: the launcher */
+    _Atomic uint64_t declared_ns;  /* ftc_clock_now() at the declaration */
+    _Atomic uint64_t suspected_ns; /* when the suspicion or the exit was first seen */
+};
+
+struct ftc_segment_header {
+    _Atomic uint64_t magic; /* written last, release: what is below is filled in */
+    uint32_t version, ranks;
+    uint32_t slot_size, ring_size;
+    uint64_t text_offset, text_size;
+    uint64_t slots_offset, log_offset, sets_offset, pending_offset, rings_offset, total_size;
+    uint64_t pending_stride, set_stride; /* bytes between two rows */
+    char job[FTC_JOB_NAME_SIZE];
+    char host[64];
+    char command[256];   /* for people; cut */
+    char directory[108]; /* of the job's sockets (node/bell.h) and PMIx files */
+    uint32_t uid;
+    int32_t f;
+    int32_t launcher_pid;
+    uint64_t launcher_start; /* /proc/<pid>/stat field 22: tells a reused pid */
+    uint64_t pid_namespace;  /* in which these pids mean something; 0: unknown */
+    uint64_t started_ns, started_realtime_ns;
+    uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
+
+    _Alignas(64) _Atomic uint32_t state;     /* enum ftc_job_state; the launcher */
+    _Atomic uint32_t failures;               /* entries in the failure log; the launcher, release */
+    _Alignas(64) _Atomic uint32_t finalized; /* hint: how many set the mark; any rank adds 1 */
+    _Alignas(64) _Atomic uint64_t abort;     /* 0, or FTC_ABORT(rank, code): any rank, first one wins */
+};
+
+#define FTC_ABORT(rank, code) ((1ull << 63) | ((uint64_t)(uint32_t)(rank) << 16) | (uint64_t)((code)&0xffff))
+#define FTC_ABORT_RANK(word)  ((int)(((word) >> 16) & 0xffffffff))
+#define FTC_ABORT_CODE(word)  ((int)((word)&0xffff))
+
+/* What the launcher asks for. Strings are copied and cut to fit. */
+struct ftc_segment_spec {
+    const char *job, *host, *command, *directory;
+    const char *text; /* the resolved configuration, "section.key=value\n" lines, for the ranks */
+    int ranks, f;
+    uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
+};
+
+struct ftc_segment; /* a mapping; private copies of the layout */
+
+/*
+ * Create /dev/shm/<name of spec->job> (mode 0600, exclusive), its front part really allocated, and map it.
+ * FTC_ERR_SYSTEM with cause and remedy: /dev/shm read-only, full, missing; file-size or address-space limit.
+ */
+int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *spec);
+
+/* A checked copy of the header alone, as it is at this moment; for looking around. FTC_ERR_PROTO,
+ * FTC_ERR_SYSTEM. */
+int ftc_segment_peek(struct ftc_segment_header *header, const char *job);
+
+/* Map an existing one. `writable` false: read-only, front part only (no rings): what ftcoll-status uses; it
+ * cannot disturb the job. FTC_ERR_PROTO when what is there is not a sound segment of this version;
+ * FTC_ERR_SYSTEM. */
+int ftc_segment_attach(struct ftc_segment **out, const char *job, bool writable);
+
+void ftc_segment_detach(struct ftc_segment *segment); /* NULL is legal */
+int ftc_segment_remove(const char *job);              /* unlink; 0 also if it is gone */
+
+/* A job name is "<pid>.<n>", in digits; whatever else comes as one is refused before a path is made of it. */
+bool ftc_job_name_valid(const char *job);
+
+/* The path of a job's segment: "/dev/shm/ftcoll-<uid>-<job>". */
+void ftc_segment_path(char path[128], uid_t uid, const char *job);
+
+struct ftc_segment_header *ftc_segment_header(struct ftc_segment *segment);
+int ftc_segment_ranks(const struct ftc_segment *segment);
+const char *ftc_segment_text(struct ftc_segment *segment); /* NUL-terminated copy, owned by the mapping */
+struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank);
+
+/* Rows of the sets that a rank publishes for ftcoll-status, ftc_set_words(ranks) words each; may be torn. */
+_Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank);  /* L */
+_Atomic uint64_t *ftc_segment_agreed_row(struct ftc_segment *segment, int rank); /* G */
+
+/* Row of bits of `rank`: bit q is set after q put something into the ring q -> rank. Any rank, atomic
+ * or/exchange. */
+_Atomic uint64_t *ftc_segment_pending_row(struct ftc_segment *segment, int rank);
+
+/* Start of the ring from -> to; NULL in a read-only mapping. Touch it only after ftc_ring_create(). */
+void *ftc_segment_ring(struct ftc_segment *segment, int from, int to);
+/* Really allocate `size` bytes from `offset` of that ring, so that a full /dev/shm is an error here and not
+ * SIGBUS later. FTC_ERR_SYSTEM. */
+int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, size_t offset, size_t size);
+
+/* --- failures: one writer, the launcher --- */
+
+struct ftc_failure {
+    enum ftc_failure_cause cause;
+    int detail;  /* signal, exit code or errno */
+    int seen_by; /* a rank, -1: the launcher */
+    uint64_t suspected_ns, declared_ns;
+};
+
+/* Declare `rank` failed, once its exit was seen: fills its slot, appends to the log, then publishes. A second
+ * declaration of the same rank is ignored. Waking the sleepers is the caller's next step (ftc_bell_ring_all).
+ */
+void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure);
+
+/* The next rank declared after *cursor entries (start at 0), and advance it; -1: none. Skips damaged entries.
+ */
+int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor);
+
+bool ftc_segment_failed(struct ftc_segment *segment, int rank); /* acquire */
+
+#endif

@@ -1,0 +1,98 @@
+/* Fuzz attaching: the input overwrites parts of a sound segment's front; what is attached must be safe to
+ * read. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "node/layout.h"
+#include "node/segment.h"
+
+#define RANKS 5
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char job[FTC_JOB_NAME_SIZE];
+
+static void remove_job(void)
+{
+    ftc_segment_remove(job);
+}
+
+/* The descriptor of a sound segment's file, and its front part. */
+static int sound_segment(unsigned char **front, size_t *front_size)
+{
+    char path[128];
+    struct ftc_segment *segment;
+    snprintf(job, sizeof(job), "%ld.66", (long)getpid());
+    struct ftc_segment_spec spec = {.job = job, .directory = "/tmp/x", .text = "a=b\n", .ranks = RANKS};
+    if (ftc_segment_create(&segment, &spec) != 0)
+        abort();
+    atexit(remove_job);
+    struct ftc_layout layout;
+    ftc_layout_compute(&layout, RANKS, 5);
+    *front_size = (size_t)layout.rings_offset;
+    *front = malloc(*front_size);
+    memcpy(*front, ftc_segment_header(segment), *front_size);
+    ftc_segment_detach(segment);
+    ftc_segment_path(path, geteuid(), job);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/* Read all that ftcoll-status reads. */
+static uint64_t look(struct ftc_segment *segment)
+{
+    uint64_t sum = strlen(ftc_segment_text(segment)) + strlen(ftc_segment_header(segment)->command);
+    uint32_t cursor = 0;
+    for (int rank = 0; rank < ftc_segment_ranks(segment); rank++) {
+        const unsigned char *slot = (const unsigned char *)ftc_segment_slot(segment, rank);
+        sum += slot[0] + slot[sizeof(struct ftc_slot) - 1];
+        sum += ftc_segment_known_row(segment, rank)[0] + ftc_segment_agreed_row(segment, rank)[0];
+        sum += ftc_segment_pending_row(segment, rank)[0] + ftc_segment_failed(segment, rank);
+    }
+    for (int rank = ftc_segment_next_failure(segment, &cursor); rank >= 0;
+         rank = ftc_segment_next_failure(segment, &cursor))
+        if (rank >= ftc_segment_ranks(segment))
+            abort();
+    return sum;
+}
+
+/* Records of u16 offset (in steps of 4 bytes), u8 length, bytes; the first byte says whether the file's size
+ * follows. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static int fd = -1;
+    static unsigned char *front, *sound;
+    static size_t front_size;
+    if (fd < 0) {
+        fd = sound_segment(&sound, &front_size);
+        front = malloc(front_size);
+    }
+    if (size < 1)
+        return 0;
+    memcpy(front, sound, front_size);
+    bool resize = data[0] & 1;
+    for (size_t at = 1; at + 3 <= size;) {
+        size_t offset = ((size_t)data[at] | (size_t)data[at + 1] << 8) * 4 % front_size,
+               length = data[at + 2];
+        at += 3;
+        length = length > size - at ? size - at : length;
+        length = length > front_size - offset ? front_size - offset : length;
+        memcpy(front + offset, data + at, length);
+        at += length;
+    }
+    uint64_t total;
+    memcpy(&total, (resize ? front : sound) + offsetof(struct ftc_segment_header, total_size), sizeof(total));
+    if (total < front_size || total > 1ull << 42)
+        total = front_size;
+    if (pwrite(fd, front, front_size, 0) != (ssize_t)front_size || ftruncate(fd, (off_t)total) != 0)
+        abort();
+    struct ftc_segment *segment;
+    if (ftc_segment_attach(&segment, job, data[0] & 2) == 0) {
+        look(segment);
+        ftc_segment_detach(segment);
+    }
+    return 0;
+}

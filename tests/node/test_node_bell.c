@@ -1,0 +1,198 @@
+/* Bells: no wake-up is lost, whichever way the other side sleeps. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "node/bell.h"
+#include "scratch.h"
+
+#define ROUNDS  100000
+#define LOST_NS (20 * FTC_NS_PER_S) /* a sleep as long as this is a lost wake-up */
+#define LOST_MS 20000
+
+static struct scratch_job job;
+
+static void setup(void)
+{
+    scratch_job_make(&job, 2);
+}
+
+static void teardown(void)
+{
+    scratch_job_remove(&job);
+}
+
+static bool has_come(int self, uint64_t round)
+{
+    return atomic_load_explicit(&ftc_segment_slot(job.segment, 1 - self)->called, memory_order_acquire) >=
+           round;
+}
+
+static bool wait_on_futex(struct ftc_bell *bell, uint64_t round)
+{
+    while (!has_come(bell->self, round)) {
+        uint64_t before = ftc_clock_now();
+        uint32_t expected = ftc_bell_prepare(bell);
+        if (!has_come(bell->self, round))
+            ftc_bell_sleep(bell, expected, LOST_NS);
+        ftc_bell_awake(bell);
+        if (ftc_clock_now() - before >= LOST_NS)
+            return false;
+    }
+    return true;
+}
+
+static bool wait_on_socket(struct ftc_bell *bell, uint64_t round)
+{
+    struct pollfd item = {.fd = bell->fd, .events = POLLIN};
+    bool rung = true;
+    ftc_bell_outside(bell, true);
+    while (rung && !has_come(bell->self, round)) {
+        rung = poll(&item, 1, LOST_MS) > 0;
+        ftc_bell_drain(bell);
+    }
+    ftc_bell_outside(bell, false);
+    return rung;
+}
+
+struct player {
+    int self;
+    bool (*wait)(struct ftc_bell *bell, uint64_t round);
+};
+
+static int play(void *arg)
+{
+    struct player *player = arg;
+    struct ftc_bell bell;
+    if (ftc_bell_open(&bell, job.segment, player->self) != 0)
+        return 1;
+    struct ftc_slot *own = ftc_segment_slot(job.segment, player->self);
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        if (player->self == 1 && !player->wait(&bell, round))
+            return 2;
+        atomic_store_explicit(&own->called, round, memory_order_release);
+        ftc_bell_ring(&bell, 1 - player->self, true);
+        if (player->self == 0 && !player->wait(&bell, round))
+            return 3;
+    }
+    ftc_bell_close(&bell);
+    return 0;
+}
+
+static void ping_pong(bool (*first)(struct ftc_bell *, uint64_t), bool (*second)(struct ftc_bell *, uint64_t))
+{
+    struct player players[2] = {{0, first}, {1, second}};
+    pid_t one = scratch_fork(play, &players[0]);
+    pid_t other = scratch_fork(play, &players[1]);
+    scratch_wait_success(one);
+    scratch_wait_success(other);
+}
+
+START_TEST(no_wake_up_is_lost_on_the_futex)
+{
+    ping_pong(wait_on_futex, wait_on_futex);
+}
+END_TEST
+
+START_TEST(no_wake_up_is_lost_on_the_socket)
+{
+    ping_pong(wait_on_socket, wait_on_socket);
+}
+END_TEST
+
+START_TEST(no_wake_up_is_lost_between_both)
+{
+    ping_pong(wait_on_futex, wait_on_socket);
+}
+END_TEST
+
+static bool readable(struct ftc_bell *bell)
+{
+    struct pollfd item = {.fd = bell->fd, .events = POLLIN};
+    return poll(&item, 1, 0) == 1;
+}
+
+START_TEST(who_is_outside_is_rung_only_if_urgent)
+{
+    struct ftc_bell mine, other;
+    ck_assert_int_eq(ftc_bell_open(&mine, job.segment, 0), 0);
+    ck_assert_int_eq(ftc_bell_open(&other, job.segment, 1), 0);
+    ftc_bell_ring(&mine, 1, true); /* awake: polls by itself */
+    ck_assert(!readable(&other));
+    ftc_bell_outside(&other, true);
+    ftc_bell_ring(&mine, 1, false);
+    ck_assert(!readable(&other));
+    for (int i = 0; i < 5000; i++) /* more than a queue holds: never blocks */
+        ftc_bell_ring(&mine, 1, true);
+    ck_assert(readable(&other));
+    while (readable(&other))
+        ftc_bell_drain(&other);
+    ftc_bell_close(&other);
+    ftc_bell_close(&other);
+    ftc_bell_ring(&mine, 1, true); /* nobody there: no harm */
+    ftc_bell_close(&mine);
+    struct ftc_bell never = {.fd = -1};
+    ftc_bell_close(&never);
+}
+END_TEST
+
+START_TEST(a_declaration_bumps_every_bell_and_wakes_the_living)
+{
+    struct ftc_bell launcher, other;
+    struct ftc_failure failure = {.cause = FTC_CAUSE_EXIT};
+    ck_assert_int_eq(ftc_bell_open(&launcher, job.segment, FTC_BELL_LAUNCHER), 0);
+    ck_assert_int_eq(ftc_bell_open(&other, job.segment, 1), 0);
+    ftc_bell_outside(&other, true);
+    ftc_segment_declare(job.segment, 0, &failure);
+    ftc_bell_ring_all(&launcher);
+    ck_assert_uint_eq(atomic_load(&ftc_segment_slot(job.segment, 0)->bell), 1);
+    ck_assert_uint_eq(atomic_load(&ftc_segment_slot(job.segment, 1)->bell), 1);
+    ck_assert(readable(&other));
+    ck_assert(!readable(&launcher));
+    ftc_bell_ring_launcher(&other);
+    ck_assert(readable(&launcher));
+    ftc_bell_close(&other);
+    ftc_bell_close(&launcher);
+}
+END_TEST
+
+START_TEST(a_name_left_by_a_dead_process_is_taken_over)
+{
+    struct ftc_bell first, second;
+    char path[160];
+    struct stat info;
+    snprintf(path, sizeof(path), "%s/1", job.directory);
+    ck_assert_int_eq(ftc_bell_open(&first, job.segment, 1), 0);
+    close(first.fd); /* as death does */
+    ck_assert_int_eq(ftc_bell_open(&second, job.segment, 1), 0);
+    ck_assert_int_eq(lstat(path, &info), 0);
+    ftc_bell_close(&second);
+    ck_assert_int_ne(lstat(path, &info), 0);
+    strcpy(ftc_segment_header(job.segment)->directory, "/nonexistent/directory");
+    ck_assert_int_eq(ftc_bell_open(&second, job.segment, 1), FTC_ERR_SYSTEM);
+    memset(ftc_segment_header(job.segment)->directory, 'x', 107);
+    ck_assert_int_eq(ftc_bell_open(&second, job.segment, 1), FTC_ERR_SYSTEM);
+    strcpy(ftc_segment_header(job.segment)->directory, job.directory);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("node/bell");
+    TCase *tcase = tcase_create("bell");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, no_wake_up_is_lost_on_the_futex);
+    tcase_add_test(tcase, no_wake_up_is_lost_on_the_socket);
+    tcase_add_test(tcase, no_wake_up_is_lost_between_both);
+    tcase_add_test(tcase, who_is_outside_is_rung_only_if_urgent);
+    tcase_add_test(tcase, a_declaration_bumps_every_bell_and_wakes_the_living);
+    tcase_add_test(tcase, a_name_left_by_a_dead_process_is_taken_over);
+    suite_add_tcase(suite, tcase);
+    return scratch_run(suite);
+}

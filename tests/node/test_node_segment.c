@@ -1,0 +1,423 @@
+/* The node segment: layout, creation and its refusals, attaching to damaged ones, failures. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "node/layout.h"
+#include "node/ring.h"
+#include "scratch.h"
+
+static struct scratch_job job;
+
+static void setup(void)
+{
+    scratch_job_make(&job, 3);
+}
+
+static void teardown(void)
+{
+    scratch_job_remove(&job);
+}
+
+/* --- layout --- */
+
+START_TEST(parts_follow_each_other_at_every_size)
+{
+    static const int sizes[] = {1, 2, 3, 63, 64, 65, 512, 4096};
+    uint64_t n = (uint64_t)sizes[_i];
+    struct ftc_layout a;
+    ck_assert_int_eq(ftc_layout_compute(&a, n, 100), 0);
+    ck_assert_uint_ge(a.text_offset, sizeof(struct ftc_segment_header));
+    ck_assert_uint_ge(a.slots_offset, a.text_offset + 100);
+    ck_assert_uint_eq(a.slots_offset % 64, 0);
+    ck_assert_uint_eq(a.log_offset, a.slots_offset + n * sizeof(struct ftc_slot));
+    ck_assert_uint_ge(a.sets_offset, a.log_offset + n * 4);
+    ck_assert_uint_ge(a.set_stride, (n + 7) / 8);
+    ck_assert_uint_eq(a.set_stride % 64, 0);
+    ck_assert_uint_ge(a.pending_offset, a.sets_offset + 2 * n * a.set_stride);
+    ck_assert_uint_ge(a.rings_offset, a.pending_offset + n * a.pending_stride);
+    ck_assert_uint_eq(a.rings_offset % 4096, 0);
+    ck_assert_uint_eq(a.total_size, a.rings_offset + n * n * FTC_SEGMENT_RING_BYTES);
+}
+END_TEST
+
+START_TEST(impossible_sizes_are_refused)
+{
+    struct ftc_layout a;
+    ck_assert_int_eq(ftc_layout_compute(&a, 0, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&a, FTC_NODE_MAX_RANKS + 1, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&a, UINT64_MAX, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&a, 1, 0), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&a, 1, UINT64_MAX), FTC_ERR_ARG);
+}
+END_TEST
+
+START_TEST(a_segment_of_any_size_can_be_made_and_attached)
+{
+    static const int sizes[] = {1, 2, 64, 512, 4096};
+    struct scratch_job made;
+    scratch_job_make(&made, sizes[_i]);
+    struct ftc_segment *seen;
+    ck_assert_msg(ftc_segment_attach(&seen, made.name, true) == 0, "%s", ftc_last_error());
+    int last = sizes[_i] - 1;
+    ck_assert_int_eq(ftc_segment_ranks(seen), sizes[_i]);
+    ck_assert_str_eq(ftc_segment_text(seen), "a.b=c\n");
+    ck_assert_str_eq(ftc_segment_header(seen)->directory, made.directory);
+    ck_assert_int_eq(ftc_segment_header(seen)->launcher_pid, getpid());
+    atomic_store(&ftc_segment_slot(made.segment, last)->heartbeat, 7);
+    ck_assert_uint_eq(atomic_load(&ftc_segment_slot(seen, last)->heartbeat), 7);
+    atomic_store(&ftc_segment_pending_row(made.segment, last)[last / 64], 9);
+    ck_assert_uint_eq(atomic_load(&ftc_segment_pending_row(seen, last)[last / 64]), 9);
+    ck_assert_ptr_ne(ftc_segment_known_row(seen, last), ftc_segment_agreed_row(seen, last));
+    ck_assert_int_eq(ftc_segment_ring_allocate(seen, last, 0, 0, FTC_SEGMENT_RING_BYTES), 0);
+    memset(ftc_segment_ring(seen, last, 0), 1, FTC_SEGMENT_RING_BYTES);
+    ftc_segment_detach(seen);
+    scratch_job_remove(&made);
+}
+END_TEST
+
+START_TEST(bad_job_names_are_refused)
+{
+    static const char *const names[] = {
+        "", "1", "1.", ".1", "../../etc/passwd", "1.1/x", "1.1 ", "12345678901.1", "a.1"};
+    struct ftc_segment *seen;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        ck_assert_int_eq(ftc_segment_attach(&seen, names[i], false), FTC_ERR_ARG);
+        ck_assert_int_eq(ftc_segment_remove(names[i]), FTC_ERR_ARG);
+    }
+    ck_assert(ftc_job_name_valid("4711.0"));
+}
+END_TEST
+
+START_TEST(the_name_is_taken_once)
+{
+    struct ftc_segment *second;
+    struct ftc_segment_spec spec = {.job = job.name, .directory = job.directory, .ranks = 2};
+    ck_assert_int_eq(ftc_segment_create(&second, &spec), FTC_ERR_SYSTEM);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "--gc"));
+    ck_assert_int_eq(ftc_segment_attach(&second, job.name, false), 0);
+    ck_assert_int_eq(ftc_segment_ranks(second), 3);
+    ftc_segment_detach(second);
+}
+END_TEST
+
+/* --- attaching --- */
+
+static void poke_file(uint64_t offset, const void *bytes, size_t size)
+{
+    char path[128];
+    ftc_segment_path(path, geteuid(), job.name);
+    int fd = open(path, O_RDWR);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(pwrite(fd, bytes, size, (off_t)offset), (ssize_t)size);
+    close(fd);
+}
+
+static void assert_refused(const char *what)
+{
+    struct ftc_segment *seen = NULL;
+    for (int writable = 0; writable < 2; writable++) {
+        int rc = ftc_segment_attach(&seen, job.name, writable != 0);
+        ck_assert_msg(rc == FTC_ERR_PROTO, "%s: %d", what, rc);
+        ck_assert_ptr_null(seen);
+        ck_assert_uint_gt(strlen(ftc_last_error()), 0);
+    }
+}
+
+#define FIELD(name)                                                                                          \
+    {                                                                                                        \
+#name, offsetof(struct ftc_segment_header, name), sizeof(((struct ftc_segment_header *)0)->name)     \
+    }
+
+static const struct {
+    const char *name;
+    size_t offset, size;
+} fields[] = {FIELD(magic),      FIELD(version),        FIELD(ranks),          FIELD(slot_size),
+              FIELD(ring_size),  FIELD(text_offset),    FIELD(text_size),      FIELD(slots_offset),
+              FIELD(log_offset), FIELD(sets_offset),    FIELD(pending_offset), FIELD(rings_offset),
+              FIELD(total_size), FIELD(pending_stride), FIELD(set_stride)};
+
+START_TEST(one_damaged_field_is_enough_to_be_refused)
+{
+    const unsigned char *header = (const unsigned char *)ftc_segment_header(job.segment);
+    uint64_t sound = 0;
+    memcpy(&sound, header + fields[_i].offset, fields[_i].size);
+    const uint64_t wrong[] = {0,          1,          sound + 1,  sound - 1, sound + 64,
+                              sound << 1, UINT32_MAX, UINT64_MAX, 1ull << 63};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        if (memcmp(&wrong[i], &sound, fields[_i].size) == 0)
+            continue;
+        poke_file(fields[_i].offset, &wrong[i], fields[_i].size);
+        assert_refused(fields[_i].name);
+    }
+    poke_file(fields[_i].offset, &sound, fields[_i].size);
+    struct ftc_segment *seen;
+    ck_assert_int_eq(ftc_segment_attach(&seen, job.name, false), 0);
+    ftc_segment_detach(seen);
+}
+END_TEST
+
+START_TEST(names_and_text_without_an_end_are_refused)
+{
+    char fill[512];
+    memset(fill, 'x', sizeof(fill));
+    poke_file(offsetof(struct ftc_segment_header, command), fill, 256);
+    assert_refused("command");
+    memset(fill, 0, sizeof(fill));
+    poke_file(offsetof(struct ftc_segment_header, command), fill, 256);
+    struct ftc_segment_header *header = ftc_segment_header(job.segment);
+    poke_file(header->text_offset + header->text_size - 1, "x", 1);
+    assert_refused("text");
+}
+END_TEST
+
+START_TEST(files_that_are_no_segments_are_refused)
+{
+    char path[128], other[160];
+    ftc_segment_path(path, geteuid(), job.name);
+    snprintf(other, sizeof(other), "%s.other", path);
+    ck_assert_int_eq(chmod(path, 0644), 0);
+    assert_refused("open to others");
+    ck_assert_int_eq(chmod(path, 0600), 0);
+    if (geteuid() == 0) {
+        ck_assert_int_eq(chown(path, 1, 1), 0);
+        assert_refused("of another user");
+        ck_assert_int_eq(chown(path, 0, 0), 0);
+    }
+    ck_assert_int_eq(rename(path, other), 0);
+    ck_assert_int_eq(symlink(other, path), 0);
+    struct ftc_segment *seen;
+    ck_assert_int_eq(ftc_segment_attach(&seen, job.name, false), FTC_ERR_SYSTEM);
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    assert_refused("fifo");
+    unlink(path);
+    ck_assert_int_eq(ftc_segment_attach(&seen, job.name, false), FTC_ERR_SYSTEM);
+    ck_assert_int_eq(rename(other, path), 0);
+    ck_assert_int_eq(truncate(path, 4096), 0);
+    assert_refused("cut");
+    ck_assert_int_eq(truncate(path, 10), 0);
+    assert_refused("cut short");
+}
+END_TEST
+
+static int write_read_only(void *arg)
+{
+    struct ftc_segment *seen;
+    (void)arg;
+    signal(SIGSEGV, SIG_DFL); /* sanitizers catch it */
+    if (ftc_segment_attach(&seen, job.name, false) != 0 || ftc_segment_ring(seen, 0, 1) != NULL)
+        return 1;
+    atomic_store(&ftc_segment_slot(seen, 0)->heartbeat, 1);
+    return 2;
+}
+
+START_TEST(a_read_only_mapping_cannot_disturb)
+{
+    int status = scratch_wait(scratch_fork(write_read_only, NULL));
+    ck_assert(WIFSIGNALED(status));
+    ck_assert_int_eq(WTERMSIG(status), SIGSEGV);
+    ck_assert_uint_eq(atomic_load(&ftc_segment_slot(job.segment, 0)->heartbeat), 0);
+}
+END_TEST
+
+/* --- a machine that says no --- */
+
+struct refusal {
+    int ranks;
+    const char *words; /* what the error must say */
+};
+
+/* 0 if a segment is refused with those words and nothing is left. */
+static int refused(const struct refusal *expected)
+{
+    char path[128];
+    struct stat info;
+    struct ftc_segment *segment;
+    struct ftc_segment_spec spec = {
+        .job = "4294967295.77", .directory = "/nowhere", .ranks = expected->ranks};
+    int rc = ftc_segment_create(&segment, &spec);
+    if (rc != FTC_ERR_SYSTEM || strstr(ftc_last_error(), expected->words) == NULL) {
+        fprintf(stderr, "expected \"%s\": %d, %s\n", expected->words, rc, ftc_last_error());
+        return 1;
+    }
+    ftc_segment_path(path, geteuid(), spec.job);
+    return lstat(path, &info) == 0 ? 2 : 0;
+}
+
+static int with_file_limit(void *arg)
+{
+    struct rlimit limit = {1 << 20, 1 << 20};
+    (void)arg;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    return refused(&(struct refusal){64, "ulimit -f"});
+}
+
+#if !defined(__SANITIZE_ADDRESS__) /* which takes more address space than that for itself */
+static int with_address_limit(void *arg)
+{
+    struct rlimit limit = {1ul << 30, 1ul << 30};
+    (void)arg;
+    setrlimit(RLIMIT_AS, &limit);
+    return refused(&(struct refusal){512, "ulimit -v"});
+}
+#endif
+
+START_TEST(limits_of_the_process_are_named)
+{
+    scratch_in_child(with_file_limit, NULL);
+#if !defined(__SANITIZE_ADDRESS__)
+    scratch_in_child(with_address_limit, NULL);
+#endif
+}
+END_TEST
+
+#define SKIPPED 77
+
+static int private_mounts(void)
+{
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        return SKIPPED;
+    return 0;
+}
+
+static int with_full_shm(void *arg)
+{
+    (void)arg;
+    if (private_mounts() != 0 || mount("t", "/dev/shm", "tmpfs", 0, "size=64k,mode=1777") != 0)
+        return SKIPPED;
+    return refused(&(struct refusal){512, "/dev/shm is full"});
+}
+
+static int with_read_only_shm(void *arg)
+{
+    (void)arg;
+    if (private_mounts() != 0 || mount("t", "/dev/shm", "tmpfs", MS_RDONLY, "size=64k") != 0)
+        return SKIPPED;
+    return refused(&(struct refusal){4, "remount,rw"});
+}
+
+static int without_shm(void *arg)
+{
+    (void)arg;
+    if (private_mounts() != 0 || mount("t", "/dev", "tmpfs", 0, "size=64k") != 0)
+        return SKIPPED;
+    return refused(&(struct refusal){4, "is missing"});
+}
+
+/* The rings fill it later: an error for the one that comes too late, never SIGBUS. */
+static int with_shm_that_fills_up(void *arg)
+{
+    struct ftc_segment *segment;
+    struct ftc_segment_spec spec = {.job = "4294967295.78", .directory = "/nowhere", .ranks = 8};
+    struct ftc_ring ring;
+    int made = 0;
+    (void)arg;
+    if (private_mounts() != 0 || mount("t", "/dev/shm", "tmpfs", 0, "size=128k,mode=1777") != 0)
+        return SKIPPED;
+    if (ftc_segment_create(&segment, &spec) != 0)
+        return 1;
+    for (int from = 0; from < 8; from++)
+        for (int to = 0; to < 8; to++)
+            if (ftc_ring_create(&ring, segment, from, to) == 0)
+                made++;
+            else if (strstr(ftc_last_error(), "/dev/shm is full") == NULL)
+                return 2;
+    ftc_segment_detach(segment);
+    return made > 0 && made < 64 ? 0 : 3;
+}
+
+START_TEST(dev_shm_full_read_only_or_missing_is_named)
+{
+    int (*const bodies[])(void *) = {with_full_shm, with_read_only_shm, without_shm, with_shm_that_fills_up};
+    int status = scratch_wait(scratch_fork(bodies[_i], NULL));
+    ck_assert(WIFEXITED(status));
+    if (WEXITSTATUS(status) == SKIPPED)
+        printf("skipped: mounting is not allowed here\n");
+    else
+        ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
+/* --- failures --- */
+
+START_TEST(failures_are_told_once_and_in_order)
+{
+    struct ftc_failure by_signal = {.cause = FTC_CAUSE_SIGNAL, .detail = 9, .seen_by = -1, .declared_ns = 5};
+    uint32_t cursor = 0;
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
+    ftc_segment_declare(job.segment, 2, &by_signal);
+    ftc_segment_declare(job.segment, 2, &by_signal);
+    ftc_segment_declare(job.segment, 0, &by_signal);
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 2);
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 0);
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
+    ck_assert(ftc_segment_failed(job.segment, 2) && !ftc_segment_failed(job.segment, 1));
+    ck_assert_int_eq(atomic_load(&ftc_segment_slot(job.segment, 2)->detail), 9);
+}
+END_TEST
+
+START_TEST(a_damaged_log_names_nobody_who_is_not_there)
+{
+    struct ftc_failure failure = {.cause = FTC_CAUSE_EXIT};
+    struct ftc_layout layout;
+    ftc_segment_declare(job.segment, 1, &failure);
+    ftc_segment_declare(job.segment, 2, &failure);
+    ck_assert_int_eq(ftc_layout_compute(&layout, 3, strlen("a.b=c\n") + 1), 0);
+    poke_file(layout.log_offset, &(uint32_t){4000000000u}, 4);
+    atomic_store(&ftc_segment_header(job.segment)->failures, 0xffffffffu);
+    uint32_t cursor = 0;
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 2);
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 0); /* an entry never written */
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
+    cursor = 0xffffffffu;
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
+}
+END_TEST
+
+START_TEST(every_cause_has_a_name)
+{
+    for (int cause = 0; cause < FTC_CAUSES; cause++)
+        ck_assert_str_ne(ftc_failure_cause_name((enum ftc_failure_cause)cause), "unknown");
+    ck_assert_str_eq(ftc_failure_cause_name((enum ftc_failure_cause)99), "unknown");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("node/segment");
+    TCase *plain = tcase_create("making");
+    tcase_set_timeout(plain, 60);
+    tcase_add_loop_test(plain, parts_follow_each_other_at_every_size, 0, 8);
+    tcase_add_test(plain, impossible_sizes_are_refused);
+    tcase_add_loop_test(plain, a_segment_of_any_size_can_be_made_and_attached, 0, 5);
+    tcase_add_test(plain, bad_job_names_are_refused);
+    tcase_add_test(plain, limits_of_the_process_are_named);
+    tcase_add_loop_test(plain, dev_shm_full_read_only_or_missing_is_named, 0, 4);
+    tcase_add_test(plain, every_cause_has_a_name);
+    suite_add_tcase(suite, plain);
+
+    TCase *attach = tcase_create("attaching");
+    tcase_set_timeout(attach, 60);
+    tcase_add_checked_fixture(attach, setup, teardown);
+    tcase_add_test(attach, the_name_is_taken_once);
+    tcase_add_loop_test(attach, one_damaged_field_is_enough_to_be_refused, 0,
+                        (int)(sizeof(fields) / sizeof(fields[0])));
+    tcase_add_test(attach, names_and_text_without_an_end_are_refused);
+    tcase_add_test(attach, files_that_are_no_segments_are_refused);
+    tcase_add_test(attach, a_read_only_mapping_cannot_disturb);
+    tcase_add_test(attach, failures_are_told_once_and_in_order);
+    tcase_add_test(attach, a_damaged_log_names_nobody_who_is_not_there);
+    suite_add_tcase(suite, attach);
+    return scratch_run(suite);
+}

@@ -1,0 +1,62 @@
+/*
+ * Reliable FIFO messages between ranks, behind one ops table. Non-blocking throughout; not thread-safe: the
+ * runtime serialises. A message is a head and an optional value, delivered as one buffer (head, then value).
+ */
+#ifndef FTC_TRANSPORT_TRANSPORT_H
+#define FTC_TRANSPORT_TRANSPORT_H
+
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "base/log.h"
+#include "collectives/message.h"
+#include "node/bell.h"
+#include "node/segment.h"
+
+#define FTC_CAP_LOCAL 1u /* reaches ranks of this node only */
+
+struct ftc_transport_setup {
+    int ranks, self;
+    const struct ftc_log *log;
+    struct ftc_segment *segment; /* shm */
+    struct ftc_bell *bell;       /* shm */
+};
+
+struct ftc_transport; /* each implementation embeds it first */
+
+struct ftc_transport_ops {
+    const char *name;
+    unsigned caps;
+
+    /* FTC_ERR_NOMEM, FTC_ERR_SYSTEM. */
+    int (*open)(struct ftc_transport **out, const struct ftc_transport_setup *setup);
+
+    /* Queue a message; takes references of its own, so the caller may drop his. Goes out now if there is
+     * room, else by later polls. Errors: FTC_ERR_NOMEM, FTC_ERR_SYSTEM (no channel can be made). A send to a
+     * closed peer succeeds and goes nowhere. */
+    int (*send)(struct ftc_transport *transport, int to, struct ftc_buffer *head,
+                const struct ftc_value *value, bool urgent);
+
+    /* Push queued messages on. True in *idle if nothing is queued any more. */
+    int (*flush)(struct ftc_transport *transport, bool *idle);
+
+    /* The next complete message: 1 and *from, *message (the caller's reference), 0 if there is none, or
+     * FTC_ERR_PROTO with *from: that peer's channel is damaged and closed. FTC_ERR_NOMEM. */
+    int (*receive)(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
+
+    /* Is there anything to receive or room for something queued? For the look before a sleep. */
+    bool (*ready)(struct ftc_transport *transport);
+
+    /* A failed peer: what is queued for it is dropped; what it sent before may still be received. */
+    void (*close_peer)(struct ftc_transport *transport, int peer);
+
+    void (*close)(struct ftc_transport *transport);
+};
+
+struct ftc_transport {
+    const struct ftc_transport_ops *ops;
+};
+
+extern const struct ftc_transport_ops ftc_transport_shm;
+
+#endif
