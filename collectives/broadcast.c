@@ -54,7 +54,8 @@ static void correction_begin(struct ftc_member *m, struct ftc_operation *op, int
 }
 
 /* Hold DECIDE(b), from the coordinator's own decision or a message: deliver, pass on (rule 5). */
-int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision, int from)
+int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision,
+                       int from)
 {
     struct ftc_ballot *b = &op->ballot;
     int rc = 0;

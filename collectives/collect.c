@@ -50,8 +50,8 @@ static int contribution_combine(struct ftc_member *m, const struct ftc_operation
 }
 
 /* Combine what arrived, in order, onto the sum. */
-static int combine_arrived(struct ftc_member *m, struct ftc_operation *op, struct ftc_awaited *list, int count,
-                           bool sum_is_empty)
+static int combine_arrived(struct ftc_member *m, struct ftc_operation *op, struct ftc_awaited *list,
+                           int count, bool sum_is_empty)
 {
     struct ftc_ballot *b = &op->ballot;
 
@@ -72,7 +72,8 @@ static int combine_arrived(struct ftc_member *m, struct ftc_operation *op, struc
 }
 
 /* Everyone here has come or is written off? Write off those who are known failed by now. */
-static bool settled(struct ftc_member *m, struct ftc_ballot *b, struct ftc_awaited *list, int count, bool children)
+static bool settled(struct ftc_member *m, struct ftc_ballot *b, struct ftc_awaited *list, int count,
+                    bool children)
 {
     bool all = true;
 

@@ -131,8 +131,7 @@ static int reduce_targets(const struct ftc_member *m, int root, int ranks[], int
         if (group.first + i != j)
             ranks[count++] = ftc_view_rank(m->view, root, group.first + i);
     if (j > 0 && count < room)
-        ranks[count++] =
-            ftc_view_rank(m->view, root, ftc_topology_reduce_parent(f, m->set.reduce_arity, j));
+        ranks[count++] = ftc_view_rank(m->view, root, ftc_topology_reduce_parent(f, m->set.reduce_arity, j));
     return count;
 }
 
@@ -153,5 +152,6 @@ int ftc_member_targets(const struct ftc_member *m, enum ftc_call_kind kind, int 
 {
     if (root < 0 || ftc_set_has(&m->agreed, root) || ftc_set_has(&m->agreed, m->set.self))
         return 0;
-    return kind == FTC_CALL_REDUCE ? reduce_targets(m, root, ranks, room) : broadcast_targets(m, root, ranks, room);
+    return kind == FTC_CALL_REDUCE ? reduce_targets(m, root, ranks, room)
+                                   : broadcast_targets(m, root, ranks, room);
 }

@@ -87,14 +87,28 @@ int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_mes
     return rc;
 }
 
+int ftc_member_fence(struct ftc_member *m)
+{
+    int rc = ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_FENCED});
+
+    m->fenced = true;
+    ftc_rule_taken(m, FTC_RULE_FENCED);
+    return rc == 0 ? FTC_ERR_FENCED : rc;
+}
+
+/* The output says it all: to the engine this input went well. */
+static int unless_fenced(int rc)
+{
+    return rc == FTC_ERR_FENCED ? 0 : rc;
+}
+
 /* --- L --- */
 
+/* Nothing more is done by a process that was declared failed: the rules assume that it has stopped. */
 static int learned(struct ftc_member *m)
 {
     m->changed = true;
-    if (!ftc_knows_failed(m, m->set.self))
-        return 0;
-    return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_FENCED});
+    return ftc_knows_failed(m, m->set.self) ? ftc_member_fence(m) : 0;
 }
 
 int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed)
@@ -296,7 +310,8 @@ static int rotation_start(const struct ftc_member *m, const struct ftc_signature
 static int call_without_root(struct ftc_member *m, const struct ftc_call *call)
 {
     bool bcast = call->signature.kind == FTC_CALL_BCAST;
-    struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER, .status = bcast ? FTC_ERR_ROOT_FAILED : FTC_SUCCESS};
+    struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER,
+                                .status = bcast ? FTC_ERR_ROOT_FAILED : FTC_SUCCESS};
 
     m->report_ballots = m->report_retries = 0;
     ftc_set_copy(&m->report_failed, bcast ? &m->agreed : &m->known);
@@ -356,14 +371,16 @@ int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
     if (rc != 0)
         return rc;
     m->next_op++;
+    if (m->fenced)
+        return 0;
     if (call->signature.root >= 0 && ftc_set_has(&m->agreed, call->signature.root))
-        return call_without_root(m, call);
+        return unless_fenced(call_without_root(m, call));
     rc = call_begin(m, call, &op);
     if (rc == 0 && !op->ballot.collects && op->ballot.position == 0)
         rc = ftc_collect_decide(m, op); /* a broadcast's root sends DECIDE straight away */
     if (rc == 0)
         rc = ftc_receive_kept(m, op);
-    return rc == 0 ? settle(m, op->k) : rc;
+    return unless_fenced(rc == 0 ? settle(m, op->k) : rc);
 }
 
 /* --- other inputs --- */
@@ -372,6 +389,8 @@ int ftc_member_receive(struct ftc_member *m, int from, struct ftc_buffer *buffer
 {
     if (from < 0 || from >= m->set.ranks || from == m->set.self)
         return FTC_ERR_PROTO;
+    if (m->fenced)
+        return 0;
     int rc = ftc_message_decode(&m->scratch, buffer, m->set.ranks, m->set.scheme);
     if (rc != 0)
         return rc;
@@ -384,20 +403,22 @@ int ftc_member_receive(struct ftc_member *m, int from, struct ftc_buffer *buffer
     else
         rc = ftc_receive_judge(m, op, from);
     ftc_contribution_drop(&m->scratch.contribution);
-    return rc == 0 && op != NULL ? settle(m, k) : rc;
+    return unless_fenced(rc == 0 && op != NULL ? settle(m, k) : rc);
 }
 
 int ftc_member_notice(struct ftc_member *m, int rank)
 {
     if (rank < 0 || rank >= m->set.ranks)
         return FTC_ERR_ARG;
+    if (m->fenced)
+        return 0;
     int rc = ftc_member_learn_rank(m, rank);
-    return rc == 0 ? settle_all(m) : rc;
+    return unless_fenced(rc == 0 ? settle_all(m) : rc);
 }
 
 int ftc_member_timer(struct ftc_member *m)
 {
-    for (struct ftc_operation *op = m->oldest; op != NULL; op = op->next) {
+    for (struct ftc_operation *op = m->oldest; op != NULL && !m->fenced; op = op->next) {
         int rc = op->ballot.correct.active ? ftc_broadcast_correct(m, op) : 0;
         if (rc != 0)
             return rc;
@@ -434,7 +455,8 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
     m->group_room = settings->f + 2;
     m->child_room = settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||
-        ftc_set_init(&m->report_failed, n) != 0 || ftc_message_init(&m->scratch, n) != 0 || all_ranks(m) != 0) {
+        ftc_set_init(&m->report_failed, n) != 0 || ftc_message_init(&m->scratch, n) != 0 ||
+        all_ranks(m) != 0) {
         ftc_member_destroy(m);
         return FTC_ERR_NOMEM;
     }

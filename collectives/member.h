@@ -57,7 +57,7 @@ struct ftc_output {
     bool urgent;            /* must be answered though the receiver's caller is outside the library */
     /* DELIVER */
     int status;                           /* FTC_SUCCESS, _ERR_ROOT_FAILED, _ERR_TOO_MANY_FAILURES */
-    const struct ftc_decision *decision;  /* NULL for a plain reduce; valid until the next call */
+    const struct ftc_decision *decision;  /* NULL for a plain reduce, and where the root was in G; valid until the next call */
     struct ftc_value result;              /* the value for the caller, if it gets one; valid until the next call */
     /* TIMER */
     uint64_t delay_ns;

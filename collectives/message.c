@@ -9,7 +9,6 @@
 
 #define MESSAGE_VERSION 1
 #define HEAD_FIXED      52 /* everything before the optional parts */
-#define VALUE_ALIGNMENT 16
 
 enum { FLAG_PARTICIPANTS = 1, FLAG_DECIDED = 2, FLAG_CORRECTING = 4, FLAGS_ALL = 7 };
 
@@ -25,26 +24,6 @@ int ftc_ballot_compare(struct ftc_ballot_id a, struct ftc_ballot_id b)
 bool ftc_epoch_equal(struct ftc_epoch a, struct ftc_epoch b)
 {
     return a.op == b.op && ftc_ballot_compare(a.ballot, b.ballot) == 0;
-}
-
-unsigned char *ftc_value_bytes(const struct ftc_value *value)
-{
-    return value->buffer == NULL ? NULL : value->buffer->data + value->offset;
-}
-
-void ftc_value_set(struct ftc_value *to, const struct ftc_value *from)
-{
-    struct ftc_buffer *old = to->buffer;
-
-    *to = *from;
-    ftc_buffer_ref(to->buffer);
-    ftc_buffer_unref(old);
-}
-
-void ftc_value_drop(struct ftc_value *value)
-{
-    ftc_buffer_unref(value->buffer);
-    *value = (struct ftc_value){0};
 }
 
 struct ftc_decision *ftc_decision_new(int ranks)
@@ -124,7 +103,7 @@ static size_t message_head_size(const struct ftc_message *message)
         size += ftc_wire_set_size(&message->info.list) + 5;
     if (message->contribution.decision != NULL)
         size += 1 + ftc_wire_set_size(&message->contribution.decision->failed) + 8;
-    return size + VALUE_ALIGNMENT;
+    return size;
 }
 
 static void write_signature(struct ftc_writer *w, const struct ftc_signature *signature)
@@ -198,8 +177,6 @@ struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ft
         write_info(&w, &message->info, scheme);
     if (message->contribution.decision != NULL)
         write_decision(&w, message->contribution.decision);
-    if (ftc_message_value(message)->buffer != NULL)
-        ftc_write_align(&w, VALUE_ALIGNMENT);
     assert(!w.failed);
     head->size = w.used;
     return head;
@@ -286,7 +263,7 @@ static void read_value(struct ftc_reader *r, struct ftc_message *message, struct
 {
     if (r->failed || r->used == r->size)
         return;
-    ftc_read_align(r, VALUE_ALIGNMENT);
+    ftc_read_align(r, FTC_VALUE_ALIGNMENT);
     if (r->failed || r->used == r->size || !message_has_contribution(message->kind)) {
         r->failed = true;
         return;
@@ -310,7 +287,8 @@ static bool flags_fit(const struct ftc_message *message, int flags)
     return !message->correcting && (!decided || message_has_contribution(message->kind));
 }
 
-int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, int ranks, enum ftc_scheme scheme)
+int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, int ranks,
+                       enum ftc_scheme scheme)
 {
     struct ftc_reader r = {.data = buffer->data, .size = buffer->size};
     int rc = 0;

@@ -3,7 +3,7 @@
  *
  *   u8 version | u8 kind | u8 scheme | u8 flags | u64 op | u32 i | u32 s | u64 epoch op | u32 epoch i | u32 epoch s |
  *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
- *   [participants] | [failure information] | [decision: u8 status, set, u32 i, u32 s] | pad to 16 | [value]
+ *   [participants] | [failure information] | [decision: u8 status, set, u32 i, u32 s] | [value]
  *
  * A message is one head and, where it carries a value, a reference to the bytes that follow it. Everything read is
  * untrusted: ftc_message_decode() checks lengths, ranks, kinds and that what must be there is.
@@ -17,6 +17,7 @@
 #include "base/buffer.h"
 #include "base/set.h"
 #include "base/settings.h"
+#include "base/value.h"
 #include "collectives/call.h"
 
 enum ftc_message_kind {
@@ -40,15 +41,6 @@ struct ftc_epoch {
     struct ftc_ballot_id ballot; /* (0,0) with op 0: none yet */
 };
 bool ftc_epoch_equal(struct ftc_epoch a, struct ftc_epoch b);
-
-/* Bytes inside a reference-counted buffer. buffer NULL: none. */
-struct ftc_value {
-    struct ftc_buffer *buffer;
-    size_t offset, size;
-};
-unsigned char *ftc_value_bytes(const struct ftc_value *value);
-void ftc_value_set(struct ftc_value *to, const struct ftc_value *from); /* takes a reference */
-void ftc_value_drop(struct ftc_value *value);
 
 /* D: what an operation delivers, everywhere the same. Immutable once made, reference-counted. */
 struct ftc_decision {

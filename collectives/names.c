@@ -3,14 +3,15 @@
 #include "collectives/member.h"
 #include "collectives/message.h"
 
-#define NAME_OF(table, value) \
+#define NAME_OF(table, value)                                                                                \
     ((unsigned)(value) < sizeof(table) / sizeof((table)[0]) && (table)[value] != NULL ? (table)[value] : "?")
 
 const char *ftc_call_kind_name(enum ftc_call_kind kind)
 {
     static const char *const names[FTC_CALL_KINDS] = {
-        [FTC_CALL_NONE] = "none",       [FTC_CALL_ALLREDUCE] = "allreduce", [FTC_CALL_REDUCE] = "reduce",
-        [FTC_CALL_BCAST] = "bcast",     [FTC_CALL_BARRIER] = "barrier",     [FTC_CALL_VALIDATE] = "validate",
+        [FTC_CALL_NONE] = "none",         [FTC_CALL_ALLREDUCE] = "allreduce",
+        [FTC_CALL_REDUCE] = "reduce",     [FTC_CALL_BCAST] = "bcast",
+        [FTC_CALL_BARRIER] = "barrier",   [FTC_CALL_VALIDATE] = "validate",
         [FTC_CALL_FINALIZE] = "finalize",
     };
 

@@ -78,6 +78,7 @@ struct ftc_member {
     uint32_t row; /* broadcasts in a row */
     struct ftc_view *view; /* all ranks but G */
     bool changed;          /* L grew: apply the rules to every op again */
+    bool fenced;           /* this process was declared failed: no input does anything any more */
 
     struct ftc_operation *oldest, *newest; /* retained, ascending */
     struct ftc_operation *spare;           /* freed, for reuse */
@@ -151,7 +152,8 @@ void ftc_receive_drop_kept(struct ftc_member *m);
 int ftc_member_output(struct ftc_member *m, const struct ftc_output *output); /* takes references */
 int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
                     const struct ftc_message *content);
-int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed); /* L grows; FENCED if self is in it */
+int ftc_member_fence(struct ftc_member *m); /* FTC_ERR_FENCED, which ends the step */
+int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed); /* L grows; FTC_ERR_FENCED if self is in it */
 int ftc_member_learn_rank(struct ftc_member *m, int rank);
 int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int status,
                        struct ftc_decision *decision, const struct ftc_value *result);

@@ -5,8 +5,8 @@
 
 #include "collectives/operation.h"
 
-#define KEPT_BUCKETS   64
-#define KEPT_FURTHEST  (1u << 20) /* an op further ahead than this is no op of this job */
+#define KEPT_BUCKETS  64
+#define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
 
 struct ftc_kept {
     struct ftc_kept *next;
@@ -107,19 +107,18 @@ static int mismatch(struct ftc_member *m, const struct ftc_operation *op, int fr
     return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_MISMATCH, .to = from});
 }
 
-static int fenced(struct ftc_member *m)
-{
-    ftc_rule_taken(m, FTC_RULE_FENCED);
-    return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_FENCED});
-}
-
-/* The participants of a later ballot: part of the view at op k, with its coordinator and the sender. */
+/* The participants of a later ballot: part of the view at op k, with its coordinator and the sender, without the
+ * coordinators before it (rule 7). */
 static bool participants_sound(const struct ftc_operation *op, const struct ftc_message *message, int from)
 {
-    return message->ballot.i < (uint32_t)op->view->size &&
-           ftc_set_subset(&message->participants, &op->view->set) &&
-           ftc_set_has(&message->participants, ftc_operation_coordinator(op, message->ballot.i)) &&
-           ftc_set_has(&message->participants, from);
+    bool sound = message->ballot.i < (uint32_t)op->view->size &&
+                 ftc_set_subset(&message->participants, &op->view->set) &&
+                 ftc_set_has(&message->participants, ftc_operation_coordinator(op, message->ballot.i)) &&
+                 ftc_set_has(&message->participants, from);
+
+    for (uint32_t i = 0; sound && i < message->ballot.i; i++)
+        sound = !ftc_set_has(&message->participants, ftc_operation_coordinator(op, i));
+    return sound;
 }
 
 static bool value_fits(const struct ftc_operation *op, const struct ftc_message *message)
@@ -253,7 +252,7 @@ static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from
         if (!participants_sound(op, message, from))
             return FTC_ERR_PROTO;
         if (!ftc_set_has(&message->participants, m->set.self))
-            return fenced(m);
+            return ftc_member_fence(m);
     }
     if (order > 0)
         return judge_greater(m, op, from);

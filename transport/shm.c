@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 
-uint32_t ftc_frame_check(uint64_t size)
+uint32_t ftc_frame_check(uint64_t head, uint64_t value)
 {
-    return (uint32_t)((size + 1) * 0x9e3779b97f4a7c15ull >> 32);
+    return (uint32_t)((head * 0x9e3779b97f4a7c15ull ^ (value + 1) * 0xbf58476d1ce4e5b9ull) >> 32);
 }
 
 struct ftc_shm_peer *ftc_shm_peer(struct ftc_shm *shm, int rank)

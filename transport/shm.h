@@ -21,10 +21,10 @@
 
 struct ftc_frame_header {
     uint32_t magic;
-    uint32_t check; /* ftc_frame_check(size): a damaged size must not become an allocation */
-    uint64_t size;  /* of head and value */
+    uint32_t check; /* ftc_frame_check(): a damaged size must not become an allocation */
+    uint64_t head, value; /* bytes of each; the padding between them is the receiver's */
 };
-uint32_t ftc_frame_check(uint64_t size);
+uint32_t ftc_frame_check(uint64_t head, uint64_t value);
 
 /* A message on its way out. */
 struct ftc_frame {
@@ -51,8 +51,8 @@ struct ftc_shm_peer {
     bool active; /* in the list of those to visit */
     struct ftc_frame_header header;
     size_t header_used;
-    struct ftc_buffer *message; /* being received; `used` bytes are here */
-    size_t used;
+    struct ftc_buffer *message; /* being received; `used` bytes are here, ... */
+    size_t used;                /* ... of head and value together */
 };
 
 struct ftc_shm {

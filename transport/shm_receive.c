@@ -74,14 +74,14 @@ static int take_pending(struct ftc_shm *shm)
 static int start_message(struct ftc_shm_peer *peer)
 {
     const struct ftc_frame_header *header = &peer->header;
-    if (header->magic != FTC_FRAME_MAGIC || header->size < 1 || header->size > FTC_FRAME_MAX ||
-        header->check != ftc_frame_check(header->size))
+    if (header->magic != FTC_FRAME_MAGIC || header->head < 1 || header->head > FTC_FRAME_MAX ||
+        header->value > FTC_FRAME_MAX || header->check != ftc_frame_check(header->head, header->value))
         return ftc_error_set(FTC_ERR_PROTO,
                              "damaged channel from rank %d: no message begins where one should", peer->rank);
-    peer->message = ftc_buffer_new((size_t)header->size);
+    peer->message = ftc_value_new_message((size_t)header->head, (size_t)header->value);
     if (peer->message == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message of %llu bytes from rank %d",
-                             (unsigned long long)header->size, peer->rank);
+                             (unsigned long long)(header->head + header->value), peer->rank);
     peer->used = 0;
     return 0;
 }
@@ -102,6 +102,19 @@ static int pull_header(struct ftc_shm_peer *peer)
     return rc != 0 ? rc : 1;
 }
 
+/* Where the next bytes go, and how many belong there: first the head, then the value behind the padding. */
+static unsigned char *next_place(const struct ftc_shm_peer *peer, size_t *size)
+{
+    size_t head = (size_t)peer->header.head, value = (size_t)peer->header.value;
+    if (peer->used < head) {
+        *size = head - peer->used;
+        return peer->message->data + peer->used;
+    }
+    size_t at = peer->used - head;
+    *size = value - at;
+    return peer->message->data + (value > 0 ? ftc_value_offset(head) : head) + at;
+}
+
 /* 1: peer->message is complete; 0: the ring is empty; or an error. */
 static int pull_message(struct ftc_shm_peer *peer)
 {
@@ -110,14 +123,16 @@ static int pull_message(struct ftc_shm_peer *peer)
         if (rc <= 0)
             return rc;
     }
-    while (peer->used < peer->message->size) {
-        long got =
-            ftc_ring_read(&peer->in, peer->message->data + peer->used, peer->message->size - peer->used);
+    for (;;) {
+        size_t size;
+        unsigned char *place = next_place(peer, &size);
+        if (size == 0)
+            return 1;
+        long got = ftc_ring_read(&peer->in, place, size);
         if (got <= 0)
             return (int)got;
         peer->used += (size_t)got;
     }
-    return 1;
 }
 
 /* Pull, then give the room back: once for a small message. */

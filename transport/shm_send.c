@@ -14,16 +14,18 @@
 
 static uint64_t frame_total(const struct ftc_frame *frame)
 {
-    return sizeof(frame->header) + frame->header.size;
+    return sizeof(frame->header) + frame->header.head + frame->header.value;
 }
 
 static void frame_init(struct ftc_frame *frame, struct ftc_buffer *head, const struct ftc_value *value,
                        bool urgent)
 {
-    uint64_t size = head->size + (value != NULL && value->buffer != NULL ? value->size : 0);
+    uint64_t size = value != NULL && value->buffer != NULL ? value->size : 0;
     *frame = (struct ftc_frame){.head = head, .urgent = urgent};
-    frame->header =
-        (struct ftc_frame_header){.magic = FTC_FRAME_MAGIC, .check = ftc_frame_check(size), .size = size};
+    frame->header = (struct ftc_frame_header){.magic = FTC_FRAME_MAGIC,
+                                              .check = ftc_frame_check(head->size, size),
+                                              .head = head->size,
+                                              .value = size};
     /* Borrowed until the frame is queued. */
     if (value != NULL && value->buffer != NULL)
         frame->value = *value;

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/log.h"
-#include "collectives/message.h"
+#include "base/value.h"
 #include "node/bell.h"
 #include "node/segment.h"
 

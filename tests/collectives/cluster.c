@@ -1,4 +1,5 @@
-/* A communicator in one process: members, virtual network, detector, deaths. Promises are checked in cluster_check.c. */
+/* A communicator in one process: members, virtual network, detector, deaths. Promises are checked in
+ * cluster_check.c. */
 #include "cluster.h"
 
 #include <assert.h>
@@ -122,8 +123,8 @@ static void make_processes(struct cluster *c)
     }
 }
 
-struct cluster *cluster_new(const struct ftc_member_settings *settings, const struct cluster_operation *program,
-                            int length, uint64_t seed)
+struct cluster *cluster_new(const struct ftc_member_settings *settings,
+                            const struct cluster_operation *program, int length, uint64_t seed)
 {
     struct cluster *c = cluster_alloc(1, sizeof(*c));
     size_t n = (size_t)settings->ranks;
@@ -196,18 +197,18 @@ void cluster_free(struct cluster *c)
 
 /* --- network --- */
 
-/* What a transport would put on the wire: the head, then the bytes of the value. */
+/* What a transport would deliver: the head, padding, then the bytes of the value. */
 static struct ftc_buffer *join(const struct ftc_output *output)
 {
     size_t head = output->head->size;
     size_t size = output->value.buffer != NULL ? output->value.size : 0;
-    struct ftc_buffer *bytes = ftc_buffer_new(head + size);
+    struct ftc_buffer *bytes = ftc_value_new_message(head, size);
 
     if (bytes == NULL)
         abort();
     memcpy(bytes->data, output->head->data, head);
     if (size > 0)
-        memcpy(bytes->data + head, ftc_value_bytes(&output->value), size);
+        memcpy(bytes->data + ftc_value_offset(head), ftc_value_bytes(&output->value), size);
     return bytes;
 }
 
@@ -245,14 +246,14 @@ static void count_message(struct cluster *c, int from, const struct cluster_mess
     }
     struct cluster_entry *entry = cluster_entry(c, (int)message->head.op, from);
     entry->sent[message->head.kind]++;
-    entry->bytes += message->bytes->size;
+    entry->bytes += message->size;
     if (!entry->called)
         cluster_violate(c, "rank %d sends for operation %d before it calls it", from, (int)message->head.op);
 }
 
 static void send(struct cluster *c, int from, const struct ftc_output *output)
 {
-    struct cluster_message message = {.bytes = join(output)};
+    struct cluster_message message = {.bytes = join(output), .size = output->head->size + output->value.size};
     int to = output->to;
 
     if (to < 0 || to >= c->n || to == from) {
@@ -341,7 +342,8 @@ static void carry_out(struct cluster *c, int rank, const struct ftc_output *outp
         cluster_violate(c, "rank %d accuses rank %d, which keeps to the protocol", rank, output->to);
         break;
     case FTC_OUTPUT_MISMATCH:
-        cluster_violate(c, "rank %d reports a mismatch: %s", rank, ftc_member_mismatch(c->process[rank].member));
+        cluster_violate(c, "rank %d reports a mismatch: %s", rank,
+                        ftc_member_mismatch(c->process[rank].member));
         break;
     }
 }
@@ -357,7 +359,8 @@ static void take_outputs(struct cluster *c, int rank, int rc, const char *input)
     while (p->alive && !cluster_broken(c) && (output = ftc_member_next_output(p->member)) != NULL) {
         if (dies(c, rank, output, true))
             return;
-        /* The member's references end with the next call: what a death after it needs is in the kind alone. */
+        /* The member's references end with the next call: what a death after it needs is in the kind
+         * alone. */
         struct ftc_output kept = {.kind = output->kind, .message = output->message};
         carry_out(c, rank, output);
         if (dies(c, rank, &kept, false))
@@ -376,7 +379,8 @@ static void add_counts(void *arg, const void *in, void *inout, size_t size)
     uint16_t *to = inout;
 
     if (!p->under_way || size != (size_t)p->cluster->n * sizeof(*to)) {
-        cluster_violate(p->cluster, "an operator is called after its call was delivered, or with %zu bytes", size);
+        cluster_violate(p->cluster, "an operator is called after its call was delivered, or with %zu bytes",
+                        size);
         return;
     }
     for (int rank = 0; rank < p->cluster->n; rank++)
@@ -483,8 +487,8 @@ void cluster_do(struct cluster *c, int event)
     if (cluster_broken(c))
         return;
     if (!c->pending[event]) {
-        cluster_violate(c, "the story wants event %d of kind %d (%d, %d), which is not pending", event, e.kind, e.a,
-                        e.b);
+        cluster_violate(c, "the story wants event %d of kind %d (%d, %d), which is not pending", event,
+                        e.kind, e.a, e.b);
         return;
     }
     c->steps++;

@@ -1,11 +1,12 @@
 /*
- * A whole communicator in one process: n members of collectives/member.h, a virtual network and a perfect detector,
- * with every promise of docs/design/agreement.md checked at each step.
+ * A whole communicator in one process: n members of collectives/member.h, a virtual network and a perfect
+ * detector, with every promise of docs/design/agreement.md checked at each step.
  *
- * Everything that can happen next is an *event*: the first message of a channel arrives, an observer is told of a
- * death, a timer fires, a process outside the library makes its next call. Stories pick events by hand
- * (cluster_do), hold some back (cluster_hold) and let the rest run (cluster_run); storms let a seed pick all of them
- * (cluster_storm.h). The first broken promise is kept as words; nothing happens after it.
+ * Everything that can happen next is an *event*: the first message of a channel arrives, an observer is
+ * told of a death, a timer fires, a process outside the library makes its next call. Stories pick events
+ * by hand (cluster_do), hold some back (cluster_hold) and let the rest run (cluster_run); storms let a
+ * seed pick all of them (storm.h). The first broken promise is kept as words; nothing happens
+ * after it.
  */
 #ifndef FTC_TEST_CLUSTER_H
 #define FTC_TEST_CLUSTER_H
@@ -28,7 +29,7 @@ struct cluster_operation {
 
 struct cluster_entry {
     bool called, delivered;
-    int decision;           /* which of the operation's distinct decisions, -1: none */
+    int decision; /* which of the operation's distinct decisions, -1: none */
     unsigned ballots, retries;
     struct ftc_epoch epoch; /* at the call */
     struct ftc_set agreed;  /* G at the call */
@@ -48,6 +49,7 @@ struct cluster_record {
 /* --- network, processes --- */
 
 struct cluster_message {
+    size_t size; /* on the wire */
     struct ftc_buffer *bytes;
     struct ftc_message_head head;
 };
@@ -69,11 +71,11 @@ struct cluster_process {
 /* A death in the middle of a list of outputs: before or after the nth output of one kind. */
 #define CLUSTER_DELIVER FTC_MESSAGES /* as `output` of a doom: the delivery instead of a message */
 struct cluster_doom {
-    int rank;     /* -1: whoever makes that output */
-    int output;   /* enum ftc_message_kind or CLUSTER_DELIVER */
-    int nth;      /* from 1, counted from now on; 0: spent */
+    int rank;   /* -1: whoever makes that output */
+    int output; /* enum ftc_message_kind or CLUSTER_DELIVER */
+    int nth;    /* from 1, counted from now on; 0: spent */
     bool before;
-    bool lossy;   /* a random end of each of its channels is lost with it */
+    bool lossy; /* a random end of each of its channels is lost with it */
 };
 #define CLUSTER_DOOMS 80
 
@@ -105,11 +107,12 @@ struct cluster {
 };
 
 /* settings->self is ignored. The program must outlive the cluster. Aborts when out of memory. */
-struct cluster *cluster_new(const struct ftc_member_settings *settings, const struct cluster_operation *program,
-                            int length, uint64_t seed);
+struct cluster *cluster_new(const struct ftc_member_settings *settings,
+                            const struct cluster_operation *program, int length, uint64_t seed);
 void cluster_free(struct cluster *c);
 
-/* n members, f, everything else the default of the configuration: list, piggyback, first, binomial, none, direct. */
+/* n members, f, everything else the default of the configuration: list, piggyback, first, binomial, none,
+ * direct. */
 struct ftc_member_settings cluster_settings(int n, int f);
 
 /* --- events --- */
@@ -136,9 +139,9 @@ void cluster_finish(struct cluster *c);
 
 /* --- deaths --- */
 
-void cluster_crash(struct cluster *c, int rank);                /* what it sent still arrives */
-void cluster_crash_lossy(struct cluster *c, int rank);          /* a random end of each channel is lost */
-void cluster_lose(struct cluster *c, int from, int to);         /* all that is on the way from a dead process */
+void cluster_crash(struct cluster *c, int rank);        /* what it sent still arrives */
+void cluster_crash_lossy(struct cluster *c, int rank);  /* a random end of each channel is lost */
+void cluster_lose(struct cluster *c, int from, int to); /* all that is on the way from a dead process */
 void cluster_doom(struct cluster *c, int rank, int output, int nth, bool before);
 
 /* --- looking --- */
@@ -163,7 +166,8 @@ int cluster_on_the_way(const struct cluster *c, int from, int to);
 
 void cluster_violate(struct cluster *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool cluster_broken(const struct cluster *c);
-const struct cluster_operation *cluster_operation_of(const struct cluster *c, int rank); /* the last one called */
+const struct cluster_operation *cluster_operation_of(const struct cluster *c,
+                                                     int rank); /* the last one called */
 struct cluster_entry *cluster_entry(const struct cluster *c, int op, int rank);
 void *cluster_alloc(size_t count, size_t size); /* zeroed; aborts when out of memory */
 
@@ -173,7 +177,8 @@ void cluster_check_delivery(struct cluster *c, int rank, int op, const struct ft
 void cluster_check_input(struct cluster *c, int rank); /* after every input and its outputs */
 void cluster_check_end(struct cluster *c);
 bool cluster_collects(const struct cluster *c, int op, int rank); /* does its ballot (0,0) have a reduce? */
-int cluster_coordinator(const struct cluster *c, int op, int rank, int i); /* c_i in rank's view at op, -1: none */
+int cluster_coordinator(const struct cluster *c, int op, int rank,
+                        int i); /* c_i in rank's view at op, -1: none */
 
 /* cluster_trace.c */
 enum cluster_event_kind {
@@ -190,6 +195,7 @@ struct cluster_trace *cluster_trace_new(void);
 void cluster_trace_free(struct cluster_trace *trace);
 void cluster_trace(struct cluster *c, enum cluster_event_kind kind, int rank, int other,
                    const struct ftc_message_head *head);
-void cluster_print(const struct cluster *c); /* settings, violation, trace, who waits for what: to standard error */
+void cluster_print(
+    const struct cluster *c); /* settings, violation, trace, who waits for what: to standard error */
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What agreement.md promises ("What the simulator must establish", and section 4.1 of Küttler, Härtig 2026), checked at
- * each call, input and delivery, and at the end.
+ * What agreement.md promises ("What the simulator must establish", and section 4.1 of Küttler, Härtig
+ * 2026), checked at each call, input and delivery, and at the end.
  */
 #include <assert.h>
 #include <string.h>
@@ -67,7 +67,8 @@ void cluster_check_input(struct cluster *c, int rank)
     /* Rule 8: with w, at most w + 1 operations are retained. */
     int w = (int)c->settings.settle_every;
     if (w > 0 && ftc_member_retained(p->member) > w + 1)
-        cluster_violate(c, "rank %d retains %d operations, with w = %d", rank, ftc_member_retained(p->member), w);
+        cluster_violate(c, "rank %d retains %d operations, with w = %d", rank, ftc_member_retained(p->member),
+                        w);
 }
 
 /* --- rotation and rows of broadcasts, as the document has them --- */
@@ -132,8 +133,9 @@ static void check_counts(struct cluster *c, int rank, int op, const struct ftc_v
             cluster_violate(c, "rank %d: operation %d counts rank %d %d times", rank, op, other, count);
         if (count == 0 && c->process[other].alive)
             cluster_violate(c, "rank %d: operation %d leaves live rank %d out", rank, op, other);
-        if (count == 0 && failed != NULL && c->settings.scheme == FTC_SCHEME_LIST && !ftc_set_has(failed, other))
-            cluster_violate(c, "rank %d: operation %d leaves rank %d out and does not name it", rank, op, other);
+        if (count == 0 && c->settings.scheme == FTC_SCHEME_LIST && !ftc_set_has(failed, other))
+            cluster_violate(c, "rank %d: operation %d leaves rank %d out and does not name it", rank, op,
+                            other);
     }
 }
 
@@ -154,8 +156,8 @@ static void check_broadcast(struct cluster *c, int rank, int op, const struct ft
         if (!ftc_set_has(&c->dead, root))
             cluster_violate(c, "rank %d: operation %d reports live root %d as failed", rank, op, root);
         if (!ftc_set_has(&output->decision->failed, root))
-            cluster_violate(c, "rank %d: operation %d: ROOT_FAILED, but root %d not in the failed set", rank, op,
-                            root);
+            cluster_violate(c, "rank %d: operation %d: ROOT_FAILED, but root %d not in the failed set", rank,
+                            op, root);
         return;
     }
     cluster_broadcast_value(op, root, expected);
@@ -170,7 +172,8 @@ static void check_validate(struct cluster *c, int rank, int op, const struct ftc
     for (int other = 0; other < c->n; other++) {
         const struct cluster_entry *entry = cluster_entry(c, op, other);
         if (c->process[other].alive && entry->called && !ftc_set_subset(&entry->known, failed))
-            cluster_violate(c, "rank %d: validate %d does not name all that survivor %d knew", rank, op, other);
+            cluster_violate(c, "rank %d: validate %d does not name all that survivor %d knew", rank, op,
+                            other);
     }
 }
 
@@ -184,8 +187,8 @@ static void check_failed(struct cluster *c, int rank, int op, const struct ftc_d
     for (int i = 0; i < (int)decision->ballot.i; i++) {
         int coordinator = cluster_coordinator(c, op, rank, i);
         if (coordinator < 0 || !ftc_set_has(&decision->failed, coordinator))
-            cluster_violate(c, "rank %d: operation %d: decided by c_%u, but c_%d = %d not in the failed set", rank,
-                            op, decision->ballot.i, i, coordinator);
+            cluster_violate(c, "rank %d: operation %d: decided by c_%u, but c_%d = %d not in the failed set",
+                            rank, op, decision->ballot.i, i, coordinator);
     }
 }
 
@@ -248,7 +251,8 @@ static void check_agreement(struct cluster *c, int rank, int op)
         if (!theirs->delivered || !c->process[other].alive)
             continue;
         if (theirs->decision != mine->decision)
-            cluster_violate(c, "ranks %d and %d, both alive, deliver operation %d differently", other, rank, op);
+            cluster_violate(c, "ranks %d and %d, both alive, deliver operation %d differently", other, rank,
+                            op);
         if (theirs->retries != mine->retries)
             cluster_violate(c, "ranks %d and %d report %u and %u retries of operation %d", other, rank,
                             theirs->retries, mine->retries, op);
@@ -261,6 +265,7 @@ static void check_reduce(struct cluster *c, int rank, int op, const struct ftc_o
 {
     const struct cluster_entry *entry = cluster_entry(c, op, rank);
     struct ftc_set hit = {0};
+    struct ftc_member_report report = {0};
 
     if (output->decision != NULL)
         cluster_violate(c, "rank %d: plain reduce %d delivers a decision", rank, op);
@@ -271,8 +276,11 @@ static void check_reduce(struct cluster *c, int rank, int op, const struct ftc_o
         return;
     }
     if (output->status == FTC_SUCCESS) {
+        ftc_member_report(c->process[rank].member, &report);
+        if (!ftc_set_subset(report.failed, &c->dead))
+            cluster_violate(c, "rank %d: plain reduce %d reports a live rank as failed", rank, op);
         if (!c->program[op].floating)
-            check_counts(c, rank, op, &output->result, NULL);
+            check_counts(c, rank, op, &output->result, report.failed);
         return;
     }
     if (output->status != FTC_ERR_TOO_MANY_FAILURES)
@@ -282,7 +290,8 @@ static void check_reduce(struct cluster *c, int rank, int op, const struct ftc_o
     ftc_set_copy(&hit, &c->dead);
     ftc_set_subtract(&hit, &entry->agreed);
     if (ftc_set_count(&hit) <= c->settings.f)
-        cluster_violate(c, "rank %d: plain reduce %d gives up after %d failures", rank, op, ftc_set_count(&hit));
+        cluster_violate(c, "rank %d: plain reduce %d gives up after %d failures", rank, op,
+                        ftc_set_count(&hit));
     ftc_set_fini(&hit);
 }
 
@@ -340,7 +349,8 @@ static void remember(struct cluster *c, int rank, int op, const struct ftc_outpu
         cluster_violate(c, "rank %d: the report of operation %d has another failed set", rank, op);
 }
 
-/* Broadcast with its root in G: ROOT_FAILED at once, with no message, no state and no decision of its own. */
+/* Broadcast with its root in G: ROOT_FAILED at once, with no message, no state and no decision of its
+ * own. */
 static void check_silent_broadcast(struct cluster *c, int rank, int op, const struct ftc_output *output)
 {
     struct ftc_member_report report = {0};
@@ -383,9 +393,10 @@ static void check_stuck(struct cluster *c, int rank)
     if (p->next == c->length && !p->under_way)
         return;
     ftc_member_activity(p->member, &activity);
-    cluster_violate(c, "deadlock: rank %d never delivers operation %d: ballot (%u,%u), waits for %s of rank %d (%d)",
-                    rank, p->next - 1, activity.ballot.i, activity.ballot.s, ftc_wait_name(activity.wait),
-                    activity.waits_for, activity.waits);
+    cluster_violate(
+        c, "deadlock: rank %d never delivers operation %d: ballot (%u,%u), waits for %s of rank %d (%d)",
+        rank, p->next - 1, activity.ballot.i, activity.ballot.s, ftc_wait_name(activity.wait),
+        activity.waits_for, activity.waits);
 }
 
 static uint64_t sent_by_survivors(const struct cluster *c, int op, int kind)
@@ -409,9 +420,9 @@ static void expect(struct cluster *c, int op, int kind, uint64_t least, uint64_t
     uint64_t sent = sent_by_survivors(c, op, kind);
 
     if (sent < least || sent > most)
-        cluster_violate(c, "operation %d: %llu %s were sent, expected %llu to %llu", op, (unsigned long long)sent,
-                        ftc_message_kind_name((enum ftc_message_kind)kind), (unsigned long long)least,
-                        (unsigned long long)most);
+        cluster_violate(c, "operation %d: %llu %s were sent, expected %llu to %llu", op,
+                        (unsigned long long)sent, ftc_message_kind_name((enum ftc_message_kind)kind),
+                        (unsigned long long)least, (unsigned long long)most);
 }
 
 /* An operation that no member of its view failed in: exactly the numbers of the document. */

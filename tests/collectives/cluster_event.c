@@ -117,8 +117,9 @@ void cluster_release_calls(struct cluster *c)
 }
 
 /*
- * How much a storm dislikes an event: by its class, its ranks and by itself. An event that scores high waits
- * until nothing else is left, so that long one-sided schedules come up that uniform choice would hardly ever make.
+ * How much a storm dislikes an event: by its class, its ranks and by itself. An event that scores high
+ * waits until nothing else is left, so that long one-sided schedules come up that uniform choice would
+ * hardly ever make.
  */
 static uint64_t dislike(const struct cluster *c, int event)
 {

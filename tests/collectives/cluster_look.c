@@ -151,8 +151,8 @@ static void print_step(const struct cluster *c, const struct cluster_step *s)
     fprintf(stderr, "%6llu  rank %-3d ", (unsigned long long)s->number, s->rank);
     switch (s->kind) {
     case CLUSTER_TRACE_CALL:
-        fprintf(stderr, "calls operation %d, %s root %d\n", s->other, ftc_call_kind_name(c->program[s->other].kind),
-                c->program[s->other].root);
+        fprintf(stderr, "calls operation %d, %s root %d\n", s->other,
+                ftc_call_kind_name(c->program[s->other].kind), c->program[s->other].root);
         break;
     case CLUSTER_TRACE_ARRIVE:
         fprintf(stderr, "receives %s %llu (%u,%u) from rank %d\n", message, op, i, round, s->other);
@@ -191,7 +191,8 @@ static void print_process(const struct cluster *c, int rank)
     ftc_member_activity(p->member, &a);
     ftc_set_format(ftc_member_known_failed(p->member), known, sizeof(known));
     ftc_set_format(ftc_member_agreed_failed(p->member), agreed, sizeof(agreed));
-    fprintf(stderr, "rank %d: called %d, %s, L %s, G %s, ballot (%u,%u), waits for %s of rank %d (%d), retains %d\n",
+    fprintf(stderr,
+            "rank %d: called %d, %s, L %s, G %s, ballot (%u,%u), waits for %s of rank %d (%d), retains %d\n",
             rank, p->next, p->under_way ? "under way" : "outside", known, agreed, a.ballot.i, a.ballot.s,
             ftc_wait_name(a.wait), a.waits_for, a.waits, ftc_member_retained(p->member));
 }
@@ -203,7 +204,8 @@ static void print_settings(const struct cluster *c)
     const struct ftc_member_settings *s = &c->settings;
 
     fprintf(stderr,
-            "n %d, f %d, %s, share %s, rotation %s, reduce arity %d, tree %s %d, correction %s, prepare %s, w %u\n",
+            "n %d, f %d, %s, share %s, rotation %s, reduce arity %d, tree %s %d, correction %s, prepare %s, "
+            "w %u\n",
             c->n, s->f, schemes[s->scheme], s->share == FTC_SHARE_OFF ? "off" : "piggyback",
             s->rotation == FTC_ROTATION_FIRST ? "first" : "spread", s->reduce_arity, trees[s->tree.tree],
             s->tree.arity, s->correction == FTC_CORRECTION_NONE ? "none" : "checked",

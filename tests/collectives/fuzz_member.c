@@ -1,7 +1,8 @@
 /*
- * libFuzzer: peers that send anything to a member in the middle of operations: raw bytes, well-formed lies, and its
- * own messages thrown back, damaged. It must refuse or ignore what is wrong, never crash, leak or call an operator
- * that is not under way. The input is a script: each byte picks what happens next.
+ * libFuzzer: peers that send anything to a member in the middle of operations: raw bytes, well-formed
+ * lies, and its own messages thrown back, damaged. It must refuse or ignore what is wrong, never crash,
+ * leak or call an operator that is not under way. The input is a script: each byte picks what happens
+ * next.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* libFuzzer: arbitrary bytes as a message of the agreement core. Refused, or read and written again without loss. */
+/* libFuzzer: arbitrary bytes as a message of the agreement core. Refused, or read and written again
+ * without loss. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,11 +35,12 @@ static void round_trip(const struct ftc_message *message, int ranks, enum ftc_sc
     bool has_value = value != NULL && value->buffer != NULL;
 
     require(head != NULL && ftc_message_init(&again, ranks) == FTC_SUCCESS);
-    struct ftc_buffer *both =
-        joined(head->data, head->size, has_value ? ftc_value_bytes(value) : NULL, has_value ? value->size : 0);
+    struct ftc_buffer *both = joined(head->data, head->size, has_value ? ftc_value_bytes(value) : NULL,
+                                     has_value ? value->size : 0);
     require(ftc_message_decode(&again, both, ranks, scheme) == FTC_SUCCESS);
     require(again.kind == message->kind && again.op == message->op);
-    require(ftc_ballot_compare(again.ballot, message->ballot) == 0 && ftc_epoch_equal(again.epoch, message->epoch));
+    require(ftc_ballot_compare(again.ballot, message->ballot) == 0 &&
+            ftc_epoch_equal(again.epoch, message->epoch));
     require(again.has_participants == message->has_participants);
     require(!again.has_participants || ftc_set_equal(&again.participants, &message->participants));
     require((again.contribution.decision != NULL) == (message->contribution.decision != NULL));

@@ -76,9 +76,9 @@ static int draw_victim(struct storm *s)
 
 static void draw_doom(struct storm *s)
 {
-    static const int outputs[] = {FTC_MESSAGE_UP,      FTC_MESSAGE_TREE,    FTC_MESSAGE_DECIDE, FTC_MESSAGE_DECIDE,
-                                  FTC_MESSAGE_PREPARE, FTC_MESSAGE_PREPARE, FTC_MESSAGE_POKE,   FTC_MESSAGE_PULL,
-                                  CLUSTER_DELIVER,     CLUSTER_DELIVER};
+    static const int outputs[] = {
+        FTC_MESSAGE_UP,      FTC_MESSAGE_TREE, FTC_MESSAGE_DECIDE, FTC_MESSAGE_DECIDE, FTC_MESSAGE_PREPARE,
+        FTC_MESSAGE_PREPARE, FTC_MESSAGE_POKE, FTC_MESSAGE_PULL,   CLUSTER_DELIVER,    CLUSTER_DELIVER};
     int output = outputs[below(s, 10)];
     bool rare = output == FTC_MESSAGE_POKE || output == FTC_MESSAGE_PULL || output == FTC_MESSAGE_PREPARE;
     int often = (rare ? 1 : s->length) * s->settings.ranks;

@@ -5,7 +5,7 @@
 #include "cluster.h"
 
 #define STORM_OPERATIONS 8
-#define STORM_CRASHES 64
+#define STORM_CRASHES    64
 
 struct storm_crash {
     uint64_t step;
@@ -27,8 +27,8 @@ struct storm {
 
 /* Draw a storm; `large` asks for one of 16 to 64 ranks. */
 void storm_draw(struct storm *storm, uint64_t seed, bool large);
-/* Run it. Prints all there is to know if a promise was broken, and returns whether all were kept. Adds the rules
- * taken to rules[] (may be NULL). */
+/* Run it. Prints all there is to know if a promise was broken, and returns whether all were kept. Adds
+ * the rules taken to rules[] (may be NULL). */
 bool storm_run(const struct storm *storm, uint64_t rules[FTC_RULES_COUNT]);
 
 #endif

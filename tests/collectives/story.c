@@ -9,8 +9,8 @@ uint64_t story_seed(void)
     return text != NULL ? strtoull(text, NULL, 0) : 1;
 }
 
-struct cluster *story_begin(const struct ftc_member_settings *settings, const struct cluster_operation *program,
-                            int length)
+struct cluster *story_begin(const struct ftc_member_settings *settings,
+                            const struct cluster_operation *program, int length)
 {
     return cluster_new(settings, program, length, story_seed());
 }
@@ -39,7 +39,8 @@ void story_finish(struct cluster *c)
     story_kept(c);
 }
 
-void story_expect(struct cluster *c, int op, int at, const char *value, const char *failed, unsigned i, unsigned s)
+void story_expect(struct cluster *c, int op, int at, const char *value, const char *failed, unsigned i,
+                  unsigned s)
 {
     story_kept(c);
     ck_assert_msg(cluster_delivered(c, op, at), "rank %d has not delivered operation %d", at, op);

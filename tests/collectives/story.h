@@ -6,20 +6,41 @@
 
 #include "cluster.h"
 
-#define ALLREDUCE  {.kind = FTC_CALL_ALLREDUCE, .root = -1}
-#define BARRIER    {.kind = FTC_CALL_BARRIER, .root = -1}
-#define VALIDATE   {.kind = FTC_CALL_VALIDATE, .root = -1}
-#define FINALIZE   {.kind = FTC_CALL_FINALIZE, .root = -1}
-#define BCAST(r)   {.kind = FTC_CALL_BCAST, .root = (r)}
-#define REDUCE(r)  {.kind = FTC_CALL_REDUCE, .root = (r)}
-#define SUM_DOUBLE {.kind = FTC_CALL_ALLREDUCE, .root = -1, .floating = true}
+#define ALLREDUCE                                                                                            \
+    {                                                                                                        \
+        .kind = FTC_CALL_ALLREDUCE, .root = -1                                                               \
+    }
+#define BARRIER                                                                                              \
+    {                                                                                                        \
+        .kind = FTC_CALL_BARRIER, .root = -1                                                                 \
+    }
+#define VALIDATE                                                                                             \
+    {                                                                                                        \
+        .kind = FTC_CALL_VALIDATE, .root = -1                                                                \
+    }
+#define FINALIZE                                                                                             \
+    {                                                                                                        \
+        .kind = FTC_CALL_FINALIZE, .root = -1                                                                \
+    }
+#define BCAST(r)                                                                                             \
+    {                                                                                                        \
+        .kind = FTC_CALL_BCAST, .root = (r)                                                                  \
+    }
+#define REDUCE(r)                                                                                            \
+    {                                                                                                        \
+        .kind = FTC_CALL_REDUCE, .root = (r)                                                                 \
+    }
+#define SUM_DOUBLE                                                                                           \
+    {                                                                                                        \
+        .kind = FTC_CALL_ALLREDUCE, .root = -1, .floating = true                                             \
+    }
 
 #define LENGTH(program) ((int)(sizeof(program) / sizeof((program)[0])))
 
 /* The seed of a story's schedule: FTC_TEST_SEED, or 1. */
 uint64_t story_seed(void);
-struct cluster *story_begin(const struct ftc_member_settings *settings, const struct cluster_operation *program,
-                            int length);
+struct cluster *story_begin(const struct ftc_member_settings *settings,
+                            const struct cluster_operation *program, int length);
 /* All live processes make their next call; others of their calls are held. */
 void story_all_call(struct cluster *c);
 /* Every promise was kept so far; else print everything and fail. */
@@ -28,6 +49,7 @@ void story_kept(struct cluster *c);
 void story_finish(struct cluster *c);
 
 /* What `at` delivered for operation op. */
-void story_expect(struct cluster *c, int op, int at, const char *value, const char *failed, unsigned i, unsigned s);
+void story_expect(struct cluster *c, int op, int at, const char *value, const char *failed, unsigned i,
+                  unsigned s);
 
 #endif

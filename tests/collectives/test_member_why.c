@@ -58,8 +58,8 @@ START_TEST(a_decision_of_a_smaller_ballot_is_dropped)
 }
 END_TEST
 
-/* "Why the epoch", n = 4: 0 delivers D, starts operation 1 in D's view and pokes 2; D dies with it. In the view of
- * the survivors the POKE would put live rank 3 into L. */
+/* "Why the epoch", n = 4: 0 delivers D, starts operation 1 in D's view and pokes 2; D dies with it. In
+ * the view of the survivors the POKE would put live rank 3 into L. */
 START_TEST(a_message_built_on_a_lost_decision_is_dropped)
 {
     static const struct cluster_operation program[] = {ALLREDUCE, ALLREDUCE, FINALIZE};
@@ -92,7 +92,8 @@ START_TEST(a_message_built_on_a_lost_decision_is_dropped)
 }
 END_TEST
 
-/* "Why the epoch", n = 5 with `bit`: the survivors' decision does not name the sender, which so stays in their view. */
+/* "Why the epoch", n = 5 with `bit`: the survivors' decision does not name the sender, which so stays in
+ * their view. */
 START_TEST(to_drop_senders_outside_the_view_is_not_enough)
 {
     static const struct cluster_operation program[] = {BARRIER,  BARRIER,   BARRIER, BARRIER,
@@ -165,8 +166,8 @@ START_TEST(a_broadcast_does_not_settle)
 }
 END_TEST
 
-/* "Why the decided repair too": in (1,0), 2 dies before it passes DECIDE on to 4, which has decided already and so
- * does not need it, but its child 8 does. */
+/* "Why the decided repair too": in (1,0), 2 dies before it passes DECIDE on to 4, which has decided
+ * already and so does not need it, but its child 8 does. */
 START_TEST(the_decided_repair_too)
 {
     static const struct cluster_operation program[] = {ALLREDUCE, FINALIZE};
@@ -222,7 +223,8 @@ START_TEST(prepare_is_repaired)
 }
 END_TEST
 
-/* Rule 2: a process whose call has returned never uses the operator again, not even for others' contributions. */
+/* Rule 2: a process whose call has returned never uses the operator again, not even for others'
+ * contributions. */
 START_TEST(the_operator_rests_after_the_return)
 {
     static const struct cluster_operation program[] = {ALLREDUCE, FINALIZE};

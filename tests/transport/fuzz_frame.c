@@ -52,9 +52,9 @@ static void put(struct ftc_segment *segment, struct ftc_ring *ring, const void *
     atomic_fetch_or(&ftc_segment_pending_row(segment, 0)[0], 2);
 }
 
-static void put_header(struct ftc_segment *segment, struct ftc_ring *ring, uint64_t size)
+static void put_header(struct ftc_segment *segment, struct ftc_ring *ring, uint64_t head, uint64_t value)
 {
-    struct ftc_frame_header header = {FTC_FRAME_MAGIC, ftc_frame_check(size), size};
+    struct ftc_frame_header header = {FTC_FRAME_MAGIC, ftc_frame_check(head, value), head, value};
     put(segment, ring, &header, sizeof(header));
 }
 
@@ -73,7 +73,7 @@ static void play(struct ftc_segment *segment, struct ftc_transport *transport, c
         if (command <= 1)
             put(segment, &ring, data + at, length);
         else if (command == 2)
-            put_header(segment, &ring, amount);
+            put_header(segment, &ring, amount, word % 3 == 0 ? 0 : word % 4096);
         else if (command == 3)
             ftc_ring_expect(&ring, 100000);
         else if (command == 4)
