@@ -1,0 +1,97 @@
+/*
+ * Who waits for whom, and for whom everybody waits in the end.
+ *
+ * Each waiting rank names the lowest rank it waits for: links of a forest with some cycles. A chain is
+ * followed while it stays in the same or an earlier operation: who waits for a rank that is past its
+ * operation waits for a message under way, and the chain ends with itself. So a chain ends at a rank that
+ * waits for nobody (it computes, sleeps, has failed, has not joined) or in a cycle, which is named by its
+ * lowest rank.
+ */
+#include "cli/status.h"
+#include "collectives/member.h"
+
+enum { UNSEEN = -1, ON_PATH = -2 }; /* in `culprit`, before it is known */
+
+/* Operations called: the slot has it twice, and each may be late. */
+static uint64_t progress(const struct ftc_status_rank *rank)
+{
+    bool inside = rank->activity.kind > FTC_CALL_NONE && rank->activity.op != UINT64_MAX;
+    uint64_t called = inside ? rank->activity.op + 1 : 0;
+    return called > rank->called ? called : rank->called;
+}
+
+static void measure_lag(struct ftc_status *status)
+{
+    status->most = 0;
+    for (int i = 0; i < status->ranks; i++) {
+        struct ftc_status_rank *rank = &status->rank[i];
+        rank->progress = progress(rank);
+        if (ftc_status_live(rank) && rank->progress > status->most)
+            status->most = rank->progress;
+    }
+    for (int i = 0; i < status->ranks; i++) {
+        struct ftc_status_rank *rank = &status->rank[i];
+        rank->lag = ftc_status_live(rank) ? status->most - rank->progress : 0;
+    }
+}
+
+static bool waits(const struct ftc_status_rank *rank)
+{
+    const struct ftc_status_activity *activity = &rank->activity;
+    return ftc_status_live(rank) && activity->kind > FTC_CALL_NONE && activity->wait > FTC_WAIT_NOTHING;
+}
+
+static int next_link(const struct ftc_status *status, int i)
+{
+    const struct ftc_status_rank *rank = &status->rank[i];
+    int next = rank->activity.waits_for;
+    if (!waits(rank) || next < 0 || next == i)
+        return -1;
+    const struct ftc_status_rank *awaited = &status->rank[next];
+    return ftc_status_live(awaited) && awaited->progress > rank->progress ? -1 : next;
+}
+
+/* `from` is on the path walked now: its cycle is closed. Returns its lowest rank. */
+static int close_cycle(struct ftc_status *status, int from)
+{
+    int lowest = from, length = 1;
+    for (int i = status->rank[from].next; i != from; i = status->rank[i].next) {
+        lowest = i < lowest ? i : lowest;
+        length++;
+    }
+    status->rank[lowest].cycle = length;
+    return lowest;
+}
+
+/* Walk from `start` to the end of its chain, then once more to write the end down. */
+static void follow(struct ftc_status *status, int start)
+{
+    int i = start;
+    while (status->rank[i].culprit == UNSEEN && status->rank[i].next >= 0) {
+        status->rank[i].culprit = ON_PATH;
+        i = status->rank[i].next;
+    }
+    int end = i;
+    if (status->rank[i].culprit == ON_PATH)
+        end = close_cycle(status, i);
+    else if (status->rank[i].culprit >= 0)
+        end = status->rank[i].culprit;
+    for (i = start; i >= 0 && status->rank[i].culprit == ON_PATH; i = status->rank[i].next)
+        status->rank[i].culprit = end;
+}
+
+void ftc_status_blame(struct ftc_status *status)
+{
+    measure_lag(status);
+    for (int i = 0; i < status->ranks; i++) {
+        struct ftc_status_rank *rank = &status->rank[i];
+        rank->next = next_link(status, i);
+        rank->culprit = UNSEEN;
+        rank->blamed = rank->cycle = 0;
+    }
+    for (int i = 0; i < status->ranks; i++)
+        follow(status, i);
+    for (int i = 0; i < status->ranks; i++)
+        if (status->rank[i].culprit >= 0)
+            status->rank[status->rank[i].culprit].blamed++;
+}

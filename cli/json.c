@@ -1,0 +1,177 @@
+/*
+ * --json: everything that ftcoll-status knows, for scripts. Schema 1: fields may be added, never changed or
+ * removed. Times are nanoseconds; what is not known is null; names are those of the tables and of ftcoll.ini.
+ */
+#include <jansson.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "cli/status.h"
+
+/* Words of 64 bits do not all fit JSON's signed integers: what is absurd becomes null. */
+static json_t *number(uint64_t value)
+{
+    return value <= INT64_MAX ? json_integer((json_int_t)value) : json_null();
+}
+
+static json_t *rank_or_null(int rank)
+{
+    return rank >= 0 ? json_integer(rank) : json_null();
+}
+
+static json_t *name_or_null(int value, const char *name)
+{
+    return value >= 0 ? json_string(name) : json_null();
+}
+
+static json_t *set_json(const struct ftc_set *set)
+{
+    json_t *array = json_array();
+    for (int i = ftc_set_next(set, 0); array != NULL && i >= 0; i = ftc_set_next(set, i + 1))
+        json_array_append_new(array, json_integer(i));
+    return array;
+}
+
+static json_t *activity_json(const struct ftc_status_activity *activity)
+{
+    return json_pack("{s:o, s:b, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o}",       //
+                     "operation", name_or_null(activity->kind, ftc_status_kind_name(activity->kind)), //
+                     "certain", activity->certain,                                                    //
+                     "number", number(activity->op),                                                  //
+                     "since_ns", number(activity->age_ns),                                            //
+                     "ballot", number(activity->ballot_i), number(activity->ballot_s),                //
+                     "waits_for", name_or_null(activity->wait, ftc_status_wait_name(activity->wait)), //
+                     "waits_for_rank", rank_or_null(activity->waits_for),                             //
+                     "waits", number(activity->waits),                                                //
+                     "root", rank_or_null(activity->root),                                            //
+                     "epoch_operation", number(activity->epoch_op),                                   //
+                     "epoch_ballot", number(activity->epoch_i), number(activity->epoch_s),            //
+                     "known_failed", number(activity->known_failed),                                  //
+                     "agreed_failed", number(activity->agreed_failed));
+}
+
+static json_t *failure_json(const struct ftc_status_failure *failure)
+{
+    char text[FTC_STATUS_TEXT];
+    return json_pack("{s:o, s:i, s:s, s:o, s:o, s:o}",                                             //
+                     "cause", name_or_null(failure->cause, ftc_status_cause_name(failure->cause)), //
+                     "detail", failure->detail,                                                    //
+                     "text", ftc_status_cause(failure, text),                                      //
+                     "seen_by",
+                     failure->seen_by == -1 ? json_string("launcher") : rank_or_null(failure->seen_by), //
+                     "age_ns", number(failure->age_ns),                                                 //
+                     "declared_after_ns", number(failure->declared_after_ns));
+}
+
+static json_t *rank_json(const struct ftc_status *status, int i)
+{
+    const struct ftc_status_rank *rank = &status->rank[i];
+    bool gone = rank->state == FTC_STATUS_ENDED || rank->state == FTC_STATUS_FAILED;
+    char ended[FTC_STATUS_TEXT];
+    return json_pack(
+        "{s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o}", //
+        "rank", i,                                                                                    //
+        "state", ftc_status_state_name(rank->state),                                                  //
+        "pid", rank->pid,                                                                             //
+        "node", status->host,                                                                         //
+        "heartbeat", ftc_status_pulse_name(rank->pulse),                                              //
+        "heartbeat_count", number(rank->heartbeat),                                                   //
+        "heartbeat_still_ns", rank->pulse == FTC_PULSE_STILL ? number(rank->still_ns) : json_null(),  //
+        "joined_ns", number(rank->joined_age_ns),                                                     //
+        "called", number(rank->called),                                                               //
+        "returned", number(rank->returned),                                                           //
+        "lag", number(rank->lag),                                                                     //
+        "finally_waits_for", rank_or_null(rank->culprit),                                             //
+        "awaited_by", rank->blamed,                                                                   //
+        "activity", activity_json(&rank->activity),                                                   //
+        "failure", rank->state == FTC_STATUS_FAILED ? failure_json(&rank->failure) : json_null(),     //
+        "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),        //
+        "known", set_json(&rank->known),                                                              //
+        "agreed", set_json(&rank->agreed));
+}
+
+/* The configuration's "section.key=value" lines as an object. Keys that are no UTF-8 are cleaned. */
+static json_t *settings_json(const char *text)
+{
+    json_t *object = json_object();
+    while (object != NULL && text != NULL && *text != '\0') {
+        const char *end = strchrnul(text, '\n');
+        const char *equals = memchr(text, '=', (size_t)(end - text));
+        char key[64], value[128];
+        if (equals != NULL) {
+            ftc_status_clean(key, sizeof(key), text, (size_t)(equals - text));
+            ftc_status_clean(value, sizeof(value), equals + 1, (size_t)(end - equals - 1));
+            json_object_set_new(object, key, json_string(value));
+        }
+        text = *end != '\0' ? end + 1 : end;
+    }
+    return object;
+}
+
+static json_t *ranks_json(const struct ftc_status *status)
+{
+    json_t *array = json_array();
+    for (int i = 0; array != NULL && i < status->ranks; i++)
+        if (json_array_append_new(array, rank_json(status, i)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *failed_json(const struct ftc_status *status)
+{
+    json_t *array = json_array();
+    for (int i = 0; array != NULL && i < status->failures; i++)
+        json_array_append_new(array, json_integer(status->failed[i]));
+    return array;
+}
+
+static json_t *abort_json(const struct ftc_status *status)
+{
+    int rank = FTC_ABORT_RANK(status->abort);
+    if (status->abort == 0)
+        return json_null();
+    return json_pack("{s:o, s:i}", "rank", rank_or_null(rank < status->ranks ? rank : -1), "code",
+                     FTC_ABORT_CODE(status->abort));
+}
+
+static json_t *job_json(const struct ftc_status *status)
+{
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", //
+        "job", status->job,                                                                           //
+        "state", ftc_status_job_state(status),                                                        //
+        "node", status->host,                                                                         //
+        "command", status->command,                                                                   //
+        "directory", status->directory,                                                               //
+        "np", status->ranks,                                                                          //
+        "f", status->f,                                                                               //
+        "uid", number(status->uid),                                                                   //
+        "launcher_pid", status->launcher_pid,                                                         //
+        "launcher_alive", status->launcher_alive,                                                     //
+        "age_ns", number(status->age_ns),                                                             //
+        "started_realtime_ns", number(status->started_realtime_ns),                                   //
+        "heartbeat_period_ns", number(status->period_ns),                                             //
+        "heartbeat_timeout_ns", number(status->timeout_ns),                                           //
+        "abort", abort_json(status),                                                                  //
+        "failed", failed_json(status),                                                                //
+        "settings", settings_json(status->text),                                                      //
+        "ranks", ranks_json(status));
+}
+
+int ftc_status_json(struct ftc_status *const jobs[], int count, FILE *out)
+{
+    json_t *array = json_array();
+    int rc = array != NULL ? 0 : -1;
+    for (int i = 0; rc == 0 && i < count; i++)
+        if (jobs[i] != NULL)
+            rc = json_array_append_new(array, job_json(jobs[i]));
+    json_t *top = rc == 0 ? json_pack("{s:i, s:O}", "schema", FTC_STATUS_SCHEMA, "jobs", array) : NULL;
+    rc = top != NULL ? json_dumpf(top, out, JSON_INDENT(1)) : -1;
+    json_decref(top);
+    json_decref(array);
+    fputc('\n', out);
+    return rc == 0 ? 0 : ftc_error_set(FTC_ERR_NOMEM, "out of memory while writing JSON");
+}

@@ -1,0 +1,342 @@
+/*
+ * Copying a node segment that others write meanwhile.
+ *
+ * Every word is loaded once and checked before it is used. What the layout promises to be published by a
+ * release store (phase, ended, failed) is loaded with acquire, so that the fields it covers are there.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/status.h"
+#include "collectives/member.h"
+#include "node/jobs.h"
+
+#define LONGEST_SAMPLE_NS (600 * FTC_NS_PER_MS)
+#define ACTIVITY_TRIES    64
+
+int ftc_status_init(struct ftc_status *status, int ranks)
+{
+    memset(status, 0, sizeof(*status));
+    status->rank = calloc((size_t)ranks, sizeof(*status->rank));
+    status->beat = calloc((size_t)ranks, sizeof(*status->beat));
+    status->failed = calloc((size_t)ranks, sizeof(*status->failed));
+    if (status->rank == NULL || status->beat == NULL || status->failed == NULL)
+        goto err_fini;
+    status->ranks = ranks;
+    for (int i = 0; i < ranks; i++)
+        if (ftc_set_init(&status->rank[i].known, ranks) != 0 ||
+            ftc_set_init(&status->rank[i].agreed, ranks) != 0)
+            goto err_fini;
+    return 0;
+
+err_fini:
+    ftc_status_fini(status);
+    return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
+}
+
+void ftc_status_fini(struct ftc_status *status)
+{
+    for (int i = 0; i < status->ranks && status->rank != NULL; i++) {
+        ftc_set_fini(&status->rank[i].known);
+        ftc_set_fini(&status->rank[i].agreed);
+    }
+    free(status->rank);
+    free(status->beat);
+    free(status->failed);
+    memset(status, 0, sizeof(*status));
+}
+
+/* Length of the UTF-8 sequence of a visible character at s, 0 if it is none. C1 controls are refused with the
+ * rest. */
+static size_t visible(const unsigned char *s, size_t left)
+{
+    if (s[0] >= 0x20 && s[0] < 0x7f)
+        return 1;
+    size_t length = s[0] >= 0xf0 && s[0] < 0xf5   ? 4
+                    : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+                    : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+                                                  : 0;
+    if (length == 0 || length > left)
+        return 0;
+    uint32_t point = s[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        point = point << 6 | (s[i] & 0x3f);
+    }
+    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
+    bool surrogate = point >= 0xd800 && point < 0xe000;
+    return point < least[length] || point > 0x10ffff || surrogate ? 0 : length;
+}
+
+void ftc_status_clean(char *to, size_t size, const char *from, size_t length)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length && from[i] != '\0';) {
+        size_t step = visible((const unsigned char *)from + i, length - i);
+        if (used + (step > 0 ? step : 1) >= size)
+            break;
+        if (step > 0)
+            memcpy(to + used, from + i, step);
+        else
+            to[used] = '?';
+        used += step > 0 ? step : 1;
+        i += step > 0 ? step : 1;
+    }
+    to[used] = '\0';
+}
+
+/* The value of "key=" in the configuration text, cleaned; "?" if there is none. */
+static void setting(const char *text, const char *key, char *value, size_t size)
+{
+    size_t length = strlen(key);
+    for (const char *line = text; line != NULL && *line != '\0';) {
+        const char *end = strchrnul(line, '\n');
+        if (strncmp(line, key, length) == 0 && line[length] == '=') {
+            line += length + 1;
+            ftc_status_clean(value, size, line, (size_t)(end - line));
+            return;
+        }
+        line = *end != '\0' ? end + 1 : NULL;
+    }
+    ftc_status_clean(value, size, "?", 1);
+}
+
+/* A moment after `now` is one that came while we looked, or nonsense. */
+static uint64_t age(uint64_t now_ns, uint64_t then_ns)
+{
+    if (then_ns > now_ns)
+        return then_ns - now_ns < FTC_NS_PER_S ? 0 : FTC_STATUS_NEVER;
+    return then_ns != 0 ? now_ns - then_ns : FTC_STATUS_NEVER;
+}
+
+/* A rank read from the segment: itself, -1 for none, or FTC_STATUS_BAD. */
+static int rank_or_bad(const struct ftc_status *status, int32_t rank)
+{
+    return rank >= -1 && rank < status->ranks ? rank : FTC_STATUS_BAD;
+}
+
+static int enum_or_bad(uint32_t value, uint32_t count)
+{
+    return value < count ? (int)value : FTC_STATUS_BAD;
+}
+
+#define LOAD(word) atomic_load_explicit(&(word), memory_order_relaxed)
+
+static void copy_activity(const struct ftc_status *status, struct ftc_activity *from,
+                          struct ftc_status_activity *to)
+{
+    to->kind = enum_or_bad(LOAD(from->kind), FTC_CALL_KINDS);
+    to->op = LOAD(from->op);
+    to->age_ns = age(status->now_ns, LOAD(from->since_ns));
+    to->ballot_i = LOAD(from->ballot_i);
+    to->ballot_s = LOAD(from->ballot_s);
+    to->wait = enum_or_bad(LOAD(from->role), FTC_WAIT_ROOM + 1);
+    to->waits_for = rank_or_bad(status, LOAD(from->waits_for));
+    to->waits = LOAD(from->waits);
+    to->root = rank_or_bad(status, LOAD(from->root));
+    to->epoch_op = LOAD(from->epoch_op);
+    to->epoch_i = LOAD(from->epoch_i);
+    to->epoch_s = LOAD(from->epoch_s);
+    to->known_failed = LOAD(from->known_failed);
+    to->agreed_failed = LOAD(from->agreed_failed);
+}
+
+/* The sequence count is odd while its rank writes; a rank that died there leaves it odd for ever. */
+static void look_activity(const struct ftc_status *status, struct ftc_activity *from,
+                          struct ftc_status_activity *to)
+{
+    for (int try = 0; try < ACTIVITY_TRIES; try++) {
+        uint32_t before = atomic_load_explicit(&from->sequence, memory_order_acquire);
+        copy_activity(status, from, to);
+        atomic_thread_fence(memory_order_acquire);
+        to->certain = before % 2 == 0 && LOAD(from->sequence) == before;
+        if (to->certain)
+            return;
+    }
+}
+
+static void look_set(struct ftc_set *set, _Atomic uint64_t *row)
+{
+    int words = ftc_set_words(set->size);
+    for (int i = 0; i < words; i++)
+        set->word[i] = LOAD(row[i]);
+    if (set->size % 64 != 0)
+        set->word[words - 1] &= (UINT64_C(1) << set->size % 64) - 1;
+}
+
+static void look_failure(const struct ftc_status *status, struct ftc_slot *slot,
+                         struct ftc_status_failure *failure)
+{
+    uint64_t declared = LOAD(slot->declared_ns), suspected = LOAD(slot->suspected_ns);
+    failure->cause = enum_or_bad(LOAD(slot->cause), FTC_CAUSES);
+    failure->detail = LOAD(slot->detail);
+    failure->seen_by = rank_or_bad(status, LOAD(slot->seen_by));
+    failure->age_ns = age(status->now_ns, declared);
+    failure->declared_after_ns = age(declared, suspected);
+}
+
+static enum ftc_status_state look_state(struct ftc_slot *slot)
+{
+    if (atomic_load_explicit(&slot->failed, memory_order_acquire) != 0)
+        return FTC_STATUS_FAILED;
+    if (atomic_load_explicit(&slot->ended, memory_order_acquire) != 0)
+        return FTC_STATUS_ENDED;
+    switch (atomic_load_explicit(&slot->phase, memory_order_acquire)) {
+    case FTC_PHASE_SPAWNED:
+        return LOAD(slot->child_pid) != 0 ? FTC_STATUS_SPAWNED : FTC_STATUS_WAITING;
+    case FTC_PHASE_JOINED:
+        return FTC_STATUS_JOINED;
+    case FTC_PHASE_FINALIZED:
+        return FTC_STATUS_FINALIZED;
+    default:
+        return FTC_STATUS_ODD;
+    }
+}
+
+static void look_beat(struct ftc_status_beat *beat, struct ftc_slot *slot, uint64_t now_ns)
+{
+    uint64_t heartbeat = LOAD(slot->heartbeat);
+    if (beat->first_ns == 0) {
+        beat->first_ns = beat->changed_ns = now_ns;
+    } else if (heartbeat != beat->heartbeat) {
+        beat->changed_ns = now_ns;
+        beat->moved = true;
+    }
+    beat->heartbeat = heartbeat;
+}
+
+/* A counter that moved within two periods moves; one that did not for a whole period stands still. */
+static enum ftc_status_pulse judge_beat(const struct ftc_status *status, const struct ftc_status_beat *beat)
+{
+    uint64_t still = status->now_ns - beat->changed_ns;
+    if (beat->moved && still / 2 < status->period_ns)
+        return FTC_PULSE_MOVING;
+    return still >= status->period_ns && still > 0 ? FTC_PULSE_STILL : FTC_PULSE_UNKNOWN;
+}
+
+static void look_rank(struct ftc_status *status, struct ftc_segment *segment, int i)
+{
+    struct ftc_slot *slot = ftc_segment_slot(segment, i);
+    struct ftc_status_rank *rank = &status->rank[i];
+
+    rank->state = look_state(slot);
+    rank->pid = LOAD(slot->pid) > 0 ? LOAD(slot->pid) : LOAD(slot->child_pid);
+    if (rank->pid < 0)
+        rank->pid = 0;
+    rank->wait_status = LOAD(slot->wait_status);
+    rank->joined_age_ns = age(status->now_ns, LOAD(slot->joined_ns));
+    rank->called = LOAD(slot->called);
+    rank->returned = LOAD(slot->counters.operations);
+    look_activity(status, &slot->activity, &rank->activity);
+    look_set(&rank->known, ftc_segment_known_row(segment, i));
+    look_set(&rank->agreed, ftc_segment_agreed_row(segment, i));
+    if (rank->state == FTC_STATUS_FAILED)
+        look_failure(status, slot, &rank->failure);
+
+    rank->pulse = FTC_PULSE_NONE;
+    if (ftc_status_live(rank)) {
+        look_beat(&status->beat[i], slot, status->now_ns);
+        rank->heartbeat = status->beat[i].heartbeat;
+        rank->still_ns = status->now_ns - status->beat[i].changed_ns;
+        rank->pulse = judge_beat(status, &status->beat[i]);
+    }
+}
+
+/* The order of declaration is the log's; a launcher that died between slot and log leaves the end of it to
+ * us. */
+static void look_failures(struct ftc_status *status, struct ftc_segment *segment)
+{
+    uint32_t cursor = 0;
+    status->failures = 0;
+    for (int steps = 0; steps < status->ranks; steps++) {
+        int rank = ftc_segment_next_failure(segment, &cursor);
+        if (rank < 0 || rank >= status->ranks)
+            break;
+        bool again = status->rank[rank].state != FTC_STATUS_FAILED; /* declared after we looked at its slot */
+        for (int i = 0; i < status->failures; i++)
+            again |= status->failed[i] == rank;
+        if (!again)
+            status->failed[status->failures++] = rank;
+    }
+    int logged = status->failures;
+    for (int rank = 0; rank < status->ranks; rank++) {
+        bool known = status->rank[rank].state != FTC_STATUS_FAILED;
+        for (int i = 0; i < logged; i++)
+            known |= status->failed[i] == rank;
+        if (!known)
+            status->failed[status->failures++] = rank;
+    }
+}
+
+static void look_header(struct ftc_status *status, struct ftc_segment *segment)
+{
+    struct ftc_segment_header *header = ftc_segment_header(segment);
+
+    ftc_status_clean(status->job, sizeof(status->job), header->job, sizeof(header->job));
+    ftc_status_clean(status->host, sizeof(status->host), header->host, sizeof(header->host));
+    ftc_status_clean(status->command, sizeof(status->command), header->command, sizeof(header->command));
+    ftc_status_clean(status->directory, sizeof(status->directory), header->directory,
+                     sizeof(header->directory));
+    status->text = ftc_segment_text(segment);
+    setting(status->text, "collectives.algorithm", status->algorithm, sizeof(status->algorithm));
+    setting(status->text, "failure_info.scheme", status->scheme, sizeof(status->scheme));
+    setting(status->text, "failure_info.share", status->share, sizeof(status->share));
+    status->uid = header->uid;
+    status->f = header->f;
+    status->launcher_pid = header->launcher_pid > 0 ? header->launcher_pid : 0;
+    status->launcher_alive =
+        header->launcher_pid > 0 && ftc_process_alive(header->launcher_pid, header->launcher_start);
+    status->state =
+        enum_or_bad(atomic_load_explicit(&header->state, memory_order_acquire), FTC_JOB_ENDED + 1);
+    status->age_ns = age(status->now_ns, header->started_ns);
+    status->started_realtime_ns = header->started_realtime_ns;
+    status->period_ns = header->heartbeat_period_ns;
+    status->timeout_ns = header->heartbeat_timeout_ns;
+    status->abort = LOAD(header->abort);
+}
+
+void ftc_status_look(struct ftc_status *status, struct ftc_segment *segment)
+{
+    status->now_ns = ftc_clock_now();
+    status->realtime_ns = ftc_clock_realtime();
+    look_header(status, segment);
+    for (int i = 0; i < status->ranks; i++)
+        look_rank(status, segment, i);
+    look_failures(status, segment);
+    ftc_status_blame(status);
+}
+
+void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment)
+{
+    ftc_status_look(status, segment);
+    uint64_t window = status->period_ns < LONGEST_SAMPLE_NS ? status->period_ns * 3 / 2 : LONGEST_SAMPLE_NS;
+    if (window > LONGEST_SAMPLE_NS)
+        window = LONGEST_SAMPLE_NS;
+    struct timespec step = {.tv_nsec = (long)(window / 12 + 1)};
+    uint64_t start = ftc_clock_now();
+    for (bool done = false; !done && ftc_clock_now() - start < window;) {
+        nanosleep(&step, NULL);
+        done = true;
+        for (int i = 0; i < status->ranks; i++) {
+            if (status->rank[i].pulse == FTC_PULSE_NONE)
+                continue;
+            look_beat(&status->beat[i], ftc_segment_slot(segment, i), ftc_clock_now());
+            done &= status->beat[i].moved;
+        }
+    }
+    ftc_status_look(status, segment);
+}
+
+bool ftc_status_live(const struct ftc_status_rank *rank)
+{
+    return rank->state == FTC_STATUS_JOINED || rank->state == FTC_STATUS_FINALIZED;
+}
+
+bool ftc_status_over(const struct ftc_status *status)
+{
+    return status->state == FTC_JOB_ENDED || !status->launcher_alive;
+}

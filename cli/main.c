@@ -1,0 +1,205 @@
+/* ftcoll-status: the jobs of this user on this machine, live, from their node segments. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/options.h"
+#include "cli/status.h"
+#include "cli/watch.h"
+#include "node/jobs.h"
+
+enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_FAILED_RANKS = 3 };
+
+/* One look at a job; *out is NULL if its segment is damaged or gone, and the cause is in ftc_last_error(). */
+static int look_at(const char *job, bool sample, struct ftc_status **out, struct ftc_segment **segment)
+{
+    struct ftc_status *status = calloc(1, sizeof(*status));
+    if (status == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
+    int rc = ftc_segment_attach(segment, job, false);
+    if (rc != 0)
+        goto err_free;
+    rc = ftc_status_init(status, ftc_segment_ranks(*segment));
+    if (rc != 0)
+        goto err_detach;
+    if (sample)
+        ftc_status_sample(status, *segment);
+    else
+        ftc_status_look(status, *segment);
+    *out = status;
+    return 0;
+
+err_detach:
+    ftc_segment_detach(*segment);
+err_free:
+    free(status);
+    return rc;
+}
+
+static void forget(struct ftc_status *status, struct ftc_segment *segment)
+{
+    if (status == NULL)
+        return;
+    ftc_status_fini(status);
+    free(status);
+    ftc_segment_detach(segment);
+}
+
+static int complain(void)
+{
+    fprintf(stderr, "ftcoll-status: %s\n", ftc_last_error());
+    return EXIT_ERROR;
+}
+
+/* Output that did not arrive is an error too: a full disk, a closed pipe. */
+static int finish(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "ftcoll-status: cannot write to standard output: %s\n", strerror(errno));
+    return EXIT_ERROR;
+}
+
+static int show_job(const char *job, const struct ftc_status_options *options,
+                    const struct ftc_status_view *view)
+{
+    struct ftc_status *status = NULL;
+    struct ftc_segment *segment = NULL;
+    int rc = look_at(job, !options->no_sample && !options->failed, &status, &segment);
+    if (rc != 0)
+        return complain();
+    if (options->json)
+        rc = ftc_status_json(&status, 1, stdout);
+    else if (options->watch)
+        rc = ftc_status_watch(status, segment, view);
+    else
+        rc = ftc_status_page(status, view, stdout);
+    int code = rc != 0 ? complain() : status->failures > 0 ? EXIT_FAILED_RANKS : EXIT_OK;
+    forget(status, segment);
+    return finish(code);
+}
+
+struct jobs {
+    char (*names)[FTC_JOB_NAME_SIZE];
+    struct ftc_status **status;
+    struct ftc_segment **segment;
+    int count;
+};
+
+static void jobs_fini(struct jobs *jobs)
+{
+    for (int i = 0; i < jobs->count && jobs->status != NULL && jobs->segment != NULL; i++)
+        forget(jobs->status[i], jobs->segment[i]);
+    free(jobs->status);
+    free(jobs->segment);
+    free(jobs->names);
+}
+
+/* A job that ended between the listing and the look is none; a damaged segment stays as a NULL entry. */
+static int jobs_look(struct jobs *jobs, bool sample)
+{
+    jobs->status = calloc((size_t)jobs->count + 1, sizeof(jobs->status[0]));
+    jobs->segment = calloc((size_t)jobs->count + 1, sizeof(jobs->segment[0]));
+    if (jobs->status == NULL || jobs->segment == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
+    int kept = 0;
+    for (int i = 0; i < jobs->count; i++) {
+        int rc = look_at(jobs->names[i], sample, &jobs->status[kept], &jobs->segment[kept]);
+        if (rc != 0 && rc != FTC_ERR_PROTO)
+            continue;
+        memmove(jobs->names[kept++], jobs->names[i], sizeof(jobs->names[0]));
+    }
+    jobs->count = kept;
+    return 0;
+}
+
+static int show_pages(const struct jobs *jobs, const struct ftc_status_view *view)
+{
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < jobs->count; i++)
+        if (jobs->status[i] != NULL) {
+            rc = ftc_status_page(jobs->status[i], view, stdout);
+            fputc('\n', stdout);
+        }
+    return rc;
+}
+
+static int show_jobs(struct jobs *jobs, const struct ftc_status_options *options,
+                     const struct ftc_status_view *view)
+{
+    int rc = jobs_look(jobs, options->json && !options->no_sample);
+    if (rc != 0)
+        return complain();
+    if (options->json)
+        rc = ftc_status_json(jobs->status, jobs->count, stdout);
+    else if (options->failed)
+        rc = show_pages(jobs, view);
+    else
+        ftc_status_list(jobs->status, (const char(*)[FTC_JOB_NAME_SIZE])jobs->names, jobs->count, view,
+                        stdout);
+    int code = rc != 0 ? complain() : EXIT_OK;
+    for (int i = 0; code == EXIT_OK && i < jobs->count; i++)
+        if (jobs->status[i] != NULL && jobs->status[i]->failures > 0)
+            code = EXIT_FAILED_RANKS;
+    return finish(code);
+}
+
+static int show_any(const struct ftc_status_options *options, const struct ftc_status_view *view)
+{
+    struct jobs jobs = {0};
+    int code;
+    if (ftc_jobs_list(&jobs.names, &jobs.count) != 0)
+        return complain();
+    if (jobs.count == 1 && !options->list && !options->json) {
+        code = show_job(jobs.names[0], options, view);
+    } else if (options->watch && !options->list) {
+        ftc_error_set(FTC_ERR_ARG,
+                      jobs.count == 0 ? "no running job" : "several jobs; name the one to watch");
+        code = complain();
+    } else if (jobs.count == 0 && !options->json) {
+        puts("no running jobs");
+        code = finish(EXIT_OK);
+    } else {
+        code = show_jobs(&jobs, options, view);
+    }
+    jobs_fini(&jobs);
+    return code;
+}
+
+/* $COLUMNS, else the terminal's width; no limit where neither is known. */
+static int find_width(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    long wanted = columns != NULL ? strtol(columns, NULL, 10) : 0;
+    if (wanted >= 20 && wanted <= 10000)
+        return (int)wanted;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct ftc_status_options options;
+    if (ftc_status_options_parse(&options, argc, argv) != 0) {
+        complain();
+        return EXIT_USAGE;
+    }
+    if (options.help) {
+        ftc_status_options_help(stdout);
+        return finish(EXIT_OK);
+    }
+    if (options.version) {
+        printf("ftcoll-status %d.%d.%d\n", FTC_VERSION_MAJOR, FTC_VERSION_MINOR, FTC_VERSION_PATCH);
+        return finish(EXIT_OK);
+    }
+    if (options.gc) {
+        int removed = ftc_jobs_collect_garbage();
+        printf("removed %d job%s without a launcher\n", removed, removed == 1 ? "" : "s");
+        return finish(EXIT_OK);
+    }
+    struct ftc_status_view view = {.width = find_width(), .all = options.all, .failed = options.failed};
+    return options.job != NULL ? show_job(options.job, &options, &view) : show_any(&options, &view);
+}

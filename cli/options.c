@@ -1,0 +1,110 @@
+/* ftcoll-status's command line: one table, from which getopt's and --help are made. */
+#include "cli/options.h"
+
+#include <getopt.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct row {
+    const char *name;
+    char letter;
+    size_t flag; /* offset of the bool in struct ftc_status_options */
+    const char *help;
+};
+
+#define FLAG(field) offsetof(struct ftc_status_options, field)
+
+static const struct row rows[] = {
+    {"watch", 'w', FLAG(watch), "refresh every second until the job ends"},
+    {"failed", 'f', FLAG(failed), "only the failed sets: who failed, why, when, and which ranks know it"},
+    {"all", 'a', FLAG(all), "a row for each rank; else ranks that do the same share one (from 17 ranks)"},
+    {"list", 'l', FLAG(list), "the list of jobs, also when there is only one"},
+    {"json", 'j', FLAG(json), "everything, for scripts (schema 1); all jobs if none is named"},
+    {"no-sample", 'n', FLAG(no_sample), "do not stay to see whether heartbeats move: up to 0.6 s faster"},
+    {"gc", 0, FLAG(gc), "remove what jobs without a launcher left behind, and say how many"},
+    {"help", 'h', FLAG(help), "print this text, and exit"},
+    {"version", 'V', FLAG(version), "print the version, and exit"},
+};
+#define ROW_COUNT ((int)(sizeof(rows) / sizeof(rows[0])))
+
+/* Long options return 256 + row. */
+static void build_tables(struct option longs[ROW_COUNT + 1], char letters[ROW_COUNT + 1])
+{
+    for (int i = 0; i < ROW_COUNT; i++) {
+        *longs++ = (struct option){rows[i].name, no_argument, NULL, 256 + i};
+        if (rows[i].letter != 0)
+            *letters++ = rows[i].letter;
+    }
+    *longs = (struct option){NULL, 0, NULL, 0};
+    *letters = '\0';
+}
+
+static const struct row *find_row(int code)
+{
+    if (code >= 256)
+        return &rows[code - 256];
+    for (int i = 0; i < ROW_COUNT; i++)
+        if (rows[i].letter == code)
+            return &rows[i];
+    return NULL;
+}
+
+static int check(const struct ftc_status_options *options)
+{
+    if (options->gc && options->job != NULL)
+        return ftc_error_set(FTC_ERR_ARG, "--gc looks at all jobs; leave out the job's name");
+    if (options->list && options->job != NULL)
+        return ftc_error_set(FTC_ERR_ARG, "--list shows all jobs; leave out the job's name");
+    if (options->json && options->watch)
+        return ftc_error_set(FTC_ERR_ARG, "--json and --watch exclude each other; call --json again instead");
+    return 0;
+}
+
+int ftc_status_options_parse(struct ftc_status_options *options, int argc, char **argv)
+{
+    struct option longs[ROW_COUNT + 1];
+    char letters[ROW_COUNT + 1];
+    int code;
+
+    *options = (struct ftc_status_options){0};
+    build_tables(longs, letters);
+    opterr = 0;
+    while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        const struct row *row = code == '?' ? NULL : find_row(code);
+        if (row == NULL && optopt > 0 && optopt < 256)
+            return ftc_error_set(FTC_ERR_ARG, "unknown option -%c; see ftcoll-status --help", optopt);
+        if (row == NULL)
+            return ftc_error_set(FTC_ERR_ARG,
+                                 "unknown, ambiguous or overfull option %s; see ftcoll-status --help",
+                                 argv[optind - 1]);
+        *(bool *)((char *)options + row->flag) = true;
+    }
+    if (optind + 1 < argc)
+        return ftc_error_set(FTC_ERR_ARG, "one job at a time, not '%s' too; see ftcoll-status --help",
+                             argv[optind + 1]);
+    options->job = argv[optind];
+    return check(options);
+}
+
+void ftc_status_options_help(FILE *out)
+{
+    fputs("usage: ftcoll-status [options] [JOB]\n"
+          "Show your jobs on this machine: the list or, with JOB or when there is just one, its ranks, who "
+          "waits\n"
+          "for whom, and its failed sets. Reads only; a job cannot be disturbed.\n\n",
+          out);
+    for (int i = 0; i < ROW_COUNT; i++) {
+        if (rows[i].letter != 0)
+            fprintf(out, "  -%c, --%-12s%s\n", rows[i].letter, rows[i].name, rows[i].help);
+        else
+            fprintf(out, "      --%-12s%s\n", rows[i].name, rows[i].help);
+    }
+    fputs("\nColumns: BEAT heartbeat; FOR time in the operation, or outside the library since the last; "
+          "BALLOT\n"
+          "coordinator number and round; |L| failed ranks known to the rank; |G| agreed by all; EPOCH the "
+          "last\n"
+          "operation:ballot decided in a second round, 0 if none.\n"
+          "Exit code: 0; 1 no such job or an error; 2 usage; 3 a job shown has failed ranks.\n",
+          out);
+}

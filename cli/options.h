@@ -1,0 +1,17 @@
+/* ftcoll-status's command line. */
+#ifndef FTC_CLI_OPTIONS_H
+#define FTC_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct ftc_status_options {
+    bool watch, failed, json, gc, list, all, no_sample, help, version;
+    const char *job; /* NULL: not given */
+};
+
+/* FTC_ERR_ARG with the cause in ftc_last_error(). */
+int ftc_status_options_parse(struct ftc_status_options *options, int argc, char **argv);
+void ftc_status_options_help(FILE *out);
+
+#endif

@@ -1,0 +1,246 @@
+/* The page of one job, and the list of jobs. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/status.h"
+#include "collectives/member.h"
+
+#define SET_TEXT      128
+#define MOST_CULPRITS 3
+#define MOST_SETS     8 /* lines for differing sets */
+
+static void print_abort(const struct ftc_status *status, FILE *out)
+{
+    if (status->abort == 0)
+        return;
+    int rank = FTC_ABORT_RANK(status->abort);
+    if (rank >= 0 && rank < status->ranks)
+        fprintf(out, "aborted by rank %d with code %d\n", rank, FTC_ABORT_CODE(status->abort));
+    else
+        fprintf(out, "aborted with code %d\n", FTC_ABORT_CODE(status->abort));
+}
+
+static void print_head(const struct ftc_status *status, FILE *out)
+{
+    char clock[FTC_STATUS_TEXT], since[FTC_STATUS_TEXT], period[FTC_STATUS_TEXT], timeout[FTC_STATUS_TEXT];
+    fprintf(out, "job %s  %s  np %d  f %d  failed %d\n", status->job, ftc_status_job_state(status),
+            status->ranks, status->f, status->failures);
+    fprintf(out, "command: %s\n", status->command);
+    fprintf(out, "node %s  launcher pid %d%s  since %s (%s)\n", status->host, status->launcher_pid,
+            status->launcher_alive ? "" : " (gone)", ftc_status_clock(status, status->age_ns, clock),
+            ftc_status_age(status->age_ns, since));
+    fprintf(out, "algorithm %s  scheme %s  share %s  heartbeat %s  timeout %s\n", status->algorithm,
+            status->scheme, status->share, ftc_status_age(status->period_ns, period),
+            ftc_status_age(status->timeout_ns, timeout));
+    print_abort(status, out);
+    if (!status->launcher_alive && status->state != FTC_JOB_ENDED)
+        fprintf(out, "the launcher is gone: ftcoll-status --gc removes what it left\n");
+}
+
+/* --- who is waited for --- */
+
+/* What the rank that everybody waits for does itself. */
+static void print_culprit(const struct ftc_status *status, int culprit, FILE *out)
+{
+    const struct ftc_status_rank *rank = &status->rank[culprit];
+    const struct ftc_status_activity *activity = &rank->activity;
+    char age[FTC_STATUS_TEXT], cause[FTC_STATUS_TEXT];
+
+    if (rank->state == FTC_STATUS_FAILED)
+        fprintf(out, "it failed (%s)", ftc_status_cause(&rank->failure, cause));
+    else if (!ftc_status_live(rank))
+        fprintf(out, "it is %s", ftc_status_state_name(rank->state));
+    else if (activity->kind == FTC_CALL_NONE)
+        fprintf(out, "outside for %s", ftc_status_age(activity->age_ns, age));
+    else
+        fprintf(out, "in %s %" PRIu64 " for %s", ftc_status_kind_name(activity->kind), activity->op,
+                ftc_status_age(activity->age_ns, age));
+    if (rank->lag > 0)
+        fprintf(out, ", lags by %" PRIu64, rank->lag);
+    if (rank->pulse == FTC_PULSE_STILL)
+        fprintf(out, ", heartbeat still %s", ftc_status_age(rank->still_ns, age));
+}
+
+static void print_cycle(const struct ftc_status *status, int lowest, FILE *out)
+{
+    fprintf(out, "ranks %d", lowest);
+    int next = status->rank[lowest].next;
+    for (int shown = 1; next != lowest && next >= 0 && shown < 8; shown++) {
+        fprintf(out, " -> %d", next);
+        next = status->rank[next].next;
+    }
+    fprintf(out, " -> %s%d wait for each other", next == lowest ? "" : "... -> ", lowest);
+}
+
+/* The most blamed rank after `before` in the order (blamed descending, rank ascending); -1 before the first.
+ */
+static int next_culprit(const struct ftc_status *status, int before)
+{
+    int best = -1;
+    for (int i = 0; i < status->ranks; i++) {
+        int blamed = status->rank[i].blamed;
+        bool later = before < 0 || blamed < status->rank[before].blamed ||
+                     (blamed == status->rank[before].blamed && i > before);
+        if (blamed > 0 && later && (best < 0 || blamed > status->rank[best].blamed))
+            best = i;
+    }
+    return best;
+}
+
+static void print_blame(const struct ftc_status *status, FILE *out)
+{
+    int waiting = 0;
+    for (int i = 0; i < status->ranks; i++)
+        waiting += status->rank[i].culprit >= 0;
+    int culprit = next_culprit(status, -1);
+    for (int shown = 0; culprit >= 0 && shown < MOST_CULPRITS;
+         shown++, culprit = next_culprit(status, culprit)) {
+        const struct ftc_status_rank *rank = &status->rank[culprit];
+        if (shown > 0)
+            fprintf(out, "; %d for rank %d", rank->blamed, culprit);
+        else if (rank->cycle > 0)
+            print_cycle(status, culprit, out);
+        else if (rank->blamed == waiting)
+            fprintf(out, "all finally wait for rank %d: ", culprit);
+        else
+            fprintf(out, "%d of %d waiting finally wait for rank %d: ", rank->blamed, waiting, culprit);
+        if (shown == 0 && rank->cycle == 0)
+            print_culprit(status, culprit, out);
+    }
+    if (waiting > 0)
+        fprintf(out, culprit >= 0 ? "; the rest for others\n" : "\n");
+}
+
+/* --- failed sets --- */
+
+/* A rank that has ended well keeps saying what it knew; what a failed one knew is of no use. */
+static bool has_sets(const struct ftc_status_rank *rank)
+{
+    return ftc_status_live(rank) || rank->state == FTC_STATUS_ENDED;
+}
+
+/* Ranks from `rank` on that publish the same set; all of them are then marked in `done`. */
+static void collect_same(const struct ftc_status *status, int rank, bool agreed, struct ftc_set *who,
+                         struct ftc_set *done)
+{
+    const struct ftc_status_rank *first = &status->rank[rank];
+    ftc_set_clear(who);
+    for (int i = rank; i < status->ranks; i++) {
+        const struct ftc_status_rank *other = &status->rank[i];
+        bool same = agreed ? ftc_set_equal(&first->agreed, &other->agreed)
+                           : ftc_set_equal(&first->known, &other->known);
+        if (same && has_sets(other)) {
+            ftc_set_add(who, i);
+            ftc_set_add(done, i);
+        }
+    }
+}
+
+static int print_sets(const struct ftc_status *status, bool agreed, FILE *out)
+{
+    struct ftc_set who = {0}, done = {0};
+    int rc = ftc_set_init(&who, status->ranks);
+    if (rc == 0)
+        rc = ftc_set_init(&done, status->ranks);
+    const char *name = agreed ? "agreed (G): " : "known (L):  ";
+    for (int i = 0, lines = 0; rc == 0 && i < status->ranks; i++) {
+        char set[SET_TEXT], ranks[SET_TEXT];
+        if (!has_sets(&status->rank[i]) || ftc_set_has(&done, i))
+            continue;
+        if (lines++ == MOST_SETS) {
+            fprintf(out, "%sand others (--json has all)\n", name);
+            break;
+        }
+        collect_same(status, i, agreed, &who, &done);
+        const struct ftc_status_rank *rank = &status->rank[i];
+        ftc_set_format(agreed ? &rank->agreed : &rank->known, set, sizeof(set));
+        fprintf(out, "%s%s  at rank%s %s\n", name, set, ftc_set_count(&who) > 1 ? "s" : "",
+                ftc_set_format(&who, ranks, sizeof(ranks)));
+    }
+    ftc_set_fini(&who);
+    ftc_set_fini(&done);
+    return rc == 0 ? 0 : ftc_error_set(FTC_ERR_NOMEM, "out of memory");
+}
+
+static void print_failures(const struct ftc_status *status, FILE *out)
+{
+    fprintf(out, "%-6s  %-22s  %-8s  %-10s  %s\n", "FAILED", "CAUSE", "AT", "SEEN BY", "DECLARED AFTER");
+    for (int i = 0; i < status->failures; i++) {
+        const struct ftc_status_failure *failure = &status->rank[status->failed[i]].failure;
+        char cause[FTC_STATUS_TEXT], clock[FTC_STATUS_TEXT], after[FTC_STATUS_TEXT], by[24];
+        if (failure->seen_by >= 0)
+            snprintf(by, sizeof(by), "rank %d", failure->seen_by);
+        else
+            snprintf(by, sizeof(by), "%s", failure->seen_by == -1 ? "launcher" : "?");
+        fprintf(out, "%-6d  %-22s  %-8s  %-10s  %s\n", status->failed[i], ftc_status_cause(failure, cause),
+                ftc_status_clock(status, failure->age_ns, clock), by,
+                ftc_status_age(failure->declared_after_ns, after));
+    }
+}
+
+static int print_failed_sets(const struct ftc_status *status, FILE *out)
+{
+    if (status->failures == 0) {
+        fprintf(out, "no failed ranks\n");
+        return 0;
+    }
+    print_failures(status, out);
+    int rc = print_sets(status, true, out);
+    return rc != 0 ? rc : print_sets(status, false, out);
+}
+
+int ftc_status_page(const struct ftc_status *status, const struct ftc_status_view *view, FILE *out)
+{
+    if (view->failed) {
+        fprintf(out, "job %s  %s  np %d  f %d  failed %d\n", status->job, ftc_status_job_state(status),
+                status->ranks, status->f, status->failures);
+        return print_failed_sets(status, out);
+    }
+    print_head(status, out);
+    fputc('\n', out);
+    int rc = ftc_status_table(status, view, out);
+    if (rc != 0)
+        return rc;
+    print_blame(status, out);
+    fputc('\n', out);
+    return print_failed_sets(status, out);
+}
+
+/* --- the list --- */
+
+/* `width` columns of `text`, whole characters only: continuation bytes of UTF-8 take no column. */
+static void print_cut(const char *text, int width, FILE *out)
+{
+    for (int used = 0; *text != '\0'; text++) {
+        used += ((unsigned char)*text & 0xc0) != 0x80;
+        if (width > 0 && used > width)
+            break;
+        fputc(*text, out);
+    }
+    fputc('\n', out);
+}
+
+void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JOB_NAME_SIZE], int count,
+                     const struct ftc_status_view *view, FILE *out)
+{
+    const char *const format = "%-12s %5s %4s  %-9s %-16s %6s  ";
+    int before = fprintf(out, format, "JOB", "NP", "F", "STATE", "SINCE", "FAILED");
+    fputs("COMMAND\n", out);
+    for (int i = 0; i < count; i++) {
+        char np[16], f[16], failed[16], clock[FTC_STATUS_TEXT], name[FTC_JOB_NAME_SIZE];
+        if (jobs[i] == NULL) {
+            ftc_status_clean(name, sizeof(name), names[i], sizeof(names[i]));
+            fprintf(out, format, name, "-", "-", "damaged", "-", "-");
+            fputs("-\n", out);
+            continue;
+        }
+        snprintf(np, sizeof(np), "%d", jobs[i]->ranks);
+        snprintf(f, sizeof(f), "%d", jobs[i]->f);
+        snprintf(failed, sizeof(failed), "%d", jobs[i]->failures);
+        fprintf(out, format, jobs[i]->job, np, f, ftc_status_job_state(jobs[i]),
+                ftc_status_clock(jobs[i], jobs[i]->age_ns, clock), failed);
+        print_cut(jobs[i]->command, view->width > before + 8 ? view->width - before : view->width, out);
+    }
+}

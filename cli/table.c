@@ -1,0 +1,292 @@
+/*
+ * The table of ranks. Ranks that do the same share a row, so that a job of hundreds reads as a few lines;
+ * small jobs and --all get a row for each. Columns are as wide as what is in them; where the terminal is
+ * narrower, the least needed ones are left out, and the reader is told which.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/status.h"
+#include "collectives/member.h"
+
+#define CELL_SIZE 32
+#define SMALL_JOB 16 /* up to so many ranks each has its row */
+#define GAP       2  /* blanks between columns */
+
+enum column {
+    RANK,
+    STATE,
+    PID,
+    NODE,
+    BEAT,
+    OPERATION,
+    SINCE,
+    BALLOT,
+    WAITS,
+    KNOWN,
+    AGREED,
+    EPOCH,
+    NOTE,
+    COLUMNS
+};
+
+static const struct {
+    const char *title;
+    int leave; /* order in which columns are left out; 0: never */
+} columns[COLUMNS] = {
+    [RANK] = {"RANK", 0}, [STATE] = {"STATE", 0},   [PID] = {"PID", 5},
+    [NODE] = {"NODE", 1}, [BEAT] = {"BEAT", 0},     [OPERATION] = {"OPERATION", 0},
+    [SINCE] = {"FOR", 6}, [BALLOT] = {"BALLOT", 3}, [WAITS] = {"WAITS FOR", 7},
+    [KNOWN] = {"|L|", 4}, [AGREED] = {"|G|", 4},    [EPOCH] = {"EPOCH", 2},
+    [NOTE] = {"", 0},
+};
+#define LEAVE_STEPS 7
+
+/* Ranks that share a row; all but what is counted here is as in `first`. */
+struct row {
+    struct ftc_set ranks;
+    int first, count;
+    uint64_t longest_ns, stillest_ns;
+    bool one_target; /* all wait for the same rank, and for as many */
+    char cell[COLUMNS][CELL_SIZE];
+};
+
+struct table {
+    struct row *row;
+    int rows;
+    int width[COLUMNS]; /* 0: left out */
+};
+
+static bool same_activity(const struct ftc_status_activity *a, const struct ftc_status_activity *b)
+{
+    return a->certain == b->certain && a->kind == b->kind && a->op == b->op && a->ballot_i == b->ballot_i &&
+           a->ballot_s == b->ballot_s && a->wait == b->wait && a->epoch_op == b->epoch_op &&
+           a->epoch_i == b->epoch_i && a->epoch_s == b->epoch_s && a->known_failed == b->known_failed &&
+           a->agreed_failed == b->agreed_failed;
+}
+
+static bool same_row(const struct ftc_status_rank *a, const struct ftc_status_rank *b)
+{
+    if (a->state != b->state || a->pulse != b->pulse)
+        return false;
+    if (ftc_status_live(a))
+        return a->lag == b->lag && same_activity(&a->activity, &b->activity);
+    if (a->state == FTC_STATUS_FAILED)
+        return a->failure.cause == b->failure.cause && a->failure.detail == b->failure.detail;
+    return a->state != FTC_STATUS_ENDED || a->wait_status == b->wait_status;
+}
+
+static int new_row(struct table *table, const struct ftc_status *status, int rank)
+{
+    struct row *row = &table->row[table->rows];
+    int rc = ftc_set_init(&row->ranks, status->ranks);
+    if (rc != 0)
+        return rc;
+    table->rows++;
+    row->first = rank;
+    row->one_target = true;
+    return 0;
+}
+
+static void join_row(struct row *row, const struct ftc_status *status, int rank)
+{
+    const struct ftc_status_rank *first = &status->rank[row->first], *other = &status->rank[rank];
+    ftc_set_add(&row->ranks, rank);
+    row->count++;
+    row->one_target &= first->activity.waits_for == other->activity.waits_for &&
+                       first->activity.waits == other->activity.waits;
+    if (other->activity.age_ns != FTC_STATUS_NEVER && other->activity.age_ns > row->longest_ns)
+        row->longest_ns = other->activity.age_ns;
+    if (other->still_ns > row->stillest_ns)
+        row->stillest_ns = other->still_ns;
+}
+
+static int group(struct table *table, const struct ftc_status *status, bool each)
+{
+    for (int rank = 0; rank < status->ranks; rank++) {
+        int at = each ? table->rows : 0;
+        while (at < table->rows && !same_row(&status->rank[table->row[at].first], &status->rank[rank]))
+            at++;
+        if (at == table->rows && new_row(table, status, rank) != 0)
+            return FTC_ERR_NOMEM;
+        join_row(&table->row[at], status, rank);
+    }
+    return 0;
+}
+
+static void fill_process(struct row *row, const struct ftc_status *status)
+{
+    const struct ftc_status_rank *rank = &status->rank[row->first];
+    ftc_set_format(&row->ranks, row->cell[RANK], CELL_SIZE);
+    snprintf(row->cell[STATE], CELL_SIZE, "%s", ftc_status_state_name(rank->state));
+    snprintf(row->cell[NODE], CELL_SIZE, "%.*s", CELL_SIZE - 1, status->host);
+    if (row->count == 1 && rank->pid > 0)
+        snprintf(row->cell[PID], CELL_SIZE, "%d", rank->pid);
+    else
+        snprintf(row->cell[PID], CELL_SIZE, row->count > 1 ? "(%d)" : "-", row->count);
+}
+
+static void fill_beat(struct row *row, const struct ftc_status_rank *rank)
+{
+    char age[FTC_STATUS_TEXT];
+    static const char *const words[FTC_PULSES] = {"-", "?", "moving", ""};
+    snprintf(row->cell[BEAT], CELL_SIZE, "%s", words[rank->pulse]);
+    if (rank->pulse == FTC_PULSE_STILL)
+        snprintf(row->cell[BEAT], CELL_SIZE, "still %.20s", ftc_status_age(row->stillest_ns, age));
+}
+
+static void fill_waits(struct row *row, const struct ftc_status_activity *activity)
+{
+    static const char *const words[] = {"-",      "group",       "child", "decision",
+                                        "notice", "coordinator", "mark",  "room"};
+    const char *what = activity->wait >= 0 && activity->wait <= FTC_WAIT_ROOM ? words[activity->wait] : "?";
+    char *cell = row->cell[WAITS];
+
+    if (activity->wait == FTC_WAIT_NOTHING || activity->waits_for == -1)
+        snprintf(cell, CELL_SIZE, "%s", what);
+    else if (activity->waits_for < 0)
+        snprintf(cell, CELL_SIZE, "%s ?", what);
+    else if (!row->one_target)
+        snprintf(cell, CELL_SIZE, "%s several", what);
+    else if (activity->waits > 1)
+        snprintf(cell, CELL_SIZE, "%s %d +%" PRIu32, what, activity->waits_for, activity->waits - 1);
+    else
+        snprintf(cell, CELL_SIZE, "%s %d", what, activity->waits_for);
+}
+
+/* "0" while no decision was taken in another ballot than the first; else op and ballot, as in agreement.md.
+ */
+static void fill_epoch(char *cell, const struct ftc_status_activity *activity)
+{
+    if (activity->epoch_op == 0 && activity->epoch_i == 0 && activity->epoch_s == 0)
+        snprintf(cell, CELL_SIZE, "0");
+    else
+        snprintf(cell, CELL_SIZE, "%" PRIu64 ":%" PRIu32 ",%" PRIu32, activity->epoch_op, activity->epoch_i,
+                 activity->epoch_s);
+}
+
+static void fill_activity(struct row *row, const struct ftc_status_rank *rank)
+{
+    const struct ftc_status_activity *activity = &rank->activity;
+    char age[FTC_STATUS_TEXT];
+    if (activity->kind == FTC_CALL_NONE) {
+        snprintf(row->cell[OPERATION], CELL_SIZE, "outside");
+        snprintf(row->cell[BALLOT], CELL_SIZE, "-");
+        snprintf(row->cell[WAITS], CELL_SIZE, "-");
+    } else {
+        snprintf(row->cell[OPERATION], CELL_SIZE, "%s %" PRIu64 "%s", ftc_status_kind_name(activity->kind),
+                 activity->op, activity->certain ? "" : " ?");
+        snprintf(row->cell[BALLOT], CELL_SIZE, "%" PRIu32 ",%" PRIu32, activity->ballot_i,
+                 activity->ballot_s);
+        fill_waits(row, activity);
+    }
+    snprintf(row->cell[SINCE], CELL_SIZE, "%.20s",
+             ftc_status_age(activity->age_ns == FTC_STATUS_NEVER ? FTC_STATUS_NEVER : row->longest_ns, age));
+    snprintf(row->cell[KNOWN], CELL_SIZE, "%" PRIu32, activity->known_failed);
+    snprintf(row->cell[AGREED], CELL_SIZE, "%" PRIu32, activity->agreed_failed);
+    fill_epoch(row->cell[EPOCH], activity);
+    if (rank->lag > 0)
+        snprintf(row->cell[NOTE], CELL_SIZE, "lags by %" PRIu64, rank->lag);
+}
+
+static void fill(struct row *row, const struct ftc_status *status)
+{
+    const struct ftc_status_rank *rank = &status->rank[row->first];
+    char text[FTC_STATUS_TEXT];
+
+    for (int i = 0; i < NOTE; i++)
+        snprintf(row->cell[i], CELL_SIZE, "-");
+    fill_process(row, status);
+    fill_beat(row, rank);
+    if (ftc_status_live(rank))
+        fill_activity(row, rank);
+    else if (rank->state == FTC_STATUS_FAILED)
+        snprintf(row->cell[OPERATION], CELL_SIZE, "%.31s", ftc_status_cause(&rank->failure, text));
+    else if (rank->state == FTC_STATUS_ENDED)
+        snprintf(row->cell[OPERATION], CELL_SIZE, "%.31s", ftc_status_ended(rank->wait_status, text));
+}
+
+static void measure(struct table *table)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        table->width[i] = (int)strlen(columns[i].title);
+        for (int row = 0; row < table->rows; row++) {
+            int length = (int)strlen(table->row[row].cell[i]);
+            table->width[i] = length > table->width[i] ? length : table->width[i];
+        }
+    }
+}
+
+static int total_width(const struct table *table)
+{
+    int total = -GAP;
+    for (int i = 0; i < COLUMNS; i++)
+        total += table->width[i] > 0 ? table->width[i] + GAP : 0;
+    return total;
+}
+
+static void narrow(struct table *table, int limit)
+{
+    for (int step = 1; limit > 0 && step <= LEAVE_STEPS && total_width(table) > limit; step++)
+        for (int i = 0; i < COLUMNS; i++)
+            if (columns[i].leave == step)
+                table->width[i] = 0;
+}
+
+/* One line; nothing is padded after the last cell. */
+static void print_line(const struct table *table, const char *const cells[COLUMNS], FILE *out)
+{
+    int blanks = 0;
+    for (int i = 0; i < COLUMNS; i++) {
+        if (table->width[i] == 0 || cells[i][0] == '\0')
+            continue;
+        fprintf(out, "%*s%s", blanks, "", cells[i]);
+        blanks = table->width[i] - (int)strlen(cells[i]) + GAP;
+    }
+    fputc('\n', out);
+}
+
+static void print(const struct table *table, FILE *out)
+{
+    const char *cells[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++)
+        cells[i] = columns[i].title;
+    print_line(table, cells, out);
+    for (int row = 0; row < table->rows; row++) {
+        for (int i = 0; i < COLUMNS; i++)
+            cells[i] = table->row[row].cell[i];
+        print_line(table, cells, out);
+    }
+    const char *separator = "(no room for ";
+    for (int i = 0; i < NOTE; i++) {
+        if (table->width[i] > 0 || i == NODE) /* the page names the node above */
+            continue;
+        fprintf(out, "%s%s", separator, columns[i].title);
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        fputs(")\n", out);
+}
+
+int ftc_status_table(const struct ftc_status *status, const struct ftc_status_view *view, FILE *out)
+{
+    struct table table = {.row = calloc((size_t)status->ranks, sizeof(*table.row))};
+    if (table.row == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
+    int rc = group(&table, status, view->all || status->ranks <= SMALL_JOB);
+    if (rc != 0)
+        goto out_free;
+    for (int i = 0; i < table.rows; i++)
+        fill(&table.row[i], status);
+    measure(&table);
+    narrow(&table, view->width);
+    print(&table, out);
+
+out_free:
+    for (int i = 0; i < table.rows; i++)
+        ftc_set_fini(&table.row[i].ranks);
+    free(table.row);
+    return rc;
+}

@@ -1,0 +1,173 @@
+/*
+ * A job that exists in its segment only: fills the slots as launcher and ranks would, prints the job's name,
+ * keeps the heartbeats of its live ranks going, and removes it all when standard input ends. Lines on
+ * standard input change it:
+ *
+ *   fail RANK CAUSE DETAIL SEEN_BY   declare a rank failed (cause as its number)
+ *   call RANK KIND OP                rank is in an operation
+ *   wait RANK ROLE FOR COUNT         what its call waits for
+ *   out RANK OP                      outside the library, having called OP operations
+ *   freeze RANK                      its heartbeat stops
+ *   finalize RANK | exit RANK STATUS
+ *   tear RANK                        died while it wrote its activity
+ *   junk RANK BYTE                   its slot's words are all that byte
+ *   end                              the launcher says that the job has ended
+ *
+ * usage: fake_job NP F [COMMAND]
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "include/ftcoll.h"
+#include "node/jobs.h"
+#include "node/segment.h"
+
+#define PERIOD_MS 20
+
+struct fake {
+    struct ftc_segment *segment;
+    int ranks;
+    bool *frozen;
+};
+
+static void join(struct fake *fake, int rank)
+{
+    struct ftc_slot *slot = ftc_segment_slot(fake->segment, rank);
+    slot->child_pid = getpid();
+    slot->pid = getpid();
+    slot->joined_ns = ftc_clock_now();
+    slot->activity.waits_for = slot->activity.root = -1;
+    slot->activity.since_ns = ftc_clock_now();
+    slot->phase = FTC_PHASE_JOINED;
+}
+
+static void fail(struct fake *fake, int rank, int cause, int detail, int seen_by)
+{
+    struct ftc_failure failure = {.cause = (enum ftc_failure_cause)cause,
+                                  .detail = detail,
+                                  .seen_by = seen_by,
+                                  .suspected_ns = ftc_clock_now() - 1500000,
+                                  .declared_ns = ftc_clock_now()};
+    ftc_segment_declare(fake->segment, rank, &failure);
+    for (int i = 0; i < fake->ranks; i++) {
+        ftc_segment_known_row(fake->segment, i)[rank / 64] |= UINT64_C(1) << rank % 64;
+        ftc_segment_slot(fake->segment, i)->activity.known_failed++;
+    }
+}
+
+/* One line; numbers that are missing are 0. Unknown commands end the program: a mistake in a test. */
+static void obey(struct fake *fake, const char *line)
+{
+    char verb[16] = "";
+    int rank = 0, a = 0, b = 0, c = 0;
+    sscanf(line, "%15s %d %d %d %d", verb, &rank, &a, &b, &c);
+    if (rank < 0 || rank >= fake->ranks)
+        exit(3);
+    struct ftc_slot *slot = ftc_segment_slot(fake->segment, rank);
+    struct ftc_activity *activity = &slot->activity;
+    if (strcmp(verb, "fail") == 0) {
+        fail(fake, rank, a, b, c);
+    } else if (strcmp(verb, "call") == 0) {
+        activity->kind = (uint32_t)a;
+        activity->op = (uint64_t)b;
+        slot->called = (uint64_t)b + 1;
+        activity->since_ns = ftc_clock_now();
+    } else if (strcmp(verb, "wait") == 0) {
+        activity->role = (uint32_t)a;
+        activity->waits_for = b;
+        activity->waits = (uint32_t)c;
+    } else if (strcmp(verb, "out") == 0) {
+        activity->kind = activity->role = 0;
+        activity->waits_for = -1;
+        slot->called = (uint64_t)a;
+    } else if (strcmp(verb, "freeze") == 0) {
+        fake->frozen[rank] = true;
+    } else if (strcmp(verb, "finalize") == 0) {
+        slot->phase = FTC_PHASE_FINALIZED;
+    } else if (strcmp(verb, "exit") == 0) {
+        slot->wait_status = a;
+        slot->ended = 1;
+    } else if (strcmp(verb, "tear") == 0) {
+        activity->sequence |= 1;
+    } else if (strcmp(verb, "junk") == 0) {
+        memset((void *)slot, a, sizeof(*slot));
+    } else if (strcmp(verb, "end") == 0) {
+        ftc_segment_header(fake->segment)->state = FTC_JOB_ENDED;
+    } else {
+        exit(3);
+    }
+}
+
+static void beat(struct fake *fake)
+{
+    for (int i = 0; i < fake->ranks; i++)
+        if (!fake->frozen[i])
+            ftc_segment_slot(fake->segment, i)->heartbeat++;
+}
+
+/* Until standard input ends; answers each line with "ok" so that a test knows when it is done. */
+static void live(struct fake *fake)
+{
+    char text[4096];
+    size_t used = 0;
+    for (;;) {
+        struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+        int ready = poll(&input, 1, PERIOD_MS / 2);
+        beat(fake);
+        if (ready <= 0)
+            continue;
+        ssize_t got = read(STDIN_FILENO, text + used, sizeof(text) - used - 1);
+        if (got <= 0)
+            return;
+        used += (size_t)got;
+        text[used] = '\0';
+        char *end;
+        while ((end = strchr(text, '\n')) != NULL) {
+            *end = '\0';
+            obey(fake, text);
+            puts("ok");
+            fflush(stdout);
+            used -= (size_t)(end + 1 - text);
+            memmove(text, end + 1, used + 1);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    char job[FTC_JOB_NAME_SIZE], directory[108];
+    int ranks = argc > 2 ? atoi(argv[1]) : 0;
+    if (ranks < 1 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return 2;
+    struct ftc_segment_spec spec = {.job = job,
+                                    .host = "testnode",
+                                    .command = argc > 3 ? argv[3] : "./app",
+                                    .directory = directory,
+                                    .text = "collectives.algorithm=corrected\nfailure_info.scheme=list\n",
+                                    .ranks = ranks,
+                                    .f = atoi(argv[2]),
+                                    .heartbeat_period_ns = PERIOD_MS * FTC_NS_PER_MS,
+                                    .heartbeat_timeout_ns = FTC_NS_PER_S};
+    struct fake fake = {.ranks = ranks, .frozen = calloc((size_t)ranks, sizeof(bool))};
+    if (fake.frozen == NULL || ftc_jobs_new(job, directory) != 0 ||
+        ftc_segment_create(&fake.segment, &spec) != 0) {
+        fprintf(stderr, "fake_job: %s\n", ftc_last_error());
+        return 1;
+    }
+    for (int i = 0; i < ranks; i++)
+        join(&fake, i);
+    ftc_segment_header(fake.segment)->state = FTC_JOB_RUNNING;
+    puts(job);
+    fflush(stdout);
+    live(&fake);
+    ftc_segment_detach(fake.segment);
+    ftc_jobs_remove(job);
+    free(fake.frozen);
+    return 0;
+}

@@ -1,0 +1,284 @@
+#!/usr/bin/env bats
+# ftcoll-status against segments filled by fake_job. STATUS_TOOL and FAKE_JOB name the two programs.
+# (FTCOLL_* names belong to the configuration.)
+
+setup() {
+    work=$(mktemp -d)
+    jobs=0
+}
+
+teardown() {
+    local i pid
+    for ((i = 1; i <= jobs; i++)); do # all first: later jobs have inherited earlier ones' ends
+        close_job "$i"
+    done
+    for ((i = 1; i <= jobs; i++)); do
+        pid="pid_$i"
+        wait "${!pid}" || true
+    done
+    rm -rf "$work"
+}
+
+# start NP F [COMMAND]: a fake job; its name is then in $job.
+start() {
+    jobs=$((jobs + 1))
+    mkfifo "$work/in.$jobs"
+    "$FAKE_JOB" "$@" <"$work/in.$jobs" >"$work/out.$jobs" 3>&- &
+    printf -v "pid_$jobs" %s $!
+    exec {fd}>"$work/in.$jobs"
+    printf -v "in_$jobs" %s "$fd"
+    until_lines 1
+    job=$(head -n 1 "$work/out.$jobs")
+}
+
+close_job() {
+    # an empty name: closed already
+    local name="in_$1"
+    local fd=${!name}
+    exec {fd}>&-
+    printf -v "in_$1" %s ""
+}
+
+until_lines() {
+    local deadline=$((SECONDS + 20))
+    while [ "$(wc -l <"$work/out.$jobs")" -lt "$1" ]; do
+        [ "$SECONDS" -lt "$deadline" ] || return 1
+        sleep 0.01
+    done
+}
+
+# tell LINE...: have the newest job do it, and wait until it is done.
+tell() {
+    local before line name="in_$jobs"
+    before=$(wc -l <"$work/out.$jobs")
+    for line in "$@"; do
+        echo "$line" >&"${!name}"
+    done
+    until_lines $((before + $#))
+}
+
+# has TEXT: a line of the output contains it; blanks in a row count as one.
+has() {
+    tr -s ' ' <<<"$output" | grep -qF -- "$1" || {
+        printf 'missing: %s\nin:\n%s\n' "$1" "$output"
+        return 1
+    }
+}
+
+lacks() {
+    ! grep -qF -- "$1" <<<"$output"
+}
+
+@test "a quiet job: its ranks, nobody failed, exit code 0" {
+    start 3 1 "./app one two"
+    run "$STATUS_TOOL" "$job"
+    [ "$status" -eq 0 ]
+    has "job $job running np 3 f 1 failed 0"
+    has "command: ./app one two"
+    has "node testnode"
+    has "algorithm corrected scheme list"
+    has "2 joined"
+    has "moving outside"
+    has "no failed ranks"
+    lacks finally
+}
+
+@test "failed ranks: cause, who saw it, who knows it, exit code 3" {
+    start 8 2
+    tell "fail 5 1 9 -1" "fail 6 3 0 2" "fail 1 2 7 -1"
+    run "$STATUS_TOOL" "$job"
+    [ "$status" -eq 3 ]
+    has "5 signal 9 (KILL)"
+    has "launcher 1 ms"
+    has "6 stalled"
+    has "rank 2 1 ms"
+    has "1 exit 7"
+    has "agreed (G): none at ranks 0,2-4,7"
+    has "known (L): 1,5-6 at ranks 0,2-4,7"
+}
+
+@test "--failed shows the failed sets and no table" {
+    start 4 1
+    tell "fail 2 1 11 -1"
+    run "$STATUS_TOOL" --failed "$job"
+    [ "$status" -eq 3 ]
+    has "2 signal 11 (SEGV)"
+    lacks OPERATION
+}
+
+@test "a chain of waiting ends at the rank that computes" {
+    start 8 2
+    tell "call 0 1 812" "call 1 1 812" "call 2 1 812" "call 3 1 812" \
+        "wait 0 1 1 1" "wait 1 2 2 2" "wait 2 1 3 1" "wait 3 2 7 1" "out 7 810"
+    run "$STATUS_TOOL" "$job"
+    [ "$status" -eq 0 ]
+    has "allreduce 812"
+    has "child 2 +1"
+    has "lags by 3"
+    has "all finally wait for rank 7: outside for"
+}
+
+@test "ranks that wait for each other are named as a cycle" {
+    start 4 1
+    tell "call 0 4 5" "call 1 4 5" "call 2 4 5" "wait 0 1 1 1" "wait 1 1 2 1" "wait 2 1 1 1"
+    run "$STATUS_TOOL" "$job"
+    has "ranks 1 -> 2 -> 1 wait for each other"
+}
+
+@test "who waits for a rank that is ahead waits for a message, not for it" {
+    start 3 1
+    tell "call 0 1 10" "call 1 1 11" "wait 0 1 1 1" "wait 1 1 0 1" "out 2 12"
+    run "$STATUS_TOOL" "$job"
+    has "all finally wait for rank 0: in allreduce 10"
+}
+
+@test "a heartbeat that stands still is seen" {
+    start 3 1
+    tell "freeze 1"
+    run "$STATUS_TOOL" "$job"
+    has "still"
+    run "$STATUS_TOOL" --json "$job"
+    [ "$(jq -r '[.jobs[0].ranks[].heartbeat] | join(" ")' <<<"$output")" = "moving still moving" ]
+    run "$STATUS_TOOL" --no-sample "$job"
+    lacks moving
+}
+
+@test "512 ranks are a few lines; --all shows each" {
+    start 512 3
+    tell "fail 64 1 9 -1"
+    run "$STATUS_TOOL" "$job"
+    [ "$status" -eq 3 ]
+    has "0-63,65-511 joined"
+    has "64 failed"
+    [ "${#lines[@]}" -lt 20 ]
+    run "$STATUS_TOOL" --all "$job"
+    [ "${#lines[@]}" -gt 512 ]
+}
+
+@test "no line of the table is wider than the terminal" {
+    start 8 2
+    tell "call 0 1 812" "wait 0 1 1 1" "fail 3 1 9 -1" "freeze 4"
+    for width in 60 80 120; do
+        COLUMNS=$width run "$STATUS_TOOL" "$job"
+        [ "$(sed -n '/^RANK/,/^$/p' <<<"$output" | grep -v finally | wc -L)" -le "$width" ]
+    done
+}
+
+@test "a rank that died while writing is shown as uncertain" {
+    start 2 1
+    tell "call 1 1 7" "tear 1"
+    run "$STATUS_TOOL" "$job"
+    has "allreduce 7 ?"
+}
+
+@test "slots full of junk do no harm" {
+    start 6 2 $'evil \e[31mred \xff'
+    tell "junk 0 255" "junk 1 127" "junk 2 1" "junk 3 128"
+    run "$STATUS_TOOL" "$job"
+    [ "$status" -eq 0 ] || [ "$status" -eq 3 ]
+    lacks $'\e'
+    has "evil ?[31mred ?"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].ranks | length == 6' <<<"$output"
+}
+
+@test "--json has everything" {
+    start 4 1
+    tell "call 0 1 9" "wait 0 2 3 1" "fail 2 2 1 -1" "finalize 1"
+    run "$STATUS_TOOL" --json "$job"
+    [ "$status" -eq 3 ]
+    jq -e --arg job "$job" '.schema == 1 and (.jobs | length == 1) and .jobs[0].job == $job
+        and .jobs[0].np == 4
+        and .jobs[0].failed == [2] and .jobs[0].ranks[2].failure.cause == "exit"
+        and .jobs[0].ranks[2].failure.seen_by == "launcher"
+        and .jobs[0].ranks[0].activity.operation == "allreduce"
+        and .jobs[0].ranks[0].finally_waits_for == 3 and .jobs[0].ranks[1].state == "finalized"
+        and .jobs[0].ranks[0].known == [2]
+        and .jobs[0].settings["failure_info.scheme"] == "list"' <<<"$output"
+}
+
+@test "the list has every job, with its failures" {
+    start 3 1 ./first
+    first=$job
+    start 4 2 ./second
+    tell "fail 0 1 9 -1"
+    run "$STATUS_TOOL"
+    [ "$status" -eq 3 ]
+    has "$first 3 1 running"
+    has "$job 4 2 running"
+    has ./second
+    run "$STATUS_TOOL" --watch
+    [ "$status" -eq 1 ]
+    has "name the one to watch"
+}
+
+@test "--watch ends with the job" {
+    start 3 1
+    "$STATUS_TOOL" --watch "$job" >"$work/watch" 3>&- &
+    local watcher=$!
+    local deadline=$((SECONDS + 20))
+    until grep -q running "$work/watch"; do [ "$SECONDS" -lt "$deadline" ] && sleep 0.02; done
+    tell "fail 1 1 9 -1" end
+    local code=0
+    wait "$watcher" || code=$?
+    [ "$code" -eq 3 ]
+    run cat "$work/watch"
+    has "ended"
+    lacks $'\e'
+}
+
+@test "--watch ends when the launcher is gone, and --gc removes what it left" {
+    start 2 1
+    "$STATUS_TOOL" --watch "$job" >"$work/watch" 3>&- &
+    local watcher=$! pid="pid_$jobs"
+    local deadline=$((SECONDS + 20))
+    until grep -q running "$work/watch"; do [ "$SECONDS" -lt "$deadline" ] && sleep 0.02; done
+    kill -KILL "${!pid}"
+    wait "$watcher" || true
+    grep -q "orphaned" "$work/watch"
+    run "$STATUS_TOOL" --gc
+    [ "$status" -eq 0 ]
+    has "without a launcher"
+    run "$STATUS_TOOL" "$job"
+    [ "$status" -eq 1 ]
+}
+
+@test "SIGINT leaves --watch cleanly" {
+    start 2 1
+    # A shell without job control has SIGINT ignored in the background; env puts it back.
+    env --default-signal=INT "$STATUS_TOOL" --watch "$job" >"$work/watch" 3>&- &
+    local watcher=$!
+    local deadline=$((SECONDS + 20))
+    until grep -q running "$work/watch"; do [ "$SECONDS" -lt "$deadline" ] && sleep 0.02; done
+    kill -INT "$watcher"
+    wait "$watcher"
+}
+
+@test "no such job is exit code 1, a wrong command line 2" {
+    run "$STATUS_TOOL" 1.999
+    [ "$status" -eq 1 ]
+    has "ftcoll-status:"
+    run "$STATUS_TOOL" ../../etc/passwd
+    [ "$status" -eq 1 ]
+    for wrong in --nonsense -q "one two" "--json --watch" "--gc 1.1" "--list 1.1" "--watch=3"; do
+        # shellcheck disable=SC2086 # words on purpose
+        run "$STATUS_TOOL" $wrong
+        [ "$status" -eq 2 ]
+    done
+}
+
+@test "--help lists every option, --version the version" {
+    run "$STATUS_TOOL" --help
+    [ "$status" -eq 0 ]
+    for option in watch failed all list json no-sample gc help version; do
+        has "--$option"
+    done
+    run "$STATUS_TOOL" --version
+    [[ "$output" =~ ^ftcoll-status\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "output that cannot be written is an error" {
+    start 2 1
+    run bash -c '"$1" "$2" >/dev/full' _ "$STATUS_TOOL" "$job"
+    [ "$status" -eq 1 ]
+}
