@@ -1,0 +1,79 @@
+/* Lists of environment variables. */
+#include "launcher/environment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+int ftc_environment_foreign(const char *entry)
+{
+    return strncmp(entry, "PMIX_", 5) == 0 && strncmp(entry, "PMIX_MCA_", 9) != 0;
+}
+
+/* Takes over `entry`, also when it fails. */
+static int append(struct ftc_environment *environment, char *entry)
+{
+    char **grown = NULL;
+    if (entry != NULL)
+        grown = reallocarray(environment->at, (size_t)environment->count + 2, sizeof(*grown));
+    if (grown == NULL) {
+        free(entry);
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
+    }
+    grown[environment->count++] = entry;
+    grown[environment->count] = NULL;
+    environment->at = grown;
+    return FTC_SUCCESS;
+}
+
+int ftc_environment_copy(struct ftc_environment *environment, char *const from[])
+{
+    *environment = (struct ftc_environment){0};
+    for (int i = 0; from[i] != NULL; i++) {
+        if (ftc_environment_foreign(from[i]))
+            continue;
+        int rc = append(environment, strdup(from[i]));
+        if (rc != FTC_SUCCESS) {
+            ftc_environment_fini(environment);
+            return rc;
+        }
+    }
+    return FTC_SUCCESS;
+}
+
+void ftc_environment_fini(struct ftc_environment *environment)
+{
+    for (int i = 0; i < environment->count; i++)
+        free(environment->at[i]);
+    free(environment->at);
+    *environment = (struct ftc_environment){0};
+}
+
+/* Index of the variable that `assignment` names, -1: not there. */
+static int find(const struct ftc_environment *environment, const char *assignment)
+{
+    size_t length = strcspn(assignment, "=");
+    for (int i = 0; i < environment->count; i++)
+        if (strncmp(environment->at[i], assignment, length) == 0 && environment->at[i][length] == '=')
+            return i;
+    return -1;
+}
+
+int ftc_environment_set(struct ftc_environment *environment, const char *assignment)
+{
+    int at = find(environment, assignment);
+    char *copy = strdup(assignment);
+    if (at < 0)
+        return append(environment, copy);
+    if (copy == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
+    free(environment->at[at]);
+    environment->at[at] = copy;
+    return FTC_SUCCESS;
+}
+
+int ftc_environment_default(struct ftc_environment *environment, const char *assignment)
+{
+    return find(environment, assignment) >= 0 ? FTC_SUCCESS : ftc_environment_set(environment, assignment);
+}

@@ -1,0 +1,23 @@
+/* The ranks' environment: ftrun's own without its PMIx variables, then -x, then what PMIx and ftrun add. */
+#ifndef FTC_LAUNCHER_ENVIRONMENT_H
+#define FTC_LAUNCHER_ENVIRONMENT_H
+
+/* A NULL-terminated, growing list of "NAME=value" strings, all malloc'ed: the form that PMIx's argv functions use. */
+struct ftc_environment {
+    char **at;
+    int count;
+};
+
+/* Copy of `from` without PMIX_* other than PMIX_MCA_*: those belong to whoever started ftrun. FTC_ERR_NOMEM. */
+int ftc_environment_copy(struct ftc_environment *environment, char *const from[]);
+void ftc_environment_fini(struct ftc_environment *environment); /* legal when zeroed */
+
+/* Set or replace "NAME=value". FTC_ERR_NOMEM. */
+int ftc_environment_set(struct ftc_environment *environment, const char *assignment);
+/* The same unless NAME is there already. */
+int ftc_environment_default(struct ftc_environment *environment, const char *assignment);
+
+/* Does the variable `entry` belong to the PMIx server that started this process, if any? */
+int ftc_environment_foreign(const char *entry);
+
+#endif

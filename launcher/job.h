@@ -1,0 +1,14 @@
+/* A job's whole life: segment, PMIx server, ranks, watching, end, clean-up. */
+#ifndef FTC_LAUNCHER_JOB_H
+#define FTC_LAUNCHER_JOB_H
+
+#include "config/config.h"
+#include "launcher/options.h"
+
+/*
+ * Run `command` with these settings and this environment and return ftrun's exit code. Errors of its own are printed; whatever happens,
+ * nothing of the job is left when it returns.
+ */
+int ftc_job_run(const struct ftc_command *command, const struct ftc_settings *settings, char *const environment[]);
+
+#endif

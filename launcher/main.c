@@ -1,0 +1,73 @@
+/* ftrun: start the ranks of a job, watch them, tell the survivors who failed. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "launcher/job.h"
+#include "launcher/options.h"
+
+extern char **environ;
+
+/* Descriptors 0 to 2 must be taken, or a pipe could become "standard output". */
+static void fill_standard_files(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int refuse(int code)
+{
+    fprintf(stderr, "ftrun: %s\n", ftc_last_error());
+    return code;
+}
+
+/* Text for standard output; a full disk is an error. */
+static int finish_printing(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "ftrun: writing standard output: %m\n");
+        return 1;
+    }
+    return 0;
+}
+
+static int run(const struct ftc_command *command)
+{
+    struct ftc_settings settings = {0};
+    int code;
+    if (ftc_command_settings(command, environ, &settings) != FTC_SUCCESS) {
+        code = refuse(FTC_EXIT_USAGE);
+    } else if (command->action == FTC_ACTION_PRINT_CONFIG) {
+        ftc_settings_print(&settings, stdout);
+        code = finish_printing();
+    } else {
+        code = ftc_job_run(command, &settings, environ);
+    }
+    ftc_settings_fini(&settings);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct ftc_command command;
+    int code;
+    fill_standard_files();
+    if (ftc_command_parse(&command, argc, argv) != FTC_SUCCESS) {
+        code = refuse(FTC_EXIT_USAGE);
+    } else if (command.action == FTC_ACTION_HELP) {
+        ftc_command_help(stdout);
+        code = finish_printing();
+    } else if (command.action == FTC_ACTION_VERSION) {
+        printf("ftrun %s\n", FTC_LAUNCHER_VERSION);
+        code = finish_printing();
+    } else {
+        code = run(&command);
+    }
+    ftc_command_fini(&command);
+    return code;
+}

@@ -1,0 +1,59 @@
+/* The command line of ftrun: one table gives parser and --help. */
+#ifndef FTC_LAUNCHER_OPTIONS_H
+#define FTC_LAUNCHER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "config/config.h"
+
+#define FTC_EXIT_USAGE          2
+#define FTC_EXIT_TIMEOUT        124
+#define FTC_EXIT_NOT_EXECUTABLE 126
+#define FTC_EXIT_NOT_FOUND      127
+
+/* --kill RANK@SECONDS */
+struct ftc_kill_order {
+    int rank;
+    double after_s; /* since the last rank was started */
+};
+
+/* A setting given on the command line, in its order. */
+struct ftc_assignment {
+    char *text; /* "section.key=value", owned */
+    const char *source;
+};
+
+enum ftc_action { FTC_ACTION_RUN, FTC_ACTION_HELP, FTC_ACTION_VERSION, FTC_ACTION_PRINT_CONFIG };
+
+struct ftc_command {
+    enum ftc_action action;
+    int np;
+    int max_failures; /* np - 1 if not given */
+    double timeout_s; /* 0: none */
+    bool tag, timestamp, bind_core;
+    const char *config, *output_directory, *working_directory, *report; /* NULL: not given */
+    const char **variables; /* -x, as given */
+    int variable_count;
+    struct ftc_assignment *assignments;
+    int assignment_count;
+    struct ftc_kill_order *kills;
+    int kill_count;
+    char **program; /* argv of the ranks, NULL-terminated, inside argv */
+};
+
+/* Read argv. FTC_ERR_ARG with cause and remedy; FTC_ERR_NOMEM. fini() of a zeroed struct and after an error is
+ * legal. Strings point into argv. */
+int ftc_command_parse(struct ftc_command *command, int argc, char **argv);
+void ftc_command_fini(struct ftc_command *command);
+void ftc_command_help(FILE *out);
+
+/*
+ * All sources of settings in their order of precedence, then the rules between them and the number of ranks: a
+ * default f is cut to what np allows, one that was asked for is an error. FTC_ERR_CONFIG, FTC_ERR_ARG.
+ * `settings` must be finished by the caller, also after an error.
+ */
+int ftc_command_settings(const struct ftc_command *command, char *const environment[],
+                         struct ftc_settings *settings);
+
+#endif

@@ -1,0 +1,55 @@
+/* Forwarding the ranks' standard output and error, line by line. */
+#ifndef FTC_LAUNCHER_OUTPUT_H
+#define FTC_LAUNCHER_OUTPUT_H
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "launcher/sink.h"
+
+/* One of the two pipes of a rank. */
+struct ftc_stream {
+    struct ftc_output *output;
+    struct ev_io reader;
+    int rank;
+    bool open, waiting; /* waiting: its sink is full */
+    char *partial;      /* a line's beginning, without its end yet */
+    size_t used, room;
+    struct ftc_sink *sink;
+    struct ftc_sink file; /* with --output-filename */
+    int file_fd;          /* -1 */
+    char *file_name;
+};
+
+struct ftc_output {
+    struct ev_loop *loop;
+    bool tag, timestamp;
+    const char *directory; /* NULL: ftrun's own output */
+    struct ftc_sink out, err;
+    struct ftc_sink *err_sink; /* &err, or &out if both are the same file: lines must not tear each other */
+    struct ftc_stream *streams; /* two per rank: out, err */
+    int count, open;
+    size_t budget; /* bytes that may still be read in this turn of the loop */
+    struct ev_prepare turn;
+    bool moved; /* something was read since ftc_output_idle() */
+    void (*closed)(void *arg); /* the last stream ended */
+    void *closed_arg;
+};
+
+/* FTC_ERR_NOMEM; FTC_ERR_SYSTEM if `directory` cannot be made. fini() of a zeroed struct is legal. */
+int ftc_output_init(struct ftc_output *output, struct ev_loop *loop, int np, bool tag, bool timestamp,
+                    const char *directory);
+void ftc_output_fini(struct ftc_output *output);
+
+/* Take over the read ends of a rank's pipes. FTC_ERR_SYSTEM: its file cannot be made; the descriptors are closed. */
+int ftc_output_add(struct ftc_output *output, int rank, int out_fd, int err_fd);
+
+/* True if nothing was read since the last call, and nothing is kept for a slow reader. */
+bool ftc_output_idle(struct ftc_output *output);
+/* Read no more: for pipes that some process outside of the job still holds. */
+void ftc_output_close(struct ftc_output *output);
+/* Everything is written. */
+bool ftc_output_empty(const struct ftc_output *output);
+
+#endif

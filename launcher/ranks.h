@@ -1,0 +1,58 @@
+/* The launcher's table of processes: one entry per rank. */
+#ifndef FTC_LAUNCHER_RANKS_H
+#define FTC_LAUNCHER_RANKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "node/segment.h"
+
+/*
+ * A rank is a child of ftrun, the leader of a process group of its own. The process that called ftc_init() may be a
+ * descendant of it (a wrapper script); then both are watched, and the rank's end is that of the process that
+ * joined. The child is reaped only after its group was killed, so that the group's number cannot have been reused.
+ */
+struct ftc_process {
+    pid_t child;          /* 0: not started, or reaped */
+    uint64_t child_start; /* /proc/<pid>/stat field 22 */
+    bool started;
+    bool child_ended; /* `status` is valid */
+    int status;       /* of waitpid() */
+
+    bool joined;            /* its mark of ftc_init() was seen */
+    pid_t joined_pid;       /* the process that joined, if that is not the child and passed the checks; else 0 */
+    uint64_t joined_start;
+    int joined_fd;          /* pidfd of it, -1 */
+    bool joined_ended;
+
+    bool ended; /* the rank is over: no process of it can act any more */
+    bool failed; /* declared */
+    bool silent; /* ended with 0 and never joined: a failure only if others join */
+    bool told;   /* its failure was printed */
+    bool warned; /* suspected while fencing is off: printed */
+
+    enum ftc_failure_cause reason; /* why ftrun killed it, FTC_CAUSE_NONE if it did not */
+    int accuser;                   /* rank, -1 */
+    uint64_t suspected_ns;         /* first sign: the exit seen, the kill sent, or the last heartbeat; 0: none */
+    uint64_t ended_ns;
+};
+
+struct ftc_ranks {
+    int count;
+    struct ftc_process *at;
+    bool any_joined;
+    int running; /* started and not ended, or its child not reaped */
+};
+
+int ftc_ranks_init(struct ftc_ranks *ranks, int count); /* FTC_ERR_NOMEM */
+void ftc_ranks_fini(struct ftc_ranks *ranks);
+
+/* Which rank's child is this? -1: none. */
+int ftc_ranks_find(const struct ftc_ranks *ranks, pid_t child);
+
+/* Send `signal` to the rank's process group and to the process that joined, if it is elsewhere. False: nobody there. */
+bool ftc_ranks_signal(struct ftc_ranks *ranks, int rank, int signal);
+void ftc_ranks_signal_all(struct ftc_ranks *ranks, int signal);
+
+#endif

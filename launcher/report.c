@@ -1,0 +1,182 @@
+/* Writes the report. What comes out of the segment may be nonsense if a rank damaged it: it is only printed. */
+#include "launcher/report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "collectives/member.h"
+#include "collectives/message.h"
+#include "detector/watch.h"
+
+_Static_assert(FTC_MESSAGES <= FTC_MESSAGE_KINDS && FTC_RULES_COUNT <= FTC_RULES,
+               "the slot holds all counters");
+
+/* Milliseconds from `from` to `to`; null if one of them is missing. */
+static json_t *span(uint64_t from_ns, uint64_t to_ns)
+{
+    if (from_ns == 0 || to_ns == 0)
+        return json_null();
+    return json_real(((double)to_ns - (double)from_ns) / 1e6);
+}
+
+static json_t *wall(uint64_t realtime_ns)
+{
+    return json_real((double)realtime_ns / 1e9);
+}
+
+static json_t *number(const _Atomic uint64_t *counter)
+{
+    return json_integer((json_int_t)atomic_load_explicit(counter, memory_order_relaxed));
+}
+
+static json_t *make_counters(const struct ftc_counters *counters)
+{
+    json_t *sent = json_object(), *rules = json_object(), *all = json_object();
+    for (int kind = 0; kind < FTC_MESSAGES; kind++)
+        json_object_set_new(sent, ftc_message_kind_name((enum ftc_message_kind)kind),
+                            number(&counters->sent[kind]));
+    for (int rule = 0; rule < FTC_RULES_COUNT; rule++)
+        json_object_set_new(rules, ftc_rule_name((enum ftc_rule)rule), number(&counters->rules[rule]));
+    json_object_set_new(all, "sent", sent);
+    json_object_set_new(all, "bytes", number(&counters->bytes));
+    json_object_set_new(all, "operations", number(&counters->operations));
+    json_object_set_new(all, "ballots", number(&counters->ballots));
+    json_object_set_new(all, "dropped", number(&counters->dropped));
+    json_object_set_new(all, "rules", rules);
+    return all;
+}
+
+static const char *phase_name(uint32_t phase)
+{
+    static const char *const names[] = {"spawned", "joined", "finalized"};
+    return phase < sizeof(names) / sizeof(names[0]) ? names[phase] : "damaged";
+}
+
+static void add_end(json_t *object, const struct ftc_process *process)
+{
+    if (!process->child_ended) {
+        json_object_set_new(object, "end", json_null());
+    } else if (WIFSIGNALED(process->status)) {
+        json_object_set_new(object, "end", json_string("signaled"));
+        json_object_set_new(object, "signal", json_integer(WTERMSIG(process->status)));
+    } else {
+        json_object_set_new(object, "end", json_string("exited"));
+        json_object_set_new(object, "code", json_integer(WEXITSTATUS(process->status)));
+    }
+}
+
+/* When the trouble began, as far as it is known: the last heartbeat, the stop, or the first sign. */
+static uint64_t trouble_began(const struct ftc_watch_entry *entry, enum ftc_failure_cause cause,
+                              uint64_t suspected_ns)
+{
+    if (cause == FTC_CAUSE_STALLED && entry->changed_ns != 0)
+        return entry->changed_ns;
+    if (cause == FTC_CAUSE_STOPPED && entry->stopped_ns != 0)
+        return entry->stopped_ns;
+    return suspected_ns;
+}
+
+static void add_failure(json_t *object, const struct ftc_job_report *report, struct ftc_slot *slot, int rank)
+{
+    bool failed = ftc_verdict_failed(report->verdict, rank);
+    json_object_set_new(object, "failed", json_boolean(failed));
+    if (!failed)
+        return;
+    enum ftc_failure_cause cause = atomic_load(&slot->cause);
+    int seen_by = atomic_load(&slot->seen_by);
+    uint64_t suspected = atomic_load(&slot->suspected_ns), declared = atomic_load(&slot->declared_ns);
+    json_object_set_new(object, "cause", json_string(ftc_failure_cause_name(cause)));
+    json_object_set_new(object, "detail", json_integer(atomic_load(&slot->detail)));
+    json_object_set_new(object, "seen_by", seen_by < 0 ? json_string("ftrun") : json_integer(seen_by));
+    json_object_set_new(object, "suspected_ms", span(report->started_ns, suspected));
+    json_object_set_new(object, "declared_ms", span(report->started_ns, declared));
+    uint64_t began = trouble_began(&report->watch->entry[rank], cause, suspected);
+    json_object_set_new(object, "detection_ms", span(began, declared));
+}
+
+static json_t *make_rank(const struct ftc_job_report *report, int rank)
+{
+    const struct ftc_process *process = &report->verdict->ranks->at[rank];
+    struct ftc_slot *slot = ftc_segment_slot(report->verdict->segment, rank);
+    uint32_t phase = atomic_load_explicit(&slot->phase, memory_order_acquire);
+    int pid = phase == FTC_PHASE_SPAWNED ? atomic_load(&slot->child_pid) : atomic_load(&slot->pid);
+    json_t *object = json_object();
+    json_object_set_new(object, "rank", json_integer(rank));
+    json_object_set_new(object, "pid", json_integer(pid));
+    json_object_set_new(object, "phase", json_string(phase_name(phase)));
+    add_end(object, process);
+    add_failure(object, report, slot, rank);
+    json_object_set_new(object, "joined_ms", span(report->started_ns, atomic_load(&slot->joined_ns)));
+    json_object_set_new(object, "first_result_ms",
+                        span(report->started_ns, atomic_load(&slot->first_result_ns)));
+    json_object_set_new(object, "counters", make_counters(&slot->counters));
+    return object;
+}
+
+static json_t *make_startup(const struct ftc_job_report *report)
+{
+    uint64_t joined = 0, first = 0;
+    for (int rank = 0; rank < report->verdict->ranks->count; rank++) {
+        struct ftc_slot *slot = ftc_segment_slot(report->verdict->segment, rank);
+        uint64_t own_joined = atomic_load(&slot->joined_ns), own_first = atomic_load(&slot->first_result_ns);
+        joined = own_joined > joined ? own_joined : joined;
+        first = own_first > first ? own_first : first;
+    }
+    json_t *object = json_object();
+    json_object_set_new(object, "server_ms", span(report->started_ns, report->server_ns));
+    json_object_set_new(object, "spawned_ms", span(report->started_ns, report->spawned_ns));
+    json_object_set_new(object, "joined_ms", span(report->started_ns, joined));
+    json_object_set_new(object, "first_result_ms", span(report->started_ns, first));
+    return object;
+}
+
+static json_t *make_report(const struct ftc_job_report *report)
+{
+    json_t *ranks = json_array(), *object = json_object();
+    for (int rank = 0; rank < report->verdict->ranks->count; rank++)
+        json_array_append_new(ranks, make_rank(report, rank));
+    json_object_set_new(object, "schema", json_integer(1));
+    json_object_set_new(object, "job", json_string(report->job));
+    json_object_set_new(object, "np", json_integer(report->verdict->ranks->count));
+    json_object_set_new(object, "f", json_integer(report->f));
+    json_object_set_new(object, "exit_code", json_integer(report->exit_code));
+    json_object_set_new(object, "failures", json_integer(ftc_verdict_failures(report->verdict)));
+    json_object_set_new(object, "max_failures", json_integer(report->verdict->max_failures));
+    json_object_set_new(object, "start", wall(report->started_realtime_ns));
+    json_object_set_new(object, "end", wall(report->ended_realtime_ns));
+    json_object_set_new(object, "startup", make_startup(report));
+    if (json_object_set_new(object, "ranks", ranks) != 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+int ftc_job_report_write(const struct ftc_job_report *report)
+{
+    json_t *object = make_report(report);
+    if (object == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the report");
+    bool to_stdout = strcmp(report->path, "-") == 0;
+    FILE *out = to_stdout ? stdout : fopen(report->path, "we");
+    int rc = FTC_SUCCESS;
+    if (out == NULL) {
+        rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot write the report %s: %m; give another --report",
+                           report->path);
+    } else {
+        bool failed = json_dumpf(object, out, JSON_INDENT(1)) != 0;
+        failed = fputc('\n', out) == EOF || failed;
+        failed = fflush(out) != 0 || failed;
+        if (failed)
+            rc = ftc_error_set(FTC_ERR_SYSTEM, "writing the report %s: %m; it is incomplete", report->path);
+        if (!to_stdout)
+            fclose(out);
+    }
+    json_decref(object);
+    return rc;
+}

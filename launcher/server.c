@@ -1,0 +1,326 @@
+/*
+ * The embedded PMIx server (PMIx 4.x).
+ *
+ * While every member of a collective is local and alive, libpmix finishes fences and gets by itself; the upcalls
+ * below serve the rest: after a death, and requests that one node cannot meet. All of them run in PMIx's thread.
+ */
+#include "launcher/server.h"
+
+#include <errno.h>
+#include <pmix.h>
+#include <pmix_server.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "launcher/environment.h"
+
+#define STOP_SECONDS 2
+
+extern char **environ;
+
+/* --- upcalls --- */
+
+static pmix_status_t client_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t count,
+                                      pmix_op_cbfunc_t done, void *arg)
+{
+    (void)proc;
+    (void)object;
+    (void)info;
+    (void)count;
+    if (done != NULL) /* 4.2.2 gives none */
+        done(PMIX_SUCCESS, arg);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done, void *arg)
+{
+    (void)proc;
+    (void)object;
+    if (done != NULL)
+        done(PMIX_SUCCESS, arg);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t abort_job(const pmix_proc_t *proc, void *object, int status, const char message[],
+                               pmix_proc_t procs[], size_t count, pmix_op_cbfunc_t done, void *arg)
+{
+    struct ftc_server *server = object;
+    (void)message;
+    (void)procs;
+    (void)count;
+    if (server != NULL && proc->rank < (pmix_rank_t)server->np)
+        server->aborted(server->arg, (int)proc->rank, status);
+    if (done != NULL)
+        done(PMIX_SUCCESS, arg);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t fence(const pmix_proc_t procs[], size_t proc_count, const pmix_info_t info[],
+                           size_t count, char *data, size_t size, pmix_modex_cbfunc_t done, void *arg)
+{
+    (void)procs;
+    (void)proc_count;
+    (void)info;
+    (void)count;
+    if (done != NULL)
+        done(PMIX_SUCCESS, data, size, arg, NULL, NULL);
+    return PMIX_SUCCESS;
+}
+
+/* Data of a process that this server does not have: nobody else has it. */
+static pmix_status_t direct_modex(const pmix_proc_t *proc, const pmix_info_t info[], size_t count,
+                                  pmix_modex_cbfunc_t done, void *arg)
+{
+    (void)proc;
+    (void)info;
+    (void)count;
+    (void)done;
+    (void)arg;
+    return PMIX_ERR_NOT_FOUND;
+}
+
+static pmix_status_t register_events(pmix_status_t *codes, size_t code_count, const pmix_info_t info[],
+                                     size_t count, pmix_op_cbfunc_t done, void *arg)
+{
+    (void)codes;
+    (void)code_count;
+    (void)info;
+    (void)count;
+    (void)done;
+    (void)arg;
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t deregister_events(pmix_status_t *codes, size_t count, pmix_op_cbfunc_t done, void *arg)
+{
+    (void)codes;
+    (void)count;
+    (void)done;
+    (void)arg;
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t query(pmix_proc_t *proc, pmix_query_t *queries, size_t count, pmix_info_cbfunc_t done,
+                           void *arg)
+{
+    (void)proc;
+    (void)queries;
+    (void)count;
+    (void)done;
+    (void)arg;
+    return PMIX_ERR_NOT_FOUND;
+}
+
+static pmix_server_module_t module = {
+    .client_connected2 = client_connected,
+    .client_finalized = client_finalized,
+    .abort = abort_job,
+    .fence_nb = fence,
+    .direct_modex = direct_modex,
+    .register_events = register_events,
+    .deregister_events = deregister_events,
+    .query = query,
+};
+
+/* --- start --- */
+
+static int refuse(const char *what, pmix_status_t status)
+{
+    return ftc_error_set(FTC_ERR_SYSTEM,
+                         "the PMIx server: %s: %s; check that libpmix works here and $TMPDIR is writable",
+                         what, PMIx_Error_string(status));
+}
+
+/* Whoever started ftrun may be a PMIx server too: its variables would make ours a client of it. */
+static void drop_outer_server(void)
+{
+    for (int i = 0; environ[i] != NULL;) {
+        char name[128];
+        size_t length = strcspn(environ[i], "=");
+        if (!ftc_environment_foreign(environ[i]) || length >= sizeof(name)) {
+            i++;
+            continue;
+        }
+        memcpy(name, environ[i], length);
+        name[length] = '\0';
+        (void)unsetenv(name); /* the rest moves up */
+    }
+}
+
+/*
+ * What PMIx_server_init() need not do, unless the user says otherwise: looking for compression (a dlopen), and for
+ * hardware. A flat topology of the right size costs 3 ms instead of 14 ms; ftrun's own binding does not use it.
+ */
+static void simplify(void)
+{
+    char topology[32];
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    snprintf(topology, sizeof(topology), "pu:%ld", cpus > 0 ? cpus : 1);
+    (void)setenv("PMIX_MCA_pcompress", "^zlib", 0);
+    (void)setenv("HWLOC_SYNTHETIC", topology, 0);
+    (void)setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
+}
+
+static pmix_status_t init_server(const struct ftc_server_spec *spec, const char *space)
+{
+    pmix_info_t *info;
+    pmix_proc_t self;
+    PMIX_LOAD_PROCID(&self, space, 0);
+    PMIX_INFO_CREATE(info, 5);
+    if (info == NULL)
+        return PMIX_ERR_NOMEM;
+    PMIX_INFO_LOAD(&info[0], PMIX_SERVER_TMPDIR, spec->directory, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_SYSTEM_TMPDIR, spec->directory, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[2], PMIX_SERVER_NSPACE, space, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[3], PMIX_SERVER_RANK, &self.rank, PMIX_PROC_RANK);
+    PMIX_INFO_LOAD(&info[4], PMIX_HOSTNAME, spec->host, PMIX_STRING);
+    pmix_status_t status = PMIx_server_init(&module, info, 5);
+    PMIX_INFO_FREE(info, 5);
+    return status;
+}
+
+/* "0,1,2,..." */
+static char *list_ranks(int np)
+{
+    size_t room = (size_t)np * 5 + 1, used = 0;
+    char *list = malloc(room);
+    if (list == NULL)
+        return NULL;
+    for (int rank = 0; rank < np; rank++)
+        used += (size_t)snprintf(list + used, room - used, rank == 0 ? "%d" : ",%d", rank);
+    return list;
+}
+
+static pmix_status_t register_job(const struct ftc_server_spec *spec, const char *space)
+{
+    static const char *const counts[] = {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_LOCAL_SIZE, PMIX_NODE_SIZE,
+                                         PMIX_MAX_PROCS};
+    enum { COUNTS = sizeof(counts) / sizeof(counts[0]), ALL = COUNTS + 7 };
+    uint32_t np = (uint32_t)spec->np, one = 1;
+    char *ranks = list_ranks(spec->np), *nodes = NULL, *procs = NULL;
+    pmix_info_t *info = NULL;
+    pmix_status_t status = PMIX_ERR_NOMEM;
+    PMIX_INFO_CREATE(info, ALL);
+    if (ranks == NULL || info == NULL)
+        goto done;
+    status = PMIx_generate_regex(spec->host, &nodes);
+    if (status == PMIX_SUCCESS)
+        status = PMIx_generate_ppn(ranks, &procs);
+    if (status != PMIX_SUCCESS)
+        goto done;
+    for (int i = 0; i < COUNTS; i++)
+        PMIX_INFO_LOAD(&info[i], counts[i], &np, PMIX_UINT32);
+    PMIX_INFO_LOAD(&info[COUNTS], PMIX_NUM_NODES, &one, PMIX_UINT32);
+    PMIX_INFO_LOAD(&info[COUNTS + 1], PMIX_JOB_NUM_APPS, &one, PMIX_UINT32);
+    PMIX_INFO_LOAD(&info[COUNTS + 2], PMIX_LOCAL_PEERS, ranks, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[COUNTS + 3], PMIX_NODE_MAP, nodes, PMIX_REGEX);
+    PMIX_INFO_LOAD(&info[COUNTS + 4], PMIX_PROC_MAP, procs, PMIX_REGEX);
+    PMIX_INFO_LOAD(&info[COUNTS + 5], PMIX_JOBID, space, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[COUNTS + 6], FTC_SERVER_KEY_SEGMENT, spec->job, PMIX_STRING);
+    pmix_nspace_t padded;
+    PMIX_LOAD_NSPACE(padded, space);
+    status = PMIx_server_register_nspace(padded, spec->np, info, ALL, NULL, NULL);
+    if (status == PMIX_OPERATION_SUCCEEDED)
+        status = PMIX_SUCCESS;
+done:
+    PMIX_INFO_FREE(info, ALL);
+    free(nodes);
+    free(procs);
+    free(ranks);
+    return status;
+}
+
+/* All of them before the first is started: once clients run, ftrun's loop calls nothing that could wait for them. */
+static pmix_status_t register_ranks(struct ftc_server *server, const char *space)
+{
+    for (int rank = 0; rank < server->np; rank++) {
+        pmix_proc_t proc;
+        PMIX_LOAD_PROCID(&proc, space, (pmix_rank_t)rank);
+        pmix_status_t status = PMIx_server_register_client(&proc, getuid(), getgid(), server, NULL, NULL);
+        if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
+            return status;
+    }
+    return PMIX_SUCCESS;
+}
+
+static void format_space(pmix_nspace_t space, const char *job)
+{
+    memset(space, 0, sizeof(pmix_nspace_t));
+    snprintf(space, sizeof(pmix_nspace_t), "ftcoll-%s", job);
+}
+
+int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *spec)
+{
+    pmix_nspace_t space;
+    *server =
+        (struct ftc_server){.job = spec->job, .np = spec->np, .aborted = spec->aborted, .arg = spec->arg};
+    format_space(space, spec->job);
+    drop_outer_server();
+    simplify();
+    pmix_status_t status = init_server(spec, space);
+    if (status != PMIX_SUCCESS)
+        return refuse("starting", status);
+    server->running = true;
+    status = register_job(spec, space);
+    if (status == PMIX_SUCCESS)
+        status = register_ranks(server, space);
+    if (status == PMIX_SUCCESS)
+        return FTC_SUCCESS;
+    ftc_server_stop(server);
+    return refuse("registering the job", status);
+}
+
+int ftc_server_environment(struct ftc_server *server, int rank, char ***environment)
+{
+    pmix_proc_t proc;
+    pmix_nspace_t space;
+    char **list = NULL;
+    format_space(space, server->job);
+    PMIX_LOAD_PROCID(&proc, space, (pmix_rank_t)rank);
+    pmix_status_t status = PMIx_server_setup_fork(&proc, &list);
+    if (status != PMIX_SUCCESS) {
+        ftc_server_free_environment(list);
+        return refuse("preparing a rank", status);
+    }
+    *environment = list;
+    return FTC_SUCCESS;
+}
+
+void ftc_server_free_environment(char **environment)
+{
+    for (char **entry = environment; entry != NULL && *entry != NULL; entry++)
+        free(*entry);
+    free(environment);
+}
+
+/* --- stop --- */
+
+static void *finalize(void *arg)
+{
+    (void)arg;
+    PMIx_server_finalize();
+    return NULL;
+}
+
+void ftc_server_stop(struct ftc_server *server)
+{
+    pthread_t thread;
+    struct timespec deadline;
+    if (!server->running)
+        return;
+    server->running = false;
+    if (pthread_create(&thread, NULL, finalize, NULL) != 0)
+        return;
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += STOP_SECONDS;
+    if (pthread_timedjoin_np(thread, NULL, &deadline) != 0)
+        (void)pthread_detach(thread);
+}

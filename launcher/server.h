@@ -1,0 +1,42 @@
+/*
+ * The PMIx server inside ftrun: identity for the ranks, nothing else. It answers in a thread of its own; failures, events
+ * and the end of the job are the launcher's and the segment's business.
+ */
+#ifndef FTC_LAUNCHER_SERVER_H
+#define FTC_LAUNCHER_SERVER_H
+
+#include <stdbool.h>
+
+/* Job-level key with the job's name, from which the segment's follows: clients PMIx_Get it with PMIX_RANK_WILDCARD. */
+#define FTC_SERVER_KEY_SEGMENT "ftcoll.segment"
+
+struct ftc_server {
+    bool running;
+    const char *job; /* its namespace is "ftcoll-<job>" */
+    int np;
+    /* A rank called PMIx_Abort(). Called in PMIx's thread: must not block. */
+    void (*aborted)(void *arg, int rank, int code);
+    void *arg;
+};
+
+struct ftc_server_spec {
+    const char *job, *directory, *host; /* strings must outlive the server */
+    int np;
+    void (*aborted)(void *arg, int rank, int code);
+    void *arg;
+};
+
+/*
+ * Start it, with every file of its own in spec->directory, and tell it about the job. Changes ftrun's environment (PMIX_*
+ * of an outer server go away), so call it before there are threads. FTC_ERR_SYSTEM with PMIx's reason.
+ */
+int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *spec);
+
+/* The PMIX_* variables for a rank, NULL-terminated; free by ftc_server_free_environment(). FTC_ERR_SYSTEM. */
+int ftc_server_environment(struct ftc_server *server, int rank, char ***environment);
+void ftc_server_free_environment(char **environment);
+
+/* Stop it, waiting at most two seconds: a PMIx thread that hangs must not keep ftrun. Legal when zeroed. */
+void ftc_server_stop(struct ftc_server *server);
+
+#endif

@@ -1,0 +1,146 @@
+/* Lines about failures, and the exit code. */
+#include "launcher/verdict.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "base/set.h"
+
+static const char *how_it_ended(int detail, char *text, size_t size)
+{
+    if (detail < 0)
+        snprintf(text, size, "ended before ftc_finalize() behind its wrapper");
+    else
+        snprintf(text, size, "exited with code %d before ftc_finalize()", detail);
+    return text;
+}
+
+static const char *describe(enum ftc_failure_cause cause, int detail, char *text, size_t size)
+{
+    switch (cause) {
+    case FTC_CAUSE_SIGNAL:
+        snprintf(text, size, "killed by signal %d (%s)", detail, strsignal(detail));
+        break;
+    case FTC_CAUSE_STALLED:
+        snprintf(text, size, "its heartbeat stood still, %s",
+                 detail != 0 ? "killed" : "its process was gone");
+        break;
+    case FTC_CAUSE_STOPPED:
+        snprintf(text, size, "stopped for too long (job control), killed");
+        break;
+    case FTC_CAUSE_ACCUSED:
+        snprintf(text, size, "sent damaged data, killed");
+        break;
+    case FTC_CAUSE_DRILL:
+        snprintf(text, size, "killed by --kill");
+        break;
+    case FTC_CAUSE_LAUNCH:
+        errno = detail;
+        snprintf(text, size, "could not be started: %m");
+        break;
+    default:
+        how_it_ended(detail, text, size);
+        break;
+    }
+    return text;
+}
+
+bool ftc_verdict_failed(const struct ftc_verdict *verdict, int rank)
+{
+    const struct ftc_process *process = &verdict->ranks->at[rank];
+    return process->failed && (!process->silent || verdict->ranks->any_joined);
+}
+
+void ftc_verdict_tell(struct ftc_verdict *verdict, int rank)
+{
+    struct ftc_process *process = &verdict->ranks->at[rank];
+    if (process->told || !ftc_verdict_failed(verdict, rank))
+        return;
+    process->told = true;
+    struct ftc_slot *slot = ftc_segment_slot(verdict->segment, rank);
+    enum ftc_failure_cause cause = atomic_load(&slot->cause);
+    int detail = atomic_load(&slot->detail), seen_by = atomic_load(&slot->seen_by);
+    if (verdict->forwarded != 0 && cause == FTC_CAUSE_SIGNAL && detail == verdict->forwarded)
+        return;
+    char what[128], who[32] = "ftrun";
+    double after = (double)(atomic_load(&slot->declared_ns) - atomic_load(&slot->suspected_ns)) / 1e6;
+    if (seen_by >= 0)
+        snprintf(who, sizeof(who), "rank %d", seen_by);
+    ftc_sink_say(verdict->err, "rank %d failed: %s, seen by %s after %.1f ms", rank,
+                 describe(cause, detail, what, sizeof(what)), who, after);
+}
+
+void ftc_verdict_tell_all(struct ftc_verdict *verdict)
+{
+    for (int rank = 0; rank < verdict->ranks->count; rank++)
+        ftc_verdict_tell(verdict, rank);
+}
+
+void ftc_verdict_tell_suspect(struct ftc_verdict *verdict, int rank)
+{
+    ftc_sink_say(verdict->err,
+                 "rank %d is suspected but not killed: detector.fence is off; others may wait for it", rank);
+}
+
+int ftc_verdict_failures(const struct ftc_verdict *verdict)
+{
+    int count = 0;
+    for (int rank = 0; rank < verdict->ranks->count; rank++)
+        count += ftc_verdict_failed(verdict, rank);
+    return count;
+}
+
+int ftc_verdict_rank_code(const struct ftc_verdict *verdict, int rank)
+{
+    const struct ftc_process *process = &verdict->ranks->at[rank];
+    int code = 0;
+    if (process->child_ended)
+        code = WIFSIGNALED(process->status) ? 128 + WTERMSIG(process->status) : WEXITSTATUS(process->status);
+    return code == 0 && ftc_verdict_failed(verdict, rank) ? 1 : code;
+}
+
+static int first_of(const struct ftc_verdict *verdict, bool failed)
+{
+    int first = -1;
+    for (int rank = 0; rank < verdict->ranks->count; rank++) {
+        const struct ftc_process *process = &verdict->ranks->at[rank];
+        if (ftc_verdict_failed(verdict, rank) != failed || ftc_verdict_rank_code(verdict, rank) == 0)
+            continue;
+        if (first < 0 || process->ended_ns < verdict->ranks->at[first].ended_ns)
+            first = rank;
+    }
+    return first;
+}
+
+int ftc_verdict_first_failed(const struct ftc_verdict *verdict)
+{
+    int first = first_of(verdict, true);
+    return first >= 0 ? first : first_of(verdict, false);
+}
+
+int ftc_verdict_code(const struct ftc_verdict *verdict)
+{
+    bool beyond = ftc_verdict_failures(verdict) > verdict->max_failures;
+    int rank = first_of(verdict, beyond);
+    return rank < 0 ? 0 : ftc_verdict_rank_code(verdict, rank);
+}
+
+void ftc_verdict_summary(const struct ftc_verdict *verdict, int exit_code)
+{
+    int count = ftc_verdict_failures(verdict);
+    struct ftc_set failed;
+    char list[256];
+    if (count == 0 || ftc_set_init(&failed, verdict->ranks->count) != FTC_SUCCESS)
+        return;
+    for (int rank = 0; rank < verdict->ranks->count; rank++)
+        if (ftc_verdict_failed(verdict, rank))
+            ftc_set_add(&failed, rank);
+    ftc_sink_say(verdict->err, "%d of %d ranks failed (%s); --max-failures is %d; exit code %d", count,
+                 verdict->ranks->count, ftc_set_format(&failed, list, sizeof(list)), verdict->max_failures,
+                 exit_code);
+    ftc_set_fini(&failed);
+}

@@ -1,0 +1,444 @@
+/*
+ * Watching the ranks.
+ *
+ * A child's exit is first looked at with WNOWAIT: while it is a zombie, its process group cannot be reused, so what is
+ * left of the group can be killed safely. Only then it is reaped.
+ */
+#include "launcher/watcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "node/jobs.h"
+
+static struct ftc_slot *slot_of(const struct ftc_watcher *watcher, int rank)
+{
+    return ftc_segment_slot(watcher->segment, rank);
+}
+
+static bool finalized(const struct ftc_watcher *watcher, int rank)
+{
+    return atomic_load_explicit(&slot_of(watcher, rank)->phase, memory_order_acquire) == FTC_PHASE_FINALIZED;
+}
+
+static bool killed(int status)
+{
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+/* --- declaring --- */
+
+static struct ftc_failure judge(const struct ftc_process *process, uint64_t now)
+{
+    struct ftc_failure failure = {.cause = FTC_CAUSE_EXIT,
+                                  .detail = -1,
+                                  .seen_by = -1,
+                                  .suspected_ns = process->suspected_ns,
+                                  .declared_ns = now};
+    bool by_ftrun = process->reason != FTC_CAUSE_NONE && (!process->child_ended || killed(process->status));
+    if (by_ftrun) {
+        failure.cause = process->reason;
+        failure.detail = SIGKILL;
+        failure.seen_by = process->accuser;
+    } else if (process->child_ended && WIFSIGNALED(process->status)) {
+        failure.cause = FTC_CAUSE_SIGNAL;
+        failure.detail = WTERMSIG(process->status);
+    } else if (process->child_ended) {
+        failure.detail = WEXITSTATUS(process->status);
+    }
+    return failure;
+}
+
+static void declare(struct ftc_watcher *watcher, int rank, const struct ftc_failure *failure)
+{
+    ftc_segment_declare(watcher->segment, rank, failure);
+    ftc_bell_ring_all(watcher->bell);
+    watcher->ranks->at[rank].failed = true;
+    if (watcher->failed != NULL)
+        watcher->failed(watcher->arg, rank);
+}
+
+/* The rank's end is known: is it a failure? */
+static void conclude(struct ftc_watcher *watcher, int rank)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    bool failure = ftc_watch_exited(&watcher->watch, rank, finalized(watcher, rank));
+    if (!failure || watcher->ending)
+        return;
+    struct ftc_failure what = judge(process, ftc_clock_now());
+    declare(watcher, rank, &what);
+}
+
+static void count_end(struct ftc_watcher *watcher, const struct ftc_process *process)
+{
+    if (process->ended && process->child_ended)
+        watcher->ranks->running--;
+}
+
+/* No process of the rank can act any more. */
+static void end_rank(struct ftc_watcher *watcher, int rank, uint64_t now)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    if (process->ended)
+        return;
+    process->ended = true;
+    process->ended_ns = now;
+    if (process->suspected_ns == 0)
+        process->suspected_ns = now;
+    process->silent = !process->joined && process->child_ended && WIFEXITED(process->status) &&
+                      WEXITSTATUS(process->status) == 0;
+    /* detector.exit_notices = off: the standing heartbeat alone makes it known (tests of that way). */
+    bool wait_for_heartbeat = !watcher->exit_notices && process->joined &&
+                              process->reason == FTC_CAUSE_NONE && !finalized(watcher, rank);
+    if (!wait_for_heartbeat)
+        conclude(watcher, rank);
+    count_end(watcher, process);
+}
+
+/* --- joining --- */
+
+/* The pid came out of shared memory: is it a process of ours, not older than the child? */
+static bool plausible(const struct ftc_process *process, pid_t pid, uint64_t start)
+{
+    char path[32];
+    struct stat st;
+    snprintf(path, sizeof(path), "/proc/%d", pid);
+    return pid > 1 && start >= process->child_start && ftc_process_alive(pid, start) &&
+           stat(path, &st) == 0 && st.st_uid == geteuid() && pid != getpid();
+}
+
+static void on_joined_ended(struct ev_loop *loop, struct ev_io *io, int events)
+{
+    struct ftc_watcher *watcher = io->data;
+    int rank = (int)(io - watcher->joined);
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    (void)events;
+    ev_io_stop(loop, io);
+    process->joined_ended = true;
+    close(process->joined_fd);
+    process->joined_fd = -1;
+    end_rank(watcher, rank, ftc_clock_now());
+    if (watcher->changed != NULL)
+        watcher->changed(watcher->arg);
+}
+
+/* A descendant of the child joined: its end is the rank's. */
+static void adopt(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t start)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    struct ev_io *io = &watcher->joined[rank];
+    if (!plausible(process, pid, start))
+        return; /* gone already, or nonsense: the child's end decides */
+    process->joined_pid = pid;
+    process->joined_start = start;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0)
+        return; /* looked at on every tick */
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    if (!ftc_process_alive(pid, start)) { /* reused between the two lines: or just ended */
+        close(fd);
+        return;
+    }
+    process->joined_fd = fd;
+    ev_io_init(io, on_joined_ended, fd, EV_READ);
+    ev_set_priority(io, EV_MAXPRI);
+    io->data = watcher;
+    ev_io_start(watcher->loop, io);
+}
+
+static void look_at_joining(struct ftc_watcher *watcher, int rank)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    struct ftc_slot *slot = slot_of(watcher, rank);
+    if (process->joined || atomic_load_explicit(&slot->phase, memory_order_acquire) == FTC_PHASE_SPAWNED)
+        return;
+    pid_t pid = atomic_load_explicit(&slot->pid, memory_order_relaxed);
+    process->joined = true;
+    watcher->ranks->any_joined = true;
+    if (pid != process->child && !process->ended)
+        adopt(watcher, rank, pid, atomic_load_explicit(&slot->pid_start, memory_order_relaxed));
+}
+
+/* Without a pidfd: is it still there? */
+static void look_at_joined(struct ftc_watcher *watcher, int rank, uint64_t now)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    if (process->joined_pid == 0 || process->joined_ended || process->joined_fd >= 0 ||
+        ftc_process_alive(process->joined_pid, process->joined_start))
+        return;
+    process->joined_ended = true;
+    end_rank(watcher, rank, now);
+}
+
+/* --- children --- */
+
+static void child_ended(struct ftc_watcher *watcher, int rank, int status)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    struct ftc_slot *slot = slot_of(watcher, rank);
+    pid_t child = process->child;
+    uint64_t now = ftc_clock_now();
+    look_at_joining(watcher, rank);
+    process->child_ended = true;
+    process->status = status;
+    (void)kill(-child, SIGKILL); /* descendants must not outlive the rank, nor join for it */
+    bool elsewhere = process->joined_pid != 0 && !process->joined_ended;
+    if (elsewhere)
+        ftc_ranks_signal(watcher->ranks, rank, SIGKILL); /* its pidfd tells when it is gone */
+    atomic_store_explicit(&slot->wait_status, status, memory_order_relaxed);
+    atomic_store_explicit(&slot->ended_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&slot->ended, 1, memory_order_release);
+    if (process->ended)
+        count_end(watcher, process);
+    else if (!elsewhere)
+        end_rank(watcher, rank, now);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    process->child = 0;
+}
+
+static int wait_status(const siginfo_t *info)
+{
+    if (info->si_code == CLD_EXITED)
+        return W_EXITCODE(info->si_status, 0);
+    return W_EXITCODE(0, info->si_status);
+}
+
+/* One child's news; false: there is none. */
+static bool next_child(struct ftc_watcher *watcher)
+{
+    siginfo_t info = {.si_pid = 0};
+    int events = WEXITED | WSTOPPED | WCONTINUED | WNOHANG;
+    if (waitid(P_ALL, 0, &info, events | WNOWAIT) != 0 || info.si_pid == 0)
+        return false;
+    int rank = ftc_ranks_find(watcher->ranks, info.si_pid);
+    if (rank >= 0 &&
+        (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)) {
+        child_ended(watcher, rank, wait_status(&info));
+        return true;
+    }
+    if (rank >= 0)
+        ftc_watch_stopped(&watcher->watch, rank, info.si_code == CLD_STOPPED, ftc_clock_now());
+    /* Take it, so that it is not reported again; a stranger's too (a child from before our exec). */
+    (void)waitid(P_PID, (id_t)info.si_pid, &info, events);
+    return true;
+}
+
+static void on_child(struct ev_loop *loop, struct ev_signal *signal, int events)
+{
+    struct ftc_watcher *watcher = signal->data;
+    (void)loop;
+    (void)events;
+    while (next_child(watcher))
+        continue;
+    if (watcher->changed != NULL)
+        watcher->changed(watcher->arg);
+}
+
+/* --- suspicion --- */
+
+static enum ftc_failure_cause cause_of(enum ftc_suspicion suspicion)
+{
+    switch (suspicion) {
+    case FTC_SUSPECT_STOPPED:
+        return FTC_CAUSE_STOPPED;
+    case FTC_SUSPECT_ACCUSED:
+        return FTC_CAUSE_ACCUSED;
+    default:
+        return FTC_CAUSE_STALLED;
+    }
+}
+
+static void fence(struct ftc_watcher *watcher, int rank)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    const struct ftc_watch_entry *entry = &watcher->watch.entry[rank];
+    if (process->reason == FTC_CAUSE_NONE) {
+        process->reason = cause_of(entry->suspicion);
+        process->accuser = entry->suspicion == FTC_SUSPECT_ACCUSED ? entry->accuser : -1;
+    }
+    process->suspected_ns = entry->suspected_ns;
+    if (process->ended) { /* exit_notices = off: it is dead, and its heartbeat has told now */
+        struct ftc_failure failure = judge(process, ftc_clock_now());
+        failure.cause = FTC_CAUSE_STALLED;
+        failure.detail = 0;
+        if (ftc_watch_exited(&watcher->watch, rank, false) && !watcher->ending)
+            declare(watcher, rank, &failure);
+        return;
+    }
+    ftc_ranks_signal(watcher->ranks, rank, SIGKILL);
+}
+
+static void feed(struct ftc_watcher *watcher, int rank, uint64_t now)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    struct ftc_slot *slot = slot_of(watcher, rank);
+    if (!process->joined)
+        return;
+    ftc_watch_heartbeat(&watcher->watch, rank, atomic_load_explicit(&slot->heartbeat, memory_order_relaxed),
+                        now);
+    int accused = atomic_load_explicit(&slot->accused, memory_order_acquire) - 1;
+    if (accused >= 0 && accused < watcher->ranks->count && accused != rank && !process->failed)
+        ftc_watch_accused(&watcher->watch, accused, rank, now);
+}
+
+/* When everybody that lives has finalized, nobody needs an answer any more: a program may take its time to exit. */
+static void release_finalized(struct ftc_watcher *watcher)
+{
+    for (int rank = 0; rank < watcher->ranks->count; rank++)
+        if (!watcher->ranks->at[rank].failed && !finalized(watcher, rank))
+            return;
+    for (int rank = 0; rank < watcher->ranks->count; rank++)
+        ftc_watch_released(&watcher->watch, rank);
+}
+
+static void report_suspects(struct ftc_watcher *watcher)
+{
+    for (int rank = 0; rank < watcher->ranks->count; rank++) {
+        struct ftc_process *process = &watcher->ranks->at[rank];
+        bool suspect = ftc_watcher_suspects(watcher, rank);
+        if (suspect && !process->warned && watcher->suspected != NULL)
+            watcher->suspected(watcher->arg, rank);
+        process->warned = suspect;
+    }
+}
+
+/* In the order that detector/watch.h asks for. */
+static void look(struct ftc_watcher *watcher)
+{
+    uint64_t now = ftc_clock_now();
+    ftc_watch_tick(&watcher->watch, now);
+    for (int rank = 0; rank < watcher->ranks->count; rank++) {
+        if (!watcher->ranks->at[rank].started)
+            continue;
+        look_at_joining(watcher, rank);
+        look_at_joined(watcher, rank, now);
+        feed(watcher, rank, now);
+    }
+    release_finalized(watcher);
+    for (int rank; (rank = ftc_watch_next_to_fence(&watcher->watch, now)) >= 0;)
+        fence(watcher, rank);
+    if (!watcher->watch.fence)
+        report_suspects(watcher);
+    if (watcher->changed != NULL)
+        watcher->changed(watcher->arg);
+}
+
+static void on_rung(struct ev_loop *loop, struct ev_io *io, int events)
+{
+    struct ftc_watcher *watcher = io->data;
+    (void)loop;
+    (void)events;
+    ftc_bell_drain(watcher->bell);
+    look(watcher);
+}
+
+static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    look(timer->data);
+}
+
+/* --- interface --- */
+
+int ftc_watcher_init(struct ftc_watcher *watcher, struct ev_loop *loop, struct ftc_ranks *ranks,
+                     struct ftc_segment *segment, struct ftc_bell *bell, const struct ftc_config *config)
+{
+    *watcher = (struct ftc_watcher){
+        .ranks = ranks, .segment = segment, .bell = bell, .exit_notices = config->exit_notices};
+    watcher->joined = calloc((size_t)ranks->count, sizeof(*watcher->joined));
+    if (watcher->joined == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %d ranks", ranks->count);
+    int rc =
+        ftc_watch_init(&watcher->watch, ranks->count, (uint64_t)config->heartbeat_period_ms * FTC_NS_PER_MS,
+                       (uint64_t)config->heartbeat_timeout_ms * FTC_NS_PER_MS, config->fence);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    watcher->loop = loop;
+    double period = (double)config->heartbeat_period_ms / 2000;
+    ev_signal_init(&watcher->child, on_child, SIGCHLD);
+    ev_io_init(&watcher->rung, on_rung, bell->fd, EV_READ);
+    ev_timer_init(&watcher->tick, on_tick, period, period);
+    ev_set_priority(&watcher->child, EV_MAXPRI);
+    ev_set_priority(&watcher->rung, EV_MAXPRI);
+    ev_set_priority(&watcher->tick, EV_MAXPRI);
+    watcher->child.data = watcher->rung.data = watcher->tick.data = watcher;
+    ev_signal_start(loop, &watcher->child);
+    ev_io_start(loop, &watcher->rung);
+    ev_timer_start(loop, &watcher->tick);
+    return FTC_SUCCESS;
+}
+
+void ftc_watcher_fini(struct ftc_watcher *watcher)
+{
+    if (watcher->loop != NULL) {
+        ev_signal_stop(watcher->loop, &watcher->child);
+        ev_io_stop(watcher->loop, &watcher->rung);
+        ev_timer_stop(watcher->loop, &watcher->tick);
+        for (int rank = 0; rank < watcher->ranks->count; rank++)
+            if (ev_is_active(&watcher->joined[rank]))
+                ev_io_stop(watcher->loop, &watcher->joined[rank]);
+        ftc_watch_fini(&watcher->watch);
+    }
+    free(watcher->joined);
+    *watcher = (struct ftc_watcher){0};
+}
+
+void ftc_watcher_started(struct ftc_watcher *watcher, int rank, pid_t child)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    struct ftc_slot *slot = slot_of(watcher, rank);
+    uint64_t now = ftc_clock_now();
+    process->child = child;
+    process->child_start = ftc_process_start(child);
+    process->started = true;
+    watcher->ranks->running++;
+    atomic_store_explicit(&slot->spawned_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&slot->child_start, process->child_start, memory_order_relaxed);
+    atomic_store_explicit(&slot->child_pid, child, memory_order_release);
+    ftc_watch_started(&watcher->watch, rank, now);
+}
+
+void ftc_watcher_not_started(struct ftc_watcher *watcher, int rank, int error)
+{
+    uint64_t now = ftc_clock_now();
+    struct ftc_failure failure = {
+        .cause = FTC_CAUSE_LAUNCH, .detail = error, .seen_by = -1, .suspected_ns = now, .declared_ns = now};
+    watcher->ranks->at[rank].ended_ns = now;
+    declare(watcher, rank, &failure);
+}
+
+bool ftc_watcher_kill(struct ftc_watcher *watcher, int rank, enum ftc_failure_cause cause)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    if (!process->started || process->ended)
+        return false;
+    if (process->reason == FTC_CAUSE_NONE) {
+        process->reason = cause;
+        process->suspected_ns = ftc_clock_now();
+    }
+    return ftc_ranks_signal(watcher->ranks, rank, SIGKILL);
+}
+
+void ftc_watcher_settle(struct ftc_watcher *watcher)
+{
+    for (int rank = 0; rank < watcher->ranks->count; rank++)
+        if (watcher->ranks->at[rank].ended)
+            conclude(watcher, rank);
+}
+
+bool ftc_watcher_suspects(const struct ftc_watcher *watcher, int rank)
+{
+    return !watcher->watch.fence && watcher->watch.entry[rank].state == FTC_WATCH_SUSPECTED;
+}

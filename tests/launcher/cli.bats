@@ -1,0 +1,229 @@
+#!/usr/bin/env bats
+# Options, wrong use, settings, exit codes.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
+
+load helper
+
+@test "a plain program runs in every rank and exits with 0" {
+    run "$FTRUN" -np 4 sh -c 'echo rank $FTCOLL_RANK'
+    [ "$status" -eq 0 ]
+    [ "$(printf '%s\n' "${lines[@]}" | sort | tr '\n' ,)" = "rank 0,rank 1,rank 2,rank 3," ]
+}
+
+@test "-n, -np and --np mean the same" {
+    for option in "-n 3" "-n3" "-np 3" "--np 3" "--np=3"; do
+        # shellcheck disable=SC2086
+        run "$FTRUN" $option echo x
+        [ "$status" -eq 0 ]
+        [ "${#lines[@]}" -eq 3 ]
+    done
+}
+
+@test "options after the program belong to it, and -- ends options" {
+    run "$FTRUN" -np 1 echo -np 7 --help
+    [ "$output" = "-np 7 --help" ]
+    run "$FTRUN" -np 1 -- echo -f
+    [ "$output" = "-f" ]
+}
+
+@test "--help lists every option, --version says the version" {
+    run "$FTRUN" --help
+    [ "$status" -eq 0 ]
+    for option in -np -f -x --config --set --tag-output --timestamp-output --output-filename --timeout --max-failures \
+        --wdir --bind-to --report --kill --print-config --help --version; do
+        grep -q -e "^  $option" <<<"$output"
+    done
+    run "$FTRUN" --version
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ ^ftrun\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+wrong() { # PATTERN ARGUMENT...: exit code 2, one line that matches
+    local pattern="$1"
+    shift
+    run "$FTRUN" "$@"
+    echo "$output"
+    [ "$status" -eq 2 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [[ "$output" == "ftrun: "* ]]
+    grep -q -e "$pattern" <<<"$output"
+}
+
+@test "wrong use exits with 2 and one line with the remedy" {
+    wrong "give 1 to 4096" -np 0 true
+    wrong "give 1 to 4096" -np 4097 true
+    wrong "give 1 to 4096" -np -1 true
+    wrong "whole number" -np four true
+    wrong "whole number" -np 4x true
+    wrong "give -np N" true
+    wrong "program is missing" -np 2
+    wrong "unknown.*--frobnicate" -np 2 --frobnicate true
+    wrong "needs an argument" -np 2 --config
+    wrong "give none or core" -np 2 --bind-to socket true
+    wrong "RANK@SECONDS" -np 2 --kill 1 true
+    wrong "no such rank" -np 2 --kill 2@1 true
+    wrong "seconds" -np 2 --kill 1@soon true
+    wrong "seconds" -np 2 --timeout 0 true
+    wrong "seconds" -np 2 --timeout nan true
+    wrong "names no variable" -np 2 -x =3 true
+    wrong "existing directory" -np 2 --wdir /nonexistent true
+    wrong "/nonexistent" -np 2 --config /nonexistent true
+    wrong "detector.nonsense" -np 2 --set detector.nonsense=1 true
+    wrong "nonsense" -np 2 --set nonsense true
+}
+
+@test "an unreadable or malformed configuration file is named" {
+    echo "[nonsense]" >bad.ini
+    wrong "bad.ini:1" -np 2 --config bad.ini true
+    wrong "$TMPDIR" -np 2 --config "$TMPDIR" true
+}
+
+@test "f must be less than np if it was asked for, and is cut if not" {
+    wrong "f is 2 (from -f).*give f 0 to 1" -np 2 -f 2 true
+    wrong "from --set" -np 2 --set job.f=2 true
+    FTCOLL_JOB_F=5 wrong "FTCOLL_JOB_F" -np 2 true
+    wrong "give 0 to 4095" -np 2 -f -1 true
+    run "$FTRUN" -np 1 true
+    [ "$status" -eq 0 ]
+    run "$FTRUN" -np 3 -f 2 true
+    [ "$status" -eq 0 ]
+}
+
+@test "settings: --set beats variables beat --config beat defaults" {
+    printf '[job]\nf = 2\n[broadcast]\narity = 3\n' >own.ini
+    run "$FTRUN" --config own.ini --print-config
+    [ "$status" -eq 0 ]
+    grep -Eq '^f *= *2' <<<"$output"
+    grep -q 'own.ini:2' <<<"$output"
+    FTCOLL_JOB_F=3 run "$FTRUN" --config own.ini --print-config
+    grep -Eq '^f *= *3' <<<"$output"
+    FTCOLL_JOB_F=3 run "$FTRUN" --config own.ini --set job.f=4 --print-config
+    grep -Eq '^f *= *4' <<<"$output"
+    FTCOLL_JOB_F=3 run "$FTRUN" --config own.ini --set job.f=4 -f 5 --print-config
+    grep -Eq '^f *= *5' <<<"$output"
+}
+
+@test "--print-config can be read back" {
+    "$FTRUN" -f 3 --print-config >all.ini
+    run "$FTRUN" --config all.ini --print-config
+    [ "$status" -eq 0 ]
+    grep -Eq '^f *= *3' <<<"$output"
+}
+
+@test "--print-config to a full disk is an error" {
+    run bash -c '"$FTRUN" --print-config >/dev/full'
+    [ "$status" -eq 1 ]
+}
+
+@test "exit codes: the program's, 128 + signal, 126, 127" {
+    run "$FTRUN" -np 1 sh -c 'exit 3'
+    [ "$status" -eq 3 ]
+    run "$FTRUN" -np 2 sh -c 'exit 3'
+    [ "$status" -eq 3 ]
+    run "$FTRUN" -np 1 sh -c 'kill -9 $$'
+    [ "$status" -eq 137 ]
+    grep -q "rank 0 failed: killed by signal 9 (Killed), seen by ftrun after" <<<"$output"
+    run "$FTRUN" -np 2 /nonexistent/program
+    [ "$status" -eq 127 ]
+    [ "${#lines[@]}" -eq 1 ]
+    run "$FTRUN" -np 2 no-such-program-anywhere
+    [ "$status" -eq 127 ]
+    run "$FTRUN" -np 2 /
+    [ "$status" -eq 126 ]
+    echo data >data
+    run "$FTRUN" -np 2 ./data
+    [ "$status" -eq 126 ]
+    chmod +x data
+    run "$FTRUN" -np 2 ./data
+    [ "$status" -eq 126 ]
+    grep -q "#! line" <<<"$output"
+    printf '#!/nonexistent/interpreter\n' >data
+    run "$FTRUN" -np 2 ./data
+    [ "$status" -eq 127 ]
+}
+
+@test "the program is looked up in PATH, and relative to --wdir" {
+    mkdir bin
+    printf '#!/bin/sh\necho found in $(pwd)\n' >bin/own-program
+    chmod +x bin/own-program
+    PATH="$PWD/bin:$PATH" run "$FTRUN" -np 1 own-program
+    [ "$output" = "found in $PWD" ]
+    run "$FTRUN" -np 1 --wdir bin ./own-program
+    [ "$output" = "found in $PWD/bin" ]
+    run "$FTRUN" -np 1 ./own-program
+    [ "$status" -eq 127 ]
+}
+
+@test "-x sets variables, the last one wins" {
+    export INHERITED=yes
+    run "$FTRUN" -np 1 -x ONE=1 -x TWO='2 =' -x ONE=3 -x INHERITED sh -c 'echo "$ONE|$TWO|$INHERITED"'
+    [ "$output" = "3|2 =|yes" ]
+    run "$FTRUN" -np 1 -x NOT_SET_ANYWHERE echo on
+    [ "$status" -eq 0 ]
+    grep -q "NOT_SET_ANYWHERE: the variable is not set" <<<"$output"
+}
+
+@test "variables of an outer PMIx server do not reach the ranks" {
+    PMIX_NAMESPACE=outer PMIX_RANK=7 PMIX_SERVER_URI41=nonsense run "$FTRUN" -np 1 "$PMIX_PROBE"
+    [ "$status" -eq 0 ]
+    [[ "$output" == "ftcoll-"*" 0 1 "* ]]
+}
+
+@test "--bind-to core gives each rank one core, in turn" {
+    run "$FTRUN" -np 3 --bind-to core sh -c 'grep Cpus_allowed_list /proc/self/status'
+    [ "$status" -eq 0 ]
+    for line in "${lines[@]}"; do [[ "$line" =~ ^Cpus_allowed_list:[[:space:]]+[0-9]+$ ]]; done
+}
+
+@test "PMIx: rank, size and the segment's name" {
+    run "$FTRUN" -np 3 "$PMIX_PROBE" fence
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 3 ]
+    for line in "${lines[@]}"; do
+        [[ "$line" =~ ^ftcoll-([0-9.]+)\ ([0-2])\ 3\ ([0-9.]+)$ ]]
+        [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[3]}" ]
+    done
+}
+
+@test "PMIx_Abort ends the job with its code" {
+    run "$FTRUN" -np 3 "$PMIX_PROBE" abort 9
+    [ "$status" -eq 9 ]
+    grep -q "rank 0 aborted the job with code 9" <<<"$output"
+}
+
+@test "too few open files: one line with the number needed, nothing starts" {
+    run bash -c 'ulimit -n 100; exec "$FTRUN" -np 64 echo started'
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 1 ]
+    grep -q "64 ranks need 320 open files but the limit is 100; raise it (ulimit -n 320)" <<<"$output"
+    [ -z "$(ls -A "$TMPDIR")" ]
+}
+
+@test "a low soft limit of open files is raised, and the ranks keep theirs" {
+    run bash -c 'ulimit -Sn 50; exec "$FTRUN" -np 8 sh -c "ulimit -Sn"'
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 8 ]
+    [ "${lines[0]}" = 50 ]
+}
+
+@test "a file size limit is an error in one line, nothing starts" {
+    run bash -c 'ulimit -f 8; exec "$FTRUN" -np 4 echo started'
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [[ "$output" == "ftrun: "* ]]
+    [ -z "$(ls -A "$TMPDIR")" ]
+}
+
+@test "ranks have no descriptors but the standard ones" {
+    run "$FTRUN" -np 2 sh -c 'ls /proc/$$/fd | tr "\n" " "; echo'
+    [ "$status" -eq 0 ]
+    for line in "${lines[@]}"; do [[ "$line" == "0 1 2 "* ]]; [ "$(wc -w <<<"$line")" -le 4 ]; done
+}
+
+@test "ftrun works with standard files closed" {
+    run bash -c '"$FTRUN" -np 2 sh -c "echo hi >file.\$FTCOLL_RANK; echo out; echo err >&2" <&- >&- 2>&-'
+    [ "$status" -eq 0 ]
+    [ -s file.0 ] && [ -s file.1 ]
+}

@@ -1,0 +1,61 @@
+# Common to all tests of ftrun. FTRUN, PMIX_PROBE and JOIN_PROBE come from ctest.
+# shellcheck shell=bash disable=SC2034,SC2012,SC2010
+
+setup() {
+    export TMPDIR="$BATS_TEST_TMPDIR/tmp" XDG_CONFIG_HOME="$BATS_TEST_TMPDIR/config"
+    mkdir -p "$TMPDIR" "$XDG_CONFIG_HOME"
+    # What the surroundings of the test set must not change it.
+    local name
+    for name in $(compgen -v FTCOLL_); do unset "$name"; done
+    cd "$BATS_TEST_TMPDIR" || return 1
+    started=()
+}
+
+teardown() {
+    local pid
+    for pid in "${started[@]}"; do
+        if kill -0 "$pid" 2>/dev/null; then kill -9 "$pid" 2>/dev/null || true; fi
+    done
+}
+
+# Run ftrun in the background: its pid in $pid, output in out and err.
+start() {
+    "$FTRUN" "$@" >out 2>err </dev/null 3>&- &
+    pid=$!
+    started+=("$pid")
+}
+
+# Wait for a background ftrun: its exit code in $status, killed after 30 s.
+finish() {
+    status=0
+    wait_until "! kill -0 $pid 2>/dev/null" || kill -9 "$pid"
+    wait "$pid" || status=$?
+}
+
+# wait_until 'command': try until it succeeds, at most 30 s.
+wait_until() {
+    local end=$((SECONDS + 30))
+    until eval "$1"; do
+        if [ "$SECONDS" -ge "$end" ]; then
+            echo "waited in vain for: $1" >&2
+            return 1
+        fi
+        sleep 0.02
+    done
+}
+
+segments_of() { # PID of an ftrun
+    ls /dev/shm | grep "^ftcoll-$(id -u)-$1\." || true
+}
+
+nothing_left() { # PID of an ftrun
+    [ -z "$(segments_of "$1")" ] || { echo "segment left: $(segments_of "$1")"; return 1; }
+    [ -z "$(ls -A "$TMPDIR")" ] || { echo "left in TMPDIR:"; ls -lR "$TMPDIR"; return 1; }
+}
+
+gone() { # PID...
+    local one
+    for one in "$@"; do
+        if kill -0 "$one" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$one/status" 2>/dev/null; then return 1; fi
+    done
+}

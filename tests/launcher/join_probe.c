@@ -1,0 +1,132 @@
+/*
+ * What ftrun sees of a rank, without the library: fills the slot as ftc_init() would, beats, and then does as told.
+ *
+ *   join_probe survive N   wait until N ranks were declared failed, print them, finalize, exit 0
+ *   join_probe finalize C  finalize, exit with C
+ *   join_probe exit C      exit with C without finalizing
+ *   join_probe stall       stop beating
+ *   join_probe accuse R    ask for rank R to be fenced, then as "survive 1"
+ *   join_probe abort C     end the job with C
+ *   join_probe wait R      claim to wait for rank R, for ever
+ *   join_probe linger MS   finalize, then live on that long without beating, exit 0
+ *   join_probe pid P       claim to be process P, then as "survive 1"
+ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collectives/call.h"
+#include "collectives/member.h"
+#include "node/bell.h"
+#include "node/process.h"
+#include "node/segment.h"
+
+#define BEAT_US  10000
+#define PATIENCE 3000 /* beats: 30 s */
+
+struct probe {
+    struct ftc_segment *segment;
+    struct ftc_slot *slot;
+    struct ftc_bell bell;
+    int rank;
+};
+
+static void join(struct probe *probe, pid_t pid)
+{
+    const char *rank = getenv("FTCOLL_RANK"), *job = getenv("FTCOLL_JOB_SEGMENT");
+    if (rank == NULL || job == NULL || ftc_segment_attach(&probe->segment, job, true) != 0) {
+        fprintf(stderr, "join_probe: not started by ftrun\n");
+        exit(99);
+    }
+    probe->rank = atoi(rank);
+    probe->slot = ftc_segment_slot(probe->segment, probe->rank);
+    if (ftc_bell_open(&probe->bell, probe->segment, probe->rank) != 0)
+        exit(98);
+    atomic_store(&probe->slot->pid, pid);
+    atomic_store(&probe->slot->pid_start, ftc_process_start(pid));
+    atomic_store(&probe->slot->joined_ns, ftc_clock_now());
+    atomic_store(&probe->slot->heartbeat, 1);
+    atomic_store_explicit(&probe->slot->phase, FTC_PHASE_JOINED, memory_order_release);
+    ftc_bell_ring_launcher(&probe->bell);
+}
+
+static void beat(struct probe *probe)
+{
+    atomic_fetch_add(&probe->slot->heartbeat, 1);
+    usleep(BEAT_US);
+}
+
+static int finalize(struct probe *probe, int code)
+{
+    atomic_store_explicit(&probe->slot->phase, FTC_PHASE_FINALIZED, memory_order_release);
+    ftc_bell_close(&probe->bell);
+    return code;
+}
+
+static int survive(struct probe *probe, int count)
+{
+    uint32_t cursor = 0;
+    for (int beats = 0; count > 0 && beats < PATIENCE; beats++) {
+        int failed = ftc_segment_next_failure(probe->segment, &cursor);
+        if (failed >= 0) {
+            struct ftc_slot *slot = ftc_segment_slot(probe->segment, failed);
+            printf("rank %d failed: %s %d\n", failed, ftc_failure_cause_name(atomic_load(&slot->cause)),
+                   atomic_load(&slot->detail));
+            count--;
+        }
+        beat(probe);
+    }
+    fflush(stdout);
+    return finalize(probe, count > 0 ? 97 : 0);
+}
+
+static void wait_for(struct probe *probe, int rank)
+{
+    struct ftc_activity *activity = &probe->slot->activity;
+    atomic_store(&activity->kind, FTC_CALL_ALLREDUCE);
+    atomic_store(&activity->op, 17);
+    atomic_store(&activity->since_ns, ftc_clock_now());
+    atomic_store(&activity->role, FTC_WAIT_GROUP);
+    atomic_store(&activity->waits_for, rank);
+    atomic_store(&activity->waits, 1);
+    for (;;)
+        beat(probe);
+}
+
+int main(int argc, char **argv)
+{
+    struct probe probe = {.rank = -1};
+    const char *what = argc > 1 ? argv[1] : "finalize";
+    int number = argc > 2 ? atoi(argv[2]) : 0;
+    join(&probe, strcmp(what, "pid") == 0 ? number : getpid());
+    if (strcmp(what, "survive") == 0)
+        return survive(&probe, number);
+    if (strcmp(what, "pid") == 0)
+        return survive(&probe, 1);
+    if (strcmp(what, "exit") == 0)
+        return number;
+    if (strcmp(what, "stall") == 0)
+        pause();
+    if (strcmp(what, "wait") == 0)
+        wait_for(&probe, number);
+    if (strcmp(what, "accuse") == 0) {
+        atomic_store(&probe.slot->accused, number + 1);
+        ftc_bell_ring_launcher(&probe.bell);
+        return survive(&probe, 1);
+    }
+    if (strcmp(what, "abort") == 0) {
+        atomic_store(&ftc_segment_header(probe.segment)->abort, FTC_ABORT(probe.rank, number));
+        ftc_bell_ring_launcher(&probe.bell);
+        pause();
+    }
+    if (strcmp(what, "linger") == 0) {
+        finalize(&probe, 0);
+        usleep((useconds_t)number * 1000);
+        return 0;
+    }
+    return finalize(&probe, number);
+}
