@@ -389,6 +389,7 @@ static void add_counts(void *arg, const void *in, void *inout, size_t size)
 
 static void add_doubles(void *arg, const void *in, void *inout, size_t size)
 {
+    (void)size;
     double a, b;
 
     (void)arg;
