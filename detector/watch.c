@@ -25,7 +25,7 @@ static struct ftc_watch_entry *running(struct ftc_watch *watch, int rank)
         return NULL;
     struct ftc_watch_entry *entry = &watch->entry[rank];
     bool runs = entry->state == FTC_WATCH_ALIVE || entry->state == FTC_WATCH_SUSPECTED;
-    return runs && !entry->released ? entry : NULL;
+    return runs ? entry : NULL;
 }
 
 static void suspect(struct ftc_watch_entry *entry, enum ftc_suspicion suspicion, uint64_t now_ns)
@@ -112,7 +112,7 @@ void ftc_watch_accused(struct ftc_watch *watch, int rank, int accuser, uint64_t 
 {
     struct ftc_watch_entry *entry = running(watch, rank);
 
-    if (entry == NULL || entry->suspicion == FTC_SUSPECT_ACCUSED)
+    if (entry == NULL || entry->released || entry->suspicion == FTC_SUSPECT_ACCUSED)
         return;
     entry->accuser = accuser;
     suspect(entry, FTC_SUSPECT_ACCUSED, now_ns);
@@ -124,7 +124,8 @@ void ftc_watch_released(struct ftc_watch *watch, int rank)
 
     if (entry == NULL)
         return;
-    withdraw(entry, entry->suspicion);
+    if (entry->suspicion != FTC_SUSPECT_STOPPED)
+        withdraw(entry, entry->suspicion);
     entry->released = true;
 }
 
@@ -147,11 +148,11 @@ void ftc_watch_tick(struct ftc_watch *watch, uint64_t now_ns)
 /* Has this rank been still, or stopped, for too long? */
 static void judge(const struct ftc_watch *watch, struct ftc_watch_entry *entry, uint64_t now_ns)
 {
-    if (entry->state != FTC_WATCH_ALIVE || entry->released)
+    if (entry->state != FTC_WATCH_ALIVE)
         return;
     if (entry->stopped && elapsed(entry->stopped_ns, now_ns) > watch->timeout_ns)
         suspect(entry, FTC_SUSPECT_STOPPED, now_ns);
-    if (!entry->stopped && entry->joined && elapsed(entry->changed_ns, now_ns) > watch->timeout_ns)
+    if (!entry->stopped && entry->joined && !entry->released && elapsed(entry->changed_ns, now_ns) > watch->timeout_ns)
         suspect(entry, FTC_SUSPECT_STALLED, now_ns);
 }
 

@@ -70,7 +70,8 @@ void ftc_watch_heartbeat(struct ftc_watch *watch, int rank, uint64_t heartbeat, 
 void ftc_watch_stopped(struct ftc_watch *watch, int rank, bool stopped, uint64_t now_ns);
 /* Suspects at once; the first accuser is remembered. */
 void ftc_watch_accused(struct ftc_watch *watch, int rank, int accuser, uint64_t now_ns);
-/* It finalized and nobody can need an answer of it any more: it may stop beating, or be stopped, for good. */
+/* It finalized and nobody can need an answer of it any more: it may stop beating for good. One that is stopped by job control
+ * is fenced all the same, or the job would never end. */
 void ftc_watch_released(struct ftc_watch *watch, int rank);
 
 /* Once per tick, before the heartbeats of that tick are fed in: moves deadlines if the watcher slept. */

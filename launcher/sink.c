@@ -44,7 +44,8 @@ static bool reserve(struct ftc_sink *sink, size_t size)
 {
     if (sink->start + sink->used + size <= sink->room)
         return true;
-    memmove(sink->data, sink->data + sink->start, sink->used);
+    if (sink->used > 0)
+        memmove(sink->data, sink->data + sink->start, sink->used);
     sink->start = 0;
     if (sink->used + size <= sink->room)
         return true;

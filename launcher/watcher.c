@@ -31,6 +31,18 @@ static bool finalized(const struct ftc_watcher *watcher, int rank)
     return atomic_load_explicit(&slot_of(watcher, rank)->phase, memory_order_acquire) == FTC_PHASE_FINALIZED;
 }
 
+/* Its mark is set and nobody can need an answer of it any more (agreement.md, finalize): then its end is no failure.
+ * One that is killed while others still lack the mark may owe them the decision. */
+static bool departed(const struct ftc_watcher *watcher, int rank)
+{
+    if (!finalized(watcher, rank))
+        return false;
+    for (int other = 0; other < watcher->ranks->count; other++)
+        if (!watcher->ranks->at[other].failed && !finalized(watcher, other))
+            return false;
+    return true;
+}
+
 static bool killed(int status)
 {
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
@@ -72,7 +84,7 @@ static void declare(struct ftc_watcher *watcher, int rank, const struct ftc_fail
 static void conclude(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
-    bool failure = ftc_watch_exited(&watcher->watch, rank, finalized(watcher, rank));
+    bool failure = ftc_watch_exited(&watcher->watch, rank, departed(watcher, rank));
     if (!failure || watcher->ending)
         return;
     struct ftc_failure what = judge(process, ftc_clock_now());
@@ -99,7 +111,7 @@ static void end_rank(struct ftc_watcher *watcher, int rank, uint64_t now)
                       WEXITSTATUS(process->status) == 0;
     /* detector.exit_notices = off: the standing heartbeat alone makes it known (tests of that way). */
     bool wait_for_heartbeat = !watcher->exit_notices && process->joined &&
-                              process->reason == FTC_CAUSE_NONE && !finalized(watcher, rank);
+                              process->reason == FTC_CAUSE_NONE && !departed(watcher, rank);
     if (!wait_for_heartbeat)
         conclude(watcher, rank);
     count_end(watcher, process);
@@ -345,9 +357,12 @@ static void on_rung(struct ev_loop *loop, struct ev_io *io, int events)
 
 static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
 {
+    struct ftc_watcher *watcher = timer->data;
     (void)loop;
     (void)events;
-    look(timer->data);
+    while (next_child(watcher)) /* the backstop of a lost SIGCHLD */
+        continue;
+    look(watcher);
 }
 
 /* --- interface --- */

@@ -339,10 +339,24 @@ START_TEST(the_released_may_fall_silent)
     run_for(&w, TIMEOUT);
     ftc_watch_released(&w.watch, 0);
     stall(&w, 0);
-    ftc_watch_stopped(&w.watch, 0, true, w.now);
     ftc_watch_accused(&w.watch, 0, 1, w.now);
     run_for(&w, 10 * TIMEOUT);
     check_nobody_suspected(&w);
+    ck_assert(!ftc_watch_exited(&w.watch, 0, true));
+    world_free(&w);
+}
+END_TEST
+
+START_TEST(the_released_are_fenced_if_they_are_stopped)
+{
+    struct world w = world_new(true);
+
+    run_for(&w, TIMEOUT);
+    ftc_watch_released(&w.watch, 0);
+    stall(&w, 0);
+    ftc_watch_stopped(&w.watch, 0, true, w.now);
+    w.now += TIMEOUT + 1;
+    ck_assert_int_eq(ftc_watch_next_to_fence(&w.watch, w.now), 0);
     ck_assert(!ftc_watch_exited(&w.watch, 0, true));
     world_free(&w);
 }
@@ -482,6 +496,7 @@ int main(void)
     tcase_add_test(stories, many_suspects_come_one_by_one);
     tcase_add_test(stories, without_fencing_suspicions_only_show);
     tcase_add_test(stories, the_released_may_fall_silent);
+    tcase_add_test(stories, the_released_are_fenced_if_they_are_stopped);
     suite_add_tcase(suite, stories);
 
     TCase *bounds = tcase_create("bounds");
