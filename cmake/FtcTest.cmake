@@ -24,4 +24,8 @@ function(ftc_fuzz name)
     target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_libraries(fuzz_${name} PRIVATE ${ARG_LIBRARIES})
+    add_dependencies(fuzzers fuzz_${name})
 endfunction()
+
+# All fuzzers; nothing else of such a build can be linked.
+add_custom_target(fuzzers)

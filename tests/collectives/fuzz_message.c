@@ -16,13 +16,13 @@ static void require(bool truth)
 
 static struct ftc_buffer *joined(const void *head, size_t head_size, const void *value, size_t value_size)
 {
-    struct ftc_buffer *buffer = ftc_buffer_new(head_size + value_size);
+    struct ftc_buffer *buffer = ftc_value_new_message(head_size, value_size);
 
     require(buffer != NULL);
     if (head_size > 0)
         memcpy(buffer->data, head, head_size);
     if (value_size > 0)
-        memcpy(buffer->data + head_size, value, value_size);
+        memcpy(buffer->data + ftc_value_offset(head_size), value, value_size);
     return buffer;
 }
 
