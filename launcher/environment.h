@@ -2,13 +2,15 @@
 #ifndef FTC_LAUNCHER_ENVIRONMENT_H
 #define FTC_LAUNCHER_ENVIRONMENT_H
 
-/* A NULL-terminated, growing list of "NAME=value" strings, all malloc'ed: the form that PMIx's argv functions use. */
+/* A NULL-terminated, growing list of "NAME=value" strings, all malloc'ed: the form that PMIx's argv
+ * functions use. */
 struct ftc_environment {
     char **at;
     int count;
 };
 
-/* Copy of `from` without PMIX_* other than PMIX_MCA_*: those belong to whoever started ftrun. FTC_ERR_NOMEM. */
+/* Copy of `from` without PMIX_* other than PMIX_MCA_*: those belong to whoever started ftrun.
+ * FTC_ERR_NOMEM. */
 int ftc_environment_copy(struct ftc_environment *environment, char *const from[]);
 void ftc_environment_fini(struct ftc_environment *environment); /* legal when zeroed */
 

@@ -1,8 +1,9 @@
 /*
  * A job from the command line to the exit code.
  *
- * Everything happens in one thread and one event loop; PMIx has threads of its own and only pokes the loop. Steps are taken in
- * the order segment, server, loop, ranks, and undone in the opposite one, from wherever it stopped.
+ * Everything happens in one thread and one event loop; PMIx has threads of its own and only pokes the loop.
+ * Steps are taken in the order segment, server, loop, ranks, and undone in the opposite one, from wherever
+ * it stopped.
  */
 #include "launcher/job.h"
 

@@ -1,9 +1,9 @@
 /*
  * The ranks' output: two pipes per rank into two sinks, or into files.
  *
- * Only whole lines go on, so lines of different ranks never tear each other; a line's beginning waits in its stream. A
- * turn of the loop reads no more than TURN bytes in all, so that a flood of output cannot hold up the news
- * of a death. A full sink stops its streams, and through the pipes the ranks.
+ * Only whole lines go on, so lines of different ranks never tear each other; a line's beginning waits in
+ * its stream. A turn of the loop reads no more than TURN bytes in all, so that a flood of output cannot
+ * hold up the news of a death. A full sink stops its streams, and through the pipes the ranks.
  */
 #include "launcher/output.h"
 

@@ -1,4 +1,5 @@
-/* Looks the program up and checks that it can be executed, so that a typing error costs one line and no rank. */
+/* Looks the program up and checks that it can be executed, so that a typing error costs one line and no
+ * rank. */
 #include "launcher/program.h"
 
 #include <errno.h>

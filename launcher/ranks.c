@@ -39,7 +39,8 @@ int ftc_ranks_find(const struct ftc_ranks *ranks, pid_t child)
     return -1;
 }
 
-/* The pid came out of the segment: a pidfd names the process that was checked, whatever reuses its number later. */
+/* The pid came out of the segment: a pidfd names the process that was checked, whatever reuses its number
+ * later. */
 static bool signal_joined(struct ftc_process *process, int signal)
 {
     if (process->joined_pid == 0 || process->joined_ended)
@@ -54,7 +55,8 @@ bool ftc_ranks_signal(struct ftc_ranks *ranks, int rank, int signal)
 {
     struct ftc_process *process = &ranks->at[rank];
     bool group = process->child > 0 && kill(-process->child, signal) == 0;
-    /* Usually the process that joined is in the group: it would get the signal twice. SIGKILL may come twice. */
+    /* Usually the process that joined is in the group: it would get the signal twice. SIGKILL may come
+     * twice. */
     pid_t joined = process->joined_pid;
     if (group && signal != SIGKILL && joined > 0 && getpgid(joined) == process->child)
         return true;

@@ -9,9 +9,10 @@
 #include "node/segment.h"
 
 /*
- * A rank is a child of ftrun, the leader of a process group of its own. The process that called ftc_init() may be a
- * descendant of it (a wrapper script); then both are watched, and the rank's end is that of the process that
- * joined. The child is reaped only after its group was killed, so that the group's number cannot have been reused.
+ * A rank is a child of ftrun, the leader of a process group of its own. The process that called ftc_init()
+ * may be a descendant of it (a wrapper script); then both are watched, and the rank's end is that of the
+ * process that joined. The child is reaped only after its group was killed, so that the group's number
+ * cannot have been reused.
  */
 struct ftc_process {
     pid_t child;          /* 0: not started, or reaped */
@@ -21,7 +22,7 @@ struct ftc_process {
     int status;       /* of waitpid() */
 
     bool joined;            /* its mark of ftc_init() was seen */
-    pid_t joined_pid;       /* the process that joined, if that is not the child and passed the checks; else 0 */
+    pid_t joined_pid;       /* the process that joined, if not the child and if plausible; else 0 */
     uint64_t joined_start;
     int joined_fd;          /* pidfd of it, -1 */
     bool joined_ended;
@@ -34,7 +35,7 @@ struct ftc_process {
 
     enum ftc_failure_cause reason; /* why ftrun killed it, FTC_CAUSE_NONE if it did not */
     int accuser;                   /* rank, -1 */
-    uint64_t suspected_ns;         /* first sign: the exit seen, the kill sent, or the last heartbeat; 0: none */
+    uint64_t suspected_ns; /* first sign: the exit seen or the kill sent; 0: none */
     uint64_t ended_ns;
 };
 
@@ -51,7 +52,8 @@ void ftc_ranks_fini(struct ftc_ranks *ranks);
 /* Which rank's child is this? -1: none. */
 int ftc_ranks_find(const struct ftc_ranks *ranks, pid_t child);
 
-/* Send `signal` to the rank's process group and to the process that joined, if it is elsewhere. False: nobody there. */
+/* Send `signal` to the rank's process group and to the process that joined, if it is elsewhere. False:
+ * nobody there. */
 bool ftc_ranks_signal(struct ftc_ranks *ranks, int rank, int signal);
 void ftc_ranks_signal_all(struct ftc_ranks *ranks, int signal);
 

@@ -1,4 +1,5 @@
-/* Writes the report. What comes out of the segment may be nonsense if a rank damaged it: it is only printed. */
+/* Writes the report. What comes out of the segment may be nonsense if a rank damaged it: it is only
+ * printed. */
 #include "launcher/report.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /*
  * The embedded PMIx server (PMIx 4.x).
  *
- * While every member of a collective is local and alive, libpmix finishes fences and gets by itself; the upcalls
- * below serve the rest: after a death, and requests that one node cannot meet. All of them run in PMIx's thread.
+ * While every member of a collective is local and alive, libpmix finishes fences and gets by itself; the
+ * upcalls below serve the rest: after a death, and requests that one node cannot meet. All of them run in
+ * PMIx's thread.
  */
 #include "launcher/server.h"
 
@@ -156,14 +157,15 @@ static void drop_outer_server(void)
 }
 
 /*
- * What PMIx_server_init() need not do, unless the user says otherwise: looking for compression (a dlopen), and for
- * hardware. A flat topology of the right size costs 3 ms instead of 14 ms; ftrun's own binding does not use it.
+ * What PMIx_server_init() need not do, unless the user says otherwise: looking for compression (a dlopen),
+ * and for hardware. A flat topology of the right size costs 3 ms instead of 14 ms; ftrun's own binding does
+ * not use it.
  */
 static void simplify(void)
 {
     char topology[32];
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    snprintf(topology, sizeof(topology), "pu:%ld", cpus > 0 ? cpus : 1);
+    snprintf(topology, sizeof(topology), "node:1 pu:%ld", cpus > 0 ? cpus : 1);
     (void)setenv("PMIX_MCA_pcompress", "^zlib", 0);
     (void)setenv("HWLOC_SYNTHETIC", topology, 0);
     (void)setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
@@ -238,7 +240,8 @@ done:
     return status;
 }
 
-/* All of them before the first is started: once clients run, ftrun's loop calls nothing that could wait for them. */
+/* All of them before the first is started: once clients run, ftrun's loop calls nothing that could wait for
+ * them. */
 static pmix_status_t register_ranks(struct ftc_server *server, const char *space)
 {
     for (int rank = 0; rank < server->np; rank++) {

@@ -1,13 +1,14 @@
 /*
- * The PMIx server inside ftrun: identity for the ranks, nothing else. It answers in a thread of its own; failures, events
- * and the end of the job are the launcher's and the segment's business.
+ * The PMIx server inside ftrun: identity for the ranks, nothing else. It answers in a thread of its own;
+ * failures, events and the end of the job are the launcher's and the segment's business.
  */
 #ifndef FTC_LAUNCHER_SERVER_H
 #define FTC_LAUNCHER_SERVER_H
 
 #include <stdbool.h>
 
-/* Job-level key with the job's name, from which the segment's follows: clients PMIx_Get it with PMIX_RANK_WILDCARD. */
+/* Job-level key with the job's name, from which the segment's follows: clients PMIx_Get it with
+ * PMIX_RANK_WILDCARD. */
 #define FTC_SERVER_KEY_SEGMENT "ftcoll.segment"
 
 struct ftc_server {
@@ -27,8 +28,9 @@ struct ftc_server_spec {
 };
 
 /*
- * Start it, with every file of its own in spec->directory, and tell it about the job. Changes ftrun's environment (PMIX_*
- * of an outer server go away), so call it before there are threads. FTC_ERR_SYSTEM with PMIx's reason.
+ * Start it, with every file of its own in spec->directory, and tell it about the job. Changes ftrun's
+ * environment (PMIX_* of an outer server go away), so call it before there are threads. FTC_ERR_SYSTEM with
+ * PMIx's reason.
  */
 int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *spec);
 

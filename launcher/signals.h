@@ -21,8 +21,9 @@ struct ftc_signals {
 };
 
 /*
- * Before anything is made that must be removed again, and before there are threads: block the signals that start()
- * will take, in this thread and those to come, and ignore those that would end ftrun for its output's sake.
+ * Before anything is made that must be removed again, and before there are threads: block the signals that
+ * start() will take, in this thread and those to come, and ignore those that would end ftrun for its
+ * output's sake.
  */
 void ftc_signals_block(struct ftc_signals *signals);
 

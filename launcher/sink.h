@@ -1,6 +1,7 @@
 /*
- * A file that ftrun writes to, never waiting for its reader: what cannot be written now is kept. Writes end at line
- * ends wherever lines are shorter than PIPE_BUF, so that lines stay whole next to other writers too.
+ * A file that ftrun writes to, never waiting for its reader: what cannot be written now is kept. Writes end
+ * at line ends wherever lines are shorter than PIPE_BUF, so that lines stay whole next to other writers
+ * too.
  */
 #ifndef FTC_LAUNCHER_SINK_H
 #define FTC_LAUNCHER_SINK_H

@@ -1,9 +1,9 @@
 /*
  * Starting a rank.
  *
- * vfork() and not fork(): the parent has tens of megabytes mapped, and 512 copies of its page tables cost more than the
- * exec. The child shares the parent's memory until exec, so it only makes system calls and writes one word, the
- * error, which the parent finds when it goes on.
+ * vfork() and not fork(): the parent has tens of megabytes mapped, and 512 copies of its page tables cost
+ * more than the exec. The child shares the parent's memory until exec, so it only makes system calls and
+ * writes one word, the error, which the parent finds when it goes on.
  */
 #include "launcher/spawn.h"
 

@@ -16,7 +16,8 @@ struct ftc_verdict {
     int forwarded; /* a signal that was passed on to the ranks and may end them: no line for each; 0: none */
 };
 
-/* Print what is to be told about `rank`, once. Ranks that ended with 0 without joining are told when others join. */
+/* Print what is to be told about `rank`, once. Ranks that ended with 0 without joining are told when others
+ * join. */
 void ftc_verdict_tell(struct ftc_verdict *verdict, int rank);
 void ftc_verdict_tell_all(struct ftc_verdict *verdict);
 void ftc_verdict_tell_suspect(struct ftc_verdict *verdict, int rank);
@@ -25,7 +26,8 @@ void ftc_verdict_tell_suspect(struct ftc_verdict *verdict, int rank);
 bool ftc_verdict_failed(const struct ftc_verdict *verdict, int rank);
 int ftc_verdict_failures(const struct ftc_verdict *verdict);
 
-/* The rank that failed first, or, if there is none, the survivor that first ended with an error; -1: neither. */
+/* The rank that failed first, or, if there is none, the survivor that first ended with an error; -1:
+ * neither. */
 int ftc_verdict_first_failed(const struct ftc_verdict *verdict);
 
 /* The job's exit code, once every rank has ended. */

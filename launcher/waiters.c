@@ -1,6 +1,6 @@
 /*
- * Who waits for whom, from the ranks' activity words. What is read may be torn or nonsense: it is checked, and nothing but
- * text comes of it.
+ * Who waits for whom, from the ranks' activity words. What is read may be torn or nonsense: it is checked,
+ * and nothing but text comes of it.
  */
 #include "launcher/waiters.h"
 
@@ -137,7 +137,8 @@ static void print_group(struct ftc_sink *err, const struct row *rows, bool *done
     ftc_set_fini(&group);
 }
 
-/* Where the chain of waiting that begins at `rank` ends: the rank that waits for nobody, or, in a cycle, its lowest. */
+/* Where the chain of waiting that begins at `rank` ends: the rank that waits for nobody, or, in a cycle,
+ * its lowest. */
 static int end_of_chain(const struct row *rows, int np, int rank)
 {
     int at = rank;

@@ -1,8 +1,8 @@
 /*
  * Watching the ranks.
  *
- * A child's exit is first looked at with WNOWAIT: while it is a zombie, its process group cannot be reused, so what is
- * left of the group can be killed safely. Only then it is reaped.
+ * A child's exit is first looked at with WNOWAIT: while it is a zombie, its process group cannot be reused,
+ * so what is left of the group can be killed safely. Only then it is reaped.
  */
 #include "launcher/watcher.h"
 
@@ -31,8 +31,8 @@ static bool finalized(const struct ftc_watcher *watcher, int rank)
     return atomic_load_explicit(&slot_of(watcher, rank)->phase, memory_order_acquire) == FTC_PHASE_FINALIZED;
 }
 
-/* Its mark is set and nobody can need an answer of it any more (agreement.md, finalize): then its end is no failure.
- * One that is killed while others still lack the mark may owe them the decision. */
+/* Its mark is set and nobody can need an answer of it any more (agreement.md, finalize): then its end is no
+ * failure. One that is killed while others still lack the mark may owe them the decision. */
 static bool departed(const struct ftc_watcher *watcher, int rank)
 {
     if (!finalized(watcher, rank))
@@ -304,7 +304,8 @@ static void feed(struct ftc_watcher *watcher, int rank, uint64_t now)
         ftc_watch_accused(&watcher->watch, accused, rank, now);
 }
 
-/* When everybody that lives has finalized, nobody needs an answer any more: a program may take its time to exit. */
+/* When everybody that lives has finalized, nobody needs an answer any more: a program may take its time to
+ * exit. */
 static void release_finalized(struct ftc_watcher *watcher)
 {
     for (int rank = 0; rank < watcher->ranks->count; rank++)

@@ -1,8 +1,10 @@
 /*
- * Who died, who must be fenced, who is declared failed. Every child's exit, the pidfd of each process that joined
- * behind a wrapper, the bell and a timer lead here; the verdicts are the detector's (detector/watch.h).
+ * Who died, who must be fenced, who is declared failed. Every child's exit, the pidfd of each process that
+ * joined behind a wrapper, the bell and a timer lead here; the verdicts are the detector's
+ * (detector/watch.h).
  *
- * From SIGCHLD to the notice is the shortest way in ftrun: declare, ring everybody, and only then print and reap.
+ * From SIGCHLD to the notice is the shortest way in ftrun: declare, ring everybody, and only then print and
+ * reap.
  */
 #ifndef FTC_LAUNCHER_WATCHER_H
 #define FTC_LAUNCHER_WATCHER_H
@@ -37,8 +39,8 @@ struct ftc_watcher {
     void *arg;
 };
 
-/* Starts watching; the callbacks are set by the caller afterwards, before the loop runs. FTC_ERR_NOMEM. fini() of a
- * zeroed struct is legal. */
+/* Starts watching; the callbacks are set by the caller afterwards, before the loop runs. FTC_ERR_NOMEM.
+ * fini() of a zeroed struct is legal. */
 int ftc_watcher_init(struct ftc_watcher *watcher, struct ev_loop *loop, struct ftc_ranks *ranks,
                      struct ftc_segment *segment, struct ftc_bell *bell, const struct ftc_config *config);
 void ftc_watcher_fini(struct ftc_watcher *watcher);
@@ -51,7 +53,8 @@ void ftc_watcher_not_started(struct ftc_watcher *watcher, int rank, int error);
 /* Kill a rank; its exit is then declared with this cause. False: there is nothing to kill. */
 bool ftc_watcher_kill(struct ftc_watcher *watcher, int rank, enum ftc_failure_cause cause);
 
-/* Every rank has ended: conclude what still waits for a heartbeat to stand still (detector.exit_notices = off). */
+/* Every rank has ended: conclude what still waits for a heartbeat to stand still (detector.exit_notices =
+ * off). */
 void ftc_watcher_settle(struct ftc_watcher *watcher);
 
 /* Is `rank` suspected, and not fenced because fencing is off? */

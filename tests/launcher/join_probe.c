@@ -1,5 +1,6 @@
 /*
- * What ftrun sees of a rank, without the library: fills the slot as ftc_init() would, beats, and then does as told.
+ * What ftrun sees of a rank, without the library: fills the slot as ftc_init() would, beats, and then does
+ * as told.
  *
  *   join_probe survive N   wait until N ranks were declared failed, print them, finalize, exit 0
  *   join_probe finalize C  finalize, exit with C
@@ -99,7 +100,7 @@ static void wait_for(struct probe *probe, int rank)
 
 int main(int argc, char **argv)
 {
-    struct probe probe = {.rank = -1};
+    static struct probe probe; /* static: what it holds is given back by exit() */
     const char *what = argc > 1 ? argv[1] : "finalize";
     int number = argc > 2 ? atoi(argv[2]) : 0;
     join(&probe, strcmp(what, "pid") == 0 ? number : getpid());
