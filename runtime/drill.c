@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
-#define VARIABLE "FTCOLL_TEST_DIE"
+#define DIE  "FTCOLL_TEST_DIE"
+#define DEAF "FTCOLL_TEST_DEAF"
 
 static const char *const points[FTC_DRILL_POINTS] = {"attached", "joined", "call",   "send",  "deliver",
                                                      "return",   "mark",   "marked", "linger"};
@@ -59,21 +61,52 @@ static int drill_one(struct ftc_drill *drill, int rank, const char *text)
     return 0;
 }
 
-int ftc_drill_init(struct ftc_drill *drill, int rank)
+static int deaf_one(struct ftc_drill *drill, int rank, const char *text)
 {
-    const char *text = getenv(VARIABLE);
-    char copy[512], *rest = copy, *item;
+    int who, ms, used = 0;
 
-    *drill = (struct ftc_drill){0};
+    if (sscanf(text, "%d@%d%n", &who, &ms, &used) != 2 || text[used] != '\0' || ms < 0)
+        return -1;
+    if (who == rank)
+        drill->deaf_ns = (uint64_t)ms * FTC_NS_PER_MS;
+    return 0;
+}
+
+static int read_variable(struct ftc_drill *drill, int rank, const char *name,
+                         int (*one)(struct ftc_drill *drill, int rank, const char *text))
+{
+    const char *text = getenv(name);
+    char copy[1024], *rest = copy, *item;
+
     if (text == NULL)
         return 0;
     if (strlen(text) >= sizeof(copy))
-        return ftc_error_set(FTC_ERR_CONFIG, VARIABLE " is too long (%zu bytes)", strlen(text));
+        return ftc_error_set(FTC_ERR_CONFIG, "%s is too long (%zu bytes)", name, strlen(text));
     strcpy(copy, text);
     while ((item = strsep(&rest, ",")) != NULL)
-        if (drill_one(drill, rank, item) != 0)
-            return ftc_error_set(FTC_ERR_CONFIG, VARIABLE ": \"%s\" is not RANK@POINT[:N][=HOW]", item);
+        if (one(drill, rank, item) != 0)
+            return ftc_error_set(FTC_ERR_CONFIG, "%s: \"%s\" is malformed", name, item);
     return 0;
+}
+
+int ftc_drill_init(struct ftc_drill *drill, int rank)
+{
+    *drill = (struct ftc_drill){0};
+    int rc = read_variable(drill, rank, DIE, drill_one);
+    return rc == 0 ? read_variable(drill, rank, DEAF, deaf_one) : rc;
+}
+
+bool ftc_drill_deaf(struct ftc_drill *drill)
+{
+    if (drill->deaf_ns == 0)
+        return false;
+    uint64_t now = ftc_clock_now();
+    if (drill->heard_ns == 0)
+        drill->heard_ns = now;
+    if (now - drill->heard_ns < drill->deaf_ns)
+        return true;
+    drill->heard_ns = 0;
+    return false;
 }
 
 void ftc_drill_happen(int how)

@@ -1,11 +1,14 @@
 /*
  * Fault drills at exact points of the library, for tests: FTCOLL_TEST_DIE="RANK@POINT[:N][=HOW],..." ends rank RANK when it
  * passes POINT for the N-th time (default 1). HOW: kill (default), stop, exit, abort, segv.
+ * FTCOLL_TEST_DEAF="RANK@MS,..." makes a rank take in each failure MS milliseconds late: the detector may tell at
+ * different times (agreement.md, Model), which on one node it hardly does by itself.
  */
 #ifndef FTC_RUNTIME_DRILL_H
 #define FTC_RUNTIME_DRILL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum ftc_drill_point {
     FTC_DRILL_ATTACHED,  /* ftc_init: the segment is mapped, the slot not filled */
@@ -23,11 +26,16 @@ enum ftc_drill_point {
 struct ftc_drill {
     int at[FTC_DRILL_POINTS];  /* passes left until it happens; 0: never */
     int how[FTC_DRILL_POINTS]; /* a signal, 0: exit(3) */
+    uint64_t deaf_ns;          /* how late failures are taken in; 0: at once */
+    uint64_t heard_ns;         /* since when one waits; 0: none does */
 };
 
-/* Read the variable; FTC_ERR_CONFIG if it is malformed. */
+/* Read the variables; FTC_ERR_CONFIG if one is malformed. */
 int ftc_drill_init(struct ftc_drill *drill, int rank);
 void ftc_drill_happen(int how);
+
+/* Failures wait to be taken in: is it too early for this rank? */
+bool ftc_drill_deaf(struct ftc_drill *drill);
 
 static inline void ftc_drill_pass(struct ftc_drill *drill, enum ftc_drill_point point)
 {

@@ -92,11 +92,12 @@ void ftc_progress_outputs(struct ftc_comm *comm)
 
 /* --- inputs --- */
 
-static bool failures_waiting(const struct ftc_comm *comm)
+static bool failures_waiting(struct ftc_comm *comm)
 {
     const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
 
-    return atomic_load_explicit(&header->failures, memory_order_acquire) != comm->failures_seen;
+    return atomic_load_explicit(&header->failures, memory_order_acquire) != comm->failures_seen &&
+           !ftc_drill_deaf(&comm->drill);
 }
 
 static bool step_failures(struct ftc_comm *comm)

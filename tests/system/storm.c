@@ -38,7 +38,7 @@ struct run {
     char text[ARGUMENTS][96];
     char *argv[ARGUMENTS + 1];
     int argc;
-    char die[1024];
+    char die[1024], deaf[1024];
     json_t *json;
     uint64_t failed;
     int exit_code, status;
@@ -164,6 +164,19 @@ static void plan_deaths(struct run *run)
     }
 }
 
+/* In some runs a third of the ranks learn of failures late, each at its own time. */
+static void plan_deaf(struct run *run)
+{
+    if (pick(run, 10) < 6)
+        return;
+    for (int rank = 0; rank < run->n; rank++) {
+        size_t used = strlen(run->deaf);
+        if (pick(run, 3) == 0)
+            snprintf(run->deaf + used, sizeof(run->deaf) - used, "%s%d@%d", used > 0 ? "," : "", rank,
+                     1 + (int)pick(run, 60));
+    }
+}
+
 static void plan(struct run *run)
 {
     static const int sizes[] = {2, 3, 4, 5, 7, 8, 16, 33, 64};
@@ -187,6 +200,7 @@ static void plan(struct run *run)
     argument(run, "%d", run->operations);
     argument(run, "%s", run->directory);
     plan_deaths(run);
+    plan_deaf(run);
 }
 
 /* --- running --- */
@@ -204,9 +218,19 @@ static void complain(const struct run *run, const char *format, ...)
             run->n, run->f, run->victims);
     if (run->die[0] != '\0')
         fprintf(stderr, "FTCOLL_TEST_DIE='%s' ", run->die);
+    if (run->deaf[0] != '\0')
+        fprintf(stderr, "FTCOLL_TEST_DEAF='%s' ", run->deaf);
     for (int i = 0; i < run->argc; i++)
         fprintf(stderr, "%s ", run->argv[i]);
     fprintf(stderr, "\n");
+}
+
+static void set_or_unset(const char *name, const char *value)
+{
+    if (value[0] != '\0')
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
 }
 
 static pid_t start(const struct run *run)
@@ -219,10 +243,8 @@ static pid_t start(const struct run *run)
     dup2(out, 1);
     dup2(out, 2);
     setenv("TMPDIR", run->directory, 1);
-    if (run->die[0] != '\0')
-        setenv("FTCOLL_TEST_DIE", run->die, 1);
-    else
-        unsetenv("FTCOLL_TEST_DIE");
+    set_or_unset("FTCOLL_TEST_DIE", run->die);
+    set_or_unset("FTCOLL_TEST_DEAF", run->deaf);
     execv(run->argv[0], run->argv);
     _exit(127);
 }
@@ -243,9 +265,9 @@ static bool await(struct run *run, pid_t pid)
         if (time(NULL) - start_s > WATCHDOG_S) {
             char command[2048];
             complain(run, "hangs");
-            if (getenv("FTCOLL_STATUS") != NULL) {
+            if (getenv("STORM_STATUS") != NULL) {
                 snprintf(command, sizeof(command), "TMPDIR=%s %s >&2; cat %s >&2", run->directory,
-                         getenv("FTCOLL_STATUS"), run->output);
+                         getenv("STORM_STATUS"), run->output);
                 if (system(command) != 0)
                     fprintf(stderr, "(ftcoll-status reports failures)\n");
             }
