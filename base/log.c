@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,10 +38,15 @@ static void make_printable(char *text, size_t size)
             text[i] = ' ';
 }
 
-/* What cannot be written is lost: a log line must never stop a process (full disk, closed pipe). */
+/* What cannot be written is lost: a log line must never stop a process (full disk, closed pipe, a reader that has
+ * paused): a progress thread that waits for it would be fenced as stalled. */
 static void write_line(const char *line, size_t size)
 {
+    struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
     ssize_t written;
+
+    if (poll(&ready, 1, 0) == 0)
+        return;
     do {
         written = write(STDERR_FILENO, line, size);
     } while (written < 0 && errno == EINTR);

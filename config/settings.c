@@ -306,5 +306,10 @@ int ftc_settings_check(const struct ftc_settings *settings)
             "broadcast.arity: %lld (%s) is too small for broadcast.tree kary (%s): set at least 2",
             (long long)value->arity, source_of(settings, "broadcast", "arity"),
             source_of(settings, "broadcast", "tree"));
+    if (!value->exit_notices && !value->fence)
+        return ftc_error_set(
+            FTC_ERR_CONFIG,
+            "detector.exit_notices: off (%s) needs detector.fence on (%s): else no failure is ever declared",
+            source_of(settings, "detector", "exit_notices"), source_of(settings, "detector", "fence"));
     return FTC_SUCCESS;
 }

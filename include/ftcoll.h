@@ -121,7 +121,10 @@ typedef struct ftc_options {
 /*
  * Join the job and return its world communicator in *world. A process that no PMIx server started is a
  * job of one rank. Call once per process, before any other collective call. Does not wait for others.
- * Errors: FTC_ERR_ARG, FTC_ERR_STATE (called twice), FTC_ERR_SYSTEM, FTC_ERR_UNSUPPORTED, FTC_ERR_NOMEM.
+ * The library keeps a thread, a few descriptors and a large, sparse mapping: a program must not close descriptors
+ * that it did not open, nor lock all future memory (mlockall). Children made by fork() are not part of the job.
+ * Errors: FTC_ERR_ARG, FTC_ERR_STATE (called twice), FTC_ERR_SYSTEM, FTC_ERR_UNSUPPORTED, FTC_ERR_NOMEM,
+ * FTC_ERR_FENCED (the rank was declared failed before it joined).
  */
 FTC_API int ftc_init(const ftc_options *options, ftc_comm **world);
 

@@ -102,16 +102,29 @@ void ftc_bell_drain(struct ftc_bell *bell)
             return;
 }
 
-/* Nothing that can go wrong here matters: a full queue means rung already, a missing socket nobody there. */
+/* False: there was no room, on this side or on the other. */
+static bool send_byte(int fd, const struct sockaddr_un *address)
+{
+    ssize_t sent;
+    do {
+        sent = sendto(fd, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)address,
+                      sizeof(*address));
+    } while (sent < 0 && errno == EINTR);
+    return sent >= 0 || (errno != EAGAIN && errno != ENOBUFS);
+}
+
+/* A full queue means rung already, a missing socket nobody there. But what lies unread is charged to the sender: after
+ * some 280 rings its own buffer is full. A fresh socket has room, and what it sent outlives it. */
 static void ring_socket(const struct ftc_bell *bell, int whose)
 {
     struct sockaddr_un address;
-    if (bell->fd < 0 || !socket_address(bell, whose, &address))
+    if (bell->fd < 0 || !socket_address(bell, whose, &address) || send_byte(bell->fd, &address))
         return;
-    while (sendto(bell->fd, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address,
-                  sizeof(address)) < 0 &&
-           errno == EINTR)
-        continue;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    (void)send_byte(fd, &address);
+    close(fd);
 }
 
 /* Shared between processes, hence not FUTEX_PRIVATE. */

@@ -31,8 +31,10 @@ static int get_job(const pmix_proc_t *job, char name[FTC_JOB_NAME_SIZE])
     int result = 0;
 
     if (rc != PMIX_SUCCESS)
-        return ftc_error_set(FTC_ERR_UNSUPPORTED, "this PMIx server was not started by ftrun (%s); "
-                             "start the program with ftrun", PMIx_Error_string(rc));
+        return ftc_error_set(FTC_ERR_UNSUPPORTED,
+                             "this PMIx server was not started by ftrun (%s); "
+                             "start the program with ftrun",
+                             PMIx_Error_string(rc));
     if (value->type != PMIX_STRING || value->data.string == NULL ||
         strlen(value->data.string) >= FTC_JOB_NAME_SIZE)
         result = ftc_error_set(FTC_ERR_PROTO, "the PMIx server gave a malformed job name");

@@ -21,16 +21,20 @@ void ftc_call_enter(struct ftc_comm *comm)
 
 void ftc_call_leave(struct ftc_comm *comm)
 {
+    bool timer = false;
+
     if (!comm->alone) {
         ftc_publish_activity(comm, FTC_WAIT_NOTHING);
         /* From here on rings go to the thread's socket; what came before is still ours. */
         ftc_bell_outside(&comm->bell, true);
         while (ftc_progress_ready(comm) && ftc_progress_step(comm))
             ;
-        if (comm->timer_ns != 0)
-            ftc_thread_nudge(comm);
+        timer = comm->timer_ns != 0;
     }
     pthread_mutex_unlock(&comm->lock);
+    /* After the unlock, or the thread could find the lock held and lose it. */
+    if (!comm->alone && (atomic_exchange(&comm->thread.missed, false) || timer))
+        ftc_thread_nudge(comm);
 }
 
 static bool has_room(struct ftc_comm *comm, void *arg)
@@ -54,8 +58,10 @@ static void wait_for_room(struct ftc_comm *comm, const struct ftc_call *call)
     int kind = call->signature.kind;
     bool unbounded = kind == FTC_CALL_REDUCE || (kind == FTC_CALL_BCAST && comm->config.settle_every == 0);
 
+    struct ftc_until room = {has_room, (void *)call, FTC_WAIT_ROOM, ROOM_LOOK_NS};
+
     if (unbounded && !comm->alone)
-        ftc_progress_until(comm, has_room, (void *)call, FTC_WAIT_ROOM, ROOM_LOOK_NS);
+        ftc_progress_until(comm, &room);
 }
 
 static bool is_delivered(struct ftc_comm *comm, void *arg)
@@ -69,6 +75,8 @@ static int call_and_wait(struct ftc_comm *comm, const struct ftc_call *call, voi
     comm->delivered = false;
     comm->receive = receive;
     wait_for_room(comm, call);
+    ftc_progress_failures(
+        comm); /* before anything is sent: a process that was declared failed must not act */
     ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
     int rc = ftc_member_call(comm->member, call);
     if (rc == FTC_ERR_NOMEM)
@@ -77,7 +85,7 @@ static int call_and_wait(struct ftc_comm *comm, const struct ftc_call *call, voi
         return rc;
     ftc_publish_called(comm);
     ftc_progress_outputs(comm);
-    ftc_progress_until(comm, is_delivered, NULL, FTC_WAIT_NOTHING, 0);
+    ftc_progress_until(comm, &(struct ftc_until){.done = is_delivered});
     ftc_publish_returned(comm);
     return comm->status;
 }
@@ -88,9 +96,21 @@ static int explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
         return ftc_error_set(rc, "rank %d, the root of the broadcast, failed before it could finish",
                              (int)call->signature.root);
     if (rc == FTC_ERR_TOO_MANY_FAILURES)
-        return ftc_error_set(rc, "more than f = %d ranks failed during the reduce; repeat it, or use allreduce",
+        return ftc_error_set(rc,
+                             "more than f = %d ranks failed during the reduce; repeat it, or use allreduce",
                              (int)comm->config.f);
     return rc;
+}
+
+int ftc_call_check(const struct ftc_comm *comm)
+{
+    if (comm == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
+    if (*comm->mine != 1)
+        return ftc_error_set(FTC_ERR_STATE,
+                             "a child made by fork() is not part of the job; only the process that "
+                             "called ftc_init() may use the communicator");
+    return 0;
 }
 
 int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)

@@ -4,7 +4,10 @@
 
 #include "runtime/comm.h"
 
-/* The caller comes in: it drives from now on. Errors: FTC_ERR_FENCED and the like when this rank must leave. */
+/* May this process use it? FTC_ERR_ARG if it is NULL, FTC_ERR_STATE in a child made by fork(). */
+int ftc_call_check(const struct ftc_comm *comm);
+
+/* The caller comes in: it drives from now on. */
 void ftc_call_enter(struct ftc_comm *comm);
 void ftc_call_leave(struct ftc_comm *comm);
 

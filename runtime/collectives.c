@@ -6,11 +6,6 @@
 #include "collectives/types.h"
 #include "runtime/call.h"
 
-static int check_comm(const ftc_comm *comm)
-{
-    return comm == NULL ? ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first") : 0;
-}
-
 static int check_root(const ftc_comm *comm, int root)
 {
     if (root < 0 || root >= comm->size)
@@ -26,7 +21,8 @@ static int check_size(size_t count, ftc_type type, size_t *size)
     if (element == 0)
         return ftc_error_set(FTC_ERR_ARG, "type %d does not exist", (int)type);
     if (count > SIZE_MAX / 2 / element)
-        return ftc_error_set(FTC_ERR_ARG, "%zu elements of %s do not fit into memory", count, ftc_type_name(type));
+        return ftc_error_set(FTC_ERR_ARG, "%zu elements of %s do not fit into memory", count,
+                             ftc_type_name(type));
     *size = count * element;
     return 0;
 }
@@ -36,7 +32,8 @@ static int check_input(const void *send, const void *recv, size_t size, const vo
 {
     *input = send == FTC_IN_PLACE ? recv : send;
     if (size > 0 && *input == NULL)
-        return ftc_error_set(FTC_ERR_ARG, "%s is NULL", send == FTC_IN_PLACE ? "recv, with FTC_IN_PLACE," : "send");
+        return ftc_error_set(FTC_ERR_ARG, "%s is NULL",
+                             send == FTC_IN_PLACE ? "recv, with FTC_IN_PLACE," : "send");
     return 0;
 }
 
@@ -60,11 +57,12 @@ static int reduction_call(struct ftc_reduction *reduction, struct ftc_call *call
     return rc;
 }
 
-FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, ftc_comm *comm)
+FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                          ftc_comm *comm)
 {
     struct ftc_reduction reduction = {0};
     struct ftc_call call = {0};
-    int rc = check_comm(comm);
+    int rc = ftc_call_check(comm);
 
     if (rc == 0)
         rc = reduction_call(&reduction, &call, FTC_CALL_ALLREDUCE, send, recv, count, type, op);
@@ -78,7 +76,7 @@ FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type
 {
     struct ftc_reduction reduction = {0};
     struct ftc_call call = {0};
-    int rc = check_comm(comm);
+    int rc = ftc_call_check(comm);
 
     if (rc == 0)
         rc = check_root(comm, root);
@@ -94,7 +92,7 @@ FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_c
 {
     struct ftc_call call = {0};
     size_t size = 0;
-    int rc = check_comm(comm);
+    int rc = ftc_call_check(comm);
 
     if (rc == 0)
         rc = check_root(comm, root);
@@ -104,7 +102,8 @@ FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_c
         rc = ftc_error_set(FTC_ERR_ARG, "buffer is NULL");
     if (rc != 0)
         return rc;
-    call.signature = (struct ftc_signature){.kind = FTC_CALL_BCAST, .type = (uint8_t)type, .root = root, .size = size};
+    call.signature =
+        (struct ftc_signature){.kind = FTC_CALL_BCAST, .type = (uint8_t)type, .root = root, .size = size};
     call.input = comm->rank == root ? buffer : NULL;
     return ftc_call_run(comm, &call, comm->rank == root ? NULL : buffer);
 }
@@ -112,21 +111,21 @@ FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_c
 FTC_API int ftc_barrier(ftc_comm *comm)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_BARRIER, .root = -1}};
-    int rc = check_comm(comm);
+    int rc = ftc_call_check(comm);
 
     return rc == 0 ? ftc_call_run(comm, &call, NULL) : rc;
 }
 
 FTC_API int ftc_rank(const ftc_comm *comm)
 {
-    int rc = check_comm(comm);
+    int rc = ftc_call_check(comm);
 
     return rc == 0 ? comm->rank : rc;
 }
 
 FTC_API int ftc_size(const ftc_comm *comm)
 {
-    int rc = check_comm(comm);
+    int rc = ftc_call_check(comm);
 
     return rc == 0 ? comm->size : rc;
 }

@@ -32,11 +32,14 @@ struct ftc_thread {
     ev_async nudge;
     int launcher_fd; /* pidfd of the launcher, -1: none, then looked for at every beat */
     atomic_bool stop;
+    atomic_bool missed; /* there was something to do while the caller held the lock */
 };
 
 struct ftc_comm {
     int rank, size;
     bool alone; /* a job of one: no segment, no transport, no thread */
+    bool joined; /* the slot's pid is this process */
+    int *mine;  /* a page that a fork wipes: 1 in the process that joined, 0 in its children */
     struct ftc_config config;
     struct ftc_log log;
     struct ftc_segment *segment;
@@ -55,8 +58,9 @@ struct ftc_comm {
     bool delivered;         /* the call under way is done */
     int status;             /* its result */
     void *receive;          /* where its value goes; NULL: nowhere */
-    int fatal;              /* this rank must leave; all calls return it */
 
+
+    struct ftc_set accused; /* ranks that the launcher shall fence and has not yet */
     struct ftc_snapshot snapshot;
     int *report_failed; /* size entries */
     int report_count;

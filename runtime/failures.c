@@ -7,11 +7,11 @@
 
 static int check(const ftc_comm *comm, const void *output)
 {
-    if (comm == NULL)
-        return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
-    if (output == NULL)
-        return ftc_error_set(FTC_ERR_ARG, "there is nowhere to put the result: the output pointer is NULL");
-    return 0;
+    int rc = ftc_call_check(comm);
+
+    if (rc == 0 && output == NULL)
+        rc = ftc_error_set(FTC_ERR_ARG, "there is nowhere to put the result: the output pointer is NULL");
+    return rc;
 }
 
 FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,8 +49,8 @@ static int set_log(struct ftc_comm *comm, const struct ftc_identity *identity, c
             return ftc_error_set(FTC_ERR_ARG, "log level \"%s\" does not exist", options->log_level);
     }
     comm->log.level = (enum ftc_log_level)level;
-    snprintf(comm->log.who, sizeof(comm->log.who), "job %s rank %d", identity->alone ? "alone" : identity->job,
-             comm->rank);
+    snprintf(comm->log.who, sizeof(comm->log.who), "job %s rank %d",
+             identity->alone ? "alone" : identity->job, comm->rank);
     return 0;
 }
 
@@ -90,9 +91,14 @@ static int join(struct ftc_comm *comm)
     struct ftc_slot *slot = comm->slot;
     int32_t nobody = 0;
 
-    if (!atomic_compare_exchange_strong(&slot->pid, &nobody, (int32_t)getpid()))
+    if (!atomic_compare_exchange_strong(&slot->pid, &nobody, (int32_t)getpid()) && nobody < 0)
+        return ftc_error_set(FTC_ERR_FENCED,
+                             "rank %d has ended already: the process that ftrun started for it is gone",
+                             comm->rank);
+    if (nobody != 0)
         return ftc_error_set(FTC_ERR_STATE, "rank %d has joined already, as process %d; call ftc_init() once",
                              comm->rank, (int)nobody);
+    comm->joined = true;
     atomic_store(&slot->pid_start, ftc_process_start(getpid()));
     return 0;
 }
@@ -112,8 +118,8 @@ static int attach(struct ftc_comm *comm, const struct ftc_identity *identity)
     if (rc != 0)
         return ftc_error_wrap(rc, "joining job %s", identity->job);
     if (ftc_segment_ranks(comm->segment) != comm->size)
-        return ftc_error_set(FTC_ERR_PROTO, "the segment of job %s is for %d ranks, PMIx says %d", identity->job,
-                             ftc_segment_ranks(comm->segment), comm->size);
+        return ftc_error_set(FTC_ERR_PROTO, "the segment of job %s is for %d ranks, PMIx says %d",
+                             identity->job, ftc_segment_ranks(comm->segment), comm->size);
     comm->slot = ftc_segment_slot(comm->segment, comm->rank);
     ftc_drill_pass(&comm->drill, FTC_DRILL_ATTACHED);
     return 0;
@@ -138,9 +144,31 @@ static int connect_node(struct ftc_comm *comm)
     return rc;
 }
 
+/* A page that a child made by fork() finds wiped, so that it is known without a system call. */
+static int mark_mine(struct ftc_comm *comm)
+{
+    comm->mine = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (comm->mine == MAP_FAILED) {
+        comm->mine = NULL;
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
+    }
+    (void)madvise(comm->mine, sizeof(int),
+                  MADV_WIPEONFORK); /* before Linux 4.14 children are not told apart */
+    *comm->mine = 1;
+    return 0;
+}
+
+/* A failed ftc_init() leaves the slot free for another try. */
+static void unjoin(struct ftc_comm *comm)
+{
+    if (comm->joined && atomic_load(&comm->slot->phase) == FTC_PHASE_SPAWNED)
+        atomic_store(&comm->slot->pid, 0);
+}
+
 static void destroy(struct ftc_comm *comm)
 {
     ftc_thread_stop(comm);
+    unjoin(comm);
     ftc_member_destroy(comm->member);
     if (comm->transport != NULL)
         comm->transport->ops->close(comm->transport);
@@ -148,6 +176,9 @@ static void destroy(struct ftc_comm *comm)
         ftc_bell_close(&comm->bell);
     ftc_segment_detach(comm->segment);
     ftc_snapshot_fini(&comm->snapshot);
+    ftc_set_fini(&comm->accused);
+    if (comm->mine != NULL)
+        munmap(comm->mine, sizeof(int));
     free(comm->report_failed);
     pthread_mutex_destroy(&comm->lock);
     free(comm);
@@ -163,6 +194,10 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity, con
         rc = read_settings(comm);
     if (rc == 0)
         rc = set_log(comm, identity, options);
+    if (rc == 0)
+        rc = mark_mine(comm);
+    if (rc == 0)
+        rc = ftc_set_init(&comm->accused, comm->size);
     if (rc == 0)
         rc = ftc_snapshot_init(&comm->snapshot, comm->size);
     comm->report_failed = calloc((size_t)comm->size, sizeof(int));
@@ -248,7 +283,7 @@ static void linger(struct ftc_comm *comm)
     ftc_call_enter(comm);
     set_mark(comm);
     ftc_drill_pass(&comm->drill, FTC_DRILL_LINGER);
-    ftc_progress_until(comm, nobody_needs_me, &from, FTC_WAIT_MARKS, 0);
+    ftc_progress_until(comm, &(struct ftc_until){nobody_needs_me, &from, FTC_WAIT_MARKS, 0});
     ftc_call_leave(comm);
 }
 
@@ -256,9 +291,10 @@ FTC_API int ftc_finalize(ftc_comm *world)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_FINALIZE, .root = -1}};
 
-    if (world == NULL)
-        return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
-    int rc = ftc_call_run(world, &call, NULL);
+    int rc = ftc_call_check(world);
+    if (rc != 0)
+        return rc;
+    rc = ftc_call_run(world, &call, NULL);
     if (rc == 0 && !world->alone)
         linger(world);
     destroy(world);
@@ -271,13 +307,16 @@ FTC_API int ftc_abort(ftc_comm *comm, int code)
 {
     uint64_t none = 0;
 
-    if (comm == NULL)
-        return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
+    int rc = ftc_call_check(comm);
+
+    if (rc != 0)
+        return rc;
     code = code >= 1 && code <= 255 ? code : 1;
     if (comm->alone)
         exit(code);
     FTC_LOG(&comm->log, FTC_LOG_ERROR, "ftc_abort: ending the job with code %d", code);
-    atomic_compare_exchange_strong(&ftc_segment_header(comm->segment)->abort, &none, FTC_ABORT(comm->rank, code));
+    atomic_compare_exchange_strong(&ftc_segment_header(comm->segment)->abort, &none,
+                                   FTC_ABORT(comm->rank, code));
     ftc_bell_ring_launcher(&comm->bell);
     /* The launcher kills everyone; if it does not, leaving is a failure of this rank at least. */
     struct timespec grace = {.tv_sec = ABORT_GRACE_NS / FTC_NS_PER_S};

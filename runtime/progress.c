@@ -27,12 +27,23 @@ static void must(struct ftc_comm *comm, int rc)
 
 /* --- outputs --- */
 
+/* The slot has one word for it: the next accused is shown when the one before is known failed. */
+static void publish_accused(struct ftc_comm *comm)
+{
+    ftc_set_subtract(&comm->accused, ftc_member_known_failed(comm->member));
+    int rank = ftc_set_next(&comm->accused, 0);
+    if (rank < 0)
+        return;
+    atomic_store_explicit(&comm->slot->accused, rank + 1, memory_order_release);
+    ftc_bell_ring_launcher(&comm->bell);
+}
+
 static void accuse(struct ftc_comm *comm, int rank, const char *what)
 {
     FTC_LOG(&comm->log, FTC_LOG_WARN, "rank %d %s; asking the launcher to fence it", rank, what);
-    atomic_store_explicit(&comm->slot->accused, rank + 1, memory_order_release);
     comm->transport->ops->close_peer(comm->transport, rank);
-    ftc_bell_ring_launcher(&comm->bell);
+    ftc_set_add(&comm->accused, rank);
+    publish_accused(comm);
 }
 
 /* Ranks in different collectives can never meet: the job ends, and says who called what. */
@@ -95,17 +106,19 @@ void ftc_progress_outputs(struct ftc_comm *comm)
 static bool failures_waiting(struct ftc_comm *comm)
 {
     const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
+    uint32_t failures = atomic_load_explicit(&header->failures, memory_order_acquire);
 
-    return atomic_load_explicit(&header->failures, memory_order_acquire) != comm->failures_seen &&
+    /* More than there are ranks is damage, and would be waiting for ever. */
+    return failures != comm->failures_seen && comm->failures_seen < (uint32_t)comm->size &&
            !ftc_drill_deaf(&comm->drill);
 }
 
-static bool step_failures(struct ftc_comm *comm)
+bool ftc_progress_failures(struct ftc_comm *comm)
 {
     bool any = false;
     int rank;
 
-    if (!failures_waiting(comm))
+    if (comm->alone || !failures_waiting(comm))
         return false;
     while ((rank = ftc_segment_next_failure(comm->segment, &comm->failures_seen)) >= 0) {
         FTC_LOG(&comm->log, FTC_LOG_DEBUG, "rank %d is known failed", rank);
@@ -117,6 +130,8 @@ static bool step_failures(struct ftc_comm *comm)
         any = true;
     }
     ftc_publish_noticed(comm);
+    if (!ftc_set_empty(&comm->accused))
+        publish_accused(comm);
     return any;
 }
 
@@ -157,7 +172,7 @@ bool ftc_progress_step(struct ftc_comm *comm)
 
     if (comm->alone)
         return false;
-    any = step_failures(comm);
+    any = ftc_progress_failures(comm);
     any |= step_timer(comm);
     for (int i = 0; i < MESSAGES_PER_STEP && step_message(comm); i++) {
         any = true;
@@ -190,21 +205,21 @@ static uint64_t sleep_time(const struct ftc_comm *comm, uint64_t longest_ns)
     return comm->timer_ns - now < ns ? comm->timer_ns - now : ns;
 }
 
-static void sleep_once(struct ftc_comm *comm, enum ftc_wait wait, uint64_t longest_ns)
+/* Everything that could end the wait is looked at after the sleep was announced, or a ring could be lost. */
+static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
-    ftc_publish_activity(comm, wait);
+    ftc_publish_activity(comm, until->wait);
     uint32_t expected = ftc_bell_prepare(&comm->bell);
-    if (!ftc_progress_ready(comm))
-        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, longest_ns));
+    if (!ftc_progress_ready(comm) && !until->done(comm, until->arg))
+        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns));
     ftc_bell_awake(&comm->bell);
 }
 
-void ftc_progress_until(struct ftc_comm *comm, bool (*done)(struct ftc_comm *comm, void *arg), void *arg,
-                        enum ftc_wait wait, uint64_t longest_ns)
+void ftc_progress_until(struct ftc_comm *comm, const struct ftc_until *until)
 {
     int idle = 0;
 
-    while (!done(comm, arg)) {
+    while (!until->done(comm, until->arg)) {
         if (ftc_progress_step(comm)) {
             idle = 0;
             continue;
@@ -215,8 +230,9 @@ void ftc_progress_until(struct ftc_comm *comm, bool (*done)(struct ftc_comm *com
         } else if (idle <= comm->patience.spins + comm->patience.yields) {
             sched_yield();
         } else {
-            sleep_once(comm, wait, longest_ns);
-            idle = comm->patience.spins; /* woken: others may be about to run, so yield again before sleeping */
+            sleep_once(comm, until);
+            idle =
+                comm->patience.spins; /* woken: others may be about to run, so yield again before sleeping */
         }
     }
 }

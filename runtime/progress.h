@@ -13,11 +13,18 @@ bool ftc_progress_step(struct ftc_comm *comm);
 /* Anything to take in? For the look before a sleep. */
 bool ftc_progress_ready(struct ftc_comm *comm);
 
-/*
- * Step until `done(comm, arg)`: spin while cores are free, then yield, then sleep on the futex, at most `longest_ns` at a time
- * (0: one heartbeat period). `wait` says why, for ftcoll-status; FTC_WAIT_NOTHING: ask the member.
- */
-void ftc_progress_until(struct ftc_comm *comm, bool (*done)(struct ftc_comm *comm, void *arg), void *arg,
-                        enum ftc_wait wait, uint64_t longest_ns);
+/* Only the failures: what the detector has told since. */
+bool ftc_progress_failures(struct ftc_comm *comm);
+
+/* What a call waits for. */
+struct ftc_until {
+    bool (*done)(struct ftc_comm *comm, void *arg);
+    void *arg;
+    enum ftc_wait wait;  /* for ftcoll-status; FTC_WAIT_NOTHING: ask the member */
+    uint64_t longest_ns; /* of one sleep; 0: a heartbeat period, the backstop of a lost ring */
+};
+
+/* Step until it is done: spin while cores are free, then yield, then sleep on the futex. */
+void ftc_progress_until(struct ftc_comm *comm, const struct ftc_until *until);
 
 #endif

@@ -82,8 +82,8 @@ void ftc_publish_returned(struct ftc_comm *comm)
     counters = &comm->slot->counters;
     ADD(counters->operations, 1);
     STORE(counters->ballots, ftc_member_ballots(comm->member));
-    STORE(counters->dropped, rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
-                                 rules[FTC_RULE_DROP_EPOCH]);
+    STORE(counters->dropped,
+          rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] + rules[FTC_RULE_DROP_EPOCH]);
     for (int i = 0; i < FTC_RULES_COUNT; i++)
         STORE(counters->rules[i], rules[i]);
     if (LOAD(comm->slot->first_result_ns) == 0)

@@ -71,8 +71,7 @@ static bool matches(const struct ftc_snapshot *s, bool global, int types, int ra
 
     if (!(state_of(s, global, rank) & types))
         return false;
-    return modifiers == 0 || modifiers == MODIFIERS ||
-           is_new(s, global, rank) == (modifiers == FTC_RANK_NEW);
+    return modifiers == 0 || modifiers == MODIFIERS || is_new(s, global, rank) == (modifiers == FTC_RANK_NEW);
 }
 
 int ftc_snapshot_states(const struct ftc_snapshot *s, bool global, int types, int incount, int *outcount,
@@ -81,8 +80,10 @@ int ftc_snapshot_states(const struct ftc_snapshot *s, bool global, int types, in
     int count = 0, written = 0;
 
     if ((types & ~(STATES | MODIFIERS)) != 0 || (types & STATES) == 0)
-        return ftc_error_set(FTC_ERR_ARG, "types %#x: an OR of FTC_RANK_OK, _FAILED, _NULL, narrowed by "
-                             "_NEW or _OLD, with at least one state", (unsigned)types);
+        return ftc_error_set(FTC_ERR_ARG,
+                             "types %#x: an OR of FTC_RANK_OK, _FAILED, _NULL, narrowed by "
+                             "_NEW or _OLD, with at least one state",
+                             (unsigned)types);
     if (outcount == NULL || incount < 0 || (incount > 0 && infos == NULL))
         return ftc_error_set(FTC_ERR_ARG, "outcount and, with incount > 0, infos must be given");
     for (int rank = 0; rank < s->known.size; rank++)
@@ -102,7 +103,8 @@ int ftc_snapshot_recognize(struct ftc_snapshot *s, int count, const int ranks[])
         return ftc_error_set(FTC_ERR_ARG, "ranks must be given");
     for (int i = 0; i < count; i++)
         if (ranks[i] < 0 || ranks[i] >= s->known.size || !ftc_set_has(&s->known, ranks[i]))
-            return ftc_error_set(FTC_ERR_ARG, "rank %d is not in L; call ftc_validate_local() first", ranks[i]);
+            return ftc_error_set(FTC_ERR_ARG, "rank %d is not in L; call ftc_validate_local() first",
+                                 ranks[i]);
     for (int i = 0; i < count; i++)
         ftc_set_add(&s->recognized, ranks[i]);
     return 0;

@@ -27,11 +27,16 @@ static void arm_due(struct ftc_comm *comm)
     ev_timer_start(t->loop, &t->due);
 }
 
-/* If the caller is in the library it does all this itself. */
+/* If the caller is in the library it does all this itself; if it is just leaving, it sees `missed` and nudges. Waiting for
+ * the lock instead would stop the heartbeat. */
 static void drive(struct ftc_comm *comm)
 {
-    if (pthread_mutex_trylock(&comm->lock) != 0)
-        return;
+    if (pthread_mutex_trylock(&comm->lock) != 0) {
+        atomic_store(&comm->thread.missed, true);
+        if (pthread_mutex_trylock(&comm->lock) != 0)
+            return;
+    }
+    atomic_store(&comm->thread.missed, false);
     while (ftc_progress_step(comm))
         ;
     arm_due(comm);
@@ -138,14 +143,10 @@ static void watch(struct ftc_comm *comm)
 static int spawn(struct ftc_comm *comm)
 {
     sigset_t all, before;
-    pthread_attr_t attributes;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 256 * 1024);
-    int rc = pthread_create(&comm->thread.id, &attributes, run, comm);
-    pthread_attr_destroy(&attributes);
+    int rc = pthread_create(&comm->thread.id, NULL, run, comm);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
@@ -157,14 +158,16 @@ int ftc_thread_start(struct ftc_comm *comm)
     atomic_store(&t->stop, false);
     t->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (t->loop == NULL)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make an event loop: %m; is the limit on open files reached?");
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot make an event loop: %m; is the limit on open files reached?");
     watch(comm);
     int rc = spawn(comm);
     if (rc != 0) {
         if (t->launcher_fd >= 0)
             close(t->launcher_fd);
         ev_loop_destroy(t->loop);
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot start the progress thread: %s; raise the limit on processes",
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot start the progress thread: %s; raise the limit on processes",
                              strerror(rc));
     }
     t->running = true;

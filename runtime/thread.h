@@ -10,7 +10,7 @@
 int ftc_thread_start(struct ftc_comm *comm); /* FTC_ERR_SYSTEM, FTC_ERR_NOMEM */
 void ftc_thread_stop(struct ftc_comm *comm); /* joins it; legal if it was never started */
 
-/* The caller leaves with a timer set: the thread must take it over. */
+/* The caller has left, with a timer set or after the thread missed a ring: the thread must look. */
 void ftc_thread_nudge(struct ftc_comm *comm);
 
 #endif

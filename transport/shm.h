@@ -17,7 +17,9 @@
 #include "transport/transport.h"
 
 #define FTC_FRAME_MAGIC 0x46744331u
-#define FTC_FRAME_MAX   (1ull << 40) /* bytes of a message; what is longer is damage */
+#define FTC_FRAME_HEAD_MAX  (1ull << 20) /* bytes; what is longer is damage */
+#define FTC_FRAME_VALUE_MAX (1ull << 40)
+#define FTC_FRAME_SANE      (1ull << 30) /* a longer value that does not fit into memory is damage as well */
 
 struct ftc_frame_header {
     uint32_t magic;
@@ -46,6 +48,7 @@ struct ftc_shm_peer {
 
     struct ftc_ring out;
     struct ftc_frame *first, *last;
+    unsigned urgent_queued; /* of those, urgent: what is before them must be taken out as urgently */
 
     struct ftc_ring in;
     bool active; /* in the list of those to visit */

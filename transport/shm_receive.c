@@ -74,13 +74,14 @@ static int take_pending(struct ftc_shm *shm)
 static int start_message(struct ftc_shm_peer *peer)
 {
     const struct ftc_frame_header *header = &peer->header;
-    if (header->magic != FTC_FRAME_MAGIC || header->head < 1 || header->head > FTC_FRAME_MAX ||
-        header->value > FTC_FRAME_MAX || header->check != ftc_frame_check(header->head, header->value))
+    if (header->magic != FTC_FRAME_MAGIC || header->head < 1 || header->head > FTC_FRAME_HEAD_MAX ||
+        header->value > FTC_FRAME_VALUE_MAX || header->check != ftc_frame_check(header->head, header->value))
         return ftc_error_set(FTC_ERR_PROTO,
                              "damaged channel from rank %d: no message begins where one should", peer->rank);
     peer->message = ftc_value_new_message((size_t)header->head, (size_t)header->value);
     if (peer->message == NULL)
-        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message of %llu bytes from rank %d",
+        return ftc_error_set(header->value > FTC_FRAME_SANE ? FTC_ERR_PROTO : FTC_ERR_NOMEM,
+                             "out of memory for a message of %llu bytes from rank %d",
                              (unsigned long long)(header->head + header->value), peer->rank);
     peer->used = 0;
     return 0;

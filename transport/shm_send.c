@@ -67,12 +67,14 @@ static void enqueue(struct ftc_shm *shm, struct ftc_shm_peer *peer, const struct
         peer->last->next = copy;
     }
     peer->last = copy;
+    peer->urgent_queued += copy->urgent;
 }
 
 static void dequeue(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     struct ftc_frame *frame = peer->first;
     peer->first = frame->next;
+    peer->urgent_queued -= frame->urgent;
     frame_free(shm, frame);
     if (peer->first != NULL)
         return;
@@ -145,7 +147,7 @@ static int push(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_frame
         if (rc != 0)
             return rc;
         if (frame->sent != before)
-            announce(shm, peer, frame->urgent);
+            announce(shm, peer, frame->urgent || peer->urgent_queued > 0);
         if (frame->sent == frame_total(frame))
             return 1;
         if (!ftc_ring_starve(&peer->out))

@@ -1,5 +1,5 @@
 /* Fuzz the receiver of the shared-memory transport: the input is what a damaged sender puts into its ring.
- * Sizes up to FTC_FRAME_MAX are asked of malloc, so run with -malloc_limit_mb=2000000; it may then say no. */
+ * Sizes up to FTC_FRAME_VALUE_MAX are asked of malloc, so run with -malloc_limit_mb=2000000; it may then say no. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
