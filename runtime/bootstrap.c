@@ -5,8 +5,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
+
+#define FILES_NEEDED 32
 
 static int get_size(const pmix_proc_t *job, int *size)
 {
@@ -63,6 +66,21 @@ static int ask(struct ftc_identity *identity)
     return result;
 }
 
+/* With fewer files PMIx and libevent fail in ways that tell nothing. */
+static int check_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= FILES_NEEDED)
+        return 0;
+    limit.rlim_cur = FILES_NEEDED;
+    if (limit.rlim_max < FILES_NEEDED || setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "only %llu files may be open, a rank needs %d; raise the limit (ulimit -n %d)",
+                             (unsigned long long)limit.rlim_max, FILES_NEEDED, FILES_NEEDED);
+    return 0;
+}
+
 int ftc_bootstrap(struct ftc_identity *identity)
 {
     *identity = (struct ftc_identity){.size = 1};
@@ -70,5 +88,6 @@ int ftc_bootstrap(struct ftc_identity *identity)
         identity->alone = true;
         return 0;
     }
-    return ask(identity);
+    int rc = check_files();
+    return rc == 0 ? ask(identity) : rc;
 }

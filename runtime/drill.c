@@ -103,10 +103,7 @@ bool ftc_drill_deaf(struct ftc_drill *drill)
     uint64_t now = ftc_clock_now();
     if (drill->heard_ns == 0)
         drill->heard_ns = now;
-    if (now - drill->heard_ns < drill->deaf_ns)
-        return true;
-    drill->heard_ns = 0;
-    return false;
+    return now - drill->heard_ns < drill->deaf_ns;
 }
 
 void ftc_drill_happen(int how)

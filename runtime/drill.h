@@ -27,7 +27,7 @@ struct ftc_drill {
     int at[FTC_DRILL_POINTS];  /* passes left until it happens; 0: never */
     int how[FTC_DRILL_POINTS]; /* a signal, 0: exit(3) */
     uint64_t deaf_ns;          /* how late failures are taken in; 0: at once */
-    uint64_t heard_ns;         /* since when one waits; 0: none does */
+    uint64_t heard_ns;         /* since when one waits; 0: none does; reset when they are taken in */
 };
 
 /* Read the variables; FTC_ERR_CONFIG if one is malformed. */

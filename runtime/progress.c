@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "runtime/job_end.h"
 #include "runtime/publish.h"
 
 #define MESSAGES_PER_STEP 64 /* then look at failures and the delivery again */
@@ -18,9 +19,12 @@ _Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *
     _exit(exit_code);
 }
 
-/* An input that cannot be finished leaves the member unfinished: fail-stop, as a death would be. */
+/* An input that cannot be finished leaves the member unfinished: fail-stop, as a death would be. What the system
+ * refuses, a full /dev/shm, it refuses to every rank of the node: then the job ends at once. */
 static void must(struct ftc_comm *comm, int rc)
 {
+    if (rc == FTC_ERR_SYSTEM)
+        ftc_job_end(comm, FTC_EXIT_INTERNAL, ftc_last_error());
     if (rc != 0)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, rc == FTC_ERR_NOMEM ? "out of memory" : ftc_last_error());
 }
@@ -44,18 +48,6 @@ static void accuse(struct ftc_comm *comm, int rank, const char *what)
     comm->transport->ops->close_peer(comm->transport, rank);
     ftc_set_add(&comm->accused, rank);
     publish_accused(comm);
-}
-
-/* Ranks in different collectives can never meet: the job ends, and says who called what. */
-static _Noreturn void end_mismatch(struct ftc_comm *comm)
-{
-    uint64_t none = 0;
-
-    FTC_LOG(&comm->log, FTC_LOG_ERROR, "%s", ftc_member_mismatch(comm->member));
-    atomic_compare_exchange_strong(&ftc_segment_header(comm->segment)->abort, &none,
-                                   FTC_ABORT(comm->rank, FTC_EXIT_MISMATCH));
-    ftc_bell_ring_launcher(&comm->bell);
-    ftc_comm_leave(comm, FTC_EXIT_MISMATCH, "ranks are in different collectives");
 }
 
 static void output_send(struct ftc_comm *comm, const struct ftc_output *output)
@@ -96,7 +88,7 @@ void ftc_progress_outputs(struct ftc_comm *comm)
         case FTC_OUTPUT_FENCED:
             ftc_comm_leave(comm, FTC_EXIT_FENCED, "this process was declared failed");
         case FTC_OUTPUT_MISMATCH:
-            end_mismatch(comm);
+            ftc_job_end(comm, FTC_EXIT_MISMATCH, ftc_member_mismatch(comm->member));
         }
     }
 }
@@ -129,6 +121,7 @@ bool ftc_progress_failures(struct ftc_comm *comm)
         ftc_progress_outputs(comm);
         any = true;
     }
+    comm->drill.heard_ns = 0;
     ftc_publish_noticed(comm);
     if (!ftc_set_empty(&comm->accused))
         publish_accused(comm);
@@ -210,9 +203,12 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
     ftc_publish_activity(comm, until->wait);
     uint32_t expected = ftc_bell_prepare(&comm->bell);
-    if (!ftc_progress_ready(comm) && !until->done(comm, until->arg))
+    bool slept = !ftc_progress_ready(comm) && !until->done(comm, until->arg);
+    if (slept)
         ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns));
     ftc_bell_awake(&comm->bell);
+    if (slept && until->wait == FTC_WAIT_NOTHING && !ftc_progress_ready(comm))
+        ftc_job_look_for_mismatch(comm);
 }
 
 void ftc_progress_until(struct ftc_comm *comm, const struct ftc_until *until)

@@ -1,0 +1,51 @@
+/* Ending the whole job. */
+#include "runtime/job_end.h"
+
+#include <stdio.h>
+
+_Noreturn void ftc_job_end(struct ftc_comm *comm, int exit_code, const char *why)
+{
+    uint64_t none = 0;
+
+    if (!comm->alone) {
+        atomic_compare_exchange_strong(&ftc_segment_header(comm->segment)->abort, &none,
+                                       FTC_ABORT(comm->rank, exit_code));
+        ftc_bell_ring_launcher(&comm->bell);
+    }
+    ftc_comm_leave(comm, exit_code, why);
+}
+
+/* What a rank shows of its call, if that could be read in one piece. */
+static bool read_activity(struct ftc_activity *a, uint64_t *op, uint32_t *kind, int *root)
+{
+    uint32_t before = atomic_load_explicit(&a->sequence, memory_order_acquire);
+
+    *op = atomic_load_explicit(&a->op, memory_order_relaxed);
+    *kind = atomic_load_explicit(&a->kind, memory_order_relaxed);
+    *root = atomic_load_explicit(&a->root, memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    return before % 2 == 0 && atomic_load_explicit(&a->sequence, memory_order_relaxed) == before;
+}
+
+void ftc_job_look_for_mismatch(struct ftc_comm *comm)
+{
+    struct ftc_member_activity own;
+    uint64_t op;
+    uint32_t kind;
+    int root;
+
+    ftc_member_activity(comm->member, &own);
+    if (own.kind == FTC_CALL_NONE || own.waits == 0 || own.waits_for < 0 || own.waits_for >= comm->size)
+        return;
+    struct ftc_slot *slot = ftc_segment_slot(comm->segment, own.waits_for);
+    if (!read_activity(&slot->activity, &op, &kind, &root) || op != own.op || kind == FTC_CALL_NONE ||
+        ftc_segment_failed(comm->segment, own.waits_for) || (kind == (uint32_t)own.kind && root == own.root))
+        return;
+    char words[160];
+    snprintf(words, sizeof(words),
+             "operation %llu: rank %d is in %s (root %d), rank %d in %s (root %d): ranks are in different "
+             "collectives",
+             (unsigned long long)op, own.waits_for, ftc_call_kind_name((enum ftc_call_kind)kind), root,
+             comm->rank, ftc_call_kind_name(own.kind), own.root);
+    ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
+}
