@@ -119,14 +119,16 @@ static void end_rank(struct ftc_watcher *watcher, int rank, uint64_t now)
 
 /* --- joining --- */
 
-/* The pid came out of shared memory: is it a process of ours, not older than the child? */
+/* The pid came out of shared memory: can it be a process of the rank? It is not older than the child, and, if it
+ * is still there, of the same user. */
 static bool plausible(const struct ftc_process *process, pid_t pid, uint64_t start)
 {
     char path[32];
     struct stat st;
     snprintf(path, sizeof(path), "/proc/%d", pid);
-    return pid > 1 && start >= process->child_start && ftc_process_alive(pid, start) &&
-           stat(path, &st) == 0 && st.st_uid == geteuid() && pid != getpid();
+    if (pid <= 1 || pid == getpid() || start == 0 || start < process->child_start)
+        return false;
+    return !ftc_process_alive(pid, start) || (stat(path, &st) == 0 && st.st_uid == geteuid());
 }
 
 static void on_joined_ended(struct ev_loop *loop, struct ev_io *io, int events)
@@ -150,14 +152,14 @@ static void adopt(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t sta
     struct ftc_process *process = &watcher->ranks->at[rank];
     struct ev_io *io = &watcher->joined[rank];
     if (!plausible(process, pid, start))
-        return; /* gone already, or nonsense: the child's end decides */
+        return; /* nonsense: the child's end decides */
     process->joined_pid = pid;
     process->joined_start = start;
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0)
-        return; /* looked at on every tick */
+        return; /* look_at_joined() asks on every tick */
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    if (!ftc_process_alive(pid, start)) { /* reused between the two lines: or just ended */
+    if (!ftc_process_alive(pid, start)) { /* ended; this may be a pidfd of another process */
         close(fd);
         return;
     }
@@ -192,6 +194,19 @@ static void look_at_joined(struct ftc_watcher *watcher, int rank, uint64_t now)
     end_rank(watcher, rank, now);
 }
 
+/* A descendant that left the group may be about to join: from here on it cannot. One that is in the middle of it
+ * counts as joined: it must be seen gone before the rank is declared. */
+static void close_joining(struct ftc_watcher *watcher, int rank)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    int32_t nobody = 0;
+    if (process->joined ||
+        atomic_compare_exchange_strong(&slot_of(watcher, rank)->pid, &nobody, FTC_PID_CLOSED))
+        return;
+    if (nobody > 0 && nobody != process->child)
+        adopt(watcher, rank, nobody, ftc_process_start(nobody));
+}
+
 /* --- children --- */
 
 static void child_ended(struct ftc_watcher *watcher, int rank, int status)
@@ -200,17 +215,20 @@ static void child_ended(struct ftc_watcher *watcher, int rank, int status)
     struct ftc_slot *slot = slot_of(watcher, rank);
     pid_t child = process->child;
     uint64_t now = ftc_clock_now();
-    look_at_joining(watcher, rank);
+    bool ended_before = process->ended; /* the process that joined went first */
     process->child_ended = true;
     process->status = status;
+    look_at_joining(watcher, rank);
     (void)kill(-child, SIGKILL); /* descendants must not outlive the rank, nor join for it */
+    close_joining(watcher, rank);
+    look_at_joined(watcher, rank, now);
     bool elsewhere = process->joined_pid != 0 && !process->joined_ended;
     if (elsewhere)
         ftc_ranks_signal(watcher->ranks, rank, SIGKILL); /* its pidfd tells when it is gone */
     atomic_store_explicit(&slot->wait_status, status, memory_order_relaxed);
     atomic_store_explicit(&slot->ended_ns, now, memory_order_relaxed);
     atomic_store_explicit(&slot->ended, 1, memory_order_release);
-    if (process->ended)
+    if (ended_before)
         count_end(watcher, process);
     else if (!elsewhere)
         end_rank(watcher, rank, now);

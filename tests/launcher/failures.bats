@@ -163,6 +163,8 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
     sleep 1000 3>&- &
     local bystander=$!
     started+=("$bystander")
+    # Start times are in ticks of 10 ms: until the next one it could pass for a process of the rank.
+    wait_until '[ "$(cut -d" " -f22 /proc/self/stat)" -gt "$(cut -d" " -f22 "/proc/$bystander/stat")" ]'
     start -np 2 --kill 1@0.3 sh -c "$(as_rank 1 "exec \"\$JOIN_PROBE\" pid $bystander" 'exec "$JOIN_PROBE" survive 1')"
     finish
     [ "$status" -eq 0 ]

@@ -14,6 +14,7 @@
  */
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,9 +62,23 @@ static void beat(struct probe *probe)
     usleep(BEAT_US);
 }
 
+static bool somebody_lacks_the_mark(struct probe *probe)
+{
+    for (int rank = 0; rank < ftc_segment_ranks(probe->segment); rank++) {
+        struct ftc_slot *slot = ftc_segment_slot(probe->segment, rank);
+        if (!ftc_segment_failed(probe->segment, rank) &&
+            atomic_load_explicit(&slot->phase, memory_order_acquire) != FTC_PHASE_FINALIZED)
+            return true;
+    }
+    return false;
+}
+
+/* agreement.md, finalize: set the mark, and stay until each other one has it or has failed. */
 static int finalize(struct probe *probe, int code)
 {
     atomic_store_explicit(&probe->slot->phase, FTC_PHASE_FINALIZED, memory_order_release);
+    for (int beats = 0; beats < PATIENCE && somebody_lacks_the_mark(probe); beats++)
+        beat(probe);
     ftc_bell_close(&probe->bell);
     return code;
 }
