@@ -130,8 +130,9 @@ static void write_info(struct ftc_writer *w, const struct ftc_failure_info *info
         return;
     }
     if (scheme == FTC_SCHEME_COUNT)
-        ftc_write_u32(w, info->count);
-    ftc_write_u8(w, info->child);
+        ftc_write_u32(w, info->count << 1 | info->child);
+    else
+        ftc_write_u8(w, info->child);
 }
 
 static void write_decision(struct ftc_writer *w, const struct ftc_decision *decision)
@@ -229,18 +230,16 @@ static int read_head(struct ftc_reader *r, struct ftc_message *message, int rank
 static void read_info(struct ftc_reader *r, struct ftc_failure_info *info, enum ftc_scheme scheme)
 {
     ftc_set_clear(&info->list);
-    info->count = 0;
-    info->child = false;
     if (scheme == FTC_SCHEME_LIST) {
         ftc_read_set(r, &info->list);
         info->count = (uint32_t)ftc_set_count(&info->list);
+        info->child = false;
         return;
     }
-    if (scheme == FTC_SCHEME_COUNT)
-        info->count = ftc_read_u32(r);
-    uint8_t child = ftc_read_u8(r);
-    info->child = child == 1;
-    r->failed |= child > 1;
+    uint32_t word = scheme == FTC_SCHEME_COUNT ? ftc_read_u32(r) : ftc_read_u8(r);
+    info->child = word & 1;
+    info->count = word >> 1;
+    r->failed |= scheme == FTC_SCHEME_BIT && word > 1;
 }
 
 static int read_decision(struct ftc_reader *r, struct ftc_message *message, int ranks)

@@ -5,6 +5,7 @@
  *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
  *   [participants] | [failure information] | [decision: u8 status, set, u32 i, u32 s] | [value]
  *
+ * Failure information is a set (`list`), u32 number of write-offs * 2 + bit (`count`), or u8 bit (`bit`).
  * A message is one head and, where it carries a value, a reference to the bytes that follow it. Everything read is
  * untrusted: ftc_message_decode() checks lengths, ranks, kinds and that what must be there is.
  */

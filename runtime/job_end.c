@@ -2,17 +2,20 @@
 #include "runtime/job_end.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 _Noreturn void ftc_job_end(struct ftc_comm *comm, int exit_code, const char *why)
 {
     uint64_t none = 0;
 
+    /* The words first: once the launcher is rung, its SIGKILL may come at any moment. */
+    FTC_LOG(&comm->log, FTC_LOG_ERROR, "ending the job: %s", why);
     if (!comm->alone) {
         atomic_compare_exchange_strong(&ftc_segment_header(comm->segment)->abort, &none,
                                        FTC_ABORT(comm->rank, exit_code));
         ftc_bell_ring_launcher(&comm->bell);
     }
-    ftc_comm_leave(comm, exit_code, why);
+    _exit(exit_code);
 }
 
 /* What a rank shows of its call, if that could be read in one piece. */

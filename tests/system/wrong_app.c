@@ -1,0 +1,132 @@
+/*
+ * What users do wrong, or just allowed, by wrong_use.bats:
+ *
+ *   wrong_app mismatch WHAT     rank 3 calls WHAT, the others an allreduce of one int32
+ *   wrong_app abort CODE    the last rank aborts the job, the others are in a barrier
+ *   wrong_app twice         ftc_init() a second time
+ *   wrong_app operator N    a user-defined operator that is freed right after each of N calls
+ *   wrong_app leave         exit without ftc_finalize() in the last rank; the others go on
+ */
+#include <ftcoll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct scaled_sum {
+    int64_t scale; /* poisoned when the operator is freed: a later use is seen */
+};
+
+static _Noreturn void wrong(const char *what)
+{
+    fprintf(stderr, "wrong_app: %s (%s)\n", what, ftc_last_error());
+    exit(99);
+}
+
+static void call_something_else(ftc_comm *world, const char *what)
+{
+    int32_t in[2] = {1, 1}, out[2] = {0, 0};
+    int failed;
+    if (strcmp(what, "bcast") == 0)
+        ftc_bcast(out, 1, FTC_INT32, 0, world);
+    else if (strcmp(what, "bcast-from-here") == 0)
+        ftc_bcast(out, 1, FTC_INT32, 3, world);
+    else if (strcmp(what, "reduce") == 0)
+        ftc_reduce(in, out, 1, FTC_INT32, FTC_SUM, 0, world);
+    else if (strcmp(what, "reduce-to-here") == 0)
+        ftc_reduce(in, out, 1, FTC_INT32, FTC_SUM, 3, world);
+    else if (strcmp(what, "barrier") == 0)
+        ftc_barrier(world);
+    else if (strcmp(what, "validate") == 0)
+        ftc_validate_global(world, &failed);
+    else if (strcmp(what, "count") == 0)
+        ftc_allreduce(in, out, 2, FTC_INT32, FTC_SUM, world);
+    else if (strcmp(what, "type") == 0)
+        ftc_allreduce(in, out, 1, FTC_UINT32, FTC_SUM, world);
+    else if (strcmp(what, "operator") == 0)
+        ftc_allreduce(in, out, 1, FTC_INT32, FTC_MAX, world);
+    else if (strcmp(what, "finalize") == 0)
+        exit(ftc_finalize(world) == FTC_SUCCESS ? 0 : 1);
+}
+
+static void mismatch(ftc_comm *world, const char *what)
+{
+    int32_t in = 1, out = 0;
+    if (ftc_barrier(world) != FTC_SUCCESS)
+        wrong("barrier failed");
+    if (ftc_rank(world) == 3)
+        call_something_else(world, what);
+    else
+        ftc_allreduce(&in, &out, 1, FTC_INT32, FTC_SUM, world);
+    ftc_barrier(world);
+    printf("came through\n");
+}
+
+static void twice(ftc_comm *world)
+{
+    ftc_comm *second = NULL;
+    int rc = ftc_init(NULL, &second);
+    if (rc != FTC_ERR_STATE || second != NULL)
+        wrong("a second ftc_init() was not refused");
+    if (ftc_barrier(world) != FTC_SUCCESS)
+        wrong("barrier failed");
+    printf("refused: %s\n", ftc_last_error());
+}
+
+static void add(const void *in, void *inout, size_t n, ftc_type type, void *arg)
+{
+    const struct scaled_sum *sum = arg;
+    const int64_t *from = in;
+    int64_t *to = inout;
+    if (type != FTC_INT64 || sum->scale != 1)
+        wrong("the operator was called after it had been freed");
+    for (size_t i = 0; i < n; i++)
+        to[i] += from[i];
+}
+
+/* A death may make the library redo an operation that has returned here: not with this operator any more. */
+static void use_operator(ftc_comm *world, int times)
+{
+    int64_t size = ftc_size(world);
+    for (int i = 0; i < times; i++) {
+        struct scaled_sum *sum = malloc(sizeof(*sum));
+        int64_t one = 1, ranks = 0;
+        ftc_op op;
+        if (sum == NULL)
+            wrong("out of memory");
+        sum->scale = 1;
+        if (ftc_op_create(add, sum, &op) != FTC_SUCCESS ||
+            ftc_allreduce(&one, &ranks, 1, FTC_INT64, op, world) != FTC_SUCCESS ||
+            ftc_op_free(&op) != FTC_SUCCESS)
+            wrong("a call with a user-defined operator failed");
+        if (op != NULL || ranks < 1 || ranks > size)
+            wrong("the result of a user-defined operator is wrong");
+        sum->scale = -1;
+        free(sum);
+    }
+    printf("done\n");
+}
+
+int main(int argc, char **argv)
+{
+    ftc_comm *world;
+    if (argc < 2)
+        return 2;
+    const char *mode = argv[1];
+    int number = argc > 2 ? atoi(argv[2]) : 0;
+    if (ftc_init(NULL, &world) != FTC_SUCCESS) {
+        fprintf(stderr, "wrong_app: %s\n", ftc_last_error());
+        return 98;
+    }
+    int last = ftc_rank(world) == ftc_size(world) - 1;
+    if (strcmp(mode, "mismatch") == 0)
+        mismatch(world, argc > 2 ? argv[2] : "bcast");
+    else if (strcmp(mode, "twice") == 0)
+        twice(world);
+    else if (strcmp(mode, "operator") == 0)
+        use_operator(world, number);
+    else if (strcmp(mode, "abort") == 0 && last)
+        ftc_abort(world, number);
+    else if (strcmp(mode, "leave") == 0 && last)
+        exit(0);
+    return ftc_finalize(world) == FTC_SUCCESS ? 0 : 1;
+}
