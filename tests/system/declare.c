@@ -1,0 +1,29 @@
+/*
+ * Declares a live rank failed, as no launcher would: what a wrong verdict does to the rank that it hits.
+ *
+ *   declare JOB RANK
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "node/bell.h"
+#include "node/segment.h"
+
+int main(int argc, char **argv)
+{
+    struct ftc_segment *segment;
+    struct ftc_failure failure = {.cause = FTC_CAUSE_STALLED, .seen_by = -1, .declared_ns = ftc_clock_now()};
+
+    if (argc != 3 || ftc_segment_attach(&segment, argv[1], true) != 0) {
+        fprintf(stderr, "declare: %s\n", ftc_last_error());
+        return 1;
+    }
+    struct ftc_bell bell = {.segment = segment, .self = FTC_BELL_LAUNCHER, .fd = -1};
+    failure.suspected_ns = failure.declared_ns;
+    ftc_segment_declare(segment, atoi(argv[2]), &failure);
+    ftc_bell_ring_all(&bell);
+    ftc_segment_detach(segment);
+    return 0;
+}

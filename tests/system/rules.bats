@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# Rules of agreement.md that storms meet rarely or never, staged in real processes.
+
+setup() {
+    report=$BATS_TEST_TMPDIR/report.json
+}
+
+# rule RANK NAME: how often the rank took it
+rule() {
+    jq -r ".ranks[$1].counters.rules[\"$2\"]" "$report"
+}
+
+@test "messages of a history that died are dropped by their epoch (rule 0)" {
+    # Rank 0 tells only rank 1 its decision of operation 0 and dies. 1 and 3 deliver it, begin operation 1 without 0 and send
+    # PREPARE and TREE of it to 2; then they die. 2, which learns of all that late, decides operation 0 by itself.
+    FTCOLL_TEST_DIE=0@send:1,1@send:4,3@send:3 FTCOLL_TEST_DEAF=1@150,3@400,2@900 \
+        run timeout -s KILL 60 "$FTRUN" -np 4 -f 0 --report "$report" "$LOOP" 3
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(jq '[.ranks[] | select(.failed)] | length' "$report")" -eq 3 ]
+    [ "$(rule 2 "drop other epoch")" -ge 1 ]
+    [[ $output == *"rank 2: the sum of 1 ranks is 2, 3 failed"* ]]
+}
+
+@test "a retry with bit waits for a notice (rule 3)" {
+    # More than f = 0 failures: the coordinator gets no failure-free subtree before it is told who died.
+    FTCOLL_TEST_DIE=3@call:1 FTCOLL_TEST_DEAF=0@700 \
+        run timeout -s KILL 60 "$FTRUN" -np 6 -f 0 --set failure_info.scheme=bit --report "$report" "$LOOP" 3
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(rule 0 "wait before retry")" -ge 1 ]
+    [ "$(rule 0 "retry")" -ge 1 ]
+}
+
+@test "a process that learns that it was declared failed exits before it returns from any call" {
+    timeout -s KILL 60 "$FTRUN" -np 4 -f 1 --report "$report" "$LOOP" 400 10 >"$BATS_TEST_TMPDIR/output" 2>&1 &
+    job=$!
+    deadline=$((SECONDS + 20))
+    until segment=$(compgen -G "/dev/shm/ftcoll-$(id -u)-$(pgrep -P "$job" -x ftrun)".*); do
+        [ "$SECONDS" -lt "$deadline" ]
+    done
+    name=${segment##*/ftcoll-"$(id -u)"-}
+    until "$STATUS" --json --no-sample "$name" | jq -e '[.jobs[0].ranks[] | select(.state == "joined")] | length == 4' >/dev/null; do
+        [ "$SECONDS" -lt "$deadline" ]
+    done
+    "$DECLARE" "$name" 2
+    wait "$job" || [ $? -eq 0 ]
+    cat "$BATS_TEST_TMPDIR/output"
+    [ "$(jq -r '.ranks[2].code' "$report")" -eq 113 ]
+    [ "$(jq '.exit_code' "$report")" -eq 0 ]
+    grep -q "this process was declared failed" "$BATS_TEST_TMPDIR/output"
+    grep -q "rank 0: the sum of 3 ranks is 4, 1 failed" "$BATS_TEST_TMPDIR/output"
+}
