@@ -9,6 +9,7 @@
 #include "include/ftcoll.h"
 #include "tests/base/fail_alloc.h"
 #include "tests/random.h"
+#include "tests/suite.h"
 
 #define MAX_SIZE 300
 #define ROUNDS   400
@@ -292,9 +293,5 @@ int main(void)
 
     test_seed_announce();
     random_bits = test_random_start();
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "tests/suite.h"
 
 /* --- errors ------------------------------------------------------------------------------------------ */
 
@@ -259,9 +260,5 @@ int main(void)
     tcase_add_test(log, clocks_go_forward_in_nanoseconds);
     suite_add_tcase(suite, log);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

@@ -6,6 +6,7 @@
 #include "base/wire.h"
 #include "include/ftcoll.h"
 #include "tests/random.h"
+#include "tests/suite.h"
 
 #define ROOM 1024
 
@@ -256,9 +257,5 @@ int main(void)
 
     test_seed_announce();
     random_bits = test_random_start();
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

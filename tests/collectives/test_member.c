@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "story.h"
+#include "tests/suite.h"
 
 static const struct cluster_operation all_kinds[] = {ALLREDUCE, REDUCE(0), BCAST(0),
                                                      BARRIER,   VALIDATE,  FINALIZE};
@@ -495,9 +496,5 @@ int main(void)
     tcase_add_test(deaths, ranks_in_different_collectives_are_named);
     suite_add_tcase(suite, calm);
     suite_add_tcase(suite, deaths);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 
 #include "storm.h"
+#include "tests/suite.h"
 
-#define DEFAULT_RUNS 200000 /* about 20 s without optimisation */
+#define DEFAULT_RUNS    200000 /* about 20 s without optimisation */
 #define SMALL_PER_LARGE 100
 
 static uint64_t number_of(const char *name, uint64_t otherwise)
@@ -83,9 +84,5 @@ int main(void)
         tcase_add_test(storms, all_survive_and_take_every_rule);
     }
     suite_add_tcase(suite, storms);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "story.h"
+#include "tests/suite.h"
 
 /* "Why entering (i, s) fills L": c_2 hears of c_1's death only, and must know of the root's all the same. */
 START_TEST(who_enters_a_ballot_knows_that_earlier_coordinators_failed)
@@ -263,9 +264,5 @@ int main(void)
     tcase_add_test(why, prepare_is_repaired);
     tcase_add_test(why, the_operator_rests_after_the_return);
     suite_add_tcase(suite, why);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

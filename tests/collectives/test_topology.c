@@ -9,6 +9,7 @@
 
 #include "collectives/topology.h"
 #include "tests/random.h"
+#include "tests/suite.h"
 
 #define MAX_N     300
 #define MAX_F     8
@@ -402,9 +403,5 @@ int main(void)
     tcase_add_loop_test(broadcast, broadcast_trees_of_a_billion_positions, 0, SHAPES);
 
     test_seed_announce();
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "collectives/types.h"
 #include "tests/random.h"
+#include "tests/suite.h"
 
 #define ROOM  2048 /* bytes of each side */
 #define GUARD 0xa5
@@ -556,9 +557,5 @@ int main(void)
     suite_add_tcase(suite, tc);
 
     test_seed_announce();
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

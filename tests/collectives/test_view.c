@@ -4,6 +4,7 @@
 
 #include "collectives/view.h"
 #include "tests/random.h"
+#include "tests/suite.h"
 
 /* A set of a random size with a random share of members, at least one. */
 static struct ftc_set random_set(struct test_random *random)
@@ -134,9 +135,5 @@ int main(void)
     suite_add_tcase(suite, tc);
 
     test_seed_announce();
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

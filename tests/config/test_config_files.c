@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "config/config.h"
+#include "tests/suite.h"
 
 static struct ftc_settings settings;
 static char folder[64];
@@ -394,9 +395,5 @@ int main(void)
 {
     Suite *suite = suite_create("config: files");
     add_tests(suite);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

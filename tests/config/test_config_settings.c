@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "config/config.h"
 #include "tests/base/fail_alloc.h"
+#include "tests/suite.h"
 
 static struct ftc_settings settings;
 
@@ -502,9 +503,5 @@ int main(void)
 {
     Suite *suite = suite_create("config: settings");
     add_tests(suite);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

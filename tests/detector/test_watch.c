@@ -7,6 +7,7 @@
 
 #include "detector/watch.h"
 #include "tests/random.h"
+#include "tests/suite.h"
 
 #define RANKS   6
 #define PERIOD  100u /* of heartbeats */
@@ -509,9 +510,5 @@ int main(void)
     suite_add_tcase(suite, bounds);
 
     test_seed_announce();
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_suite_run(suite);
 }

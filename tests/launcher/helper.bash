@@ -28,7 +28,14 @@ start() {
 # Wait for a background ftrun: its exit code in $status, killed after 30 s.
 finish() {
     status=0
-    wait_until "! kill -0 $pid 2>/dev/null" || kill -9 "$pid"
+    if ! wait_until "! kill -0 $pid 2>/dev/null"; then
+        echo "ftrun $pid hangs:"
+        cat out err
+        ps -o pid,ppid,pgid,stat,wchan:24,args -p "$pid" --ppid "$pid"
+        grep -E "^(State|Sig|Shd)" "/proc/$pid/status"
+        cat /proc/"$pid"/task/*/wchan
+        kill -9 "$pid"
+    fi
     wait "$pid" || status=$?
 }
 

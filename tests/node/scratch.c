@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "node/jobs.h"
 #include "tests/random.h"
+#include "tests/suite.h"
 
 static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
 {
@@ -47,13 +48,10 @@ int scratch_run(Suite *suite)
         return EXIT_FAILURE;
     }
     test_seed_announce();
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int code = test_suite_run(suite);
     sweep(tmpdir);
     nftw(tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return code;
 }
 
 void scratch_job_make(struct scratch_job *job, int ranks)

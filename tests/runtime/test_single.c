@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ftcoll.h"
+#include "tests/suite.h"
 
 static ftc_comm *world;
 
@@ -151,9 +152,5 @@ int main(void)
     tcase_add_test(single, user_defined_operators_are_made_used_and_freed);
     tcase_add_test(single, errors_have_words);
     suite_add_tcase(suite, single);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_suite_run(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "runtime/snapshot.h"
+#include "tests/suite.h"
 
 static struct ftc_snapshot snapshot;
 static struct ftc_set detector; /* what the detector knows */
@@ -146,9 +147,5 @@ int main(void)
     tcase_add_test(accessors, a_global_validate_sets_both_and_recognises_by_itself);
     tcase_add_test(accessors, wrong_types_and_missing_outputs_are_refused);
     suite_add_tcase(suite, accessors);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_suite_run(suite);
 }

@@ -1,0 +1,18 @@
+/* Running a Check suite: what every main() of a test ends with. CK_FORK=no for a debugger or valgrind. */
+#ifndef FTC_TEST_SUITE_H
+#define FTC_TEST_SUITE_H
+
+#include <check.h>
+#include <stdlib.h>
+
+static inline int test_suite_run(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#endif
