@@ -7,6 +7,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/include/ftcoll.h DESTINATION ${CMAKE_INSTALL
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
     DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# Relative, so that `cmake --install --prefix` and packages need no other file.
+file(RELATIVE_PATH FTC_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/ftcoll.pc.in ${PROJECT_BINARY_DIR}/ftcoll.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ftcoll.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

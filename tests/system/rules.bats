@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Rules of agreement.md that storms meet rarely or never, staged in real processes.
+# shellcheck disable=SC2153 # STATUS comes from ctest
 
 setup() {
     report=$BATS_TEST_TMPDIR/report.json
@@ -44,7 +45,7 @@ rule() {
         [ "$SECONDS" -lt "$deadline" ]
     done
     "$DECLARE" "$name" 2
-    wait "$job" || [ $? -eq 0 ]
+    wait "$job"
     cat "$BATS_TEST_TMPDIR/output"
     [ "$(jq -r '.ranks[2].code' "$report")" -eq 113 ]
     [ "$(jq '.exit_code' "$report")" -eq 0 ]

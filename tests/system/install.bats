@@ -1,0 +1,42 @@
+#!/usr/bin/env bats
+# An installed ftcoll builds and runs a program that knows nothing of the source tree.
+
+setup_file() {
+    export PREFIX=$BATS_FILE_TMPDIR/prefix
+    cmake --install "$BUILD" --prefix "$PREFIX" >/dev/null
+    export LD_LIBRARY_PATH=$PREFIX/$LIBDIR PKG_CONFIG_PATH=$PREFIX/$LIBDIR/pkgconfig
+}
+
+@test "pkg-config" {
+    cp "$SOURCE/examples/allreduce_loop.c" "$BATS_TEST_TMPDIR/app.c"
+    cd "$BATS_TEST_TMPDIR"
+    # shellcheck disable=SC2046,SC2086 # flags
+    cc app.c -o app $(pkg-config --cflags --libs ftcoll) $CFLAGS
+    run timeout -s KILL 30 "$PREFIX/bin/ftrun" -np 2 ./app 10
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"the sum of 2 ranks is 1, 0 failed"* ]]
+}
+
+@test "find_package" {
+    cp "$SOURCE/examples/allreduce_loop.c" "$BATS_TEST_TMPDIR/app.c"
+    cd "$BATS_TEST_TMPDIR"
+    cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(app C)
+find_package(ftcoll 0.1 REQUIRED)
+add_executable(app app.c)
+target_link_libraries(app PRIVATE ftcoll::ftcoll)
+END
+    cmake -S . -B build -DCMAKE_PREFIX_PATH="$PREFIX" -DCMAKE_C_FLAGS="$CFLAGS" >/dev/null
+    cmake --build build >/dev/null
+    run timeout -s KILL 30 "$PREFIX/bin/ftrun" -np 2 build/app 10
+    [ "$status" -eq 0 ]
+}
+
+@test "only the public names are exported" {
+    run nm -D --defined-only "$PREFIX/$LIBDIR/libftcoll.so"
+    names=$(printf '%s\n' "$output" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort)
+    echo "$names"
+    [ "$names" = "$(grep -o 'FTC_API [a-z ]*\*\?ftc_[a-z_]*' "$PREFIX/include/ftcoll.h" | grep -o 'ftc_[a-z_]*$' | sort)" ]
+}
