@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <ev.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,8 +67,9 @@ struct ftc_job {
     struct ev_timer check;   /* the end: what still keeps the job? */
     int next_rank;
     int checks, silent_checks;
-    bool ending;   /* it is being killed */
-    int exit_code; /* -1: the verdict's */
+    sigset_t deferred; /* signals that came before all ranks were there */
+    bool ending;       /* it is being killed */
+    int exit_code;     /* -1: the verdict's */
 };
 
 /* --- ending --- */
@@ -223,6 +225,10 @@ static void on_forward(void *arg, int number)
         look_for_end(job);
         return;
     }
+    if (spawning(job) && (number == SIGUSR1 || number == SIGUSR2)) {
+        sigaddset(&job->deferred, number);
+        return;
+    }
     if (ends) {
         job->verdict.forwarded = number;
         ftc_sink_say(job->verdict.err, "got SIG%s; passed on to %d ranks (once more kills them)",
@@ -316,6 +322,9 @@ static void all_started(struct ftc_job *job)
     ev_idle_stop(job->loop, &job->spawner);
     job->spawned_ns = ftc_clock_now();
     atomic_store(&ftc_segment_header(job->segment)->state, FTC_JOB_RUNNING);
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(&job->deferred, number) == 1)
+            ftc_ranks_signal_all(&job->ranks, number);
     if (ftc_launch_drill_start(&job->drill, job->loop, &job->watcher, job->verdict.err, job->command) !=
         FTC_SUCCESS)
         ftc_sink_say(job->verdict.err, "--kill: %s", ftc_last_error());
@@ -503,7 +512,6 @@ static int write_report(struct ftc_job *job, int code)
     struct ftc_job_report report = {
         .path = job->command->report,
         .verdict = &job->verdict,
-        .watch = &job->watcher.watch,
         .job = job->name,
         .f = (int)job->settings->value.f,
         .exit_code = code,
@@ -563,6 +571,7 @@ int ftc_job_run(const struct ftc_command *command, const struct ftc_settings *se
         fprintf(stderr, "ftrun: %s\n", ftc_last_error());
         return code;
     }
+    sigemptyset(&job.deferred);
     ftc_signals_block(&job.signals);
     job.spawn = (struct ftc_spawn){.path = job.program,
                                    .argv = command->program,

@@ -36,6 +36,8 @@ struct ftc_process {
     enum ftc_failure_cause reason; /* why ftrun killed it, FTC_CAUSE_NONE if it did not */
     int accuser;                   /* rank, -1 */
     uint64_t suspected_ns; /* first sign: the exit seen or the kill sent; 0: none */
+    uint64_t heartbeat, beat_ns; /* the last one, and when it was seen to change */
+    uint64_t stopped_ns;         /* when it was last stopped by job control */
     uint64_t ended_ns;
 };
 

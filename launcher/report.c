@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "collectives/member.h"
 #include "collectives/message.h"
-#include "detector/watch.h"
 
 _Static_assert(FTC_MESSAGES <= FTC_MESSAGE_KINDS && FTC_RULES_COUNT <= FTC_RULES,
                "the slot holds all counters");
@@ -71,17 +70,6 @@ static void add_end(json_t *object, const struct ftc_process *process)
     }
 }
 
-/* When the trouble began, as far as it is known: the last heartbeat, the stop, or the first sign. */
-static uint64_t trouble_began(const struct ftc_watch_entry *entry, enum ftc_failure_cause cause,
-                              uint64_t suspected_ns)
-{
-    if (cause == FTC_CAUSE_STALLED && entry->changed_ns != 0)
-        return entry->changed_ns;
-    if (cause == FTC_CAUSE_STOPPED && entry->stopped_ns != 0)
-        return entry->stopped_ns;
-    return suspected_ns;
-}
-
 static void add_failure(json_t *object, const struct ftc_job_report *report, struct ftc_slot *slot, int rank)
 {
     bool failed = ftc_verdict_failed(report->verdict, rank);
@@ -96,8 +84,7 @@ static void add_failure(json_t *object, const struct ftc_job_report *report, str
     json_object_set_new(object, "seen_by", seen_by < 0 ? json_string("ftrun") : json_integer(seen_by));
     json_object_set_new(object, "suspected_ms", span(report->started_ns, suspected));
     json_object_set_new(object, "declared_ms", span(report->started_ns, declared));
-    uint64_t began = trouble_began(&report->watch->entry[rank], cause, suspected);
-    json_object_set_new(object, "detection_ms", span(began, declared));
+    json_object_set_new(object, "detection_ms", span(ftc_verdict_began(report->verdict, rank), declared));
 }
 
 static json_t *make_rank(const struct ftc_job_report *report, int rank)

@@ -9,7 +9,6 @@
 struct ftc_job_report {
     const char *path; /* "-": standard output */
     const struct ftc_verdict *verdict;
-    const struct ftc_watch *watch;
     const char *job;
     int f, exit_code;
     uint64_t started_realtime_ns, ended_realtime_ns;

@@ -55,6 +55,18 @@ bool ftc_verdict_failed(const struct ftc_verdict *verdict, int rank)
     return process->failed && (!process->silent || verdict->ranks->any_joined);
 }
 
+uint64_t ftc_verdict_began(const struct ftc_verdict *verdict, int rank)
+{
+    const struct ftc_process *process = &verdict->ranks->at[rank];
+    struct ftc_slot *slot = ftc_segment_slot(verdict->segment, rank);
+    enum ftc_failure_cause cause = atomic_load(&slot->cause);
+    if (cause == FTC_CAUSE_STALLED && process->beat_ns != 0)
+        return process->beat_ns;
+    if (cause == FTC_CAUSE_STOPPED && process->stopped_ns != 0)
+        return process->stopped_ns;
+    return atomic_load(&slot->suspected_ns);
+}
+
 void ftc_verdict_tell(struct ftc_verdict *verdict, int rank)
 {
     struct ftc_process *process = &verdict->ranks->at[rank];
@@ -67,7 +79,7 @@ void ftc_verdict_tell(struct ftc_verdict *verdict, int rank)
     if (verdict->forwarded != 0 && cause == FTC_CAUSE_SIGNAL && detail == verdict->forwarded)
         return;
     char what[128], who[32] = "ftrun";
-    double after = (double)(atomic_load(&slot->declared_ns) - atomic_load(&slot->suspected_ns)) / 1e6;
+    double after = (double)(atomic_load(&slot->declared_ns) - ftc_verdict_began(verdict, rank)) / 1e6;
     if (seen_by >= 0)
         snprintf(who, sizeof(who), "rank %d", seen_by);
     ftc_sink_say(verdict->err, "rank %d failed: %s, seen by %s after %.1f ms", rank,

@@ -257,8 +257,12 @@ static bool next_child(struct ftc_watcher *watcher)
         child_ended(watcher, rank, wait_status(&info));
         return true;
     }
-    if (rank >= 0)
-        ftc_watch_stopped(&watcher->watch, rank, info.si_code == CLD_STOPPED, ftc_clock_now());
+    if (rank >= 0) {
+        uint64_t now = ftc_clock_now();
+        ftc_watch_stopped(&watcher->watch, rank, info.si_code == CLD_STOPPED, now);
+        if (info.si_code == CLD_STOPPED)
+            watcher->ranks->at[rank].stopped_ns = now;
+    }
     /* Take it, so that it is not reported again; a stranger's too (a child from before our exec). */
     (void)waitid(P_PID, (id_t)info.si_pid, &info, events);
     return true;
@@ -315,8 +319,11 @@ static void feed(struct ftc_watcher *watcher, int rank, uint64_t now)
     struct ftc_slot *slot = slot_of(watcher, rank);
     if (!process->joined)
         return;
-    ftc_watch_heartbeat(&watcher->watch, rank, atomic_load_explicit(&slot->heartbeat, memory_order_relaxed),
-                        now);
+    uint64_t heartbeat = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
+    if (process->beat_ns == 0 || process->heartbeat != heartbeat)
+        process->beat_ns = now;
+    process->heartbeat = heartbeat;
+    ftc_watch_heartbeat(&watcher->watch, rank, heartbeat, now);
     int accused = atomic_load_explicit(&slot->accused, memory_order_acquire) - 1;
     if (accused >= 0 && accused < watcher->ranks->count && accused != rank && !process->failed)
         ftc_watch_accused(&watcher->watch, accused, rank, now);

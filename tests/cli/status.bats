@@ -23,6 +23,7 @@ teardown() {
 start() {
     jobs=$((jobs + 1))
     mkfifo "$work/in.$jobs"
+    : >"$work/out.$jobs" # there before it is looked at
     "$FAKE_JOB" "$@" <"$work/in.$jobs" >"$work/out.$jobs" 3>&- &
     printf -v "pid_$jobs" %s $!
     exec {fd}>"$work/in.$jobs"

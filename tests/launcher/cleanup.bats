@@ -48,6 +48,7 @@ load helper
     [ "$status" -eq 137 ]
     wait_until 'gone $(cat pids)'
     run "$FTRUN" -np 1 true
+    echo "$output"
     [ "$status" -eq 0 ]
     nothing_left "$pid"
 }
@@ -59,6 +60,7 @@ load helper
     kill -KILL "$pid"
     finish
     run "$FTRUN" -np 1 true
+    echo "$output"
     [ "$status" -eq 0 ]
     wait_until 'gone $(cat pids)'
     nothing_left "$pid"
@@ -72,6 +74,7 @@ load helper
         finish
     done
     run "$FTRUN" -np 1 true
+    echo "$output"
     [ "$status" -eq 0 ]
     for one in "${started[@]}"; do [ -z "$(segments_of "$one")" ]; done
     [ -z "$(ls -A "$TMPDIR")" ]

@@ -20,6 +20,8 @@ teardown() {
 
 # Run ftrun in the background: its pid in $pid, output in out and err.
 start() {
+    : >out # here: the redirections below happen later, and an old one must not be taken for this one's
+    : >err
     "$FTRUN" "$@" >out 2>err </dev/null 3>&- &
     pid=$!
     started+=("$pid")

@@ -60,6 +60,7 @@ ready() { [ "$(grep -c ready out)" -eq "$1" ]; }
     finish
     [ "$status" -eq 129 ]
     nothing_left "$pid"
+    : >out
     (trap '' HUP; exec "$FTRUN" -np 2 sh -c 'echo ready; while [ ! -e stop ]; do sleep 0.05; done') >out 2>err 3>&- &
     pid=$!
     started+=("$pid")
@@ -90,4 +91,13 @@ ready() { [ "$(grep -c ready out)" -eq "$1" ]; }
     run "$FTRUN" -np 1 sh -c 'grep -E "Sig(Blk|Ign)" /proc/self/status'
     [ "${lines[0]##*[[:space:]]}" = 0000000000000000 ]
     [ "${lines[1]##*[[:space:]]}" = 0000000000000000 ]
+}
+
+@test "SIGUSR1 that comes while ranks are being started reaches all of them" {
+    # ftrun sends it to itself, by way of rank 0, as soon as that runs.
+    run "$FTRUN" -np 30 sh -c 'trap "echo got; exit 0" USR1; if [ $FTCOLL_RANK = 0 ]; then kill -USR1 $PPID; fi
+        while :; do sleep 0.05; done'
+    # Those that it found before their trap died of it.
+    [ "$status" -eq 0 ] || [ "$status" -eq 138 ]
+    [ "$(grep -c -e got -e 'killed by signal 10' <<<"$output")" -eq 30 ]
 }

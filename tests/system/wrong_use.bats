@@ -173,6 +173,7 @@ with_shm() {
 }
 
 @test "an address-space limit: cause and remedy, in ftrun and in the ranks" {
+    [ -z "$SANITIZED" ] || skip "sanitizers map terabytes"
     run timeout -s KILL 60 bash -c 'ulimit -v 150000; exec "$FTRUN" -np 64 "$LOOP_APP" pace 0.2'
     echo "exit code $status: $output"
     [ "$status" -eq 1 ]
