@@ -222,13 +222,12 @@ void ftc_progress_until(struct ftc_comm *comm, const struct ftc_until *until)
         }
         idle++;
         if (idle <= comm->patience.spins) {
-            __builtin_ia32_pause();
+            ftc_cpu_relax();
         } else if (idle <= comm->patience.spins + comm->patience.yields) {
             sched_yield();
         } else {
             sleep_once(comm, until);
-            idle =
-                comm->patience.spins; /* woken: others may be about to run, so yield again before sleeping */
+            idle = comm->patience.spins; /* woken: others may be about to run; yield again before sleeping */
         }
     }
 }
