@@ -10,6 +10,7 @@
 
 /* Below PIPE_BUF (4096), so that a write to a pipe is atomic. */
 #define LINE_SIZE 2048
+#define LONGEST_MS 100 /* that a line may wait for a slow reader */
 
 static const char *const level_names[] = {
     [FTC_LOG_ERROR] = "error", [FTC_LOG_WARN] = "warn",   [FTC_LOG_INFO] = "info",
@@ -38,14 +39,14 @@ static void make_printable(char *text, size_t size)
             text[i] = ' ';
 }
 
-/* What cannot be written is lost: a log line must never stop a process (full disk, closed pipe, a reader that has
- * paused): a progress thread that waits for it would be fenced as stalled. */
+/* What cannot be written soon is lost: a log line must never stop a process (full disk, closed pipe, a reader that has
+ * paused), and a progress thread that waits for it would be fenced as stalled. */
 static void write_line(const char *line, size_t size)
 {
     struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
     ssize_t written;
 
-    if (poll(&ready, 1, 0) == 0)
+    if (poll(&ready, 1, LONGEST_MS) == 0)
         return;
     do {
         written = write(STDERR_FILENO, line, size);

@@ -23,8 +23,8 @@ void ftc_verdict_tell(struct ftc_verdict *verdict, int rank);
 void ftc_verdict_tell_all(struct ftc_verdict *verdict);
 void ftc_verdict_tell_suspect(struct ftc_verdict *verdict, int rank);
 
-/* When a declared rank's trouble began, as far as it is known: its last heartbeat, its stop, or the first sign of
- * its end (ftc_clock_now()). */
+/* When a declared rank's trouble began, as far as it is known: its last heartbeat, its stop, or the first
+ * sign of its end (ftc_clock_now()). */
 uint64_t ftc_verdict_began(const struct ftc_verdict *verdict, int rank);
 
 /* Is this rank a failure of the job? A plain program that exits with 0 is none, while nobody joins. */

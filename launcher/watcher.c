@@ -119,8 +119,8 @@ static void end_rank(struct ftc_watcher *watcher, int rank, uint64_t now)
 
 /* --- joining --- */
 
-/* The pid came out of shared memory: can it be a process of the rank? It is not older than the child, and, if it
- * is still there, of the same user. */
+/* The pid came out of shared memory: can it be a process of the rank? It is not older than the child, and,
+ * if it is still there, of the same user. */
 static bool plausible(const struct ftc_process *process, pid_t pid, uint64_t start)
 {
     char path[32];
@@ -194,8 +194,8 @@ static void look_at_joined(struct ftc_watcher *watcher, int rank, uint64_t now)
     end_rank(watcher, rank, now);
 }
 
-/* A descendant that left the group may be about to join: from here on it cannot. One that is in the middle of it
- * counts as joined: it must be seen gone before the rank is declared. */
+/* A descendant that left the group may be about to join: from here on it cannot. One that is in the middle
+ * of it counts as joined: it must be seen gone before the rank is declared. */
 static void close_joining(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
