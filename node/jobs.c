@@ -21,7 +21,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define MAX_DEPTH      16   /* of what PMIx builds in a job's directory */
+#define MAX_DEPTH      16 /* of what PMIx builds in a job's directory */
+#define MAX_TRIES      100
 #define MAX_NAMES      1000 /* job names tried */
 #define KILL_WAIT_NS   (5 * FTC_NS_PER_S)
 #define OWNER_LINK     "owner" /* -> "<pid namespace>:<start time>" of the launcher */
@@ -70,12 +71,21 @@ static int make_private(const char *path)
     return chmod(path, 0700);
 }
 
+/* Another job's end removes it while it is empty, perhaps between two of these lines: then once more. */
 static int make_base(const char *base)
 {
-    if (make_private(base) != 0 && errno != EEXIST)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "cannot make %s: %m: set TMPDIR to a directory that you may write to", base);
-    return open_base(base);
+    for (int tries = 0; tries < MAX_TRIES; tries++) {
+        int made = make_private(base);
+        if (made != 0 && errno == ENOENT)
+            continue;
+        if (made != 0 && errno != EEXIST)
+            break;
+        int fd = open_base(base);
+        if (fd >= 0 || errno != ENOENT)
+            return fd;
+    }
+    return ftc_error_set(FTC_ERR_SYSTEM,
+                         "cannot make %s: %m: set TMPDIR to a directory that you may write to", base);
 }
 
 /* --- new jobs --- */
