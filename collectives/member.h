@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/log.h"
 #include "collectives/call.h"
 #include "collectives/message.h"
 #include "collectives/topology.h"
@@ -35,7 +34,6 @@ struct ftc_member_settings {
     uint64_t correction_delay_ns; /* pace of correction messages */
     uint32_t settle_every;        /* w: every w-th broadcast in a row collects; 0: none */
     enum ftc_prepare prepare;
-    const struct ftc_log *log; /* may be NULL */
 };
 
 enum ftc_output_kind {

@@ -49,8 +49,7 @@ extern "C" {
     X(FTC_ERR_ROOT_FAILED, -20, "the root of the broadcast failed")                        \
     X(FTC_ERR_TOO_MANY_FAILURES, -21, "more than f ranks failed during the reduce")        \
     X(FTC_ERR_FENCED, -30, "this process was declared failed")                             \
-    X(FTC_ERR_MISMATCH, -31, "ranks disagree about which collective they are in")          \
-    X(FTC_ERR_ORPHANED, -32, "the launcher is gone")
+    X(FTC_ERR_MISMATCH, -31, "ranks disagree about which collective they are in")
 
 enum ftc_error {
     FTC_SUCCESS = 0,

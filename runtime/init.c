@@ -70,7 +70,6 @@ static int make_member(struct ftc_comm *comm)
         .correction_delay_ns = (uint64_t)c->correction_delay_us * 1000,
         .settle_every = (uint32_t)c->settle_every,
         .prepare = c->prepare,
-        .log = &comm->log,
     };
 
     return ftc_member_create(&comm->member, &settings);
