@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "cluster.h"
+#include "sim/cluster.h"
 
 #define ALLREDUCE                                                                                            \
     {                                                                                                        \
@@ -39,17 +39,17 @@
 
 /* The seed of a story's schedule: FTC_TEST_SEED, or 1. */
 uint64_t story_seed(void);
-struct cluster *story_begin(const struct ftc_member_settings *settings,
-                            const struct cluster_operation *program, int length);
+struct ftc_cluster *story_begin(const struct ftc_member_settings *settings,
+                                const struct ftc_cluster_operation *program, int length);
 /* All live processes make their next call; others of their calls are held. */
-void story_all_call(struct cluster *c);
+void story_all_call(struct ftc_cluster *c);
 /* Every promise was kept so far; else print everything and fail. */
-void story_kept(struct cluster *c);
+void story_kept(struct ftc_cluster *c);
 /* Let the rest run, to the end of the program; every promise was kept. Does not free. */
-void story_finish(struct cluster *c);
+void story_finish(struct ftc_cluster *c);
 
 /* What `at` delivered for operation op. */
-void story_expect(struct cluster *c, int op, int at, const char *value, const char *failed, unsigned i,
+void story_expect(struct ftc_cluster *c, int op, int at, const char *value, const char *failed, unsigned i,
                   unsigned s);
 
 #endif

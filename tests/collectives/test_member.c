@@ -5,38 +5,38 @@
 #include "story.h"
 #include "tests/suite.h"
 
-static const struct cluster_operation all_kinds[] = {ALLREDUCE, REDUCE(0), BCAST(0),
-                                                     BARRIER,   VALIDATE,  FINALIZE};
+static const struct ftc_cluster_operation all_kinds[] = {ALLREDUCE, REDUCE(0), BCAST(0),
+                                                         BARRIER,   VALIDATE,  FINALIZE};
 
 /* --- without failures --- */
 
 START_TEST(a_job_of_one_needs_no_message)
 {
-    struct ftc_member_settings settings = cluster_settings(1, 0);
-    struct cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
+    struct ftc_member_settings settings = ftc_cluster_settings(1, 0);
+    struct ftc_cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
 
     for (int op = 0; op < LENGTH(all_kinds); op++) {
-        cluster_do(c, cluster_call(c, 0));
-        ck_assert(cluster_delivered(c, op, 0)); /* within the call */
+        ftc_cluster_do(c, ftc_cluster_call(c, 0));
+        ck_assert(ftc_cluster_delivered(c, op, 0)); /* within the call */
     }
     story_expect(c, 0, 0, "0", "none", 0, 0);
-    ck_assert_str_eq(cluster_value(c, 1, 0), "0");
+    ck_assert_str_eq(ftc_cluster_value(c, 1, 0), "0");
     story_finish(c);
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
 START_TEST(two_ranks)
 {
     for (int f = 0; f < 2; f++) {
-        struct ftc_member_settings settings = cluster_settings(2, f);
-        struct cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
+        struct ftc_member_settings settings = ftc_cluster_settings(2, f);
+        struct ftc_cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
         story_finish(c);
         story_expect(c, 0, 0, "0-1", "none", 0, 0);
         story_expect(c, 0, 1, "0-1", "none", 0, 0);
-        ck_assert_str_eq(cluster_value(c, 1, 0), "0-1");
-        ck_assert_str_eq(cluster_value(c, 1, 1), "-");
-        cluster_free(c);
+        ck_assert_str_eq(ftc_cluster_value(c, 1, 0), "0-1");
+        ck_assert_str_eq(ftc_cluster_value(c, 1, 1), "-");
+        ftc_cluster_free(c);
     }
 }
 END_TEST
@@ -46,18 +46,18 @@ START_TEST(every_operation_with_every_shape)
 {
     for (int n = 1; n <= 17; n++) {
         for (int variant = 0; variant < 4 * 3 * 3; variant++) {
-            struct ftc_member_settings settings = cluster_settings(n, variant % 4);
+            struct ftc_member_settings settings = ftc_cluster_settings(n, variant % 4);
             settings.scheme = (enum ftc_scheme)(variant / 4 % 3);
             settings.tree.tree = (enum ftc_tree)(variant / 12);
             settings.rotation = n % 2 == 0 ? FTC_ROTATION_SPREAD : FTC_ROTATION_FIRST;
             settings.reduce_arity = 1 + variant % 3;
             if (settings.f >= n)
                 continue;
-            struct cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
+            struct ftc_cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
             story_finish(c);
             for (int rank = 0; rank < n; rank++)
                 ck_assert_int_eq(ftc_member_retained(c->process[rank].member), 1);
-            cluster_free(c);
+            ftc_cluster_free(c);
         }
     }
 }
@@ -66,40 +66,41 @@ END_TEST
 /* Numbers by hand, lest the formula and the program share an error: n = 7, f = 1. */
 START_TEST(the_numbers_of_seven_ranks_by_hand)
 {
-    struct ftc_member_settings settings = cluster_settings(7, 1);
-    struct cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
+    struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
+    struct ftc_cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
 
     story_finish(c);
-    ck_assert_uint_eq(cluster_sent(c, 0, FTC_MESSAGE_UP), 6); /* three groups of two */
-    ck_assert_uint_eq(cluster_sent(c, 0, FTC_MESSAGE_DECIDE), 6);
-    ck_assert_uint_eq(cluster_sent(c, 1, FTC_MESSAGE_UP), 6);
-    ck_assert_uint_eq(cluster_sent(c, 1, FTC_MESSAGE_TREE), 6);
-    ck_assert_uint_eq(cluster_sent(c, 1, FTC_MESSAGE_DECIDE), 0);
-    ck_assert_uint_eq(cluster_sent(c, 2, FTC_MESSAGE_UP), 0);
-    ck_assert_uint_eq(cluster_sent(c, 2, FTC_MESSAGE_TREE), 0);
-    ck_assert_uint_eq(cluster_sent(c, 2, FTC_MESSAGE_DECIDE), 6);
-    cluster_free(c);
+    ck_assert_uint_eq(ftc_cluster_sent(c, 0, FTC_MESSAGE_UP), 6); /* three groups of two */
+    ck_assert_uint_eq(ftc_cluster_sent(c, 0, FTC_MESSAGE_DECIDE), 6);
+    ck_assert_uint_eq(ftc_cluster_sent(c, 1, FTC_MESSAGE_UP), 6);
+    ck_assert_uint_eq(ftc_cluster_sent(c, 1, FTC_MESSAGE_TREE), 6);
+    ck_assert_uint_eq(ftc_cluster_sent(c, 1, FTC_MESSAGE_DECIDE), 0);
+    ck_assert_uint_eq(ftc_cluster_sent(c, 2, FTC_MESSAGE_UP), 0);
+    ck_assert_uint_eq(ftc_cluster_sent(c, 2, FTC_MESSAGE_TREE), 0);
+    ck_assert_uint_eq(ftc_cluster_sent(c, 2, FTC_MESSAGE_DECIDE), 6);
+    ftc_cluster_free(c);
 }
 END_TEST
 
 /* Every rank, every schedule: the same bits, though sums of doubles depend on their order. */
 START_TEST(the_same_bits_on_every_rank_and_from_run_to_run)
 {
-    static const struct cluster_operation program[] = {SUM_DOUBLE, SUM_DOUBLE, FINALIZE};
+    static const struct ftc_cluster_operation program[] = {SUM_DOUBLE, SUM_DOUBLE, FINALIZE};
 
     for (int n = 1; n <= 14; n++) {
         for (int f = 0; f < 4 && f < n; f++) {
-            struct ftc_member_settings settings = cluster_settings(n, f);
+            struct ftc_member_settings settings = ftc_cluster_settings(n, f);
             double first = 0, next;
             for (uint64_t run = 0; run < 20; run++) {
-                struct cluster *c = cluster_new(&settings, program, LENGTH(program), story_seed() + run);
+                struct ftc_cluster *c =
+                    ftc_cluster_new(&settings, program, LENGTH(program), story_seed() + run);
                 c->bias = run;
                 story_finish(c);
-                memcpy(&next, ftc_value_bytes(&cluster_entry(c, 0, n - 1)->result), sizeof(next));
+                memcpy(&next, ftc_value_bytes(&ftc_cluster_entry(c, 0, n - 1)->result), sizeof(next));
                 if (run == 0)
                     first = next;
                 ck_assert_int_eq(memcmp(&first, &next, sizeof(first)), 0);
-                cluster_free(c);
+                ftc_cluster_free(c);
             }
         }
     }
@@ -109,49 +110,49 @@ END_TEST
 /* Rule 8 and w: a root's operations pile up until something collects. */
 START_TEST(broadcasts_pile_up_until_something_collects)
 {
-    static const struct cluster_operation program[] = {BCAST(0), BCAST(0), BCAST(0),
-                                                       BCAST(0), BARRIER,  FINALIZE};
+    static const struct ftc_cluster_operation program[] = {BCAST(0), BCAST(0), BCAST(0),
+                                                           BCAST(0), BARRIER,  FINALIZE};
 
     for (uint32_t w = 0; w < 4; w++) {
-        struct ftc_member_settings settings = cluster_settings(3, 1);
+        struct ftc_member_settings settings = ftc_cluster_settings(3, 1);
         settings.settle_every = w;
-        struct cluster *c = story_begin(&settings, program, LENGTH(program));
+        struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
         for (int op = 0; op < 4; op++) {
             story_all_call(c);
-            cluster_run(c);
+            ftc_cluster_run(c);
             bool collects = w > 0 && (op + 1) % (int)w == 0;
-            ck_assert_uint_eq(cluster_sent(c, op, FTC_MESSAGE_UP), collects ? 2 : 0);
+            ck_assert_uint_eq(ftc_cluster_sent(c, op, FTC_MESSAGE_UP), collects ? 2 : 0);
             if (w == 0)
                 ck_assert_int_eq(ftc_member_retained(c->process[0].member), op + 1);
         }
         story_all_call(c);
-        cluster_run(c);
+        ftc_cluster_run(c);
         ck_assert_int_eq(ftc_member_retained(c->process[0].member), 1);
         story_finish(c);
-        cluster_free(c);
+        ftc_cluster_free(c);
     }
 }
 END_TEST
 
 /* --- the paper's example --- */
 
-static int sum_of_ranks(struct cluster *c, int op, int at)
+static int sum_of_ranks(struct ftc_cluster *c, int op, int at)
 {
     int sum = 0;
     for (int rank = 0; rank < c->n; rank++)
-        sum += rank * cluster_counts(c, op, at, rank);
+        sum += rank * ftc_cluster_counts(c, op, at, rank);
     return sum;
 }
 
 START_TEST(the_papers_example_sums_to_20)
 {
-    static const struct cluster_operation program[] = {REDUCE(0), ALLREDUCE, FINALIZE};
+    static const struct ftc_cluster_operation program[] = {REDUCE(0), ALLREDUCE, FINALIZE};
 
     for (int scheme = 0; scheme < 3; scheme++) {
-        struct ftc_member_settings settings = cluster_settings(7, 1);
+        struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
         settings.scheme = (enum ftc_scheme)scheme;
-        struct cluster *c = story_begin(&settings, program, LENGTH(program));
-        cluster_crash(c, 1);
+        struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+        ftc_cluster_crash(c, 1);
         story_finish(c);
         ck_assert_int_eq(sum_of_ranks(c, 0, 0), 20);
         for (int rank = 0; rank < 7; rank++) {
@@ -159,75 +160,75 @@ START_TEST(the_papers_example_sums_to_20)
                 ck_assert_int_eq(sum_of_ranks(c, 1, rank), 20);
         }
         if (scheme == FTC_SCHEME_LIST)
-            ck_assert_str_eq(cluster_failed(c, 1, 0), "1");
-        cluster_free(c);
+            ck_assert_str_eq(ftc_cluster_failed(c, 1, 0), "1");
+        ftc_cluster_free(c);
     }
 }
 END_TEST
 
 /* --- coordinators die --- */
 
-static const struct cluster_operation allreduce_twice[] = {ALLREDUCE, ALLREDUCE, FINALIZE};
+static const struct ftc_cluster_operation allreduce_twice[] = {ALLREDUCE, ALLREDUCE, FINALIZE};
 
 START_TEST(the_coordinator_dies_before_it_tells_anyone)
 {
-    struct ftc_member_settings settings = cluster_settings(4, 1);
-    struct cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
+    struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
+    struct ftc_cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
 
-    cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, true);
+    ftc_cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, true);
     story_finish(c);
     story_expect(c, 0, 1, "1-3", "0", 1, 0);
     story_expect(c, 1, 3, "1-3", "0", 0, 0);
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
 START_TEST(the_coordinator_dies_after_telling_one)
 {
-    struct ftc_member_settings settings = cluster_settings(4, 1);
-    struct cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
+    struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
+    struct ftc_cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
 
-    cluster_hold_notices(c, 0);
-    cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, false);
-    cluster_run(c);
-    cluster_release_notices(c, 0);
+    ftc_cluster_hold_notices(c, 0);
+    ftc_cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, false);
+    ftc_cluster_run(c);
+    ftc_cluster_release_notices(c, 0);
     story_finish(c);
     for (int rank = 1; rank < 4; rank++) {
         story_expect(c, 0, rank, "0-3", "none", 0, 0); /* 0's input is in, for one survivor had it */
         /* Operation 1 finds 0 dead in its ballot (0,0). */
         story_expect(c, 1, rank, "1-3", "0", 1, 0);
     }
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
 START_TEST(two_coordinators_in_a_row)
 {
-    struct ftc_member_settings settings = cluster_settings(5, 1);
-    struct cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
+    struct ftc_member_settings settings = ftc_cluster_settings(5, 1);
+    struct ftc_cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
 
-    cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, true);
-    cluster_doom(c, 1, FTC_MESSAGE_PREPARE, 2, false);
+    ftc_cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, true);
+    ftc_cluster_doom(c, 1, FTC_MESSAGE_PREPARE, 2, false);
     story_finish(c);
     for (int rank = 2; rank < 5; rank++)
         story_expect(c, 0, rank, "2-4", "0-1", 2, 0);
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
 START_TEST(everyone_dies_but_one)
 {
-    struct ftc_member_settings settings = cluster_settings(6, 2);
-    struct cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
+    struct ftc_member_settings settings = ftc_cluster_settings(6, 2);
+    struct ftc_cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
 
     story_all_call(c);
     for (int rank = 0; rank < 5; rank++)
-        cluster_crash(c, rank);
+        ftc_cluster_crash(c, rank);
     for (int rank = 0; rank < 5; rank++)
-        cluster_lose(c, rank, 5);
+        ftc_cluster_lose(c, rank, 5);
     story_finish(c);
     story_expect(c, 0, 5, "5", "0-4", 5, 0);
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
@@ -236,66 +237,66 @@ END_TEST
 START_TEST(more_than_f_failures_cost_a_round)
 {
     for (int scheme = 0; scheme < 3; scheme++) {
-        struct ftc_member_settings settings = cluster_settings(7, 1);
+        struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
         settings.scheme = (enum ftc_scheme)scheme;
-        struct cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
-        cluster_crash(c, 1); /* the heads of both subtrees */
-        cluster_crash(c, 2);
+        struct ftc_cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
+        ftc_cluster_crash(c, 1); /* the heads of both subtrees */
+        ftc_cluster_crash(c, 2);
         story_finish(c);
         for (int rank = 3; rank < 7; rank++) {
             story_expect(c, 0, rank, "0,3-6", "1-2", 0, 1);
-            ck_assert_uint_eq(cluster_entry(c, 0, rank)->retries, 1);
+            ck_assert_uint_eq(ftc_cluster_entry(c, 0, rank)->retries, 1);
         }
         story_expect(c, 1, 0, "0,3-6", "1-2", 0, 0);
-        cluster_free(c);
+        ftc_cluster_free(c);
     }
 }
 END_TEST
 
 START_TEST(a_reduce_says_too_many_failures_at_its_root_only)
 {
-    static const struct cluster_operation program[] = {REDUCE(0), FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(7, 1);
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    static const struct ftc_cluster_operation program[] = {REDUCE(0), FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_crash(c, 1);
-    cluster_crash(c, 2);
+    ftc_cluster_crash(c, 1);
+    ftc_cluster_crash(c, 2);
     story_finish(c);
-    ck_assert_int_eq(cluster_status(c, 0, 0), FTC_ERR_TOO_MANY_FAILURES);
+    ck_assert_int_eq(ftc_cluster_status(c, 0, 0), FTC_ERR_TOO_MANY_FAILURES);
     for (int rank = 3; rank < 7; rank++)
-        ck_assert_int_eq(cluster_status(c, 0, rank), FTC_SUCCESS);
-    cluster_free(c);
+        ck_assert_int_eq(ftc_cluster_status(c, 0, rank), FTC_SUCCESS);
+    ftc_cluster_free(c);
 }
 END_TEST
 
 /* With `share = off` the dead go on using up f: the second operation retries as well. */
 START_TEST(without_sharing_the_view_stays)
 {
-    struct ftc_member_settings settings = cluster_settings(7, 1);
+    struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
     settings.share = FTC_SHARE_OFF;
-    struct cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
+    struct ftc_cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
 
-    cluster_crash(c, 1);
-    cluster_crash(c, 2);
+    ftc_cluster_crash(c, 1);
+    ftc_cluster_crash(c, 2);
     story_finish(c);
     story_expect(c, 0, 3, "0,3-6", "1-2", 0, 1);
     story_expect(c, 1, 3, "0,3-6", "1-2", 0, 1);
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
 START_TEST(later_operations_cost_what_the_living_cost)
 {
-    static const struct cluster_operation program[] = {BARRIER, BARRIER, FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(7, 1);
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    static const struct ftc_cluster_operation program[] = {BARRIER, BARRIER, FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_crash(c, 3);
+    ftc_cluster_crash(c, 3);
     story_finish(c);
     /* n = 6: 2 UP in each of the groups {1,2}, {4,5} and 2 in {6,0} */
-    ck_assert_uint_eq(cluster_sent(c, 1, FTC_MESSAGE_UP), 6);
-    ck_assert_uint_eq(cluster_sent(c, 1, FTC_MESSAGE_DECIDE), 5);
-    cluster_free(c);
+    ck_assert_uint_eq(ftc_cluster_sent(c, 1, FTC_MESSAGE_UP), 6);
+    ck_assert_uint_eq(ftc_cluster_sent(c, 1, FTC_MESSAGE_DECIDE), 5);
+    ftc_cluster_free(c);
 }
 END_TEST
 
@@ -303,43 +304,43 @@ END_TEST
 
 START_TEST(a_broadcast_of_a_dead_root)
 {
-    static const struct cluster_operation program[] = {BCAST(2), BCAST(2), REDUCE(2), FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(5, 1);
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    static const struct ftc_cluster_operation program[] = {BCAST(2), BCAST(2), REDUCE(2), FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(5, 1);
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_crash(c, 2);
+    ftc_cluster_crash(c, 2);
     story_finish(c);
     for (int rank = 0; rank < 5; rank++) {
         if (rank == 2)
             continue;
-        ck_assert_int_eq(cluster_status(c, 0, rank), FTC_ERR_ROOT_FAILED);
-        ck_assert_int_eq(cluster_status(c, 1, rank), FTC_ERR_ROOT_FAILED);
-        ck_assert_int_eq(cluster_status(c, 2, rank), FTC_SUCCESS);
+        ck_assert_int_eq(ftc_cluster_status(c, 0, rank), FTC_ERR_ROOT_FAILED);
+        ck_assert_int_eq(ftc_cluster_status(c, 1, rank), FTC_ERR_ROOT_FAILED);
+        ck_assert_int_eq(ftc_cluster_status(c, 2, rank), FTC_SUCCESS);
     }
     for (int kind = 0; kind < FTC_MESSAGES; kind++) {
-        ck_assert_uint_eq(cluster_sent(c, 1, kind), 0); /* at once, with no message */
-        ck_assert_uint_eq(cluster_sent(c, 2, kind), 0);
+        ck_assert_uint_eq(ftc_cluster_sent(c, 1, kind), 0); /* at once, with no message */
+        ck_assert_uint_eq(ftc_cluster_sent(c, 2, kind), 0);
     }
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
 START_TEST(a_root_dies_after_reaching_one)
 {
-    static const struct cluster_operation program[] = {BCAST(0), FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(6, 1);
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    static const struct ftc_cluster_operation program[] = {BCAST(0), FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(6, 1);
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_hold_notices(c, 0);
-    cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, false);
-    cluster_run(c);
-    cluster_release_notices(c, 0);
+    ftc_cluster_hold_notices(c, 0);
+    ftc_cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, false);
+    ftc_cluster_run(c);
+    ftc_cluster_release_notices(c, 0);
     story_finish(c);
     for (int rank = 1; rank < 6; rank++) {
-        ck_assert_int_eq(cluster_status(c, 0, rank), FTC_SUCCESS);
-        ck_assert_uint_eq(cluster_ballot(c, 0, rank).i, 0);
+        ck_assert_int_eq(ftc_cluster_status(c, 0, rank), FTC_SUCCESS);
+        ck_assert_uint_eq(ftc_cluster_ballot(c, 0, rank).i, 0);
     }
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
@@ -348,16 +349,16 @@ END_TEST
 START_TEST(one_who_knows_tells_all_in_validate)
 {
     for (int scheme = 0; scheme < 3; scheme++) {
-        static const struct cluster_operation program[] = {VALIDATE, FINALIZE};
-        struct ftc_member_settings settings = cluster_settings(5, 3);
+        static const struct ftc_cluster_operation program[] = {VALIDATE, FINALIZE};
+        struct ftc_member_settings settings = ftc_cluster_settings(5, 3);
         settings.scheme = (enum ftc_scheme)scheme;
-        struct cluster *c = story_begin(&settings, program, LENGTH(program));
-        cluster_crash(c, 4);
-        cluster_do(c, cluster_notice(c, 2, 4));
+        struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+        ftc_cluster_crash(c, 4);
+        ftc_cluster_do(c, ftc_cluster_notice(c, 2, 4));
         story_finish(c);
         for (int rank = 0; rank < 4; rank++)
-            ck_assert_str_eq(cluster_failed(c, 0, rank), "4");
-        cluster_free(c);
+            ck_assert_str_eq(ftc_cluster_failed(c, 0, rank), "4");
+        ftc_cluster_free(c);
     }
 }
 END_TEST
@@ -365,15 +366,15 @@ END_TEST
 /* Bytes of a reduce that one of 8 ranks is missing from. */
 static uint64_t bytes_of(enum ftc_scheme scheme)
 {
-    static const struct cluster_operation program[] = {REDUCE(0), FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(8, 1);
+    static const struct ftc_cluster_operation program[] = {REDUCE(0), FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(8, 1);
     settings.scheme = scheme;
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_crash(c, 5);
+    ftc_cluster_crash(c, 5);
     story_finish(c);
-    uint64_t bytes = cluster_bytes(c, 0);
-    cluster_free(c);
+    uint64_t bytes = ftc_cluster_bytes(c, 0);
+    ftc_cluster_free(c);
     return bytes;
 }
 
@@ -406,7 +407,7 @@ static struct ftc_buffer *message_to(struct ftc_member *from, int to)
 
 static struct ftc_member *member_in(int n, int f, int self, enum ftc_call_kind kind)
 {
-    struct ftc_member_settings settings = cluster_settings(n, f);
+    struct ftc_member_settings settings = ftc_cluster_settings(n, f);
     struct ftc_call call = {.signature = {.kind = (uint8_t)kind, .root = -1}};
     struct ftc_member *member;
 

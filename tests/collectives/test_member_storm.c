@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "storm.h"
+#include "sim/storm.h"
 #include "tests/suite.h"
 
 #define DEFAULT_RUNS    200000 /* about 20 s without optimisation */
@@ -25,11 +25,11 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 static uint64_t run_storms(uint64_t runs, bool large, uint64_t rules[FTC_RULES_COUNT])
 {
     uint64_t first = number_of("FTC_TEST_FIRST", 1);
-    struct storm storm;
+    struct ftc_storm storm;
 
     for (uint64_t run = 0; run < runs; run++) {
-        storm_draw(&storm, first + run, large);
-        if (!storm_run(&storm, rules)) {
+        ftc_storm_draw(&storm, first + run, large);
+        if (!ftc_storm_run(&storm, rules)) {
             ck_abort_msg("storm %llu broke a promise, see above", (unsigned long long)storm.seed);
             return run;
         }
@@ -45,9 +45,9 @@ static void print_rules(const uint64_t rules[FTC_RULES_COUNT])
 
 START_TEST(one_storm_again)
 {
-    struct storm storm;
-    storm_draw(&storm, number_of("FTC_TEST_SEED", 1), getenv("FTC_TEST_LARGE") != NULL);
-    ck_assert(storm_run(&storm, NULL));
+    struct ftc_storm storm;
+    ftc_storm_draw(&storm, number_of("FTC_TEST_SEED", 1), getenv("FTC_TEST_LARGE") != NULL);
+    ck_assert(ftc_storm_run(&storm, NULL));
 }
 END_TEST
 

@@ -7,55 +7,55 @@
 /* "Why entering (i, s) fills L": c_2 hears of c_1's death only, and must know of the root's all the same. */
 START_TEST(who_enters_a_ballot_knows_that_earlier_coordinators_failed)
 {
-    static const struct cluster_operation program[] = {BCAST(0), FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(4, 1);
+    static const struct ftc_cluster_operation program[] = {BCAST(0), FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
     settings.scheme = FTC_SCHEME_BIT;
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_crash(c, 0);
-    cluster_hold(c, cluster_notice(c, 2, 0));
-    cluster_hold(c, cluster_notice(c, 3, 0));
+    ftc_cluster_crash(c, 0);
+    ftc_cluster_hold(c, ftc_cluster_notice(c, 2, 0));
+    ftc_cluster_hold(c, ftc_cluster_notice(c, 3, 0));
     story_all_call(c);
-    cluster_do(c, cluster_notice(c, 1, 0)); /* rank 1 starts (1,0) */
-    cluster_crash(c, 1);
-    cluster_run(c);
+    ftc_cluster_do(c, ftc_cluster_notice(c, 1, 0)); /* rank 1 starts (1,0) */
+    ftc_cluster_crash(c, 1);
+    ftc_cluster_run(c);
     story_expect(c, 0, 2, "-", "0-1", 2, 0);
-    ck_assert_int_eq(cluster_status(c, 0, 2), FTC_ERR_ROOT_FAILED);
-    ck_assert_int_eq(cluster_status(c, 0, 3), FTC_ERR_ROOT_FAILED);
+    ck_assert_int_eq(ftc_cluster_status(c, 0, 2), FTC_ERR_ROOT_FAILED);
+    ck_assert_int_eq(ftc_cluster_status(c, 0, 3), FTC_ERR_ROOT_FAILED);
     story_finish(c);
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
 /* "Why rule 5 drops old decisions": 1 delivers D in (0,0), passes it to 3, dies; 3 is in (2,0) by then. */
 START_TEST(a_decision_of_a_smaller_ballot_is_dropped)
 {
-    static const struct cluster_operation program[] = {ALLREDUCE, FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(4, 1);
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    static const struct ftc_cluster_operation program[] = {ALLREDUCE, FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_hold_notices(c, 0);
-    cluster_hold(c, cluster_arrival(c, 1, 3));
+    ftc_cluster_hold_notices(c, 0);
+    ftc_cluster_hold(c, ftc_cluster_arrival(c, 1, 3));
     story_all_call(c);
-    cluster_run_to(c, 0, 0);
-    cluster_crash(c, 0);
-    cluster_lose(c, 0, 2);
-    cluster_run_to(c, 0, 1);
-    cluster_crash(c, 1);
-    cluster_hold(c, cluster_arrival(c, 3, 2)); /* 3's contribution to (2,0) */
-    cluster_release_notices(c, 0);
-    cluster_run(c);
-    uint64_t dropped = cluster_rule(c, FTC_RULE_DROP_SMALLER);
-    ck_assert_int_eq(cluster_on_the_way(c, 1, 3), 1);
-    cluster_do(c, cluster_arrival(c, 1, 3));
-    ck_assert_uint_eq(cluster_rule(c, FTC_RULE_DROP_SMALLER), dropped + 1);
-    ck_assert(!cluster_delivered(c, 0, 3));
+    ftc_cluster_run_to(c, 0, 0);
+    ftc_cluster_crash(c, 0);
+    ftc_cluster_lose(c, 0, 2);
+    ftc_cluster_run_to(c, 0, 1);
+    ftc_cluster_crash(c, 1);
+    ftc_cluster_hold(c, ftc_cluster_arrival(c, 3, 2)); /* 3's contribution to (2,0) */
+    ftc_cluster_release_notices(c, 0);
+    ftc_cluster_run(c);
+    uint64_t dropped = ftc_cluster_rule(c, FTC_RULE_DROP_SMALLER);
+    ck_assert_int_eq(ftc_cluster_on_the_way(c, 1, 3), 1);
+    ftc_cluster_do(c, ftc_cluster_arrival(c, 1, 3));
+    ck_assert_uint_eq(ftc_cluster_rule(c, FTC_RULE_DROP_SMALLER), dropped + 1);
+    ck_assert(!ftc_cluster_delivered(c, 0, 3));
 
-    cluster_release(c, cluster_arrival(c, 3, 2));
+    ftc_cluster_release(c, ftc_cluster_arrival(c, 3, 2));
     story_finish(c);
     story_expect(c, 0, 2, "2-3", "0-1", 2, 0);
     story_expect(c, 0, 3, "2-3", "0-1", 2, 0);
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
@@ -63,33 +63,33 @@ END_TEST
  * the view of the survivors the POKE would put live rank 3 into L. */
 START_TEST(a_message_built_on_a_lost_decision_is_dropped)
 {
-    static const struct cluster_operation program[] = {ALLREDUCE, ALLREDUCE, FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(4, 1);
+    static const struct ftc_cluster_operation program[] = {ALLREDUCE, ALLREDUCE, FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
     settings.rotation = FTC_ROTATION_SPREAD;
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_hold_notices(c, 0);
-    cluster_hold_notices(c, 1);
-    cluster_hold(c, cluster_arrival(c, 0, 1));
-    cluster_hold(c, cluster_arrival(c, 0, 2));
+    ftc_cluster_hold_notices(c, 0);
+    ftc_cluster_hold_notices(c, 1);
+    ftc_cluster_hold(c, ftc_cluster_arrival(c, 0, 1));
+    ftc_cluster_hold(c, ftc_cluster_arrival(c, 0, 2));
     story_all_call(c);
-    cluster_run_to(c, 0, 0); /* D = {0,1,2,3} */
-    cluster_crash(c, 1);
-    cluster_do(c, cluster_call(c, 0));
-    cluster_do(c, cluster_notice(c, 0, 1));
-    ck_assert_uint_eq(cluster_sent(c, 1, FTC_MESSAGE_POKE), 1);
-    cluster_crash(c, 0);
-    cluster_release_notices(c, 0);
-    cluster_release_notices(c, 1);
-    cluster_run(c);
+    ftc_cluster_run_to(c, 0, 0); /* D = {0,1,2,3} */
+    ftc_cluster_crash(c, 1);
+    ftc_cluster_do(c, ftc_cluster_call(c, 0));
+    ftc_cluster_do(c, ftc_cluster_notice(c, 0, 1));
+    ck_assert_uint_eq(ftc_cluster_sent(c, 1, FTC_MESSAGE_POKE), 1);
+    ftc_cluster_crash(c, 0);
+    ftc_cluster_release_notices(c, 0);
+    ftc_cluster_release_notices(c, 1);
+    ftc_cluster_run(c);
     story_expect(c, 0, 2, "2-3", "0-1", 2, 0);
 
-    cluster_release(c, cluster_arrival(c, 0, 2));
-    cluster_run(c);
+    ftc_cluster_release(c, ftc_cluster_arrival(c, 0, 2));
+    ftc_cluster_run(c);
     story_finish(c);
-    ck_assert_uint_gt(cluster_rule(c, FTC_RULE_DROP_EPOCH), 0);
+    ck_assert_uint_gt(ftc_cluster_rule(c, FTC_RULE_DROP_EPOCH), 0);
     story_expect(c, 1, 2, "2-3", "0-1", 0, 0);
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
@@ -97,73 +97,73 @@ END_TEST
  * their view. */
 START_TEST(to_drop_senders_outside_the_view_is_not_enough)
 {
-    static const struct cluster_operation program[] = {BARRIER,  BARRIER,   BARRIER, BARRIER,
-                                                       BCAST(3), ALLREDUCE, FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(5, 1);
+    static const struct ftc_cluster_operation program[] = {BARRIER,  BARRIER,   BARRIER, BARRIER,
+                                                           BCAST(3), ALLREDUCE, FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(5, 1);
     settings.scheme = FTC_SCHEME_BIT;
     settings.rotation = FTC_ROTATION_SPREAD;
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
     for (int op = 0; op < 4; op++) {
         story_all_call(c);
-        cluster_run(c);
+        ftc_cluster_run(c);
     }
-    cluster_hold_notices(c, 0);
-    cluster_hold_notices(c, 2);
-    cluster_hold_notices(c, 3);
+    ftc_cluster_hold_notices(c, 0);
+    ftc_cluster_hold_notices(c, 2);
+    ftc_cluster_hold_notices(c, 3);
     story_all_call(c);
-    cluster_crash(c, 3); /* its broadcast reaches 2 only */
-    cluster_lose(c, 3, 0);
-    cluster_lose(c, 3, 4);
-    cluster_run_to(c, 4, 2);
-    cluster_crash(c, 0);
-    cluster_hold(c, cluster_arrival(c, 2, 1));
-    cluster_do(c, cluster_call(c, 2)); /* c_0 = 0 in the view of five, c_1 = 1 */
-    cluster_do(c, cluster_notice(c, 2, 0));
-    ck_assert_uint_eq(cluster_sent(c, 5, FTC_MESSAGE_POKE), 1);
-    cluster_crash(c, 2);
-    cluster_do(c, cluster_notice(c, 4, 0));
-    cluster_do(c, cluster_notice(c, 4, 3)); /* starts (1,0) with 1, 2 and 4 */
-    cluster_release(c, cluster_notice(c, 1, 2));
-    cluster_run(c);
+    ftc_cluster_crash(c, 3); /* its broadcast reaches 2 only */
+    ftc_cluster_lose(c, 3, 0);
+    ftc_cluster_lose(c, 3, 4);
+    ftc_cluster_run_to(c, 4, 2);
+    ftc_cluster_crash(c, 0);
+    ftc_cluster_hold(c, ftc_cluster_arrival(c, 2, 1));
+    ftc_cluster_do(c, ftc_cluster_call(c, 2)); /* c_0 = 0 in the view of five, c_1 = 1 */
+    ftc_cluster_do(c, ftc_cluster_notice(c, 2, 0));
+    ck_assert_uint_eq(ftc_cluster_sent(c, 5, FTC_MESSAGE_POKE), 1);
+    ftc_cluster_crash(c, 2);
+    ftc_cluster_do(c, ftc_cluster_notice(c, 4, 0));
+    ftc_cluster_do(c, ftc_cluster_notice(c, 4, 3)); /* starts (1,0) with 1, 2 and 4 */
+    ftc_cluster_release(c, ftc_cluster_notice(c, 1, 2));
+    ftc_cluster_run(c);
     story_expect(c, 4, 1, "-", "0,3", 1, 0);
-    ck_assert_int_eq(cluster_status(c, 4, 1), FTC_ERR_ROOT_FAILED);
+    ck_assert_int_eq(ftc_cluster_status(c, 4, 1), FTC_ERR_ROOT_FAILED);
 
-    cluster_release(c, cluster_arrival(c, 2, 1));
-    cluster_run(c);
-    ck_assert_int_eq(cluster_on_the_way(c, 2, 1), 0);
-    cluster_release_notices(c, 0);
-    cluster_release_notices(c, 2);
-    cluster_release_notices(c, 3);
+    ftc_cluster_release(c, ftc_cluster_arrival(c, 2, 1));
+    ftc_cluster_run(c);
+    ck_assert_int_eq(ftc_cluster_on_the_way(c, 2, 1), 0);
+    ftc_cluster_release_notices(c, 0);
+    ftc_cluster_release_notices(c, 2);
+    ftc_cluster_release_notices(c, 3);
     story_finish(c);
-    ck_assert_uint_gt(cluster_rule(c, FTC_RULE_DROP_EPOCH), 0);
-    ck_assert_str_eq(cluster_value(c, 5, 1), "1,4");
-    cluster_free(c);
+    ck_assert_uint_gt(ftc_cluster_rule(c, FTC_RULE_DROP_EPOCH), 0);
+    ck_assert_str_eq(ftc_cluster_value(c, 5, 1), "1,4");
+    ftc_cluster_free(c);
 }
 END_TEST
 
 /* "Why a broadcast does not settle": 1 may not forget operation 0 because its own broadcast is done. */
 START_TEST(a_broadcast_does_not_settle)
 {
-    static const struct cluster_operation program[] = {ALLREDUCE, BCAST(1), FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(3, 1);
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    static const struct ftc_cluster_operation program[] = {ALLREDUCE, BCAST(1), FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(3, 1);
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_hold_notices(c, 0);
+    ftc_cluster_hold_notices(c, 0);
     story_all_call(c);
-    cluster_run_to(c, 0, 0);
-    cluster_crash(c, 0);
-    cluster_lose(c, 0, 2);
-    cluster_run_to(c, 0, 1);
-    cluster_do(c, cluster_call(c, 1));
-    ck_assert(cluster_delivered(c, 1, 1));
+    ftc_cluster_run_to(c, 0, 0);
+    ftc_cluster_crash(c, 0);
+    ftc_cluster_lose(c, 0, 2);
+    ftc_cluster_run_to(c, 0, 1);
+    ftc_cluster_do(c, ftc_cluster_call(c, 1));
+    ck_assert(ftc_cluster_delivered(c, 1, 1));
     ck_assert_int_eq(ftc_member_retained(c->process[1].member), 2);
-    ck_assert(!cluster_delivered(c, 0, 2));
-    cluster_release_notices(c, 0);
+    ck_assert(!ftc_cluster_delivered(c, 0, 2));
+    ftc_cluster_release_notices(c, 0);
     story_finish(c);
     story_expect(c, 0, 2, "0-2", "none", 0, 0);
-    ck_assert_uint_gt(cluster_rule(c, FTC_RULE_DECIDE_UNCHANGED), 0);
-    cluster_free(c);
+    ck_assert_uint_gt(ftc_cluster_rule(c, FTC_RULE_DECIDE_UNCHANGED), 0);
+    ftc_cluster_free(c);
 }
 END_TEST
 
@@ -171,56 +171,56 @@ END_TEST
  * already and so does not need it, but its child 8 does. */
 START_TEST(the_decided_repair_too)
 {
-    static const struct cluster_operation program[] = {ALLREDUCE, FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(9, 1);
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    static const struct ftc_cluster_operation program[] = {ALLREDUCE, FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(9, 1);
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_hold_notices(c, 0);
+    ftc_cluster_hold_notices(c, 0);
     for (int to = 1; to < 9; to++)
-        cluster_hold(c, cluster_arrival(c, 0, to));
+        ftc_cluster_hold(c, ftc_cluster_arrival(c, 0, to));
     story_all_call(c);
-    cluster_run_to(c, 0, 0);
-    cluster_crash(c, 0);
-    cluster_lose(c, 0, 1);
-    cluster_lose(c, 0, 2);
-    cluster_lose(c, 0, 8);
-    cluster_release(c, cluster_arrival(c, 0, 4));
-    cluster_run(c);
+    ftc_cluster_run_to(c, 0, 0);
+    ftc_cluster_crash(c, 0);
+    ftc_cluster_lose(c, 0, 1);
+    ftc_cluster_lose(c, 0, 2);
+    ftc_cluster_lose(c, 0, 8);
+    ftc_cluster_release(c, ftc_cluster_arrival(c, 0, 4));
+    ftc_cluster_run(c);
     for (int rank = 1; rank < 9; rank++)
-        ck_assert_int_eq(cluster_delivered(c, 0, rank), rank == 4);
-    cluster_doom(c, 2, FTC_MESSAGE_DECIDE, 1, true);
-    cluster_release_notices(c, 0);
-    cluster_run(c);
+        ck_assert_int_eq(ftc_cluster_delivered(c, 0, rank), rank == 4);
+    ftc_cluster_doom(c, 2, FTC_MESSAGE_DECIDE, 1, true);
+    ftc_cluster_release_notices(c, 0);
+    ftc_cluster_run(c);
     ck_assert(!c->process[2].alive);
     story_expect(c, 0, 8, "0-8", "none", 0, 0);
-    ck_assert_uint_gt(cluster_rule(c, FTC_RULE_PULL), 0);
-    ck_assert_uint_gt(cluster_rule(c, FTC_RULE_PASS_AGAIN), 0);
+    ck_assert_uint_gt(ftc_cluster_rule(c, FTC_RULE_PULL), 0);
+    ck_assert_uint_gt(ftc_cluster_rule(c, FTC_RULE_PASS_AGAIN), 0);
     story_finish(c);
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
 /* "Why PREPARE is repaired": 2 dies before it passes PREPARE on to 4, which knows of no ballot. */
 START_TEST(prepare_is_repaired)
 {
-    static const struct cluster_operation program[] = {ALLREDUCE, FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(5, 2);
+    static const struct ftc_cluster_operation program[] = {ALLREDUCE, FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(5, 2);
     settings.prepare = FTC_PREPARE_TREE;
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_crash(c, 0);
+    ftc_cluster_crash(c, 0);
     for (int observer = 2; observer < 5; observer++)
-        cluster_hold(c, cluster_notice(c, observer, 0));
+        ftc_cluster_hold(c, ftc_cluster_notice(c, observer, 0));
     story_all_call(c);
-    cluster_do(c, cluster_notice(c, 1, 0));
-    ck_assert_uint_eq(cluster_sent(c, 0, FTC_MESSAGE_PREPARE), 2); /* to 2 and 3; 4 is 2's */
-    cluster_crash(c, 2);
-    cluster_crash(c, 3);
-    cluster_run(c);
+    ftc_cluster_do(c, ftc_cluster_notice(c, 1, 0));
+    ck_assert_uint_eq(ftc_cluster_sent(c, 0, FTC_MESSAGE_PREPARE), 2); /* to 2 and 3; 4 is 2's */
+    ftc_cluster_crash(c, 2);
+    ftc_cluster_crash(c, 3);
+    ftc_cluster_run(c);
     story_expect(c, 0, 4, "1,4", "0,2-3", 1, 0);
-    ck_assert_uint_gt(cluster_rule(c, FTC_RULE_PREPARE_ADOPT), 0);
+    ck_assert_uint_gt(ftc_cluster_rule(c, FTC_RULE_PREPARE_ADOPT), 0);
     story_finish(c);
-    cluster_free(c);
+    ftc_cluster_free(c);
 }
 END_TEST
 
@@ -228,25 +228,25 @@ END_TEST
  * contributions. */
 START_TEST(the_operator_rests_after_the_return)
 {
-    static const struct cluster_operation program[] = {ALLREDUCE, FINALIZE};
-    struct ftc_member_settings settings = cluster_settings(5, 2);
-    struct cluster *c = story_begin(&settings, program, LENGTH(program));
+    static const struct ftc_cluster_operation program[] = {ALLREDUCE, FINALIZE};
+    struct ftc_member_settings settings = ftc_cluster_settings(5, 2);
+    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
 
-    cluster_hold_notices(c, 0);
-    cluster_hold(c, cluster_arrival(c, 0, 1));
-    cluster_hold(c, cluster_arrival(c, 0, 2));
+    ftc_cluster_hold_notices(c, 0);
+    ftc_cluster_hold(c, ftc_cluster_arrival(c, 0, 1));
+    ftc_cluster_hold(c, ftc_cluster_arrival(c, 0, 2));
     story_all_call(c);
-    cluster_run_to(c, 0, 0);
-    cluster_crash(c, 0);
-    cluster_lose(c, 0, 1);
-    cluster_lose(c, 0, 2);
-    cluster_run_to(c, 0, 4); /* of the group 2, 3, 4 in (1,0), only 4 has decided */
-    ck_assert(!cluster_delivered(c, 0, 2) && !cluster_delivered(c, 0, 3));
-    cluster_release_notices(c, 0);
+    ftc_cluster_run_to(c, 0, 0);
+    ftc_cluster_crash(c, 0);
+    ftc_cluster_lose(c, 0, 1);
+    ftc_cluster_lose(c, 0, 2);
+    ftc_cluster_run_to(c, 0, 4); /* of the group 2, 3, 4 in (1,0), only 4 has decided */
+    ck_assert(!ftc_cluster_delivered(c, 0, 2) && !ftc_cluster_delivered(c, 0, 3));
+    ftc_cluster_release_notices(c, 0);
     story_finish(c);
     story_expect(c, 0, 3, "0-4", "none", 0, 0);
-    ck_assert_uint_gt(cluster_rule(c, FTC_RULE_DECIDED_BEATS), 0);
-    cluster_free(c);
+    ck_assert_uint_gt(ftc_cluster_rule(c, FTC_RULE_DECIDED_BEATS), 0);
+    ftc_cluster_free(c);
 }
 END_TEST
 

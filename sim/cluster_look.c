@@ -5,29 +5,29 @@
 #include <string.h>
 
 #include "base/set.h"
-#include "cluster.h"
+#include "sim/cluster.h"
 
 /* --- results --- */
 
-bool cluster_delivered(const struct cluster *c, int op, int rank)
+bool ftc_cluster_delivered(const struct ftc_cluster *c, int op, int rank)
 {
-    return cluster_entry(c, op, rank)->delivered;
+    return ftc_cluster_entry(c, op, rank)->delivered;
 }
 
-int cluster_status(const struct cluster *c, int op, int rank)
+int ftc_cluster_status(const struct ftc_cluster *c, int op, int rank)
 {
-    return cluster_entry(c, op, rank)->status;
+    return ftc_cluster_entry(c, op, rank)->status;
 }
 
-const struct ftc_decision *cluster_decision(const struct cluster *c, int op, int at)
+const struct ftc_decision *ftc_cluster_decision(const struct ftc_cluster *c, int op, int at)
 {
-    int decision = cluster_entry(c, op, at)->decision;
+    int decision = ftc_cluster_entry(c, op, at)->decision;
     return decision < 0 ? NULL : c->record[op].decisions[decision];
 }
 
-int cluster_counts(const struct cluster *c, int op, int at, int rank)
+int ftc_cluster_counts(const struct ftc_cluster *c, int op, int at, int rank)
 {
-    const struct ftc_value *value = &cluster_entry(c, op, at)->result;
+    const struct ftc_value *value = &ftc_cluster_entry(c, op, at)->result;
     uint16_t count;
 
     if (value->buffer == NULL || value->size < ((size_t)rank + 1) * sizeof(count))
@@ -36,15 +36,15 @@ int cluster_counts(const struct cluster *c, int op, int at, int rank)
     return count;
 }
 
-const char *cluster_value(const struct cluster *c, int op, int at)
+const char *ftc_cluster_value(const struct ftc_cluster *c, int op, int at)
 {
     static char text[256];
     struct ftc_set counted;
 
-    if (cluster_entry(c, op, at)->result.buffer == NULL || ftc_set_init(&counted, c->n) != FTC_SUCCESS)
+    if (ftc_cluster_entry(c, op, at)->result.buffer == NULL || ftc_set_init(&counted, c->n) != FTC_SUCCESS)
         return "-";
     for (int rank = 0; rank < c->n; rank++) {
-        if (cluster_counts(c, op, at, rank) == 1)
+        if (ftc_cluster_counts(c, op, at, rank) == 1)
             ftc_set_add(&counted, rank);
     }
     ftc_set_format(&counted, text, sizeof(text));
@@ -52,52 +52,52 @@ const char *cluster_value(const struct cluster *c, int op, int at)
     return text;
 }
 
-const char *cluster_failed(const struct cluster *c, int op, int at)
+const char *ftc_cluster_failed(const struct ftc_cluster *c, int op, int at)
 {
     static char text[256];
-    const struct ftc_decision *decision = cluster_decision(c, op, at);
+    const struct ftc_decision *decision = ftc_cluster_decision(c, op, at);
 
     if (decision == NULL)
         return "-";
     return ftc_set_format(&decision->failed, text, sizeof(text));
 }
 
-struct ftc_ballot_id cluster_ballot(const struct cluster *c, int op, int at)
+struct ftc_ballot_id ftc_cluster_ballot(const struct ftc_cluster *c, int op, int at)
 {
-    const struct ftc_decision *decision = cluster_decision(c, op, at);
+    const struct ftc_decision *decision = ftc_cluster_decision(c, op, at);
     return decision == NULL ? (struct ftc_ballot_id){UINT32_MAX, UINT32_MAX} : decision->ballot;
 }
 
-uint64_t cluster_sent(const struct cluster *c, int op, int kind)
+uint64_t ftc_cluster_sent(const struct ftc_cluster *c, int op, int kind)
 {
     uint64_t sent = 0;
 
     for (int rank = 0; rank < c->n; rank++)
-        sent += cluster_entry(c, op, rank)->sent[kind];
+        sent += ftc_cluster_entry(c, op, rank)->sent[kind];
     return sent;
 }
 
-uint64_t cluster_bytes(const struct cluster *c, int op)
+uint64_t ftc_cluster_bytes(const struct ftc_cluster *c, int op)
 {
     uint64_t bytes = 0;
 
     for (int rank = 0; rank < c->n; rank++)
-        bytes += cluster_entry(c, op, rank)->bytes;
+        bytes += ftc_cluster_entry(c, op, rank)->bytes;
     return bytes;
 }
 
-uint64_t cluster_rule(const struct cluster *c, enum ftc_rule rule)
+uint64_t ftc_cluster_rule(const struct ftc_cluster *c, enum ftc_rule rule)
 {
     uint64_t taken = 0;
 
     for (int rank = 0; rank < c->n; rank++) {
-        const struct cluster_process *p = &c->process[rank];
+        const struct ftc_cluster_process *p = &c->process[rank];
         taken += p->member != NULL ? ftc_member_rules(p->member)[rule] : p->rules[rule];
     }
     return taken;
 }
 
-int cluster_on_the_way(const struct cluster *c, int from, int to)
+int ftc_cluster_on_the_way(const struct ftc_cluster *c, int from, int to)
 {
     return c->channel[from * c->n + to].count;
 }
@@ -106,43 +106,43 @@ int cluster_on_the_way(const struct cluster *c, int from, int to)
 
 #define TRACE_LENGTH 1024
 
-struct cluster_step {
+struct ftc_cluster_step {
     uint64_t number;
-    enum cluster_event_kind kind;
+    enum ftc_cluster_event_kind kind;
     int rank, other;
     struct ftc_message_head head;
 };
 
-struct cluster_trace {
+struct ftc_cluster_trace {
     uint64_t count;
-    struct cluster_step step[TRACE_LENGTH];
+    struct ftc_cluster_step step[TRACE_LENGTH];
 };
 
-struct cluster_trace *cluster_trace_new(void)
+struct ftc_cluster_trace *ftc_cluster_trace_new(void)
 {
-    struct cluster_trace *trace = malloc(sizeof(*trace));
+    struct ftc_cluster_trace *trace = malloc(sizeof(*trace));
     if (trace == NULL)
         abort();
     trace->count = 0;
     return trace;
 }
 
-void cluster_trace_free(struct cluster_trace *trace)
+void ftc_cluster_trace_free(struct ftc_cluster_trace *trace)
 {
     free(trace);
 }
 
-void cluster_trace(struct cluster *c, enum cluster_event_kind kind, int rank, int other,
-                   const struct ftc_message_head *head)
+void ftc_cluster_trace(struct ftc_cluster *c, enum ftc_cluster_event_kind kind, int rank, int other,
+                       const struct ftc_message_head *head)
 {
-    struct cluster_step *step = &c->trace->step[c->trace->count++ % TRACE_LENGTH];
+    struct ftc_cluster_step *step = &c->trace->step[c->trace->count++ % TRACE_LENGTH];
 
-    *step = (struct cluster_step){.number = c->steps, .kind = kind, .rank = rank, .other = other};
+    *step = (struct ftc_cluster_step){.number = c->steps, .kind = kind, .rank = rank, .other = other};
     if (head != NULL)
         step->head = *head;
 }
 
-static void print_step(const struct cluster *c, const struct cluster_step *s)
+static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_step *s)
 {
     const char *message = ftc_message_kind_name(s->head.kind);
     unsigned long long op = s->head.op;
@@ -150,37 +150,37 @@ static void print_step(const struct cluster *c, const struct cluster_step *s)
 
     fprintf(stderr, "%6llu  rank %-3d ", (unsigned long long)s->number, s->rank);
     switch (s->kind) {
-    case CLUSTER_TRACE_CALL:
+    case FTC_CLUSTER_TRACE_CALL:
         fprintf(stderr, "calls operation %d, %s root %d\n", s->other,
                 ftc_call_kind_name(c->program[s->other].kind), c->program[s->other].root);
         break;
-    case CLUSTER_TRACE_ARRIVE:
+    case FTC_CLUSTER_TRACE_ARRIVE:
         fprintf(stderr, "receives %s %llu (%u,%u) from rank %d\n", message, op, i, round, s->other);
         break;
-    case CLUSTER_TRACE_NOTICE:
+    case FTC_CLUSTER_TRACE_NOTICE:
         fprintf(stderr, "is told that rank %d failed\n", s->other);
         break;
-    case CLUSTER_TRACE_TIMER:
+    case FTC_CLUSTER_TRACE_TIMER:
         fprintf(stderr, "has its timer fire\n");
         break;
-    case CLUSTER_TRACE_SEND:
+    case FTC_CLUSTER_TRACE_SEND:
         fprintf(stderr, "    sends %s %llu (%u,%u) to rank %d\n", message, op, i, round, s->other);
         break;
-    case CLUSTER_TRACE_DELIVER:
+    case FTC_CLUSTER_TRACE_DELIVER:
         fprintf(stderr, "    delivers operation %llu: status %d, ballot (%u,%u)\n", op, s->other, i, round);
         break;
-    case CLUSTER_TRACE_CRASH:
+    case FTC_CLUSTER_TRACE_CRASH:
         fprintf(stderr, "    CRASHES\n");
         break;
-    case CLUSTER_TRACE_LOSE:
+    case FTC_CLUSTER_TRACE_LOSE:
         fprintf(stderr, "    loses messages on the way to rank %d\n", s->other);
         break;
     }
 }
 
-static void print_process(const struct cluster *c, int rank)
+static void print_process(const struct ftc_cluster *c, int rank)
 {
-    const struct cluster_process *p = &c->process[rank];
+    const struct ftc_cluster_process *p = &c->process[rank];
     struct ftc_member_activity a = {0};
     char known[128], agreed[128];
 
@@ -197,7 +197,7 @@ static void print_process(const struct cluster *c, int rank)
             ftc_wait_name(a.wait), a.waits_for, a.waits, ftc_member_retained(p->member));
 }
 
-static void print_settings(const struct cluster *c)
+static void print_settings(const struct ftc_cluster *c)
 {
     static const char *const schemes[] = {"list", "count", "bit"};
     static const char *const trees[] = {"binomial", "k-ary", "lame"};
@@ -216,7 +216,7 @@ static void print_settings(const struct cluster *c)
     fprintf(stderr, "\n");
 }
 
-void cluster_print(const struct cluster *c)
+void ftc_cluster_print(const struct ftc_cluster *c)
 {
     uint64_t first = c->trace->count > TRACE_LENGTH ? c->trace->count - TRACE_LENGTH : 0;
 
