@@ -1,0 +1,70 @@
+/*
+ * The command lines of ftcoll-sim: what all commands take (the communicator, the operations, the seed), and a table
+ * of its own for each command. The tables give parser and --help.
+ */
+#ifndef FTC_SIM_OPTIONS_H
+#define FTC_SIM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "collectives/member.h"
+#include "config/config.h"
+#include "sim/program.h"
+
+/* Common to all commands: -n, -f, --ops, --seed, --config FILE, --set section.key=value, and short forms of the
+ * settings that matter here (--scheme, --share, --rotation, --reduce-tree, --reduce-arity, --dissemination, --arity,
+ * --correction, --correction-delay, --prepare, --settle-every). */
+struct ftc_setup {
+    struct ftc_settings settings;      /* every key of the configuration and where it came from */
+    struct ftc_member_settings member; /* of every member, but self */
+    struct ftc_program program;
+    const char *ops; /* as given, NULL: not */
+    uint64_t seed;
+    bool seed_given, ranks_given, f_given;
+};
+
+/* One option of a command. `take` gets the command's own struct; it returns 0 or FTC_ERR_ARG with a message. */
+struct ftc_option {
+    const char *name;
+    char letter;          /* 0: none */
+    const char *argument; /* NULL: a flag; `take` then gets NULL */
+    const char *help;
+    int (*take)(void *command, const char *text);
+};
+
+struct ftc_usage {
+    const char *synopsis; /* "ftcoll-sim [options] OPERATION..." */
+    const char *summary;  /* what the command does, one or more lines */
+    const char *examples; /* lines, each indented by two */
+    const struct ftc_option *option; /* own ones, ends with a NULL name; NULL: none */
+};
+
+enum ftc_parsed { FTC_PARSED_RUN, FTC_PARSED_HELP, FTC_PARSED_VERSION };
+
+/* Read argv[1..]. What is no option is an operation and joins --ops. FTC_ERR_ARG or FTC_ERR_CONFIG with cause and
+ * remedy in ftc_last_error(). fini() of a zeroed struct and after an error is legal. */
+int ftc_setup_parse(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc, char **argv,
+                    enum ftc_parsed *parsed);
+void ftc_setup_fini(struct ftc_setup *setup);
+void ftc_setup_help(const struct ftc_usage *usage, FILE *out);
+/* The options that give this communicator and program again, for a replay line: "-n 4 -f 1 --scheme bit --ops ...".
+ * Only what differs from the defaults. malloc'ed; NULL: out of memory. */
+char *ftc_setup_format(const struct ftc_member_settings *settings, const struct ftc_program *program);
+
+/* Numbers for `take` functions: all of the text, within the range, or FTC_ERR_ARG naming the option. */
+int ftc_option_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum, uint64_t *out);
+int ftc_option_real(const char *option, const char *text, double minimum, double maximum, double *out);
+
+/* Exit codes of ftcoll-sim. */
+enum { FTC_SIM_EXIT_OK = 0, FTC_SIM_EXIT_ERROR = 1, FTC_SIM_EXIT_USAGE = 2, FTC_SIM_EXIT_VIOLATION = 3 };
+
+/* The commands; argv[0] is the command's name. Each returns an exit code. */
+int ftc_command_run(int argc, char **argv);     /* run.c */
+int ftc_command_explore(int argc, char **argv); /* explore_command.c */
+int ftc_command_storm(int argc, char **argv);   /* storm_command.c */
+int ftc_command_replay(int argc, char **argv);  /* replay.c */
+int ftc_command_sweep(int argc, char **argv);   /* sweep.c */
+
+#endif
