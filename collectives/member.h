@@ -159,6 +159,11 @@ uint64_t ftc_member_ballots(const struct ftc_member *member);      /* entered in
 int ftc_member_retained(const struct ftc_member *member);          /* operations kept, for tests */
 /* Words for FTC_OUTPUT_MISMATCH: "rank 3 is in bcast(...), this rank in allreduce(...), operation 17". */
 const char *ftc_member_mismatch(const struct ftc_member *member);
+/* Everything the future of this member depends on, in a canonical form: equal bytes, equal behaviour. Its rank and settings
+ * are not part of it, nor are outputs that were not taken. For exploring state spaces. */
+typedef void ftc_digest_sink(void *arg, const void *bytes, size_t size);
+void ftc_member_digest(const struct ftc_member *member, ftc_digest_sink *sink, void *arg);
+
 /* To whom this rank would send in a reduce (group and tree parent) or a broadcast (children) called now, for flow
  * control: neither waits for its receivers. Fills at most `room` ranks, returns how many. */
 int ftc_member_targets(const struct ftc_member *member, enum ftc_call_kind kind, int root, int ranks[], int room);

@@ -84,7 +84,7 @@ struct ftc_member {
     struct ftc_operation *spare;           /* freed, for reuse */
     int retained, group_room, child_room;
 
-    struct ftc_kept *kept[64]; /* by op number, modulo */
+    struct ftc_kept **kept; /* by op number, modulo; NULL before the first one */
     struct ftc_message scratch;
 
     struct ftc_output *output; /* queue */
@@ -147,6 +147,7 @@ int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from);
 int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op);
 int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, struct ftc_buffer *buffer);
 void ftc_receive_drop_kept(struct ftc_member *m);
+void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg);
 
 /* member.c */
 int ftc_member_output(struct ftc_member *m, const struct ftc_output *output); /* takes references */

@@ -19,11 +19,13 @@ struct ftc_kept {
 
 int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, struct ftc_buffer *buffer)
 {
-    struct ftc_kept **link = &m->kept[k % KEPT_BUCKETS];
-    struct ftc_kept *kept;
+    struct ftc_kept *kept, **link;
 
     if (k - m->next_op > KEPT_FURTHEST)
         return FTC_ERR_PROTO;
+    if (m->kept == NULL && (m->kept = calloc(KEPT_BUCKETS, sizeof(struct ftc_kept *))) == NULL)
+        return FTC_ERR_NOMEM;
+    link = &m->kept[k % KEPT_BUCKETS];
     kept = malloc(sizeof(*kept));
     if (kept == NULL)
         return FTC_ERR_NOMEM;
@@ -44,6 +46,8 @@ static void kept_free(struct ftc_kept *kept)
 /* Take the oldest kept message of op k out of its bucket; NULL: none left. */
 static struct ftc_kept *kept_take(struct ftc_member *m, uint64_t k)
 {
+    if (m->kept == NULL)
+        return NULL;
     for (struct ftc_kept **link = &m->kept[k % KEPT_BUCKETS]; *link != NULL; link = &(*link)->next) {
         struct ftc_kept *kept = *link;
         if (kept->k == k) {
@@ -56,11 +60,24 @@ static struct ftc_kept *kept_take(struct ftc_member *m, uint64_t k)
 
 void ftc_receive_drop_kept(struct ftc_member *m)
 {
-    for (int i = 0; i < KEPT_BUCKETS; i++) {
+    for (int i = 0; m->kept != NULL && i < KEPT_BUCKETS; i++) {
         while (m->kept[i] != NULL) {
             struct ftc_kept *kept = m->kept[i];
             m->kept[i] = kept->next;
             kept_free(kept);
+        }
+    }
+    free(m->kept);
+}
+
+/* Those of one operation are judged in the order of arrival; the order between operations says nothing. */
+void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg)
+{
+    for (int i = 0; m->kept != NULL && i < KEPT_BUCKETS; i++) {
+        for (const struct ftc_kept *kept = m->kept[i]; kept != NULL; kept = kept->next) {
+            uint64_t head[] = {kept->k, (uint64_t)kept->from, kept->buffer->size};
+            sink(arg, head, sizeof(head));
+            sink(arg, kept->buffer->data, kept->buffer->size);
         }
     }
 }

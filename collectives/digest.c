@@ -1,0 +1,158 @@
+/*
+ * A member's state as bytes, for exploring state spaces. What no later step looks at is left out, so that histories
+ * which lead to the same behaviour give the same bytes: counters for reports, what a finished phase has used up, and
+ * what only a setting that is off would read.
+ */
+#include "collectives/operation.h"
+
+struct digest {
+    ftc_digest_sink *sink;
+    void *arg;
+    const struct ftc_member *member;
+};
+
+static void add_number(const struct digest *d, uint64_t number)
+{
+    d->sink(d->arg, &number, sizeof(number));
+}
+
+static void add_ballot_id(const struct digest *d, struct ftc_ballot_id id)
+{
+    add_number(d, (uint64_t)id.i << 32 | id.s);
+}
+
+static void add_epoch(const struct digest *d, struct ftc_epoch epoch)
+{
+    add_number(d, epoch.op);
+    add_ballot_id(d, epoch.ballot);
+}
+
+static void add_set(const struct digest *d, const struct ftc_set *set)
+{
+    add_number(d, (uint64_t)ftc_set_count(set));
+    for (int rank = ftc_set_next(set, 0); rank >= 0; rank = ftc_set_next(set, rank + 1))
+        add_number(d, (uint64_t)rank);
+}
+
+static void add_value(const struct digest *d, const struct ftc_value *value)
+{
+    size_t size = value->buffer != NULL ? value->size : 0;
+
+    add_number(d, size);
+    if (size > 0)
+        d->sink(d->arg, ftc_value_bytes(value), size);
+}
+
+static void add_decision(const struct digest *d, const struct ftc_decision *decision)
+{
+    add_number(d, decision != NULL);
+    if (decision == NULL)
+        return;
+    add_number(d, (uint64_t)(int64_t)decision->status);
+    add_ballot_id(d, decision->ballot);
+    add_set(d, &decision->failed);
+    add_value(d, &decision->value);
+}
+
+static void add_contribution(const struct digest *d, const struct ftc_contribution *contribution)
+{
+    add_decision(d, contribution->decision);
+    if (contribution->decision == NULL)
+        add_value(d, &contribution->value);
+}
+
+/* The number of write-offs travels with `count` alone. */
+static void add_info(const struct digest *d, const struct ftc_failure_info *info)
+{
+    add_set(d, &info->list);
+    add_number(d, info->child);
+    if (d->member->set.scheme == FTC_SCHEME_COUNT)
+        add_number(d, info->count);
+}
+
+static void add_awaited(const struct digest *d, const struct ftc_awaited *list, int count)
+{
+    for (int i = 0; i < count; i++) {
+        add_number(d, (uint64_t)list[i].arrived | (uint64_t)list[i].written_off << 1 |
+                          (uint64_t)list[i].failure_free << 2);
+        if (list[i].arrived)
+            add_contribution(d, &list[i].contribution);
+    }
+}
+
+/* Rule 2: each phase looks at its own part and at what is still to come. */
+static void add_collect(const struct digest *d, const struct ftc_ballot *b)
+{
+    add_number(d, (uint64_t)b->phase);
+    if (b->phase == FTC_BALLOT_DONE)
+        return;
+    add_info(d, &b->info);
+    if (b->phase == FTC_BALLOT_GROUP)
+        add_awaited(d, b->group, b->group_size);
+    if (b->phase == FTC_BALLOT_TREE)
+        add_contribution(d, &b->sum);
+    if (b->phase != FTC_BALLOT_RETRY)
+        add_awaited(d, b->child, b->child_size);
+}
+
+static void add_correction(const struct digest *d, const struct ftc_ballot *b)
+{
+    if (d->member->set.correction == FTC_CORRECTION_NONE)
+        return;
+    add_number(d, b->correct.active);
+    add_set(d, &b->decide_sent);
+    for (enum ftc_side side = FTC_SIDE_LEFT; side <= FTC_SIDE_RIGHT; side++) {
+        add_number(d, (uint64_t)b->correct.off[side]);
+        add_number(d, (uint64_t)b->correct.near[side]);
+    }
+}
+
+static void add_ballot(const struct digest *d, const struct ftc_ballot *b)
+{
+    add_ballot_id(d, b->id);
+    add_set(d, &b->participants->set);
+    add_collect(d, b);
+    add_correction(d, b);
+    add_number(d, b->holding);
+    if (b->holding)
+        return;
+    add_set(d, &b->asked);
+    add_number(d, (uint64_t)(int64_t)b->pulled);
+    if (d->member->set.prepare == FTC_PREPARE_TREE)
+        add_set(d, &b->prepare_sent);
+}
+
+static void add_operation(const struct digest *d, const struct ftc_operation *op)
+{
+    const struct ftc_signature *signature = &op->call.signature;
+
+    add_number(d, op->k);
+    add_number(d, signature->kind);
+    add_number(d, (uint64_t)(int64_t)signature->root);
+    add_set(d, &op->view->set);
+    add_epoch(d, op->epoch);
+    add_number(d, (uint64_t)op->returned | (uint64_t)op->first_collects << 1);
+    if (!op->returned) {
+        add_number(d, op->poked);
+        add_value(d, &op->input);
+    }
+    add_decision(d, op->decision);
+    add_ballot(d, &op->ballot);
+}
+
+void ftc_member_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg)
+{
+    struct digest d = {.sink = sink, .arg = arg, .member = m};
+
+    add_number(&d, m->fenced);
+    if (m->fenced)
+        return;
+    add_number(&d, m->next_op);
+    add_number(&d, m->set.settle_every > 0 ? m->row % m->set.settle_every : 0);
+    add_set(&d, &m->known);
+    add_set(&d, &m->agreed);
+    add_epoch(&d, m->epoch);
+    for (const struct ftc_operation *op = m->oldest; op != NULL; op = op->next)
+        add_operation(&d, op);
+    ftc_receive_digest(m, sink, arg);
+}
