@@ -1,16 +1,31 @@
-/* A set of ranks 0..size-1 as a bit set. Sets that are combined have the same size. */
+/*
+ * A set of ranks 0..size-1. Sets that are combined have the same size.
+ *
+ * Up to FTC_SET_DENSE_MAX ranks it is a bit set, made with all its memory: nothing can fail after ftc_set_init(). Over
+ * more ranks it is kept as runs, so that what it takes depends on what is in it: a simulated job of a million ranks has
+ * millions of sets, nearly all of them nearly empty or nearly full. Such a set grows as it is filled; without memory the
+ * process then ends by abort(), a fail-stop like any other.
+ *
+ * A copy of the struct may be read as long as the original lives and does not change.
+ */
 #ifndef FTC_BASE_SET_H
 #define FTC_BASE_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ftc_set {
-    int size;       /* ranks 0..size-1 may be members */
-    uint64_t *word; /* ftc_set_words(size) words; bits past size are zero */
-};
+#include "base/runs.h"
 
-int ftc_set_words(int size);
+#define FTC_SET_DENSE_MAX 8192
+
+struct ftc_set {
+    int size;           /* ranks 0..size-1 may be members */
+    union {             /* private; by size */
+        uint64_t only;  /* up to 64 ranks */
+        uint64_t *word; /* up to FTC_SET_DENSE_MAX; bits past size are zero */
+        struct ftc_runs runs;
+    };
+};
 
 /* An empty set; FTC_ERR_NOMEM. fini() of a zeroed struct is legal. */
 int ftc_set_init(struct ftc_set *set, int size);
@@ -18,6 +33,7 @@ void ftc_set_fini(struct ftc_set *set);
 
 void ftc_set_clear(struct ftc_set *set);
 void ftc_set_copy(struct ftc_set *to, const struct ftc_set *from);
+void ftc_set_fill(struct ftc_set *set); /* all ranks */
 void ftc_set_add(struct ftc_set *set, int rank);
 void ftc_set_remove(struct ftc_set *set, int rank);
 bool ftc_set_has(const struct ftc_set *set, int rank);
@@ -34,6 +50,14 @@ void ftc_set_subtract(struct ftc_set *to, const struct ftc_set *from);
 
 /* Lowest member >= from, or -1: for (r = ftc_set_next(s, 0); r >= 0; r = ftc_set_next(s, r + 1)) */
 int ftc_set_next(const struct ftc_set *set, int from);
+
+/* Lowest rank >= from that is no member, or -1. */
+int ftc_set_next_missing(const struct ftc_set *set, int from);
+
+/* The bit set, rank r in bit r % 64 of word r / 64, for what is laid out so: shared memory, the wire. */
+int ftc_set_words(int size);
+uint64_t ftc_set_word(const struct ftc_set *set, int index);
+void ftc_set_add_word(struct ftc_set *set, int index, uint64_t word); /* bits past the size are ignored */
 
 /* Write the members in ascending order to ranks[] (room for ftc_set_count()); returns their number. */
 int ftc_set_list(const struct ftc_set *set, int ranks[]);

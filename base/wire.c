@@ -5,8 +5,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Marks a set sent as bits; the other 31 bits are the number of members either way. */
-#define SET_AS_BITS 0x80000000u
+/* A set begins with its number of members and, in the two top bits, its form. */
+#define SET_FORM_SHIFT 30
+#define SET_COUNT_MASK ((1u << SET_FORM_SHIFT) - 1)
 
 /* Room for `size` bytes, NULL and failed for ever if there is not that much. */
 static unsigned char *claim(struct ftc_writer *w, size_t size)
@@ -123,69 +124,113 @@ void ftc_read_align(struct ftc_reader *r, size_t alignment)
             r->failed = true;
 }
 
-/* Canonical form: the list unless the bit set is strictly shorter. */
-static bool as_bits(int size, uint32_t count)
+/* How a set travels. Canonical form: the shortest, the first of equally short ones. */
+enum set_form { SET_LIST, SET_MISSING, SET_BITS };
+
+static enum set_form set_form(int size, uint32_t count)
 {
-    return (size_t)count * 4 > (size_t)ftc_set_words(size) * 8;
+    size_t list = (size_t)count * 4, missing = ((size_t)size - count) * 4;
+    size_t bits = (size_t)ftc_set_words(size) * 8;
+
+    if (list <= missing && list <= bits)
+        return SET_LIST;
+    return missing <= bits ? SET_MISSING : SET_BITS;
 }
 
 size_t ftc_wire_set_size(const struct ftc_set *set)
 {
     uint32_t count = (uint32_t)ftc_set_count(set);
-    return 4 + (as_bits(set->size, count) ? (size_t)ftc_set_words(set->size) * 8 : (size_t)count * 4);
+
+    switch (set_form(set->size, count)) {
+    case SET_LIST:
+        return 4 + (size_t)count * 4;
+    case SET_MISSING:
+        return 4 + ((size_t)set->size - count) * 4;
+    case SET_BITS:
+        break;
+    }
+    return 4 + (size_t)ftc_set_words(set->size) * 8;
 }
 
 void ftc_write_set(struct ftc_writer *w, const struct ftc_set *set)
 {
     uint32_t count = (uint32_t)ftc_set_count(set);
-    if (as_bits(set->size, count)) {
-        ftc_write_u32(w, count | SET_AS_BITS);
+    enum set_form form = set_form(set->size, count);
+
+    ftc_write_u32(w, count | (uint32_t)form << SET_FORM_SHIFT);
+    switch (form) {
+    case SET_LIST:
+        for (int rank = ftc_set_next(set, 0); rank >= 0; rank = ftc_set_next(set, rank + 1))
+            ftc_write_u32(w, (uint32_t)rank);
+        break;
+    case SET_MISSING:
+        for (int rank = ftc_set_next_missing(set, 0); rank >= 0; rank = ftc_set_next_missing(set, rank + 1))
+            ftc_write_u32(w, (uint32_t)rank);
+        break;
+    case SET_BITS:
         for (int i = 0, words = ftc_set_words(set->size); i < words; i++)
-            ftc_write_u64(w, set->word[i]);
-        return;
+            ftc_write_u64(w, ftc_set_word(set, i));
+        break;
     }
-    ftc_write_u32(w, count);
-    for (int rank = ftc_set_next(set, 0); rank >= 0; rank = ftc_set_next(set, rank + 1))
-        ftc_write_u32(w, (uint32_t)rank);
 }
 
-static void read_set_bits(struct ftc_reader *r, struct ftc_set *set, uint32_t count)
+static void read_set_bits(struct ftc_reader *r, struct ftc_set *set)
 {
     int words = ftc_set_words(set->size), tail = set->size % 64;
-    for (int i = 0; i < words; i++)
-        set->word[i] = ftc_read_u64(r);
-    if (tail != 0 && set->word[words - 1] >> tail != 0)
-        r->failed = true;
-    if ((uint32_t)ftc_set_count(set) != count)
-        r->failed = true;
+
+    for (int i = 0; i < words && !r->failed; i++) {
+        uint64_t word = ftc_read_u64(r);
+        if (i == words - 1 && tail != 0 && word >> tail != 0)
+            r->failed = true;
+        ftc_set_add_word(set, i, word);
+    }
 }
 
-static void read_set_list(struct ftc_reader *r, struct ftc_set *set, uint32_t count)
+/* Ranks, strictly ascending, each to be added or removed. */
+static void read_set_ranks(struct ftc_reader *r, struct ftc_set *set, uint32_t count,
+                           void (*change)(struct ftc_set *set, int rank))
 {
     int64_t previous = -1;
+
     for (uint32_t i = 0; i < count && !r->failed; i++) {
         uint32_t rank = ftc_read_u32(r);
         if (r->failed || rank >= (uint32_t)set->size || (int64_t)rank <= previous) {
             r->failed = true;
             return;
         }
-        ftc_set_add(set, (int)rank);
+        change(set, (int)rank);
         previous = rank;
+    }
+}
+
+static void read_set_form(struct ftc_reader *r, struct ftc_set *set, enum set_form form, uint32_t count)
+{
+    switch (form) {
+    case SET_LIST:
+        read_set_ranks(r, set, count, ftc_set_add);
+        break;
+    case SET_MISSING:
+        ftc_set_fill(set);
+        read_set_ranks(r, set, (uint32_t)set->size - count, ftc_set_remove);
+        break;
+    case SET_BITS:
+        read_set_bits(r, set);
+        break;
     }
 }
 
 /* After a failure `set` is empty, so that nothing half-read can be used. */
 void ftc_read_set(struct ftc_reader *r, struct ftc_set *set)
 {
-    uint32_t head = ftc_read_u32(r), count = head & ~SET_AS_BITS;
-    bool bits = (head & SET_AS_BITS) != 0;
+    uint32_t head = ftc_read_u32(r), count = head & SET_COUNT_MASK, form = head >> SET_FORM_SHIFT;
+
     ftc_set_clear(set);
-    if (count > (uint32_t)set->size || bits != as_bits(set->size, count))
+    if (r->failed || count > (uint32_t)set->size || form != (uint32_t)set_form(set->size, count))
         r->failed = true;
-    if (!r->failed && bits)
-        read_set_bits(r, set, count);
-    else if (!r->failed)
-        read_set_list(r, set, count);
-    if (r->failed)
+    else
+        read_set_form(r, set, (enum set_form)form, count);
+    if (r->failed || (uint32_t)ftc_set_count(set) != count) {
+        r->failed = true;
         ftc_set_clear(set);
+    }
 }

@@ -161,11 +161,9 @@ static void look_activity(const struct ftc_status *status, struct ftc_activity *
 
 static void look_set(struct ftc_set *set, _Atomic uint64_t *row)
 {
-    int words = ftc_set_words(set->size);
-    for (int i = 0; i < words; i++)
-        set->word[i] = LOAD(row[i]);
-    if (set->size % 64 != 0)
-        set->word[words - 1] &= (UINT64_C(1) << set->size % 64) - 1;
+    ftc_set_clear(set);
+    for (int i = 0; i < ftc_set_words(set->size); i++)
+        ftc_set_add_word(set, i, LOAD(row[i]));
 }
 
 static void look_failure(const struct ftc_status *status, struct ftc_slot *slot,

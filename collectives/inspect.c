@@ -38,7 +38,7 @@ int ftc_member_retained(const struct ftc_member *m)
 
 const char *ftc_member_mismatch(const struct ftc_member *m)
 {
-    return m->mismatch;
+    return m->mismatch != NULL ? m->mismatch : "";
 }
 
 void ftc_member_report(const struct ftc_member *m, struct ftc_member_report *report)

@@ -19,7 +19,7 @@
 int ftc_member_output(struct ftc_member *m, const struct ftc_output *output)
 {
     if (m->output_count == m->output_room) {
-        int room = m->output_room == 0 ? 16 : 2 * m->output_room;
+        int room = m->output_room == 0 ? 4 : 2 * m->output_room; /* enough for nearly all of a large job */
         struct ftc_output *grown = realloc(m->output, (size_t)room * sizeof(*grown));
         if (grown == NULL)
             return FTC_ERR_NOMEM;
@@ -139,9 +139,8 @@ static int adopt_decision(struct ftc_member *m, struct ftc_operation *op, struct
     struct ftc_set members = {0};
     if (ftc_set_init(&members, m->set.ranks) != 0)
         return FTC_ERR_NOMEM;
-    for (int rank = 0; rank < m->set.ranks; rank++)
-        if (!ftc_set_has(&m->agreed, rank))
-            ftc_set_add(&members, rank);
+    ftc_set_fill(&members);
+    ftc_set_subtract(&members, &m->agreed);
     ftc_view_unref(m->view);
     m->view = ftc_view_new(&members);
     ftc_set_fini(&members);
@@ -302,7 +301,7 @@ static bool first_ballot_collects(struct ftc_member *m, int kind)
 static int rotation_start(const struct ftc_member *m, const struct ftc_signature *signature, uint64_t k)
 {
     if (signature->root >= 0)
-        return m->view->index[signature->root];
+        return ftc_view_index(m->view, signature->root);
     return m->set.rotation == FTC_ROTATION_FIRST ? 0 : (int)(k % (uint64_t)m->view->size);
 }
 
@@ -434,8 +433,7 @@ static int all_ranks(struct ftc_member *m)
 
     if (ftc_set_init(&all, m->set.ranks) != 0)
         return FTC_ERR_NOMEM;
-    for (int rank = 0; rank < m->set.ranks; rank++)
-        ftc_set_add(&all, rank);
+    ftc_set_fill(&all);
     m->view = ftc_view_new(&all);
     ftc_set_fini(&all);
     return m->view == NULL ? FTC_ERR_NOMEM : 0;
@@ -481,6 +479,7 @@ void ftc_member_destroy(struct ftc_member *m)
     while (m->output_taken < m->output_count)
         output_drop(&m->output[m->output_taken++]);
     free(m->output);
+    free(m->mismatch);
     ftc_decision_unref(m->current_decision);
     ftc_message_fini(&m->scratch);
     ftc_view_unref(m->view);

@@ -132,7 +132,7 @@ bool ftc_operation_plain_reduce(const struct ftc_operation *op)
 int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i)
 {
     assert(i < (uint32_t)op->view->size);
-    return op->view->ranks[((uint32_t)op->start + i) % (uint32_t)op->view->size];
+    return ftc_view_member(op->view, (int)(((uint32_t)op->start + i) % (uint32_t)op->view->size));
 }
 
 /* A broadcast's x is empty (agreement.md, Operations). */

@@ -96,7 +96,7 @@ struct ftc_member {
     unsigned report_ballots, report_retries;
     uint64_t ballots;
     uint64_t rules[FTC_RULES_COUNT];
-    char mismatch[256];
+    char *mismatch; /* words, made when there is one */
 };
 
 /* All return 0 or FTC_ERR_NOMEM unless said otherwise; "1: something changed" where they say so. */

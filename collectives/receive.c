@@ -5,6 +5,7 @@
 
 #include "collectives/operation.h"
 
+#define MISMATCH_ROOM 256
 #define KEPT_BUCKETS  64
 #define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
 
@@ -114,7 +115,9 @@ static int mismatch(struct ftc_member *m, const struct ftc_operation *op, int fr
 {
     const struct ftc_signature *own = &op->call.signature, *theirs = &m->scratch.signature;
 
-    snprintf(m->mismatch, sizeof(m->mismatch),
+    if (m->mismatch == NULL && (m->mismatch = malloc(MISMATCH_ROOM)) == NULL)
+        return FTC_ERR_NOMEM;
+    snprintf(m->mismatch, MISMATCH_ROOM,
              "operation %llu: rank %d is in %s (%llu bytes, type %d, operator %d, root %d), "
              "rank %d in %s (%llu bytes, type %d, operator %d, root %d)",
              (unsigned long long)op->k, from, ftc_call_kind_name(theirs->kind),

@@ -1,4 +1,4 @@
-/* Ordered sets of members: ranks to positions and back, each by one look into an array. */
+/* Ordered sets of members, by the ascending list of those that are missing. */
 #include "collectives/view.h"
 
 #include <assert.h>
@@ -6,41 +6,36 @@
 
 #include "include/ftcoll.h"
 
-/* An array that is never NULL when there is memory, also for no elements. */
-static int *new_array(int count)
+/* NULL if nobody is missing; *ok says whether there was memory. */
+static int *list_missing(const struct ftc_set *members, int missing, bool *ok)
 {
-    return calloc(count > 0 ? (size_t)count : 1, sizeof(int));
-}
+    int *list = missing > 0 ? calloc((size_t)missing, sizeof(*list)) : NULL;
+    int count = 0;
 
-static void fill(struct ftc_view *view)
-{
-    view->size = ftc_set_list(&view->set, view->ranks);
-    for (int rank = 0; rank < view->set.size; rank++)
-        view->index[rank] = -1;
-    for (int i = 0; i < view->size; i++)
-        view->index[view->ranks[i]] = i;
+    *ok = list != NULL || missing == 0;
+    for (int rank = ftc_set_next_missing(members, 0); list != NULL && rank >= 0;
+         rank = ftc_set_next_missing(members, rank + 1))
+        list[count++] = rank;
+    return list;
 }
 
 struct ftc_view *ftc_view_new(const struct ftc_set *members)
 {
     struct ftc_view *view = calloc(1, sizeof(*view));
+    bool ok;
+
     if (view == NULL)
         return NULL;
     if (ftc_set_init(&view->set, members->size) != FTC_SUCCESS)
         goto err_free;
-    view->ranks = new_array(ftc_set_count(members));
-    if (view->ranks == NULL)
-        goto err_set;
-    view->index = new_array(members->size);
-    if (view->index == NULL)
-        goto err_ranks;
     ftc_set_copy(&view->set, members);
-    fill(view);
+    view->size = ftc_set_count(members);
+    view->missing = list_missing(members, members->size - view->size, &ok);
+    if (!ok)
+        goto err_set;
     view->references = 1;
     return view;
 
-err_ranks:
-    free(view->ranks);
 err_set:
     ftc_set_fini(&view->set);
 err_free:
@@ -62,21 +57,44 @@ void ftc_view_unref(struct ftc_view *view)
     assert(view->references > 0);
     if (--view->references > 0)
         return;
-    free(view->index);
-    free(view->ranks);
+    free(view->missing);
     ftc_set_fini(&view->set);
     free(view);
 }
 
-/* Index of a rank, which may come from a message; -1: no member. */
-static int index_of(const struct ftc_view *view, int rank)
+/* How many are missing below a rank, or, by index, before the member with that index. */
+static int count_missing(const struct ftc_view *view, int limit, bool by_index)
 {
-    return rank >= 0 && rank < view->set.size ? view->index[rank] : -1;
+    int lo = 0, hi = view->set.size - view->size;
+
+    while (lo < hi) {
+        int middle = lo + (hi - lo) / 2;
+        /* missing[j] has missing[j] - j members below it. */
+        int key = by_index ? view->missing[middle] - middle : view->missing[middle] + 1;
+        if (key <= limit)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+int ftc_view_index(const struct ftc_view *view, int rank)
+{
+    if (rank < 0 || rank >= view->set.size || !ftc_set_has(&view->set, rank))
+        return -1;
+    return rank - count_missing(view, rank, false);
+}
+
+int ftc_view_member(const struct ftc_view *view, int index)
+{
+    assert(index >= 0 && index < view->size);
+    return index + count_missing(view, index, true);
 }
 
 int ftc_view_position(const struct ftc_view *view, int zero, int rank)
 {
-    int start = index_of(view, zero), index = index_of(view, rank);
+    int start = ftc_view_index(view, zero), index = ftc_view_index(view, rank);
 
     assert(start >= 0);
     if (index < 0)
@@ -86,10 +104,10 @@ int ftc_view_position(const struct ftc_view *view, int zero, int rank)
 
 int ftc_view_rank(const struct ftc_view *view, int zero, int position)
 {
-    int start = index_of(view, zero);
+    int start = ftc_view_index(view, zero);
 
     assert(start >= 0);
     assert(position >= 0 && position < view->size);
     int left = view->size - start; /* positions before the wrap-around */
-    return view->ranks[position < left ? start + position : position - left];
+    return ftc_view_member(view, position < left ? start + position : position - left);
 }

@@ -59,7 +59,7 @@ void ftc_publish_called(struct ftc_comm *comm)
 static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
 {
     for (int i = 0; i < ftc_set_words(set->size); i++)
-        STORE(row[i], set->word[i]);
+        STORE(row[i], ftc_set_word(set, i));
 }
 
 void ftc_publish_noticed(struct ftc_comm *comm)

@@ -82,8 +82,11 @@ struct ftc_member_settings ftc_cluster_settings(int n, int f)
 
 static struct ftc_set carve_set(const struct ftc_cluster *c, uint64_t **words)
 {
-    struct ftc_set set = {.size = c->n, .word = *words};
-    *words += ftc_set_words(c->n);
+    struct ftc_set set = {.size = c->n};
+    if (c->n > 64) {
+        set.word = *words;
+        *words += ftc_set_words(c->n);
+    }
     return set;
 }
 

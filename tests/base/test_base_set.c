@@ -11,8 +11,8 @@
 #include "tests/random.h"
 #include "tests/suite.h"
 
-#define MAX_SIZE 300
-#define ROUNDS   400
+#define MAX_SIZE     (FTC_SET_DENSE_MAX + 300)
+#define ROUNDS(size) ((size) > 1000 ? 40 : 400)
 
 static struct test_random random_bits;
 
@@ -62,8 +62,27 @@ static void assert_agree(const struct pair *pair)
     ck_assert_int_eq(ftc_set_count(&pair->set), count);
     ck_assert_int_eq(ftc_set_empty(&pair->set), count == 0);
     ck_assert_int_eq(ftc_set_next(&pair->set, pair->set.size), -1);
-    if (pair->set.size % 64 != 0)
-        ck_assert_uint_eq(pair->set.word[pair->set.size / 64] >> (pair->set.size % 64), 0);
+}
+
+static int model_next_missing(const struct pair *pair, int from)
+{
+    for (int rank = from; rank < pair->set.size; rank++)
+        if (!pair->member[rank])
+            return rank;
+    return -1;
+}
+
+static void assert_words(const struct pair *pair)
+{
+    int words = ftc_set_words(pair->set.size);
+    for (int i = 0; i < words; i++) {
+        uint64_t word = 0;
+        for (int bit = 0; bit < 64 && 64 * i + bit < pair->set.size; bit++)
+            word |= (uint64_t)pair->member[64 * i + bit] << bit;
+        ck_assert_uint_eq(ftc_set_word(&pair->set, i), word);
+    }
+    for (int rank = 0; rank < pair->set.size; rank += 7)
+        ck_assert_int_eq(ftc_set_next_missing(&pair->set, rank), model_next_missing(pair, rank));
 }
 
 static void assert_relations(const struct pair *a, const struct pair *b)
@@ -111,9 +130,20 @@ static void remove_some(struct pair *pair)
     }
 }
 
+/* Bits past the size are ignored. */
+static void add_a_word(struct pair *pair)
+{
+    int index = (int)test_random_between(&random_bits, 0, ftc_set_words(pair->set.size) - 1);
+    uint64_t word = test_random_bits(&random_bits);
+    ftc_set_add_word(&pair->set, index, word);
+    for (int bit = 0; bit < 64 && 64 * index + bit < pair->set.size; bit++)
+        if ((word >> bit & 1) != 0)
+            pair->member[64 * index + bit] = true;
+}
+
 static void step(struct pair *a, struct pair *b)
 {
-    switch (test_random_between(&random_bits, 0, 5)) {
+    switch (test_random_between(&random_bits, 0, 7)) {
     case 0:
         pair_fill(a, (int)test_random_between(&random_bits, 0, 100));
         break;
@@ -133,21 +163,31 @@ static void step(struct pair *a, struct pair *b)
         memset(a->member, 0, sizeof(a->member));
         ftc_set_clear(&a->set);
         break;
+    case 6:
+        for (int rank = 0; rank < a->set.size; rank++)
+            a->member[rank] = true;
+        ftc_set_fill(&a->set);
+        break;
+    case 7:
+        add_a_word(a);
+        break;
     }
 }
 
 START_TEST(agrees_with_an_array_of_flags)
 {
-    static const int sizes[] = {1, 2, 63, 64, 65, 127, 128, 129, MAX_SIZE};
+    static const int sizes[] = {
+        1, 2, 63, 64, 65, 127, 128, 129, 300, FTC_SET_DENSE_MAX, FTC_SET_DENSE_MAX + 1, MAX_SIZE};
     int size = sizes[_i];
     struct pair a, b;
     pair_init(&a, size);
     pair_init(&b, size);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < ROUNDS(size); round++) {
         step(&a, &b);
         step(&b, &a);
         assert_agree(&a);
         assert_agree(&b);
+        assert_words(&a);
         assert_relations(&a, &b);
     }
     ftc_set_fini(&a.set);
@@ -190,6 +230,31 @@ static struct ftc_set set_of(int size, const int ranks[], int count)
         ftc_set_add(&set, ranks[i]);
     return set;
 }
+
+/* What it is for: a million ranks, of which few or all but few are in it. */
+START_TEST(a_set_over_a_million_ranks_takes_what_is_in_it)
+{
+    enum { MILLION = 1 << 20 };
+    struct ftc_set few, many;
+    char text[64];
+    ck_assert_int_eq(ftc_set_init(&few, MILLION), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_set_init(&many, MILLION), FTC_SUCCESS);
+    ftc_set_add(&few, 7);
+    ftc_set_add(&few, MILLION - 1);
+    ftc_set_fill(&many);
+    ftc_set_subtract(&many, &few);
+    ck_assert_int_eq(few.runs.count, 2);
+    ck_assert_int_eq(many.runs.count, 2);
+    ck_assert_int_eq(ftc_set_count(&many), MILLION - 2);
+    ck_assert(!ftc_set_intersects(&few, &many));
+    ck_assert_str_eq(ftc_set_format(&many, text, sizeof(text)), "0-6,8-1048574");
+    ck_assert(ftc_set_unite(&many, &few));
+    ck_assert_int_eq(many.runs.count, 1);
+    ck_assert_int_eq(ftc_set_next_missing(&many, 0), -1);
+    ftc_set_fini(&few);
+    ftc_set_fini(&many);
+}
+END_TEST
 
 START_TEST(format_joins_runs)
 {
@@ -241,7 +306,7 @@ START_TEST(a_failed_allocation_is_reported)
     fail_alloc_at(0);
     ck_assert_int_eq(ftc_set_init(&set, 100), FTC_ERR_NOMEM);
     ck_assert(fail_alloc_stop());
-    ck_assert_ptr_null(set.word);
+    ck_assert_int_eq(set.size, 0);
     fail_alloc_at(0);
     ck_assert_ptr_null(ftc_buffer_new(100));
     ck_assert(fail_alloc_stop());
@@ -278,9 +343,10 @@ int main(void)
 {
     Suite *suite = suite_create("base: sets and buffers");
     TCase *sets = tcase_create("sets");
-    tcase_add_loop_test(sets, agrees_with_an_array_of_flags, 0, 9);
+    tcase_add_loop_test(sets, agrees_with_an_array_of_flags, 0, 12);
     tcase_add_test(sets, a_set_of_nothing_works);
     tcase_add_test(sets, fini_of_a_zeroed_set_and_twice_is_legal);
+    tcase_add_test(sets, a_set_over_a_million_ranks_takes_what_is_in_it);
     tcase_add_test(sets, format_joins_runs);
     tcase_add_test(sets, format_cuts_between_items);
     tcase_add_test(sets, format_into_no_room_writes_nothing);

@@ -172,16 +172,19 @@ START_TEST(sets_come_back_and_every_truncation_is_refused)
 }
 END_TEST
 
-START_TEST(the_shorter_form_is_taken)
+START_TEST(the_shortest_form_is_taken)
 {
-    struct ftc_set set = random_set(128, 0); /* as bits: 16 bytes, the room of 4 members */
+    enum { LIST = 0, MISSING = 0x40, BITS = 0x80 };
+    struct ftc_set set = random_set(128, 0); /* as bits: 16 bytes, the room of 4 ranks */
     unsigned char data[ROOM];
-    for (int count = 0; count < 128; count++) {
-        size_t size = encode(&set, data);
-        ck_assert_uint_eq(size, 4 + (count <= 4 ? (size_t)count * 4 : 16));
-        ck_assert_int_eq(data[3], count <= 4 ? 0 : 0x80);
+    for (int count = 0; count <= 128; count++) {
+        int form = count <= 4 ? LIST : 128 - count <= 4 ? MISSING : BITS;
+        int ranks = form == LIST ? count : form == MISSING ? 128 - count : 4;
+        ck_assert_uint_eq(encode(&set, data), 4 + (size_t)ranks * 4);
+        ck_assert_int_eq(data[3], form);
         ck_assert_int_eq(data[0], count);
-        ftc_set_add(&set, count);
+        if (count < 128)
+            ftc_set_add(&set, count);
     }
     ftc_set_fini(&set);
 }
@@ -215,7 +218,7 @@ START_TEST(lists_that_are_no_sets_are_refused)
     EXPECT(70, false, 2, 3, 3);          /* twice */
     EXPECT(70, false, 2, 3, 2);          /* descending */
     EXPECT(70, false, 71, 0, 1, 2);      /* more members than ranks */
-    EXPECT(70, false, 0x7fffffff, 0, 1); /* far more */
+    EXPECT(70, false, 0x3fffffff, 0, 1); /* far more */
     EXPECT(70, false, 5, 0, 1, 2, 3, 4); /* bits are shorter */
     EXPECT(0, true, 0);
     EXPECT(0, false, 1, 0);
@@ -233,7 +236,25 @@ START_TEST(bits_that_are_no_sets_are_refused)
     EXPECT(70, false, BITS | 4u, 0xf, 0, 0, 0);       /* the list is no longer */
     EXPECT(70, false, BITS | 71u, 0xff, 0, 0, 0);
     EXPECT(70, false, BITS, 0, 0, 0, 0);
+    EXPECT(70, false, BITS | 70u, ~0u, ~0u, 0x3f, 0); /* who is missing is shorter */
     EXPECT(0, false, BITS);
+}
+END_TEST
+
+START_TEST(missing_ranks_that_are_no_set_are_refused)
+{
+    enum { MISSING = 0x40000000 };
+    EXPECT(70, true, MISSING | 70u);
+    EXPECT(70, true, MISSING | 68u, 0, 69);
+    EXPECT(70, false, MISSING | 68u, 0, 70);         /* out of range */
+    EXPECT(70, false, MISSING | 68u, 3, 3);          /* twice */
+    EXPECT(70, false, MISSING | 68u, 4, 3);          /* descending */
+    EXPECT(70, false, MISSING | 68u, 3);             /* one too few */
+    EXPECT(70, false, MISSING | 65u, 0, 1, 2, 3, 4); /* bits are shorter */
+    EXPECT(70, false, MISSING | 71u);                /* more members than ranks */
+    EXPECT(70, false, 0xc0000000u | 70u);            /* no form */
+    EXPECT(1, true, MISSING | 1u);
+    EXPECT(0, false, MISSING); /* an empty list is as short */
 }
 END_TEST
 
@@ -250,9 +271,10 @@ int main(void)
     TCase *sets = tcase_create("sets");
     tcase_set_timeout(sets, 60);
     tcase_add_loop_test(sets, sets_come_back_and_every_truncation_is_refused, 0, 10);
-    tcase_add_test(sets, the_shorter_form_is_taken);
+    tcase_add_test(sets, the_shortest_form_is_taken);
     tcase_add_test(sets, lists_that_are_no_sets_are_refused);
     tcase_add_test(sets, bits_that_are_no_sets_are_refused);
+    tcase_add_test(sets, missing_ranks_that_are_no_set_are_refused);
     suite_add_tcase(suite, sets);
 
     test_seed_announce();
