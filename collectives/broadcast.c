@@ -58,6 +58,7 @@ int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ft
                        int from)
 {
     struct ftc_ballot *b = &op->ballot;
+    bool again = op->returned;
     int rc = 0;
 
     assert(!b->holding);
@@ -66,17 +67,19 @@ int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ft
     b->phase = FTC_BALLOT_DONE;
     b->holding = true;
     ftc_ballot_forget(b);
-    if (op->returned)
+    if (again)
         ftc_rule_taken(m, FTC_RULE_PASS_AGAIN);
     else
         rc = ftc_member_deliver(m, op, decision->status, decision, &decision->value);
     if (rc != 0)
         return rc;
+    if (FTC_MUTATED(DECIDED_KEEP_DECIDE) && again)
+        return 0;
     correction_begin(m, op, from);
     rc = pass_on(m, op);
     if (rc == 0 && b->correct.active)
         rc = ftc_broadcast_correct(m, op);
-    if (rc == 0 && b->collects)
+    if (rc == 0 && (b->collects || FTC_MUTATED(FORGET_ON_BROADCAST)))
         ftc_operation_free_before(m, op->k);
     return rc;
 }
@@ -155,7 +158,7 @@ int ftc_broadcast_repair(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_message pull = {0};
     int j = b->position, to;
 
-    if (b->holding || j == 0)
+    if (b->holding || j == 0 || (FTC_MUTATED(ONLY_UNDECIDED_PULL) && op->returned))
         return 0;
     j = ftc_topology_broadcast_parent(&m->set.tree, j);
     to = ftc_ballot_rank(b, j);
@@ -179,12 +182,14 @@ int ftc_broadcast_asked(struct ftc_member *m, struct ftc_operation *op, int from
 
     if (!b->holding) {
         ftc_rule_taken(m, FTC_RULE_PULL_REMEMBER);
-        ftc_set_add(&b->asked, from);
+        if (!FTC_MUTATED(EARLY_PULL_FORGOTTEN))
+            ftc_set_add(&b->asked, from);
         return 0;
     }
     ftc_rule_taken(m, FTC_RULE_PULL_ANSWER);
     return send_decide(m, op, from);
 }
+
 
 static int send_prepare(struct ftc_member *m, struct ftc_operation *op, int to)
 {
@@ -218,7 +223,7 @@ static int prepare_children(struct ftc_member *m, struct ftc_operation *op, int 
         int to = ftc_ballot_rank(b, j);
         if (ftc_knows_failed(m, to)) {
             ftc_rule_taken(m, FTC_RULE_PREPARE_ADOPT);
-            rc = prepare_children(m, op, j);
+            rc = FTC_MUTATED(NO_ADOPTION) ? 0 : prepare_children(m, op, j);
         } else if (!ftc_set_has(&b->prepare_sent, to)) {
             rc = send_prepare(m, op, to);
         }

@@ -33,7 +33,7 @@ static int contribution_combine(struct ftc_member *m, const struct ftc_operation
     if (sum->decision != NULL || next->decision != NULL) {
         if (sum->decision == NULL || next->decision == NULL)
             ftc_rule_taken(m, FTC_RULE_DECIDED_BEATS);
-        if (sum->decision == NULL) {
+        if (FTC_MUTATED(UNDECIDED_WINS) ? next->decision == NULL : sum->decision == NULL) {
             ftc_contribution_drop(sum);
             *sum = *next;
             *next = (struct ftc_contribution){0};
@@ -165,7 +165,7 @@ static int coordinator_retry(struct ftc_member *m, struct ftc_operation *op)
     int rc = ftc_member_learn(m, &b->info.list);
     if (rc != 0)
         return rc;
-    if (!ftc_set_intersects(&m->known, &b->participants->set)) {
+    if (!ftc_set_intersects(&m->known, &b->participants->set) && !FTC_MUTATED(RETRY_AT_ONCE)) {
         if (b->phase != FTC_BALLOT_RETRY)
             ftc_rule_taken(m, FTC_RULE_RETRY_WAIT);
         b->phase = FTC_BALLOT_RETRY;
@@ -181,7 +181,7 @@ static int coordinator_advance(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
 
-    if (b->child_size < m->set.f + 1) {
+    if (b->child_size < m->set.f + 1 && !FTC_MUTATED(EMPTY_SUBTREE_FAILED)) {
         /* A subtree is empty, hence failure-free: the own up-corrected value is complete. */
         ftc_rule_taken(m, FTC_RULE_EMPTY_SUBTREE);
         return coordinator_done(m, op);
@@ -258,6 +258,10 @@ static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct 
     if (decision == NULL)
         return FTC_ERR_NOMEM;
     ftc_set_copy(&decision->failed, &m->known);
+    if (FTC_MUTATED(LEAVE_OUT_L)) {
+        ftc_set_copy(&decision->failed, &m->agreed);
+        ftc_set_unite(&decision->failed, &b->info.list);
+    }
     decision->ballot = b->id;
     if (kind == FTC_CALL_ALLREDUCE)
         ftc_value_set(&decision->value, &b->sum.value);
@@ -281,6 +285,8 @@ int ftc_collect_decide(struct ftc_member *m, struct ftc_operation *op)
         return rc;
     if (b->sum.decision != NULL) {
         decision = ftc_decision_ref(b->sum.decision);
+        if (FTC_MUTATED(UNITE_LATER_LISTS))
+            ftc_set_unite(&decision->failed, &m->known);
         ftc_rule_taken(m, FTC_RULE_DECIDE_UNCHANGED);
     } else {
         rc = decide_afresh(m, op, &decision);
@@ -314,7 +320,8 @@ void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from, st
     struct ftc_awaited *awaited = awaited_find(b->group, b->group_size, from);
 
     (void)m;
-    if (b->phase == FTC_BALLOT_GROUP && !awaited->arrived && !awaited->written_off)
+    if (b->phase == FTC_BALLOT_GROUP && !awaited->arrived &&
+        (!awaited->written_off || FTC_MUTATED(LATE_CONTRIBUTION)))
         awaited_arrive(awaited, message);
 }
 
@@ -322,6 +329,8 @@ void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from, st
 static bool subtree_failure_free(const struct ftc_member *m, const struct ftc_ballot *b, int from,
                                  const struct ftc_failure_info *info)
 {
+    if (FTC_MUTATED(FAILED_SUBTREE))
+        return true;
     if (m->set.scheme != FTC_SCHEME_LIST)
         return !info->child;
     int s = ftc_topology_subtree(m->set.f, ftc_ballot_position(b, from));
@@ -339,7 +348,8 @@ void ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, 
     struct ftc_ballot *b = &op->ballot;
     struct ftc_awaited *awaited = awaited_find(b->child, b->child_size, from);
 
-    if (b->phase > FTC_BALLOT_TREE || awaited->arrived || awaited->written_off)
+    bool late = awaited->written_off && !FTC_MUTATED(LATE_CONTRIBUTION);
+    if (b->phase > FTC_BALLOT_TREE || awaited->arrived || late)
         return;
     ftc_set_unite(&b->info.list, &message->info.list);
     if (b->position == 0) {

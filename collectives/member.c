@@ -135,7 +135,7 @@ static int adopt_decision(struct ftc_member *m, struct ftc_operation *op, struct
     int rc = ftc_member_learn(m, &decision->failed);
     if (rc != 0 || m->set.share == FTC_SHARE_OFF || ftc_set_equal(&m->agreed, &decision->failed))
         return rc;
-    ftc_set_copy(&m->agreed, &decision->failed);
+    ftc_set_copy(&m->agreed, FTC_MUTATED(G_FROM_L) ? &m->known : &decision->failed);
     struct ftc_set members = {0};
     if (ftc_set_init(&members, m->set.ranks) != 0)
         return FTC_ERR_NOMEM;
@@ -172,7 +172,8 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
     }
     if (result != NULL && result->buffer != NULL)
         output.result = *result;
-    ftc_value_drop(&op->input);
+    if (!FTC_MUTATED(CONTRIBUTE_UNDECIDED))
+        ftc_value_drop(&op->input);
     return ftc_member_output(m, &output);
 }
 
@@ -236,7 +237,11 @@ static int settle(struct ftc_member *m, uint64_t k)
 {
     int rc = settle_one(m, k);
 
-    return rc == 0 ? settle_all(m) : rc;
+    if (rc == 0)
+        rc = settle_all(m);
+    if (FTC_MUTATED(FORGET_AT_RETURN) && m->newest != NULL)
+        ftc_operation_free_before(m, m->newest->returned ? m->next_op : m->newest->k);
+    return rc;
 }
 
 /* --- calls --- */
@@ -372,6 +377,8 @@ int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
     m->next_op++;
     if (m->fenced)
         return 0;
+    if (FTC_MUTATED(FORGET_AT_CALL))
+        ftc_operation_free_before(m, m->next_op);
     if (call->signature.root >= 0 && ftc_set_has(&m->agreed, call->signature.root))
         return unless_fenced(call_without_root(m, call));
     rc = call_begin(m, call, &op);

@@ -219,8 +219,9 @@ static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_message up = {0};
+    bool decided = op->decision != NULL && !FTC_MUTATED(CONTRIBUTE_UNDECIDED);
 
-    if (op->decision != NULL) {
+    if (decided) {
         up.contribution.decision = op->decision;
         ftc_rule_taken(m, FTC_RULE_CONTRIBUTE_DECIDED);
     } else if (op->call.signature.kind != FTC_CALL_BCAST) {
@@ -233,7 +234,7 @@ static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
 
         if (awaited->rank == m->set.self) {
             awaited->arrived = true;
-            if (op->decision != NULL)
+            if (decided)
                 awaited->contribution.decision = ftc_decision_ref(op->decision);
             else
                 ftc_value_set(&awaited->contribution.value, &up.contribution.value);
@@ -300,7 +301,7 @@ static int rotate_poke(struct ftc_member *m, struct ftc_operation *op, uint32_t 
 {
     struct ftc_message poke = {.ballot = {.i = i}};
 
-    if (i <= op->poked)
+    if (i <= op->poked || (FTC_MUTATED(POKE_ONCE) && op->poked > 0))
         return 0;
     op->poked = i;
     ftc_rule_taken(m, FTC_RULE_POKE);

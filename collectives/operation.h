@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "collectives/member.h"
+#include "collectives/mutation.h"
 #include "collectives/view.h"
 
 enum ftc_ballot_phase {

@@ -170,6 +170,8 @@ static int judge_poke(struct ftc_member *m, struct ftc_operation *op)
     if (id.s != 0 || id.i == 0 || id.i >= (uint32_t)op->view->size ||
         ftc_operation_coordinator(op, id.i) != m->set.self || ftc_operation_plain_reduce(op))
         return FTC_ERR_PROTO;
+    if (FTC_MUTATED(DECIDED_IGNORE_POKE) && op->returned)
+        return 0;
     if (ftc_ballot_compare(op->ballot.id, id) >= 0) {
         ftc_rule_taken(m, FTC_RULE_DROP_SMALLER);
         return 0;
@@ -242,6 +244,22 @@ static void count_entry(struct ftc_member *m)
     }
 }
 
+/* Two mutations: agreement.md, "Why rule 5 drops old decisions". */
+
+static int deliver_smaller(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_decision *decision = m->scratch.contribution.decision;
+
+    return ftc_member_deliver(m, op, decision->status, decision, &decision->value);
+}
+
+static int short_cut(struct ftc_member *m, struct ftc_operation *op, int to)
+{
+    struct ftc_message decide = {.contribution = {.decision = op->decision}};
+
+    return ftc_member_send(m, op, FTC_MESSAGE_DECIDE, to, &decide);
+}
+
 /* A message of a greater ballot: rule 1. A DECIDE of one cannot come, for it would have collected from p. */
 static int judge_greater(struct ftc_member *m, struct ftc_operation *op, int from)
 {
@@ -249,12 +267,16 @@ static int judge_greater(struct ftc_member *m, struct ftc_operation *op, int fro
 
     if (message->kind == FTC_MESSAGE_DECIDE || ftc_operation_plain_reduce(op))
         return FTC_ERR_PROTO;
+    if (FTC_MUTATED(ONLY_UNDECIDED_ENTER) && op->returned)
+        return 0;
     struct ftc_view *participants = ftc_view_new(&message->participants);
     if (participants == NULL)
         return FTC_ERR_NOMEM;
     count_entry(m);
     int rc = ftc_ballot_enter(m, op, message->ballot, participants);
     ftc_view_unref(participants);
+    if (FTC_MUTATED(SHORT_CUT) && rc == 0 && op->returned && message->kind == FTC_MESSAGE_PREPARE)
+        return short_cut(m, op, from);
     return rc == 0 ? judge_equal(m, op, from) : rc;
 }
 
@@ -265,6 +287,8 @@ static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from
     int order = ftc_ballot_compare(message->ballot, op->ballot.id);
 
     if (order < 0) {
+        if (FTC_MUTATED(DELIVER_SMALLER) && message->kind == FTC_MESSAGE_DECIDE && !op->returned)
+            return deliver_smaller(m, op);
         ftc_rule_taken(m, FTC_RULE_DROP_SMALLER);
         return 0;
     }
@@ -283,7 +307,9 @@ static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from
 
 int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from)
 {
-    if (!ftc_epoch_equal(m->scratch.epoch, op->epoch) || !ftc_set_has(&op->view->set, from)) {
+    bool foreign = !ftc_epoch_equal(m->scratch.epoch, op->epoch) && !FTC_MUTATED(NO_EPOCH) &&
+                   !FTC_MUTATED(VIEW_FOR_EPOCH);
+    if (foreign || (!ftc_set_has(&op->view->set, from) && !FTC_MUTATED(NO_EPOCH))) {
         ftc_rule_taken(m, FTC_RULE_DROP_EPOCH);
         return 0;
     }

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <stdint.h>
 
+#include "collectives/mutation.h"
 /* --- up-correction groups and I(f)-tree (agreement.md, "Shape of a ballot") --- */
 
 struct ftc_group ftc_topology_group(int m, int f, int j)
@@ -18,6 +19,8 @@ struct ftc_group ftc_topology_group(int m, int f, int j)
     int size = f + 1;
     int incomplete = (m - 1) % size; /* members of the last group, if it is not full */
 
+    if (j == 0 && FTC_MUTATED(ROOT_OUTSIDE))
+        return (struct ftc_group){0};
     if (j == 0)
         return (struct ftc_group){
             .first = incomplete > 0 ? m - incomplete : 0,
@@ -26,7 +29,11 @@ struct ftc_group ftc_topology_group(int m, int f, int j)
         };
     int first = (j - 1) / size * size + 1;
     bool full = m - first >= size;
-    return (struct ftc_group){.first = first, .count = full ? size : m - first, .with_root = !full};
+    return (struct ftc_group){
+        .first = first,
+        .count = full ? size : m - first,
+        .with_root = !full && !FTC_MUTATED(ROOT_OUTSIDE),
+    };
 }
 
 int ftc_topology_subtree(int f, int j)
@@ -64,6 +71,8 @@ int ftc_topology_head(int m, int f, int s)
 bool ftc_topology_subtree_has_root_value(int m, int f, int s)
 {
     assert(m >= 1 && 0 <= s && s <= f);
+    if (FTC_MUTATED(ROOT_ADDED_ALWAYS) || FTC_MUTATED(ROOT_ADDED_NEVER))
+        return FTC_MUTATED(ROOT_ADDED_NEVER);
     return s < (m - 1) % (f + 1);
 }
 
