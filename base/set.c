@@ -67,19 +67,23 @@ void ftc_set_fini(struct ftc_set *set)
 
 void ftc_set_clear(struct ftc_set *set)
 {
-    if (is_sparse(set))
+    if (set->size <= WORD_BITS)
+        set->only = 0;
+    else if (is_sparse(set))
         set->runs.count = 0;
     else
-        memset(words_of(set), 0, bytes_of(set));
+        memset(set->word, 0, bytes_of(set));
 }
 
 void ftc_set_copy(struct ftc_set *to, const struct ftc_set *from)
 {
     assert(to->size == from->size);
-    if (is_sparse(to))
+    if (to->size <= WORD_BITS)
+        to->only = from->only;
+    else if (is_sparse(to))
         ftc_runs_copy(&to->runs, &from->runs);
     else
-        memmove(words_of(to), read_words(from), bytes_of(from));
+        memmove(to->word, from->word, bytes_of(from));
 }
 
 void ftc_set_fill(struct ftc_set *set)
