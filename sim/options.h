@@ -11,7 +11,7 @@
 
 #include "collectives/member.h"
 #include "config/config.h"
-#include "sim/program.h"
+#include "sim/model/program.h"
 
 /* Common to all commands: -n, -f, --ops, --seed, --config FILE, --set section.key=value, and short forms of the
  * settings that matter here (--scheme, --share, --rotation, --reduce-tree, --reduce-arity, --dissemination, --arity,
@@ -25,7 +25,8 @@ struct ftc_setup {
     bool seed_given, ranks_given, f_given;
 };
 
-/* One option of a command. `take` gets the command's own struct; it returns 0 or FTC_ERR_ARG with a message. */
+/* One option of a command. `take` gets the command's own struct; it returns 0 or FTC_ERR_ARG with a message. An option
+ * hides a common one of the same name ("ranks" is -n, "masked" is -f). */
 struct ftc_option {
     const char *name;
     char letter;          /* 0: none */
@@ -35,9 +36,9 @@ struct ftc_option {
 };
 
 struct ftc_usage {
-    const char *synopsis; /* "ftcoll-sim [options] OPERATION..." */
-    const char *summary;  /* what the command does, one or more lines */
-    const char *examples; /* lines, each indented by two */
+    const char *synopsis;            /* "ftcoll-sim [options] OPERATION..." */
+    const char *summary;             /* what the command does, one or more lines */
+    const char *examples;            /* lines, each indented by two */
     const struct ftc_option *option; /* own ones, ends with a NULL name; NULL: none */
 };
 
@@ -45,16 +46,21 @@ enum ftc_parsed { FTC_PARSED_RUN, FTC_PARSED_HELP, FTC_PARSED_VERSION };
 
 /* Read argv[1..]. What is no option is an operation and joins --ops. FTC_ERR_ARG or FTC_ERR_CONFIG with cause and
  * remedy in ftc_last_error(). fini() of a zeroed struct and after an error is legal. */
-int ftc_setup_parse(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc, char **argv,
-                    enum ftc_parsed *parsed);
+int ftc_setup_parse(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc,
+                    char **argv, enum ftc_parsed *parsed);
 void ftc_setup_fini(struct ftc_setup *setup);
+/* What every command begins with: parse, and answer --help, --version and errors. True: go on, and fini() later;
+ * false: nothing is left to do but to return *code. */
+bool ftc_setup_begin(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc,
+                     char **argv, int *code);
 void ftc_setup_help(const struct ftc_usage *usage, FILE *out);
 /* The options that give this communicator and program again, for a replay line: "-n 4 -f 1 --scheme bit --ops ...".
  * Only what differs from the defaults. malloc'ed; NULL: out of memory. */
 char *ftc_setup_format(const struct ftc_member_settings *settings, const struct ftc_program *program);
 
 /* Numbers for `take` functions: all of the text, within the range, or FTC_ERR_ARG naming the option. */
-int ftc_option_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum, uint64_t *out);
+int ftc_option_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum,
+                      uint64_t *out);
 int ftc_option_real(const char *option, const char *text, double minimum, double maximum, double *out);
 
 /* Exit codes of ftcoll-sim. */
@@ -65,6 +71,6 @@ int ftc_command_run(int argc, char **argv);     /* run.c */
 int ftc_command_explore(int argc, char **argv); /* explore_command.c */
 int ftc_command_storm(int argc, char **argv);   /* storm_command.c */
 int ftc_command_replay(int argc, char **argv);  /* replay.c */
-int ftc_command_sweep(int argc, char **argv);   /* sweep.c */
+int ftc_command_sweep(int argc, char **argv);   /* sweep_command.c */
 
 #endif

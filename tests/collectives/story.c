@@ -9,10 +9,9 @@ uint64_t story_seed(void)
     return text != NULL ? strtoull(text, NULL, 0) : 1;
 }
 
-struct ftc_cluster *story_begin(const struct ftc_member_settings *settings,
-                                const struct ftc_cluster_operation *program, int length)
+struct ftc_cluster *story_begin(const struct ftc_member_settings *settings, const struct ftc_program *program)
 {
-    return ftc_cluster_new(settings, program, length, story_seed());
+    return ftc_cluster_new(settings, program, story_seed());
 }
 
 void story_all_call(struct ftc_cluster *c)

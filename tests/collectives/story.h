@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "sim/cluster.h"
+#include "sim/model/cluster.h"
 
 #define ALLREDUCE                                                                                            \
     {                                                                                                        \
@@ -35,12 +35,18 @@
         .kind = FTC_CALL_ALLREDUCE, .root = -1, .floating = true                                             \
     }
 
-#define LENGTH(program) ((int)(sizeof(program) / sizeof((program)[0])))
+/* A program of the operations above. */
+#define PROGRAM(...)                                                                                         \
+    {                                                                                                        \
+        .operation = (struct ftc_program_operation[]){__VA_ARGS__},                                          \
+        .length =                                                                                            \
+            sizeof((struct ftc_program_operation[]){__VA_ARGS__}) / sizeof(struct ftc_program_operation)     \
+    }
 
 /* The seed of a story's schedule: FTC_TEST_SEED, or 1. */
 uint64_t story_seed(void);
 struct ftc_cluster *story_begin(const struct ftc_member_settings *settings,
-                                const struct ftc_cluster_operation *program, int length);
+                                const struct ftc_program *program);
 /* All live processes make their next call; others of their calls are held. */
 void story_all_call(struct ftc_cluster *c);
 /* Every promise was kept so far; else print everything and fail. */

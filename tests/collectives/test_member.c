@@ -5,17 +5,17 @@
 #include "story.h"
 #include "tests/suite.h"
 
-static const struct ftc_cluster_operation all_kinds[] = {ALLREDUCE, REDUCE(0), BCAST(0),
-                                                         BARRIER,   VALIDATE,  FINALIZE};
+static const struct ftc_program all_kinds =
+    PROGRAM(ALLREDUCE, REDUCE(0), BCAST(0), BARRIER, VALIDATE, FINALIZE);
 
 /* --- without failures --- */
 
 START_TEST(a_job_of_one_needs_no_message)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(1, 0);
-    struct ftc_cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
+    struct ftc_cluster *c = story_begin(&settings, &all_kinds);
 
-    for (int op = 0; op < LENGTH(all_kinds); op++) {
+    for (int op = 0; op < all_kinds.length; op++) {
         ftc_cluster_do(c, ftc_cluster_call(c, 0));
         ck_assert(ftc_cluster_delivered(c, op, 0)); /* within the call */
     }
@@ -30,7 +30,7 @@ START_TEST(two_ranks)
 {
     for (int f = 0; f < 2; f++) {
         struct ftc_member_settings settings = ftc_cluster_settings(2, f);
-        struct ftc_cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
+        struct ftc_cluster *c = story_begin(&settings, &all_kinds);
         story_finish(c);
         story_expect(c, 0, 0, "0-1", "none", 0, 0);
         story_expect(c, 0, 1, "0-1", "none", 0, 0);
@@ -53,7 +53,7 @@ START_TEST(every_operation_with_every_shape)
             settings.reduce_arity = 1 + variant % 3;
             if (settings.f >= n)
                 continue;
-            struct ftc_cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
+            struct ftc_cluster *c = story_begin(&settings, &all_kinds);
             story_finish(c);
             for (int rank = 0; rank < n; rank++)
                 ck_assert_int_eq(ftc_member_retained(c->process[rank].member), 1);
@@ -67,7 +67,7 @@ END_TEST
 START_TEST(the_numbers_of_seven_ranks_by_hand)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
-    struct ftc_cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
+    struct ftc_cluster *c = story_begin(&settings, &all_kinds);
 
     story_finish(c);
     ck_assert_uint_eq(ftc_cluster_sent(c, 0, FTC_MESSAGE_UP), 6); /* three groups of two */
@@ -85,18 +85,18 @@ END_TEST
 /* Every rank, every schedule: the same bits, though sums of doubles depend on their order. */
 START_TEST(the_same_bits_on_every_rank_and_from_run_to_run)
 {
-    static const struct ftc_cluster_operation program[] = {SUM_DOUBLE, SUM_DOUBLE, FINALIZE};
+    const struct ftc_program program = PROGRAM(SUM_DOUBLE, SUM_DOUBLE, FINALIZE);
 
     for (int n = 1; n <= 14; n++) {
         for (int f = 0; f < 4 && f < n; f++) {
             struct ftc_member_settings settings = ftc_cluster_settings(n, f);
             double first = 0, next;
             for (uint64_t run = 0; run < 20; run++) {
-                struct ftc_cluster *c =
-                    ftc_cluster_new(&settings, program, LENGTH(program), story_seed() + run);
+                struct ftc_cluster *c = ftc_cluster_new(&settings, &program, story_seed() + run);
                 c->bias = run;
                 story_finish(c);
-                memcpy(&next, ftc_value_bytes(&ftc_cluster_entry(c, 0, n - 1)->result), sizeof(next));
+                struct ftc_value result = ftc_ledger_result(c->ledger, 0, n - 1);
+                memcpy(&next, ftc_value_bytes(&result), sizeof(next));
                 if (run == 0)
                     first = next;
                 ck_assert_int_eq(memcmp(&first, &next, sizeof(first)), 0);
@@ -110,13 +110,12 @@ END_TEST
 /* Rule 8 and w: a root's operations pile up until something collects. */
 START_TEST(broadcasts_pile_up_until_something_collects)
 {
-    static const struct ftc_cluster_operation program[] = {BCAST(0), BCAST(0), BCAST(0),
-                                                           BCAST(0), BARRIER,  FINALIZE};
+    const struct ftc_program program = PROGRAM(BCAST(0), BCAST(0), BCAST(0), BCAST(0), BARRIER, FINALIZE);
 
     for (uint32_t w = 0; w < 4; w++) {
         struct ftc_member_settings settings = ftc_cluster_settings(3, 1);
         settings.settle_every = w;
-        struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+        struct ftc_cluster *c = story_begin(&settings, &program);
         for (int op = 0; op < 4; op++) {
             story_all_call(c);
             ftc_cluster_run(c);
@@ -146,12 +145,12 @@ static int sum_of_ranks(struct ftc_cluster *c, int op, int at)
 
 START_TEST(the_papers_example_sums_to_20)
 {
-    static const struct ftc_cluster_operation program[] = {REDUCE(0), ALLREDUCE, FINALIZE};
+    const struct ftc_program program = PROGRAM(REDUCE(0), ALLREDUCE, FINALIZE);
 
     for (int scheme = 0; scheme < 3; scheme++) {
         struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
         settings.scheme = (enum ftc_scheme)scheme;
-        struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+        struct ftc_cluster *c = story_begin(&settings, &program);
         ftc_cluster_crash(c, 1);
         story_finish(c);
         ck_assert_int_eq(sum_of_ranks(c, 0, 0), 20);
@@ -168,12 +167,12 @@ END_TEST
 
 /* --- coordinators die --- */
 
-static const struct ftc_cluster_operation allreduce_twice[] = {ALLREDUCE, ALLREDUCE, FINALIZE};
+static const struct ftc_program allreduce_twice = PROGRAM(ALLREDUCE, ALLREDUCE, FINALIZE);
 
 START_TEST(the_coordinator_dies_before_it_tells_anyone)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
-    struct ftc_cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
+    struct ftc_cluster *c = story_begin(&settings, &allreduce_twice);
 
     ftc_cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, true);
     story_finish(c);
@@ -186,7 +185,7 @@ END_TEST
 START_TEST(the_coordinator_dies_after_telling_one)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
-    struct ftc_cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
+    struct ftc_cluster *c = story_begin(&settings, &allreduce_twice);
 
     ftc_cluster_hold_notices(c, 0);
     ftc_cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, false);
@@ -205,7 +204,7 @@ END_TEST
 START_TEST(two_coordinators_in_a_row)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(5, 1);
-    struct ftc_cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
+    struct ftc_cluster *c = story_begin(&settings, &allreduce_twice);
 
     ftc_cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, true);
     ftc_cluster_doom(c, 1, FTC_MESSAGE_PREPARE, 2, false);
@@ -219,7 +218,7 @@ END_TEST
 START_TEST(everyone_dies_but_one)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(6, 2);
-    struct ftc_cluster *c = story_begin(&settings, all_kinds, LENGTH(all_kinds));
+    struct ftc_cluster *c = story_begin(&settings, &all_kinds);
 
     story_all_call(c);
     for (int rank = 0; rank < 5; rank++)
@@ -239,13 +238,13 @@ START_TEST(more_than_f_failures_cost_a_round)
     for (int scheme = 0; scheme < 3; scheme++) {
         struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
         settings.scheme = (enum ftc_scheme)scheme;
-        struct ftc_cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
+        struct ftc_cluster *c = story_begin(&settings, &allreduce_twice);
         ftc_cluster_crash(c, 1); /* the heads of both subtrees */
         ftc_cluster_crash(c, 2);
         story_finish(c);
         for (int rank = 3; rank < 7; rank++) {
             story_expect(c, 0, rank, "0,3-6", "1-2", 0, 1);
-            ck_assert_uint_eq(ftc_cluster_entry(c, 0, rank)->retries, 1);
+            ck_assert_uint_eq(ftc_ledger_retries(c->ledger, 0, rank), 1);
         }
         story_expect(c, 1, 0, "0,3-6", "1-2", 0, 0);
         ftc_cluster_free(c);
@@ -255,9 +254,9 @@ END_TEST
 
 START_TEST(a_reduce_says_too_many_failures_at_its_root_only)
 {
-    static const struct ftc_cluster_operation program[] = {REDUCE(0), FINALIZE};
+    const struct ftc_program program = PROGRAM(REDUCE(0), FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_crash(c, 1);
     ftc_cluster_crash(c, 2);
@@ -274,7 +273,7 @@ START_TEST(without_sharing_the_view_stays)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
     settings.share = FTC_SHARE_OFF;
-    struct ftc_cluster *c = story_begin(&settings, allreduce_twice, LENGTH(allreduce_twice));
+    struct ftc_cluster *c = story_begin(&settings, &allreduce_twice);
 
     ftc_cluster_crash(c, 1);
     ftc_cluster_crash(c, 2);
@@ -287,9 +286,9 @@ END_TEST
 
 START_TEST(later_operations_cost_what_the_living_cost)
 {
-    static const struct ftc_cluster_operation program[] = {BARRIER, BARRIER, FINALIZE};
+    const struct ftc_program program = PROGRAM(BARRIER, BARRIER, FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_crash(c, 3);
     story_finish(c);
@@ -304,9 +303,9 @@ END_TEST
 
 START_TEST(a_broadcast_of_a_dead_root)
 {
-    static const struct ftc_cluster_operation program[] = {BCAST(2), BCAST(2), REDUCE(2), FINALIZE};
+    const struct ftc_program program = PROGRAM(BCAST(2), BCAST(2), REDUCE(2), FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(5, 1);
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_crash(c, 2);
     story_finish(c);
@@ -327,9 +326,9 @@ END_TEST
 
 START_TEST(a_root_dies_after_reaching_one)
 {
-    static const struct ftc_cluster_operation program[] = {BCAST(0), FINALIZE};
+    const struct ftc_program program = PROGRAM(BCAST(0), FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(6, 1);
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_hold_notices(c, 0);
     ftc_cluster_doom(c, 0, FTC_MESSAGE_DECIDE, 1, false);
@@ -349,10 +348,10 @@ END_TEST
 START_TEST(one_who_knows_tells_all_in_validate)
 {
     for (int scheme = 0; scheme < 3; scheme++) {
-        static const struct ftc_cluster_operation program[] = {VALIDATE, FINALIZE};
+        const struct ftc_program program = PROGRAM(VALIDATE, FINALIZE);
         struct ftc_member_settings settings = ftc_cluster_settings(5, 3);
         settings.scheme = (enum ftc_scheme)scheme;
-        struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+        struct ftc_cluster *c = story_begin(&settings, &program);
         ftc_cluster_crash(c, 4);
         ftc_cluster_do(c, ftc_cluster_notice(c, 2, 4));
         story_finish(c);
@@ -366,10 +365,10 @@ END_TEST
 /* Bytes of a reduce that one of 8 ranks is missing from. */
 static uint64_t bytes_of(enum ftc_scheme scheme)
 {
-    static const struct ftc_cluster_operation program[] = {REDUCE(0), FINALIZE};
+    const struct ftc_program program = PROGRAM(REDUCE(0), FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(8, 1);
     settings.scheme = scheme;
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_crash(c, 5);
     story_finish(c);

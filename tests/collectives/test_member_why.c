@@ -7,10 +7,10 @@
 /* "Why entering (i, s) fills L": c_2 hears of c_1's death only, and must know of the root's all the same. */
 START_TEST(who_enters_a_ballot_knows_that_earlier_coordinators_failed)
 {
-    static const struct ftc_cluster_operation program[] = {BCAST(0), FINALIZE};
+    const struct ftc_program program = PROGRAM(BCAST(0), FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
     settings.scheme = FTC_SCHEME_BIT;
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_crash(c, 0);
     ftc_cluster_hold(c, ftc_cluster_notice(c, 2, 0));
@@ -30,9 +30,9 @@ END_TEST
 /* "Why rule 5 drops old decisions": 1 delivers D in (0,0), passes it to 3, dies; 3 is in (2,0) by then. */
 START_TEST(a_decision_of_a_smaller_ballot_is_dropped)
 {
-    static const struct ftc_cluster_operation program[] = {ALLREDUCE, FINALIZE};
+    const struct ftc_program program = PROGRAM(ALLREDUCE, FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_hold_notices(c, 0);
     ftc_cluster_hold(c, ftc_cluster_arrival(c, 1, 3));
@@ -63,10 +63,10 @@ END_TEST
  * the view of the survivors the POKE would put live rank 3 into L. */
 START_TEST(a_message_built_on_a_lost_decision_is_dropped)
 {
-    static const struct ftc_cluster_operation program[] = {ALLREDUCE, ALLREDUCE, FINALIZE};
+    const struct ftc_program program = PROGRAM(ALLREDUCE, ALLREDUCE, FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
     settings.rotation = FTC_ROTATION_SPREAD;
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_hold_notices(c, 0);
     ftc_cluster_hold_notices(c, 1);
@@ -97,12 +97,12 @@ END_TEST
  * their view. */
 START_TEST(to_drop_senders_outside_the_view_is_not_enough)
 {
-    static const struct ftc_cluster_operation program[] = {BARRIER,  BARRIER,   BARRIER, BARRIER,
-                                                           BCAST(3), ALLREDUCE, FINALIZE};
+    const struct ftc_program program =
+        PROGRAM(BARRIER, BARRIER, BARRIER, BARRIER, BCAST(3), ALLREDUCE, FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(5, 1);
     settings.scheme = FTC_SCHEME_BIT;
     settings.rotation = FTC_ROTATION_SPREAD;
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     for (int op = 0; op < 4; op++) {
         story_all_call(c);
@@ -145,9 +145,9 @@ END_TEST
 /* "Why a broadcast does not settle": 1 may not forget operation 0 because its own broadcast is done. */
 START_TEST(a_broadcast_does_not_settle)
 {
-    static const struct ftc_cluster_operation program[] = {ALLREDUCE, BCAST(1), FINALIZE};
+    const struct ftc_program program = PROGRAM(ALLREDUCE, BCAST(1), FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(3, 1);
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_hold_notices(c, 0);
     story_all_call(c);
@@ -171,9 +171,9 @@ END_TEST
  * already and so does not need it, but its child 8 does. */
 START_TEST(the_decided_repair_too)
 {
-    static const struct ftc_cluster_operation program[] = {ALLREDUCE, FINALIZE};
+    const struct ftc_program program = PROGRAM(ALLREDUCE, FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(9, 1);
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_hold_notices(c, 0);
     for (int to = 1; to < 9; to++)
@@ -203,10 +203,10 @@ END_TEST
 /* "Why PREPARE is repaired": 2 dies before it passes PREPARE on to 4, which knows of no ballot. */
 START_TEST(prepare_is_repaired)
 {
-    static const struct ftc_cluster_operation program[] = {ALLREDUCE, FINALIZE};
+    const struct ftc_program program = PROGRAM(ALLREDUCE, FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(5, 2);
     settings.prepare = FTC_PREPARE_TREE;
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_crash(c, 0);
     for (int observer = 2; observer < 5; observer++)
@@ -228,9 +228,9 @@ END_TEST
  * contributions. */
 START_TEST(the_operator_rests_after_the_return)
 {
-    static const struct ftc_cluster_operation program[] = {ALLREDUCE, FINALIZE};
+    const struct ftc_program program = PROGRAM(ALLREDUCE, FINALIZE);
     struct ftc_member_settings settings = ftc_cluster_settings(5, 2);
-    struct ftc_cluster *c = story_begin(&settings, program, LENGTH(program));
+    struct ftc_cluster *c = story_begin(&settings, &program);
 
     ftc_cluster_hold_notices(c, 0);
     ftc_cluster_hold(c, ftc_cluster_arrival(c, 0, 1));

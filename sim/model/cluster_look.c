@@ -5,35 +5,28 @@
 #include <string.h>
 
 #include "base/set.h"
-#include "sim/cluster.h"
+#include "sim/model/cluster.h"
 
 /* --- results --- */
 
 bool ftc_cluster_delivered(const struct ftc_cluster *c, int op, int rank)
 {
-    return ftc_cluster_entry(c, op, rank)->delivered;
+    return ftc_ledger_delivered(c->ledger, op, rank);
 }
 
 int ftc_cluster_status(const struct ftc_cluster *c, int op, int rank)
 {
-    return ftc_cluster_entry(c, op, rank)->status;
+    return ftc_ledger_status(c->ledger, op, rank);
 }
 
 const struct ftc_decision *ftc_cluster_decision(const struct ftc_cluster *c, int op, int at)
 {
-    int decision = ftc_cluster_entry(c, op, at)->decision;
-    return decision < 0 ? NULL : c->record[op].decisions[decision];
+    return ftc_ledger_decision(c->ledger, op, at);
 }
 
 int ftc_cluster_counts(const struct ftc_cluster *c, int op, int at, int rank)
 {
-    const struct ftc_value *value = &ftc_cluster_entry(c, op, at)->result;
-    uint16_t count;
-
-    if (value->buffer == NULL || value->size < ((size_t)rank + 1) * sizeof(count))
-        return -1;
-    memcpy(&count, ftc_value_bytes(value) + (size_t)rank * sizeof(count), sizeof(count));
-    return count;
+    return ftc_ledger_counts(c->ledger, op, at, rank);
 }
 
 const char *ftc_cluster_value(const struct ftc_cluster *c, int op, int at)
@@ -41,7 +34,7 @@ const char *ftc_cluster_value(const struct ftc_cluster *c, int op, int at)
     static char text[256];
     struct ftc_set counted;
 
-    if (ftc_cluster_entry(c, op, at)->result.buffer == NULL || ftc_set_init(&counted, c->n) != FTC_SUCCESS)
+    if (ftc_ledger_result(c->ledger, op, at).buffer == NULL || ftc_set_init(&counted, c->n) != FTC_SUCCESS)
         return "-";
     for (int rank = 0; rank < c->n; rank++) {
         if (ftc_cluster_counts(c, op, at, rank) == 1)
@@ -70,29 +63,21 @@ struct ftc_ballot_id ftc_cluster_ballot(const struct ftc_cluster *c, int op, int
 
 uint64_t ftc_cluster_sent(const struct ftc_cluster *c, int op, int kind)
 {
-    uint64_t sent = 0;
-
-    for (int rank = 0; rank < c->n; rank++)
-        sent += ftc_cluster_entry(c, op, rank)->sent[kind];
-    return sent;
+    return ftc_ledger_sent(c->ledger, op, kind);
 }
 
 uint64_t ftc_cluster_bytes(const struct ftc_cluster *c, int op)
 {
-    uint64_t bytes = 0;
-
-    for (int rank = 0; rank < c->n; rank++)
-        bytes += ftc_cluster_entry(c, op, rank)->bytes;
-    return bytes;
+    return ftc_ledger_bytes(c->ledger, op);
 }
 
 uint64_t ftc_cluster_rule(const struct ftc_cluster *c, enum ftc_rule rule)
 {
-    uint64_t taken = 0;
+    uint64_t taken = ftc_ledger_rule(c->ledger, rule);
 
     for (int rank = 0; rank < c->n; rank++) {
-        const struct ftc_cluster_process *p = &c->process[rank];
-        taken += p->member != NULL ? ftc_member_rules(p->member)[rule] : p->rules[rule];
+        const struct ftc_member *member = c->process[rank].member;
+        taken += member != NULL ? ftc_member_rules(member)[rule] : 0;
     }
     return taken;
 }
@@ -132,50 +117,55 @@ void ftc_cluster_trace_free(struct ftc_cluster_trace *trace)
     free(trace);
 }
 
-void ftc_cluster_trace(struct ftc_cluster *c, enum ftc_cluster_event_kind kind, int rank, int other,
-                       const struct ftc_message_head *head)
-{
-    struct ftc_cluster_step *step = &c->trace->step[c->trace->count++ % TRACE_LENGTH];
-
-    *step = (struct ftc_cluster_step){.number = c->steps, .kind = kind, .rank = rank, .other = other};
-    if (head != NULL)
-        step->head = *head;
-}
-
-static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_step *s)
+static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_step *s, FILE *out)
 {
     const char *message = ftc_message_kind_name(s->head.kind);
     unsigned long long op = s->head.op;
     unsigned i = s->head.ballot.i, round = s->head.ballot.s;
 
-    fprintf(stderr, "%6llu  rank %-3d ", (unsigned long long)s->number, s->rank);
+    fprintf(out, "%6llu  rank %-3d ", (unsigned long long)s->number, s->rank);
     switch (s->kind) {
     case FTC_CLUSTER_TRACE_CALL:
-        fprintf(stderr, "calls operation %d, %s root %d\n", s->other,
-                ftc_call_kind_name(c->program[s->other].kind), c->program[s->other].root);
+        fprintf(out, "calls operation %d, %s root %d\n", s->other,
+                ftc_call_kind_name(c->program->operation[s->other].kind),
+                c->program->operation[s->other].root);
         break;
     case FTC_CLUSTER_TRACE_ARRIVE:
-        fprintf(stderr, "receives %s %llu (%u,%u) from rank %d\n", message, op, i, round, s->other);
+        fprintf(out, "receives %s %llu (%u,%u) from rank %d\n", message, op, i, round, s->other);
         break;
     case FTC_CLUSTER_TRACE_NOTICE:
-        fprintf(stderr, "is told that rank %d failed\n", s->other);
+        fprintf(out, "is told that rank %d failed\n", s->other);
         break;
     case FTC_CLUSTER_TRACE_TIMER:
-        fprintf(stderr, "has its timer fire\n");
+        fprintf(out, "has its timer fire\n");
         break;
     case FTC_CLUSTER_TRACE_SEND:
-        fprintf(stderr, "    sends %s %llu (%u,%u) to rank %d\n", message, op, i, round, s->other);
+        fprintf(out, "    sends %s %llu (%u,%u) to rank %d\n", message, op, i, round, s->other);
         break;
     case FTC_CLUSTER_TRACE_DELIVER:
-        fprintf(stderr, "    delivers operation %llu: status %d, ballot (%u,%u)\n", op, s->other, i, round);
+        fprintf(out, "    delivers operation %llu: status %d, ballot (%u,%u)\n", op, s->other, i, round);
         break;
     case FTC_CLUSTER_TRACE_CRASH:
-        fprintf(stderr, "    CRASHES\n");
+        fprintf(out, "    CRASHES\n");
         break;
     case FTC_CLUSTER_TRACE_LOSE:
-        fprintf(stderr, "    loses messages on the way to rank %d\n", s->other);
+        fprintf(out, "    loses messages on the way to rank %d\n", s->other);
         break;
     }
+}
+
+void ftc_cluster_trace(struct ftc_cluster *c, enum ftc_cluster_event_kind kind, int rank, int other,
+                       const struct ftc_message_head *head)
+{
+    if (c->trace == NULL)
+        return;
+    struct ftc_cluster_step *step = &c->trace->step[c->trace->count++ % TRACE_LENGTH];
+
+    *step = (struct ftc_cluster_step){.number = c->steps, .kind = kind, .rank = rank, .other = other};
+    if (head != NULL)
+        step->head = *head;
+    if (c->log != NULL)
+        print_step(c, step, c->log);
 }
 
 static void print_process(const struct ftc_cluster *c, int rank)
@@ -185,7 +175,7 @@ static void print_process(const struct ftc_cluster *c, int rank)
     char known[128], agreed[128];
 
     if (!p->alive) {
-        fprintf(stderr, "rank %d: dead, called %d\n", rank, p->next);
+        fprintf(stderr, "rank %d: dead, called %d\n", rank, ftc_ledger_called(c->ledger, rank));
         return;
     }
     ftc_member_activity(p->member, &a);
@@ -193,8 +183,9 @@ static void print_process(const struct ftc_cluster *c, int rank)
     ftc_set_format(ftc_member_agreed_failed(p->member), agreed, sizeof(agreed));
     fprintf(stderr,
             "rank %d: called %d, %s, L %s, G %s, ballot (%u,%u), waits for %s of rank %d (%d), retains %d\n",
-            rank, p->next, p->under_way ? "under way" : "outside", known, agreed, a.ballot.i, a.ballot.s,
-            ftc_wait_name(a.wait), a.waits_for, a.waits, ftc_member_retained(p->member));
+            rank, ftc_ledger_called(c->ledger, rank),
+            ftc_ledger_under_way(c->ledger, rank) ? "under way" : "outside", known, agreed, a.ballot.i,
+            a.ballot.s, ftc_wait_name(a.wait), a.waits_for, a.waits, ftc_member_retained(p->member));
 }
 
 static void print_settings(const struct ftc_cluster *c)
@@ -211,8 +202,9 @@ static void print_settings(const struct ftc_cluster *c)
             s->tree.arity, s->correction == FTC_CORRECTION_NONE ? "none" : "checked",
             s->prepare == FTC_PREPARE_DIRECT ? "direct" : "tree", s->settle_every);
     fprintf(stderr, "program:");
-    for (int op = 0; op < c->length; op++)
-        fprintf(stderr, " %d:%s(%d)", op, ftc_call_kind_name(c->program[op].kind), c->program[op].root);
+    for (int op = 0; op < c->program->length; op++)
+        fprintf(stderr, " %d:%s(%d)", op, ftc_call_kind_name(c->program->operation[op].kind),
+                c->program->operation[op].root);
     fprintf(stderr, "\n");
 }
 
@@ -222,7 +214,7 @@ void ftc_cluster_print(const struct ftc_cluster *c)
 
     print_settings(c);
     for (uint64_t s = first; s < c->trace->count; s++)
-        print_step(c, &c->trace->step[s % TRACE_LENGTH]);
+        print_step(c, &c->trace->step[s % TRACE_LENGTH], stderr);
     for (int rank = 0; rank < c->n; rank++)
         print_process(c, rank);
     fprintf(stderr, "violation: %s\n", c->violation[0] != '\0' ? c->violation : "none");

@@ -1,6 +1,6 @@
 /* What every process of a simulated job does: the same list of collective calls. */
-#ifndef FTC_SIM_PROGRAM_H
-#define FTC_SIM_PROGRAM_H
+#ifndef FTC_SIM_MODEL_PROGRAM_H
+#define FTC_SIM_MODEL_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

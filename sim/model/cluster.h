@@ -8,68 +8,42 @@
  * seed pick all of them (storm.h). The first broken promise is kept as words; nothing happens
  * after it.
  */
-#ifndef FTC_SIM_CLUSTER_H
-#define FTC_SIM_CLUSTER_H
+#ifndef FTC_SIM_MODEL_CLUSTER_H
+#define FTC_SIM_MODEL_CLUSTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "collectives/member.h"
 #include "include/ftcoll.h"
-
-/* --- programs: the same list of operations at every process --- */
-
-struct ftc_cluster_operation {
-    enum ftc_call_kind kind;
-    int root;      /* of a broadcast or reduce, else -1 */
-    bool floating; /* sums of doubles instead of counts: for tests that compare bits */
-};
-
-/* --- what is remembered of each operation at each rank --- */
-
-struct ftc_cluster_entry {
-    bool called, delivered;
-    int decision; /* which of the operation's distinct decisions, -1: none */
-    unsigned ballots, retries;
-    struct ftc_epoch epoch; /* at the call */
-    struct ftc_set agreed;  /* G at the call */
-    struct ftc_set known;   /* L at the call */
-    struct ftc_value result;
-    int status;
-    uint32_t sent[FTC_MESSAGES];
-    uint64_t bytes;
-};
-
-struct ftc_cluster_record {
-    struct ftc_decision **decisions; /* distinct ones that were delivered by anyone, room for n */
-    int count;
-    struct ftc_cluster_entry *entry; /* by rank */
-};
+#include "sim/model/ledger.h"
+#include "sim/model/program.h"
 
 /* --- network, processes --- */
 
 struct ftc_cluster_message {
-    size_t size; /* on the wire */
+    struct ftc_cluster_message *next;
     struct ftc_buffer *bytes;
     struct ftc_message_head head;
 };
 
 struct ftc_cluster_channel {
-    struct ftc_cluster_message *ring;
-    int first, count, room;
+    struct ftc_cluster_message *first, *last;
+    int count;
+    int arrived; /* so far */
+    int limit;   /* not 0: once the sender is dead, only its first limit - 1 messages arrive */
 };
 
 struct ftc_cluster_process {
     struct ftc_member *member; /* NULL once dead */
-    bool alive, under_way;
-    int next;             /* operations called so far */
-    struct ftc_set known; /* L after the last input: it may only grow */
-    uint64_t rules[FTC_RULES_COUNT];
-    struct ftc_cluster *cluster;
+    bool alive;
+    uint64_t outputs; /* sends and deliveries so far */
 };
 
 /* A death in the middle of a list of outputs: before or after the nth output of one kind. */
-#define FTC_CLUSTER_DELIVER FTC_MESSAGES /* as `output` of a doom: the delivery instead of a message */
+#define FTC_CLUSTER_DELIVER FTC_MESSAGES       /* as `output` of a doom: the delivery instead of a message */
+#define FTC_CLUSTER_ANY     (FTC_MESSAGES + 1) /* ... any message or delivery */
 struct ftc_cluster_doom {
     int rank;   /* -1: whoever makes that output */
     int output; /* enum ftc_message_kind or FTC_CLUSTER_DELIVER */
@@ -83,32 +57,36 @@ struct ftc_cluster_trace;
 
 struct ftc_cluster {
     struct ftc_member_settings settings; /* of every member, but self */
-    int n, alive;
-    const struct ftc_cluster_operation *program;
-    int length;
+    int n;
+    const struct ftc_program *program;
     struct ftc_cluster_process *process;
     struct ftc_cluster_channel *channel; /* n * n, from * n + to */
-    struct ftc_cluster_record *record;   /* by operation */
-    uint64_t *words;                     /* room for all the sets above */
-    struct ftc_set dead;
+    struct ftc_cluster_message *spare;   /* not on the way */
+    struct ftc_cluster_slab *slab;       /* memory of all messages */
+    struct ftc_ledger *ledger;
     struct ftc_cluster_doom doom[FTC_CLUSTER_DOOMS];
     int dooms;
-    /* events */
+    /* events: cluster_event.c */
     int events;
+    void *event_memory; /* of all the arrays */
     bool *pending, *held;
     int *place;   /* in enabled[], plus 1; 0: not there */
     int *enabled; /* pending and not held */
     int enabled_count;
+    int *older, *younger; /* the enabled ones by age, linked; -1: none */
+    int oldest, youngest;
+    struct ftc_cluster_tastes *tastes; /* of a storm */
     uint64_t random;
     uint64_t bias; /* not 0: storms prefer some events over others, by this seed */
     uint64_t steps;
-    struct ftc_cluster_trace *trace;
-    char violation[400]; /* "" while all promises were kept */
+    struct ftc_cluster_trace *trace; /* NULL: none is kept */
+    FILE *log;                       /* not NULL: each step of the trace is printed to it at once */
+    const char *violation;           /* the ledger's: "" while all promises were kept */
 };
 
 /* settings->self is ignored. The program must outlive the cluster. Aborts when out of memory. */
 struct ftc_cluster *ftc_cluster_new(const struct ftc_member_settings *settings,
-                                    const struct ftc_cluster_operation *program, int length, uint64_t seed);
+                                    const struct ftc_program *program, uint64_t seed);
 void ftc_cluster_free(struct ftc_cluster *c);
 
 /* n members, f, everything else the default of the configuration: list, piggyback, first, binomial, none,
@@ -165,25 +143,10 @@ int ftc_cluster_on_the_way(const struct ftc_cluster *c, int from, int to);
 
 /* --- used between cluster*.c --- */
 
-void ftc_cluster_violate(struct ftc_cluster *c, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 bool ftc_cluster_broken(const struct ftc_cluster *c);
-const struct ftc_cluster_operation *ftc_cluster_operation_of(const struct ftc_cluster *c,
-                                                             int rank); /* the last one called */
-struct ftc_cluster_entry *ftc_cluster_entry(const struct ftc_cluster *c, int op, int rank);
 void *ftc_cluster_alloc(size_t count, size_t size); /* zeroed; aborts when out of memory */
 
-/* ftc_cluster_check.c: called at each step of a process */
-void ftc_cluster_check_call(struct ftc_cluster *c, int rank, int op);
-void ftc_cluster_check_delivery(struct ftc_cluster *c, int rank, int op, const struct ftc_output *output);
-void ftc_cluster_check_input(struct ftc_cluster *c, int rank); /* after every input and its outputs */
-void ftc_cluster_check_end(struct ftc_cluster *c);
-bool ftc_cluster_collects(const struct ftc_cluster *c, int op,
-                          int rank); /* does its ballot (0,0) have a reduce? */
-int ftc_cluster_coordinator(const struct ftc_cluster *c, int op, int rank,
-                            int i); /* c_i in rank's view at op, -1: none */
-
-/* ftc_cluster_trace.c */
+/* cluster_look.c */
 enum ftc_cluster_event_kind {
     FTC_CLUSTER_TRACE_CALL,
     FTC_CLUSTER_TRACE_ARRIVE,

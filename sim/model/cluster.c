@@ -1,0 +1,504 @@
+/* A communicator in one process: members, virtual network, detector, deaths. Its promises are checked by a ledger. */
+#include "sim/model/cluster.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/model/cluster_event.h"
+#include "sim/model/mix.h"
+
+/* More events than any sound run takes: what goes on past it never ends. */
+#define STEP_LIMIT 3000000
+
+void *ftc_cluster_alloc(size_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+uint64_t ftc_cluster_random(struct ftc_cluster *c)
+{
+    return ftc_mix(c->random += 0x9e3779b97f4a7c15u);
+}
+
+int ftc_cluster_below(struct ftc_cluster *c, int limit)
+{
+    assert(limit > 0);
+    return (int)(ftc_cluster_random(c) % (uint64_t)limit);
+}
+
+bool ftc_cluster_broken(const struct ftc_cluster *c)
+{
+    return c->violation[0] != '\0';
+}
+
+/* --- making and freeing --- */
+
+struct ftc_member_settings ftc_cluster_settings(int n, int f)
+{
+    struct ftc_member_settings settings = {
+        .ranks = n,
+        .f = f,
+        .scheme = FTC_SCHEME_LIST,
+        .share = FTC_SHARE_PIGGYBACK,
+        .rotation = FTC_ROTATION_FIRST,
+        .reduce_arity = 2,
+        .tree = {.tree = FTC_TREE_BINOMIAL, .arity = 2},
+        .correction = FTC_CORRECTION_NONE,
+        .correction_delay_ns = 1000,
+        .settle_every = 0,
+        .prepare = FTC_PREPARE_DIRECT,
+    };
+    return settings;
+}
+
+static void make_processes(struct ftc_cluster *c)
+{
+    for (int rank = 0; rank < c->n; rank++) {
+        struct ftc_cluster_process *p = &c->process[rank];
+        struct ftc_member_settings settings = c->settings;
+
+        settings.self = rank;
+        p->alive = true;
+        if (ftc_member_create(&p->member, &settings) != FTC_SUCCESS)
+            abort();
+        ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), c->program->length > 0);
+    }
+}
+
+struct ftc_cluster *ftc_cluster_new(const struct ftc_member_settings *settings,
+                                    const struct ftc_program *program, uint64_t seed)
+{
+    struct ftc_cluster *c = ftc_cluster_alloc(1, sizeof(*c));
+    size_t n = (size_t)settings->ranks;
+
+    c->settings = *settings;
+    c->n = settings->ranks;
+    c->program = program;
+    c->random = ftc_mix(seed);
+    c->process = ftc_cluster_alloc(n, sizeof(*c->process));
+    c->channel = ftc_cluster_alloc(n * n, sizeof(*c->channel));
+    ftc_cluster_make_events(c);
+    c->trace = ftc_cluster_trace_new();
+    c->ledger = ftc_ledger_new(settings, program, NULL);
+    if (c->ledger == NULL)
+        abort();
+    c->violation = ftc_ledger_violation(c->ledger);
+    make_processes(c);
+    return c;
+}
+
+/* --- channels --- */
+
+#define SLAB_LENGTH 128
+
+struct ftc_cluster_slab {
+    struct ftc_cluster_slab *next;
+    struct ftc_cluster_message message[SLAB_LENGTH];
+};
+
+static void add_slab(struct ftc_cluster *c)
+{
+    struct ftc_cluster_slab *slab = malloc(sizeof(*slab));
+
+    if (slab == NULL)
+        abort();
+    slab->next = c->slab;
+    c->slab = slab;
+    for (int m = 0; m < SLAB_LENGTH; m++)
+        slab->message[m].next = m + 1 < SLAB_LENGTH ? &slab->message[m + 1] : NULL;
+    c->spare = slab->message;
+}
+
+static void free_slabs(struct ftc_cluster *c)
+{
+    while (c->slab != NULL) {
+        struct ftc_cluster_slab *slab = c->slab;
+        c->slab = slab->next;
+        free(slab);
+    }
+}
+
+/* Room for a message at the end of a channel. */
+static struct ftc_cluster_message *enqueue(struct ftc_cluster *c, struct ftc_cluster_channel *channel)
+{
+    if (c->spare == NULL)
+        add_slab(c);
+    struct ftc_cluster_message *message = c->spare;
+    c->spare = message->next;
+    message->next = NULL;
+    *(channel->count++ > 0 ? &channel->last->next : &channel->first) = message;
+    channel->last = message;
+    return message;
+}
+
+/* The caller gets the reference to its bytes. */
+static struct ftc_cluster_message dequeue(struct ftc_cluster *c, struct ftc_cluster_channel *channel)
+{
+    struct ftc_cluster_message *first = channel->first, message = *first;
+
+    assert(channel->count > 0);
+    channel->first = first->next;
+    channel->count--;
+    channel->arrived++;
+    first->next = c->spare;
+    c->spare = first;
+    return message;
+}
+
+/* Only the first `keep` messages stay. */
+static void cut_channel(struct ftc_cluster *c, struct ftc_cluster_channel *channel, int keep)
+{
+    struct ftc_cluster_message **link = &channel->first;
+
+    if (channel->count <= keep)
+        return;
+    for (int m = 0; m < keep; m++) {
+        channel->last = *link;
+        link = &channel->last->next;
+    }
+    for (struct ftc_cluster_message *m = *link, *next; channel->count > keep; m = next, channel->count--) {
+        next = m->next;
+        ftc_buffer_unref(m->bytes);
+        m->next = c->spare;
+        c->spare = m;
+    }
+    *link = NULL;
+}
+
+static void clear_channel(struct ftc_cluster *c, int from, int to, int keep)
+{
+    struct ftc_cluster_channel *channel = &c->channel[from * c->n + to];
+
+    cut_channel(c, channel, keep);
+    ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), channel->count > 0);
+}
+
+void ftc_cluster_free(struct ftc_cluster *c)
+{
+    if (c == NULL)
+        return;
+    ftc_ledger_free(c->ledger);
+    for (int from = 0; from < c->n; from++) {
+        ftc_member_destroy(c->process[from].member);
+        for (int to = 0; to < c->n; to++)
+            cut_channel(c, &c->channel[from * c->n + to], 0);
+    }
+    free(c->process);
+    free(c->channel);
+    free_slabs(c);
+    ftc_cluster_free_events(c);
+    ftc_cluster_trace_free(c->trace);
+    free(c);
+}
+
+/* --- network --- */
+
+/* What a transport would deliver: the head, padding, then the bytes of the value. Nobody writes to a head. */
+static struct ftc_buffer *join(const struct ftc_output *output)
+{
+    size_t head = output->head->size;
+    size_t size = output->value.buffer != NULL ? output->value.size : 0;
+
+    if (size == 0)
+        return ftc_buffer_ref(output->head);
+    struct ftc_buffer *bytes = ftc_value_new_message(head, size);
+
+    if (bytes == NULL)
+        abort();
+    memcpy(bytes->data, output->head->data, head);
+    memcpy(bytes->data + ftc_value_offset(head), ftc_value_bytes(&output->value), size);
+    return bytes;
+}
+
+static void send(struct ftc_cluster *c, int from, const struct ftc_output *output)
+{
+    struct ftc_message_head head = {.kind = output->message};
+    int to = output->to;
+
+    ftc_message_peek(output->head, &head); /* that it can be read is the ledger's to say */
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_SEND, from, to, &head);
+    ftc_ledger_sends(c->ledger, from, output);
+    if (ftc_cluster_broken(c) || !c->process[to].alive)
+        return;
+    struct ftc_cluster_message *message = enqueue(c, &c->channel[from * c->n + to]);
+    message->bytes = join(output);
+    message->head = head;
+    ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), true);
+}
+
+/* --- outputs --- */
+
+/* Does this output, the nth of its kind, take its process along? */
+static struct ftc_cluster_doom *doomed(struct ftc_cluster *c, int rank, int output, bool before)
+{
+    for (int d = 0; d < c->dooms; d++) {
+        struct ftc_cluster_doom *doom = &c->doom[d];
+        if (doom->nth == 0 || (doom->output != output && doom->output != FTC_CLUSTER_ANY) ||
+            doom->before != before || (doom->rank >= 0 && doom->rank != rank))
+            continue;
+        if (--doom->nth == 0)
+            return doom;
+    }
+    return NULL;
+}
+
+/* Of an output that a death can come before or after. */
+static int doom_kind(const struct ftc_output *output)
+{
+    if (output->kind == FTC_OUTPUT_SEND)
+        return (int)output->message;
+    return output->kind == FTC_OUTPUT_DELIVER ? FTC_CLUSTER_DELIVER : -1;
+}
+
+static bool dies(struct ftc_cluster *c, int rank, int kind, bool before)
+{
+    if (kind < 0)
+        return false;
+    c->process[rank].outputs += !before;
+    struct ftc_cluster_doom *doom = doomed(c, rank, kind, before);
+    if (doom == NULL || ftc_ledger_alive(c->ledger) == 1)
+        return false;
+    if (doom->lossy)
+        ftc_cluster_crash_lossy(c, rank);
+    else
+        ftc_cluster_crash(c, rank);
+    return true;
+}
+
+static void deliver(struct ftc_cluster *c, int rank, const struct ftc_output *output)
+{
+    int called = ftc_ledger_called(c->ledger, rank);
+    struct ftc_message_head head = {.op = (uint64_t)(called - 1)};
+
+    if (output->decision != NULL)
+        head.ballot = output->decision->ballot;
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_DELIVER, rank, output->status, &head);
+    ftc_ledger_delivers(c->ledger, rank, c->process[rank].member, output);
+    ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), called < c->program->length);
+}
+
+static void carry_out(struct ftc_cluster *c, int rank, const struct ftc_output *output)
+{
+    switch (output->kind) {
+    case FTC_OUTPUT_SEND:
+        send(c, rank, output);
+        break;
+    case FTC_OUTPUT_DELIVER:
+        deliver(c, rank, output);
+        break;
+    case FTC_OUTPUT_TIMER:
+        ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), true);
+        break;
+    case FTC_OUTPUT_FENCED:
+    case FTC_OUTPUT_ACCUSE:
+    case FTC_OUTPUT_MISMATCH:
+        ftc_ledger_protests(c->ledger, rank, c->process[rank].member, output);
+        break;
+    }
+}
+
+/* After each input: carry out what the member wants, or part of it if the process dies on the way. */
+static void take_outputs(struct ftc_cluster *c, int rank, int rc, const char *input)
+{
+    struct ftc_cluster_process *p = &c->process[rank];
+    const struct ftc_output *output;
+
+    if (rc != FTC_SUCCESS)
+        ftc_ledger_violate(c->ledger, "rank %d: %s returns %d in a sound run", rank, input, rc);
+    while (p->alive && !ftc_cluster_broken(c) && (output = ftc_member_next_output(p->member)) != NULL) {
+        int kind = doom_kind(output);
+        if (dies(c, rank, kind, true))
+            return;
+        carry_out(c, rank, output);
+        if (dies(c, rank, kind, false))
+            return;
+    }
+    if (p->alive && !ftc_cluster_broken(c))
+        ftc_ledger_input_done(c->ledger, rank, p->member, rc);
+}
+
+/* --- inputs --- */
+
+static void call_next(struct ftc_cluster *c, int rank)
+{
+    struct ftc_member *member = c->process[rank].member;
+    int op = ftc_ledger_called(c->ledger, rank);
+    struct ftc_call call;
+
+    ftc_ledger_prepare(c->ledger, rank, op, &call);
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_CALL, rank, op, NULL);
+    ftc_ledger_calls(c->ledger, rank, member);
+    take_outputs(c, rank, ftc_member_call(member, &call), "ftc_member_call()");
+}
+
+static void arrive(struct ftc_cluster *c, int from, int to)
+{
+    struct ftc_cluster_channel *channel = &c->channel[from * c->n + to];
+    struct ftc_cluster_message message = dequeue(c, channel);
+
+    ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), channel->count > 0);
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_ARRIVE, to, from, &message.head);
+    int rc = ftc_member_receive(c->process[to].member, from, message.bytes);
+    ftc_buffer_unref(message.bytes);
+    take_outputs(c, to, rc, "ftc_member_receive()");
+}
+
+static void notify(struct ftc_cluster *c, int observer, int dead)
+{
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_NOTICE, observer, dead, NULL);
+    int rc = ftc_member_notice(c->process[observer].member, dead);
+    ftc_ledger_hears(c->ledger, observer, c->process[observer].member, dead);
+    take_outputs(c, observer, rc, "ftc_member_notice()");
+}
+
+static void fire(struct ftc_cluster *c, int rank)
+{
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_TIMER, rank, 0, NULL);
+    take_outputs(c, rank, ftc_member_timer(c->process[rank].member), "ftc_member_timer()");
+}
+
+void ftc_cluster_do(struct ftc_cluster *c, int event)
+{
+    struct ftc_cluster_event e = ftc_cluster_event_of(c->n, event);
+
+    if (ftc_cluster_broken(c))
+        return;
+    if (!c->pending[event]) {
+        ftc_ledger_violate(c->ledger, "the story wants event %d of kind %d (%d, %d), which is not pending",
+                           event, e.kind, e.a, e.b);
+        return;
+    }
+    c->steps++;
+    ftc_cluster_set_pending(c, event, false); /* if it is pending again, it is young */
+    if (e.kind == FTC_CLUSTER_ARRIVAL)
+        arrive(c, e.a, e.b);
+    else if (e.kind == FTC_CLUSTER_NOTICE)
+        notify(c, e.a, e.b);
+    else if (e.kind == FTC_CLUSTER_TIMER)
+        fire(c, e.a);
+    else
+        call_next(c, e.a);
+}
+
+static void step(struct ftc_cluster *c)
+{
+    ftc_cluster_do(c, ftc_cluster_pick(c));
+    if (c->steps > STEP_LIMIT)
+        ftc_ledger_violate(c->ledger, "no end after %d events", STEP_LIMIT);
+}
+
+void ftc_cluster_run(struct ftc_cluster *c)
+{
+    while (!ftc_cluster_broken(c) && c->enabled_count > 0)
+        step(c);
+}
+
+void ftc_cluster_run_to(struct ftc_cluster *c, int op, int rank)
+{
+    while (!ftc_cluster_broken(c) && !ftc_cluster_delivered(c, op, rank) && c->enabled_count > 0)
+        step(c);
+    if (!ftc_cluster_delivered(c, op, rank))
+        ftc_ledger_violate(c->ledger, "rank %d does not deliver operation %d", rank, op);
+}
+
+/* Where a survivor is stuck, and why. */
+static void check_stuck(struct ftc_cluster *c)
+{
+    int rank = ftc_ledger_unfinished(c->ledger);
+    struct ftc_member_activity activity = {0};
+
+    if (rank < 0)
+        return;
+    ftc_member_activity(c->process[rank].member, &activity);
+    ftc_ledger_violate(
+        c->ledger,
+        "deadlock: rank %d never delivers operation %d: ballot (%u,%u), waits for %s of rank %d (%d)", rank,
+        ftc_ledger_called(c->ledger, rank) - 1, activity.ballot.i, activity.ballot.s,
+        ftc_wait_name(activity.wait), activity.waits_for, activity.waits);
+}
+
+void ftc_cluster_finish(struct ftc_cluster *c)
+{
+    ftc_cluster_run(c);
+    if (ftc_cluster_broken(c))
+        return;
+    check_stuck(c);
+    ftc_ledger_ends(c->ledger);
+}
+
+/* --- deaths --- */
+
+static void stop_events(struct ftc_cluster *c, int rank)
+{
+    for (int other = 0; other < c->n; other++) {
+        ftc_cluster_set_pending(c, ftc_cluster_notice(c, rank, other), false);
+        clear_channel(c, other, rank, 0);
+        if (other != rank && c->process[other].alive)
+            ftc_cluster_set_pending(c, ftc_cluster_notice(c, other, rank), true);
+    }
+    ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), false);
+    ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), false);
+}
+
+/* What a dead rank had on the way beyond the limits of its channels is lost. */
+static void apply_limits(struct ftc_cluster *c, int rank)
+{
+    for (int to = 0; to < c->n; to++) {
+        struct ftc_cluster_channel *channel = &c->channel[rank * c->n + to];
+        if (channel->limit == 0)
+            continue;
+        if (channel->arrived + channel->count < channel->limit) {
+            channel->limit = 0;
+            continue;
+        }
+        ftc_cluster_trace(c, FTC_CLUSTER_TRACE_LOSE, rank, to, NULL);
+        clear_channel(c, rank, to,
+                      channel->limit > channel->arrived ? channel->limit - 1 - channel->arrived : 0);
+    }
+}
+
+void ftc_cluster_crash(struct ftc_cluster *c, int rank)
+{
+    struct ftc_cluster_process *p = &c->process[rank];
+
+    if (!p->alive || ftc_ledger_alive(c->ledger) == 1)
+        return;
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_CRASH, rank, 0, NULL);
+    ftc_ledger_dies(c->ledger, rank, p->member);
+    ftc_member_destroy(p->member);
+    p->member = NULL;
+    p->alive = false;
+    stop_events(c, rank);
+    apply_limits(c, rank);
+}
+
+void ftc_cluster_lose(struct ftc_cluster *c, int from, int to)
+{
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_LOSE, from, to, NULL);
+    clear_channel(c, from, to, 0);
+}
+
+void ftc_cluster_crash_lossy(struct ftc_cluster *c, int rank)
+{
+    if (!c->process[rank].alive || ftc_ledger_alive(c->ledger) == 1)
+        return;
+    ftc_cluster_crash(c, rank);
+    for (int to = 0; to < c->n; to++) {
+        struct ftc_cluster_channel *channel = &c->channel[rank * c->n + to];
+        if (channel->count > 0)
+            channel->limit = 1 + channel->arrived + ftc_cluster_below(c, channel->count + 1);
+    }
+    apply_limits(c, rank);
+}
+
+void ftc_cluster_doom(struct ftc_cluster *c, int rank, int output, int nth, bool before)
+{
+    assert(c->dooms < FTC_CLUSTER_DOOMS && nth > 0);
+    c->doom[c->dooms++] =
+        (struct ftc_cluster_doom){.rank = rank, .output = output, .nth = nth, .before = before};
+}

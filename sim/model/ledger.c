@@ -1,0 +1,479 @@
+/* A ledger: what happened, who is alike, and what is asked about it. */
+#include "sim/model/ledger.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/model/ledger_record.h"
+
+void ftc_ledger_violate(struct ftc_ledger *l, const char *format, ...)
+{
+    va_list arguments;
+
+    if (ftc_ledger_broken(l))
+        return; /* the first one is the cause */
+    va_start(arguments, format);
+    vsnprintf(l->violation, sizeof(l->violation), format, arguments);
+    va_end(arguments);
+}
+
+const char *ftc_ledger_violation(const struct ftc_ledger *l)
+{
+    return l->violation;
+}
+
+static void out_of_memory(struct ftc_ledger *l)
+{
+    ftc_ledger_violate(l, "out of memory for the ledger; simulate fewer ranks or operations");
+}
+
+/* --- life --- */
+
+static int init_processes(struct ftc_ledger *l)
+{
+    for (int rank = 0; rank < l->n; rank++) {
+        l->process[rank].ledger = l;
+        if (ftc_set_init(&l->process[rank].known, l->n) != FTC_SUCCESS ||
+            (l->validating != NULL && ftc_set_init(&l->validating[rank], l->n) != FTC_SUCCESS))
+            return FTC_ERR_NOMEM;
+    }
+    return FTC_SUCCESS;
+}
+
+static bool has_validate(const struct ftc_program *program)
+{
+    for (int op = 0; op < program->length; op++) {
+        if (program->operation[op].kind == FTC_CALL_VALIDATE)
+            return true;
+    }
+    return false;
+}
+
+static int init(struct ftc_ledger *l, const struct ftc_set *mortal)
+{
+    size_t n = (size_t)l->n, length = (size_t)l->program->length;
+
+    l->process = calloc(n, sizeof(*l->process));
+    l->record = calloc(length > 0 ? length : 1, sizeof(*l->record));
+    if (has_validate(l->program) && (l->validating = calloc(n, sizeof(*l->validating))) == NULL)
+        return FTC_ERR_NOMEM;
+    if (l->process == NULL || l->record == NULL || ftc_set_init(&l->dead, l->n) != FTC_SUCCESS ||
+        init_processes(l) != FTC_SUCCESS)
+        return FTC_ERR_NOMEM;
+    return ftc_ledger_values_init(l, mortal);
+}
+
+struct ftc_ledger *ftc_ledger_new(const struct ftc_member_settings *settings,
+                                  const struct ftc_program *program, const struct ftc_set *mortal)
+{
+    struct ftc_ledger *l = calloc(1, sizeof(*l));
+
+    if (l == NULL)
+        return NULL;
+    l->settings = *settings;
+    l->program = program;
+    l->n = l->alive = settings->ranks;
+    if (init(l, mortal) == FTC_SUCCESS)
+        return l;
+    ftc_ledger_free(l);
+    return NULL;
+}
+
+static void free_record(struct ftc_ledger_record *record)
+{
+    for (int h = 0; h < record->histories; h++)
+        ftc_set_fini(&record->history[h].agreed);
+    for (int o = 0; o < record->outcomes; o++) {
+        ftc_value_drop(&record->outcome[o].value);
+        ftc_decision_unref(record->outcome[o].decision);
+    }
+    free(record->history);
+    free(record->outcome);
+    free(record->entry);
+}
+
+void ftc_ledger_free(struct ftc_ledger *l)
+{
+    if (l == NULL)
+        return;
+    for (int rank = 0; l->process != NULL && rank < l->n; rank++)
+        ftc_set_fini(&l->process[rank].known);
+    for (int rank = 0; l->validating != NULL && rank < l->n; rank++)
+        ftc_set_fini(&l->validating[rank]);
+    for (int op = 0; l->record != NULL && op < l->program->length; op++)
+        free_record(&l->record[op]);
+    ftc_ledger_values_fini(l);
+    ftc_set_fini(&l->dead);
+    free(l->process);
+    free(l->validating);
+    free(l->record);
+    free(l);
+}
+
+/* --- calls: equal G and epochs among the living --- */
+
+/* Room for one more element; the array grows when its length is a power of two. */
+static void *grow(void *array, int length, size_t size)
+{
+    if ((length & (length - 1)) != 0)
+        return array;
+    return realloc(array, (length > 0 ? 2 * (size_t)length : 1) * size);
+}
+
+const struct ftc_ledger_history *ftc_ledger_history_of(const struct ftc_ledger *l, int op, int rank)
+{
+    const struct ftc_ledger_record *record = &l->record[op];
+    return &record->history[record->entry[rank].history];
+}
+
+static bool same_history(const struct ftc_ledger_history *history, const struct ftc_member *member)
+{
+    return ftc_epoch_equal(history->epoch, ftc_member_epoch(member)) &&
+           ftc_set_equal(&history->agreed, ftc_member_agreed_failed(member));
+}
+
+/* Index of the history, -1: out of memory. */
+static int intern_history(struct ftc_ledger *l, struct ftc_ledger_record *record,
+                          const struct ftc_member *member, bool collects)
+{
+    for (int h = 0; h < record->histories; h++) {
+        if (same_history(&record->history[h], member))
+            return h;
+    }
+    struct ftc_ledger_history *grown = grow(record->history, record->histories, sizeof(*grown));
+    struct ftc_ledger_history added = {.epoch = ftc_member_epoch(member), .collects = collects};
+    if (grown == NULL)
+        return -1;
+    record->history = grown;
+    if (ftc_set_init(&added.agreed, l->n) != FTC_SUCCESS)
+        return -1;
+    ftc_set_copy(&added.agreed, ftc_member_agreed_failed(member));
+    record->history[record->histories] = added;
+    return record->histories++;
+}
+
+/* Calls count, not ballots; only allreduce, barrier and validate start a new row of broadcasts. */
+static bool collects(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member)
+{
+    struct ftc_ledger_process *p = &l->process[rank];
+    const struct ftc_program_operation *o = &l->program->operation[op];
+    uint32_t w = l->settings.settle_every;
+
+    if (o->kind != FTC_CALL_BCAST && o->kind != FTC_CALL_REDUCE)
+        p->row = 0;
+    if (o->kind != FTC_CALL_BCAST)
+        return true;
+    p->row += !ftc_set_has(ftc_member_agreed_failed(member), o->root);
+    return w > 0 && (uint32_t)p->row % w == 0;
+}
+
+/* A living rank that calls with another history. */
+static int other_caller(const struct ftc_ledger *l, int op, int history)
+{
+    for (int rank = 0; rank < l->n; rank++) {
+        const struct ftc_ledger_process *p = &l->process[rank];
+        if (!p->dead && p->called > op && l->record[op].entry[rank].history != history)
+            return rank;
+    }
+    return -1;
+}
+
+static void check_histories(struct ftc_ledger *l, int rank, int op)
+{
+    const struct ftc_ledger_record *record = &l->record[op];
+    const struct ftc_ledger_history *mine = ftc_ledger_history_of(l, op, rank);
+
+    if (record->callers == mine->living)
+        return;
+    int other = other_caller(l, op, record->entry[rank].history);
+    const struct ftc_ledger_history *theirs = ftc_ledger_history_of(l, op, other);
+    if (!ftc_set_equal(&mine->agreed, &theirs->agreed))
+        ftc_ledger_violate(l, "ranks %d and %d call operation %d with different G", rank, other, op);
+    else
+        ftc_ledger_violate(l, "ranks %d and %d call operation %d in different epochs", rank, other, op);
+}
+
+void ftc_ledger_calls(struct ftc_ledger *l, int rank, const struct ftc_member *member)
+{
+    struct ftc_ledger_process *p = &l->process[rank];
+    int op = p->called;
+
+    assert(!p->dead && !p->under_way && op < l->program->length);
+    struct ftc_ledger_record *record = &l->record[op];
+    if (record->entry == NULL)
+        record->entry = calloc((size_t)l->n, sizeof(*record->entry));
+    int history =
+        record->entry == NULL ? -1 : intern_history(l, record, member, collects(l, rank, op, member));
+    if (history < 0) {
+        out_of_memory(l);
+        return;
+    }
+    record->entry[rank].history = history;
+    record->history[history].living++;
+    record->callers++;
+    p->called++;
+    p->under_way = true;
+    if (ftc_member_next_op(member) != (uint64_t)op)
+        ftc_ledger_violate(l, "rank %d counts %llu operations, it called %d", rank,
+                           (unsigned long long)ftc_member_next_op(member), op);
+    if (l->program->operation[op].kind == FTC_CALL_VALIDATE)
+        ftc_set_copy(&l->validating[rank], ftc_member_known_failed(member));
+    check_histories(l, rank, op);
+}
+
+/* --- messages --- */
+
+void ftc_ledger_sends(struct ftc_ledger *l, int rank, const struct ftc_output *output)
+{
+    struct ftc_message_head head;
+    int to = output->to;
+
+    ftc_ledger_spoil_input(l);
+    if (to < 0 || to >= l->n || to == rank) {
+        ftc_ledger_violate(l, "rank %d sends to rank %d", rank, to);
+    } else if (ftc_message_peek(output->head, &head) != FTC_SUCCESS || head.kind != output->message) {
+        ftc_ledger_violate(l, "rank %d sends what ftc_message_peek() cannot read", rank);
+    } else if (head.op >= (uint64_t)l->program->length) {
+        ftc_ledger_violate(l, "rank %d sends for operation %llu, which nobody has", rank,
+                           (unsigned long long)head.op);
+    } else if (head.op >= (uint64_t)l->process[rank].called) {
+        ftc_ledger_violate(l, "rank %d sends for operation %d before it calls it", rank, (int)head.op);
+    } else {
+        struct ftc_ledger_record *record = &l->record[head.op];
+        record->history[record->entry[rank].history].sent[head.kind]++;
+        record->bytes += output->head->size + output->value.size;
+    }
+}
+
+/* --- deliveries: at most one each, and agreement with everyone alive now --- */
+
+static bool same_decision(const struct ftc_decision *a, const struct ftc_decision *b)
+{
+    return a->status == b->status && ftc_ballot_compare(a->ballot, b->ballot) == 0 &&
+           ftc_set_equal(&a->failed, &b->failed) && ftc_ledger_same_value(&a->value, &b->value);
+}
+
+static bool same_outcome(const struct ftc_ledger_outcome *a, const struct ftc_output *output, int history,
+                         unsigned retries)
+{
+    if (a->history != history || a->status != output->status || a->retries != retries ||
+        (a->decision == NULL) != (output->decision == NULL))
+        return false;
+    return a->decision != NULL ? same_decision(a->decision, output->decision)
+                               : ftc_ledger_same_value(&a->value, &output->result);
+}
+
+/* Later changes of the original's bytes are not to be seen here. */
+static int copy_value(struct ftc_value *to, const struct ftc_value *from)
+{
+    if (from->buffer == NULL)
+        return FTC_SUCCESS;
+    struct ftc_buffer *bytes = ftc_buffer_new(from->size);
+    if (bytes == NULL)
+        return FTC_ERR_NOMEM;
+    memcpy(bytes->data, ftc_value_bytes(from), from->size);
+    *to = (struct ftc_value){.buffer = bytes, .size = from->size};
+    return FTC_SUCCESS;
+}
+
+static int copy_decision(struct ftc_ledger_outcome *outcome, const struct ftc_decision *decision)
+{
+    outcome->decision = ftc_decision_new(decision->failed.size);
+    if (outcome->decision == NULL || copy_value(&outcome->value, &decision->value) != FTC_SUCCESS)
+        return FTC_ERR_NOMEM;
+    outcome->decision->status = decision->status;
+    outcome->decision->ballot = decision->ballot;
+    ftc_set_copy(&outcome->decision->failed, &decision->failed);
+    ftc_value_set(&outcome->decision->value, &outcome->value);
+    return FTC_SUCCESS;
+}
+
+static int copy_outcome(struct ftc_ledger_outcome *outcome, const struct ftc_output *output)
+{
+    outcome->status = output->status;
+    return output->decision != NULL ? copy_decision(outcome, output->decision)
+                                    : copy_value(&outcome->value, &output->result);
+}
+
+/* The outcome, which is new if nobody living or dead delivered it yet; NULL: out of memory. */
+static struct ftc_ledger_outcome *intern_outcome(struct ftc_ledger_record *record, int history,
+                                                 unsigned retries, const struct ftc_output *output,
+                                                 bool *is_new)
+{
+    for (int o = 0; o < record->outcomes; o++) {
+        if (same_outcome(&record->outcome[o], output, history, retries))
+            return &record->outcome[o];
+    }
+    struct ftc_ledger_outcome *grown = grow(record->outcome, record->outcomes, sizeof(*grown));
+    if (grown == NULL)
+        return NULL;
+    record->outcome = grown;
+    struct ftc_ledger_outcome *added = &grown[record->outcomes++];
+    *added = (struct ftc_ledger_outcome){.history = history, .retries = retries};
+    *is_new = true;
+    return copy_outcome(added, output) == FTC_SUCCESS ? added : NULL;
+}
+
+/* Plain reduces agree on nothing: only the root gets anything. */
+static void check_agreement(struct ftc_ledger *l, int rank, int op, const struct ftc_ledger_outcome *mine)
+{
+    const struct ftc_ledger_record *record = &l->record[op];
+
+    if (record->deliverers == mine->living || l->program->operation[op].kind == FTC_CALL_REDUCE)
+        return;
+    for (int other = 0; other < l->n; other++) {
+        uint32_t theirs = record->entry[other].outcome;
+        if (theirs == 0 || theirs == record->entry[rank].outcome || l->process[other].dead)
+            continue;
+        if (record->outcome[theirs - 1].retries != mine->retries)
+            ftc_ledger_violate(l, "ranks %d and %d report %u and %u retries of operation %d", other, rank,
+                               record->outcome[theirs - 1].retries, mine->retries, op);
+        ftc_ledger_violate(l, "ranks %d and %d, both alive, deliver operation %d differently", other, rank,
+                           op);
+    }
+}
+
+static void record_delivery(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member,
+                            const struct ftc_output *output)
+{
+    struct ftc_ledger_record *record = &l->record[op];
+    struct ftc_ledger_entry *entry = &record->entry[rank];
+    struct ftc_member_report report = {0};
+    bool is_new = false;
+
+    ftc_member_report(member, &report);
+    struct ftc_ledger_outcome *outcome =
+        intern_outcome(record, entry->history, report.retries, output, &is_new);
+    if (outcome == NULL) {
+        out_of_memory(l);
+        return;
+    }
+    entry->outcome = (uint32_t)(outcome - record->outcome) + 1;
+    entry->has_result = output->result.buffer != NULL;
+    outcome->living++;
+    record->deliverers++;
+    if (is_new)
+        ftc_ledger_check_outcome(l, rank, op, outcome);
+    check_agreement(l, rank, op, outcome);
+}
+
+void ftc_ledger_delivers(struct ftc_ledger *l, int rank, const struct ftc_member *member,
+                         const struct ftc_output *output)
+{
+    struct ftc_ledger_process *p = &l->process[rank];
+    int op = p->called - 1;
+
+    ftc_ledger_spoil_input(l);
+    if (!p->under_way) {
+        ftc_ledger_violate(l,
+                           op < 0 ? "rank %d delivers operation %d before it calls any"
+                                  : "rank %d delivers operation %d twice",
+                           rank, op);
+        return;
+    }
+    p->under_way = false;
+    ftc_ledger_check_delivery(l, rank, op, member, output);
+    if (!ftc_ledger_broken(l))
+        record_delivery(l, rank, op, member, output);
+}
+
+/* --- other events --- */
+
+void ftc_ledger_protests(struct ftc_ledger *l, int rank, const struct ftc_member *member,
+                         const struct ftc_output *output)
+{
+    if (output->kind == FTC_OUTPUT_FENCED)
+        ftc_ledger_violate(l, "rank %d is told that it was declared failed, but it lives", rank);
+    else if (output->kind == FTC_OUTPUT_ACCUSE)
+        ftc_ledger_violate(l, "rank %d accuses rank %d, which keeps to the protocol", rank, output->to);
+    else if (output->kind == FTC_OUTPUT_MISMATCH)
+        ftc_ledger_violate(l, "rank %d reports a mismatch: %s", rank, ftc_member_mismatch(member));
+}
+
+void ftc_ledger_hears(struct ftc_ledger *l, int rank, const struct ftc_member *member, int dead)
+{
+    if (!ftc_set_has(ftc_member_known_failed(member), dead))
+        ftc_ledger_violate(l, "rank %d was told of rank %d's death and does not know it", rank, dead);
+}
+
+/* L only grows, holds only the dead, contains G. */
+static void check_known(struct ftc_ledger *l, int rank, const struct ftc_member *member)
+{
+    struct ftc_set *before = &l->process[rank].known;
+    const struct ftc_set *known = ftc_member_known_failed(member);
+    const struct ftc_set *agreed = ftc_member_agreed_failed(member);
+
+    if (!ftc_set_equal(before, known)) {
+        if (!ftc_set_subset(before, known))
+            ftc_ledger_violate(l, "rank %d: L has shrunk", rank);
+        if (!ftc_set_subset(known, &l->dead))
+            ftc_ledger_violate(l, "rank %d: a live rank is in its L", rank);
+        ftc_set_copy(before, known);
+    }
+    if (!ftc_set_subset(agreed, known))
+        ftc_ledger_violate(l, "rank %d: G is not in L", rank);
+    if (l->settings.share == FTC_SHARE_OFF && !ftc_set_empty(agreed))
+        ftc_ledger_violate(l, "rank %d: G changes though share is off", rank);
+}
+
+void ftc_ledger_input_done(struct ftc_ledger *l, int rank, const struct ftc_member *member, int rc)
+{
+    int w = (int)l->settings.settle_every;
+
+    ftc_ledger_spoil_input(l);
+    if (rc != FTC_SUCCESS)
+        ftc_ledger_violate(l, "rank %d: an input returns %d in a sound run", rank, rc);
+    check_known(l, rank, member);
+    /* Rule 8: with w, at most w + 1 operations are retained. */
+    if (w > 0 && ftc_member_retained(member) > w + 1)
+        ftc_ledger_violate(l, "rank %d retains %d operations, with w = %d", rank, ftc_member_retained(member),
+                           w);
+}
+
+void ftc_ledger_dies(struct ftc_ledger *l, int rank, const struct ftc_member *member)
+{
+    struct ftc_ledger_process *p = &l->process[rank];
+
+    assert(!p->dead);
+    if (l->place != NULL && l->place[rank] < 0)
+        ftc_ledger_violate(l, "rank %d dies, which was said not to", rank);
+    p->dead = true;
+    l->alive--;
+    ftc_set_add(&l->dead, rank);
+    for (int rule = 0; rule < FTC_RULES_COUNT; rule++)
+        l->rules[rule] += ftc_member_rules(member)[rule];
+    for (int op = 0; op < p->called; op++) {
+        struct ftc_ledger_record *record = &l->record[op];
+        const struct ftc_ledger_entry *entry = &record->entry[rank];
+        record->callers--;
+        record->history[entry->history].living--;
+        if (entry->outcome == 0)
+            continue;
+        record->deliverers--;
+        record->outcome[entry->outcome - 1].living--;
+    }
+}
+
+int ftc_ledger_unfinished(const struct ftc_ledger *l)
+{
+    for (int rank = 0; rank < l->n; rank++) {
+        const struct ftc_ledger_process *p = &l->process[rank];
+        if (!p->dead && (p->called < l->program->length || p->under_way))
+            return rank;
+    }
+    return -1;
+}
+
+void ftc_ledger_ends(struct ftc_ledger *l)
+{
+    int stuck = ftc_ledger_unfinished(l), survivor = ftc_set_next_missing(&l->dead, 0);
+
+    if (stuck >= 0)
+        ftc_ledger_violate(l, "deadlock: rank %d never delivers operation %d", stuck,
+                           l->process[stuck].called - 1);
+    for (int op = 0; survivor >= 0 && op < l->program->length && !ftc_ledger_broken(l); op++)
+        ftc_ledger_check_messages(l, op, survivor);
+}

@@ -1,0 +1,190 @@
+/* Programs as text, both ways. */
+#include "sim/model/program.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Longer ones are a slip of the pen, such as "barrier*1000000000". */
+#define LENGTH_LIMIT 1000000
+
+static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE,   FTC_CALL_BCAST,
+                                           FTC_CALL_BARRIER,   FTC_CALL_VALIDATE, FTC_CALL_FINALIZE};
+
+static bool has_root(enum ftc_call_kind kind)
+{
+    return kind == FTC_CALL_REDUCE || kind == FTC_CALL_BCAST;
+}
+
+/* "reduce:2*3" between `text` and `end`. */
+struct item {
+    const char *text, *end;
+    struct ftc_program_operation operation;
+    int times;
+};
+
+static int wrong(const struct item *item, const char *what)
+{
+    return ftc_error_set(FTC_ERR_ARG,
+                         "operation \"%.*s\": %s; write a list such as \"allreduce,reduce:0,bcast:2,"
+                         "barrier*3,validate,finalize\"",
+                         (int)(item->end - item->text), item->text, what);
+}
+
+/* Decimal digits at *at up to `most`; moves *at behind them. -1: none, or too large. */
+static int read_number(const char **at, const char *end, int most)
+{
+    long long number = 0;
+    const char *p = *at;
+
+    for (; p < end && isdigit((unsigned char)*p) && number <= most; p++)
+        number = 10 * number + (*p - '0');
+    if (p == *at || number > most)
+        return -1;
+    *at = p;
+    return (int)number;
+}
+
+static enum ftc_call_kind find_kind(const char *name, size_t length)
+{
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        const char *known = ftc_call_kind_name(kinds[k]);
+        if (strlen(known) == length && memcmp(known, name, length) == 0)
+            return kinds[k];
+    }
+    return FTC_CALL_NONE;
+}
+
+static int read_root(struct item *item, const char **at, int ranks)
+{
+    bool given = *at < item->end && **at == ':';
+
+    item->operation.root = has_root(item->operation.kind) ? 0 : -1;
+    if (!given)
+        return FTC_SUCCESS;
+    if (!has_root(item->operation.kind))
+        return wrong(item, "only reduce and bcast have a root");
+    (*at)++;
+    item->operation.root = read_number(at, item->end, ranks - 1);
+    return item->operation.root < 0 ? wrong(item, "the root is no rank of this communicator") : FTC_SUCCESS;
+}
+
+static int read_item(struct item *item, int ranks)
+{
+    const char *at = item->text;
+
+    while (at < item->end && *at != ':' && *at != '*')
+        at++;
+    item->operation.kind = find_kind(item->text, (size_t)(at - item->text));
+    if (item->operation.kind == FTC_CALL_NONE)
+        return wrong(item, "no such operation");
+    int rc = read_root(item, &at, ranks);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    item->times = 1;
+    if (at < item->end && *at == '*') {
+        at++;
+        item->times = read_number(&at, item->end, LENGTH_LIMIT);
+        if (item->times < 1)
+            return wrong(item, "the number of repetitions is not between 1 and 1000000");
+    }
+    return at == item->end ? FTC_SUCCESS : wrong(item, "trailing characters");
+}
+
+static int append(struct ftc_program *program, const struct item *item)
+{
+    size_t length = (size_t)program->length + (size_t)item->times;
+
+    if (length > LENGTH_LIMIT)
+        return ftc_error_set(FTC_ERR_ARG, "more than %d operations; give fewer", LENGTH_LIMIT);
+    void *room = realloc(program->operation, length * sizeof(*program->operation));
+    if (room == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for %zu operations; give fewer", length);
+    program->operation = room;
+    for (int t = 0; t < item->times; t++)
+        program->operation[program->length++] = item->operation;
+    return FTC_SUCCESS;
+}
+
+/* Nobody can call anything after it. */
+static int check_finalize(const struct ftc_program *program)
+{
+    for (int op = 0; op + 1 < program->length; op++) {
+        if (program->operation[op].kind == FTC_CALL_FINALIZE)
+            return ftc_error_set(FTC_ERR_ARG,
+                                 "operation %d is finalize, but not the last; move it to the end", op);
+    }
+    return FTC_SUCCESS;
+}
+
+static int parse_items(struct ftc_program *program, const char *text, int ranks)
+{
+    struct item item = {.end = text - 1};
+
+    do {
+        item.text = item.end + 1;
+        item.end = item.text + strcspn(item.text, ",");
+        int rc = read_item(&item, ranks);
+        if (rc == FTC_SUCCESS)
+            rc = append(program, &item);
+        if (rc != FTC_SUCCESS)
+            return rc;
+    } while (*item.end != '\0');
+    return check_finalize(program);
+}
+
+int ftc_program_parse(struct ftc_program *program, const char *text, int ranks)
+{
+    *program = (struct ftc_program){0};
+    int rc = parse_items(program, text, ranks);
+
+    if (rc != FTC_SUCCESS)
+        ftc_program_fini(program);
+    return rc;
+}
+
+void ftc_program_fini(struct ftc_program *program)
+{
+    free(program->operation);
+    *program = (struct ftc_program){0};
+}
+
+static bool same(const struct ftc_program_operation *a, const struct ftc_program_operation *b)
+{
+    return a->kind == b->kind && a->root == b->root;
+}
+
+static void print_item(FILE *out, const struct ftc_program_operation *operation, int times)
+{
+    fputs(ftc_call_kind_name(operation->kind), out);
+    if (has_root(operation->kind))
+        fprintf(out, ":%d", operation->root);
+    if (times > 1)
+        fprintf(out, "*%d", times);
+}
+
+char *ftc_program_format(const struct ftc_program *program)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out == NULL)
+        return NULL;
+    for (int op = 0, times = 1; op < program->length; op += times) {
+        times = 1;
+        while (op + times < program->length && same(&program->operation[op], &program->operation[op + times]))
+            times++;
+        if (op > 0)
+            fputc(',', out);
+        print_item(out, &program->operation[op], times);
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

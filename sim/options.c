@@ -1,0 +1,536 @@
+/* The command lines of ftcoll-sim: one table of what all commands take, and that of the command. */
+#include "sim/options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define RANKS_MAX   1048576
+#define OPTIONS_MAX 64 /* of a command and common ones together */
+
+/* One setting of the command line, applied after the file of --config wherever that stands. */
+struct assignment {
+    char *text;   /* "section.key=value" */
+    char *source; /* "--scheme" */
+};
+
+struct parse {
+    struct ftc_setup *setup;
+    const struct ftc_option *own[OPTIONS_MAX];
+    const struct row *common[OPTIONS_MAX]; /* of two arrays with the same index one is NULL */
+    int count;
+    const char *config;
+    struct assignment *assignment;
+    int assignments;
+    uint64_t ranks;
+    enum ftc_parsed parsed;
+};
+
+/* A common option: a setting if it has a key, else `take` gets the struct parse. */
+struct row {
+    struct ftc_option option;
+    const char *key;
+};
+
+/* --- numbers --- */
+
+int ftc_option_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum, uint64_t *out)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    bool sound = text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
+    if (!sound || number < minimum || number > maximum)
+        return ftc_error_set(FTC_ERR_ARG, "%s %s: not a whole number in range; give %llu to %llu", option,
+                             text, (unsigned long long)minimum, (unsigned long long)maximum);
+    *out = number;
+    return 0;
+}
+
+int ftc_option_real(const char *option, const char *text, double minimum, double maximum, double *out)
+{
+    char *end = NULL;
+    double number = strtod(text, &end);
+    bool sound = end != text && *end == '\0' && text[0] != ' ' && isfinite(number);
+    if (!sound || number < minimum || number > maximum)
+        return ftc_error_set(FTC_ERR_ARG, "%s %s: not a number in range; give %g to %g", option, text,
+                             minimum, maximum);
+    *out = number;
+    return 0;
+}
+
+/* --- the common options --- */
+
+static int no_memory(void)
+{
+    return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the command line");
+}
+
+/* Remember "KEY=VALUE", or KEY alone if value is NULL, as given by `option` ("-f", "--set"). */
+static int assign(struct parse *parse, const char *key, const char *value, const char *dashes,
+                  const char *option)
+{
+    struct assignment *grown =
+        realloc(parse->assignment, ((size_t)parse->assignments + 1) * sizeof(*parse->assignment));
+    if (grown == NULL)
+        return no_memory();
+    parse->assignment = grown;
+    struct assignment *last = &grown[parse->assignments];
+    *last = (struct assignment){0};
+    if (asprintf(&last->text, "%s%s%s", key, value != NULL ? "=" : "", value != NULL ? value : "") < 0)
+        return no_memory();
+    if (asprintf(&last->source, "%s%s", dashes, option) < 0) {
+        free(last->text);
+        return no_memory();
+    }
+    parse->assignments++;
+    return 0;
+}
+
+static int take_ranks(void *arg, const char *text)
+{
+    struct parse *parse = arg;
+
+    parse->setup->ranks_given = true;
+    return ftc_option_number("-n", text, 1, RANKS_MAX, &parse->ranks);
+}
+
+static int take_f(void *arg, const char *text)
+{
+    struct parse *parse = arg;
+
+    parse->setup->f_given = true;
+    return assign(parse, "job.f", text, "-", "f");
+}
+
+/* Append an operation, or several with commas, to what was given before. */
+static int take_ops(void *arg, const char *text)
+{
+    struct parse *parse = arg;
+    const char *before = parse->setup->ops;
+    char *joined = NULL;
+
+    if (asprintf(&joined, "%s%s%s", before != NULL ? before : "", before != NULL ? "," : "", text) < 0)
+        return no_memory();
+    free((char *)before);
+    parse->setup->ops = joined;
+    return 0;
+}
+
+static int take_seed(void *arg, const char *text)
+{
+    struct parse *parse = arg;
+
+    parse->setup->seed_given = true;
+    return ftc_option_number("--seed", text, 0, UINT64_MAX, &parse->setup->seed);
+}
+
+static int take_config(void *arg, const char *text)
+{
+    struct parse *parse = arg;
+
+    if (text[0] == '\0')
+        return ftc_error_set(FTC_ERR_ARG, "--config has an empty argument; give a path");
+    parse->config = text;
+    return 0;
+}
+
+static int take_set(void *arg, const char *text)
+{
+    return assign(arg, text, NULL, "--", "set");
+}
+
+/* "tree" is the family of dissemination, the others are its members. */
+static int take_dissemination(void *arg, const char *text)
+{
+    return strcmp(text, "tree") == 0 ? 0 : assign(arg, "broadcast.tree", text, "--", "dissemination");
+}
+
+static int take_help(void *arg, const char *text)
+{
+    (void)text;
+    ((struct parse *)arg)->parsed = FTC_PARSED_HELP;
+    return 0;
+}
+
+static int take_version(void *arg, const char *text)
+{
+    (void)text;
+    ((struct parse *)arg)->parsed = FTC_PARSED_VERSION;
+    return 0;
+}
+
+/* Options without `help` take that of their key in the schema. */
+static const struct row rows[] = {
+    {{"ranks", 'n', "N", "number of ranks, 1 to 1048576", take_ranks}, NULL},
+    {{"masked", 'f', "F", "failures that one operation masks without a second round", take_f}, "job.f"},
+    {{"ops", 0, "LIST", "operations, as \"allreduce,bcast:2,barrier*3\"; the same as naming them", take_ops},
+     NULL},
+    {{"seed", 's', "SEED", "of everything random (default: 1)", take_seed}, NULL},
+    {{"scheme", 0, "SCHEME", NULL, NULL}, "failure_info.scheme"},
+    {{"share", 0, "SHARE", NULL, NULL}, "failure_info.share"},
+    {{"rotation", 0, "POLICY", NULL, NULL}, "collectives.rotation"},
+    {{"reduce-tree", 0, "TREE", NULL, NULL}, "reduce.tree"},
+    {{"reduce-arity", 0, "K", NULL, NULL}, "reduce.arity"},
+    {{"dissemination", 0, "TREE", NULL, take_dissemination}, "broadcast.tree"},
+    {{"arity", 0, "K", NULL, NULL}, "broadcast.arity"},
+    {{"correction", 0, "KIND", NULL, NULL}, "broadcast.correction"},
+    {{"correction-delay", 0, "US", NULL, NULL}, "broadcast.correction_delay_us"},
+    {{"settle-every", 0, "W", NULL, NULL}, "broadcast.settle_every"},
+    {{"prepare", 0, "HOW", NULL, NULL}, "collectives.prepare"},
+    {{"config", 0, "FILE", "read settings from this INI file; no other file is read", take_config}, NULL},
+    {{"set", 0, "SECTION.KEY=VALUE", "one setting; may be repeated; beats the file", take_set}, NULL},
+    {{"help", 'h', NULL, "print this text, and exit", take_help}, NULL},
+    {{"version", 'V', NULL, "print the version, and exit", take_version}, NULL},
+};
+#define ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
+
+/* --- getopt --- */
+
+/* A command's own option hides a common one of the same name. */
+static bool is_hidden(const struct ftc_usage *usage, const char *name)
+{
+    for (const struct ftc_option *own = usage->option; own != NULL && own->name != NULL; own++)
+        if (strcmp(own->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void gather(struct parse *parse, const struct ftc_usage *usage)
+{
+    for (const struct ftc_option *own = usage->option; own != NULL && own->name != NULL; own++) {
+        assert(parse->count < OPTIONS_MAX);
+        parse->own[parse->count++] = own;
+    }
+    for (int i = 0; i < ROWS; i++) {
+        assert(parse->count < OPTIONS_MAX);
+        if (!is_hidden(usage, rows[i].option.name))
+            parse->common[parse->count++] = &rows[i];
+    }
+}
+
+static const struct ftc_option *option_at(const struct parse *parse, int i)
+{
+    return parse->own[i] != NULL ? parse->own[i] : &parse->common[i]->option;
+}
+
+/* Long options return 256 + index. */
+static void build_tables(const struct parse *parse, struct option *longs, char *letters)
+{
+    *letters++ = '-'; /* operations come in between */
+    *letters++ = ':'; /* tell a missing argument from an unknown option */
+    for (int i = 0; i < parse->count; i++) {
+        const struct ftc_option *option = option_at(parse, i);
+        bool argument = option->argument != NULL;
+        *longs++ = (struct option){option->name, argument ? required_argument : no_argument, NULL, 256 + i};
+        if (option->letter == 0)
+            continue;
+        *letters++ = option->letter;
+        if (argument)
+            *letters++ = ':';
+    }
+    *longs = (struct option){NULL, 0, NULL, 0};
+    *letters = '\0';
+}
+
+static int find(const struct parse *parse, int code)
+{
+    if (code >= 256)
+        return code - 256;
+    for (int i = 0; i < parse->count; i++)
+        if (option_at(parse, i)->letter == code)
+            return i;
+    return -1;
+}
+
+static int take(struct parse *parse, void *command, int i, const char *text)
+{
+    const struct ftc_option *option = option_at(parse, i);
+
+    if (parse->own[i] != NULL)
+        return option->take(command, text);
+    if (option->take != NULL)
+        return option->take(parse, text);
+    return assign(parse, parse->common[i]->key, text, "--", option->name);
+}
+
+static int refuse(int code, const char *word)
+{
+    if (code == ':')
+        return ftc_error_set(FTC_ERR_ARG, "option %s needs an argument; see --help", word);
+    if (optopt > 0 && optopt < 256)
+        return ftc_error_set(FTC_ERR_ARG, "unknown option -%c; see --help", optopt);
+    return ftc_error_set(FTC_ERR_ARG, "unknown, ambiguous or overfull option %s; see --help", word);
+}
+
+static int read_words(struct parse *parse, void *command, int argc, char **argv)
+{
+    struct option longs[OPTIONS_MAX + 1];
+    char letters[3 + 2 * OPTIONS_MAX];
+    int rc = 0, code;
+
+    build_tables(parse, longs, letters);
+    opterr = 0;
+    optind = 0;
+    while (rc == 0 && parse->parsed == FTC_PARSED_RUN &&
+           (code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        if (code == ':' || code == '?')
+            return refuse(code, argv[optind - 1]);
+        rc = code == 1 ? take_ops(parse, optarg) : take(parse, command, find(parse, code), optarg);
+    }
+    for (int i = optind; rc == 0 && parse->parsed == FTC_PARSED_RUN && i < argc; i++)
+        rc = take_ops(parse, argv[i]); /* after "--" */
+    return rc;
+}
+
+/* --- settings --- */
+
+/* Row of "section.key" in the schema. */
+static size_t find_key(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    size_t section = (size_t)(dot - name);
+
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        const struct ftc_config_key *key = &ftc_config_schema[i];
+        if (strlen(key->section) == section && strncmp(key->section, name, section) == 0 &&
+            strcmp(key->key, dot + 1) == 0)
+            return i;
+    }
+    assert(!"a key that the schema does not have");
+    return 0;
+}
+
+/* f < n (agreement.md, Model): a default is cut, a wish is refused. */
+static int fit_f(struct ftc_settings *settings, int ranks)
+{
+    const char *source = settings->source[find_key("job.f")];
+    char text[32];
+
+    if (ranks == 0 || settings->value.f < ranks)
+        return 0;
+    if (strcmp(source, "default") != 0)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "f is %lld (%s) but there are only %d ranks; give f 0 to %d or more ranks",
+                             (long long)settings->value.f, source, ranks, ranks - 1);
+    snprintf(text, sizeof(text), "job.f=%d", ranks - 1);
+    return ftc_settings_set(settings, text, "default");
+}
+
+static int read_settings(const struct parse *parse, struct ftc_settings *settings)
+{
+    int rc = ftc_settings_init(settings);
+
+    if (rc == 0 && parse->config != NULL)
+        rc = ftc_settings_read_file(settings, parse->config, true);
+    for (int i = 0; rc == 0 && i < parse->assignments; i++)
+        rc = ftc_settings_set(settings, parse->assignment[i].text, parse->assignment[i].source);
+    if (rc == 0)
+        rc = fit_f(settings, (int)parse->ranks);
+    return rc == 0 ? ftc_settings_check(settings) : rc;
+}
+
+static void map_settings(struct ftc_member_settings *member, const struct ftc_config *c, int ranks)
+{
+    *member = (struct ftc_member_settings){
+        .ranks = ranks,
+        .f = (int)c->f,
+        .scheme = c->scheme,
+        .share = c->share,
+        .rotation = c->rotation,
+        .reduce_arity = c->reduce_tree == FTC_REDUCE_CHAIN ? 1 : (int)c->reduce_arity,
+        .tree = {.tree = c->tree, .arity = (int)c->arity},
+        .correction = c->correction,
+        .correction_delay_ns = (uint64_t)c->correction_delay_us * 1000,
+        .settle_every = (uint32_t)c->settle_every,
+        .prepare = c->prepare,
+    };
+}
+
+static int understand(struct parse *parse)
+{
+    struct ftc_setup *setup = parse->setup;
+    int rc = read_settings(parse, &setup->settings);
+
+    if (rc != 0)
+        return rc;
+    map_settings(&setup->member, &setup->settings.value, (int)parse->ranks);
+    if (setup->ops == NULL)
+        return 0;
+    return ftc_program_parse(&setup->program, setup->ops, setup->ranks_given ? (int)parse->ranks : RANKS_MAX);
+}
+
+int ftc_setup_parse(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc,
+                    char **argv, enum ftc_parsed *parsed)
+{
+    struct parse parse = {.setup = setup};
+
+    *setup = (struct ftc_setup){.seed = 1};
+    gather(&parse, usage);
+    int rc = read_words(&parse, command, argc, argv);
+    if (rc == 0 && parse.parsed == FTC_PARSED_RUN)
+        rc = understand(&parse);
+    for (int i = 0; i < parse.assignments; i++) {
+        free(parse.assignment[i].text);
+        free(parse.assignment[i].source);
+    }
+    free(parse.assignment);
+    *parsed = parse.parsed;
+    return rc;
+}
+
+void ftc_setup_fini(struct ftc_setup *setup)
+{
+    ftc_settings_fini(&setup->settings);
+    ftc_program_fini(&setup->program);
+    free((char *)setup->ops);
+    setup->ops = NULL;
+}
+
+bool ftc_setup_begin(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc,
+                     char **argv, int *code)
+{
+    enum ftc_parsed parsed;
+    int rc = ftc_setup_parse(setup, usage, command, argc, argv, &parsed);
+
+    *code = FTC_SIM_EXIT_OK;
+    if (rc == 0 && parsed == FTC_PARSED_RUN)
+        return true;
+    if (rc != 0) {
+        fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
+        *code = rc == FTC_ERR_NOMEM ? FTC_SIM_EXIT_ERROR : FTC_SIM_EXIT_USAGE;
+    } else if (parsed == FTC_PARSED_HELP) {
+        ftc_setup_help(usage, stdout);
+    } else {
+        printf("ftcoll-sim %s\n", ftc_version());
+    }
+    ftc_setup_fini(setup);
+    return false;
+}
+
+/* --- help --- */
+
+#define HELP_COLUMN 28
+
+static void print_option(const struct ftc_option *option, const char *help, FILE *out)
+{
+    char name[64];
+    const char *space = option->argument != NULL ? " " : "";
+    const char *argument = option->argument != NULL ? option->argument : "";
+
+    if (option->letter != 0)
+        snprintf(name, sizeof(name), "-%c, --%s%s%s", option->letter, option->name, space, argument);
+    else
+        snprintf(name, sizeof(name), "    --%s%s%s", option->name, space, argument);
+    fprintf(out, "  %-*s %s", HELP_COLUMN, name, help);
+}
+
+static void print_common(const struct row *row, FILE *out)
+{
+    char allowed[128];
+
+    if (row->option.help != NULL) {
+        print_option(&row->option, row->option.help, out);
+        fputc('\n', out);
+        return;
+    }
+    const struct ftc_config_key *key = &ftc_config_schema[find_key(row->key)];
+    print_option(&row->option, key->help, out);
+    fprintf(out, "\n  %-*s %s (%s: %s)\n", HELP_COLUMN, "", row->key, key->fallback,
+            ftc_config_allowed(key, allowed, sizeof(allowed)));
+}
+
+void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
+{
+    fprintf(out, "usage: %s\n%s\n", usage->synopsis, usage->summary);
+    if (usage->option != NULL)
+        fputc('\n', out);
+    for (const struct ftc_option *own = usage->option; own != NULL && own->name != NULL; own++) {
+        print_option(own, own->help, out);
+        fputc('\n', out);
+    }
+    fputs("\nThe communicator and its settings (default: what is allowed):\n", out);
+    for (int i = 0; i < ROWS; i++)
+        if (!is_hidden(usage, rows[i].option.name))
+            print_common(&rows[i], out);
+    if (usage->examples != NULL)
+        fprintf(out, "\nExamples:\n%s", usage->examples);
+    fputs("\nExit code: 0; 1 an error; 2 wrong use; 3 a promise of the protocol was broken.\n", out);
+}
+
+/* --- replay lines --- */
+
+static void unmap_settings(struct ftc_config *c, const struct ftc_member_settings *member)
+{
+    c->f = member->f;
+    c->scheme = member->scheme;
+    c->share = member->share;
+    c->rotation = member->rotation;
+    c->reduce_arity = member->reduce_arity;
+    c->tree = member->tree.tree;
+    c->arity = member->tree.arity;
+    c->correction = member->correction;
+    c->correction_delay_us = (int64_t)(member->correction_delay_ns / 1000);
+    c->settle_every = member->settle_every;
+    c->prepare = member->prepare;
+}
+
+/* The value in a dump's line that starts with the key; *length characters. */
+static const char *dumped(const char *dump, const char *key, size_t *length)
+{
+    size_t size = strlen(key);
+
+    while (strncmp(dump, key, size) != 0 || dump[size] != '=')
+        dump = strchr(dump, '\n') + 1;
+    *length = strcspn(dump + size + 1, "\n");
+    return dump + size + 1;
+}
+
+/* Both dumps have every key in lines "section.key=value". */
+static void print_differences(const char *standard, const char *given, FILE *out)
+{
+    for (int i = 0; i < ROWS; i++) {
+        size_t before, after;
+        if (rows[i].key == NULL || strcmp(rows[i].key, "job.f") == 0)
+            continue;
+        const char *old = dumped(standard, rows[i].key, &before);
+        const char *new = dumped(given, rows[i].key, &after);
+        if (before != after || strncmp(old, new, after) != 0)
+            fprintf(out, " --%s %.*s", rows[i].option.name, (int)after, new);
+    }
+}
+
+char *ftc_setup_format(const struct ftc_member_settings *settings, const struct ftc_program *program)
+{
+    struct ftc_settings values = {0};
+    char *text = NULL, *standard = NULL, *given = NULL;
+    size_t size = 0;
+    char *ops = ftc_program_format(program);
+    FILE *out = open_memstream(&text, &size);
+
+    if (ops != NULL && out != NULL && ftc_settings_init(&values) == 0) {
+        standard = ftc_settings_dump(&values);
+        unmap_settings(&values.value, settings);
+        given = ftc_settings_dump(&values);
+    }
+    if (standard != NULL && given != NULL) {
+        fprintf(out, "-n %d -f %d", settings->ranks, settings->f);
+        print_differences(standard, given, out);
+        if (ops[0] != '\0')
+            fprintf(out, strchr(ops, '*') != NULL ? " --ops '%s'" : " --ops %s", ops);
+    }
+    bool good = out != NULL && fclose(out) == 0 && standard != NULL && given != NULL;
+    free(standard);
+    free(given);
+    free(ops);
+    ftc_settings_fini(&values);
+    if (good)
+        return text;
+    free(text);
+    return NULL;
+}

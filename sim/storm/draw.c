@@ -1,0 +1,251 @@
+/* Drawing storms from seeds. */
+#include <assert.h>
+
+#include "sim/model/mix.h"
+#include "sim/storm/storm.h"
+
+static int below(struct ftc_storm *s, int limit)
+{
+    s->random += 0x9e3779b97f4a7c15u;
+    return (int)(ftc_mix(s->random) % (uint64_t)limit);
+}
+
+static bool one_in(struct ftc_storm *s, int times)
+{
+    return below(s, times) == 0;
+}
+
+/* f < n, and each root is a rank. */
+static int least_ranks(const struct ftc_storm_frame *frame)
+{
+    int least = (frame->pinned & FTC_STORM_PIN_F) != 0 ? frame->settings.f + 1 : 1;
+
+    for (int op = 0; frame->program != NULL && op < frame->program->length; op++)
+        if (frame->program->operation[op].root >= least)
+            least = frame->program->operation[op].root + 1;
+    return least;
+}
+
+static int draw_ranks(struct ftc_storm *s, const struct ftc_storm_frame *frame)
+{
+    static const int large[] = {16, 16, 16, 33, 33, 64};
+
+    if (frame->least > 0)
+        return frame->least + below(s, frame->most - frame->least + 1);
+    int least = least_ranks(frame);
+    int n;
+    if (one_in(s, 100))
+        n = large[below(s, 6)];
+    else
+        n = one_in(s, 2) ? 2 + below(s, 4) : 1 + below(s, 9); /* small ones find most */
+    return n < least ? least + below(s, 4) : n;
+}
+
+/* Drawn even if they are pinned, so that a pin changes nothing else. */
+static void draw_settings(struct ftc_storm *s, const struct ftc_storm_frame *frame)
+{
+    int n = draw_ranks(s, frame);
+
+    s->settings = frame->settings;
+    s->settings.ranks = n;
+    s->settings.f = below(s, n < 4 ? n : 4);
+    s->settings.scheme = (enum ftc_scheme)below(s, 3);
+    s->settings.share = one_in(s, 4) ? FTC_SHARE_OFF : FTC_SHARE_PIGGYBACK;
+    s->settings.rotation = one_in(s, 2) ? FTC_ROTATION_SPREAD : FTC_ROTATION_FIRST;
+    s->settings.reduce_arity = 1 + below(s, 3);
+    s->settings.tree.tree = (enum ftc_tree)below(s, 3);
+    s->settings.tree.arity = 2 + below(s, 3);
+    s->settings.correction = one_in(s, 3) ? FTC_CORRECTION_CHECKED : FTC_CORRECTION_NONE;
+    s->settings.prepare = one_in(s, 2) ? FTC_PREPARE_TREE : FTC_PREPARE_DIRECT;
+    s->settings.settle_every = (uint32_t)below(s, 4);
+}
+
+static void pin_settings(struct ftc_member_settings *drawn, const struct ftc_storm_frame *frame)
+{
+    const struct ftc_member_settings *given = &frame->settings;
+    unsigned pinned = frame->pinned;
+
+    if (pinned & FTC_STORM_PIN_F)
+        drawn->f = given->f;
+    if (pinned & FTC_STORM_PIN_SCHEME)
+        drawn->scheme = given->scheme;
+    if (pinned & FTC_STORM_PIN_SHARE)
+        drawn->share = given->share;
+    if (pinned & FTC_STORM_PIN_ROTATION)
+        drawn->rotation = given->rotation;
+    if (pinned & FTC_STORM_PIN_REDUCE_ARITY)
+        drawn->reduce_arity = given->reduce_arity;
+    if (pinned & FTC_STORM_PIN_TREE)
+        drawn->tree.tree = given->tree.tree;
+    if (pinned & FTC_STORM_PIN_ARITY)
+        drawn->tree.arity = given->tree.arity;
+    if (pinned & FTC_STORM_PIN_CORRECTION)
+        drawn->correction = given->correction;
+    if (pinned & FTC_STORM_PIN_SETTLE_EVERY)
+        drawn->settle_every = given->settle_every;
+    if (pinned & FTC_STORM_PIN_PREPARE)
+        drawn->prepare = given->prepare;
+}
+
+static void draw_program(struct ftc_storm *s)
+{
+    /* Allreduces and broadcasts say most about histories. */
+    static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_BCAST,
+                                               FTC_CALL_BCAST,     FTC_CALL_REDUCE,    FTC_CALL_BARRIER,
+                                               FTC_CALL_VALIDATE};
+    bool broadcasts = one_in(s, 6); /* many in a row: w */
+    bool many =
+        broadcasts || s->settings.ranks < 10; /* histories show with few ranks; with many they only cost */
+
+    s->length = 2 + below(s, many ? FTC_STORM_OPERATIONS - 1 : 3);
+    for (int op = 0; op < s->length; op++) {
+        enum ftc_call_kind kind = kinds[below(s, 7)];
+        if (broadcasts && !one_in(s, 5))
+            kind = FTC_CALL_BCAST;
+        if (op == s->length - 1)
+            kind = FTC_CALL_FINALIZE;
+        bool rooted = kind == FTC_CALL_BCAST || kind == FTC_CALL_REDUCE;
+        int root = below(s, s->settings.ranks);
+        s->operation[op] = (struct ftc_program_operation){.kind = kind, .root = rooted ? root : -1};
+    }
+}
+
+struct ftc_program ftc_storm_program(const struct ftc_storm *storm)
+{
+    if (storm->given != NULL)
+        return *storm->given;
+    /* Nobody writes to it. */
+    return (struct ftc_program){.operation = (struct ftc_program_operation *)storm->operation,
+                                .length = storm->length};
+}
+
+/* --- deaths --- */
+
+/* Where the rotation order of one operation starts, if nobody has died. */
+static int draw_start(struct ftc_storm *s)
+{
+    struct ftc_program program = ftc_storm_program(s);
+    int op = below(s, program.length);
+
+    if (program.operation[op].root >= 0)
+        return program.operation[op].root;
+    return s->settings.rotation == FTC_ROTATION_SPREAD ? op % s->settings.ranks : 0;
+}
+
+/* Who dies: anyone, a coordinator to be, a head of a subtree, one of the last group. */
+static int draw_victim(struct ftc_storm *s)
+{
+    int n = s->settings.ranks, f = s->settings.f;
+    int start = draw_start(s);
+
+    switch (below(s, 6)) {
+    case 0:
+        return (start + below(s, n < 3 ? n : 3)) % n;
+    case 1:
+        return (start + 1 + below(s, f + 1)) % n;
+    case 2:
+        return (start + n - 1 - below(s, (n - 1) % (f + 1) + 1)) % n;
+    default:
+        return below(s, n);
+    }
+}
+
+/* At a message or delivery of some kind, whoever makes it. */
+static struct ftc_cluster_doom draw_doom(struct ftc_storm *s)
+{
+    static const int outputs[] = {
+        FTC_MESSAGE_UP,      FTC_MESSAGE_TREE, FTC_MESSAGE_DECIDE, FTC_MESSAGE_DECIDE,  FTC_MESSAGE_PREPARE,
+        FTC_MESSAGE_PREPARE, FTC_MESSAGE_POKE, FTC_MESSAGE_PULL,   FTC_CLUSTER_DELIVER, FTC_CLUSTER_DELIVER};
+    int output = outputs[below(s, 10)];
+    bool rare = output == FTC_MESSAGE_POKE || output == FTC_MESSAGE_PULL || output == FTC_MESSAGE_PREPARE;
+    int often = (rare ? 1 : ftc_storm_program(s).length) * s->settings.ranks;
+
+    return (struct ftc_cluster_doom){
+        .rank = one_in(s, 3) ? draw_victim(s) : -1,
+        .output = output,
+        .nth = 1 + below(s, one_in(s, 2) ? often : s->settings.ranks),
+        .before = one_in(s, 2),
+        .lossy = one_in(s, 2),
+    };
+}
+
+/* Between any two outputs of one rank. */
+static struct ftc_cluster_doom draw_own_doom(struct ftc_storm *s)
+{
+    int outputs = ftc_storm_program(s).length * (s->settings.f + 4);
+
+    return (struct ftc_cluster_doom){
+        .rank = draw_victim(s),
+        .output = FTC_CLUSTER_ANY,
+        .nth = 1 + below(s, outputs),
+        .before = one_in(s, 2),
+        .lossy = one_in(s, 2),
+    };
+}
+
+static void add_crash(struct ftc_storm *s, struct ftc_storm_crash crash)
+{
+    int at = s->crashes++;
+
+    for (; at > 0 && s->crash[at - 1].step > crash.step; at--)
+        s->crash[at] = s->crash[at - 1];
+    s->crash[at] = crash;
+}
+
+static void draw_crash(struct ftc_storm *s)
+{
+    int n = s->settings.ranks;
+    int all = ftc_storm_program(s).length * n * (s->settings.f + 3); /* events, about */
+    const int spans[] = {1, n, 1 + all / 4, all};
+
+    add_crash(s, (struct ftc_storm_crash){
+                     .step = (uint64_t)below(s, spans[below(s, 4)]),
+                     .rank = draw_victim(s),
+                     .lossy = one_in(s, 2),
+                 });
+}
+
+/* Several at the same step: neighbours, such as those that share a node, or anyone. */
+static void draw_burst(struct ftc_storm *s, int deaths)
+{
+    bool neighbours = one_in(s, 2);
+
+    draw_crash(s);
+    struct ftc_storm_crash first = s->crash[0];
+    for (int d = 1; d < deaths; d++) {
+        int rank = neighbours ? (first.rank + d) % s->settings.ranks : draw_victim(s);
+        add_crash(s, (struct ftc_storm_crash){.step = first.step, .rank = rank, .lossy = one_in(s, 2)});
+    }
+}
+
+static void draw_deaths(struct ftc_storm *s)
+{
+    int n = s->settings.ranks;
+    int deaths = one_in(s, 12) ? 0 : below(s, one_in(s, 2) ? n : (n < 4 ? n : 4));
+
+    if (deaths > FTC_STORM_CRASHES)
+        deaths = FTC_STORM_CRASHES;
+    if (deaths > 1 && one_in(s, 5)) {
+        int burst = 2 + below(s, deaths - 1);
+        draw_burst(s, burst);
+        deaths -= burst;
+    }
+    for (int d = 0; d < deaths; d++) {
+        int how = below(s, 4);
+        if (how == 0)
+            draw_crash(s);
+        else
+            s->doom[s->dooms++] = how == 1 ? draw_own_doom(s) : draw_doom(s);
+    }
+}
+
+void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed)
+{
+    assert(frame->program == NULL || frame->program->length > 0);
+    *storm = (struct ftc_storm){.seed = seed, .random = ftc_mix(seed + 0x51ed), .given = frame->program};
+    draw_settings(storm, frame);
+    pin_settings(&storm->settings, frame);
+    draw_program(storm);
+    draw_deaths(storm);
+    storm->biased = !one_in(storm, 3);
+}

@@ -1,0 +1,72 @@
+/*
+ * A storm: settings, program, deaths and order of events of a cluster, all drawn from one seed. The same seed
+ * and frame are the same run, bit for bit.
+ */
+#ifndef FTC_SIM_STORM_STORM_H
+#define FTC_SIM_STORM_STORM_H
+
+#include "sim/model/cluster.h"
+#include "sim/model/schedule.h"
+#include "sim/storm/record.h"
+
+#define FTC_STORM_OPERATIONS 8
+#define FTC_STORM_CRASHES    64 /* fewer than FTC_CLUSTER_DOOMS */
+
+/* What is not drawn, but given. */
+enum ftc_storm_pin {
+    FTC_STORM_PIN_F = 1 << 0,
+    FTC_STORM_PIN_SCHEME = 1 << 1,
+    FTC_STORM_PIN_SHARE = 1 << 2,
+    FTC_STORM_PIN_ROTATION = 1 << 3,
+    FTC_STORM_PIN_REDUCE_ARITY = 1 << 4,
+    FTC_STORM_PIN_TREE = 1 << 5,
+    FTC_STORM_PIN_ARITY = 1 << 6,
+    FTC_STORM_PIN_CORRECTION = 1 << 7,
+    FTC_STORM_PIN_SETTLE_EVERY = 1 << 8,
+    FTC_STORM_PIN_PREPARE = 1 << 9,
+};
+
+struct ftc_storm_frame {
+    int least, most;                     /* ranks; 0, 0: mostly 1 to 9, one in 100 has 16 to 64 */
+    unsigned pinned;                     /* of the settings: enum ftc_storm_pin; the others are drawn */
+    struct ftc_member_settings settings; /* the defaults, but for what is pinned */
+    const struct ftc_program *program;   /* NULL: drawn */
+};
+
+struct ftc_storm_crash {
+    uint64_t step;
+    int rank;
+    bool lossy;
+};
+
+struct ftc_storm {
+    uint64_t seed, random;
+    struct ftc_member_settings settings;
+    struct ftc_program_operation operation[FTC_STORM_OPERATIONS];
+    int length; /* of a drawn program, else 0 */
+    const struct ftc_program *given;
+    struct ftc_storm_crash
+        crash[FTC_STORM_CRASHES]; /* at a step, whatever happens there; by ascending steps */
+    int crashes;
+    struct ftc_cluster_doom doom[FTC_STORM_CRASHES]; /* at an output */
+    int dooms;
+    bool biased;
+};
+
+/* Sums over storms. */
+struct ftc_storm_sums {
+    uint64_t runs, deaths, steps;
+    uint64_t rules[FTC_RULES_COUNT];
+};
+
+void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed);
+
+struct ftc_program ftc_storm_program(const struct ftc_storm *storm); /* borrowed: no fini() */
+
+/* Run it; returns whether all promises were kept, and the first broken one in `violation`. Adds to *sums.
+ * promise, record and log may be NULL; a record costs time. */
+bool ftc_storm_run(const struct ftc_storm *storm, const struct ftc_promise *promise,
+                   struct ftc_storm_sums *sums, struct ftc_storm_record *record, FILE *log,
+                   char violation[FTC_SCHEDULE_TEXT]);
+
+#endif

@@ -1,0 +1,122 @@
+/* Storms over many workers: the same result as with one, and no run that dies or is stopped goes unnoticed.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/storm/pool.h"
+#include "tests/suite.h"
+
+static struct ftc_storm_plan plan_of(uint64_t runs, int jobs, const struct ftc_promise *promise)
+{
+    return (struct ftc_storm_plan){.frame = {.settings = ftc_cluster_settings(1, 0)},
+                                   .seed = 1,
+                                   .runs = runs,
+                                   .jobs = jobs,
+                                   .promise = promise};
+}
+
+static struct ftc_storm_outcome run(const struct ftc_storm_plan *plan)
+{
+    struct ftc_storm_outcome outcome;
+
+    ck_assert_int_eq(ftc_storm_pool_run(plan, &outcome), FTC_SUCCESS);
+    ck_assert_msg(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "a child was left behind");
+    return outcome;
+}
+
+/* No rank of four or more may ever pull: broken by some storms in a hundred. */
+static void nobody_pulls(struct ftc_cluster *c, void *arg)
+{
+    (void)arg;
+    for (int op = 0; c->n >= 4 && op < c->program->length; op++)
+        if (ftc_cluster_sent(c, op, FTC_MESSAGE_PULL) > 0)
+            ftc_ledger_violate(c->ledger, "somebody pulls in operation %d", op);
+}
+
+static void a_pull_kills(struct ftc_cluster *c, void *arg)
+{
+    nobody_pulls(c, arg);
+    if (ftc_cluster_broken(c))
+        abort();
+}
+
+START_TEST(sums_do_not_depend_on_workers)
+{
+    struct ftc_storm_plan serial = plan_of(2000, 1, NULL), parallel = plan_of(2000, 5, NULL);
+    struct ftc_storm_outcome one = run(&serial), five = run(&parallel);
+
+    ck_assert_msg(!one.violated, "seed %llu: %s", (unsigned long long)one.seed, one.violation);
+    ck_assert_uint_eq(one.sums.runs, 2000);
+    ck_assert_uint_gt(one.sums.deaths, 0);
+    ck_assert_mem_eq(&one.sums, &five.sums, sizeof(one.sums));
+}
+END_TEST
+
+START_TEST(the_lowest_seed_is_found_by_any_number_of_workers)
+{
+    const struct ftc_promise promise = {.check = nobody_pulls};
+    struct ftc_storm_plan plan = plan_of(1000000, 1, &promise);
+    struct ftc_storm_outcome one = run(&plan);
+
+    ck_assert(one.violated);
+    ck_assert_uint_eq(one.sums.runs, one.seed); /* from seed 1 on, none left out */
+    for (plan.jobs = 2; plan.jobs <= 8; plan.jobs++) {
+        struct ftc_storm_outcome many = run(&plan);
+        ck_assert(many.violated);
+        ck_assert_uint_eq(many.seed, one.seed);
+        ck_assert_str_eq(many.violation, one.violation);
+    }
+}
+END_TEST
+
+START_TEST(a_worker_that_dies_is_a_violation_of_its_seed)
+{
+    const struct ftc_promise breaks = {.check = nobody_pulls}, kills = {.check = a_pull_kills};
+    struct ftc_storm_plan plan = plan_of(1000000, 1, &breaks);
+    struct ftc_storm_outcome broken = run(&plan);
+
+    plan.promise = &kills;
+    for (plan.jobs = 1; plan.jobs <= 4; plan.jobs++) {
+        struct ftc_storm_outcome killed = run(&plan);
+        ck_assert(killed.violated);
+        ck_assert_uint_eq(killed.seed, broken.seed);
+        ck_assert_ptr_nonnull(strstr(killed.violation, "dies of signal 6"));
+    }
+}
+END_TEST
+
+/* More runs than anyone can wait for; the first one that a worker begins interrupts them all. */
+static void interrupt_parent(struct ftc_cluster *c, void *arg)
+{
+    (void)c;
+    (void)arg;
+    kill(getppid(), SIGINT);
+}
+
+START_TEST(an_interrupt_ends_it)
+{
+    const struct ftc_promise promise = {.check = interrupt_parent};
+    struct ftc_storm_plan plan = plan_of(UINT64_MAX / 4, 3, &promise);
+    struct ftc_storm_outcome outcome = run(&plan);
+
+    ck_assert(outcome.interrupted);
+    ck_assert(!outcome.violated);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("storm pool");
+    TCase *pool = tcase_create("pool");
+
+    tcase_add_test(pool, sums_do_not_depend_on_workers);
+    tcase_add_test(pool, the_lowest_seed_is_found_by_any_number_of_workers);
+    tcase_add_test(pool, a_worker_that_dies_is_a_violation_of_its_seed);
+    tcase_add_test(pool, an_interrupt_ends_it);
+    suite_add_tcase(suite, pool);
+    return test_suite_run(suite);
+}
