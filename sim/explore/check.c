@@ -1,0 +1,115 @@
+/* The promises of docs/design/agreement.md about several members, over masks and numbers. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "sim/explore/state.h"
+
+void ftc_explore_violate(struct ftc_exploration *x, const char *format, ...)
+{
+    va_list arguments;
+
+    if (x->violation[0] != '\0')
+        return; /* the first one is the cause */
+    va_start(arguments, format);
+    vsnprintf(x->violation, sizeof(x->violation), format, arguments);
+    va_end(arguments);
+}
+
+static bool alive(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    return !ftc_mask_has(ftc_state_dead(x->n, state), rank);
+}
+
+/* Equal G and epochs at the call, among the living. `rank` has just called. */
+void ftc_explore_check_call(struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    const struct ftc_local_history *mine = ftc_state_history(x, state, rank);
+    int op = mine->called - 1;
+
+    for (int other = 0; other < x->n; other++) {
+        if (other == rank || !alive(x, state, other))
+            continue;
+        const struct ftc_local_history *theirs = ftc_state_history(x, state, other);
+        if (theirs->called <= op || theirs->forgotten > op)
+            continue;
+        if (mine->agreed[op] != theirs->agreed[op])
+            ftc_explore_violate(x, "ranks %d and %d call operation %d with different G", rank, other, op);
+        if (mine->epoch[op] != theirs->epoch[op])
+            ftc_explore_violate(x, "ranks %d and %d call operation %d in different epochs", rank, other, op);
+    }
+}
+
+static void check_truth(struct ftc_exploration *x, ftc_mask dead, int rank,
+                        const struct ftc_local_delivery *d, ftc_mask agreed)
+{
+    int root = x->local.program->operation[d->op].root;
+
+    if ((d->failed & ~dead) != 0)
+        ftc_explore_violate(x, "rank %d: operation %d: a live rank is in the failed set", rank, d->op);
+    if ((d->left_out & ~dead) != 0)
+        ftc_explore_violate(x, "rank %d: operation %d leaves a live rank out", rank, d->op);
+    if (d->root_failed && !ftc_mask_has(dead, root))
+        ftc_explore_violate(x, "rank %d: operation %d reports live root %d as failed", rank, d->op, root);
+    if (d->gives_up && __builtin_popcount(dead & ~agreed & 0xffu) <= x->local.settings.f)
+        ftc_explore_violate(x, "rank %d: plain reduce %d gives up after %d failures", rank, d->op,
+                            __builtin_popcount(dead & ~agreed & 0xffu));
+}
+
+static void check_other(struct ftc_exploration *x, const struct ftc_local_history *theirs, int rank,
+                        int other, const struct ftc_local_delivery *d)
+{
+    bool called = theirs->called > d->op;
+    bool delivered = called && (theirs->called > d->op + 1 || !theirs->under_way);
+
+    if (d->collects && !called)
+        ftc_explore_violate(x, "rank %d delivers operation %d before rank %d has called it", rank, d->op,
+                            other);
+    if (d->validates && called && (theirs->known[d->op] & ~d->failed) != 0)
+        ftc_explore_violate(x, "rank %d: validate %d does not name all that survivor %d knew", rank, d->op,
+                            other);
+    if (d->agrees && delivered && theirs->decision[d->op] != d->decision)
+        ftc_explore_violate(x, "ranks %d and %d, both alive, deliver operation %d differently", other, rank,
+                            d->op);
+}
+
+static void check_promise(struct ftc_exploration *x, int rank, const struct ftc_local_delivery *d)
+{
+    const char *broken = x->limits->promise(rank, d->op, x->local.decision[d->decision].ballot);
+
+    if (broken != NULL)
+        ftc_explore_violate(x, "rank %d: operation %d: %s", rank, d->op, broken);
+}
+
+/* Before `rank` moves on to its state `to`. */
+void ftc_explore_check_delivery(struct ftc_exploration *x, const struct ftc_state *state, int rank,
+                                const struct ftc_local_delivery *d, uint32_t to)
+{
+    const struct ftc_local_history *mine = &x->local.state[to].history;
+
+    check_truth(x, ftc_state_dead(x->n, state), rank, d, mine->agreed[d->op]);
+    if (d->validates && (mine->known[d->op] & ~d->failed) != 0)
+        ftc_explore_violate(x, "rank %d: validate %d does not name all that it knew", rank, d->op);
+    for (int other = 0; other < x->n; other++) {
+        if (other != rank && alive(x, state, other))
+            check_other(x, ftc_state_history(x, state, other), rank, other, d);
+    }
+    if (x->limits->promise != NULL && d->agrees)
+        check_promise(x, rank, d);
+}
+
+void ftc_explore_check_known(struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    if ((x->local.state[state->word[rank]].known & ~ftc_state_dead(x->n, state)) != 0)
+        ftc_explore_violate(x, "rank %d: a live rank is in its L", rank);
+}
+
+void ftc_explore_check_end(struct ftc_exploration *x, const struct ftc_state *state)
+{
+    for (int rank = 0; rank < x->n; rank++) {
+        if (!alive(x, state, rank))
+            continue;
+        const struct ftc_local_history *h = ftc_state_history(x, state, rank);
+        if (h->called < x->length || h->under_way)
+            ftc_explore_violate(x, "deadlock: rank %d never delivers operation %d", rank, h->called - 1);
+    }
+}

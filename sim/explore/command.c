@@ -1,0 +1,226 @@
+/* ftcoll-sim explore: every interleaving and every crash point of a small communicator. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "include/ftcoll.h"
+#include "sim/explore/explore.h"
+#include "sim/options.h"
+
+/* Neither a violation nor a proof: a limit was reached first. */
+#define EXIT_INCOMPLETE 4
+
+#define GIB          1073741824.0
+#define SHORTEN      2000000
+#define MEMORY_FIRST 4 /* GiB */
+
+struct explore {
+    struct ftc_explore_limits limits;
+    bool json;
+    struct timespec start;
+    double shown; /* when progress was shown last, in seconds from the start */
+};
+
+/* --- options --- */
+
+static int take_crashes(void *command, const char *text)
+{
+    struct explore *e = command;
+    uint64_t number = 0;
+    int rc = ftc_option_number("--crashes", text, 0, 7, &number);
+
+    e->limits.crashes = (int)number;
+    return rc;
+}
+
+static int take_states(void *command, const char *text)
+{
+    return ftc_option_number("--max-states", text, 1, UINT64_MAX,
+                             &((struct explore *)command)->limits.states);
+}
+
+static int take_memory(void *command, const char *text)
+{
+    double gib = 0;
+    int rc = ftc_option_real("--memory", text, 0.01, 65536, &gib);
+
+    if (rc == FTC_SUCCESS)
+        ((struct explore *)command)->limits.bytes = (size_t)(gib * GIB);
+    return rc;
+}
+
+static int take_unfenced(void *command, const char *text)
+{
+    (void)text;
+    ((struct explore *)command)->limits.unfenced = true;
+    return FTC_SUCCESS;
+}
+
+static int take_plain(void *command, const char *text)
+{
+    (void)text;
+    ((struct explore *)command)->limits.plain = true;
+    return FTC_SUCCESS;
+}
+
+static int take_json(void *command, const char *text)
+{
+    (void)text;
+    ((struct explore *)command)->json = true;
+    return FTC_SUCCESS;
+}
+
+static const struct ftc_option options[] = {
+    {"crashes", 0, "N", "at most N ranks crash, 0 to 7 (default 1)", take_crashes},
+    {"unfenced", 0, NULL, "mutation: a rank that was declared failed goes on acting", take_unfenced},
+    {"no-reduction", 0, NULL, "take every event apart, to check the reductions", take_plain},
+    {"max-states", 0, "N", "stop after N states", take_states},
+    {"memory", 0, "GIB", "stop when more than GIB of memory is needed (default 4)", take_memory},
+    {"json", 0, NULL, "print the result as JSON", take_json},
+    {0},
+};
+
+static const struct ftc_usage usage = {
+    .synopsis = "ftcoll-sim explore [options] OPERATION...",
+    .summary =
+        "Explore every interleaving and every crash point of a small communicator, up to 8 ranks and 8 "
+        "operations,\nand check every promise in each state. Exit code: 0 all promises are kept, 3 one "
+        "is broken, 4 a limit was\nreached before all states were seen.",
+    .examples = "  ftcoll-sim explore -n 3 -f 1 --crashes 2 allreduce\n"
+                "  ftcoll-sim explore -n 4 -f 2 --crashes 3 --scheme bit allreduce bcast:1 allreduce\n",
+    .option = options,
+};
+
+/* --- progress --- */
+
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
+static void show_progress(void *arg, const struct ftc_explore_result *r)
+{
+    struct explore *e = arg;
+    double seconds = seconds_since(&e->start);
+
+    if (seconds - e->shown < 1)
+        return;
+    e->shown = seconds;
+    fprintf(stderr, "\r\033[K%.0f s: %.1f million states, %.2f million/s, depth %d, %.2f GiB", seconds,
+            (double)r->states / 1e6, (double)r->states / 1e6 / seconds, r->depth, (double)r->bytes / GIB);
+}
+
+static void end_progress(const struct explore *e)
+{
+    if (e->shown > 0)
+        fputs("\r\033[K", stderr);
+}
+
+/* --- results --- */
+
+static const char *verdict(const struct ftc_explore_result *r)
+{
+    if (r->violated)
+        return "violated";
+    return r->exhausted ? "kept" : "not exhaustive";
+}
+
+static void print_text(const struct ftc_explore_result *r, double seconds)
+{
+    printf("states            %" PRIu64 "\n", r->states);
+    printf("transitions       %" PRIu64 "\n", r->transitions);
+    printf("terminal states   %" PRIu64 "\n", r->terminal);
+    printf("longest path      %d events\n", r->depth);
+    printf("members           %" PRIu32 " states, %" PRIu32 " steps learned\n", r->local_states,
+           r->local_steps);
+    printf("network           %" PRIu32 " distinct messages, %" PRIu32 " distinct queues\n", r->messages,
+           r->queues);
+    printf("decisions         %" PRIu32 " distinct\n", r->decisions);
+    printf("hash collisions   %.2g expected\n", r->collisions);
+    printf("time              %.2f s, %.2f million states/s\n", seconds,
+           seconds > 0 ? (double)r->states / 1e6 / seconds : 0);
+    printf("memory            %.3f GiB\n", (double)r->bytes / GIB);
+    if (r->violated) {
+        printf("\n%s\nVIOLATION after %d events: %s\n", r->path, r->length, r->violation);
+        if (r->replay != NULL)
+            printf("replay: %s\n", r->replay);
+    } else if (r->exhausted) {
+        printf("every promise is kept in every reachable state\n");
+    } else {
+        printf("NOT EXHAUSTIVE: %s; no promise was broken so far\n", r->incomplete);
+    }
+}
+
+static int print_json(const struct ftc_explore_result *r, double seconds)
+{
+    json_t *object =
+        json_pack("{s:s, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "verdict", verdict(r),
+                  "states", (json_int_t)r->states, "transitions", (json_int_t)r->transitions, "terminal",
+                  (json_int_t)r->terminal, "depth", r->depth, "member_states", (json_int_t)r->local_states,
+                  "member_steps", (json_int_t)r->local_steps, "messages", (json_int_t)r->messages, "queues",
+                  (json_int_t)r->queues, "decisions", (json_int_t)r->decisions, "collisions", r->collisions,
+                  "seconds", seconds, "bytes", (json_int_t)r->bytes);
+    int rc = object != NULL ? 0 : -1;
+
+    if (rc == 0 && r->violated) {
+        rc |= json_object_set_new(object, "violation", json_string(r->violation));
+        rc |= json_object_set_new(object, "path", json_string(r->path));
+        rc |= json_object_set_new(object, "replay", r->replay != NULL ? json_string(r->replay) : json_null());
+    }
+    if (rc == 0)
+        rc = json_dumpf(object, stdout, JSON_INDENT(2));
+    json_decref(object);
+    putchar('\n');
+    return rc;
+}
+
+static int exit_code(const struct ftc_explore_result *r)
+{
+    if (r->violated)
+        return FTC_SIM_EXIT_VIOLATION;
+    return r->exhausted ? FTC_SIM_EXIT_OK : EXIT_INCOMPLETE;
+}
+
+static int explore(struct explore *e, const struct ftc_setup *setup)
+{
+    struct ftc_explore_result result = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &e->start);
+    int rc = ftc_explore(&setup->member, &setup->program, &e->limits, &result);
+    double seconds = seconds_since(&e->start);
+    end_progress(e);
+    int code = exit_code(&result);
+    if (rc != FTC_SUCCESS) {
+        fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
+        code = rc == FTC_ERR_ARG ? FTC_SIM_EXIT_USAGE : FTC_SIM_EXIT_ERROR;
+    } else if (!e->json) {
+        print_text(&result, seconds);
+    } else if (print_json(&result, seconds) != 0) {
+        fprintf(stderr, "ftcoll-sim: cannot print the result as JSON; is the disk full?\n");
+        code = FTC_SIM_EXIT_ERROR;
+    }
+    ftc_explore_result_fini(&result);
+    return code;
+}
+
+int ftc_command_explore(int argc, char **argv)
+{
+    struct explore e = {.limits = {.crashes = 1, .bytes = (size_t)(MEMORY_FIRST * GIB), .shorten = SHORTEN}};
+    struct ftc_setup setup;
+    int code;
+
+    if (!ftc_setup_begin(&setup, &usage, &e, argc, argv, &code))
+        return code;
+    if (isatty(STDERR_FILENO)) {
+        e.limits.progress = show_progress;
+        e.limits.progress_arg = &e;
+    }
+    code = explore(&e, &setup);
+    ftc_setup_fini(&setup);
+    return code;
+}

@@ -1,0 +1,123 @@
+/* Which events can happen in a state. */
+#include "include/ftcoll.h"
+#include "sim/explore/state.h"
+
+struct events {
+    struct ftc_exploration *x;
+    const struct ftc_state *state;
+    struct ftc_explore_event *event;
+    int count;
+    bool must; /* one of them has to happen: it is no death, and nothing a dead rank does */
+};
+
+static void add(struct events *e, enum ftc_explore_kind kind, int rank, int other)
+{
+    e->event[e->count++] =
+        (struct ftc_explore_event){.kind = (uint8_t)kind, .rank = (uint8_t)rank, .other = (uint8_t)other};
+}
+
+static bool may_crash(const struct events *e, int rank)
+{
+    int n = e->x->n;
+    ftc_mask dead = ftc_state_dead(n, e->state);
+
+    return ftc_state_crashes(n, e->state) > 0 && !ftc_mask_has(dead, rank) &&
+           __builtin_popcount(dead) < n - 1;
+}
+
+/* In full: the same step once more for each output but the last that it may die after. */
+static int add_step(struct events *e, enum ftc_explore_kind kind, int rank, int other)
+{
+    uint32_t step;
+
+    add(e, kind, rank, other);
+    if (!e->x->limits->plain || e->x->limits->unfenced || !may_crash(e, rank))
+        return FTC_SUCCESS;
+    struct ftc_explore_event event = e->event[e->count - 1];
+    int rc = ftc_state_step(e->x, e->state, event, &step);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    for (int outputs = 1; outputs < e->x->local.step[step].outputs; outputs++) {
+        event.outputs = (uint8_t)outputs;
+        e->event[e->count++] = event;
+    }
+    return FTC_SUCCESS;
+}
+
+static int add_arrivals(struct events *e, int rank, bool alive)
+{
+    int n = e->x->n, rc = FTC_SUCCESS;
+    ftc_mask dead = ftc_state_dead(n, e->state);
+
+    for (int from = 0; rc == FTC_SUCCESS && from < n; from++) {
+        if (from == rank || e->state->word[ftc_state_channel(n, from, rank)] == 0)
+            continue;
+        e->must |= alive && !ftc_mask_has(dead, from);
+        rc = add_step(e, FTC_EXPLORE_ARRIVE, rank, from);
+    }
+    return rc;
+}
+
+static int add_notices(struct events *e, int rank)
+{
+    ftc_mask untold = ftc_state_untold(e->x->n, e->state, rank);
+    int rc = FTC_SUCCESS;
+
+    for (int dead = 0; rc == FTC_SUCCESS && dead < e->x->n; dead++) {
+        if (ftc_mask_has(untold, dead))
+            rc = add_step(e, FTC_EXPLORE_TELL, rank, dead);
+    }
+    return rc;
+}
+
+static int add_inputs(struct events *e, int rank)
+{
+    int n = e->x->n;
+    bool alive = !ftc_mask_has(ftc_state_dead(n, e->state), rank);
+    const struct ftc_local_history *h = ftc_state_history(e->x, e->state, rank);
+    bool calls = !h->under_way && h->called < e->x->length;
+    bool timer = ftc_mask_has(ftc_state_timers(n, e->state), rank);
+    int rc = FTC_SUCCESS;
+
+    e->must |= alive && (calls || timer || ftc_state_untold(n, e->state, rank) != 0);
+    if (calls)
+        rc = add_step(e, FTC_EXPLORE_CALL, rank, rank);
+    if (rc == FTC_SUCCESS)
+        rc = add_arrivals(e, rank, alive);
+    if (rc == FTC_SUCCESS)
+        rc = add_notices(e, rank);
+    if (rc == FTC_SUCCESS && timer)
+        rc = add_step(e, FTC_EXPLORE_TIMER, rank, rank);
+    return rc;
+}
+
+static void add_crashes(struct events *e, int rank)
+{
+    if (!may_crash(e, rank))
+        return;
+    if (e->x->limits->plain) {
+        add(e, FTC_EXPLORE_CRASH, rank, rank);
+        return;
+    }
+    for (int observer = 0; observer < e->x->n; observer++) {
+        if (observer != rank && ftc_state_acts(e->state, observer))
+            add(e, FTC_EXPLORE_CRASH_TELL, observer, rank);
+    }
+}
+
+int ftc_explore_events(struct ftc_exploration *x, const struct ftc_state *state,
+                       struct ftc_explore_event events[], int *count, bool *terminal)
+{
+    struct events e = {.x = x, .state = state, .event = events};
+    int rc = FTC_SUCCESS;
+
+    for (int rank = 0; rc == FTC_SUCCESS && rank < x->n; rank++) {
+        if (ftc_state_acts(state, rank))
+            rc = add_inputs(&e, rank);
+    }
+    for (int rank = 0; rank < x->n; rank++)
+        add_crashes(&e, rank);
+    *count = e.count;
+    *terminal = !e.must;
+    return rc;
+}

@@ -1,0 +1,355 @@
+/* Depth-first search over the global states. */
+#include "sim/explore/explore.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "sim/explore/state.h"
+
+#define PROGRESS_EVERY (1u << 16)
+#define DEPTH_LIMIT    (1u << 14)         /* far beyond what sound members do with eight operations */
+#define PATH_ROOM      (4u * DEPTH_LIMIT) /* a power of two */
+
+/* A state that waits for its turn: how it came about, and its hash. */
+struct node {
+    uint64_t hash;
+    struct ftc_explore_event event;
+};
+
+/* A state on the path: its own node, and those of its successors. */
+struct frame {
+    size_t node, first, next, end;
+};
+
+struct search {
+    struct ftc_exploration x;
+    struct ftc_visited visited;
+    struct ftc_intern outcomes;
+    struct node *node; /* the successors of all states on the path */
+    uint32_t *word;    /* their states, x.words each */
+    size_t count, room;
+    struct frame *frame;
+    size_t depth;
+    uint64_t *path;                  /* the hashes of the states on the path, by hash; 0: none */
+    struct ftc_explore_event *event; /* scratch */
+    bool violated, full;
+};
+
+/* --- successors --- */
+
+static int grow(struct search *s)
+{
+    size_t room = s->room == 0 ? 1024 : 2 * s->room;
+    struct node *node = realloc(s->node, room * sizeof(*node));
+
+    if (node != NULL)
+        s->node = node;
+    uint32_t *word = realloc(s->word, room * (size_t)s->x.words * sizeof(*word));
+    if (word != NULL)
+        s->word = word;
+    if (node == NULL || word == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for %zu states to come; explore less", room);
+    s->room = room;
+    return FTC_SUCCESS;
+}
+
+static int push(struct search *s, const struct ftc_state *state, struct ftc_explore_event event)
+{
+    size_t size = (size_t)s->x.words * sizeof(uint32_t);
+    int rc = s->count == s->room ? grow(s) : FTC_SUCCESS;
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    memcpy((char *)s->word + s->count * size, state->word, size);
+    s->node[s->count] = (struct node){.event = event, .hash = XXH3_64bits(state->word, size)};
+    ftc_visited_prefetch(&s->visited, s->node[s->count].hash);
+    s->count++;
+    return FTC_SUCCESS;
+}
+
+static void load(const struct search *s, size_t node, struct ftc_state *state)
+{
+    size_t size = (size_t)s->x.words * sizeof(uint32_t);
+
+    memcpy(state->word, (const char *)s->word + node * size, size);
+}
+
+/* --- the states on the path: one met again closes a cycle --- */
+
+static uint64_t *on_path(struct search *s, uint64_t hash)
+{
+    size_t at = hash & (PATH_ROOM - 1);
+
+    while (s->path[at] != 0 && s->path[at] != hash)
+        at = (at + 1) & (PATH_ROOM - 1);
+    return &s->path[at];
+}
+
+static int enter(struct search *s, size_t node)
+{
+    if (s->depth == DEPTH_LIMIT)
+        return ftc_error_set(FTC_ERR_NOMEM, "a path of more than %u events; explore less", DEPTH_LIMIT);
+    s->frame[s->depth++] = (struct frame){.node = node, .first = s->count, .next = s->count, .end = s->count};
+    *on_path(s, s->node[node].hash) = s->node[node].hash;
+    if ((int)s->depth - 1 > s->x.result->depth)
+        s->x.result->depth = (int)s->depth - 1;
+    return FTC_SUCCESS;
+}
+
+/* Who entered last leaves first: nothing was placed behind its entry since. */
+static void leave(struct search *s)
+{
+    struct frame *frame = &s->frame[--s->depth];
+
+    *on_path(s, s->node[frame->node].hash) = 0;
+    s->count = frame->first;
+}
+
+/* --- results --- */
+
+static void report(struct search *s)
+{
+    struct ftc_explore_result *r = s->x.result;
+    const struct ftc_local *local = &s->x.local;
+
+    r->local_states = local->states.count;
+    r->local_steps = (uint32_t)local->step_count;
+    r->messages = local->messages.count;
+    r->decisions = local->decisions.count;
+    r->queues = s->x.channels.count;
+    r->bytes = s->visited.bytes + ftc_local_bytes(local) + ftc_channels_bytes(&s->x.channels) +
+               s->room * (sizeof(*s->node) + (size_t)s->x.words * sizeof(*s->word));
+    r->collisions = ftc_visited_collisions(r->states);
+}
+
+static int count_outcome(struct search *s, const struct ftc_state *state)
+{
+    struct ftc_exploration *x = &s->x;
+    ftc_mask dead = ftc_state_dead(x->n, state);
+    struct ftc_digest end[FTC_LOCAL_RANKS + 1] = {{.low = dead}};
+    uint32_t number;
+    bool fresh = false;
+
+    for (int rank = 0; rank < x->n; rank++) {
+        if (!ftc_mask_has(dead, rank))
+            end[rank + 1] = x->local.state[state->word[rank]].member;
+    }
+    struct ftc_digest digest = ftc_digest_of(end, sizeof(end));
+    int rc = ftc_intern_number(&s->outcomes, digest, &number, &fresh);
+    if (fresh)
+        x->result->outcome_sum += digest.low;
+    x->result->outcomes = s->outcomes.count;
+    return rc;
+}
+
+/* The counter-example as words and as a command. */
+static int explain(struct ftc_exploration *x, struct ftc_explore_event **events, int *count)
+{
+    const struct ftc_explore_limits *limits = x->limits;
+    struct ftc_explore_limits plain = *limits;
+    int rc = ftc_explore_shorten(x, events, count);
+
+    plain.plain = true;
+    x->limits = &plain;
+    if (rc == FTC_SUCCESS && !limits->plain)
+        rc = ftc_explore_spell_out(x, events, count);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_explore_path(x, *events, *count, &x->result->path);
+    if (rc == FTC_SUCCESS && !limits->unfenced)
+        rc = ftc_explore_replay(x, *events, *count, &x->result->replay);
+    x->limits = limits;
+    return rc;
+}
+
+/* A promise is broken behind the path, by one more event or (NULL) by its end. */
+static int violated(struct search *s, const struct ftc_explore_event *last)
+{
+    struct ftc_explore_event *events = malloc((s->depth + 1) * sizeof(*events));
+    int count = 0;
+
+    s->violated = true;
+    if (events == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for the counter-example");
+    for (size_t f = 1; f < s->depth; f++)
+        events[count++] = s->node[s->frame[f].node].event;
+    if (last != NULL)
+        events[count++] = *last;
+    memcpy(s->x.result->violation, s->x.violation, sizeof(s->x.violation));
+    int rc = explain(&s->x, &events, &count);
+    s->x.result->violated = true;
+    s->x.result->length = count;
+    free(events);
+    return rc;
+}
+
+/* --- the search --- */
+
+static int end_here(struct search *s, const struct ftc_state *state)
+{
+    s->x.result->terminal++;
+    s->x.violation[0] = '\0';
+    ftc_explore_check_end(&s->x, state);
+    if (s->x.violation[0] != '\0')
+        return violated(s, NULL);
+    return s->x.limits->outcomes ? count_outcome(s, state) : FTC_SUCCESS;
+}
+
+/* The state entered last: check it, and put its successors on the stack. */
+static int expand(struct search *s)
+{
+    struct ftc_state state, next;
+    bool terminal = false;
+    int count = 0;
+
+    load(s, s->frame[s->depth - 1].node, &state);
+    int rc = ftc_explore_events(&s->x, &state, s->event, &count, &terminal);
+    if (rc == FTC_SUCCESS && terminal)
+        rc = end_here(s, &state);
+    for (int e = 0; rc == FTC_SUCCESS && e < count && !s->violated; e++) {
+        next = state;
+        s->x.result->transitions++;
+        rc = ftc_state_take(&s->x, &next, s->event[e]);
+        if (rc == FTC_SUCCESS && s->x.violation[0] != '\0')
+            rc = violated(s, &s->event[e]);
+        else if (rc == FTC_SUCCESS)
+            rc = push(s, &next, s->event[e]);
+    }
+    s->frame[s->depth - 1].end = s->count;
+    return rc;
+}
+
+/* Now and then: show progress, and look at all the memory that is in use. */
+static bool too_large(struct search *s)
+{
+    struct ftc_explore_result *r = s->x.result;
+    const struct ftc_explore_limits *limits = s->x.limits;
+
+    if (r->states % PROGRESS_EVERY != 0)
+        return false;
+    report(s);
+    if (limits->progress != NULL)
+        limits->progress(limits->progress_arg, r);
+    if (limits->bytes == 0 || r->bytes <= limits->bytes)
+        return false;
+    snprintf(r->incomplete, sizeof(r->incomplete), "more than %zu MiB of memory are needed",
+             limits->bytes >> 20);
+    return true;
+}
+
+static bool limited(struct search *s)
+{
+    struct ftc_explore_result *r = s->x.result;
+
+    s->full = too_large(s);
+    if (!s->full && s->x.limits->states != 0 && r->states == s->x.limits->states) {
+        s->full = true;
+        snprintf(r->incomplete, sizeof(r->incomplete), "the limit of %llu states was reached",
+                 (unsigned long long)s->x.limits->states);
+    }
+    return s->full;
+}
+
+/* A state seen for the first time is entered; one on the path closes a cycle. */
+static int visit(struct search *s, size_t node)
+{
+    bool fresh;
+    int rc = ftc_visited_add(&s->visited, s->node[node].hash, &fresh);
+
+    if (rc != FTC_SUCCESS) {
+        snprintf(s->x.result->incomplete, sizeof(s->x.result->incomplete), "%s", ftc_last_error());
+        s->full = true;
+        return FTC_SUCCESS;
+    }
+    if (!fresh && *on_path(s, s->node[node].hash) != 0) {
+        s->x.violation[0] = '\0';
+        ftc_explore_violate(&s->x, "livelock: a state comes again on the same path");
+        return violated(s, &s->node[node].event);
+    }
+    if (!fresh || limited(s))
+        return FTC_SUCCESS;
+    s->x.result->states++;
+    rc = enter(s, node);
+    return rc == FTC_SUCCESS ? expand(s) : rc;
+}
+
+static int run(struct search *s)
+{
+    struct ftc_state first;
+    int rc = ftc_state_first(&s->x, &first);
+
+    if (rc == FTC_SUCCESS)
+        rc = push(s, &first, (struct ftc_explore_event){0});
+    if (rc == FTC_SUCCESS)
+        rc = visit(s, 0);
+    while (rc == FTC_SUCCESS && !s->violated && !s->full && s->depth > 0) {
+        struct frame *frame = &s->frame[s->depth - 1];
+        if (frame->next < frame->end)
+            rc = visit(s, frame->next++);
+        else
+            leave(s);
+    }
+    s->x.result->exhausted = rc == FTC_SUCCESS && !s->violated && !s->full;
+    report(s);
+    return rc;
+}
+
+/* --- life --- */
+
+static int search_init(struct search *s, const struct ftc_member_settings *settings,
+                       const struct ftc_program *program, const struct ftc_explore_limits *limits,
+                       struct ftc_explore_result *result)
+{
+    int n = settings->ranks;
+
+    *s = (struct search){
+        .x = {.limits = limits, .result = result, .n = n, .length = program->length, .words = n * n + 3}};
+    int rc = ftc_local_init(&s->x.local, settings, program);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_channels_init(&s->x.channels);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_visited_init(&s->visited, limits->bytes != 0 ? limits->bytes : SIZE_MAX);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    s->frame = malloc(DEPTH_LIMIT * sizeof(*s->frame));
+    s->path = calloc(PATH_ROOM, sizeof(*s->path));
+    s->event = malloc(FTC_EXPLORE_EVENTS * sizeof(*s->event));
+    if (s->frame == NULL || s->path == NULL || s->event == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory to explore");
+    return FTC_SUCCESS;
+}
+
+static void search_fini(struct search *s)
+{
+    ftc_local_fini(&s->x.local);
+    ftc_channels_fini(&s->x.channels);
+    ftc_visited_fini(&s->visited);
+    ftc_intern_fini(&s->outcomes);
+    free(s->node);
+    free(s->word);
+    free(s->frame);
+    free(s->path);
+    free(s->event);
+}
+
+int ftc_explore(const struct ftc_member_settings *settings, const struct ftc_program *program,
+                const struct ftc_explore_limits *limits, struct ftc_explore_result *result)
+{
+    struct search s;
+
+    *result = (struct ftc_explore_result){0};
+    int rc = search_init(&s, settings, program, limits, result);
+    if (rc == FTC_SUCCESS)
+        rc = run(&s);
+    search_fini(&s);
+    return rc;
+}
+
+void ftc_explore_result_fini(struct ftc_explore_result *result)
+{
+    free(result->path);
+    free(result->replay);
+    result->path = result->replay = NULL;
+}

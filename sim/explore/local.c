@@ -1,0 +1,453 @@
+/* Numbering states, messages and decisions; learning steps by feeding inputs to members. */
+#include "sim/explore/local.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/explore/local_learn.h"
+
+/* --- bytes that get a number --- */
+
+struct scratch {
+    struct ftc_local *local;
+    int rc;
+};
+
+static void append(struct scratch *s, const void *bytes, size_t size)
+{
+    struct ftc_local *local = s->local;
+
+    while (s->rc == FTC_SUCCESS && local->byte_count + size > local->byte_room)
+        s->rc = ftc_array_grow((void **)&local->bytes, &local->byte_room, local->byte_room, 1);
+    if (s->rc != FTC_SUCCESS)
+        return;
+    memcpy(local->bytes + local->byte_count, bytes, size);
+    local->byte_count += size;
+}
+
+static void append_from_member(void *arg, const void *bytes, size_t size)
+{
+    append(arg, bytes, size);
+}
+
+static struct scratch begin(struct ftc_local *local)
+{
+    local->byte_count = 0;
+    return (struct scratch){.local = local};
+}
+
+static int number(struct scratch *s, struct ftc_intern *intern, uint32_t *out, bool *fresh)
+{
+    if (s->rc != FTC_SUCCESS)
+        return s->rc;
+    return ftc_intern_number(intern, ftc_digest_of(s->local->bytes, s->local->byte_count), out, fresh);
+}
+
+/* --- states --- */
+
+static int number_state(struct ftc_local *local, const struct ftc_local_state *state, uint32_t *out)
+{
+    const struct ftc_local_history *h = &state->history;
+    struct scratch s = begin(local);
+    bool fresh;
+
+    append(&s, &state->member, sizeof(state->member));
+    append(&s, (uint8_t[]){h->rank, h->called, h->under_way, h->forgotten, h->row}, 5);
+    append(&s, h->agreed, sizeof(h->agreed));
+    append(&s, h->known, sizeof(h->known));
+    append(&s, h->epoch, sizeof(h->epoch));
+    append(&s, h->decision, sizeof(h->decision));
+    int rc = number(&s, &local->states, out, &fresh);
+    if (rc != FTC_SUCCESS || !fresh)
+        return rc;
+    rc = ftc_array_grow((void **)&local->state, &local->state_room, *out, sizeof(*state));
+    if (rc == FTC_SUCCESS)
+        local->state[*out] = *state;
+    return rc;
+}
+
+static int number_member(struct ftc_local *local, const struct ftc_member *member,
+                         struct ftc_local_state *state, uint32_t *out)
+{
+    struct scratch s = begin(local);
+
+    ftc_member_digest(member, append_from_member, &s);
+    if (s.rc != FTC_SUCCESS)
+        return s.rc;
+    state->member = ftc_digest_of(local->bytes, local->byte_count);
+    state->known = ftc_local_mask(ftc_member_known_failed(member));
+    state->agreed = ftc_local_mask(ftc_member_agreed_failed(member));
+    return number_state(local, state, out);
+}
+
+static int forget_one(struct ftc_local *local, uint32_t from, uint32_t *to)
+{
+    struct ftc_local_state state = local->state[from];
+    int op = state.history.forgotten++;
+
+    state.history.agreed[op] = state.history.known[op] = state.history.epoch[op] = 0;
+    state.history.decision[op] = 0;
+    state.parent = from;
+    state.input = FTC_LOCAL_FORGET;
+    state.forgotten = FTC_TABLE_NONE;
+    int rc = number_state(local, &state, to);
+    if (rc == FTC_SUCCESS)
+        local->state[from].forgotten = *to;
+    return rc;
+}
+
+int ftc_local_forget(struct ftc_local *local, uint32_t *state, int op)
+{
+    int rc = FTC_SUCCESS;
+
+    while (rc == FTC_SUCCESS && local->state[*state].history.forgotten < op) {
+        if (local->state[*state].forgotten == FTC_TABLE_NONE)
+            rc = forget_one(local, *state, state);
+        else
+            *state = local->state[*state].forgotten;
+    }
+    return rc;
+}
+
+/* --- messages and decisions --- */
+
+/* What a transport would deliver: the head, padding, then the bytes of the value. */
+static struct ftc_buffer *join(const struct ftc_output *output)
+{
+    size_t head = output->head->size;
+    size_t size = output->value.buffer != NULL ? output->value.size : 0;
+    struct ftc_buffer *bytes = ftc_value_new_message(head, size);
+
+    if (bytes == NULL)
+        return NULL;
+    memcpy(bytes->data, output->head->data, head);
+    if (size > 0)
+        memcpy(bytes->data + ftc_value_offset(head), ftc_value_bytes(&output->value), size);
+    return bytes;
+}
+
+static int number_message(struct ftc_local *local, const struct ftc_local_message *message, uint32_t *out)
+{
+    struct scratch s = begin(local);
+    bool fresh;
+
+    append(&s, &message->from, 1);
+    append(&s, message->bytes->data, message->bytes->size);
+    int rc = number(&s, &local->messages, out, &fresh);
+    if (rc != FTC_SUCCESS || !fresh)
+        return rc;
+    rc = ftc_array_grow((void **)&local->message, &local->message_room, *out, sizeof(*message));
+    if (rc != FTC_SUCCESS)
+        return rc;
+    local->message[*out] = *message;
+    ftc_buffer_ref(message->bytes);
+    return *out <= FTC_LOCAL_SENT(UINT32_MAX)
+               ? FTC_SUCCESS
+               : ftc_error_set(FTC_ERR_NOMEM, "more than 2^24 distinct messages; explore less");
+}
+
+int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, unsigned retries, uint16_t *out)
+{
+    struct ftc_local *local = l->local;
+    const struct ftc_decision *decision = output->decision;
+    struct ftc_local_decision d = {.status = output->status};
+    struct scratch s = begin(local);
+    uint32_t found;
+    bool fresh;
+
+    append(&s, (uint32_t[]){(uint32_t)l->history.called, (uint32_t)output->status, retries}, 12);
+    if (decision != NULL) {
+        d.ballot = decision->ballot;
+        d.failed = ftc_local_mask(&decision->failed);
+        append(&s, &d.ballot, sizeof(d.ballot));
+        append(&s, &d.failed, sizeof(d.failed));
+        if (decision->value.buffer != NULL)
+            append(&s, ftc_value_bytes(&decision->value), decision->value.size);
+    }
+    int rc = number(&s, &local->decisions, &found, &fresh);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    if (found > UINT16_MAX)
+        return ftc_error_set(FTC_ERR_NOMEM, "more than 65536 distinct decisions; explore less");
+    *out = (uint16_t)found;
+    if (!fresh)
+        return FTC_SUCCESS;
+    rc = ftc_array_grow((void **)&local->decision, &local->decision_room, found, sizeof(d));
+    if (rc == FTC_SUCCESS)
+        local->decision[found] = d;
+    return rc;
+}
+
+/* --- outputs of a step --- */
+
+static int add_output(struct ftc_learning *l, uint32_t output)
+{
+    struct ftc_local *local = l->local;
+    int rc =
+        ftc_array_grow((void **)&local->output, &local->output_room, local->output_count, sizeof(output));
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    local->output[local->output_count++] = output;
+    l->step.outputs++;
+    return FTC_SUCCESS;
+}
+
+static int send(struct ftc_learning *l, const struct ftc_output *output)
+{
+    struct ftc_local_message message = {.from = (uint8_t)l->rank};
+    uint32_t found;
+
+    if (output->to < 0 || output->to >= l->local->ranks || output->to == l->rank) {
+        ftc_learning_violate(l, "rank %d sends to rank %d", l->rank, output->to);
+        return FTC_SUCCESS;
+    }
+    if (ftc_message_peek(output->head, &message.head) != FTC_SUCCESS ||
+        message.head.kind != output->message) {
+        ftc_learning_violate(l, "rank %d sends what ftc_message_peek() cannot read", l->rank);
+        return FTC_SUCCESS;
+    }
+    if (message.head.op >= l->history.called)
+        ftc_learning_violate(l, "rank %d sends for operation %llu before it calls it", l->rank,
+                             (unsigned long long)message.head.op);
+    message.bytes = join(output);
+    if (message.bytes == NULL)
+        return FTC_ERR_NOMEM;
+    int rc = number_message(l->local, &message, &found);
+    ftc_buffer_unref(message.bytes);
+    return rc == FTC_SUCCESS ? add_output(l, FTC_LOCAL_SEND(output->to, found)) : rc;
+}
+
+static int take_output(struct ftc_learning *l, const struct ftc_output *output)
+{
+    int rc;
+
+    switch (output->kind) {
+    case FTC_OUTPUT_SEND:
+        return send(l, output);
+    case FTC_OUTPUT_DELIVER:
+        rc = ftc_learning_delivers(l, output);
+        return rc == FTC_SUCCESS ? add_output(l, FTC_LOCAL_DELIVER) : rc;
+    case FTC_OUTPUT_TIMER:
+        return add_output(l, FTC_LOCAL_SET_TIMER);
+    case FTC_OUTPUT_FENCED:
+        l->step.fenced = true;
+        ftc_learning_violate(l, "rank %d is told that it was declared failed, but it lives", l->rank);
+        break;
+    case FTC_OUTPUT_ACCUSE:
+        ftc_learning_violate(l, "rank %d accuses rank %d, which keeps to the protocol", l->rank, output->to);
+        break;
+    case FTC_OUTPUT_MISMATCH:
+        ftc_learning_violate(l, "rank %d reports a mismatch: %s", l->rank, ftc_member_mismatch(l->member));
+        break;
+    }
+    return FTC_SUCCESS;
+}
+
+/* --- feeding members --- */
+
+static int feed(struct ftc_local *local, struct ftc_member *member, int rank, uint32_t input)
+{
+    unsigned char bytes[FTC_LOCAL_VALUE];
+    struct ftc_call call;
+
+    if (input < FTC_LOCAL_RANKS)
+        return ftc_member_notice(member, (int)input);
+    if (input == FTC_LOCAL_TIMER)
+        return ftc_member_timer(member);
+    if (input >= FTC_LOCAL_MESSAGE) {
+        const struct ftc_local_message *message = &local->message[input - FTC_LOCAL_MESSAGE];
+        return ftc_member_receive(member, message->from, message->bytes);
+    }
+    assert(input == FTC_LOCAL_CALL);
+    ftc_local_call(local, rank, (int)ftc_member_next_op(member), bytes, &call);
+    return ftc_member_call(member, &call); /* the member has copied the bytes */
+}
+
+/* The inputs that lead to a state, last one first; their number, or FTC_TABLE_NONE: no memory. */
+static uint32_t find_path(struct ftc_local *local, uint32_t state)
+{
+    uint32_t length = 0;
+
+    for (; local->state[state].input != FTC_LOCAL_NONE; state = local->state[state].parent) {
+        if (local->state[state].input == FTC_LOCAL_FORGET)
+            continue;
+        if (ftc_array_grow((void **)&local->path, &local->path_room, length, sizeof(uint32_t)) != FTC_SUCCESS)
+            return FTC_TABLE_NONE;
+        local->path[length++] = local->state[state].input;
+    }
+    return length;
+}
+
+/* A member in this state. */
+static int revive(struct ftc_local *local, uint32_t state, struct ftc_member **member)
+{
+    struct ftc_member_settings settings = local->settings;
+    uint32_t length = find_path(local, state);
+
+    if (length == FTC_TABLE_NONE)
+        return FTC_ERR_NOMEM;
+    settings.self = local->state[state].history.rank;
+    local->outside = false;
+    int rc = ftc_member_create(member, &settings);
+    while (rc == FTC_SUCCESS && length > 0) {
+        if (feed(local, *member, settings.self, local->path[--length]) == FTC_ERR_NOMEM)
+            rc = FTC_ERR_NOMEM;
+        while (ftc_member_next_output(*member) != NULL)
+            ;
+    }
+    return rc;
+}
+
+/* --- learning --- */
+
+static int keep_violation(struct ftc_learning *l)
+{
+    struct ftc_local *local = l->local;
+
+    l->step.violation = FTC_TABLE_NONE;
+    if (l->violation[0] == '\0')
+        return FTC_SUCCESS;
+    int rc = ftc_array_grow((void **)&local->violation, &local->violation_room, local->violation_count,
+                            sizeof(char *));
+    if (rc != FTC_SUCCESS)
+        return rc;
+    char *copy = strdup(l->violation);
+    if (copy == NULL)
+        return FTC_ERR_NOMEM;
+    l->step.violation = (uint32_t)local->violation_count;
+    local->violation[local->violation_count++] = copy;
+    return FTC_SUCCESS;
+}
+
+/* Take the input, then the outputs, with all checks. */
+static int watch(struct ftc_learning *l)
+{
+    const struct ftc_output *output;
+    int rc = l->input == FTC_LOCAL_CALL ? ftc_learning_calls(l) : FTC_SUCCESS;
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    l->local->outside = !l->history.under_way;
+    l->local->operator_called = false;
+    int returned = feed(l->local, l->member, l->rank, l->input);
+    if (returned == FTC_ERR_NOMEM)
+        return returned;
+    while (rc == FTC_SUCCESS && (output = ftc_member_next_output(l->member)) != NULL)
+        rc = take_output(l, output);
+    ftc_learning_ends(l, returned);
+    return rc;
+}
+
+static int record(struct ftc_learning *l, uint32_t from, uint32_t *step)
+{
+    struct ftc_local *local = l->local;
+    struct ftc_local_state state = {
+        .history = l->history, .parent = from, .input = l->input, .forgotten = FTC_TABLE_NONE};
+    int rc = number_member(local, l->member, &state, &l->step.to);
+
+    if (rc == FTC_SUCCESS)
+        rc = keep_violation(l);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_array_grow((void **)&local->step, &local->step_room, local->step_count, sizeof(l->step));
+    if (rc != FTC_SUCCESS)
+        return rc;
+    l->step.idle =
+        l->step.to == from && l->step.outputs == 0 && !l->step.fenced && l->step.violation == FTC_TABLE_NONE;
+    *step = (uint32_t)local->step_count;
+    local->step[local->step_count++] = l->step;
+    return ftc_table_put(&local->steps, (uint64_t)from << 32 | l->input, *step);
+}
+
+int ftc_local_learn(struct ftc_local *local, uint32_t from, uint32_t input, uint32_t *step)
+{
+    struct ftc_learning l = {
+        .local = local,
+        .rank = local->state[from].history.rank,
+        .input = input,
+        .known = local->state[from].known,
+        .history = local->state[from].history,
+        .step = {.output = (uint32_t)local->output_count, .delivery = FTC_TABLE_NONE},
+    };
+
+    *step = ftc_local_find(local, from, input);
+    if (*step != FTC_TABLE_NONE)
+        return FTC_SUCCESS;
+    int rc = revive(local, from, &l.member);
+    if (rc == FTC_SUCCESS)
+        rc = watch(&l);
+    if (rc == FTC_SUCCESS)
+        rc = record(&l, from, step);
+    ftc_member_destroy(l.member);
+    return rc;
+}
+
+/* --- life --- */
+
+static int make_first(struct ftc_local *local, int rank)
+{
+    struct ftc_local_state state = {
+        .history = {.rank = (uint8_t)rank}, .input = FTC_LOCAL_NONE, .forgotten = FTC_TABLE_NONE};
+    struct ftc_member_settings settings = local->settings;
+    struct ftc_member *member = NULL;
+
+    settings.self = rank;
+    int rc = ftc_member_create(&member, &settings);
+    if (rc == FTC_SUCCESS)
+        rc = number_member(local, member, &state, &local->first[rank]);
+    ftc_member_destroy(member);
+    return rc;
+}
+
+int ftc_local_init(struct ftc_local *local, const struct ftc_member_settings *settings,
+                   const struct ftc_program *program)
+{
+    int rc = FTC_SUCCESS;
+
+    *local = (struct ftc_local){.settings = *settings, .program = program, .ranks = settings->ranks};
+    if (settings->ranks < 1 || settings->ranks > FTC_LOCAL_RANKS)
+        return ftc_error_set(FTC_ERR_ARG, "%d ranks cannot be explored; use 1 to %d, or storm",
+                             settings->ranks, FTC_LOCAL_RANKS);
+    if (program->length < 1 || program->length > FTC_LOCAL_OPERATIONS)
+        return ftc_error_set(FTC_ERR_ARG, "%d operations cannot be explored; use 1 to %d, or storm",
+                             program->length, FTC_LOCAL_OPERATIONS);
+    if (settings->settle_every > UINT8_MAX)
+        return ftc_error_set(FTC_ERR_ARG, "settle-every %u cannot be explored; use at most %d",
+                             settings->settle_every, UINT8_MAX);
+    for (int rank = 0; rank < settings->ranks && rc == FTC_SUCCESS; rank++)
+        rc = make_first(local, rank);
+    return rc;
+}
+
+void ftc_local_fini(struct ftc_local *local)
+{
+    for (uint32_t m = 0; m < local->messages.count; m++)
+        ftc_buffer_unref(local->message[m].bytes);
+    for (size_t v = 0; v < local->violation_count; v++)
+        free(local->violation[v]);
+    ftc_intern_fini(&local->states);
+    ftc_intern_fini(&local->messages);
+    ftc_intern_fini(&local->decisions);
+    ftc_table_fini(&local->steps);
+    free(local->state);
+    free(local->message);
+    free(local->decision);
+    free(local->step);
+    free(local->delivery);
+    free(local->output);
+    free(local->violation);
+    free(local->epoch);
+    free(local->bytes);
+    free(local->path);
+    *local = (struct ftc_local){0};
+}
+
+size_t ftc_local_bytes(const struct ftc_local *local)
+{
+    return ftc_intern_bytes(&local->states) + ftc_intern_bytes(&local->messages) +
+           ftc_table_bytes(&local->steps) + local->state_room * sizeof(*local->state) +
+           local->message_room * (sizeof(*local->message) + 128) + local->step_room * sizeof(*local->step) +
+           local->delivery_room * sizeof(*local->delivery) + local->output_room * sizeof(*local->output);
+}

@@ -1,0 +1,316 @@
+/* The promises of docs/design/agreement.md that one member keeps or breaks alone, checked while a step is learned; of
+ * deliveries also what the explorer must compare with the other ranks. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/explore/local_learn.h"
+
+void ftc_learning_violate(struct ftc_learning *l, const char *format, ...)
+{
+    va_list arguments;
+
+    if (l->violation[0] != '\0')
+        return; /* the first one is the cause */
+    va_start(arguments, format);
+    vsnprintf(l->violation, sizeof(l->violation), format, arguments);
+    va_end(arguments);
+}
+
+static bool in(ftc_mask mask, int rank)
+{
+    return rank >= 0 && (mask >> rank & 1) != 0;
+}
+
+static bool first_ballot(struct ftc_ballot_id id)
+{
+    return id.i == 0 && id.s == 0;
+}
+
+/* --- the call --- */
+
+static int number_epoch(struct ftc_local *local, struct ftc_epoch epoch, uint8_t *number)
+{
+    for (size_t e = 0; e < local->epoch_count; e++) {
+        if (ftc_epoch_equal(local->epoch[e], epoch)) {
+            *number = (uint8_t)e;
+            return FTC_SUCCESS;
+        }
+    }
+    if (local->epoch_count > UINT8_MAX)
+        return ftc_error_set(FTC_ERR_NOMEM, "more than 256 epochs; explore fewer operations");
+    int rc = ftc_array_grow((void **)&local->epoch, &local->epoch_room, local->epoch_count, sizeof(epoch));
+    if (rc != FTC_SUCCESS)
+        return rc;
+    *number = (uint8_t)local->epoch_count;
+    local->epoch[local->epoch_count++] = epoch;
+    return FTC_SUCCESS;
+}
+
+/* Calls count, not ballots; only allreduce, barrier and validate start a new row. */
+static void count_row(struct ftc_learning *l, const struct ftc_program_operation *operation, ftc_mask agreed)
+{
+    uint32_t w = l->local->settings.settle_every;
+
+    if (operation->kind == FTC_CALL_REDUCE)
+        return;
+    if (operation->kind != FTC_CALL_BCAST)
+        l->history.row = 0;
+    else if (w > 0 && !in(agreed, operation->root))
+        l->history.row = (uint8_t)((l->history.row + 1u) % w);
+}
+
+int ftc_learning_calls(struct ftc_learning *l)
+{
+    struct ftc_local_history *h = &l->history;
+    int op = h->called;
+    const struct ftc_program_operation *operation = &l->local->program->operation[op];
+
+    if (ftc_member_next_op(l->member) != (uint64_t)op)
+        ftc_learning_violate(l, "rank %d counts %llu operations, it called %d", l->rank,
+                             (unsigned long long)ftc_member_next_op(l->member), op);
+    h->called++;
+    h->under_way = 1;
+    h->agreed[op] = ftc_local_mask(ftc_member_agreed_failed(l->member));
+    if (operation->kind == FTC_CALL_VALIDATE)
+        h->known[op] = ftc_local_mask(ftc_member_known_failed(l->member));
+    count_row(l, operation, h->agreed[op]);
+    return number_epoch(l->local, ftc_member_epoch(l->member), &h->epoch[op]);
+}
+
+/* --- deliveries --- */
+
+static int coordinator(const struct ftc_learning *l, int op, int i)
+{
+    const struct ftc_program_operation *operation = &l->local->program->operation[op];
+    ftc_mask agreed = l->history.agreed[op];
+    int n = l->local->ranks, members = 0, index = 0;
+
+    for (int rank = 0; rank < n; rank++) {
+        index += rank < operation->root && !in(agreed, rank);
+        members += !in(agreed, rank);
+    }
+    if (i >= members)
+        return -1;
+    if (operation->root < 0)
+        index = l->local->settings.rotation == FTC_ROTATION_SPREAD ? op % members : 0;
+    index = (index + i) % members;
+    for (int rank = 0; rank < n; rank++) {
+        if (!in(agreed, rank) && index-- == 0)
+            return rank;
+    }
+    return -1;
+}
+
+static bool collects(const struct ftc_learning *l)
+{
+    if (ftc_learning_operation(l)->kind != FTC_CALL_BCAST)
+        return true;
+    return l->local->settings.settle_every > 0 && l->history.row == 0;
+}
+
+static void check_counts(struct ftc_learning *l, const struct ftc_value *value, ftc_mask failed,
+                         struct ftc_local_delivery *d)
+{
+    ftc_mask once, often, all = (ftc_mask)((1u << l->local->ranks) - 1);
+
+    if (!ftc_local_counts(l->local, value, &once, &often)) {
+        ftc_learning_violate(l, "rank %d: operation %d has a value of %zu bytes", l->rank, d->op,
+                             value->size);
+        return;
+    }
+    d->left_out = (ftc_mask)(all & ~once);
+    if (often != 0)
+        ftc_learning_violate(l, "rank %d: operation %d counts a rank more than once", l->rank, d->op);
+    if (l->local->settings.scheme == FTC_SCHEME_LIST && (d->left_out & ~failed) != 0)
+        ftc_learning_violate(l, "rank %d: operation %d leaves a rank out and does not name it", l->rank,
+                             d->op);
+}
+
+static void check_reduce(struct ftc_learning *l, const struct ftc_output *output, ftc_mask failed,
+                         struct ftc_local_delivery *d)
+{
+    if (output->decision != NULL)
+        ftc_learning_violate(l, "rank %d: plain reduce %d delivers a decision", l->rank, d->op);
+    if (l->rank != ftc_learning_operation(l)->root) {
+        if (output->status != FTC_SUCCESS)
+            ftc_learning_violate(l, "rank %d: plain reduce %d returns %d to a rank that is not its root",
+                                 l->rank, d->op, output->status);
+        return;
+    }
+    d->gives_up = output->status == FTC_ERR_TOO_MANY_FAILURES;
+    if (output->status == FTC_SUCCESS) {
+        d->failed = failed;
+        check_counts(l, &output->result, failed, d);
+    } else if (!d->gives_up) {
+        ftc_learning_violate(l, "rank %d: plain reduce %d returns %d", l->rank, d->op, output->status);
+    }
+}
+
+/* Broadcast with its root in G: ROOT_FAILED at once, with no message, no state and no decision of its own. */
+static void check_silent(struct ftc_learning *l, const struct ftc_output *output, ftc_mask failed, int op)
+{
+    if (!in(l->history.agreed[op], ftc_learning_operation(l)->root))
+        ftc_learning_violate(l, "rank %d: operation %d delivers no decision", l->rank, op);
+    else if (output->status != FTC_ERR_ROOT_FAILED || output->result.buffer != NULL)
+        ftc_learning_violate(l, "rank %d: broadcast %d of a root in G returns %d", l->rank, op,
+                             output->status);
+    else if (failed != l->history.agreed[op])
+        ftc_learning_violate(l, "rank %d: broadcast %d of a root in G does not report G", l->rank, op);
+}
+
+/* The failed set contains G and the coordinators that were given up; ROOT_FAILED names the root. */
+static void check_failed(struct ftc_learning *l, const struct ftc_decision *decision,
+                         const struct ftc_local_delivery *d)
+{
+    if ((l->history.agreed[d->op] & ~d->failed) != 0)
+        ftc_learning_violate(l, "rank %d: operation %d: the failed set has lost ranks of G", l->rank, d->op);
+    for (int i = 0; i < (int)decision->ballot.i; i++) {
+        int given_up = coordinator(l, d->op, i);
+        if (!in(d->failed, given_up))
+            ftc_learning_violate(
+                l, "rank %d: operation %d: decided by c_%u, but c_%d = %d not in the failed set", l->rank,
+                d->op, decision->ballot.i, i, given_up);
+    }
+    /* Rule 3: sub-rounds <= failures; each ballot after (0,0) leaves out one member of the view more, at least. */
+    int failures = __builtin_popcount(d->failed) - __builtin_popcount(l->history.agreed[d->op]);
+    if ((int)(decision->ballot.i + decision->ballot.s) > failures)
+        ftc_learning_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures", l->rank,
+                             d->op, decision->ballot.i, decision->ballot.s, failures);
+    int failed =
+        __builtin_popcount((unsigned)d->failed) - __builtin_popcount((unsigned)l->history.agreed[d->op]);
+    if ((int)(decision->ballot.i + decision->ballot.s) > failed) /* rule 3: sub-rounds <= failures */
+        ftc_learning_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures", l->rank,
+                             d->op, decision->ballot.i, decision->ballot.s, failed);
+    if (decision->status == FTC_ERR_ROOT_FAILED && !in(d->failed, ftc_learning_operation(l)->root))
+        ftc_learning_violate(l, "rank %d: operation %d: ROOT_FAILED, but root %d not in the failed set",
+                             l->rank, d->op, ftc_learning_operation(l)->root);
+}
+
+/* Rule 5: G := failed set, L grows by it, the epoch moves unless the ballot is (0,0). */
+static void check_rule_5(struct ftc_learning *l, const struct ftc_decision *decision,
+                         const struct ftc_local_delivery *d)
+{
+    struct ftc_epoch epoch = l->local->epoch[l->history.epoch[d->op]];
+
+    if (!first_ballot(decision->ballot))
+        epoch = (struct ftc_epoch){.op = d->op, .ballot = decision->ballot};
+    if (!ftc_epoch_equal(ftc_member_epoch(l->member), epoch))
+        ftc_learning_violate(l, "rank %d: the epoch after operation %d is wrong", l->rank, d->op);
+    if ((d->failed & ~ftc_local_mask(ftc_member_known_failed(l->member))) != 0)
+        ftc_learning_violate(l, "rank %d: the failed set of operation %d is not in L", l->rank, d->op);
+    if (l->local->settings.share == FTC_SHARE_PIGGYBACK &&
+        d->failed != ftc_local_mask(ftc_member_agreed_failed(l->member)))
+        ftc_learning_violate(l, "rank %d: G after operation %d is not its failed set", l->rank, d->op);
+}
+
+static bool same_value(const struct ftc_value *a, const struct ftc_value *b)
+{
+    if ((a->buffer == NULL) != (b->buffer == NULL) || a->size != b->size)
+        return false;
+    return a->buffer == NULL || memcmp(ftc_value_bytes(a), ftc_value_bytes(b), a->size) == 0;
+}
+
+static void check_result(struct ftc_learning *l, const struct ftc_output *output, int op)
+{
+    const struct ftc_decision *decision = output->decision;
+    const struct ftc_program_operation *operation = ftc_learning_operation(l);
+    bool gives = operation->kind == FTC_CALL_ALLREDUCE || operation->kind == FTC_CALL_BCAST;
+
+    if (output->status != decision->status ||
+        (output->status != FTC_SUCCESS &&
+         (operation->kind != FTC_CALL_BCAST || output->status != FTC_ERR_ROOT_FAILED)))
+        ftc_learning_violate(l, "rank %d: operation %d delivers status %d", l->rank, op, output->status);
+    if (output->result.buffer != NULL && !same_value(&output->result, &decision->value))
+        ftc_learning_violate(l, "rank %d: the result of operation %d is not the decision's value", l->rank,
+                             op);
+    if (output->result.buffer == NULL && decision->status == FTC_SUCCESS && gives &&
+        operation->root != l->rank)
+        ftc_learning_violate(l, "rank %d: operation %d delivers no value", l->rank, op);
+    if (operation->kind == FTC_CALL_BCAST && decision->status == FTC_SUCCESS &&
+        !ftc_local_broadcast_right(l->local, op, &decision->value))
+        ftc_learning_violate(l, "rank %d: operation %d does not deliver what root %d sent", l->rank, op,
+                             operation->root);
+}
+
+static void check_decision(struct ftc_learning *l, const struct ftc_output *output, ftc_mask reported,
+                           struct ftc_local_delivery *d)
+{
+    const struct ftc_decision *decision = output->decision;
+    enum ftc_call_kind kind = ftc_learning_operation(l)->kind;
+
+    d->failed = ftc_local_mask(&decision->failed);
+    d->validates = kind == FTC_CALL_VALIDATE;
+    d->collects = !first_ballot(decision->ballot) || collects(l);
+    d->root_failed = decision->status == FTC_ERR_ROOT_FAILED;
+    check_failed(l, decision, d);
+    check_result(l, output, d->op);
+    if (kind == FTC_CALL_ALLREDUCE)
+        check_counts(l, &decision->value, d->failed, d);
+    check_rule_5(l, decision, d);
+    if (reported != d->failed)
+        ftc_learning_violate(l, "rank %d: the report of operation %d has another failed set", l->rank, d->op);
+}
+
+int ftc_learning_delivers(struct ftc_learning *l, const struct ftc_output *output)
+{
+    struct ftc_local *local = l->local;
+    struct ftc_member_report report = {0};
+
+    if (!l->history.under_way) {
+        int op = l->history.called - 1;
+        ftc_learning_violate(l,
+                             op < 0 ? "rank %d delivers operation %d before it calls any"
+                                    : "rank %d delivers operation %d twice",
+                             l->rank, op);
+        return FTC_SUCCESS;
+    }
+    int rc = ftc_array_grow((void **)&local->delivery, &local->delivery_room, local->delivery_count,
+                            sizeof(*local->delivery));
+    if (rc != FTC_SUCCESS)
+        return rc;
+    struct ftc_local_delivery *d = &local->delivery[local->delivery_count];
+    *d = (struct ftc_local_delivery){.op = (uint8_t)(l->history.called - 1)};
+    ftc_member_report(l->member, &report);
+    if (ftc_learning_operation(l)->kind == FTC_CALL_REDUCE)
+        check_reduce(l, output, ftc_local_mask(report.failed), d);
+    else if (output->decision == NULL)
+        check_silent(l, output, ftc_local_mask(report.failed), d->op);
+    else
+        check_decision(l, output, ftc_local_mask(report.failed), d);
+    d->agrees = ftc_learning_operation(l)->kind != FTC_CALL_REDUCE;
+    if (d->agrees)
+        rc = ftc_local_decide(l, output, report.retries, &d->decision);
+    l->history.decision[d->op] = d->decision;
+    l->history.under_way = 0;
+    l->step.delivery = (uint32_t)local->delivery_count++;
+    return rc;
+}
+
+/* --- after the outputs --- */
+
+void ftc_learning_ends(struct ftc_learning *l, int rc)
+{
+    ftc_mask known = ftc_local_mask(ftc_member_known_failed(l->member));
+    ftc_mask agreed = ftc_local_mask(ftc_member_agreed_failed(l->member));
+    uint32_t w = l->local->settings.settle_every;
+
+    if (l->local->operator_called)
+        ftc_learning_violate(
+            l, "rank %d: an operator is called after its call was delivered, or with a wrong size", l->rank);
+    if (rc != FTC_SUCCESS)
+        ftc_learning_violate(l, "rank %d: an input returns %d in a sound run", l->rank, rc);
+    if (l->input < FTC_LOCAL_RANKS && !l->step.fenced && !in(known, (int)l->input))
+        ftc_learning_violate(l, "rank %d was told of rank %u's death and does not know it", l->rank,
+                             l->input);
+    if ((l->known & ~known) != 0)
+        ftc_learning_violate(l, "rank %d: L has shrunk", l->rank);
+    if ((agreed & ~known) != 0)
+        ftc_learning_violate(l, "rank %d: G is not in L", l->rank);
+    if (l->local->settings.share == FTC_SHARE_OFF && agreed != 0)
+        ftc_learning_violate(l, "rank %d: G changes though share is off", l->rank);
+    if (w > 0 && ftc_member_retained(l->member) > (int)w + 1)
+        ftc_learning_violate(l, "rank %d retains %d operations, with w = %u", l->rank,
+                             ftc_member_retained(l->member), w);
+}

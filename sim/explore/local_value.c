@@ -1,0 +1,82 @@
+/* What the ranks of an explored job contribute, and what can be told from the result. */
+#include <string.h>
+
+#include "sim/explore/local_learn.h"
+
+#define BROADCAST_SIZE 4
+
+static void add_counts(void *arg, const void *in, void *inout, size_t size)
+{
+    struct ftc_local *local = arg;
+    const unsigned char *from = in;
+    unsigned char *to = inout;
+
+    local->operator_called |= local->outside || size != (size_t)local->ranks;
+    for (size_t rank = 0; rank < size; rank++)
+        to[rank] = (unsigned char)(to[rank] + from[rank] > 255 ? 255 : to[rank] + from[rank]);
+}
+
+static void broadcast_value(int op, int root, unsigned char bytes[BROADCAST_SIZE])
+{
+    for (int b = 0; b < BROADCAST_SIZE; b++)
+        bytes[b] = (unsigned char)(17 * op + 5 * root + b + 1);
+}
+
+static size_t fill(const struct ftc_local *local, int rank, int op, unsigned char *bytes)
+{
+    const struct ftc_program_operation *operation = &local->program->operation[op];
+
+    switch (operation->kind) {
+    case FTC_CALL_BCAST:
+        broadcast_value(op, operation->root, bytes);
+        return BROADCAST_SIZE;
+    case FTC_CALL_ALLREDUCE:
+    case FTC_CALL_REDUCE:
+        memset(bytes, 0, (size_t)local->ranks);
+        bytes[rank] = 1;
+        return (size_t)local->ranks;
+    default:
+        return 0;
+    }
+}
+
+void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes, struct ftc_call *call)
+{
+    const struct ftc_program_operation *operation = &local->program->operation[op];
+    bool combines = operation->kind == FTC_CALL_ALLREDUCE || operation->kind == FTC_CALL_REDUCE;
+    size_t size = fill(local, rank, op, bytes);
+
+    *call = (struct ftc_call){
+        .signature = {.kind = (uint8_t)operation->kind, .root = operation->root, .size = size},
+        .input = size > 0 && (combines || operation->root == rank) ? bytes : NULL,
+        .combine = combines ? add_counts : NULL,
+        .combine_arg = local,
+    };
+    if (combines) {
+        call->signature.type = FTC_UINT8;
+        call->signature.operator_code = 255;
+    }
+}
+
+bool ftc_local_counts(const struct ftc_local *local, const struct ftc_value *value, ftc_mask *once,
+                      ftc_mask *often)
+{
+    *once = *often = 0;
+    if (value->buffer == NULL || value->size != (size_t)local->ranks)
+        return false;
+    const unsigned char *count = ftc_value_bytes(value);
+    for (int rank = 0; rank < local->ranks; rank++) {
+        *once |= (ftc_mask)((count[rank] > 0) << rank);
+        *often |= (ftc_mask)((count[rank] > 1) << rank);
+    }
+    return true;
+}
+
+bool ftc_local_broadcast_right(const struct ftc_local *local, int op, const struct ftc_value *value)
+{
+    unsigned char expected[BROADCAST_SIZE];
+
+    broadcast_value(op, local->program->operation[op].root, expected);
+    return value->buffer != NULL && value->size == sizeof(expected) &&
+           memcmp(ftc_value_bytes(value), expected, sizeof(expected)) == 0;
+}

@@ -1,0 +1,141 @@
+/* Inside of sim/explore*.c: global states and the events between them. */
+#ifndef FTC_SIM_EXPLORE_STATE_H
+#define FTC_SIM_EXPLORE_STATE_H
+
+#include "sim/explore/channel.h"
+#include "sim/explore/explore.h"
+#include "sim/explore/local.h"
+#include "sim/explore/visited.h"
+
+/* Words of a global state, n ranks: n members (FTC_STATE_GONE: stopped for ever), n * (n - 1) channels, 2 of notices
+ * (bit observer * 8 + dead), 1 of: dead, timers, crashes left. */
+#define FTC_STATE_WORDS (FTC_LOCAL_RANKS * FTC_LOCAL_RANKS + 3)
+#define FTC_STATE_GONE  UINT32_MAX
+
+struct ftc_state {
+    uint32_t word[FTC_STATE_WORDS];
+};
+
+enum ftc_explore_kind {
+    FTC_EXPLORE_CALL,
+    FTC_EXPLORE_ARRIVE, /* a message from `other` */
+    FTC_EXPLORE_TELL,   /* that `other` is dead */
+    FTC_EXPLORE_TIMER,
+    FTC_EXPLORE_CRASH,
+    FTC_EXPLORE_CRASH_TELL, /* `other` crashes and `rank` is the first to be told */
+};
+
+struct ftc_explore_event {
+    uint8_t kind, rank, other;
+    uint8_t outputs; /* it crashes after that many outputs; 0: it does not */
+};
+
+struct ftc_exploration {
+    const struct ftc_explore_limits *limits;
+    struct ftc_explore_result *result;
+    struct ftc_local local;
+    struct ftc_channels channels;
+    int n, length;       /* ranks, operations */
+    int words;           /* of a state */
+    char violation[400]; /* of the event taken last, or of a state; "" */
+};
+
+/* --- reading --- */
+
+static inline int ftc_state_channel(int n, int from, int to)
+{
+    return n + from * (n - 1) + (to > from ? to - 1 : to);
+}
+
+static inline uint32_t *ftc_state_flags(int n, struct ftc_state *state)
+{
+    return &state->word[n * n + 2];
+}
+
+static inline ftc_mask ftc_state_dead(int n, const struct ftc_state *state)
+{
+    return (ftc_mask)state->word[n * n + 2];
+}
+
+static inline ftc_mask ftc_state_timers(int n, const struct ftc_state *state)
+{
+    return (ftc_mask)(state->word[n * n + 2] >> 8);
+}
+
+static inline int ftc_state_crashes(int n, const struct ftc_state *state)
+{
+    return (int)(state->word[n * n + 2] >> 16);
+}
+
+/* Who is dead and not yet told to `observer`. */
+static inline ftc_mask ftc_state_untold(int n, const struct ftc_state *state, int observer)
+{
+    return (ftc_mask)(state->word[n * n + observer / 4] >> (observer % 4 * 8));
+}
+
+static inline bool ftc_mask_has(ftc_mask mask, int rank)
+{
+    return (mask >> rank & 1) != 0;
+}
+
+/* It takes steps: it is alive, or dead but not fenced. */
+static inline bool ftc_state_acts(const struct ftc_state *state, int rank)
+{
+    return state->word[rank] != FTC_STATE_GONE;
+}
+
+static inline const struct ftc_local_history *ftc_state_history(const struct ftc_exploration *x,
+                                                                const struct ftc_state *state, int rank)
+{
+    return &x->local.state[state->word[rank]].history;
+}
+
+/* --- explore_state.c --- */
+
+int ftc_state_first(struct ftc_exploration *x, struct ftc_state *state); /* FTC_ERR_NOMEM */
+/* Take an event that can happen. Fills x->violation if that breaks a promise. FTC_ERR_NOMEM. */
+int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state, struct ftc_explore_event event);
+/* The step of a member that belongs to an event (not to a crash). */
+int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state, struct ftc_explore_event event,
+                   uint32_t *step);
+
+/* --- explore_check.c: promises about several members --- */
+
+void ftc_explore_violate(struct ftc_exploration *x, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void ftc_explore_check_call(struct ftc_exploration *x, const struct ftc_state *state, int rank);
+void ftc_explore_check_delivery(struct ftc_exploration *x, const struct ftc_state *state, int rank,
+                                const struct ftc_local_delivery *delivery, uint32_t to);
+void ftc_explore_check_known(struct ftc_exploration *x, const struct ftc_state *state, int rank);
+/* Nothing has to happen any more: everyone alive must be done. */
+void ftc_explore_check_end(struct ftc_exploration *x, const struct ftc_state *state);
+
+/* --- explore_event.c --- */
+
+/* Most events that can happen in one state. */
+#define FTC_EXPLORE_EVENTS 4096
+/* All events of a state, in the order to try them; *terminal: none of them has to happen. FTC_ERR_NOMEM. */
+int ftc_explore_events(struct ftc_exploration *x, const struct ftc_state *state,
+                       struct ftc_explore_event events[], int *count, bool *terminal);
+
+/* --- explore_shorten.c --- */
+
+/* Replace a counter-example by a shorter one if limits->shorten transitions suffice to find one. FTC_ERR_NOMEM. */
+int ftc_explore_shorten(struct ftc_exploration *x, struct ftc_explore_event **events, int *count);
+
+/* --- explore_path.c --- */
+
+/* A path of the reduced search as one of the full search: put in the messages that were taken without mention because they
+ * changed nothing. limits->plain must be set by now, as for the next two. FTC_ERR_NOMEM. */
+int ftc_explore_spell_out(struct ftc_exploration *x, struct ftc_explore_event **events, int *count);
+/* The events from the first state on, as lines of text, malloc'ed. FTC_ERR_NOMEM. */
+int ftc_explore_path(struct ftc_exploration *x, const struct ftc_explore_event events[], int count,
+                     char **text);
+
+/* --- explore_replay.c --- */
+
+/* The command that replays these events in a cluster, malloc'ed; NULL if they keep all promises there. FTC_ERR_NOMEM. */
+int ftc_explore_replay(struct ftc_exploration *x, const struct ftc_explore_event events[], int count,
+                       char **text);
+
+#endif

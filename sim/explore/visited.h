@@ -1,0 +1,45 @@
+/*
+ * The states an exploration has seen, as 64-bit hashes: eight bytes each. Two states with the same hash count as one, so
+ * the second would not be explored: among N states about N^2 / 2^65 such pairs are expected.
+ *
+ * The hashes are spread over parts that grow one at a time, so that growing never needs much more than what is
+ * there: a part is between half and three quarters full.
+ */
+#ifndef FTC_SIM_EXPLORE_VISITED_H
+#define FTC_SIM_EXPLORE_VISITED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FTC_VISITED_PARTS 256
+
+struct ftc_visited_part {
+    uint64_t *slot; /* 0: empty */
+    uint32_t room, count;
+};
+
+struct ftc_visited {
+    struct ftc_visited_part part[FTC_VISITED_PARTS];
+    uint64_t count;
+    size_t bytes, limit; /* in all; at most */
+};
+
+/* Takes at most `bytes` of memory. FTC_ERR_NOMEM. */
+int ftc_visited_init(struct ftc_visited *visited, size_t bytes);
+void ftc_visited_fini(struct ftc_visited *visited);
+
+/* Adds the hash. *fresh: it was not there. FTC_ERR_NOMEM: no room below the limit, or no memory. */
+int ftc_visited_add(struct ftc_visited *visited, uint64_t hash, bool *fresh);
+
+/* Bring the place of a hash that will be added soon into the cache. */
+static inline void ftc_visited_prefetch(const struct ftc_visited *visited, uint64_t hash)
+{
+    const struct ftc_visited_part *part = &visited->part[hash >> 56];
+    __builtin_prefetch(&part->slot[((hash & UINT32_MAX) * part->room) >> 32]);
+}
+
+/* Expected pairs of different states with one hash. */
+double ftc_visited_collisions(uint64_t states);
+
+#endif
