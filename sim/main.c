@@ -1,0 +1,70 @@
+/* ftcoll-sim: the product's protocol code on a virtual machine of any size. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "include/ftcoll.h"
+#include "sim/options.h"
+
+struct command {
+    const char *name;
+    int (*main)(int argc, char **argv);
+    const char *summary;
+};
+
+static const struct command commands[] = {
+    {"run", ftc_command_run, "one run under a cost model: latency, messages, retries (the default)"},
+    {"explore", ftc_command_explore, "every interleaving and every crash point of a few ranks"},
+    {"storm", ftc_command_storm, "random communicators, operations, deaths and schedules by the million"},
+    {"replay", ftc_command_replay, "one run again, exactly, from the line that storm or explore printed"},
+    {"sweep", ftc_command_sweep, "a table of latency and messages over sizes, f, deaths and cost models"},
+};
+#define COMMANDS ((int)(sizeof(commands) / sizeof(commands[0])))
+
+static void print_usage(FILE *out)
+{
+    fputs("usage: ftcoll-sim [options] OPERATION...\n"
+          "       ftcoll-sim COMMAND [options] [OPERATION...]\n\n",
+          out);
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\nftcoll-sim COMMAND --help explains its options. Operations: allreduce, reduce, bcast, barrier, "
+          "validate.\n"
+          "\n  ftcoll-sim -n 65536 -f 3 allreduce --kill 5 --seed 7\n",
+          out);
+}
+
+/* Output that did not arrive is an error too: a full disk, a closed pipe. */
+static int finish(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "ftcoll-sim: cannot write to standard output: %s\n", strerror(errno));
+    return code != FTC_SIM_EXIT_OK ? code : FTC_SIM_EXIT_ERROR;
+}
+
+/* What names no command is the beginning of a run. */
+static int dispatch(int argc, char **argv)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].main(argc - 1, argv + 1);
+    return ftc_command_run(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return FTC_SIM_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_usage(stdout);
+        return finish(FTC_SIM_EXIT_OK);
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("ftcoll-sim %s\n", ftc_version());
+        return finish(FTC_SIM_EXIT_OK);
+    }
+    return finish(dispatch(argc, argv));
+}

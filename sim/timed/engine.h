@@ -1,0 +1,93 @@
+/* Inside of a run in virtual time. Private to timed*.c. */
+#ifndef FTC_SIM_TIMED_ENGINE_H
+#define FTC_SIM_TIMED_ENGINE_H
+
+#include "base/set.h"
+#include "sim/model/ledger.h"
+#include "sim/timed/queue.h"
+#include "sim/timed/timed.h"
+#include "sim/timed/trace.h"
+
+enum ftc_timed_event {
+    FTC_TIMED_ARRIVE,   /* item: the message; other: its sender */
+    FTC_TIMED_RECEIVED, /* the same, o later: `rank` has it */
+    FTC_TIMED_READY,    /* `rank` may go on with what waits */
+    FTC_TIMED_NOTICE,   /* other: who died */
+    FTC_TIMED_TIMER,    /* item: its number */
+    FTC_TIMED_CALL,     /* the next operation */
+    FTC_TIMED_DEATH,
+};
+
+/* A message on its way, shared by all who get the same bytes. */
+struct ftc_timed_message {
+    struct ftc_buffer *buffer; /* head and value */
+    int references;
+    uint32_t op;
+    uint8_t kind;     /* enum ftc_message_kind */
+    bool combines;    /* its receiver combines the payload */
+    uint64_t payload; /* bytes of the value, and */
+    uint64_t size;    /* of all, to the cost model */
+};
+
+/* What waits at a process: a message that came or is to be sent, or, with no message, the return of the call, which
+ * happens after the sends before it. */
+struct ftc_timed_item {
+    struct ftc_timed_message *message;
+    uint32_t peer;
+    uint32_t next; /* index + 1, 0: the last */
+};
+
+struct ftc_timed_list {
+    uint32_t head, tail; /* index + 1, 0: empty */
+};
+
+struct ftc_timed_process {
+    struct ftc_member *member;          /* NULL: dead */
+    uint64_t busy;                      /* until then */
+    uint64_t send_after, receive_after; /* the gap */
+    uint64_t wake; /* when the READY event that counts comes; UINT64_MAX: there is none */
+    struct ftc_timed_list in, out;
+    uint32_t timer; /* number of the last one set */
+    int next;       /* operations called */
+    bool receiving; /* a RECEIVED event is to come */
+};
+
+struct ftc_timed {
+    const struct ftc_timed_settings *set;
+    const struct ftc_program *program;
+    struct ftc_member_settings members;
+    int n;
+    uint64_t now;
+    struct ftc_queue queue;
+    struct ftc_distance distance;
+    struct ftc_timed_process *process;
+    struct ftc_timed_item *item; /* a pool */
+    size_t items, item_room;
+    uint32_t spare; /* index + 1 */
+    struct ftc_set mortal;
+    struct ftc_ledger *ledger;
+    struct ftc_trace *trace; /* NULL: none */
+    struct ftc_timed_result *result;
+    uint64_t overhead; /* o */
+};
+
+/* All that return int: 0 or FTC_ERR_NOMEM. */
+
+/* timed_plan.c: draw the deaths into result->death[], by time */
+int ftc_timed_plan(const struct ftc_member_settings *members, const struct ftc_program *program,
+                   const struct ftc_timed_settings *settings, struct ftc_timed_result *result);
+
+/* timed_process.c: the process as a resource */
+
+int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind, int rank, int other,
+                   void *item);
+/* Take the outputs of the member's last input, whose code was rc, and go on. */
+int ftc_timed_outputs(struct ftc_timed *t, int rank, int rc);
+int ftc_timed_arrive(struct ftc_timed *t, int rank, int from, struct ftc_timed_message *message);
+int ftc_timed_received(struct ftc_timed *t, int rank, int from, struct ftc_timed_message *message);
+int ftc_timed_ready(struct ftc_timed *t, int rank);
+void ftc_timed_drop_waiting(struct ftc_timed *t, int rank); /* it died */
+void ftc_timed_message_unref(struct ftc_timed_message *message);
+int ftc_timed_call_later(struct ftc_timed *t, int rank); /* the next operation, after a while outside */
+
+#endif

@@ -1,0 +1,13 @@
+/* A figure of a sweep, made by gnuplot: a panel for each operation (rows) and cost model (columns), latency against the
+ * number of ranks, both logarithmic; a colour for each f, dashed where ranks die. Of a reduce it shows the time at the root. */
+#ifndef FTC_SIM_TIMED_PLOT_H
+#define FTC_SIM_TIMED_PLOT_H
+
+#include "sim/timed/sweep.h"
+
+/* Is gnuplot to be found? FTC_ERR_UNSUPPORTED with cause and remedy. */
+int ftc_plot_check(void);
+/* Write an SVG to `path`. FTC_ERR_SYSTEM, FTC_ERR_ARG: no row has a latency to show. */
+int ftc_plot(const struct ftc_sweep *sweep, const char *path);
+
+#endif

@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# ftcoll-sim explore. SIM is the program.
+
+@test "a small communicator keeps every promise" {
+    run "$SIM" explore -n 3 -f 1 --crashes 2 allreduce bcast:1
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"every promise is kept in every reachable state"* ]]
+    [[ "$output" =~ states\ +[1-9][0-9]* ]]
+}
+
+@test "operations by --ops or as words are the same" {
+    a=$("$SIM" explore -n 2 -f 1 --ops allreduce,barrier | grep -v "^time")
+    b=$("$SIM" explore -n 2 -f 1 allreduce barrier | grep -v "^time")
+    [ "$a" = "$b" ]
+}
+
+@test "without reductions there are more states and the same verdict" {
+    run "$SIM" explore -n 3 -f 1 --scheme bit allreduce --no-reduction --json
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'"verdict": "kept"'* ]]
+    plain=$(sed -n 's/.*"states": \([0-9]*\).*/\1/p' <<<"$output")
+    reduced=$("$SIM" explore -n 3 -f 1 --scheme bit allreduce --json | sed -n 's/.*"states": \([0-9]*\).*/\1/p')
+    [ "$reduced" -lt "$plain" ]
+}
+
+@test "a limit that is reached has an exit code of its own" {
+    run "$SIM" explore -n 4 -f 1 allreduce --max-states 1000
+    [ "$status" -eq 4 ]
+    [[ "$output" == *"NOT EXHAUSTIVE: the limit of 1000 states was reached"* ]]
+}
+
+@test "ranks that are not fenced may go on acting" {
+    run "$SIM" explore -n 3 -f 1 --unfenced allreduce --json
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'"verdict": "kept"'* ]]
+}
+
+@test "what cannot be explored is refused with a remedy" {
+    run "$SIM" explore -n 9 -f 1 allreduce
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"9 ranks cannot be explored; use 1 to 8, or storm"* ]]
+    run "$SIM" explore -n 3 -f 1
+    [ "$status" -eq 2 ]
+    run "$SIM" explore -n 3 -f 1 --crashes many allreduce
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--crashes many"* ]]
+}
+
+@test "help names the options" {
+    run "$SIM" explore --help
+    [ "$status" -eq 0 ]
+    for option in --crashes --unfenced --no-reduction --max-states --memory --json; do
+        [[ "$output" == *"$option"* ]]
+    done
+}

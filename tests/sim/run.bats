@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# ftcoll-sim and its runs under a cost model. SIM names the program.
+
+setup() {
+    work=$(mktemp -d)
+}
+
+teardown() {
+    rm -rf "$work"
+}
+
+# refused WORDS...: exit code 2 and one line of error.
+refused() {
+    run --separate-stderr "$SIM" "$@"
+    [ "$status" -eq 2 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ ${stderr_lines[0]} == "ftcoll-sim: "* ]]
+}
+
+bats_require_minimum_version 1.5.0
+
+@test "no arguments: a short usage, exit code 2" {
+    run --separate-stderr "$SIM"
+    [ "$status" -eq 2 ]
+    [ -z "$output" ]
+    [[ ${stderr_lines[0]} == "usage: ftcoll-sim "* ]]
+    [ "${#stderr_lines[@]}" -lt 20 ]
+}
+
+@test "--help and --version" {
+    run "$SIM" --help
+    [ "$status" -eq 0 ]
+    [[ $output == *"  run "* && $output == *"  sweep "* ]]
+    run "$SIM" run --help
+    [ "$status" -eq 0 ]
+    [[ $output == *"--kill-kind"* && $output == *"--scheme"* ]]
+    run "$SIM" --version
+    [ "$status" -eq 0 ]
+    [[ $output =~ ^ftcoll-sim\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "a result for people" {
+    run --separate-stderr "$SIM" -n 64 -f 3 allreduce reduce:2 --kill 2 --seed 7
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ ${lines[0]} == "64 ranks, f = 3, 8-byte values, seed 7" ]]
+    [[ ${lines[1]} == "rdma: L 3.7 us, o 200 ns, "* ]]
+    [[ ${lines[2]} == "2 deaths: rank "* ]]
+    [[ $output == *"  0  allreduce "* && $output == *"  1  reduce "* ]]
+    [[ $output == *"every promise was kept"* ]]
+}
+
+@test "run may be said, and left out" {
+    "$SIM" -n 8 barrier --json >"$work/a"
+    "$SIM" run -n 8 barrier --json >"$work/b"
+    cmp "$work/a" "$work/b"
+}
+
+@test "the paper's example, step by step" {
+    run "$SIM" -n 7 -f 1 reduce --kill 1 --kill-kind head --kill-at start --trace
+    [ "$status" -eq 0 ]
+    [[ $output == *"rank 1  dies"* ]]
+    [[ $output == *"rank 2  sends UP to 1"* && $output == *"rank 1  is dead and loses UP from 2"* ]]
+    for pair in "3 4" "4 3" "5 6" "6 5"; do
+        [[ $output == *"rank ${pair% *}  has UP from ${pair#* }"* ]]
+    done
+    [[ $output == *"rank 0  has TREE from 2"* && $output != *"rank 0  has TREE from 1"* ]]
+}
+
+@test "the same seed gives the same run, another one another" {
+    "$SIM" -n 100 -f 2 allreduce*3 --kill 5 --think 2us --seed 5 --trace >"$work/a"
+    "$SIM" -n 100 -f 2 allreduce*3 --kill 5 --think 2us --seed 5 --trace >"$work/b"
+    "$SIM" -n 100 -f 2 allreduce*3 --kill 5 --think 2us --seed 6 --trace >"$work/c"
+    # memory, in the last line, is the machine's
+    cmp <(head -n -1 "$work/a") <(head -n -1 "$work/b")
+    ! cmp -s <(head -n -1 "$work/a") <(head -n -1 "$work/c")
+}
+
+@test "--json has everything" {
+    "$SIM" -n 33 -f 2 allreduce bcast:3 reduce:1 --kill 3 --kill-kind others --burst --seed 9 --json >"$work/out"
+    jq -e '.schema == 1 and .ranks == 33 and .f == 2 and .seed == 9 and .violation == null' "$work/out"
+    jq -e '.cost.name == "rdma" and .cost.L == 3700 and .cost.bytes == 8' "$work/out"
+    jq -e '(.deaths | length) == 3 and ([.deaths[].time_ns] | unique | length) == 1' "$work/out"
+    jq -e '[.operations[].operation] == ["allreduce", "bcast", "reduce"]' "$work/out"
+    jq -e 'all(.operations[]; .deliveries == 30 and .latency_ns > 0)' "$work/out"
+    jq -e '.operations[0].root == null and .operations[2].root == 1' "$work/out"
+    jq -e '.operations[0].sent | has("UP") and has("PULL")' "$work/out"
+}
+
+@test "the literature's broadcast times, from the command line" {
+    run "$SIM" -n 1024 bcast --dissemination lame --arity 4 --cost L=2,o=1
+    [[ $output =~ bcast\ +24\ ns ]]
+    run "$SIM" -n 1024 bcast --dissemination tree --cost L=2,o=1
+    [[ $output =~ bcast\ +40\ ns ]]
+}
+
+@test "longer values, farther ranks and slower networks take longer" {
+    latency() { "$SIM" -n 64 allreduce --json "$@" | jq '.operations[0].latency_ns'; }
+    base=$(latency)
+    [ "$(latency --bytes 100000)" -gt "$base" ]
+    [ "$(latency --topology torus --hop 1us)" -gt "$base" ]
+    [ "$(latency --topology fat-tree:8 --hop 1us)" -gt "$base" ]
+    [ "$(latency --cost tcp)" -gt "$base" ]
+    [ "$(latency --cost shared-memory)" -lt "$base" ]
+    [ "$(latency --kill 1 --kill-kind head --kill-at start --detect 20ms)" -gt 20000000 ]
+}
+
+@test "wrong use has one line with cause and remedy" {
+    refused allreduce
+    [[ $stderr == *"give -n N"* ]]
+    refused -n 4
+    [[ $stderr == *"no operation is named"* ]]
+    refused -n 4 frobnicate
+    [[ $stderr == *'"frobnicate"'* ]]
+    refused -n 4 allreduce --kill 4
+    [[ $stderr == *"give --kill 0 to 3"* ]]
+    refused -n 4 allreduce --cost ether
+    refused -n 4 allreduce --topology ring
+    refused -n 4 allreduce --detect soon
+    refused -n 4 allreduce --kill-kind all
+    refused -n 4 allreduce --kill-at noon
+    refused -n 4 allreduce --trace --json
+    refused -n 4 -f 4 allreduce
+    refused -n 4 allreduce --nonsense
+}
+
+@test "a full disk is an error" {
+    [ -e /dev/full ] || skip "no /dev/full"
+    run --separate-stderr bash -c '"$SIM" -n 4 barrier >/dev/full'
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"cannot write to standard output"* ]]
+}
+
+@test "a broken promise: what, and the line that shows it again" {
+    run --separate-stderr "$MUTANT" -n 7 -f 2 --set failure_info.scheme=bit allreduce --kill 2 --seed 3
+    [ "$status" -eq 3 ]
+    [[ $output == *"a promise is broken"* ]]
+    [[ ${stderr_lines[0]} == "ftcoll-sim: a promise is broken: "* ]]
+    [ "${stderr_lines[1]}" = \
+        "replay: ftcoll-sim -n 7 -f 2 --set failure_info.scheme=bit allreduce --kill 2 --seed 3 --trace" ]
+    words=${stderr_lines[0]}
+    read -ra line <<<"${stderr_lines[1]#replay: ftcoll-sim }"
+    run --separate-stderr "$MUTANT" "${line[@]}"
+    [ "$status" -eq 3 ]
+    [ "${stderr_lines[0]}" = "$words" ]
+    [[ $output == *"rank 0  calls allreduce"* ]]
+    run --separate-stderr "$MUTANT" -n 7 -f 2 allreduce --json
+    [ "$status" -eq 3 ]
+    jq -e '.violation | length > 0' <<<"$output"
+}

@@ -1,0 +1,301 @@
+/* The command line of ftcoll-sim: what is understood, how it maps to the members' settings, what is refused and how,
+ * and that a replay line gives the same communicator again. */
+#include "sim/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "include/ftcoll.h"
+#include "tests/suite.h"
+
+#define WORDS 40
+
+static struct ftc_setup setup;
+static enum ftc_parsed parsed;
+
+/* A command with a flag, an option with a letter, and one that hides a common option. */
+struct own {
+    bool loud;
+    uint64_t speed;
+    const char *ranks;
+};
+static struct own own;
+
+static int take_loud(void *command, const char *text)
+{
+    ck_assert_ptr_null(text);
+    ((struct own *)command)->loud = true;
+    return 0;
+}
+
+static int take_speed(void *command, const char *text)
+{
+    return ftc_option_number("--speed", text, 1, 9, &((struct own *)command)->speed);
+}
+
+static int take_ranks(void *command, const char *text)
+{
+    ((struct own *)command)->ranks = text;
+    return 0;
+}
+
+static const struct ftc_option plain_options[] = {
+    {"loud", 0, NULL, "say more", take_loud},
+    {"speed", 'q', "N", "how fast", take_speed},
+    {NULL, 0, NULL, NULL, NULL},
+};
+static const struct ftc_option hiding_options[] = {
+    {"ranks", 'n', "LIST", "numbers of ranks", take_ranks},
+    {NULL, 0, NULL, NULL, NULL},
+};
+static const struct ftc_usage plain = {.synopsis = "test", .summary = "A test.", .option = plain_options};
+static const struct ftc_usage hiding = {.synopsis = "test", .summary = "A test.", .option = hiding_options};
+
+static void teardown(void)
+{
+    ftc_setup_fini(&setup);
+}
+
+/* The words of `line`, separated by blanks, after the command's name. */
+static int parse(const struct ftc_usage *usage, const char *line)
+{
+    static char text[400];
+    static char name[] = "test";
+    char *words[WORDS] = {name}, *rest = text, *word;
+    int count = 1;
+
+    ftc_setup_fini(&setup);
+    own = (struct own){0};
+    snprintf(text, sizeof(text), "%s", line);
+    while ((word = strsep(&rest, " ")) != NULL)
+        if (word[0] != '\0' && count < WORDS - 1)
+            words[count++] = word;
+    return ftc_setup_parse(&setup, usage, &own, count, words, &parsed);
+}
+
+static void accept(const char *line)
+{
+    int rc = parse(&plain, line);
+
+    ck_assert_msg(rc == 0, "'%s' was refused: %s", line, ftc_last_error());
+}
+
+/* Refused with an error that names cause and remedy. */
+static void refuse(const char *line, const char *cause, const char *remedy)
+{
+    ck_assert_msg(parse(&plain, line) != 0, "'%s' was accepted", line);
+    ck_assert_msg(strstr(ftc_last_error(), cause) != NULL, "'%s': '%s' names no cause '%s'", line,
+                  ftc_last_error(), cause);
+    ck_assert_msg(strstr(ftc_last_error(), remedy) != NULL, "'%s': '%s' names no remedy '%s'", line,
+                  ftc_last_error(), remedy);
+    ck_assert_ptr_null(strchr(ftc_last_error(), '\n'));
+}
+
+START_TEST(defaults_are_those_of_the_configuration)
+{
+    accept("-n 8 allreduce");
+    ck_assert_int_eq(setup.member.ranks, 8);
+    ck_assert_int_eq(setup.member.f, 1);
+    ck_assert_int_eq(setup.member.scheme, FTC_SCHEME_LIST);
+    ck_assert_int_eq(setup.member.share, FTC_SHARE_PIGGYBACK);
+    ck_assert_int_eq(setup.member.rotation, FTC_ROTATION_FIRST);
+    ck_assert_int_eq(setup.member.reduce_arity, 2);
+    ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_BINOMIAL);
+    ck_assert_int_eq(setup.member.correction, FTC_CORRECTION_NONE);
+    ck_assert_uint_eq(setup.member.correction_delay_ns, 1000000);
+    ck_assert_uint_eq(setup.member.settle_every, 16);
+    ck_assert_int_eq(setup.member.prepare, FTC_PREPARE_DIRECT);
+    ck_assert_uint_eq(setup.seed, 1);
+    ck_assert(setup.ranks_given && !setup.f_given && !setup.seed_given);
+    ck_assert_int_eq(setup.program.length, 1);
+}
+END_TEST
+
+START_TEST(every_short_form_reaches_the_members)
+{
+    accept(
+        "-n 9 -f 2 -s 77 --scheme bit --share off --rotation spread --reduce-tree chain --dissemination lame "
+        "--arity 3 --correction checked --correction-delay 5 --prepare tree --settle-every 0 barrier");
+    ck_assert_int_eq(setup.member.f, 2);
+    ck_assert_int_eq(setup.member.scheme, FTC_SCHEME_BIT);
+    ck_assert_int_eq(setup.member.share, FTC_SHARE_OFF);
+    ck_assert_int_eq(setup.member.rotation, FTC_ROTATION_SPREAD);
+    ck_assert_int_eq(setup.member.reduce_arity, 1);
+    ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_LAME);
+    ck_assert_int_eq(setup.member.tree.arity, 3);
+    ck_assert_int_eq(setup.member.correction, FTC_CORRECTION_CHECKED);
+    ck_assert_uint_eq(setup.member.correction_delay_ns, 5000);
+    ck_assert_int_eq(setup.member.prepare, FTC_PREPARE_TREE);
+    ck_assert_uint_eq(setup.member.settle_every, 0);
+    ck_assert_uint_eq(setup.seed, 77);
+    ck_assert(setup.f_given && setup.seed_given);
+}
+END_TEST
+
+START_TEST(the_family_of_trees_is_a_dissemination_too)
+{
+    accept("-n 4 bcast --dissemination tree --correction checked");
+    ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_BINOMIAL);
+}
+END_TEST
+
+START_TEST(operations_stand_anywhere_and_add_up)
+{
+    accept("allreduce -n 4 --ops bcast:2,barrier*2 reduce:3 -- validate");
+    ck_assert_str_eq(setup.ops, "allreduce,bcast:2,barrier*2,reduce:3,validate");
+    ck_assert_int_eq(setup.program.length, 6);
+    ck_assert_int_eq(setup.program.operation[4].kind, FTC_CALL_REDUCE);
+    ck_assert_int_eq(setup.program.operation[4].root, 3);
+}
+END_TEST
+
+START_TEST(a_default_f_is_cut_a_wish_is_not)
+{
+    accept("-n 1 barrier");
+    ck_assert_int_eq(setup.member.f, 0);
+    refuse("-n 4 -f 4 barrier", "f is 4 (-f) but there are only 4 ranks", "give f 0 to 3");
+    refuse("-n 4 --set job.f=9 barrier", "f is 9 (--set)", "give f 0 to 3");
+}
+END_TEST
+
+START_TEST(flags_beat_the_file_wherever_it_stands)
+{
+    char path[] = "/tmp/ftcoll-options-XXXXXX", line[100];
+    int fd = mkstemp(path);
+    FILE *file = fdopen(fd, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs("[failure_info]\nscheme = count\n[broadcast]\narity = 7\n", file);
+    fclose(file);
+    snprintf(line, sizeof(line), "-n 4 --scheme bit --config %s barrier", path);
+    accept(line);
+    unlink(path);
+    ck_assert_int_eq(setup.member.scheme, FTC_SCHEME_BIT);
+    ck_assert_int_eq(setup.member.tree.arity, 7);
+}
+END_TEST
+
+START_TEST(wrong_words_name_cause_and_remedy)
+{
+    refuse("-n 0 barrier", "-n 0", "give 1 to 1048576");
+    refuse("-n 12x barrier", "-n 12x", "give 1 to 1048576");
+    refuse("-n -3 barrier", "-n -3", "give 1 to 1048576");
+    refuse("-n 4 --scheme lisst barrier", "\"lisst\"", "allowed: list, count, bit");
+    refuse("-n 4 --scheme", "needs an argument", "--help");
+    refuse("-n 4 --nonsense barrier", "--nonsense", "--help");
+    refuse("-n 4 -z barrier", "-z", "--help");
+    refuse("-n 4 --seed x barrier", "--seed x", "give 0 to");
+    refuse("-n 4 --set broadcast.tre=kary barrier", "no such key", "did you mean broadcast.tree?");
+    refuse("-n 4 --config /nowhere/x.ini barrier", "/nowhere/x.ini", "");
+    refuse("-n 4 frobnicate", "\"frobnicate\"", "allreduce");
+    refuse("-n 4 bcast:4", "bcast:4", "");
+    refuse("-n 4 --dissemination kary --arity 1 bcast", "too small", "at least 2");
+    refuse("-n 4 --speed 10 bcast", "--speed 10", "give 1 to 9");
+}
+END_TEST
+
+START_TEST(a_command_adds_options_and_hides_some)
+{
+    accept("-n 4 --loud -q 3 barrier");
+    ck_assert(own.loud);
+    ck_assert_uint_eq(own.speed, 3);
+    ck_assert_int_eq(parse(&hiding, "-n 2..8 bcast:1000"), 0);
+    ck_assert_str_eq(own.ranks, "2..8");
+    ck_assert(!setup.ranks_given);
+    ck_assert_int_eq(setup.member.ranks, 0);
+    ck_assert_int_eq(setup.program.operation[0].root, 1000);
+}
+END_TEST
+
+START_TEST(help_and_version_come_first)
+{
+    ck_assert_int_eq(parse(&plain, "--help --nonsense"), 0);
+    ck_assert_int_eq(parsed, FTC_PARSED_HELP);
+    ck_assert_int_eq(parse(&plain, "-V"), 0);
+    ck_assert_int_eq(parsed, FTC_PARSED_VERSION);
+}
+END_TEST
+
+/* Its words, with every row of the two tables. */
+START_TEST(help_lists_every_option)
+{
+    static const char *const wanted[] = {"--loud",           "-q, --speed N",
+                                         "-n, --ranks N",    "--scheme SCHEME",
+                                         "list, count, bit", "broadcast.correction_delay_us",
+                                         "Exit code"};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    ftc_setup_help(&plain, out);
+    fclose(out);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        ck_assert_msg(strstr(text, wanted[i]) != NULL, "--help does not say %s", wanted[i]);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_replay_line_says_what_is_not_default)
+{
+    accept("-n 4 -f 1 --scheme bit --set reduce.arity=3 barrier barrier bcast:2");
+    char *line = ftc_setup_format(&setup.member, &setup.program);
+    ck_assert_str_eq(line, "-n 4 -f 1 --scheme bit --reduce-arity 3 --ops 'barrier*2,bcast:2'");
+    free(line);
+}
+END_TEST
+
+START_TEST(a_replay_line_gives_the_same_again)
+{
+    static const char *const lines[] = {
+        "-n 1 -f 0 allreduce",
+        "-n 16 -f 3 --share off --rotation spread --reduce-tree chain --prepare tree validate",
+        "-n 5 --dissemination kary --arity 4 --correction checked --correction-delay 7 --settle-every 3 "
+        "bcast:4",
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        accept(lines[i]);
+        struct ftc_member_settings before = setup.member;
+        char *line = ftc_setup_format(&setup.member, &setup.program);
+        accept(line);
+        free(line);
+        ck_assert_mem_eq(&before, &setup.member, sizeof(before));
+    }
+}
+END_TEST
+
+START_TEST(real_numbers_have_a_range)
+{
+    double value = 0;
+
+    ck_assert_int_eq(ftc_option_real("--x", "2.5e3", 0, 1e6, &value), 0);
+    ck_assert_double_eq(value, 2500);
+    ck_assert_int_ne(ftc_option_real("--x", "-1", 0, 1e6, &value), 0);
+    ck_assert_int_ne(ftc_option_real("--x", "nan", 0, 1e6, &value), 0);
+    ck_assert_int_ne(ftc_option_real("--x", "2z", 0, 1e6, &value), 0);
+    ck_assert_int_ne(ftc_option_real("--x", "", 0, 1e6, &value), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("options");
+    TCase *tcase = tcase_create("options");
+
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_test(tcase, defaults_are_those_of_the_configuration);
+    tcase_add_test(tcase, every_short_form_reaches_the_members);
+    tcase_add_test(tcase, the_family_of_trees_is_a_dissemination_too);
+    tcase_add_test(tcase, operations_stand_anywhere_and_add_up);
+    tcase_add_test(tcase, a_default_f_is_cut_a_wish_is_not);
+    tcase_add_test(tcase, flags_beat_the_file_wherever_it_stands);
+    tcase_add_test(tcase, wrong_words_name_cause_and_remedy);
+    tcase_add_test(tcase, a_command_adds_options_and_hides_some);
+    tcase_add_test(tcase, help_and_version_come_first);
+    tcase_add_test(tcase, help_lists_every_option);
+    tcase_add_test(tcase, a_replay_line_says_what_is_not_default);
+    tcase_add_test(tcase, a_replay_line_gives_the_same_again);
+    tcase_add_test(tcase, real_numbers_have_a_range);
+    suite_add_tcase(suite, tcase);
+    return test_suite_run(suite);
+}
