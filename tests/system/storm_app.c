@@ -94,6 +94,8 @@ static void plan_death(struct app *app, int count, char **orders)
         } else {
             struct itimerval timer = {.it_value = {.tv_sec = -op / 1000000, .tv_usec = -op % 1000000}};
             alarm_how = way(how);
+            if (alarm_how == SIGSEGV) /* a sanitizer's handler may wait for a lock that was held just now */
+                signal(SIGSEGV, SIG_DFL);
             signal(SIGALRM, on_alarm);
             setitimer(ITIMER_REAL, &timer, NULL);
         }
