@@ -1,4 +1,7 @@
-/* The promises of docs/design/agreement.md about several members, over masks and numbers. */
+/*
+ * The promises of docs/design/agreement.md about several members, over masks and numbers. Without fencing a rank that
+ * was declared failed is dead to all of them but one: what it returns to its application is what the others return.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -55,11 +58,20 @@ static void check_truth(struct ftc_exploration *x, ftc_mask dead, int rank,
                             __builtin_popcount(dead & ~agreed & 0xffu));
 }
 
+static void check_agreement(struct ftc_exploration *x, const struct ftc_local_history *theirs, int rank,
+                            int other, const struct ftc_local_delivery *d)
+{
+    bool delivered = theirs->called > d->op + 1 || (theirs->called == d->op + 1 && !theirs->under_way);
+
+    if (d->agrees && delivered && theirs->decision[d->op] != d->decision)
+        ftc_explore_violate(x, "ranks %d and %d, both %s, deliver operation %d differently", other, rank,
+                            x->limits->unfenced ? "running" : "alive", d->op);
+}
+
 static void check_other(struct ftc_exploration *x, const struct ftc_local_history *theirs, int rank,
                         int other, const struct ftc_local_delivery *d)
 {
     bool called = theirs->called > d->op;
-    bool delivered = called && (theirs->called > d->op + 1 || !theirs->under_way);
 
     if (d->collects && !called)
         ftc_explore_violate(x, "rank %d delivers operation %d before rank %d has called it", rank, d->op,
@@ -67,9 +79,6 @@ static void check_other(struct ftc_exploration *x, const struct ftc_local_histor
     if (d->validates && called && (theirs->known[d->op] & ~d->failed) != 0)
         ftc_explore_violate(x, "rank %d: validate %d does not name all that survivor %d knew", rank, d->op,
                             other);
-    if (d->agrees && delivered && theirs->decision[d->op] != d->decision)
-        ftc_explore_violate(x, "ranks %d and %d, both alive, deliver operation %d differently", other, rank,
-                            d->op);
 }
 
 static void check_promise(struct ftc_exploration *x, int rank, const struct ftc_local_delivery *d)
@@ -90,7 +99,10 @@ void ftc_explore_check_delivery(struct ftc_exploration *x, const struct ftc_stat
     if (d->validates && (mine->known[d->op] & ~d->failed) != 0)
         ftc_explore_violate(x, "rank %d: validate %d does not name all that it knew", rank, d->op);
     for (int other = 0; other < x->n; other++) {
-        if (other != rank && alive(x, state, other))
+        if (other == rank || !ftc_state_acts(state, other))
+            continue;
+        check_agreement(x, ftc_state_history(x, state, other), rank, other, d);
+        if (alive(x, state, other))
             check_other(x, ftc_state_history(x, state, other), rank, other, d);
     }
     if (x->limits->promise != NULL && d->agrees)

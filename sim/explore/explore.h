@@ -17,8 +17,8 @@
  * - An input that changes nothing (no output, the same state) is taken at once, before anything else. Such a message is
  *   stale or a duplicate; ballots, epochs, L and operations only go forward, so it has no effect later either.
  *   (A PULL that is asked twice in one ballot is the one message that would; rule 6 sends none.)
- * - What members delivered is forgotten of operations that every live rank has delivered: no promise looks back
- *   further than the slowest live rank.
+ * - What members delivered is forgotten of operations that every running rank has delivered: no promise looks back
+ *   further than the slowest one.
  */
 #ifndef FTC_SIM_EXPLORE_EXPLORE_H
 #define FTC_SIM_EXPLORE_EXPLORE_H

@@ -130,24 +130,22 @@ static int put_out_all(struct ftc_exploration *x, struct ftc_state *state, int r
     return rc;
 }
 
-/* Of operations that every live rank has delivered nobody's history is looked at any more. One that was declared
- * failed and acts may still be in them. */
+/* Of operations that every rank that takes steps has delivered nobody's history is looked at any more. */
 static int forget(struct ftc_exploration *x, struct ftc_state *state)
 {
-    ftc_mask dead = ftc_state_dead(x->n, state);
     int least = x->length, rc = FTC_SUCCESS;
 
     if (x->limits->plain)
         return FTC_SUCCESS;
     for (int rank = 0; rank < x->n; rank++) {
-        if (ftc_mask_has(dead, rank))
+        if (!ftc_state_acts(state, rank))
             continue;
         const struct ftc_local_history *h = ftc_state_history(x, state, rank);
         int delivered = h->called - h->under_way;
         least = delivered < least ? delivered : least;
     }
     for (int rank = 0; rc == FTC_SUCCESS && rank < x->n; rank++) {
-        if (!ftc_mask_has(dead, rank))
+        if (ftc_state_acts(state, rank))
             rc = ftc_local_forget(&x->local, &state->word[rank], least);
     }
     return rc;

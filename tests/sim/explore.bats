@@ -29,10 +29,11 @@
     [[ "$output" == *"NOT EXHAUSTIVE: the limit of 1000 states was reached"* ]]
 }
 
-@test "ranks that are not fenced may go on acting" {
-    run "$SIM" explore -n 3 -f 1 --unfenced allreduce --json
-    [ "$status" -eq 0 ]
-    [[ "$output" == *'"verdict": "kept"'* ]]
+@test "a rank that is declared failed without fencing returns a result of its own" {
+    run "$SIM" explore -n 3 -f 1 --unfenced allreduce
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"rank 0 is declared failed but goes on"* ]]
+    [[ "$output" == *"both running, deliver operation 0 differently"* ]]
 }
 
 @test "what cannot be explored is refused with a remedy" {

@@ -141,7 +141,6 @@ static const struct job compared[] = {
      .crashes = 2,
      .program = "allreduce",
      .scheme = FTC_SCHEME_BIT},
-    {.name = "unfenced", .n = 3, .f = 1, .crashes = 2, .program = "allreduce", .unfenced = true},
 };
 
 /* The same ways to end: who is dead, and the state of every survivor. */
@@ -205,6 +204,21 @@ START_TEST(without_reductions_the_same_promise_is_broken)
 }
 END_TEST
 
+START_TEST(without_fencing_two_running_ranks_disagree)
+{
+    static const struct job job = {
+        .name = "", .n = 3, .f = 1, .crashes = 1, .program = "allreduce", .unfenced = true};
+    struct ftc_explore_result result;
+
+    ck_assert_int_eq(explore(&job, (struct ftc_explore_limits){.shorten = 100000}, &result), FTC_SUCCESS);
+    ck_assert(result.violated);
+    ck_assert_ptr_nonnull(strstr(result.violation, "both running, deliver operation 0 differently"));
+    ck_assert_ptr_nonnull(strstr(result.path, "declared failed but goes on"));
+    ck_assert_ptr_null(result.replay); /* a cluster fences */
+    ftc_explore_result_fini(&result);
+}
+END_TEST
+
 /* --- limits --- */
 
 START_TEST(a_limit_of_states_ends_without_a_verdict)
@@ -260,6 +274,7 @@ int main(void)
                         (int)(sizeof(compared) / sizeof(compared[0])));
     tcase_add_test(verdicts, a_broken_promise_gives_a_short_counter_example);
     tcase_add_test(verdicts, without_reductions_the_same_promise_is_broken);
+    tcase_add_test(verdicts, without_fencing_two_running_ranks_disagree);
     suite_add_tcase(suite, verdicts);
     tcase_add_test(limits, a_limit_of_states_ends_without_a_verdict);
     tcase_add_test(limits, a_limit_of_memory_ends_without_a_verdict);
