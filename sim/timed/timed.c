@@ -28,9 +28,13 @@ static int call(struct ftc_timed *t, int rank)
 
 static int notice(struct ftc_timed *t, int rank, int dead)
 {
+    struct ftc_member *member = t->process[rank].member;
+
     if (t->trace != NULL)
         ftc_trace_line(t->trace, t->now, rank, "is told that %d failed", dead);
-    return ftc_timed_outputs(t, rank, ftc_member_notice(t->process[rank].member, dead));
+    int rc = ftc_member_notice(member, dead);
+    ftc_ledger_hears(t->ledger, rank, member, dead);
+    return ftc_timed_outputs(t, rank, rc);
 }
 
 /* Each observer is told at its own time. */

@@ -1,0 +1,74 @@
+#!/bin/bash
+# Explore many small communicators exhaustively, and print a table of what was seen. Fails if a promise is broken
+# or a limit was reached.
+#   explore_table.sh PART        PART: quick, the one of every test run; all; large, minutes and gigabytes for each
+# SIM is ftcoll-sim.
+set -uo pipefail
+
+bad=0
+printf '%-76s %11s %12s %9s %8s %7s\n' 'ftcoll-sim explore' states transitions terminal seconds GiB
+
+row() {
+    local out rc
+    out=$("$SIM" explore --memory 16 "$@") && rc=0 || rc=$?
+    printf '%-76s %11s %12s %9s %8s %7s\n' "$*" $(awk '
+        /^states/ { s = $2 } /^transitions/ { t = $2 } /^terminal/ { e = $3 } /^time/ { x = $2 } /^memory/ { m = $2 }
+        END { print s, t, e, x, m }' <<<"$out")
+    if [ "$rc" -ne 0 ]; then
+        bad=$((bad + 1))
+        printf '%s\n' "$out"
+    fi
+}
+
+# Up to 4 ranks, f up to 2, three operations, up to 3 crashes, `list` and `bit`.
+core() {
+    local n f scheme
+    for n in 2 3 4; do
+        for ((f = 0; f < n && f <= 2; f++)); do
+            for scheme in list bit; do
+                row -n "$n" -f "$f" --crashes 3 --scheme "$scheme" "$@"
+            done
+        done
+    done
+}
+
+# What else the settings make of the same operations.
+settings() {
+    local setting
+    for setting in share=off scheme=count; do
+        row -n 4 -f 1 --crashes 3 --set "failure_info.$setting" "$@"
+    done
+    row -n 4 -f 1 --crashes 3 --rotation spread "$@"
+    row -n 4 -f 1 --crashes 3 --prepare tree "$@"
+    row -n 4 -f 2 --crashes 3 --prepare tree --scheme bit "$@"
+    row -n 4 -f 2 --crashes 3 --reduce-tree chain "$@"
+    row -n 4 -f 1 --crashes 3 --dissemination kary --arity 3 "$@"
+    row -n 3 -f 1 --crashes 2 --correction checked "$@"
+}
+
+quick() {
+    core allreduce bcast:1 allreduce
+    row -n 3 -f 1 --crashes 2 --settle-every 2 bcast:0 bcast:1 bcast:0
+    row -n 3 -f 1 --crashes 2 reduce:0 validate barrier
+}
+
+all() {
+    core allreduce bcast:1 allreduce
+    core bcast:0 allreduce bcast:1
+    core allreduce\*3
+    core reduce:0 validate reduce:1
+    core bcast:0 bcast:1 bcast:0 --settle-every 2
+    settings allreduce bcast:1 allreduce
+    settings bcast:0 bcast:1 allreduce
+    row -n 5 -f 1 --crashes 2 --scheme bit allreduce allreduce
+    row -n 4 -f 1 --crashes 2 allreduce bcast:1 allreduce bcast:0
+}
+
+large() {
+    row -n 5 -f 1 --crashes 3 --scheme bit allreduce allreduce
+    row -n 5 -f 1 --crashes 3 --scheme bit bcast:1 allreduce
+    row -n 5 -f 2 --crashes 2 --scheme bit allreduce allreduce
+}
+
+"$1"
+[ "$bad" -eq 0 ]
