@@ -5,6 +5,13 @@
 #include <check.h>
 #include <stdlib.h>
 
+/* Under a sanitizer everything takes ten times as long, and memory is the sanitizer's own. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED 1
+#else
+#define TEST_SANITIZED 0
+#endif
+
 static inline int test_suite_run(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);

@@ -25,9 +25,9 @@ steady() {
 }
 
 @test "the result does not depend on the number of workers" {
-    run "$SIM" storm --runs 3000 --jobs 1 --rules
+    run --separate-stderr "$SIM" storm --runs 3000 --jobs 1 --rules
     one=$(steady)
-    run "$SIM" storm --runs 3000 --jobs 4 --rules
+    run --separate-stderr "$SIM" storm --runs 3000 --jobs 4 --rules
     [ "$one" = "$(steady)" ]
     [[ "$one" =~ [1-9][0-9]*\ \ rotate ]]
 }

@@ -168,7 +168,7 @@ static void expect_no_repair(int op)
 START_TEST(failure_free_messages_are_those_of_the_theorem)
 {
     for (members.f = 0; members.f <= 8; members.f++)
-        for (members.ranks = members.f + 1; members.ranks <= 300; members.ranks++) {
+        for (members.ranks = members.f + 1; members.ranks <= 300; members.ranks += TEST_SANITIZED ? 17 : 1) {
             uint64_t up = (uint64_t)ftc_topology_up_messages(members.ranks, members.f);
             uint64_t others = (uint64_t)members.ranks - 1;
             run("reduce:0,allreduce", NULL);
