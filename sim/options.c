@@ -460,7 +460,10 @@ void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
             print_common(&rows[i], out);
     if (usage->examples != NULL)
         fprintf(out, "\nExamples:\n%s", usage->examples);
-    fputs("\nExit code: 0; 1 an error; 2 wrong use; 3 a promise of the protocol was broken.\n", out);
+    fputs("\nExit code: 0; 1 an error; 2 wrong use; 3 a promise of the protocol was broken;\n4 explore "
+          "reached a limit "
+          "before it had seen all states.\n",
+          out);
 }
 
 /* --- replay lines --- */

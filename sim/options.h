@@ -64,13 +64,19 @@ int ftc_option_number(const char *option, const char *text, uint64_t minimum, ui
 int ftc_option_real(const char *option, const char *text, double minimum, double maximum, double *out);
 
 /* Exit codes of ftcoll-sim. */
-enum { FTC_SIM_EXIT_OK = 0, FTC_SIM_EXIT_ERROR = 1, FTC_SIM_EXIT_USAGE = 2, FTC_SIM_EXIT_VIOLATION = 3 };
+enum {
+    FTC_SIM_EXIT_OK = 0,
+    FTC_SIM_EXIT_ERROR = 1,
+    FTC_SIM_EXIT_USAGE = 2,
+    FTC_SIM_EXIT_VIOLATION = 3,
+    FTC_SIM_EXIT_INCOMPLETE = 4, /* explore: neither a violation nor a proof, a limit was reached first */
+};
 
 /* The commands; argv[0] is the command's name. Each returns an exit code. */
-int ftc_command_run(int argc, char **argv);     /* run.c */
-int ftc_command_explore(int argc, char **argv); /* explore_command.c */
-int ftc_command_storm(int argc, char **argv);   /* storm_command.c */
+int ftc_command_run(int argc, char **argv);     /* timed/run.c */
+int ftc_command_explore(int argc, char **argv); /* explore/command.c */
+int ftc_command_storm(int argc, char **argv);   /* storm/command.c */
 int ftc_command_replay(int argc, char **argv);  /* replay.c */
-int ftc_command_sweep(int argc, char **argv);   /* sweep_command.c */
+int ftc_command_sweep(int argc, char **argv);   /* timed/sweep_command.c */
 
 #endif

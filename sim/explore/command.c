@@ -2,15 +2,11 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "include/ftcoll.h"
 #include "sim/explore/explore.h"
 #include "sim/options.h"
-
-/* Neither a violation nor a proof: a limit was reached first. */
-#define EXIT_INCOMPLETE 4
+#include "sim/progress.h"
 
 #define GIB          1073741824.0
 #define SHORTEN      2000000
@@ -19,8 +15,7 @@
 struct explore {
     struct ftc_explore_limits limits;
     bool json;
-    struct timespec start;
-    double shown; /* when progress was shown last, in seconds from the start */
+    struct ftc_progress progress;
 };
 
 /* --- options --- */
@@ -86,39 +81,18 @@ static const struct ftc_usage usage = {
     .synopsis = "ftcoll-sim explore [options] OPERATION...",
     .summary =
         "Explore every interleaving and every crash point of a small communicator, up to 8 ranks and 8 "
-        "operations,\nand check every promise in each state. Exit code: 0 all promises are kept, 3 one "
-        "is broken, 4 a limit was\nreached before all states were seen.",
+        "operations,\nand check every promise in each state.",
     .examples = "  ftcoll-sim explore -n 3 -f 1 --crashes 2 allreduce\n"
                 "  ftcoll-sim explore -n 4 -f 2 --crashes 3 --scheme bit allreduce bcast:1 allreduce\n",
     .option = options,
 };
 
-/* --- progress --- */
-
-static double seconds_since(const struct timespec *start)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
-}
-
 static void show_progress(void *arg, const struct ftc_explore_result *r)
 {
-    struct explore *e = arg;
-    double seconds = seconds_since(&e->start);
+    char more[64];
 
-    if (seconds - e->shown < 1)
-        return;
-    e->shown = seconds;
-    fprintf(stderr, "\r\033[K%.0f s: %.1f million states, %.2f million/s, depth %d, %.2f GiB", seconds,
-            (double)r->states / 1e6, (double)r->states / 1e6 / seconds, r->depth, (double)r->bytes / GIB);
-}
-
-static void end_progress(const struct explore *e)
-{
-    if (e->shown > 0)
-        fputs("\r\033[K", stderr);
+    snprintf(more, sizeof(more), "depth %d, %.2f GiB", r->depth, (double)r->bytes / GIB);
+    ftc_progress_show(arg, r->states, more);
 }
 
 /* --- results --- */
@@ -158,13 +132,13 @@ static void print_text(const struct ftc_explore_result *r, double seconds)
 
 static int print_json(const struct ftc_explore_result *r, double seconds)
 {
-    json_t *object =
-        json_pack("{s:s, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "verdict", verdict(r),
-                  "states", (json_int_t)r->states, "transitions", (json_int_t)r->transitions, "terminal",
-                  (json_int_t)r->terminal, "depth", r->depth, "member_states", (json_int_t)r->local_states,
-                  "member_steps", (json_int_t)r->local_steps, "messages", (json_int_t)r->messages, "queues",
-                  (json_int_t)r->queues, "decisions", (json_int_t)r->decisions, "collisions", r->collisions,
-                  "seconds", seconds, "bytes", (json_int_t)r->bytes);
+    json_t *object = json_pack(
+        "{s:i, s:s, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "schema", 1, "verdict",
+        verdict(r), "states", (json_int_t)r->states, "transitions", (json_int_t)r->transitions, "terminal",
+        (json_int_t)r->terminal, "depth", r->depth, "member_states", (json_int_t)r->local_states,
+        "member_steps", (json_int_t)r->local_steps, "messages", (json_int_t)r->messages, "queues",
+        (json_int_t)r->queues, "decisions", (json_int_t)r->decisions, "collisions", r->collisions, "seconds",
+        seconds, "bytes", (json_int_t)r->bytes);
     int rc = object != NULL ? 0 : -1;
 
     if (rc == 0 && r->violated) {
@@ -183,17 +157,19 @@ static int exit_code(const struct ftc_explore_result *r)
 {
     if (r->violated)
         return FTC_SIM_EXIT_VIOLATION;
-    return r->exhausted ? FTC_SIM_EXIT_OK : EXIT_INCOMPLETE;
+    return r->exhausted ? FTC_SIM_EXIT_OK : FTC_SIM_EXIT_INCOMPLETE;
 }
 
 static int explore(struct explore *e, const struct ftc_setup *setup)
 {
     struct ftc_explore_result result = {0};
 
-    clock_gettime(CLOCK_MONOTONIC, &e->start);
+    e->progress = ftc_progress_start(stderr, "states", 0);
+    e->limits.progress = show_progress;
+    e->limits.progress_arg = &e->progress;
     int rc = ftc_explore(&setup->member, &setup->program, &e->limits, &result);
-    double seconds = seconds_since(&e->start);
-    end_progress(e);
+    double seconds = ftc_progress_seconds(&e->progress);
+    ftc_progress_end(&e->progress);
     int code = exit_code(&result);
     if (rc != FTC_SUCCESS) {
         fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
@@ -216,10 +192,6 @@ int ftc_command_explore(int argc, char **argv)
 
     if (!ftc_setup_begin(&setup, &usage, &e, argc, argv, &code))
         return code;
-    if (isatty(STDERR_FILENO)) {
-        e.limits.progress = show_progress;
-        e.limits.progress_arg = &e;
-    }
     code = explore(&e, &setup);
     ftc_setup_fini(&setup);
     return code;

@@ -1,4 +1,4 @@
-/* Inside of sim/explore*.c: global states and the events between them. */
+/* Inside of sim/explore/: global states and the events between them. */
 #ifndef FTC_SIM_EXPLORE_STATE_H
 #define FTC_SIM_EXPLORE_STATE_H
 
@@ -90,7 +90,7 @@ static inline const struct ftc_local_history *ftc_state_history(const struct ftc
     return &x->local.state[state->word[rank]].history;
 }
 
-/* --- explore_state.c --- */
+/* --- state.c --- */
 
 int ftc_state_first(struct ftc_exploration *x, struct ftc_state *state); /* FTC_ERR_NOMEM */
 /* Take an event that can happen. Fills x->violation if that breaks a promise. FTC_ERR_NOMEM. */
@@ -99,7 +99,7 @@ int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state, struct ft
 int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state, struct ftc_explore_event event,
                    uint32_t *step);
 
-/* --- explore_check.c: promises about several members --- */
+/* --- check.c: promises about several members --- */
 
 void ftc_explore_violate(struct ftc_exploration *x, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -110,7 +110,7 @@ void ftc_explore_check_known(struct ftc_exploration *x, const struct ftc_state *
 /* Nothing has to happen any more: everyone alive must be done. */
 void ftc_explore_check_end(struct ftc_exploration *x, const struct ftc_state *state);
 
-/* --- explore_event.c --- */
+/* --- event.c --- */
 
 /* Most events that can happen in one state. */
 #define FTC_EXPLORE_EVENTS 4096
@@ -118,12 +118,12 @@ void ftc_explore_check_end(struct ftc_exploration *x, const struct ftc_state *st
 int ftc_explore_events(struct ftc_exploration *x, const struct ftc_state *state,
                        struct ftc_explore_event events[], int *count, bool *terminal);
 
-/* --- explore_shorten.c --- */
+/* --- shorten.c --- */
 
 /* Replace a counter-example by a shorter one if limits->shorten transitions suffice to find one. FTC_ERR_NOMEM. */
 int ftc_explore_shorten(struct ftc_exploration *x, struct ftc_explore_event **events, int *count);
 
-/* --- explore_path.c --- */
+/* --- path.c --- */
 
 /* A path of the reduced search as one of the full search: put in the messages that were taken without mention because they
  * changed nothing. limits->plain must be set by now, as for the next two. FTC_ERR_NOMEM. */
@@ -132,7 +132,7 @@ int ftc_explore_spell_out(struct ftc_exploration *x, struct ftc_explore_event **
 int ftc_explore_path(struct ftc_exploration *x, const struct ftc_explore_event events[], int count,
                      char **text);
 
-/* --- explore_replay.c --- */
+/* --- replay.c --- */
 
 /* The command that replays these events in a cluster, malloc'ed; NULL if they keep all promises there. FTC_ERR_NOMEM. */
 int ftc_explore_replay(struct ftc_exploration *x, const struct ftc_explore_event events[], int count,

@@ -117,6 +117,16 @@ void ftc_cluster_trace_free(struct ftc_cluster_trace *trace)
     free(trace);
 }
 
+static void print_call(const struct ftc_cluster *c, int op, FILE *out)
+{
+    const struct ftc_program_operation *operation = &c->program->operation[op];
+
+    fprintf(out, "calls operation %d, %s", op, ftc_call_kind_name(operation->kind));
+    if (operation->root >= 0)
+        fprintf(out, " with root %d", operation->root);
+    fputc('\n', out);
+}
+
 static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_step *s, FILE *out)
 {
     const char *message = ftc_message_kind_name(s->head.kind);
@@ -126,9 +136,7 @@ static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_ste
     fprintf(out, "%6llu  rank %-3d ", (unsigned long long)s->number, s->rank);
     switch (s->kind) {
     case FTC_CLUSTER_TRACE_CALL:
-        fprintf(out, "calls operation %d, %s root %d\n", s->other,
-                ftc_call_kind_name(c->program->operation[s->other].kind),
-                c->program->operation[s->other].root);
+        print_call(c, s->other, out);
         break;
     case FTC_CLUSTER_TRACE_ARRIVE:
         fprintf(out, "receives %s %llu (%u,%u) from rank %d\n", message, op, i, round, s->other);
@@ -143,7 +151,8 @@ static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_ste
         fprintf(out, "    sends %s %llu (%u,%u) to rank %d\n", message, op, i, round, s->other);
         break;
     case FTC_CLUSTER_TRACE_DELIVER:
-        fprintf(out, "    delivers operation %llu: status %d, ballot (%u,%u)\n", op, s->other, i, round);
+        fprintf(out, "    delivers operation %llu: %s, ballot (%u,%u)\n", op, ftc_strerror(s->other), i,
+                round);
         break;
     case FTC_CLUSTER_TRACE_CRASH:
         fprintf(out, "    CRASHES\n");

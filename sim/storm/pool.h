@@ -6,7 +6,7 @@
 #ifndef FTC_SIM_STORM_POOL_H
 #define FTC_SIM_STORM_POOL_H
 
-#include "sim/storm/progress.h"
+#include "sim/progress.h"
 #include "sim/storm/storm.h"
 
 struct ftc_storm_plan {

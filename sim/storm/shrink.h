@@ -1,7 +1,7 @@
 /*
  * From a run that broke a promise to the smallest one that can be found: delta debugging (Zeller,
  * Hildebrandt, "Simplifying and isolating failure-inducing input", 2002) on operations, ranks, crashes,
- * losses, settings and the order of events. Each candidate runs in a process of its own (storm_record.h).
+ * losses, settings and the order of events. Each candidate runs in a process of its own (record.h).
  * What is spent is counted in runs and steps, not in time: the same run shrinks to the same one everywhere.
  */
 #ifndef FTC_SIM_STORM_SHRINK_H

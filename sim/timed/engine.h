@@ -73,11 +73,11 @@ struct ftc_timed {
 
 /* All that return int: 0 or FTC_ERR_NOMEM. */
 
-/* timed_plan.c: draw the deaths into result->death[], by time */
+/* plan.c: draw the deaths into result->death[], by time */
 int ftc_timed_plan(const struct ftc_member_settings *members, const struct ftc_program *program,
                    const struct ftc_timed_settings *settings, struct ftc_timed_result *result);
 
-/* timed_process.c: the process as a resource */
+/* process.c: the process as a resource */
 
 int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind, int rank, int other,
                    void *item);

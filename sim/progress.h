@@ -2,8 +2,8 @@
  * How far a long command is, on standard error: a bar that is redrawn on a terminal, else a plain line every
  * few seconds. It reads the clock; what it shows has no influence on results.
  */
-#ifndef FTC_SIM_STORM_PROGRESS_H
-#define FTC_SIM_STORM_PROGRESS_H
+#ifndef FTC_SIM_PROGRESS_H
+#define FTC_SIM_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

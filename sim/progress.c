@@ -1,5 +1,5 @@
 /* Progress on standard error. */
-#include "sim/storm/progress.h"
+#include "sim/progress.h"
 
 #include <unistd.h>
 
