@@ -4,6 +4,7 @@
 #define FTC_BASE_SETTINGS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What a reduce carries about failures (Küttler, Härtig 2026, section 4.4). */
 enum ftc_scheme { FTC_SCHEME_LIST, FTC_SCHEME_COUNT, FTC_SCHEME_BIT };
@@ -24,5 +25,25 @@ enum ftc_correction { FTC_CORRECTION_NONE, FTC_CORRECTION_CHECKED };
 
 /* How PREPARE reaches the participants (agreement.md, rule 6). */
 enum ftc_prepare { FTC_PREPARE_DIRECT, FTC_PREPARE_TREE };
+
+struct ftc_tree_shape {
+    enum ftc_tree tree;
+    int arity; /* k: k-ary >= 2; Lamé 1..64, 1 is the binomial tree; binomial: ignored */
+};
+
+/* What a member of a communicator is made with; ftc_config_member() fills it from the configuration. */
+struct ftc_member_settings {
+    int ranks, self;
+    int f;
+    enum ftc_scheme scheme;
+    enum ftc_share share;
+    enum ftc_rotation rotation;
+    int reduce_arity;
+    struct ftc_tree_shape tree;
+    enum ftc_correction correction;
+    uint64_t correction_delay_ns; /* pace of correction messages */
+    uint32_t settle_every;        /* w: every w-th broadcast in a row collects; 0: none */
+    enum ftc_prepare prepare;
+};
 
 #endif

@@ -22,26 +22,12 @@
 #include "collectives/message.h"
 #include "collectives/topology.h"
 
-struct ftc_member_settings {
-    int ranks, self;
-    int f;
-    enum ftc_scheme scheme;
-    enum ftc_share share;
-    enum ftc_rotation rotation;
-    int reduce_arity;
-    struct ftc_tree_shape tree;
-    enum ftc_correction correction;
-    uint64_t correction_delay_ns; /* pace of correction messages */
-    uint32_t settle_every;        /* w: every w-th broadcast in a row collects; 0: none */
-    enum ftc_prepare prepare;
-};
-
 enum ftc_output_kind {
     FTC_OUTPUT_SEND,
-    FTC_OUTPUT_DELIVER,  /* the call under way is done */
-    FTC_OUTPUT_TIMER,    /* call ftc_member_timer() after `delay_ns`; replaces an earlier one */
-    FTC_OUTPUT_ACCUSE,   /* `to` broke the protocol and should be fenced */
-    FTC_OUTPUT_FENCED,   /* this process was declared failed: it must exit */
+    FTC_OUTPUT_DELIVER, /* the call under way is done */
+    FTC_OUTPUT_TIMER,   /* call ftc_member_timer() after `delay_ns`; replaces an earlier one */
+    FTC_OUTPUT_ACCUSE,  /* `to` broke the protocol and should be fenced */
+    FTC_OUTPUT_FENCED,  /* this process was declared failed: it must exit */
     FTC_OUTPUT_MISMATCH, /* `to` is in another collective: the job cannot go on; ftc_member_mismatch() says how */
 };
 
@@ -54,47 +40,48 @@ struct ftc_output {
     struct ftc_value value; /* follows the head; buffer NULL: none */
     bool urgent;            /* must be answered though the receiver's caller is outside the library */
     /* DELIVER */
-    int status;                           /* FTC_SUCCESS, _ERR_ROOT_FAILED, _ERR_TOO_MANY_FAILURES */
-    const struct ftc_decision *decision;  /* NULL for a plain reduce, and where the root was in G; valid until the next call */
-    struct ftc_value result;              /* the value for the caller, if it gets one; valid until the next call */
+    int status; /* FTC_SUCCESS, _ERR_ROOT_FAILED, _ERR_TOO_MANY_FAILURES */
+    const struct ftc_decision
+        *decision; /* NULL for a plain reduce, and where the root was in G; valid until the next call */
+    struct ftc_value result; /* the value for the caller, if it gets one; valid until the next call */
     /* TIMER */
     uint64_t delay_ns;
 };
 
 /* How often each rule was taken; published for tests that show that all of them ran. */
 enum ftc_rule {
-    FTC_RULE_KEEP_EARLY,        /* 0: a message of an op not called yet */
-    FTC_RULE_DROP_SMALLER,      /* 0: of a smaller ballot */
-    FTC_RULE_DROP_FREED,        /* 0: of a freed op */
-    FTC_RULE_DROP_EPOCH,        /* 0: of another history */
-    FTC_RULE_FENCED,            /* 0: participants without p */
-    FTC_RULE_ENTER_PREPARE,     /* 1: entered a greater ballot on PREPARE */
-    FTC_RULE_ENTER_UP,          /* 1: ... on UP */
-    FTC_RULE_ENTER_TREE,        /* 1: ... on TREE */
-    FTC_RULE_ENTER_PULL,        /* 1: ... on PULL */
-    FTC_RULE_CONTRIBUTE_DECIDED,/* 1: contributed DECIDED(D) */
-    FTC_RULE_WRITE_OFF_GROUP,   /* 2: a group member */
-    FTC_RULE_WRITE_OFF_CHILD,   /* 2: a child */
-    FTC_RULE_DECIDED_BEATS,     /* 2: DECIDED beat UNDECIDED */
-    FTC_RULE_EMPTY_SUBTREE,     /* 2: fewer than F + 1 participants */
-    FTC_RULE_STOP_EARLY,        /* 2: left out the rest, holding DECIDE(b) */
-    FTC_RULE_RETRY,             /* 3: started (i, s+1) */
-    FTC_RULE_RETRY_WAIT,        /* 3: waited for L to hold a participant */
-    FTC_RULE_DECIDE,            /* 4: decided afresh */
-    FTC_RULE_DECIDE_UNCHANGED,  /* 4: took over DECIDED(D) */
-    FTC_RULE_DECIDE_ROOT_FAILED,/* 4: a broadcast without its root */
-    FTC_RULE_DELIVER,           /* 5 */
-    FTC_RULE_PASS_AGAIN,        /* 5: passed DECIDE on after delivering earlier */
-    FTC_RULE_CORRECT,           /* 5: a correction message sent */
-    FTC_RULE_PULL,              /* 6: asked an ancestor */
-    FTC_RULE_PULL_ANSWER,       /* 6: answered */
-    FTC_RULE_PULL_REMEMBER,     /* 6: remembered for later */
-    FTC_RULE_PREPARE_ADOPT,     /* 6: PREPARE sent to the children of a dead child */
-    FTC_RULE_ROTATE,            /* 7: started (i', 0) as the first live coordinator */
-    FTC_RULE_POKE,              /* 7: poked one */
-    FTC_RULE_POKED,             /* 7: started (i', 0) because poked */
-    FTC_RULE_RETAIN,            /* 8: acted on an op already delivered */
-    FTC_RULE_FREE,              /* 8: freed an op */
+    FTC_RULE_KEEP_EARLY,         /* 0: a message of an op not called yet */
+    FTC_RULE_DROP_SMALLER,       /* 0: of a smaller ballot */
+    FTC_RULE_DROP_FREED,         /* 0: of a freed op */
+    FTC_RULE_DROP_EPOCH,         /* 0: of another history */
+    FTC_RULE_FENCED,             /* 0: participants without p */
+    FTC_RULE_ENTER_PREPARE,      /* 1: entered a greater ballot on PREPARE */
+    FTC_RULE_ENTER_UP,           /* 1: ... on UP */
+    FTC_RULE_ENTER_TREE,         /* 1: ... on TREE */
+    FTC_RULE_ENTER_PULL,         /* 1: ... on PULL */
+    FTC_RULE_CONTRIBUTE_DECIDED, /* 1: contributed DECIDED(D) */
+    FTC_RULE_WRITE_OFF_GROUP,    /* 2: a group member */
+    FTC_RULE_WRITE_OFF_CHILD,    /* 2: a child */
+    FTC_RULE_DECIDED_BEATS,      /* 2: DECIDED beat UNDECIDED */
+    FTC_RULE_EMPTY_SUBTREE,      /* 2: fewer than F + 1 participants */
+    FTC_RULE_STOP_EARLY,         /* 2: left out the rest, holding DECIDE(b) */
+    FTC_RULE_RETRY,              /* 3: started (i, s+1) */
+    FTC_RULE_RETRY_WAIT,         /* 3: waited for L to hold a participant */
+    FTC_RULE_DECIDE,             /* 4: decided afresh */
+    FTC_RULE_DECIDE_UNCHANGED,   /* 4: took over DECIDED(D) */
+    FTC_RULE_DECIDE_ROOT_FAILED, /* 4: a broadcast without its root */
+    FTC_RULE_DELIVER,            /* 5 */
+    FTC_RULE_PASS_AGAIN,         /* 5: passed DECIDE on after delivering earlier */
+    FTC_RULE_CORRECT,            /* 5: a correction message sent */
+    FTC_RULE_PULL,               /* 6: asked an ancestor */
+    FTC_RULE_PULL_ANSWER,        /* 6: answered */
+    FTC_RULE_PULL_REMEMBER,      /* 6: remembered for later */
+    FTC_RULE_PREPARE_ADOPT,      /* 6: PREPARE sent to the children of a dead child */
+    FTC_RULE_ROTATE,             /* 7: started (i', 0) as the first live coordinator */
+    FTC_RULE_POKE,               /* 7: poked one */
+    FTC_RULE_POKED,              /* 7: started (i', 0) because poked */
+    FTC_RULE_RETAIN,             /* 8: acted on an op already delivered */
+    FTC_RULE_FREE,               /* 8: freed an op */
     FTC_RULES_COUNT
 };
 const char *ftc_rule_name(enum ftc_rule rule); /* "keep early", ... */
@@ -102,13 +89,13 @@ const char *ftc_rule_name(enum ftc_rule rule); /* "keep early", ... */
 /* What the call under way waits for. */
 enum ftc_wait {
     FTC_WAIT_NOTHING,
-    FTC_WAIT_GROUP,    /* UP of a group member */
-    FTC_WAIT_CHILD,    /* TREE of a child */
-    FTC_WAIT_DECISION, /* DECIDE from the broadcast parent or another ancestor */
-    FTC_WAIT_NOTICE,   /* the detector, before a retry (rule 3) */
+    FTC_WAIT_GROUP,       /* UP of a group member */
+    FTC_WAIT_CHILD,       /* TREE of a child */
+    FTC_WAIT_DECISION,    /* DECIDE from the broadcast parent or another ancestor */
+    FTC_WAIT_NOTICE,      /* the detector, before a retry (rule 3) */
     FTC_WAIT_COORDINATOR, /* a coordinator that was poked */
-    FTC_WAIT_MARKS,    /* finalize: the others' marks (set by the runtime) */
-    FTC_WAIT_ROOM,     /* flow control: a slow peer (set by the runtime) */
+    FTC_WAIT_MARKS,       /* finalize: the others' marks (set by the runtime) */
+    FTC_WAIT_ROOM,        /* flow control: a slow peer (set by the runtime) */
 };
 const char *ftc_wait_name(enum ftc_wait wait);
 
@@ -148,7 +135,7 @@ const struct ftc_output *ftc_member_next_output(struct ftc_member *member);
 
 /* --- looking in: for the API, status and tests --- */
 
-uint64_t ftc_member_next_op(const struct ftc_member *member);              /* number of operations called */
+uint64_t ftc_member_next_op(const struct ftc_member *member); /* number of operations called */
 const struct ftc_set *ftc_member_known_failed(const struct ftc_member *member);  /* L */
 const struct ftc_set *ftc_member_agreed_failed(const struct ftc_member *member); /* G */
 struct ftc_epoch ftc_member_epoch(const struct ftc_member *member);
@@ -166,6 +153,7 @@ void ftc_member_digest(const struct ftc_member *member, ftc_digest_sink *sink, v
 
 /* To whom this rank would send in a reduce (group and tree parent) or a broadcast (children) called now, for flow
  * control: neither waits for its receivers. Fills at most `room` ranks, returns how many. */
-int ftc_member_targets(const struct ftc_member *member, enum ftc_call_kind kind, int root, int ranks[], int room);
+int ftc_member_targets(const struct ftc_member *member, enum ftc_call_kind kind, int root, int ranks[],
+                       int room);
 
 #endif

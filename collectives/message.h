@@ -79,9 +79,9 @@ struct ftc_message {
     struct ftc_signature signature;
     bool has_participants;
     struct ftc_set participants;
-    bool correcting; /* DECIDE: the sender takes part in the correction */
-    struct ftc_failure_info info;          /* TREE */
-    struct ftc_contribution contribution;  /* UP, TREE; DECIDE has its decision here */
+    bool correcting;                      /* DECIDE: the sender takes part in the correction */
+    struct ftc_failure_info info;         /* TREE */
+    struct ftc_contribution contribution; /* UP, TREE; DECIDE has its decision here */
 };
 int ftc_message_init(struct ftc_message *message, int ranks);
 void ftc_message_fini(struct ftc_message *message);
@@ -93,7 +93,8 @@ const struct ftc_value *ftc_message_value(const struct ftc_message *message);
 
 /* Decode head and value from one buffer, which the message then refers to. FTC_ERR_PROTO or FTC_ERR_NOMEM leaves
  * `message` without references. */
-int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, int ranks, enum ftc_scheme scheme);
+int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, int ranks,
+                       enum ftc_scheme scheme);
 
 /* Only op, kind and ballot of an encoded message, for keeping and for logs; FTC_ERR_PROTO. */
 struct ftc_message_head {

@@ -8,32 +8,32 @@
 #ifndef FTC_COLLECTIVES_MUTATION_H
 #define FTC_COLLECTIVES_MUTATION_H
 
-#define FTC_MUTATIONS_LIST(X)                                                                                 \
-    X(DELIVER_SMALLER, "deliver DECIDE of a smaller ballot")                                                  \
-    X(SHORT_CUT, "answer PREPARE with DECIDE")                                                                \
-    X(CONTRIBUTE_UNDECIDED, "contribute UNDECIDED after delivering")                                          \
-    X(UNDECIDED_WINS, "UNDECIDED not beaten by DECIDED")                                                      \
-    X(FORGET_AT_RETURN, "forget D at the return")                                                             \
-    X(FORGET_AT_CALL, "forget D at the next call")                                                            \
-    X(FORGET_ON_BROADCAST, "forget D on a broadcast's (0,0)")                                                 \
-    X(NO_EPOCH, "no epoch")                                                                                   \
-    X(VIEW_FOR_EPOCH, "only \"sender in the view\" in place of the epoch")                                    \
-    X(G_FROM_L, "take G from L")                                                                              \
-    X(FAILED_SUBTREE, "pick a subtree that reported a failure")                                               \
-    X(ROOT_OUTSIDE, "the root outside the last group")                                                        \
-    X(ROOT_ADDED_ALWAYS, "the root's value added always")                                                     \
-    X(ROOT_ADDED_NEVER, "the root's value added never")                                                       \
-    X(EMPTY_SUBTREE_FAILED, "call an empty subtree failed")                                                   \
-    X(UNITE_LATER_LISTS, "unite later failed lists into D")                                                   \
-    X(LEAVE_OUT_L, "leave L out of the failed set")                                                           \
-    X(ONLY_UNDECIDED_ENTER, "only the undecided enter the next ballot")                                       \
-    X(NO_ADOPTION, "PREPARE down a tree without adoption")                                                    \
-    X(ONLY_UNDECIDED_PULL, "only the undecided pull")                                                         \
-    X(EARLY_PULL_FORGOTTEN, "a PULL that comes too early is forgotten")                                       \
-    X(DECIDED_KEEP_DECIDE, "the decided do not pass DECIDE on")                                               \
-    X(DECIDED_IGNORE_POKE, "the decided ignore POKE")                                                         \
-    X(POKE_ONCE, "POKE only once")                                                                            \
-    X(RETRY_AT_ONCE, "next sub-round at once")                                                                \
+#define FTC_MUTATIONS_LIST(X)                                                                                \
+    X(DELIVER_SMALLER, "deliver DECIDE of a smaller ballot")                                                 \
+    X(SHORT_CUT, "answer PREPARE with DECIDE")                                                               \
+    X(CONTRIBUTE_UNDECIDED, "contribute UNDECIDED after delivering")                                         \
+    X(UNDECIDED_WINS, "UNDECIDED not beaten by DECIDED")                                                     \
+    X(FORGET_AT_RETURN, "forget D at the return")                                                            \
+    X(FORGET_AT_CALL, "forget D at the next call")                                                           \
+    X(FORGET_ON_BROADCAST, "forget D on a broadcast's (0,0)")                                                \
+    X(NO_EPOCH, "no epoch")                                                                                  \
+    X(VIEW_FOR_EPOCH, "only \"sender in the view\" in place of the epoch")                                   \
+    X(G_FROM_L, "take G from L")                                                                             \
+    X(FAILED_SUBTREE, "pick a subtree that reported a failure")                                              \
+    X(ROOT_OUTSIDE, "the root outside the last group")                                                       \
+    X(ROOT_ADDED_ALWAYS, "the root's value added always")                                                    \
+    X(ROOT_ADDED_NEVER, "the root's value added never")                                                      \
+    X(EMPTY_SUBTREE_FAILED, "call an empty subtree failed")                                                  \
+    X(UNITE_LATER_LISTS, "unite later failed lists into D")                                                  \
+    X(LEAVE_OUT_L, "leave L out of the failed set")                                                          \
+    X(ONLY_UNDECIDED_ENTER, "only the undecided enter the next ballot")                                      \
+    X(NO_ADOPTION, "PREPARE down a tree without adoption")                                                   \
+    X(ONLY_UNDECIDED_PULL, "only the undecided pull")                                                        \
+    X(EARLY_PULL_FORGOTTEN, "a PULL that comes too early is forgotten")                                      \
+    X(DECIDED_KEEP_DECIDE, "the decided do not pass DECIDE on")                                              \
+    X(DECIDED_IGNORE_POKE, "the decided ignore POKE")                                                        \
+    X(POKE_ONCE, "POKE only once")                                                                           \
+    X(RETRY_AT_ONCE, "next sub-round at once")                                                               \
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */
 
 enum ftc_mutation {
@@ -41,7 +41,7 @@ enum ftc_mutation {
 #define FTC_MUTATION_NAME(name, text) FTC_MUTATION_##name,
     FTC_MUTATIONS_LIST(FTC_MUTATION_NAME)
 #undef FTC_MUTATION_NAME
-    FTC_MUTATIONS_COUNT
+        FTC_MUTATIONS_COUNT
 };
 
 #ifdef FTC_MUTATIONS

@@ -48,7 +48,7 @@ struct ftc_ballot {
     bool holding;                 /* DECIDE(b) */
     struct ftc_set asked;         /* who sent PULL and waits for the answer */
     struct ftc_set decide_sent, prepare_sent;
-    int pulled;                   /* rank last asked by PULL, -1: none */
+    int pulled; /* rank last asked by PULL, -1: none */
     struct ftc_corrector correct;
 };
 
@@ -56,14 +56,14 @@ struct ftc_operation {
     struct ftc_operation *next; /* the next later one retained */
     uint64_t k;
     struct ftc_call call;
-    struct ftc_value input; /* until delivered */
-    struct ftc_view *view;  /* at op k */
-    int start;              /* index in the view of c_0 */
-    struct ftc_epoch epoch; /* at op k */
-    bool first_collects;    /* ballot (0,0) has a reduce */
-    bool returned;          /* delivered to the caller */
-    uint32_t poked;         /* highest i' poked (rule 7) */
-    unsigned ballots;       /* entered */
+    struct ftc_value input;        /* until delivered */
+    struct ftc_view *view;         /* at op k */
+    int start;                     /* index in the view of c_0 */
+    struct ftc_epoch epoch;        /* at op k */
+    bool first_collects;           /* ballot (0,0) has a reduce */
+    bool returned;                 /* delivered to the caller */
+    uint32_t poked;                /* highest i' poked (rule 7) */
+    unsigned ballots;              /* entered */
     struct ftc_decision *decision; /* D once delivered; NULL for a plain reduce */
     struct ftc_ballot ballot;
 };
@@ -76,7 +76,7 @@ struct ftc_member {
     struct ftc_set known;  /* L */
     struct ftc_set agreed; /* G */
     struct ftc_epoch epoch;
-    uint32_t row; /* broadcasts in a row */
+    uint32_t row;          /* broadcasts in a row */
     struct ftc_view *view; /* all ranks but G */
     bool changed;          /* L grew: apply the rules to every op again */
     bool fenced;           /* this process was declared failed: no input does anything any more */
@@ -126,7 +126,7 @@ int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_
 int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id);
 void ftc_ballot_forget(struct ftc_ballot *b); /* drop the contributions collected so far */
 int ftc_ballot_rank(const struct ftc_ballot *b, int position);
-int ftc_ballot_position(const struct ftc_ballot *b, int rank); /* -1: no participant */
+int ftc_ballot_position(const struct ftc_ballot *b, int rank);            /* -1: no participant */
 int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op); /* rule 7; 1: changed */
 
 /* collect.c: rules 2, 3, 4 */
@@ -136,7 +136,8 @@ void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from, st
 void ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message);
 
 /* broadcast.c: rules 5 and 6, correction */
-int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision, int from);
+int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision,
+                       int from);
 void ftc_broadcast_heard(struct ftc_member *m, struct ftc_operation *op, int from); /* a correcting sender */
 int ftc_broadcast_repair(struct ftc_member *m, struct ftc_operation *op);
 int ftc_broadcast_prepare(struct ftc_member *m, struct ftc_operation *op);
@@ -144,7 +145,8 @@ int ftc_broadcast_asked(struct ftc_member *m, struct ftc_operation *op, int from
 int ftc_broadcast_correct(struct ftc_member *m, struct ftc_operation *op); /* one step of the correction */
 
 /* receive.c: rule 0 */
-int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from); /* m->scratch; FTC_ERR_PROTO */
+int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op,
+                      int from); /* m->scratch; FTC_ERR_PROTO */
 int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op);
 int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, struct ftc_buffer *buffer);
 void ftc_receive_drop_kept(struct ftc_member *m);
@@ -155,7 +157,8 @@ int ftc_member_output(struct ftc_member *m, const struct ftc_output *output); /*
 int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
                     const struct ftc_message *content);
 int ftc_member_fence(struct ftc_member *m); /* FTC_ERR_FENCED, which ends the step */
-int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed); /* L grows; FTC_ERR_FENCED if self is in it */
+int ftc_member_learn(struct ftc_member *m,
+                     const struct ftc_set *failed); /* L grows; FTC_ERR_FENCED if self is in it */
 int ftc_member_learn_rank(struct ftc_member *m, int rank);
 int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int status,
                        struct ftc_decision *decision, const struct ftc_value *result);

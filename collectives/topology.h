@@ -36,10 +36,6 @@ bool ftc_topology_subtree_has_root_value(int m, int f, int s);
 /* Largest order of a Lamé tree: computing a child keeps that many values on the stack. */
 #define FTC_TOPOLOGY_LAME_MAX 64
 
-struct ftc_tree_shape {
-    enum ftc_tree tree;
-    int arity; /* k: k-ary >= 2; Lamé 1..FTC_TOPOLOGY_LAME_MAX, 1 is the binomial tree; binomial: ignored */
-};
 int ftc_topology_broadcast_parent(const struct ftc_tree_shape *shape, int j); /* j >= 1 */
 /* c-th child of position j in sending order, -1 if there is none. */
 int ftc_topology_broadcast_child(const struct ftc_tree_shape *shape, int m, int j, int c);

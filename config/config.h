@@ -92,6 +92,9 @@ int ftc_settings_check(const struct ftc_settings *settings);
 char *ftc_settings_dump(const struct ftc_settings *settings); /* malloc'ed, NULL when out of memory */
 int ftc_settings_load(struct ftc_settings *settings, const char *text);
 
+/* For `self` of `ranks` ranks, which a run has and a configuration has not. */
+struct ftc_member_settings ftc_config_member(const struct ftc_config *config, int ranks, int self);
+
 /* INI text with value, origin, range, default and help of every key, for `--print-config`; it is itself
  * readable as an INI file. */
 void ftc_settings_print(const struct ftc_settings *settings, FILE *out);

@@ -56,21 +56,7 @@ static int set_log(struct ftc_comm *comm, const struct ftc_identity *identity, c
 
 static int make_member(struct ftc_comm *comm)
 {
-    const struct ftc_config *c = &comm->config;
-    struct ftc_member_settings settings = {
-        .ranks = comm->size,
-        .self = comm->rank,
-        .f = (int)c->f,
-        .scheme = c->scheme,
-        .share = c->share,
-        .rotation = c->rotation,
-        .reduce_arity = c->reduce_tree == FTC_REDUCE_CHAIN ? 1 : (int)c->reduce_arity,
-        .tree = {.tree = c->tree, .arity = (int)c->arity},
-        .correction = c->correction,
-        .correction_delay_ns = (uint64_t)c->correction_delay_us * 1000,
-        .settle_every = (uint32_t)c->settle_every,
-        .prepare = c->prepare,
-    };
+    struct ftc_member_settings settings = ftc_config_member(&comm->config, comm->size, comm->rank);
 
     return ftc_member_create(&comm->member, &settings);
 }

@@ -335,23 +335,6 @@ static int read_settings(const struct parse *parse, struct ftc_settings *setting
     return rc == 0 ? ftc_settings_check(settings) : rc;
 }
 
-static void map_settings(struct ftc_member_settings *member, const struct ftc_config *c, int ranks)
-{
-    *member = (struct ftc_member_settings){
-        .ranks = ranks,
-        .f = (int)c->f,
-        .scheme = c->scheme,
-        .share = c->share,
-        .rotation = c->rotation,
-        .reduce_arity = c->reduce_tree == FTC_REDUCE_CHAIN ? 1 : (int)c->reduce_arity,
-        .tree = {.tree = c->tree, .arity = (int)c->arity},
-        .correction = c->correction,
-        .correction_delay_ns = (uint64_t)c->correction_delay_us * 1000,
-        .settle_every = (uint32_t)c->settle_every,
-        .prepare = c->prepare,
-    };
-}
-
 static int understand(struct parse *parse)
 {
     struct ftc_setup *setup = parse->setup;
@@ -359,7 +342,7 @@ static int understand(struct parse *parse)
 
     if (rc != 0)
         return rc;
-    map_settings(&setup->member, &setup->settings.value, (int)parse->ranks);
+    setup->member = ftc_config_member(&setup->settings.value, (int)parse->ranks, 0);
     if (setup->ops == NULL)
         return 0;
     return ftc_program_parse(&setup->program, setup->ops, setup->ranks_given ? (int)parse->ranks : RANKS_MAX);
