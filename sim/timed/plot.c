@@ -12,13 +12,17 @@
 #define PANEL_HEIGHT 330
 #define KEY_HEIGHT   70
 
-int ftc_plot_check(void)
+int ftc_plot_check(const char *path)
 {
-    if (system("command -v gnuplot >/dev/null 2>&1") == 0)
-        return 0;
-    return ftc_error_set(FTC_ERR_UNSUPPORTED,
-                         "--plot needs gnuplot, which is not installed; install it (Debian: "
-                         "gnuplot-nox) or leave out --plot");
+    if (system("command -v gnuplot >/dev/null 2>&1") != 0)
+        return ftc_error_set(FTC_ERR_UNSUPPORTED,
+                             "--plot needs gnuplot, which is not installed; install it (Debian: "
+                             "gnuplot-nox) or leave out --plot");
+    FILE *out = fopen(path, "a"); /* gnuplot would draw to standard output, into the table */
+    if (out == NULL)
+        return ftc_error_set(FTC_ERR_SYSTEM, "--plot %s: %m; give a file that can be written", path);
+    fclose(out);
+    return 0;
 }
 
 /* --- what is in the sweep --- */

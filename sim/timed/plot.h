@@ -5,8 +5,9 @@
 
 #include "sim/timed/sweep.h"
 
-/* Is gnuplot to be found? FTC_ERR_UNSUPPORTED with cause and remedy. */
-int ftc_plot_check(void);
+/* Before the work: is gnuplot to be found, and can the file be made? FTC_ERR_UNSUPPORTED or FTC_ERR_SYSTEM with cause
+ * and remedy. */
+int ftc_plot_check(const char *path);
 /* Write an SVG to `path`. FTC_ERR_SYSTEM, FTC_ERR_ARG: no row has a latency to show. */
 int ftc_plot(const struct ftc_sweep *sweep, const char *path);
 

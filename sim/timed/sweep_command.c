@@ -211,7 +211,7 @@ static int check(const struct ftc_setup *setup, const struct command *c)
             if (setup->program.operation[op].root >= c->ranks.value[i])
                 return ftc_error_set(FTC_ERR_ARG, "root %d is no rank where -n is %d; give a smaller root",
                                      setup->program.operation[op].root, c->ranks.value[i]);
-    return c->plot != NULL ? ftc_plot_check() : 0;
+    return c->plot != NULL ? ftc_plot_check(c->plot) : 0;
 }
 
 static int sweep_and_print(const struct ftc_setup *setup, const struct command *c, struct ftc_sweep *sweep)
