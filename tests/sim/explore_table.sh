@@ -61,6 +61,7 @@ all() {
     settings allreduce bcast:1 allreduce
     settings bcast:0 bcast:1 allreduce
     row -n 5 -f 1 --crashes 2 --scheme bit allreduce allreduce
+    row -n 5 -f 1 --crashes 2 --scheme bit --prepare tree allreduce
     row -n 4 -f 1 --crashes 2 allreduce bcast:1 allreduce bcast:0
 }
 
