@@ -343,7 +343,7 @@ static void arrive(struct ftc_cluster *c, int from, int to)
 
     ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), channel->count > 0);
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_ARRIVE, to, from, &message.head);
-    int rc = ftc_member_receive(c->process[to].member, from, message.bytes);
+    int rc = ftc_ledger_receive(c->ledger, to, c->process[to].member, from, message.head.op, message.bytes);
     ftc_buffer_unref(message.bytes);
     take_outputs(c, to, rc, "ftc_member_receive()");
 }

@@ -196,6 +196,27 @@ static void check_histories(struct ftc_ledger *l, int rank, int op)
         ftc_ledger_violate(l, "ranks %d and %d call operation %d in different epochs", rank, other, op);
 }
 
+/* Rule 5: a delivered decision changes G, and the epoch if it was not made in ballot (0,0). Nothing else does. */
+static void check_unchanged(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member)
+{
+    if (op == 0)
+        return;
+    const struct ftc_ledger_history *before = ftc_ledger_history_of(l, op - 1, rank);
+    const struct ftc_decision *decision = ftc_ledger_decision(l, op - 1, rank);
+    const struct ftc_set *agreed = &before->agreed;
+    struct ftc_epoch epoch = before->epoch;
+
+    if (decision != NULL && l->settings.share == FTC_SHARE_PIGGYBACK)
+        agreed = &decision->failed;
+    if (decision != NULL && (decision->ballot.i > 0 || decision->ballot.s > 0))
+        epoch = (struct ftc_epoch){.op = (uint64_t)op - 1, .ballot = decision->ballot};
+    if (!ftc_set_equal(agreed, ftc_member_agreed_failed(member)))
+        ftc_ledger_violate(l, "rank %d: G after operation %d is not what was decided", rank, op - 1);
+    if (!ftc_epoch_equal(epoch, ftc_member_epoch(member)))
+        ftc_ledger_violate(l, "rank %d: the epoch after operation %d is not that of the decision", rank,
+                           op - 1);
+}
+
 void ftc_ledger_calls(struct ftc_ledger *l, int rank, const struct ftc_member *member)
 {
     struct ftc_ledger_process *p = &l->process[rank];
@@ -221,6 +242,7 @@ void ftc_ledger_calls(struct ftc_ledger *l, int rank, const struct ftc_member *m
                            (unsigned long long)ftc_member_next_op(member), op);
     if (l->program->operation[op].kind == FTC_CALL_VALIDATE)
         ftc_set_copy(&l->validating[rank], ftc_member_known_failed(member));
+    check_unchanged(l, rank, op, member);
     check_histories(l, rank, op);
 }
 
@@ -328,7 +350,9 @@ static void check_agreement(struct ftc_ledger *l, int rank, int op, const struct
         uint32_t theirs = record->entry[other].outcome;
         if (theirs == 0 || theirs == record->entry[rank].outcome || l->process[other].dead)
             continue;
-        if (record->outcome[theirs - 1].retries != mine->retries)
+        const struct ftc_decision *a = record->outcome[theirs - 1].decision, *b = mine->decision;
+        if (a != NULL && b != NULL && same_decision(a, b) &&
+            record->outcome[theirs - 1].retries != mine->retries)
             ftc_ledger_violate(l, "ranks %d and %d report %u and %u retries of operation %d", other, rank,
                                record->outcome[theirs - 1].retries, mine->retries, op);
         ftc_ledger_violate(l, "ranks %d and %d, both alive, deliver operation %d differently", other, rank,
@@ -393,6 +417,37 @@ void ftc_ledger_protests(struct ftc_ledger *l, int rank, const struct ftc_member
         ftc_ledger_violate(l, "rank %d reports a mismatch: %s", rank, ftc_member_mismatch(member));
 }
 
+/* Both have called it, with different G or epochs. */
+static bool is_foreign(const struct ftc_ledger *l, int from, int to, uint64_t op)
+{
+    if (op >= (uint64_t)l->process[from].called || op >= (uint64_t)l->process[to].called)
+        return false;
+    const struct ftc_ledger_entry *entry = l->record[op].entry;
+    return entry[from].history != entry[to].history;
+}
+
+/* Kept early: it is judged at the call. */
+static uint64_t not_taken(const struct ftc_member *member)
+{
+    const uint64_t *rules = ftc_member_rules(member);
+
+    return rules[FTC_RULE_KEEP_EARLY] + rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
+           rules[FTC_RULE_DROP_EPOCH];
+}
+
+int ftc_ledger_receive(struct ftc_ledger *l, int rank, struct ftc_member *member, int from, uint64_t op,
+                       struct ftc_buffer *message)
+{
+    if (!is_foreign(l, from, rank, op))
+        return ftc_member_receive(member, from, message);
+    uint64_t before = not_taken(member);
+    int rc = ftc_member_receive(member, from, message);
+    if (not_taken(member) == before)
+        ftc_ledger_violate(l, "rank %d takes a message of operation %d of another history from rank %d", rank,
+                           (int)op, from);
+    return rc;
+}
+
 void ftc_ledger_hears(struct ftc_ledger *l, int rank, const struct ftc_member *member, int dead)
 {
     if (!ftc_set_has(ftc_member_known_failed(member), dead))
@@ -419,18 +474,28 @@ static void check_known(struct ftc_ledger *l, int rank, const struct ftc_member 
         ftc_ledger_violate(l, "rank %d: G changes though share is off", rank);
 }
 
+/* Rule 8: with w at most w + 1 operations are retained; and after one that collects from all, that one alone. */
+static void check_retained(struct ftc_ledger *l, int rank, const struct ftc_member *member)
+{
+    const struct ftc_ledger_process *p = &l->process[rank];
+    int w = (int)l->settings.settle_every, retained = ftc_member_retained(member);
+
+    if (w > 0 && retained > w + 1)
+        ftc_ledger_violate(l, "rank %d retains %d operations, with w = %d", rank, retained, w);
+    if (p->called == 0 || p->under_way || retained <= 1)
+        return;
+    enum ftc_call_kind last = l->program->operation[p->called - 1].kind;
+    if (last != FTC_CALL_BCAST && last != FTC_CALL_REDUCE)
+        ftc_ledger_violate(l, "rank %d retains %d operations after one that settles", rank, retained);
+}
+
 void ftc_ledger_input_done(struct ftc_ledger *l, int rank, const struct ftc_member *member, int rc)
 {
-    int w = (int)l->settings.settle_every;
-
     ftc_ledger_spoil_input(l);
     if (rc != FTC_SUCCESS)
         ftc_ledger_violate(l, "rank %d: an input returns %d in a sound run", rank, rc);
     check_known(l, rank, member);
-    /* Rule 8: with w, at most w + 1 operations are retained. */
-    if (w > 0 && ftc_member_retained(member) > w + 1)
-        ftc_ledger_violate(l, "rank %d retains %d operations, with w = %d", rank, ftc_member_retained(member),
-                           w);
+    check_retained(l, rank, member);
 }
 
 void ftc_ledger_dies(struct ftc_ledger *l, int rank, const struct ftc_member *member)

@@ -224,6 +224,15 @@ static void check_all_called(struct ftc_ledger *l, int rank, int op)
     }
 }
 
+/* Rule 4, with `list`: who died before it called was left out of the reduce, and is named. */
+static void check_left_out(struct ftc_ledger *l, int rank, int op, const struct ftc_set *failed)
+{
+    for (int other = ftc_set_next(&l->dead, 0); other >= 0; other = ftc_set_next(&l->dead, other + 1))
+        if (l->process[other].called <= op && !ftc_set_has(failed, other))
+            ftc_ledger_violate(l, "rank %d: operation %d is decided without rank %d and does not name it",
+                               rank, op, other);
+}
+
 static void check_status(struct ftc_ledger *l, int rank, int op, const struct ftc_ledger_outcome *outcome)
 {
     bool root_failed = operation_of(l, op)->kind == FTC_CALL_BCAST && outcome->status == FTC_ERR_ROOT_FAILED;
@@ -250,8 +259,11 @@ void ftc_ledger_check_outcome(struct ftc_ledger *l, int rank, int op,
     if (o->kind == FTC_CALL_VALIDATE)
         check_validate(l, rank, op, &decision->failed);
     bool first = decision->ballot.i == 0 && decision->ballot.s == 0;
-    if (!root_agreed_failed(l, op, history) && (!first || history->collects))
-        check_all_called(l, rank, op);
+    if (root_agreed_failed(l, op, history) || (first && !history->collects))
+        return;
+    check_all_called(l, rank, op);
+    if (l->settings.scheme == FTC_SCHEME_LIST)
+        check_left_out(l, rank, op, &decision->failed);
 }
 
 /* --- at the end: the numbers of messages --- */

@@ -315,7 +315,8 @@ int ftc_timed_received(struct ftc_timed *t, int rank, int from, struct ftc_timed
         p->receiving = false;
         if (t->trace != NULL)
             ftc_trace_message(t->trace, t->now, rank, "has", "from", from, message->buffer, 0);
-        rc = ftc_timed_outputs(t, rank, ftc_member_receive(p->member, from, message->buffer));
+        rc = ftc_ledger_receive(t->ledger, rank, p->member, from, message->op, message->buffer);
+        rc = ftc_timed_outputs(t, rank, rc);
         if (rc == 0)
             rc = go_on(t, rank);
     }

@@ -94,12 +94,22 @@ void job_all_call(struct job *job)
     }
 }
 
+static void receive(struct job *job, int rank, int from, struct ftc_buffer *bytes)
+{
+    struct ftc_message_head head;
+
+    ck_assert_int_eq(ftc_message_peek(bytes, &head), FTC_SUCCESS);
+    int rc = ftc_ledger_receive(job->ledger, rank, job->member[rank], from, head.op, bytes);
+    ck_assert_int_eq(rc, FTC_SUCCESS);
+    input_done(job, rank, rc);
+}
+
 void job_deliver_letters(struct job *job)
 {
     while (job->first < job->last) {
         struct job_letter letter = job->letter[job->first++];
         if (job->member[letter.to] != NULL)
-            input_done(job, letter.to, ftc_member_receive(job->member[letter.to], letter.from, letter.bytes));
+            receive(job, letter.to, letter.from, letter.bytes);
         ftc_buffer_unref(letter.bytes);
     }
     job->first = job->last = 0;
@@ -196,9 +206,7 @@ void job_decide(struct job *job, int rank, struct ftc_decision *decision)
     struct ftc_buffer *head = ftc_message_encode(&message, job->settings.scheme);
     struct ftc_buffer *bytes = join(head, &decision->value);
 
-    int rc = ftc_member_receive(job->member[rank], rank == 0 ? 1 : 0, bytes);
-    ck_assert_int_eq(rc, FTC_SUCCESS);
-    input_done(job, rank, rc);
+    receive(job, rank, rank == 0 ? 1 : 0, bytes);
     ftc_buffer_unref(head);
     ftc_buffer_unref(bytes);
     ftc_decision_unref(decision);

@@ -135,6 +135,16 @@ START_TEST(a_dead_rank_may_be_counted_and_named)
 }
 END_TEST
 
+START_TEST(who_died_before_the_call_is_named)
+{
+    job_open(&job, "barrier", NULL);
+    job_kill(&job, 3);
+    job_all_call(&job);
+    job_decide(&job, 1, job_decision(&job, 1, everyone));
+    job_broken(&job, "operation 0 is decided without rank 3 and does not name it");
+}
+END_TEST
+
 START_TEST(the_failed_set_keeps_g)
 {
     job_open(&job, "barrier", NULL);
@@ -250,6 +260,7 @@ END_TEST
 START_TEST(validate_names_what_a_survivor_knew_at_its_call)
 {
     job_open(&job, "validate", NULL);
+    job_call(&job, 3);
     job_kill(&job, 3);
     job_tell(&job, 2, 3);
     job_all_call(&job);
@@ -296,7 +307,7 @@ START_TEST(two_living_deliver_from_different_ballots)
     struct ftc_decision *later = decision_failed(1, everyone, 3);
     later->ballot.s = 1;
     job_decide(&job, 1, later);
-    job_broken(&job, "ranks 2 and 1 report 0 and 1 retries of operation 0");
+    job_broken(&job, "ranks 2 and 1, both alive, deliver operation 0 differently");
 }
 END_TEST
 
@@ -537,6 +548,7 @@ static void add_validity(Suite *suite)
     tcase_add_test(validity, a_rank_counted_twice);
     tcase_add_loop_test(validity, a_list_names_who_is_left_out, 0, 3);
     tcase_add_test(validity, a_dead_rank_may_be_counted_and_named);
+    tcase_add_test(validity, who_died_before_the_call_is_named);
     tcase_add_test(validity, the_failed_set_keeps_g);
     tcase_add_test(validity, a_coordinator_given_up_is_in_the_failed_set);
     tcase_add_test(validity, a_coordinator_is_a_member_of_the_view);

@@ -55,6 +55,33 @@ START_TEST(the_living_call_with_the_same_history)
 }
 END_TEST
 
+/* What a plain reduce tells its root is no decision. */
+static const char *const unchanged[] = {"rank 2: G after operation 0 is not what was decided",
+                                        "rank 2: the epoch after operation 0 is not that of the decision"};
+
+START_TEST(nothing_but_a_decision_changes_the_history)
+{
+    job_open(&job, "reduce:1,barrier", NULL);
+    job_all_call(&job);
+    job_deliver_letters(&job);
+    callers[_i].change(job.member[2]);
+    ftc_ledger_calls(job.ledger, 2, job.member[2]);
+    job_broken(&job, unchanged[_i]);
+}
+END_TEST
+
+START_TEST(a_message_of_another_history_is_dropped)
+{
+    job_open(&job, "barrier", NULL);
+    other_epoch(job.member[0]);
+    ftc_ledger_calls(job.ledger, 0, job.member[0]);
+    job_kill(&job, 0);
+    job_call(&job, 1);
+    job_decide(&job, 1, job_decision(&job, 1, NULL)); /* it says that it is of rank 1's */
+    job_broken(&job, "rank 1 takes a message of operation 0 of another history from rank 0");
+}
+END_TEST
+
 START_TEST(the_dead_had_a_history_of_their_own)
 {
     job_open(&job, "barrier", NULL);
@@ -140,6 +167,20 @@ START_TEST(every_input_leaves_a_sound_member)
     ftc_ledger_input_done(job.ledger, 1, job.member[1], FTC_SUCCESS);
     job_broken(&job, inputs[_i].words);
     job.member[1]->retained = 0;
+}
+END_TEST
+
+START_TEST(an_operation_that_settles_frees_those_before_it)
+{
+    job.settings.settle_every = 0;
+    job_open(&job, "bcast:0,barrier", NULL);
+    job_run(&job);
+    job_kept(&job);
+    int retained = job.member[1]->retained;
+    job.member[1]->retained = 2;
+    ftc_ledger_input_done(job.ledger, 1, job.member[1], FTC_SUCCESS);
+    job_broken(&job, "rank 1 retains 2 operations after one that settles");
+    job.member[1]->retained = retained;
 }
 END_TEST
 
@@ -425,6 +466,9 @@ static void add_events(Suite *suite)
 
     tcase_add_checked_fixture(events, setup, teardown);
     tcase_add_loop_test(events, the_living_call_with_the_same_history, 0, LENGTH(callers));
+    tcase_add_loop_test(events, nothing_but_a_decision_changes_the_history, 0, LENGTH(unchanged));
+    tcase_add_test(events, a_message_of_another_history_is_dropped);
+    tcase_add_test(events, an_operation_that_settles_frees_those_before_it);
     tcase_add_test(events, the_dead_had_a_history_of_their_own);
     tcase_add_loop_test(events, a_message_has_a_receiver_and_an_operation, 0, LENGTH(sends));
     tcase_add_loop_test(events, every_input_leaves_a_sound_member, 0, LENGTH(inputs));
