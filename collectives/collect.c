@@ -191,8 +191,11 @@ static int coordinator_advance(struct ftc_member *m, struct ftc_operation *op)
 
         if (!settled(m, b, head, 1, true))
             return 0;
-        if (!head->arrived || !head->failure_free)
+        if (!head->arrived || !head->failure_free) {
+            if (FTC_MUTATED(MASK_NOTHING))
+                break;
             continue;
+        }
         b->info.count += head->count;
         if (!ftc_topology_subtree_has_root_value(b->size, m->set.f, s)) {
             int rc = contribution_combine(m, op, &b->sum, &head->contribution);

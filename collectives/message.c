@@ -321,8 +321,11 @@ int ftc_message_peek(const struct ftc_buffer *buffer, struct ftc_message_head *h
     ftc_read_u16(&r);
     uint64_t op = ftc_read_u64(&r);
     struct ftc_ballot_id ballot = read_ballot(&r);
+    struct ftc_epoch epoch = {.op = ftc_read_u64(&r)};
+    epoch.ballot = read_ballot(&r);
     if (!sound || r.failed || kind >= FTC_MESSAGES || buffer->size < HEAD_FIXED)
         return FTC_ERR_PROTO;
-    *head = (struct ftc_message_head){.kind = (enum ftc_message_kind)kind, .op = op, .ballot = ballot};
+    *head = (struct ftc_message_head){
+        .kind = (enum ftc_message_kind)kind, .op = op, .ballot = ballot, .epoch = epoch};
     return 0;
 }

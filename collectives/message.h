@@ -101,6 +101,7 @@ struct ftc_message_head {
     enum ftc_message_kind kind;
     uint64_t op;
     struct ftc_ballot_id ballot;
+    struct ftc_epoch epoch;
 };
 int ftc_message_peek(const struct ftc_buffer *buffer, struct ftc_message_head *head);
 

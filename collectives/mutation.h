@@ -1,6 +1,6 @@
 /*
  * Deliberate faults in the protocol, one for each mutation that agreement.md names ("What the simulator must
- * establish"). They exist to test the tests: tests/sim/test_mutation.c shows that exploring or storming finds each.
+ * establish"). They exist to test the tests: tests/sim/test_mutation.c shows that storms find each.
  *
  * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each FTC_MUTATED() is the
  * constant false, and no trace of it is left in the code.
@@ -33,6 +33,7 @@
     X(DECIDED_KEEP_DECIDE, "the decided do not pass DECIDE on")                                              \
     X(DECIDED_IGNORE_POKE, "the decided ignore POKE")                                                        \
     X(POKE_ONCE, "POKE only once")                                                                           \
+    X(MASK_NOTHING, "retry though a subtree is failure-free")                                                \
     X(RETRY_AT_ONCE, "next sub-round at once")                                                               \
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */
 

@@ -42,6 +42,19 @@ void ftc_explore_check_call(struct ftc_exploration *x, const struct ftc_state *s
     }
 }
 
+/* Rule 3: f failures are masked. Each sub-round left one participant out, the last one was hit by more than f. */
+static void check_masking(struct ftc_exploration *x, ftc_mask dead, int rank,
+                          const struct ftc_local_delivery *d, ftc_mask agreed)
+{
+    struct ftc_ballot_id b = x->local.decision[d->decision].ballot;
+    int failures = __builtin_popcount(dead & ~agreed & 0xffu);
+
+    if (b.s > 0 && failures < (int)(b.i + b.s) + x->local.settings.f)
+        ftc_explore_violate(x,
+                            "rank %d: operation %d: ballot (%u,%u) was needed after %d failures, with f = %d",
+                            rank, d->op, b.i, b.s, failures, x->local.settings.f);
+}
+
 static void check_truth(struct ftc_exploration *x, ftc_mask dead, int rank,
                         const struct ftc_local_delivery *d, ftc_mask agreed)
 {
@@ -53,6 +66,8 @@ static void check_truth(struct ftc_exploration *x, ftc_mask dead, int rank,
         ftc_explore_violate(x, "rank %d: operation %d leaves a live rank out", rank, d->op);
     if (d->root_failed && !ftc_mask_has(dead, root))
         ftc_explore_violate(x, "rank %d: operation %d reports live root %d as failed", rank, d->op, root);
+    if (d->agrees)
+        check_masking(x, dead, rank, d, agreed);
     if (d->gives_up && __builtin_popcount(dead & ~agreed & 0xffu) <= x->local.settings.f)
         ftc_explore_violate(x, "rank %d: plain reduce %d gives up after %d failures", rank, d->op,
                             __builtin_popcount(dead & ~agreed & 0xffu));
@@ -94,18 +109,20 @@ void ftc_explore_check_delivery(struct ftc_exploration *x, const struct ftc_stat
                                 const struct ftc_local_delivery *d, uint32_t to)
 {
     const struct ftc_local_history *mine = &x->local.state[to].history;
+    bool lives = alive(x, state, rank);
 
-    check_truth(x, ftc_state_dead(x->n, state), rank, d, mine->agreed[d->op]);
-    if (d->validates && (mine->known[d->op] & ~d->failed) != 0)
+    if (lives)
+        check_truth(x, ftc_state_dead(x->n, state), rank, d, mine->agreed[d->op]);
+    if (lives && d->validates && (mine->known[d->op] & ~d->failed) != 0)
         ftc_explore_violate(x, "rank %d: validate %d does not name all that it knew", rank, d->op);
     for (int other = 0; other < x->n; other++) {
         if (other == rank || !ftc_state_acts(state, other))
             continue;
         check_agreement(x, ftc_state_history(x, state, other), rank, other, d);
-        if (alive(x, state, other))
+        if (lives && alive(x, state, other))
             check_other(x, ftc_state_history(x, state, other), rank, other, d);
     }
-    if (x->limits->promise != NULL && d->agrees)
+    if (lives && x->limits->promise != NULL && d->agrees)
         check_promise(x, rank, d);
 }
 

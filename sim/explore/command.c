@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "include/ftcoll.h"
 #include "sim/explore/explore.h"
 #include "sim/options.h"
@@ -120,7 +121,8 @@ static void print_text(const struct ftc_explore_result *r, double seconds)
            seconds > 0 ? (double)r->states / 1e6 / seconds : 0);
     printf("memory            %.3f GiB\n", (double)r->bytes / GIB);
     if (r->violated) {
-        printf("\n%s\nVIOLATION after %d events: %s\n", r->path, r->length, r->violation);
+        printf("\n%s\nVIOLATION after %d events: %s\n", r->path != NULL ? r->path : "", r->length,
+               r->violation);
         if (r->replay != NULL)
             printf("replay: %s\n", r->replay);
     } else if (r->exhausted) {
@@ -143,7 +145,7 @@ static int print_json(const struct ftc_explore_result *r, double seconds)
 
     if (rc == 0 && r->violated) {
         rc |= json_object_set_new(object, "violation", json_string(r->violation));
-        rc |= json_object_set_new(object, "path", json_string(r->path));
+        rc |= json_object_set_new(object, "path", r->path != NULL ? json_string(r->path) : json_null());
         rc |= json_object_set_new(object, "replay", r->replay != NULL ? json_string(r->replay) : json_null());
     }
     if (rc == 0)
@@ -160,6 +162,17 @@ static int exit_code(const struct ftc_explore_result *r)
     return r->exhausted ? FTC_SIM_EXIT_OK : FTC_SIM_EXIT_INCOMPLETE;
 }
 
+static int check(const struct ftc_setup *setup)
+{
+    if (setup->member.ranks == 0)
+        return ftc_error_set(FTC_ERR_ARG, "the number of ranks is missing; give -n N");
+    if (setup->program.length == 0)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "no operation is named; give one, such as ftcoll-sim explore -n %d allreduce",
+                             setup->member.ranks);
+    return FTC_SUCCESS;
+}
+
 static int explore(struct explore *e, const struct ftc_setup *setup)
 {
     struct ftc_explore_result result = {0};
@@ -167,7 +180,9 @@ static int explore(struct explore *e, const struct ftc_setup *setup)
     e->progress = ftc_progress_start(stderr, "states", 0);
     e->limits.progress = show_progress;
     e->limits.progress_arg = &e->progress;
-    int rc = ftc_explore(&setup->member, &setup->program, &e->limits, &result);
+    int rc = check(setup);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_explore(&setup->member, &setup->program, &e->limits, &result);
     double seconds = ftc_progress_seconds(&e->progress);
     ftc_progress_end(&e->progress);
     int code = exit_code(&result);

@@ -164,25 +164,25 @@ static int explain(struct ftc_exploration *x, struct ftc_explore_event **events,
     return rc;
 }
 
-/* A promise is broken behind the path, by one more event or (NULL) by its end. */
+/* A promise is broken behind the path, by one more event or (NULL) by its end. Without memory to explain it the
+ * finding stands. */
 static int violated(struct search *s, const struct ftc_explore_event *last)
 {
     struct ftc_explore_event *events = malloc((s->depth + 1) * sizeof(*events));
     int count = 0;
 
-    s->violated = true;
+    s->violated = s->x.result->violated = true;
+    memcpy(s->x.result->violation, s->x.violation, sizeof(s->x.violation));
     if (events == NULL)
-        return ftc_error_set(FTC_ERR_NOMEM, "no memory for the counter-example");
+        return FTC_SUCCESS;
     for (size_t f = 1; f < s->depth; f++)
         events[count++] = s->node[s->frame[f].node].event;
     if (last != NULL)
         events[count++] = *last;
-    memcpy(s->x.result->violation, s->x.violation, sizeof(s->x.violation));
-    int rc = explain(&s->x, &events, &count);
-    s->x.result->violated = true;
+    (void)explain(&s->x, &events, &count);
     s->x.result->length = count;
     free(events);
-    return rc;
+    return FTC_SUCCESS;
 }
 
 /* --- the search --- */

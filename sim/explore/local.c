@@ -131,15 +131,16 @@ static struct ftc_buffer *join(const struct ftc_output *output)
 static int number_message(struct ftc_local *local, const struct ftc_local_message *message, uint32_t *out)
 {
     struct scratch s = begin(local);
-    bool fresh;
+    bool fresh = false;
 
     append(&s, &message->from, 1);
     append(&s, message->bytes->data, message->bytes->size);
-    int rc = number(&s, &local->messages, out, &fresh);
+    /* First the room: fini() goes by the count of numbers. */
+    int rc = ftc_array_grow((void **)&local->message, &local->message_room, local->messages.count,
+                            sizeof(*message));
+    if (rc == FTC_SUCCESS)
+        rc = number(&s, &local->messages, out, &fresh);
     if (rc != FTC_SUCCESS || !fresh)
-        return rc;
-    rc = ftc_array_grow((void **)&local->message, &local->message_room, *out, sizeof(*message));
-    if (rc != FTC_SUCCESS)
         return rc;
     local->message[*out] = *message;
     ftc_buffer_ref(message->bytes);
@@ -341,6 +342,22 @@ static int watch(struct ftc_learning *l)
     return rc;
 }
 
+/* Rule 0: what another history led to changes nothing. */
+static void check_history(struct ftc_learning *l, uint32_t from)
+{
+    const struct ftc_local *local = l->local;
+    const struct ftc_local_history *h = &local->state[from].history;
+
+    if (l->input < FTC_LOCAL_MESSAGE)
+        return;
+    const struct ftc_message_head *head = &local->message[l->input - FTC_LOCAL_MESSAGE].head;
+    if (head->op >= h->called || head->op < h->forgotten || (l->step.to == from && l->step.outputs == 0))
+        return;
+    if (!ftc_epoch_equal(head->epoch, local->epoch[h->epoch[head->op]]))
+        ftc_learning_violate(l, "rank %d takes a message of operation %d of another history", l->rank,
+                             (int)head->op);
+}
+
 static int record(struct ftc_learning *l, uint32_t from, uint32_t *step)
 {
     struct ftc_local *local = l->local;
@@ -348,8 +365,10 @@ static int record(struct ftc_learning *l, uint32_t from, uint32_t *step)
         .history = l->history, .parent = from, .input = l->input, .forgotten = FTC_TABLE_NONE};
     int rc = number_member(local, l->member, &state, &l->step.to);
 
-    if (rc == FTC_SUCCESS)
+    if (rc == FTC_SUCCESS) {
+        check_history(l, from);
         rc = keep_violation(l);
+    }
     if (rc == FTC_SUCCESS)
         rc = ftc_array_grow((void **)&local->step, &local->step_room, local->step_count, sizeof(l->step));
     if (rc != FTC_SUCCESS)

@@ -178,11 +178,6 @@ static void check_failed(struct ftc_learning *l, const struct ftc_decision *deci
     if ((int)(decision->ballot.i + decision->ballot.s) > failures)
         ftc_learning_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures", l->rank,
                              d->op, decision->ballot.i, decision->ballot.s, failures);
-    int failed =
-        __builtin_popcount((unsigned)d->failed) - __builtin_popcount((unsigned)l->history.agreed[d->op]);
-    if ((int)(decision->ballot.i + decision->ballot.s) > failed) /* rule 3: sub-rounds <= failures */
-        ftc_learning_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures", l->rank,
-                             d->op, decision->ballot.i, decision->ballot.s, failed);
     if (decision->status == FTC_ERR_ROOT_FAILED && !in(d->failed, ftc_learning_operation(l)->root))
         ftc_learning_violate(l, "rank %d: operation %d: ROOT_FAILED, but root %d not in the failed set",
                              l->rank, d->op, ftc_learning_operation(l)->root);

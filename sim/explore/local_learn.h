@@ -1,4 +1,4 @@
-/* Inside of sim/local*.c: one step of a member while it is learned. */
+/* Inside of sim/explore/local*.c: one step of a member while it is learned. */
 #ifndef FTC_SIM_EXPLORE_LOCAL_LEARN_H
 #define FTC_SIM_EXPLORE_LOCAL_LEARN_H
 

@@ -111,8 +111,7 @@ static int put_out(struct ftc_exploration *x, struct ftc_state *state, int rank,
     if (output == FTC_LOCAL_SET_TIMER) {
         set_timer(x->n, state, rank, true);
     } else if (output == FTC_LOCAL_DELIVER) {
-        if (!ftc_mask_has(ftc_state_dead(x->n, state), rank))
-            ftc_explore_check_delivery(x, state, rank, &x->local.delivery[step->delivery], step->to);
+        ftc_explore_check_delivery(x, state, rank, &x->local.delivery[step->delivery], step->to);
     } else if (ftc_state_acts(state, FTC_LOCAL_TO(output))) {
         uint32_t *queue = &state->word[ftc_state_channel(x->n, rank, FTC_LOCAL_TO(output))];
         return ftc_channels_append(&x->channels, queue, FTC_LOCAL_SENT(output));

@@ -164,7 +164,8 @@ static void check_given_up(struct ftc_ledger *l, int rank, int op, const struct 
     }
 }
 
-/* Rule 3: sub-rounds <= failures; each ballot after (0,0) leaves out one member of the view more, at least. */
+/* Rule 3: sub-rounds <= failures; each ballot after (0,0) leaves out one member of the view more, at least. And f
+ * failures are masked: the last sub-round was hit by more than f others. */
 static void check_sub_rounds(struct ftc_ledger *l, int rank, int op, const struct ftc_ledger_history *history,
                              const struct ftc_decision *decision)
 {
@@ -173,6 +174,11 @@ static void check_sub_rounds(struct ftc_ledger *l, int rank, int op, const struc
     if (decision->ballot.i + decision->ballot.s > (unsigned)failed)
         ftc_ledger_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures", rank, op,
                            decision->ballot.i, decision->ballot.s, failed);
+    int dead = ftc_set_count(&l->dead) - ftc_set_count(&history->agreed);
+    if (decision->ballot.s > 0 && dead < (int)(decision->ballot.i + decision->ballot.s) + l->settings.f)
+        ftc_ledger_violate(l,
+                           "rank %d: operation %d: ballot (%u,%u) was needed after %d failures, with f = %d",
+                           rank, op, decision->ballot.i, decision->ballot.s, dead, l->settings.f);
 }
 
 /* The failed set: truthful, contains G and the coordinators that were given up. */

@@ -62,8 +62,14 @@ static int take_value(struct ftc_cost *cost, const char *word)
     if (end == word + 2 || *end != '\0' || !(value >= 0 && value <= COST_MAX))
         return FTC_ERR_ARG;
     *fields[at - "LogGc"] = value;
-    cost->name = "own";
     return 0;
+}
+
+static void name_after(struct ftc_cost *cost, const char *text)
+{
+    snprintf(cost->name, sizeof(cost->name), "%s", text);
+    for (char *comma = cost->name; (comma = strchr(comma, ',')) != NULL;)
+        *comma = ';';
 }
 
 int ftc_cost_parse(struct ftc_cost *cost, const char *text)
@@ -74,7 +80,7 @@ int ftc_cost_parse(struct ftc_cost *cost, const char *text)
     if (strlen(text) >= sizeof(copy))
         return refuse(text);
     strcpy(copy, text);
-    *cost = (struct ftc_cost){.name = "own", .detect = presets[0].detect, .jitter = presets[0].jitter};
+    *cost = (struct ftc_cost){.detect = presets[0].detect, .jitter = presets[0].jitter};
     while ((word = strsep(&rest, ",")) != NULL) {
         int rc = first ? take_preset(cost, word) : FTC_ERR_ARG;
         if (rc != 0)
@@ -83,6 +89,7 @@ int ftc_cost_parse(struct ftc_cost *cost, const char *text)
             return refuse(text);
         first = false;
     }
+    name_after(cost, text);
     return 0;
 }
 

@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 struct ftc_cost {
-    const char *name; /* of the preset; "own" */
-    double L, o, g;   /* ns */
-    double G, c;      /* ns per byte */
-    double detect;    /* ns from a death to the first possible notice: what --detect is by default */
-    double jitter;    /* ns: each observer's notice comes up to that much later */
+    char name[64];  /* of the preset, or the text that it was made of, with ; for , */
+    double L, o, g; /* ns */
+    double G, c;    /* ns per byte */
+    double detect;  /* ns from a death to the first possible notice: what --detect is by default */
+    double jitter;  /* ns: each observer's notice comes up to that much later */
 };
 
 /* "rdma", "L=2000,o=300" (the rest 0) or "tcp,G=0.1"; FTC_ERR_ARG. */

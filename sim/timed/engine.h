@@ -1,4 +1,4 @@
-/* Inside of a run in virtual time. Private to timed*.c. */
+/* Inside of a run in virtual time. Private to timed.c, plan.c and process.c. */
 #ifndef FTC_SIM_TIMED_ENGINE_H
 #define FTC_SIM_TIMED_ENGINE_H
 

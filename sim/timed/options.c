@@ -28,8 +28,9 @@ static int take_time(const char *option, const char *text, uint64_t *out)
         *out = (uint64_t)llround(ns);
         return 0;
     }
-    return ftc_error_set(FTC_ERR_ARG, "%s %s: not a time; give one such as 800ns, 1.5us, 2ms or 1s", option,
-                         text);
+    return ftc_error_set(FTC_ERR_ARG,
+                         "%s %s: not a time of at most 1000 s; give one such as 800ns, 1.5us, 2ms or 1s",
+                         option, text);
 }
 
 static struct ftc_timed_settings *settings_of(void *command)

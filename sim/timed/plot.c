@@ -2,9 +2,12 @@
 #include "sim/timed/plot.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -22,6 +25,9 @@ int ftc_plot_check(const char *path)
     if (out == NULL)
         return ftc_error_set(FTC_ERR_SYSTEM, "--plot %s: %m; give a file that can be written", path);
     fclose(out);
+    struct stat file;
+    if (stat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
+        unlink(path); /* nothing is left behind if the sweep fails */
     return 0;
 }
 
@@ -207,14 +213,23 @@ static void write_key(const struct ftc_sweep *sweep, int lines, FILE *out)
     fputs("\nunset multiplot\n", out);
 }
 
-int ftc_plot(const struct ftc_sweep *sweep, const char *path)
+/* gnuplot does not say that the disk is full. */
+static bool is_whole(const char *path)
 {
-    bool any = false;
-    for (int i = 0; i < sweep->rows; i++)
-        any = any || shown(&sweep->row[i]) > 0;
-    if (!any)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "there is nothing to draw: no root survived; try --kill-kind others");
+    static const char end[] = "</svg>";
+    char tail[64] = {0};
+    FILE *in = fopen(path, "r");
+
+    if (in == NULL)
+        return false;
+    bool seekable = fseek(in, -(long)sizeof(tail) + 1, SEEK_END) == 0;
+    size_t size = seekable ? fread(tail, 1, sizeof(tail) - 1, in) : 0;
+    fclose(in);
+    return !seekable || memmem(tail, size, end, sizeof(end) - 1) != NULL;
+}
+
+static int draw(const struct ftc_sweep *sweep, const char *path)
+{
     FILE *out = popen("gnuplot -", "w");
     int lines = count(sweep, same_operation);
 
@@ -225,8 +240,24 @@ int ftc_plot(const struct ftc_sweep *sweep, const char *path)
     write_panels(sweep, out);
     write_key(sweep, lines, out);
     int status = pclose(out);
-    if (status == 0)
-        return 0;
-    return ftc_error_set(FTC_ERR_SYSTEM, "gnuplot could not make %s (status %d); what it said is above", path,
-                         WIFEXITED(status) ? WEXITSTATUS(status) : status);
+    if (status != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "gnuplot could not make %s (status %d); what it said is above",
+                             path, WIFEXITED(status) ? WEXITSTATUS(status) : status);
+    if (!is_whole(path))
+        return ftc_error_set(FTC_ERR_SYSTEM, "%s is not complete; is the disk full?", path);
+    return 0;
+}
+
+int ftc_plot(const struct ftc_sweep *sweep, const char *path)
+{
+    bool any = false;
+    for (int i = 0; i < sweep->rows; i++)
+        any = any || shown(&sweep->row[i]) > 0;
+    if (!any)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "there is nothing to draw: no root survived; try --kill-kind others");
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* of a gnuplot that ends early */
+    int rc = draw(sweep, path);
+    signal(SIGPIPE, before);
+    return rc;
 }

@@ -16,6 +16,10 @@ int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind
                    void *item)
 {
     bool late = kind == FTC_TIMED_READY || kind == FTC_TIMED_RECEIVED;
+
+    if (time >> 62 != 0)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "virtual time passes 146 years; give lower costs or fewer operations");
     struct ftc_event event = {.key = time << 1 | late,
                               .rank = (uint32_t)rank,
                               .kind = kind & 0xf,
@@ -326,13 +330,12 @@ int ftc_timed_received(struct ftc_timed *t, int rank, int from, struct ftc_timed
 
 /* --- outputs --- */
 
-static int take_delivery(struct ftc_timed *t, int rank, const struct ftc_output *output)
+static int take_delivery(struct ftc_timed *t, int rank)
 {
     struct ftc_timed_process *p = &t->process[rank];
     struct ftc_timed_operation *operation = &t->result->operation[p->next - 1];
     struct ftc_member_report report;
 
-    ftc_ledger_delivers(t->ledger, rank, p->member, output);
     ftc_member_report(p->member, &report);
     if (!ftc_set_has(&t->mortal, rank)) {
         if (report.ballots > operation->ballots)
@@ -343,27 +346,33 @@ static int take_delivery(struct ftc_timed *t, int rank, const struct ftc_output 
     return append(t, &p->out, NULL, 0);
 }
 
+/* The ledger looks first: what it condemns ends the run, and may make no sense here. */
+static bool condemned(struct ftc_timed *t, int rank, const struct ftc_output *output)
+{
+    const struct ftc_member *member = t->process[rank].member;
+
+    if (output->kind == FTC_OUTPUT_SEND)
+        ftc_ledger_sends(t->ledger, rank, output);
+    else if (output->kind == FTC_OUTPUT_DELIVER)
+        ftc_ledger_delivers(t->ledger, rank, member, output);
+    else if (output->kind != FTC_OUTPUT_TIMER)
+        ftc_ledger_protests(t->ledger, rank, member, output);
+    return ftc_ledger_violation(t->ledger)[0] != '\0';
+}
+
 static int take_output(struct ftc_timed *t, int rank, const struct ftc_output *output, struct last *last)
 {
     struct ftc_timed_process *p = &t->process[rank];
 
-    switch (output->kind) {
-    case FTC_OUTPUT_SEND:
-        ftc_ledger_sends(t->ledger, rank, output);
+    if (condemned(t, rank, output))
+        return 0;
+    if (output->kind == FTC_OUTPUT_SEND)
         return queue_send(t, rank, output, last);
-    case FTC_OUTPUT_DELIVER:
-        return take_delivery(t, rank, output);
-    case FTC_OUTPUT_TIMER:
-        p->timer++;
-        return ftc_timed_push(t, t->now + output->delay_ns, FTC_TIMED_TIMER, rank, 0,
-                              (void *)(uintptr_t)p->timer);
-    case FTC_OUTPUT_ACCUSE:
-    case FTC_OUTPUT_FENCED:
-    case FTC_OUTPUT_MISMATCH:
-        ftc_ledger_protests(t->ledger, rank, p->member, output);
-        break;
-    }
-    return 0;
+    if (output->kind == FTC_OUTPUT_DELIVER)
+        return take_delivery(t, rank);
+    p->timer++;
+    return ftc_timed_push(t, t->now + output->delay_ns, FTC_TIMED_TIMER, rank, 0,
+                          (void *)(uintptr_t)p->timer);
 }
 
 int ftc_timed_outputs(struct ftc_timed *t, int rank, int rc)
@@ -373,6 +382,8 @@ int ftc_timed_outputs(struct ftc_timed *t, int rank, int rc)
     struct last last = {0};
     int failed = 0;
 
+    if (rc == FTC_ERR_NOMEM)
+        return rc; /* the member is unfinished */
     while (failed == 0 && (output = ftc_member_next_output(p->member)) != NULL)
         failed = take_output(t, rank, output, &last);
     ftc_timed_message_unref(last.message);

@@ -2,8 +2,10 @@
 #include "sim/timed/sweep.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,8 +161,11 @@ static int start(struct pool *pool, struct worker *worker)
 
     if (pipe(ends) != 0)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a pipe: %m");
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) /* it died before that */
+            _exit(FTC_SIM_EXIT_ERROR);
         close(ends[0]);
         work(pool->sweep, &pool->sweep->row[pool->next], ends[1]);
     }
@@ -196,9 +201,9 @@ static void collect(struct pool *pool, struct worker *worker, int status)
     } else {
         row->code = FTC_SIM_EXIT_ERROR;
         snprintf(row->words, sizeof(row->words),
-                 "its process ended by signal %d; with signal 9 memory was short: try "
-                 "--jobs 1 or fewer ranks",
-                 WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+                 "its process ended by %s %d; with signal 9 memory was short: try --jobs 1 or fewer ranks",
+                 WIFSIGNALED(status) ? "signal" : "exit code",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
     pool->done[worker->row] = true;
     worker->pid = 0;

@@ -101,8 +101,10 @@ static int play(struct ftc_timed *t)
         t->result->events++;
         rc = happen(t, &event);
     }
+    if (rc == FTC_ERR_NOMEM)
+        return ftc_error_set(rc, "out of memory at %d ranks; simulate fewer", t->n);
     if (rc != 0)
-        return ftc_error_set(FTC_ERR_NOMEM, "out of memory at %d ranks; simulate fewer", t->n);
+        return rc;
     if (ftc_ledger_violation(t->ledger)[0] == '\0')
         ftc_ledger_ends(t->ledger);
     snprintf(t->result->violation, sizeof(t->result->violation), "%s", ftc_ledger_violation(t->ledger));
@@ -224,7 +226,7 @@ int ftc_timed_run(const struct ftc_member_settings *members, const struct ftc_pr
 
     *result = (struct ftc_timed_result){0};
     if (all.kills >= members->ranks)
-        return ftc_error_set(FTC_ERR_ARG, "%d deaths among %d ranks leave no survivor; give --kill 0 to %d",
+        return ftc_error_set(FTC_ERR_ARG, "--kill %d leaves no survivor among %d ranks; give 0 to %d",
                              all.kills, members->ranks, members->ranks - 1);
     if (all.kills > 0 && !all.at_start && all.horizon_ns == 0)
         rc = find_horizon(members, program, &all);

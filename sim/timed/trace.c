@@ -15,7 +15,7 @@ struct ftc_trace ftc_trace_new(FILE *out, int ranks)
 
 static void begin(const struct ftc_trace *trace, uint64_t ns, int rank)
 {
-    fprintf(trace->out, "%10" PRIu64 ".%03" PRIu64 " us  rank %*d  ", ns / 1000, ns % 1000, trace->width,
+    fprintf(trace->out, "%10" PRIu64 ".%03" PRIu64 " us  rank %-*d  ", ns / 1000, ns % 1000, trace->width,
             rank);
 }
 

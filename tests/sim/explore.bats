@@ -42,6 +42,10 @@
     [[ "$output" == *"9 ranks cannot be explored; use 1 to 8, or storm"* ]]
     run "$SIM" explore -n 3 -f 1
     [ "$status" -eq 2 ]
+    [[ "$output" == *"no operation is named; give one"* ]]
+    run "$SIM" explore allreduce
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"the number of ranks is missing; give -n N"* ]]
     run "$SIM" explore -n 3 -f 1 --crashes many allreduce
     [ "$status" -eq 2 ]
     [[ "$output" == *"--crashes many"* ]]

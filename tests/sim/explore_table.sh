@@ -71,5 +71,11 @@ large() {
     row -n 5 -f 2 --crashes 2 --scheme bit allreduce allreduce
 }
 
-"$1"
+case ${1-} in
+quick | all | large) "$1" ;;
+*)
+    echo "usage: explore_table.sh quick|all|large" >&2
+    exit 2
+    ;;
+esac
 [ "$bad" -eq 0 ]

@@ -113,7 +113,7 @@ bats_require_minimum_version 1.5.0
     refused -n 4 frobnicate
     [[ $stderr == *'"frobnicate"'* ]]
     refused -n 4 allreduce --kill 4
-    [[ $stderr == *"give --kill 0 to 3"* ]]
+    [[ $stderr == *"leaves no survivor among 4 ranks; give 0 to 3"* ]]
     refused -n 4 allreduce --cost ether
     refused -n 4 allreduce --topology ring
     refused -n 4 allreduce --detect soon
@@ -147,4 +147,24 @@ bats_require_minimum_version 1.5.0
     run --separate-stderr "$MUTANT" -n 7 -f 2 allreduce --json
     [ "$status" -eq 3 ]
     jq -e '.violation | length > 0' <<<"$output"
+}
+
+@test "a rank can be followed through a trace" {
+    run "$SIM" -n 100 -f 1 barrier --trace
+    [ "$(grep -c 'rank 3 ' <<<"$output")" -gt 4 ]
+    [ "$(grep -c 'rank 3 .*calls' <<<"$output")" -eq 1 ]
+}
+
+@test "no memory is no broken promise" {
+    [[ "$("$SIM" --version)" == ftcoll-sim* ]]
+    run bash -c "ulimit -v 150000; exec '$SIM' -n 65536 -f 3 allreduce"
+    [ "$status" -eq 1 ] || skip "this build cannot run in so little" # sanitizers
+    [[ $output == *"out of memory at 65536 ranks; simulate fewer"* ]]
+}
+
+@test "the end of virtual time is no broken promise" {
+    run "$SIM" -n 2 -f 0 'allreduce*20000' --bytes 1099511627776 --cost L=1,G=1e12
+    [ "$status" -ne 3 ]
+    [ "$status" -ne 0 ]
+    [[ $output == *"virtual time passes 146 years; give lower costs or fewer operations"* ]]
 }

@@ -116,3 +116,44 @@ header=operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,ro
     [ "$status" -eq 3 ]
     [ "${stderr_lines[0]}" = "ftcoll-sim: a promise is broken: $words" ]
 }
+
+@test "own cost models have names of their own" {
+    run "$SIM" sweep -n 4 --cost tcp,G=0.1,rdma,G=0.2 allreduce
+    [[ ${lines[1]} == "allreduce,tcp;G=0.1,4,"* ]]
+    [[ ${lines[2]} == "allreduce,rdma;G=0.2,4,"* ]]
+}
+
+# until WORDS...: the command succeeds within 20 s.
+until_true() {
+    for _ in $(seq 200); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+children_of() {
+    pgrep -P "$1" >"$work/children"
+}
+
+all_gone() {
+    ! xargs ps -o pid= -p <"$work/children" >/dev/null
+}
+
+@test "a sweep that is killed leaves no process behind" {
+    "$SIM" sweep -n 65536..262144 --jobs 2 allreduce >/dev/null 3>&- &
+    sweep=$!
+    until_true children_of "$sweep"
+    kill -KILL "$sweep"
+    until_true all_gone
+}
+
+@test "a gnuplot that dies is an error, and no file is left" {
+    mkdir "$work/bin"
+    printf '#!/bin/sh\nexit 7\n' >"$work/bin/gnuplot"
+    chmod +x "$work/bin/gnuplot"
+    run --separate-stderr env PATH="$work/bin:$PATH" "$SIM" sweep -n 2..1024 --plot "$work/x.svg" allreduce
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"gnuplot could not make $work/x.svg (status 7)"* ]]
+    [ ! -e "$work/x.svg" ]
+}

@@ -25,8 +25,8 @@ static void expect(const char *text, const char *name, double L, double o, doubl
 START_TEST(models_are_presets_or_values_or_both)
 {
     expect("rdma", "rdma", 3700, 200, 5, 0.04, 0.1);
-    expect("L=2,o=1", "own", 2, 1, 0, 0, 0);
-    expect("rdma,G=0.5,c=0", "own", 3700, 200, 5, 0.5, 0);
+    expect("L=2,o=1", "L=2;o=1", 2, 1, 0, 0, 0);
+    expect("rdma,G=0.5,c=0", "rdma;G=0.5;c=0", 3700, 200, 5, 0.5, 0);
     ck_assert_int_eq(ftc_cost_parse(&cost, "shared-memory"), 0);
     ck_assert_int_eq(ftc_cost_parse(&cost, "tcp"), 0);
     ck_assert_double_gt(cost.detect, 0);

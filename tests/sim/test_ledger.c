@@ -181,6 +181,16 @@ START_TEST(a_coordinator_is_a_member_of_the_view)
 END_TEST
 
 /* Each sub-round leaves out one more who failed. */
+START_TEST(f_failures_need_no_second_round)
+{
+    begin_without_3("barrier");
+    struct ftc_decision *decision = decision_failed(1, everyone, 3);
+    decision->ballot.s = 1;
+    job_decide(&job, 1, decision);
+    job_broken(&job, "ballot (0,1) was needed after 1 failures, with f = 1");
+}
+END_TEST
+
 START_TEST(there_are_no_more_sub_rounds_than_failures)
 {
     begin_without_3("barrier");
@@ -302,6 +312,7 @@ END_TEST
 
 START_TEST(two_living_deliver_from_different_ballots)
 {
+    job.settings.f = 0;
     begin_without_3("barrier");
     job_decide(&job, 2, decision_failed(2, everyone, 3));
     struct ftc_decision *later = decision_failed(1, everyone, 3);
@@ -549,6 +560,7 @@ static void add_validity(Suite *suite)
     tcase_add_loop_test(validity, a_list_names_who_is_left_out, 0, 3);
     tcase_add_test(validity, a_dead_rank_may_be_counted_and_named);
     tcase_add_test(validity, who_died_before_the_call_is_named);
+    tcase_add_test(validity, f_failures_need_no_second_round);
     tcase_add_test(validity, the_failed_set_keeps_g);
     tcase_add_test(validity, a_coordinator_given_up_is_in_the_failed_set);
     tcase_add_test(validity, a_coordinator_is_a_member_of_the_view);
