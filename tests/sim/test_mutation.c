@@ -1,12 +1,14 @@
 /*
  * The prover itself: each fault that agreement.md names ("What the simulator must establish"), compiled into this
  * program alone, is found by storms within a budget. The storms have fixed seeds, so that the same ones find it every
- * time. "Declare failed without fencing" is no fault of a member: test_explore.c has it.
+ * time. "Declare failed without fencing" is no fault of a member: test_explore.c has it. And the reductions of the
+ * explorer hide no fault.
  */
 #include <string.h>
 
 #include "collectives/mutation.h"
 #include "include/ftcoll.h"
+#include "sim/explore/explore.h"
 #include "sim/model/cluster.h"
 #include "sim/storm/pool.h"
 #include "tests/suite.h"
@@ -23,38 +25,14 @@ static const char *const words[FTC_MUTATIONS_COUNT] = {"the sound protocol",
 #undef WORDS
 };
 
-/* Where a fault shows in one storm of thousands, these are the storms in which it can. */
-static struct ftc_storm_frame frame_for(enum ftc_mutation mutation, struct ftc_program *program)
-{
-    struct ftc_storm_frame frame = {.settings = ftc_cluster_settings(1, 0)};
-
-    if (mutation == FTC_MUTATION_VIEW_FOR_EPOCH) {
-        /* The sender must be in the view and have another history than the receiver: f = 2 lets two ranks tell
-         * different subtrees of a third one's death. */
-        ck_assert_int_eq(ftc_program_parse(program, "barrier*2", 5), FTC_SUCCESS);
-        frame.program = program;
-        frame.least = frame.most = 5;
-        frame.settings.f = 2;
-        frame.settings.scheme = FTC_SCHEME_BIT;
-        frame.pinned = FTC_STORM_PIN_F | FTC_STORM_PIN_SCHEME | FTC_STORM_PIN_SHARE | FTC_STORM_PIN_ROTATION |
-                       FTC_STORM_PIN_CORRECTION | FTC_STORM_PIN_PREPARE;
-    } else if (mutation == FTC_MUTATION_NO_ADOPTION) {
-        frame.settings.prepare = FTC_PREPARE_TREE;
-        frame.pinned = FTC_STORM_PIN_PREPARE;
-    }
-    return frame;
-}
-
 static void storm(enum ftc_mutation mutation, uint64_t runs, struct ftc_storm_outcome *outcome)
 {
-    struct ftc_program program = {0};
     struct ftc_storm_plan plan = {
-        .frame = frame_for(mutation, &program), .seed = 1, .runs = runs, .jobs = WORKERS};
+        .frame.settings = ftc_cluster_settings(1, 0), .seed = 1, .runs = runs, .jobs = WORKERS};
 
     ftc_mutation = mutation; /* the workers are forked with it */
     ck_assert_int_eq(ftc_storm_pool_run(&plan, outcome), FTC_SUCCESS);
     ftc_mutation = FTC_MUTATION_NONE;
-    ftc_program_fini(&program);
     printf("%s: %s", words[mutation], outcome->violated ? "" : "not found\n");
     if (outcome->violated)
         printf("seed %llu: %s\n", (unsigned long long)outcome->seed, outcome->violation);
@@ -95,10 +73,60 @@ START_TEST(a_late_contribution_is_harmless)
 }
 END_TEST
 
+/* --- the explorer --- */
+
+static const struct {
+    const char *program;
+    enum ftc_scheme scheme;
+    enum ftc_prepare prepare;
+    uint32_t settle_every;
+} explored[] = {
+    {"allreduce*2", FTC_SCHEME_LIST, FTC_PREPARE_DIRECT, 0},
+    {"allreduce,bcast:1", FTC_SCHEME_BIT, FTC_PREPARE_TREE, 0},
+    {"bcast:0,bcast:1,barrier", FTC_SCHEME_COUNT, FTC_PREPARE_DIRECT, 2},
+    {"reduce:1,validate", FTC_SCHEME_LIST, FTC_PREPARE_DIRECT, 0},
+};
+#define EXPLORED (int)(sizeof(explored) / sizeof(explored[0]))
+
+static bool is_broken(int which, bool plain)
+{
+    struct ftc_member_settings settings = ftc_cluster_settings(3, 1);
+    struct ftc_explore_limits limits = {.crashes = 2, .plain = plain};
+    struct ftc_explore_result result;
+    struct ftc_program program;
+
+    settings.scheme = explored[which].scheme;
+    settings.prepare = explored[which].prepare;
+    settings.settle_every = explored[which].settle_every;
+    ck_assert_int_eq(ftc_program_parse(&program, explored[which].program, 3), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_explore(&settings, &program, &limits, &result), FTC_SUCCESS);
+    ck_assert(result.violated || result.exhausted);
+    bool violated = result.violated;
+    ftc_explore_result_fini(&result);
+    ftc_program_fini(&program);
+    return violated;
+}
+
+START_TEST(reductions_hide_no_fault)
+{
+    int found = 0;
+
+    for (ftc_mutation = FTC_MUTATION_NONE; ftc_mutation < FTC_MUTATIONS_COUNT; ftc_mutation++) {
+        bool broken = is_broken(_i, false);
+        ck_assert_msg(broken == is_broken(_i, true), "%s: %s", explored[_i].program, words[ftc_mutation]);
+        ck_assert(!broken || ftc_mutation != FTC_MUTATION_NONE);
+        found += broken;
+    }
+    printf("%s: the explorer finds %d of %d faults\n", explored[_i].program, found, FTC_MUTATIONS_COUNT - 2);
+    ck_assert_int_gt(found, 3);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mutations");
-    TCase *faults = tcase_create("faults"), *harmless = tcase_create("harmless");
+    TCase *faults = tcase_create("faults"), *harmless = tcase_create("harmless"),
+          *explorer = tcase_create("explorer");
 
     tcase_add_loop_test(faults, a_fault_is_found, FTC_MUTATION_NONE + 1, FTC_MUTATIONS_COUNT);
     tcase_set_timeout(faults, 120);
@@ -107,5 +135,8 @@ int main(void)
     tcase_set_timeout(harmless, 120);
     suite_add_tcase(suite, faults);
     suite_add_tcase(suite, harmless);
+    tcase_add_loop_test(explorer, reductions_hide_no_fault, 0, EXPLORED);
+    tcase_set_timeout(explorer, 120);
+    suite_add_tcase(suite, explorer);
     return test_suite_run(suite);
 }
