@@ -278,10 +278,9 @@ static int visit(struct search *s, size_t node)
 static int run(struct search *s)
 {
     struct ftc_state first;
-    int rc = ftc_state_first(&s->x, &first);
 
-    if (rc == FTC_SUCCESS)
-        rc = push(s, &first, (struct ftc_explore_event){0});
+    ftc_state_first(&s->x, &first);
+    int rc = push(s, &first, (struct ftc_explore_event){0});
     if (rc == FTC_SUCCESS)
         rc = visit(s, 0);
     while (rc == FTC_SUCCESS && !s->violated && !s->full && s->depth > 0) {

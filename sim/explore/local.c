@@ -78,7 +78,6 @@ static int number_member(struct ftc_local *local, const struct ftc_member *membe
         return s.rc;
     state->member = ftc_digest_of(local->bytes, local->byte_count);
     state->known = ftc_local_mask(ftc_member_known_failed(member));
-    state->agreed = ftc_local_mask(ftc_member_agreed_failed(member));
     return number_state(local, state, out);
 }
 
@@ -161,9 +160,9 @@ int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, un
     append(&s, (uint32_t[]){(uint32_t)l->history.called, (uint32_t)output->status, retries}, 12);
     if (decision != NULL) {
         d.ballot = decision->ballot;
-        d.failed = ftc_local_mask(&decision->failed);
+        ftc_mask failed = ftc_local_mask(&decision->failed);
         append(&s, &d.ballot, sizeof(d.ballot));
-        append(&s, &d.failed, sizeof(d.failed));
+        append(&s, &failed, sizeof(failed));
         if (decision->value.buffer != NULL)
             append(&s, ftc_value_bytes(&decision->value), decision->value.size);
     }

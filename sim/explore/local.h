@@ -54,7 +54,7 @@ struct ftc_local_history {
 
 struct ftc_local_state {
     struct ftc_local_history history;
-    ftc_mask known, agreed; /* L and G */
+    ftc_mask known;         /* L */
     uint32_t parent, input; /* a way here */
     uint32_t forgotten; /* the same, with one more operation forgotten; FTC_TABLE_NONE: not asked for yet */
     struct ftc_digest member;
@@ -64,7 +64,6 @@ struct ftc_local_state {
 struct ftc_local_decision {
     int status;
     struct ftc_ballot_id ballot;
-    ftc_mask failed;
 };
 
 /* What a delivery promises about others, who may be alive or dead. */

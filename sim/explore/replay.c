@@ -78,8 +78,9 @@ static int take(struct replay *r, struct ftc_explore_event event)
 
 static int walk(struct replay *r, const struct ftc_explore_event events[], int count)
 {
-    int rc = ftc_state_first(r->x, &r->state);
+    int rc = FTC_SUCCESS;
 
+    ftc_state_first(r->x, &r->state);
     for (int e = 0; rc == FTC_SUCCESS && e < count; e++) {
         rc = take(r, events[e]);
     }

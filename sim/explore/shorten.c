@@ -91,9 +91,8 @@ int ftc_explore_shorten(struct ftc_exploration *x, struct ftc_explore_event **ev
     s->best_count = *count;
     memcpy(s->best, *events, (size_t)*count * sizeof(**events));
     s->left = x->limits->shorten;
-    int rc = ftc_state_first(x, &first);
-    if (rc == FTC_SUCCESS)
-        rc = search(s, &first, 0);
+    ftc_state_first(x, &first);
+    int rc = search(s, &first, 0);
     *count = s->best_count;
     memcpy(*events, s->best, (size_t)s->best_count * sizeof(**events));
     ftc_table_fini(&s->depth);

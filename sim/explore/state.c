@@ -52,12 +52,11 @@ static void crash(const struct ftc_exploration *x, struct ftc_state *state, int 
     }
 }
 
-int ftc_state_first(struct ftc_exploration *x, struct ftc_state *state)
+void ftc_state_first(const struct ftc_exploration *x, struct ftc_state *state)
 {
     *state = (struct ftc_state){0};
     memcpy(state->word, x->local.first, (size_t)x->n * sizeof(uint32_t));
     *ftc_state_flags(x->n, state) = (uint32_t)x->limits->crashes << 16;
-    return FTC_SUCCESS;
 }
 
 /* --- steps of members --- */

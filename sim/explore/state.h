@@ -92,7 +92,7 @@ static inline const struct ftc_local_history *ftc_state_history(const struct ftc
 
 /* --- state.c --- */
 
-int ftc_state_first(struct ftc_exploration *x, struct ftc_state *state); /* FTC_ERR_NOMEM */
+void ftc_state_first(const struct ftc_exploration *x, struct ftc_state *state);
 /* Take an event that can happen. Fills x->violation if that breaks a promise. FTC_ERR_NOMEM. */
 int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state, struct ftc_explore_event event);
 /* The step of a member that belongs to an event (not to a crash). */
