@@ -29,7 +29,7 @@ static void print_usage(FILE *out)
     for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\nftcoll-sim COMMAND --help explains its options. Operations: allreduce, reduce, bcast, barrier, "
-          "validate.\n"
+          "validate, finalize.\n"
           "\n  ftcoll-sim -n 65536 -f 3 allreduce --kill 5 --seed 7\n",
           out);
 }
@@ -43,13 +43,31 @@ static int finish(int code)
     return code != FTC_SIM_EXIT_OK ? code : FTC_SIM_EXIT_ERROR;
 }
 
+/* "stomr": neither a command nor, before ":" and the like, an operation. */
+static bool is_unknown(const char *word)
+{
+    struct ftc_program program;
+    size_t length = strcspn(word, ",:*");
+    char name[32];
+
+    if (word[0] == '-' || word[0] == '\0')
+        return false;
+    snprintf(name, sizeof(name), "%.*s", (int)length, word);
+    if (length < sizeof(name) && ftc_program_parse(&program, name, 1) == 0) {
+        ftc_program_fini(&program);
+        return false;
+    }
+    fprintf(stderr, "ftcoll-sim: \"%s\" is no operation and no command; see --help for both\n", word);
+    return true;
+}
+
 /* What names no command is the beginning of a run. */
 static int dispatch(int argc, char **argv)
 {
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].main(argc - 1, argv + 1);
-    return ftc_command_run(argc, argv);
+    return is_unknown(argv[1]) ? FTC_SIM_EXIT_USAGE : ftc_command_run(argc, argv);
 }
 
 int main(int argc, char **argv)

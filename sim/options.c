@@ -21,6 +21,7 @@ struct assignment {
 
 struct parse {
     struct ftc_setup *setup;
+    const struct ftc_usage *usage;
     const struct ftc_option *own[OPTIONS_MAX];
     const struct row *common[OPTIONS_MAX]; /* of two arrays with the same index one is NULL */
     int count;
@@ -66,6 +67,11 @@ int ftc_option_real(const char *option, const char *text, double minimum, double
 
 /* --- the common options --- */
 
+static int most_ranks(const struct ftc_usage *usage)
+{
+    return usage->most_ranks > 0 ? usage->most_ranks : RANKS_MAX;
+}
+
 static int no_memory(void)
 {
     return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the command line");
@@ -97,7 +103,7 @@ static int take_ranks(void *arg, const char *text)
     struct parse *parse = arg;
 
     parse->setup->ranks_given = true;
-    return ftc_option_number("-n", text, 1, RANKS_MAX, &parse->ranks);
+    return ftc_option_number("-n", text, 1, (uint64_t)most_ranks(parse->usage), &parse->ranks);
 }
 
 static int take_f(void *arg, const char *text)
@@ -127,7 +133,7 @@ static int take_seed(void *arg, const char *text)
     struct parse *parse = arg;
 
     parse->setup->seed_given = true;
-    return ftc_option_number("--seed", text, 0, UINT64_MAX, &parse->setup->seed);
+    return ftc_option_number("--seed", text, 0, INT64_MAX, &parse->setup->seed);
 }
 
 static int take_config(void *arg, const char *text)
@@ -145,10 +151,12 @@ static int take_set(void *arg, const char *text)
     return assign(arg, text, NULL, "--", "set");
 }
 
-/* "tree" is the family of dissemination, the others are its members. */
+/* "tree" is the family of dissemination: its first member. */
 static int take_dissemination(void *arg, const char *text)
 {
-    return strcmp(text, "tree") == 0 ? 0 : assign(arg, "broadcast.tree", text, "--", "dissemination");
+    const char *tree = strcmp(text, "tree") == 0 ? "binomial" : text;
+
+    return assign(arg, "broadcast.tree", tree, "--", "dissemination");
 }
 
 static int take_help(void *arg, const char *text)
@@ -167,7 +175,7 @@ static int take_version(void *arg, const char *text)
 
 /* Options without `help` take that of their key in the schema. */
 static const struct row rows[] = {
-    {{"ranks", 'n', "N", "number of ranks, 1 to 1048576", take_ranks}, NULL},
+    {{"ranks", 'n', "N", "number of ranks", take_ranks}, NULL},
     {{"masked", 'f', "F", "failures that one operation masks without a second round", take_f}, "job.f"},
     {{"ops", 0, "LIST", "operations, as \"allreduce,bcast:2,barrier*3\"; the same as naming them", take_ops},
      NULL},
@@ -195,6 +203,8 @@ static const struct row rows[] = {
 /* A command's own option hides a common one of the same name. */
 static bool is_hidden(const struct ftc_usage *usage, const char *name)
 {
+    if (usage->seedless && strcmp(name, "seed") == 0)
+        return true;
     for (const struct ftc_option *own = usage->option; own != NULL && own->name != NULL; own++)
         if (strcmp(own->name, name) == 0)
             return true;
@@ -351,7 +361,7 @@ static int understand(struct parse *parse)
 int ftc_setup_parse(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc,
                     char **argv, enum ftc_parsed *parsed)
 {
-    struct parse parse = {.setup = setup};
+    struct parse parse = {.setup = setup, .usage = usage};
 
     *setup = (struct ftc_setup){.seed = 1};
     gather(&parse, usage);
@@ -413,19 +423,22 @@ static void print_option(const struct ftc_option *option, const char *help, FILE
     fprintf(out, "  %-*s %s", HELP_COLUMN, name, help);
 }
 
-static void print_common(const struct row *row, FILE *out)
+static void print_common(const struct ftc_usage *usage, const struct row *row, FILE *out)
 {
     char allowed[128];
 
     if (row->option.help != NULL) {
         print_option(&row->option, row->option.help, out);
+        if (row->option.take == take_ranks)
+            fprintf(out, ", 1 to %d", most_ranks(usage));
         fputc('\n', out);
         return;
     }
     const struct ftc_config_key *key = &ftc_config_schema[find_key(row->key)];
     print_option(&row->option, key->help, out);
-    fprintf(out, "\n  %-*s %s (%s: %s)\n", HELP_COLUMN, "", row->key, key->fallback,
-            ftc_config_allowed(key, allowed, sizeof(allowed)));
+    fprintf(out, "\n  %-*s %s (%s: %s%s)\n", HELP_COLUMN, "", row->key, key->fallback,
+            ftc_config_allowed(key, allowed, sizeof(allowed)),
+            row->option.take == take_dissemination ? ", tree" : "");
 }
 
 void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
@@ -440,7 +453,7 @@ void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
     fputs("\nThe communicator and its settings (default: what is allowed):\n", out);
     for (int i = 0; i < ROWS; i++)
         if (!is_hidden(usage, rows[i].option.name))
-            print_common(&rows[i], out);
+            print_common(usage, &rows[i], out);
     if (usage->examples != NULL)
         fprintf(out, "\nExamples:\n%s", usage->examples);
     fputs("\nExit code: 0; 1 an error; 2 wrong use; 3 a promise of the protocol was broken;\n4 explore "

@@ -40,6 +40,8 @@ struct ftc_usage {
     const char *summary;             /* what the command does, one or more lines */
     const char *examples;            /* lines, each indented by two */
     const struct ftc_option *option; /* own ones, ends with a NULL name; NULL: none */
+    int most_ranks;                  /* of -n; 0: 1048576 */
+    bool seedless;                   /* nothing is random: no --seed */
 };
 
 enum ftc_parsed { FTC_PARSED_RUN, FTC_PARSED_HELP, FTC_PARSED_VERSION };

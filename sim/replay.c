@@ -47,6 +47,8 @@ static const struct ftc_usage usage = {
         "  ftcoll-sim replay -n 4 -f 1 --scheme bit --ops allreduce,bcast:1 --crash 0@17 --lose 0:2@3 "
         "--schedule 12:3,15:1\n",
     .option = options,
+    .most_ranks = FTC_SCHEDULE_RANKS,
+    .seedless = true,
 };
 
 static int check(const struct replay_command *c, const struct ftc_setup *setup)
@@ -55,10 +57,11 @@ static int check(const struct replay_command *c, const struct ftc_setup *setup)
         return ftc_error_set(FTC_ERR_ARG,
                              "a replay needs the number of ranks and the operations; give -n and "
                              "--ops");
-    if (setup->member.ranks > FTC_SCHEDULE_RANKS)
-        return ftc_error_set(FTC_ERR_ARG, "%d ranks are too many for a replay; give at most %d",
-                             setup->member.ranks, FTC_SCHEDULE_RANKS);
-    return ftc_schedule_check(&c->schedule, setup->member.ranks);
+    int rc = ftc_schedule_check(&c->schedule, setup->member.ranks);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    return ftc_schedule_check_size(setup->member.ranks, setup->member.f, setup->program.length,
+                                   c->schedule.crashes);
 }
 
 static int run(const struct replay_command *c, const struct ftc_setup *setup)
@@ -85,11 +88,12 @@ int ftc_command_replay(int argc, char **argv)
     int code;
 
     if (ftc_setup_begin(&setup, &usage, &command, argc, argv, &code)) {
-        if (check(&command, &setup) == FTC_SUCCESS) {
+        int rc = check(&command, &setup);
+        if (rc == FTC_SUCCESS) {
             code = run(&command, &setup);
         } else {
             fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
-            code = FTC_SIM_EXIT_USAGE;
+            code = rc == FTC_ERR_NOMEM ? FTC_SIM_EXIT_ERROR : FTC_SIM_EXIT_USAGE;
         }
         ftc_setup_fini(&setup);
     }

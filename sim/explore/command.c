@@ -86,6 +86,8 @@ static const struct ftc_usage usage = {
     .examples = "  ftcoll-sim explore -n 3 -f 1 --crashes 2 allreduce\n"
                 "  ftcoll-sim explore -n 4 -f 2 --crashes 3 --scheme bit allreduce bcast:1 allreduce\n",
     .option = options,
+    .most_ranks = 8,
+    .seedless = true,
 };
 
 static void show_progress(void *arg, const struct ftc_explore_result *r)

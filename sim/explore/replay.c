@@ -29,7 +29,7 @@ static int no_memory(void)
 
 static int add_event(struct replay *r, struct ftc_explore_event event)
 {
-    static const enum ftc_cluster_event_class classes[] = {
+    static const enum ftc_cluster_event_kind classes[] = {
         [FTC_EXPLORE_CALL] = FTC_CLUSTER_CALL,     [FTC_EXPLORE_ARRIVE] = FTC_CLUSTER_ARRIVAL,
         [FTC_EXPLORE_TELL] = FTC_CLUSTER_NOTICE,   [FTC_EXPLORE_TIMER] = FTC_CLUSTER_TIMER,
         [FTC_EXPLORE_CRASH] = FTC_CLUSTER_CLASSES, [FTC_EXPLORE_CRASH_TELL] = FTC_CLUSTER_NOTICE,

@@ -5,18 +5,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/model/cluster_event.h"
 #include "sim/model/mix.h"
 
-/* More events than any sound run takes: what goes on past it never ends. */
-#define STEP_LIMIT 3000000
+/* Of the process, as its exit is: 0, or the code with which a worker leaves without a word; its parent has them. */
+static int quiet_exit;
 
-void *ftc_cluster_alloc(size_t count, size_t size)
+void ftc_cluster_exit_quietly(int code)
+{
+    quiet_exit = code;
+}
+
+_Noreturn void ftc_cluster_no_memory(int n)
+{
+    if (quiet_exit == 0)
+        fprintf(stderr, "ftcoll-sim: no memory for %d ranks; give fewer ranks, or free some\n", n);
+    _exit(quiet_exit != 0 ? quiet_exit : EXIT_FAILURE);
+}
+
+void *ftc_cluster_alloc(int n, size_t count, size_t size)
 {
     void *memory = calloc(count > 0 ? count : 1, size);
     if (memory == NULL)
-        abort();
+        ftc_cluster_no_memory(n);
     return memory;
 }
 
@@ -64,7 +77,10 @@ static void make_processes(struct ftc_cluster *c)
 
         settings.self = rank;
         p->alive = true;
-        if (ftc_member_create(&p->member, &settings) != FTC_SUCCESS)
+        int rc = ftc_member_create(&p->member, &settings);
+        if (rc == FTC_ERR_NOMEM)
+            ftc_cluster_no_memory(c->n);
+        if (rc != FTC_SUCCESS)
             abort();
         ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), c->program->length > 0);
     }
@@ -73,20 +89,20 @@ static void make_processes(struct ftc_cluster *c)
 struct ftc_cluster *ftc_cluster_new(const struct ftc_member_settings *settings,
                                     const struct ftc_program *program, uint64_t seed)
 {
-    struct ftc_cluster *c = ftc_cluster_alloc(1, sizeof(*c));
+    struct ftc_cluster *c = ftc_cluster_alloc(settings->ranks, 1, sizeof(*c));
     size_t n = (size_t)settings->ranks;
 
     c->settings = *settings;
     c->n = settings->ranks;
     c->program = program;
     c->random = ftc_mix(seed);
-    c->process = ftc_cluster_alloc(n, sizeof(*c->process));
-    c->channel = ftc_cluster_alloc(n * n, sizeof(*c->channel));
+    c->process = ftc_cluster_alloc(c->n, n, sizeof(*c->process));
+    c->channel = ftc_cluster_alloc(c->n, n * n, sizeof(*c->channel));
     ftc_cluster_make_events(c);
-    c->trace = ftc_cluster_trace_new();
+    c->trace = ftc_cluster_trace_new(c->n);
     c->ledger = ftc_ledger_new(settings, program, NULL);
     if (c->ledger == NULL)
-        abort();
+        ftc_cluster_no_memory(c->n);
     c->violation = ftc_ledger_violation(c->ledger);
     make_processes(c);
     return c;
@@ -106,7 +122,7 @@ static void add_slab(struct ftc_cluster *c)
     struct ftc_cluster_slab *slab = malloc(sizeof(*slab));
 
     if (slab == NULL)
-        abort();
+        ftc_cluster_no_memory(c->n);
     slab->next = c->slab;
     c->slab = slab;
     for (int m = 0; m < SLAB_LENGTH; m++)
@@ -199,7 +215,7 @@ void ftc_cluster_free(struct ftc_cluster *c)
 /* --- network --- */
 
 /* What a transport would deliver: the head, padding, then the bytes of the value. Nobody writes to a head. */
-static struct ftc_buffer *join(const struct ftc_output *output)
+static struct ftc_buffer *join(const struct ftc_cluster *c, const struct ftc_output *output)
 {
     size_t head = output->head->size;
     size_t size = output->value.buffer != NULL ? output->value.size : 0;
@@ -209,7 +225,7 @@ static struct ftc_buffer *join(const struct ftc_output *output)
     struct ftc_buffer *bytes = ftc_value_new_message(head, size);
 
     if (bytes == NULL)
-        abort();
+        ftc_cluster_no_memory(c->n);
     memcpy(bytes->data, output->head->data, head);
     memcpy(bytes->data + ftc_value_offset(head), ftc_value_bytes(&output->value), size);
     return bytes;
@@ -226,7 +242,7 @@ static void send(struct ftc_cluster *c, int from, const struct ftc_output *outpu
     if (ftc_cluster_broken(c) || !c->process[to].alive)
         return;
     struct ftc_cluster_message *message = enqueue(c, &c->channel[from * c->n + to]);
-    message->bytes = join(output);
+    message->bytes = join(c, output);
     message->head = head;
     ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), true);
 }
@@ -308,6 +324,8 @@ static void take_outputs(struct ftc_cluster *c, int rank, int rc, const char *in
     struct ftc_cluster_process *p = &c->process[rank];
     const struct ftc_output *output;
 
+    if (rc == FTC_ERR_NOMEM)
+        ftc_cluster_no_memory(c->n);
     if (rc != FTC_SUCCESS)
         ftc_ledger_violate(c->ledger, "rank %d: %s returns %d in a sound run", rank, input, rc);
     while (p->alive && !ftc_cluster_broken(c) && (output = ftc_member_next_output(p->member)) != NULL) {
@@ -383,25 +401,20 @@ void ftc_cluster_do(struct ftc_cluster *c, int event)
         fire(c, e.a);
     else
         call_next(c, e.a);
-}
-
-static void step(struct ftc_cluster *c)
-{
-    ftc_cluster_do(c, ftc_cluster_pick(c));
-    if (c->steps > STEP_LIMIT)
-        ftc_ledger_violate(c->ledger, "no end after %d events", STEP_LIMIT);
+    if (c->steps >= FTC_CLUSTER_STEPS)
+        ftc_ledger_violate(c->ledger, "no end after %d events", FTC_CLUSTER_STEPS);
 }
 
 void ftc_cluster_run(struct ftc_cluster *c)
 {
     while (!ftc_cluster_broken(c) && c->enabled_count > 0)
-        step(c);
+        ftc_cluster_do(c, ftc_cluster_pick(c));
 }
 
 void ftc_cluster_run_to(struct ftc_cluster *c, int op, int rank)
 {
     while (!ftc_cluster_broken(c) && !ftc_cluster_delivered(c, op, rank) && c->enabled_count > 0)
-        step(c);
+        ftc_cluster_do(c, ftc_cluster_pick(c));
     if (!ftc_cluster_delivered(c, op, rank))
         ftc_ledger_violate(c->ledger, "rank %d does not deliver operation %d", rank, op);
 }

@@ -84,10 +84,16 @@ struct ftc_cluster {
     const char *violation;           /* the ledger's: "" while all promises were kept */
 };
 
-/* settings->self is ignored. The program must outlive the cluster. Aborts when out of memory. */
+/* More events than any sound run takes: what goes on past it never ends, and breaks a promise. */
+#define FTC_CLUSTER_STEPS 4000000
+
+/* settings->self is ignored. The program must outlive the cluster. Out of memory, here and in all that follows,
+ * ends the process: with a message and code 1, or as ftc_cluster_exit_quietly() says. */
 struct ftc_cluster *ftc_cluster_new(const struct ftc_member_settings *settings,
                                     const struct ftc_program *program, uint64_t seed);
 void ftc_cluster_free(struct ftc_cluster *c);
+/* Out of memory, end this process with `code` and no message: its parent has better words. */
+void ftc_cluster_exit_quietly(int code);
 
 /* n members, f, everything else the default of the configuration: list, piggyback, first, binomial, none,
  * direct. */
@@ -144,10 +150,11 @@ int ftc_cluster_on_the_way(const struct ftc_cluster *c, int from, int to);
 /* --- used between cluster*.c --- */
 
 bool ftc_cluster_broken(const struct ftc_cluster *c);
-void *ftc_cluster_alloc(size_t count, size_t size); /* zeroed; aborts when out of memory */
+_Noreturn void ftc_cluster_no_memory(int n);
+void *ftc_cluster_alloc(int n, size_t count, size_t size); /* zeroed; for a cluster of n ranks */
 
 /* cluster_look.c */
-enum ftc_cluster_event_kind {
+enum ftc_cluster_trace_kind {
     FTC_CLUSTER_TRACE_CALL,
     FTC_CLUSTER_TRACE_ARRIVE,
     FTC_CLUSTER_TRACE_NOTICE,
@@ -157,9 +164,9 @@ enum ftc_cluster_event_kind {
     FTC_CLUSTER_TRACE_CRASH,
     FTC_CLUSTER_TRACE_LOSE,
 };
-struct ftc_cluster_trace *ftc_cluster_trace_new(void);
+struct ftc_cluster_trace *ftc_cluster_trace_new(int n);
 void ftc_cluster_trace_free(struct ftc_cluster_trace *trace);
-void ftc_cluster_trace(struct ftc_cluster *c, enum ftc_cluster_event_kind kind, int rank, int other,
+void ftc_cluster_trace(struct ftc_cluster *c, enum ftc_cluster_trace_kind kind, int rank, int other,
                        const struct ftc_message_head *head);
 void ftc_cluster_print(
     const struct ftc_cluster *c); /* settings, violation, trace, who waits for what: to standard error */

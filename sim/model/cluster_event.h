@@ -4,7 +4,7 @@
 
 #include "sim/model/cluster.h"
 
-enum ftc_cluster_event_class {
+enum ftc_cluster_event_kind {
     FTC_CLUSTER_ARRIVAL,
     FTC_CLUSTER_NOTICE,
     FTC_CLUSTER_TIMER,
@@ -13,7 +13,7 @@ enum ftc_cluster_event_class {
 };
 
 struct ftc_cluster_event {
-    enum ftc_cluster_event_class kind;
+    enum ftc_cluster_event_kind kind;
     int a, b; /* from, to; observer, dead; rank */
 };
 

@@ -1,8 +1,6 @@
 /* Looking into a cluster: results and counters for stories, the trace for people. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/set.h"
 #include "sim/model/cluster.h"
@@ -93,7 +91,7 @@ int ftc_cluster_on_the_way(const struct ftc_cluster *c, int from, int to)
 
 struct ftc_cluster_step {
     uint64_t number;
-    enum ftc_cluster_event_kind kind;
+    enum ftc_cluster_trace_kind kind;
     int rank, other;
     struct ftc_message_head head;
 };
@@ -103,11 +101,11 @@ struct ftc_cluster_trace {
     struct ftc_cluster_step step[TRACE_LENGTH];
 };
 
-struct ftc_cluster_trace *ftc_cluster_trace_new(void)
+struct ftc_cluster_trace *ftc_cluster_trace_new(int n)
 {
     struct ftc_cluster_trace *trace = malloc(sizeof(*trace));
     if (trace == NULL)
-        abort();
+        ftc_cluster_no_memory(n);
     trace->count = 0;
     return trace;
 }
@@ -163,7 +161,7 @@ static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_ste
     }
 }
 
-void ftc_cluster_trace(struct ftc_cluster *c, enum ftc_cluster_event_kind kind, int rank, int other,
+void ftc_cluster_trace(struct ftc_cluster *c, enum ftc_cluster_trace_kind kind, int rank, int other,
                        const struct ftc_message_head *head)
 {
     if (c->trace == NULL)

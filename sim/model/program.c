@@ -2,7 +2,6 @@
 #include "sim/model/program.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

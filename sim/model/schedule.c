@@ -139,6 +139,8 @@ static int take_loss(struct ftc_schedule *s, const uint32_t number[])
 
 static int take_deviation(struct ftc_schedule *s, const uint32_t number[])
 {
+    if (number[0] == 0)
+        return ftc_error_set(FTC_ERR_ARG, "step 0 in a schedule: steps count from 1; give 1 or more");
     if (s->deviations > 0 && s->deviation[s->deviations - 1].step >= number[0])
         return ftc_error_set(FTC_ERR_ARG, "step %u stands behind step %u; sort a schedule by its steps",
                              number[0], s->deviation[s->deviations - 1].step);
@@ -173,6 +175,27 @@ static int check_crash(const struct ftc_schedule *s, size_t c, int ranks)
     return FTC_SUCCESS;
 }
 
+/* A channel may lose once: a second loss would not say which counts. */
+static int check_losses(const struct ftc_schedule *s, int ranks)
+{
+    int rc = FTC_SUCCESS;
+    size_t n = (size_t)ranks;
+    bool *lost = s->losses > 1 ? calloc(n * n, sizeof(*lost)) : NULL;
+
+    if (s->losses > 1 && lost == NULL)
+        return no_memory();
+    for (size_t l = 0; rc == FTC_SUCCESS && lost != NULL && l < s->losses; l++) {
+        bool *channel = &lost[(size_t)s->loss[l].from * n + (size_t)s->loss[l].to];
+        if (*channel)
+            rc = ftc_error_set(FTC_ERR_ARG,
+                               "the messages from rank %d to rank %d are lost twice; leave one out",
+                               s->loss[l].from, s->loss[l].to);
+        *channel = true;
+    }
+    free(lost);
+    return rc;
+}
+
 int ftc_schedule_check(const struct ftc_schedule *schedule, int ranks)
 {
     int rc = FTC_SUCCESS;
@@ -189,7 +212,22 @@ int ftc_schedule_check(const struct ftc_schedule *schedule, int ranks)
             return ftc_error_set(FTC_ERR_ARG, "rank %d does not send to rank %d; give two of ranks 0 to %d",
                                  loss->from, loss->to, ranks - 1);
     }
-    return FTC_SUCCESS;
+    return check_losses(schedule, ranks);
+}
+
+/* More than was ever seen: an operation takes each rank f + 14 steps without deaths, and each death a notice and
+ * at most another round. */
+int ftc_schedule_check_size(int ranks, int f, int operations, size_t deaths)
+{
+    uint64_t steps = (uint64_t)operations * ((uint64_t)f + 24) + (uint64_t)deaths * ((uint64_t)f + 8);
+
+    if (steps < FTC_CLUSTER_STEPS / (uint64_t)ranks)
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_ARG,
+        "%d operations of %d ranks with f = %d and %zu deaths may take more than the %d steps "
+        "after which a run counts as endless; give fewer operations or ranks, or a smaller f",
+        operations, ranks, f, deaths, FTC_CLUSTER_STEPS);
 }
 
 static void print_schedule(const struct ftc_schedule *s, FILE *out)
@@ -253,8 +291,6 @@ void ftc_schedule_step(struct ftc_cluster *cluster, int event, const struct ftc_
     ftc_cluster_do(cluster, event);
     if (promise != NULL && !ftc_cluster_broken(cluster))
         promise->check(cluster, promise->arg);
-    if (cluster->steps >= FTC_SCHEDULE_STEPS)
-        ftc_ledger_violate(cluster->ledger, "no end after %d events", FTC_SCHEDULE_STEPS);
 }
 
 bool ftc_schedule_finish(struct ftc_cluster *cluster, const struct ftc_schedule *schedule,

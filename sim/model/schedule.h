@@ -20,8 +20,6 @@
 #include "sim/model/cluster_event.h"
 #include "sim/model/program.h"
 
-/* More events than any sound run takes: what goes on past it never ends. */
-#define FTC_SCHEDULE_STEPS   3000000
 #define FTC_SCHEDULE_CRASHES FTC_CLUSTER_DOOMS
 #define FTC_SCHEDULE_RANKS   4096 /* of a cluster whose schedules are recorded */
 
@@ -54,8 +52,11 @@ int ftc_schedule_copy(struct ftc_schedule *to, const struct ftc_schedule *from);
 int ftc_schedule_parse_crashes(struct ftc_schedule *schedule, const char *text);
 int ftc_schedule_parse_losses(struct ftc_schedule *schedule, const char *text);
 int ftc_schedule_parse_deviations(struct ftc_schedule *schedule, const char *text);
-/* FTC_ERR_ARG: a rank that `ranks` ranks do not have, one that dies twice, or nobody left. */
+/* FTC_ERR_ARG: a rank that `ranks` ranks do not have, one that dies twice, nobody left, or a channel that loses
+ * twice; FTC_ERR_NOMEM. */
 int ftc_schedule_check(const struct ftc_schedule *schedule, int ranks);
+/* FTC_ERR_ARG: a sound run of so many operations and deaths may reach FTC_CLUSTER_STEPS. */
+int ftc_schedule_check_size(int ranks, int f, int operations, size_t deaths);
 /* "--crash 0@17 --lose 0:2@3 --schedule 12:3,15:1", without what is empty. malloc'ed; NULL: out of memory. */
 char *ftc_schedule_format(const struct ftc_schedule *schedule);
 

@@ -28,6 +28,11 @@ static int take_jobs(void *command, const char *text)
     return ftc_option_number("--jobs", text, 1, MOST_JOBS, &((struct storm_command *)command)->jobs);
 }
 
+static bool read_ranks(const char *text, uint64_t least, uint64_t *ranks)
+{
+    return ftc_option_number("-n", text, least, FTC_SCHEDULE_RANKS, ranks) == FTC_SUCCESS;
+}
+
 /* "16" or "2-9" */
 static int take_ranks(void *command, const char *text)
 {
@@ -36,15 +41,13 @@ static int take_ranks(void *command, const char *text)
     char least[24];
     size_t length = dash != NULL ? (size_t)(dash - text) : strlen(text);
 
-    if (length >= sizeof(least))
-        return ftc_error_set(FTC_ERR_ARG, "-n %s: no such number of ranks; give N or MIN-MAX", text);
-    memcpy(least, text, length);
-    least[length] = '\0';
-    int rc = ftc_option_number("-n", least, 1, FTC_SCHEDULE_RANKS, &c->least);
+    snprintf(least, sizeof(least), "%.*s", (int)length, text);
+    bool sound = length < sizeof(least) && read_ranks(least, 1, &c->least);
     c->most = c->least;
-    if (rc == FTC_SUCCESS && dash != NULL)
-        rc = ftc_option_number("-n", dash + 1, c->least, FTC_SCHEDULE_RANKS, &c->most);
-    return rc;
+    if (sound && (dash == NULL || read_ranks(dash + 1, c->least, &c->most)))
+        return FTC_SUCCESS;
+    return ftc_error_set(FTC_ERR_ARG, "-n %s: no such number of ranks; give N or MIN-MAX, 1 to %d", text,
+                         FTC_SCHEDULE_RANKS);
 }
 
 static int take_rules(void *command, const char *text)
@@ -118,22 +121,35 @@ static unsigned given_pins(const struct ftc_settings *settings)
     return pinned;
 }
 
-/* f and the roots need ranks; without -n the storm draws enough of them. */
+/* f and the roots need ranks; without -n the storm draws enough of them, as long as it may. */
 static int check_ranks(const struct storm_command *c, const struct ftc_setup *setup, unsigned pinned)
 {
-    if (c->least == 0)
-        return FTC_SUCCESS;
-    if ((pinned & FTC_STORM_PIN_F) != 0 && (uint64_t)setup->member.f >= c->least)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "f is %d, but there may be only %llu ranks; give a smaller f or more ranks",
-                             setup->member.f, (unsigned long long)c->least);
+    uint64_t ranks = c->least > 0 ? c->least : FTC_SCHEDULE_RANKS;
+
+    if ((pinned & FTC_STORM_PIN_F) != 0 && (uint64_t)setup->member.f >= ranks)
+        return ftc_error_set(FTC_ERR_ARG, "f is %d, but there may be only %llu ranks; give a smaller f%s",
+                             setup->member.f, (unsigned long long)ranks,
+                             c->least > 0 ? " or more ranks" : "");
     for (int op = 0; op < setup->program.length; op++)
-        if (setup->program.operation[op].root >= (int)c->least)
+        if (setup->program.operation[op].root >= (int)ranks)
             return ftc_error_set(FTC_ERR_ARG,
                                  "operation %d has root %d, but there may be only %llu ranks; give a smaller "
-                                 "root or more ranks",
-                                 op, setup->program.operation[op].root, (unsigned long long)c->least);
+                                 "root%s",
+                                 op, setup->program.operation[op].root, (unsigned long long)ranks,
+                                 c->least > 0 ? " or more ranks" : "");
     return FTC_SUCCESS;
+}
+
+/* Seeds are numbers of JSON too, which end there. */
+static int check_seeds(const struct ftc_storm_plan *plan)
+{
+    if (plan->runs - 1 <= INT64_MAX - plan->seed)
+        return FTC_SUCCESS;
+    return ftc_error_set(FTC_ERR_ARG,
+                         "%llu runs from seed %llu pass the last seed, %lld; give fewer --runs or a smaller "
+                         "--seed",
+                         (unsigned long long)plan->runs, (unsigned long long)plan->seed,
+                         (long long)INT64_MAX);
 }
 
 static int make_plan(const struct storm_command *c, const struct ftc_setup *setup,
@@ -152,7 +168,9 @@ static int make_plan(const struct storm_command *c, const struct ftc_setup *setu
         .runs = c->runs,
         .jobs = (int)c->jobs,
     };
-    return rc;
+    if (rc == FTC_SUCCESS)
+        rc = check_seeds(plan);
+    return rc == FTC_SUCCESS ? ftc_storm_check(&plan->frame) : rc;
 }
 
 /* --- commands that have a run again --- */

@@ -254,8 +254,10 @@ static size_t count_f(const struct ftc_draft *d)
 
 static bool lower_f(struct ftc_draft *d, size_t first, size_t size)
 {
+    if (first != 0 || size > (size_t)d->settings.f)
+        return false;
     d->settings.f -= (int)size;
-    return first == 0;
+    return true;
 }
 
 #define SETTINGS 9
@@ -338,7 +340,7 @@ static bool prefer_oldest(struct ftc_draft *d, size_t first, size_t size)
         if (step >= d->events)
             continue;
         memmove(d->event + step + 1, d->event + step, (d->events - step) * sizeof(*d->event));
-        d->event[step] = (struct ftc_cluster_event){.kind = FTC_SHRINK_OLDEST};
+        d->event[step] = (struct ftc_cluster_event){.kind = FTC_DRAFT_OLDEST};
         d->events++;
     }
     return true;

@@ -1,4 +1,4 @@
-/* Candidates of a shrinking run, and the edits that make them. Private to shrink*.c. */
+/* Candidates of a shrinking run, and the edits that make them. Private to draft.c and shrink.c. */
 #ifndef FTC_SIM_STORM_DRAFT_H
 #define FTC_SIM_STORM_DRAFT_H
 
@@ -6,7 +6,7 @@
 
 /* As the kind of an event to follow: the oldest one, which then is not taken again when its own turn comes.
  */
-#define FTC_SHRINK_OLDEST FTC_CLUSTER_CLASSES
+#define FTC_DRAFT_OLDEST FTC_CLUSTER_CLASSES
 
 struct ftc_draft {
     struct ftc_member_settings settings;

@@ -1,5 +1,6 @@
 /* Drawing storms from seeds. */
 #include <assert.h>
+#include <limits.h>
 
 #include "sim/model/mix.h"
 #include "sim/storm/storm.h"
@@ -28,7 +29,7 @@ static int least_ranks(const struct ftc_storm_frame *frame)
 
 static int draw_ranks(struct ftc_storm *s, const struct ftc_storm_frame *frame)
 {
-    static const int large[] = {16, 16, 16, 33, 33, 64};
+    static const int large[] = {16, 16, 16, 33, 33, FTC_STORM_RANKS};
 
     if (frame->least > 0)
         return frame->least + below(s, frame->most - frame->least + 1);
@@ -38,7 +39,8 @@ static int draw_ranks(struct ftc_storm *s, const struct ftc_storm_frame *frame)
         n = large[below(s, 6)];
     else
         n = one_in(s, 2) ? 2 + below(s, 4) : 1 + below(s, 9); /* small ones find most */
-    return n < least ? least + below(s, 4) : n;
+    n = n < least ? least + below(s, 4) : n;
+    return n < FTC_SCHEDULE_RANKS ? n : FTC_SCHEDULE_RANKS;
 }
 
 /* Drawn even if they are pinned, so that a pin changes nothing else. */
@@ -48,7 +50,7 @@ static void draw_settings(struct ftc_storm *s, const struct ftc_storm_frame *fra
 
     s->settings = frame->settings;
     s->settings.ranks = n;
-    s->settings.f = below(s, n < 4 ? n : 4);
+    s->settings.f = below(s, n <= FTC_STORM_F ? n : FTC_STORM_F + 1);
     s->settings.scheme = (enum ftc_scheme)below(s, 3);
     s->settings.share = one_in(s, 4) ? FTC_SHARE_OFF : FTC_SHARE_PIGGYBACK;
     s->settings.rotation = one_in(s, 2) ? FTC_ROTATION_SPREAD : FTC_ROTATION_FIRST;
@@ -121,6 +123,14 @@ struct ftc_program ftc_storm_program(const struct ftc_storm *storm)
 
 /* --- deaths --- */
 
+/* Counts of events are estimates: too large ones are cut. */
+static int times(int a, int b)
+{
+    int64_t product = (int64_t)a * b;
+
+    return product < INT_MAX ? (int)product : INT_MAX;
+}
+
 /* Where the rotation order of one operation starts, if nobody has died. */
 static int draw_start(struct ftc_storm *s)
 {
@@ -158,7 +168,7 @@ static struct ftc_cluster_doom draw_doom(struct ftc_storm *s)
         FTC_MESSAGE_PREPARE, FTC_MESSAGE_POKE, FTC_MESSAGE_PULL,   FTC_CLUSTER_DELIVER, FTC_CLUSTER_DELIVER};
     int output = outputs[below(s, 10)];
     bool rare = output == FTC_MESSAGE_POKE || output == FTC_MESSAGE_PULL || output == FTC_MESSAGE_PREPARE;
-    int often = (rare ? 1 : ftc_storm_program(s).length) * s->settings.ranks;
+    int often = times(rare ? 1 : ftc_storm_program(s).length, s->settings.ranks);
 
     return (struct ftc_cluster_doom){
         .rank = one_in(s, 3) ? draw_victim(s) : -1,
@@ -172,7 +182,7 @@ static struct ftc_cluster_doom draw_doom(struct ftc_storm *s)
 /* Between any two outputs of one rank. */
 static struct ftc_cluster_doom draw_own_doom(struct ftc_storm *s)
 {
-    int outputs = ftc_storm_program(s).length * (s->settings.f + 4);
+    int outputs = times(ftc_storm_program(s).length, s->settings.f + 4);
 
     return (struct ftc_cluster_doom){
         .rank = draw_victim(s),
@@ -195,7 +205,7 @@ static void add_crash(struct ftc_storm *s, struct ftc_storm_crash crash)
 static void draw_crash(struct ftc_storm *s)
 {
     int n = s->settings.ranks;
-    int all = ftc_storm_program(s).length * n * (s->settings.f + 3); /* events, about */
+    int all = times(times(ftc_storm_program(s).length, n), s->settings.f + 3); /* events, about */
     const int spans[] = {1, n, 1 + all / 4, all};
 
     add_crash(s, (struct ftc_storm_crash){
@@ -237,6 +247,27 @@ static void draw_deaths(struct ftc_storm *s)
         else
             s->doom[s->dooms++] = how == 1 ? draw_own_doom(s) : draw_doom(s);
     }
+}
+
+static int most_ranks(const struct ftc_storm_frame *frame)
+{
+    int most = least_ranks(frame) + 3;
+
+    if (frame->most > 0)
+        return frame->most;
+    if (most < FTC_STORM_RANKS)
+        most = FTC_STORM_RANKS;
+    return most < FTC_SCHEDULE_RANKS ? most : FTC_SCHEDULE_RANKS;
+}
+
+int ftc_storm_check(const struct ftc_storm_frame *frame)
+{
+    int n = most_ranks(frame);
+    int f = (frame->pinned & FTC_STORM_PIN_F) != 0 ? frame->settings.f : FTC_STORM_F;
+    int operations = frame->program != NULL ? frame->program->length : FTC_STORM_OPERATIONS;
+    int deaths = n <= FTC_STORM_CRASHES ? n - 1 : FTC_STORM_CRASHES;
+
+    return ftc_schedule_check_size(n, f < n ? f : n - 1, operations, (size_t)deaths);
 }
 
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed)

@@ -47,6 +47,7 @@ struct pool {
     struct sigaction child;   /* the caller's for SIGCHLD */
     uint64_t killed_at;       /* when those that live will be killed; 0: not */
     bool interrupted;
+    int rc; /* FTC_ERR_NOMEM: of a worker */
 };
 
 /* --- workers --- */
@@ -104,9 +105,10 @@ static _Noreturn void run_worker(struct pool *pool, struct slot *slot, pid_t par
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXIT_FAILURE);
-    signal(SIGINT, SIG_IGN); /* the terminal sends it to all: the parent decides */
-    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_IGN); /* both may be sent to the whole group: the parent decides */
+    signal(SIGTERM, SIG_IGN);
     sigprocmask(SIG_SETMASK, &pool->before, NULL);
+    ftc_cluster_exit_quietly(FTC_STORM_EXIT_NOMEM);
     work(pool->plan, pool->board, slot);
     slot->ended = true;
     _exit(EXIT_SUCCESS);
@@ -172,6 +174,24 @@ static int start_workers(struct pool *pool)
     return FTC_SUCCESS;
 }
 
+static void stop(struct pool *pool)
+{
+    bool again = atomic_exchange(&pool->board->stop, true);
+
+    pool->killed_at = ftc_clock_now() + (again ? 0 : FAREWELL_NS);
+}
+
+/* A worker had no memory for its run: all stop. */
+static void starve(struct pool *pool, uint64_t run)
+{
+    struct ftc_storm storm;
+
+    ftc_storm_draw(&storm, &pool->plan->frame, pool->plan->seed + run);
+    pool->rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for %d ranks of seed %llu; give fewer ranks or --jobs",
+                             storm.settings.ranks, (unsigned long long)storm.seed);
+    stop(pool);
+}
+
 /* A worker is gone; if it did not end by itself, it was the run's fault. */
 static void bury(struct pool *pool, int worker, int status)
 {
@@ -183,6 +203,10 @@ static void bury(struct pool *pool, int worker, int status)
     bool killed = pool->killed_at != 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     if (slot->ended || killed)
         return;
+    if (ftc_storm_record_starved(status)) {
+        starve(pool, atomic_load(&slot->present));
+        return;
+    }
     slot->violated = atomic_load(&slot->present);
     ftc_storm_record_obituary(status, slot->violation, &hung);
     lower(&pool->board->lowest, slot->violated);
@@ -195,13 +219,6 @@ static void reap(struct pool *pool)
     for (int worker = 0; worker < pool->plan->jobs; worker++)
         if (pool->pid[worker] != 0 && waitpid(pool->pid[worker], &status, WNOHANG) == pool->pid[worker])
             bury(pool, worker, status);
-}
-
-static void stop(struct pool *pool)
-{
-    bool again = atomic_exchange(&pool->board->stop, true);
-
-    pool->killed_at = ftc_clock_now() + (again ? 0 : FAREWELL_NS);
 }
 
 static void kill_late(struct pool *pool)
@@ -282,5 +299,5 @@ int ftc_storm_pool_run(const struct ftc_storm_plan *plan, struct ftc_storm_outco
     gather(&pool, outcome);
     free(pool.pid);
     munmap(pool.board, pool.size);
-    return rc;
+    return rc != FTC_SUCCESS ? rc : pool.rc;
 }

@@ -37,7 +37,7 @@ void ftc_storm_record_event(struct ftc_storm_record *record, const struct ftc_cl
 {
     uint64_t passed = ftc_cluster_age(cluster, event);
 
-    assert(record->events < FTC_SCHEDULE_STEPS);
+    assert(record->events < FTC_CLUSTER_STEPS);
     if (passed > 0)
         record->deviation[record->deviations++] =
             (struct ftc_schedule_deviation){.step = (uint32_t)cluster->steps + 1, .passed = (uint32_t)passed};
@@ -83,6 +83,20 @@ void ftc_storm_record_watch(void)
     setitimer(ITIMER_PROF, &patience, NULL); /* SIGPROF kills */
 }
 
+void ftc_storm_record_alive(uint64_t steps)
+{
+    struct itimerval left;
+
+    if (steps % FTC_STORM_PATIENCE_STEPS == 0 && getitimer(ITIMER_PROF, &left) == 0 &&
+        (left.it_value.tv_sec > 0 || left.it_value.tv_usec > 0))
+        ftc_storm_record_watch();
+}
+
+bool ftc_storm_record_starved(int status)
+{
+    return WIFEXITED(status) && WEXITSTATUS(status) == FTC_STORM_EXIT_NOMEM;
+}
+
 void ftc_storm_record_obituary(int status, char violation[FTC_SCHEDULE_TEXT], bool *hung)
 {
     *hung = WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF;
@@ -108,8 +122,10 @@ static _Noreturn void run_child(struct ftc_storm_record *record,
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGINT, SIG_IGN); /* the parent decides */
+    signal(SIGTERM, SIG_IGN);
     if (freopen("/dev/null", "w", stderr) == NULL)
         fclose(stderr);
+    ftc_cluster_exit_quietly(FTC_STORM_EXIT_NOMEM);
     ftc_storm_record_watch();
     run(record, arg);
     record->ended = true;
@@ -134,6 +150,9 @@ int ftc_storm_record_try(struct ftc_storm_record *record, void (*run)(struct ftc
         run_child(record, run, arg, parent);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
+    if (ftc_storm_record_starved(status))
+        return ftc_error_set(FTC_ERR_NOMEM,
+                             "no memory to have a run again, recorded; give fewer ranks, or free some");
     if (!record->ended)
         ftc_storm_record_obituary(status, record->violation, &record->hung);
     return FTC_SUCCESS;

@@ -34,6 +34,7 @@ static void take(struct trial *t, int event)
 {
     ftc_storm_record_event(t->record, t->cluster, event);
     ftc_schedule_step(t->cluster, event, t->promise);
+    ftc_storm_record_alive(t->cluster->steps);
     ftc_storm_record_deaths(t->record, t->cluster);
 }
 
@@ -41,10 +42,10 @@ static void take(struct trial *t, int event)
 static void follow_events(struct trial *t)
 {
     struct ftc_cluster *c = t->cluster;
-    uint32_t *taken = ftc_cluster_alloc((size_t)c->events, sizeof(*taken)); /* before their turn */
+    uint32_t *taken = ftc_cluster_alloc(c->n, (size_t)c->events, sizeof(*taken)); /* before their turn */
 
     for (size_t e = 0; e < t->draft->events && !ftc_cluster_broken(c) && c->enabled_count > 0; e++) {
-        bool oldest = t->draft->event[e].kind == FTC_SHRINK_OLDEST;
+        bool oldest = t->draft->event[e].kind == FTC_DRAFT_OLDEST;
         int event = oldest ? ftc_cluster_aged(c, 0) : ftc_cluster_event_number(c->n, t->draft->event[e]);
         if (oldest)
             taken[event]++;

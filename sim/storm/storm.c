@@ -29,6 +29,7 @@ static void rage(struct ftc_cluster *c, const struct ftc_storm *storm, const str
             ftc_storm_record_event(record, c, event);
         }
         ftc_schedule_step(c, event, promise);
+        ftc_storm_record_alive(c->steps);
         if (!ftc_cluster_broken(c))
             next = crash_due(c, storm, next);
     }

@@ -10,6 +10,8 @@
 #include "sim/storm/record.h"
 
 #define FTC_STORM_OPERATIONS 8
+#define FTC_STORM_RANKS      64 /* drawn at most, but for what is given */
+#define FTC_STORM_F          3  /* likewise */
 #define FTC_STORM_CRASHES    64 /* fewer than FTC_CLUSTER_DOOMS */
 
 /* What is not drawn, but given. */
@@ -43,7 +45,7 @@ struct ftc_storm {
     uint64_t seed, random;
     struct ftc_member_settings settings;
     struct ftc_program_operation operation[FTC_STORM_OPERATIONS];
-    int length; /* of a drawn program, else 0 */
+    int length; /* of operation[], which is drawn even if a program is given */
     const struct ftc_program *given;
     struct ftc_storm_crash
         crash[FTC_STORM_CRASHES]; /* at a step, whatever happens there; by ascending steps */
@@ -58,6 +60,9 @@ struct ftc_storm_sums {
     uint64_t runs, deaths, steps;
     uint64_t rules[FTC_RULES_COUNT];
 };
+
+/* FTC_ERR_ARG: sound runs that may be drawn are too long to tell from endless ones. */
+int ftc_storm_check(const struct ftc_storm_frame *frame);
 
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed);
 

@@ -39,7 +39,7 @@
 @test "what cannot be explored is refused with a remedy" {
     run "$SIM" explore -n 9 -f 1 allreduce
     [ "$status" -eq 2 ]
-    [[ "$output" == *"9 ranks cannot be explored; use 1 to 8, or storm"* ]]
+    [[ "$output" == *"-n 9: not a whole number in range; give 1 to 8"* ]]
     run "$SIM" explore -n 3 -f 1
     [ "$status" -eq 2 ]
     [[ "$output" == *"no operation is named; give one"* ]]

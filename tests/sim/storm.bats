@@ -70,6 +70,59 @@ steady() {
     run "$SIM" storm -n 2-4 bcast:3
     [ "$status" -eq 2 ]
     [[ "$output" == *"give a smaller root or more ranks"* ]]
+    run "$SIM" storm -n -3
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"-n -3: no such number of ranks; give N or MIN-MAX"* ]]
+    run "$SIM" storm -n 2-
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"-n 2-: no such number of ranks"* ]]
+    run "$SIM" storm --seed 9223372036854775807 --runs 2
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"give fewer --runs or a smaller --seed"* ]]
+}
+
+@test "what is larger than the simulator itself is refused" {
+    run "$SIM" storm bcast:40000
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"only 4096 ranks; give a smaller root"* ]]
+    run "$SIM" storm -f 4095
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"of 4096 ranks"*"or a smaller f"* ]]
+    for command in storm replay; do
+        run "$SIM" "$command" -n 64 'barrier*20000'
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"20000 operations of 64 ranks"*"give fewer operations"* ]]
+    done
+}
+
+@test "the largest seed is what JSON can hold" {
+    run "$SIM" storm --seed 9223372036854775808 --runs 1 --json
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"give 0 to 9223372036854775807"* ]]
+    run --separate-stderr "$SIM" storm --seed 9223372036854775807 --runs 1 --json
+    [ "$status" -eq 0 ]
+    [[ "$output" == *9223372036854775807* ]]
+}
+
+@test "a word that is neither an operation nor a command is told so" {
+    for word in help stomr barier*3; do
+        run "$SIM" "$word"
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"\"$word\" is no operation and no command; see --help"* ]]
+    done
+    run "$SIM" --help
+    [[ "$output" == *"finalize"* ]]
+}
+
+@test "no memory is an error with a remedy, not a broken promise" {
+    readelf -Ws "$SIM" | grep -Eq '__[at]san' && skip "the sanitizer needs the address space"
+    for command in replay "storm --runs 1"; do
+        # shellcheck disable=SC2086
+        run bash -c 'ulimit -v 400000; exec "$0" "$@"' "$SIM" $command -n 4096 barrier
+        [ "$status" -eq 1 ]
+        [[ "$output" == *"no memory for 4096 ranks"*"give fewer ranks"* ]]
+        [[ "$output" != *"breaks a promise"* ]]
+    done
 }
 
 @test "an interrupt ends it with what it did so far, and leaves no child" {
@@ -89,6 +142,17 @@ steady() {
     done
 }
 
+@test "a SIGTERM to all of its processes is no fault of a run" {
+    setsid "$SIM" storm --runs 1000000000 --jobs 3 >"$work/out" 2>"$work/err" &
+    storm=$!
+    until [ "$(pgrep -c -P "$storm")" -eq 3 ]; do sleep 0.01; done
+    kill -TERM -- "-$storm"
+    status=0
+    wait "$storm" || status=$?
+    [ "$status" -eq 1 ]
+    grep -q "interrupted; no promise was broken" "$work/out"
+}
+
 @test "a worker that is killed from outside is reported with its seed" {
     "$SIM" storm --runs 1000000000 --jobs 2 >"$work/out" 2>"$work/err" &
     storm=$!
@@ -103,7 +167,7 @@ steady() {
 }
 
 @test "a broken promise: what, the smallest run that shows it, and the lines that have both again" {
-    run --separate-stderr "$MUTANT" storm --runs 100000 --jobs 2
+    run --separate-stderr "$MUTANT" storm --runs 100000 --jobs 2 allreduce bcast # a finding of few steps
     [ "$status" -eq 3 ]
     [[ "$output" =~ seed\ ([0-9]+)\ breaks\ a\ promise:\ ([^$'\n']+) ]]
     seed=${BASH_REMATCH[1]} words=${BASH_REMATCH[2]}
@@ -162,6 +226,15 @@ steady() {
     [[ "$output" == *"sort"* ]]
     run "$SIM" replay -n 3 allreduce --lose 0-1@2
     [ "$status" -eq 2 ]
+    run "$SIM" replay -n 3 allreduce --schedule 0:1,5:2
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"steps count from 1"* ]]
+    run "$SIM" replay -n 3 allreduce --crash 0@1 --lose 0:2@2 --lose 0:2@1
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"lost twice"* ]]
+    run "$SIM" replay -n 4097 allreduce
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"give 1 to 4096"* ]]
 }
 
 @test "both explain themselves" {
@@ -171,4 +244,6 @@ steady() {
     run "$SIM" replay --help
     [ "$status" -eq 0 ]
     [[ "$output" == *"RANK@OUTPUTS"* ]]
+    [[ "$output" == *"number of ranks, 1 to 4096"* ]]
+    [[ "$output" != *"--seed"* ]]
 }

@@ -51,6 +51,8 @@ static const struct ftc_option hiding_options[] = {
 };
 static const struct ftc_usage plain = {.synopsis = "test", .summary = "A test.", .option = plain_options};
 static const struct ftc_usage hiding = {.synopsis = "test", .summary = "A test.", .option = hiding_options};
+static const struct ftc_usage bounded = {
+    .synopsis = "test", .summary = "A test.", .most_ranks = 8, .seedless = true};
 
 static void teardown(void)
 {
@@ -137,6 +139,8 @@ START_TEST(the_family_of_trees_is_a_dissemination_too)
 {
     accept("-n 4 bcast --dissemination tree --correction checked");
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_BINOMIAL);
+    accept("-n 4 bcast --dissemination lame --dissemination tree");
+    ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_BINOMIAL);
 }
 END_TEST
 
@@ -186,6 +190,7 @@ START_TEST(wrong_words_name_cause_and_remedy)
     refuse("-n 4 --nonsense barrier", "--nonsense", "--help");
     refuse("-n 4 -z barrier", "-z", "--help");
     refuse("-n 4 --seed x barrier", "--seed x", "give 0 to");
+    refuse("-n 4 --seed 9223372036854775808 barrier", "--seed", "give 0 to 9223372036854775807");
     refuse("-n 4 --set broadcast.tre=kary barrier", "no such key", "did you mean broadcast.tree?");
     refuse("-n 4 --config /nowhere/x.ini barrier", "/nowhere/x.ini", "");
     refuse("-n 4 frobnicate", "\"frobnicate\"", "allreduce");
@@ -208,6 +213,16 @@ START_TEST(a_command_adds_options_and_hides_some)
 }
 END_TEST
 
+START_TEST(a_command_has_a_limit_and_no_seed)
+{
+    ck_assert_int_eq(parse(&bounded, "-n 8 barrier"), 0);
+    ck_assert_int_ne(parse(&bounded, "-n 9 barrier"), 0);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "give 1 to 8"));
+    ck_assert_int_ne(parse(&bounded, "-n 8 --seed 3 barrier"), 0);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "--seed"));
+}
+END_TEST
+
 START_TEST(help_and_version_come_first)
 {
     ck_assert_int_eq(parse(&plain, "--help --nonsense"), 0);
@@ -217,21 +232,37 @@ START_TEST(help_and_version_come_first)
 }
 END_TEST
 
-/* Its words, with every row of the two tables. */
-START_TEST(help_lists_every_option)
+static char *help_of(const struct ftc_usage *usage)
 {
-    static const char *const wanted[] = {"--loud",           "-q, --speed N",
-                                         "-n, --ranks N",    "--scheme SCHEME",
-                                         "list, count, bit", "broadcast.correction_delay_us",
-                                         "Exit code"};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
 
-    ftc_setup_help(&plain, out);
+    ftc_setup_help(usage, out);
     fclose(out);
+    return text;
+}
+
+/* Its words, with every row of the two tables. */
+START_TEST(help_lists_every_option)
+{
+    static const char *const wanted[] = {"--loud",
+                                         "-q, --speed N",
+                                         "-n, --ranks N",
+                                         "--scheme SCHEME",
+                                         "list, count, bit",
+                                         "broadcast.correction_delay_us",
+                                         "binomial, kary, lame, tree",
+                                         "1 to 1048576",
+                                         "--seed",
+                                         "Exit code"};
+    char *text = help_of(&plain), *short_text = help_of(&bounded);
+
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
         ck_assert_msg(strstr(text, wanted[i]) != NULL, "--help does not say %s", wanted[i]);
+    ck_assert_ptr_nonnull(strstr(short_text, "number of ranks, 1 to 8\n"));
+    ck_assert_ptr_null(strstr(short_text, "--seed"));
+    free(short_text);
     free(text);
 }
 END_TEST
@@ -291,6 +322,7 @@ int main(void)
     tcase_add_test(tcase, flags_beat_the_file_wherever_it_stands);
     tcase_add_test(tcase, wrong_words_name_cause_and_remedy);
     tcase_add_test(tcase, a_command_adds_options_and_hides_some);
+    tcase_add_test(tcase, a_command_has_a_limit_and_no_seed);
     tcase_add_test(tcase, help_and_version_come_first);
     tcase_add_test(tcase, help_lists_every_option);
     tcase_add_test(tcase, a_replay_line_says_what_is_not_default);

@@ -114,6 +114,7 @@ START_TEST(nonsense_is_refused)
     refuses(ftc_schedule_parse_losses, "1@2:3", "FROM:TO@MESSAGES");
     refuses(ftc_schedule_parse_deviations, "12:3 15:1", "STEP:OLDER");
     refuses(ftc_schedule_parse_deviations, "12:3,12:1", "sort");
+    refuses(ftc_schedule_parse_deviations, "0:1,12:3", "steps count from 1");
 }
 END_TEST
 
@@ -135,6 +136,25 @@ START_TEST(ranks_must_exist_and_one_must_live)
     unfit("0@0,1@0,2@0", NULL, 3);
     unfit("0@0", "0:3@1", 3);
     unfit("0@0", "0:0@1", 3);
+}
+END_TEST
+
+START_TEST(a_channel_loses_once)
+{
+    unfit("0@0", "0:2@1,0:1@0,0:2@3", 3);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "from rank 0 to rank 2 are lost twice; leave one out"));
+}
+END_TEST
+
+/* What a sound run may take is under the limit of steps, or is refused. */
+START_TEST(only_what_ends_in_time_fits)
+{
+    ck_assert_int_eq(ftc_schedule_check_size(4096, 3, 8, 64), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_schedule_check_size(4, 1, 10000, 0), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_schedule_check_size(64, 1, 20000, 0), FTC_ERR_ARG);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "give fewer operations or ranks"));
+    ck_assert_int_eq(ftc_schedule_check_size(4096, 4095, 1, 0), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_schedule_check_size(4096, 4095, 1000000, 80), FTC_ERR_ARG);
 }
 END_TEST
 
@@ -256,6 +276,8 @@ int main(void)
     tcase_add_test(text, text_comes_back);
     tcase_add_test(text, nonsense_is_refused);
     tcase_add_test(text, ranks_must_exist_and_one_must_live);
+    tcase_add_test(text, a_channel_loses_once);
+    tcase_add_test(text, only_what_ends_in_time_fits);
     tcase_add_test(runs, the_oldest_event_is_first);
     tcase_add_test(runs, a_deviation_passes_over_older_events);
     tcase_add_test(runs, too_large_a_deviation_takes_the_youngest);

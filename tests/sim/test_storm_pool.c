@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +110,53 @@ START_TEST(an_interrupt_ends_it)
 }
 END_TEST
 
+/* A long run: its patience is nearly over after some steps, and has begun anew after many more. */
+static void patience_begins_anew(struct ftc_cluster *c, void *arg)
+{
+    const struct itimerval last = {.it_value = {.tv_sec = FTC_STORM_PATIENCE_S / 4}};
+    struct itimerval left;
+
+    (void)arg;
+    if (c->steps == 10)
+        setitimer(ITIMER_PROF, &last, NULL);
+    getitimer(ITIMER_PROF, &left);
+    if (c->steps > 2 * FTC_STORM_PATIENCE_STEPS && left.it_value.tv_sec <= FTC_STORM_PATIENCE_S / 4)
+        ftc_ledger_violate(c->ledger, "only %d s are left", (int)left.it_value.tv_sec);
+}
+
+START_TEST(patience_is_for_steps_not_for_runs)
+{
+    const struct ftc_promise promise = {.check = patience_begins_anew};
+    struct ftc_storm_plan plan = plan_of(10, 1, &promise);
+    struct ftc_program program;
+
+    ck_assert_int_eq(ftc_program_parse(&program, "barrier*2000", 3), FTC_SUCCESS);
+    plan.frame.program = &program;
+    plan.frame.least = plan.frame.most = 3;
+    struct ftc_storm_outcome outcome = run(&plan);
+    ck_assert_msg(!outcome.violated, "%s", outcome.violation);
+    ck_assert_uint_gt(outcome.sums.steps, 10 * 3 * FTC_STORM_PATIENCE_STEPS);
+    ftc_program_fini(&program);
+}
+END_TEST
+
+/* No address space for a square of 2000 ranks. */
+START_TEST(no_memory_is_an_error_not_a_violation)
+{
+    const struct rlimit little = {.rlim_cur = 150 << 20, .rlim_max = 150 << 20};
+    struct ftc_storm_plan plan = plan_of(1, 2, NULL);
+    struct ftc_storm_outcome outcome;
+
+    plan.frame.least = plan.frame.most = 2000;
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &little), 0);
+    ck_assert_int_eq(ftc_storm_pool_run(&plan, &outcome), FTC_ERR_NOMEM);
+    ck_assert_msg(strstr(ftc_last_error(), "no memory for 2000 ranks of seed 1") != NULL, "%s",
+                  ftc_last_error());
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "give fewer ranks or --jobs"));
+    ck_assert(!outcome.violated);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("storm pool");
@@ -117,6 +166,9 @@ int main(void)
     tcase_add_test(pool, the_lowest_seed_is_found_by_any_number_of_workers);
     tcase_add_test(pool, a_worker_that_dies_is_a_violation_of_its_seed);
     tcase_add_test(pool, an_interrupt_ends_it);
+    tcase_add_test(pool, patience_is_for_steps_not_for_runs);
+    if (!TEST_SANITIZED) /* which needs the address space */
+        tcase_add_test(pool, no_memory_is_an_error_not_a_violation);
     suite_add_tcase(suite, pool);
     return test_suite_run(suite);
 }

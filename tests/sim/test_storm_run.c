@@ -112,6 +112,44 @@ START_TEST(ranks_fit_what_is_given)
 }
 END_TEST
 
+/* The most ranks that a record has room for. */
+START_TEST(ranks_end_where_records_do)
+{
+    struct ftc_storm_frame frame = any();
+
+    frame.pinned = FTC_STORM_PIN_F;
+    frame.settings.f = FTC_SCHEDULE_RANKS - 1;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct ftc_storm storm;
+        ftc_storm_draw(&storm, &frame, seed);
+        ck_assert_int_eq(storm.settings.ranks, FTC_SCHEDULE_RANKS);
+    }
+}
+END_TEST
+
+/* Estimates of events that no int holds. */
+START_TEST(the_longest_program_has_its_deaths_drawn)
+{
+    struct ftc_storm_frame frame = any();
+    struct ftc_program program;
+
+    ck_assert_int_eq(ftc_program_parse(&program, "barrier*1000000", 1), FTC_SUCCESS);
+    frame.program = &program;
+    frame.least = frame.most = FTC_SCHEDULE_RANKS;
+    frame.pinned = FTC_STORM_PIN_F;
+    for (uint64_t seed = 1; seed <= 2000; seed++) {
+        struct ftc_storm storm;
+        frame.settings.f = seed % 2 ? 1021 : FTC_SCHEDULE_RANKS - 1; /* 4 * 2^32 and more */
+        ftc_storm_draw(&storm, &frame, seed);
+        for (int d = 0; d < storm.dooms; d++)
+            ck_assert_int_gt(storm.doom[d].nth, 0);
+        for (int c = 0; c < storm.crashes; c++)
+            ck_assert_uint_lt(storm.crash[c].step, INT32_MAX);
+    }
+    ftc_program_fini(&program);
+}
+END_TEST
+
 static void deaths_of(const struct ftc_storm_record *record, struct ftc_schedule *to)
 {
     const struct ftc_schedule deaths = {.crash = (struct ftc_schedule_crash *)record->crash,
@@ -217,6 +255,8 @@ int main(void)
     tcase_add_test(runs, watching_changes_nothing);
     tcase_add_test(runs, what_is_pinned_is_not_drawn);
     tcase_add_test(runs, ranks_fit_what_is_given);
+    tcase_add_test(runs, ranks_end_where_records_do);
+    tcase_add_test(runs, the_longest_program_has_its_deaths_drawn);
     tcase_add_test(runs, a_record_is_enough_to_have_it_again);
     suite_add_tcase(suite, runs);
     return test_suite_run(suite);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/storm/draft.h"
 #include "sim/storm/shrink.h"
 #include "sim/storm/storm.h"
 #include "tests/suite.h"
@@ -185,6 +186,26 @@ START_TEST(shrinking_is_deterministic)
 }
 END_TEST
 
+/* Whatever is taken away, and however much at once: what is left is a communicator. */
+START_TEST(no_edit_makes_f_negative)
+{
+    struct ftc_member_settings plain = ftc_cluster_settings(1, 0);
+    struct ftc_draft from = {.settings = ftc_cluster_settings(4, 1), .plain = &plain}, draft;
+
+    ck_assert_int_eq(ftc_program_parse(&from.program, "allreduce,bcast:1", 4), FTC_SUCCESS);
+    for (size_t e = 0; e < ftc_draft_edits_count; e++) {
+        for (size_t size = 1; size <= 4 && ftc_draft_edits[e].count(&from) > 0; size++) {
+            ck_assert_int_eq(ftc_draft_copy(&draft, &from), FTC_SUCCESS);
+            bool legal = ftc_draft_edits[e].apply(&draft, 0, size);
+            ck_assert_msg(!legal || (draft.settings.f >= 0 && draft.settings.f < draft.settings.ranks),
+                          "edit %zu of %zu: f = %d", e, size, draft.settings.f);
+            ftc_draft_fini(&draft);
+        }
+    }
+    ftc_draft_fini(&from);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("storm shrink");
@@ -195,6 +216,7 @@ int main(void)
     tcase_add_test(shrinking, an_order_shrinks_to_one_deviation);
     tcase_add_test(shrinking, a_failed_assertion_shrinks_too);
     tcase_add_test(shrinking, shrinking_is_deterministic);
+    tcase_add_test(shrinking, no_edit_makes_f_negative);
     suite_add_tcase(suite, shrinking);
     return test_suite_run(suite);
 }
