@@ -1,0 +1,80 @@
+/* --json. Schema 1: fields may be added, never changed or removed. Times are microseconds. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/perf/output.h"
+
+#define DIGITS 12
+
+/* Nanoseconds are all that the clock gives. */
+static double rounded(double value)
+{
+    return round(value * 1e3) / 1e3;
+}
+
+static json_t *row_json(const struct ftc_perf_row *row)
+{
+    return json_pack("{s:o*, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:o*}",                     //
+                     "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL, //
+                     "algorithm", row->algorithm,                                           //
+                     "samples", row->samples, "batch", row->batch,                          //
+                     "median_us", rounded(row->median), "p99_us", rounded(row->p99),        //
+                     "min_us", rounded(row->least), "max_us", rounded(row->most),           //
+                     "mb_per_s", row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL);
+}
+
+static json_t *kill_json(const struct ftc_perf_kill *kill)
+{
+    return json_pack("{s:i, s:f, s:f}", "rank", kill->rank, "first_us", rounded(kill->first), "last_us",
+                     rounded(kill->last));
+}
+
+static json_t *rows_json(const struct ftc_perf_table *table)
+{
+    json_t *rows = json_array();
+
+    for (int i = 0; i < table->rows; i++)
+        json_array_append_new(rows, row_json(&table->row[i]));
+    return json_pack("{s:s, s:s, s:o}", "operation", table->operation->name, "algorithm", table->algorithm,
+                     "rows", rows);
+}
+
+static json_t *kills_json(const struct ftc_perf_table *table, size_t bytes)
+{
+    struct ftc_perf_summary summary;
+    json_t *kills = json_array();
+
+    if (ftc_perf_summarise(table, &summary) != 0)
+        return NULL;
+    for (int i = 0; i < table->kills; i++)
+        json_array_append_new(kills, kill_json(&table->kill[i]));
+    return json_pack("{s:s, s:s, s:o*, s:f, s:f, s:f, s:f, s:o}", "operation", table->operation->name,
+                     "algorithm", table->algorithm, "bytes",
+                     table->operation->sized ? json_integer((json_int_t)bytes) : NULL, //
+                     "undisturbed_us", rounded(table->undisturbed),                    //
+                     "median_us", rounded(summary.median), "p99_us", rounded(summary.p99), "max_us",
+                     rounded(summary.most), "kills", kills);
+}
+
+int ftc_perf_print_json(void *arg)
+{
+    const struct ftc_perf_results *results = arg;
+    const struct ftc_perf_options *options = results->options;
+    json_t *tables = json_array();
+
+    for (int i = 0; i < results->tables; i++)
+        json_array_append_new(tables, options->kills > 0
+                                          ? kills_json(&results->table[i], options->sizes.first)
+                                          : rows_json(&results->table[i]));
+    json_t *document = json_pack(
+        "{s:i, s:s, s:i, s:i, s:b, s:o*, s:o}", "schema", 1, "version", ftc_version(), "ranks",
+        results->job->size, "living", results->job->living, "synchronise", options->synchronise, "seed",
+        options->kills > 0 ? json_integer((json_int_t)options->seed) : NULL, "tables", tables);
+    bool good = document != NULL && json_array_size(tables) == (size_t)results->tables &&
+                json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) == 0;
+    json_decref(document);
+    putchar('\n');
+    return good ? 0 : ftc_perf_fail("cannot write JSON: out of memory, or standard output is closed");
+}

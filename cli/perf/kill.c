@@ -1,0 +1,230 @@
+/*
+ * A death and what follows. The victim's second thread sleeps for a drawn time, writes the clock into shared memory
+ * and sends SIGKILL to its own process, while its first thread is somewhere in the operation. The others run the
+ * operation until a result's failed set has the victim. One machine: all read the same clock.
+ */
+#include "cli/perf/kill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DELAY_MIN_NS 5000000  /* the loop runs by then */
+#define DELAY_NS     20000000 /* and it ends at any moment of that */
+#define BATCH_US     20000.0  /* of operations before the ranks agree to stop */
+#define LIMIT_NS     10000000000
+
+struct ftc_perf_deaths {
+    _Atomic uint64_t died_ns; /* of the last victim, 0: it lives */
+};
+
+/* --- memory without a name: made by the lowest living rank, opened by the others through /proc ------------- */
+
+static int open_of(const struct ftc_perf_job *job, int lead, const double where[2])
+{
+    char path[64];
+
+    if (job->rank == lead)
+        return (int)where[1];
+    snprintf(path, sizeof(path), "/proc/%.0f/fd/%.0f", where[0], where[1]);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static struct ftc_perf_deaths *map(int fd)
+{
+    void *memory = MAP_FAILED;
+
+    if (fd >= 0)
+        memory = mmap(NULL, sizeof(struct ftc_perf_deaths), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* A pid fits a double. -1, -1: there is no such memory. */
+static void make(double where[2])
+{
+    int fd = memfd_create("ftcoll-perf", MFD_CLOEXEC);
+
+    if (fd >= 0 && ftruncate(fd, sizeof(struct ftc_perf_deaths)) == 0) {
+        where[0] = getpid();
+        where[1] = fd;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+}
+
+/* One attempt. */
+static int share(struct ftc_perf_job *job, struct ftc_perf_deaths **deaths)
+{
+    double where[2] = {-1, -1};
+    int lead = job->lead;
+
+    if (job->rank == lead)
+        make(where);
+    if (ftc_perf_job_max(job, where, 2) != 0)
+        return -1;
+    int fd = open_of(job, lead, where);
+    *deaths = map(fd);
+    if (*deaths == NULL)
+        ftc_perf_fail("rank %d: no memory shared with rank %d (memfd, /proc/PID/fd): %s", job->rank, lead,
+                      strerror(errno));
+    int rc =
+        ftc_perf_job_any_failed(job, *deaths == NULL); /* the maker keeps it open until all are through */
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+int ftc_perf_deaths_init(struct ftc_perf_job *job, struct ftc_perf_deaths **deaths)
+{
+    int lead, rc;
+
+    do {
+        lead = job->lead;
+        rc = share(job, deaths);
+        if (rc <= 0)
+            return rc;
+        ftc_perf_deaths_fini(*deaths);
+        *deaths = NULL;
+        rc = ftc_perf_job_agree(job);
+    } while (rc == 0 && job->failed[lead]);
+    return rc == 0 ? 1 : rc;
+}
+
+void ftc_perf_deaths_fini(struct ftc_perf_deaths *deaths)
+{
+    if (deaths != NULL)
+        munmap(deaths, sizeof(*deaths));
+}
+
+/* --- the victim -------------------------------------------------------------------------------------------- */
+
+struct victim {
+    struct ftc_perf_deaths *deaths;
+    uint64_t delay_ns;
+};
+
+static void *die(void *arg)
+{
+    const struct victim *victim = arg;
+    struct timespec left = {.tv_nsec = (long)victim->delay_ns};
+
+    while (nanosleep(&left, &left) != 0)
+        ;
+    atomic_store(&victim->deaths->died_ns, ftc_perf_now());
+    kill(getpid(), SIGKILL);
+    return NULL;
+}
+
+/* `victim` has to stay until the process ends. */
+static int arm(struct victim *victim)
+{
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, die, victim);
+
+    return error == 0 ? 0 : ftc_perf_fail("cannot start a thread: %s", strerror(error));
+}
+
+/* Any living rank but the lowest: which of them is the same everywhere. */
+static int draw(const struct ftc_perf_job *job, uint64_t *random)
+{
+    uint64_t left = ftc_perf_random(random, (uint64_t)job->living - 1);
+
+    for (int rank = job->lead + 1;; rank++)
+        if (!job->failed[rank] && left-- == 0)
+            return rank;
+}
+
+/* --- the survivors ----------------------------------------------------------------------------------------- */
+
+static bool has_failed(const struct ftc_perf_job *job, int rank)
+{
+    ftc_report report = {.struct_size = sizeof(report)};
+
+    if (ftc_last_report(job->world, &report) != FTC_SUCCESS)
+        return false;
+    for (int i = 0; i < report.failed_count; i++)
+        if (report.failed[i] == rank)
+            return true;
+    return false;
+}
+
+/* Run up to `batch` operations; *seen := the end of the first good one that knows of the death, if 0. */
+static int run_batch(struct ftc_perf_bench *bench, int batch, int victim, uint64_t *seen)
+{
+    for (int i = 0; i < batch; i++) {
+        bench->failed = false;
+        if (ftc_perf_run(bench, 1) != 0)
+            return -1;
+        uint64_t now = ftc_perf_now();
+        if (*seen == 0 && !bench->failed && has_failed(bench->job, victim))
+            *seen = now;
+    }
+    return 0;
+}
+
+/*
+ * Until all have seen it: plain reduces let ranks learn of a death at different operations, so the end of the
+ * loop is agreed, after each batch.
+ */
+static int run_until_seen(struct ftc_perf_bench *bench, int victim, int batch, uint64_t *seen)
+{
+    uint64_t limit = ftc_perf_now() + LIMIT_NS;
+    double state[2]; /* not seen yet, too late */
+
+    do {
+        if (run_batch(bench, batch, victim, seen) != 0)
+            return -1;
+        state[0] = *seen == 0;
+        state[1] = ftc_perf_now() > limit;
+        if (ftc_perf_job_max(bench->job, state, 2) != 0 || ftc_perf_job_agree(bench->job) != 0)
+            return -1;
+    } while (state[0] != 0 && state[1] == 0);
+    if (state[0] != 0 && bench->job->rank == bench->job->lead)
+        ftc_perf_fail("rank %d was to die, but not every rank has had %s without it within 10 s", victim,
+                      bench->operation->name);
+    return state[0] != 0;
+}
+
+static int reckon(struct ftc_perf_job *job, uint64_t died, uint64_t seen, struct ftc_perf_kill *kill)
+{
+    double ns = (double)(int64_t)(seen - died);
+    double extremes[2] = {-ns, ns};
+
+    if (died == 0 && job->rank == job->lead)
+        ftc_perf_fail("rank %d died before its time, by another hand; measure again", kill->rank);
+    if (died == 0)
+        return 1;
+    if (ftc_perf_job_max(job, extremes, 2) != 0)
+        return -1;
+    kill->first = -extremes[0] / 1e3;
+    kill->last = extremes[1] / 1e3;
+    return 0;
+}
+
+int ftc_perf_kill(struct ftc_perf_bench *bench, struct ftc_perf_deaths *deaths, double us, uint64_t *random,
+                  struct ftc_perf_kill *kill)
+{
+    struct ftc_perf_job *job = bench->job;
+    uint64_t seen = 0;
+
+    if (job->living < 3 && job->rank == job->lead)
+        ftc_perf_fail("only %d ranks are left: others died than were to die", job->living);
+    if (job->living < 3)
+        return 1;
+    kill->rank = draw(job, random);
+    struct victim victim = {deaths, DELAY_MIN_NS + ftc_perf_random(random, DELAY_NS)};
+    atomic_store(&deaths->died_ns, 0);
+    if (ftc_perf_check(job, ftc_barrier(job->world)) != 0) /* the 0 is there before anyone dies */
+        return -1;
+    if (job->rank == kill->rank && arm(&victim) != 0)
+        return -1;
+    int rc = run_until_seen(bench, kill->rank, (int)ftc_perf_clamp(BATCH_US / us, 1, BATCH_US), &seen);
+    return rc == 0 ? reckon(job, atomic_load(&deaths->died_ns), seen, kill) : rc;
+}

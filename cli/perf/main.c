@@ -1,0 +1,194 @@
+/* ftcoll-perf: latency tables of the collective operations, and how long survivors take to go on. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/perf/output.h"
+
+enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2 };
+
+static int measure_rows(struct ftc_perf_results *results, struct ftc_perf_bench *bench)
+{
+    const struct ftc_perf_options *options = results->options;
+    struct ftc_perf_table *table = &results->table[results->tables - 1];
+    const struct ftc_perf_sizes none = {0, 0};
+    struct ftc_perf_sizes sizes = table->operation->sized ? options->sizes : none;
+
+    int rc;
+
+    bench->bytes = sizes.first;
+    do {
+        struct ftc_perf_row *row = &table->row[table->rows];
+        rc = ftc_perf_measure(bench, row);
+        if (rc != 0)
+            return rc;
+        if (table->rows++ == 0)
+            table->algorithm = row->algorithm;
+        if (!options->json && !options->csv)
+            rc = ftc_perf_job_print(bench->job, ftc_perf_print_row, results);
+        bench->bytes *= 2;
+    } while (rc == 0 && bench->bytes > 0 && bench->bytes <= sizes.last);
+    return rc;
+}
+
+static int measure_kills(struct ftc_perf_results *results, struct ftc_perf_bench *bench,
+                         struct ftc_perf_deaths *deaths, uint64_t *random)
+{
+    const struct ftc_perf_options *options = results->options;
+    struct ftc_perf_table *table = &results->table[results->tables - 1];
+    bool tables = !options->json && !options->csv;
+
+    bench->bytes = table->operation->sized ? options->sizes.first : 0;
+    table->kill = calloc(options->kills, sizeof(table->kill[0]));
+    if (table->kill == NULL)
+        return ftc_perf_fail("out of memory");
+    int rc = ftc_perf_warm_up(bench, &table->undisturbed);
+    table->algorithm = ftc_perf_job_algorithm(bench->job);
+    while (rc == 0 && table->kills < (int)options->kills) {
+        rc = ftc_perf_kill(bench, deaths, table->undisturbed, random, &table->kill[table->kills]);
+        if (rc != 0)
+            return rc;
+        table->kills++;
+        if (tables)
+            rc = ftc_perf_job_print(bench->job, ftc_perf_print_kill, results);
+    }
+    return rc == 0 && tables ? ftc_perf_job_print(bench->job, ftc_perf_print_summary, results) : rc;
+}
+
+static int measure_all(struct ftc_perf_results *results, struct ftc_perf_job *job)
+{
+    const struct ftc_perf_options *options = results->options;
+    struct ftc_perf_bench bench = {.job = job, .options = options};
+    struct ftc_perf_deaths *deaths = NULL;
+    uint64_t random = options->seed;
+    int rc = ftc_perf_buffers_init(&bench.buffers, options->sizes.last);
+
+    if (rc == 0 && options->kills > 0)
+        rc = ftc_perf_deaths_init(job, &deaths);
+    for (int i = 0; rc == 0 && i < options->operations; i++) {
+        bench.operation = results->table[i].operation = options->operation[i];
+        results->tables++;
+        rc = options->kills > 0 ? measure_kills(results, &bench, deaths, &random)
+                                : measure_rows(results, &bench);
+    }
+    ftc_perf_deaths_fini(deaths);
+    ftc_perf_buffers_fini(&bench.buffers);
+    return rc;
+}
+
+static int print_rest(struct ftc_perf_results *results, struct ftc_perf_job *job)
+{
+    const struct ftc_perf_options *options = results->options;
+
+    int rc = 0;
+
+    if (options->json)
+        rc = ftc_perf_job_print(job, ftc_perf_print_json, results);
+    if (options->csv)
+        rc = ftc_perf_job_print(job, ftc_perf_print_csv, results);
+    if (rc == 0 && options->plot != NULL)
+        rc = ftc_perf_job_print(job, ftc_perf_plot, results);
+    return rc;
+}
+
+/* All ranks draw the same victims. */
+static int agree_on_seed(struct ftc_perf_options *options, struct ftc_perf_job *job)
+{
+    double seed = (double)options->seed; /* a fresh one is less than 2^30 */
+    int rc = options->seed_given ? 0 : ftc_perf_job_max(job, &seed, 1);
+
+    if (!options->seed_given)
+        options->seed = (uint64_t)seed;
+    return rc;
+}
+
+static int measure(struct ftc_perf_options *options, struct ftc_perf_job *job)
+{
+    struct ftc_perf_results *results = calloc(1, sizeof(*results));
+
+    if (results == NULL)
+        return ftc_perf_fail("rank %d: out of memory", job->rank);
+    results->job = job;
+    results->options = options;
+    int rc = ftc_perf_job_any_failed(job, job->rank == job->lead && options->plot != NULL &&
+                                              ftc_perf_plot_check(options->plot) != 0);
+    if (rc == 0)
+        rc = agree_on_seed(options, job);
+    if (rc == 0)
+        rc = measure_all(results, job);
+    if (rc == 0)
+        rc = print_rest(results, job);
+    for (int i = 0; i < results->tables; i++)
+        free(results->table[i].kill);
+    free(results);
+    return rc;
+}
+
+/* Only the job's size tells whether so many ranks can die. */
+static bool check_kills(struct ftc_perf_options *options, const ftc_comm *world)
+{
+    int kills = (int)options->kills * options->operations;
+
+    if (kills > 0 && kills + 2 > ftc_size(world))
+        snprintf(options->problem, sizeof(options->problem),
+                 "%d kill%s would leave fewer than 2 of %d rank%s; give ftrun -np %d or more", kills,
+                 kills == 1 ? "" : "s", ftc_size(world), ftc_size(world) == 1 ? "" : "s", kills + 2);
+    return options->problem[0] == '\0';
+}
+
+/* An exit code. */
+static int run(struct ftc_perf_options *options, ftc_comm *world)
+{
+    struct ftc_perf_job job;
+
+    if (options->problem[0] != '\0' || !check_kills(options, world)) {
+        if (ftc_rank(world) == 0)
+            ftc_perf_fail("%s", options->problem);
+        return EXIT_USAGE;
+    }
+    int rc = ftc_perf_job_init(&job, world);
+    if (rc == 0)
+        rc = measure(options, &job);
+    if (rc < 0)
+        ftc_abort(world, EXIT_ERROR);
+    ftc_perf_job_fini(&job);
+    return rc == 0 ? EXIT_OK : EXIT_ERROR;
+}
+
+/* Before ftc_init(), which this does not need. All ranks have the same command line: one of them speaks. */
+static int show_text(const struct ftc_perf_options *options)
+{
+    const char *rank = getenv("FTCOLL_RANK");
+
+    if (rank != NULL && strcmp(rank, "0") != 0)
+        return EXIT_OK;
+    if (options->help)
+        ftc_perf_options_help(stdout);
+    else
+        printf("ftcoll-perf %s\n", ftc_version());
+    if (fflush(stdout) == 0)
+        return EXIT_OK;
+    ftc_perf_fail("cannot write to standard output: %s", strerror(errno));
+    return EXIT_ERROR;
+}
+
+int main(int argc, char **argv)
+{
+    struct ftc_perf_options options;
+    bool good = ftc_perf_options_parse(&options, argc, argv);
+    ftc_comm *world;
+
+    if (good && (options.help || options.version))
+        return show_text(&options);
+    if (ftc_init(NULL, &world) != FTC_SUCCESS) {
+        ftc_perf_fail("%s", good ? ftc_last_error() : options.problem);
+        return good ? EXIT_ERROR : EXIT_USAGE;
+    }
+    int code = run(&options, world);
+    if (ftc_finalize(world) != FTC_SUCCESS) {
+        ftc_perf_fail("%s", ftc_last_error());
+        return EXIT_ERROR;
+    }
+    return code;
+}

@@ -1,0 +1,185 @@
+/*
+ * Latency. Every rank times the same samples; a sample's figure is its maximum over the ranks, because an operation
+ * is as slow as its slowest rank. Everything that decides how many operations run is agreed first: all ranks
+ * have to make the same calls.
+ */
+#include "cli/perf/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAMPLES_MIN    3
+#define CHUNKS         8      /* the rest of the time is reckoned anew after each of them */
+#define BATCH_US       20.0   /* reading the clock twice then is less than 1 % */
+#define OVERLAPPING_US 1000.0 /* many times what ranks run ahead of each other */
+#define BATCH_MAX      100000.0
+#define WARM_UP_PART   0.1 /* of the time for samples */
+
+/* -20..-29 of ftcoll.h: this operation failed, the communicator is usable. */
+static bool may_be_repeated(int rc)
+{
+    return rc <= FTC_ERR_ROOT_FAILED && rc > FTC_ERR_FENCED;
+}
+
+int ftc_perf_run(struct ftc_perf_bench *bench, uint64_t times)
+{
+    size_t count = bench->bytes / sizeof(double);
+
+    for (uint64_t i = 0; i < times; i++) {
+        int rc = bench->operation->run(bench->job, &bench->buffers, count);
+        if (rc == FTC_SUCCESS)
+            continue;
+        if (!may_be_repeated(rc))
+            return ftc_perf_check(bench->job, rc);
+        bench->failed = true;
+        bench->cause = ftc_strerror(rc);
+    }
+    return 0;
+}
+
+/* *us := the mean of `times` operations at the slowest rank. */
+static int run_timed(struct ftc_perf_bench *bench, uint64_t times, double *us)
+{
+    uint64_t start = ftc_perf_now();
+    int rc = ftc_perf_run(bench, times);
+
+    *us = (double)(ftc_perf_now() - start) / 1e3 / (double)times;
+    return rc == 0 ? ftc_perf_job_max(bench->job, us, 1) : rc;
+}
+
+/* The set of living ranks is agreed before and after: if it is the same, the inputs of all of them are in. */
+static int check_result(struct ftc_perf_bench *bench)
+{
+    size_t count = bench->bytes / sizeof(double);
+    int living = bench->job->living;
+
+    ftc_perf_operation_fill(bench->job, &bench->buffers, count);
+    if (ftc_perf_run(bench, 1) != 0)
+        return -1;
+    size_t wrong = ftc_perf_operation_wrong(bench->operation, bench->job, &bench->buffers, count);
+    if (ftc_perf_job_agree(bench->job) != 0)
+        return -1;
+    bool bad = wrong < count && bench->job->living == living && !bench->failed;
+    if (bad)
+        ftc_perf_fail("rank %d: %s of %zu bytes: element %zu of the result is wrong", bench->job->rank,
+                      bench->operation->name, bench->bytes, wrong);
+    return ftc_perf_job_any_failed(bench->job, bad);
+}
+
+int ftc_perf_warm_up(struct ftc_perf_bench *bench, double *us)
+{
+    const struct ftc_perf_options *options = bench->options;
+    uint64_t times = options->warm_up;
+    int rc = check_result(bench);
+
+    if (rc == 0)
+        rc = run_timed(bench, 2, us);
+    if (rc != 0)
+        return rc;
+    if (!options->warm_up_given)
+        times = (uint64_t)ftc_perf_clamp(options->seconds * 1e6 * WARM_UP_PART / *us, 2, BATCH_MAX);
+    return times > 0 ? run_timed(bench, times, us) : 0;
+}
+
+static int choose_batch(const struct ftc_perf_bench *bench, double us)
+{
+    double least = bench->operation->overlaps ? OVERLAPPING_US : BATCH_US;
+
+    return bench->options->synchronise ? 1 : (int)ftc_perf_clamp(ceil(least / us), 1, BATCH_MAX);
+}
+
+static int take_sample(struct ftc_perf_bench *bench, int batch, double *us)
+{
+    if (bench->options->synchronise && ftc_perf_check(bench->job, ftc_barrier(bench->job->world)) != 0)
+        return -1;
+    uint64_t start = ftc_perf_now();
+    int rc = ftc_perf_run(bench, (uint64_t)batch);
+    *us = (double)(ftc_perf_now() - start) / 1e3 / batch;
+    return rc;
+}
+
+/* How many samples come next, when one takes `us`. */
+static int choose_chunk(const struct ftc_perf_options *options, int taken, double us)
+{
+    double room = FTC_PERF_SAMPLES_MAX - taken;
+
+    if (options->samples > 0)
+        return (int)options->samples - taken;
+    return (int)ftc_perf_clamp(options->seconds * 1e6 / CHUNKS / us, 1, room);
+}
+
+static bool is_enough(const struct ftc_perf_options *options, int taken, double us)
+{
+    if (options->samples > 0)
+        return taken == (int)options->samples;
+    return taken == FTC_PERF_SAMPLES_MAX || (taken >= SAMPLES_MIN && us >= options->seconds * 1e6);
+}
+
+/* `us` is what an operation takes. The number of samples in *taken. */
+static int take_samples(struct ftc_perf_bench *bench, int batch, double us, double samples[], int *taken)
+{
+    double elapsed = 0, expected = us * batch;
+    int rc = 0;
+
+    *taken = 0;
+    while (rc == 0 && !is_enough(bench->options, *taken, elapsed)) {
+        int chunk = choose_chunk(bench->options, *taken, expected);
+        uint64_t start = ftc_perf_now();
+        for (int i = 0; rc == 0 && i < chunk; i++)
+            rc = take_sample(bench, batch, &samples[*taken + i]);
+        double took = (double)(ftc_perf_now() - start) / 1e3;
+        if (rc == 0)
+            rc = ftc_perf_job_max(bench->job, &took, 1);
+        elapsed += took;
+        expected = took / chunk;
+        *taken += chunk;
+    }
+    return rc == 0 ? ftc_perf_job_max(bench->job, samples, *taken) : rc;
+}
+
+static int measure_once(struct ftc_perf_bench *bench, double samples[], struct ftc_perf_row *row)
+{
+    double us = 0;
+    int rc = ftc_perf_warm_up(bench, &us);
+
+    if (rc != 0)
+        return rc;
+    *row = (struct ftc_perf_row){.bytes = bench->bytes,
+                                 .batch = choose_batch(bench, us),
+                                 .algorithm = ftc_perf_job_algorithm(bench->job)};
+    rc = take_samples(bench, row->batch, us, samples, &row->samples);
+    if (rc != 0)
+        return rc;
+    ftc_perf_sort(samples, row->samples);
+    row->median = ftc_perf_quantile(samples, row->samples, 0.5);
+    row->p99 = ftc_perf_quantile(samples, row->samples, 0.99);
+    row->least = samples[0];
+    row->most = samples[row->samples - 1];
+    return 0;
+}
+
+int ftc_perf_measure(struct ftc_perf_bench *bench, struct ftc_perf_row *row)
+{
+    struct ftc_perf_job *job = bench->job;
+    double *samples = malloc(FTC_PERF_SAMPLES_MAX * sizeof(samples[0]));
+    int living, rc;
+
+    if (samples == NULL)
+        return ftc_perf_fail("rank %d: out of memory", job->rank);
+    do {
+        living = job->living;
+        bench->failed = false;
+        rc = measure_once(bench, samples, row);
+        if (rc == 0)
+            rc = ftc_perf_job_agree(job);
+        if (rc == 0 && job->living < living && job->rank == job->lead)
+            fprintf(stderr, "ftcoll-perf: a rank died during %s of %zu bytes; measured again\n",
+                    bench->operation->name, bench->bytes);
+    } while (rc == 0 && job->living < living);
+    free(samples);
+    if (rc == 0 && bench->failed)
+        ftc_perf_fail("rank %d: %s of %zu bytes: %s", job->rank, bench->operation->name, bench->bytes,
+                      bench->cause);
+    return rc == 0 ? ftc_perf_job_any_failed(job, bench->failed) : rc;
+}

@@ -1,0 +1,35 @@
+/* Latency of one operation at one size. */
+#ifndef FTC_CLI_PERF_MEASURE_H
+#define FTC_CLI_PERF_MEASURE_H
+
+#include "cli/perf/job.h"
+#include "cli/perf/operation.h"
+#include "cli/perf/options.h"
+
+/* What is measured, and with what. */
+struct ftc_perf_bench {
+    struct ftc_perf_job *job;
+    const struct ftc_perf_options *options;
+    const struct ftc_perf_operation *operation;
+    struct ftc_perf_buffers buffers;
+    size_t bytes; /* 0 for an operation without a vector */
+    bool failed;  /* an operation failed at this rank, and may be repeated: */
+    const char *cause;
+};
+
+/* Microseconds. */
+struct ftc_perf_row {
+    size_t bytes;
+    int samples, batch;
+    double median, p99, least, most;
+    const char *algorithm;
+};
+
+/* Run the operation `times` times. An operation that fails because ranks did is noted in bench->failed. */
+int ftc_perf_run(struct ftc_perf_bench *bench, uint64_t times);
+/* Check a result, and warm up; *us := what an operation takes then, roughly, the same at every rank. */
+int ftc_perf_warm_up(struct ftc_perf_bench *bench, double *us);
+/* Measure the bytes of `bench`, again if a rank died meanwhile. Collective; the same row at every rank. */
+int ftc_perf_measure(struct ftc_perf_bench *bench, struct ftc_perf_row *row);
+
+#endif

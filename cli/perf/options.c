@@ -1,0 +1,277 @@
+/* ftcoll-perf's command line: one table, from which getopt's and --help are made. */
+#include "cli/perf/options.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SECONDS_MAX 3600
+#define KILLS_MAX   4094 /* two ranks fewer than ftrun starts at most */
+
+struct row {
+    const char *name;
+    char letter;
+    const char *argument; /* NULL: a flag */
+    const char *help;
+    bool (*take)(struct ftc_perf_options *options, const char *text);
+    const char *wanted; /* what the argument has to be */
+};
+
+static bool take_sizes(struct ftc_perf_options *options, const char *text)
+{
+    return ftc_perf_sizes_read(text, &options->sizes) && options->sizes.first % sizeof(double) == 0;
+}
+
+static bool take_samples(struct ftc_perf_options *options, const char *text)
+{
+    return ftc_perf_whole_read(text, 1, FTC_PERF_SAMPLES_MAX, &options->samples);
+}
+
+static bool take_seconds(struct ftc_perf_options *options, const char *text)
+{
+    char *end;
+
+    options->seconds = strtod(text, &end);
+    return end != text && *end == '\0' && options->seconds > 0 && options->seconds <= SECONDS_MAX;
+}
+
+static bool take_warm_up(struct ftc_perf_options *options, const char *text)
+{
+    options->warm_up_given = true;
+    return ftc_perf_whole_read(text, 0, 1000000, &options->warm_up);
+}
+
+static bool take_synchronise(struct ftc_perf_options *options, const char *text)
+{
+    (void)text;
+    return options->synchronise = true;
+}
+
+static bool take_kills(struct ftc_perf_options *options, const char *text)
+{
+    return ftc_perf_whole_read(text, 1, KILLS_MAX, &options->kills);
+}
+
+static bool take_seed(struct ftc_perf_options *options, const char *text)
+{
+    options->seed_given = true;
+    return ftc_perf_whole_read(text, 0, INT64_MAX, &options->seed);
+}
+
+static bool take_json(struct ftc_perf_options *options, const char *text)
+{
+    (void)text;
+    return options->json = true;
+}
+
+static bool take_csv(struct ftc_perf_options *options, const char *text)
+{
+    (void)text;
+    return options->csv = true;
+}
+
+static bool take_plot(struct ftc_perf_options *options, const char *text)
+{
+    options->plot = text;
+    return text[0] != '\0';
+}
+
+static bool take_help(struct ftc_perf_options *options, const char *text)
+{
+    (void)text;
+    return options->help = true;
+}
+
+static bool take_version(struct ftc_perf_options *options, const char *text)
+{
+    (void)text;
+    return options->version = true;
+}
+
+static const struct row rows[] = {
+    {"sizes", 'm', "MIN:MAX", "bytes, doubling; K, M, G; or one size (default: 8:1M; with --kill: 8)",
+     take_sizes, "8:1M or 64K: at most 1G, a multiple of 8 first"},
+    {"time", 't', "SECONDS", "measure each size for that long (default: 0.5)", take_seconds,
+     "seconds, above 0 and up to 3600"},
+    {"iterations", 'i', "N", "measure each size with N samples instead", take_samples,
+     "a number of samples from 1 to 100000"},
+    {"warm-up", 'w', "N", "operations before that (default: a tenth of the time)", take_warm_up,
+     "a number of operations from 0 to 1000000"},
+    {"synchronise", 'b', NULL, "a barrier before each operation, outside the timed part", take_synchronise,
+     NULL},
+    {"kill", 'k', "N", "kill N ranks, one after the other; time until the survivors go on", take_kills,
+     "a number of ranks from 1 to 4094"},
+    {"seed", 's', "SEED", "decides which ranks die, and when (default: a fresh one; printed)", take_seed,
+     "a whole number"},
+    {"json", 'j', NULL, "one JSON document instead of tables (schema 1)", take_json, NULL},
+    {"csv", 'c', NULL, "comma-separated values instead of tables", take_csv, NULL},
+    {"plot", 'p', "FILE", "draw latency against size as SVG, too (needs gnuplot)", take_plot, "a path"},
+    {"help", 'h', NULL, "print this text, and exit", take_help, NULL},
+    {"version", 'V', NULL, "print the version, and exit", take_version, NULL},
+};
+#define ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
+
+/* Long options return 256 + row. */
+static void build_tables(struct option longs[ROWS + 1], char letters[2 * ROWS + 2])
+{
+    *letters++ = ':'; /* tell a missing argument from an unknown option */
+    for (int i = 0; i < ROWS; i++) {
+        bool argument = rows[i].argument != NULL;
+        *longs++ = (struct option){rows[i].name, argument ? required_argument : no_argument, NULL, 256 + i};
+        *letters++ = rows[i].letter;
+        if (argument)
+            *letters++ = ':';
+    }
+    *longs = (struct option){NULL, 0, NULL, 0};
+    *letters = '\0';
+}
+
+static const struct row *find_row(int code)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (code == 256 + i || code == rows[i].letter)
+            return &rows[i];
+    return NULL;
+}
+
+static bool refuse(struct ftc_perf_options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static bool refuse(struct ftc_perf_options *options, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(options->problem, sizeof(options->problem), format, args);
+    va_end(args);
+    return false;
+}
+
+static bool read_option(struct ftc_perf_options *options, int code, const char *word)
+{
+    const struct row *row = find_row(code);
+
+    if (code == ':')
+        return refuse(options, "option %s needs an argument; see ftcoll-perf --help", word);
+    if (row == NULL && optopt > 0 && optopt < 256)
+        return refuse(options, "unknown option -%c; see ftcoll-perf --help", optopt);
+    if (row == NULL)
+        return refuse(options, "unknown, ambiguous or overfull option %s; see ftcoll-perf --help", word);
+    if (!row->take(options, optarg))
+        return refuse(options, "--%s \"%s\": give %s", row->name, optarg, row->wanted);
+    return true;
+}
+
+static bool read_operation(struct ftc_perf_options *options, const char *name)
+{
+    bool all = strcmp(name, "all") == 0, found = false;
+
+    for (int i = 0; i < FTC_PERF_OPERATIONS; i++) {
+        const struct ftc_perf_operation *operation = &ftc_perf_operations[i];
+        if (!all && strcmp(name, operation->name) != 0)
+            continue;
+        found = true;
+        if (options->operations == FTC_PERF_OPERATIONS)
+            return refuse(options, "%d operations at most, not \"%s\" too", FTC_PERF_OPERATIONS, name);
+        options->operation[options->operations++] = operation;
+    }
+    return found ||
+           refuse(options, "\"%s\" is no operation; give allreduce, reduce, bcast, barrier, validate or all",
+                  name);
+}
+
+static bool any_sized(const struct ftc_perf_options *options)
+{
+    for (int i = 0; i < options->operations; i++)
+        if (options->operation[i]->sized)
+            return true;
+    return false;
+}
+
+static bool check(struct ftc_perf_options *options)
+{
+    if (options->operations == 0)
+        return refuse(options, "which operation? Give allreduce, reduce, bcast, barrier, validate or all");
+    if (options->json && options->csv)
+        return refuse(options, "--json and --csv exclude each other; give one of them");
+    if (options->kills > 0 && options->sizes.first != options->sizes.last)
+        return refuse(options, "--kill measures one size; give it as -m %zu", options->sizes.first);
+    if (options->kills > 0 && (options->plot != NULL || options->synchronise || options->samples > 0))
+        return refuse(options,
+                      "--kill goes with neither --plot, --synchronise nor --iterations; leave it out");
+    if (options->plot != NULL && !any_sized(options))
+        return refuse(options, "--plot needs an operation that has sizes: allreduce, reduce or bcast");
+    return true;
+}
+
+static bool read_words(struct ftc_perf_options *options, int argc, char **argv)
+{
+    struct option longs[ROWS + 1];
+    char letters[2 * ROWS + 2];
+    bool good = true;
+    int code;
+
+    build_tables(longs, letters);
+    opterr = 0;
+    optind = 0;
+    while (good && !options->help && !options->version &&
+           (code = getopt_long(argc, argv, letters, longs, NULL)) != -1)
+        good = read_option(options, code, argv[optind - 1]);
+    while (good && !options->help && !options->version && optind < argc)
+        good = read_operation(options, argv[optind++]);
+    return good;
+}
+
+bool ftc_perf_options_parse(struct ftc_perf_options *options, int argc, char **argv)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    *options = (struct ftc_perf_options){.seconds = 0.5, .seed = (uint64_t)now.tv_nsec};
+    if (!read_words(options, argc, argv))
+        return false;
+    if (options->help || options->version)
+        return true;
+    if (options->sizes.first == 0)
+        options->sizes = (struct ftc_perf_sizes){8, options->kills > 0 ? 8 : 1 << 20};
+    return check(options);
+}
+
+#define HELP_COLUMN 26
+
+void ftc_perf_options_help(FILE *out)
+{
+    fputs("usage: ftrun -np N ftcoll-perf [options] OPERATION...\n"
+          "Measure collective operations: allreduce, reduce, bcast, barrier, validate, or all of them.\n\n",
+          out);
+    for (int i = 0; i < ROWS; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "-%c, --%s%s%s", rows[i].letter, rows[i].name,
+                 rows[i].argument != NULL ? " " : "", rows[i].argument != NULL ? rows[i].argument : "");
+        fprintf(out, "  %-*s%s\n", HELP_COLUMN, name, rows[i].help);
+    }
+    fputs(
+        "\nMethod. For each size: an operation whose result is checked, warm-up, then samples. A sample is "
+        "the time\n"
+        "of one operation, or the mean of a batch that takes 20 us or more; that of the slowest rank "
+        "counts.\n"
+        "Operations follow each other without a pause. bcast and reduce, from and to the lowest living "
+        "rank,\n"
+        "overlap then: their batches take 1 ms or more. --synchronise times each by itself, from when a "
+        "rank\n"
+        "leaves the barrier: for some that is late, and the result may be there. Quantiles are observed\n"
+        "samples. Sums are of double. A size during which a rank dies is measured again.\n"
+        "--kill: ranks other than the lowest send themselves SIGKILL at a random moment in a loop of the\n"
+        "operation. Measured is from there to the end of the first operation whose failed set has the rank:\n"
+        "on the first survivor, and on the last. Two ranks at least have to survive. ftrun then exits with "
+        "0\n"
+        "unless --max-failures forbids so many.\n\n"
+        "Examples:\n"
+        "  ftrun -np 16 ftcoll-perf allreduce\n"
+        "  ftrun -np 16 ftcoll-perf -m 8:64K --csv all\n"
+        "  ftrun -np 16 ftcoll-perf --kill 10 allreduce\n\n"
+        "Exit code: 0; 1 an error or a wrong result; 2 wrong use.\n",
+        out);
+}

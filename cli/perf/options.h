@@ -1,0 +1,33 @@
+/* ftcoll-perf's command line. */
+#ifndef FTC_CLI_PERF_OPTIONS_H
+#define FTC_CLI_PERF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cli/perf/numbers.h"
+#include "cli/perf/operation.h"
+
+#define FTC_PERF_SAMPLES_MAX 100000
+
+struct ftc_perf_options {
+    const struct ftc_perf_operation *operation[FTC_PERF_OPERATIONS];
+    int operations;
+    struct ftc_perf_sizes sizes;
+    double seconds;   /* of sampling, for each size, if `samples` is 0 */
+    uint64_t samples; /* for each size; 0: as many as fit into `seconds` */
+    uint64_t warm_up; /* operations for each size */
+    bool warm_up_given, synchronise, json, csv, help, version;
+    uint64_t kills; /* for each operation; 0: measure latency */
+    uint64_t seed;
+    bool seed_given;   /* else a fresh one, another at each rank */
+    const char *plot;  /* NULL: no figure */
+    char problem[256]; /* what is wrong, and the remedy, when parse() has failed */
+};
+
+/* Reads argv and the clock (for the seed) only. False, with the cause in options->problem. */
+bool ftc_perf_options_parse(struct ftc_perf_options *options, int argc, char **argv);
+void ftc_perf_options_help(FILE *out);
+
+#endif

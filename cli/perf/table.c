@@ -1,0 +1,112 @@
+/* Tables to read, a line at a time. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/perf/output.h"
+
+double ftc_perf_bandwidth(const struct ftc_perf_row *row)
+{
+    return (double)row->bytes / row->median;
+}
+
+int ftc_perf_summarise(const struct ftc_perf_table *table, struct ftc_perf_summary *summary)
+{
+    double *last = calloc((size_t)table->kills, sizeof(last[0]));
+
+    if (last == NULL)
+        return ftc_perf_fail("out of memory");
+    for (int i = 0; i < table->kills; i++)
+        last[i] = table->kill[i].last;
+    ftc_perf_sort(last, table->kills);
+    *summary = (struct ftc_perf_summary){ftc_perf_quantile(last, table->kills, 0.5),
+                                         ftc_perf_quantile(last, table->kills, 0.99), last[table->kills - 1]};
+    free(last);
+    return 0;
+}
+
+static void print_title(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
+{
+    const struct ftc_perf_job *job = results->job;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    printf("%s# ftcoll-perf %s: %s", results->tables > 1 ? "\n" : "", ftc_version(), table->operation->what);
+    if (results->options->kills > 0 && table->operation->sized)
+        printf(", %zu bytes", results->options->sizes.first);
+    printf("; %d rank%s", job->size, job->size == 1 ? "" : "s");
+    if (table->kills == 0 && job->living < job->size)
+        printf(" (%d failed)", job->size - job->living);
+    printf(" on %ld core%s; algorithm %s\n", cores, cores == 1 ? "" : "s", table->algorithm);
+}
+
+static void print_head(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
+{
+    const char *how = results->options->synchronise ? "a barrier before each"
+                      : table->operation->overlaps  ? "overlapping"
+                                                    : "one after the other";
+
+    print_title(results, table);
+    printf("# us for one operation at the slowest rank, %s\n", how);
+    printf("# %9s %11s %11s %11s %11s %11s %15s\n", table->operation->sized ? "bytes" : "", "median", "p99",
+           "min", "max", table->operation->sized ? "MB/s" : "", "samples");
+}
+
+int ftc_perf_print_row(void *arg)
+{
+    const struct ftc_perf_results *results = arg;
+    const struct ftc_perf_table *table = &results->table[results->tables - 1];
+    const struct ftc_perf_row *row = &table->row[table->rows - 1];
+
+    if (table->rows == 1)
+        print_head(results, table);
+    if (row->bytes > 0)
+        printf("%11zu", row->bytes);
+    else
+        printf("%11s", "");
+    printf(" %11.2f %11.2f %11.2f %11.2f", row->median, row->p99, row->least, row->most);
+    if (row->bytes > 0)
+        printf(" %11.2f", ftc_perf_bandwidth(row));
+    else
+        printf(" %11s", "");
+    char samples[32];
+    snprintf(samples, sizeof(samples), row->batch > 1 ? "%d x %d" : "%d", row->samples, row->batch);
+    printf(" %15s", samples);
+    if (strcmp(row->algorithm, table->algorithm) != 0)
+        printf("  %s", row->algorithm);
+    putchar('\n');
+    return 0;
+}
+
+static void print_kill_head(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
+{
+    print_title(results, table);
+    printf("# us from the SIGKILL of a rank to the end of the first operation that knows it; seed %llu\n"
+           "# an operation takes %.2f us without deaths\n",
+           (unsigned long long)results->options->seed, table->undisturbed);
+    printf("# %9s %11s %15s %15s\n", "kill", "rank", "first survivor", "last survivor");
+}
+
+int ftc_perf_print_kill(void *arg)
+{
+    const struct ftc_perf_results *results = arg;
+    const struct ftc_perf_table *table = &results->table[results->tables - 1];
+    const struct ftc_perf_kill *kill = &table->kill[table->kills - 1];
+
+    if (table->kills == 1)
+        print_kill_head(results, table);
+    printf("%11d %11d %15.2f %15.2f\n", table->kills, kill->rank, kill->first, kill->last);
+    return 0;
+}
+
+int ftc_perf_print_summary(void *arg)
+{
+    const struct ftc_perf_results *results = arg;
+    const struct ftc_perf_table *table = &results->table[results->tables - 1];
+    struct ftc_perf_summary summary;
+
+    if (ftc_perf_summarise(table, &summary) != 0)
+        return -1;
+    printf("# last survivor: median %.2f, p99 %.2f, max %.2f\n", summary.median, summary.p99, summary.most);
+    return 0;
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# ftcoll-perf on running jobs. FTRUN and PERF name the two programs. What it measures is never judged here, only
+# that it is there, in order, and ends.
+# shellcheck disable=SC2154 # stderr and its lines are of bats
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    work=$(mktemp -d)
+    cd "$work" || return 1
+}
+
+teardown() {
+    rm -rf "$work"
+}
+
+# perf NP [ftrun's options --] ARGS...: its tables in $output, what is said in $stderr.
+perf() {
+    local np=$1 options=()
+    shift
+    if [[ " $* " == *" -- "* ]]; then
+        while [ "$1" != -- ]; do
+            options+=("$1")
+            shift
+        done
+        shift
+    fi
+    run --separate-stderr timeout -s KILL 60 "$FTRUN" -np "$np" "${options[@]}" "$PERF" "$@"
+}
+
+# The column of a table: its rows only.
+column() {
+    grep -v '^#' <<<"$output" | awk -v column="$1" 'NF { print $column }'
+}
+
+@test "a table: title, one row for each size, quantiles in order" {
+    perf 4 -m 8:64 -t 0.02 allreduce
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ ${lines[0]} =~ ^"# ftcoll-perf "[0-9.]+": allreduce, sum of doubles; 4 ranks on "[0-9]+" core"s?"; algorithm "[a-z]+$ ]]
+    [ "$(column 1 | tr '\n' ' ')" = "8 16 32 64 " ]
+    # columns: bytes, median, p99, min, max
+    grep -v '^#' <<<"$output" | awk '!($4 <= $2 && $2 <= $3 && $3 <= $5 && $4 > 0) { exit 1 }'
+}
+
+@test "without ftrun it is a job of one, and says so" {
+    run --separate-stderr timeout -s KILL 60 "$PERF" -m 8 -t 0.02 all
+    [ "$status" -eq 0 ]
+    [[ $output == *"1 rank on"*"algorithm self"* ]]
+    [ "$(grep -c '^# ftcoll-perf' <<<"$output")" -eq 5 ]
+}
+
+@test "--help and --version speak once" {
+    run "$PERF" --help
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == "usage: "* ]]
+    perf 3 --version
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 1 ]
+}
+
+@test "wrong use: one line for all ranks, exit code 2" {
+    refused() {
+        local words=$1
+        shift
+        perf "$@"
+        [ "$status" -eq 2 ]
+        [ -z "$output" ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ $stderr == "ftcoll-perf: "*"$words"* ]]
+    }
+    refused "is no operation" 3 alreduce
+    refused "--sizes" 3 -m 8:x allreduce
+    refused "give ftrun -np 5 or more" 4 --kill 3 allreduce
+    refused "give ftrun -np 7 or more" 4 --kill 1 all
+    [[ $stderr == *"fewer than 2"* ]]
+}
+
+@test "--json: every operation, every size" {
+    perf 3 -m 8:32 -t 0.01 --json all
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '[.tables[].operation] | join(" ")' <<<"$output")" = "allreduce reduce bcast barrier validate" ]
+    [ "$(jq -c '[.tables[0].rows[].bytes]' <<<"$output")" = "[8,16,32]" ]
+    jq -e '.schema == 1 and .ranks == 3 and .living == 3' <<<"$output"
+    jq -e 'all(.tables[].rows[]; .min_us <= .median_us and .median_us <= .p99_us and .p99_us <= .max_us)' <<<"$output"
+    jq -e '.tables[3].rows | length == 1 and (.[0] | has("bytes") or has("mb_per_s") | not)' <<<"$output"
+}
+
+@test "--csv: names, then a line for each row, with the same number of fields" {
+    perf 2 -m 8:16 -t 0.01 --csv bcast barrier
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 4 ]
+    [ "${lines[0]}" = operation,algorithm,bytes,samples,batch,median_us,p99_us,min_us,max_us,mb_per_s ]
+    [[ ${lines[1]} =~ ^bcast,[a-z]+,8, ]]
+    [[ ${lines[3]} =~ ^barrier,[a-z]+,, ]]
+    for line in "${lines[@]}"; do
+        [ "$(tr -dc , <<<"$line" | wc -c)" -eq 9 ]
+    done
+}
+
+@test "-i: that many samples, one operation each after a barrier" {
+    perf 3 -m 8 -i 7 -w 0 --synchronise --csv reduce
+    [ "$status" -eq 0 ]
+    [[ ${lines[1]} =~ ^reduce,[a-z]+,8,7,1, ]]
+}
+
+@test "--plot draws a figure beside the table, and is refused before the measurement if it cannot" {
+    command -v gnuplot || skip "gnuplot is not installed"
+    perf 2 -m 8:64 -t 0.01 --plot "it's.svg" allreduce barrier
+    [ "$status" -eq 0 ]
+    [ "$(column 1 | head -n 4 | tr '\n' ' ')" = "8 16 32 64 " ]
+    grep -q '>allreduce<' "it's.svg"
+    grep -q '</svg>' "it's.svg"
+    perf 2 --plot "$work/no/such.svg" allreduce
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr == *"give a file that can be written"* ]]
+}
+
+@test "--plot without gnuplot says what to install" {
+    run --separate-stderr env PATH="$work" "$PERF" --plot x.svg -m 8 -t 0.01 allreduce
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"gnuplot-nox"* ]]
+}
+
+@test "--kill: each victim once, never the lowest rank, and the figures of its death" {
+    perf 8 --kill 4 --seed 5 --json allreduce
+    [ "$status" -eq 0 ]
+    jq -e '.seed == 5 and .living == 4' <<<"$output"
+    jq -e '.tables[0].kills | length == 4 and ([.[].rank] | unique | length == 4 and min > 0)' <<<"$output"
+    jq -e 'all(.tables[0].kills[]; 0 < .first_us and .first_us <= .last_us)' <<<"$output"
+    jq -e '.tables[0] | .median_us <= .p99_us and .p99_us <= .max_us' <<<"$output"
+    [[ $stderr == *"4 of 8 ranks failed"* ]]
+}
+
+@test "--kill: the seed that is printed gives the same victims" {
+    perf 6 --kill 3 barrier
+    [ "$status" -eq 0 ]
+    seed=$(grep -o 'seed [0-9]*' <<<"$output" | cut -d ' ' -f 2)
+    victims=$(column 2)
+    [ "$(wc -l <<<"$victims")" -eq 3 ]
+    perf 6 --kill 3 --seed "$seed" barrier
+    [ "$status" -eq 0 ]
+    [ "$(column 2)" = "$victims" ]
+}
+
+@test "--kill in every operation, with every failure-information scheme" {
+    for scheme in list count bit; do
+        perf 8 --set failure_info.scheme=$scheme -- --kill 1 --csv all
+        [ "$status" -eq 0 ]
+        [ "${lines[0]}" = operation,algorithm,bytes,rank,first_us,last_us ]
+        [ "$(tail -n +2 <<<"$output" | cut -d , -f 1 | tr '\n' ' ')" = "allreduce reduce bcast barrier validate " ]
+    done
+}
+
+@test "ranks that others kill: the size is measured again, the lowest survivor goes on printing" {
+    perf 6 --kill 0@1 --kill 1@2 --kill 4@2.5 -- -m 8:32 -t 1 bcast
+    [ "$status" -eq 0 ]
+    [ "$(column 1 | tr '\n' ' ')" = "8 16 32 " ]
+    [[ $stderr == *"ftcoll-perf: a rank died during bcast of"*"measured again"* ]]
+    [[ $stderr == *"3 of 6 ranks failed"* ]]
+}
+
+@test "all but one killed: the last one finishes the table" {
+    perf 3 --kill 0@0.5 --kill 1@1 -- -m 8:32 -t 0.3 --csv allreduce reduce
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 7 ]
+    [[ $stderr == *"2 of 3 ranks failed"* ]]
+}
