@@ -134,7 +134,7 @@ static void copy_activity(const struct ftc_status *status, struct ftc_activity *
     to->age_ns = age(status->now_ns, LOAD(from->since_ns));
     to->ballot_i = LOAD(from->ballot_i);
     to->ballot_s = LOAD(from->ballot_s);
-    to->wait = enum_or_bad(LOAD(from->role), FTC_WAIT_ROOM + 1);
+    to->wait = enum_or_bad(LOAD(from->role), FTC_WAITS);
     to->waits_for = rank_or_bad(status, LOAD(from->waits_for));
     to->waits = LOAD(from->waits);
     to->root = rank_or_bad(status, LOAD(from->root));

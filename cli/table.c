@@ -139,9 +139,9 @@ static void fill_beat(struct row *row, const struct ftc_status_rank *rank)
 
 static void fill_waits(struct row *row, const struct ftc_status_activity *activity)
 {
-    static const char *const words[] = {"-",      "group",       "child", "decision",
-                                        "notice", "coordinator", "mark",  "room"};
-    const char *what = activity->wait >= 0 && activity->wait <= FTC_WAIT_ROOM ? words[activity->wait] : "?";
+    static const char *const words[FTC_WAITS] = {"-",           "group", "child", "decision", "notice",
+                                                 "coordinator", "mark",  "room",  "post",     "result"};
+    const char *what = activity->wait >= 0 && activity->wait < FTC_WAITS ? words[activity->wait] : "?";
     char *cell = row->cell[WAITS];
 
     if (activity->wait == FTC_WAIT_NOTHING || activity->waits_for == -1)

@@ -1,4 +1,6 @@
 /* Names for people: logs, ftcoll-status, reports. */
+#include <stdio.h>
+
 #include "collectives/call.h"
 #include "collectives/member.h"
 #include "collectives/message.h"
@@ -79,7 +81,20 @@ const char *ftc_wait_name(enum ftc_wait wait)
         [FTC_WAIT_COORDINATOR] = "the next coordinator",
         [FTC_WAIT_MARKS] = "others to finalize",
         [FTC_WAIT_ROOM] = "a slow rank",
+        [FTC_WAIT_POST] = "a rank's contribution",
+        [FTC_WAIT_RESULT] = "the combined result",
     };
 
     return NAME_OF(names, wait);
+}
+
+void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank, const struct ftc_signature *theirs,
+                        int self, const struct ftc_signature *own)
+{
+    snprintf(words, FTC_MISMATCH_WORDS,
+             "operation %llu: rank %d is in %s (%llu bytes, type %d, operator %d, root %d), "
+             "rank %d in %s (%llu bytes, type %d, operator %d, root %d)",
+             (unsigned long long)op, rank, ftc_call_kind_name(theirs->kind), (unsigned long long)theirs->size,
+             theirs->type, theirs->operator_code, (int)theirs->root, self, ftc_call_kind_name(own->kind),
+             (unsigned long long)own->size, own->type, own->operator_code, (int)own->root);
 }

@@ -5,7 +5,6 @@
 
 #include "collectives/operation.h"
 
-#define MISMATCH_ROOM 256
 #define KEPT_BUCKETS  64
 #define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
 
@@ -115,15 +114,9 @@ static int mismatch(struct ftc_member *m, const struct ftc_operation *op, int fr
 {
     const struct ftc_signature *own = &op->call.signature, *theirs = &m->scratch.signature;
 
-    if (m->mismatch == NULL && (m->mismatch = malloc(MISMATCH_ROOM)) == NULL)
+    if (m->mismatch == NULL && (m->mismatch = malloc(FTC_MISMATCH_WORDS)) == NULL)
         return FTC_ERR_NOMEM;
-    snprintf(m->mismatch, MISMATCH_ROOM,
-             "operation %llu: rank %d is in %s (%llu bytes, type %d, operator %d, root %d), "
-             "rank %d in %s (%llu bytes, type %d, operator %d, root %d)",
-             (unsigned long long)op->k, from, ftc_call_kind_name(theirs->kind),
-             (unsigned long long)theirs->size, theirs->type, theirs->operator_code, (int)theirs->root,
-             m->set.self, ftc_call_kind_name(own->kind), (unsigned long long)own->size, own->type,
-             own->operator_code, (int)own->root);
+    ftc_mismatch_words(m->mismatch, op->k, from, theirs, m->set.self, own);
     return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_MISMATCH, .to = from});
 }
 

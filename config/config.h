@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 
-enum ftc_algorithm { FTC_ALGORITHM_AUTO, FTC_ALGORITHM_CORRECTED };
+enum ftc_algorithm { FTC_ALGORITHM_AUTO, FTC_ALGORITHM_BOARD, FTC_ALGORITHM_CORRECTED };
 
 struct ftc_config {
     int64_t f;                        /* job.f */

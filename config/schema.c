@@ -17,7 +17,7 @@ static const char *const tree_names[] = {"binomial", "kary", "lame", NULL};
 static const char *const correction_names[] = {"none", "checked", NULL};
 static const char *const rotation_names[] = {"first", "spread", NULL};
 static const char *const prepare_names[] = {"direct", "tree", NULL};
-static const char *const algorithm_names[] = {"auto", "corrected", NULL};
+static const char *const algorithm_names[] = {"auto", "board", "corrected", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace", NULL};
 
 #define FIELD(name) offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
@@ -74,7 +74,7 @@ const struct ftc_config_key ftc_config_schema[] = {
     ENUM("collectives", "prepare", prepare, prepare_names, "direct",
         "How a second round reaches the ranks: from its coordinator, or along a tree."),
     ENUM("collectives", "algorithm", algorithm, algorithm_names, "auto",
-        "Algorithm of the collectives; auto chooses."),
+        "In shared memory (board), where all ranks are on one node, or by messages with correction; auto chooses."),
 
     ENUM("log", "level", log_level, level_names, "warn",
         "Least important kind of log line that is written."),

@@ -226,7 +226,7 @@ typedef struct ftc_report {
     const int *failed;
     unsigned ballots;      /* rounds this rank took part in; 1 without a second round */
     unsigned retries;      /* rounds given up before the one that decided; the same at every survivor */
-    const char *algorithm; /* what ran: "corrected" (message passing) or "self" (a job of one) */
+    const char *algorithm; /* what ran: "board" (shared memory), "corrected" (messages) or "self" (a job of one) */
 } ftc_report;
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
 

@@ -46,6 +46,8 @@ static int run(const struct ftc_command *command)
         ftc_settings_print(&settings, stdout);
         code = finish_printing();
     } else {
+        if (settings.value.algorithm == FTC_ALGORITHM_AUTO)
+            settings.value.algorithm = FTC_ALGORITHM_BOARD; /* all ranks are on this node */
         code = ftc_job_run(command, &settings, environ);
     }
     ftc_settings_fini(&settings);

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "node/board.h"
 #include "node/jobs.h"
 
 static struct ftc_slot *slot_of(const struct ftc_watcher *watcher, int rank)
@@ -75,6 +76,7 @@ static void declare(struct ftc_watcher *watcher, int rank, const struct ftc_fail
 {
     ftc_segment_declare(watcher->segment, rank, failure);
     ftc_bell_ring_all(watcher->bell);
+    ftc_board_ring_all(watcher->segment);
     watcher->ranks->at[rank].failed = true;
     if (watcher->failed != NULL)
         watcher->failed(watcher->arg, rank);

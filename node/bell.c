@@ -21,17 +21,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "node/futex.h"
 
 #define DRAIN_LIMIT 1024 /* more rings than a socket's queue holds: one drain always ends */
 
@@ -127,11 +124,6 @@ static void ring_socket(const struct ftc_bell *bell, int whose)
     close(fd);
 }
 
-/* Shared between processes, hence not FUTEX_PRIVATE. */
-static void futex_wake(_Atomic uint32_t *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
 
 void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent)
 {
@@ -140,7 +132,7 @@ void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent)
     uint32_t sleep = atomic_load_explicit(&slot->sleep, memory_order_relaxed); /* R3 */
     if (sleep == FTC_SLEEP_FUTEX) {
         atomic_fetch_add_explicit(&slot->bell, 1, memory_order_acq_rel); /* R4 */
-        futex_wake(&slot->bell);
+        ftc_futex_wake(&slot->bell, INT_MAX);
     } else if (sleep == FTC_SLEEP_SOCKET && urgent) {
         ring_socket(bell, rank);
     }
@@ -160,7 +152,7 @@ void ftc_bell_ring_all(struct ftc_bell *bell)
         if (ftc_segment_failed(bell->segment, rank))
             continue;
         if (sleep == FTC_SLEEP_FUTEX)
-            futex_wake(&slot->bell);
+            ftc_futex_wake(&slot->bell, INT_MAX);
         else if (sleep == FTC_SLEEP_SOCKET)
             ring_socket(bell, rank);
     }
@@ -187,10 +179,7 @@ uint32_t ftc_bell_prepare(struct ftc_bell *bell)
 
 void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns)
 {
-    struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / FTC_NS_PER_S),
-                               .tv_nsec = (long)(timeout_ns % FTC_NS_PER_S)};
-    /* S5. Whatever ends it, the caller looks again. */
-    syscall(SYS_futex, &own_slot(bell)->bell, FUTEX_WAIT, expected, &timeout, NULL, 0);
+    ftc_futex_wait(&own_slot(bell)->bell, expected, timeout_ns); /* S5 */
 }
 
 void ftc_bell_awake(struct ftc_bell *bell)

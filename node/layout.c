@@ -2,6 +2,8 @@
  * from a file: a file's header has to say the same. */
 #include "node/layout.h"
 
+#include "node/board_memory.h"
+
 #include <string.h>
 
 #include "base/error.h"
@@ -14,7 +16,11 @@
  * cache line with another's. A change of these numbers is a change of FTC_SEGMENT_VERSION. */
 _Static_assert(sizeof(struct ftc_slot) % LINE_BYTES == 0, "slots are padded");
 _Static_assert(sizeof(struct ftc_slot) == 768, "layout of the slot");
-_Static_assert(sizeof(struct ftc_segment_header) == 832, "layout of the header");
+_Static_assert(sizeof(struct ftc_segment_header) == 896, "layout of the header");
+_Static_assert(sizeof(struct ftc_board_post) == LINE_BYTES, "a small post is one line");
+_Static_assert(sizeof(struct ftc_board_progress) == LINE_BYTES, "layout of the board");
+_Static_assert(sizeof(struct ftc_board_place) == 3 * LINE_BYTES, "layout of the board");
+_Static_assert(FTC_BOARD_AREA % PAGE_BYTES == 0, "areas begin on pages");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no locks between processes");
 
 static uint64_t round_up(uint64_t value, uint64_t step)
@@ -40,8 +46,15 @@ int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t text_
     layout->set_stride = row;
     layout->pending_offset = layout->sets_offset + 2 * ranks * row;
     layout->pending_stride = row;
-    layout->rings_offset = round_up(layout->pending_offset + ranks * row, PAGE_BYTES);
-    layout->total_size = layout->rings_offset + ranks * ranks * FTC_SEGMENT_RING_BYTES;
+    layout->places_offset = layout->pending_offset + ranks * row;
+    layout->progress_offset = layout->places_offset + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place);
+    layout->posts_offset = layout->progress_offset + ranks * sizeof(struct ftc_board_progress);
+    layout->results_offset =
+        round_up(layout->posts_offset + ranks * FTC_BOARD_DEPTH * sizeof(struct ftc_board_post), PAGE_BYTES);
+    layout->rings_offset =
+        round_up(layout->results_offset + (uint64_t)FTC_BOARD_RESULTS * FTC_BOARD_BLOCK, PAGE_BYTES);
+    layout->areas_offset = layout->rings_offset + ranks * ranks * FTC_SEGMENT_RING_BYTES;
+    layout->total_size = layout->areas_offset + ranks * FTC_BOARD_AREA;
     return 0;
 }
 
@@ -57,7 +70,12 @@ void ftc_layout_store(const struct ftc_layout *layout, struct ftc_segment_header
     header->log_offset = layout->log_offset;
     header->sets_offset = layout->sets_offset;
     header->pending_offset = layout->pending_offset;
+    header->places_offset = layout->places_offset;
+    header->progress_offset = layout->progress_offset;
+    header->posts_offset = layout->posts_offset;
+    header->results_offset = layout->results_offset;
     header->rings_offset = layout->rings_offset;
+    header->areas_offset = layout->areas_offset;
     header->total_size = layout->total_size;
     header->pending_stride = layout->pending_stride;
     header->set_stride = layout->set_stride;

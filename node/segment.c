@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/set.h"
+#include "node/board_memory.h"
 #include "node/layout.h"
 #include "node/process.h"
 
@@ -472,25 +473,66 @@ static int allocate_by_path(const struct ftc_segment *segment, uint64_t offset, 
     return rc;
 }
 
-int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, size_t offset, size_t size)
+static int allocate(struct ftc_segment *segment, uint64_t start, size_t size)
 {
-    assert(segment->writable && offset <= FTC_SEGMENT_RING_BYTES && size <= FTC_SEGMENT_RING_BYTES - offset);
-    uint64_t start = ring_offset(segment, from, to) + offset;
     int rc;
+
+    assert(segment->writable);
     do
         rc = madvise(segment->base + start, size, MADV_POPULATE_WRITE);
     while (rc != 0 && (errno == EINTR || errno == EAGAIN));
     if (rc != 0 && errno == EINVAL)
         rc = allocate_by_path(segment, start, size);
-    if (rc == 0)
+    return rc;
+}
+
+/* EFAULT: the kernel would have raised SIGBUS. */
+static bool shm_full(void)
+{
+    return errno == EFAULT || errno == ENOSPC;
+}
+
+int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, size_t offset, size_t size)
+{
+    assert(offset <= FTC_SEGMENT_RING_BYTES && size <= FTC_SEGMENT_RING_BYTES - offset);
+    if (allocate(segment, ring_offset(segment, from, to) + offset, size) == 0)
         return 0;
-    /* EFAULT: the kernel would have raised SIGBUS. */
-    if (errno == EFAULT || errno == ENOSPC)
+    if (shm_full())
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "/dev/shm is full: no room for a channel of %zu bytes from rank %d to "
                              "rank %d: enlarge it (mount -o remount,size=1g /dev/shm)",
                              size, from, to);
     return ftc_error_set(FTC_ERR_SYSTEM, "cannot allocate a channel from rank %d to rank %d: %m", from, to);
+}
+
+/* --- board --- */
+
+struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment)
+{
+    const struct ftc_layout *layout = &segment->layout;
+    void *base = segment->base;
+
+    return (struct ftc_board_memory){
+        .places = (void *)((char *)base + layout->places_offset),
+        .progress = (void *)((char *)base + layout->progress_offset),
+        .posts = (void *)((char *)base + layout->posts_offset),
+        .results = segment->base + layout->results_offset,
+        .areas = segment->writable ? segment->base + layout->areas_offset : NULL,
+    };
+}
+
+int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offset, size_t size)
+{
+    check_rank(segment, rank);
+    assert(offset <= FTC_BOARD_AREA && size <= FTC_BOARD_AREA - offset);
+    if (allocate(segment, segment->layout.areas_offset + (uint64_t)rank * FTC_BOARD_AREA + offset, size) == 0)
+        return 0;
+    if (shm_full())
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "/dev/shm is full: no room for a buffer of %zu bytes for rank %d: enlarge it "
+                             "(mount -o remount,size=1g /dev/shm)",
+                             size, rank);
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot allocate a buffer for rank %d: %m", rank);
 }
 
 /* --- failures --- */

@@ -3,9 +3,8 @@
  * ranks and ftcoll-status see each other. Nobody outside this room knows its layout on disk; the structs
  * below are mapped as they are.
  *
- *   header | configuration text | slots, one per rank | failure log | set rows | pending rows | rings, sparse
-| configuration text | slots (one per rank) | failure log | set rows | pending rows | rings
- * (sparse)
+ *   header | configuration text | slots, one per rank | failure log | set rows | pending rows | board | rings, sparse |
+ *   areas of the board, sparse
  *
  * Crash safety. Every word has one writer (the rank that owns a slot, or the launcher), except those marked
  * "any rank", which are changed by atomic read-modify-write only. A writer may die between any two stores:
@@ -27,7 +26,7 @@
 #include <sys/types.h>
 
 #define FTC_SEGMENT_MAGIC      0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION    1
+#define FTC_SEGMENT_VERSION    2
 #define FTC_NODE_MAX_RANKS     4096
 #define FTC_JOB_NAME_SIZE      32
 #define FTC_SEGMENT_RING_BYTES 65536 /* one ring with its header */
@@ -139,7 +138,9 @@ struct ftc_segment_header {
     uint32_t version, ranks;
     uint32_t slot_size, ring_size;
     uint64_t text_offset, text_size;
-    uint64_t slots_offset, log_offset, sets_offset, pending_offset, rings_offset, total_size;
+    uint64_t slots_offset, log_offset, sets_offset, pending_offset;
+    uint64_t places_offset, progress_offset, posts_offset, results_offset; /* the board */
+    uint64_t rings_offset, areas_offset, total_size;
     uint64_t pending_stride, set_stride; /* bytes between two rows */
     char job[FTC_JOB_NAME_SIZE];
     char host[64];

@@ -2,6 +2,7 @@
 #include "runtime/call.h"
 
 #include "base/error.h"
+#include "runtime/node_board.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 #include "runtime/thread.h"
@@ -83,7 +84,7 @@ static int call_and_wait(struct ftc_comm *comm, const struct ftc_call *call, voi
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
     if (rc != 0)
         return rc;
-    ftc_publish_called(comm);
+    ftc_publish_called(comm, ftc_member_next_op(comm->member));
     ftc_progress_outputs(comm);
     ftc_progress_until(comm, &(struct ftc_until){.done = is_delivered});
     ftc_publish_returned(comm);
@@ -115,6 +116,10 @@ int ftc_call_check(const struct ftc_comm *comm)
 
 int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
+    if (comm->board != NULL) {
+        int rc = ftc_node_board_call(comm, call, receive);
+        return rc == 0 ? rc : explain(comm, call, rc);
+    }
     ftc_call_enter(comm);
     int rc = call_and_wait(comm, call, receive);
     comm->receive = NULL;

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "include/ftcoll.h"
 #include "node/bell.h"
+#include "node/board.h"
 #include "node/segment.h"
 #include "runtime/drill.h"
 #include "runtime/snapshot.h"
@@ -30,6 +31,7 @@ struct ftc_thread {
     ev_timer beat, due;
     ev_io bell, launcher;
     ev_async nudge;
+    uint64_t moves;  /* calls and returns of the caller at the last beat */
     int launcher_fd; /* pidfd of the launcher, -1: none, then looked for at every beat */
     atomic_bool stop;
     atomic_bool missed; /* there was something to do while the caller held the lock */
@@ -58,10 +60,13 @@ struct ftc_comm {
     bool delivered;         /* the call under way is done */
     int status;             /* its result */
     void *receive;          /* where its value goes; NULL: nowhere */
-
-
     struct ftc_set accused; /* ranks that the launcher shall fence and has not yet */
     struct ftc_snapshot snapshot;
+    /* The caller's: every operation of the job goes over the board, NULL: by messages. */
+    struct ftc_board *board;
+    struct ftc_drill board_drill; /* deaf on its own */
+    bool shown;                   /* the slot says that it waits */
+
     int *report_failed; /* size entries */
     int report_count;
 };

@@ -29,6 +29,20 @@ FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
     return 0;
 }
 
+/* On the board each start of an operation counts as a ballot, which one ballot (0,0) decides in the end. */
+static void last_report(const struct ftc_comm *comm, struct ftc_member_report *report)
+{
+    struct ftc_board_report board;
+
+    if (comm->board == NULL) {
+        ftc_member_report(comm->member, report);
+        return;
+    }
+    ftc_board_report(comm->board, &board);
+    *report = (struct ftc_member_report){
+        .failed = board.failed, .ballots = board.restarts + 1, .retries = board.restarts};
+}
+
 FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_VALIDATE, .root = -1}};
@@ -40,7 +54,7 @@ FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count)
     if (rc != 0)
         return rc;
     ftc_call_enter(comm);
-    ftc_member_report(comm->member, &report);
+    last_report(comm, &report);
     ftc_snapshot_global(&comm->snapshot, report.failed);
     *failed_count = ftc_set_count(report.failed);
     ftc_call_leave(comm);
@@ -81,7 +95,7 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
         return ftc_error_set(FTC_ERR_ARG, "set report.struct_size to sizeof(ftc_report)");
     ftc_comm *mutable = (ftc_comm *)comm;
     pthread_mutex_lock(&mutable->lock);
-    ftc_member_report(comm->member, &last);
+    last_report(comm, &last);
     mutable->report_count = ftc_set_list(last.failed, comm->report_failed);
     pthread_mutex_unlock(&mutable->lock);
     full = (ftc_report){.struct_size = report->struct_size,
@@ -89,7 +103,9 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
                         .failed = comm->report_failed,
                         .ballots = last.ballots,
                         .retries = last.retries,
-                        .algorithm = comm->alone ? "self" : "corrected"};
+                        .algorithm = comm->alone           ? "self"
+                                     : comm->board != NULL ? "board"
+                                                           : "corrected"};
     memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "node/jobs.h"
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
+#include "runtime/node_board.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 #include "runtime/thread.h"
@@ -154,6 +155,7 @@ static void destroy(struct ftc_comm *comm)
 {
     ftc_thread_stop(comm);
     unjoin(comm);
+    ftc_board_close(comm->board);
     ftc_member_destroy(comm->member);
     if (comm->transport != NULL)
         comm->transport->ops->close(comm->transport);
@@ -192,6 +194,8 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity, con
         rc = make_member(comm);
     if (rc == 0 && !comm->alone)
         rc = connect_node(comm);
+    if (rc == 0 && !comm->alone)
+        rc = ftc_node_board_open(comm);
     if (rc == 0 && !comm->alone)
         rc = ftc_thread_start(comm);
     return rc;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "runtime/publish.h"
+
 _Noreturn void ftc_job_end(struct ftc_comm *comm, int exit_code, const char *why)
 {
     uint64_t none = 0;
@@ -37,7 +39,7 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
     uint32_t kind;
     int root;
 
-    ftc_member_activity(comm->member, &own);
+    ftc_publish_what(comm, &own);
     if (own.kind == FTC_CALL_NONE || own.waits == 0 || own.waits_for < 0 || own.waits_for >= comm->size)
         return;
     struct ftc_slot *slot = ftc_segment_slot(comm->segment, own.waits_for);

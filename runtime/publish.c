@@ -24,6 +24,35 @@ static void fill(struct ftc_activity *a, const struct ftc_member_activity *now, 
     STORE(a->agreed_failed, (uint32_t)now->agreed_failed);
 }
 
+/* The board's view in the member's words; there are no ballots. */
+static void board_activity(const struct ftc_board *board, struct ftc_member_activity *now)
+{
+    static const enum ftc_wait waits[] = {[FTC_BOARD_WAITS_NOT] = FTC_WAIT_NOTHING,
+                                          [FTC_BOARD_WAITS_POST] = FTC_WAIT_POST,
+                                          [FTC_BOARD_WAITS_RESULT] = FTC_WAIT_RESULT,
+                                          [FTC_BOARD_WAITS_ROOM] = FTC_WAIT_ROOM};
+    struct ftc_board_activity a;
+
+    ftc_board_activity(board, &a);
+    *now = (struct ftc_member_activity){.op = a.op,
+                                        .wait = waits[a.wait],
+                                        .waits_for = a.waits_for,
+                                        .waits = a.waits,
+                                        .root = a.signature != NULL ? a.signature->root : -1,
+                                        .known_failed = ftc_set_count(ftc_board_known(board)),
+                                        .agreed_failed = ftc_set_count(ftc_board_agreed(board))};
+    if (a.signature != NULL)
+        now->kind = (enum ftc_call_kind)a.signature->kind;
+}
+
+void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *now)
+{
+    if (comm->board != NULL)
+        board_activity(comm->board, now);
+    else
+        ftc_member_activity(comm->member, now);
+}
+
 /* The sequence is odd while the fields change; the fences order it around the relaxed stores. */
 void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
 {
@@ -33,7 +62,7 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
     if (comm->alone)
         return;
     a = &comm->slot->activity;
-    ftc_member_activity(comm->member, &now);
+    ftc_publish_what(comm, &now);
     if (wait == FTC_WAIT_NOTHING)
         wait = now.wait;
     STORE(a->sequence, LOAD(a->sequence) | 1u);
@@ -48,18 +77,38 @@ void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t 
     ADD(comm->slot->counters.bytes, bytes);
 }
 
-void ftc_publish_called(struct ftc_comm *comm)
+void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
 {
     if (comm->alone)
         return;
-    STORE(comm->slot->called, ftc_member_next_op(comm->member));
-    STORE(comm->slot->activity.since_ns, ftc_clock_now());
+    STORE(comm->slot->called, calls);
+    if (comm->board == NULL)
+        STORE(comm->slot->activity.since_ns, ftc_clock_now());
 }
 
 static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
 {
     for (int i = 0; i < ftc_set_words(set->size); i++)
         STORE(row[i], ftc_set_word(set, i));
+}
+
+void ftc_publish_counted(struct ftc_comm *comm)
+{
+    struct ftc_counters *counters = &comm->slot->counters;
+
+    ADD(counters->operations, 1);
+    if (LOAD(comm->slot->first_result_ns) == 0)
+        STORE(comm->slot->first_result_ns, ftc_clock_now());
+}
+
+void ftc_publish_beat(struct ftc_comm *comm)
+{
+    uint64_t moves = LOAD(comm->slot->called) + LOAD(comm->slot->counters.operations);
+
+    if (comm->board == NULL || moves == comm->thread.moves)
+        return;
+    comm->thread.moves = moves;
+    STORE(comm->slot->activity.since_ns, ftc_clock_now());
 }
 
 void ftc_publish_noticed(struct ftc_comm *comm)

@@ -59,6 +59,7 @@ static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
     (void)loop;
     (void)events;
     atomic_store_explicit(&comm->slot->heartbeat, beats + 1, memory_order_relaxed);
+    ftc_publish_beat(comm);
     if (comm->thread.launcher_fd < 0)
         check_launcher(comm);
     drive(comm); /* the backstop of a lost ring */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "node/bell.h"
+#include "node/board.h"
 #include "node/segment.h"
 
 int main(int argc, char **argv)
@@ -24,6 +25,7 @@ int main(int argc, char **argv)
     failure.suspected_ns = failure.declared_ns;
     ftc_segment_declare(segment, atoi(argv[2]), &failure);
     ftc_bell_ring_all(&bell);
+    ftc_board_ring_all(segment);
     ftc_segment_detach(segment);
     return 0;
 }

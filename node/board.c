@@ -1,0 +1,399 @@
+/*
+ * The board: its life, and operations as sequences of rounds.
+ *
+ * Allreduce, barrier, validate and finalize are collecting rounds, one for each block of the value. A plain reduce of one
+ * block is a round in which the root alone waits; of several, a collecting operation whose result only the root copies. A broadcast is a
+ * round, or several, in which the root alone posts.
+ */
+#include "node/board.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "node/board_inside.h"
+
+_Static_assert(FTC_BOARD_CHUNKS * sizeof(uint64_t) == 64, "the claims of a round share a line");
+_Static_assert(FTC_NODE_MAX_RANKS / 8 <= FTC_BOARD_BLOCK, "a set of ranks fits into a block");
+_Static_assert(FTC_NODE_MAX_RANKS << 2 <= 0x10000, "a claim fits below the tag");
+
+/* --- life --- */
+
+static void count_live(struct ftc_board *b)
+{
+    b->live = 0;
+    for (int i = 0; i < b->members; i++)
+        b->live += !ftc_set_has(&b->known, b->member[i]);
+}
+
+/* All but G and those who did not post in this operation. Between two rounds only. */
+static void list_members(struct ftc_board *b)
+{
+    b->members = 0;
+    for (int rank = 0; rank < b->ranks; rank++)
+        if (!ftc_set_has(&b->agreed, rank) && !ftc_set_has(&b->left_out, rank))
+            b->member[b->members++] = rank;
+    count_live(b);
+}
+
+int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup)
+{
+    int ranks = ftc_segment_ranks(setup->segment);
+    struct ftc_board *b = calloc(1, sizeof(*b));
+
+    if (b == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
+    b->set = *setup;
+    b->memory = ftc_segment_board(setup->segment);
+    b->header = ftc_segment_header(setup->segment);
+    b->rank = setup->rank;
+    b->ranks = ranks;
+    b->member = calloc((size_t)ranks, sizeof(*b->member));
+    b->finished = calloc((size_t)ranks, sizeof(*b->finished));
+    if (b->member == NULL || b->finished == NULL || ftc_set_init(&b->agreed, ranks) != 0 ||
+        ftc_set_init(&b->known, ranks) != 0 || ftc_set_init(&b->failed, ranks) != 0 ||
+        ftc_set_init(&b->left_out, ranks) != 0) {
+        ftc_board_close(b);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
+    }
+    list_members(b);
+    *out = b;
+    return 0;
+}
+
+void ftc_board_close(struct ftc_board *b)
+{
+    if (b == NULL)
+        return;
+    ftc_set_fini(&b->agreed);
+    ftc_set_fini(&b->known);
+    ftc_set_fini(&b->failed);
+    ftc_set_fini(&b->left_out);
+    free(b->member);
+    free(b->finished);
+    free(b->kept);
+    free(b);
+}
+
+void ftc_board_take_failures(struct ftc_board *b)
+{
+    int rank;
+
+    while ((rank = ftc_segment_next_failure(b->set.segment, &b->failures)) >= 0)
+        ftc_set_add(&b->known, rank);
+    b->suspicious = true;
+    count_live(b);
+}
+
+/* --- decisions --- */
+
+/* agreement.md, rule 5: G := D's failed set, L := L ∪ G. Who decides finds the same failed set: those in G, those who did not post,
+ * and those whom `more` names (NULL: nobody). */
+static void decide(struct ftc_board *b, const struct ftc_set *more)
+{
+    b->decided = true;
+    ftc_set_copy(&b->failed, &b->agreed);
+    if (ftc_set_empty(&b->left_out) && more == NULL)
+        return;
+    ftc_set_unite(&b->failed, &b->left_out);
+    if (more != NULL)
+        ftc_set_unite(&b->failed, more);
+    ftc_set_unite(&b->known, &b->failed);
+    if (b->set.share != FTC_SHARE_OFF)
+        ftc_set_copy(&b->agreed, &b->failed);
+    ftc_set_clear(&b->left_out);
+    list_members(b);
+}
+
+/* --- blocks --- */
+
+static size_t block_size(size_t left, size_t limit)
+{
+    return left < limit ? left : limit;
+}
+
+/* Memory for what a result overwrites while it may still be needed. */
+static void make_room(struct ftc_board *b, size_t bytes)
+{
+    if (bytes <= b->kept_room)
+        return;
+    free(b->kept);
+    b->kept = malloc(bytes);
+    b->kept_room = b->kept == NULL ? 0 : bytes;
+    if (b->kept == NULL)
+        b->set.host.exhausted(b->set.host.arg,
+                              ftc_error_set(FTC_ERR_NOMEM, "no memory for a copy of %zu bytes", bytes));
+}
+
+/* --- collecting operations --- */
+
+/* One block of `input`, posted, awaited and copied out. False: start again, without those who are missing. */
+static bool collect_block(struct ftc_board *b, const unsigned char *input, unsigned char *out)
+{
+    ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY);
+    ftc_board_collect(b, out);
+    bool whole = b->offset == 0 || b->missing == 0;
+    ftc_board_finish(b, true);
+    if (b->missing > 0)
+        list_members(b);
+    return whole;
+}
+
+/* In place, the input of a block is kept before its result overwrites it: another start needs it again. */
+static bool collect_from_start(struct ftc_board *b, size_t *kept)
+{
+    const unsigned char *input = b->call->input;
+    size_t size = b->call->signature.size;
+    bool in_place = input == b->receive && size > FTC_BOARD_BLOCK;
+
+    for (b->offset = 0; b->offset < size; b->offset += b->bytes) {
+        b->bytes = block_size(size - b->offset, FTC_BOARD_BLOCK);
+        const unsigned char *from = (b->offset < *kept ? b->kept : input) + b->offset;
+        if (in_place && b->offset >= *kept) {
+            memcpy(b->kept + b->offset, from, b->bytes);
+            *kept = b->offset + b->bytes;
+        }
+        if (!collect_block(b, from, b->receive == NULL ? NULL : b->receive + b->offset))
+            return false;
+    }
+    return true;
+}
+
+static void collect(struct ftc_board *b)
+{
+    size_t size = b->call->signature.size, kept = 0;
+
+    if (size > FTC_BOARD_BLOCK && b->call->input == b->receive)
+        make_room(b, size);
+    if (size == 0) {
+        b->offset = b->bytes = 0;
+        (void)collect_block(b, NULL, NULL);
+        return;
+    }
+    while (!collect_from_start(b, &kept))
+        b->restarts++;
+}
+
+static void unite(void *arg, const void *in, void *inout, size_t size)
+{
+    const unsigned char *from = in;
+    unsigned char *to = inout;
+
+    (void)arg;
+    for (size_t i = 0; i < size; i++)
+        to[i] |= from[i];
+}
+
+/* x is L as a bit set, bit r % 8 of byte r / 8; combined by union (agreement.md, "Operations"). */
+static void validate(struct ftc_board *b)
+{
+    struct ftc_call call = {.signature = b->call->signature, .combine = unite};
+    struct ftc_set more = {0};
+    size_t bytes = ((size_t)b->ranks + 7) / 8;
+
+    if (ftc_set_init(&more, b->ranks) != 0)
+        b->set.host.exhausted(b->set.host.arg, ftc_error_set(FTC_ERR_NOMEM, "no memory for a set of ranks"));
+    b->call = &call;
+    ftc_board_look(b);
+    memset(b->bits, 0, bytes);
+    for (int rank = ftc_set_next(&b->known, 0); rank >= 0; rank = ftc_set_next(&b->known, rank + 1))
+        b->bits[rank / 8] |= (unsigned char)(1u << (rank % 8));
+    b->offset = 0;
+    b->bytes = bytes;
+    (void)collect_block(b, b->bits, b->bits);
+    for (int rank = 0; rank < b->ranks; rank++)
+        if (b->bits[rank / 8] >> (rank % 8) & 1)
+            ftc_set_add(&more, rank);
+    decide(b, &more);
+    ftc_set_fini(&more);
+}
+
+/* --- plain reduce --- */
+
+static void reduce(struct ftc_board *b)
+{
+    const struct ftc_signature *s = &b->call->signature;
+
+    if (ftc_set_has(&b->agreed, s->root)) {
+        ftc_set_copy(&b->failed, &b->known);
+        return;
+    }
+    if (s->size > FTC_BOARD_BLOCK) {
+        if (b->rank != s->root)
+            b->receive = NULL;
+        collect(b);
+    } else {
+        b->offset = 0;
+        b->bytes = s->size;
+        ftc_board_post(b, b->call->input, s->size, s->root);
+        if (b->rank == s->root)
+            ftc_board_collect_alone(b, b->receive);
+        ftc_board_finish(b, false);
+    }
+    /* No decision: what the root left out it knows, and a later decision will name. */
+    ftc_set_copy(&b->failed, &b->known);
+    ftc_set_clear(&b->left_out);
+    list_members(b);
+}
+
+/* --- broadcast --- */
+
+/* Finality: the root in L and then unmarked has not posted and never will. */
+static bool root_posted_or_failed(struct ftc_board *b)
+{
+    int root = b->call->signature.root;
+    bool failed = ftc_set_has(&b->known, root);
+    struct ftc_board_post *post = ftc_board_post_of(b, root);
+
+    if (FTC_BOARD_LOAD(post->mark) == b->round + 1) {
+        ftc_board_check_post(b, root, post);
+        return true;
+    }
+    if (failed)
+        ftc_set_add(&b->left_out, root);
+    return failed;
+}
+
+static int broadcast_from(struct ftc_board *b)
+{
+    const unsigned char *input = b->call->input;
+    size_t size = b->call->signature.size;
+
+    b->offset = 0;
+    do {
+        b->bytes = block_size(size - b->offset, FTC_BOARD_WHOLE);
+        ftc_board_post(b, size == 0 ? NULL : input + b->offset, b->bytes, FTC_BOARD_EVERYBODY);
+        ftc_board_finish(b, false);
+        b->offset += b->bytes;
+    } while (b->offset < size);
+    return FTC_SUCCESS;
+}
+
+/* What the blocks before the last overwrite is kept: without the root the buffer is as it was. */
+static int broadcast_to(struct ftc_board *b)
+{
+    size_t size = b->call->signature.size;
+    int root = b->call->signature.root;
+
+    if (size > FTC_BOARD_WHOLE)
+        make_room(b, size);
+    b->offset = 0;
+    do {
+        b->bytes = block_size(size - b->offset, FTC_BOARD_WHOLE);
+        ftc_board_until(b, root_posted_or_failed, true);
+        bool came = !ftc_set_has(&b->left_out, root);
+        if (came && b->offset + b->bytes < size)
+            memcpy(b->kept + b->offset, b->receive + b->offset, b->bytes);
+        if (came && b->bytes > 0)
+            memcpy(b->receive + b->offset, ftc_board_data(b, root, ftc_board_post_of(b, root), b->bytes),
+                   b->bytes);
+        ftc_board_finish(b, false);
+        if (!came) {
+            if (b->offset > 0)
+                memcpy(b->receive, b->kept, b->offset);
+            return FTC_ERR_ROOT_FAILED;
+        }
+        b->offset += b->bytes;
+    } while (b->offset < size);
+    return FTC_SUCCESS;
+}
+
+static int broadcast(struct ftc_board *b)
+{
+    int root = b->call->signature.root;
+    int status = FTC_ERR_ROOT_FAILED;
+
+    if (!ftc_set_has(&b->agreed, root))
+        status = b->rank == root ? broadcast_from(b) : broadcast_to(b);
+    decide(b, NULL);
+    return status;
+}
+
+/* --- calls --- */
+
+static int run(struct ftc_board *b)
+{
+    switch (b->call->signature.kind) {
+    case FTC_CALL_BCAST:
+        return broadcast(b);
+    case FTC_CALL_REDUCE:
+        reduce(b);
+        return FTC_SUCCESS;
+    case FTC_CALL_VALIDATE:
+        validate(b);
+        return FTC_SUCCESS;
+    default:
+        collect(b);
+        decide(b, NULL);
+        return FTC_SUCCESS;
+    }
+}
+
+int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, void *receive)
+{
+    assert(b->call == NULL);
+    b->call = call;
+    b->receive = receive;
+    b->restarts = 0;
+    b->decided = false;
+    b->op++;
+    int status = run(b);
+    b->call = NULL;
+    b->set.host.pass(b->set.host.arg, FTC_BOARD_DELIVERED);
+    return status;
+}
+
+/* --- looking in --- */
+
+/* Whose posts are missing, or who combines. */
+static void who_is_awaited(const struct ftc_board *b, struct ftc_board_activity *activity)
+{
+    bool rooted = b->call->signature.kind == FTC_CALL_BCAST;
+
+    for (int i = 0; i < b->members; i++) {
+        int rank = b->member[i];
+        if ((rooted && rank != b->call->signature.root) ||
+            atomic_load_explicit(&ftc_board_post_of(b, rank)->mark, memory_order_relaxed) == b->round + 1)
+            continue;
+        if (activity->waits++ == 0)
+            activity->waits_for = rank;
+    }
+    activity->wait = activity->waits > 0 ? FTC_BOARD_WAITS_POST : FTC_BOARD_WAITS_RESULT;
+}
+
+void ftc_board_activity(const struct ftc_board *b, struct ftc_board_activity *activity)
+{
+    *activity = (struct ftc_board_activity){.op = b->op, .waits_for = -1};
+    if (b->call == NULL)
+        return;
+    activity->signature = &b->call->signature;
+    activity->op = b->op - 1;
+    if (b->awaited_end == 0) {
+        who_is_awaited(b, activity);
+        return;
+    }
+    activity->wait = FTC_BOARD_WAITS_ROOM;
+    activity->waits_for = b->awaited;
+    activity->waits = 1;
+}
+
+uint64_t ftc_board_operations(const struct ftc_board *b)
+{
+    return b->op;
+}
+
+const struct ftc_set *ftc_board_agreed(const struct ftc_board *b)
+{
+    return &b->agreed;
+}
+
+const struct ftc_set *ftc_board_known(const struct ftc_board *b)
+{
+    return &b->known;
+}
+
+void ftc_board_report(const struct ftc_board *b, struct ftc_board_report *report)
+{
+    *report = (struct ftc_board_report){.failed = &b->failed, .restarts = b->restarts, .decided = b->decided};
+}

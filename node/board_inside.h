@@ -1,0 +1,109 @@
+/* The inside of the board: board.c (life, calls), board_post.c (posting), board_round.c (collecting rounds),
+ * board_wait.c (waiting and waking). Private to this room. */
+#ifndef FTC_NODE_BOARD_INSIDE_H
+#define FTC_NODE_BOARD_INSIDE_H
+
+#include "node/board.h"
+#include "node/board_memory.h"
+
+#define FTC_BOARD_EVERYBODY (-1) /* as a reader */
+
+/* The post made last in a place or a buffer, and who reads it. */
+struct ftc_board_use {
+    uint64_t end; /* its round + 1; 0: never used */
+    int reader;   /* a rank, or FTC_BOARD_EVERYBODY */
+};
+
+struct ftc_board {
+    struct ftc_board_setup set;
+    struct ftc_board_memory memory;
+    const struct ftc_segment_header *header;
+    int rank, ranks;
+
+    uint64_t op;    /* calls made */
+    uint64_t round; /* the next, or the one under way */
+
+    struct ftc_set agreed; /* G */
+    struct ftc_set known;  /* L */
+    struct ftc_set failed; /* of the last decision */
+    uint32_t failures;     /* cursor in the failure log */
+    int *member; /* who takes part in a round: all but G, less those left out of this operation; ascending */
+    int members;
+    int live; /* members that are not in L */
+
+    /* Reuse. */
+    uint64_t settled;   /* every member has finished the rounds before this one */
+    uint64_t *finished; /* of each rank, as last read */
+    struct ftc_board_use place[FTC_BOARD_DEPTH];
+    struct ftc_board_use small[FTC_BOARD_SMALL_COUNT];
+    struct ftc_board_use block[FTC_BOARD_BLOCK_COUNT];
+    struct ftc_board_use whole[FTC_BOARD_WHOLE_COUNT];
+    uint32_t populated; /* buffers that are allocated, a bit each: board_post.c */
+
+    /* The call under way. */
+    const struct ftc_call *call; /* NULL: none */
+    unsigned char *receive;
+    unsigned restarts;
+    bool decided;
+    struct ftc_set left_out; /* members that did not post */
+    unsigned char *kept;     /* input that the result has overwritten, for another start */
+    size_t kept_room;
+
+    /* The collecting round under way. */
+    size_t offset, bytes;                       /* of its block */
+    int cursor;                                 /* members before it have posted or will never */
+    bool over;                                  /* all are before it */
+    bool suspicious;                            /* look at the marks whatever the arrival count says */
+    int missing;                                /* members that will never post */
+    unsigned chunk;                             /* chunks before it are done */
+    bool short_of_members;                      /* one of those was combined without some */
+    int awaited;                                /* rank whose room is waited for, ... */
+    uint64_t awaited_end;                       /* ... up to this round; 0: none is */
+    unsigned char bits[FTC_NODE_MAX_RANKS / 8]; /* validate: L to post, then the union */
+};
+
+static inline struct ftc_board_place *ftc_board_place(const struct ftc_board *b)
+{
+    return &b->memory.places[b->round % FTC_BOARD_DEPTH];
+}
+
+static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b, int rank)
+{
+    return &b->memory.posts[(b->round % FTC_BOARD_DEPTH) * (uint64_t)b->ranks + (uint64_t)rank];
+}
+
+/* --- board_post.c --- */
+
+/* Post `bytes` of data for `reader` in this round. */
+void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
+/* The data of a post that is marked for this round, after every check. */
+const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
+                                    size_t bytes);
+
+/* --- board_round.c --- */
+
+/* Wait until the round is over and, unless members are missing in a block that is not the first, its combined value is in `out`
+ * (NULL: not wanted). */
+void ftc_board_collect(struct ftc_board *b, unsigned char *out);
+/* As the root of a plain reduce: alone. */
+void ftc_board_collect_alone(struct ftc_board *b, unsigned char *out);
+/* The call's signature against that of a post. */
+void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_post *post);
+
+/* --- board_wait.c --- */
+
+typedef bool ftc_board_done(struct ftc_board *b);
+
+/* Until `done`, which does itself what it can: sleeping at this round's place. `light`: who ends the wait may leave out the
+ * fence between publishing and looking for sleepers. */
+void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light);
+/* Until `rank` has finished the rounds before `end` or is in L. */
+void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end);
+/* Take in failures, if there are any and the host wants it. */
+void ftc_board_look(struct ftc_board *b);
+/* After publishing what is awaited at this round's place. */
+void ftc_board_ring(struct ftc_board *b, bool light);
+/* This round's end for this rank: its reads are done. */
+void ftc_board_finish(struct ftc_board *b, bool collecting);
+
+#endif

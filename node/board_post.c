@@ -1,0 +1,157 @@
+/* Posting: a place in this round, a buffer for what does not fit into the post, and no reader left in either. */
+#include <string.h>
+
+#include "base/error.h"
+#include "node/board_inside.h"
+
+/* --- reuse --- */
+
+static bool rank_finished(struct ftc_board *b, int rank, uint64_t end)
+{
+    return b->finished[rank] >= end || ftc_set_has(&b->known, rank);
+}
+
+/* Nobody reads it any more, as far as this rank knows without looking. */
+static bool is_free(struct ftc_board *b, const struct ftc_board_use *use)
+{
+    return use->end <= b->settled ||
+           (use->reader != FTC_BOARD_EVERYBODY && rank_finished(b, use->reader, use->end));
+}
+
+/* Looks at everybody, and remembers how far all have come: the next looks are spared. */
+static void until_all_finished(struct ftc_board *b, uint64_t end)
+{
+    uint64_t settled = UINT64_MAX;
+
+    for (int i = 0; i < b->members; i++) {
+        int rank = b->member[i];
+        if (rank == b->rank)
+            continue;
+        if (b->finished[rank] < end)
+            ftc_board_until_finished(b, rank, end);
+        if (!ftc_set_has(&b->known, rank) && b->finished[rank] < settled)
+            settled = b->finished[rank];
+    }
+    b->settled = settled < b->round ? settled : b->round;
+}
+
+static void until_free(struct ftc_board *b, const struct ftc_board_use *use)
+{
+    if (is_free(b, use))
+        return;
+    if (use->reader == FTC_BOARD_EVERYBODY)
+        until_all_finished(b, use->end);
+    else
+        ftc_board_until_finished(b, use->reader, use->end);
+}
+
+/* --- buffers --- */
+
+/* Buffers of one size. */
+struct shelf {
+    struct ftc_board_use *use;
+    uint32_t count, size, offset;
+    uint32_t first_bit; /* of b->populated: one bit a page of the small ones, one a buffer of the others */
+};
+
+static struct shelf shelf_for(struct ftc_board *b, size_t bytes)
+{
+    if (bytes <= FTC_BOARD_SMALL)
+        return (struct shelf){b->small, FTC_BOARD_SMALL_COUNT, FTC_BOARD_SMALL, FTC_BOARD_SMALL_OFFSET, 0};
+    if (bytes <= FTC_BOARD_BLOCK)
+        return (struct shelf){b->block, FTC_BOARD_BLOCK_COUNT, FTC_BOARD_BLOCK, FTC_BOARD_BLOCK_OFFSET, 1};
+    return (struct shelf){b->whole, FTC_BOARD_WHOLE_COUNT, FTC_BOARD_WHOLE, FTC_BOARD_WHOLE_OFFSET,
+                          1 + FTC_BOARD_BLOCK_COUNT};
+}
+
+/* The first free one, so that few are ever used and stay in the caches; else the one used longest ago. */
+static uint32_t take_buffer(struct ftc_board *b, const struct shelf *shelf)
+{
+    uint32_t oldest = 0;
+
+    for (uint32_t i = 0; i < shelf->count; i++) {
+        if (is_free(b, &shelf->use[i]))
+            return i;
+        if (shelf->use[i].end < shelf->use[oldest].end)
+            oldest = i;
+    }
+    until_free(b, &shelf->use[oldest]);
+    return oldest;
+}
+
+/* A full /dev/shm must be an error here and no SIGBUS later. The small ones are one allocation. */
+static void populate(struct ftc_board *b, const struct shelf *shelf, uint32_t index)
+{
+    bool small = shelf->size == FTC_BOARD_SMALL;
+    uint32_t bit = 1u << (shelf->first_bit + (small ? 0 : index));
+    size_t offset = shelf->offset + (small ? 0 : (size_t)index * shelf->size);
+    size_t size = small ? (size_t)shelf->count * shelf->size : shelf->size;
+
+    if (b->populated & bit)
+        return;
+    int rc = ftc_segment_area_allocate(b->set.segment, b->rank, offset, size);
+    if (rc != 0)
+        b->set.host.exhausted(b->set.host.arg, rc);
+    b->populated |= bit;
+}
+
+static void fill_buffer(struct ftc_board *b, struct ftc_board_post *post, const void *data, size_t bytes,
+                        int reader)
+{
+    struct shelf shelf = shelf_for(b, bytes);
+    uint32_t index = take_buffer(b, &shelf);
+
+    populate(b, &shelf, index);
+    shelf.use[index] = (struct ftc_board_use){.end = b->round + 1, .reader = reader};
+    post->offset = shelf.offset + index * shelf.size;
+    memcpy(b->memory.areas + (size_t)b->rank * FTC_BOARD_AREA + post->offset, data, bytes);
+}
+
+/* --- posting --- */
+
+void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader)
+{
+    struct ftc_board_use *use = &b->place[b->round % FTC_BOARD_DEPTH];
+    struct ftc_board_post *post = ftc_board_post_of(b, b->rank);
+
+    until_free(b, use);
+    ftc_board_step();
+    if (bytes > FTC_BOARD_INLINE)
+        fill_buffer(b, post, data, bytes, reader);
+    else if (bytes > 0)
+        memcpy(post->data, data, bytes);
+    ftc_board_step();
+    post->signature = b->call->signature;
+    post->bytes = (uint32_t)bytes;
+    *use = (struct ftc_board_use){.end = b->round + 1, .reader = reader};
+    FTC_BOARD_STORE(post->mark, b->round + 1);
+    b->set.host.pass(b->set.host.arg, FTC_BOARD_POSTED);
+}
+
+/* --- reading --- */
+
+static bool same_call(const struct ftc_signature *a, const struct ftc_signature *b)
+{
+    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
+           a->root == b->root && a->size == b->size;
+}
+
+void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_post *post)
+{
+    if (!same_call(&post->signature, &b->call->signature))
+        b->set.host.mismatch(b->set.host.arg, rank, &post->signature);
+}
+
+const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
+                                    size_t bytes)
+{
+    uint32_t offset = post->offset;
+
+    if (post->bytes != bytes)
+        b->set.host.damaged(b->set.host.arg, "a post has another size than its call");
+    if (bytes <= FTC_BOARD_INLINE)
+        return post->data;
+    if (offset % 64 != 0 || offset > FTC_BOARD_AREA || bytes > FTC_BOARD_AREA - offset)
+        b->set.host.damaged(b->set.host.arg, "a post lies outside of its rank's area");
+    return b->memory.areas + (size_t)rank * FTC_BOARD_AREA + offset;
+}

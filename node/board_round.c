@@ -1,0 +1,226 @@
+/*
+ * Collecting rounds: who has posted, and the combined value.
+ *
+ * Happy path, few members and little data: wait for each mark in rank order, combine for oneself. Otherwise: whoever adds the last
+ * one to the arrival count finds the round over, claims the chunks that nobody has claimed, combines them and sets them done; the
+ * others copy. A claimer that dies is replaced by whoever finds it in L.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "node/board_inside.h"
+
+/* Below this many bytes of posts to read, each member combines for itself: cheaper than to wait for another's result. */
+#define SELF_BYTES 2048u
+
+/* --- who has posted --- */
+
+/* agreement.md, "Deciding". The flag in L is read before the mark that it settles. True if the round is over: every member is
+ * marked or never will be. */
+static bool look_at_marks(struct ftc_board *b)
+{
+    uint64_t marked = b->round + 1;
+
+    while (b->cursor < b->members) {
+        int rank = b->member[b->cursor];
+        struct ftc_board_post *post = ftc_board_post_of(b, rank);
+        bool failed = ftc_set_has(&b->known, rank);
+        if (FTC_BOARD_LOAD(post->mark) == marked) {
+            ftc_board_check_post(b, rank, post);
+        } else if (failed) {
+            ftc_set_add(&b->left_out, rank);
+            b->missing++;
+        } else {
+            return false;
+        }
+        b->cursor++;
+    }
+    return true;
+}
+
+static bool is_over(struct ftc_board *b)
+{
+    if (!b->over)
+        b->over = look_at_marks(b);
+    return b->over;
+}
+
+/* An operation of several blocks is restarted when a member is missing after the first. */
+static bool must_restart(const struct ftc_board *b)
+{
+    return b->offset > 0 && b->missing > 0;
+}
+
+/* --- combining --- */
+
+static bool posted(const struct ftc_board *b, int rank)
+{
+    return b->missing == 0 || !ftc_set_has(&b->left_out, rank);
+}
+
+/* agreement.md: in rank order. `from` counts from the start of the block. */
+static void combine(struct ftc_board *b, size_t from, size_t size, unsigned char *out)
+{
+    const struct ftc_call *call = b->call;
+    bool first = true;
+
+    for (int i = 0; i < b->members; i++) {
+        int rank = b->member[i];
+        if (!posted(b, rank))
+            continue;
+        const unsigned char *data = ftc_board_data(b, rank, ftc_board_post_of(b, rank), b->bytes);
+        ftc_board_step();
+        if (first)
+            memcpy(out, data + from, size);
+        else
+            call->combine(call->combine_arg, data + from, out, size);
+        first = false;
+    }
+}
+
+static void combine_all(struct ftc_board *b, unsigned char *out)
+{
+    for (size_t from = 0; from < b->bytes; from += FTC_BOARD_CHUNK) {
+        size_t left = b->bytes - from;
+        combine(b, from, left < FTC_BOARD_CHUNK ? left : FTC_BOARD_CHUNK, out + from);
+    }
+}
+
+/* --- chunks --- */
+
+static unsigned chunks(const struct ftc_board *b)
+{
+    size_t count = (b->bytes + FTC_BOARD_CHUNK - 1) / FTC_BOARD_CHUNK;
+
+    return count == 0 ? 1 : (unsigned)count; /* a barrier's only chunk is empty */
+}
+
+static unsigned char *result(const struct ftc_board *b)
+{
+    return b->memory.results + (b->round % FTC_BOARD_RESULTS) * FTC_BOARD_BLOCK;
+}
+
+/* A claim is free if it is of another round, or its holder is in L: it has stopped writing. */
+static bool may_claim(struct ftc_board *b, uint64_t word)
+{
+    int holder = (int)(FTC_BOARD_VALUE(word) >> 2);
+
+    if ((word & ~(uint64_t)0xffff) != FTC_BOARD_TAG(b->round))
+        return true;
+    if (holder >= b->ranks)
+        b->set.host.damaged(b->set.host.arg, "a claim names a rank that does not exist");
+    return (word & 3) == FTC_CLAIM_TAKEN && ftc_set_has(&b->known, holder);
+}
+
+static bool is_done(const struct ftc_board *b, uint64_t word)
+{
+    return (word & ~(uint64_t)0xffff) == FTC_BOARD_TAG(b->round) && (word & 3) >= FTC_CLAIM_DONE;
+}
+
+static uint64_t claim_word(const struct ftc_board *b, enum ftc_board_claim state)
+{
+    return FTC_BOARD_WORD(b->round, (unsigned)b->rank << 2 | state);
+}
+
+/* The word is compared with what was read after L, so a holder in L that had set done meanwhile is noticed. */
+static void try_chunk(struct ftc_board *b, unsigned index)
+{
+    _Atomic uint64_t *claim = &ftc_board_place(b)->claim[index];
+    uint64_t word = FTC_BOARD_LOAD(*claim);
+    size_t from = (size_t)index * FTC_BOARD_CHUNK, left = b->bytes - from;
+
+    if (!may_claim(b, word) || !FTC_BOARD_SWAP(*claim, &word, claim_word(b, FTC_CLAIM_TAKEN)))
+        return;
+    if (b->bytes > 0)
+        combine(b, from, left < FTC_BOARD_CHUNK ? left : FTC_BOARD_CHUNK, result(b) + from);
+    FTC_BOARD_STORE(*claim, claim_word(b, b->missing > 0 ? FTC_CLAIM_DONE_SHORT : FTC_CLAIM_DONE));
+}
+
+/* True if all chunks are done; else b->chunk is the first that is not. Who did one that members are missing in had them in L,
+ * and so they are declared: this rank will find the same. */
+static bool all_done(struct ftc_board *b)
+{
+    struct ftc_board_place *place = ftc_board_place(b);
+
+    for (unsigned count = chunks(b); b->chunk < count; b->chunk++) {
+        uint64_t word = FTC_BOARD_LOAD(place->claim[b->chunk]);
+        if (!is_done(b, word))
+            return false;
+        if ((word & 3) == FTC_CLAIM_DONE_SHORT)
+            b->short_of_members = true;
+    }
+    return true;
+}
+
+/* --- arrival --- */
+
+static void arrive(struct ftc_board *b)
+{
+    struct ftc_board_place *place = ftc_board_place(b);
+    uint64_t tag = FTC_BOARD_TAG(b->round), word = FTC_BOARD_LOAD(place->arrived);
+
+    while (!FTC_BOARD_SWAP(place->arrived, &word, (word & ~(uint64_t)0xffff) == tag ? word + 1 : tag + 1))
+        ;
+}
+
+/* A hint: who died after it arrived is counted. */
+static bool all_arrived(struct ftc_board *b)
+{
+    uint64_t word = FTC_BOARD_LOAD(ftc_board_place(b)->arrived);
+
+    return (word & ~(uint64_t)0xffff) == FTC_BOARD_TAG(b->round) && (int)FTC_BOARD_VALUE(word) >= b->live;
+}
+
+static bool done_together(struct ftc_board *b)
+{
+    if (!all_done(b)) {
+        if (!b->over && !b->suspicious && !all_arrived(b))
+            return false;
+        b->suspicious = false;
+        if (!is_over(b))
+            return false;
+        if (must_restart(b))
+            return true;
+        for (unsigned index = b->chunk, count = chunks(b); index < count; index++)
+            try_chunk(b, index);
+        if (!all_done(b))
+            return false;
+    }
+    return !b->short_of_members || is_over(b);
+}
+
+/* --- a round --- */
+
+static bool each_for_itself(const struct ftc_board *b)
+{
+    return b->members <= 2 || (size_t)b->members * (b->bytes + sizeof(struct ftc_board_post)) <= SELF_BYTES;
+}
+
+static void begin(struct ftc_board *b)
+{
+    b->cursor = 0;
+    b->over = b->suspicious = b->short_of_members = false;
+    b->missing = 0;
+    b->chunk = 0;
+}
+
+void ftc_board_collect_alone(struct ftc_board *b, unsigned char *out)
+{
+    begin(b);
+    ftc_board_until(b, is_over, b->call->signature.kind == FTC_CALL_REDUCE);
+    if (out != NULL && !must_restart(b))
+        combine_all(b, out);
+}
+
+void ftc_board_collect(struct ftc_board *b, unsigned char *out)
+{
+    if (each_for_itself(b)) {
+        ftc_board_collect_alone(b, out);
+        return;
+    }
+    begin(b);
+    arrive(b);
+    ftc_board_until(b, done_together, false);
+    if (out != NULL && b->bytes > 0 && !must_restart(b))
+        memcpy(out, result(b), b->bytes);
+}

@@ -1,0 +1,226 @@
+/*
+ * Waiting on the board and waking who waits.
+ *
+ *   publisher                              sleeper
+ *   P1 publish (mark, done, finished)      S1 count itself asleep (sleepers, wanted)
+ *   P2 fence                               S2 the addition is a fence
+ *   P3 read the count                      S3 expected := bell
+ *   P4 if any: bell += 1, wake two         S4 look at everything; sleep while bell == expected
+ *
+ * If P3 does not see S1, S4 sees P1; if it does, P4 comes before S3, which then sees P1 (the bell is read with acquire), or
+ * after it, and the kernel does not let it sleep. Where P2 would stall (a broadcast's root, a sender of a plain reduce), the sleeper
+ * fences for both (membarrier) after S1, and P2 only keeps the compiler from moving P3.
+ *
+ * The count of sleepers holds the round: who died asleep is forgotten with it. Who wakes two takes two off, so the count never is
+ * less than those asleep; each woken one finishes the round and wakes two more.
+ */
+#include <sched.h>
+
+#include "base/clock.h"
+#include "node/board_inside.h"
+#include "node/futex.h"
+
+#define FAN_OUT           2
+#define UNFENCED_SLEEP_NS 1000000u /* where nobody can fence for others */
+
+static void fence(const struct ftc_board *b, bool light)
+{
+    if (light && b->set.fenced_by_others)
+        atomic_signal_fence(memory_order_seq_cst);
+    else
+        atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* --- waking --- */
+
+/* Take up to FAN_OUT sleepers of this round off the count; false: there are none. */
+static bool take_sleepers(struct ftc_board *b, struct ftc_board_place *place)
+{
+    uint64_t word = FTC_BOARD_LOAD(place->sleepers);
+
+    while ((word & ~(uint64_t)0xffff) == FTC_BOARD_TAG(b->round) && FTC_BOARD_VALUE(word) > 0) {
+        uint32_t count = FTC_BOARD_VALUE(word);
+        uint32_t left = count > FAN_OUT ? count - FAN_OUT : 0;
+        if (FTC_BOARD_SWAP(place->sleepers, &word, FTC_BOARD_WORD(b->round, left)))
+            return true;
+    }
+    return false;
+}
+
+static void ring(struct ftc_board *b)
+{
+    struct ftc_board_place *place = ftc_board_place(b);
+
+    if (!take_sleepers(b, place))
+        return;
+    FTC_BOARD_ADD(place->bell, 1);
+    b->set.host.wake(b->set.host.arg, &place->bell, FAN_OUT);
+}
+
+void ftc_board_ring(struct ftc_board *b, bool light)
+{
+    fence(b, light);
+    ring(b);
+}
+
+static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *own)
+{
+    uint64_t wanted = FTC_BOARD_LOAD(own->wanted);
+
+    if (wanted == 0 || wanted > b->round + 1)
+        return;
+    FTC_BOARD_STORE(own->wanted, 0); /* who wrote a smaller one meanwhile looks again: the bell moves */
+    FTC_BOARD_ADD(own->bell, 1);
+    b->set.host.wake(b->set.host.arg, &own->bell, FTC_NODE_MAX_RANKS);
+}
+
+void ftc_board_finish(struct ftc_board *b, bool collecting)
+{
+    struct ftc_board_progress *own = &b->memory.progress[b->rank];
+
+    FTC_BOARD_STORE(own->finished, b->round + 1);
+    ftc_board_ring(b, !collecting);
+    ring_wanted(b, own);
+    if (collecting)
+        b->settled = b->round; /* each member has posted in it, hence finished all before */
+    b->round++;
+}
+
+void ftc_board_ring_all(struct ftc_segment *segment)
+{
+    struct ftc_board_memory memory = ftc_segment_board(segment);
+    int ranks = ftc_segment_ranks(segment);
+
+    for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++)
+        FTC_BOARD_ADD(memory.places[i].bell, 1);
+    for (int rank = 0; rank < ranks; rank++)
+        FTC_BOARD_ADD(memory.progress[rank].bell, 1);
+    /* Who is not counted below has yet to read its bell, and finds it bumped and the failure declared. */
+    atomic_thread_fence(memory_order_seq_cst);
+    for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++)
+        if (FTC_BOARD_VALUE(FTC_BOARD_LOAD(memory.places[i].sleepers)) > 0)
+            ftc_futex_wake(&memory.places[i].bell, FTC_NODE_MAX_RANKS);
+    for (int rank = 0; rank < ranks; rank++)
+        if (FTC_BOARD_LOAD(memory.progress[rank].wanted) != 0)
+            ftc_futex_wake(&memory.progress[rank].bell, FTC_NODE_MAX_RANKS);
+}
+
+/* --- sleeping --- */
+
+/* Where to sleep: counting oneself there. */
+struct bed {
+    _Atomic uint32_t *bell;
+    struct ftc_board_place *place;       /* a round's, or ... */
+    struct ftc_board_progress *progress; /* ... a rank's room, wanted up to `end` */
+    uint64_t end;
+    bool light;
+};
+
+static void count_sleeper(struct ftc_board *b, struct ftc_board_place *place)
+{
+    uint64_t tag = FTC_BOARD_TAG(b->round), word = FTC_BOARD_LOAD(place->sleepers), next;
+
+    do {
+        bool same = (word & ~(uint64_t)0xffff) == tag;
+        if (same && FTC_BOARD_VALUE(word) == 0xffff) /* more than there can be: old sleeps that timed out */
+            return;
+        next = same ? word + 1 : tag + 1;
+    } while (!FTC_BOARD_SWAP(place->sleepers, &word, next));
+}
+
+/* The smallest wish stays; the others are woken with it and wish again. */
+static void wish(struct ftc_board_progress *progress, uint64_t end)
+{
+    uint64_t wanted = FTC_BOARD_LOAD(progress->wanted);
+
+    while (!FTC_BOARD_SWAP(progress->wanted, &wanted, wanted == 0 || end < wanted ? end : wanted))
+        ;
+}
+
+/* A wish that was not the smallest is gone once that one came true. Looked at after the bell was read. */
+static bool wish_stands(struct ftc_board_progress *progress, uint64_t end)
+{
+    uint64_t wanted = FTC_BOARD_LOAD(progress->wanted);
+
+    return wanted != 0 && wanted <= end;
+}
+
+static bool failures_waiting(const struct ftc_board *b)
+{
+    uint32_t failures = FTC_BOARD_LOAD(((struct ftc_segment_header *)b->header)->failures);
+
+    return failures != b->failures && b->failures < (uint32_t)b->ranks; /* more is damage: not for ever */
+}
+
+void ftc_board_look(struct ftc_board *b)
+{
+    if (failures_waiting(b))
+        b->set.host.look(b->set.host.arg);
+}
+
+static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_done *done)
+{
+    const struct ftc_board_host *host = &b->set.host;
+    uint64_t longest = b->set.longest_ns;
+    uint32_t failures = b->failures;
+
+    host->asleep(host->arg, true);
+    if (bed->place != NULL)
+        count_sleeper(b, bed->place);
+    else
+        wish(bed->progress, bed->end);
+    if (bed->light && !host->fence_all(host->arg) && longest > UNFENCED_SLEEP_NS)
+        longest = UNFENCED_SLEEP_NS;
+    uint32_t expected = FTC_BOARD_LOAD(*bed->bell);
+    b->suspicious = true;
+    ftc_board_look(b);
+    if (!done(b) && failures == b->failures && (bed->place != NULL || wish_stands(bed->progress, bed->end)))
+        host->sleep(host->arg, bed->bell, expected, longest);
+    b->suspicious = true;
+    host->asleep(host->arg, false);
+}
+
+/* Spin while cores are free, then yield, then sleep. */
+static void until(struct ftc_board *b, const struct bed *bed, ftc_board_done *done)
+{
+    int idle = 0;
+
+    while (!done(b)) {
+        ftc_board_look(b);
+        idle++;
+        if (idle <= b->set.spins) {
+            ftc_cpu_relax();
+        } else if (idle <= b->set.spins + b->set.yields) {
+            sched_yield();
+        } else {
+            sleep_once(b, bed, done);
+            idle = b->set.spins; /* woken: others may be about to run; yield again before sleeping */
+        }
+    }
+}
+
+void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light)
+{
+    struct ftc_board_place *place = ftc_board_place(b);
+
+    until(b, &(struct bed){.bell = &place->bell, .place = place, .light = light}, done);
+}
+
+static bool has_finished(struct ftc_board *b)
+{
+    int rank = b->awaited;
+
+    b->finished[rank] = FTC_BOARD_LOAD(b->memory.progress[rank].finished);
+    return b->finished[rank] >= b->awaited_end || ftc_set_has(&b->known, rank);
+}
+
+void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end)
+{
+    struct ftc_board_progress *progress = &b->memory.progress[rank];
+
+    b->awaited = rank;
+    b->awaited_end = end;
+    until(b, &(struct bed){.bell = &progress->bell, .progress = progress, .end = end, .light = true},
+          has_finished);
+    b->awaited_end = 0;
+}

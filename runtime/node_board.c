@@ -1,0 +1,133 @@
+/* Collective calls on the node board. */
+#include "runtime/node_board.h"
+
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "node/futex.h"
+#include "runtime/job_end.h"
+#include "runtime/publish.h"
+
+/* --- host --- */
+
+static void look(void *arg)
+{
+    struct ftc_comm *comm = arg;
+
+    if (ftc_drill_deaf(&comm->board_drill))
+        return;
+    ftc_board_take_failures(comm->board);
+    comm->board_drill.heard_ns = 0;
+    if (ftc_set_has(ftc_board_known(comm->board), comm->rank))
+        ftc_comm_leave(comm, FTC_EXIT_FENCED, "this process was declared failed");
+}
+
+static void asleep(void *arg, bool asleep)
+{
+    struct ftc_comm *comm = arg;
+
+    if (asleep)
+        ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+    else
+        ftc_job_look_for_mismatch(comm);
+    comm->shown = true;
+}
+
+_Noreturn static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
+{
+    struct ftc_comm *comm = arg;
+    struct ftc_board_activity now;
+    char words[FTC_MISMATCH_WORDS];
+
+    ftc_board_activity(comm->board, &now);
+    ftc_mismatch_words(words, now.op, rank, theirs, comm->rank, now.signature);
+    ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
+}
+
+_Noreturn static void damaged(void *arg, const char *what)
+{
+    struct ftc_comm *comm = arg;
+    char words[160];
+
+    snprintf(words, sizeof(words), "the node segment is damaged: %s", what);
+    ftc_job_end(comm, FTC_EXIT_INTERNAL, words);
+}
+
+/* What the system refuses, a full /dev/shm, it refuses to every rank of the node. Memory may be this rank's own matter. */
+_Noreturn static void exhausted(void *arg, int error)
+{
+    if (error == FTC_ERR_NOMEM)
+        ftc_comm_leave(arg, FTC_EXIT_INTERNAL, ftc_last_error());
+    ftc_job_end(arg, FTC_EXIT_INTERNAL, ftc_last_error());
+}
+
+static void pass(void *arg, enum ftc_board_point point)
+{
+    struct ftc_comm *comm = arg;
+
+    ftc_drill_pass(&comm->drill, point == FTC_BOARD_POSTED ? FTC_DRILL_SEND : FTC_DRILL_DELIVER);
+}
+
+static void sleep_on(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+    (void)arg;
+    ftc_futex_wait(word, expected, timeout_ns);
+}
+
+static void wake(void *arg, _Atomic uint32_t *word, int count)
+{
+    (void)arg;
+    ftc_futex_wake(word, count);
+}
+
+static bool fence_all(void *arg)
+{
+    (void)arg;
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+/* --- life --- */
+
+int ftc_node_board_open(struct ftc_comm *comm)
+{
+    if (comm->config.algorithm == FTC_ALGORITHM_CORRECTED)
+        return 0;
+    comm->board_drill = comm->drill;
+    struct ftc_board_setup setup = {
+        .segment = comm->segment,
+        .rank = comm->rank,
+        .share = comm->config.share,
+        .spins = comm->patience.spins,
+        .yields = comm->patience.yields,
+        .longest_ns = (uint64_t)comm->config.heartbeat_period_ms * FTC_NS_PER_MS,
+        .fenced_by_others = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0,
+        .host = {.arg = comm,
+                 .look = look,
+                 .asleep = asleep,
+                 .mismatch = mismatch,
+                 .damaged = damaged,
+                 .exhausted = exhausted,
+                 .pass = pass,
+                 .sleep = sleep_on,
+                 .wake = wake,
+                 .fence_all = fence_all}};
+    return ftc_board_open(&comm->board, &setup);
+}
+
+int ftc_node_board_call(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+{
+    ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
+    ftc_publish_called(comm, ftc_board_operations(comm->board) + 1);
+    int rc = ftc_board_call(comm->board, call, receive);
+    ftc_publish_counted(comm);
+    if (comm->shown) {
+        comm->shown = false;
+        ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+    }
+    ftc_drill_pass(&comm->drill, FTC_DRILL_RETURN);
+    return rc;
+}

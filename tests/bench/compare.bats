@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# bench/compare without its peers, and its tables from figures made up here. COMPARE is the script, BUILD the build.
+
+setup() {
+    work=$(mktemp -d)
+    export TMPDIR=$work
+    unset FTCOLL_OPTIONS
+}
+
+teardown() {
+    rm -rf "$work"
+}
+
+compare() {
+    run timeout -s KILL 60 "$COMPARE" --build "$BUILD" --no-mpich --no-openmpi "$@"
+    echo "exit $status: $output"
+}
+
+tables() { # FORMAT; the figures are standard input
+    awk -v format="$1" -f "${COMPARE%/*}/peers/tables.awk" | tr -s ' '
+}
+
+@test "help names every option and the tables" {
+    compare --help
+    [ "$status" -eq 0 ]
+    for word in --np --ops --sizes --rounds --seconds --quick --csv --markdown --ftrun-options startup memory floor; do
+        [[ "$output" == *"$word"* ]]
+    done
+}
+
+@test "wrong use ends with 2 and says what is wrong" {
+    compare --frobnicate
+    [ "$status" -eq 2 ]
+    [[ "$output" == *frobnicate* ]]
+    for words in "--np 2,x" "--np 0" "--ops gather" "--sizes 12" "--sizes 8Q" "--rounds 0" "--seconds 0" "tea"; do
+        # shellcheck disable=SC2086 # an option and its value
+        compare $words
+        [ "$status" -eq 2 ]
+        [[ "$output" == "compare: "*"${words##*[ ,]}"* ]]
+    done
+}
+
+@test "without a build it says how to make one" {
+    unset FTRUN
+    compare --build "$work/nothing"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"cmake --build"* ]]
+}
+
+@test "a small run prints ftcoll's barrier and its distance from the floor" {
+    compare --np 2 --ops barrier --sizes 8 --rounds 1 --seconds 0.05 \
+        --csv "$work/csv" --markdown "$work/md" operations floor
+    [ "$status" -eq 0 ]
+    [ "$(grep -cE '^1,ftcoll,default,barrier,2,0,[1-9][0-9]*,[0-9.]+,[0-9.]+$' "$work/csv")" -eq 1 ]
+    [ "$(grep -cE '^1,floor-(none|cores),[a-z]+,barrier,2,0,[1-9][0-9]*,[0-9.]+,[0-9.]+$' "$work/csv")" -eq 8 ]
+    grep -qE '^\| 2 \|  \| [0-9.]+ \| - \| - \| - \| - \|$' "$work/md"
+    grep -qE '^\| 2 \| none( \| [0-9.]+){5} \| - \|$' "$work/md"
+}
+
+@test "all operations come out right and are measured" {
+    compare --np 3 --sizes 8,64K --rounds 1 --seconds 0.05 --csv "$work/csv" operations
+    [ "$status" -eq 0 ]
+    for point in allreduce,3,8 reduce,3,8 bcast,3,8 barrier,3,0 allreduce,3,65536 reduce,3,65536 bcast,3,65536; do
+        grep -qE "^1,ftcoll,default,$point,[1-9]" "$work/csv"
+    done
+}
+
+@test "start-up and memory of a small job" {
+    compare --np 2 --rounds 1 --csv "$work/csv" startup memory
+    [ "$status" -eq 0 ]
+    [ "$(grep -cE '^1,ftcoll,default,(start|whole|memory),2,8,1,[0-9.]+$' "$work/csv")" -eq 3 ]
+}
+
+@test "ftcoll's failure is told, and is no figure" {
+    printf "#!/bin/sh\n[ \"\$1\" = --version ] || { echo no luck today >&2; exit 7; }\n" >"$work/ftrun"
+    chmod +x "$work/ftrun"
+    FTRUN=$work/ftrun compare --np 2 --ops barrier --rounds 1 --seconds 0.05 operations
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"exit code 7"*"no luck today"*failed* ]]
+}
+
+@test "an interrupted run leaves nothing behind" {
+    "$COMPARE" --build "$BUILD" --no-mpich --no-openmpi --np 4 --ops barrier --seconds 30 operations 3>&- &
+    local script=$! end=$((SECONDS + 20))
+    until marked "$script" | grep -q .; do
+        [ "$SECONDS" -lt "$end" ]
+        sleep 0.1
+    done
+    kill -TERM "$script"
+    wait "$script" || [ $? -eq 143 ]
+    end=$((SECONDS + 20))
+    while marked "$script" | grep -q .; do # killed, but not yet gone
+        [ "$SECONDS" -lt "$end" ]
+        sleep 0.1
+    done
+    [ -z "$(ls -A "$work")" ]
+}
+
+# The processes of that script's runs.
+marked() { # PID
+    grep -lzx "FTC_COMPARE=$1" /proc/[0-9]*/environ 2>/dev/null || true
+}
+
+@test "the ratio is the median over the rounds of the best peer's time over ftcoll's" {
+    # Round by round: MPICH, Open MPI's better setting, and ftcoll; so 30 / 10, 24 / 12, 50 / 10.
+    local out
+    out=$(
+        tables text <<'END'
+round,library,settings,measurement,np,bytes,iterations,value,p99
+1,ftcoll,default,allreduce,2,65536,9,10,11
+1,mpich,default,allreduce,2,65536,9,40,41
+1,openmpi,a,allreduce,2,65536,9,30,31
+1,openmpi,b,allreduce,2,65536,9,35,36
+2,ftcoll,default,allreduce,2,65536,9,12,13
+2,mpich,default,allreduce,2,65536,9,24,25
+2,openmpi,a,allreduce,2,65536,9,90,91
+2,openmpi,b,allreduce,2,65536,9,60,61
+3,ftcoll,default,allreduce,2,65536,9,10,11
+3,mpich,default,allreduce,2,65536,0,timeout,
+3,openmpi,a,allreduce,2,65536,9,70,71
+3,openmpi,b,allreduce,2,65536,9,50,51
+3,mpich,default,allreduce,16,65536,0,timeout,
+END
+    )
+    echo "$out"
+    grep -qxF ' 2 64K 10.0 32.0 50.0 3.00 2.00..5.00' <<<"$out"
+    grep -qxF ' 16 64K - timeout - - -' <<<"$out"
+}
+
+@test "the distance from the floor is that from the best way of waiting" {
+    local out
+    out=$(
+        tables markdown <<'END'
+round,library,settings,measurement,np,bytes,iterations,value,p99
+1,floor-none,spin,barrier,4,0,9,5000,5001
+1,floor-none,yield,barrier,4,0,9,2.5,3
+1,floor-none,futex,barrier,4,0,9,40,41
+1,floor-none,adaptive,barrier,4,0,9,3,3
+1,ftcoll,default,barrier,4,0,9,5,6
+1,ftcoll,default,allreduce,4,8,9,7.5,8
+END
+    )
+    echo "$out"
+    grep -qxF '| 4 | none | 5000 | 2.50 | 40.0 | 3.00 | 2.00 | 3.00 |' <<<"$out"
+}
