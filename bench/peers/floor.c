@@ -1,0 +1,174 @@
+/*
+ * The floor under every barrier: a bare counter in shared memory among forked processes, without any library. The
+ * last to arrive bumps a generation word, for which the others wait.
+ *
+ *   floor NP WAIT BIND SECONDS    prints: floor WAIT BIND NP iterations median_us p99_us    (batches: series.h)
+ *
+ * WAIT: spin; yield (sched_yield); futex (sleep at once); adaptive (20 yields, then sleep)
+ * BIND: none; cores (process i to the i-th core that may be used, in turn)
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/peers/series.h"
+
+#define NP_MAX 4096
+
+struct wait {
+    const char *name;
+    int tries;           /* before sleeping; -1: never sleeps */
+    void (*pause)(void); /* between two tries */
+};
+
+struct shared {
+    _Alignas(64) atomic_int arrived;
+    _Alignas(64) atomic_uint generation;
+    _Alignas(64) atomic_int sleepers;
+    _Alignas(64) long operations; /* of the next batch; rank 0 sets it between two barriers */
+};
+
+static void pause_spin(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void pause_yield(void)
+{
+    sched_yield();
+}
+
+static const struct wait waits[] = {
+    {"spin", -1, pause_spin},
+    {"yield", -1, pause_yield},
+    {"futex", 0, pause_spin},
+    {"adaptive", 20, pause_yield},
+};
+
+static void await_change(struct shared *shared, unsigned generation, const struct wait *wait)
+{
+    for (int i = 0; wait->tries < 0 || i < wait->tries; i++) {
+        if (atomic_load_explicit(&shared->generation, memory_order_acquire) != generation)
+            return;
+        wait->pause();
+    }
+    atomic_fetch_add(&shared->sleepers, 1);
+    while (atomic_load(&shared->generation) == generation)
+        syscall(SYS_futex, &shared->generation, FUTEX_WAIT, generation, NULL, NULL, 0);
+    atomic_fetch_sub(&shared->sleepers, 1);
+}
+
+static void barrier(struct shared *shared, int np, const struct wait *wait)
+{
+    unsigned generation = atomic_load_explicit(&shared->generation, memory_order_relaxed);
+    if (atomic_fetch_add(&shared->arrived, 1) + 1 < np) {
+        await_change(shared, generation, wait);
+        return;
+    }
+    atomic_store_explicit(&shared->arrived, 0, memory_order_relaxed);
+    atomic_store(&shared->generation, generation + 1);
+    if (atomic_load(&shared->sleepers) > 0)
+        syscall(SYS_futex, &shared->generation, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Every process, rank 0 with its series. */
+static void run(struct shared *shared, int np, const struct wait *wait, struct series *series)
+{
+    long operations = shared->operations;
+    while (operations > 0) {
+        barrier(shared, np, wait);
+        double start = series_now();
+        for (long i = 0; i < operations; i++)
+            barrier(shared, np, wait);
+        if (series != NULL)
+            shared->operations = series_next(series, series_now() - start);
+        barrier(shared, np, wait);
+        operations = shared->operations;
+    }
+}
+
+static void bind_to_core(int rank)
+{
+    cpu_set_t allowed, one;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+        return;
+    int skip = rank % CPU_COUNT(&allowed), core = 0;
+    while (!CPU_ISSET(core, &allowed) || skip-- > 0)
+        core++;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* Make the processes; the rank of each. */
+static int fork_ranks(int np)
+{
+    pid_t parent = getpid();
+    for (int rank = 1; rank < np; rank++) {
+        pid_t pid = fork();
+        if (pid < 0) {
+            fprintf(stderr, "floor: cannot fork process %d of %d: %s; raise ulimit -u\n", rank, np,
+                    strerror(errno));
+            exit(1); /* the others die with this one */
+        }
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent)
+                _exit(1);
+            return rank;
+        }
+    }
+    return 0;
+}
+
+static const struct wait *find_wait(const char *name)
+{
+    for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+        if (strcmp(waits[i].name, name) == 0)
+            return &waits[i];
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static struct series series;
+    int np = argc == 5 ? atoi(argv[1]) : 0;
+    const struct wait *wait = argc == 5 ? find_wait(argv[2]) : NULL;
+    double seconds = argc == 5 ? atof(argv[4]) : 0;
+    if (np < 1 || np > NP_MAX || wait == NULL || seconds <= 0 ||
+        (strcmp(argv[3], "none") != 0 && strcmp(argv[3], "cores") != 0)) {
+        fputs("usage: floor NP spin|yield|futex|adaptive none|cores SECONDS\n", stderr);
+        return 2;
+    }
+    struct shared *shared =
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+        fprintf(stderr, "floor: no shared memory: %s\n", strerror(errno));
+        return 1;
+    }
+    shared->operations = series_start(&series, seconds);
+    int rank = fork_ranks(np);
+    if (strcmp(argv[3], "cores") == 0)
+        bind_to_core(rank);
+    run(shared, np, wait, rank == 0 ? &series : NULL);
+    if (rank != 0)
+        _exit(0);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    printf("floor %s %s %d %ld %.4f %.4f\n", wait->name, argv[3], np, series.total,
+           series_quantile(&series, 0.5), series_quantile(&series, 0.99));
+    return 0;
+}

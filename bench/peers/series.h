@@ -1,0 +1,37 @@
+/*
+ * The batches of one measured point, as rank 0 keeps them. A batch is a number of operations timed together; its
+ * figure is the time of one. The number is one at first, and grows until a batch takes about
+ * 10 ms (a tenth of the point's time if that is less), and stays. Only batches after that count, unless
+ * the point's time is used up before: then the last one does. So a point ends, with a figure, after
+ * its time and one more batch, however slow an operation is.
+ */
+#ifndef FTC_BENCH_PEERS_SERIES_H
+#define FTC_BENCH_PEERS_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SERIES_MAX 2000
+
+struct series {
+    double start_s, limit_s, batch_s;
+    bool calibrated;
+    double quickest_s; /* of the two batches tried with this number of operations; 0 before the first */
+    long operations;   /* of the next batch */
+    long total;        /* operations in the batches that count */
+    double figures[SERIES_MAX]; /* microseconds */
+    size_t count;
+};
+
+/* Begin a point of about `seconds`; the number of operations in its first batch. */
+long series_start(struct series *series, double seconds);
+
+/* The batch took so long; the number of operations in the next one, 0 if there is none. */
+long series_next(struct series *series, double elapsed_s);
+
+/* `part` from 0 to 1: 0.5 is the median. Sorts the figures. */
+double series_quantile(struct series *series, double part);
+
+double series_now(void); /* seconds, monotonic */
+
+#endif

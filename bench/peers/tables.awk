@@ -1,0 +1,186 @@
+# The tables of bench/compare, from its single figures (CSV); -v format=text or markdown.
+# Of several settings of a library the best figure of each round counts.
+
+BEGIN { FS = "," }
+
+NR == 1 { next }
+
+{
+    key = $2 SUBSEP $4 SUBSEP $5 SUBSEP $6
+    if ($2 ~ /^floor/) {
+        key = key SUBSEP $3
+        floor_seen = 1
+        nps_floor[$5 + 0]
+    } else {
+        seen[$4, $5, $6]
+        nps[$5 + 0]
+        bytes[$6 + 0]
+        measured[$4]
+    }
+    if ($8 !~ /^[0-9]/)
+        outcome[key] = $8
+    else if (!((key, $1) in value) || $8 + 0 < value[key, $1])
+        value[key, $1] = $8 + 0
+    if ($1 > rounds)
+        rounds = $1
+}
+
+END {
+    operation_table("allreduce", "allreduce, us")
+    operation_table("reduce", "reduce to a fixed root, pipelined, us")
+    operation_table("bcast", "broadcast from a fixed root, pipelined, us")
+    operation_table("barrier", "barrier, us")
+    floor_table()
+    operation_table("start", "start of the launcher to the first allreduce on the last rank, ms")
+    operation_table("whole", "the whole of such a job, to the end of the launcher, ms")
+    operation_table("memory", "memory of a rank after it (Pss), KiB")
+}
+
+# Sort list[1..count].
+function sort(list, count,    i, j, item) {
+    for (i = 2; i <= count; i++) {
+        item = list[i]
+        for (j = i - 1; j > 0 && list[j] > item; j--)
+            list[j + 1] = list[j]
+        list[j + 1] = item
+    }
+}
+
+# The keys of `set` as numbers, sorted, in list[1..]; their number.
+function sorted_keys(set, list,    key, count) {
+    for (key in set)
+        list[++count] = key + 0
+    sort(list, count)
+    return count
+}
+
+function median(list, count) {
+    sort(list, count)
+    return count % 2 ? list[(count + 1) / 2] : (list[count / 2] + list[count / 2 + 1]) / 2
+}
+
+function number(x) {
+    return sprintf(x < 9.995 ? "%.2f" : x < 99.95 ? "%.1f" : "%.0f", x)
+}
+
+# The figure of a round, 0 if there is none; a plain look would make one.
+function get(key, round) {
+    return (key, round) in value ? value[key, round] : 0
+}
+
+# Median over the rounds; else why there is none.
+function figure(key,    round, list, count) {
+    for (round = 1; round <= rounds; round++)
+        if ((key, round) in value)
+            list[++count] = value[key, round]
+    return count ? number(median(list, count)) : key in outcome ? outcome[key] : "-"
+}
+
+# The better peer of a round, 0 if there is none.
+function best_peer(point, round,    mpich, openmpi) {
+    mpich = get("mpich" SUBSEP point, round)
+    openmpi = get("openmpi" SUBSEP point, round)
+    return !mpich || (openmpi && openmpi < mpich) ? openmpi : mpich
+}
+
+# cells[at] and cells[at + 1]: median and range of the rounds' ratios.
+function set_ratio(cells, at, point,    round, list, count, ftcoll, peer) {
+    for (round = 1; round <= rounds; round++) {
+        ftcoll = get("ftcoll" SUBSEP point, round)
+        peer = best_peer(point, round)
+        if (ftcoll && peer)
+            list[++count] = peer / ftcoll
+    }
+    cells[at] = count ? sprintf("%.2f", median(list, count)) : "-"
+    cells[at + 1] = count ? sprintf("%.2f..%.2f", list[1], list[count]) : "-"
+}
+
+# 64K for 65536; nothing for an operation without data.
+function size_text(bytes) {
+    return !bytes ? "" : bytes % 1048576 == 0 ? bytes / 1048576 "M" : bytes % 1024 == 0 ? bytes / 1024 "K" : bytes
+}
+
+function title(text) {
+    printf format == "markdown" ? "\n### %s\n\n" : "\n%s\n", text
+}
+
+function row(cells, count,    i) {
+    for (i = 1; i <= count; i++)
+        printf format == "markdown" ? "| %s " : i < 3 ? "%6s" : i < 7 ? "%14s" : "%16s", cells[i]
+    print format == "markdown" ? "|" : ""
+}
+
+function header(text,    cells, count, i) {
+    count = split(text, cells, "|")
+    row(cells, count)
+    for (i = 1; format == "markdown" && i <= count; i++)
+        printf "|--:%s", i < count ? "" : "|\n"
+}
+
+function operation_table(measurement, text,    np_list, byte_list, np_count, byte_count, i, j) {
+    if (!(measurement in measured))
+        return
+    title(text)
+    header("np|bytes|ftcoll|MPICH|Open MPI|ratio|range")
+    np_count = sorted_keys(nps, np_list)
+    byte_count = sorted_keys(bytes, byte_list)
+    for (i = 1; i <= byte_count; i++)
+        for (j = 1; j <= np_count; j++)
+            if ((measurement, np_list[j], byte_list[i]) in seen)
+                operation_row(measurement SUBSEP np_list[j] SUBSEP byte_list[i], np_list[j], byte_list[i])
+}
+
+function operation_row(point, np, size,    cells) {
+    cells[1] = np
+    cells[2] = size_text(size)
+    cells[3] = figure("ftcoll" SUBSEP point)
+    cells[4] = figure("mpich" SUBSEP point)
+    cells[5] = figure("openmpi" SUBSEP point)
+    set_ratio(cells, 6, point)
+    row(cells, 7)
+}
+
+function floor_table(    np_list, np_count, i) {
+    if (!floor_seen)
+        return
+    title("floor: a bare counter barrier without any library, us; then ftcoll (8 B) / the best of the row")
+    header("np|bind|spin|yield|futex|yield, futex|barrier|allreduce")
+    np_count = sorted_keys(nps_floor, np_list)
+    for (i = 1; i <= np_count; i++) {
+        floor_row(np_list[i], "none")
+        floor_row(np_list[i], "cores")
+    }
+}
+
+function floor_row(np, bind,    cells, point) {
+    point = "floor-" bind SUBSEP "barrier" SUBSEP np SUBSEP 0 SUBSEP
+    cells[1] = np
+    cells[2] = bind
+    cells[3] = figure(point "spin")
+    cells[4] = figure(point "yield")
+    cells[5] = figure(point "futex")
+    cells[6] = figure(point "adaptive")
+    cells[7] = floor_ratio(point, "ftcoll" SUBSEP "barrier" SUBSEP np SUBSEP 0)
+    cells[8] = floor_ratio(point, "ftcoll" SUBSEP "allreduce" SUBSEP np SUBSEP 8)
+    row(cells, 8)
+}
+
+# How many times the best floor of a round ftcoll takes; the median over the rounds.
+function floor_ratio(point, ftcoll,    round, list, count, best) {
+    for (round = 1; round <= rounds; round++) {
+        best = best_floor(point, round)
+        if (best && get(ftcoll, round))
+            list[++count] = get(ftcoll, round) / best
+    }
+    return count ? sprintf("%.2f", median(list, count)) : "-"
+}
+
+function best_floor(point, round,    waits, count, i, best, candidate) {
+    count = split("spin yield futex adaptive", waits, " ")
+    for (i = 1; i <= count; i++) {
+        candidate = get(point waits[i], round)
+        if (candidate && (!best || candidate < best))
+            best = candidate
+    }
+    return best
+}
