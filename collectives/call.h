@@ -20,6 +20,9 @@ const char *ftc_call_kind_name(enum ftc_call_kind kind); /* "allreduce", ..., "n
 /* inout := in op inout, over `size` bytes. Deterministic; never fails. */
 typedef void ftc_combine_fn(void *arg, const void *in, void *inout, size_t size);
 
+/* out := in op with; no two overlap. */
+typedef void ftc_merge_fn(void *arg, const void *in, const void *with, void *out, size_t size);
+
 /* What every member must agree on; travels in each message, so that a mismatch is named instead of hanging. */
 struct ftc_signature {
     uint8_t kind;          /* enum ftc_call_kind */
@@ -31,13 +34,14 @@ struct ftc_signature {
 
 /* "operation 17: rank 3 is in bcast (8 bytes, ...), rank 0 in allreduce (...)" */
 #define FTC_MISMATCH_WORDS 256
-void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank, const struct ftc_signature *theirs,
-                        int self, const struct ftc_signature *own);
+void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank,
+                        const struct ftc_signature *theirs, int self, const struct ftc_signature *own);
 
 struct ftc_call {
     struct ftc_signature signature;
     const void *input;       /* signature.size bytes, copied by the call; NULL if this rank has none */
     ftc_combine_fn *combine; /* used until the call is delivered; NULL: nothing to combine */
+    ftc_merge_fn *merge;     /* the same with a third side; NULL: there is none */
     void *combine_arg;
 };
 

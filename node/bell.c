@@ -124,7 +124,6 @@ static void ring_socket(const struct ftc_bell *bell, int whose)
     close(fd);
 }
 
-
 void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent)
 {
     struct ftc_slot *slot = ftc_segment_slot(bell->segment, rank);

@@ -233,6 +233,8 @@ static void reduce(struct ftc_board *b)
     }
     /* No decision: what the root left out it knows, and a later decision will name. */
     ftc_set_copy(&b->failed, &b->known);
+    if (ftc_set_empty(&b->left_out))
+        return;
     ftc_set_clear(&b->left_out);
     list_members(b);
 }
@@ -248,6 +250,9 @@ static bool root_posted_or_failed(struct ftc_board *b)
 
     if (FTC_BOARD_LOAD(post->mark) == b->round + 1) {
         ftc_board_check_post(b, root, post);
+        /* The root may be ahead: its next posts come while this one is copied. */
+        __builtin_prefetch(b->memory.posts + (b->round + 2) % FTC_BOARD_DEPTH * b->memory.post_stride +
+                           (size_t)root * sizeof(*post));
         return true;
     }
     if (failed)

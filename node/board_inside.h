@@ -69,7 +69,8 @@ static inline struct ftc_board_place *ftc_board_place(const struct ftc_board *b)
 
 static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b, int rank)
 {
-    return &b->memory.posts[(b->round % FTC_BOARD_DEPTH) * (uint64_t)b->ranks + (uint64_t)rank];
+    return (struct ftc_board_post *)(void *)(b->memory.posts + b->round % FTC_BOARD_DEPTH * b->memory.post_stride) +
+           rank;
 }
 
 /* --- board_post.c --- */

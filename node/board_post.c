@@ -103,38 +103,44 @@ static void fill_buffer(struct ftc_board *b, struct ftc_board_post *post, const 
 
     populate(b, &shelf, index);
     shelf.use[index] = (struct ftc_board_use){.end = b->round + 1, .reader = reader};
-    post->offset = shelf.offset + index * shelf.size;
+    post->offset = shelf.offset + (uint64_t)index * shelf.size;
     memcpy(b->memory.areas + (size_t)b->rank * FTC_BOARD_AREA + post->offset, data, bytes);
 }
 
 /* --- posting --- */
-
-void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader)
-{
-    struct ftc_board_use *use = &b->place[b->round % FTC_BOARD_DEPTH];
-    struct ftc_board_post *post = ftc_board_post_of(b, b->rank);
-
-    until_free(b, use);
-    ftc_board_step();
-    if (bytes > FTC_BOARD_INLINE)
-        fill_buffer(b, post, data, bytes, reader);
-    else if (bytes > 0)
-        memcpy(post->data, data, bytes);
-    ftc_board_step();
-    post->signature = b->call->signature;
-    post->bytes = (uint32_t)bytes;
-    *use = (struct ftc_board_use){.end = b->round + 1, .reader = reader};
-    FTC_BOARD_STORE(post->mark, b->round + 1);
-    b->set.host.pass(b->set.host.arg, FTC_BOARD_POSTED);
-}
-
-/* --- reading --- */
 
 static bool same_call(const struct ftc_signature *a, const struct ftc_signature *b)
 {
     return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
            a->root == b->root && a->size == b->size;
 }
+
+void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader)
+{
+    struct ftc_board_use *use = &b->place[b->round % FTC_BOARD_DEPTH];
+    struct ftc_board_post *post = ftc_board_post_of(b, b->rank);
+    int kind = b->call->signature.kind;
+    bool alone = kind == FTC_CALL_BCAST || kind == FTC_CALL_REDUCE;
+
+    until_free(b, use);
+    ftc_board_step();
+    if (bytes > FTC_BOARD_INLINE)
+        fill_buffer(b, post, data, bytes, reader);
+    else if (bytes == FTC_BOARD_INLINE) /* a store instead of a call */
+        memcpy(post->data, data, FTC_BOARD_INLINE);
+    else if (bytes > 0)
+        memcpy(post->data, data, bytes);
+    ftc_board_step();
+    /* Where others write to the line, it may be taken away between two stores: the fewer the better. Where they do not,
+     * a look at it would wait for the line, and stores need not. */
+    if (alone || !same_call(&post->signature, &b->call->signature))
+        post->signature = b->call->signature;
+    *use = (struct ftc_board_use){.end = b->round + 1, .reader = reader};
+    FTC_BOARD_STORE(post->mark, b->round + 1);
+    b->set.host.pass(b->set.host.arg, FTC_BOARD_POSTED);
+}
+
+/* --- reading --- */
 
 void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_post *post)
 {
@@ -145,12 +151,9 @@ void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_
 const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
                                     size_t bytes)
 {
-    uint32_t offset = post->offset;
-
-    if (post->bytes != bytes)
-        b->set.host.damaged(b->set.host.arg, "a post has another size than its call");
     if (bytes <= FTC_BOARD_INLINE)
         return post->data;
+    uint64_t offset = post->offset;
     if (offset % 64 != 0 || offset > FTC_BOARD_AREA || bytes > FTC_BOARD_AREA - offset)
         b->set.host.damaged(b->set.host.arg, "a post lies outside of its rank's area");
     return b->memory.areas + (size_t)rank * FTC_BOARD_AREA + offset;

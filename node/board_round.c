@@ -24,7 +24,7 @@ static bool look_at_marks(struct ftc_board *b)
     while (b->cursor < b->members) {
         int rank = b->member[b->cursor];
         struct ftc_board_post *post = ftc_board_post_of(b, rank);
-        bool failed = ftc_set_has(&b->known, rank);
+        bool failed = b->live < b->members && ftc_set_has(&b->known, rank);
         if (FTC_BOARD_LOAD(post->mark) == marked) {
             ftc_board_check_post(b, rank, post);
         } else if (failed) {
@@ -58,24 +58,48 @@ static bool posted(const struct ftc_board *b, int rank)
     return b->missing == 0 || !ftc_set_has(&b->left_out, rank);
 }
 
+static void copy(unsigned char *out, const unsigned char *data, size_t size)
+{
+    if (size == FTC_BOARD_INLINE) /* a move instead of a call */
+        memcpy(out, data, FTC_BOARD_INLINE);
+    else
+        memcpy(out, data, size);
+}
+
+static void combine_two(const struct ftc_call *call, const unsigned char *first, const unsigned char *second,
+                        unsigned char *out, size_t size)
+{
+    if (call->merge != NULL) {
+        call->merge(call->combine_arg, second, first, out, size);
+        return;
+    }
+    copy(out, first, size);
+    call->combine(call->combine_arg, second, out, size);
+}
+
 /* agreement.md: in rank order. `from` counts from the start of the block. */
 static void combine(struct ftc_board *b, size_t from, size_t size, unsigned char *out)
 {
     const struct ftc_call *call = b->call;
-    bool first = true;
+    const unsigned char *first = NULL;
+    int combined = 0;
 
     for (int i = 0; i < b->members; i++) {
         int rank = b->member[i];
         if (!posted(b, rank))
             continue;
-        const unsigned char *data = ftc_board_data(b, rank, ftc_board_post_of(b, rank), b->bytes);
+        const unsigned char *data = ftc_board_data(b, rank, ftc_board_post_of(b, rank), b->bytes) + from;
         ftc_board_step();
-        if (first)
-            memcpy(out, data + from, size);
+        if (combined == 0)
+            first = data;
+        else if (combined == 1)
+            combine_two(call, first, data, out, size);
         else
-            call->combine(call->combine_arg, data + from, out, size);
-        first = false;
+            call->combine(call->combine_arg, data, out, size);
+        combined++;
     }
+    if (combined == 1)
+        copy(out, first, size);
 }
 
 static void combine_all(struct ftc_board *b, unsigned char *out)

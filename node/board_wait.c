@@ -20,6 +20,7 @@
 #include "node/board_inside.h"
 #include "node/futex.h"
 
+#define QUICK_LOOKS       100 /* without a pause, which alone takes as long as a line from another core */
 #define FAN_OUT           2
 #define UNFENCED_SLEEP_NS 1000000u /* where nobody can fence for others */
 
@@ -189,7 +190,8 @@ static void until(struct ftc_board *b, const struct bed *bed, ftc_board_done *do
         ftc_board_look(b);
         idle++;
         if (idle <= b->set.spins) {
-            ftc_cpu_relax();
+            if (idle > QUICK_LOOKS)
+                ftc_cpu_relax();
         } else if (idle <= b->set.spins + b->set.yields) {
             sched_yield();
         } else {

@@ -17,7 +17,7 @@
 _Static_assert(sizeof(struct ftc_slot) % LINE_BYTES == 0, "slots are padded");
 _Static_assert(sizeof(struct ftc_slot) == 768, "layout of the slot");
 _Static_assert(sizeof(struct ftc_segment_header) == 896, "layout of the header");
-_Static_assert(sizeof(struct ftc_board_post) == LINE_BYTES, "a small post is one line");
+_Static_assert(2 * sizeof(struct ftc_board_post) == LINE_BYTES, "two small posts share a line");
 _Static_assert(sizeof(struct ftc_board_progress) == LINE_BYTES, "layout of the board");
 _Static_assert(sizeof(struct ftc_board_place) == 3 * LINE_BYTES, "layout of the board");
 _Static_assert(FTC_BOARD_AREA % PAGE_BYTES == 0, "areas begin on pages");
@@ -49,8 +49,9 @@ int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t text_
     layout->places_offset = layout->pending_offset + ranks * row;
     layout->progress_offset = layout->places_offset + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place);
     layout->posts_offset = layout->progress_offset + ranks * sizeof(struct ftc_board_progress);
+    layout->post_stride = round_up(ranks * sizeof(struct ftc_board_post), LINE_BYTES);
     layout->results_offset =
-        round_up(layout->posts_offset + ranks * FTC_BOARD_DEPTH * sizeof(struct ftc_board_post), PAGE_BYTES);
+        round_up(layout->posts_offset + FTC_BOARD_DEPTH * layout->post_stride, PAGE_BYTES);
     layout->rings_offset =
         round_up(layout->results_offset + (uint64_t)FTC_BOARD_RESULTS * FTC_BOARD_BLOCK, PAGE_BYTES);
     layout->areas_offset = layout->rings_offset + ranks * ranks * FTC_SEGMENT_RING_BYTES;

@@ -515,7 +515,8 @@ struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment)
     return (struct ftc_board_memory){
         .places = (void *)((char *)base + layout->places_offset),
         .progress = (void *)((char *)base + layout->progress_offset),
-        .posts = (void *)((char *)base + layout->posts_offset),
+        .posts = segment->base + layout->posts_offset,
+        .post_stride = layout->post_stride,
         .results = segment->base + layout->results_offset,
         .areas = segment->writable ? segment->base + layout->areas_offset : NULL,
     };

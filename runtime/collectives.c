@@ -53,6 +53,7 @@ static int reduction_call(struct ftc_reduction *reduction, struct ftc_call *call
                                              .root = -1,
                                              .size = size};
     call->combine = ftc_reduction_combine;
+    call->merge = ftc_reduction_merges(reduction) ? ftc_reduction_merge : NULL;
     call->combine_arg = reduction;
     return rc;
 }
