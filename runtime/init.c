@@ -62,14 +62,16 @@ static int make_member(struct ftc_comm *comm)
     return ftc_member_create(&comm->member, &settings);
 }
 
-/* Spinning pays while every rank has a core of its own; else a yield lets the awaited rank run. */
+/* Spinning pays while every rank has a core of its own, and for some microseconds only: something else may have taken the
+ * other's core. A yield lets the awaited rank run. */
 static void set_patience(struct ftc_comm *comm)
 {
     cpu_set_t cores;
     int count = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
 
-    comm->patience.spins = comm->size <= count ? 2000 : 0;
-    comm->patience.yields = 20;
+    bool free_cores = comm->size <= count;
+    comm->patience.spins = free_cores ? 150 : 0;
+    comm->patience.yields = free_cores ? 200 : 20;
 }
 
 static int join(struct ftc_comm *comm)
