@@ -10,14 +10,4 @@
 uint64_t ftc_clock_now(void);      /* CLOCK_MONOTONIC, ns */
 uint64_t ftc_clock_realtime(void); /* CLOCK_REALTIME, ns since the epoch: for people, never for waiting */
 
-/* One turn of a spin loop: lets the other hardware thread of the core run. */
-static inline void ftc_cpu_relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield" ::: "memory");
-#endif
-}
-
 #endif

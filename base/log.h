@@ -24,10 +24,10 @@ void ftc_log_write(const struct ftc_log *log, enum ftc_log_level level, const ch
     __attribute__((format(printf, 3, 4)));
 
 /* The level is looked at before anything is formatted. A NULL log is silent. */
-#define FTC_LOG(log, at, ...)                                \
-    do {                                                     \
-        if ((log) != NULL && (at) <= (log)->level)           \
-            ftc_log_write((log), (at), __VA_ARGS__);         \
+#define FTC_LOG(log, at, ...)                                                                                \
+    do {                                                                                                     \
+        if ((log) != NULL && (at) <= (log)->level)                                                           \
+            ftc_log_write((log), (at), __VA_ARGS__);                                                         \
     } while (0)
 
 #endif

@@ -20,7 +20,7 @@ const char *ftc_call_kind_name(enum ftc_call_kind kind); /* "allreduce", ..., "n
 /* inout := in op inout, over `size` bytes. Deterministic; never fails. */
 typedef void ftc_combine_fn(void *arg, const void *in, void *inout, size_t size);
 
-/* out := in op with; no two overlap. */
+/* out := in op with; out may be one of them, or apart. */
 typedef void ftc_merge_fn(void *arg, const void *in, const void *with, void *out, size_t size);
 
 /* What every member must agree on; travels in each message, so that a mismatch is named instead of hanging. */

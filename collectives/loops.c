@@ -73,7 +73,7 @@ FLOAT_TYPES(FLOAT_ELEMENTS)
 
 /* --- loops --- */
 
-/* `out` may be `with`, which the vectoriser need not care for: each element is read before it is written. */
+/* `out` may be one of the two, which the vectoriser need not care for: each element is read before it is written. */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -20,7 +20,7 @@ struct ftc_operator {
 
 const char *ftc_operator_name(int operator_code); /* "sum", "user-defined", "none" */
 
-/* out[i] := in[i] op with[i]. `out` may be `with`; no other overlap. Of a pair only the two fields are written. */
+/* out[i] := in[i] op with[i]. `out` may be one of the two; no other overlap. Of a pair only the two fields are written. */
 typedef void ftc_loop(const void *in, const void *with, void *out, size_t count);
 
 /* A type and an operator bound together for a call: combine(pair, in, inout, size). */

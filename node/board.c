@@ -88,13 +88,23 @@ void ftc_board_take_failures(struct ftc_board *b)
 
 /* --- decisions --- */
 
+static void all_back(struct ftc_board *b)
+{
+    ftc_set_clear(&b->left_out);
+    b->leaving = 0;
+    list_members(b);
+}
+
 /* agreement.md, rule 5: G := D's failed set, L := L ∪ G. Who decides finds the same failed set: those in G, those who did not post,
  * and those whom `more` names (NULL: nobody). */
 static void decide(struct ftc_board *b, const struct ftc_set *more)
 {
     b->decided = true;
+    if (b->leaving == 0 && more == NULL && b->nothing_new)
+        return;
+    b->nothing_new = b->leaving == 0 && more == NULL;
     ftc_set_copy(&b->failed, &b->agreed);
-    if (ftc_set_empty(&b->left_out) && more == NULL)
+    if (b->nothing_new)
         return;
     ftc_set_unite(&b->failed, &b->left_out);
     if (more != NULL)
@@ -102,8 +112,7 @@ static void decide(struct ftc_board *b, const struct ftc_set *more)
     ftc_set_unite(&b->known, &b->failed);
     if (b->set.share != FTC_SHARE_OFF)
         ftc_set_copy(&b->agreed, &b->failed);
-    ftc_set_clear(&b->left_out);
-    list_members(b);
+    all_back(b);
 }
 
 /* --- blocks --- */
@@ -215,10 +224,10 @@ static void reduce(struct ftc_board *b)
 {
     const struct ftc_signature *s = &b->call->signature;
 
-    if (ftc_set_has(&b->agreed, s->root)) {
-        ftc_set_copy(&b->failed, &b->known);
+    b->nothing_new = false;
+    ftc_set_copy(&b->failed, &b->known);
+    if (ftc_set_has(&b->agreed, s->root))
         return;
-    }
     if (s->size > FTC_BOARD_BLOCK) {
         if (b->rank != s->root)
             b->receive = NULL;
@@ -226,17 +235,20 @@ static void reduce(struct ftc_board *b)
     } else {
         b->offset = 0;
         b->bytes = s->size;
-        ftc_board_post(b, b->call->input, s->size, s->root);
+        b->apart = b->rank == s->root && b->call->input != b->receive;
+        b->source = b->call->input;
+        if (!b->apart)
+            ftc_board_post(b, b->call->input, s->size, s->root);
         if (b->rank == s->root)
             ftc_board_collect_alone(b, b->receive);
+        b->apart = false;
         ftc_board_finish(b, false);
     }
+    if (b->leaving == 0)
+        return;
     /* No decision: what the root left out it knows, and a later decision will name. */
     ftc_set_copy(&b->failed, &b->known);
-    if (ftc_set_empty(&b->left_out))
-        return;
-    ftc_set_clear(&b->left_out);
-    list_members(b);
+    all_back(b);
 }
 
 /* --- broadcast --- */
@@ -246,7 +258,7 @@ static bool root_posted_or_failed(struct ftc_board *b)
 {
     int root = b->call->signature.root;
     bool failed = ftc_set_has(&b->known, root);
-    struct ftc_board_post *post = ftc_board_post_of(b, root);
+    struct ftc_board_post *post = ftc_board_post_of(b, b->round, root);
 
     if (FTC_BOARD_LOAD(post->mark) == b->round + 1) {
         ftc_board_check_post(b, root, post);
@@ -255,8 +267,10 @@ static bool root_posted_or_failed(struct ftc_board *b)
                            (size_t)root * sizeof(*post));
         return true;
     }
-    if (failed)
+    if (failed) {
         ftc_set_add(&b->left_out, root);
+        b->leaving = 1;
+    }
     return failed;
 }
 
@@ -287,12 +301,12 @@ static int broadcast_to(struct ftc_board *b)
     do {
         b->bytes = block_size(size - b->offset, FTC_BOARD_WHOLE);
         ftc_board_until(b, root_posted_or_failed, true);
-        bool came = !ftc_set_has(&b->left_out, root);
+        bool came = b->leaving == 0;
         if (came && b->offset + b->bytes < size)
             memcpy(b->kept + b->offset, b->receive + b->offset, b->bytes);
         if (came && b->bytes > 0)
-            memcpy(b->receive + b->offset, ftc_board_data(b, root, ftc_board_post_of(b, root), b->bytes),
-                   b->bytes);
+            memcpy(b->receive + b->offset,
+                   ftc_board_data(b, root, ftc_board_post_of(b, b->round, root), b->bytes), b->bytes);
         ftc_board_finish(b, false);
         if (!came) {
             if (b->offset > 0)
@@ -358,8 +372,9 @@ static void who_is_awaited(const struct ftc_board *b, struct ftc_board_activity 
 
     for (int i = 0; i < b->members; i++) {
         int rank = b->member[i];
-        if ((rooted && rank != b->call->signature.root) ||
-            atomic_load_explicit(&ftc_board_post_of(b, rank)->mark, memory_order_relaxed) == b->round + 1)
+        if (rank == b->rank || (rooted && rank != b->call->signature.root) ||
+            atomic_load_explicit(&ftc_board_post_of(b, b->round, rank)->mark, memory_order_relaxed) ==
+                b->round + 1)
             continue;
         if (activity->waits++ == 0)
             activity->waits_for = rank;

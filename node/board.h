@@ -51,6 +51,7 @@ struct ftc_board_setup {
     enum ftc_share share;
     int spins, yields;     /* looks before the next way of waiting */
     uint64_t longest_ns;   /* of one sleep */
+    bool light;            /* sleep is rare: the sleeper fences for all, the same at all ranks */
     bool fenced_by_others; /* this process may leave out fences: fence_all() of others reaches it */
     struct ftc_board_host host;
 };

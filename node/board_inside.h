@@ -45,12 +45,16 @@ struct ftc_board {
     unsigned char *receive;
     unsigned restarts;
     bool decided;
-    struct ftc_set left_out; /* members that did not post */
+    struct ftc_set left_out; /* members that did not post ... */
+    int leaving;             /* ... and their number */
+    bool nothing_new;        /* `failed` is G */
+    bool apart;              /* the root of a plain reduce, which reads its own input where it is */
     unsigned char *kept;     /* input that the result has overwritten, for another start */
     size_t kept_room;
 
     /* The collecting round under way. */
     size_t offset, bytes;                       /* of its block */
+    const unsigned char *source;                /* where this rank's post was copied from */
     int cursor;                                 /* members before it have posted or will never */
     bool over;                                  /* all are before it */
     bool suspicious;                            /* look at the marks whatever the arrival count says */
@@ -62,14 +66,15 @@ struct ftc_board {
     unsigned char bits[FTC_NODE_MAX_RANKS / 8]; /* validate: L to post, then the union */
 };
 
-static inline struct ftc_board_place *ftc_board_place(const struct ftc_board *b)
+static inline struct ftc_board_place *ftc_board_place(const struct ftc_board *b, uint64_t round)
 {
-    return &b->memory.places[b->round % FTC_BOARD_DEPTH];
+    return &b->memory.places[round % FTC_BOARD_DEPTH];
 }
 
-static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b, int rank)
+static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b, uint64_t round, int rank)
 {
-    return (struct ftc_board_post *)(void *)(b->memory.posts + b->round % FTC_BOARD_DEPTH * b->memory.post_stride) +
+    return (struct ftc_board_post *)(void *)(b->memory.posts +
+                                             round % FTC_BOARD_DEPTH * b->memory.post_stride) +
            rank;
 }
 
@@ -102,8 +107,6 @@ void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light);
 void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end);
 /* Take in failures, if there are any and the host wants it. */
 void ftc_board_look(struct ftc_board *b);
-/* After publishing what is awaited at this round's place. */
-void ftc_board_ring(struct ftc_board *b, bool light);
 /* This round's end for this rank: its reads are done. */
 void ftc_board_finish(struct ftc_board *b, bool collecting);
 

@@ -1,6 +1,7 @@
 /* Posting: a place in this round, a buffer for what does not fit into the post, and no reader left in either. */
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "node/board_inside.h"
 
@@ -95,16 +96,14 @@ static void populate(struct ftc_board *b, const struct shelf *shelf, uint32_t in
     b->populated |= bit;
 }
 
-static void fill_buffer(struct ftc_board *b, struct ftc_board_post *post, const void *data, size_t bytes,
-                        int reader)
+static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
 {
     struct shelf shelf = shelf_for(b, bytes);
     uint32_t index = take_buffer(b, &shelf);
 
     populate(b, &shelf, index);
     shelf.use[index] = (struct ftc_board_use){.end = b->round + 1, .reader = reader};
-    post->offset = shelf.offset + (uint64_t)index * shelf.size;
-    memcpy(b->memory.areas + (size_t)b->rank * FTC_BOARD_AREA + post->offset, data, bytes);
+    return shelf.offset + (uint64_t)index * shelf.size;
 }
 
 /* --- posting --- */
@@ -115,27 +114,37 @@ static bool same_call(const struct ftc_signature *a, const struct ftc_signature 
            a->root == b->root && a->size == b->size;
 }
 
-void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader)
+static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *post, size_t bytes, int reader)
 {
     struct ftc_board_use *use = &b->place[b->round % FTC_BOARD_DEPTH];
-    struct ftc_board_post *post = ftc_board_post_of(b, b->rank);
     int kind = b->call->signature.kind;
     bool alone = kind == FTC_CALL_BCAST || kind == FTC_CALL_REDUCE;
 
     until_free(b, use);
-    ftc_board_step();
-    if (bytes > FTC_BOARD_INLINE)
-        fill_buffer(b, post, data, bytes, reader);
-    else if (bytes == FTC_BOARD_INLINE) /* a store instead of a call */
-        memcpy(post->data, data, FTC_BOARD_INLINE);
-    else if (bytes > 0)
-        memcpy(post->data, data, bytes);
+    ftc_cpu_own(post);
     ftc_board_step();
     /* Where others write to the line, it may be taken away between two stores: the fewer the better. Where they do not,
      * a look at it would wait for the line, and stores need not. */
     if (alone || !same_call(&post->signature, &b->call->signature))
         post->signature = b->call->signature;
     *use = (struct ftc_board_use){.end = b->round + 1, .reader = reader};
+    if (bytes <= FTC_BOARD_INLINE)
+        return post->data;
+    post->offset = new_buffer(b, bytes, reader);
+    return b->memory.areas + (size_t)b->rank * FTC_BOARD_AREA + post->offset;
+}
+
+void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader)
+{
+    struct ftc_board_post *post = ftc_board_post_of(b, b->round, b->rank);
+    unsigned char *buffer = begin_post(b, post, bytes, reader);
+
+    b->source = data;
+    ftc_board_step();
+    if (bytes == FTC_BOARD_INLINE) /* a store instead of a call */
+        memcpy(buffer, data, FTC_BOARD_INLINE);
+    else if (bytes > 0)
+        memcpy(buffer, data, bytes);
     FTC_BOARD_STORE(post->mark, b->round + 1);
     b->set.host.pass(b->set.host.arg, FTC_BOARD_POSTED);
 }

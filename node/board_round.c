@@ -23,12 +23,15 @@ static bool look_at_marks(struct ftc_board *b)
 
     while (b->cursor < b->members) {
         int rank = b->member[b->cursor];
-        struct ftc_board_post *post = ftc_board_post_of(b, rank);
+        struct ftc_board_post *post = ftc_board_post_of(b, b->round, rank);
         bool failed = b->live < b->members && ftc_set_has(&b->known, rank);
-        if (FTC_BOARD_LOAD(post->mark) == marked) {
+        if (b->apart && rank == b->rank) {
+            /* not posted, and not needed */
+        } else if (FTC_BOARD_LOAD(post->mark) == marked) {
             ftc_board_check_post(b, rank, post);
         } else if (failed) {
             ftc_set_add(&b->left_out, rank);
+            b->leaving++;
             b->missing++;
         } else {
             return false;
@@ -77,6 +80,14 @@ static void combine_two(const struct ftc_call *call, const unsigned char *first,
     call->combine(call->combine_arg, second, out, size);
 }
 
+/* Between two, the other reads this rank's post now: its lines are better left alone. */
+static const unsigned char *data_of(struct ftc_board *b, int rank)
+{
+    if (rank == b->rank && (b->apart || (b->members == 2 && b->call->merge != NULL)))
+        return b->source;
+    return ftc_board_data(b, rank, ftc_board_post_of(b, b->round, rank), b->bytes);
+}
+
 /* agreement.md: in rank order. `from` counts from the start of the block. */
 static void combine(struct ftc_board *b, size_t from, size_t size, unsigned char *out)
 {
@@ -88,7 +99,7 @@ static void combine(struct ftc_board *b, size_t from, size_t size, unsigned char
         int rank = b->member[i];
         if (!posted(b, rank))
             continue;
-        const unsigned char *data = ftc_board_data(b, rank, ftc_board_post_of(b, rank), b->bytes) + from;
+        const unsigned char *data = data_of(b, rank) + from;
         ftc_board_step();
         if (combined == 0)
             first = data;
@@ -149,7 +160,7 @@ static uint64_t claim_word(const struct ftc_board *b, enum ftc_board_claim state
 /* The word is compared with what was read after L, so a holder in L that had set done meanwhile is noticed. */
 static void try_chunk(struct ftc_board *b, unsigned index)
 {
-    _Atomic uint64_t *claim = &ftc_board_place(b)->claim[index];
+    _Atomic uint64_t *claim = &ftc_board_place(b, b->round)->claim[index];
     uint64_t word = FTC_BOARD_LOAD(*claim);
     size_t from = (size_t)index * FTC_BOARD_CHUNK, left = b->bytes - from;
 
@@ -164,7 +175,7 @@ static void try_chunk(struct ftc_board *b, unsigned index)
  * and so they are declared: this rank will find the same. */
 static bool all_done(struct ftc_board *b)
 {
-    struct ftc_board_place *place = ftc_board_place(b);
+    struct ftc_board_place *place = ftc_board_place(b, b->round);
 
     for (unsigned count = chunks(b); b->chunk < count; b->chunk++) {
         uint64_t word = FTC_BOARD_LOAD(place->claim[b->chunk]);
@@ -180,7 +191,7 @@ static bool all_done(struct ftc_board *b)
 
 static void arrive(struct ftc_board *b)
 {
-    struct ftc_board_place *place = ftc_board_place(b);
+    struct ftc_board_place *place = ftc_board_place(b, b->round);
     uint64_t tag = FTC_BOARD_TAG(b->round), word = FTC_BOARD_LOAD(place->arrived);
 
     while (!FTC_BOARD_SWAP(place->arrived, &word, (word & ~(uint64_t)0xffff) == tag ? word + 1 : tag + 1))
@@ -190,7 +201,7 @@ static void arrive(struct ftc_board *b)
 /* A hint: who died after it arrived is counted. */
 static bool all_arrived(struct ftc_board *b)
 {
-    uint64_t word = FTC_BOARD_LOAD(ftc_board_place(b)->arrived);
+    uint64_t word = FTC_BOARD_LOAD(ftc_board_place(b, b->round)->arrived);
 
     return (word & ~(uint64_t)0xffff) == FTC_BOARD_TAG(b->round) && (int)FTC_BOARD_VALUE(word) >= b->live;
 }

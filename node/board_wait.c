@@ -2,31 +2,33 @@
  * Waiting on the board and waking who waits.
  *
  *   publisher                              sleeper
- *   P1 publish (mark, done, finished)      S1 count itself asleep (sleepers, wanted)
- *   P2 fence                               S2 the addition is a fence
- *   P3 read the count                      S3 expected := bell
- *   P4 if any: bell += 1, wake two         S4 look at everything; sleep while bell == expected
+ *   P1 publish (mark, done, finished)      S1 expected := bell
+ *   P2 fence                               S2 count itself asleep (sleepers, wanted): a fence, too
+ *   P3 read the count                      S3 look at everything
+ *   P4 if any: bell += 1, wake two         S4 sleep while bell == expected
  *
- * If P3 does not see S1, S4 sees P1; if it does, P4 comes before S3, which then sees P1 (the bell is read with acquire), or
- * after it, and the kernel does not let it sleep. Where P2 would stall (a broadcast's root, a sender of a plain reduce), the sleeper
- * fences for both (membarrier) after S1, and P2 only keeps the compiler from moving P3.
+ * If P3 does not see S2, S3 sees P1; if it does, P4 comes after S1, and the kernel does not let it sleep or wakes it. Where P2
+ * would be felt (a broadcast's root, a sender of a plain reduce, everybody where sleep is rare), the sleeper fences for both
+ * (membarrier) after S2, and P2 only keeps the compiler from moving P3.
  *
- * The count of sleepers holds the round: who died asleep is forgotten with it. Who wakes two takes two off, so the count never is
- * less than those asleep; each woken one finishes the round and wakes two more.
+ * The count of sleepers holds their round. Who wakes two takes two off, so the count never is less than those asleep; each woken
+ * one finishes the round and wakes two more. In a broadcast nobody waits for the receivers, so one may sleep in round r + W
+ * while others are not yet woken in round r, in the same place: then the word says "mixed", and whoever rings wakes all.
  */
 #include <sched.h>
 
-#include "base/clock.h"
+#include "base/cpu.h"
 #include "node/board_inside.h"
 #include "node/futex.h"
 
 #define QUICK_LOOKS       100 /* without a pause, which alone takes as long as a line from another core */
+#define ROOM_PAUSES       16  /* about a microsecond */
 #define FAN_OUT           2
 #define UNFENCED_SLEEP_NS 1000000u /* where nobody can fence for others */
 
 static void fence(const struct ftc_board *b, bool light)
 {
-    if (light && b->set.fenced_by_others)
+    if ((light || b->set.light) && b->set.fenced_by_others)
         atomic_signal_fence(memory_order_seq_cst);
     else
         atomic_thread_fence(memory_order_seq_cst);
@@ -34,34 +36,40 @@ static void fence(const struct ftc_board *b, bool light)
 
 /* --- waking --- */
 
-/* Take up to FAN_OUT sleepers of this round off the count; false: there are none. */
-static bool take_sleepers(struct ftc_board *b, struct ftc_board_place *place)
+static uint64_t tag_of(uint64_t word)
+{
+    return word & ~(uint64_t)0xffff;
+}
+
+#define MIXED 0 /* the tag of no round */
+
+/* How many to wake, taken off the count. */
+static int take_sleepers(struct ftc_board_place *place, uint64_t round)
 {
     uint64_t word = FTC_BOARD_LOAD(place->sleepers);
 
-    while ((word & ~(uint64_t)0xffff) == FTC_BOARD_TAG(b->round) && FTC_BOARD_VALUE(word) > 0) {
+    for (;;) {
         uint32_t count = FTC_BOARD_VALUE(word);
-        uint32_t left = count > FAN_OUT ? count - FAN_OUT : 0;
-        if (FTC_BOARD_SWAP(place->sleepers, &word, FTC_BOARD_WORD(b->round, left)))
-            return true;
+        bool mixed = tag_of(word) == MIXED;
+        if (count == 0 || (!mixed && tag_of(word) != FTC_BOARD_TAG(round)))
+            return 0;
+        uint32_t left = mixed || count < FAN_OUT ? 0 : count - FAN_OUT;
+        if (FTC_BOARD_SWAP(place->sleepers, &word, tag_of(word) | left))
+            return mixed ? FTC_NODE_MAX_RANKS : FAN_OUT;
     }
-    return false;
 }
 
-static void ring(struct ftc_board *b)
+/* After publishing what is awaited at this round's place, and to pass a waking on. */
+static void ring(struct ftc_board *b, bool light)
 {
-    struct ftc_board_place *place = ftc_board_place(b);
+    struct ftc_board_place *place = ftc_board_place(b, b->round);
 
-    if (!take_sleepers(b, place))
+    fence(b, light);
+    int count = take_sleepers(place, b->round);
+    if (count == 0)
         return;
     FTC_BOARD_ADD(place->bell, 1);
-    b->set.host.wake(b->set.host.arg, &place->bell, FAN_OUT);
-}
-
-void ftc_board_ring(struct ftc_board *b, bool light)
-{
-    fence(b, light);
-    ring(b);
+    b->set.host.wake(b->set.host.arg, &place->bell, count);
 }
 
 static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *own)
@@ -80,11 +88,13 @@ void ftc_board_finish(struct ftc_board *b, bool collecting)
     struct ftc_board_progress *own = &b->memory.progress[b->rank];
 
     FTC_BOARD_STORE(own->finished, b->round + 1);
-    ftc_board_ring(b, !collecting);
+    ring(b, !collecting);
     ring_wanted(b, own);
     if (collecting)
         b->settled = b->round; /* each member has posted in it, hence finished all before */
     b->round++;
+    if (collecting) /* probably the next one collects too */
+        ftc_cpu_own(ftc_board_post_of(b, b->round, b->rank));
 }
 
 void ftc_board_ring_all(struct ftc_segment *segment)
@@ -96,13 +106,13 @@ void ftc_board_ring_all(struct ftc_segment *segment)
         FTC_BOARD_ADD(memory.places[i].bell, 1);
     for (int rank = 0; rank < ranks; rank++)
         FTC_BOARD_ADD(memory.progress[rank].bell, 1);
-    /* Who is not counted below has yet to read its bell, and finds it bumped and the failure declared. */
+    /* Who is not asleep yet has still to read its bell, and finds it bumped and the failure declared. */
     atomic_thread_fence(memory_order_seq_cst);
+    /* Whatever the counts say: who died may have taken sleepers off and not yet woken them. */
     for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++)
-        if (FTC_BOARD_VALUE(FTC_BOARD_LOAD(memory.places[i].sleepers)) > 0)
-            ftc_futex_wake(&memory.places[i].bell, FTC_NODE_MAX_RANKS);
+        ftc_futex_wake(&memory.places[i].bell, FTC_NODE_MAX_RANKS);
     for (int rank = 0; rank < ranks; rank++)
-        if (FTC_BOARD_LOAD(memory.progress[rank].wanted) != 0)
+        if (FTC_BOARD_LOAD(memory.progress[rank].wanted) != 0 || ftc_segment_failed(segment, rank))
             ftc_futex_wake(&memory.progress[rank].bell, FTC_NODE_MAX_RANKS);
 }
 
@@ -122,10 +132,13 @@ static void count_sleeper(struct ftc_board *b, struct ftc_board_place *place)
     uint64_t tag = FTC_BOARD_TAG(b->round), word = FTC_BOARD_LOAD(place->sleepers), next;
 
     do {
-        bool same = (word & ~(uint64_t)0xffff) == tag;
-        if (same && FTC_BOARD_VALUE(word) == 0xffff) /* more than there can be: old sleeps that timed out */
-            return;
-        next = same ? word + 1 : tag + 1;
+        uint32_t count = FTC_BOARD_VALUE(word);
+        if (count == 0)
+            next = tag | 1;
+        else if (count == 0xffff) /* more than there can be: old sleeps that timed out */
+            next = tag_of(word) == tag ? word : MIXED | 0xffff;
+        else
+            next = (tag_of(word) == tag ? tag : MIXED) | (count + 1);
     } while (!FTC_BOARD_SWAP(place->sleepers, &word, next));
 }
 
@@ -166,19 +179,28 @@ static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_don
     uint32_t failures = b->failures;
 
     host->asleep(host->arg, true);
+    uint32_t expected = FTC_BOARD_LOAD(*bed->bell);
     if (bed->place != NULL)
         count_sleeper(b, bed->place);
     else
         wish(bed->progress, bed->end);
-    if (bed->light && !host->fence_all(host->arg) && longest > UNFENCED_SLEEP_NS)
+    if ((bed->light || b->set.light) && !host->fence_all(host->arg) && longest > UNFENCED_SLEEP_NS)
         longest = UNFENCED_SLEEP_NS;
-    uint32_t expected = FTC_BOARD_LOAD(*bed->bell);
     b->suspicious = true;
     ftc_board_look(b);
     if (!done(b) && failures == b->failures && (bed->place != NULL || wish_stands(bed->progress, bed->end)))
         host->sleep(host->arg, bed->bell, expected, longest);
     b->suspicious = true;
     host->asleep(host->arg, false);
+}
+
+/* There is no hurry where 32 rounds are under way, and each look takes the line from who is working on them. */
+static void relax(const struct bed *bed, int idle)
+{
+    int pauses = bed->place == NULL ? ROOM_PAUSES : idle > QUICK_LOOKS ? 1 : 0;
+
+    for (int i = 0; i < pauses; i++)
+        ftc_cpu_relax();
 }
 
 /* Spin while cores are free, then yield, then sleep. */
@@ -190,8 +212,7 @@ static void until(struct ftc_board *b, const struct bed *bed, ftc_board_done *do
         ftc_board_look(b);
         idle++;
         if (idle <= b->set.spins) {
-            if (idle > QUICK_LOOKS)
-                ftc_cpu_relax();
+            relax(bed, idle);
         } else if (idle <= b->set.spins + b->set.yields) {
             sched_yield();
         } else {
@@ -203,7 +224,7 @@ static void until(struct ftc_board *b, const struct bed *bed, ftc_board_done *do
 
 void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light)
 {
-    struct ftc_board_place *place = ftc_board_place(b);
+    struct ftc_board_place *place = ftc_board_place(b, b->round);
 
     until(b, &(struct bed){.bell = &place->bell, .place = place, .light = light}, done);
 }

@@ -17,7 +17,7 @@ struct ftc_layout {
     uint64_t sets_offset, set_stride; /* two rows for each rank: L, G */
     uint64_t pending_offset, pending_stride;
     uint64_t places_offset, progress_offset, posts_offset, results_offset; /* the board */
-    uint64_t post_stride; /* bytes between the posts of two places */
+    uint64_t post_stride;  /* bytes between the posts of two places */
     uint64_t rings_offset; /* = size of the front part, a multiple of the page size */
     uint64_t areas_offset; /* sparse too: the board's data, one area for each rank */
     uint64_t total_size;

@@ -85,7 +85,7 @@ struct ftc_activity {
 };
 
 #define FTC_MESSAGE_KINDS 8
-#define FTC_PID_CLOSED (-1) /* in slot->pid: the rank has ended, nobody may join as it any more */
+#define FTC_PID_CLOSED    (-1) /* in slot->pid: the rank has ended, nobody may join as it any more */
 #define FTC_RULES         32
 
 /* Counters a rank publishes; they only grow. Indices: collectives/message.h, member.h. */

@@ -4,6 +4,7 @@
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -104,6 +105,7 @@ int ftc_node_board_open(struct ftc_comm *comm)
         .spins = comm->patience.spins,
         .yields = comm->patience.yields,
         .longest_ns = (uint64_t)comm->config.heartbeat_period_ms * FTC_NS_PER_MS,
+        .light = comm->size <= get_nprocs_conf(),
         .fenced_by_others = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0,
         .host = {.arg = comm,
                  .look = look,

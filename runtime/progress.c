@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "runtime/job_end.h"
 #include "runtime/publish.h"

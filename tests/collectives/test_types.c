@@ -1,6 +1,6 @@
 /*
- * Element types and operators: every pair against a slow reference that is written another way, on random
- * data rich in awkward values; what is refused; user-defined operators.
+ * Element types and operators: every pair, with the loops for each instruction set that this processor has, against a slow
+ * reference that is written another way, on random data rich in awkward values; what is refused; user-defined operators.
  */
 #include <check.h>
 #include <math.h>
@@ -8,15 +8,45 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/types.h"
-#include "tests/random.h"
+#include "collectives/loops.h"
 #include "tests/suite.h"
+#include "types_reference.h"
 
-#define ROOM  2048 /* bytes of each side */
-#define GUARD 0xa5
+#define LONGEST 1023                 /* elements */
+#define ROOM    ((LONGEST + 3) * 16) /* bytes of each side */
+#define GUARD   0xa5
 
-enum { SUM = 1, PROD, MIN, MAX, LAND, LOR, BAND, BOR, BXOR, MINLOC, MAXLOC, OPERATORS };
-enum { TYPES = FTC_DOUBLE_INT32 + 1 };
+/* The instruction sets that loops are built for, and whether this processor has them. */
+struct set {
+    const char *name;
+    ftc_loops *loops;
+    bool usable;
+};
+
+#ifdef FTC_LOOPS_X86
+#define SETS 3
+#else
+#define SETS 1
+#endif
+
+static struct set set_of(int index)
+{
+    struct set set = {"baseline", &ftc_loops_baseline, true};
+
+    (void)index;
+#ifdef FTC_LOOPS_X86
+    if (index == 1)
+        set = (struct set){"v3", &ftc_loops_v3,
+                           __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                               __builtin_cpu_supports("bmi2")};
+    if (index == 2)
+        set = (struct set){"v4", &ftc_loops_v4,
+                           __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                               __builtin_cpu_supports("avx512cd")};
+#endif
+    return set;
+}
 
 static ftc_op builtin(int code)
 {
@@ -40,231 +70,21 @@ static bool is_valid(ftc_type type, int code)
     return code >= LAND ? is_integer(type) : !is_pair(type);
 }
 
-/* --- one element, as numbers that hold every type --- */
-
-/* An element taken apart: integers exactly, floating point as double, which holds every float. */
-struct number {
-    bool floating;
-    __int128 integer;
-    double real;
-    int32_t index;
-};
-
-static double canonical_nan(void)
-{
-    return (double)NAN;
-}
-
-static __int128 load_integer(ftc_type type, const void *from)
-{
-    int64_t wide = 0;
-    uint64_t bits = 0;
-    size_t size = ftc_type_size(type);
-
-    memcpy(&bits, from, size);
-    if (type >= FTC_UINT8)
-        return bits;
-    int unused = 64 - 8 * (int)size;
-    wide = (int64_t)(bits << unused) >> unused;
-    return wide;
-}
-
-static struct number load(ftc_type type, const void *from)
-{
-    struct number n = {0};
-    float single;
-
-    switch (type) {
-    case FTC_FLOAT:
-    case FTC_FLOAT_INT32:
-        memcpy(&single, from, sizeof(single));
-        n.floating = true;
-        n.real = (double)single;
-        break;
-    case FTC_DOUBLE:
-    case FTC_DOUBLE_INT32:
-        n.floating = true;
-        memcpy(&n.real, from, sizeof(n.real));
-        break;
-    case FTC_INT32_INT32:
-        n.integer = load_integer(FTC_INT32, from);
-        break;
-    case FTC_INT64_INT32:
-        n.integer = load_integer(FTC_INT64, from);
-        break;
-    default:
-        n.integer = load_integer(type, from);
-    }
-    if (is_pair(type)) {
-        bool narrow = type == FTC_INT32_INT32 || type == FTC_FLOAT_INT32;
-        memcpy(&n.index, (const char *)from + (narrow ? 4 : 8), sizeof(n.index));
-    }
-    return n;
-}
-
-/* -1, 0, 1 in the order of MIN and MAX without NaN: -0 before +0 */
-static int compare(const struct number *a, const struct number *b)
-{
-    if (!a->floating)
-        return (a->integer > b->integer) - (a->integer < b->integer);
-    if (a->real == 0 && b->real == 0)
-        return (signbit(a->real) == 0) - (signbit(b->real) == 0);
-    return (a->real > b->real) - (a->real < b->real);
-}
-
-static struct number least_or_most(int sign, const struct number *a, const struct number *b)
-{
-    struct number r = compare(a, b) * sign <= 0 ? *a : *b;
-
-    if (a->floating && (isnan(a->real) || isnan(b->real)))
-        r.real = canonical_nan();
-    return r;
-}
-
-static bool same_value(const struct number *a, const struct number *b)
-{
-    if (!a->floating)
-        return a->integer == b->integer;
-    return a->real == b->real || (isnan(a->real) && isnan(b->real));
-}
-
-static struct number located(int sign, const struct number *a, const struct number *b)
-{
-    struct number r = least_or_most(sign, a, b);
-    bool from_a = same_value(a, &r), from_b = same_value(b, &r);
-
-    if (from_a && from_b)
-        r.index = a->index < b->index ? a->index : b->index;
-    else
-        r.index = from_a ? a->index : b->index;
-    return r;
-}
-
-/* A sum or product of floats is rounded once: the double is exact, or its second rounding does no harm (2 *
- * 24 + 2 bits fit into a double). */
-static struct number arithmetic(int code, const struct number *a, const struct number *b)
-{
-    struct number r = {.floating = a->floating};
-
-    if (a->floating) {
-        r.real = code == SUM ? a->real + b->real : a->real * b->real;
-        if (isnan(r.real))
-            r.real = canonical_nan();
-    } else {
-        unsigned __int128 x = (unsigned __int128)a->integer, y = (unsigned __int128)b->integer;
-        r.integer = (__int128)(code == SUM ? x + y : x * y);
-    }
-    return r;
-}
-
-static struct number reference(int code, const struct number *a, const struct number *b)
-{
-    struct number r = {0};
-
-    switch (code) {
-    case SUM:
-    case PROD:
-        return arithmetic(code, a, b);
-    case MIN:
-    case MAX:
-        return least_or_most(code == MIN ? 1 : -1, a, b);
-    case MINLOC:
-    case MAXLOC:
-        return located(code == MINLOC ? 1 : -1, a, b);
-    case LAND:
-        r.integer = a->integer && b->integer ? 1 : 0;
-        return r;
-    case LOR:
-        r.integer = a->integer || b->integer ? 1 : 0;
-        return r;
-    case BAND:
-        r.integer = a->integer & b->integer;
-        return r;
-    case BOR:
-        r.integer = a->integer | b->integer;
-        return r;
-    default:
-        r.integer = a->integer ^ b->integer;
-        return r;
-    }
-}
-
-/* Put a number's fields where an element of that type is; padding stays. */
-static void store(ftc_type type, void *to, const struct number *n)
-{
-    float single = (float)n->real;
-    bool narrow = type == FTC_INT32_INT32 || type == FTC_FLOAT_INT32;
-    size_t value_size = !is_pair(type) ? ftc_type_size(type) : narrow ? 4 : 8;
-    uint64_t bits = (uint64_t)n->integer;
-
-    if (n->floating && value_size == sizeof(single))
-        memcpy(to, &single, sizeof(single));
-    else if (n->floating)
-        memcpy(to, &n->real, sizeof(n->real));
-    else
-        memcpy(to, &bits, value_size); /* little-endian: the low bytes */
-    if (is_pair(type))
-        memcpy((char *)to + value_size, &n->index, sizeof(n->index));
-}
-
-/* --- random elements --- */
-
-/* Of the limits, small numbers (so that ties and zeros happen) and anything. */
-static int64_t awkward_integer(struct test_random *random)
-{
-    static const int64_t limits[] = {INT8_MIN,  INT8_MAX,  UINT8_MAX,  INT16_MIN, INT16_MAX, UINT16_MAX,
-                                     INT32_MIN, INT32_MAX, UINT32_MAX, INT64_MIN, INT64_MAX, -1};
-
-    switch (test_random_between(random, 0, 2)) {
-    case 0:
-        return limits[test_random_between(random, 0, sizeof(limits) / sizeof(limits[0]) - 1)];
-    case 1:
-        return test_random_between(random, -3, 3);
-    default:
-        return (int64_t)test_random_bits(random);
-    }
-}
-
-/* Also both zeros, infinities, NaNs of either sign with a payload, the smallest and largest numbers. */
-static uint64_t awkward_bits(struct test_random *random, bool narrow)
-{
-    static const uint32_t singles[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,
-                                       0xffc12345, 0x7fd00001, 0x00000001, 0x7f7fffff};
-    static const uint64_t doubles[] = {0x0000000000000000, 0x8000000000000000, 0x7ff0000000000000,
-                                       0xfff0000000000000, 0x7ff8000000000000, 0xfff8000012345678,
-                                       0x7ffa000000000001, 0x0000000000000001, 0x7fefffffffffffff};
-    int i = (int)test_random_between(random, 0, 8);
-
-    return narrow ? singles[i] : doubles[i];
-}
-
-static void random_element(struct test_random *random, ftc_type type, void *to)
-{
-    struct number n = {.index = (int32_t)test_random_between(random, -2, 2)};
-
-    n.floating =
-        type == FTC_FLOAT || type == FTC_DOUBLE || type == FTC_FLOAT_INT32 || type == FTC_DOUBLE_INT32;
-    n.integer = awkward_integer(random);
-    n.real = (double)(float)(n.integer / 3.0);
-    store(type, to, &n);
-    if (n.floating && test_random_chance(random, 40)) {
-        bool narrow = type == FTC_FLOAT || type == FTC_FLOAT_INT32;
-        uint64_t bits = awkward_bits(random, narrow);
-        memcpy(to, &bits, narrow ? 4 : 8);
-    }
-}
-
 struct sides {
-    _Alignas(16) unsigned char in[ROOM];
-    _Alignas(16) unsigned char inout[ROOM];
-    _Alignas(16) unsigned char expected[ROOM];
+    unsigned char in[ROOM], inout[ROOM], expected[ROOM];
 };
+
+/* Bytes of the elements and of two more, which must stay as they are. */
+static size_t span(ftc_type type, size_t count)
+{
+    return (count + 2) * ftc_type_size(type);
+}
 
 static void fill(struct test_random *random, ftc_type type, size_t count, unsigned char side[ROOM])
 {
-    memset(side, GUARD, ROOM);
+    memset(side, GUARD, span(type, count));
     for (size_t i = 0; i < count; i++)
-        random_element(random, type, side + i * ftc_type_size(type));
+        reference_random(random, type, side + i * ftc_type_size(type));
 }
 
 static struct ftc_reduction reduction_of(ftc_type type, int code)
@@ -277,34 +97,123 @@ static struct ftc_reduction reduction_of(ftc_type type, int code)
 
 /* --- built-in operators --- */
 
-static void check_pair(struct test_random *random, struct sides *s, ftc_type type, int code, size_t count)
+/* With the loops of that set instead of the best one. */
+static struct ftc_reduction reduction_in(const struct set *set, ftc_type type, int code)
 {
     struct ftc_reduction reduction = reduction_of(type, code);
-    size_t size = reduction.element_size;
+
+    reduction.builtin = (*set->loops)[type][code];
+    ck_assert_ptr_nonnull(reduction.builtin);
+    return reduction;
+}
+
+/* The input of one check, and what comes out; of each side the elements and GUARD behind them. */
+static void make_sides(struct test_random *random, struct sides *s, ftc_type type, int code, size_t count)
+{
+    size_t size = ftc_type_size(type);
 
     fill(random, type, count, s->in);
     fill(random, type, count, s->inout);
-    memcpy(s->expected, s->inout, ROOM);
-    for (size_t i = 0; i < count; i++) {
-        struct number a = load(type, s->in + i * size), b = load(type, s->inout + i * size);
-        struct number r = reference(code, &a, &b);
-        store(type, s->expected + i * size, &r);
+    memcpy(s->expected, s->inout, span(type, count));
+    for (size_t i = 0; i < count; i++)
+        reference_combine(type, code, s->in + i * size, s->expected + i * size);
+}
+
+/* Sides that begin at an element after the aligned first one, as bits of `shift` say. */
+static void check_combine(const struct ftc_reduction *op, const struct sides *s, size_t count, unsigned shift,
+                          const char *set)
+{
+    _Alignas(64) unsigned char in[ROOM], inout[ROOM];
+    size_t size = op->element_size, bytes = span(op->type, count);
+    unsigned char *from = in + (shift & 1) * size, *to = inout + (shift >> 1 & 1) * size;
+
+    memcpy(from, s->in, bytes);
+    memcpy(to, s->inout, bytes);
+    ftc_reduction_combine((void *)op, from, to, count * size);
+    ck_assert_msg(memcmp(to, s->expected, bytes) == 0, "%s of %zu %s, shift %u, loops %s",
+                  ftc_operator_name(op->operator_code), count, ftc_type_name(op->type), shift, set);
+}
+
+static void check_merge(const struct ftc_reduction *op, const struct sides *s, size_t count, unsigned shift,
+                        const char *set)
+{
+    _Alignas(64) unsigned char in[ROOM], with[ROOM], out[ROOM];
+    size_t size = op->element_size, bytes = span(op->type, count);
+    unsigned char *from = in + (shift & 1) * size, *side = with + (shift >> 1 & 1) * size,
+                  *to = out + (shift >> 2 & 1) * size;
+
+    memcpy(from, s->in, bytes);
+    memcpy(side, s->inout, bytes);
+    memset(to, GUARD, bytes);
+    ftc_reduction_merge((void *)op, from, side, to, count * size);
+    ck_assert_msg(memcmp(to, s->expected, bytes) == 0 && memcmp(side, s->inout, bytes) == 0,
+                  "merge: %s of %zu %s, shift %u, loops %s", ftc_operator_name(op->operator_code), count,
+                  ftc_type_name(op->type), shift, set);
+    ftc_reduction_merge((void *)op, from, side, side, count * size);
+    ck_assert_msg(memcmp(side, s->expected, bytes) == 0, "merge in place: %s of %zu %s, shift %u, loops %s",
+                  ftc_operator_name(op->operator_code), count, ftc_type_name(op->type), shift, set);
+}
+
+/* All sets are compared with one reference: they give the same bits. */
+static void check_sets(const struct sides *s, ftc_type type, int code, size_t count)
+{
+    for (int i = 0; i < SETS; i++) {
+        struct set set = set_of(i);
+        if (!set.usable)
+            continue;
+        struct ftc_reduction op = reduction_in(&set, type, code);
+        ck_assert_int_eq(ftc_reduction_merges(&op), !is_pair(type));
+        for (unsigned shift = 0; shift < 4; shift++)
+            check_combine(&op, s, count, shift, set.name);
+        for (unsigned shift = 0; shift < 8 && !is_pair(type); shift++)
+            check_merge(&op, s, count, shift, set.name);
     }
-    ftc_reduction_combine(&reduction, s->in, s->inout, count * size);
-    ck_assert_msg(memcmp(s->inout, s->expected, ROOM) == 0, "%s of %zu %s", ftc_operator_name(code), count,
-                  ftc_type_name(type));
 }
 
 START_TEST(every_operator_matches_the_reference)
 {
     struct test_random random = test_random_start();
-    struct sides s;
+    static struct sides s;
     ftc_type type = (ftc_type)_i;
 
-    for (int code = SUM; code < OPERATORS; code++)
-        for (size_t count = 0; count <= 67; count++)
-            for (int round = 0; is_valid(type, code) && round < 5; round++)
-                check_pair(&random, &s, type, code, count);
+    for (int code = SUM; code < CODES; code++)
+        for (size_t count = 0; is_valid(type, code) && count <= 67; count++)
+            for (int round = 0; round < 5; round++) {
+                make_sides(&random, &s, type, code, count);
+                check_sets(&s, type, code, count);
+            }
+}
+END_TEST
+
+/* Many vectors of any width, and a rest. */
+START_TEST(long_vectors_match_the_reference)
+{
+    struct test_random random = test_random_start();
+    static struct sides s;
+    ftc_type type = (ftc_type)_i;
+
+    for (int code = SUM; code < CODES; code++)
+        for (int round = 0; is_valid(type, code) && round < 10; round++) {
+            size_t count = (size_t)test_random_between(&random, 68, LONGEST) | 1;
+            make_sides(&random, &s, type, code, count);
+            check_sets(&s, type, code, count);
+        }
+}
+END_TEST
+
+START_TEST(the_best_loops_of_this_processor_are_taken)
+{
+    int best = 0;
+
+    for (int i = 0; i < SETS; i++)
+        best = set_of(i).usable ? i : best;
+    struct set set = set_of(best);
+    for (int type = FTC_INT8; type < FTC_TYPES; type++)
+        for (int code = SUM; code < CODES; code++)
+            if (is_valid((ftc_type)type, code))
+                ck_assert_msg(reduction_of((ftc_type)type, code).builtin == (*set.loops)[type][code],
+                              "%s of %s is not that of %s", ftc_operator_name(code),
+                              ftc_type_name((ftc_type)type), set.name);
 }
 END_TEST
 
@@ -315,16 +224,16 @@ START_TEST(the_order_of_operands_does_not_show)
     ftc_type type = (ftc_type)_i;
     size_t count = 64, size = count * ftc_type_size(type);
 
-    for (int code = SUM; code < OPERATORS; code++) {
+    for (int code = SUM; code < CODES; code++) {
         if (!is_valid(type, code))
             continue;
         struct ftc_reduction op = reduction_of(type, code);
         _Alignas(16) unsigned char a[ROOM] = {0}, b[ROOM] = {0}, c[ROOM] = {0}, left[ROOM] = {0},
                                    right[ROOM] = {0};
         for (size_t i = 0; i < count; i++) {
-            random_element(&random, type, a + i * op.element_size);
-            random_element(&random, type, b + i * op.element_size);
-            random_element(&random, type, c + i * op.element_size);
+            reference_random(&random, type, a + i * op.element_size);
+            reference_random(&random, type, b + i * op.element_size);
+            reference_random(&random, type, c + i * op.element_size);
         }
         memcpy(left, b, ROOM);
         ftc_reduction_combine(&op, a, left, size); /* a op b */
@@ -451,8 +360,8 @@ START_TEST(operators_are_defined_for_their_types_only)
 {
     int valid = 0;
 
-    for (int type = FTC_INT8; type < TYPES; type++)
-        for (int code = SUM; code < OPERATORS; code++)
+    for (int type = FTC_INT8; type < FTC_TYPES; type++)
+        for (int code = SUM; code < CODES; code++)
             if (is_valid((ftc_type)type, code))
                 valid += reduction_of((ftc_type)type, code).operator_code == code;
             else
@@ -466,8 +375,8 @@ END_TEST
 START_TEST(what_is_no_type_or_operator_is_refused)
 {
     static const struct ftc_operator empty = {NULL, NULL};
-    static const int types[] = {0, TYPES, 255, -1, INT32_MIN, INT32_MAX};
-    static const intptr_t handles[] = {0, OPERATORS, 255, 4095, -1, -8 + 1};
+    static const int types[] = {0, FTC_TYPES, 255, -1, INT32_MIN, INT32_MAX};
+    static const intptr_t handles[] = {0, CODES, 255, 4095, -1, -8 + 1};
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         check_refused((ftc_type)types[i], FTC_SUM, FTC_ERR_ARG);
@@ -542,8 +451,10 @@ END_TEST
 int main(void)
 {
     TCase *tc = tcase_create("types");
-    tcase_add_loop_test(tc, every_operator_matches_the_reference, FTC_INT8, TYPES);
-    tcase_add_loop_test(tc, the_order_of_operands_does_not_show, FTC_INT8, TYPES);
+    tcase_add_loop_test(tc, every_operator_matches_the_reference, FTC_INT8, FTC_TYPES);
+    tcase_add_loop_test(tc, long_vectors_match_the_reference, FTC_INT8, FTC_TYPES);
+    tcase_add_test(tc, the_best_loops_of_this_processor_are_taken);
+    tcase_add_loop_test(tc, the_order_of_operands_does_not_show, FTC_INT8, FTC_TYPES);
     tcase_add_test(tc, signed_arithmetic_wraps);
     tcase_add_test(tc, a_nan_wins_and_minus_zero_is_less);
     tcase_add_test(tc, ties_go_to_the_lower_index);

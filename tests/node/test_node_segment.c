@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "node/board_memory.h"
 #include "node/layout.h"
 #include "node/ring.h"
 #include "scratch.h"
@@ -45,9 +46,32 @@ START_TEST(parts_follow_each_other_at_every_size)
     ck_assert_uint_ge(a.set_stride, (n + 7) / 8);
     ck_assert_uint_eq(a.set_stride % 64, 0);
     ck_assert_uint_ge(a.pending_offset, a.sets_offset + 2 * n * a.set_stride);
-    ck_assert_uint_ge(a.rings_offset, a.pending_offset + n * a.pending_stride);
+    ck_assert_uint_ge(a.places_offset, a.pending_offset + n * a.pending_stride);
     ck_assert_uint_eq(a.rings_offset % 4096, 0);
-    ck_assert_uint_eq(a.total_size, a.rings_offset + n * n * FTC_SEGMENT_RING_BYTES);
+    ck_assert_uint_eq(a.areas_offset, a.rings_offset + n * n * FTC_SEGMENT_RING_BYTES);
+    ck_assert_uint_eq(a.total_size, a.areas_offset + n * FTC_BOARD_AREA);
+}
+END_TEST
+
+/* Words of different writers share no cache line, but for the posts, on purpose; results are copied by the page. */
+START_TEST(the_board_lies_between_the_sets_and_the_rings)
+{
+    static const int sizes[] = {1, 2, 3, 63, 64, 65, 512, 4096};
+    uint64_t n = (uint64_t)sizes[_i];
+    struct ftc_layout a;
+    ck_assert_int_eq(ftc_layout_compute(&a, n, 100), 0);
+    ck_assert_uint_eq(a.places_offset % 64, 0);
+    ck_assert_uint_ge(a.progress_offset, a.places_offset + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place));
+    ck_assert_uint_eq(a.progress_offset % 64, 0);
+    ck_assert_uint_ge(a.posts_offset, a.progress_offset + n * sizeof(struct ftc_board_progress));
+    ck_assert_uint_eq(a.posts_offset % 64, 0);
+    ck_assert_uint_ge(a.post_stride, n * sizeof(struct ftc_board_post));
+    ck_assert_uint_eq(a.post_stride % 64, 0);
+    ck_assert_uint_ge(a.results_offset, a.posts_offset + FTC_BOARD_DEPTH * a.post_stride);
+    ck_assert_uint_eq(a.results_offset % 4096, 0);
+    ck_assert_uint_ge(a.rings_offset, a.results_offset + FTC_BOARD_RESULTS * FTC_BOARD_BLOCK);
+    ck_assert_uint_eq(a.areas_offset % 4096, 0);
+    ck_assert_uint_eq(FTC_BOARD_AREA % 4096, 0);
 }
 END_TEST
 
@@ -142,10 +166,11 @@ static void assert_refused(const char *what)
 static const struct {
     const char *name;
     size_t offset, size;
-} fields[] = {FIELD(magic),      FIELD(version),        FIELD(ranks),          FIELD(slot_size),
-              FIELD(ring_size),  FIELD(text_offset),    FIELD(text_size),      FIELD(slots_offset),
-              FIELD(log_offset), FIELD(sets_offset),    FIELD(pending_offset), FIELD(rings_offset),
-              FIELD(total_size), FIELD(pending_stride), FIELD(set_stride)};
+} fields[] = {FIELD(magic),         FIELD(version),         FIELD(ranks),          FIELD(slot_size),
+              FIELD(ring_size),     FIELD(text_offset),     FIELD(text_size),      FIELD(slots_offset),
+              FIELD(log_offset),    FIELD(sets_offset),     FIELD(pending_offset), FIELD(rings_offset),
+              FIELD(places_offset), FIELD(progress_offset), FIELD(posts_offset),   FIELD(results_offset),
+              FIELD(areas_offset),  FIELD(total_size),      FIELD(pending_stride), FIELD(set_stride)};
 
 START_TEST(one_damaged_field_is_enough_to_be_refused)
 {
@@ -228,6 +253,63 @@ START_TEST(a_read_only_mapping_cannot_disturb)
     ck_assert(WIFSIGNALED(status));
     ck_assert_int_eq(WTERMSIG(status), SIGSEGV);
     ck_assert_uint_eq(atomic_load(&ftc_segment_slot(job.segment, 0)->heartbeat), 0);
+}
+END_TEST
+
+/* --- the board --- */
+
+/* In the bytes from the header on that this mapping has. */
+static void assert_inside(struct ftc_segment *segment, uint64_t mapped, const void *part, size_t size)
+{
+    uintptr_t base = (uintptr_t)ftc_segment_header(segment), from = (uintptr_t)part;
+    ck_assert_uint_gt(from, base);
+    ck_assert_uint_le(from - base, mapped);
+    ck_assert_uint_le(size, mapped - (from - base));
+}
+
+START_TEST(the_board_lies_inside_the_map)
+{
+    static const int sizes[] = {1, 3, 64, 4096};
+    struct scratch_job made;
+    struct ftc_segment *seen;
+    scratch_job_make(&made, sizes[_i]);
+    size_t n = (size_t)sizes[_i];
+    const struct ftc_segment_header *header = ftc_segment_header(made.segment);
+    for (int writable = 0; writable < 2; writable++) {
+        ck_assert_msg(ftc_segment_attach(&seen, made.name, writable != 0) == 0, "%s", ftc_last_error());
+        struct ftc_board_memory board = ftc_segment_board(seen);
+        uint64_t mapped = writable ? header->total_size : header->rings_offset;
+        assert_inside(seen, mapped, board.places, FTC_BOARD_DEPTH * sizeof(*board.places));
+        assert_inside(seen, mapped, board.progress, n * sizeof(*board.progress));
+        assert_inside(seen, mapped, board.posts, FTC_BOARD_DEPTH * board.post_stride);
+        assert_inside(seen, mapped, board.results, FTC_BOARD_RESULTS * FTC_BOARD_BLOCK);
+        if (writable)
+            assert_inside(seen, mapped, board.areas, n * FTC_BOARD_AREA);
+        else
+            ck_assert_ptr_null(board.areas);
+        ftc_segment_detach(seen);
+    }
+    scratch_job_remove(&made);
+}
+END_TEST
+
+START_TEST(what_one_process_puts_on_the_board_the_others_find)
+{
+    struct ftc_segment *seen;
+    ck_assert_msg(ftc_segment_attach(&seen, job.name, true) == 0, "%s", ftc_last_error());
+    struct ftc_board_memory mine = ftc_segment_board(job.segment), theirs = ftc_segment_board(seen);
+    size_t results = FTC_BOARD_RESULTS * FTC_BOARD_BLOCK, last = 2 * (size_t)FTC_BOARD_AREA;
+    ck_assert_int_eq(ftc_segment_area_allocate(job.segment, 2, 0, FTC_BOARD_AREA), 0);
+    memset(mine.results, 3, results);
+    memset(mine.areas + last, 4, FTC_BOARD_AREA);
+    atomic_store(&mine.places[FTC_BOARD_DEPTH - 1].bell, 5);
+    atomic_store(&mine.progress[2].finished, 6);
+    ck_assert_int_eq(memcmp(mine.results, theirs.results, results), 0);
+    ck_assert_int_eq(memcmp(mine.areas + last, theirs.areas + last, FTC_BOARD_AREA), 0);
+    ck_assert_uint_eq(atomic_load(&theirs.places[FTC_BOARD_DEPTH - 1].bell), 5);
+    ck_assert_uint_eq(atomic_load(&theirs.progress[2].finished), 6);
+    ck_assert_int_eq(theirs.areas[last - 1], 0); /* the neighbour */
+    ftc_segment_detach(seen);
 }
 END_TEST
 
@@ -315,16 +397,29 @@ static int without_shm(void *arg)
     return refused(&(struct refusal){4, "is missing"});
 }
 
+/* A /dev/shm with room for the front part of a segment for 8 ranks, and `more` bytes. */
+static int mount_shm(uint64_t more)
+{
+    struct ftc_layout layout;
+    char options[64];
+    if (ftc_layout_compute(&layout, 8, 1) != 0)
+        return 1;
+    snprintf(options, sizeof(options), "size=%llu,mode=1777",
+             (unsigned long long)(layout.rings_offset + more));
+    return private_mounts() != 0 || mount("t", "/dev/shm", "tmpfs", 0, options) != 0 ? SKIPPED : 0;
+}
+
 /* The rings fill it later: an error for the one that comes too late, never SIGBUS. */
-static int with_shm_that_fills_up(void *arg)
+static int with_rings_that_fill_shm(void *arg)
 {
     struct ftc_segment *segment;
     struct ftc_segment_spec spec = {.job = "4294967295.78", .directory = "/nowhere", .ranks = 8};
     struct ftc_ring ring;
     int made = 0;
     (void)arg;
-    if (private_mounts() != 0 || mount("t", "/dev/shm", "tmpfs", 0, "size=128k,mode=1777") != 0)
-        return SKIPPED;
+    int rc = mount_shm(100000);
+    if (rc != 0)
+        return rc;
     if (ftc_segment_create(&segment, &spec) != 0)
         return 1;
     for (int from = 0; from < 8; from++)
@@ -337,9 +432,37 @@ static int with_shm_that_fills_up(void *arg)
     return made > 0 && made < 64 ? 0 : 3;
 }
 
+/* So do the areas of the board; what was allocated can be written to. */
+static int with_areas_that_fill_shm(void *arg)
+{
+    struct ftc_segment *segment;
+    struct ftc_segment_spec spec = {.job = "4294967295.79", .directory = "/nowhere", .ranks = 8};
+    int made = 0;
+    (void)arg;
+    int rc = mount_shm(10 * FTC_BOARD_BLOCK);
+    if (rc != 0)
+        return rc;
+    if (ftc_segment_create(&segment, &spec) != 0)
+        return 1;
+    for (int rank = 0; rank < 8; rank++)
+        for (size_t i = 0; i < FTC_BOARD_BLOCK_COUNT; i++) {
+            size_t offset = FTC_BOARD_BLOCK_OFFSET + i * FTC_BOARD_BLOCK;
+            if (ftc_segment_area_allocate(segment, rank, offset, FTC_BOARD_BLOCK) == 0) {
+                memset(ftc_segment_board(segment).areas + (size_t)rank * FTC_BOARD_AREA + offset, 1,
+                       FTC_BOARD_BLOCK);
+                made++;
+            } else if (strstr(ftc_last_error(), "/dev/shm is full") == NULL) {
+                return 2;
+            }
+        }
+    ftc_segment_detach(segment);
+    return made > 0 && made < 8 * (int)FTC_BOARD_BLOCK_COUNT ? 0 : 3;
+}
+
 START_TEST(dev_shm_full_read_only_or_missing_is_named)
 {
-    int (*const bodies[])(void *) = {with_full_shm, with_read_only_shm, without_shm, with_shm_that_fills_up};
+    int (*const bodies[])(void *) = {with_full_shm, with_read_only_shm, without_shm, with_rings_that_fill_shm,
+                                     with_areas_that_fill_shm};
     int status = scratch_wait(scratch_fork(bodies[_i], NULL));
     ck_assert(WIFEXITED(status));
     if (WEXITSTATUS(status) == SKIPPED)
@@ -399,11 +522,13 @@ int main(void)
     TCase *plain = tcase_create("making");
     tcase_set_timeout(plain, 60);
     tcase_add_loop_test(plain, parts_follow_each_other_at_every_size, 0, 8);
+    tcase_add_loop_test(plain, the_board_lies_between_the_sets_and_the_rings, 0, 8);
     tcase_add_test(plain, impossible_sizes_are_refused);
     tcase_add_loop_test(plain, a_segment_of_any_size_can_be_made_and_attached, 0, 5);
+    tcase_add_loop_test(plain, the_board_lies_inside_the_map, 0, 4);
     tcase_add_test(plain, bad_job_names_are_refused);
     tcase_add_test(plain, limits_of_the_process_are_named);
-    tcase_add_loop_test(plain, dev_shm_full_read_only_or_missing_is_named, 0, 4);
+    tcase_add_loop_test(plain, dev_shm_full_read_only_or_missing_is_named, 0, 5);
     tcase_add_test(plain, every_cause_has_a_name);
     suite_add_tcase(suite, plain);
 
@@ -411,6 +536,7 @@ int main(void)
     tcase_set_timeout(attach, 60);
     tcase_add_checked_fixture(attach, setup, teardown);
     tcase_add_test(attach, the_name_is_taken_once);
+    tcase_add_test(attach, what_one_process_puts_on_the_board_the_others_find);
     tcase_add_loop_test(attach, one_damaged_field_is_enough_to_be_refused, 0,
                         (int)(sizeof(fields) / sizeof(fields[0])));
     tcase_add_test(attach, names_and_text_without_an_end_are_refused);

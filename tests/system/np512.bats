@@ -6,6 +6,7 @@ setup() {
     export TMPDIR="$BATS_TEST_TMPDIR"
     local name
     for name in $(compgen -v FTCOLL_); do unset "$name"; done
+    if [ -n "${ALGORITHM:-}" ]; then export FTCOLL_COLLECTIVES_ALGORITHM=$ALGORITHM; fi
 }
 
 # 20 different ranks, and times within the loop. ftrun counts them from the start of the last rank.

@@ -6,9 +6,13 @@
 
 enum record_kind {
     RECORD_ALLREDUCE,
-    RECORD_LARGE, /* allreduce of many doubles */
+    RECORD_LARGE, /* allreduce of more than one block */
     RECORD_REDUCE,
+    RECORD_LARGE_REDUCE,
+    RECORD_REDUCES, /* one after the other, more than a sender may be ahead */
     RECORD_BCAST,
+    RECORD_LARGE_BCAST,
+    RECORD_BCASTS,
     RECORD_BARRIER,
     RECORD_VALIDATE,
     RECORD_KINDS
@@ -21,6 +25,7 @@ struct record {
     uint64_t counted; /* whose input is in the result, exactly once each; ~0 where that is not known */
     uint64_t failed;  /* of ftc_last_report() */
     uint64_t hash;    /* of the result's bytes; 0 at a rank that gets none */
+    uint64_t board;   /* 1 if ftc_last_report() says so, 0 if it says "corrected" */
     uint64_t done;    /* 1, written last: the record is whole */
 };
 
@@ -34,21 +39,26 @@ static inline uint64_t record_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+/* A plain reduce is for its root alone: nothing to compare. */
+static inline int record_is_reduce(uint32_t kind)
+{
+    return kind == RECORD_REDUCE || kind == RECORD_LARGE_REDUCE || kind == RECORD_REDUCES;
+}
+
 static inline enum record_kind record_pick(uint64_t seed, uint32_t op, int ranks, int *root)
 {
+    static const unsigned char percent[RECORD_KINDS] = {
+        [RECORD_ALLREDUCE] = 36, [RECORD_LARGE] = 6,    [RECORD_REDUCE] = 12,     [RECORD_LARGE_REDUCE] = 3,
+        [RECORD_REDUCES] = 2,    [RECORD_BCAST] = 16,   [RECORD_LARGE_BCAST] = 4, [RECORD_BCASTS] = 2,
+        [RECORD_BARRIER] = 9,    [RECORD_VALIDATE] = 10};
     uint64_t state = seed * 1000003u + op;
     uint64_t dice = record_random(&state) % 100;
+    int kind = 0;
 
     *root = (int)(record_random(&state) % (uint64_t)ranks);
-    if (dice < 40)
-        return RECORD_ALLREDUCE;
-    if (dice < 45)
-        return RECORD_LARGE;
-    if (dice < 60)
-        return RECORD_REDUCE;
-    if (dice < 80)
-        return RECORD_BCAST;
-    return dice < 90 ? RECORD_BARRIER : RECORD_VALIDATE;
+    for (; dice >= percent[kind]; kind++)
+        dice -= percent[kind];
+    return (enum record_kind)kind;
 }
 
 #endif

@@ -2,9 +2,11 @@
  * Kill storms in real processes: run after run, a job of random size and settings whose ranks die at random and at
  * chosen moments; then the survivors' records must agree, count every survivor once, and nothing may be left behind.
  *
- *   storm RUNS [SEED]        environment: FTRUN, STORM_APP, STORM_FLAGS (more flags for ftrun), STORM_NOTICES=off
+ *   storm RUNS [SEED]        environment: FTRUN, STORM_APP, STORM_FLAGS (more flags for ftrun), STORM_NOTICES=off,
+ *                        STORM_ALGORITHM=board|corrected (else every second run is by messages, at random)
  *
- * Prints the seed of each failing run; `storm 1 SEED` replays it. Sums up how often each rule of agreement.md ran.
+ * Prints the seed of each failing run; `storm 1 SEED` replays it. Sums up how often each rule of agreement.md ran: in runs by
+ * messages only, the board needs none.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +35,7 @@ struct run {
     uint64_t seed, state;
     int n, f, operations, victims;
     uint64_t planned; /* ranks that may die */
-    bool list, piggyback;
+    bool list, piggyback, board;
     char directory[256], report[300], output[300];
     char text[ARGUMENTS][96];
     char *argv[ARGUMENTS + 1];
@@ -46,7 +48,7 @@ struct run {
 
 struct totals {
     uint64_t rules[FTC_RULES_COUNT];
-    uint64_t deaths, runs;
+    uint64_t deaths, runs, messages; /* runs by messages */
 };
 
 static uint64_t pick(struct run *run, uint64_t below)
@@ -81,11 +83,27 @@ static void setting(struct run *run, const char *format, ...)
     argument(run, "%s", text);
 }
 
+static const char *algorithm(const struct run *run)
+{
+    return run->board ? "board" : "corrected";
+}
+
 /* --- the plan --- */
+
+/* Not from the run's own random numbers: with either algorithm a seed has the same deaths. */
+static void plan_algorithm(struct run *run)
+{
+    const char *forced = getenv("STORM_ALGORITHM");
+    uint64_t state = ~run->seed;
+
+    run->board = forced != NULL ? strcmp(forced, "board") == 0 : record_random(&state) % 2 == 0;
+    setting(run, "collectives.algorithm=%s", algorithm(run));
+}
 
 static void plan_settings(struct run *run)
 {
-    static const char *const schemes[] = {"list", "count", "bit"}, *const trees[] = {"binomial", "kary", "lame"};
+    static const char *const schemes[] = {"list", "count", "bit"}, *const trees[] = {"binomial", "kary",
+                                                                                     "lame"};
     uint64_t scheme = pick(run, 3);
 
     run->list = scheme == 0;
@@ -136,7 +154,7 @@ static void plan_point(struct run *run, int rank)
     static const struct {
         const char *name;
         int most;
-    } points[] = {{"attached", 1}, {"joined", 1}, {"call", 40}, {"send", 200}, {"send", 60},
+    } points[] = {{"attached", 1}, {"joined", 1},  {"call", 40}, {"send", 200}, {"send", 60},
                   {"deliver", 40}, {"return", 40}, {"mark", 1},  {"marked", 1}, {"linger", 1}};
     uint64_t point = pick(run, sizeof(points) / sizeof(points[0]));
     size_t used = strlen(run->die);
@@ -191,6 +209,7 @@ static void plan(struct run *run)
     argument(run, "%d", run->n);
     argument(run, "-f");
     argument(run, "%d", run->f);
+    plan_algorithm(run);
     plan_settings(run);
     argument(run, "--report");
     argument(run, "%s", run->report);
@@ -214,8 +233,8 @@ static void complain(const struct run *run, const char *format, ...)
     va_start(list, format);
     vfprintf(stderr, format, list);
     va_end(list);
-    fprintf(stderr, "\n  replay: storm 1 %llu   (np %d, f %d, %d may die)\n  ", (unsigned long long)run->seed,
-            run->n, run->f, run->victims);
+    fprintf(stderr, "\n  replay: STORM_ALGORITHM=%s storm 1 %llu   (np %d, f %d, %d may die)\n  ",
+            algorithm(run), (unsigned long long)run->seed, run->n, run->f, run->victims);
     if (run->die[0] != '\0')
         fprintf(stderr, "FTCOLL_TEST_DIE='%s' ", run->die);
     if (run->deaf[0] != '\0')
@@ -339,7 +358,10 @@ static bool judge_record(const struct run *run, int rank, const struct record *r
         what = "was not finished";
     else if ((record->counted & alive) != alive)
         what = "leaves out a survivor";
-    else if (record->kind == RECORD_ALLREDUCE && run->list && (all & ~record->counted & ~record->failed) != 0)
+    else if (record->board != run->board)
+        what = "was reported for another algorithm";
+    else if ((record->kind == RECORD_ALLREDUCE || record->kind == RECORD_LARGE) && run->list &&
+             (all & ~record->counted & ~record->failed) != 0)
         what = "leaves out a rank that its failed set does not name";
     else if ((record->failed & alive) != 0)
         what = "has a survivor in its failed set";
@@ -354,13 +376,15 @@ static bool judge_record(const struct run *run, int rank, const struct record *r
 
 static bool equal_records(const struct run *run, int a, int b, const struct record *x, const struct record *y)
 {
-    bool equal = x->kind == RECORD_REDUCE || (x->status == y->status && x->failed == y->failed &&
-                                              x->counted == y->counted && x->hash == y->hash);
+    bool equal = record_is_reduce(x->kind) || (x->status == y->status && x->failed == y->failed &&
+                                               x->counted == y->counted && x->hash == y->hash);
 
     if (!equal)
-        complain(run, "ranks %d and %d disagree about operation %u (kind %u): status %d %d, failed %llx %llx, "
-                 "counted %llx %llx, hash %llx %llx", a, b, x->op, x->kind, x->status, y->status,
-                 (unsigned long long)x->failed, (unsigned long long)y->failed, (unsigned long long)x->counted,
+        complain(run,
+                 "ranks %d and %d disagree about operation %u (kind %u): status %d %d, failed %llx %llx, "
+                 "counted %llx %llx, hash %llx %llx",
+                 a, b, x->op, x->kind, x->status, y->status, (unsigned long long)x->failed,
+                 (unsigned long long)y->failed, (unsigned long long)x->counted,
                  (unsigned long long)y->counted, (unsigned long long)x->hash, (unsigned long long)y->hash);
     return equal;
 }
@@ -457,12 +481,14 @@ static bool judge(struct run *run, struct totals *totals)
     if (!read_report(run))
         return false;
     if (run->failed & ~run->planned) {
-        complain(run, "ranks %llx failed that were not to die", (unsigned long long)(run->failed & ~run->planned));
+        complain(run, "ranks %llx failed that were not to die",
+                 (unsigned long long)(run->failed & ~run->planned));
         return false;
     }
     add_rules(run, totals);
     totals->deaths += (uint64_t)__builtin_popcountll(run->failed);
     totals->runs++;
+    totals->messages += !run->board;
     return exit_code_fits(run) && judge_survivors(run) && nothing_left(run);
 }
 
@@ -503,8 +529,9 @@ static bool storm_one(uint64_t seed, struct totals *totals)
 
 static void print_totals(const struct totals *totals)
 {
-    printf("%llu runs, %llu deaths; how often each rule of agreement.md was taken:\n",
-           (unsigned long long)totals->runs, (unsigned long long)totals->deaths);
+    printf("%llu runs, %llu deaths; how often each rule of agreement.md was taken in the %llu by messages:\n",
+           (unsigned long long)totals->runs, (unsigned long long)totals->deaths,
+           (unsigned long long)totals->messages);
     for (int i = 0; i < FTC_RULES_COUNT; i++)
         printf("  %-26s %llu\n", ftc_rule_name(i), (unsigned long long)totals->rules[i]);
 }

@@ -8,6 +8,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,16 @@
 #include "ftcoll.h"
 #include "tests/system/record.h"
 
-#define LARGE 40000 /* doubles: 320 kB, more than any ring */
+#define LARGEST   ((4u << 20) + 70000u) /* bytes */
+#define TRAIN     40                    /* more operations in a row than a sender may be ahead */
+#define UNTOUCHED 0xeeeeeeeeeeeeeeeeull
 
 struct app {
     ftc_comm *world;
     uint64_t seed;
     int rank, size, operations;
     struct record *records;
-    double *large;
+    void *input, *result; /* LARGEST bytes each */
     int die_before, die_how;
 };
 
@@ -102,19 +105,26 @@ static void plan_death(struct app *app, int count, char **orders)
     }
 }
 
-static uint64_t report_failed(const struct app *app)
+static void take_report(const struct app *app, uint32_t op, struct record *record)
 {
     ftc_report report = {.struct_size = sizeof(report)};
-    uint64_t failed = 0;
 
-    ftc_last_report(app->world, &report);
-    for (int i = 0; i < report.failed_count; i++)
-        failed |= 1ull << report.failed[i];
-    return failed;
+    if (ftc_last_report(app->world, &report) != FTC_SUCCESS)
+        wrong(app, op, "there is no report");
+    record->board = strcmp(report.algorithm, "board") == 0;
+    for (int i = 0; i < report.failed_count && !record_is_reduce(record->kind); i++)
+        record->failed |= 1ull << report.failed[i];
 }
 
-/* Multiplicities: each rank adds one at its own place. */
-static uint64_t counted(const struct app *app, uint32_t op, const int32_t *sums)
+/* Multiplicities: each rank adds one at its own place, and again in each turn of the vector. */
+static void mark_own(const struct app *app, int32_t *in, size_t count)
+{
+    memset(in, 0, count * sizeof(*in));
+    for (size_t i = (size_t)app->rank; i < count; i += (size_t)app->size)
+        in[i] = 1;
+}
+
+static uint64_t counted(const struct app *app, uint32_t op, const int32_t *sums, size_t count)
 {
     uint64_t ranks = 0;
 
@@ -124,67 +134,146 @@ static uint64_t counted(const struct app *app, uint32_t op, const int32_t *sums)
         if (sums[r] == 1)
             ranks |= 1ull << r;
     }
+    for (size_t i = (size_t)app->size; i < count; i++)
+        if (sums[i] != sums[i - (size_t)app->size])
+            wrong(app, op, "an input is in the result in part");
     return ranks;
 }
 
 static void do_allreduce(struct app *app, uint32_t op, struct record *record)
 {
-    int32_t in[64] = {0}, out[64];
+    int32_t in[64], out[64];
 
-    in[app->rank] = 1;
+    mark_own(app, in, (size_t)app->size);
     record->status = ftc_allreduce(in, out, (size_t)app->size, FTC_INT32, FTC_SUM, app->world);
     if (record->status != FTC_SUCCESS)
         wrong(app, op, "allreduce failed");
-    record->counted = counted(app, op, out);
+    record->counted = counted(app, op, out, (size_t)app->size);
     record->hash = hash_bytes(out, (size_t)app->size * sizeof(out[0]));
     if (!(record->counted >> app->rank & 1))
         wrong(app, op, "the own input is missing");
 }
 
-/* Values whose sum depends on the order: the same bits everywhere, or the hashes differ. */
-static void do_large(struct app *app, uint32_t op, struct record *record)
+static int reduce(struct app *app, uint32_t op, int root, uint64_t *ranks)
 {
-    uint64_t state = app->seed + op * 131u + (uint64_t)app->rank;
+    int32_t in[64], out[64] = {0};
 
-    for (int i = 0; i < LARGE; i++)
-        app->large[i] = (double)record_random(&state) / 1e3 - (double)i;
-    record->status = ftc_allreduce(FTC_IN_PLACE, app->large, LARGE, FTC_DOUBLE, FTC_SUM, app->world);
-    if (record->status != FTC_SUCCESS)
-        wrong(app, op, "large allreduce failed");
-    record->counted = ~0ull;
-    record->hash = hash_bytes(app->large, LARGE * sizeof(double));
-}
-
-static void do_reduce(struct app *app, uint32_t op, int root, struct record *record)
-{
-    int32_t in[64] = {0}, out[64] = {0};
-
-    in[app->rank] = 1;
-    record->status = ftc_reduce(in, out, (size_t)app->size, FTC_INT32, FTC_SUM, root, app->world);
-    record->counted = ~0ull;
-    if (app->rank == root && record->status == FTC_SUCCESS)
-        record->counted = counted(app, op, out);
-    else if (record->status != FTC_SUCCESS &&
-             (app->rank != root || record->status != FTC_ERR_TOO_MANY_FAILURES))
+    mark_own(app, in, (size_t)app->size);
+    int status = ftc_reduce(in, out, (size_t)app->size, FTC_INT32, FTC_SUM, root, app->world);
+    if (app->rank == root && status == FTC_SUCCESS)
+        *ranks &= counted(app, op, out, (size_t)app->size);
+    else if (status != FTC_SUCCESS && (app->rank != root || status != FTC_ERR_TOO_MANY_FAILURES))
         wrong(app, op, "reduce failed");
+    return status;
 }
 
-static void do_bcast(struct app *app, uint32_t op, int root, struct record *record)
+/* One, or a row of them with one root: the senders run ahead. */
+static void do_reduces(struct app *app, uint32_t op, int root, struct record *record)
 {
-    uint64_t state = app->seed ^ op, values[33], mine[33];
+    int count = record->kind == RECORD_REDUCE ? 1 : TRAIN;
 
-    for (int i = 0; i < 33; i++)
-        values[i] = record_random(&state);
-    memset(mine, 0, sizeof(mine));
-    if (app->rank == root)
-        memcpy(mine, values, sizeof(mine));
     record->counted = ~0ull;
-    record->status = ftc_bcast(mine, 33, FTC_UINT64, root, app->world);
-    if (record->status == FTC_SUCCESS && memcmp(mine, values, sizeof(mine)) != 0)
-        wrong(app, op, "the broadcast value is damaged");
-    if (record->status != FTC_SUCCESS && record->status != FTC_ERR_ROOT_FAILED)
+    for (int i = 0; i < count; i++) {
+        int status = reduce(app, op, root, &record->counted);
+        if (status != FTC_SUCCESS)
+            record->status = status;
+    }
+}
+
+static int bcast(struct app *app, uint32_t op, int root, uint64_t seed, uint64_t *mine, size_t count)
+{
+    uint64_t state = seed;
+
+    memset(mine, 0xee, count * sizeof(*mine));
+    for (size_t i = 0; i < count && app->rank == root; i++)
+        mine[i] = record_random(&state);
+    int status = ftc_bcast(mine, count, FTC_UINT64, root, app->world);
+    if (status != FTC_SUCCESS && status != FTC_ERR_ROOT_FAILED)
         wrong(app, op, "bcast failed");
-    record->hash = hash_bytes(mine, sizeof(mine));
+    state = seed;
+    for (size_t i = 0; i < count; i++)
+        if (mine[i] != (status == FTC_SUCCESS ? record_random(&state) : UNTOUCHED))
+            wrong(app, op,
+                  status == FTC_SUCCESS ? "the broadcast value is damaged"
+                                        : "a broadcast without its root has changed the buffer");
+    return status;
+}
+
+static void do_bcasts(struct app *app, uint32_t op, int root, struct record *record)
+{
+    static const size_t counts[] = {33, 1, 13, 256};
+    uint64_t mine[256];
+    int count = record->kind == RECORD_BCAST ? 1 : TRAIN;
+
+    record->counted = ~0ull;
+    for (int i = 0; i < count; i++) {
+        int status = bcast(app, op, root, (app->seed ^ op) + (uint64_t)i, mine, counts[i % 4]);
+        if (status != FTC_SUCCESS)
+            record->status = status;
+        record->hash = record->hash * 31 + hash_bytes(mine, counts[i % 4] * sizeof(mine[0]));
+    }
+}
+
+/* --- more than one block --- */
+
+/* Bytes. On the board a block is 64 KiB, of a broadcast 4 MiB: those are rare, and not among many ranks. */
+static size_t large_size(const struct app *app, uint64_t *state, bool is_bcast)
+{
+    static const size_t sizes[] = {65544, 65544, 65544, 196608, 196608, 320000, 320000, 65536};
+    uint64_t dice = record_random(state) % 16;
+
+    if (dice < 8)
+        return sizes[dice];
+    if (dice == 15 && is_bcast && app->size <= 8)
+        return LARGEST;
+    return dice >= 14 && app->size <= 16 ? 1000000 : 131080;
+}
+
+/* Values whose sum depends on the order: the same bits everywhere, or the hashes differ. */
+static void fill_doubles(double *to, size_t count, uint64_t state)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = (double)record_random(&state) / 1e3 - (double)i;
+}
+
+/* An allreduce, or a plain reduce, of numbers that are counted or of doubles; in place or not. */
+static void do_large(struct app *app, uint32_t op, int root, struct record *record)
+{
+    uint64_t state = app->seed + op * 131u;
+    size_t size = large_size(app, &state, false);
+    bool doubles = record_random(&state) % 2, in_place = record_random(&state) % 2;
+    bool gets = record->kind == RECORD_LARGE || app->rank == root;
+    ftc_type type = doubles ? FTC_DOUBLE : FTC_INT32;
+    size_t count = size / (doubles ? sizeof(double) : sizeof(int32_t));
+    void *input = in_place ? app->result : app->input;
+    const void *send = in_place ? FTC_IN_PLACE : input;
+
+    if (doubles)
+        fill_doubles(input, count, state + (uint64_t)app->rank);
+    else
+        mark_own(app, input, count);
+    record->status = record->kind == RECORD_LARGE
+                         ? ftc_allreduce(send, app->result, count, type, FTC_SUM, app->world)
+                         : ftc_reduce(send, app->result, count, type, FTC_SUM, root, app->world);
+    record->counted = ~0ull;
+    if (record->status == FTC_ERR_TOO_MANY_FAILURES && record->kind == RECORD_LARGE_REDUCE && gets)
+        return;
+    if (record->status != FTC_SUCCESS)
+        wrong(app, op, "a large operation failed");
+    if (gets && !doubles)
+        record->counted = counted(app, op, app->result, count);
+    if (gets)
+        record->hash = hash_bytes(app->result, size);
+}
+
+static void do_large_bcast(struct app *app, uint32_t op, int root, struct record *record)
+{
+    uint64_t state = app->seed + op * 131u;
+    size_t size = large_size(app, &state, true);
+
+    record->counted = ~0ull;
+    record->status = bcast(app, op, root, state, app->result, size / sizeof(uint64_t));
+    record->hash = hash_bytes(app->result, size);
 }
 
 static void do_validate(struct app *app, uint32_t op, struct record *record)
@@ -214,20 +303,21 @@ static void run_one(struct app *app, uint32_t op)
     record->root = root;
     if (kind == RECORD_ALLREDUCE)
         do_allreduce(app, op, record);
-    else if (kind == RECORD_LARGE)
-        do_large(app, op, record);
-    else if (kind == RECORD_REDUCE)
-        do_reduce(app, op, root, record);
-    else if (kind == RECORD_BCAST)
-        do_bcast(app, op, root, record);
+    else if (kind == RECORD_LARGE || kind == RECORD_LARGE_REDUCE)
+        do_large(app, op, root, record);
+    else if (kind == RECORD_REDUCE || kind == RECORD_REDUCES)
+        do_reduces(app, op, root, record);
+    else if (kind == RECORD_LARGE_BCAST)
+        do_large_bcast(app, op, root, record);
+    else if (kind == RECORD_BCAST || kind == RECORD_BCASTS)
+        do_bcasts(app, op, root, record);
     else if (kind == RECORD_VALIDATE)
         do_validate(app, op, record);
     else if ((record->status = ftc_barrier(app->world)) != FTC_SUCCESS)
         wrong(app, op, "barrier failed");
     if (kind == RECORD_BARRIER)
         record->counted = ~0ull;
-    if (kind != RECORD_REDUCE)
-        record->failed = report_failed(app);
+    take_report(app, op, record);
     record->done = 1;
 }
 
@@ -242,8 +332,9 @@ static void open_records(struct app *app, const char *directory)
         wrong(app, 0, "cannot make the record file");
     app->records = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    app->large = malloc(LARGE * sizeof(double));
-    if (app->records == MAP_FAILED || app->large == NULL)
+    app->input = malloc(LARGEST);
+    app->result = malloc(LARGEST);
+    if (app->records == MAP_FAILED || app->input == NULL || app->result == NULL)
         wrong(app, 0, "cannot map the record file");
 }
 
@@ -272,6 +363,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "storm: finalize: %s\n", ftc_last_error());
         return 99;
     }
-    free(app.large);
+    free(app.input);
+    free(app.result);
     return 0;
 }

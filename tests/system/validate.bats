@@ -6,6 +6,7 @@ setup() {
     export TMPDIR="$BATS_TEST_TMPDIR"
     local name
     for name in $(compgen -v FTCOLL_); do unset "$name"; done
+    if [ -n "${ALGORITHM:-}" ]; then export FTCOLL_COLLECTIVES_ALGORITHM=$ALGORITHM; fi
 }
 
 @test "a death between count and fetch changes nothing; new and old; G is the same everywhere" {

@@ -6,6 +6,7 @@
  *   wrong_app twice         ftc_init() a second time
  *   wrong_app operator N    a user-defined operator that is freed right after each of N calls
  *   wrong_app leave         exit without ftc_finalize() in the last rank; the others go on
+ *   wrong_app vector BYTES  allreduces and broadcasts of so many bytes
  */
 #include <ftcoll.h>
 #include <stdio.h>
@@ -106,6 +107,22 @@ static void use_operator(ftc_comm *world, int times)
     printf("done\n");
 }
 
+/* Each rank broadcasts once, so that each needs memory for it. */
+static void vector(ftc_comm *world, size_t bytes)
+{
+    unsigned char *buffer = calloc(1, bytes);
+    if (buffer == NULL)
+        wrong("out of memory");
+    for (int i = 0; i < 3; i++)
+        if (ftc_allreduce(FTC_IN_PLACE, buffer, bytes, FTC_UINT8, FTC_SUM, world) != FTC_SUCCESS)
+            wrong("allreduce failed");
+    for (int root = 0; root < ftc_size(world); root++)
+        if (ftc_bcast(buffer, bytes, FTC_UINT8, root, world) != FTC_SUCCESS)
+            wrong("bcast failed");
+    free(buffer);
+    printf("came through\n");
+}
+
 int main(int argc, char **argv)
 {
     ftc_comm *world;
@@ -120,6 +137,8 @@ int main(int argc, char **argv)
     int last = ftc_rank(world) == ftc_size(world) - 1;
     if (strcmp(mode, "mismatch") == 0)
         mismatch(world, argc > 2 ? argv[2] : "bcast");
+    else if (strcmp(mode, "vector") == 0)
+        vector(world, (size_t)number);
     else if (strcmp(mode, "twice") == 0)
         twice(world);
     else if (strcmp(mode, "operator") == 0)

@@ -7,6 +7,7 @@ setup() {
     mkdir -p "$TMPDIR" "$XDG_CONFIG_HOME"
     local name
     for name in $(compgen -v FTCOLL_); do unset "$name"; done
+    if [ -n "${ALGORITHM:-}" ]; then export FTCOLL_COLLECTIVES_ALGORITHM=$ALGORITHM; fi
     cd "$BATS_TEST_TMPDIR" || return 1
     started=()
 }
@@ -162,14 +163,45 @@ with_shm() {
     grep -q '/dev/shm' <<<"$output"
 }
 
+# Run with room for the front part of a segment for 16 ranks and $1 more.
+with_little_shm() {
+    local more=$1 front
+    shift
+    with_shm size=16k "$FTRUN" -np 16 true
+    front=$(sed -n 's|.*/dev/shm is full: \([0-9]*\) bytes are needed.*|\1|p' <<<"$output")
+    with_shm size=$((front + more)) "$FTRUN" -np 16 -f 2 --timeout 20 "$@"
+}
+
+full_shm_is_named() {
+    [ "$status" -ne 0 ]
+    [ "$status" -lt 124 ]
+    grep -q "/dev/shm is full.*enlarge it" <<<"$output"
+}
+
 @test "/dev/shm fills up while ranks connect: the job fails, with cause and remedy" {
-    local size
-    for size in 100k 150k 200k; do
-        with_shm size=$size "$FTRUN" -np 16 -f 2 --timeout 20 "$LOOP_APP" pace 0.5
-        [ "$status" -ne 0 ]
-        [ "$status" -lt 124 ]
-        grep -q "/dev/shm is full.*enlarge it" <<<"$output"
+    local more
+    for more in 10000 50000 100000; do
+        with_little_shm $more --set collectives.algorithm=corrected "$LOOP_APP" pace 0.5
+        full_shm_is_named
     done
+}
+
+@test "small operations on the board need no more of /dev/shm than the launcher took" {
+    with_little_shm 0 --set collectives.algorithm=board "$LOOP_APP" pace 0.5
+    [ "$status" -eq 0 ]
+}
+
+@test "/dev/shm fills up when vectors get larger: the job fails, with cause and remedy" {
+    local more bytes
+    for more in 10000 100000; do
+        for bytes in 500 60000 1000000 5000000; do
+            with_little_shm $more "$WRONG_APP" vector $bytes
+            full_shm_is_named
+        done
+    done
+    with_little_shm 600000 --set collectives.algorithm=board "$WRONG_APP" vector 500
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "came through" <<<"$output")" -eq 16 ]
 }
 
 @test "an address-space limit: cause and remedy, in ftrun and in the ranks" {
