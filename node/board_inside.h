@@ -8,6 +8,13 @@
 
 #define FTC_BOARD_EVERYBODY (-1) /* as a reader */
 
+/* What looks for failures and wrong posts; bench/tolerance measures what it costs against a library without. */
+#ifdef FTC_BOARD_UNCHECKED
+#define FTC_BOARD_CHECKS false
+#else
+#define FTC_BOARD_CHECKS true
+#endif
+
 /* The post made last in a place or a buffer, and who reads it. */
 struct ftc_board_use {
     uint64_t end; /* its round + 1; 0: never used */

@@ -209,7 +209,8 @@ static void until(struct ftc_board *b, const struct bed *bed, ftc_board_done *do
     int idle = 0;
 
     while (!done(b)) {
-        ftc_board_look(b);
+        if (FTC_BOARD_CHECKS)
+            ftc_board_look(b);
         idle++;
         if (idle <= b->set.spins) {
             relax(bed, idle);
