@@ -29,6 +29,7 @@
 #include "tests/system/record.h"
 
 #define WATCHDOG_S 90
+#define MANY_RUNS  50 /* by messages: enough for every rule that is not rare */
 #define ARGUMENTS  128
 
 struct run {
@@ -536,6 +537,34 @@ static void print_totals(const struct totals *totals)
         printf("  %-26s %llu\n", ftc_rule_name(i), (unsigned long long)totals->rules[i]);
 }
 
+/* Rules of the protocol's recovery: storms that never take one of them have become harmless. */
+static bool rules_were_taken(const struct totals *totals)
+{
+    static const enum ftc_rule wanted[] = {FTC_RULE_DROP_SMALLER,
+                                           FTC_RULE_DROP_FREED,
+                                           FTC_RULE_CONTRIBUTE_DECIDED,
+                                           FTC_RULE_WRITE_OFF_GROUP,
+                                           FTC_RULE_WRITE_OFF_CHILD,
+                                           FTC_RULE_DECIDED_BEATS,
+                                           FTC_RULE_EMPTY_SUBTREE,
+                                           FTC_RULE_RETRY,
+                                           FTC_RULE_DECIDE_ROOT_FAILED,
+                                           FTC_RULE_PULL,
+                                           FTC_RULE_PULL_ANSWER,
+                                           FTC_RULE_ROTATE,
+                                           FTC_RULE_POKE,
+                                           FTC_RULE_RETAIN};
+    bool good = true;
+
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && totals->messages >= MANY_RUNS; i++) {
+        if (totals->rules[wanted[i]] > 0)
+            continue;
+        fprintf(stderr, "storm: the rule \"%s\" was never taken\n", ftc_rule_name(wanted[i]));
+        good = false;
+    }
+    return good;
+}
+
 int main(int argc, char **argv)
 {
     static struct totals totals;
@@ -555,5 +584,5 @@ int main(int argc, char **argv)
         }
     }
     print_totals(&totals);
-    return bad > 0;
+    return bad > 0 || !rules_were_taken(&totals);
 }
