@@ -155,7 +155,7 @@ FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type t
 
 /*
  * As ftc_allreduce, with the result at `root` only; recv is ignored elsewhere (except with FTC_IN_PLACE, where
- * it holds the input). Other ranks return as soon as their part is sent (on one node, of more than 64 KiB, when the
+ * it holds the input). Other ranks return as soon as their part is sent (on one node, of more than 128 KiB, when the
  * root has it). No agreement is made: if more than f ranks fail, the root alone may get FTC_ERR_TOO_MANY_FAILURES (on
  * one node it does not). If the root has failed, the others return FTC_SUCCESS.
  */

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "node/board_inside.h"
 
-_Static_assert(FTC_BOARD_CHUNKS * sizeof(uint64_t) == 64, "the claims of a round share a line");
+_Static_assert(FTC_BOARD_CHUNKS * sizeof(uint64_t) == 128, "the claims of a round take two lines");
 _Static_assert(FTC_NODE_MAX_RANKS / 8 <= FTC_BOARD_BLOCK, "a set of ranks fits into a block");
 _Static_assert(FTC_NODE_MAX_RANKS << 2 <= 0x10000, "a claim fits below the tag");
 

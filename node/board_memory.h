@@ -17,7 +17,7 @@
 #define FTC_BOARD_INLINE 8u  /* bytes that travel in the post itself */
 /* Bytes combined under one claim: the result and one post fit into the first-level cache. */
 #define FTC_BOARD_CHUNK  8192u
-#define FTC_BOARD_CHUNKS 8u                                   /* claims in a round: one cache line */
+#define FTC_BOARD_CHUNKS 16u                                  /* claims in a round: two cache lines */
 #define FTC_BOARD_BLOCK  (FTC_BOARD_CHUNK * FTC_BOARD_CHUNKS) /* most bytes of a post that is combined */
 
 /* One per rank and place; its rank writes. Two share a cache line on purpose: who posts second gets the first one's post

@@ -19,7 +19,7 @@ _Static_assert(sizeof(struct ftc_slot) == 768, "layout of the slot");
 _Static_assert(sizeof(struct ftc_segment_header) == 896, "layout of the header");
 _Static_assert(2 * sizeof(struct ftc_board_post) == LINE_BYTES, "two small posts share a line");
 _Static_assert(sizeof(struct ftc_board_progress) == LINE_BYTES, "layout of the board");
-_Static_assert(sizeof(struct ftc_board_place) == 3 * LINE_BYTES, "layout of the board");
+_Static_assert(sizeof(struct ftc_board_place) == 4 * LINE_BYTES, "layout of the board");
 _Static_assert(FTC_BOARD_AREA % PAGE_BYTES == 0, "areas begin on pages");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no locks between processes");
 
