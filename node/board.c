@@ -142,7 +142,7 @@ static bool collect_block(struct ftc_board *b, const unsigned char *input, unsig
 {
     ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY);
     ftc_board_collect(b, out);
-    bool whole = b->offset == 0 || b->missing == 0;
+    bool whole = b->offset == 0 || b->missing == 0 || FTC_BOARD_MUTATED(NO_RESTART);
     ftc_board_finish(b, true);
     if (b->missing > 0)
         list_members(b);
@@ -159,7 +159,7 @@ static bool collect_from_start(struct ftc_board *b, size_t *kept)
     for (b->offset = 0; b->offset < size; b->offset += b->bytes) {
         b->bytes = block_size(size - b->offset, FTC_BOARD_BLOCK);
         const unsigned char *from = (b->offset < *kept ? b->kept : input) + b->offset;
-        if (in_place && b->offset >= *kept) {
+        if (in_place && b->offset >= *kept && !FTC_BOARD_MUTATED(INPUT_NOT_KEPT)) {
             memcpy(b->kept + b->offset, from, b->bytes);
             *kept = b->offset + b->bytes;
         }
@@ -302,6 +302,8 @@ static int broadcast_to(struct ftc_board *b)
         b->bytes = block_size(size - b->offset, FTC_BOARD_WHOLE);
         ftc_board_until(b, root_posted_or_failed, true);
         bool came = b->leaving == 0;
+        if (FTC_BOARD_MUTATED(EARLY_FINISH))
+            FTC_BOARD_STORE(b->memory.progress[b->rank].finished, b->round + 1);
         if (came && b->offset + b->bytes < size)
             memcpy(b->kept + b->offset, b->receive + b->offset, b->bytes);
         if (came && b->bytes > 0)
@@ -309,7 +311,7 @@ static int broadcast_to(struct ftc_board *b)
                    ftc_board_data(b, root, ftc_board_post_of(b, b->round, root), b->bytes), b->bytes);
         ftc_board_finish(b, false);
         if (!came) {
-            if (b->offset > 0)
+            if (b->offset > 0 && !FTC_BOARD_MUTATED(NOT_RESTORED))
                 memcpy(b->receive, b->kept, b->offset);
             return FTC_ERR_ROOT_FAILED;
         }

@@ -5,6 +5,7 @@
 
 #include "node/board.h"
 #include "node/board_memory.h"
+#include "node/board_mutation.h"
 
 #define FTC_BOARD_EVERYBODY (-1) /* as a reader */
 
@@ -89,6 +90,8 @@ static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b
 
 /* Post `bytes` of data for `reader` in this round. */
 void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
+/* Until all have finished the rounds before `end`. */
+void ftc_board_until_settled(struct ftc_board *b, uint64_t end);
 /* The data of a post that is marked for this round, after every check. */
 const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
                                     size_t bytes);

@@ -13,10 +13,18 @@
 
 #include "collectives/call.h"
 
-#define FTC_BOARD_DEPTH  32u /* W: rounds a rank may be ahead of its readers */
-#define FTC_BOARD_INLINE 8u  /* bytes that travel in the post itself */
+/* Tests of the protocol make these smaller: few bytes are then many blocks, and a few rounds use a place again. */
+#ifndef FTC_BOARD_STEP
+#define FTC_BOARD_DEPTH 32u /* W: rounds a rank may be ahead of its readers */
 /* Bytes combined under one claim: the result and one post fit into the first-level cache. */
-#define FTC_BOARD_CHUNK  8192u
+#define FTC_BOARD_CHUNK 8192u
+#define FTC_BOARD_SMALL 1024u
+#define FTC_BOARD_WHOLE (4u << 20) /* most bytes of a broadcast's post */
+/* Below this many bytes of posts to read, each member combines for itself: cheaper than to wait for another's result. */
+#define FTC_BOARD_SELF 2048u
+#endif
+
+#define FTC_BOARD_INLINE 8u                                   /* bytes that travel in the post itself */
 #define FTC_BOARD_CHUNKS 16u                                  /* claims in a round: two cache lines */
 #define FTC_BOARD_BLOCK  (FTC_BOARD_CHUNK * FTC_BOARD_CHUNKS) /* most bytes of a post that is combined */
 
@@ -60,10 +68,8 @@ enum ftc_board_claim {
 };
 
 /* A rank's data: buffers of three sizes, allocated when they are first used. */
-#define FTC_BOARD_SMALL        1024u
 #define FTC_BOARD_SMALL_COUNT  FTC_BOARD_DEPTH
 #define FTC_BOARD_BLOCK_COUNT  4u
-#define FTC_BOARD_WHOLE        (4u << 20) /* most bytes of a broadcast's post */
 #define FTC_BOARD_WHOLE_COUNT  2u
 #define FTC_BOARD_SMALL_OFFSET 0u
 #define FTC_BOARD_BLOCK_OFFSET (FTC_BOARD_SMALL_OFFSET + FTC_BOARD_SMALL * FTC_BOARD_SMALL_COUNT)

@@ -36,9 +36,15 @@ static void until_all_finished(struct ftc_board *b, uint64_t end)
     b->settled = settled < b->round ? settled : b->round;
 }
 
+void ftc_board_until_settled(struct ftc_board *b, uint64_t end)
+{
+    if (end > b->settled)
+        until_all_finished(b, end);
+}
+
 static void until_free(struct ftc_board *b, const struct ftc_board_use *use)
 {
-    if (is_free(b, use))
+    if (is_free(b, use) || FTC_BOARD_MUTATED(NO_WAIT_FOR_READERS))
         return;
     if (use->reader == FTC_BOARD_EVERYBODY)
         until_all_finished(b, use->end);
@@ -160,6 +166,7 @@ void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_
 const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
                                     size_t bytes)
 {
+    ftc_board_step();
     if (bytes <= FTC_BOARD_INLINE)
         return post->data;
     uint64_t offset = post->offset;

@@ -10,9 +10,6 @@
 
 #include "node/board_inside.h"
 
-/* Below this many bytes of posts to read, each member combines for itself: cheaper than to wait for another's result. */
-#define SELF_BYTES 2048u
-
 /* --- who has posted --- */
 
 /* agreement.md, "Deciding". The flag in L is read before the mark that it settles. True if the round is over: every member is
@@ -29,7 +26,8 @@ static bool look_at_marks(struct ftc_board *b)
             /* not posted, and not needed */
         } else if (FTC_BOARD_LOAD(post->mark) == marked) {
             ftc_board_check_post(b, rank, post);
-        } else if (failed) {
+        } else if (failed ||
+                   (FTC_BOARD_MUTATED(LATE_LOOK) && (ftc_board_look(b), ftc_set_has(&b->known, rank)))) {
             ftc_set_add(&b->left_out, rank);
             b->leaving++;
             b->missing++;
@@ -58,7 +56,8 @@ static bool must_restart(const struct ftc_board *b)
 
 static bool posted(const struct ftc_board *b, int rank)
 {
-    return !FTC_BOARD_CHECKS || b->missing == 0 || !ftc_set_has(&b->left_out, rank);
+    return !FTC_BOARD_CHECKS || b->missing == 0 || FTC_BOARD_MUTATED(MISSING_COMBINED) ||
+           !ftc_set_has(&b->left_out, rank);
 }
 
 static void copy(unsigned char *out, const unsigned char *data, size_t size)
@@ -100,7 +99,6 @@ static void combine(struct ftc_board *b, size_t from, size_t size, unsigned char
         if (!posted(b, rank))
             continue;
         const unsigned char *data = data_of(b, rank) + from;
-        ftc_board_step();
         if (combined == 0)
             first = data;
         else if (combined == 1)
@@ -144,7 +142,8 @@ static bool may_claim(struct ftc_board *b, uint64_t word)
         return true;
     if (holder >= b->ranks)
         b->set.host.damaged(b->set.host.arg, "a claim names a rank that does not exist");
-    return (word & 3) == FTC_CLAIM_TAKEN && ftc_set_has(&b->known, holder);
+    return (word & 3) == FTC_CLAIM_TAKEN &&
+           (ftc_set_has(&b->known, holder) || FTC_BOARD_MUTATED(CLAIM_STOLEN));
 }
 
 static bool is_done(const struct ftc_board *b, uint64_t word)
@@ -168,7 +167,8 @@ static void try_chunk(struct ftc_board *b, unsigned index)
         return;
     if (b->bytes > 0)
         combine(b, from, left < FTC_BOARD_CHUNK ? left : FTC_BOARD_CHUNK, result(b) + from);
-    FTC_BOARD_STORE(*claim, claim_word(b, b->missing > 0 ? FTC_CLAIM_DONE_SHORT : FTC_CLAIM_DONE));
+    bool short_of = b->missing > 0 && !FTC_BOARD_MUTATED(SHORT_FORGOTTEN);
+    FTC_BOARD_STORE(*claim, claim_word(b, short_of ? FTC_CLAIM_DONE_SHORT : FTC_CLAIM_DONE));
 }
 
 /* True if all chunks are done; else b->chunk is the first that is not. Who did one that members are missing in had them in L,
@@ -228,7 +228,8 @@ static bool done_together(struct ftc_board *b)
 
 static bool each_for_itself(const struct ftc_board *b)
 {
-    return b->members <= 2 || (size_t)b->members * (b->bytes + sizeof(struct ftc_board_post)) <= SELF_BYTES;
+    return b->members <= 2 ||
+           (size_t)b->members * (b->bytes + sizeof(struct ftc_board_post)) <= FTC_BOARD_SELF;
 }
 
 static void begin(struct ftc_board *b)

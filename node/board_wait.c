@@ -12,8 +12,8 @@
  * (membarrier) after S2, and P2 only keeps the compiler from moving P3.
  *
  * The count of sleepers holds their round. Who wakes two takes two off, so the count never is less than those asleep; each woken
- * one finishes the round and wakes two more. In a broadcast nobody waits for the receivers, so one may sleep in round r + W
- * while others are not yet woken in round r, in the same place: then the word says "mixed", and whoever rings wakes all.
+ * one finishes the round and wakes two more. In a broadcast nobody waits for the receivers, so one may be in round r + W while others
+ * sleep in round r: it does not sleep in the same place before they have finished.
  */
 #include <sched.h>
 
@@ -41,22 +41,18 @@ static uint64_t tag_of(uint64_t word)
     return word & ~(uint64_t)0xffff;
 }
 
-#define MIXED 0 /* the tag of no round */
-
-/* How many to wake, taken off the count. */
-static int take_sleepers(struct ftc_board_place *place, uint64_t round)
+/* Take up to FAN_OUT sleepers of this round off the count; false: there are none. */
+static bool take_sleepers(struct ftc_board_place *place, uint64_t round)
 {
     uint64_t word = FTC_BOARD_LOAD(place->sleepers);
 
-    for (;;) {
+    while (tag_of(word) == FTC_BOARD_TAG(round) && FTC_BOARD_VALUE(word) > 0) {
         uint32_t count = FTC_BOARD_VALUE(word);
-        bool mixed = tag_of(word) == MIXED;
-        if (count == 0 || (!mixed && tag_of(word) != FTC_BOARD_TAG(round)))
-            return 0;
-        uint32_t left = mixed || count < FAN_OUT ? 0 : count - FAN_OUT;
-        if (FTC_BOARD_SWAP(place->sleepers, &word, tag_of(word) | left))
-            return mixed ? FTC_NODE_MAX_RANKS : FAN_OUT;
+        uint32_t left = count > FAN_OUT && !FTC_BOARD_MUTATED(NO_FAN_OUT) ? count - FAN_OUT : 0;
+        if (FTC_BOARD_SWAP(place->sleepers, &word, FTC_BOARD_WORD(round, left)))
+            return true;
     }
+    return false;
 }
 
 /* After publishing what is awaited at this round's place, and to pass a waking on. */
@@ -65,11 +61,11 @@ static void ring(struct ftc_board *b, bool light)
     struct ftc_board_place *place = ftc_board_place(b, b->round);
 
     fence(b, light);
-    int count = take_sleepers(place, b->round);
-    if (count == 0)
+    if (!take_sleepers(place, b->round))
         return;
-    FTC_BOARD_ADD(place->bell, 1);
-    b->set.host.wake(b->set.host.arg, &place->bell, count);
+    if (!FTC_BOARD_MUTATED(NO_BUMP))
+        FTC_BOARD_ADD(place->bell, 1);
+    b->set.host.wake(b->set.host.arg, &place->bell, FAN_OUT);
 }
 
 static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *own)
@@ -79,6 +75,8 @@ static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *own)
     if (wanted == 0 || wanted > b->round + 1)
         return;
     FTC_BOARD_STORE(own->wanted, 0); /* who wrote a smaller one meanwhile looks again: the bell moves */
+    if (FTC_BOARD_MUTATED(WISH_WITHOUT_BELL))
+        return;
     FTC_BOARD_ADD(own->bell, 1);
     b->set.host.wake(b->set.host.arg, &own->bell, FTC_NODE_MAX_RANKS);
 }
@@ -102,7 +100,7 @@ void ftc_board_ring_all(struct ftc_segment *segment)
     struct ftc_board_memory memory = ftc_segment_board(segment);
     int ranks = ftc_segment_ranks(segment);
 
-    for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++)
+    for (unsigned i = 0; i < FTC_BOARD_DEPTH && !FTC_BOARD_MUTATED(DEATH_WITHOUT_BUMP); i++)
         FTC_BOARD_ADD(memory.places[i].bell, 1);
     for (int rank = 0; rank < ranks; rank++)
         FTC_BOARD_ADD(memory.progress[rank].bell, 1);
@@ -110,7 +108,9 @@ void ftc_board_ring_all(struct ftc_segment *segment)
     atomic_thread_fence(memory_order_seq_cst);
     /* Whatever the counts say: who died may have taken sleepers off and not yet woken them. */
     for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++)
-        ftc_futex_wake(&memory.places[i].bell, FTC_NODE_MAX_RANKS);
+        if (!FTC_BOARD_MUTATED(DEATH_WAKES_COUNTED) ||
+            FTC_BOARD_VALUE(FTC_BOARD_LOAD(memory.places[i].sleepers)) > 0)
+            ftc_futex_wake(&memory.places[i].bell, FTC_NODE_MAX_RANKS);
     for (int rank = 0; rank < ranks; rank++)
         if (FTC_BOARD_LOAD(memory.progress[rank].wanted) != 0 || ftc_segment_failed(segment, rank))
             ftc_futex_wake(&memory.progress[rank].bell, FTC_NODE_MAX_RANKS);
@@ -132,13 +132,10 @@ static void count_sleeper(struct ftc_board *b, struct ftc_board_place *place)
     uint64_t tag = FTC_BOARD_TAG(b->round), word = FTC_BOARD_LOAD(place->sleepers), next;
 
     do {
-        uint32_t count = FTC_BOARD_VALUE(word);
-        if (count == 0)
-            next = tag | 1;
-        else if (count == 0xffff) /* more than there can be: old sleeps that timed out */
-            next = tag_of(word) == tag ? word : MIXED | 0xffff;
-        else
-            next = (tag_of(word) == tag ? tag : MIXED) | (count + 1);
+        bool same = tag_of(word) == tag;
+        if (same && FTC_BOARD_VALUE(word) == 0xffff) /* more than there can be: old sleeps that timed out */
+            return;
+        next = same ? word + 1 : tag + 1;
     } while (!FTC_BOARD_SWAP(place->sleepers, &word, next));
 }
 
@@ -176,6 +173,9 @@ static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_don
 {
     const struct ftc_board_host *host = &b->set.host;
     uint64_t longest = b->set.longest_ns;
+    /* Nobody sleeps here for an earlier round. */
+    if (bed->place != NULL && b->round >= FTC_BOARD_DEPTH && !FTC_BOARD_MUTATED(SHARED_PLACE))
+        ftc_board_until_settled(b, b->round + 1 - FTC_BOARD_DEPTH);
     uint32_t failures = b->failures;
 
     host->asleep(host->arg, true);
@@ -186,9 +186,12 @@ static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_don
         wish(bed->progress, bed->end);
     if ((bed->light || b->set.light) && !host->fence_all(host->arg) && longest > UNFENCED_SLEEP_NS)
         longest = UNFENCED_SLEEP_NS;
+    if (FTC_BOARD_MUTATED(LATE_BELL))
+        expected = FTC_BOARD_LOAD(*bed->bell);
     b->suspicious = true;
     ftc_board_look(b);
-    if (!done(b) && failures == b->failures && (bed->place != NULL || wish_stands(bed->progress, bed->end)))
+    if ((!done(b) || FTC_BOARD_MUTATED(NO_LAST_LOOK)) && failures == b->failures &&
+        (bed->place != NULL || wish_stands(bed->progress, bed->end)))
         host->sleep(host->arg, bed->bell, expected, longest);
     b->suspicious = true;
     host->asleep(host->arg, false);

@@ -1,0 +1,44 @@
+/*
+ * Deliberate faults in the board, to test its tests: tests/node/test_node_board.c shows that the harness finds each.
+ *
+ * Only a build with FTC_BOARD_MUTATIONS has them, and only the tests make one. In the product each FTC_BOARD_MUTATED()
+ * is the constant false, and no trace of it is left in the code.
+ */
+#ifndef FTC_NODE_BOARD_MUTATION_H
+#define FTC_NODE_BOARD_MUTATION_H
+
+#define FTC_BOARD_MUTATIONS_LIST(X)                                                                          \
+    X(LATE_LOOK, "L is read after the mark that it settles")                                                 \
+    X(MISSING_COMBINED, "a missing member is combined all the same")                                         \
+    X(CLAIM_STOLEN, "a claim is taken from a holder that lives")                                             \
+    X(SHORT_FORGOTTEN, "a chunk without some members is set done like any other")                            \
+    X(NO_RESTART, "a member missing in a later block is no reason to start again")                           \
+    X(INPUT_NOT_KEPT, "in place, another start takes what the result has overwritten")                       \
+    X(NOT_RESTORED, "the buffer is not restored when the root dies in a later part")                         \
+    X(EARLY_FINISH, "finished is stored before the copy")                                                    \
+    X(NO_WAIT_FOR_READERS, "a place or buffer is used again whoever still reads it")                         \
+    X(NO_LAST_LOOK, "no look between counting oneself asleep and sleeping")                                  \
+    X(NO_BUMP, "sleepers are woken without the bell")                                                        \
+    X(NO_FAN_OUT, "two are woken, and no more")                                                              \
+    X(WISH_WITHOUT_BELL, "a wish that came true is cleared without the bell")                                \
+    X(LATE_BELL, "the bell is read after counting oneself asleep")                                           \
+    X(SHARED_PLACE, "a place is slept at for several rounds")                                                \
+    X(DEATH_WITHOUT_BUMP, "a declaration wakes without bumping")                                             \
+    X(DEATH_WAKES_COUNTED, "a declaration wakes only where sleepers are counted")
+
+enum ftc_board_mutation {
+    FTC_BOARD_MUTATION_NONE,
+#define FTC_BOARD_MUTATION_NAME(name, text) FTC_BOARD_MUTATION_##name,
+    FTC_BOARD_MUTATIONS_LIST(FTC_BOARD_MUTATION_NAME)
+#undef FTC_BOARD_MUTATION_NAME
+        FTC_BOARD_MUTATIONS_COUNT
+};
+
+#ifdef FTC_BOARD_MUTATIONS
+extern enum ftc_board_mutation ftc_board_mutation;
+#define FTC_BOARD_MUTATED(name) (ftc_board_mutation == FTC_BOARD_MUTATION_##name)
+#else
+#define FTC_BOARD_MUTATED(name) 0
+#endif
+
+#endif

@@ -1,0 +1,239 @@
+/* The box: a job's ranks and launcher as fibers, and what the board asks of its host. */
+#include "tests/node/board_harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "node/board_memory.h"
+#include "tests/node/board_box.h"
+
+/* --- host --- */
+
+static void look(void *arg)
+{
+    struct actor *actor = arg;
+
+    ftc_board_take_failures(actor->board);
+    if (ftc_set_has(ftc_board_known(actor->board), actor->rank))
+        board_violate(actor->box, "rank %d lives and is declared failed", actor->rank);
+}
+
+static void asleep(void *arg, bool asleep)
+{
+    (void)arg;
+    (void)asleep;
+}
+
+static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
+{
+    struct actor *actor = arg;
+
+    board_violate(actor->box, "rank %d in operation %d takes rank %d to be in %s of %d bytes", actor->rank,
+                  actor->called - 1, rank, ftc_call_kind_name(theirs->kind), (int)theirs->size);
+}
+
+static void damaged(void *arg, const char *what)
+{
+    struct actor *actor = arg;
+
+    board_violate(actor->box, "rank %d in operation %d: %s", actor->rank, actor->called - 1, what);
+}
+
+static void exhausted(void *arg, int error)
+{
+    struct actor *actor = arg;
+
+    board_violate(actor->box, "rank %d: error %d: %s", actor->rank, error, ftc_last_error());
+}
+
+static void pass(void *arg, enum ftc_board_point point)
+{
+    (void)arg;
+    (void)point;
+}
+
+static void sleep_on(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+    struct actor *actor = arg;
+
+    (void)timeout_ns;
+    fiber_sleep(actor->box, word, expected);
+}
+
+static void wake(void *arg, _Atomic uint32_t *word, int count)
+{
+    struct actor *actor = arg;
+
+    fibers_wake(actor->box, word, count);
+}
+
+static bool fence_all(void *arg)
+{
+    (void)arg;
+    ftc_board_step();
+    return true;
+}
+
+/* --- ranks and launcher --- */
+
+static void live(struct actor *actor)
+{
+    const struct board_plan *plan = actor->box->plan;
+
+    while (actor->called < plan->length) {
+        struct ftc_call call;
+        unsigned char *receive = ledger_prepare(actor, &call);
+        actor->called++;
+        int status = ftc_board_call(actor->board, &call, receive);
+        ledger_check(actor, receive, status);
+        actor->returned++;
+    }
+}
+
+static int next_to_declare(const struct board_box *box)
+{
+    for (int rank = ftc_set_next(&box->killed, 0); rank >= 0; rank = ftc_set_next(&box->killed, rank + 1))
+        if (!ftc_set_has(&box->declared, rank))
+            return rank;
+    return -1;
+}
+
+static void declare(struct board_box *box)
+{
+    struct ftc_segment *segment = box->job[box->plan->ranks].segment;
+    struct ftc_failure failure = {.cause = FTC_CAUSE_SIGNAL, .detail = 9, .seen_by = -1};
+    int rank;
+
+    while ((rank = next_to_declare(box)) >= 0) {
+        ftc_board_step();
+        ftc_segment_declare(segment, rank, &failure);
+        ftc_set_add(&box->declared, rank);
+        ftc_board_ring_all(segment);
+    }
+}
+
+void launcher_notice(struct board_box *box)
+{
+    struct fiber *launcher = &box->fiber[box->plan->ranks];
+
+    if (launcher->state == FIBER_IDLE)
+        launcher->state = FIBER_READY;
+}
+
+void fiber_body(struct board_box *box, int fiber)
+{
+    if (fiber < box->plan->ranks) {
+        live(&box->actor[fiber]);
+        return;
+    }
+    for (;;) {
+        declare(box);
+        fiber_wait(box, FIBER_IDLE);
+    }
+}
+
+/* --- life --- */
+
+struct board_box *board_box_make(void)
+{
+    struct board_box *box = calloc(1, sizeof(*box));
+
+    ck_assert_ptr_nonnull(box);
+    box->self = -1;
+    fibers_make(box);
+    return box;
+}
+
+void board_box_free(struct board_box *box)
+{
+    for (int ranks = 1; ranks <= BOARD_RANKS; ranks++)
+        if (box->job[ranks].segment != NULL)
+            scratch_job_remove(&box->job[ranks]);
+    fibers_free(box);
+    free(box);
+}
+
+/* A segment as it is when a job starts. */
+static struct ftc_segment *fresh_segment(struct board_box *box)
+{
+    int ranks = box->plan->ranks;
+    struct scratch_job *job = &box->job[ranks];
+
+    if (job->segment == NULL)
+        scratch_job_make(job, ranks);
+    struct ftc_board_memory memory = ftc_segment_board(job->segment);
+    memset(memory.places, 0, FTC_BOARD_DEPTH * sizeof(*memory.places));
+    memset(memory.progress, 0, (size_t)ranks * sizeof(*memory.progress));
+    memset(memory.posts, 0, FTC_BOARD_DEPTH * memory.post_stride);
+    memset(memory.results, 0, FTC_BOARD_RESULTS * FTC_BOARD_BLOCK);
+    memset(memory.areas, 0, (size_t)ranks * FTC_BOARD_AREA);
+    atomic_store(&ftc_segment_header(job->segment)->failures, 0);
+    for (int rank = 0; rank < ranks; rank++)
+        atomic_store(&ftc_segment_slot(job->segment, rank)->failed, 0);
+    return job->segment;
+}
+
+static void open_board(struct actor *actor, struct ftc_segment *segment)
+{
+    const struct board_plan *plan = actor->box->plan;
+    struct ftc_board_setup setup = {.segment = segment,
+                                    .rank = actor->rank,
+                                    .share = plan->share,
+                                    .spins = plan->spins,
+                                    .yields = plan->yields,
+                                    .longest_ns = UINT64_MAX,
+                                    .light = plan->fenced_by_others,
+                                    .fenced_by_others = plan->fenced_by_others,
+                                    .host = {.arg = actor,
+                                             .look = look,
+                                             .asleep = asleep,
+                                             .mismatch = mismatch,
+                                             .damaged = damaged,
+                                             .exhausted = exhausted,
+                                             .pass = pass,
+                                             .sleep = sleep_on,
+                                             .wake = wake,
+                                             .fence_all = fence_all}};
+
+    ck_assert_int_eq(ftc_board_open(&actor->board, &setup), 0);
+}
+
+static void start(struct board_box *box)
+{
+    struct ftc_segment *segment = fresh_segment(box);
+    int ranks = box->plan->ranks;
+
+    ck_assert(ranks >= 1 && ranks <= BOARD_RANKS && box->plan->length <= BOARD_LENGTH);
+    for (int rank = 0; rank < ranks; rank++) {
+        struct actor *actor = &box->actor[rank];
+        actor->box = box;
+        actor->rank = rank;
+        actor->called = actor->returned = 0;
+        open_board(actor, segment);
+    }
+    ck_assert_int_eq(ftc_set_init(&box->killed, ranks), 0);
+    ck_assert_int_eq(ftc_set_init(&box->declared, ranks), 0);
+    for (int op = 0; op < box->plan->length; op++)
+        box->fact[op].known = false;
+}
+
+/* The boards of the dead too: their memory is freed here, as a process's end frees it. */
+static void stop(struct board_box *box)
+{
+    for (int rank = 0; rank < box->plan->ranks; rank++) {
+        box->outcome->taken[rank] = box->fiber[rank].steps;
+        ftc_board_close(box->actor[rank].board);
+    }
+}
+
+void board_box_run(struct board_box *box, const struct board_plan *plan, struct board_outcome *outcome)
+{
+    *outcome = (struct board_outcome){.broken = false};
+    box->plan = plan;
+    box->outcome = outcome;
+    box->random = (struct test_random){plan->seed};
+    start(box);
+    fibers_run(box);
+    stop(box);
+}

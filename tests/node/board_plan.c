@@ -1,0 +1,108 @@
+/* Plans from seeds. */
+#include <stdio.h>
+
+#include "node/board_memory.h"
+#include "tests/node/board_harness.h"
+#include "tests/random.h"
+
+#define FEW 5 /* ranks; more are slow, but a round of them is woken in several steps */
+
+/* Sizes on both sides of every border: in the post, small, a block of some chunks, several blocks; of broadcasts, several wholes. */
+static uint32_t random_size(struct test_random *random, bool broadcast)
+{
+    switch (test_random_between(random, 0, broadcast ? 4 : 3)) {
+    case 0:
+        return (uint32_t)test_random_between(random, 1, FTC_BOARD_INLINE);
+    case 1:
+        return (uint32_t)test_random_between(random, FTC_BOARD_INLINE, FTC_BOARD_SMALL);
+    case 2:
+        return (uint32_t)test_random_between(random, FTC_BOARD_SMALL, FTC_BOARD_BLOCK);
+    case 3:
+        return (uint32_t)test_random_between(random, FTC_BOARD_BLOCK, 3 * FTC_BOARD_BLOCK);
+    default:
+        return (uint32_t)test_random_between(random, FTC_BOARD_WHOLE, BOARD_SIZE);
+    }
+}
+
+static struct board_operation random_operation(struct test_random *random, int ranks)
+{
+    static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE,
+                                               FTC_CALL_BCAST,     FTC_CALL_BARRIER,   FTC_CALL_VALIDATE};
+    struct board_operation o = {.kind = kinds[test_random_between(random, 0, 5)],
+                                .root = (int)test_random_between(random, 0, ranks - 1),
+                                .in_place = test_random_chance(random, 50),
+                                .merge = test_random_chance(random, 50)};
+
+    if (o.kind != FTC_CALL_BARRIER && o.kind != FTC_CALL_VALIDATE)
+        o.size = random_size(random, o.kind == FTC_CALL_BCAST);
+    return o;
+}
+
+/* A mixture, or runs of one operation: pipelined ones then use every place and buffer again. */
+static void random_program(struct board_plan *plan, struct test_random *random)
+{
+    bool mixed = test_random_chance(random, 60);
+    int length = (int)test_random_between(random, 1, mixed ? 8 : 4);
+
+    plan->length = 0;
+    for (int i = 0; i < length; i++) {
+        struct board_operation o = random_operation(random, plan->ranks);
+        int times = mixed ? 1 : (int)test_random_between(random, 1, plan->ranks <= FEW ? 15 : 6);
+        while (times-- > 0)
+            plan->program[plan->length++] = o;
+    }
+    plan->program[plan->length++] = (struct board_operation){.kind = FTC_CALL_FINALIZE};
+}
+
+/* Early and late ones alike. */
+static void random_kills(struct board_plan *plan, struct test_random *random)
+{
+    int kills = (int)test_random_between(random, 0, BOARD_KILLS);
+
+    for (int i = 0; i < kills; i++) {
+        int64_t scale = (int64_t)1 << test_random_between(random, 3, 9);
+        plan->kill[i].rank = (int)test_random_between(random, 0, plan->ranks - 1);
+        plan->kill[i].step = (uint32_t)test_random_between(random, 1, scale);
+    }
+}
+
+void board_plan_random(struct board_plan *plan, uint64_t seed)
+{
+    struct test_random random = {seed};
+
+    *plan = (struct board_plan){.ranks = (int)test_random_between(&random, 1, FEW), .seed = seed};
+    if (test_random_chance(&random, 1))
+        plan->ranks = (int)test_random_between(&random, 24, BOARD_RANKS);
+    random_program(plan, &random);
+    random_kills(plan, &random);
+    plan->policy = test_random_chance(&random, 50) ? BOARD_PRIORITIES
+                                                   : (enum board_policy)test_random_between(&random, 0, 2);
+    plan->share = test_random_chance(&random, 20) ? FTC_SHARE_OFF : FTC_SHARE_PIGGYBACK;
+    plan->spins = (int)test_random_between(&random, 0, 2);
+    plan->yields = (int)test_random_between(&random, 0, 1);
+    plan->fenced_by_others = test_random_chance(&random, 80);
+    plan->time_limits = test_random_chance(&random, 10);
+}
+
+const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WORDS])
+{
+    int at = snprintf(words, BOARD_WORDS, "%d ranks, policy %d%s, seed %llu:", plan->ranks, plan->policy,
+                      plan->share == FTC_SHARE_OFF ? ", share off" : "", (unsigned long long)plan->seed);
+
+    for (int i = 0; i < plan->length && at < BOARD_WORDS; i++) {
+        const struct board_operation *o = &plan->program[i];
+        at += snprintf(words + at, (size_t)(BOARD_WORDS - at), " %s", ftc_call_kind_name(o->kind));
+        if (o->size > 0 && at < BOARD_WORDS)
+            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "(%u,%d%s)", o->size, o->root,
+                           o->in_place ? ",in place" : "");
+    }
+    for (int i = 0; i < BOARD_KILLS && at < BOARD_WORDS; i++)
+        if (plan->kill[i].step > 0)
+            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; kill %d at %u", plan->kill[i].rank,
+                           plan->kill[i].step);
+    for (int i = 0; i < BOARD_FORCED && at < BOARD_WORDS; i++)
+        if (plan->forced[i].step > 0)
+            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; at %u to %d", plan->forced[i].step,
+                           plan->forced[i].to);
+    return words;
+}

@@ -1,0 +1,261 @@
+/*
+ * The node board, stopped at each of its steps (board_harness.h): by storms of random plans; at every step of every rank of small
+ * programs; in every interleaving of smaller ones with few switches. And each deliberate fault is found.
+ *
+ * FTC_TEST_SEED=n makes the storm's plan of that seed the first, so that what broke is shown again. FTC_TEST_RUNS sets how
+ * many plans a storm has; FTC_TEST_FOLLOWERS how many operations come after a death in each; FTC_TEST_SWITCHES how many
+ * switches an interleaving has (one less with a death, and in the long operations).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "node/board_memory.h"
+#include "node/board_mutation.h"
+#include "tests/node/board_harness.h"
+#include "tests/node/scratch.h"
+#include "tests/random.h"
+#include "tests/suite.h"
+
+#define STORM_RUNS  (TEST_SANITIZED ? 3000 : 20000)
+#define MUTANT_RUNS 40000
+#define FOLLOWERS   1
+#define MOST_RANKS  (TEST_SANITIZED ? 3 : 4)
+#define SWITCHES    2
+
+enum ftc_board_mutation ftc_board_mutation;
+
+static struct board_box *box;
+
+static void setup(void)
+{
+    box = board_box_make();
+}
+
+static void teardown(void)
+{
+    board_box_free(box);
+}
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text != NULL ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void run(const struct board_plan *plan, struct board_outcome *outcome)
+{
+    char words[BOARD_WORDS];
+
+    board_box_run(box, plan, outcome);
+    ck_assert_msg(!outcome->broken, "%s\n%s", outcome->words, board_plan_words(plan, words));
+}
+
+/* --- storms --- */
+
+START_TEST(a_storm_finds_nothing)
+{
+    uint64_t first = test_random_start().state, runs = number_of("FTC_TEST_RUNS", STORM_RUNS);
+    uint64_t restarts = 0, unnamed = 0, asleep = 0, steps = 0;
+
+    for (uint64_t i = 0; i < runs; i++) {
+        struct board_plan plan;
+        struct board_outcome outcome;
+        board_plan_random(&plan, first + i);
+        run(&plan, &outcome);
+        restarts += outcome.restarts > 0;
+        unnamed += outcome.unnamed > 0;
+        asleep += outcome.asleep;
+        steps += outcome.steps;
+    }
+    printf("%llu plans, %llu steps; with sleep %llu, restarts %llu, broadcasts without their root %llu\n",
+           (unsigned long long)runs, (unsigned long long)steps, (unsigned long long)asleep,
+           (unsigned long long)restarts, (unsigned long long)unnamed);
+    if (runs >= 1000) /* else chance decides */
+        ck_assert(asleep > runs / 4 && restarts > runs / 100 && unnamed > runs / 50);
+}
+END_TEST
+
+static const char *const mutation_words[] = {"none",
+#define WORDS(name, text) text,
+                                             FTC_BOARD_MUTATIONS_LIST(WORDS)
+#undef WORDS
+};
+
+START_TEST(a_storm_finds_each_mutation)
+{
+    uint64_t first = test_random_start().state;
+    struct board_outcome outcome = {.broken = false};
+    uint64_t runs = 0;
+
+    ftc_board_mutation = (enum ftc_board_mutation)_i; /* of this test's own process */
+    while (!outcome.broken && runs < MUTANT_RUNS) {
+        struct board_plan plan;
+        board_plan_random(&plan, first + runs++);
+        board_box_run(box, &plan, &outcome);
+    }
+    printf("%s: plan %llu: %s\n", mutation_words[_i], (unsigned long long)runs, outcome.words);
+    ck_assert_msg(outcome.broken, "%s: not found in %llu plans", mutation_words[_i],
+                  (unsigned long long)runs);
+}
+END_TEST
+
+/* --- every kill --- */
+
+#define SMALL_SIZE   (FTC_BOARD_SMALL - 8)
+#define BLOCK_SIZE   (FTC_BOARD_BLOCK - 8)
+#define SEVERAL_SIZE (2 * FTC_BOARD_BLOCK + 8)
+#define WHOLES_SIZE  (2 * FTC_BOARD_WHOLE + 8)
+
+static const struct board_operation every[] = {
+    {.kind = FTC_CALL_BARRIER},
+    {.kind = FTC_CALL_VALIDATE},
+    {.kind = FTC_CALL_ALLREDUCE, .size = FTC_BOARD_INLINE, .in_place = true, .merge = true},
+    {.kind = FTC_CALL_ALLREDUCE, .size = SMALL_SIZE},
+    {.kind = FTC_CALL_ALLREDUCE, .size = BLOCK_SIZE, .in_place = true, .merge = true},
+    {.kind = FTC_CALL_ALLREDUCE, .size = SEVERAL_SIZE, .in_place = true},
+    {.kind = FTC_CALL_REDUCE, .size = FTC_BOARD_INLINE, .root = 1},
+    {.kind = FTC_CALL_REDUCE, .size = BLOCK_SIZE, .root = 0, .in_place = true, .merge = true},
+    {.kind = FTC_CALL_REDUCE, .size = SEVERAL_SIZE, .root = 1},
+    {.kind = FTC_CALL_BCAST, .size = FTC_BOARD_INLINE, .root = 0},
+    {.kind = FTC_CALL_BCAST, .size = BLOCK_SIZE, .root = 1},
+    {.kind = FTC_CALL_BCAST, .size = WHOLES_SIZE, .root = 0},
+};
+#define EVERY (sizeof(every) / sizeof(every[0]))
+
+/* One, or one after the other: the second finds what the first one's death left. */
+static void small_program(struct board_plan *plan, int ranks, size_t first, size_t second)
+{
+    *plan = (struct board_plan){.ranks = ranks, .length = 2, .fenced_by_others = true};
+    plan->program[0] = every[first];
+    plan->program[1] = every[second];
+}
+
+/* Each rank at each of its steps; and then another one somewhere, perhaps. */
+static uint64_t kill_everywhere(struct board_plan *plan, struct test_random *random)
+{
+    struct board_outcome reference, outcome;
+    uint64_t kills = 0;
+
+    plan->kill[0].step = plan->kill[1].step = 0;
+    run(plan, &reference);
+    for (int rank = 0; rank < plan->ranks; rank++) {
+        for (uint32_t step = 1; step <= reference.taken[rank]; step++, kills++) {
+            plan->kill[0] = (struct board_kill){rank, step};
+            plan->kill[1].step = 0;
+            run(plan, &outcome);
+            plan->kill[1].rank = (int)test_random_between(random, 0, plan->ranks - 1);
+            plan->kill[1].step = (uint32_t)test_random_between(random, 1, reference.taken[rank]);
+            run(plan, &outcome);
+        }
+    }
+    return kills;
+}
+
+static int plan_ranks(int index)
+{
+    return 2 + index / (int)EVERY;
+}
+
+/* Two ranks combine each for itself, three some values together, four all of them. */
+START_TEST(each_rank_may_die_at_each_step)
+{
+    struct test_random random = test_random_start();
+    uint64_t kills = 0;
+
+    uint64_t followers = number_of("FTC_TEST_FOLLOWERS", FOLLOWERS);
+    size_t first = (size_t)_i % EVERY;
+
+    for (size_t i = 0; i < followers; i++) {
+        size_t second = (first + 1 + 5 * i) % EVERY;
+        for (enum board_policy policy = 0; policy < BOARD_POLICIES; policy++) {
+            struct board_plan plan;
+            small_program(&plan, plan_ranks(_i), first, second);
+            plan.policy = policy;
+            plan.share = second % 4 == 3 ? FTC_SHARE_OFF : FTC_SHARE_PIGGYBACK;
+            plan.spins = second % 2 == 1;
+            plan.seed = test_random_bits(&random);
+            kills += kill_everywhere(&plan, &random);
+        }
+    }
+    ck_assert_uint_gt(kills, followers * BOARD_POLICIES * (uint64_t)plan_ranks(_i) * 5);
+}
+END_TEST
+
+/* --- every interleaving --- */
+
+struct walk {
+    struct board_plan plan;
+    int limit; /* of forced switches */
+    uint64_t runs;
+};
+
+/* This plan, and all that switch once more after `from`. */
+static void walk_on(struct walk *walk, int depth, uint32_t from)
+{
+    struct board_outcome outcome;
+
+    run(&walk->plan, &outcome);
+    walk->runs++;
+    if ((int)outcome.forced < depth || depth == walk->limit) /* the last one was none: nothing new below */
+        return;
+    for (uint32_t step = from + 1; step <= outcome.steps; step++) {
+        for (int to = 0; to <= walk->plan.ranks; to++) {
+            walk->plan.forced[depth] = (struct board_switch){step, to};
+            walk_on(walk, depth + 1, step);
+        }
+    }
+    walk->plan.forced[depth].step = 0;
+}
+
+/* Of several rounds. */
+static bool is_long(const struct board_operation *o)
+{
+    return o->kind != FTC_CALL_BCAST && o->size > FTC_BOARD_BLOCK;
+}
+
+/* Without a death, and with one at each step. */
+START_TEST(two_ranks_may_be_interleaved_in_any_way)
+{
+    struct walk walk = {.limit = (int)number_of("FTC_TEST_SWITCHES", SWITCHES)};
+    struct board_outcome reference;
+
+    if (is_long(&every[_i]))
+        walk.limit--;
+    ck_assert(walk.limit >= 1 && walk.limit <= BOARD_FORCED);
+    small_program(&walk.plan, 2, (size_t)_i, 0);
+    walk.plan.length = 1;
+    run(&walk.plan, &reference);
+    walk_on(&walk, 0, 0);
+    walk.limit--;
+    for (int rank = 0; rank < 2; rank++) {
+        for (uint32_t step = 1; step <= reference.taken[rank]; step++) {
+            walk.plan.kill[0] = (struct board_kill){rank, step};
+            walk_on(&walk, 0, 0);
+        }
+    }
+    printf("%llu interleavings of %s(%u)\n", (unsigned long long)walk.runs,
+           ftc_call_kind_name(every[_i].kind), every[_i].size);
+    ck_assert_uint_gt(walk.runs, 100);
+}
+END_TEST
+
+static void add_case(Suite *suite, const char *name, const TTest *test, int from, int to)
+{
+    TCase *tcase = tcase_create(name);
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, test, from, to);
+    suite_add_tcase(suite, tcase);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("node/board");
+
+    add_case(suite, "storm", a_storm_finds_nothing, 0, 1);
+    add_case(suite, "mutations", a_storm_finds_each_mutation, 1, FTC_BOARD_MUTATIONS_COUNT);
+    add_case(suite, "kills", each_rank_may_die_at_each_step, 0, (MOST_RANKS - 1) * EVERY);
+    add_case(suite, "interleavings", two_ranks_may_be_interleaved_in_any_way, 0, EVERY);
+    return scratch_run(suite);
+}
