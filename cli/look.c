@@ -159,6 +159,18 @@ static void look_activity(const struct ftc_status *status, struct ftc_activity *
     }
 }
 
+/* A rank shows what it does when it goes to sleep. Before that, or in a long operator, the counters alone tell that it is in a
+ * call. `called` was loaded first: a call that has ended meanwhile is taken for none. */
+static void infer_call(struct ftc_status_rank *rank)
+{
+    if (rank->activity.kind != FTC_CALL_NONE || rank->called <= rank->returned)
+        return;
+    rank->activity.kind = FTC_STATUS_CALL;
+    rank->activity.op = rank->called - 1;
+    rank->activity.wait = FTC_WAIT_NOTHING;
+    rank->activity.waits_for = -1;
+}
+
 static void look_set(struct ftc_set *set, _Atomic uint64_t *row)
 {
     ftc_set_clear(set);
@@ -227,9 +239,10 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
         rank->pid = 0;
     rank->wait_status = LOAD(slot->wait_status);
     rank->joined_age_ns = age(status->now_ns, LOAD(slot->joined_ns));
-    rank->called = LOAD(slot->called);
+    rank->called = atomic_load_explicit(&slot->called, memory_order_acquire);
     rank->returned = LOAD(slot->counters.operations);
     look_activity(status, &slot->activity, &rank->activity);
+    infer_call(rank);
     look_set(&rank->known, ftc_segment_known_row(segment, i));
     look_set(&rank->agreed, ftc_segment_agreed_row(segment, i));
     if (rank->state == FTC_STATUS_FAILED)

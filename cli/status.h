@@ -20,6 +20,7 @@
 #define FTC_STATUS_SCHEMA 1          /* of --json */
 #define FTC_STATUS_NEVER  UINT64_MAX /* an age that is not known */
 #define FTC_STATUS_BAD    (-2)       /* a rank or enumerator out of range */
+#define FTC_STATUS_CALL   (-3)       /* for a kind of call: one that is not known by name */
 
 enum ftc_status_state {
     FTC_STATUS_WAITING, /* not started yet */
@@ -50,7 +51,7 @@ struct ftc_status_beat {
 
 struct ftc_status_activity {
     bool certain; /* false: its writer was in the middle of a change each time */
-    int kind;     /* enum ftc_call_kind, FTC_STATUS_BAD */
+    int kind;     /* enum ftc_call_kind, FTC_STATUS_CALL, FTC_STATUS_BAD */
     uint64_t op;
     uint64_t age_ns; /* since the call or the return; FTC_STATUS_NEVER */
     uint32_t ballot_i, ballot_s;

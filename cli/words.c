@@ -31,6 +31,8 @@ const char *ftc_status_job_state(const struct ftc_status *status)
 
 const char *ftc_status_kind_name(int kind)
 {
+    if (kind == FTC_STATUS_CALL)
+        return "call";
     return kind < 0 ? "?" : ftc_call_kind_name((enum ftc_call_kind)kind);
 }
 

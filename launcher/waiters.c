@@ -18,7 +18,15 @@
 #define MOST_ROWS 24
 #define TRIES     100
 
-enum place { PLACE_ENDED, PLACE_OUTSIDE, PLACE_NEVER_JOINED, PLACE_WAITS, PLACE_BUSY, PLACE_FINALIZED };
+enum place {
+    PLACE_ENDED,
+    PLACE_OUTSIDE,
+    PLACE_NEVER_JOINED,
+    PLACE_WAITS,
+    PLACE_BUSY,
+    PLACE_CALL,
+    PLACE_FINALIZED
+};
 
 /* What one rank does. Ranks with the same row are printed together. */
 struct row {
@@ -63,7 +71,14 @@ static struct row read_row(const struct ftc_ranks *ranks, struct ftc_segment *se
     if (phase == FTC_PHASE_SPAWNED)
         return (struct row){.place = PLACE_NEVER_JOINED,
                             .since_ns = atomic_load_explicit(&slot->spawned_ns, memory_order_relaxed)};
+    /* In this order: a call that has ended meanwhile is taken for none. */
+    uint64_t called = atomic_load_explicit(&slot->called, memory_order_acquire);
+    uint64_t returned = atomic_load_explicit(&slot->counters.operations, memory_order_acquire);
     struct row row = read_activity(slot, ranks->count);
+    if (row.place == PLACE_OUTSIDE && called > returned) { /* not asleep: it shows no more */
+        row.place = PLACE_CALL;
+        row.op = called - 1;
+    }
     if (phase == FTC_PHASE_FINALIZED && row.place == PLACE_OUTSIDE)
         row.place = PLACE_FINALIZED;
     return row;
@@ -73,6 +88,8 @@ static bool same_row(const struct row *a, const struct row *b)
 {
     if (a->place != b->place)
         return false;
+    if (a->place == PLACE_CALL)
+        return a->op == b->op;
     if (a->place != PLACE_WAITS && a->place != PLACE_BUSY)
         return true;
     return a->kind == b->kind && a->role == b->role && a->op == b->op && a->waits_for == b->waits_for;
@@ -102,6 +119,9 @@ static void describe(const struct row *row, uint64_t longest_since, uint64_t now
         break;
     case PLACE_OUTSIDE:
         snprintf(text, size, "outside the library for %.1f s%s", seconds, doubt);
+        break;
+    case PLACE_CALL:
+        snprintf(text, size, "in operation %llu for %.1f s%s", (unsigned long long)row->op, seconds, doubt);
         break;
     case PLACE_WAITS:
         snprintf(text, size, "in %s, operation %llu, for %.1f s: waits for rank %d%s (%s)%s",

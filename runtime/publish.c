@@ -53,6 +53,24 @@ void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *n
         ftc_member_activity(comm->member, now);
 }
 
+static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
+{
+    for (int i = 0; i < ftc_set_words(set->size); i++)
+        STORE(row[i], ftc_set_word(set, i));
+}
+
+/* G only grows: the same number of ranks is the same set. */
+static void publish_board_agreed(struct ftc_comm *comm)
+{
+    const struct ftc_set *agreed = ftc_board_agreed(comm->board);
+    uint32_t count = (uint32_t)ftc_set_count(agreed);
+
+    if (count == LOAD(comm->slot->activity.agreed_failed))
+        return;
+    STORE(comm->slot->activity.agreed_failed, count);
+    publish_set(ftc_segment_agreed_row(comm->segment, comm->rank), agreed);
+}
+
 /* The sequence is odd while the fields change; the fences order it around the relaxed stores. */
 void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
 {
@@ -65,6 +83,8 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
     ftc_publish_what(comm, &now);
     if (wait == FTC_WAIT_NOTHING)
         wait = now.wait;
+    if (comm->board != NULL)
+        publish_board_agreed(comm);
     STORE(a->sequence, LOAD(a->sequence) | 1u);
     atomic_thread_fence(memory_order_release);
     fill(a, &now, wait);
@@ -86,12 +106,6 @@ void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
         STORE(comm->slot->activity.since_ns, ftc_clock_now());
 }
 
-static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
-{
-    for (int i = 0; i < ftc_set_words(set->size); i++)
-        STORE(row[i], ftc_set_word(set, i));
-}
-
 void ftc_publish_counted(struct ftc_comm *comm)
 {
     struct ftc_counters *counters = &comm->slot->counters;
@@ -99,6 +113,8 @@ void ftc_publish_counted(struct ftc_comm *comm)
     ADD(counters->operations, 1);
     if (LOAD(comm->slot->first_result_ns) == 0)
         STORE(comm->slot->first_result_ns, ftc_clock_now());
+    if (LOAD(comm->slot->noticed) > 0)
+        publish_board_agreed(comm);
 }
 
 void ftc_publish_beat(struct ftc_comm *comm)
@@ -114,7 +130,9 @@ void ftc_publish_beat(struct ftc_comm *comm)
 void ftc_publish_noticed(struct ftc_comm *comm)
 {
     publish_set(ftc_segment_known_row(comm->segment, comm->rank), ftc_member_known_failed(comm->member));
-    publish_set(ftc_segment_agreed_row(comm->segment, comm->rank), ftc_member_agreed_failed(comm->member));
+    if (comm->board == NULL) /* else the caller's to publish */
+        publish_set(ftc_segment_agreed_row(comm->segment, comm->rank),
+                    ftc_member_agreed_failed(comm->member));
     STORE(comm->slot->activity.known_failed, (uint32_t)ftc_set_count(ftc_member_known_failed(comm->member)));
     STORE(comm->slot->noticed_ns, ftc_clock_now());
     atomic_store_explicit(&comm->slot->noticed, comm->failures_seen, memory_order_release);

@@ -5,6 +5,7 @@
  *
  *   fail RANK CAUSE DETAIL SEEN_BY   declare a rank failed (cause as its number)
  *   call RANK KIND OP                rank is in an operation
+ *   enter RANK OP                    rank has called an operation and shows no more of it
  *   wait RANK ROLE FOR COUNT         what its call waits for
  *   out RANK OP                      outside the library, having called OP operations
  *   freeze RANK                      its heartbeat stops
@@ -77,7 +78,11 @@ static void obey(struct fake *fake, const char *line)
         activity->kind = (uint32_t)a;
         activity->op = (uint64_t)b;
         slot->called = (uint64_t)b + 1;
+        slot->counters.operations = (uint64_t)b;
         activity->since_ns = ftc_clock_now();
+    } else if (strcmp(verb, "enter") == 0) {
+        slot->called = (uint64_t)a + 1;
+        slot->counters.operations = (uint64_t)a;
     } else if (strcmp(verb, "wait") == 0) {
         activity->role = (uint32_t)a;
         activity->waits_for = b;
@@ -85,7 +90,7 @@ static void obey(struct fake *fake, const char *line)
     } else if (strcmp(verb, "out") == 0) {
         activity->kind = activity->role = 0;
         activity->waits_for = -1;
-        slot->called = (uint64_t)a;
+        slot->called = slot->counters.operations = (uint64_t)a;
     } else if (strcmp(verb, "freeze") == 0) {
         fake->frozen[rank] = true;
     } else if (strcmp(verb, "finalize") == 0) {

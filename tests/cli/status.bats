@@ -119,6 +119,17 @@ lacks() {
     has "all finally wait for rank 7: outside for"
 }
 
+@test "a rank that is in a call and shows no more of it is not outside" {
+    start 4 1
+    tell "call 0 1 7" "wait 0 9 2 1" "enter 2 7" "out 3 7"
+    run "$STATUS_TOOL" "$job"
+    has "all finally wait for rank 2: in call 7 for"
+    [ "$(grep -c 'outside' <<<"$output")" -eq 2 ]
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].ranks[2] | .activity.operation == null and .activity.number == 7 and .called == 8 and .returned == 7' \
+        <<<"$output"
+}
+
 @test "ranks that wait for each other are named as a cycle" {
     start 4 1
     tell "call 0 4 5" "call 1 4 5" "call 2 4 5" "wait 0 1 1 1" "wait 1 1 2 1" "wait 2 1 1 1"

@@ -184,6 +184,15 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
     nothing_left "$pid"
 }
 
+@test "--timeout: a rank that is in a call and shows no more of it is not outside" {
+    start -np 2 --timeout 0.5 sh -c "$(as_rank 1 'exec "$JOIN_PROBE" enter 17' 'exec "$JOIN_PROBE" wait 1')"
+    finish
+    cat err
+    [ "$status" -eq 124 ]
+    grep -Eq "rank 1: in operation 17 for " err
+    grep -q "1 of the 1 waiting ranks finally wait for rank 1: in operation 17" err
+}
+
 @test "--timeout: a circle of waiting ends" {
     start -np 3 --timeout 0.5 sh -c 'case $FTCOLL_RANK in 0) exec "$JOIN_PROBE" wait 1;; 1) exec "$JOIN_PROBE" wait 2;;
         2) exec "$JOIN_PROBE" wait 1;; esac'

@@ -6,6 +6,7 @@
  *   join_probe finalize C  finalize, exit with C
  *   join_probe exit C      exit with C without finalizing
  *   join_probe stall       stop beating
+ *   join_probe enter K     be in operation K, and show no more of it
  *   join_probe accuse R    ask for rank R to be fenced, then as "survive 1"
  *   join_probe abort C     end the job with C
  *   join_probe wait R      claim to wait for rank R, for ever
@@ -113,6 +114,14 @@ static void wait_for(struct probe *probe, int rank)
         beat(probe);
 }
 
+static void enter(struct probe *probe, int op)
+{
+    atomic_store(&probe->slot->counters.operations, (uint64_t)op);
+    atomic_store(&probe->slot->called, (uint64_t)op + 1);
+    for (;;)
+        beat(probe);
+}
+
 int main(int argc, char **argv)
 {
     static struct probe probe; /* static: what it holds is given back by exit() */
@@ -129,6 +138,8 @@ int main(int argc, char **argv)
         pause();
     if (strcmp(what, "wait") == 0)
         wait_for(&probe, number);
+    if (strcmp(what, "enter") == 0)
+        enter(&probe, number);
     if (strcmp(what, "accuse") == 0) {
         atomic_store(&probe.slot->accused, number + 1);
         ftc_bell_ring_launcher(&probe.bell);

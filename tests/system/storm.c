@@ -530,9 +530,11 @@ static bool storm_one(uint64_t seed, struct totals *totals)
 
 static void print_totals(const struct totals *totals)
 {
-    printf("%llu runs, %llu deaths; how often each rule of agreement.md was taken in the %llu by messages:\n",
-           (unsigned long long)totals->runs, (unsigned long long)totals->deaths,
-           (unsigned long long)totals->messages);
+    printf("%llu runs, %llu deaths, %llu runs by messages\n", (unsigned long long)totals->runs,
+           (unsigned long long)totals->deaths, (unsigned long long)totals->messages);
+    if (totals->messages == 0)
+        return;
+    printf("how often each rule of agreement.md was taken in these:\n");
     for (int i = 0; i < FTC_RULES_COUNT; i++)
         printf("  %-26s %llu\n", ftc_rule_name(i), (unsigned long long)totals->rules[i]);
 }

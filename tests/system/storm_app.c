@@ -216,10 +216,10 @@ static void do_bcasts(struct app *app, uint32_t op, int root, struct record *rec
 
 /* --- more than one block --- */
 
-/* Bytes. On the board a block is 64 KiB, of a broadcast 4 MiB: those are rare, and not among many ranks. */
+/* Bytes. On the board a block is 128 KiB, of a broadcast 4 MiB: those are rare, and not among many ranks. */
 static size_t large_size(const struct app *app, uint64_t *state, bool is_bcast)
 {
-    static const size_t sizes[] = {65544, 65544, 65544, 196608, 196608, 320000, 320000, 65536};
+    static const size_t sizes[] = {131080, 131080, 131080, 393216, 393216, 320000, 131072, 65544};
     uint64_t dice = record_random(state) % 16;
 
     if (dice < 8)

@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# What ftcoll-status and ftrun --timeout say of running jobs, on the board and by messages.
+# shellcheck disable=SC2030,SC2031,SC2153,SC2154 # bats runs tests in subshells and sets variables
+
+setup() {
+    export TMPDIR="$BATS_TEST_TMPDIR/tmp" XDG_CONFIG_HOME="$BATS_TEST_TMPDIR/config"
+    mkdir -p "$TMPDIR" "$XDG_CONFIG_HOME"
+    local name
+    for name in $(compgen -v FTCOLL_); do unset "$name"; done
+    export FTCOLL_COLLECTIVES_ALGORITHM=${ALGORITHM:-auto}
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+teardown() {
+    if [ -n "${pid:-}" ]; then
+        kill "$pid" 2>/dev/null || true
+        wait "$pid" || true
+    fi
+}
+
+# Four ranks that call an allreduce each millisecond, but rank 2, if WHAT is not "pace": it leaves the loop before operation 20.
+start() { # WHAT [ftrun options]
+    local what=$1
+    shift
+    # shellcheck disable=SC2016 # for the ranks
+    "$FTRUN" -np 4 "$@" sh -c 'what=pace; if [ "$FTCOLL_RANK" = 2 ]; then what=$1; fi; exec "$LOOP_APP" $what 100' _ "$what" \
+        >out 2>err </dev/null 3>&- &
+    pid=$!
+}
+
+# look FILTER: --json of the job until the filter of jq holds, at most 30 s; then the page, in $output
+look() {
+    local end=$((SECONDS + 30)) job
+    until job=$(find /dev/shm -maxdepth 1 -name "ftcoll-$(id -u)-$pid.*" | sed 's/.*-//') && [ -n "$job" ] &&
+        "$STATUS" --json "$job" >json; jq -e ".jobs[0] | $1" json >/dev/null; do
+        [ "$SECONDS" -lt "$end" ] || { echo "in vain: $1"; cat json; return 1; }
+        sleep 0.05
+    done
+    COLUMNS=200 run "$STATUS" "$job"
+    echo "$output"
+}
+
+has() { # TEXT: blanks in a row count as one
+    tr -s ' ' <<<"$output" | grep -qF -- "$1"
+}
+
+@test "the algorithm is named, not auto" {
+    start pace
+    look '[.ranks[] | select(.returned > 100)] | length == 4'
+    [ "$(jq -r '.jobs[0].settings["collectives.algorithm"]' json)" = "${ALGORITHM:-board}" ]
+    has "algorithm ${ALGORITHM:-board}"
+}
+
+@test "a loop that runs: calls are counted, and nobody is far behind" {
+    start pace
+    look '[.ranks[] | select(.returned > 100)] | length == 4'
+    before=$(jq '[.jobs[0].ranks[].called] | min' json)
+    look "(.ranks | all(.called > $before + 100 and .lag <= 1 and .called - .returned <= 1))"
+}
+
+@test "one rank computes: the others are in the allreduce, and wait for it in the end" {
+    start compute
+    look '[.ranks[] | select(.activity.operation == "allreduce" and .activity.number == 20)] | length == 3'
+    look '[.ranks[] | select(.finally_waits_for == 2)] | length == 3'
+    jq -e '.jobs[0].ranks[2] | .called == 20 and .returned == 20 and .lag == 1 and .awaited_by == 3 and
+        .activity.waits_for_rank == null' json
+    has "all finally wait for rank 2: outside for"
+    look '.ranks | all(.activity.since_ns > 1500000000)' # for as long as it lasts
+}
+
+@test "one rank is stopped: its heartbeat is still, and everybody waits for it" {
+    start pace --set detector.heartbeat_timeout_ms=60000
+    look '.ranks[1].returned > 100'
+    kill -STOP "$(jq '.jobs[0].ranks[1].pid' json)"
+    look '(.ranks[1].heartbeat == "still") and ([.ranks[] | select(.finally_waits_for == 1)] | length == 3)'
+    has "all finally wait for rank 1"
+    has "heartbeat still"
+    kill -CONT "$(jq '.jobs[0].ranks[1].pid' json)"
+    look '(.ranks[1].heartbeat == "moving") and .failed == []'
+}
+
+@test "one rank has died: the survivors show it in L and, as soon as they agreed, in G" {
+    start pace --kill 1@0.5
+    look '.failed == [1] and ([.ranks[] | select(.known == [1] and .agreed == [1])] | length == 3)'
+    has "agreed (G): 1 at ranks 0,2-3"
+    has "known (L): 1 at ranks 0,2-3"
+    jq -e '[.jobs[0].ranks[0,2,3].activity.agreed_failed] == [1, 1, 1]' json
+}
+
+@test "--timeout says who waits for whom" {
+    start compute --timeout 1.5
+    status=0
+    wait "$pid" || status=$?
+    cat err
+    [ "$status" -eq 124 ]
+    grep -q "in allreduce, operation 20, for .* s: waits for rank" err
+    grep -q "rank 2: outside the library for" err
+    grep -q "3 of the 3 waiting ranks finally wait for rank 2: outside the library" err
+}
+
+@test "--report counts the operations, and messages only where there are any" {
+    timeout -s KILL 60 "$FTRUN" -np 4 --report report.json "$LOOP_APP" pace 0.2
+    jq -e '[.ranks[].counters.operations] | min > 20 and min == max' report.json
+    sent=$(jq '[.ranks[].counters.sent[]] | add' report.json)
+    if [ "${ALGORITHM:-board}" = board ]; then [ "$sent" -eq 0 ]; else [ "$sent" -gt 0 ]; fi
+}
