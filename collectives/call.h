@@ -28,6 +28,7 @@ struct ftc_signature {
     uint8_t kind;          /* enum ftc_call_kind */
     uint8_t type;          /* ftc_type, 0: none */
     uint8_t operator_code; /* built-in operator's number, 255: user-defined, 0: none */
+    uint8_t earlier;       /* node board: digest of the calls before that nobody waited in; else 0 */
     int32_t root;          /* -1: none */
     uint64_t size;         /* bytes of the value */
 };

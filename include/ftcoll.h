@@ -147,8 +147,9 @@ FTC_API int ftc_size(const ftc_comm *comm);
 /*
  * Combine `count` elements of every rank with `op`; the result is in `recv` on every survivor, the same bits
  * everywhere. It holds the input of every rank alive when it was decided, and that of a failed rank entirely
- * or not at all. send may be FTC_IN_PLACE; otherwise it must not overlap recv. count may be 0.
- * Any number of failures is masked; more than f, or the death of the coordinator, costs another round.
+ * or not at all. send may be FTC_IN_PLACE; otherwise it must not overlap recv. Both are aligned for the type. count
+ * may be 0. Any number of failures is masked; by messages more than f, or the death of the coordinator, cost another
+ * round, on one node the death of a rank within a large operation does.
  * Errors: FTC_ERR_ARG, FTC_ERR_TYPE; FTC_ERR_MISMATCH ends the job.
  */
 FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, ftc_comm *comm);

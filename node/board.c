@@ -18,6 +18,8 @@ _Static_assert(FTC_BOARD_CHUNKS * sizeof(uint64_t) == 128, "the claims of a roun
 _Static_assert(FTC_NODE_MAX_RANKS / 8 <= FTC_BOARD_BLOCK, "a set of ranks fits into a block");
 _Static_assert(FTC_NODE_MAX_RANKS << 2 <= 0x10000, "a claim fits below the tag");
 
+#define KEPT_MAX (8u << 20) /* bytes of memory that a finished call may leave behind */
+
 /* --- life --- */
 
 static void count_live(struct ftc_board *b)
@@ -99,7 +101,6 @@ static void all_back(struct ftc_board *b)
  * and those whom `more` names (NULL: nobody). */
 static void decide(struct ftc_board *b, const struct ftc_set *more)
 {
-    b->decided = true;
     if (b->leaving == 0 && more == NULL && b->nothing_new)
         return;
     b->nothing_new = b->leaving == 0 && more == NULL;
@@ -220,30 +221,37 @@ static void validate(struct ftc_board *b)
 
 /* --- plain reduce --- */
 
+/* The root reads its own input where it is, unless the result goes there. */
+static void reduce_one_block(struct ftc_board *b, int root)
+{
+    b->offset = 0;
+    b->bytes = b->call->signature.size;
+    b->apart = b->rank == root && b->call->input != b->receive;
+    if (b->apart)
+        b->source = b->call->input;
+    else
+        ftc_board_post(b, b->call->input, b->bytes, root);
+    if (b->rank == root)
+        ftc_board_collect_for_itself(b, b->receive);
+    b->apart = false;
+    ftc_board_finish(b, false);
+}
+
 static void reduce(struct ftc_board *b)
 {
     const struct ftc_signature *s = &b->call->signature;
 
+    ftc_board_look(b); /* what it reports is what this rank knows */
     b->nothing_new = false;
     ftc_set_copy(&b->failed, &b->known);
     if (ftc_set_has(&b->agreed, s->root))
         return;
-    if (s->size > FTC_BOARD_BLOCK) {
-        if (b->rank != s->root)
-            b->receive = NULL;
+    if (b->rank != s->root)
+        b->receive = NULL;
+    if (s->size > FTC_BOARD_BLOCK)
         collect(b);
-    } else {
-        b->offset = 0;
-        b->bytes = s->size;
-        b->apart = b->rank == s->root && b->call->input != b->receive;
-        b->source = b->call->input;
-        if (!b->apart)
-            ftc_board_post(b, b->call->input, s->size, s->root);
-        if (b->rank == s->root)
-            ftc_board_collect_alone(b, b->receive);
-        b->apart = false;
-        ftc_board_finish(b, false);
-    }
+    else
+        reduce_one_block(b, s->root);
     if (b->leaving == 0)
         return;
     /* No decision: what the root left out it knows, and a later decision will name. */
@@ -351,15 +359,40 @@ static int run(struct ftc_board *b)
     }
 }
 
+/* Who sends in a broadcast or a plain reduce waits for nobody, so nobody may ever look at what it posted. What it called is seen in
+ * its next post that somebody reads: ranks that disagreed are told so then, but for one chance in 256. */
+static void remember(struct ftc_board *b, const struct ftc_signature *s)
+{
+    uint64_t word = (uint64_t)s->kind << 56 ^ (uint64_t)s->type << 48 ^ (uint64_t)s->operator_code << 40 ^
+                    (uint64_t)(uint32_t)s->root << 16 ^ s->size;
+
+    if (s->kind == FTC_CALL_BCAST || s->kind == FTC_CALL_REDUCE)
+        b->earlier = (b->earlier ^ word) * 0x9e3779b97f4a7c15ull;
+}
+
+/* A large copy is not kept for a call that may never come. */
+static void forget_kept(struct ftc_board *b)
+{
+    if (b->kept_room <= KEPT_MAX)
+        return;
+    free(b->kept);
+    b->kept = NULL;
+    b->kept_room = 0;
+}
+
 int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, void *receive)
 {
     assert(b->call == NULL);
     b->call = call;
+    b->mine = call->signature;
+    b->mine.earlier = (uint8_t)(b->earlier >> 56);
     b->receive = receive;
     b->restarts = 0;
-    b->decided = false;
+    b->begun = b->round;
     b->op++;
     int status = run(b);
+    remember(b, &call->signature);
+    forget_kept(b);
     b->call = NULL;
     b->set.host.pass(b->set.host.arg, FTC_BOARD_DELIVERED);
     return status;
@@ -417,5 +450,6 @@ const struct ftc_set *ftc_board_known(const struct ftc_board *b)
 
 void ftc_board_report(const struct ftc_board *b, struct ftc_board_report *report)
 {
-    *report = (struct ftc_board_report){.failed = &b->failed, .restarts = b->restarts, .decided = b->decided};
+    *report = (struct ftc_board_report){
+        .failed = &b->failed, .restarts = b->restarts, .starts = b->round == b->begun ? 0 : b->restarts + 1};
 }

@@ -94,8 +94,8 @@ const struct ftc_set *ftc_board_known(const struct ftc_board *board);  /* L */
 /* Of the call that returned last. */
 struct ftc_board_report {
     const struct ftc_set *failed; /* of the decision */
+    unsigned starts;              /* 0: it took no round, for its root was in G */
     unsigned restarts;            /* of a large operation, because a rank died in it */
-    bool decided;                 /* false: a plain reduce, or the root was in G */
 };
 void ftc_board_report(const struct ftc_board *board, struct ftc_board_report *report);
 

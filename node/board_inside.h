@@ -18,14 +18,15 @@
 
 /* The post made last in a place or a buffer, and who reads it. */
 struct ftc_board_use {
-    uint64_t end; /* its round + 1; 0: never used */
-    int reader;   /* a rank, or FTC_BOARD_EVERYBODY */
+    uint64_t end;       /* its round + 1; 0: never used */
+    int reader;         /* a rank, or FTC_BOARD_EVERYBODY */
+    uint32_t populated; /* a buffer's: bytes that are allocated */
 };
 
 struct ftc_board {
     struct ftc_board_setup set;
     struct ftc_board_memory memory;
-    const struct ftc_segment_header *header;
+    struct ftc_segment_header *header;
     int rank, ranks;
 
     uint64_t op;    /* calls made */
@@ -46,13 +47,14 @@ struct ftc_board {
     struct ftc_board_use small[FTC_BOARD_SMALL_COUNT];
     struct ftc_board_use block[FTC_BOARD_BLOCK_COUNT];
     struct ftc_board_use whole[FTC_BOARD_WHOLE_COUNT];
-    uint32_t populated; /* buffers that are allocated, a bit each: board_post.c */
 
     /* The call under way. */
     const struct ftc_call *call; /* NULL: none */
+    struct ftc_signature mine;   /* its signature, with the digest of earlier calls */
+    uint64_t earlier;            /* digest of the broadcasts and plain reduces so far */
+    uint64_t begun;              /* its first round */
     unsigned char *receive;
     unsigned restarts;
-    bool decided;
     struct ftc_set left_out; /* members that did not post ... */
     int leaving;             /* ... and their number */
     bool nothing_new;        /* `failed` is G */
@@ -90,8 +92,8 @@ static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b
 
 /* Post `bytes` of data for `reader` in this round. */
 void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
-/* Until all have finished the rounds before `end`. */
-void ftc_board_until_settled(struct ftc_board *b, uint64_t end);
+/* Have all finished the rounds before `end`? Looks, and does not wait. */
+bool ftc_board_settled(struct ftc_board *b, uint64_t end);
 /* The data of a post that is marked for this round, after every check. */
 const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
                                     size_t bytes);
@@ -101,8 +103,8 @@ const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct 
 /* Wait until the round is over and, unless members are missing in a block that is not the first, its combined value is in `out`
  * (NULL: not wanted). */
 void ftc_board_collect(struct ftc_board *b, unsigned char *out);
-/* As the root of a plain reduce: alone. */
-void ftc_board_collect_alone(struct ftc_board *b, unsigned char *out);
+/* The same, by this rank alone and for itself: few members and little data, and the root of a plain reduce. */
+void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out);
 /* The call's signature against that of a post. */
 void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_post *post);
 

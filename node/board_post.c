@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "node/board_inside.h"
 
+#define PAGE_BYTES 4096u
+
 /* --- reuse --- */
 
 static bool rank_finished(struct ftc_board *b, int rank, uint64_t end)
@@ -36,10 +38,23 @@ static void until_all_finished(struct ftc_board *b, uint64_t end)
     b->settled = settled < b->round ? settled : b->round;
 }
 
-void ftc_board_until_settled(struct ftc_board *b, uint64_t end)
+bool ftc_board_settled(struct ftc_board *b, uint64_t end)
 {
-    if (end > b->settled)
-        until_all_finished(b, end);
+    uint64_t settled = b->round;
+
+    if (end <= b->settled)
+        return true;
+    for (int i = 0; i < b->members; i++) {
+        int rank = b->member[i];
+        if (rank == b->rank || ftc_set_has(&b->known, rank))
+            continue;
+        b->finished[rank] = FTC_BOARD_LOAD(b->memory.progress[rank].finished);
+        if (b->finished[rank] < settled)
+            settled = b->finished[rank];
+    }
+    if (settled > b->settled)
+        b->settled = settled;
+    return end <= b->settled;
 }
 
 static void until_free(struct ftc_board *b, const struct ftc_board_use *use)
@@ -58,17 +73,15 @@ static void until_free(struct ftc_board *b, const struct ftc_board_use *use)
 struct shelf {
     struct ftc_board_use *use;
     uint32_t count, size, offset;
-    uint32_t first_bit; /* of b->populated: one bit a page of the small ones, one a buffer of the others */
 };
 
 static struct shelf shelf_for(struct ftc_board *b, size_t bytes)
 {
     if (bytes <= FTC_BOARD_SMALL)
-        return (struct shelf){b->small, FTC_BOARD_SMALL_COUNT, FTC_BOARD_SMALL, FTC_BOARD_SMALL_OFFSET, 0};
+        return (struct shelf){b->small, FTC_BOARD_SMALL_COUNT, FTC_BOARD_SMALL, FTC_BOARD_SMALL_OFFSET};
     if (bytes <= FTC_BOARD_BLOCK)
-        return (struct shelf){b->block, FTC_BOARD_BLOCK_COUNT, FTC_BOARD_BLOCK, FTC_BOARD_BLOCK_OFFSET, 1};
-    return (struct shelf){b->whole, FTC_BOARD_WHOLE_COUNT, FTC_BOARD_WHOLE, FTC_BOARD_WHOLE_OFFSET,
-                          1 + FTC_BOARD_BLOCK_COUNT};
+        return (struct shelf){b->block, FTC_BOARD_BLOCK_COUNT, FTC_BOARD_BLOCK, FTC_BOARD_BLOCK_OFFSET};
+    return (struct shelf){b->whole, FTC_BOARD_WHOLE_COUNT, FTC_BOARD_WHOLE, FTC_BOARD_WHOLE_OFFSET};
 }
 
 /* The first free one, so that few are ever used and stay in the caches; else the one used longest ago. */
@@ -86,20 +99,16 @@ static uint32_t take_buffer(struct ftc_board *b, const struct shelf *shelf)
     return oldest;
 }
 
-/* A full /dev/shm must be an error here and no SIGBUS later. The small ones are one allocation. */
-static void populate(struct ftc_board *b, const struct shelf *shelf, uint32_t index)
+/* A full /dev/shm must be an error here and no SIGBUS later. Only what is needed: /dev/shm may be small, and ranks many. */
+static void populate(struct ftc_board *b, struct ftc_board_use *use, uint32_t offset, size_t bytes)
 {
-    bool small = shelf->size == FTC_BOARD_SMALL;
-    uint32_t bit = 1u << (shelf->first_bit + (small ? 0 : index));
-    size_t offset = shelf->offset + (small ? 0 : (size_t)index * shelf->size);
-    size_t size = small ? (size_t)shelf->count * shelf->size : shelf->size;
+    uint32_t from = offset / PAGE_BYTES * PAGE_BYTES; /* small buffers share pages */
+    size_t to = (offset + bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    int rc = ftc_segment_area_allocate(b->set.segment, b->rank, from, to - from);
 
-    if (b->populated & bit)
-        return;
-    int rc = ftc_segment_area_allocate(b->set.segment, b->rank, offset, size);
     if (rc != 0)
         b->set.host.exhausted(b->set.host.arg, rc);
-    b->populated |= bit;
+    use->populated = (uint32_t)(to - offset);
 }
 
 static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
@@ -107,9 +116,14 @@ static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
     struct shelf shelf = shelf_for(b, bytes);
     uint32_t index = take_buffer(b, &shelf);
 
-    populate(b, &shelf, index);
-    shelf.use[index] = (struct ftc_board_use){.end = b->round + 1, .reader = reader};
-    return shelf.offset + (uint64_t)index * shelf.size;
+    struct ftc_board_use *use = &shelf.use[index];
+    uint32_t offset = shelf.offset + index * shelf.size;
+
+    if (bytes > use->populated)
+        populate(b, use, offset, bytes);
+    use->end = b->round + 1;
+    use->reader = reader;
+    return offset;
 }
 
 /* --- posting --- */
@@ -117,7 +131,7 @@ static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
 static bool same_call(const struct ftc_signature *a, const struct ftc_signature *b)
 {
     return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
-           a->root == b->root && a->size == b->size;
+           a->earlier == b->earlier && a->root == b->root && a->size == b->size;
 }
 
 static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *post, size_t bytes, int reader)
@@ -131,9 +145,10 @@ static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *pos
     ftc_board_step();
     /* Where others write to the line, it may be taken away between two stores: the fewer the better. Where they do not,
      * a look at it would wait for the line, and stores need not. */
-    if (alone || !same_call(&post->signature, &b->call->signature))
-        post->signature = b->call->signature;
-    *use = (struct ftc_board_use){.end = b->round + 1, .reader = reader};
+    if (alone || !same_call(&post->signature, &b->mine))
+        post->signature = b->mine;
+    use->end = b->round + 1;
+    use->reader = reader;
     if (bytes <= FTC_BOARD_INLINE)
         return post->data;
     post->offset = new_buffer(b, bytes, reader);
@@ -159,7 +174,7 @@ void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int rea
 
 void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_post *post)
 {
-    if (FTC_BOARD_CHECKS && !same_call(&post->signature, &b->call->signature))
+    if (FTC_BOARD_CHECKS && !same_call(&post->signature, &b->mine))
         b->set.host.mismatch(b->set.host.arg, rank, &post->signature);
 }
 

@@ -12,6 +12,12 @@
 
 /* --- who has posted --- */
 
+static inline bool look_again(struct ftc_board *b, int rank)
+{
+    ftc_board_look(b);
+    return ftc_set_has(&b->known, rank);
+}
+
 /* agreement.md, "Deciding". The flag in L is read before the mark that it settles. True if the round is over: every member is
  * marked or never will be. */
 static bool look_at_marks(struct ftc_board *b)
@@ -26,8 +32,7 @@ static bool look_at_marks(struct ftc_board *b)
             /* not posted, and not needed */
         } else if (FTC_BOARD_LOAD(post->mark) == marked) {
             ftc_board_check_post(b, rank, post);
-        } else if (failed ||
-                   (FTC_BOARD_MUTATED(LATE_LOOK) && (ftc_board_look(b), ftc_set_has(&b->known, rank)))) {
+        } else if (failed || (FTC_BOARD_MUTATED(LATE_LOOK) && look_again(b, rank))) {
             ftc_set_add(&b->left_out, rank);
             b->leaving++;
             b->missing++;
@@ -107,7 +112,7 @@ static void combine(struct ftc_board *b, size_t from, size_t size, unsigned char
             call->combine(call->combine_arg, data, out, size);
         combined++;
     }
-    if (combined == 1)
+    if (combined == 1 && out != first) /* alone, in place */
         copy(out, first, size);
 }
 
@@ -240,7 +245,7 @@ static void begin(struct ftc_board *b)
     b->chunk = 0;
 }
 
-void ftc_board_collect_alone(struct ftc_board *b, unsigned char *out)
+void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out)
 {
     begin(b);
     ftc_board_until(b, is_over, b->call->signature.kind == FTC_CALL_REDUCE);
@@ -251,7 +256,7 @@ void ftc_board_collect_alone(struct ftc_board *b, unsigned char *out)
 void ftc_board_collect(struct ftc_board *b, unsigned char *out)
 {
     if (each_for_itself(b)) {
-        ftc_board_collect_alone(b, out);
+        ftc_board_collect_for_itself(b, out);
         return;
     }
     begin(b);

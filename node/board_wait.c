@@ -3,7 +3,7 @@
  *
  *   publisher                              sleeper
  *   P1 publish (mark, done, finished)      S1 expected := bell
- *   P2 fence                               S2 count itself asleep (sleepers, wanted): a fence, too
+ *   P2 fence                               S2 count itself asleep (sleepers, wanted); fence
  *   P3 read the count                      S3 look at everything
  *   P4 if any: bell += 1, wake two         S4 sleep while bell == expected
  *
@@ -13,7 +13,7 @@
  *
  * The count of sleepers holds their round. Who wakes two takes two off, so the count never is less than those asleep; each woken
  * one finishes the round and wakes two more. In a broadcast nobody waits for the receivers, so one may be in round r + W while others
- * sleep in round r: it does not sleep in the same place before they have finished.
+ * sleep in round r: before they have finished it naps elsewhere, a millisecond at a time.
  */
 #include <sched.h>
 
@@ -25,6 +25,7 @@
 #define ROOM_PAUSES       16  /* about a microsecond */
 #define FAN_OUT           2
 #define UNFENCED_SLEEP_NS 1000000u /* where nobody can fence for others */
+#define NAP_NS            1000000u
 
 static void fence(const struct ftc_board *b, bool light)
 {
@@ -158,7 +159,7 @@ static bool wish_stands(struct ftc_board_progress *progress, uint64_t end)
 
 static bool failures_waiting(const struct ftc_board *b)
 {
-    uint32_t failures = FTC_BOARD_LOAD(((struct ftc_segment_header *)b->header)->failures);
+    uint32_t failures = FTC_BOARD_LOAD(b->header->failures);
 
     return failures != b->failures && b->failures < (uint32_t)b->ranks; /* more is damage: not for ever */
 }
@@ -169,21 +170,38 @@ void ftc_board_look(struct ftc_board *b)
         b->set.host.look(b->set.host.arg);
 }
 
+/* May somebody sleep at this bell for an earlier round? */
+static bool is_shared(struct ftc_board *b, const struct bed *bed)
+{
+    return bed->place != NULL && b->round >= FTC_BOARD_DEPTH &&
+           !ftc_board_settled(b, b->round + 1 - FTC_BOARD_DEPTH) && !FTC_BOARD_MUTATED(SHARED_PLACE);
+}
+
+/* Elsewhere, where nobody is woken in this rank's stead. */
+static void nap(struct ftc_board *b)
+{
+    const struct ftc_board_host *host = &b->set.host;
+    _Atomic uint32_t nobodys_bell = 0;
+
+    host->asleep(host->arg, true);
+    host->sleep(host->arg, &nobodys_bell, 0, NAP_NS);
+    b->suspicious = true;
+    host->asleep(host->arg, false);
+}
+
 static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_done *done)
 {
     const struct ftc_board_host *host = &b->set.host;
     uint64_t longest = b->set.longest_ns;
-    /* Nobody sleeps here for an earlier round. */
-    if (bed->place != NULL && b->round >= FTC_BOARD_DEPTH && !FTC_BOARD_MUTATED(SHARED_PLACE))
-        ftc_board_until_settled(b, b->round + 1 - FTC_BOARD_DEPTH);
     uint32_t failures = b->failures;
 
     host->asleep(host->arg, true);
     uint32_t expected = FTC_BOARD_LOAD(*bed->bell);
-    if (bed->place != NULL)
-        count_sleeper(b, bed->place);
-    else
+    if (bed->place == NULL)
         wish(bed->progress, bed->end);
+    else
+        count_sleeper(b, bed->place);
+    atomic_thread_fence(memory_order_seq_cst);
     if ((bed->light || b->set.light) && !host->fence_all(host->arg) && longest > UNFENCED_SLEEP_NS)
         longest = UNFENCED_SLEEP_NS;
     if (FTC_BOARD_MUTATED(LATE_BELL))
@@ -219,6 +237,9 @@ static void until(struct ftc_board *b, const struct bed *bed, ftc_board_done *do
             relax(bed, idle);
         } else if (idle <= b->set.spins + b->set.yields) {
             sched_yield();
+        } else if (is_shared(b, bed)) {
+            nap(b);
+            idle = b->set.spins;
         } else {
             sleep_once(b, bed, done);
             idle = b->set.spins; /* woken: others may be about to run; yield again before sleeping */

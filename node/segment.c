@@ -3,7 +3,8 @@
  * name.
  *
  * The front part is allocated for good when it is made, so that no later store in it can meet a full /dev/shm
- * (SIGBUS). The rings behind it stay holes until a pair of ranks first talks (ftc_segment_ring_allocate).
+ * (SIGBUS). The rings and areas behind it stay holes until they are used (ftc_segment_ring_allocate,
+ * ftc_segment_area_allocate).
  */
 #include "node/segment.h"
 

@@ -227,7 +227,7 @@ struct ftc_failure {
 };
 
 /* Declare `rank` failed, once its exit was seen: fills its slot, appends to the log, then publishes. A second
- * declaration of the same rank is ignored. Waking the sleepers is the caller's next step (ftc_bell_ring_all).
+ * declaration of the same rank is ignored. Waking the sleepers is the caller's next step (ftc_bell_ring_all, ftc_board_ring_all).
  */
 void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure);
 

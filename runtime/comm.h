@@ -39,9 +39,9 @@ struct ftc_thread {
 
 struct ftc_comm {
     int rank, size;
-    bool alone; /* a job of one: no segment, no transport, no thread */
+    bool alone;  /* a job of one: no segment, no transport, no thread */
     bool joined; /* the slot's pid is this process */
-    int *mine;  /* a page that a fork wipes: 1 in the process that joined, 0 in its children */
+    int *mine;   /* a page that a fork wipes: 1 in the process that joined, 0 in its children */
     struct ftc_config config;
     struct ftc_log log;
     struct ftc_segment *segment;

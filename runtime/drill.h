@@ -11,15 +11,15 @@
 #include <stdint.h>
 
 enum ftc_drill_point {
-    FTC_DRILL_ATTACHED,  /* ftc_init: the segment is mapped, the slot not filled */
-    FTC_DRILL_JOINED,    /* ftc_init: about to return */
-    FTC_DRILL_CALL,      /* a collective was called, nothing sent */
-    FTC_DRILL_SEND,      /* a message was handed to the transport */
-    FTC_DRILL_DELIVER,   /* decided or received the decision, not passed on */
-    FTC_DRILL_RETURN,    /* about to return from a collective */
-    FTC_DRILL_MARK,      /* ftc_finalize: the barrier is done, the mark not set */
-    FTC_DRILL_MARKED,    /* ftc_finalize: the mark is set, not counted */
-    FTC_DRILL_LINGER,    /* ftc_finalize: waiting for the others */
+    FTC_DRILL_ATTACHED, /* ftc_init: the segment is mapped, the slot not filled */
+    FTC_DRILL_JOINED,   /* ftc_init: about to return */
+    FTC_DRILL_CALL,     /* a collective was called, nothing sent */
+    FTC_DRILL_SEND,     /* a message was handed to the transport */
+    FTC_DRILL_DELIVER,  /* decided or received the decision, not passed on */
+    FTC_DRILL_RETURN,   /* about to return from a collective */
+    FTC_DRILL_MARK,     /* ftc_finalize: the barrier is done, the mark not set */
+    FTC_DRILL_MARKED,   /* ftc_finalize: the mark is set, not counted */
+    FTC_DRILL_LINGER,   /* ftc_finalize: waiting for the others */
     FTC_DRILL_POINTS
 };
 

@@ -14,6 +14,17 @@ static int check(const ftc_comm *comm, const void *output)
     return rc;
 }
 
+/* What a decision on the board has named counts as known, too: L ⊇ G. */
+static int learn_from_board(ftc_comm *comm)
+{
+    const struct ftc_set *known = comm->board != NULL ? ftc_board_known(comm->board) : NULL;
+    int rc = 0;
+
+    for (int rank = 0; known != NULL && rc == 0 && (rank = ftc_set_next(known, rank)) >= 0; rank++)
+        rc = ftc_member_notice(comm->member, rank);
+    return rc;
+}
+
 FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
 {
     int rc = check(comm, failed_count);
@@ -23,6 +34,9 @@ FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
     ftc_call_enter(comm);
     while (ftc_progress_step(comm))
         ;
+    rc = learn_from_board(comm);
+    if (rc != 0)
+        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
     ftc_snapshot_local(&comm->snapshot, ftc_member_known_failed(comm->member));
     *failed_count = ftc_set_count(&comm->snapshot.known);
     ftc_call_leave(comm);
@@ -40,7 +54,7 @@ static void last_report(const struct ftc_comm *comm, struct ftc_member_report *r
     }
     ftc_board_report(comm->board, &board);
     *report = (struct ftc_member_report){
-        .failed = board.failed, .ballots = board.restarts + 1, .retries = board.restarts};
+        .failed = board.failed, .ballots = board.starts, .retries = board.restarts};
 }
 
 FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count)

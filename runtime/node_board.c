@@ -38,6 +38,12 @@ static void asleep(void *arg, bool asleep)
     comm->shown = true;
 }
 
+static bool same_but_earlier(const struct ftc_signature *a, const struct ftc_signature *b)
+{
+    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
+           a->root == b->root && a->size == b->size;
+}
+
 _Noreturn static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
 {
     struct ftc_comm *comm = arg;
@@ -45,7 +51,12 @@ _Noreturn static void mismatch(void *arg, int rank, const struct ftc_signature *
     char words[FTC_MISMATCH_WORDS];
 
     ftc_board_activity(comm->board, &now);
-    ftc_mismatch_words(words, now.op, rank, theirs, comm->rank, now.signature);
+    if (same_but_earlier(theirs, now.signature))
+        snprintf(words, sizeof(words),
+                 "before operation %llu, ranks %d and %d called different broadcasts or reduces",
+                 (unsigned long long)now.op, rank, comm->rank);
+    else
+        ftc_mismatch_words(words, now.op, rank, theirs, comm->rank, now.signature);
     ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
 }
 

@@ -20,7 +20,8 @@ static void fill(struct ftc_activity *a, const struct ftc_member_activity *now, 
     STORE(a->epoch_op, now->epoch.op);
     STORE(a->epoch_i, now->epoch.ballot.i);
     STORE(a->epoch_s, now->epoch.ballot.s);
-    STORE(a->known_failed, (uint32_t)now->known_failed);
+    if (now->known_failed >= 0)
+        STORE(a->known_failed, (uint32_t)now->known_failed);
     STORE(a->agreed_failed, (uint32_t)now->agreed_failed);
 }
 
@@ -39,7 +40,7 @@ static void board_activity(const struct ftc_board *board, struct ftc_member_acti
                                         .waits_for = a.waits_for,
                                         .waits = a.waits,
                                         .root = a.signature != NULL ? a.signature->root : -1,
-                                        .known_failed = ftc_set_count(ftc_board_known(board)),
+                                        .known_failed = -1, /* the thread shows what it has taken in */
                                         .agreed_failed = ftc_set_count(ftc_board_agreed(board))};
     if (a.signature != NULL)
         now->kind = (enum ftc_call_kind)a.signature->kind;

@@ -14,7 +14,7 @@ void ftc_publish_called(struct ftc_comm *comm, uint64_t calls); /* a collective 
 void ftc_publish_returned(struct ftc_comm *comm);               /* ... and returned: counters, rules, sets */
 /* ... on the board, where no clock is read but for the first result; ftc_publish_beat() makes up for it. */
 void ftc_publish_counted(struct ftc_comm *comm);
-void ftc_publish_beat(struct ftc_comm *comm); /* the thread: since when the caller is where it is */
-void ftc_publish_noticed(struct ftc_comm *comm);  /* failures were taken in */
+void ftc_publish_beat(struct ftc_comm *comm);    /* the thread: since when the caller is where it is */
+void ftc_publish_noticed(struct ftc_comm *comm); /* failures were taken in */
 
 #endif

@@ -11,10 +11,10 @@
 #include "include/ftcoll.h"
 
 struct ftc_snapshot {
-    struct ftc_set known, agreed;               /* L and G */
-    struct ftc_set known_last, known_before;    /* L of the last validate_local and the one before */
-    struct ftc_set agreed_before;               /* G of the validate_global before the last */
-    struct ftc_set recognized;                  /* by ftc_recognize() */
+    struct ftc_set known, agreed;            /* L and G */
+    struct ftc_set known_last, known_before; /* L of the last validate_local and the one before */
+    struct ftc_set agreed_before;            /* G of the validate_global before the last */
+    struct ftc_set recognized;               /* by ftc_recognize() */
 };
 
 int ftc_snapshot_init(struct ftc_snapshot *snapshot, int ranks); /* FTC_ERR_NOMEM */
@@ -24,8 +24,8 @@ void ftc_snapshot_local(struct ftc_snapshot *snapshot, const struct ftc_set *kno
 void ftc_snapshot_global(struct ftc_snapshot *snapshot, const struct ftc_set *agreed);
 
 /* As ftc_get_state_local() (global: false) and ftc_get_state_global(). */
-int ftc_snapshot_states(const struct ftc_snapshot *snapshot, bool global, int types, int incount, int *outcount,
-                        ftc_rank_info infos[]);
+int ftc_snapshot_states(const struct ftc_snapshot *snapshot, bool global, int types, int incount,
+                        int *outcount, ftc_rank_info infos[]);
 int ftc_snapshot_recognize(struct ftc_snapshot *snapshot, int count, const int ranks[]);
 
 #endif

@@ -21,6 +21,7 @@ struct fiber {
     void *stack;
     enum fiber_state state;
     _Atomic uint32_t *word; /* slept on */
+    bool brief;             /* ... for a millisecond at most */
     uint32_t steps;
     uint32_t priority; /* the lowest goes first */
 };
@@ -73,7 +74,7 @@ void fibers_run(struct board_box *box);
 _Noreturn void fiber_leave(struct board_box *box, enum fiber_state state);
 /* In a fiber: until somebody makes it ready. */
 void fiber_wait(struct board_box *box, enum fiber_state state);
-void fiber_sleep(struct board_box *box, _Atomic uint32_t *word, uint32_t expected);
+void fiber_sleep(struct board_box *box, _Atomic uint32_t *word, uint32_t expected, bool brief);
 void fibers_wake(struct board_box *box, const _Atomic uint32_t *word, int count);
 /* In a fiber: the first thing that is wrong ends the run. */
 _Noreturn __attribute__((format(printf, 2, 3))) void board_violate(struct board_box *box, const char *format,

@@ -150,14 +150,22 @@ static int by_policy(struct board_box *box, const int list[], int count)
     }
 }
 
-static void time_out_one(struct board_box *box)
+/* Who may stop sleeping by itself: all, if the plan has time limits, else those who sleep uncounted and briefly. */
+static int may_time_out(const struct board_box *box, int list[])
 {
-    int list[BOARD_FIBERS], count = 0;
+    int count = 0;
 
     for (int i = 0; i < box->plan->ranks; i++)
-        if (box->fiber[i].state == FIBER_ASLEEP)
+        if (box->fiber[i].state == FIBER_ASLEEP && (box->plan->time_limits || box->fiber[i].brief))
             list[count++] = i;
-    if (count > 0)
+    return count;
+}
+
+static void time_out_one(struct board_box *box, int others)
+{
+    int list[BOARD_FIBERS], count = may_time_out(box, list);
+
+    if (count > 0 && (others == 0 || test_random_chance(&box->random, 5)))
         box->fiber[one_of(box, list, count)].state = FIBER_READY;
 }
 
@@ -180,11 +188,8 @@ static void go_on(struct board_box *box)
 
     if (all_ended(box, &asleep))
         switch_out(box);
+    time_out_one(box, ready(box, list));
     int count = ready(box, list);
-    if (box->plan->time_limits && (count == 0 || test_random_chance(&box->random, 5))) {
-        time_out_one(box);
-        count = ready(box, list);
-    }
     if (count == 0)
         board_violate(box, "deadlock: rank %d sleeps in operation %d, and nobody is left to wake it", asleep,
                       box->actor[asleep].called - 1);
@@ -236,13 +241,14 @@ void fiber_wait(struct board_box *box, enum fiber_state state)
 }
 
 /* Looking at the word and queueing are one step, as in the kernel. */
-void fiber_sleep(struct board_box *box, _Atomic uint32_t *word, uint32_t expected)
+void fiber_sleep(struct board_box *box, _Atomic uint32_t *word, uint32_t expected, bool brief)
 {
     ftc_board_step();
     if (atomic_load(word) != expected)
         return;
     box->outcome->asleep = true;
     box->fiber[box->self].word = word;
+    box->fiber[box->self].brief = brief;
     fiber_wait(box, FIBER_ASLEEP);
 }
 

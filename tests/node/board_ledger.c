@@ -198,10 +198,11 @@ static void check_agreed(const struct actor *actor, const struct ftc_board_repor
 {
     struct board_box *box = actor->box;
     struct ftc_set before;
-    bool grows = report->decided && box->plan->share != FTC_SHARE_OFF;
+    bool decided = box->plan->program[actor->returned].kind != FTC_CALL_REDUCE;
+    bool grows = decided && box->plan->share != FTC_SHARE_OFF;
 
     agreed_before(actor, &before);
-    if (report->decided && !ftc_set_subset(&before, report->failed))
+    if (decided && !ftc_set_subset(&before, report->failed))
         board_violate(box, "rank %d: operation %d forgets agreed failures", actor->rank, actor->returned);
     if (!ftc_set_equal(ftc_board_agreed(actor->board), grows ? report->failed : &before))
         board_violate(box, "rank %d: after operation %d G is not the decision's", actor->rank,

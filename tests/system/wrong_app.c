@@ -62,6 +62,23 @@ static void mismatch(ftc_comm *world, const char *what)
     printf("came through\n");
 }
 
+/* Calls in which nobody waits for the one that is wrong: every rank sends, or nobody receives. */
+static void disagree(ftc_comm *world, const char *what)
+{
+    int32_t in = 1, out = 0;
+    int rank = ftc_rank(world), next = (rank + 1) % ftc_size(world);
+    if (strcmp(what, "everybody-root") == 0)
+        ftc_bcast(&in, 1, FTC_INT32, rank, world);
+    else if (strcmp(what, "everybody-sender") == 0)
+        ftc_reduce(&in, &out, 1, FTC_INT32, FTC_SUM, next, world);
+    else if (rank == 0)
+        ftc_bcast(&in, 1, FTC_INT32, 0, world);
+    else
+        ftc_reduce(&in, &out, 1, FTC_INT32, FTC_SUM, 0, world);
+    ftc_barrier(world);
+    printf("came through\n");
+}
+
 static void twice(ftc_comm *world)
 {
     ftc_comm *second = NULL;
@@ -137,6 +154,8 @@ int main(int argc, char **argv)
     int last = ftc_rank(world) == ftc_size(world) - 1;
     if (strcmp(mode, "mismatch") == 0)
         mismatch(world, argc > 2 ? argv[2] : "bcast");
+    else if (strcmp(mode, "disagree") == 0)
+        disagree(world, argc > 2 ? argv[2] : "everybody-root");
     else if (strcmp(mode, "vector") == 0)
         vector(world, (size_t)number);
     else if (strcmp(mode, "twice") == 0)

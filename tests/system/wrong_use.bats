@@ -193,7 +193,7 @@ full_shm_is_named() {
 
 @test "/dev/shm fills up when vectors get larger: the job fails, with cause and remedy" {
     local more bytes
-    for more in 10000 100000; do
+    for more in 10000 50000; do
         for bytes in 500 60000 1000000 5000000; do
             with_little_shm $more "$WRONG_APP" vector $bytes
             full_shm_is_named
@@ -234,6 +234,17 @@ full_shm_is_named() {
             grep -q "rank . is in .*, rank . in " <<<"$output"
             [ "$(grep -c "came through" <<<"$output")" -eq 0 ]
         done
+    done
+}
+
+@test "ranks that disagree where nobody waits for the wrong one: 116 all the same" {
+    local what
+    for what in everybody-root everybody-sender bcast-and-reduce; do
+        run timeout -s KILL 60 "$FTRUN" -np 2 --timeout 30 "$WRONG_APP" disagree "$what"
+        echo "$what: exit code $status: $output"
+        [ "$status" -eq 116 ]
+        grep -q "ending the job: .*rank" <<<"$output"
+        [ "$(grep -c "came through" <<<"$output")" -eq 0 ]
     done
 }
 
