@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "collectives/loops.h"
 
@@ -26,7 +27,7 @@ static const struct type_info *info_of(ftc_type type)
     return (unsigned)type < FTC_TYPES ? &infos[type] : &none;
 }
 
-size_t ftc_type_size(ftc_type type)
+FTC_HOT size_t ftc_type_size(ftc_type type)
 {
     return info_of(type)->size;
 }
@@ -78,7 +79,7 @@ static bool is_user_handle(ftc_op op)
     return handle >= PAGE_ZERO && handle % _Alignof(struct ftc_operator) == 0 && op->function != NULL;
 }
 
-int ftc_reduction_init(struct ftc_reduction *reduction, ftc_type type, ftc_op op)
+FTC_HOT int ftc_reduction_init(struct ftc_reduction *reduction, ftc_type type, ftc_op op)
 {
     struct ftc_reduction r = {.type = type, .element_size = ftc_type_size(type)};
     uintptr_t code = (uintptr_t)op;
@@ -105,7 +106,7 @@ int ftc_reduction_init(struct ftc_reduction *reduction, ftc_type type, ftc_op op
     return FTC_SUCCESS;
 }
 
-void ftc_reduction_combine(void *arg, const void *in, void *inout, size_t size)
+FTC_HOT void ftc_reduction_combine(void *arg, const void *in, void *inout, size_t size)
 {
     const struct ftc_reduction *reduction = arg;
     size_t count = size / reduction->element_size;
@@ -119,14 +120,14 @@ void ftc_reduction_combine(void *arg, const void *in, void *inout, size_t size)
         reduction->user->function(in, inout, count, reduction->type, reduction->user->arg);
 }
 
-void ftc_reduction_merge(void *arg, const void *in, const void *with, void *out, size_t size)
+FTC_HOT void ftc_reduction_merge(void *arg, const void *in, const void *with, void *out, size_t size)
 {
     const struct ftc_reduction *reduction = arg;
 
     reduction->builtin(in, with, out, size / reduction->element_size);
 }
 
-bool ftc_reduction_merges(const struct ftc_reduction *reduction)
+FTC_HOT bool ftc_reduction_merges(const struct ftc_reduction *reduction)
 {
     return reduction->builtin != NULL && reduction->type <= FTC_DOUBLE;
 }

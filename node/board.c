@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "node/board_inside.h"
 
@@ -99,7 +100,7 @@ static void all_back(struct ftc_board *b)
 
 /* agreement.md, rule 5: G := D's failed set, L := L ∪ G. Who decides finds the same failed set: those in G, those who did not post,
  * and those whom `more` names (NULL: nobody). */
-static void decide(struct ftc_board *b, const struct ftc_set *more)
+FTC_HOT static void decide(struct ftc_board *b, const struct ftc_set *more)
 {
     if (b->leaving == 0 && more == NULL && b->nothing_new)
         return;
@@ -139,7 +140,7 @@ static void make_room(struct ftc_board *b, size_t bytes)
 /* --- collecting operations --- */
 
 /* One block of `input`, posted, awaited and copied out. False: start again, without those who are missing. */
-static bool collect_block(struct ftc_board *b, const unsigned char *input, unsigned char *out)
+FTC_HOT static bool collect_block(struct ftc_board *b, const unsigned char *input, unsigned char *out)
 {
     ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY);
     ftc_board_collect(b, out);
@@ -151,7 +152,7 @@ static bool collect_block(struct ftc_board *b, const unsigned char *input, unsig
 }
 
 /* In place, the input of a block is kept before its result overwrites it: another start needs it again. */
-static bool collect_from_start(struct ftc_board *b, size_t *kept)
+FTC_HOT static bool collect_from_start(struct ftc_board *b, size_t *kept)
 {
     const unsigned char *input = b->call->input;
     size_t size = b->call->signature.size;
@@ -170,7 +171,7 @@ static bool collect_from_start(struct ftc_board *b, size_t *kept)
     return true;
 }
 
-static void collect(struct ftc_board *b)
+FTC_HOT static void collect(struct ftc_board *b)
 {
     size_t size = b->call->signature.size, kept = 0;
 
@@ -222,7 +223,7 @@ static void validate(struct ftc_board *b)
 /* --- plain reduce --- */
 
 /* The root reads its own input where it is, unless the result goes there. */
-static void reduce_one_block(struct ftc_board *b, int root)
+FTC_HOT static void reduce_one_block(struct ftc_board *b, int root)
 {
     b->offset = 0;
     b->bytes = b->call->signature.size;
@@ -237,7 +238,7 @@ static void reduce_one_block(struct ftc_board *b, int root)
     ftc_board_finish(b, false);
 }
 
-static void reduce(struct ftc_board *b)
+FTC_HOT static void reduce(struct ftc_board *b)
 {
     const struct ftc_signature *s = &b->call->signature;
 
@@ -262,7 +263,7 @@ static void reduce(struct ftc_board *b)
 /* --- broadcast --- */
 
 /* Finality: the root in L and then unmarked has not posted and never will. */
-static bool root_posted_or_failed(struct ftc_board *b)
+FTC_HOT static bool root_posted_or_failed(struct ftc_board *b)
 {
     int root = b->call->signature.root;
     bool failed = FTC_BOARD_CHECKS && ftc_set_has(&b->known, root);
@@ -282,7 +283,7 @@ static bool root_posted_or_failed(struct ftc_board *b)
     return failed;
 }
 
-static int broadcast_from(struct ftc_board *b)
+FTC_HOT static int broadcast_from(struct ftc_board *b)
 {
     const unsigned char *input = b->call->input;
     size_t size = b->call->signature.size;
@@ -298,7 +299,7 @@ static int broadcast_from(struct ftc_board *b)
 }
 
 /* What the blocks before the last overwrite is kept: without the root the buffer is as it was. */
-static int broadcast_to(struct ftc_board *b)
+FTC_HOT static int broadcast_to(struct ftc_board *b)
 {
     size_t size = b->call->signature.size;
     int root = b->call->signature.root;
@@ -328,7 +329,7 @@ static int broadcast_to(struct ftc_board *b)
     return FTC_SUCCESS;
 }
 
-static int broadcast(struct ftc_board *b)
+FTC_HOT static int broadcast(struct ftc_board *b)
 {
     int root = b->call->signature.root;
     int status = FTC_ERR_ROOT_FAILED;
@@ -341,7 +342,7 @@ static int broadcast(struct ftc_board *b)
 
 /* --- calls --- */
 
-static int run(struct ftc_board *b)
+FTC_HOT static int run(struct ftc_board *b)
 {
     switch (b->call->signature.kind) {
     case FTC_CALL_BCAST:
@@ -361,7 +362,7 @@ static int run(struct ftc_board *b)
 
 /* Who sends in a broadcast or a plain reduce waits for nobody, so nobody may ever look at what it posted. What it called is seen in
  * its next post that somebody reads: ranks that disagreed are told so then, but for one chance in 256. */
-static void remember(struct ftc_board *b, const struct ftc_signature *s)
+FTC_HOT static void remember(struct ftc_board *b, const struct ftc_signature *s)
 {
     uint64_t word = (uint64_t)s->kind << 56 ^ (uint64_t)s->type << 48 ^ (uint64_t)s->operator_code << 40 ^
                     (uint64_t)(uint32_t)s->root << 16 ^ s->size;
@@ -371,7 +372,7 @@ static void remember(struct ftc_board *b, const struct ftc_signature *s)
 }
 
 /* A large copy is not kept for a call that may never come. */
-static void forget_kept(struct ftc_board *b)
+FTC_HOT static void forget_kept(struct ftc_board *b)
 {
     if (b->kept_room <= KEPT_MAX)
         return;
@@ -380,7 +381,7 @@ static void forget_kept(struct ftc_board *b)
     b->kept_room = 0;
 }
 
-int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, void *receive)
+FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, void *receive)
 {
     assert(b->call == NULL);
     b->call = call;

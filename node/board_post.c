@@ -15,7 +15,7 @@ static bool rank_finished(struct ftc_board *b, int rank, uint64_t end)
 }
 
 /* Nobody reads it any more, as far as this rank knows without looking. */
-static bool is_free(struct ftc_board *b, const struct ftc_board_use *use)
+FTC_HOT static bool is_free(struct ftc_board *b, const struct ftc_board_use *use)
 {
     return use->end <= b->settled ||
            (use->reader != FTC_BOARD_EVERYBODY && rank_finished(b, use->reader, use->end));
@@ -57,7 +57,7 @@ bool ftc_board_settled(struct ftc_board *b, uint64_t end)
     return end <= b->settled;
 }
 
-static void until_free(struct ftc_board *b, const struct ftc_board_use *use)
+FTC_HOT static void until_free(struct ftc_board *b, const struct ftc_board_use *use)
 {
     if (is_free(b, use) || FTC_BOARD_MUTATED(NO_WAIT_FOR_READERS))
         return;
@@ -128,13 +128,14 @@ static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
 
 /* --- posting --- */
 
-static bool same_call(const struct ftc_signature *a, const struct ftc_signature *b)
+FTC_HOT static bool same_call(const struct ftc_signature *a, const struct ftc_signature *b)
 {
     return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
            a->earlier == b->earlier && a->root == b->root && a->size == b->size;
 }
 
-static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *post, size_t bytes, int reader)
+FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *post, size_t bytes,
+                                         int reader)
 {
     struct ftc_board_use *use = &b->place[b->round % FTC_BOARD_DEPTH];
     int kind = b->call->signature.kind;
@@ -155,7 +156,7 @@ static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *pos
     return b->memory.areas + (size_t)b->rank * FTC_BOARD_AREA + post->offset;
 }
 
-void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader)
+FTC_HOT void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader)
 {
     struct ftc_board_post *post = ftc_board_post_of(b, b->round, b->rank);
     unsigned char *buffer = begin_post(b, post, bytes, reader);
@@ -172,14 +173,14 @@ void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int rea
 
 /* --- reading --- */
 
-void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_post *post)
+FTC_HOT void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_post *post)
 {
     if (FTC_BOARD_CHECKS && !same_call(&post->signature, &b->mine))
         b->set.host.mismatch(b->set.host.arg, rank, &post->signature);
 }
 
-const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
-                                    size_t bytes)
+FTC_HOT const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
+                                            size_t bytes)
 {
     ftc_board_step();
     if (bytes <= FTC_BOARD_INLINE)

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "node/board_inside.h"
 
 /* --- who has posted --- */
@@ -20,7 +21,7 @@ static inline bool look_again(struct ftc_board *b, int rank)
 
 /* agreement.md, "Deciding". The flag in L is read before the mark that it settles. True if the round is over: every member is
  * marked or never will be. */
-static bool look_at_marks(struct ftc_board *b)
+FTC_HOT static bool look_at_marks(struct ftc_board *b)
 {
     uint64_t marked = b->round + 1;
 
@@ -44,7 +45,7 @@ static bool look_at_marks(struct ftc_board *b)
     return true;
 }
 
-static bool is_over(struct ftc_board *b)
+FTC_HOT static bool is_over(struct ftc_board *b)
 {
     if (!b->over)
         b->over = look_at_marks(b);
@@ -65,7 +66,7 @@ static bool posted(const struct ftc_board *b, int rank)
            !ftc_set_has(&b->left_out, rank);
 }
 
-static void copy(unsigned char *out, const unsigned char *data, size_t size)
+FTC_HOT static void copy(unsigned char *out, const unsigned char *data, size_t size)
 {
     if (size == FTC_BOARD_INLINE) /* a move instead of a call */
         memcpy(out, data, FTC_BOARD_INLINE);
@@ -73,8 +74,8 @@ static void copy(unsigned char *out, const unsigned char *data, size_t size)
         memcpy(out, data, size);
 }
 
-static void combine_two(const struct ftc_call *call, const unsigned char *first, const unsigned char *second,
-                        unsigned char *out, size_t size)
+FTC_HOT static void combine_two(const struct ftc_call *call, const unsigned char *first,
+                                const unsigned char *second, unsigned char *out, size_t size)
 {
     if (call->merge != NULL) {
         call->merge(call->combine_arg, second, first, out, size);
@@ -85,7 +86,7 @@ static void combine_two(const struct ftc_call *call, const unsigned char *first,
 }
 
 /* Between two, the other reads this rank's post now: its lines are better left alone. */
-static const unsigned char *data_of(struct ftc_board *b, int rank)
+FTC_HOT static const unsigned char *data_of(struct ftc_board *b, int rank)
 {
     if (rank == b->rank && (b->apart || (b->members == 2 && b->call->merge != NULL)))
         return b->source;
@@ -93,7 +94,7 @@ static const unsigned char *data_of(struct ftc_board *b, int rank)
 }
 
 /* agreement.md: in rank order. `from` counts from the start of the block. */
-static void combine(struct ftc_board *b, size_t from, size_t size, unsigned char *out)
+FTC_HOT static void combine(struct ftc_board *b, size_t from, size_t size, unsigned char *out)
 {
     const struct ftc_call *call = b->call;
     const unsigned char *first = NULL;
@@ -116,7 +117,7 @@ static void combine(struct ftc_board *b, size_t from, size_t size, unsigned char
         copy(out, first, size);
 }
 
-static void combine_all(struct ftc_board *b, unsigned char *out)
+FTC_HOT static void combine_all(struct ftc_board *b, unsigned char *out)
 {
     for (size_t from = 0; from < b->bytes; from += FTC_BOARD_CHUNK) {
         size_t left = b->bytes - from;
@@ -178,7 +179,7 @@ static void try_chunk(struct ftc_board *b, unsigned index)
 
 /* True if all chunks are done; else b->chunk is the first that is not. Who did one that members are missing in had them in L,
  * and so they are declared: this rank will find the same. */
-static bool all_done(struct ftc_board *b)
+FTC_HOT static bool all_done(struct ftc_board *b)
 {
     struct ftc_board_place *place = ftc_board_place(b, b->round);
 
@@ -194,7 +195,7 @@ static bool all_done(struct ftc_board *b)
 
 /* --- arrival --- */
 
-static void arrive(struct ftc_board *b)
+FTC_HOT static void arrive(struct ftc_board *b)
 {
     struct ftc_board_place *place = ftc_board_place(b, b->round);
     uint64_t tag = FTC_BOARD_TAG(b->round), word = FTC_BOARD_LOAD(place->arrived);
@@ -204,14 +205,14 @@ static void arrive(struct ftc_board *b)
 }
 
 /* A hint: who died after it arrived is counted. */
-static bool all_arrived(struct ftc_board *b)
+FTC_HOT static bool all_arrived(struct ftc_board *b)
 {
     uint64_t word = FTC_BOARD_LOAD(ftc_board_place(b, b->round)->arrived);
 
     return (word & ~(uint64_t)0xffff) == FTC_BOARD_TAG(b->round) && (int)FTC_BOARD_VALUE(word) >= b->live;
 }
 
-static bool done_together(struct ftc_board *b)
+FTC_HOT static bool done_together(struct ftc_board *b)
 {
     if (!all_done(b)) {
         if (!b->over && !b->suspicious && !all_arrived(b))
@@ -245,7 +246,7 @@ static void begin(struct ftc_board *b)
     b->chunk = 0;
 }
 
-void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out)
+FTC_HOT void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out)
 {
     begin(b);
     ftc_board_until(b, is_over, b->call->signature.kind == FTC_CALL_REDUCE);
@@ -253,7 +254,7 @@ void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out)
         combine_all(b, out);
 }
 
-void ftc_board_collect(struct ftc_board *b, unsigned char *out)
+FTC_HOT void ftc_board_collect(struct ftc_board *b, unsigned char *out)
 {
     if (each_for_itself(b)) {
         ftc_board_collect_for_itself(b, out);
@@ -263,5 +264,5 @@ void ftc_board_collect(struct ftc_board *b, unsigned char *out)
     arrive(b);
     ftc_board_until(b, done_together, false);
     if (out != NULL && b->bytes > 0 && !must_restart(b))
-        memcpy(out, result(b), b->bytes);
+        copy(out, result(b), b->bytes);
 }

@@ -43,7 +43,7 @@ static uint64_t tag_of(uint64_t word)
 }
 
 /* Take up to FAN_OUT sleepers of this round off the count; false: there are none. */
-static bool take_sleepers(struct ftc_board_place *place, uint64_t round)
+FTC_HOT static bool take_sleepers(struct ftc_board_place *place, uint64_t round)
 {
     uint64_t word = FTC_BOARD_LOAD(place->sleepers);
 
@@ -57,7 +57,7 @@ static bool take_sleepers(struct ftc_board_place *place, uint64_t round)
 }
 
 /* After publishing what is awaited at this round's place, and to pass a waking on. */
-static void ring(struct ftc_board *b, bool light)
+FTC_HOT static void ring(struct ftc_board *b, bool light)
 {
     struct ftc_board_place *place = ftc_board_place(b, b->round);
 
@@ -69,7 +69,7 @@ static void ring(struct ftc_board *b, bool light)
     b->set.host.wake(b->set.host.arg, &place->bell, FAN_OUT);
 }
 
-static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *own)
+FTC_HOT static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *own)
 {
     uint64_t wanted = FTC_BOARD_LOAD(own->wanted);
 
@@ -82,13 +82,15 @@ static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *own)
     b->set.host.wake(b->set.host.arg, &own->bell, FTC_NODE_MAX_RANKS);
 }
 
-void ftc_board_finish(struct ftc_board *b, bool collecting)
+FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
 {
     struct ftc_board_progress *own = &b->memory.progress[b->rank];
 
-    FTC_BOARD_STORE(own->finished, b->round + 1);
+    if (!collecting) /* else the others see it in this rank's next post */
+        FTC_BOARD_STORE(own->finished, b->round + 1);
     ring(b, !collecting);
-    ring_wanted(b, own);
+    if (!collecting)
+        ring_wanted(b, own);
     if (collecting)
         b->settled = b->round; /* each member has posted in it, hence finished all before */
     b->round++;
@@ -164,7 +166,7 @@ static bool failures_waiting(const struct ftc_board *b)
     return failures != b->failures && b->failures < (uint32_t)b->ranks; /* more is damage: not for ever */
 }
 
-void ftc_board_look(struct ftc_board *b)
+FTC_HOT void ftc_board_look(struct ftc_board *b)
 {
     if (failures_waiting(b))
         b->set.host.look(b->set.host.arg);
@@ -225,7 +227,7 @@ static void relax(const struct bed *bed, int idle)
 }
 
 /* Spin while cores are free, then yield, then sleep. */
-static void until(struct ftc_board *b, const struct bed *bed, ftc_board_done *done)
+FTC_HOT static void until(struct ftc_board *b, const struct bed *bed, ftc_board_done *done)
 {
     int idle = 0;
 
@@ -247,7 +249,7 @@ static void until(struct ftc_board *b, const struct bed *bed, ftc_board_done *do
     }
 }
 
-void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light)
+FTC_HOT void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light)
 {
     struct ftc_board_place *place = ftc_board_place(b, b->round);
 

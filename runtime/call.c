@@ -1,6 +1,7 @@
 /* One collective call: flow control, the call itself, waiting for its delivery. */
 #include "runtime/call.h"
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "runtime/node_board.h"
 #include "runtime/progress.h"
@@ -103,7 +104,7 @@ static int explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
     return rc;
 }
 
-int ftc_call_check(const struct ftc_comm *comm)
+FTC_HOT int ftc_call_check(const struct ftc_comm *comm)
 {
     if (comm == NULL)
         return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
@@ -114,7 +115,7 @@ int ftc_call_check(const struct ftc_comm *comm)
     return 0;
 }
 
-int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+FTC_HOT int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     if (comm->board != NULL) {
         int rc = ftc_node_board_call(comm, call, receive);

@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "collectives/types.h"
 #include "runtime/call.h"
@@ -14,7 +15,7 @@ static int check_root(const ftc_comm *comm, int root)
 }
 
 /* Bytes of `count` elements in *size. */
-static int check_size(size_t count, ftc_type type, size_t *size)
+FTC_HOT static int check_size(size_t count, ftc_type type, size_t *size)
 {
     size_t element = ftc_type_size(type);
 
@@ -28,7 +29,7 @@ static int check_size(size_t count, ftc_type type, size_t *size)
 }
 
 /* Where the input is, given send and recv as the caller has them. */
-static int check_input(const void *send, const void *recv, size_t size, const void **input)
+FTC_HOT static int check_input(const void *send, const void *recv, size_t size, const void **input)
 {
     *input = send == FTC_IN_PLACE ? recv : send;
     if (size > 0 && *input == NULL)
@@ -37,8 +38,8 @@ static int check_input(const void *send, const void *recv, size_t size, const vo
     return 0;
 }
 
-static int reduction_call(struct ftc_reduction *reduction, struct ftc_call *call, int kind, const void *send,
-                          const void *recv, size_t count, ftc_type type, ftc_op op)
+FTC_HOT static int reduction_call(struct ftc_reduction *reduction, struct ftc_call *call, int kind,
+                                  const void *send, const void *recv, size_t count, ftc_type type, ftc_op op)
 {
     size_t size = 0;
     int rc = check_size(count, type, &size);
@@ -58,8 +59,8 @@ static int reduction_call(struct ftc_reduction *reduction, struct ftc_call *call
     return rc;
 }
 
-FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
-                          ftc_comm *comm)
+FTC_HOT FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                                  ftc_comm *comm)
 {
     struct ftc_reduction reduction = {0};
     struct ftc_call call = {0};
@@ -72,8 +73,8 @@ FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type t
     return rc == 0 ? ftc_call_run(comm, &call, recv) : rc;
 }
 
-FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, int root,
-                       ftc_comm *comm)
+FTC_HOT FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, int root,
+                               ftc_comm *comm)
 {
     struct ftc_reduction reduction = {0};
     struct ftc_call call = {0};
@@ -89,7 +90,7 @@ FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type
     return rc == 0 ? ftc_call_run(comm, &call, recv) : rc;
 }
 
-FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm)
+FTC_HOT FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm)
 {
     struct ftc_call call = {0};
     size_t size = 0;
@@ -109,7 +110,7 @@ FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_c
     return ftc_call_run(comm, &call, comm->rank == root ? NULL : buffer);
 }
 
-FTC_API int ftc_barrier(ftc_comm *comm)
+FTC_HOT FTC_API int ftc_barrier(ftc_comm *comm)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_BARRIER, .root = -1}};
     int rc = ftc_call_check(comm);

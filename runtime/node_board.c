@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "node/futex.h"
 #include "runtime/job_end.h"
@@ -77,7 +78,7 @@ _Noreturn static void exhausted(void *arg, int error)
     ftc_job_end(arg, FTC_EXIT_INTERNAL, ftc_last_error());
 }
 
-static void pass(void *arg, enum ftc_board_point point)
+FTC_HOT static void pass(void *arg, enum ftc_board_point point)
 {
     struct ftc_comm *comm = arg;
 
@@ -131,7 +132,7 @@ int ftc_node_board_open(struct ftc_comm *comm)
     return ftc_board_open(&comm->board, &setup);
 }
 
-int ftc_node_board_call(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+FTC_HOT int ftc_node_board_call(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
     ftc_publish_called(comm, ftc_board_operations(comm->board) + 1);

@@ -2,6 +2,7 @@
 #include "runtime/publish.h"
 
 #include "base/clock.h"
+#include "base/cpu.h"
 
 #define STORE(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
 #define LOAD(field)         atomic_load_explicit(&(field), memory_order_relaxed)
@@ -98,7 +99,7 @@ void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t 
     ADD(comm->slot->counters.bytes, bytes);
 }
 
-void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
+FTC_HOT void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
 {
     if (comm->alone)
         return;
@@ -107,7 +108,7 @@ void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
         STORE(comm->slot->activity.since_ns, ftc_clock_now());
 }
 
-void ftc_publish_counted(struct ftc_comm *comm)
+FTC_HOT void ftc_publish_counted(struct ftc_comm *comm)
 {
     struct ftc_counters *counters = &comm->slot->counters;
 
