@@ -21,7 +21,7 @@
 #define FTC_BOARD_SMALL 1024u
 #define FTC_BOARD_WHOLE (4u << 20) /* most bytes of a broadcast's post */
 /* Below this many bytes of posts to read, each member combines for itself: cheaper than to wait for another's result. */
-#define FTC_BOARD_SELF 2048u
+#define FTC_BOARD_SELF 1024u
 #endif
 
 #define FTC_BOARD_INLINE 8u                                   /* bytes that travel in the post itself */
