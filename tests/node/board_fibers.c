@@ -9,7 +9,7 @@
 #include "tests/node/board_box.h"
 #include "tests/suite.h"
 
-#if TEST_SANITIZED
+#ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #define STACK_SIZE (256u << 10)
 #else
@@ -26,7 +26,7 @@ static struct board_box *the_box;
 /* Tell AddressSanitizer that the stack changes; `forget`: the old one is not come back to. */
 static void start_switch(void **own, const void *stack, size_t size, bool forget)
 {
-#if TEST_SANITIZED
+#ifdef __SANITIZE_ADDRESS__
     __sanitizer_start_switch_fiber(forget ? NULL : own, stack, size);
 #else
     (void)own, (void)stack, (void)size, (void)forget;
@@ -35,7 +35,7 @@ static void start_switch(void **own, const void *stack, size_t size, bool forget
 
 static void finish_switch(struct board_box *box, void *own)
 {
-#if TEST_SANITIZED
+#ifdef __SANITIZE_ADDRESS__
     const void *stack;
     size_t size;
     __sanitizer_finish_switch_fiber(own, &stack, &size);
