@@ -19,7 +19,8 @@ _Static_assert(FTC_BOARD_CHUNKS * sizeof(uint64_t) == 128, "the claims of a roun
 _Static_assert(FTC_NODE_MAX_RANKS / 8 <= FTC_BOARD_BLOCK, "a set of ranks fits into a block");
 _Static_assert(FTC_NODE_MAX_RANKS << 2 <= 0x10000, "a claim fits below the tag");
 
-#define KEPT_MAX (8u << 20) /* bytes of memory that a finished call may leave behind */
+#define DIGEST_FACTOR 0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio */
+#define KEPT_MAX      (8u << 20)            /* bytes of memory that a finished call may leave behind */
 
 /* --- life --- */
 
@@ -364,11 +365,13 @@ FTC_HOT static int run(struct ftc_board *b)
  * its next post that somebody reads: ranks that disagreed are told so then, but for one chance in 256. */
 FTC_HOT static void remember(struct ftc_board *b, const struct ftc_signature *s)
 {
-    uint64_t word = (uint64_t)s->kind << 56 ^ (uint64_t)s->type << 48 ^ (uint64_t)s->operator_code << 40 ^
-                    (uint64_t)(uint32_t)s->root << 16 ^ s->size;
+    uint64_t word = (uint64_t)s->kind << 48 ^ (uint64_t)s->type << 40 ^ (uint64_t)s->operator_code << 32 ^
+                    (uint64_t)(uint32_t)s->root;
 
-    if (s->kind == FTC_CALL_BCAST || s->kind == FTC_CALL_REDUCE)
-        b->earlier = (b->earlier ^ word) * 0x9e3779b97f4a7c15ull;
+    if (s->kind != FTC_CALL_BCAST && s->kind != FTC_CALL_REDUCE)
+        return;
+    b->earlier = (b->earlier ^ word) * DIGEST_FACTOR;
+    b->earlier = (b->earlier ^ s->size) * DIGEST_FACTOR;
 }
 
 /* A large copy is not kept for a call that may never come. */

@@ -50,7 +50,8 @@ struct ftc_board_place {
 
 /* One per rank. */
 struct ftc_board_progress {
-    _Alignas(64) _Atomic uint64_t finished; /* rounds finished; its rank, release: its reads are done */
+    _Alignas(64) _Atomic uint64_t
+        finished; /* the last round that does not collect that is finished, + 1; its rank, release: reads are done */
     _Atomic uint64_t
         wanted; /* 0, or ring when `finished` reaches it; any rank makes it smaller, its rank clears it */
     _Atomic uint32_t bell; /* futex word; its rank and the launcher */

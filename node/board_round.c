@@ -5,7 +5,6 @@
  * one to the arrival count finds the round over, claims the chunks that nobody has claimed, combines them and sets them done; the
  * others copy. A claimer that dies is replaced by whoever finds it in L.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "base/cpu.h"
