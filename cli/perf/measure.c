@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define SAMPLES_MIN    3
-#define CHUNKS         8      /* the rest of the time is reckoned anew after each of them */
+#define CHUNKS         8      /* of a time; the rest of it is reckoned anew after each */
 #define BATCH_US       20.0   /* reading the clock twice then is less than 1 % */
 #define OVERLAPPING_US 1000.0 /* many times what ranks run ahead of each other */
 #define BATCH_MAX      100000.0
@@ -67,26 +67,53 @@ static int check_result(struct ftc_perf_bench *bench)
     return ftc_perf_job_any_failed(bench->job, bad);
 }
 
+/*
+ * *us := the mean of the quickest of some batches: the first operations take many times as long as later ones, and
+ * any batch may have had a stranger on its core.
+ */
+static int warm_up_for(struct ftc_perf_bench *bench, double budget_us, double *us)
+{
+    double spent = 0, mean;
+    int rc = run_timed(bench, 2, us);
+
+    while (rc == 0 && spent < budget_us) {
+        uint64_t times = (uint64_t)ftc_perf_clamp(budget_us / CHUNKS / *us, 2, BATCH_MAX);
+        rc = run_timed(bench, times, &mean);
+        spent += mean * (double)times;
+        *us = fmin(*us, mean);
+    }
+    return rc;
+}
+
 int ftc_perf_warm_up(struct ftc_perf_bench *bench, double *us)
 {
     const struct ftc_perf_options *options = bench->options;
-    uint64_t times = options->warm_up;
     int rc = check_result(bench);
 
-    if (rc == 0)
-        rc = run_timed(bench, 2, us);
     if (rc != 0)
         return rc;
     if (!options->warm_up_given)
-        times = (uint64_t)ftc_perf_clamp(options->seconds * 1e6 * WARM_UP_PART / *us, 2, BATCH_MAX);
-    return times > 0 ? run_timed(bench, times, us) : 0;
+        return warm_up_for(bench, options->seconds * 1e6 * WARM_UP_PART, us);
+    rc = run_timed(bench, 2, us);
+    return rc == 0 && options->warm_up > 0 ? run_timed(bench, options->warm_up, us) : rc;
 }
 
+/* What a batch takes at least. */
+static double least_us(const struct ftc_perf_bench *bench)
+{
+    return bench->operation->overlaps ? OVERLAPPING_US : BATCH_US;
+}
+
+/* Of operations that take `us`. */
 static int choose_batch(const struct ftc_perf_bench *bench, double us)
 {
-    double least = bench->operation->overlaps ? OVERLAPPING_US : BATCH_US;
+    return bench->options->synchronise ? 1 : (int)ftc_perf_clamp(ceil(least_us(bench) / us), 1, BATCH_MAX);
+}
 
-    return bench->options->synchronise ? 1 : (int)ftc_perf_clamp(ceil(least / us), 1, BATCH_MAX);
+/* By far, as batches of `us` show: the warm-up was slower. */
+static bool is_too_short(const struct ftc_perf_bench *bench, int batch, double us)
+{
+    return !bench->options->synchronise && batch < (int)BATCH_MAX && us < least_us(bench) / 2;
 }
 
 static int take_sample(struct ftc_perf_bench *bench, int batch, double *us)
@@ -116,24 +143,31 @@ static bool is_enough(const struct ftc_perf_options *options, int taken, double 
     return taken == FTC_PERF_SAMPLES_MAX || (taken >= SAMPLES_MIN && us >= options->seconds * 1e6);
 }
 
-/* `us` is what an operation takes. The number of samples in *taken. */
-static int take_samples(struct ftc_perf_bench *bench, int batch, double us, double samples[], int *taken)
+/* `us` is what an operation takes. The number of samples in *taken, of operations in each in *batch. */
+static int take_samples(struct ftc_perf_bench *bench, double us, double samples[], int *taken, int *batch)
 {
-    double elapsed = 0, expected = us * batch;
+    double elapsed = 0, expected;
     int rc = 0;
 
     *taken = 0;
+    *batch = choose_batch(bench, us);
+    expected = us * *batch;
     while (rc == 0 && !is_enough(bench->options, *taken, elapsed)) {
         int chunk = choose_chunk(bench->options, *taken, expected);
         uint64_t start = ftc_perf_now();
         for (int i = 0; rc == 0 && i < chunk; i++)
-            rc = take_sample(bench, batch, &samples[*taken + i]);
+            rc = take_sample(bench, *batch, &samples[*taken + i]);
         double took = (double)(ftc_perf_now() - start) / 1e3;
         if (rc == 0)
             rc = ftc_perf_job_max(bench->job, &took, 1);
         elapsed += took;
         expected = took / chunk;
         *taken += chunk;
+        if (rc == 0 && is_too_short(bench, *batch, expected)) { /* again, with twice as many or more */
+            *batch = choose_batch(bench, expected / *batch);
+            expected = least_us(bench);
+            elapsed = *taken = 0;
+        }
     }
     return rc == 0 ? ftc_perf_job_max(bench->job, samples, *taken) : rc;
 }
@@ -145,10 +179,8 @@ static int measure_once(struct ftc_perf_bench *bench, double samples[], struct f
 
     if (rc != 0)
         return rc;
-    *row = (struct ftc_perf_row){.bytes = bench->bytes,
-                                 .batch = choose_batch(bench, us),
-                                 .algorithm = ftc_perf_job_algorithm(bench->job)};
-    rc = take_samples(bench, row->batch, us, samples, &row->samples);
+    *row = (struct ftc_perf_row){.bytes = bench->bytes, .algorithm = ftc_perf_job_algorithm(bench->job)};
+    rc = take_samples(bench, us, samples, &row->samples, &row->batch);
     if (rc != 0)
         return rc;
     ftc_perf_sort(samples, row->samples);
