@@ -1,15 +1,8 @@
-/* A figure of a sweep: the script and its data go to gnuplot's standard input. */
+/* A figure of a sweep. */
 #include "sim/timed/plot.h"
 
-#include <inttypes.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/error.h"
+#include "base/gnuplot.h"
 
 #define PANEL_WIDTH  460
 #define PANEL_HEIGHT 330
@@ -17,18 +10,10 @@
 
 int ftc_plot_check(const char *path)
 {
-    if (system("command -v gnuplot >/dev/null 2>&1") != 0)
-        return ftc_error_set(FTC_ERR_UNSUPPORTED,
-                             "--plot needs gnuplot, which is not installed; install it (Debian: "
-                             "gnuplot-nox) or leave out --plot");
-    FILE *out = fopen(path, "a"); /* gnuplot would draw to standard output, into the table */
-    if (out == NULL)
-        return ftc_error_set(FTC_ERR_SYSTEM, "--plot %s: %m; give a file that can be written", path);
-    fclose(out);
-    struct stat file;
-    if (stat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
-        unlink(path); /* nothing is left behind if the sweep fails */
-    return 0;
+    char problem[FTC_GNUPLOT_PROBLEM];
+    int rc = ftc_gnuplot_check(path, problem);
+
+    return rc == 0 ? 0 : ftc_error_set(rc, "%s", problem);
 }
 
 /* --- what is in the sweep --- */
@@ -82,17 +67,6 @@ static uint64_t shown(const struct ftc_sweep_row *row)
 
 /* --- the script --- */
 
-static void write_quoted(const char *text, FILE *out)
-{
-    fputc('\'', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            fputc('\'', out);
-        fputc(*text, out);
-    }
-    fputc('\'', out);
-}
-
 static void write_data(const struct ftc_sweep *sweep, FILE *out)
 {
     for (int i = 0; i < sweep->rows; i++) {
@@ -128,21 +102,11 @@ static struct range range_of(const struct ftc_sweep *sweep)
     return range;
 }
 
-static void write_style(const struct ftc_sweep *sweep, int columns, int lines, const char *path, FILE *out)
+static void write_axes(const struct ftc_sweep *sweep, int columns, int lines, FILE *out)
 {
     struct range range = range_of(sweep);
 
-    fprintf(out, "set terminal svg size %d,%d dynamic font 'Helvetica,13' background rgb 'white'\n",
-            columns * PANEL_WIDTH, lines * PANEL_HEIGHT + KEY_HEIGHT);
-    fputs("set output ", out);
-    write_quoted(path, out);
-    /* Okabe and Ito's colours, which the colour-blind can tell apart. */
     fputs(
-        "\nset linetype 1 lc rgb '#0072B2'\nset linetype 2 lc rgb '#D55E00'\nset linetype 3 lc rgb "
-        "'#009E73'\n"
-        "set linetype 4 lc rgb '#CC79A7'\nset linetype 5 lc rgb '#E69F00'\nset linetype 6 lc rgb '#56B4E9'\n"
-        "set linetype 7 lc rgb '#000000'\nset linetype cycle 7\n"
-        "set border 3 lc rgb '#606060'\nset grid xtics ytics lc rgb '#e4e4e4' lt 1 lw 1\nset tics nomirror\n"
         "set logscale x 2\nset logscale y 10\nset format x '2^{%L}'\nset format y '%.0s %cs'\nset mytics 1\n",
         out);
     fprintf(out, "set xrange [%g:%g]\nset yrange [%g:%g]\n", range.n[0] / 1.05, range.n[1] * 1.05,
@@ -213,51 +177,38 @@ static void write_key(const struct ftc_sweep *sweep, int lines, FILE *out)
     fputs("\nunset multiplot\n", out);
 }
 
-/* gnuplot does not say that the disk is full. */
-static bool is_whole(const char *path)
+static int columns_of(const struct ftc_sweep *sweep)
 {
-    static const char end[] = "</svg>";
-    char tail[64] = {0};
-    FILE *in = fopen(path, "r");
-
-    if (in == NULL)
-        return false;
-    bool seekable = fseek(in, -(long)sizeof(tail) + 1, SEEK_END) == 0;
-    size_t size = seekable ? fread(tail, 1, sizeof(tail) - 1, in) : 0;
-    fclose(in);
-    return !seekable || memmem(tail, size, end, sizeof(end) - 1) != NULL;
+    return count(sweep, same_cost);
 }
 
-static int draw(const struct ftc_sweep *sweep, const char *path)
+static int lines_of(const struct ftc_sweep *sweep)
 {
-    FILE *out = popen("gnuplot -", "w");
-    int lines = count(sweep, same_operation);
+    return count(sweep, same_operation);
+}
 
-    if (out == NULL)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot run gnuplot: %m");
+static void write_script(const void *data, FILE *out)
+{
+    const struct ftc_sweep *sweep = data;
+
     write_data(sweep, out);
-    write_style(sweep, count(sweep, same_cost), lines, path, out);
+    write_axes(sweep, columns_of(sweep), lines_of(sweep), out);
     write_panels(sweep, out);
-    write_key(sweep, lines, out);
-    int status = pclose(out);
-    if (status != 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "gnuplot could not make %s (status %d); what it said is above",
-                             path, WIFEXITED(status) ? WEXITSTATUS(status) : status);
-    if (!is_whole(path))
-        return ftc_error_set(FTC_ERR_SYSTEM, "%s is not complete; is the disk full?", path);
-    return 0;
+    write_key(sweep, lines_of(sweep), out);
 }
 
 int ftc_plot(const struct ftc_sweep *sweep, const char *path)
 {
+    const struct ftc_gnuplot figure = {path, columns_of(sweep) * PANEL_WIDTH,
+                                       lines_of(sweep) * PANEL_HEIGHT + KEY_HEIGHT, write_script, sweep};
+    char problem[FTC_GNUPLOT_PROBLEM];
     bool any = false;
+
     for (int i = 0; i < sweep->rows; i++)
         any = any || shown(&sweep->row[i]) > 0;
     if (!any)
         return ftc_error_set(FTC_ERR_ARG,
                              "there is nothing to draw: no root survived; try --kill-kind others");
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* of a gnuplot that ends early */
-    int rc = draw(sweep, path);
-    signal(SIGPIPE, before);
-    return rc;
+    int rc = ftc_gnuplot_draw(&figure, problem);
+    return rc == 0 ? 0 : ftc_error_set(rc, "%s", problem);
 }

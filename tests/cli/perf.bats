@@ -118,6 +118,33 @@ column() {
     [[ $stderr == *"give a file that can be written"* ]]
 }
 
+@test "--plot: each operation has its colour, one size is enough" {
+    command -v gnuplot || skip "gnuplot is not installed"
+    perf 2 -m 64 -t 0.01 --plot x.svg allreduce barrier validate reduce
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    for colour in "  0, 114, 178" "213,  94,   0"; do # gnuplot's way of writing #0072B2 and #D55E00
+        grep -q "stroke='rgb($colour)'" x.svg
+    done
+}
+
+@test "--plot: a figure that is not complete is an error" {
+    command -v gnuplot || skip "gnuplot is not installed"
+    perf 2 -m 8:16 -t 0.01 --plot /dev/full allreduce
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"/dev/full is not complete; is the disk full?"* ]]
+}
+
+@test "--plot: a file is a file, whatever gnuplot makes of such names" {
+    command -v gnuplot || skip "gnuplot is not installed"
+    for name in "|touch made" - "a\\n.svg"; do
+        perf 2 -m 8:16 -t 0.01 --plot "$name" allreduce
+        [ "$status" -eq 0 ]
+        grep -q '</svg>' "./$name"
+    done
+    [ ! -e made ]
+}
+
 @test "--plot without gnuplot says what to install" {
     run --separate-stderr env PATH="$work" "$PERF" --plot x.svg -m 8 -t 0.01 allreduce
     [ "$status" -eq 1 ]
