@@ -14,7 +14,7 @@ static void print_rows(const struct ftc_perf_table *table)
 {
     for (int i = 0; i < table->rows; i++) {
         const struct ftc_perf_row *row = &table->row[i];
-        printf("%s,%s,", table->operation->name, row->algorithm);
+        printf("%s,%s,%d,", table->operation->name, row->algorithm, row->ranks);
         print_size(row->bytes);
         printf("%d,%d,%.3f,%.3f,%.3f,%.3f,", row->samples, row->batch, row->median, row->p99, row->least,
                row->most);
@@ -27,9 +27,10 @@ static void print_rows(const struct ftc_perf_table *table)
 static void print_kills(const struct ftc_perf_table *table, size_t bytes)
 {
     for (int i = 0; i < table->kills; i++) {
+        const struct ftc_perf_kill *kill = &table->kill[i];
         printf("%s,%s,", table->operation->name, table->algorithm);
         print_size(table->operation->sized ? bytes : 0);
-        printf("%d,%.3f,%.3f\n", table->kill[i].rank, table->kill[i].first, table->kill[i].last);
+        printf("%d,%d,%.3f,%.3f\n", kill->rank, kill->survivors, kill->first, kill->last);
     }
 }
 
@@ -38,8 +39,8 @@ int ftc_perf_print_csv(void *arg)
     const struct ftc_perf_results *results = arg;
     const struct ftc_perf_options *options = results->options;
 
-    puts(options->kills > 0 ? "operation,algorithm,bytes,rank,first_us,last_us"
-                            : "operation,algorithm,bytes,samples,batch,median_us,p99_us,min_us,max_us,"
+    puts(options->kills > 0 ? "operation,algorithm,bytes,rank,survivors,first_us,last_us"
+                            : "operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,"
                               "mb_per_s");
     for (int i = 0; i < results->tables; i++)
         if (options->kills > 0)

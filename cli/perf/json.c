@@ -16,10 +16,10 @@ static double rounded(double value)
 
 static json_t *row_json(const struct ftc_perf_row *row)
 {
-    return json_pack("{s:o*, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:o*}",                     //
+    return json_pack("{s:o*, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*}",                //
                      "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL, //
                      "algorithm", row->algorithm,                                           //
-                     "samples", row->samples, "batch", row->batch,                          //
+                     "ranks", row->ranks, "samples", row->samples, "batch", row->batch,     //
                      "median_us", rounded(row->median), "p99_us", rounded(row->p99),        //
                      "min_us", rounded(row->least), "max_us", rounded(row->most),           //
                      "mb_per_s", row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL);
@@ -27,8 +27,8 @@ static json_t *row_json(const struct ftc_perf_row *row)
 
 static json_t *kill_json(const struct ftc_perf_kill *kill)
 {
-    return json_pack("{s:i, s:f, s:f}", "rank", kill->rank, "first_us", rounded(kill->first), "last_us",
-                     rounded(kill->last));
+    return json_pack("{s:i, s:i, s:f, s:f}", "rank", kill->rank, "survivors", kill->survivors, "first_us",
+                     rounded(kill->first), "last_us", rounded(kill->last));
 }
 
 static json_t *rows_json(const struct ftc_perf_table *table)

@@ -203,6 +203,7 @@ static int reckon(struct ftc_perf_job *job, uint64_t died, uint64_t seen, struct
         return 1;
     if (ftc_perf_job_max(job, extremes, 2) != 0)
         return -1;
+    kill->survivors = job->living;
     kill->first = -extremes[0] / 1e3;
     kill->last = extremes[1] / 1e3;
     return 0;

@@ -7,6 +7,7 @@
 /* Microseconds from the death to the end of the first operation whose failed set has the rank. */
 struct ftc_perf_kill {
     int rank;
+    int survivors;
     double first, last; /* on the first survivor that ends it, on the last */
 };
 

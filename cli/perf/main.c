@@ -14,7 +14,6 @@ static int measure_rows(struct ftc_perf_results *results, struct ftc_perf_bench 
     struct ftc_perf_table *table = &results->table[results->tables - 1];
     const struct ftc_perf_sizes none = {0, 0};
     struct ftc_perf_sizes sizes = table->operation->sized ? options->sizes : none;
-
     int rc;
 
     bench->bytes = sizes.first;
@@ -80,7 +79,6 @@ static int measure_all(struct ftc_perf_results *results, struct ftc_perf_job *jo
 static int print_rest(struct ftc_perf_results *results, struct ftc_perf_job *job)
 {
     const struct ftc_perf_options *options = results->options;
-
     int rc = 0;
 
     if (options->json)
@@ -132,8 +130,8 @@ static bool check_kills(struct ftc_perf_options *options, const ftc_comm *world)
 
     if (kills > 0 && kills + 2 > ftc_size(world))
         snprintf(options->problem, sizeof(options->problem),
-                 "%d kill%s would leave fewer than 2 of %d rank%s; give ftrun -np %d or more", kills,
-                 kills == 1 ? "" : "s", ftc_size(world), ftc_size(world) == 1 ? "" : "s", kills + 2);
+                 "%d kill%s would leave fewer than 2 of %d rank%s; give ftrun -np %d or more, or kill fewer",
+                 kills, kills == 1 ? "" : "s", ftc_size(world), ftc_size(world) == 1 ? "" : "s", kills + 2);
     return options->problem[0] == '\0';
 }
 

@@ -209,6 +209,7 @@ int ftc_perf_measure(struct ftc_perf_bench *bench, struct ftc_perf_row *row)
             fprintf(stderr, "ftcoll-perf: a rank died during %s of %zu bytes; measured again\n",
                     bench->operation->name, bench->bytes);
     } while (rc == 0 && job->living < living);
+    row->ranks = job->living;
     free(samples);
     if (rc == 0 && bench->failed)
         ftc_perf_fail("rank %d: %s of %zu bytes: %s", job->rank, bench->operation->name, bench->bytes,

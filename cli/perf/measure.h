@@ -20,6 +20,7 @@ struct ftc_perf_bench {
 /* Microseconds. */
 struct ftc_perf_row {
     size_t bytes;
+    int ranks; /* living */
     int samples, batch;
     double median, p99, least, most;
     const char *algorithm;

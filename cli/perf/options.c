@@ -104,7 +104,7 @@ static const struct row rows[] = {
     {"kill", 'k', "N", "kill N ranks, one after the other; time until the survivors go on", take_kills,
      "a number of ranks from 1 to 4094"},
     {"seed", 's', "SEED", "decides which ranks die, and when (default: a fresh one; printed)", take_seed,
-     "a whole number"},
+     "a whole number below 2^63"},
     {"json", 'j', NULL, "one JSON document instead of tables (schema 1)", take_json, NULL},
     {"csv", 'c', NULL, "comma-separated values instead of tables", take_csv, NULL},
     {"plot", 'p', "FILE", "draw latency against size as SVG, too (needs gnuplot)", take_plot, "a path"},

@@ -26,17 +26,24 @@ int ftc_perf_summarise(const struct ftc_perf_table *table, struct ftc_perf_summa
     return 0;
 }
 
+/* How many lived when the first of the figures was taken. */
+static int ranks_at_first(const struct ftc_perf_table *table)
+{
+    return table->kills > 0 ? table->kill[0].survivors + 1 : table->row[0].ranks;
+}
+
 static void print_title(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
 {
     const struct ftc_perf_job *job = results->job;
+    int ranks = ranks_at_first(table);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     printf("%s# ftcoll-perf %s: %s", results->tables > 1 ? "\n" : "", ftc_version(), table->operation->what);
     if (results->options->kills > 0 && table->operation->sized)
         printf(", %zu bytes", results->options->sizes.first);
     printf("; %d rank%s", job->size, job->size == 1 ? "" : "s");
-    if (table->kills == 0 && job->living < job->size)
-        printf(" (%d failed)", job->size - job->living);
+    if (ranks < job->size)
+        printf(" (%d failed)", job->size - ranks);
     printf(" on %ld core%s; algorithm %s\n", cores, cores == 1 ? "" : "s", table->algorithm);
 }
 
@@ -74,6 +81,8 @@ int ftc_perf_print_row(void *arg)
     printf(" %15s", samples);
     if (strcmp(row->algorithm, table->algorithm) != 0)
         printf("  %s", row->algorithm);
+    if (row->ranks != ranks_at_first(table))
+        printf("  %d rank%s", row->ranks, row->ranks == 1 ? "" : "s");
     putchar('\n');
     return 0;
 }
@@ -84,7 +93,7 @@ static void print_kill_head(const struct ftc_perf_results *results, const struct
     printf("# us from the SIGKILL of a rank to the end of the first operation that knows it; seed %llu\n"
            "# an operation takes %.2f us without deaths\n",
            (unsigned long long)results->options->seed, table->undisturbed);
-    printf("# %9s %11s %15s %15s\n", "kill", "rank", "first survivor", "last survivor");
+    printf("# %9s %11s %11s %15s %15s\n", "kill", "rank", "survivors", "first survivor", "last survivor");
 }
 
 int ftc_perf_print_kill(void *arg)
@@ -95,7 +104,8 @@ int ftc_perf_print_kill(void *arg)
 
     if (table->kills == 1)
         print_kill_head(results, table);
-    printf("%11d %11d %15.2f %15.2f\n", table->kills, kill->rank, kill->first, kill->last);
+    printf("%11d %11d %11d %15.2f %15.2f\n", table->kills, kill->rank, kill->survivors, kill->first,
+           kill->last);
     return 0;
 }
 

@@ -90,18 +90,18 @@ column() {
     perf 2 -m 8:16 -t 0.01 --csv bcast barrier
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -eq 4 ]
-    [ "${lines[0]}" = operation,algorithm,bytes,samples,batch,median_us,p99_us,min_us,max_us,mb_per_s ]
-    [[ ${lines[1]} =~ ^bcast,[a-z]+,8, ]]
-    [[ ${lines[3]} =~ ^barrier,[a-z]+,, ]]
+    [ "${lines[0]}" = operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,mb_per_s ]
+    [[ ${lines[1]} =~ ^bcast,[a-z]+,2,8, ]]
+    [[ ${lines[3]} =~ ^barrier,[a-z]+,2,, ]]
     for line in "${lines[@]}"; do
-        [ "$(tr -dc , <<<"$line" | wc -c)" -eq 9 ]
+        [ "$(tr -dc , <<<"$line" | wc -c)" -eq 10 ]
     done
 }
 
 @test "-i: that many samples, one operation each after a barrier" {
     perf 3 -m 8 -i 7 -w 0 --synchronise --csv reduce
     [ "$status" -eq 0 ]
-    [[ ${lines[1]} =~ ^reduce,[a-z]+,8,7,1, ]]
+    [[ ${lines[1]} =~ ^reduce,[a-z]+,3,8,7,1, ]]
 }
 
 @test "--plot draws a figure beside the table, and is refused before the measurement if it cannot" {
@@ -161,6 +161,17 @@ column() {
     [[ $stderr == *"4 of 8 ranks failed"* ]]
 }
 
+@test "--kill: figures say of how many ranks they are" {
+    perf 6 --kill 1 --json allreduce barrier
+    [ "$status" -eq 0 ]
+    [ "$(jq -c "[.tables[].kills[0].survivors]" <<<"$output")" = "[5,4]" ]
+    perf 6 --kill 1 allreduce barrier
+    [ "$status" -eq 0 ]
+    [[ $output == *"allreduce, sum of doubles, 8 bytes; 6 ranks on "* ]]
+    [[ $output == *"barrier; 6 ranks (1 failed) on "* ]]
+    [ "$(column 3 | tr "\n" " ")" = "5 4 " ]
+}
+
 @test "--kill: the seed that is printed gives the same victims" {
     perf 6 --kill 3 barrier
     [ "$status" -eq 0 ]
@@ -176,7 +187,7 @@ column() {
     for scheme in list count bit; do
         perf 8 --set failure_info.scheme=$scheme -- --kill 1 --csv all
         [ "$status" -eq 0 ]
-        [ "${lines[0]}" = operation,algorithm,bytes,rank,first_us,last_us ]
+        [ "${lines[0]}" = operation,algorithm,bytes,rank,survivors,first_us,last_us ]
         [ "$(tail -n +2 <<<"$output" | cut -d , -f 1 | tr '\n' ' ')" = "allreduce reduce bcast barrier validate " ]
     done
 }
@@ -185,6 +196,7 @@ column() {
     perf 6 --kill 0@1 --kill 1@2 --kill 4@2.5 -- -m 8:32 -t 1 bcast
     [ "$status" -eq 0 ]
     [ "$(column 1 | tr '\n' ' ')" = "8 16 32 " ]
+    grep -qE "\(3 failed\)|^ +32 .*  3 ranks\$" <<<"$output" # all of the table, or the last row
     [[ $stderr == *"ftcoll-perf: a rank died during bcast of"*"measured again"* ]]
     [[ $stderr == *"3 of 6 ranks failed"* ]]
 }
@@ -193,5 +205,6 @@ column() {
     perf 3 --kill 0@0.5 --kill 1@1 -- -m 8:32 -t 0.3 --csv allreduce reduce
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -eq 7 ]
+    [[ ${lines[6]} =~ ^reduce,[a-z]+,1,32, ]]
     [[ $stderr == *"2 of 3 ranks failed"* ]]
 }
