@@ -40,6 +40,15 @@ tables() { # FORMAT; the figures are standard input
     done
 }
 
+@test "a file that cannot be written is refused before anything is measured" {
+    for option in --csv --markdown; do
+        compare "$option" "$work/no/such" --np 2 --ops barrier --rounds 1 --seconds 0.05 operations
+        [ "$status" -eq 1 ]
+        [[ "$output" == *"$option"*"give a file that can be written"* ]]
+        [[ "$output" != *barrier* ]]
+    done
+}
+
 @test "without a build it says how to make one" {
     unset FTRUN
     compare --build "$work/nothing"
