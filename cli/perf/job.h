@@ -29,7 +29,7 @@ int ftc_perf_job_agree(struct ftc_perf_job *job);
 int ftc_perf_job_max(struct ftc_perf_job *job, double values[], int count);
 /* 1 at every rank if one of them has failed: it has said why. Collective. */
 int ftc_perf_job_any_failed(struct ftc_perf_job *job, bool failed);
-/* What the last operation ran with: "corrected". */
+/* What the last operation ran with: "board". */
 const char *ftc_perf_job_algorithm(const struct ftc_perf_job *job);
 
 /* Have the lowest living rank print; if it dies meanwhile, the next one does. Collective. */

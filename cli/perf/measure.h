@@ -28,7 +28,7 @@ struct ftc_perf_row {
 
 /* Run the operation `times` times. An operation that fails because ranks did is noted in bench->failed. */
 int ftc_perf_run(struct ftc_perf_bench *bench, uint64_t times);
-/* Check a result, and warm up; *us := what an operation takes then, roughly, the same at every rank. */
+/* Check a result, and warm up; *us := what an operation takes in a quick batch, the same at every rank. */
 int ftc_perf_warm_up(struct ftc_perf_bench *bench, double *us);
 /* Measure the bytes of `bench`, again if a rank died meanwhile. Collective; the same row at every rank. */
 int ftc_perf_measure(struct ftc_perf_bench *bench, struct ftc_perf_row *row);

@@ -14,7 +14,7 @@ struct ftc_perf_table {
     int rows;
     struct ftc_perf_kill *kill;
     int kills;
-    double undisturbed; /* us of an operation before the kills, roughly */
+    double undisturbed; /* us of an operation before the kills: the mean of a quick batch */
     const char *algorithm;
 };
 
