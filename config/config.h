@@ -38,6 +38,7 @@ struct ftc_config {
     int64_t settle_every;             /* broadcast.settle_every: w; 0: never */
     enum ftc_prepare prepare;         /* collectives.prepare */
     enum ftc_algorithm algorithm;     /* collectives.algorithm */
+    bool direct_copies;               /* collectives.direct_copies: between the memories of two ranks */
     enum ftc_log_level log_level;     /* log.level */
 };
 

@@ -75,6 +75,8 @@ const struct ftc_config_key ftc_config_schema[] = {
         "How a second round reaches the ranks: from its coordinator, or along a tree."),
     ENUM("collectives", "algorithm", algorithm, algorithm_names, "auto",
         "In shared memory (board), where all ranks are on one node, or by messages with correction; auto chooses."),
+    BOOL("collectives", "direct_copies", direct_copies, "on",
+        "Let two ranks copy large values straight between their memories, where the kernel allows it."),
 
     ENUM("log", "level", log_level, level_names, "warn",
         "Least important kind of log line that is written."),

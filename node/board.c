@@ -31,8 +31,7 @@ static void count_live(struct ftc_board *b)
         b->live += !ftc_set_has(&b->known, b->member[i]);
 }
 
-/* All but G and those who did not post in this operation. Between two rounds only. */
-static void list_members(struct ftc_board *b)
+void ftc_board_list_members(struct ftc_board *b)
 {
     b->members = 0;
     for (int rank = 0; rank < b->ranks; rank++)
@@ -61,7 +60,7 @@ int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup)
         ftc_board_close(b);
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
     }
-    list_members(b);
+    ftc_board_list_members(b);
     *out = b;
     return 0;
 }
@@ -77,6 +76,7 @@ void ftc_board_close(struct ftc_board *b)
     free(b->member);
     free(b->finished);
     free(b->kept);
+    free(b->scratch);
     free(b);
 }
 
@@ -96,7 +96,7 @@ static void all_back(struct ftc_board *b)
 {
     ftc_set_clear(&b->left_out);
     b->leaving = 0;
-    list_members(b);
+    ftc_board_list_members(b);
 }
 
 /* agreement.md, rule 5: G := D's failed set, L := L ∪ G. Who decides finds the same failed set: those in G, those who did not post,
@@ -125,8 +125,7 @@ static size_t block_size(size_t left, size_t limit)
     return left < limit ? left : limit;
 }
 
-/* Memory for what a result overwrites while it may still be needed. */
-static void make_room(struct ftc_board *b, size_t bytes)
+void ftc_board_make_room(struct ftc_board *b, size_t bytes)
 {
     if (bytes <= b->kept_room)
         return;
@@ -148,7 +147,7 @@ FTC_HOT static bool collect_block(struct ftc_board *b, const unsigned char *inpu
     bool whole = b->offset == 0 || b->missing == 0 || FTC_BOARD_MUTATED(NO_RESTART);
     ftc_board_finish(b, true);
     if (b->missing > 0)
-        list_members(b);
+        ftc_board_list_members(b);
     return whole;
 }
 
@@ -172,12 +171,12 @@ FTC_HOT static bool collect_from_start(struct ftc_board *b, size_t *kept)
     return true;
 }
 
-FTC_HOT static void collect(struct ftc_board *b)
+FTC_HOT static void collect_in_blocks(struct ftc_board *b)
 {
     size_t size = b->call->signature.size, kept = 0;
 
     if (size > FTC_BOARD_BLOCK && b->call->input == b->receive)
-        make_room(b, size);
+        ftc_board_make_room(b, size);
     if (size == 0) {
         b->offset = b->bytes = 0;
         (void)collect_block(b, NULL, NULL);
@@ -185,6 +184,24 @@ FTC_HOT static void collect(struct ftc_board *b)
     }
     while (!collect_from_start(b, &kept))
         b->restarts++;
+}
+
+static void collect_as_pair(struct ftc_board *b)
+{
+    struct ftc_call again = *b->call;
+
+    if (ftc_board_pair_combine(b, &again.input) != FTC_PAIR_REFUSED)
+        return;
+    b->call = &again;
+    collect_in_blocks(b);
+}
+
+FTC_HOT static void collect(struct ftc_board *b)
+{
+    if (ftc_board_is_pair(b, b->call->signature.size))
+        collect_as_pair(b);
+    else
+        collect_in_blocks(b);
 }
 
 static void unite(void *arg, const void *in, void *inout, size_t size)
@@ -306,7 +323,7 @@ FTC_HOT static int broadcast_to(struct ftc_board *b)
     int root = b->call->signature.root;
 
     if (size > FTC_BOARD_WHOLE)
-        make_room(b, size);
+        ftc_board_make_room(b, size);
     b->offset = 0;
     do {
         b->bytes = block_size(size - b->offset, FTC_BOARD_WHOLE);

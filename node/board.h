@@ -38,6 +38,12 @@ struct ftc_board_host {
     void (*exhausted)(void *arg, int error);
     void (*pass)(void *arg, enum ftc_board_point point);
 
+    /* Copies between this process and `rank`'s: may they be made, both ways, as far as this side knows; and make one. False if they
+     * may not, or could not be made whole. `address` is of the other process, and unchecked. */
+    bool (*allow_copies)(void *arg, int rank);
+    bool (*copy_from)(void *arg, int rank, void *to, uint64_t address, size_t size);
+    bool (*copy_to)(void *arg, int rank, uint64_t address, const void *from, size_t size);
+
     /* The system: futex(2) on a shared word, membarrier(2). */
     void (*sleep)(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
     void (*wake)(void *arg, _Atomic uint32_t *word, int count);

@@ -62,6 +62,10 @@ struct ftc_board {
     unsigned char *kept;     /* input that the result has overwritten, for another start */
     size_t kept_room;
 
+    /* Pairs. */
+    bool refused;           /* copies between the two failed once: never again */
+    unsigned char *scratch; /* two pieces */
+
     /* The collecting round under way. */
     size_t offset, bytes;                       /* of its block */
     const unsigned char *source;                /* where this rank's post was copied from */
@@ -88,6 +92,26 @@ static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b
            rank;
 }
 
+/* --- board.c --- */
+
+/* All but G and those who did not post in this operation. Between two rounds only. */
+void ftc_board_list_members(struct ftc_board *b);
+/* Make b->kept that large. */
+void ftc_board_make_room(struct ftc_board *b, size_t bytes);
+
+/* --- board_pair.c --- */
+
+enum ftc_board_pair {
+    FTC_PAIR_DONE,
+    FTC_PAIR_ALONE,  /* the other one died: this rank delivers what it has itself */
+    FTC_PAIR_REFUSED /* nothing is delivered, and the call is to be run in another way */
+};
+
+/* Are copies between two members the way to run a call of `size` bytes? Alike at both. */
+bool ftc_board_is_pair(const struct ftc_board *b, size_t size);
+/* Combine the inputs of both. If refused, *input is where this rank's own was kept. */
+enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **input);
+
 /* --- board_post.c --- */
 
 /* Post `bytes` of data for `reader` in this round. */
@@ -105,6 +129,9 @@ const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct 
 void ftc_board_collect(struct ftc_board *b, unsigned char *out);
 /* The same, by this rank alone and for itself: few members and little data, and the root of a plain reduce. */
 void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out);
+/* out := first op second. Neither overlaps `out`, but where the call can merge either may be it. */
+void ftc_board_combine_two(const struct ftc_call *call, const unsigned char *first,
+                           const unsigned char *second, unsigned char *out, size_t size);
 /* The call's signature against that of a post. */
 void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_post *post);
 

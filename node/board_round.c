@@ -73,8 +73,8 @@ FTC_HOT static void copy(unsigned char *out, const unsigned char *data, size_t s
         memcpy(out, data, size);
 }
 
-FTC_HOT static void combine_two(const struct ftc_call *call, const unsigned char *first,
-                                const unsigned char *second, unsigned char *out, size_t size)
+FTC_HOT void ftc_board_combine_two(const struct ftc_call *call, const unsigned char *first,
+                                   const unsigned char *second, unsigned char *out, size_t size)
 {
     if (call->merge != NULL) {
         call->merge(call->combine_arg, second, first, out, size);
@@ -107,7 +107,7 @@ FTC_HOT static void combine(struct ftc_board *b, size_t from, size_t size, unsig
         if (combined == 0)
             first = data;
         else if (combined == 1)
-            combine_two(call, first, data, out, size);
+            ftc_board_combine_two(call, first, data, out, size);
         else
             call->combine(call->combine_arg, data, out, size);
         combined++;

@@ -37,6 +37,13 @@ struct ftc_thread {
     atomic_bool missed; /* there was something to do while the caller held the lock */
 };
 
+/* The rank that copies between its memory and ours go to, and its process; pid 0: none may be made. */
+struct ftc_peer {
+    bool known;
+    int rank;
+    pid_t pid;
+};
+
 struct ftc_comm {
     int rank, size;
     bool alone;  /* a job of one: no segment, no transport, no thread */
@@ -65,7 +72,8 @@ struct ftc_comm {
     /* The caller's: every operation of the job goes over the board, NULL: by messages. */
     struct ftc_board *board;
     struct ftc_drill board_drill; /* deaf on its own */
-    bool shown;                   /* the slot says that it waits */
+    struct ftc_peer peer;
+    bool shown; /* the slot says that it waits */
 
     int *report_failed; /* size entries */
     int report_count;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "node/futex.h"
 #include "runtime/job_end.h"
+#include "runtime/peer_memory.h"
 #include "runtime/publish.h"
 
 /* --- host --- */
@@ -103,6 +104,21 @@ static bool fence_all(void *arg)
     return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
+static bool allow_copies(void *arg, int rank)
+{
+    return ftc_peer_allow(arg, rank);
+}
+
+static bool copy_from(void *arg, int rank, void *to, uint64_t address, size_t size)
+{
+    return ftc_peer_copy_from(arg, rank, to, address, size);
+}
+
+static bool copy_to(void *arg, int rank, uint64_t address, const void *from, size_t size)
+{
+    return ftc_peer_copy_to(arg, rank, address, from, size);
+}
+
 /* --- life --- */
 
 int ftc_node_board_open(struct ftc_comm *comm)
@@ -126,6 +142,9 @@ int ftc_node_board_open(struct ftc_comm *comm)
                  .damaged = damaged,
                  .exhausted = exhausted,
                  .pass = pass,
+                 .allow_copies = allow_copies,
+                 .copy_from = copy_from,
+                 .copy_to = copy_to,
                  .sleep = sleep_on,
                  .wake = wake,
                  .fence_all = fence_all}};

@@ -64,6 +64,7 @@ static void set_all(void)
         "collectives.rotation=spread",
         "collectives.prepare=tree",
         "collectives.algorithm=corrected",
+        "collectives.direct_copies=off",
         "log.level=trace",
     };
     ck_assert_uint_eq(sizeof(other) / sizeof(other[0]), ftc_config_schema_size);

@@ -61,6 +61,7 @@ struct board_box {
 
     struct actor actor[BOARD_RANKS];
     struct ftc_set killed, declared;
+    int copies; /* between ranks, so far */
     struct fact fact[BOARD_LENGTH];
 };
 

@@ -76,6 +76,51 @@ static bool fence_all(void *arg)
     return true;
 }
 
+static bool allow_copies(void *arg, int rank)
+{
+    const struct actor *actor = arg;
+    const struct board_plan *plan = actor->box->plan;
+
+    (void)rank;
+    return plan->copies != BOARD_COPIES_FORBIDDEN || actor->rank != plan->ranks - 1;
+}
+
+/* The killed may be gone already, or not yet; who was declared may not even be looked for. */
+static bool may_copy(const struct actor *actor, int rank)
+{
+    struct board_box *box = actor->box;
+
+    if (ftc_set_has(&box->declared, rank))
+        board_violate(box, "rank %d copies from or to rank %d, which is declared", actor->rank, rank);
+    return !ftc_set_has(&box->killed, rank) || test_random_chance(&box->random, 50);
+}
+
+static bool copy_bytes(const struct actor *actor, int rank, unsigned char *to, const unsigned char *from,
+                       size_t size)
+{
+    struct board_box *box = actor->box;
+    bool fails = box->plan->copies == BOARD_COPIES_FAIL && box->copies >= box->plan->copies_made;
+
+    if (!may_copy(actor, rank))
+        return false;
+    box->copies++;
+    memcpy(to, from, size / 2);
+    ftc_board_step();
+    if (!fails)
+        memcpy(to + size / 2, from + size / 2, size - size / 2);
+    return !fails;
+}
+
+static bool copy_from(void *arg, int rank, void *to, uint64_t address, size_t size)
+{
+    return copy_bytes(arg, rank, to, (const unsigned char *)(uintptr_t)address, size);
+}
+
+static bool copy_to(void *arg, int rank, uint64_t address, const void *from, size_t size)
+{
+    return copy_bytes(arg, rank, (unsigned char *)(uintptr_t)address, from, size);
+}
+
 /* --- ranks and launcher --- */
 
 static void live(struct actor *actor)
@@ -193,6 +238,9 @@ static void open_board(struct actor *actor, struct ftc_segment *segment)
                                              .damaged = damaged,
                                              .exhausted = exhausted,
                                              .pass = pass,
+                                             .allow_copies = allow_copies,
+                                             .copy_from = copy_from,
+                                             .copy_to = copy_to,
                                              .sleep = sleep_on,
                                              .wake = wake,
                                              .fence_all = fence_all}};
@@ -213,6 +261,7 @@ static void start(struct board_box *box)
         actor->called = actor->returned = 0;
         open_board(actor, segment);
     }
+    box->copies = 0;
     ck_assert_int_eq(ftc_set_init(&box->killed, ranks), 0);
     ck_assert_int_eq(ftc_set_init(&box->declared, ranks), 0);
     for (int op = 0; op < box->plan->length; op++)

@@ -53,6 +53,14 @@ enum board_policy {
     BOARD_POLICIES
 };
 
+/* Copies between two ranks. */
+enum board_copies {
+    BOARD_COPIES_WORK,
+    BOARD_COPIES_FORBIDDEN, /* the last rank says so before the first one */
+    BOARD_COPIES_FAIL,      /* after some; the one that fails does so half-way */
+    BOARD_COPIES
+};
+
 struct board_plan {
     int ranks, length;
     struct board_operation program[BOARD_LENGTH];
@@ -62,6 +70,8 @@ struct board_plan {
     enum ftc_share share;
     int spins, yields;
     bool fenced_by_others;
+    enum board_copies copies;
+    int copies_made;  /* before they fail */
     bool time_limits; /* sleeps may end by themselves */
     uint64_t seed;    /* of what the policy leaves to chance */
 };

@@ -81,12 +81,15 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
     plan->spins = (int)test_random_between(&random, 0, 2);
     plan->yields = (int)test_random_between(&random, 0, 1);
     plan->fenced_by_others = test_random_chance(&random, 80);
+    plan->copies = (enum board_copies)test_random_between(&random, 0, BOARD_COPIES - 1);
+    plan->copies_made = (int)test_random_between(&random, 0, 20);
     plan->time_limits = test_random_chance(&random, 10);
 }
 
 const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WORDS])
 {
-    int at = snprintf(words, BOARD_WORDS, "%d ranks, policy %d%s, seed %llu:", plan->ranks, plan->policy,
+    int at = snprintf(words, BOARD_WORDS, "%d ranks, policy %d, copies %d (%d)%s, seed %llu:", plan->ranks,
+                      plan->policy, plan->copies, plan->copies_made,
                       plan->share == FTC_SHARE_OFF ? ", share off" : "", (unsigned long long)plan->seed);
 
     for (int i = 0; i < plan->length && at < BOARD_WORDS; i++) {

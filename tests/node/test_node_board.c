@@ -123,6 +123,12 @@ static const struct board_operation every[] = {
 };
 #define EVERY (sizeof(every) / sizeof(every[0]))
 
+static bool is_pair(int ranks, const struct board_operation *o)
+{
+    return ranks == 2 && o->size >= FTC_BOARD_PAIR &&
+           (o->kind == FTC_CALL_ALLREDUCE || (o->kind == FTC_CALL_REDUCE && o->size > FTC_BOARD_BLOCK));
+}
+
 /* One, or one after the other: the second finds what the first one's death left. */
 static void small_program(struct board_plan *plan, int ranks, size_t first, size_t second)
 {
@@ -152,6 +158,19 @@ static uint64_t kill_everywhere(struct board_plan *plan, struct test_random *ran
     return kills;
 }
 
+/* Of pairs, in each way that copies may go. */
+static uint64_t kill_with_copies(struct board_plan *plan, struct test_random *random)
+{
+    bool pair = is_pair(plan->ranks, &plan->program[0]) || is_pair(plan->ranks, &plan->program[1]);
+    uint64_t kills = 0;
+
+    for (plan->copies = 0; plan->copies < (pair ? BOARD_COPIES : 1); plan->copies++) {
+        plan->copies_made = (int)test_random_between(random, 0, 8);
+        kills += kill_everywhere(plan, random);
+    }
+    return kills;
+}
+
 static int plan_ranks(int index)
 {
     return 2 + index / (int)EVERY;
@@ -175,7 +194,7 @@ START_TEST(each_rank_may_die_at_each_step)
             plan.share = second % 4 == 3 ? FTC_SHARE_OFF : FTC_SHARE_PIGGYBACK;
             plan.spins = second % 2 == 1;
             plan.seed = test_random_bits(&random);
-            kills += kill_everywhere(&plan, &random);
+            kills += kill_with_copies(&plan, &random);
         }
     }
     ck_assert_uint_gt(kills, followers * BOARD_POLICIES * (uint64_t)plan_ranks(_i) * 5);
@@ -211,20 +230,26 @@ static void walk_on(struct walk *walk, int depth, uint32_t from)
 /* Of several rounds. */
 static bool is_long(const struct board_operation *o)
 {
-    return o->kind != FTC_CALL_BCAST && o->size > FTC_BOARD_BLOCK;
+    return is_pair(2, o) || (o->kind != FTC_CALL_BCAST && o->size > FTC_BOARD_BLOCK);
 }
 
-/* Without a death, and with one at each step. */
+/* Without a death, and with one at each step; pairs also where they may not copy. */
 START_TEST(two_ranks_may_be_interleaved_in_any_way)
 {
     struct walk walk = {.limit = (int)number_of("FTC_TEST_SWITCHES", SWITCHES)};
     struct board_outcome reference;
 
-    if (is_long(&every[_i]))
+    const struct board_operation *o = &every[_i % (int)EVERY];
+    bool forbidden = _i >= (int)EVERY;
+
+    if (forbidden && !is_pair(2, o))
+        return;
+    if (is_long(o))
         walk.limit--;
     ck_assert(walk.limit >= 1 && walk.limit <= BOARD_FORCED);
-    small_program(&walk.plan, 2, (size_t)_i, 0);
+    small_program(&walk.plan, 2, (size_t)_i % EVERY, 0);
     walk.plan.length = 1;
+    walk.plan.copies = forbidden ? BOARD_COPIES_FORBIDDEN : BOARD_COPIES_WORK;
     run(&walk.plan, &reference);
     walk_on(&walk, 0, 0);
     walk.limit--;
@@ -234,8 +259,8 @@ START_TEST(two_ranks_may_be_interleaved_in_any_way)
             walk_on(&walk, 0, 0);
         }
     }
-    printf("%llu interleavings of %s(%u)\n", (unsigned long long)walk.runs,
-           ftc_call_kind_name(every[_i].kind), every[_i].size);
+    printf("%llu interleavings of %s(%u)%s\n", (unsigned long long)walk.runs, ftc_call_kind_name(o->kind),
+           o->size, forbidden ? ", copies forbidden" : "");
     ck_assert_uint_gt(walk.runs, 100);
 }
 END_TEST
@@ -256,6 +281,6 @@ int main(void)
     add_case(suite, "storm", a_storm_finds_nothing, 0, 1);
     add_case(suite, "mutations", a_storm_finds_each_mutation, 1, FTC_BOARD_MUTATIONS_COUNT);
     add_case(suite, "kills", each_rank_may_die_at_each_step, 0, (MOST_RANKS - 1) * EVERY);
-    add_case(suite, "interleavings", two_ranks_may_be_interleaved_in_any_way, 0, EVERY);
+    add_case(suite, "interleavings", two_ranks_may_be_interleaved_in_any_way, 0, 2 * EVERY);
     return scratch_run(suite);
 }

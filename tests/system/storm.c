@@ -99,6 +99,7 @@ static void plan_algorithm(struct run *run)
 
     run->board = forced != NULL ? strcmp(forced, "board") == 0 : record_random(&state) % 2 == 0;
     setting(run, "collectives.algorithm=%s", algorithm(run));
+    setting(run, "collectives.direct_copies=%s", record_random(&state) % 4 == 0 ? "off" : "on");
 }
 
 static void plan_settings(struct run *run)

@@ -1,0 +1,142 @@
+/*
+ * Two members and a large value: each combines half of it, reading the other's input and writing the other's result where they are, in
+ * the other process's memory (agreement.md, "Pairs"). One copy of each byte instead of two, and half of the combining.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "node/board_inside.h"
+
+/* What a member says of itself before anything is copied. */
+struct offer {
+    uint64_t input, output; /* addresses of its own; 0: it wants no result */
+    uint64_t allowed;       /* its memory may be copied from and to, as far as it knows */
+};
+
+static int partner(const struct ftc_board *b)
+{
+    return b->member[0] == b->rank ? b->member[1] : b->member[0];
+}
+
+bool ftc_board_is_pair(const struct ftc_board *b, size_t size)
+{
+    return size >= FTC_BOARD_PAIR && b->members == 2 && !b->refused;
+}
+
+/* Post `mine`, and read what the other one posted. False: it died before. */
+static bool exchange(struct ftc_board *b, const void *mine, void *theirs, size_t size)
+{
+    int rank = partner(b);
+
+    b->offset = 0;
+    b->bytes = size;
+    ftc_board_post(b, mine, size, FTC_BOARD_EVERYBODY);
+    ftc_board_collect_for_itself(b, NULL);
+    bool both = b->missing == 0;
+    if (both)
+        memcpy(theirs, ftc_board_data(b, rank, ftc_board_post_of(b, b->round, rank), size), size);
+    ftc_board_finish(b, true);
+    if (!both)
+        ftc_board_list_members(b);
+    return both;
+}
+
+/* --- this rank's half --- */
+
+struct half {
+    size_t from, to;
+};
+
+/* The lower rank's is the first one. */
+static struct half half_of(const struct ftc_board *b)
+{
+    size_t size = b->call->signature.size, middle = size / 2 / FTC_BOARD_PAIR_UNIT * FTC_BOARD_PAIR_UNIT;
+
+    if (b->rank < partner(b))
+        return (struct half){0, middle};
+    return (struct half){middle, size};
+}
+
+/* The other one may still be copied from and to. */
+static bool still_there(struct ftc_board *b)
+{
+    ftc_board_look(b);
+    return !ftc_set_has(&b->known, partner(b)) || FTC_BOARD_MUTATED(PAIR_COPIES_THE_DEAD);
+}
+
+/* Two pieces: for what the other one has, and for a result that this rank does not want. */
+static unsigned char *scratch(struct ftc_board *b)
+{
+    if (b->scratch == NULL)
+        b->scratch = malloc(2 * (size_t)FTC_BOARD_PAIR_PIECE);
+    if (b->scratch == NULL)
+        b->set.host.exhausted(b->set.host.arg, ftc_error_set(FTC_ERR_NOMEM, "no memory to combine in"));
+    return b->scratch;
+}
+
+/* Read theirs, combine in rank order, write the result where it is wanted. Theirs is read to where the result goes, if the
+ * operator can take it from there. */
+static bool combine_piece(struct ftc_board *b, const unsigned char *input, unsigned char *output,
+                          const struct offer *theirs, size_t at, size_t size)
+{
+    const struct ftc_board_host *host = &b->set.host;
+    unsigned char *out = output != NULL ? output + at : scratch(b) + FTC_BOARD_PAIR_PIECE;
+    unsigned char *read = output != NULL && b->call->merge != NULL ? out : scratch(b);
+    bool lower = b->rank < partner(b);
+
+    if (!still_there(b) || !host->copy_from(host->arg, partner(b), read, theirs->input + at, size))
+        return false;
+    ftc_board_combine_two(b->call, lower ? input + at : read, lower ? read : input + at, out, size);
+    if (theirs->output == 0)
+        return true;
+    return still_there(b) && host->copy_to(host->arg, partner(b), theirs->output + at, out, size);
+}
+
+static bool combine_half(struct ftc_board *b, const unsigned char *input, unsigned char *output,
+                         const struct offer *theirs)
+{
+    struct half half = half_of(b);
+
+    for (size_t at = half.from, piece; at < half.to; at += piece) {
+        piece = half.to - at < FTC_BOARD_PAIR_PIECE ? half.to - at : FTC_BOARD_PAIR_PIECE;
+        if (!combine_piece(b, input, output, theirs, at, piece))
+            return false;
+    }
+    return true;
+}
+
+/* --- a call --- */
+
+static enum ftc_board_pair together(struct ftc_board *b, const void *input, void *output)
+{
+    struct offer mine = {(uintptr_t)input, (uintptr_t)output, 0}, theirs;
+    uint64_t succeeded, theirs_succeeded;
+
+    mine.allowed = b->set.host.allow_copies(b->set.host.arg, partner(b));
+    if (!exchange(b, &mine, &theirs, sizeof(mine)))
+        return FTC_PAIR_ALONE;
+    succeeded = mine.allowed && theirs.allowed && combine_half(b, input, output, &theirs);
+    if (!exchange(b, &succeeded, &theirs_succeeded, sizeof(succeeded))) {
+        b->restarts++;
+        return FTC_BOARD_MUTATED(PAIR_HALF) && succeeded ? FTC_PAIR_DONE : FTC_PAIR_ALONE;
+    }
+    b->refused = !succeeded || !theirs_succeeded;
+    return b->refused ? FTC_PAIR_REFUSED : FTC_PAIR_DONE;
+}
+
+enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **input)
+{
+    size_t size = b->call->signature.size;
+
+    *input = b->call->input;
+    if (*input == b->receive && !FTC_BOARD_MUTATED(PAIR_INPUT_NOT_KEPT)) {
+        ftc_board_make_room(b, size);
+        memcpy(b->kept, *input, size);
+        *input = b->kept;
+    }
+    enum ftc_board_pair end = together(b, *input, b->receive);
+    if (end == FTC_PAIR_ALONE && b->receive != NULL && b->receive != *input)
+        memcpy(b->receive, *input, size);
+    return end;
+}

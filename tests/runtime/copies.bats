@@ -1,0 +1,36 @@
+#!/usr/bin/env bats
+# Copies between the memories of two ranks.
+
+copies() { # RANKS THROUGH, OPTIONS OF FTRUN..., -- ARGUMENTS OF THE PROGRAM...
+    local through=$1 options=()
+    shift
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    run timeout -s KILL 60 "$FTRUN" -np 2 "${options[@]}" "$COPIES_APP" "$@"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "is through" <<<"$output")" -eq "$through" ]
+}
+
+@test "reductions are right where ranks copy between their memories" {
+    copies 2 --
+}
+
+@test "they are right where the settings forbid it" {
+    copies 2 --set collectives.direct_copies=off --
+}
+
+@test "they are right where the kernel refuses it to one rank" {
+    copies 2 -- 0
+    copies 2 -- 1
+}
+
+@test "the survivor's results are its own once the other one is dead, wherever it died" {
+    for post in 1 2 3 4 9 10 25 26 47 48; do
+        FTCOLL_TEST_DIE=0@send:$post copies 1 -f 1 --
+        FTCOLL_TEST_DIE=1@send:$post copies 1 -f 1 --
+    done
+}
