@@ -283,6 +283,35 @@ void ftc_set_add_word(struct ftc_set *set, int index, uint64_t word)
         ftc_set_add(set, first + __builtin_ctzll(word));
 }
 
+size_t ftc_set_bytes(int size)
+{
+    return ((size_t)size + 7) / 8;
+}
+
+void ftc_set_to_bytes(const struct ftc_set *set, unsigned char *bytes)
+{
+    memset(bytes, 0, ftc_set_bytes(set->size));
+    for (int rank = ftc_set_next(set, 0); rank >= 0; rank = ftc_set_next(set, rank + 1))
+        bytes[rank / 8] |= (unsigned char)(1u << (rank % 8));
+}
+
+void ftc_set_add_bytes(struct ftc_set *set, const unsigned char *bytes)
+{
+    for (int rank = 0; rank < set->size; rank++)
+        if (bytes[rank / 8] >> (rank % 8) & 1)
+            ftc_set_add(set, rank);
+}
+
+void ftc_set_unite_bytes(void *arg, const void *in, void *inout, size_t bytes)
+{
+    const unsigned char *from = in;
+    unsigned char *to = inout;
+
+    (void)arg;
+    for (size_t i = 0; i < bytes; i++)
+        to[i] |= from[i];
+}
+
 int ftc_set_list(const struct ftc_set *set, int ranks[])
 {
     int count = 0;

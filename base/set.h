@@ -12,6 +12,7 @@
 #define FTC_BASE_SET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/runs.h"
@@ -58,6 +59,13 @@ int ftc_set_next_missing(const struct ftc_set *set, int from);
 int ftc_set_words(int size);
 uint64_t ftc_set_word(const struct ftc_set *set, int index);
 void ftc_set_add_word(struct ftc_set *set, int index, uint64_t word); /* bits past the size are ignored */
+
+/* The same in bytes, rank r in bit r % 8 of byte r / 8: the value of a validate. */
+size_t ftc_set_bytes(int size);
+void ftc_set_to_bytes(const struct ftc_set *set, unsigned char *bytes);
+void ftc_set_add_bytes(struct ftc_set *set, const unsigned char *bytes); /* bits past the size are ignored */
+/* inout := in ∪ inout; the form of a combining function. */
+void ftc_set_unite_bytes(void *arg, const void *in, void *inout, size_t bytes);
 
 /* Write the members in ascending order to ranks[] (room for ftc_set_count()); returns their number. */
 int ftc_set_list(const struct ftc_set *set, int ranks[]);

@@ -236,10 +236,7 @@ static int learn_collected(struct ftc_member *m, const struct ftc_value *value)
 
     if (rc != 0)
         return rc;
-    const unsigned char *bytes = ftc_value_bytes(value);
-    for (int rank = 0; rank < m->set.ranks; rank++)
-        if (bytes[rank / 8] & (1u << (rank % 8)))
-            ftc_set_add(&collected, rank);
+    ftc_set_add_bytes(&collected, ftc_value_bytes(value));
     rc = ftc_member_learn(m, &collected);
     ftc_set_fini(&collected);
     return rc;

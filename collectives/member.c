@@ -246,30 +246,18 @@ static int settle(struct ftc_member *m, uint64_t k)
 
 /* --- calls --- */
 
-static void combine_union(void *arg, const void *in, void *inout, size_t size)
-{
-    const unsigned char *from = in;
-    unsigned char *to = inout;
-
-    (void)arg;
-    for (size_t i = 0; i < size; i++)
-        to[i] |= from[i];
-}
-
-/* x of a validate: L as a bit set, bit r % 8 of byte r / 8. */
+/* x of a validate: L as a bit set. */
 static int take_known(struct ftc_member *m, struct ftc_operation *op)
 {
-    size_t size = ((size_t)m->set.ranks + 7) / 8;
+    size_t size = ftc_set_bytes(m->set.ranks);
     struct ftc_buffer *buffer = ftc_buffer_new(size);
 
     if (buffer == NULL)
         return FTC_ERR_NOMEM;
-    memset(buffer->data, 0, size);
-    for (int rank = ftc_set_next(&m->known, 0); rank >= 0; rank = ftc_set_next(&m->known, rank + 1))
-        buffer->data[rank / 8] |= (unsigned char)(1u << (rank % 8));
+    ftc_set_to_bytes(&m->known, buffer->data);
     op->input = (struct ftc_value){.buffer = buffer, .size = size};
     op->call.signature.size = size;
-    op->call.combine = combine_union;
+    op->call.combine = ftc_set_unite_bytes;
     return 0;
 }
 

@@ -204,36 +204,21 @@ FTC_HOT static void collect(struct ftc_board *b)
         collect_in_blocks(b);
 }
 
-static void unite(void *arg, const void *in, void *inout, size_t size)
-{
-    const unsigned char *from = in;
-    unsigned char *to = inout;
-
-    (void)arg;
-    for (size_t i = 0; i < size; i++)
-        to[i] |= from[i];
-}
-
-/* x is L as a bit set, bit r % 8 of byte r / 8; combined by union (agreement.md, "Operations"). */
+/* x is L as a bit set; combined by union (agreement.md, "Operations"). */
 static void validate(struct ftc_board *b)
 {
-    struct ftc_call call = {.signature = b->call->signature, .combine = unite};
+    struct ftc_call call = {.signature = b->call->signature, .combine = ftc_set_unite_bytes};
     struct ftc_set more = {0};
-    size_t bytes = ((size_t)b->ranks + 7) / 8;
 
     if (ftc_set_init(&more, b->ranks) != 0)
         b->set.host.exhausted(b->set.host.arg, ftc_error_set(FTC_ERR_NOMEM, "no memory for a set of ranks"));
     b->call = &call;
     ftc_board_look(b);
-    memset(b->bits, 0, bytes);
-    for (int rank = ftc_set_next(&b->known, 0); rank >= 0; rank = ftc_set_next(&b->known, rank + 1))
-        b->bits[rank / 8] |= (unsigned char)(1u << (rank % 8));
+    ftc_set_to_bytes(&b->known, b->bits);
     b->offset = 0;
-    b->bytes = bytes;
+    b->bytes = ftc_set_bytes(b->ranks);
     (void)collect_block(b, b->bits, b->bits);
-    for (int rank = 0; rank < b->ranks; rank++)
-        if (b->bits[rank / 8] >> (rank % 8) & 1)
-            ftc_set_add(&more, rank);
+    ftc_set_add_bytes(&more, b->bits);
     decide(b, &more);
     ftc_set_fini(&more);
 }

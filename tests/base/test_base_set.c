@@ -142,9 +142,25 @@ static void add_a_word(struct pair *pair)
             pair->member[64 * index + bit] = true;
 }
 
+/* By way of bytes. */
+static void unite_bytes(struct pair *a, const struct pair *b)
+{
+    unsigned char from[(MAX_SIZE + 7) / 8], to[(MAX_SIZE + 7) / 8];
+    size_t bytes = ftc_set_bytes(a->set.size);
+
+    ftc_set_to_bytes(&a->set, to);
+    ftc_set_to_bytes(&b->set, from);
+    ftc_set_unite_bytes(NULL, from, to, bytes);
+    if (a->set.size % 8 != 0)
+        to[bytes - 1] |= 0x80; /* past the size */
+    ftc_set_add_bytes(&a->set, to);
+    for (int rank = 0; rank < a->set.size; rank++)
+        a->member[rank] |= b->member[rank];
+}
+
 static void step(struct pair *a, struct pair *b)
 {
-    switch (test_random_between(&random_bits, 0, 7)) {
+    switch (test_random_between(&random_bits, 0, 8)) {
     case 0:
         pair_fill(a, (int)test_random_between(&random_bits, 0, 100));
         break;
@@ -171,6 +187,9 @@ static void step(struct pair *a, struct pair *b)
         break;
     case 7:
         add_a_word(a);
+        break;
+    case 8:
+        unite_bytes(a, b);
         break;
     }
 }
