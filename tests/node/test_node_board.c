@@ -2,7 +2,7 @@
  * The node board, stopped at each of its steps (board_harness.h): by storms of random plans; at every step of every rank of small
  * programs; in every interleaving of smaller ones with few switches. And each deliberate fault is found.
  *
- * FTC_TEST_SEED=n makes the storm's plan of that seed the first, so that what broke is shown again. FTC_TEST_RUNS sets how
+ * FTC_TEST_SEED=n makes the storm's plan of that seed the first, so that what broke is shown again. FTC_TEST_PLANS sets how
  * many plans a storm has; FTC_TEST_FOLLOWERS how many operations come after a death in each; FTC_TEST_SWITCHES how many
  * switches an interleaving has (one less with a death, and in the long operations).
  */
@@ -18,6 +18,7 @@
 
 #define STORM_RUNS  (TEST_SANITIZED ? 3000 : 20000)
 #define MUTANT_RUNS 40000
+#define MUTANTS     (TEST_SANITIZED ? 1 : FTC_BOARD_MUTATIONS_COUNT) /* what they show, they show without too */
 #define FOLLOWERS   1
 #define MOST_RANKS  (TEST_SANITIZED ? 3 : 4)
 #define SWITCHES    2
@@ -55,7 +56,7 @@ static void run(const struct board_plan *plan, struct board_outcome *outcome)
 
 START_TEST(a_storm_finds_nothing)
 {
-    uint64_t first = test_random_start().state, runs = number_of("FTC_TEST_RUNS", STORM_RUNS);
+    uint64_t first = test_random_start().state, runs = number_of("FTC_TEST_PLANS", STORM_RUNS);
     uint64_t restarts = 0, unnamed = 0, asleep = 0, steps = 0;
 
     for (uint64_t i = 0; i < runs; i++) {
@@ -279,7 +280,7 @@ int main(void)
     Suite *suite = suite_create("node/board");
 
     add_case(suite, "storm", a_storm_finds_nothing, 0, 1);
-    add_case(suite, "mutations", a_storm_finds_each_mutation, 1, FTC_BOARD_MUTATIONS_COUNT);
+    add_case(suite, "mutations", a_storm_finds_each_mutation, 1, MUTANTS);
     add_case(suite, "kills", each_rank_may_die_at_each_step, 0, (MOST_RANKS - 1) * EVERY);
     add_case(suite, "interleavings", two_ranks_may_be_interleaved_in_any_way, 0, 2 * EVERY);
     return scratch_run(suite);
