@@ -19,8 +19,7 @@ _Static_assert(FTC_BOARD_CHUNKS * sizeof(uint64_t) == 128, "the claims of a roun
 _Static_assert(FTC_NODE_MAX_RANKS / 8 <= FTC_BOARD_BLOCK, "a set of ranks fits into a block");
 _Static_assert(FTC_NODE_MAX_RANKS << 2 <= 0x10000, "a claim fits below the tag");
 
-#define DIGEST_FACTOR 0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio */
-#define KEPT_MAX      (8u << 20)            /* bytes of memory that a finished call may leave behind */
+#define KEPT_MAX (8u << 20) /* bytes of memory that a finished call may leave behind */
 
 /* --- life --- */
 
@@ -192,8 +191,10 @@ static void collect_as_pair(struct ftc_board *b)
 
     if (ftc_board_pair_combine(b, &again.input) != FTC_PAIR_REFUSED)
         return;
+    const struct ftc_call *call = b->call;
     b->call = &again;
     collect_in_blocks(b);
+    b->call = call;
 }
 
 FTC_HOT static void collect(struct ftc_board *b)
@@ -372,8 +373,8 @@ FTC_HOT static void remember(struct ftc_board *b, const struct ftc_signature *s)
 
     if (s->kind != FTC_CALL_BCAST && s->kind != FTC_CALL_REDUCE)
         return;
-    b->earlier = (b->earlier ^ word) * DIGEST_FACTOR;
-    b->earlier = (b->earlier ^ s->size) * DIGEST_FACTOR;
+    b->earlier = (b->earlier ^ word) * FTC_BOARD_GOLDEN;
+    b->earlier = (b->earlier ^ s->size) * FTC_BOARD_GOLDEN;
 }
 
 /* A large copy is not kept for a call that may never come. */

@@ -7,7 +7,8 @@
 #include "node/board_memory.h"
 #include "node/board_mutation.h"
 
-#define FTC_BOARD_EVERYBODY (-1) /* as a reader */
+#define FTC_BOARD_EVERYBODY (-1)                  /* as a reader */
+#define FTC_BOARD_GOLDEN    0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio: mixes digests */
 
 /* What looks for failures and wrong posts; bench/tolerance measures what it costs against a library without. */
 #ifdef FTC_BOARD_UNCHECKED
@@ -63,6 +64,7 @@ struct ftc_board {
     size_t kept_room;
 
     /* Pairs. */
+    bool met;               /* a collecting round is over: each member has joined the job */
     bool refused;           /* copies between the two failed once: never again */
     unsigned char *scratch; /* two pieces */
 

@@ -23,7 +23,7 @@
 /* Below this many bytes of posts to read, each member combines for itself: cheaper than to wait for another's result. */
 #define FTC_BOARD_SELF 1024u
 /* From this many bytes on, two members copy between their memories, in pieces. */
-#define FTC_BOARD_PAIR 16384u
+#define FTC_BOARD_PAIR       16384u
 #define FTC_BOARD_PAIR_PIECE 262144u
 #define FTC_BOARD_PAIR_UNIT  4096u /* halves end at a multiple: no value of an element is split */
 #endif

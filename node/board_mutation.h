@@ -17,8 +17,12 @@
     X(NOT_RESTORED, "the buffer is not restored when the root dies in a later part")                         \
     X(EARLY_FINISH, "finished is stored before the copy")                                                    \
     X(NO_WAIT_FOR_READERS, "a place or buffer is used again whoever still reads it")                         \
-    X(PAIR_INPUT_NOT_KEPT, "of a pair, the survivor takes as its input what the other one overwrote")        \
+    X(PAIR_INPUT_NOT_KEPT,                                                                                   \
+      "of a pair, the survivor, or who was refused, takes as input what the other one overwrote")            \
+    X(PAIR_NOT_DELIVERED, "of a pair, the survivor leaves in its result what was there")                     \
     X(PAIR_HALF, "of a pair, the survivor takes its half for the whole")                                     \
+    X(PAIR_EARLY, "of a pair, a rank says that it has succeeded before it has copied")                       \
+    X(PAIR_REFUSED_ALONE, "of a pair, a rank does not heed that the other one was refused")                  \
     X(PAIR_COPIES_THE_DEAD, "of a pair, a rank copies from and to the other one after its declaration")      \
     X(NO_LAST_LOOK, "no look between counting oneself asleep and sleeping")                                  \
     X(NO_BUMP, "sleepers are woken without the bell")                                                        \

@@ -12,7 +12,14 @@
 struct offer {
     uint64_t input, output; /* addresses of its own; 0: it wants no result */
     uint64_t allowed;       /* its memory may be copied from and to, as far as it knows */
+    uint64_t check;         /* of the others: to write to a wrong address is worse than a wrong value */
 };
+
+static uint64_t check_of(const struct offer *offer)
+{
+    return ((offer->input * FTC_BOARD_GOLDEN ^ offer->output) * FTC_BOARD_GOLDEN ^ offer->allowed) *
+           FTC_BOARD_GOLDEN;
+}
 
 static int partner(const struct ftc_board *b)
 {
@@ -21,7 +28,7 @@ static int partner(const struct ftc_board *b)
 
 bool ftc_board_is_pair(const struct ftc_board *b, size_t size)
 {
-    return size >= FTC_BOARD_PAIR && b->members == 2 && !b->refused;
+    return size >= FTC_BOARD_PAIR && b->members == 2 && b->met && !b->refused;
 }
 
 /* Post `mine`, and read what the other one posted. False: it died before. */
@@ -108,20 +115,34 @@ static bool combine_half(struct ftc_board *b, const unsigned char *input, unsign
 
 /* --- a call --- */
 
+/* Both make an offer. False: the other one died before. */
+static bool exchange_offers(struct ftc_board *b, struct offer *mine, struct offer *theirs)
+{
+    mine->allowed = b->set.host.allow_copies(b->set.host.arg, partner(b));
+    mine->check = check_of(mine);
+    if (!exchange(b, mine, theirs, sizeof(*mine)))
+        return false;
+    if (theirs->check != check_of(theirs))
+        b->set.host.damaged(b->set.host.arg, "an offer to copy does not match its check");
+    return true;
+}
+
 static enum ftc_board_pair together(struct ftc_board *b, const void *input, void *output)
 {
-    struct offer mine = {(uintptr_t)input, (uintptr_t)output, 0}, theirs;
+    struct offer mine = {.input = (uintptr_t)input, .output = (uintptr_t)output}, theirs;
+    bool early = FTC_BOARD_MUTATED(PAIR_EARLY);
     uint64_t succeeded, theirs_succeeded;
 
-    mine.allowed = b->set.host.allow_copies(b->set.host.arg, partner(b));
-    if (!exchange(b, &mine, &theirs, sizeof(mine)))
+    if (!exchange_offers(b, &mine, &theirs))
         return FTC_PAIR_ALONE;
-    succeeded = mine.allowed && theirs.allowed && combine_half(b, input, output, &theirs);
+    succeeded = mine.allowed && theirs.allowed && (early || combine_half(b, input, output, &theirs));
     if (!exchange(b, &succeeded, &theirs_succeeded, sizeof(succeeded))) {
         b->restarts++;
         return FTC_BOARD_MUTATED(PAIR_HALF) && succeeded ? FTC_PAIR_DONE : FTC_PAIR_ALONE;
     }
-    b->refused = !succeeded || !theirs_succeeded;
+    if (early)
+        (void)combine_half(b, input, output, &theirs);
+    b->refused = !succeeded || (!theirs_succeeded && !FTC_BOARD_MUTATED(PAIR_REFUSED_ALONE));
     return b->refused ? FTC_PAIR_REFUSED : FTC_PAIR_DONE;
 }
 
@@ -130,13 +151,15 @@ enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **inp
     size_t size = b->call->signature.size;
 
     *input = b->call->input;
-    if (*input == b->receive && !FTC_BOARD_MUTATED(PAIR_INPUT_NOT_KEPT)) {
+    if (*input == b->receive) {
         ftc_board_make_room(b, size);
         memcpy(b->kept, *input, size);
         *input = b->kept;
     }
     enum ftc_board_pair end = together(b, *input, b->receive);
-    if (end == FTC_PAIR_ALONE && b->receive != NULL && b->receive != *input)
-        memcpy(b->receive, *input, size);
+    if (FTC_BOARD_MUTATED(PAIR_INPUT_NOT_KEPT))
+        *input = b->call->input;
+    if (end == FTC_PAIR_ALONE && b->receive != NULL && !FTC_BOARD_MUTATED(PAIR_NOT_DELIVERED))
+        memmove(b->receive, *input, size);
     return end;
 }

@@ -91,8 +91,10 @@ FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
     ring(b, !collecting);
     if (!collecting)
         ring_wanted(b, own);
-    if (collecting)
+    if (collecting) {
         b->settled = b->round; /* each member has posted in it, hence finished all before */
+        b->met = true;
+    }
     b->round++;
     if (collecting) /* probably the next one collects too */
         ftc_cpu_own(ftc_board_post_of(b, b->round, b->rank));

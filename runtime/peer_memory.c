@@ -1,6 +1,8 @@
 /* Copies between two processes' memories. */
 #include "runtime/peer_memory.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 
@@ -13,8 +15,8 @@ static void admit(pid_t pid)
     (void)prctl(PR_SET_PTRACER, (unsigned long)pid, 0, 0, 0);
 }
 
-/* A pid that was this rank's when it was looked up. It stays so: after its exit the rank is declared before its pid can be
- * another's, unless a wrapper reaps it. */
+/* Its pid stays this rank's: ftrun declares the rank before it reaps it, and the board looks for that before each copy. What remains
+ * is a rank that is stopped between look and copy while all pids are used once; or a wrapper that reaps, for a moment. */
 static pid_t find_process(const struct ftc_comm *comm, int rank)
 {
     const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
@@ -24,22 +26,57 @@ static pid_t find_process(const struct ftc_comm *comm, int rank)
     return pid > 0 && start != 0 && ftc_process_alive(pid, start) ? pid : 0;
 }
 
-bool ftc_peer_allow(struct ftc_comm *comm, int rank)
+/* Without exit notices a rank is reaped long before it is declared. */
+static const char *why_not(const struct ftc_comm *comm, pid_t pid)
 {
     uint64_t namespace = ftc_segment_header(comm->segment)->pid_namespace;
 
-    if (comm->peer.known && comm->peer.rank == rank)
-        return comm->peer.pid != 0;
+    if (!comm->config.direct_copies)
+        return "collectives.direct_copies is off";
+    if (!comm->config.exit_notices)
+        return "detector.exit_notices is off";
+    if (namespace == 0 || namespace != ftc_process_namespace())
+        return "ftrun is in another pid namespace";
+    return pid == 0 ? "its process cannot be found in /proc" : NULL;
+}
+
+static void look_for(struct ftc_comm *comm, int rank)
+{
+    pid_t pid = find_process(comm, rank);
+    const char *why = why_not(comm, pid);
+
     comm->peer = (struct ftc_peer){.known = true, .rank = rank};
-    if (comm->config.direct_copies && namespace != 0 && namespace == ftc_process_namespace())
-        comm->peer.pid = find_process(comm, rank);
-    if (comm->peer.pid != 0)
-        admit(comm->peer.pid);
-    return comm->peer.pid != 0;
+    if (why != NULL) {
+        FTC_LOG(&comm->log, FTC_LOG_INFO, "no copies between this process's memory and rank %d's: %s", rank,
+                why);
+        return;
+    }
+    comm->peer.pid = pid;
+    admit(pid);
+    FTC_LOG(&comm->log, FTC_LOG_DEBUG, "large values go straight to and from rank %d's memory, pid %d", rank,
+            (int)pid);
+}
+
+bool ftc_peer_allow(struct ftc_comm *comm, int rank)
+{
+    if (!comm->peer.known || comm->peer.rank != rank)
+        look_for(comm, rank);
+    return comm->peer.pid > 0;
 }
 
 typedef ssize_t transfer(pid_t pid, const struct iovec *local, unsigned long locals,
                          const struct iovec *remote, unsigned long remotes, unsigned long flags);
+
+/* A dead process's memory is gone: nothing to tell. Anything else is told once, for it ends the copies. */
+static bool failed(const struct ftc_comm *comm, int error)
+{
+    if (error != ESRCH)
+        FTC_LOG(&comm->log, FTC_LOG_INFO,
+                "cannot copy between this process's memory and rank %d's: %s; large values go through shared "
+                "memory from now on",
+                comm->peer.rank, strerror(error));
+    return false;
+}
 
 /* The kernel may stop early at 2 GiB. */
 static bool copy(transfer *call, const struct ftc_comm *comm, char *own, uint64_t address, size_t size)
@@ -47,8 +84,8 @@ static bool copy(transfer *call, const struct ftc_comm *comm, char *own, uint64_
     while (size > 0) {
         struct iovec local = {own, size}, remote = {(void *)(uintptr_t)address, size};
         ssize_t copied = call(comm->peer.pid, &local, 1, &remote, 1, 0);
-        if (copied <= 0 || (size_t)copied > size)
-            return false;
+        if (copied <= 0)
+            return failed(comm, copied == 0 ? EIO : errno);
         own += copied;
         address += (uint64_t)copied;
         size -= (size_t)copied;

@@ -81,8 +81,9 @@ static bool allow_copies(void *arg, int rank)
     const struct actor *actor = arg;
     const struct board_plan *plan = actor->box->plan;
 
-    (void)rank;
-    return plan->copies != BOARD_COPIES_FORBIDDEN || actor->rank != plan->ranks - 1;
+    if (actor->box->actor[rank].called == 0)
+        board_violate(actor->box, "rank %d asks for rank %d, which may not have joined", actor->rank, rank);
+    return plan->copies != BOARD_COPIES_FORBIDDEN || actor->rank % 2 == 0;
 }
 
 /* The killed may be gone already, or not yet; who was declared may not even be looked for. */
@@ -271,6 +272,7 @@ static void start(struct board_box *box)
 /* The boards of the dead too: their memory is freed here, as a process's end frees it. */
 static void stop(struct board_box *box)
 {
+    box->outcome->copies = box->copies;
     for (int rank = 0; rank < box->plan->ranks; rank++) {
         box->outcome->taken[rank] = box->fiber[rank].steps;
         ftc_board_close(box->actor[rank].board);

@@ -56,7 +56,7 @@ enum board_policy {
 /* Copies between two ranks. */
 enum board_copies {
     BOARD_COPIES_WORK,
-    BOARD_COPIES_FORBIDDEN, /* the last rank says so before the first one */
+    BOARD_COPIES_FORBIDDEN, /* odd ranks say so, which are half of all pairs and more */
     BOARD_COPIES_FAIL,      /* after some; the one that fails does so half-way */
     BOARD_COPIES
 };
@@ -84,6 +84,7 @@ struct board_outcome {
     unsigned restarts;           /* of large operations */
     unsigned unnamed;            /* broadcasts that failed with their root */
     bool asleep;                 /* somebody slept */
+    int copies;                  /* between ranks' memories */
     unsigned forced;             /* switches that the plan forced */
 };
 
