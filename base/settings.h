@@ -21,7 +21,27 @@ enum ftc_reduce_tree { FTC_REDUCE_HEAP, FTC_REDUCE_CHAIN };
 /* Dissemination tree of a decision; interleaved numbering throughout. */
 enum ftc_tree { FTC_TREE_BINOMIAL, FTC_TREE_KARY, FTC_TREE_LAME };
 
-enum ftc_correction { FTC_CORRECTION_NONE, FTC_CORRECTION_CHECKED };
+/* How a decision is spread first (docs/design/broadcast.md). */
+enum ftc_dissemination {
+    FTC_DISSEMINATION_TREE,
+    FTC_DISSEMINATION_GOSSIP,    /* to random targets, for a bounded number of rounds */
+    FTC_DISSEMINATION_MULTICAST, /* unreliable datagrams to all at once */
+};
+
+/* ... and how those that this missed are reached, over the ring of positions. */
+enum ftc_correction {
+    FTC_CORRECTION_NONE,
+    FTC_CORRECTION_OPPORTUNISTIC, /* everyone sends to its `distance` nearest */
+    FTC_CORRECTION_OPTIMISED,     /* ... leaving out whom another one covers */
+    FTC_CORRECTION_CHECKED,       /* until it meets another one on both sides */
+    FTC_CORRECTION_THROTTLED,     /* ... sides strictly in turn */
+    FTC_CORRECTION_FAILURE_PROOF, /* until it meets f + 1 on both sides */
+    FTC_CORRECTION_DELAYED,       /* to one side only, and to the other when nothing comes from there */
+    FTC_CORRECTION_RING,          /* everyone to its successor */
+};
+
+/* What a round of gossip counts (docs/design/broadcast.md, "Gossip"). */
+enum ftc_gossip_bound { FTC_GOSSIP_ROUNDS, FTC_GOSSIP_TIME };
 
 /* How PREPARE reaches the participants (agreement.md, rule 6). */
 enum ftc_prepare { FTC_PREPARE_DIRECT, FTC_PREPARE_TREE };
@@ -39,10 +59,20 @@ struct ftc_member_settings {
     enum ftc_share share;
     enum ftc_rotation rotation;
     int reduce_arity;
-    struct ftc_tree_shape tree;
+    struct ftc_tree_shape tree; /* of dissemination; and whom to ask when it is another (repair) */
+    enum ftc_dissemination dissemination;
     enum ftc_correction correction;
-    uint64_t correction_delay_ns; /* pace of correction messages */
-    uint32_t settle_every;        /* w: every w-th broadcast in a row collects; 0: none */
+    int distance;                 /* d of opportunistic correction */
+    uint64_t correction_delay_ns; /* pace of correction messages; 0: as fast as they can be sent */
+    uint64_t patience_ns;         /* wait for what should come by itself before asking; 0: for ever */
+    enum ftc_gossip_bound gossip_bound;
+    int gossip_rounds;       /* that the root grants */
+    int gossip_hop;          /* rounds that a message is on its way, by FTC_GOSSIP_TIME */
+    uint64_t seed;           /* of random targets */
+    uint32_t fragment;       /* bytes of a decision in a datagram */
+    int multicast_least;     /* multicast: the tree where fewer ranks take part, */
+    uint64_t multicast_most; /* or the value has more bytes */
+    uint32_t settle_every;   /* w: every w-th broadcast in a row collects; 0: none */
     enum ftc_prepare prepare;
 };
 
