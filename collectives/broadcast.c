@@ -1,28 +1,151 @@
-/* Spreading a decision: agreement.md, rules 5 and 6; the checked correction of algorithms-notes.md, 2.2. */
+/* Holding a decision and sending it: agreement.md, rule 5; docs/design/broadcast.md. */
 #include <assert.h>
+#include <string.h>
 
 #include "collectives/operation.h"
 
-static int send_decide(struct ftc_member *m, struct ftc_operation *op, int to)
+int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
+                       uint32_t rounds)
 {
-    struct ftc_message decide = {.correcting = op->ballot.correct.active,
+    struct ftc_message decide = {.way = way,
+                                 .rounds = rounds,
+                                 .correcting = ftc_corrector_takes_part(&op->ballot.spread.corrector),
                                  .contribution = {.decision = op->decision}};
 
     ftc_set_add(&op->ballot.decide_sent, to);
     return ftc_member_send(m, op, FTC_MESSAGE_DECIDE, to, &decide);
 }
 
-static bool is_ancestor(const struct ftc_member *m, const struct ftc_ballot *b, int position)
+/* --- pieces --- */
+
+/* The successor on the ring: the next live position; -1: none before the coordinator. */
+static int successor(const struct ftc_member *m, const struct ftc_ballot *b)
 {
-    for (int j = b->position; j > 0;) {
-        j = ftc_topology_broadcast_parent(&m->set.tree, j);
-        if (j == position)
-            return true;
+    for (int position = b->position + 1; position < b->size; position++) {
+        int rank = ftc_ballot_rank(b, position);
+        if (!ftc_knows_failed(m, rank))
+            return rank;
     }
-    return false;
+    return -1;
 }
 
-static int pass_on(struct ftc_member *m, struct ftc_operation *op)
+/* Whoever has all pieces from here counts as sent to: of the ring nothing is left to do then. */
+static void count_passed(struct ftc_ballot *b, int to, uint32_t count)
+{
+    struct ftc_spread *s = &b->spread;
+
+    if (s->passed_to != to)
+        s->passed = 0;
+    s->passed_to = to;
+    if (++s->passed == count)
+        ftc_set_add(&b->decide_sent, to);
+}
+
+/* broadcast.md, "ring": as soon as it is there. */
+static int pass_piece(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *piece)
+{
+    int to = successor(m, &op->ballot);
+
+    if (m->correction.kind != FTC_CORRECTION_RING || to < 0)
+        return 0;
+    ftc_rule_taken(m, FTC_RULE_PASS_PIECE);
+    count_passed(&op->ballot, to, piece->piece.count);
+    return ftc_member_send(m, op, FTC_MESSAGE_FRAGMENT, to, piece);
+}
+
+/* The encoded DECIDE as a receiver has it in memory: head, padding, value. */
+static struct ftc_buffer *encode_whole(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_message decide = {.correcting = ftc_corrector_takes_part(&op->ballot.spread.corrector),
+                                 .contribution = {.decision = op->decision}};
+    const struct ftc_value *value = &op->decision->value;
+    struct ftc_buffer *head = ftc_member_encode(m, op, FTC_MESSAGE_DECIDE, &decide);
+    size_t size = value->buffer != NULL ? value->size : 0;
+
+    if (head == NULL || size == 0)
+        return head;
+    struct ftc_buffer *whole = ftc_value_new_message(head->size, size);
+    if (whole != NULL) {
+        memcpy(whole->data, head->data, head->size);
+        memcpy(whole->data + ftc_value_offset(head->size), ftc_value_bytes(value), size);
+    }
+    ftc_buffer_unref(head);
+    return whole;
+}
+
+/* First all to all, then all along the ring. */
+static int multicast_pieces(struct ftc_member *m, struct ftc_operation *op, struct ftc_buffer *whole,
+                            bool ring)
+{
+    uint32_t count = ftc_fragments_count(whole->size, m->set.fragment);
+    int rc = 0;
+
+    for (uint32_t number = 0; rc == 0 && number < count; number++) {
+        struct ftc_message piece = {0};
+        struct ftc_value *bytes = &piece.contribution.value;
+        bytes->buffer = whole;
+        ftc_fragments_cut(whole->size, m->set.fragment, number, &piece.piece, &bytes->offset, &bytes->size);
+        rc = ring ? pass_piece(m, op, &piece) : ftc_member_multicast(m, op, &piece);
+    }
+    return rc;
+}
+
+/* The coordinator's part of a multicast. */
+static int multicast(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_buffer *whole = encode_whole(m, op);
+
+    if (whole == NULL)
+        return FTC_ERR_NOMEM;
+    ftc_rule_taken(m, FTC_RULE_MULTICAST);
+    int rc = multicast_pieces(m, op, whole, false);
+    if (rc == 0)
+        rc = multicast_pieces(m, op, whole, true);
+    ftc_buffer_unref(whole);
+    return rc;
+}
+
+/* All pieces are there: what they make is in m->scratch, if it is what they said that it is. */
+static int decode_whole(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_buffer *whole = ftc_buffer_ref(op->ballot.spread.fragments.whole);
+    struct ftc_ballot_id id = m->scratch.ballot;
+    struct ftc_epoch epoch = m->scratch.epoch;
+    int rc = ftc_message_decode(&m->scratch, whole, m->set.ranks, m->set.scheme);
+
+    ftc_buffer_unref(whole);
+    if (rc == 0 &&
+        (m->scratch.kind != FTC_MESSAGE_DECIDE || m->scratch.op != op->k ||
+         ftc_ballot_compare(m->scratch.ballot, id) != 0 || !ftc_epoch_equal(m->scratch.epoch, epoch)))
+        rc = FTC_ERR_PROTO;
+    if (rc == FTC_ERR_PROTO)
+        ftc_fragments_drop(&op->ballot.spread.fragments);
+    return rc;
+}
+
+int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram, bool *decided)
+{
+    struct ftc_ballot *b = &op->ballot;
+    int rc = 0;
+
+    *decided = false;
+    if (!b->holding)
+        rc = ftc_fragments_add(&b->spread.fragments, &m->scratch.piece, &m->scratch.contribution.value);
+    if (rc < 0)
+        return rc;
+    m->pieces[rc == 0 ? FTC_PIECES_AGAIN : datagram ? FTC_PIECES_DATAGRAM : FTC_PIECES_RING]++;
+    if (rc == 0)
+        return 0;
+    rc = pass_piece(m, op, &m->scratch);
+    if (rc != 0 || !ftc_fragments_complete(&b->spread.fragments))
+        return rc;
+    *decided = true;
+    return decode_whole(m, op);
+}
+
+/* --- holding --- */
+
+static int pass_to_children(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
     int rc = 0;
@@ -33,29 +156,43 @@ static int pass_on(struct ftc_member *m, struct ftc_operation *op)
             break;
         int to = ftc_ballot_rank(b, j);
         if (!ftc_knows_failed(m, to))
-            rc = send_decide(m, op, to);
+            rc = ftc_broadcast_send(m, op, to, FTC_WAY_OWED, 0);
     }
+    return rc;
+}
+
+static int pass_on(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival)
+{
+    struct ftc_ballot *b = &op->ballot;
+    int rc = 0;
+
+    if (b->spread.dissemination == FTC_DISSEMINATION_TREE)
+        rc = pass_to_children(m, op);
+    else if (b->spread.dissemination == FTC_DISSEMINATION_MULTICAST && arrival->from == m->set.self &&
+             b->size > 1)
+        rc = multicast(m, op);
     for (int to = ftc_set_next(&b->asked, 0); rc == 0 && to >= 0; to = ftc_set_next(&b->asked, to + 1)) {
         ftc_rule_taken(m, FTC_RULE_PULL_ANSWER);
-        rc = send_decide(m, op, to);
+        rc = ftc_broadcast_send(m, op, to, FTC_WAY_OWED, 0);
     }
     ftc_set_clear(&b->asked);
     return rc;
 }
 
-/* Those reached by the tree correct; who is reached by correction only passes on (algorithms-notes.md, 2.2). */
-static void correction_begin(struct ftc_member *m, struct ftc_operation *op, int from)
+/* Pieces that will not be needed any more. */
+static void count_pieces(struct ftc_member *m, const struct ftc_ballot *b, const struct ftc_arrival *arrival)
 {
-    struct ftc_ballot *b = &op->ballot;
+    const struct ftc_fragments *fragments = &b->spread.fragments;
 
-    if (m->set.correction == FTC_CORRECTION_NONE || b->size < 2)
+    if (b->spread.dissemination != FTC_DISSEMINATION_MULTICAST || arrival->pieces ||
+        arrival->from == m->set.self)
         return;
-    b->correct.active = from == m->set.self || is_ancestor(m, b, ftc_ballot_position(b, from));
+    m->pieces[FTC_PIECES_OTHER] += fragments->whole != NULL ? fragments->count - fragments->there : 1;
 }
 
 /* Hold DECIDE(b), from the coordinator's own decision or a message: deliver, pass on (rule 5). */
 int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision,
-                       int from)
+                       const struct ftc_arrival *arrival)
 {
     struct ftc_ballot *b = &op->ballot;
     bool again = op->returned;
@@ -66,6 +203,7 @@ int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ft
         ftc_rule_taken(m, FTC_RULE_STOP_EARLY);
     b->phase = FTC_BALLOT_DONE;
     b->holding = true;
+    count_pieces(m, b, arrival);
     ftc_ballot_forget(b);
     if (again)
         ftc_rule_taken(m, FTC_RULE_PASS_AGAIN);
@@ -75,171 +213,11 @@ int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ft
         return rc;
     if (FTC_MUTATED(DECIDED_KEEP_DECIDE) && again)
         return 0;
-    correction_begin(m, op, from);
-    rc = pass_on(m, op);
-    if (rc == 0 && b->correct.active)
-        rc = ftc_broadcast_correct(m, op);
+    ftc_spread_colour(m, op, arrival);
+    rc = pass_on(m, op, arrival);
+    if (rc == 0)
+        rc = ftc_spread_begin(m, op);
     if (rc == 0 && (b->collects || FTC_MUTATED(FORGET_ON_BROADCAST)))
         ftc_operation_free_before(m, op->k);
     return rc;
-}
-
-/* --- correction --- */
-
-static int ring_distance(const struct ftc_ballot *b, int position, enum ftc_side side)
-{
-    int right = (position - b->position + b->size) % b->size;
-
-    return side == FTC_SIDE_RIGHT ? right : b->size - right;
-}
-
-void ftc_broadcast_heard(struct ftc_member *m, struct ftc_operation *op, int from)
-{
-    struct ftc_ballot *b = &op->ballot;
-    int position = ftc_ballot_position(b, from);
-
-    (void)m;
-    for (enum ftc_side side = FTC_SIDE_LEFT; side <= FTC_SIDE_RIGHT; side++) {
-        int distance = ring_distance(b, position, side);
-        if (distance < b->correct.near[side])
-            b->correct.near[side] = distance;
-    }
-}
-
-static bool correction_done(const struct ftc_ballot *b)
-{
-    const struct ftc_corrector *c = &b->correct;
-    bool met = c->off[0] >= c->near[0] && c->off[1] >= c->near[1];
-
-    return met || c->off[0] + c->off[1] >= b->size - 1;
-}
-
-/* The next target of the correction, right before left, the less advanced side first; -1 when done. */
-static int correction_target(struct ftc_ballot *b)
-{
-    struct ftc_corrector *c = &b->correct;
-
-    if (correction_done(b))
-        return -1;
-    enum ftc_side side = c->off[FTC_SIDE_LEFT] < c->off[FTC_SIDE_RIGHT] ? FTC_SIDE_LEFT : FTC_SIDE_RIGHT;
-    if (c->off[side] >= c->near[side])
-        side = 1 - side;
-    int distance = ++c->off[side];
-    int position = side == FTC_SIDE_RIGHT ? b->position + distance : b->position - distance + b->size;
-    return ftc_ballot_rank(b, position % b->size);
-}
-
-/* One message of the correction, then a pause. Who was sent DECIDE already, or is known failed, counts as sent to. */
-int ftc_broadcast_correct(struct ftc_member *m, struct ftc_operation *op)
-{
-    struct ftc_ballot *b = &op->ballot;
-    struct ftc_output timer = {.kind = FTC_OUTPUT_TIMER, .delay_ns = m->set.correction_delay_ns};
-    int to;
-
-    do {
-        to = correction_target(b);
-    } while (to >= 0 && (ftc_set_has(&b->decide_sent, to) || ftc_knows_failed(m, to)));
-    if (to < 0) {
-        b->correct.active = false;
-        return 0;
-    }
-    ftc_rule_taken(m, FTC_RULE_CORRECT);
-    int rc = send_decide(m, op, to);
-    return rc == 0 ? ftc_member_output(m, &timer) : rc;
-}
-
-/* --- repair --- */
-
-/* agreement.md, rule 6: decided or not, p without DECIDE(b) whose broadcast parent failed asks its nearest live ancestor,
- * up to c_b, and the next one when that fails too. */
-int ftc_broadcast_repair(struct ftc_member *m, struct ftc_operation *op)
-{
-    struct ftc_ballot *b = &op->ballot;
-    struct ftc_message pull = {0};
-    int j = b->position, to;
-
-    if (b->holding || j == 0 || (FTC_MUTATED(ONLY_UNDECIDED_PULL) && op->returned))
-        return 0;
-    j = ftc_topology_broadcast_parent(&m->set.tree, j);
-    to = ftc_ballot_rank(b, j);
-    if (!ftc_knows_failed(m, to))
-        return 0;
-    while (j > 0 && ftc_knows_failed(m, to)) {
-        j = ftc_topology_broadcast_parent(&m->set.tree, j);
-        to = ftc_ballot_rank(b, j);
-    }
-    if (ftc_knows_failed(m, to) || to == b->pulled)
-        return 0;
-    b->pulled = to;
-    ftc_rule_taken(m, FTC_RULE_PULL);
-    return ftc_member_send(m, op, FTC_MESSAGE_PULL, to, &pull);
-}
-
-/* The asked one remembers, and answers once it holds DECIDE(b), even if it sent it before. */
-int ftc_broadcast_asked(struct ftc_member *m, struct ftc_operation *op, int from)
-{
-    struct ftc_ballot *b = &op->ballot;
-
-    if (!b->holding) {
-        ftc_rule_taken(m, FTC_RULE_PULL_REMEMBER);
-        if (!FTC_MUTATED(EARLY_PULL_FORGOTTEN))
-            ftc_set_add(&b->asked, from);
-        return 0;
-    }
-    ftc_rule_taken(m, FTC_RULE_PULL_ANSWER);
-    return send_decide(m, op, from);
-}
-
-
-static int send_prepare(struct ftc_member *m, struct ftc_operation *op, int to)
-{
-    struct ftc_message prepare = {0};
-
-    ftc_set_add(&op->ballot.prepare_sent, to);
-    return ftc_member_send(m, op, FTC_MESSAGE_PREPARE, to, &prepare);
-}
-
-static int prepare_all(struct ftc_member *m, struct ftc_operation *op)
-{
-    struct ftc_ballot *b = &op->ballot;
-
-    for (int j = 1; j < b->size; j++) {
-        int rc = send_prepare(m, op, ftc_ballot_rank(b, j));
-        if (rc != 0)
-            return rc;
-    }
-    return 0;
-}
-
-/* To the children of `position`; in place of a child known failed to that child's children, and so on. */
-static int prepare_children(struct ftc_member *m, struct ftc_operation *op, int position)
-{
-    struct ftc_ballot *b = &op->ballot;
-
-    for (int c = 0;; c++) {
-        int rc = 0, j = ftc_topology_broadcast_child(&m->set.tree, b->size, position, c);
-        if (j < 0)
-            return 0;
-        int to = ftc_ballot_rank(b, j);
-        if (ftc_knows_failed(m, to)) {
-            ftc_rule_taken(m, FTC_RULE_PREPARE_ADOPT);
-            rc = FTC_MUTATED(NO_ADOPTION) ? 0 : prepare_children(m, op, j);
-        } else if (!ftc_set_has(&b->prepare_sent, to)) {
-            rc = send_prepare(m, op, to);
-        }
-        if (rc != 0)
-            return rc;
-    }
-}
-
-/* Called when c_b starts b, and down a tree for everyone in b without DECIDE(b) (rule 6). */
-int ftc_broadcast_prepare(struct ftc_member *m, struct ftc_operation *op)
-{
-    struct ftc_ballot *b = &op->ballot;
-
-    if (b->holding || (b->id.i == 0 && b->id.s == 0))
-        return 0;
-    if (m->set.prepare == FTC_PREPARE_TREE)
-        return prepare_children(m, op, b->position);
-    return b->position == 0 ? prepare_all(m, op) : 0;
 }

@@ -293,7 +293,7 @@ int ftc_collect_decide(struct ftc_member *m, struct ftc_operation *op)
     }
     ftc_contribution_drop(&b->sum);
     if (rc == 0)
-        rc = ftc_broadcast_hold(m, op, decision, m->set.self);
+        rc = ftc_broadcast_hold(m, op, decision, &(struct ftc_arrival){.from = m->set.self});
     ftc_decision_unref(decision);
     return rc;
 }

@@ -97,14 +97,30 @@ static void add_collect(const struct digest *d, const struct ftc_ballot *b)
 
 static void add_correction(const struct digest *d, const struct ftc_ballot *b)
 {
+    const struct ftc_corrector *c = &b->spread.corrector;
+
     if (d->member->set.correction == FTC_CORRECTION_NONE)
         return;
-    add_number(d, b->correct.active);
+    add_number(d, (uint64_t)c->state | (uint64_t)c->walks << 8 | (uint64_t)c->turn << 9);
+    add_number(d, (uint64_t)c->answer);
+    add_number(d, (uint64_t)c->off[FTC_SIDE_LEFT]);
+    add_number(d, (uint64_t)c->off[FTC_SIDE_RIGHT]);
+    for (int i = 0; i < 2 * c->room; i++)
+        add_number(d, (uint64_t)c->near[i]);
+}
+
+/* Pieces are left out: exploring loses no datagram, and hence has none. */
+static void add_spread(const struct digest *d, const struct ftc_ballot *b)
+{
+    const struct ftc_spread *s = &b->spread;
+    const struct ftc_member_settings *set = &d->member->set;
+
+    if (set->correction == FTC_CORRECTION_NONE && set->dissemination == FTC_DISSEMINATION_TREE)
+        return;
+    add_number(d, (uint64_t)s->pace | (uint64_t)s->impatient << 8 | (uint64_t)s->rounds << 16);
+    add_number(d, s->patience_ns);
     add_set(d, &b->decide_sent);
-    for (enum ftc_side side = FTC_SIDE_LEFT; side <= FTC_SIDE_RIGHT; side++) {
-        add_number(d, (uint64_t)b->correct.off[side]);
-        add_number(d, (uint64_t)b->correct.near[side]);
-    }
+    add_correction(d, b);
 }
 
 static void add_ballot(const struct digest *d, const struct ftc_ballot *b)
@@ -112,7 +128,7 @@ static void add_ballot(const struct digest *d, const struct ftc_ballot *b)
     add_ballot_id(d, b->id);
     add_set(d, &b->participants->set);
     add_collect(d, b);
-    add_correction(d, b);
+    add_spread(d, b);
     add_number(d, b->holding);
     if (b->holding)
         return;
@@ -148,6 +164,7 @@ void ftc_member_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *
     if (m->fenced)
         return;
     add_number(&d, m->next_op);
+    add_number(&d, (uint64_t)m->more_asked << 63 | m->timer_ns);
     add_number(&d, m->set.settle_every > 0 ? m->row % m->set.settle_every : 0);
     add_set(&d, &m->known);
     add_set(&d, &m->agreed);

@@ -31,6 +31,11 @@ uint64_t ftc_member_ballots(const struct ftc_member *m)
     return m->ballots;
 }
 
+const uint64_t *ftc_member_pieces(const struct ftc_member *m)
+{
+    return m->pieces;
+}
+
 int ftc_member_retained(const struct ftc_member *m)
 {
     return m->retained;

@@ -59,8 +59,8 @@ static bool is_urgent(enum ftc_message_kind kind, struct ftc_ballot_id ballot)
     return kind == FTC_MESSAGE_POKE || kind == FTC_MESSAGE_PULL || ballot.i > 0 || ballot.s > 0;
 }
 
-int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
-                    const struct ftc_message *content)
+struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
+                                     enum ftc_message_kind kind, const struct ftc_message *content)
 {
     struct ftc_message message = *content;
     bool poke = kind == FTC_MESSAGE_POKE;
@@ -71,20 +71,45 @@ int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_mes
     message.signature = op->call.signature;
     if (!poke)
         message.ballot = op->ballot.id;
-    message.has_participants = !poke && (message.ballot.i > 0 || message.ballot.s > 0);
+    message.has_participants =
+        !poke && kind != FTC_MESSAGE_FRAGMENT && (message.ballot.i > 0 || message.ballot.s > 0);
     if (message.has_participants)
         message.participants = op->ballot.participants->set;
+    return ftc_message_encode(&message, m->set.scheme);
+}
+
+/* An output whose head is its own. */
+static int put(struct ftc_member *m, struct ftc_output *output)
+{
+    if (output->head == NULL)
+        return FTC_ERR_NOMEM;
+    int rc = ftc_member_output(m, output);
+    ftc_buffer_unref(output->head);
+    return rc;
+}
+
+int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
+                    const struct ftc_message *content)
+{
     struct ftc_output output = {.kind = FTC_OUTPUT_SEND,
                                 .to = to,
                                 .message = kind,
-                                .head = ftc_message_encode(&message, m->set.scheme),
-                                .value = *ftc_message_value(&message),
-                                .urgent = is_urgent(kind, message.ballot)};
-    if (output.head == NULL)
-        return FTC_ERR_NOMEM;
-    int rc = ftc_member_output(m, &output);
-    ftc_buffer_unref(output.head);
-    return rc;
+                                .head = ftc_member_encode(m, op, kind, content),
+                                .value = *ftc_message_value(content),
+                                .urgent = is_urgent(kind, op->ballot.id)};
+
+    return put(m, &output);
+}
+
+int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *piece)
+{
+    struct ftc_output output = {.kind = FTC_OUTPUT_MULTICAST,
+                                .to = -1,
+                                .message = FTC_MESSAGE_FRAGMENT,
+                                .head = ftc_member_encode(m, op, FTC_MESSAGE_FRAGMENT, piece),
+                                .value = piece->contribution.value};
+
+    return put(m, &output);
 }
 
 int ftc_member_fence(struct ftc_member *m)
@@ -190,9 +215,9 @@ static int apply(struct ftc_member *m, struct ftc_operation *op)
     int collected = ftc_collect_advance(m, op);
     if (collected < 0)
         return collected;
-    int rc = m->set.prepare == FTC_PREPARE_TREE ? ftc_broadcast_prepare(m, op) : 0;
+    int rc = m->set.prepare == FTC_PREPARE_TREE ? ftc_repair_prepare(m, op) : 0;
     if (rc == 0)
-        rc = ftc_broadcast_repair(m, op);
+        rc = ftc_repair_pull(m, op);
     return rc < 0 ? rc : rotated | collected;
 }
 
@@ -379,25 +404,39 @@ int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
 
 /* --- other inputs --- */
 
-int ftc_member_receive(struct ftc_member *m, int from, struct ftc_buffer *buffer)
+static int receive(struct ftc_member *m, int from, struct ftc_buffer *buffer, bool datagram)
 {
     if (from < 0 || from >= m->set.ranks || from == m->set.self)
         return FTC_ERR_PROTO;
     if (m->fenced)
         return 0;
     int rc = ftc_message_decode(&m->scratch, buffer, m->set.ranks, m->set.scheme);
-    if (rc != 0)
+    if (rc == 0 && datagram && m->scratch.kind != FTC_MESSAGE_FRAGMENT)
+        rc = FTC_ERR_PROTO;
+    if (rc != 0) {
+        ftc_contribution_drop(&m->scratch.contribution);
         return rc;
+    }
     uint64_t k = m->scratch.op;
     struct ftc_operation *op = ftc_operation_find(m, k);
     if (k >= m->next_op)
-        rc = ftc_receive_keep(m, k, from, buffer);
+        rc = ftc_receive_keep(m, k, from, datagram, buffer);
     else if (op == NULL)
         ftc_rule_taken(m, FTC_RULE_DROP_FREED);
     else
-        rc = ftc_receive_judge(m, op, from);
+        rc = ftc_receive_judge(m, op, from, datagram);
     ftc_contribution_drop(&m->scratch.contribution);
     return unless_fenced(rc == 0 && op != NULL ? settle(m, k) : rc);
+}
+
+int ftc_member_receive(struct ftc_member *m, int from, struct ftc_buffer *buffer)
+{
+    return receive(m, from, buffer, false);
+}
+
+int ftc_member_datagram(struct ftc_member *m, int from, struct ftc_buffer *buffer)
+{
+    return receive(m, from, buffer, true);
 }
 
 int ftc_member_notice(struct ftc_member *m, int rank)
@@ -408,16 +447,6 @@ int ftc_member_notice(struct ftc_member *m, int rank)
         return 0;
     int rc = ftc_member_learn_rank(m, rank);
     return unless_fenced(rc == 0 ? settle_all(m) : rc);
-}
-
-int ftc_member_timer(struct ftc_member *m)
-{
-    for (struct ftc_operation *op = m->oldest; op != NULL && !m->fenced; op = op->next) {
-        int rc = op->ballot.correct.active ? ftc_broadcast_correct(m, op) : 0;
-        if (rc != 0)
-            return rc;
-    }
-    return 0;
 }
 
 /* --- life --- */
@@ -445,6 +474,7 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
     if (m == NULL)
         return FTC_ERR_NOMEM;
     m->set = *settings;
+    m->correction = (struct ftc_correction_shape){settings->correction, settings->distance, settings->f};
     m->group_room = settings->f + 2;
     m->child_room = settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||

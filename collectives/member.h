@@ -1,7 +1,7 @@
 /*
  * One process's part in the collective operations of one communicator: agreement.md as a state machine.
  *
- * Inputs: a call, a message, a failure notice, a timer. Outputs: sends, a delivery, a timer, an end. It opens no
+ * Inputs: a call, a message, a failure notice, a timer, leave to go on. Outputs: sends, a delivery, a timer, an end. It opens no
  * socket, reads no clock, starts no thread and calls nobody back but the operator of a call that is under way.
  * After each input, take the outputs by ftc_member_next_output() until there is none, in order; dropping the rest at
  * any point is what a crash between two sends looks like.
@@ -24,16 +24,18 @@
 
 enum ftc_output_kind {
     FTC_OUTPUT_SEND,
-    FTC_OUTPUT_DELIVER, /* the call under way is done */
-    FTC_OUTPUT_TIMER,   /* call ftc_member_timer() after `delay_ns`; replaces an earlier one */
-    FTC_OUTPUT_ACCUSE,  /* `to` broke the protocol and should be fenced */
-    FTC_OUTPUT_FENCED,  /* this process was declared failed: it must exit */
+    FTC_OUTPUT_DELIVER,   /* the call under way is done */
+    FTC_OUTPUT_MULTICAST, /* as SEND, to all others at once and unreliably: see ftc_member_datagram() */
+    FTC_OUTPUT_MORE,      /* call ftc_member_more() when all outputs are out and what has come is taken in */
+    FTC_OUTPUT_TIMER,     /* call ftc_member_timer() after `delay_ns`; replaces an earlier one */
+    FTC_OUTPUT_ACCUSE,    /* `to` broke the protocol and should be fenced */
+    FTC_OUTPUT_FENCED,    /* this process was declared failed: it must exit */
     FTC_OUTPUT_MISMATCH, /* `to` is in another collective: the job cannot go on; ftc_member_mismatch() says how */
 };
 
 struct ftc_output {
     enum ftc_output_kind kind;
-    /* SEND; the references are the member's until the next call of ftc_member_next_output() */
+    /* SEND, MULTICAST (without `to`); the references are the member's until the next call of ftc_member_next_output() */
     int to;
     enum ftc_message_kind message;
     struct ftc_buffer *head;
@@ -82,6 +84,11 @@ enum ftc_rule {
     FTC_RULE_POKED,              /* 7: started (i', 0) because poked */
     FTC_RULE_RETAIN,             /* 8: acted on an op already delivered */
     FTC_RULE_FREE,               /* 8: freed an op */
+    FTC_RULE_GOSSIP,             /* 5: a round of gossip */
+    FTC_RULE_MULTICAST,          /* 5: multicast a decision */
+    FTC_RULE_PASS_PIECE,         /* 5: passed a piece on along the ring */
+    FTC_RULE_JOIN,               /* 5: joined the correction (failure-proof), or walks (delayed) */
+    FTC_RULE_PULL_IMPATIENT,     /* 6: asked an ancestor with nobody known failed */
     FTC_RULES_COUNT
 };
 const char *ftc_rule_name(enum ftc_rule rule); /* "keep early", ... */
@@ -120,6 +127,15 @@ struct ftc_member_report {
     unsigned ballots, retries;
 };
 
+/* Pieces of multicast decisions, by how this process got them. */
+enum ftc_pieces_kind {
+    FTC_PIECES_DATAGRAM, /* first by datagram */
+    FTC_PIECES_RING,     /* first along the ring */
+    FTC_PIECES_OTHER,    /* not at all: the whole DECIDE came otherwise (PULL, another correction) */
+    FTC_PIECES_AGAIN,    /* once more, or too late */
+    FTC_PIECES_KINDS
+};
+
 struct ftc_member;
 
 int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings *settings);
@@ -131,6 +147,9 @@ int ftc_member_call(struct ftc_member *member, const struct ftc_call *call);
 int ftc_member_receive(struct ftc_member *member, int from, struct ftc_buffer *message);
 /* The detector declared `rank` failed. */
 int ftc_member_notice(struct ftc_member *member, int rank);
+/* A message by datagram: it may be lost, doubled, late and out of order. FTC_ERR_PROTO: nobody is to blame. */
+int ftc_member_datagram(struct ftc_member *member, int from, struct ftc_buffer *message);
+int ftc_member_more(struct ftc_member *member);
 int ftc_member_timer(struct ftc_member *member);
 
 /* The next output, or NULL; valid until the next call on this member. */
@@ -144,9 +163,10 @@ const struct ftc_set *ftc_member_agreed_failed(const struct ftc_member *member);
 struct ftc_epoch ftc_member_epoch(const struct ftc_member *member);
 void ftc_member_activity(const struct ftc_member *member, struct ftc_member_activity *activity);
 void ftc_member_report(const struct ftc_member *member, struct ftc_member_report *report);
-const uint64_t *ftc_member_rules(const struct ftc_member *member); /* FTC_RULES_COUNT counters */
-uint64_t ftc_member_ballots(const struct ftc_member *member);      /* entered in all */
-int ftc_member_retained(const struct ftc_member *member);          /* operations kept, for tests */
+const uint64_t *ftc_member_rules(const struct ftc_member *member);  /* FTC_RULES_COUNT counters */
+uint64_t ftc_member_ballots(const struct ftc_member *member);       /* entered in all */
+const uint64_t *ftc_member_pieces(const struct ftc_member *member); /* FTC_PIECES_KINDS counters */
+int ftc_member_retained(const struct ftc_member *member);           /* operations kept, for tests */
 /* Words for FTC_OUTPUT_MISMATCH: "rank 3 is in bcast(...), this rank in allreduce(...), operation 17". */
 const char *ftc_member_mismatch(const struct ftc_member *member);
 /* Everything the future of this member depends on, in a canonical form: equal bytes, equal behaviour. Its rank and settings

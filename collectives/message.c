@@ -10,7 +10,11 @@
 #define MESSAGE_VERSION 1
 #define HEAD_FIXED      52 /* everything before the optional parts */
 
-enum { FLAG_PARTICIPANTS = 1, FLAG_DECIDED = 2, FLAG_CORRECTING = 4, FLAGS_ALL = 7 };
+enum { FLAG_PARTICIPANTS = 1, FLAG_DECIDED = 2, FLAG_CORRECTING = 4, FLAG_WAY = 8, FLAGS_ALL = 31 };
+
+/* A datagram is one block, without the padding of memory: the piece must follow an aligned head. */
+_Static_assert((HEAD_FIXED + 12) % FTC_VALUE_ALIGNMENT == 0, "a fragment needs no padding");
+_Static_assert(HEAD_FIXED + 12 == FTC_FRAGMENT_HEAD, "message.h says how long the head of a fragment is");
 
 int ftc_ballot_compare(struct ftc_ballot_id a, struct ftc_ballot_id b)
 {
@@ -90,7 +94,8 @@ const struct ftc_value *ftc_message_value(const struct ftc_message *message)
 
 static bool message_has_contribution(enum ftc_message_kind kind)
 {
-    return kind == FTC_MESSAGE_UP || kind == FTC_MESSAGE_TREE || kind == FTC_MESSAGE_DECIDE;
+    return kind == FTC_MESSAGE_UP || kind == FTC_MESSAGE_TREE || kind == FTC_MESSAGE_DECIDE ||
+           kind == FTC_MESSAGE_FRAGMENT;
 }
 
 static size_t message_head_size(const struct ftc_message *message)
@@ -103,6 +108,10 @@ static size_t message_head_size(const struct ftc_message *message)
         size += ftc_wire_set_size(&message->info.list) + 5;
     if (message->contribution.decision != NULL)
         size += 1 + ftc_wire_set_size(&message->contribution.decision->failed) + 8;
+    if (message->way == FTC_WAY_GOSSIP)
+        size += 4;
+    if (message->kind == FTC_MESSAGE_FRAGMENT)
+        size += 12;
     return size;
 }
 
@@ -142,6 +151,13 @@ static void write_decision(struct ftc_writer *w, const struct ftc_decision *deci
     write_ballot(w, decision->ballot);
 }
 
+static void write_piece(struct ftc_writer *w, const struct ftc_piece *piece)
+{
+    ftc_write_u32(w, piece->number);
+    ftc_write_u32(w, piece->count);
+    ftc_write_u32(w, piece->whole);
+}
+
 static void write_head(struct ftc_writer *w, const struct ftc_message *message, enum ftc_scheme scheme)
 {
     unsigned flags = 0;
@@ -152,6 +168,7 @@ static void write_head(struct ftc_writer *w, const struct ftc_message *message, 
         flags |= FLAG_DECIDED;
     if (message->correcting)
         flags |= FLAG_CORRECTING;
+    flags |= (unsigned)message->way * FLAG_WAY;
     ftc_write_u8(w, MESSAGE_VERSION);
     ftc_write_u8(w, (uint8_t)message->kind);
     ftc_write_u8(w, (uint8_t)scheme);
@@ -178,6 +195,10 @@ struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ft
         write_info(&w, &message->info, scheme);
     if (message->contribution.decision != NULL)
         write_decision(&w, message->contribution.decision);
+    if (message->way == FTC_WAY_GOSSIP)
+        ftc_write_u32(&w, message->rounds);
+    if (message->kind == FTC_MESSAGE_FRAGMENT)
+        write_piece(&w, &message->piece);
     assert(!w.failed);
     head->size = w.used;
     return head;
@@ -224,6 +245,7 @@ static int read_head(struct ftc_reader *r, struct ftc_message *message, int rank
     message->kind = (enum ftc_message_kind)kind;
     message->has_participants = flags & FLAG_PARTICIPANTS;
     message->correcting = flags & FLAG_CORRECTING;
+    message->way = (enum ftc_way)(flags / FLAG_WAY);
     return (int)flags;
 }
 
@@ -257,6 +279,14 @@ static int read_decision(struct ftc_reader *r, struct ftc_message *message, int 
     return 0;
 }
 
+static void read_piece(struct ftc_reader *r, struct ftc_piece *piece)
+{
+    piece->number = ftc_read_u32(r);
+    piece->count = ftc_read_u32(r);
+    piece->whole = ftc_read_u32(r);
+    r->failed |= piece->number >= piece->count || r->used == r->size;
+}
+
 /* What is left after the head is the value; only a contribution has one. */
 static void read_value(struct ftc_reader *r, struct ftc_message *message, struct ftc_buffer *buffer)
 {
@@ -272,18 +302,22 @@ static void read_value(struct ftc_reader *r, struct ftc_message *message, struct
     ftc_value_set(decision != NULL ? &decision->value : &message->contribution.value, &value);
 }
 
-/* A decision travels in DECIDE always, in UP and TREE if it is DECIDED(D), elsewhere never; only a POKE or a message
- * of ballot (0,0) has no participants. */
+/* A decision travels in DECIDE always, in UP and TREE if it is DECIDED(D), elsewhere never; only a POKE, a FRAGMENT or a
+ * message of ballot (0,0) has no participants. */
 static bool flags_fit(const struct ftc_message *message, int flags)
 {
     bool first = message->ballot.i == 0 && message->ballot.s == 0;
     bool decided = flags & FLAG_DECIDED;
 
-    if (message->has_participants == (first || message->kind == FTC_MESSAGE_POKE))
+    bool without = first || message->kind == FTC_MESSAGE_POKE || message->kind == FTC_MESSAGE_FRAGMENT;
+
+    if (message->has_participants == without)
         return false;
     if (message->kind == FTC_MESSAGE_DECIDE)
         return decided;
-    return !message->correcting && (!decided || message_has_contribution(message->kind));
+    if (message->correcting || message->way != FTC_WAY_OWED)
+        return false;
+    return !decided || message->kind == FTC_MESSAGE_UP || message->kind == FTC_MESSAGE_TREE;
 }
 
 int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, int ranks,
@@ -303,6 +337,10 @@ int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, i
         read_info(&r, &message->info, scheme);
     if (flags & FLAG_DECIDED)
         rc = read_decision(&r, message, ranks);
+    if (message->way == FTC_WAY_GOSSIP)
+        message->rounds = ftc_read_u32(&r);
+    if (message->kind == FTC_MESSAGE_FRAGMENT)
+        read_piece(&r, &message->piece);
     if (rc == 0)
         read_value(&r, message, buffer);
     if (rc == 0 && (r.failed || r.used > r.size))

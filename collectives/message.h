@@ -3,7 +3,10 @@
  *
  *   u8 version | u8 kind | u8 scheme | u8 flags | u64 op | u32 i | u32 s | u64 epoch op | u32 epoch i | u32 epoch s |
  *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
- *   [participants] | [failure information] | [decision: u8 status, set, u32 i, u32 s] | [value]
+ *   [participants] | [failure information] | [decision: u8 status, set, u32 i, u32 s] | [gossip: u32 rounds] | [value]
+ *
+ * A FRAGMENT has, instead of all that is in brackets, u32 number | u32 count | u32 size of the whole | piece. The whole is an
+ * encoded DECIDE, as a buffer has it: head, padding, value.
  *
  * Failure information is a set (`list`), u32 number of write-offs * 2 + bit (`count`), or u8 bit (`bit`).
  * A message is one head and, where it carries a value, a reference to the bytes that follow it. Everything read is
@@ -28,6 +31,7 @@ enum ftc_message_kind {
     FTC_MESSAGE_PREPARE,
     FTC_MESSAGE_POKE,
     FTC_MESSAGE_PULL,
+    FTC_MESSAGE_FRAGMENT,
     FTC_MESSAGES
 };
 const char *ftc_message_kind_name(enum ftc_message_kind kind); /* "UP", ... */
@@ -70,6 +74,22 @@ struct ftc_failure_info {
     bool child; /* the bit: a child was written off, here or below */
 };
 
+/* How a DECIDE comes (docs/design/broadcast.md). */
+enum ftc_way {
+    FTC_WAY_OWED,   /* from the broadcast parent, or as an answer to PULL */
+    FTC_WAY_GOSSIP, /* its receiver gossips on */
+    FTC_WAY_LEFT,   /* correction, travelling to the left along the ring */
+    FTC_WAY_RIGHT,
+};
+
+#define FTC_FRAGMENT_HEAD 64 /* bytes of a FRAGMENT before its piece */
+
+/* A piece of an encoded DECIDE: number 0..count-1. */
+struct ftc_piece {
+    uint32_t number, count;
+    uint32_t whole; /* bytes of all */
+};
+
 /* A decoded message. Sets are owned by the struct (init once, reuse); values point into `buffer`. */
 struct ftc_message {
     enum ftc_message_kind kind;
@@ -79,7 +99,10 @@ struct ftc_message {
     struct ftc_signature signature;
     bool has_participants;
     struct ftc_set participants;
+    enum ftc_way way;                     /* DECIDE */
     bool correcting;                      /* DECIDE: the sender takes part in the correction */
+    uint32_t rounds;                      /* DECIDE by gossip: that its receiver has */
+    struct ftc_piece piece;               /* FRAGMENT; its bytes are contribution.value */
     struct ftc_failure_info info;         /* TREE */
     struct ftc_contribution contribution; /* UP, TREE; DECIDE has its decision here */
 };

@@ -34,8 +34,13 @@
     X(DECIDED_IGNORE_POKE, "the decided ignore POKE")                                                        \
     X(POKE_ONCE, "POKE only once")                                                                           \
     X(MASK_NOTHING, "retry though a subtree is failure-free")                                                \
+    X(PULL_FOR_FAILURES_ONLY, "gossip and multicast: no PULL without a failure")                             \
+    X(PULL_FOR_PARENT_ONLY, "gossip and multicast: PULL only when the parent failed")                        \
     X(RETRY_AT_ONCE, "next sub-round at once")                                                               \
-    X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */
+    X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */              \
+    /* harmless as long as there is PULL: without it they are found */                                       \
+    X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                                \
+    X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")
 
 enum ftc_mutation {
     FTC_MUTATION_NONE,

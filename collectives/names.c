@@ -23,8 +23,13 @@ const char *ftc_call_kind_name(enum ftc_call_kind kind)
 const char *ftc_message_kind_name(enum ftc_message_kind kind)
 {
     static const char *const names[FTC_MESSAGES] = {
-        [FTC_MESSAGE_UP] = "UP",           [FTC_MESSAGE_TREE] = "TREE", [FTC_MESSAGE_DECIDE] = "DECIDE",
-        [FTC_MESSAGE_PREPARE] = "PREPARE", [FTC_MESSAGE_POKE] = "POKE", [FTC_MESSAGE_PULL] = "PULL",
+        [FTC_MESSAGE_UP] = "UP",
+        [FTC_MESSAGE_TREE] = "TREE",
+        [FTC_MESSAGE_DECIDE] = "DECIDE",
+        [FTC_MESSAGE_PREPARE] = "PREPARE",
+        [FTC_MESSAGE_POKE] = "POKE",
+        [FTC_MESSAGE_PULL] = "PULL",
+        [FTC_MESSAGE_FRAGMENT] = "FRAGMENT",
     };
 
     return NAME_OF(names, kind);
@@ -65,6 +70,11 @@ const char *ftc_rule_name(enum ftc_rule rule)
         [FTC_RULE_POKED] = "poked",
         [FTC_RULE_RETAIN] = "act for a returned op",
         [FTC_RULE_FREE] = "free",
+        [FTC_RULE_GOSSIP] = "gossip",
+        [FTC_RULE_MULTICAST] = "multicast",
+        [FTC_RULE_PASS_PIECE] = "pass a piece on",
+        [FTC_RULE_JOIN] = "join the correction",
+        [FTC_RULE_PULL_IMPATIENT] = "pull impatiently",
     };
 
     return NAME_OF(names, rule);
@@ -88,8 +98,8 @@ const char *ftc_wait_name(enum ftc_wait wait)
     return NAME_OF(names, wait);
 }
 
-void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank, const struct ftc_signature *theirs,
-                        int self, const struct ftc_signature *own)
+void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank,
+                        const struct ftc_signature *theirs, int self, const struct ftc_signature *own)
 {
     snprintf(words, FTC_MISMATCH_WORDS,
              "operation %llu: rank %d is in %s (%llu bytes, type %d, operator %d, root %d), "

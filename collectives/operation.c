@@ -16,6 +16,7 @@ void ftc_ballot_forget(struct ftc_ballot *b)
     awaited_clear(b->group, b->group_size);
     awaited_clear(b->child, b->child_size);
     ftc_contribution_drop(&b->sum);
+    ftc_fragments_drop(&b->spread.fragments);
 }
 
 static void ballot_clear(struct ftc_ballot *b)
@@ -35,6 +36,7 @@ void ftc_operation_destroy(struct ftc_operation *op)
     ftc_set_fini(&op->ballot.asked);
     ftc_set_fini(&op->ballot.decide_sent);
     ftc_set_fini(&op->ballot.prepare_sent);
+    free(op->ballot.spread.near);
     free(op->ballot.group);
     free(op->ballot.child);
     ftc_value_drop(&op->input);
@@ -52,9 +54,10 @@ static struct ftc_operation *operation_allocate(const struct ftc_member *m)
         return NULL;
     op->ballot.group = calloc((size_t)m->group_room, sizeof(*op->ballot.group));
     op->ballot.child = calloc((size_t)m->child_room, sizeof(*op->ballot.child));
-    if (op->ballot.group == NULL || op->ballot.child == NULL || ftc_set_init(&op->ballot.info.list, n) != 0 ||
-        ftc_set_init(&op->ballot.asked, n) != 0 || ftc_set_init(&op->ballot.decide_sent, n) != 0 ||
-        ftc_set_init(&op->ballot.prepare_sent, n) != 0) {
+    op->ballot.spread.near = calloc(2 * (size_t)ftc_correction_room(&m->correction), sizeof(int));
+    if (op->ballot.group == NULL || op->ballot.child == NULL || op->ballot.spread.near == NULL ||
+        ftc_set_init(&op->ballot.info.list, n) != 0 || ftc_set_init(&op->ballot.asked, n) != 0 ||
+        ftc_set_init(&op->ballot.decide_sent, n) != 0 || ftc_set_init(&op->ballot.prepare_sent, n) != 0) {
         ftc_operation_destroy(op);
         return NULL;
     }
@@ -210,8 +213,8 @@ static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct 
     ftc_set_clear(&b->asked);
     ftc_set_clear(&b->decide_sent);
     ftc_set_clear(&b->prepare_sent);
-    b->correct = (struct ftc_corrector){.near = {b->size, b->size}};
     assert(b->position >= 0);
+    ftc_spread_reset(m, op);
 }
 
 /* agreement.md, rule 1: contribute once, by UP, DECIDED(D) if op k was delivered. */
@@ -261,10 +264,13 @@ static int ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct f
             return rc;
     }
     if (starts) {
-        int rc = ftc_broadcast_prepare(m, op);
+        int rc = ftc_repair_prepare(m, op);
         if (rc != 0)
             return rc;
     }
+    int rc = ftc_spread_wait(m, op);
+    if (rc != 0)
+        return rc;
     return op->ballot.collects ? ballot_contribute(m, op) : 0;
 }
 

@@ -3,6 +3,8 @@
 #define FTC_COLLECTIVES_OPERATION_H
 
 #include "base/error.h"
+#include "collectives/correction.h"
+#include "collectives/fragments.h"
 #include "collectives/member.h"
 #include "collectives/mutation.h"
 #include "collectives/view.h"
@@ -23,13 +25,25 @@ struct ftc_awaited {
     struct ftc_contribution contribution;
 };
 
-enum ftc_side { FTC_SIDE_LEFT, FTC_SIDE_RIGHT };
+/* When the spreading goes on. */
+enum ftc_pace {
+    FTC_PACE_IDLE,
+    FTC_PACE_MORE, /* as soon as the outputs are out, and what has come is taken in */
+    FTC_PACE_TICK, /* with the timer */
+};
 
-/* Checked correction (algorithms-notes.md, 2.2), on the ring of positions. */
-struct ftc_corrector {
-    bool active;
-    int off[2];  /* how far this process has sent in each direction */
-    int near[2]; /* distance of the closest correcting process heard of there */
+/* How DECIDE(b) gets to this process and on from it (docs/design/broadcast.md). */
+struct ftc_spread {
+    enum ftc_dissemination dissemination;
+    enum ftc_pace pace;
+    uint32_t rounds;      /* of gossip that are left */
+    uint64_t patience_ns; /* that is left; 0: nothing is waited for */
+    bool impatient;       /* it ended before DECIDE(b) came */
+    struct ftc_corrector corrector;
+    int *near;                      /* the corrector's */
+    struct ftc_fragments fragments; /* until it holds DECIDE(b) */
+    int passed_to;                  /* ring: rank to which pieces went on; -1 */
+    uint32_t passed;                /* how many */
 };
 
 struct ftc_ballot {
@@ -49,7 +63,7 @@ struct ftc_ballot {
     struct ftc_set asked;         /* who sent PULL and waits for the answer */
     struct ftc_set decide_sent, prepare_sent;
     int pulled; /* rank last asked by PULL, -1: none */
-    struct ftc_corrector correct;
+    struct ftc_spread spread;
 };
 
 struct ftc_operation {
@@ -72,6 +86,7 @@ struct ftc_kept; /* a message of an op not called yet */
 
 struct ftc_member {
     struct ftc_member_settings set;
+    struct ftc_correction_shape correction;
     uint64_t next_op;
     struct ftc_set known;  /* L */
     struct ftc_set agreed; /* G */
@@ -79,7 +94,10 @@ struct ftc_member {
     uint32_t row;          /* broadcasts in a row */
     struct ftc_view *view; /* all ranks but G */
     bool changed;          /* L grew: apply the rules to every op again */
-    bool fenced;           /* this process was declared failed: no input does anything any more */
+    bool more_asked;       /* FTC_OUTPUT_MORE is under way */
+    uint64_t timer_ns;     /* FTC_OUTPUT_TIMER is, with this delay; 0: none */
+    uint64_t pieces[FTC_PIECES_KINDS];
+    bool fenced; /* this process was declared failed: no input does anything any more */
 
     struct ftc_operation *oldest, *newest; /* retained, ascending */
     struct ftc_operation *spare;           /* freed, for reuse */
@@ -135,20 +153,40 @@ int ftc_collect_decide(struct ftc_member *m, struct ftc_operation *op);
 void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message);
 void ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message);
 
-/* broadcast.c: rules 5 and 6, correction */
+/* How DECIDE(b) came to this process. */
+struct ftc_arrival {
+    int from; /* rank; self: its own decision */
+    enum ftc_way way;
+    bool correcting; /* its sender takes part in the correction */
+    bool pieces;     /* by multicast */
+    uint32_t rounds; /* of gossip */
+};
+
+/* broadcast.c: rule 5 */
 int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision,
-                       int from);
-void ftc_broadcast_heard(struct ftc_member *m, struct ftc_operation *op, int from); /* a correcting sender */
-int ftc_broadcast_repair(struct ftc_member *m, struct ftc_operation *op);
-int ftc_broadcast_prepare(struct ftc_member *m, struct ftc_operation *op);
-int ftc_broadcast_asked(struct ftc_member *m, struct ftc_operation *op, int from);
-int ftc_broadcast_correct(struct ftc_member *m, struct ftc_operation *op); /* one step of the correction */
+                       const struct ftc_arrival *arrival);
+int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
+                       uint32_t rounds);
+/* A piece, by datagram or along the ring; *decided: it was the last one, and m->scratch has the DECIDE. FTC_ERR_PROTO */
+int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram, bool *decided);
+
+/* spread.c: dissemination and correction, step by step */
+void ftc_spread_reset(struct ftc_member *m, struct ftc_operation *op);
+int ftc_spread_wait(struct ftc_member *m, struct ftc_operation *op); /* for DECIDE(b), with patience */
+void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival);
+int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op);
+int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival);
+
+/* repair.c: rule 6 */
+int ftc_repair_pull(struct ftc_member *m, struct ftc_operation *op);
+int ftc_repair_asked(struct ftc_member *m, struct ftc_operation *op, int from);
+int ftc_repair_prepare(struct ftc_member *m, struct ftc_operation *op);
 
 /* receive.c: rule 0 */
-int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op,
-                      int from); /* m->scratch; FTC_ERR_PROTO */
+int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from,
+                      bool datagram); /* m->scratch; FTC_ERR_PROTO */
 int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op);
-int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, struct ftc_buffer *buffer);
+int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram, struct ftc_buffer *buffer);
 void ftc_receive_drop_kept(struct ftc_member *m);
 void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg);
 
@@ -156,6 +194,10 @@ void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void 
 int ftc_member_output(struct ftc_member *m, const struct ftc_output *output); /* takes references */
 int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
                     const struct ftc_message *content);
+struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
+                                     enum ftc_message_kind kind,
+                                     const struct ftc_message *content); /* NULL: out of memory */
+int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *piece);
 int ftc_member_fence(struct ftc_member *m); /* FTC_ERR_FENCED, which ends the step */
 int ftc_member_learn(struct ftc_member *m,
                      const struct ftc_set *failed); /* L grows; FTC_ERR_FENCED if self is in it */

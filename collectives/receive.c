@@ -12,12 +12,13 @@ struct ftc_kept {
     struct ftc_kept *next;
     uint64_t k;
     int from;
+    bool datagram;
     struct ftc_buffer *buffer;
 };
 
 /* --- messages of ops not called yet --- */
 
-int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, struct ftc_buffer *buffer)
+int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram, struct ftc_buffer *buffer)
 {
     struct ftc_kept *kept, **link;
 
@@ -29,7 +30,7 @@ int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, struct ftc_buff
     kept = malloc(sizeof(*kept));
     if (kept == NULL)
         return FTC_ERR_NOMEM;
-    *kept = (struct ftc_kept){.k = k, .from = from, .buffer = ftc_buffer_ref(buffer)};
+    *kept = (struct ftc_kept){.k = k, .from = from, .datagram = datagram, .buffer = ftc_buffer_ref(buffer)};
     while (*link != NULL)
         link = &(*link)->next;
     *link = kept;
@@ -75,7 +76,7 @@ void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void 
 {
     for (int i = 0; m->kept != NULL && i < KEPT_BUCKETS; i++) {
         for (const struct ftc_kept *kept = m->kept[i]; kept != NULL; kept = kept->next) {
-            uint64_t head[] = {kept->k, (uint64_t)kept->from, kept->buffer->size};
+            uint64_t head[] = {kept->k, (uint64_t)kept->from << 1 | kept->datagram, kept->buffer->size};
             sink(arg, head, sizeof(head));
             sink(arg, kept->buffer->data, kept->buffer->size);
         }
@@ -93,8 +94,10 @@ int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
         if (op != NULL)
             rc = ftc_message_decode(&m->scratch, kept->buffer, m->set.ranks, m->set.scheme);
         if (op != NULL && rc == 0)
-            rc = ftc_receive_judge(m, op, kept->from);
+            rc = ftc_receive_judge(m, op, kept->from, kept->datagram);
         ftc_contribution_drop(&m->scratch.contribution);
+        if (rc == FTC_ERR_PROTO && kept->datagram)
+            rc = 0; /* nobody is to blame */
         if (rc == FTC_ERR_PROTO)
             rc = ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_ACCUSE, .to = kept->from});
         kept_free(kept);
@@ -173,25 +176,49 @@ static int judge_poke(struct ftc_member *m, struct ftc_operation *op)
     return ftc_ballot_start(m, op, id);
 }
 
-static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from)
+/* m->scratch is a DECIDE of the ballot that p is in. */
+static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from, bool pieces)
 {
     struct ftc_decision *decision = m->scratch.contribution.decision;
-    int rc = 0;
+    struct ftc_arrival arrival = {.from = from,
+                                  .way = m->scratch.way,
+                                  .correcting = m->scratch.correcting,
+                                  .pieces = pieces,
+                                  .rounds = m->scratch.rounds};
 
-    if (m->scratch.correcting)
-        ftc_broadcast_heard(m, op, from);
-    if (op->ballot.holding)
-        return 0;
-    if (!op->returned && !ftc_set_subset(&m->agreed, &decision->failed))
+    if (ftc_operation_plain_reduce(op) || !value_fits(op, &m->scratch))
         return FTC_ERR_PROTO;
+    if (!op->ballot.holding && !op->returned && !ftc_set_subset(&m->agreed, &decision->failed))
+        return FTC_ERR_PROTO;
+    int rc = ftc_spread_heard(m, op, &arrival);
+    if (rc != 0 || op->ballot.holding)
+        return rc;
     ftc_decision_ref(decision);
-    rc = ftc_broadcast_hold(m, op, decision, from);
+    rc = ftc_broadcast_hold(m, op, decision, &arrival);
     ftc_decision_unref(decision);
     return rc;
 }
 
+/* Pieces of a ballot that does not spread in pieces come from nobody. */
+static int judge_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram)
+{
+    struct ftc_ballot *b = &op->ballot;
+    bool decided;
+
+    if (ftc_operation_plain_reduce(op) || b->spread.dissemination != FTC_DISSEMINATION_MULTICAST ||
+        b->position == 0)
+        return FTC_ERR_PROTO;
+    int rc = ftc_broadcast_piece(m, op, datagram, &decided);
+    if (rc != 0 || !decided)
+        return rc;
+    rc = judge_decide(m, op, b->coordinator, true);
+    if (rc == FTC_ERR_PROTO)
+        ftc_fragments_drop(&b->spread.fragments);
+    return rc;
+}
+
 /* A message of the ballot that p is in. */
-static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from)
+static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_message *message = &m->scratch;
@@ -208,11 +235,11 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from)
         ftc_collect_tree(m, op, from, message);
         return 0;
     case FTC_MESSAGE_DECIDE:
-        if (ftc_operation_plain_reduce(op) || !value_fits(op, message))
-            return FTC_ERR_PROTO;
-        return judge_decide(m, op, from);
+        return judge_decide(m, op, from, false);
+    case FTC_MESSAGE_FRAGMENT:
+        return judge_piece(m, op, datagram);
     case FTC_MESSAGE_PULL:
-        return ftc_operation_plain_reduce(op) ? FTC_ERR_PROTO : ftc_broadcast_asked(m, op, from);
+        return ftc_operation_plain_reduce(op) ? FTC_ERR_PROTO : ftc_repair_asked(m, op, from);
     default:
         /* PREPARE has done its work by entering; in ballot (0,0) there is none. */
         return b->id.i == 0 && b->id.s == 0 ? FTC_ERR_PROTO : 0;
@@ -258,7 +285,8 @@ static int judge_greater(struct ftc_member *m, struct ftc_operation *op, int fro
 {
     struct ftc_message *message = &m->scratch;
 
-    if (message->kind == FTC_MESSAGE_DECIDE || ftc_operation_plain_reduce(op))
+    if (message->kind == FTC_MESSAGE_DECIDE || message->kind == FTC_MESSAGE_FRAGMENT ||
+        ftc_operation_plain_reduce(op))
         return FTC_ERR_PROTO;
     if (FTC_MUTATED(ONLY_UNDECIDED_ENTER) && op->returned)
         return 0;
@@ -270,11 +298,11 @@ static int judge_greater(struct ftc_member *m, struct ftc_operation *op, int fro
     ftc_view_unref(participants);
     if (FTC_MUTATED(SHORT_CUT) && rc == 0 && op->returned && message->kind == FTC_MESSAGE_PREPARE)
         return short_cut(m, op, from);
-    return rc == 0 ? judge_equal(m, op, from) : rc;
+    return rc == 0 ? judge_equal(m, op, from, false) : rc;
 }
 
 /* A message of a ballot that p may be in, or enter. */
-static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from)
+static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
 {
     struct ftc_message *message = &m->scratch;
     int order = ftc_ballot_compare(message->ballot, op->ballot.id);
@@ -295,10 +323,10 @@ static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from
         return judge_greater(m, op, from);
     if (message->has_participants && !ftc_set_equal(&message->participants, &op->ballot.participants->set))
         return FTC_ERR_PROTO;
-    return judge_equal(m, op, from);
+    return judge_equal(m, op, from, datagram);
 }
 
-int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from)
+int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
 {
     bool foreign = !ftc_epoch_equal(m->scratch.epoch, op->epoch) && !FTC_MUTATED(NO_EPOCH) &&
                    !FTC_MUTATED(VIEW_FOR_EPOCH);
@@ -306,7 +334,9 @@ int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from)
         ftc_rule_taken(m, FTC_RULE_DROP_EPOCH);
         return 0;
     }
+    if (!signature_equal(&m->scratch.signature, &op->call.signature) && datagram)
+        return FTC_ERR_PROTO;
     if (!signature_equal(&m->scratch.signature, &op->call.signature))
         return mismatch(m, op, from);
-    return m->scratch.kind == FTC_MESSAGE_POKE ? judge_poke(m, op) : judge_ballot(m, op, from);
+    return m->scratch.kind == FTC_MESSAGE_POKE ? judge_poke(m, op) : judge_ballot(m, op, from, datagram);
 }

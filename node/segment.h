@@ -26,7 +26,7 @@
 #include <sys/types.h>
 
 #define FTC_SEGMENT_MAGIC      0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION    2
+#define FTC_SEGMENT_VERSION    3
 #define FTC_NODE_MAX_RANKS     4096
 #define FTC_JOB_NAME_SIZE      32
 #define FTC_SEGMENT_RING_BYTES 65536 /* one ring with its header */
@@ -86,16 +86,20 @@ struct ftc_activity {
 
 #define FTC_MESSAGE_KINDS 8
 #define FTC_PID_CLOSED    (-1) /* in slot->pid: the rank has ended, nobody may join as it any more */
-#define FTC_RULES         32
+#define FTC_RULES         64
+#define FTC_PIECES        4
+#define FTC_DATAGRAMS     12
 
 /* Counters a rank publishes; they only grow. Indices: collectives/message.h, member.h. */
 struct ftc_counters {
-    _Atomic uint64_t sent[FTC_MESSAGE_KINDS]; /* messages by kind */
-    _Atomic uint64_t bytes;                   /* bytes of messages sent, headers included */
-    _Atomic uint64_t operations;              /* collective calls that returned */
-    _Atomic uint64_t ballots;                 /* ballots entered */
-    _Atomic uint64_t dropped;                 /* messages dropped by rule, any reason */
-    _Atomic uint64_t rules[FTC_RULES];        /* how often each rule of agreement.md was taken */
+    _Atomic uint64_t sent[FTC_MESSAGE_KINDS];  /* messages by kind */
+    _Atomic uint64_t bytes;                    /* bytes of messages sent, headers included */
+    _Atomic uint64_t operations;               /* collective calls that returned */
+    _Atomic uint64_t ballots;                  /* ballots entered */
+    _Atomic uint64_t dropped;                  /* messages dropped by rule, any reason */
+    _Atomic uint64_t rules[FTC_RULES];         /* how often each rule of agreement.md was taken */
+    _Atomic uint64_t pieces[FTC_PIECES];       /* of multicast decisions, by how they came */
+    _Atomic uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast: transport/multicast.h */
 };
 
 /* One per rank. Each group of fields is on cache lines of its own. */

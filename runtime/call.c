@@ -31,7 +31,8 @@ void ftc_call_leave(struct ftc_comm *comm)
         ftc_bell_outside(&comm->bell, true);
         while (ftc_progress_ready(comm) && ftc_progress_step(comm))
             ;
-        timer = comm->timer_ns != 0;
+        uint64_t armed_ns = comm->thread.armed_ns;
+        timer = comm->timer_ns != 0 && (armed_ns == 0 || comm->timer_ns < armed_ns);
     }
     pthread_mutex_unlock(&comm->lock);
     /* After the unlock, or the thread could find the lock held and lose it. */

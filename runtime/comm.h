@@ -31,8 +31,9 @@ struct ftc_thread {
     ev_timer beat, due;
     ev_io bell, launcher;
     ev_async nudge;
-    uint64_t moves;  /* calls and returns of the caller at the last beat */
-    int launcher_fd; /* pidfd of the launcher, -1: none, then looked for at every beat */
+    uint64_t moves;    /* calls and returns of the caller at the last beat */
+    uint64_t armed_ns; /* when `due` fires; 0: never; under the lock */
+    int launcher_fd;   /* pidfd of the launcher, -1: none, then looked for at every beat */
     atomic_bool stop;
     atomic_bool missed; /* there was something to do while the caller held the lock */
 };
@@ -64,6 +65,7 @@ struct ftc_comm {
     struct ftc_member *member;
     uint32_t failures_seen; /* cursor in the failure log */
     uint64_t timer_ns;      /* when the member's timer is due; 0: none */
+    bool more;              /* the member wants to go on */
     bool delivered;         /* the call under way is done */
     int status;             /* its result */
     void *receive;          /* where its value goes; NULL: nowhere */

@@ -80,6 +80,11 @@ void ftc_progress_outputs(struct ftc_comm *comm)
         case FTC_OUTPUT_DELIVER:
             output_deliver(comm, output);
             break;
+        case FTC_OUTPUT_MULTICAST: /* no datagrams yet: all of them are lost */
+            break;
+        case FTC_OUTPUT_MORE:
+            comm->more = true;
+            break;
         case FTC_OUTPUT_TIMER:
             comm->timer_ns = ftc_clock_now() + output->delay_ns;
             break;
@@ -139,6 +144,17 @@ static bool step_timer(struct ftc_comm *comm)
     return true;
 }
 
+/* What came before is taken in, and the outputs are out. */
+static bool step_more(struct ftc_comm *comm)
+{
+    if (!comm->more)
+        return false;
+    comm->more = false;
+    must(comm, ftc_member_more(comm->member));
+    ftc_progress_outputs(comm);
+    return true;
+}
+
 /* One message; false: there was none. */
 static bool step_message(struct ftc_comm *comm)
 {
@@ -173,13 +189,14 @@ bool ftc_progress_step(struct ftc_comm *comm)
         if (comm->delivered)
             break;
     }
+    any |= step_more(comm);
     must(comm, comm->transport->ops->flush(comm->transport, &idle));
     return any;
 }
 
 bool ftc_progress_ready(struct ftc_comm *comm)
 {
-    return failures_waiting(comm) || comm->transport->ops->ready(comm->transport) ||
+    return failures_waiting(comm) || comm->more || comm->transport->ops->ready(comm->transport) ||
            (comm->timer_ns != 0 && ftc_clock_now() >= comm->timer_ns);
 }
 

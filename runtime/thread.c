@@ -19,6 +19,7 @@ static void arm_due(struct ftc_comm *comm)
     uint64_t now = ftc_clock_now();
 
     ev_timer_stop(t->loop, &t->due);
+    t->armed_ns = comm->timer_ns;
     if (comm->timer_ns == 0)
         return;
     double after = comm->timer_ns > now ? (double)(comm->timer_ns - now) / 1e9 : 0.;

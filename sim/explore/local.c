@@ -230,6 +230,9 @@ static int take_output(struct ftc_learning *l, const struct ftc_output *output)
     case FTC_OUTPUT_DELIVER:
         rc = ftc_learning_delivers(l, output);
         return rc == FTC_SUCCESS ? add_output(l, FTC_LOCAL_DELIVER) : rc;
+    case FTC_OUTPUT_MULTICAST: /* ftc_local_init() lets none through */
+        break;
+    case FTC_OUTPUT_MORE:
     case FTC_OUTPUT_TIMER:
         return add_output(l, FTC_LOCAL_SET_TIMER);
     case FTC_OUTPUT_FENCED:
@@ -255,8 +258,10 @@ static int feed(struct ftc_local *local, struct ftc_member *member, int rank, ui
 
     if (input < FTC_LOCAL_RANKS)
         return ftc_member_notice(member, (int)input);
-    if (input == FTC_LOCAL_TIMER)
-        return ftc_member_timer(member);
+    if (input == FTC_LOCAL_TIMER) { /* going on and the timer are one event here: whichever was asked for */
+        int rc = ftc_member_more(member);
+        return rc == FTC_SUCCESS ? ftc_member_timer(member) : rc;
+    }
     if (input >= FTC_LOCAL_MESSAGE) {
         const struct ftc_local_message *message = &local->message[input - FTC_LOCAL_MESSAGE];
         return ftc_member_receive(member, message->from, message->bytes);
@@ -434,6 +439,8 @@ int ftc_local_init(struct ftc_local *local, const struct ftc_member_settings *se
     if (settings->settle_every > UINT8_MAX)
         return ftc_error_set(FTC_ERR_ARG, "settle-every %u cannot be explored; use at most %d",
                              settings->settle_every, UINT8_MAX);
+    if (settings->dissemination == FTC_DISSEMINATION_MULTICAST)
+        return ftc_error_set(FTC_ERR_ARG, "datagrams that may be lost cannot be explored; use storm");
     for (int rank = 0; rank < settings->ranks && rc == FTC_SUCCESS; rank++)
         rc = make_first(local, rank);
     return rc;

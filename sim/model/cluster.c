@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mix.h"
 #include "sim/model/cluster_event.h"
-#include "sim/model/mix.h"
 
 /* Of the process, as its exit is: 0, or the code with which a worker leaves without a word; its parent has them. */
 static int quiet_exit;
@@ -62,7 +62,14 @@ struct ftc_member_settings ftc_cluster_settings(int n, int f)
         .reduce_arity = 2,
         .tree = {.tree = FTC_TREE_BINOMIAL, .arity = 2},
         .correction = FTC_CORRECTION_NONE,
+        .distance = 2,
         .correction_delay_ns = 1000,
+        .patience_ns = 10000,
+        .gossip_rounds = 4,
+        .gossip_hop = 4,
+        .fragment = 64,
+        .multicast_least = 2,
+        .multicast_most = UINT64_MAX,
         .settle_every = 0,
         .prepare = FTC_PREPARE_DIRECT,
     };
@@ -86,6 +93,14 @@ static void make_processes(struct ftc_cluster *c)
     }
 }
 
+/* Now and then none, all, or just one way or the other of what is common. */
+static uint32_t draw_loss(uint64_t seed)
+{
+    static const uint32_t losses[] = {0, 0, 2870, 10000, 100000, 500000, 900000, 1000000};
+
+    return losses[ftc_mix(seed ^ 0x6c6f7373) % (sizeof(losses) / sizeof(losses[0]))];
+}
+
 struct ftc_cluster *ftc_cluster_new(const struct ftc_member_settings *settings,
                                     const struct ftc_program *program, uint64_t seed)
 {
@@ -97,7 +112,8 @@ struct ftc_cluster *ftc_cluster_new(const struct ftc_member_settings *settings,
     c->program = program;
     c->random = ftc_mix(seed);
     c->process = ftc_cluster_alloc(c->n, n, sizeof(*c->process));
-    c->channel = ftc_cluster_alloc(c->n, n * n, sizeof(*c->channel));
+    c->channel = ftc_cluster_alloc(c->n, n * n + n, sizeof(*c->channel));
+    c->loss_ppm = draw_loss(settings->seed);
     ftc_cluster_make_events(c);
     c->trace = ftc_cluster_trace_new(c->n);
     c->ledger = ftc_ledger_new(settings, program, NULL);
@@ -203,6 +219,7 @@ void ftc_cluster_free(struct ftc_cluster *c)
         ftc_member_destroy(c->process[from].member);
         for (int to = 0; to < c->n; to++)
             cut_channel(c, &c->channel[from * c->n + to], 0);
+        cut_channel(c, &c->channel[c->n * c->n + from], 0);
     }
     free(c->process);
     free(c->channel);
@@ -247,6 +264,68 @@ static void send(struct ftc_cluster *c, int from, const struct ftc_output *outpu
     ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), true);
 }
 
+/* --- datagrams --- */
+
+static struct ftc_cluster_channel *datagrams_to(const struct ftc_cluster *c, int to)
+{
+    return &c->channel[c->n * c->n + to];
+}
+
+/* At the end, or before some of those that are there. */
+static void put_datagram(struct ftc_cluster *c, int to, const struct ftc_cluster_message *datagram,
+                         int before)
+{
+    struct ftc_cluster_channel *channel = datagrams_to(c, to);
+    struct ftc_cluster_message *last = enqueue(c, channel), **link = &channel->first;
+    struct ftc_buffer *bytes = ftc_buffer_ref(datagram->bytes);
+    int place = channel->count - 1 - before;
+
+    while (place-- > 0)
+        link = &(*link)->next;
+    /* The contents move up: the last place, which is new, gets what was before it, and so on. */
+    struct ftc_cluster_message carried = {.bytes = bytes, .head = datagram->head, .from = datagram->from};
+    for (struct ftc_cluster_message *m = *link;; m = m->next) {
+        struct ftc_cluster_message there = {.bytes = m->bytes, .head = m->head, .from = m->from};
+        m->bytes = carried.bytes;
+        m->head = carried.head;
+        m->from = carried.from;
+        if (m == last)
+            break;
+        carried = there;
+    }
+    ftc_cluster_set_pending(c, ftc_cluster_datagram(c, to), true);
+}
+
+/* To one receiver: lost, in order, out of order, twice. */
+static void cast_to(struct ftc_cluster *c, int to, const struct ftc_cluster_message *datagram)
+{
+    uint64_t random = ftc_mix(ftc_mix(c->settings.seed + 1) + c->datagrams++);
+    int there = datagrams_to(c, to)->count, copies = random >> 60 == 0 ? 2 : 1;
+
+    if (!c->process[to].alive || random % 1000000 < c->loss_ppm)
+        return;
+    for (int copy = 0; copy < copies; copy++) {
+        int before = (int)(ftc_mix(random + (uint64_t)copy) % 4);
+        put_datagram(c, to, datagram, before < there ? before : there);
+    }
+}
+
+static void multicast(struct ftc_cluster *c, int from, const struct ftc_output *output)
+{
+    struct ftc_cluster_message datagram = {.from = from, .head = {.kind = output->message}};
+
+    ftc_message_peek(output->head, &datagram.head);
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_MULTICAST, from, 0, &datagram.head);
+    ftc_ledger_sends(c->ledger, from, output);
+    if (ftc_cluster_broken(c))
+        return;
+    datagram.bytes = join(c, output);
+    for (int to = 0; to < c->n; to++)
+        if (to != from)
+            cast_to(c, to, &datagram);
+    ftc_buffer_unref(datagram.bytes);
+}
+
 /* --- outputs --- */
 
 /* Does this output, the nth of its kind, take its process along? */
@@ -266,7 +345,7 @@ static struct ftc_cluster_doom *doomed(struct ftc_cluster *c, int rank, int outp
 /* Of an output that a death can come before or after. */
 static int doom_kind(const struct ftc_output *output)
 {
-    if (output->kind == FTC_OUTPUT_SEND)
+    if (output->kind == FTC_OUTPUT_SEND || output->kind == FTC_OUTPUT_MULTICAST)
         return (int)output->message;
     return output->kind == FTC_OUTPUT_DELIVER ? FTC_CLUSTER_DELIVER : -1;
 }
@@ -307,7 +386,15 @@ static void carry_out(struct ftc_cluster *c, int rank, const struct ftc_output *
     case FTC_OUTPUT_DELIVER:
         deliver(c, rank, output);
         break;
+    case FTC_OUTPUT_MULTICAST:
+        multicast(c, rank, output);
+        break;
+    case FTC_OUTPUT_MORE:
+        c->process[rank].more = true;
+        ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), true);
+        break;
     case FTC_OUTPUT_TIMER:
+        c->process[rank].timer = true;
         ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), true);
         break;
     case FTC_OUTPUT_FENCED:
@@ -361,9 +448,23 @@ static void arrive(struct ftc_cluster *c, int from, int to)
 
     ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), channel->count > 0);
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_ARRIVE, to, from, &message.head);
-    int rc = ftc_ledger_receive(c->ledger, to, c->process[to].member, from, message.head.op, message.bytes);
+    int rc =
+        ftc_ledger_receive(c->ledger, to, c->process[to].member, from, message.head.op, false, message.bytes);
     ftc_buffer_unref(message.bytes);
     take_outputs(c, to, rc, "ftc_member_receive()");
+}
+
+static void arrive_datagram(struct ftc_cluster *c, int to)
+{
+    struct ftc_cluster_channel *channel = datagrams_to(c, to);
+    struct ftc_cluster_message message = dequeue(c, channel);
+
+    ftc_cluster_set_pending(c, ftc_cluster_datagram(c, to), channel->count > 0);
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_ARRIVE, to, message.from, &message.head);
+    int rc = ftc_ledger_receive(c->ledger, to, c->process[to].member, message.from, message.head.op, true,
+                                message.bytes);
+    ftc_buffer_unref(message.bytes);
+    take_outputs(c, to, rc, "ftc_member_datagram()");
 }
 
 static void notify(struct ftc_cluster *c, int observer, int dead)
@@ -376,8 +477,17 @@ static void notify(struct ftc_cluster *c, int observer, int dead)
 
 static void fire(struct ftc_cluster *c, int rank)
 {
+    struct ftc_cluster_process *p = &c->process[rank];
+
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_TIMER, rank, 0, NULL);
-    take_outputs(c, rank, ftc_member_timer(c->process[rank].member), "ftc_member_timer()");
+    if (p->more) {
+        p->more = false;
+        ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), p->timer);
+        take_outputs(c, rank, ftc_member_more(p->member), "ftc_member_more()");
+    } else {
+        p->timer = false;
+        take_outputs(c, rank, ftc_member_timer(p->member), "ftc_member_timer()");
+    }
 }
 
 void ftc_cluster_do(struct ftc_cluster *c, int event)
@@ -399,6 +509,8 @@ void ftc_cluster_do(struct ftc_cluster *c, int event)
         notify(c, e.a, e.b);
     else if (e.kind == FTC_CLUSTER_TIMER)
         fire(c, e.a);
+    else if (e.kind == FTC_CLUSTER_DATAGRAM)
+        arrive_datagram(c, e.a);
     else
         call_next(c, e.a);
     if (c->steps >= FTC_CLUSTER_STEPS)
@@ -456,6 +568,8 @@ static void stop_events(struct ftc_cluster *c, int rank)
     }
     ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), false);
     ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), false);
+    cut_channel(c, datagrams_to(c, rank), 0);
+    ftc_cluster_set_pending(c, ftc_cluster_datagram(c, rank), false);
 }
 
 /* What a dead rank had on the way beyond the limits of its channels is lost. */

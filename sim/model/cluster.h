@@ -2,7 +2,7 @@
  * A whole communicator in one process: n members of collectives/member.h, a virtual network and a perfect
  * detector, with every promise of docs/design/agreement.md checked at each step.
  *
- * Everything that can happen next is an *event*: the first message of a channel arrives, an observer is
+ * Everything that can happen next is an *event*: the first message of a channel arrives, a datagram does, an observer is
  * told of a death, a timer fires, a process outside the library makes its next call. Stories pick events
  * by hand (ftc_cluster_do), hold some back (ftc_cluster_hold) and let the rest run (ftc_cluster_run); storms let a
  * seed pick all of them (storm.h). The first broken promise is kept as words; nothing happens
@@ -26,6 +26,7 @@ struct ftc_cluster_message {
     struct ftc_cluster_message *next;
     struct ftc_buffer *bytes;
     struct ftc_message_head head;
+    int from; /* of a datagram */
 };
 
 struct ftc_cluster_channel {
@@ -38,7 +39,8 @@ struct ftc_cluster_channel {
 struct ftc_cluster_process {
     struct ftc_member *member; /* NULL once dead */
     bool alive;
-    uint64_t outputs; /* sends and deliveries so far */
+    uint64_t outputs; /* sends, multicasts and deliveries so far */
+    bool more, timer; /* asked for: one event for both, going on first */
 };
 
 /* A death in the middle of a list of outputs: before or after the nth output of one kind. */
@@ -60,7 +62,9 @@ struct ftc_cluster {
     int n;
     const struct ftc_program *program;
     struct ftc_cluster_process *process;
-    struct ftc_cluster_channel *channel; /* n * n, from * n + to */
+    struct ftc_cluster_channel *channel; /* n * n, from * n + to; then n, of datagrams to each rank */
+    uint64_t datagrams;                  /* sent so far, one per receiver */
+    uint32_t loss_ppm;                   /* of datagrams; by settings.seed */
     struct ftc_cluster_message *spare;   /* not on the way */
     struct ftc_cluster_slab *slab;       /* memory of all messages */
     struct ftc_ledger *ledger;
@@ -95,6 +99,11 @@ void ftc_cluster_free(struct ftc_cluster *c);
 /* Out of memory, end this process with `code` and no message: its parent has better words. */
 void ftc_cluster_exit_quietly(int code);
 
+/*
+ * Datagrams. How many are lost, 0 to 100 %, which ones, which come twice and which overtake others follows from
+ * settings.seed: so a run of the same settings and schedule is the same run.
+ */
+
 /* n members, f, everything else the default of the configuration: list, piggyback, first, binomial, none,
  * direct. */
 struct ftc_member_settings ftc_cluster_settings(int n, int f);
@@ -105,6 +114,7 @@ int ftc_cluster_arrival(const struct ftc_cluster *c, int from, int to);
 int ftc_cluster_notice(const struct ftc_cluster *c, int observer, int dead);
 int ftc_cluster_timer(const struct ftc_cluster *c, int rank);
 int ftc_cluster_call(const struct ftc_cluster *c, int rank); /* its next operation */
+int ftc_cluster_datagram(const struct ftc_cluster *c, int to);
 
 void ftc_cluster_do(struct ftc_cluster *c, int event);   /* a violation if it cannot happen now */
 void ftc_cluster_hold(struct ftc_cluster *c, int event); /* until released; it may not be pending yet */
@@ -160,6 +170,7 @@ enum ftc_cluster_trace_kind {
     FTC_CLUSTER_TRACE_NOTICE,
     FTC_CLUSTER_TRACE_TIMER,
     FTC_CLUSTER_TRACE_SEND,
+    FTC_CLUSTER_TRACE_MULTICAST,
     FTC_CLUSTER_TRACE_DELIVER,
     FTC_CLUSTER_TRACE_CRASH,
     FTC_CLUSTER_TRACE_LOSE,

@@ -4,13 +4,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "sim/model/mix.h"
+#include "base/mix.h"
 
-/* --- numbers: n*n arrivals, n*n notices, n timers, n calls --- */
+/* --- numbers: n*n arrivals, n*n notices, n timers, n calls, n datagrams --- */
 
 int ftc_cluster_event_count(int n)
 {
-    return 2 * n * n + 2 * n;
+    return 2 * n * n + 3 * n;
 }
 
 int ftc_cluster_arrival(const struct ftc_cluster *c, int from, int to)
@@ -33,6 +33,11 @@ int ftc_cluster_call(const struct ftc_cluster *c, int rank)
     return 2 * c->n * c->n + c->n + rank;
 }
 
+int ftc_cluster_datagram(const struct ftc_cluster *c, int to)
+{
+    return 2 * c->n * c->n + 2 * c->n + to;
+}
+
 struct ftc_cluster_event ftc_cluster_event_of(int n, int event)
 {
     int pairs = n * n;
@@ -43,7 +48,9 @@ struct ftc_cluster_event ftc_cluster_event_of(int n, int event)
         return (struct ftc_cluster_event){FTC_CLUSTER_NOTICE, (event - pairs) / n, (event - pairs) % n};
     if (event < 2 * pairs + n)
         return (struct ftc_cluster_event){FTC_CLUSTER_TIMER, event - 2 * pairs, 0};
-    return (struct ftc_cluster_event){FTC_CLUSTER_CALL, event - 2 * pairs - n, 0};
+    if (event < 2 * pairs + 2 * n)
+        return (struct ftc_cluster_event){FTC_CLUSTER_CALL, event - 2 * pairs - n, 0};
+    return (struct ftc_cluster_event){FTC_CLUSTER_DATAGRAM, event - 2 * pairs - 2 * n, 0};
 }
 
 int ftc_cluster_event_number(int n, struct ftc_cluster_event e)
@@ -54,7 +61,7 @@ int ftc_cluster_event_number(int n, struct ftc_cluster_event e)
         return e.a * n + e.b;
     if (e.kind == FTC_CLUSTER_NOTICE)
         return pairs + e.a * n + e.b;
-    return 2 * pairs + (e.kind == FTC_CLUSTER_CALL ? n : 0) + e.a;
+    return 2 * pairs + (e.kind - FTC_CLUSTER_TIMER) * n + e.a;
 }
 
 /* --- which are enabled, and since when --- */

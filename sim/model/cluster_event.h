@@ -9,6 +9,7 @@ enum ftc_cluster_event_kind {
     FTC_CLUSTER_NOTICE,
     FTC_CLUSTER_TIMER,
     FTC_CLUSTER_CALL,
+    FTC_CLUSTER_DATAGRAM,
     FTC_CLUSTER_CLASSES
 };
 

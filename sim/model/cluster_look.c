@@ -148,6 +148,9 @@ static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_ste
     case FTC_CLUSTER_TRACE_SEND:
         fprintf(out, "    sends %s %llu (%u,%u) to rank %d\n", message, op, i, round, s->other);
         break;
+    case FTC_CLUSTER_TRACE_MULTICAST:
+        fprintf(out, "    multicasts %s %llu (%u,%u)\n", message, op, i, round);
+        break;
     case FTC_CLUSTER_TRACE_DELIVER:
         fprintf(out, "    delivers operation %llu: %s, ballot (%u,%u)\n", op, ftc_strerror(s->other), i,
                 round);

@@ -254,7 +254,7 @@ void ftc_ledger_sends(struct ftc_ledger *l, int rank, const struct ftc_output *o
     int to = output->to;
 
     ftc_ledger_spoil_input(l);
-    if (to < 0 || to >= l->n || to == rank) {
+    if (output->kind != FTC_OUTPUT_MULTICAST && (to < 0 || to >= l->n || to == rank)) {
         ftc_ledger_violate(l, "rank %d sends to rank %d", rank, to);
     } else if (ftc_message_peek(output->head, &head) != FTC_SUCCESS || head.kind != output->message) {
         ftc_ledger_violate(l, "rank %d sends what ftc_message_peek() cannot read", rank);
@@ -436,12 +436,15 @@ static uint64_t not_taken(const struct ftc_member *member)
 }
 
 int ftc_ledger_receive(struct ftc_ledger *l, int rank, struct ftc_member *member, int from, uint64_t op,
-                       struct ftc_buffer *message)
+                       bool datagram, struct ftc_buffer *message)
 {
+    int (*receive)(struct ftc_member *, int, struct ftc_buffer *) =
+        datagram ? ftc_member_datagram : ftc_member_receive;
+
     if (!is_foreign(l, from, rank, op))
-        return ftc_member_receive(member, from, message);
+        return receive(member, from, message);
     uint64_t before = not_taken(member);
-    int rc = ftc_member_receive(member, from, message);
+    int rc = receive(member, from, message);
     if (not_taken(member) == before)
         ftc_ledger_violate(l, "rank %d takes a message of operation %d of another history from rank %d", rank,
                            (int)op, from);

@@ -292,10 +292,28 @@ static uint64_t up_formula(uint64_t m, uint64_t f)
     return f * (f + 1) * ((m - 1) / (f + 1)) + a * (a - 1);
 }
 
-/* DECIDE of one ballot. */
+/* Everyone has it from its parent, and from nobody else? */
+static bool by_tree_alone(const struct ftc_ledger *l)
+{
+    return l->settings.dissemination == FTC_DISSEMINATION_TREE &&
+           l->settings.correction == FTC_CORRECTION_NONE;
+}
+
+/* By its parent: without failures nobody asks. */
+static bool is_owed(const struct ftc_ledger *l)
+{
+    return l->settings.dissemination == FTC_DISSEMINATION_TREE;
+}
+
+static bool in_pieces(const struct ftc_ledger *l)
+{
+    return l->settings.dissemination == FTC_DISSEMINATION_MULTICAST;
+}
+
+/* DECIDE of one ballot: everyone to everyone else at most, and answers to those who lost patience. */
 static uint64_t most_decides(const struct ftc_ledger *l, uint64_t m)
 {
-    return l->settings.correction != FTC_CORRECTION_NONE ? m * m : m - 1;
+    return by_tree_alone(l) ? m - 1 : 2 * m * m;
 }
 
 /* No member of the view failed: exactly the numbers of the document; fewer TREEs where processes stop early. */
@@ -310,9 +328,12 @@ static void check_numbers(struct ftc_ledger *l, int op, const struct ftc_ledger_
 
     expect(l, op, history, FTC_MESSAGE_UP, up, up);
     expect(l, op, history, FTC_MESSAGE_TREE, all_trees ? tree : 0, tree);
-    expect(l, op, history, FTC_MESSAGE_DECIDE, decide, decides ? most_decides(l, m) : 0);
-    for (int kind = FTC_MESSAGE_PREPARE; kind < FTC_MESSAGES; kind++)
-        expect(l, op, history, kind, 0, 0);
+    expect(l, op, history, FTC_MESSAGE_DECIDE, in_pieces(l) ? 0 : decide, decides ? most_decides(l, m) : 0);
+    expect(l, op, history, FTC_MESSAGE_PREPARE, 0, 0);
+    expect(l, op, history, FTC_MESSAGE_POKE, 0, 0);
+    expect(l, op, history, FTC_MESSAGE_PULL, 0, decides && !is_owed(l) ? m - 1 : 0);
+    if (!in_pieces(l) || !decides)
+        expect(l, op, history, FTC_MESSAGE_FRAGMENT, 0, 0);
 }
 
 /* Failures make a plain reduce send fewer (Theorem 5). */

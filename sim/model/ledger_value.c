@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mix.h"
 #include "sim/model/ledger_record.h"
-#include "sim/model/mix.h"
 
 #define OPERATOR_USER 255
 

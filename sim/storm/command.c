@@ -100,6 +100,16 @@ static const struct {
     {"broadcast", "arity", FTC_STORM_PIN_ARITY},
     {"broadcast", "correction", FTC_STORM_PIN_CORRECTION},
     {"broadcast", "settle_every", FTC_STORM_PIN_SETTLE_EVERY},
+    {"broadcast", "dissemination", FTC_STORM_PIN_DISSEMINATION},
+    {"broadcast", "distance", FTC_STORM_PIN_DISTANCE},
+    {"broadcast", "correction_delay_us", FTC_STORM_PIN_PACE},
+    {"broadcast", "patience_us", FTC_STORM_PIN_PATIENCE},
+    {"broadcast", "gossip_bound", FTC_STORM_PIN_GOSSIP_BOUND},
+    {"broadcast", "gossip_rounds", FTC_STORM_PIN_GOSSIP_ROUNDS},
+    {"broadcast", "gossip_hop", FTC_STORM_PIN_GOSSIP_HOP},
+    {"broadcast", "seed", FTC_STORM_PIN_SEED},
+    {"multicast", "least_ranks", FTC_STORM_PIN_MULTICAST_LEAST},
+    {"multicast", "most_bytes", FTC_STORM_PIN_MULTICAST_MOST},
     {"collectives", "prepare", FTC_STORM_PIN_PREPARE},
 };
 

@@ -260,7 +260,50 @@ static bool lower_f(struct ftc_draft *d, size_t first, size_t size)
     return true;
 }
 
-#define SETTINGS 9
+#define SETTINGS 20
+
+/* Make one of how decisions are spread plain; false: it is. */
+static bool reset_spreading(struct ftc_member_settings *s, const struct ftc_member_settings *plain,
+                            size_t which)
+{
+#define RESET(field)                                                                                         \
+    do {                                                                                                     \
+        bool differs = s->field != plain->field;                                                             \
+        s->field = plain->field;                                                                             \
+        return differs;                                                                                      \
+    } while (0)
+    switch (which) {
+    case 0:
+        RESET(tree.tree);
+    case 1:
+        RESET(tree.arity);
+    case 2:
+        RESET(correction);
+    case 3:
+        RESET(dissemination);
+    case 4:
+        RESET(distance);
+    case 5:
+        RESET(correction_delay_ns);
+    case 6:
+        RESET(patience_ns);
+    case 7:
+        RESET(gossip_bound);
+    case 8:
+        RESET(gossip_rounds);
+    case 9:
+        RESET(gossip_hop);
+    case 10:
+        RESET(seed);
+    case 11:
+        RESET(fragment);
+    case 12:
+        RESET(multicast_least);
+    default:
+        RESET(multicast_most);
+    }
+#undef RESET
+}
 
 /* Make one of them plain; false: it is. */
 static bool reset_setting(struct ftc_member_settings *s, const struct ftc_member_settings *plain,
@@ -282,20 +325,13 @@ static bool reset_setting(struct ftc_member_settings *s, const struct ftc_member
         s->reduce_arity = plain->reduce_arity;
         return s->reduce_arity != before.reduce_arity;
     case 4:
-        s->tree.tree = plain->tree.tree;
-        return s->tree.tree != before.tree.tree;
-    case 5:
-        s->tree.arity = plain->tree.arity;
-        return s->tree.arity != before.tree.arity;
-    case 6:
-        s->correction = plain->correction;
-        return s->correction != before.correction;
-    case 7:
         s->settle_every = plain->settle_every;
         return s->settle_every != before.settle_every;
-    default:
+    case 5:
         s->prepare = plain->prepare;
         return s->prepare != before.prepare;
+    default:
+        return reset_spreading(s, plain, which - 6);
     }
 }
 

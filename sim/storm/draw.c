@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <limits.h>
 
-#include "sim/model/mix.h"
+#include "base/mix.h"
 #include "sim/storm/storm.h"
 
 static int below(struct ftc_storm *s, int limit)
@@ -43,6 +43,38 @@ static int draw_ranks(struct ftc_storm *s, const struct ftc_storm_frame *frame)
     return n < FTC_SCHEDULE_RANKS ? n : FTC_SCHEDULE_RANKS;
 }
 
+/* A rank that chance may miss must lose patience some day (broadcast.md, "PULL"). */
+static bool may_miss(const struct ftc_member_settings *settings)
+{
+    enum ftc_correction correction = settings->correction;
+
+    return settings->dissemination != FTC_DISSEMINATION_TREE &&
+           (correction == FTC_CORRECTION_NONE || correction == FTC_CORRECTION_OPPORTUNISTIC ||
+            correction == FTC_CORRECTION_OPTIMISED || correction == FTC_CORRECTION_DELAYED);
+}
+
+/* How decisions are spread; times have no meaning here but whether there is one. */
+static void draw_spreading(struct ftc_storm *s)
+{
+    struct ftc_member_settings *set = &s->settings;
+
+    set->dissemination = one_in(s, 2) ? FTC_DISSEMINATION_TREE : (enum ftc_dissemination)(1 + below(s, 2));
+    set->tree.tree = (enum ftc_tree)below(s, 3);
+    set->tree.arity = 2 + below(s, 3);
+    set->correction =
+        one_in(s, 3) ? FTC_CORRECTION_NONE : (enum ftc_correction)(1 + below(s, FTC_CORRECTION_RING));
+    set->distance = below(s, 7);
+    set->correction_delay_ns = one_in(s, 2) ? 0 : 1000;
+    set->patience_ns = one_in(s, 4) ? 0 : 10000;
+    set->gossip_bound = one_in(s, 3) ? FTC_GOSSIP_TIME : FTC_GOSSIP_ROUNDS;
+    set->gossip_rounds = below(s, 9);
+    set->gossip_hop = 1 + below(s, 4);
+    set->seed = (uint64_t)below(s, 1000000);
+    set->fragment = (uint32_t)(16 + below(s, 200));
+    set->multicast_least = one_in(s, 4) ? 5 : 2;
+    set->multicast_most = one_in(s, 8) ? 16 : UINT64_C(1) << 40;
+}
+
 /* Drawn even if they are pinned, so that a pin changes nothing else. */
 static void draw_settings(struct ftc_storm *s, const struct ftc_storm_frame *frame)
 {
@@ -55,11 +87,34 @@ static void draw_settings(struct ftc_storm *s, const struct ftc_storm_frame *fra
     s->settings.share = one_in(s, 4) ? FTC_SHARE_OFF : FTC_SHARE_PIGGYBACK;
     s->settings.rotation = one_in(s, 2) ? FTC_ROTATION_SPREAD : FTC_ROTATION_FIRST;
     s->settings.reduce_arity = 1 + below(s, 3);
-    s->settings.tree.tree = (enum ftc_tree)below(s, 3);
-    s->settings.tree.arity = 2 + below(s, 3);
-    s->settings.correction = one_in(s, 3) ? FTC_CORRECTION_CHECKED : FTC_CORRECTION_NONE;
+    draw_spreading(s);
     s->settings.prepare = one_in(s, 2) ? FTC_PREPARE_TREE : FTC_PREPARE_DIRECT;
     s->settings.settle_every = (uint32_t)below(s, 4);
+}
+
+static void pin_spreading(struct ftc_member_settings *drawn, const struct ftc_member_settings *given,
+                          unsigned pinned)
+{
+    if (pinned & FTC_STORM_PIN_DISSEMINATION)
+        drawn->dissemination = given->dissemination;
+    if (pinned & FTC_STORM_PIN_DISTANCE)
+        drawn->distance = given->distance;
+    if (pinned & FTC_STORM_PIN_PACE)
+        drawn->correction_delay_ns = given->correction_delay_ns;
+    if (pinned & FTC_STORM_PIN_PATIENCE)
+        drawn->patience_ns = given->patience_ns;
+    if (pinned & FTC_STORM_PIN_GOSSIP_BOUND)
+        drawn->gossip_bound = given->gossip_bound;
+    if (pinned & FTC_STORM_PIN_GOSSIP_ROUNDS)
+        drawn->gossip_rounds = given->gossip_rounds;
+    if (pinned & FTC_STORM_PIN_GOSSIP_HOP)
+        drawn->gossip_hop = given->gossip_hop;
+    if (pinned & FTC_STORM_PIN_SEED)
+        drawn->seed = given->seed;
+    if (pinned & FTC_STORM_PIN_MULTICAST_LEAST)
+        drawn->multicast_least = given->multicast_least;
+    if (pinned & FTC_STORM_PIN_MULTICAST_MOST)
+        drawn->multicast_most = given->multicast_most;
 }
 
 static void pin_settings(struct ftc_member_settings *drawn, const struct ftc_storm_frame *frame)
@@ -87,6 +142,9 @@ static void pin_settings(struct ftc_member_settings *drawn, const struct ftc_sto
         drawn->settle_every = given->settle_every;
     if (pinned & FTC_STORM_PIN_PREPARE)
         drawn->prepare = given->prepare;
+    pin_spreading(drawn, given, pinned);
+    if (may_miss(drawn) && drawn->patience_ns == 0)
+        drawn->patience_ns = given->patience_ns > 0 ? given->patience_ns : 10000;
 }
 
 static void draw_program(struct ftc_storm *s)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/model/mix.h"
+#include "base/mix.h"
 
 /* Crashes whose step has come; returns the first that has not. */
 static int crash_due(struct ftc_cluster *c, const struct ftc_storm *storm, int next)

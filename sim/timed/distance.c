@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/model/mix.h"
+#include "base/mix.h"
 #include "sim/options.h"
 
 #define RADIX_DEFAULT 32

@@ -25,12 +25,17 @@ struct ftc_timed_message {
     uint32_t op;
     uint8_t kind;     /* enum ftc_message_kind */
     bool combines;    /* its receiver combines the payload */
+    bool datagram;    /* to all, and may be lost */
     uint64_t payload; /* bytes of the value, and */
     uint64_t size;    /* of all, to the cost model */
 };
 
-/* What waits at a process: a message that came or is to be sent, or, with no message, the return of the call, which
- * happens after the sends before it. */
+/* What waits at a process: a message that came or is to be sent, to a peer or to all; or, with no message, the return of the call or
+ * going on, which happen after the sends before them. */
+#define FTC_TIMED_ALL    UINT32_MAX
+#define FTC_TIMED_RETURN 0
+#define FTC_TIMED_MORE   1
+
 struct ftc_timed_item {
     struct ftc_timed_message *message;
     uint32_t peer;
@@ -58,6 +63,7 @@ struct ftc_timed {
     struct ftc_member_settings members;
     int n;
     uint64_t now;
+    uint64_t datagrams; /* sent so far, one per receiver */
     struct ftc_queue queue;
     struct ftc_distance distance;
     struct ftc_timed_process *process;

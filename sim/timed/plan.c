@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "sim/model/mix.h"
+#include "base/mix.h"
 #include "sim/timed/engine.h"
 
 static const char *const names[] = {"any", "others", "coordinator", "head", "last-group"};

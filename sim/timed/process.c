@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/model/mix.h"
+#include "base/mix.h"
 #include "sim/timed/engine.h"
 
 int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind, int rank, int other,
@@ -97,6 +97,8 @@ static uint64_t payload_of(const struct ftc_timed *t, const struct ftc_output *o
 {
     if (output->value.buffer == NULL)
         return 0;
+    if (output->message == FTC_MESSAGE_FRAGMENT)
+        return output->value.size; /* as it is cut, whatever --bytes says */
     return t->program->operation[op].kind == FTC_CALL_VALIDATE ? output->value.size : t->set->bytes;
 }
 
@@ -131,6 +133,7 @@ static struct ftc_timed_message *message_new(const struct ftc_timed *t, const st
                                           .op = (uint32_t)head.op,
                                           .kind = (uint8_t)output->message,
                                           .combines = contributes && payload > 0,
+                                          .datagram = output->kind == FTC_OUTPUT_MULTICAST,
                                           .payload = payload,
                                           .size = output->head->size + payload};
     if (message->buffer != NULL)
@@ -149,6 +152,7 @@ struct last {
 static bool same(const struct last *last, const struct ftc_output *output)
 {
     return last->message != NULL && last->head == output->head->size &&
+           last->message->datagram == (output->kind == FTC_OUTPUT_MULTICAST) &&
            last->value.buffer == output->value.buffer && last->value.offset == output->value.offset &&
            last->value.size == output->value.size &&
            memcmp(last->message->buffer->data, output->head->data, last->head) == 0;
@@ -166,7 +170,8 @@ static int queue_send(struct ftc_timed *t, int rank, const struct ftc_output *ou
         last->head = output->head->size;
     }
     last->message->references++;
-    int rc = append(t, &t->process[rank].out, last->message, output->to);
+    int peer = last->message->datagram ? (int)FTC_TIMED_ALL : output->to;
+    int rc = append(t, &t->process[rank].out, last->message, peer);
     if (rc != 0)
         ftc_timed_message_unref(last->message);
     return rc;
@@ -203,6 +208,24 @@ static int start_receive(struct ftc_timed *t, int rank)
     return ftc_timed_push(t, p->busy, FTC_TIMED_RECEIVED, rank, (int)item.peer, item.message);
 }
 
+/* A datagram leaves once and arrives at everyone who does not lose it. */
+static int cast(struct ftc_timed *t, int rank, struct ftc_timed_message *message)
+{
+    int rc = 0;
+
+    for (int to = 0; rc == 0 && to < t->n; to++) {
+        uint64_t random = ftc_mix(ftc_mix(t->set->seed ^ 0x64617467) + t->datagrams++);
+        if (to == rank || random % 1000000 < t->set->loss_ppm)
+            continue;
+        uint64_t flight =
+            ftc_cost_flight(&t->set->cost, message->size) + ftc_distance_extra(&t->distance, rank, to);
+        message->references++;
+        rc = ftc_timed_push(t, t->now + flight, FTC_TIMED_ARRIVE, to, rank, message);
+    }
+    ftc_timed_message_unref(message);
+    return rc;
+}
+
 static int start_send(struct ftc_timed *t, int rank)
 {
     struct ftc_timed_process *p = &t->process[rank];
@@ -210,16 +233,18 @@ static int start_send(struct ftc_timed *t, int rank)
     struct ftc_timed_message *message = item.message;
     struct ftc_timed_operation *operation = &t->result->operation[message->op];
     const struct ftc_cost *cost = &t->set->cost;
-    uint64_t flight =
-        ftc_cost_flight(cost, message->size) + ftc_distance_extra(&t->distance, rank, (int)item.peer);
 
     operation->sent[message->kind]++;
     operation->bytes += message->size;
     p->send_after = t->now + ftc_cost_gap(cost, message->size);
     p->busy = t->now + t->overhead;
     if (t->trace != NULL)
-        ftc_trace_message(t->trace, t->now, rank, "sends", "to", (int)item.peer, message->buffer,
-                          message->size);
+        ftc_trace_message(t->trace, t->now, rank, message->datagram ? "multicasts" : "sends", "to",
+                          message->datagram ? -1 : (int)item.peer, message->buffer, message->size);
+    if (message->datagram)
+        return cast(t, rank, message);
+    uint64_t flight =
+        ftc_cost_flight(cost, message->size) + ftc_distance_extra(&t->distance, rank, (int)item.peer);
     return ftc_timed_push(t, t->now + flight, FTC_TIMED_ARRIVE, (int)item.peer, rank, message);
 }
 
@@ -255,7 +280,25 @@ static int return_from_call(struct ftc_timed *t, int rank)
 
 static bool returns_next(const struct ftc_timed *t, const struct ftc_timed_process *p)
 {
-    return p->out.head != 0 && t->item[p->out.head - 1].message == NULL;
+    const struct ftc_timed_item *item = p->out.head != 0 ? &t->item[p->out.head - 1] : NULL;
+
+    return item != NULL && item->message == NULL && item->peer == FTC_TIMED_RETURN;
+}
+
+static bool goes_on_next(const struct ftc_timed *t, const struct ftc_timed_process *p)
+{
+    const struct ftc_timed_item *item = p->out.head != 0 ? &t->item[p->out.head - 1] : NULL;
+
+    return item != NULL && item->message == NULL && item->peer == FTC_TIMED_MORE;
+}
+
+/* Its outputs are out, and it has nothing to receive. */
+static int more(struct ftc_timed *t, int rank)
+{
+    struct ftc_timed_process *p = &t->process[rank];
+
+    take_first(t, &p->out);
+    return ftc_timed_outputs(t, rank, ftc_member_more(p->member));
 }
 
 /* It is not receiving: do what comes next, now or when it can. */
@@ -278,7 +321,10 @@ static int go_on(struct ftc_timed *t, int rank)
             return 0;
         if (next > t->now)
             return wake_at(t, rank, next);
-        rc = receive <= t->now ? start_receive(t, rank) : start_send(t, rank);
+        if (receive <= t->now)
+            rc = start_receive(t, rank);
+        else
+            rc = goes_on_next(t, p) ? more(t, rank) : start_send(t, rank);
     }
     return rc;
 }
@@ -319,7 +365,8 @@ int ftc_timed_received(struct ftc_timed *t, int rank, int from, struct ftc_timed
         p->receiving = false;
         if (t->trace != NULL)
             ftc_trace_message(t->trace, t->now, rank, "has", "from", from, message->buffer, 0);
-        rc = ftc_ledger_receive(t->ledger, rank, p->member, from, message->op, message->buffer);
+        rc = ftc_ledger_receive(t->ledger, rank, p->member, from, message->op, message->datagram,
+                                message->buffer);
         rc = ftc_timed_outputs(t, rank, rc);
         if (rc == 0)
             rc = go_on(t, rank);
@@ -343,7 +390,7 @@ static int take_delivery(struct ftc_timed *t, int rank)
         if (report.retries > operation->retries)
             operation->retries = report.retries;
     }
-    return append(t, &p->out, NULL, 0);
+    return append(t, &p->out, NULL, FTC_TIMED_RETURN);
 }
 
 /* The ledger looks first: what it condemns ends the run, and may make no sense here. */
@@ -351,11 +398,11 @@ static bool condemned(struct ftc_timed *t, int rank, const struct ftc_output *ou
 {
     const struct ftc_member *member = t->process[rank].member;
 
-    if (output->kind == FTC_OUTPUT_SEND)
+    if (output->kind == FTC_OUTPUT_SEND || output->kind == FTC_OUTPUT_MULTICAST)
         ftc_ledger_sends(t->ledger, rank, output);
     else if (output->kind == FTC_OUTPUT_DELIVER)
         ftc_ledger_delivers(t->ledger, rank, member, output);
-    else if (output->kind != FTC_OUTPUT_TIMER)
+    else if (output->kind != FTC_OUTPUT_TIMER && output->kind != FTC_OUTPUT_MORE)
         ftc_ledger_protests(t->ledger, rank, member, output);
     return ftc_ledger_violation(t->ledger)[0] != '\0';
 }
@@ -366,7 +413,9 @@ static int take_output(struct ftc_timed *t, int rank, const struct ftc_output *o
 
     if (condemned(t, rank, output))
         return 0;
-    if (output->kind == FTC_OUTPUT_SEND)
+    if (output->kind == FTC_OUTPUT_MORE)
+        return append(t, &p->out, NULL, FTC_TIMED_MORE);
+    if (output->kind == FTC_OUTPUT_SEND || output->kind == FTC_OUTPUT_MULTICAST)
         return queue_send(t, rank, output, last);
     if (output->kind == FTC_OUTPUT_DELIVER)
         return take_delivery(t, rank);

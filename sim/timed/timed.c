@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "sim/model/mix.h"
+#include "base/mix.h"
 #include "sim/timed/engine.h"
 
 /* --- events --- */

@@ -36,6 +36,7 @@ struct ftc_timed_settings {
     uint64_t think_ns;  /* before each operation: uniform in 0 .. 2 * think_ns */
     uint64_t detect_ns; /* from a death to a notice of it at the least, */
     uint64_t jitter_ns; /* and to each observer up to that much later */
+    uint32_t loss_ppm;  /* datagrams of a multicast that a receiver loses, parts per million */
     int kills;          /* when the roles are used up, any rank */
     enum ftc_victims victims;
     bool at_start;       /* they are dead before the first call */

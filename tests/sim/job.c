@@ -62,7 +62,7 @@ static void carry_out(struct job *job, int rank, const struct ftc_output *output
         ftc_ledger_sends(job->ledger, rank, &shown);
     else if (shown.kind == FTC_OUTPUT_DELIVER)
         ftc_ledger_delivers(job->ledger, rank, job->member[rank], &shown);
-    else if (shown.kind != FTC_OUTPUT_TIMER)
+    else if (shown.kind != FTC_OUTPUT_TIMER && shown.kind != FTC_OUTPUT_MORE)
         ftc_ledger_protests(job->ledger, rank, job->member[rank], &shown);
     if (output->kind == FTC_OUTPUT_SEND)
         post(job, rank, output);
@@ -99,7 +99,7 @@ static void receive(struct job *job, int rank, int from, struct ftc_buffer *byte
     struct ftc_message_head head;
 
     ck_assert_int_eq(ftc_message_peek(bytes, &head), FTC_SUCCESS);
-    int rc = ftc_ledger_receive(job->ledger, rank, job->member[rank], from, head.op, bytes);
+    int rc = ftc_ledger_receive(job->ledger, rank, job->member[rank], from, head.op, false, bytes);
     ck_assert_int_eq(rc, FTC_SUCCESS);
     input_done(job, rank, rc);
 }

@@ -3,7 +3,7 @@
 #include "sim/explore/channel.h"
 #include "sim/explore/table.h"
 #include "sim/explore/visited.h"
-#include "sim/model/mix.h"
+#include "base/mix.h"
 #include "tests/suite.h"
 
 #define MANY 300000u

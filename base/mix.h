@@ -1,6 +1,6 @@
 /* A good hash of 64 bits: the finalizer of SplitMix64 (Steele, Lea, Flood 2014). */
-#ifndef FTC_SIM_MODEL_MIX_H
-#define FTC_SIM_MODEL_MIX_H
+#ifndef FTC_BASE_MIX_H
+#define FTC_BASE_MIX_H
 
 #include <stdint.h>
 
