@@ -72,11 +72,11 @@ static void insert(struct ftc_corrector *c, enum ftc_side side, int distance)
 }
 
 /* The reach of a process to one side (opportunistic). */
-static int reach(const struct ftc_correction_shape *shape, enum ftc_side side)
+static int reach(const struct ftc_corrector *c, const struct ftc_correction_shape *shape, enum ftc_side side)
 {
-    int left = shape->distance / 2;
+    int left = shape->distance / 2, most = side == FTC_SIDE_LEFT ? left : shape->distance - left;
 
-    return side == FTC_SIDE_LEFT ? left : shape->distance - left;
+    return most < c->size - 1 ? most : c->size - 1;
 }
 
 /* It comes from this side and will go on to all within its reach: those of them beyond this process can be left to it.
@@ -85,12 +85,12 @@ static void leave_out(struct ftc_corrector *c, const struct ftc_correction_shape
                       int distance)
 {
     enum ftc_side to = from == FTC_SIDE_LEFT ? FTC_SIDE_RIGHT : FTC_SIDE_LEFT;
-    int covered = reach(shape, to) - distance;
+    int covered = reach(c, shape, to) - distance;
 
     if (covered > c->off[to])
         c->off[to] = covered;
     if (FTC_MUTATED(LEAVE_OUT_WHOLE_SIDE))
-        c->off[from] = reach(shape, from);
+        c->off[from] = reach(c, shape, from);
 }
 
 /* All between this process and the nearest correcting one to the left were sent to. */
@@ -173,9 +173,9 @@ static enum ftc_correction_step next_opportunistic(struct ftc_corrector *c,
 {
     enum ftc_side which = less_advanced(c);
 
-    if (c->off[which] >= reach(shape, which))
+    if (c->off[which] >= reach(c, shape, which))
         which = other(which);
-    if (once_round(c) || c->off[which] >= reach(shape, which))
+    if (c->off[which] >= reach(c, shape, which))
         return FTC_CORRECTION_END;
     return send_next(c, which, side, distance);
 }

@@ -109,6 +109,12 @@ enum ftc_wait {
 };
 const char *ftc_wait_name(enum ftc_wait wait);
 
+/* "tree", "failure-proof"; and what users call the two together: "OCG", "corrected tree", NULL: nothing. */
+const char *ftc_dissemination_name(enum ftc_dissemination dissemination);
+const char *ftc_correction_name(enum ftc_correction correction);
+const char *ftc_combination_name(enum ftc_dissemination dissemination, enum ftc_correction correction);
+const char *ftc_tree_name(enum ftc_tree tree); /* "binomial", ... */
+
 struct ftc_member_activity {
     enum ftc_call_kind kind; /* NONE: no call under way */
     uint64_t op;

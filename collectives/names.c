@@ -80,6 +80,59 @@ const char *ftc_rule_name(enum ftc_rule rule)
     return NAME_OF(names, rule);
 }
 
+const char *ftc_dissemination_name(enum ftc_dissemination dissemination)
+{
+    static const char *const names[] = {
+        [FTC_DISSEMINATION_TREE] = "tree",
+        [FTC_DISSEMINATION_GOSSIP] = "gossip",
+        [FTC_DISSEMINATION_MULTICAST] = "multicast",
+    };
+
+    return NAME_OF(names, dissemination);
+}
+
+const char *ftc_tree_name(enum ftc_tree tree)
+{
+    static const char *const names[] = {"binomial", "kary", "lame"};
+
+    return NAME_OF(names, tree);
+}
+
+const char *ftc_correction_name(enum ftc_correction correction)
+{
+    static const char *const names[] = {
+        [FTC_CORRECTION_NONE] = "none",
+        [FTC_CORRECTION_OPPORTUNISTIC] = "opportunistic",
+        [FTC_CORRECTION_OPTIMISED] = "optimised",
+        [FTC_CORRECTION_CHECKED] = "checked",
+        [FTC_CORRECTION_THROTTLED] = "throttled",
+        [FTC_CORRECTION_FAILURE_PROOF] = "failure-proof",
+        [FTC_CORRECTION_DELAYED] = "delayed",
+        [FTC_CORRECTION_RING] = "ring",
+    };
+
+    return NAME_OF(names, correction);
+}
+
+const char *ftc_combination_name(enum ftc_dissemination dissemination, enum ftc_correction correction)
+{
+    static const struct {
+        enum ftc_dissemination dissemination;
+        enum ftc_correction correction;
+        const char *name;
+    } known[] = {
+        {FTC_DISSEMINATION_TREE, FTC_CORRECTION_CHECKED, "corrected tree"},
+        {FTC_DISSEMINATION_GOSSIP, FTC_CORRECTION_OPPORTUNISTIC, "OCG"},
+        {FTC_DISSEMINATION_GOSSIP, FTC_CORRECTION_CHECKED, "CCG"},
+        {FTC_DISSEMINATION_GOSSIP, FTC_CORRECTION_FAILURE_PROOF, "FCG"},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (known[i].dissemination == dissemination && known[i].correction == correction)
+            return known[i].name;
+    return NULL;
+}
+
 const char *ftc_wait_name(enum ftc_wait wait)
 {
     static const char *const names[] = {

@@ -256,7 +256,7 @@ static void send(struct ftc_cluster *c, int from, const struct ftc_output *outpu
     ftc_message_peek(output->head, &head); /* that it can be read is the ledger's to say */
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_SEND, from, to, &head);
     ftc_ledger_sends(c->ledger, from, output);
-    if (ftc_cluster_broken(c) || !c->process[to].alive)
+    if (ftc_cluster_broken(c) || !c->process[to].alive || (c->unanswered && head.kind == FTC_MESSAGE_PULL))
         return;
     struct ftc_cluster_message *message = enqueue(c, &c->channel[from * c->n + to]);
     message->bytes = join(c, output);

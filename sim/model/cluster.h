@@ -65,6 +65,7 @@ struct ftc_cluster {
     struct ftc_cluster_channel *channel; /* n * n, from * n + to; then n, of datagrams to each rank */
     uint64_t datagrams;                  /* sent so far, one per receiver */
     uint32_t loss_ppm;                   /* of datagrams; by settings.seed */
+    bool unanswered;                     /* PULL gets lost: dissemination and correction are on their own */
     struct ftc_cluster_message *spare;   /* not on the way */
     struct ftc_cluster_slab *slab;       /* memory of all messages */
     struct ftc_ledger *ledger;
