@@ -1,0 +1,564 @@
+/*
+ * Conformance of a multicast transport, all ranks in one process: delivery, strangers, drills, overrun, waiting, errors.
+ * By UDP on the loopback; FTC_TEST_TRANSPORT=verbs and FTC_TEST_INTERFACES choose others, as the .bats files here and in
+ * tests/rdma do.
+ */
+#include "transport/multicast.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "tests/random.h"
+#include "tests/suite.h"
+#include "transport/multicast_inside.h"
+
+#define RANKS      4
+#define PATIENCE   (60 * FTC_NS_PER_S)
+#define MANY       10000
+#define BATCH      64 /* datagrams on their way at one time: less than any receiver here has room for */
+#define ENOUGH     (4 * BATCH)
+#define SMALL_SIZE 100
+
+static struct ftc_multicast_group group;
+static struct ftc_multicast *end[RANKS];
+static const struct ftc_log log_all = {FTC_LOG_WARN, "test"};
+
+static const struct ftc_multicast_ops *ops(void)
+{
+    const char *name = getenv("FTC_TEST_TRANSPORT");
+    return name != NULL && strcmp(name, "verbs") == 0 ? &ftc_multicast_udp : &ftc_multicast_udp;
+}
+
+static struct ftc_multicast_setup setup_of(int rank)
+{
+    return (struct ftc_multicast_setup){.ranks = RANKS,
+                                        .self = rank,
+                                        .group = group,
+                                        .interfaces = getenv("FTC_TEST_INTERFACES"),
+                                        .receives = ENOUGH,
+                                        .log = &log_all};
+}
+
+static struct ftc_multicast *join(const struct ftc_multicast_setup *setup)
+{
+    struct ftc_multicast *joined = NULL;
+    int rc = ftc_multicast_open(&joined, ops(), setup);
+    ck_assert_msg(rc == 0, "%s", ftc_last_error());
+    return joined;
+}
+
+/* Rank `rank` joins, with a drill or NULL. */
+static void start(int rank, const struct ftc_multicast_drill *drill)
+{
+    struct ftc_multicast_setup setup = setup_of(rank);
+    if (drill != NULL)
+        setup.drill = *drill;
+    end[rank] = join(&setup);
+}
+
+static void setup_group(void)
+{
+    ck_assert_msg(ftc_multicast_group_draw(&group) == 0, "%s", ftc_last_error());
+}
+
+static void teardown(void)
+{
+    for (int rank = 0; rank < RANKS; rank++) {
+        ftc_multicast_close(end[rank]);
+        end[rank] = NULL;
+    }
+}
+
+/* --- datagrams: all follows from a number --- */
+
+static unsigned char byte_of(uint64_t number, size_t at)
+{
+    return (unsigned char)((number + at) * 0x9e3779b97f4a7c15ull >> 56);
+}
+
+static void send_sized(struct ftc_multicast *from, uint64_t number, size_t size)
+{
+    static unsigned char payload[65536];
+    struct ftc_datagram fields = {
+        .broadcast = number, .operation = ~number, .sequence = number % 7, .count = number % 7 + 1};
+    struct iovec pieces[2] = {{payload, size / 4}, {payload + size / 4, size - size / 4}};
+    for (size_t i = 0; i < size; i++)
+        payload[i] = byte_of(number, i);
+    ftc_multicast_send(from, &fields, pieces, 2);
+}
+
+static void send_number(struct ftc_multicast *from, uint64_t number)
+{
+    send_sized(from, number, SMALL_SIZE);
+}
+
+/* The next datagram's number, checked to the last byte; -1: none. */
+static int64_t take_sized(struct ftc_multicast *at, uint32_t *source, size_t *size)
+{
+    struct ftc_datagram fields;
+    struct ftc_buffer *payload;
+    int rc = ftc_multicast_receive(at, &fields, &payload);
+    ck_assert_msg(rc >= 0, "%s", ftc_last_error());
+    if (rc == 0)
+        return -1;
+    ck_assert_uint_eq(fields.operation, ~fields.broadcast);
+    ck_assert_uint_eq(fields.sequence, fields.broadcast % 7);
+    ck_assert_uint_eq(fields.count, fields.broadcast % 7 + 1);
+    for (size_t i = 0; i < payload->size; i++)
+        if (payload->data[i] != byte_of(fields.broadcast, i))
+            ck_abort_msg("datagram %llu differs at byte %zu", (unsigned long long)fields.broadcast, i);
+    *source = fields.source;
+    *size = payload->size;
+    ftc_buffer_unref(payload);
+    return (int64_t)fields.broadcast;
+}
+
+/* Sleep until something may be there; false: nothing came in time. The way that the header names. */
+static bool sleep_until(struct ftc_multicast *at, uint64_t deadline)
+{
+    uint64_t now = ftc_clock_now();
+    ck_assert_msg(ftc_multicast_arm(at) == 0, "%s", ftc_last_error());
+    if (ftc_multicast_ready(at))
+        return true;
+    struct pollfd item = {.fd = ftc_multicast_fd(at), .events = POLLIN};
+    return now < deadline && poll(&item, 1, (int)((deadline - now) / FTC_NS_PER_MS) + 1) > 0;
+}
+
+static int64_t await_sized(struct ftc_multicast *at, uint32_t *source, size_t *size)
+{
+    uint64_t deadline = ftc_clock_now() + PATIENCE;
+    int64_t number;
+    while ((number = take_sized(at, source, size)) < 0)
+        ck_assert_msg(sleep_until(at, deadline), "waited in vain for a datagram");
+    return number;
+}
+
+static int64_t await_number(struct ftc_multicast *at)
+{
+    uint32_t source;
+    size_t size;
+    int64_t number = await_sized(at, &source, &size);
+    ck_assert_uint_eq(size, SMALL_SIZE);
+    return number;
+}
+
+static struct ftc_multicast_counters counters(int rank)
+{
+    struct ftc_multicast_counters now;
+    ftc_multicast_counters(end[rank], &now);
+    return now;
+}
+
+/* Datagrams that came over the wire and are dealt with; what a drill holds back is not, yet. */
+static uint64_t seen(int rank)
+{
+    struct ftc_multicast_counters now = counters(rank);
+    return now.own + now.foreign - now.drilled.foreign + now.corrupt + now.drilled.lost + now.received -
+           now.drilled.duplicated;
+}
+
+/* Take all until `count` came over the wire; what was received is put down in `heard` by number. */
+static void pump(int rank, uint64_t count, unsigned char *heard)
+{
+    uint64_t deadline = ftc_clock_now() + PATIENCE;
+    for (;;) {
+        uint32_t source;
+        size_t size;
+        int64_t number = take_sized(end[rank], &source, &size);
+        if (number >= 0 && heard != NULL)
+            heard[number]++;
+        if (number < 0 && seen(rank) == count)
+            return;
+        if (number < 0)
+            ck_assert_msg(sleep_until(end[rank], deadline), "rank %d: %llu of %llu datagrams came", rank,
+                          (unsigned long long)seen(rank), (unsigned long long)count);
+    }
+}
+
+/* Send `count` numbers from rank 0 to rank 1, as fast as it takes them. Each is heard heard[number] times. */
+static void stream(int count, unsigned char *heard)
+{
+    memset(heard, 0, (size_t)count);
+    for (int number = 0; number < count; number++) {
+        send_number(end[0], (uint64_t)number);
+        if (number % BATCH == BATCH - 1 || number == count - 1)
+            pump(1, (uint64_t)number + 1, heard);
+    }
+    ck_assert_uint_eq(counters(0).sent, (uint64_t)count);
+    ck_assert(!ftc_multicast_ready(end[1]));
+}
+
+/* --- delivery --- */
+
+START_TEST(everyone_hears_everyone_else)
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        start(rank, NULL);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int i = 0; i < 3; i++)
+            send_number(end[rank], (uint64_t)(10 * rank + i));
+    for (int rank = 0; rank < RANKS; rank++) {
+        unsigned char heard[10 * RANKS] = {0};
+        pump(rank, 3 * RANKS, heard);
+        for (int number = 0; number < 10 * RANKS; number++)
+            ck_assert_int_eq(heard[number], number % 10 < 3 && number / 10 != rank);
+        ck_assert_uint_eq(counters(rank).own, 3);
+        ck_assert_uint_eq(counters(rank).received, 3 * (RANKS - 1));
+    }
+}
+END_TEST
+
+START_TEST(every_size_up_to_the_largest)
+{
+    start(0, NULL);
+    start(1, NULL);
+    size_t most = ftc_multicast_payload_max(end[0]), sizes[] = {0, 1, 15, 16, 17, 1000, most - 1, most}, size;
+    uint32_t source;
+    ck_assert_uint_ge(most, 1000);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        send_sized(end[0], i, sizes[i]);
+        ck_assert_int_eq(await_sized(end[1], &source, &size), (int64_t)i);
+        ck_assert_uint_eq(size, sizes[i]);
+        ck_assert_uint_eq(source, 0);
+    }
+    ck_assert_uint_eq(counters(0).send_failed, 0);
+}
+END_TEST
+
+START_TEST(many_come_whole_and_once)
+{
+    static unsigned char heard[MANY];
+    start(0, NULL);
+    start(1, NULL);
+    stream(MANY, heard);
+    for (int number = 0; number < MANY; number++)
+        ck_assert_int_eq(heard[number], 1);
+    ck_assert_uint_eq(counters(1).received, MANY);
+}
+END_TEST
+
+/* --- strangers --- */
+
+START_TEST(another_job_on_the_same_group_is_counted_and_not_heard)
+{
+    struct ftc_multicast_setup stranger = setup_of(2);
+    unsigned char heard[1] = {0};
+    stranger.group.communicator[0] ^= 1;
+    start(0, NULL);
+    start(1, NULL);
+    struct ftc_multicast *other = join(&stranger);
+    for (uint64_t number = 0; number < 200; number++) {
+        send_number(other, number);
+        if (number % BATCH == 0)
+            pump(1, number + 1, NULL);
+    }
+    pump(1, 200, NULL);
+    ck_assert_uint_eq(counters(1).foreign, 200);
+    ck_assert_uint_eq(counters(1).received, 0);
+    send_number(end[0], 0);
+    pump(1, 201, heard);
+    ck_assert_int_eq(heard[0], 1);
+    ftc_multicast_close(other);
+}
+END_TEST
+
+static void push(int rank, const void *bytes, size_t size)
+{
+    struct iovec piece = {(void *)(uintptr_t)bytes, size};
+    ck_assert(ops()->push(end[rank], &piece, 1));
+}
+
+START_TEST(noise_is_counted_and_dropped)
+{
+    unsigned char head[FTC_DATAGRAM_HEAD];
+    struct ftc_datagram fields = {.source = RANKS, .count = 1};
+    struct iovec nothing = {NULL, 0};
+    start(0, NULL);
+    start(1, NULL);
+    push(0, "?", 1);
+    push(0, "a datagram of something else that is as long as an envelope of ours, or longer", 78);
+    ftc_datagram_encode(head, &fields, group.communicator, &nothing, 1); /* a rank that is not there */
+    push(0, head, sizeof(head));
+    fields.source = 0;
+    ftc_datagram_encode(head, &fields, group.communicator, &nothing, 1);
+    push(0, head, sizeof(head) - 1);
+    head[sizeof(head) - 1] ^= 1;
+    push(0, head, sizeof(head));
+    pump(1, 5, NULL);
+    ck_assert_uint_eq(counters(1).foreign, 2);
+    ck_assert_uint_eq(counters(1).corrupt, 3);
+    ck_assert_uint_eq(counters(1).received, 0);
+    send_number(end[0], 42);
+    ck_assert_int_eq(await_number(end[1]), 42);
+}
+END_TEST
+
+/* --- drills --- */
+
+/* Five standard deviations around what the drill says: missed by chance in one of a million runs. */
+static void assert_near(uint64_t count, double probability)
+{
+    double expected = probability * MANY, spread = 25 * expected * (1 - probability);
+    double miss = (double)count - expected;
+    ck_assert_msg(miss * miss <= spread, "%llu of %d, expected %.0f", (unsigned long long)count, MANY,
+                  expected);
+}
+
+START_TEST(loss_is_as_often_as_asked)
+{
+    static const uint32_t ppm[] = {FTC_DRILL_LOSS_PAPER, 100000, 500000, FTC_DRILL_CERTAIN};
+    static unsigned char heard[MANY];
+    struct test_random random = test_random_start();
+    struct ftc_multicast_drill drill = {.loss_ppm = ppm[_i], .seed = test_random_bits(&random)};
+    start(0, NULL);
+    start(1, &drill);
+    stream(MANY, heard);
+    assert_near(counters(1).drilled.lost, ppm[_i] / 1e6);
+    ck_assert_uint_eq(counters(1).received + counters(1).drilled.lost, MANY);
+    for (int number = 0; number < MANY; number++)
+        ck_assert_int_le(heard[number], 1);
+}
+END_TEST
+
+START_TEST(the_seed_and_the_rank_decide_what_is_lost)
+{
+    static unsigned char heard[3][1000];
+    struct test_random random = test_random_start();
+    struct ftc_multicast_drill drill = {.loss_ppm = 300000, .seed = test_random_bits(&random)};
+    for (int time = 0; time < 3; time++) {
+        int receiver = time < 2 ? 1 : 2;
+        start(0, NULL);
+        start(receiver, &drill);
+        for (uint64_t number = 0; number < 1000; number++) {
+            send_number(end[0], number);
+            if (number % BATCH == BATCH - 1 || number == 999)
+                pump(receiver, number + 1, heard[time]);
+        }
+        teardown();
+    }
+    ck_assert_mem_eq(heard[0], heard[1], 1000);
+    ck_assert_mem_ne(heard[0], heard[2], 1000);
+}
+END_TEST
+
+START_TEST(duplicates_come_twice)
+{
+    static const uint32_t ppm[] = {50000, FTC_DRILL_CERTAIN};
+    static unsigned char heard[MANY];
+    struct test_random random = test_random_start();
+    struct ftc_multicast_drill drill = {.duplicate_ppm = ppm[_i], .seed = test_random_bits(&random)};
+    uint64_t twice = 0;
+    start(0, NULL);
+    start(1, &drill);
+    stream(MANY, heard);
+    for (int number = 0; number < MANY; number++) {
+        ck_assert(heard[number] == 1 || heard[number] == 2);
+        twice += heard[number] == 2;
+    }
+    assert_near(twice, ppm[_i] / 1e6);
+    ck_assert_uint_eq(counters(1).drilled.duplicated, twice);
+}
+END_TEST
+
+/* A held-back one comes after at most FTC_DRILL_LATE others that came later. */
+START_TEST(reordered_ones_are_late_but_come)
+{
+    static unsigned char heard[MANY];
+    struct test_random random = test_random_start();
+    struct ftc_multicast_drill drill = {.reorder_ppm = 100000, .seed = test_random_bits(&random)};
+    int64_t newest = -1;
+    int late = 0;
+    start(0, NULL);
+    start(1, &drill);
+    memset(heard, 0, sizeof(heard));
+    for (int number = 0; number < MANY; number++) {
+        send_number(end[0], (uint64_t)number);
+        for (int i = 0; number % BATCH == BATCH - 1 && i < BATCH; i++) {
+            int64_t came = await_number(end[1]);
+            ck_assert_int_le(newest - came, FTC_DRILL_HELD + FTC_DRILL_LATE);
+            late += came < newest;
+            newest = came > newest ? came : newest;
+            heard[came]++;
+        }
+    }
+    pump(1, MANY, heard);
+    for (int number = 0; number < MANY; number++)
+        ck_assert_int_eq(heard[number], 1);
+    assert_near(counters(1).drilled.reordered, 0.1);
+    ck_assert_int_gt(late, MANY / 20);
+}
+END_TEST
+
+START_TEST(a_held_back_datagram_does_not_wait_for_another)
+{
+    struct ftc_multicast_drill drill = {.reorder_ppm = FTC_DRILL_CERTAIN};
+    start(0, NULL);
+    start(1, &drill);
+    for (int number = 0; number < 20; number++) {
+        send_number(end[0], (uint64_t)number);
+        ck_assert_int_eq(await_number(end[1]), number);
+    }
+    ck_assert_uint_eq(counters(1).drilled.reordered, 20);
+}
+END_TEST
+
+START_TEST(corrupted_ones_are_dropped_by_the_checksum)
+{
+    static const uint32_t ppm[] = {100000, FTC_DRILL_CERTAIN};
+    static unsigned char heard[MANY];
+    struct test_random random = test_random_start();
+    struct ftc_multicast_drill drill = {.corrupt_ppm = ppm[_i], .seed = test_random_bits(&random)};
+    start(0, NULL);
+    start(1, &drill);
+    stream(MANY, heard);
+    struct ftc_multicast_counters now = counters(1);
+    assert_near(now.drilled.corrupted, ppm[_i] / 1e6);
+    ck_assert_uint_eq(now.corrupt + now.foreign, now.drilled.corrupted);
+    ck_assert_uint_gt(now.corrupt, now.foreign);
+    ck_assert_uint_eq(now.received, MANY - now.drilled.corrupted);
+}
+END_TEST
+
+START_TEST(foreign_ones_come_between_and_harm_nothing)
+{
+    static unsigned char heard[MANY];
+    struct test_random random = test_random_start();
+    struct ftc_multicast_drill drill = {.foreign_ppm = 500000, .seed = test_random_bits(&random)};
+    start(0, NULL);
+    start(1, &drill);
+    stream(MANY, heard);
+    assert_near(counters(1).drilled.foreign, 0.5);
+    ck_assert_uint_eq(counters(1).foreign, counters(1).drilled.foreign);
+    ck_assert_uint_eq(counters(1).received, MANY);
+}
+END_TEST
+
+START_TEST(all_at_once)
+{
+    static unsigned char heard[MANY];
+    struct test_random random = test_random_start();
+    struct ftc_multicast_drill drill = {.loss_ppm = 200000,
+                                        .duplicate_ppm = 200000,
+                                        .reorder_ppm = 200000,
+                                        .corrupt_ppm = 200000,
+                                        .foreign_ppm = 200000,
+                                        .seed = test_random_bits(&random)};
+    uint64_t whole = 0;
+    start(0, NULL);
+    start(1, &drill);
+    stream(MANY, heard);
+    for (int number = 0; number < MANY; number++)
+        whole += heard[number] > 0;
+    assert_near(whole, 0.8 * 0.8);
+    ck_assert_uint_gt(counters(1).drilled.duplicated, 0);
+    ck_assert_uint_gt(counters(1).drilled.reordered, 0);
+}
+END_TEST
+
+/* --- overrun, waiting --- */
+
+START_TEST(a_late_receiver_loses_datagrams_and_nothing_else)
+{
+    struct ftc_multicast_setup late = setup_of(1);
+    unsigned char heard[MANY + 10] = {0};
+    uint32_t source;
+    size_t size;
+    late.receives = 0; /* the default */
+    start(0, NULL);
+    start(2, NULL);
+    end[1] = join(&late);
+    for (uint64_t number = 0; number < MANY; number++) {
+        send_number(end[0], number);
+        if (number % BATCH == BATCH - 1 || number == MANY - 1)
+            pump(2, number + 1, NULL); /* rank 2 is not late: all have been on the wire */
+    }
+    while (take_sized(end[1], &source, &size) >= 0)
+        ;
+    uint64_t early = counters(1).received;
+    ck_assert_uint_ge(early, FTC_MULTICAST_RECEIVES);
+    ck_assert_uint_lt(early, MANY);
+    for (uint64_t number = MANY; number < MANY + 10; number++) {
+        send_number(end[0], number);
+        ck_assert_int_eq(await_number(end[1]), (int64_t)number);
+    }
+    pump(1, early + 10, heard);
+}
+END_TEST
+
+START_TEST(the_descriptor_tells_when_something_comes)
+{
+    start(0, NULL);
+    start(1, NULL);
+    struct pollfd item = {.fd = ftc_multicast_fd(end[1]), .events = POLLIN};
+    for (int number = 0; number < 100; number++) {
+        ck_assert_int_eq(ftc_multicast_arm(end[1]), 0);
+        ck_assert(!ftc_multicast_ready(end[1]));
+        ck_assert_int_eq(poll(&item, 1, 0), 0);
+        send_number(end[0], (uint64_t)number);
+        ck_assert_int_eq(poll(&item, 1, PATIENCE / FTC_NS_PER_MS), 1);
+        ck_assert_int_eq(await_number(end[1]), number);
+    }
+}
+END_TEST
+
+/* --- errors --- */
+
+static void assert_refused(const struct ftc_multicast_setup *setup, int code, const char *cause,
+                           const char *remedy)
+{
+    struct ftc_multicast *none = NULL;
+    ck_assert_int_eq(ftc_multicast_open(&none, ops(), setup), code);
+    ck_assert_ptr_null(none);
+    ck_assert_msg(strstr(ftc_last_error(), cause) != NULL, "no \"%s\" in: %s", cause, ftc_last_error());
+    ck_assert_msg(strstr(ftc_last_error(), remedy) != NULL, "no \"%s\" in: %s", remedy, ftc_last_error());
+}
+
+START_TEST(what_cannot_be_opened_says_why_and_what_to_do)
+{
+    struct ftc_multicast_setup setup = setup_of(0);
+    setup.interfaces = "nosuch0";
+    assert_refused(&setup, FTC_ERR_CONFIG, "nosuch0", "see `");
+    setup.interfaces = "192.0.2.254";
+    assert_refused(&setup, FTC_ERR_CONFIG, "192.0.2.254", "see `");
+    setup.interfaces = "lo,,lo";
+    setup.self = 1;
+    assert_refused(&setup, FTC_ERR_CONFIG, "lo,,lo", "give names");
+    setup = setup_of(RANKS);
+    assert_refused(&setup, FTC_ERR_ARG, "rank 4 of 4", "no such rank");
+    setup = setup_of(0);
+    setup.receives = FTC_MULTICAST_RECEIVES_MAX + 1;
+    assert_refused(&setup, FTC_ERR_ARG, "4097 receives", "give 1 to 4096");
+    setup = setup_of(0);
+    setup.drill.reorder_ppm = FTC_DRILL_CERTAIN + 1;
+    assert_refused(&setup, FTC_ERR_ARG, "1000001 parts per million", "give at most 1000000");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("transport/multicast");
+    TCase *tcase = tcase_create(ops()->name);
+    test_seed_announce();
+    tcase_add_checked_fixture(tcase, setup_group, teardown);
+    tcase_add_test(tcase, everyone_hears_everyone_else);
+    tcase_add_test(tcase, every_size_up_to_the_largest);
+    tcase_add_test(tcase, many_come_whole_and_once);
+    tcase_add_test(tcase, another_job_on_the_same_group_is_counted_and_not_heard);
+    tcase_add_test(tcase, noise_is_counted_and_dropped);
+    tcase_add_loop_test(tcase, loss_is_as_often_as_asked, 0, 4);
+    tcase_add_test(tcase, the_seed_and_the_rank_decide_what_is_lost);
+    tcase_add_loop_test(tcase, duplicates_come_twice, 0, 2);
+    tcase_add_test(tcase, reordered_ones_are_late_but_come);
+    tcase_add_test(tcase, a_held_back_datagram_does_not_wait_for_another);
+    tcase_add_loop_test(tcase, corrupted_ones_are_dropped_by_the_checksum, 0, 2);
+    tcase_add_test(tcase, foreign_ones_come_between_and_harm_nothing);
+    tcase_add_test(tcase, all_at_once);
+    tcase_add_test(tcase, a_late_receiver_loses_datagrams_and_nothing_else);
+    tcase_add_test(tcase, the_descriptor_tells_when_something_comes);
+    tcase_add_test(tcase, what_cannot_be_opened_says_why_and_what_to_do);
+    suite_add_tcase(suite, tcase);
+    return test_suite_run(suite);
+}

@@ -1,0 +1,201 @@
+/* The envelope of a datagram, the text of a group, the list of interfaces. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "tests/random.h"
+#include "tests/suite.h"
+#include "transport/multicast.h"
+#include "transport/multicast_interface.h"
+
+#define PAYLOAD 1000
+
+static const struct ftc_datagram sent = {
+    .source = 7, .broadcast = 1ull << 40, .operation = 12345678901234ull, .sequence = 3, .count = 4};
+static unsigned char communicator[FTC_COMMUNICATOR_SIZE] = "of this job....";
+static unsigned char bytes[FTC_DATAGRAM_HEAD + PAYLOAD + 1];
+
+/* A datagram with that many bytes of payload, in two pieces. Its size. */
+static size_t encode(const struct ftc_datagram *fields, size_t size)
+{
+    struct test_random random = test_random_start();
+    unsigned char *payload = bytes + FTC_DATAGRAM_HEAD;
+    struct iovec pieces[2] = {{payload, size / 3}, {payload + size / 3, size - size / 3}};
+    for (size_t i = 0; i < size; i++)
+        payload[i] = (unsigned char)test_random_bits(&random);
+    ftc_datagram_encode(bytes, fields, communicator, pieces, 2);
+    return FTC_DATAGRAM_HEAD + size;
+}
+
+static enum ftc_datagram_verdict decode(size_t size)
+{
+    struct ftc_datagram fields;
+    struct iovec payload;
+    return ftc_datagram_decode(&fields, &payload, bytes, size, communicator);
+}
+
+START_TEST(what_was_sent_comes_out)
+{
+    static const size_t sizes[] = {0, 1, 2, 999, PAYLOAD};
+    struct ftc_datagram fields;
+    struct iovec payload;
+    size_t size = encode(&sent, sizes[_i]);
+    ck_assert_int_eq(ftc_datagram_decode(&fields, &payload, bytes, size, communicator), FTC_DATAGRAM_SOUND);
+    ck_assert_uint_eq(fields.source, sent.source);
+    ck_assert_uint_eq(fields.broadcast, sent.broadcast);
+    ck_assert_uint_eq(fields.operation, sent.operation);
+    ck_assert_uint_eq(fields.sequence, sent.sequence);
+    ck_assert_uint_eq(fields.count, sent.count);
+    ck_assert_uint_eq(payload.iov_len, sizes[_i]);
+    ck_assert_ptr_eq(payload.iov_base, bytes + FTC_DATAGRAM_HEAD);
+}
+END_TEST
+
+/* The identity's bits make it foreign, all others corrupt. */
+START_TEST(every_flipped_bit_is_found)
+{
+    size_t size = encode(&sent, 100);
+    for (size_t bit = 0; bit < size * 8; bit++) {
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        ck_assert_int_eq(decode(size), bit / 8 < FTC_DATAGRAM_KEY + FTC_COMMUNICATOR_SIZE
+                                           ? FTC_DATAGRAM_FOREIGN
+                                           : FTC_DATAGRAM_CORRUPT);
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+    ck_assert_int_eq(decode(size), FTC_DATAGRAM_SOUND);
+}
+END_TEST
+
+START_TEST(every_other_length_is_found)
+{
+    size_t size = encode(&sent, 100);
+    for (size_t length = 0; length < size; length++)
+        ck_assert_int_eq(decode(length), length < FTC_DATAGRAM_KEY + FTC_COMMUNICATOR_SIZE
+                                             ? FTC_DATAGRAM_FOREIGN
+                                             : FTC_DATAGRAM_CORRUPT);
+    ck_assert_int_eq(decode(size + 1), FTC_DATAGRAM_CORRUPT);
+}
+END_TEST
+
+START_TEST(another_communicator_is_foreign)
+{
+    size_t size = encode(&sent, 100);
+    for (int i = 0; i < FTC_COMMUNICATOR_SIZE; i++) {
+        communicator[i] ^= 1;
+        ck_assert_int_eq(decode(size), FTC_DATAGRAM_FOREIGN);
+        communicator[i] ^= 1;
+    }
+}
+END_TEST
+
+START_TEST(a_group_is_drawn_anew_and_travels_as_text)
+{
+    struct ftc_multicast_group first, second, parsed;
+    char text[FTC_MULTICAST_GROUP_TEXT];
+    ck_assert_int_eq(ftc_multicast_group_draw(&first), 0);
+    ck_assert_int_eq(ftc_multicast_group_draw(&second), 0);
+    ck_assert_int_ne(memcmp(first.random, second.random, sizeof(first.random)), 0);
+    ck_assert_int_ne(memcmp(first.communicator, second.communicator, FTC_COMMUNICATOR_SIZE), 0);
+    ftc_multicast_group_format(&first, text);
+    ck_assert_msg(ftc_multicast_group_parse(&parsed, text) == 0, "%s", ftc_last_error());
+    ck_assert_mem_eq(parsed.random, first.random, sizeof(first.random));
+    ck_assert_mem_eq(parsed.communicator, first.communicator, FTC_COMMUNICATOR_SIZE);
+    ck_assert_uint_eq(parsed.port, first.port);
+}
+END_TEST
+
+#define RANDOM "00112233445566778899aabbccdd"
+#define KEY    "0123456789abcdef0123456789abcdef"
+
+START_TEST(only_what_format_writes_is_a_group)
+{
+    static const char *const wrong[] = {
+        "",
+        "-",
+        RANDOM,
+        RANDOM "-20000",
+        RANDOM "-20000-",
+        RANDOM "-020000-" KEY,
+        RANDOM "-16383-" KEY,
+        RANDOM "-32768-" KEY,
+        RANDOM "-+2000-" KEY,
+        RANDOM "-65536-" KEY,
+        RANDOM " -20000-" KEY,
+        RANDOM "-20000-" KEY "0",
+        RANDOM "-20000-" KEY " ",
+        RANDOM "-20000-" KEY "\n",
+        " " RANDOM "-20000-" KEY,
+        "0" RANDOM "-20000-" KEY,
+        RANDOM "-20000-" RANDOM,
+        RANDOM "_20000-" KEY,
+        "00112233445566778899aabbccdg-20000-" KEY,
+        "00112233445566778899AABBCCDD-20000-" KEY,
+        " 0112233445566778899aabbccdd-20000-" KEY,
+        RANDOM "-20000-0123456789abcdef0123456789abcdeX",
+        RANDOM "-20000-0123456789abcdef0123456789abc0x1",
+    };
+    struct ftc_multicast_group group = {.port = 1};
+    ck_assert_int_eq(ftc_multicast_group_parse(&group, RANDOM "-20000-" KEY), 0);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct ftc_multicast_group untouched = group;
+        ck_assert_msg(ftc_multicast_group_parse(&group, wrong[i]) == FTC_ERR_ARG, "\"%s\" was taken",
+                      wrong[i]);
+        ck_assert_mem_eq(&group, &untouched, sizeof(group));
+    }
+}
+END_TEST
+
+START_TEST(damaged_text_is_refused)
+{
+    struct test_random random = test_random_start();
+    for (int i = 0; i < 10000; i++) {
+        char text[] = RANDOM "-20000-" KEY, again[FTC_MULTICAST_GROUP_TEXT];
+        struct ftc_multicast_group group;
+        for (int64_t times = test_random_between(&random, 1, 3); times > 0; times--)
+            text[test_random_between(&random, 0, sizeof(text) - 2)] =
+                (char)test_random_between(&random, 1, 126);
+        if (ftc_multicast_group_parse(&group, text) != 0)
+            continue;
+        ftc_multicast_group_format(&group, again);
+        ck_assert_str_eq(text, again);
+    }
+}
+END_TEST
+
+START_TEST(ranks_take_entries_in_turn)
+{
+    char entry[FTC_MULTICAST_ENTRY];
+    static const char *const expected[] = {"eth0", "192.0.2.1", "fe80::1%eth0", "eth0", "192.0.2.1"};
+    for (int rank = 0; rank < 5; rank++) {
+        ck_assert_int_eq(ftc_multicast_entry(entry, "eth0,192.0.2.1,fe80::1%eth0", rank), 0);
+        ck_assert_str_eq(entry, expected[rank]);
+    }
+    ck_assert_int_eq(ftc_multicast_entry(entry, NULL, 3), 0);
+    ck_assert_str_eq(entry, "");
+    ck_assert_int_eq(ftc_multicast_entry(entry, "", 3), 0);
+    ck_assert_str_eq(entry, "");
+    ck_assert_int_eq(ftc_multicast_entry(entry, "a,,b", 1), FTC_ERR_CONFIG);
+    ck_assert_int_eq(ftc_multicast_entry(entry, "a,", 3), FTC_ERR_CONFIG);
+    ck_assert_int_eq(
+        ftc_multicast_entry(entry, "0123456789012345678901234567890123456789012345678901234567890123", 0),
+        FTC_ERR_CONFIG);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("transport/datagram");
+    TCase *tcase = tcase_create("datagram");
+    test_seed_announce();
+    tcase_add_loop_test(tcase, what_was_sent_comes_out, 0, 5);
+    tcase_add_test(tcase, every_flipped_bit_is_found);
+    tcase_add_test(tcase, every_other_length_is_found);
+    tcase_add_test(tcase, another_communicator_is_foreign);
+    tcase_add_test(tcase, a_group_is_drawn_anew_and_travels_as_text);
+    tcase_add_test(tcase, only_what_format_writes_is_a_group);
+    tcase_add_test(tcase, damaged_text_is_refused);
+    tcase_add_test(tcase, ranks_take_entries_in_turn);
+    suite_add_tcase(suite, tcase);
+    return test_suite_run(suite);
+}
