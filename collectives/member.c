@@ -107,7 +107,9 @@ int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op, const s
                                 .to = -1,
                                 .message = FTC_MESSAGE_FRAGMENT,
                                 .head = ftc_member_encode(m, op, FTC_MESSAGE_FRAGMENT, piece),
-                                .value = piece->contribution.value};
+                                .value = piece->contribution.value,
+                                .piece = piece->piece,
+                                .op = op->k};
 
     return put(m, &output);
 }

@@ -40,6 +40,8 @@ struct ftc_output {
     enum ftc_message_kind message;
     struct ftc_buffer *head;
     struct ftc_value value; /* follows the head; buffer NULL: none */
+    struct ftc_piece piece; /* MULTICAST: of which it is the datagram */
+    uint64_t op;            /* ... and of which operation */
     bool urgent;            /* must be answered though the receiver's caller is outside the library */
     /* DELIVER */
     int status; /* FTC_SUCCESS, _ERR_ROOT_FAILED, _ERR_TOO_MANY_FAILURES */
