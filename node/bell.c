@@ -14,32 +14,36 @@
  *
  * If R3 does not see S1, the fences order R1 before S4: the sleeper finds it by itself. If R3 sees S1, the
  * bump R4 comes before S3, and S3 (acquire) sees R1 too, or after it, and then S5 does not sleep or is woken:
- * the kernel compares and queues under one lock.
+ * the kernel compares and queues under one lock. Who sleeps in poll() announces that in S1; R4 then puts a byte into its
+ * socket, where it stays until S5 finds it.
  */
 #include "node/bell.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "node/futex.h"
 
 #define DRAIN_LIMIT 1024 /* more rings than a socket's queue holds: one drain always ends */
 
-static bool socket_address(const struct ftc_bell *bell, int whose, struct sockaddr_un *address)
+static bool socket_address(const struct ftc_bell *bell, int whose, bool call, struct sockaddr_un *address)
 {
     int length;
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (whose == FTC_BELL_LAUNCHER)
         length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/launcher", bell->directory);
     else
-        length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/%d", bell->directory, whose);
+        length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/%d%s", bell->directory, whose,
+                          call ? ".call" : "");
     return length > 0 && (size_t)length < sizeof(address->sun_path);
 }
 
@@ -58,45 +62,71 @@ static int bind_socket(int fd, const struct sockaddr_un *address)
     return ftc_error_set(FTC_ERR_SYSTEM, "cannot bind %s: %m", address->sun_path);
 }
 
-int ftc_bell_open(struct ftc_bell *bell, struct ftc_segment *segment, int self)
+static int open_socket(const struct ftc_bell *bell, bool call, int *out)
 {
-    struct ftc_bell made = {.segment = segment, .self = self, .fd = -1};
-    memcpy(made.directory, ftc_segment_header(segment)->directory, sizeof(made.directory));
-    made.directory[sizeof(made.directory) - 1] = '\0';
     struct sockaddr_un address;
-    if (!socket_address(&made, self, &address))
+    if (!socket_address(bell, bell->self, call, &address))
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "the path %s is too long for a socket: set TMPDIR to a shorter one",
-                             made.directory);
-    made.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (made.fd < 0)
+                             bell->directory);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a socket: %m");
-    int rc = bind_socket(made.fd, &address);
-    if (rc != 0) {
-        close(made.fd);
-        return rc;
-    }
-    *bell = made;
-    return 0;
+    int rc = bind_socket(fd, &address);
+    if (rc != 0)
+        close(fd);
+    else
+        *out = fd;
+    return rc;
+}
+
+int ftc_bell_open(struct ftc_bell *bell, struct ftc_segment *segment, int self)
+{
+    struct ftc_bell made = {.segment = segment, .self = self, .fd = -1, .call_fd = -1};
+    memcpy(made.directory, ftc_segment_header(segment)->directory, sizeof(made.directory));
+    made.directory[sizeof(made.directory) - 1] = '\0';
+    int rc = open_socket(&made, false, &made.fd);
+    if (rc == 0)
+        *bell = made;
+    return rc;
+}
+
+int ftc_bell_poll(struct ftc_bell *bell)
+{
+    assert(bell->self != FTC_BELL_LAUNCHER && bell->call_fd < 0);
+    return open_socket(bell, true, &bell->call_fd);
+}
+
+static void close_socket(const struct ftc_bell *bell, bool call, int *fd)
+{
+    struct sockaddr_un address;
+    if (*fd < 0)
+        return;
+    if (socket_address(bell, bell->self, call, &address))
+        unlink(address.sun_path);
+    close(*fd);
+    *fd = -1;
 }
 
 void ftc_bell_close(struct ftc_bell *bell)
 {
-    struct sockaddr_un address;
-    if (bell->segment == NULL || bell->fd < 0)
+    if (bell->segment == NULL)
         return;
-    if (socket_address(bell, bell->self, &address))
-        unlink(address.sun_path);
-    close(bell->fd);
-    bell->fd = -1;
+    close_socket(bell, false, &bell->fd);
+    close_socket(bell, true, &bell->call_fd);
+}
+
+static void drain(int fd)
+{
+    char byte;
+    for (int taken = 0; taken < DRAIN_LIMIT; taken++)
+        if (recv(fd, &byte, sizeof(byte), MSG_DONTWAIT) < 0 && errno != EINTR)
+            return;
 }
 
 void ftc_bell_drain(struct ftc_bell *bell)
 {
-    char byte;
-    for (int taken = 0; taken < DRAIN_LIMIT; taken++)
-        if (recv(bell->fd, &byte, sizeof(byte), MSG_DONTWAIT) < 0 && errno != EINTR)
-            return;
+    drain(bell->fd);
 }
 
 /* False: there was no room, on this side or on the other. */
@@ -112,10 +142,10 @@ static bool send_byte(int fd, const struct sockaddr_un *address)
 
 /* A full queue means rung already, a missing socket nobody there. But what lies unread is charged to the sender: after
  * some 280 rings its own buffer is full. A fresh socket has room, and what it sent outlives it. */
-static void ring_socket(const struct ftc_bell *bell, int whose)
+static void ring_socket(const struct ftc_bell *bell, int whose, bool call)
 {
     struct sockaddr_un address;
-    if (bell->fd < 0 || !socket_address(bell, whose, &address) || send_byte(bell->fd, &address))
+    if (bell->fd < 0 || !socket_address(bell, whose, call, &address) || send_byte(bell->fd, &address))
         return;
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -132,8 +162,10 @@ void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent)
     if (sleep == FTC_SLEEP_FUTEX) {
         atomic_fetch_add_explicit(&slot->bell, 1, memory_order_acq_rel); /* R4 */
         ftc_futex_wake(&slot->bell, INT_MAX);
+    } else if (sleep == FTC_SLEEP_POLL) {
+        ring_socket(bell, rank, true);
     } else if (sleep == FTC_SLEEP_SOCKET && urgent) {
-        ring_socket(bell, rank);
+        ring_socket(bell, rank, false);
     }
 }
 
@@ -152,14 +184,14 @@ void ftc_bell_ring_all(struct ftc_bell *bell)
             continue;
         if (sleep == FTC_SLEEP_FUTEX)
             ftc_futex_wake(&slot->bell, INT_MAX);
-        else if (sleep == FTC_SLEEP_SOCKET)
-            ring_socket(bell, rank);
+        else if (sleep == FTC_SLEEP_SOCKET || sleep == FTC_SLEEP_POLL)
+            ring_socket(bell, rank, sleep == FTC_SLEEP_POLL);
     }
 }
 
 void ftc_bell_ring_launcher(struct ftc_bell *bell)
 {
-    ring_socket(bell, FTC_BELL_LAUNCHER);
+    ring_socket(bell, FTC_BELL_LAUNCHER, false);
 }
 
 static struct ftc_slot *own_slot(struct ftc_bell *bell)
@@ -171,14 +203,28 @@ static struct ftc_slot *own_slot(struct ftc_bell *bell)
 uint32_t ftc_bell_prepare(struct ftc_bell *bell)
 {
     struct ftc_slot *slot = own_slot(bell);
-    atomic_store_explicit(&slot->sleep, FTC_SLEEP_FUTEX, memory_order_relaxed); /* S1 */
-    atomic_thread_fence(memory_order_seq_cst);                                  /* S2 */
-    return atomic_load_explicit(&slot->bell, memory_order_acquire);             /* S3 */
+    uint32_t sleep = bell->call_fd >= 0 ? FTC_SLEEP_POLL : FTC_SLEEP_FUTEX;
+    atomic_store_explicit(&slot->sleep, sleep, memory_order_relaxed); /* S1 */
+    atomic_thread_fence(memory_order_seq_cst);                        /* S2 */
+    return atomic_load_explicit(&slot->bell, memory_order_acquire);   /* S3 */
 }
 
-void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns)
+/* Rings may lie there from before this sleep: then it is short. */
+static void sleep_in_poll(struct ftc_bell *bell, uint64_t timeout_ns, int fd)
 {
-    ftc_futex_wait(&own_slot(bell)->bell, expected, timeout_ns); /* S5 */
+    struct pollfd fds[] = {{.fd = bell->call_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / FTC_NS_PER_S),
+                               .tv_nsec = (long)(timeout_ns % FTC_NS_PER_S)};
+    if (ppoll(fds, fd >= 0 ? 2 : 1, &timeout, NULL) > 0 && fds[0].revents != 0)
+        drain(bell->call_fd);
+}
+
+void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd)
+{
+    if (bell->call_fd >= 0)
+        sleep_in_poll(bell, timeout_ns, fd);
+    else
+        ftc_futex_wait(&own_slot(bell)->bell, expected, timeout_ns); /* S5 */
 }
 
 void ftc_bell_awake(struct ftc_bell *bell)

@@ -3,6 +3,8 @@
  * slot, or, while its caller computes, in its progress thread on a datagram socket <directory>/<rank>. The
  * launcher has a socket too, <directory>/launcher. A ring is never an information, only a reason to look
  * again; a lost one costs at most one heartbeat period, the backstop of every sleep.
+ *
+ * Who must also wake for a descriptor sleeps inside a call in poll(), on that and on a second socket, <directory>/<rank>.call.
  */
 #ifndef FTC_NODE_BELL_H
 #define FTC_NODE_BELL_H
@@ -18,6 +20,7 @@ struct ftc_bell {
     struct ftc_segment *segment;
     int self;            /* own rank or FTC_BELL_LAUNCHER */
     int fd;              /* bound datagram socket, non-blocking, close-on-exec: readable when rung */
+    int call_fd;         /* the second one; -1: it sleeps on the futex */
     char directory[108]; /* private copy: the header could change */
 };
 
@@ -25,6 +28,9 @@ struct ftc_bell {
  * legal and removes the socket. */
 int ftc_bell_open(struct ftc_bell *bell, struct ftc_segment *segment, int self);
 void ftc_bell_close(struct ftc_bell *bell);
+
+/* From now on sleep in poll(). FTC_ERR_SYSTEM: it goes on sleeping on the futex. */
+int ftc_bell_poll(struct ftc_bell *bell);
 
 /* Take what lies in the socket, so that it can become readable again. */
 void ftc_bell_drain(struct ftc_bell *bell);
@@ -45,10 +51,11 @@ void ftc_bell_ring_launcher(struct ftc_bell *bell);
 /*
  * Sleep inside a call, at most timeout_ns. Protocol: expected = ftc_bell_prepare(b) announces the sleep; look
  * at everything again; then ftc_bell_sleep(b, expected, timeout) or, if there was something, skip it;
- * ftc_bell_awake(b) in both cases. No ring between prepare and sleep is lost.
+ * ftc_bell_awake(b) in both cases. No ring between prepare and sleep is lost. `fd`: wake when it is readable too, after
+ * ftc_bell_poll(); -1: none.
  */
 uint32_t ftc_bell_prepare(struct ftc_bell *bell);
-void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns);
+void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd);
 void ftc_bell_awake(struct ftc_bell *bell);
 
 /* The caller leaves the library (true: rings go to the socket) or comes back (false). After leave, look at

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -161,6 +162,14 @@ static void copy_text(char *to, size_t room, const char *from)
     snprintf(to, room, "%s", from != NULL ? from : "");
 }
 
+/* So few bytes come at once, whole, as soon as the kernel's generator is seeded. */
+static int draw_secret(struct ftc_segment_header *header)
+{
+    if (getrandom(header->secret, sizeof(header->secret), 0) == (ssize_t)sizeof(header->secret))
+        return 0;
+    return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for the job's secret: %m");
+}
+
 static void fill_header(struct ftc_segment *segment, const struct ftc_segment_spec *spec)
 {
     struct ftc_segment_header *header = ftc_segment_header(segment);
@@ -237,6 +246,9 @@ int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *
     if (rc != 0)
         goto err_remove;
     rc = map_file(segment, fd, segment->layout.total_size, true);
+    if (rc != 0)
+        goto err_remove;
+    rc = draw_secret(ftc_segment_header(segment));
     if (rc != 0)
         goto err_remove;
     close(fd);

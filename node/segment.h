@@ -29,6 +29,7 @@
 #define FTC_SEGMENT_VERSION    3
 #define FTC_NODE_MAX_RANKS     4096
 #define FTC_JOB_NAME_SIZE      32
+#define FTC_JOB_SECRET         32    /* bytes */
 #define FTC_SEGMENT_RING_BYTES 65536 /* one ring with its header */
 
 enum ftc_job_state {
@@ -63,6 +64,7 @@ enum ftc_sleep {
     FTC_SLEEP_AWAKE,  /* polls by itself */
     FTC_SLEEP_FUTEX,  /* sleeps on slot->bell inside a collective call */
     FTC_SLEEP_SOCKET, /* its caller is outside the library; the progress thread waits on the bell socket */
+    FTC_SLEEP_POLL, /* sleeps inside a collective call on a socket of its own, and on something else beside it */
 };
 
 /* What a rank is doing: for people (ftcoll-status), never for the protocol. Written by its rank under a
@@ -157,6 +159,7 @@ struct ftc_segment_header {
     uint64_t pid_namespace;  /* in which these pids mean something; 0: unknown */
     uint64_t started_ns, started_realtime_ns;
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
+    unsigned char secret[FTC_JOB_SECRET]; /* drawn for this job: who knows it belongs to it */
 
     _Alignas(64) _Atomic uint32_t state;     /* enum ftc_job_state; the launcher */
     _Atomic uint32_t failures;               /* entries in the failure log; the launcher, release */

@@ -222,7 +222,7 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
     comm->rank = identity.rank;
     comm->size = identity.size;
     comm->alone = identity.alone;
-    comm->bell.fd = -1;
+    comm->bell.fd = comm->bell.call_fd = -1;
     set_patience(comm);
     rc = build(comm, &identity, options);
     if (rc != 0) {

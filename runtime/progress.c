@@ -223,7 +223,7 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
     uint32_t expected = ftc_bell_prepare(&comm->bell);
     bool slept = !ftc_progress_ready(comm) && !until->done(comm, until->arg);
     if (slept)
-        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns));
+        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns), -1);
     ftc_bell_awake(&comm->bell);
     if (slept && until->wait == FTC_WAIT_NOTHING && !ftc_progress_ready(comm))
         ftc_job_look_for_mismatch(comm);

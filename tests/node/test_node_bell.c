@@ -39,7 +39,7 @@ static bool wait_on_futex(struct ftc_bell *bell, uint64_t round)
         uint64_t before = ftc_clock_now();
         uint32_t expected = ftc_bell_prepare(bell);
         if (!has_come(bell->self, round))
-            ftc_bell_sleep(bell, expected, LOST_NS);
+            ftc_bell_sleep(bell, expected, LOST_NS, -1);
         ftc_bell_awake(bell);
         if (ftc_clock_now() - before >= LOST_NS)
             return false;
@@ -62,6 +62,7 @@ static bool wait_on_socket(struct ftc_bell *bell, uint64_t round)
 
 struct player {
     int self;
+    bool polls;
     bool (*wait)(struct ftc_bell *bell, uint64_t round);
 };
 
@@ -69,7 +70,7 @@ static int play(void *arg)
 {
     struct player *player = arg;
     struct ftc_bell bell;
-    if (ftc_bell_open(&bell, job.segment, player->self) != 0)
+    if (ftc_bell_open(&bell, job.segment, player->self) != 0 || (player->polls && ftc_bell_poll(&bell) != 0))
         return 1;
     struct ftc_slot *own = ftc_segment_slot(job.segment, player->self);
     for (uint64_t round = 1; round <= ROUNDS; round++) {
@@ -84,9 +85,10 @@ static int play(void *arg)
     return 0;
 }
 
-static void ping_pong(bool (*first)(struct ftc_bell *, uint64_t), bool (*second)(struct ftc_bell *, uint64_t))
+static void ping_pong(bool polls, bool (*first)(struct ftc_bell *, uint64_t),
+                      bool (*second)(struct ftc_bell *, uint64_t))
 {
-    struct player players[2] = {{0, first}, {1, second}};
+    struct player players[2] = {{0, polls, first}, {1, polls, second}};
     pid_t one = scratch_fork(play, &players[0]);
     pid_t other = scratch_fork(play, &players[1]);
     scratch_wait_success(one);
@@ -95,19 +97,25 @@ static void ping_pong(bool (*first)(struct ftc_bell *, uint64_t), bool (*second)
 
 START_TEST(no_wake_up_is_lost_on_the_futex)
 {
-    ping_pong(wait_on_futex, wait_on_futex);
+    ping_pong(false, wait_on_futex, wait_on_futex);
+}
+END_TEST
+
+START_TEST(no_wake_up_is_lost_in_poll)
+{
+    ping_pong(true, wait_on_futex, wait_on_futex);
 }
 END_TEST
 
 START_TEST(no_wake_up_is_lost_on_the_socket)
 {
-    ping_pong(wait_on_socket, wait_on_socket);
+    ping_pong(false, wait_on_socket, wait_on_socket);
 }
 END_TEST
 
 START_TEST(no_wake_up_is_lost_between_both)
 {
-    ping_pong(wait_on_futex, wait_on_socket);
+    ping_pong(_i == 1, wait_on_futex, wait_on_socket);
 }
 END_TEST
 
@@ -188,8 +196,9 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, no_wake_up_is_lost_on_the_futex);
+    tcase_add_test(tcase, no_wake_up_is_lost_in_poll);
     tcase_add_test(tcase, no_wake_up_is_lost_on_the_socket);
-    tcase_add_test(tcase, no_wake_up_is_lost_between_both);
+    tcase_add_loop_test(tcase, no_wake_up_is_lost_between_both, 0, 2);
     tcase_add_test(tcase, who_is_outside_is_rung_only_if_urgent);
     tcase_add_test(tcase, a_declaration_bumps_every_bell_and_wakes_the_living);
     tcase_add_test(tcase, a_name_left_by_a_dead_process_is_taken_over);

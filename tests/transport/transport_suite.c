@@ -315,7 +315,7 @@ static bool doze(int rank)
     uint64_t before = ftc_clock_now();
     uint32_t expected = ftc_bell_prepare(&end->bell);
     if (!tested->ready(end->transport))
-        ftc_bell_sleep(&end->bell, expected, LOST_NS);
+        ftc_bell_sleep(&end->bell, expected, LOST_NS, -1);
     ftc_bell_awake(&end->bell);
     return ftc_clock_now() - before < LOST_NS;
 }
