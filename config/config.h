@@ -20,6 +20,13 @@
 
 enum ftc_algorithm { FTC_ALGORITHM_AUTO, FTC_ALGORITHM_BOARD, FTC_ALGORITHM_CORRECTED };
 
+/* What carries multicast datagrams. */
+enum ftc_multicast_transport { FTC_MULTICAST_UDP, FTC_MULTICAST_VERBS };
+
+#define FTC_CONFIG_PPM        INT64_C(1000000) /* all of it, where a share is in parts per million */
+#define FTC_CONFIG_PRESET_PPM INT64_C(2870)    /* lost datagrams (Hoefler, Siebert, Rehm 2007) */
+#define FTC_CONFIG_STRING_MAX 127              /* characters of a string */
+
 struct ftc_config {
     int64_t f;                        /* job.f */
     int64_t heartbeat_period_ms;      /* detector.heartbeat_period_ms */
@@ -39,10 +46,27 @@ struct ftc_config {
     enum ftc_prepare prepare;         /* collectives.prepare */
     enum ftc_algorithm algorithm;     /* collectives.algorithm */
     bool direct_copies;               /* collectives.direct_copies: between the memories of two ranks */
-    enum ftc_log_level log_level;     /* log.level */
+    enum ftc_multicast_transport multicast_transport;    /* multicast.transport */
+    char multicast_interface[FTC_CONFIG_STRING_MAX + 1]; /* multicast.interface: names, separated by commas */
+    int64_t multicast_receives;                          /* multicast.receives */
+    int64_t multicast_least_ranks;                       /* multicast.least_ranks: down the tree with fewer */
+    int64_t multicast_most_bytes;                        /* multicast.most_bytes: ... or with more */
+    int64_t drill_loss_ppm;                              /* drill.multicast_loss */
+    int64_t drill_duplicate_ppm;                         /* drill.multicast_duplicate */
+    int64_t drill_reorder_ppm;                           /* drill.multicast_reorder */
+    int64_t drill_corrupt_ppm;                           /* drill.multicast_corrupt */
+    int64_t drill_foreign_ppm;                           /* drill.multicast_foreign */
+    int64_t drill_seed;                                  /* drill.seed */
+    enum ftc_log_level log_level;                        /* log.level */
 };
 
-enum ftc_config_type { FTC_CONFIG_INT, FTC_CONFIG_BOOL, FTC_CONFIG_ENUM };
+enum ftc_config_type {
+    FTC_CONFIG_INT,     /* int64_t */
+    FTC_CONFIG_BOOL,    /* bool */
+    FTC_CONFIG_ENUM,    /* any enum */
+    FTC_CONFIG_PERCENT, /* int64_t, parts per million */
+    FTC_CONFIG_STRING,  /* char[], one word of printable ASCII; may be empty */
+};
 
 /* A row of the schema. */
 struct ftc_config_key {

@@ -1,7 +1,6 @@
 /* Settings as text: for the ranks (dump, load) and for people (print). */
 #include "config/config.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,44 +8,6 @@
 #include "config/value.h"
 
 #define LOADED_FROM "launcher"
-
-static int64_t load_value(const struct ftc_config_key *key, const struct ftc_config *config)
-{
-    const void *field = (const char *)config + key->offset;
-    int64_t number = 0;
-    bool flag = false;
-    int choice = 0;
-    switch (key->type) {
-    case FTC_CONFIG_INT:
-        memcpy(&number, field, sizeof(number));
-        return number;
-    case FTC_CONFIG_BOOL:
-        memcpy(&flag, field, sizeof(flag));
-        return flag;
-    case FTC_CONFIG_ENUM:
-        memcpy(&choice, field, sizeof(choice));
-        return choice;
-    }
-    return number;
-}
-
-char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_config *config, char *text,
-                        size_t size)
-{
-    int64_t value = load_value(key, config);
-    switch (key->type) {
-    case FTC_CONFIG_INT:
-        snprintf(text, size, "%" PRId64, value);
-        break;
-    case FTC_CONFIG_BOOL:
-        snprintf(text, size, "%s", value != 0 ? "on" : "off");
-        break;
-    case FTC_CONFIG_ENUM:
-        snprintf(text, size, "%s", key->names[value]);
-        break;
-    }
-    return text;
-}
 
 char *ftc_settings_dump(const struct ftc_settings *settings)
 {
@@ -117,10 +78,11 @@ static void print_key(const struct ftc_settings *settings, size_t index, FILE *o
     char text[FTC_CONFIG_TEXT];
     fprintf(out, "\n# %s\n", key->help);
     fprintf(out, "# Allowed: %s. ", ftc_config_allowed(key, text, sizeof(text)));
-    fprintf(out, "Default: %s. Variable: ", key->fallback);
+    fprintf(out, "Default: %s. Variable: ", key->fallback[0] != '\0' ? key->fallback : "empty");
     fprintf(out, "%s. Set by: ", ftc_config_variable(key, text, sizeof(text)));
     print_source(settings->source[index], out);
-    fprintf(out, "\n%s = %s\n", key->key, ftc_config_format(key, &settings->value, text, sizeof(text)));
+    ftc_config_format(key, &settings->value, text, sizeof(text));
+    fprintf(out, "\n%s =%s%s\n", key->key, text[0] != '\0' ? " " : "", text);
 }
 
 void ftc_settings_print(const struct ftc_settings *settings, FILE *out)

@@ -18,6 +18,7 @@ static const char *const correction_names[] = {"none", "checked", NULL};
 static const char *const rotation_names[] = {"first", "spread", NULL};
 static const char *const prepare_names[] = {"direct", "tree", NULL};
 static const char *const algorithm_names[] = {"auto", "board", "corrected", NULL};
+static const char *const transport_names[] = {"udp", "verbs", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace", NULL};
 
 #define FIELD(name) offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
@@ -32,6 +33,14 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", "tra
 #define ENUM(section, key, field, names, fallback, help)                                                     \
     {                                                                                                        \
         section, key, FTC_CONFIG_ENUM, FIELD(field), 0, 0, names, fallback, "", help                         \
+    }
+#define PERCENT(section, key, field, fallback, help)                                                         \
+    {                                                                                                        \
+        section, key, FTC_CONFIG_PERCENT, FIELD(field), 0, 0, NULL, fallback, "%", help                      \
+    }
+#define STRING(section, key, field, fallback, help)                                                          \
+    {                                                                                                        \
+        section, key, FTC_CONFIG_STRING, FIELD(field), 0, 0, NULL, fallback, "", help                        \
     }
 
 /* clang-format off */
@@ -69,6 +78,18 @@ const struct ftc_config_key ftc_config_schema[] = {
     INT("broadcast", "settle_every", settle_every, 0, 1000000, "16", "",
         "Every so many broadcasts in a row one also collects from all ranks; 0: never."),
 
+    ENUM("multicast", "transport", multicast_transport, transport_names, "udp",
+        "What carries datagrams to all ranks at once: UDP multicast, or unreliable datagrams of InfiniBand."),
+    STRING("multicast", "interface", multicast_interface, "",
+        "Network interface or device, or several separated by commas that the ranks take in turn; empty: loopback "
+        "or the first device."),
+    INT("multicast", "receives", multicast_receives, 1, 4096, "5", "",
+        "Receives that a process posts in advance; what comes when none is left is lost and repaired."),
+    INT("multicast", "least_ranks", multicast_least_ranks, 2, 1048576, "8", "",
+        "With fewer ranks a broadcast goes down the tree."),
+    INT("multicast", "most_bytes", multicast_most_bytes, 0, INT64_C(1) << 40, "65536", "bytes",
+        "A larger value goes down the tree."),
+
     ENUM("collectives", "rotation", rotation, rotation_names, "first",
         "Who coordinates an operation without a root: the first live rank, or each in turn."),
     ENUM("collectives", "prepare", prepare, prepare_names, "direct",
@@ -77,6 +98,19 @@ const struct ftc_config_key ftc_config_schema[] = {
         "In shared memory (board), where all ranks are on one node, or by messages with correction; auto chooses."),
     BOOL("collectives", "direct_copies", direct_copies, "on",
         "Let two ranks copy large values straight between their memories, where the kernel allows it."),
+
+    PERCENT("drill", "multicast_loss", drill_loss_ppm, "0",
+        "Test switch: datagrams that a process drops; preset is the loss measured by Hoefler, Siebert, Rehm 2007."),
+    PERCENT("drill", "multicast_duplicate", drill_duplicate_ppm, "0",
+        "Test switch: datagrams that a process takes twice."),
+    PERCENT("drill", "multicast_reorder", drill_reorder_ppm, "0",
+        "Test switch: datagrams that a process takes after the next one."),
+    PERCENT("drill", "multicast_corrupt", drill_corrupt_ppm, "0",
+        "Test switch: datagrams that a process damages before it looks at them."),
+    PERCENT("drill", "multicast_foreign", drill_foreign_ppm, "0",
+        "Test switch: datagrams after which one of another group comes in."),
+    INT("drill", "seed", drill_seed, 0, INT64_C(1) << 62, "1", "",
+        "Test switch: seed of what the drills above draw."),
 
     ENUM("log", "level", log_level, level_names, "warn",
         "Least important kind of log line that is written."),
@@ -138,6 +172,13 @@ char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t si
             append(text, size, i > 0 ? ", " : "");
             append(text, size, key->names[i]);
         }
+        break;
+    case FTC_CONFIG_PERCENT:
+        append(text, size, "0..100 %, preset (0.287 %)");
+        break;
+    case FTC_CONFIG_STRING:
+        snprintf(text, size, "at most %d printable characters without blanks and semicolons",
+                 FTC_CONFIG_STRING_MAX);
         break;
     }
     return text;

@@ -1,9 +1,6 @@
 /* Settings: values, where they came from, and the sources that are not files: defaults, variables, flags. */
 #include "config/config.h"
 
-#include <assert.h>
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,104 +14,6 @@ static const char *const own_variables[] = {"FTCOLL_JOB_SEGMENT", "FTCOLL_RANK",
 static const char test_prefix[] = "FTCOLL_TEST_";
 
 /* --- one value --------------------------------------------------------------------------------------- */
-
-char *ftc_config_quote(const char *input, char text[FTC_CONFIG_TEXT])
-{
-    enum { KEPT = 60 };
-    size_t used = 0;
-    text[used++] = '"';
-    for (; *input != '\0' && used <= KEPT; input++)
-        text[used++] = iscntrl((unsigned char)*input) ? '?' : *input;
-    strcpy(text + used, *input != '\0' ? "...\"" : "\"");
-    return text;
-}
-
-static int refuse_value(const struct ftc_config_key *key, const char *value, const char *source,
-                        const char *why)
-{
-    char quoted[FTC_CONFIG_TEXT], allowed[FTC_CONFIG_TEXT];
-    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s.%s: %s%s%s (allowed: %s)", source, key->section, key->key,
-                         value[0] != '\0' ? ftc_config_quote(value, quoted) : "", value[0] != '\0' ? " " : "",
-                         why, ftc_config_allowed(key, allowed, sizeof(allowed)));
-}
-
-static int parse_int(const struct ftc_config_key *key, const char *value, const char *source, int64_t *out)
-{
-    char *end;
-    errno = 0;
-    long long number = strtoll(value, &end, 10);
-    if (end == value || *end != '\0' || isspace((unsigned char)value[0])) /* strtoll() skips blanks */
-        return refuse_value(key, value, source, "is not an integer");
-    if (errno == ERANGE || number < key->minimum || number > key->maximum)
-        return refuse_value(key, value, source, "is out of range");
-    *out = number;
-    return FTC_SUCCESS;
-}
-
-/* Index of value in a NULL-terminated list, or -1. */
-static int index_of(const char *value, const char *const *names)
-{
-    for (int i = 0; names[i] != NULL; i++)
-        if (strcmp(value, names[i]) == 0)
-            return i;
-    return -1;
-}
-
-static int parse_bool(const struct ftc_config_key *key, const char *value, const char *source, int64_t *out)
-{
-    static const char *const names[] = {"off", "on", "false", "true", "no", "yes", "0", "1", NULL};
-    int index = index_of(value, names);
-    if (index < 0)
-        return refuse_value(key, value, source, "is neither on nor off");
-    *out = index % 2; /* every other name means on */
-    return FTC_SUCCESS;
-}
-
-static int parse_enum(const struct ftc_config_key *key, const char *value, const char *source, int64_t *out)
-{
-    int index = index_of(value, key->names);
-    if (index < 0)
-        return refuse_value(key, value, source, "is not one of its values");
-    *out = index;
-    return FTC_SUCCESS;
-}
-
-static int parse_value(const struct ftc_config_key *key, const char *value, const char *source, int64_t *out)
-{
-    if (value[0] == '\0')
-        return refuse_value(key, value, source, "the value is empty");
-    switch (key->type) {
-    case FTC_CONFIG_INT:
-        return parse_int(key, value, source, out);
-    case FTC_CONFIG_BOOL:
-        return parse_bool(key, value, source, out);
-    case FTC_CONFIG_ENUM:
-        return parse_enum(key, value, source, out);
-    }
-    assert(!"a type that the schema does not have");
-    return FTC_ERR_CONFIG;
-}
-
-static void store_value(const struct ftc_config_key *key, struct ftc_config *config, int64_t value)
-{
-    void *field = (char *)config + key->offset;
-    bool flag = value != 0;
-    int choice = (int)value;
-    switch (key->type) {
-    case FTC_CONFIG_INT:
-        assert(key->size == sizeof(value));
-        memcpy(field, &value, sizeof(value));
-        break;
-    case FTC_CONFIG_BOOL:
-        assert(key->size == sizeof(flag));
-        memcpy(field, &flag, sizeof(flag));
-        break;
-    case FTC_CONFIG_ENUM:
-        assert(key->size == sizeof(choice));
-        memcpy(field, &choice, sizeof(choice));
-        break;
-    }
-}
 
 static int refuse_key(const char *section, const char *key, const char *source)
 {
@@ -136,17 +35,17 @@ static int refuse_key(const char *section, const char *key, const char *source)
 int ftc_settings_apply(struct ftc_settings *settings, const char *section, const char *key, const char *value,
                        const char *source)
 {
-    int64_t number = 0;
     int index = ftc_config_find(section, key);
     if (index < 0)
         return refuse_key(section, key, source);
-    int rc = parse_value(&ftc_config_schema[index], value, source, &number);
-    if (rc != FTC_SUCCESS)
-        return rc;
     char *copy = strdup(source);
     if (copy == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the settings");
-    store_value(&ftc_config_schema[index], &settings->value, number);
+    int rc = ftc_config_parse(&ftc_config_schema[index], value, source, &settings->value);
+    if (rc != FTC_SUCCESS) {
+        free(copy);
+        return rc;
+    }
     free(settings->source[index]);
     settings->source[index] = copy;
     return FTC_SUCCESS;

@@ -1,4 +1,4 @@
-/* What the files of this room share: finding a key, storing and printing a value, changing settings as a
+/* What the files of this room share: finding a key, parsing and printing a value, changing settings as a
  * whole. */
 #ifndef FTC_CONFIG_VALUE_H
 #define FTC_CONFIG_VALUE_H
@@ -23,6 +23,12 @@ const struct ftc_config_key *ftc_config_nearest_variable(const char *name);
 
 /* Input in quotes for an error text: control characters become '?', long input is cut. Returns text. */
 char *ftc_config_quote(const char *input, char text[FTC_CONFIG_TEXT]);
+
+/* Parse one value into its field. FTC_ERR_CONFIG naming `source` and what is allowed: nothing has changed. */
+int ftc_config_parse(const struct ftc_config_key *key, const char *value, const char *source,
+                     struct ftc_config *config);
+/* The same for the index of a name of an FTC_CONFIG_ENUM. */
+int ftc_config_choose(const struct ftc_config_key *key, const char *value, const char *source, int *choice);
 
 /* The value of a key in words, as it is written in a file. Returns text. */
 char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_config *config, char *text,

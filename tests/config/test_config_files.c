@@ -343,9 +343,24 @@ START_TEST(print_tells_all_about_a_key)
 }
 END_TEST
 
+START_TEST(an_empty_string_is_printed_and_read)
+{
+    accept("[multicast]\ninterface =\n");
+    char *text = printed();
+    ck_assert_ptr_nonnull(strstr(text,
+                                 " Default: empty. Variable: FTCOLL_MULTICAST_INTERFACE. Set by: a.ini:2\n"
+                                 "interface =\n"));
+    accept("[multicast]\ninterface = eth0\n");
+    accept(text);
+    ck_assert_str_eq(settings.value.multicast_interface, "");
+    free(text);
+}
+END_TEST
+
 START_TEST(print_reads_back_as_the_same_values)
 {
-    accept("[job]\nf = 9\n[detector]\nfence = no\n[broadcast]\ntree = lame\n[log]\nlevel = info\n");
+    accept("[job]\nf = 9\n[detector]\nfence = no\n[broadcast]\ntree = lame\n[multicast]\n"
+           "interface = eth0,eth1 ; two\n[drill]\nmulticast_loss = preset\n[log]\nlevel = info\n");
     /* A source is what a caller or a path says: it must not break out of its comment. */
     ck_assert_int_eq(ftc_settings_set(&settings, "broadcast.arity=5", "dir\n[job]\nf = 1"), FTC_SUCCESS);
     char *text = printed(), *dump = ftc_settings_dump(&settings);
@@ -355,6 +370,8 @@ START_TEST(print_reads_back_as_the_same_values)
     char *again = ftc_settings_dump(&settings);
     ck_assert_str_eq(dump, again);
     ck_assert_int_eq(settings.value.f, 9);
+    ck_assert_str_eq(settings.value.multicast_interface, "eth0,eth1");
+    ck_assert_int_eq(settings.value.drill_loss_ppm, FTC_CONFIG_PRESET_PPM);
     free(text);
     free(dump);
     free(again);
@@ -387,6 +404,7 @@ static void add_tests(Suite *suite)
     tcase_add_test(files, the_users_file_is_where_the_environment_says);
     tcase_add_test(files, later_sources_win);
     tcase_add_test(files, print_tells_all_about_a_key);
+    tcase_add_test(files, an_empty_string_is_printed_and_read);
     tcase_add_test(files, print_reads_back_as_the_same_values);
     suite_add_tcase(suite, files);
 }

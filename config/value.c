@@ -1,0 +1,202 @@
+/* One value: from text into its field, and back. */
+#include "config/value.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+char *ftc_config_quote(const char *input, char text[FTC_CONFIG_TEXT])
+{
+    enum { KEPT = 60 };
+    size_t used = 0;
+    text[used++] = '"';
+    for (; *input != '\0' && used <= KEPT; input++)
+        text[used++] = iscntrl((unsigned char)*input) ? '?' : *input;
+    strcpy(text + used, *input != '\0' ? "...\"" : "\"");
+    return text;
+}
+
+/* --- from text --------------------------------------------------------------------------------------- */
+
+static int refuse_value(const struct ftc_config_key *key, const char *value, const char *source,
+                        const char *why)
+{
+    char quoted[FTC_CONFIG_TEXT], allowed[FTC_CONFIG_TEXT];
+    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s.%s: %s%s%s (allowed: %s)", source, key->section, key->key,
+                         value[0] != '\0' ? ftc_config_quote(value, quoted) : "", value[0] != '\0' ? " " : "",
+                         why, ftc_config_allowed(key, allowed, sizeof(allowed)));
+}
+
+/* The type of a field is that of its key. */
+static int store(const struct ftc_config_key *key, struct ftc_config *config, const void *value, size_t size)
+{
+    assert(key->size == size);
+    memcpy((char *)config + key->offset, value, size);
+    return FTC_SUCCESS;
+}
+
+static int parse_int(const struct ftc_config_key *key, const char *value, const char *source,
+                     struct ftc_config *config)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (end == value || *end != '\0' || isspace((unsigned char)value[0])) /* strtoll() skips blanks */
+        return refuse_value(key, value, source, "is not an integer");
+    if (errno == ERANGE || number < key->minimum || number > key->maximum)
+        return refuse_value(key, value, source, "is out of range");
+    int64_t stored = number;
+    return store(key, config, &stored, sizeof(stored));
+}
+
+/* Index of value in a NULL-terminated list, or -1. */
+static int index_of(const char *value, const char *const *names)
+{
+    for (int i = 0; names[i] != NULL; i++)
+        if (strcmp(value, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+static int parse_bool(const struct ftc_config_key *key, const char *value, const char *source,
+                      struct ftc_config *config)
+{
+    static const char *const names[] = {"off", "on", "false", "true", "no", "yes", "0", "1", NULL};
+    int index = index_of(value, names);
+    if (index < 0)
+        return refuse_value(key, value, source, "is neither on nor off");
+    bool flag = index % 2 != 0; /* every other name means on */
+    return store(key, config, &flag, sizeof(flag));
+}
+
+int ftc_config_choose(const struct ftc_config_key *key, const char *value, const char *source, int *choice)
+{
+    if (value[0] == '\0')
+        return refuse_value(key, value, source, "the value is empty");
+    int index = index_of(value, key->names);
+    if (index < 0)
+        return refuse_value(key, value, source, "is not one of its values");
+    *choice = index;
+    return FTC_SUCCESS;
+}
+
+static int parse_enum(const struct ftc_config_key *key, const char *value, const char *source,
+                      struct ftc_config *config)
+{
+    int choice = 0;
+    int rc = ftc_config_choose(key, value, source, &choice);
+    return rc == FTC_SUCCESS ? store(key, config, &choice, sizeof(choice)) : rc;
+}
+
+/* "0.287" or "50", with or without "%", in parts per million. Not by strtod(), which listens to the locale. */
+static bool read_percent(const char *value, int64_t *ppm)
+{
+    static const char digits[] = "0123456789";
+    const char *point = value + strspn(value, digits);
+    size_t decimals = *point == '.' ? strspn(point + 1, digits) : 0;
+    const char *end = point + (decimals > 0 ? decimals + 1 : 0);
+    if (point == value || decimals > 4 || (*end != '\0' && strcmp(end, "%") != 0))
+        return false;
+    long long whole = strtoll(value, NULL, 10);
+    *ppm = (whole <= 100 ? whole : 101) * (FTC_CONFIG_PPM / 100);
+    int64_t scale = FTC_CONFIG_PPM / 1000;
+    for (const char *c = point + 1; c < end; c++, scale /= 10)
+        *ppm += (*c - '0') * scale;
+    return true;
+}
+
+static int parse_percent(const struct ftc_config_key *key, const char *value, const char *source,
+                         struct ftc_config *config)
+{
+    int64_t ppm = FTC_CONFIG_PRESET_PPM;
+    if (strcmp(value, "preset") != 0 && !read_percent(value, &ppm))
+        return refuse_value(key, value, source, "is no percentage of at most four decimals");
+    if (ppm > FTC_CONFIG_PPM)
+        return refuse_value(key, value, source, "is out of range");
+    return store(key, config, &ppm, sizeof(ppm));
+}
+
+/* Neither a blank at an end nor a comment behind it may get lost on the way through a file. */
+static bool is_word(const char *value)
+{
+    for (; *value != '\0'; value++)
+        if (*value <= ' ' || *value > '~' || *value == ';')
+            return false;
+    return true;
+}
+
+static int parse_string(const struct ftc_config_key *key, const char *value, const char *source,
+                        struct ftc_config *config)
+{
+    if (!is_word(value))
+        return refuse_value(key, value, source, "has a character that is not allowed");
+    if (strlen(value) > FTC_CONFIG_STRING_MAX)
+        return refuse_value(key, value, source, "is too long");
+    char text[FTC_CONFIG_STRING_MAX + 1] = "";
+    memcpy(text, value, strlen(value));
+    return store(key, config, text, sizeof(text));
+}
+
+int ftc_config_parse(const struct ftc_config_key *key, const char *value, const char *source,
+                     struct ftc_config *config)
+{
+    if (value[0] == '\0' && key->type != FTC_CONFIG_STRING)
+        return refuse_value(key, value, source, "the value is empty");
+    switch (key->type) {
+    case FTC_CONFIG_INT:
+        return parse_int(key, value, source, config);
+    case FTC_CONFIG_BOOL:
+        return parse_bool(key, value, source, config);
+    case FTC_CONFIG_ENUM:
+        return parse_enum(key, value, source, config);
+    case FTC_CONFIG_PERCENT:
+        return parse_percent(key, value, source, config);
+    case FTC_CONFIG_STRING:
+        return parse_string(key, value, source, config);
+    }
+    assert(!"a type that the schema does not have");
+    return FTC_ERR_CONFIG;
+}
+
+/* --- to text ----------------------------------------------------------------------------------------- */
+
+static void format_percent(int64_t ppm, char *text, size_t size)
+{
+    int64_t whole = ppm / (FTC_CONFIG_PPM / 100), rest = ppm % (FTC_CONFIG_PPM / 100);
+    int decimals = 4;
+    for (; decimals > 0 && rest % 10 == 0; decimals--)
+        rest /= 10;
+    if (decimals > 0)
+        snprintf(text, size, "%" PRId64 ".%0*" PRId64, whole, decimals, rest);
+    else
+        snprintf(text, size, "%" PRId64, whole);
+}
+
+char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_config *config, char *text,
+                        size_t size)
+{
+    const void *field = (const char *)config + key->offset;
+    switch (key->type) {
+    case FTC_CONFIG_INT:
+        snprintf(text, size, "%" PRId64, *(const int64_t *)field);
+        break;
+    case FTC_CONFIG_BOOL:
+        snprintf(text, size, "%s", *(const bool *)field ? "on" : "off");
+        break;
+    case FTC_CONFIG_ENUM:
+        snprintf(text, size, "%s", key->names[*(const int *)field]);
+        break;
+    case FTC_CONFIG_PERCENT:
+        format_percent(*(const int64_t *)field, text, size);
+        break;
+    case FTC_CONFIG_STRING:
+        snprintf(text, size, "%s", (const char *)field);
+        break;
+    }
+    return text;
+}
