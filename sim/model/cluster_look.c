@@ -202,6 +202,8 @@ static void print_settings(const struct ftc_cluster *c)
 {
     static const char *const schemes[] = {"list", "count", "bit"};
     static const char *const trees[] = {"binomial", "k-ary", "lame"};
+    static const char *const corrections[] = {"none",      "opportunistic", "optimised", "checked",
+                                              "throttled", "failure-proof", "delayed",   "ring"};
     const struct ftc_member_settings *s = &c->settings;
 
     fprintf(stderr,
@@ -209,8 +211,8 @@ static void print_settings(const struct ftc_cluster *c)
             "w %u\n",
             c->n, s->f, schemes[s->scheme], s->share == FTC_SHARE_OFF ? "off" : "piggyback",
             s->rotation == FTC_ROTATION_FIRST ? "first" : "spread", s->reduce_arity, trees[s->tree.tree],
-            s->tree.arity, s->correction == FTC_CORRECTION_NONE ? "none" : "checked",
-            s->prepare == FTC_PREPARE_DIRECT ? "direct" : "tree", s->settle_every);
+            s->tree.arity, corrections[s->correction], s->prepare == FTC_PREPARE_DIRECT ? "direct" : "tree",
+            s->settle_every);
     fprintf(stderr, "program:");
     for (int op = 0; op < c->program->length; op++)
         fprintf(stderr, " %d:%s(%d)", op, ftc_call_kind_name(c->program->operation[op].kind),

@@ -273,7 +273,7 @@ static void draw_settings(struct fuzz *z)
     s->rotation = (enum ftc_rotation)take(z, 2);
     s->reduce_arity = 1 + (int)take(z, 3);
     s->tree = (struct ftc_tree_shape){.tree = (enum ftc_tree)take(z, 3), .arity = 2 + (int)take(z, 2)};
-    s->correction = (enum ftc_correction)take(z, 2);
+    s->correction = take(z, 2) != 0 ? FTC_CORRECTION_CHECKED : FTC_CORRECTION_NONE;
     s->correction_delay_ns = 1000;
     s->settle_every = take(z, 3);
     s->prepare = (enum ftc_prepare)take(z, 2);

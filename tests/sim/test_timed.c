@@ -413,7 +413,8 @@ START_TEST(random_runs_keep_every_promise)
         members.ranks = (int)test_random_between(&random, 3, 40);
         members.f = (int)test_random_between(&random, 0, 3) % members.ranks;
         members.scheme = (enum ftc_scheme)test_random_between(&random, 0, 2);
-        members.correction = (enum ftc_correction)test_random_between(&random, 0, 1);
+        members.correction =
+            test_random_between(&random, 0, 1) != 0 ? FTC_CORRECTION_CHECKED : FTC_CORRECTION_NONE;
         members.prepare = (enum ftc_prepare)test_random_between(&random, 0, 1);
         members.rotation = (enum ftc_rotation)test_random_between(&random, 0, 1);
         timed.kills = (int)test_random_between(&random, 0, members.ranks - 1);
