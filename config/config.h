@@ -20,6 +20,25 @@
 
 enum ftc_algorithm { FTC_ALGORITHM_AUTO, FTC_ALGORITHM_BOARD, FTC_ALGORITHM_CORRECTED };
 
+/* What was wished for: auto, or one more than the value in base/settings.h. */
+enum ftc_config_dissemination {
+    FTC_CONFIG_DISSEMINATION_AUTO, /* in shared memory where all ranks are on one node, else the tree */
+    FTC_CONFIG_DISSEMINATION_TREE,
+    FTC_CONFIG_DISSEMINATION_GOSSIP,
+    FTC_CONFIG_DISSEMINATION_MULTICAST,
+};
+enum ftc_config_correction {
+    FTC_CONFIG_CORRECTION_AUTO, /* none for tree, checked for gossip, ring for multicast */
+    FTC_CONFIG_CORRECTION_NONE,
+    FTC_CONFIG_CORRECTION_OPPORTUNISTIC,
+    FTC_CONFIG_CORRECTION_OPTIMISED,
+    FTC_CONFIG_CORRECTION_CHECKED,
+    FTC_CONFIG_CORRECTION_THROTTLED,
+    FTC_CONFIG_CORRECTION_FAILURE_PROOF,
+    FTC_CONFIG_CORRECTION_DELAYED,
+    FTC_CONFIG_CORRECTION_RING,
+};
+
 /* What carries multicast datagrams. */
 enum ftc_multicast_transport { FTC_MULTICAST_UDP, FTC_MULTICAST_VERBS };
 
@@ -38,14 +57,21 @@ struct ftc_config {
     enum ftc_reduce_tree reduce_tree; /* reduce.tree */
     int64_t reduce_arity;             /* reduce.arity: of the heap */
     enum ftc_rotation rotation;       /* collectives.rotation: coordinator of allreduce, barrier, validate */
-    enum ftc_tree tree;               /* broadcast.tree */
-    int64_t arity;                    /* broadcast.arity: k of the k-ary and Lamé trees */
-    enum ftc_correction correction;   /* broadcast.correction */
-    int64_t correction_delay_us;      /* broadcast.correction_delay_us: pace of correction messages */
-    int64_t settle_every;             /* broadcast.settle_every: w; 0: never */
-    enum ftc_prepare prepare;         /* collectives.prepare */
-    enum ftc_algorithm algorithm;     /* collectives.algorithm */
-    bool direct_copies;               /* collectives.direct_copies: between the memories of two ranks */
+    enum ftc_config_dissemination dissemination; /* broadcast.dissemination */
+    enum ftc_tree tree;                          /* broadcast.tree */
+    int64_t arity;                               /* broadcast.arity: k of the k-ary and Lamé trees */
+    enum ftc_config_correction correction;       /* broadcast.correction */
+    int64_t distance;                            /* broadcast.distance: d; 0: auto */
+    int64_t correction_delay_us;        /* broadcast.correction_delay_us: pace of correction messages */
+    int64_t patience_us;                /* broadcast.patience_us; 0: for ever */
+    enum ftc_gossip_bound gossip_bound; /* broadcast.gossip_bound */
+    int64_t gossip_rounds;              /* broadcast.gossip_rounds; 0: auto */
+    int64_t gossip_hop;                 /* broadcast.gossip_hop */
+    int64_t broadcast_seed;             /* broadcast.seed */
+    int64_t settle_every;               /* broadcast.settle_every: w; 0: never */
+    enum ftc_prepare prepare;           /* collectives.prepare */
+    enum ftc_algorithm algorithm;       /* collectives.algorithm */
+    bool direct_copies;                 /* collectives.direct_copies: between the memories of two ranks */
     enum ftc_multicast_transport multicast_transport;    /* multicast.transport */
     char multicast_interface[FTC_CONFIG_STRING_MAX + 1]; /* multicast.interface: names, separated by commas */
     int64_t multicast_receives;                          /* multicast.receives */
@@ -82,6 +108,15 @@ struct ftc_config_key {
 extern const struct ftc_config_key ftc_config_schema[];
 extern const size_t ftc_config_schema_size;
 
+/* broadcast.algorithm: no key but a name for the values of two, broadcast.dissemination and broadcast.correction. It is
+ * read wherever a key is, sets both as from its own source, and is not kept. The combinations stand in the order of the
+ * alias's names. */
+struct ftc_config_combination {
+    const char *dissemination, *correction;
+};
+extern const struct ftc_config_key ftc_config_alias;
+extern const struct ftc_config_combination ftc_config_combinations[];
+
 /* "FTCOLL_DETECTOR_FENCE", and "2..600000 ms", "list, count, bit" or the words of a bool: for help and
  * errors. Cut if they do not fit. Return text. */
 char *ftc_config_variable(const struct ftc_config_key *key, char *text, size_t size);
@@ -103,8 +138,8 @@ int ftc_settings_read_file(struct ftc_settings *settings, const char *path, bool
 int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size, const char *name);
 /* The two standard files, in order. */
 int ftc_settings_read_standard(struct ftc_settings *settings);
-/* All FTCOLL_<SECTION>_<KEY> variables of the environment; unknown FTCOLL_* names of that form are errors,
- * except those the project uses itself (see settings.c). */
+/* All FTCOLL_<SECTION>_<KEY> variables of the environment, a key before the alias, in whatever order they stand;
+ * unknown FTCOLL_* names of that form are errors, except those the project uses itself (see settings.c). */
 int ftc_settings_read_environment(struct ftc_settings *settings, char *const environment[]);
 /* "section.key=value", as from --set; `source` is kept as the origin. */
 int ftc_settings_set(struct ftc_settings *settings, const char *assignment, const char *source);
@@ -117,8 +152,12 @@ int ftc_settings_check(const struct ftc_settings *settings);
 char *ftc_settings_dump(const struct ftc_settings *settings); /* malloc'ed, NULL when out of memory */
 int ftc_settings_load(struct ftc_settings *settings, const char *text);
 
-/* For `self` of `ranks` ranks, which a run has and a configuration has not. */
+/* For `self` of `ranks` ranks, which a run has and a configuration has not. What is auto is chosen here. Ranks 0: not
+ * known yet, and ftc_config_fit() has to follow. The size of fragments is left to the caller, who knows what carries
+ * them. */
 struct ftc_member_settings ftc_config_member(const struct ftc_config *config, int ranks, int self);
+/* Give settings that were made for 0 ranks a number of ranks. */
+void ftc_config_fit(struct ftc_member_settings *member, int ranks);
 
 /* INI text with value, origin, range, default and help of every key, for `--print-config`; it is itself
  * readable as an INI file. */

@@ -1,10 +1,59 @@
 /* From the configuration to what a member is made with: the same way in a job and in the simulator. */
 #include "config/config.h"
 
+_Static_assert(FTC_CONFIG_DISSEMINATION_MULTICAST == FTC_DISSEMINATION_MULTICAST + 1, "see config.h");
+_Static_assert(FTC_CONFIG_CORRECTION_RING == FTC_CORRECTION_RING + 1, "see config.h");
+
+static enum ftc_dissemination dissemination_of(const struct ftc_config *c)
+{
+    if (c->dissemination == FTC_CONFIG_DISSEMINATION_AUTO)
+        return FTC_DISSEMINATION_TREE;
+    return (enum ftc_dissemination)(c->dissemination - 1);
+}
+
+static enum ftc_correction correction_of(const struct ftc_config *c)
+{
+    if (c->correction != FTC_CONFIG_CORRECTION_AUTO)
+        return (enum ftc_correction)(c->correction - 1);
+    switch (dissemination_of(c)) {
+    case FTC_DISSEMINATION_GOSSIP:
+        return FTC_CORRECTION_CHECKED;
+    case FTC_DISSEMINATION_MULTICAST:
+        return FTC_CORRECTION_RING;
+    case FTC_DISSEMINATION_TREE:
+        break;
+    }
+    return FTC_CORRECTION_NONE;
+}
+
+/* ceil(2 log2(ranks)) + 2: the smallest power of two that is not below ranks². */
+static int gossip_rounds(int ranks)
+{
+    uint64_t square = (uint64_t)ranks * (uint64_t)ranks;
+    int rounds = 2;
+    for (uint64_t power = 1; power < square; power *= 2)
+        rounds++;
+    return rounds;
+}
+
+/* What gossip leaves are gaps of a few ranks. */
+static int gossip_distance(void)
+{
+    return 4;
+}
+
+void ftc_config_fit(struct ftc_member_settings *member, int ranks)
+{
+    member->ranks = ranks;
+    if (member->gossip_rounds == 0)
+        member->gossip_rounds = gossip_rounds(ranks);
+    if (member->distance == 0)
+        member->distance = member->dissemination == FTC_DISSEMINATION_GOSSIP ? gossip_distance() : 2;
+}
+
 struct ftc_member_settings ftc_config_member(const struct ftc_config *c, int ranks, int self)
 {
-    return (struct ftc_member_settings){
-        .ranks = ranks,
+    struct ftc_member_settings member = {
         .self = self,
         .f = (int)c->f,
         .scheme = c->scheme,
@@ -12,9 +61,21 @@ struct ftc_member_settings ftc_config_member(const struct ftc_config *c, int ran
         .rotation = c->rotation,
         .reduce_arity = c->reduce_tree == FTC_REDUCE_CHAIN ? 1 : (int)c->reduce_arity,
         .tree = {.tree = c->tree, .arity = (int)c->arity},
-        .correction = c->correction,
+        .dissemination = dissemination_of(c),
+        .correction = correction_of(c),
+        .distance = (int)c->distance,
         .correction_delay_ns = (uint64_t)c->correction_delay_us * 1000,
+        .patience_ns = (uint64_t)c->patience_us * 1000,
+        .gossip_bound = c->gossip_bound,
+        .gossip_rounds = (int)c->gossip_rounds,
+        .gossip_hop = (int)c->gossip_hop,
+        .seed = (uint64_t)c->broadcast_seed,
+        .multicast_least = (int)c->multicast_least_ranks,
+        .multicast_most = (uint64_t)c->multicast_most_bytes,
         .settle_every = (uint32_t)c->settle_every,
         .prepare = c->prepare,
     };
+    if (ranks > 0)
+        ftc_config_fit(&member, ranks);
+    return member;
 }

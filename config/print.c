@@ -85,6 +85,17 @@ static void print_key(const struct ftc_settings *settings, size_t index, FILE *o
     fprintf(out, "\n%s =%s%s\n", key->key, text[0] != '\0' ? " " : "", text);
 }
 
+/* No line of its own: it is the two keys that count. */
+static void print_alias(FILE *out)
+{
+    char variable[FTC_CONFIG_TEXT];
+    fprintf(out, "# %s = NAME: %s\n", ftc_config_alias.key, ftc_config_alias.help);
+    for (size_t i = 0; ftc_config_alias.names[i] != NULL; i++)
+        fprintf(out, "#   %s: %s, %s\n", ftc_config_alias.names[i], ftc_config_combinations[i].dissemination,
+                ftc_config_combinations[i].correction);
+    fprintf(out, "# Variable: %s\n", ftc_config_variable(&ftc_config_alias, variable, sizeof(variable)));
+}
+
 void ftc_settings_print(const struct ftc_settings *settings, FILE *out)
 {
     const char *section = "";
@@ -92,6 +103,8 @@ void ftc_settings_print(const struct ftc_settings *settings, FILE *out)
         if (strcmp(section, ftc_config_schema[i].section) != 0) {
             section = ftc_config_schema[i].section;
             fprintf(out, "%s[%s]\n", i > 0 ? "\n" : "", section);
+            if (strcmp(section, ftc_config_alias.section) == 0)
+                print_alias(out);
         }
         print_key(settings, i, out);
     }

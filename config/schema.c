@@ -14,7 +14,11 @@ static const char *const scheme_names[] = {"list", "count", "bit", NULL};
 static const char *const share_names[] = {"piggyback", "off", NULL};
 static const char *const reduce_tree_names[] = {"heap", "chain", NULL};
 static const char *const tree_names[] = {"binomial", "kary", "lame", NULL};
-static const char *const correction_names[] = {"none", "checked", NULL};
+static const char *const dissemination_names[] = {"auto", "tree", "gossip", "multicast", NULL};
+static const char *const correction_names[] = {"auto",    "none",      "opportunistic", "optimised",
+                                               "checked", "throttled", "failure-proof", "delayed",
+                                               "ring",    NULL};
+static const char *const bound_names[] = {"rounds", "time", NULL};
 static const char *const rotation_names[] = {"first", "spread", NULL};
 static const char *const prepare_names[] = {"direct", "tree", NULL};
 static const char *const algorithm_names[] = {"auto", "board", "corrected", NULL};
@@ -67,14 +71,29 @@ const struct ftc_config_key ftc_config_schema[] = {
     INT("reduce", "arity", reduce_arity, 1, 64, "2", "",
         "Children of a process in the heap."),
 
+    ENUM("broadcast", "dissemination", dissemination, dissemination_names, "auto",
+        "What spreads a result first; auto: shared memory where all ranks are on one node, else the tree."),
     ENUM("broadcast", "tree", tree, tree_names, "binomial",
-        "Tree that spreads a result."),
+        "Tree that spreads a result, and along which a rank that got none asks for it."),
     INT("broadcast", "arity", arity, 1, 64, "2", "",
         "Children of a process in the kary tree (at least 2), order of the lame tree."),
-    ENUM("broadcast", "correction", correction, correction_names, "none",
-        "Whether processes that have a result also offer it to their neighbours in the ring."),
-    INT("broadcast", "correction_delay_us", correction_delay_us, 1, 1000000, "1000", "us",
-        "Time between two correction messages of a process."),
+    ENUM("broadcast", "correction", correction, correction_names, "auto",
+        "How processes that have a result offer it to others in the ring; auto: none for tree, checked for gossip, "
+        "ring for multicast."),
+    INT("broadcast", "distance", distance, 0, 4096, "0", "",
+        "Neighbours to whom opportunistic and optimised correction send; 0: 2, after gossip 4."),
+    INT("broadcast", "correction_delay_us", correction_delay_us, 0, 1000000, "1000", "us",
+        "Time between two correction messages of a process; 0: as fast as they can be sent."),
+    INT("broadcast", "patience_us", patience_us, 0, 600000000, "10000", "us",
+        "How long a rank waits for what should come by itself before it asks for it; 0: for ever."),
+    ENUM("broadcast", "gossip_bound", gossip_bound, bound_names, "rounds",
+        "What the rounds of gossip count: messages on a path, or the time of messages."),
+    INT("broadcast", "gossip_rounds", gossip_rounds, 0, 1000, "0", "",
+        "Rounds of gossip that a root grants; 0: twice the binary logarithm of the ranks, and 2 more."),
+    INT("broadcast", "gossip_hop", gossip_hop, 1, 1000, "4", "",
+        "Rounds that a message of gossip is on its way, where they count time."),
+    INT("broadcast", "seed", broadcast_seed, 0, INT64_C(1) << 62, "1", "",
+        "Seed of the random targets of gossip."),
     INT("broadcast", "settle_every", settle_every, 0, 1000000, "16", "",
         "Every so many broadcasts in a row one also collects from all ranks; 0: never."),
 
@@ -122,6 +141,26 @@ const size_t ftc_config_schema_size = sizeof(ftc_config_schema) / sizeof(ftc_con
 _Static_assert(sizeof(ftc_config_schema) / sizeof(ftc_config_schema[0]) <=
                    sizeof(((struct ftc_settings *)NULL)->source) / sizeof(char *),
                "more keys than ftc_settings has sources");
+
+static const char *const combination_names[] = {"corrected-tree", "ocg", "ccg", "fcg",
+                                                "multicast-ring", NULL};
+const struct ftc_config_combination ftc_config_combinations[] = {
+    {"tree", "checked"},         {"gossip", "opportunistic"}, {"gossip", "checked"},
+    {"gossip", "failure-proof"}, {"multicast", "ring"},
+};
+_Static_assert(sizeof(combination_names) / sizeof(combination_names[0]) ==
+                   sizeof(ftc_config_combinations) / sizeof(ftc_config_combinations[0]) + 1,
+               "a combination without a name, or the other way round");
+
+const struct ftc_config_key ftc_config_alias = {
+    .section = "broadcast",
+    .key = "algorithm",
+    .type = FTC_CONFIG_ENUM,
+    .names = combination_names,
+    .fallback = "",
+    .unit = "",
+    .help = "Dissemination and correction in one word, by the name under which the pair is known.",
+};
 
 int ftc_config_find(const char *section, const char *key)
 {
@@ -188,6 +227,13 @@ char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t si
 
 #define NEAR_DISTANCE 3  /* edits; more is another word */
 #define NEAR_LENGTH   64 /* longer names are near to nothing */
+#define CANDIDATES    (ftc_config_schema_size + 1)
+
+/* Every key, and the alias. */
+static const struct ftc_config_key *candidate_at(size_t i)
+{
+    return i < ftc_config_schema_size ? &ftc_config_schema[i] : &ftc_config_alias;
+}
 
 static int smallest(int a, int b, int c)
 {
@@ -232,8 +278,8 @@ const struct ftc_config_key *ftc_config_nearest(const char *section, const char 
     char word[FTC_CONFIG_TEXT], candidate[FTC_CONFIG_TEXT];
     int best = NEAR_DISTANCE + 1;
     snprintf(word, sizeof(word), "%s.%s", section, key);
-    for (size_t i = 0; i < ftc_config_schema_size; i++) {
-        const struct ftc_config_key *row = &ftc_config_schema[i];
+    for (size_t i = 0; i < CANDIDATES; i++) {
+        const struct ftc_config_key *row = candidate_at(i);
         snprintf(candidate, sizeof(candidate), "%s.%s", row->section, row->key);
         if (nearer(word, candidate, &best))
             nearest = row;
@@ -259,8 +305,8 @@ const struct ftc_config_key *ftc_config_nearest_variable(const char *name)
     const struct ftc_config_key *nearest = NULL;
     char variable[FTC_CONFIG_TEXT];
     int best = NEAR_DISTANCE + 1;
-    for (size_t i = 0; i < ftc_config_schema_size; i++)
-        if (nearer(name, ftc_config_variable(&ftc_config_schema[i], variable, sizeof(variable)), &best))
-            nearest = &ftc_config_schema[i];
+    for (size_t i = 0; i < CANDIDATES; i++)
+        if (nearer(name, ftc_config_variable(candidate_at(i), variable, sizeof(variable)), &best))
+            nearest = candidate_at(i);
     return nearest;
 }

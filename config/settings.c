@@ -32,12 +32,35 @@ static int refuse_key(const char *section, const char *key, const char *source)
                          quoted);
 }
 
+static bool is_alias(const char *section, const char *key)
+{
+    return strcmp(section, ftc_config_alias.section) == 0 && strcmp(key, ftc_config_alias.key) == 0;
+}
+
+/* Both keys or none. */
+static int apply_alias(struct ftc_settings *settings, const char *value, const char *source)
+{
+    struct ftc_settings draft;
+    int choice = 0;
+    int rc = ftc_config_choose(&ftc_config_alias, value, source, &choice);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_settings_draft(settings, &draft);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    const struct ftc_config_combination *pair = &ftc_config_combinations[choice];
+    rc = ftc_settings_apply(&draft, "broadcast", "dissemination", pair->dissemination, source);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_settings_apply(&draft, "broadcast", "correction", pair->correction, source);
+    return ftc_settings_conclude(settings, &draft, rc);
+}
+
 int ftc_settings_apply(struct ftc_settings *settings, const char *section, const char *key, const char *value,
                        const char *source)
 {
     int index = ftc_config_find(section, key);
     if (index < 0)
-        return refuse_key(section, key, source);
+        return is_alias(section, key) ? apply_alias(settings, value, source)
+                                      : refuse_key(section, key, source);
     char *copy = strdup(source);
     if (copy == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the settings");
@@ -79,6 +102,8 @@ int ftc_settings_draft(const struct ftc_settings *settings, struct ftc_settings 
 {
     struct ftc_settings copy = {.value = settings->value};
     for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        if (settings->source[i] == NULL) /* nothing loaded yet */
+            continue;
         copy.source[i] = strdup(settings->source[i]);
         if (copy.source[i] == NULL) {
             ftc_settings_fini(&copy);
@@ -125,6 +150,20 @@ static int refuse_variable(const char *name)
         "environment variable %s: no such setting; unset it (`ftrun --print-config` lists them)", quoted);
 }
 
+static bool is_alias_variable(const char *name)
+{
+    char variable[FTC_CONFIG_TEXT];
+    return strcmp(name, ftc_config_variable(&ftc_config_alias, variable, sizeof(variable))) == 0;
+}
+
+/* The alias: before the keys, so that a variable for one of them wins in whatever order they stand. */
+static int apply_alias_variable(struct ftc_settings *settings, const char *name, const char *value)
+{
+    if (!is_alias_variable(name))
+        return FTC_SUCCESS;
+    return ftc_settings_apply(settings, ftc_config_alias.section, ftc_config_alias.key, value, name);
+}
+
 static int apply_variable(struct ftc_settings *settings, const char *name, const char *value)
 {
     char variable[FTC_CONFIG_TEXT];
@@ -133,11 +172,14 @@ static int apply_variable(struct ftc_settings *settings, const char *name, const
         if (strcmp(name, ftc_config_variable(key, variable, sizeof(variable))) == 0)
             return ftc_settings_apply(settings, key->section, key->key, value, variable);
     }
+    if (is_alias_variable(name))
+        return FTC_SUCCESS;
     return is_own_variable(name) ? FTC_SUCCESS : refuse_variable(name);
 }
 
-/* One "NAME=value" of the environment. */
-static int read_variable(struct ftc_settings *settings, const char *entry)
+/* One "NAME=value" of the environment, and what to do with it. */
+static int read_variable(struct ftc_settings *settings, const char *entry,
+                         int (*apply)(struct ftc_settings *settings, const char *name, const char *value))
 {
     const char *equals = strchr(entry, '=');
     if (equals == NULL || strncmp(entry, VARIABLE_PREFIX, sizeof(VARIABLE_PREFIX) - 1) != 0)
@@ -145,7 +187,7 @@ static int read_variable(struct ftc_settings *settings, const char *entry)
     char *name = strndup(entry, (size_t)(equals - entry));
     if (name == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the environment");
-    int rc = apply_variable(settings, name, equals + 1);
+    int rc = apply(settings, name, equals + 1);
     free(name);
     return rc;
 }
@@ -157,7 +199,9 @@ int ftc_settings_read_environment(struct ftc_settings *settings, char *const env
     if (rc != FTC_SUCCESS)
         return rc;
     for (size_t i = 0; rc == FTC_SUCCESS && environment[i] != NULL; i++)
-        rc = read_variable(&draft, environment[i]);
+        rc = read_variable(&draft, environment[i], apply_alias_variable);
+    for (size_t i = 0; rc == FTC_SUCCESS && environment[i] != NULL; i++)
+        rc = read_variable(&draft, environment[i], apply_variable);
     return ftc_settings_conclude(settings, &draft, rc);
 }
 
@@ -188,27 +232,88 @@ static const char *source_of(const struct ftc_settings *settings, const char *se
     return settings->source[ftc_config_find(section, key)];
 }
 
-int ftc_settings_check(const struct ftc_settings *settings)
+/* In words. */
+static const char *value_of(const struct ftc_settings *settings, const char *section, const char *key,
+                            char text[FTC_CONFIG_TEXT])
+{
+    return ftc_config_format(&ftc_config_schema[ftc_config_find(section, key)], &settings->value, text,
+                             FTC_CONFIG_TEXT);
+}
+
+static int check_heartbeats(const struct ftc_settings *settings)
 {
     const struct ftc_config *value = &settings->value;
-    if (value->heartbeat_timeout_ms < 2 * value->heartbeat_period_ms)
-        return ftc_error_set(
-            FTC_ERR_CONFIG,
-            "detector.heartbeat_timeout_ms: %lld ms (%s) is less than two heartbeat periods of %lld "
-            "ms (%s): one late heartbeat would count as a failure; set at least %lld",
-            (long long)value->heartbeat_timeout_ms, source_of(settings, "detector", "heartbeat_timeout_ms"),
-            (long long)value->heartbeat_period_ms, source_of(settings, "detector", "heartbeat_period_ms"),
-            2 * (long long)value->heartbeat_period_ms);
-    if (value->tree == FTC_TREE_KARY && value->arity < 2)
-        return ftc_error_set(
-            FTC_ERR_CONFIG,
-            "broadcast.arity: %lld (%s) is too small for broadcast.tree kary (%s): set at least 2",
-            (long long)value->arity, source_of(settings, "broadcast", "arity"),
-            source_of(settings, "broadcast", "tree"));
-    if (!value->exit_notices && !value->fence)
-        return ftc_error_set(
-            FTC_ERR_CONFIG,
-            "detector.exit_notices: off (%s) needs detector.fence on (%s): else no failure is ever declared",
-            source_of(settings, "detector", "exit_notices"), source_of(settings, "detector", "fence"));
-    return FTC_SUCCESS;
+    if (value->heartbeat_timeout_ms >= 2 * value->heartbeat_period_ms)
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "detector.heartbeat_timeout_ms: %lld ms (%s) is less than two heartbeat periods of %lld "
+        "ms (%s): one late heartbeat would count as a failure; set at least %lld",
+        (long long)value->heartbeat_timeout_ms, source_of(settings, "detector", "heartbeat_timeout_ms"),
+        (long long)value->heartbeat_period_ms, source_of(settings, "detector", "heartbeat_period_ms"),
+        2 * (long long)value->heartbeat_period_ms);
+}
+
+static int check_notices(const struct ftc_settings *settings)
+{
+    if (settings->value.exit_notices || settings->value.fence)
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "detector.exit_notices: off (%s) needs detector.fence on (%s): else no failure is ever declared",
+        source_of(settings, "detector", "exit_notices"), source_of(settings, "detector", "fence"));
+}
+
+static int check_tree(const struct ftc_settings *settings)
+{
+    if (settings->value.tree != FTC_TREE_KARY || settings->value.arity >= 2)
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "broadcast.arity: %lld (%s) is too small for broadcast.tree kary (%s): set at least 2",
+        (long long)settings->value.arity, source_of(settings, "broadcast", "arity"),
+        source_of(settings, "broadcast", "tree"));
+}
+
+/* Any dissemination that is named means messages. */
+static int check_board(const struct ftc_settings *settings)
+{
+    char wish[FTC_CONFIG_TEXT];
+    if (settings->value.algorithm != FTC_ALGORITHM_BOARD ||
+        settings->value.dissemination == FTC_CONFIG_DISSEMINATION_AUTO)
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "broadcast.dissemination: %s (%s) needs messages, but collectives.algorithm is board (%s): "
+        "set one of them to auto",
+        value_of(settings, "broadcast", "dissemination", wish),
+        source_of(settings, "broadcast", "dissemination"), source_of(settings, "collectives", "algorithm"));
+}
+
+static int check_patience(const struct ftc_settings *settings)
+{
+    const struct ftc_config *value = &settings->value;
+    char wish[FTC_CONFIG_TEXT];
+    bool misses = value->dissemination == FTC_CONFIG_DISSEMINATION_GOSSIP ||
+                  value->dissemination == FTC_CONFIG_DISSEMINATION_MULTICAST;
+    if (!misses || value->correction != FTC_CONFIG_CORRECTION_NONE || value->patience_us > 0)
+        return FTC_SUCCESS;
+    return ftc_error_set(FTC_ERR_CONFIG,
+                         "broadcast.patience_us: 0 (%s) with broadcast.dissemination %s (%s) and "
+                         "broadcast.correction none (%s): a rank that was missed would wait for ever; set a "
+                         "patience or a correction",
+                         source_of(settings, "broadcast", "patience_us"),
+                         value_of(settings, "broadcast", "dissemination", wish),
+                         source_of(settings, "broadcast", "dissemination"),
+                         source_of(settings, "broadcast", "correction"));
+}
+
+int ftc_settings_check(const struct ftc_settings *settings)
+{
+    static int (*const rules[])(const struct ftc_settings *) = {check_heartbeats, check_notices, check_tree,
+                                                                check_board, check_patience};
+    int rc = FTC_SUCCESS;
+    for (size_t i = 0; rc == FTC_SUCCESS && i < sizeof(rules) / sizeof(rules[0]); i++)
+        rc = rules[i](settings);
+    return rc;
 }

@@ -473,10 +473,13 @@ static void unmap_settings(struct ftc_config *c, const struct ftc_member_setting
     c->reduce_arity = member->reduce_arity;
     c->tree = member->tree.tree;
     c->arity = member->tree.arity;
-    c->correction = member->correction;
     c->correction_delay_us = (int64_t)(member->correction_delay_ns / 1000);
     c->settle_every = member->settle_every;
     c->prepare = member->prepare;
+    /* What auto would choose is auto. */
+    c->correction = FTC_CONFIG_CORRECTION_AUTO;
+    if (ftc_config_member(c, member->ranks, 0).correction != member->correction)
+        c->correction = (enum ftc_config_correction)(member->correction + 1);
 }
 
 /* The value in a dump's line that starts with the key; *length characters. */
