@@ -10,8 +10,9 @@
 
 #include "base/error.h"
 
-#define RANKS_MAX   1048576
-#define OPTIONS_MAX 64 /* of a command and common ones together */
+#define RANKS_MAX    1048576
+#define OPTIONS_MAX  64 /* of a command and common ones together */
+#define FRAGMENT_MAX 65536
 
 /* One setting of the command line, applied after the file of --config wherever that stands. */
 struct assignment {
@@ -28,7 +29,7 @@ struct parse {
     const char *config;
     struct assignment *assignment;
     int assignments;
-    uint64_t ranks;
+    uint64_t ranks, fragment;
     enum ftc_parsed parsed;
 };
 
@@ -66,6 +67,22 @@ int ftc_option_real(const char *option, const char *text, double minimum, double
 }
 
 /* --- the common options --- */
+
+/* Row of "section.key" in the schema. */
+static size_t find_key(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    size_t section = (size_t)(dot - name);
+
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        const struct ftc_config_key *key = &ftc_config_schema[i];
+        if (strlen(key->section) == section && strncmp(key->section, name, section) == 0 &&
+            strcmp(key->key, dot + 1) == 0)
+            return i;
+    }
+    assert(!"a key that the schema does not have");
+    return 0;
+}
 
 static int most_ranks(const struct ftc_usage *usage)
 {
@@ -151,12 +168,22 @@ static int take_set(void *arg, const char *text)
     return assign(arg, text, NULL, "--", "set");
 }
 
-/* "tree" is the family of dissemination: its first member. */
+/* Which of the trees is a word for dissemination as well: --dissemination lame. */
 static int take_dissemination(void *arg, const char *text)
 {
-    const char *tree = strcmp(text, "tree") == 0 ? "binomial" : text;
+    const char *const *trees = ftc_config_schema[find_key("broadcast.tree")].names;
 
-    return assign(arg, "broadcast.tree", tree, "--", "dissemination");
+    for (int i = 0; trees[i] != NULL; i++)
+        if (strcmp(text, trees[i]) == 0) {
+            int rc = assign(arg, "broadcast.tree", text, "--", "dissemination");
+            return rc == 0 ? assign(arg, "broadcast.dissemination", "tree", "--", "dissemination") : rc;
+        }
+    return assign(arg, "broadcast.dissemination", text, "--", "dissemination");
+}
+
+static int take_fragment(void *arg, const char *text)
+{
+    return ftc_option_number("--fragment", text, 1, FRAGMENT_MAX, &((struct parse *)arg)->fragment);
 }
 
 static int take_help(void *arg, const char *text)
@@ -173,6 +200,8 @@ static int take_version(void *arg, const char *text)
     return 0;
 }
 
+#define ALIAS "broadcast.algorithm"
+
 /* Options without `help` take that of their key in the schema. */
 static const struct row rows[] = {
     {{"ranks", 'n', "N", "number of ranks", take_ranks}, NULL},
@@ -185,10 +214,20 @@ static const struct row rows[] = {
     {{"rotation", 0, "POLICY", NULL, NULL}, "collectives.rotation"},
     {{"reduce-tree", 0, "TREE", NULL, NULL}, "reduce.tree"},
     {{"reduce-arity", 0, "K", NULL, NULL}, "reduce.arity"},
-    {{"dissemination", 0, "TREE", NULL, take_dissemination}, "broadcast.tree"},
+    {{"algorithm", 0, "NAME", NULL, NULL}, ALIAS},
+    {{"dissemination", 0, "HOW", NULL, take_dissemination}, "broadcast.dissemination"},
+    {{"tree", 0, "TREE", NULL, NULL}, "broadcast.tree"},
     {{"arity", 0, "K", NULL, NULL}, "broadcast.arity"},
     {{"correction", 0, "KIND", NULL, NULL}, "broadcast.correction"},
+    {{"distance", 0, "D", NULL, NULL}, "broadcast.distance"},
     {{"correction-delay", 0, "US", NULL, NULL}, "broadcast.correction_delay_us"},
+    {{"patience", 0, "US", NULL, NULL}, "broadcast.patience_us"},
+    {{"gossip-bound", 0, "WHAT", NULL, NULL}, "broadcast.gossip_bound"},
+    {{"gossip-rounds", 0, "ROUNDS", NULL, NULL}, "broadcast.gossip_rounds"},
+    {{"gossip-hop", 0, "ROUNDS", NULL, NULL}, "broadcast.gossip_hop"},
+    {{"broadcast-seed", 0, "SEED", NULL, NULL}, "broadcast.seed"},
+    {{"fragment", 0, "BYTES", "bytes of a result in one datagram, 1 to 65536 (default: 4096)", take_fragment},
+     NULL},
     {{"settle-every", 0, "W", NULL, NULL}, "broadcast.settle_every"},
     {{"prepare", 0, "HOW", NULL, NULL}, "collectives.prepare"},
     {{"config", 0, "FILE", "read settings from this INI file; no other file is read", take_config}, NULL},
@@ -197,6 +236,14 @@ static const struct row rows[] = {
     {{"version", 'V', NULL, "print the version, and exit", take_version}, NULL},
 };
 #define ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
+
+const char *ftc_setup_option(const char *key, size_t length)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i].key != NULL && strlen(rows[i].key) == length && strncmp(rows[i].key, key, length) == 0)
+            return rows[i].option.name;
+    return NULL;
+}
 
 /* --- getopt --- */
 
@@ -300,22 +347,6 @@ static int read_words(struct parse *parse, void *command, int argc, char **argv)
 
 /* --- settings --- */
 
-/* Row of "section.key" in the schema. */
-static size_t find_key(const char *name)
-{
-    const char *dot = strchr(name, '.');
-    size_t section = (size_t)(dot - name);
-
-    for (size_t i = 0; i < ftc_config_schema_size; i++) {
-        const struct ftc_config_key *key = &ftc_config_schema[i];
-        if (strlen(key->section) == section && strncmp(key->section, name, section) == 0 &&
-            strcmp(key->key, dot + 1) == 0)
-            return i;
-    }
-    assert(!"a key that the schema does not have");
-    return 0;
-}
-
 /* f < n (agreement.md, Model): a default is cut, a wish is refused. */
 static int fit_f(struct ftc_settings *settings, int ranks)
 {
@@ -353,6 +384,7 @@ static int understand(struct parse *parse)
     if (rc != 0)
         return rc;
     setup->member = ftc_config_member(&setup->settings.value, (int)parse->ranks, 0);
+    setup->member.fragment = (uint32_t)parse->fragment;
     if (setup->ops == NULL)
         return 0;
     return ftc_program_parse(&setup->program, setup->ops, setup->ranks_given ? (int)parse->ranks : RANKS_MAX);
@@ -361,7 +393,7 @@ static int understand(struct parse *parse)
 int ftc_setup_parse(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc,
                     char **argv, enum ftc_parsed *parsed)
 {
-    struct parse parse = {.setup = setup, .usage = usage};
+    struct parse parse = {.setup = setup, .usage = usage, .fragment = FTC_SETUP_FRAGMENT};
 
     *setup = (struct ftc_setup){.seed = 1};
     gather(&parse, usage);
@@ -426,6 +458,7 @@ static void print_option(const struct ftc_option *option, const char *help, FILE
 static void print_common(const struct ftc_usage *usage, const struct row *row, FILE *out)
 {
     char allowed[128];
+    const char *more = row->option.take == take_dissemination ? ", binomial, kary, lame" : "";
 
     if (row->option.help != NULL) {
         print_option(&row->option, row->option.help, out);
@@ -434,11 +467,11 @@ static void print_common(const struct ftc_usage *usage, const struct row *row, F
         fputc('\n', out);
         return;
     }
-    const struct ftc_config_key *key = &ftc_config_schema[find_key(row->key)];
+    bool alias = strcmp(row->key, ALIAS) == 0;
+    const struct ftc_config_key *key = alias ? &ftc_config_alias : &ftc_config_schema[find_key(row->key)];
     print_option(&row->option, key->help, out);
-    fprintf(out, "\n  %-*s %s (%s: %s%s)\n", HELP_COLUMN, "", row->key, key->fallback,
-            ftc_config_allowed(key, allowed, sizeof(allowed)),
-            row->option.take == take_dissemination ? ", tree" : "");
+    fprintf(out, "\n  %-*s %s (%s%s%s%s)\n", HELP_COLUMN, "", row->key, key->fallback, alias ? "" : ": ",
+            ftc_config_allowed(key, allowed, sizeof(allowed)), more);
 }
 
 void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
@@ -460,79 +493,4 @@ void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
           "reached a limit "
           "before it had seen all states.\n",
           out);
-}
-
-/* --- replay lines --- */
-
-static void unmap_settings(struct ftc_config *c, const struct ftc_member_settings *member)
-{
-    c->f = member->f;
-    c->scheme = member->scheme;
-    c->share = member->share;
-    c->rotation = member->rotation;
-    c->reduce_arity = member->reduce_arity;
-    c->tree = member->tree.tree;
-    c->arity = member->tree.arity;
-    c->correction_delay_us = (int64_t)(member->correction_delay_ns / 1000);
-    c->settle_every = member->settle_every;
-    c->prepare = member->prepare;
-    /* What auto would choose is auto. */
-    c->correction = FTC_CONFIG_CORRECTION_AUTO;
-    if (ftc_config_member(c, member->ranks, 0).correction != member->correction)
-        c->correction = (enum ftc_config_correction)(member->correction + 1);
-}
-
-/* The value in a dump's line that starts with the key; *length characters. */
-static const char *dumped(const char *dump, const char *key, size_t *length)
-{
-    size_t size = strlen(key);
-
-    while (strncmp(dump, key, size) != 0 || dump[size] != '=')
-        dump = strchr(dump, '\n') + 1;
-    *length = strcspn(dump + size + 1, "\n");
-    return dump + size + 1;
-}
-
-/* Both dumps have every key in lines "section.key=value". */
-static void print_differences(const char *standard, const char *given, FILE *out)
-{
-    for (int i = 0; i < ROWS; i++) {
-        size_t before, after;
-        if (rows[i].key == NULL || strcmp(rows[i].key, "job.f") == 0)
-            continue;
-        const char *old = dumped(standard, rows[i].key, &before);
-        const char *new = dumped(given, rows[i].key, &after);
-        if (before != after || strncmp(old, new, after) != 0)
-            fprintf(out, " --%s %.*s", rows[i].option.name, (int)after, new);
-    }
-}
-
-char *ftc_setup_format(const struct ftc_member_settings *settings, const struct ftc_program *program)
-{
-    struct ftc_settings values = {0};
-    char *text = NULL, *standard = NULL, *given = NULL;
-    size_t size = 0;
-    char *ops = ftc_program_format(program);
-    FILE *out = open_memstream(&text, &size);
-
-    if (ops != NULL && out != NULL && ftc_settings_init(&values) == 0) {
-        standard = ftc_settings_dump(&values);
-        unmap_settings(&values.value, settings);
-        given = ftc_settings_dump(&values);
-    }
-    if (standard != NULL && given != NULL) {
-        fprintf(out, "-n %d -f %d", settings->ranks, settings->f);
-        print_differences(standard, given, out);
-        if (ops[0] != '\0')
-            fprintf(out, strchr(ops, '*') != NULL ? " --ops '%s'" : " --ops %s", ops);
-    }
-    bool good = out != NULL && fclose(out) == 0 && standard != NULL && given != NULL;
-    free(standard);
-    free(given);
-    free(ops);
-    ftc_settings_fini(&values);
-    if (good)
-        return text;
-    free(text);
-    return NULL;
 }

@@ -14,11 +14,10 @@
 #include "sim/model/program.h"
 
 /* Common to all commands: -n, -f, --ops, --seed, --config FILE, --set section.key=value, and short forms of the
- * settings that matter here (--scheme, --share, --rotation, --reduce-tree, --reduce-arity, --dissemination, --arity,
- * --correction, --correction-delay, --prepare, --settle-every). */
+ * settings that matter here: --scheme, --dissemination, --correction and more. */
 struct ftc_setup {
     struct ftc_settings settings;      /* every key of the configuration and where it came from */
-    struct ftc_member_settings member; /* of every member, but self */
+    struct ftc_member_settings member; /* of every member, but self; without -n see ftc_config_fit() */
     struct ftc_program program;
     const char *ops; /* as given, NULL: not */
     uint64_t seed;
@@ -44,6 +43,8 @@ struct ftc_usage {
     bool seedless;                   /* nothing is random: no --seed */
 };
 
+#define FTC_SETUP_FRAGMENT 4096 /* bytes in a datagram, unless --fragment says otherwise */
+
 enum ftc_parsed { FTC_PARSED_RUN, FTC_PARSED_HELP, FTC_PARSED_VERSION };
 
 /* Read argv[1..]. What is no option is an operation and joins --ops. FTC_ERR_ARG or FTC_ERR_CONFIG with cause and
@@ -56,8 +57,10 @@ void ftc_setup_fini(struct ftc_setup *setup);
 bool ftc_setup_begin(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc,
                      char **argv, int *code);
 void ftc_setup_help(const struct ftc_usage *usage, FILE *out);
+/* Name of the option for a key, "section.key" of this length; NULL: none but --set. */
+const char *ftc_setup_option(const char *key, size_t length);
 /* The options that give this communicator and program again, for a replay line: "-n 4 -f 1 --scheme bit --ops ...".
- * Only what differs from the defaults. malloc'ed; NULL: out of memory. */
+ * Only what differs from the defaults. malloc'ed; NULL: out of memory. In options_format.c. */
 char *ftc_setup_format(const struct ftc_member_settings *settings, const struct ftc_program *program);
 
 /* Numbers for `take` functions: all of the text, within the range, or FTC_ERR_ARG naming the option. */

@@ -258,9 +258,11 @@ static int shrink(const struct ftc_storm_plan *plan, const struct ftc_storm_outc
         return FTC_ERR_NOMEM;
     ftc_storm_draw(&storm, &plan->frame, outcome->seed);
     struct ftc_program program = ftc_storm_program(&storm);
+    struct ftc_member_settings plain = plan->frame.settings;
+    ftc_config_fit(&plain, storm.settings.ranks);
     int rc = ftc_storm_record_try(record, record_storm, &storm);
     if (rc == FTC_SUCCESS && record->violation[0] != '\0' && !record->hung)
-        rc = ftc_shrink(shrunk, &storm.settings, &plan->frame.settings, &program, record, NULL);
+        rc = ftc_shrink(shrunk, &storm.settings, &plain, &program, record, NULL);
     ftc_storm_record_free(record);
     return rc;
 }

@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "base/mix.h"
+#include "config/config.h"
 #include "sim/storm/storm.h"
 
 static int below(struct ftc_storm *s, int limit)
@@ -334,6 +335,7 @@ void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame
     *storm = (struct ftc_storm){.seed = seed, .random = ftc_mix(seed + 0x51ed), .given = frame->program};
     draw_settings(storm, frame);
     pin_settings(&storm->settings, frame);
+    ftc_config_fit(&storm->settings, storm->settings.ranks);
     draw_program(storm);
     draw_deaths(storm);
     storm->biased = !one_in(storm, 3);

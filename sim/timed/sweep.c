@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "config/config.h"
 
 /* --- one row --- */
 
@@ -108,7 +109,7 @@ void ftc_sweep_run(const struct ftc_sweep *sweep, struct ftc_sweep_row *row)
     struct ftc_timed_operation *run = calloc((size_t)wanted, sizeof(*run));
     uint64_t *time = calloc((size_t)wanted, sizeof(*time));
 
-    runs.member.ranks = row->n;
+    ftc_config_fit(&runs.member, row->n);
     runs.member.f = row->f;
     runs.program = (struct ftc_program){.operation = &runs.operation, .length = 1};
     runs.settings.kills = row->kills;

@@ -162,7 +162,7 @@ static void print_failure(const struct printer *printer, const struct ftc_sweep_
     struct ftc_member_settings member = printer->setup->member;
     struct ftc_program_operation operation = *row->operation;
     struct ftc_program program = {.operation = &operation, .length = 1};
-    member.ranks = row->n;
+    ftc_config_fit(&member, row->n);
     member.f = row->f;
     struct ftc_timed_settings timed =
         ftc_timed_options_settings(&printer->sweep->options, row->cost, row->bad_seed);

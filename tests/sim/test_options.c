@@ -104,8 +104,18 @@ START_TEST(defaults_are_those_of_the_configuration)
     ck_assert_int_eq(setup.member.rotation, FTC_ROTATION_FIRST);
     ck_assert_int_eq(setup.member.reduce_arity, 2);
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_BINOMIAL);
+    ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_TREE);
     ck_assert_int_eq(setup.member.correction, FTC_CORRECTION_NONE);
     ck_assert_uint_eq(setup.member.correction_delay_ns, 1000000);
+    ck_assert_int_eq(setup.member.distance, 2);
+    ck_assert_uint_eq(setup.member.patience_ns, 10000000);
+    ck_assert_int_eq(setup.member.gossip_bound, FTC_GOSSIP_ROUNDS);
+    ck_assert_int_eq(setup.member.gossip_rounds, 8);
+    ck_assert_int_eq(setup.member.gossip_hop, 4);
+    ck_assert_uint_eq(setup.member.seed, 1);
+    ck_assert_uint_eq(setup.member.fragment, 4096);
+    ck_assert_int_eq(setup.member.multicast_least, 8);
+    ck_assert_uint_eq(setup.member.multicast_most, 65536);
     ck_assert_uint_eq(setup.member.settle_every, 16);
     ck_assert_int_eq(setup.member.prepare, FTC_PREPARE_DIRECT);
     ck_assert_uint_eq(setup.seed, 1);
@@ -135,12 +145,62 @@ START_TEST(every_short_form_reaches_the_members)
 }
 END_TEST
 
-START_TEST(the_family_of_trees_is_a_dissemination_too)
+START_TEST(short_forms_of_broadcasts_reach_the_members)
+{
+    accept("-n 9 --dissemination gossip --tree kary --correction failure-proof --distance 6 "
+           "--correction-delay 0 "
+           "--patience 20 --gossip-bound time --gossip-rounds 11 --gossip-hop 3 --broadcast-seed 99 "
+           "--fragment 1500 --set multicast.least_ranks=3 --set multicast.most_bytes=0 bcast");
+    ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_GOSSIP);
+    ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_KARY);
+    ck_assert_int_eq(setup.member.correction, FTC_CORRECTION_FAILURE_PROOF);
+    ck_assert_int_eq(setup.member.distance, 6);
+    ck_assert_uint_eq(setup.member.correction_delay_ns, 0);
+    ck_assert_uint_eq(setup.member.patience_ns, 20000);
+    ck_assert_int_eq(setup.member.gossip_bound, FTC_GOSSIP_TIME);
+    ck_assert_int_eq(setup.member.gossip_rounds, 11);
+    ck_assert_int_eq(setup.member.gossip_hop, 3);
+    ck_assert_uint_eq(setup.member.seed, 99);
+    ck_assert_uint_eq(setup.member.fragment, 1500);
+    ck_assert_int_eq(setup.member.multicast_least, 3);
+    ck_assert_uint_eq(setup.member.multicast_most, 0);
+}
+END_TEST
+
+START_TEST(a_tree_is_a_word_for_dissemination_too)
 {
     accept("-n 4 bcast --dissemination tree --correction checked");
+    ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_TREE);
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_BINOMIAL);
-    accept("-n 4 bcast --dissemination lame --dissemination tree");
+    accept("-n 4 bcast --dissemination gossip --dissemination lame");
+    ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_TREE);
+    ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_LAME);
+    accept("-n 4 bcast --dissemination kary --dissemination binomial");
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_BINOMIAL);
+    accept("-n 4 bcast --dissemination kary --dissemination multicast"); /* whom to ask: the kary tree */
+    ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_MULTICAST);
+    ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_KARY);
+}
+END_TEST
+
+START_TEST(a_combination_has_a_name)
+{
+    accept("-n 4 bcast --algorithm ocg");
+    ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_GOSSIP);
+    ck_assert_int_eq(setup.member.correction, FTC_CORRECTION_OPPORTUNISTIC);
+    accept("-n 4 bcast --algorithm multicast-ring --correction none");
+    ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_MULTICAST);
+    ck_assert_int_eq(setup.member.correction, FTC_CORRECTION_NONE);
+}
+END_TEST
+
+/* What depends on the number of ranks waits for it. */
+START_TEST(a_command_may_choose_the_ranks)
+{
+    ck_assert_int_eq(parse(&hiding, "-n 2..8 bcast --dissemination gossip"), 0);
+    ck_assert_int_eq(setup.member.gossip_rounds, 0);
+    ftc_config_fit(&setup.member, 1024);
+    ck_assert_int_eq(setup.member.gossip_rounds, 22);
 }
 END_TEST
 
@@ -196,6 +256,13 @@ START_TEST(wrong_words_name_cause_and_remedy)
     refuse("-n 4 frobnicate", "\"frobnicate\"", "allreduce");
     refuse("-n 4 bcast:4", "bcast:4", "");
     refuse("-n 4 --dissemination kary --arity 1 bcast", "too small", "at least 2");
+    refuse("-n 4 --dissemination rumour bcast", "\"rumour\"", "allowed: auto, tree, gossip, multicast");
+    refuse("-n 4 --algorithm ogc bcast", "--algorithm: broadcast.algorithm: \"ogc\"", "ocg, ccg, fcg");
+    refuse("-n 4 --gossip-hop 0 bcast", "--gossip-hop", "allowed: 1..1000");
+    refuse("-n 4 --fragment 0 bcast", "--fragment 0", "give 1 to 65536");
+    refuse("-n 4 --fragment 65537 bcast", "--fragment 65537", "give 1 to 65536");
+    refuse("-n 4 --dissemination gossip --correction none --patience 0 bcast", "would wait for ever",
+           "set a patience");
     refuse("-n 4 --speed 10 bcast", "--speed 10", "give 1 to 9");
 }
 END_TEST
@@ -246,16 +313,19 @@ static char *help_of(const struct ftc_usage *usage)
 /* Its words, with every row of the two tables. */
 START_TEST(help_lists_every_option)
 {
-    static const char *const wanted[] = {"--loud",
-                                         "-q, --speed N",
-                                         "-n, --ranks N",
-                                         "--scheme SCHEME",
-                                         "list, count, bit",
-                                         "broadcast.correction_delay_us",
-                                         "binomial, kary, lame, tree",
-                                         "1 to 1048576",
-                                         "--seed",
-                                         "Exit code"};
+    static const char *const wanted[] = {
+        "--loud",
+        "-q, --speed N",
+        "-n, --ranks N",
+        "--scheme SCHEME",
+        "list, count, bit",
+        "broadcast.correction_delay_us",
+        "broadcast.dissemination (auto: auto, tree, gossip, multicast, binomial, kary, lame)",
+        "broadcast.algorithm (corrected-tree, ocg, ccg, fcg, multicast-ring)",
+        "--fragment BYTES",
+        "1 to 1048576",
+        "--seed",
+        "Exit code"};
     char *text = help_of(&plain), *short_text = help_of(&bounded);
 
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
@@ -276,6 +346,34 @@ START_TEST(a_replay_line_says_what_is_not_default)
 }
 END_TEST
 
+static void assert_same(const struct ftc_member_settings *a, const struct ftc_member_settings *b)
+{
+#define SAME(field) ck_assert_msg(a->field == b->field, "another " #field)
+    SAME(ranks);
+    SAME(f);
+    SAME(scheme);
+    SAME(share);
+    SAME(rotation);
+    SAME(reduce_arity);
+    SAME(tree.tree);
+    SAME(tree.arity);
+    SAME(dissemination);
+    SAME(correction);
+    SAME(distance);
+    SAME(correction_delay_ns);
+    SAME(patience_ns);
+    SAME(gossip_bound);
+    SAME(gossip_rounds);
+    SAME(gossip_hop);
+    SAME(seed);
+    SAME(fragment);
+    SAME(multicast_least);
+    SAME(multicast_most);
+    SAME(settle_every);
+    SAME(prepare);
+#undef SAME
+}
+
 START_TEST(a_replay_line_gives_the_same_again)
 {
     static const char *const lines[] = {
@@ -283,6 +381,17 @@ START_TEST(a_replay_line_gives_the_same_again)
         "-n 16 -f 3 --share off --rotation spread --reduce-tree chain --prepare tree validate",
         "-n 5 --dissemination kary --arity 4 --correction checked --correction-delay 7 --settle-every 3 "
         "bcast:4",
+        "-n 7 --dissemination gossip bcast",
+        "-n 7 --dissemination multicast --correction ring --fragment 9000 bcast",
+        "-n 7 --dissemination tree --tree lame --correction delayed --patience 0 --distance 9 bcast",
+        "-n 7 --dissemination gossip --tree kary --correction throttled --distance 5 --correction-delay 0 "
+        "--patience 123 --gossip-bound time --gossip-rounds 9 --gossip-hop 2 --broadcast-seed "
+        "4611686018427387904 "
+        "--fragment 1 bcast",
+        "-n 7 --algorithm ocg --gossip-rounds 1 bcast",
+        "-n 7 --algorithm multicast-ring --set multicast.least_ranks=4 --set "
+        "multicast.most_bytes=1099511627776 "
+        "bcast",
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         accept(lines[i]);
@@ -290,8 +399,29 @@ START_TEST(a_replay_line_gives_the_same_again)
         char *line = ftc_setup_format(&setup.member, &setup.program);
         accept(line);
         free(line);
-        ck_assert_mem_eq(&before, &setup.member, sizeof(before));
+        assert_same(&before, &setup.member);
     }
+}
+END_TEST
+
+static void assert_line(const char *given, const char *wanted)
+{
+    accept(given);
+    char *line = ftc_setup_format(&setup.member, &setup.program);
+    ck_assert_str_eq(line, wanted);
+    free(line);
+}
+
+START_TEST(a_replay_line_leaves_out_what_auto_chooses)
+{
+    assert_line("-n 8 bcast --dissemination tree --correction none --distance 2", "-n 8 -f 1 --ops bcast:0");
+    assert_line("-n 8 bcast --algorithm ccg --gossip-rounds 8 --distance 4",
+                "-n 8 -f 1 --dissemination gossip --ops bcast:0");
+    assert_line("-n 8 bcast --algorithm corrected-tree", "-n 8 -f 1 --correction checked --ops bcast:0");
+    assert_line(
+        "-n 8 bcast --algorithm fcg --dissemination multicast --set multicast.least_ranks=2",
+        "-n 8 -f 1 --dissemination multicast --correction failure-proof --set multicast.least_ranks=2 "
+        "--ops bcast:0");
 }
 END_TEST
 
@@ -316,7 +446,10 @@ int main(void)
     tcase_add_checked_fixture(tcase, NULL, teardown);
     tcase_add_test(tcase, defaults_are_those_of_the_configuration);
     tcase_add_test(tcase, every_short_form_reaches_the_members);
-    tcase_add_test(tcase, the_family_of_trees_is_a_dissemination_too);
+    tcase_add_test(tcase, short_forms_of_broadcasts_reach_the_members);
+    tcase_add_test(tcase, a_tree_is_a_word_for_dissemination_too);
+    tcase_add_test(tcase, a_combination_has_a_name);
+    tcase_add_test(tcase, a_command_may_choose_the_ranks);
     tcase_add_test(tcase, operations_stand_anywhere_and_add_up);
     tcase_add_test(tcase, a_default_f_is_cut_a_wish_is_not);
     tcase_add_test(tcase, flags_beat_the_file_wherever_it_stands);
@@ -327,6 +460,7 @@ int main(void)
     tcase_add_test(tcase, help_lists_every_option);
     tcase_add_test(tcase, a_replay_line_says_what_is_not_default);
     tcase_add_test(tcase, a_replay_line_gives_the_same_again);
+    tcase_add_test(tcase, a_replay_line_leaves_out_what_auto_chooses);
     tcase_add_test(tcase, real_numbers_have_a_range);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
