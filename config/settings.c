@@ -290,21 +290,31 @@ static int check_board(const struct ftc_settings *settings)
         source_of(settings, "broadcast", "dissemination"), source_of(settings, "collectives", "algorithm"));
 }
 
+/* Whom gossip or datagrams missed, and no correction is sure to reach (docs/design/broadcast.md, "PULL"). */
+static bool may_miss(const struct ftc_config *value)
+{
+    if (value->dissemination != FTC_CONFIG_DISSEMINATION_GOSSIP &&
+        value->dissemination != FTC_CONFIG_DISSEMINATION_MULTICAST)
+        return false;
+    return value->correction == FTC_CONFIG_CORRECTION_NONE ||
+           value->correction == FTC_CONFIG_CORRECTION_OPPORTUNISTIC ||
+           value->correction == FTC_CONFIG_CORRECTION_OPTIMISED ||
+           value->correction == FTC_CONFIG_CORRECTION_DELAYED;
+}
+
 static int check_patience(const struct ftc_settings *settings)
 {
-    const struct ftc_config *value = &settings->value;
-    char wish[FTC_CONFIG_TEXT];
-    bool misses = value->dissemination == FTC_CONFIG_DISSEMINATION_GOSSIP ||
-                  value->dissemination == FTC_CONFIG_DISSEMINATION_MULTICAST;
-    if (!misses || value->correction != FTC_CONFIG_CORRECTION_NONE || value->patience_us > 0)
+    char dissemination[FTC_CONFIG_TEXT], correction[FTC_CONFIG_TEXT];
+    if (settings->value.patience_us > 0 || !may_miss(&settings->value))
         return FTC_SUCCESS;
     return ftc_error_set(FTC_ERR_CONFIG,
                          "broadcast.patience_us: 0 (%s) with broadcast.dissemination %s (%s) and "
-                         "broadcast.correction none (%s): a rank that was missed would wait for ever; set a "
-                         "patience or a correction",
+                         "broadcast.correction %s (%s): a rank that was missed would wait for ever; set a "
+                         "patience, or checked correction",
                          source_of(settings, "broadcast", "patience_us"),
-                         value_of(settings, "broadcast", "dissemination", wish),
+                         value_of(settings, "broadcast", "dissemination", dissemination),
                          source_of(settings, "broadcast", "dissemination"),
+                         value_of(settings, "broadcast", "correction", correction),
                          source_of(settings, "broadcast", "correction"));
 }
 

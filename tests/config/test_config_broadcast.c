@@ -308,10 +308,27 @@ START_TEST(who_was_missed_must_be_repaired_or_ask)
     ck_assert_str_eq(
         ftc_last_error(),
         "broadcast.patience_us: 0 (--set) with broadcast.dissemination gossip (--set) and "
-        "broadcast.correction none (--set): a rank that was missed would wait for ever; set a patience "
-        "or a correction");
-    set("broadcast.correction=auto");
-    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+        "broadcast.correction none (--set): a rank that was missed would wait for ever; set a patience, "
+        "or checked correction");
+    static const struct {
+        const char *correction;
+        int rc;
+    } row[] = {
+        {"opportunistic", FTC_ERR_CONFIG},
+        {"optimised", FTC_ERR_CONFIG},
+        {"checked", FTC_SUCCESS},
+        {"throttled", FTC_SUCCESS},
+        {"failure-proof", FTC_SUCCESS},
+        {"delayed", FTC_ERR_CONFIG},
+        {"ring", FTC_SUCCESS},
+        {"auto", FTC_SUCCESS},
+    };
+    char assignment[64];
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        snprintf(assignment, sizeof(assignment), "broadcast.correction=%s", row[i].correction);
+        set(assignment);
+        ck_assert_int_eq(ftc_settings_check(&settings), row[i].rc);
+    }
     set("broadcast.correction=none");
     set("broadcast.patience_us=1");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
