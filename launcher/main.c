@@ -46,8 +46,11 @@ static int run(const struct ftc_command *command)
         ftc_settings_print(&settings, stdout);
         code = finish_printing();
     } else {
+        /* All ranks are on this node. Who names a way to spread decisions wants messages. */
         if (settings.value.algorithm == FTC_ALGORITHM_AUTO)
-            settings.value.algorithm = FTC_ALGORITHM_BOARD; /* all ranks are on this node */
+            settings.value.algorithm = settings.value.dissemination == FTC_CONFIG_DISSEMINATION_AUTO
+                                           ? FTC_ALGORITHM_BOARD
+                                           : FTC_ALGORITHM_CORRECTED;
         code = ftc_job_run(command, &settings, environ);
     }
     ftc_settings_fini(&settings);

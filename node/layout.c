@@ -15,7 +15,7 @@
 /* What is shared between processes must look the same in all of them, and but for posts, which do on
  * purpose, nothing of one writer may share a cache line with another's. A change of these numbers is a change of FTC_SEGMENT_VERSION. */
 _Static_assert(sizeof(struct ftc_slot) % LINE_BYTES == 0, "slots are padded");
-_Static_assert(sizeof(struct ftc_slot) == 1152, "layout of the slot");
+_Static_assert(sizeof(struct ftc_slot) == 1088, "layout of the slot");
 _Static_assert(sizeof(struct ftc_segment_header) == 896, "layout of the header");
 _Static_assert(2 * sizeof(struct ftc_board_post) == LINE_BYTES, "two small posts share a line");
 _Static_assert(sizeof(struct ftc_board_progress) == LINE_BYTES, "layout of the board");

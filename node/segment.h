@@ -90,7 +90,18 @@ struct ftc_activity {
 #define FTC_PID_CLOSED    (-1) /* in slot->pid: the rank has ended, nobody may join as it any more */
 #define FTC_RULES         64
 #define FTC_PIECES        4
-#define FTC_DATAGRAMS     12
+
+/* Datagrams of multicast. */
+enum ftc_datagrams {
+    FTC_DATAGRAMS_SENT,
+    FTC_DATAGRAMS_RECEIVED, /* sound, of this job and from others */
+    FTC_DATAGRAMS_FOREIGN,  /* of another job, or nobody's: ignored */
+    FTC_DATAGRAMS_CORRUPT,  /* by their checksum: dropped */
+    FTC_DATAGRAMS_FAILED,   /* not sent, or not received, for want of room */
+    FTC_DATAGRAMS_DRILL_LOST,
+    FTC_DATAGRAMS_DRILL_OTHER, /* doubled, late, damaged, foreign */
+    FTC_DATAGRAMS
+};
 
 /* Counters a rank publishes; they only grow. Indices: collectives/message.h, member.h. */
 struct ftc_counters {

@@ -18,6 +18,8 @@
 #include "runtime/snapshot.h"
 #include "transport/transport.h"
 
+struct ftc_multicast;
+
 /* How long a waiting call stays awake: looks while cores are free, then yields, then sleeps on the futex. */
 struct ftc_patience {
     int spins, yields;
@@ -56,6 +58,9 @@ struct ftc_comm {
     struct ftc_slot *slot;
     struct ftc_bell bell;
     struct ftc_transport *transport;
+    struct ftc_multicast *multicast; /* NULL: none, or it does not work here */
+    uint64_t multicasts;             /* decisions sent by it */
+    uint64_t senseless;              /* datagrams that made no sense to the member */
     struct ftc_thread thread;
     struct ftc_patience patience;
     struct ftc_drill drill;

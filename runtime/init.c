@@ -12,6 +12,7 @@
 #include "node/jobs.h"
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
+#include "runtime/multicast.h"
 #include "runtime/node_board.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
@@ -55,10 +56,11 @@ static int set_log(struct ftc_comm *comm, const struct ftc_identity *identity, c
     return 0;
 }
 
-static int make_member(struct ftc_comm *comm)
+static int make_member(struct ftc_comm *comm, uint32_t fragment)
 {
     struct ftc_member_settings settings = ftc_config_member(&comm->config, comm->size, comm->rank);
 
+    settings.fragment = fragment;
     return ftc_member_create(&comm->member, &settings);
 }
 
@@ -159,6 +161,7 @@ static void destroy(struct ftc_comm *comm)
     unjoin(comm);
     ftc_board_close(comm->board);
     ftc_member_destroy(comm->member);
+    ftc_runtime_multicast_close(comm);
     if (comm->transport != NULL)
         comm->transport->ops->close(comm->transport);
     if (comm->segment != NULL)
@@ -175,6 +178,7 @@ static void destroy(struct ftc_comm *comm)
 
 static int build(struct ftc_comm *comm, const struct ftc_identity *identity, const ftc_options *options)
 {
+    uint32_t fragment;
     int rc = ftc_drill_init(&comm->drill, comm->rank);
 
     if (rc == 0 && !comm->alone)
@@ -192,10 +196,12 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity, con
     comm->report_failed = calloc((size_t)comm->size, sizeof(int));
     if (rc == 0 && comm->report_failed == NULL)
         rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
-    if (rc == 0)
-        rc = make_member(comm);
     if (rc == 0 && !comm->alone)
         rc = connect_node(comm);
+    if (rc == 0)
+        rc = ftc_runtime_multicast_open(comm, &fragment);
+    if (rc == 0)
+        rc = make_member(comm, fragment);
     if (rc == 0 && !comm->alone)
         rc = ftc_node_board_open(comm);
     if (rc == 0 && !comm->alone)

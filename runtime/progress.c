@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "runtime/job_end.h"
+#include "runtime/multicast.h"
 #include "runtime/publish.h"
 
 #define MESSAGES_PER_STEP 64 /* then look at failures and the delivery again */
@@ -59,6 +60,13 @@ static void output_send(struct ftc_comm *comm, const struct ftc_output *output)
     ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
 }
 
+static void output_multicast(struct ftc_comm *comm, const struct ftc_output *output)
+{
+    ftc_publish_sent(comm, output->message, output->head->size + output->value.size);
+    ftc_runtime_multicast_send(comm, output);
+    ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
+}
+
 static void output_deliver(struct ftc_comm *comm, const struct ftc_output *output)
 {
     ftc_drill_pass(&comm->drill, FTC_DRILL_DELIVER);
@@ -80,7 +88,8 @@ void ftc_progress_outputs(struct ftc_comm *comm)
         case FTC_OUTPUT_DELIVER:
             output_deliver(comm, output);
             break;
-        case FTC_OUTPUT_MULTICAST: /* no datagrams yet: all of them are lost */
+        case FTC_OUTPUT_MULTICAST:
+            output_multicast(comm, output);
             break;
         case FTC_OUTPUT_MORE:
             comm->more = true;
@@ -184,6 +193,9 @@ bool ftc_progress_step(struct ftc_comm *comm)
         return false;
     any = ftc_progress_failures(comm);
     any |= step_timer(comm);
+    /* First: the ring brings later what a datagram that lies here already brings. */
+    for (int i = 0; i < MESSAGES_PER_STEP && !comm->delivered && ftc_runtime_multicast_receive(comm); i++)
+        any = true;
     for (int i = 0; i < MESSAGES_PER_STEP && step_message(comm); i++) {
         any = true;
         if (comm->delivered)
@@ -197,7 +209,7 @@ bool ftc_progress_step(struct ftc_comm *comm)
 bool ftc_progress_ready(struct ftc_comm *comm)
 {
     return failures_waiting(comm) || comm->more || comm->transport->ops->ready(comm->transport) ||
-           (comm->timer_ns != 0 && ftc_clock_now() >= comm->timer_ns);
+           ftc_runtime_multicast_ready(comm) || (comm->timer_ns != 0 && ftc_clock_now() >= comm->timer_ns);
 }
 
 /* --- waiting --- */
@@ -221,9 +233,10 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
     ftc_publish_activity(comm, until->wait);
     uint32_t expected = ftc_bell_prepare(&comm->bell);
+    int fd = ftc_runtime_multicast_fd(comm);
     bool slept = !ftc_progress_ready(comm) && !until->done(comm, until->arg);
     if (slept)
-        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns), -1);
+        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns), fd);
     ftc_bell_awake(&comm->bell);
     if (slept && until->wait == FTC_WAIT_NOTHING && !ftc_progress_ready(comm))
         ftc_job_look_for_mismatch(comm);

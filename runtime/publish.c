@@ -4,6 +4,10 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 
+_Static_assert(FTC_PIECES == FTC_PIECES_KINDS, "the slot has room for all kinds");
+_Static_assert(FTC_RULES >= FTC_RULES_COUNT, "the slot has room for all rules");
+_Static_assert(FTC_MESSAGE_KINDS >= FTC_MESSAGES, "the slot has room for all kinds of messages");
+
 #define STORE(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
 #define LOAD(field)         atomic_load_explicit(&(field), memory_order_relaxed)
 #define ADD(field, value)   STORE(field, LOAD(field) + (value))
@@ -155,6 +159,8 @@ void ftc_publish_returned(struct ftc_comm *comm)
           rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] + rules[FTC_RULE_DROP_EPOCH]);
     for (int i = 0; i < FTC_RULES_COUNT; i++)
         STORE(counters->rules[i], rules[i]);
+    for (int i = 0; i < FTC_PIECES_KINDS; i++)
+        STORE(counters->pieces[i], ftc_member_pieces(comm->member)[i]);
     if (LOAD(comm->slot->first_result_ns) == 0)
         STORE(comm->slot->first_result_ns, now);
     STORE(comm->slot->activity.since_ns, now);

@@ -34,7 +34,10 @@ struct ftc_multicast_group {
     unsigned char communicator[FTC_COMMUNICATOR_SIZE];
 };
 
-/* Draw all of it from getrandom(2), once per job. FTC_ERR_SYSTEM. */
+/* Of a job's secret: FTC_MULTICAST_SECRET bytes that nobody can guess. */
+#define FTC_MULTICAST_SECRET (FTC_MULTICAST_RANDOM + 2 + FTC_COMMUNICATOR_SIZE)
+void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned char *secret);
+/* Of bytes from getrandom(2), once per job. FTC_ERR_SYSTEM. */
 int ftc_multicast_group_draw(struct ftc_multicast_group *group);
 
 /* As text, for a job's settings: <28 hex digits>-<port>-<32 hex digits>. Only what format writes can be parsed;
