@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/fragments.h"
 #include "collectives/member.h"
 #include "include/ftcoll.h"
 
@@ -58,17 +59,23 @@ static void add_bytes(void *arg, const void *in, void *inout, size_t size)
 
 /* --- the member's side --- */
 
+/* As a transport gives it to the receiver: head, padding, value. */
+static struct ftc_buffer *join(const struct ftc_buffer *head, const struct ftc_value *value)
+{
+    size_t size = value != NULL && value->buffer != NULL ? value->size : 0;
+    struct ftc_buffer *joined = ftc_value_new_message(head->size, size);
+
+    require(joined != NULL);
+    memcpy(joined->data, head->data, head->size);
+    if (size > 0)
+        memcpy(joined->data + ftc_value_offset(head->size), ftc_value_bytes(value), size);
+    return joined;
+}
+
 static void keep(struct fuzz *z, const struct ftc_output *output)
 {
-    size_t head = output->head->size, value = output->value.buffer != NULL ? output->value.size : 0;
-    struct ftc_buffer *copy = ftc_buffer_new(head + value);
-
-    require(copy != NULL);
-    memcpy(copy->data, output->head->data, head);
-    if (value > 0)
-        memcpy(copy->data + head, ftc_value_bytes(&output->value), value);
     ftc_buffer_unref(z->kept[z->sent % KEPT]);
-    z->kept[z->sent++ % KEPT] = copy;
+    z->kept[z->sent++ % KEPT] = join(output->head, &output->value);
 }
 
 static void take_outputs(struct fuzz *z, int rc)
@@ -77,7 +84,10 @@ static void take_outputs(struct fuzz *z, int rc)
 
     require(rc == FTC_SUCCESS || rc == FTC_ERR_PROTO);
     while ((output = ftc_member_next_output(z->member)) != NULL) {
-        if (output->kind == FTC_OUTPUT_SEND) {
+        if (output->kind == FTC_OUTPUT_MULTICAST) {
+            require(output->head->size == FTC_FRAGMENT_HEAD && output->value.size > 0);
+            keep(z, output);
+        } else if (output->kind == FTC_OUTPUT_SEND) {
             require(output->to >= 0 && output->to < z->settings.ranks && output->to != z->settings.self);
             keep(z, output);
         } else if (output->kind == FTC_OUTPUT_DELIVER) {
@@ -120,7 +130,10 @@ static void call_next(struct fuzz *z)
 
 static void feed(struct fuzz *z, struct ftc_buffer *buffer)
 {
-    int rc = ftc_member_receive(z->member, peer(z), buffer);
+    bool datagram = take(z, 4) == 0;
+    int rc = datagram ? ftc_member_datagram(z->member, peer(z), buffer)
+                      : ftc_member_receive(z->member, peer(z), buffer);
+
     ftc_buffer_unref(buffer);
     take_outputs(z, rc);
 }
@@ -191,12 +204,11 @@ static void random_contribution(struct fuzz *z, struct ftc_message *message)
 }
 
 /* A message that a member could send, but that lies. */
-static void send_lie(struct fuzz *z)
+static struct ftc_buffer *lie(struct fuzz *z, enum ftc_message_kind kind)
 {
-    struct ftc_message message = {0};
+    struct ftc_message message = {.kind = kind};
 
     require(ftc_message_init(&message, z->settings.ranks) == FTC_SUCCESS);
-    message.kind = (enum ftc_message_kind)take(z, FTC_MESSAGES);
     uint64_t next = ftc_member_next_op(z->member);
     message.op = next + take(z, 3) - (next > 0 ? 1 : 0);
     message.ballot = (struct ftc_ballot_id){take(z, 7), take(z, 3)};
@@ -206,8 +218,8 @@ static void send_lie(struct fuzz *z)
     message.signature = z->signature;
     if (take(z, 8) == 0)
         message.signature.root = (int)take(z, 8) - 1;
-    message.has_participants =
-        message.kind != FTC_MESSAGE_POKE && (message.ballot.i > 0 || message.ballot.s > 0 || take(z, 8) == 0);
+    message.has_participants = message.kind != FTC_MESSAGE_POKE && message.kind != FTC_MESSAGE_FRAGMENT &&
+                               (message.ballot.i > 0 || message.ballot.s > 0 || take(z, 8) == 0);
     if (message.has_participants)
         random_set(z, &message.participants);
     if (message.kind <= FTC_MESSAGE_DECIDE)
@@ -217,20 +229,52 @@ static void send_lie(struct fuzz *z)
         message.info.count = take(z, 5);
         message.info.child = take(z, 2) == 1;
     }
-    message.correcting = take(z, 2) == 1;
-
+    if (message.kind == FTC_MESSAGE_FRAGMENT) {
+        message.piece = (struct ftc_piece){take(z, 5), take(z, 5), take(z, 200)};
+        random_value(z, &message.contribution.value);
+    }
+    if (message.kind == FTC_MESSAGE_DECIDE) {
+        message.correcting = take(z, 2) == 1;
+        message.way = (enum ftc_way)take(z, 4);
+        message.rounds = take(z, 40);
+    }
     struct ftc_buffer *head = ftc_message_encode(&message, z->settings.scheme);
     require(head != NULL);
-    const struct ftc_value *value = ftc_message_value(&message);
-    size_t size = value != NULL && value->buffer != NULL ? value->size : 0;
-    struct ftc_buffer *buffer = ftc_buffer_new(head->size + size);
-    require(buffer != NULL);
-    memcpy(buffer->data, head->data, head->size);
-    if (size > 0)
-        memcpy(buffer->data + head->size, ftc_value_bytes(value), size);
+    struct ftc_buffer *joined = join(head, ftc_message_value(&message));
     ftc_buffer_unref(head);
     ftc_message_fini(&message);
-    feed(z, buffer);
+    return joined;
+}
+
+static void send_lie(struct fuzz *z)
+{
+    feed(z, lie(z, (enum ftc_message_kind)take(z, FTC_MESSAGES)));
+}
+
+/* A DECIDE in pieces, some of them twice or never, in any order. */
+static void send_pieces(struct fuzz *z)
+{
+    struct ftc_buffer *whole = lie(z, FTC_MESSAGE_DECIDE);
+    uint32_t size = 8 + take(z, 60), count = ftc_fragments_count(whole->size, size);
+    struct ftc_message_head head;
+    struct ftc_message piece = {.kind = FTC_MESSAGE_FRAGMENT, .signature = z->signature};
+
+    require(ftc_message_peek(whole, &head) == FTC_SUCCESS);
+    piece.op = head.op;
+    piece.ballot = head.ballot;
+    piece.epoch = head.epoch;
+    for (uint32_t sent = 0; sent < count + take(z, 3) && !z->over; sent++) {
+        struct ftc_value *bytes = &piece.contribution.value;
+        uint32_t number = take(z, 4) == 0 ? take(z, count) : sent % count;
+        ftc_fragments_cut(whole->size, size, number, &piece.piece, &bytes->offset, &bytes->size);
+        bytes->buffer = whole;
+        struct ftc_buffer *encoded = ftc_message_encode(&piece, z->settings.scheme);
+        require(encoded != NULL);
+        struct ftc_buffer *joined = join(encoded, bytes);
+        ftc_buffer_unref(encoded);
+        feed(z, joined);
+    }
+    ftc_buffer_unref(whole);
 }
 
 static void next_event(struct fuzz *z)
@@ -245,7 +289,7 @@ static void next_event(struct fuzz *z)
         take_outputs(z, ftc_member_notice(z->member, peer(z)));
         break;
     case 2:
-        take_outputs(z, ftc_member_timer(z->member));
+        take_outputs(z, take(z, 2) == 0 ? ftc_member_more(z->member) : ftc_member_timer(z->member));
         ftc_member_activity(z->member, &activity);
         break;
     case 3:
@@ -254,6 +298,9 @@ static void next_event(struct fuzz *z)
     case 4:
     case 5:
         send_back(z);
+        break;
+    case 6:
+        send_pieces(z);
         break;
     default:
         send_lie(z);
@@ -273,8 +320,17 @@ static void draw_settings(struct fuzz *z)
     s->rotation = (enum ftc_rotation)take(z, 2);
     s->reduce_arity = 1 + (int)take(z, 3);
     s->tree = (struct ftc_tree_shape){.tree = (enum ftc_tree)take(z, 3), .arity = 2 + (int)take(z, 2)};
-    s->correction = take(z, 2) != 0 ? FTC_CORRECTION_CHECKED : FTC_CORRECTION_NONE;
-    s->correction_delay_ns = 1000;
+    s->correction = (enum ftc_correction)take(z, FTC_CORRECTION_RING + 1);
+    s->dissemination = (enum ftc_dissemination)take(z, 3);
+    s->distance = (int)take(z, 6);
+    s->correction_delay_ns = 1000 * take(z, 2);
+    s->patience_ns = 10000 * take(z, 2);
+    s->gossip_bound = (enum ftc_gossip_bound)take(z, 2);
+    s->gossip_rounds = (int)take(z, 8);
+    s->gossip_hop = 1 + (int)take(z, 3);
+    s->fragment = 8 + take(z, 60);
+    s->multicast_least = 2;
+    s->multicast_most = 1 << 20;
     s->settle_every = take(z, 3);
     s->prepare = (enum ftc_prepare)take(z, 2);
 }
