@@ -257,7 +257,7 @@ int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op, const struc
         ftc_corrector_heard(&s->corrector, &m->correction, FTC_SIDE_RIGHT, right, travels);
     else
         ftc_corrector_heard(&s->corrector, &m->correction, FTC_SIDE_LEFT, b->size - right, travels);
-    return b->holding && s->pace == FTC_PACE_IDLE ? go_on(m, op) : 0;
+    return b->holding && (s->pace == FTC_PACE_IDLE || s->corrector.answer > 0) ? go_on(m, op) : 0;
 }
 
 /* --- inputs --- */

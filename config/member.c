@@ -26,11 +26,12 @@ static enum ftc_correction correction_of(const struct ftc_config *c)
     return FTC_CORRECTION_NONE;
 }
 
-/* ceil(2 log2(ranks)) + 2: the smallest power of two that is not below ranks². */
-static int gossip_rounds(int ranks)
+/* ceil(2 log2(ranks)), that is the smallest power of two that is not below ranks², and some more: all but a few ranks have it
+ * then (ftc_gossip_plan_choose() has the same for 1024 ranks and a hop of 4, and 2 more for 4096). */
+static int gossip_rounds(const struct ftc_member_settings *member, int ranks)
 {
     uint64_t square = (uint64_t)ranks * (uint64_t)ranks;
-    int rounds = 2;
+    int rounds = member->gossip_bound == FTC_GOSSIP_TIME ? member->gossip_hop + 1 : 2;
     for (uint64_t power = 1; power < square; power *= 2)
         rounds++;
     return rounds;
@@ -46,7 +47,7 @@ void ftc_config_fit(struct ftc_member_settings *member, int ranks)
 {
     member->ranks = ranks;
     if (member->gossip_rounds == 0)
-        member->gossip_rounds = gossip_rounds(ranks);
+        member->gossip_rounds = gossip_rounds(member, ranks);
     if (member->distance == 0)
         member->distance = member->dissemination == FTC_DISSEMINATION_GOSSIP ? gossip_distance() : 2;
 }

@@ -89,7 +89,7 @@ const struct ftc_config_key ftc_config_schema[] = {
     ENUM("broadcast", "gossip_bound", gossip_bound, bound_names, "rounds",
         "What the rounds of gossip count: messages on a path, or the time of messages."),
     INT("broadcast", "gossip_rounds", gossip_rounds, 0, 1000, "0", "",
-        "Rounds of gossip that a root grants; 0: twice the binary logarithm of the ranks, and 2 more."),
+        "Rounds of gossip that a root grants; 0: twice the binary logarithm of the ranks, and some more."),
     INT("broadcast", "gossip_hop", gossip_hop, 1, 1000, "4", "",
         "Rounds that a message of gossip is on its way, where they count time."),
     INT("broadcast", "seed", broadcast_seed, 0, INT64_C(1) << 62, "1", "",
