@@ -82,7 +82,8 @@ static const struct ftc_usage usage = {
         "  operation,cost,n,f,kills,runs        what was run, and how often\n"
         "  latency_ns,latency_min_ns,latency_max_ns  to the last survivor's delivery: median, least, most\n"
         "  root_latency_ns                      to the root's delivery: median, empty where there is none\n"
-        "  up,tree,decide,prepare,poke,pull,bytes,ballots,retries  of the run with the median latency",
+        "  up,tree,decide,prepare,poke,pull,fragment,bytes,ballots,retries  of the run with the median "
+        "latency",
     .examples =
         "  ftcoll-sim sweep -n 2..65536 -f 0..3 --kills 0..f --cost rdma,tcp allreduce reduce > out.csv\n"
         "  ftcoll-sim sweep -n 2..65536 -f 0..3 --kills 0,f --plot out.svg allreduce > out.csv\n",
@@ -219,7 +220,7 @@ static int sweep_and_print(const struct ftc_setup *setup, const struct command *
     struct printer printer = {.setup = setup, .sweep = sweep};
 
     puts("operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,root_latency_ns,"
-         "up,tree,decide,prepare,poke,pull,bytes,ballots,retries");
+         "up,tree,decide,prepare,poke,pull,fragment,bytes,ballots,retries");
     fflush(stdout); /* before processes are made: each would write it again */
     int rc = ftc_sweep_run_all(sweep, (int)c->jobs, print_row, &printer);
     if (rc == 0 && printer.code == FTC_SIM_EXIT_OK && c->plot != NULL)

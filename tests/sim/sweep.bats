@@ -11,7 +11,7 @@ teardown() {
     rm -rf "$work"
 }
 
-header=operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,root_latency_ns,up,tree,decide,prepare,poke,pull,bytes,ballots,retries
+header=operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,root_latency_ns,up,tree,decide,prepare,poke,pull,fragment,bytes,ballots,retries
 
 @test "a table: every combination once, in order" {
     run --separate-stderr "$SIM" sweep -n 2..8 -f 0,1 --kills 0..f --cost rdma,tcp --repeat 3 allreduce reduce
@@ -25,7 +25,7 @@ header=operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,ro
     [[ ${lines[7]} == "allreduce,rdma,2,1,1,3,"* ]]
     [[ ${lines[36]} == "reduce,tcp,8,1,1,3,"* ]]
     for line in "${lines[@]}"; do
-        [ "$(tr -dc , <<<"$line" | wc -c)" -eq 18 ]
+        [ "$(tr -dc , <<<"$line" | wc -c)" -eq 19 ]
     done
 }
 
