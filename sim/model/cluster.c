@@ -69,7 +69,7 @@ struct ftc_member_settings ftc_cluster_settings(int n, int f)
         .gossip_hop = 4,
         .fragment = 64,
         .multicast_least = 2,
-        .multicast_most = UINT64_MAX,
+        .multicast_most = UINT64_C(1) << 40, /* the most that the configuration takes */
         .settle_every = 0,
         .prepare = FTC_PREPARE_DIRECT,
     };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sim/storm/storm.h"
 
 void ftc_draft_fini(struct ftc_draft *draft)
 {
@@ -347,7 +348,7 @@ static bool reset_settings(struct ftc_draft *d, size_t first, size_t size)
 
     for (size_t which = first; which < first + size && which < SETTINGS; which++)
         changed |= reset_setting(&d->settings, d->plain, which);
-    return changed;
+    return changed && !ftc_storm_waits_for_ever(&d->settings);
 }
 
 /* --- the order of events --- */

@@ -44,12 +44,11 @@ static int draw_ranks(struct ftc_storm *s, const struct ftc_storm_frame *frame)
     return n < FTC_SCHEDULE_RANKS ? n : FTC_SCHEDULE_RANKS;
 }
 
-/* A rank that chance may miss must lose patience some day (broadcast.md, "PULL"). */
-static bool may_miss(const struct ftc_member_settings *settings)
+bool ftc_storm_waits_for_ever(const struct ftc_member_settings *settings)
 {
     enum ftc_correction correction = settings->correction;
 
-    return settings->dissemination != FTC_DISSEMINATION_TREE &&
+    return settings->patience_ns == 0 && settings->dissemination != FTC_DISSEMINATION_TREE &&
            (correction == FTC_CORRECTION_NONE || correction == FTC_CORRECTION_OPPORTUNISTIC ||
             correction == FTC_CORRECTION_OPTIMISED || correction == FTC_CORRECTION_DELAYED);
 }
@@ -144,7 +143,7 @@ static void pin_settings(struct ftc_member_settings *drawn, const struct ftc_sto
     if (pinned & FTC_STORM_PIN_PREPARE)
         drawn->prepare = given->prepare;
     pin_spreading(drawn, given, pinned);
-    if (may_miss(drawn) && drawn->patience_ns == 0)
+    if (ftc_storm_waits_for_ever(drawn))
         drawn->patience_ns = given->patience_ns > 0 ? given->patience_ns : 10000;
 }
 

@@ -74,6 +74,9 @@ struct ftc_storm_sums {
 /* FTC_ERR_ARG: sound runs that may be drawn are too long to tell from endless ones. */
 int ftc_storm_check(const struct ftc_storm_frame *frame);
 
+/* A rank that chance may miss must lose patience some day (broadcast.md, "PULL"): no such settings are legal. */
+bool ftc_storm_waits_for_ever(const struct ftc_member_settings *settings);
+
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed);
 
 struct ftc_program ftc_storm_program(const struct ftc_storm *storm); /* borrowed: no fini() */

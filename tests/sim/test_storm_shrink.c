@@ -64,10 +64,14 @@ static void run(struct ftc_storm_record *record, void *arg)
     ftc_storm_run(trial->storm, trial->promise, &sums, record, NULL, record->violation);
 }
 
-/* Shrink the next storm from *seed on that breaks the promise. */
-static struct ftc_shrunk shrink(const struct ftc_promise *promise, uint64_t *seed)
+/* A decision goes down the tree, where only the death of a parent makes anybody ask. */
+#define BY_TREE FTC_STORM_PIN_DISSEMINATION
+#define ANY_WAY 0
+
+/* Shrink the next storm from *seed on that breaks the promise; `pinned` is not drawn. */
+static struct ftc_shrunk shrink(const struct ftc_promise *promise, unsigned pinned, uint64_t *seed)
 {
-    struct ftc_storm_frame frame = {.settings = ftc_cluster_settings(1, 0)};
+    struct ftc_storm_frame frame = {.settings = ftc_cluster_settings(1, 0), .pinned = pinned};
     struct ftc_storm_record *record = ftc_storm_record_new();
     struct ftc_storm storm;
     struct ftc_shrunk shrunk;
@@ -107,7 +111,7 @@ START_TEST(a_poke_shrinks_to_three_ranks)
     uint64_t seed = 0;
 
     for (int again = 0; again < 5; again++) {
-        struct ftc_shrunk shrunk = shrink(&promise, &seed);
+        struct ftc_shrunk shrunk = shrink(&promise, BY_TREE, &seed);
         char *text = text_of(&shrunk);
         ck_assert_msg(shrunk.settings.ranks == 3 && shrunk.settings.f == 0 && shrunk.program.length == 1 &&
                           shrunk.schedule.crashes == 1 && shrunk.schedule.losses == 0 &&
@@ -127,7 +131,7 @@ START_TEST(a_pull_shrinks_to_one_death)
     uint64_t seed = 0;
 
     for (int again = 0; again < 3; again++) {
-        struct ftc_shrunk shrunk = shrink(&promise, &seed);
+        struct ftc_shrunk shrunk = shrink(&promise, BY_TREE, &seed);
         char *text = text_of(&shrunk);
         ck_assert_msg(shrunk.settings.ranks <= 4 && shrunk.program.length <= 3 &&
                           shrunk.schedule.crashes == 1 && shrunk.schedule.losses == 0,
@@ -144,7 +148,7 @@ START_TEST(an_order_shrinks_to_one_deviation)
     uint64_t seed = 0;
 
     for (int again = 0; again < 5; again++) {
-        struct ftc_shrunk shrunk = shrink(&promise, &seed);
+        struct ftc_shrunk shrunk = shrink(&promise, ANY_WAY, &seed);
         char *text = text_of(&shrunk);
         ck_assert_msg(strcmp(text, "-n 3 -f 0 barrier --schedule 1:2") == 0, "seed %llu: %s",
                       (unsigned long long)seed, text);
@@ -158,7 +162,7 @@ START_TEST(a_failed_assertion_shrinks_too)
 {
     const struct ftc_promise promise = {.check = a_poke_kills};
     uint64_t seed = 0;
-    struct ftc_shrunk shrunk = shrink(&promise, &seed);
+    struct ftc_shrunk shrunk = shrink(&promise, ANY_WAY, &seed);
 
     ck_assert_ptr_nonnull(strstr(shrunk.violation, "dies of signal 6"));
     ck_assert_int_eq(shrunk.settings.ranks, 3);
@@ -173,7 +177,7 @@ START_TEST(shrinking_is_deterministic)
 {
     const struct ftc_promise promise = {.check = nobody_pulls};
     uint64_t first = 100, second = 100;
-    struct ftc_shrunk a = shrink(&promise, &first), b = shrink(&promise, &second);
+    struct ftc_shrunk a = shrink(&promise, ANY_WAY, &first), b = shrink(&promise, ANY_WAY, &second);
     char *text_a = text_of(&a), *text_b = text_of(&b);
 
     ck_assert_str_eq(text_a, text_b);
@@ -206,6 +210,30 @@ START_TEST(no_edit_makes_f_negative)
 }
 END_TEST
 
+/* A rank that chance may miss must lose patience, or the replay is refused. */
+START_TEST(no_edit_makes_ranks_wait_for_ever)
+{
+    struct ftc_member_settings plain = ftc_cluster_settings(1, 0);
+    struct ftc_draft from = {.settings = ftc_cluster_settings(4, 1), .plain = &plain}, draft;
+    int edits = 0;
+
+    from.settings.dissemination = FTC_DISSEMINATION_GOSSIP;
+    from.settings.correction = FTC_CORRECTION_CHECKED;
+    from.settings.patience_ns = 0;
+    ck_assert_int_eq(ftc_program_parse(&from.program, "barrier", 4), FTC_SUCCESS);
+    for (size_t e = 0; e < ftc_draft_edits_count; e++)
+        for (size_t first = 0; first < ftc_draft_edits[e].count(&from); first++) {
+            ck_assert_int_eq(ftc_draft_copy(&draft, &from), FTC_SUCCESS);
+            bool legal = ftc_draft_edits[e].apply(&draft, first, 1);
+            ck_assert_msg(!legal || !ftc_storm_waits_for_ever(&draft.settings), "edit %zu of %zu", first, e);
+            edits += legal;
+            ftc_draft_fini(&draft);
+        }
+    ck_assert_int_gt(edits, 0);
+    ftc_draft_fini(&from);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("storm shrink");
@@ -217,6 +245,7 @@ int main(void)
     tcase_add_test(shrinking, a_failed_assertion_shrinks_too);
     tcase_add_test(shrinking, shrinking_is_deterministic);
     tcase_add_test(shrinking, no_edit_makes_f_negative);
+    tcase_add_test(shrinking, no_edit_makes_ranks_wait_for_ever);
     suite_add_tcase(suite, shrinking);
     return test_suite_run(suite);
 }
