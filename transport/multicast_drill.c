@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mix.h"
 
 int ftc_multicast_drill_init(struct ftc_multicast_drill_state *state, const struct ftc_multicast_drill *drill,
                              uint32_t rank)
@@ -28,13 +29,10 @@ void ftc_multicast_drill_fini(struct ftc_multicast_drill_state *state)
     state->count = 0;
 }
 
-/* SplitMix64 */
 static uint32_t draw(struct ftc_multicast_drill_state *state, uint32_t limit)
 {
-    uint64_t z = state->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)((z >> 32) * limit >> 32);
+    uint64_t bits = ftc_mix(state->random += 0x9e3779b97f4a7c15u);
+    return (uint32_t)((bits >> 32) * limit >> 32);
 }
 
 static bool strikes(struct ftc_multicast_drill_state *state, uint32_t ppm, uint64_t *counter)
