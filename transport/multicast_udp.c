@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "transport/multicast_inside.h"
 
-#define PAYLOAD_MAX   8192 /* where the MTU is larger: a loss should not cost more, nor the buffer hold fewer */
-#define HEADERS_IPV6  (40 + 8)
-#define HEADERS_IPV4  (20 + 8)
-#define BUFFER_EXTRA  768 /* what the kernel charges for a datagram beyond its bytes, about */
+#define DATAGRAM_MAX 7680 /* where the MTU is larger: with its additions the kernel charges 8 KiB */
+#define HEADERS_IPV6 (40 + 8)
+#define HEADERS_IPV4 (20 + 8)
+#define BUFFER_EXTRA 768 /* what the kernel charges for a datagram beyond its bytes, about */
 
 struct udp {
     struct ftc_multicast base;
@@ -134,11 +134,11 @@ static int size_datagrams(struct udp *udp, const struct ftc_multicast_interface 
     memcpy(request.ifr_name, interface->name, IFNAMSIZ);
     if (ioctl(udp->socket, SIOCGIFMTU, &request) != 0)
         return failed("read the MTU", interface);
-    int room = request.ifr_mtu - headers, most = PAYLOAD_MAX + FTC_DATAGRAM_HEAD;
+    int room = request.ifr_mtu - headers;
     if (room <= FTC_DATAGRAM_HEAD)
         return ftc_error_set(FTC_ERR_UNSUPPORTED, "an MTU of %d on %s is too small: give it at least %d",
                              request.ifr_mtu, interface->name, headers + FTC_DATAGRAM_HEAD + 1);
-    udp->base.datagram_max = (size_t)(room < most ? room : most);
+    udp->base.datagram_max = (size_t)(room < DATAGRAM_MAX ? room : DATAGRAM_MAX);
     return 0;
 }
 
