@@ -25,9 +25,10 @@
 #define FTC_MULTICAST_RANDOM       14 /* bytes: 112 bits */
 #define FTC_MULTICAST_RECEIVES_MAX 4096
 
-/* Whom a job's datagrams reach, and its key. The address is ff1x:<random> in IPv6 and as InfiniBand's MGID, with scope
- * link-local, or interface-local on a loopback; in IPv4 239.<the first three of random>. Jobs may meet on one all the
- * same, above all in IPv4: the communicator in each datagram tells them apart. */
+/* Whom a job's datagrams reach, and its key. The address is ff1x:<random> in IPv6, with scope link-local, or
+ * interface-local on a loopback, and 239.<the first three of random> in IPv4; verbs takes the IPv6 one for an MGID on
+ * InfiniBand, the IPv4 one on RoCE. Jobs may meet on one all the same: the communicator in each datagram tells them
+ * apart. */
 struct ftc_multicast_group {
     unsigned char random[FTC_MULTICAST_RANDOM];
     uint16_t port; /* udp: 16384..32767, below the kernel's own ephemeral ports */
@@ -73,8 +74,8 @@ struct ftc_multicast_ops;
 extern const struct ftc_multicast_ops ftc_multicast_udp, ftc_multicast_verbs;
 
 /* Join the group: datagrams sent from now on may be received. Verbs waits for the network, 10 s at most.
- * FTC_ERR_ARG (the setup), FTC_ERR_UNSUPPORTED (nothing here that can multicast: go on without), FTC_ERR_SYSTEM,
- * FTC_ERR_NOMEM. */
+ * FTC_ERR_ARG, FTC_ERR_CONFIG (the setup), FTC_ERR_UNSUPPORTED (nothing here that can multicast: go on without),
+ * FTC_ERR_SYSTEM (verbs: also when too little memory may be locked), FTC_ERR_NOMEM. */
 int ftc_multicast_open(struct ftc_multicast **out, const struct ftc_multicast_ops *ops,
                        const struct ftc_multicast_setup *setup);
 void ftc_multicast_close(struct ftc_multicast *multicast); /* NULL is legal */
@@ -89,8 +90,9 @@ size_t ftc_multicast_payload_max(const struct ftc_multicast *multicast);
 void ftc_multicast_send(struct ftc_multicast *multicast, const struct ftc_datagram *fields,
                         const struct iovec *pieces, int count);
 
-/* The next datagram: 1, *fields and *payload (the caller's reference); 0 if there is none; FTC_ERR_NOMEM (it is lost);
- * FTC_ERR_SYSTEM: nothing more will come, go on without and close it. The source is another rank of the job. */
+/* The next datagram: 1, *fields and *payload (the caller's reference); 0 if there is none, or none among
+ * many that had to be dropped; FTC_ERR_NOMEM (it is lost); FTC_ERR_SYSTEM: nothing more will come, close it and go on
+ * without. The source is another rank of the job. */
 int ftc_multicast_receive(struct ftc_multicast *multicast, struct ftc_datagram *fields,
                           struct ftc_buffer **payload);
 

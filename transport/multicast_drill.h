@@ -62,7 +62,7 @@ bool ftc_multicast_drill_corrupt(struct ftc_multicast_drill_state *state, unsign
  * out must have been. */
 void ftc_multicast_drill_put(struct ftc_multicast_drill_state *state, const struct ftc_datagram *fields,
                              struct ftc_buffer *payload);
-/* Take out the next one whose turn it is; with `idle`, because no other is to come before, one that is held back too. */
+/* Take out the next one whose turn it is; with `idle`, since no other is to come before, one that is held back too. */
 bool ftc_multicast_drill_take(struct ftc_multicast_drill_state *state, bool idle, struct ftc_datagram *fields,
                               struct ftc_buffer **payload);
 

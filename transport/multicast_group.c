@@ -98,11 +98,11 @@ static socklen_t address_4(struct sockaddr_in *address, const struct ftc_multica
 }
 
 socklen_t ftc_multicast_group_address(struct sockaddr_storage *address,
-                                      const struct ftc_multicast_group *group,
+                                      const struct ftc_multicast_group *group, int family,
                                       const struct ftc_multicast_interface *interface)
 {
     memset(address, 0, sizeof(*address));
-    if (interface->family == AF_INET6)
+    if (family == AF_INET6)
         return address_6((struct sockaddr_in6 *)address, group, interface->index, interface->loopback);
     return address_4((struct sockaddr_in *)address, group);
 }

@@ -38,9 +38,9 @@ struct ftc_multicast { /* each implementation embeds it first */
     struct ftc_multicast_counters counters;
 };
 
-/* The group's address on that interface, with its port. */
+/* The group's address of that family on that interface, with its port. */
 socklen_t ftc_multicast_group_address(struct sockaddr_storage *address,
-                                      const struct ftc_multicast_group *group,
+                                      const struct ftc_multicast_group *group, int family,
                                       const struct ftc_multicast_interface *interface);
 
 #endif

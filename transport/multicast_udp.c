@@ -31,7 +31,7 @@ struct udp {
 static bool routed(const struct ftc_multicast_interface *interface, const struct ftc_multicast_group *group)
 {
     struct sockaddr_storage address;
-    socklen_t size = ftc_multicast_group_address(&address, group, interface);
+    socklen_t size = ftc_multicast_group_address(&address, group, interface->family, interface);
     int probe = socket(interface->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool yes = probe >= 0 && connect(probe, (struct sockaddr *)&address, size) == 0;
     if (probe >= 0)
@@ -160,7 +160,7 @@ static int open_socket(struct udp *udp, const struct ftc_multicast_setup *setup)
     int rc = choose(&interface, setup);
     if (rc != 0)
         return rc;
-    udp->group_size = ftc_multicast_group_address(&udp->group, &setup->group, &interface);
+    udp->group_size = ftc_multicast_group_address(&udp->group, &setup->group, interface.family, &interface);
     udp->socket = socket(interface.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (udp->socket < 0)
         return failed("open a socket", &interface);

@@ -5,6 +5,7 @@
  */
 #include "transport/multicast.h"
 
+#include <glob.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static const struct ftc_log log_all = {FTC_LOG_WARN, "test"};
 static const struct ftc_multicast_ops *ops(void)
 {
     const char *name = getenv("FTC_TEST_TRANSPORT");
-    return name != NULL && strcmp(name, "verbs") == 0 ? &ftc_multicast_udp : &ftc_multicast_udp;
+    return name != NULL && strcmp(name, "verbs") == 0 ? &ftc_multicast_verbs : &ftc_multicast_udp;
 }
 
 static struct ftc_multicast_setup setup_of(int rank)
@@ -506,6 +507,14 @@ END_TEST
 
 /* --- errors --- */
 
+static bool has_rdma_devices(void)
+{
+    glob_t found;
+    int rc = glob("/sys/class/infiniband/*", 0, NULL, &found);
+    globfree(&found);
+    return rc == 0;
+}
+
 static void assert_refused(const struct ftc_multicast_setup *setup, int code, const char *cause,
                            const char *remedy)
 {
@@ -537,6 +546,19 @@ START_TEST(what_cannot_be_opened_says_why_and_what_to_do)
 }
 END_TEST
 
+/* Where there is one, tests/rdma opens it. */
+START_TEST(verbs_without_a_device_is_unsupported)
+{
+    struct ftc_multicast_setup setup = setup_of(0);
+    struct ftc_multicast *none = NULL;
+    if (has_rdma_devices())
+        return;
+    ck_assert_int_eq(ftc_multicast_open(&none, &ftc_multicast_verbs, &setup), FTC_ERR_UNSUPPORTED);
+    ck_assert_ptr_null(none);
+    ck_assert_str_eq(ftc_last_error(), "multicast by verbs: there is no RDMA device here: use udp");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("transport/multicast");
@@ -559,6 +581,7 @@ int main(void)
     tcase_add_test(tcase, a_late_receiver_loses_datagrams_and_nothing_else);
     tcase_add_test(tcase, the_descriptor_tells_when_something_comes);
     tcase_add_test(tcase, what_cannot_be_opened_says_why_and_what_to_do);
+    tcase_add_test(tcase, verbs_without_a_device_is_unsupported);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }
