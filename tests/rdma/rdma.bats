@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# Multicast by verbs on real devices, four at least: those of tests/rdma/soft-roce, or others that FTC_TEST_INTERFACES lists
+# (IPv4 addresses, a comma between two). PROBE and TEST_MULTICAST come from ctest.
+# shellcheck disable=SC2154,SC2034
+
+load ../transport/multicast_helper
+
+setup() {
+    [ -n "${FTC_TEST_INTERFACES:-}" ] || skip "FTC_TEST_INTERFACES lists no RDMA devices: run this by tests/rdma/soft-roce"
+    prefix=()
+    options=(--transport verbs --interfaces "$FTC_TEST_INTERFACES")
+    probe_setup
+}
+
+teardown() {
+    probe_teardown
+}
+
+report() { # RANK...: what it received, for the log
+    local rank
+    for rank in "$@"; do echo "rank $rank: $(tail -n 1 "receiver.$rank")" >&3; done
+}
+
+@test "receivers on four devices get 99 % and more, at the largest size" {
+    local rank
+    for rank in 1 2 3 4; do receive "$rank" "${options[@]}"; done
+    send "${options[@]}" --count 2000 --pace 2000
+    finish
+    report 1 2 3 4
+    jq -e '.sent == 2050 and .send_failed == 0 and .payload_max == 4096 - 56' sender
+    for rank in 1 2 3 4; do counted "$rank" '.above >= 1980 and .wrong == 0 and .receive_failed == 0'; done
+}
+
+@test "two receivers on one device, one of them the sender's" {
+    local rank
+    for rank in 4 8 1 5; do receive "$rank" "${options[@]}" --receives 64; done # rank mod 4 is the device
+    send "${options[@]}" --count 500 --pace 2000
+    finish
+    report 4 8 1 5
+    for rank in 4 8 1 5; do counted "$rank" '.above >= 495 and .wrong == 0'; done
+}
+
+@test "a late rank overruns its five receives without error, and hears what comes later" {
+    mkfifo line
+    exec 7<>line
+    input=line receive 1 "${options[@]}" --late --split 500
+    receive 2 "${options[@]}" --receives 64 --split 500
+    send "${options[@]}" --count 500 --pace 2000 --unended
+    echo now >&7
+    wait_until "grep -q '^awake' receiver.1"
+    send "${options[@]}" --first 500 --count 500 --pace 2000
+    exec 7>&-
+    finish
+    report 1 2
+    counted 1 '.below == 5 and .above >= 490 and .receive_failed == 0 and .wrong == 0'
+    counted 2 '.below >= 495 and .above >= 495'
+}
+
+@test "loss of the paper's rate at the receiver" {
+    receive 1 "${options[@]}" --receives 64 --loss 2870 --seed 1
+    send "${options[@]}" --count 2000 --pace 1000
+    finish
+    report 1
+    counted 1 '.lost >= 1 and .lost <= 20 and .above + .lost >= 1980'
+}
+
+@test "too little memory may be locked: the error says so" {
+    run setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock bash -c \
+        'ulimit -l 64; exec "$0" receive --group "$1" "${@:2}" --receives 64' "$PROBE" "$group" "${options[@]}"
+    echo "$output"
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"raise memlock"*"64 KiB"* ]]
+}
+
+@test "devices and interfaces by name; what is neither is refused" {
+    receive 1 --transport verbs --interfaces eth1,rxe2 --receives 64
+    send --transport verbs --interfaces eth1,rxe2 --count 200 --pace 2000
+    finish
+    counted 1 '.above >= 198'
+    for word in rxe99 fd00::1 127.0.0.1; do
+        run "$PROBE" send --group "$group" --transport verbs --interfaces "$word"
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"$word"*"rdma link"* ]]
+    done
+}
+
+@test "the whole suite of a multicast transport" {
+    FTC_TEST_TRANSPORT=verbs "$TEST_MULTICAST"
+}
