@@ -31,7 +31,8 @@ static int join(struct ftc_comm *comm)
                                         .log = &comm->log};
 
     ftc_multicast_group_make(&setup.group, ftc_segment_header(comm->segment)->secret);
-    const struct ftc_multicast_ops *ops = &ftc_multicast_udp;
+    const struct ftc_multicast_ops *ops =
+        c->multicast_transport == FTC_MULTICAST_VERBS ? &ftc_multicast_verbs : &ftc_multicast_udp;
     int rc = ftc_multicast_open(&comm->multicast, ops, &setup);
     if (rc == 0)
         rc = ftc_bell_poll(&comm->bell);
@@ -52,7 +53,7 @@ int ftc_runtime_multicast_open(struct ftc_comm *comm, uint32_t *fragment)
     if (comm->alone || comm->config.dissemination != FTC_CONFIG_DISSEMINATION_MULTICAST)
         return 0;
     int rc = join(comm);
-    if (rc == FTC_ERR_NOMEM || rc == FTC_ERR_ARG)
+    if (rc == FTC_ERR_NOMEM || rc == FTC_ERR_ARG || rc == FTC_ERR_CONFIG)
         return rc;
     if (rc != 0)
         go_without(comm, ftc_last_error());

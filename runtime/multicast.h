@@ -6,7 +6,7 @@
 #include "runtime/comm.h"
 
 /* Join the job's group, if the settings say multicast; *fragment: bytes of a decision that go into one datagram. What this rank
- * cannot do is logged as a warning, once. FTC_ERR_NOMEM, FTC_ERR_ARG: a setting that no rank can do with. */
+ * cannot do is logged as a warning, once. FTC_ERR_NOMEM, FTC_ERR_ARG, FTC_ERR_CONFIG: a setting that no rank can do with. */
 int ftc_runtime_multicast_open(struct ftc_comm *comm, uint32_t *fragment);
 void ftc_runtime_multicast_close(struct ftc_comm *comm);
 
