@@ -17,6 +17,7 @@ static const struct command commands[] = {
     {"explore", ftc_command_explore, "every interleaving and every crash point of a few ranks"},
     {"storm", ftc_command_storm, "random communicators, operations, deaths and schedules by the million"},
     {"replay", ftc_command_replay, "one run again, exactly, from the line that storm or explore printed"},
+    {"reach", ftc_command_reach, "what each way to broadcast promises without a detector, at random"},
     {"sweep", ftc_command_sweep, "a table of latency and messages over sizes, f, deaths and cost models"},
 };
 #define COMMANDS ((int)(sizeof(commands) / sizeof(commands[0])))

@@ -25,6 +25,7 @@ void ftc_reach_draw(struct ftc_reach_run *run, const struct ftc_member_settings 
     *run = (struct ftc_reach_run){.settings = *plain, .seed = seed};
     s->ranks = least + below(&random, most - least + 1);
     s->f = below(&random, s->ranks < 4 ? s->ranks : 4);
+    s->tree.arity = 2 + below(&random, 4);
     s->distance = 1 + below(&random, 8);
     s->correction_delay_ns = below(&random, 2) == 0 ? 0 : 1000;
     s->gossip_rounds = below(&random, 10);
@@ -32,6 +33,8 @@ void ftc_reach_draw(struct ftc_reach_run *run, const struct ftc_member_settings 
     s->gossip_hop = 1 + below(&random, 4);
     s->seed = draw(&random) >> 8;
     s->fragment = (uint32_t)(24 + below(&random, 200));
+    s->multicast_least = 2;
+    s->multicast_most = UINT64_C(1) << 40;
     run->root = below(&random, s->ranks);
     run->dead_before = below(&random, 3) == 0 ? 0 : below(&random, s->ranks);
     if (below(&random, 2) == 0)

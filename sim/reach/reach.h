@@ -25,8 +25,10 @@ struct ftc_reach_result {
 
 void ftc_reach_run(const struct ftc_reach_run *run, struct ftc_reach_result *result);
 
-/* Draw everything but dissemination, tree and correction from `seed`: 2 to `most` ranks (or n of them), deaths,
- * distances, rounds, loss. */
+#define FTC_REACH_RANKS 64 /* at most */
+
+/* Draw everything but dissemination, tree and correction from `seed`: least to most ranks, f, deaths, arity, distance,
+ * rounds, loss. */
 void ftc_reach_draw(struct ftc_reach_run *run, const struct ftc_member_settings *plain, int least, int most,
                     uint64_t seed);
 
