@@ -143,6 +143,7 @@ enum ftc_pieces_kind {
     FTC_PIECES_AGAIN,    /* once more, or too late */
     FTC_PIECES_KINDS
 };
+const char *ftc_pieces_name(enum ftc_pieces_kind kind); /* "datagram", ... */
 
 struct ftc_member;
 

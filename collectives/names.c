@@ -133,6 +133,18 @@ const char *ftc_combination_name(enum ftc_dissemination dissemination, enum ftc_
     return NULL;
 }
 
+const char *ftc_pieces_name(enum ftc_pieces_kind kind)
+{
+    static const char *const names[FTC_PIECES_KINDS] = {
+        [FTC_PIECES_DATAGRAM] = "datagram",
+        [FTC_PIECES_RING] = "ring",
+        [FTC_PIECES_OTHER] = "other",
+        [FTC_PIECES_AGAIN] = "again",
+    };
+
+    return NAME_OF(names, kind);
+}
+
 const char *ftc_wait_name(enum ftc_wait wait)
 {
     static const char *const names[] = {

@@ -125,3 +125,17 @@ int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header 
     *layout = expected;
     return 0;
 }
+
+const char *ftc_datagrams_name(enum ftc_datagrams kind)
+{
+    static const char *const names[FTC_DATAGRAMS] = {
+        [FTC_DATAGRAMS_SENT] = "sent",
+        [FTC_DATAGRAMS_RECEIVED] = "received",
+        [FTC_DATAGRAMS_FOREIGN] = "foreign",
+        [FTC_DATAGRAMS_CORRUPT] = "corrupt",
+        [FTC_DATAGRAMS_FAILED] = "failed",
+        [FTC_DATAGRAMS_DRILL_LOST] = "drill_lost",
+        [FTC_DATAGRAMS_DRILL_OTHER] = "drill_other",
+    };
+    return (unsigned)kind < FTC_DATAGRAMS ? names[kind] : "unknown";
+}

@@ -102,6 +102,7 @@ enum ftc_datagrams {
     FTC_DATAGRAMS_DRILL_OTHER, /* doubled, late, damaged, foreign */
     FTC_DATAGRAMS
 };
+const char *ftc_datagrams_name(enum ftc_datagrams kind); /* "sent", "drill_lost", ... */
 
 /* Counters a rank publishes; they only grow. Indices: collectives/message.h, member.h. */
 struct ftc_counters {
