@@ -13,7 +13,8 @@
 #include "collectives/member.h"
 #include "collectives/message.h"
 
-_Static_assert(FTC_MESSAGES <= FTC_MESSAGE_KINDS && FTC_RULES_COUNT <= FTC_RULES,
+_Static_assert(FTC_MESSAGES <= FTC_MESSAGE_KINDS && FTC_RULES_COUNT <= FTC_RULES &&
+                   FTC_PIECES_KINDS <= FTC_PIECES,
                "the slot holds all counters");
 
 /* Milliseconds from `from` to `to`; null if one of them is missing. */
@@ -34,6 +35,24 @@ static json_t *number(const _Atomic uint64_t *counter)
     return json_integer((json_int_t)atomic_load_explicit(counter, memory_order_relaxed));
 }
 
+static json_t *make_pieces(const struct ftc_counters *counters)
+{
+    json_t *pieces = json_object();
+    for (int kind = 0; kind < FTC_PIECES_KINDS; kind++)
+        json_object_set_new(pieces, ftc_pieces_name((enum ftc_pieces_kind)kind),
+                            number(&counters->pieces[kind]));
+    return pieces;
+}
+
+static json_t *make_datagrams(const struct ftc_counters *counters)
+{
+    json_t *datagrams = json_object();
+    for (int kind = 0; kind < FTC_DATAGRAMS; kind++)
+        json_object_set_new(datagrams, ftc_datagrams_name((enum ftc_datagrams)kind),
+                            number(&counters->datagrams[kind]));
+    return datagrams;
+}
+
 static json_t *make_counters(const struct ftc_counters *counters)
 {
     json_t *sent = json_object(), *rules = json_object(), *all = json_object();
@@ -48,6 +67,8 @@ static json_t *make_counters(const struct ftc_counters *counters)
     json_object_set_new(all, "ballots", number(&counters->ballots));
     json_object_set_new(all, "dropped", number(&counters->dropped));
     json_object_set_new(all, "rules", rules);
+    json_object_set_new(all, "pieces", make_pieces(counters));
+    json_object_set_new(all, "datagrams", make_datagrams(counters));
     return all;
 }
 
