@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/status.h"
+#include "collectives/member.h"
 
 /* Words of 64 bits do not all fit JSON's signed integers: what is absurd becomes null. */
 static json_t *number(uint64_t value)
@@ -64,30 +65,41 @@ static json_t *failure_json(const struct ftc_status_failure *failure)
                      "declared_after_ns", number(failure->declared_after_ns));
 }
 
+static json_t *counters_json(const struct ftc_status_rank *rank)
+{
+    json_t *pieces = json_object(), *datagrams = json_object();
+    for (int i = 0; i < FTC_PIECES; i++)
+        json_object_set_new(pieces, ftc_pieces_name((enum ftc_pieces_kind)i), number(rank->pieces[i]));
+    for (int i = 0; i < FTC_DATAGRAMS; i++)
+        json_object_set_new(datagrams, ftc_datagrams_name((enum ftc_datagrams)i), number(rank->datagrams[i]));
+    return json_pack("{s:o, s:o}", "pieces", pieces, "datagrams", datagrams);
+}
+
 static json_t *rank_json(const struct ftc_status *status, int i)
 {
     const struct ftc_status_rank *rank = &status->rank[i];
     bool gone = rank->state == FTC_STATUS_ENDED || rank->state == FTC_STATUS_FAILED;
     char ended[FTC_STATUS_TEXT];
     return json_pack(
-        "{s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o}", //
-        "rank", i,                                                                                    //
-        "state", ftc_status_state_name(rank->state),                                                  //
-        "pid", rank->pid,                                                                             //
-        "node", status->host,                                                                         //
-        "heartbeat", ftc_status_pulse_name(rank->pulse),                                              //
-        "heartbeat_count", number(rank->heartbeat),                                                   //
-        "heartbeat_still_ns", rank->pulse == FTC_PULSE_STILL ? number(rank->still_ns) : json_null(),  //
-        "joined_ns", number(rank->joined_age_ns),                                                     //
-        "called", number(rank->called),                                                               //
-        "returned", number(rank->returned),                                                           //
-        "lag", number(rank->lag),                                                                     //
-        "finally_waits_for", rank_or_null(rank->culprit),                                             //
-        "awaited_by", rank->blamed,                                                                   //
-        "activity", activity_json(&rank->activity),                                                   //
-        "failure", rank->state == FTC_STATUS_FAILED ? failure_json(&rank->failure) : json_null(),     //
-        "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),        //
-        "known", set_json(&rank->known),                                                              //
+        "{s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", //
+        "rank", i,                                                                                         //
+        "state", ftc_status_state_name(rank->state),                                                       //
+        "pid", rank->pid,                                                                                  //
+        "node", status->host,                                                                              //
+        "heartbeat", ftc_status_pulse_name(rank->pulse),                                                   //
+        "heartbeat_count", number(rank->heartbeat),                                                        //
+        "heartbeat_still_ns", rank->pulse == FTC_PULSE_STILL ? number(rank->still_ns) : json_null(),       //
+        "joined_ns", number(rank->joined_age_ns),                                                          //
+        "called", number(rank->called),                                                                    //
+        "returned", number(rank->returned),                                                                //
+        "lag", number(rank->lag),                                                                          //
+        "finally_waits_for", rank_or_null(rank->culprit),                                                  //
+        "awaited_by", rank->blamed,                                                                        //
+        "activity", activity_json(&rank->activity),                                                        //
+        "counters", counters_json(rank),                                                                   //
+        "failure", rank->state == FTC_STATUS_FAILED ? failure_json(&rank->failure) : json_null(),          //
+        "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),             //
+        "known", set_json(&rank->known),                                                                   //
         "agreed", set_json(&rank->agreed));
 }
 
@@ -107,6 +119,18 @@ static json_t *settings_json(const char *text)
         text = *end != '\0' ? end + 1 : end;
     }
     return object;
+}
+
+static json_t *broadcast_json(const struct ftc_status_broadcast *broadcast)
+{
+    const char *name = ftc_combination_name(broadcast->dissemination, broadcast->correction);
+    if (!broadcast->known)
+        return json_null();
+    return json_pack("{s:s, s:s, s:s, s:s?}",                                           //
+                     "dissemination", ftc_dissemination_name(broadcast->dissemination), //
+                     "tree", ftc_tree_name(broadcast->tree),                            //
+                     "correction", ftc_correction_name(broadcast->correction),          //
+                     "name", name);
 }
 
 static json_t *ranks_json(const struct ftc_status *status)
@@ -140,24 +164,25 @@ static json_t *abort_json(const struct ftc_status *status)
 static json_t *job_json(const struct ftc_status *status)
 {
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", //
-        "job", status->job,                                                                           //
-        "state", ftc_status_job_state(status),                                                        //
-        "node", status->host,                                                                         //
-        "command", status->command,                                                                   //
-        "directory", status->directory,                                                               //
-        "np", status->ranks,                                                                          //
-        "f", status->f,                                                                               //
-        "uid", number(status->uid),                                                                   //
-        "launcher_pid", status->launcher_pid,                                                         //
-        "launcher_alive", status->launcher_alive,                                                     //
-        "age_ns", number(status->age_ns),                                                             //
-        "started_realtime_ns", number(status->started_realtime_ns),                                   //
-        "heartbeat_period_ns", number(status->period_ns),                                             //
-        "heartbeat_timeout_ns", number(status->timeout_ns),                                           //
-        "abort", abort_json(status),                                                                  //
-        "failed", failed_json(status),                                                                //
-        "settings", settings_json(status->text),                                                      //
+        "{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", //
+        "job", status->job,                                                                                //
+        "state", ftc_status_job_state(status),                                                             //
+        "node", status->host,                                                                              //
+        "command", status->command,                                                                        //
+        "directory", status->directory,                                                                    //
+        "broadcast", broadcast_json(&status->broadcast),                                                   //
+        "np", status->ranks,                                                                               //
+        "f", status->f,                                                                                    //
+        "uid", number(status->uid),                                                                        //
+        "launcher_pid", status->launcher_pid,                                                              //
+        "launcher_alive", status->launcher_alive,                                                          //
+        "age_ns", number(status->age_ns),                                                                  //
+        "started_realtime_ns", number(status->started_realtime_ns),                                        //
+        "heartbeat_period_ns", number(status->period_ns),                                                  //
+        "heartbeat_timeout_ns", number(status->timeout_ns),                                                //
+        "abort", abort_json(status),                                                                       //
+        "failed", failed_json(status),                                                                     //
+        "settings", settings_json(status->text),                                                           //
         "ranks", ranks_json(status));
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cli/status.h"
 #include "collectives/member.h"
+#include "config/config.h"
 #include "node/jobs.h"
 
 #define LONGEST_SAMPLE_NS (600 * FTC_NS_PER_MS)
@@ -228,6 +229,15 @@ static enum ftc_status_pulse judge_beat(const struct ftc_status *status, const s
     return still >= status->period_ns && still > 0 ? FTC_PULSE_STILL : FTC_PULSE_UNKNOWN;
 }
 
+static void look_counters(struct ftc_status_rank *rank, struct ftc_counters *counters)
+{
+    rank->returned = LOAD(counters->operations);
+    for (int i = 0; i < FTC_PIECES; i++)
+        rank->pieces[i] = LOAD(counters->pieces[i]);
+    for (int i = 0; i < FTC_DATAGRAMS; i++)
+        rank->datagrams[i] = LOAD(counters->datagrams[i]);
+}
+
 static void look_rank(struct ftc_status *status, struct ftc_segment *segment, int i)
 {
     struct ftc_slot *slot = ftc_segment_slot(segment, i);
@@ -240,7 +250,7 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
     rank->wait_status = LOAD(slot->wait_status);
     rank->joined_age_ns = age(status->now_ns, LOAD(slot->joined_ns));
     rank->called = atomic_load_explicit(&slot->called, memory_order_acquire);
-    rank->returned = LOAD(slot->counters.operations);
+    look_counters(rank, &slot->counters);
     look_activity(status, &slot->activity, &rank->activity);
     infer_call(rank);
     look_set(&rank->known, ftc_segment_known_row(segment, i));
@@ -283,6 +293,27 @@ static void look_failures(struct ftc_status *status, struct ftc_segment *segment
     }
 }
 
+/* Settings that another version wrote, or nobody, cannot be read. */
+static void look_broadcast(struct ftc_status *status)
+{
+    struct ftc_settings settings = {0};
+
+    status->broadcast = (struct ftc_status_broadcast){0};
+    if (ftc_settings_load(&settings, status->text) != FTC_SUCCESS ||
+        settings.value.algorithm != FTC_ALGORITHM_CORRECTED)
+        goto out_fini;
+    struct ftc_member_settings member = ftc_config_member(&settings.value, status->ranks, 0);
+    status->broadcast = (struct ftc_status_broadcast){
+        .known = true,
+        .dissemination = member.dissemination,
+        .tree = member.tree.tree,
+        .correction = member.correction,
+    };
+
+out_fini:
+    ftc_settings_fini(&settings);
+}
+
 static void look_header(struct ftc_status *status, struct ftc_segment *segment)
 {
     struct ftc_segment_header *header = ftc_segment_header(segment);
@@ -296,6 +327,7 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
     setting(status->text, "collectives.algorithm", status->algorithm, sizeof(status->algorithm));
     setting(status->text, "failure_info.scheme", status->scheme, sizeof(status->scheme));
     setting(status->text, "failure_info.share", status->share, sizeof(status->share));
+    look_broadcast(status);
     status->uid = header->uid;
     status->f = header->f;
     status->launcher_pid = header->launcher_pid > 0 ? header->launcher_pid : 0;

@@ -22,18 +22,50 @@ static void print_abort(const struct ftc_status *status, FILE *out)
         fprintf(out, "aborted with code %d\n", FTC_ABORT_CODE(status->abort));
 }
 
+/* Of the whole job: how the pieces of its decisions came, and what came besides. */
+static void print_multicast(const struct ftc_status *status, FILE *out)
+{
+    double pieces[FTC_PIECES] = {0}, all = 0, foreign = 0, corrupt = 0;
+
+    if (!status->broadcast.known || status->broadcast.dissemination != FTC_DISSEMINATION_MULTICAST)
+        return;
+    for (int rank = 0; rank < status->ranks; rank++) {
+        for (int i = 0; i < FTC_PIECES; i++)
+            pieces[i] += (double)status->rank[rank].pieces[i];
+        foreign += (double)status->rank[rank].datagrams[FTC_DATAGRAMS_FOREIGN];
+        corrupt += (double)status->rank[rank].datagrams[FTC_DATAGRAMS_CORRUPT];
+    }
+    all = pieces[FTC_PIECES_DATAGRAM] + pieces[FTC_PIECES_RING] + pieces[FTC_PIECES_OTHER];
+    fprintf(out, "multicast %.0f pieces", all);
+    if (all > 0)
+        fprintf(out, ": %.1f %% by datagram, %.1f %% by ring, %.1f %% otherwise",
+                100 * pieces[FTC_PIECES_DATAGRAM] / all, 100 * pieces[FTC_PIECES_RING] / all,
+                100 * pieces[FTC_PIECES_OTHER] / all);
+    fprintf(out, "; %.0f datagrams foreign, %.0f corrupt\n", foreign, corrupt);
+}
+
+static void print_settings(const struct ftc_status *status, FILE *out)
+{
+    char broadcast[FTC_STATUS_TEXT], period[FTC_STATUS_TEXT], timeout[FTC_STATUS_TEXT];
+
+    fprintf(out, "algorithm %s  ", status->algorithm);
+    if (status->broadcast.known)
+        fprintf(out, "broadcast %s\n", ftc_status_broadcast(&status->broadcast, broadcast));
+    fprintf(out, "scheme %s  share %s  heartbeat %s  timeout %s\n", status->scheme, status->share,
+            ftc_status_age(status->period_ns, period), ftc_status_age(status->timeout_ns, timeout));
+}
+
 static void print_head(const struct ftc_status *status, FILE *out)
 {
-    char clock[FTC_STATUS_TEXT], since[FTC_STATUS_TEXT], period[FTC_STATUS_TEXT], timeout[FTC_STATUS_TEXT];
+    char clock[FTC_STATUS_TEXT], since[FTC_STATUS_TEXT];
     fprintf(out, "job %s  %s  np %d  f %d  failed %d\n", status->job, ftc_status_job_state(status),
             status->ranks, status->f, status->failures);
     fprintf(out, "command: %s\n", status->command);
     fprintf(out, "node %s  launcher pid %d%s  since %s (%s)\n", status->host, status->launcher_pid,
             status->launcher_alive ? "" : " (gone)", ftc_status_clock(status, status->age_ns, clock),
             ftc_status_age(status->age_ns, since));
-    fprintf(out, "algorithm %s  scheme %s  share %s  heartbeat %s  timeout %s\n", status->algorithm,
-            status->scheme, status->share, ftc_status_age(status->period_ns, period),
-            ftc_status_age(status->timeout_ns, timeout));
+    print_settings(status, out);
+    print_multicast(status, out);
     print_abort(status, out);
     if (!status->launcher_alive && status->state != FTC_JOB_ENDED)
         fprintf(out, "the launcher is gone: ftcoll-status --gc removes what it left\n");

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/set.h"
+#include "base/settings.h"
 #include "collectives/call.h"
 #include "node/segment.h"
 
@@ -78,12 +79,14 @@ struct ftc_status_rank {
     int wait_status; /* valid if ENDED or FAILED */
     enum ftc_status_pulse pulse;
     uint64_t heartbeat;
-    uint64_t still_ns;      /* seen to stand still for so long, at least */
-    uint64_t joined_age_ns; /* FTC_STATUS_NEVER */
-    uint64_t called;        /* operations called so far */
-    uint64_t returned;      /* operations that returned */
-    uint64_t progress;      /* operations called, from all that the slot says */
-    uint64_t lag;           /* operations behind the first live rank; 0 for ranks not alive */
+    uint64_t still_ns;                 /* seen to stand still for so long, at least */
+    uint64_t joined_age_ns;            /* FTC_STATUS_NEVER */
+    uint64_t called;                   /* operations called so far */
+    uint64_t returned;                 /* operations that returned */
+    uint64_t progress;                 /* operations called, from all that the slot says */
+    uint64_t lag;                      /* operations behind the first live rank; 0 for ranks not alive */
+    uint64_t pieces[FTC_PIECES];       /* of multicast decisions, by how they came */
+    uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast */
     struct ftc_status_activity activity;
     struct ftc_status_failure failure; /* valid if FAILED */
     struct ftc_set known, agreed;      /* L and G as published */
@@ -94,9 +97,18 @@ struct ftc_status_rank {
     int next;   /* the next link of the chain; -1: it ends here */
 };
 
+/* How decisions are spread by messages; what is auto is chosen. */
+struct ftc_status_broadcast {
+    bool known; /* false: no messages, or the configuration does not say */
+    enum ftc_dissemination dissemination;
+    enum ftc_tree tree;
+    enum ftc_correction correction;
+};
+
 struct ftc_status {
     char job[FTC_JOB_NAME_SIZE], host[64], command[256], directory[108];
     char algorithm[32], scheme[32], share[32]; /* of the configuration; "?" if it does not say */
+    struct ftc_status_broadcast broadcast;
     unsigned uid;
     int ranks, f;
     int launcher_pid;
@@ -152,6 +164,8 @@ const char *ftc_status_cause_name(int cause);                  /* "?" */
 char *ftc_status_age(uint64_t ns, char text[FTC_STATUS_TEXT]); /* "12 ms", "1.2 s", "3 min 4 s"; "?" */
 char *ftc_status_clock(const struct ftc_status *status, uint64_t age_ns,
                        char text[FTC_STATUS_TEXT]); /* local time */
+char *ftc_status_broadcast(const struct ftc_status_broadcast *broadcast,
+                           char text[FTC_STATUS_TEXT]); /* "CCG (gossip + checked)"; "" */
 char *ftc_status_cause(const struct ftc_status_failure *failure,
                        char text[FTC_STATUS_TEXT]);                  /* "signal 9 (KILL)" */
 char *ftc_status_ended(int wait_status, char text[FTC_STATUS_TEXT]); /* "exit 0" */

@@ -122,3 +122,17 @@ char *ftc_status_ended(int wait_status, char text[FTC_STATUS_TEXT])
     }
     return text;
 }
+
+char *ftc_status_broadcast(const struct ftc_status_broadcast *broadcast, char text[FTC_STATUS_TEXT])
+{
+    const char *name = ftc_combination_name(broadcast->dissemination, broadcast->correction);
+    bool tree = broadcast->dissemination == FTC_DISSEMINATION_TREE;
+
+    text[0] = '\0';
+    if (broadcast->known)
+        snprintf(text, FTC_STATUS_TEXT, "%s%s%s%s%s + %s%s", name != NULL ? name : "",
+                 name != NULL ? " (" : "", tree ? ftc_tree_name(broadcast->tree) : "", tree ? " " : "",
+                 ftc_dissemination_name(broadcast->dissemination), ftc_correction_name(broadcast->correction),
+                 name != NULL ? ")" : "");
+    return text;
+}

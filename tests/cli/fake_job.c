@@ -7,6 +7,8 @@
  *   call RANK KIND OP                rank is in an operation
  *   enter RANK OP                    rank has called an operation and shows no more of it
  *   wait RANK ROLE FOR COUNT         what its call waits for
+ *   pieces RANK DATAGRAM RING OTHER  of multicast decisions
+ *   datagrams RANK FOREIGN CORRUPT
  *   out RANK OP                      outside the library, having called OP operations
  *   freeze RANK                      its heartbeat stops
  *   finalize RANK | exit RANK STATUS
@@ -14,7 +16,7 @@
  *   junk RANK BYTE                   its slot's words are all that byte
  *   end                              the launcher says that the job has ended
  *
- * usage: fake_job NP F [COMMAND]
+ * usage: fake_job NP F [COMMAND [SECTION.KEY=VALUE...]]
  */
 #include <poll.h>
 #include <signal.h>
@@ -25,6 +27,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collectives/member.h"
+#include "config/config.h"
 #include "include/ftcoll.h"
 #include "node/jobs.h"
 #include "node/segment.h"
@@ -91,6 +95,13 @@ static void obey(struct fake *fake, const char *line)
         activity->kind = activity->role = 0;
         activity->waits_for = -1;
         slot->called = slot->counters.operations = (uint64_t)a;
+    } else if (strcmp(verb, "pieces") == 0) {
+        slot->counters.pieces[FTC_PIECES_DATAGRAM] = (uint64_t)a;
+        slot->counters.pieces[FTC_PIECES_RING] = (uint64_t)b;
+        slot->counters.pieces[FTC_PIECES_OTHER] = (uint64_t)c;
+    } else if (strcmp(verb, "datagrams") == 0) {
+        slot->counters.datagrams[FTC_DATAGRAMS_FOREIGN] = (uint64_t)a;
+        slot->counters.datagrams[FTC_DATAGRAMS_CORRUPT] = (uint64_t)b;
     } else if (strcmp(verb, "freeze") == 0) {
         fake->frozen[rank] = true;
     } else if (strcmp(verb, "finalize") == 0) {
@@ -144,6 +155,21 @@ static void live(struct fake *fake)
     }
 }
 
+/* What a launcher hands to its ranks; NULL: a mistake in a test. */
+static char *make_text(int count, char **assignments)
+{
+    struct ftc_settings settings;
+    int rc = ftc_settings_init(&settings);
+
+    if (rc == 0)
+        rc = ftc_settings_set(&settings, "collectives.algorithm=corrected", "test");
+    for (int i = 0; rc == 0 && i < count; i++)
+        rc = ftc_settings_set(&settings, assignments[i], "test");
+    char *text = rc == 0 ? ftc_settings_dump(&settings) : NULL;
+    ftc_settings_fini(&settings);
+    return text;
+}
+
 int main(int argc, char **argv)
 {
     char job[FTC_JOB_NAME_SIZE], directory[108];
@@ -154,12 +180,14 @@ int main(int argc, char **argv)
                                     .host = "testnode",
                                     .command = argc > 3 ? argv[3] : "./app",
                                     .directory = directory,
-                                    .text = "collectives.algorithm=corrected\nfailure_info.scheme=list\n",
+                                    .text = make_text(argc - 4, argv + 4),
                                     .ranks = ranks,
                                     .f = atoi(argv[2]),
                                     .heartbeat_period_ns = PERIOD_MS * FTC_NS_PER_MS,
                                     .heartbeat_timeout_ns = FTC_NS_PER_S};
     struct fake fake = {.ranks = ranks, .frozen = calloc((size_t)ranks, sizeof(bool))};
+    if (spec.text == NULL)
+        return 2;
     if (fake.frozen == NULL || ftc_jobs_new(job, directory) != 0 ||
         ftc_segment_create(&fake.segment, &spec) != 0) {
         fprintf(stderr, "fake_job: %s\n", ftc_last_error());
@@ -173,6 +201,7 @@ int main(int argc, char **argv)
     live(&fake);
     ftc_segment_detach(fake.segment);
     ftc_jobs_remove(job);
+    free((char *)spec.text);
     free(fake.frozen);
     return 0;
 }

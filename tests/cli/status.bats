@@ -77,7 +77,9 @@ lacks() {
     has "job $job running np 3 f 1 failed 0"
     has "command: ./app one two"
     has "node testnode"
-    has "algorithm corrected scheme list"
+    has "algorithm corrected broadcast binomial tree + none"
+    has "scheme list share piggyback"
+    lacks multicast
     has "2 joined"
     has "moving outside"
     has "no failed ranks"
@@ -184,7 +186,7 @@ lacks() {
 }
 
 @test "slots full of junk do no harm" {
-    start 6 2 $'evil \e[31mred \xff'
+    start 6 2 $'evil \e[31mred \xff' broadcast.dissemination=multicast
     tell "junk 0 255" "junk 1 127" "junk 2 1" "junk 3 128"
     run "$STATUS_TOOL" "$job"
     [ "$status" -eq 0 ] || [ "$status" -eq 3 ]
@@ -192,6 +194,36 @@ lacks() {
     has "evil ?[31mred ?"
     run "$STATUS_TOOL" --json "$job"
     jq -e '.jobs[0].ranks | length == 6' <<<"$output"
+}
+
+@test "how decisions are spread: by the names that people know, and in the words of the settings" {
+    start 2 1 ./app broadcast.algorithm=ccg
+    run "$STATUS_TOOL" "$job"
+    has "algorithm corrected broadcast CCG (gossip + checked)"
+    start 2 1 ./app broadcast.algorithm=corrected-tree broadcast.tree=lame
+    run "$STATUS_TOOL" "$job"
+    has "broadcast corrected tree (lame tree + checked)"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].broadcast == {dissemination: "tree", tree: "lame", correction: "checked", name: "corrected tree"}' \
+        <<<"$output"
+    start 2 1 ./app collectives.algorithm=board
+    run "$STATUS_TOOL" "$job"
+    has "algorithm board scheme list"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].broadcast == null' <<<"$output"
+}
+
+@test "multicast: how the pieces came, of all ranks" {
+    start 3 1 ./app broadcast.dissemination=multicast
+    run "$STATUS_TOOL" "$job"
+    has "broadcast multicast + ring"
+    has "multicast 0 pieces; 0 datagrams foreign, 0 corrupt"
+    tell "pieces 0 0 0 0" "pieces 1 700 3 1" "pieces 2 250 40 6" "datagrams 1 9 2" "datagrams 2 8 0"
+    run "$STATUS_TOOL" "$job"
+    has "multicast 1000 pieces: 95.0 % by datagram, 4.3 % by ring, 0.7 % otherwise; 17 datagrams foreign, 2 corrupt"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].ranks[2].counters == {pieces: {datagram: 250, ring: 40, other: 6, again: 0}, datagrams: {sent: 0,
+        received: 0, foreign: 8, corrupt: 0, failed: 0, drill_lost: 0, drill_other: 0}}' <<<"$output"
 }
 
 @test "--json has everything" {
