@@ -228,6 +228,9 @@ typedef struct ftc_report {
     unsigned ballots;      /* rounds this rank took part in; 1 without a second round */
     unsigned retries;      /* rounds given up before the one that decided; the same at every survivor */
     const char *algorithm; /* what ran: "board" (shared memory), "corrected" (messages) or "self" (a job of one) */
+    int f;                 /* failures that one operation masks without a second round */
+    /* How results spread by messages: [broadcast] dissemination, tree and correction, what is auto being chosen. NULL else. */
+    const char *dissemination, *tree, *correction;
 } ftc_report;
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
 

@@ -96,6 +96,18 @@ FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[])
     return rc == 0 ? ftc_snapshot_recognize(&comm->snapshot, count, ranks) : rc;
 }
 
+static void report_settings(const ftc_comm *comm, ftc_report *report)
+{
+    struct ftc_member_settings settings = ftc_config_member(&comm->config, comm->size, comm->rank);
+
+    report->f = settings.f;
+    if (comm->alone || comm->board != NULL)
+        return;
+    report->dissemination = ftc_dissemination_name(settings.dissemination);
+    report->tree = ftc_tree_name(settings.tree.tree);
+    report->correction = ftc_correction_name(settings.correction);
+}
+
 /* Copies no more than the caller's struct holds: an older program's is shorter. */
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
 {
@@ -120,6 +132,7 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
                         .algorithm = comm->alone           ? "self"
                                      : comm->board != NULL ? "board"
                                                            : "corrected"};
+    report_settings(comm, &full);
     memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));
     return 0;
 }

@@ -62,6 +62,8 @@ START_TEST(the_report_says_what_ran)
     ck_assert_uint_eq(report.ballots, 1);
     ck_assert_uint_eq(report.retries, 0);
     ck_assert_str_eq(report.algorithm, "self");
+    ck_assert_int_eq(report.f, 0);
+    ck_assert_ptr_null(report.dissemination);
 }
 END_TEST
 
