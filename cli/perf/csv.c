@@ -1,4 +1,4 @@
-/* --csv: a line of names, then one for each row or kill of all operations. */
+/* --csv: a line of names, then one for each row or kill of all operations. Columns may be added at the end. */
 #include <stdio.h>
 
 #include "cli/perf/output.h"
@@ -10,7 +10,16 @@ static void print_size(size_t bytes)
     putchar(',');
 }
 
-static void print_rows(const struct ftc_perf_table *table)
+static void print_settings(const ftc_report *settings)
+{
+    printf(",%d", settings->f);
+    if (settings->dissemination != NULL)
+        printf(",%s,%s,%s\n", settings->dissemination, settings->tree, settings->correction);
+    else
+        puts(",,,");
+}
+
+static void print_rows(const struct ftc_perf_table *table, const ftc_report *settings)
 {
     for (int i = 0; i < table->rows; i++) {
         const struct ftc_perf_row *row = &table->row[i];
@@ -20,17 +29,18 @@ static void print_rows(const struct ftc_perf_table *table)
                row->most);
         if (row->bytes > 0)
             printf("%.3f", ftc_perf_bandwidth(row));
-        putchar('\n');
+        print_settings(settings);
     }
 }
 
-static void print_kills(const struct ftc_perf_table *table, size_t bytes)
+static void print_kills(const struct ftc_perf_table *table, size_t bytes, const ftc_report *settings)
 {
     for (int i = 0; i < table->kills; i++) {
         const struct ftc_perf_kill *kill = &table->kill[i];
         printf("%s,%s,", table->operation->name, table->algorithm);
         print_size(table->operation->sized ? bytes : 0);
-        printf("%d,%d,%.3f,%.3f\n", kill->rank, kill->survivors, kill->first, kill->last);
+        printf("%d,%d,%.3f,%.3f", kill->rank, kill->survivors, kill->first, kill->last);
+        print_settings(settings);
     }
 }
 
@@ -38,14 +48,16 @@ int ftc_perf_print_csv(void *arg)
 {
     const struct ftc_perf_results *results = arg;
     const struct ftc_perf_options *options = results->options;
+    const ftc_report *settings = &results->job->settings;
 
-    puts(options->kills > 0 ? "operation,algorithm,bytes,rank,survivors,first_us,last_us"
-                            : "operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,"
-                              "mb_per_s");
+    puts(options->kills > 0
+             ? "operation,algorithm,bytes,rank,survivors,first_us,last_us,f,dissemination,tree,correction"
+             : "operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,"
+               "mb_per_s,f,dissemination,tree,correction");
     for (int i = 0; i < results->tables; i++)
         if (options->kills > 0)
-            print_kills(&results->table[i], options->sizes.first);
+            print_kills(&results->table[i], options->sizes.first, settings);
         else
-            print_rows(&results->table[i]);
+            print_rows(&results->table[i], settings);
     return 0;
 }

@@ -40,7 +40,10 @@ int ftc_perf_job_init(struct ftc_perf_job *job, ftc_comm *world)
     job->info = calloc((size_t)job->size, sizeof(job->info[0]));
     if (job->failed == NULL || job->info == NULL)
         return ftc_perf_fail("rank %d: out of memory", job->rank);
-    return ftc_perf_job_agree(job);
+    job->settings.struct_size = sizeof(job->settings);
+    if (ftc_perf_job_agree(job) != 0)
+        return -1;
+    return ftc_perf_check(job, ftc_last_report(world, &job->settings));
 }
 
 void ftc_perf_job_fini(struct ftc_perf_job *job)

@@ -15,7 +15,8 @@ struct ftc_perf_job {
     ftc_comm *world;
     int rank, size;
     int living;
-    int lead; /* the lowest living rank: it prints, and is the root */
+    int lead;            /* the lowest living rank: it prints, and is the root */
+    ftc_report settings; /* f, and how results spread; the same at every rank */
     bool *failed;
     ftc_rank_info *info; /* room for `size` */
 };

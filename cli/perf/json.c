@@ -58,6 +58,15 @@ static json_t *kills_json(const struct ftc_perf_table *table, size_t bytes)
                      rounded(summary.most), "kills", kills);
 }
 
+/* null: results do not spread by messages. */
+static json_t *broadcast_json(const ftc_report *settings)
+{
+    if (settings->dissemination == NULL)
+        return json_null();
+    return json_pack("{s:s, s:s, s:s}", "dissemination", settings->dissemination, "tree", settings->tree,
+                     "correction", settings->correction);
+}
+
 int ftc_perf_print_json(void *arg)
 {
     const struct ftc_perf_results *results = arg;
@@ -69,8 +78,9 @@ int ftc_perf_print_json(void *arg)
                                           ? kills_json(&results->table[i], options->sizes.first)
                                           : rows_json(&results->table[i]));
     json_t *document = json_pack(
-        "{s:i, s:s, s:i, s:i, s:b, s:o*, s:o}", "schema", 1, "version", ftc_version(), "ranks",
-        results->job->size, "living", results->job->living, "synchronise", options->synchronise, "seed",
+        "{s:i, s:s, s:i, s:i, s:i, s:o, s:b, s:o*, s:o}", "schema", 1, "version", ftc_version(), "ranks",
+        results->job->size, "living", results->job->living, "f", results->job->settings.f, "broadcast",
+        broadcast_json(&results->job->settings), "synchronise", options->synchronise, "seed",
         options->kills > 0 ? json_integer((json_int_t)options->seed) : NULL, "tables", tables);
     bool good = document != NULL && json_array_size(tables) == (size_t)results->tables &&
                 json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) == 0;

@@ -32,6 +32,16 @@ static int ranks_at_first(const struct ftc_perf_table *table)
     return table->kills > 0 ? table->kill[0].survivors + 1 : table->row[0].ranks;
 }
 
+static void print_settings(const ftc_report *settings)
+{
+    bool tree = settings->dissemination != NULL && strcmp(settings->dissemination, "tree") == 0;
+
+    if (settings->dissemination != NULL)
+        printf(", %s%s%s + %s", tree ? settings->tree : "", tree ? " " : "", settings->dissemination,
+               settings->correction);
+    printf("; f %d\n", settings->f);
+}
+
 static void print_title(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
 {
     const struct ftc_perf_job *job = results->job;
@@ -44,7 +54,8 @@ static void print_title(const struct ftc_perf_results *results, const struct ftc
     printf("; %d rank%s", job->size, job->size == 1 ? "" : "s");
     if (ranks < job->size)
         printf(" (%d failed)", job->size - ranks);
-    printf(" on %ld core%s; algorithm %s\n", cores, cores == 1 ? "" : "s", table->algorithm);
+    printf(" on %ld core%s; algorithm %s", cores, cores == 1 ? "" : "s", table->algorithm);
+    print_settings(&job->settings);
 }
 
 static void print_head(const struct ftc_perf_results *results, const struct ftc_perf_table *table)

@@ -37,7 +37,7 @@ column() {
     perf 4 -m 8:64 -t 0.02 allreduce
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
-    [[ ${lines[0]} =~ ^"# ftcoll-perf "[0-9.]+": allreduce, sum of doubles; 4 ranks on "[0-9]+" core"s?"; algorithm "[a-z]+$ ]]
+    [[ ${lines[0]} =~ ^"# ftcoll-perf "[0-9.]+": allreduce, sum of doubles; 4 ranks on "[0-9]+" core"s?"; algorithm board; f 1"$ ]]
     [ "$(column 1 | tr '\n' ' ')" = "8 16 32 64 " ]
     # columns: bytes, median, p99, min, max
     grep -v '^#' <<<"$output" | awk '!($4 <= $2 && $2 <= $3 && $3 <= $5 && $4 > 0) { exit 1 }'
@@ -90,12 +90,26 @@ column() {
     perf 2 -m 8:16 -t 0.01 --csv bcast barrier
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -eq 4 ]
-    [ "${lines[0]}" = operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,mb_per_s ]
+    [ "${lines[0]}" = operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,mb_per_s,f,dissemination,tree,correction ]
     [[ ${lines[1]} =~ ^bcast,[a-z]+,2,8, ]]
     [[ ${lines[3]} =~ ^barrier,[a-z]+,2,, ]]
     for line in "${lines[@]}"; do
-        [ "$(tr -dc , <<<"$line" | wc -c)" -eq 10 ]
+        [ "$(tr -dc , <<<"$line" | wc -c)" -eq 14 ]
     done
+}
+
+@test "how results spread, and f: in the title, in JSON, in CSV" {
+    perf 3 -f 2 --set broadcast.algorithm=ccg -- -m 8 -t 0.01 bcast
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == *"; algorithm corrected, gossip + checked; f 2" ]]
+    perf 3 --set collectives.algorithm=corrected --set broadcast.tree=kary -- -m 8 -t 0.01 bcast
+    [[ ${lines[0]} == *"; algorithm corrected, kary tree + none; f 1" ]]
+    perf 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 -- -m 8 -t 0.01 --csv bcast
+    [[ ${lines[1]} == bcast,corrected,3,*,1,multicast,binomial,ring ]]
+    perf 3 -f 0 --set broadcast.algorithm=ocg -- -m 8 -t 0.01 --json bcast
+    jq -e '.f == 0 and .broadcast == {dissemination: "gossip", tree: "binomial", correction: "opportunistic"}' <<<"$output"
+    perf 3 -- -m 8 -t 0.01 --json bcast
+    jq -e '.f == 1 and .broadcast == null' <<<"$output"
 }
 
 @test "-i: that many samples, one operation each after a barrier" {
@@ -187,7 +201,7 @@ column() {
     for scheme in list count bit; do
         perf 8 --set failure_info.scheme=$scheme -- --kill 1 --csv all
         [ "$status" -eq 0 ]
-        [ "${lines[0]}" = operation,algorithm,bytes,rank,survivors,first_us,last_us ]
+        [ "${lines[0]}" = operation,algorithm,bytes,rank,survivors,first_us,last_us,f,dissemination,tree,correction ]
         [ "$(tail -n +2 <<<"$output" | cut -d , -f 1 | tr '\n' ' ')" = "allreduce reduce bcast barrier validate " ]
     done
 }
