@@ -187,14 +187,15 @@ static bool step_message(struct ftc_comm *comm)
 
 bool ftc_progress_step(struct ftc_comm *comm)
 {
-    bool any, idle;
+    bool any, idle, delivered = comm->delivered; /* before: the caller is outside of the library */
 
     if (comm->alone)
         return false;
     any = ftc_progress_failures(comm);
     any |= step_timer(comm);
     /* First: the ring brings later what a datagram that lies here already brings. */
-    for (int i = 0; i < MESSAGES_PER_STEP && !comm->delivered && ftc_runtime_multicast_receive(comm); i++)
+    for (int i = 0;
+         i < MESSAGES_PER_STEP && comm->delivered == delivered && ftc_runtime_multicast_receive(comm); i++)
         any = true;
     for (int i = 0; i < MESSAGES_PER_STEP && step_message(comm); i++) {
         any = true;
