@@ -122,9 +122,9 @@ bool ftc_runtime_multicast_receive(struct ftc_comm *comm)
     if (comm->multicast == NULL)
         return false;
     int rc = ftc_multicast_receive(comm->multicast, &fields, &payload);
+    publish(comm); /* what was dropped counts as well */
     if (rc == 0)
         return false;
-    publish(comm);
     if (rc == 1) {
         take(comm, &fields, payload);
         ftc_buffer_unref(payload);
