@@ -55,10 +55,14 @@ int ftc_runtime_multicast_open(struct ftc_comm *comm, uint32_t *fragment)
     int rc = join(comm);
     if (rc == FTC_ERR_NOMEM || rc == FTC_ERR_ARG || rc == FTC_ERR_CONFIG)
         return rc;
+    size_t room = rc == 0 ? ftc_multicast_payload_max(comm->multicast) : 0;
+    if (rc == 0 && room <= FTC_FRAGMENT_HEAD)
+        rc = ftc_error_set(FTC_ERR_UNSUPPORTED,
+                           "no room in a datagram of %zu bytes: take an interface with a larger MTU", room);
     if (rc != 0)
         go_without(comm, ftc_last_error());
     else
-        *fragment = (uint32_t)ftc_multicast_payload_max(comm->multicast) - FTC_FRAGMENT_HEAD;
+        *fragment = (uint32_t)room - FTC_FRAGMENT_HEAD;
     return 0;
 }
 
