@@ -1,0 +1,284 @@
+/* What a run of the kill storms is made of. */
+#include "tests/system/storm_run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/system/record.h"
+
+/* How decisions spread: indices of the names below. */
+struct spread {
+    unsigned tree, dissemination, correction;
+};
+
+static uint64_t pick(struct run *run, uint64_t below)
+{
+    return record_random(&run->state) % below;
+}
+
+static void argument(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void argument(struct run *run, const char *format, ...)
+{
+    va_list list;
+
+    if (run->argc == STORM_ARGUMENTS)
+        abort();
+    va_start(list, format);
+    vsnprintf(run->text[run->argc], sizeof(run->text[0]), format, list);
+    va_end(list);
+    run->argv[run->argc] = run->text[run->argc];
+    run->argv[++run->argc] = NULL;
+}
+
+static void setting(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void setting(struct run *run, const char *format, ...)
+{
+    char text[96];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    argument(run, "--set");
+    argument(run, "%s", text);
+}
+
+/* Not from the run's own random numbers: with either algorithm a seed has the same deaths. */
+static void plan_algorithm(struct run *run)
+{
+    const char *forced = getenv("STORM_ALGORITHM");
+    uint64_t state = ~run->seed;
+
+    run->board = forced != NULL ? strcmp(forced, "board") == 0 : record_random(&state) % 2 == 0;
+    if (getenv("STORM_BROADCAST") != NULL)
+        run->board = false;
+    setting(run, "collectives.algorithm=%s", run->board ? "board" : "corrected");
+    setting(run, "collectives.direct_copies=%s", record_random(&state) % 4 == 0 ? "off" : "on");
+}
+
+/* --- how decisions spread --- */
+
+static const char *const trees[] = {"binomial", "kary", "lame"};
+static const char *const disseminations[] = {"tree", "gossip", "multicast"};
+static const char *const corrections[] = {"none",      "opportunistic", "optimised", "checked",
+                                          "throttled", "failure-proof", "delayed",   "ring"};
+#define COUNT(names) (sizeof(names) / sizeof((names)[0]))
+
+static unsigned find(const char *name, const char *const names[], unsigned count)
+{
+    unsigned i = 0;
+
+    while (i < count && strcmp(name, names[i]) != 0)
+        i++;
+    return i;
+}
+
+/* STORM_BROADCAST: "gossip+checked", "kary+none". */
+static void force_broadcast(const char *text, struct spread *spread)
+{
+    char dissemination[16], correction[16];
+
+    if (sscanf(text, "%15[a-z]+%15[a-z-]", dissemination, correction) != 2)
+        dissemination[0] = correction[0] = '\0';
+    unsigned tree = find(dissemination, trees, COUNT(trees));
+    if (tree < COUNT(trees))
+        spread->tree = tree;
+    spread->dissemination =
+        tree < COUNT(trees) ? 0 : find(dissemination, disseminations, COUNT(disseminations));
+    spread->correction = find(correction, corrections, COUNT(corrections));
+    if (spread->dissemination < COUNT(disseminations) && spread->correction < COUNT(corrections))
+        return;
+    fprintf(stderr, "storm: STORM_BROADCAST=%s: wanted is one such as gossip+checked or kary+none\n", text);
+    exit(2);
+}
+
+/* With nobody sure to be reached, a rank that was missed has to ask some time. */
+static bool may_wait_for_ever(const struct spread *spread)
+{
+    static const char *const sure[] = {"checked", "throttled", "failure-proof", "ring"};
+
+    return spread->dissemination == 0 ||
+           find(corrections[spread->correction], sure, COUNT(sure)) < COUNT(sure);
+}
+
+static void plan_correction(struct run *run, const struct spread *spread, uint64_t *state)
+{
+    static const int delays[] = {0, 10, 100, 1000};
+    int patience_ms = 1 + (int)(record_random(state) % 20);
+
+    if (record_random(state) % 4 == 0 && may_wait_for_ever(spread))
+        patience_ms = 0;
+    setting(run, "broadcast.patience_us=%d", patience_ms * 1000);
+    setting(run, "broadcast.correction_delay_us=%d", delays[record_random(state) % 4]);
+    setting(run, "broadcast.distance=%d", (int)(record_random(state) % 7));
+}
+
+static void plan_gossip(struct run *run, uint64_t *state)
+{
+    setting(run, "broadcast.gossip_bound=%s", record_random(state) % 2 ? "rounds" : "time");
+    setting(run, "broadcast.gossip_rounds=%d", (int)(record_random(state) % 12));
+    setting(run, "broadcast.gossip_hop=%d", 1 + (int)(record_random(state) % 5));
+    setting(run, "broadcast.seed=%d", (int)(record_random(state) % 1000));
+}
+
+/* In half of the runs something happens to the datagrams. */
+static void plan_multicast(struct run *run, uint64_t *state)
+{
+    static const char *const drills[] = {"loss", "duplicate", "reorder", "corrupt", "foreign"};
+    static const int percents[] = {0, 0, 0, 1, 10, 50, 100};
+    bool drilled = record_random(state) % 2;
+
+    setting(run, "multicast.least_ranks=2");
+    setting(run, "multicast.most_bytes=%d", record_random(state) % 4 ? 8 << 20 : 1000);
+    setting(run, "multicast.receives=%d", 1 + (int)(record_random(state) % 8));
+    setting(run, "drill.seed=%d", (int)(record_random(state) % 1000));
+    for (unsigned i = 0; i < COUNT(drills); i++)
+        setting(run, "drill.multicast_%s=%d%%", drills[i],
+                drilled ? percents[record_random(state) % COUNT(percents)] : 0);
+}
+
+/* Any combination, from random numbers of its own: a seed has the same deaths with each. `plain`: the tree alone. */
+static void plan_broadcast(struct run *run, unsigned tree, bool plain)
+{
+    const char *forced = getenv("STORM_BROADCAST");
+    uint64_t state = run->seed ^ 0x62726f6164636173u;
+    struct spread spread = {.tree = tree};
+
+    if (!plain) {
+        spread.dissemination = (unsigned)(record_random(&state) % COUNT(disseminations));
+        spread.correction = (unsigned)(record_random(&state) % COUNT(corrections));
+    }
+    if (forced != NULL)
+        force_broadcast(forced, &spread);
+    setting(run, "broadcast.tree=%s", trees[spread.tree]);
+    if (run->board)
+        return;
+    setting(run, "broadcast.dissemination=%s", disseminations[spread.dissemination]);
+    setting(run, "broadcast.correction=%s", corrections[spread.correction]);
+    plan_correction(run, &spread, &state);
+    plan_gossip(run, &state);
+    plan_multicast(run, &state);
+}
+
+static void plan_settings(struct run *run)
+{
+    static const char *const schemes[] = {"list", "count", "bit"};
+    uint64_t scheme = pick(run, 3);
+
+    run->list = scheme == 0;
+    run->piggyback = pick(run, 4) > 0;
+    setting(run, "failure_info.scheme=%s", schemes[scheme]);
+    setting(run, "failure_info.share=%s", run->piggyback ? "piggyback" : "off");
+    setting(run, "collectives.rotation=%s", pick(run, 2) ? "first" : "spread");
+    setting(run, "collectives.prepare=%s", pick(run, 2) ? "direct" : "tree");
+    unsigned tree = (unsigned)pick(run, 3);
+    setting(run, "broadcast.arity=%d", 2 + (int)pick(run, 2));
+    plan_broadcast(run, tree, pick(run, 4) == 0);
+    setting(run, "broadcast.settle_every=%d", (int)pick(run, 5));
+    setting(run, "reduce.arity=%d", 1 + (int)pick(run, 3));
+    setting(run, "detector.heartbeat_period_ms=50");
+    setting(run, "detector.heartbeat_timeout_ms=1500");
+    if (getenv("STORM_NOTICES") != NULL)
+        setting(run, "detector.exit_notices=%s", getenv("STORM_NOTICES"));
+}
+
+/* Who may die: some of the first ranks (coordinators) with more than their share, two in a row, everyone but one. */
+static void plan_victims(struct run *run)
+{
+    uint64_t dice = pick(run, 10);
+    int wanted = 1 + (int)pick(run, (uint64_t)(run->n - 1));
+
+    if (dice < 2)
+        wanted = run->n - 1;
+    else if (dice < 6 && wanted > 4)
+        wanted = 1 + (int)pick(run, 4);
+    run->planned = dice % 3 == 0 ? 1 : dice % 3 == 1 && wanted > 1 ? 3 : 0;
+    while (__builtin_popcountll(run->planned) < wanted)
+        run->planned |= 1ull << pick(run, (uint64_t)run->n);
+    if (__builtin_popcountll(run->planned) == run->n)
+        run->planned &= run->planned - 1;
+    run->victims = __builtin_popcountll(run->planned);
+}
+
+static const char *pick_way(struct run *run)
+{
+    static const char *const ways[] = {"kill", "kill", "kill", "exit", "abort", "segv", "stop"};
+
+    return ways[pick(run, 7)];
+}
+
+/* Deaths at exact points of the library, by its drill variable. */
+static void plan_point(struct run *run, int rank)
+{
+    static const struct {
+        const char *name;
+        int most;
+    } points[] = {{"attached", 1}, {"joined", 1},  {"call", 40}, {"send", 200}, {"send", 60},
+                  {"deliver", 40}, {"return", 40}, {"mark", 1},  {"marked", 1}, {"linger", 1}};
+    uint64_t point = pick(run, sizeof(points) / sizeof(points[0]));
+    size_t used = strlen(run->die);
+
+    snprintf(run->die + used, sizeof(run->die) - used, "%s%d@%s:%d=%s", used > 0 ? "," : "", rank,
+             points[point].name, 1 + (int)pick(run, (uint64_t)points[point].most), pick_way(run));
+}
+
+static void plan_deaths(struct run *run)
+{
+    int points = 0;
+
+    for (int rank = 0; rank < run->n; rank++) {
+        if (!(run->planned >> rank & 1))
+            continue;
+        uint64_t dice = pick(run, 10);
+        if (dice < 4 && points < 20) {
+            plan_point(run, rank);
+            points++;
+        } else if (dice < 7) {
+            argument(run, "%d:%d:%s", rank, (int)pick(run, (uint64_t)run->operations), pick_way(run));
+        } else {
+            argument(run, "%d:%d:%s", rank, -1 - (int)pick(run, 60000), pick_way(run));
+        }
+    }
+}
+
+/* In some runs a third of the ranks learn of failures late, each at its own time. */
+static void plan_deaf(struct run *run)
+{
+    if (pick(run, 10) < 6)
+        return;
+    for (int rank = 0; rank < run->n; rank++) {
+        size_t used = strlen(run->deaf);
+        if (pick(run, 3) == 0)
+            snprintf(run->deaf + used, sizeof(run->deaf) - used, "%s%d@%d", used > 0 ? "," : "", rank,
+                     1 + (int)pick(run, 60));
+    }
+}
+
+void storm_plan(struct run *run)
+{
+    static const int sizes[] = {2, 3, 4, 5, 7, 8, 16, 33, 64};
+
+    run->state = run->seed;
+    run->n = sizes[pick(run, 9)];
+    run->f = (int)pick(run, run->n < 4 ? (uint64_t)run->n : 4);
+    run->operations = 20 + (int)pick(run, 40);
+    plan_victims(run);
+    argument(run, "%s", getenv("FTRUN"));
+    argument(run, "-np");
+    argument(run, "%d", run->n);
+    argument(run, "-f");
+    argument(run, "%d", run->f);
+    plan_algorithm(run);
+    plan_settings(run);
+    argument(run, "--report");
+    argument(run, "%s", run->report);
+    argument(run, "--");
+    argument(run, "%s", getenv("STORM_APP"));
+    argument(run, "%llu", (unsigned long long)run->seed);
+    argument(run, "%d", run->operations);
+    argument(run, "%s", run->directory);
+    plan_deaths(run);
+    plan_deaf(run);
+}
