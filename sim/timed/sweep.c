@@ -1,16 +1,11 @@
 /* A sweep: its rows, one process each. */
 #include "sim/timed/sweep.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "config/config.h"
+#include "sim/rows.h"
 
 /* --- one row --- */
 
@@ -128,132 +123,46 @@ void ftc_sweep_run(const struct ftc_sweep *sweep, struct ftc_sweep_row *row)
 
 /* --- all rows --- */
 
-/* A row under way in a process of its own, which writes what it found into the pipe and ends. */
-struct worker {
-    pid_t pid; /* 0: none */
-    int fd, row;
+struct table {
+    const struct ftc_sweep *sweep;
+    bool (*report)(void *arg, const struct ftc_sweep_row *row);
+    void *arg;
 };
 
-struct pool {
-    struct ftc_sweep *sweep;
-    struct worker *worker;
-    int jobs, busy;
-    int next;     /* row to begin */
-    int reported; /* rows */
-    bool *done;
-};
-
-static void work(const struct ftc_sweep *sweep, struct ftc_sweep_row *row, int fd)
+static void work(void *arg, void *row)
 {
-    ftc_sweep_run(sweep, row);
-    const char *bytes = (const char *)row;
-    for (size_t sent = 0; sent < sizeof(*row);) {
-        ssize_t more = write(fd, bytes + sent, sizeof(*row) - sent);
-        if (more < 0 && errno != EINTR)
-            _exit(FTC_SIM_EXIT_ERROR);
-        sent += more > 0 ? (size_t)more : 0;
-    }
-    _exit(FTC_SIM_EXIT_OK);
+    const struct table *table = arg;
+
+    ftc_sweep_run(table->sweep, row);
 }
 
-static int start(struct pool *pool, struct worker *worker)
+static void lost(void *arg, void *row, const char *words)
 {
-    int ends[2];
+    struct ftc_sweep_row *r = row;
 
-    if (pipe(ends) != 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a pipe: %m");
-    pid_t parent = getpid(), pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* it died before that */
-            _exit(FTC_SIM_EXIT_ERROR);
-        close(ends[0]);
-        work(pool->sweep, &pool->sweep->row[pool->next], ends[1]);
-    }
-    close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a process: %m; try --jobs 1");
-    }
-    *worker = (struct worker){.pid = pid, .fd = ends[0], .row = pool->next++};
-    pool->busy++;
-    return 0;
+    (void)arg;
+    r->code = FTC_SIM_EXIT_ERROR;
+    snprintf(r->words, sizeof(r->words), "%s", words);
 }
 
-static int start_all(struct pool *pool)
+static bool report_row(void *arg, const void *row)
 {
-    int rc = 0;
+    const struct table *table = arg;
 
-    for (int i = 0; rc == 0 && i < pool->jobs && pool->next < pool->sweep->rows; i++)
-        if (pool->worker[i].pid == 0)
-            rc = start(pool, &pool->worker[i]);
-    return rc;
-}
-
-/* A row is a few hundred bytes: it fits the pipe, so its process has ended when it is read. */
-static void collect(struct pool *pool, struct worker *worker, int status)
-{
-    struct ftc_sweep_row *row = &pool->sweep->row[worker->row], found;
-    ssize_t size = read(worker->fd, &found, sizeof(found));
-
-    close(worker->fd);
-    if (size == (ssize_t)sizeof(found) && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        *row = found; /* its pointers are ours: the process was a copy of this one */
-    } else {
-        row->code = FTC_SIM_EXIT_ERROR;
-        snprintf(row->words, sizeof(row->words),
-                 "its process ended by %s %d; with signal 9 memory was short: try --jobs 1 or fewer ranks",
-                 WIFSIGNALED(status) ? "signal" : "exit code",
-                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    }
-    pool->done[worker->row] = true;
-    worker->pid = 0;
-    pool->busy--;
-}
-
-static int wait_for_one(struct pool *pool)
-{
-    int status;
-    pid_t pid;
-
-    do {
-        pid = wait(&status);
-    } while (pid < 0 && errno == EINTR);
-    if (pid < 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot wait for a process: %m");
-    for (int i = 0; i < pool->jobs; i++)
-        if (pool->worker[i].pid == pid)
-            collect(pool, &pool->worker[i], status);
-    return 0;
-}
-
-static bool report_done(struct pool *pool, bool (*report)(void *arg, const struct ftc_sweep_row *row),
-                        void *arg)
-{
-    while (pool->reported < pool->sweep->rows && pool->done[pool->reported])
-        if (!report(arg, &pool->sweep->row[pool->reported++]))
-            return false;
-    return true;
+    return table->report(table->arg, row);
 }
 
 int ftc_sweep_run_all(struct ftc_sweep *sweep, int jobs,
                       bool (*report)(void *arg, const struct ftc_sweep_row *row), void *arg)
 {
-    struct pool pool = {.sweep = sweep, .jobs = jobs};
-    bool wanted = true;
+    struct table table = {.sweep = sweep, .report = report, .arg = arg};
+    struct ftc_rows rows = {.row = sweep->row,
+                            .size = sizeof(*sweep->row),
+                            .count = sweep->rows,
+                            .arg = &table,
+                            .work = work,
+                            .lost = lost,
+                            .report = report_row};
 
-    pool.worker = calloc((size_t)jobs, sizeof(*pool.worker));
-    pool.done = calloc((size_t)sweep->rows + 1, sizeof(*pool.done));
-    int rc = pool.worker != NULL && pool.done != NULL ? 0 : ftc_error_set(FTC_ERR_NOMEM, "out of memory");
-    while (rc == 0 && wanted && pool.reported < sweep->rows) {
-        rc = start_all(&pool);
-        if (rc == 0)
-            rc = wait_for_one(&pool);
-        wanted = report_done(&pool, report, arg);
-    }
-    while (pool.busy > 0 && wait_for_one(&pool) == 0)
-        ; /* let those under way end */
-    free(pool.done);
-    free(pool.worker);
-    return rc;
+    return ftc_rows_run(&rows, jobs);
 }
