@@ -208,6 +208,17 @@ static int start_receive(struct ftc_timed *t, int rank)
     return ftc_timed_push(t, p->busy, FTC_TIMED_RECEIVED, rank, (int)item.peer, item.message);
 }
 
+/* Channels stay FIFO: the noise of each is always the same. */
+static uint64_t flight(const struct ftc_timed *t, int from, int to, uint64_t size)
+{
+    uint64_t time = ftc_cost_flight(&t->set->cost, size) + ftc_distance_extra(&t->distance, from, to);
+
+    if (t->set->noise_ns == 0)
+        return time;
+    uint64_t channel = (uint64_t)from << 32 | (uint32_t)to;
+    return time + ftc_mix(ftc_mix(t->set->seed ^ 0x6e6f6973) ^ channel) % (t->set->noise_ns + 1);
+}
+
 /* A datagram leaves once and arrives at everyone who does not lose it. */
 static int cast(struct ftc_timed *t, int rank, struct ftc_timed_message *message)
 {
@@ -217,10 +228,9 @@ static int cast(struct ftc_timed *t, int rank, struct ftc_timed_message *message
         uint64_t random = ftc_mix(ftc_mix(t->set->seed ^ 0x64617467) + t->datagrams++);
         if (to == rank || random % 1000000 < t->set->loss_ppm)
             continue;
-        uint64_t flight =
-            ftc_cost_flight(&t->set->cost, message->size) + ftc_distance_extra(&t->distance, rank, to);
         message->references++;
-        rc = ftc_timed_push(t, t->now + flight, FTC_TIMED_ARRIVE, to, rank, message);
+        rc = ftc_timed_push(t, t->now + flight(t, rank, to, message->size), FTC_TIMED_ARRIVE, to, rank,
+                            message);
     }
     ftc_timed_message_unref(message);
     return rc;
@@ -238,14 +248,14 @@ static int start_send(struct ftc_timed *t, int rank)
     operation->bytes += message->size;
     p->send_after = t->now + ftc_cost_gap(cost, message->size);
     p->busy = t->now + t->overhead;
+    t->result->quiet = later(t->result->quiet, p->busy);
     if (t->trace != NULL)
         ftc_trace_message(t->trace, t->now, rank, message->datagram ? "multicasts" : "sends", "to",
                           message->datagram ? -1 : (int)item.peer, message->buffer, message->size);
     if (message->datagram)
         return cast(t, rank, message);
-    uint64_t flight =
-        ftc_cost_flight(cost, message->size) + ftc_distance_extra(&t->distance, rank, (int)item.peer);
-    return ftc_timed_push(t, t->now + flight, FTC_TIMED_ARRIVE, (int)item.peer, rank, message);
+    uint64_t way = flight(t, rank, (int)item.peer, message->size);
+    return ftc_timed_push(t, t->now + way, FTC_TIMED_ARRIVE, (int)item.peer, rank, message);
 }
 
 int ftc_timed_call_later(struct ftc_timed *t, int rank)
@@ -363,6 +373,7 @@ int ftc_timed_received(struct ftc_timed *t, int rank, int from, struct ftc_timed
 
     if (p->member != NULL) {
         p->receiving = false;
+        t->result->quiet = later(t->result->quiet, t->now);
         if (t->trace != NULL)
             ftc_trace_message(t->trace, t->now, rank, "has", "from", from, message->buffer, 0);
         rc = ftc_ledger_receive(t->ledger, rank, p->member, from, message->op, message->datagram,
@@ -383,6 +394,7 @@ static int take_delivery(struct ftc_timed *t, int rank)
     struct ftc_timed_operation *operation = &t->result->operation[p->next - 1];
     struct ftc_member_report report;
 
+    t->result->delivery[rank] = t->now;
     ftc_member_report(p->member, &report);
     if (!ftc_set_has(&t->mortal, rank)) {
         if (report.ballots > operation->ballots)
@@ -412,6 +424,8 @@ static int take_output(struct ftc_timed *t, int rank, const struct ftc_output *o
     struct ftc_timed_process *p = &t->process[rank];
 
     if (condemned(t, rank, output))
+        return 0;
+    if (t->set->alone && output->kind == FTC_OUTPUT_SEND && output->message == FTC_MESSAGE_PULL)
         return 0;
     if (output->kind == FTC_OUTPUT_MORE)
         return append(t, &p->out, NULL, FTC_TIMED_MORE);

@@ -62,7 +62,7 @@ static int die(struct ftc_timed *t, int rank)
     ftc_member_destroy(p->member);
     p->member = NULL;
     ftc_timed_drop_waiting(t, rank);
-    return announce(t, rank);
+    return t->set->alone ? 0 : announce(t, rank);
 }
 
 static int happen(struct ftc_timed *t, const struct ftc_event *event)
@@ -91,6 +91,19 @@ static int happen(struct ftc_timed *t, const struct ftc_event *event)
     return 0;
 }
 
+/* By the living and, as the ledger keeps them, the dead. */
+static void count_corrections(struct ftc_timed *t)
+{
+    static const enum ftc_rule rules[] = {FTC_RULE_CORRECT, FTC_RULE_PASS_PIECE};
+
+    for (int i = 0; i < 2; i++) {
+        t->result->corrected += ftc_ledger_rule(t->ledger, rules[i]);
+        for (int rank = 0; rank < t->n; rank++)
+            if (t->process[rank].member != NULL)
+                t->result->corrected += ftc_member_rules(t->process[rank].member)[rules[i]];
+    }
+}
+
 static int play(struct ftc_timed *t)
 {
     struct ftc_event event;
@@ -105,11 +118,12 @@ static int play(struct ftc_timed *t)
         return ftc_error_set(rc, "out of memory at %d ranks; simulate fewer", t->n);
     if (rc != 0)
         return rc;
-    if (ftc_ledger_violation(t->ledger)[0] == '\0')
+    if (ftc_ledger_violation(t->ledger)[0] == '\0' && !t->set->alone)
         ftc_ledger_ends(t->ledger);
     snprintf(t->result->violation, sizeof(t->result->violation), "%s", ftc_ledger_violation(t->ledger));
     t->result->end = t->now;
     t->result->peak = t->queue.peak;
+    count_corrections(t);
     return 0;
 }
 
@@ -151,11 +165,15 @@ static int init(struct ftc_timed *t)
     rc = ftc_distance_init(&t->distance, &t->set->distance, t->n, t->set->seed);
     t->process = calloc((size_t)t->n, sizeof(*t->process));
     t->result->operation = calloc((size_t)t->program->length + 1, sizeof(*t->result->operation));
+    t->result->delivery = malloc((size_t)t->n * sizeof(*t->result->delivery));
     t->ledger = ftc_ledger_new(&t->members, t->program, &t->mortal);
-    if (rc != 0 || t->process == NULL || t->result->operation == NULL || t->ledger == NULL)
+    if (rc != 0 || t->process == NULL || t->result->operation == NULL || t->result->delivery == NULL ||
+        t->ledger == NULL)
         return FTC_ERR_NOMEM;
     for (int op = 0; op < t->program->length; op++)
         t->result->operation[op].first_call = UINT64_MAX;
+    for (int rank = 0; rank < t->n; rank++)
+        t->result->delivery[rank] = UINT64_MAX;
     rc = create_members(t);
     return rc == 0 ? begin(t) : rc;
 }
@@ -243,6 +261,8 @@ void ftc_timed_result_fini(struct ftc_timed_result *result)
 {
     free(result->operation);
     free(result->death);
+    free(result->delivery);
     result->operation = NULL;
     result->death = NULL;
+    result->delivery = NULL;
 }

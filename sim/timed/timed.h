@@ -37,6 +37,8 @@ struct ftc_timed_settings {
     uint64_t detect_ns; /* from a death to a notice of it at the least, */
     uint64_t jitter_ns; /* and to each observer up to that much later */
     uint32_t loss_ppm;  /* datagrams of a multicast that a receiver loses, parts per million */
+    uint64_t noise_ns;  /* each channel is that much longer, at random: uniform in 0 .. noise_ns */
+    bool alone;         /* no notices, and no PULL is sent: dissemination and correction are on their own */
     int kills;          /* when the roles are used up, any rank */
     enum ftc_victims victims;
     bool at_start;       /* they are dead before the first call */
@@ -63,6 +65,9 @@ struct ftc_timed_result {
     struct ftc_timed_operation *operation; /* as many as in the program */
     struct ftc_timed_death *death;         /* by time */
     int deaths;
+    uint64_t *delivery;    /* ns, of each rank: when it last delivered; UINT64_MAX: never */
+    uint64_t quiet;        /* ns: by then all messages were sent and received */
+    uint64_t corrected;    /* messages of correction, in all */
     uint64_t end;          /* ns: the last event */
     uint64_t events, peak; /* in all; pending at once */
     char violation[400];   /* "": all promises were kept */

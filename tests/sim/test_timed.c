@@ -439,11 +439,88 @@ START_TEST(someone_must_survive)
 }
 END_TEST
 
+/* --- with nobody to help --- */
+
+static int reached(void)
+{
+    int count = 0;
+
+    for (int rank = 0; rank < members.ranks; rank++)
+        count += result.delivery[rank] != UINT64_MAX;
+    return count;
+}
+
+/* Rank 0 to 4, 4 to 5 and 6, 6 to 7: whoever is behind a dead rank is never reached, and nobody asks. */
+START_TEST(nobody_is_told_and_nobody_asks)
+{
+    timed.alone = timed.at_start = true;
+    timed.victims = FTC_VICTIMS_OTHERS;
+    timed.kills = 3;
+    int missed = 0;
+    for (timed.seed = 1; timed.seed <= 20; timed.seed++) {
+        teardown();
+        ck_assert_int_eq(ftc_program_parse(&program, "bcast:0", members.ranks), 0);
+        ck_assert_int_eq(ftc_timed_run(&members, &program, &timed, NULL, &result), 0);
+        ck_assert_str_eq(result.violation, "");
+        ck_assert_int_eq(reached(), result.operation[0].deliveries);
+        ck_assert_uint_eq(result.delivery[result.death[0].rank], UINT64_MAX);
+        ck_assert_uint_eq(result.operation[0].sent[FTC_MESSAGE_PULL], 0);
+        missed += 5 - reached();
+    }
+    ck_assert_int_gt(missed, 0);
+    members.correction = FTC_CORRECTION_CHECKED;
+    run("bcast:0", NULL); /* all of them */
+    ck_assert_uint_gt(result.corrected, 0);
+}
+END_TEST
+
+/* The root multicasts at 0 and sends to its successor at 10; all others have it at 120. The successor receives once more
+ * and sends at 130, the others at 120. */
+START_TEST(a_multicast_reaches_all_at_once)
+{
+    members.dissemination = FTC_DISSEMINATION_MULTICAST;
+    members.correction = FTC_CORRECTION_RING;
+    members.fragment = 1000;
+    members.multicast_most = 1000;
+    timed.alone = true;
+    run("bcast:3", NULL);
+    for (int rank = 0; rank < members.ranks; rank++)
+        ck_assert_uint_eq(result.delivery[rank], rank == 3 ? 0 : 120);
+    ck_assert_uint_eq(result.quiet, 130 + 120);
+    ck_assert_uint_eq(result.operation[0].sent[FTC_MESSAGE_FRAGMENT], 1 + 7);
+    ck_assert_uint_eq(result.corrected, 7);
+    timed.loss_ppm = 1000000;
+    run("bcast:3", NULL); /* hop by hop, the first message 10 later */
+    for (int hop = 0; hop < members.ranks; hop++)
+        ck_assert_uint_eq(result.delivery[(3 + hop) % 8], hop == 0 ? 0 : 10 + 120 * (uint64_t)hop);
+}
+END_TEST
+
+/* Three hops on the longest path, each up to 1000 longer; never shorter, and by the seed alone. */
+START_TEST(noise_makes_channels_longer)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+
+    timed.noise_ns = 1000;
+    for (timed.seed = 1; timed.seed <= 50; timed.seed++) {
+        run("bcast:0", NULL);
+        uint64_t time = latency(0);
+        least = time < least ? time : least;
+        most = time > most ? time : most;
+        run("bcast:0", NULL);
+        ck_assert_uint_eq(latency(0), time);
+    }
+    ck_assert_uint_ge(least, 3 * 120);
+    ck_assert_uint_le(most, 3 * 1120);
+    ck_assert_uint_gt(most, least + 500);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("timed");
     TCase *times = tcase_create("time"), *messages = tcase_create("messages"),
-          *traces = tcase_create("trace"), *deaths = tcase_create("deaths");
+          *traces = tcase_create("trace"), *deaths = tcase_create("deaths"), *alone = tcase_create("alone");
 
     test_seed_announce();
     tcase_add_checked_fixture(times, setup, teardown);
@@ -473,5 +550,10 @@ int main(void)
     tcase_add_test(deaths, random_runs_keep_every_promise);
     tcase_add_test(deaths, someone_must_survive);
     suite_add_tcase(suite, deaths);
+    tcase_add_checked_fixture(alone, setup, teardown);
+    tcase_add_test(alone, nobody_is_told_and_nobody_asks);
+    tcase_add_test(alone, a_multicast_reaches_all_at_once);
+    tcase_add_test(alone, noise_makes_channels_longer);
+    suite_add_tcase(suite, alone);
     return test_suite_run(suite);
 }
