@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"storm", ftc_command_storm, "random communicators, operations, deaths and schedules by the million"},
     {"replay", ftc_command_replay, "one run again, exactly, from the line that storm or explore printed"},
     {"reach", ftc_command_reach, "what each way to broadcast promises without a detector, at random"},
+    {"broadcast", ftc_command_broadcast, "a table and figures of each way to broadcast without a detector"},
     {"sweep", ftc_command_sweep, "a table of latency and messages over sizes, f, deaths and cost models"},
 };
 #define COMMANDS ((int)(sizeof(commands) / sizeof(commands[0])))

@@ -78,11 +78,12 @@ enum {
 };
 
 /* The commands; argv[0] is the command's name. Each returns an exit code. */
-int ftc_command_run(int argc, char **argv);     /* timed/run.c */
-int ftc_command_explore(int argc, char **argv); /* explore/command.c */
-int ftc_command_storm(int argc, char **argv);   /* storm/command.c */
-int ftc_command_replay(int argc, char **argv);  /* replay.c */
-int ftc_command_reach(int argc, char **argv);   /* reach/command.c */
-int ftc_command_sweep(int argc, char **argv);   /* timed/sweep_command.c */
+int ftc_command_run(int argc, char **argv);       /* timed/run.c */
+int ftc_command_explore(int argc, char **argv);   /* explore/command.c */
+int ftc_command_storm(int argc, char **argv);     /* storm/command.c */
+int ftc_command_replay(int argc, char **argv);    /* replay.c */
+int ftc_command_reach(int argc, char **argv);     /* reach/command.c */
+int ftc_command_broadcast(int argc, char **argv); /* figures/command.c */
+int ftc_command_sweep(int argc, char **argv);     /* timed/sweep_command.c */
 
 #endif

@@ -11,8 +11,7 @@
 #define BYTES_MAX   (UINT64_C(1) << 40)
 #define TIME_MAX_NS 1e12 /* 17 minutes */
 
-/* "1.5us", "200" (ns) */
-static int take_time(const char *option, const char *text, uint64_t *out)
+int ftc_timed_read_time(const char *option, const char *text, uint64_t *out)
 {
     static const struct {
         const char *unit;
@@ -50,24 +49,24 @@ int ftc_timed_take_topology(void *command, const char *text)
 
 int ftc_timed_take_hop(void *command, const char *text)
 {
-    return take_time("--hop", text, &settings_of(command)->distance.hop_ns);
+    return ftc_timed_read_time("--hop", text, &settings_of(command)->distance.hop_ns);
 }
 
 int ftc_timed_take_think(void *command, const char *text)
 {
-    return take_time("--think", text, &settings_of(command)->think_ns);
+    return ftc_timed_read_time("--think", text, &settings_of(command)->think_ns);
 }
 
 int ftc_timed_take_detect(void *command, const char *text)
 {
     ((struct ftc_timed_options *)command)->detect_given = true;
-    return take_time("--detect", text, &settings_of(command)->detect_ns);
+    return ftc_timed_read_time("--detect", text, &settings_of(command)->detect_ns);
 }
 
 int ftc_timed_take_jitter(void *command, const char *text)
 {
     ((struct ftc_timed_options *)command)->jitter_given = true;
-    return take_time("--jitter", text, &settings_of(command)->jitter_ns);
+    return ftc_timed_read_time("--jitter", text, &settings_of(command)->jitter_ns);
 }
 
 int ftc_timed_take_victims(void *command, const char *text)

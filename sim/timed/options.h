@@ -41,6 +41,9 @@ int ftc_timed_take_victims(void *command, const char *text);
 int ftc_timed_take_when(void *command, const char *text);
 int ftc_timed_take_burst(void *command, const char *text);
 
+/* "1.5us", "200" (ns); FTC_ERR_ARG naming the option */
+int ftc_timed_read_time(const char *option, const char *text, uint64_t *out);
+
 void ftc_timed_options_init(struct ftc_timed_options *options);
 /* The settings of a run under this cost model. */
 struct ftc_timed_settings ftc_timed_options_settings(const struct ftc_timed_options *options,
