@@ -395,11 +395,17 @@ static bool rules_were_taken(const struct totals *totals)
     return good;
 }
 
+/* Two that begin in the same second have nothing in common. */
+static uint64_t fresh_seed(void)
+{
+    return ((uint64_t)time(NULL) * 100 + (uint64_t)getpid() % 100) * 10000;
+}
+
 int main(int argc, char **argv)
 {
     static struct totals totals;
     long runs = argc > 1 ? atol(argv[1]) : 20, bad = 0;
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 100000u;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : fresh_seed();
 
     if (getenv("FTRUN") == NULL || getenv("STORM_APP") == NULL) {
         fprintf(stderr, "storm: set FTRUN and STORM_APP\n");
