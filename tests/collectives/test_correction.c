@@ -72,7 +72,8 @@ static void post(struct ring *r, int from, enum ftc_side side, int distance, int
     r->process[from].sent++;
     if (p->dead)
         return;
-    ck_assert_int_lt(p->last, INBOX);
+    if (p->last == INBOX) /* a ck_assert here would be most of the time */
+        ck_abort_msg("%d messages for one process", INBOX);
     p->inbox[p->last++] =
         (struct letter){now + r->o + r->L, side == FTC_SIDE_RIGHT ? FTC_SIDE_LEFT : FTC_SIDE_RIGHT, distance};
 }
@@ -123,7 +124,8 @@ static void run(struct ring *r)
             ftc_corrector_begin(&p->corrector, &r->shape, true);
     }
     for (int now = 0; pending(r, now); now++) {
-        ck_assert_int_lt(now, 100 * r->size);
+        if (now == 100 * r->size)
+            ck_abort_msg("no end after %d units", now);
         for (int i = 0; i < r->size; i++) {
             struct process *p = &r->process[i];
             if (p->receiving && p->busy == now) {
