@@ -38,9 +38,10 @@ static void print_multicast(const struct ftc_status *status, FILE *out)
     all = pieces[FTC_PIECES_DATAGRAM] + pieces[FTC_PIECES_RING] + pieces[FTC_PIECES_OTHER];
     fprintf(out, "multicast %.0f pieces", all);
     if (all > 0)
-        fprintf(out, ": %.1f %% by datagram, %.1f %% by ring, %.1f %% otherwise",
-                100 * pieces[FTC_PIECES_DATAGRAM] / all, 100 * pieces[FTC_PIECES_RING] / all,
-                100 * pieces[FTC_PIECES_OTHER] / all);
+        fprintf(out, ": %.1f %% by datagram, %.1f %% by ring", 100 * pieces[FTC_PIECES_DATAGRAM] / all,
+                100 * pieces[FTC_PIECES_RING] / all);
+    if (pieces[FTC_PIECES_OTHER] > 0)
+        fprintf(out, ", %.1f %% otherwise", 100 * pieces[FTC_PIECES_OTHER] / all);
     fprintf(out, "; %.0f datagrams foreign, %.0f corrupt\n", foreign, corrupt);
 }
 
