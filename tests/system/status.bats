@@ -88,7 +88,7 @@ has() { # TEXT: blanks in a row count as one
 }
 
 @test "--timeout says who waits for whom" {
-    start compute --timeout 1.5
+    start compute --timeout 5
     status=0
     wait "$pid" || status=$?
     cat err
