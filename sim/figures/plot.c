@@ -8,8 +8,11 @@
 #define PANEL_WIDTH  400
 #define PANEL_HEIGHT 250
 #define KEY_HEIGHT   60
-#define SKEW_WIDTH   560 /* of a panel of skew, with its key */
-#define SKEW_HEIGHT  420
+#define SKEW_COLUMNS 3
+
+/* Corrections in their order; baselines have the first ones. */
+static const char *const colours[] = {"lt 1", "lt 2", "lt 3", "lt 4",
+                                      "lt 5", "lt 6", "lt 7", "lc rgb '#999999'"};
 
 struct drawing {
     const struct ftc_figures *figures;
@@ -48,7 +51,7 @@ static bool same_curve(const struct ftc_figures_row *a, const struct ftc_figures
     return same_way(a, b) && same_column(a, b) && a->loss == b->loss;
 }
 
-/* A colour of the key: corrections, or baselines, and losses of skew. */
+/* A colour of the key. */
 static bool same_colour(const struct ftc_figures_row *a, const struct ftc_figures_row *b)
 {
     return a->way.baseline == b->way.baseline && colour_of(a) == colour_of(b);
@@ -77,7 +80,7 @@ static double shown(const struct ftc_figures_row *row, enum ftc_figures_kind kin
 {
     if (kind == FTC_FIGURES_MESSAGES)
         return row->dissemination + row->correction;
-    return kind == FTC_FIGURES_SKEW ? row->mean / 1e3 : (double)row->latency / 1e3;
+    return kind == FTC_FIGURES_SKEW ? row->mean / 1e3 : (double)row->latency / 1e3; /* us */
 }
 
 static void write_data(const struct drawing *d, FILE *out)
@@ -115,19 +118,20 @@ static void write_axes(const struct drawing *d, FILE *out)
     }
     fprintf(out, "set logscale x 2\nset format x '2^{%%L}'\nset xrange [%g:%g]\n", n[0] / 1.05, n[1] * 1.05);
     if (d->kind == FTC_FIGURES_LATENCY)
-        fprintf(out, "set logscale y 10\nset yrange [%g:%g]\nset ylabel 'us'\n", least / 1.3, most * 1.3);
+        fprintf(out, "set logscale y 10\nset yrange [%g:%g]\nset format y '%%.0s %%cs'\n", least / 1.3e6,
+                most * 1.3 / 1e6);
     else
-        fprintf(out, "set yrange [0:%g]\n%s", most * 1.05 + 1e-9,
-                d->kind == FTC_FIGURES_SKEW ? "set ylabel 'us'\n" : "");
+        fprintf(out, "set yrange [0:%g]\n%s", most * 1.05 * (d->kind == FTC_FIGURES_SKEW ? 1e-6 : 1) + 1e-12,
+                d->kind == FTC_FIGURES_SKEW ? "set format y '%.0s %cs'\n" : "");
 }
 
-static void write_layout(int lines, int columns, int panel, int key, FILE *out)
+static void write_layout(int lines, int columns, int key, FILE *out)
 {
-    double height = lines * panel + key;
+    double height = lines * PANEL_HEIGHT + key;
 
     fprintf(out, "set multiplot layout %d,%d rowsfirst margins screen %g,%g,%g,%g spacing screen %g,%g\n",
-            lines, columns, 0.1 * 2 / (columns + 1), 0.985, (key + 45) / height, 1 - 26 / height,
-            0.14 / (columns + 1), 62 / height);
+            lines, columns, 0.1 * 2 / (columns + 1), 0.985, (key + 45) / height, 1 - 30 / height,
+            0.2 / (columns + 1), 62 / height);
 }
 
 static void write_title(const struct drawing *d, const struct ftc_figures_row *row, FILE *out)
@@ -138,11 +142,8 @@ static void write_title(const struct drawing *d, const struct ftc_figures_row *r
 
     for (int i = 0; i < d->figures->rows; i++)
         costs = costs || d->figures->row[i].cost != row->cost;
-    fputs("set title '", out);
-    if (d->kind != FTC_FIGURES_SKEW)
-        fprintf(out, "{/:Bold %s}, ", what);
-    fprintf(out, "%s failed%s%s' offset 0,-0.6\n", ftc_figures_failed_name(row->failed, failed),
-            costs ? ", " : "", costs ? row->cost->name : "");
+    fprintf(out, "set title '{/:Bold %s}, %s failed%s%s' offset 0,-0.6\n", what,
+            ftc_figures_failed_name(row->failed, failed), costs ? ", " : "", costs ? row->cost->name : "");
 }
 
 /* A loss that differs from the first of its panel is dashed. */
@@ -157,8 +158,9 @@ static void write_panel(const struct drawing *d, int first, FILE *out)
         if (!same_line(&figures->row[first], row) || !same_column(&figures->row[first], row) ||
             !is_first(figures, i, same_curve))
             continue;
-        fprintf(out, "%s $curve%d using 1:2 with linespoints lt %d pt 7 ps 0.3 lw 2 dt %s notitle", separator,
-                i, colour_of(row) + 1, row->loss > 0 ? "'-'" : "1");
+        fprintf(out, "%s $curve%d using 1:($2*%s) with lines %s lw 2 dt %s notitle", separator, i,
+                d->kind == FTC_FIGURES_MESSAGES ? "1" : "1e-6", colours[colour_of(row)],
+                row->loss > 0 ? "'-'" : "1");
         separator = ", \\\n    ";
     }
     fputc('\n', out);
@@ -207,7 +209,7 @@ static void write_key(const struct drawing *d, int lines, FILE *out)
     for (int i = 0; i < figures->rows; i++) {
         lossy = lossy || figures->row[i].loss > 0;
         if (is_first(figures, i, same_colour))
-            fprintf(out, "NaN with lines lt %d lw 2 title '%s', ", colour_of(&figures->row[i]) + 1,
+            fprintf(out, "NaN with lines %s lw 2 title '%s', ", colours[colour_of(&figures->row[i])],
                     colour_name(&figures->row[i]));
     }
     fprintf(out, "%sNaN notitle\nunset multiplot\n",
@@ -216,67 +218,70 @@ static void write_key(const struct drawing *d, int lines, FILE *out)
 
 /* --- skew --- */
 
-static void write_skew_panel(const struct drawing *d, int first, FILE *out)
+static void write_skew_panel(const struct drawing *d, int i, FILE *out)
 {
-    const struct ftc_figures *figures = d->figures;
-    char name[FTC_PAIR_NAME];
-    int colour = 0;
+    const struct ftc_figures_row *row = &d->figures->row[i];
+    char name[FTC_PAIR_NAME], failed[32];
 
-    write_title(d, &figures->row[first], out);
-    fputs("set key bottom outside center horizontal maxcols 2\nplot ", out);
-    for (int i = first; i < figures->rows; i++) {
-        const struct ftc_figures_row *row = &figures->row[i];
-        if (!same_column(&figures->row[first], row) || !is_first(figures, i, same_curve))
-            continue;
-        ftc_figures_way_name(&row->way, name);
-        fprintf(out,
-                "%s$curve%d using 1:3:4 with filledcurves fs transparent solid 0.2 lt %d notitle, "
-                "$curve%d using 1:2 with linespoints lt %d pt 7 ps 0.4 lw 2 title '%s",
-                colour > 0 ? ", \\\n    " : "", i, colour % 7 + 1, i, colour % 7 + 1, name);
-        if (row->loss > 0)
-            fprintf(out, ", %g %% lost", row->loss);
-        fputc('\'', out);
-        colour++;
-    }
-    fputc('\n', out);
+    fprintf(out, "set title '{/:Bold %s}", ftc_figures_way_name(&row->way, name));
+    if (row->dead > 0)
+        fprintf(out, ", %s failed", ftc_figures_failed_name(row->failed, failed));
+    if (row->loss > 0)
+        fprintf(out, ", %g %% lost", row->loss);
+    fprintf(out,
+            "' offset 0,-0.6\nplot $curve%d using 1:($3*1e-6):($4*1e-6) with filledcurves lc rgb '#bcd9ec' "
+            "notitle, $curve%d using 1:($2*1e-6) with lines lt 1 lw 2 notitle\n",
+            i, i);
 }
 
 static void write_skew(const struct drawing *d, FILE *out)
 {
-    int columns = count(d->figures, same_column);
-
-    fprintf(out, "set multiplot layout 1,%d\n", columns);
     for (int i = 0; i < d->figures->rows; i++)
-        if (is_first(d->figures, i, same_column))
+        if (is_first(d->figures, i, same_curve))
             write_skew_panel(d, i, out);
     fputs("unset multiplot\n", out);
+}
+
+/* --- all --- */
+
+/* Panels side by side and in lines. */
+static void measure_layout(const struct drawing *d, int *lines, int *columns)
+{
+    int curves = count(d->figures, same_curve);
+    bool skew = d->kind == FTC_FIGURES_SKEW;
+
+    *columns = skew ? (curves < SKEW_COLUMNS ? curves : SKEW_COLUMNS) : count(d->figures, same_column);
+    *lines = skew ? (curves + *columns - 1) / *columns : count(d->figures, same_line);
 }
 
 static void write_script(const void *data, FILE *out)
 {
     const struct drawing *d = data;
-    int lines = count(d->figures, same_line);
+    bool skew = d->kind == FTC_FIGURES_SKEW;
+    int lines, columns;
 
+    measure_layout(d, &lines, &columns);
     write_data(d, out);
     write_axes(d, out);
-    if (d->kind == FTC_FIGURES_SKEW) {
+    write_layout(lines, columns, skew ? 0 : KEY_HEIGHT, out);
+    if (skew) {
         write_skew(d, out);
-        return;
+    } else {
+        write_panels(d, out);
+        write_key(d, lines, out);
     }
-    write_layout(lines, count(d->figures, same_column), PANEL_HEIGHT, KEY_HEIGHT, out);
-    write_panels(d, out);
-    write_key(d, lines, out);
 }
 
 int ftc_figures_plot(const struct ftc_figures *figures, enum ftc_figures_kind kind, const char *path)
 {
     const struct drawing drawing = {.figures = figures, .kind = kind};
-    int lines = count(figures, same_line), columns = count(figures, same_column);
-    bool skew = kind == FTC_FIGURES_SKEW;
-    const struct ftc_gnuplot figure = {path, columns * (skew ? SKEW_WIDTH : PANEL_WIDTH),
-                                       skew ? SKEW_HEIGHT : lines * PANEL_HEIGHT + KEY_HEIGHT, write_script,
-                                       &drawing};
     char problem[FTC_GNUPLOT_PROBLEM];
+    int lines, columns;
+
+    measure_layout(&drawing, &lines, &columns);
+    const struct ftc_gnuplot figure = {path, columns * PANEL_WIDTH,
+                                       lines * PANEL_HEIGHT + (kind == FTC_FIGURES_SKEW ? 0 : KEY_HEIGHT),
+                                       write_script, &drawing};
     int rc = ftc_gnuplot_draw(&figure, problem);
 
     return rc == 0 ? 0 : ftc_error_set(rc, "%s", problem);

@@ -3,8 +3,8 @@
  *   latency   until the last rank is reached, and
  *   messages  for each live process: a panel for each dissemination (lines) and number of failed ranks (columns), a colour
  *             for each correction; the baselines have a line of panels as well
- *   skew      how long the ranks take: the mean, and what lies between the first and the last; a panel for each number of
- *             failed ranks, a colour for each combination and loss
+ *   skew      how long the ranks take: the mean, and what lies between the first and the last; a panel for each combination,
+ *             number of failed ranks and loss
  */
 #ifndef FTC_SIM_FIGURES_PLOT_H
 #define FTC_SIM_FIGURES_PLOT_H

@@ -81,7 +81,7 @@ column() {
         grep -q "$text" "$work/it's latency.svg"
         grep -q "$text" "$work/m.svg"
     done
-    for text in "</svg>" binomial+checked gossip+opportunistic "multicast+ring, 10 % lost" "1 failed"; do
+    for text in "</svg>" binomial+checked gossip+opportunistic multicast+ring "10 % lost" "1 failed"; do
         grep -q "$text" "$work/s.svg"
     done
 }
