@@ -12,6 +12,8 @@
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 
+#define STEPS_PER_DRIVE 4 /* of up to 64 messages each; then the heartbeat has its turn */
+
 /* The member's timer, handed from the caller to the loop; called with the lock held. */
 static void arm_due(struct ftc_comm *comm)
 {
@@ -38,10 +40,13 @@ static void drive(struct ftc_comm *comm)
             return;
     }
     atomic_store(&comm->thread.missed, false);
-    while (ftc_progress_step(comm))
-        ;
+    int steps = 0;
+    while (steps < STEPS_PER_DRIVE && ftc_progress_step(comm))
+        steps++;
     arm_due(comm);
     pthread_mutex_unlock(&comm->lock);
+    if (steps == STEPS_PER_DRIVE)
+        ftc_thread_nudge(comm);
 }
 
 static void check_launcher(struct ftc_comm *comm)

@@ -1,0 +1,117 @@
+/* The progress thread's turns: whatever comes in, the heartbeat goes on. What it drives is played by the test. */
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "runtime/progress.h"
+#include "runtime/publish.h"
+#include "runtime/thread.h"
+#include "tests/node/scratch.h"
+#include "tests/suite.h"
+
+#define PERIOD_MS 5
+#define DEADLINE  (20 * FTC_NS_PER_S)
+
+/* --- what the thread drives --- */
+
+static atomic_bool flooded;
+static atomic_ulong steps;
+
+bool ftc_progress_step(struct ftc_comm *comm)
+{
+    (void)comm;
+    atomic_fetch_add(&steps, 1);
+    return atomic_load(&flooded);
+}
+
+void ftc_publish_beat(struct ftc_comm *comm)
+{
+    (void)comm;
+}
+
+_Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *why)
+{
+    (void)comm;
+    ck_abort_msg("leaving with %d: %s", exit_code, why);
+}
+
+/* --- the fixture --- */
+
+static struct scratch_job job;
+static struct ftc_comm comm;
+
+static void setup(void)
+{
+    scratch_job_make(&job, 1);
+    comm = (struct ftc_comm){.size = 1, .segment = job.segment, .slot = ftc_segment_slot(job.segment, 0)};
+    comm.config.heartbeat_period_ms = PERIOD_MS;
+    ck_assert_int_eq(pthread_mutex_init(&comm.lock, NULL), 0);
+    ck_assert_int_eq(ftc_bell_open(&comm.bell, job.segment, 0), 0);
+    atomic_store(&flooded, false);
+    ck_assert_int_eq(ftc_thread_start(&comm), 0);
+}
+
+static void teardown(void)
+{
+    atomic_store(&flooded, false);
+    ftc_thread_stop(&comm);
+    ftc_bell_close(&comm.bell);
+    pthread_mutex_destroy(&comm.lock);
+    scratch_job_remove(&job);
+}
+
+static void wait_for_beats(uint64_t beats)
+{
+    uint64_t start = atomic_load(&comm.slot->heartbeat), until = ftc_clock_now() + DEADLINE;
+
+    while (atomic_load(&comm.slot->heartbeat) < start + beats) {
+        if (ftc_clock_now() > until)
+            ck_abort_msg("the heart did not beat %d times", (int)beats);
+        nanosleep(&(struct timespec){.tv_nsec = (long)FTC_NS_PER_MS}, NULL);
+    }
+}
+
+START_TEST(the_heart_beats_though_messages_never_stop_coming)
+{
+    atomic_store(&flooded, true);
+    ftc_thread_nudge(&comm);
+    wait_for_beats(10);
+}
+END_TEST
+
+START_TEST(what_is_left_after_a_turn_is_taken_in_without_another_ring)
+{
+    atomic_store(&flooded, true);
+    ftc_thread_nudge(&comm);
+    wait_for_beats(2);
+    uint64_t beats = atomic_load(&comm.slot->heartbeat);
+    unsigned long before = atomic_load(&steps);
+    wait_for_beats(10);
+    /* By the beats alone it would be four for each. */
+    ck_assert_uint_gt(atomic_load(&steps) - before, 10 * (atomic_load(&comm.slot->heartbeat) - beats));
+}
+END_TEST
+
+START_TEST(it_stops_though_messages_never_stop_coming)
+{
+    atomic_store(&flooded, true);
+    ftc_thread_nudge(&comm);
+    wait_for_beats(2);
+    ftc_thread_stop(&comm);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("thread");
+    TCase *turns = tcase_create("turns");
+
+    tcase_add_checked_fixture(turns, setup, teardown);
+    tcase_add_test(turns, the_heart_beats_though_messages_never_stop_coming);
+    tcase_add_test(turns, what_is_left_after_a_turn_is_taken_in_without_another_ring);
+    tcase_add_test(turns, it_stops_though_messages_never_stop_coming);
+    suite_add_tcase(suite, turns);
+    return scratch_run(suite);
+}
