@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Multicast by verbs on real devices, four at least: those of tests/rdma/soft-roce, or others that FTC_TEST_INTERFACES lists
-# (IPv4 addresses, a comma between two). PROBE and TEST_MULTICAST come from ctest.
+# (IPv4 addresses, a comma between two). PROBE, TEST_MULTICAST, FTRUN and MULTICAST_APP come from ctest.
 # shellcheck disable=SC2154,SC2034
 
 load ../transport/multicast_helper
@@ -82,6 +82,21 @@ report() { # RANK...: what it received, for the log
         [ "$status" -eq 2 ]
         [[ "$output" == *"$word"*"rdma link"* ]]
     done
+}
+
+@test "a job with ranks on four devices: datagrams bring 99 % of the pieces" {
+    cd "$BATS_TEST_TMPDIR"
+    run timeout -s KILL 300 "$FTRUN" -np 8 --set broadcast.dissemination=multicast --set broadcast.correction=ring \
+        --set multicast.least_ranks=2 --set multicast.transport=verbs --set multicast.interface="$FTC_TEST_INTERFACES" \
+        --set multicast.receives=64 --report report.json "$MULTICAST_APP" 500 1 1000 3000 20000
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$output" = "500 delivered, 0 without a root" ]
+    jq -c '[.ranks[].counters | .pieces + .datagrams | to_entries[]] | reduce .[] as $e ({}; .[$e.key] += $e.value)
+        | . + {all: (.datagram + .ring + .other)}' report.json >figures
+    cat figures >&3
+    # On a busy host some come after the ring has brought the same.
+    jq -e '.all >= 500 * 7 and .received >= 0.99 * .all and .datagram >= 0.9 * .all and .corrupt + .failed == 0' figures
 }
 
 @test "the whole suite of a multicast transport" {
