@@ -49,9 +49,9 @@ struct ftc_baseline_settings {
     uint64_t bytes; /* of a fragment, to the cost model; acknowledgements and requests are small messages */
     struct ftc_cost cost; /* but detect and jitter */
     double loss;          /* 0..1 */
-    uint64_t
-        timeout_ns; /* 0: twice what a run without loss and deaths takes: until the root may free the value, or, with
-                             negative acknowledgement, until the last has it */
+    /* 0: twice what a run without loss and deaths takes: until the root may free the value, or, with negative
+     * acknowledgement, until the last has it */
+    uint64_t timeout_ns;
     int dead; /* random ranks, not the root */
     bool detector;
     uint64_t detect_ns; /* all know the dead from then on */
@@ -71,8 +71,7 @@ struct ftc_baseline_result {
     uint64_t first, last;  /* ns: when the first and the last of them had it; the spread is last - first */
     double mean;           /* ns */
     uint64_t timeout;      /* ns: as used */
-    struct ftc_baseline_counts
-        count; /* where somebody waits for ever: until the last news that anybody had */
+    struct ftc_baseline_counts count; /* where somebody waits for ever: until the last news */
 };
 
 /* FTC_ERR_ARG, FTC_ERR_NOMEM. */
