@@ -44,9 +44,9 @@ static void count_passed(struct ftc_ballot *b, int to, uint32_t count)
 /* broadcast.md, "ring": as soon as it is there. */
 static int pass_piece(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *piece)
 {
-    int to = successor(m, &op->ballot);
+    int to = m->correction.kind == FTC_CORRECTION_RING ? successor(m, &op->ballot) : -1;
 
-    if (m->correction.kind != FTC_CORRECTION_RING || to < 0)
+    if (to < 0)
         return 0;
     ftc_rule_taken(m, FTC_RULE_PASS_PIECE);
     count_passed(&op->ballot, to, piece->piece.count);
@@ -99,36 +99,18 @@ static int multicast(struct ftc_member *m, struct ftc_operation *op)
         return FTC_ERR_NOMEM;
     ftc_rule_taken(m, FTC_RULE_MULTICAST);
     int rc = multicast_pieces(m, op, whole, false);
-    if (rc == 0)
+    if (rc == 0 && m->correction.kind == FTC_CORRECTION_RING)
         rc = multicast_pieces(m, op, whole, true);
     ftc_buffer_unref(whole);
     return rc;
 }
 
-/* All pieces are there: what they make is in m->scratch, if it is what they said that it is. */
-static int decode_whole(struct ftc_member *m, struct ftc_operation *op)
-{
-    struct ftc_buffer *whole = ftc_buffer_ref(op->ballot.spread.fragments.whole);
-    struct ftc_ballot_id id = m->scratch.ballot;
-    struct ftc_epoch epoch = m->scratch.epoch;
-    int rc = ftc_message_decode(&m->scratch, whole, m->set.ranks, m->set.scheme);
-
-    ftc_buffer_unref(whole);
-    if (rc == 0 &&
-        (m->scratch.kind != FTC_MESSAGE_DECIDE || m->scratch.op != op->k ||
-         ftc_ballot_compare(m->scratch.ballot, id) != 0 || !ftc_epoch_equal(m->scratch.epoch, epoch)))
-        rc = FTC_ERR_PROTO;
-    if (rc == FTC_ERR_PROTO)
-        ftc_fragments_drop(&op->ballot.spread.fragments);
-    return rc;
-}
-
-int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram, bool *decided)
+int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram, bool *complete)
 {
     struct ftc_ballot *b = &op->ballot;
     int rc = 0;
 
-    *decided = false;
+    *complete = false;
     if (!b->holding)
         rc = ftc_fragments_add(&b->spread.fragments, &m->scratch.piece, &m->scratch.contribution.value);
     if (rc < 0)
@@ -139,8 +121,18 @@ int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool dat
     rc = pass_piece(m, op, &m->scratch);
     if (rc != 0 || !ftc_fragments_complete(&b->spread.fragments))
         return rc;
-    *decided = true;
-    return decode_whole(m, op);
+    *complete = true;
+    return ftc_message_decode(&m->scratch, b->spread.fragments.whole, m->set.ranks, m->set.scheme);
+}
+
+int ftc_broadcast_drop_pieces(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_spread *s = &op->ballot.spread;
+
+    ftc_fragments_drop(&s->fragments);
+    s->passed = 0;
+    s->impatient = true;
+    return ftc_repair_pull(m, op);
 }
 
 /* --- holding --- */

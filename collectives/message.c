@@ -180,6 +180,13 @@ static void write_head(struct ftc_writer *w, const struct ftc_message *message, 
     write_signature(w, &message->signature);
 }
 
+size_t ftc_message_decide_most(int ranks, size_t value)
+{
+    size_t set = 4 + (size_t)ftc_set_words(ranks) * 8; /* the longest form */
+
+    return ftc_value_offset(HEAD_FIXED + set + (1 + set + 8) + 4) + value;
+}
+
 struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ftc_scheme scheme)
 {
     size_t room = message_head_size(message);

@@ -112,6 +112,9 @@ void ftc_message_fini(struct ftc_message *message);
 /* Encode everything but the value's bytes; NULL: out of memory. The value, if any, is contribution.value or the
  * decision's value. */
 struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ftc_scheme scheme);
+
+/* Size of the largest DECIDE with a value of `value` bytes, as it lies in memory: head, padding, value. */
+size_t ftc_message_decide_most(int ranks, size_t value);
 const struct ftc_value *ftc_message_value(const struct ftc_message *message);
 
 /* Decode head and value from one buffer, which the message then refers to. FTC_ERR_PROTO or FTC_ERR_NOMEM leaves

@@ -82,7 +82,7 @@ struct ftc_operation {
     struct ftc_ballot ballot;
 };
 
-struct ftc_kept; /* a message of an op not called yet */
+struct ftc_kept_bucket; /* messages of ops not called yet */
 
 struct ftc_member {
     struct ftc_member_settings set;
@@ -103,7 +103,8 @@ struct ftc_member {
     struct ftc_operation *spare;           /* freed, for reuse */
     int retained, group_room, child_room;
 
-    struct ftc_kept **kept; /* by op number, modulo; NULL before the first one */
+    struct ftc_kept_bucket *kept; /* by op number, modulo; NULL before the first one */
+    size_t kept_datagrams;        /* bytes */
     struct ftc_message scratch;
 
     struct ftc_output *output; /* queue */
@@ -167,8 +168,11 @@ int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ft
                        const struct ftc_arrival *arrival);
 int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
                        uint32_t rounds);
-/* A piece, by datagram or along the ring; *decided: it was the last one, and m->scratch has the DECIDE. FTC_ERR_PROTO */
-int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram, bool *decided);
+/* A piece, by datagram or along the ring; *complete: it was the last one, and m->scratch has what they make. FTC_ERR_PROTO: it
+ * contradicts the others, or they make no message. */
+int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram, bool *complete);
+/* Those that came are worth nothing: begin again, and ask. */
+int ftc_broadcast_drop_pieces(struct ftc_member *m, struct ftc_operation *op);
 
 /* spread.c: dissemination and correction, step by step */
 void ftc_spread_reset(struct ftc_member *m, struct ftc_operation *op);

@@ -7,65 +7,95 @@
 
 #define KEPT_BUCKETS  64
 #define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
+/* Of datagrams, which anybody can send and which may get lost: no more ops ahead, and no more bytes in all. */
+#define DATAGRAMS_FURTHEST 256
+#define DATAGRAMS_MOST     (64u << 20)
 
-struct ftc_kept {
-    struct ftc_kept *next;
+struct kept {
+    struct kept *next;
     uint64_t k;
     int from;
     bool datagram;
     struct ftc_buffer *buffer;
 };
 
+/* In the order of arrival. */
+struct ftc_kept_bucket {
+    struct kept *first, *last;
+};
+
 /* --- messages of ops not called yet --- */
 
-int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram, struct ftc_buffer *buffer)
+static bool too_much(const struct ftc_member *m, uint64_t ahead, const struct ftc_buffer *datagram)
 {
-    struct ftc_kept *kept, **link;
+    return ahead > DATAGRAMS_FURTHEST || m->kept_datagrams + datagram->size > DATAGRAMS_MOST;
+}
 
-    if (k - m->next_op > KEPT_FURTHEST)
-        return FTC_ERR_PROTO;
-    if (m->kept == NULL && (m->kept = calloc(KEPT_BUCKETS, sizeof(struct ftc_kept *))) == NULL)
-        return FTC_ERR_NOMEM;
-    link = &m->kept[k % KEPT_BUCKETS];
-    kept = malloc(sizeof(*kept));
+static int keep(struct ftc_member *m, const struct kept *message)
+{
+    struct ftc_kept_bucket *bucket = &m->kept[message->k % KEPT_BUCKETS];
+    struct kept *kept = malloc(sizeof(*kept));
+
     if (kept == NULL)
         return FTC_ERR_NOMEM;
-    *kept = (struct ftc_kept){.k = k, .from = from, .datagram = datagram, .buffer = ftc_buffer_ref(buffer)};
-    while (*link != NULL)
-        link = &(*link)->next;
-    *link = kept;
+    *kept = *message;
+    ftc_buffer_ref(kept->buffer);
+    if (bucket->last != NULL)
+        bucket->last->next = kept;
+    else
+        bucket->first = kept;
+    bucket->last = kept;
+    m->kept_datagrams += kept->datagram ? kept->buffer->size : 0;
     ftc_rule_taken(m, FTC_RULE_KEEP_EARLY);
     return 0;
 }
 
-static void kept_free(struct ftc_kept *kept)
+int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram, struct ftc_buffer *buffer)
 {
+    if (k - m->next_op > KEPT_FURTHEST)
+        return FTC_ERR_PROTO;
+    if (datagram && too_much(m, k - m->next_op, buffer))
+        return 0;
+    if (m->kept == NULL && (m->kept = calloc(KEPT_BUCKETS, sizeof(*m->kept))) == NULL)
+        return FTC_ERR_NOMEM;
+    return keep(m, &(struct kept){.k = k, .from = from, .datagram = datagram, .buffer = buffer});
+}
+
+static void kept_free(struct ftc_member *m, struct kept *kept)
+{
+    m->kept_datagrams -= kept->datagram ? kept->buffer->size : 0;
     ftc_buffer_unref(kept->buffer);
     free(kept);
 }
 
 /* Take the oldest kept message of op k out of its bucket; NULL: none left. */
-static struct ftc_kept *kept_take(struct ftc_member *m, uint64_t k)
+static struct kept *kept_take(struct ftc_member *m, uint64_t k)
 {
+    struct kept *before = NULL, *kept;
+
     if (m->kept == NULL)
         return NULL;
-    for (struct ftc_kept **link = &m->kept[k % KEPT_BUCKETS]; *link != NULL; link = &(*link)->next) {
-        struct ftc_kept *kept = *link;
-        if (kept->k == k) {
-            *link = kept->next;
-            return kept;
-        }
-    }
-    return NULL;
+    struct ftc_kept_bucket *bucket = &m->kept[k % KEPT_BUCKETS];
+    for (kept = bucket->first; kept != NULL && kept->k != k; kept = kept->next)
+        before = kept;
+    if (kept == NULL)
+        return NULL;
+    if (before == NULL)
+        bucket->first = kept->next;
+    else
+        before->next = kept->next;
+    if (bucket->last == kept)
+        bucket->last = before;
+    return kept;
 }
 
 void ftc_receive_drop_kept(struct ftc_member *m)
 {
     for (int i = 0; m->kept != NULL && i < KEPT_BUCKETS; i++) {
-        while (m->kept[i] != NULL) {
-            struct ftc_kept *kept = m->kept[i];
-            m->kept[i] = kept->next;
-            kept_free(kept);
+        while (m->kept[i].first != NULL) {
+            struct kept *kept = m->kept[i].first;
+            m->kept[i].first = kept->next;
+            kept_free(m, kept);
         }
     }
     free(m->kept);
@@ -75,7 +105,7 @@ void ftc_receive_drop_kept(struct ftc_member *m)
 void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg)
 {
     for (int i = 0; m->kept != NULL && i < KEPT_BUCKETS; i++) {
-        for (const struct ftc_kept *kept = m->kept[i]; kept != NULL; kept = kept->next) {
+        for (const struct kept *kept = m->kept[i].first; kept != NULL; kept = kept->next) {
             uint64_t head[] = {kept->k, (uint64_t)kept->from << 1 | kept->datagram, kept->buffer->size};
             sink(arg, head, sizeof(head));
             sink(arg, kept->buffer->data, kept->buffer->size);
@@ -87,7 +117,7 @@ void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void 
 int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
 {
     uint64_t k = m->next_op - 1;
-    struct ftc_kept *kept;
+    struct kept *kept;
     int rc = 0;
 
     while (rc == 0 && (kept = kept_take(m, k)) != NULL) {
@@ -100,7 +130,7 @@ int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
             rc = 0; /* nobody is to blame */
         if (rc == FTC_ERR_PROTO)
             rc = ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_ACCUSE, .to = kept->from});
-        kept_free(kept);
+        kept_free(m, kept);
     }
     return rc;
 }
@@ -199,22 +229,40 @@ static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from
     return rc;
 }
 
-/* Pieces of a ballot that does not spread in pieces come from nobody. */
-static int judge_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram)
+/* Could it be a piece of DECIDE(b)? Before memory is taken for the whole. */
+static bool piece_sound(const struct ftc_member *m, const struct ftc_operation *op, int from, bool datagram)
 {
-    struct ftc_ballot *b = &op->ballot;
-    bool decided;
+    const struct ftc_ballot *b = &op->ballot;
 
-    if (ftc_operation_plain_reduce(op) || b->spread.dissemination != FTC_DISSEMINATION_MULTICAST ||
-        b->position == 0)
+    return !ftc_operation_plain_reduce(op) && b->spread.dissemination == FTC_DISSEMINATION_MULTICAST &&
+           b->position > 0 && (!datagram || from == b->coordinator) &&
+           m->scratch.piece.whole <= ftc_message_decide_most(m->set.ranks, op->call.signature.size);
+}
+
+/* What the pieces make is in m->scratch: is it a DECIDE of this ballot? */
+static bool whole_sound(const struct ftc_member *m, const struct ftc_operation *op)
+{
+    const struct ftc_message *whole = &m->scratch;
+
+    return whole->kind == FTC_MESSAGE_DECIDE && whole->op == op->k &&
+           ftc_ballot_compare(whole->ballot, op->ballot.id) == 0 &&
+           ftc_epoch_equal(whole->epoch, op->epoch) &&
+           signature_equal(&whole->signature, &op->call.signature) &&
+           (!whole->has_participants || ftc_set_equal(&whole->participants, &op->ballot.participants->set));
+}
+
+/* Anybody can send a datagram, and who passes a piece on along the ring cannot know: nobody is to blame for pieces that
+ * contradict each other, or make no DECIDE(b). */
+static int judge_piece(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
+{
+    bool complete;
+
+    if (!piece_sound(m, op, from, datagram))
         return FTC_ERR_PROTO;
-    int rc = ftc_broadcast_piece(m, op, datagram, &decided);
-    if (rc != 0 || !decided)
-        return rc;
-    rc = judge_decide(m, op, b->coordinator, true);
-    if (rc == FTC_ERR_PROTO)
-        ftc_fragments_drop(&b->spread.fragments);
-    return rc;
+    int rc = ftc_broadcast_piece(m, op, datagram, &complete);
+    if (rc == 0 && complete)
+        rc = whole_sound(m, op) ? judge_decide(m, op, op->ballot.coordinator, true) : FTC_ERR_PROTO;
+    return rc == FTC_ERR_PROTO ? ftc_broadcast_drop_pieces(m, op) : rc;
 }
 
 /* A message of the ballot that p is in. */
@@ -237,7 +285,7 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
     case FTC_MESSAGE_DECIDE:
         return judge_decide(m, op, from, false);
     case FTC_MESSAGE_FRAGMENT:
-        return judge_piece(m, op, datagram);
+        return judge_piece(m, op, from, datagram);
     case FTC_MESSAGE_PULL:
         return ftc_operation_plain_reduce(op) ? FTC_ERR_PROTO : ftc_repair_asked(m, op, from);
     default:
@@ -280,13 +328,15 @@ static int short_cut(struct ftc_member *m, struct ftc_operation *op, int to)
     return ftc_member_send(m, op, FTC_MESSAGE_DECIDE, to, &decide);
 }
 
-/* A message of a greater ballot: rule 1. A DECIDE of one cannot come, for it would have collected from p. */
+/* A message of a greater ballot: rule 1. A DECIDE of one cannot come, for it would have collected from p, nor a piece of one but
+ * by somebody who believed a datagram. */
 static int judge_greater(struct ftc_member *m, struct ftc_operation *op, int from)
 {
     struct ftc_message *message = &m->scratch;
 
-    if (message->kind == FTC_MESSAGE_DECIDE || message->kind == FTC_MESSAGE_FRAGMENT ||
-        ftc_operation_plain_reduce(op))
+    if (message->kind == FTC_MESSAGE_FRAGMENT)
+        return 0;
+    if (message->kind == FTC_MESSAGE_DECIDE || ftc_operation_plain_reduce(op))
         return FTC_ERR_PROTO;
     if (FTC_MUTATED(ONLY_UNDECIDED_ENTER) && op->returned)
         return 0;
