@@ -1,6 +1,8 @@
 /* From the configuration to what a member is made with: the same way in a job and in the simulator. */
 #include "config/config.h"
 
+#define GOSSIP_DISTANCE 4 /* what gossip leaves are gaps of a few ranks */
+
 _Static_assert(FTC_CONFIG_DISSEMINATION_MULTICAST == FTC_DISSEMINATION_MULTICAST + 1, "see config.h");
 _Static_assert(FTC_CONFIG_CORRECTION_RING == FTC_CORRECTION_RING + 1, "see config.h");
 
@@ -27,7 +29,7 @@ static enum ftc_correction correction_of(const struct ftc_config *c)
 }
 
 /* ceil(2 log2(ranks)), that is the smallest power of two that is not below ranks², and some more: all but a few ranks have it
- * then (ftc_gossip_plan_choose() has the same for 1024 ranks and a hop of 4, and 2 more for 4096). */
+ * then (sim/figures/gossip_plan.h plans the same for 1024 ranks and a hop of 4, and 2 more for 4096). */
 static int gossip_rounds(const struct ftc_member_settings *member, int ranks)
 {
     uint64_t square = (uint64_t)ranks * (uint64_t)ranks;
@@ -37,19 +39,13 @@ static int gossip_rounds(const struct ftc_member_settings *member, int ranks)
     return rounds;
 }
 
-/* What gossip leaves are gaps of a few ranks. */
-static int gossip_distance(void)
-{
-    return 4;
-}
-
 void ftc_config_fit(struct ftc_member_settings *member, int ranks)
 {
     member->ranks = ranks;
     if (member->gossip_rounds == 0)
         member->gossip_rounds = gossip_rounds(member, ranks);
     if (member->distance == 0)
-        member->distance = member->dissemination == FTC_DISSEMINATION_GOSSIP ? gossip_distance() : 2;
+        member->distance = member->dissemination == FTC_DISSEMINATION_GOSSIP ? GOSSIP_DISTANCE : 2;
 }
 
 struct ftc_member_settings ftc_config_member(const struct ftc_config *c, int ranks, int self)

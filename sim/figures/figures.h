@@ -5,7 +5,7 @@
  *
  * Parameters that the command line does not give are those of the papers, chosen for each row: corrections as fast as a
  * process can send; Lamé trees of order (L + 2o) / o; gossip bound in time, whose rounds T and distance d = K(epsilon) are
- * chosen for as many live ranks as there are (collectives/gossip_plan.h).
+ * chosen for as many live ranks as there are (sim/figures/gossip_plan.h).
  */
 #ifndef FTC_SIM_FIGURES_FIGURES_H
 #define FTC_SIM_FIGURES_FIGURES_H

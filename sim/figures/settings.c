@@ -1,9 +1,9 @@
 /* The parameters of a row. */
 #include <math.h>
 
-#include "collectives/gossip_plan.h"
 #include "config/config.h"
 #include "sim/figures/figures.h"
+#include "sim/figures/gossip_plan.h"
 
 #define ARITY_MAX 64
 

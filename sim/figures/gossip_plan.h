@@ -9,8 +9,8 @@
  * Mean field: the numbers are expectations that are taken for certain from round to round, with uniform targets among
  * all other ranks. The dead get their share of messages; positions on the ring are coloured independently.
  */
-#ifndef FTC_COLLECTIVES_GOSSIP_PLAN_H
-#define FTC_COLLECTIVES_GOSSIP_PLAN_H
+#ifndef FTC_SIM_FIGURES_GOSSIP_PLAN_H
+#define FTC_SIM_FIGURES_GOSSIP_PLAN_H
 
 /* Longest way of a message, in rounds: so many past rounds are kept on the stack. */
 #define FTC_GOSSIP_PLAN_HOP_MAX 1024
@@ -31,10 +31,8 @@ struct ftc_gossip_spread {
 /* After so many rounds: what is in time at rounds + hop. */
 struct ftc_gossip_spread ftc_gossip_plan_spread(const struct ftc_gossip_model *model, int rounds);
 
-/* Union bound over the ring: P[a gap of `gap` or more ranks] <= N q^gap with q = 1 - coloured / N; at most 1. */
-double ftc_gossip_plan_gap_bound(int ranks, double coloured, int gap);
-/* K(epsilon) = ceil(ln(epsilon / N) / ln q), the least gap of which that bound is epsilon or less; 1..N (of N ranks not
- * even the root would be coloured). 0 < epsilon < 1. */
+/* K(epsilon) = ceil(ln(epsilon / N) / ln q) with q = 1 - coloured / N: the least gap of which the union bound over the ring, N q^gap,
+ * is epsilon or less; 1..N (of N ranks not even the root would be coloured). 0 < epsilon < 1. */
 int ftc_gossip_plan_gap(int ranks, double coloured, double epsilon);
 
 /*
@@ -45,9 +43,6 @@ int ftc_gossip_plan_gap(int ranks, double coloured, double epsilon);
  * with half of 512 ranks dead: first messages that are lost slow gossip down more than their mean says.
  */
 double ftc_gossip_plan_missed(const struct ftc_gossip_model *model, double coloured, int distance);
-/* A bound of it from the gaps alone: the ranks that lie in gaps longer than d, dead ones too, N q^(d+1) (1 + d (1 - q)).
- * Holds as well where only who has it by gossip corrects. */
-double ftc_gossip_plan_missed_bound(int ranks, double coloured, int distance);
 
 /*
  * Parameters of corrected gossip: the rounds T and the distance d = K(epsilon) of opportunistic correction that minimise
@@ -63,9 +58,5 @@ struct ftc_gossip_plan {
     struct ftc_gossip_spread spread;
 };
 struct ftc_gossip_plan ftc_gossip_plan_choose(const struct ftc_gossip_model *model, double epsilon);
-
-/* The least rounds that make K(epsilon) at most `gap`, for who wants to correct no further than that; -1: none do,
- * because the dead alone make longer gaps. */
-int ftc_gossip_plan_rounds(const struct ftc_gossip_model *model, double epsilon, int gap);
 
 #endif

@@ -1,5 +1,5 @@
 /* The mean field of gossip, round by round, and what follows from its end. */
-#include "collectives/gossip_plan.h"
+#include "sim/figures/gossip_plan.h"
 
 #include <assert.h>
 #include <math.h>
@@ -66,11 +66,6 @@ struct ftc_gossip_spread ftc_gossip_plan_spread(const struct ftc_gossip_model *m
 
 /* --- gaps --- */
 
-double ftc_gossip_plan_gap_bound(int ranks, double coloured, int gap)
-{
-    return fmin(1, ranks * pow(fmax(0, 1 - coloured / ranks), gap));
-}
-
 int ftc_gossip_plan_gap(int ranks, double coloured, double epsilon)
 {
     assert(coloured >= 1 && 0 < epsilon && epsilon < 1);
@@ -103,14 +98,6 @@ double ftc_gossip_plan_missed(const struct ftc_gossip_model *model, double colou
     return live * uncoloured * behind_dead(dead, uncoloured, left) * behind_dead(dead, uncoloured, right);
 }
 
-/* A rank is in a gap of more than d if it has d uncoloured neighbours or more, left and right together. */
-double ftc_gossip_plan_missed_bound(int ranks, double coloured, int distance)
-{
-    double q = fmax(0, 1 - coloured / ranks);
-
-    return ranks * pow(q, distance + 1) * (1 + distance * (1 - q));
-}
-
 /* --- choosing --- */
 
 static struct ftc_gossip_plan plan_here(const struct walk *walk, double epsilon)
@@ -138,18 +125,4 @@ struct ftc_gossip_plan ftc_gossip_plan_choose(const struct ftc_gossip_model *mod
             best = plan;
     }
     return best;
-}
-
-int ftc_gossip_plan_rounds(const struct ftc_gossip_model *model, double epsilon, int gap)
-{
-    struct walk walk;
-
-    walk_start(&walk, model);
-    while (ftc_gossip_plan_gap(model->ranks, walk_reached(&walk), epsilon) > gap) {
-        double before = walk_reached(&walk);
-        walk_step(&walk);
-        if (walk_reached(&walk) <= before)
-            return -1; /* all that can be are coloured, to the last bit */
-    }
-    return walk.round;
 }
