@@ -57,6 +57,11 @@ void ftc_corrector_begin(struct ftc_corrector *c, const struct ftc_correction_sh
         c->state = FTC_CORRECTOR_STANDBY;
 }
 
+static enum ftc_side other(enum ftc_side side)
+{
+    return side == FTC_SIDE_LEFT ? FTC_SIDE_RIGHT : FTC_SIDE_LEFT;
+}
+
 static void insert(struct ftc_corrector *c, enum ftc_side side, int distance)
 {
     int *near = &c->near[side * c->room];
@@ -84,7 +89,7 @@ static int reach(const struct ftc_corrector *c, const struct ftc_correction_shap
 static void leave_out(struct ftc_corrector *c, const struct ftc_correction_shape *shape, enum ftc_side from,
                       int distance)
 {
-    enum ftc_side to = from == FTC_SIDE_LEFT ? FTC_SIDE_RIGHT : FTC_SIDE_LEFT;
+    enum ftc_side to = other(from);
     int covered = reach(c, shape, to) - distance;
 
     if (covered > c->off[to])
@@ -105,7 +110,7 @@ void ftc_corrector_heard(struct ftc_corrector *c, const struct ftc_correction_sh
 {
     assert(0 < distance && distance < c->size);
     insert(c, side, distance);
-    insert(c, side == FTC_SIDE_LEFT ? FTC_SIDE_RIGHT : FTC_SIDE_LEFT, c->size - distance);
+    insert(c, other(side), c->size - distance);
     if (c->state == FTC_CORRECTOR_PAUSED && gap_closed(c))
         c->state = FTC_CORRECTOR_DONE;
     if (!travels)
@@ -136,10 +141,7 @@ bool ftc_corrector_awaits(const struct ftc_corrector *c)
 
 bool ftc_corrector_wants(const struct ftc_corrector *c)
 {
-    bool corrects = c->state == FTC_CORRECTOR_ACTIVE || c->state == FTC_CORRECTOR_PAUSED ||
-                    c->state == FTC_CORRECTOR_DONE;
-
-    return c->state == FTC_CORRECTOR_ACTIVE || (corrects && c->answer > 0);
+    return c->state == FTC_CORRECTOR_ACTIVE || (ftc_corrector_takes_part(c) && c->answer > 0);
 }
 
 /* --- steps --- */
@@ -152,11 +154,6 @@ static bool once_round(const struct ftc_corrector *c)
 static enum ftc_side less_advanced(const struct ftc_corrector *c)
 {
     return c->off[FTC_SIDE_LEFT] < c->off[FTC_SIDE_RIGHT] ? FTC_SIDE_LEFT : FTC_SIDE_RIGHT;
-}
-
-static enum ftc_side other(enum ftc_side side)
-{
-    return side == FTC_SIDE_LEFT ? FTC_SIDE_RIGHT : FTC_SIDE_LEFT;
 }
 
 static enum ftc_correction_step send_next(struct ftc_corrector *c, enum ftc_side which, enum ftc_side *side,

@@ -118,6 +118,7 @@ static void add_spread(const struct digest *d, const struct ftc_ballot *b)
     if (set->correction == FTC_CORRECTION_NONE && set->dissemination == FTC_DISSEMINATION_TREE)
         return;
     add_number(d, (uint64_t)s->pace | (uint64_t)s->impatient << 8 | (uint64_t)s->rounds << 16);
+    add_number(d, s->pace_ns);
     add_number(d, s->patience_ns);
     add_set(d, &b->decide_sent);
     add_correction(d, b);

@@ -69,7 +69,7 @@ static void waits_for_awaited(const struct ftc_awaited *list, int count, enum ft
             waits_for_rank(activity, wait, list[i].rank);
 }
 
-/* Who owes this process the decision: the one it pulled, else its broadcast parent. */
+/* Who owes this process the decision: the one it pulled, else its broadcast parent, or, where nobody does, who sends it first. */
 static void waits_for_decision(const struct ftc_member *m, const struct ftc_operation *op,
                                struct ftc_member_activity *activity)
 {
@@ -79,6 +79,8 @@ static void waits_for_decision(const struct ftc_member *m, const struct ftc_oper
         waits_for_rank(activity, FTC_WAIT_COORDINATOR, ftc_operation_coordinator(op, op->poked));
     else if (b->pulled >= 0)
         waits_for_rank(activity, FTC_WAIT_DECISION, b->pulled);
+    else if (b->position > 0 && b->spread.dissemination != FTC_DISSEMINATION_TREE)
+        waits_for_rank(activity, FTC_WAIT_DECISION, b->coordinator);
     else if (b->position > 0)
         waits_for_rank(activity, FTC_WAIT_DECISION,
                        ftc_ballot_rank(b, ftc_topology_broadcast_parent(&m->set.tree, b->position)));

@@ -1,6 +1,7 @@
 /*
  * A member of a communicator: its inputs and outputs, and the life of its operations. The rules are in operation.c
- * (ballots), collect.c (reduce and decision), broadcast.c (spreading and repair) and receive.c (messages).
+ * (ballots), collect.c (reduce and decision), broadcast.c (holding a decision), spread.c and correction.c (spreading it),
+ * repair.c (asking for it) and receive.c (messages).
  *
  * After each input the rules are applied until nothing changes: to the operation concerned, and to every retained one
  * when L has grown (agreement.md, rule 0).
@@ -472,6 +473,7 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
     if (n < 1 || settings->self < 0 || settings->self >= n || settings->f < 0 || settings->reduce_arity < 1)
         return ftc_error_set(FTC_ERR_ARG, "rank %d of %d with f = %d is not possible", settings->self, n,
                              settings->f);
+    assert(settings->dissemination != FTC_DISSEMINATION_MULTICAST || settings->fragment > 0);
     struct ftc_member *m = calloc(1, sizeof(*m));
     if (m == NULL)
         return FTC_ERR_NOMEM;

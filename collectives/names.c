@@ -125,6 +125,7 @@ const char *ftc_combination_name(enum ftc_dissemination dissemination, enum ftc_
         {FTC_DISSEMINATION_GOSSIP, FTC_CORRECTION_OPPORTUNISTIC, "OCG"},
         {FTC_DISSEMINATION_GOSSIP, FTC_CORRECTION_CHECKED, "CCG"},
         {FTC_DISSEMINATION_GOSSIP, FTC_CORRECTION_FAILURE_PROOF, "FCG"},
+        {FTC_DISSEMINATION_MULTICAST, FTC_CORRECTION_RING, "multicast with a ring"},
     };
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

@@ -37,6 +37,7 @@ struct ftc_spread {
     enum ftc_dissemination dissemination;
     enum ftc_pace pace;
     uint32_t rounds;      /* of gossip that are left */
+    uint64_t pace_ns;     /* TICK: until the next step */
     uint64_t patience_ns; /* that is left; 0: nothing is waited for */
     bool impatient;       /* it ended before DECIDE(b) came */
     struct ftc_corrector corrector;
@@ -95,6 +96,7 @@ struct ftc_member {
     struct ftc_view *view; /* all ranks but G */
     bool changed;          /* L grew: apply the rules to every op again */
     bool more_asked;       /* FTC_OUTPUT_MORE is under way */
+    bool ticking;          /* within ftc_member_timer(), which asks for the next timer at its end */
     uint64_t timer_ns;     /* FTC_OUTPUT_TIMER is, with this delay; 0: none */
     uint64_t pieces[FTC_PIECES_KINDS];
     bool fenced; /* this process was declared failed: no input does anything any more */

@@ -55,6 +55,8 @@ static int arm(struct ftc_member *m)
 {
     uint64_t need = 0;
 
+    if (m->ticking)
+        return 0;
     for (const struct ftc_operation *op = m->oldest; op != NULL; op = op->next) {
         if (op->ballot.spread.pace == FTC_PACE_TICK)
             need = sooner(need, m->set.correction_delay_ns);
@@ -67,10 +69,15 @@ static int arm(struct ftc_member *m)
     return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_TIMER, .delay_ns = need});
 }
 
-/* What is left of a timer under way does not count. */
+/* From now on: what has passed of a timer under way does not count. One that is longer will be replaced. */
+static uint64_t from_now(const struct ftc_member *m, uint64_t delay_ns)
+{
+    return m->timer_ns <= delay_ns ? delay_ns + m->timer_ns : delay_ns;
+}
+
 static void be_patient(const struct ftc_member *m, struct ftc_spread *s)
 {
-    s->patience_ns = m->set.patience_ns > 0 ? m->set.patience_ns + m->timer_ns : 0;
+    s->patience_ns = m->set.patience_ns > 0 ? from_now(m, m->set.patience_ns) : 0;
 }
 
 /* Entered b, with nobody who owes this process DECIDE(b). */
@@ -101,6 +108,7 @@ static int go_on(struct ftc_member *m, struct ftc_operation *op)
     bool wants = s->rounds > 0 || ftc_corrector_wants(&s->corrector);
 
     s->pace = !wants ? FTC_PACE_IDLE : at_once(m, s) ? FTC_PACE_MORE : FTC_PACE_TICK;
+    s->pace_ns = s->pace == FTC_PACE_TICK ? from_now(m, m->set.correction_delay_ns) : 0;
     if (!ftc_corrector_awaits(&s->corrector))
         s->patience_ns = 0;
     else if (s->patience_ns == 0)
@@ -184,19 +192,8 @@ static int step(struct ftc_member *m, struct ftc_operation *op)
     return rc == 0 ? go_on(m, op) : rc;
 }
 
-static bool is_ancestor(const struct ftc_member *m, const struct ftc_ballot *b, int rank)
-{
-    int position = ftc_ballot_position(b, rank);
-
-    for (int j = b->position; j > 0;) {
-        j = ftc_topology_broadcast_parent(&m->set.tree, j);
-        if (j == position)
-            return true;
-    }
-    return false;
-}
-
-/* Coloured by the dissemination, not by correction? */
+/* Coloured by the dissemination, not by correction? With the tree it is the parent that owes; another's answer to PULL is
+ * correction. */
 static bool disseminated(const struct ftc_member *m, const struct ftc_ballot *b,
                          const struct ftc_arrival *arrival)
 {
@@ -205,7 +202,8 @@ static bool disseminated(const struct ftc_member *m, const struct ftc_ballot *b,
     if (b->spread.dissemination == FTC_DISSEMINATION_GOSSIP)
         return arrival->way == FTC_WAY_GOSSIP;
     return b->spread.dissemination == FTC_DISSEMINATION_TREE && arrival->way == FTC_WAY_OWED &&
-           is_ancestor(m, b, arrival->from);
+           b->position > 0 &&
+           ftc_topology_broadcast_parent(&m->set.tree, b->position) == ftc_ballot_position(b, arrival->from);
 }
 
 static uint32_t rounds_of(const struct ftc_member *m, const struct ftc_ballot *b,
@@ -222,6 +220,12 @@ static uint32_t rounds_of(const struct ftc_member *m, const struct ftc_ballot *b
     return arrival->rounds < granted ? arrival->rounds : granted;
 }
 
+/* The ring brings what datagrams did not. Where multicast left the work to the tree, parents owe. */
+static bool needs_no_ring(const struct ftc_member *m, const struct ftc_spread *s)
+{
+    return m->correction.kind == FTC_CORRECTION_RING && m->set.dissemination != s->dissemination;
+}
+
 /* This process was coloured. What its messages say of it depends on it: before the first one. */
 void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival)
 {
@@ -229,6 +233,8 @@ void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op, const str
 
     s->patience_ns = 0;
     s->rounds = rounds_of(m, &op->ballot, arrival);
+    if (needs_no_ring(m, s))
+        return;
     ftc_corrector_begin(&s->corrector, &m->correction, disseminated(m, &op->ballot, arrival));
 }
 
@@ -298,7 +304,8 @@ static int tick(struct ftc_member *m, struct ftc_operation *op, uint64_t passed_
     int rc = 0;
 
     s->patience_ns = s->patience_ns > passed_ns ? s->patience_ns - passed_ns : 0;
-    if (s->pace == FTC_PACE_TICK)
+    s->pace_ns = s->pace_ns > passed_ns ? s->pace_ns - passed_ns : 0;
+    if (s->pace == FTC_PACE_TICK && s->pace_ns == 0)
         rc = step(m, op);
     return rc == 0 && ends ? patience_ends(m, op) : rc;
 }
@@ -311,7 +318,9 @@ int ftc_member_timer(struct ftc_member *m)
     if (m->fenced || passed_ns == 0)
         return 0;
     m->timer_ns = 0;
+    m->ticking = true;
     for (struct ftc_operation *op = m->oldest; rc == 0 && op != NULL; op = op->next)
         rc = tick(m, op, passed_ns);
+    m->ticking = false;
     return rc == 0 ? arm(m) : rc;
 }

@@ -149,6 +149,7 @@ START_TEST(few_ranks_and_large_values_go_down_the_tree)
     for (int large = 0; large < 2; large++) {
         struct ftc_member_settings settings = ftc_cluster_settings(N, 1);
         settings.dissemination = FTC_DISSEMINATION_MULTICAST;
+        settings.correction = FTC_CORRECTION_RING; /* which the tree does not need */
         settings.multicast_least = large ? 2 : N + 1;
         settings.multicast_most = large ? 1 : 1000000;
         struct ftc_cluster *c = story_begin(&settings, &one);
@@ -157,6 +158,30 @@ START_TEST(few_ranks_and_large_values_go_down_the_tree)
         ck_assert_uint_eq(ftc_cluster_sent(c, 0, FTC_MESSAGE_DECIDE), N - 1);
         ftc_cluster_free(c);
     }
+}
+END_TEST
+
+/* --- the tree --- */
+
+/* Each rank that has it from its parent begins to correct, with one message at once; the others come with the timer. Who asked
+ * for it, since its parent is dead, does not. */
+START_TEST(an_answer_to_pull_is_no_dissemination)
+{
+    struct ftc_member_settings settings = ftc_cluster_settings(N, 1);
+
+    settings.correction = FTC_CORRECTION_CHECKED;
+    settings.correction_delay_ns = 1000;
+    struct ftc_cluster *c = story_begin(&settings, &one);
+    for (int rank = 0; rank < N; rank++)
+        ftc_cluster_hold(c, ftc_cluster_timer(c, rank));
+    ftc_cluster_crash(c, 1);
+    story_all_call(c);
+    ftc_cluster_run(c);
+    all_have_delivered(c, true);
+    uint64_t asked = ftc_cluster_rule(c, FTC_RULE_PULL);
+    ck_assert_uint_ge(asked, 1);
+    ck_assert_uint_eq(ftc_cluster_rule(c, FTC_RULE_CORRECT), N - 1 - asked);
+    ftc_cluster_free(c);
 }
 END_TEST
 
@@ -217,7 +242,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("spread");
-    TCase *multicast = tcase_create("multicast"), *gossip = tcase_create("gossip");
+    TCase *multicast = tcase_create("multicast"), *tree = tcase_create("tree"),
+          *gossip = tcase_create("gossip");
 
     tcase_add_test(multicast, multicast_needs_no_other_message);
     tcase_add_test(multicast, the_ring_brings_what_all_have_lost);
@@ -226,6 +252,8 @@ int main(void)
     tcase_add_test(multicast, a_late_caller_finds_its_pieces);
     tcase_add_test(multicast, few_ranks_and_large_values_go_down_the_tree);
     suite_add_tcase(suite, multicast);
+    tcase_add_test(tree, an_answer_to_pull_is_no_dissemination);
+    suite_add_tcase(suite, tree);
     tcase_add_test(gossip, gossip_sends_as_many_messages_as_it_has_rounds);
     tcase_add_test(gossip, gossip_repeats_with_its_seed);
     tcase_add_test(gossip, whom_chance_misses_asks);
