@@ -48,9 +48,8 @@ const char *ftc_member_mismatch(const struct ftc_member *m)
 
 void ftc_member_report(const struct ftc_member *m, struct ftc_member_report *report)
 {
+    *report = m->report;
     report->failed = &m->report_failed;
-    report->ballots = m->report_ballots;
-    report->retries = m->report_retries;
 }
 
 static void waits_for_rank(struct ftc_member_activity *activity, enum ftc_wait wait, int rank)

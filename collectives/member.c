@@ -183,13 +183,15 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
     assert(!op->returned);
     op->returned = true;
     ftc_rule_taken(m, FTC_RULE_DELIVER);
-    m->report_ballots = op->ballots;
-    m->report_retries = 0;
+    m->report = (struct ftc_member_report){.ballots = op->ballots,
+                                           .spreads = decision != NULL,
+                                           .dissemination = op->ballot.spread.dissemination,
+                                           .correction = ftc_spread_correction(m, op)};
     if (decision != NULL) {
         int rc = adopt_decision(m, op, decision);
         if (rc != 0)
             return rc;
-        m->report_retries = decision->ballot.i + decision->ballot.s;
+        m->report.retries = decision->ballot.i + decision->ballot.s;
         ftc_set_copy(&m->report_failed, &decision->failed);
         ftc_decision_ref(decision);
         ftc_decision_unref(m->current_decision);
@@ -333,7 +335,7 @@ static int call_without_root(struct ftc_member *m, const struct ftc_call *call)
     struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER,
                                 .status = bcast ? FTC_ERR_ROOT_FAILED : FTC_SUCCESS};
 
-    m->report_ballots = m->report_retries = 0;
+    m->report = (struct ftc_member_report){0};
     ftc_set_copy(&m->report_failed, bcast ? &m->agreed : &m->known);
     int rc = ftc_receive_kept(m, NULL);
     return rc == 0 ? ftc_member_output(m, &output) : rc;
@@ -479,6 +481,8 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
         return FTC_ERR_NOMEM;
     m->set = *settings;
     m->correction = (struct ftc_correction_shape){settings->correction, settings->distance, settings->f};
+    m->report = (struct ftc_member_report){
+        .spreads = true, .dissemination = settings->dissemination, .correction = settings->correction};
     m->group_room = settings->f + 2;
     m->child_room = settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||

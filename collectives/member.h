@@ -129,10 +129,13 @@ struct ftc_member_activity {
     int known_failed, agreed_failed; /* |L|, |G| */
 };
 
-/* Of the call delivered last. */
+/* Of the call delivered last; before the first one, as set. */
 struct ftc_member_report {
     const struct ftc_set *failed;
     unsigned ballots, retries;
+    bool spreads; /* its result went to all: no plain reduce */
+    enum ftc_dissemination dissemination;
+    enum ftc_correction correction;
 };
 
 /* Pieces of multicast decisions, by how this process got them. */

@@ -115,7 +115,7 @@ struct ftc_member {
     struct ftc_decision *current_decision;
 
     struct ftc_set report_failed;
-    unsigned report_ballots, report_retries;
+    struct ftc_member_report report; /* `failed` is report_failed */
     uint64_t ballots;
     uint64_t rules[FTC_RULES_COUNT];
     char *mismatch; /* words, made when there is one */
@@ -178,6 +178,7 @@ int ftc_broadcast_drop_pieces(struct ftc_member *m, struct ftc_operation *op);
 
 /* spread.c: dissemination and correction, step by step */
 void ftc_spread_reset(struct ftc_member *m, struct ftc_operation *op);
+enum ftc_correction ftc_spread_correction(const struct ftc_member *m, const struct ftc_operation *op);
 int ftc_spread_wait(struct ftc_member *m, struct ftc_operation *op); /* for DECIDE(b), with patience */
 void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival);
 int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op);

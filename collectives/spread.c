@@ -221,9 +221,11 @@ static uint32_t rounds_of(const struct ftc_member *m, const struct ftc_ballot *b
 }
 
 /* The ring brings what datagrams did not. Where multicast left the work to the tree, parents owe. */
-static bool needs_no_ring(const struct ftc_member *m, const struct ftc_spread *s)
+enum ftc_correction ftc_spread_correction(const struct ftc_member *m, const struct ftc_operation *op)
 {
-    return m->correction.kind == FTC_CORRECTION_RING && m->set.dissemination != s->dissemination;
+    bool left = m->set.dissemination != op->ballot.spread.dissemination;
+
+    return left && m->correction.kind == FTC_CORRECTION_RING ? FTC_CORRECTION_NONE : m->correction.kind;
 }
 
 /* This process was coloured. What its messages say of it depends on it: before the first one. */
@@ -233,9 +235,8 @@ void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op, const str
 
     s->patience_ns = 0;
     s->rounds = rounds_of(m, &op->ballot, arrival);
-    if (needs_no_ring(m, s))
-        return;
-    ftc_corrector_begin(&s->corrector, &m->correction, disseminated(m, &op->ballot, arrival));
+    if (ftc_spread_correction(m, op) != FTC_CORRECTION_NONE)
+        ftc_corrector_begin(&s->corrector, &m->correction, disseminated(m, &op->ballot, arrival));
 }
 
 int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op)

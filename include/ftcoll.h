@@ -229,7 +229,8 @@ typedef struct ftc_report {
     unsigned retries;      /* rounds given up before the one that decided; the same at every survivor */
     const char *algorithm; /* what ran: "board" (shared memory), "corrected" (messages) or "self" (a job of one) */
     int f;                 /* failures that one operation masks without a second round */
-    /* How results spread by messages: [broadcast] dissemination, tree and correction, what is auto being chosen. NULL else. */
+    /* How its result spread by messages, before the first operation, how they would: [broadcast] dissemination, tree and
+     * correction, but the tree where multicast leaves the work to it. NULL: not at all (a plain reduce), or not by messages. */
     const char *dissemination, *tree, *correction;
 } ftc_report;
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);

@@ -96,16 +96,16 @@ FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[])
     return rc == 0 ? ftc_snapshot_recognize(&comm->snapshot, count, ranks) : rc;
 }
 
-static void report_settings(const ftc_comm *comm, ftc_report *report)
+static void report_spread(const ftc_comm *comm, const struct ftc_member_report *last, ftc_report *report)
 {
     struct ftc_member_settings settings = ftc_config_member(&comm->config, comm->size, comm->rank);
 
     report->f = settings.f;
-    if (comm->alone || comm->board != NULL)
+    if (!last->spreads || comm->alone)
         return;
-    report->dissemination = ftc_dissemination_name(settings.dissemination);
+    report->dissemination = ftc_dissemination_name(last->dissemination);
     report->tree = ftc_tree_name(settings.tree.tree);
-    report->correction = ftc_correction_name(settings.correction);
+    report->correction = ftc_correction_name(last->correction);
 }
 
 /* Copies no more than the caller's struct holds: an older program's is shorter. */
@@ -132,7 +132,7 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
                         .algorithm = comm->alone           ? "self"
                                      : comm->board != NULL ? "board"
                                                            : "corrected"};
-    report_settings(comm, &full);
+    report_spread(comm, &last, &full);
     memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));
     return 0;
 }

@@ -10,37 +10,37 @@ static void print_size(size_t bytes)
     putchar(',');
 }
 
-static void print_settings(const ftc_report *settings)
+static void print_how(int f, const struct ftc_perf_how *how)
 {
-    printf(",%d", settings->f);
-    if (settings->dissemination != NULL)
-        printf(",%s,%s,%s\n", settings->dissemination, settings->tree, settings->correction);
+    printf(",%d", f);
+    if (how->dissemination != NULL)
+        printf(",%s,%s,%s\n", how->dissemination, how->tree, how->correction);
     else
         puts(",,,");
 }
 
-static void print_rows(const struct ftc_perf_table *table, const ftc_report *settings)
+static void print_rows(const struct ftc_perf_table *table, int f)
 {
     for (int i = 0; i < table->rows; i++) {
         const struct ftc_perf_row *row = &table->row[i];
-        printf("%s,%s,%d,", table->operation->name, row->algorithm, row->ranks);
+        printf("%s,%s,%d,", table->operation->name, row->how.algorithm, row->ranks);
         print_size(row->bytes);
         printf("%d,%d,%.3f,%.3f,%.3f,%.3f,", row->samples, row->batch, row->median, row->p99, row->least,
                row->most);
         if (row->bytes > 0)
             printf("%.3f", ftc_perf_bandwidth(row));
-        print_settings(settings);
+        print_how(f, &row->how);
     }
 }
 
-static void print_kills(const struct ftc_perf_table *table, size_t bytes, const ftc_report *settings)
+static void print_kills(const struct ftc_perf_table *table, size_t bytes, int f)
 {
     for (int i = 0; i < table->kills; i++) {
         const struct ftc_perf_kill *kill = &table->kill[i];
-        printf("%s,%s,", table->operation->name, table->algorithm);
+        printf("%s,%s,", table->operation->name, table->how.algorithm);
         print_size(table->operation->sized ? bytes : 0);
         printf("%d,%d,%.3f,%.3f", kill->rank, kill->survivors, kill->first, kill->last);
-        print_settings(settings);
+        print_how(f, &table->how);
     }
 }
 
@@ -48,7 +48,7 @@ int ftc_perf_print_csv(void *arg)
 {
     const struct ftc_perf_results *results = arg;
     const struct ftc_perf_options *options = results->options;
-    const ftc_report *settings = &results->job->settings;
+    int f = results->job->settings.f;
 
     puts(options->kills > 0
              ? "operation,algorithm,bytes,rank,survivors,first_us,last_us,f,dissemination,tree,correction"
@@ -56,8 +56,8 @@ int ftc_perf_print_csv(void *arg)
                "mb_per_s,f,dissemination,tree,correction");
     for (int i = 0; i < results->tables; i++)
         if (options->kills > 0)
-            print_kills(&results->table[i], options->sizes.first, settings);
+            print_kills(&results->table[i], options->sizes.first, f);
         else
-            print_rows(&results->table[i], settings);
+            print_rows(&results->table[i], f);
     return 0;
 }

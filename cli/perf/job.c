@@ -76,11 +76,21 @@ int ftc_perf_job_max(struct ftc_perf_job *job, double values[], int count)
         job, ftc_allreduce(FTC_IN_PLACE, values, (size_t)count, FTC_DOUBLE, FTC_MAX, job->world));
 }
 
-const char *ftc_perf_job_algorithm(const struct ftc_perf_job *job)
+struct ftc_perf_how ftc_perf_job_how(const struct ftc_perf_job *job)
 {
     ftc_report report = {.struct_size = sizeof(report)};
 
-    return ftc_last_report(job->world, &report) == FTC_SUCCESS ? report.algorithm : "unknown";
+    if (ftc_last_report(job->world, &report) != FTC_SUCCESS)
+        return (struct ftc_perf_how){.algorithm = "unknown"};
+    return (struct ftc_perf_how){report.algorithm, report.dissemination, report.tree, report.correction};
+}
+
+bool ftc_perf_same_spread(const struct ftc_perf_how *a, const struct ftc_perf_how *b)
+{
+    if (a->dissemination == NULL || b->dissemination == NULL)
+        return a->dissemination == b->dissemination;
+    return strcmp(a->dissemination, b->dissemination) == 0 && strcmp(a->tree, b->tree) == 0 &&
+           strcmp(a->correction, b->correction) == 0;
 }
 
 /* Only what has left this process outlives it. */

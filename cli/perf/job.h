@@ -30,8 +30,13 @@ int ftc_perf_job_agree(struct ftc_perf_job *job);
 int ftc_perf_job_max(struct ftc_perf_job *job, double values[], int count);
 /* 1 at every rank if one of them has failed: it has said why. Collective. */
 int ftc_perf_job_any_failed(struct ftc_perf_job *job, bool failed);
-/* What the last operation ran with: "board". */
-const char *ftc_perf_job_algorithm(const struct ftc_perf_job *job);
+/* What the last operation ran with: constants, as in ftc_report. */
+struct ftc_perf_how {
+    const char *algorithm;                         /* "board" */
+    const char *dissemination, *tree, *correction; /* NULL: its result did not spread by messages */
+};
+struct ftc_perf_how ftc_perf_job_how(const struct ftc_perf_job *job);
+bool ftc_perf_same_spread(const struct ftc_perf_how *a, const struct ftc_perf_how *b);
 
 /* Have the lowest living rank print; if it dies meanwhile, the next one does. Collective. */
 int ftc_perf_job_print(struct ftc_perf_job *job, int (*print)(void *arg), void *arg);

@@ -14,11 +14,20 @@ static double rounded(double value)
     return round(value * 1e3) / 1e3;
 }
 
+/* null: the result did not spread by messages. */
+static json_t *spread_json(const struct ftc_perf_how *how)
+{
+    if (how->dissemination == NULL)
+        return json_null();
+    return json_pack("{s:s, s:s, s:s}", "dissemination", how->dissemination, "tree", how->tree, "correction",
+                     how->correction);
+}
+
 static json_t *row_json(const struct ftc_perf_row *row)
 {
-    return json_pack("{s:o*, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*}",                //
+    return json_pack("{s:o*, s:s, s:o, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*}",           //
                      "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL, //
-                     "algorithm", row->algorithm,                                           //
+                     "algorithm", row->how.algorithm, "broadcast", spread_json(&row->how),  //
                      "ranks", row->ranks, "samples", row->samples, "batch", row->batch,     //
                      "median_us", rounded(row->median), "p99_us", rounded(row->p99),        //
                      "min_us", rounded(row->least), "max_us", rounded(row->most),           //
@@ -37,8 +46,8 @@ static json_t *rows_json(const struct ftc_perf_table *table)
 
     for (int i = 0; i < table->rows; i++)
         json_array_append_new(rows, row_json(&table->row[i]));
-    return json_pack("{s:s, s:s, s:o}", "operation", table->operation->name, "algorithm", table->algorithm,
-                     "rows", rows);
+    return json_pack("{s:s, s:s, s:o}", "operation", table->operation->name, "algorithm",
+                     table->how.algorithm, "rows", rows);
 }
 
 static json_t *kills_json(const struct ftc_perf_table *table, size_t bytes)
@@ -51,20 +60,11 @@ static json_t *kills_json(const struct ftc_perf_table *table, size_t bytes)
     for (int i = 0; i < table->kills; i++)
         json_array_append_new(kills, kill_json(&table->kill[i]));
     return json_pack("{s:s, s:s, s:o*, s:f, s:f, s:f, s:f, s:o}", "operation", table->operation->name,
-                     "algorithm", table->algorithm, "bytes",
+                     "algorithm", table->how.algorithm, "bytes",
                      table->operation->sized ? json_integer((json_int_t)bytes) : NULL, //
                      "undisturbed_us", rounded(table->undisturbed),                    //
                      "median_us", rounded(summary.median), "p99_us", rounded(summary.p99), "max_us",
                      rounded(summary.most), "kills", kills);
-}
-
-/* null: results do not spread by messages. */
-static json_t *broadcast_json(const ftc_report *settings)
-{
-    if (settings->dissemination == NULL)
-        return json_null();
-    return json_pack("{s:s, s:s, s:s}", "dissemination", settings->dissemination, "tree", settings->tree,
-                     "correction", settings->correction);
 }
 
 int ftc_perf_print_json(void *arg)
@@ -77,11 +77,13 @@ int ftc_perf_print_json(void *arg)
         json_array_append_new(tables, options->kills > 0
                                           ? kills_json(&results->table[i], options->sizes.first)
                                           : rows_json(&results->table[i]));
-    json_t *document = json_pack(
-        "{s:i, s:s, s:i, s:i, s:i, s:o, s:b, s:o*, s:o}", "schema", 1, "version", ftc_version(), "ranks",
-        results->job->size, "living", results->job->living, "f", results->job->settings.f, "broadcast",
-        broadcast_json(&results->job->settings), "synchronise", options->synchronise, "seed",
-        options->kills > 0 ? json_integer((json_int_t)options->seed) : NULL, "tables", tables);
+    const ftc_report *set = &results->job->settings;
+    struct ftc_perf_how as_set = {set->algorithm, set->dissemination, set->tree, set->correction};
+    json_t *document =
+        json_pack("{s:i, s:s, s:i, s:i, s:i, s:o, s:b, s:o*, s:o}", "schema", 1, "version", ftc_version(),
+                  "ranks", results->job->size, "living", results->job->living, "f", set->f, "broadcast",
+                  spread_json(&as_set), "synchronise", options->synchronise, "seed",
+                  options->kills > 0 ? json_integer((json_int_t)options->seed) : NULL, "tables", tables);
     bool good = document != NULL && json_array_size(tables) == (size_t)results->tables &&
                 json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) == 0;
     json_decref(document);

@@ -23,7 +23,7 @@ static int measure_rows(struct ftc_perf_results *results, struct ftc_perf_bench 
         if (rc != 0)
             return rc;
         if (table->rows++ == 0)
-            table->algorithm = row->algorithm;
+            table->how = row->how;
         if (!options->json && !options->csv)
             rc = ftc_perf_job_print(bench->job, ftc_perf_print_row, results);
         bench->bytes *= 2;
@@ -43,7 +43,7 @@ static int measure_kills(struct ftc_perf_results *results, struct ftc_perf_bench
     if (table->kill == NULL)
         return ftc_perf_fail("out of memory");
     int rc = ftc_perf_warm_up(bench, &table->undisturbed);
-    table->algorithm = ftc_perf_job_algorithm(bench->job);
+    table->how = bench->how;
     while (rc == 0 && table->kills < (int)options->kills) {
         rc = ftc_perf_kill(bench, deaths, table->undisturbed, random, &table->kill[table->kills]);
         if (rc != 0)

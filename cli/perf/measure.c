@@ -57,6 +57,7 @@ static int check_result(struct ftc_perf_bench *bench)
     ftc_perf_operation_fill(bench->job, &bench->buffers, count);
     if (ftc_perf_run(bench, 1) != 0)
         return -1;
+    bench->how = ftc_perf_job_how(bench->job);
     size_t wrong = ftc_perf_operation_wrong(bench->operation, bench->job, &bench->buffers, count);
     if (ftc_perf_job_agree(bench->job) != 0)
         return -1;
@@ -179,7 +180,7 @@ static int measure_once(struct ftc_perf_bench *bench, double samples[], struct f
 
     if (rc != 0)
         return rc;
-    *row = (struct ftc_perf_row){.bytes = bench->bytes, .algorithm = ftc_perf_job_algorithm(bench->job)};
+    *row = (struct ftc_perf_row){.bytes = bench->bytes, .how = bench->how};
     rc = take_samples(bench, us, samples, &row->samples, &row->batch);
     if (rc != 0)
         return rc;

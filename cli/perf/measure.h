@@ -15,6 +15,7 @@ struct ftc_perf_bench {
     size_t bytes; /* 0 for an operation without a vector */
     bool failed;  /* an operation failed at this rank, and may be repeated: */
     const char *cause;
+    struct ftc_perf_how how; /* of the operation that was checked */
 };
 
 /* Microseconds. */
@@ -23,7 +24,7 @@ struct ftc_perf_row {
     int ranks; /* living */
     int samples, batch;
     double median, p99, least, most;
-    const char *algorithm;
+    struct ftc_perf_how how;
 };
 
 /* Run the operation `times` times. An operation that fails because ranks did is noted in bench->failed. */

@@ -14,8 +14,8 @@ struct ftc_perf_table {
     int rows;
     struct ftc_perf_kill *kill;
     int kills;
-    double undisturbed; /* us of an operation before the kills: the mean of a quick batch */
-    const char *algorithm;
+    double undisturbed;      /* us of an operation before the kills: the mean of a quick batch */
+    struct ftc_perf_how how; /* at first */
 };
 
 struct ftc_perf_results {

@@ -32,14 +32,14 @@ static int ranks_at_first(const struct ftc_perf_table *table)
     return table->kills > 0 ? table->kill[0].survivors + 1 : table->row[0].ranks;
 }
 
-static void print_settings(const ftc_report *settings)
+/* After `before`: "gossip + checked", "binomial tree + none". */
+static void print_spread(const char *before, const struct ftc_perf_how *how)
 {
-    bool tree = settings->dissemination != NULL && strcmp(settings->dissemination, "tree") == 0;
+    bool tree = how->dissemination != NULL && strcmp(how->dissemination, "tree") == 0;
 
-    if (settings->dissemination != NULL)
-        printf(", %s%s%s + %s", tree ? settings->tree : "", tree ? " " : "", settings->dissemination,
-               settings->correction);
-    printf("; f %d\n", settings->f);
+    if (how->dissemination != NULL)
+        printf("%s%s%s%s + %s", before, tree ? how->tree : "", tree ? " " : "", how->dissemination,
+               how->correction);
 }
 
 static void print_title(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
@@ -54,8 +54,9 @@ static void print_title(const struct ftc_perf_results *results, const struct ftc
     printf("; %d rank%s", job->size, job->size == 1 ? "" : "s");
     if (ranks < job->size)
         printf(" (%d failed)", job->size - ranks);
-    printf(" on %ld core%s; algorithm %s", cores, cores == 1 ? "" : "s", table->algorithm);
-    print_settings(&job->settings);
+    printf(" on %ld core%s; algorithm %s", cores, cores == 1 ? "" : "s", table->how.algorithm);
+    print_spread(", ", &table->how);
+    printf("; f %d\n", job->settings.f);
 }
 
 static void print_head(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
@@ -90,8 +91,10 @@ int ftc_perf_print_row(void *arg)
     char samples[32];
     snprintf(samples, sizeof(samples), row->batch > 1 ? "%d x %d" : "%d", row->samples, row->batch);
     printf(" %15s", samples);
-    if (strcmp(row->algorithm, table->algorithm) != 0)
-        printf("  %s", row->algorithm);
+    if (strcmp(row->how.algorithm, table->how.algorithm) != 0)
+        printf("  %s", row->how.algorithm);
+    if (!ftc_perf_same_spread(&row->how, &table->how))
+        print_spread("  ", &row->how);
     if (row->ranks != ranks_at_first(table))
         printf("  %d rank%s", row->ranks, row->ranks == 1 ? "" : "s");
     putchar('\n');

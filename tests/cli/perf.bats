@@ -106,8 +106,15 @@ column() {
     [[ ${lines[0]} == *"; algorithm corrected, kary tree + none; f 1" ]]
     perf 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 -- -m 8 -t 0.01 --csv bcast
     [[ ${lines[1]} == bcast,corrected,3,*,1,multicast,binomial,ring ]]
+    perf 3 --set broadcast.dissemination=multicast -- -m 8 -t 0.01 --csv bcast reduce # with few ranks it leaves that to the tree
+    [[ ${lines[1]} == bcast,corrected,3,*,1,tree,binomial,none ]]
+    [[ ${lines[2]} == reduce,corrected,3,*,1,,, ]]
+    perf 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 --set multicast.most_bytes=8 -- -m 8:16 -t 0.01 bcast
+    [[ ${lines[0]} == *"; algorithm corrected, multicast + ring; f 1" ]]
+    [[ ${lines[-2]} != *tree* && ${lines[-1]} == *"  binomial tree + none" ]]
     perf 3 -f 0 --set broadcast.algorithm=ocg -- -m 8 -t 0.01 --json bcast
-    jq -e '.f == 0 and .broadcast == {dissemination: "gossip", tree: "binomial", correction: "opportunistic"}' <<<"$output"
+    jq -e '{dissemination: "gossip", tree: "binomial", correction: "opportunistic"} as $ocg
+        | .f == 0 and .broadcast == $ocg and .tables[0].rows[0].broadcast == $ocg' <<<"$output"
     perf 3 -- -m 8 -t 0.01 --json bcast
     jq -e '.f == 1 and .broadcast == null' <<<"$output"
 }
