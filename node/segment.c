@@ -163,11 +163,11 @@ static void copy_text(char *to, size_t room, const char *from)
 }
 
 /* So few bytes come at once, whole, as soon as the kernel's generator is seeded. */
-static int draw_secret(struct ftc_segment_header *header)
+static int draw_group(struct ftc_segment_header *header)
 {
-    if (getrandom(header->secret, sizeof(header->secret), 0) == (ssize_t)sizeof(header->secret))
+    if (getrandom(header->multicast_group, FTC_JOB_GROUP, 0) == FTC_JOB_GROUP)
         return 0;
-    return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for the job's secret: %m");
+    return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for the job's multicast group: %m");
 }
 
 static void fill_header(struct ftc_segment *segment, const struct ftc_segment_spec *spec)
@@ -248,7 +248,7 @@ int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *
     rc = map_file(segment, fd, segment->layout.total_size, true);
     if (rc != 0)
         goto err_remove;
-    rc = draw_secret(ftc_segment_header(segment));
+    rc = draw_group(ftc_segment_header(segment));
     if (rc != 0)
         goto err_remove;
     close(fd);

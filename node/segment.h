@@ -29,7 +29,7 @@
 #define FTC_SEGMENT_VERSION    3
 #define FTC_NODE_MAX_RANKS     4096
 #define FTC_JOB_NAME_SIZE      32
-#define FTC_JOB_SECRET         32    /* bytes */
+#define FTC_JOB_GROUP          32    /* bytes */
 #define FTC_SEGMENT_RING_BYTES 65536 /* one ring with its header */
 
 enum ftc_job_state {
@@ -171,7 +171,7 @@ struct ftc_segment_header {
     uint64_t pid_namespace;  /* in which these pids mean something; 0: unknown */
     uint64_t started_ns, started_realtime_ns;
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
-    unsigned char secret[FTC_JOB_SECRET]; /* drawn for this job: who knows it belongs to it */
+    unsigned char multicast_group[FTC_JOB_GROUP]; /* drawn for this job; on the wire, so no secret */
 
     _Alignas(64) _Atomic uint32_t state;     /* enum ftc_job_state; the launcher */
     _Atomic uint32_t failures;               /* entries in the failure log; the launcher, release */

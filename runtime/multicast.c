@@ -5,7 +5,7 @@
 #include "runtime/progress.h"
 #include "transport/multicast.h"
 
-_Static_assert(FTC_MULTICAST_SECRET == FTC_JOB_SECRET, "a group is made of the whole secret");
+_Static_assert(FTC_MULTICAST_DRAWN == FTC_JOB_GROUP, "a group is made of all that was drawn for it");
 
 /* Where no datagram can go out its size does not matter, as long as it is one. */
 #define FRAGMENT_WITHOUT 1024
@@ -30,7 +30,7 @@ static int join(struct ftc_comm *comm)
                                         .drill = drill_of(c),
                                         .log = &comm->log};
 
-    ftc_multicast_group_make(&setup.group, ftc_segment_header(comm->segment)->secret);
+    ftc_multicast_group_make(&setup.group, ftc_segment_header(comm->segment)->multicast_group);
     const struct ftc_multicast_ops *ops =
         c->multicast_transport == FTC_MULTICAST_VERBS ? &ftc_multicast_verbs : &ftc_multicast_udp;
     int rc = ftc_multicast_open(&comm->multicast, ops, &setup);

@@ -35,9 +35,10 @@ struct ftc_multicast_group {
     unsigned char communicator[FTC_COMMUNICATOR_SIZE];
 };
 
-/* Of a job's secret: FTC_MULTICAST_SECRET bytes that nobody can guess. */
-#define FTC_MULTICAST_SECRET (FTC_MULTICAST_RANDOM + 2 + FTC_COMMUNICATOR_SIZE)
-void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned char *secret);
+/* Of FTC_MULTICAST_DRAWN random bytes, drawn once per job. Address, port and key go over the wire: they keep jobs apart,
+ * and are no secret. */
+#define FTC_MULTICAST_DRAWN (FTC_MULTICAST_RANDOM + 2 + FTC_COMMUNICATOR_SIZE)
+void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned char *drawn);
 /* Of bytes from getrandom(2), once per job. FTC_ERR_SYSTEM. */
 int ftc_multicast_group_draw(struct ftc_multicast_group *group);
 

@@ -11,22 +11,22 @@
 #define PORT_FIRST 16384u
 #define PORT_COUNT 16384u /* divides 65536, so that all are as likely */
 
-void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned char *secret)
+void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned char *drawn)
 {
     uint16_t port;
-    memcpy(group->random, secret, FTC_MULTICAST_RANDOM);
-    memcpy(&port, secret + FTC_MULTICAST_RANDOM, 2);
+    memcpy(group->random, drawn, FTC_MULTICAST_RANDOM);
+    memcpy(&port, drawn + FTC_MULTICAST_RANDOM, 2);
     group->port = (uint16_t)(PORT_FIRST + port % PORT_COUNT);
-    memcpy(group->communicator, secret + FTC_MULTICAST_RANDOM + 2, FTC_COMMUNICATOR_SIZE);
+    memcpy(group->communicator, drawn + FTC_MULTICAST_RANDOM + 2, FTC_COMMUNICATOR_SIZE);
 }
 
 int ftc_multicast_group_draw(struct ftc_multicast_group *group)
 {
-    unsigned char secret[FTC_MULTICAST_SECRET];
+    unsigned char drawn[FTC_MULTICAST_DRAWN];
     /* Up to 256 bytes come at once, whole, once the kernel's generator is seeded. */
-    if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
+    if (getrandom(drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
         return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for a multicast group: %m");
-    ftc_multicast_group_make(group, secret);
+    ftc_multicast_group_make(group, drawn);
     return 0;
 }
 

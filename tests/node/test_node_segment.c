@@ -135,6 +135,19 @@ START_TEST(the_name_is_taken_once)
 }
 END_TEST
 
+START_TEST(every_job_draws_another_multicast_group)
+{
+    struct scratch_job other;
+    const unsigned char *group = ftc_segment_header(job.segment)->multicast_group;
+    scratch_job_make(&other, 1);
+    const unsigned char *another = ftc_segment_header(other.segment)->multicast_group;
+    /* All of it, not only the first bytes. */
+    ck_assert_mem_ne(group, another, FTC_JOB_GROUP / 2);
+    ck_assert_mem_ne(group + FTC_JOB_GROUP / 2, another + FTC_JOB_GROUP / 2, FTC_JOB_GROUP / 2);
+    scratch_job_remove(&other);
+}
+END_TEST
+
 /* --- attaching --- */
 
 static void poke_file(uint64_t offset, const void *bytes, size_t size)
@@ -536,6 +549,7 @@ int main(void)
     tcase_set_timeout(attach, 60);
     tcase_add_checked_fixture(attach, setup, teardown);
     tcase_add_test(attach, the_name_is_taken_once);
+    tcase_add_test(attach, every_job_draws_another_multicast_group);
     tcase_add_test(attach, what_one_process_puts_on_the_board_the_others_find);
     tcase_add_loop_test(attach, one_damaged_field_is_enough_to_be_refused, 0,
                         (int)(sizeof(fields) / sizeof(fields[0])));
