@@ -61,11 +61,6 @@ void ftc_multicast_close(struct ftc_multicast *multicast)
     multicast->ops->close(multicast);
 }
 
-const char *ftc_multicast_name(const struct ftc_multicast *multicast)
-{
-    return multicast->ops->name;
-}
-
 size_t ftc_multicast_payload_max(const struct ftc_multicast *multicast)
 {
     return multicast->datagram_max - FTC_DATAGRAM_HEAD;

@@ -39,14 +39,6 @@ struct ftc_multicast_group {
  * and are no secret. */
 #define FTC_MULTICAST_DRAWN (FTC_MULTICAST_RANDOM + 2 + FTC_COMMUNICATOR_SIZE)
 void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned char *drawn);
-/* Of bytes from getrandom(2), once per job. FTC_ERR_SYSTEM. */
-int ftc_multicast_group_draw(struct ftc_multicast_group *group);
-
-/* As text, for a job's settings: <28 hex digits>-<port>-<32 hex digits>. Only what format writes can be parsed;
- * FTC_ERR_ARG. */
-#define FTC_MULTICAST_GROUP_TEXT (28 + 1 + 5 + 1 + 32 + 1)
-void ftc_multicast_group_format(const struct ftc_multicast_group *group, char text[FTC_MULTICAST_GROUP_TEXT]);
-int ftc_multicast_group_parse(struct ftc_multicast_group *group, const char *text);
 
 struct ftc_multicast_setup {
     int ranks, self;
@@ -80,8 +72,6 @@ extern const struct ftc_multicast_ops ftc_multicast_udp, ftc_multicast_verbs;
 int ftc_multicast_open(struct ftc_multicast **out, const struct ftc_multicast_ops *ops,
                        const struct ftc_multicast_setup *setup);
 void ftc_multicast_close(struct ftc_multicast *multicast); /* NULL is legal */
-
-const char *ftc_multicast_name(const struct ftc_multicast *multicast); /* "udp", "verbs" */
 
 /* Bytes of payload that one datagram may have. */
 size_t ftc_multicast_payload_max(const struct ftc_multicast *multicast);

@@ -12,10 +12,9 @@
 #include "base/buffer.h"
 #include "transport/datagram.h"
 
-#define FTC_DRILL_CERTAIN    1000000u /* parts per million */
-#define FTC_DRILL_LOSS_PAPER 2870u /* packet error rate that Hoefler, Siebert, Rehm 2007 measured: 0.287 % */
-#define FTC_DRILL_HELD       8     /* datagrams held back or doubled at one time, at most */
-#define FTC_DRILL_LATE       4     /* a datagram is late by 1 to that many others */
+#define FTC_DRILL_CERTAIN 1000000u /* parts per million */
+#define FTC_DRILL_HELD    8        /* datagrams held back or doubled at one time, at most */
+#define FTC_DRILL_LATE    4        /* a datagram is late by 1 to that many others */
 
 /* Probabilities for each sound datagram of another rank, in parts per million. */
 struct ftc_multicast_drill {

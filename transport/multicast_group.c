@@ -1,11 +1,6 @@
-/* A job's multicast group: drawn, as text, as an address. */
-#include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
+/* A job's multicast group: its address. */
 #include <string.h>
-#include <sys/random.h>
 
-#include "base/error.h"
 #include "transport/multicast_inside.h"
 
 #define PORT_FIRST 16384u
@@ -18,60 +13,6 @@ void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned 
     memcpy(&port, drawn + FTC_MULTICAST_RANDOM, 2);
     group->port = (uint16_t)(PORT_FIRST + port % PORT_COUNT);
     memcpy(group->communicator, drawn + FTC_MULTICAST_RANDOM + 2, FTC_COMMUNICATOR_SIZE);
-}
-
-int ftc_multicast_group_draw(struct ftc_multicast_group *group)
-{
-    unsigned char drawn[FTC_MULTICAST_DRAWN];
-    /* Up to 256 bytes come at once, whole, once the kernel's generator is seeded. */
-    if (getrandom(drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
-        return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for a multicast group: %m");
-    ftc_multicast_group_make(group, drawn);
-    return 0;
-}
-
-static char *write_hex(char *text, const unsigned char *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        text += sprintf(text, "%02x", bytes[i]);
-    return text;
-}
-
-void ftc_multicast_group_format(const struct ftc_multicast_group *group, char text[FTC_MULTICAST_GROUP_TEXT])
-{
-    char *end = write_hex(text, group->random, FTC_MULTICAST_RANDOM);
-    end += sprintf(end, "-%" PRIu16 "-", group->port);
-    write_hex(end, group->communicator, FTC_COMMUNICATOR_SIZE);
-}
-
-static const char *read_hex(const char *text, unsigned char *bytes, size_t size)
-{
-    for (size_t i = 0; i < size && text != NULL; i++) {
-        text = sscanf(text, "%2hhx", &bytes[i]) == 1 ? text + 2 : NULL;
-    }
-    return text;
-}
-
-/* Read leniently; it is right if it would be written so. */
-int ftc_multicast_group_parse(struct ftc_multicast_group *group, const char *text)
-{
-    struct ftc_multicast_group read = {.port = 0};
-    char again[FTC_MULTICAST_GROUP_TEXT] = "";
-    size_t length = strnlen(text, sizeof(again));
-    unsigned port = 0;
-    if (length < sizeof(again) && length > 28 + 1 + 1 + 32 && sscanf(text + 28, "-%5u-", &port) == 1 &&
-        port >= PORT_FIRST && port < PORT_FIRST + PORT_COUNT) {
-        read.port = (uint16_t)port;
-        read_hex(text, read.random, FTC_MULTICAST_RANDOM);
-        read_hex(text + length - 32, read.communicator, FTC_COMMUNICATOR_SIZE);
-        ftc_multicast_group_format(&read, again);
-    }
-    if (strcmp(text, again) != 0 || length == 0)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "\"%.*s\" is no multicast group: it must be one that the launcher wrote",
-                             FTC_MULTICAST_GROUP_TEXT, text);
-    *group = read;
-    return 0;
 }
 
 static socklen_t address_6(struct sockaddr_in6 *address, const struct ftc_multicast_group *group,

@@ -5,7 +5,7 @@
  *   multicast_probe send OPTION...     send numbered datagrams, then several that say it was all; print what was counted
  *   multicast_probe receive OPTION...  say "ready"; take datagrams until one says it was all; print what was counted
  *
- *   --group TEXT --transport udp|verbs --interfaces LIST --rank R (0)
+ *   --group HEX --transport udp|verbs --interfaces LIST --rank R (0)
  *   --count N (1000) --first NUMBER (0) --size BYTES (the most) --pace MICROSECONDS (1000) --unended   when sending
  *   --receives N (5) --loss PPM --seed N --split NUMBER --late                                         when receiving
  *
@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -159,13 +160,24 @@ static void print_counters(const struct probe *probe)
 
 static int print_group(void)
 {
-    struct ftc_multicast_group group;
-    char text[FTC_MULTICAST_GROUP_TEXT];
-    if (ftc_multicast_group_draw(&group) != 0)
-        die(2, ftc_last_error());
-    ftc_multicast_group_format(&group, text);
-    puts(text);
+    unsigned char drawn[FTC_MULTICAST_DRAWN];
+    if (getrandom(drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
+        die(2, "no random bytes for a group");
+    for (size_t i = 0; i < sizeof(drawn); i++)
+        printf("%02x", drawn[i]);
+    puts("");
     return 0;
+}
+
+static void parse_group(struct ftc_multicast_group *group, const char *text)
+{
+    unsigned char drawn[FTC_MULTICAST_DRAWN];
+    if (strlen(text) != 2 * sizeof(drawn))
+        die(2, "no group: give one that \"multicast_probe group\" printed");
+    for (size_t i = 0; i < sizeof(drawn); i++)
+        if (sscanf(text + 2 * i, "%2hhx", &drawn[i]) != 1)
+            die(2, "a group has hexadecimal digits only");
+    ftc_multicast_group_make(group, drawn);
 }
 
 static void parse_option(struct probe *probe, int option, const char *value)
@@ -173,8 +185,7 @@ static void parse_option(struct probe *probe, int option, const char *value)
     uint64_t number = value != NULL ? strtoull(value, NULL, 10) : 0;
     switch (option) {
     case 'g':
-        if (ftc_multicast_group_parse(&probe->setup.group, value) != 0)
-            die(2, ftc_last_error());
+        parse_group(&probe->setup.group, value);
         return;
     case 't':
         probe->ops = strcmp(value, "verbs") == 0 ? &ftc_multicast_verbs : &ftc_multicast_udp;
