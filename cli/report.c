@@ -25,7 +25,7 @@ static void print_abort(const struct ftc_status *status, FILE *out)
 /* Of the whole job: how the pieces of its decisions came, and what came besides. */
 static void print_multicast(const struct ftc_status *status, FILE *out)
 {
-    double pieces[FTC_PIECES] = {0}, all = 0, foreign = 0, corrupt = 0;
+    double pieces[FTC_PIECES] = {0}, all = 0, foreign = 0, corrupt = 0, senseless = 0;
 
     if (!status->broadcast.known || status->broadcast.dissemination != FTC_DISSEMINATION_MULTICAST)
         return;
@@ -34,6 +34,7 @@ static void print_multicast(const struct ftc_status *status, FILE *out)
             pieces[i] += (double)status->rank[rank].pieces[i];
         foreign += (double)status->rank[rank].datagrams[FTC_DATAGRAMS_FOREIGN];
         corrupt += (double)status->rank[rank].datagrams[FTC_DATAGRAMS_CORRUPT];
+        senseless += (double)status->rank[rank].datagrams[FTC_DATAGRAMS_SENSELESS];
     }
     all = pieces[FTC_PIECES_DATAGRAM] + pieces[FTC_PIECES_RING] + pieces[FTC_PIECES_OTHER];
     fprintf(out, "multicast %.0f pieces", all);
@@ -42,7 +43,7 @@ static void print_multicast(const struct ftc_status *status, FILE *out)
                 100 * pieces[FTC_PIECES_RING] / all);
     if (pieces[FTC_PIECES_OTHER] > 0)
         fprintf(out, ", %.1f %% otherwise", 100 * pieces[FTC_PIECES_OTHER] / all);
-    fprintf(out, "; %.0f datagrams foreign, %.0f corrupt\n", foreign, corrupt);
+    fprintf(out, "; %.0f datagrams foreign, %.0f corrupt, %.0f senseless\n", foreign, corrupt, senseless);
 }
 
 static void print_settings(const struct ftc_status *status, FILE *out)

@@ -133,6 +133,7 @@ const char *ftc_datagrams_name(enum ftc_datagrams kind)
         [FTC_DATAGRAMS_RECEIVED] = "received",
         [FTC_DATAGRAMS_FOREIGN] = "foreign",
         [FTC_DATAGRAMS_CORRUPT] = "corrupt",
+        [FTC_DATAGRAMS_SENSELESS] = "senseless",
         [FTC_DATAGRAMS_FAILED] = "failed",
         [FTC_DATAGRAMS_DRILL_LOST] = "drill_lost",
         [FTC_DATAGRAMS_DRILL_OTHER] = "drill_other",

@@ -26,7 +26,7 @@
 #include <sys/types.h>
 
 #define FTC_SEGMENT_MAGIC      0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION    3
+#define FTC_SEGMENT_VERSION    4
 #define FTC_NODE_MAX_RANKS     4096
 #define FTC_JOB_NAME_SIZE      32
 #define FTC_JOB_GROUP          32    /* bytes */
@@ -94,10 +94,11 @@ struct ftc_activity {
 /* Datagrams of multicast. */
 enum ftc_datagrams {
     FTC_DATAGRAMS_SENT,
-    FTC_DATAGRAMS_RECEIVED, /* sound, of this job and from others */
-    FTC_DATAGRAMS_FOREIGN,  /* of another job, or nobody's: ignored */
-    FTC_DATAGRAMS_CORRUPT,  /* by their checksum: dropped */
-    FTC_DATAGRAMS_FAILED,   /* not sent, or not received, for want of room */
+    FTC_DATAGRAMS_RECEIVED,  /* sound, of this job and from others */
+    FTC_DATAGRAMS_FOREIGN,   /* of another job, or nobody's: ignored */
+    FTC_DATAGRAMS_CORRUPT,   /* by their checksum: dropped */
+    FTC_DATAGRAMS_SENSELESS, /* sound, but not what a member could take: ignored */
+    FTC_DATAGRAMS_FAILED,    /* not sent, or not received, for want of room */
     FTC_DATAGRAMS_DRILL_LOST,
     FTC_DATAGRAMS_DRILL_OTHER, /* doubled, late, damaged, foreign */
     FTC_DATAGRAMS

@@ -96,6 +96,7 @@ static void publish(struct ftc_comm *comm)
         [FTC_DATAGRAMS_RECEIVED] = c.received,
         [FTC_DATAGRAMS_FOREIGN] = c.foreign,
         [FTC_DATAGRAMS_CORRUPT] = c.corrupt,
+        [FTC_DATAGRAMS_SENSELESS] = comm->senseless,
         [FTC_DATAGRAMS_FAILED] = c.send_failed + c.receive_failed,
         [FTC_DATAGRAMS_DRILL_LOST] = c.drilled.lost,
         [FTC_DATAGRAMS_DRILL_OTHER] =

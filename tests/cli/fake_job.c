@@ -8,7 +8,7 @@
  *   enter RANK OP                    rank has called an operation and shows no more of it
  *   wait RANK ROLE FOR COUNT         what its call waits for
  *   pieces RANK DATAGRAM RING OTHER  of multicast decisions
- *   datagrams RANK FOREIGN CORRUPT
+ *   datagrams RANK FOREIGN CORRUPT SENSELESS
  *   out RANK OP                      outside the library, having called OP operations
  *   freeze RANK                      its heartbeat stops
  *   finalize RANK | exit RANK STATUS
@@ -102,6 +102,7 @@ static void obey(struct fake *fake, const char *line)
     } else if (strcmp(verb, "datagrams") == 0) {
         slot->counters.datagrams[FTC_DATAGRAMS_FOREIGN] = (uint64_t)a;
         slot->counters.datagrams[FTC_DATAGRAMS_CORRUPT] = (uint64_t)b;
+        slot->counters.datagrams[FTC_DATAGRAMS_SENSELESS] = (uint64_t)c;
     } else if (strcmp(verb, "freeze") == 0) {
         fake->frozen[rank] = true;
     } else if (strcmp(verb, "finalize") == 0) {
