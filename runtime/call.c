@@ -31,6 +31,7 @@ void ftc_call_leave(struct ftc_comm *comm)
         ftc_bell_outside(&comm->bell, true);
         while (ftc_progress_ready(comm) && ftc_progress_step(comm))
             ;
+        ftc_publish_multicast(comm);
         uint64_t armed_ns = comm->thread.armed_ns;
         timer = comm->timer_ns != 0 && (armed_ns == 0 || comm->timer_ns < armed_ns);
     }

@@ -158,6 +158,8 @@ static void unjoin(struct ftc_comm *comm)
 static void destroy(struct ftc_comm *comm)
 {
     ftc_thread_stop(comm);
+    if (comm->member != NULL && !comm->alone)
+        ftc_publish_multicast(comm);
     unjoin(comm);
     ftc_board_close(comm->board);
     ftc_member_destroy(comm->member);

@@ -43,8 +43,8 @@ static void go_without(struct ftc_comm *comm, const char *why)
 {
     FTC_LOG(&comm->log, FTC_LOG_WARN,
             "no multicast: %s; what it would bring comes along the ring or is asked for", why);
-    ftc_multicast_close(comm->multicast);
-    comm->multicast = NULL;
+    ftc_runtime_multicast_publish(comm);
+    ftc_runtime_multicast_close(comm);
 }
 
 int ftc_runtime_multicast_open(struct ftc_comm *comm, uint32_t *fragment)
@@ -87,9 +87,12 @@ void ftc_runtime_multicast_send(struct ftc_comm *comm, const struct ftc_output *
         ftc_multicast_send(comm->multicast, &fields, pieces, 2);
 }
 
-static void publish(struct ftc_comm *comm)
+void ftc_runtime_multicast_publish(struct ftc_comm *comm)
 {
     struct ftc_multicast_counters c;
+
+    if (comm->multicast == NULL)
+        return;
     ftc_multicast_counters(comm->multicast, &c);
     const uint64_t counts[FTC_DATAGRAMS] = {
         [FTC_DATAGRAMS_SENT] = c.sent,
@@ -127,7 +130,6 @@ bool ftc_runtime_multicast_receive(struct ftc_comm *comm)
     if (comm->multicast == NULL)
         return false;
     int rc = ftc_multicast_receive(comm->multicast, &fields, &payload);
-    publish(comm); /* what was dropped counts as well */
     if (rc == 0)
         return false;
     if (rc == 1) {

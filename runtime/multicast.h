@@ -10,6 +10,9 @@
 int ftc_runtime_multicast_open(struct ftc_comm *comm, uint32_t *fragment);
 void ftc_runtime_multicast_close(struct ftc_comm *comm);
 
+/* What became of datagrams so far, into the slot. */
+void ftc_runtime_multicast_publish(struct ftc_comm *comm);
+
 void ftc_runtime_multicast_send(struct ftc_comm *comm, const struct ftc_output *output);
 
 /* The next datagram into the member: false: there is none. */

@@ -233,6 +233,7 @@ static uint64_t sleep_time(const struct ftc_comm *comm, uint64_t longest_ns)
 static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
     ftc_publish_activity(comm, until->wait);
+    ftc_publish_multicast(comm);
     uint32_t expected = ftc_bell_prepare(&comm->bell);
     int fd = ftc_runtime_multicast_fd(comm);
     bool slept = !ftc_progress_ready(comm) && !until->done(comm, until->arg);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "runtime/multicast.h"
 
 _Static_assert(FTC_PIECES == FTC_PIECES_KINDS, "the slot has room for all kinds");
 _Static_assert(FTC_RULES >= FTC_RULES_COUNT, "the slot has room for all rules");
@@ -144,6 +145,15 @@ void ftc_publish_noticed(struct ftc_comm *comm)
     atomic_store_explicit(&comm->slot->noticed, comm->failures_seen, memory_order_release);
 }
 
+void ftc_publish_multicast(struct ftc_comm *comm)
+{
+    const uint64_t *pieces = ftc_member_pieces(comm->member);
+
+    for (int i = 0; i < FTC_PIECES_KINDS; i++)
+        STORE(comm->slot->counters.pieces[i], pieces[i]);
+    ftc_runtime_multicast_publish(comm);
+}
+
 void ftc_publish_returned(struct ftc_comm *comm)
 {
     struct ftc_counters *counters;
@@ -159,8 +169,6 @@ void ftc_publish_returned(struct ftc_comm *comm)
           rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] + rules[FTC_RULE_DROP_EPOCH]);
     for (int i = 0; i < FTC_RULES_COUNT; i++)
         STORE(counters->rules[i], rules[i]);
-    for (int i = 0; i < FTC_PIECES_KINDS; i++)
-        STORE(counters->pieces[i], ftc_member_pieces(comm->member)[i]);
     if (LOAD(comm->slot->first_result_ns) == 0)
         STORE(comm->slot->first_result_ns, now);
     STORE(comm->slot->activity.since_ns, now);

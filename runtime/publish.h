@@ -17,4 +17,8 @@ void ftc_publish_counted(struct ftc_comm *comm);
 void ftc_publish_beat(struct ftc_comm *comm);    /* the thread: since when the caller is where it is */
 void ftc_publish_noticed(struct ftc_comm *comm); /* failures were taken in */
 
+/* How decisions came by multicast, and what became of datagrams. With the lock, when whoever drives the member has no more to
+ * do: not once for each datagram. */
+void ftc_publish_multicast(struct ftc_comm *comm);
+
 #endif

@@ -43,6 +43,7 @@ static void drive(struct ftc_comm *comm)
     int steps = 0;
     while (steps < STEPS_PER_DRIVE && ftc_progress_step(comm))
         steps++;
+    ftc_publish_multicast(comm);
     arm_due(comm);
     pthread_mutex_unlock(&comm->lock);
     if (steps == STEPS_PER_DRIVE)
