@@ -108,6 +108,12 @@ static void close_socket(const struct ftc_bell *bell, bool call, int *fd)
     *fd = -1;
 }
 
+/* Who saw an earlier sleep in poll() may ring nobody now: it did not see the next S1, so S4 after that finds what it published. */
+void ftc_bell_poll_end(struct ftc_bell *bell)
+{
+    close_socket(bell, true, &bell->call_fd);
+}
+
 void ftc_bell_close(struct ftc_bell *bell)
 {
     if (bell->segment == NULL)

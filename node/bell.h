@@ -31,14 +31,16 @@ void ftc_bell_close(struct ftc_bell *bell);
 
 /* From now on sleep in poll(). FTC_ERR_SYSTEM: it goes on sleeping on the futex. */
 int ftc_bell_poll(struct ftc_bell *bell);
+/* ... and on the futex again, which costs ringers less. Not between prepare and awake. */
+void ftc_bell_poll_end(struct ftc_bell *bell);
 
 /* Take what lies in the socket, so that it can become readable again. */
 void ftc_bell_drain(struct ftc_bell *bell);
 
 /*
  * Make `rank` look again, after publishing (release or stronger) what it shall see. A rank that is awake
- * costs a fence and a load. One that sleeps on the futex is woken; one whose caller is outside is rung only
- * if `urgent`: something that must be answered though its caller is away.
+ * costs a fence and a load. One that sleeps inside a call is woken, on the futex or, in poll(), by a byte into its second
+ * socket; one whose caller is outside is rung only if `urgent`: something that must be answered though its caller is away.
  */
 void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent);
 

@@ -19,7 +19,8 @@ void ftc_runtime_multicast_send(struct ftc_comm *comm, const struct ftc_output *
 bool ftc_runtime_multicast_receive(struct ftc_comm *comm);
 bool ftc_runtime_multicast_ready(struct ftc_comm *comm);
 
-/* To sleep on, armed: look for datagrams after that. -1: there are none to come. */
+/* To sleep on, armed: look for datagrams after that. -1: there are none to come. Before ftc_bell_prepare(): it may change how
+ * this rank sleeps. */
 int ftc_runtime_multicast_fd(struct ftc_comm *comm);
 
 #endif

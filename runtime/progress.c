@@ -234,8 +234,8 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
     ftc_publish_activity(comm, until->wait);
     ftc_publish_multicast(comm);
-    uint32_t expected = ftc_bell_prepare(&comm->bell);
     int fd = ftc_runtime_multicast_fd(comm);
+    uint32_t expected = ftc_bell_prepare(&comm->bell);
     bool slept = !ftc_progress_ready(comm) && !until->done(comm, until->arg);
     if (slept)
         ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns), fd);

@@ -60,9 +60,20 @@ static bool wait_on_socket(struct ftc_bell *bell, uint64_t round)
     return rung;
 }
 
+/* Both players are in poll() at times, on the futex at others, in all combinations. */
+static bool change(struct ftc_bell *bell, uint64_t round)
+{
+    uint64_t polls = bell->self == 0 ? round & 8 : round & 16;
+    if (round % 8 != 0)
+        return true;
+    ftc_bell_poll_end(bell);
+    return polls == 0 || ftc_bell_poll(bell) == 0;
+}
+
 struct player {
     int self;
     bool polls;
+    bool changes; /* between poll() and the futex, now and then */
     bool (*wait)(struct ftc_bell *bell, uint64_t round);
 };
 
@@ -74,6 +85,8 @@ static int play(void *arg)
         return 1;
     struct ftc_slot *own = ftc_segment_slot(job.segment, player->self);
     for (uint64_t round = 1; round <= ROUNDS; round++) {
+        if (player->changes && !change(&bell, round))
+            return 4;
         if (player->self == 1 && !player->wait(&bell, round))
             return 2;
         atomic_store_explicit(&own->called, round, memory_order_release);
@@ -85,10 +98,10 @@ static int play(void *arg)
     return 0;
 }
 
-static void ping_pong(bool polls, bool (*first)(struct ftc_bell *, uint64_t),
+static void ping_pong(bool polls, bool changes, bool (*first)(struct ftc_bell *, uint64_t),
                       bool (*second)(struct ftc_bell *, uint64_t))
 {
-    struct player players[2] = {{0, polls, first}, {1, polls, second}};
+    struct player players[2] = {{0, polls, changes, first}, {1, polls, changes, second}};
     pid_t one = scratch_fork(play, &players[0]);
     pid_t other = scratch_fork(play, &players[1]);
     scratch_wait_success(one);
@@ -97,25 +110,31 @@ static void ping_pong(bool polls, bool (*first)(struct ftc_bell *, uint64_t),
 
 START_TEST(no_wake_up_is_lost_on_the_futex)
 {
-    ping_pong(false, wait_on_futex, wait_on_futex);
+    ping_pong(false, false, wait_on_futex, wait_on_futex);
 }
 END_TEST
 
 START_TEST(no_wake_up_is_lost_in_poll)
 {
-    ping_pong(true, wait_on_futex, wait_on_futex);
+    ping_pong(true, false, wait_on_futex, wait_on_futex);
+}
+END_TEST
+
+START_TEST(no_wake_up_is_lost_between_futex_and_poll)
+{
+    ping_pong(false, true, wait_on_futex, wait_on_futex);
 }
 END_TEST
 
 START_TEST(no_wake_up_is_lost_on_the_socket)
 {
-    ping_pong(false, wait_on_socket, wait_on_socket);
+    ping_pong(false, false, wait_on_socket, wait_on_socket);
 }
 END_TEST
 
 START_TEST(no_wake_up_is_lost_between_both)
 {
-    ping_pong(_i == 1, wait_on_futex, wait_on_socket);
+    ping_pong(_i == 1, false, wait_on_futex, wait_on_socket);
 }
 END_TEST
 
@@ -197,6 +216,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, no_wake_up_is_lost_on_the_futex);
     tcase_add_test(tcase, no_wake_up_is_lost_in_poll);
+    tcase_add_test(tcase, no_wake_up_is_lost_between_futex_and_poll);
     tcase_add_test(tcase, no_wake_up_is_lost_on_the_socket);
     tcase_add_loop_test(tcase, no_wake_up_is_lost_between_both, 0, 2);
     tcase_add_test(tcase, who_is_outside_is_rung_only_if_urgent);
