@@ -100,14 +100,15 @@ const struct ftc_config_key ftc_config_schema[] = {
     ENUM("multicast", "transport", multicast_transport, transport_names, "udp",
         "What carries datagrams to all ranks at once: UDP multicast, or unreliable datagrams of InfiniBand."),
     STRING("multicast", "interface", multicast_interface, "",
-        "Network interface or device, or several separated by commas that the ranks take in turn; empty: loopback "
-        "or the first device."),
+        "Network interfaces or addresses, or devices, separated by commas; the ranks take them in turn. "
+        "An address decides between IPv4 and IPv6; empty: the loopback, or the first device."),
     INT("multicast", "receives", multicast_receives, 1, 4096, "5", "",
-        "Receives that a process posts in advance; what comes when none is left is lost and repaired."),
+        "Datagrams that may wait for a process: receives that are posted, for udp room in the socket's "
+        "buffer. What comes beyond is lost and repaired."),
     INT("multicast", "least_ranks", multicast_least_ranks, 2, 1048576, "8", "",
-        "With fewer ranks a broadcast goes down the tree."),
+        "With fewer ranks every decision, of an allreduce or a barrier too, goes down the tree."),
     INT("multicast", "most_bytes", multicast_most_bytes, 0, INT64_C(1) << 40, "65536", "bytes",
-        "A larger value goes down the tree."),
+        "A decision with a larger value, of an allreduce too, goes down the tree."),
 
     ENUM("collectives", "rotation", rotation, rotation_names, "first",
         "Who coordinates an operation without a root: the first live rank, or each in turn."),
@@ -123,11 +124,11 @@ const struct ftc_config_key ftc_config_schema[] = {
     PERCENT("drill", "multicast_duplicate", drill_duplicate_ppm, "0",
         "Test switch: datagrams that a process takes twice."),
     PERCENT("drill", "multicast_reorder", drill_reorder_ppm, "0",
-        "Test switch: datagrams that a process takes after the next one."),
+        "Test switch: datagrams that a process takes after the next one to four."),
     PERCENT("drill", "multicast_corrupt", drill_corrupt_ppm, "0",
         "Test switch: datagrams that a process damages before it looks at them."),
     PERCENT("drill", "multicast_foreign", drill_foreign_ppm, "0",
-        "Test switch: datagrams after which one of another group comes in."),
+        "Test switch: datagrams before which one of another job comes in."),
     INT("drill", "seed", drill_seed, 0, INT64_C(1) << 62, "1", "",
         "Test switch: seed of what the drills above draw."),
 
