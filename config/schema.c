@@ -98,7 +98,8 @@ const struct ftc_config_key ftc_config_schema[] = {
         "Every so many broadcasts in a row one also collects from all ranks; 0: never."),
 
     ENUM("multicast", "transport", multicast_transport, transport_names, "udp",
-        "What carries datagrams to all ranks at once: UDP multicast, or unreliable datagrams of InfiniBand."),
+        "What carries datagrams to all ranks at once: UDP multicast, or unreliable datagrams of InfiniBand. "
+        "Not encrypted nor authenticated: who shares the host or link can read and forge them."),
     STRING("multicast", "interface", multicast_interface, "",
         "Network interfaces or addresses, or devices, separated by commas; the ranks take them in turn. "
         "An address decides between IPv4 and IPv6; empty: the loopback, or the first device."),
