@@ -142,16 +142,29 @@ static int size_datagrams(struct udp *udp, const struct ftc_multicast_interface 
     return 0;
 }
 
+/* Bytes for datagrams, as they are asked for. */
+static size_t buffer_size(const struct udp *udp)
+{
+    int doubled = 0;
+    socklen_t size = sizeof(doubled);
+    getsockopt(udp->socket, SOL_SOCKET, SO_RCVBUF, &doubled, &size);
+    return (size_t)doubled / 2;
+}
+
 /* Room for that many datagrams, where the system's default has less. It doubles what is asked, for its own needs, and
  * gives no more than net.core.rmem_max: fewer are no error. */
-static void size_buffer(struct udp *udp, int receives)
+static void size_buffer(struct udp *udp, const struct ftc_multicast_setup *setup)
 {
-    int now = 0;
-    socklen_t size = sizeof(now);
-    size_t wanted = (size_t)receives * (udp->base.datagram_max + BUFFER_EXTRA);
-    getsockopt(udp->socket, SOL_SOCKET, SO_RCVBUF, &now, &size);
-    if (wanted > (size_t)now / 2)
-        set(udp->socket, SOL_SOCKET, SO_RCVBUF, wanted < INT32_MAX / 2 ? (int)wanted : INT32_MAX / 2);
+    size_t each = udp->base.datagram_max + BUFFER_EXTRA, wanted = (size_t)setup->receives * each;
+    size_t got = buffer_size(udp);
+    if (wanted <= got)
+        return;
+    set(udp->socket, SOL_SOCKET, SO_RCVBUF, wanted < INT32_MAX / 2 ? (int)wanted : INT32_MAX / 2);
+    got = buffer_size(udp);
+    if (wanted > got)
+        FTC_LOG(setup->log, FTC_LOG_DEBUG,
+                "multicast by udp: room for %zu datagrams, not %d: raise net.core.rmem_max to %zu",
+                got / each, setup->receives, wanted);
 }
 
 static int open_socket(struct udp *udp, const struct ftc_multicast_setup *setup)
@@ -170,7 +183,7 @@ static int open_socket(struct udp *udp, const struct ftc_multicast_setup *setup)
     if (rc == 0)
         rc = interface.family == AF_INET6 ? join_6(udp, &interface) : join_4(udp, &interface);
     if (rc == 0) {
-        size_buffer(udp, setup->receives);
+        size_buffer(udp, setup);
         FTC_LOG(setup->log, FTC_LOG_DEBUG, "multicast by udp: %s on %s, %zu bytes a datagram",
                 interface.family == AF_INET6 ? "IPv6" : "IPv4", interface.name, udp->base.datagram_max);
     }

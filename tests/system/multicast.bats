@@ -148,6 +148,15 @@ near() { # LOSS_PERCENT
     done
 }
 
+@test "a socket with less room than asked for says what limits it" {
+    local most
+    most=$(cat /proc/sys/net/core/rmem_max)
+    [ "$most" -lt $((4096 * 7680)) ] || skip "net.core.rmem_max is large: $most"
+    np=2 times=2
+    delivers --set multicast.receives=4096 --set log.level=debug
+    [ "$(grep -Ec "room for [0-9]+ datagrams, not 4096: raise net.core.rmem_max to [0-9]+$" <<<"$stderr")" -eq 2 ]
+}
+
 @test "an interface that does not exist is an error that says so" {
     run --separate-stderr launch report.json --set multicast.interface=nosuch0 -- 1 1
     [ "$status" -ne 0 ]
