@@ -54,11 +54,12 @@ struct ftc_multicast_setup {
 };
 
 struct ftc_multicast_counters {
-    uint64_t sent, send_failed; /* datagrams; failed: no room, or the system refused it */
-    uint64_t received;          /* given to the caller */
-    uint64_t own;               /* copies of what this rank sent */
-    uint64_t foreign, corrupt;  /* dropped: datagram.h */
-    uint64_t receive_failed;    /* verbs: completions in error */
+    uint64_t sent;        /* datagrams */
+    uint64_t send_failed; /* no room, or refused; verbs: also what was sent and then completed in error */
+    uint64_t received;    /* given to the caller */
+    uint64_t own;         /* copies of what this rank sent */
+    uint64_t foreign, corrupt; /* dropped: datagram.h */
+    uint64_t receive_failed;   /* verbs: completions in error */
     struct ftc_multicast_drilled drilled;
 };
 

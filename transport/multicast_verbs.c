@@ -13,6 +13,7 @@
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -49,7 +50,7 @@ struct verbs {
 
     bool has_next; /* a completion that ready() took */
     struct ibv_wc next;
-    bool broken;
+    char broken[64]; /* why nothing more will come; "": it works */
 };
 
 static unsigned char *slot_bytes(const struct verbs *verbs, uint64_t slot)
@@ -57,11 +58,30 @@ static unsigned char *slot_bytes(const struct verbs *verbs, uint64_t slot)
     return verbs->memory + slot * verbs->slot;
 }
 
+static int tell_broken(const struct verbs *verbs)
+{
+    return ftc_error_set(FTC_ERR_SYSTEM, "the multicast queue pair on %s failed: %s",
+                         ibv_get_device_name(verbs->id->verbs->device), verbs->broken);
+}
+
 static int broken(struct verbs *verbs, const char *why)
 {
-    verbs->broken = true;
-    return ftc_error_set(FTC_ERR_SYSTEM, "the multicast queue pair on %s failed: %s",
-                         ibv_get_device_name(verbs->id->verbs->device), why);
+    snprintf(verbs->broken, sizeof(verbs->broken), "%s", why);
+    return tell_broken(verbs);
+}
+
+static bool is_broken(const struct verbs *verbs)
+{
+    return verbs->broken[0] != '\0';
+}
+
+/* The next completion there; false: none, or the queue is broken. */
+static bool poll_queue(struct verbs *verbs, struct ibv_cq *queue, struct ibv_wc *done)
+{
+    int count = ibv_poll_cq(queue, 1, done);
+    if (count < 0)
+        broken(verbs, "cannot read a completion queue");
+    return count > 0;
 }
 
 /* --- receiving --- */
@@ -77,14 +97,14 @@ static int post_receive(struct verbs *verbs, uint64_t slot)
 static bool next_completion(struct verbs *verbs)
 {
     if (!verbs->has_next)
-        verbs->has_next = ibv_poll_cq(verbs->receive_cq, 1, &verbs->next) > 0;
+        verbs->has_next = poll_queue(verbs, verbs->receive_cq, &verbs->next);
     return verbs->has_next;
 }
 
 static int verbs_pull(struct ftc_multicast *multicast, unsigned char *bytes, size_t *size)
 {
     struct verbs *verbs = (struct verbs *)multicast;
-    for (int looked = 0; looked < verbs->receives && !verbs->broken && next_completion(verbs); looked++) {
+    for (int looked = 0; looked < verbs->receives && !is_broken(verbs) && next_completion(verbs); looked++) {
         const struct ibv_wc *done = &verbs->next;
         bool good = done->status == IBV_WC_SUCCESS && done->byte_len >= ROUTE_HEADER;
         verbs->has_next = false;
@@ -100,13 +120,13 @@ static int verbs_pull(struct ftc_multicast *multicast, unsigned char *bytes, siz
         if (rc != 0 || good)
             return rc != 0 ? rc : 1;
     }
-    return verbs->broken ? broken(verbs, "earlier") : 0;
+    return is_broken(verbs) ? tell_broken(verbs) : 0;
 }
 
 static bool verbs_ready(struct ftc_multicast *multicast)
 {
     struct verbs *verbs = (struct verbs *)multicast;
-    return verbs->broken || next_completion(verbs);
+    return next_completion(verbs) || is_broken(verbs);
 }
 
 static int verbs_fd(const struct ftc_multicast *multicast)
@@ -135,12 +155,10 @@ static int verbs_arm(struct ftc_multicast *multicast)
 static void reap(struct verbs *verbs)
 {
     struct ibv_wc done;
-    while (verbs->free_count < SENDS && ibv_poll_cq(verbs->send_cq, 1, &done) > 0) {
+    while (verbs->free_count < SENDS && poll_queue(verbs, verbs->send_cq, &done)) {
         verbs->free[verbs->free_count++] = done.wr_id;
-        if (done.status == IBV_WC_SUCCESS)
-            continue;
-        verbs->base.counters.sent--;
-        verbs->base.counters.send_failed++;
+        if (done.status != IBV_WC_SUCCESS)
+            verbs->base.counters.send_failed++;
     }
 }
 
@@ -148,8 +166,8 @@ static bool verbs_push(struct ftc_multicast *multicast, const struct iovec *piec
 {
     struct verbs *verbs = (struct verbs *)multicast;
     reap(verbs);
-    if (verbs->free_count == 0) {
-        errno = ENOBUFS;
+    if (is_broken(verbs) || verbs->free_count == 0) {
+        errno = is_broken(verbs) ? EIO : ENOBUFS;
         return false;
     }
     uint64_t slot = verbs->free[verbs->free_count - 1];
@@ -241,6 +259,9 @@ static int find_device(struct verbs *verbs, const struct ftc_multicast_setup *se
     int rc = ftc_multicast_entry(entry, setup->interfaces, setup->self);
     if (rc != 0)
         return rc;
+    /* Else a fork() of the application could take pages away from the device. It fails where the application used verbs
+     * before without: then forks are its own risk already. */
+    (void)ibv_fork_init();
     struct ibv_device **devices = ibv_get_device_list(&count);
     if (devices != NULL)
         ibv_free_device_list(devices);
@@ -269,6 +290,14 @@ static int failed(const struct verbs *verbs, const char *what)
                          what, device, (unsigned long long)limit.rlim_cur / 1024);
 }
 
+static int failed_queue(const struct verbs *verbs, const char *what)
+{
+    return ftc_error_set(
+        FTC_ERR_SYSTEM,
+        "cannot make %s for %d datagrams on %s: %m: lower multicast.receives, or raise memlock (`ulimit -l`)",
+        what, verbs->receives, ibv_get_device_name(verbs->id->verbs->device));
+}
+
 static int set_nonblocking(const struct verbs *verbs, int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -286,6 +315,8 @@ static int make_memory(struct verbs *verbs)
     verbs->base.datagram_max = (size_t)128 << port.active_mtu; /* IBV_MTU_256 is 1 */
     verbs->slot = ROUTE_HEADER + verbs->base.datagram_max;
     size_t size = verbs->slot * (size_t)(verbs->receives + SENDS);
+    /* Whole pages: those of registered memory a child made by fork() does not get, and nothing else may be there. */
+    size = (size + (size_t)page - 1) / (size_t)page * (size_t)page;
     errno = posix_memalign((void **)&verbs->memory, (size_t)page, size);
     if (errno != 0)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %zu bytes of datagrams", size);
@@ -306,7 +337,7 @@ static int make_queues(struct verbs *verbs)
     verbs->receive_cq = ibv_create_cq(device, verbs->receives, NULL, verbs->channel, 0);
     verbs->send_cq = ibv_create_cq(device, SENDS, NULL, NULL, 0);
     if (verbs->receive_cq == NULL || verbs->send_cq == NULL)
-        return failed(verbs, "make completion queues");
+        return failed_queue(verbs, "completion queues");
     struct ibv_qp_init_attr attributes = {.send_cq = verbs->send_cq,
                                           .recv_cq = verbs->receive_cq,
                                           .qp_type = IBV_QPT_UD,
@@ -315,7 +346,7 @@ static int make_queues(struct verbs *verbs)
                                                   .max_send_sge = 1,
                                                   .max_recv_sge = 1}};
     if (rdma_create_qp(verbs->id, verbs->domain, &attributes) != 0)
-        return failed(verbs, "make a queue pair");
+        return failed_queue(verbs, "a queue pair");
     return set_nonblocking(verbs, verbs->channel->fd);
 }
 
