@@ -41,7 +41,7 @@ broadcast() {
 
 @test "wrong use ends with 2 and says what is wrong" {
     # shellcheck disable=SC2154 # stderr is of bats
-    for words in "--np x" "--np 1" "--rounds 0" "--seconds x" "--sizes 8,x" "--loss 101" "tea" "--frobnicate"; do
+    for words in "--np x" "--np 1" "--np 4097" "--rounds 0" "--seconds x" "--sizes 8,x" "--loss 101" "--loss 1.23456" "tea" "--frobnicate"; do
         # shellcheck disable=SC2086 # an option and its value
         broadcast $words
         [ "$status" -eq 2 ]
@@ -72,6 +72,13 @@ broadcast() {
     [ "$status" -eq 0 ]
     [ "$(grep -c 'drill.multicast_loss=12.5 .*-f 3 .* --synchronise bcast$' "$work/runs")" -eq 8 ]
     [[ $output == *"multicast loses 12.5 %; ftrun -f 3."*"a barrier before each broadcast"* ]]
+}
+
+@test "settings in the environment are not measured" {
+    program '[ -z "$(compgen -v FTCOLL_)" ] || exit 7
+        perf 5'
+    FTCOLL_BROADCAST_PATIENCE_US=1 FTCOLL_LOG_LEVEL=debug broadcast --rounds 1 --sizes 8
+    [ "$status" -eq 0 ]
 }
 
 @test "a run that fails, and one that measures something else, are told, and the rest goes on" {
