@@ -112,6 +112,21 @@ near() { # LOSS_PERCENT
     holds '.foreign > 0 and .foreign == .drill_other and .datagram >= 0.99 * .all'
 }
 
+# The probe knows the group, as anybody on the link could.
+@test "sound datagrams that make no sense are counted and ignored" {
+    local pid deadline=$((SECONDS + 20)) job
+    times=$((times * 5))
+    launch report.json -- "$times" "${sizes[@]}" >"$TMPDIR/output" &
+    pid=$!
+    until job=$(compgen -G "$TMPDIR/ftcoll-$UID/*/$((np - 1)).call"); do [ "$SECONDS" -lt "$deadline" ] && sleep 0.02; done
+    timeout -s KILL 20 "$PROBE" send --job "$(basename "$(dirname "$job")")" --count 100 --size 100 --pace 200
+    wait "$pid"
+    [ "$(cat "$TMPDIR/output")" = "$times delivered, 0 without a root" ]
+    figures=$(sums report.json)
+    echo "$figures"
+    holds '.senseless > 0 and .foreign + .corrupt == 0'
+}
+
 @test "all of it at once" {
     delivers --set drill.multicast_loss=20 --set drill.multicast_reorder=20 --set drill.multicast_duplicate=20 \
         --set drill.multicast_corrupt=20 --set drill.multicast_foreign=20

@@ -5,7 +5,7 @@
  *   multicast_probe send OPTION...     send numbered datagrams, then several that say it was all; print what was counted
  *   multicast_probe receive OPTION...  say "ready"; take datagrams until one says it was all; print what was counted
  *
- *   --group HEX --transport udp|verbs --interfaces LIST --rank R (0)
+ *   --group HEX|--job NAME --transport udp|verbs --interfaces LIST --rank R (0)
  *   --count N (1000) --first NUMBER (0) --size BYTES (the most) --pace MICROSECONDS (1000) --unended   when sending
  *   --receives N (5) --loss PPM --seed N --split NUMBER --late                                         when receiving
  *
@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "node/segment.h"
 #include "transport/multicast.h"
 
 #define RANKS      64
@@ -180,12 +181,23 @@ static void parse_group(struct ftc_multicast_group *group, const char *text)
     ftc_multicast_group_make(group, drawn);
 }
 
+static void take_group(struct ftc_multicast_group *group, const char *job)
+{
+    struct ftc_segment_header header;
+    if (ftc_segment_peek(&header, job) != 0)
+        die(2, ftc_last_error());
+    ftc_multicast_group_make(group, header.multicast_group);
+}
+
 static void parse_option(struct probe *probe, int option, const char *value)
 {
     uint64_t number = value != NULL ? strtoull(value, NULL, 10) : 0;
     switch (option) {
     case 'g':
         parse_group(&probe->setup.group, value);
+        return;
+    case 'j':
+        take_group(&probe->setup.group, value);
         return;
     case 't':
         probe->ops = strcmp(value, "verbs") == 0 ? &ftc_multicast_verbs : &ftc_multicast_udp;
@@ -234,6 +246,7 @@ static void parse_option(struct probe *probe, int option, const char *value)
 static void parse(struct probe *probe, int argc, char **argv)
 {
     static const struct option options[] = {{"group", required_argument, NULL, 'g'},
+                                            {"job", required_argument, NULL, 'j'},
                                             {"transport", required_argument, NULL, 't'},
                                             {"interfaces", required_argument, NULL, 'i'},
                                             {"rank", required_argument, NULL, 'r'},
