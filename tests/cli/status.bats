@@ -216,7 +216,7 @@ lacks() {
 @test "multicast: how the pieces came, of all ranks" {
     start 3 1 ./app broadcast.dissemination=multicast
     run "$STATUS_TOOL" "$job"
-    has "broadcast multicast + ring"
+    has "broadcast multicast with a ring (multicast + ring)"
     has "multicast 0 pieces; 0 datagrams foreign, 0 corrupt, 0 senseless"
     tell "pieces 1 300 100 0"
     run "$STATUS_TOOL" "$job"
