@@ -11,7 +11,7 @@
 #include "node/bell.h"
 #include "scratch.h"
 
-#define ROUNDS  100000
+#define ROUNDS  25000
 #define LOST_NS (20 * FTC_NS_PER_S) /* a sleep as long as this is a lost wake-up */
 #define LOST_MS 20000
 
