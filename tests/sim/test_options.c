@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectives/member.h"
 #include "include/ftcoll.h"
+#include "sim/model/pair.h"
 #include "tests/suite.h"
 
 #define WORDS 40
@@ -195,6 +197,32 @@ START_TEST(a_combination_has_a_name)
 END_TEST
 
 /* What depends on the number of ranks waits for it. */
+/* Names are written in two rooms; users take them from reports and put them into settings. */
+START_TEST(reports_and_settings_name_things_alike)
+{
+    struct ftc_settings settings;
+    char words[96], name[FTC_PAIR_NAME];
+
+    for (int i = 0; i < FTC_PAIRS; i++) {
+        struct ftc_pair pair = ftc_pair_at(i);
+        const char *const values[] = {ftc_dissemination_name(pair.dissemination), ftc_tree_name(pair.tree),
+                                      ftc_correction_name(pair.correction)};
+        const char *const keys[] = {"dissemination", "tree", "correction"};
+        ck_assert_int_eq(ftc_settings_init(&settings), 0);
+        for (int k = 0; k < 3; k++) {
+            snprintf(words, sizeof(words), "broadcast.%s=%s", keys[k], values[k]);
+            ck_assert_msg(ftc_settings_set(&settings, words, "--set") == 0, "%s", ftc_last_error());
+        }
+        struct ftc_member_settings member = ftc_config_member(&settings.value, 8, 0);
+        ftc_pair_name(pair, name);
+        ck_assert_msg(member.dissemination == pair.dissemination && member.tree.tree == pair.tree &&
+                          member.correction == pair.correction,
+                      "%s", name);
+        ftc_settings_fini(&settings);
+    }
+}
+END_TEST
+
 START_TEST(a_command_may_choose_the_ranks)
 {
     ck_assert_int_eq(parse(&hiding, "-n 2..8 bcast --dissemination gossip"), 0);
@@ -449,6 +477,7 @@ int main(void)
     tcase_add_test(tcase, short_forms_of_broadcasts_reach_the_members);
     tcase_add_test(tcase, a_tree_is_a_word_for_dissemination_too);
     tcase_add_test(tcase, a_combination_has_a_name);
+    tcase_add_test(tcase, reports_and_settings_name_things_alike);
     tcase_add_test(tcase, a_command_may_choose_the_ranks);
     tcase_add_test(tcase, operations_stand_anywhere_and_add_up);
     tcase_add_test(tcase, a_default_f_is_cut_a_wish_is_not);
