@@ -3,9 +3,10 @@
  *
  * Each waiting rank names the lowest rank it waits for: links of a forest with some cycles. A chain is
  * followed while it stays in the same or an earlier operation: who waits for a rank that is past its
- * operation waits for a message under way, and the chain ends with itself. So a chain ends at a rank that
- * waits for nobody (it computes, sleeps, has failed, has not joined) or in a cycle, which is named by its
- * lowest rank.
+ * operation waits for a message under way, and the chain ends with itself. It ends too at a rank whose
+ * heartbeat stands still: whatever that rank waits for, its own progress thread would not take it. So a
+ * chain ends at a rank that cannot go on (stopped) or waits for nobody (it computes, sleeps, has failed, has
+ * not joined), or in a cycle, which is named by its lowest rank.
  */
 #include "cli/status.h"
 #include "collectives/member.h"
@@ -45,7 +46,7 @@ static int next_link(const struct ftc_status *status, int i)
 {
     const struct ftc_status_rank *rank = &status->rank[i];
     int next = rank->activity.waits_for;
-    if (!waits(rank) || next < 0 || next == i)
+    if (!waits(rank) || rank->pulse == FTC_PULSE_STILL || next < 0 || next == i)
         return -1;
     const struct ftc_status_rank *awaited = &status->rank[next];
     return ftc_status_live(awaited) && awaited->progress > rank->progress ? -1 : next;

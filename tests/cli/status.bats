@@ -139,6 +139,15 @@ lacks() {
     has "ranks 1 -> 2 -> 1 wait for each other"
 }
 
+@test "a cycle with a stopped rank in it is that rank's doing" {
+    start 4 1
+    tell "call 0 4 5" "call 1 4 5" "call 2 4 5" "wait 0 1 1 1" "wait 1 1 2 1" "wait 2 1 1 1" "freeze 2"
+    run "$STATUS_TOOL" "$job"
+    has "all finally wait for rank 2: in "
+    has "heartbeat still"
+    lacks "wait for each other"
+}
+
 @test "who waits for a rank that is ahead waits for a message, not for it" {
     start 3 1
     tell "call 0 1 10" "call 1 1 11" "wait 0 1 1 1" "wait 1 1 0 1" "out 2 12"
