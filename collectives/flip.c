@@ -1,0 +1,101 @@
+/* Silent corruption on request. */
+#include "collectives/flip.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const char *const names[FTC_FLIP_VARIABLES] = {
+    [FTC_FLIP_INPUT] = "input",
+    [FTC_FLIP_FLOW] = "flow",
+    [FTC_FLIP_WEIGHT] = "weight",
+    [FTC_FLIP_CHECKSUM] = "checksum",
+    [FTC_FLIP_ESTIMATE] = "estimate",
+    [FTC_FLIP_MESSAGE] = "message",
+    [FTC_FLIP_UP] = "up",
+    [FTC_FLIP_PARTIAL] = "partial",
+    [FTC_FLIP_DECISION] = "decision",
+};
+
+const char *ftc_flip_variable_name(enum ftc_flip_variable variable)
+{
+    return (unsigned)variable < FTC_FLIP_VARIABLES ? names[variable] : "?";
+}
+
+static int find_variable(const char *name)
+{
+    for (int i = 0; i < FTC_FLIP_VARIABLES; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+/* "RANK:VARIABLE[.ELEMENT]:BIT@": where it ends, NULL if it is none. */
+static const char *parse_place(const char *text, struct ftc_flip *flip)
+{
+    char name[16] = "";
+    int used = 0;
+
+    if (sscanf(text, "%6d:%15[a-z]%n", &flip->rank, name, &used) != 2)
+        return NULL;
+    text += used;
+    if (*text == '.' && (sscanf(text, ".%9d%n", &flip->element, &used) != 1 || flip->element < 0))
+        return NULL;
+    text += *text == '.' ? used : 0;
+    int variable = find_variable(name);
+    used = 0;
+    if (sscanf(text, ":%2d@%n", &flip->bit, &used) != 1 || used == 0 || variable < 0)
+        return NULL;
+    flip->variable = (enum ftc_flip_variable)variable;
+    return text + used;
+}
+
+/* "[OPERATION/]STEP" and nothing after it. */
+static bool parse_time(const char *text, struct ftc_flip *flip)
+{
+    int used = 0;
+
+    if (strchr(text, '-') != NULL || sscanf(text, "%18" SCNu64 "%n", &flip->step, &used) != 1)
+        return false;
+    text += used;
+    if (*text == '\0')
+        return true;
+    flip->op = flip->step;
+    used = 0;
+    return sscanf(text, "/%18" SCNu64 "%n", &flip->step, &used) == 1 && text[used] == '\0';
+}
+
+int ftc_flip_parse(const char *text, struct ftc_flip *flip)
+{
+    *flip = (struct ftc_flip){0};
+    const char *time = parse_place(text, flip);
+    if (time != NULL && parse_time(time, flip) && flip->rank >= 0 && flip->bit >= 0 && flip->bit < 64)
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_ARG,
+        "\"%s\" is no flip: RANK:VARIABLE[.ELEMENT]:BIT@[OPERATION/]STEP is, as 3:flow:55@150, with "
+        "BIT 0..63 and VARIABLE input, flow, weight, checksum, estimate, message, up, partial or "
+        "decision",
+        text);
+}
+
+void ftc_flip_double(const struct ftc_flip *flip, double *value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, value, sizeof(bits));
+    bits ^= UINT64_C(1) << flip->bit;
+    memcpy(value, &bits, sizeof(bits));
+}
+
+bool ftc_flip_bytes(const struct ftc_flip *flip, void *bytes, size_t size)
+{
+    size_t at = (size_t)flip->element * 8 + (size_t)flip->bit / 8;
+
+    if (at >= size)
+        return false;
+    ((unsigned char *)bytes)[at] ^= (unsigned char)(1 << flip->bit % 8);
+    return true;
+}

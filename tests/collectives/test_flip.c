@@ -1,0 +1,99 @@
+/* Flips on request: what names one, and what it does. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "collectives/flip.h"
+#include "tests/suite.h"
+
+START_TEST(a_line_names_a_flip)
+{
+    struct ftc_flip flip;
+    ck_assert_int_eq(ftc_flip_parse("3:flow:55@150", &flip), FTC_SUCCESS);
+    ck_assert(flip.rank == 3 && flip.variable == FTC_FLIP_FLOW && flip.element == 0 && flip.bit == 55);
+    ck_assert(flip.op == 0 && flip.step == 150);
+    ck_assert_int_eq(ftc_flip_parse("12:partial.7:0@41/2", &flip), FTC_SUCCESS);
+    ck_assert(flip.rank == 12 && flip.variable == FTC_FLIP_PARTIAL && flip.element == 7 && flip.bit == 0);
+    ck_assert(flip.op == 41 && flip.step == 2);
+}
+END_TEST
+
+START_TEST(each_variable_has_a_name_that_is_read_back)
+{
+    for (int i = 0; i < FTC_FLIP_VARIABLES; i++) {
+        char text[64];
+        struct ftc_flip flip;
+        snprintf(text, sizeof(text), "0:%s:63@0", ftc_flip_variable_name((enum ftc_flip_variable)i));
+        ck_assert_msg(ftc_flip_parse(text, &flip) == FTC_SUCCESS, "%s: %s", text, ftc_last_error());
+        ck_assert_int_eq((int)flip.variable, i);
+    }
+}
+END_TEST
+
+START_TEST(other_lines_are_refused_with_what_a_flip_looks_like)
+{
+    static const char *const wrong[] = {"",
+                                        "3",
+                                        "3:flow",
+                                        "3:flow:55",
+                                        "3:flow:55@",
+                                        "3:flow:64@1",
+                                        "3:flow:-1@1",
+                                        "-3:flow:1@1",
+                                        "3:river:1@1",
+                                        "3:flow.:1@1",
+                                        "3:flow.-1:1@1",
+                                        "3:flow:1@1/",
+                                        "3:flow:1@1/2x",
+                                        "3:flow:1@-1",
+                                        "3:flow:1@1,4:flow:1@1",
+                                        "99999999999999999999:flow:1@1",
+                                        "3:flow.99999999999999999999:1@1",
+                                        "3:flow:1@99999999999999999999999"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct ftc_flip flip;
+        ck_assert_msg(ftc_flip_parse(wrong[i], &flip) == FTC_ERR_ARG, "taken: %s", wrong[i]);
+        ck_assert_ptr_nonnull(strstr(ftc_last_error(), "3:flow:55@150"));
+    }
+}
+END_TEST
+
+START_TEST(a_bit_turns_over_and_back)
+{
+    struct ftc_flip flip = {.bit = 63};
+    double value = 1.5;
+    ftc_flip_double(&flip, &value);
+    ck_assert(value == -1.5);
+    flip.bit = 62; /* 1.5: all bits of the exponent but this one */
+    ftc_flip_double(&flip, &value);
+    ck_assert(isnan(value));
+    ftc_flip_double(&flip, &value);
+    ck_assert(value == -1.5);
+}
+END_TEST
+
+START_TEST(of_bytes_only_those_that_are_there)
+{
+    unsigned char bytes[12] = {0};
+    struct ftc_flip flip = {.element = 1, .bit = 31};
+    ck_assert(ftc_flip_bytes(&flip, bytes, sizeof(bytes)));
+    ck_assert_int_eq(bytes[11], 0x80);
+    flip.bit = 32;
+    ck_assert(!ftc_flip_bytes(&flip, bytes, sizeof(bytes)));
+    ck_assert(!ftc_flip_bytes(&flip, bytes, 0));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("flip");
+    TCase *tcase = tcase_create("flip");
+    tcase_add_test(tcase, a_line_names_a_flip);
+    tcase_add_test(tcase, each_variable_has_a_name_that_is_read_back);
+    tcase_add_test(tcase, other_lines_are_refused_with_what_a_flip_looks_like);
+    tcase_add_test(tcase, a_bit_turns_over_and_back);
+    tcase_add_test(tcase, of_bytes_only_those_that_are_there);
+    suite_add_tcase(suite, tcase);
+    return test_suite_run(suite);
+}
