@@ -1,0 +1,496 @@
+/* Life of a gossip aggregation: whom to send to, turns, timers and messages. What is sent is the algorithm's. */
+#include "collectives/gossip.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mix.h"
+#include "base/wire.h"
+#include "collectives/gossip_inside.h"
+
+#define HEAD_BYTES 16
+
+static const struct ftc_gossip_ops *const algorithms[FTC_GOSSIP_ALGORITHMS] = {
+    [FTC_GOSSIP_PUSH_SUM] = &ftc_gossip_push_sum,
+    [FTC_GOSSIP_PUSH_FLOW] = &ftc_gossip_push_flow,
+    [FTC_GOSSIP_PUSH_CANCEL_FLOW] = &ftc_gossip_push_cancel_flow,
+    [FTC_GOSSIP_PFLC] = &ftc_gossip_pflc,
+    [FTC_GOSSIP_PFCC] = &ftc_gossip_pfcc,
+};
+
+const char *ftc_gossip_algorithm_name(enum ftc_gossip_algorithm algorithm)
+{
+    return (unsigned)algorithm < FTC_GOSSIP_ALGORITHMS ? algorithms[algorithm]->name : "?";
+}
+
+bool ftc_gossip_survives(enum ftc_gossip_algorithm algorithm)
+{
+    return algorithms[algorithm]->survives;
+}
+
+/* --- life --- */
+
+int ftc_gossip_check(const struct ftc_gossip_settings *settings)
+{
+    if ((unsigned)settings->algorithm >= FTC_GOSSIP_ALGORITHMS)
+        return ftc_error_set(FTC_ERR_ARG, "gossip algorithm %d: there is none", (int)settings->algorithm);
+    const struct ftc_gossip_ops *ops = algorithms[settings->algorithm];
+    bool directed = settings->neighbourhood.kind == FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
+    if (settings->count == 0)
+        return ftc_error_set(FTC_ERR_ARG, "gossip: no values");
+    if (!(settings->accuracy > 0 && settings->accuracy < 1) || !(settings->tau >= 0))
+        return ftc_error_set(FTC_ERR_ARG,
+                             "gossip: accuracy %g, tau %g: 0 < accuracy < 1 and tau >= 0 are needed",
+                             settings->accuracy, settings->tau);
+    if (directed && (ops->answers || settings->turns))
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "%s%s needs answers, which the links of a directed hypercube do not carry: take hypercube",
+            ops->name, settings->turns && !ops->answers ? " in turns" : "");
+    if (settings->turns && ops->flows == 0)
+        return ftc_error_set(FTC_ERR_ARG, "%s has no turns to take", ops->name);
+    return FTC_SUCCESS;
+}
+
+static bool allocate(struct ftc_gossip *g)
+{
+    size_t flows = (size_t)g->links * (size_t)g->ops->flows, doubles = flows + 6;
+
+    g->initial = calloc(doubles * g->width + 2 * g->set.count, sizeof(double));
+    g->link = calloc(flows + 1, sizeof(*g->link)); /* one at least for each link that has flows */
+    g->room = g->ops->checksum ? g->links + 1 : 1; /* pfcc may ask all */
+    g->queue = calloc((size_t)g->room, sizeof(*g->queue));
+    g->bytes = malloc(HEAD_BYTES + (size_t)g->ops->masses * g->width * sizeof(double));
+    if (g->initial == NULL || g->link == NULL || g->queue == NULL || g->bytes == NULL)
+        return false;
+    g->absorbed = g->initial + g->width;
+    g->estimate = g->absorbed + g->width;
+    g->kept = g->estimate + g->width;
+    g->came = g->kept + g->width;
+    g->flow = g->came + g->width;
+    g->value = g->flow + (flows + 1) * g->width;
+    g->anchor = g->value + g->set.count;
+    return true;
+}
+
+static void fill(struct ftc_gossip *g, const double *values)
+{
+    size_t count = g->set.count;
+    double sum = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        g->initial[i] = g->value[i] = g->anchor[i] = values[i];
+        g->input = fmax(g->input, fabs(values[i]));
+        sum += values[i];
+    }
+    g->initial[count] = 1;
+    if (g->ops->checksum)
+        g->initial[count + 1] = sum;
+    memcpy(g->kept, g->initial, g->width * sizeof(double));
+    memcpy(g->estimate, g->initial, g->width * sizeof(double));
+    g->scale = ftc_mass_magnitude(g->initial, count + 2);
+}
+
+int ftc_gossip_create(struct ftc_gossip **out, const struct ftc_gossip_settings *settings,
+                      const double *values)
+{
+    int rc = ftc_gossip_check(settings);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    struct ftc_gossip *g = calloc(1, sizeof(*g));
+    if (g == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip");
+    g->set = *settings;
+    g->ops = algorithms[settings->algorithm];
+    g->links = ftc_neighbourhood_links(&settings->neighbourhood, settings->self);
+    g->width = settings->count + (g->ops->checksum ? 2 : 1);
+    g->directed = -1;
+    g->pending.variable = FTC_FLIP_VARIABLES;
+    g->random = ftc_mix(settings->seed ^ ftc_mix((uint64_t)settings->self + 1));
+    if (!allocate(g)) {
+        ftc_gossip_destroy(g);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip with %zu values and %d neighbours",
+                             settings->count, g->links);
+    }
+    fill(g, values);
+    *out = g;
+    return FTC_SUCCESS;
+}
+
+void ftc_gossip_destroy(struct ftc_gossip *gossip)
+{
+    if (gossip == NULL)
+        return;
+    free(gossip->initial);
+    free(gossip->link);
+    free(gossip->queue);
+    free(gossip->bytes);
+    free(gossip);
+}
+
+/* --- the estimate, and whether it stands still --- */
+
+/* Below this, rounding of the initial values alone makes the difference. */
+static double tolerance(const struct ftc_gossip *g, double size)
+{
+    return fmax(g->set.accuracy * size, 0x1p-50 * g->input);
+}
+
+void ftc_gossip_value_set(struct ftc_gossip *g)
+{
+    double size = 0, moved = 0;
+
+    for (size_t i = 0; i < g->set.count; i++) {
+        g->value[i] = g->estimate[i] / g->estimate[g->set.count];
+        size = fmax(size, fabs(g->value[i]));
+        moved = fmax(moved, fabs(g->value[i] - g->anchor[i]));
+        if (!isfinite(g->value[i]))
+            moved = INFINITY;
+    }
+    if (moved <= tolerance(g, size) / 2) {
+        g->steady++;
+        return;
+    }
+    g->steady = 0;
+    memcpy(g->anchor, g->value, g->set.count * sizeof(double));
+}
+
+bool ftc_gossip_settled(const struct ftc_gossip *gossip)
+{
+    int rounds = 4; /* twice the steps in which a message can have reached everybody, and some */
+    for (int reached = 1; reached < gossip->set.neighbourhood.ranks; reached *= 2)
+        rounds += 2;
+    return gossip->steady >= rounds || gossip->links == 0;
+}
+
+const double *ftc_gossip_estimate(const struct ftc_gossip *gossip)
+{
+    return gossip->value;
+}
+
+void ftc_gossip_counters(const struct ftc_gossip *gossip, struct ftc_gossip_counters *counters)
+{
+    size_t entries = (size_t)gossip->links * (size_t)gossip->ops->flows * gossip->width;
+
+    *counters = gossip->counters;
+    for (size_t i = 0; i < entries; i++)
+        counters->largest_flow = fmax(counters->largest_flow, fabs(gossip->flow[i]));
+}
+
+/* --- whom to send to --- */
+
+uint64_t ftc_gossip_draw(struct ftc_gossip *g)
+{
+    g->random += 0x9e3779b97f4a7c15u;
+    return ftc_mix(g->random);
+}
+
+/* Who begins: either end, by lot, so that nobody begins on most of its links and is then hardly sent anything. */
+static bool begins(const struct ftc_gossip *g, int link)
+{
+    uint64_t self = (uint64_t)g->set.self;
+    uint64_t peer = (uint64_t)ftc_neighbourhood_peer(&g->set.neighbourhood, g->set.self, link);
+    bool lower = self < peer;
+
+    return lower == (ftc_mix(lower ? self << 32 | peer : peer << 32 | self) % 2 == 0);
+}
+
+/* Who begins sends the odd numbers. */
+bool ftc_gossip_holds(const struct ftc_gossip *g, int link)
+{
+    return begins(g, link) == (g->link[link].number % 2 == 0);
+}
+
+static bool usable(const struct ftc_gossip *g, int link)
+{
+    return (g->ops->flows == 0 || !g->link[link].dead) &&
+           ftc_neighbourhood_sends(&g->set.neighbourhood, g->set.self, link);
+}
+
+/* One of the links that may be used, each as likely; -1: there is none. */
+static int draw_any(struct ftc_gossip *g)
+{
+    int chosen = -1, seen = 0;
+
+    if (g->directed >= 0)
+        return g->directed;
+    if (g->links > 0) { /* hardly ever is one dead */
+        int link = (int)(ftc_gossip_draw(g) % (uint64_t)g->links);
+        if (usable(g, link))
+            return link;
+    }
+    for (int link = 0; link < g->links; link++)
+        if (usable(g, link) && ftc_gossip_draw(g) % (uint64_t)++seen == 0)
+            chosen = link;
+    return chosen;
+}
+
+/* Of those whose turn it is the one that has waited longest: it needs a third fewer messages than drawing among them, which
+ * often sends back at once to where the last message came from. -1: there is none. */
+static int draw_held(struct ftc_gossip *g)
+{
+    int chosen = -1, seen = 0;
+
+    for (int link = 0; link < g->links; link++) {
+        if (!usable(g, link) || !ftc_gossip_holds(g, link))
+            continue;
+        uint64_t since = g->link[link].since;
+        if (chosen < 0 || since < g->link[chosen].since)
+            seen = 0;
+        else if (since > g->link[chosen].since)
+            continue;
+        if (ftc_gossip_draw(g) % (uint64_t)++seen == 0)
+            chosen = link;
+    }
+    return g->directed >= 0 ? g->directed : chosen;
+}
+
+static int draw_link(struct ftc_gossip *g)
+{
+    return g->set.turns ? draw_held(g) : draw_any(g);
+}
+
+void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind)
+{
+    if (g->queued == g->room)
+        return;
+    if (g->set.turns && kind == FTC_GOSSIP_FLOW && !g->link[link].repeats)
+        g->link[link].number++;
+    if (g->set.turns)
+        g->link[link].repeats = false;
+    g->queue[g->queued++] = (struct ftc_gossip_queued){.link = link, .kind = kind};
+    g->counters.sent++;
+}
+
+/* --- steps --- */
+
+static void flip_estimate(struct ftc_gossip *g)
+{
+    if (g->pending.variable != FTC_FLIP_ESTIMATE)
+        return;
+    ftc_flip_double(&g->pending, &g->estimate[g->pending.element]);
+    g->pending.variable = FTC_FLIP_VARIABLES;
+}
+
+/* Estimate, choose, push: what each message that comes, and each timer, sets off. */
+static void step(struct ftc_gossip *g, int link)
+{
+    g->timer_due = g->set.patience_ns > 0;
+    if (!g->ops->prepare(g) || link < 0)
+        return;
+    flip_estimate(g);
+    g->ops->push(g, link);
+    ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
+}
+
+void ftc_gossip_start(struct ftc_gossip *gossip)
+{
+    step(gossip, draw_link(gossip));
+}
+
+void ftc_gossip_timer(struct ftc_gossip *gossip)
+{
+    int link = draw_any(gossip);
+
+    gossip->counters.timers += link >= 0;
+    if (link < 0 || !gossip->set.turns || ftc_gossip_holds(gossip, link)) {
+        step(gossip, link);
+        return;
+    }
+    /* The other's turn: what was sent may be lost. Flows change with turns, so this is the same message. */
+    gossip->timer_due = gossip->set.patience_ns > 0;
+    gossip->link[link].repeats = true;
+    if (gossip->link[link].number > 0)
+        ftc_gossip_queue(gossip, link, FTC_GOSSIP_FLOW);
+    else /* the other was to begin, and may sleep */
+        ftc_gossip_queue(gossip, link, FTC_GOSSIP_ASK);
+}
+
+void ftc_gossip_notice(struct ftc_gossip *gossip, int rank)
+{
+    int link = ftc_neighbourhood_link(&gossip->set.neighbourhood, gossip->set.self, rank);
+
+    if (link < 0 || gossip->ops->flows == 0 || gossip->link[link].dead)
+        return;
+    gossip->ops->remove(gossip, link);
+    gossip->link[link].dead = true;
+    gossip->steady = 0;
+}
+
+/* --- messages --- */
+
+static bool read_letter(const struct ftc_gossip *g, const void *bytes, size_t size,
+                        struct ftc_gossip_letter *letter)
+{
+    struct ftc_reader reader = {.data = bytes, .size = size};
+    size_t mass = (size_t)g->ops->masses * g->width * sizeof(double);
+
+    *letter = (struct ftc_gossip_letter){.kind = ftc_read_u8(&reader)};
+    letter->active = ftc_read_u8(&reader) & 1;
+    ftc_read_align(&reader, 4);
+    letter->number = ftc_read_u32(&reader);
+    letter->cancels = ftc_read_u32(&reader);
+    ftc_read_align(&reader, HEAD_BYTES);
+    if (letter->kind == FTC_GOSSIP_FLOW)
+        letter->mass = ftc_read_bytes(&reader, mass);
+    bool known = letter->kind == FTC_GOSSIP_FLOW || letter->kind == FTC_GOSSIP_ASK;
+    return known && !reader.failed && reader.used == size;
+}
+
+static void write_letter(struct ftc_gossip *g, const struct ftc_gossip_queued *queued)
+{
+    struct ftc_gossip_link link = g->ops->flows > 0 ? g->link[queued->link] : (struct ftc_gossip_link){0};
+    struct ftc_writer writer = {.data = g->bytes, .size = HEAD_BYTES};
+    size_t mass = (size_t)g->ops->masses * g->width * sizeof(double);
+
+    ftc_write_u8(&writer, (uint8_t)queued->kind);
+    ftc_write_u8(&writer, link.active);
+    ftc_write_align(&writer, 4);
+    ftc_write_u32(&writer, link.number);
+    ftc_write_u32(&writer, link.cancels);
+    ftc_write_align(&writer, HEAD_BYTES);
+    g->size = HEAD_BYTES + (queued->kind == FTC_GOSSIP_FLOW ? mass : 0);
+    if (queued->kind != FTC_GOSSIP_FLOW)
+        return;
+    g->ops->write(g, queued->link, g->bytes + HEAD_BYTES);
+    if (g->pending.variable == FTC_FLIP_MESSAGE) {
+        ftc_flip_bytes(&g->pending, g->bytes + HEAD_BYTES, mass);
+        g->pending.variable = FTC_FLIP_VARIABLES;
+    }
+}
+
+enum news { NEWS_NONE, NEWS_AGAIN, NEWS_NEW };
+
+/* Turns: is this the other's next message, its last one again, or neither? */
+static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
+{
+    struct ftc_gossip_link *link = &g->link[at];
+
+    if (number == link->number + 1 && !ftc_gossip_holds(g, at)) {
+        link->number = number;
+        link->since = g->counters.received;
+        return NEWS_NEW;
+    }
+    if (number == link->number && ftc_gossip_holds(g, at))
+        return NEWS_AGAIN; /* taken in already; it waits for this side */
+    if (number + 1 == link->number && !ftc_gossip_holds(g, at)) {
+        link->repeats = true; /* it has not got the answer */
+        return NEWS_AGAIN;
+    }
+    return NEWS_NONE;
+}
+
+/* What came again, or only asks, is answered on the same link: nothing is new to push. */
+static void answer(struct ftc_gossip *g, int link)
+{
+    g->timer_due = g->set.patience_ns > 0;
+    if (g->set.turns && !g->link[link].repeats && !ftc_gossip_holds(g, link))
+        return;
+    if (g->link[link].repeats) {
+        ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
+        return;
+    }
+    step(g, link);
+}
+
+int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size)
+{
+    struct ftc_gossip_letter letter;
+    int link = ftc_neighbourhood_link(&gossip->set.neighbourhood, gossip->set.self, from);
+
+    if (link < 0 || !read_letter(gossip, bytes, size, &letter) ||
+        (letter.kind == FTC_GOSSIP_ASK && !gossip->set.turns))
+        return ftc_error_set(FTC_ERR_PROTO, "rank %d sent what is no message of %s", from, gossip->ops->name);
+    if (gossip->ops->flows > 0 && gossip->link[link].dead)
+        return FTC_SUCCESS;
+    gossip->counters.received++;
+    if (letter.kind == FTC_GOSSIP_ASK) {
+        gossip->link[link].repeats = !ftc_gossip_holds(gossip, link) && gossip->link[link].number > 0;
+        answer(gossip, link);
+        return FTC_SUCCESS;
+    }
+    if (gossip->set.turns) {
+        enum news news = sort(gossip, link, letter.number);
+        if (news == NEWS_AGAIN)
+            answer(gossip, link);
+        if (news != NEWS_NEW)
+            return FTC_SUCCESS;
+    }
+    if (!gossip->ops->take(gossip, link, &letter) && !gossip->set.rounds)
+        step(gossip, draw_link(gossip));
+    else
+        gossip->timer_due = gossip->set.patience_ns > 0;
+    return FTC_SUCCESS;
+}
+
+bool ftc_gossip_next_output(struct ftc_gossip *gossip, struct ftc_gossip_output *output)
+{
+    if (gossip->taken < gossip->queued) {
+        const struct ftc_gossip_queued *queued = &gossip->queue[gossip->taken++];
+        write_letter(gossip, queued);
+        int to = ftc_neighbourhood_peer(&gossip->set.neighbourhood, gossip->set.self, queued->link);
+        *output = (struct ftc_gossip_output){
+            .kind = FTC_GOSSIP_SEND, .to = to, .bytes = gossip->bytes, .size = gossip->size};
+        return true;
+    }
+    gossip->taken = gossip->queued = 0;
+    if (!gossip->timer_due)
+        return false;
+    gossip->timer_due = false;
+    *output = (struct ftc_gossip_output){.kind = FTC_GOSSIP_TIMER, .delay_ns = gossip->set.patience_ns};
+    return true;
+}
+
+/* --- drills --- */
+
+static bool flip_mass(const struct ftc_gossip *g, double *mass, const struct ftc_flip *flip)
+{
+    size_t at = (size_t)flip->element;
+
+    if (flip->variable == FTC_FLIP_WEIGHT)
+        at = g->set.count;
+    else if (flip->variable == FTC_FLIP_CHECKSUM)
+        at = g->ops->checksum ? g->set.count + 1 : g->width;
+    if (at >= g->width)
+        return false;
+    ftc_flip_double(flip, &mass[at]);
+    return true;
+}
+
+static bool flip_flow(struct ftc_gossip *g, const struct ftc_flip *flip)
+{
+    if (g->ops->flows == 0)
+        return flip->variable != FTC_FLIP_FLOW && flip_mass(g, g->initial, flip);
+    if (g->links == 0)
+        return false;
+    int link = (int)(ftc_gossip_draw(g) % (uint64_t)g->links);
+    int which = (int)(ftc_gossip_draw(g) % (uint64_t)g->ops->flows);
+    return flip_mass(g, ftc_gossip_flow_of(g, link, which), flip);
+}
+
+bool ftc_gossip_flip(struct ftc_gossip *gossip, const struct ftc_flip *flip)
+{
+    switch (flip->variable) {
+    case FTC_FLIP_INPUT:
+        return flip_mass(gossip, gossip->initial, flip);
+    case FTC_FLIP_FLOW:
+    case FTC_FLIP_WEIGHT:
+    case FTC_FLIP_CHECKSUM:
+        return flip_flow(gossip, flip);
+    case FTC_FLIP_ESTIMATE:
+    case FTC_FLIP_MESSAGE:
+        if ((size_t)flip->element >= gossip->width)
+            return false;
+        gossip->pending = *flip;
+        return true;
+    default:
+        return false;
+    }
+}
+
+void ftc_gossip_direct(struct ftc_gossip *gossip, int link)
+{
+    gossip->directed = link;
+}

@@ -1,0 +1,211 @@
+/* A few ranks that gossip over channels of their own. */
+#include "tests/collectives/gossip_net.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "tests/random.h"
+
+struct packet {
+    struct packet *next;
+    size_t size;
+    unsigned char bytes[];
+};
+
+struct channel {
+    struct packet *head, *tail;
+    int length;
+};
+
+struct gossip_net {
+    struct gossip_net_frame frame;
+    struct test_random random;
+    struct ftc_gossip **rank;
+    bool *dead;
+    struct channel *channel; /* from * ranks + to */
+};
+
+static struct channel *channel_of(const struct gossip_net *net, int from, int to)
+{
+    return &net->channel[from * net->frame.ranks + to];
+}
+
+static void put(struct gossip_net *net, int from, const struct ftc_gossip_output *output)
+{
+    struct channel *channel = channel_of(net, from, output->to);
+    if (net->dead[output->to] || test_random_chance(&net->random, net->frame.loss_percent))
+        return;
+    struct packet *packet = malloc(sizeof(*packet) + output->size);
+    ck_assert_ptr_nonnull(packet);
+    packet->next = NULL;
+    packet->size = output->size;
+    memcpy(packet->bytes, output->bytes, output->size);
+    *(channel->head == NULL ? &channel->head : &channel->tail->next) = packet;
+    channel->tail = packet;
+    channel->length++;
+}
+
+static void take_outputs(struct gossip_net *net, int rank)
+{
+    struct ftc_gossip_output output;
+    while (ftc_gossip_next_output(net->rank[rank], &output))
+        if (output.kind == FTC_GOSSIP_SEND)
+            put(net, rank, &output);
+}
+
+struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
+{
+    struct gossip_net *net = calloc(1, sizeof(*net));
+    size_t ranks = (size_t)frame->ranks;
+    struct ftc_gossip_settings settings = {
+        .algorithm = frame->algorithm,
+        .count = frame->count,
+        .accuracy = frame->accuracy,
+        .turns = frame->turns,
+        .seed = frame->seed,
+        .patience_ns = 1,
+    };
+
+    net->frame = *frame;
+    net->random.state = frame->seed;
+    net->rank = calloc(ranks, sizeof(*net->rank));
+    net->dead = calloc(ranks, sizeof(*net->dead));
+    net->channel = calloc(ranks * ranks, sizeof(*net->channel));
+    ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, frame->neighbourhood, frame->ranks), 0);
+    for (int rank = 0; rank < frame->ranks; rank++) {
+        double values[64];
+        for (size_t i = 0; i < frame->count; i++)
+            values[i] = (double)(rank + 1) * (double)(i + 1);
+        settings.self = rank;
+        ck_assert_msg(ftc_gossip_create(&net->rank[rank], &settings, values) == 0, "%s", ftc_last_error());
+        ftc_gossip_start(net->rank[rank]);
+    }
+    for (int rank = 0; rank < frame->ranks; rank++)
+        take_outputs(net, rank);
+    return net;
+}
+
+static void channel_empty(struct channel *channel)
+{
+    while (channel->head != NULL) {
+        struct packet *packet = channel->head;
+        channel->head = packet->next;
+        free(packet);
+    }
+    channel->length = 0;
+}
+
+void gossip_net_free(struct gossip_net *net)
+{
+    int ranks = net->frame.ranks;
+    for (int i = 0; i < ranks * ranks; i++)
+        channel_empty(&net->channel[i]);
+    for (int rank = 0; rank < ranks; rank++)
+        ftc_gossip_destroy(net->rank[rank]);
+    free(net->rank);
+    free(net->dead);
+    free(net->channel);
+    free(net);
+}
+
+struct ftc_gossip *gossip_net_rank(struct gossip_net *net, int rank)
+{
+    return net->rank[rank];
+}
+
+int gossip_net_waiting(const struct gossip_net *net, int from, int to)
+{
+    return channel_of(net, from, to)->length;
+}
+
+void gossip_net_deliver(struct gossip_net *net, int from, int to)
+{
+    struct channel *channel = channel_of(net, from, to);
+    struct packet *packet = channel->head;
+
+    ck_assert_ptr_nonnull(packet);
+    channel->head = packet->next;
+    channel->length--;
+    ck_assert_int_eq(ftc_gossip_receive(net->rank[to], from, packet->bytes, packet->size), FTC_SUCCESS);
+    free(packet);
+    take_outputs(net, to);
+}
+
+static bool fire_timer(struct gossip_net *net)
+{
+    int first = (int)test_random_between(&net->random, 0, net->frame.ranks - 1);
+    for (int i = 0; i < net->frame.ranks; i++) {
+        int rank = (first + i) % net->frame.ranks;
+        if (net->dead[rank])
+            continue;
+        ftc_gossip_timer(net->rank[rank]);
+        take_outputs(net, rank);
+        return true;
+    }
+    return false;
+}
+
+bool gossip_net_step(struct gossip_net *net)
+{
+    int channels = net->frame.ranks * net->frame.ranks;
+    int first = (int)test_random_between(&net->random, 0, channels - 1);
+    for (int i = 0; i < channels; i++) {
+        int at = (first + i) % channels;
+        if (net->channel[at].length == 0)
+            continue;
+        gossip_net_deliver(net, at / net->frame.ranks, at % net->frame.ranks);
+        return true;
+    }
+    return fire_timer(net);
+}
+
+double gossip_net_error(const struct gossip_net *net)
+{
+    double sum = 0, worst = 0;
+    int live = 0;
+    for (int rank = 0; rank < net->frame.ranks; rank++) {
+        sum += net->dead[rank] ? 0 : rank + 1;
+        live += !net->dead[rank];
+    }
+    for (int rank = 0; rank < net->frame.ranks; rank++) {
+        for (size_t i = 0; !net->dead[rank] && i < net->frame.count; i++) {
+            double right = sum / live * (double)(i + 1);
+            double error = fabs(ftc_gossip_estimate(net->rank[rank])[i] - right) / right;
+            worst = error <= worst ? worst : error;
+        }
+    }
+    return worst;
+}
+
+int gossip_net_run(struct gossip_net *net, int most)
+{
+    for (int steps = 0; steps < most; steps++) {
+        if (gossip_net_error(net) <= net->frame.accuracy)
+            return steps;
+        if (!gossip_net_step(net))
+            return -1;
+    }
+    return -1;
+}
+
+void gossip_net_kill(struct gossip_net *net, int rank)
+{
+    net->dead[rank] = true;
+    for (int other = 0; other < net->frame.ranks; other++) {
+        channel_empty(channel_of(net, rank, other));
+        channel_empty(channel_of(net, other, rank));
+        if (!net->dead[other])
+            ftc_gossip_notice(net->rank[other], rank);
+    }
+}
+
+bool gossip_net_settled(const struct gossip_net *net)
+{
+    for (int rank = 0; rank < net->frame.ranks; rank++)
+        if (!net->dead[rank] && !ftc_gossip_settled(net->rank[rank]))
+            return false;
+    return true;
+}
