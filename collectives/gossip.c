@@ -361,9 +361,10 @@ static void write_letter(struct ftc_gossip *g, const struct ftc_gossip_queued *q
     }
 }
 
-enum news { NEWS_NONE, NEWS_AGAIN, NEWS_NEW };
+enum news { NEWS_NONE, NEWS_UNANSWERED, NEWS_NEW };
 
-/* Turns: is this the other's next message, its last one again, or neither? */
+/* Turns: is this the other's next message, one whose answer it has not got, or neither? What was taken in already and waits for this
+ * side is nothing: messages that a timer repeats in vain must not set off others. */
 static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
 {
     struct ftc_gossip_link *link = &g->link[at];
@@ -373,26 +374,18 @@ static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
         link->since = g->counters.received;
         return NEWS_NEW;
     }
-    if (number == link->number && ftc_gossip_holds(g, at))
-        return NEWS_AGAIN; /* taken in already; it waits for this side */
-    if (number + 1 == link->number && !ftc_gossip_holds(g, at)) {
-        link->repeats = true; /* it has not got the answer */
-        return NEWS_AGAIN;
-    }
-    return NEWS_NONE;
+    return number + 1 == link->number && !ftc_gossip_holds(g, at) ? NEWS_UNANSWERED : NEWS_NONE;
 }
 
-/* What came again, or only asks, is answered on the same link: nothing is new to push. */
+/* The other end has not got the last message, or asks for the next one. */
 static void answer(struct ftc_gossip *g, int link)
 {
-    g->timer_due = g->set.patience_ns > 0;
-    if (g->set.turns && !g->link[link].repeats && !ftc_gossip_holds(g, link))
-        return;
-    if (g->link[link].repeats) {
+    if (ftc_gossip_holds(g, link)) {
+        step(g, link);
+    } else if (g->link[link].number > 0) {
+        g->link[link].repeats = true;
         ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
-        return;
     }
-    step(g, link);
 }
 
 int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size)
@@ -407,13 +400,12 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
         return FTC_SUCCESS;
     gossip->counters.received++;
     if (letter.kind == FTC_GOSSIP_ASK) {
-        gossip->link[link].repeats = !ftc_gossip_holds(gossip, link) && gossip->link[link].number > 0;
         answer(gossip, link);
         return FTC_SUCCESS;
     }
     if (gossip->set.turns) {
         enum news news = sort(gossip, link, letter.number);
-        if (news == NEWS_AGAIN)
+        if (news == NEWS_UNANSWERED)
             answer(gossip, link);
         if (news != NEWS_NEW)
             return FTC_SUCCESS;

@@ -25,6 +25,7 @@ struct gossip_net {
     struct test_random random;
     struct ftc_gossip **rank;
     bool *dead;
+    int steps, *heard;       /* of each rank: the step of its last message or timer */
     struct channel *channel; /* from * ranks + to */
 };
 
@@ -73,6 +74,7 @@ struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
     net->random.state = frame->seed;
     net->rank = calloc(ranks, sizeof(*net->rank));
     net->dead = calloc(ranks, sizeof(*net->dead));
+    net->heard = calloc(ranks, sizeof(*net->heard));
     net->channel = calloc(ranks * ranks, sizeof(*net->channel));
     ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, frame->neighbourhood, frame->ranks), 0);
     for (int rank = 0; rank < frame->ranks; rank++) {
@@ -107,6 +109,7 @@ void gossip_net_free(struct gossip_net *net)
         ftc_gossip_destroy(net->rank[rank]);
     free(net->rank);
     free(net->dead);
+    free(net->heard);
     free(net->channel);
     free(net);
 }
@@ -131,16 +134,19 @@ void gossip_net_deliver(struct gossip_net *net, int from, int to)
     channel->length--;
     ck_assert_int_eq(ftc_gossip_receive(net->rank[to], from, packet->bytes, packet->size), FTC_SUCCESS);
     free(packet);
+    net->heard[to] = net->steps;
     take_outputs(net, to);
 }
 
-static bool fire_timer(struct gossip_net *net)
+/* Of a rank that has had no message for so long, in messages for each rank. */
+static bool fire_timer(struct gossip_net *net, int silence)
 {
     int first = (int)test_random_between(&net->random, 0, net->frame.ranks - 1);
     for (int i = 0; i < net->frame.ranks; i++) {
         int rank = (first + i) % net->frame.ranks;
-        if (net->dead[rank])
+        if (net->dead[rank] || net->steps - net->heard[rank] < silence * net->frame.ranks)
             continue;
+        net->heard[rank] = net->steps;
         ftc_gossip_timer(net->rank[rank]);
         take_outputs(net, rank);
         return true;
@@ -152,6 +158,9 @@ bool gossip_net_step(struct gossip_net *net)
 {
     int channels = net->frame.ranks * net->frame.ranks;
     int first = (int)test_random_between(&net->random, 0, channels - 1);
+    net->steps++;
+    if (test_random_chance(&net->random, 10) && fire_timer(net, 30))
+        return true;
     for (int i = 0; i < channels; i++) {
         int at = (first + i) % channels;
         if (net->channel[at].length == 0)
@@ -159,7 +168,7 @@ bool gossip_net_step(struct gossip_net *net)
         gossip_net_deliver(net, at / net->frame.ranks, at % net->frame.ranks);
         return true;
     }
-    return fire_timer(net);
+    return fire_timer(net, 0);
 }
 
 double gossip_net_error(const struct gossip_net *net)

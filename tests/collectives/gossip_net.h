@@ -22,7 +22,8 @@ struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame);
 void gossip_net_free(struct gossip_net *net);
 struct ftc_gossip *gossip_net_rank(struct gossip_net *net, int rank);
 
-/* Deliver the oldest message of a channel drawn at random; else let a rank's timer fire. False: neither is there. */
+/* Deliver the oldest message of a channel drawn at random; or the timer of a rank that has long had none fires. False: all
+ * are dead. */
 bool gossip_net_step(struct gossip_net *net);
 /* Until all live ranks are within the accuracy of the average of the living, at most `most` steps; how many, -1: never. */
 int gossip_net_run(struct gossip_net *net, int most);
