@@ -19,6 +19,8 @@ static const struct command commands[] = {
     {"replay", ftc_command_replay, "one run again, exactly, from the line that storm or explore printed"},
     {"reach", ftc_command_reach, "what each way to broadcast promises without a detector, at random"},
     {"broadcast", ftc_command_broadcast, "a table and figures of each way to broadcast without a detector"},
+    {"gossip", ftc_command_gossip,
+     "aggregation by gossip: messages and errors, with loss, deaths and flipped bits"},
     {"sweep", ftc_command_sweep, "a table of latency and messages over sizes, f, deaths and cost models"},
 };
 #define COMMANDS ((int)(sizeof(commands) / sizeof(commands[0])))

@@ -1,0 +1,449 @@
+/* ftcoll-sim gossip: aggregation by gossip, in tables, models and figures. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "sim/gossip/plot.h"
+#include "sim/gossip/table.h"
+#include "sim/options.h"
+#include "sim/rows.h"
+#include "sim/timed/plot.h"
+
+#define MOST_RANKS 1048576
+
+struct command {
+    struct ftc_gossip_axes axes;
+    struct ftc_gossip_run run; /* what no axis says */
+    uint64_t repeat, jobs;
+    bool fit;
+    const char *plot[FTC_GOSSIP_FIGURES];
+};
+
+/* --- options --- */
+
+static int take_ranks(void *command, const char *text)
+{
+    struct ftc_axis *axis = &((struct command *)command)->axes.ranks;
+    ftc_axis_fini(axis);
+    return ftc_axis_read_ranks(axis, text);
+}
+
+static int take_algorithms(void *command, const char *text)
+{
+    return ftc_gossip_read_algorithms(&((struct command *)command)->axes, text);
+}
+
+static int take_neighbourhoods(void *command, const char *text)
+{
+    return ftc_gossip_read_neighbourhoods(&((struct command *)command)->axes, text);
+}
+
+static int take_turns(void *command, const char *text)
+{
+    return ftc_gossip_read_turns(&((struct command *)command)->axes, text);
+}
+
+static int take_accuracies(void *command, const char *text)
+{
+    return ftc_gossip_read_accuracies(&((struct command *)command)->axes, text);
+}
+
+static int take_losses(void *command, const char *text)
+{
+    return ftc_gossip_read_losses(&((struct command *)command)->axes, text);
+}
+
+static int take_bits(void *command, const char *text)
+{
+    return ftc_gossip_read_bits(&((struct command *)command)->axes, text);
+}
+
+/* "any:" instead of a rank: one drawn in each run. */
+static int take_flip(void *command, const char *text)
+{
+    struct ftc_gossip_run *run = &((struct command *)command)->run;
+    char line[128];
+    bool any = strncmp(text, "any:", 4) == 0;
+
+    snprintf(line, sizeof(line), "%s%s", any ? "0:" : "", any ? text + 4 : text);
+    int rc = ftc_flip_parse(line, &run->flip);
+    if (any)
+        run->flip.rank = -1;
+    run->flips = true;
+    return rc;
+}
+
+static int take_flip_rate(void *command, const char *text)
+{
+    return ftc_option_real("--flip-rate", text, 0, 1, &((struct command *)command)->run.flip_rate);
+}
+
+static int take_flips_end(void *command, const char *text)
+{
+    return ftc_option_number("--flips-end", text, 1, UINT64_MAX, &((struct command *)command)->run.flips_end);
+}
+
+static int take_tau(void *command, const char *text)
+{
+    return ftc_option_real("--tau", text, 0, 1e300, &((struct command *)command)->run.gossip.tau);
+}
+
+static int take_count(void *command, const char *text)
+{
+    uint64_t count;
+    int rc = ftc_option_number("--count", text, 1, 1 << 20, &count);
+    ((struct command *)command)->run.gossip.count = rc == 0 ? (size_t)count : 1;
+    return rc;
+}
+
+static int take_inputs(void *command, const char *text)
+{
+    for (int i = 0; i < FTC_GOSSIP_INPUTS; i++) {
+        ((struct command *)command)->run.inputs = (enum ftc_gossip_inputs)i;
+        if (strcmp(text, ftc_gossip_inputs_name((enum ftc_gossip_inputs)i)) == 0)
+            return 0;
+    }
+    return ftc_error_set(FTC_ERR_ARG, "--inputs %s: uniform, normal, exponential, linear or spike", text);
+}
+
+static int take_cost(void *command, const char *text)
+{
+    for (int i = 0; i < FTC_GOSSIP_COSTS; i++) {
+        ((struct command *)command)->run.cost = (enum ftc_gossip_cost)i;
+        if (strcmp(text, ftc_gossip_cost_name((enum ftc_gossip_cost)i)) == 0)
+            return 0;
+    }
+    return ftc_error_set(FTC_ERR_ARG, "--cost %s: constant, random or hops", text);
+}
+
+static int take_patience(void *command, const char *text)
+{
+    uint64_t messages;
+    int rc = ftc_option_number("--patience", text, 0, 1 << 20, &messages);
+    ((struct command *)command)->run.gossip.patience_ns = rc == 0 ? messages * FTC_GOSSIP_TICKS : 0;
+    return rc;
+}
+
+/* "3@100" */
+static int take_kill(void *command, const char *text)
+{
+    struct ftc_gossip_run *run = &((struct command *)command)->run;
+    int used = 0;
+
+    if (sscanf(text, "%9d@%18" SCNu64 "%n", &run->kills, &run->kill_at, &used) == 2 && text[used] == '\0' &&
+        run->kills > 0)
+        return 0;
+    return ftc_error_set(FTC_ERR_ARG, "--kill %s: give RANKS@MESSAGES, as 3@100", text);
+}
+
+static int take_sync(void *command, const char *text)
+{
+    (void)text;
+    ((struct command *)command)->run.sync = true;
+    return 0;
+}
+
+static int take_stop(void *command, const char *text)
+{
+    ((struct command *)command)->run.first = strcmp(text, "first") == 0;
+    if (strcmp(text, "first") == 0 || strcmp(text, "all") == 0)
+        return 0;
+    return ftc_error_set(FTC_ERR_ARG, "--stop %s: all or first", text);
+}
+
+static int take_most(void *command, const char *text)
+{
+    return ftc_option_number("--most", text, 1, UINT64_C(1) << 40, &((struct command *)command)->run.most);
+}
+
+static int take_repeat(void *command, const char *text)
+{
+    return ftc_option_number("--repeat", text, 1, 1 << 20, &((struct command *)command)->repeat);
+}
+
+static int take_jobs(void *command, const char *text)
+{
+    return ftc_option_number("--jobs", text, 1, 1024, &((struct command *)command)->jobs);
+}
+
+static int take_fit(void *command, const char *text)
+{
+    (void)text;
+    ((struct command *)command)->fit = true;
+    return 0;
+}
+
+static int take_plot_messages(void *command, const char *text)
+{
+    ((struct command *)command)->plot[FTC_GOSSIP_FIGURE_MESSAGES] = text;
+    return 0;
+}
+
+static int take_plot_error(void *command, const char *text)
+{
+    ((struct command *)command)->plot[FTC_GOSSIP_FIGURE_ERROR] = text;
+    return 0;
+}
+
+static int take_plot_history(void *command, const char *text)
+{
+    ((struct command *)command)->plot[FTC_GOSSIP_FIGURE_HISTORY] = text;
+    return 0;
+}
+
+static int take_plot_flows(void *command, const char *text)
+{
+    ((struct command *)command)->plot[FTC_GOSSIP_FIGURE_FLOWS] = text;
+    return 0;
+}
+
+static const struct ftc_option options[] = {
+    {"ranks", 'n', "LIST", "numbers of ranks, as 32,64 or 2..512", take_ranks},
+    {"algorithm", 'a', "LIST", "push-sum, push-flow, push-cancel-flow, pflc, pfcc or all (default: pfcc)",
+     take_algorithms},
+    {"neighbourhood", 'b', "LIST", "full, hypercube, directed-hypercube, torus or all (default: hypercube)",
+     take_neighbourhoods},
+    {"turns", 't', "LIST", "do the ends of a link send in turns: on, off (default: on where it can be)",
+     take_turns},
+    {"accuracy", 'e', "LIST", "relative error aimed at (default: 1e-9)", take_accuracies},
+    {"count", 0, "VALUES", "length of the vectors (default: 1)", take_count},
+    {"inputs", 0, "KIND", "uniform, normal, exponential, linear, spike (default: uniform)", take_inputs},
+    {"cost", 0, "KIND", "time of a message: constant, random, hops on a 3-d torus (default: constant)",
+     take_cost},
+    {"loss", 0, "LIST", "messages that get lost, in percent (default: 0)", take_losses},
+    {"patience", 0, "TIMES", "timer of a rank, in times of a message; 0: none (default: 16)", take_patience},
+    {"flip", 0, "WHAT",
+     "RANK:VARIABLE:BIT@STEP, a bit that turns over when the first rank has sent STEP messages; "
+     "RANK any: drawn",
+     take_flip},
+    {"bits", 0, "LIST", "bits for --flip, a row for each, as 0..63", take_bits},
+    {"flip-rate", 0, "RATE", "of messages: so often a random bit of a flow turns over before one is taken in",
+     take_flip_rate},
+    {"flips-end", 0, "STEP", "no more of these from here on", take_flips_end},
+    {"tau", 0, "TAU", "threshold of the checksums (default: from estimate and rounding)", take_tau},
+    {"kill", 0, "RANKS@STEP", "so many ranks die when the first one has sent STEP messages", take_kill},
+    {"sync", 0, NULL, "synchronous rounds instead of messages that take time", take_sync},
+    {"stop", 0, "WHEN", "all or first rank within the accuracy (default: all)", take_stop},
+    {"most", 0, "MESSAGES", "give up when a rank has sent so many (default: 5000)", take_most},
+    {"repeat", 'r', "RUNS", "of each row; run i has the seed SEED + i (default: 20)", take_repeat},
+    {"fit", 0, NULL, "fit a log2(n + b) / gap + c over the numbers of ranks", take_fit},
+    {"plot-messages", 0, "FILE", "figure of the messages, SVG", take_plot_messages},
+    {"plot-error", 0, "FILE", "figure of the errors at the end", take_plot_error},
+    {"plot-history", 0, "FILE", "figure of the error while it runs, one run of each row", take_plot_history},
+    {"plot-flows", 0, "FILE", "figure of the greatest flow while it runs", take_plot_flows},
+    {"jobs", 'j', "PROCESSES", "rows at once (default: one for each core)", take_jobs},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct ftc_usage usage = {
+    .synopsis = "ftcoll-sim gossip -n LIST [options]",
+    .summary =
+        "Aggregation by gossip (docs/design/gossip.md): the average of all ranks' vectors, by messages to "
+        "random\n"
+        "neighbours. A table as CSV: of each combination the messages until the ranks are within the "
+        "accuracy, and the\n"
+        "greatest error. `most` is of the rank that sent most, mean of the runs; with --sync it is rounds.",
+    .examples = "  ftcoll-sim gossip -n 32..512 --neighbourhood full,hypercube --algorithm push-sum,pfcc\n"
+                "  ftcoll-sim gossip -n 32 -a pflc,pfcc -e 1e-14 --flip any:flow:0@150 --bits 0..63 "
+                "--plot-messages bits.svg\n"
+                "  ftcoll-sim gossip -n 128..131072 -b full -a push-sum --sync --fit\n",
+    .option = options,
+};
+
+/* --- printing --- */
+
+struct report {
+    struct ftc_gossip_table *table;
+    int printed;
+    bool failed;
+};
+
+static void print_head(void)
+{
+    puts("algorithm,neighbourhood,turns,n,accuracy,loss_percent,bit,runs,converged,most,most_deviation,mean,"
+         "error,"
+         "time,flips,corrupt,resets,repairs");
+    fflush(stdout); /* before processes are made: each would write it again */
+}
+
+static bool print_row(void *arg, const void *any)
+{
+    struct report *report = arg;
+    const struct ftc_gossip_row *row = any;
+    const struct ftc_gossip_settings *g = &row->run.gossip;
+
+    report->printed++;
+    if (row->rc != 0) {
+        fprintf(stderr, "ftcoll-sim: %s, %d ranks: %s\n", ftc_gossip_algorithm_name(g->algorithm),
+                g->neighbourhood.ranks, row->words);
+        report->failed = true;
+        return false;
+    }
+    printf("%s,%s,%s,%d,%g,%g,", ftc_gossip_algorithm_name(g->algorithm),
+           ftc_neighbourhood_name(g->neighbourhood.kind), g->turns ? "on" : "off", g->neighbourhood.ranks,
+           g->accuracy, row->run.loss * 100);
+    if (row->bit >= 0)
+        printf("%d", row->bit);
+    printf(",%d,%d,%.1f,%.1f,%.1f,%.3g,%.1f,%.3g,%.3g,%.3g,%.3g\n", row->repeat, row->converged, row->most,
+           row->deviation, row->mean, row->error, row->time, row->flips, row->corrupt, row->resets,
+           row->repairs);
+    fflush(stdout);
+    return true;
+}
+
+static void work(void *arg, void *row)
+{
+    (void)arg;
+    ftc_gossip_row_measure(row);
+}
+
+static void lost(void *arg, void *row, const char *words)
+{
+    struct ftc_gossip_row *r = row;
+    (void)arg;
+    r->rc = FTC_ERR_SYSTEM;
+    snprintf(r->words, sizeof(r->words), "%s", words);
+}
+
+/* To standard error: the table stays CSV. */
+static void print_fits(const struct ftc_gossip_table *table)
+{
+    for (int i = 0; i < table->rows; i++) {
+        struct ftc_gossip_fit fit;
+        char name[FTC_GOSSIP_CURVE];
+        bool first = true;
+        for (int j = 0; j < i; j++)
+            first = first && !ftc_gossip_same_curve(&table->row[j], &table->row[i]);
+        if (!first)
+            continue;
+        ftc_gossip_curve_name(table, &table->row[i], name);
+        if (ftc_gossip_fit(table, i, &fit))
+            fprintf(stderr, "%s: %.4f log2(n %+.4f) / gap %+.4f, R^2 %.4f over %d numbers of ranks\n", name,
+                    fit.a, fit.b, fit.c, fit.r_squared, fit.points);
+        else
+            fprintf(stderr,
+                    "%s: no fit: it needs a known spectral gap, and 4 numbers of ranks that converged\n",
+                    name);
+    }
+}
+
+/* --- the command --- */
+
+static int complain(int code)
+{
+    fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
+    return code;
+}
+
+static int check(const struct ftc_setup *setup, const struct command *c)
+{
+    int rc = 0;
+
+    if (setup->program.length > 0)
+        return ftc_error_set(FTC_ERR_ARG, "gossip takes no operation: each run is one; leave it out");
+    if (c->axes.ranks.count == 0)
+        return ftc_error_set(FTC_ERR_ARG, "the numbers of ranks are missing; give -n 32..512");
+    if (c->axes.bit[0] >= 0 && !c->run.flips)
+        return ftc_error_set(FTC_ERR_ARG, "--bits says which; give --flip any:flow:0@150 for what and when");
+    if (c->run.flips && c->run.flip.rank >= c->axes.ranks.value[0])
+        return ftc_error_set(FTC_ERR_ARG, "--flip: there is no rank %d of %d", c->run.flip.rank,
+                             c->axes.ranks.value[0]);
+    for (int i = 0; rc == 0 && i < FTC_GOSSIP_FIGURES; i++)
+        if (c->plot[i] != NULL)
+            rc = ftc_plot_check(c->plot[i]);
+    return rc;
+}
+
+/* Where nothing was said: turns where they are possible. */
+static int make_table(const struct command *c, struct ftc_gossip_table *table)
+{
+    struct ftc_gossip_axes axes = c->axes;
+    bool free_needed = false;
+
+    for (int i = 0; i < axes.algorithms; i++)
+        free_needed |= axes.algorithm[i] == FTC_GOSSIP_PUSH_SUM;
+    for (int i = 0; i < axes.neighbourhoods; i++)
+        free_needed |= axes.neighbourhood[i] == FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
+    if (axes.turnses == 0) {
+        axes.turns[axes.turnses++] = true;
+        if (free_needed || c->run.sync)
+            axes.turns[axes.turnses++] = false;
+    }
+    return ftc_gossip_table_make(table, &axes, &c->run, (int)c->repeat);
+}
+
+static int measure(const struct command *c, struct ftc_gossip_table *table)
+{
+    struct report report = {.table = table};
+    const struct ftc_rows rows = {.row = table->row,
+                                  .size = sizeof(*table->row),
+                                  .count = table->rows,
+                                  .arg = &report,
+                                  .work = work,
+                                  .lost = lost,
+                                  .report = print_row};
+
+    if (table->left_out > 0)
+        fprintf(stderr, "ftcoll-sim: %d combinations are left out: they cannot be (%s)\n", table->left_out,
+                ftc_last_error());
+    print_head();
+    int rc = ftc_rows_run(&rows, (int)c->jobs);
+    if (rc == 0 && !report.failed && c->fit)
+        print_fits(table);
+    for (int i = 0; rc == 0 && !report.failed && i < FTC_GOSSIP_FIGURES; i++)
+        if (c->plot[i] != NULL)
+            rc = ftc_gossip_plot(table, (enum ftc_gossip_figure)i, c->plot[i]);
+    if (rc != 0)
+        return complain(FTC_SIM_EXIT_ERROR);
+    return report.failed ? FTC_SIM_EXIT_ERROR : FTC_SIM_EXIT_OK;
+}
+
+static int run(const struct ftc_setup *setup, struct command *c)
+{
+    struct ftc_gossip_table table = {0};
+    int rc = check(setup, c);
+
+    c->run.seed = setup->seed;
+    if (rc == 0)
+        rc = make_table(c, &table);
+    int code =
+        rc != 0 ? complain(rc == FTC_ERR_ARG ? FTC_SIM_EXIT_USAGE : FTC_SIM_EXIT_ERROR) : measure(c, &table);
+    ftc_gossip_table_fini(&table);
+    return code;
+}
+
+static int init(struct command *c)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    *c = (struct command){.repeat = 20, .jobs = cores > 0 ? (uint64_t)cores : 1};
+    c->run = (struct ftc_gossip_run){.most = 5000};
+    c->run.gossip.count = 1;
+    c->run.gossip.patience_ns = 16 * FTC_GOSSIP_TICKS;
+    c->axes.bits = 1;
+    c->axes.bit[0] = -1;
+    int rc = ftc_gossip_read_algorithms(&c->axes, "pfcc");
+    if (rc == 0)
+        rc = ftc_gossip_read_neighbourhoods(&c->axes, "hypercube");
+    if (rc == 0)
+        rc = ftc_gossip_read_accuracies(&c->axes, "1e-9");
+    return rc == 0 ? ftc_gossip_read_losses(&c->axes, "0") : rc;
+}
+
+int ftc_command_gossip(int argc, char **argv)
+{
+    struct ftc_setup setup;
+    struct command command;
+    int code = FTC_SIM_EXIT_ERROR;
+
+    if (init(&command) != 0) {
+        complain(code);
+    } else if (ftc_setup_begin(&setup, &usage, &command, argc, argv, &code)) {
+        code = run(&setup, &command);
+        ftc_setup_fini(&setup);
+    }
+    ftc_axis_fini(&command.axes.ranks);
+    return code;
+}

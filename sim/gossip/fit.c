@@ -1,0 +1,86 @@
+/* The cost model of Wimmer 2016, equation 5.2, fitted to a table. */
+#include <math.h>
+
+#include "sim/gossip/table.h"
+
+struct points {
+    const struct ftc_gossip_table *table;
+    int first;
+};
+
+bool ftc_gossip_same_curve(const struct ftc_gossip_row *a, const struct ftc_gossip_row *b)
+{
+    const struct ftc_gossip_settings *x = &a->run.gossip, *y = &b->run.gossip;
+
+    return x->algorithm == y->algorithm && x->neighbourhood.kind == y->neighbourhood.kind &&
+           x->turns == y->turns && x->accuracy == y->accuracy && a->run.loss == b->run.loss &&
+           a->bit == b->bit;
+}
+
+static bool in_fit(const struct points *points, const struct ftc_gossip_row *row)
+{
+    return ftc_gossip_same_curve(&points->table->row[points->first], row) && row->converged == row->repeat;
+}
+
+static double base_of(const struct ftc_gossip_row *row, double b)
+{
+    const struct ftc_neighbourhood *h = &row->run.gossip.neighbourhood;
+    return log2(h->ranks + b) / ftc_neighbourhood_gap(h);
+}
+
+/* Least squares of y = a x + c with x = log2(n + b) / gap. Returns the sum of squared residuals. */
+static double fit_line(const struct points *points, double b, struct ftc_gossip_fit *fit)
+{
+    double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
+
+    for (int i = points->first; i < points->table->rows; i++) {
+        const struct ftc_gossip_row *row = &points->table->row[i];
+        if (!in_fit(points, row))
+            continue;
+        double x = base_of(row, b), y = row->most;
+        n++;
+        sx += x, sy += y, sxx += x * x, sxy += x * y, syy += y * y;
+    }
+    double spread = n * sxx - sx * sx, total = syy - sy * sy / n;
+    fit->points = (int)n;
+    fit->b = b;
+    fit->a = spread > 0 ? (n * sxy - sx * sy) / spread : 0;
+    fit->c = (sy - fit->a * sx) / n;
+    double residual = syy - fit->a * sxy - fit->c * sy;
+    fit->r_squared = total > 0 ? 1 - residual / total : 0;
+    return residual;
+}
+
+static int least_ranks(const struct points *points)
+{
+    int least = 1 << 30;
+
+    for (int i = points->first; i < points->table->rows; i++) {
+        const struct ftc_gossip_row *row = &points->table->row[i];
+        if (in_fit(points, row) && row->run.gossip.neighbourhood.ranks < least)
+            least = row->run.gossip.neighbourhood.ranks;
+    }
+    return least;
+}
+
+bool ftc_gossip_fit(const struct ftc_gossip_table *table, int first, struct ftc_gossip_fit *fit)
+{
+    const struct points points = {table, first};
+    struct ftc_gossip_fit tried;
+    double best, least = least_ranks(&points);
+
+    if (ftc_neighbourhood_gap(&table->row[first].run.gossip.neighbourhood) <= 0)
+        return false;
+    best = fit_line(&points, 0, fit);
+    if (fit->points < 4)
+        return false;
+    /* b from just above -least to far beyond: n + b in steps of 2 % of the least number of ranks */
+    for (double shifted = least * 1e-3; shifted < least * 1e7; shifted *= 1.02) {
+        double residual = fit_line(&points, shifted - least, &tried);
+        if (residual < best) {
+            best = residual;
+            *fit = tried;
+        }
+    }
+    return true;
+}

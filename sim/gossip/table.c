@@ -1,0 +1,239 @@
+/* Tables of gossip aggregation. */
+#include "sim/gossip/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/options.h"
+
+/* --- axes --- */
+
+typedef int take_word(struct ftc_gossip_axes *axes, const char *word);
+
+static int each_word(struct ftc_gossip_axes *axes, const char *text, take_word *take)
+{
+    char copy[512], *rest = copy, *word;
+    int rc = 0;
+
+    if (strlen(text) >= sizeof(copy))
+        return ftc_error_set(FTC_ERR_ARG, "\"%.40s...\": the list is too long", text);
+    strcpy(copy, text);
+    while (rc == 0 && (word = strsep(&rest, ",")) != NULL)
+        rc = take(axes, word);
+    return rc;
+}
+
+static int take_algorithm(struct ftc_gossip_axes *axes, const char *word)
+{
+    for (int i = 0; i < FTC_GOSSIP_ALGORITHMS; i++) {
+        if (strcmp(word, ftc_gossip_algorithm_name((enum ftc_gossip_algorithm)i)) != 0)
+            continue;
+        if (axes->algorithms < FTC_GOSSIP_ALGORITHMS)
+            axes->algorithm[axes->algorithms++] = (enum ftc_gossip_algorithm)i;
+        return 0;
+    }
+    return ftc_error_set(FTC_ERR_ARG,
+                         "\"%s\" is no algorithm: push-sum, push-flow, push-cancel-flow, pflc, pfcc or all",
+                         word);
+}
+
+int ftc_gossip_read_algorithms(struct ftc_gossip_axes *axes, const char *text)
+{
+    axes->algorithms = 0;
+    return each_word(axes, strcmp(text, "all") == 0 ? "push-sum,push-flow,push-cancel-flow,pflc,pfcc" : text,
+                     take_algorithm);
+}
+
+static int take_neighbourhood(struct ftc_gossip_axes *axes, const char *word)
+{
+    for (int i = 0; i < FTC_NEIGHBOURHOODS; i++) {
+        if (strcmp(word, ftc_neighbourhood_name((enum ftc_neighbourhood_kind)i)) != 0)
+            continue;
+        if (axes->neighbourhoods < FTC_NEIGHBOURHOODS)
+            axes->neighbourhood[axes->neighbourhoods++] = (enum ftc_neighbourhood_kind)i;
+        return 0;
+    }
+    return ftc_error_set(
+        FTC_ERR_ARG, "\"%s\" is no neighbourhood: full, hypercube, directed-hypercube, torus or all", word);
+}
+
+int ftc_gossip_read_neighbourhoods(struct ftc_gossip_axes *axes, const char *text)
+{
+    axes->neighbourhoods = 0;
+    return each_word(axes, strcmp(text, "all") == 0 ? "full,hypercube,directed-hypercube,torus" : text,
+                     take_neighbourhood);
+}
+
+static int take_turns(struct ftc_gossip_axes *axes, const char *word)
+{
+    bool on = strcmp(word, "on") == 0;
+
+    if (!on && strcmp(word, "off") != 0)
+        return ftc_error_set(FTC_ERR_ARG, "--turns %s: on, off or both as a list", word);
+    if (axes->turnses < 2)
+        axes->turns[axes->turnses++] = on;
+    return 0;
+}
+
+int ftc_gossip_read_turns(struct ftc_gossip_axes *axes, const char *text)
+{
+    axes->turnses = 0;
+    return each_word(axes, text, take_turns);
+}
+
+static int take_accuracy(struct ftc_gossip_axes *axes, const char *word)
+{
+    if (axes->accuracies == FTC_GOSSIP_VALUES)
+        return ftc_error_set(FTC_ERR_ARG, "--accuracy: at most %d", FTC_GOSSIP_VALUES);
+    return ftc_option_real("--accuracy", word, 1e-15, 0.5, &axes->accuracy[axes->accuracies++]);
+}
+
+int ftc_gossip_read_accuracies(struct ftc_gossip_axes *axes, const char *text)
+{
+    axes->accuracies = 0;
+    return each_word(axes, text, take_accuracy);
+}
+
+static int take_loss(struct ftc_gossip_axes *axes, const char *word)
+{
+    if (axes->losses == FTC_GOSSIP_VALUES)
+        return ftc_error_set(FTC_ERR_ARG, "--loss: at most %d", FTC_GOSSIP_VALUES);
+    return ftc_option_real("--loss", word, 0, 99, &axes->loss[axes->losses++]);
+}
+
+int ftc_gossip_read_losses(struct ftc_gossip_axes *axes, const char *text)
+{
+    axes->losses = 0;
+    return each_word(axes, text, take_loss);
+}
+
+/* "7" or "0..63" */
+static int take_bits(struct ftc_gossip_axes *axes, const char *word)
+{
+    int first, last, used = 0;
+    bool one = sscanf(word, "%2d%n", &first, &used) == 1 && word[used] == '\0';
+
+    if (one)
+        last = first;
+    else if (sscanf(word, "%2d..%2d%n", &first, &last, &used) != 2 || word[used] != '\0')
+        return ftc_error_set(FTC_ERR_ARG, "--bits %s: no bits; give 0..63 or 52,55", word);
+    if (first < 0 || last > 63 || axes->bits + last - first + 1 > 64)
+        return ftc_error_set(FTC_ERR_ARG, "--bits %s: bits are 0 to 63", word);
+    while (first <= last)
+        axes->bit[axes->bits++] = first++;
+    return 0;
+}
+
+int ftc_gossip_read_bits(struct ftc_gossip_axes *axes, const char *text)
+{
+    axes->bits = 0;
+    return each_word(axes, text, take_bits);
+}
+
+/* --- rows --- */
+
+static int possible(const struct ftc_gossip_run *run, enum ftc_neighbourhood_kind kind, int ranks)
+{
+    struct ftc_gossip_settings settings = run->gossip;
+    int rc = ftc_neighbourhood_init(&settings.neighbourhood, kind, ranks);
+    return rc != 0 ? rc : ftc_gossip_check(&settings);
+}
+
+static void add_row(struct ftc_gossip_table *table, const struct ftc_gossip_run *run,
+                    enum ftc_neighbourhood_kind kind, int ranks, int bit, int repeat)
+{
+    if (possible(run, kind, ranks) != 0) {
+        table->left_out++;
+        return;
+    }
+    struct ftc_gossip_row *row = &table->row[table->rows++];
+    *row = (struct ftc_gossip_row){.run = *run, .bit = bit, .repeat = repeat};
+    ftc_neighbourhood_init(&row->run.gossip.neighbourhood, kind, ranks);
+    if (bit >= 0)
+        row->run.flip.bit = bit;
+}
+
+/* The ranks vary fastest but for the bits, so that rows of a curve follow one another. */
+static void add_rows(struct ftc_gossip_table *table, const struct ftc_gossip_axes *axes,
+                     const struct ftc_gossip_run *run, enum ftc_neighbourhood_kind kind, int repeat)
+{
+    for (int r = 0; r < axes->ranks.count; r++)
+        for (int b = 0; b < axes->bits; b++)
+            add_row(table, run, kind, axes->ranks.value[r], axes->bit[b], repeat);
+}
+
+static void add_settings(struct ftc_gossip_table *table, const struct ftc_gossip_axes *axes,
+                         struct ftc_gossip_run *run, enum ftc_neighbourhood_kind kind, int repeat)
+{
+    for (int a = 0; a < axes->accuracies; a++) {
+        for (int l = 0; l < axes->losses; l++) {
+            run->gossip.accuracy = axes->accuracy[a];
+            run->loss = axes->loss[l] / 100;
+            add_rows(table, axes, run, kind, repeat);
+        }
+    }
+}
+
+int ftc_gossip_table_make(struct ftc_gossip_table *table, const struct ftc_gossip_axes *axes,
+                          const struct ftc_gossip_run *common, int repeat)
+{
+    size_t rows = (size_t)axes->algorithms * (size_t)axes->neighbourhoods * (size_t)axes->turnses *
+                  (size_t)axes->accuracies * (size_t)axes->losses * (size_t)axes->bits *
+                  (size_t)axes->ranks.count;
+    struct ftc_gossip_run run = *common;
+
+    *table = (struct ftc_gossip_table){.row = calloc(rows + 1, sizeof(*table->row))};
+    if (table->row == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for %zu rows", rows);
+    for (int a = 0; a < axes->algorithms; a++) {
+        for (int k = 0; k < axes->neighbourhoods; k++) {
+            for (int t = 0; t < axes->turnses; t++) {
+                run.gossip.algorithm = axes->algorithm[a];
+                run.gossip.turns = axes->turns[t];
+                add_settings(table, axes, &run, axes->neighbourhood[k], repeat);
+            }
+        }
+    }
+    return table->rows > 0 ? 0 : FTC_ERR_ARG;
+}
+
+void ftc_gossip_table_fini(struct ftc_gossip_table *table)
+{
+    free(table->row);
+}
+
+/* --- measuring --- */
+
+static void add_outcome(struct ftc_gossip_row *row, const struct ftc_gossip_outcome *outcome)
+{
+    double share = 1.0 / row->repeat;
+
+    row->converged += outcome->converged;
+    row->most += (double)outcome->most * share;
+    row->deviation += (double)outcome->most * (double)outcome->most * share;
+    row->mean += outcome->mean * share;
+    row->error = fmax(row->error, outcome->error);
+    row->time += outcome->time * share;
+    row->flips += (double)outcome->flips * share;
+    row->corrupt += (double)outcome->corrupt * share;
+    row->resets += (double)outcome->resets * share;
+    row->repairs += (double)outcome->repairs * share;
+}
+
+void ftc_gossip_row_measure(struct ftc_gossip_row *row)
+{
+    struct ftc_gossip_run run = row->run;
+
+    for (int i = 0; i < row->repeat && row->rc == 0; i++) {
+        struct ftc_gossip_outcome outcome;
+        run.seed = row->run.seed + (uint64_t)i;
+        row->rc = ftc_gossip_run(&run, &outcome);
+        if (row->rc == 0)
+            add_outcome(row, &outcome);
+        else
+            snprintf(row->words, sizeof(row->words), "%s", ftc_last_error());
+    }
+    row->deviation = sqrt(fmax(0, row->deviation - row->most * row->most));
+}
