@@ -78,16 +78,14 @@ static bool allocate(struct ftc_gossip *g)
 static void fill(struct ftc_gossip *g, const double *values)
 {
     size_t count = g->set.count;
-    double sum = 1;
 
     for (size_t i = 0; i < count; i++) {
         g->initial[i] = g->value[i] = g->anchor[i] = values[i];
         g->input = fmax(g->input, fabs(values[i]));
-        sum += values[i];
     }
     g->initial[count] = 1;
     if (g->ops->checksum)
-        g->initial[count + 1] = sum;
+        ftc_mass_mend(g->initial, g->width);
     memcpy(g->kept, g->initial, g->width * sizeof(double));
     memcpy(g->estimate, g->initial, g->width * sizeof(double));
     g->scale = ftc_mass_magnitude(g->initial, count + 2);

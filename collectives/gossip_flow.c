@@ -37,8 +37,9 @@ static double harmful(const struct ftc_gossip *g)
     double size = 0;
     for (size_t i = 0; i < g->set.count; i++)
         size = fmax(size, fabs(g->value[i]));
-    /* the weight's size is 1: the smaller one is hurt first */
-    return fmax(suspicious(g), g->set.accuracy * fmin(size, 1) / (16 * UNIT));
+    /* The weight's size is 1: the smaller one is hurt first. What is lost is shared by all. */
+    double lost = g->set.accuracy * fmin(size, 1) * g->set.neighbourhood.ranks;
+    return fmax(suspicious(g), lost / (12 * UNIT));
 }
 
 static bool off(const struct ftc_gossip *g, const double *mass, double threshold)
@@ -54,10 +55,11 @@ static void note_scale(struct ftc_gossip *g, const double *mass)
 
 /* --- the initial value --- */
 
-/* Section 3.3: e - sum of flows, where both are sound. `kept` is of the last step: when a flow has changed it is void. */
+/* Section 3.3: e - sum of flows, where both are sound. `kept` is of the last step: when a flow has changed it is void. The
+ * initial value never changes, so its checksum is exact. */
 static void repair_initial(struct ftc_gossip *g)
 {
-    if (!off(g, g->initial, suspicious(g)) || off(g, g->kept, suspicious(g)))
+    if (!off(g, g->initial, 0) || off(g, g->kept, suspicious(g)))
         return;
     for (int link = 0; link < g->links; link++)
         if (off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
@@ -65,6 +67,7 @@ static void repair_initial(struct ftc_gossip *g)
     memcpy(g->initial, g->kept, g->width * sizeof(double));
     for (int link = 0; link < g->links; link++)
         ftc_mass_subtract(g->initial, ftc_gossip_flow_of(g, link, 0), g->width);
+    ftc_mass_mend(g->initial, g->width);
     g->counters.repairs++;
 }
 
@@ -95,13 +98,17 @@ static bool prepare_local(struct ftc_gossip *g)
 {
     repair_initial(g);
     sum_up(g);
-    if (!off(g, g->estimate, harmful(g)))
+    if (!off(g, g->estimate, suspicious(g)))
         return sound_estimate(g);
     for (int link = 0; link < g->links; link++) {
-        if (off(g, ftc_gossip_flow_of(g, link, 0), harmful(g))) {
-            g->counters.corrupt++;
+        double *flow = ftc_gossip_flow_of(g, link, 0);
+        if (!off(g, flow, suspicious(g)))
+            continue;
+        g->counters.corrupt++;
+        if (off(g, flow, harmful(g)))
             zero(g, link);
-        }
+        else /* push-flow heals it; its error shall not spread to the checksums of sound flows */
+            ftc_mass_mend(flow, g->width);
     }
     sum_up(g);
     return sound_estimate(g);
@@ -147,16 +154,17 @@ static bool take_plain(struct ftc_gossip *g, int link, const struct ftc_gossip_l
     return false;
 }
 
-/* A received flow that is sound overwrites the own one. */
-static bool take_sound(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter,
-                       double threshold)
+/* A received flow that is off by no more than this overwrites the own one. */
+static bool take_sound(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter, double most)
 {
     repair_initial(g);
     ftc_mass_negate(g->came, letter->mass, g->width);
-    if (off(g, g->came, threshold)) {
-        g->counters.corrupt++;
+    bool corrupt = off(g, g->came, suspicious(g));
+    g->counters.corrupt += corrupt;
+    if (off(g, g->came, most))
         return false;
-    }
+    if (corrupt)
+        ftc_mass_mend(g->came, g->width);
     memcpy(ftc_gossip_flow_of(g, link, 0), g->came, g->width * sizeof(double));
     g->kept[0] = NAN;
     note_scale(g, g->came);

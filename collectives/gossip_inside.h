@@ -98,6 +98,7 @@ void ftc_mass_negate(double *to, const unsigned char *mass,
                      size_t width); /* to := -mass, which is unaligned */
 bool ftc_mass_equal(const double *a, const double *b, size_t width);
 bool ftc_mass_zero(const double *mass, size_t width);
+void ftc_mass_mend(double *mass, size_t width);              /* the checksum becomes what it should be */
 double ftc_mass_magnitude(const double *mass, size_t width); /* sum of |entries| but the last one */
 double ftc_mass_error(const double *mass, size_t width);     /* |sum - checksum|; infinity if not finite */
 

@@ -53,6 +53,13 @@ double ftc_mass_magnitude(const double *mass, size_t width)
     return sum;
 }
 
+void ftc_mass_mend(double *mass, size_t width)
+{
+    mass[width - 1] = 0;
+    for (size_t i = 0; i + 1 < width; i++)
+        mass[width - 1] += mass[i];
+}
+
 double ftc_mass_error(const double *mass, size_t width)
 {
     double sum = 0;
