@@ -39,7 +39,7 @@ static double harmful(const struct ftc_gossip *g)
         size = fmax(size, fabs(g->value[i]));
     /* The weight's size is 1: the smaller one is hurt first. What is lost is shared by all. */
     double lost = g->set.accuracy * fmin(size, 1) * g->set.neighbourhood.ranks;
-    return fmax(suspicious(g), lost / (12 * UNIT));
+    return fmax(suspicious(g), lost / (8 * UNIT));
 }
 
 static bool off(const struct ftc_gossip *g, const double *mass, double threshold)
