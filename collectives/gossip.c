@@ -225,14 +225,13 @@ static int draw_any(struct ftc_gossip *g)
     return chosen;
 }
 
-/* Of those whose turn it is the one that has waited longest: it needs a third fewer messages than drawing among them, which
- * often sends back at once to where the last message came from. -1: there is none. */
-static int draw_held(struct ftc_gossip *g)
+/* The link that has rested longest of those on which it is this end's turn, or the other's; -1: there is none. */
+static int draw_rested(struct ftc_gossip *g, bool held)
 {
     int chosen = -1, seen = 0;
 
     for (int link = 0; link < g->links; link++) {
-        if (!usable(g, link) || !ftc_gossip_holds(g, link))
+        if (!usable(g, link) || ftc_gossip_holds(g, link) != held)
             continue;
         uint64_t since = g->link[link].since;
         if (chosen < 0 || since < g->link[chosen].since)
@@ -242,22 +241,35 @@ static int draw_held(struct ftc_gossip *g)
         if (ftc_gossip_draw(g) % (uint64_t)++seen == 0)
             chosen = link;
     }
-    return g->directed >= 0 ? g->directed : chosen;
+    return chosen;
+}
+
+/* Turns: the link that has rested longest, not one drawn, which often sends back at once to where the last message came from.
+ * An answer is overdue after as many messages from others as there are links: then this end sends again, since either
+ * of the two last messages may be lost. */
+static int draw_turn(struct ftc_gossip *g)
+{
+    int held = draw_rested(g, true), waits = draw_rested(g, false);
+    bool overdue = waits >= 0 && g->counters.received - g->link[waits].since > (uint64_t)g->links;
+
+    if (g->directed >= 0)
+        return g->directed;
+    return overdue ? waits : held;
 }
 
 static int draw_link(struct ftc_gossip *g)
 {
-    return g->set.turns ? draw_held(g) : draw_any(g);
+    return g->set.turns ? draw_turn(g) : draw_any(g);
 }
 
 void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind)
 {
     if (g->queued == g->room)
         return;
-    if (g->set.turns && kind == FTC_GOSSIP_FLOW && !g->link[link].repeats)
+    if (g->set.turns && kind == FTC_GOSSIP_FLOW && ftc_gossip_holds(g, link))
         g->link[link].number++;
     if (g->set.turns)
-        g->link[link].repeats = false;
+        g->link[link].since = g->counters.received;
     g->queue[g->queued++] = (struct ftc_gossip_queued){.link = link, .kind = kind};
     g->counters.sent++;
 }
@@ -272,15 +284,29 @@ static void flip_estimate(struct ftc_gossip *g)
     g->pending.variable = FTC_FLIP_VARIABLES;
 }
 
-/* Estimate, choose, push: what each message that comes, and each timer, sets off. */
+/* Out of turn a flow may be pushed once more under the same number: the other end takes it if it has not answered yet, else its
+ * answer undoes it. Push-cancel-flow, which must not send twice without an answer, repeats what it sent. */
+static void send(struct ftc_gossip *g, int link)
+{
+    bool turn = !g->set.turns || ftc_gossip_holds(g, link);
+
+    if (!turn && g->link[link].number == 0) { /* the other end was to begin */
+        ftc_gossip_queue(g, link, FTC_GOSSIP_ASK);
+        return;
+    }
+    if (turn || !g->ops->strict)
+        g->ops->push(g, link);
+    ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
+}
+
+/* Estimate, and send over the link: what each message that comes, and each timer, sets off. */
 static void step(struct ftc_gossip *g, int link)
 {
     g->timer_due = g->set.patience_ns > 0;
     if (!g->ops->prepare(g) || link < 0)
         return;
     flip_estimate(g);
-    g->ops->push(g, link);
-    ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
+    send(g, link);
 }
 
 void ftc_gossip_start(struct ftc_gossip *gossip)
@@ -293,17 +319,7 @@ void ftc_gossip_timer(struct ftc_gossip *gossip)
     int link = draw_any(gossip);
 
     gossip->counters.timers += link >= 0;
-    if (link < 0 || !gossip->set.turns || ftc_gossip_holds(gossip, link)) {
-        step(gossip, link);
-        return;
-    }
-    /* The other's turn: what was sent may be lost. Flows change with turns, so this is the same message. */
-    gossip->timer_due = gossip->set.patience_ns > 0;
-    gossip->link[link].repeats = true;
-    if (gossip->link[link].number > 0)
-        ftc_gossip_queue(gossip, link, FTC_GOSSIP_FLOW);
-    else /* the other was to begin, and may sleep */
-        ftc_gossip_queue(gossip, link, FTC_GOSSIP_ASK);
+    step(gossip, link);
 }
 
 void ftc_gossip_notice(struct ftc_gossip *gossip, int rank)
@@ -361,8 +377,7 @@ static void write_letter(struct ftc_gossip *g, const struct ftc_gossip_queued *q
 
 enum news { NEWS_NONE, NEWS_UNANSWERED, NEWS_NEW };
 
-/* Turns: is this the other's next message, one whose answer it has not got, or neither? What was taken in already and waits for this
- * side is nothing: messages that a timer repeats in vain must not set off others. */
+/* Turns: is this the other's next message, one whose answer it has not got, or neither? */
 static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
 {
     struct ftc_gossip_link *link = &g->link[at];
@@ -372,18 +387,9 @@ static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
         link->since = g->counters.received;
         return NEWS_NEW;
     }
+    if (number == link->number && ftc_gossip_holds(g, at) && !g->ops->strict)
+        return NEWS_NEW; /* sent once more before it was answered */
     return number + 1 == link->number && !ftc_gossip_holds(g, at) ? NEWS_UNANSWERED : NEWS_NONE;
-}
-
-/* The other end has not got the last message, or asks for the next one. */
-static void answer(struct ftc_gossip *g, int link)
-{
-    if (ftc_gossip_holds(g, link)) {
-        step(g, link);
-    } else if (g->link[link].number > 0) {
-        g->link[link].repeats = true;
-        ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
-    }
 }
 
 int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size)
@@ -398,13 +404,13 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
         return FTC_SUCCESS;
     gossip->counters.received++;
     if (letter.kind == FTC_GOSSIP_ASK) {
-        answer(gossip, link);
+        step(gossip, link);
         return FTC_SUCCESS;
     }
     if (gossip->set.turns) {
         enum news news = sort(gossip, link, letter.number);
         if (news == NEWS_UNANSWERED)
-            answer(gossip, link);
+            step(gossip, link);
         if (news != NEWS_NEW)
             return FTC_SUCCESS;
     }

@@ -114,7 +114,7 @@ static bool prepare_local(struct ftc_gossip *g)
     return sound_estimate(g);
 }
 
-/* Ask for the neighbour's flow: by sending one's own, or, if it is the neighbour's turn, with an empty message. */
+/* Ask for the neighbour's flow: by sending one's own, or, if it is the neighbour's turn, by an empty message. */
 static void ask(struct ftc_gossip *g, int link)
 {
     bool turn = !g->set.turns || ftc_gossip_holds(g, link);

@@ -9,9 +9,8 @@
 /* One end of a link. */
 struct ftc_gossip_link {
     bool dead;        /* the neighbour has failed; not kept by push-sum, which is lost then anyway */
-    bool repeats;     /* its message is to be sent once more, as it was */
     uint32_t number;  /* turns: of the last message on this link; who begins sends the odd ones */
-    uint64_t since;   /* turns: messages received when this one made it our turn */
+    uint64_t since;   /* turns: messages received when this link was last used */
     uint8_t active;   /* push-cancel-flow: which of the two flows is the active one (c of algorithm 4) */
     uint32_t cancels; /* push-cancel-flow: how often a flow was cancelled (r of algorithm 4) */
 };
@@ -31,9 +30,11 @@ enum ftc_gossip_letter_kind {
 
 struct ftc_gossip_ops {
     const char *name;
-    bool checksum, survives, answers; /* answers: needs links that are used both ways */
-    int flows;                        /* kept for each link: 0, 1 or 2 */
-    int masses;                       /* that a message carries */
+    bool checksum, survives;
+    bool answers; /* needs links that are used both ways */
+    bool strict;  /* in turns: must not push twice without an answer */
+    int flows;    /* kept for each link: 0, 1 or 2 */
+    int masses;   /* that a message carries */
     /* Compute the estimate from what is there; false: it is corrupt, and what this step sends instead is queued. */
     bool (*prepare)(struct ftc_gossip *g);
     void (*push)(struct ftc_gossip *g, int link); /* half of the estimate goes over this link */
