@@ -356,24 +356,6 @@ static int check(const struct ftc_setup *setup, const struct command *c)
     return rc;
 }
 
-/* Where nothing was said: turns where they are possible. */
-static int make_table(const struct command *c, struct ftc_gossip_table *table)
-{
-    struct ftc_gossip_axes axes = c->axes;
-    bool free_needed = false;
-
-    for (int i = 0; i < axes.algorithms; i++)
-        free_needed |= axes.algorithm[i] == FTC_GOSSIP_PUSH_SUM;
-    for (int i = 0; i < axes.neighbourhoods; i++)
-        free_needed |= axes.neighbourhood[i] == FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
-    if (axes.turnses == 0) {
-        axes.turns[axes.turnses++] = true;
-        if (free_needed || c->run.sync)
-            axes.turns[axes.turnses++] = false;
-    }
-    return ftc_gossip_table_make(table, &axes, &c->run, (int)c->repeat);
-}
-
 static int measure(const struct command *c, struct ftc_gossip_table *table)
 {
     struct report report = {.table = table};
@@ -407,7 +389,7 @@ static int run(const struct ftc_setup *setup, struct command *c)
 
     c->run.seed = setup->seed;
     if (rc == 0)
-        rc = make_table(c, &table);
+        rc = ftc_gossip_table_make(&table, &c->axes, &c->run, (int)c->repeat);
     int code =
         rc != 0 ? complain(rc == FTC_ERR_ARG ? FTC_SIM_EXIT_USAGE : FTC_SIM_EXIT_ERROR) : measure(c, &table);
     ftc_gossip_table_fini(&table);

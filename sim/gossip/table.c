@@ -134,6 +134,7 @@ int ftc_gossip_read_bits(struct ftc_gossip_axes *axes, const char *text)
 
 /* --- rows --- */
 
+/* FTC_ERR_ARG: these cannot go together. */
 static int possible(const struct ftc_gossip_run *run, enum ftc_neighbourhood_kind kind, int ranks)
 {
     struct ftc_gossip_settings settings = run->gossip;
@@ -141,15 +142,18 @@ static int possible(const struct ftc_gossip_run *run, enum ftc_neighbourhood_kin
     return rc != 0 ? rc : ftc_gossip_check(&settings);
 }
 
-static void add_row(struct ftc_gossip_table *table, const struct ftc_gossip_run *run,
+static void add_row(struct ftc_gossip_table *table, struct ftc_gossip_run run,
                     enum ftc_neighbourhood_kind kind, int ranks, int bit, int repeat)
 {
-    if (possible(run, kind, ranks) != 0) {
+    bool either = table->either && possible(&run, kind, ranks) != 0;
+
+    run.gossip.turns &= !either;
+    if (possible(&run, kind, ranks) != 0) {
         table->left_out++;
         return;
     }
     struct ftc_gossip_row *row = &table->row[table->rows++];
-    *row = (struct ftc_gossip_row){.run = *run, .bit = bit, .repeat = repeat};
+    *row = (struct ftc_gossip_row){.run = run, .bit = bit, .repeat = repeat};
     ftc_neighbourhood_init(&row->run.gossip.neighbourhood, kind, ranks);
     if (bit >= 0)
         row->run.flip.bit = bit;
@@ -161,7 +165,7 @@ static void add_rows(struct ftc_gossip_table *table, const struct ftc_gossip_axe
 {
     for (int r = 0; r < axes->ranks.count; r++)
         for (int b = 0; b < axes->bits; b++)
-            add_row(table, run, kind, axes->ranks.value[r], axes->bit[b], repeat);
+            add_row(table, *run, kind, axes->ranks.value[r], axes->bit[b], repeat);
 }
 
 static void add_settings(struct ftc_gossip_table *table, const struct ftc_gossip_axes *axes,
@@ -179,19 +183,21 @@ static void add_settings(struct ftc_gossip_table *table, const struct ftc_gossip
 int ftc_gossip_table_make(struct ftc_gossip_table *table, const struct ftc_gossip_axes *axes,
                           const struct ftc_gossip_run *common, int repeat)
 {
-    size_t rows = (size_t)axes->algorithms * (size_t)axes->neighbourhoods * (size_t)axes->turnses *
+    int turnses = axes->turnses > 0 ? axes->turnses : 1;
+    size_t rows = (size_t)axes->algorithms * (size_t)axes->neighbourhoods * (size_t)turnses *
                   (size_t)axes->accuracies * (size_t)axes->losses * (size_t)axes->bits *
                   (size_t)axes->ranks.count;
     struct ftc_gossip_run run = *common;
 
-    *table = (struct ftc_gossip_table){.row = calloc(rows + 1, sizeof(*table->row))};
+    *table =
+        (struct ftc_gossip_table){.row = calloc(rows + 1, sizeof(*table->row)), .either = axes->turnses == 0};
     if (table->row == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for %zu rows", rows);
     for (int a = 0; a < axes->algorithms; a++) {
         for (int k = 0; k < axes->neighbourhoods; k++) {
-            for (int t = 0; t < axes->turnses; t++) {
+            for (int t = 0; t < turnses; t++) {
                 run.gossip.algorithm = axes->algorithm[a];
-                run.gossip.turns = axes->turns[t];
+                run.gossip.turns = axes->turnses > 0 ? axes->turns[t] : !common->sync;
                 add_settings(table, axes, &run, axes->neighbourhood[k], repeat);
             }
         }

@@ -14,7 +14,7 @@
 struct ftc_gossip_axes {
     enum ftc_gossip_algorithm algorithm[FTC_GOSSIP_ALGORITHMS];
     enum ftc_neighbourhood_kind neighbourhood[FTC_NEIGHBOURHOODS];
-    bool turns[2];
+    bool turns[2];                                               /* of turnses 0: on where that can be */
     double accuracy[FTC_GOSSIP_VALUES], loss[FTC_GOSSIP_VALUES]; /* loss in percent */
     struct ftc_axis ranks;
     int bit[64]; /* -1: the flip as it was given, or none */
@@ -42,6 +42,7 @@ struct ftc_gossip_row {
 struct ftc_gossip_table {
     struct ftc_gossip_row *row; /* owned */
     int rows, left_out;         /* left out: combinations that cannot be */
+    bool either;                /* in turns where that can be, else without */
 };
 
 /* All combinations that can be. `common` is what no axis says. FTC_ERR_ARG: none can (of why the last one cannot). */

@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# ftcoll-sim gossip. SIM is the program.
+# shellcheck disable=SC2030,SC2031,SC2054,SC2154 # bats sets variables; commas belong to the words
+
+bats_require_minimum_version 1.5.0
+
+gossip() {
+    run --separate-stderr "$SIM" gossip "$@"
+}
+
+# column NAME of the rows of $output
+column() {
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' <<<"$output"
+}
+
+@test "a row for each combination that can be, and a word about the others" {
+    gossip -n 8,16 --algorithm all --neighbourhood hypercube,directed-hypercube --turns on,off --repeat 2
+    [ "$status" -eq 0 ]
+    # both: 4 algorithms in turns on the hypercube, 5 without; directed: push-sum, push-flow and pflc without
+    [ "$(column algorithm | wc -l)" -eq $((2 * (4 + 5 + 3))) ]
+    [[ $stderr == *" combinations are left out"* ]]
+    [ "$(column runs | sort -u)" = 2 ]
+}
+
+@test "the default is pfcc in turns on a hypercube, and it converges" {
+    gossip -n 16
+    [ "$status" -eq 0 ]
+    [ "$(column algorithm),$(column neighbourhood),$(column turns)" = pfcc,hypercube,on ]
+    [ "$(column converged)" = 20 ]
+    awk -v e="$(column error)" 'BEGIN { exit !(e <= 1e-9 && e > 0) }'
+}
+
+@test "a flip of each bit: pfcc answers it, push-sum is wrong" {
+    gossip -n 16 -a pfcc,push-sum -e 1e-12 --flip any:weight:0@60 --bits 50..62 --repeat 5 --most 600
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^pfcc,.*,5,5,' <<<"$output")" -eq 13 ]
+    [ "$(grep '^push-sum' <<<"$output" | grep -vc ',5,5,')" -ge 10 ]
+}
+
+@test "loss, deaths, vectors and other inputs: the same command is the same table" {
+    args=(-n 27 -b torus -a pflc,pfcc --turns off --loss 0,10 --kill 2@30 --count 5 --inputs exponential --cost random)
+    args+=(--flip-rate 0.001 --flips-end 100 --repeat 3 --seed 5)
+    gossip "${args[@]}"
+    [ "$status" -eq 0 ]
+    [ "$(column converged | sort -u)" = 3 ]
+    [ "$(column flips | sort -g | tail -n 1)" != 0 ]
+    first=$output
+    gossip "${args[@]}" --jobs 1
+    [ "$output" = "$first" ]
+    gossip "${args[@]}" --seed 6
+    [ "$output" != "$first" ]
+}
+
+@test "--sync counts rounds, --stop first ends earlier, --fit prints the model" {
+    gossip -n 64,128,256,512 -a push-sum -b full --sync --fit -e 1e-6 --repeat 3
+    [ "$status" -eq 0 ]
+    all=$(column most | tail -n 1)
+    [[ $stderr =~ log2\(n.*/\ gap.*R\^2\ [0-9.]+\ over\ 4\ numbers ]]
+    gossip -n 512 -a push-sum -b full --sync -e 1e-6 --repeat 3 --stop first
+    awk -v a="$all" -v f="$(column most)" 'BEGIN { exit !(f < a) }'
+}
+
+@test "figures" {
+    cd "$BATS_TEST_TMPDIR"
+    gossip -n 16 -a push-flow,pfcc --turns off --flip 3:flow:56@60 --bits 0..5 --repeat 1 --plot-messages m.svg \
+        --plot-error e.svg --plot-history h.svg --plot-flows f.svg
+    [ "$status" -eq 0 ]
+    for file in m e h f; do
+        grep -q '</svg>' $file.svg
+    done
+    grep -q 'flipped bit' m.svg
+    grep -q 'greatest entry of a flow' f.svg
+}
+
+@test "wrong use has one line with cause and remedy" {
+    refused() {
+        gossip "$@"
+        [ "$status" -eq 2 ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+    }
+    refused
+    [[ $stderr == *"give -n 32..512"* ]]
+    refused -n 16 -a rumour
+    refused -n 16 -b street
+    refused -n 16 -e 0
+    refused -n 16 --loss 100
+    refused -n 16 --turns sometimes
+    refused -n 16 --bits 3
+    [[ $stderr == *"give --flip"* ]]
+    refused -n 16 --flip 3:flow:64@1
+    refused -n 16 --flip 16:flow:1@1
+    refused -n 16 --flip any:flow:1@1 --bits 60..64
+    refused -n 16 --kill 3
+    refused -n 16 -a pfcc -b directed-hypercube
+    [[ $stderr == *"take hypercube"* ]]
+    refused -n 16 allreduce
+    refused -n 16 --inputs none
+    refused -n 16 --stop never
+}
