@@ -18,7 +18,7 @@
 
 enum ftc_flip_variable {
     FTC_FLIP_INPUT,    /* the caller's value as the operation holds it */
-    FTC_FLIP_FLOW,     /* gossip: that of a link drawn at random */
+    FTC_FLIP_FLOW,     /* gossip: that of a link drawn at random (push-sum: the value of the rank's pair) */
     FTC_FLIP_WEIGHT,   /* gossip: the weight in it (push-sum: of the rank's pair) */
     FTC_FLIP_CHECKSUM, /* gossip: the checksum in it */
     FTC_FLIP_ESTIMATE, /* gossip: the sum that the next message is made of */

@@ -458,7 +458,7 @@ static bool flip_mass(const struct ftc_gossip *g, double *mass, const struct ftc
 static bool flip_flow(struct ftc_gossip *g, const struct ftc_flip *flip)
 {
     if (g->ops->flows == 0)
-        return flip->variable != FTC_FLIP_FLOW && flip_mass(g, g->initial, flip);
+        return flip_mass(g, g->initial, flip);
     if (g->links == 0)
         return false;
     int link = (int)(ftc_gossip_draw(g) % (uint64_t)g->links);

@@ -205,7 +205,9 @@ static const struct ftc_option options[] = {
      take_algorithms},
     {"neighbourhood", 'b', "LIST", "full, hypercube, directed-hypercube, torus or all (default: hypercube)",
      take_neighbourhoods},
-    {"turns", 't', "LIST", "do the ends of a link send in turns: on, off (default: on where it can be)",
+    {"turns", 't', "LIST",
+     "do the ends of a link send in turns: on, off, needed (push-cancel-flow alone) (default: on where it "
+     "can be)",
      take_turns},
     {"accuracy", 'e', "LIST", "relative error aimed at (default: 1e-9)", take_accuracies},
     {"count", 0, "VALUES", "length of the vectors (default: 1)", take_count},

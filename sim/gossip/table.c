@@ -68,13 +68,16 @@ int ftc_gossip_read_neighbourhoods(struct ftc_gossip_axes *axes, const char *tex
 
 static int take_turns(struct ftc_gossip_axes *axes, const char *word)
 {
-    bool on = strcmp(word, "on") == 0;
+    static const char *const words[] = {"off", "on", "needed"};
 
-    if (!on && strcmp(word, "off") != 0)
-        return ftc_error_set(FTC_ERR_ARG, "--turns %s: on, off or both as a list", word);
-    if (axes->turnses < 2)
-        axes->turns[axes->turnses++] = on;
-    return 0;
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(word, words[i]) != 0)
+            continue;
+        if (axes->turnses < 3)
+            axes->turns[axes->turnses++] = (enum ftc_gossip_turns)i;
+        return 0;
+    }
+    return ftc_error_set(FTC_ERR_ARG, "--turns %s: on, off, needed, or several as a list", word);
 }
 
 int ftc_gossip_read_turns(struct ftc_gossip_axes *axes, const char *text)
@@ -180,6 +183,16 @@ static void add_settings(struct ftc_gossip_table *table, const struct ftc_gossip
     }
 }
 
+static bool in_turns(const struct ftc_gossip_axes *axes, int t, enum ftc_gossip_algorithm algorithm,
+                     bool sync)
+{
+    if (axes->turnses == 0)
+        return !sync;
+    if (axes->turns[t] == FTC_GOSSIP_TURNS_NEEDED)
+        return algorithm == FTC_GOSSIP_PUSH_CANCEL_FLOW;
+    return axes->turns[t] == FTC_GOSSIP_TURNS_ON;
+}
+
 int ftc_gossip_table_make(struct ftc_gossip_table *table, const struct ftc_gossip_axes *axes,
                           const struct ftc_gossip_run *common, int repeat)
 {
@@ -197,7 +210,7 @@ int ftc_gossip_table_make(struct ftc_gossip_table *table, const struct ftc_gossi
         for (int k = 0; k < axes->neighbourhoods; k++) {
             for (int t = 0; t < turnses; t++) {
                 run.gossip.algorithm = axes->algorithm[a];
-                run.gossip.turns = axes->turnses > 0 ? axes->turns[t] : !common->sync;
+                run.gossip.turns = in_turns(axes, t, run.gossip.algorithm, common->sync);
                 add_settings(table, axes, &run, axes->neighbourhood[k], repeat);
             }
         }

@@ -11,10 +11,16 @@
 #define FTC_GOSSIP_VALUES 32 /* of an axis */
 #define FTC_GOSSIP_WORDS  160
 
+enum ftc_gossip_turns {
+    FTC_GOSSIP_TURNS_OFF,
+    FTC_GOSSIP_TURNS_ON,
+    FTC_GOSSIP_TURNS_NEEDED, /* on for push-cancel-flow alone, which is broken without */
+};
+
 struct ftc_gossip_axes {
     enum ftc_gossip_algorithm algorithm[FTC_GOSSIP_ALGORITHMS];
     enum ftc_neighbourhood_kind neighbourhood[FTC_NEIGHBOURHOODS];
-    bool turns[2];                                               /* of turnses 0: on where that can be */
+    enum ftc_gossip_turns turns[3];                              /* of turnses 0: on where that can be */
     double accuracy[FTC_GOSSIP_VALUES], loss[FTC_GOSSIP_VALUES]; /* loss in percent */
     struct ftc_axis ranks;
     int bit[64]; /* -1: the flip as it was given, or none */
