@@ -2,7 +2,9 @@
 #ifndef FTC_BASE_VALUE_H
 #define FTC_BASE_VALUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
 
@@ -13,11 +15,22 @@
 struct ftc_value {
     struct ftc_buffer *buffer; /* NULL: none */
     size_t offset, size;
+    uint64_t checksum; /* XXH3 of the bytes, where the job keeps checksums; 0: none */
 };
 
 unsigned char *ftc_value_bytes(const struct ftc_value *value);          /* NULL if there is none */
 void ftc_value_set(struct ftc_value *to, const struct ftc_value *from); /* takes a reference */
 void ftc_value_drop(struct ftc_value *value);
+/* Make the bytes such that they may be overwritten: if anyone else refers to the buffer, a copy. The checksum stays.
+ * FTC_ERR_NOMEM. */
+int ftc_value_own(struct ftc_value *value);
+
+/* Give it the checksum of its bytes. */
+void ftc_value_seal(struct ftc_value *value);
+/* Its bytes are those that were sealed, as far as a checksum can tell. */
+bool ftc_value_sound(const struct ftc_value *value);
+/* One checksum of a message: of its head, and of the value that follows it and was sealed. */
+uint64_t ftc_value_checksum_with_head(const struct ftc_value *value, const void *head, size_t size);
 
 /* Where the value begins in a buffer that starts with a head of this size. */
 static inline size_t ftc_value_offset(size_t head)
