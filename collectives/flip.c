@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 
+#define FLIP_TEXT 96 /* bytes; the longest flip is shorter */
+
 static const char *const names[FTC_FLIP_VARIABLES] = {
     [FTC_FLIP_INPUT] = "input",
     [FTC_FLIP_FLOW] = "flow",
@@ -79,6 +81,40 @@ int ftc_flip_parse(const char *text, struct ftc_flip *flip)
         "BIT 0..63 and VARIABLE input, flow, weight, checksum, estimate, message, up, partial or "
         "decision",
         text);
+}
+
+int ftc_flips_parse(const char *text, struct ftc_flips *flips)
+{
+    char item[FLIP_TEXT];
+    int rc = FTC_SUCCESS;
+
+    *flips = (struct ftc_flips){0};
+    if (*text == '\0')
+        return FTC_SUCCESS;
+    do {
+        size_t length = strcspn(text, ",");
+        if (flips->count == FTC_FLIPS)
+            return ftc_error_set(FTC_ERR_ARG, "more than %d flips; give fewer", FTC_FLIPS);
+        snprintf(item, sizeof(item), "%.*s", (int)length, text);
+        rc = ftc_flip_parse(item, &flips->flip[flips->count++]);
+        text += length;
+    } while (rc == FTC_SUCCESS && *text++ == ',');
+    return rc;
+}
+
+char *ftc_flips_format(const struct ftc_flips *flips, char *text, size_t size)
+{
+    FILE *out = fmemopen(text, size, "w");
+
+    text[0] = '\0';
+    for (int i = 0; out != NULL && i < flips->count; i++) {
+        const struct ftc_flip *flip = &flips->flip[i];
+        fprintf(out, "%s%d:%s.%d:%d@%" PRIu64 "/%" PRIu64, i > 0 ? "," : "", flip->rank,
+                ftc_flip_variable_name(flip->variable), flip->element, flip->bit, flip->op, flip->step);
+    }
+    if (out != NULL)
+        fclose(out);
+    return text;
 }
 
 void ftc_flip_double(const struct ftc_flip *flip, double *value)

@@ -37,8 +37,19 @@ struct ftc_flip {
     uint64_t op, step;
 };
 
+/* What a setting or a command line names, in that order. */
+#define FTC_FLIPS 16
+struct ftc_flips {
+    int count;
+    struct ftc_flip flip[FTC_FLIPS];
+};
+
 /* FTC_ERR_ARG, with cause and remedy, if that is no flip. */
 int ftc_flip_parse(const char *text, struct ftc_flip *flip);
+/* The same of a list with commas between; "" is an empty one. */
+int ftc_flips_parse(const char *text, struct ftc_flips *flips);
+/* As text that ftc_flips_parse() reads, cut if it does not fit. Returns text. */
+char *ftc_flips_format(const struct ftc_flips *flips, char *text, size_t size);
 
 /* Turn the bit over: in a double, or in the 64-bit word `element` of size bytes (a shorter last word: if it has the bit).
  * False, and nothing happens, if there is no such bit. */

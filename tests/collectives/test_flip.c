@@ -85,6 +85,37 @@ START_TEST(of_bytes_only_those_that_are_there)
 }
 END_TEST
 
+START_TEST(a_list_is_read_and_written)
+{
+    struct ftc_flips flips, again;
+    char text[128];
+    ck_assert_int_eq(ftc_flips_parse("", &flips), FTC_SUCCESS);
+    ck_assert_int_eq(flips.count, 0);
+    ck_assert_int_eq(ftc_flips_parse("3:up:62@1/0,12:partial.7:0@41/2", &flips), FTC_SUCCESS);
+    ck_assert_int_eq(flips.count, 2);
+    ck_assert(flips.flip[1].rank == 12 && flips.flip[1].op == 41 && flips.flip[1].step == 2);
+    ck_assert_str_eq(ftc_flips_format(&flips, text, sizeof(text)), "3:up.0:62@1/0,12:partial.7:0@41/2");
+    ck_assert_int_eq(ftc_flips_parse(text, &again), FTC_SUCCESS);
+    ck_assert_int_eq(memcmp(&flips, &again, sizeof(flips)), 0);
+}
+END_TEST
+
+START_TEST(a_list_with_a_gap_or_too_long_is_refused)
+{
+    struct ftc_flips flips;
+    static const char *const lists[] = {",", "0:up:1@0,", ",0:up:1@0", "0:up:1@0,,0:up:1@0", "0:up:1@0 "};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        ck_assert_msg(ftc_flips_parse(lists[i], &flips) == FTC_ERR_ARG, "\"%s\"", lists[i]);
+    char text[16 * (FTC_FLIPS + 1)] = "0:up:1@0";
+    for (int i = 1; i < FTC_FLIPS; i++)
+        strcat(text, ",0:up:1@0");
+    ck_assert_int_eq(ftc_flips_parse(text, &flips), FTC_SUCCESS);
+    strcat(text, ",0:up:1@0");
+    ck_assert_int_eq(ftc_flips_parse(text, &flips), FTC_ERR_ARG);
+    ck_assert_str_eq(ftc_last_error(), "more than 16 flips; give fewer");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("flip");
@@ -94,6 +125,8 @@ int main(void)
     tcase_add_test(tcase, other_lines_are_refused_with_what_a_flip_looks_like);
     tcase_add_test(tcase, a_bit_turns_over_and_back);
     tcase_add_test(tcase, of_bytes_only_those_that_are_there);
+    tcase_add_test(tcase, a_list_is_read_and_written);
+    tcase_add_test(tcase, a_list_with_a_gap_or_too_long_is_refused);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }
