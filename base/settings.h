@@ -43,8 +43,17 @@ enum ftc_correction {
 /* What a round of gossip counts (docs/design/broadcast.md, "Gossip"). */
 enum ftc_gossip_bound { FTC_GOSSIP_ROUNDS, FTC_GOSSIP_TIME };
 
+/* What a reduce or an allreduce does against silent corruption (docs/design/integrity.md). */
+enum ftc_integrity {
+    FTC_INTEGRITY_NONE,
+    FTC_INTEGRITY_CHECKSUM, /* who finds its memory or a message damaged makes a death of it */
+    FTC_INTEGRITY_VOTE,     /* the results of the subtrees are compared */
+};
+
 /* How PREPARE reaches the participants (agreement.md, rule 6). */
 enum ftc_prepare { FTC_PREPARE_DIRECT, FTC_PREPARE_TREE };
+
+struct ftc_flips;
 
 struct ftc_tree_shape {
     enum ftc_tree tree;
@@ -74,6 +83,8 @@ struct ftc_member_settings {
     uint64_t multicast_most; /* or the value has more bytes */
     uint32_t settle_every;   /* w: every w-th broadcast in a row collects; 0: none */
     enum ftc_prepare prepare;
+    enum ftc_integrity integrity;
+    const struct ftc_flips *flips; /* drills of corruption (collectives/flip.h); NULL: none */
 };
 
 #endif

@@ -83,6 +83,8 @@ struct ftc_config {
     int64_t drill_corrupt_ppm;                           /* drill.multicast_corrupt */
     int64_t drill_foreign_ppm;                           /* drill.multicast_foreign */
     int64_t drill_seed;                                  /* drill.seed */
+    char drill_flip[FTC_CONFIG_STRING_MAX + 1];          /* drill.flip: collectives/flip.h reads it */
+    enum ftc_integrity integrity;                        /* integrity.mode */
     enum ftc_log_level log_level;                        /* log.level */
 };
 

@@ -71,6 +71,7 @@ struct ftc_member_settings ftc_config_member(const struct ftc_config *c, int ran
         .multicast_most = (uint64_t)c->multicast_most_bytes,
         .settle_every = (uint32_t)c->settle_every,
         .prepare = c->prepare,
+        .integrity = c->integrity,
     };
     if (ranks > 0)
         ftc_config_fit(&member, ranks);

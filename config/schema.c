@@ -23,6 +23,7 @@ static const char *const rotation_names[] = {"first", "spread", NULL};
 static const char *const prepare_names[] = {"direct", "tree", NULL};
 static const char *const algorithm_names[] = {"auto", "board", "corrected", NULL};
 static const char *const transport_names[] = {"udp", "verbs", NULL};
+static const char *const integrity_names[] = {"none", "checksum", "vote", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace", NULL};
 
 #define FIELD(name) offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
@@ -120,6 +121,10 @@ const struct ftc_config_key ftc_config_schema[] = {
     BOOL("collectives", "direct_copies", direct_copies, "on",
         "Let two ranks copy large values straight between their memories, where the kernel allows it."),
 
+    ENUM("integrity", "mode", integrity, integrity_names, "none",
+        "Against silent corruption, by messages: checksum makes a death of damaged memory; vote compares the f+1 results "
+        "of a reduce or allreduce, detects from f = 1 and corrects from f = 2."),
+
     PERCENT("drill", "multicast_loss", drill_loss_ppm, "0",
         "Test switch: datagrams that a process drops; preset is the loss measured by Hoefler, Siebert, Rehm 2007."),
     PERCENT("drill", "multicast_duplicate", drill_duplicate_ppm, "0",
@@ -132,6 +137,9 @@ const struct ftc_config_key ftc_config_schema[] = {
         "Test switch: datagrams before which one of another job comes in."),
     INT("drill", "seed", drill_seed, 0, INT64_C(1) << 62, "1", "",
         "Test switch: seed of what the drills above draw."),
+    STRING("drill", "flip", drill_flip, "",
+        "Test switch: bits that turn over, RANK:VARIABLE[.ELEMENT]:BIT@[OPERATION/]STEP, separated by commas. VARIABLE is "
+        "input, up, partial, decision or message."),
 
     ENUM("log", "level", log_level, level_names, "warn",
         "Least important kind of log line that is written."),

@@ -290,6 +290,28 @@ static int check_board(const struct ftc_settings *settings)
         source_of(settings, "broadcast", "dissemination"), source_of(settings, "collectives", "algorithm"));
 }
 
+/* On the board there are neither values that travel nor subtrees; without lists nobody knows which results are comparable. */
+static int check_integrity(const struct ftc_settings *settings)
+{
+    char mode[FTC_CONFIG_TEXT], scheme[FTC_CONFIG_TEXT];
+    const struct ftc_config *value = &settings->value;
+    if (value->integrity != FTC_INTEGRITY_NONE && value->algorithm == FTC_ALGORITHM_BOARD)
+        return ftc_error_set(
+            FTC_ERR_CONFIG,
+            "integrity.mode: %s (%s) needs messages, but collectives.algorithm is board (%s): "
+            "set that to auto or corrected, or the mode to none",
+            value_of(settings, "integrity", "mode", mode), source_of(settings, "integrity", "mode"),
+            source_of(settings, "collectives", "algorithm"));
+    if (value->integrity == FTC_INTEGRITY_VOTE && value->scheme != FTC_SCHEME_LIST)
+        return ftc_error_set(
+            FTC_ERR_CONFIG,
+            "integrity.mode: vote (%s) needs to know whose inputs a result leaves out, which "
+            "failure_info.scheme %s (%s) does not say: set that to list",
+            source_of(settings, "integrity", "mode"), value_of(settings, "failure_info", "scheme", scheme),
+            source_of(settings, "failure_info", "scheme"));
+    return FTC_SUCCESS;
+}
+
 /* Whom gossip or datagrams missed, and no correction is sure to reach (docs/design/broadcast.md, "PULL"). */
 static bool may_miss(const struct ftc_config *value)
 {
@@ -320,8 +342,8 @@ static int check_patience(const struct ftc_settings *settings)
 
 int ftc_settings_check(const struct ftc_settings *settings)
 {
-    static int (*const rules[])(const struct ftc_settings *) = {check_heartbeats, check_notices, check_tree,
-                                                                check_board, check_patience};
+    static int (*const rules[])(const struct ftc_settings *) = {
+        check_heartbeats, check_notices, check_tree, check_board, check_integrity, check_patience};
     int rc = FTC_SUCCESS;
     for (size_t i = 0; rc == FTC_SUCCESS && i < sizeof(rules) / sizeof(rules[0]); i++)
         rc = rules[i](settings);

@@ -77,12 +77,14 @@ static void set_all(void)
         "collectives.prepare=tree",
         "collectives.algorithm=corrected",
         "collectives.direct_copies=off",
+        "integrity.mode=vote",
         "drill.multicast_loss=0.0001",
         "drill.multicast_duplicate=99.99",
         "drill.multicast_reorder=100",
         "drill.multicast_corrupt=preset",
         "drill.multicast_foreign=20.5%",
         "drill.seed=4611686018427387904",
+        "drill.flip=3:up:62@0,12:partial.7:0@41/0",
         "log.level=trace",
     };
     ck_assert_uint_eq(sizeof(other) / sizeof(other[0]), ftc_config_schema_size);
@@ -320,6 +322,37 @@ START_TEST(a_kary_tree_needs_two_children)
 }
 END_TEST
 
+START_TEST(integrity_needs_messages)
+{
+    set("integrity.mode=checksum");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+    set("collectives.algorithm=board");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
+    ck_assert_str_eq(
+        ftc_last_error(),
+        "integrity.mode: checksum (--set) needs messages, but collectives.algorithm is board (--set): "
+        "set that to auto or corrected, or the mode to none");
+    set("collectives.algorithm=corrected");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+}
+END_TEST
+
+START_TEST(a_vote_needs_lists)
+{
+    set("failure_info.scheme=bit");
+    set("integrity.mode=checksum");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+    set("integrity.mode=vote");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
+    ck_assert_str_eq(ftc_last_error(),
+                     "integrity.mode: vote (--set) needs to know whose inputs a result leaves out, which "
+                     "failure_info.scheme bit (--set) does not say: set that to list");
+    set("failure_info.scheme=list");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_config_member(&settings.value, 7, 0).integrity, FTC_INTEGRITY_VOTE);
+}
+END_TEST
+
 /* --- environment ------------------------------------------------------------------------------------- */
 
 START_TEST(variables_set_every_key)
@@ -514,6 +547,8 @@ static void add_tests(Suite *suite)
     tcase_add_checked_fixture(errors, begin, end);
     tcase_add_test(errors, wrong_values_are_named_with_what_is_allowed);
     tcase_add_test(errors, input_is_quoted_harmlessly);
+    tcase_add_test(errors, integrity_needs_messages);
+    tcase_add_test(errors, a_vote_needs_lists);
     tcase_add_test(errors, unknown_keys_suggest_the_nearest);
     tcase_add_test(errors, an_assignment_has_a_form);
     tcase_add_test(errors, a_timeout_needs_two_periods);
