@@ -10,23 +10,25 @@
 
 #include "collectives/operation.h"
 
-/* A value whose bytes may be overwritten: the same, if nobody else refers to its buffer, else a copy. */
-static int value_own(struct ftc_value *value)
+/* sum := sum op next, both of which must still be what they were. */
+static int combine(struct ftc_member *m, const struct ftc_operation *op, struct ftc_value *sum,
+                   struct ftc_value *next)
 {
-    if (value->buffer->references == 1)
-        return 0;
-    struct ftc_buffer *copy = ftc_buffer_new(value->size);
-    if (copy == NULL)
-        return FTC_ERR_NOMEM;
-    memcpy(copy->data, ftc_value_bytes(value), value->size);
-    ftc_buffer_unref(value->buffer);
-    *value = (struct ftc_value){.buffer = copy, .size = value->size};
+    assert(op->call.combine != NULL);
+    if (!ftc_value_sound(sum) || !ftc_value_sound(next))
+        return ftc_integrity_corrupt(m);
+    int rc = ftc_value_own(next);
+    if (rc != 0)
+        return rc;
+    op->call.combine(op->call.combine_arg, ftc_value_bytes(sum), ftc_value_bytes(next), next->size);
+    next->checksum = 0;
+    ftc_value_set(sum, next);
     return 0;
 }
 
 /* sum := sum op next; `next` is used up. DECIDED beats UNDECIDED; two DECIDED are equal. */
-static int contribution_combine(struct ftc_member *m, const struct ftc_operation *op,
-                                struct ftc_contribution *sum, struct ftc_contribution *next)
+int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op, struct ftc_contribution *sum,
+                        struct ftc_contribution *next)
 {
     int rc = 0;
 
@@ -38,12 +40,9 @@ static int contribution_combine(struct ftc_member *m, const struct ftc_operation
             *sum = *next;
             *next = (struct ftc_contribution){0};
         }
-    } else if (!op->returned && next->value.size > 0 && (rc = value_own(&next->value)) == 0) {
+    } else if (!op->returned && next->value.size > 0) {
         /* Once returned, the own DECIDED(D) will beat all this: the operator may be gone with its caller. */
-        assert(op->call.combine != NULL);
-        op->call.combine(op->call.combine_arg, ftc_value_bytes(&sum->value), ftc_value_bytes(&next->value),
-                         next->value.size);
-        ftc_value_set(&sum->value, &next->value);
+        rc = combine(m, op, &sum->value, &next->value);
     }
     ftc_contribution_drop(next);
     return rc;
@@ -64,7 +63,7 @@ static int combine_arrived(struct ftc_member *m, struct ftc_operation *op, struc
             sum_is_empty = false;
             continue;
         }
-        int rc = contribution_combine(m, op, &b->sum, &list[i].contribution);
+        int rc = ftc_collect_combine(m, op, &b->sum, &list[i].contribution);
         if (rc != 0)
             return rc;
     }
@@ -93,13 +92,39 @@ static bool settled(struct ftc_member *m, struct ftc_ballot *b, struct ftc_await
     return all;
 }
 
+/* b->sum is complete, as far as this phase goes. */
+static int protect_sum(struct ftc_member *m, struct ftc_operation *op, enum ftc_flip_variable variable)
+{
+    struct ftc_contribution *sum = &op->ballot.sum;
+
+    return sum->decision == NULL ? ftc_integrity_protect(m, op, variable, &sum->value) : 0;
+}
+
+/* Up-correction is done. Where results are compared, c_b keeps what it is made of, and the others of its group leave it to
+ * c_b: nothing of it goes up. */
+static int group_combine(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    if (b->position == 0 && ftc_vote_compares(m, op))
+        return 0;
+    int rc = combine_arrived(m, op, b->group, b->group_size, true);
+    if (rc != 0)
+        return rc;
+    if (ftc_vote_left_out(m, op, b->position)) {
+        ftc_value_drop(&b->sum.value);
+        ftc_set_clear(&b->info.list);
+    }
+    return protect_sum(m, op, FTC_FLIP_UP);
+}
+
 static int group_advance(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
 
     if (!settled(m, b, b->group, b->group_size, false))
         return 0;
-    int rc = combine_arrived(m, op, b->group, b->group_size, true);
+    int rc = group_combine(m, op);
     if (rc != 0)
         return rc;
     b->phase = FTC_BALLOT_TREE;
@@ -114,6 +139,8 @@ static int tree_advance(struct ftc_member *m, struct ftc_operation *op)
     if (!settled(m, b, b->child, b->child_size, true))
         return 0;
     int rc = combine_arrived(m, op, b->child, b->child_size, false);
+    if (rc == 0)
+        rc = protect_sum(m, op, FTC_FLIP_PARTIAL);
     if (rc != 0)
         return rc;
     b->phase = FTC_BALLOT_DONE;
@@ -150,7 +177,7 @@ static int coordinator_done(struct ftc_member *m, struct ftc_operation *op)
 {
     op->ballot.phase = FTC_BALLOT_DONE;
     if (ftc_operation_plain_reduce(op))
-        return reduce_deliver(m, op, FTC_SUCCESS);
+        return reduce_deliver(m, op, op->ballot.status);
     int rc = ftc_collect_decide(m, op);
     return rc == 0 ? 1 : rc;
 }
@@ -176,6 +203,36 @@ static int coordinator_retry(struct ftc_member *m, struct ftc_operation *op)
     return rc == 0 ? 1 : rc;
 }
 
+/* Rule 2, "Vote": c_b waits for all subtrees. */
+static int coordinator_compare(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    if (!settled(m, b, b->child, b->child_size, true))
+        return 0;
+    int rc = ftc_vote_choose(m, op);
+    if (rc < 0)
+        return rc;
+    return rc == 1 ? coordinator_done(m, op) : coordinator_retry(m, op);
+}
+
+/* The value of subtree s, with that of the coordinator's group. */
+static int take_subtree(struct ftc_member *m, struct ftc_operation *op, int s)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_contribution *taken = &b->child[s].contribution;
+    int rc = 0;
+
+    if (!ftc_topology_subtree_has_root_value(b->size, m->set.f, s)) {
+        rc = ftc_collect_combine(m, op, &b->sum, taken);
+    } else {
+        ftc_contribution_drop(&b->sum);
+        b->sum = *taken;
+        *taken = (struct ftc_contribution){0};
+    }
+    return rc == 0 ? protect_sum(m, op, FTC_FLIP_PARTIAL) : rc;
+}
+
 /* c_b takes the lowest failure-free subtree once all lower ones have come or are written off (rule 2). */
 static int coordinator_advance(struct ftc_member *m, struct ftc_operation *op)
 {
@@ -186,6 +243,8 @@ static int coordinator_advance(struct ftc_member *m, struct ftc_operation *op)
         ftc_rule_taken(m, FTC_RULE_EMPTY_SUBTREE);
         return coordinator_done(m, op);
     }
+    if (ftc_vote_compares(m, op))
+        return coordinator_compare(m, op);
     for (int s = 0; s < b->child_size; s++) {
         struct ftc_awaited *head = &b->child[s];
 
@@ -197,16 +256,8 @@ static int coordinator_advance(struct ftc_member *m, struct ftc_operation *op)
             continue;
         }
         b->info.count += head->count;
-        if (!ftc_topology_subtree_has_root_value(b->size, m->set.f, s)) {
-            int rc = contribution_combine(m, op, &b->sum, &head->contribution);
-            if (rc != 0)
-                return rc;
-        } else {
-            ftc_contribution_drop(&b->sum);
-            b->sum = head->contribution;
-            head->contribution = (struct ftc_contribution){0};
-        }
-        return coordinator_done(m, op);
+        int rc = take_subtree(m, op, s);
+        return rc == 0 ? coordinator_done(m, op) : rc;
     }
     return coordinator_retry(m, op);
 }
@@ -232,8 +283,10 @@ int ftc_collect_advance(struct ftc_member *m, struct ftc_operation *op)
 static int learn_collected(struct ftc_member *m, const struct ftc_value *value)
 {
     struct ftc_set collected = {0};
-    int rc = ftc_set_init(&collected, m->set.ranks);
 
+    if (!ftc_value_sound(value))
+        return ftc_integrity_corrupt(m);
+    int rc = ftc_set_init(&collected, m->set.ranks);
     if (rc != 0)
         return rc;
     ftc_set_add_bytes(&collected, ftc_value_bytes(value));
@@ -263,15 +316,19 @@ static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct 
         ftc_set_unite(&decision->failed, &b->info.list);
     }
     decision->ballot = b->id;
+    decision->status = b->status;
+    decision->verdict = b->verdict;
+    b->verdict = (struct ftc_vote_verdict){0};
     if (kind == FTC_CALL_ALLREDUCE)
         ftc_value_set(&decision->value, &b->sum.value);
     else if (kind == FTC_CALL_BCAST && b->id.i == 0)
         ftc_value_set(&decision->value, &op->input);
     else if (kind == FTC_CALL_BCAST)
         decision->status = FTC_ERR_ROOT_FAILED;
-    ftc_rule_taken(m, decision->status == 0 ? FTC_RULE_DECIDE : FTC_RULE_DECIDE_ROOT_FAILED);
+    bool root_failed = decision->status == FTC_ERR_ROOT_FAILED;
+    ftc_rule_taken(m, root_failed ? FTC_RULE_DECIDE_ROOT_FAILED : FTC_RULE_DECIDE);
     *out = decision;
-    return 0;
+    return ftc_integrity_disturb(m, op, FTC_FLIP_DECISION, 0, &decision->value);
 }
 
 /* agreement.md, rule 4. */
@@ -343,14 +400,14 @@ static bool subtree_failure_free(const struct ftc_member *m, const struct ftc_ba
 }
 
 /* A TREE may come before the own group is complete: it waits in its slot (rule 0). */
-void ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message)
+int ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_awaited *awaited = awaited_find(b->child, b->child_size, from);
 
     bool late = awaited->written_off && !FTC_MUTATED(LATE_CONTRIBUTION);
     if (b->phase > FTC_BALLOT_TREE || awaited->arrived || late)
-        return;
+        return 0;
     ftc_set_unite(&b->info.list, &message->info.list);
     if (b->position == 0) {
         awaited->failure_free = subtree_failure_free(m, b, from, &message->info);
@@ -360,4 +417,7 @@ void ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, 
         b->info.child |= message->info.child;
     }
     awaited_arrive(awaited, message);
+    if (b->position == 0 && ftc_vote_compares(m, op))
+        return ftc_vote_keep_list(awaited, &message->info.list);
+    return 0;
 }

@@ -52,6 +52,9 @@ static void add_decision(const struct digest *d, const struct ftc_decision *deci
     add_ballot_id(d, decision->ballot);
     add_set(d, &decision->failed);
     add_value(d, &decision->value);
+    add_number(d, decision->verdict.compared);
+    if (decision->verdict.compared > 0)
+        add_set(d, &decision->verdict.wrong);
 }
 
 static void add_contribution(const struct digest *d, const struct ftc_contribution *contribution)
@@ -77,6 +80,8 @@ static void add_awaited(const struct digest *d, const struct ftc_awaited *list, 
                           (uint64_t)list[i].failure_free << 2);
         if (list[i].arrived)
             add_contribution(d, &list[i].contribution);
+        if (list[i].list != NULL)
+            d->sink(d->arg, list[i].list->data, list[i].list->size);
     }
 }
 
@@ -87,7 +92,8 @@ static void add_collect(const struct digest *d, const struct ftc_ballot *b)
     if (b->phase == FTC_BALLOT_DONE)
         return;
     add_info(d, &b->info);
-    if (b->phase == FTC_BALLOT_GROUP)
+    bool kept = d->member->set.integrity == FTC_INTEGRITY_VOTE && b->position == 0;
+    if (b->phase == FTC_BALLOT_GROUP || (b->phase == FTC_BALLOT_TREE && kept))
         add_awaited(d, b->group, b->group_size);
     if (b->phase == FTC_BALLOT_TREE)
         add_contribution(d, &b->sum);

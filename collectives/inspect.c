@@ -50,6 +50,7 @@ void ftc_member_report(const struct ftc_member *m, struct ftc_member_report *rep
 {
     *report = m->report;
     report->failed = &m->report_failed;
+    report->wrong = &m->report_wrong;
 }
 
 static void waits_for_rank(struct ftc_member_activity *activity, enum ftc_wait wait, int rank)

@@ -80,18 +80,22 @@ struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation 
 }
 
 /* An output whose head is its own. */
-static int put(struct ftc_member *m, struct ftc_output *output)
+static int put(struct ftc_member *m, struct ftc_operation *op, struct ftc_output *output)
 {
     if (output->head == NULL)
         return FTC_ERR_NOMEM;
     int rc = ftc_member_output(m, output);
     ftc_buffer_unref(output->head);
-    return rc;
+    if (rc != 0 || m->set.flips == NULL)
+        return rc;
+    return ftc_integrity_disturb(m, op, FTC_FLIP_MESSAGE, op->sent++, &m->output[m->output_count - 1].value);
 }
 
 int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
                     const struct ftc_message *content)
 {
+    if (!ftc_value_sound(ftc_message_value(content)))
+        return ftc_integrity_corrupt(m);
     struct ftc_output output = {.kind = FTC_OUTPUT_SEND,
                                 .to = to,
                                 .message = kind,
@@ -99,7 +103,7 @@ int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_mes
                                 .value = *ftc_message_value(content),
                                 .urgent = is_urgent(kind, op->ballot.id)};
 
-    return put(m, &output);
+    return put(m, op, &output);
 }
 
 int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *piece)
@@ -112,7 +116,7 @@ int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op, const s
                                 .piece = piece->piece,
                                 .op = op->k};
 
-    return put(m, &output);
+    return put(m, op, &output);
 }
 
 int ftc_member_fence(struct ftc_member *m)
@@ -175,18 +179,31 @@ static int adopt_decision(struct ftc_member *m, struct ftc_operation *op, struct
     return m->view == NULL ? FTC_ERR_NOMEM : 0;
 }
 
+static void report_verdict(struct ftc_member *m, const struct ftc_vote_verdict *verdict)
+{
+    m->report.compared = verdict->compared;
+    if (verdict->compared > 0)
+        ftc_set_copy(&m->report_wrong, &verdict->wrong);
+    else
+        ftc_set_clear(&m->report_wrong);
+}
+
 int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int status,
                        struct ftc_decision *decision, const struct ftc_value *result)
 {
     struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER, .status = status, .decision = decision};
 
     assert(!op->returned);
+    if (result != NULL && !ftc_value_sound(result))
+        return ftc_integrity_corrupt(m);
     op->returned = true;
     ftc_rule_taken(m, FTC_RULE_DELIVER);
     m->report = (struct ftc_member_report){.ballots = op->ballots,
+                                           .coordinator = op->ballot.coordinator,
                                            .spreads = decision != NULL,
                                            .dissemination = op->ballot.spread.dissemination,
                                            .correction = ftc_spread_correction(m, op)};
+    report_verdict(m, decision != NULL ? &decision->verdict : &op->ballot.verdict);
     if (decision != NULL) {
         int rc = adopt_decision(m, op, decision);
         if (rc != 0)
@@ -335,7 +352,8 @@ static int call_without_root(struct ftc_member *m, const struct ftc_call *call)
     struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER,
                                 .status = bcast ? FTC_ERR_ROOT_FAILED : FTC_SUCCESS};
 
-    m->report = (struct ftc_member_report){0};
+    m->report = (struct ftc_member_report){.coordinator = -1};
+    ftc_set_clear(&m->report_wrong);
     ftc_set_copy(&m->report_failed, bcast ? &m->agreed : &m->known);
     int rc = ftc_receive_kept(m, NULL);
     return rc == 0 ? ftc_member_output(m, &output) : rc;
@@ -379,6 +397,8 @@ static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct 
     op->start = rotation_start(m, &call->signature, op->k);
     op->first_collects = first_ballot_collects(m, call->signature.kind);
     rc = take_input(m, op);
+    if (rc == 0)
+        rc = ftc_integrity_protect(m, op, FTC_FLIP_INPUT, &op->input);
     if (rc == 0)
         rc = ftc_ballot_enter(m, op, (struct ftc_ballot_id){0}, op->view);
     *out = op;
@@ -481,13 +501,15 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
         return FTC_ERR_NOMEM;
     m->set = *settings;
     m->correction = (struct ftc_correction_shape){settings->correction, settings->distance, settings->f};
-    m->report = (struct ftc_member_report){
-        .spreads = true, .dissemination = settings->dissemination, .correction = settings->correction};
+    m->report = (struct ftc_member_report){.coordinator = -1,
+                                           .spreads = true,
+                                           .dissemination = settings->dissemination,
+                                           .correction = settings->correction};
     m->group_room = settings->f + 2;
     m->child_room = settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||
-        ftc_set_init(&m->report_failed, n) != 0 || ftc_message_init(&m->scratch, n) != 0 ||
-        all_ranks(m) != 0) {
+        ftc_set_init(&m->report_failed, n) != 0 || ftc_set_init(&m->report_wrong, n) != 0 ||
+        ftc_message_init(&m->scratch, n) != 0 || all_ranks(m) != 0) {
         ftc_member_destroy(m);
         return FTC_ERR_NOMEM;
     }
@@ -519,5 +541,6 @@ void ftc_member_destroy(struct ftc_member *m)
     ftc_set_fini(&m->known);
     ftc_set_fini(&m->agreed);
     ftc_set_fini(&m->report_failed);
+    ftc_set_fini(&m->report_wrong);
     free(m);
 }

@@ -30,6 +30,7 @@ enum ftc_output_kind {
     FTC_OUTPUT_TIMER,     /* call ftc_member_timer() after `delay_ns`; replaces an earlier one */
     FTC_OUTPUT_ACCUSE,    /* `to` broke the protocol and should be fenced */
     FTC_OUTPUT_FENCED,    /* this process was declared failed: it must exit */
+    FTC_OUTPUT_CORRUPT,   /* a value in its memory has changed by itself: it must exit */
     FTC_OUTPUT_MISMATCH, /* `to` is in another collective: the job cannot go on; ftc_member_mismatch() says how */
 };
 
@@ -44,7 +45,7 @@ struct ftc_output {
     uint64_t op;            /* ... and of which operation */
     bool urgent;            /* must be answered though the receiver's caller is outside the library */
     /* DELIVER */
-    int status; /* FTC_SUCCESS, _ERR_ROOT_FAILED, _ERR_TOO_MANY_FAILURES */
+    int status; /* FTC_SUCCESS, _ERR_ROOT_FAILED, _ERR_TOO_MANY_FAILURES, _ERR_CORRUPT */
     const struct ftc_decision
         *decision; /* NULL for a plain reduce, and where the root was in G; valid until the next call */
     struct ftc_value result; /* the value for the caller, if it gets one; valid until the next call */
@@ -68,6 +69,9 @@ enum ftc_rule {
     FTC_RULE_WRITE_OFF_CHILD,    /* 2: a child */
     FTC_RULE_DECIDED_BEATS,      /* 2: DECIDED beat UNDECIDED */
     FTC_RULE_EMPTY_SUBTREE,      /* 2: fewer than F + 1 participants */
+    FTC_RULE_COMPARE,            /* 2: compared results of subtrees */
+    FTC_RULE_OUTVOTE,            /* 2: ... and took that of the majority */
+    FTC_RULE_DETECT,             /* 2: ... and could take none */
     FTC_RULE_STOP_EARLY,         /* 2: left out the rest, holding DECIDE(b) */
     FTC_RULE_RETRY,              /* 3: started (i, s+1) */
     FTC_RULE_RETRY_WAIT,         /* 3: waited for L to hold a participant */
@@ -115,7 +119,8 @@ const char *ftc_wait_name(enum ftc_wait wait);
 const char *ftc_dissemination_name(enum ftc_dissemination dissemination);
 const char *ftc_correction_name(enum ftc_correction correction);
 const char *ftc_combination_name(enum ftc_dissemination dissemination, enum ftc_correction correction);
-const char *ftc_tree_name(enum ftc_tree tree); /* "binomial", ... */
+const char *ftc_tree_name(enum ftc_tree tree);                /* "binomial", ... */
+const char *ftc_integrity_name(enum ftc_integrity integrity); /* "none", ... */
 
 struct ftc_member_activity {
     enum ftc_call_kind kind; /* NONE: no call under way */
@@ -133,7 +138,10 @@ struct ftc_member_activity {
 struct ftc_member_report {
     const struct ftc_set *failed;
     unsigned ballots, retries;
-    bool spreads; /* its result went to all: no plain reduce */
+    uint32_t compared;           /* results of subtrees; 0: none were */
+    const struct ftc_set *wrong; /* heads of the subtrees that were found wrong */
+    int coordinator;             /* rank that collected, or sent it; -1: nobody */
+    bool spreads;                /* its result went to all: no plain reduce */
     enum ftc_dissemination dissemination;
     enum ftc_correction correction;
 };

@@ -10,7 +10,17 @@
 #define MESSAGE_VERSION 1
 #define HEAD_FIXED      52 /* everything before the optional parts */
 
-enum { FLAG_PARTICIPANTS = 1, FLAG_DECIDED = 2, FLAG_CORRECTING = 4, FLAG_WAY = 8, FLAGS_ALL = 31 };
+enum {
+    FLAG_PARTICIPANTS = 1,
+    FLAG_DECIDED = 2,
+    FLAG_CORRECTING = 4,
+    FLAG_WAY = 8, /* two bits */
+    FLAG_CHECKSUM = 32,
+    FLAGS_ALL = 63
+};
+
+/* In the status of a decision. */
+enum { STATUS_SUCCESS, STATUS_ROOT_FAILED, STATUS_CORRUPT, STATUS_VERDICT = 4 };
 
 /* A datagram is one block, without the padding of memory: the piece must follow an aligned head. */
 _Static_assert((HEAD_FIXED + 12) % FTC_VALUE_ALIGNMENT == 0, "a fragment needs no padding");
@@ -56,6 +66,7 @@ void ftc_decision_unref(struct ftc_decision *decision)
         return;
     ftc_value_drop(&decision->value);
     ftc_set_fini(&decision->failed);
+    ftc_set_fini(&decision->verdict.wrong);
     free(decision);
 }
 
@@ -98,6 +109,13 @@ static bool message_has_contribution(enum ftc_message_kind kind)
            kind == FTC_MESSAGE_FRAGMENT;
 }
 
+static size_t decision_size(const struct ftc_decision *decision)
+{
+    size_t size = 1 + ftc_wire_set_size(&decision->failed) + 8;
+
+    return decision->verdict.compared > 0 ? size + 4 + ftc_wire_set_size(&decision->verdict.wrong) : size;
+}
+
 static size_t message_head_size(const struct ftc_message *message)
 {
     size_t size = HEAD_FIXED;
@@ -107,9 +125,11 @@ static size_t message_head_size(const struct ftc_message *message)
     if (message->kind == FTC_MESSAGE_TREE)
         size += ftc_wire_set_size(&message->info.list) + 5;
     if (message->contribution.decision != NULL)
-        size += 1 + ftc_wire_set_size(&message->contribution.decision->failed) + 8;
+        size += decision_size(message->contribution.decision);
     if (message->way == FTC_WAY_GOSSIP)
         size += 4;
+    if (ftc_message_value(message)->checksum != 0)
+        size += 8;
     if (message->kind == FTC_MESSAGE_FRAGMENT)
         size += 12;
     return size;
@@ -146,9 +166,18 @@ static void write_info(struct ftc_writer *w, const struct ftc_failure_info *info
 
 static void write_decision(struct ftc_writer *w, const struct ftc_decision *decision)
 {
-    ftc_write_u8(w, decision->status == FTC_ERR_ROOT_FAILED);
+    const struct ftc_vote_verdict *verdict = &decision->verdict;
+    unsigned status = STATUS_SUCCESS;
+
+    if (decision->status != FTC_SUCCESS)
+        status = decision->status == FTC_ERR_CORRUPT ? STATUS_CORRUPT : STATUS_ROOT_FAILED;
+    ftc_write_u8(w, (uint8_t)(status | (verdict->compared > 0 ? STATUS_VERDICT : 0)));
     ftc_write_set(w, &decision->failed);
     write_ballot(w, decision->ballot);
+    if (verdict->compared == 0)
+        return;
+    ftc_write_u32(w, verdict->compared);
+    ftc_write_set(w, &verdict->wrong);
 }
 
 static void write_piece(struct ftc_writer *w, const struct ftc_piece *piece)
@@ -168,6 +197,8 @@ static void write_head(struct ftc_writer *w, const struct ftc_message *message, 
         flags |= FLAG_DECIDED;
     if (message->correcting)
         flags |= FLAG_CORRECTING;
+    if (ftc_message_value(message)->checksum != 0)
+        flags |= FLAG_CHECKSUM;
     flags |= (unsigned)message->way * FLAG_WAY;
     ftc_write_u8(w, MESSAGE_VERSION);
     ftc_write_u8(w, (uint8_t)message->kind);
@@ -184,7 +215,7 @@ size_t ftc_message_decide_most(int ranks, size_t value)
 {
     size_t set = 4 + (size_t)ftc_set_words(ranks) * 8; /* the longest form */
 
-    return ftc_value_offset(HEAD_FIXED + set + (1 + set + 8) + 4) + value;
+    return ftc_value_offset(HEAD_FIXED + set + (1 + set + 8 + 4 + set) + 4 + 8) + value;
 }
 
 struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ftc_scheme scheme)
@@ -206,6 +237,8 @@ struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ft
         ftc_write_u32(&w, message->rounds);
     if (message->kind == FTC_MESSAGE_FRAGMENT)
         write_piece(&w, &message->piece);
+    if (ftc_message_value(message)->checksum != 0)
+        ftc_write_u64(&w, ftc_value_checksum_with_head(ftc_message_value(message), head->data, w.used));
     assert(!w.failed);
     head->size = w.used;
     return head;
@@ -252,7 +285,7 @@ static int read_head(struct ftc_reader *r, struct ftc_message *message, int rank
     message->kind = (enum ftc_message_kind)kind;
     message->has_participants = flags & FLAG_PARTICIPANTS;
     message->correcting = flags & FLAG_CORRECTING;
-    message->way = (enum ftc_way)(flags / FLAG_WAY);
+    message->way = (enum ftc_way)(flags / FLAG_WAY & FTC_WAY_RIGHT);
     return (int)flags;
 }
 
@@ -271,19 +304,32 @@ static void read_info(struct ftc_reader *r, struct ftc_failure_info *info, enum 
     r->failed |= scheme == FTC_SCHEME_BIT && word > 1;
 }
 
+static int read_verdict(struct ftc_reader *r, struct ftc_vote_verdict *verdict, int ranks)
+{
+    if (ftc_set_init(&verdict->wrong, ranks) != 0)
+        return FTC_ERR_NOMEM;
+    verdict->compared = ftc_read_u32(r);
+    r->failed |= verdict->compared < 2;
+    ftc_read_set(r, &verdict->wrong);
+    return 0;
+}
+
 static int read_decision(struct ftc_reader *r, struct ftc_message *message, int ranks)
 {
+    static const int statuses[] = {FTC_SUCCESS, FTC_ERR_ROOT_FAILED, FTC_ERR_CORRUPT};
     struct ftc_decision *decision = ftc_decision_new(ranks);
 
     if (decision == NULL)
         return FTC_ERR_NOMEM;
     message->contribution.decision = decision;
-    uint8_t status = ftc_read_u8(r);
-    decision->status = status == 0 ? FTC_SUCCESS : FTC_ERR_ROOT_FAILED;
-    r->failed |= status > 1;
+    uint8_t word = ftc_read_u8(r), status = word % STATUS_VERDICT;
+    if (word > STATUS_CORRUPT + STATUS_VERDICT || status > STATUS_CORRUPT)
+        r->failed = true;
+    else
+        decision->status = statuses[status];
     ftc_read_set(r, &decision->failed);
     decision->ballot = read_ballot(r);
-    return 0;
+    return (word & STATUS_VERDICT) != 0 ? read_verdict(r, &decision->verdict, ranks) : 0;
 }
 
 static void read_piece(struct ftc_reader *r, struct ftc_piece *piece)
@@ -294,10 +340,21 @@ static void read_piece(struct ftc_reader *r, struct ftc_piece *piece)
     r->failed |= piece->number >= piece->count || r->used == r->size;
 }
 
-/* What is left after the head is the value; only a contribution has one. */
-static void read_value(struct ftc_reader *r, struct ftc_message *message, struct ftc_buffer *buffer)
+/* Give the value its checksum; false: it, or the head of this size, is not what was sent. */
+static bool check_value(struct ftc_value *value, size_t head, uint64_t checksum)
 {
-    if (r->failed || r->used == r->size)
+    ftc_value_seal(value);
+    return ftc_value_checksum_with_head(value, value->buffer->data, head) == checksum;
+}
+
+/* What is left after the head is the value; only a contribution has one. */
+static void read_value(struct ftc_reader *r, struct ftc_message *message, struct ftc_buffer *buffer,
+                       bool checked)
+{
+    size_t head = r->used;
+    uint64_t checksum = checked ? ftc_read_u64(r) : 0;
+
+    if (r->failed || (r->used == r->size && !checked))
         return;
     ftc_read_align(r, FTC_VALUE_ALIGNMENT);
     if (r->failed || r->used == r->size || !message_has_contribution(message->kind)) {
@@ -306,6 +363,7 @@ static void read_value(struct ftc_reader *r, struct ftc_message *message, struct
     }
     struct ftc_value value = {.buffer = buffer, .offset = r->used, .size = r->size - r->used};
     struct ftc_decision *decision = message->contribution.decision;
+    r->failed = checked && !check_value(&value, head, checksum);
     ftc_value_set(decision != NULL ? &decision->value : &message->contribution.value, &value);
 }
 
@@ -349,7 +407,7 @@ int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, i
     if (message->kind == FTC_MESSAGE_FRAGMENT)
         read_piece(&r, &message->piece);
     if (rc == 0)
-        read_value(&r, message, buffer);
+        read_value(&r, message, buffer, flags & FLAG_CHECKSUM);
     if (rc == 0 && (r.failed || r.used > r.size))
         rc = FTC_ERR_PROTO;
     if (rc != 0)

@@ -3,14 +3,18 @@
  *
  *   u8 version | u8 kind | u8 scheme | u8 flags | u64 op | u32 i | u32 s | u64 epoch op | u32 epoch i | u32 epoch s |
  *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
- *   [participants] | [failure information] | [decision: u8 status, set, u32 i, u32 s] | [gossip: u32 rounds] | [value]
+ *   [participants] | [failure information] | [decision] | [gossip: u32 rounds] | [u64 checksum] | [value]
  *
  * A FRAGMENT has, instead of all that is in brackets, u32 number | u32 count | u32 size of the whole | piece. The whole is an
  * encoded DECIDE, as a buffer has it: head, padding, value.
  *
+ * A decision is u8 status (0; 1: ROOT_FAILED, 2: CORRUPT; plus 4 if there is a verdict) | failed set | u32 i | u32 s |
+ * [verdict: u32 compared, set].
+ *
  * Failure information is a set (`list`), u32 number of write-offs * 2 + bit (`count`), or u8 bit (`bit`).
  * A message is one head and, where it carries a value, a reference to the bytes that follow it. Everything read is
- * untrusted: ftc_message_decode() checks lengths, ranks, kinds and that what must be there is.
+ * untrusted: ftc_message_decode() checks lengths, ranks, kinds and that what must be there is. A checksum is there if the
+ * value has one; it is that of the message up to there and of the value, and is checked, too.
  */
 #ifndef FTC_COLLECTIVES_MESSAGE_H
 #define FTC_COLLECTIVES_MESSAGE_H
@@ -47,13 +51,22 @@ struct ftc_epoch {
 };
 bool ftc_epoch_equal(struct ftc_epoch a, struct ftc_epoch b);
 
+/* What comparing the results of the subtrees gave (agreement.md, "Vote"). */
+struct ftc_vote_verdict {
+    uint32_t compared; /* results: 2 or more; 0: none were */
+    /* Heads of the subtrees with another result than the one taken; where none was, of all compared. Size 0: not
+     * compared. */
+    struct ftc_set wrong;
+};
+
 /* D: what an operation delivers, everywhere the same. Immutable once made, reference-counted. */
 struct ftc_decision {
     int references;
-    int status; /* FTC_SUCCESS or FTC_ERR_ROOT_FAILED */
+    int status; /* FTC_SUCCESS, FTC_ERR_ROOT_FAILED or FTC_ERR_CORRUPT */
     struct ftc_value value;
     struct ftc_set failed;
     struct ftc_ballot_id ballot; /* that first decided it */
+    struct ftc_vote_verdict verdict;
 };
 struct ftc_decision *ftc_decision_new(int ranks); /* success, no value, empty set; NULL: out of memory */
 struct ftc_decision *ftc_decision_ref(struct ftc_decision *decision);

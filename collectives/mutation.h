@@ -37,6 +37,9 @@
     X(PULL_FOR_FAILURES_ONLY, "gossip and multicast: no PULL without a failure")                             \
     X(PULL_FOR_PARENT_ONLY, "gossip and multicast: PULL only when the parent failed")                        \
     X(RETRY_AT_ONCE, "next sub-round at once")                                                               \
+    X(COMPARE_ANY, "vote: compare results whose lists differ")                                               \
+    X(GROUP_IN_TREE, "vote: the last group's value goes up the subtrees, too")                               \
+    X(NO_MAJORITY, "vote: take a result that no majority has")                                               \
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */              \
     /* harmless as long as there is PULL: without it they are found */                                       \
     X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                                \

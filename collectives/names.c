@@ -52,6 +52,9 @@ const char *ftc_rule_name(enum ftc_rule rule)
         [FTC_RULE_WRITE_OFF_CHILD] = "write off child",
         [FTC_RULE_DECIDED_BEATS] = "decided beats undecided",
         [FTC_RULE_EMPTY_SUBTREE] = "empty subtree",
+        [FTC_RULE_COMPARE] = "compare results",
+        [FTC_RULE_OUTVOTE] = "outvote a result",
+        [FTC_RULE_DETECT] = "detect corruption",
         [FTC_RULE_STOP_EARLY] = "stop early",
         [FTC_RULE_RETRY] = "retry",
         [FTC_RULE_RETRY_WAIT] = "wait before retry",
@@ -96,6 +99,13 @@ const char *ftc_tree_name(enum ftc_tree tree)
     static const char *const names[] = {"binomial", "kary", "lame"};
 
     return NAME_OF(names, tree);
+}
+
+const char *ftc_integrity_name(enum ftc_integrity integrity)
+{
+    static const char *const names[] = {"none", "checksum", "vote"};
+
+    return NAME_OF(names, integrity);
 }
 
 const char *ftc_correction_name(enum ftc_correction correction)

@@ -7,8 +7,11 @@
 
 static void awaited_clear(struct ftc_awaited *awaited, int count)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         ftc_contribution_drop(&awaited[i].contribution);
+        ftc_buffer_unref(awaited[i].list);
+        awaited[i].list = NULL;
+    }
 }
 
 void ftc_ballot_forget(struct ftc_ballot *b)
@@ -16,6 +19,8 @@ void ftc_ballot_forget(struct ftc_ballot *b)
     awaited_clear(b->group, b->group_size);
     awaited_clear(b->child, b->child_size);
     ftc_contribution_drop(&b->sum);
+    ftc_set_fini(&b->verdict.wrong);
+    b->verdict.compared = 0;
     ftc_fragments_drop(&b->spread.fragments);
 }
 
@@ -76,6 +81,7 @@ int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out)
     op->returned = false;
     op->poked = 0;
     op->ballots = 0;
+    op->sent = 0;
     if (m->newest != NULL)
         m->newest->next = op;
     else
@@ -205,6 +211,7 @@ static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct 
     b->size = participants->size;
     b->position = ftc_ballot_position(b, m->set.self);
     b->phase = b->collects ? FTC_BALLOT_GROUP : FTC_BALLOT_DONE;
+    b->status = FTC_SUCCESS;
     b->holding = false;
     b->pulled = -1;
     b->info.count = 0;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "collectives/correction.h"
+#include "collectives/flip.h"
 #include "collectives/fragments.h"
 #include "collectives/member.h"
 #include "collectives/mutation.h"
@@ -23,6 +24,8 @@ struct ftc_awaited {
     bool failure_free; /* heads: this subtree reported no failure of its own */
     uint32_t count;    /* heads: write-offs it reported */
     struct ftc_contribution contribution;
+    struct ftc_buffer
+        *list; /* heads, where results are compared: the list that came, as a bit set; NULL: empty */
 };
 
 /* When the spreading goes on. */
@@ -58,7 +61,9 @@ struct ftc_ballot {
     int group_size;
     struct ftc_awaited *child; /* children, or heads of subtrees; member->child_room entries */
     int child_size;
-    struct ftc_contribution sum;  /* combined so far */
+    struct ftc_contribution sum; /* combined so far; where results are compared, c_b's is empty until then */
+    int status;                  /* of the collected value: FTC_SUCCESS or FTC_ERR_CORRUPT */
+    struct ftc_vote_verdict verdict;
     struct ftc_failure_info info; /* of this ballot: own write-offs and all lists that came */
     bool holding;                 /* DECIDE(b) */
     struct ftc_set asked;         /* who sent PULL and waits for the answer */
@@ -79,6 +84,7 @@ struct ftc_operation {
     bool returned;                 /* delivered to the caller */
     uint32_t poked;                /* highest i' poked (rule 7) */
     unsigned ballots;              /* entered */
+    uint64_t sent;                 /* messages, counted for drills */
     struct ftc_decision *decision; /* D once delivered; NULL for a plain reduce */
     struct ftc_ballot ballot;
 };
@@ -99,7 +105,8 @@ struct ftc_member {
     bool ticking;          /* within ftc_member_timer(), which asks for the next timer at its end */
     uint64_t timer_ns;     /* FTC_OUTPUT_TIMER is, with this delay; 0: none */
     uint64_t pieces[FTC_PIECES_KINDS];
-    bool fenced; /* this process was declared failed: no input does anything any more */
+    bool fenced; /* this process was declared failed, or is damaged: no input does anything any more */
+    bool flipped[FTC_FLIPS]; /* drills that were carried out */
 
     struct ftc_operation *oldest, *newest; /* retained, ascending */
     struct ftc_operation *spare;           /* freed, for reuse */
@@ -114,7 +121,7 @@ struct ftc_member {
     struct ftc_output current; /* handed out; its references are held here */
     struct ftc_decision *current_decision;
 
-    struct ftc_set report_failed;
+    struct ftc_set report_failed, report_wrong;
     struct ftc_member_report report; /* `failed` is report_failed */
     uint64_t ballots;
     uint64_t rules[FTC_RULES_COUNT];
@@ -154,7 +161,29 @@ int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op); /* rul
 int ftc_collect_advance(struct ftc_member *m, struct ftc_operation *op); /* 1: changed */
 int ftc_collect_decide(struct ftc_member *m, struct ftc_operation *op);
 void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message);
-void ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message);
+int ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message);
+
+int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op, struct ftc_contribution *sum,
+                        struct ftc_contribution *next);
+
+/* vote.c: rule 2, "Vote" */
+/* Are the results of this operation's subtrees compared? */
+bool ftc_vote_compares(const struct ftc_member *m, const struct ftc_operation *op);
+/* ... and is the value of this position's group left to the coordinator? */
+bool ftc_vote_left_out(const struct ftc_member *m, const struct ftc_operation *op, int position);
+int ftc_vote_keep_list(struct ftc_awaited *head, const struct ftc_set *list);
+/* All heads have come or are written off: leave in the ballot what is taken, or that nothing can be, and the verdict. 1; 0: there
+ * is no failure-free subtree. */
+int ftc_vote_choose(struct ftc_member *m, struct ftc_operation *op);
+
+/* integrity.c: checksums, and damage on request */
+/* A value as it will be used from now on: give it its checksum, then do what drills want. */
+int ftc_integrity_protect(struct ftc_member *m, const struct ftc_operation *op,
+                          enum ftc_flip_variable variable, struct ftc_value *value);
+/* ... and what drills want at this step of a variable. */
+int ftc_integrity_disturb(struct ftc_member *m, const struct ftc_operation *op,
+                          enum ftc_flip_variable variable, uint64_t step, struct ftc_value *value);
+int ftc_integrity_corrupt(struct ftc_member *m); /* this process is damaged: FTC_ERR_FENCED, as below */
 
 /* How DECIDE(b) came to this process. */
 struct ftc_arrival {

@@ -123,6 +123,8 @@ int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
     while (rc == 0 && (kept = kept_take(m, k)) != NULL) {
         if (op != NULL)
             rc = ftc_message_decode(&m->scratch, kept->buffer, m->set.ranks, m->set.scheme);
+        if (rc == FTC_ERR_PROTO) /* it was sound when it came */
+            rc = ftc_integrity_corrupt(m);
         if (op != NULL && rc == 0)
             rc = ftc_receive_judge(m, op, kept->from, kept->datagram);
         ftc_contribution_drop(&m->scratch.contribution);
@@ -167,14 +169,29 @@ static bool participants_sound(const struct ftc_operation *op, const struct ftc_
     return sound;
 }
 
-static bool value_fits(const struct ftc_operation *op, const struct ftc_message *message)
+/* UNDECIDED(x): of the operation's size, but for the TREE of one whose group is left to the coordinator. */
+static bool contribution_fits(const struct ftc_member *m, const struct ftc_operation *op, int from)
 {
-    const struct ftc_decision *decision = message->contribution.decision;
+    const struct ftc_message *message = &m->scratch;
+    int position = ftc_ballot_position(&op->ballot, from);
+    bool empty = message->kind == FTC_MESSAGE_TREE && ftc_vote_left_out(m, op, position);
+
+    return message->contribution.value.size == (empty ? 0 : ftc_operation_contribution_size(op));
+}
+
+static bool value_fits(const struct ftc_member *m, const struct ftc_operation *op, int from)
+{
+    const struct ftc_decision *decision = m->scratch.contribution.decision;
     int kind = op->call.signature.kind;
 
     if (decision == NULL)
-        return message->contribution.value.size == ftc_operation_contribution_size(op);
-    if (decision->status != FTC_SUCCESS)
+        return contribution_fits(m, op, from);
+    bool compared = decision->verdict.compared > 0;
+    if (compared && (m->set.integrity != FTC_INTEGRITY_VOTE || kind != FTC_CALL_ALLREDUCE))
+        return false;
+    if (decision->status == FTC_ERR_CORRUPT)
+        return compared && decision->value.size == 0;
+    if (decision->status == FTC_ERR_ROOT_FAILED)
         return kind == FTC_CALL_BCAST && decision->value.size == 0;
     bool carries = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_BCAST;
     return decision->value.size == (carries ? op->call.signature.size : 0);
@@ -216,7 +233,7 @@ static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from
                                   .pieces = pieces,
                                   .rounds = m->scratch.rounds};
 
-    if (ftc_operation_plain_reduce(op) || !value_fits(op, &m->scratch))
+    if (ftc_operation_plain_reduce(op) || !value_fits(m, op, from))
         return FTC_ERR_PROTO;
     if (!op->ballot.holding && !op->returned && !ftc_set_subset(&m->agreed, &decision->failed))
         return FTC_ERR_PROTO;
@@ -273,15 +290,14 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
 
     switch (message->kind) {
     case FTC_MESSAGE_UP:
-        if (!b->collects || !awaits(b->group, b->group_size, from) || !value_fits(op, message))
+        if (!b->collects || !awaits(b->group, b->group_size, from) || !value_fits(m, op, from))
             return FTC_ERR_PROTO;
         ftc_collect_up(m, op, from, message);
         return 0;
     case FTC_MESSAGE_TREE:
-        if (!b->collects || !awaits(b->child, b->child_size, from) || !value_fits(op, message))
+        if (!b->collects || !awaits(b->child, b->child_size, from) || !value_fits(m, op, from))
             return FTC_ERR_PROTO;
-        ftc_collect_tree(m, op, from, message);
-        return 0;
+        return ftc_collect_tree(m, op, from, message);
     case FTC_MESSAGE_DECIDE:
         return judge_decide(m, op, from, false);
     case FTC_MESSAGE_FRAGMENT:

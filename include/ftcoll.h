@@ -48,6 +48,7 @@ extern "C" {
     X(FTC_ERR_PROTO, -9, "malformed or unexpected message")                                \
     X(FTC_ERR_ROOT_FAILED, -20, "the root of the broadcast failed")                        \
     X(FTC_ERR_TOO_MANY_FAILURES, -21, "more than f ranks failed during the reduce")        \
+    X(FTC_ERR_CORRUPT, -22, "results that should be equal differ; call again")             \
     X(FTC_ERR_FENCED, -30, "this process was declared failed")                             \
     X(FTC_ERR_MISMATCH, -31, "ranks disagree about which collective they are in")
 
@@ -63,6 +64,7 @@ enum ftc_error {
 #define FTC_EXIT_ORPHANED 114 /* the launcher died */
 #define FTC_EXIT_INTERNAL 115 /* out of memory or a damaged segment in the middle of an operation */
 #define FTC_EXIT_MISMATCH 116 /* ranks called different collectives: ends the whole job */
+#define FTC_EXIT_CORRUPT  117 /* its memory was damaged ([integrity] mode = checksum) */
 
 /* Element types. Pairs for FTC_MINLOC and FTC_MAXLOC are the structs below. */
 typedef enum ftc_type {
@@ -150,7 +152,9 @@ FTC_API int ftc_size(const ftc_comm *comm);
  * or not at all. send may be FTC_IN_PLACE; otherwise it must not overlap recv. Both are aligned for the type. count
  * may be 0. Any number of failures is masked; by messages more than f, or the death of the coordinator, cost another
  * round, on one node the death of a rank within a large operation does.
- * Errors: FTC_ERR_ARG, FTC_ERR_TYPE; FTC_ERR_MISMATCH ends the job.
+ * Errors: FTC_ERR_ARG, FTC_ERR_TYPE; FTC_ERR_MISMATCH ends the job. With [integrity] mode = vote also FTC_ERR_CORRUPT,
+ * at every survivor: results that should be equal differ and no majority says which is right, as with f = 1 or two that
+ * are left. recv is unchanged and no input is lost: call again.
  */
 FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, ftc_comm *comm);
 
@@ -158,7 +162,7 @@ FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type t
  * As ftc_allreduce, with the result at `root` only; recv is ignored elsewhere (except with FTC_IN_PLACE, where
  * it holds the input). Other ranks return as soon as their part is sent (on one node, of more than 128 KiB, when the
  * root has it). No agreement is made: if more than f ranks fail, the root alone may get FTC_ERR_TOO_MANY_FAILURES (on
- * one node it does not). If the root has failed, the others return FTC_SUCCESS.
+ * one node it does not), and likewise FTC_ERR_CORRUPT. If the root has failed, the others return FTC_SUCCESS.
  */
 FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, int root,
                        ftc_comm *comm);
@@ -232,6 +236,11 @@ typedef struct ftc_report {
     /* How its result spread by messages, before the first operation, how they would: [broadcast] dissemination, tree and
      * correction, but the tree where multicast leaves the work to it. NULL: not at all (a plain reduce), or not by messages. */
     const char *dissemination, *tree, *correction;
+    const char *integrity; /* [integrity] mode where it can be kept, that is by messages: "none", "checksum" or "vote" */
+    int compared;          /* results of subtrees that were compared: 2 or more; 0: unchecked. Of an allreduce the same at
+                            * every survivor, of a plain reduce known at the root alone; so are the next two */
+    int corrupt_count;     /* results that were wrong, or, with FTC_ERR_CORRUPT, of which some are */
+    const int *corrupt;    /* the first rank of each one's subtree, ascending; valid as `failed` is */
 } ftc_report;
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
 

@@ -46,11 +46,11 @@ static int run(const struct ftc_command *command)
         ftc_settings_print(&settings, stdout);
         code = finish_printing();
     } else {
-        /* All ranks are on this node. Who names a way to spread decisions wants messages. */
+        /* All ranks are on this node. Who names a way to spread decisions, or wants results checked, wants messages. */
+        bool messages = settings.value.dissemination != FTC_CONFIG_DISSEMINATION_AUTO ||
+                        settings.value.integrity != FTC_INTEGRITY_NONE;
         if (settings.value.algorithm == FTC_ALGORITHM_AUTO)
-            settings.value.algorithm = settings.value.dissemination == FTC_CONFIG_DISSEMINATION_AUTO
-                                           ? FTC_ALGORITHM_BOARD
-                                           : FTC_ALGORITHM_CORRECTED;
+            settings.value.algorithm = messages ? FTC_ALGORITHM_CORRECTED : FTC_ALGORITHM_BOARD;
         code = ftc_job_run(command, &settings, environ);
     }
     ftc_settings_fini(&settings);

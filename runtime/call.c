@@ -103,6 +103,10 @@ static int explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
         return ftc_error_set(rc,
                              "more than f = %d ranks failed during the reduce; repeat it, or use allreduce",
                              (int)comm->config.f);
+    if (rc == FTC_ERR_CORRUPT)
+        return ftc_error_set(rc,
+                             "results that should be equal differ, and no majority of them agrees: memory or "
+                             "a message was damaged; call again");
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/log.h"
+#include "collectives/flip.h"
 #include "collectives/member.h"
 #include "config/config.h"
 #include "include/ftcoll.h"
@@ -53,6 +54,7 @@ struct ftc_comm {
     bool joined; /* the slot's pid is this process */
     int *mine;   /* a page that a fork wipes: 1 in the process that joined, 0 in its children */
     struct ftc_config config;
+    struct ftc_flips flips; /* of config.drill_flip */
     struct ftc_log log;
     struct ftc_segment *segment;
     struct ftc_slot *slot;
@@ -82,8 +84,8 @@ struct ftc_comm {
     struct ftc_peer peer;
     bool shown; /* the slot says that it waits */
 
-    int *report_failed; /* size entries */
-    int report_count;
+    int *report_failed, *report_corrupt; /* size entries */
+    int report_count, report_corrupt_count;
 };
 
 /* What ends a process in the middle of something, after saying why: fail-stop for everyone else. */

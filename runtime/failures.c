@@ -108,6 +108,16 @@ static void report_spread(const ftc_comm *comm, const struct ftc_member_report *
     report->correction = ftc_correction_name(last->correction);
 }
 
+static void report_integrity(const ftc_comm *comm, const struct ftc_member_report *last, ftc_report *report)
+{
+    bool messages = !comm->alone && comm->board == NULL;
+
+    report->integrity = ftc_integrity_name(messages ? comm->config.integrity : FTC_INTEGRITY_NONE);
+    report->compared = (int)last->compared;
+    report->corrupt_count = comm->report_corrupt_count;
+    report->corrupt = comm->report_corrupt;
+}
+
 /* Copies no more than the caller's struct holds: an older program's is shorter. */
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
 {
@@ -123,6 +133,10 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
     pthread_mutex_lock(&mutable->lock);
     last_report(comm, &last);
     mutable->report_count = ftc_set_list(last.failed, comm->report_failed);
+    if (last.compared > 0)
+        mutable->report_corrupt_count = ftc_set_list(last.wrong, comm->report_corrupt);
+    else
+        mutable->report_corrupt_count = 0;
     pthread_mutex_unlock(&mutable->lock);
     full = (ftc_report){.struct_size = report->struct_size,
                         .failed_count = comm->report_count,
@@ -133,6 +147,7 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
                                      : comm->board != NULL ? "board"
                                                            : "corrected"};
     report_spread(comm, &last, &full);
+    report_integrity(comm, &last, &full);
     memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));
     return 0;
 }

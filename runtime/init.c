@@ -61,6 +61,10 @@ static int make_member(struct ftc_comm *comm, uint32_t fragment)
     struct ftc_member_settings settings = ftc_config_member(&comm->config, comm->size, comm->rank);
 
     settings.fragment = fragment;
+    int rc = ftc_flips_parse(comm->config.drill_flip, &comm->flips);
+    if (rc != 0)
+        return ftc_error_wrap(FTC_ERR_CONFIG, "drill.flip");
+    settings.flips = comm->flips.count > 0 ? &comm->flips : NULL;
     return ftc_member_create(&comm->member, &settings);
 }
 
@@ -174,6 +178,7 @@ static void destroy(struct ftc_comm *comm)
     if (comm->mine != NULL)
         munmap(comm->mine, sizeof(int));
     free(comm->report_failed);
+    free(comm->report_corrupt);
     pthread_mutex_destroy(&comm->lock);
     free(comm);
 }
@@ -196,7 +201,8 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity, con
     if (rc == 0)
         rc = ftc_snapshot_init(&comm->snapshot, comm->size);
     comm->report_failed = calloc((size_t)comm->size, sizeof(int));
-    if (rc == 0 && comm->report_failed == NULL)
+    comm->report_corrupt = calloc((size_t)comm->size, sizeof(int));
+    if (rc == 0 && (comm->report_failed == NULL || comm->report_corrupt == NULL))
         rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
     if (rc == 0 && !comm->alone)
         rc = connect_node(comm);

@@ -67,6 +67,21 @@ static void output_multicast(struct ftc_comm *comm, const struct ftc_output *out
     ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
 }
 
+/* One line for the job: the rank that compared says it. */
+static void log_verdict(struct ftc_comm *comm)
+{
+    struct ftc_member_report report;
+    char heads[128];
+
+    ftc_member_report(comm->member, &report);
+    if (report.coordinator != comm->rank || ftc_set_empty(report.wrong))
+        return;
+    FTC_LOG(&comm->log, FTC_LOG_WARN,
+            "silent corruption: of %u results that should be equal, those of the subtrees of rank %s %s",
+            report.compared, ftc_set_format(report.wrong, heads, sizeof(heads)),
+            comm->status == FTC_SUCCESS ? "were wrong and are corrected" : "differ; none is taken");
+}
+
 static void output_deliver(struct ftc_comm *comm, const struct ftc_output *output)
 {
     ftc_drill_pass(&comm->drill, FTC_DRILL_DELIVER);
@@ -74,6 +89,8 @@ static void output_deliver(struct ftc_comm *comm, const struct ftc_output *outpu
         memcpy(comm->receive, ftc_value_bytes(&output->result), output->result.size);
     comm->status = output->status;
     comm->delivered = true;
+    if (comm->config.integrity == FTC_INTEGRITY_VOTE)
+        log_verdict(comm);
 }
 
 void ftc_progress_outputs(struct ftc_comm *comm)
@@ -102,6 +119,9 @@ void ftc_progress_outputs(struct ftc_comm *comm)
             break;
         case FTC_OUTPUT_FENCED:
             ftc_comm_leave(comm, FTC_EXIT_FENCED, "this process was declared failed");
+        case FTC_OUTPUT_CORRUPT:
+            ftc_comm_leave(comm, FTC_EXIT_CORRUPT,
+                           "a value in the memory of this process has changed by itself: a checksum says so");
         case FTC_OUTPUT_MISMATCH:
             ftc_job_end(comm, FTC_EXIT_MISMATCH, ftc_member_mismatch(comm->member));
         }

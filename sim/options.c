@@ -230,6 +230,8 @@ static const struct row rows[] = {
      NULL},
     {{"settle-every", 0, "W", NULL, NULL}, "broadcast.settle_every"},
     {{"prepare", 0, "HOW", NULL, NULL}, "collectives.prepare"},
+    {{"integrity", 0, "MODE", NULL, NULL}, "integrity.mode"},
+    {{"flip", 0, "FLIP,...", NULL, NULL}, "drill.flip"},
     {{"config", 0, "FILE", "read settings from this INI file; no other file is read", take_config}, NULL},
     {{"set", 0, "SECTION.KEY=VALUE", "one setting; may be repeated; beats the file", take_set}, NULL},
     {{"help", 'h', NULL, "print this text, and exit", take_help}, NULL},
@@ -385,6 +387,10 @@ static int understand(struct parse *parse)
         return rc;
     setup->member = ftc_config_member(&setup->settings.value, (int)parse->ranks, 0);
     setup->member.fragment = (uint32_t)parse->fragment;
+    rc = ftc_flips_parse(setup->settings.value.drill_flip, &setup->flips);
+    if (rc != 0)
+        return rc;
+    setup->member.flips = setup->flips.count > 0 ? &setup->flips : NULL;
     if (setup->ops == NULL)
         return 0;
     return ftc_program_parse(&setup->program, setup->ops, setup->ranks_given ? (int)parse->ranks : RANKS_MAX);

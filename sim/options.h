@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "collectives/flip.h"
 #include "collectives/member.h"
 #include "config/config.h"
 #include "sim/model/program.h"
@@ -19,7 +20,8 @@ struct ftc_setup {
     struct ftc_settings settings;      /* every key of the configuration and where it came from */
     struct ftc_member_settings member; /* of every member, but self; without -n see ftc_config_fit() */
     struct ftc_program program;
-    const char *ops; /* as given, NULL: not */
+    struct ftc_flips flips; /* that `member` points to, if there are any */
+    const char *ops;        /* as given, NULL: not */
     uint64_t seed;
     bool seed_given, ranks_given, f_given;
 };

@@ -42,6 +42,9 @@ static void unmap_settings(struct ftc_config *c, const struct ftc_member_setting
     c->multicast_most_bytes = (int64_t)member->multicast_most;
     c->settle_every = member->settle_every;
     c->prepare = member->prepare;
+    c->integrity = member->integrity;
+    if (member->flips != NULL)
+        ftc_flips_format(member->flips, c->drill_flip, sizeof(c->drill_flip));
     unmap_choices(c, member);
 }
 

@@ -326,6 +326,52 @@ static void multicast(struct ftc_cluster *c, int from, const struct ftc_output *
     ftc_buffer_unref(datagram.bytes);
 }
 
+/* --- deaths --- */
+
+static void stop_events(struct ftc_cluster *c, int rank)
+{
+    for (int other = 0; other < c->n; other++) {
+        ftc_cluster_set_pending(c, ftc_cluster_notice(c, rank, other), false);
+        clear_channel(c, other, rank, 0);
+        if (other != rank && c->process[other].alive)
+            ftc_cluster_set_pending(c, ftc_cluster_notice(c, other, rank), true);
+    }
+    ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), false);
+    ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), false);
+    cut_channel(c, datagrams_to(c, rank), 0);
+    ftc_cluster_set_pending(c, ftc_cluster_datagram(c, rank), false);
+}
+
+/* What a dead rank had on the way beyond the limits of its channels is lost. */
+static void apply_limits(struct ftc_cluster *c, int rank)
+{
+    for (int to = 0; to < c->n; to++) {
+        struct ftc_cluster_channel *channel = &c->channel[rank * c->n + to];
+        if (channel->limit == 0)
+            continue;
+        if (channel->arrived + channel->count < channel->limit) {
+            channel->limit = 0;
+            continue;
+        }
+        ftc_cluster_trace(c, FTC_CLUSTER_TRACE_LOSE, rank, to, NULL);
+        clear_channel(c, rank, to,
+                      channel->limit > channel->arrived ? channel->limit - 1 - channel->arrived : 0);
+    }
+}
+
+static void crash(struct ftc_cluster *c, int rank)
+{
+    struct ftc_cluster_process *p = &c->process[rank];
+
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_CRASH, rank, 0, NULL);
+    ftc_ledger_dies(c->ledger, rank, p->member);
+    ftc_member_destroy(p->member);
+    p->member = NULL;
+    p->alive = false;
+    stop_events(c, rank);
+    apply_limits(c, rank);
+}
+
 /* --- outputs --- */
 
 /* Does this output, the nth of its kind, take its process along? */
@@ -377,6 +423,16 @@ static void deliver(struct ftc_cluster *c, int rank, const struct ftc_output *ou
     ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), called < c->program->length);
 }
 
+/* Who sent what a bit has changed in is fenced. Nothing else may be refused. */
+static int refuse(struct ftc_cluster *c, int from, int rc)
+{
+    if (rc != FTC_ERR_PROTO || c->settings.flips == NULL)
+        return rc;
+    if (from >= 0 && c->process[from].alive)
+        crash(c, from);
+    return FTC_SUCCESS;
+}
+
 static void carry_out(struct ftc_cluster *c, int rank, const struct ftc_output *output)
 {
     switch (output->kind) {
@@ -398,9 +454,17 @@ static void carry_out(struct ftc_cluster *c, int rank, const struct ftc_output *
         ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), true);
         break;
     case FTC_OUTPUT_FENCED:
-    case FTC_OUTPUT_ACCUSE:
     case FTC_OUTPUT_MISMATCH:
         ftc_ledger_protests(c->ledger, rank, c->process[rank].member, output);
+        break;
+    case FTC_OUTPUT_CORRUPT:
+        ftc_ledger_protests(c->ledger, rank, c->process[rank].member, output);
+        crash(c, rank);
+        break;
+    case FTC_OUTPUT_ACCUSE:
+        ftc_ledger_protests(c->ledger, rank, c->process[rank].member, output);
+        if (!ftc_cluster_broken(c))
+            refuse(c, output->to, FTC_ERR_PROTO);
         break;
     }
 }
@@ -451,7 +515,7 @@ static void arrive(struct ftc_cluster *c, int from, int to)
     int rc =
         ftc_ledger_receive(c->ledger, to, c->process[to].member, from, message.head.op, false, message.bytes);
     ftc_buffer_unref(message.bytes);
-    take_outputs(c, to, rc, "ftc_member_receive()");
+    take_outputs(c, to, refuse(c, from, rc), "ftc_member_receive()");
 }
 
 static void arrive_datagram(struct ftc_cluster *c, int to)
@@ -464,7 +528,7 @@ static void arrive_datagram(struct ftc_cluster *c, int to)
     int rc = ftc_ledger_receive(c->ledger, to, c->process[to].member, message.from, message.head.op, true,
                                 message.bytes);
     ftc_buffer_unref(message.bytes);
-    take_outputs(c, to, rc, "ftc_member_datagram()");
+    take_outputs(c, to, refuse(c, -1, rc), "ftc_member_datagram()");
 }
 
 static void notify(struct ftc_cluster *c, int observer, int dead)
@@ -556,52 +620,10 @@ void ftc_cluster_finish(struct ftc_cluster *c)
     ftc_ledger_ends(c->ledger);
 }
 
-/* --- deaths --- */
-
-static void stop_events(struct ftc_cluster *c, int rank)
-{
-    for (int other = 0; other < c->n; other++) {
-        ftc_cluster_set_pending(c, ftc_cluster_notice(c, rank, other), false);
-        clear_channel(c, other, rank, 0);
-        if (other != rank && c->process[other].alive)
-            ftc_cluster_set_pending(c, ftc_cluster_notice(c, other, rank), true);
-    }
-    ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), false);
-    ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), false);
-    cut_channel(c, datagrams_to(c, rank), 0);
-    ftc_cluster_set_pending(c, ftc_cluster_datagram(c, rank), false);
-}
-
-/* What a dead rank had on the way beyond the limits of its channels is lost. */
-static void apply_limits(struct ftc_cluster *c, int rank)
-{
-    for (int to = 0; to < c->n; to++) {
-        struct ftc_cluster_channel *channel = &c->channel[rank * c->n + to];
-        if (channel->limit == 0)
-            continue;
-        if (channel->arrived + channel->count < channel->limit) {
-            channel->limit = 0;
-            continue;
-        }
-        ftc_cluster_trace(c, FTC_CLUSTER_TRACE_LOSE, rank, to, NULL);
-        clear_channel(c, rank, to,
-                      channel->limit > channel->arrived ? channel->limit - 1 - channel->arrived : 0);
-    }
-}
-
 void ftc_cluster_crash(struct ftc_cluster *c, int rank)
 {
-    struct ftc_cluster_process *p = &c->process[rank];
-
-    if (!p->alive || ftc_ledger_alive(c->ledger) == 1)
-        return;
-    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_CRASH, rank, 0, NULL);
-    ftc_ledger_dies(c->ledger, rank, p->member);
-    ftc_member_destroy(p->member);
-    p->member = NULL;
-    p->alive = false;
-    stop_events(c, rank);
-    apply_limits(c, rank);
+    if (c->process[rank].alive && ftc_ledger_alive(c->ledger) > 1)
+        crash(c, rank);
 }
 
 void ftc_cluster_lose(struct ftc_cluster *c, int from, int to)

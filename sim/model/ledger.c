@@ -272,10 +272,16 @@ void ftc_ledger_sends(struct ftc_ledger *l, int rank, const struct ftc_output *o
 
 /* --- deliveries: at most one each, and agreement with everyone alive now --- */
 
+static bool same_verdict(const struct ftc_vote_verdict *a, const struct ftc_vote_verdict *b)
+{
+    return a->compared == b->compared && (a->compared == 0 || ftc_set_equal(&a->wrong, &b->wrong));
+}
+
 static bool same_decision(const struct ftc_decision *a, const struct ftc_decision *b)
 {
     return a->status == b->status && ftc_ballot_compare(a->ballot, b->ballot) == 0 &&
-           ftc_set_equal(&a->failed, &b->failed) && ftc_ledger_same_value(&a->value, &b->value);
+           ftc_set_equal(&a->failed, &b->failed) && ftc_ledger_same_value(&a->value, &b->value) &&
+           same_verdict(&a->verdict, &b->verdict);
 }
 
 static bool same_outcome(const struct ftc_ledger_outcome *a, const struct ftc_output *output, int history,
@@ -301,6 +307,17 @@ static int copy_value(struct ftc_value *to, const struct ftc_value *from)
     return FTC_SUCCESS;
 }
 
+static int copy_verdict(struct ftc_vote_verdict *to, const struct ftc_vote_verdict *from)
+{
+    if (from->compared == 0)
+        return FTC_SUCCESS;
+    if (ftc_set_init(&to->wrong, from->wrong.size) != FTC_SUCCESS)
+        return FTC_ERR_NOMEM;
+    to->compared = from->compared;
+    ftc_set_copy(&to->wrong, &from->wrong);
+    return FTC_SUCCESS;
+}
+
 static int copy_decision(struct ftc_ledger_outcome *outcome, const struct ftc_decision *decision)
 {
     outcome->decision = ftc_decision_new(decision->failed.size);
@@ -310,7 +327,7 @@ static int copy_decision(struct ftc_ledger_outcome *outcome, const struct ftc_de
     outcome->decision->ballot = decision->ballot;
     ftc_set_copy(&outcome->decision->failed, &decision->failed);
     ftc_value_set(&outcome->decision->value, &outcome->value);
-    return FTC_SUCCESS;
+    return copy_verdict(&outcome->decision->verdict, &decision->verdict);
 }
 
 static int copy_outcome(struct ftc_ledger_outcome *outcome, const struct ftc_output *output)
@@ -411,7 +428,9 @@ void ftc_ledger_protests(struct ftc_ledger *l, int rank, const struct ftc_member
 {
     if (output->kind == FTC_OUTPUT_FENCED)
         ftc_ledger_violate(l, "rank %d is told that it was declared failed, but it lives", rank);
-    else if (output->kind == FTC_OUTPUT_ACCUSE)
+    else if (output->kind == FTC_OUTPUT_CORRUPT && l->settings.flips == NULL)
+        ftc_ledger_violate(l, "rank %d finds its memory damaged, which it is not", rank);
+    else if (output->kind == FTC_OUTPUT_ACCUSE && l->settings.flips == NULL)
         ftc_ledger_violate(l, "rank %d accuses rank %d, which keeps to the protocol", rank, output->to);
     else if (output->kind == FTC_OUTPUT_MISMATCH)
         ftc_ledger_violate(l, "rank %d reports a mismatch: %s", rank, ftc_member_mismatch(member));

@@ -37,7 +37,7 @@ void ftc_ledger_sends(struct ftc_ledger *ledger, int rank, const struct ftc_outp
 void ftc_ledger_delivers(struct ftc_ledger *ledger, int rank, const struct ftc_member *member,
                          const struct ftc_output *output);
 void ftc_ledger_protests(struct ftc_ledger *ledger, int rank, const struct ftc_member *member,
-                         const struct ftc_output *output); /* FENCED, ACCUSE, MISMATCH */
+                         const struct ftc_output *output); /* FENCED, CORRUPT, ACCUSE, MISMATCH */
 /* ftc_member_receive() or, of a datagram, ftc_member_datagram(), and what they must not do: take a message of operation `op` that another history than the
  * receiver's led to (rule 0). Returns what the member does. */
 int ftc_ledger_receive(struct ftc_ledger *ledger, int rank, struct ftc_member *member, int from, uint64_t op,

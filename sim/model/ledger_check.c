@@ -50,6 +50,50 @@ static void check_report(struct ftc_ledger *l, int rank, int op, const struct ft
         ftc_ledger_violate(l, "rank %d: the report of operation %d has another failed set", rank, op);
 }
 
+/* --- silent corruption (agreement.md, "Vote") --- */
+
+/* Bits that turn over in operation op; `outvoted`: only those that comparing protects from. */
+static int count_flips(const struct ftc_ledger *l, int op, bool outvoted)
+{
+    int count = 0;
+
+    for (int i = 0; l->settings.flips != NULL && i < l->settings.flips->count; i++) {
+        const struct ftc_flip *flip = &l->settings.flips->flip[i];
+        bool protected = flip->variable == FTC_FLIP_UP || flip->variable == FTC_FLIP_PARTIAL;
+        count += flip->op == (uint64_t)op && (protected || !outvoted);
+    }
+    return count;
+}
+
+/* Nothing protects a value that more than one bit has hit, or one that was hit before or after the comparison, or of which
+ * there was one only. With checksums all are protected. */
+static bool may_be_wrong(const struct ftc_ledger *l, int op, uint32_t compared)
+{
+    int flips = count_flips(l, op, false);
+
+    if (flips == 0 || l->settings.integrity == FTC_INTEGRITY_CHECKSUM)
+        return false;
+    return compared == 0 || flips > 1 || count_flips(l, op, true) == 0;
+}
+
+/* What comparing found: nothing where nothing was damaged; of one damaged result among three, the right one. */
+static void check_verdict(struct ftc_ledger *l, int rank, int op, int status, uint32_t compared, int wrong)
+{
+    bool one = count_flips(l, op, false) == 1 && count_flips(l, op, true) == 1;
+
+    if (compared > 0 && (l->settings.integrity != FTC_INTEGRITY_VOTE || (int)compared > l->settings.f + 1))
+        ftc_ledger_violate(l, "rank %d: operation %d compares %u results", rank, op, compared);
+    if (count_flips(l, op, false) == 0 && (wrong > 0 || status == FTC_ERR_CORRUPT))
+        ftc_ledger_violate(l, "rank %d: operation %d finds %d wrong results, but no bit has changed", rank,
+                           op, wrong);
+    if (status == FTC_ERR_CORRUPT && (compared < 2 || wrong != (int)compared || (one && compared > 2)))
+        ftc_ledger_violate(l, "rank %d: operation %d cannot tell which of %u results is right", rank, op,
+                           compared);
+    if (status == FTC_SUCCESS && one && wrong > 1)
+        ftc_ledger_violate(l, "rank %d: operation %d finds %d wrong results, but one bit has changed", rank,
+                           op, wrong);
+}
+
 /* Rule 5: G := failed set, L grows by it, the epoch moves unless the ballot is (0,0). */
 static void check_rule_5(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member,
                          const struct ftc_decision *decision)
@@ -99,14 +143,17 @@ static void check_reduce(struct ftc_ledger *l, int rank, int op, const struct ft
                            output->status);
     if (rank != o->root)
         return;
+    ftc_member_report(member, &report);
+    check_verdict(l, rank, op, output->status, report.compared, ftc_set_count(report.wrong));
+    if (output->status == FTC_ERR_CORRUPT)
+        return;
     if (output->status != FTC_SUCCESS) {
         check_giving_up(l, rank, op, output->status);
         return;
     }
-    ftc_member_report(member, &report);
     if (!ftc_set_subset(report.failed, &l->dead))
         ftc_ledger_violate(l, "rank %d: plain reduce %d reports a live rank as failed", rank, op);
-    if (!o->floating)
+    if (!o->floating && !may_be_wrong(l, op, report.compared))
         ftc_ledger_check_counts(l, rank, op, &output->result, report.failed);
 }
 
@@ -241,10 +288,15 @@ static void check_left_out(struct ftc_ledger *l, int rank, int op, const struct 
 
 static void check_status(struct ftc_ledger *l, int rank, int op, const struct ftc_ledger_outcome *outcome)
 {
-    bool root_failed = operation_of(l, op)->kind == FTC_CALL_BCAST && outcome->status == FTC_ERR_ROOT_FAILED;
+    enum ftc_call_kind kind = operation_of(l, op)->kind;
+    bool allowed = outcome->status == FTC_SUCCESS ||
+                   (kind == FTC_CALL_BCAST && outcome->status == FTC_ERR_ROOT_FAILED) ||
+                   (kind == FTC_CALL_ALLREDUCE && outcome->status == FTC_ERR_CORRUPT);
 
-    if (outcome->status != outcome->decision->status || (outcome->status != FTC_SUCCESS && !root_failed))
+    if (outcome->status != outcome->decision->status || !allowed)
         ftc_ledger_violate(l, "rank %d: operation %d delivers status %d", rank, op, outcome->status);
+    const struct ftc_vote_verdict *verdict = &outcome->decision->verdict;
+    check_verdict(l, rank, op, outcome->status, verdict->compared, ftc_set_count(&verdict->wrong));
 }
 
 void ftc_ledger_check_outcome(struct ftc_ledger *l, int rank, int op,
@@ -258,7 +310,8 @@ void ftc_ledger_check_outcome(struct ftc_ledger *l, int rank, int op,
         return;
     check_status(l, rank, op, outcome);
     check_failed(l, rank, op, history, decision);
-    if (o->kind == FTC_CALL_ALLREDUCE && !o->floating)
+    if (o->kind == FTC_CALL_ALLREDUCE && !o->floating && decision->status == FTC_SUCCESS &&
+        !may_be_wrong(l, op, decision->verdict.compared))
         ftc_ledger_check_counts(l, rank, op, &decision->value, &decision->failed);
     if (o->kind == FTC_CALL_BCAST)
         check_broadcast(l, rank, op, decision);

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "collectives/flip.h"
 #include "include/ftcoll.h"
 #include "sim/model/ledger.h"
 

@@ -111,6 +111,8 @@ static const struct {
     {"multicast", "least_ranks", FTC_STORM_PIN_MULTICAST_LEAST},
     {"multicast", "most_bytes", FTC_STORM_PIN_MULTICAST_MOST},
     {"collectives", "prepare", FTC_STORM_PIN_PREPARE},
+    {"integrity", "mode", FTC_STORM_PIN_INTEGRITY},
+    {"drill", "flip", FTC_STORM_PIN_FLIP},
 };
 
 static unsigned pin_of(const struct ftc_config_key *key)

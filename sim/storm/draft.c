@@ -261,7 +261,7 @@ static bool lower_f(struct ftc_draft *d, size_t first, size_t size)
     return true;
 }
 
-#define SETTINGS 20
+#define SETTINGS 22
 
 /* Make one of how decisions are spread plain; false: it is. */
 static bool reset_spreading(struct ftc_member_settings *s, const struct ftc_member_settings *plain,
@@ -331,8 +331,14 @@ static bool reset_setting(struct ftc_member_settings *s, const struct ftc_member
     case 5:
         s->prepare = plain->prepare;
         return s->prepare != before.prepare;
+    case 6:
+        s->flips = plain->flips;
+        return s->flips != before.flips;
+    case 7:
+        s->integrity = plain->integrity;
+        return s->integrity != before.integrity;
     default:
-        return reset_spreading(s, plain, which - 6);
+        return reset_spreading(s, plain, which - 8);
     }
 }
 
@@ -348,7 +354,8 @@ static bool reset_settings(struct ftc_draft *d, size_t first, size_t size)
 
     for (size_t which = first; which < first + size && which < SETTINGS; which++)
         changed |= reset_setting(&d->settings, d->plain, which);
-    return changed && !ftc_storm_waits_for_ever(&d->settings);
+    bool lists = d->settings.integrity != FTC_INTEGRITY_VOTE || d->settings.scheme == FTC_SCHEME_LIST;
+    return changed && lists && !ftc_storm_waits_for_ever(&d->settings);
 }
 
 /* --- the order of events --- */

@@ -307,6 +307,66 @@ static void draw_deaths(struct ftc_storm *s)
     }
 }
 
+/* --- silent corruption --- */
+
+static int draw_reduction(struct ftc_storm *s)
+{
+    struct ftc_program program = ftc_storm_program(s);
+    int reductions = 0;
+
+    for (int op = 0; op < program.length; op++) {
+        enum ftc_call_kind kind = program.operation[op].kind;
+        reductions += kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_REDUCE;
+    }
+    int drawn = reductions > 0 ? below(s, reductions) : -1;
+    for (int op = 0; op < program.length; op++) {
+        enum ftc_call_kind kind = program.operation[op].kind;
+        if ((kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_REDUCE) && drawn-- == 0)
+            return op;
+    }
+    return -1;
+}
+
+/* One bit, which comparing is to find. With checksums any number of bits of any value is a number of deaths. */
+static void draw_flips(struct ftc_storm *s)
+{
+    static const enum ftc_flip_variable variables[] = {FTC_FLIP_UP, FTC_FLIP_PARTIAL, FTC_FLIP_INPUT,
+                                                       FTC_FLIP_DECISION, FTC_FLIP_MESSAGE};
+    bool vote = s->settings.integrity == FTC_INTEGRITY_VOTE;
+    int count = one_in(s, 3) ? 0 : 1 + below(s, vote ? 1 : 3);
+
+    for (int i = 0; i < count; i++) {
+        int op = draw_reduction(s);
+        enum ftc_flip_variable variable = variables[below(s, vote ? 2 : 5)];
+        if (op < 0)
+            return;
+        s->flips.flip[s->flips.count++] = (struct ftc_flip){
+            .rank = below(s, s->settings.ranks),
+            .variable = variable,
+            .element = one_in(s, 4) ? below(s, 3) : 0,
+            .bit = below(s, 64),
+            .op = (uint64_t)op,
+            .step = variable == FTC_FLIP_MESSAGE ? (uint64_t)below(s, s->settings.f + 4) : 0,
+        };
+    }
+    if (s->flips.count > 0)
+        s->settings.flips = &s->flips;
+}
+
+/* Comparing needs lists. Drawn last: the rest of a storm is the same with and without. */
+static void draw_integrity(struct ftc_storm *s, const struct ftc_storm_frame *frame)
+{
+    struct ftc_member_settings *set = &s->settings;
+    bool lists = set->scheme == FTC_SCHEME_LIST || (frame->pinned & FTC_STORM_PIN_SCHEME) == 0;
+
+    if ((frame->pinned & FTC_STORM_PIN_INTEGRITY) == 0 && one_in(s, 3))
+        set->integrity = lists && !one_in(s, 3) ? FTC_INTEGRITY_VOTE : FTC_INTEGRITY_CHECKSUM;
+    if (set->integrity == FTC_INTEGRITY_VOTE)
+        set->scheme = FTC_SCHEME_LIST;
+    if (set->integrity != FTC_INTEGRITY_NONE && (frame->pinned & FTC_STORM_PIN_FLIP) == 0)
+        draw_flips(s);
+}
+
 static int most_ranks(const struct ftc_storm_frame *frame)
 {
     int most = least_ranks(frame) + 3;
@@ -338,4 +398,5 @@ void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame
     draw_program(storm);
     draw_deaths(storm);
     storm->biased = !one_in(storm, 3);
+    draw_integrity(storm, frame);
 }

@@ -5,6 +5,7 @@
 #ifndef FTC_SIM_STORM_STORM_H
 #define FTC_SIM_STORM_STORM_H
 
+#include "collectives/flip.h"
 #include "sim/model/cluster.h"
 #include "sim/model/schedule.h"
 #include "sim/storm/record.h"
@@ -36,6 +37,8 @@ enum ftc_storm_pin {
     FTC_STORM_PIN_SEED = 1 << 17,
     FTC_STORM_PIN_MULTICAST_LEAST = 1 << 18,
     FTC_STORM_PIN_MULTICAST_MOST = 1 << 19,
+    FTC_STORM_PIN_INTEGRITY = 1 << 20,
+    FTC_STORM_PIN_FLIP = 1 << 21,
 };
 
 struct ftc_storm_frame {
@@ -63,6 +66,7 @@ struct ftc_storm {
     struct ftc_cluster_doom doom[FTC_STORM_CRASHES]; /* at an output */
     int dooms;
     bool biased;
+    struct ftc_flips flips; /* that the settings point to; so a storm stays where it was drawn */
 };
 
 /* Sums over storms. */

@@ -378,6 +378,9 @@ int ftc_timed_received(struct ftc_timed *t, int rank, int from, struct ftc_timed
             ftc_trace_message(t->trace, t->now, rank, "has", "from", from, message->buffer, 0);
         rc = ftc_ledger_receive(t->ledger, rank, p->member, from, message->op, message->datagram,
                                 message->buffer);
+        if (rc == FTC_ERR_PROTO &&
+            t->members.flips != NULL) /* who sent what a bit has changed in is fenced */
+            rc = message->datagram ? 0 : ftc_timed_push(t, t->now, FTC_TIMED_DEATH, from, 0, NULL);
         rc = ftc_timed_outputs(t, rank, rc);
         if (rc == 0)
             rc = go_on(t, rank);
@@ -433,6 +436,10 @@ static int take_output(struct ftc_timed *t, int rank, const struct ftc_output *o
         return queue_send(t, rank, output, last);
     if (output->kind == FTC_OUTPUT_DELIVER)
         return take_delivery(t, rank);
+    if (output->kind == FTC_OUTPUT_CORRUPT)
+        return ftc_timed_push(t, t->now, FTC_TIMED_DEATH, rank, 0, NULL);
+    if (output->kind == FTC_OUTPUT_ACCUSE)
+        return ftc_timed_push(t, t->now, FTC_TIMED_DEATH, output->to, 0, NULL);
     p->timer++;
     return ftc_timed_push(t, t->now + output->delay_ns, FTC_TIMED_TIMER, rank, 0,
                           (void *)(uintptr_t)p->timer);

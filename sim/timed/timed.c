@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mix.h"
+#include "collectives/flip.h"
 #include "sim/timed/engine.h"
 
 /* --- events --- */
@@ -56,6 +57,8 @@ static int die(struct ftc_timed *t, int rank)
 {
     struct ftc_timed_process *p = &t->process[rank];
 
+    if (p->member == NULL)
+        return 0; /* it was fenced, or found itself damaged */
     if (t->trace != NULL)
         ftc_trace_line(t->trace, t->now, rank, "dies");
     ftc_ledger_dies(t->ledger, rank, p->member);
@@ -162,6 +165,9 @@ static int init(struct ftc_timed *t)
         return rc;
     for (int i = 0; i < t->result->deaths; i++)
         ftc_set_add(&t->mortal, t->result->death[i].rank);
+    for (int i = 0; t->members.flips != NULL && i < t->members.flips->count; i++)
+        if (t->members.flips->flip[i].rank < t->n)
+            ftc_set_add(&t->mortal, t->members.flips->flip[i].rank);
     rc = ftc_distance_init(&t->distance, &t->set->distance, t->n, t->set->seed);
     t->process = calloc((size_t)t->n, sizeof(*t->process));
     t->result->operation = calloc((size_t)t->program->length + 1, sizeof(*t->result->operation));

@@ -84,6 +84,7 @@ static void take_outputs(struct fuzz *z, int rc)
 
     require(rc == FTC_SUCCESS || rc == FTC_ERR_PROTO);
     while ((output = ftc_member_next_output(z->member)) != NULL) {
+        require(output->kind != FTC_OUTPUT_CORRUPT); /* nothing changes by itself here */
         if (output->kind == FTC_OUTPUT_MULTICAST) {
             require(output->head->size == FTC_FRAGMENT_HEAD && output->value.size > 0);
             keep(z, output);
@@ -183,6 +184,8 @@ static void random_value(struct fuzz *z, struct ftc_value *value)
     require(value->buffer != NULL);
     memset(value->buffer->data, 1, size);
     value->size = size;
+    if (size > 0 && z->settings.integrity == FTC_INTEGRITY_CHECKSUM && take(z, 4) > 0)
+        ftc_value_seal(value);
 }
 
 static void random_contribution(struct fuzz *z, struct ftc_message *message)
@@ -196,11 +199,17 @@ static void random_contribution(struct fuzz *z, struct ftc_message *message)
     struct ftc_decision *decision = ftc_decision_new(z->settings.ranks);
     require(decision != NULL);
     message->contribution.decision = decision;
-    decision->status = take(z, 4) == 0 ? FTC_ERR_ROOT_FAILED : FTC_SUCCESS;
+    static const int statuses[] = {FTC_SUCCESS, FTC_SUCCESS, FTC_ERR_CORRUPT, FTC_ERR_ROOT_FAILED};
+    decision->status = statuses[take(z, 4)];
     decision->ballot = (struct ftc_ballot_id){take(z, 6), take(z, 3)};
     random_set(z, &decision->failed);
     if (decision->status == FTC_SUCCESS)
         random_value(z, &decision->value);
+    if (take(z, 2) == 0) {
+        require(ftc_set_init(&decision->verdict.wrong, z->settings.ranks) == FTC_SUCCESS);
+        decision->verdict.compared = 2 + take(z, 3);
+        random_set(z, &decision->verdict.wrong);
+    }
 }
 
 /* A message that a member could send, but that lies. */
@@ -333,6 +342,9 @@ static void draw_settings(struct fuzz *z)
     s->multicast_most = 1 << 20;
     s->settle_every = take(z, 3);
     s->prepare = (enum ftc_prepare)take(z, 2);
+    s->integrity = (enum ftc_integrity)take(z, 3);
+    if (s->integrity == FTC_INTEGRITY_VOTE)
+        s->scheme = FTC_SCHEME_LIST;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -25,10 +25,13 @@ static const char *const words[FTC_MUTATIONS_COUNT] = {"the sound protocol",
 #undef WORDS
 };
 
-static void storm(enum ftc_mutation mutation, uint64_t runs, struct ftc_storm_outcome *outcome)
+static void storm(enum ftc_mutation mutation, uint64_t runs, unsigned pinned,
+                  struct ftc_storm_outcome *outcome)
 {
-    struct ftc_storm_plan plan = {
-        .frame.settings = ftc_cluster_settings(1, 0), .seed = 1, .runs = runs, .jobs = WORKERS};
+    struct ftc_storm_plan plan = {.frame = {.settings = ftc_cluster_settings(1, 0), .pinned = pinned},
+                                  .seed = 1,
+                                  .runs = runs,
+                                  .jobs = WORKERS};
 
     ftc_mutation = mutation; /* the workers are forked with it */
     ck_assert_int_eq(ftc_storm_pool_run(&plan, outcome), FTC_SUCCESS);
@@ -44,7 +47,7 @@ START_TEST(a_fault_is_found)
 
     if (_i >= FTC_MUTATION_LATE_CONTRIBUTION)
         return;
-    storm((enum ftc_mutation)_i, BUDGET, &outcome);
+    storm((enum ftc_mutation)_i, BUDGET, 0, &outcome);
     ck_assert_msg(outcome.violated, "%d storms do not find: %s", BUDGET, words[_i]);
 }
 END_TEST
@@ -54,7 +57,7 @@ START_TEST(the_sound_protocol_keeps_its_promises)
 {
     struct ftc_storm_outcome outcome;
 
-    storm(FTC_MUTATION_NONE, HARMLESS, &outcome);
+    storm(FTC_MUTATION_NONE, HARMLESS, 0, &outcome);
     ck_assert_msg(!outcome.violated, "seed %llu: %s", (unsigned long long)outcome.seed, outcome.violation);
 }
 END_TEST
@@ -63,13 +66,16 @@ END_TEST
  * Taking a contribution after its sender was written off is harmless. A rank that still waits for others is then in
  * the state that it would be in had the contribution come before the notice: an order that the sound protocol knows.
  * One that waits for nobody any more has sent what it made of the others' and looks at no contribution again.
+ * Where results are compared it is a fault, for its list then names a rank whose input is in.
  */
-START_TEST(a_late_contribution_is_harmless)
+START_TEST(a_late_contribution_is_harmless_but_where_results_are_compared)
 {
     struct ftc_storm_outcome outcome;
 
-    storm(FTC_MUTATION_LATE_CONTRIBUTION, HARMLESS, &outcome);
+    storm(FTC_MUTATION_LATE_CONTRIBUTION, HARMLESS, FTC_STORM_PIN_INTEGRITY, &outcome);
     ck_assert_msg(!outcome.violated, "seed %llu: %s", (unsigned long long)outcome.seed, outcome.violation);
+    storm(FTC_MUTATION_LATE_CONTRIBUTION, BUDGET, 0, &outcome);
+    ck_assert_msg(outcome.violated, "%d storms do not find it where results are compared", BUDGET);
 }
 END_TEST
 
@@ -131,7 +137,7 @@ int main(void)
     tcase_add_loop_test(faults, a_fault_is_found, FTC_MUTATION_NONE + 1, FTC_MUTATIONS_COUNT);
     tcase_set_timeout(faults, 120);
     tcase_add_test(harmless, the_sound_protocol_keeps_its_promises);
-    tcase_add_test(harmless, a_late_contribution_is_harmless);
+    tcase_add_test(harmless, a_late_contribution_is_harmless_but_where_results_are_compared);
     tcase_set_timeout(harmless, 120);
     suite_add_tcase(suite, faults);
     suite_add_tcase(suite, harmless);

@@ -1,0 +1,42 @@
+/* Checksums of values, and damage on request (docs/design/integrity.md). */
+#include "collectives/operation.h"
+
+int ftc_integrity_protect(struct ftc_member *m, const struct ftc_operation *op,
+                          enum ftc_flip_variable variable, struct ftc_value *value)
+{
+    if (m->set.integrity == FTC_INTEGRITY_CHECKSUM && value->buffer != NULL && value->checksum == 0)
+        ftc_value_seal(value);
+    return ftc_integrity_disturb(m, op, variable, 0, value);
+}
+
+static bool is_meant(const struct ftc_member *m, const struct ftc_flip *flip, const struct ftc_operation *op,
+                     enum ftc_flip_variable variable, uint64_t step)
+{
+    return flip->rank == m->set.self && flip->variable == variable && flip->op == op->k && flip->step == step;
+}
+
+int ftc_integrity_disturb(struct ftc_member *m, const struct ftc_operation *op,
+                          enum ftc_flip_variable variable, uint64_t step, struct ftc_value *value)
+{
+    const struct ftc_flips *flips = m->set.flips;
+
+    if (flips == NULL || value->buffer == NULL)
+        return 0;
+    for (int i = 0; i < flips->count; i++) {
+        if (m->flipped[i] || !is_meant(m, &flips->flip[i], op, variable, step))
+            continue;
+        int rc = ftc_value_own(value);
+        if (rc != 0)
+            return rc;
+        m->flipped[i] = ftc_flip_bytes(&flips->flip[i], ftc_value_bytes(value), value->size);
+    }
+    return 0;
+}
+
+int ftc_integrity_corrupt(struct ftc_member *m)
+{
+    int rc = ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_CORRUPT});
+
+    m->fenced = true;
+    return rc == 0 ? FTC_ERR_FENCED : rc;
+}

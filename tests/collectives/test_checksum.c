@@ -1,0 +1,168 @@
+/* Checksums of values: damaged memory and damaged messages become deaths, and nobody gets a wrong result. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "collectives/flip.h"
+#include "story.h"
+#include "tests/suite.h"
+
+/* --- messages --- */
+
+/* DECIDE with a value of 24 bytes in one buffer, as a receiver has it. */
+static struct ftc_buffer *encode(struct ftc_message *message, bool sealed)
+{
+    struct ftc_decision *decision = ftc_decision_new(5);
+    struct ftc_buffer *bytes = ftc_buffer_new(24);
+    for (int b = 0; b < 24; b++)
+        bytes->data[b] = (unsigned char)(b * 7);
+    decision->value = (struct ftc_value){.buffer = bytes, .size = 24};
+    if (sealed)
+        ftc_value_seal(&decision->value);
+    ftc_set_add(&decision->failed, 2);
+    *message = (struct ftc_message){.kind = FTC_MESSAGE_DECIDE,
+                                    .signature = {.kind = FTC_CALL_ALLREDUCE, .root = -1, .size = 24},
+                                    .contribution = {.decision = decision}};
+    struct ftc_buffer *head = ftc_message_encode(message, FTC_SCHEME_LIST);
+    struct ftc_buffer *whole = ftc_value_new_message(head->size, 24);
+    memcpy(whole->data, head->data, head->size);
+    memcpy(whole->data + ftc_value_offset(head->size), bytes->data, 24);
+    whole->size = ftc_value_offset(head->size) + 24;
+    ftc_buffer_unref(head);
+    ftc_contribution_drop(&message->contribution);
+    return whole;
+}
+
+START_TEST(a_sealed_value_stays_sealed_on_its_way)
+{
+    struct ftc_message message;
+    struct ftc_buffer *whole = encode(&message, true);
+
+    ck_assert_int_eq(ftc_message_init(&message, 5), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_message_decode(&message, whole, 5, FTC_SCHEME_LIST), FTC_SUCCESS);
+    const struct ftc_value *value = ftc_message_value(&message);
+    ck_assert(value->checksum != 0 && ftc_value_sound(value));
+    ftc_value_bytes(value)[3] ^= 4;
+    ck_assert(!ftc_value_sound(value));
+    ftc_message_fini(&message);
+    ftc_buffer_unref(whole);
+}
+END_TEST
+
+/* Whichever bit: of the head, or of the value. Padding between them does not travel. */
+START_TEST(a_message_with_a_changed_bit_is_refused)
+{
+    struct ftc_message message;
+    struct ftc_buffer *whole = encode(&message, true);
+    size_t value = whole->size - 24;
+
+    ck_assert_int_eq(ftc_message_init(&message, 5), FTC_SUCCESS);
+    for (size_t bit = 0; bit < whole->size * 8; bit++) {
+        whole->data[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        int rc = ftc_message_decode(&message, whole, 5, FTC_SCHEME_LIST);
+        bool head = bit / 8 < value - FTC_VALUE_ALIGNMENT;
+        if (head || bit / 8 >= value)
+            ck_assert_msg(rc == FTC_ERR_PROTO, "bit %zu: %d", bit, rc);
+        whole->data[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    ck_assert_int_eq(ftc_message_decode(&message, whole, 5, FTC_SCHEME_LIST), FTC_SUCCESS);
+    ftc_message_fini(&message);
+    ftc_buffer_unref(whole);
+}
+END_TEST
+
+START_TEST(without_a_checksum_a_changed_bit_is_not_seen)
+{
+    struct ftc_message message;
+    struct ftc_buffer *whole = encode(&message, false);
+
+    ck_assert_int_eq(ftc_message_init(&message, 5), FTC_SUCCESS);
+    whole->data[whole->size - 1] ^= 1;
+    ck_assert_int_eq(ftc_message_decode(&message, whole, 5, FTC_SCHEME_LIST), FTC_SUCCESS);
+    ck_assert_uint_eq(ftc_message_value(&message)->checksum, 0);
+    ck_assert(ftc_value_sound(ftc_message_value(&message)));
+    ftc_message_fini(&message);
+    ftc_buffer_unref(whole);
+}
+END_TEST
+
+/* --- jobs --- */
+
+static struct ftc_member_settings checking(int n, int f)
+{
+    struct ftc_member_settings settings = ftc_cluster_settings(n, f);
+
+    settings.integrity = FTC_INTEGRITY_CHECKSUM;
+    return settings;
+}
+
+START_TEST(every_operation_with_every_shape)
+{
+    const struct ftc_program program = PROGRAM(ALLREDUCE, REDUCE(0), BCAST(0), BARRIER, VALIDATE, FINALIZE);
+
+    for (int n = 1; n <= 17; n++) {
+        struct ftc_member_settings settings = checking(n, n < 3 ? n - 1 : n % 3);
+        settings.scheme = (enum ftc_scheme)(n % 3);
+        struct ftc_cluster *c = story_begin(&settings, &program);
+        story_finish(c);
+        ck_assert_int_eq(ftc_ledger_alive(c->ledger), n);
+        ftc_cluster_free(c);
+    }
+}
+END_TEST
+
+/* The rank leaves; the ledger sees to it that the others have a right result. */
+static void expect_death(int n, int f, enum ftc_flip_variable variable, int rank)
+{
+    const struct ftc_program program = PROGRAM(ALLREDUCE, ALLREDUCE, FINALIZE);
+    struct ftc_flips flips = {.count = 1, .flip = {{.rank = rank, .variable = variable, .bit = 5, .op = 1}}};
+    struct ftc_member_settings settings = checking(n, f);
+    settings.flips = &flips;
+    struct ftc_cluster *c = story_begin(&settings, &program);
+
+    story_finish(c);
+    ck_assert_msg(!c->process[rank].alive, "rank %d of %d lives with a damaged %s", rank, n,
+                  ftc_flip_variable_name(variable));
+    ck_assert_int_eq(ftc_ledger_alive(c->ledger), n - 1);
+    ftc_cluster_free(c);
+}
+
+/* Of the subtrees the lowest is taken, whatever becomes of the others; of an incomplete last group they have the value, and the
+ * coordinator's own is not used. */
+static bool is_used(int n, enum ftc_flip_variable variable, int rank)
+{
+    if (variable == FTC_FLIP_INPUT || variable == FTC_FLIP_MESSAGE)
+        return true;
+    if (rank == 0)
+        return variable == FTC_FLIP_PARTIAL || (n - 1) % 3 == 0;
+    return (rank - 1) % 3 == 0;
+}
+
+START_TEST(damaged_memory_is_a_death)
+{
+    static const enum ftc_flip_variable variables[] = {FTC_FLIP_INPUT, FTC_FLIP_UP, FTC_FLIP_PARTIAL,
+                                                       FTC_FLIP_MESSAGE};
+
+    for (int v = 0; v < 4; v++)
+        for (int n = 7; n <= 9; n++)
+            for (int rank = 0; rank < n; rank++)
+                if (is_used(n, variables[v], rank))
+                    expect_death(n, 2, variables[v], rank);
+    expect_death(7, 2, FTC_FLIP_DECISION, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("checksum");
+    TCase *messages = tcase_create("messages"), *jobs = tcase_create("jobs");
+
+    tcase_add_test(messages, a_sealed_value_stays_sealed_on_its_way);
+    tcase_add_test(messages, a_message_with_a_changed_bit_is_refused);
+    tcase_add_test(messages, without_a_checksum_a_changed_bit_is_not_seen);
+    suite_add_tcase(suite, messages);
+    tcase_add_test(jobs, every_operation_with_every_shape);
+    tcase_add_test(jobs, damaged_memory_is_a_death);
+    suite_add_tcase(suite, jobs);
+    return test_suite_run(suite);
+}
