@@ -72,7 +72,9 @@ static json_t *counters_json(const struct ftc_status_rank *rank)
         json_object_set_new(pieces, ftc_pieces_name((enum ftc_pieces_kind)i), number(rank->pieces[i]));
     for (int i = 0; i < FTC_DATAGRAMS; i++)
         json_object_set_new(datagrams, ftc_datagrams_name((enum ftc_datagrams)i), number(rank->datagrams[i]));
-    return json_pack("{s:o, s:o}", "pieces", pieces, "datagrams", datagrams);
+    json_t *results = json_pack("{s:o, s:o, s:o}", "compared", number(rank->compared), "corrected",
+                                number(rank->corrected), "detected", number(rank->detected));
+    return json_pack("{s:o, s:o, s:o}", "pieces", pieces, "datagrams", datagrams, "results", results);
 }
 
 static json_t *rank_json(const struct ftc_status *status, int i)

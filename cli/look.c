@@ -236,6 +236,9 @@ static void look_counters(struct ftc_status_rank *rank, struct ftc_counters *cou
         rank->pieces[i] = LOAD(counters->pieces[i]);
     for (int i = 0; i < FTC_DATAGRAMS; i++)
         rank->datagrams[i] = LOAD(counters->datagrams[i]);
+    rank->compared = LOAD(counters->rules[FTC_RULE_COMPARE]);
+    rank->corrected = LOAD(counters->rules[FTC_RULE_OUTVOTE]);
+    rank->detected = LOAD(counters->rules[FTC_RULE_DETECT]);
 }
 
 static void look_rank(struct ftc_status *status, struct ftc_segment *segment, int i)
@@ -327,6 +330,7 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
     setting(status->text, "collectives.algorithm", status->algorithm, sizeof(status->algorithm));
     setting(status->text, "failure_info.scheme", status->scheme, sizeof(status->scheme));
     setting(status->text, "failure_info.share", status->share, sizeof(status->share));
+    setting(status->text, "integrity.mode", status->integrity, sizeof(status->integrity));
     look_broadcast(status);
     status->uid = header->uid;
     status->f = header->f;

@@ -46,6 +46,24 @@ static void print_multicast(const struct ftc_status *status, FILE *out)
     fprintf(out, "; %.0f datagrams foreign, %.0f corrupt, %.0f senseless\n", foreign, corrupt, senseless);
 }
 
+/* Of the whole job, where results are checked. */
+static void print_integrity(const struct ftc_status *status, FILE *out)
+{
+    double compared = 0, corrected = 0, detected = 0;
+
+    if (strcmp(status->integrity, "checksum") == 0)
+        fprintf(out, "integrity checksum\n");
+    if (strcmp(status->integrity, "vote") != 0)
+        return;
+    for (int rank = 0; rank < status->ranks; rank++) {
+        compared += (double)status->rank[rank].compared;
+        corrected += (double)status->rank[rank].corrected;
+        detected += (double)status->rank[rank].detected;
+    }
+    fprintf(out, "integrity vote: %.0f operations compared, %.0f corrected, %.0f only detected\n", compared,
+            corrected, detected);
+}
+
 static void print_settings(const struct ftc_status *status, FILE *out)
 {
     char broadcast[FTC_STATUS_TEXT], period[FTC_STATUS_TEXT], timeout[FTC_STATUS_TEXT];
@@ -68,6 +86,7 @@ static void print_head(const struct ftc_status *status, FILE *out)
             ftc_status_age(status->age_ns, since));
     print_settings(status, out);
     print_multicast(status, out);
+    print_integrity(status, out);
     print_abort(status, out);
     if (!status->launcher_alive && status->state != FTC_JOB_ENDED)
         fprintf(out, "the launcher is gone: ftcoll-status --gc removes what it left\n");

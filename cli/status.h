@@ -87,6 +87,8 @@ struct ftc_status_rank {
     uint64_t lag;                      /* operations behind the first live rank; 0 for ranks not alive */
     uint64_t pieces[FTC_PIECES];       /* of multicast decisions, by how they came */
     uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast */
+    uint64_t compared, corrected,
+        detected; /* operations that it coordinated, by what comparing results found */
     struct ftc_status_activity activity;
     struct ftc_status_failure failure; /* valid if FAILED */
     struct ftc_set known, agreed;      /* L and G as published */
@@ -107,7 +109,8 @@ struct ftc_status_broadcast {
 
 struct ftc_status {
     char job[FTC_JOB_NAME_SIZE], host[64], command[256], directory[108];
-    char algorithm[32], scheme[32], share[32]; /* of the configuration; "?" if it does not say */
+    char algorithm[32], scheme[32], share[32],
+        integrity[32]; /* of the configuration; "?" if it does not say */
     struct ftc_status_broadcast broadcast;
     unsigned uid;
     int ranks, f;

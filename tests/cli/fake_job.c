@@ -9,6 +9,7 @@
  *   wait RANK ROLE FOR COUNT         what its call waits for
  *   pieces RANK DATAGRAM RING OTHER  of multicast decisions
  *   datagrams RANK FOREIGN CORRUPT SENSELESS
+ *   results RANK COMPARED CORRECTED DETECTED  operations that it coordinated
  *   out RANK OP                      outside the library, having called OP operations
  *   freeze RANK                      its heartbeat stops
  *   finalize RANK | exit RANK STATUS
@@ -103,6 +104,10 @@ static void obey(struct fake *fake, const char *line)
         slot->counters.datagrams[FTC_DATAGRAMS_FOREIGN] = (uint64_t)a;
         slot->counters.datagrams[FTC_DATAGRAMS_CORRUPT] = (uint64_t)b;
         slot->counters.datagrams[FTC_DATAGRAMS_SENSELESS] = (uint64_t)c;
+    } else if (strcmp(verb, "results") == 0) {
+        slot->counters.rules[FTC_RULE_COMPARE] = (uint64_t)a;
+        slot->counters.rules[FTC_RULE_OUTVOTE] = (uint64_t)b;
+        slot->counters.rules[FTC_RULE_DETECT] = (uint64_t)c;
     } else if (strcmp(verb, "freeze") == 0) {
         fake->frozen[rank] = true;
     } else if (strcmp(verb, "finalize") == 0) {

@@ -235,7 +235,23 @@ lacks() {
     has "multicast 1000 pieces: 95.0 % by datagram, 4.3 % by ring, 0.7 % otherwise; 17 datagrams foreign, 2 corrupt, 3 senseless"
     run "$STATUS_TOOL" --json "$job"
     jq -e '.jobs[0].ranks[2].counters == {pieces: {datagram: 250, ring: 40, other: 6, again: 0}, datagrams: {sent: 0,
-        received: 0, foreign: 8, corrupt: 0, senseless: 0, failed: 0, drill_lost: 0, drill_other: 0}}' <<<"$output"
+        received: 0, foreign: 8, corrupt: 0, senseless: 0, failed: 0, drill_lost: 0, drill_other: 0},
+        results: {compared: 0, corrected: 0, detected: 0}}' <<<"$output"
+}
+
+@test "integrity: what comparing results found, of all ranks" {
+    start 3 1
+    run "$STATUS_TOOL" "$job"
+    lacks integrity
+    start 3 1 ./app integrity.mode=checksum
+    run "$STATUS_TOOL" "$job"
+    has "integrity checksum"
+    start 3 1 ./app integrity.mode=vote
+    tell "results 0 900 2 1" "results 1 100 0 3"
+    run "$STATUS_TOOL" "$job"
+    has "integrity vote: 1000 operations compared, 2 corrected, 4 only detected"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].ranks[1].counters.results == {compared: 100, corrected: 0, detected: 3}' <<<"$output"
 }
 
 @test "--json has everything" {
