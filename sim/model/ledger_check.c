@@ -369,12 +369,19 @@ static uint64_t most_decides(const struct ftc_ledger *l, uint64_t m)
     return by_tree_alone(l) ? m - 1 : 2 * m * m;
 }
 
+/* The coordinator waits for all. */
+static bool compares(const struct ftc_ledger *l, int op, uint64_t m)
+{
+    return l->settings.integrity == FTC_INTEGRITY_VOTE && operation_of(l, op)->kind == FTC_CALL_ALLREDUCE &&
+           m > (uint64_t)l->settings.f + 1;
+}
+
 /* No member of the view failed: exactly the numbers of the document; fewer TREEs where processes stop early. */
 static void check_numbers(struct ftc_ledger *l, int op, const struct ftc_ledger_history *history)
 {
     bool decides = operation_of(l, op)->kind != FTC_CALL_REDUCE;
-    bool all_trees = l->settings.f == 0 || !decides;
     uint64_t m = (uint64_t)view_size(l, history);
+    bool all_trees = l->settings.f == 0 || !decides || compares(l, op, m);
     uint64_t up = history->collects ? up_formula(m, (uint64_t)l->settings.f) : 0;
     uint64_t tree = history->collects ? m - 1 : 0;
     uint64_t decide = decides ? m - 1 : 0;

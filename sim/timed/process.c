@@ -399,6 +399,10 @@ static int take_delivery(struct ftc_timed *t, int rank)
 
     t->result->delivery[rank] = t->now;
     ftc_member_report(p->member, &report);
+    if (report.compared > 0) {
+        operation->compared = report.compared;
+        operation->wrong = (unsigned)ftc_set_count(report.wrong);
+    }
     if (!ftc_set_has(&t->mortal, rank)) {
         if (report.ballots > operation->ballots)
             operation->ballots = report.ballots;

@@ -113,6 +113,14 @@ static void print_operation(int op, enum ftc_call_kind kind, const struct ftc_ti
            o->sent[FTC_MESSAGE_TREE], o->sent[FTC_MESSAGE_DECIDE], others, o->bytes);
 }
 
+static void print_corruption(int op, const struct ftc_timed_operation *o)
+{
+    if (o->wrong > 0 && o->wrong < o->compared)
+        printf("op %d: %u of %u results of subtrees were outvoted\n", op, o->wrong, o->compared);
+    else if (o->wrong > 0)
+        printf("op %d: %u results of subtrees differ: it ends with FTC_ERR_CORRUPT\n", op, o->compared);
+}
+
 static void print_table(const struct ftc_setup *setup, const struct ftc_timed_settings *timed,
                         const struct ftc_timed_result *result)
 {
@@ -127,6 +135,8 @@ static void print_table(const struct ftc_setup *setup, const struct ftc_timed_se
         print_operation(op, setup->program.operation[op].kind, &result->operation[op]);
     if (length > SHOWN_OPERATIONS)
         printf("... and %d more; --json has them all\n", length - SHOWN_OPERATIONS);
+    for (int op = 0; op < length && op < SHOWN_OPERATIONS; op++)
+        print_corruption(op, &result->operation[op]);
     getrusage(RUSAGE_SELF, &usage_now);
     printf("\n%s to the last event; %" PRIu64 " events, at most %" PRIu64 " pending; %ld MiB; %s\n",
            ftc_cost_time((double)result->end, end, sizeof(end)), result->events, result->peak,
@@ -159,12 +169,13 @@ static json_t *json_operation(const struct ftc_program_operation *operation,
 
     for (int kind = 0; kind < FTC_MESSAGES; kind++)
         json_object_set_new(sent, ftc_message_kind_name(kind), json_integer((json_int_t)o->sent[kind]));
-    return json_pack(
-        "{s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:I}", "operation", ftc_call_kind_name(operation->kind),
-        "root", operation->root >= 0 ? json_integer(operation->root) : json_null(), "latency_ns",
-        json_time(o->deliveries > 0, o->first_call, o->last_delivery), "root_latency_ns",
-        json_time(o->root_delivered, o->first_call, o->root_delivery), "deliveries", o->deliveries, "ballots",
-        (int)o->ballots, "retries", (int)o->retries, "sent", sent, "bytes", (json_int_t)o->bytes);
+    return json_pack("{s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:o, s:I}", "operation",
+                     ftc_call_kind_name(operation->kind), "root",
+                     operation->root >= 0 ? json_integer(operation->root) : json_null(), "latency_ns",
+                     json_time(o->deliveries > 0, o->first_call, o->last_delivery), "root_latency_ns",
+                     json_time(o->root_delivered, o->first_call, o->root_delivery), "deliveries",
+                     o->deliveries, "ballots", (int)o->ballots, "retries", (int)o->retries, "compared",
+                     (int)o->compared, "wrong", (int)o->wrong, "sent", sent, "bytes", (json_int_t)o->bytes);
 }
 
 static json_t *json_deaths(const struct ftc_timed_result *result)

@@ -157,6 +157,18 @@ static int begin(struct ftc_timed *t)
     return rc;
 }
 
+/* With checksums whoever is damaged dies. */
+static void add_damaged(struct ftc_timed *t)
+{
+    const struct ftc_flips *flips = t->members.flips;
+
+    if (flips == NULL || t->members.integrity != FTC_INTEGRITY_CHECKSUM)
+        return;
+    for (int i = 0; i < flips->count; i++)
+        if (flips->flip[i].rank < t->n)
+            ftc_set_add(&t->mortal, flips->flip[i].rank);
+}
+
 static int init(struct ftc_timed *t)
 {
     int rc = ftc_set_init(&t->mortal, t->n);
@@ -165,9 +177,7 @@ static int init(struct ftc_timed *t)
         return rc;
     for (int i = 0; i < t->result->deaths; i++)
         ftc_set_add(&t->mortal, t->result->death[i].rank);
-    for (int i = 0; t->members.flips != NULL && i < t->members.flips->count; i++)
-        if (t->members.flips->flip[i].rank < t->n)
-            ftc_set_add(&t->mortal, t->members.flips->flip[i].rank);
+    add_damaged(t);
     rc = ftc_distance_init(&t->distance, &t->set->distance, t->n, t->set->seed);
     t->process = calloc((size_t)t->n, sizeof(*t->process));
     t->result->operation = calloc((size_t)t->program->length + 1, sizeof(*t->result->operation));

@@ -54,6 +54,7 @@ struct ftc_timed_operation {
     int deliveries;                     /* survivors' */
     uint64_t sent[FTC_MESSAGES], bytes; /* as the cost model has it; by the dead too */
     unsigned ballots, retries;          /* greatest at any survivor */
+    unsigned compared, wrong; /* results of subtrees (agreement.md, "Vote"); all wrong: none was taken */
 };
 
 struct ftc_timed_death {

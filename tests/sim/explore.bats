@@ -8,6 +8,18 @@
     [[ "$output" =~ states\ +[1-9][0-9]* ]]
 }
 
+@test "comparing results keeps every promise" {
+    local job
+    for job in "-n 3 -f 1 --crashes 2 allreduce reduce:1 allreduce" "-n 4 -f 1 --crashes 2 allreduce" \
+        "-n 4 -f 2 --crashes 2 allreduce" "-n 4 -f 1 reduce:2 allreduce"; do
+        # shellcheck disable=SC2086 # words
+        run "$SIM" explore --integrity vote $job
+        echo "$job: $output"
+        [ "$status" -eq 0 ]
+        [[ "$output" == *"every promise is kept in every reachable state"* ]]
+    done
+}
+
 @test "operations by --ops or as words are the same" {
     a=$("$SIM" explore -n 2 -f 1 --ops allreduce,barrier | grep -v "^time")
     b=$("$SIM" explore -n 2 -f 1 allreduce barrier | grep -v "^time")

@@ -56,6 +56,23 @@ bats_require_minimum_version 1.5.0
     cmp "$work/a" "$work/b"
 }
 
+@test "a bit that turns over is outvoted, detected or a death" {
+    run "$SIM" -n 64 -f 2 allreduce allreduce --integrity vote --flip 11:up:62@1/0
+    [ "$status" -eq 0 ]
+    [[ $output == *"op 1: 1 of 3 results of subtrees were outvoted"* && $output != *"op 0: "* ]]
+    run "$SIM" -n 64 -f 1 reduce:3 --integrity vote --flip 11:partial:1@0/0 --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -c '.operations[0] | [.compared, .wrong]' <<<"$output")" = "[2,2]" ]
+    run "$SIM" -n 64 -f 2 allreduce allreduce --integrity checksum --flip 4:partial:1@0/0 --trace
+    [ "$status" -eq 0 ]
+    [[ $output == *"rank 4 "*"dies"* && $output == *"every promise was kept"* ]]
+}
+
+@test "a flip that is none is refused" {
+    refused -n 4 allreduce --flip 3:up:64@0
+    [[ $stderr == *"is no flip: RANK:VARIABLE"* ]]
+}
+
 @test "the paper's example, step by step" {
     run "$SIM" -n 7 -f 1 reduce --kill 1 --kill-kind head --kill-at start --trace
     [ "$status" -eq 0 ]

@@ -55,6 +55,14 @@ steady() {
     [ "$status" -eq 0 ]
 }
 
+@test "bits turn over: comparing corrects or detects, checksums make deaths of it" {
+    run --separate-stderr "$SIM" storm --runs 2000 -n 4-12 -f 2 --integrity vote --rules
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ [1-9][0-9]*\ \ outvote\ a\ result && "$output" =~ [1-9][0-9]*\ \ detect\ corruption ]]
+    run --separate-stderr "$SIM" storm --runs 2000 --integrity checksum
+    [ "$status" -eq 0 ]
+}
+
 @test "nonsense is refused with a remedy" {
     run "$SIM" storm -n 5-3
     [ "$status" -eq 2 ]

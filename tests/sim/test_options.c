@@ -399,6 +399,7 @@ static void assert_same(const struct ftc_member_settings *a, const struct ftc_me
     SAME(multicast_most);
     SAME(settle_every);
     SAME(prepare);
+    SAME(integrity);
 #undef SAME
 }
 
@@ -417,6 +418,7 @@ START_TEST(a_replay_line_gives_the_same_again)
         "4611686018427387904 "
         "--fragment 1 bcast",
         "-n 7 --algorithm ocg --gossip-rounds 1 bcast",
+        "-n 7 -f 2 --integrity vote --flip 3:up:62@1/0,0:partial.2:1@0/0 allreduce reduce:1",
         "-n 7 --algorithm multicast-ring --set multicast.least_ranks=4 --set "
         "multicast.most_bytes=1099511627776 "
         "bcast",
@@ -439,6 +441,13 @@ static void assert_line(const char *given, const char *wanted)
     ck_assert_str_eq(line, wanted);
     free(line);
 }
+
+START_TEST(a_replay_line_has_the_flips)
+{
+    assert_line("-n 8 allreduce --integrity vote --flip 3:up:62@1/0,0:message.2:1@0/4",
+                "-n 8 -f 1 --integrity vote --flip 3:up.0:62@1/0,0:message.2:1@0/4 --ops allreduce");
+}
+END_TEST
 
 START_TEST(a_replay_line_leaves_out_what_auto_chooses)
 {
@@ -490,6 +499,7 @@ int main(void)
     tcase_add_test(tcase, a_replay_line_says_what_is_not_default);
     tcase_add_test(tcase, a_replay_line_gives_the_same_again);
     tcase_add_test(tcase, a_replay_line_leaves_out_what_auto_chooses);
+    tcase_add_test(tcase, a_replay_line_has_the_flips);
     tcase_add_test(tcase, real_numbers_have_a_range);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
