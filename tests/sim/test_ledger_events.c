@@ -218,6 +218,7 @@ static const struct {
     const char *words;
 } protests[] = {
     {FTC_OUTPUT_FENCED, "rank 1 is told that it was declared failed, but it lives"},
+    {FTC_OUTPUT_CORRUPT, "rank 1 finds its memory damaged, which it is not"},
     {FTC_OUTPUT_ACCUSE, "rank 1 accuses rank 2"},
     {FTC_OUTPUT_MISMATCH, "rank 1 reports a mismatch: it is said"},
 };
