@@ -46,9 +46,11 @@ static int run(const struct ftc_command *command)
         ftc_settings_print(&settings, stdout);
         code = finish_printing();
     } else {
-        /* All ranks are on this node. Who names a way to spread decisions, or wants results checked, wants messages. */
+        /* All ranks are on this node. Who names a way to spread decisions, or wants results checked or damaged, wants
+         * messages. */
         bool messages = settings.value.dissemination != FTC_CONFIG_DISSEMINATION_AUTO ||
-                        settings.value.integrity != FTC_INTEGRITY_NONE;
+                        settings.value.integrity != FTC_INTEGRITY_NONE ||
+                        settings.value.drill_flip[0] != '\0';
         if (settings.value.algorithm == FTC_ALGORITHM_AUTO)
             settings.value.algorithm = messages ? FTC_ALGORITHM_CORRECTED : FTC_ALGORITHM_BOARD;
         code = ftc_job_run(command, &settings, environ);

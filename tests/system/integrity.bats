@@ -33,7 +33,7 @@ rule() {
 }
 
 @test "without a vote the wrong result is everybody's" {
-    launch 7 2 none 4:partial:62@3/0 --set collectives.algorithm=corrected -- 5
+    launch 7 2 none 4:partial:62@3/0 -- 5
     [ "$status" -eq 0 ]
     [ "$output" = "operation 3: wrong, 0 compared, wrong:
 4 right, 0 corrupt, 1 wrong; integrity none" ]
