@@ -163,6 +163,11 @@ bool ftc_gossip_settled(const struct ftc_gossip *gossip)
     return gossip->steady >= rounds || gossip->links == 0;
 }
 
+void ftc_gossip_unsettle(struct ftc_gossip *gossip)
+{
+    gossip->steady = 0;
+}
+
 const double *ftc_gossip_estimate(const struct ftc_gossip *gossip)
 {
     return gossip->value;

@@ -80,6 +80,8 @@ const double *ftc_gossip_estimate(const struct ftc_gossip *gossip);
 /* Has the estimate stood still, within the accuracy, for as many steps as a message needs to come around? A guess that this rank
  * makes alone; what it takes for a proof is in gossip_end.h. */
 bool ftc_gossip_settled(const struct ftc_gossip *gossip);
+/* Judge that anew, from here on. */
+void ftc_gossip_unsettle(struct ftc_gossip *gossip);
 /* Does the result stay the average of the living when a rank dies? */
 bool ftc_gossip_survives(enum ftc_gossip_algorithm algorithm);
 

@@ -1,0 +1,74 @@
+/*
+ * The end of a gossip aggregation: when it is over, and with what result, the same bits at every survivor. Wimmer 2016 leaves
+ * open how a process knows (section 2.2); here each judges for itself, and the agreement core decides for all.
+ *
+ * One attempt, in two agreements of the communicator:
+ *   1. a barrier, called by a rank when its own estimate stands still (ftc_gossip_settled()) or it gives up. Gossip goes on meanwhile:
+ *      who has settled must answer, or the others starve.
+ *   2. a rank that returns from it freezes: it takes in no message and sends none. It contributes what its estimates have been at least and
+ *      at most since it settled, element by element, and the ranks that it has removed, as a digest; all are combined by maximum.
+ * The attempt succeeds if all had stood still since before the barrier, everyone has removed exactly the failed set of the decision,
+ * and greatest - least <= accuracy * |middle|, the largest magnitude of all elements, or the rounding of the initial values. The result is the
+ * middle. Otherwise ranks thaw, take in what came, settle afresh and try again.
+ *
+ * What that guarantees. Mass is conserved: the average of the survivors is a convex combination of their estimates and of those that
+ * messages under way carry. Where each such message was sent since its sender settled, all these lie between least and greatest, and the
+ * result is off by no more than half the accuracy. That holds where channels are FIFO and nothing is lost: what was sent before its sender came to
+ * the barrier has arrived when the barrier ends, for who freezes first takes in all that has come. It is an assumption where messages are
+ * lost: what was last pushed along a link and lost, before its sender settled, is outside of the bound until a later message
+ * brings it. An initial value that was corrupt before its checksum was made is outside of it, too. Nothing reads the true result.
+ *
+ * All is decided from the decision's value and failed set alone, so that success, another attempt and giving up are the same everywhere.
+ * Does no I/O, reads no clock. Not thread-safe.
+ */
+#ifndef FTC_COLLECTIVES_GOSSIP_END_H
+#define FTC_COLLECTIVES_GOSSIP_END_H
+
+#include "base/set.h"
+#include "collectives/gossip.h"
+
+struct ftc_gossip_end_settings {
+    size_t count;                  /* of values; at least 1 */
+    double accuracy;               /* relative */
+    bool survives;                 /* ftc_gossip_survives(): else a death during the operation ends it */
+    uint64_t most_messages;        /* sent by this rank: then it gives up; 0: never */
+    int most_attempts;             /* then all give up; the same at every rank */
+    const struct ftc_set *removed; /* the failed before the operation, the same at every rank; copied */
+};
+
+struct ftc_gossip_end;
+
+/* `values`: this rank's input, count doubles; `gossip` is used, not owned. FTC_ERR_NOMEM. */
+int ftc_gossip_end_create(struct ftc_gossip_end **out, const struct ftc_gossip_end_settings *settings,
+                          struct ftc_gossip *gossip, const double *values);
+void ftc_gossip_end_destroy(struct ftc_gossip_end *end); /* NULL is legal */
+
+/* After each input of the gossip. */
+void ftc_gossip_end_look(struct ftc_gossip_end *end);
+/* A rank has failed, and ftc_gossip_notice() was told so. */
+void ftc_gossip_end_removed(struct ftc_gossip_end *end, int rank);
+/* This rank knows that the result cannot become right: all give up with it. */
+void ftc_gossip_end_give_up(struct ftc_gossip_end *end);
+
+/* May this rank, which has sent so many messages, call the first agreement? */
+bool ftc_gossip_end_ready(const struct ftc_gossip_end *end, uint64_t sent);
+/* It calls it now. */
+void ftc_gossip_end_enter(struct ftc_gossip_end *end, uint64_t sent);
+
+/* It has returned from it, and takes in no message from here on: this rank's contribution to the second agreement, so many doubles, to be
+ * combined by FTC_MAX; valid until the next call. */
+size_t ftc_gossip_end_contributes(size_t count);
+const double *ftc_gossip_end_freeze(struct ftc_gossip_end *end);
+
+enum ftc_gossip_verdict {
+    FTC_GOSSIP_AGREED, /* `average` has count doubles */
+    FTC_GOSSIP_AGAIN,  /* take in what has come, and go on */
+    FTC_GOSSIP_GIVEN_UP,
+};
+/* What the second agreement has decided: its value and its failed set. */
+enum ftc_gossip_verdict ftc_gossip_end_decide(struct ftc_gossip_end *end, const double *decided,
+                                              const struct ftc_set *failed, double *average);
+
+int ftc_gossip_end_attempts(const struct ftc_gossip_end *end); /* so far */
+
+#endif

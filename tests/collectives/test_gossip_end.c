@@ -1,0 +1,347 @@
+/* The end of a gossip aggregation: all come to the same verdict, and what they agree on is right. */
+#include "collectives/gossip_end.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "include/ftcoll.h"
+#include "tests/collectives/gossip_net.h"
+#include "tests/random.h"
+#include "tests/suite.h"
+
+#define RANKS_MOST 32
+#define COUNT_MOST 4
+#define MOST_STEPS 400000
+#define ROOM       (2 * (COUNT_MOST + 4))
+
+struct ending {
+    struct gossip_net_frame frame;
+    struct gossip_net *net;
+    struct ftc_gossip_end *end[RANKS_MOST];
+    bool entered[RANKS_MOST];
+    uint64_t sent[RANKS_MOST]; /* what each rank claims to have sent */
+    struct ftc_set failed;
+    double average[RANKS_MOST][COUNT_MOST];
+};
+
+static void begin(struct ending *e, const struct gossip_net_frame *frame)
+{
+    struct ftc_gossip_end_settings settings = {.count = frame->count,
+                                               .accuracy = frame->accuracy,
+                                               .survives = ftc_gossip_survives(frame->algorithm),
+                                               .most_messages = 100000,
+                                               .most_attempts = 20};
+
+    *e = (struct ending){.frame = *frame, .net = gossip_net_new(frame)};
+    ck_assert_int_eq(ftc_set_init(&e->failed, frame->ranks), 0);
+    settings.removed = &e->failed;
+    for (int rank = 0; rank < frame->ranks; rank++) {
+        double values[COUNT_MOST];
+        for (size_t i = 0; i < frame->count; i++)
+            values[i] = (double)(rank + 1) * (double)(i + 1);
+        ck_assert_int_eq(
+            ftc_gossip_end_create(&e->end[rank], &settings, gossip_net_rank(e->net, rank), values), 0);
+        ftc_gossip_end_look(e->end[rank]);
+    }
+}
+
+static void finish(struct ending *e)
+{
+    for (int rank = 0; rank < e->frame.ranks; rank++)
+        ftc_gossip_end_destroy(e->end[rank]);
+    ftc_set_fini(&e->failed);
+    gossip_net_free(e->net);
+}
+
+static bool lives(const struct ending *e, int rank)
+{
+    return !ftc_set_has(&e->failed, rank);
+}
+
+static void look(struct ending *e)
+{
+    for (int rank = 0; rank < e->frame.ranks; rank++)
+        if (lives(e, rank))
+            ftc_gossip_end_look(e->end[rank]);
+}
+
+/* Gossip goes on until each rank has come to the barrier: false if one never does. */
+static bool barrier(struct ending *e)
+{
+    memset(e->entered, 0, sizeof(e->entered));
+    for (int steps = 0; steps < MOST_STEPS; steps++) {
+        bool all = true;
+        for (int rank = 0; rank < e->frame.ranks; rank++) {
+            if (!lives(e, rank) || e->entered[rank])
+                continue;
+            e->entered[rank] = ftc_gossip_end_ready(e->end[rank], e->sent[rank]);
+            if (e->entered[rank])
+                ftc_gossip_end_enter(e->end[rank], e->sent[rank]);
+            all &= e->entered[rank];
+        }
+        if (all)
+            return true;
+        gossip_net_step(e->net);
+        look(e);
+    }
+    return false;
+}
+
+/* The second agreement, of which `failed` is the decision's failed set. */
+static enum ftc_gossip_verdict decide(struct ending *e, const struct ftc_set *failed)
+{
+    double decided[ROOM];
+    size_t room = ftc_gossip_end_contributes(e->frame.count);
+    enum ftc_gossip_verdict verdict = FTC_GOSSIP_AGAIN;
+    int first = -1;
+
+    for (size_t i = 0; i < room; i++)
+        decided[i] = -INFINITY;
+    for (int rank = 0; rank < e->frame.ranks; rank++) {
+        const double *own = lives(e, rank) ? ftc_gossip_end_freeze(e->end[rank]) : decided;
+        for (size_t i = 0; i < room; i++)
+            decided[i] = own[i] > decided[i] || isnan(own[i]) ? own[i] : decided[i];
+    }
+    for (int rank = 0; rank < e->frame.ranks; rank++) {
+        if (!lives(e, rank))
+            continue;
+        enum ftc_gossip_verdict own = ftc_gossip_end_decide(e->end[rank], decided, failed, e->average[rank]);
+        if (first < 0)
+            first = rank;
+        verdict = rank == first ? own : verdict;
+        ck_assert_int_eq(own, verdict);
+        ck_assert_mem_eq(e->average[rank], e->average[first], e->frame.count * sizeof(double));
+    }
+    return verdict;
+}
+
+static enum ftc_gossip_verdict run(struct ending *e)
+{
+    enum ftc_gossip_verdict verdict = FTC_GOSSIP_AGAIN;
+
+    while (verdict == FTC_GOSSIP_AGAIN) {
+        ck_assert(barrier(e));
+        verdict = decide(e, &e->failed);
+    }
+    return verdict;
+}
+
+static void kill_rank(struct ending *e, int rank)
+{
+    gossip_net_kill(e->net, rank);
+    ftc_set_add(&e->failed, rank);
+    for (int other = 0; other < e->frame.ranks; other++)
+        if (lives(e, other))
+            ftc_gossip_end_removed(e->end[other], rank);
+}
+
+/* Off by no more than half the accuracy: of the largest element, and with a little for rounding. */
+static void check_average(const struct ending *e)
+{
+    double sum = 0, size;
+    int living = 0, some = 0;
+
+    for (int rank = 0; rank < e->frame.ranks; rank++) {
+        sum += lives(e, rank) ? rank + 1 : 0;
+        living += lives(e, rank);
+        some = lives(e, rank) ? rank : some;
+    }
+    size = sum / living * (double)e->frame.count;
+    for (size_t i = 0; i < e->frame.count; i++) {
+        double right = sum / living * (double)(i + 1);
+        ck_assert_double_le(fabs(e->average[some][i] - right),
+                            e->frame.accuracy * size / 2 + 0x1p-46 * e->frame.ranks);
+    }
+}
+
+static struct gossip_net_frame frame_of(enum ftc_gossip_algorithm algorithm, int ranks, double accuracy)
+{
+    return (struct gossip_net_frame){
+        .algorithm = algorithm,
+        .neighbourhood = FTC_NEIGHBOURHOOD_FULL,
+        .ranks = ranks,
+        .count = 3,
+        .accuracy = accuracy,
+        .turns = algorithm != FTC_GOSSIP_PUSH_SUM,
+        .seed = (uint64_t)test_random_start().state,
+    };
+}
+
+START_TEST(what_all_agree_on_is_the_average)
+{
+    static const int sizes[] = {1, 2, 3, 8, 16, 32};
+    static const double accuracies[] = {1e-2, 1e-6, 1e-9, 1e-12};
+
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        for (size_t a = 0; a < sizeof(accuracies) / sizeof(accuracies[0]); a++) {
+            struct gossip_net_frame frame = frame_of((enum ftc_gossip_algorithm)_i, sizes[s], accuracies[a]);
+            struct ending e;
+            frame.seed += s * 10 + a;
+            begin(&e, &frame);
+            ck_assert_int_eq(run(&e), FTC_GOSSIP_AGREED);
+            check_average(&e);
+            finish(&e);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_death_leaves_the_average_of_the_others_or_ends_it)
+{
+    enum ftc_gossip_algorithm algorithm = (enum ftc_gossip_algorithm)_i;
+    struct gossip_net_frame frame = frame_of(algorithm, 16, 1e-9);
+    struct ending e;
+
+    begin(&e, &frame);
+    for (int steps = 0; steps < 200; steps++) {
+        gossip_net_step(e.net);
+        look(&e);
+    }
+    kill_rank(&e, 5);
+    if (ftc_gossip_survives(algorithm)) {
+        ck_assert_int_eq(run(&e), FTC_GOSSIP_AGREED);
+        check_average(&e);
+    } else {
+        ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
+    }
+    finish(&e);
+}
+END_TEST
+
+START_TEST(a_decision_that_names_others_than_were_removed_is_none)
+{
+    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
+    struct ftc_set none = {0};
+    struct ending e;
+
+    begin(&e, &frame);
+    ck_assert_int_eq(ftc_set_init(&none, 8), 0);
+    kill_rank(&e, 3);
+    ck_assert(barrier(&e));
+    ck_assert_int_eq(decide(&e, &none), FTC_GOSSIP_AGAIN); /* all know of 3, the decision does not */
+    ck_assert(barrier(&e));
+    ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_AGREED);
+    check_average(&e);
+    ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]), 2);
+    ftc_set_fini(&none);
+    finish(&e);
+}
+END_TEST
+
+START_TEST(who_does_not_know_of_a_death_that_others_know_of_stops_it)
+{
+    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
+    struct ending e;
+
+    begin(&e, &frame);
+    gossip_net_kill(e.net, 3);
+    ftc_set_add(&e.failed, 3);
+    for (int rank = 0; rank < 7; rank++)
+        ftc_gossip_end_removed(e.end[rank], 3);
+    ck_assert(barrier(&e));
+    ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_AGAIN);
+    ftc_gossip_end_removed(e.end[7], 3);
+    ck_assert_int_eq(run(&e), FTC_GOSSIP_AGREED);
+    check_average(&e);
+    finish(&e);
+}
+END_TEST
+
+START_TEST(who_moves_after_the_barrier_stops_it)
+{
+    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
+    struct ftc_flip flip = {.variable = FTC_FLIP_INPUT, .bit = 62};
+    struct ending e;
+
+    begin(&e, &frame);
+    ck_assert(barrier(&e));
+    ftc_gossip_unsettle(gossip_net_rank(e.net, 2)); /* as a death would */
+    look(&e);
+    ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_AGAIN);
+    ck_assert(barrier(&e));
+    ck_assert(
+        ftc_gossip_flip(gossip_net_rank(e.net, 2), &flip)); /* heals before anybody has settled afresh */
+    ck_assert_int_eq(run(&e), FTC_GOSSIP_AGREED);
+    check_average(&e);
+    finish(&e);
+}
+END_TEST
+
+START_TEST(one_that_gives_up_ends_it_for_all)
+{
+    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-16);
+    struct ending e;
+
+    begin(&e, &frame);
+    for (int rank = 0; rank < 8; rank++)
+        e.sent[rank] = 100000;
+    ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
+    ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]), 1);
+    finish(&e);
+    frame.accuracy = 1e-6;
+    begin(&e, &frame);
+    ftc_gossip_end_give_up(e.end[4]);
+    ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP); /* though all have settled, and near each other */
+    finish(&e);
+}
+END_TEST
+
+START_TEST(attempts_end)
+{
+    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 4, 1e-6);
+    struct ftc_set other = {0};
+    struct ending e;
+
+    begin(&e, &frame);
+    ck_assert_int_eq(ftc_set_init(&other, 4), 0);
+    ftc_set_add(&other, 1); /* never what was removed */
+    for (int attempt = 1; attempt <= 20; attempt++) {
+        ck_assert(barrier(&e));
+        ck_assert_int_eq(decide(&e, &other), attempt < 20 ? FTC_GOSSIP_AGAIN : FTC_GOSSIP_GIVEN_UP);
+    }
+    ftc_set_fini(&other);
+    finish(&e);
+}
+END_TEST
+
+START_TEST(estimates_that_lie_apart_or_are_not_finite_are_none)
+{
+    static const double lows[] = {-1, NAN, -INFINITY, -1};
+    static const double highs[] = {1.0001, 1, 1, INFINITY};
+    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 4, 1e-6);
+    struct ending e;
+    double decided[ROOM], average[COUNT_MOST];
+
+    begin(&e, &frame);
+    for (size_t i = 0; i < sizeof(lows) / sizeof(lows[0]); i++) {
+        ck_assert(barrier(&e));
+        memcpy(decided, ftc_gossip_end_freeze(e.end[0]), sizeof(double) * ftc_gossip_end_contributes(3));
+        size_t last = ftc_gossip_end_contributes(3) - 2;
+        decided[last] = lows[i];
+        decided[last + 1] = highs[i];
+        ck_assert_int_eq(ftc_gossip_end_decide(e.end[0], decided, &e.failed, average), FTC_GOSSIP_AGAIN);
+    }
+    finish(&e);
+}
+END_TEST
+
+int main(void)
+{
+    test_seed_announce();
+    Suite *suite = suite_create("gossip_end");
+    TCase *agree = tcase_create("agree");
+    tcase_set_timeout(agree, TEST_SANITIZED ? 600 : 120);
+    tcase_add_loop_test(agree, what_all_agree_on_is_the_average, 0, FTC_GOSSIP_ALGORITHMS);
+    tcase_add_loop_test(agree, a_death_leaves_the_average_of_the_others_or_ends_it, 0, FTC_GOSSIP_ALGORITHMS);
+    suite_add_tcase(suite, agree);
+    TCase *refuse = tcase_create("refuse");
+    tcase_set_timeout(refuse, TEST_SANITIZED ? 600 : 60);
+    tcase_add_test(refuse, a_decision_that_names_others_than_were_removed_is_none);
+    tcase_add_test(refuse, who_does_not_know_of_a_death_that_others_know_of_stops_it);
+    tcase_add_test(refuse, who_moves_after_the_barrier_stops_it);
+    tcase_add_test(refuse, one_that_gives_up_ends_it_for_all);
+    tcase_add_test(refuse, attempts_end);
+    tcase_add_test(refuse, estimates_that_lie_apart_or_are_not_finite_are_none);
+    suite_add_tcase(suite, refuse);
+    return test_suite_run(suite);
+}
