@@ -82,18 +82,26 @@ struct ftc_config {
     int64_t drill_reorder_ppm;                           /* drill.multicast_reorder */
     int64_t drill_corrupt_ppm;                           /* drill.multicast_corrupt */
     int64_t drill_foreign_ppm;                           /* drill.multicast_foreign */
-    int64_t drill_seed;                                  /* drill.seed */
-    char drill_flip[FTC_CONFIG_STRING_MAX + 1];          /* drill.flip: collectives/flip.h reads it */
     enum ftc_integrity integrity;                        /* integrity.mode */
-    enum ftc_log_level log_level;                        /* log.level */
+    int gossip_algorithm;           /* gossip.algorithm: enum ftc_gossip_algorithm of collectives/gossip.h */
+    int gossip_neighbourhood;       /* gossip.neighbourhood: enum ftc_neighbourhood_kind */
+    double gossip_accuracy;         /* gossip.accuracy: relative */
+    bool gossip_turns;              /* gossip.turns: where the algorithm can take them */
+    int64_t gossip_patience_us;     /* gossip.patience_us */
+    int64_t gossip_most_messages;   /* gossip.most_messages */
+    int64_t drill_message_loss_ppm; /* drill.message_loss */
+    int64_t drill_seed;             /* drill.seed */
+    char drill_flip[FTC_CONFIG_STRING_MAX + 1]; /* drill.flip: collectives/flip.h reads it */
+    enum ftc_log_level log_level;               /* log.level */
 };
 
 enum ftc_config_type {
-    FTC_CONFIG_INT,     /* int64_t */
-    FTC_CONFIG_BOOL,    /* bool */
-    FTC_CONFIG_ENUM,    /* any enum */
-    FTC_CONFIG_PERCENT, /* int64_t, parts per million */
-    FTC_CONFIG_STRING,  /* char[], one word of printable ASCII; may be empty */
+    FTC_CONFIG_INT,      /* int64_t */
+    FTC_CONFIG_BOOL,     /* bool */
+    FTC_CONFIG_ENUM,     /* any enum */
+    FTC_CONFIG_PERCENT,  /* int64_t, parts per million */
+    FTC_CONFIG_STRING,   /* char[], one word of printable ASCII; may be empty */
+    FTC_CONFIG_FRACTION, /* double, above 0 and below 1 */
 };
 
 /* A row of the schema. */

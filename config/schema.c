@@ -24,6 +24,9 @@ static const char *const prepare_names[] = {"direct", "tree", NULL};
 static const char *const algorithm_names[] = {"auto", "board", "corrected", NULL};
 static const char *const transport_names[] = {"udp", "verbs", NULL};
 static const char *const integrity_names[] = {"none", "checksum", "vote", NULL};
+static const char *const gossip_algorithm_names[] = {"push-sum", "push-flow", "push-cancel-flow",
+                                                     "pflc",     "pfcc",      NULL};
+static const char *const neighbourhood_names[] = {"full", "hypercube", "directed-hypercube", "torus", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace", NULL};
 
 #define FIELD(name) offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
@@ -46,6 +49,11 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", "tra
 #define STRING(section, key, field, fallback, help)                                                          \
     {                                                                                                        \
         section, key, FTC_CONFIG_STRING, FIELD(field), 0, 0, NULL, fallback, "", help                        \
+    }
+
+#define FRACTION(section, key, field, fallback, help)                                                        \
+    {                                                                                                        \
+        section, key, FTC_CONFIG_FRACTION, FIELD(field), 0, 0, NULL, fallback, "", help                      \
     }
 
 /* clang-format off */
@@ -125,6 +133,21 @@ const struct ftc_config_key ftc_config_schema[] = {
         "Against silent corruption, by messages: checksum makes a death of damaged memory; vote compares the f+1 results "
         "of a reduce or allreduce, detects from f = 1 and corrects from f = 2."),
 
+    ENUM("gossip", "algorithm", gossip_algorithm, gossip_algorithm_names, "pfcc",
+        "How ftc_gossip_allreduce() aggregates; pflc and pfcc heal flipped bits, all but push-sum lost messages."),
+    ENUM("gossip", "neighbourhood", gossip_neighbourhood, neighbourhood_names, "full",
+        "To whom a rank sends in it; directed-hypercube not with pfcc and push-cancel-flow."),
+    FRACTION("gossip", "accuracy", gossip_accuracy, "1e-9",
+        "Relative error of its result, of the largest element."),
+    BOOL("gossip", "turns", gossip_turns, "on",
+        "The two ends of a link send in turns, where algorithm and neighbourhood allow it, so that no messages cross."),
+    INT("gossip", "patience_us", gossip_patience_us, 100, 600000000, "20000", "us",
+        "A rank that has got no message for so long sends one by itself: what was lost is made up for so."),
+    INT("gossip", "most_messages", gossip_most_messages, 0, INT64_C(1) << 40, "5000", "",
+        "A rank that has sent so many gives up, and the operation ends without a result; 0: never."),
+
+    PERCENT("drill", "message_loss", drill_message_loss_ppm, "0",
+        "Test switch: messages of gossip aggregation that a process drops."),
     PERCENT("drill", "multicast_loss", drill_loss_ppm, "0",
         "Test switch: datagrams that a process drops; preset is the loss measured by Hoefler, Siebert, Rehm 2007."),
     PERCENT("drill", "multicast_duplicate", drill_duplicate_ppm, "0",
@@ -139,7 +162,8 @@ const struct ftc_config_key ftc_config_schema[] = {
         "Test switch: seed of what the drills above draw."),
     STRING("drill", "flip", drill_flip, "",
         "Test switch: bits that turn over, RANK:VARIABLE[.ELEMENT]:BIT@[OPERATION/]STEP, separated by commas. VARIABLE is "
-        "input, up, partial, decision or message."),
+        "input, up, partial, decision or message; in gossip aggregation input, flow, weight, checksum, estimate or "
+        "message."),
 
     ENUM("log", "level", log_level, level_names, "warn",
         "Least important kind of log line that is written."),
@@ -224,6 +248,9 @@ char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t si
         break;
     case FTC_CONFIG_PERCENT:
         append(text, size, "0..100 %, preset (0.287 %)");
+        break;
+    case FTC_CONFIG_FRACTION:
+        append(text, size, "a number above 0 and below 1, as 1e-9 or 0.001");
         break;
     case FTC_CONFIG_STRING:
         snprintf(text, size, "at most %d printable characters without blanks and semicolons",

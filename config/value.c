@@ -121,6 +121,51 @@ static int parse_percent(const struct ftc_config_key *key, const char *value, co
     return store(key, config, &ppm, sizeof(ppm));
 }
 
+/* 10 to this power is exact in a double, and so are as many digits as below: the quotient is then rounded once. */
+#define POWER_MAX  22
+#define DIGITS_MAX 15
+
+/* "0.001" or "2.5e-7", to the nearest double. Not by strtod(), which listens to the locale. */
+static bool read_fraction(const char *value, double *fraction)
+{
+    static const char digits[] = "0123456789";
+    size_t whole = strspn(value, digits), decimals = 0;
+    const char *rest = value + whole;
+    double mantissa = 0, power = 1;
+    if (*rest == '.')
+        decimals = strspn(++rest, digits);
+    const char *exponent = rest + decimals;
+    if (whole == 0 || whole + decimals > DIGITS_MAX || (rest > value + whole && decimals == 0))
+        return false;
+    for (const char *c = value; c < exponent; c++)
+        mantissa = *c == '.' ? mantissa : 10 * mantissa + (*c - '0');
+    size_t places = decimals;
+    if (strncmp(exponent, "e-", 2) == 0) {
+        size_t length = strspn(exponent + 2, digits);
+        if (length == 0 || length > 2)
+            return false;
+        places += (size_t)strtoul(exponent + 2, NULL, 10);
+        exponent += 2 + length;
+    }
+    if (*exponent != '\0' || places > POWER_MAX)
+        return false;
+    for (size_t i = 0; i < places; i++)
+        power *= 10;
+    *fraction = mantissa / power;
+    return true;
+}
+
+static int parse_fraction(const struct ftc_config_key *key, const char *value, const char *source,
+                          struct ftc_config *config)
+{
+    double fraction;
+    if (!read_fraction(value, &fraction))
+        return refuse_value(key, value, source, "is no such number");
+    if (!(fraction > 0 && fraction < 1))
+        return refuse_value(key, value, source, "is out of range");
+    return store(key, config, &fraction, sizeof(fraction));
+}
+
 /* Neither a blank at an end nor a comment behind it may get lost on the way through a file. */
 static bool is_word(const char *value)
 {
@@ -158,6 +203,8 @@ int ftc_config_parse(const struct ftc_config_key *key, const char *value, const 
         return parse_percent(key, value, source, config);
     case FTC_CONFIG_STRING:
         return parse_string(key, value, source, config);
+    case FTC_CONFIG_FRACTION:
+        return parse_fraction(key, value, source, config);
     }
     assert(!"a type that the schema does not have");
     return FTC_ERR_CONFIG;
@@ -196,6 +243,9 @@ char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_confi
         break;
     case FTC_CONFIG_STRING:
         snprintf(text, size, "%s", (const char *)field);
+        break;
+    case FTC_CONFIG_FRACTION:
+        snprintf(text, size, "%.15g", *(const double *)field);
         break;
     }
     return text;

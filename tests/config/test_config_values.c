@@ -104,6 +104,55 @@ START_TEST(what_is_no_percentage_is_refused)
 }
 END_TEST
 
+/* --- fractions --------------------------------------------------------------------------------------- */
+
+START_TEST(a_fraction_comes_back_as_the_same_number)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } row[] = {{"1e-9", 1e-9}, {"0.001", 0.001}, {"2.5e-7", 2.5e-7},
+               {"00.9", 0.9},  {"3e-12", 3e-12}, {"0.123456789e-13", 0.123456789e-13}};
+    char assignment[64];
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        snprintf(assignment, sizeof(assignment), "gossip.accuracy=%s", row[i].text);
+        set(assignment);
+        ck_assert(settings.value.gossip_accuracy == row[i].value);
+        char *dump = ftc_settings_dump(&settings);
+        set("gossip.accuracy=0.5");
+        ck_assert_int_eq(ftc_settings_load(&settings, dump), FTC_SUCCESS);
+        ck_assert(settings.value.gossip_accuracy == row[i].value);
+        free(dump);
+    }
+}
+END_TEST
+
+START_TEST(what_is_no_fraction_is_refused)
+{
+    static const char *const wrong[] = {
+        "some",   "1.",    ".5",  "-0.1", "+0.1", "1e5",  "1e-",
+        "1e-100", "1e-23", "0,5", "0x1",  "nan",  "0.1 ", "0.1234567890123456"};
+    static const char *const outside[] = {"0", "1", "1.5", "0e-9", "12"};
+    char assignment[64], words[160];
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        snprintf(assignment, sizeof(assignment), "gossip.accuracy=%s", wrong[i]);
+        snprintf(words, sizeof(words),
+                 "--set: gossip.accuracy: \"%s\" is no such number (allowed: a number above 0 and below 1, "
+                 "as 1e-9 or 0.001)",
+                 wrong[i]);
+        refuse(assignment, words);
+    }
+    for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
+        snprintf(assignment, sizeof(assignment), "gossip.accuracy=%s", outside[i]);
+        snprintf(words, sizeof(words),
+                 "--set: gossip.accuracy: \"%s\" is out of range (allowed: a number above 0 and below 1, as "
+                 "1e-9 or 0.001)",
+                 outside[i]);
+        refuse(assignment, words);
+    }
+}
+END_TEST
+
 /* --- strings ----------------------------------------------------------------------------------------- */
 
 START_TEST(a_string_may_be_empty_or_long)
@@ -150,6 +199,8 @@ int main(void)
     tcase_add_test(values, booleans_have_many_words);
     tcase_add_test(values, percentages_are_kept_to_a_part_in_a_million);
     tcase_add_test(values, what_is_no_percentage_is_refused);
+    tcase_add_test(values, a_fraction_comes_back_as_the_same_number);
+    tcase_add_test(values, what_is_no_fraction_is_refused);
     tcase_add_test(values, a_string_may_be_empty_or_long);
     tcase_add_test(values, a_string_is_one_printable_word);
     suite_add_tcase(suite, values);
