@@ -111,6 +111,7 @@ enum ftc_wait {
     FTC_WAIT_ROOM,        /* flow control: a slow peer (set by the runtime) */
     FTC_WAIT_POST,        /* board: contributions that are not posted yet */
     FTC_WAIT_RESULT,      /* board: a result that another rank combines */
+    FTC_WAIT_GOSSIP,      /* gossip: messages, until the estimate stands still (set by the runtime) */
     FTC_WAITS
 };
 const char *ftc_wait_name(enum ftc_wait wait);

@@ -280,7 +280,7 @@ static int read_head(struct ftc_reader *r, struct ftc_message *message, int rank
     message->epoch.op = ftc_read_u64(r);
     message->epoch.ballot = read_ballot(r);
     sound &= read_signature(r, &message->signature, ranks);
-    if (!sound || r->failed || kind >= FTC_MESSAGES || flags > FLAGS_ALL)
+    if (!sound || r->failed || kind >= FTC_MESSAGE_GOSSIP || flags > FLAGS_ALL)
         return -1;
     message->kind = (enum ftc_message_kind)kind;
     message->has_participants = flags & FLAG_PARTICIPANTS;
@@ -426,7 +426,7 @@ int ftc_message_peek(const struct ftc_buffer *buffer, struct ftc_message_head *h
     struct ftc_ballot_id ballot = read_ballot(&r);
     struct ftc_epoch epoch = {.op = ftc_read_u64(&r)};
     epoch.ballot = read_ballot(&r);
-    if (!sound || r.failed || kind >= FTC_MESSAGES || buffer->size < HEAD_FIXED)
+    if (!sound || r.failed || kind >= FTC_MESSAGE_GOSSIP || buffer->size < HEAD_FIXED)
         return FTC_ERR_PROTO;
     *head = (struct ftc_message_head){
         .kind = (enum ftc_message_kind)kind, .op = op, .ballot = ballot, .epoch = epoch};

@@ -14,7 +14,7 @@ const char *ftc_call_kind_name(enum ftc_call_kind kind)
         [FTC_CALL_NONE] = "none",         [FTC_CALL_ALLREDUCE] = "allreduce",
         [FTC_CALL_REDUCE] = "reduce",     [FTC_CALL_BCAST] = "bcast",
         [FTC_CALL_BARRIER] = "barrier",   [FTC_CALL_VALIDATE] = "validate",
-        [FTC_CALL_FINALIZE] = "finalize",
+        [FTC_CALL_FINALIZE] = "finalize", [FTC_CALL_GOSSIP] = "gossip",
     };
 
     return NAME_OF(names, kind);
@@ -30,6 +30,7 @@ const char *ftc_message_kind_name(enum ftc_message_kind kind)
         [FTC_MESSAGE_POKE] = "POKE",
         [FTC_MESSAGE_PULL] = "PULL",
         [FTC_MESSAGE_FRAGMENT] = "FRAGMENT",
+        [FTC_MESSAGE_GOSSIP] = "GOSSIP",
     };
 
     return NAME_OF(names, kind);
@@ -169,6 +170,7 @@ const char *ftc_wait_name(enum ftc_wait wait)
         [FTC_WAIT_ROOM] = "a slow rank",
         [FTC_WAIT_POST] = "a rank's contribution",
         [FTC_WAIT_RESULT] = "the combined result",
+        [FTC_WAIT_GOSSIP] = "messages of gossip",
     };
 
     return NAME_OF(names, wait);

@@ -49,6 +49,7 @@ extern "C" {
     X(FTC_ERR_ROOT_FAILED, -20, "the root of the broadcast failed")                        \
     X(FTC_ERR_TOO_MANY_FAILURES, -21, "more than f ranks failed during the reduce")        \
     X(FTC_ERR_CORRUPT, -22, "results that should be equal differ; call again")             \
+    X(FTC_ERR_NOT_CONVERGED, -23, "the aggregation ended without a result")                \
     X(FTC_ERR_FENCED, -30, "this process was declared failed")                             \
     X(FTC_ERR_MISMATCH, -31, "ranks disagree about which collective they are in")
 
@@ -105,6 +106,7 @@ typedef const struct ftc_operator *ftc_op; /* a built-in one below, or from ftc_
 #define FTC_BXOR   ((ftc_op)(intptr_t)9)
 #define FTC_MINLOC ((ftc_op)(intptr_t)10)
 #define FTC_MAXLOC ((ftc_op)(intptr_t)11)
+#define FTC_AVG    ((ftc_op)(intptr_t)12) /* the mean; ftc_gossip_allreduce() only */
 
 /* As `send`: take the input from `recv`. */
 #define FTC_IN_PLACE ((const void *)(intptr_t)-1)
@@ -172,6 +174,43 @@ FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type
  * FTC_ERR_ROOT_FAILED and an unchanged buffer.
  */
 FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm);
+
+/* Options of ftc_gossip_allreduce(), the same at every rank. Set struct_size to sizeof(ftc_gossip_options); zero: as [gossip] of the
+ * configuration says. */
+typedef struct ftc_gossip_options {
+    size_t struct_size;
+    double accuracy;           /* of the result, relative to its largest element: above 0, below 1 */
+    const char *algorithm;     /* "push-sum", "push-flow", "push-cancel-flow", "pflc", "pfcc" */
+    const char *neighbourhood; /* "full", "hypercube", "directed-hypercube", "torus" */
+    int turns;                 /* the two ends of a link send in turns: 1 yes, -1 no */
+    uint64_t max_messages;     /* that a rank sends before it gives up */
+} ftc_gossip_options;
+
+/*
+ * The sum (FTC_SUM) or mean (FTC_AVG) of `count` doubles of every survivor, approximately, by messages to random neighbours that nobody
+ * waits for: it survives lost messages, and by "pflc" and "pfcc" also silently corrupted memory and messages. On success `recv` has the
+ * same bits on every survivor, off by no more than half the accuracy (rounding of the inputs apart); what that rests on is
+ * in docs/design/gossip.md. The input of a failed rank is left out. send may be FTC_IN_PLACE. Exact results are ftc_allreduce()'s,
+ * and mostly faster.
+ * Errors: FTC_ERR_ARG, FTC_ERR_TYPE (another operator), FTC_ERR_NOMEM; FTC_ERR_NOT_CONVERGED at every survivor, recv unchanged: a rank has sent
+ * max_messages, an input is not finite, or a rank died and the algorithm is "push-sum", which that is fatal to.
+ */
+FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count, ftc_op op,
+                                 const ftc_gossip_options *options, ftc_comm *comm);
+
+/* What the last ftc_gossip_allreduce() took at this rank. Set struct_size to sizeof(ftc_gossip_report); the library fills no more than
+ * that. Local. */
+typedef struct ftc_gossip_report {
+    size_t struct_size;
+    const char *algorithm, *neighbourhood; /* NULL: there was none */
+    uint64_t messages;                     /* sent */
+    uint64_t corrupt;                      /* flows found corrupt, own or received */
+    uint64_t repairs;                      /* of the own input */
+    int attempts;                          /* to agree that all have converged */
+    /* Until this rank had converged; until all had; and agreeing on the result. Of all attempts. */
+    double gossip_seconds, barrier_seconds, agreement_seconds;
+} ftc_gossip_report;
+FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *report);
 
 /* Return when every surviving rank has called it. */
 FTC_API int ftc_barrier(ftc_comm *comm);

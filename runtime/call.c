@@ -13,6 +13,7 @@
 #define OPERATIONS_AHEAD 64
 #define TARGETS          128
 #define ROOM_LOOK_NS     200000ull /* nobody rings for room: look again after this long */
+#define LEAVING_STEPS    16
 
 void ftc_call_enter(struct ftc_comm *comm)
 {
@@ -23,21 +24,24 @@ void ftc_call_enter(struct ftc_comm *comm)
 
 void ftc_call_leave(struct ftc_comm *comm)
 {
-    bool timer = false;
+    bool due = false; /* the thread has something to do */
 
     if (!comm->alone) {
         ftc_publish_activity(comm, FTC_WAIT_NOTHING);
         /* From here on rings go to the thread's socket; what came before is still ours. */
         ftc_bell_outside(&comm->bell, true);
-        while (ftc_progress_ready(comm) && ftc_progress_step(comm))
-            ;
+        /* Gossip may go on for ever: the rest is the thread's. */
+        bool rest = true;
+        for (int steps = 0; steps < LEAVING_STEPS && (rest = ftc_progress_ready(comm)); steps++)
+            if (!ftc_progress_step(comm))
+                break;
         ftc_publish_multicast(comm);
         uint64_t armed_ns = comm->thread.armed_ns;
-        timer = comm->timer_ns != 0 && (armed_ns == 0 || comm->timer_ns < armed_ns);
+        due = rest || (comm->timer_ns != 0 && (armed_ns == 0 || comm->timer_ns < armed_ns));
     }
     pthread_mutex_unlock(&comm->lock);
     /* After the unlock, or the thread could find the lock held and lose it. */
-    if (!comm->alone && (atomic_exchange(&comm->thread.missed, false) || timer))
+    if (!comm->alone && (atomic_exchange(&comm->thread.missed, false) || due))
         ftc_thread_nudge(comm);
 }
 
@@ -74,7 +78,7 @@ static bool is_delivered(struct ftc_comm *comm, void *arg)
     return comm->delivered;
 }
 
-static int call_and_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     comm->delivered = false;
     comm->receive = receive;
@@ -128,7 +132,7 @@ FTC_HOT int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, voi
         return rc == 0 ? rc : explain(comm, call, rc);
     }
     ftc_call_enter(comm);
-    int rc = call_and_wait(comm, call, receive);
+    int rc = ftc_call_wait(comm, call, receive);
     comm->receive = NULL;
     ftc_drill_pass(&comm->drill, FTC_DRILL_RETURN);
     ftc_call_leave(comm);

@@ -11,6 +11,9 @@ int ftc_call_check(const struct ftc_comm *comm);
 void ftc_call_enter(struct ftc_comm *comm);
 void ftc_call_leave(struct ftc_comm *comm);
 
+/* Call and wait, by messages, between enter and leave. */
+int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
+
 /* Enter, call, wait, leave. The result goes to `receive` (NULL: nowhere) on success. */
 int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
 

@@ -20,6 +20,7 @@
 #include "transport/transport.h"
 
 struct ftc_multicast;
+struct ftc_gossip_run;
 
 /* How long a waiting call stays awake: looks while cores are free, then yields, then sleeps on the futex. */
 struct ftc_patience {
@@ -71,7 +72,9 @@ struct ftc_comm {
     pthread_mutex_t lock;
     struct ftc_member *member;
     uint32_t failures_seen; /* cursor in the failure log */
-    uint64_t timer_ns;      /* when the member's timer is due; 0: none */
+    uint64_t timer_ns;      /* when the next of the two timers is due; 0: none */
+    uint64_t member_due_ns; /* the member's; that of gossip is its own */
+    struct ftc_gossip_run *gossip; /* NULL: alone */
     bool more;              /* the member wants to go on */
     bool delivered;         /* the call under way is done */
     int status;             /* its result */

@@ -12,6 +12,7 @@
 #include "node/jobs.h"
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
+#include "runtime/gossip.h"
 #include "runtime/multicast.h"
 #include "runtime/node_board.h"
 #include "runtime/progress.h"
@@ -166,6 +167,7 @@ static void destroy(struct ftc_comm *comm)
         ftc_publish_multicast(comm);
     unjoin(comm);
     ftc_board_close(comm->board);
+    ftc_gossip_run_close(comm);
     ftc_member_destroy(comm->member);
     ftc_runtime_multicast_close(comm);
     if (comm->transport != NULL)
@@ -210,6 +212,8 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity, con
         rc = ftc_runtime_multicast_open(comm, &fragment);
     if (rc == 0)
         rc = make_member(comm, fragment);
+    if (rc == 0 && !comm->alone)
+        rc = ftc_gossip_run_open(comm);
     if (rc == 0 && !comm->alone)
         rc = ftc_node_board_open(comm);
     if (rc == 0 && !comm->alone)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/error.h"
+#include "runtime/gossip.h"
 #include "runtime/job_end.h"
 #include "runtime/multicast.h"
 #include "runtime/publish.h"
@@ -23,7 +24,7 @@ _Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *
 
 /* An input that cannot be finished leaves the member unfinished: fail-stop, as a death would be. What the system
  * refuses, a full /dev/shm, it refuses to every rank of the node: then the job ends at once. */
-static void must(struct ftc_comm *comm, int rc)
+void ftc_progress_must(struct ftc_comm *comm, int rc)
 {
     if (rc == FTC_ERR_SYSTEM)
         ftc_job_end(comm, FTC_EXIT_INTERNAL, ftc_last_error());
@@ -44,7 +45,7 @@ static void publish_accused(struct ftc_comm *comm)
     ftc_bell_ring_launcher(&comm->bell);
 }
 
-static void accuse(struct ftc_comm *comm, int rank, const char *what)
+void ftc_progress_accuse(struct ftc_comm *comm, int rank, const char *what)
 {
     FTC_LOG(&comm->log, FTC_LOG_WARN, "rank %d %s; asking the launcher to fence it", rank, what);
     comm->transport->ops->close_peer(comm->transport, rank);
@@ -52,11 +53,26 @@ static void accuse(struct ftc_comm *comm, int rank, const char *what)
     publish_accused(comm);
 }
 
+/* --- timers: the member's and that of gossip; the thread looks at the earlier one --- */
+
+static void set_timer(struct ftc_comm *comm)
+{
+    uint64_t member = comm->member_due_ns, gossip = comm->gossip != NULL ? comm->gossip->due_ns : 0;
+
+    comm->timer_ns = member == 0 || (gossip != 0 && gossip < member) ? gossip : member;
+}
+
+void ftc_progress_gossip_due(struct ftc_comm *comm, uint64_t due_ns)
+{
+    comm->gossip->due_ns = due_ns;
+    set_timer(comm);
+}
+
 static void output_send(struct ftc_comm *comm, const struct ftc_output *output)
 {
     ftc_publish_sent(comm, output->message, output->head->size + output->value.size);
-    must(comm, comm->transport->ops->send(comm->transport, output->to, output->head, &output->value,
-                                          output->urgent));
+    ftc_progress_must(comm, comm->transport->ops->send(comm->transport, output->to, output->head,
+                                                       &output->value, output->urgent));
     ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
 }
 
@@ -112,10 +128,11 @@ void ftc_progress_outputs(struct ftc_comm *comm)
             comm->more = true;
             break;
         case FTC_OUTPUT_TIMER:
-            comm->timer_ns = ftc_clock_now() + output->delay_ns;
+            comm->member_due_ns = ftc_clock_now() + output->delay_ns;
+            set_timer(comm);
             break;
         case FTC_OUTPUT_ACCUSE:
-            accuse(comm, output->to, "broke the protocol");
+            ftc_progress_accuse(comm, output->to, "broke the protocol");
             break;
         case FTC_OUTPUT_FENCED:
             ftc_comm_leave(comm, FTC_EXIT_FENCED, "this process was declared failed");
@@ -152,8 +169,10 @@ bool ftc_progress_failures(struct ftc_comm *comm)
         if (rank == comm->rank)
             ftc_comm_leave(comm, FTC_EXIT_FENCED, "this process was declared failed");
         comm->transport->ops->close_peer(comm->transport, rank);
-        must(comm, ftc_member_notice(comm->member, rank));
+        ftc_progress_must(comm, ftc_member_notice(comm->member, rank));
         ftc_progress_outputs(comm);
+        if (comm->gossip != NULL)
+            ftc_gossip_run_notice(comm, rank);
         any = true;
     }
     comm->drill.heard_ns = 0;
@@ -163,13 +182,31 @@ bool ftc_progress_failures(struct ftc_comm *comm)
     return any;
 }
 
+/* Is it due by now? It is not any more. */
+static bool take_due(uint64_t *due_ns, uint64_t now)
+{
+    bool due = *due_ns != 0 && *due_ns <= now;
+
+    if (due)
+        *due_ns = 0;
+    return due;
+}
+
 static bool step_timer(struct ftc_comm *comm)
 {
-    if (comm->timer_ns == 0 || ftc_clock_now() < comm->timer_ns)
+    uint64_t now;
+
+    if (comm->timer_ns == 0 || (now = ftc_clock_now()) < comm->timer_ns)
         return false;
-    comm->timer_ns = 0;
-    must(comm, ftc_member_timer(comm->member));
-    ftc_progress_outputs(comm);
+    bool member = take_due(&comm->member_due_ns, now);
+    bool gossip = comm->gossip != NULL && take_due(&comm->gossip->due_ns, now);
+    set_timer(comm);
+    if (member) {
+        ftc_progress_must(comm, ftc_member_timer(comm->member));
+        ftc_progress_outputs(comm);
+    }
+    if (gossip)
+        ftc_gossip_run_timer(comm);
     return true;
 }
 
@@ -179,9 +216,16 @@ static bool step_more(struct ftc_comm *comm)
     if (!comm->more)
         return false;
     comm->more = false;
-    must(comm, ftc_member_more(comm->member));
+    ftc_progress_must(comm, ftc_member_more(comm->member));
     ftc_progress_outputs(comm);
     return true;
+}
+
+static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    if (ftc_gossip_is_message(message))
+        return ftc_gossip_run_receive(comm, from, message);
+    return ftc_member_receive(comm->member, from, message);
 }
 
 /* One message; false: there was none. */
@@ -194,13 +238,13 @@ static bool step_message(struct ftc_comm *comm)
     if (rc == 0)
         return false;
     if (rc == 1) {
-        rc = ftc_member_receive(comm->member, from, message);
+        rc = take_message(comm, from, message);
         ftc_buffer_unref(message);
     }
     if (rc == FTC_ERR_PROTO)
-        accuse(comm, from, "sent a damaged message");
+        ftc_progress_accuse(comm, from, "sent a damaged message");
     else
-        must(comm, rc);
+        ftc_progress_must(comm, rc);
     ftc_progress_outputs(comm);
     return true;
 }
@@ -223,7 +267,7 @@ bool ftc_progress_step(struct ftc_comm *comm)
             break;
     }
     any |= step_more(comm);
-    must(comm, comm->transport->ops->flush(comm->transport, &idle));
+    ftc_progress_must(comm, comm->transport->ops->flush(comm->transport, &idle));
     return any;
 }
 

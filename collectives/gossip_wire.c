@@ -1,0 +1,68 @@
+/* Messages of gossip aggregation on the wire. */
+#include "collectives/gossip_wire.h"
+
+#include <assert.h>
+
+#include "base/error.h"
+#include "base/value.h"
+#include "base/wire.h"
+#include "collectives/message.h"
+
+#define GOSSIP_VERSION 1
+
+_Static_assert(FTC_GOSSIP_HEAD % FTC_VALUE_ALIGNMENT == 0, "the letter follows without padding");
+
+struct ftc_buffer *ftc_gossip_head_encode(const struct ftc_gossip_head *head)
+{
+    struct ftc_buffer *buffer = ftc_buffer_new(FTC_GOSSIP_HEAD);
+    struct ftc_writer writer = {.size = FTC_GOSSIP_HEAD};
+
+    if (buffer == NULL)
+        return NULL;
+    writer.data = buffer->data;
+    ftc_write_u8(&writer, GOSSIP_VERSION);
+    ftc_write_u8(&writer, FTC_MESSAGE_GOSSIP);
+    ftc_write_u8(&writer, head->algorithm);
+    ftc_write_u8(&writer, head->neighbourhood);
+    ftc_write_u8(&writer, head->turns);
+    ftc_write_u8(&writer, head->operator_code);
+    ftc_write_u16(&writer, 0);
+    ftc_write_u64(&writer, head->op);
+    ftc_write_u64(&writer, head->count);
+    ftc_write_u64(&writer, 0);
+    assert(!writer.failed);
+    return buffer;
+}
+
+bool ftc_gossip_is_message(const struct ftc_buffer *buffer)
+{
+    return buffer->size >= 2 && buffer->data[1] == FTC_MESSAGE_GOSSIP;
+}
+
+int ftc_gossip_head_decode(const struct ftc_buffer *buffer, struct ftc_gossip_head *head,
+                           const unsigned char **letter, size_t *size)
+{
+    struct ftc_reader reader = {.data = buffer->data, .size = buffer->size};
+    bool sound = ftc_read_u8(&reader) == GOSSIP_VERSION && ftc_read_u8(&reader) == FTC_MESSAGE_GOSSIP;
+
+    head->algorithm = ftc_read_u8(&reader);
+    head->neighbourhood = ftc_read_u8(&reader);
+    head->turns = ftc_read_u8(&reader);
+    head->operator_code = ftc_read_u8(&reader);
+    sound &= ftc_read_u16(&reader) == 0;
+    head->op = ftc_read_u64(&reader);
+    head->count = ftc_read_u64(&reader);
+    sound &= ftc_read_u64(&reader) == 0;
+    if (!sound || reader.failed || reader.used == reader.size)
+        return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of gossip", buffer->size);
+    *letter = reader.data + reader.used;
+    *size = reader.size - reader.used;
+    return FTC_SUCCESS;
+}
+
+bool ftc_gossip_head_equal(const struct ftc_gossip_head *a, const struct ftc_gossip_head *b)
+{
+    return a->op == b->op && a->count == b->count && a->algorithm == b->algorithm &&
+           a->neighbourhood == b->neighbourhood && a->turns == b->turns &&
+           a->operator_code == b->operator_code;
+}

@@ -1,0 +1,273 @@
+/* Messages, timers and notices of a gossip aggregation. */
+#include "runtime/gossip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mix.h"
+#include "collectives/types.h"
+#include "runtime/job_end.h"
+#include "runtime/progress.h"
+#include "runtime/publish.h"
+
+/* Of messages that come before the call, or while this rank is frozen: the next operation's alone can. */
+#define KEPT_MOST     4096
+#define KEPT_BYTES    (64u << 20)
+#define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
+
+struct ftc_gossip_kept {
+    struct ftc_gossip_kept *next;
+    int from;
+    struct ftc_buffer *message;
+};
+
+int ftc_gossip_run_open(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = calloc(1, sizeof(*run));
+
+    comm->gossip = run;
+    if (run == NULL || ftc_set_init(&run->heard, comm->size) != 0 ||
+        (run->rank = calloc(2 * (size_t)comm->size, sizeof(int))) == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
+    run->place = run->rank + comm->size;
+    run->random = ftc_mix((uint64_t)comm->config.drill_seed) ^ (uint64_t)comm->rank << 32;
+    return FTC_SUCCESS;
+}
+
+void ftc_gossip_run_close(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    if (run == NULL)
+        return;
+    while (run->first != NULL) {
+        struct ftc_gossip_kept *kept = run->first;
+        run->first = kept->next;
+        ftc_buffer_unref(kept->message);
+        free(kept);
+    }
+    ftc_set_fini(&run->heard);
+    free(run->rank);
+    free(run);
+    comm->gossip = NULL;
+}
+
+/* --- drills --- */
+
+void ftc_gossip_run_strike(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    for (int i = 0; i < comm->flips.count; i++) {
+        const struct ftc_flip *flip = &comm->flips.flip[i];
+        if (run->struck[i] || flip->rank != comm->rank || flip->op != run->head.op || flip->step > run->sent)
+            continue;
+        run->struck[i] = ftc_gossip_flip(run->core, flip);
+        if (run->struck[i])
+            FTC_LOG(&comm->log, FTC_LOG_INFO, "drill: bit %d of %s.%d turned over after %llu messages",
+                    flip->bit, ftc_flip_variable_name(flip->variable), flip->element,
+                    (unsigned long long)run->sent);
+    }
+}
+
+static bool is_lost(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    if (comm->config.drill_message_loss_ppm == 0)
+        return false;
+    run->random += 0x9e3779b97f4a7c15u;
+    return (int64_t)(ftc_mix(run->random) % (uint64_t)FTC_CONFIG_PPM) < comm->config.drill_message_loss_ppm;
+}
+
+/* --- out --- */
+
+static void send(struct ftc_comm *comm, const struct ftc_gossip_output *output)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+    struct ftc_value value = {.buffer = ftc_buffer_new(output->size), .size = output->size};
+
+    if (value.buffer == NULL)
+        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
+    memcpy(value.buffer->data, output->bytes, output->size);
+    run->sent++;
+    ftc_publish_sent(comm, FTC_MESSAGE_GOSSIP, FTC_GOSSIP_HEAD + output->size);
+    /* On the board the receiver may wait for an agreement, and its thread has to be woken. */
+    int rc = comm->transport->ops->send(comm->transport, run->rank[output->to], run->head_bytes, &value,
+                                        comm->board != NULL);
+    ftc_buffer_unref(value.buffer);
+    ftc_progress_must(comm, rc);
+    ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
+}
+
+void ftc_gossip_run_outputs(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+    struct ftc_gossip_output output;
+
+    while (ftc_gossip_next_output(run->core, &output)) {
+        if (output.kind == FTC_GOSSIP_SEND)
+            send(comm, &output);
+        else
+            ftc_progress_gossip_due(comm, ftc_clock_now() + output.delay_ns);
+    }
+    ftc_gossip_end_look(run->end);
+}
+
+/* --- in --- */
+
+_Noreturn static void mismatch(struct ftc_comm *comm, int from, const struct ftc_gossip_head *theirs)
+{
+    const struct ftc_gossip_head *own = &comm->gossip->head;
+    char words[FTC_MISMATCH_WORDS];
+
+    snprintf(words, sizeof(words),
+             "operation %llu: rank %d gossips about %llu doubles (algorithm %d, neighbourhood %d, turns %d, "
+             "operator %d), rank %d about %llu (%d, %d, %d, %d)",
+             (unsigned long long)own->op, from, (unsigned long long)theirs->count, theirs->algorithm,
+             theirs->neighbourhood, theirs->turns, theirs->operator_code, comm->rank,
+             (unsigned long long)own->count, own->algorithm, own->neighbourhood, own->turns,
+             own->operator_code);
+    ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
+}
+
+/* Of the operation under way. */
+static int take(struct ftc_comm *comm, int from, const struct ftc_gossip_head *head,
+                const unsigned char *letter, size_t size)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    if (!ftc_gossip_head_equal(head, &run->head))
+        mismatch(comm, from, head);
+    if (run->place[from] < 0)
+        return FTC_SUCCESS; /* it had failed before */
+    ftc_set_add(&run->heard, from);
+    ftc_gossip_run_strike(comm);
+    int rc = ftc_gossip_receive(run->core, run->place[from], letter, size);
+    ftc_gossip_run_outputs(comm);
+    return rc;
+}
+
+/* Dropped is lost, which all but push-sum make up for. */
+static int keep(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+    struct ftc_gossip_kept *kept;
+
+    if (run->kept == KEPT_MOST || run->kept_bytes + message->size > KEPT_BYTES) {
+        run->overflowed = true;
+        return FTC_SUCCESS;
+    }
+    kept = malloc(sizeof(*kept));
+    if (kept == NULL)
+        return FTC_ERR_NOMEM;
+    *kept = (struct ftc_gossip_kept){.from = from, .message = ftc_buffer_ref(message)};
+    if (run->last != NULL)
+        run->last->next = kept;
+    else
+        run->first = kept;
+    run->last = kept;
+    run->kept++;
+    run->kept_bytes += message->size;
+    return FTC_SUCCESS;
+}
+
+static int judge(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+    struct ftc_gossip_head head;
+    const unsigned char *letter;
+    size_t size;
+    int rc = ftc_gossip_head_decode(message, &head, &letter, &size);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    if (head.op > run->head.op + KEPT_FURTHEST)
+        return ftc_error_set(FTC_ERR_PROTO, "rank %d gossips in operation %llu", from,
+                             (unsigned long long)head.op);
+    if (head.op < run->head.op)
+        return FTC_SUCCESS; /* that is over */
+    if (run->core == NULL || run->frozen || head.op > run->head.op)
+        return keep(comm, from, message);
+    return take(comm, from, &head, letter, size);
+}
+
+int ftc_gossip_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    return is_lost(comm) ? FTC_SUCCESS : judge(comm, from, message);
+}
+
+void ftc_gossip_run_take_kept(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+    struct ftc_gossip_kept *kept = run->first;
+
+    run->first = run->last = NULL;
+    run->kept = run->kept_bytes = 0;
+    while (kept != NULL) {
+        struct ftc_gossip_kept *next = kept->next;
+        int rc = judge(comm, kept->from, kept->message);
+        if (rc == FTC_ERR_PROTO)
+            ftc_progress_accuse(comm, kept->from, "sent a damaged message");
+        else
+            ftc_progress_must(comm, rc);
+        ftc_buffer_unref(kept->message);
+        free(kept);
+        kept = next;
+    }
+}
+
+void ftc_gossip_run_timer(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    if (run->core == NULL || run->frozen)
+        return;
+    ftc_gossip_run_strike(comm);
+    ftc_gossip_timer(run->core);
+    ftc_gossip_run_outputs(comm);
+}
+
+void ftc_gossip_run_notice(struct ftc_comm *comm, int rank)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    if (run->core == NULL || run->place[rank] < 0)
+        return;
+    ftc_gossip_notice(run->core, run->place[rank]);
+    ftc_gossip_end_removed(run->end, rank);
+}
+
+/* --- looking in --- */
+
+static bool hears(const struct ftc_gossip_run *run, int self, int place)
+{
+    int link = ftc_neighbourhood_link(&run->neighbourhood, place, self);
+
+    return link >= 0 && ftc_neighbourhood_sends(&run->neighbourhood, place, link);
+}
+
+/* Silent neighbours are waited for: if one is in another collective, that is why. */
+void ftc_gossip_run_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
+{
+    const struct ftc_gossip_run *run = comm->gossip;
+    const struct ftc_set *failed = ftc_member_known_failed(comm->member);
+
+    if (run == NULL || run->core == NULL || run->agreeing)
+        return;
+    now->kind = FTC_CALL_GOSSIP;
+    now->op = run->head.op;
+    now->wait = FTC_WAIT_GOSSIP;
+    now->root = now->waits_for = -1;
+    now->waits = 0;
+    for (int place = run->places - 1; place >= 0; place--) {
+        int rank = run->rank[place];
+        if (!hears(run, run->place[comm->rank], place) || ftc_set_has(&run->heard, rank) ||
+            ftc_set_has(failed, rank))
+            continue;
+        now->waits++;
+        now->waits_for = rank;
+    }
+}

@@ -1,0 +1,56 @@
+/*
+ * Gossip aggregation at run time: its messages travel beside the member's, and whoever drives the member drives it, too: while
+ * the caller waits on the node board that is the progress thread. All under comm->lock.
+ */
+#ifndef FTC_RUNTIME_GOSSIP_H
+#define FTC_RUNTIME_GOSSIP_H
+
+#include "collectives/gossip_end.h"
+#include "collectives/gossip_wire.h"
+#include "runtime/comm.h"
+
+struct ftc_gossip_kept;
+
+/* The aggregation under way, and what outlives it. */
+struct ftc_gossip_run {
+    struct ftc_gossip_head
+        head; /* head.op: the operation under way, or the least that a later one can have */
+    struct ftc_buffer *head_bytes; /* NULL: none is under way, nor are the next four */
+    struct ftc_gossip *core;
+    struct ftc_gossip_end *end;
+    struct ftc_set heard; /* ranks that a message has come from */
+    struct ftc_neighbourhood neighbourhood;
+    int *rank, *place; /* gossip goes on in the view: its i-th rank; where a rank is in it, -1 */
+    int places;
+    bool frozen;   /* what comes is kept */
+    bool agreeing; /* an agreement is under way */
+    uint64_t due_ns;
+    uint64_t sent;
+    bool struck[FTC_FLIPS]; /* flips that have been carried out */
+
+    struct ftc_gossip_kept *first, *last; /* messages that came too early, in the order of arrival */
+    size_t kept, kept_bytes;
+    bool overflowed; /* some were dropped */
+    uint64_t random; /* of [drill] message_loss */
+    ftc_gossip_report report;
+};
+
+int ftc_gossip_run_open(struct ftc_comm *comm); /* FTC_ERR_NOMEM */
+void ftc_gossip_run_close(struct ftc_comm *comm);
+
+/* A message that ftc_gossip_is_message(): FTC_ERR_PROTO, its sender broke the protocol. */
+int ftc_gossip_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message);
+void ftc_gossip_run_notice(struct ftc_comm *comm, int rank); /* rank has failed */
+void ftc_gossip_run_timer(struct ftc_comm *comm);            /* due_ns has passed */
+
+/* What was put off while this rank was frozen, or before it called: take it in. */
+void ftc_gossip_run_take_kept(struct ftc_comm *comm);
+/* Carry out what the aggregation wants, and look at where it is. */
+void ftc_gossip_run_outputs(struct ftc_comm *comm);
+/* Flips that are due by now. */
+void ftc_gossip_run_strike(struct ftc_comm *comm);
+
+/* If the caller waits for gossip, and not for an agreement: what it shows. */
+void ftc_gossip_run_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
+
+#endif

@@ -1,0 +1,464 @@
+/* ftc_gossip_allreduce(): from the arguments to a gossip aggregation, and its agreements (collectives/gossip_end.h). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mix.h"
+#include "collectives/types.h"
+#include "runtime/call.h"
+#include "runtime/gossip.h"
+#include "runtime/node_board.h"
+#include "runtime/progress.h"
+#include "runtime/publish.h"
+
+#define ATTEMPTS 64 /* of which each but the last found ranks too far apart, or a death in between */
+#define DRAIN_STEPS                                                                                          \
+    64 /* of up to 64 messages each: more than can lie in the rings of those that take turns */
+#define CODE_SUM 1
+#define CODE_AVG 12
+
+/* What one call is about. */
+struct aggregation {
+    struct ftc_comm *comm;
+    struct ftc_gossip_settings core;
+    struct ftc_gossip_end_settings end;
+    enum ftc_neighbourhood_kind neighbourhood;
+    int operator_code;
+    double *input;   /* count, made finite */
+    bool finite;     /* it was */
+    double *average; /* count */
+    double *decided; /* as ftc_gossip_end_contributes() */
+};
+
+/* --- arguments --- */
+
+static int find_name(const char *name, const char *(*name_of)(int), int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(name_of(i), name) == 0)
+            return i;
+    return -1;
+}
+
+static const char *algorithm_name(int algorithm)
+{
+    return ftc_gossip_algorithm_name((enum ftc_gossip_algorithm)algorithm);
+}
+
+static const char *neighbourhood_name(int kind)
+{
+    return ftc_neighbourhood_name((enum ftc_neighbourhood_kind)kind);
+}
+
+/* What the configuration says. */
+static void configure(struct aggregation *a)
+{
+    const struct ftc_config *config = &a->comm->config;
+
+    a->core.algorithm = (enum ftc_gossip_algorithm)config->gossip_algorithm;
+    a->core.accuracy = config->gossip_accuracy;
+    a->core.patience_ns = (uint64_t)config->gossip_patience_us * 1000;
+    a->neighbourhood = (enum ftc_neighbourhood_kind)config->gossip_neighbourhood;
+    a->end.most_messages = (uint64_t)config->gossip_most_messages;
+    a->end.most_attempts = ATTEMPTS;
+}
+
+/* ... and what the call says instead. */
+static int override(struct aggregation *a, const ftc_gossip_options *options)
+{
+    int algorithm = (int)a->core.algorithm, neighbourhood = (int)a->neighbourhood;
+
+    if (options->algorithm != NULL)
+        algorithm = find_name(options->algorithm, algorithm_name, FTC_GOSSIP_ALGORITHMS);
+    if (options->neighbourhood != NULL)
+        neighbourhood = find_name(options->neighbourhood, neighbourhood_name, FTC_NEIGHBOURHOODS);
+    if (algorithm < 0)
+        return ftc_error_set(
+            FTC_ERR_ARG, "gossip algorithm \"%s\": take push-sum, push-flow, push-cancel-flow, pflc or pfcc",
+            options->algorithm);
+    if (neighbourhood < 0)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "neighbourhood \"%s\": take full, hypercube, directed-hypercube or torus",
+                             options->neighbourhood);
+    a->core.algorithm = (enum ftc_gossip_algorithm)algorithm;
+    a->neighbourhood = (enum ftc_neighbourhood_kind)neighbourhood;
+    if (options->accuracy != 0)
+        a->core.accuracy = options->accuracy;
+    if (options->max_messages != 0)
+        a->end.most_messages = options->max_messages;
+    return FTC_SUCCESS;
+}
+
+/* Turns are for whom they can be for, unless the call asks for them. */
+static bool choose_turns(const struct aggregation *a, const ftc_gossip_options *options)
+{
+    bool possible =
+        a->core.algorithm != FTC_GOSSIP_PUSH_SUM && a->neighbourhood != FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
+
+    if (options != NULL && options->turns != 0)
+        return options->turns > 0;
+    return a->comm->config.gossip_turns && possible;
+}
+
+static int check_buffers(const void *send, const void *recv, size_t count, ftc_op op)
+{
+    if (op != FTC_SUM && op != FTC_AVG)
+        return ftc_error_set(FTC_ERR_TYPE, "gossip aggregates by FTC_SUM and FTC_AVG alone");
+    if (count > SIZE_MAX / 64)
+        return ftc_error_set(FTC_ERR_ARG, "%zu doubles do not fit into memory", count);
+    if (count > 0 && (recv == NULL || send == NULL))
+        return ftc_error_set(FTC_ERR_ARG, "%s is NULL", recv == NULL ? "recv" : "send");
+    return FTC_SUCCESS;
+}
+
+static int check(struct aggregation *a, const void *send, const void *recv, size_t count, ftc_op op,
+                 const ftc_gossip_options *options)
+{
+    int rc = check_buffers(send, recv, count, op);
+
+    if (rc == FTC_SUCCESS && options != NULL && options->struct_size < sizeof(*options))
+        rc = ftc_error_set(FTC_ERR_ARG, "set options.struct_size to sizeof(ftc_gossip_options)");
+    if (rc != FTC_SUCCESS)
+        return rc;
+    configure(a);
+    rc = options != NULL ? override(a, options) : FTC_SUCCESS;
+    a->core.turns = choose_turns(a, options);
+    a->core.count = a->end.count = count;
+    a->end.accuracy = a->core.accuracy;
+    a->end.survives = ftc_gossip_survives(a->core.algorithm);
+    a->operator_code = op == FTC_SUM ? CODE_SUM : CODE_AVG;
+    return rc;
+}
+
+/* --- beginning --- */
+
+static const struct ftc_set *agreed_failed(const struct ftc_comm *comm)
+{
+    return comm->board != NULL ? ftc_board_agreed(comm->board) : ftc_member_agreed_failed(comm->member);
+}
+
+static uint64_t next_operation(const struct ftc_comm *comm)
+{
+    return comm->board != NULL ? ftc_board_operations(comm->board) : ftc_member_next_op(comm->member);
+}
+
+/* Gossip goes on among the ranks that are not agreed to have failed: the same everywhere. */
+static void place_ranks(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    run->places = 0;
+    for (int rank = 0; rank < comm->size; rank++) {
+        run->place[rank] = ftc_set_has(agreed_failed(comm), rank) ? -1 : run->places;
+        if (run->place[rank] >= 0)
+            run->rank[run->places++] = rank;
+    }
+}
+
+/* Everything that the same call at another rank would find wrong, too; under the lock. */
+static int settle_settings(struct aggregation *a)
+{
+    struct ftc_gossip_run *run = a->comm->gossip;
+
+    place_ranks(a->comm);
+    a->core.self = run->place[a->comm->rank];
+    a->core.seed = ftc_mix(next_operation(a->comm) + 1);
+    int rc = ftc_neighbourhood_init(&a->core.neighbourhood, a->neighbourhood, run->places);
+    run->neighbourhood = a->core.neighbourhood;
+    return rc == FTC_SUCCESS ? ftc_gossip_check(&a->core) : rc;
+}
+
+/* What is not finite takes no part: nothing can be right any more, and all are told so. */
+static int take_input(struct aggregation *a, const double *input)
+{
+    size_t count = a->core.count, contributes = ftc_gossip_end_contributes(count);
+
+    a->input = calloc(2 * count + contributes, sizeof(double));
+    if (a->input == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip about %zu doubles", count);
+    a->average = a->input + count;
+    a->decided = a->average + count;
+    a->finite = true;
+    for (size_t i = 0; i < count; i++)
+        a->finite &= isfinite(input[i]) != 0;
+    if (a->finite)
+        memcpy(a->input, input, count * sizeof(double));
+    return FTC_SUCCESS;
+}
+
+static int create(struct aggregation *a)
+{
+    struct ftc_gossip_run *run = a->comm->gossip;
+
+    a->end.removed = agreed_failed(a->comm);
+    int rc = ftc_gossip_create(&run->core, &a->core, a->input);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_gossip_end_create(&run->end, &a->end, run->core, a->input);
+    if (rc == FTC_SUCCESS && (run->head_bytes = ftc_gossip_head_encode(&run->head)) == NULL)
+        rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip");
+    return rc;
+}
+
+static void destroy(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    ftc_gossip_end_destroy(run->end);
+    ftc_gossip_destroy(run->core);
+    ftc_buffer_unref(run->head_bytes);
+    run->end = NULL;
+    run->core = NULL;
+    run->head_bytes = NULL;
+    run->head.op = next_operation(comm);
+    run->overflowed = false;
+    ftc_progress_gossip_due(comm, 0);
+}
+
+static void reset(struct aggregation *a)
+{
+    struct ftc_gossip_run *run = a->comm->gossip;
+
+    run->head = (struct ftc_gossip_head){.op = next_operation(a->comm),
+                                         .count = a->core.count,
+                                         .algorithm = (uint8_t)a->core.algorithm,
+                                         .neighbourhood = (uint8_t)a->neighbourhood,
+                                         .turns = a->core.turns,
+                                         .operator_code = (uint8_t)a->operator_code};
+    run->frozen = run->agreeing = false;
+    run->sent = 0;
+    memset(run->struck, 0, sizeof(run->struck));
+    ftc_set_clear(&run->heard);
+    run->report = (ftc_gossip_report){.algorithm = algorithm_name((int)a->core.algorithm),
+                                      .neighbourhood = neighbourhood_name((int)a->neighbourhood)};
+}
+
+static void begin(struct aggregation *a)
+{
+    struct ftc_comm *comm = a->comm;
+    struct ftc_gossip_run *run = comm->gossip;
+    const struct ftc_set *known = ftc_member_known_failed(comm->member);
+
+    comm->delivered = false; /* of the call under way: no message waits for its return */
+    ftc_publish_called(comm, run->head.op);
+    for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
+        ftc_gossip_run_notice(comm, rank);
+    if (!a->finite || (run->overflowed && !a->end.survives))
+        ftc_gossip_end_give_up(run->end);
+    ftc_gossip_run_strike(comm);
+    ftc_gossip_start(run->core);
+    ftc_gossip_run_outputs(comm);
+    ftc_gossip_run_take_kept(comm);
+}
+
+/* --- agreements --- */
+
+static const struct ftc_set *decided_failed(const struct ftc_comm *comm)
+{
+    struct ftc_member_report member;
+    struct ftc_board_report board;
+
+    if (comm->board == NULL) {
+        ftc_member_report(comm->member, &member);
+        return member.failed;
+    }
+    ftc_board_report(comm->board, &board);
+    return board.failed;
+}
+
+/* On the board the caller cannot drive gossip meanwhile: the thread does. By messages this one goes on. */
+static int run_agreement(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+{
+    int rc;
+
+    comm->gossip->agreeing = true;
+    if (comm->board != NULL) {
+        ftc_call_leave(comm);
+        rc = ftc_node_board_call(comm, call, receive);
+        ftc_call_enter(comm);
+    } else {
+        rc = ftc_call_wait(comm, call, receive);
+        comm->receive = NULL;
+    }
+    comm->gossip->agreeing = false;
+    return rc;
+}
+
+/* The decision may know of a death before the detector has told this rank. */
+static int agree(struct aggregation *a, const double *contribution, double *decided)
+{
+    struct ftc_comm *comm = a->comm;
+    struct ftc_reduction greatest;
+    struct ftc_call call = {.signature = {.kind = FTC_CALL_GOSSIP,
+                                          .type = FTC_DOUBLE,
+                                          .operator_code = (uint8_t)a->operator_code,
+                                          .root = -1}};
+    int rc = ftc_reduction_init(&greatest, FTC_DOUBLE, FTC_MAX);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    if (contribution != NULL)
+        call.signature.size = ftc_gossip_end_contributes(a->core.count) * sizeof(double);
+    call.input = contribution;
+    call.combine = ftc_reduction_combine;
+    call.merge = ftc_reduction_merges(&greatest) ? ftc_reduction_merge : NULL;
+    call.combine_arg = &greatest;
+    rc = run_agreement(comm, &call, decided);
+    const struct ftc_set *failed = decided_failed(comm);
+    for (int rank = ftc_set_next(failed, 0); rank >= 0; rank = ftc_set_next(failed, rank + 1))
+        ftc_gossip_run_notice(comm, rank);
+    return rc;
+}
+
+static bool is_ready(struct ftc_comm *comm, void *arg)
+{
+    (void)arg;
+    return ftc_gossip_end_ready(comm->gossip->end, comm->gossip->sent);
+}
+
+/* Nothing that was sent before its sender came to the barrier is left in a ring (gossip_end.h). */
+static void freeze(struct ftc_comm *comm)
+{
+    for (int steps = 0; steps < DRAIN_STEPS && ftc_progress_step(comm); steps++)
+        ;
+    comm->gossip->frozen = true;
+    ftc_progress_gossip_due(comm, 0);
+}
+
+static void thaw(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    run->frozen = false;
+    ftc_progress_gossip_due(comm, ftc_clock_now()); /* what was under way may have died with its sender */
+    ftc_gossip_run_take_kept(comm);
+}
+
+static double seconds_since(uint64_t *ns)
+{
+    uint64_t now = ftc_clock_now(), before = *ns;
+
+    *ns = now;
+    return (double)(now - before) / 1e9;
+}
+
+/* One attempt: FTC_SUCCESS and its verdict, or what the agreement core says. */
+static int attempt(struct aggregation *a, enum ftc_gossip_verdict *verdict)
+{
+    struct ftc_comm *comm = a->comm;
+    struct ftc_gossip_run *run = comm->gossip;
+    uint64_t ns = ftc_clock_now();
+
+    ftc_progress_until(comm, &(struct ftc_until){.done = is_ready});
+    run->report.gossip_seconds += seconds_since(&ns);
+    ftc_gossip_end_enter(run->end, run->sent);
+    int rc = agree(a, NULL, NULL);
+    run->report.barrier_seconds += seconds_since(&ns);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    freeze(comm);
+    rc = agree(a, ftc_gossip_end_freeze(run->end), a->decided);
+    if (rc == FTC_SUCCESS)
+        *verdict = ftc_gossip_end_decide(run->end, a->decided, decided_failed(comm), a->average);
+    run->report.agreement_seconds += seconds_since(&ns);
+    return rc;
+}
+
+static void fill_report(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+    struct ftc_gossip_counters counters;
+
+    ftc_gossip_counters(run->core, &counters);
+    run->report.messages = run->sent;
+    run->report.attempts = ftc_gossip_end_attempts(run->end);
+    run->report.corrupt = counters.corrupt;
+    run->report.repairs = counters.repairs;
+}
+
+static int run_attempts(struct aggregation *a)
+{
+    enum ftc_gossip_verdict verdict = FTC_GOSSIP_AGAIN;
+    int rc = FTC_SUCCESS;
+
+    begin(a);
+    while (rc == FTC_SUCCESS && verdict == FTC_GOSSIP_AGAIN) {
+        rc = attempt(a, &verdict);
+        if (rc == FTC_SUCCESS && verdict == FTC_GOSSIP_AGAIN)
+            thaw(a->comm);
+    }
+    fill_report(a->comm);
+    if (rc == FTC_SUCCESS && verdict == FTC_GOSSIP_GIVEN_UP)
+        rc = ftc_error_set(FTC_ERR_NOT_CONVERGED,
+                           "gossip by %s ended without a result after %d attempts and %llu messages of this "
+                           "rank: take an accuracy above %g, another algorithm, or more messages",
+                           algorithm_name((int)a->core.algorithm), a->comm->gossip->report.attempts,
+                           (unsigned long long)a->comm->gossip->sent, a->core.accuracy);
+    return rc;
+}
+
+static int aggregate(struct aggregation *a, const double *input, double *recv)
+{
+    struct ftc_comm *comm = a->comm;
+
+    ftc_call_enter(comm);
+    int rc = settle_settings(a);
+    if (rc == FTC_SUCCESS)
+        rc = take_input(a, input);
+    if (rc == FTC_SUCCESS) {
+        reset(a);
+        rc = create(a);
+        if (rc == FTC_SUCCESS)
+            rc = run_attempts(a);
+        int living = comm->size - ftc_set_count(decided_failed(comm));
+        for (size_t i = 0; rc == FTC_SUCCESS && i < a->core.count; i++)
+            recv[i] = a->operator_code == CODE_SUM ? a->average[i] * living : a->average[i];
+        destroy(comm);
+    }
+    ftc_call_leave(comm);
+    free(a->input);
+    return rc;
+}
+
+/* Without values, and in a job of one, nothing but a barrier is left. */
+static int aggregate_nothing(struct ftc_comm *comm, const void *send, void *recv, size_t count, int code)
+{
+    struct ftc_call call = {
+        .signature = {
+            .kind = FTC_CALL_GOSSIP, .type = FTC_DOUBLE, .operator_code = (uint8_t)code, .root = -1}};
+    int rc = ftc_call_run(comm, &call, NULL);
+
+    if (rc == FTC_SUCCESS && send != FTC_IN_PLACE && count > 0)
+        memmove(recv, send, count * sizeof(double));
+    return rc;
+}
+
+FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count, ftc_op op,
+                                 const ftc_gossip_options *options, ftc_comm *comm)
+{
+    struct aggregation a = {.comm = comm};
+    int rc = ftc_call_check(comm);
+
+    if (rc == FTC_SUCCESS)
+        rc = check(&a, send, recv, count, op, options);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    if (comm->alone || count == 0)
+        return aggregate_nothing(comm, send, recv, count, a.operator_code);
+    return aggregate(&a, (const void *)send == FTC_IN_PLACE ? recv : send, recv);
+}
+
+FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *report)
+{
+    int rc = ftc_call_check(comm);
+
+    if (rc == FTC_SUCCESS && (report == NULL || report->struct_size < sizeof(report->struct_size)))
+        rc = ftc_error_set(FTC_ERR_ARG, "give a report with struct_size set to sizeof(ftc_gossip_report)");
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ftc_gossip_report full = comm->gossip != NULL ? comm->gossip->report : (ftc_gossip_report){0};
+    full.struct_size = report->struct_size;
+    memcpy(report, &full, full.struct_size < sizeof(full) ? full.struct_size : sizeof(full));
+    return FTC_SUCCESS;
+}

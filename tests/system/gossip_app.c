@@ -1,0 +1,213 @@
+/*
+ * Gossip aggregations one after the other; every rank checks each result against the exact one of the ranks that are in it, and that all
+ * survivors have the same bits. Run by gossip.bats under ftrun.
+ *
+ *   gossip_app TIMES COUNT [NAME=VALUE...]
+ *
+ * Names: algorithm, neighbourhood, accuracy, turns (1, -1), messages as in ftc_gossip_options; op=sum|avg; mix=1: an exact allreduce
+ * after each one; late=RANK: that rank comes 50 ms late to each; nan=RANK: an input of that rank is not a number.
+ * The lowest survivor prints how many converged, the greatest relative error, and the messages of a rank in the last one.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ftcoll.h"
+
+struct app {
+    ftc_comm *world;
+    int rank, size;
+    size_t count;
+    ftc_gossip_options options;
+    bool sum, mix;
+    int late, nan;
+    double accuracy; /* to check with */
+    double *send, *recv;
+    unsigned long converged, given_up;
+    double worst;
+};
+
+static _Noreturn void wrong(const struct app *app, unsigned long i, const char *what)
+{
+    fprintf(stderr, "gossip: rank %d, operation %lu: %s (%s)\n", app->rank, i, what, ftc_last_error());
+    ftc_abort(app->world, 99);
+    exit(99);
+}
+
+/* Of both signs and very different sizes, another one in each operation. */
+static double input(int rank, unsigned long i, size_t element)
+{
+    double size = (element % 3 == 0) ? 1e3 : 1;
+
+    return size * (sin((double)rank * 1.7 + (double)i) + 1.5 + (double)(element % 7));
+}
+
+/* Is `rank` in the failed set of the last operation? */
+static bool failed(const ftc_report *report, int rank)
+{
+    for (int i = 0; i < report->failed_count; i++)
+        if (report->failed[i] == rank)
+            return true;
+    return false;
+}
+
+static double expected(const struct app *app, const ftc_report *report, unsigned long i, size_t element)
+{
+    double sum = 0;
+
+    for (int rank = 0; rank < app->size; rank++)
+        sum += failed(report, rank) ? 0 : input(rank, i, element);
+    return app->sum ? sum : sum / (app->size - report->failed_count);
+}
+
+static void check_value(struct app *app, unsigned long i)
+{
+    ftc_report report = {.struct_size = sizeof(report)};
+    double size = 0, worst = 0;
+
+    if (ftc_last_report(app->world, &report) != FTC_SUCCESS)
+        wrong(app, i, "it has no report");
+    for (size_t k = 0; k < app->count; k++) {
+        double right = expected(app, &report, i, k);
+        double error = fabs(app->recv[k] - right);
+        size = fmax(size, fabs(right));
+        worst = error <= worst ? worst : error;
+    }
+    app->worst = fmax(app->worst, worst / size);
+    if (!(worst <= app->accuracy * size)) {
+        fprintf(stderr, "gossip: relative error %g\n", worst / size);
+        wrong(app, i, "the result is not within the accuracy");
+    }
+}
+
+/* The bits of all, as whole numbers: their least and greatest are equal. */
+static void check_same(const struct app *app, unsigned long i)
+{
+    int64_t both[2] = {0, 0}, all[2];
+
+    for (size_t k = 0; k < app->count; k++) {
+        int64_t bits;
+        memcpy(&bits, &app->recv[k], sizeof(bits));
+        both[0] = (int64_t)((uint64_t)both[0] * 31u + (uint64_t)bits) & INT64_MAX;
+    }
+    both[1] = -both[0];
+    if (ftc_allreduce(both, all, 2, FTC_INT64, FTC_MAX, app->world) != FTC_SUCCESS || all[0] != -all[1])
+        wrong(app, i, "ranks have different results");
+}
+
+static void mixed_in(const struct app *app, unsigned long i)
+{
+    int64_t one = 1, ranks;
+
+    if (ftc_allreduce(&one, &ranks, 1, FTC_INT64, FTC_SUM, app->world) != FTC_SUCCESS || ranks < 1 ||
+        ranks > app->size)
+        wrong(app, i, "an allreduce in between went wrong");
+}
+
+static void aggregate(struct app *app, unsigned long i)
+{
+    for (size_t k = 0; k < app->count; k++) {
+        app->send[k] = input(app->rank, i, k);
+        app->recv[k] = -1;
+    }
+    if (app->rank == app->nan)
+        app->send[app->count - 1] = NAN;
+    if (app->rank == app->late)
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    int rc = ftc_gossip_allreduce(app->send, app->recv, app->count, app->sum ? FTC_SUM : FTC_AVG,
+                                  &app->options, app->world);
+    if (rc == FTC_SUCCESS) {
+        app->converged++;
+        check_value(app, i);
+    } else if (rc == FTC_ERR_NOT_CONVERGED) {
+        app->given_up++;
+        if (app->recv[0] != -1)
+            wrong(app, i, "it has no result, and has changed the buffer");
+    } else {
+        wrong(app, i, "it failed");
+    }
+    if (!app->mix)
+        check_same(app, i);
+    else
+        mixed_in(app, i);
+}
+
+static void read_option(struct app *app, const char *name, const char *value)
+{
+    if (strcmp(name, "algorithm") == 0)
+        app->options.algorithm = value;
+    else if (strcmp(name, "neighbourhood") == 0)
+        app->options.neighbourhood = value;
+    else if (strcmp(name, "accuracy") == 0)
+        app->accuracy = app->options.accuracy = atof(value);
+    else if (strcmp(name, "turns") == 0)
+        app->options.turns = atoi(value);
+    else if (strcmp(name, "messages") == 0)
+        app->options.max_messages = strtoull(value, NULL, 10);
+    else if (strcmp(name, "op") == 0)
+        app->sum = strcmp(value, "sum") == 0;
+    else if (strcmp(name, "mix") == 0)
+        app->mix = atoi(value) != 0;
+    else if (strcmp(name, "late") == 0)
+        app->late = atoi(value);
+    else if (strcmp(name, "nan") == 0)
+        app->nan = atoi(value);
+}
+
+static void read_options(struct app *app, int argc, char **argv)
+{
+    for (int i = 3; i < argc; i++) {
+        char *value = strchr(argv[i], '=');
+        if (value == NULL)
+            continue;
+        *value = '\0';
+        read_option(app, argv[i], value + 1);
+    }
+}
+
+static void say(const struct app *app)
+{
+    ftc_gossip_report gossip = {.struct_size = sizeof(gossip)};
+    ftc_report report = {.struct_size = sizeof(report)};
+    int first = 0;
+
+    ftc_last_report(app->world, &report);
+    ftc_last_gossip_report(app->world, &gossip);
+    while (failed(&report, first))
+        first++;
+    if (app->rank == first)
+        printf("gossip: %lu converged, %lu not, of %d ranks; error %.2g; by %s: %" PRIu64 " messages, "
+               "%d attempts, %" PRIu64 " corrupt, %" PRIu64 " repairs\n",
+               app->converged, app->given_up, app->size - report.failed_count, app->worst, gossip.algorithm,
+               gossip.messages, gossip.attempts, gossip.corrupt, gossip.repairs);
+}
+
+int main(int argc, char **argv)
+{
+    struct app app = {
+        .accuracy = 1e-9, .late = -1, .nan = -1, .options = {.struct_size = sizeof(ftc_gossip_options)}};
+    unsigned long times = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+
+    app.count = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+    read_options(&app, argc, argv);
+    app.send = calloc(app.count, sizeof(double));
+    app.recv = calloc(app.count, sizeof(double));
+    if (app.send == NULL || app.recv == NULL || ftc_init(NULL, &app.world) != FTC_SUCCESS) {
+        fprintf(stderr, "gossip: %s\n", ftc_last_error());
+        return 1;
+    }
+    app.rank = ftc_rank(app.world);
+    app.size = ftc_size(app.world);
+    for (unsigned long i = 0; i < times; i++)
+        aggregate(&app, i);
+    ftc_barrier(app.world);
+    say(&app);
+    free(app.send);
+    free(app.recv);
+    return ftc_finalize(app.world) == FTC_SUCCESS ? 0 : 1;
+}
