@@ -163,6 +163,28 @@ bool ftc_gossip_settled(const struct ftc_gossip *gossip)
     return gossip->steady >= rounds || gossip->links == 0;
 }
 
+void ftc_gossip_changed(struct ftc_gossip *g, int link)
+{
+    if (!g->link[link].open)
+        g->link[link].changed = g->steps;
+    g->link[link].open = true;
+}
+
+uint64_t ftc_gossip_steps(const struct ftc_gossip *gossip)
+{
+    return gossip->steps;
+}
+
+bool ftc_gossip_answered(const struct ftc_gossip *gossip, uint64_t step)
+{
+    for (int link = 0; gossip->set.turns && link < gossip->links; link++) {
+        const struct ftc_gossip_link *l = &gossip->link[link];
+        if (l->open && !l->dead && l->changed < step)
+            return false;
+    }
+    return true;
+}
+
 void ftc_gossip_unsettle(struct ftc_gossip *gossip)
 {
     gossip->steady = 0;
@@ -299,14 +321,18 @@ static void send(struct ftc_gossip *g, int link)
         ftc_gossip_queue(g, link, FTC_GOSSIP_ASK);
         return;
     }
-    if (turn || !g->ops->strict)
+    if (turn || !g->ops->strict) {
         g->ops->push(g, link);
+        if (g->ops->flows > 0)
+            ftc_gossip_changed(g, link);
+    }
     ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
 }
 
 /* Estimate, and send over the link: what each message that comes, and each timer, sets off. */
 static void step(struct ftc_gossip *g, int link)
 {
+    g->steps++;
     g->timer_due = g->set.patience_ns > 0;
     if (!g->ops->prepare(g) || link < 0)
         return;
@@ -390,6 +416,7 @@ static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
     if (number == link->number + 1 && !ftc_gossip_holds(g, at)) {
         link->number = number;
         link->since = g->counters.received;
+        link->open = false;
         return NEWS_NEW;
     }
     if (number == link->number && ftc_gossip_holds(g, at) && !g->ops->strict)

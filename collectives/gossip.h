@@ -80,6 +80,10 @@ const double *ftc_gossip_estimate(const struct ftc_gossip *gossip);
 /* Has the estimate stood still, within the accuracy, for as many steps as a message needs to come around? A guess that this rank
  * makes alone; what it takes for a proof is in gossip_end.h. */
 bool ftc_gossip_settled(const struct ftc_gossip *gossip);
+/* Steps so far. In turns, has every flow that this rank changed before `step` been answered? Then nothing of it is lost, nor under way.
+ * True without turns. */
+uint64_t ftc_gossip_steps(const struct ftc_gossip *gossip);
+bool ftc_gossip_answered(const struct ftc_gossip *gossip, uint64_t step);
 /* Judge that anew, from here on. */
 void ftc_gossip_unsettle(struct ftc_gossip *gossip);
 /* Does the result stay the average of the living when a rank dies? */

@@ -11,6 +11,8 @@ struct ftc_gossip_link {
     bool dead;        /* the neighbour has failed; not kept by push-sum, which is lost then anyway */
     uint32_t number;  /* turns: of the last message on this link; who begins sends the odd ones */
     uint64_t since;   /* turns: messages received when this link was last used */
+    bool open;        /* turns: this end has changed the flow, and the other has not answered since */
+    uint64_t changed; /* ... first at this step */
     uint8_t active;   /* push-cancel-flow: which of the two flows is the active one (c of algorithm 4) */
     uint32_t cancels; /* push-cancel-flow: how often a flow was cancelled (r of algorithm 4) */
 };
@@ -67,6 +69,7 @@ struct ftc_gossip {
     double scale;     /* pflc, pfcc: largest sum of magnitudes of a sound mass so far */
     double input;     /* largest magnitude of an initial value */
     int steady;       /* steps for which the estimate has stayed near the anchor */
+    uint64_t steps;
     uint64_t random;
     int directed; /* link that ftc_gossip_direct() asked for, -1 */
     struct ftc_gossip_link *link;
@@ -82,6 +85,7 @@ struct ftc_gossip {
 /* gossip.c */
 void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind);
 bool ftc_gossip_holds(const struct ftc_gossip *g, int link); /* is it this end's turn? */
+void ftc_gossip_changed(struct ftc_gossip *g, int link);     /* this end has changed the flow */
 uint64_t ftc_gossip_draw(struct ftc_gossip *g);
 /* The estimate that is sound from here on; called by prepare(). */
 void ftc_gossip_value_set(struct ftc_gossip *g);
