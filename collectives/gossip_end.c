@@ -17,6 +17,7 @@ struct ftc_gossip_end {
     struct ftc_set removed;
     int failed_before; /* when the operation began */
     bool settled;      /* at the last look */
+    uint64_t since;    /* ... since this step of the gossip */
     bool entered;      /* the first agreement was called */
     bool moved;        /* ... and the estimate has not stood still since */
     bool gives_up;     /* this rank has sent as many messages as it may */
@@ -73,6 +74,8 @@ void ftc_gossip_end_look(struct ftc_gossip_end *end)
     bool before = end->settled;
 
     end->settled = ftc_gossip_settled(end->gossip);
+    if (!before)
+        end->since = ftc_gossip_steps(end->gossip);
     end->moved |= end->entered && !end->settled;
     for (size_t i = 0; i < end->set.count; i++) {
         end->least[i] = before && end->settled ? fmin(end->least[i], estimate[i]) : estimate[i];
@@ -98,7 +101,9 @@ static bool too_many(const struct ftc_gossip_end *end, uint64_t sent)
 
 bool ftc_gossip_end_ready(const struct ftc_gossip_end *end, uint64_t sent)
 {
-    return end->settled || end->hopeless || too_many(end, sent);
+    bool answered = end->settled && ftc_gossip_answered(end->gossip, end->since);
+
+    return answered || end->hopeless || too_many(end, sent);
 }
 
 void ftc_gossip_end_enter(struct ftc_gossip_end *end, uint64_t sent)

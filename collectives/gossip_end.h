@@ -3,8 +3,8 @@
  * open how a process knows (section 2.2); here each judges for itself, and the agreement core decides for all.
  *
  * One attempt, in two agreements of the communicator:
- *   1. a barrier, called by a rank when its own estimate stands still (ftc_gossip_settled()) or it gives up. Gossip goes on meanwhile:
- *      who has settled must answer, or the others starve.
+ *   1. a barrier, called by a rank when its own estimate stands still (ftc_gossip_settled()) and what it pushed before that has been answered,
+ *      or when it gives up. Gossip goes on meanwhile: who has settled must answer, or the others starve.
  *   2. a rank that returns from it freezes: it takes in no message and sends none. It contributes what its estimates have been at least and
  *      at most since it settled, element by element, and the ranks that it has removed, as a digest; all are combined by maximum.
  * The attempt succeeds if all had stood still since before the barrier, everyone has removed exactly the failed set of the decision,
@@ -12,11 +12,11 @@
  * middle. Otherwise ranks thaw, take in what came, settle afresh and try again.
  *
  * What that guarantees. Mass is conserved: the average of the survivors is a convex combination of their estimates and of those that
- * messages under way carry. Where each such message was sent since its sender settled, all these lie between least and greatest, and the
- * result is off by no more than half the accuracy. That holds where channels are FIFO and nothing is lost: what was sent before its sender came to
- * the barrier has arrived when the barrier ends, for who freezes first takes in all that has come. It is an assumption where messages are
- * lost: what was last pushed along a link and lost, before its sender settled, is outside of the bound until a later message
- * brings it. An initial value that was corrupt before its checksum was made is outside of it, too. Nothing reads the true result.
+ * pushes carry which the other end has not taken in. Where each of these was made since its rank settled, all lie between least and greatest,
+ * and the result is off by no more than half the accuracy (rounding and flips too small for a checksum apart). In turns that holds whatever
+ * is lost or late: the other end has answered all earlier ones. Without turns it holds where channels are FIFO and lose nothing: what was
+ * sent before its sender came to the barrier has arrived when the barrier ends, and who freezes takes it in first; where they lose messages it is
+ * an assumption. An initial value that was corrupt before its checksum was made is outside of it. Nothing reads the true result.
  *
  * All is decided from the decision's value and failed set alone, so that success, another attempt and giving up are the same everywhere.
  * Does no I/O, reads no clock. Not thread-safe.
