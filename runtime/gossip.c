@@ -17,6 +17,15 @@
 #define KEPT_BYTES    (64u << 20)
 #define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
 
+/* A timer waits longer each time that no message comes, and for the bytes of one to come through a busy machine. */
+#define SILENT_MOST 6
+#define NS_PER_BYTE 100
+
+/* Who has stood still at the barrier for so many messages waits for a slow rank: what comes is then answered at this pace, until the
+ * estimate moves. */
+#define REST_AFTER 64
+#define REST_NS    FTC_NS_PER_MS
+
 struct ftc_gossip_kept {
     struct ftc_gossip_kept *next;
     int from;
@@ -93,6 +102,7 @@ static void send(struct ftc_comm *comm, const struct ftc_gossip_output *output)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
     memcpy(value.buffer->data, output->bytes, output->size);
     run->sent++;
+    run->answered += run->agreeing;
     ftc_publish_sent(comm, FTC_MESSAGE_GOSSIP, FTC_GOSSIP_HEAD + output->size);
     /* On the board the receiver may wait for an agreement, and its thread has to be woken. */
     int rc = comm->transport->ops->send(comm->transport, run->rank[output->to], run->head_bytes, &value,
@@ -100,6 +110,11 @@ static void send(struct ftc_comm *comm, const struct ftc_gossip_output *output)
     ftc_buffer_unref(value.buffer);
     ftc_progress_must(comm, rc);
     ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
+}
+
+static uint64_t patience(const struct ftc_gossip_run *run, uint64_t delay_ns)
+{
+    return (delay_ns + run->head.count * sizeof(double) * NS_PER_BYTE) << run->silent;
 }
 
 void ftc_gossip_run_outputs(struct ftc_comm *comm)
@@ -111,7 +126,7 @@ void ftc_gossip_run_outputs(struct ftc_comm *comm)
         if (output.kind == FTC_GOSSIP_SEND)
             send(comm, &output);
         else
-            ftc_progress_gossip_due(comm, ftc_clock_now() + output.delay_ns);
+            ftc_progress_gossip_due(comm, ftc_clock_now() + patience(run, output.delay_ns));
     }
     ftc_gossip_end_look(run->end);
 }
@@ -144,6 +159,7 @@ static int take(struct ftc_comm *comm, int from, const struct ftc_gossip_head *h
     if (run->place[from] < 0)
         return FTC_SUCCESS; /* it had failed before */
     ftc_set_add(&run->heard, from);
+    run->silent = 0;
     ftc_gossip_run_strike(comm);
     int rc = ftc_gossip_receive(run->core, run->place[from], letter, size);
     ftc_gossip_run_outputs(comm);
@@ -174,6 +190,19 @@ static int keep(struct ftc_comm *comm, int from, struct ftc_buffer *message)
     return FTC_SUCCESS;
 }
 
+static bool rests(const struct ftc_gossip_run *run)
+{
+    return run->agreeing && run->sent - run->entered > REST_AFTER && ftc_gossip_settled(run->core);
+}
+
+/* To be taken in when this rank has rested. */
+static int put_off(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    if (comm->gossip->first == NULL)
+        ftc_progress_gossip_due(comm, ftc_clock_now() + REST_NS);
+    return keep(comm, from, message);
+}
+
 static int judge(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     struct ftc_gossip_run *run = comm->gossip;
@@ -191,7 +220,7 @@ static int judge(struct ftc_comm *comm, int from, struct ftc_buffer *message)
         return FTC_SUCCESS; /* that is over */
     if (run->core == NULL || run->frozen || head.op > run->head.op)
         return keep(comm, from, message);
-    return take(comm, from, &head, letter, size);
+    return rests(run) && !run->taking ? put_off(comm, from, message) : take(comm, from, &head, letter, size);
 }
 
 int ftc_gossip_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message)
@@ -206,6 +235,7 @@ void ftc_gossip_run_take_kept(struct ftc_comm *comm)
 
     run->first = run->last = NULL;
     run->kept = run->kept_bytes = 0;
+    run->taking = true;
     while (kept != NULL) {
         struct ftc_gossip_kept *next = kept->next;
         int rc = judge(comm, kept->from, kept->message);
@@ -217,6 +247,7 @@ void ftc_gossip_run_take_kept(struct ftc_comm *comm)
         free(kept);
         kept = next;
     }
+    run->taking = false;
 }
 
 void ftc_gossip_run_timer(struct ftc_comm *comm)
@@ -225,6 +256,11 @@ void ftc_gossip_run_timer(struct ftc_comm *comm)
 
     if (run->core == NULL || run->frozen)
         return;
+    if (run->first != NULL) {
+        ftc_gossip_run_take_kept(comm);
+        return;
+    }
+    run->silent += run->silent < SILENT_MOST;
     ftc_gossip_run_strike(comm);
     ftc_gossip_timer(run->core);
     ftc_gossip_run_outputs(comm);

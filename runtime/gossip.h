@@ -24,8 +24,13 @@ struct ftc_gossip_run {
     int places;
     bool frozen;   /* what comes is kept */
     bool agreeing; /* an agreement is under way */
+    bool taking;   /* kept messages are taken in */
     uint64_t due_ns;
-    uint64_t sent;
+    uint64_t
+        sent; /* messages, and of these while an agreement was under way: who waits does not use up what it may send */
+    uint64_t answered;
+    uint64_t entered;       /* sent when this rank came to the barrier */
+    unsigned silent;        /* timers since a message came */
     bool struck[FTC_FLIPS]; /* flips that have been carried out */
 
     struct ftc_gossip_kept *first, *last; /* messages that came too early, in the order of arrival */
