@@ -183,30 +183,31 @@ bool ftc_progress_failures(struct ftc_comm *comm)
 }
 
 /* Is it due by now? It is not any more. */
-static bool take_due(uint64_t *due_ns, uint64_t now)
+static bool take_due(struct ftc_comm *comm, uint64_t *due_ns)
 {
-    bool due = *due_ns != 0 && *due_ns <= now;
+    bool due = comm->timer_ns != 0 && *due_ns != 0 && ftc_clock_now() >= *due_ns;
 
     if (due)
         *due_ns = 0;
+    set_timer(comm);
     return due;
 }
 
 static bool step_timer(struct ftc_comm *comm)
 {
-    uint64_t now;
-
-    if (comm->timer_ns == 0 || (now = ftc_clock_now()) < comm->timer_ns)
+    if (!take_due(comm, &comm->member_due_ns))
         return false;
-    bool member = take_due(&comm->member_due_ns, now);
-    bool gossip = comm->gossip != NULL && take_due(&comm->gossip->due_ns, now);
-    set_timer(comm);
-    if (member) {
-        ftc_progress_must(comm, ftc_member_timer(comm->member));
-        ftc_progress_outputs(comm);
-    }
-    if (gossip)
-        ftc_gossip_run_timer(comm);
+    ftc_progress_must(comm, ftc_member_timer(comm->member));
+    ftc_progress_outputs(comm);
+    return true;
+}
+
+/* After messages: who was not scheduled for long has not been sent nothing. */
+static bool step_gossip(struct ftc_comm *comm)
+{
+    if (!take_due(comm, &comm->gossip->due_ns))
+        return false;
+    ftc_gossip_run_timer(comm);
     return true;
 }
 
@@ -266,6 +267,7 @@ bool ftc_progress_step(struct ftc_comm *comm)
         if (comm->delivered)
             break;
     }
+    any |= step_gossip(comm);
     any |= step_more(comm);
     ftc_progress_must(comm, comm->transport->ops->flush(comm->transport, &idle));
     return any;
