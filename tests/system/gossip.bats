@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# Gossip aggregation in real processes: right, the same bits everywhere, whatever dies, is lost or flips. gossip_app checks every result.
+# shellcheck disable=SC2153 # GOSSIP_APP and STATUS come from ctest
+# Both on the board and by messages: ALGORITHM.
+
+setup() {
+    report=$BATS_TEST_TMPDIR/report.json
+    export FTCOLL_COLLECTIVES_ALGORITHM=${ALGORITHM:-board}
+}
+
+# gossip NP [ftrun's options --] gossip_app's arguments: in $output what it says
+gossip() {
+    local np=$1 options=()
+    shift
+    while [[ $1 == -* && $1 != -- ]]; do
+        options+=("$1" "$2")
+        shift 2
+    done
+    if [ "$1" = -- ]; then shift; fi
+    run timeout -s KILL 120 "$FTRUN" -np "$np" --report "$report" "${options[@]}" "$GOSSIP_APP" "$@"
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "the result is within the accuracy at every size" {
+    local np
+    for np in 1 2 3 8 16; do
+        gossip "$np" 5 3 op=avg
+        [[ $output == *"gossip: 5 converged, 0 not, of $np ranks"* ]]
+        gossip "$np" 2 40 op=sum accuracy=1e-6
+        [[ $output == *"gossip: 2 converged, 0 not, of $np ranks"* ]]
+    done
+}
+
+@test "every algorithm in every neighbourhood, or an error that says why not" {
+    local algorithm neighbourhood
+    for algorithm in push-sum push-flow push-cancel-flow pflc pfcc; do
+        for neighbourhood in full hypercube torus directed-hypercube; do
+            case $algorithm/$neighbourhood in
+            push-cancel-flow/directed-hypercube | pfcc/directed-hypercube)
+                run timeout -s KILL 60 "$FTRUN" -np 8 "$GOSSIP_APP" 1 1 "algorithm=$algorithm" "neighbourhood=$neighbourhood"
+                echo "$output"
+                [ "$status" -eq 99 ]
+                [[ $output == *"$algorithm needs answers, which the links of a directed hypercube do not carry: take hypercube"* ]]
+                ;;
+            *)
+                gossip 8 3 3 "algorithm=$algorithm" "neighbourhood=$neighbourhood"
+                [[ $output == *"3 converged, 0 not, of 8 ranks"* && $output == *"by $algorithm:"* ]]
+                ;;
+            esac
+        done
+    done
+}
+
+@test "accuracies from coarse to fine" {
+    local accuracy
+    for accuracy in 1e-2 1e-6 1e-9 1e-12; do
+        gossip 8 3 5 "accuracy=$accuracy"
+        [[ $output == *"3 converged, 0 not"* ]]
+    done
+}
+
+@test "after deaths in the middle of it the result is that of the survivors" {
+    local algorithm
+    for algorithm in push-flow pflc pfcc; do
+        FTCOLL_TEST_DIE=3@send:40,6@send:90 gossip 8 5 3 "algorithm=$algorithm"
+        [[ $output == *"gossip: 5 converged, 0 not, of 6 ranks"* ]]
+        [ "$(jq '[.ranks[] | select(.failed)] | length' "$report")" -eq 2 ]
+    done
+    FTCOLL_TEST_DEAF=0@100,5@300 FTCOLL_TEST_DIE=3@send:40 gossip 8 3 3 # some learn of it late
+    [[ $output == *"gossip: 3 converged, 0 not, of 7 ranks"* ]]
+}
+
+@test "a rank killed at some moment, with failure information that does not name it at once" {
+    local scheme
+    for scheme in list count bit; do
+        gossip 8 --kill 5@0.05 --set "failure_info.scheme=$scheme" -- 400 1 accuracy=1e-6
+        [[ $output == *"gossip: 400 converged, 0 not, of 7 ranks"* ]]
+    done
+}
+
+@test "what does not survive a death says so to all" {
+    local algorithm
+    for algorithm in push-sum push-cancel-flow; do
+        FTCOLL_TEST_DIE=3@send:20 gossip 8 4 3 "algorithm=$algorithm"
+        [[ $output == *"gossip: 3 converged, 1 not, of 7 ranks"* ]]
+    done
+}
+
+@test "all but one or two die" {
+    FTCOLL_TEST_DIE=0@send:30,2@send:50,3@send:70 gossip 4 6 2
+    [[ $output == *"gossip: 6 converged, 0 not, of 1 ranks"* ]]
+}
+
+@test "flips of every variable heal with pfcc, and with pflc" {
+    local variable algorithm bit
+    for algorithm in pfcc pflc; do
+        for variable in input flow weight checksum estimate message; do
+            for bit in 1 51 55 62 63; do
+                gossip 8 --set "drill.flip=2:$variable:$bit@0/9" --set log.level=info -- 1 3 "algorithm=$algorithm"
+                [[ $output == *"gossip: 1 converged, 0 not, of 8 ranks"* ]]
+                [[ $output == *"drill: bit $bit of $variable.0 turned over"* ]]
+            done
+        done
+    done
+}
+
+@test "an initial value that was flipped is repaired" {
+    gossip 8 --set drill.flip=0:input.2:60@0/12 -- 1 3
+    [[ $output == *" 1 repairs"* ]]
+}
+
+@test "a fifth of the messages lost, 64 ranks" {
+    if [ -n "$SANITIZED" ]; then skip "64 ranks under a sanitizer take minutes"; fi
+    gossip 64 --set drill.message_loss=20 -- 3 2 accuracy=1e-6
+    [[ $output == *"gossip: 3 converged, 0 not, of 64 ranks"* ]]
+}
+
+@test "half of the messages lost" {
+    gossip 8 --set drill.message_loss=50 -- 3 2 accuracy=1e-9
+    [[ $output == *"gossip: 3 converged, 0 not, of 8 ranks"* ]]
+}
+
+@test "ten aggregations and allreduces in turns, with a late rank" {
+    gossip 8 10 3 mix=1
+    [[ $output == *"gossip: 10 converged, 0 not, of 8 ranks"* ]]
+    gossip 8 10 3 mix=1 late=2
+    [[ $output == *"gossip: 10 converged, 0 not, of 8 ranks"* ]]
+}
+
+@test "no result is no hang: too few messages, an input that is not a number" {
+    gossip 8 2 3 accuracy=1e-12 messages=10
+    [[ $output == *"gossip: 0 converged, 2 not, of 8 ranks"* ]]
+    gossip 8 2 3 nan=3
+    [[ $output == *"gossip: 0 converged, 2 not, of 8 ranks"* ]]
+}
+
+@test "ranks that gossip about different things, or not at all, end the job" {
+    run timeout -s KILL 60 "$FTRUN" -np 2 "$GOSSIP_APP" 1 1 other=1
+    echo "$output"
+    [ "$status" -eq 116 ]
+    [[ $output == *"gossips about"* ]]
+    run timeout -s KILL 60 "$FTRUN" -np 4 "$GOSSIP_APP" 1 1 barrier=2
+    echo "$output"
+    [ "$status" -eq 116 ]
+    [[ $output == *gossip* && $output == *barrier* ]]
+}
+
+@test "messages of gossip are counted, and large values go through" {
+    gossip 4 2 20000 accuracy=1e-6
+    [[ $output == *"gossip: 2 converged, 0 not, of 4 ranks"* ]]
+    [ "$(jq '.ranks[1].counters.sent.GOSSIP' "$report")" -ge 10 ]
+}
