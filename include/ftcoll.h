@@ -203,6 +203,7 @@ FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count,
 typedef struct ftc_gossip_report {
     size_t struct_size;
     const char *algorithm, *neighbourhood; /* NULL: there was none */
+    double accuracy;                       /* aimed at */
     uint64_t messages;                     /* sent */
     uint64_t corrupt;                      /* flows found corrupt, own or received */
     uint64_t repairs;                      /* of the own input */

@@ -232,7 +232,8 @@ static void reset(struct aggregation *a)
     memset(run->struck, 0, sizeof(run->struck));
     ftc_set_clear(&run->heard);
     run->report = (ftc_gossip_report){.algorithm = algorithm_name((int)a->core.algorithm),
-                                      .neighbourhood = neighbourhood_name((int)a->neighbourhood)};
+                                      .neighbourhood = neighbourhood_name((int)a->neighbourhood),
+                                      .accuracy = a->core.accuracy};
 }
 
 static void begin(struct aggregation *a)

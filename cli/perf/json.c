@@ -23,15 +23,27 @@ static json_t *spread_json(const struct ftc_perf_how *how)
                      how->correction);
 }
 
+static json_t *gossip_json(const struct ftc_perf_gossip *gossip)
+{
+    if (gossip->algorithm == NULL)
+        return NULL;
+    return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "algorithm", gossip->algorithm,
+                     "neighbourhood", gossip->neighbourhood, "accuracy", gossip->accuracy, "messages",
+                     gossip->messages, "attempts", gossip->attempts, "gossip_us", rounded(gossip->gossip_us),
+                     "barrier_us", rounded(gossip->barrier_us), "agreement_us",
+                     rounded(gossip->agreement_us));
+}
+
 static json_t *row_json(const struct ftc_perf_row *row)
 {
-    return json_pack("{s:o*, s:s, s:o, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*}",           //
+    return json_pack("{s:o*, s:s, s:o, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*, s:o*}",     //
                      "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL, //
                      "algorithm", row->how.algorithm, "broadcast", spread_json(&row->how),  //
                      "ranks", row->ranks, "samples", row->samples, "batch", row->batch,     //
                      "median_us", rounded(row->median), "p99_us", rounded(row->p99),        //
                      "min_us", rounded(row->least), "max_us", rounded(row->most),           //
-                     "mb_per_s", row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL);
+                     "mb_per_s", row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL,
+                     "gossip", gossip_json(&row->gossip));
 }
 
 static json_t *kill_json(const struct ftc_perf_kill *kill)

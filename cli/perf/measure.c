@@ -173,6 +173,29 @@ static int take_samples(struct ftc_perf_bench *bench, double us, double samples[
     return rc == 0 ? ftc_perf_job_max(bench->job, samples, *taken) : rc;
 }
 
+/* Collective. The barrier is that of who came last. */
+static int ask_gossip(const struct ftc_perf_bench *bench, struct ftc_perf_gossip *gossip)
+{
+    ftc_gossip_report report = {.struct_size = sizeof(report)};
+
+    if (!bench->operation->apart || bench->job->size == 1)
+        return 0;
+    int rc = ftc_perf_check(bench->job, ftc_last_gossip_report(bench->job->world, &report));
+    double values[] = {(double)report.messages, report.attempts, report.gossip_seconds * 1e6,
+                       -report.barrier_seconds * 1e6, report.agreement_seconds * 1e6};
+    if (rc == 0)
+        rc = ftc_perf_job_max(bench->job, values, 5);
+    *gossip = (struct ftc_perf_gossip){.algorithm = report.algorithm,
+                                       .neighbourhood = report.neighbourhood,
+                                       .accuracy = report.accuracy,
+                                       .messages = values[0],
+                                       .attempts = values[1],
+                                       .gossip_us = values[2],
+                                       .barrier_us = -values[3],
+                                       .agreement_us = values[4]};
+    return rc;
+}
+
 static int measure_once(struct ftc_perf_bench *bench, double samples[], struct ftc_perf_row *row)
 {
     double us = 0;
@@ -182,6 +205,8 @@ static int measure_once(struct ftc_perf_bench *bench, double samples[], struct f
         return rc;
     *row = (struct ftc_perf_row){.bytes = bench->bytes, .how = bench->how};
     rc = take_samples(bench, us, samples, &row->samples, &row->batch);
+    if (rc == 0)
+        rc = ask_gossip(bench, &row->gossip);
     if (rc != 0)
         return rc;
     ftc_perf_sort(samples, row->samples);

@@ -18,6 +18,14 @@ struct ftc_perf_bench {
     struct ftc_perf_how how; /* of the operation that was checked */
 };
 
+/* Of the last gossip aggregation: the greatest of all ranks, but the barrier: that of the rank that converged last. */
+struct ftc_perf_gossip {
+    const char *algorithm, *neighbourhood; /* NULL: there was none */
+    double accuracy;
+    double messages, attempts;
+    double gossip_us, barrier_us, agreement_us;
+};
+
 /* Microseconds. */
 struct ftc_perf_row {
     size_t bytes;
@@ -25,6 +33,7 @@ struct ftc_perf_row {
     int samples, batch;
     double median, p99, least, most;
     struct ftc_perf_how how;
+    struct ftc_perf_gossip gossip;
 };
 
 /* Run the operation `times` times. An operation that fails because ranks did is noted in bench->failed. */

@@ -1,6 +1,7 @@
 /* The operations under measurement. */
 #include "cli/perf/operation.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define PERIOD 7 /* no power of two: an element in the wrong place is seen */
@@ -32,6 +33,11 @@ static int run_validate(const struct ftc_perf_job *job, const struct ftc_perf_bu
 
     (void)b, (void)count;
     return ftc_validate_global(job->world, &failed);
+}
+
+static int run_gossip(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count)
+{
+    return ftc_gossip_allreduce(b->send, b->recv, count, FTC_SUM, NULL, job->world);
 }
 
 static double input(int rank, size_t i)
@@ -71,11 +77,14 @@ static const double *result_in_place(const struct ftc_perf_job *job, const struc
 }
 
 const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS] = {
-    {"allreduce", "allreduce, sum of doubles", true, false, run_allreduce, result_everywhere, expected_sum},
-    {"reduce", "reduce, sum of doubles", true, true, run_reduce, result_at_root, expected_sum},
-    {"bcast", "bcast of doubles", true, true, run_bcast, result_in_place, expected_root},
-    {"barrier", "barrier", false, false, run_barrier, NULL, NULL},
-    {"validate", "validate", false, false, run_validate, NULL, NULL},
+    {"allreduce", "allreduce, sum of doubles", true, false, false, run_allreduce, result_everywhere,
+     expected_sum},
+    {"reduce", "reduce, sum of doubles", true, true, false, run_reduce, result_at_root, expected_sum},
+    {"bcast", "bcast of doubles", true, true, false, run_bcast, result_in_place, expected_root},
+    {"barrier", "barrier", false, false, false, run_barrier, NULL, NULL},
+    {"validate", "validate", false, false, false, run_validate, NULL, NULL},
+    {"gossip", "gossip aggregation, sum of doubles", true, false, true, run_gossip, result_everywhere,
+     expected_sum},
 };
 
 int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes)
@@ -101,18 +110,30 @@ void ftc_perf_operation_fill(const struct ftc_perf_job *job, const struct ftc_pe
     }
 }
 
+/* Relative. Sums of small whole numbers are exact, but by gossip. */
+static double tolerance_of(const struct ftc_perf_operation *operation, const struct ftc_perf_job *job)
+{
+    ftc_gossip_report report = {.struct_size = sizeof(report)};
+
+    if (operation->run != run_gossip || ftc_last_gossip_report(job->world, &report) != FTC_SUCCESS)
+        return 0;
+    return report.accuracy + 1e-14; /* rounding */
+}
+
 size_t ftc_perf_operation_wrong(const struct ftc_perf_operation *operation, const struct ftc_perf_job *job,
                                 const struct ftc_perf_buffers *buffers, size_t count)
 {
     double expected[PERIOD];
+    double tolerance = tolerance_of(operation, job);
     const double *result = operation->sized ? operation->result(job, buffers) : NULL;
 
     if (result == NULL)
         return count;
     for (size_t i = 0; i < PERIOD; i++)
         expected[i] = operation->expected(job, i);
+    tolerance *= expected[PERIOD - 1]; /* the largest */
     for (size_t i = 0; i < count; i++)
-        if (result[i] != expected[i % PERIOD])
+        if (!(fabs(result[i] - expected[i % PERIOD]) <= tolerance))
             return i;
     return count;
 }

@@ -16,6 +16,7 @@ struct ftc_perf_operation {
     const char *what; /* "allreduce, sum of doubles" */
     bool sized;       /* takes a vector; else it is measured once */
     bool overlaps;    /* a rank may be done with it before others have come */
+    bool apart;       /* not one of "all" */
     /* One operation; a code of ftcoll.h. */
     int (*run)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers, size_t count);
     /* The result at this rank, of inputs by ftc_perf_operation_fill(); NULL: none. */
@@ -23,7 +24,7 @@ struct ftc_perf_operation {
     double (*expected)(const struct ftc_perf_job *job, size_t i);
 };
 
-#define FTC_PERF_OPERATIONS 5
+#define FTC_PERF_OPERATIONS 6
 extern const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS];
 
 int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes);

@@ -170,7 +170,7 @@ static bool read_operation(struct ftc_perf_options *options, const char *name)
 
     for (int i = 0; i < FTC_PERF_OPERATIONS; i++) {
         const struct ftc_perf_operation *operation = &ftc_perf_operations[i];
-        if (!all && strcmp(name, operation->name) != 0)
+        if (all ? operation->apart : strcmp(name, operation->name) != 0)
             continue;
         found = true;
         if (options->operations == FTC_PERF_OPERATIONS)
@@ -178,7 +178,8 @@ static bool read_operation(struct ftc_perf_options *options, const char *name)
         options->operation[options->operations++] = operation;
     }
     return found ||
-           refuse(options, "\"%s\" is no operation; give allreduce, reduce, bcast, barrier, validate or all",
+           refuse(options,
+                  "\"%s\" is no operation; give allreduce, reduce, bcast, barrier, validate, all or gossip",
                   name);
 }
 
@@ -193,7 +194,8 @@ static bool any_sized(const struct ftc_perf_options *options)
 static bool check(struct ftc_perf_options *options)
 {
     if (options->operations == 0)
-        return refuse(options, "which operation? Give allreduce, reduce, bcast, barrier, validate or all");
+        return refuse(options, "which operation? Give allreduce, reduce, bcast, barrier, validate, all "
+                               "or gossip");
     if (options->json && options->csv)
         return refuse(options, "--json and --csv exclude each other; give one of them");
     if (options->kills > 0 && options->sizes.first != options->sizes.last)
@@ -244,7 +246,8 @@ bool ftc_perf_options_parse(struct ftc_perf_options *options, int argc, char **a
 void ftc_perf_options_help(FILE *out)
 {
     fputs("usage: ftrun -np N ftcoll-perf [options] OPERATION...\n"
-          "Measure collective operations: allreduce, reduce, bcast, barrier, validate, or all of them.\n\n",
+          "Measure collective operations: allreduce, reduce, bcast, barrier, validate, or all of them; or "
+          "gossip.\n\n",
           out);
     for (int i = 0; i < ROWS; i++) {
         char name[64];
@@ -262,6 +265,10 @@ void ftc_perf_options_help(FILE *out)
         "leaves the barrier: for some that is late, and the result may be there. Quantiles are observed\n"
         "samples: a batch hides its slowest operation, and p99 of fewer than 100 is their maximum. Sums are\n"
         "of double. A size during which a rank dies is measured again, of the ranks that are left.\n"
+        "gossip is ftc_gossip_allreduce() as ftrun --set gossip.* says; behind each row: of its last "
+        "operation, the messages of a\n"
+        "rank, and the us until all had converged, of the barrier after that, and of agreeing on the "
+        "result.\n"
         "--kill: ranks other than the lowest send themselves SIGKILL at a random moment in a loop of the\n"
         "operation. Measured is from there to the end of the first operation whose failed set has the rank:\n"
         "on the first survivor, and on the last. Each death leaves fewer of them, two at least have to\n"

@@ -97,6 +97,10 @@ int ftc_perf_print_row(void *arg)
         print_spread("  ", &row->how);
     if (row->ranks != ranks_at_first(table))
         printf("  %d rank%s", row->ranks, row->ranks == 1 ? "" : "s");
+    if (row->gossip.algorithm != NULL)
+        printf("  %s, %s, %g: %.0f messages, gossip %.1f, barrier %.1f, agreement %.1f",
+               row->gossip.algorithm, row->gossip.neighbourhood, row->gossip.accuracy, row->gossip.messages,
+               row->gossip.gossip_us, row->gossip.barrier_us, row->gossip.agreement_us);
     putchar('\n');
     return 0;
 }

@@ -229,3 +229,13 @@ column() {
     [[ ${lines[6]} =~ ^reduce,[a-z]+,1,32, ]]
     [[ $stderr == *"2 of 3 ranks failed"* ]]
 }
+
+@test "gossip aggregation, with the messages of a rank and what its end takes" {
+    perf 4 --set gossip.accuracy=1e-6 --set gossip.algorithm=pflc -- -m 64 -i 5 --json gossip
+    [ "$status" -eq 0 ]
+    jq -e '.tables[0].rows[0].gossip | .algorithm == "pflc" and .neighbourhood == "hypercube" and .accuracy == 1e-6 and
+        .messages > 5 and .attempts >= 1 and .gossip_us > 0 and .agreement_us > 0' <<<"$output"
+    perf 4 -- -m 8 -i 5 gossip
+    [ "$status" -eq 0 ]
+    [[ $output == *"pfcc, hypercube, 1e-09:"*"messages"* ]]
+}
