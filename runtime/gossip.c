@@ -21,8 +21,8 @@
 #define SILENT_MOST 6
 #define NS_PER_BYTE 100
 
-/* Who has stood still at the barrier for so many messages waits for a slow rank: what comes is then answered at this pace, until the
- * estimate moves. */
+/* Who has stood still for so many messages waits for a slow rank: what comes is then answered at this pace, until the estimate
+ * moves. Two that are left alone would else send thousands to each other. */
 #define REST_AFTER 64
 #define REST_NS    FTC_NS_PER_MS
 
@@ -102,7 +102,7 @@ static void send(struct ftc_comm *comm, const struct ftc_gossip_output *output)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
     memcpy(value.buffer->data, output->bytes, output->size);
     run->sent++;
-    run->answered += run->agreeing;
+    run->spared += ftc_gossip_settled(run->core);
     ftc_publish_sent(comm, FTC_MESSAGE_GOSSIP, FTC_GOSSIP_HEAD + output->size);
     /* On the board the receiver may wait for an agreement, and its thread has to be woken. */
     int rc = comm->transport->ops->send(comm->transport, run->rank[output->to], run->head_bytes, &value,
@@ -129,6 +129,8 @@ void ftc_gossip_run_outputs(struct ftc_comm *comm)
             ftc_progress_gossip_due(comm, ftc_clock_now() + patience(run, output.delay_ns));
     }
     ftc_gossip_end_look(run->end);
+    if (!ftc_gossip_settled(run->core))
+        run->stood = run->sent;
 }
 
 /* --- in --- */
@@ -192,7 +194,7 @@ static int keep(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 
 static bool rests(const struct ftc_gossip_run *run)
 {
-    return run->agreeing && run->sent - run->entered > REST_AFTER && ftc_gossip_settled(run->core);
+    return ftc_gossip_settled(run->core) && run->sent - run->stood > REST_AFTER;
 }
 
 /* To be taken in when this rank has rested. */

@@ -24,12 +24,12 @@ struct ftc_gossip_run {
     int places;
     bool frozen;   /* what comes is kept */
     bool agreeing; /* an agreement is under way */
-    bool taking;   /* kept messages are taken in */
+    bool taking;   /* no rest: what comes, or was kept, is taken in at once */
     uint64_t due_ns;
+    uint64_t sent; /* messages */
     uint64_t
-        sent; /* messages, and of these while an agreement was under way: who waits does not use up what it may send */
-    uint64_t answered;
-    uint64_t entered;       /* sent when this rank came to the barrier */
+        spared; /* ... while the estimate stood still: who waits for others does not use up what it may send */
+    uint64_t stood;         /* ... until it stood still */
     unsigned silent;        /* timers since a message came */
     bool struck[FTC_FLIPS]; /* flips that have been carried out */
 

@@ -227,7 +227,7 @@ static void reset(struct aggregation *a)
                                          .turns = a->core.turns,
                                          .operator_code = (uint8_t)a->operator_code};
     run->frozen = run->agreeing = false;
-    run->sent = run->answered = run->entered = 0;
+    run->sent = run->spared = run->stood = 0;
     run->silent = 0;
     memset(run->struck, 0, sizeof(run->struck));
     ftc_set_clear(&run->heard);
@@ -316,15 +316,17 @@ static int agree(struct aggregation *a, const double *contribution, double *deci
 static bool is_ready(struct ftc_comm *comm, void *arg)
 {
     (void)arg;
-    return ftc_gossip_end_ready(comm->gossip->end, comm->gossip->sent - comm->gossip->answered);
+    return ftc_gossip_end_ready(comm->gossip->end, comm->gossip->sent - comm->gossip->spared);
 }
 
 /* Nothing that was sent before its sender came to the barrier is left in a ring (gossip_end.h). */
 static void freeze(struct ftc_comm *comm)
 {
     ftc_gossip_run_take_kept(comm);
+    comm->gossip->taking = true;
     for (int steps = 0; steps < DRAIN_STEPS && ftc_progress_step(comm); steps++)
         ;
+    comm->gossip->taking = false;
     comm->gossip->frozen = true;
     ftc_progress_gossip_due(comm, 0);
 }
@@ -355,8 +357,7 @@ static int attempt(struct aggregation *a, enum ftc_gossip_verdict *verdict)
 
     ftc_progress_until(comm, &(struct ftc_until){.done = is_ready});
     run->report.gossip_seconds += seconds_since(&ns);
-    ftc_gossip_end_enter(run->end, run->sent - run->answered);
-    run->entered = run->sent;
+    ftc_gossip_end_enter(run->end, run->sent - run->spared);
     int rc = agree(a, NULL, NULL);
     run->report.barrier_seconds += seconds_since(&ns);
     if (rc != FTC_SUCCESS)
