@@ -12,6 +12,7 @@
 #include "node/jobs.h"
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
+#include "runtime/doubling.h"
 #include "runtime/gossip.h"
 #include "runtime/multicast.h"
 #include "runtime/node_board.h"
@@ -168,6 +169,7 @@ static void destroy(struct ftc_comm *comm)
     unjoin(comm);
     ftc_board_close(comm->board);
     ftc_gossip_run_close(comm);
+    ftc_doubling_run_close(comm);
     ftc_member_destroy(comm->member);
     ftc_runtime_multicast_close(comm);
     if (comm->transport != NULL)
@@ -214,6 +216,8 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity, con
         rc = make_member(comm, fragment);
     if (rc == 0 && !comm->alone)
         rc = ftc_gossip_run_open(comm);
+    if (rc == 0 && !comm->alone)
+        rc = ftc_doubling_run_open(comm);
     if (rc == 0 && !comm->alone)
         rc = ftc_node_board_open(comm);
     if (rc == 0 && !comm->alone)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/error.h"
+#include "runtime/doubling.h"
 #include "runtime/gossip.h"
 #include "runtime/job_end.h"
 #include "runtime/multicast.h"
@@ -173,6 +174,8 @@ bool ftc_progress_failures(struct ftc_comm *comm)
         ftc_progress_outputs(comm);
         if (comm->gossip != NULL)
             ftc_gossip_run_notice(comm, rank);
+        if (comm->doubling != NULL)
+            ftc_doubling_run_notice(comm, rank);
         any = true;
     }
     comm->drill.heard_ns = 0;
@@ -226,6 +229,8 @@ static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *mess
 {
     if (ftc_gossip_is_message(message))
         return ftc_gossip_run_receive(comm, from, message);
+    if (ftc_doubling_is_message(message))
+        return ftc_doubling_run_receive(comm, from, message);
     return ftc_member_receive(comm->member, from, message);
 }
 

@@ -1,0 +1,272 @@
+/* Deterministic allreduces without tolerance, for ftcoll-perf. */
+#include "runtime/doubling.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/wire.h"
+#include "runtime/baseline.h"
+#include "runtime/call.h"
+#include "runtime/progress.h"
+#include "runtime/publish.h"
+
+/* A message is this head, u8 version | u8 kind | u16, u32 0 | u64 number of the call, and what ftc_doubling_receive() takes. */
+#define HEAD    16
+#define VERSION 1
+#define KIND    255 /* in the same place as the kinds of collectives/message.h, and far from them */
+
+/* Of the next call alone, before this rank has come to it: each step of it once at most. */
+#define KEPT_MOST 256
+
+_Static_assert(HEAD % FTC_VALUE_ALIGNMENT == 0, "what follows is not padded");
+
+struct kept {
+    int from;
+    struct ftc_buffer *message;
+};
+
+struct ftc_doubling_run {
+    struct ftc_doubling *core; /* NULL: no call is under way */
+    uint64_t calls;            /* that are over: the number of the one under way, or of the next */
+    int *rank, *place;         /* the i-th rank that takes part; where a rank is among them, -1 */
+    int places;
+    struct kept kept[KEPT_MOST];
+    int kepts;
+};
+
+int ftc_doubling_run_open(struct ftc_comm *comm)
+{
+    struct ftc_doubling_run *run = calloc(1, sizeof(*run));
+
+    comm->doubling = run;
+    if (run == NULL || (run->rank = calloc(2 * (size_t)comm->size, sizeof(int))) == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
+    run->place = run->rank + comm->size;
+    return FTC_SUCCESS;
+}
+
+void ftc_doubling_run_close(struct ftc_comm *comm)
+{
+    struct ftc_doubling_run *run = comm->doubling;
+
+    if (run == NULL)
+        return;
+    for (int i = 0; i < run->kepts; i++)
+        ftc_buffer_unref(run->kept[i].message);
+    free(run->rank);
+    free(run);
+    comm->doubling = NULL;
+}
+
+/* --- out --- */
+
+static struct ftc_buffer *encode_head(const struct ftc_doubling_run *run)
+{
+    struct ftc_buffer *buffer = ftc_buffer_new(HEAD);
+    struct ftc_writer writer = {.size = HEAD};
+
+    if (buffer == NULL)
+        return NULL;
+    writer.data = buffer->data;
+    ftc_write_u8(&writer, VERSION);
+    ftc_write_u8(&writer, KIND);
+    ftc_write_align(&writer, 8);
+    ftc_write_u64(&writer, run->calls);
+    return buffer;
+}
+
+static void send(struct ftc_comm *comm, const struct ftc_doubling_output *output)
+{
+    struct ftc_doubling_run *run = comm->doubling;
+    struct ftc_buffer *head = encode_head(run);
+    struct ftc_value value = {.buffer = ftc_buffer_new(output->size), .size = output->size};
+
+    if (head == NULL || value.buffer == NULL)
+        ftc_progress_must(comm, FTC_ERR_NOMEM);
+    memcpy(value.buffer->data, output->bytes, output->size);
+    ftc_progress_must(
+        comm, comm->transport->ops->send(comm->transport, run->rank[output->to], head, &value, false));
+    ftc_buffer_unref(value.buffer);
+    ftc_buffer_unref(head);
+}
+
+static void put_out(struct ftc_comm *comm)
+{
+    struct ftc_doubling_output output;
+
+    while (ftc_doubling_next_output(comm->doubling->core, &output))
+        send(comm, &output);
+}
+
+/* --- in --- */
+
+bool ftc_doubling_is_message(const struct ftc_buffer *buffer)
+{
+    return buffer->size >= 2 && buffer->data[1] == KIND;
+}
+
+static bool read_head(const struct ftc_buffer *message, uint64_t *call)
+{
+    struct ftc_reader reader = {.data = message->data, .size = message->size};
+    bool sound = ftc_read_u8(&reader) == VERSION && ftc_read_u8(&reader) == KIND;
+
+    ftc_read_align(&reader, 8);
+    *call = ftc_read_u64(&reader);
+    return sound && !reader.failed;
+}
+
+static int keep(struct ftc_doubling_run *run, int from, struct ftc_buffer *message)
+{
+    if (run->kepts == KEPT_MOST)
+        return ftc_error_set(FTC_ERR_PROTO, "rank %d sent more messages than a call has", from);
+    run->kept[run->kepts++] = (struct kept){from, ftc_buffer_ref(message)};
+    return FTC_SUCCESS;
+}
+
+static int take(struct ftc_comm *comm, int from, const struct ftc_buffer *message)
+{
+    struct ftc_doubling_run *run = comm->doubling;
+
+    if (run->place[from] < 0)
+        return FTC_SUCCESS; /* it had failed before */
+    int rc = ftc_doubling_receive(run->core, run->place[from], message->data + HEAD, message->size - HEAD);
+    put_out(comm);
+    return rc;
+}
+
+/* Who ends a call has had something from everybody who takes part in it: nobody is further ahead than the next one. */
+int ftc_doubling_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    struct ftc_doubling_run *run = comm->doubling;
+    uint64_t call;
+
+    if (!read_head(message, &call) || call > run->calls + (run->core != NULL))
+        return ftc_error_set(FTC_ERR_PROTO, "rank %d sent what is no message of this call or the next", from);
+    if (call < run->calls)
+        return FTC_SUCCESS; /* a death has ended it here */
+    return run->core != NULL && call == run->calls ? take(comm, from, message) : keep(run, from, message);
+}
+
+void ftc_doubling_run_notice(struct ftc_comm *comm, int rank)
+{
+    struct ftc_doubling_run *run = comm->doubling;
+
+    if (run->core != NULL && run->place[rank] >= 0)
+        ftc_doubling_notice(run->core, run->place[rank]);
+}
+
+static void take_kept(struct ftc_comm *comm)
+{
+    struct ftc_doubling_run *run = comm->doubling;
+
+    for (int i = 0; i < run->kepts; i++) {
+        int rc = take(comm, run->kept[i].from, run->kept[i].message);
+        if (rc == FTC_ERR_PROTO)
+            ftc_progress_accuse(comm, run->kept[i].from, "sent a damaged message");
+        else
+            ftc_progress_must(comm, rc);
+        ftc_buffer_unref(run->kept[i].message);
+    }
+    run->kepts = 0;
+}
+
+/* --- the call --- */
+
+static void place_ranks(struct ftc_comm *comm)
+{
+    struct ftc_doubling_run *run = comm->doubling;
+    const struct ftc_set *failed =
+        comm->board != NULL ? ftc_board_agreed(comm->board) : ftc_member_agreed_failed(comm->member);
+
+    run->places = 0;
+    for (int rank = 0; rank < comm->size; rank++) {
+        run->place[rank] = ftc_set_has(failed, rank) ? -1 : run->places;
+        if (run->place[rank] >= 0)
+            run->rank[run->places++] = rank;
+    }
+}
+
+static bool is_over(struct ftc_comm *comm, void *arg)
+{
+    (void)arg;
+    return ftc_doubling_state(comm->doubling->core) != FTC_DOUBLING_UNDER_WAY;
+}
+
+/* Who is known to have failed, and is not agreed to have, ends it before a message is sent. */
+static void run_core(struct ftc_comm *comm)
+{
+    const struct ftc_set *known = ftc_member_known_failed(comm->member);
+
+    comm->delivered = false; /* of the call under way: no message waits for its return */
+    ftc_progress_failures(comm);
+    for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
+        ftc_doubling_run_notice(comm, rank);
+    ftc_doubling_start(comm->doubling->core);
+    put_out(comm);
+    take_kept(comm);
+    ftc_progress_until(comm, &(struct ftc_until){.done = is_over});
+    comm->delivered = true;
+}
+
+static int result(const struct ftc_doubling *core, double *recv, size_t count)
+{
+    switch (ftc_doubling_state(core)) {
+    case FTC_DOUBLING_DONE:
+        memcpy(recv, ftc_doubling_result(core), count * sizeof(double));
+        return FTC_SUCCESS;
+    case FTC_DOUBLING_NO_MAJORITY:
+        return ftc_error_set(FTC_ERR_NOT_CONVERGED, "three runs of an allreduce had three results");
+    default:
+        return ftc_error_set(FTC_ERR_TOO_MANY_FAILURES,
+                             "a rank has failed, which this allreduce does not survive; agree on the failed "
+                             "set with ftc_validate_global(), and repeat it");
+    }
+}
+
+static int run(struct ftc_comm *comm, struct ftc_doubling_settings *settings, const double *send_values,
+               double *recv)
+{
+    struct ftc_doubling_run *here = comm->doubling;
+
+    ftc_call_enter(comm);
+    place_ranks(comm);
+    settings->self = here->place[comm->rank];
+    settings->ranks = here->places;
+    int rc = ftc_doubling_create(&here->core, settings, send_values);
+    if (rc == FTC_SUCCESS) {
+        run_core(comm);
+        rc = result(here->core, recv, settings->count);
+        ftc_doubling_destroy(here->core);
+        here->core = NULL;
+        here->calls++;
+    }
+    ftc_call_leave(comm);
+    return rc;
+}
+
+static int run_alone(struct ftc_doubling_settings *settings, const double *send_values, double *recv)
+{
+    struct ftc_doubling *core;
+    int rc = ftc_doubling_create(&core, settings, send_values);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ftc_doubling_start(core);
+    rc = result(core, recv, settings->count);
+    ftc_doubling_destroy(core);
+    return rc;
+}
+
+FTC_API int ftc_baseline_allreduce(enum ftc_doubling_algorithm algorithm, const double *send, double *recv,
+                                   size_t count, ftc_comm *comm)
+{
+    struct ftc_doubling_settings settings = {.ranks = 1, .algorithm = algorithm, .count = count};
+    int rc = ftc_call_check(comm);
+
+    if (rc == FTC_SUCCESS && (send == NULL || recv == NULL))
+        rc = ftc_error_set(FTC_ERR_ARG, "%s is NULL", send == NULL ? "send" : "recv");
+    if (rc != FTC_SUCCESS)
+        return rc;
+    return comm->alone ? run_alone(&settings, send, recv) : run(comm, &settings, send, recv);
+}
