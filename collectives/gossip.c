@@ -272,8 +272,8 @@ static int draw_rested(struct ftc_gossip *g, bool held)
 }
 
 /* Turns: the link that has rested longest, not one drawn, which often sends back at once to where the last message came from.
- * An answer is overdue after as many messages from others as there are links: then this end sends again, since either
- * of the two last messages may be lost. */
+ * An answer is overdue after as many messages from others as there are links: then this end repeats its last message, since either
+ * of the two may be lost. */
 static int draw_turn(struct ftc_gossip *g)
 {
     int held = draw_rested(g, true), waits = draw_rested(g, false);
@@ -311,8 +311,7 @@ static void flip_estimate(struct ftc_gossip *g)
     g->pending.variable = FTC_FLIP_VARIABLES;
 }
 
-/* Out of turn a flow may be pushed once more under the same number: the other end takes it if it has not answered yet, else its
- * answer undoes it. Push-cancel-flow, which must not send twice without an answer, repeats what it sent. */
+/* Out of turn the last message is repeated. To push once more would let mass run away to an end that never answers. */
 static void send(struct ftc_gossip *g, int link)
 {
     bool turn = !g->set.turns || ftc_gossip_holds(g, link);
@@ -321,7 +320,7 @@ static void send(struct ftc_gossip *g, int link)
         ftc_gossip_queue(g, link, FTC_GOSSIP_ASK);
         return;
     }
-    if (turn || !g->ops->strict) {
+    if (turn) {
         g->ops->push(g, link);
         if (g->ops->flows > 0)
             ftc_gossip_changed(g, link);
@@ -427,9 +426,9 @@ static void write_letter(struct ftc_gossip *g, const struct ftc_gossip_queued *q
     }
 }
 
-enum news { NEWS_NONE, NEWS_UNANSWERED, NEWS_NEW };
+enum news { NEWS_NONE, NEWS_AGAIN, NEWS_UNANSWERED, NEWS_NEW };
 
-/* Turns: is this the other's next message, one whose answer it has not got, or neither? */
+/* Turns: is this the other's next message, the last one again, one whose answer it has not got, or neither? */
 static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
 {
     struct ftc_gossip_link *link = &g->link[at];
@@ -440,8 +439,8 @@ static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
         link->open = false;
         return NEWS_NEW;
     }
-    if (number == link->number && ftc_gossip_holds(g, at) && !g->ops->strict)
-        return NEWS_NEW; /* sent once more before it was answered */
+    if (number == link->number && ftc_gossip_holds(g, at))
+        return NEWS_AGAIN;
     return number + 1 == link->number && !ftc_gossip_holds(g, at) ? NEWS_UNANSWERED : NEWS_NONE;
 }
 
@@ -464,6 +463,8 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
         enum news news = sort(gossip, link, letter.number);
         if (news == NEWS_UNANSWERED)
             step(gossip, link);
+        else if (news == NEWS_AGAIN) /* it was sent instead of a push, and so sets one off */
+            step(gossip, draw_link(gossip));
         if (news != NEWS_NEW)
             return FTC_SUCCESS;
     }

@@ -82,7 +82,6 @@ static void write_flows(const struct ftc_gossip *g, int link, unsigned char *out
 const struct ftc_gossip_ops ftc_gossip_push_cancel_flow = {
     .name = "push-cancel-flow",
     .answers = true,
-    .strict = true,
     .flows = 2,
     .masses = 2,
     .prepare = prepare,

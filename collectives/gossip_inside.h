@@ -34,7 +34,6 @@ struct ftc_gossip_ops {
     const char *name;
     bool checksum, survives;
     bool answers; /* needs links that are used both ways */
-    bool strict;  /* in turns: must not push twice without an answer */
     int flows;    /* kept for each link: 0, 1 or 2 */
     int masses;   /* that a message carries */
     /* Compute the estimate from what is there; false: it is corrupt, and what this step sends instead is queued. */

@@ -154,7 +154,7 @@ START_TEST(the_same_seed_is_the_same_run)
     struct ftc_gossip_row row = one(FTC_GOSSIP_PFLC, FTC_NEIGHBOURHOOD_TORUS, 27, 1e-9);
     struct ftc_gossip_outcome first, second;
     row.run.loss = 0.1;
-    row.run.flip_rate = 1e-3;
+    row.run.flip_rate = 1e-2;
     row.run.flips_end = 100;
     row.run.kills = 2;
     row.run.kill_at = 50;
