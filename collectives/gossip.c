@@ -344,30 +344,9 @@ void ftc_gossip_start(struct ftc_gossip *gossip)
     step(gossip, draw_link(gossip));
 }
 
-/* In turns, the link whose answer has been out longest: there, most likely, something was lost. -1: none is out. */
-static int oldest_open(const struct ftc_gossip *g)
-{
-    int oldest = -1;
-
-    for (int link = 0; g->set.turns && link < g->links; link++) {
-        const struct ftc_gossip_link *l = &g->link[link];
-        if (l->open && !l->dead && (oldest < 0 || l->changed < g->link[oldest].changed))
-            oldest = link;
-    }
-    return oldest;
-}
-
-/* By lot that one or any: the other end may be dead, and nobody knows yet. */
-static int draw_silent(struct ftc_gossip *g)
-{
-    int oldest = g->set.rounds || ftc_gossip_draw(g) % 2 == 0 ? -1 : oldest_open(g);
-
-    return oldest >= 0 && g->directed < 0 ? oldest : draw_any(g);
-}
-
 void ftc_gossip_timer(struct ftc_gossip *gossip)
 {
-    int link = draw_silent(gossip);
+    int link = draw_any(gossip);
 
     gossip->counters.timers += link >= 0;
     step(gossip, link);
