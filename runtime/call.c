@@ -17,7 +17,9 @@
 
 void ftc_call_enter(struct ftc_comm *comm)
 {
+    atomic_store_explicit(&comm->thread.wanted, true, memory_order_relaxed);
     pthread_mutex_lock(&comm->lock);
+    atomic_store_explicit(&comm->thread.wanted, false, memory_order_relaxed);
     if (!comm->alone)
         ftc_bell_outside(&comm->bell, false);
 }

@@ -41,6 +41,7 @@ struct ftc_thread {
     int launcher_fd;   /* pidfd of the launcher, -1: none, then looked for at every beat */
     atomic_bool stop;
     atomic_bool missed; /* there was something to do while the caller held the lock */
+    atomic_bool wanted; /* the caller waits for the lock: the thread, always quicker to it, leaves it alone */
 };
 
 /* The rank that copies between its memory and ours go to, and its process; pid 0: none may be made. */
@@ -72,16 +73,16 @@ struct ftc_comm {
     /* Under the lock: whoever drives the member, the caller for the whole of a call, else the thread. */
     pthread_mutex_t lock;
     struct ftc_member *member;
-    uint32_t failures_seen; /* cursor in the failure log */
-    uint64_t timer_ns;      /* when the next of the two timers is due; 0: none */
-    uint64_t member_due_ns; /* the member's; that of gossip is its own */
-    struct ftc_gossip_run *gossip; /* NULL: alone */
+    uint32_t failures_seen;            /* cursor in the failure log */
+    uint64_t timer_ns;                 /* when the next of the two timers is due; 0: none */
+    uint64_t member_due_ns;            /* the member's; that of gossip is its own */
+    struct ftc_gossip_run *gossip;     /* NULL: alone */
     struct ftc_doubling_run *doubling; /* NULL: alone */
-    bool more;              /* the member wants to go on */
-    bool delivered;         /* the call under way is done */
-    int status;             /* its result */
-    void *receive;          /* where its value goes; NULL: nowhere */
-    struct ftc_set accused; /* ranks that the launcher shall fence and has not yet */
+    bool more;                         /* the member wants to go on */
+    bool delivered;                    /* the call under way is done */
+    int status;                        /* its result */
+    void *receive;                     /* where its value goes; NULL: nowhere */
+    struct ftc_set accused;            /* ranks that the launcher shall fence and has not yet */
     struct ftc_snapshot snapshot;
     /* The caller's: every operation of the job goes over the board, NULL: by messages. */
     struct ftc_board *board;

@@ -30,18 +30,23 @@ static void arm_due(struct ftc_comm *comm)
     ev_timer_start(t->loop, &t->due);
 }
 
+static bool is_wanted(struct ftc_comm *comm)
+{
+    return atomic_load_explicit(&comm->thread.wanted, memory_order_relaxed);
+}
+
 /* If the caller is in the library it does all this itself; if it is just leaving, it sees `missed` and nudges. Waiting for
  * the lock instead would stop the heartbeat. */
 static void drive(struct ftc_comm *comm)
 {
-    if (pthread_mutex_trylock(&comm->lock) != 0) {
+    if (is_wanted(comm) || pthread_mutex_trylock(&comm->lock) != 0) {
         atomic_store(&comm->thread.missed, true);
-        if (pthread_mutex_trylock(&comm->lock) != 0)
+        if (is_wanted(comm) || pthread_mutex_trylock(&comm->lock) != 0)
             return;
     }
     atomic_store(&comm->thread.missed, false);
     int steps = 0;
-    while (steps < STEPS_PER_DRIVE && ftc_progress_step(comm))
+    while (steps < STEPS_PER_DRIVE && !is_wanted(comm) && ftc_progress_step(comm))
         steps++;
     ftc_publish_multicast(comm);
     arm_due(comm);
