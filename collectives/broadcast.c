@@ -93,7 +93,7 @@ static int multicast_pieces(struct ftc_member *m, struct ftc_operation *op, stru
 /* The coordinator's part of a multicast. */
 static int multicast(struct ftc_member *m, struct ftc_operation *op)
 {
-    if (!ftc_value_sound(&op->decision->value))
+    if (!ftc_integrity_sound(m, &op->decision->value))
         return ftc_integrity_corrupt(m);
     struct ftc_buffer *whole = encode_whole(m, op);
     if (whole == NULL)

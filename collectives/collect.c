@@ -15,7 +15,7 @@ static int combine(struct ftc_member *m, const struct ftc_operation *op, struct 
                    struct ftc_value *next)
 {
     assert(op->call.combine != NULL);
-    if (!ftc_value_sound(sum) || !ftc_value_sound(next))
+    if (!ftc_integrity_sound(m, sum) || !ftc_integrity_sound(m, next))
         return ftc_integrity_corrupt(m);
     int rc = ftc_value_own(next);
     if (rc != 0)
@@ -284,7 +284,7 @@ static int learn_collected(struct ftc_member *m, const struct ftc_value *value)
 {
     struct ftc_set collected = {0};
 
-    if (!ftc_value_sound(value))
+    if (!ftc_integrity_sound(m, value))
         return ftc_integrity_corrupt(m);
     int rc = ftc_set_init(&collected, m->set.ranks);
     if (rc != 0)

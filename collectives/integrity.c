@@ -4,9 +4,27 @@
 int ftc_integrity_protect(struct ftc_member *m, const struct ftc_operation *op,
                           enum ftc_flip_variable variable, struct ftc_value *value)
 {
-    if (m->set.integrity == FTC_INTEGRITY_CHECKSUM && value->buffer != NULL && value->checksum == 0)
+    if (m->set.integrity == FTC_INTEGRITY_CHECKSUM && value->buffer != NULL && value->checksum == 0) {
         ftc_value_seal(value);
+        m->looked = *value;
+    }
     return ftc_integrity_disturb(m, op, variable, 0, value);
+}
+
+static bool same_place(const struct ftc_value *a, const struct ftc_value *b)
+{
+    return a->buffer == b->buffer && a->offset == b->offset && a->size == b->size &&
+           a->checksum == b->checksum;
+}
+
+bool ftc_integrity_sound(struct ftc_member *m, const struct ftc_value *value)
+{
+    if (value->checksum == 0 || same_place(&m->looked, value))
+        return true;
+    if (!ftc_value_sound(value))
+        return false;
+    m->looked = *value;
+    return true;
 }
 
 static bool is_meant(const struct ftc_member *m, const struct ftc_flip *flip, const struct ftc_operation *op,
@@ -29,6 +47,7 @@ int ftc_integrity_disturb(struct ftc_member *m, const struct ftc_operation *op,
         if (rc != 0)
             return rc;
         m->flipped[i] = ftc_flip_bytes(&flips->flip[i], ftc_value_bytes(value), value->size);
+        m->looked = (struct ftc_value){0};
     }
     return 0;
 }

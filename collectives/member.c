@@ -48,6 +48,7 @@ const struct ftc_output *ftc_member_next_output(struct ftc_member *m)
     output_drop(&m->current);
     if (m->output_taken == m->output_count) {
         m->output_taken = m->output_count = 0;
+        m->looked = (struct ftc_value){0}; /* the step is over */
         return NULL;
     }
     m->current = m->output[m->output_taken++];
@@ -94,7 +95,7 @@ static int put(struct ftc_member *m, struct ftc_operation *op, struct ftc_output
 int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
                     const struct ftc_message *content)
 {
-    if (!ftc_value_sound(ftc_message_value(content)))
+    if (!ftc_integrity_sound(m, ftc_message_value(content)))
         return ftc_integrity_corrupt(m);
     struct ftc_output output = {.kind = FTC_OUTPUT_SEND,
                                 .to = to,
@@ -194,7 +195,7 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
     struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER, .status = status, .decision = decision};
 
     assert(!op->returned);
-    if (result != NULL && !ftc_value_sound(result))
+    if (result != NULL && !ftc_integrity_sound(m, result))
         return ftc_integrity_corrupt(m);
     op->returned = true;
     ftc_rule_taken(m, FTC_RULE_DELIVER);
@@ -442,6 +443,7 @@ static int receive(struct ftc_member *m, int from, struct ftc_buffer *buffer, bo
         ftc_contribution_drop(&m->scratch.contribution);
         return rc;
     }
+    m->looked = *ftc_message_value(&m->scratch);
     uint64_t k = m->scratch.op;
     struct ftc_operation *op = ftc_operation_find(m, k);
     if (k >= m->next_op)

@@ -107,6 +107,8 @@ struct ftc_member {
     uint64_t pieces[FTC_PIECES_KINDS];
     bool fenced; /* this process was declared failed, or is damaged: no input does anything any more */
     bool flipped[FTC_FLIPS]; /* drills that were carried out */
+    struct ftc_value
+        looked; /* found sound, or made, last in this step; compared with others, never followed */
 
     struct ftc_operation *oldest, *newest; /* retained, ascending */
     struct ftc_operation *spare;           /* freed, for reuse */
@@ -180,7 +182,9 @@ int ftc_vote_choose(struct ftc_member *m, struct ftc_operation *op);
 /* A value as it will be used from now on: give it its checksum, then do what drills want. */
 int ftc_integrity_protect(struct ftc_member *m, const struct ftc_operation *op,
                           enum ftc_flip_variable variable, struct ftc_value *value);
-/* ... and what drills want at this step of a variable. */
+/* Are these still the bytes that were sealed? Within a step nothing has had the time to change them: a value is looked at once. */
+bool ftc_integrity_sound(struct ftc_member *m, const struct ftc_value *value);
+/* What drills want at this step of a variable. */
 int ftc_integrity_disturb(struct ftc_member *m, const struct ftc_operation *op,
                           enum ftc_flip_variable variable, uint64_t step, struct ftc_value *value);
 int ftc_integrity_corrupt(struct ftc_member *m); /* this process is damaged: FTC_ERR_FENCED, as below */
