@@ -57,7 +57,8 @@ static int check_result(struct ftc_perf_bench *bench)
     ftc_perf_operation_fill(bench->job, &bench->buffers, count);
     if (ftc_perf_run(bench, 1) != 0)
         return -1;
-    bench->how = ftc_perf_job_how(bench->job);
+    bench->how = bench->operation->baseline ? (struct ftc_perf_how){.algorithm = "unprotected"}
+                                            : ftc_perf_job_how(bench->job);
     size_t wrong = ftc_perf_operation_wrong(bench->operation, bench->job, &bench->buffers, count);
     if (ftc_perf_job_agree(bench->job) != 0)
         return -1;

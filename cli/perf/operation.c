@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "runtime/baseline.h"
+
 #define PERIOD 7 /* no power of two: an element in the wrong place is seen */
 
 static int run_allreduce(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count)
@@ -38,6 +40,21 @@ static int run_validate(const struct ftc_perf_job *job, const struct ftc_perf_bu
 static int run_gossip(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count)
 {
     return ftc_gossip_allreduce(b->send, b->recv, count, FTC_SUM, NULL, job->world);
+}
+
+static int run_doubling(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count)
+{
+    return ftc_baseline_allreduce(FTC_DOUBLING_PLAIN, b->send, b->recv, count, job->world);
+}
+
+static int run_rabenseifner(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count)
+{
+    return ftc_baseline_allreduce(FTC_DOUBLING_RABENSEIFNER, b->send, b->recv, count, job->world);
+}
+
+static int run_voted(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count)
+{
+    return ftc_baseline_allreduce(FTC_DOUBLING_VOTED, b->send, b->recv, count, job->world);
 }
 
 static double input(int rank, size_t i)
@@ -78,13 +95,19 @@ static const double *result_in_place(const struct ftc_perf_job *job, const struc
 
 const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS] = {
     {"allreduce", "allreduce, sum of doubles", true, false, false, run_allreduce, result_everywhere,
-     expected_sum},
-    {"reduce", "reduce, sum of doubles", true, true, false, run_reduce, result_at_root, expected_sum},
-    {"bcast", "bcast of doubles", true, true, false, run_bcast, result_in_place, expected_root},
-    {"barrier", "barrier", false, false, false, run_barrier, NULL, NULL},
-    {"validate", "validate", false, false, false, run_validate, NULL, NULL},
+     expected_sum, false},
+    {"reduce", "reduce, sum of doubles", true, true, false, run_reduce, result_at_root, expected_sum, false},
+    {"bcast", "bcast of doubles", true, true, false, run_bcast, result_in_place, expected_root, false},
+    {"barrier", "barrier", false, false, false, run_barrier, NULL, NULL, false},
+    {"validate", "validate", false, false, false, run_validate, NULL, NULL, false},
     {"gossip", "gossip aggregation, sum of doubles", true, false, true, run_gossip, result_everywhere,
-     expected_sum},
+     expected_sum, false},
+    {"doubling", "recursive doubling, sum of doubles", true, false, true, run_doubling, result_everywhere,
+     expected_sum, true},
+    {"rabenseifner", "Rabenseifner's allreduce, sum of doubles", true, false, true, run_rabenseifner,
+     result_everywhere, expected_sum, true},
+    {"voted", "recursive doubling three times with a vote, sum of doubles", true, false, true, run_voted,
+     result_everywhere, expected_sum, true},
 };
 
 int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes)

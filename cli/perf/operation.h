@@ -22,9 +22,10 @@ struct ftc_perf_operation {
     /* The result at this rank, of inputs by ftc_perf_operation_fill(); NULL: none. */
     const double *(*result)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers);
     double (*expected)(const struct ftc_perf_job *job, size_t i);
+    bool baseline; /* without tolerance, and not in the API: runtime/baseline.h */
 };
 
-#define FTC_PERF_OPERATIONS 6
+#define FTC_PERF_OPERATIONS 9
 extern const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS];
 
 int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes);

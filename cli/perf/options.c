@@ -177,10 +177,18 @@ static bool read_operation(struct ftc_perf_options *options, const char *name)
             return refuse(options, "%d operations at most, not \"%s\" too", FTC_PERF_OPERATIONS, name);
         options->operation[options->operations++] = operation;
     }
-    return found ||
-           refuse(options,
-                  "\"%s\" is no operation; give allreduce, reduce, bcast, barrier, validate, all or gossip",
-                  name);
+    return found || refuse(options,
+                           "\"%s\" is no operation; give allreduce, reduce, bcast, barrier, validate, all, "
+                           "gossip, doubling, rabenseifner or voted",
+                           name);
+}
+
+static const struct ftc_perf_operation *any_baseline(const struct ftc_perf_options *options)
+{
+    for (int i = 0; i < options->operations; i++)
+        if (options->operation[i]->baseline)
+            return options->operation[i];
+    return NULL;
 }
 
 static bool any_sized(const struct ftc_perf_options *options)
@@ -203,6 +211,9 @@ static bool check(struct ftc_perf_options *options)
     if (options->kills > 0 && (options->plot != NULL || options->synchronise || options->samples > 0))
         return refuse(options,
                       "--kill goes with neither --plot, --synchronise nor --iterations; leave it out");
+    if (options->kills > 0 && any_baseline(options) != NULL)
+        return refuse(options, "%s survives no death; --kill needs an operation that does: give allreduce",
+                      any_baseline(options)->name);
     if (options->plot != NULL && !any_sized(options))
         return refuse(options, "--plot needs an operation that has sizes: allreduce, reduce or bcast");
     return true;
@@ -247,7 +258,8 @@ void ftc_perf_options_help(FILE *out)
 {
     fputs("usage: ftrun -np N ftcoll-perf [options] OPERATION...\n"
           "Measure collective operations: allreduce, reduce, bcast, barrier, validate, or all of them; or "
-          "gossip.\n\n",
+          "gossip; or,\n"
+          "without any tolerance, to compare that with, doubling, rabenseifner, voted.\n\n",
           out);
     for (int i = 0; i < ROWS; i++) {
         char name[64];

@@ -72,6 +72,7 @@ column() {
     refused "is no operation" 3 alreduce
     refused "--sizes" 3 -m 8:x allreduce
     refused "give ftrun -np 5 or more" 4 --kill 3 allreduce
+    refused "survives no death" 4 --kill 1 doubling
     refused "give ftrun -np 7 or more" 4 --kill 1 all
     [[ $stderr == *"fewer than 2"* ]]
 }
@@ -238,4 +239,27 @@ column() {
     perf 4 -- -m 8 -i 5 gossip
     [ "$status" -eq 0 ]
     [[ $output == *"pfcc, hypercube, 1e-09:"*"messages"* ]]
+}
+
+@test "allreduces without tolerance, to compare with: by name, right at any number of ranks" {
+    for np in 2 5 8; do
+        perf $np -m 8:1K -t 0.01 --csv doubling rabenseifner voted
+        [ "$status" -eq 0 ]
+        [ -z "$stderr" ]
+        [ "$(tail -n +2 <<<"$output" | cut -d , -f 1-4 | tr '\n' ' ')" = "$(for name in doubling rabenseifner voted; do
+            printf "$name,unprotected,$np,%d " 8 16 32 64 128 256 512 1024
+        done)" ]
+    done
+    perf 3 -m 1M -t 0.01 rabenseifner # larger than what lies between two ranks
+    [ "$status" -eq 0 ]
+}
+
+@test "allreduces without tolerance: a death ends one, the survivors measure again" {
+    for algorithm in board corrected; do
+        perf 5 --set collectives.algorithm=$algorithm --kill 3@0.5 --kill 0@0.7 -- -m 64 -t 1 voted
+        [ "$status" -eq 0 ]
+        [ "$(column 1)" = 64 ]
+        [[ $output == *"5 ranks (2 failed) on "* ]]
+        [[ $stderr == *"a rank died during voted of 64 bytes; measured again"* ]]
+    done
 }
