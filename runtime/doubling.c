@@ -216,7 +216,7 @@ static int result(const struct ftc_doubling *core, double *recv, size_t count)
         memcpy(recv, ftc_doubling_result(core), count * sizeof(double));
         return FTC_SUCCESS;
     case FTC_DOUBLING_NO_MAJORITY:
-        return ftc_error_set(FTC_ERR_NOT_CONVERGED, "three runs of an allreduce had three results");
+        return ftc_error_set(FTC_ERR_CORRUPT, "three runs of an allreduce had three results");
     default:
         return ftc_error_set(FTC_ERR_TOO_MANY_FAILURES,
                              "a rank has failed, which this allreduce does not survive; agree on the failed "
