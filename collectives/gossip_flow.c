@@ -22,10 +22,10 @@ static void sum_up(struct ftc_gossip *g)
 
 /* --- thresholds (docs/design/gossip.md, "tau") --- */
 
-/* Off by more than rounding explains: a bit was flipped. Each step, each flow in a sum and each value in a checksum add an ulp of either sign. */
+/* Off by more than rounding explains: a bit was flipped. Each step and each flow in a sum add an ulp of either sign. */
 static double suspicious(const struct ftc_gossip *g)
 {
-    double roundings = 16 + (double)g->links + (double)g->set.count + (double)g->counters.sent;
+    double roundings = 16 + (double)g->links + (double)g->counters.sent;
     return g->set.tau > 0 ? g->set.tau : 16 * sqrt(roundings) * UNIT * g->scale;
 }
 

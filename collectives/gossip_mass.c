@@ -53,18 +53,25 @@ double ftc_mass_magnitude(const double *mass, size_t width)
     return sum;
 }
 
+/* Pairwise: of n values it rounds log n times, not n times. */
+static double sum_of(const double *values, size_t count)
+{
+    double sum = 0;
+
+    if (count > 8)
+        return sum_of(values, count / 2) + sum_of(values + count / 2, count - count / 2);
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum;
+}
+
 void ftc_mass_mend(double *mass, size_t width)
 {
-    mass[width - 1] = 0;
-    for (size_t i = 0; i + 1 < width; i++)
-        mass[width - 1] += mass[i];
+    mass[width - 1] = sum_of(mass, width - 1);
 }
 
 double ftc_mass_error(const double *mass, size_t width)
 {
-    double sum = 0;
-    for (size_t i = 0; i + 1 < width; i++)
-        sum += mass[i];
-    double error = fabs(sum - mass[width - 1]);
+    double error = fabs(sum_of(mass, width - 1) - mass[width - 1]);
     return isfinite(error) ? error : INFINITY;
 }
