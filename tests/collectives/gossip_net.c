@@ -40,7 +40,8 @@ static void put(struct gossip_net *net, int from, const struct ftc_gossip_output
     if (net->dead[output->to] || test_random_chance(&net->random, net->frame.loss_percent))
         return;
     struct packet *packet = malloc(sizeof(*packet) + output->size);
-    ck_assert_ptr_nonnull(packet);
+    if (packet == NULL)
+        ck_abort_msg("no memory");
     packet->next = NULL;
     packet->size = output->size;
     memcpy(packet->bytes, output->bytes, output->size);
@@ -129,10 +130,12 @@ void gossip_net_deliver(struct gossip_net *net, int from, int to)
     struct channel *channel = channel_of(net, from, to);
     struct packet *packet = channel->head;
 
-    ck_assert_ptr_nonnull(packet);
+    if (packet == NULL)
+        ck_abort_msg("nothing to deliver from %d to %d", from, to);
     channel->head = packet->next;
     channel->length--;
-    ck_assert_int_eq(ftc_gossip_receive(net->rank[to], from, packet->bytes, packet->size), FTC_SUCCESS);
+    if (ftc_gossip_receive(net->rank[to], from, packet->bytes, packet->size) != FTC_SUCCESS)
+        ck_abort_msg("%s", ftc_last_error());
     free(packet);
     net->heard[to] = net->steps;
     take_outputs(net, to);

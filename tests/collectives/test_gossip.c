@@ -139,8 +139,9 @@ static void pair_begin(struct pair *pair, enum ftc_gossip_algorithm algorithm, b
                                                .turns = turns,
                                                .rounds = true};
         double value = 3 * rank + 1;
-        ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_FULL, 2), 0);
-        ck_assert_int_eq(ftc_gossip_create(&pair->rank[rank], &settings, &value), 0);
+        if (ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_FULL, 2) != 0 ||
+            ftc_gossip_create(&pair->rank[rank], &settings, &value) != 0)
+            ck_abort_msg("%s", ftc_last_error());
     }
 }
 
@@ -162,8 +163,8 @@ static bool pair_deliver(struct pair *pair, int from)
     if (n == pair->sent[from])
         return false;
     pair->delivered[from]++;
-    ck_assert_int_eq(ftc_gossip_receive(pair->rank[!from], from, pair->packet[from][n], pair->size[from][n]),
-                     0);
+    if (ftc_gossip_receive(pair->rank[!from], from, pair->packet[from][n], pair->size[from][n]) != 0)
+        ck_abort_msg("%s", ftc_last_error());
     pair_take(pair, !from);
     return true;
 }
