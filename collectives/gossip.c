@@ -185,6 +185,11 @@ bool ftc_gossip_answered(const struct ftc_gossip *gossip, uint64_t step)
     return true;
 }
 
+bool ftc_gossip_sound(const struct ftc_gossip *gossip)
+{
+    return !gossip->ops->checksum || ftc_mass_error(gossip->initial, gossip->width) == 0;
+}
+
 void ftc_gossip_unsettle(struct ftc_gossip *gossip)
 {
     gossip->steady = 0;
@@ -333,7 +338,10 @@ static void step(struct ftc_gossip *g, int link)
 {
     g->steps++;
     g->timer_due = g->set.patience_ns > 0;
-    if (!g->ops->prepare(g) || link < 0)
+    if (!g->ops->prepare(g))
+        return;
+    memcpy(g->kept, g->estimate, g->width * sizeof(double)); /* a push halves it */
+    if (link < 0)
         return;
     flip_estimate(g);
     send(g, link);

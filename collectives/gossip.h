@@ -84,6 +84,8 @@ bool ftc_gossip_settled(const struct ftc_gossip *gossip);
  * True without turns. */
 uint64_t ftc_gossip_steps(const struct ftc_gossip *gossip);
 bool ftc_gossip_answered(const struct ftc_gossip *gossip, uint64_t step);
+/* Is the initial value what it was, as far as its checksum tells? False: it has changed, and could not be repaired. */
+bool ftc_gossip_sound(const struct ftc_gossip *gossip);
 /* Judge that anew, from here on. */
 void ftc_gossip_unsettle(struct ftc_gossip *gossip);
 /* Does the result stay the average of the living when a rank dies? */

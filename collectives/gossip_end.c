@@ -137,6 +137,7 @@ const double *ftc_gossip_end_freeze(struct ftc_gossip_end *end)
     double removed = digest(&end->removed);
 
     end->attempts++;
+    end->moved |= !ftc_gossip_sound(end->gossip);
     put(end->pairs, REMOVED, removed, removed);
     put(end->pairs, MOVED, 0, end->moved || end->hopeless);
     put(end->pairs, GIVES_UP, 0, end->gives_up || end->hopeless);

@@ -16,7 +16,8 @@
  * and the result is off by no more than half the accuracy (rounding and flips too small for a checksum apart). In turns that holds whatever
  * is lost or late: the other end has answered all earlier ones. Without turns it holds where channels are FIFO and lose nothing: what was
  * sent before its sender came to the barrier has arrived when the barrier ends, and who freezes takes it in first; where they lose messages it is
- * an assumption. An initial value that was corrupt before its checksum was made is outside of it. Nothing reads the true result.
+ * an assumption. An initial value that was corrupt before its checksum was made is outside of it; one that is
+ * found corrupt then stops the attempt, and the last one too if it cannot be repaired. Nothing reads the true result.
  *
  * All is decided from the decision's value and failed set alone, so that success, another attempt and giving up are the same everywhere.
  * Does no I/O, reads no clock. Not thread-safe.

@@ -286,6 +286,25 @@ START_TEST(one_that_gives_up_ends_it_for_all)
 }
 END_TEST
 
+START_TEST(an_initial_value_that_cannot_be_repaired_ends_it)
+{
+    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFLC, 8, 1e-6);
+    struct ftc_flip flip = {.variable = FTC_FLIP_INPUT, .bit = 51};
+    struct ending e;
+
+    begin(&e, &frame);
+    for (int steps = 0; steps < 100; steps++) {
+        gossip_net_step(e.net);
+        look(&e);
+    }
+    kill_rank(&e, 3); /* of the last estimate, from which it would be repaired, a part is gone */
+    ck_assert(ftc_gossip_flip(gossip_net_rank(e.net, 2), &flip));
+    ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
+    ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]), 20); /* though all stand still, and near each other */
+    finish(&e);
+}
+END_TEST
+
 START_TEST(attempts_end)
 {
     struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 4, 1e-6);
@@ -340,6 +359,7 @@ int main(void)
     tcase_add_test(refuse, who_does_not_know_of_a_death_that_others_know_of_stops_it);
     tcase_add_test(refuse, who_moves_after_the_barrier_stops_it);
     tcase_add_test(refuse, one_that_gives_up_ends_it_for_all);
+    tcase_add_test(refuse, an_initial_value_that_cannot_be_repaired_ends_it);
     tcase_add_test(refuse, attempts_end);
     tcase_add_test(refuse, estimates_that_lie_apart_or_are_not_finite_are_none);
     suite_add_tcase(suite, refuse);
