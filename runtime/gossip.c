@@ -263,6 +263,11 @@ void ftc_gossip_run_timer(struct ftc_comm *comm)
         return;
     }
     run->silent += run->silent < SILENT_MOST;
+    if (run->clogged) {
+        ftc_progress_gossip_due(comm, ftc_clock_now() +
+                                          patience(run, (uint64_t)comm->config.gossip_patience_us * 1000));
+        return;
+    }
     ftc_gossip_run_strike(comm);
     ftc_gossip_timer(run->core);
     ftc_gossip_run_outputs(comm);

@@ -31,6 +31,7 @@ struct ftc_gossip_run {
         spared; /* ... while the estimate stood still: who waits for others does not use up what it may send */
     uint64_t stood;         /* ... until it stood still */
     unsigned silent;        /* timers since a message came */
+    bool clogged;           /* what was sent has not all gone out: the receivers do not keep up */
     bool struck[FTC_FLIPS]; /* flips that have been carried out */
 
     struct ftc_gossip_kept *first, *last; /* messages that came too early, in the order of arrival */

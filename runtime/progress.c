@@ -275,6 +275,7 @@ bool ftc_progress_step(struct ftc_comm *comm)
     any |= step_gossip(comm);
     any |= step_more(comm);
     ftc_progress_must(comm, comm->transport->ops->flush(comm->transport, &idle));
+    comm->gossip->clogged = !idle;
     return any;
 }
 
