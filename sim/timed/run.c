@@ -167,7 +167,7 @@ static json_t *json_operation(const struct ftc_program_operation *operation,
 {
     json_t *sent = json_object();
 
-    for (int kind = 0; kind < FTC_MESSAGES; kind++)
+    for (int kind = 0; kind < FTC_MESSAGE_GOSSIP; kind++)
         json_object_set_new(sent, ftc_message_kind_name(kind), json_integer((json_int_t)o->sent[kind]));
     return json_pack("{s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:o, s:I}", "operation",
                      ftc_call_kind_name(operation->kind), "root",

@@ -146,7 +146,7 @@ struct printer {
 
 static void print_counts(const struct ftc_timed_operation *o)
 {
-    for (int kind = 0; kind < FTC_MESSAGES; kind++)
+    for (int kind = 0; kind < FTC_MESSAGE_GOSSIP; kind++)
         printf(",%" PRIu64, o->sent[kind]);
     printf(",%" PRIu64 ",%u,%u\n", o->bytes, o->ballots, o->retries);
 }
