@@ -14,8 +14,8 @@
 #include "runtime/publish.h"
 
 #define ATTEMPTS 64 /* of which each but the last found ranks too far apart, or a death in between */
-#define DRAIN_STEPS                                                                                          \
-    64 /* of up to 64 messages each: more than can lie in the rings of those that take turns */
+/* Of up to 64 messages each: more than can lie in the rings of those that take turns. */
+#define DRAIN_STEPS 64
 #define CODE_SUM 1
 #define CODE_AVG 12
 
