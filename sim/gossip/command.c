@@ -339,12 +339,28 @@ static int complain(int code)
     return code;
 }
 
-static int check(const struct ftc_setup *setup, const struct command *c)
+/* The agreement core has no part in it. */
+static int check_settings(const struct ftc_setup *setup)
 {
-    int rc = 0;
-
     if (setup->program.length > 0)
         return ftc_error_set(FTC_ERR_ARG, "gossip takes no operation: each run is one; leave it out");
+    if (setup->f_given)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "gossip has no use for -f: any number of deaths is survived; leave it out");
+    for (size_t i = 0; i < ftc_config_schema_size; i++)
+        if (strcmp(setup->settings.source[i], "default") != 0)
+            return ftc_error_set(FTC_ERR_ARG, "gossip has no use for %s.%s (%s): leave it out",
+                                 ftc_config_schema[i].section, ftc_config_schema[i].key,
+                                 setup->settings.source[i]);
+    return 0;
+}
+
+static int check(const struct ftc_setup *setup, const struct command *c)
+{
+    int rc = check_settings(setup);
+
+    if (rc != 0)
+        return rc;
     if (c->axes.ranks.count == 0)
         return ftc_error_set(FTC_ERR_ARG, "the numbers of ranks are missing; give -n 32..512");
     if (c->axes.bit[0] >= 0 && !c->run.flips)

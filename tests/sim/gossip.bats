@@ -94,6 +94,9 @@ column() {
     refused -n 16 -a pfcc -b directed-hypercube
     [[ $stderr == *"take hypercube"* ]]
     refused -n 16 allreduce
+    refused -n 16 -f 2
+    refused -n 16 --scheme bit
+    [[ $stderr == *"failure_info.scheme (--scheme): leave it out" ]]
     refused -n 16 --inputs none
     refused -n 16 --stop never
 }
