@@ -51,6 +51,10 @@ int ftc_gossip_check(const struct ftc_gossip_settings *settings)
             ops->name, settings->turns && !ops->answers ? " in turns" : "");
     if (settings->turns && ops->flows == 0)
         return ftc_error_set(FTC_ERR_ARG, "%s has no turns to take", ops->name);
+    if (settings->turns && settings->permuted)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "gossip in turns takes the link that has rested longest: there is no "
+                             "order to permute; leave out one of the two");
     return FTC_SUCCESS;
 }
 
@@ -59,12 +63,16 @@ static bool allocate(struct ftc_gossip *g)
     size_t flows = (size_t)g->links * (size_t)g->ops->flows, doubles = flows + 6;
 
     g->initial = calloc(doubles * g->width + 2 * g->set.count, sizeof(double));
+    g->order = calloc(g->set.permuted ? (size_t)g->links + 1 : 1, sizeof(*g->order));
     g->link = calloc(flows + 1, sizeof(*g->link)); /* one at least for each link that has flows */
     g->room = g->ops->checksum ? g->links + 1 : 1; /* pfcc may ask all */
     g->queue = calloc((size_t)g->room, sizeof(*g->queue));
     g->bytes = malloc(HEAD_BYTES + (size_t)g->ops->masses * g->width * sizeof(double));
-    if (g->initial == NULL || g->link == NULL || g->queue == NULL || g->bytes == NULL)
+    if (g->initial == NULL || g->order == NULL || g->link == NULL || g->queue == NULL || g->bytes == NULL)
         return false;
+    for (int link = 0; link < g->links && g->set.permuted; link++)
+        g->order[link] = link;
+    g->placed = g->links;
     g->absorbed = g->initial + g->width;
     g->estimate = g->absorbed + g->width;
     g->kept = g->estimate + g->width;
@@ -122,6 +130,7 @@ void ftc_gossip_destroy(struct ftc_gossip *gossip)
     if (gossip == NULL)
         return;
     free(gossip->initial);
+    free(gossip->order);
     free(gossip->link);
     free(gossip->queue);
     free(gossip->bytes);
@@ -239,6 +248,29 @@ static bool usable(const struct ftc_gossip *g, int link)
            ftc_neighbourhood_sends(&g->set.neighbourhood, g->set.self, link);
 }
 
+static void shuffle(struct ftc_gossip *g)
+{
+    for (int i = g->links - 1; i > 0; i--) {
+        int j = (int)(ftc_gossip_draw(g) % (uint64_t)(i + 1)), link = g->order[i];
+        g->order[i] = g->order[j];
+        g->order[j] = link;
+    }
+    g->placed = 0;
+}
+
+/* The next link of the order that may be used; -1: there is none. */
+static int draw_placed(struct ftc_gossip *g)
+{
+    for (int i = 0; i < 2 * g->links; i++) {
+        if (g->placed == g->links)
+            shuffle(g);
+        int link = g->order[g->placed++];
+        if (usable(g, link))
+            return link;
+    }
+    return -1;
+}
+
 /* One of the links that may be used, each as likely; -1: there is none. */
 static int draw_any(struct ftc_gossip *g)
 {
@@ -246,6 +278,8 @@ static int draw_any(struct ftc_gossip *g)
 
     if (g->directed >= 0)
         return g->directed;
+    if (g->set.permuted)
+        return draw_placed(g);
     if (g->links > 0) { /* hardly ever is one dead */
         int link = (int)(ftc_gossip_draw(g) % (uint64_t)g->links);
         if (usable(g, link))

@@ -44,6 +44,8 @@ struct ftc_gossip_settings {
     /* The two ends of a link send in turns; who begins is drawn: no two messages meet (figure 2.3), none follows another
      * unanswered (figure 2.5). Not for push-sum, which needs none, nor for directed neighbourhoods. */
     bool turns;
+    /* Without turns: each link once, in an order that is drawn afresh when all have been used, instead of one drawn in each step. */
+    bool permuted;
     /* Synchronous rounds (algorithm 7): what comes is only taken in; ftc_gossip_timer() sends, once in each round. */
     bool rounds;
     uint64_t seed;        /* of the neighbours that are drawn; each rank draws its own */

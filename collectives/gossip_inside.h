@@ -72,6 +72,8 @@ struct ftc_gossip {
     uint64_t random;
     int directed; /* link that ftc_gossip_direct() asked for, -1 */
     struct ftc_gossip_link *link;
+    int *order; /* permuted: of the links; from `placed` on still to be used */
+    int placed;
     struct ftc_gossip_queued *queue;
     int queued, taken, room;
     bool timer_due; /* FTC_GOSSIP_TIMER is to be put out */

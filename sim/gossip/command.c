@@ -126,6 +126,14 @@ static int take_patience(void *command, const char *text)
     return rc;
 }
 
+static int take_schedule(void *command, const char *text)
+{
+    ((struct command *)command)->run.gossip.permuted = strcmp(text, "permuted") == 0;
+    if (strcmp(text, "permuted") == 0 || strcmp(text, "drawn") == 0)
+        return 0;
+    return ftc_error_set(FTC_ERR_ARG, "--schedule %s: drawn or permuted", text);
+}
+
 /* "3@100" */
 static int take_kill(void *command, const char *text)
 {
@@ -201,7 +209,10 @@ static int take_plot_flows(void *command, const char *text)
 
 static const struct ftc_option options[] = {
     {"ranks", 'n', "LIST", "numbers of ranks, as 32,64 or 2..512", take_ranks},
-    {"algorithm", 'a', "LIST", "push-sum, push-flow, push-cancel-flow, pflc, pfcc or all (default: pfcc)",
+    {"algorithm", 'a', "LIST",
+     "push-sum, push-flow, push-cancel-flow, pflc, pfcc, all of these; for comparison doubling, "
+     "rabenseifner, "
+     "voted (default: pfcc)",
      take_algorithms},
     {"neighbourhood", 'b', "LIST", "full, hypercube, directed-hypercube, torus or all (default: hypercube)",
      take_neighbourhoods},
@@ -209,6 +220,9 @@ static const struct ftc_option options[] = {
      "do the ends of a link send in turns: on, off, needed (push-cancel-flow alone) (default: on where it "
      "can be)",
      take_turns},
+    {"schedule", 0, "KIND",
+     "out of turn: neighbours drawn in each step, or all of them in a permuted order (default: drawn)",
+     take_schedule},
     {"accuracy", 'e', "LIST", "relative error aimed at (default: 1e-9)", take_accuracies},
     {"count", 0, "VALUES", "length of the vectors (default: 1)", take_count},
     {"inputs", 0, "KIND", "uniform, normal, exponential, linear, spike (default: uniform)", take_inputs},
@@ -278,14 +292,14 @@ static bool print_row(void *arg, const void *any)
 
     report->printed++;
     if (row->rc != 0) {
-        fprintf(stderr, "ftcoll-sim: %s, %d ranks: %s\n", ftc_gossip_algorithm_name(g->algorithm),
+        fprintf(stderr, "ftcoll-sim: %s, %d ranks: %s\n", ftc_gossip_run_name(&row->run),
                 g->neighbourhood.ranks, row->words);
         report->failed = true;
         return false;
     }
-    printf("%s,%s,%s,%d,%g,%g,", ftc_gossip_algorithm_name(g->algorithm),
-           ftc_neighbourhood_name(g->neighbourhood.kind), g->turns ? "on" : "off", g->neighbourhood.ranks,
-           g->accuracy, row->run.loss * 100);
+    const char *neighbourhood = ftc_neighbourhood_name(g->neighbourhood.kind);
+    printf("%s,%s,%s,%d,%g,%g,", ftc_gossip_run_name(&row->run), row->run.deterministic ? "" : neighbourhood,
+           g->turns ? "on" : "off", g->neighbourhood.ranks, g->accuracy, row->run.loss * 100);
     if (row->bit >= 0)
         printf("%d", row->bit);
     printf(",%d,%d,%.1f,%.1f,%.1f,%.3g,%.1f,%.3g,%.3g,%.3g,%.3g\n", row->repeat, row->converged, row->most,

@@ -7,15 +7,9 @@
 
 #include "base/error.h"
 #include "base/mix.h"
-#include "sim/timed/distance.h"
-#include "sim/timed/queue.h"
+#include "sim/gossip/exact.h"
 
 enum { EVENT_MESSAGE, EVENT_TIMER };
-
-struct packet {
-    size_t size;
-    unsigned char bytes[];
-};
 
 struct rank {
     struct ftc_gossip *gossip;
@@ -29,88 +23,17 @@ struct engine {
     struct ftc_gossip_outcome *outcome;
     struct rank *rank;
     int ranks, near, live;
-    double *input, *truth; /* ranks * count; count */
-    double scale;          /* greatest |truth| */
-    uint64_t random, now, most;
+    struct ftc_inputs inputs;
+    struct ftc_medium medium;
+    uint64_t random, most;
     bool flipped, killed;
-    struct ftc_distance distance;
-    struct ftc_queue queue;
 };
 
-static const char *const inputs_names[FTC_GOSSIP_INPUTS] = {"uniform", "normal", "exponential", "linear",
-                                                            "spike"};
-static const char *const cost_names[FTC_GOSSIP_COSTS] = {"constant", "random", "hops"};
-
-const char *ftc_gossip_inputs_name(enum ftc_gossip_inputs inputs)
-{
-    return (unsigned)inputs < FTC_GOSSIP_INPUTS ? inputs_names[inputs] : "?";
-}
-
-const char *ftc_gossip_cost_name(enum ftc_gossip_cost cost)
-{
-    return (unsigned)cost < FTC_GOSSIP_COSTS ? cost_names[cost] : "?";
-}
-
-static uint64_t draw(struct engine *e)
-{
-    e->random += 0x9e3779b97f4a7c15u;
-    return ftc_mix(e->random);
-}
-
-/* [0, 1) */
-static double draw_real(struct engine *e)
-{
-    return (double)(draw(e) >> 11) * 0x1p-53;
-}
-
-static double draw_exponential(struct engine *e)
-{
-    return -log1p(-draw_real(e));
-}
-
-/* --- inputs and truth: nothing else here knows them --- */
-
-static double draw_input(struct engine *e, int rank, int spike)
-{
-    switch (e->run->inputs) {
-    case FTC_GOSSIP_NORMAL:
-        return 1 + sqrt(2 * draw_exponential(e)) * cos(2 * acos(-1) * draw_real(e));
-    case FTC_GOSSIP_EXPONENTIAL:
-        return draw_exponential(e);
-    case FTC_GOSSIP_LINEAR:
-        return rank + 1;
-    case FTC_GOSSIP_SPIKE:
-        return rank == spike;
-    default:
-        return draw_real(e);
-    }
-}
-
-static void find_truth(struct engine *e)
-{
-    size_t count = e->run->gossip.count;
-
-    e->scale = 0;
-    for (size_t i = 0; i < count; i++) {
-        long double sum = 0;
-        for (int rank = 0; rank < e->ranks; rank++)
-            sum += e->rank[rank].dead ? 0 : e->input[(size_t)rank * count + i];
-        e->truth[i] = (double)(sum / e->live);
-        e->scale = fmax(e->scale, fabs(e->truth[i]));
-    }
-}
+/* --- what the harness sees --- */
 
 static double error_of(const struct engine *e, int rank)
 {
-    const double *estimate = ftc_gossip_estimate(e->rank[rank].gossip);
-    double worst = 0;
-
-    for (size_t i = 0; i < e->run->gossip.count; i++) {
-        double error = fabs(estimate[i] - e->truth[i]);
-        if (!(error <= worst))
-            worst = isnan(error) ? INFINITY : error;
-    }
-    return worst / e->scale;
+    return ftc_inputs_error(&e->inputs, ftc_gossip_estimate(e->rank[rank].gossip));
 }
 
 static double worst_error(const struct engine *e)
@@ -160,11 +83,12 @@ static void flip_at_random(struct engine *e, int rank)
     const struct ftc_gossip_run *run = e->run;
     bool ended = run->flips_end > 0 && e->most >= run->flips_end;
 
-    if (run->flip_rate <= 0 || ended || draw_real(e) >= run->flip_rate)
+    if (run->flip_rate <= 0 || ended || ftc_gossip_random_real(&e->random) >= run->flip_rate)
         return;
-    struct ftc_flip what = {.variable = draw(e) % 2 == 0 ? FTC_FLIP_FLOW : FTC_FLIP_WEIGHT,
-                            .element = (int)(draw(e) % run->gossip.count),
-                            .bit = (int)(draw(e) % 64)};
+    struct ftc_flip what = {.variable =
+                                ftc_gossip_random(&e->random) % 2 == 0 ? FTC_FLIP_FLOW : FTC_FLIP_WEIGHT,
+                            .element = (int)(ftc_gossip_random(&e->random) % run->gossip.count),
+                            .bit = (int)(ftc_gossip_random(&e->random) % 64)};
     flip(e, rank, &what);
 }
 
@@ -175,7 +99,8 @@ static void flip_on_request(struct engine *e)
     if (!run->flips || e->flipped || e->most < run->flip.step)
         return;
     e->flipped = true;
-    flip(e, run->flip.rank >= 0 ? run->flip.rank : (int)(draw(e) % (uint64_t)e->ranks), &run->flip);
+    flip(e, run->flip.rank >= 0 ? run->flip.rank : (int)(ftc_gossip_random(&e->random) % (uint64_t)e->ranks),
+         &run->flip);
 }
 
 static void kill_on_request(struct engine *e)
@@ -186,15 +111,15 @@ static void kill_on_request(struct engine *e)
         return;
     e->killed = true;
     for (int i = 0; i < run->kills && e->live > 1; i++) {
-        int rank = (int)(draw(e) % (uint64_t)e->ranks);
+        int rank = (int)(ftc_gossip_random(&e->random) % (uint64_t)e->ranks);
         while (e->rank[rank].dead)
             rank = (rank + 1) % e->ranks;
         e->rank[rank].dead = true;
         e->live--;
+        ftc_inputs_leave_out(&e->inputs, rank);
         for (int other = 0; other < e->ranks; other++)
             ftc_gossip_notice(e->rank[other].gossip, rank);
     }
-    find_truth(e);
     judge_all(e);
 }
 
@@ -216,15 +141,6 @@ static void sample(struct engine *e)
 
 /* --- messages --- */
 
-static uint64_t cost_of(struct engine *e, int from, int to)
-{
-    if (e->run->cost == FTC_GOSSIP_RANDOM)
-        return (uint64_t)(draw_exponential(e) * FTC_GOSSIP_TICKS);
-    if (e->run->cost == FTC_GOSSIP_HOPS && e->distance.node != NULL)
-        return (uint64_t)ftc_distance_hops(&e->distance, from, to) * FTC_GOSSIP_TICKS;
-    return FTC_GOSSIP_TICKS;
-}
-
 static void note_sent(struct engine *e, int rank)
 {
     if (++e->rank[rank].sent <= e->most)
@@ -236,18 +152,7 @@ static void note_sent(struct engine *e, int rank)
 static int post(struct engine *e, int from, const struct ftc_gossip_output *output)
 {
     note_sent(e, from);
-    if (e->run->loss > 0 && draw_real(e) < e->run->loss)
-        return 0;
-    struct packet *packet = malloc(sizeof(*packet) + output->size);
-    if (packet == NULL)
-        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a message");
-    packet->size = output->size;
-    memcpy(packet->bytes, output->bytes, output->size);
-    return ftc_queue_push(&e->queue, &(struct ftc_event){.key = e->now + cost_of(e, from, output->to),
-                                                         .rank = (uint32_t)output->to,
-                                                         .other = (uint32_t)from,
-                                                         .kind = EVENT_MESSAGE,
-                                                         .item = packet});
+    return ftc_medium_send(&e->medium, EVENT_MESSAGE, from, output->to, output->bytes, output->size, NULL);
 }
 
 /* One event is pending for each timer; it finds out that the deadline has moved. */
@@ -255,12 +160,11 @@ static int arm(struct engine *e, int at, uint64_t delay)
 {
     struct rank *rank = &e->rank[at];
 
-    rank->deadline = e->now + delay;
+    rank->deadline = e->medium.now + delay;
     if (rank->armed)
         return 0;
     rank->armed = true;
-    return ftc_queue_push(
-        &e->queue, &(struct ftc_event){.key = rank->deadline, .rank = (uint32_t)at, .kind = EVENT_TIMER});
+    return ftc_medium_wait(&e->medium, EVENT_TIMER, at, rank->deadline);
 }
 
 static int take_outputs(struct engine *e, int rank)
@@ -281,9 +185,8 @@ static int handle(struct engine *e, const struct ftc_event *event)
     struct rank *rank = &e->rank[event->rank];
     int at = (int)event->rank;
 
-    e->now = event->key;
     if (event->kind == EVENT_MESSAGE) {
-        struct packet *packet = event->item;
+        struct ftc_packet *packet = event->item;
         if (!rank->dead) {
             flip_at_random(e, at);
             ftc_gossip_receive(rank->gossip, (int)event->other, packet->bytes, packet->size);
@@ -294,8 +197,8 @@ static int handle(struct engine *e, const struct ftc_event *event)
     rank->armed = false;
     if (rank->dead)
         return 0;
-    if (e->now < rank->deadline)
-        return arm(e, at, rank->deadline - e->now);
+    if (e->medium.now < rank->deadline)
+        return arm(e, at, rank->deadline - e->medium.now);
     ftc_gossip_timer(rank->gossip);
     return take_outputs(e, at);
 }
@@ -309,7 +212,7 @@ static int run_events(struct engine *e)
         ftc_gossip_start(e->rank[rank].gossip);
         rc = take_outputs(e, rank);
     }
-    while (rc == 0 && !is_over(e) && ftc_queue_pop(&e->queue, &event)) {
+    while (rc == 0 && !is_over(e) && ftc_medium_next(&e->medium, &event)) {
         rc = handle(e, &event);
         flip_on_request(e);
         kill_on_request(e);
@@ -327,8 +230,7 @@ static void send_round(struct engine *e, int rank)
     ftc_gossip_timer(e->rank[rank].gossip);
     while (ftc_gossip_next_output(e->rank[rank].gossip, &output)) {
         note_sent(e, rank);
-        if (output.kind == FTC_GOSSIP_SEND && !e->rank[output.to].dead &&
-            !(e->run->loss > 0 && draw_real(e) < e->run->loss))
+        if (output.kind == FTC_GOSSIP_SEND && !e->rank[output.to].dead && !ftc_medium_loses(&e->medium))
             ftc_gossip_receive(e->rank[output.to].gossip, rank, output.bytes, output.size);
     }
     judge(e, rank);
@@ -340,7 +242,7 @@ static int run_rounds(struct engine *e)
         for (int rank = 0; rank < e->ranks; rank++)
             if (!e->rank[rank].dead)
                 send_round(e, rank);
-        e->now += FTC_GOSSIP_TICKS;
+        e->medium.now += FTC_GOSSIP_TICKS;
         flip_on_request(e);
         kill_on_request(e);
     }
@@ -349,41 +251,31 @@ static int run_rounds(struct engine *e)
 
 /* --- life --- */
 
-static int make_rank(struct engine *e, int rank, int spike)
+static int make_rank(struct engine *e, int rank)
 {
     struct ftc_gossip_settings settings = e->run->gossip;
-    double *input = e->input + (size_t)rank * settings.count;
 
     settings.self = rank;
     settings.seed = e->run->seed;
     settings.rounds = e->run->sync;
     if (e->run->sync)
         settings.patience_ns = 0;
-    for (size_t i = 0; i < settings.count; i++)
-        input[i] = draw_input(e, rank, spike);
-    return ftc_gossip_create(&e->rank[rank].gossip, &settings, input);
+    return ftc_gossip_create(&e->rank[rank].gossip, &settings, ftc_inputs_of(&e->inputs, rank));
 }
 
 static int begin(struct engine *e)
 {
-    size_t count = e->run->gossip.count;
-    bool far =
-        e->run->cost == FTC_GOSSIP_HOPS && e->run->gossip.neighbourhood.kind != FTC_NEIGHBOURHOOD_TORUS;
-    struct ftc_distance_settings torus = {.kind = FTC_DISTANCE_TORUS};
-    int rc = far ? ftc_distance_init(&e->distance, &torus, e->ranks, e->run->seed) : 0;
+    const struct ftc_gossip_settings *gossip = &e->run->gossip;
+    bool near = gossip->neighbourhood.kind == FTC_NEIGHBOURHOOD_TORUS;
+    int rc = ftc_medium_init(&e->medium, e->run->cost, near, e->ranks, e->run->seed);
 
-    e->rank = calloc((size_t)e->ranks, sizeof(*e->rank));
-    e->input = calloc((size_t)(e->ranks + 1) * count, sizeof(double));
-    if (rc == 0 && (e->rank == NULL || e->input == NULL))
-        rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for %d ranks", e->ranks);
-    if (rc != 0)
-        return rc;
-    e->truth = e->input + (size_t)e->ranks * count;
-    int spike = (int)(draw(e) % (uint64_t)e->ranks);
-    for (int rank = 0; rc == 0 && rank < e->ranks; rank++)
-        rc = make_rank(e, rank, spike);
     if (rc == 0)
-        find_truth(e);
+        rc = ftc_inputs_init(&e->inputs, e->run->inputs, e->ranks, gossip->count, &e->random);
+    e->rank = calloc((size_t)e->ranks, sizeof(*e->rank));
+    if (rc == 0 && e->rank == NULL)
+        rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for %d ranks", e->ranks);
+    for (int rank = 0; rc == 0 && rank < e->ranks; rank++)
+        rc = make_rank(e, rank);
     return rc;
 }
 
@@ -394,7 +286,7 @@ static void sum_up(struct engine *e)
     outcome->converged = e->near >= (e->run->first ? 1 : e->live);
     outcome->most = e->most;
     outcome->error = worst_error(e);
-    outcome->time = (double)e->now / FTC_GOSSIP_TICKS;
+    outcome->time = (double)e->medium.now / FTC_GOSSIP_TICKS;
     for (int rank = 0; rank < e->ranks; rank++) {
         struct ftc_gossip_counters counters;
         ftc_gossip_counters(e->rank[rank].gossip, &counters);
@@ -408,26 +300,21 @@ static void sum_up(struct engine *e)
 
 static void end(struct engine *e)
 {
-    struct ftc_event event;
-
-    while (ftc_queue_pop(&e->queue, &event))
-        free(event.item);
-    ftc_queue_fini(&e->queue);
     for (int rank = 0; e->rank != NULL && rank < e->ranks; rank++)
         ftc_gossip_destroy(e->rank[rank].gossip);
     free(e->rank);
-    free(e->input);
-    ftc_distance_fini(&e->distance);
+    ftc_inputs_fini(&e->inputs);
+    ftc_medium_fini(&e->medium);
 }
 
-int ftc_gossip_run(const struct ftc_gossip_run *run, struct ftc_gossip_outcome *outcome)
+static int run_gossip(const struct ftc_gossip_run *run, struct ftc_gossip_outcome *outcome)
 {
     int ranks = run->gossip.neighbourhood.ranks;
     struct engine e = {.run = run, .outcome = outcome, .ranks = ranks, .live = ranks};
 
-    *outcome = (struct ftc_gossip_outcome){0};
     e.random = ftc_mix(run->seed + 1);
-    ftc_queue_init(&e.queue);
+    e.medium.random = &e.random;
+    e.medium.loss = run->loss;
     int rc = begin(&e);
     if (rc == 0)
         rc = run->sync ? run_rounds(&e) : run_events(&e);
@@ -435,4 +322,21 @@ int ftc_gossip_run(const struct ftc_gossip_run *run, struct ftc_gossip_outcome *
         sum_up(&e);
     end(&e);
     return rc;
+}
+
+int ftc_gossip_run(const struct ftc_gossip_run *run, struct ftc_gossip_outcome *outcome)
+{
+    *outcome = (struct ftc_gossip_outcome){0};
+    return run->deterministic ? ftc_exact_run(run, outcome) : run_gossip(run, outcome);
+}
+
+int ftc_gossip_run_check(const struct ftc_gossip_run *run)
+{
+    return run->deterministic ? ftc_exact_check(run) : ftc_gossip_check(&run->gossip);
+}
+
+const char *ftc_gossip_run_name(const struct ftc_gossip_run *run)
+{
+    return run->deterministic ? ftc_doubling_algorithm_name(run->doubling)
+                              : ftc_gossip_algorithm_name(run->gossip.algorithm);
 }

@@ -5,29 +5,10 @@
 #ifndef FTC_SIM_GOSSIP_ENGINE_H
 #define FTC_SIM_GOSSIP_ENGINE_H
 
-#include <stdio.h>
-
+#include "collectives/doubling.h"
 #include "collectives/gossip.h"
-
-#define FTC_GOSSIP_TICKS 1024 /* virtual time of a message of mean cost */
-
-enum ftc_gossip_inputs {
-    FTC_GOSSIP_UNIFORM,     /* [0, 1) */
-    FTC_GOSSIP_NORMAL,      /* mean 1, deviation 1 */
-    FTC_GOSSIP_EXPONENTIAL, /* mean 1 */
-    FTC_GOSSIP_LINEAR,      /* the rank, from 1 */
-    FTC_GOSSIP_SPIKE,       /* 1 at a rank drawn at random, else 0 */
-    FTC_GOSSIP_INPUTS
-};
-const char *ftc_gossip_inputs_name(enum ftc_gossip_inputs inputs);
-
-enum ftc_gossip_cost {
-    FTC_GOSSIP_CONSTANT,
-    FTC_GOSSIP_RANDOM, /* exponential with the same mean */
-    FTC_GOSSIP_HOPS, /* by links of a 3-d torus, ranks at random places; gossip in the torus itself: neighbours */
-    FTC_GOSSIP_COSTS
-};
-const char *ftc_gossip_cost_name(enum ftc_gossip_cost cost);
+#include "sim/gossip/inputs.h"
+#include "sim/gossip/medium.h"
 
 /* One sample of a run, whenever the rank that has sent most sends again. */
 struct ftc_gossip_sample {
@@ -38,6 +19,8 @@ struct ftc_gossip_sample {
 
 struct ftc_gossip_run {
     struct ftc_gossip_settings gossip; /* of every rank, but self and seed; patience in ticks */
+    bool deterministic;                /* by `doubling` instead of gossip, see exact.h */
+    enum ftc_doubling_algorithm doubling;
     uint64_t seed;
     enum ftc_gossip_inputs inputs;
     enum ftc_gossip_cost cost;
@@ -66,7 +49,11 @@ struct ftc_gossip_outcome {
     int samples;
 };
 
-/* FTC_ERR_NOMEM, FTC_ERR_ARG (as ftc_gossip_check()). */
+/* FTC_ERR_NOMEM, FTC_ERR_ARG (as ftc_gossip_run_check()). */
 int ftc_gossip_run(const struct ftc_gossip_run *run, struct ftc_gossip_outcome *outcome);
+/* Why that cannot be: FTC_ERR_ARG, with cause and remedy. */
+int ftc_gossip_run_check(const struct ftc_gossip_run *run);
+/* Of what computes it: "pfcc", "doubling". */
+const char *ftc_gossip_run_name(const struct ftc_gossip_run *run);
 
 #endif

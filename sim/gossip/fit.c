@@ -1,5 +1,6 @@
 /* The cost model of Wimmer 2016, equation 5.2, fitted to a table. */
 #include <math.h>
+#include <string.h>
 
 #include "sim/gossip/table.h"
 
@@ -12,9 +13,9 @@ bool ftc_gossip_same_curve(const struct ftc_gossip_row *a, const struct ftc_goss
 {
     const struct ftc_gossip_settings *x = &a->run.gossip, *y = &b->run.gossip;
 
-    return x->algorithm == y->algorithm && x->neighbourhood.kind == y->neighbourhood.kind &&
-           x->turns == y->turns && x->accuracy == y->accuracy && a->run.loss == b->run.loss &&
-           a->bit == b->bit;
+    return strcmp(ftc_gossip_run_name(&a->run), ftc_gossip_run_name(&b->run)) == 0 &&
+           x->neighbourhood.kind == y->neighbourhood.kind && x->turns == y->turns &&
+           x->accuracy == y->accuracy && a->run.loss == b->run.loss && a->bit == b->bit;
 }
 
 static bool in_fit(const struct points *points, const struct ftc_gossip_row *row)

@@ -64,8 +64,8 @@ static bool same_but_axis(const struct drawing *d, int i, int j)
     const struct ftc_gossip_row *a = &d->table->row[i], *b = &d->table->row[j];
     const struct ftc_gossip_settings *x = &a->run.gossip, *y = &b->run.gossip;
 
-    if (x->algorithm != y->algorithm || x->neighbourhood.kind != y->neighbourhood.kind ||
-        x->turns != y->turns)
+    if (strcmp(ftc_gossip_run_name(&a->run), ftc_gossip_run_name(&b->run)) != 0 ||
+        x->neighbourhood.kind != y->neighbourhood.kind || x->turns != y->turns)
         return false;
     for (int axis = 0; axis < AXES; axis++)
         if (axis != (int)d->axis && place_of(a, (enum axis)axis) != place_of(b, (enum axis)axis))
@@ -73,8 +73,16 @@ static bool same_but_axis(const struct drawing *d, int i, int j)
     return true;
 }
 
-static bool is_first(const struct drawing *d, int i)
+static bool is_history(enum ftc_gossip_figure figure)
 {
+    return figure == FTC_GOSSIP_FIGURE_HISTORY || figure == FTC_GOSSIP_FIGURE_FLOWS;
+}
+
+/* Does a curve begin with row i? In a history each row is one, but for those that have none: they give nothing until they end. */
+static bool begins_curve(const struct drawing *d, int i)
+{
+    if (is_history(d->figure))
+        return !d->table->row[i].run.deterministic;
     for (int j = 0; j < i; j++)
         if (same_but_axis(d, i, j))
             return false;
@@ -107,10 +115,11 @@ void ftc_gossip_curve_name(const struct ftc_gossip_table *table, const struct ft
     for (int i = 0; i < table->rows; i++) {
         const struct ftc_gossip_settings *other = &table->row[i].run.gossip;
         neighbourhoods |= mine->neighbourhood.kind != other->neighbourhood.kind;
-        turns |= mine->turns != other->turns && mine->algorithm == other->algorithm;
+        turns |=
+            mine->turns != other->turns && !row->run.deterministic && mine->algorithm == other->algorithm;
     }
-    append(name, ftc_gossip_algorithm_name(mine->algorithm));
-    if (neighbourhoods)
+    append(name, ftc_gossip_run_name(&row->run));
+    if (neighbourhoods && !row->run.deterministic)
         append(name, ftc_neighbourhood_name(mine->neighbourhood.kind));
     if (turns)
         append(name, mine->turns ? "in turns" : "free");
@@ -134,11 +143,6 @@ static int sample_row(const struct ftc_gossip_row *row, struct series *series)
     int rc = ftc_gossip_run(&run, &outcome);
     series->samples = rc == 0 ? outcome.samples : 0;
     return rc;
-}
-
-static bool is_history(enum ftc_gossip_figure figure)
-{
-    return figure == FTC_GOSSIP_FIGURE_HISTORY || figure == FTC_GOSSIP_FIGURE_FLOWS;
 }
 
 /* --- the script --- */
@@ -166,7 +170,7 @@ static void write_data(const struct drawing *d, FILE *out)
 {
     for (int i = 0; i < d->table->rows; i++) {
         bool history = is_history(d->figure);
-        if (!history && !is_first(d, i))
+        if (!begins_curve(d, i))
             continue;
         fprintf(out, "$curve%d << EOD\n", i);
         if (history)
@@ -212,7 +216,7 @@ static void write_script(const void *data, FILE *out)
     write_axes(d, out);
     fputs("set key outside below center horizontal\n", out);
     for (int i = 0; i < d->table->rows; i++) {
-        if (!is_history(d->figure) && !is_first(d, i))
+        if (!begins_curve(d, i))
             continue;
         ftc_gossip_curve_name(d->table, &d->table->row[i], name);
         if (is_history(d->figure) && varies(d->table, d->axis))

@@ -25,23 +25,36 @@ static int each_word(struct ftc_gossip_axes *axes, const char *text, take_word *
     return rc;
 }
 
+static void set_method(struct ftc_gossip_run *run, int method)
+{
+    run->deterministic = method >= FTC_GOSSIP_ALGORITHMS;
+    if (run->deterministic)
+        run->doubling = (enum ftc_doubling_algorithm)(method - FTC_GOSSIP_ALGORITHMS);
+    else
+        run->gossip.algorithm = (enum ftc_gossip_algorithm)method;
+}
+
 static int take_algorithm(struct ftc_gossip_axes *axes, const char *word)
 {
-    for (int i = 0; i < FTC_GOSSIP_ALGORITHMS; i++) {
-        if (strcmp(word, ftc_gossip_algorithm_name((enum ftc_gossip_algorithm)i)) != 0)
+    for (int method = 0; method < FTC_GOSSIP_METHODS; method++) {
+        struct ftc_gossip_run run;
+        set_method(&run, method);
+        if (strcmp(word, ftc_gossip_run_name(&run)) != 0)
             continue;
-        if (axes->algorithms < FTC_GOSSIP_ALGORITHMS)
-            axes->algorithm[axes->algorithms++] = (enum ftc_gossip_algorithm)i;
+        if (axes->methods < FTC_GOSSIP_METHODS)
+            axes->method[axes->methods++] = method;
         return 0;
     }
-    return ftc_error_set(FTC_ERR_ARG,
-                         "\"%s\" is no algorithm: push-sum, push-flow, push-cancel-flow, pflc, pfcc or all",
-                         word);
+    return ftc_error_set(
+        FTC_ERR_ARG,
+        "\"%s\" is no algorithm: push-sum, push-flow, push-cancel-flow, pflc, pfcc, all of these, "
+        "doubling, rabenseifner or voted",
+        word);
 }
 
 int ftc_gossip_read_algorithms(struct ftc_gossip_axes *axes, const char *text)
 {
-    axes->algorithms = 0;
+    axes->methods = 0;
     return each_word(axes, strcmp(text, "all") == 0 ? "push-sum,push-flow,push-cancel-flow,pflc,pfcc" : text,
                      take_algorithm);
 }
@@ -140,9 +153,9 @@ int ftc_gossip_read_bits(struct ftc_gossip_axes *axes, const char *text)
 /* FTC_ERR_ARG: these cannot go together. */
 static int possible(const struct ftc_gossip_run *run, enum ftc_neighbourhood_kind kind, int ranks)
 {
-    struct ftc_gossip_settings settings = run->gossip;
-    int rc = ftc_neighbourhood_init(&settings.neighbourhood, kind, ranks);
-    return rc != 0 ? rc : ftc_gossip_check(&settings);
+    struct ftc_gossip_run tried = *run;
+    int rc = ftc_neighbourhood_init(&tried.gossip.neighbourhood, kind, ranks);
+    return rc != 0 ? rc : ftc_gossip_run_check(&tried);
 }
 
 static void add_row(struct ftc_gossip_table *table, struct ftc_gossip_run run,
@@ -183,13 +196,14 @@ static void add_settings(struct ftc_gossip_table *table, const struct ftc_gossip
     }
 }
 
-static bool in_turns(const struct ftc_gossip_axes *axes, int t, enum ftc_gossip_algorithm algorithm,
-                     bool sync)
+static bool in_turns(const struct ftc_gossip_axes *axes, int t, int method, bool sync)
 {
+    if (method >= FTC_GOSSIP_ALGORITHMS)
+        return false;
     if (axes->turnses == 0)
         return !sync;
     if (axes->turns[t] == FTC_GOSSIP_TURNS_NEEDED)
-        return algorithm == FTC_GOSSIP_PUSH_CANCEL_FLOW;
+        return method == FTC_GOSSIP_PUSH_CANCEL_FLOW;
     return axes->turns[t] == FTC_GOSSIP_TURNS_ON;
 }
 
@@ -197,7 +211,7 @@ int ftc_gossip_table_make(struct ftc_gossip_table *table, const struct ftc_gossi
                           const struct ftc_gossip_run *common, int repeat)
 {
     int turnses = axes->turnses > 0 ? axes->turnses : 1;
-    size_t rows = (size_t)axes->algorithms * (size_t)axes->neighbourhoods * (size_t)turnses *
+    size_t rows = (size_t)axes->methods * (size_t)axes->neighbourhoods * (size_t)turnses *
                   (size_t)axes->accuracies * (size_t)axes->losses * (size_t)axes->bits *
                   (size_t)axes->ranks.count;
     struct ftc_gossip_run run = *common;
@@ -206,12 +220,13 @@ int ftc_gossip_table_make(struct ftc_gossip_table *table, const struct ftc_gossi
         (struct ftc_gossip_table){.row = calloc(rows + 1, sizeof(*table->row)), .either = axes->turnses == 0};
     if (table->row == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for %zu rows", rows);
-    for (int a = 0; a < axes->algorithms; a++) {
+    for (int m = 0; m < axes->methods; m++) {
         for (int k = 0; k < axes->neighbourhoods; k++) {
             for (int t = 0; t < turnses; t++) {
-                run.gossip.algorithm = axes->algorithm[a];
-                run.gossip.turns = in_turns(axes, t, run.gossip.algorithm, common->sync);
-                add_settings(table, axes, &run, axes->neighbourhood[k], repeat);
+                set_method(&run, axes->method[m]);
+                run.gossip.turns = in_turns(axes, t, axes->method[m], common->sync);
+                if (!run.deterministic || k + t == 0) /* which has neither */
+                    add_settings(table, axes, &run, axes->neighbourhood[k], repeat);
             }
         }
     }

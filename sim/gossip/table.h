@@ -17,18 +17,22 @@ enum ftc_gossip_turns {
     FTC_GOSSIP_TURNS_NEEDED, /* on for push-cancel-flow alone, which is broken without */
 };
 
+/* What computes the average: an enum ftc_gossip_algorithm, or FTC_GOSSIP_ALGORITHMS + an enum ftc_doubling_algorithm. */
+#define FTC_GOSSIP_METHODS (FTC_GOSSIP_ALGORITHMS + FTC_DOUBLING_ALGORITHMS)
+
 struct ftc_gossip_axes {
-    enum ftc_gossip_algorithm algorithm[FTC_GOSSIP_ALGORITHMS];
+    int method[FTC_GOSSIP_METHODS];
     enum ftc_neighbourhood_kind neighbourhood[FTC_NEIGHBOURHOODS];
     enum ftc_gossip_turns turns[3];                              /* of turnses 0: on where that can be */
     double accuracy[FTC_GOSSIP_VALUES], loss[FTC_GOSSIP_VALUES]; /* loss in percent */
     struct ftc_axis ranks;
     int bit[64]; /* -1: the flip as it was given, or none */
-    int algorithms, neighbourhoods, turnses, accuracies, losses, bits;
+    int methods, neighbourhoods, turnses, accuracies, losses, bits;
 };
 
 /* Lists with commas; each replaces what was there. FTC_ERR_ARG with cause and remedy, FTC_ERR_NOMEM. */
-int ftc_gossip_read_algorithms(struct ftc_gossip_axes *axes, const char *text); /* "push-sum,pfcc", "all" */
+/* "push-sum,doubling"; "all" is all that gossips */
+int ftc_gossip_read_algorithms(struct ftc_gossip_axes *axes, const char *text);
 int ftc_gossip_read_neighbourhoods(struct ftc_gossip_axes *axes, const char *text); /* "full,torus", "all" */
 int ftc_gossip_read_turns(struct ftc_gossip_axes *axes, const char *text);          /* "off,on" */
 int ftc_gossip_read_accuracies(struct ftc_gossip_axes *axes, const char *text);     /* "1e-3,1e-11" */

@@ -370,6 +370,48 @@ START_TEST(nonsense_is_refused_and_changes_nothing)
 }
 END_TEST
 
+/* A rank alone, out of turn: whom its timer sends to. */
+static int next_peer(struct ftc_gossip *gossip)
+{
+    struct ftc_gossip_output output;
+    int peer = -1;
+
+    ftc_gossip_timer(gossip);
+    while (ftc_gossip_next_output(gossip, &output))
+        peer = output.kind == FTC_GOSSIP_SEND ? output.to : peer;
+    return peer;
+}
+
+START_TEST(a_permuted_schedule_has_each_living_neighbour_once_each_time_round)
+{
+    struct ftc_gossip_settings settings = {
+        .algorithm = FTC_GOSSIP_PFCC, .count = 1, .accuracy = 1e-9, .permuted = true, .seed = 5};
+    struct ftc_gossip *gossip;
+    const double value = 1;
+    int orders = 0;
+    unsigned last = 0;
+    ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_FULL, 9), 0);
+    ck_assert_int_eq(ftc_gossip_create(&gossip, &settings, &value), 0);
+    ftc_gossip_notice(gossip, 4);
+    for (int round = 0; round < 20; round++) {
+        unsigned seen = 0, order = 0;
+        for (int i = 0; i < 7; i++) {
+            int peer = next_peer(gossip);
+            ck_assert_msg(peer > 0 && peer != 4 && (seen & 1u << peer) == 0, "round %d: %d", round, peer);
+            seen |= 1u << peer;
+            order = order * 9 + (unsigned)peer;
+        }
+        orders += order != last;
+        last = order;
+    }
+    ck_assert_int_ge(orders, 15);
+    for (int peer = 1; peer < 9; peer++)
+        ftc_gossip_notice(gossip, peer);
+    ck_assert_int_eq(next_peer(gossip), -1);
+    ftc_gossip_destroy(gossip);
+}
+END_TEST
+
 START_TEST(what_cannot_go_together_is_refused_with_a_remedy)
 {
     struct ftc_gossip_settings settings = {.algorithm = FTC_GOSSIP_PFCC, .count = 1, .accuracy = 1e-9};
@@ -384,7 +426,12 @@ START_TEST(what_cannot_go_together_is_refused_with_a_remedy)
     settings.turns = true;
     ck_assert_int_eq(ftc_gossip_check(&settings), FTC_ERR_ARG);
     ck_assert_ptr_nonnull(strstr(ftc_last_error(), "take hypercube"));
+    ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 16), 0);
+    settings.permuted = true;
+    ck_assert_int_eq(ftc_gossip_check(&settings), FTC_ERR_ARG);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "leave out one"));
     settings.turns = false;
+    ck_assert_int_eq(ftc_gossip_check(&settings), FTC_SUCCESS);
     settings.accuracy = NAN;
     ck_assert_int_eq(ftc_gossip_check(&settings), FTC_ERR_ARG);
     settings.accuracy = 0;
@@ -411,6 +458,7 @@ int main(void)
     tcase_add_test(tcase, push_flow_does_not_heal_a_flipped_exponent);
     tcase_add_loop_test(tcase, a_rank_that_takes_itself_for_settled_is_right, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(tcase, nonsense_is_refused_and_changes_nothing, 0, FTC_GOSSIP_ALGORITHMS);
+    tcase_add_test(tcase, a_permuted_schedule_has_each_living_neighbour_once_each_time_round);
     tcase_add_test(tcase, what_cannot_go_together_is_refused_with_a_remedy);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);

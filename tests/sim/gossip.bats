@@ -37,6 +37,29 @@ column() {
     [ "$(grep '^push-sum' <<<"$output" | grep -vc ',5,5,')" -ge 10 ]
 }
 
+@test "deterministic algorithms beside it: few messages, no neighbourhoods, and a flip is in the result" {
+    gossip -n 32,100 -a doubling,rabenseifner,voted -b full,torus --turns off,on --cost hops
+    [ "$status" -eq 0 ]
+    [ "$(column algorithm | wc -l)" -eq 6 ] # not again for each neighbourhood
+    [ "$(column converged | sort -u)" = 20 ]
+    [ "$(column most | head -n 1)" = 5.0 ]
+    gossip -n 32 -a doubling,voted -e 1e-14 --flip any:flow:0@150 --bits 50..62
+    [ "$(grep -c '^doubling,.*,20,0,' <<<"$output")" -eq 13 ]
+    [ "$(grep -c '^voted,.*,20,20,' <<<"$output")" -eq 13 ]
+    gossip -n 32 -a doubling --loss 20 --repeat 3
+    [ "$(column error)" = inf ]
+}
+
+@test "permuted schedules: pfcc needs fewer messages on a hypercube, and a flip costs it as little" {
+    gossip -n 32 -a pfcc --turns off -e 1e-12
+    drawn=$(column most)
+    gossip -n 32 -a pfcc --turns off -e 1e-12 --schedule permuted
+    permuted=$(column most)
+    gossip -n 32 -a pfcc --turns off -e 1e-12 --schedule permuted --flip any:flow:60@100
+    [ "$(column converged)" = 20 ]
+    awk -v d="$drawn" -v p="$permuted" -v f="$(column most)" 'BEGIN { exit !(p < d && f < 1.05 * p) }'
+}
+
 @test "loss, deaths, vectors and other inputs: the same command is the same table" {
     args=(-n 27 -b torus -a pflc,pfcc --turns off --loss 0,10 --kill 2@30 --count 5 --inputs exponential --cost random)
     args+=(--flip-rate 0.001 --flips-end 100 --repeat 3 --seed 5)
@@ -98,5 +121,8 @@ column() {
     refused -n 16 --scheme bit
     [[ $stderr == *"failure_info.scheme (--scheme): leave it out" ]]
     refused -n 16 --inputs none
+    refused -n 16 --schedule weekly
+    refused -n 16 --schedule permuted --turns on
+    refused -n 16 -a voted --kill 1@3
     refused -n 16 --stop never
 }
