@@ -12,6 +12,7 @@
 #define HEIGHT      420
 #define SAMPLES     4096
 #define LEAST_ERROR 1e-17 /* what is exact is drawn here */
+#define MOST_ERROR  1e20  /* ... and here what is beyond it, or not finite */
 
 enum axis { AXIS_BITS, AXIS_LOSS, AXIS_ACCURACY, AXIS_RANKS, AXES };
 
@@ -154,7 +155,7 @@ static double shown(const struct drawing *d, const struct ftc_gossip_row *row)
 
 static double drawable(double error)
 {
-    return isfinite(error) ? fmin(fmax(error, LEAST_ERROR), 1e300) : 1e300;
+    return isfinite(error) ? fmin(fmax(error, LEAST_ERROR), MOST_ERROR) : MOST_ERROR;
 }
 
 static void write_samples(const struct drawing *d, int i, FILE *out)
@@ -214,7 +215,7 @@ static void write_script(const void *data, FILE *out)
 
     write_data(d, out);
     write_axes(d, out);
-    fputs("set key outside below center horizontal\n", out);
+    fputs("set key outside below center horizontal\nset autoscale xfix\n", out);
     for (int i = 0; i < d->table->rows; i++) {
         if (!begins_curve(d, i))
             continue;

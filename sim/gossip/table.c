@@ -34,17 +34,27 @@ static void set_method(struct ftc_gossip_run *run, int method)
         run->gossip.algorithm = (enum ftc_gossip_algorithm)method;
 }
 
+static bool names_method(const char *word, int method)
+{
+    struct ftc_gossip_run run;
+
+    set_method(&run, method);
+    return strcmp(word, ftc_gossip_run_name(&run)) == 0 || (strcmp(word, "all") == 0 && !run.deterministic);
+}
+
 static int take_algorithm(struct ftc_gossip_axes *axes, const char *word)
 {
+    bool any = false;
+
     for (int method = 0; method < FTC_GOSSIP_METHODS; method++) {
-        struct ftc_gossip_run run;
-        set_method(&run, method);
-        if (strcmp(word, ftc_gossip_run_name(&run)) != 0)
+        if (!names_method(word, method))
             continue;
+        any = true;
         if (axes->methods < FTC_GOSSIP_METHODS)
             axes->method[axes->methods++] = method;
-        return 0;
     }
+    if (any)
+        return 0;
     return ftc_error_set(
         FTC_ERR_ARG,
         "\"%s\" is no algorithm: push-sum, push-flow, push-cancel-flow, pflc, pfcc, all of these, "
@@ -55,8 +65,7 @@ static int take_algorithm(struct ftc_gossip_axes *axes, const char *word)
 int ftc_gossip_read_algorithms(struct ftc_gossip_axes *axes, const char *text)
 {
     axes->methods = 0;
-    return each_word(axes, strcmp(text, "all") == 0 ? "push-sum,push-flow,push-cancel-flow,pflc,pfcc" : text,
-                     take_algorithm);
+    return each_word(axes, text, take_algorithm);
 }
 
 static int take_neighbourhood(struct ftc_gossip_axes *axes, const char *word)
