@@ -14,24 +14,39 @@ teardown() {
     rm -rf "$work"
 }
 
-# An ftrun that says 10 us for allreduce and, for gossip, 20, 70 and 30 us in the three rounds.
-program() {
+# An ftrun that says 10 us for doubling, and, for gossip at 1e-3, 20, 70 and 30 us in the three rounds, otherwise twice that; and a
+# build whose message takes 2 us, 3 in turns.
+program() { # US, what voted takes
     cat >"$FTRUN" <<END
 #!/bin/bash
 [ "\$1" != --version ] || { echo ftrun 1.2.3; exit; }
 printf '%s\n' "\$*" >>'$work/runs'
+exact() { echo '{"tables": [{"rows": [{"median_us": '"\$1"'}]}]}'; }
 case "\$*" in
-*allreduce) echo '{"tables": [{"rows": [{"median_us": 10}]}]}' ;;
+*allreduce) exact 20 ;;
+*doubling) exact 10 ;;
+*rabenseifner) exact 15 ;;
+*voted) exact $1 ;;
 *pflc*) exit 3 ;;
 *)
     us=(0 20 70 30)
     [[ "\$*" =~ gossip.algorithm=([a-z-]+)\ --set\ gossip.accuracy=([0-9e-]+) ]]
     us=\${us[\$(grep -c "algorithm=\${BASH_REMATCH[1]} .*accuracy=\${BASH_REMATCH[2]} " '$work/runs')]}
+    [ "\${BASH_REMATCH[2]}" = 1e-3 ] || us=\$((2 * us))
     echo '{"tables": [{"rows": [{"median_us": '\$us', "gossip": {"messages": 44, "gossip_us": 15, "barrier_us": 1, "agreement_us": 4}}]}]}'
     ;;
 esac
 END
-    chmod +x "$FTRUN"
+    mkdir -p "$work/build/cli" "$work/build/bench"
+    ln -s /bin/true "$work/build/cli/ftcoll-perf"
+    cat >"$work/build/bench/message_time" <<'END'
+#!/bin/bash
+us=2
+[ "$4" = both ] || us=3
+echo "message_time $4 $2 $1 $3 1000 $us.0000 1.0000 9.0000"
+END
+    chmod +x "$FTRUN" "$work/build/bench/message_time"
+    BUILD=$work/build
 }
 
 gossip() {
@@ -40,7 +55,7 @@ gossip() {
 
 @test "wrong use ends with 2 and says what is wrong" {
     # shellcheck disable=SC2154 # stderr is of bats
-    for words in "--np x" "--np 0" "--size x" "--accuracies x" "--neighbourhood tree" "--rounds 0" "--samples 0" "tea" "--frobnicate"; do
+    for words in "--np x" "--np 0" "--size x" "--accuracies x" "--neighbourhood tree" "--by mail" "--predict --by board" "--predict --np 514" "--rounds 0" "--samples 0" "tea" "--frobnicate"; do
         # shellcheck disable=SC2086 # an option and its value
         gossip $words
         [ "$status" -eq 2 ]
@@ -49,20 +64,57 @@ gossip() {
     done
 }
 
-@test "medians of the rounds, beside allreduce; what failed is named" {
-    program
+@test "medians of the rounds, beside the exact ones; what failed is named" {
+    program 25
     gossip --np 4 --accuracies 1e-3,1e-9 --csv "$work/csv" --markdown "$work/md"
     [ "$status" -eq 1 ]
-    [[ $output == *"4 ranks; allreduce takes 10.0 us"* ]]
-    [ "$(grep -c "30  3.0x  44  25%" <<<"$output")" -eq 4 ]
+    [[ $output == *"4 ranks, by messages"*"allreduce 20.0 us (2.0x), doubling 10.0 us (1.0x), rabenseifner 15.0 us (1.5x), voted 25.0 us (2.5x)."* ]]
+    [ "$(grep -c "30  3.0x/1.5x  44  25% *60  6.0x/3.0x  44  25%" <<<"$output")" -eq 4 ]
     [[ $output == *pflc*failed* && $stderr == *"exit code 3 of 4 ranks, pflc"* ]]
-    [ "$(wc -l <"$work/csv")" -eq 34 ]
-    grep -qF "| pfcc | 30  3.0x  44  25% | 30  3.0x  44  25% |" "$work/md"
+    [ "$(wc -l <"$work/csv")" -eq 55 ]
+    grep -qF "| pfcc | 30  3.0x/1.5x  44  25% | 60  6.0x/3.0x  44  25% |" "$work/md"
     [ -z "$(ls "$work/tmp")" ]
 }
 
+@test "worth while is at most three times doubling; for pfcc at most voted, too" {
+    program 25
+    gossip --np 4 --accuracies 1e-3,1e-9 --markdown "$work/md"
+    for text in "$output" "$(<"$work/md")"; do
+        grep -qx -- "- 1e-3: push-sum, push-flow, push-cancel-flow" <<<"$text"
+        grep -qx -- "- 1e-9: none" <<<"$text"
+    done
+    rm "$work/runs" "$work/build/cli/ftcoll-perf"
+    program 30
+    gossip --np 4 --accuracies 1e-3
+    grep -qx -- "- 1e-3: push-sum, push-flow, push-cancel-flow, pfcc" <<<"$output"
+}
+
+@test "gossip goes by messages, on the board, or by both in turn" {
+    program 25
+    gossip --np 4 --accuracies 1e-3 --rounds 1
+    [ "$(grep -vc collectives.algorithm=corrected "$work/runs")" -eq 0 ]
+    rm "$work/runs"
+    gossip --np 4 --accuracies 1e-3 --rounds 1 --by board,messages
+    [ "$(grep -vc collectives.algorithm=corrected "$work/runs")" -eq 9 ]
+    [ "$(grep -c collectives.algorithm=corrected "$work/runs")" -eq 9 ]
+    [[ $output == *"4 ranks, on the board"*"Worth while"*"4 ranks, by messages"*"Worth while"* ]]
+}
+
+# A message of a rank after the other, 44 of them, and two allreduces; two ranks in turns wait for the answer.
+@test "predicted beside measured" {
+    program 25
+    gossip --np 4 --accuracies 1e-3 --predict --markdown "$work/md"
+    [[ $output == *"doubling 4  2.5x, rabenseifner 8  1.9x, voted 12  2.1x."* ]]
+    [[ $output == *"Measured / predicted, gossip: median 0.23, from 0.23 to 0.23."* ]]
+    grep -qxF "| pfcc | 128  0.2x |" "$work/md"
+    rm "$work/runs"
+    gossip --np 2 --accuracies 1e-3 --predict --markdown "$work/md"
+    grep -qxF "| push-sum | 128  0.2x |" "$work/md"
+    grep -qxF "| pfcc | 304  0.1x |" "$work/md"
+}
+
 @test "the real one" {
-    FTRUN=$REAL_FTRUN gossip --np 2 --accuracies 1e-3 --rounds 1 --samples 2
+    FTRUN=$REAL_FTRUN gossip --np 2 --accuracies 1e-3 --rounds 1 --samples 2 --predict
     [ "$status" -eq 0 ]
-    [[ $output == *"2 ranks; allreduce takes"* && $output == *"pfcc "* ]]
+    [[ $output == *"2 ranks, by messages"*"pfcc "*"Worth while"*"Measured / predicted"* ]]
 }
