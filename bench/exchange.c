@@ -20,7 +20,7 @@
 
 #define LIMIT_NS   (30 * FTC_NS_PER_S) /* for one message, and for the start */
 #define SLEEP_NS   (10 * FTC_NS_PER_MS)
-#define BATCH      10   /* rounds in a sample: reading the clock then costs less than a message by far */
+#define BATCH      50   /* rounds in a sample: as many messages as a short gossip has */
 #define SAMPLES    8192 /* of a rank; the mean is of all, quantiles are of so many */
 #define WARM_UP    0.1  /* part of the time, before what counts */
 #define HEAD_BYTES 16
@@ -187,7 +187,7 @@ static void flush(struct end *end)
 static void open_end(struct end *end, struct ftc_segment *segment)
 {
     bool free_cores = end->plan->ranks <= exchange_cores();
-    end->spins = free_cores ? 150 : 0; /* as set_patience() of runtime/init.c */
+    end->spins = free_cores ? 150 : 0; /* as set_patience() of runtime/init.c: a bound rank finds one core */
     end->yields = free_cores ? 200 : 20;
     end->partner = end->rank ^ 1;
     end->bytes = calloc(1, end->plan->bytes);
@@ -206,13 +206,13 @@ static _Noreturn void run_rank(const struct exchange_plan *plan, struct shared *
     struct end end = {.plan = plan, .shared = shared, .rank = rank};
     char byte;
     close(gate[1]);
+    bind_rank(rank, plan->bind);
     open_end(&end, segment);
     run_round(&end, false);
     flush(&end);
     atomic_fetch_add(&shared->ready, 1);
     if (read(gate[0], &byte, 1) != 0)
         give_up(&end, "cannot read from a pipe");
-    bind_rank(rank, plan->bind); /* now: how many cores a rank may use says how it waits */
     run_batches(&end);
     flush(&end);
     _exit(0);

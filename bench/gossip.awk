@@ -103,7 +103,7 @@ function compared(key, guess, kind,    factor) {
     if (key in bad || guess <= 0) return "-"
     factor = median(us[key]) / guess
     off[kind] = off[kind] " " factor
-    return sprintf("%.0f  %.1fx", guess, factor)
+    return sprintf(guess < 9.5 ? "%.1f  %.2fx" : "%.0f  %.2fx", guess, factor)
 }
 
 function prediction(    i, j, cells, text) {

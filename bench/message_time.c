@@ -8,8 +8,8 @@
  * BIND: none; one (all ranks on one core); cores (rank i on core i, in turn)
  * WAY: turns: half of the time there and back; both: both send, then both receive: the time from one message of a rank to its next
  *
- * Rank r exchanges with r ^ 1, all pairs at once. The tables have mean and median in microseconds, and of these the medians over the
- * rounds; each round takes every class and size in turn.
+ * Rank r exchanges with r ^ 1, all pairs at once. The tables have the medians over the rounds of means and medians, in microseconds;
+ * each round takes every class and size in turn.
  */
 #include <errno.h>
 #include <math.h>
