@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "bench/job.h"
 #include "node/jobs.h"
+#include "node/process.h"
 #include "transport/transport.h"
 
 #define LIMIT_NS   (30 * FTC_NS_PER_S) /* for one message, and for the start */
@@ -52,12 +53,6 @@ const char *exchange_bind_name(enum exchange_bind bind)
 {
     static const char *const names[] = {"none", "one", "cores"};
     return names[bind];
-}
-
-int exchange_cores(void)
-{
-    cpu_set_t allowed;
-    return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
 static void bind_rank(int rank, enum exchange_bind bind)
@@ -184,10 +179,11 @@ static void flush(struct end *end)
     }
 }
 
-static void open_end(struct end *end, struct ftc_segment *segment)
+/* `cores`: that the ranks have together. */
+static void open_end(struct end *end, struct ftc_segment *segment, int cores)
 {
-    bool free_cores = end->plan->ranks <= exchange_cores();
-    end->spins = free_cores ? 150 : 0; /* as set_patience() of runtime/init.c: a bound rank finds one core */
+    bool free_cores = end->plan->ranks <= cores;
+    end->spins = free_cores ? 150 : 0; /* as set_patience() of runtime/init.c */
     end->yields = free_cores ? 200 : 20;
     end->partner = end->rank ^ 1;
     end->bytes = calloc(1, end->plan->bytes);
@@ -205,9 +201,10 @@ static _Noreturn void run_rank(const struct exchange_plan *plan, struct shared *
 {
     struct end end = {.plan = plan, .shared = shared, .rank = rank};
     char byte;
+    int cores = plan->bind == EXCHANGE_BIND_ONE ? 1 : ftc_process_cores();
     close(gate[1]);
     bind_rank(rank, plan->bind);
-    open_end(&end, segment);
+    open_end(&end, segment, cores);
     run_round(&end, false);
     flush(&end);
     atomic_fetch_add(&shared->ready, 1);

@@ -33,8 +33,6 @@ struct exchange_result {
     double mean, median, p90;
 };
 
-int exchange_cores(void); /* that this process may use */
-
 /* False: it has said why on standard error. Leaves nothing behind, however it ends. */
 bool exchange_run(const struct exchange_plan *plan, struct exchange_result *result);
 

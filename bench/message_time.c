@@ -19,6 +19,7 @@
 
 #include "bench/exchange.h"
 #include "bench/job.h"
+#include "node/process.h"
 
 #define ROUNDS  3
 #define CLASSES 7
@@ -49,13 +50,13 @@ struct table {
 /* Even, so that everybody has a partner. */
 static int ranks_of(const struct class *class)
 {
-    int ranks = class->per_core == 0 ? 2 : (class->per_core * exchange_cores() + 1) / 2 * 2;
+    int ranks = class->per_core == 0 ? 2 : (class->per_core * ftc_process_cores() + 1) / 2 * 2;
     return ranks < EXCHANGE_RANKS_MAX ? ranks : EXCHANGE_RANKS_MAX;
 }
 
 static bool has_class(const struct class *class)
 {
-    return class->bind != EXCHANGE_BIND_CORES || exchange_cores() > 1;
+    return class->bind != EXCHANGE_BIND_CORES || ftc_process_cores() > 1;
 }
 
 static void run_round(struct table *table, int round, bool both, double seconds)
@@ -97,7 +98,7 @@ static void print_table(struct table *table, bool both)
 static int print_classes(double seconds)
 {
     static struct table tables[2];
-    printf("us of a message, mean / median; %d cores, medians of %d rounds\n", exchange_cores(), ROUNDS);
+    printf("us of a message, mean / median; %d cores, medians of %d rounds\n", ftc_process_cores(), ROUNDS);
     for (int round = 0; round < ROUNDS; round++)
         for (int both = 0; both < 2; both++)
             run_round(&tables[both], round, both, seconds);

@@ -383,6 +383,7 @@ static int make_segment(struct ftc_job *job)
         .text = text,
         .ranks = job->command->np,
         .f = (int)config->f,
+        .bound_cores = job->command->bind_core ? ftc_process_cores() : 0,
         .heartbeat_period_ns = (uint64_t)config->heartbeat_period_ms * FTC_NS_PER_MS,
         .heartbeat_timeout_ns = (uint64_t)config->heartbeat_timeout_ms * FTC_NS_PER_MS,
     };

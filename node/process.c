@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,4 +109,10 @@ bool ftc_process_kill(pid_t pid, uint64_t start, uint64_t timeout_ns)
         gone = wait_gone(pidfd, pid, start, timeout_ns);
     close(pidfd);
     return gone;
+}
+
+int ftc_process_cores(void)
+{
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }

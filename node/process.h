@@ -13,6 +13,8 @@ uint64_t ftc_process_start(pid_t pid); /* /proc/<pid>/stat field 22; 0 if there 
 /* The pid namespace of this process; 0: unknown. Pids from another one mean nothing here. */
 uint64_t ftc_process_namespace(void);
 
+int ftc_process_cores(void); /* that the caller may run on; at least 1 */
+
 /* SIGKILL that process, and nobody else if its pid was reused meanwhile, and wait until it is gone, at most
  * timeout_ns. True if it is gone. It need not be a child of the caller. */
 bool ftc_process_kill(pid_t pid, uint64_t start, uint64_t timeout_ns);

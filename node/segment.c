@@ -181,6 +181,7 @@ static void fill_header(struct ftc_segment *segment, const struct ftc_segment_sp
     memcpy(segment->base + segment->layout.text_offset, segment->text, segment->layout.text_size);
     header->uid = (uint32_t)geteuid();
     header->f = spec->f;
+    header->bound_cores = (uint32_t)spec->bound_cores;
     header->launcher_pid = (int32_t)getpid();
     header->launcher_start = ftc_process_start(getpid());
     header->pid_namespace = ftc_process_namespace();

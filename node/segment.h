@@ -26,7 +26,7 @@
 #include <sys/types.h>
 
 #define FTC_SEGMENT_MAGIC      0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION    4
+#define FTC_SEGMENT_VERSION    5
 #define FTC_NODE_MAX_RANKS     4096
 #define FTC_JOB_NAME_SIZE      32
 #define FTC_JOB_GROUP          32    /* bytes */
@@ -167,6 +167,7 @@ struct ftc_segment_header {
     char directory[108]; /* of the job's sockets (node/bell.h) and PMIx files */
     uint32_t uid;
     int32_t f;
+    uint32_t bound_cores; /* each rank is bound to one of so many, in turn; 0: they are not bound */
     int32_t launcher_pid;
     uint64_t launcher_start; /* /proc/<pid>/stat field 22: tells a reused pid */
     uint64_t pid_namespace;  /* in which these pids mean something; 0: unknown */
@@ -188,7 +189,7 @@ struct ftc_segment_header {
 struct ftc_segment_spec {
     const char *job, *host, *command, *directory;
     const char *text; /* the resolved configuration, "section.key=value\n" lines, for the ranks */
-    int ranks, f;
+    int ranks, f, bound_cores;
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
 };
 

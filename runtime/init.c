@@ -1,5 +1,4 @@
 /* Joining and leaving a job. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,10 +73,10 @@ static int make_member(struct ftc_comm *comm, uint32_t fragment)
  * other's core. A yield lets the awaited rank run. */
 static void set_patience(struct ftc_comm *comm)
 {
-    cpu_set_t cores;
-    int count = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    uint32_t bound = comm->alone ? 0 : ftc_segment_header(comm->segment)->bound_cores;
+    uint32_t cores = bound > 0 ? bound : (uint32_t)ftc_process_cores();
 
-    bool free_cores = comm->size <= count;
+    bool free_cores = (uint32_t)comm->size <= cores;
     comm->patience.spins = free_cores ? 150 : 0;
     comm->patience.yields = free_cores ? 200 : 20;
 }
@@ -197,6 +196,8 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity, con
     if (rc == 0)
         rc = read_settings(comm);
     if (rc == 0)
+        set_patience(comm);
+    if (rc == 0)
         rc = set_log(comm, identity, options);
     if (rc == 0)
         rc = mark_mine(comm);
@@ -245,7 +246,6 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
     comm->size = identity.size;
     comm->alone = identity.alone;
     comm->bell.fd = comm->bell.call_fd = -1;
-    set_patience(comm);
     rc = build(comm, &identity, options);
     if (rc != 0) {
         destroy(comm);

@@ -65,6 +65,7 @@ void scratch_job_make(struct scratch_job *job, int ranks)
         .text = "a.b=c\n",
         .ranks = ranks,
         .f = 1,
+        .bound_cores = 2,
         .heartbeat_period_ns = 1000000,
         .heartbeat_timeout_ns = 1000000000,
     };

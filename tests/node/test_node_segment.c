@@ -135,6 +135,15 @@ START_TEST(the_name_is_taken_once)
 }
 END_TEST
 
+START_TEST(a_rank_learns_of_how_many_cores_the_ranks_were_bound_to)
+{
+    struct ftc_segment *mine;
+    ck_assert_int_eq(ftc_segment_attach(&mine, job.name, true), 0);
+    ck_assert_uint_eq(ftc_segment_header(mine)->bound_cores, 2);
+    ftc_segment_detach(mine);
+}
+END_TEST
+
 START_TEST(every_job_draws_another_multicast_group)
 {
     struct scratch_job other;
@@ -549,6 +558,7 @@ int main(void)
     tcase_set_timeout(attach, 60);
     tcase_add_checked_fixture(attach, setup, teardown);
     tcase_add_test(attach, the_name_is_taken_once);
+    tcase_add_test(attach, a_rank_learns_of_how_many_cores_the_ranks_were_bound_to);
     tcase_add_test(attach, every_job_draws_another_multicast_group);
     tcase_add_test(attach, what_one_process_puts_on_the_board_the_others_find);
     tcase_add_loop_test(attach, one_damaged_field_is_enough_to_be_refused, 0,
