@@ -164,12 +164,18 @@ void ftc_gossip_value_set(struct ftc_gossip *g)
     memcpy(g->anchor, g->value, g->set.count * sizeof(double));
 }
 
+/* No message can move the estimate any more. */
+static bool is_alone(const struct ftc_gossip *g)
+{
+    return g->dead == g->links;
+}
+
 bool ftc_gossip_settled(const struct ftc_gossip *gossip)
 {
     int rounds = 4; /* twice the steps in which a message can have reached everybody, and some */
     for (int reached = 1; reached < gossip->set.neighbourhood.ranks; reached *= 2)
         rounds += 2;
-    return gossip->steady >= rounds || gossip->links == 0;
+    return gossip->steady >= rounds || is_alone(gossip);
 }
 
 void ftc_gossip_changed(struct ftc_gossip *g, int link)
@@ -197,6 +203,11 @@ bool ftc_gossip_answered(const struct ftc_gossip *gossip, uint64_t step)
 bool ftc_gossip_sound(const struct ftc_gossip *gossip)
 {
     return !gossip->ops->checksum || ftc_mass_error(gossip->initial, gossip->width) == 0;
+}
+
+const double *ftc_gossip_initial(const struct ftc_gossip *gossip)
+{
+    return gossip->initial;
 }
 
 void ftc_gossip_unsettle(struct ftc_gossip *gossip)
@@ -402,7 +413,10 @@ void ftc_gossip_notice(struct ftc_gossip *gossip, int rank)
         return;
     gossip->ops->remove(gossip, link);
     gossip->link[link].dead = true;
+    gossip->dead++;
     gossip->steady = 0;
+    if (is_alone(gossip))
+        step(gossip, -1); /* nothing else will sum up what is left */
 }
 
 /* --- messages --- */

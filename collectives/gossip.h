@@ -88,6 +88,8 @@ uint64_t ftc_gossip_steps(const struct ftc_gossip *gossip);
 bool ftc_gossip_answered(const struct ftc_gossip *gossip, uint64_t step);
 /* Is the initial value what it was, as far as its checksum tells? False: it has changed, and could not be repaired. */
 bool ftc_gossip_sound(const struct ftc_gossip *gossip);
+/* This rank's initial value: count doubles, valid until the next input; what it was, if ftc_gossip_sound(). */
+const double *ftc_gossip_initial(const struct ftc_gossip *gossip);
 /* Judge that anew, from here on. */
 void ftc_gossip_unsettle(struct ftc_gossip *gossip);
 /* Does the result stay the average of the living when a rank dies? */

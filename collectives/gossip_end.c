@@ -86,6 +86,7 @@ void ftc_gossip_end_look(struct ftc_gossip_end *end)
 void ftc_gossip_end_removed(struct ftc_gossip_end *end, int rank)
 {
     ftc_set_add(&end->removed, rank);
+    end->hopeless |= !end->set.survives; /* why wait until it has settled? */
     ftc_gossip_end_look(end);
 }
 
@@ -191,6 +192,8 @@ enum ftc_gossip_verdict ftc_gossip_end_decide(struct ftc_gossip_end *end, const 
         return FTC_GOSSIP_GIVEN_UP;
     if (same && still && near(end, decided, average))
         return FTC_GOSSIP_AGREED;
+    if (same && still && died)
+        return FTC_GOSSIP_ANEW;
     if (greatest(decided, GIVES_UP) > 0 || end->attempts >= end->set.most_attempts)
         return FTC_GOSSIP_GIVEN_UP;
     thaw(end);

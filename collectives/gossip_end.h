@@ -9,7 +9,8 @@
  *      at most since it settled, element by element, and the ranks that it has removed, as a digest; all are combined by maximum.
  * The attempt succeeds if all had stood still since before the barrier, everyone has removed exactly the failed set of the decision,
  * and greatest - least <= accuracy * |middle|, the largest magnitude of all elements, or the rounding of the initial values. The result is the
- * middle. Otherwise ranks thaw, take in what came, settle afresh and try again.
+ * middle. Where all have stood still and removed the same, but lie apart, and ranks have died since the beginning, no path may be left between two survivors:
+ * then gossip begins anew, from the same initial values, with a neighbourhood of the living. Otherwise ranks thaw, take in what came, settle afresh and try again.
  *
  * What that guarantees. Mass is conserved: the average of the survivors is a convex combination of their estimates and of those that
  * pushes carry which the other end has not taken in. Where each of these was made since its rank settled, all lie between least and greatest,
@@ -31,7 +32,7 @@
 struct ftc_gossip_end_settings {
     size_t count;                  /* of values; at least 1 */
     double accuracy;               /* relative */
-    bool survives;                 /* ftc_gossip_survives(): else a death during the operation ends it */
+    bool survives;                 /* a death during the operation leaves a result; else it ends it */
     uint64_t most_messages;        /* sent by this rank: then it gives up; 0: never */
     int most_attempts;             /* then all give up; the same at every rank */
     const struct ftc_set *removed; /* the failed before the operation, the same at every rank; copied */
@@ -64,6 +65,7 @@ const double *ftc_gossip_end_freeze(struct ftc_gossip_end *end);
 enum ftc_gossip_verdict {
     FTC_GOSSIP_AGREED, /* `average` has count doubles */
     FTC_GOSSIP_AGAIN,  /* take in what has come, and go on */
+    FTC_GOSSIP_ANEW, /* deaths have parted the survivors: destroy this and gossip, and begin with the living alone */
     FTC_GOSSIP_GIVEN_UP,
 };
 /* What the second agreement has decided: its value and its failed set. */

@@ -16,8 +16,8 @@
 #define ATTEMPTS 64 /* of which each but the last found ranks too far apart, or a death in between */
 /* Of up to 64 messages each: more than can lie in the rings of those that take turns. */
 #define DRAIN_STEPS 64
-#define CODE_SUM 1
-#define CODE_AVG 12
+#define CODE_SUM    1
+#define CODE_AVG    12
 
 /* What one call is about. */
 struct aggregation {
@@ -127,7 +127,9 @@ static int check(struct aggregation *a, const void *send, const void *recv, size
     a->core.turns = choose_turns(a, options);
     a->core.count = a->end.count = count;
     a->end.accuracy = a->core.accuracy;
-    a->end.survives = ftc_gossip_survives(a->core.algorithm);
+    a->end.survives =
+        ftc_gossip_survives(a->core.algorithm) &&
+        a->neighbourhood != FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE; /* in which each link is needed */
     a->operator_code = op == FTC_SUM ? CODE_SUM : CODE_AVG;
     return rc;
 }
@@ -144,29 +146,30 @@ static uint64_t next_operation(const struct ftc_comm *comm)
     return comm->board != NULL ? ftc_board_operations(comm->board) : ftc_member_next_op(comm->member);
 }
 
-/* Gossip goes on among the ranks that are not agreed to have failed: the same everywhere. */
-static void place_ranks(struct ftc_comm *comm)
+/* Gossip goes on among the ranks that are not in `failed`, which is agreed upon. */
+static void place_ranks(struct ftc_comm *comm, const struct ftc_set *failed)
 {
     struct ftc_gossip_run *run = comm->gossip;
 
     run->places = 0;
     for (int rank = 0; rank < comm->size; rank++) {
-        run->place[rank] = ftc_set_has(agreed_failed(comm), rank) ? -1 : run->places;
+        run->place[rank] = ftc_set_has(failed, rank) ? -1 : run->places;
         if (run->place[rank] >= 0)
             run->rank[run->places++] = rank;
     }
 }
 
 /* Everything that the same call at another rank would find wrong, too; under the lock. */
-static int settle_settings(struct aggregation *a)
+static int settle_settings(struct aggregation *a, const struct ftc_set *failed)
 {
     struct ftc_gossip_run *run = a->comm->gossip;
 
-    place_ranks(a->comm);
+    place_ranks(a->comm, failed);
     a->core.self = run->place[a->comm->rank];
     a->core.seed = ftc_mix(next_operation(a->comm) + 1);
     int rc = ftc_neighbourhood_init(&a->core.neighbourhood, a->neighbourhood, run->places);
     run->neighbourhood = a->core.neighbourhood;
+    a->end.removed = failed;
     return rc == FTC_SUCCESS ? ftc_gossip_check(&a->core) : rc;
 }
 
@@ -192,7 +195,6 @@ static int create(struct aggregation *a)
 {
     struct ftc_gossip_run *run = a->comm->gossip;
 
-    a->end.removed = agreed_failed(a->comm);
     int rc = ftc_gossip_create(&run->core, &a->core, a->input);
     if (rc == FTC_SUCCESS)
         rc = ftc_gossip_end_create(&run->end, &a->end, run->core, a->input);
@@ -216,6 +218,7 @@ static void destroy(struct ftc_comm *comm)
     ftc_progress_gossip_due(comm, 0);
 }
 
+/* Gossip that begins, or begins anew. */
 static void reset(struct aggregation *a)
 {
     struct ftc_gossip_run *run = a->comm->gossip;
@@ -229,8 +232,14 @@ static void reset(struct aggregation *a)
     run->frozen = run->agreeing = false;
     run->sent = run->spared = run->stood = 0;
     run->silent = 0;
-    memset(run->struck, 0, sizeof(run->struck));
     ftc_set_clear(&run->heard);
+}
+
+static void reset_report(struct aggregation *a)
+{
+    struct ftc_gossip_run *run = a->comm->gossip;
+
+    memset(run->struck, 0, sizeof(run->struck));
     run->report = (ftc_gossip_report){.algorithm = algorithm_name((int)a->core.algorithm),
                                       .neighbourhood = neighbourhood_name((int)a->neighbourhood),
                                       .accuracy = a->core.accuracy};
@@ -370,16 +379,48 @@ static int attempt(struct aggregation *a, enum ftc_gossip_verdict *verdict)
     return rc;
 }
 
-static void fill_report(struct ftc_comm *comm)
+/* It may have begun more than once. */
+static void add_to_report(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = comm->gossip;
     struct ftc_gossip_counters counters;
 
     ftc_gossip_counters(run->core, &counters);
-    run->report.messages = run->sent;
-    run->report.attempts = ftc_gossip_end_attempts(run->end);
-    run->report.corrupt = counters.corrupt;
-    run->report.repairs = counters.repairs;
+    run->report.messages += run->sent;
+    run->report.attempts += ftc_gossip_end_attempts(run->end);
+    run->report.corrupt += counters.corrupt;
+    run->report.repairs += counters.repairs;
+}
+
+static int start(struct aggregation *a, const struct ftc_set *failed)
+{
+    int rc = settle_settings(a, failed);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    reset(a);
+    rc = create(a);
+    if (rc == FTC_SUCCESS)
+        begin(a);
+    return rc;
+}
+
+/* Deaths have parted the survivors: once more, among those that are alive. The initial value has been under its checksum since it was
+ * taken. */
+static void start_anew(struct aggregation *a)
+{
+    struct ftc_comm *comm = a->comm;
+
+    memcpy(a->input, ftc_gossip_initial(comm->gossip->core), a->core.count * sizeof(double));
+    add_to_report(comm);
+    destroy(comm);
+    if (start(a, decided_failed(comm)) != FTC_SUCCESS)
+        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
+}
+
+static bool is_over(enum ftc_gossip_verdict verdict)
+{
+    return verdict == FTC_GOSSIP_AGREED || verdict == FTC_GOSSIP_GIVEN_UP;
 }
 
 static int run_attempts(struct aggregation *a)
@@ -387,19 +428,20 @@ static int run_attempts(struct aggregation *a)
     enum ftc_gossip_verdict verdict = FTC_GOSSIP_AGAIN;
     int rc = FTC_SUCCESS;
 
-    begin(a);
-    while (rc == FTC_SUCCESS && verdict == FTC_GOSSIP_AGAIN) {
+    while (rc == FTC_SUCCESS && !is_over(verdict)) {
         rc = attempt(a, &verdict);
         if (rc == FTC_SUCCESS && verdict == FTC_GOSSIP_AGAIN)
             thaw(a->comm);
+        else if (rc == FTC_SUCCESS && verdict == FTC_GOSSIP_ANEW)
+            start_anew(a);
     }
-    fill_report(a->comm);
+    add_to_report(a->comm);
     if (rc == FTC_SUCCESS && verdict == FTC_GOSSIP_GIVEN_UP)
         rc = ftc_error_set(FTC_ERR_NOT_CONVERGED,
                            "gossip by %s ended without a result after %d attempts and %llu messages of this "
                            "rank: take an accuracy above %g, another algorithm, or more messages",
                            algorithm_name((int)a->core.algorithm), a->comm->gossip->report.attempts,
-                           (unsigned long long)a->comm->gossip->sent, a->core.accuracy);
+                           (unsigned long long)a->comm->gossip->report.messages, a->core.accuracy);
     return rc;
 }
 
@@ -408,12 +450,10 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
     struct ftc_comm *comm = a->comm;
 
     ftc_call_enter(comm);
-    int rc = settle_settings(a);
-    if (rc == FTC_SUCCESS)
-        rc = take_input(a, input);
+    int rc = take_input(a, input);
     if (rc == FTC_SUCCESS) {
-        reset(a);
-        rc = create(a);
+        reset_report(a);
+        rc = start(a, agreed_failed(comm));
         if (rc == FTC_SUCCESS)
             rc = run_attempts(a);
         int living = comm->size - ftc_set_count(decided_failed(comm));

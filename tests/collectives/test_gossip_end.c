@@ -208,6 +208,43 @@ START_TEST(a_death_leaves_the_average_of_the_others_or_ends_it)
 }
 END_TEST
 
+/* A hypercube of three is a line: 1 - 0 - 2. Those left know nothing of each other, but all of them that it is so. */
+START_TEST(survivors_that_a_death_has_parted_begin_anew)
+{
+    static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_FLOW, FTC_GOSSIP_PFLC,
+                                                           FTC_GOSSIP_PFCC};
+    struct gossip_net_frame frame = frame_of(algorithms[_i], 3, 1e-6);
+    struct ending e;
+
+    frame.neighbourhood = FTC_NEIGHBOURHOOD_HYPERCUBE;
+    begin(&e, &frame);
+    ck_assert(barrier(&e)); /* all hold the average of the three, which is not that of the two */
+    kill_rank(&e, 0);
+    ck_assert(barrier(&e));
+    ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_ANEW);
+    for (int rank = 1; rank < 3; rank++)
+        for (size_t i = 0; i < frame.count; i++)
+            ck_assert_double_eq(ftc_gossip_initial(gossip_net_rank(e.net, rank))[i],
+                                (double)(rank + 1) * (double)(i + 1));
+    finish(&e);
+}
+END_TEST
+
+/* Nobody waits until it has settled. */
+START_TEST(what_does_not_survive_a_death_ends_with_it)
+{
+    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PUSH_SUM, 8, 1e-12);
+    struct ending e;
+
+    begin(&e, &frame);
+    kill_rank(&e, 5);
+    for (int rank = 0; rank < 8; rank++)
+        ck_assert(rank == 5 || ftc_gossip_end_ready(e.end[rank], 0));
+    ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
+    finish(&e);
+}
+END_TEST
+
 START_TEST(a_decision_that_names_others_than_were_removed_is_none)
 {
     struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
@@ -352,6 +389,8 @@ int main(void)
     tcase_set_timeout(agree, TEST_SANITIZED ? 600 : 120);
     tcase_add_loop_test(agree, what_all_agree_on_is_the_average, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(agree, a_death_leaves_the_average_of_the_others_or_ends_it, 0, FTC_GOSSIP_ALGORITHMS);
+    tcase_add_loop_test(agree, survivors_that_a_death_has_parted_begin_anew, 0, 3);
+    tcase_add_test(agree, what_does_not_survive_a_death_ends_with_it);
     suite_add_tcase(suite, agree);
     TCase *refuse = tcase_create("refuse");
     tcase_set_timeout(refuse, TEST_SANITIZED ? 600 : 60);

@@ -85,6 +85,23 @@ gossip() {
     done
 }
 
+@test "deaths that part the survivors leave the result of all of them" {
+    local algorithm neighbourhood
+    for neighbourhood in hypercube torus; do
+        for algorithm in push-flow pflc pfcc; do
+            FTCOLL_TEST_DIE=0@send:20 gossip 3 4 3 "algorithm=$algorithm" "neighbourhood=$neighbourhood" # 1 - 0 - 2
+            [[ $output == *"gossip: 4 converged, 0 not, of 2 ranks"* ]]
+            FTCOLL_TEST_DIE=1@send:20,2@send:25,4@send:30 gossip 8 4 3 "algorithm=$algorithm" "neighbourhood=$neighbourhood" # 0 is alone
+            [[ $output == *"gossip: 4 converged, 0 not, of 5 ranks"* ]]
+        done
+    done
+}
+
+@test "a directed hypercube that a rank dies in ends at once, without a result" {
+    FTCOLL_TEST_DIE=0@send:20 gossip 4 --set failure_info.share=off -- 2 3 algorithm=push-flow neighbourhood=directed-hypercube
+    [[ $output == *"gossip: 0 converged, 2 not, of 3 ranks"* ]]
+}
+
 @test "what does not survive a death says so to all" {
     local algorithm
     for algorithm in push-sum push-cancel-flow; do
