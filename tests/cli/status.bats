@@ -121,6 +121,16 @@ lacks() {
     has "all finally wait for rank 7: outside for"
 }
 
+@test "who waits for messages of gossip says so" {
+    start 3 1
+    tell "call 0 7 4" "wait 0 10 2 1" "call 1 7 4" "wait 1 8 0 1"
+    run "$STATUS_TOOL" "$job"
+    has "gossip 4"
+    [[ $output =~ gossip\ 4\ .*gossip\ 2 ]]
+    has "post 0"
+    lacks null
+}
+
 @test "a rank that is in a call and shows no more of it is not outside" {
     start 4 1
     tell "call 0 1 7" "wait 0 9 2 1" "enter 2 7" "out 3 7"
