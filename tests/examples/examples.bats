@@ -217,3 +217,32 @@ refused() {
         [ "$(grep -c '^rank .* failed$' <<<"$output")" -ge 5 ]
     done
 }
+
+# fitted NP: in $output, every survivor has the same line, near y = 3 x + 2, of at most NP ranks' points.
+fitted() {
+    local lines
+    lines=$(sed -n 's/^rank [0-9]*: //p' <<<"$output" | sort -u)
+    [ "$(wc -l <<<"$lines")" -eq 1 ]
+    awk -v np="$1" -v text="$lines" 'BEGIN {
+        split(text, word, " ")
+        ok = word[5] > 2.9 && word[5] < 3.1 && word[8] > 1.9 && word[8] < 2.1         # by gossip
+        ok = ok && word[12] > 2.9 && word[12] < 3.1 && word[15] > 1.9 && word[15] < 2.1 # exactly
+        exit !(ok && word[18] >= 1 && word[18] <= np)
+    }'
+}
+
+@test "average fits the same line at every survivor, whoever dies" {
+    for np in 1 3 8; do
+        launch -np "$np" -f $((np > 1)) "$EXAMPLES/average"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c '^rank .* points of '"$np"' ranks$' <<<"$output")" -eq "$np" ]
+        fitted "$np"
+    done
+    for round in 1 2 3; do
+        kills $((round * 2)) 8 200
+        launch -np 8 -f 2 "${kill[@]}" "$EXAMPLES/average" 40 10
+        [ "$status" -eq 0 ]
+        [[ "$output" == *"killed by --kill"* ]]
+        fitted 8
+    done
+}
