@@ -479,6 +479,13 @@ static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
     return number + 1 == link->number && !ftc_gossip_holds(g, at) ? NEWS_UNANSWERED : NEWS_NONE;
 }
 
+static void answer_again(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+{
+    if (g->ops->heal != NULL)
+        g->ops->heal(g, link, letter);
+    step(g, link);
+}
+
 int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size)
 {
     struct ftc_gossip_letter letter;
@@ -491,13 +498,13 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
         return FTC_SUCCESS;
     gossip->counters.received++;
     if (letter.kind == FTC_GOSSIP_ASK) {
-        step(gossip, link);
+        answer_again(gossip, link, NULL);
         return FTC_SUCCESS;
     }
     if (gossip->set.turns) {
         enum news news = sort(gossip, link, letter.number);
         if (news == NEWS_UNANSWERED)
-            step(gossip, link);
+            answer_again(gossip, link, &letter);
         else if (news == NEWS_AGAIN) /* it was sent instead of a push, and so sets one off */
             step(gossip, draw_link(gossip));
         if (news != NEWS_NEW)

@@ -191,6 +191,16 @@ static bool take_cooperative(struct ftc_gossip *g, int link, const struct ftc_go
     return true;
 }
 
+/* Lest both ends ask, and neither answers: what the other holds is as good as the own flow was before its last push; where neither is sound,
+ * lines 13-15. */
+static void heal(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+{
+    if (!off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
+        return;
+    if (letter == NULL || !take_sound(g, link, letter, suspicious(g)))
+        zero(g, link);
+}
+
 static void remove_link(struct ftc_gossip *g, int link)
 {
     if (g->ops->checksum)
@@ -240,6 +250,7 @@ const struct ftc_gossip_ops ftc_gossip_pfcc = {
     .prepare = prepare_cooperative,
     .push = push,
     .take = take_cooperative,
+    .heal = heal,
     .remove = remove_link,
     .write = write_flow,
 };

@@ -310,6 +310,33 @@ START_TEST(checksums_heal_a_flip_of_any_bit_of_any_variable)
 }
 END_TEST
 
+/* Where the message that was made of a flow is lost and then the flow turns corrupt, one end asks and the other repeats itself; where both ends
+ * are corrupt, both ask. Somebody has to answer. */
+START_TEST(flips_heal_while_messages_are_lost)
+{
+    static const enum ftc_flip_variable variables[] = {FTC_FLIP_FLOW, FTC_FLIP_WEIGHT, FTC_FLIP_CHECKSUM};
+    struct test_random random = test_random_start();
+
+    for (int story = 0; story < 400; story++) {
+        struct gossip_net_frame frame = frame_of(_i == 0 ? FTC_GOSSIP_PFLC : FTC_GOSSIP_PFCC, 2 + story % 3);
+        frame.accuracy = 1e-9;
+        frame.loss_percent = 30;
+        frame.seed += (uint64_t)story;
+        struct gossip_net *net = gossip_net_new(&frame);
+        for (int flips = 0; flips < 3; flips++) {
+            struct ftc_flip flip = {.variable = variables[flips],
+                                    .bit = (int)test_random_between(&random, 40, 61)};
+            for (uint64_t steps = (uint64_t)test_random_between(&random, 0, 20); steps > 0; steps--)
+                gossip_net_step(net);
+            ck_assert(ftc_gossip_flip(
+                gossip_net_rank(net, (int)test_random_between(&random, 0, frame.ranks - 1)), &flip));
+        }
+        ck_assert_msg(gossip_net_run(net, 20000) >= 0, "story %d: error %g", story, gossip_net_error(net));
+        gossip_net_free(net);
+    }
+}
+END_TEST
+
 START_TEST(push_flow_does_not_heal_a_flipped_exponent)
 {
     int wrong = 0;
@@ -455,6 +482,7 @@ int main(void)
     tcase_add_test(tcase, push_cancel_flow_gets_stuck_unless_in_turns);
     tcase_add_test(tcase, push_cancel_flow_once_stuck_stays_so);
     tcase_add_loop_test(tcase, checksums_heal_a_flip_of_any_bit_of_any_variable, 0, 2);
+    tcase_add_loop_test(tcase, flips_heal_while_messages_are_lost, 0, 2);
     tcase_add_test(tcase, push_flow_does_not_heal_a_flipped_exponent);
     tcase_add_loop_test(tcase, a_rank_that_takes_itself_for_settled_is_right, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(tcase, nonsense_is_refused_and_changes_nothing, 0, FTC_GOSSIP_ALGORITHMS);
