@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#define RECORD_TRAIN 40 /* operations in a row: more than a sender may be ahead */
+
 enum record_kind {
     RECORD_ALLREDUCE,
     RECORD_LARGE, /* allreduce of more than one block */
@@ -15,6 +17,7 @@ enum record_kind {
     RECORD_BCASTS,
     RECORD_BARRIER,
     RECORD_VALIDATE,
+    RECORD_GOSSIP,
     RECORD_KINDS
 };
 
@@ -22,11 +25,12 @@ enum record_kind {
 struct record {
     uint32_t op, kind;
     int32_t status, root;
-    uint64_t counted; /* whose input is in the result, exactly once each; ~0 where that is not known */
-    uint64_t failed;  /* of ftc_last_report() */
-    uint64_t hash;    /* of the result's bytes; 0 at a rank that gets none */
-    uint64_t board;   /* 1 if ftc_last_report() says so, 0 if it says "corrected" */
-    uint64_t done;    /* 1, written last: the record is whole */
+    uint64_t counted;   /* whose input is in the result, exactly once each; ~0 where that is not known */
+    uint64_t failed;    /* of ftc_last_report() */
+    uint64_t hash;      /* of the result's bytes; 0 at a rank that gets none */
+    uint64_t board;     /* 1 if ftc_last_report() says so, 0 if it says "corrected" */
+    uint64_t unchecked; /* a bit turned over in it, and there was nothing to compare */
+    uint64_t done;      /* 1, written last: the record is whole */
 };
 
 /* Operation `op` of a run with this seed: the same at every rank and in the driver. */
@@ -45,7 +49,8 @@ static inline int record_is_reduce(uint32_t kind)
     return kind == RECORD_REDUCE || kind == RECORD_LARGE_REDUCE || kind == RECORD_REDUCES;
 }
 
-static inline enum record_kind record_pick(uint64_t seed, uint32_t op, int ranks, int *root)
+/* `gossip`: one in five is an aggregation by gossip; among many ranks, where it takes long, one in twelve. */
+static inline enum record_kind record_pick(uint64_t seed, uint32_t op, int ranks, int gossip, int *root)
 {
     static const unsigned char percent[RECORD_KINDS] = {
         [RECORD_ALLREDUCE] = 36, [RECORD_LARGE] = 6,    [RECORD_REDUCE] = 12,     [RECORD_LARGE_REDUCE] = 3,
@@ -58,7 +63,17 @@ static inline enum record_kind record_pick(uint64_t seed, uint32_t op, int ranks
     *root = (int)(record_random(&state) % (uint64_t)ranks);
     for (; dice >= percent[kind]; kind++)
         dice -= percent[kind];
+    if (gossip && record_random(&state) % (ranks > 16 ? 12 : 5) == 0)
+        return RECORD_GOSSIP;
     return (enum record_kind)kind;
+}
+
+/* How many operations of the library that is; gossip: in one attempt. */
+static inline unsigned record_operations(enum record_kind kind)
+{
+    if (kind == RECORD_REDUCES || kind == RECORD_BCASTS)
+        return RECORD_TRAIN;
+    return kind == RECORD_GOSSIP ? 2 : 1;
 }
 
 #endif

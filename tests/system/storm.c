@@ -4,6 +4,7 @@
  *
  *   storm RUNS [SEED]        environment: FTRUN, STORM_APP, STORM_FLAGS (more flags for ftrun), STORM_NOTICES=off,
  *                        STORM_ALGORITHM=board|corrected (else every second run is by messages, at random),
+ *                        STORM_KIND=plain|gossip|vote|checksum (storm_strikes.c; else at random),
  *                        STORM_BROADCAST=gossip+checked, kary+none, ... (by messages, spread like that; else at random)
  *
  * Prints the seed of each failing run; `storm 1 SEED` replays it. Sums up how often each rule of agreement.md ran: in runs by
@@ -30,12 +31,15 @@
 #include "tests/system/record.h"
 #include "tests/system/storm_run.h"
 
-#define WATCHDOG_S 90
-#define MANY_RUNS  50 /* by messages: enough for every rule that is not rare */
+#define WATCHDOG_S  90
+#define MANY_RUNS   50 /* by messages: enough for every rule that is not rare */
+#define MANY_STRUCK 30 /* with votes, or with checksums: enough for flips that they see */
 
 struct totals {
     uint64_t rules[FTC_RULES_COUNT];
-    uint64_t deaths, runs, messages; /* runs by messages */
+    uint64_t deaths, runs, messages;                  /* runs by messages */
+    uint64_t of_kind[STORM_KINDS], gossip, converged; /* operations */
+    uint64_t damaged;                                 /* ranks that left for it */
 };
 
 /* --- running --- */
@@ -56,6 +60,8 @@ static void complain(const struct run *run, const char *format, ...)
             : run->board   ? "board"
                            : "corrected",
             (unsigned long long)run->seed, run->n, run->f, run->victims);
+    if (getenv("STORM_KIND") != NULL)
+        fprintf(stderr, "STORM_KIND=%s ", getenv("STORM_KIND"));
     if (run->die[0] != '\0')
         fprintf(stderr, "FTCOLL_TEST_DIE='%s' ", run->die);
     if (run->deaf[0] != '\0')
@@ -190,6 +196,14 @@ static bool judge_record(const struct run *run, int rank, const struct record *r
         what = "says that a live root failed";
     else if (record->status == FTC_ERR_TOO_MANY_FAILURES && __builtin_popcountll(run->failed) <= run->f)
         what = "says too many failures, which there were not";
+    else if (record->status == FTC_ERR_CORRUPT && !(run->flipped >> record->op & 1))
+        what = "says corrupt, which nothing was";
+    else if (record->status == FTC_ERR_CORRUPT && run->f >= 2 && run->failed == 0)
+        what = "was not corrected, though nobody died";
+    else if (record->unchecked && run->failed == 0)
+        what = "compared nothing, though nobody died";
+    else if (record->status == FTC_ERR_NOT_CONVERGED && run->converges && (run->survives || run->failed == 0))
+        what = "ended without a result, for no reason";
     if (what != NULL)
         complain(run, "rank %d: operation %u (kind %u) %s", rank, record->op, record->kind, what);
     return what == NULL;
@@ -225,7 +239,15 @@ static bool judge_survivor(const struct run *run, int rank, int first, const str
     return good;
 }
 
-static bool judge_survivors(const struct run *run)
+static void count_gossip(const struct run *run, const struct record *records, struct totals *totals)
+{
+    for (int op = 0; op < run->operations; op++) {
+        totals->gossip += records[op].kind == RECORD_GOSSIP;
+        totals->converged += records[op].kind == RECORD_GOSSIP && records[op].status == FTC_SUCCESS;
+    }
+}
+
+static bool judge_survivors(const struct run *run, struct totals *totals)
 {
     int first = 0;
     bool good = true;
@@ -241,6 +263,7 @@ static bool judge_survivors(const struct run *run)
         complain(run, "survivor %d wrote no records", first);
         return false;
     }
+    count_gossip(run, reference, totals);
     for (int rank = first; good && rank < run->n; rank++)
         if (!(run->failed >> rank & 1))
             good = judge_survivor(run, rank, first, reference);
@@ -267,6 +290,25 @@ static bool exit_code_fits(const struct run *run)
     }
     complain(run, "ftrun ended with wait status %#x", (unsigned)run->status);
     return false;
+}
+
+/* Nobody leaves for damage that was not planned. */
+static bool struck_left(const struct run *run, struct totals *totals)
+{
+    json_t *ranks = json_object_get(run->json, "ranks");
+    uint64_t damaged = run->kind == STORM_CHECKSUM ? run->struck : 0;
+
+    for (int rank = 0; rank < run->n; rank++) {
+        json_t *code = json_object_get(json_array_get(ranks, (size_t)rank), "code");
+        if (json_integer_value(code) != FTC_EXIT_CORRUPT)
+            continue;
+        totals->damaged++;
+        if (!(damaged >> rank & 1)) {
+            complain(run, "rank %d left for damage that it had not", rank);
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool nothing_left(const struct run *run)
@@ -309,8 +351,10 @@ static bool judge(struct run *run, struct totals *totals)
     add_rules(run, totals);
     totals->deaths += (uint64_t)__builtin_popcountll(run->failed);
     totals->runs++;
+    totals->of_kind[run->kind]++;
     totals->messages += !run->board;
-    return exit_code_fits(run) && judge_survivors(run) && nothing_left(run);
+    return exit_code_fits(run) && struck_left(run, totals) && judge_survivors(run, totals) &&
+           nothing_left(run);
 }
 
 /* --- all runs --- */
@@ -348,15 +392,32 @@ static bool storm_one(uint64_t seed, struct totals *totals)
     return good;
 }
 
+static void print_kinds(const struct totals *totals)
+{
+    printf("%llu with gossip: %llu of %llu operations converged; %llu with votes, "
+           "%llu with checksums: %llu ranks left\n",
+           (unsigned long long)totals->of_kind[STORM_GOSSIP], (unsigned long long)totals->converged,
+           (unsigned long long)totals->gossip, (unsigned long long)totals->of_kind[STORM_VOTE],
+           (unsigned long long)totals->of_kind[STORM_CHECKSUM], (unsigned long long)totals->damaged);
+}
+
 static void print_totals(const struct totals *totals)
 {
     printf("%llu runs, %llu deaths, %llu runs by messages\n", (unsigned long long)totals->runs,
            (unsigned long long)totals->deaths, (unsigned long long)totals->messages);
+    print_kinds(totals);
     if (totals->messages == 0)
         return;
     printf("how often each rule of agreement.md was taken in these:\n");
     for (int i = 0; i < FTC_RULES_COUNT; i++)
         printf("  %-26s %llu\n", ftc_rule_name(i), (unsigned long long)totals->rules[i]);
+}
+
+static bool was_taken(const struct totals *totals, enum ftc_rule rule)
+{
+    if (totals->rules[rule] == 0)
+        fprintf(stderr, "storm: the rule \"%s\" was never taken\n", ftc_rule_name(rule));
+    return totals->rules[rule] > 0;
 }
 
 /* Rules of the protocol's recovery, and of all ways to spread: storms that never take one of them have become harmless. */
@@ -384,12 +445,22 @@ static bool rules_were_taken(const struct totals *totals)
                                            FTC_RULE_RETAIN};
     bool good = true;
 
-    if (totals->messages < MANY_RUNS || getenv("STORM_BROADCAST") != NULL)
+    if (totals->messages < MANY_RUNS || getenv("STORM_BROADCAST") != NULL || getenv("STORM_KIND") != NULL)
         return true;
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        if (totals->rules[wanted[i]] > 0)
-            continue;
-        fprintf(stderr, "storm: the rule \"%s\" was never taken\n", ftc_rule_name(wanted[i]));
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        good &= was_taken(totals, wanted[i]);
+    return good;
+}
+
+/* Flips that strike nothing test nothing. */
+static bool flips_were_seen(const struct totals *totals)
+{
+    bool good = true;
+
+    if (totals->of_kind[STORM_VOTE] >= MANY_STRUCK)
+        good = was_taken(totals, FTC_RULE_OUTVOTE) && was_taken(totals, FTC_RULE_DETECT);
+    if (totals->of_kind[STORM_CHECKSUM] >= MANY_STRUCK && totals->damaged == 0) {
+        fprintf(stderr, "storm: no checksum was ever wrong\n");
         good = false;
     }
     return good;
@@ -420,5 +491,5 @@ int main(int argc, char **argv)
         }
     }
     print_totals(&totals);
-    return bad > 0 || !rules_were_taken(&totals);
+    return bad > 0 || !rules_were_taken(&totals) || !flips_were_seen(&totals);
 }

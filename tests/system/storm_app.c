@@ -2,9 +2,11 @@
  * The program that kill storms run: a loop of mixed operations that checks what one rank can check, and writes a record
  * of each for the driver, which compares the survivors'.
  *
- *   storm_app SEED OPERATIONS DIRECTORY [RANK:OP:HOW ...]     HOW: kill stop exit abort segv
+ *   storm_app SEED OPERATIONS DIRECTORY [gossip] [flips] [flipped:OP ...] [RANK:OP:HOW ...]     HOW: kill stop exit abort segv
  *
  * RANK dies before operation OP, or, if OP is negative, in the middle of one, about -OP microseconds after the start.
+ * gossip: some operations are aggregations by gossip; flips: bits turn over in these; flipped: one does in OP, a reduce or allreduce whose results are
+ * compared.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -18,9 +20,9 @@
 
 #include "ftcoll.h"
 #include "tests/system/record.h"
+#include "tests/system/storm_gossip.h"
 
 #define LARGEST   ((4u << 20) + 70000u) /* bytes */
-#define TRAIN     40                    /* more operations in a row than a sender may be ahead */
 #define UNTOUCHED 0xeeeeeeeeeeeeeeeeull
 
 struct app {
@@ -30,6 +32,8 @@ struct app {
     struct record *records;
     void *input, *result; /* LARGEST bytes each */
     int die_before, die_how;
+    bool gossip, flips;
+    uint64_t flipped; /* operations, as bits */
 };
 
 static _Noreturn void wrong(const struct app *app, uint32_t op, const char *what)
@@ -81,12 +85,28 @@ static void on_alarm(int signal)
     kill(getpid(), alarm_how);
 }
 
-static void plan_death(struct app *app, int count, char **orders)
+static bool take_word(struct app *app, const char *word)
+{
+    unsigned op;
+
+    if (strcmp(word, "gossip") == 0)
+        return app->gossip = true;
+    if (strcmp(word, "flips") == 0)
+        return app->flips = true;
+    if (sscanf(word, "flipped:%u", &op) != 1)
+        return false;
+    app->flipped |= 1ull << op;
+    return true;
+}
+
+static void take_orders(struct app *app, int count, char **orders)
 {
     app->die_before = -1;
     for (int i = 0; i < count; i++) {
         int rank, op;
         char how[8];
+        if (take_word(app, orders[i]))
+            continue;
         if (sscanf(orders[i], "%d:%d:%7s", &rank, &op, how) != 3)
             exit(2);
         if (rank != app->rank)
@@ -116,6 +136,21 @@ static void take_report(const struct app *app, uint32_t op, struct record *recor
         record->failed |= 1ull << report.failed[i];
 }
 
+/* A bit turned over in it; what comes of that the vote says. */
+static bool is_flipped(const struct app *app, uint32_t op)
+{
+    return app->flipped >> op & 1;
+}
+
+static bool is_unchecked(const struct app *app, uint32_t op)
+{
+    ftc_report report = {.struct_size = sizeof(report)};
+
+    if (ftc_last_report(app->world, &report) != FTC_SUCCESS)
+        wrong(app, op, "there is no report");
+    return report.compared == 0;
+}
+
 /* Multiplicities: each rank adds one at its own place, and again in each turn of the vector. */
 static void mark_own(const struct app *app, int32_t *in, size_t count)
 {
@@ -124,10 +159,15 @@ static void mark_own(const struct app *app, int32_t *in, size_t count)
         in[i] = 1;
 }
 
+/* A flip gets through a vote that had nothing to compare: then ~0, as of what is not known. */
 static uint64_t counted(const struct app *app, uint32_t op, const int32_t *sums, size_t count)
 {
     uint64_t ranks = 0;
 
+    if (is_flipped(app, op) && is_unchecked(app, op)) {
+        app->records[op].unchecked = 1;
+        return ~0ull;
+    }
     for (int r = 0; r < app->size; r++) {
         if (sums[r] < 0 || sums[r] > 1)
             wrong(app, op, "an input was counted twice");
@@ -140,12 +180,25 @@ static uint64_t counted(const struct app *app, uint32_t op, const int32_t *sums,
     return ranks;
 }
 
+/* All zero, as before the call. */
+static void expect_untouched(const struct app *app, uint32_t op, const int32_t *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (out[i] != 0)
+            wrong(app, op, "a vote without a result has changed the buffer");
+}
+
 static void do_allreduce(struct app *app, uint32_t op, struct record *record)
 {
-    int32_t in[64], out[64];
+    int32_t in[64], out[64] = {0};
 
     mark_own(app, in, (size_t)app->size);
     record->status = ftc_allreduce(in, out, (size_t)app->size, FTC_INT32, FTC_SUM, app->world);
+    if (is_flipped(app, op) && record->status == FTC_ERR_CORRUPT) {
+        expect_untouched(app, op, out, (size_t)app->size);
+        record->counted = ~0ull;
+        return;
+    }
     if (record->status != FTC_SUCCESS)
         wrong(app, op, "allreduce failed");
     record->counted = counted(app, op, out, (size_t)app->size);
@@ -162,6 +215,8 @@ static int reduce(struct app *app, uint32_t op, int root, uint64_t *ranks)
     int status = ftc_reduce(in, out, (size_t)app->size, FTC_INT32, FTC_SUM, root, app->world);
     if (app->rank == root && status == FTC_SUCCESS)
         *ranks &= counted(app, op, out, (size_t)app->size);
+    else if (app->rank == root && is_flipped(app, op) && status == FTC_ERR_CORRUPT)
+        expect_untouched(app, op, out, (size_t)app->size);
     else if (status != FTC_SUCCESS && (app->rank != root || status != FTC_ERR_TOO_MANY_FAILURES))
         wrong(app, op, "reduce failed");
     return status;
@@ -170,7 +225,7 @@ static int reduce(struct app *app, uint32_t op, int root, uint64_t *ranks)
 /* One, or a row of them with one root: the senders run ahead. */
 static void do_reduces(struct app *app, uint32_t op, int root, struct record *record)
 {
-    int count = record->kind == RECORD_REDUCE ? 1 : TRAIN;
+    int count = record->kind == RECORD_REDUCE ? 1 : RECORD_TRAIN;
 
     record->counted = ~0ull;
     for (int i = 0; i < count; i++) {
@@ -203,7 +258,7 @@ static void do_bcasts(struct app *app, uint32_t op, int root, struct record *rec
 {
     static const size_t counts[] = {33, 1, 13, 256};
     uint64_t mine[256];
-    int count = record->kind == RECORD_BCAST ? 1 : TRAIN;
+    int count = record->kind == RECORD_BCAST ? 1 : RECORD_TRAIN;
 
     record->counted = ~0ull;
     for (int i = 0; i < count; i++) {
@@ -258,6 +313,8 @@ static void do_large(struct app *app, uint32_t op, int root, struct record *reco
     record->counted = ~0ull;
     if (record->status == FTC_ERR_TOO_MANY_FAILURES && record->kind == RECORD_LARGE_REDUCE && gets)
         return;
+    if (is_flipped(app, op) && record->status == FTC_ERR_CORRUPT && gets)
+        return;
     if (record->status != FTC_SUCCESS)
         wrong(app, op, "a large operation failed");
     if (gets && !doubles)
@@ -292,11 +349,22 @@ static void do_validate(struct app *app, uint32_t op, struct record *record)
             wrong(app, op, "the own rank is in G");
 }
 
+static void do_gossip(struct app *app, uint32_t op, struct record *record)
+{
+    struct storm_gossip done = storm_gossip(app->world, app->seed, op, app->flips);
+
+    if (done.what != NULL)
+        wrong(app, op, done.what);
+    record->status = done.status;
+    record->hash = done.hash;
+    record->counted = ~0ull;
+}
+
 static void run_one(struct app *app, uint32_t op)
 {
     struct record *record = &app->records[op];
     int root;
-    enum record_kind kind = record_pick(app->seed, op, app->size, &root);
+    enum record_kind kind = record_pick(app->seed, op, app->size, app->gossip, &root);
 
     record->op = op;
     record->kind = kind;
@@ -313,6 +381,8 @@ static void run_one(struct app *app, uint32_t op)
         do_bcasts(app, op, root, record);
     else if (kind == RECORD_VALIDATE)
         do_validate(app, op, record);
+    else if (kind == RECORD_GOSSIP)
+        do_gossip(app, op, record);
     else if ((record->status = ftc_barrier(app->world)) != FTC_SUCCESS)
         wrong(app, op, "barrier failed");
     if (kind == RECORD_BARRIER)
@@ -353,7 +423,7 @@ int main(int argc, char **argv)
     app.rank = ftc_rank(app.world);
     app.size = ftc_size(app.world);
     open_records(&app, argv[3]);
-    plan_death(&app, argc - 4, argv + 4);
+    take_orders(&app, argc - 4, argv + 4);
     for (int op = 0; op < app.operations; op++) {
         if (op == app.die_before)
             die(app.die_how);

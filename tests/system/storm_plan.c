@@ -18,8 +18,7 @@ static uint64_t pick(struct run *run, uint64_t below)
     return record_random(&run->state) % below;
 }
 
-static void argument(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void argument(struct run *run, const char *format, ...)
+void storm_argument(struct run *run, const char *format, ...)
 {
     va_list list;
 
@@ -32,17 +31,16 @@ static void argument(struct run *run, const char *format, ...)
     run->argv[++run->argc] = NULL;
 }
 
-static void setting(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void setting(struct run *run, const char *format, ...)
+void storm_setting(struct run *run, const char *format, ...)
 {
-    char text[96];
+    char text[160];
     va_list list;
 
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    argument(run, "--set");
-    argument(run, "%s", text);
+    storm_argument(run, "--set");
+    storm_argument(run, "%s", text);
 }
 
 /* Not from the run's own random numbers: with either algorithm a seed has the same deaths. */
@@ -52,10 +50,10 @@ static void plan_algorithm(struct run *run)
     uint64_t state = ~run->seed;
 
     run->board = forced != NULL ? strcmp(forced, "board") == 0 : record_random(&state) % 2 == 0;
-    if (getenv("STORM_BROADCAST") != NULL)
+    if (getenv("STORM_BROADCAST") != NULL || run->kind > STORM_GOSSIP)
         run->board = false;
-    setting(run, "collectives.algorithm=%s", run->board ? "board" : "corrected");
-    setting(run, "collectives.direct_copies=%s", record_random(&state) % 4 == 0 ? "off" : "on");
+    storm_setting(run, "collectives.algorithm=%s", run->board ? "board" : "corrected");
+    storm_setting(run, "collectives.direct_copies=%s", record_random(&state) % 4 == 0 ? "off" : "on");
 }
 
 /* --- how decisions spread --- */
@@ -110,17 +108,17 @@ static void plan_correction(struct run *run, const struct spread *spread, uint64
 
     if (record_random(state) % 4 == 0 && may_wait_for_ever(spread))
         patience_ms = 0;
-    setting(run, "broadcast.patience_us=%d", patience_ms * 1000);
-    setting(run, "broadcast.correction_delay_us=%d", delays[record_random(state) % 4]);
-    setting(run, "broadcast.distance=%d", (int)(record_random(state) % 7));
+    storm_setting(run, "broadcast.patience_us=%d", patience_ms * 1000);
+    storm_setting(run, "broadcast.correction_delay_us=%d", delays[record_random(state) % 4]);
+    storm_setting(run, "broadcast.distance=%d", (int)(record_random(state) % 7));
 }
 
 static void plan_gossip(struct run *run, uint64_t *state)
 {
-    setting(run, "broadcast.gossip_bound=%s", record_random(state) % 2 ? "rounds" : "time");
-    setting(run, "broadcast.gossip_rounds=%d", (int)(record_random(state) % 12));
-    setting(run, "broadcast.gossip_hop=%d", 1 + (int)(record_random(state) % 5));
-    setting(run, "broadcast.seed=%d", (int)(record_random(state) % 1000));
+    storm_setting(run, "broadcast.gossip_bound=%s", record_random(state) % 2 ? "rounds" : "time");
+    storm_setting(run, "broadcast.gossip_rounds=%d", (int)(record_random(state) % 12));
+    storm_setting(run, "broadcast.gossip_hop=%d", 1 + (int)(record_random(state) % 5));
+    storm_setting(run, "broadcast.seed=%d", (int)(record_random(state) % 1000));
 }
 
 /* In half of the runs something happens to the datagrams. */
@@ -130,13 +128,13 @@ static void plan_multicast(struct run *run, uint64_t *state)
     static const int percents[] = {0, 0, 0, 1, 10, 50, 100};
     bool drilled = record_random(state) % 2;
 
-    setting(run, "multicast.least_ranks=2");
-    setting(run, "multicast.most_bytes=%d", record_random(state) % 4 ? 8 << 20 : 1000);
-    setting(run, "multicast.receives=%d", 1 + (int)(record_random(state) % 8));
-    setting(run, "drill.seed=%d", (int)(record_random(state) % 1000));
+    storm_setting(run, "multicast.least_ranks=2");
+    storm_setting(run, "multicast.most_bytes=%d", record_random(state) % 4 ? 8 << 20 : 1000);
+    storm_setting(run, "multicast.receives=%d", 1 + (int)(record_random(state) % 8));
+    storm_setting(run, "drill.seed=%d", (int)(record_random(state) % 1000));
     for (unsigned i = 0; i < COUNT(drills); i++)
-        setting(run, "drill.multicast_%s=%d%%", drills[i],
-                drilled ? percents[record_random(state) % COUNT(percents)] : 0);
+        storm_setting(run, "drill.multicast_%s=%d%%", drills[i],
+                      drilled ? percents[record_random(state) % COUNT(percents)] : 0);
 }
 
 /* Any combination, from random numbers of its own: a seed has the same deaths with each. `plain`: the tree alone. */
@@ -152,11 +150,11 @@ static void plan_broadcast(struct run *run, unsigned tree, bool plain)
     }
     if (forced != NULL)
         force_broadcast(forced, &spread);
-    setting(run, "broadcast.tree=%s", trees[spread.tree]);
+    storm_setting(run, "broadcast.tree=%s", trees[spread.tree]);
     if (run->board)
         return;
-    setting(run, "broadcast.dissemination=%s", disseminations[spread.dissemination]);
-    setting(run, "broadcast.correction=%s", corrections[spread.correction]);
+    storm_setting(run, "broadcast.dissemination=%s", disseminations[spread.dissemination]);
+    storm_setting(run, "broadcast.correction=%s", corrections[spread.correction]);
     plan_correction(run, &spread, &state);
     plan_gossip(run, &state);
     plan_multicast(run, &state);
@@ -167,21 +165,24 @@ static void plan_settings(struct run *run)
     static const char *const schemes[] = {"list", "count", "bit"};
     uint64_t scheme = pick(run, 3);
 
+    if (run->kind == STORM_VOTE)
+        scheme = 0; /* whose results can be compared the lists say */
+
     run->list = scheme == 0;
     run->piggyback = pick(run, 4) > 0;
-    setting(run, "failure_info.scheme=%s", schemes[scheme]);
-    setting(run, "failure_info.share=%s", run->piggyback ? "piggyback" : "off");
-    setting(run, "collectives.rotation=%s", pick(run, 2) ? "first" : "spread");
-    setting(run, "collectives.prepare=%s", pick(run, 2) ? "direct" : "tree");
+    storm_setting(run, "failure_info.scheme=%s", schemes[scheme]);
+    storm_setting(run, "failure_info.share=%s", run->piggyback ? "piggyback" : "off");
+    storm_setting(run, "collectives.rotation=%s", pick(run, 2) ? "first" : "spread");
+    storm_setting(run, "collectives.prepare=%s", pick(run, 2) ? "direct" : "tree");
     unsigned tree = (unsigned)pick(run, 3);
-    setting(run, "broadcast.arity=%d", 2 + (int)pick(run, 2));
+    storm_setting(run, "broadcast.arity=%d", 2 + (int)pick(run, 2));
     plan_broadcast(run, tree, pick(run, 4) == 0);
-    setting(run, "broadcast.settle_every=%d", (int)pick(run, 5));
-    setting(run, "reduce.arity=%d", 1 + (int)pick(run, 3));
-    setting(run, "detector.heartbeat_period_ms=50");
-    setting(run, "detector.heartbeat_timeout_ms=1500");
+    storm_setting(run, "broadcast.settle_every=%d", (int)pick(run, 5));
+    storm_setting(run, "reduce.arity=%d", 1 + (int)pick(run, 3));
+    storm_setting(run, "detector.heartbeat_period_ms=50");
+    storm_setting(run, "detector.heartbeat_timeout_ms=1500");
     if (getenv("STORM_NOTICES") != NULL)
-        setting(run, "detector.exit_notices=%s", getenv("STORM_NOTICES"));
+        storm_setting(run, "detector.exit_notices=%s", getenv("STORM_NOTICES"));
 }
 
 /* Who may die: some of the first ranks (coordinators) with more than their share, two in a row, everyone but one. */
@@ -236,9 +237,9 @@ static void plan_deaths(struct run *run)
             plan_point(run, rank);
             points++;
         } else if (dice < 7) {
-            argument(run, "%d:%d:%s", rank, (int)pick(run, (uint64_t)run->operations), pick_way(run));
+            storm_argument(run, "%d:%d:%s", rank, (int)pick(run, (uint64_t)run->operations), pick_way(run));
         } else {
-            argument(run, "%d:%d:%s", rank, -1 - (int)pick(run, 60000), pick_way(run));
+            storm_argument(run, "%d:%d:%s", rank, -1 - (int)pick(run, 60000), pick_way(run));
         }
     }
 }
@@ -265,20 +266,23 @@ void storm_plan(struct run *run)
     run->f = (int)pick(run, run->n < 4 ? (uint64_t)run->n : 4);
     run->operations = 20 + (int)pick(run, 40);
     plan_victims(run);
-    argument(run, "%s", getenv("FTRUN"));
-    argument(run, "-np");
-    argument(run, "%d", run->n);
-    argument(run, "-f");
-    argument(run, "%d", run->f);
+    storm_kind(run);
+    storm_argument(run, "%s", getenv("FTRUN"));
+    storm_argument(run, "-np");
+    storm_argument(run, "%d", run->n);
+    storm_argument(run, "-f");
+    storm_argument(run, "%d", run->f);
     plan_algorithm(run);
     plan_settings(run);
-    argument(run, "--report");
-    argument(run, "%s", run->report);
-    argument(run, "--");
-    argument(run, "%s", getenv("STORM_APP"));
-    argument(run, "%llu", (unsigned long long)run->seed);
-    argument(run, "%d", run->operations);
-    argument(run, "%s", run->directory);
+    storm_strikes(run);
+    storm_argument(run, "--report");
+    storm_argument(run, "%s", run->report);
+    storm_argument(run, "--");
+    storm_argument(run, "%s", getenv("STORM_APP"));
+    storm_argument(run, "%llu", (unsigned long long)run->seed);
+    storm_argument(run, "%d", run->operations);
+    storm_argument(run, "%s", run->directory);
     plan_deaths(run);
+    storm_tell_strikes(run);
     plan_deaf(run);
 }
