@@ -109,7 +109,7 @@ struct ftc_config_key {
     const char *section, *key;
     enum ftc_config_type type;
     size_t offset, size;      /* of the field in struct ftc_config */
-    int64_t minimum, maximum; /* FTC_CONFIG_INT */
+    int64_t minimum, maximum; /* FTC_CONFIG_INT; FTC_CONFIG_PERCENT, whole percents */
     const char *const *names; /* FTC_CONFIG_ENUM: NULL-terminated, index = value */
     const char *fallback;     /* default, as text */
     const char *unit;         /* "ms", "" */

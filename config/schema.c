@@ -42,9 +42,9 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", "tra
     {                                                                                                        \
         section, key, FTC_CONFIG_ENUM, FIELD(field), 0, 0, names, fallback, "", help                         \
     }
-#define PERCENT(section, key, field, fallback, help)                                                         \
+#define PERCENT(section, key, field, maximum, fallback, help)                                                \
     {                                                                                                        \
-        section, key, FTC_CONFIG_PERCENT, FIELD(field), 0, 0, NULL, fallback, "%", help                      \
+        section, key, FTC_CONFIG_PERCENT, FIELD(field), 0, maximum, NULL, fallback, "%", help                \
     }
 #define STRING(section, key, field, fallback, help)                                                          \
     {                                                                                                        \
@@ -146,17 +146,17 @@ const struct ftc_config_key ftc_config_schema[] = {
     INT("gossip", "most_messages", gossip_most_messages, 0, INT64_C(1) << 40, "5000", "",
         "A rank that has sent so many gives up, and the operation ends without a result; 0: never."),
 
-    PERCENT("drill", "message_loss", drill_message_loss_ppm, "0",
-        "Test switch: messages of gossip aggregation that a process drops."),
-    PERCENT("drill", "multicast_loss", drill_loss_ppm, "0",
+    PERCENT("drill", "message_loss", drill_message_loss_ppm, 99, "0",
+        "Test switch: messages of gossip aggregation that a process drops; some have to come, or it never ends."),
+    PERCENT("drill", "multicast_loss", drill_loss_ppm, 100, "0",
         "Test switch: datagrams that a process drops; preset is the loss measured by Hoefler, Siebert, Rehm 2007."),
-    PERCENT("drill", "multicast_duplicate", drill_duplicate_ppm, "0",
+    PERCENT("drill", "multicast_duplicate", drill_duplicate_ppm, 100, "0",
         "Test switch: datagrams that a process takes twice."),
-    PERCENT("drill", "multicast_reorder", drill_reorder_ppm, "0",
+    PERCENT("drill", "multicast_reorder", drill_reorder_ppm, 100, "0",
         "Test switch: datagrams that a process takes after the next one to four."),
-    PERCENT("drill", "multicast_corrupt", drill_corrupt_ppm, "0",
+    PERCENT("drill", "multicast_corrupt", drill_corrupt_ppm, 100, "0",
         "Test switch: datagrams that a process damages before it looks at them."),
-    PERCENT("drill", "multicast_foreign", drill_foreign_ppm, "0",
+    PERCENT("drill", "multicast_foreign", drill_foreign_ppm, 100, "0",
         "Test switch: datagrams before which one of another job comes in."),
     INT("drill", "seed", drill_seed, 0, INT64_C(1) << 62, "1", "",
         "Test switch: seed of what the drills above draw."),
@@ -247,7 +247,7 @@ char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t si
         }
         break;
     case FTC_CONFIG_PERCENT:
-        append(text, size, "0..100 %, preset (0.287 %)");
+        snprintf(text, size, "0..%lld %%, preset (0.287 %%)", (long long)key->maximum);
         break;
     case FTC_CONFIG_FRACTION:
         append(text, size, "a number above 0 and below 1, as 1e-9 or 0.001");

@@ -116,7 +116,7 @@ static int parse_percent(const struct ftc_config_key *key, const char *value, co
     int64_t ppm = FTC_CONFIG_PRESET_PPM;
     if (strcmp(value, "preset") != 0 && !read_percent(value, &ppm))
         return refuse_value(key, value, source, "is no percentage of at most four decimals");
-    if (ppm > FTC_CONFIG_PPM)
+    if (ppm > key->maximum * (FTC_CONFIG_PPM / 100))
         return refuse_value(key, value, source, "is out of range");
     return store(key, config, &ppm, sizeof(ppm));
 }

@@ -99,6 +99,8 @@ START_TEST(what_is_no_percentage_is_refused)
     refuse("drill.multicast_loss=99999999999999999999999",
            "--set: drill.multicast_loss: \"99999999999999999999999\" is out of range (allowed: 0..100 %, "
            "preset (0.287 %))");
+    refuse("drill.message_loss=99.5",
+           "--set: drill.message_loss: \"99.5\" is out of range (allowed: 0..99 %, preset (0.287 %))");
     refuse("drill.multicast_loss=",
            "--set: drill.multicast_loss: the value is empty (allowed: 0..100 %, preset (0.287 %))");
 }
