@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "collectives/flip.h"
 #include "node/segment.h"
 
 /* A year: far beyond any use, and far below what a timer could not hold. */
@@ -372,6 +373,21 @@ static int fit_f(const struct ftc_command *command, struct ftc_settings *setting
                          (long long)settings->value.f, source, command->np, command->np - 1);
 }
 
+/* Here, not by each rank: one line, before anything is started. */
+static int check_flips(const struct ftc_command *command, const struct ftc_settings *settings)
+{
+    struct ftc_flips flips;
+    int rc = ftc_flips_parse(settings->value.drill_flip, &flips);
+
+    if (rc != FTC_SUCCESS)
+        return ftc_error_wrap(rc, "drill.flip");
+    for (int i = 0; i < flips.count && command->action == FTC_ACTION_RUN; i++)
+        if (flips.flip[i].rank >= command->np)
+            return ftc_error_set(FTC_ERR_ARG, "drill.flip: there is no rank %d; give 0 to %d",
+                                 flips.flip[i].rank, command->np - 1);
+    return FTC_SUCCESS;
+}
+
 int ftc_command_settings(const struct ftc_command *command, char *const environment[],
                          struct ftc_settings *settings)
 {
@@ -386,5 +402,7 @@ int ftc_command_settings(const struct ftc_command *command, char *const environm
         rc = ftc_settings_set(settings, command->assignments[i].text, command->assignments[i].source);
     if (rc == FTC_SUCCESS)
         rc = fit_f(command, settings);
+    if (rc == FTC_SUCCESS)
+        rc = check_flips(command, settings);
     return rc == FTC_SUCCESS ? ftc_settings_check(settings) : rc;
 }

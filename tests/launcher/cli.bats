@@ -82,6 +82,8 @@ wrong() { # PATTERN ARGUMENT...: exit code 2, one line that matches
     wrong "f is 2 (from -f).*give f 0 to 1" -np 2 -f 2 true
     wrong "from --set" -np 2 --set job.f=2 true
     FTCOLL_JOB_F=5 wrong "FTCOLL_JOB_F" -np 2 true
+    wrong "drill.flip.*is no flip" -np 2 --set drill.flip=nonsense true
+    wrong "there is no rank 2; give 0 to 1" -np 2 --set drill.flip=0:flow:1@1,2:flow:1@1 true
     wrong "give 0 to 4095" -np 2 -f -1 true
     run "$FTRUN" -np 1 true
     [ "$status" -eq 0 ]
