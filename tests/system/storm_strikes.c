@@ -224,6 +224,8 @@ static void plan_gossip(struct run *run, uint64_t *state)
     storm_setting(run, "gossip.algorithm=%s", plan.algorithm);
     storm_setting(run, "gossip.neighbourhood=%s", plan.neighbourhood);
     storm_setting(run, "gossip.patience_us=%d", 500 << below(state, 4));
+    /* Ranks that are stopped for a second and a half have the others send on and on. */
+    storm_setting(run, "gossip.most_messages=1000000");
     if (plan.turns && below(state, 2))
         storm_setting(run, "drill.message_loss=%d%%", percents[below(state, run->n > 8 ? 3 : 4)]);
     if (plan.turns && plan.checksum && below(state, 2))
