@@ -1,0 +1,588 @@
+/* Leases: rules 1 to 7 of docs/design/nodes.md. */
+#include "detector/lease.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/wire.h"
+
+#define LEAST_PERIODS 20
+
+enum role { FOLLOWER, ASKING, LEADER };
+
+/* Another node, as the leader sees it; reset with each term. */
+struct peer {
+    uint64_t echoed_ns;     /* the latest beat that it has echoed, by our clock; 0: none */
+    uint64_t node_ns;       /* its own clock's time of that echo */
+    uint64_t heard_ns;      /* when that echo came */
+    struct ftc_set refused; /* what it refused then */
+    bool votes;             /* for us, in the term that we ask for */
+};
+
+struct ftc_lease {
+    struct ftc_lease_settings set;
+    uint64_t patience_ns, lease_ns; /* E, L */
+    enum role role;
+    bool probing; /* asking, without consequences */
+    bool proven;  /* leader: a quorum has voted or echoed in this term; before that nothing is granted */
+    bool grants;  /* ... and one has within E: beats grant leases, nodes are refused and declared */
+    bool fenced, fence_told;
+    uint64_t term; /* followed, or voted in for another */
+    uint64_t
+        asked_term; /* the highest that this node has asked for votes in; its own vote counts while it asks */
+    int leader;     /* of `term`: that is followed, or was voted for; -1: nobody */
+    uint64_t beat_ns;     /* when the last beat was taken in */
+    uint64_t promised_ns; /* no vote for anybody before this */
+    uint64_t hold_ns;     /* somebody else is trying: no questions of our own before this */
+    uint64_t until_ns;    /* of the lease; 0: none yet */
+    uint64_t start_ns;
+    uint64_t led_ns;            /* leader: elected at; 0: from the start, when no lease was older */
+    uint64_t backed_ns;         /* leader: a quorum's promises hold until then */
+    uint64_t asked_ns, sent_ns; /* the last round of questions; of beats */
+    struct peer *peer;
+    uint64_t *sorted; /* scratch */
+    struct ftc_set base, refused, declared, told_refused, told_declared;
+    bool *pending; /* a message to that node is to be put out */
+    struct ftc_lease_message reply;
+    int reply_to; /* -1: none */
+};
+
+/* --- life --- */
+
+static void free_sets(struct ftc_lease *l)
+{
+    ftc_set_fini(&l->base);
+    ftc_set_fini(&l->refused);
+    ftc_set_fini(&l->declared);
+    ftc_set_fini(&l->told_refused);
+    ftc_set_fini(&l->told_declared);
+    for (int i = 0; l->peer != NULL && i < l->set.nodes; i++)
+        ftc_set_fini(&l->peer[i].refused);
+}
+
+static bool allocate(struct ftc_lease *l)
+{
+    size_t nodes = (size_t)l->set.nodes;
+    int rc = 0;
+
+    l->peer = calloc(nodes, sizeof(*l->peer));
+    l->sorted = calloc(nodes, sizeof(*l->sorted));
+    l->pending = calloc(nodes, sizeof(*l->pending));
+    if (l->peer == NULL || l->sorted == NULL || l->pending == NULL)
+        return false;
+    struct ftc_set *sets[] = {&l->base, &l->refused, &l->declared, &l->told_refused, &l->told_declared};
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]) && rc == 0; i++)
+        rc = ftc_set_init(sets[i], l->set.nodes);
+    for (int i = 0; i < l->set.nodes && rc == 0; i++)
+        rc = ftc_set_init(&l->peer[i].refused, l->set.nodes);
+    return rc == 0;
+}
+
+int ftc_lease_create(struct ftc_lease **out, const struct ftc_lease_settings *settings)
+{
+    if (settings->nodes < 1 || settings->self < 0 || settings->self >= settings->nodes)
+        return ftc_error_set(FTC_ERR_ARG, "there is no node %d of %d", settings->self, settings->nodes);
+    if (settings->period_ns == 0 || settings->timeout_ns / LEAST_PERIODS < settings->period_ns)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "nodes need a timeout of at least %d heartbeat periods; give a longer one",
+                             LEAST_PERIODS);
+    struct ftc_lease *l = calloc(1, sizeof(*l));
+    if (l == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for leases");
+    l->set = *settings;
+    l->patience_ns = settings->timeout_ns / 5;
+    l->lease_ns = settings->timeout_ns / 2;
+    l->leader = l->reply_to = -1;
+    if (!allocate(l)) {
+        ftc_lease_destroy(l);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for leases of %d nodes", settings->nodes);
+    }
+    ftc_set_fill(&l->base);
+    *out = l;
+    return FTC_SUCCESS;
+}
+
+void ftc_lease_destroy(struct ftc_lease *lease)
+{
+    if (lease == NULL)
+        return;
+    free_sets(lease);
+    free(lease->peer);
+    free(lease->sorted);
+    free(lease->pending);
+    free(lease);
+}
+
+uint64_t ftc_lease_until(const struct ftc_lease *lease)
+{
+    return lease->until_ns;
+}
+
+int ftc_lease_leader(const struct ftc_lease *lease)
+{
+    return lease->leader;
+}
+
+const struct ftc_set *ftc_lease_refused(const struct ftc_lease *lease)
+{
+    return &lease->refused;
+}
+
+/* --- quorums: more than half of the base, or half of it with its lowest node --- */
+
+static int descending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* The latest time at which a quorum had each `of` at least that; `of` of this node is `own`. */
+static uint64_t quorum_time(struct ftc_lease *l, uint64_t own)
+{
+    int count = 0, base = ftc_set_count(&l->base), lowest = ftc_set_next(&l->base, 0);
+    uint64_t with_lowest = lowest == l->set.self ? own : l->peer[lowest].echoed_ns;
+
+    for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1))
+        if (i != lowest)
+            l->sorted[count++] = i == l->set.self ? own : l->peer[i].echoed_ns;
+    qsort(l->sorted, (size_t)count, sizeof(*l->sorted), descending);
+    /* base / 2 others and the lowest are more than half, and base / 2 - 1 of an even base the half with it */
+    int others = base % 2 == 0 ? base / 2 - 1 : base / 2;
+    uint64_t worst = others > 0 ? l->sorted[others - 1] : with_lowest,
+             first = worst < with_lowest ? worst : with_lowest;
+    uint64_t without =
+        base / 2 + 1 <= count ? l->sorted[base / 2] : 0; /* more than half, without the lowest */
+    return first > without ? first : without;
+}
+
+static bool has_votes(const struct ftc_lease *l)
+{
+    int count = 0, base = ftc_set_count(&l->base), lowest = ftc_set_next(&l->base, 0);
+    bool of_lowest = false;
+
+    for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1)) {
+        bool votes = i == l->set.self || l->peer[i].votes;
+        count += votes;
+        of_lowest |= votes && i == lowest;
+    }
+    return 2 * count > base || (2 * count == base && of_lowest);
+}
+
+/* --- ends --- */
+
+static void fence(struct ftc_lease *l)
+{
+    l->fenced = true;
+    memset(l->pending, 0, (size_t)l->set.nodes * sizeof(*l->pending));
+    l->reply_to = -1;
+}
+
+static void check_lease(struct ftc_lease *l, uint64_t now_ns)
+{
+    bool over = l->until_ns != 0 ? now_ns >= l->until_ns : now_ns - l->start_ns >= l->set.timeout_ns;
+
+    if (over || ftc_set_has(&l->refused, l->set.self))
+        fence(l);
+}
+
+static void extend(struct ftc_lease *l, uint64_t until_ns)
+{
+    l->until_ns = until_ns > l->until_ns ? until_ns : l->until_ns;
+}
+
+/* --- the leader: rules 2, 6, 7 --- */
+
+static bool is_backed(const struct ftc_lease *l, uint64_t now_ns)
+{
+    return now_ns < l->backed_ns;
+}
+
+static void send_beats(struct ftc_lease *l, uint64_t now_ns)
+{
+    for (int i = 0; i < l->set.nodes; i++)
+        l->pending[i] = i != l->set.self && !ftc_set_has(&l->refused, i) && ftc_set_has(&l->base, i);
+    l->sent_ns = now_ns;
+}
+
+/* At the start nobody has voted: beats grant nothing yet. */
+static void lead(struct ftc_lease *l, bool proven, uint64_t backed_ns, uint64_t now_ns)
+{
+    l->role = LEADER;
+    l->leader = l->set.self;
+    l->proven = l->grants = proven;
+    l->backed_ns = backed_ns;
+    for (int i = 0; i < l->set.nodes; i++) {
+        /* nobody was heard later than the last leader */
+        l->peer[i].heard_ns = l->peer[i].heard_ns > l->beat_ns ? l->peer[i].heard_ns : l->beat_ns;
+        l->peer[i].echoed_ns = 0;
+        l->peer[i].node_ns = l->peer[i].votes ? l->peer[i].node_ns : 0; /* a vote is as good as an echo */
+        ftc_set_clear(&l->peer[i].refused);
+    }
+    send_beats(l, now_ns);
+}
+
+static void refuse_silent(struct ftc_lease *l, uint64_t now_ns)
+{
+    uint64_t limit = l->set.timeout_ns - 2 * l->set.period_ns;
+
+    for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1))
+        if (i != l->set.self && now_ns - l->peer[i].heard_ns >= limit)
+            ftc_set_add(&l->refused, i);
+}
+
+static bool all_refuse(const struct ftc_lease *l, int node)
+{
+    for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1))
+        if (i != l->set.self && !ftc_set_has(&l->refused, i) && !ftc_set_has(&l->peer[i].refused, node))
+            return false;
+    return true;
+}
+
+/* Rule 7. Our own grants have ended before we refuse: L after the last echo; those of earlier leaders end E + L after our election. 1 %: clocks. */
+static void declare_refused(struct ftc_lease *l, uint64_t now_ns)
+{
+    uint64_t margin = l->lease_ns / 100;
+    bool old = l->led_ns == 0 || now_ns - l->led_ns >= l->patience_ns + l->lease_ns + 2 * margin;
+
+    for (int i = ftc_set_next(&l->refused, 0); i >= 0 && old; i = ftc_set_next(&l->refused, i + 1))
+        if (all_refuse(l, i))
+            ftc_set_add(&l->declared, i);
+}
+
+static void tick_leader(struct ftc_lease *l, uint64_t now_ns)
+{
+    uint64_t backed = quorum_time(l, now_ns);
+
+    if (backed > 0) {
+        uint64_t until = backed + l->patience_ns;
+        l->proven = true;
+        l->backed_ns = until > l->backed_ns ? until : l->backed_ns;
+        extend(l, backed + l->lease_ns);
+    }
+    l->grants = l->proven && is_backed(l, now_ns);
+    if (l->grants) {
+        refuse_silent(l, now_ns);
+        declare_refused(l, now_ns);
+    }
+    if (now_ns - l->sent_ns >= l->set.period_ns)
+        send_beats(l, now_ns);
+}
+
+/* --- elections: rules 3, 5 --- */
+
+/* A vote binds for a shorter time than an echo: it may have been given to one who lost, and somebody has to try again soon. */
+static uint64_t vote_ns(const struct ftc_lease *l)
+{
+    return 2 * l->set.period_ns;
+}
+
+static bool may_vote(const struct ftc_lease *l, int whom, uint64_t now_ns)
+{
+    bool leads = l->role == LEADER && is_backed(l, now_ns);
+    return !leads && (now_ns >= l->promised_ns || whom == l->leader);
+}
+
+/* Among those that may take over from a leader that is silent. */
+static int position(const struct ftc_lease *l)
+{
+    int before = 0;
+
+    for (int i = 0; i < l->set.self; i++)
+        before += ftc_set_has(&l->base, i) && !ftc_set_has(&l->refused, i) && i != l->leader;
+    return before;
+}
+
+static void ask(struct ftc_lease *l, bool probing, uint64_t now_ns)
+{
+    l->role = ASKING;
+    l->probing = probing;
+    l->asked_ns = now_ns;
+    if (!probing)
+        l->asked_term = (l->asked_term > l->term ? l->asked_term : l->term) + 1;
+    for (int i = 0; i < l->set.nodes; i++)
+        l->peer[i].votes = false;
+    send_beats(l, now_ns); /* questions, as long as it is asking */
+}
+
+static uint64_t question_term(const struct ftc_lease *l)
+{
+    uint64_t last = l->asked_term > l->term ? l->asked_term : l->term;
+    return l->probing ? last + 1 : l->asked_term;
+}
+
+/* Where the votes suffice: from a probe to the question, from there to leading. */
+static void count_votes(struct ftc_lease *l, uint64_t now_ns)
+{
+    while (l->role == ASKING && has_votes(l)) {
+        if (l->probing) {
+            ask(l, false, now_ns);
+        } else {
+            l->term = l->asked_term;
+            l->led_ns = now_ns;
+            lead(l, true, l->asked_ns + vote_ns(l), now_ns);
+        }
+    }
+}
+
+/* Again soon: where a node could not vote yet it may now. A question that is meant gets the time that a vote binds for. */
+static uint64_t next_question(const struct ftc_lease *l)
+{
+    uint64_t due = l->promised_ns + (uint64_t)position(l) * l->set.period_ns;
+
+    if (l->role == ASKING)
+        return l->asked_ns + (l->probing ? l->set.period_ns / 2 : vote_ns(l));
+    return due > l->hold_ns ? due : l->hold_ns;
+}
+
+static void tick_other(struct ftc_lease *l, uint64_t now_ns)
+{
+    if (now_ns >= next_question(l))
+        ask(l, true, now_ns);
+    count_votes(l, now_ns);
+}
+
+/* --- messages --- */
+
+static void answer(struct ftc_lease *l, int to, enum ftc_lease_kind kind, uint64_t leader_ns, uint64_t now_ns)
+{
+    l->reply_to = to;
+    l->reply =
+        (struct ftc_lease_message){.kind = kind, .term = l->term, .leader_ns = leader_ns, .node_ns = now_ns};
+}
+
+static void take_beat(struct ftc_lease *l, int from, const struct ftc_lease_message *message, uint64_t now_ns)
+{
+    if (message->term < l->term) { /* this node may have made a leader since: he has to be elected anew */
+        answer(l, from, FTC_LEASE_PROBE, 0, now_ns);
+        l->reply.term = l->term + 1;
+    }
+    /* nobody else's than his whom this node voted for; a second leader is possible where a base shrank */
+    if (message->term < l->term || (message->term == l->term && l->leader >= 0 && l->leader != from) ||
+        (message->term == l->term && l->role == LEADER))
+        return;
+    l->term = message->term;
+    l->leader = from;
+    l->role = FOLLOWER;
+    l->beat_ns = now_ns;
+    l->promised_ns = now_ns + l->patience_ns;
+    ftc_set_unite(&l->refused, message->refused);
+    ftc_set_unite(&l->declared, message->declared);
+    if (message->node_ns != 0 && message->node_ns <= now_ns)
+        extend(l, message->node_ns + l->lease_ns);
+    answer(l, from, FTC_LEASE_ECHO, message->leader_ns, now_ns);
+}
+
+static void take_echo(struct ftc_lease *l, int from, const struct ftc_lease_message *message, uint64_t now_ns)
+{
+    struct peer *peer = &l->peer[from];
+
+    if (l->role != LEADER || message->term != l->term || message->leader_ns > now_ns)
+        return;
+    peer->echoed_ns = message->leader_ns > peer->echoed_ns ? message->leader_ns : peer->echoed_ns;
+    l->pending[from] |= peer->node_ns == 0; /* its first lease of this term, at once */
+    peer->node_ns = message->node_ns;
+    peer->heard_ns = now_ns;
+    ftc_set_unite(&peer->refused, message->refused);
+    tick_leader(l, now_ns);
+}
+
+static void take_question(struct ftc_lease *l, int from, const struct ftc_lease_message *message,
+                          uint64_t now_ns)
+{
+    bool probing = l->role == ASKING && l->probing, asking = l->role == ASKING && !l->probing;
+
+    if (l->role == LEADER && l->grants && message->term > l->term + 1) {
+        l->asked_term = message->term - 1 > l->asked_term ? message->term - 1 : l->asked_term;
+        ask(l, false, now_ns); /* somebody has voted in a later term, and would never follow this one again */
+        return;
+    }
+    if (message->term <= l->term || (asking && message->term <= l->asked_term) ||
+        !may_vote(l, from, now_ns) || (probing && from > l->set.self))
+        return; /* of two who ask the lower one goes on */
+    if (probing)
+        l->role = FOLLOWER;
+    l->hold_ns = now_ns + vote_ns(l);
+    if (message->kind == FTC_LEASE_ASK) {
+        l->term = message->term;
+        l->leader = from;
+        l->role = FOLLOWER;
+        l->promised_ns = now_ns + vote_ns(l);
+    }
+    answer(l, from, message->kind == FTC_LEASE_ASK ? FTC_LEASE_VOTE : FTC_LEASE_WOULD, 0, now_ns);
+    l->reply.term = message->term;
+}
+
+static void take_vote(struct ftc_lease *l, int from, const struct ftc_lease_message *message, uint64_t now_ns)
+{
+    bool wanted = message->kind == (l->probing ? FTC_LEASE_WOULD : FTC_LEASE_VOTE);
+
+    if (l->role != ASKING || !wanted || message->term != question_term(l))
+        return;
+    l->peer[from].votes = true;
+    l->peer[from].node_ns = message->node_ns;
+    if (!l->probing) {
+        ftc_set_unite(&l->refused, message->refused);
+        ftc_set_unite(&l->declared, message->declared);
+    }
+    count_votes(l, now_ns);
+}
+
+void ftc_lease_receive(struct ftc_lease *lease, int from, const struct ftc_lease_message *message,
+                       uint64_t now_ns)
+{
+    if (from < 0 || from >= lease->set.nodes || from == lease->set.self || lease->fenced)
+        return;
+    check_lease(lease, now_ns);
+    if (lease->fenced || ftc_set_has(&lease->refused, from))
+        return;
+    if (message->kind == FTC_LEASE_BEAT)
+        take_beat(lease, from, message, now_ns);
+    else if (message->kind == FTC_LEASE_ECHO)
+        take_echo(lease, from, message, now_ns);
+    else if (message->kind == FTC_LEASE_PROBE || message->kind == FTC_LEASE_ASK)
+        take_question(lease, from, message, now_ns);
+    else
+        take_vote(lease, from, message, now_ns);
+    check_lease(lease, now_ns);
+}
+
+void ftc_lease_start(struct ftc_lease *lease, uint64_t now_ns)
+{
+    lease->term = 1;
+    lease->beat_ns = lease->start_ns = now_ns;
+    lease->promised_ns = now_ns + lease->patience_ns;
+    lease->leader = 0;
+    if (lease->set.self == 0)
+        lead(lease, false, now_ns, now_ns);
+    ftc_lease_tick(lease, now_ns);
+}
+
+void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns)
+{
+    if (lease->fenced)
+        return;
+    /* a leader's own lease may just have been backed by echoes that it has not counted: they were, when they came */
+    check_lease(lease, now_ns);
+    if (lease->fenced)
+        return;
+    if (lease->role == LEADER)
+        tick_leader(lease, now_ns);
+    if (lease->role != LEADER)
+        tick_other(lease, now_ns);
+}
+
+void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
+{
+    if (node < 0 || node >= lease->set.nodes || node == lease->set.self)
+        return;
+    ftc_set_remove(&lease->base, node);
+    ftc_lease_tick(lease, now_ns);
+}
+
+uint64_t ftc_lease_due(const struct ftc_lease *lease)
+{
+    uint64_t due = lease->role == LEADER ? lease->sent_ns + lease->set.period_ns : next_question(lease);
+    uint64_t end = lease->until_ns != 0 ? lease->until_ns : lease->start_ns + lease->set.timeout_ns;
+
+    return end < due ? end : due;
+}
+
+/* --- out --- */
+
+static struct ftc_lease_message regular(const struct ftc_lease *l, int to)
+{
+    struct ftc_lease_message message = {.term = l->term};
+
+    if (l->role == LEADER) {
+        message.kind = FTC_LEASE_BEAT;
+        message.leader_ns = l->sent_ns;
+        message.node_ns = l->grants ? l->peer[to].node_ns : 0;
+    } else {
+        message.kind = l->probing ? FTC_LEASE_PROBE : FTC_LEASE_ASK;
+        message.term = question_term(l);
+    }
+    return message;
+}
+
+static bool put_message(struct ftc_lease *l, struct ftc_lease_output *output)
+{
+    int to = l->reply_to;
+
+    *output = (struct ftc_lease_output){.kind = FTC_LEASE_SEND, .message = l->reply};
+    l->reply_to = -1;
+    for (int i = 0; i < l->set.nodes && to < 0; i++) {
+        if (!l->pending[i])
+            continue;
+        l->pending[i] = false;
+        if (l->role == FOLLOWER)
+            continue; /* what it was to ask is settled */
+        output->message = regular(l, i);
+        to = i;
+    }
+    output->node = to;
+    output->message.refused = &l->refused;
+    output->message.declared = &l->declared;
+    return to >= 0;
+}
+
+/* Something of `now` that was not told yet. */
+static bool put_news(const struct ftc_set *now, struct ftc_set *told, struct ftc_lease_output *output,
+                     enum ftc_lease_output_kind kind)
+{
+    for (int i = ftc_set_next(now, 0); i >= 0; i = ftc_set_next(now, i + 1)) {
+        if (ftc_set_has(told, i))
+            continue;
+        ftc_set_add(told, i);
+        *output = (struct ftc_lease_output){.kind = kind, .node = i};
+        return true;
+    }
+    return false;
+}
+
+/* Refusals first: nobody may be told of one, by message, that is not carried out yet. */
+bool ftc_lease_next_output(struct ftc_lease *lease, struct ftc_lease_output *output)
+{
+    if (lease->fenced) {
+        *output = (struct ftc_lease_output){.kind = FTC_LEASE_FENCE, .node = lease->set.self};
+        bool told = lease->fence_told;
+        lease->fence_told = true;
+        return !told;
+    }
+    return put_news(&lease->refused, &lease->told_refused, output, FTC_LEASE_REFUSE) ||
+           put_message(lease, output) ||
+           put_news(&lease->declared, &lease->told_declared, output, FTC_LEASE_DECLARE);
+}
+
+/* --- bytes --- */
+
+size_t ftc_lease_encode(const struct ftc_lease_message *message, unsigned char *bytes, size_t size)
+{
+    struct ftc_writer w = {.data = bytes, .size = size};
+
+    ftc_write_u8(&w, (uint8_t)message->kind);
+    ftc_write_u64(&w, message->term);
+    ftc_write_u64(&w, message->leader_ns);
+    ftc_write_u64(&w, message->node_ns);
+    ftc_write_set(&w, message->refused);
+    ftc_write_set(&w, message->declared);
+    return w.failed ? 0 : w.used;
+}
+
+int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_set *refused, struct ftc_set *declared,
+                     const unsigned char *bytes, size_t size)
+{
+    struct ftc_reader r = {.data = bytes, .size = size};
+    uint8_t kind = ftc_read_u8(&r);
+
+    *message = (struct ftc_lease_message){
+        .kind = (enum ftc_lease_kind)kind, .refused = refused, .declared = declared};
+    message->term = ftc_read_u64(&r);
+    message->leader_ns = ftc_read_u64(&r);
+    message->node_ns = ftc_read_u64(&r);
+    ftc_read_set(&r, refused);
+    ftc_read_set(&r, declared);
+    if (r.failed || r.used != size || kind >= FTC_LEASE_KINDS || !ftc_set_subset(declared, refused))
+        return ftc_error_set(FTC_ERR_PROTO, "a damaged message about leases");
+    return FTC_SUCCESS;
+}

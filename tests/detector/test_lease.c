@@ -1,0 +1,250 @@
+/* Leases: who goes on when nodes die, pause, or cannot hear each other. */
+#include <string.h>
+
+#include "base/error.h"
+#include "tests/detector/lease_net.h"
+#include "tests/random.h"
+#include "tests/suite.h"
+
+#define BOUND (LEASE_TIMEOUT + 2 * LEASE_PERIOD)
+
+static uint64_t seed_of(int i)
+{
+    struct test_random random = test_random_start();
+    random.state += (uint64_t)i;
+    return test_random_bits(&random);
+}
+
+static struct lease_net *warm(int nodes, int i)
+{
+    struct lease_net *net = lease_net_new(nodes, seed_of(i));
+    lease_net_run(net, 3 * LEASE_TIMEOUT);
+    for (int node = 0; node < nodes; node++)
+        ck_assert(lease_net_is_up(net, node));
+    return net;
+}
+
+/* All nodes in `side` are up; all others but the dead have ended; the former have declared all others. */
+static void expect_only(const struct lease_net *net, int nodes, unsigned side)
+{
+    for (int i = 0; i < nodes; i++) {
+        ck_assert_msg(lease_net_is_up(net, i) == (side >> i & 1), "node %d of %d", i, nodes);
+        for (int j = 0; j < nodes && (side >> i & 1); j++)
+            ck_assert_msg(lease_net_declared_by(net, i, j) == !(side >> j & 1), "node %d of node %d", i, j);
+    }
+}
+
+START_TEST(nobody_is_refused_while_all_can_talk)
+{
+    struct lease_net *net = warm(_i, _i);
+    lease_net_run(net, 50 * LEASE_TIMEOUT);
+    for (int node = 0; node < _i; node++)
+        ck_assert(lease_net_is_up(net, node));
+    ck_assert_int_eq(lease_net_refused(net), 0);
+    lease_net_free(net);
+}
+END_TEST
+
+/* The leader is node 0. */
+START_TEST(a_dead_node_is_declared_in_time)
+{
+    for (int victim = 0; victim < 5; victim++) {
+        struct lease_net *net = warm(5, _i * 5 + victim);
+        uint64_t died = lease_net_now(net);
+        lease_net_kill(net, victim);
+        lease_net_run(net, BOUND + LEASE_PERIOD);
+        expect_only(net, 5, 31u & ~(1u << victim));
+        ck_assert_msg(lease_net_declared(net, victim) - died <= BOUND, "node %d after %.2f timeouts", victim,
+                      (double)(lease_net_declared(net, victim) - died) / (double)LEASE_TIMEOUT);
+        lease_net_free(net);
+    }
+}
+END_TEST
+
+START_TEST(the_side_with_the_majority_goes_on_and_the_other_ends)
+{
+    static const struct {
+        int nodes;
+        unsigned side; /* that goes on */
+    } cuts[] = {{3, 3}, {3, 6}, {5, 7}, {5, 0x1c}, {5, 0x16}, {7, 0x78},
+                {4, 9}, {4, 3}, {2, 1}, {6, 0x07}, {6, 0x31}};
+    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+        struct lease_net *net = warm(cuts[i].nodes, _i * 100 + (int)i);
+        lease_net_split(net, cuts[i].side);
+        lease_net_run(net, 3 * LEASE_TIMEOUT);
+        expect_only(net, cuts[i].nodes, cuts[i].side);
+        lease_net_split(net, 0); /* too late for those that have ended, and harmless for the others */
+        lease_net_run(net, 3 * LEASE_TIMEOUT);
+        expect_only(net, cuts[i].nodes, cuts[i].side);
+        lease_net_free(net);
+    }
+}
+END_TEST
+
+START_TEST(a_cut_that_heals_soon_costs_nobody_anything)
+{
+    struct lease_net *net = warm(5, _i);
+    for (unsigned side = 1; side < 31; side++) {
+        lease_net_split(net, side);
+        lease_net_run(net, LEASE_TIMEOUT / 5);
+        lease_net_split(net, 0);
+        lease_net_run(net, LEASE_TIMEOUT);
+    }
+    for (int node = 0; node < 5; node++)
+        ck_assert(lease_net_is_up(net, node));
+    ck_assert_int_eq(lease_net_refused(net), 0);
+    lease_net_free(net);
+}
+END_TEST
+
+/* Of two nodes the second cannot tell the first one's end from a cut, unless somebody has seen it. */
+START_TEST(a_node_that_was_seen_to_end_costs_nobody_its_life)
+{
+    for (int seen = 0; seen < 2; seen++) {
+        struct lease_net *net = warm(2, seen);
+        lease_net_kill(net, 0);
+        lease_net_run(net, LEASE_PERIOD);
+        if (seen)
+            lease_net_left(net, 0);
+        lease_net_run(net, 2 * LEASE_TIMEOUT);
+        ck_assert_int_eq(lease_net_is_up(net, 1), seen);
+        ck_assert_int_eq(lease_net_fenced(net, 1), !seen);
+        lease_net_free(net);
+    }
+}
+END_TEST
+
+START_TEST(one_after_the_other_may_die_where_each_is_left_out_of_the_base)
+{
+    static const int victims[] = {0, 1, 2, 3, 5}; /* 4 is the lower one of the last two */
+    struct lease_net *net = warm(6, _i);
+    for (int i = 0; i < 5; i++) {
+        lease_net_kill(net, victims[i]);
+        lease_net_run(net, 2 * BOUND);
+        ck_assert(lease_net_declared_by(net, 4, victims[i]));
+        lease_net_left(net, victims[i]); /* a decision has it in G */
+    }
+    ck_assert(lease_net_is_up(net, 4));
+    lease_net_free(net);
+}
+END_TEST
+
+START_TEST(a_paused_node_ends_if_it_was_too_long)
+{
+    struct lease_net *net = warm(5, _i);
+    lease_net_pause(net, _i % 5, LEASE_TIMEOUT / 6);
+    lease_net_run(net, 2 * LEASE_TIMEOUT);
+    ck_assert(lease_net_is_up(net, _i % 5));
+    lease_net_pause(net, _i % 5, 2 * LEASE_TIMEOUT);
+    lease_net_run(net, 4 * LEASE_TIMEOUT);
+    ck_assert(lease_net_fenced(net, _i % 5));
+    expect_only(net, 5, 31u & ~(1u << _i % 5));
+    lease_net_free(net);
+}
+END_TEST
+
+static void strike(struct lease_net *net, int nodes, struct test_random *random)
+{
+    int a = (int)test_random_between(random, 0, nodes - 1),
+        b = (int)test_random_between(random, 0, nodes - 1);
+
+    switch (test_random_between(random, 0, 9)) {
+    case 0:
+        lease_net_kill(net, a);
+        break;
+    case 1:
+    case 2:
+        lease_net_pause(net, a, (uint64_t)test_random_between(random, 0, 2 * (int64_t)LEASE_TIMEOUT));
+        break;
+    case 3:
+        lease_net_split(net, (unsigned)test_random_bits(random));
+        break;
+    case 4:
+        lease_net_split(net, 0);
+        break;
+    case 5:
+        if (lease_net_declared(net, a) != 0 || !lease_net_is_up(net, a))
+            lease_net_left(net, a);
+        break;
+    default:
+        lease_net_cut(net, a, b, test_random_chance(random, 60));
+    }
+}
+
+/* lease_net.c looks whether anybody is declared who may still act. */
+START_TEST(whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard)
+{
+    struct test_random random = {seed_of(_i)};
+    int declared = 0;
+    for (int run = 0; run < (TEST_SANITIZED ? 10 : 60); run++) {
+        int nodes = (int)test_random_between(&random, 2, LEASE_NODES);
+        struct lease_net *net = lease_net_new(nodes, test_random_bits(&random));
+        for (int i = 0; i < 60; i++) {
+            lease_net_run(net, (uint64_t)test_random_between(&random, 0, (int64_t)LEASE_TIMEOUT / 2));
+            strike(net, nodes, &random);
+        }
+        for (int node = 0; node < nodes; node++)
+            declared += lease_net_declared(net, node) != 0;
+        lease_net_free(net);
+    }
+    ck_assert_int_gt(declared, TEST_SANITIZED ? 3 : 30); /* else nothing was tried */
+}
+END_TEST
+
+START_TEST(damaged_messages_are_refused)
+{
+    struct ftc_set refused, declared;
+    unsigned char bytes[FTC_LEASE_BYTES(9)];
+    ck_assert_int_eq(ftc_set_init(&refused, 9), 0);
+    ck_assert_int_eq(ftc_set_init(&declared, 9), 0);
+    ftc_set_add(&refused, 4);
+    struct ftc_lease_message message = {FTC_LEASE_ECHO, 3, 7, 9, &refused, &declared}, back;
+    size_t size = ftc_lease_encode(&message, bytes, sizeof(bytes));
+    ck_assert_uint_eq(ftc_lease_encode(&message, bytes, size - 1), 0);
+    ck_assert_uint_eq(ftc_lease_encode(&message, bytes, sizeof(bytes)), size);
+    for (size_t cut = 0; cut < size; cut++)
+        ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, cut), FTC_ERR_PROTO);
+    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, size), 0);
+    ck_assert(back.kind == FTC_LEASE_ECHO && back.term == 3 && back.leader_ns == 7 && back.node_ns == 9);
+    ck_assert(ftc_set_has(&refused, 4) && ftc_set_empty(&declared));
+    bytes[0] = FTC_LEASE_KINDS;
+    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, size), FTC_ERR_PROTO);
+    ftc_set_fini(&refused);
+    ftc_set_fini(&declared);
+}
+END_TEST
+
+START_TEST(settings_that_do_not_fit_are_refused_with_a_remedy)
+{
+    struct ftc_lease *lease;
+    struct ftc_lease_settings settings = {.nodes = 4, .timeout_ns = 1900, .period_ns = 100};
+    ck_assert_int_eq(ftc_lease_create(&lease, &settings), FTC_ERR_ARG);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "give a longer one"));
+    settings.timeout_ns = 2000;
+    settings.self = 4;
+    ck_assert_int_eq(ftc_lease_create(&lease, &settings), FTC_ERR_ARG);
+    settings.self = 3;
+    ck_assert_int_eq(ftc_lease_create(&lease, &settings), 0);
+    ftc_lease_destroy(lease);
+}
+END_TEST
+
+int main(void)
+{
+    test_seed_announce();
+    Suite *suite = suite_create("lease");
+    TCase *tcase = tcase_create("lease");
+    tcase_set_timeout(tcase, TEST_SANITIZED ? 300 : 60);
+    tcase_add_loop_test(tcase, nobody_is_refused_while_all_can_talk, 1, LEASE_NODES + 1);
+    tcase_add_loop_test(tcase, a_dead_node_is_declared_in_time, 0, 10);
+    tcase_add_loop_test(tcase, the_side_with_the_majority_goes_on_and_the_other_ends, 0, 3);
+    tcase_add_loop_test(tcase, a_cut_that_heals_soon_costs_nobody_anything, 0, 5);
+    tcase_add_test(tcase, a_node_that_was_seen_to_end_costs_nobody_its_life);
+    tcase_add_loop_test(tcase, one_after_the_other_may_die_where_each_is_left_out_of_the_base, 0, 3);
+    tcase_add_loop_test(tcase, a_paused_node_ends_if_it_was_too_long, 0, 10);
+    tcase_add_loop_test(tcase, whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard, 0, 4);
+    tcase_add_test(tcase, damaged_messages_are_refused);
+    tcase_add_test(tcase, settings_that_do_not_fit_are_refused_with_a_remedy);
+    suite_add_tcase(suite, tcase);
+    return test_suite_run(suite);
+}
