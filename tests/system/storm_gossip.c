@@ -2,6 +2,7 @@
 #include "tests/system/storm_gossip.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/system/record.h"
@@ -118,6 +119,9 @@ struct storm_gossip storm_gossip(ftc_comm *world, uint64_t seed, uint32_t op, bo
         done.what = "gossip without a result has changed the buffer";
     else if (done.status != FTC_SUCCESS && done.status != FTC_ERR_NOT_CONVERGED)
         done.what = "gossip failed";
+    if (done.status == FTC_ERR_NOT_CONVERGED)
+        fprintf(stderr, "operation %u, %zu values, accuracy %g: %s\n", op, a.count, a.accuracy,
+                ftc_last_error());
     done.hash = hash(result, done.status == FTC_SUCCESS ? a.count : 0);
     return done;
 }
