@@ -97,6 +97,13 @@ static bool shm_ready(struct ftc_transport *transport)
     return shm->active_count > 0 || ftc_shm_pending(shm) || ftc_shm_can_flush(shm);
 }
 
+/* Who publishes rings the bell. */
+static int shm_descriptor(struct ftc_transport *transport)
+{
+    (void)transport;
+    return -1;
+}
+
 static void shm_close_peer(struct ftc_transport *transport, int rank)
 {
     struct ftc_shm *shm = (struct ftc_shm *)transport;
@@ -119,6 +126,7 @@ const struct ftc_transport_ops ftc_transport_shm = {
     .flush = ftc_shm_flush,
     .receive = ftc_shm_receive,
     .ready = shm_ready,
+    .descriptor = shm_descriptor,
     .close_peer = shm_close_peer,
     .close = shm_close,
 };

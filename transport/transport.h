@@ -15,11 +15,14 @@
 
 #define FTC_CAP_LOCAL 1u /* reaches ranks of this node only */
 
+struct ftc_tcp_setup; /* transport/tcp.h */
+
 struct ftc_transport_setup {
     int ranks, self;
     const struct ftc_log *log;
-    struct ftc_segment *segment; /* shm */
-    struct ftc_bell *bell;       /* shm */
+    struct ftc_segment *segment;     /* shm */
+    struct ftc_bell *bell;           /* shm */
+    const struct ftc_tcp_setup *tcp; /* tcp */
 };
 
 struct ftc_transport; /* each implementation embeds it first */
@@ -46,6 +49,10 @@ struct ftc_transport_ops {
 
     /* Is there anything to receive or room for something queued? For the look before a sleep. */
     bool (*ready)(struct ftc_transport *transport);
+
+    /* What a sleeper polls for readability besides its bell, after ready() was false; -1: the bell says it all. Stays
+     * the same until close. */
+    int (*descriptor)(struct ftc_transport *transport);
 
     /* A failed peer: what is queued for it is dropped; what it sent before may still be received. */
     void (*close_peer)(struct ftc_transport *transport, int peer);
