@@ -1,0 +1,118 @@
+/*
+ * Fuzz what the TCP transport reads from a socket: frames, the messages of the handshake, endpoints, and where a peer
+ * says it goes on. The first byte says which.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/tcp_endpoint.h"
+#include "transport/tcp_frame.h"
+#include "transport/tcp_handshake.h"
+#include "transport/tcp_queue.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct ftc_tcp_secret secret = {.size = 16, .bytes = "sixteen bytes..."};
+
+/* As many bytes as wanted, with zeros where the input ends. */
+static void fill(unsigned char *bytes, size_t wanted, const uint8_t *data, size_t size)
+{
+    memset(bytes, 0, wanted);
+    if (size > 0)
+        memcpy(bytes, data, size < wanted ? size : wanted);
+}
+
+/* What is taken for a header must be one that encodes to the same bytes. */
+static void fuzz_frame(const uint8_t *data, size_t size)
+{
+    unsigned char bytes[FTC_TCP_HEADER_SIZE], again[FTC_TCP_HEADER_SIZE];
+    struct ftc_tcp_header header;
+    fill(bytes, sizeof(bytes), data, size);
+    if (ftc_tcp_header_decode(&header, bytes) != 0)
+        return;
+    ftc_tcp_header_encode(again, &header);
+    if (memcmp(bytes, again, sizeof(bytes)) != 0 || header.head > FTC_TCP_HEAD_MAX ||
+        header.value > FTC_TCP_VALUE_MAX)
+        abort();
+}
+
+/* Fields without the checksum's help: so that bounds are reached at all. */
+static void fuzz_fields(const uint8_t *data, size_t size)
+{
+    uint64_t words[6];
+    unsigned char bytes[FTC_TCP_HEADER_SIZE];
+    fill((unsigned char *)words, sizeof(words), data, size);
+    struct ftc_tcp_header header = {(unsigned)words[0] & 3, words[1], words[2], words[3], words[4], words[5]};
+    ftc_tcp_header_encode(bytes, &header);
+    fuzz_frame(bytes, sizeof(bytes));
+}
+
+static void fuzz_handshake(const uint8_t *data, size_t size)
+{
+    unsigned char hello_bytes[FTC_TCP_HELLO_SIZE], answer_bytes[FTC_TCP_ANSWER_SIZE],
+        verdict_bytes[FTC_TCP_VERDICT_SIZE], proof[FTC_TCP_PROOF_BYTES];
+    struct ftc_tcp_hello hello;
+    struct ftc_tcp_answer answer;
+    struct ftc_tcp_place place;
+    enum ftc_tcp_refusal refusal;
+    fill(hello_bytes, sizeof(hello_bytes), data, size);
+    fill(answer_bytes, sizeof(answer_bytes), data, size);
+    fill(verdict_bytes, sizeof(verdict_bytes), data, size);
+    fill(proof, sizeof(proof), data, size);
+    ftc_tcp_magic_begins(data, size);
+    if (ftc_tcp_hello_decode(&hello, hello_bytes) && strlen(hello.job) >= FTC_TCP_JOB_SIZE)
+        abort();
+    if (ftc_tcp_answer_decode(&answer, answer_bytes) && ftc_tcp_refusal_text(answer.refusal)[0] == '?')
+        abort();
+    if (ftc_tcp_verdict_decode(&refusal, &place, verdict_bytes) && ftc_tcp_refusal_text(refusal)[0] == '?')
+        abort();
+    if (ftc_tcp_answer_proven(answer_bytes, hello_bytes, &secret) ||
+        ftc_tcp_proof_decode(&place, proof, hello_bytes, answer_bytes, &secret))
+        abort();
+}
+
+static void fuzz_endpoint(const uint8_t *data, size_t size)
+{
+    char text[2 * FTC_TCP_ENDPOINT_SIZE] = "", again[FTC_TCP_ENDPOINT_SIZE];
+    struct ftc_tcp_endpoint endpoint;
+    fill((unsigned char *)text, sizeof(text) - 1, data, size);
+    if (ftc_tcp_endpoint_parse(&endpoint, text) != 0)
+        return;
+    if (endpoint.count < 1 || endpoint.count > FTC_TCP_ADDRESSES)
+        abort();
+    ftc_tcp_endpoint_format(again, &endpoint);
+    if (ftc_tcp_endpoint_parse(&endpoint, again) != 0)
+        abort();
+}
+
+/* Steps of three bytes: go on somewhere, acknowledge, send some. */
+static void fuzz_queue(const uint8_t *data, size_t size)
+{
+    struct ftc_tcp_queue queue = {0};
+    struct iovec pieces[8];
+    for (; size >= 3; data += 3, size -= 3) {
+        struct ftc_buffer *head = ftc_buffer_new((size_t)data[1] + 1);
+        if (head == NULL)
+            abort();
+        memset(head->data, 0, head->size);
+        if (data[0] % 4 == 0)
+            ftc_tcp_queue_append(&queue, head, NULL);
+        else if (data[0] % 4 == 1)
+            ftc_tcp_queue_resume(&queue, data[1], data[2]);
+        else if (data[0] % 4 == 2)
+            ftc_tcp_queue_acknowledge(&queue, data[1]);
+        else if (ftc_tcp_queue_gather(&queue, pieces, 8, 0) > 0)
+            ftc_tcp_queue_advance(&queue, data[1] * 2u);
+        ftc_buffer_unref(head);
+    }
+    ftc_tcp_queue_drop(&queue);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static void (*const what[])(const uint8_t *, size_t) = {fuzz_frame, fuzz_fields, fuzz_handshake,
+                                                            fuzz_endpoint, fuzz_queue};
+    if (size > 0)
+        what[data[0] % 5](data + 1, size - 1);
+    return 0;
+}
