@@ -3,5 +3,6 @@
 
 int main(void)
 {
-    return transport_suite_run(&ftc_transport_shm);
+    static const struct transport_kit shm = {.ops = &ftc_transport_shm, .rings = true};
+    return transport_suite_run(&shm);
 }

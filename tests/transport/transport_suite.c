@@ -3,6 +3,7 @@
 #include "transport_suite.h"
 
 #include <check.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #define RANKS   8
 #define LOST_NS (20 * FTC_NS_PER_S)
 
+static const struct transport_kit *kit;
 static const struct ftc_transport_ops *tested;
 static struct scratch_job job;
 
@@ -36,7 +38,9 @@ static void join(int rank)
     ck_assert_msg(ftc_bell_open(&end->bell, end->segment, rank) == 0, "%s", ftc_last_error());
     struct ftc_transport_setup setup = {
         .ranks = RANKS, .self = rank, .segment = end->segment, .bell = &end->bell};
-    ck_assert_msg(tested->open(&end->transport, &setup) == 0, "%s", ftc_last_error());
+    int rc = kit->open != NULL ? kit->open(&end->transport, &setup, job.directory)
+                               : tested->open(&end->transport, &setup);
+    ck_assert_msg(rc == 0, "%s", ftc_last_error());
 }
 
 static void leave(int rank)
@@ -143,6 +147,16 @@ static bool flush(int rank)
     return idle;
 }
 
+/* Flush both until nothing of `sender` is queued. */
+static void until_idle(int sender, int receiver)
+{
+    uint64_t deadline = ftc_clock_now() + LOST_NS;
+    while (!flush(sender)) {
+        flush(receiver);
+        ck_assert_msg(ftc_clock_now() < deadline, "what is queued does not go out");
+    }
+}
+
 /* Flush `sender` and take from `receiver` until a message is complete. */
 static uint64_t pump(int sender, int receiver)
 {
@@ -234,6 +248,8 @@ START_TEST(nobody_is_starved_by_a_loud_peer)
     for (uint64_t number = 0; number < 20; number++)
         must_send(0, 2, number, 100);
     must_send(1, 2, 0, 100);
+    until_idle(0, 2);
+    until_idle(1, 2);
     for (int taken = 0; taken < 21; taken++) {
         ck_assert_int_ge(take(2, &from), 0);
         if (taken == 0)
@@ -250,19 +266,20 @@ START_TEST(a_closed_peer_costs_nothing_more)
 {
     int from;
     must_send(1, 0, 77, 100);
+    until_idle(1, 0);
     for (uint64_t number = 0; number < 100; number++)
         must_send(0, 1, number, 10000);
     must_send(0, 2, 5, 100);
-    ck_assert(!flush(0));
+    ck_assert(!kit->rings || !flush(0));
     tested->close_peer(ends[0].transport, 1);
     tested->close_peer(ends[0].transport, 1);
     tested->close_peer(ends[0].transport, 3); /* never met */
-    ck_assert(flush(0));
+    until_idle(0, 2);
     must_send(0, 1, 1000, 1 << 20);
     must_send(0, 3, 1000, 1 << 20);
     ck_assert(flush(0));
     ck_assert_int_eq(take(0, &from), 77); /* sent before */
-    ck_assert_int_eq(take(2, &from), 5);  /* others are not touched */
+    ck_assert_uint_eq(pump(0, 2), 5);     /* others are not touched */
 }
 END_TEST
 
@@ -298,7 +315,11 @@ START_TEST(the_caller_may_drop_his_references_and_overwrite_nothing)
     ck_assert_int_eq(tested->send(ends[0].transport, 2, head, NULL, false), 0);
     ck_assert_int_eq(head->references, 3);
     ck_assert_uint_eq(pump(0, 1), 9);
-    flush(0);
+    uint64_t deadline = ftc_clock_now() + LOST_NS;
+    while (head->references > 2 && ftc_clock_now() < deadline) {
+        flush(0);
+        flush(1);
+    }
     ck_assert_int_eq(head->references, 2);
     tested->close_peer(ends[0].transport, 2);
     ck_assert_int_eq(head->references, 1);
@@ -314,10 +335,20 @@ static bool doze(int rank)
     struct end *end = &ends[rank];
     uint64_t before = ftc_clock_now();
     uint32_t expected = ftc_bell_prepare(&end->bell);
-    if (!tested->ready(end->transport))
+    int fd = tested->descriptor(end->transport);
+    bool ready = tested->ready(end->transport);
+    if (!ready && fd >= 0)
+        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, (int)(LOST_NS / FTC_NS_PER_MS));
+    else if (!ready)
         ftc_bell_sleep(&end->bell, expected, LOST_NS, -1);
     ftc_bell_awake(&end->bell);
     return ftc_clock_now() - before < LOST_NS;
+}
+
+/* Nothing queued, and the end may leave. */
+static bool settled(int rank)
+{
+    return flush(rank) && (kit->settled == NULL || kit->settled(ends[rank].transport));
 }
 
 #define TALK 3000
@@ -330,7 +361,7 @@ static int talk(void *arg)
     random.state += (uint64_t)self;
     join(self);
     uint64_t sent = 0, got = 0;
-    while (sent < TALK || got < TALK || !flush(self)) {
+    while (sent < TALK || got < TALK || !settled(self)) {
         bool moved = false;
         if (sent < TALK && sent < got + 8) {
             int64_t most = test_random_chance(&random, 3) ? 1 << 20 : 500;
@@ -343,7 +374,7 @@ static int talk(void *arg)
         int64_t number = take(self, &from);
         if (number >= 0 && (uint64_t)number != got++)
             return 2;
-        if (number < 0 && !moved && (sent < TALK || got < TALK || !flush(self)) && !doze(self))
+        if (number < 0 && !moved && (sent < TALK || got < TALK || !settled(self)) && !doze(self))
             return 3;
     }
     leave(self);
@@ -391,30 +422,34 @@ START_TEST(a_peer_killed_in_a_message_leaves_whole_ones)
     }
     ck_assert(WIFSIGNALED(status));
     tested->close_peer(ends[0].transport, 1);
-    for (int64_t number = take(0, &from); number >= 0; number = take(0, &from))
-        ck_assert_uint_eq((uint64_t)number, next++);
-    ck_assert(!tested->ready(ends[0].transport));
+    do {
+        for (int64_t number = take(0, &from); number >= 0; number = take(0, &from))
+            ck_assert_uint_eq((uint64_t)number, next++);
+    } while (tested->ready(ends[0].transport));
     must_send(0, 1, 0, 100);
     ck_assert(flush(0));
 }
 END_TEST
 
-int transport_suite_run(const struct ftc_transport_ops *ops)
+int transport_suite_run(const struct transport_kit *given)
 {
-    tested = ops;
+    kit = given;
+    tested = given->ops;
     for (int rank = 0; rank < RANKS; rank++)
         ends[rank].bell.fd = -1;
-    Suite *suite = suite_create(ops->name);
+    Suite *suite = suite_create(tested->name);
     TCase *local = tcase_create("in one process");
     tcase_set_timeout(local, 60);
     tcase_add_checked_fixture(local, setup_all, teardown);
     tcase_add_test(local, every_size_arrives_whole);
     tcase_add_test(local, messages_stay_in_order);
     tcase_add_test(local, all_pairs_talk_at_once);
-    tcase_add_test(local, what_finds_no_room_waits_in_order);
+    if (kit->rings) {
+        tcase_add_test(local, what_finds_no_room_waits_in_order);
+        tcase_add_test(local, ready_tells_the_truth);
+    }
     tcase_add_test(local, nobody_is_starved_by_a_loud_peer);
     tcase_add_test(local, a_closed_peer_costs_nothing_more);
-    tcase_add_test(local, ready_tells_the_truth);
     tcase_add_test(local, the_caller_may_drop_his_references_and_overwrite_nothing);
     suite_add_tcase(suite, local);
     TCase *forked = tcase_create("processes");

@@ -1,10 +1,21 @@
-/* What every transport has to do: one suite, given an ops table. A transport's test is its main(). */
+/* What every transport has to do: one suite, given a kit. A transport's test is its main(). */
 #ifndef FTC_TEST_TRANSPORT_SUITE_H
 #define FTC_TEST_TRANSPORT_SUITE_H
 
 #include "transport/transport.h"
 
+struct transport_kit {
+    const struct ftc_transport_ops *ops;
+    /* Open an end; `setup` has ranks, self, segment and bell. NULL: ops->open(). */
+    int (*open)(struct ftc_transport **out, struct ftc_transport_setup *setup, const char *directory);
+    /* May an end leave without taking messages with it? NULL: when flush() is idle. */
+    bool (*settled)(const struct ftc_transport *transport);
+    /* A message is at the receiver when send() or flush() has returned, and room is that of a ring: what that means for
+     * ready() is part of the suite. */
+    bool rings;
+};
+
 /* Run the suite; returns main()'s exit code. */
-int transport_suite_run(const struct ftc_transport_ops *ops);
+int transport_suite_run(const struct transport_kit *given);
 
 #endif

@@ -1,0 +1,191 @@
+/*
+ * The inside of the TCP transport, for its own files: tcp.c (life, ops), tcp_loop.c (epoll, timers), tcp_listen.c,
+ * tcp_connect.c (the connector's side), tcp_accept.c (the listener's), tcp_link.c (sending, life of a link),
+ * tcp_receive.c.
+ *
+ * A peer outlives its connections. It has at most one link (a connection after its handshake) and one dial (an own
+ * attempt to get one); accepted connections belong to nobody until they have proven who they are.
+ */
+#ifndef FTC_TRANSPORT_TCP_INSIDE_H
+#define FTC_TRANSPORT_TCP_INSIDE_H
+
+#include <netinet/in.h>
+
+#include "base/clock.h"
+#include "transport/tcp.h"
+#include "transport/tcp_endpoint.h"
+#include "transport/tcp_handshake.h"
+#include "transport/tcp_queue.h"
+
+#define FTC_TCP_READ_SIZE         16384
+#define FTC_TCP_INBOX_MAX         (1u << 20) /* bytes of whole messages of one peer; then TCP holds it back */
+#define FTC_TCP_TURN_MAX          (4u << 20) /* bytes of one peer in one turn: others want theirs */
+#define FTC_TCP_SANE              (1ull << 30) /* a longer value that does not fit into memory is damage */
+#define FTC_TCP_HALF_OPEN_MAX     128
+#define FTC_TCP_HALF_OPEN_ADDRESS 64
+#define FTC_TCP_HANDSHAKE_NS      (5 * FTC_NS_PER_S)
+#define FTC_TCP_ACK_NS            (5 * FTC_NS_PER_MS)
+#define FTC_TCP_ACK_BYTES         (256u << 10)
+#define FTC_TCP_ACK_MESSAGES      32
+#define FTC_TCP_VERSION_LOWEST    1
+#define FTC_TCP_VERSION_HIGHEST   1
+
+enum ftc_tcp_state {
+    FTC_TCP_CONNECTING,
+    FTC_TCP_WAIT_ANSWER,
+    FTC_TCP_WAIT_VERDICT,
+    FTC_TCP_WAIT_HELLO,
+    FTC_TCP_WAIT_PROOF,
+    FTC_TCP_LINKED,
+};
+
+struct ftc_tcp_connection {
+    int fd;          /* -1: closed, memory stays until the turn's end */
+    uint32_t events; /* waited for */
+    enum ftc_tcp_state state;
+    int rank;                                   /* of the other end; a claim until its proof; -1: unknown */
+    uint64_t deadline;                          /* of the handshake */
+    struct ftc_tcp_connection *previous, *next; /* half-open ones, oldest first; or the closed ones */
+    unsigned char address[16];                  /* of an accepted one, for the limit by address */
+
+    size_t used; /* of the handshake's current message */
+    unsigned char in[FTC_TCP_HELLO_SIZE];
+    unsigned char hello[FTC_TCP_HELLO_SIZE], answer[FTC_TCP_ANSWER_SIZE];
+
+    unsigned char *buffer; /* of a link: read, [begin, end) not looked at */
+    size_t begin, end;
+    bool payload; /* the header of the message that comes was read */
+    bool blocked; /* the socket is full */
+    unsigned char acknowledgement[FTC_TCP_HEADER_SIZE];
+    size_t acknowledgement_left;
+};
+
+/* A message that came or is coming. */
+struct ftc_tcp_arrival {
+    struct ftc_tcp_arrival *next;
+    struct ftc_buffer *message;
+};
+
+struct ftc_tcp_peer {
+    int rank;
+    bool closed;            /* failed: nothing more goes out */
+    bool damaged, reported; /* as in the shared-memory transport */
+
+    struct ftc_tcp_connection *link, *dial;
+    unsigned attempts;     /* that failed, one after the other */
+    uint64_t retry_at;     /* connect again then; 0: not */
+    uint64_t broken_since; /* 0: it is not */
+
+    struct ftc_tcp_queue out;
+
+    uint64_t expected; /* the next message to come */
+    struct ftc_tcp_header header;
+    struct ftc_tcp_arrival *coming; /* stays when the link breaks; ... */
+    uint64_t used;                  /* ... so many bytes of its head and value are here */
+    struct ftc_tcp_arrival *inbox, *inbox_last;
+    size_t inbox_size;
+    size_t quiet_bytes, quiet_messages; /* came since the last acknowledgement */
+    uint64_t acknowledge_at;            /* 0: nothing to acknowledge */
+
+    bool active; /* in the list of those with something to receive */
+    bool timed;  /* in the list of those that have a timer */
+};
+
+struct ftc_tcp {
+    struct ftc_transport base;
+    int ranks, self;
+    const struct ftc_log *log;
+    struct ftc_tcp_setup setup; /* its pointers to job and secret are not used */
+    char job[FTC_TCP_JOB_SIZE];
+    struct ftc_tcp_secret secret;
+    char endpoint[FTC_TCP_ENDPOINT_SIZE];
+
+    int epoll, timer, listener;
+    uint64_t timer_at;        /* set for; 0: not set */
+    uint64_t accept_again_at; /* out of descriptors: the listener rests until then; 0: it does not */
+
+    struct ftc_tcp_peer **peer; /* by rank, NULL: never met */
+    int *met;                   /* ranks that have a peer */
+    int met_count;
+    int *active; /* ranks, a circular queue of `ranks` places */
+    int active_first, active_count;
+    int until_turn; /* messages that receive() still hands out before it looks at the sockets */
+    int *timed;     /* ranks */
+    int timed_count;
+
+    struct ftc_tcp_connection *half_first, *half_last;
+    int half_open;
+    struct ftc_tcp_connection *closed;
+
+    uint64_t count[FTC_TCP_EVENTS], logged_at[FTC_TCP_EVENTS];
+};
+
+/* tcp.c. NULL: out of memory. */
+struct ftc_tcp_peer *ftc_tcp_peer(struct ftc_tcp *tcp, int rank);
+void ftc_tcp_activate(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Count, and log with the number so far, unless one of the kind was logged lately. */
+void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The peer breaks the protocol (ftc_last_error()): its channel is closed, receive reports it. */
+void ftc_tcp_damage(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+
+/* tcp_loop.c */
+int ftc_tcp_loop_open(struct ftc_tcp *tcp);
+void ftc_tcp_loop_close(struct ftc_tcp *tcp);
+/* Do what can be done without waiting. */
+void ftc_tcp_turn(struct ftc_tcp *tcp);
+/* Watch a new connection's descriptor, which is closed if that fails. FTC_ERR_SYSTEM, FTC_ERR_NOMEM. */
+int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd, enum ftc_tcp_state state,
+                  uint32_t events);
+void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection, uint32_t events);
+/* Its memory is given back at the end of a turn. */
+void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+void ftc_tcp_listen_to(struct ftc_tcp *tcp, bool yes);
+
+/* tcp_listen.c: the listening socket and tcp->endpoint. */
+int ftc_tcp_listen(struct ftc_tcp *tcp);
+
+/* tcp_accept.c */
+void ftc_tcp_accept(struct ftc_tcp *tcp);
+void ftc_tcp_accept_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+void ftc_tcp_half_open_remove(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+
+/* tcp_connect.c */
+void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+void ftc_tcp_dial_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+void ftc_tcp_dial_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+void ftc_tcp_dial_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Connect again later, if there is something to send. */
+void ftc_tcp_retry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Options of every connection. */
+void ftc_tcp_options(const struct ftc_tcp *tcp, int fd);
+/* The next message of a handshake into connection->in: 1: whole; 0: not yet; -1: the connection ended. */
+int ftc_tcp_take(struct ftc_tcp_connection *connection, size_t size);
+/* A message of a handshake: an empty socket has room for it. */
+bool ftc_tcp_put(const struct ftc_tcp_connection *connection, const void *bytes, size_t size);
+
+/* tcp_link.c */
+/* The connection becomes the peer's link; the other end goes on at `place`. FTC_ERR_PROTO, FTC_ERR_NOMEM. */
+int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_tcp_connection *connection,
+                    const struct ftc_tcp_place *place);
+/* Where this end goes on. */
+struct ftc_tcp_place ftc_tcp_link_place(const struct ftc_tcp_peer *peer);
+/* The link is lost: errno says why. */
+void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const char *why);
+void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Write what can be written. */
+void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Before a close: what came is acknowledged, as far as that goes. */
+void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* What is waited for, given inbox and queue. */
+void ftc_tcp_link_wait(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+
+/* tcp_receive.c */
+void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
+void ftc_tcp_arrivals_drop(struct ftc_tcp_arrival *first);
+/* Half a message of a peer that is gone. */
+void ftc_tcp_coming_drop(struct ftc_tcp_peer *peer);
+
+#endif

@@ -1,0 +1,163 @@
+/* A link: from the end of its handshake until it breaks, and sending on it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/error.h"
+#include "transport/tcp_inside.h"
+
+#define PIECES 64 /* small messages go out together */
+
+struct ftc_tcp_place ftc_tcp_link_place(const struct ftc_tcp_peer *peer)
+{
+    return (struct ftc_tcp_place){peer->expected, peer->coming != NULL ? peer->used : 0};
+}
+
+static void acknowledged(struct ftc_tcp_peer *peer)
+{
+    peer->acknowledge_at = 0;
+    peer->quiet_bytes = peer->quiet_messages = 0;
+}
+
+int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_tcp_connection *connection,
+                    const struct ftc_tcp_place *place)
+{
+    connection->state = FTC_TCP_LINKED;
+    connection->buffer = malloc(FTC_TCP_READ_SIZE);
+    if (connection->buffer == NULL) {
+        ftc_tcp_hang_up(tcp, connection);
+        ftc_tcp_note(tcp, FTC_TCP_DESCRIPTORS, "out of memory for the connection with rank %d", peer->rank);
+        ftc_tcp_retry(tcp, peer);
+        return FTC_ERR_NOMEM;
+    }
+    peer->link = connection;
+    if (!ftc_tcp_queue_resume(&peer->out, place->expected, place->offset)) {
+        int rc = ftc_error_set(FTC_ERR_PROTO, "rank %d goes on at message %llu, which it cannot have reached",
+                               peer->rank, (unsigned long long)place->expected);
+        ftc_tcp_damage(tcp, peer);
+        return rc;
+    }
+    acknowledged(peer); /* the handshake said it */
+    peer->attempts = 0;
+    peer->retry_at = 0;
+    peer->broken_since = 0;
+    return FTC_SUCCESS;
+}
+
+void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    if (peer->link == NULL)
+        return;
+    ftc_tcp_hang_up(tcp, peer->link);
+    peer->link = NULL;
+    acknowledged(peer);
+}
+
+void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const char *why)
+{
+    ftc_tcp_link_drop(tcp, peer);
+    if (peer->closed) {
+        ftc_tcp_coming_drop(peer);
+        return;
+    }
+    peer->broken_since = ftc_clock_now();
+    /* An end of a connection on which nothing was under way is how a rank leaves. */
+    if (peer->out.first != NULL || peer->coming != NULL)
+        ftc_tcp_note(tcp, FTC_TCP_BROKEN, "lost the connection with rank %d: %s; connecting again",
+                     peer->rank, why);
+    ftc_tcp_retry(tcp, peer);
+}
+
+void ftc_tcp_link_wait(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    uint32_t events = 0;
+    if (peer->link == NULL)
+        return;
+    if (peer->inbox_size < FTC_TCP_INBOX_MAX)
+        events |= EPOLLIN;
+    if (peer->link->blocked)
+        events |= EPOLLOUT;
+    ftc_tcp_wait_for(tcp, peer->link, events);
+}
+
+/* --- sending --- */
+
+static bool acknowledgement_due(const struct ftc_tcp_peer *peer)
+{
+    if (peer->acknowledge_at == 0)
+        return false;
+    return peer->quiet_bytes >= FTC_TCP_ACK_BYTES || peer->quiet_messages >= FTC_TCP_ACK_MESSAGES ||
+           ftc_clock_now() >= peer->acknowledge_at;
+}
+
+/* A frame of its own, if no message is there to carry it. */
+static void make_acknowledgement(struct ftc_tcp_peer *peer)
+{
+    struct ftc_tcp_connection *link = peer->link;
+    struct ftc_tcp_header header = {.expected = peer->expected};
+    if (peer->out.unsent != NULL || link->acknowledgement_left > 0 || !acknowledgement_due(peer))
+        return;
+    ftc_tcp_header_encode(link->acknowledgement, &header);
+    link->acknowledgement_left = sizeof(link->acknowledgement);
+    acknowledged(peer);
+}
+
+static int gather(struct ftc_tcp_peer *peer, struct iovec *pieces)
+{
+    struct ftc_tcp_connection *link = peer->link;
+    int count = 0;
+    /* Left over from before a message was begun: so none is amid. */
+    if (link->acknowledgement_left > 0)
+        pieces[count++] =
+            (struct iovec){link->acknowledgement + sizeof(link->acknowledgement) - link->acknowledgement_left,
+                           link->acknowledgement_left};
+    if (peer->out.unsent != NULL && !ftc_tcp_queue_amid(&peer->out))
+        acknowledged(peer);
+    return count + ftc_tcp_queue_gather(&peer->out, pieces + count, PIECES - count, peer->expected);
+}
+
+static void advance(struct ftc_tcp_peer *peer, size_t bytes)
+{
+    struct ftc_tcp_connection *link = peer->link;
+    size_t step = bytes < link->acknowledgement_left ? bytes : link->acknowledgement_left;
+    link->acknowledgement_left -= step;
+    ftc_tcp_queue_advance(&peer->out, bytes - step);
+}
+
+void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    struct iovec pieces[PIECES];
+    while (peer->link != NULL && !peer->closed) {
+        make_acknowledgement(peer);
+        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (size_t)gather(peer, pieces)};
+        if (message.msg_iovlen == 0)
+            break;
+        ssize_t sent = sendmsg(peer->link->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0) {
+            advance(peer, (size_t)sent);
+        } else if (errno == EAGAIN) {
+            peer->link->blocked = true;
+            break;
+        } else if (errno != EINTR) {
+            ftc_tcp_link_lost(tcp, peer, strerror(errno));
+        }
+    }
+    ftc_tcp_link_wait(tcp, peer);
+}
+
+/* Reading what is there keeps the close from becoming a reset, which would take the last bytes with it. */
+void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    char rest[4096];
+    if (peer->link == NULL || peer->closed)
+        return;
+    if (peer->acknowledge_at != 0) {
+        peer->acknowledge_at = 1; /* due since long ago */
+        ftc_tcp_link_write(tcp, peer);
+    }
+    if (peer->link == NULL || shutdown(peer->link->fd, SHUT_WR) != 0)
+        return;
+    for (int i = 0; i < 256 && recv(peer->link->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0; i++)
+        ;
+}
