@@ -1,0 +1,44 @@
+/* Ends of the TCP transport in one process, on loopback. */
+#ifndef FTC_TEST_TCP_ENDS_H
+#define FTC_TEST_TCP_ENDS_H
+
+#include <check.h>
+
+#include "base/clock.h"
+#include "transport/tcp.h"
+#include "transport/tcp_endpoint.h"
+
+#define TCP_RANKS   3 /* of the job of tcp_join() */
+#define TCP_ENDS    128
+#define TCP_LOST_NS (30 * FTC_NS_PER_S)
+
+extern struct ftc_transport *tcp_end[TCP_ENDS]; /* by rank; NULL: not joined */
+extern char tcp_endpoints[TCP_ENDS][FTC_TCP_ENDPOINT_SIZE];
+
+struct ftc_tcp_setup tcp_usual(void);
+void tcp_join_as(int rank, int ranks, const struct ftc_tcp_setup *tcp);
+void tcp_join(int rank);
+void tcp_join_two(void);
+void tcp_leave_all(void);
+
+/* Messages of `size` bytes that follow from their number. */
+void tcp_must_send(int from, int to, uint64_t number, size_t size);
+/* The next message of `rank` must be this one, if there is any. */
+bool tcp_take(int rank, int sender, uint64_t number, size_t size);
+/* Wait for it. */
+void tcp_expect(int rank, int sender, uint64_t number, size_t size);
+/* 0 and 1 still talk. */
+void tcp_assert_goes_on(void);
+/* All ends do what they can. */
+void tcp_turn(void);
+
+#define WAIT_UNTIL(condition)                                                                                \
+    do {                                                                                                     \
+        uint64_t deadline_ = ftc_clock_now() + TCP_LOST_NS;                                                  \
+        while (!(condition)) {                                                                               \
+            tcp_turn();                                                                                      \
+            ck_assert_msg(ftc_clock_now() < deadline_, "in vain: %s", #condition);                           \
+        }                                                                                                    \
+    } while (0)
+
+#endif
