@@ -1,7 +1,10 @@
 /* Stories of TCP links: meeting, breaking, floods, deaths. */
+#include <net/if.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -172,6 +175,48 @@ START_TEST(a_message_that_is_cut_is_not_sent_from_its_start)
 }
 END_TEST
 
+/* A network of our own, whose only link goes up and down. False: not permitted here. */
+static bool own_network(void)
+{
+    uid_t user = getuid();
+    if (user != 0 && unshare(CLONE_NEWUSER) != 0)
+        return false;
+    return unshare(CLONE_NEWNET) == 0;
+}
+
+static void set_link(bool up)
+{
+    struct ifreq request = {.ifr_name = "lo", .ifr_flags = up ? IFF_UP : 0};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(ioctl(fd, SIOCSIFFLAGS, &request), 0);
+    close(fd);
+}
+
+START_TEST(a_link_that_is_cut_and_healed_goes_on)
+{
+    struct ftc_tcp_setup tcp = tcp_usual();
+    tcp.user_timeout_ms = 500;
+    tcp_leave_all();
+    if (!own_network()) {
+        printf("skipped: no network namespace of our own is permitted\n");
+        return;
+    }
+    set_link(true);
+    tcp_join_as(0, TCP_RANKS, &tcp);
+    tcp_join_as(1, TCP_RANKS, &tcp);
+    tcp_assert_goes_on();
+    set_link(false);
+    tcp_must_send(0, 1, 1, 100000);
+    tcp_must_send(1, 0, 2, 10);
+    WAIT_UNTIL(ftc_tcp_broken_since(tcp_end[0], 1) != 0 && ftc_tcp_broken_since(tcp_end[1], 0) != 0);
+    set_link(true);
+    tcp_expect(1, 0, 1, 100000);
+    tcp_expect(0, 1, 2, 10);
+    WAIT_UNTIL(ftc_tcp_settled(tcp_end[0]) && ftc_tcp_settled(tcp_end[1]));
+    ck_assert_uint_eq(ftc_tcp_broken_since(tcp_end[0], 1), 0);
+}
+END_TEST
+
 START_TEST(a_peer_that_goes_on_at_nonsense_is_reported)
 {
     int from = -1, rc = 0;
@@ -286,6 +331,7 @@ int main(void)
     tcase_add_test(tcase, a_setup_that_cannot_be_is_refused);
     tcase_add_loop_test(tcase, what_breaks_goes_on_where_it_was, 0, 4);
     tcase_add_test(tcase, a_message_that_is_cut_is_not_sent_from_its_start);
+    tcase_add_test(tcase, a_link_that_is_cut_and_healed_goes_on);
     tcase_add_test(tcase, a_peer_that_goes_on_at_nonsense_is_reported);
     tcase_add_test(tcase, who_does_not_receive_holds_the_sender_back);
     tcase_add_test(tcase, a_peer_that_is_killed_is_a_hint_until_it_is_closed);
