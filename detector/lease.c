@@ -8,6 +8,7 @@
 #include "base/wire.h"
 
 #define LEAST_PERIODS 20
+#define MOST_TERM     (UINT64_MAX / 2) /* there is always a higher one */
 
 enum role { FOLLOWER, ASKING, LEADER };
 
@@ -210,7 +211,8 @@ static void lead(struct ftc_lease *l, bool proven, uint64_t backed_ns, uint64_t 
 {
     l->role = LEADER;
     l->leader = l->set.self;
-    l->proven = l->grants = proven;
+    l->proven = proven;
+    l->grants = proven && now_ns < backed_ns; /* votes may have come late */
     l->backed_ns = backed_ns;
     for (int i = 0; i < l->set.nodes; i++) {
         /* nobody was heard later than the last leader */
@@ -582,7 +584,8 @@ int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_set *refused,
     message->node_ns = ftc_read_u64(&r);
     ftc_read_set(&r, refused);
     ftc_read_set(&r, declared);
-    if (r.failed || r.used != size || kind >= FTC_LEASE_KINDS || !ftc_set_subset(declared, refused))
+    if (r.failed || r.used != size || kind >= FTC_LEASE_KINDS || message->term > MOST_TERM ||
+        !ftc_set_subset(declared, refused))
         return ftc_error_set(FTC_ERR_PROTO, "a damaged message about leases");
     return FTC_SUCCESS;
 }

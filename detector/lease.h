@@ -9,7 +9,7 @@
  *
  * With T the timeout and P the period: E = T/5 is how long a promise and a leader's backing hold, L = T/2 how long a lease.
  * A node that dies, or is cut off, is declared failed within T + 2P, the leader as well, where messages take less than P/2 and nodes are not paused.
- * A node that can talk to the leader is never ended while no message takes longer than T/5 and nobody is paused for so long.
+ * Nobody is ended by a cut that heals, or a pause that is over, within T/5.
  *
  * Belongs to one thread. Messages are untrusted as far as their bytes go: ftc_lease_decode() checks them.
  */

@@ -191,6 +191,44 @@ START_TEST(whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard)
 }
 END_TEST
 
+/* What the first beat to `node` grants; UINT64_MAX: none is put out. */
+static uint64_t granted(struct ftc_lease *lease, int node)
+{
+    struct ftc_lease_output output;
+    uint64_t node_ns = UINT64_MAX;
+    while (ftc_lease_next_output(lease, &output))
+        if (output.kind == FTC_LEASE_SEND && output.node == node && output.message.kind == FTC_LEASE_BEAT)
+            node_ns = output.message.node_ns;
+    return node_ns;
+}
+
+/* A vote binds for two periods from the question: who was paused meanwhile leads, but grants nothing before a quorum echoes. */
+START_TEST(votes_that_are_counted_late_back_nobody)
+{
+    for (int late = 0; late < 2; late++) {
+        struct ftc_lease_settings settings = {
+            .self = 1, .nodes = 3, .timeout_ns = LEASE_TIMEOUT, .period_ns = LEASE_PERIOD};
+        struct ftc_set none;
+        struct ftc_lease *lease;
+        uint64_t now = 1000 * LEASE_PERIOD;
+        ck_assert_int_eq(ftc_set_init(&none, 3), 0);
+        ck_assert_int_eq(ftc_lease_create(&lease, &settings), 0);
+        ftc_lease_start(lease, now);
+        now += LEASE_TIMEOUT / 5;
+        ftc_lease_tick(lease, now);
+        struct ftc_lease_message message = {FTC_LEASE_WOULD, 2, 0, 7, &none, &none};
+        ftc_lease_receive(lease, 2, &message, now);
+        ck_assert(granted(lease, 2) == UINT64_MAX);
+        message.kind = FTC_LEASE_VOTE;
+        ftc_lease_receive(lease, 2, &message, now + (late ? 2 * LEASE_PERIOD : LEASE_PERIOD));
+        ck_assert_int_eq(ftc_lease_leader(lease), 1);
+        ck_assert_uint_eq(granted(lease, 2), late ? 0 : 7);
+        ftc_lease_destroy(lease);
+        ftc_set_fini(&none);
+    }
+}
+END_TEST
+
 START_TEST(damaged_messages_are_refused)
 {
     struct ftc_set refused, declared;
@@ -207,6 +245,10 @@ START_TEST(damaged_messages_are_refused)
     ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, size), 0);
     ck_assert(back.kind == FTC_LEASE_ECHO && back.term == 3 && back.leader_ns == 7 && back.node_ns == 9);
     ck_assert(ftc_set_has(&refused, 4) && ftc_set_empty(&declared));
+    bytes[8] = 0x80; /* a term above which there might be none */
+    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, size), FTC_ERR_PROTO);
+    bytes[8] = 0;
+    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, size), 0);
     bytes[0] = FTC_LEASE_KINDS;
     ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, size), FTC_ERR_PROTO);
     ftc_set_fini(&refused);
@@ -243,6 +285,7 @@ int main(void)
     tcase_add_loop_test(tcase, one_after_the_other_may_die_where_each_is_left_out_of_the_base, 0, 3);
     tcase_add_loop_test(tcase, a_paused_node_ends_if_it_was_too_long, 0, 10);
     tcase_add_loop_test(tcase, whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard, 0, 4);
+    tcase_add_test(tcase, votes_that_are_counted_late_back_nobody);
     tcase_add_test(tcase, damaged_messages_are_refused);
     tcase_add_test(tcase, settings_that_do_not_fit_are_refused_with_a_remedy);
     suite_add_tcase(suite, tcase);
