@@ -480,6 +480,12 @@ static void print_common(const struct ftc_usage *usage, const struct row *row, F
             ftc_config_allowed(key, allowed, sizeof(allowed)), more);
 }
 
+/* Of a command without a communicator. */
+static bool is_for_all(const char *name)
+{
+    return strcmp(name, "seed") == 0 || strcmp(name, "help") == 0 || strcmp(name, "version") == 0;
+}
+
 void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
 {
     fprintf(out, "usage: %s\n%s\n", usage->synopsis, usage->summary);
@@ -489,9 +495,9 @@ void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
         print_option(own, own->help, out);
         fputc('\n', out);
     }
-    fputs("\nThe communicator and its settings (default: what is allowed):\n", out);
+    fputs(usage->alone ? "\n" : "\nThe communicator and its settings (default: what is allowed):\n", out);
     for (int i = 0; i < ROWS; i++)
-        if (!is_hidden(usage, rows[i].option.name))
+        if (!is_hidden(usage, rows[i].option.name) && (!usage->alone || is_for_all(rows[i].option.name)))
             print_common(usage, &rows[i], out);
     if (usage->examples != NULL)
         fprintf(out, "\nExamples:\n%s", usage->examples);

@@ -43,6 +43,7 @@ struct ftc_usage {
     const struct ftc_option *option; /* own ones, ends with a NULL name; NULL: none */
     int most_ranks;                  /* of -n; 0: 1048576 */
     bool seedless;                   /* nothing is random: no --seed */
+    bool alone;                      /* no communicator: --help does not offer one (the command refuses it) */
 };
 
 #define FTC_SETUP_FRAGMENT 4096 /* bytes in a datagram, unless --fragment says otherwise */

@@ -266,6 +266,7 @@ static const struct ftc_usage usage = {
                 "--plot-messages bits.svg\n"
                 "  ftcoll-sim gossip -n 128..131072 -b full -a push-sum --sync --fit\n",
     .option = options,
+    .alone = true,
 };
 
 /* --- printing --- */

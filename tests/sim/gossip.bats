@@ -22,6 +22,13 @@ column() {
     [ "$(column runs | sort -u)" = 2 ]
 }
 
+@test "--help offers what gossip takes" {
+    gossip --help
+    [ "$status" -eq 0 ]
+    [[ $output == *"--neighbourhood LIST"* && $output == *"--seed SEED"* && $output == *"--help"* ]]
+    [[ $output != *"--scheme"* && $output != *"--masked"* ]]
+}
+
 @test "the default is pfcc in turns on a hypercube, and it converges" {
     gossip -n 16
     [ "$status" -eq 0 ]
