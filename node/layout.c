@@ -15,8 +15,9 @@
 /* What is shared between processes must look the same in all of them, and but for posts, which do on
  * purpose, nothing of one writer may share a cache line with another's. A change of these numbers is a change of FTC_SEGMENT_VERSION. */
 _Static_assert(sizeof(struct ftc_slot) % LINE_BYTES == 0, "slots are padded");
-_Static_assert(sizeof(struct ftc_slot) == 1088, "layout of the slot");
-_Static_assert(sizeof(struct ftc_segment_header) == 896, "layout of the header");
+_Static_assert(sizeof(struct ftc_slot) == 1152, "layout of the slot");
+_Static_assert(sizeof(struct ftc_segment_header) == 1088, "layout of the header");
+_Static_assert(sizeof(struct ftc_node) == 88, "layout of a node");
 _Static_assert(2 * sizeof(struct ftc_board_post) == LINE_BYTES, "two small posts share a line");
 _Static_assert(sizeof(struct ftc_board_progress) == LINE_BYTES, "layout of the board");
 _Static_assert(sizeof(struct ftc_board_place) == 4 * LINE_BYTES, "layout of the board");
@@ -28,20 +29,26 @@ static uint64_t round_up(uint64_t value, uint64_t step)
     return (value + step - 1) / step * step;
 }
 
-int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t text_size)
+int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes, uint64_t text_size)
 {
     if (ranks < 1 || ranks > FTC_NODE_MAX_RANKS)
         return ftc_error_set(FTC_ERR_ARG, "%llu ranks on one node: 1 to %d are possible",
                              (unsigned long long)ranks, FTC_NODE_MAX_RANKS);
+    if (nodes < 1 || nodes > FTC_NODE_MAX_NODES || nodes > ranks)
+        return ftc_error_set(
+            FTC_ERR_ARG, "%llu ranks on %llu nodes: each node must have a rank, and %d nodes are the most",
+            (unsigned long long)ranks, (unsigned long long)nodes, FTC_NODE_MAX_NODES);
     if (text_size < 1 || text_size > FTC_LAYOUT_MAX_TEXT)
         return ftc_error_set(FTC_ERR_ARG, "a configuration of %llu bytes: at most %u are possible",
                              (unsigned long long)text_size, FTC_LAYOUT_MAX_TEXT);
     /* No overflow: both factors are bounded above, the largest total is about 2^40. */
     uint64_t row = round_up((uint64_t)ftc_set_words((int)ranks) * sizeof(uint64_t), LINE_BYTES);
-    *layout = (struct ftc_layout){.ranks = (uint32_t)ranks, .text_size = text_size};
+    *layout = (struct ftc_layout){.ranks = (uint32_t)ranks, .nodes = (uint32_t)nodes, .text_size = text_size};
     layout->text_offset = round_up(sizeof(struct ftc_segment_header), LINE_BYTES);
     layout->slots_offset = round_up(layout->text_offset + text_size, LINE_BYTES);
-    layout->log_offset = layout->slots_offset + ranks * sizeof(struct ftc_slot);
+    layout->nodes_offset = layout->slots_offset + ranks * sizeof(struct ftc_slot);
+    layout->endpoints_offset = round_up(layout->nodes_offset + nodes * sizeof(struct ftc_node), LINE_BYTES);
+    layout->log_offset = layout->endpoints_offset + (nodes > 1 ? ranks * FTC_ENDPOINT_SIZE : 0);
     layout->sets_offset = round_up(layout->log_offset + ranks * sizeof(uint32_t), LINE_BYTES);
     layout->set_stride = row;
     layout->pending_offset = layout->sets_offset + 2 * ranks * row;
@@ -67,7 +74,11 @@ void ftc_layout_store(const struct ftc_layout *layout, struct ftc_segment_header
     header->ring_size = FTC_SEGMENT_RING_BYTES;
     header->text_offset = layout->text_offset;
     header->text_size = layout->text_size;
+    header->nodes = layout->nodes;
+    header->node_size = sizeof(struct ftc_node);
     header->slots_offset = layout->slots_offset;
+    header->nodes_offset = layout->nodes_offset;
+    header->endpoints_offset = layout->endpoints_offset;
     header->log_offset = layout->log_offset;
     header->sets_offset = layout->sets_offset;
     header->pending_offset = layout->pending_offset;
@@ -109,7 +120,7 @@ int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header 
                              "ftcoll throughout a job",
                              header->version, FTC_SEGMENT_VERSION);
     struct ftc_layout expected;
-    if (ftc_layout_compute(&expected, header->ranks, header->text_size) != 0)
+    if (ftc_layout_compute(&expected, header->ranks, header->nodes, header->text_size) != 0)
         return FTC_ERR_PROTO;
     struct ftc_segment_header sound;
     memset(&sound, 0, sizeof(sound));
@@ -120,10 +131,20 @@ int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header 
                              header->ranks, (unsigned long long)file_size);
     if (!terminated(header->job, sizeof(header->job)) || !terminated(header->host, sizeof(header->host)) ||
         !terminated(header->command, sizeof(header->command)) ||
-        !terminated(header->directory, sizeof(header->directory)))
+        !terminated(header->directory, sizeof(header->directory)) ||
+        !terminated(header->cluster, sizeof(header->cluster)))
         return ftc_error_set(FTC_ERR_PROTO, "damaged segment: a name in its header has no end");
+    if (header->node >= header->nodes)
+        return ftc_error_set(FTC_ERR_PROTO, "damaged segment: node %u of %u", header->node, header->nodes);
     *layout = expected;
     return 0;
+}
+
+const char *ftc_carrier_name(enum ftc_carrier carrier)
+{
+    static const char *const names[FTC_CARRIERS] = {
+        [FTC_CARRIER_SHM] = "shm", [FTC_CARRIER_VERBS] = "verbs", [FTC_CARRIER_TCP] = "tcp"};
+    return (unsigned)carrier < FTC_CARRIERS ? names[carrier] : "unknown";
 }
 
 const char *ftc_datagrams_name(enum ftc_datagrams kind)

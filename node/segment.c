@@ -26,15 +26,7 @@
 #include "node/board_memory.h"
 #include "node/layout.h"
 #include "node/process.h"
-
-struct ftc_segment {
-    struct ftc_layout layout; /* private: nothing that happens in the file leads out of the map */
-    unsigned char *base;
-    size_t mapped;
-    bool writable;
-    char *text;
-    char path[128];
-};
+#include "node/segment_inside.h"
 
 /* --- names --- */
 
@@ -170,7 +162,7 @@ static int draw_group(struct ftc_segment_header *header)
     return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for the job's multicast group: %m");
 }
 
-static void fill_header(struct ftc_segment *segment, const struct ftc_segment_spec *spec)
+static int fill_header(struct ftc_segment *segment, const struct ftc_segment_spec *spec)
 {
     struct ftc_segment_header *header = ftc_segment_header(segment);
     ftc_layout_store(&segment->layout, header);
@@ -194,8 +186,12 @@ static void fill_header(struct ftc_segment *segment, const struct ftc_segment_sp
         atomic_store_explicit(&ftc_segment_slot(segment, rank)->activity.waits_for, -1, memory_order_relaxed);
         atomic_store_explicit(&ftc_segment_slot(segment, rank)->activity.root, -1, memory_order_relaxed);
     }
+    int rc = ftc_nodes_fill(segment, spec);
+    if (rc != 0)
+        return rc;
     /* Pairs with the acquire in read_header(): who sees the magic sees all of the above. */
     atomic_store_explicit(&header->magic, FTC_SEGMENT_MAGIC, memory_order_release);
+    return 0;
 }
 
 static int new_segment(struct ftc_segment **out, const char *job)
@@ -214,7 +210,8 @@ static int prepare_segment(struct ftc_segment **out, const struct ftc_segment_sp
     struct ftc_layout layout;
     int rc = check_name(spec->job);
     if (rc == 0)
-        rc = ftc_layout_compute(&layout, spec->ranks > 0 ? (uint64_t)spec->ranks : 0, strlen(text) + 1);
+        rc = ftc_layout_compute(&layout, spec->ranks > 0 ? (uint64_t)spec->ranks : 0,
+                                spec->nodes > 0 ? (uint64_t)spec->nodes : 1, strlen(text) + 1);
     if (rc == 0)
         rc = new_segment(out, spec->job);
     if (rc != 0)
@@ -250,10 +247,11 @@ int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *
     if (rc != 0)
         goto err_remove;
     rc = draw_group(ftc_segment_header(segment));
+    if (rc == 0)
+        rc = fill_header(segment, spec);
     if (rc != 0)
         goto err_remove;
     close(fd);
-    fill_header(segment, spec);
     *out = segment;
     return 0;
 
@@ -373,6 +371,8 @@ int ftc_segment_attach(struct ftc_segment **out, const char *job, bool writable)
     close(fd);
     if (rc == 0)
         rc = keep_text(segment);
+    if (rc == 0)
+        rc = ftc_nodes_keep(segment);
     if (rc != 0)
         goto err_free;
     *out = segment;
@@ -389,6 +389,7 @@ void ftc_segment_detach(struct ftc_segment *segment)
         return;
     if (segment->base != NULL)
         munmap(segment->base, segment->mapped);
+    free(segment->first);
     free(segment->text);
     free(segment);
 }
@@ -548,59 +549,4 @@ int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offs
                              "(mount -o remount,size=1g /dev/shm)",
                              size, rank);
     return ftc_error_set(FTC_ERR_SYSTEM, "cannot allocate a buffer for rank %d: %m", rank);
-}
-
-/* --- failures --- */
-
-const char *ftc_failure_cause_name(enum ftc_failure_cause cause)
-{
-    static const char *const names[FTC_CAUSES] = {
-        [FTC_CAUSE_NONE] = "none",       [FTC_CAUSE_SIGNAL] = "signal",   [FTC_CAUSE_EXIT] = "exit",
-        [FTC_CAUSE_STALLED] = "stalled", [FTC_CAUSE_STOPPED] = "stopped", [FTC_CAUSE_ACCUSED] = "accused",
-        [FTC_CAUSE_DRILL] = "drill",     [FTC_CAUSE_LAUNCH] = "launch",
-    };
-    return (unsigned)cause < FTC_CAUSES ? names[cause] : "unknown";
-}
-
-static _Atomic uint32_t *failure_log(struct ftc_segment *segment)
-{
-    return (_Atomic uint32_t *)(void *)(segment->base + segment->layout.log_offset);
-}
-
-void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure)
-{
-    struct ftc_segment_header *header = ftc_segment_header(segment);
-    struct ftc_slot *slot = ftc_segment_slot(segment, rank);
-    uint32_t entries = atomic_load_explicit(&header->failures, memory_order_relaxed);
-    if (atomic_load_explicit(&slot->failed, memory_order_relaxed) != 0 || entries >= segment->layout.ranks)
-        return;
-    atomic_store_explicit(&slot->cause, (uint32_t)failure->cause, memory_order_relaxed);
-    atomic_store_explicit(&slot->detail, failure->detail, memory_order_relaxed);
-    atomic_store_explicit(&slot->seen_by, failure->seen_by, memory_order_relaxed);
-    atomic_store_explicit(&slot->suspected_ns, failure->suspected_ns, memory_order_relaxed);
-    atomic_store_explicit(&slot->declared_ns, failure->declared_ns, memory_order_relaxed);
-    /* Pairs with ftc_segment_failed(): who sees the flag sees the fields. */
-    atomic_store_explicit(&slot->failed, 1, memory_order_release);
-    atomic_store_explicit(&failure_log(segment)[entries], (uint32_t)rank, memory_order_relaxed);
-    /* Pairs with ftc_segment_next_failure(). A launcher killed before this line leaves a log that ends
-     * earlier. */
-    atomic_store_explicit(&header->failures, entries + 1, memory_order_release);
-}
-
-int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor)
-{
-    uint32_t entries = atomic_load_explicit(&ftc_segment_header(segment)->failures, memory_order_acquire);
-    if (entries > segment->layout.ranks)
-        entries = segment->layout.ranks;
-    while (*cursor < entries) {
-        uint32_t rank = atomic_load_explicit(&failure_log(segment)[(*cursor)++], memory_order_relaxed);
-        if (rank < segment->layout.ranks)
-            return (int)rank;
-    }
-    return -1;
-}
-
-bool ftc_segment_failed(struct ftc_segment *segment, int rank)
-{
-    return atomic_load_explicit(&ftc_segment_slot(segment, rank)->failed, memory_order_acquire) != 0;
 }

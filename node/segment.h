@@ -3,8 +3,8 @@
  * ranks and ftcoll-status see each other. Nobody outside this room knows its layout on disk; the structs
  * below are mapped as they are.
  *
- *   header | configuration text | slots, one per rank | failure log | set rows | pending rows | board | rings, sparse |
- *   areas of the board, sparse
+ *   header | configuration text | slots, one per rank | nodes | endpoints | failure log | set rows | pending rows | board |
+ *   rings, sparse | areas of the board, sparse
  *
  * Crash safety. Every word has one writer (the rank that owns a slot, or the launcher), except those marked
  * "any rank", which are changed by atomic read-modify-write only. A writer may die between any two stores:
@@ -12,6 +12,10 @@
  *
  * Trust. A reader checks what it reads: ftc_segment_attach() checks magic, version, sizes and offsets against
  * the file's size, and keeps private copies of them, so that a later change cannot lead it out of the map.
+ *
+
+ * Nodes. A job of several nodes has a segment on each, with a slot for every rank. A rank of another node is *remote*: its slot is
+ * written by this node's launcher, as the rank's own launcher tells.
  *
  * Rings. There is room for one ring for each ordered pair of ranks, at a fixed place; the file is sparse, so
  * a pair that never talks costs no memory (node/ring.h).
@@ -26,10 +30,13 @@
 #include <sys/types.h>
 
 #define FTC_SEGMENT_MAGIC      0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION    5
+#define FTC_SEGMENT_VERSION    6
 #define FTC_NODE_MAX_RANKS     4096
 #define FTC_JOB_NAME_SIZE      32
-#define FTC_JOB_GROUP          32    /* bytes */
+#define FTC_JOB_GROUP          32 /* bytes */
+#define FTC_JOB_SECRET         32 /* bytes */
+#define FTC_NODE_MAX_NODES     1024
+#define FTC_ENDPOINT_SIZE      1024  /* where a rank listens, as text with its NUL */
 #define FTC_SEGMENT_RING_BYTES 65536 /* one ring with its header */
 
 enum ftc_job_state {
@@ -48,9 +55,25 @@ enum ftc_failure_cause {
     FTC_CAUSE_ACCUSED, /* another rank got damaged data from it; fenced; `seen_by` is that rank */
     FTC_CAUSE_DRILL,   /* ftrun --kill */
     FTC_CAUSE_LAUNCH,  /* could not be started; `detail` is errno */
+    FTC_CAUSE_NODE,    /* its node was lost; `detail` is the node */
     FTC_CAUSES
 };
 const char *ftc_failure_cause_name(enum ftc_failure_cause cause); /* "signal", "exit", ... */
+
+/* A node of the job, as this node's launcher knows it. A node goes down this list only. */
+enum ftc_node_state {
+    FTC_NODE_PRESENT,
+    FTC_NODE_LEFT,    /* ended after it had told the end of each of its ranks */
+    FTC_NODE_REFUSED, /* silent: nothing that its ranks send is taken in any more (docs/design/nodes.md) */
+    FTC_NODE_LOST,    /* declared: all its ranks have failed */
+};
+
+struct ftc_node {
+    char host[64];
+    uint32_t first, count;  /* its ranks, in a row */
+    _Atomic uint32_t state; /* enum ftc_node_state; the launcher */
+    _Atomic uint64_t changed_ns;
+};
 
 /* Where a rank is, as the rank itself writes it. A rank that never joined stays at FTC_RANK_SPAWNED. */
 enum ftc_rank_phase {
@@ -105,6 +128,10 @@ enum ftc_datagrams {
 };
 const char *ftc_datagrams_name(enum ftc_datagrams kind); /* "sent", "drill_lost", ... */
 
+/* How messages to another rank go. */
+enum ftc_carrier { FTC_CARRIER_SHM, FTC_CARRIER_VERBS, FTC_CARRIER_TCP, FTC_CARRIERS };
+const char *ftc_carrier_name(enum ftc_carrier carrier); /* "shm", "verbs", "tcp" */
+
 /* Counters a rank publishes; they only grow. Indices: collectives/message.h, member.h. */
 struct ftc_counters {
     _Atomic uint64_t sent[FTC_MESSAGE_KINDS];  /* messages by kind */
@@ -128,12 +155,13 @@ struct ftc_slot {
     _Atomic int32_t pid;        /* the process that joined; may be a descendant of the launcher's child */
     _Atomic uint64_t pid_start; /* its start time, /proc/<pid>/stat field 22 */
     _Atomic uint64_t joined_ns; /* ftc_clock_now() */
-    _Atomic uint64_t first_result_ns; /* when its first collective returned; 0: not yet */
-    _Atomic uint64_t heartbeat;       /* grows once per period while the progress thread runs */
-    _Atomic uint64_t called;          /* number of operations called so far: flow control */
-    _Atomic int32_t accused;          /* rank + 1 whom this rank wants fenced; 0: none */
-    _Atomic uint32_t noticed;         /* entries of the failure log it has taken in */
-    _Atomic uint64_t noticed_ns;      /* ... the last of them at this time */
+    _Atomic uint64_t first_result_ns;        /* when its first collective returned; 0: not yet */
+    _Atomic uint64_t heartbeat;              /* grows once per period while the progress thread runs */
+    _Atomic uint64_t called;                 /* number of operations called so far: flow control */
+    _Atomic int32_t accused;                 /* rank + 1 whom this rank wants fenced; 0: none */
+    _Atomic uint32_t noticed;                /* entries of the failure log it has taken in */
+    _Atomic uint64_t noticed_ns;             /* ... the last of them at this time */
+    _Atomic uint32_t carriers[FTC_CARRIERS]; /* ranks it talks to, by how */
 
     _Alignas(64) struct ftc_activity activity;
     _Alignas(64) struct ftc_counters counters;
@@ -150,6 +178,7 @@ struct ftc_slot {
     _Atomic int32_t seen_by;       /* -1: the launcher */
     _Atomic uint64_t declared_ns;  /* ftc_clock_now() at the declaration */
     _Atomic uint64_t suspected_ns; /* when the suspicion or the exit was first seen */
+    _Atomic uint32_t refused; /* remote: take in nothing that it sends. Looked at after a message has come */
 };
 
 struct ftc_segment_header {
@@ -157,7 +186,8 @@ struct ftc_segment_header {
     uint32_t version, ranks;
     uint32_t slot_size, ring_size;
     uint64_t text_offset, text_size;
-    uint64_t slots_offset, log_offset, sets_offset, pending_offset;
+    uint32_t nodes, node_size;
+    uint64_t slots_offset, nodes_offset, endpoints_offset, log_offset, sets_offset, pending_offset;
     uint64_t places_offset, progress_offset, posts_offset, results_offset; /* the board */
     uint64_t rings_offset, areas_offset, total_size;
     uint64_t pending_stride, set_stride; /* bytes between two rows */
@@ -174,11 +204,16 @@ struct ftc_segment_header {
     uint64_t started_ns, started_realtime_ns;
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
     unsigned char multicast_group[FTC_JOB_GROUP]; /* drawn for this job; on the wire, so no secret */
+    uint32_t node;                                /* this one */
+    char cluster[FTC_JOB_NAME_SIZE];      /* the job's name on all nodes; `job` if there is one node */
+    unsigned char secret[FTC_JOB_SECRET]; /* several nodes: proves each connection */
 
     _Alignas(64) _Atomic uint32_t state;     /* enum ftc_job_state; the launcher */
     _Atomic uint32_t failures;               /* entries in the failure log; the launcher, release */
     _Alignas(64) _Atomic uint32_t finalized; /* hint: how many set the mark; any rank adds 1 */
     _Alignas(64) _Atomic uint64_t abort;     /* 0, or FTC_ABORT(rank, code): any rank, first one wins */
+    _Alignas(64) _Atomic uint64_t
+        lease_ns; /* ranks return from no call after this time (ftc_clock_now()); the launcher */
 };
 
 #define FTC_ABORT(rank, code) ((1ull << 63) | ((uint64_t)(uint32_t)(rank) << 16) | (uint64_t)((code)&0xffff))
@@ -190,6 +225,11 @@ struct ftc_segment_spec {
     const char *job, *host, *command, *directory;
     const char *text; /* the resolved configuration, "section.key=value\n" lines, for the ranks */
     int ranks, f, bound_cores;
+    int node, nodes; /* 0 nodes: one, with all ranks, and the three below are not looked at */
+    const char *cluster;
+    const unsigned char *secret; /* FTC_JOB_SECRET bytes */
+    const struct ftc_node
+        *members; /* hosts and ranks of each node, which follow one another from rank 0 on */
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
 };
 
@@ -223,6 +263,18 @@ struct ftc_segment_header *ftc_segment_header(struct ftc_segment *segment);
 int ftc_segment_ranks(const struct ftc_segment *segment);
 const char *ftc_segment_text(struct ftc_segment *segment); /* NUL-terminated copy, owned by the mapping */
 struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank);
+
+/* --- nodes --- */
+
+int ftc_segment_nodes(const struct ftc_segment *segment);
+int ftc_segment_node(const struct ftc_segment *segment); /* this one */
+/* Ranks of this node: *count of them, from the returned one on. */
+int ftc_segment_local(const struct ftc_segment *segment, int *count);
+bool ftc_segment_is_local(const struct ftc_segment *segment, int rank);
+int ftc_segment_node_of(const struct ftc_segment *segment, int rank);
+struct ftc_node *ftc_segment_node_at(struct ftc_segment *segment, int node);
+/* FTC_ENDPOINT_SIZE bytes, to be read only once the rank's phase is FTC_PHASE_JOINED, and not trusted. NULL: there is one node. */
+char *ftc_segment_endpoint(struct ftc_segment *segment, int rank);
 
 /* Rows of the sets that a rank publishes for ftcoll-status, ftc_set_words(ranks) words each; may be torn. */
 _Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank);  /* L */

@@ -1,0 +1,23 @@
+/* The mapping of a segment. Of this room only. */
+#ifndef FTC_NODE_SEGMENT_INSIDE_H
+#define FTC_NODE_SEGMENT_INSIDE_H
+
+#include "node/layout.h"
+#include "node/segment.h"
+
+struct ftc_segment {
+    struct ftc_layout layout; /* private: nothing that happens in the file leads out of the map */
+    uint32_t node; /* private too, as is this: first rank of each node, and their number at the end */
+    uint32_t *first;
+    unsigned char *base;
+    size_t mapped;
+    bool writable;
+    char *text;
+    char path[128];
+};
+
+/* Write the table of nodes of a segment that is being made; and copy that of one that is attached: FTC_ERR_PROTO, FTC_ERR_NOMEM. */
+int ftc_nodes_fill(struct ftc_segment *segment, const struct ftc_segment_spec *spec);
+int ftc_nodes_keep(struct ftc_segment *segment);
+
+#endif
