@@ -23,10 +23,12 @@ int ftc_launch_drill_start(struct ftc_launch_drill *drill, struct ev_loop *loop,
     drill->timers = calloc((size_t)command->kill_count, sizeof(*drill->timers));
     if (drill->timers == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
-    drill->count = command->kill_count;
     ev_now_update(loop);
-    for (int i = 0; i < drill->count; i++) {
-        struct ftc_drill_timer *own = &drill->timers[i];
+    for (int i = 0; i < command->kill_count; i++) {
+        struct ftc_drill_timer *own = &drill->timers[drill->count];
+        if (!ftc_segment_is_local(watcher->segment, command->kills[i].rank))
+            continue; /* another node's */
+        drill->count++;
         own->drill = drill;
         own->rank = command->kills[i].rank;
         ev_timer_init(&own->timer, on_time, command->kills[i].after_s, 0);

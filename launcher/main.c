@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "launcher/engine.h"
 #include "launcher/job.h"
 #include "launcher/options.h"
 
@@ -36,7 +37,7 @@ static int finish_printing(void)
     return 0;
 }
 
-static int run(const struct ftc_command *command)
+static int run(struct ftc_command *command, char **argv)
 {
     struct ftc_settings settings = {0};
     int code;
@@ -45,14 +46,11 @@ static int run(const struct ftc_command *command)
     } else if (command->action == FTC_ACTION_PRINT_CONFIG) {
         ftc_settings_print(&settings, stdout);
         code = finish_printing();
+    } else if (ftc_engine_choose(command) != FTC_SUCCESS) {
+        code = refuse(FTC_EXIT_USAGE);
+    } else if (command->engine == FTC_ENGINE_SLURM) {
+        code = ftc_slurm_run(command, argv);
     } else {
-        /* All ranks are on this node. Who names a way to spread decisions, or wants results checked or damaged, wants
-         * messages. */
-        bool messages = settings.value.dissemination != FTC_CONFIG_DISSEMINATION_AUTO ||
-                        settings.value.integrity != FTC_INTEGRITY_NONE ||
-                        settings.value.drill_flip[0] != '\0';
-        if (settings.value.algorithm == FTC_ALGORITHM_AUTO)
-            settings.value.algorithm = messages ? FTC_ALGORITHM_CORRECTED : FTC_ALGORITHM_BOARD;
         code = ftc_job_run(command, &settings, environ);
     }
     ftc_settings_fini(&settings);
@@ -73,7 +71,7 @@ int main(int argc, char **argv)
         printf("ftrun %s\n", FTC_LAUNCHER_VERSION);
         code = finish_printing();
     } else {
-        code = run(&command);
+        code = run(&command, argv);
     }
     ftc_command_fini(&command);
     return code;

@@ -55,6 +55,31 @@ static int take_np(struct ftc_command *command, const char *value)
     return parse_int("-np", value, 1, FTC_NODE_MAX_RANKS, &command->np);
 }
 
+static int take_engine(struct ftc_command *command, const char *value)
+{
+    static const char *const names[] = {[FTC_ENGINE_AUTO] = "auto",
+                                        [FTC_ENGINE_LOCAL] = "local",
+                                        [FTC_ENGINE_SLURM] = "slurm",
+                                        [FTC_ENGINE_PMIX] = "pmix"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(value, names[i]) == 0) {
+            command->engine = (enum ftc_engine)i;
+            return FTC_SUCCESS;
+        }
+    }
+    return ftc_error_set(FTC_ERR_ARG, "--engine '%s' is unknown; give auto, local, slurm or pmix", value);
+}
+
+static int take_nodes(struct ftc_command *command, const char *value)
+{
+    return parse_int("--nodes", value, 1, FTC_NODE_MAX_NODES, &command->nodes);
+}
+
+static int take_ranks_per_node(struct ftc_command *command, const char *value)
+{
+    return parse_int("--ranks-per-node", value, 1, FTC_NODE_MAX_RANKS, &command->ranks_per_node);
+}
+
 static int add_assignment(struct ftc_command *command, const char *prefix, const char *text,
                           const char *source)
 {
@@ -207,6 +232,11 @@ static const struct option_row rows[] = {
     {"np", 'n', "N", take_np, "number of ranks, 1 to 4096 (also -n N)"},
     {NULL, 'f', "F", take_f, "failures that one operation masks without a second round (job.f)"},
     {NULL, 'x', "VAR[=VALUE]", take_variable, "environment variable for the ranks; may be repeated"},
+    {"engine", 0, "ENGINE", take_engine,
+     "who starts ranks: local (this ftrun), slurm (srun starts one ftrun a host), pmix (this is one of "
+     "several, started by a PMIx launcher); auto: slurm inside an allocation"},
+    {"nodes", 0, "N", take_nodes, "hosts to use (slurm; default: those of the allocation)"},
+    {"ranks-per-node", 0, "N", take_ranks_per_node, "ranks on each host (slurm; default: spread evenly)"},
     {"config", 0, "FILE", take_config, "read settings from this INI file, after the standard ones"},
     {"set", 0, "SECTION.KEY=VALUE", take_set, "one setting; may be repeated; beats files and variables"},
     {"print-config", 0, NULL, take_print_config, "print all settings with their origin, and exit"},

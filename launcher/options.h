@@ -24,16 +24,26 @@ struct ftc_assignment {
     const char *source;
 };
 
+/* Who starts ranks on which hosts. */
+enum ftc_engine {
+    FTC_ENGINE_AUTO,
+    FTC_ENGINE_LOCAL, /* this ftrun, here */
+    FTC_ENGINE_SLURM, /* srun starts an ftrun on each host */
+    FTC_ENGINE_PMIX,  /* this is one of these: whoever started them has PMIx */
+};
+
 enum ftc_action { FTC_ACTION_RUN, FTC_ACTION_HELP, FTC_ACTION_VERSION, FTC_ACTION_PRINT_CONFIG };
 
 struct ftc_command {
     enum ftc_action action;
     int np;
-    int max_failures; /* np - 1 if not given */
-    double timeout_s; /* 0: none */
+    enum ftc_engine engine;
+    int nodes, ranks_per_node; /* 0: not given */
+    int max_failures;          /* np - 1 if not given */
+    double timeout_s;          /* 0: none */
     bool tag, timestamp, bind_core;
     const char *config, *output_directory, *working_directory, *report; /* NULL: not given */
-    const char **variables; /* -x, as given */
+    const char **variables;                                             /* -x, as given */
     int variable_count;
     struct ftc_assignment *assignments;
     int assignment_count;

@@ -27,12 +27,12 @@ struct ftc_output {
     bool tag, timestamp;
     const char *directory; /* NULL: ftrun's own output */
     struct ftc_sink out, err;
-    struct ftc_sink *err_sink; /* &err, or &out if both are the same file: lines must not tear each other */
+    struct ftc_sink *err_sink;  /* &err, or &out if both are the same file: lines must not tear each other */
     struct ftc_stream *streams; /* two per rank: out, err */
     int count, open;
     size_t budget; /* bytes that may still be read in this turn of the loop */
     struct ev_prepare turn;
-    bool moved; /* something was read since ftc_output_idle() */
+    bool moved;                /* something was read since ftc_output_idle() */
     void (*closed)(void *arg); /* the last stream ended */
     void *closed_arg;
 };

@@ -21,13 +21,13 @@ struct ftc_process {
     bool child_ended; /* `status` is valid */
     int status;       /* of waitpid() */
 
-    bool joined;            /* its mark of ftc_init() was seen */
-    pid_t joined_pid;       /* the process that joined, if not the child and if plausible; else 0 */
+    bool joined;      /* its mark of ftc_init() was seen */
+    pid_t joined_pid; /* the process that joined, if not the child and if plausible; else 0 */
     uint64_t joined_start;
-    int joined_fd;          /* pidfd of it, -1 */
+    int joined_fd; /* pidfd of it, -1 */
     bool joined_ended;
 
-    bool ended; /* the rank is over: no process of it can act any more */
+    bool ended;  /* the rank is over: no process of it can act any more */
     bool failed; /* declared */
     bool silent; /* ended with 0 and never joined: a failure only if others join */
     bool told;   /* its failure was printed */
@@ -35,9 +35,9 @@ struct ftc_process {
 
     enum ftc_failure_cause reason; /* why ftrun killed it, FTC_CAUSE_NONE if it did not */
     int accuser;                   /* rank, -1 */
-    uint64_t suspected_ns; /* first sign: the exit seen or the kill sent; 0: none */
-    uint64_t heartbeat, beat_ns; /* the last one, and when it was seen to change */
-    uint64_t stopped_ns;         /* when it was last stopped by job control */
+    uint64_t suspected_ns;         /* first sign: the exit seen or the kill sent; 0: none */
+    uint64_t heartbeat, beat_ns;   /* the last one, and when it was seen to change */
+    uint64_t stopped_ns;           /* when it was last stopped by job control */
     uint64_t ended_ns;
 };
 

@@ -171,6 +171,11 @@ static void simplify(void)
     (void)setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
 }
 
+static char *host_of(struct ftc_segment *segment)
+{
+    return ftc_segment_node_at(segment, ftc_segment_node(segment))->host;
+}
+
 static pmix_status_t init_server(const struct ftc_server_spec *spec, const char *space)
 {
     pmix_info_t *info;
@@ -183,44 +188,79 @@ static pmix_status_t init_server(const struct ftc_server_spec *spec, const char 
     PMIX_INFO_LOAD(&info[1], PMIX_SYSTEM_TMPDIR, spec->directory, PMIX_STRING);
     PMIX_INFO_LOAD(&info[2], PMIX_SERVER_NSPACE, space, PMIX_STRING);
     PMIX_INFO_LOAD(&info[3], PMIX_SERVER_RANK, &self.rank, PMIX_PROC_RANK);
-    PMIX_INFO_LOAD(&info[4], PMIX_HOSTNAME, spec->host, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[4], PMIX_HOSTNAME, host_of(spec->segment), PMIX_STRING);
     pmix_status_t status = PMIx_server_init(&module, info, 5);
     PMIX_INFO_FREE(info, 5);
     return status;
 }
 
-/* "0,1,2,..." */
-static char *list_ranks(int np)
+/* The ranks of nodes from..end-1: "0,1,2;3,4;...". */
+static char *list_ranks(struct ftc_segment *segment, int from, int end)
 {
-    size_t room = (size_t)np * 5 + 1, used = 0;
+    size_t room = (size_t)ftc_segment_ranks(segment) * 5 + 1, used = 0;
     char *list = malloc(room);
     if (list == NULL)
         return NULL;
-    for (int rank = 0; rank < np; rank++)
-        used += (size_t)snprintf(list + used, room - used, rank == 0 ? "%d" : ",%d", rank);
+    for (int node = from; node < end; node++) {
+        const struct ftc_node *entry = ftc_segment_node_at(segment, node);
+        for (uint32_t i = 0; i < entry->count; i++)
+            used += (size_t)snprintf(list + used, room - used, "%s%u",
+                                     i > 0         ? ","
+                                     : node > from ? ";"
+                                                   : "",
+                                     entry->first + i);
+    }
     return list;
+}
+
+static char *list_hosts(struct ftc_segment *segment)
+{
+    int nodes = ftc_segment_nodes(segment);
+    size_t room = (size_t)nodes * sizeof(((struct ftc_node *)0)->host) + 1, used = 0;
+    char *list = malloc(room);
+    if (list == NULL)
+        return NULL;
+    for (int node = 0; node < nodes; node++)
+        used += (size_t)snprintf(list + used, room - used, node == 0 ? "%s" : ",%s",
+                                 ftc_segment_node_at(segment, node)->host);
+    return list;
+}
+
+static pmix_status_t make_maps(struct ftc_segment *segment, char **nodes, char **procs)
+{
+    char *hosts = list_hosts(segment), *ranks = list_ranks(segment, 0, ftc_segment_nodes(segment));
+    pmix_status_t status = PMIX_ERR_NOMEM;
+    if (hosts != NULL && ranks != NULL)
+        status = PMIx_generate_regex(hosts, nodes);
+    if (status == PMIX_SUCCESS)
+        status = PMIx_generate_ppn(ranks, procs);
+    free(hosts);
+    free(ranks);
+    return status;
 }
 
 static pmix_status_t register_job(const struct ftc_server_spec *spec, const char *space)
 {
-    static const char *const counts[] = {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_LOCAL_SIZE, PMIX_NODE_SIZE,
-                                         PMIX_MAX_PROCS};
-    enum { COUNTS = sizeof(counts) / sizeof(counts[0]), ALL = COUNTS + 7 };
-    uint32_t np = (uint32_t)spec->np, one = 1;
-    char *ranks = list_ranks(spec->np), *nodes = NULL, *procs = NULL;
+    static const char *const counts[] = {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS, PMIX_LOCAL_SIZE,
+                                         PMIX_NODE_SIZE};
+    enum { OF_JOB = 3, COUNTS = sizeof(counts) / sizeof(counts[0]), ALL = COUNTS + 7 };
+    int count, node = ftc_segment_node(spec->segment);
+    uint32_t np = (uint32_t)ftc_segment_ranks(spec->segment), one = 1,
+             hosts = (uint32_t)ftc_segment_nodes(spec->segment), local;
+    char *ranks = list_ranks(spec->segment, node, node + 1), *nodes = NULL, *procs = NULL;
+    (void)ftc_segment_local(spec->segment, &count);
+    local = (uint32_t)count;
     pmix_info_t *info = NULL;
     pmix_status_t status = PMIX_ERR_NOMEM;
     PMIX_INFO_CREATE(info, ALL);
     if (ranks == NULL || info == NULL)
         goto done;
-    status = PMIx_generate_regex(spec->host, &nodes);
-    if (status == PMIX_SUCCESS)
-        status = PMIx_generate_ppn(ranks, &procs);
+    status = make_maps(spec->segment, &nodes, &procs);
     if (status != PMIX_SUCCESS)
         goto done;
     for (int i = 0; i < COUNTS; i++)
-        PMIX_INFO_LOAD(&info[i], counts[i], &np, PMIX_UINT32);
-    PMIX_INFO_LOAD(&info[COUNTS], PMIX_NUM_NODES, &one, PMIX_UINT32);
+        PMIX_INFO_LOAD(&info[i], counts[i], i < OF_JOB ? &np : &local, PMIX_UINT32);
+    PMIX_INFO_LOAD(&info[COUNTS], PMIX_NUM_NODES, &hosts, PMIX_UINT32);
     PMIX_INFO_LOAD(&info[COUNTS + 1], PMIX_JOB_NUM_APPS, &one, PMIX_UINT32);
     PMIX_INFO_LOAD(&info[COUNTS + 2], PMIX_LOCAL_PEERS, ranks, PMIX_STRING);
     PMIX_INFO_LOAD(&info[COUNTS + 3], PMIX_NODE_MAP, nodes, PMIX_REGEX);
@@ -229,7 +269,7 @@ static pmix_status_t register_job(const struct ftc_server_spec *spec, const char
     PMIX_INFO_LOAD(&info[COUNTS + 6], FTC_SERVER_KEY_SEGMENT, spec->job, PMIX_STRING);
     pmix_nspace_t padded;
     PMIX_LOAD_NSPACE(padded, space);
-    status = PMIx_server_register_nspace(padded, spec->np, info, ALL, NULL, NULL);
+    status = PMIx_server_register_nspace(padded, count, info, ALL, NULL, NULL);
     if (status == PMIX_OPERATION_SUCCEEDED)
         status = PMIX_SUCCESS;
 done:
@@ -242,9 +282,11 @@ done:
 
 /* All of them before the first is started: once clients run, ftrun's loop calls nothing that could wait for
  * them. */
-static pmix_status_t register_ranks(struct ftc_server *server, const char *space)
+static pmix_status_t register_ranks(struct ftc_server *server, const struct ftc_segment *segment,
+                                    const char *space)
 {
-    for (int rank = 0; rank < server->np; rank++) {
+    int count, first = ftc_segment_local(segment, &count);
+    for (int rank = first; rank < first + count; rank++) {
         pmix_proc_t proc;
         PMIX_LOAD_PROCID(&proc, space, (pmix_rank_t)rank);
         pmix_status_t status = PMIx_server_register_client(&proc, getuid(), getgid(), server, NULL, NULL);
@@ -263,8 +305,8 @@ static void format_space(pmix_nspace_t space, const char *job)
 int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *spec)
 {
     pmix_nspace_t space;
-    *server =
-        (struct ftc_server){.job = spec->job, .np = spec->np, .aborted = spec->aborted, .arg = spec->arg};
+    *server = (struct ftc_server){
+        .job = spec->job, .np = ftc_segment_ranks(spec->segment), .aborted = spec->aborted, .arg = spec->arg};
     format_space(space, spec->job);
     drop_outer_server();
     simplify();
@@ -274,7 +316,7 @@ int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *sp
     server->running = true;
     status = register_job(spec, space);
     if (status == PMIX_SUCCESS)
-        status = register_ranks(server, space);
+        status = register_ranks(server, spec->segment, space);
     if (status == PMIX_SUCCESS)
         return FTC_SUCCESS;
     ftc_server_stop(server);

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "node/segment.h"
+
 /* Job-level key with the job's name, from which the segment's follows: clients PMIx_Get it with
  * PMIX_RANK_WILDCARD. */
 #define FTC_SERVER_KEY_SEGMENT "ftcoll.segment"
@@ -21,8 +23,8 @@ struct ftc_server {
 };
 
 struct ftc_server_spec {
-    const char *job, *directory, *host; /* strings must outlive the server */
-    int np;
+    const char *job, *directory; /* strings must outlive the server */
+    struct ftc_segment *segment; /* which ranks there are, and where */
     void (*aborted)(void *arg, int rank, int code);
     void *arg;
 };

@@ -14,9 +14,9 @@ struct ftc_signals {
     int seen[FTC_SIGNALS];
     sigset_t taken; /* blocked by block(), let through by start() */
     bool ignore_hangup;
-    void (*forward)(void *arg, int number);   /* to all ranks */
-    void (*kill_all)(void *arg, int number);  /* the second one */
-    void (*resumed)(void *arg);               /* SIGCONT: maybe in the foreground now */
+    void (*forward)(void *arg, int number);  /* to all ranks */
+    void (*kill_all)(void *arg, int number); /* the second one */
+    void (*resumed)(void *arg);              /* SIGCONT: maybe in the foreground now */
     void *arg;
 };
 

@@ -38,6 +38,9 @@ static const char *describe(enum ftc_failure_cause cause, int detail, char *text
     case FTC_CAUSE_DRILL:
         snprintf(text, size, "killed by --kill");
         break;
+    case FTC_CAUSE_NODE:
+        snprintf(text, size, "its node was lost");
+        break;
     case FTC_CAUSE_LAUNCH:
         errno = detail;
         snprintf(text, size, "could not be started: %m");
@@ -141,18 +144,19 @@ int ftc_verdict_code(const struct ftc_verdict *verdict)
     return rank < 0 ? 0 : ftc_verdict_rank_code(verdict, rank);
 }
 
-void ftc_verdict_summary(const struct ftc_verdict *verdict, int exit_code)
+bool ftc_verdict_summary(const struct ftc_verdict *verdict, int exit_code, char *text, size_t size)
 {
     int count = ftc_verdict_failures(verdict);
     struct ftc_set failed;
     char list[256];
     if (count == 0 || ftc_set_init(&failed, verdict->ranks->count) != FTC_SUCCESS)
-        return;
+        return false;
     for (int rank = 0; rank < verdict->ranks->count; rank++)
         if (ftc_verdict_failed(verdict, rank))
             ftc_set_add(&failed, rank);
-    ftc_sink_say(verdict->err, "%d of %d ranks failed (%s); --max-failures is %d; exit code %d", count,
-                 verdict->ranks->count, ftc_set_format(&failed, list, sizeof(list)), verdict->max_failures,
-                 exit_code);
+    snprintf(text, size, "%d of %d ranks failed (%s); --max-failures is %d; exit code %d", count,
+             verdict->ranks->count, ftc_set_format(&failed, list, sizeof(list)), verdict->max_failures,
+             exit_code);
     ftc_set_fini(&failed);
+    return true;
 }

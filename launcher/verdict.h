@@ -40,7 +40,7 @@ int ftc_verdict_code(const struct ftc_verdict *verdict);
 /* The exit code that stands for this rank's end: its own, 128 + signal, 1 if it should not have been 0. */
 int ftc_verdict_rank_code(const struct ftc_verdict *verdict, int rank);
 
-/* One line at the end, if something failed. */
-void ftc_verdict_summary(const struct ftc_verdict *verdict, int exit_code);
+/* The line at the end. False: nothing failed. */
+bool ftc_verdict_summary(const struct ftc_verdict *verdict, int exit_code, char *text, size_t size);
 
 #endif

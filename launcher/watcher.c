@@ -327,8 +327,12 @@ static void feed(struct ftc_watcher *watcher, int rank, uint64_t now)
     process->heartbeat = heartbeat;
     ftc_watch_heartbeat(&watcher->watch, rank, heartbeat, now);
     int accused = atomic_load_explicit(&slot->accused, memory_order_acquire) - 1;
-    if (accused >= 0 && accused < watcher->ranks->count && accused != rank && !process->failed)
+    if (accused < 0 || accused >= watcher->ranks->count || accused == rank || process->failed)
+        return;
+    if (ftc_segment_is_local(watcher->segment, accused))
         ftc_watch_accused(&watcher->watch, accused, rank, now);
+    else if (!watcher->ranks->at[accused].failed)
+        watcher->accused_elsewhere(watcher->arg, accused, rank);
 }
 
 /* When everybody that lives has finalized, nobody needs an answer any more: a program may take its time to
@@ -474,10 +478,15 @@ bool ftc_watcher_kill(struct ftc_watcher *watcher, int rank, enum ftc_failure_ca
     return ftc_ranks_signal(watcher->ranks, rank, SIGKILL);
 }
 
+void ftc_watcher_accused(struct ftc_watcher *watcher, int rank, int accuser)
+{
+    ftc_watch_accused(&watcher->watch, rank, accuser, ftc_clock_now());
+}
+
 void ftc_watcher_settle(struct ftc_watcher *watcher)
 {
     for (int rank = 0; rank < watcher->ranks->count; rank++)
-        if (watcher->ranks->at[rank].ended)
+        if (watcher->ranks->at[rank].started && watcher->ranks->at[rank].ended)
             conclude(watcher, rank);
 }
 

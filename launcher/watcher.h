@@ -33,9 +33,10 @@ struct ftc_watcher {
     struct ev_io *joined; /* per rank: pidfd */
 
     /* Called from the loop; may be NULL. */
-    void (*failed)(void *arg, int rank);    /* it was declared */
-    void (*suspected)(void *arg, int rank); /* but fencing is off */
-    void (*changed)(void *arg);             /* anything: look at the job again */
+    void (*failed)(void *arg, int rank);                         /* it was declared */
+    void (*suspected)(void *arg, int rank);                      /* but fencing is off */
+    void (*changed)(void *arg);                                  /* anything: look at the job again */
+    void (*accused_elsewhere)(void *arg, int rank, int accuser); /* a rank of another node; at every look */
     void *arg;
 };
 
@@ -52,6 +53,9 @@ void ftc_watcher_not_started(struct ftc_watcher *watcher, int rank, int error);
 
 /* Kill a rank; its exit is then declared with this cause. False: there is nothing to kill. */
 bool ftc_watcher_kill(struct ftc_watcher *watcher, int rank, enum ftc_failure_cause cause);
+
+/* A rank of another node had damaged data from this one. */
+void ftc_watcher_accused(struct ftc_watcher *watcher, int rank, int accuser);
 
 /* Every rank has ended: conclude what still waits for a heartbeat to stand still (detector.exit_notices =
  * off). */

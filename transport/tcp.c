@@ -229,6 +229,7 @@ static void tcp_close_peer(struct ftc_transport *transport, int rank)
     /* Out of memory: there was nothing to close, and the detector goes on telling others. */
     if (peer == NULL || peer->closed)
         return;
+    ftc_tcp_link_acknowledge(tcp, peer); /* it may wait for that alone */
     peer->closed = true;
     silence(tcp, peer);
     if (peer->link == NULL)
@@ -253,6 +254,12 @@ uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank)
 bool ftc_tcp_settled(const struct ftc_transport *transport)
 {
     return !any_peer((const struct ftc_tcp *)transport, has_unacknowledged);
+}
+
+bool ftc_tcp_settled_with(const struct ftc_transport *transport, int rank)
+{
+    const struct ftc_tcp_peer *peer = ((const struct ftc_tcp *)transport)->peer[rank];
+    return peer == NULL || !has_unacknowledged(peer);
 }
 
 uint64_t ftc_tcp_count(const struct ftc_transport *transport, enum ftc_tcp_event event)

@@ -34,6 +34,8 @@ uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank);
 
 /* Has each message to a peer that is not closed been acknowledged? An end that leaves before may take some with it. */
 bool ftc_tcp_settled(const struct ftc_transport *transport);
+/* ... to this one, if it is not closed? */
+bool ftc_tcp_settled_with(const struct ftc_transport *transport, int rank);
 
 /* What went wrong, counted; the first of each kind is logged, then at most one in 10 s. */
 enum ftc_tcp_event {

@@ -176,6 +176,8 @@ void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const cha
 void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Write what can be written. */
 void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Acknowledge what came, now. */
+void ftc_tcp_link_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Before a close: what came is acknowledged, as far as that goes. */
 void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* What is waited for, given inbox and queue. */

@@ -146,16 +146,21 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     ftc_tcp_link_wait(tcp, peer);
 }
 
+void ftc_tcp_link_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    if (peer->link == NULL || peer->acknowledge_at == 0)
+        return;
+    peer->acknowledge_at = 1; /* due since long ago */
+    ftc_tcp_link_write(tcp, peer);
+}
+
 /* Reading what is there keeps the close from becoming a reset, which would take the last bytes with it. */
 void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     char rest[4096];
     if (peer->link == NULL || peer->closed)
         return;
-    if (peer->acknowledge_at != 0) {
-        peer->acknowledge_at = 1; /* due since long ago */
-        ftc_tcp_link_write(tcp, peer);
-    }
+    ftc_tcp_link_acknowledge(tcp, peer);
     if (peer->link == NULL || shutdown(peer->link->fd, SHUT_WR) != 0)
         return;
     for (int i = 0; i < 256 && recv(peer->link->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0; i++)

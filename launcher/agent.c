@@ -1,0 +1,496 @@
+/* Everything that happens does so in drive(): once before each sleep of the loop. */
+#include "launcher/agent.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "transport/tcp.h"
+
+#define MESSAGES_PER_TURN 256
+#define ENDING_NS         FTC_NS_PER_S /* a job that is being killed waits no longer for acknowledgements */
+
+enum told { TOLD_JOINED = 1, TOLD_MARKED = 2, TOLD_FAILED = 4, TOLD_ENDED = 8, TOLD_ACCUSED = 16 };
+
+/* --- meeting --- */
+
+static const char *endpoint_of(void *context, int node)
+{
+    const struct ftc_agent *agent = context;
+    return agent->meeting.endpoints[node];
+}
+
+static int open_links(struct ftc_agent *agent)
+{
+    struct ftc_tcp_setup tcp = {.job = agent->meeting.cluster,
+                                .secret = agent->meeting.secret,
+                                .secret_size = sizeof(agent->meeting.secret),
+                                .user_timeout_ms = (unsigned)(agent->timeout_ns / FTC_NS_PER_MS),
+                                .endpoint = endpoint_of,
+                                .context = agent};
+    struct ftc_transport_setup setup = {
+        .ranks = agent->meeting.nodes, .self = agent->meeting.node, .log = &agent->log, .tcp = &tcp};
+    return ftc_transport_tcp.open(&agent->links, &setup);
+}
+
+static int make_room(struct ftc_agent *agent, int ranks)
+{
+    size_t nodes = (size_t)agent->meeting.nodes;
+
+    agent->told = calloc((size_t)ranks, 1);
+    agent->gone = calloc(nodes, sizeof(*agent->gone));
+    agent->left = calloc(nodes, sizeof(*agent->left));
+    if (agent->told == NULL || agent->gone == NULL || agent->left == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %zu nodes", nodes);
+    int rc = ftc_set_init(&agent->refused, agent->meeting.nodes);
+    return rc == FTC_SUCCESS ? ftc_set_init(&agent->declared, agent->meeting.nodes) : rc;
+}
+
+int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks, const struct ftc_config *config)
+{
+    *agent = (struct ftc_agent){.timeout_ns = (uint64_t)config->heartbeat_timeout_ms * FTC_NS_PER_MS,
+                                .period_ns = (uint64_t)config->heartbeat_period_ms * FTC_NS_PER_MS,
+                                .log = {.level = (enum ftc_log_level)config->log_level}};
+    int rc = ftc_meeting_begin(&agent->meeting, host, ranks);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    snprintf(agent->log.who, sizeof(agent->log.who), "job %s agent of node %d", agent->meeting.cluster,
+             agent->meeting.node);
+    struct ftc_lease_settings settings = {.self = agent->meeting.node,
+                                          .nodes = agent->meeting.nodes,
+                                          .timeout_ns = agent->timeout_ns,
+                                          .period_ns = agent->period_ns};
+    rc = ftc_lease_create(&agent->lease, &settings);
+    if (rc == FTC_SUCCESS)
+        rc = make_room(agent, ranks);
+    return rc == FTC_SUCCESS ? open_links(agent) : rc;
+}
+
+int ftc_agent_met(struct ftc_agent *agent, bool able)
+{
+    return ftc_meeting_end(&agent->meeting, able ? ftc_tcp_endpoint(agent->links) : NULL);
+}
+
+/* --- sending --- */
+
+static void send_to(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
+{
+    struct ftc_buffer *buffer = ftc_agent_encode(message);
+
+    if (buffer == NULL || agent->links->ops->send(agent->links, node, buffer, NULL, false) != FTC_SUCCESS)
+        FTC_LOG(&agent->log, FTC_LOG_ERROR, "cannot tell node %d what happened: out of memory", node);
+    ftc_buffer_unref(buffer);
+}
+
+static void send_all(struct ftc_agent *agent, const struct ftc_agent_message *message)
+{
+    for (int node = 0; node < agent->meeting.nodes; node++)
+        if (node != agent->meeting.node && !agent->gone[node])
+            send_to(agent, node, message);
+}
+
+static void tell_joined(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
+{
+    const char *endpoint = ftc_segment_endpoint(agent->mirror.segment, rank);
+    struct ftc_agent_message message = {.kind = FTC_AGENT_JOINED,
+                                        .rank = rank,
+                                        .value = atomic_load_explicit(&slot->pid, memory_order_relaxed),
+                                        .bytes = (const unsigned char *)endpoint,
+                                        .size = strnlen(endpoint, FTC_ENDPOINT_SIZE - 1)};
+    send_all(agent, &message);
+}
+
+static void tell_failed(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
+{
+    uint64_t suspected = atomic_load(&slot->suspected_ns), declared = atomic_load(&slot->declared_ns);
+    struct ftc_agent_message message = {.kind = FTC_AGENT_FAILED,
+                                        .rank = rank,
+                                        .value = atomic_load(&slot->detail),
+                                        .cause = (enum ftc_failure_cause)atomic_load(&slot->cause),
+                                        .seen_by = atomic_load(&slot->seen_by),
+                                        .took_ns = declared > suspected ? declared - suspected : 0};
+    send_all(agent, &message);
+}
+
+static void tell_ended(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
+{
+    struct ftc_agent_message message = {.kind = FTC_AGENT_ENDED,
+                                        .rank = rank,
+                                        .value = agent->mirror.ranks->at[rank].status,
+                                        .counters = &slot->counters};
+    send_all(agent, &message);
+}
+
+/* Once each, and in this order. */
+static void look_at(struct ftc_agent *agent, int rank)
+{
+    const struct ftc_process *process = &agent->mirror.ranks->at[rank];
+    struct ftc_slot *slot = ftc_segment_slot(agent->mirror.segment, rank);
+    uint32_t phase = atomic_load_explicit(&slot->phase, memory_order_acquire);
+    unsigned char *told = &agent->told[rank];
+
+    if (phase != FTC_PHASE_SPAWNED && !(*told & TOLD_JOINED)) {
+        *told |= TOLD_JOINED;
+        tell_joined(agent, rank, slot);
+    }
+    if (phase == FTC_PHASE_FINALIZED && !(*told & TOLD_MARKED)) {
+        *told |= TOLD_MARKED;
+        send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_MARKED, .rank = rank});
+    }
+    if (process->failed && !(*told & TOLD_FAILED)) {
+        *told |= TOLD_FAILED;
+        tell_failed(agent, rank, slot);
+    }
+    if (process->ended && process->child_ended && !(*told & TOLD_ENDED)) {
+        *told |= TOLD_ENDED;
+        tell_ended(agent, rank, slot);
+    }
+}
+
+void ftc_agent_look(struct ftc_agent *agent)
+{
+    int count, first = ftc_segment_local(agent->mirror.segment, &count);
+
+    for (int rank = first; rank < first + count; rank++)
+        look_at(agent, rank);
+}
+
+void ftc_agent_accuse(struct ftc_agent *agent, int rank, int accuser)
+{
+    int node = ftc_segment_node_of(agent->mirror.segment, rank);
+
+    if (agent->gone[node] || agent->told[rank] & TOLD_ACCUSED)
+        return;
+    agent->told[rank] |= TOLD_ACCUSED;
+    send_to(agent, node,
+            &(struct ftc_agent_message){.kind = FTC_AGENT_ACCUSED, .rank = rank, .value = accuser});
+}
+
+void ftc_agent_end(struct ftc_agent *agent, int code)
+{
+    send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_END, .value = code});
+}
+
+/* --- nodes that go --- */
+
+static void refuse_node(struct ftc_agent *agent, int node)
+{
+    FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d (%s) is silent: nothing it sends is taken in any more", node,
+            agent->meeting.members[node].host);
+    ftc_mirror_refuse(&agent->mirror, node);
+    agent->gone[node] = true;
+    agent->links->ops->close_peer(agent->links, node);
+}
+
+static void lose_node(struct ftc_agent *agent, int node)
+{
+    int ranks = ftc_mirror_lost(&agent->mirror, node);
+
+    agent->gone[node] = true;
+    if (agent->lost != NULL)
+        agent->lost(agent->arg, node, ranks);
+}
+
+/* Its LEFT is acknowledged by the close. */
+static void take_leave(struct ftc_agent *agent, int node)
+{
+    agent->gone[node] = agent->left[node] = true;
+    ftc_mirror_left(&agent->mirror, node);
+    agent->links->ops->close_peer(agent->links, node);
+    ftc_lease_left(agent->lease, node, ftc_clock_now());
+}
+
+/* nodes.md, Base: nodes all of whose ranks are in G count no more. */
+static void look_at_base(struct ftc_agent *agent, uint64_t now)
+{
+    if (now - agent->base_looked_ns < agent->period_ns)
+        return;
+    agent->base_looked_ns = now;
+    for (int node = 0; node < agent->meeting.nodes; node++)
+        if (node != agent->meeting.node && !agent->left[node] && ftc_mirror_agreed_gone(&agent->mirror, node))
+            ftc_lease_left(agent->lease, node, now);
+}
+
+/* --- receiving --- */
+
+static void take_lease(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
+{
+    struct ftc_lease_message lease;
+
+    if (ftc_lease_decode(&lease, &agent->refused, &agent->declared, message->bytes, message->size) ==
+        FTC_SUCCESS)
+        ftc_lease_receive(agent->lease, node, &lease, ftc_clock_now());
+    else
+        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d sent a malformed lease: %s", node, ftc_last_error());
+}
+
+/* A node speaks for its own ranks, and accuses none but the receiver's. */
+static bool may_say(const struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
+{
+    const struct ftc_segment *segment = agent->mirror.segment;
+
+    switch (message->kind) {
+    case FTC_AGENT_LEASE:
+    case FTC_AGENT_END:
+    case FTC_AGENT_LEFT:
+        return true;
+    case FTC_AGENT_ACCUSED:
+        return ftc_segment_is_local(segment, message->rank) &&
+               ftc_segment_node_of(segment, message->value) == node;
+    default:
+        return ftc_segment_node_of(segment, message->rank) == node;
+    }
+}
+
+static void take(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
+{
+    switch (message->kind) {
+    case FTC_AGENT_LEASE:
+        take_lease(agent, node, message);
+        break;
+    case FTC_AGENT_JOINED:
+        ftc_mirror_joined(&agent->mirror, message);
+        break;
+    case FTC_AGENT_MARKED:
+        ftc_mirror_marked(&agent->mirror, message->rank);
+        break;
+    case FTC_AGENT_ENDED:
+        ftc_mirror_ended(&agent->mirror, message);
+        break;
+    case FTC_AGENT_FAILED:
+        (void)ftc_mirror_failed(&agent->mirror, message);
+        break;
+    case FTC_AGENT_ACCUSED:
+        ftc_watcher_accused(agent->watcher, message->rank, message->value);
+        break;
+    case FTC_AGENT_END:
+        agent->end(agent->arg, node, message->value);
+        break;
+    case FTC_AGENT_LEFT:
+        take_leave(agent, node);
+        break;
+    default:
+        break;
+    }
+}
+
+static void take_message(struct ftc_agent *agent, int node, const struct ftc_buffer *buffer)
+{
+    struct ftc_agent_message message;
+
+    if (agent->gone[node])
+        return; /* refused, or from before it left */
+    if (ftc_agent_decode(&message, buffer, agent->mirror.ranks->count) != FTC_SUCCESS)
+        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d: %s", node, ftc_last_error());
+    else if (!may_say(agent, node, &message))
+        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d speaks for rank %d, which is not its own", node,
+                message.rank);
+    else
+        take(agent, node, &message);
+}
+
+/* True: there may be more. */
+static bool receive(struct ftc_agent *agent)
+{
+    for (int i = 0; i < MESSAGES_PER_TURN; i++) {
+        struct ftc_buffer *buffer = NULL;
+        int node = -1, rc = agent->links->ops->receive(agent->links, &node, &buffer);
+        if (rc == 0)
+            return false;
+        if (rc == 1)
+            take_message(agent, node, buffer);
+        else
+            FTC_LOG(&agent->log, FTC_LOG_WARN, "a link between agents is damaged: %s", ftc_last_error());
+        ftc_buffer_unref(buffer);
+    }
+    return true;
+}
+
+/* --- the lease --- */
+
+static void send_lease(struct ftc_agent *agent, const struct ftc_lease_output *output)
+{
+    size_t room = FTC_LEASE_BYTES(agent->meeting.nodes);
+    unsigned char *bytes = malloc(room);
+
+    if (bytes != NULL && !agent->gone[output->node]) {
+        struct ftc_agent_message message = {
+            .kind = FTC_AGENT_LEASE, .bytes = bytes, .size = ftc_lease_encode(&output->message, bytes, room)};
+        send_to(agent, output->node, &message);
+    }
+    free(bytes);
+}
+
+/* When every outcome is settled, and when no rank of this node runs any more, a cut can make nobody differ. */
+static void lose_lease(struct ftc_agent *agent)
+{
+    if (agent->leaving_ns != 0 || ftc_mirror_settled(&agent->mirror)) {
+        agent->apart = true;
+        return;
+    }
+    agent->fenced = true;
+    agent->fence(agent->arg);
+}
+
+static void take_outputs(struct ftc_agent *agent)
+{
+    struct ftc_lease_output output;
+
+    while (!agent->apart && !agent->fenced && ftc_lease_next_output(agent->lease, &output)) {
+        switch (output.kind) {
+        case FTC_LEASE_SEND:
+            send_lease(agent, &output);
+            break;
+        case FTC_LEASE_FENCE:
+            lose_lease(agent);
+            break;
+        case FTC_LEASE_REFUSE:
+            refuse_node(agent, output.node);
+            break;
+        case FTC_LEASE_DECLARE:
+            lose_node(agent, output.node);
+            break;
+        }
+    }
+}
+
+/* For the ranks, which look at it before they return from a call. */
+static void publish_lease(struct ftc_agent *agent)
+{
+    struct ftc_segment_header *header = ftc_segment_header(agent->mirror.segment);
+    uint64_t until =
+        agent->apart || ftc_mirror_settled(&agent->mirror) ? UINT64_MAX : ftc_lease_until(agent->lease);
+
+    atomic_store_explicit(&header->lease_ns, until, memory_order_release);
+    if (until != 0 && !agent->has_lease) {
+        agent->has_lease = true;
+        agent->granted(agent->arg);
+    }
+}
+
+static void keep_lease(struct ftc_agent *agent)
+{
+    uint64_t now = ftc_clock_now();
+
+    if (agent->apart || agent->fenced)
+        return;
+    look_at_base(agent, now);
+    ftc_lease_tick(agent->lease, now);
+    take_outputs(agent);
+    publish_lease(agent);
+}
+
+static void set_due(struct ftc_agent *agent, bool more)
+{
+    uint64_t now = ftc_clock_now(), due = more ? now : now + agent->period_ns;
+
+    if (!more && !agent->apart && !agent->fenced && ftc_lease_due(agent->lease) < due)
+        due = ftc_lease_due(agent->lease);
+    ev_now_update(agent->loop);
+    ev_timer_stop(agent->loop, &agent->due);
+    ev_timer_set(&agent->due, due > now ? (double)(due - now) / 1e9 : 0., 0.);
+    ev_timer_start(agent->loop, &agent->due);
+}
+
+/* Receive, keep the lease, send; `changed` last, since it may end the loop. */
+static void on_before_sleep(struct ev_loop *loop, struct ev_prepare *prepare, int events)
+{
+    struct ftc_agent *agent = prepare->data;
+    bool idle, more = agent->links->ops->ready(agent->links) && receive(agent);
+
+    (void)loop;
+    (void)events;
+    keep_lease(agent);
+    ftc_agent_look(agent);
+    (void)agent->links->ops->flush(agent->links, &idle);
+    more = agent->links->ops->ready(agent->links) || more;
+    set_due(agent, more);
+    agent->changed(agent->arg);
+}
+
+/* Whatever woke the loop, the work is done before it sleeps again. */
+static void on_readable(struct ev_loop *loop, struct ev_io *io, int events)
+{
+    (void)loop;
+    (void)io;
+    (void)events;
+}
+
+static void on_due(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)timer;
+    (void)events;
+}
+
+/* --- life --- */
+
+int ftc_agent_start(struct ftc_agent *agent, struct ev_loop *loop, const struct ftc_mirror *mirror,
+                    struct ftc_watcher *watcher)
+{
+    agent->mirror = *mirror;
+    agent->watcher = watcher;
+    agent->loop = loop;
+    ev_io_init(&agent->readable, on_readable, agent->links->ops->descriptor(agent->links), EV_READ);
+    ev_prepare_init(&agent->before_sleep, on_before_sleep);
+    ev_timer_init(&agent->due, on_due, 0., 0.);
+    ev_set_priority(&agent->readable, EV_MAXPRI);
+    agent->readable.data = agent->before_sleep.data = agent->due.data = agent;
+    ev_io_start(loop, &agent->readable);
+    ev_prepare_start(loop, &agent->before_sleep);
+    ftc_lease_start(agent->lease, ftc_clock_now());
+    return FTC_SUCCESS;
+}
+
+void ftc_agent_fini(struct ftc_agent *agent)
+{
+    if (agent->loop != NULL) {
+        ev_io_stop(agent->loop, &agent->readable);
+        ev_prepare_stop(agent->loop, &agent->before_sleep);
+        ev_timer_stop(agent->loop, &agent->due);
+    }
+    if (agent->links != NULL)
+        agent->links->ops->close(agent->links);
+    ftc_lease_destroy(agent->lease);
+    ftc_set_fini(&agent->refused);
+    ftc_set_fini(&agent->declared);
+    free(agent->told);
+    free(agent->gone);
+    free(agent->left);
+    ftc_meeting_fini(&agent->meeting);
+    *agent = (struct ftc_agent){0};
+}
+
+/* An agent that leaves is in nobody's base any more: what it has told must have come, what others tell it need not. */
+static bool everybody_knows(const struct ftc_agent *agent)
+{
+    for (int node = 0; node < agent->meeting.nodes; node++)
+        if (node != agent->meeting.node && !agent->gone[node] && !ftc_tcp_settled_with(agent->links, node))
+            return false;
+    return true;
+}
+
+bool ftc_agent_leave(struct ftc_agent *agent)
+{
+    uint64_t now = ftc_clock_now(), longest = agent->watcher->ending ? ENDING_NS : agent->timeout_ns;
+
+    if (agent->fenced || agent->apart)
+        return true;
+    if (agent->leaving_ns == 0) {
+        ftc_agent_look(agent);
+        agent->leaving_ns = now;
+        send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
+    }
+    return everybody_knows(agent) || now - agent->leaving_ns > longest;
+}
+
+bool ftc_agent_speaks(const struct ftc_agent *agent)
+{
+    for (int node = 0; node < agent->meeting.node; node++)
+        if (!agent->gone[node])
+            return false;
+    return true;
+}

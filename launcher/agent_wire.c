@@ -1,0 +1,103 @@
+/* kind u8 | rank u32 | value u32 | cause u32 | seen_by u32 | took u64 | the rest is `bytes`. One shape for all: these are few. */
+#include "launcher/agent_wire.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/wire.h"
+
+#define HEAD_BYTES 25u
+
+_Static_assert(sizeof(struct ftc_counters) % sizeof(uint64_t) == 0, "counters are numbers of 64 bits");
+
+static void write_counters(struct ftc_writer *w, const struct ftc_counters *counters)
+{
+    const _Atomic uint64_t *numbers = (const void *)counters;
+
+    for (size_t i = 0; i < FTC_AGENT_COUNTERS; i++)
+        ftc_write_u64(w, atomic_load_explicit(&numbers[i], memory_order_relaxed));
+}
+
+struct ftc_buffer *ftc_agent_encode(const struct ftc_agent_message *message)
+{
+    size_t rest = message->kind == FTC_AGENT_ENDED ? sizeof(struct ftc_counters) : message->size;
+    struct ftc_buffer *buffer = ftc_buffer_new(HEAD_BYTES + rest);
+
+    if (buffer == NULL)
+        return NULL;
+    struct ftc_writer w = {.data = buffer->data, .size = buffer->size};
+    ftc_write_u8(&w, (uint8_t)message->kind);
+    ftc_write_u32(&w, (uint32_t)message->rank);
+    ftc_write_u32(&w, (uint32_t)message->value);
+    ftc_write_u32(&w, (uint32_t)message->cause);
+    ftc_write_u32(&w, (uint32_t)message->seen_by);
+    ftc_write_u64(&w, message->took_ns);
+    if (message->kind == FTC_AGENT_ENDED)
+        write_counters(&w, message->counters);
+    else
+        ftc_write_bytes(&w, message->bytes, message->size);
+    return buffer;
+}
+
+static bool has_rank(enum ftc_agent_kind kind)
+{
+    return kind != FTC_AGENT_LEASE && kind != FTC_AGENT_END && kind != FTC_AGENT_LEFT;
+}
+
+static bool fits(enum ftc_agent_kind kind, size_t rest)
+{
+    switch (kind) {
+    case FTC_AGENT_LEASE:
+        return rest > 0;
+    case FTC_AGENT_JOINED:
+        return rest < FTC_ENDPOINT_SIZE;
+    case FTC_AGENT_ENDED:
+        return rest == sizeof(struct ftc_counters);
+    default:
+        return rest == 0;
+    }
+}
+
+static bool sound(const struct ftc_agent_message *m, int ranks)
+{
+    if (m->kind >= FTC_AGENT_KINDS || !fits(m->kind, m->size))
+        return false;
+    if (has_rank(m->kind) && (m->rank < 0 || m->rank >= ranks))
+        return false;
+    if (m->kind == FTC_AGENT_ACCUSED)
+        return m->value >= 0 && m->value < ranks;
+    if (m->kind == FTC_AGENT_END)
+        return m->value >= 0 && m->value <= 255;
+    return m->kind != FTC_AGENT_FAILED ||
+           (m->cause < FTC_CAUSES && m->cause != FTC_CAUSE_NONE && m->seen_by >= -1 && m->seen_by < ranks);
+}
+
+int ftc_agent_decode(struct ftc_agent_message *message, const struct ftc_buffer *buffer, int ranks)
+{
+    struct ftc_reader r = {.data = buffer->data, .size = buffer->size};
+
+    *message = (struct ftc_agent_message){.kind = (enum ftc_agent_kind)ftc_read_u8(&r)};
+    message->rank = (int)ftc_read_u32(&r);
+    message->value = (int)ftc_read_u32(&r);
+    message->cause = (enum ftc_failure_cause)ftc_read_u32(&r);
+    message->seen_by = (int)ftc_read_u32(&r);
+    message->took_ns = ftc_read_u64(&r);
+    if (!r.failed) {
+        message->size = r.size - r.used;
+        message->bytes = r.data + r.used;
+    }
+    if (r.failed || !sound(message, ranks))
+        return ftc_error_set(FTC_ERR_PROTO, "a malformed message of %zu bytes, kind %d, between agents",
+                             buffer->size, (int)message->kind);
+    return FTC_SUCCESS;
+}
+
+void ftc_agent_counters(const struct ftc_agent_message *message, struct ftc_counters *counters)
+{
+    struct ftc_reader r = {.data = message->bytes, .size = message->size};
+    _Atomic uint64_t *numbers = (void *)counters;
+
+    for (size_t i = 0; i < FTC_AGENT_COUNTERS; i++)
+        atomic_store_explicit(&numbers[i], ftc_read_u64(&r), memory_order_relaxed);
+}

@@ -1,0 +1,112 @@
+/* Choice of the engine, and the line with which a job of several nodes ends. */
+#include "launcher/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "launcher/program.h"
+
+#define SLURM_SPECIAL_STEP 0xfffffff0ul /* batch script, interactive shell: steps above are no srun's */
+
+static unsigned long number_of(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text != NULL ? strtoul(text, NULL, 10) : 0;
+}
+
+static bool have_srun(void)
+{
+    char *path = NULL;
+    int code;
+    bool have = ftc_program_find("srun", NULL, &path, &code) == FTC_SUCCESS;
+
+    free(path);
+    return have;
+}
+
+/* In an allocation, and not started by an srun in it: that one has chosen the hosts. */
+static bool in_allocation(void)
+{
+    const char *step = getenv("SLURM_STEP_ID");
+
+    if (getenv("SLURM_JOB_ID") == NULL || !have_srun())
+        return false;
+    return step == NULL || strtoul(step, NULL, 10) >= SLURM_SPECIAL_STEP;
+}
+
+/* As many hosts as are there, or are wanted, and none without a rank. */
+static int choose_nodes(struct ftc_command *command)
+{
+    int per_node = command->ranks_per_node, np = command->np;
+    int least = per_node > 0 ? (np + per_node - 1) / per_node : 1;
+    int there = (int)number_of("SLURM_JOB_NUM_NODES");
+
+    if (command->nodes == 0 && per_node > 0)
+        command->nodes = least;
+    if (command->nodes == 0)
+        command->nodes = there;
+    if (command->nodes == 0)
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "outside of an allocation the number of hosts is not known; give --nodes N, or use salloc "
+            "or sbatch");
+    if (command->nodes < least)
+        return ftc_error_set(FTC_ERR_ARG, "%d ranks do not fit on %d hosts of %d ranks; give --nodes %d", np,
+                             command->nodes, per_node, least);
+    if (there > 0 && command->nodes > there)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "%d hosts are wanted, the allocation has %d; give --nodes %d, or allocate more",
+                             command->nodes, there, there);
+    if (command->nodes > np)
+        command->nodes = np;
+    return FTC_SUCCESS;
+}
+
+static int choose_slurm(struct ftc_command *command)
+{
+    if (!have_srun())
+        return ftc_error_set(
+            FTC_ERR_UNSUPPORTED,
+            "--engine slurm: there is no srun in $PATH, so no Slurm here; without --engine all "
+            "ranks run on this machine");
+    return choose_nodes(command);
+}
+
+int ftc_engine_choose(struct ftc_command *command)
+{
+    if (command->engine == FTC_ENGINE_AUTO)
+        command->engine = in_allocation() ? FTC_ENGINE_SLURM : FTC_ENGINE_LOCAL;
+    if (command->engine == FTC_ENGINE_SLURM)
+        return choose_slurm(command);
+    if (command->engine == FTC_ENGINE_LOCAL && command->nodes > 1)
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "--nodes %d: this is no allocation of Slurm, and only a launcher with PMIx can start ranks on "
+            "other hosts; use --engine slurm, or one ftrun --engine pmix on each host",
+            command->nodes);
+    return FTC_SUCCESS;
+}
+
+/* --- the last line --- */
+
+void ftc_engine_format_end(char *line, size_t size, const char *token, int code, const char *text)
+{
+    snprintf(line, size, "%cftrun %s %d %s\n", FTC_ENGINE_MARK, token, code, text);
+}
+
+bool ftc_engine_parse_end(const char *line, const char *token, int *code, const char **text)
+{
+    char start[80], *end;
+    int length = snprintf(start, sizeof(start), "%cftrun %s ", FTC_ENGINE_MARK, token);
+
+    if (length < 0 || (size_t)length >= sizeof(start) || strncmp(line, start, (size_t)length) != 0)
+        return false;
+    long number = strtol(line + length, &end, 10);
+    if (end == line + length || *end != ' ' || number < 0 || number > 255)
+        return false;
+    *code = (int)number;
+    *text = end + 1;
+    return true;
+}

@@ -1,0 +1,113 @@
+/* A job of several nodes, seen from one of them: what the agent's news mean for it, and how its end is told. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "launcher/engine.h"
+#include "launcher/job_inside.h"
+
+int ftc_job_meet(struct ftc_job *job)
+{
+    int rc = ftc_agent_meet(&job->agent, job->host, job->command->np, &job->settings->value);
+
+    job->several = job->agent.meeting.nodes > 1;
+    return rc;
+}
+
+/* The others wait for each node, also for one that cannot take part. */
+int ftc_job_met(struct ftc_job *job, int rc)
+{
+    char why[512];
+
+    snprintf(why, sizeof(why), "%s", ftc_last_error());
+    int met = ftc_agent_met(&job->agent, rc == FTC_SUCCESS);
+    return rc == FTC_SUCCESS ? met : ftc_error_set(rc, "%s", why);
+}
+
+/* --- news --- */
+
+static void on_granted(void *arg)
+{
+    struct ftc_job *job = arg;
+
+    if (!job->ending)
+        ev_idle_start(job->loop, &job->spawner);
+}
+
+static void on_fence(void *arg)
+{
+    struct ftc_job *job = arg;
+
+    ftc_sink_say(job->verdict.err,
+                 "node %d (%s) cannot reach most of the job's nodes any more; killing its ranks, since the "
+                 "others go on without them",
+                 job->agent.meeting.node, job->host);
+    ftc_job_end_here(job, FTC_EXIT_FENCED);
+    ftc_job_look_for_end(job);
+}
+
+static void on_lost(void *arg, int node, int ranks)
+{
+    struct ftc_job *job = arg;
+    const struct ftc_node *lost = &job->agent.meeting.members[node];
+
+    if (ranks > 0 && ftc_agent_speaks(&job->agent))
+        ftc_sink_say(job->verdict.err,
+                     "node %d (%s) is lost: nothing came from it for %.1f s; ranks %u-%u have failed with it",
+                     node, lost->host, (double)job->settings->value.heartbeat_timeout_ms / 1e3, lost->first,
+                     lost->first + lost->count - 1);
+}
+
+static void on_end(void *arg, int node, int code)
+{
+    struct ftc_job *job = arg;
+
+    (void)node; /* it has said why */
+    ftc_job_end_here(job, code);
+}
+
+static void on_change(void *arg)
+{
+    struct ftc_job *job = arg;
+
+    job->watcher.changed(job);
+}
+
+int ftc_job_start_agent(struct ftc_job *job)
+{
+    struct ftc_mirror mirror = {.segment = job->segment, .ranks = &job->ranks, .bell = &job->bell};
+
+    job->agent.granted = on_granted;
+    job->agent.fence = on_fence;
+    job->agent.lost = on_lost;
+    job->agent.end = on_end;
+    job->agent.changed = on_change;
+    job->agent.arg = job;
+    return ftc_agent_start(&job->agent, job->loop, &mirror, &job->watcher);
+}
+
+/* --- the end --- */
+
+bool ftc_job_knows(const struct ftc_job *job)
+{
+    if (!job->several)
+        return true;
+    return !job->agent.fenced && (job->ending || ftc_mirror_over(&job->agent.mirror));
+}
+
+void ftc_job_tell_end(struct ftc_job *job, int code)
+{
+    char text[512] = "", line[640];
+    const char *token = job->several ? getenv(FTC_ENGINE_TOKEN) : NULL;
+    bool failed = ftc_verdict_summary(&job->verdict, code, text, sizeof(text));
+
+    if (token == NULL) {
+        if (failed && (!job->several || ftc_agent_speaks(&job->agent)))
+            ftc_sink_say(job->verdict.err, "%s", text);
+        return;
+    }
+    ftc_engine_format_end(line, sizeof(line), token, code, text);
+    ftc_sink_put(job->verdict.err, line, strlen(line));
+    ftc_sink_flush(job->verdict.err);
+}

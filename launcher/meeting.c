@@ -1,0 +1,225 @@
+/*
+ * The client lives in a child of its own: libpmix 4.2 cannot be a client first and a server then in one process (its component that
+ * writes node maps is left pointing into a library that was unloaded).
+ *
+ * Over a pair of sockets, each a number for FTC_SUCCESS or an error and its text, and what was learnt: child: node, nodes, name, secret, hosts;
+ * parent: endpoint or refusal; child: endpoints. Who dies is seen by the other as the end of the stream; a client that ends before
+ * PMIx_Finalize() ends the job of all nodes, as it must.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "launcher/meeting_inside.h"
+
+#define MOST_TEXT 512
+
+/* --- which ranks are where --- */
+
+/* Evenly, the first nodes one more. */
+static void spread_ranks(struct ftc_meeting *m, int ranks)
+{
+    uint32_t first = 0;
+
+    for (int node = 0; node < m->nodes; node++) {
+        m->members[node].first = first;
+        m->members[node].count = (uint32_t)(ranks / m->nodes + (node < ranks % m->nodes));
+        first += m->members[node].count;
+    }
+}
+
+int ftc_meeting_make_room(struct ftc_meeting *m, int ranks)
+{
+    if (m->nodes > ranks)
+        return ftc_error_set(FTC_ERR_ARG, "%d agents for %d ranks: start no more agents than ranks", m->nodes,
+                             ranks);
+    m->members = calloc((size_t)m->nodes, sizeof(*m->members));
+    m->endpoints = calloc((size_t)m->nodes, sizeof(*m->endpoints));
+    if (m->members == NULL || m->endpoints == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %d nodes", m->nodes);
+    spread_ranks(m, ranks);
+    return FTC_SUCCESS;
+}
+
+/* --- between parent and child --- */
+
+static bool put_all(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+
+    while (size > 0) {
+        ssize_t count = send(fd, at, size, MSG_NOSIGNAL);
+        if (count < 0 && errno != EINTR)
+            return false;
+        at += count > 0 ? count : 0;
+        size -= count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
+static bool get_all(int fd, void *bytes, size_t size)
+{
+    char *at = bytes;
+
+    while (size > 0) {
+        ssize_t count = recv(fd, at, size, 0);
+        if (count == 0 || (count < 0 && errno != EINTR))
+            return false;
+        at += count > 0 ? count : 0;
+        size -= count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
+struct outcome {
+    int rc;
+    char text[MOST_TEXT];
+};
+
+static bool put_outcome(int fd, int rc)
+{
+    struct outcome outcome = {.rc = rc};
+
+    if (rc != FTC_SUCCESS)
+        snprintf(outcome.text, sizeof(outcome.text), "%s", ftc_last_error());
+    return put_all(fd, &outcome, sizeof(outcome));
+}
+
+static int get_outcome(int fd)
+{
+    struct outcome outcome;
+
+    if (!get_all(fd, &outcome, sizeof(outcome)))
+        return ftc_error_set(FTC_ERR_SYSTEM, "the PMIx client of this node ended before the nodes had met");
+    outcome.text[sizeof(outcome.text) - 1] = '\0';
+    return outcome.rc == FTC_SUCCESS ? FTC_SUCCESS : ftc_error_set(outcome.rc, "%s", outcome.text);
+}
+
+static size_t members_size(const struct ftc_meeting *m)
+{
+    return (size_t)m->nodes * sizeof(*m->members);
+}
+
+static size_t endpoints_size(const struct ftc_meeting *m)
+{
+    return (size_t)m->nodes * sizeof(*m->endpoints);
+}
+
+/* --- the child --- */
+
+static bool serve(int fd, struct ftc_meeting *m, const char *host, int ranks)
+{
+    char text[FTC_TCP_ENDPOINT_SIZE];
+    int rc = ftc_meeting_pmix_begin(m, host, ranks);
+
+    if (!put_outcome(fd, rc) || rc != FTC_SUCCESS)
+        return false;
+    if (!put_all(fd, m, sizeof(*m)) || !put_all(fd, m->members, members_size(m)) ||
+        !get_all(fd, text, sizeof(text)))
+        return false;
+    rc = ftc_meeting_pmix_end(m, text);
+    return put_outcome(fd, rc) && put_all(fd, m->endpoints, endpoints_size(m));
+}
+
+/* No clean-up: it holds nothing but memory, and what its parent has prepared must not be touched. */
+static _Noreturn void be_client(int fd, struct ftc_meeting *m, const char *host, int ranks)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    _exit(serve(fd, m, host, ranks) ? 0 : 1);
+}
+
+/* --- the parent --- */
+
+static int start_client(struct ftc_meeting *m, const char *host, int ranks)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a pair of sockets: %m");
+    m->client = fork();
+    if (m->client == 0) {
+        close(pair[0]);
+        be_client(pair[1], m, host, ranks);
+    }
+    close(pair[1]);
+    m->fd = pair[0];
+    if (m->client > 0)
+        return FTC_SUCCESS;
+    m->client = 0;
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot start the PMIx client: %m");
+}
+
+static int take_names(struct ftc_meeting *m, int ranks)
+{
+    struct ftc_meeting told;
+    int rc = get_outcome(m->fd);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    if (!get_all(m->fd, &told, sizeof(told)))
+        return ftc_error_set(FTC_ERR_SYSTEM, "the PMIx client of this node ended before the nodes had met");
+    m->node = told.node;
+    m->nodes = told.nodes;
+    memcpy(m->cluster, told.cluster, sizeof(m->cluster));
+    memcpy(m->secret, told.secret, sizeof(m->secret));
+    rc = ftc_meeting_make_room(m, ranks);
+    if (rc == FTC_SUCCESS && !get_all(m->fd, m->members, members_size(m)))
+        return ftc_error_set(FTC_ERR_SYSTEM, "the PMIx client of this node ended before the nodes had met");
+    return rc;
+}
+
+int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks)
+{
+    *meeting = (struct ftc_meeting){.fd = -1};
+    if (getenv("PMIX_NAMESPACE") == NULL)
+        return ftc_error_set(
+            FTC_ERR_STATE,
+            "--engine pmix: no PMIx launcher has started this process; use --engine slurm, or start "
+            "one ftrun on each node by a launcher with PMIx, such as srun --mpi=pmix");
+    int rc = start_client(meeting, host, ranks);
+    return rc == FTC_SUCCESS ? take_names(meeting, ranks) : rc;
+}
+
+static void end_client(struct ftc_meeting *m)
+{
+    if (m->client <= 0)
+        return;
+    close(m->fd);
+    while (waitpid(m->client, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    m->client = 0;
+}
+
+int ftc_meeting_end(struct ftc_meeting *meeting, const char *endpoint)
+{
+    char text[FTC_TCP_ENDPOINT_SIZE] = "";
+
+    if (endpoint != NULL)
+        snprintf(text, sizeof(text), "%s", endpoint);
+    else
+        snprintf(text, sizeof(text), "%c%s", FTC_MEETING_REFUSAL, ftc_last_error());
+    int rc = FTC_ERR_SYSTEM;
+    if (put_all(meeting->fd, text, sizeof(text)))
+        rc = get_outcome(meeting->fd);
+    else
+        (void)ftc_error_set(rc, "the PMIx client of this node ended before the nodes had met");
+    if (rc == FTC_SUCCESS && !get_all(meeting->fd, meeting->endpoints, endpoints_size(meeting)))
+        rc = ftc_error_set(FTC_ERR_SYSTEM, "the PMIx client of this node ended before the nodes had met");
+    end_client(meeting);
+    return rc;
+}
+
+void ftc_meeting_fini(struct ftc_meeting *meeting)
+{
+    end_client(meeting);
+    free(meeting->members);
+    free(meeting->endpoints);
+    *meeting = (struct ftc_meeting){0};
+}

@@ -1,0 +1,186 @@
+/* Order of stores as a rank's own: what a phase or a flag promises is there before it. */
+#include "launcher/mirror.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "node/board.h"
+
+static struct ftc_slot *slot_of(const struct ftc_mirror *mirror, int rank)
+{
+    return ftc_segment_slot(mirror->segment, rank);
+}
+
+static uint32_t phase_of(const struct ftc_mirror *mirror, int rank)
+{
+    return atomic_load_explicit(&slot_of(mirror, rank)->phase, memory_order_acquire);
+}
+
+void ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message *message)
+{
+    struct ftc_slot *slot = slot_of(mirror, message->rank);
+    char *endpoint = ftc_segment_endpoint(mirror->segment, message->rank);
+
+    if (phase_of(mirror, message->rank) != FTC_PHASE_SPAWNED || endpoint == NULL)
+        return;
+    memcpy(endpoint, message->bytes, message->size);
+    endpoint[message->size] = '\0';
+    atomic_store_explicit(&slot->pid, message->value, memory_order_relaxed);
+    atomic_store_explicit(&slot->joined_ns, ftc_clock_now(), memory_order_relaxed);
+    atomic_store_explicit(&slot->phase, FTC_PHASE_JOINED, memory_order_release);
+    mirror->ranks->at[message->rank].joined = true;
+    mirror->ranks->any_joined = true;
+    ftc_bell_ring_all(mirror->bell); /* who wants to send to it has waited for its endpoint */
+}
+
+void ftc_mirror_marked(struct ftc_mirror *mirror, int rank)
+{
+    struct ftc_segment_header *header = ftc_segment_header(mirror->segment);
+
+    if (phase_of(mirror, rank) == FTC_PHASE_FINALIZED)
+        return;
+    atomic_store_explicit(&slot_of(mirror, rank)->phase, FTC_PHASE_FINALIZED, memory_order_release);
+    uint32_t marks = atomic_fetch_add(&header->finalized, 1) + 1;
+    if (marks + atomic_load(&header->failures) >= (uint32_t)mirror->ranks->count)
+        ftc_bell_ring_all(mirror->bell);
+}
+
+void ftc_mirror_ended(struct ftc_mirror *mirror, const struct ftc_agent_message *message)
+{
+    struct ftc_process *process = &mirror->ranks->at[message->rank];
+    struct ftc_slot *slot = slot_of(mirror, message->rank);
+
+    if (process->ended)
+        return;
+    process->child_ended = process->ended = true;
+    process->status = message->value;
+    process->silent = !process->joined && WIFEXITED(message->value) && WEXITSTATUS(message->value) == 0;
+    process->ended_ns = ftc_clock_now();
+    ftc_agent_counters(message, &slot->counters);
+    atomic_store_explicit(&slot->wait_status, message->value, memory_order_relaxed);
+    atomic_store_explicit(&slot->ended_ns, process->ended_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->ended, 1, memory_order_release);
+}
+
+/* Its times are those of this node's clock: when the notice came, less what its agent took. */
+bool ftc_mirror_failed(struct ftc_mirror *mirror, const struct ftc_agent_message *message)
+{
+    struct ftc_process *process = &mirror->ranks->at[message->rank];
+    uint64_t now = ftc_clock_now();
+    struct ftc_failure failure = {.cause = message->cause,
+                                  .detail = message->value,
+                                  .seen_by = message->seen_by,
+                                  .suspected_ns = message->took_ns < now ? now - message->took_ns : now,
+                                  .declared_ns = now};
+
+    if (process->failed)
+        return false;
+    ftc_segment_declare(mirror->segment, message->rank, &failure);
+    ftc_bell_ring_all(mirror->bell);
+    ftc_board_ring_all(mirror->segment);
+    process->failed = true;
+    process->told = true; /* its own agent has printed it */
+    process->suspected_ns = failure.suspected_ns;
+    if (process->ended_ns == 0)
+        process->ended_ns = now;
+    return true;
+}
+
+/* --- nodes --- */
+
+static void set_state(struct ftc_mirror *mirror, int node, enum ftc_node_state state)
+{
+    struct ftc_node *entry = ftc_segment_node_at(mirror->segment, node);
+
+    atomic_store_explicit(&entry->changed_ns, ftc_clock_now(), memory_order_relaxed);
+    atomic_store_explicit(&entry->state, state, memory_order_release);
+}
+
+/* The ranks of a node: from *first, *count of them. By the table that was checked, not by shared memory. */
+static void ranks_of(const struct ftc_mirror *mirror, int node, int *first, int *end)
+{
+    int rank = 0, ranks = mirror->ranks->count;
+
+    while (rank < ranks && ftc_segment_node_of(mirror->segment, rank) != node)
+        rank++;
+    *first = rank;
+    while (rank < ranks && ftc_segment_node_of(mirror->segment, rank) == node)
+        rank++;
+    *end = rank;
+}
+
+/* nodes.md rule 6. A rank looks at the word after a message has come: what it takes in all the same was sent before. */
+void ftc_mirror_refuse(struct ftc_mirror *mirror, int node)
+{
+    int rank, end;
+
+    for (ranks_of(mirror, node, &rank, &end); rank < end; rank++)
+        atomic_store_explicit(&slot_of(mirror, rank)->refused, 1, memory_order_seq_cst);
+    set_state(mirror, node, FTC_NODE_REFUSED);
+}
+
+int ftc_mirror_lost(struct ftc_mirror *mirror, int node)
+{
+    int rank, end, count = 0;
+
+    for (ranks_of(mirror, node, &rank, &end); rank < end; rank++) {
+        struct ftc_agent_message message = {
+            .kind = FTC_AGENT_FAILED, .rank = rank, .cause = FTC_CAUSE_NODE, .value = node, .seen_by = -1};
+        if (mirror->ranks->at[rank].ended)
+            continue; /* its agent has told how */
+        count += ftc_mirror_failed(mirror, &message);
+        mirror->ranks->at[rank].ended = true;
+    }
+    set_state(mirror, node, FTC_NODE_LOST);
+    return count;
+}
+
+void ftc_mirror_left(struct ftc_mirror *mirror, int node)
+{
+    set_state(mirror, node, FTC_NODE_LEFT);
+}
+
+/* --- how far the job is --- */
+
+bool ftc_mirror_settled(const struct ftc_mirror *mirror)
+{
+    for (int rank = 0; rank < mirror->ranks->count; rank++) {
+        const struct ftc_process *process = &mirror->ranks->at[rank];
+        if (!process->ended && !process->failed && phase_of(mirror, rank) != FTC_PHASE_FINALIZED)
+            return false;
+    }
+    return true;
+}
+
+bool ftc_mirror_over(const struct ftc_mirror *mirror)
+{
+    for (int rank = 0; rank < mirror->ranks->count; rank++)
+        if (!mirror->ranks->at[rank].ended)
+            return false;
+    return true;
+}
+
+static bool agreed_failed(const struct ftc_mirror *mirror, int rank)
+{
+    int count, first = ftc_segment_local(mirror->segment, &count);
+    uint64_t bit = 1ull << rank % 64;
+
+    for (int local = first; local < first + count; local++) {
+        _Atomic uint64_t *row = ftc_segment_agreed_row(mirror->segment, local);
+        if (atomic_load_explicit(&row[rank / 64], memory_order_relaxed) & bit)
+            return true;
+    }
+    return false;
+}
+
+bool ftc_mirror_agreed_gone(const struct ftc_mirror *mirror, int node)
+{
+    int rank, end;
+
+    for (ranks_of(mirror, node, &rank, &end); rank < end; rank++)
+        if (!agreed_failed(mirror, rank))
+            return false;
+    return true;
+}

@@ -1,0 +1,39 @@
+/*
+ * Ranks of other nodes, in this node's segment and table of processes: their agents tell, this writes down. So ranks, verdict,
+ * report and ftcoll-status see a rank of another node as they see one of this node.
+ */
+#ifndef FTC_LAUNCHER_MIRROR_H
+#define FTC_LAUNCHER_MIRROR_H
+
+#include "launcher/agent_wire.h"
+#include "launcher/ranks.h"
+#include "node/bell.h"
+#include "node/segment.h"
+
+struct ftc_mirror {
+    struct ftc_segment *segment;
+    struct ftc_ranks *ranks;
+    struct ftc_bell *bell;
+};
+
+/* All ignore what they were told before. */
+void ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
+void ftc_mirror_marked(struct ftc_mirror *mirror, int rank);
+void ftc_mirror_ended(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
+/* True: it is news. */
+bool ftc_mirror_failed(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
+
+/* From now on nothing is taken in of what the node's ranks send. */
+void ftc_mirror_refuse(struct ftc_mirror *mirror, int node);
+/* The node is lost: whoever of its ranks has not ended has failed. How many that are. */
+int ftc_mirror_lost(struct ftc_mirror *mirror, int node);
+void ftc_mirror_left(struct ftc_mirror *mirror, int node);
+
+/* Is everybody's outcome settled: has each rank its mark, or ended, or failed? Then no cut can make anybody differ any more. */
+bool ftc_mirror_settled(const struct ftc_mirror *mirror);
+/* Has each rank of each node ended? */
+bool ftc_mirror_over(const struct ftc_mirror *mirror);
+/* Are all ranks of the node in the agreed set of one of this node's ranks? Read from shared memory, where it only grows. */
+bool ftc_mirror_agreed_gone(const struct ftc_mirror *mirror, int node);
+
+#endif

@@ -1,0 +1,345 @@
+/* The ftrun that the user calls when Slurm starts the others. */
+#include <errno.h>
+#include <ev.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "launcher/engine.h"
+#include "launcher/signals.h"
+#include "launcher/sink.h"
+
+#define OUR_ARGUMENTS 24
+#define MOST_LINE     1024
+#define GRACE_SECONDS 2. /* srun waits for hosts that do not answer; the job has ended */
+#define KILL_SECONDS  5. /* ... and this long for srun itself, after SIGTERM */
+
+struct front {
+    struct ev_loop *loop;
+    pid_t srun;
+    struct ev_signal child;
+    struct ev_io from_srun; /* its standard error */
+    struct ev_timer hurry;
+    struct ftc_sink err;
+    struct ftc_signals signals;
+    char token[33];
+    char line[MOST_LINE]; /* what may be an agent's last line */
+    size_t used;
+    bool termed;
+    int code; /* the job's; -1: not told */
+    char summary[MOST_LINE];
+    int status; /* of srun */
+    bool ended;
+};
+
+/* --- what srun says --- */
+
+static void pass_on(struct front *front)
+{
+    ftc_sink_put(&front->err, front->line, front->used);
+    front->used = 0;
+}
+
+/* The first one counts: others know no more. */
+static void take_line(struct front *front)
+{
+    int code;
+    const char *text;
+
+    front->line[front->used] = '\0';
+    if (!ftc_engine_parse_end(front->line, front->token, &code, &text)) {
+        front->line[front->used++] = '\n';
+        if (front->termed && strncmp(front->line, "srun: ", 6) == 0)
+            front->used = 0; /* it complains about hosts that ftrun has told of */
+        pass_on(front);
+        return;
+    }
+    front->used = 0;
+    if (front->code >= 0)
+        return;
+    front->code = code;
+    snprintf(front->summary, sizeof(front->summary), "%s", text);
+    ev_timer_start(front->loop, &front->hurry);
+}
+
+static void take_byte(struct front *front, char byte)
+{
+    if (byte == FTC_ENGINE_MARK)
+        pass_on(front); /* what came before is none */
+    if (front->used == 0 && byte != FTC_ENGINE_MARK && !front->termed) {
+        ftc_sink_put(&front->err, &byte, 1);
+        return;
+    }
+    if (byte == '\n') {
+        take_line(front);
+        return;
+    }
+    front->line[front->used++] = byte;
+    if (front->used >= sizeof(front->line) - 1)
+        pass_on(front);
+}
+
+static void look_for_end(struct front *front)
+{
+    if (front->ended && !ev_is_active(&front->from_srun))
+        ev_break(front->loop, EVBREAK_ALL);
+}
+
+static void on_from_srun(struct ev_loop *loop, struct ev_io *io, int events)
+{
+    struct front *front = io->data;
+    char bytes[4096];
+    ssize_t count;
+
+    (void)events;
+    while ((count = read(io->fd, bytes, sizeof(bytes))) > 0)
+        for (ssize_t i = 0; i < count; i++)
+            take_byte(front, bytes[i]);
+    if (count == 0 || (errno != EAGAIN && errno != EINTR))
+        ev_io_stop(loop, io);
+    look_for_end(front);
+}
+
+/* --- its end --- */
+
+static void on_child(struct ev_loop *loop, struct ev_signal *signal, int events)
+{
+    struct front *front = signal->data;
+
+    (void)loop;
+    (void)events;
+    if (!front->ended && waitpid(front->srun, &front->status, WNOHANG) == front->srun) {
+        front->ended = true;
+        /* Whoever it left behind may hold the pipe: what is in it now is all. */
+        on_from_srun(front->loop, &front->from_srun, EV_READ);
+        ev_io_stop(front->loop, &front->from_srun);
+    }
+    look_for_end(front);
+}
+
+static void on_hurry(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+    struct front *front = timer->data;
+
+    (void)events;
+    (void)kill(front->srun, front->termed ? SIGKILL : SIGTERM);
+    front->termed = true;
+    ev_timer_set(timer, KILL_SECONDS, 0.);
+    ev_timer_start(loop, timer);
+}
+
+static void on_forward(void *arg, int number)
+{
+    struct front *front = arg;
+    bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+
+    (void)kill(front->srun, ends ? SIGTERM : number); /* an interrupt alone makes it print a table */
+}
+
+static void on_kill_all(void *arg, int number)
+{
+    struct front *front = arg;
+
+    ftc_sink_say(&front->err, "got SIG%s again; killing srun", sigabbrev_np(number));
+    front->termed = true;
+    (void)kill(front->srun, SIGKILL);
+}
+
+static void on_resumed(void *arg)
+{
+    (void)arg;
+}
+
+/* --- starting --- */
+
+static int draw_token(char token[33])
+{
+    unsigned char bytes[16];
+
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+        return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes: %m");
+    for (int i = 0; i < 16; i++)
+        snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    return FTC_SUCCESS;
+}
+
+struct words {
+    char **at;
+    int count;
+    char text[OUR_ARGUMENTS][4200];
+    int texts;
+};
+
+static void add(struct words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct words *words, const char *format, ...)
+{
+    va_list list;
+    char *text = words->text[words->texts++];
+
+    va_start(list, format);
+    vsnprintf(text, sizeof(words->text[0]), format, list);
+    va_end(list);
+    words->at[words->count++] = text;
+}
+
+/* Flags: the death of an agent or of a host ends nobody else's (--no-kill, --kill-on-bad-exit=0, --wait=0); an ftrun may use all of
+ * its host's processors, and run beside other steps. */
+static void add_srun(struct words *words, const struct front *front, int nodes)
+{
+    add(words, "srun");
+    add(words, "--mpi=pmix");
+    add(words, "--nodes=%d", nodes);
+    add(words, "--ntasks=%d", nodes);
+    add(words, "--ntasks-per-node=1");
+    add(words, "--no-kill");
+    add(words, "--kill-on-bad-exit=0");
+    add(words, "--wait=0");
+    add(words, "--input=0");
+    add(words, "--overlap");
+    add(words, "--job-name=ftrun");
+    add(words, "--export=ALL,%s=%s", FTC_ENGINE_TOKEN, front->token);
+}
+
+/* Ours with the same options, then the engine, which beats what they say, then the program. */
+static int add_ftrun(struct words *words, const struct ftc_command *command, char **argv)
+{
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    int program = (int)(command->program - argv);
+
+    if (length <= 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot find this ftrun's own file: %m");
+    self[length] = '\0';
+    add(words, "%s", self);
+    for (int i = 1; i < program - (strcmp(argv[program - 1], "--") == 0); i++)
+        words->at[words->count++] = argv[i];
+    add(words, "--engine=pmix");
+    add(words, "--");
+    for (char **word = command->program; *word != NULL; word++)
+        words->at[words->count++] = *word;
+    return FTC_SUCCESS;
+}
+
+static int make_words(struct words *words, const struct front *front, const struct ftc_command *command,
+                      char **argv)
+{
+    size_t all = OUR_ARGUMENTS + 1;
+
+    for (char **word = argv; *word != NULL; word++)
+        all++;
+    words->at = calloc(all, sizeof(*words->at));
+    if (words->at == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
+    add_srun(words, front, command->nodes);
+    return add_ftrun(words, command, argv);
+}
+
+static _Noreturn void become_srun(char **words, int write_end)
+{
+    sigset_t none;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* then it ends the step */
+    (void)dup2(write_end, STDERR_FILENO);
+    (void)setenv("SLURM_CPU_BIND", "none", 0); /* as an option it draws a warning where nothing binds */
+    sigemptyset(&none);
+    for (int number = 1; number < NSIG; number++)
+        (void)signal(number, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    execvp(words[0], words);
+    _exit(127);
+}
+
+static int start_srun(struct front *front, char **words)
+{
+    int pair[2];
+
+    if (pipe2(pair, O_CLOEXEC) != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a pipe: %m");
+    front->srun = fork();
+    if (front->srun == 0)
+        become_srun(words, pair[1]);
+    close(pair[1]);
+    if (front->srun < 0) {
+        close(pair[0]);
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot start srun: %m");
+    }
+    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    ev_io_init(&front->from_srun, on_from_srun, pair[0], EV_READ);
+    front->from_srun.data = front;
+    ev_io_start(front->loop, &front->from_srun);
+    return FTC_SUCCESS;
+}
+
+static void watch(struct front *front)
+{
+    ev_signal_init(&front->child, on_child, SIGCHLD);
+    ev_timer_init(&front->hurry, on_hurry, GRACE_SECONDS, 0.);
+    front->child.data = front->hurry.data = front;
+    ev_signal_start(front->loop, &front->child);
+    ftc_sink_init(&front->err, front->loop, STDERR_FILENO, "standard error");
+    front->signals.forward = on_forward;
+    front->signals.kill_all = on_kill_all;
+    front->signals.resumed = on_resumed;
+    front->signals.arg = front;
+    ftc_signals_start(&front->signals, front->loop);
+}
+
+static int conclude(struct front *front)
+{
+    int code = front->code;
+
+    if (front->used > 0)
+        pass_on(front);
+    if (front->summary[0] != '\0')
+        ftc_sink_say(&front->err, "%s", front->summary);
+    if (code < 0) {
+        code = WIFSIGNALED(front->status) ? 128 + WTERMSIG(front->status) : WEXITSTATUS(front->status);
+        ftc_sink_say(&front->err, "no host could tell how the job ended; srun's exit code is %d", code);
+        code = code != 0 ? code : 1;
+    }
+    ftc_sink_flush(&front->err);
+    return code;
+}
+
+static int run(struct front *front, char **words)
+{
+    watch(front);
+    if (start_srun(front, words) != FTC_SUCCESS) {
+        fprintf(stderr, "ftrun: %s\n", ftc_last_error());
+        return 1;
+    }
+    ev_run(front->loop, 0);
+    ftc_signals_stop(&front->signals);
+    close(front->from_srun.fd);
+    return conclude(front);
+}
+
+int ftc_slurm_run(const struct ftc_command *command, char **argv)
+{
+    static struct front front; /* large: not on the stack */
+    static struct words words;
+    int code = 1;
+
+    front.code = -1;
+    ftc_signals_block(&front.signals);
+    front.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    if (front.loop == NULL || draw_token(front.token) != FTC_SUCCESS ||
+        make_words(&words, &front, command, argv) != FTC_SUCCESS)
+        fprintf(stderr, "ftrun: %s\n", front.loop == NULL ? "cannot make an event loop" : ftc_last_error());
+    else
+        code = run(&front, words.at);
+    ftc_sink_fini(&front.err);
+    if (front.loop != NULL)
+        ev_loop_destroy(front.loop);
+    free(words.at);
+    return code;
+}
