@@ -316,7 +316,8 @@ static void send_lease(struct ftc_agent *agent, const struct ftc_lease_output *o
     size_t room = FTC_LEASE_BYTES(agent->meeting.nodes);
     unsigned char *bytes = malloc(room);
 
-    if (bytes != NULL && !agent->gone[output->node]) {
+    if (bytes != NULL && !agent->gone[output->node] &&
+        agent->leaving_ns == 0) { /* LEFT is the last that others take */
         struct ftc_agent_message message = {
             .kind = FTC_AGENT_LEASE, .bytes = bytes, .size = ftc_lease_encode(&output->message, bytes, room)};
         send_to(agent, output->node, &message);
@@ -491,6 +492,14 @@ bool ftc_agent_speaks(const struct ftc_agent *agent)
 {
     for (int node = 0; node < agent->meeting.node; node++)
         if (!agent->gone[node])
+            return false;
+    return true;
+}
+
+bool ftc_agent_sums_up(const struct ftc_agent *agent, bool killed)
+{
+    for (int node = 0; node < agent->meeting.node; node++)
+        if (!agent->gone[node] || (killed && agent->left[node]))
             return false;
     return true;
 }

@@ -75,5 +75,7 @@ bool ftc_agent_leave(struct ftc_agent *agent);
 
 /* Is this the lowest node that is there? It prints what concerns the whole job. */
 bool ftc_agent_speaks(const struct ftc_agent *agent);
+/* Does it tell how the job ended? When it was killed all know it, also those that have left; else those that left may not have known. */
+bool ftc_agent_sums_up(const struct ftc_agent *agent, bool killed);
 
 #endif

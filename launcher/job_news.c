@@ -103,11 +103,14 @@ static void look_for_limit(struct ftc_job *job)
     if (job->ending || failures <= job->verdict.max_failures || job->ranks.running == 0)
         return;
     int rank = ftc_verdict_first_failed(&job->verdict);
-    if (!job->several || ftc_agent_speaks(&job->agent))
-        ftc_sink_say(job->verdict.err, "%d ranks failed, more than --max-failures %d; killing the others",
-                     failures, job->verdict.max_failures);
-    /* Each node finds this by itself, when the last notice has come. */
-    ftc_job_end_here(job, rank >= 0 ? ftc_verdict_rank_code(&job->verdict, rank) : 1);
+    int code = rank >= 0 ? ftc_verdict_rank_code(&job->verdict, rank) : 1;
+    if (job->several && !ftc_agent_speaks(&job->agent)) { /* the one that does finds it, too */
+        ftc_job_end_here(job, code);
+        return;
+    }
+    ftc_sink_say(job->verdict.err, "%d ranks failed, more than --max-failures %d; killing the others",
+                 failures, job->verdict.max_failures);
+    ftc_job_end(job, code);
 }
 
 static void on_failed(void *arg, int rank)

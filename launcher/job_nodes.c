@@ -103,7 +103,7 @@ void ftc_job_tell_end(struct ftc_job *job, int code)
     bool failed = ftc_verdict_summary(&job->verdict, code, text, sizeof(text));
 
     if (token == NULL) {
-        if (failed && (!job->several || ftc_agent_speaks(&job->agent)))
+        if (failed && (!job->several || ftc_agent_sums_up(&job->agent, job->ending)))
             ftc_sink_say(job->verdict.err, "%s", text);
         return;
     }

@@ -103,6 +103,7 @@ static void on_from_srun(struct ev_loop *loop, struct ev_io *io, int events)
     while ((count = read(io->fd, bytes, sizeof(bytes))) > 0)
         for (ssize_t i = 0; i < count; i++)
             take_byte(front, bytes[i]);
+    ftc_sink_flush(&front->err);
     if (count == 0 || (errno != EAGAIN && errno != EINTR))
         ev_io_stop(loop, io);
     look_for_end(front);

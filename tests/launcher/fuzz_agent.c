@@ -1,0 +1,36 @@
+/* Fuzz what an agent reads from another: what is taken for a message must name ranks and causes that exist. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "launcher/agent_wire.h"
+
+#define RANKS 70
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct ftc_agent_message *message)
+{
+    struct ftc_counters counters;
+
+    if (message->rank >= RANKS && message->kind != FTC_AGENT_LEASE && message->kind != FTC_AGENT_END &&
+        message->kind != FTC_AGENT_LEFT)
+        abort();
+    if (message->kind == FTC_AGENT_FAILED && message->cause >= FTC_CAUSES)
+        abort();
+    if (message->kind == FTC_AGENT_ENDED)
+        ftc_agent_counters(message, &counters);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ftc_agent_message message;
+    struct ftc_buffer *buffer = ftc_buffer_new(size);
+
+    if (buffer == NULL)
+        return 0;
+    memcpy(buffer->data, data, size);
+    if (ftc_agent_decode(&message, buffer, RANKS) == 0)
+        check(&message);
+    ftc_buffer_unref(buffer);
+    return 0;
+}

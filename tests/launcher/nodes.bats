@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# Jobs of several nodes. An ftrun may be the PMIx launcher of others: each of these is a node then, all of one machine. And
+# ftrun in front of Slurm, whose srun is a stand-in here.
+# shellcheck disable=SC2001,SC2016,SC2086,SC2030,SC2031,SC2034,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
+
+bats_require_minimum_version 1.5.0
+
+load helper
+
+# nodes N [options] program: a job of N nodes, in the foreground.
+nodes() {
+    local count=$1
+    shift
+    run timeout -s KILL 60 "$FTRUN" --engine local -np "$count" "$FTRUN" --engine pmix "$@"
+    echo "$output"
+}
+
+start_nodes() {
+    local count=$1
+    shift
+    start --engine local -np "$count" "$FTRUN" --engine pmix "$@"
+}
+
+# The agents of a job in the background, in any order.
+agents() {
+    pgrep -P "$pid" | sort -n
+}
+
+# with_srun 'commands': a Slurm allocation of 4 hosts, whose srun does that.
+with_srun() {
+    export SLURM_JOB_ID=12 SLURM_JOB_NUM_NODES=4 SRUN_CALLED="$BATS_TEST_TMPDIR/called" SRUN_DOES=$1
+    unset SLURM_STEP_ID
+    PATH=$SRUN_DIRECTORY:$PATH
+}
+
+@test "ranks are spread evenly, in rows" {
+    nodes 3 -np 8 sh -c 'echo "$FTCOLL_RANK of $PPID"'
+    [ "$status" -eq 0 ]
+    [ "$(grep -c ' of ' <<<"$output")" -eq 8 ]
+    [ "$(sed 's/.* of //' <<<"$output" | sort | uniq -c | awk '{print $1}' | sort | xargs)" = "2 3 3" ]
+}
+
+@test "a death on one node is told once, and in the summary" {
+    nodes 3 -np 6 sh -c 'test "$FTCOLL_RANK" != 4 || kill -9 $$; sleep 0.3'
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "rank 4 failed: killed by signal 9" <<<"$output")" -eq 1 ]
+    [ "$(grep -c "1 of 6 ranks failed (4)" <<<"$output")" -ge 1 ]
+}
+
+@test "too many failures end the job on all nodes" {
+    start_nodes 3 -np 6 --max-failures 1 sh -c 'test "$FTCOLL_RANK" != 1 -a "$FTCOLL_RANK" != 5 || kill -9 $$; sleep 100'
+    finish
+    cat err
+    [ "$status" -eq 137 ]
+    [ "$(grep -c "more than --max-failures 1" err)" -eq 1 ]
+    nothing_left "$pid"
+}
+
+@test "--timeout ends the job on all nodes" {
+    start_nodes 3 -np 6 --timeout 0.5 sleep 100
+    finish
+    [ "$status" -eq 124 ]
+    nothing_left "$pid"
+}
+
+@test "--kill is carried out where the rank is" {
+    nodes 2 -np 4 --kill 3@0.1 --kill 0@0.1 sleep 0.5
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "failed: killed by --kill" <<<"$output")" -eq 2 ]
+    run ! grep -q "has ended already" <<<"$output"
+}
+
+@test "a node that ends early leaves, and the others go on" {
+    nodes 3 -np 3 sh -c 'sleep 0.$FTCOLL_RANK; echo "done $FTCOLL_RANK"'
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "^done" <<<"$output")" -eq 3 ]
+    run ! grep -qi warn <<<"$output"
+}
+
+@test "with an agent its ranks fail, after the timeout" {
+    start_nodes 3 -np 6 --set detector.heartbeat_timeout_ms=1000 --set detector.heartbeat_period_ms=50 sleep 4
+    wait_until '[ "$(agents | wc -l)" -eq 3 ] && [ "$(pgrep -c -f "^sleep 4$" -P "$(agents | paste -sd,)")" -eq 6 ]'
+    victim=$(agents | tail -n 1)
+    ranks=$(pgrep -P "$victim")
+    kill -KILL "$victim"
+    finish
+    cat err
+    gone $ranks
+    [ "$(grep -c "is lost: nothing came from it for 1.0 s" err)" -eq 1 ]
+    grep -q "2 of 6 ranks failed" err
+}
+
+@test "an agent that is stopped for long ends its ranks when it goes on; the others do without" {
+    start_nodes 3 -np 6 --set detector.heartbeat_timeout_ms=1000 --set detector.heartbeat_period_ms=50 sleep 5
+    wait_until '[ "$(agents | wc -l)" -eq 3 ] && [ "$(pgrep -c -f "^sleep 5$" -P "$(agents | paste -sd,)")" -eq 6 ]'
+    victim=$(agents | head -n 1)
+    kill -STOP "$victim"
+    wait_until 'grep -q "is lost" err'
+    ranks=$(pgrep -P "$victim")
+    kill -CONT "$victim"
+    wait_until 'grep -q "cannot reach most of the job.s nodes any more" err'
+    finish
+    gone $ranks
+    grep -q "2 of 6 ranks failed" err
+}
+
+@test "half of two nodes is no majority, but for the first" {
+    start_nodes 2 -np 2 --set detector.heartbeat_timeout_ms=1000 --set detector.heartbeat_period_ms=50 sleep 4
+    wait_until '[ "$(agents | wc -l)" -eq 2 ] && [ "$(pgrep -c -f "^sleep 4$" -P "$(agents | paste -sd,)")" -eq 2 ]'
+    for agent in $(agents); do
+        grep -qz '^PMIX_RANK=0$' "/proc/$agent/environ" && first=$agent
+    done
+    kill -KILL "$first"
+    finish
+    cat err
+    grep -q "node 1 (.*) cannot reach most of the job's nodes any more" err
+}
+
+@test "a period that does not fit to the timeout is refused on all nodes" {
+    nodes 2 -np 2 --set detector.heartbeat_timeout_ms=1000 --set detector.heartbeat_period_ms=500 true
+    [ "$status" -ne 0 ]
+    grep -q "nodes need a timeout of at least 20 heartbeat periods" <<<"$output"
+}
+
+@test "more agents than ranks are refused" {
+    nodes 3 -np 2 true
+    [ "$status" -ne 0 ]
+    grep -q "3 agents for 2 ranks: start no more agents than ranks" <<<"$output"
+}
+
+@test "--engine pmix needs a launcher" {
+    run env -u PMIX_NAMESPACE "$FTRUN" --engine pmix -np 2 true
+    [ "$status" -eq 1 ]
+    grep -q "no PMIx launcher has started this process" <<<"$output"
+}
+
+@test "--engine slurm says so in one line where there is none" {
+    PATH=/nonexistent run "$FTRUN" --engine slurm -np 2 true
+    [ "$status" -eq 2 ]
+    [ "${#lines[@]}" -eq 1 ]
+    grep -q "there is no srun in \$PATH" <<<"$output"
+    run "$FTRUN" --engine local --nodes 2 -np 2 true
+    [ "$status" -eq 2 ]
+    [ "${#lines[@]}" -eq 1 ]
+}
+
+@test "in an allocation srun starts an ftrun on each host" {
+    with_srun 'printf "\036ftrun %s 0 \n" "$token" >&2'
+    run "$FTRUN" -np 9 -f 2 -x A=b -- prog "two words"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    grep -qx -- --nodes=4 called
+    grep -qx -- --mpi=pmix called
+    grep -qx -- --no-kill called
+    grep -qx -- --kill-on-bad-exit=0 called
+    [ "$(sed -n '/\/ftrun$/,$p' called | tail -n +2 | paste -sd'|')" = "-np|9|-f|2|-x|A=b|--engine=pmix|--|prog|two words" ]
+}
+
+@test "hosts: as many as there are ranks at most, as are wanted, as are needed" {
+    with_srun 'printf "\036ftrun %s 0 \n" "$token" >&2'
+    "$FTRUN" -np 2 true
+    grep -qx -- --nodes=2 called
+    "$FTRUN" -np 8 --nodes 3 true
+    grep -qx -- --nodes=3 called
+    "$FTRUN" -np 9 --ranks-per-node 4 true
+    grep -qx -- --nodes=3 called
+    run "$FTRUN" -np 9 --ranks-per-node 2 true
+    [ "$status" -eq 2 ]
+    grep -q "5 hosts are wanted, the allocation has 4" <<<"$output"
+    unset SLURM_JOB_NUM_NODES
+    run "$FTRUN" --engine slurm -np 9 true
+    [ "$status" -eq 2 ]
+    grep -q "give --nodes N" <<<"$output"
+}
+
+@test "a step of srun starts its own ranks" {
+    with_srun 'exit 9'
+    SLURM_STEP_ID=0 run "$FTRUN" -np 2 true
+    [ "$status" -eq 0 ]
+    [ ! -e called ]
+}
+
+@test "the job's exit code and summary are what an agent tells, not what srun returns" {
+    with_srun 'echo from a rank >&2; printf "prompt> \036ftrun %s 7 1 of 4 ranks failed\n" "$token" >&2; exit 113'
+    run "$FTRUN" -np 4 true
+    echo "$output"
+    [ "$status" -eq 7 ]
+    [ "$output" = $'from a rank\nprompt> ftrun: 1 of 4 ranks failed' ]
+}
+
+@test "another's mark is passed on, not believed" {
+    with_srun 'printf "\036ftrun 0123 0 \n\036\036ftrun %s x\n" "$token" >&2; exit 3'
+    run "$FTRUN" -np 4 true
+    [ "$status" -eq 3 ]
+    [ "$(grep -ac "ftrun" <<<"$output")" -eq 3 ]
+    grep -q "no host could tell how the job ended; srun's exit code is 3" <<<"$output"
+}
+
+@test "srun that waits for a dead host is ended when the job has ended" {
+    with_srun 'printf "\036ftrun %s 0 \n" "$token" >&2; sleep 100 & trap "kill $!; exit 1" TERM; wait'
+    run timeout -s KILL 60 "$FTRUN" -np 4 true
+    [ "$status" -eq 0 ]
+}
+
+@test "signals reach srun; the second one kills it" {
+    with_srun 'trap "echo got one >&2" TERM; echo ready >&2; while :; do sleep 0.1; done'
+    start -np 4 true
+    wait_until 'grep -q ready err'
+    kill -INT "$pid"
+    wait_until 'grep -q "got one" err'
+    kill -INT "$pid"
+    finish
+    [ "$status" -eq 137 ]
+    grep -q "got SIGINT again; killing srun" err
+}

@@ -1,0 +1,214 @@
+/* Ranks of another node in this node's segment and table: what their agent told, in any order, twice, and late. */
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "launcher/mirror.h"
+#include "node/jobs.h"
+#include "tests/node/scratch.h"
+
+/* Ranks 0 and 1 are here, 2 to 4 on "beta", 5 on "gamma". */
+#define RANKS 6
+#define BETA  1
+#define GAMMA 2
+
+static struct scratch_job job;
+static struct ftc_ranks ranks;
+static struct ftc_bell bell;
+static struct ftc_mirror mirror;
+
+static void setup(void)
+{
+    static const struct ftc_node members[] = {{.host = "alpha", .count = 2},
+                                              {.host = "beta", .first = 2, .count = 3},
+                                              {.host = "gamma", .first = 5, .count = 1}};
+    static const unsigned char secret[FTC_JOB_SECRET];
+
+    ck_assert_int_eq(ftc_jobs_new(job.name, job.directory), 0);
+    struct ftc_segment_spec spec = {.job = job.name,
+                                    .host = "alpha",
+                                    .directory = job.directory,
+                                    .ranks = RANKS,
+                                    .nodes = 3,
+                                    .cluster = "1.0",
+                                    .secret = secret,
+                                    .members = members};
+    ck_assert_msg(ftc_segment_create(&job.segment, &spec) == 0, "%s", ftc_last_error());
+    ck_assert_int_eq(ftc_ranks_init(&ranks, RANKS), 0);
+    ck_assert_int_eq(ftc_bell_open(&bell, job.segment, FTC_BELL_LAUNCHER), 0);
+    mirror = (struct ftc_mirror){.segment = job.segment, .ranks = &ranks, .bell = &bell};
+}
+
+static void teardown(void)
+{
+    ftc_bell_close(&bell);
+    ftc_ranks_fini(&ranks);
+    scratch_job_remove(&job);
+}
+
+static struct ftc_slot *slot(int rank)
+{
+    return ftc_segment_slot(job.segment, rank);
+}
+
+static void join(int rank, const char *endpoint)
+{
+    struct ftc_agent_message message = {.kind = FTC_AGENT_JOINED,
+                                        .rank = rank,
+                                        .value = 100 + rank,
+                                        .bytes = (const unsigned char *)endpoint,
+                                        .size = strlen(endpoint)};
+    ftc_mirror_joined(&mirror, &message);
+}
+
+static void end(int rank, int status)
+{
+    static struct ftc_counters counters;
+    struct ftc_agent_message message = {.kind = FTC_AGENT_ENDED,
+                                        .rank = rank,
+                                        .value = status,
+                                        .counters = &counters},
+                             got;
+    struct ftc_buffer *buffer = ftc_agent_encode(&message);
+
+    ck_assert_int_eq(ftc_agent_decode(&got, buffer, RANKS), 0);
+    ftc_mirror_ended(&mirror, &got);
+    ftc_buffer_unref(buffer);
+}
+
+static bool notice(int rank)
+{
+    struct ftc_agent_message message = {.kind = FTC_AGENT_FAILED,
+                                        .rank = rank,
+                                        .value = 9,
+                                        .cause = FTC_CAUSE_SIGNAL,
+                                        .seen_by = -1,
+                                        .took_ns = 5};
+    return ftc_mirror_failed(&mirror, &message);
+}
+
+START_TEST(a_rank_elsewhere_looks_like_one_that_is_here)
+{
+    join(3, "tcp:v1;10.0.0.2;99");
+    ck_assert_uint_eq(atomic_load(&slot(3)->phase), FTC_PHASE_JOINED);
+    ck_assert_int_eq(atomic_load(&slot(3)->pid), 103);
+    ck_assert_str_eq(ftc_segment_endpoint(job.segment, 3), "tcp:v1;10.0.0.2;99");
+    ck_assert(ranks.at[3].joined && ranks.any_joined);
+    join(3, "tcp:v1;10.9.9.9;1"); /* told twice: the first counts */
+    ck_assert_str_eq(ftc_segment_endpoint(job.segment, 3), "tcp:v1;10.0.0.2;99");
+    ftc_mirror_marked(&mirror, 3);
+    ftc_mirror_marked(&mirror, 3);
+    ck_assert_uint_eq(atomic_load(&slot(3)->phase), FTC_PHASE_FINALIZED);
+    ck_assert_uint_eq(atomic_load(&ftc_segment_header(job.segment)->finalized), 1);
+}
+END_TEST
+
+START_TEST(a_notice_is_declared_once)
+{
+    uint32_t cursor = 0;
+
+    ck_assert(notice(4));
+    ck_assert(!notice(4));
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 4);
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
+    ck_assert(ranks.at[4].failed && ranks.at[4].told); /* its own agent prints it */
+    ck_assert(atomic_load(&slot(4)->declared_ns) - atomic_load(&slot(4)->suspected_ns) == 5);
+}
+END_TEST
+
+START_TEST(nothing_of_a_refused_node_is_taken_in)
+{
+    ftc_mirror_refuse(&mirror, BETA);
+    for (int rank = 0; rank < RANKS; rank++)
+        ck_assert_uint_eq(atomic_load(&slot(rank)->refused), rank >= 2 && rank <= 4);
+    ck_assert_uint_eq(atomic_load(&ftc_segment_node_at(job.segment, BETA)->state), FTC_NODE_REFUSED);
+    ck_assert(!ftc_segment_failed(job.segment, 2)); /* refused is not declared */
+}
+END_TEST
+
+START_TEST(with_a_node_fails_whoever_has_not_ended)
+{
+    end(2, 0);
+    ck_assert(notice(3));
+    ck_assert_int_eq(ftc_mirror_lost(&mirror, BETA), 1);
+    ck_assert(!ftc_segment_failed(job.segment, 2));
+    ck_assert_uint_eq(atomic_load(&slot(3)->cause), FTC_CAUSE_SIGNAL); /* the first cause stays */
+    ck_assert_uint_eq(atomic_load(&slot(4)->cause), FTC_CAUSE_NODE);
+    ck_assert_int_eq(atomic_load(&slot(4)->detail), BETA);
+    ck_assert_int_eq(ftc_mirror_lost(&mirror, BETA), 0);
+}
+END_TEST
+
+START_TEST(a_job_is_over_when_all_have_ended_anywhere)
+{
+    for (int rank = 0; rank < RANKS; rank++) {
+        ck_assert(!ftc_mirror_over(&mirror));
+        if (rank < 2)
+            ranks.at[rank].ended = true;
+        else if (rank < 5)
+            end(rank, 0);
+    }
+    ck_assert(!ftc_mirror_over(&mirror));
+    ck_assert_int_eq(ftc_mirror_lost(&mirror, GAMMA), 1);
+    ck_assert(ftc_mirror_over(&mirror));
+}
+END_TEST
+
+START_TEST(outcomes_are_settled_by_marks_ends_and_failures)
+{
+    ranks.at[0].ended = true;
+    atomic_store(&slot(1)->phase, FTC_PHASE_FINALIZED);
+    ck_assert(notice(2));
+    ftc_mirror_marked(&mirror, 3);
+    end(4, 0);
+    ck_assert(!ftc_mirror_settled(&mirror));
+    join(5, "");
+    ck_assert(!ftc_mirror_settled(&mirror));
+    ftc_mirror_marked(&mirror, 5);
+    ck_assert(ftc_mirror_settled(&mirror));
+}
+END_TEST
+
+START_TEST(a_node_leaves_the_base_by_agreement_only)
+{
+    ck_assert_int_eq(ftc_mirror_lost(&mirror, BETA), 3);
+    ck_assert(!ftc_mirror_agreed_gone(&mirror, BETA)); /* known is not agreed */
+    atomic_store(&ftc_segment_agreed_row(job.segment, 1)[0], 1u << 2 | 1u << 4);
+    ck_assert(!ftc_mirror_agreed_gone(&mirror, BETA));
+    atomic_store(&ftc_segment_agreed_row(job.segment, 0)[0],
+                 1u << 3); /* torn between two ranks: both are right */
+    ck_assert(ftc_mirror_agreed_gone(&mirror, BETA));
+    ck_assert(!ftc_mirror_agreed_gone(&mirror, GAMMA));
+}
+END_TEST
+
+START_TEST(a_program_that_never_joins_is_silent_elsewhere_too)
+{
+    end(5, 0);
+    ck_assert(ranks.at[5].silent);
+    join(2, "");
+    end(2, 0);
+    ck_assert(!ranks.at[2].silent);
+    end(3, W_EXITCODE(1, 0));
+    ck_assert(!ranks.at[3].silent);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mirror");
+    TCase *tests = tcase_create("mirror");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, a_rank_elsewhere_looks_like_one_that_is_here);
+    tcase_add_test(tests, a_notice_is_declared_once);
+    tcase_add_test(tests, nothing_of_a_refused_node_is_taken_in);
+    tcase_add_test(tests, with_a_node_fails_whoever_has_not_ended);
+    tcase_add_test(tests, a_job_is_over_when_all_have_ended_anywhere);
+    tcase_add_test(tests, outcomes_are_settled_by_marks_ends_and_failures);
+    tcase_add_test(tests, a_node_leaves_the_base_by_agreement_only);
+    tcase_add_test(tests, a_program_that_never_joins_is_silent_elsewhere_too);
+    suite_add_tcase(suite, tests);
+    return scratch_run(suite);
+}
