@@ -8,9 +8,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "launcher/agent_activity.h"
 #include "transport/tcp.h"
 
 #define MESSAGES_PER_TURN 256
+#define SHOWN_PER_SECOND  256          /* ranks */
 #define ENDING_NS         FTC_NS_PER_S /* a job that is being killed waits no longer for acknowledgements */
 
 enum told { TOLD_JOINED = 1, TOLD_MARKED = 2, TOLD_FAILED = 4, TOLD_ENDED = 8, TOLD_ACCUSED = 16 };
@@ -158,6 +160,36 @@ void ftc_agent_look(struct ftc_agent *agent)
         look_at(agent, rank);
 }
 
+static void show_rank(struct ftc_agent *agent, int rank)
+{
+    size_t room = ftc_agent_activity_room(agent->mirror.ranks->count);
+    unsigned char *bytes = malloc(room);
+
+    if (bytes == NULL)
+        return; /* it is shown later */
+    struct ftc_agent_message message = {
+        .kind = FTC_AGENT_ACTIVITY,
+        .rank = rank,
+        .bytes = bytes,
+        .size = ftc_agent_activity_write(agent->mirror.segment, rank, bytes, room)};
+    send_all(agent, &message);
+    free(bytes);
+}
+
+/* Each second; in large jobs less often, so that it costs no more. */
+static void show_ranks(struct ftc_agent *agent)
+{
+    uint64_t now = ftc_clock_now(), seconds = 1 + (uint64_t)agent->mirror.ranks->count / SHOWN_PER_SECOND;
+    int count, first = ftc_segment_local(agent->mirror.segment, &count);
+
+    if (now - agent->shown_ns < seconds * FTC_NS_PER_S)
+        return;
+    agent->shown_ns = now;
+    for (int rank = first; rank < first + count; rank++)
+        if (agent->told[rank] & TOLD_JOINED && !(agent->told[rank] & TOLD_ENDED))
+            show_rank(agent, rank);
+}
+
 void ftc_agent_accuse(struct ftc_agent *agent, int rank, int accuser)
 {
     int node = ftc_segment_node_of(agent->mirror.segment, rank);
@@ -227,6 +259,14 @@ static void take_lease(struct ftc_agent *agent, int node, const struct ftc_agent
         FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d sent a malformed lease: %s", node, ftc_last_error());
 }
 
+static void take_activity(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
+{
+    if (!agent->mirror.ranks->at[message->rank].ended &&
+        !ftc_agent_activity_take(agent->mirror.segment, message->rank, message->bytes, message->size))
+        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d sent a malformed activity of rank %d", node,
+                message->rank);
+}
+
 /* A node speaks for its own ranks, and accuses none but the receiver's. */
 static bool may_say(const struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
 {
@@ -262,6 +302,9 @@ static void take(struct ftc_agent *agent, int node, const struct ftc_agent_messa
         break;
     case FTC_AGENT_FAILED:
         (void)ftc_mirror_failed(&agent->mirror, message);
+        break;
+    case FTC_AGENT_ACTIVITY:
+        take_activity(agent, node, message);
         break;
     case FTC_AGENT_ACCUSED:
         ftc_watcher_accused(agent->watcher, message->rank, message->value);
@@ -406,6 +449,7 @@ static void on_before_sleep(struct ev_loop *loop, struct ev_prepare *prepare, in
     (void)events;
     keep_lease(agent);
     ftc_agent_look(agent);
+    show_ranks(agent);
     (void)agent->links->ops->flush(agent->links, &idle);
     more = agent->links->ops->ready(agent->links) || more;
     set_due(agent, more);

@@ -37,7 +37,7 @@ struct ftc_agent {
     bool *gone;          /* per node: left, refused or lost: nothing goes there, nothing is taken */
     bool *left;          /* per node: it left by itself */
     struct ftc_set refused, declared; /* of the message that is being read */
-    uint64_t base_looked_ns;
+    uint64_t base_looked_ns, shown_ns;
     uint64_t leaving_ns; /* when this node's LEFT went out; 0: not yet */
     bool apart;          /* cut off when that did no harm any more: it goes on by itself */
     bool fenced;

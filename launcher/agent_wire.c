@@ -49,6 +49,7 @@ static bool fits(enum ftc_agent_kind kind, size_t rest)
 {
     switch (kind) {
     case FTC_AGENT_LEASE:
+    case FTC_AGENT_ACTIVITY:
         return rest > 0;
     case FTC_AGENT_JOINED:
         return rest < FTC_ENDPOINT_SIZE;

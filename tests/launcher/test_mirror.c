@@ -3,7 +3,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "launcher/agent_activity.h"
 #include "launcher/mirror.h"
 #include "node/jobs.h"
 #include "tests/node/scratch.h"
@@ -183,6 +185,40 @@ START_TEST(a_node_leaves_the_base_by_agreement_only)
 }
 END_TEST
 
+START_TEST(what_a_rank_does_is_seen_elsewhere)
+{
+    unsigned char bytes[4096];
+    struct ftc_activity *here = &slot(1)->activity, *there = &slot(4)->activity;
+
+    atomic_store(&here->kind, 3);
+    atomic_store(&here->op, 77);
+    atomic_store(&here->since_ns, 1); /* since the machine started */
+    atomic_store(&here->waits_for, 2);
+    atomic_store(&here->known_failed, 1);
+    atomic_store(&ftc_segment_known_row(job.segment, 1)[0], 1u << 5);
+    size_t size = ftc_agent_activity_write(job.segment, 1, bytes, sizeof(bytes));
+    ck_assert_uint_eq(size, ftc_agent_activity_room(RANKS));
+    ck_assert(ftc_agent_activity_take(job.segment, 4, bytes, size));
+    ck_assert_uint_eq(atomic_load(&there->op), 77);
+    ck_assert_int_eq(atomic_load(&there->waits_for), 2);
+    ck_assert_uint_le(atomic_load(&there->since_ns), FTC_NS_PER_S);
+    ck_assert_uint_eq(atomic_load(&there->sequence) % 2, 0);
+    ck_assert_uint_eq(atomic_load(&ftc_segment_known_row(job.segment, 4)[0]), 1u << 5);
+}
+END_TEST
+
+START_TEST(a_malformed_activity_changes_nothing)
+{
+    unsigned char bytes[4096];
+    size_t size = ftc_agent_activity_write(job.segment, 1, bytes, sizeof(bytes));
+
+    for (size_t wrong = 0; wrong < sizeof(bytes); wrong++)
+        if (wrong != size && wrong != ftc_agent_activity_room(RANKS))
+            ck_assert(!ftc_agent_activity_take(job.segment, 4, bytes, wrong));
+    ck_assert_uint_eq(atomic_load(&slot(4)->activity.sequence), 0);
+}
+END_TEST
+
 START_TEST(a_program_that_never_joins_is_silent_elsewhere_too)
 {
     end(5, 0);
@@ -208,6 +244,8 @@ int main(void)
     tcase_add_test(tests, a_job_is_over_when_all_have_ended_anywhere);
     tcase_add_test(tests, outcomes_are_settled_by_marks_ends_and_failures);
     tcase_add_test(tests, a_node_leaves_the_base_by_agreement_only);
+    tcase_add_test(tests, what_a_rank_does_is_seen_elsewhere);
+    tcase_add_test(tests, a_malformed_activity_changes_nothing);
     tcase_add_test(tests, a_program_that_never_joins_is_silent_elsewhere_too);
     suite_add_tcase(suite, tests);
     return scratch_run(suite);

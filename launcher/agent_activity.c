@@ -1,0 +1,135 @@
+/* Numbers in the order of `words`, then L and G if one of them is not empty. What is read may be torn: it is for people. */
+#include "launcher/agent_activity.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/set.h"
+#include "base/wire.h"
+
+enum {
+    KIND,
+    OP,
+    AGE_NS,
+    BALLOT_I,
+    BALLOT_S,
+    ROLE,
+    WAITS_FOR,
+    WAITS,
+    ROOT,
+    EPOCH_OP,
+    EPOCH_I,
+    EPOCH_S,
+    KNOWN,
+    AGREED,
+    CALLED,
+    OPERATIONS,
+    HEARTBEAT,
+    WORDS
+};
+
+#define LOAD(word)         atomic_load_explicit(&(word), memory_order_relaxed)
+#define STORE(word, value) atomic_store_explicit(&(word), (value), memory_order_relaxed)
+
+size_t ftc_agent_activity_room(int ranks)
+{
+    return (WORDS + 2 * (size_t)ftc_set_words(ranks)) * sizeof(uint64_t);
+}
+
+static void read_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
+{
+    const struct ftc_activity *a = &slot->activity;
+    uint64_t now = ftc_clock_now(), since = LOAD(a->since_ns);
+
+    words[KIND] = LOAD(a->kind);
+    words[OP] = LOAD(a->op);
+    words[AGE_NS] = now > since ? now - since : 0;
+    words[BALLOT_I] = LOAD(a->ballot_i);
+    words[BALLOT_S] = LOAD(a->ballot_s);
+    words[ROLE] = LOAD(a->role);
+    words[WAITS_FOR] = (uint64_t)(int64_t)LOAD(a->waits_for);
+    words[WAITS] = LOAD(a->waits);
+    words[ROOT] = (uint64_t)(int64_t)LOAD(a->root);
+    words[EPOCH_OP] = LOAD(a->epoch_op);
+    words[EPOCH_I] = LOAD(a->epoch_i);
+    words[EPOCH_S] = LOAD(a->epoch_s);
+    words[KNOWN] = LOAD(a->known_failed);
+    words[AGREED] = LOAD(a->agreed_failed);
+    words[CALLED] = LOAD(slot->called);
+    words[OPERATIONS] = LOAD(slot->counters.operations);
+    words[HEARTBEAT] = LOAD(slot->heartbeat);
+}
+
+static void write_row(struct ftc_writer *w, _Atomic uint64_t *row, int words)
+{
+    for (int i = 0; i < words; i++)
+        ftc_write_u64(w, LOAD(row[i]));
+}
+
+size_t ftc_agent_activity_write(struct ftc_segment *segment, int rank, unsigned char *bytes, size_t room)
+{
+    struct ftc_writer w = {.data = bytes, .size = room};
+    uint64_t words[WORDS];
+    int row = ftc_set_words(ftc_segment_ranks(segment));
+
+    read_slot(ftc_segment_slot(segment, rank), words);
+    for (int i = 0; i < WORDS; i++)
+        ftc_write_u64(&w, words[i]);
+    if (words[KNOWN] > 0 || words[AGREED] > 0) {
+        write_row(&w, ftc_segment_known_row(segment, rank), row);
+        write_row(&w, ftc_segment_agreed_row(segment, rank), row);
+    }
+    return w.failed ? 0 : w.used;
+}
+
+/* The sequence is odd meanwhile, as a rank itself keeps it. */
+static void write_slot(struct ftc_slot *slot, const uint64_t words[WORDS])
+{
+    struct ftc_activity *a = &slot->activity;
+    uint64_t now = ftc_clock_now();
+
+    STORE(a->sequence, LOAD(a->sequence) | 1u);
+    atomic_thread_fence(memory_order_release);
+    STORE(a->kind, (uint32_t)words[KIND]);
+    STORE(a->op, words[OP]);
+    STORE(a->since_ns, words[AGE_NS] < now ? now - words[AGE_NS] : 0);
+    STORE(a->ballot_i, (uint32_t)words[BALLOT_I]);
+    STORE(a->ballot_s, (uint32_t)words[BALLOT_S]);
+    STORE(a->role, (uint32_t)words[ROLE]);
+    STORE(a->waits_for, (int32_t)words[WAITS_FOR]);
+    STORE(a->waits, (uint32_t)words[WAITS]);
+    STORE(a->root, (int32_t)words[ROOT]);
+    STORE(a->epoch_op, words[EPOCH_OP]);
+    STORE(a->epoch_i, (uint32_t)words[EPOCH_I]);
+    STORE(a->epoch_s, (uint32_t)words[EPOCH_S]);
+    STORE(a->known_failed, (uint32_t)words[KNOWN]);
+    STORE(a->agreed_failed, (uint32_t)words[AGREED]);
+    STORE(slot->called, words[CALLED]);
+    STORE(slot->counters.operations, words[OPERATIONS]);
+    STORE(slot->heartbeat, words[HEARTBEAT]);
+    atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
+}
+
+static void read_row(struct ftc_reader *r, _Atomic uint64_t *row, int words)
+{
+    for (int i = 0; i < words; i++)
+        STORE(row[i], ftc_read_u64(r));
+}
+
+bool ftc_agent_activity_take(struct ftc_segment *segment, int rank, const unsigned char *bytes, size_t size)
+{
+    struct ftc_reader r = {.data = bytes, .size = size};
+    uint64_t words[WORDS];
+    int row = ftc_set_words(ftc_segment_ranks(segment));
+
+    if (size != WORDS * sizeof(uint64_t) && size != ftc_agent_activity_room(ftc_segment_ranks(segment)))
+        return false;
+    for (int i = 0; i < WORDS; i++)
+        words[i] = ftc_read_u64(&r);
+    write_slot(ftc_segment_slot(segment, rank), words);
+    if (r.used < size) {
+        read_row(&r, ftc_segment_known_row(segment, rank), row);
+        read_row(&r, ftc_segment_agreed_row(segment, rank), row);
+    }
+    return true;
+}
