@@ -45,6 +45,8 @@ enum ftc_multicast_transport { FTC_MULTICAST_UDP, FTC_MULTICAST_VERBS };
 #define FTC_CONFIG_PPM        INT64_C(1000000) /* all of it, where a share is in parts per million */
 #define FTC_CONFIG_PRESET_PPM INT64_C(2870)    /* lost datagrams (Hoefler, Siebert, Rehm 2007) */
 #define FTC_CONFIG_STRING_MAX 127              /* characters of a string */
+#define FTC_CONFIG_LIST_MAX   4                /* places of a list with its end */
+#define FTC_CONFIG_SHM        0                /* in transport.order: shared memory */
 
 struct ftc_config {
     int64_t f;                        /* job.f */
@@ -91,8 +93,12 @@ struct ftc_config {
     int64_t gossip_most_messages;   /* gossip.most_messages */
     int64_t drill_message_loss_ppm; /* drill.message_loss */
     int64_t drill_seed;             /* drill.seed */
-    char drill_flip[FTC_CONFIG_STRING_MAX + 1]; /* drill.flip: collectives/flip.h reads it */
-    enum ftc_log_level log_level;               /* log.level */
+    char drill_flip[FTC_CONFIG_STRING_MAX + 1];  /* drill.flip: collectives/flip.h reads it */
+    int8_t transport_order[FTC_CONFIG_LIST_MAX]; /* transport.order: enum ftc_carrier of node/segment.h */
+    char tcp_address[FTC_CONFIG_STRING_MAX + 1]; /* transport.tcp_address; empty: all */
+    int64_t tcp_port;                            /* transport.tcp_port: the first; 0: any */
+    int64_t tcp_port_last;                       /* transport.tcp_port_last; 0: the first alone */
+    enum ftc_log_level log_level;                /* log.level */
 };
 
 enum ftc_config_type {
@@ -102,6 +108,7 @@ enum ftc_config_type {
     FTC_CONFIG_PERCENT,  /* int64_t, parts per million */
     FTC_CONFIG_STRING,   /* char[], one word of printable ASCII; may be empty */
     FTC_CONFIG_FRACTION, /* double, above 0 and below 1 */
+    FTC_CONFIG_LIST,     /* int8_t[]: indices of names in the order given, each at most once, then -1 */
 };
 
 /* A row of the schema. */
@@ -110,7 +117,7 @@ struct ftc_config_key {
     enum ftc_config_type type;
     size_t offset, size;      /* of the field in struct ftc_config */
     int64_t minimum, maximum; /* FTC_CONFIG_INT; FTC_CONFIG_PERCENT, whole percents */
-    const char *const *names; /* FTC_CONFIG_ENUM: NULL-terminated, index = value */
+    const char *const *names; /* FTC_CONFIG_ENUM, FTC_CONFIG_LIST: NULL-terminated, index = value */
     const char *fallback;     /* default, as text */
     const char *unit;         /* "ms", "" */
     const char *help;         /* one sentence */
@@ -168,6 +175,11 @@ int ftc_settings_load(struct ftc_settings *settings, const char *text);
 struct ftc_member_settings ftc_config_member(const struct ftc_config *config, int ranks, int self);
 /* Give settings that were made for 0 ranks a number of ranks. */
 void ftc_config_fit(struct ftc_member_settings *member, int ranks);
+
+/* Do messages between ranks of one node go another way than by shared memory? */
+bool ftc_config_leaves_node(const struct ftc_config *config);
+/* collectives.algorithm, with auto decided for a job of so many nodes. */
+enum ftc_algorithm ftc_config_algorithm(const struct ftc_config *config, int nodes);
 
 /* INI text with value, origin, range, default and help of every key, for `--print-config`; it is itself
  * readable as an INI file. */

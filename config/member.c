@@ -77,3 +77,22 @@ struct ftc_member_settings ftc_config_member(const struct ftc_config *c, int ran
         ftc_config_fit(&member, ranks);
     return member;
 }
+
+bool ftc_config_leaves_node(const struct ftc_config *c)
+{
+    return c->transport_order[0] != FTC_CONFIG_SHM;
+}
+
+/* Who names a way to spread decisions or to carry messages, or wants results checked or damaged, wants messages. */
+static bool wants_messages(const struct ftc_config *c)
+{
+    return c->dissemination != FTC_CONFIG_DISSEMINATION_AUTO || c->integrity != FTC_INTEGRITY_NONE ||
+           c->drill_flip[0] != '\0' || ftc_config_leaves_node(c);
+}
+
+enum ftc_algorithm ftc_config_algorithm(const struct ftc_config *c, int nodes)
+{
+    if (c->algorithm != FTC_ALGORITHM_AUTO)
+        return c->algorithm;
+    return nodes > 1 || wants_messages(c) ? FTC_ALGORITHM_CORRECTED : FTC_ALGORITHM_BOARD;
+}

@@ -23,6 +23,7 @@ static const char *const rotation_names[] = {"first", "spread", NULL};
 static const char *const prepare_names[] = {"direct", "tree", NULL};
 static const char *const algorithm_names[] = {"auto", "board", "corrected", NULL};
 static const char *const transport_names[] = {"udp", "verbs", NULL};
+static const char *const carrier_names[] = {"shm", "verbs", "tcp", NULL};
 static const char *const integrity_names[] = {"none", "checksum", "vote", NULL};
 static const char *const gossip_algorithm_names[] = {"push-sum", "push-flow", "push-cancel-flow",
                                                      "pflc",     "pfcc",      NULL};
@@ -49,6 +50,11 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", "tra
 #define STRING(section, key, field, fallback, help)                                                          \
     {                                                                                                        \
         section, key, FTC_CONFIG_STRING, FIELD(field), 0, 0, NULL, fallback, "", help                        \
+    }
+
+#define LIST(section, key, field, names, fallback, help)                                                     \
+    {                                                                                                        \
+        section, key, FTC_CONFIG_LIST, FIELD(field), 0, 0, names, fallback, "", help                         \
     }
 
 #define FRACTION(section, key, field, fallback, help)                                                        \
@@ -105,6 +111,16 @@ const struct ftc_config_key ftc_config_schema[] = {
         "Seed of the random targets of gossip."),
     INT("broadcast", "settle_every", settle_every, 0, 1000000, "16", "",
         "Every so many broadcasts in a row one also collects from all ranks; 0: never."),
+
+    LIST("transport", "order", transport_order, carrier_names, "shm,verbs,tcp",
+        "How messages go to another rank: the first that reaches it. shm reaches ranks of the same node, verbs those on a "
+        "network with RDMA, tcp all. Without shm a job of one node goes by messages, too."),
+    STRING("transport", "tcp_address", tcp_address, "",
+        "Address or interface at which a rank listens for tcp; empty: at all, and others try each."),
+    INT("transport", "tcp_port", tcp_port, 0, 65535, "0", "",
+        "Port at which a rank listens for tcp, the first of a range if there is a last one; 0: any that is free."),
+    INT("transport", "tcp_port_last", tcp_port_last, 0, 65535, "0", "",
+        "Last port of that range, in which each rank of a node takes one; 0: there is no range."),
 
     ENUM("multicast", "transport", multicast_transport, transport_names, "udp",
         "What carries datagrams to all ranks at once: UDP multicast, or unreliable datagrams of InfiniBand. "
@@ -241,10 +257,13 @@ char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t si
         append(text, size, "on, off, true, false, yes, no, 1, 0");
         break;
     case FTC_CONFIG_ENUM:
+    case FTC_CONFIG_LIST:
         for (size_t i = 0; key->names[i] != NULL; i++) {
             append(text, size, i > 0 ? ", " : "");
             append(text, size, key->names[i]);
         }
+        if (key->type == FTC_CONFIG_LIST)
+            append(text, size, "; one or more, separated by commas, each once");
         break;
     case FTC_CONFIG_PERCENT:
         snprintf(text, size, "0..%lld %%, preset (0.287 %%)", (long long)key->maximum);

@@ -340,10 +340,24 @@ static int check_patience(const struct ftc_settings *settings)
                          source_of(settings, "broadcast", "correction"));
 }
 
+static int check_ports(const struct ftc_settings *settings)
+{
+    const struct ftc_config *value = &settings->value;
+    if (value->tcp_port_last == 0 || (value->tcp_port > 0 && value->tcp_port <= value->tcp_port_last))
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "transport.tcp_port_last: %lld (%s) ends no range that begins with transport.tcp_port "
+        "%lld (%s): set both, the last above the first",
+        (long long)value->tcp_port_last, source_of(settings, "transport", "tcp_port_last"),
+        (long long)value->tcp_port, source_of(settings, "transport", "tcp_port"));
+}
+
 int ftc_settings_check(const struct ftc_settings *settings)
 {
     static int (*const rules[])(const struct ftc_settings *) = {
-        check_heartbeats, check_notices, check_tree, check_board, check_integrity, check_patience};
+        check_heartbeats, check_notices,  check_tree, check_board,
+        check_integrity,  check_patience, check_ports};
     int rc = FTC_SUCCESS;
     for (size_t i = 0; rc == FTC_SUCCESS && i < sizeof(rules) / sizeof(rules[0]); i++)
         rc = rules[i](settings);

@@ -187,6 +187,36 @@ static int parse_string(const struct ftc_config_key *key, const char *value, con
     return store(key, config, text, sizeof(text));
 }
 
+/* The name from `value` to the next comma, as an index; -1: none. */
+static int next_name(const struct ftc_config_key *key, const char **value)
+{
+    size_t length = strcspn(*value, ",");
+    int found = -1;
+    for (int i = 0; key->names[i] != NULL; i++)
+        if (strlen(key->names[i]) == length && strncmp(*value, key->names[i], length) == 0)
+            found = i;
+    *value += length + ((*value)[length] == ',');
+    return found;
+}
+
+static int parse_list(const struct ftc_config_key *key, const char *value, const char *source,
+                      struct ftc_config *config)
+{
+    const char *rest = value;
+    int8_t list[FTC_CONFIG_LIST_MAX];
+    int count = 0;
+    memset(list, -1, sizeof(list));
+    do {
+        int index = next_name(key, &rest);
+        if (index < 0 || (*rest == '\0' && rest[-1] == ','))
+            return refuse_value(key, value, source, "has a word that is not one of its values");
+        if (memchr(list, index, sizeof(list)) != NULL)
+            return refuse_value(key, value, source, "names one twice");
+        list[count++] = (int8_t)index; /* all of them fit, and each is there once at most */
+    } while (*rest != '\0');
+    return store(key, config, list, sizeof(list));
+}
+
 int ftc_config_parse(const struct ftc_config_key *key, const char *value, const char *source,
                      struct ftc_config *config)
 {
@@ -205,6 +235,8 @@ int ftc_config_parse(const struct ftc_config_key *key, const char *value, const 
         return parse_string(key, value, source, config);
     case FTC_CONFIG_FRACTION:
         return parse_fraction(key, value, source, config);
+    case FTC_CONFIG_LIST:
+        return parse_list(key, value, source, config);
     }
     assert(!"a type that the schema does not have");
     return FTC_ERR_CONFIG;
@@ -222,6 +254,14 @@ static void format_percent(int64_t ppm, char *text, size_t size)
         snprintf(text, size, "%" PRId64 ".%0*" PRId64, whole, decimals, rest);
     else
         snprintf(text, size, "%" PRId64, whole);
+}
+
+static void format_list(const struct ftc_config_key *key, const int8_t *list, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < key->size && list[i] >= 0 && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? "," : "", key->names[list[i]]);
 }
 
 char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_config *config, char *text,
@@ -246,6 +286,9 @@ char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_confi
         break;
     case FTC_CONFIG_FRACTION:
         snprintf(text, size, "%.15g", *(const double *)field);
+        break;
+    case FTC_CONFIG_LIST:
+        format_list(key, field, text, size);
         break;
     }
     return text;

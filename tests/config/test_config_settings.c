@@ -68,6 +68,10 @@ static void set_all(void)
         "broadcast.gossip_hop=9",
         "broadcast.seed=4611686018427387904",
         "broadcast.settle_every=0",
+        "transport.order=tcp,shm",
+        "transport.tcp_address=10.0.0.1",
+        "transport.tcp_port=5000",
+        "transport.tcp_port_last=65535",
         "multicast.transport=verbs",
         "multicast.interface=eth0,mlx5_1",
         "multicast.receives=4096",
@@ -137,6 +141,10 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_int_eq(value->gossip_hop, 4);
     ck_assert_int_eq(value->broadcast_seed, 1);
     ck_assert_int_eq(value->settle_every, 16);
+    ck_assert_mem_eq(value->transport_order, ((const int8_t[]){0, 1, 2, -1}), 4); /* shm, verbs, tcp */
+    ck_assert_str_eq(value->tcp_address, "");
+    ck_assert_int_eq(value->tcp_port, 0);
+    ck_assert_int_eq(value->tcp_port_last, 0);
     ck_assert_int_eq(value->multicast_transport, FTC_MULTICAST_UDP);
     ck_assert_str_eq(value->multicast_interface, "");
     ck_assert_int_eq(value->multicast_receives, 5);
@@ -360,6 +368,39 @@ START_TEST(a_vote_needs_lists)
 }
 END_TEST
 
+START_TEST(a_range_of_ports_has_both_ends)
+{
+    set("transport.tcp_port_last=5010");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
+    ck_assert_str_eq(
+        ftc_last_error(),
+        "transport.tcp_port_last: 5010 (--set) ends no range that begins with transport.tcp_port 0 "
+        "(default): set both, the last above the first");
+    set("transport.tcp_port=5000");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+    set("transport.tcp_port=5011");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
+    set("transport.tcp_port_last=0");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+}
+END_TEST
+
+START_TEST(auto_means_the_board_on_one_node_where_nothing_asks_for_messages)
+{
+    ck_assert_int_eq(ftc_config_algorithm(&settings.value, 1), FTC_ALGORITHM_BOARD);
+    ck_assert_int_eq(ftc_config_algorithm(&settings.value, 2), FTC_ALGORITHM_CORRECTED);
+    set("transport.order=tcp");
+    ck_assert(ftc_config_leaves_node(&settings.value));
+    ck_assert_int_eq(ftc_config_algorithm(&settings.value, 1), FTC_ALGORITHM_CORRECTED);
+    set("transport.order=shm,tcp");
+    ck_assert(!ftc_config_leaves_node(&settings.value));
+    set("integrity.mode=checksum");
+    ck_assert_int_eq(ftc_config_algorithm(&settings.value, 1), FTC_ALGORITHM_CORRECTED);
+    set("collectives.algorithm=board");
+    ck_assert_int_eq(ftc_config_algorithm(&settings.value, 2), FTC_ALGORITHM_BOARD);
+}
+END_TEST
+
 /* --- environment ------------------------------------------------------------------------------------- */
 
 START_TEST(variables_set_every_key)
@@ -556,6 +597,8 @@ static void add_tests(Suite *suite)
     tcase_add_test(errors, input_is_quoted_harmlessly);
     tcase_add_test(errors, integrity_needs_messages);
     tcase_add_test(errors, a_vote_needs_lists);
+    tcase_add_test(errors, a_range_of_ports_has_both_ends);
+    tcase_add_test(errors, auto_means_the_board_on_one_node_where_nothing_asks_for_messages);
     tcase_add_test(errors, unknown_keys_suggest_the_nearest);
     tcase_add_test(errors, an_assignment_has_a_form);
     tcase_add_test(errors, a_timeout_needs_two_periods);

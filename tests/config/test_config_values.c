@@ -68,7 +68,7 @@ START_TEST(percentages_are_kept_to_a_part_in_a_million)
         {"007.50", 75000, "7.5"},
         {"10.05%", 100500, "10.05"},
     };
-    char assignment[64], line[64];
+    char assignment[64], line[80];
     for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         snprintf(assignment, sizeof(assignment), "drill.multicast_loss=%s", row[i].text);
         set(assignment);
@@ -193,6 +193,55 @@ START_TEST(a_string_is_one_printable_word)
 }
 END_TEST
 
+/* --- lists ------------------------------------------------------------------------------------------- */
+
+START_TEST(a_list_keeps_its_order)
+{
+    static const char *const texts[] = {"tcp", "tcp,shm", "shm,verbs,tcp", "verbs,tcp,shm"};
+    static const int8_t lists[][FTC_CONFIG_LIST_MAX] = {
+        {2, -1, -1, -1}, {2, 0, -1, -1}, {0, 1, 2, -1}, {1, 2, 0, -1}};
+    char assignment[64], line[80];
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        snprintf(assignment, sizeof(assignment), "transport.order=%s", texts[i]);
+        set(assignment);
+        ck_assert_mem_eq(settings.value.transport_order, lists[i], sizeof(lists[i]));
+        snprintf(line, sizeof(line), "\n%s\n", assignment);
+        char *dump = ftc_settings_dump(&settings);
+        ck_assert_ptr_nonnull(strstr(dump, line));
+        free(dump);
+    }
+}
+END_TEST
+
+START_TEST(a_list_names_what_there_is_and_each_once)
+{
+    static const char *const wrong[][2] = {
+        {"udp", "has a word that is not one of its values"},
+        {"tcp,", "has a word that is not one of its values"},
+        {",tcp", "has a word that is not one of its values"},
+        {"tcp,,shm", "has a word that is not one of its values"},
+        {"tcp, shm", "has a word that is not one of its values"},
+        {"TCP", "has a word that is not one of its values"},
+        {"tc", "has a word that is not one of its values"},
+        {"tcp,shm,tcp", "names one twice"},
+        {"shm,verbs,tcp,shm", "names one twice"},
+    };
+    char assignment[64], words[256];
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        snprintf(assignment, sizeof(assignment), "transport.order=%s", wrong[i][0]);
+        snprintf(
+            words, sizeof(words),
+            "--set: transport.order: \"%s\" %s (allowed: shm, verbs, tcp; one or more, separated by commas, "
+            "each once)",
+            wrong[i][0], wrong[i][1]);
+        refuse(assignment, words);
+    }
+    refuse("transport.order=",
+           "--set: transport.order: the value is empty (allowed: shm, verbs, tcp; one or more, "
+           "separated by commas, each once)");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("config: values");
@@ -205,6 +254,8 @@ int main(void)
     tcase_add_test(values, what_is_no_fraction_is_refused);
     tcase_add_test(values, a_string_may_be_empty_or_long);
     tcase_add_test(values, a_string_is_one_printable_word);
+    tcase_add_test(values, a_list_keeps_its_order);
+    tcase_add_test(values, a_list_names_what_there_is_and_each_once);
     suite_add_tcase(suite, values);
     return test_suite_run(suite);
 }
