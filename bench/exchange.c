@@ -100,7 +100,7 @@ static void sleep_once(struct end *end)
 {
     uint32_t expected = ftc_bell_prepare(&end->bell);
     if (!end->transport->ops->ready(end->transport))
-        ftc_bell_sleep(&end->bell, expected, SLEEP_NS, -1);
+        ftc_bell_sleep(&end->bell, expected, SLEEP_NS, -1, -1);
     ftc_bell_awake(&end->bell);
 }
 

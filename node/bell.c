@@ -93,8 +93,8 @@ int ftc_bell_open(struct ftc_bell *bell, struct ftc_segment *segment, int self)
 
 int ftc_bell_poll(struct ftc_bell *bell)
 {
-    assert(bell->self != FTC_BELL_LAUNCHER && bell->call_fd < 0);
-    return open_socket(bell, true, &bell->call_fd);
+    assert(bell->self != FTC_BELL_LAUNCHER);
+    return bell->call_fd >= 0 ? 0 : open_socket(bell, true, &bell->call_fd);
 }
 
 static void close_socket(const struct ftc_bell *bell, bool call, int *fd)
@@ -216,19 +216,21 @@ uint32_t ftc_bell_prepare(struct ftc_bell *bell)
 }
 
 /* Rings may lie there from before this sleep: then it is short. */
-static void sleep_in_poll(struct ftc_bell *bell, uint64_t timeout_ns, int fd)
+static void sleep_in_poll(struct ftc_bell *bell, uint64_t timeout_ns, int fd, int other)
 {
-    struct pollfd fds[] = {{.fd = bell->call_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = bell->call_fd, .events = POLLIN},
+                           {.fd = fd, .events = POLLIN}, /* -1: passed over */
+                           {.fd = other, .events = POLLIN}};
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / FTC_NS_PER_S),
                                .tv_nsec = (long)(timeout_ns % FTC_NS_PER_S)};
-    if (ppoll(fds, fd >= 0 ? 2 : 1, &timeout, NULL) > 0 && fds[0].revents != 0)
+    if (ppoll(fds, sizeof(fds) / sizeof(fds[0]), &timeout, NULL) > 0 && fds[0].revents != 0)
         drain(bell->call_fd);
 }
 
-void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd)
+void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd, int other)
 {
     if (bell->call_fd >= 0)
-        sleep_in_poll(bell, timeout_ns, fd);
+        sleep_in_poll(bell, timeout_ns, fd, other);
     else
         ftc_futex_wait(&own_slot(bell)->bell, expected, timeout_ns); /* S5 */
 }

@@ -29,7 +29,7 @@ struct ftc_bell {
 int ftc_bell_open(struct ftc_bell *bell, struct ftc_segment *segment, int self);
 void ftc_bell_close(struct ftc_bell *bell);
 
-/* From now on sleep in poll(). FTC_ERR_SYSTEM: it goes on sleeping on the futex. */
+/* From now on sleep in poll(). FTC_ERR_SYSTEM: it goes on sleeping on the futex. Legal again. */
 int ftc_bell_poll(struct ftc_bell *bell);
 /* ... and on the futex again, which costs ringers less. Not between prepare and awake. */
 void ftc_bell_poll_end(struct ftc_bell *bell);
@@ -53,11 +53,11 @@ void ftc_bell_ring_launcher(struct ftc_bell *bell);
 /*
  * Sleep inside a call, at most timeout_ns. Protocol: expected = ftc_bell_prepare(b) announces the sleep; look
  * at everything again; then ftc_bell_sleep(b, expected, timeout) or, if there was something, skip it;
- * ftc_bell_awake(b) in both cases. No ring between prepare and sleep is lost. `fd`: wake when it is readable too, after
- * ftc_bell_poll(); -1: none.
+ * ftc_bell_awake(b) in both cases. No ring between prepare and sleep is lost. `fd` and `other`: wake when one of them is readable
+ * too, after ftc_bell_poll(); -1: none.
  */
 uint32_t ftc_bell_prepare(struct ftc_bell *bell);
-void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd);
+void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd, int other);
 void ftc_bell_awake(struct ftc_bell *bell);
 
 /* The caller leaves the library (true: rings go to the socket) or comes back (false). After leave, look at

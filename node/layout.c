@@ -29,7 +29,8 @@ static uint64_t round_up(uint64_t value, uint64_t step)
     return (value + step - 1) / step * step;
 }
 
-int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes, uint64_t text_size)
+int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes, bool endpoints,
+                       uint64_t text_size)
 {
     if (ranks < 1 || ranks > FTC_NODE_MAX_RANKS)
         return ftc_error_set(FTC_ERR_ARG, "%llu ranks on one node: 1 to %d are possible",
@@ -44,11 +45,12 @@ int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes
     /* No overflow: both factors are bounded above, the largest total is about 2^40. */
     uint64_t row = round_up((uint64_t)ftc_set_words((int)ranks) * sizeof(uint64_t), LINE_BYTES);
     *layout = (struct ftc_layout){.ranks = (uint32_t)ranks, .nodes = (uint32_t)nodes, .text_size = text_size};
+    layout->endpoint_size = endpoints || nodes > 1 ? FTC_ENDPOINT_SIZE : 0;
     layout->text_offset = round_up(sizeof(struct ftc_segment_header), LINE_BYTES);
     layout->slots_offset = round_up(layout->text_offset + text_size, LINE_BYTES);
     layout->nodes_offset = layout->slots_offset + ranks * sizeof(struct ftc_slot);
     layout->endpoints_offset = round_up(layout->nodes_offset + nodes * sizeof(struct ftc_node), LINE_BYTES);
-    layout->log_offset = layout->endpoints_offset + (nodes > 1 ? ranks * FTC_ENDPOINT_SIZE : 0);
+    layout->log_offset = layout->endpoints_offset + ranks * layout->endpoint_size;
     layout->sets_offset = round_up(layout->log_offset + ranks * sizeof(uint32_t), LINE_BYTES);
     layout->set_stride = row;
     layout->pending_offset = layout->sets_offset + 2 * ranks * row;
@@ -76,6 +78,7 @@ void ftc_layout_store(const struct ftc_layout *layout, struct ftc_segment_header
     header->text_size = layout->text_size;
     header->nodes = layout->nodes;
     header->node_size = sizeof(struct ftc_node);
+    header->endpoint_size = (uint32_t)layout->endpoint_size;
     header->slots_offset = layout->slots_offset;
     header->nodes_offset = layout->nodes_offset;
     header->endpoints_offset = layout->endpoints_offset;
@@ -120,7 +123,8 @@ int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header 
                              "ftcoll throughout a job",
                              header->version, FTC_SEGMENT_VERSION);
     struct ftc_layout expected;
-    if (ftc_layout_compute(&expected, header->ranks, header->nodes, header->text_size) != 0)
+    if (ftc_layout_compute(&expected, header->ranks, header->nodes, header->endpoint_size > 0,
+                           header->text_size) != 0)
         return FTC_ERR_PROTO;
     struct ftc_segment_header sound;
     memset(&sound, 0, sizeof(sound));

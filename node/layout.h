@@ -2,19 +2,20 @@
 #ifndef FTC_NODE_LAYOUT_H
 #define FTC_NODE_LAYOUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "node/segment.h"
 
 #define FTC_LAYOUT_MAX_TEXT (1u << 20) /* bytes of configuration text with its NUL */
 
-/* Offsets and sizes in bytes, from the start of the file. A function of ranks, nodes and text_size alone. */
+/* Offsets and sizes in bytes, from the start of the file. A function of ranks, nodes, endpoints and text_size alone. */
 struct ftc_layout {
     uint32_t ranks, nodes;
     uint64_t text_offset, text_size; /* text_size counts the NUL */
     uint64_t slots_offset;
     uint64_t nodes_offset;
-    uint64_t endpoints_offset; /* none if there is one node */
+    uint64_t endpoints_offset, endpoint_size; /* size 0: there are none */
     uint64_t log_offset;
     uint64_t sets_offset, set_stride; /* two rows for each rank: L, G */
     uint64_t pending_offset, pending_stride;
@@ -26,7 +27,8 @@ struct ftc_layout {
 };
 
 /* FTC_ERR_ARG: ranks outside 1..FTC_NODE_MAX_RANKS, nodes outside 1..FTC_NODE_MAX_NODES, or text too long. */
-int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes, uint64_t text_size);
+int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes, bool endpoints,
+                       uint64_t text_size);
 
 /* Write the layout into a header that is being made; and check a header from outside against the layout
  * recomputed from its ranks and text size, and against the file's size: FTC_ERR_PROTO. `header` is a private

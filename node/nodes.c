@@ -45,7 +45,7 @@ int ftc_nodes_fill(struct ftc_segment *segment, const struct ftc_segment_spec *s
 
     snprintf(one.host, sizeof(one.host), "%s", spec->host != NULL ? spec->host : "");
     snprintf(header->cluster, sizeof(header->cluster), "%s", spec->nodes > 0 ? spec->cluster : spec->job);
-    if (spec->nodes > 1)
+    if (spec->secret != NULL)
         memcpy(header->secret, spec->secret, FTC_JOB_SECRET);
     header->node = (uint32_t)spec->node;
     for (uint32_t node = 0; node < segment->layout.nodes; node++) {
@@ -108,7 +108,7 @@ struct ftc_node *ftc_segment_node_at(struct ftc_segment *segment, int node)
 char *ftc_segment_endpoint(struct ftc_segment *segment, int rank)
 {
     assert(rank >= 0 && (uint32_t)rank < segment->layout.ranks);
-    if (segment->layout.nodes == 1)
+    if (segment->layout.endpoint_size == 0)
         return NULL;
     return (char *)segment->base + segment->layout.endpoints_offset + (size_t)rank * FTC_ENDPOINT_SIZE;
 }

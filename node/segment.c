@@ -155,11 +155,23 @@ static void copy_text(char *to, size_t room, const char *from)
 }
 
 /* So few bytes come at once, whole, as soon as the kernel's generator is seeded. */
-static int draw_group(struct ftc_segment_header *header)
+static int draw(unsigned char *bytes, size_t size)
 {
-    if (getrandom(header->multicast_group, FTC_JOB_GROUP, 0) == FTC_JOB_GROUP)
+    if (getrandom(bytes, size, 0) == (ssize_t)size)
         return 0;
-    return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for the job's multicast group: %m");
+    return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for a job: %m");
+}
+
+static int draw_all(struct ftc_segment_header *header, const struct ftc_segment_spec *spec)
+{
+    int rc = 0;
+    if (spec->group != NULL)
+        memcpy(header->multicast_group, spec->group, sizeof(header->multicast_group));
+    else
+        rc = draw(header->multicast_group, sizeof(header->multicast_group));
+    if (rc == 0 && spec->secret == NULL)
+        rc = draw(header->secret, sizeof(header->secret));
+    return rc;
 }
 
 static int fill_header(struct ftc_segment *segment, const struct ftc_segment_spec *spec)
@@ -211,7 +223,8 @@ static int prepare_segment(struct ftc_segment **out, const struct ftc_segment_sp
     int rc = check_name(spec->job);
     if (rc == 0)
         rc = ftc_layout_compute(&layout, spec->ranks > 0 ? (uint64_t)spec->ranks : 0,
-                                spec->nodes > 0 ? (uint64_t)spec->nodes : 1, strlen(text) + 1);
+                                spec->nodes > 0 ? (uint64_t)spec->nodes : 1, spec->endpoints,
+                                strlen(text) + 1);
     if (rc == 0)
         rc = new_segment(out, spec->job);
     if (rc != 0)
@@ -246,7 +259,7 @@ int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *
     rc = map_file(segment, fd, segment->layout.total_size, true);
     if (rc != 0)
         goto err_remove;
-    rc = draw_group(ftc_segment_header(segment));
+    rc = draw_all(ftc_segment_header(segment), spec);
     if (rc == 0)
         rc = fill_header(segment, spec);
     if (rc != 0)

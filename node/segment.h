@@ -30,7 +30,7 @@
 #include <sys/types.h>
 
 #define FTC_SEGMENT_MAGIC      0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION    6
+#define FTC_SEGMENT_VERSION    7
 #define FTC_NODE_MAX_RANKS     4096
 #define FTC_JOB_NAME_SIZE      32
 #define FTC_JOB_GROUP          32 /* bytes */
@@ -187,6 +187,7 @@ struct ftc_segment_header {
     uint32_t slot_size, ring_size;
     uint64_t text_offset, text_size;
     uint32_t nodes, node_size;
+    uint32_t endpoint_size, unused; /* 0: there are none */
     uint64_t slots_offset, nodes_offset, endpoints_offset, log_offset, sets_offset, pending_offset;
     uint64_t places_offset, progress_offset, posts_offset, results_offset; /* the board */
     uint64_t rings_offset, areas_offset, total_size;
@@ -206,7 +207,7 @@ struct ftc_segment_header {
     unsigned char multicast_group[FTC_JOB_GROUP]; /* drawn for this job; on the wire, so no secret */
     uint32_t node;                                /* this one */
     char cluster[FTC_JOB_NAME_SIZE];      /* the job's name on all nodes; `job` if there is one node */
-    unsigned char secret[FTC_JOB_SECRET]; /* several nodes: proves each connection */
+    unsigned char secret[FTC_JOB_SECRET]; /* where there are endpoints: proves each connection */
 
     _Alignas(64) _Atomic uint32_t state;     /* enum ftc_job_state; the launcher */
     _Atomic uint32_t failures;               /* entries in the failure log; the launcher, release */
@@ -225,9 +226,11 @@ struct ftc_segment_spec {
     const char *job, *host, *command, *directory;
     const char *text; /* the resolved configuration, "section.key=value\n" lines, for the ranks */
     int ranks, f, bound_cores;
-    int node, nodes; /* 0 nodes: one, with all ranks, and the three below are not looked at */
+    bool endpoints;  /* ranks say where they listen; so they do on several nodes */
+    int node, nodes; /* 0 nodes: one, with all ranks, and cluster and members are not looked at */
     const char *cluster;
-    const unsigned char *secret; /* FTC_JOB_SECRET bytes */
+    const unsigned char *secret; /* FTC_JOB_SECRET bytes; NULL: drawn */
+    const unsigned char *group;  /* multicast: FTC_JOB_GROUP bytes, the same on all nodes; NULL: drawn */
     const struct ftc_node
         *members; /* hosts and ranks of each node, which follow one another from rank 0 on */
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
@@ -273,7 +276,7 @@ int ftc_segment_local(const struct ftc_segment *segment, int *count);
 bool ftc_segment_is_local(const struct ftc_segment *segment, int rank);
 int ftc_segment_node_of(const struct ftc_segment *segment, int rank);
 struct ftc_node *ftc_segment_node_at(struct ftc_segment *segment, int node);
-/* FTC_ENDPOINT_SIZE bytes, to be read only once the rank's phase is FTC_PHASE_JOINED, and not trusted. NULL: there is one node. */
+/* FTC_ENDPOINT_SIZE bytes, to be read only once the rank's phase is FTC_PHASE_JOINED, and not trusted. NULL: the job has none. */
 char *ftc_segment_endpoint(struct ftc_segment *segment, int rank);
 
 /* Rows of the sets that a rank publishes for ftcoll-status, ftc_set_words(ranks) words each; may be torn. */

@@ -45,7 +45,8 @@ static void go_without(struct ftc_comm *comm, const char *why)
             "no multicast: %s; what it would bring comes along the ring or is asked for", why);
     ftc_runtime_multicast_publish(comm);
     ftc_runtime_multicast_close(comm);
-    ftc_bell_poll_end(&comm->bell);
+    if (comm->transport->ops->descriptor(comm->transport) < 0)
+        ftc_bell_poll_end(&comm->bell);
 }
 
 int ftc_runtime_multicast_open(struct ftc_comm *comm, uint32_t *fragment)

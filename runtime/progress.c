@@ -306,11 +306,12 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
     ftc_publish_activity(comm, until->wait);
     ftc_publish_multicast(comm);
-    int fd = ftc_runtime_multicast_fd(comm);
+    int datagrams = ftc_runtime_multicast_fd(comm);
+    int messages = comm->transport->ops->descriptor(comm->transport);
     uint32_t expected = ftc_bell_prepare(&comm->bell);
     bool slept = !ftc_progress_ready(comm) && !until->done(comm, until->arg);
     if (slept)
-        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns), fd);
+        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns), messages, datagrams);
     ftc_bell_awake(&comm->bell);
     if (slept && until->wait == FTC_WAIT_NOTHING && !ftc_progress_ready(comm))
         ftc_job_look_for_mismatch(comm);

@@ -32,7 +32,7 @@ static int sound_segment(unsigned char **front, size_t *front_size)
         abort();
     atexit(remove_job);
     struct ftc_layout layout;
-    ftc_layout_compute(&layout, RANKS, 1, 5);
+    ftc_layout_compute(&layout, RANKS, 1, false, 5);
     *front_size = (size_t)layout.rings_offset;
     *front = malloc(*front_size);
     memcpy(*front, ftc_segment_header(segment), *front_size);

@@ -39,7 +39,7 @@ static bool wait_on_futex(struct ftc_bell *bell, uint64_t round)
         uint64_t before = ftc_clock_now();
         uint32_t expected = ftc_bell_prepare(bell);
         if (!has_come(bell->self, round))
-            ftc_bell_sleep(bell, expected, LOST_NS, -1);
+            ftc_bell_sleep(bell, expected, LOST_NS, -1, -1);
         ftc_bell_awake(bell);
         if (ftc_clock_now() - before >= LOST_NS)
             return false;

@@ -123,10 +123,10 @@ START_TEST(nodes_without_ranks_cannot_be_asked_for)
 {
     struct ftc_layout layout;
 
-    ck_assert_int_eq(ftc_layout_compute(&layout, 3, 4, 1), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&layout, 3, 0, 1), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&layout, 4096, FTC_NODE_MAX_NODES + 1, 1), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&layout, 4096, FTC_NODE_MAX_NODES, 1), 0);
+    ck_assert_int_eq(ftc_layout_compute(&layout, 3, 4, false, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&layout, 3, 0, false, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&layout, 4096, FTC_NODE_MAX_NODES + 1, false, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&layout, 4096, FTC_NODE_MAX_NODES, false, 1), 0);
     ck_assert_uint_eq(layout.log_offset - layout.endpoints_offset, 4096ull * FTC_ENDPOINT_SIZE);
 }
 END_TEST
@@ -139,6 +139,27 @@ START_TEST(every_carrier_has_a_name)
 }
 END_TEST
 
+START_TEST(ranks_of_one_node_say_where_they_listen_if_they_are_to)
+{
+    static const unsigned char nothing[FTC_JOB_SECRET];
+    struct ftc_segment *other;
+    struct scratch_job single;
+
+    ck_assert_int_eq(ftc_jobs_new(single.name, single.directory), 0);
+    struct ftc_segment_spec spec = {
+        .job = single.name, .directory = single.directory, .ranks = 2, .endpoints = true};
+    ck_assert_msg(ftc_segment_create(&single.segment, &spec) == 0, "%s", ftc_last_error());
+    snprintf(ftc_segment_endpoint(single.segment, 1), FTC_ENDPOINT_SIZE, "tcp:v1;127.0.0.1;9");
+    ck_assert_int_eq(ftc_segment_attach(&other, single.name, true), 0);
+    ck_assert_str_eq(ftc_segment_endpoint(other, 1), "tcp:v1;127.0.0.1;9");
+    /* Nobody gave one: it was drawn. */
+    ck_assert_mem_ne(ftc_segment_header(other)->secret, nothing, sizeof(nothing));
+    ck_assert_uint_eq(atomic_load(&ftc_segment_header(other)->lease_ns), UINT64_MAX);
+    ftc_segment_detach(other);
+    scratch_job_remove(&single);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("node_nodes");
@@ -148,6 +169,7 @@ int main(void)
     tcase_add_test(tests, each_rank_is_on_one_node);
     tcase_add_test(tests, a_rank_that_attaches_finds_nodes_endpoints_and_secret);
     tcase_add_test(tests, a_job_of_one_node_needs_neither_lease_nor_endpoints);
+    tcase_add_test(tests, ranks_of_one_node_say_where_they_listen_if_they_are_to);
     tcase_add_loop_test(tests, a_damaged_table_of_nodes_is_refused, 0, 3 * NODES);
     tcase_add_test(tests, a_node_that_is_none_is_refused);
     tcase_add_test(tests, nodes_without_ranks_cannot_be_asked_for);

@@ -180,7 +180,7 @@ static int produce(void *arg)
             uint32_t expected = ftc_bell_prepare(&bell);
             uint64_t before = ftc_clock_now();
             if (ftc_ring_room(&out) == 0)
-                ftc_bell_sleep(&bell, expected, 20 * FTC_NS_PER_S, -1);
+                ftc_bell_sleep(&bell, expected, 20 * FTC_NS_PER_S, -1, -1);
             ftc_bell_awake(&bell);
             if (ftc_clock_now() - before > 19 * FTC_NS_PER_S)
                 return 2; /* a lost wake-up */
@@ -212,7 +212,7 @@ static uint64_t consume(uint64_t total, pid_t producer, int *status)
         gone = waitpid(producer, status, WNOHANG) == producer;
         uint32_t expected = ftc_bell_prepare(&bell);
         if (!gone && ftc_ring_available(&in) == 0)
-            ftc_bell_sleep(&bell, expected, 10 * FTC_NS_PER_MS, -1);
+            ftc_bell_sleep(&bell, expected, 10 * FTC_NS_PER_MS, -1, -1);
         ftc_bell_awake(&bell);
     }
     if (!gone)

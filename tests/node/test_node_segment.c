@@ -37,7 +37,7 @@ START_TEST(parts_follow_each_other_at_every_size)
     static const int sizes[] = {1, 2, 3, 63, 64, 65, 512, 4096};
     uint64_t n = (uint64_t)sizes[_i];
     struct ftc_layout a;
-    ck_assert_int_eq(ftc_layout_compute(&a, n, 1, 100), 0);
+    ck_assert_int_eq(ftc_layout_compute(&a, n, 1, false, 100), 0);
     ck_assert_uint_ge(a.text_offset, sizeof(struct ftc_segment_header));
     ck_assert_uint_ge(a.slots_offset, a.text_offset + 100);
     ck_assert_uint_eq(a.slots_offset % 64, 0);
@@ -61,7 +61,7 @@ START_TEST(the_board_lies_between_the_sets_and_the_rings)
     static const int sizes[] = {1, 2, 3, 63, 64, 65, 512, 4096};
     uint64_t n = (uint64_t)sizes[_i];
     struct ftc_layout a;
-    ck_assert_int_eq(ftc_layout_compute(&a, n, 1, 100), 0);
+    ck_assert_int_eq(ftc_layout_compute(&a, n, 1, false, 100), 0);
     ck_assert_uint_eq(a.places_offset % 64, 0);
     ck_assert_uint_ge(a.progress_offset, a.places_offset + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place));
     ck_assert_uint_eq(a.progress_offset % 64, 0);
@@ -80,11 +80,11 @@ END_TEST
 START_TEST(impossible_sizes_are_refused)
 {
     struct ftc_layout a;
-    ck_assert_int_eq(ftc_layout_compute(&a, 0, 1, 1), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&a, FTC_NODE_MAX_RANKS + 1, 1, 1), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&a, UINT64_MAX, 1, 1), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&a, 1, 1, 0), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&a, 1, 1, UINT64_MAX), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&a, 0, 1, false, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&a, FTC_NODE_MAX_RANKS + 1, 1, false, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&a, UINT64_MAX, 1, false, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&a, 1, 1, false, 0), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&a, 1, 1, false, UINT64_MAX), FTC_ERR_ARG);
 }
 END_TEST
 
@@ -426,7 +426,7 @@ static int mount_shm(uint64_t more)
 {
     struct ftc_layout layout;
     char options[64];
-    if (ftc_layout_compute(&layout, 8, 1, 1) != 0)
+    if (ftc_layout_compute(&layout, 8, 1, false, 1) != 0)
         return 1;
     snprintf(options, sizeof(options), "size=%llu,mode=1777",
              (unsigned long long)(layout.rings_offset + more));
@@ -520,7 +520,7 @@ START_TEST(a_damaged_log_names_nobody_who_is_not_there)
     struct ftc_layout layout;
     ftc_segment_declare(job.segment, 1, &failure);
     ftc_segment_declare(job.segment, 2, &failure);
-    ck_assert_int_eq(ftc_layout_compute(&layout, 3, 1, strlen("a.b=c\n") + 1), 0);
+    ck_assert_int_eq(ftc_layout_compute(&layout, 3, 1, false, strlen("a.b=c\n") + 1), 0);
     poke_file(layout.log_offset, &(uint32_t){4000000000u}, 4);
     atomic_store(&ftc_segment_header(job.segment)->failures, 0xffffffffu);
     uint32_t cursor = 0;

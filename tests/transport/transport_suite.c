@@ -340,7 +340,7 @@ static bool doze(int rank)
     if (!ready && fd >= 0)
         poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, (int)(LOST_NS / FTC_NS_PER_MS));
     else if (!ready)
-        ftc_bell_sleep(&end->bell, expected, LOST_NS, -1);
+        ftc_bell_sleep(&end->bell, expected, LOST_NS, -1, -1);
     ftc_bell_awake(&end->bell);
     return ftc_clock_now() - before < LOST_NS;
 }
