@@ -288,5 +288,7 @@ const struct ftc_transport_ops ftc_transport_tcp = {
     .ready = tcp_ready,
     .descriptor = tcp_descriptor,
     .close_peer = tcp_close_peer,
+    .endpoint = ftc_tcp_endpoint,
+    .settled = ftc_tcp_settled,
     .close = tcp_close,
 };

@@ -15,14 +15,16 @@
 
 #define FTC_CAP_LOCAL 1u /* reaches ranks of this node only */
 
-struct ftc_tcp_setup; /* transport/tcp.h */
+struct ftc_tcp_setup;   /* transport/tcp.h */
+struct ftc_route_setup; /* transport/route.h */
 
 struct ftc_transport_setup {
     int ranks, self;
     const struct ftc_log *log;
-    struct ftc_segment *segment;     /* shm */
-    struct ftc_bell *bell;           /* shm */
-    const struct ftc_tcp_setup *tcp; /* tcp */
+    struct ftc_segment *segment;         /* shm */
+    struct ftc_bell *bell;               /* shm */
+    const struct ftc_tcp_setup *tcp;     /* tcp */
+    const struct ftc_route_setup *route; /* route */
 };
 
 struct ftc_transport; /* each implementation embeds it first */
@@ -56,6 +58,13 @@ struct ftc_transport_ops {
 
     /* A failed peer: what is queued for it is dropped; what it sent before may still be received. */
     void (*close_peer)(struct ftc_transport *transport, int peer);
+
+    /* Where others find this end, "NAME:..." without blanks. Not there: they do not need to be told. */
+    const char *(*endpoint)(const struct ftc_transport *transport);
+
+    /* Has each message to a peer that is not closed been taken over by its transport? An end that leaves before may take some
+     * with it. Not there: as soon as flush() is idle. */
+    bool (*settled)(const struct ftc_transport *transport);
 
     void (*close)(struct ftc_transport *transport);
 };

@@ -54,14 +54,20 @@ int scratch_run(Suite *suite)
     return code;
 }
 
+void scratch_job_make_as(struct scratch_job *job, const struct ftc_segment_spec *wanted)
+{
+    struct ftc_segment_spec spec = *wanted;
+    ck_assert_msg(ftc_jobs_new(job->name, job->directory) == 0, "%s", ftc_last_error());
+    spec.job = job->name;
+    spec.directory = job->directory;
+    ck_assert_msg(ftc_segment_create(&job->segment, &spec) == 0, "%s", ftc_last_error());
+}
+
 void scratch_job_make(struct scratch_job *job, int ranks)
 {
-    ck_assert_msg(ftc_jobs_new(job->name, job->directory) == 0, "%s", ftc_last_error());
-    struct ftc_segment_spec spec = {
-        .job = job->name,
+    const struct ftc_segment_spec spec = {
         .host = "testhost",
         .command = "./test",
-        .directory = job->directory,
         .text = "a.b=c\n",
         .ranks = ranks,
         .f = 1,
@@ -69,7 +75,7 @@ void scratch_job_make(struct scratch_job *job, int ranks)
         .heartbeat_period_ns = 1000000,
         .heartbeat_timeout_ns = 1000000000,
     };
-    ck_assert_msg(ftc_segment_create(&job->segment, &spec) == 0, "%s", ftc_last_error());
+    scratch_job_make_as(job, &spec);
 }
 
 void scratch_job_remove(struct scratch_job *job)

@@ -20,6 +20,8 @@ struct scratch_job {
     struct ftc_segment *segment;
 };
 void scratch_job_make(struct scratch_job *job, int ranks);
+/* ... as `wanted` has it, but for job and directory. */
+void scratch_job_make_as(struct scratch_job *job, const struct ftc_segment_spec *wanted);
 void scratch_job_remove(struct scratch_job *job);
 
 /* Fork `body(arg)`; the child exits with what it returns. */

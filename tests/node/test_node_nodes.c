@@ -145,10 +145,7 @@ START_TEST(ranks_of_one_node_say_where_they_listen_if_they_are_to)
     struct ftc_segment *other;
     struct scratch_job single;
 
-    ck_assert_int_eq(ftc_jobs_new(single.name, single.directory), 0);
-    struct ftc_segment_spec spec = {
-        .job = single.name, .directory = single.directory, .ranks = 2, .endpoints = true};
-    ck_assert_msg(ftc_segment_create(&single.segment, &spec) == 0, "%s", ftc_last_error());
+    scratch_job_make_as(&single, &(struct ftc_segment_spec){.ranks = 2, .endpoints = true});
     snprintf(ftc_segment_endpoint(single.segment, 1), FTC_ENDPOINT_SIZE, "tcp:v1;127.0.0.1;9");
     ck_assert_int_eq(ftc_segment_attach(&other, single.name, true), 0);
     ck_assert_str_eq(ftc_segment_endpoint(other, 1), "tcp:v1;127.0.0.1;9");

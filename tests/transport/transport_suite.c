@@ -56,7 +56,11 @@ static void leave(int rank)
 
 static void setup_job(void)
 {
-    scratch_job_make(&job, RANKS);
+    const struct ftc_segment_spec spec = {.ranks = RANKS, .endpoints = true};
+    if (kit->endpoints)
+        scratch_job_make_as(&job, &spec);
+    else
+        scratch_job_make(&job, RANKS);
 }
 
 static void setup_all(void)

@@ -13,6 +13,7 @@ struct transport_kit {
     /* A message is at the receiver when send() or flush() has returned, and room is that of a ring: what that means for
      * ready() is part of the suite. */
     bool rings;
+    bool endpoints; /* ranks write in the segment where they listen */
 };
 
 /* Run the suite; returns main()'s exit code. */

@@ -1,0 +1,555 @@
+/* Which transport carries a message, when several could: told with transports that are played by the test. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "tests/node/scratch.h"
+#include "transport/route.h"
+#include "transport/tcp.h"
+
+#define RANKS 6 /* two nodes: 0 to 2 here, 3 to 5 there */
+#define MOST  32
+
+/* --- transports that are played --- */
+
+struct letter {
+    int rank; /* to, or from */
+    unsigned char byte;
+};
+
+struct played {
+    struct ftc_transport base;
+    struct letter sent[MOST], coming[MOST];
+    int sent_count, coming_count, taken;
+    int damaged; /* receive() reports this rank once; -1: none */
+    bool closed[RANKS], settled;
+    int fd;
+    const char *(*find)(void *context, int rank); /* what it was given to find others */
+    void *context;
+};
+
+static struct played *plays[FTC_CARRIERS]; /* NULL: not open */
+static bool has_device;
+
+static int play(struct ftc_transport **out, const struct ftc_transport_setup *setup, enum ftc_carrier carrier,
+                const struct ftc_transport_ops *ops)
+{
+    struct played *played = calloc(1, sizeof(*played));
+
+    played->base.ops = ops;
+    played->damaged = -1;
+    played->settled = true;
+    played->fd = carrier == FTC_CARRIER_SHM ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    played->find = setup->tcp->endpoint;
+    played->context = setup->tcp->context;
+    plays[carrier] = played;
+    *out = &played->base;
+    return 0;
+}
+
+static int played_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
+                       const struct ftc_value *value, bool urgent)
+{
+    struct played *played = (struct played *)transport;
+
+    (void)value;
+    (void)urgent;
+    played->sent[played->sent_count++] = (struct letter){to, head->data[0]};
+    return 0;
+}
+
+static int played_flush(struct ftc_transport *transport, bool *idle)
+{
+    (void)transport;
+    *idle = true;
+    return 0;
+}
+
+static int played_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message)
+{
+    struct played *played = (struct played *)transport;
+
+    if (played->damaged >= 0) {
+        *from = played->damaged;
+        played->damaged = -1;
+        return FTC_ERR_PROTO;
+    }
+    if (played->taken == played->coming_count)
+        return 0;
+    struct letter letter = played->coming[played->taken++];
+    *from = letter.rank;
+    *message = ftc_buffer_new(1);
+    (*message)->data[0] = letter.byte;
+    return 1;
+}
+
+static bool played_ready(struct ftc_transport *transport)
+{
+    struct played *played = (struct played *)transport;
+
+    return played->taken < played->coming_count;
+}
+
+static int played_descriptor(struct ftc_transport *transport)
+{
+    return ((struct played *)transport)->fd;
+}
+
+static void played_close_peer(struct ftc_transport *transport, int peer)
+{
+    ((struct played *)transport)->closed[peer] = true;
+}
+
+static bool played_settled(const struct ftc_transport *transport)
+{
+    return ((const struct played *)transport)->settled;
+}
+
+static void played_close(struct ftc_transport *transport)
+{
+    struct played *played = (struct played *)transport;
+
+    for (int carrier = 0; carrier < FTC_CARRIERS; carrier++)
+        if (plays[carrier] == played)
+            plays[carrier] = NULL;
+    if (played->fd >= 0)
+        close(played->fd);
+    free(played);
+}
+
+static const char *verbs_endpoint(const struct ftc_transport *transport)
+{
+    (void)transport;
+    return "verbs:v1;here";
+}
+
+static const char *tcp_endpoint(const struct ftc_transport *transport)
+{
+    (void)transport;
+    return "tcp:v1;here";
+}
+
+#define PLAYED                                                                                               \
+    .send = played_send, .flush = played_flush, .receive = played_receive, .ready = played_ready,            \
+    .descriptor = played_descriptor, .close_peer = played_close_peer, .settled = played_settled,             \
+    .close = played_close
+
+static int play_shm(struct ftc_transport **out, const struct ftc_transport_setup *setup);
+static int play_verbs(struct ftc_transport **out, const struct ftc_transport_setup *setup);
+static int play_tcp(struct ftc_transport **out, const struct ftc_transport_setup *setup);
+
+static const struct ftc_transport_ops shm = {.name = "shm", .open = play_shm, PLAYED};
+static const struct ftc_transport_ops verbs = {
+    .name = "verbs", .open = play_verbs, .endpoint = verbs_endpoint, PLAYED};
+static const struct ftc_transport_ops tcp = {
+    .name = "tcp", .open = play_tcp, .endpoint = tcp_endpoint, PLAYED};
+
+static int play_shm(struct ftc_transport **out, const struct ftc_transport_setup *setup)
+{
+    return play(out, setup, FTC_CARRIER_SHM, &shm);
+}
+
+static int play_verbs(struct ftc_transport **out, const struct ftc_transport_setup *setup)
+{
+    if (!has_device)
+        return ftc_error_set(FTC_ERR_SYSTEM, "there is no device");
+    return play(out, setup, FTC_CARRIER_VERBS, &verbs);
+}
+
+static int play_tcp(struct ftc_transport **out, const struct ftc_transport_setup *setup)
+{
+    return play(out, setup, FTC_CARRIER_TCP, &tcp);
+}
+
+/* --- the fixture: rank 0 of a job of two nodes, or of one --- */
+
+static struct scratch_job job;
+static struct ftc_transport *route;
+
+static void make_job(int nodes, bool endpoints)
+{
+    static const unsigned char secret[FTC_JOB_SECRET] = "a secret";
+    static const struct ftc_node members[] = {{.host = "here", .first = 0, .count = 3},
+                                              {.host = "there", .first = 3, .count = 3}};
+
+    scratch_job_make_as(&job, &(struct ftc_segment_spec){.ranks = RANKS,
+                                                         .endpoints = endpoints,
+                                                         .nodes = nodes > 1 ? nodes : 0,
+                                                         .cluster = "4711.0",
+                                                         .secret = secret,
+                                                         .members = members});
+}
+
+static int try_open(const int8_t *order)
+{
+    struct ftc_tcp_setup tcp_setup = {.job = "4711.0"};
+    struct ftc_route_setup choice = {
+        .order = order,
+        .ops = {[FTC_CARRIER_SHM] = &shm, [FTC_CARRIER_VERBS] = &verbs, [FTC_CARRIER_TCP] = &tcp}};
+    struct ftc_transport_setup setup = {
+        .ranks = RANKS, .self = 0, .segment = job.segment, .tcp = &tcp_setup, .route = &choice};
+
+    return ftc_transport_route.open(&route, &setup);
+}
+
+static const int8_t by_default[] = {FTC_CARRIER_SHM, FTC_CARRIER_VERBS, FTC_CARRIER_TCP, -1};
+
+static void open_with(const int8_t *order)
+{
+    ck_assert_msg(try_open(order) == 0, "%s", ftc_last_error());
+}
+
+static void join(int rank, const char *endpoint)
+{
+    snprintf(ftc_segment_endpoint(job.segment, rank), FTC_ENDPOINT_SIZE, "%s", endpoint);
+    atomic_store(&ftc_segment_slot(job.segment, rank)->phase, FTC_PHASE_JOINED);
+}
+
+static void setup(void)
+{
+    has_device = true;
+    route = NULL;
+    memset(plays, 0, sizeof(plays));
+    make_job(2, false);
+}
+
+static void teardown(void)
+{
+    if (route != NULL)
+        route->ops->close(route);
+    scratch_job_remove(&job);
+}
+
+static int try_send(int to, unsigned char byte)
+{
+    struct ftc_buffer *head = ftc_buffer_new(1);
+
+    head->data[0] = byte;
+    int rc = route->ops->send(route, to, head, NULL, false);
+    ftc_buffer_unref(head);
+    return rc;
+}
+
+static void say(int to, unsigned char byte)
+{
+    ck_assert_msg(try_send(to, byte) == 0, "%s", ftc_last_error());
+}
+
+static bool flush(void)
+{
+    bool idle;
+
+    ck_assert_int_eq(route->ops->flush(route, &idle), 0);
+    return idle;
+}
+
+static void comes(enum ftc_carrier carrier, int from, unsigned char byte)
+{
+    plays[carrier]->coming[plays[carrier]->coming_count++] = (struct letter){from, byte};
+}
+
+/* The byte, or the code. */
+static int take(int *from)
+{
+    struct ftc_buffer *message = NULL;
+    int rc = route->ops->receive(route, from, &message);
+
+    if (rc != 1)
+        return rc;
+    rc = message->data[0];
+    ftc_buffer_unref(message);
+    return rc;
+}
+
+static void assert_sent(enum ftc_carrier carrier, const char *letters)
+{
+    char text[4 * MOST] = "";
+
+    for (int i = 0; i < plays[carrier]->sent_count; i++)
+        sprintf(text + strlen(text), "%d%c ", plays[carrier]->sent[i].rank, plays[carrier]->sent[i].byte);
+    ck_assert_str_eq(text, letters);
+}
+
+static uint32_t counted(enum ftc_carrier carrier)
+{
+    return atomic_load(&ftc_segment_slot(job.segment, 0)->carriers[carrier]);
+}
+
+/* --- choosing --- */
+
+START_TEST(each_rank_is_reached_by_the_first_that_can)
+{
+    open_with(by_default);
+    ck_assert_str_eq(route->ops->endpoint(route), "verbs:v1;here tcp:v1;here");
+    join(3, "verbs:v1;there tcp:v1;there");
+    join(4, "tcp:v1;there");
+    say(1, 'a');
+    say(3, 'b');
+    say(4, 'c');
+    say(3, 'd');
+    assert_sent(FTC_CARRIER_SHM, "1a ");
+    assert_sent(FTC_CARRIER_VERBS, "3b 3d ");
+    assert_sent(FTC_CARRIER_TCP, "4c ");
+    ck_assert_uint_eq(counted(FTC_CARRIER_SHM), 1);
+    ck_assert_uint_eq(counted(FTC_CARRIER_VERBS), 1);
+    ck_assert_uint_eq(counted(FTC_CARRIER_TCP), 1);
+    ck_assert(flush());
+}
+END_TEST
+
+START_TEST(the_order_decides)
+{
+    static const int8_t order[] = {FTC_CARRIER_TCP, FTC_CARRIER_VERBS, FTC_CARRIER_SHM, -1};
+
+    open_with(order);
+    ck_assert_ptr_null(plays[FTC_CARRIER_VERBS]); /* TCP reaches all */
+    join(1, "tcp:v1;here");
+    join(3, "verbs:v1;there tcp:v1;there");
+    say(1, 'a');
+    say(3, 'b');
+    assert_sent(FTC_CARRIER_TCP, "1a 3b ");
+}
+END_TEST
+
+START_TEST(a_choice_is_for_good)
+{
+    open_with(by_default);
+    join(3, "tcp:v1;there");
+    say(3, 'a');
+    join(3, "verbs:v1;there tcp:v1;there");
+    say(3, 'b');
+    assert_sent(FTC_CARRIER_TCP, "3a 3b ");
+}
+END_TEST
+
+START_TEST(on_one_node_shared_memory_is_taken_as_it_is)
+{
+    scratch_job_remove(&job);
+    make_job(1, true);
+    open_with(by_default);
+    ck_assert_ptr_eq(route, &plays[FTC_CARRIER_SHM]->base);
+    ck_assert_ptr_null(plays[FTC_CARRIER_VERBS]);
+    ck_assert_ptr_null(plays[FTC_CARRIER_TCP]);
+}
+END_TEST
+
+START_TEST(without_a_device_the_next_one_is_taken)
+{
+    has_device = false;
+    open_with(by_default);
+    ck_assert_str_eq(route->ops->endpoint(route), "tcp:v1;here");
+    join(3, "verbs:v1;there tcp:v1;there");
+    say(3, 'a');
+    assert_sent(FTC_CARRIER_TCP, "3a ");
+}
+END_TEST
+
+START_TEST(an_order_that_reaches_nobody_is_refused)
+{
+    static const int8_t near[] = {FTC_CARRIER_SHM, -1}, far[] = {FTC_CARRIER_VERBS, -1};
+
+    ck_assert_int_eq(try_open(near), FTC_ERR_CONFIG);
+    ck_assert_str_eq(ftc_last_error(),
+                     "transport.order: by shm ranks of another node cannot be reached from here; add tcp");
+    has_device = false;
+    ck_assert_int_eq(try_open(far), FTC_ERR_CONFIG);
+    ck_assert_str_eq(
+        ftc_last_error(),
+        "transport.order: by verbs the ranks of a node cannot reach one another here; add shm, or tcp");
+    route = NULL;
+}
+END_TEST
+
+START_TEST(others_find_each_their_own_part)
+{
+    open_with(by_default);
+    struct played *played = plays[FTC_CARRIER_TCP];
+    ck_assert_ptr_null(played->find(played->context, 3));
+    join(3, "verbs:v1;there tcp:v1;there;99");
+    ck_assert_str_eq(played->find(played->context, 3), "tcp:v1;there;99");
+    join(4, "verbs:v1;there tcpx:v1 xtcp:v2");
+    ck_assert_ptr_null(played->find(played->context, 4));
+}
+END_TEST
+
+START_TEST(an_endpoint_that_makes_no_sense_is_an_error_with_words)
+{
+    open_with(by_default);
+    join(3, "smoke:signals");
+    ck_assert_int_eq(try_send(3, 'a'), FTC_ERR_SYSTEM);
+    ck_assert_str_eq(ftc_last_error(),
+                     "rank 3 cannot be reached: its endpoint is \"smoke:signals\", transport.order here is "
+                     "shm,verbs,tcp; give all nodes one that they have in common, such as tcp");
+    memset(ftc_segment_endpoint(job.segment, 4), 'x', FTC_ENDPOINT_SIZE); /* and no end */
+    atomic_store(&ftc_segment_slot(job.segment, 4)->phase, FTC_PHASE_JOINED);
+    ck_assert_int_eq(try_send(4, 'a'), FTC_ERR_SYSTEM);
+}
+END_TEST
+
+/* --- late --- */
+
+START_TEST(messages_wait_in_order_for_an_endpoint)
+{
+    open_with(by_default);
+    say(3, 'a');
+    say(1, 'b');
+    say(3, 'c');
+    ck_assert(!flush());
+    ck_assert(!route->ops->ready(route));
+    ck_assert(!route->ops->settled(route));
+    join(3, "tcp:v1;there");
+    ck_assert(route->ops->ready(route));
+    say(3, 'd');
+    ck_assert(flush());
+    assert_sent(FTC_CARRIER_TCP, "3a 3c 3d ");
+    assert_sent(FTC_CARRIER_SHM, "1b ");
+    ck_assert(!route->ops->ready(route));
+    ck_assert(route->ops->settled(route));
+    plays[FTC_CARRIER_TCP]->settled = false;
+    ck_assert(!route->ops->settled(route));
+}
+END_TEST
+
+START_TEST(flush_alone_sends_what_waited)
+{
+    open_with(by_default);
+    for (int rank = 3; rank < RANKS; rank++)
+        say(rank, (unsigned char)('a' + rank));
+    join(4, "tcp:v1;there");
+    ck_assert(!flush());
+    join(3, "tcp:v1;there");
+    join(5, "tcp:v1;there");
+    ck_assert(flush());
+    assert_sent(FTC_CARRIER_TCP, "4e 3d 5f ");
+}
+END_TEST
+
+START_TEST(what_waits_for_a_failed_rank_is_dropped)
+{
+    open_with(by_default);
+    say(3, 'a');
+    route->ops->close_peer(route, 3);
+    ck_assert(flush());
+    join(3, "tcp:v1;there");
+    say(3, 'b');
+    ck_assert(flush());
+    assert_sent(FTC_CARRIER_TCP, "");
+    ck_assert(plays[FTC_CARRIER_TCP]->closed[3]);
+}
+END_TEST
+
+/* --- receiving --- */
+
+START_TEST(each_has_its_turn)
+{
+    int from;
+
+    open_with(by_default);
+    for (int i = 0; i < 3; i++) {
+        comes(FTC_CARRIER_SHM, 1, 's');
+        comes(FTC_CARRIER_TCP, 3, 't');
+    }
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(take(&from), 's');
+        ck_assert_int_eq(take(&from), 't');
+    }
+    ck_assert_int_eq(take(&from), 0);
+}
+END_TEST
+
+START_TEST(a_refused_rank_is_not_heard)
+{
+    int from;
+
+    open_with(by_default);
+    comes(FTC_CARRIER_TCP, 3, 'a');
+    ck_assert_int_eq(take(&from), 'a');
+    comes(FTC_CARRIER_TCP, 3, 'b');
+    comes(FTC_CARRIER_TCP, 4, 'c');
+    comes(FTC_CARRIER_TCP, 3, 'd');
+    atomic_store(&ftc_segment_slot(job.segment, 3)->refused, 1);
+    ck_assert_int_eq(take(&from), 'c');
+    ck_assert_int_eq(from, 4);
+    ck_assert_int_eq(take(&from), 0);
+    ck_assert(plays[FTC_CARRIER_TCP]->closed[3]);
+    ck_assert(plays[FTC_CARRIER_VERBS]->closed[3]);
+    ck_assert(!plays[FTC_CARRIER_TCP]->closed[4]);
+    join(3, "tcp:v1;there");
+    say(3, 'e');
+    assert_sent(FTC_CARRIER_TCP, "");
+}
+END_TEST
+
+START_TEST(damage_is_told_unless_the_rank_is_refused)
+{
+    int from = -1;
+
+    open_with(by_default);
+    plays[FTC_CARRIER_TCP]->damaged = 3;
+    ck_assert_int_eq(take(&from), FTC_ERR_PROTO);
+    ck_assert_int_eq(from, 3);
+    atomic_store(&ftc_segment_slot(job.segment, 4)->refused, 1);
+    plays[FTC_CARRIER_TCP]->damaged = 4;
+    ck_assert_int_eq(take(&from), 0);
+}
+END_TEST
+
+static bool readable(void)
+{
+    struct pollfd fd = {.fd = route->ops->descriptor(route), .events = POLLIN};
+
+    return poll(&fd, 1, 0) == 1;
+}
+
+START_TEST(one_descriptor_wakes_for_all)
+{
+    static const enum ftc_carrier carriers[] = {FTC_CARRIER_VERBS, FTC_CARRIER_TCP};
+    uint64_t count = 1;
+
+    open_with(by_default);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(!readable());
+        ck_assert_int_eq(write(plays[carriers[i]]->fd, &count, sizeof(count)), sizeof(count));
+        ck_assert(readable());
+        ck_assert_int_eq(read(plays[carriers[i]]->fd, &count, sizeof(count)), sizeof(count));
+    }
+}
+END_TEST
+
+START_TEST(the_only_descriptor_is_handed_on)
+{
+    has_device = false;
+    open_with(by_default);
+    ck_assert_int_eq(route->ops->descriptor(route), plays[FTC_CARRIER_TCP]->fd);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("route");
+    TCase *tests = tcase_create("route");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, each_rank_is_reached_by_the_first_that_can);
+    tcase_add_test(tests, the_order_decides);
+    tcase_add_test(tests, a_choice_is_for_good);
+    tcase_add_test(tests, on_one_node_shared_memory_is_taken_as_it_is);
+    tcase_add_test(tests, without_a_device_the_next_one_is_taken);
+    tcase_add_test(tests, an_order_that_reaches_nobody_is_refused);
+    tcase_add_test(tests, others_find_each_their_own_part);
+    tcase_add_test(tests, an_endpoint_that_makes_no_sense_is_an_error_with_words);
+    tcase_add_test(tests, messages_wait_in_order_for_an_endpoint);
+    tcase_add_test(tests, flush_alone_sends_what_waited);
+    tcase_add_test(tests, what_waits_for_a_failed_rank_is_dropped);
+    tcase_add_test(tests, each_has_its_turn);
+    tcase_add_test(tests, a_refused_rank_is_not_heard);
+    tcase_add_test(tests, damage_is_told_unless_the_rank_is_refused);
+    tcase_add_test(tests, one_descriptor_wakes_for_all);
+    tcase_add_test(tests, the_only_descriptor_is_handed_on);
+    suite_add_tcase(suite, tests);
+    return scratch_run(suite);
+}

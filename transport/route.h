@@ -1,0 +1,27 @@
+/*
+ * The transport of a job: to each rank by the first of several transports that reaches it. Shared memory reaches ranks of the
+ * same node; another one those that name it in their endpoint (the node segment), which may be long after this end was opened:
+ * until then messages wait here. A choice is for good, so that order is kept.
+ *
+ * Messages of ranks of a refused node are dropped (docs/design/nodes.md, rule 6). Descriptors and timers are those of the
+ * transports behind it; not thread-safe either.
+ */
+#ifndef FTC_TRANSPORT_ROUTE_H
+#define FTC_TRANSPORT_ROUTE_H
+
+#include <stdint.h>
+
+#include "transport/transport.h"
+
+struct ftc_route_setup {
+    const int8_t *order;                               /* enum ftc_carrier, then -1 */
+    const struct ftc_transport_ops *ops[FTC_CARRIERS]; /* NULL: not in this build */
+};
+
+/*
+ * open() wants setup->segment and bell; of setup->tcp the endpoint callback is the route's own. If all ranks are reached by shared
+ * memory, *out is that transport itself, and there is no endpoint(). FTC_ERR_CONFIG: no transport of the order reaches a rank.
+ */
+extern const struct ftc_transport_ops ftc_transport_route;
+
+#endif
