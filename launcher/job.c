@@ -51,6 +51,7 @@ static int make_segment(struct ftc_job *job)
         .text = text,
         .ranks = job->command->np,
         .f = (int)config->f,
+        .endpoints = ftc_config_leaves_node(config),
         .bound_cores = job->command->bind_core ? ftc_process_cores() : 0,
         .node = job->agent.meeting.node,
         .nodes = job->agent.meeting.nodes,
@@ -68,16 +69,6 @@ static int make_segment(struct ftc_job *job)
     job->next_rank = ftc_segment_local(job->segment, &count);
     job->end_rank = job->next_rank + count;
     return FTC_SUCCESS;
-}
-
-/* Who names a way to spread decisions, or wants results checked or damaged, wants messages, and ranks of several nodes share no board. */
-static void choose_algorithm(struct ftc_job *job)
-{
-    struct ftc_config *config = &job->settings->value;
-    bool messages = config->dissemination != FTC_CONFIG_DISSEMINATION_AUTO ||
-                    config->integrity != FTC_INTEGRITY_NONE || config->drill_flip[0] != '\0' || job->several;
-    if (config->algorithm == FTC_ALGORITHM_AUTO)
-        config->algorithm = messages ? FTC_ALGORITHM_CORRECTED : FTC_ALGORITHM_BOARD;
 }
 
 static int make_environment(struct ftc_job *job, char *const environment[])
@@ -143,7 +134,8 @@ static int prepare_node(struct ftc_job *job, char *const environment[])
 {
     const struct ftc_command *command = job->command;
     int rc = ftc_limits_raise(command->np, command->output_directory != NULL, &job->spawn.files);
-    choose_algorithm(job);
+    int nodes = job->several ? job->agent.meeting.nodes : 1;
+    job->settings->value.algorithm = ftc_config_algorithm(&job->settings->value, nodes);
     if (rc == FTC_SUCCESS)
         rc = ftc_jobs_new(job->name, job->directory);
     if (rc == FTC_SUCCESS)

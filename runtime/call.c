@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "runtime/lease.h"
 #include "runtime/node_board.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
@@ -20,8 +21,10 @@ void ftc_call_enter(struct ftc_comm *comm)
     atomic_store_explicit(&comm->thread.wanted, true, memory_order_relaxed);
     pthread_mutex_lock(&comm->lock);
     atomic_store_explicit(&comm->thread.wanted, false, memory_order_relaxed);
-    if (!comm->alone)
-        ftc_bell_outside(&comm->bell, false);
+    if (comm->alone)
+        return;
+    ftc_bell_outside(&comm->bell, false);
+    ftc_thread_gate(comm, false);
 }
 
 void ftc_call_leave(struct ftc_comm *comm)
@@ -42,9 +45,13 @@ void ftc_call_leave(struct ftc_comm *comm)
         due = rest || (comm->timer_ns != 0 && (armed_ns == 0 || comm->timer_ns < armed_ns));
     }
     pthread_mutex_unlock(&comm->lock);
+    if (comm->alone)
+        return;
+    ftc_thread_gate(comm, true);
     /* After the unlock, or the thread could find the lock held and lose it. */
-    if (!comm->alone && (atomic_exchange(&comm->thread.missed, false) || due))
+    if (atomic_exchange(&comm->thread.missed, false) || due)
         ftc_thread_nudge(comm);
+    ftc_lease_before_return(comm);
 }
 
 static bool has_room(struct ftc_comm *comm, void *arg)

@@ -34,7 +34,8 @@ struct ftc_thread {
     bool running;
     struct ev_loop *loop;
     ev_timer beat, due;
-    ev_io bell, launcher;
+    ev_io bell, launcher, sockets;
+    int gate; /* epoll over the transport's descriptor; -1: it has none */
     ev_async nudge;
     uint64_t moves;    /* calls and returns of the caller at the last beat */
     uint64_t armed_ns; /* when `due` fires; 0: never; under the lock */
@@ -58,6 +59,7 @@ struct ftc_comm {
     int *mine;   /* a page that a fork wipes: 1 in the process that joined, 0 in its children */
     struct ftc_config config;
     struct ftc_flips flips; /* of config.drill_flip */
+    uint64_t started_ns;    /* ftc_init() was called */
     struct ftc_log log;
     struct ftc_segment *segment;
     struct ftc_slot *slot;

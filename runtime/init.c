@@ -11,6 +11,7 @@
 #include "node/jobs.h"
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
+#include "runtime/connect.h"
 #include "runtime/doubling.h"
 #include "runtime/gossip.h"
 #include "runtime/multicast.h"
@@ -75,8 +76,11 @@ static void set_patience(struct ftc_comm *comm)
 {
     uint32_t bound = comm->alone ? 0 : ftc_segment_header(comm->segment)->bound_cores;
     uint32_t cores = bound > 0 ? bound : (uint32_t)ftc_process_cores();
+    int here = comm->size;
 
-    bool free_cores = (uint32_t)comm->size <= cores;
+    if (!comm->alone)
+        ftc_segment_local(comm->segment, &here);
+    bool free_cores = here <= (int)cores;
     comm->patience.spins = free_cores ? 150 : 0;
     comm->patience.yields = free_cores ? 200 : 20;
 }
@@ -98,14 +102,6 @@ static int join(struct ftc_comm *comm)
     return 0;
 }
 
-static void announce(struct ftc_comm *comm)
-{
-    atomic_store(&comm->slot->joined_ns, ftc_clock_now());
-    atomic_store_explicit(&comm->slot->activity.since_ns, ftc_clock_now(), memory_order_relaxed);
-    atomic_store_explicit(&comm->slot->phase, FTC_PHASE_JOINED, memory_order_release);
-    ftc_bell_ring_launcher(&comm->bell);
-}
-
 static int attach(struct ftc_comm *comm, const struct ftc_identity *identity)
 {
     int rc = ftc_segment_attach(&comm->segment, identity->job, true);
@@ -122,21 +118,9 @@ static int attach(struct ftc_comm *comm, const struct ftc_identity *identity)
 
 static int connect_node(struct ftc_comm *comm)
 {
-    struct ftc_transport_setup setup = {.ranks = comm->size,
-                                        .self = comm->rank,
-                                        .log = &comm->log,
-                                        .segment = comm->segment,
-                                        .bell = &comm->bell};
     int rc = join(comm);
 
-    if (rc != 0)
-        return rc;
-    rc = ftc_bell_open(&comm->bell, comm->segment, comm->rank);
-    if (rc == 0)
-        rc = ftc_transport_shm.open(&comm->transport, &setup);
-    if (rc == 0)
-        ftc_bell_outside(&comm->bell, true);
-    return rc;
+    return rc == 0 ? ftc_connect(comm) : rc;
 }
 
 /* A page that a child made by fork() finds wiped, so that it is known without a system call. */
@@ -246,13 +230,15 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
     comm->size = identity.size;
     comm->alone = identity.alone;
     comm->bell.fd = comm->bell.call_fd = -1;
+    comm->thread.gate = -1;
+    comm->started_ns = ftc_clock_now();
     rc = build(comm, &identity, options);
     if (rc != 0) {
         destroy(comm);
         return rc;
     }
     if (!comm->alone)
-        announce(comm);
+        ftc_connect_announce(comm);
     ftc_drill_pass(&comm->drill, FTC_DRILL_JOINED);
     *world = comm;
     return 0;

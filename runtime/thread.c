@@ -3,12 +3,14 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "node/jobs.h"
+#include "runtime/lease.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 
@@ -74,6 +76,7 @@ static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
     ftc_publish_beat(comm);
     if (comm->thread.launcher_fd < 0)
         check_launcher(comm);
+    ftc_lease_check(comm);
     drive(comm); /* the backstop of a lost ring */
 }
 
@@ -92,6 +95,13 @@ static void on_bell(struct ev_loop *loop, ev_io *watcher, int events)
     (void)events;
     ftc_bell_drain(&comm->bell);
     drive(comm);
+}
+
+static void on_sockets(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    drive(watcher->data);
 }
 
 static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
@@ -136,6 +146,27 @@ static void watch_launcher(struct ftc_comm *comm)
     ev_io_start(t->loop, &t->launcher);
 }
 
+/* While the caller is in the library the sockets are its own to watch, or each message would wake both. libev's watchers belong to
+ * the thread; what is behind an epoll of its own the caller shuts and opens by one system call. */
+static int make_gate(struct ftc_comm *comm)
+{
+    struct ftc_thread *t = &comm->thread;
+    int fd = comm->transport->ops->descriptor(comm->transport);
+    struct epoll_event event = {.events = EPOLLIN};
+
+    t->gate = -1;
+    if (fd < 0)
+        return 0;
+    t->gate = epoll_create1(EPOLL_CLOEXEC);
+    if (t->gate < 0 || epoll_ctl(t->gate, EPOLL_CTL_ADD, fd, &event) != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot watch the transport: %m; is the limit on open files reached?");
+    ev_io_init(&t->sockets, on_sockets, t->gate, EV_READ);
+    t->sockets.data = comm;
+    ev_io_start(t->loop, &t->sockets);
+    return 0;
+}
+
 static void watch(struct ftc_comm *comm)
 {
     struct ftc_thread *t = &comm->thread;
@@ -164,6 +195,18 @@ static int spawn(struct ftc_comm *comm)
     return rc;
 }
 
+static void drop(struct ftc_comm *comm)
+{
+    struct ftc_thread *t = &comm->thread;
+
+    if (t->launcher_fd >= 0)
+        close(t->launcher_fd);
+    if (t->gate >= 0)
+        close(t->gate);
+    t->gate = -1;
+    ev_loop_destroy(t->loop);
+}
+
 int ftc_thread_start(struct ftc_comm *comm)
 {
     struct ftc_thread *t = &comm->thread;
@@ -173,12 +216,16 @@ int ftc_thread_start(struct ftc_comm *comm)
     if (t->loop == NULL)
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "cannot make an event loop: %m; is the limit on open files reached?");
-    watch(comm);
-    int rc = spawn(comm);
+    t->launcher_fd = -1;
+    int rc = make_gate(comm);
     if (rc != 0) {
-        if (t->launcher_fd >= 0)
-            close(t->launcher_fd);
-        ev_loop_destroy(t->loop);
+        drop(comm);
+        return rc;
+    }
+    watch(comm);
+    rc = spawn(comm);
+    if (rc != 0) {
+        drop(comm);
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "cannot start the progress thread: %s; raise the limit on processes",
                              strerror(rc));
@@ -192,6 +239,15 @@ void ftc_thread_nudge(struct ftc_comm *comm)
     ev_async_send(comm->thread.loop, &comm->thread.nudge);
 }
 
+void ftc_thread_gate(struct ftc_comm *comm, bool open)
+{
+    struct epoll_event event = {.events = open ? EPOLLIN : 0};
+
+    if (comm->thread.gate >= 0)
+        epoll_ctl(comm->thread.gate, EPOLL_CTL_MOD, comm->transport->ops->descriptor(comm->transport),
+                  &event);
+}
+
 void ftc_thread_stop(struct ftc_comm *comm)
 {
     struct ftc_thread *t = &comm->thread;
@@ -201,8 +257,6 @@ void ftc_thread_stop(struct ftc_comm *comm)
     atomic_store(&t->stop, true);
     ftc_thread_nudge(comm);
     pthread_join(t->id, NULL);
-    if (t->launcher_fd >= 0)
-        close(t->launcher_fd);
-    ev_loop_destroy(t->loop);
+    drop(comm);
     t->running = false;
 }

@@ -3,8 +3,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "runtime/lease.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 #include "runtime/thread.h"
@@ -36,11 +38,29 @@ void ftc_publish_multicast(struct ftc_comm *comm)
     (void)comm;
 }
 
+void ftc_lease_look(struct ftc_comm *comm, uint64_t lease_ns)
+{
+    (void)comm;
+    ck_abort_msg("looking at a lease of %llu ns in a job of one node", (unsigned long long)lease_ns);
+}
+
 _Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *why)
 {
     (void)comm;
     ck_abort_msg("leaving with %d: %s", exit_code, why);
 }
+
+/* A transport that is a pipe: what lies there wakes its sleeper, and is never taken. */
+static int messages[2];
+
+static int pipe_descriptor(struct ftc_transport *transport)
+{
+    (void)transport;
+    return messages[0];
+}
+
+static const struct ftc_transport_ops pipe_ops = {.name = "pipe", .descriptor = pipe_descriptor};
+static struct ftc_transport transport = {.ops = &pipe_ops};
 
 /* --- the fixture --- */
 
@@ -50,10 +70,12 @@ static struct ftc_comm comm;
 static void setup(void)
 {
     scratch_job_make(&job, 1);
-    comm = (struct ftc_comm){.size = 1, .segment = job.segment, .slot = ftc_segment_slot(job.segment, 0)};
+    comm = (struct ftc_comm){
+        .size = 1, .segment = job.segment, .slot = ftc_segment_slot(job.segment, 0), .transport = &transport};
     comm.config.heartbeat_period_ms = PERIOD_MS;
     ck_assert_int_eq(pthread_mutex_init(&comm.lock, NULL), 0);
     ck_assert_int_eq(ftc_bell_open(&comm.bell, job.segment, 0), 0);
+    ck_assert_int_eq(pipe(messages), 0);
     atomic_store(&flooded, false);
     ck_assert_int_eq(ftc_thread_start(&comm), 0);
 }
@@ -63,6 +85,8 @@ static void teardown(void)
     atomic_store(&flooded, false);
     ftc_thread_stop(&comm);
     ftc_bell_close(&comm.bell);
+    close(messages[0]);
+    close(messages[1]);
     pthread_mutex_destroy(&comm.lock);
     scratch_job_remove(&job);
 }
@@ -108,6 +132,32 @@ START_TEST(it_stops_though_messages_never_stop_coming)
 }
 END_TEST
 
+START_TEST(what_the_transport_has_wakes_it_while_the_caller_is_outside)
+{
+    unsigned long before = atomic_load(&steps);
+    ck_assert_int_eq(write(messages[1], "!", 1), 1);
+    wait_for_beats(10);
+    /* By the beats alone it would be one for each. */
+    ck_assert_uint_gt(atomic_load(&steps) - before, 100);
+}
+END_TEST
+
+START_TEST(a_shut_gate_leaves_it_to_the_caller)
+{
+    ftc_thread_gate(&comm, false);
+    ck_assert_int_eq(write(messages[1], "!", 1), 1);
+    wait_for_beats(2); /* what it was about before is over */
+    unsigned long before = atomic_load(&steps);
+    uint64_t beats = atomic_load(&comm.slot->heartbeat);
+    wait_for_beats(20);
+    ck_assert_uint_le(atomic_load(&steps) - before, 2 + atomic_load(&comm.slot->heartbeat) - beats);
+    before = atomic_load(&steps);
+    ftc_thread_gate(&comm, true); /* and what came meanwhile is found */
+    wait_for_beats(10);
+    ck_assert_uint_gt(atomic_load(&steps) - before, 100);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("thread");
@@ -117,6 +167,8 @@ int main(void)
     tcase_add_test(turns, the_heart_beats_though_messages_never_stop_coming);
     tcase_add_test(turns, what_is_left_after_a_turn_is_taken_in_without_another_ring);
     tcase_add_test(turns, it_stops_though_messages_never_stop_coming);
+    tcase_add_test(turns, what_the_transport_has_wakes_it_while_the_caller_is_outside);
+    tcase_add_test(turns, a_shut_gate_leaves_it_to_the_caller);
     suite_add_tcase(suite, turns);
     return scratch_run(suite);
 }

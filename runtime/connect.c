@@ -1,0 +1,68 @@
+/* What carries this rank's messages. */
+#include "runtime/connect.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "transport/route.h"
+#include "transport/tcp.h"
+
+_Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
+               "transport.order has the names of enum ftc_carrier");
+
+static int open_transport(struct ftc_comm *comm)
+{
+    const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
+    struct ftc_tcp_setup tcp = {.job = header->cluster,
+                                .secret = header->secret,
+                                .secret_size = sizeof(header->secret),
+                                .address = comm->config.tcp_address,
+                                .port = (unsigned)comm->config.tcp_port,
+                                .port_last = (unsigned)comm->config.tcp_port_last};
+    struct ftc_route_setup route = {
+        .order = comm->config.transport_order,
+        .ops = {[FTC_CARRIER_SHM] = &ftc_transport_shm, [FTC_CARRIER_TCP] = &ftc_transport_tcp}};
+    struct ftc_transport_setup setup = {.ranks = comm->size,
+                                        .self = comm->rank,
+                                        .log = &comm->log,
+                                        .segment = comm->segment,
+                                        .bell = &comm->bell,
+                                        .tcp = &tcp,
+                                        .route = &route};
+
+    return ftc_transport_route.open(&comm->transport, &setup);
+}
+
+int ftc_connect(struct ftc_comm *comm)
+{
+    int rc = ftc_bell_open(&comm->bell, comm->segment, comm->rank);
+
+    if (rc == 0)
+        rc = open_transport(comm);
+    if (rc == 0 && comm->transport->ops->descriptor(comm->transport) >= 0)
+        rc = ftc_bell_poll(&comm->bell);
+    if (rc == 0)
+        ftc_bell_outside(&comm->bell, true);
+    return rc;
+}
+
+static void write_endpoint(struct ftc_comm *comm)
+{
+    char *place = ftc_segment_endpoint(comm->segment, comm->rank);
+    const char *(*endpoint)(const struct ftc_transport *) = comm->transport->ops->endpoint;
+
+    if (place != NULL && endpoint != NULL)
+        snprintf(place, FTC_ENDPOINT_SIZE, "%s", endpoint(comm->transport));
+}
+
+/* Ranks of other nodes are told by their launchers. */
+void ftc_connect_announce(struct ftc_comm *comm)
+{
+    write_endpoint(comm);
+    atomic_store(&comm->slot->joined_ns, ftc_clock_now());
+    atomic_store_explicit(&comm->slot->activity.since_ns, ftc_clock_now(), memory_order_relaxed);
+    atomic_store_explicit(&comm->slot->phase, FTC_PHASE_JOINED, memory_order_release);
+    ftc_bell_ring_launcher(&comm->bell);
+    if (ftc_config_leaves_node(&comm->config))
+        ftc_bell_ring_all(&comm->bell);
+}
