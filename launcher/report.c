@@ -7,7 +7,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "collectives/member.h"
@@ -166,26 +168,55 @@ static json_t *make_report(const struct ftc_job_report *report)
     return object;
 }
 
+/* A file is replaced as a whole: of several nodes, two may write it at once. What is no file is written to as it is. */
+static bool replaces(const char *path)
+{
+    struct stat info;
+
+    return lstat(path, &info) != 0 || S_ISREG(info.st_mode);
+}
+
+static int write_json(json_t *object, FILE *out, const char *path)
+{
+    bool failed = json_dumpf(object, out, JSON_INDENT(1)) != 0;
+
+    failed = fputc('\n', out) == EOF || failed;
+    failed = fflush(out) != 0 || failed;
+    if (!failed)
+        return FTC_SUCCESS;
+    return ftc_error_set(FTC_ERR_SYSTEM, "writing the report %s: %m; it is incomplete", path);
+}
+
+static int write_file(json_t *object, const char *path)
+{
+    char fresh[4096];
+    bool replace = replaces(path);
+    char ending[16] = "";
+
+    if (replace)
+        snprintf(ending, sizeof(ending), ".%d", (int)getpid());
+    int length = snprintf(fresh, sizeof(fresh), "%s%s", path, ending);
+    FILE *out = length < (int)sizeof(fresh) ? fopen(fresh, "we") : NULL;
+
+    if (out == NULL)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot write the report %s: %m; give another --report", path);
+    int rc = write_json(object, out, path);
+    fclose(out);
+    if (rc == FTC_SUCCESS && replace && rename(fresh, path) != 0)
+        rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot write the report %s: %m; give another --report", path);
+    if (rc != FTC_SUCCESS && replace)
+        (void)unlink(fresh);
+    return rc;
+}
+
 int ftc_job_report_write(const struct ftc_job_report *report)
 {
     json_t *object = make_report(report);
+
     if (object == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the report");
     bool to_stdout = strcmp(report->path, "-") == 0;
-    FILE *out = to_stdout ? stdout : fopen(report->path, "we");
-    int rc = FTC_SUCCESS;
-    if (out == NULL) {
-        rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot write the report %s: %m; give another --report",
-                           report->path);
-    } else {
-        bool failed = json_dumpf(object, out, JSON_INDENT(1)) != 0;
-        failed = fputc('\n', out) == EOF || failed;
-        failed = fflush(out) != 0 || failed;
-        if (failed)
-            rc = ftc_error_set(FTC_ERR_SYSTEM, "writing the report %s: %m; it is incomplete", report->path);
-        if (!to_stdout)
-            fclose(out);
-    }
+    int rc = to_stdout ? write_json(object, stdout, report->path) : write_file(object, report->path);
     json_decref(object);
     return rc;
 }

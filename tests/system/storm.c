@@ -5,6 +5,7 @@
  *   storm RUNS [SEED]        environment: FTRUN, STORM_APP, STORM_FLAGS (more flags for ftrun), STORM_NOTICES=off,
  *                        STORM_ALGORITHM=board|corrected (else every second run is by messages, at random),
  *                        STORM_KIND=plain|gossip|vote|checksum (storm_strikes.c; else at random),
+ *                        STORM_NODES=N (so many nodes, where there are ranks for them; else at random),
  *                        STORM_BROADCAST=gossip+checked, kary+none, ... (by messages, spread like that; else at random)
  *
  * Prints the seed of each failing run; `storm 1 SEED` replays it. Sums up how often each rule of agreement.md ran: in runs by
@@ -42,6 +43,7 @@ struct totals {
     uint64_t deaths, runs, messages;                  /* runs by messages */
     uint64_t of_kind[STORM_KINDS], gossip, converged; /* operations */
     uint64_t damaged;                                 /* ranks that left for it */
+    uint64_t several, lost;                           /* runs of several nodes; nodes that were struck */
 };
 
 /* --- running --- */
@@ -104,12 +106,21 @@ static void nap(void)
     nanosleep(&time, NULL);
 }
 
+static uint64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 /* False: it hung. Then the job is shown and ended. */
 static bool await(struct run *run, pid_t pid)
 {
     time_t start_s = time(NULL);
 
     while (waitpid(pid, &run->status, WNOHANG) == 0) {
+        storm_nodes_strike(run, pid, now_us());
         if (time(NULL) - start_s > WATCHDOG_S) {
             char command[2048];
             complain(run, "hangs");
@@ -277,6 +288,8 @@ static bool judge_survivors(const struct run *run, struct totals *totals)
 static bool exit_code_fits(const struct run *run)
 {
     int code = WIFEXITED(run->status) ? WEXITSTATUS(run->status) : -1;
+    if (run->nodes > 1) /* what the one in front returns is about agents */
+        code = (int)json_integer_value(json_object_get(run->json, "exit_code"));
     json_t *ranks = json_object_get(run->json, "ranks");
 
     if (code == 0)
@@ -355,6 +368,8 @@ static bool judge(struct run *run, struct totals *totals)
     totals->runs++;
     totals->of_kind[run->kind]++;
     totals->messages += !run->board;
+    totals->several += run->nodes > 1;
+    totals->lost += run->hit;
     return exit_code_fits(run) && struck_left(run, totals) && judge_survivors(run, totals) &&
            nothing_left(run);
 }
@@ -407,6 +422,8 @@ static void print_totals(const struct totals *totals)
 {
     printf("%llu runs, %llu deaths, %llu runs by messages\n", (unsigned long long)totals->runs,
            (unsigned long long)totals->deaths, (unsigned long long)totals->messages);
+    printf("%llu runs of several nodes, of which %llu were struck\n", (unsigned long long)totals->several,
+           (unsigned long long)totals->lost);
     print_kinds(totals);
     if (totals->messages == 0)
         return;

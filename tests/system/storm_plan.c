@@ -44,7 +44,7 @@ void storm_setting(struct run *run, const char *format, ...)
 }
 
 /* Not from the run's own random numbers: with either algorithm a seed has the same deaths. */
-static void plan_algorithm(struct run *run)
+static void plan_board(struct run *run)
 {
     const char *forced = getenv("STORM_ALGORITHM");
     uint64_t state = ~run->seed;
@@ -52,6 +52,13 @@ static void plan_algorithm(struct run *run)
     run->board = forced != NULL ? strcmp(forced, "board") == 0 : record_random(&state) % 2 == 0;
     if (getenv("STORM_BROADCAST") != NULL || run->kind > STORM_GOSSIP)
         run->board = false;
+}
+
+static void plan_algorithm(struct run *run)
+{
+    uint64_t state = ~run->seed;
+
+    (void)record_random(&state); /* plan_board()'s */
     storm_setting(run, "collectives.algorithm=%s", run->board ? "board" : "corrected");
     storm_setting(run, "collectives.direct_copies=%s", record_random(&state) % 4 == 0 ? "off" : "on");
 }
@@ -267,13 +274,16 @@ void storm_plan(struct run *run)
     run->operations = 20 + (int)pick(run, 40);
     plan_victims(run);
     storm_kind(run);
+    plan_board(run);
     storm_argument(run, "%s", getenv("FTRUN"));
+    storm_nodes(run);
     storm_argument(run, "-np");
     storm_argument(run, "%d", run->n);
     storm_argument(run, "-f");
     storm_argument(run, "%d", run->f);
     plan_algorithm(run);
     plan_settings(run);
+    storm_nodes_settings(run);
     storm_strikes(run);
     storm_argument(run, "--report");
     storm_argument(run, "%s", run->report);

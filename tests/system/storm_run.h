@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define STORM_ARGUMENTS 256
 
@@ -25,6 +26,13 @@ struct run {
     uint64_t struck;  /* ranks whose values change by themselves: with checksums they die */
     bool list, piggyback, board;
     bool survives, converges; /* gossip has a result when ranks die in it; and when none does */
+    int nodes;                /* 1: all ranks are of one ftrun */
+    int struck_node;          /* whose agent is killed or stopped; -1: none is */
+    bool stops_agent;         /* ... stopped, for longer than a lease */
+    int strike_us;
+    pid_t agent; /* of that node; 0: not seen yet */
+    uint64_t seen_us;
+    bool hit, over;
     char directory[256], report[300], output[300];
     char text[STORM_ARGUMENTS][160];
     char *argv[STORM_ARGUMENTS + 1];
@@ -45,6 +53,11 @@ void storm_plan(struct run *run);
 void storm_kind(struct run *run);
 void storm_strikes(struct run *run);
 void storm_tell_strikes(struct run *run); /* arguments of the program */
+/* storm_nodes.c: on how many nodes, and which one is struck; the command that starts them. */
+void storm_nodes(struct run *run);
+void storm_nodes_settings(struct run *run);
+/* While it runs. */
+void storm_nodes_strike(struct run *run, pid_t front, uint64_t now_us);
 /* For these: another argument, or setting, of ftrun. */
 void storm_argument(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void storm_setting(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
