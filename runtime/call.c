@@ -7,14 +7,10 @@
 #include "runtime/node_board.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
+#include "runtime/room.h"
 #include "runtime/thread.h"
 
-/* Plain reduces and broadcasts do not wait for their receivers: a sender may be this many operations ahead of them
- * (agreement.md, "plain reduce": flow control may delay the start of a later op). */
-#define OPERATIONS_AHEAD 64
-#define TARGETS          128
-#define ROOM_LOOK_NS     200000ull /* nobody rings for room: look again after this long */
-#define LEAVING_STEPS    16
+#define LEAVING_STEPS 16
 
 void ftc_call_enter(struct ftc_comm *comm)
 {
@@ -54,33 +50,6 @@ void ftc_call_leave(struct ftc_comm *comm)
     ftc_lease_before_return(comm);
 }
 
-static bool has_room(struct ftc_comm *comm, void *arg)
-{
-    const struct ftc_call *call = arg;
-    int ranks[TARGETS];
-    int count = ftc_member_targets(comm->member, call->signature.kind, call->signature.root, ranks, TARGETS);
-    uint64_t k = ftc_member_next_op(comm->member);
-
-    for (int i = 0; i < count; i++) {
-        struct ftc_slot *slot = ftc_segment_slot(comm->segment, ranks[i]);
-        if (atomic_load_explicit(&slot->called, memory_order_relaxed) + OPERATIONS_AHEAD < k &&
-            !ftc_segment_failed(comm->segment, ranks[i]))
-            return false;
-    }
-    return true;
-}
-
-static void wait_for_room(struct ftc_comm *comm, const struct ftc_call *call)
-{
-    int kind = call->signature.kind;
-    bool unbounded = kind == FTC_CALL_REDUCE || (kind == FTC_CALL_BCAST && comm->config.settle_every == 0);
-
-    struct ftc_until room = {has_room, (void *)call, FTC_WAIT_ROOM, ROOM_LOOK_NS};
-
-    if (unbounded && !comm->alone)
-        ftc_progress_until(comm, &room);
-}
-
 static bool is_delivered(struct ftc_comm *comm, void *arg)
 {
     (void)arg;
@@ -91,7 +60,7 @@ int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *rece
 {
     comm->delivered = false;
     comm->receive = receive;
-    wait_for_room(comm, call);
+    ftc_room_wait(comm, call);
     ftc_progress_failures(
         comm); /* before anything is sent: a process that was declared failed must not act */
     ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
@@ -101,6 +70,7 @@ int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *rece
     if (rc != 0)
         return rc;
     ftc_publish_called(comm, ftc_member_next_op(comm->member));
+    ftc_room_answer(comm);
     ftc_progress_outputs(comm);
     ftc_progress_until(comm, &(struct ftc_until){.done = is_delivered});
     ftc_publish_returned(comm);

@@ -22,6 +22,7 @@
 struct ftc_multicast;
 struct ftc_gossip_run;
 struct ftc_doubling_run;
+struct ftc_flow;
 
 /* How long a waiting call stays awake: looks while cores are free, then yields, then sleeps on the futex. */
 struct ftc_patience {
@@ -80,6 +81,7 @@ struct ftc_comm {
     uint64_t member_due_ns;            /* the member's; that of gossip is its own */
     struct ftc_gossip_run *gossip;     /* NULL: alone */
     struct ftc_doubling_run *doubling; /* NULL: alone */
+    struct ftc_flow *flow;             /* NULL: the job has one node */
     bool more;                         /* the member wants to go on */
     bool delivered;                    /* the call under way is done */
     int status;                        /* its result */

@@ -18,6 +18,7 @@
 #include "runtime/node_board.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
+#include "runtime/room.h"
 #include "runtime/thread.h"
 
 #define ABORT_GRACE_NS (10 * FTC_NS_PER_S)
@@ -153,6 +154,7 @@ static void destroy(struct ftc_comm *comm)
     ftc_board_close(comm->board);
     ftc_gossip_run_close(comm);
     ftc_doubling_run_close(comm);
+    ftc_room_close(comm);
     ftc_member_destroy(comm->member);
     ftc_runtime_multicast_close(comm);
     if (comm->transport != NULL)
@@ -203,6 +205,8 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity, con
         rc = ftc_gossip_run_open(comm);
     if (rc == 0 && !comm->alone)
         rc = ftc_doubling_run_open(comm);
+    if (rc == 0 && !comm->alone)
+        rc = ftc_room_open(comm);
     if (rc == 0 && !comm->alone)
         rc = ftc_node_board_open(comm);
     if (rc == 0 && !comm->alone)

@@ -10,10 +10,12 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "runtime/doubling.h"
+#include "runtime/flow.h"
 #include "runtime/gossip.h"
 #include "runtime/job_end.h"
 #include "runtime/multicast.h"
 #include "runtime/publish.h"
+#include "runtime/room.h"
 
 #define MESSAGES_PER_STEP 64 /* then look at failures and the delivery again */
 
@@ -176,6 +178,8 @@ bool ftc_progress_failures(struct ftc_comm *comm)
             ftc_gossip_run_notice(comm, rank);
         if (comm->doubling != NULL)
             ftc_doubling_run_notice(comm, rank);
+        if (comm->flow != NULL)
+            ftc_flow_notice(comm->flow, rank);
         any = true;
     }
     comm->drill.heard_ns = 0;
@@ -225,12 +229,22 @@ static bool step_more(struct ftc_comm *comm)
     return true;
 }
 
+static int take_flow(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    int rc = ftc_flow_receive(comm->flow, from, message);
+
+    ftc_room_answer(comm);
+    return rc;
+}
+
 static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     if (ftc_gossip_is_message(message))
         return ftc_gossip_run_receive(comm, from, message);
     if (ftc_doubling_is_message(message))
         return ftc_doubling_run_receive(comm, from, message);
+    if (comm->flow != NULL && ftc_flow_is_message(message))
+        return take_flow(comm, from, message);
     return ftc_member_receive(comm->member, from, message);
 }
 
