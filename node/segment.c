@@ -164,11 +164,7 @@ static int draw(unsigned char *bytes, size_t size)
 
 static int draw_all(struct ftc_segment_header *header, const struct ftc_segment_spec *spec)
 {
-    int rc = 0;
-    if (spec->group != NULL)
-        memcpy(header->multicast_group, spec->group, sizeof(header->multicast_group));
-    else
-        rc = draw(header->multicast_group, sizeof(header->multicast_group));
+    int rc = draw(header->multicast_group, sizeof(header->multicast_group));
     if (rc == 0 && spec->secret == NULL)
         rc = draw(header->secret, sizeof(header->secret));
     return rc;

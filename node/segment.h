@@ -230,7 +230,6 @@ struct ftc_segment_spec {
     int node, nodes; /* 0 nodes: one, with all ranks, and cluster and members are not looked at */
     const char *cluster;
     const unsigned char *secret; /* FTC_JOB_SECRET bytes; NULL: drawn */
-    const unsigned char *group;  /* multicast: FTC_JOB_GROUP bytes, the same on all nodes; NULL: drawn */
     const struct ftc_node
         *members; /* hosts and ranks of each node, which follow one another from rank 0 on */
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;

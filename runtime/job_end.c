@@ -40,7 +40,9 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
     int root;
 
     ftc_publish_what(comm, &own);
-    if (own.kind == FTC_CALL_NONE || own.waits == 0 || own.waits_for < 0 || own.waits_for >= comm->size)
+    /* What ranks of other nodes do is known late, and may not be of one moment. */
+    if (own.kind == FTC_CALL_NONE || own.waits == 0 || own.waits_for < 0 || own.waits_for >= comm->size ||
+        !ftc_segment_is_local(comm->segment, own.waits_for))
         return;
     struct ftc_slot *slot = ftc_segment_slot(comm->segment, own.waits_for);
     if (!read_activity(&slot->activity, &op, &kind, &root) || op != own.op || kind == FTC_CALL_NONE ||

@@ -1,6 +1,8 @@
 /* The multicast group of a job. */
 #include "runtime/multicast.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "runtime/progress.h"
 #include "transport/multicast.h"
@@ -20,6 +22,18 @@ static struct ftc_multicast_drill drill_of(const struct ftc_config *c)
                                         .seed = (uint64_t)c->drill_seed};
 }
 
+/* Each node's segment has a group of its own; several have the secret in common. */
+static void make_group(const struct ftc_comm *comm, struct ftc_multicast_group *group)
+{
+    const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
+    unsigned char drawn[FTC_MULTICAST_DRAWN];
+
+    memcpy(drawn, header->multicast_group, sizeof(drawn));
+    if (ftc_segment_nodes(comm->segment) > 1)
+        ftc_multicast_group_derive(drawn, header->secret, sizeof(header->secret));
+    ftc_multicast_group_make(group, drawn);
+}
+
 static int join(struct ftc_comm *comm)
 {
     const struct ftc_config *c = &comm->config;
@@ -30,7 +44,12 @@ static int join(struct ftc_comm *comm)
                                         .drill = drill_of(c),
                                         .log = &comm->log};
 
-    ftc_multicast_group_make(&setup.group, ftc_segment_header(comm->segment)->multicast_group);
+    if (c->multicast_interface[0] == '\0' && c->multicast_transport == FTC_MULTICAST_UDP &&
+        ftc_segment_nodes(comm->segment) > 1)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "the loopback, where datagrams go by default, does not leave the node: set "
+                             "multicast.interface");
+    make_group(comm, &setup.group);
     const struct ftc_multicast_ops *ops =
         c->multicast_transport == FTC_MULTICAST_VERBS ? &ftc_multicast_verbs : &ftc_multicast_udp;
     int rc = ftc_multicast_open(&comm->multicast, ops, &setup);
@@ -112,9 +131,18 @@ void ftc_runtime_multicast_publish(struct ftc_comm *comm)
         atomic_store_explicit(&comm->slot->counters.datagrams[i], counts[i], memory_order_relaxed);
 }
 
+/* nodes.md, rule 6, as in transport/route.c: after it was taken out of the socket. */
+static bool is_refused(const struct ftc_comm *comm, int rank)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&ftc_segment_slot(comm->segment, rank)->refused, memory_order_acquire) != 0;
+}
+
 /* Nobody is to blame for a datagram that makes no sense: anybody may have sent it. */
 static void take(struct ftc_comm *comm, const struct ftc_datagram *fields, struct ftc_buffer *payload)
 {
+    if (is_refused(comm, (int)fields->source))
+        return;
     int rc = ftc_member_datagram(comm->member, (int)fields->source, payload);
 
     if (rc == FTC_ERR_PROTO)

@@ -121,10 +121,26 @@ static bool copy_to(void *arg, int rank, uint64_t address, const void *from, siz
 
 /* --- life --- */
 
+static int check_nodes(const struct ftc_comm *comm)
+{
+    int nodes = ftc_segment_nodes(comm->segment);
+
+    if (nodes == 1)
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "collectives.algorithm is board, in memory that ranks of one node share, and this job has %d "
+        "nodes: set it to auto or corrected",
+        nodes);
+}
+
 int ftc_node_board_open(struct ftc_comm *comm)
 {
-    if (comm->config.algorithm == FTC_ALGORITHM_CORRECTED)
-        return 0;
+    if (ftc_config_algorithm(&comm->config, ftc_segment_nodes(comm->segment)) == FTC_ALGORITHM_CORRECTED)
+        return FTC_SUCCESS;
+    int rc = check_nodes(comm);
+    if (rc != FTC_SUCCESS)
+        return rc;
     comm->board_drill = comm->drill;
     struct ftc_board_setup setup = {
         .segment = comm->segment,

@@ -4,7 +4,7 @@
 
 #include "runtime/comm.h"
 
-/* Make comm->board, unless the job's operations go by messages. FTC_ERR_NOMEM. */
+/* Make comm->board, unless the job's operations go by messages. FTC_ERR_NOMEM, FTC_ERR_CONFIG: the job has several nodes. */
 int ftc_node_board_open(struct ftc_comm *comm);
 
 /* Run one call; FTC_SUCCESS or FTC_ERR_ROOT_FAILED. The progress thread drives the member meanwhile: no lock is held. */

@@ -27,10 +27,12 @@ static pid_t find_process(const struct ftc_comm *comm, int rank)
 }
 
 /* Without exit notices a rank is reaped long before it is declared. */
-static const char *why_not(const struct ftc_comm *comm, pid_t pid)
+static const char *why_not(const struct ftc_comm *comm, int rank, pid_t pid)
 {
     uint64_t namespace = ftc_segment_header(comm->segment)->pid_namespace;
 
+    if (!ftc_segment_is_local(comm->segment, rank))
+        return "it is on another node";
     if (!comm->config.direct_copies)
         return "collectives.direct_copies is off";
     if (!comm->config.exit_notices)
@@ -43,7 +45,7 @@ static const char *why_not(const struct ftc_comm *comm, pid_t pid)
 static void look_for(struct ftc_comm *comm, int rank)
 {
     pid_t pid = find_process(comm, rank);
-    const char *why = why_not(comm, pid);
+    const char *why = why_not(comm, rank, pid);
 
     comm->peer = (struct ftc_peer){.known = true, .rank = rank};
     if (why != NULL) {

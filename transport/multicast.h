@@ -40,6 +40,9 @@ struct ftc_multicast_group {
 #define FTC_MULTICAST_DRAWN (FTC_MULTICAST_RANDOM + 2 + FTC_COMMUNICATOR_SIZE)
 void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned char *drawn);
 
+/* The same FTC_MULTICAST_DRAWN bytes on every node of a job: of the job's secret, which does not follow from them. */
+void ftc_multicast_group_derive(unsigned char *drawn, const unsigned char *secret, size_t size);
+
 struct ftc_multicast_setup {
     int ranks, self;
     struct ftc_multicast_group group;

@@ -1,10 +1,23 @@
 /* A job's multicast group: its address. */
+#include <nettle/sha2.h>
 #include <string.h>
 
 #include "transport/multicast_inside.h"
 
 #define PORT_FIRST 16384u
 #define PORT_COUNT 16384u /* divides 65536, so that all are as likely */
+
+_Static_assert(FTC_MULTICAST_DRAWN <= SHA256_DIGEST_SIZE, "one digest is enough for a group");
+
+void ftc_multicast_group_derive(unsigned char *drawn, const unsigned char *secret, size_t size)
+{
+    static const uint8_t purpose[] = "ftcoll multicast group";
+    struct sha256_ctx context;
+    sha256_init(&context);
+    sha256_update(&context, sizeof(purpose), purpose);
+    sha256_update(&context, size, secret);
+    sha256_digest(&context, FTC_MULTICAST_DRAWN, drawn);
+}
 
 void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned char *drawn)
 {
