@@ -226,6 +226,20 @@ static void lose_node(struct ftc_agent *agent, int node)
         agent->lost(agent->arg, node, ranks);
 }
 
+/* The leader tells at once: beats say it too, but it may have left by the next one. Who has not refused the node takes no such word. */
+static void take_lost(struct ftc_agent *agent, int node)
+{
+    if (node >= 0 && node < agent->meeting.nodes && ftc_set_has(ftc_lease_refused(agent->lease), node))
+        lose_node(agent, node);
+}
+
+static void declare_node(struct ftc_agent *agent, int node)
+{
+    lose_node(agent, node);
+    if (ftc_lease_leader(agent->lease) == agent->meeting.node)
+        send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LOST, .value = node});
+}
+
 /* Its LEFT is acknowledged by the close. */
 static void take_leave(struct ftc_agent *agent, int node)
 {
@@ -274,6 +288,7 @@ static bool may_say(const struct ftc_agent *agent, int node, const struct ftc_ag
 
     switch (message->kind) {
     case FTC_AGENT_LEASE:
+    case FTC_AGENT_LOST:
     case FTC_AGENT_END:
     case FTC_AGENT_LEFT:
         return true;
@@ -308,6 +323,9 @@ static void take(struct ftc_agent *agent, int node, const struct ftc_agent_messa
         break;
     case FTC_AGENT_ACCUSED:
         ftc_watcher_accused(agent->watcher, message->rank, message->value);
+        break;
+    case FTC_AGENT_LOST:
+        take_lost(agent, message->value);
         break;
     case FTC_AGENT_END:
         agent->end(agent->arg, node, message->value);
@@ -395,7 +413,7 @@ static void take_outputs(struct ftc_agent *agent)
             refuse_node(agent, output.node);
             break;
         case FTC_LEASE_DECLARE:
-            lose_node(agent, output.node);
+            declare_node(agent, output.node);
             break;
         }
     }
@@ -518,6 +536,20 @@ static bool everybody_knows(const struct ftc_agent *agent)
     return true;
 }
 
+/* Nobody can tell how its ranks ended. */
+static void give_up_on_silent(struct ftc_agent *agent)
+{
+    for (int node = 0; node < agent->meeting.nodes; node++) {
+        if (node == agent->meeting.node || agent->gone[node] || ftc_tcp_settled_with(agent->links, node))
+            continue;
+        FTC_LOG(&agent->log, FTC_LOG_WARN,
+                "node %d (%s) did not answer at the end: ranks of it that have not ended count as failed",
+                node, agent->meeting.members[node].host);
+        agent->gone[node] = true;
+        (void)ftc_mirror_lost(&agent->mirror, node);
+    }
+}
+
 bool ftc_agent_leave(struct ftc_agent *agent)
 {
     uint64_t now = ftc_clock_now(), longest = agent->watcher->ending ? ENDING_NS : agent->timeout_ns;
@@ -529,7 +561,9 @@ bool ftc_agent_leave(struct ftc_agent *agent)
         agent->leaving_ns = now;
         send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
     }
-    return everybody_knows(agent) || now - agent->leaving_ns > longest;
+    if (!everybody_knows(agent) && now - agent->leaving_ns > longest)
+        give_up_on_silent(agent);
+    return everybody_knows(agent);
 }
 
 bool ftc_agent_speaks(const struct ftc_agent *agent)

@@ -42,7 +42,8 @@ struct ftc_buffer *ftc_agent_encode(const struct ftc_agent_message *message)
 
 static bool has_rank(enum ftc_agent_kind kind)
 {
-    return kind != FTC_AGENT_LEASE && kind != FTC_AGENT_END && kind != FTC_AGENT_LEFT;
+    return kind != FTC_AGENT_LEASE && kind != FTC_AGENT_LOST && kind != FTC_AGENT_END &&
+           kind != FTC_AGENT_LEFT;
 }
 
 static bool fits(enum ftc_agent_kind kind, size_t rest)

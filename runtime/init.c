@@ -250,16 +250,16 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
 
 /* --- finalize --- */
 
-/* agreement.md, finalize: p goes on answering until each other process has the mark or has failed. */
+/* agreement.md, finalize: p goes on answering until each other process has the mark or has failed. As its launcher knows it, which
+ * takes the exit of a rank that left before for a failure; on several nodes a decision may tell of one earlier. */
 static bool nobody_needs_me(struct ftc_comm *comm, void *arg)
 {
-    const struct ftc_set *failed = ftc_member_known_failed(comm->member);
     int *from = arg; /* ranks below have the mark or have failed for good */
 
     for (int rank = *from; rank < comm->size; rank++, ++*from) {
         const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
         if (atomic_load_explicit(&slot->phase, memory_order_acquire) != FTC_PHASE_FINALIZED &&
-            !ftc_set_has(failed, rank))
+            !ftc_segment_failed(comm->segment, rank))
             return false;
     }
     return true;
@@ -277,6 +277,8 @@ static void set_mark(struct ftc_comm *comm)
     uint32_t marks = atomic_fetch_add(&header->finalized, 1) + 1;
     if (marks + atomic_load(&header->failures) >= (uint32_t)comm->size)
         ftc_bell_ring_all(&comm->bell);
+    if (ftc_segment_nodes(comm->segment) > 1) /* who tells the other nodes */
+        ftc_bell_ring_launcher(&comm->bell);
 }
 
 static void linger(struct ftc_comm *comm)

@@ -400,7 +400,7 @@ static bool storm_one(uint64_t seed, struct totals *totals)
     bool good = await(&run, start(&run)) && judge(&run, totals);
     if (!good) {
         char command[400];
-        snprintf(command, sizeof(command), "tail -n 20 %s >&2", run.output);
+        snprintf(command, sizeof(command), "tail -n 60 %s >&2", run.output);
         if (system(command) != 0)
             fprintf(stderr, "storm: no output\n");
     }

@@ -84,8 +84,10 @@ void storm_nodes(struct run *run)
 
 void storm_nodes_settings(struct run *run)
 {
-    if (run->nodes > 1)
-        storm_setting(run, "detector.heartbeat_timeout_ms=%d", TIMEOUT_MS);
+    if (run->nodes < 2)
+        return;
+    storm_setting(run, "detector.heartbeat_timeout_ms=%d", TIMEOUT_MS);
+    storm_setting(run, "multicast.interface=lo"); /* which ends at a node, as a rule */
 }
 
 /* --- striking --- */
