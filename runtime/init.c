@@ -274,11 +274,30 @@ static void set_mark(struct ftc_comm *comm)
     ftc_drill_pass(&comm->drill, FTC_DRILL_MARK);
     atomic_store_explicit(&comm->slot->phase, FTC_PHASE_FINALIZED, memory_order_release);
     ftc_drill_pass(&comm->drill, FTC_DRILL_MARKED);
+    if (ftc_segment_nodes(comm->segment) > 1)
+        ftc_bell_ring_launcher(&comm->bell); /* it tells the others */
     uint32_t marks = atomic_fetch_add(&header->finalized, 1) + 1;
     if (marks + atomic_load(&header->failures) >= (uint32_t)comm->size)
         ftc_bell_ring_all(&comm->bell);
     if (ftc_segment_nodes(comm->segment) > 1) /* who tells the other nodes */
         ftc_bell_ring_launcher(&comm->bell);
+}
+
+/* docs/design/tcp.md, "Leaving". */
+static bool has_settled(struct ftc_comm *comm, void *arg)
+{
+    const uint64_t *until = arg;
+
+    return comm->transport->ops->settled(comm->transport) || ftc_clock_now() >= *until;
+}
+
+static void settle(struct ftc_comm *comm)
+{
+    uint64_t period = (uint64_t)comm->config.heartbeat_period_ms * FTC_NS_PER_MS;
+    uint64_t until = ftc_clock_now() + period;
+
+    if (comm->transport->ops->settled != NULL)
+        ftc_progress_until(comm, &(struct ftc_until){has_settled, &until, FTC_WAIT_MARKS, period});
 }
 
 static void linger(struct ftc_comm *comm)
@@ -289,6 +308,7 @@ static void linger(struct ftc_comm *comm)
     set_mark(comm);
     ftc_drill_pass(&comm->drill, FTC_DRILL_LINGER);
     ftc_progress_until(comm, &(struct ftc_until){nobody_needs_me, &from, FTC_WAIT_MARKS, 0});
+    settle(comm);
     ftc_call_leave(comm);
 }
 

@@ -4,6 +4,7 @@
  *
  *   storm RUNS [SEED]        environment: FTRUN, STORM_APP, STORM_FLAGS (more flags for ftrun), STORM_NOTICES=off,
  *                        STORM_ALGORITHM=board|corrected (else every second run is by messages, at random),
+ *                        STORM_TRANSPORT=shm|tcp|... (transport.order; else at random),
  *                        STORM_KIND=plain|gossip|vote|checksum (storm_strikes.c; else at random),
  *                        STORM_NODES=N (so many nodes, where there are ranks for them; else at random),
  *                        STORM_BROADCAST=gossip+checked, kary+none, ... (by messages, spread like that; else at random)
@@ -64,6 +65,8 @@ static void complain(const struct run *run, const char *format, ...)
             : run->board   ? "board"
                            : "corrected",
             (unsigned long long)run->seed, run->n, run->f, run->victims);
+    if (getenv("STORM_TRANSPORT") != NULL)
+        fprintf(stderr, "STORM_TRANSPORT=%s ", getenv("STORM_TRANSPORT"));
     if (getenv("STORM_KIND") != NULL)
         fprintf(stderr, "STORM_KIND=%s ", getenv("STORM_KIND"));
     if (run->die[0] != '\0')

@@ -43,6 +43,15 @@ void storm_setting(struct run *run, const char *format, ...)
     storm_argument(run, "%s", text);
 }
 
+/* On the board messages are but those of gossip. */
+static void plan_transport(struct run *run, uint64_t dice)
+{
+    static const char *const orders[] = {"shm", "tcp", "shm,tcp", "tcp,shm"};
+    const char *forced = getenv("STORM_TRANSPORT");
+
+    storm_setting(run, "transport.order=%s", forced != NULL ? forced : orders[dice % 4]);
+}
+
 /* Not from the run's own random numbers: with either algorithm a seed has the same deaths. */
 static void plan_board(struct run *run)
 {
@@ -61,6 +70,7 @@ static void plan_algorithm(struct run *run)
     (void)record_random(&state); /* plan_board()'s */
     storm_setting(run, "collectives.algorithm=%s", run->board ? "board" : "corrected");
     storm_setting(run, "collectives.direct_copies=%s", record_random(&state) % 4 == 0 ? "off" : "on");
+    plan_transport(run, record_random(&state));
 }
 
 /* --- how decisions spread --- */
