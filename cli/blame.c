@@ -32,7 +32,9 @@ static void measure_lag(struct ftc_status *status)
     }
     for (int i = 0; i < status->ranks; i++) {
         struct ftc_status_rank *rank = &status->rank[i];
-        rank->lag = ftc_status_live(rank) ? status->most - rank->progress : 0;
+        /* What ranks of other nodes have called comes late. */
+        bool comparable = ftc_status_live(rank) && rank->node == status->own_node;
+        rank->lag = comparable ? status->most - rank->progress : 0;
     }
 }
 

@@ -77,31 +77,42 @@ static json_t *counters_json(const struct ftc_status_rank *rank)
     return json_pack("{s:o, s:o, s:o}", "pieces", pieces, "datagrams", datagrams, "results", results);
 }
 
+static json_t *carriers_json(const struct ftc_status_rank *rank)
+{
+    json_t *object = json_object();
+    for (int i = 0; object != NULL && i < FTC_CARRIERS; i++)
+        if (rank->carriers[i] > 0)
+            json_object_set_new(object, ftc_carrier_name((enum ftc_carrier)i), number(rank->carriers[i]));
+    return object;
+}
+
 static json_t *rank_json(const struct ftc_status *status, int i)
 {
     const struct ftc_status_rank *rank = &status->rank[i];
     bool gone = rank->state == FTC_STATUS_ENDED || rank->state == FTC_STATUS_FAILED;
     char ended[FTC_STATUS_TEXT];
     return json_pack(
-        "{s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", //
-        "rank", i,                                                                                         //
-        "state", ftc_status_state_name(rank->state),                                                       //
-        "pid", rank->pid,                                                                                  //
-        "node", status->host,                                                                              //
-        "heartbeat", ftc_status_pulse_name(rank->pulse),                                                   //
-        "heartbeat_count", number(rank->heartbeat),                                                        //
-        "heartbeat_still_ns", rank->pulse == FTC_PULSE_STILL ? number(rank->still_ns) : json_null(),       //
-        "joined_ns", number(rank->joined_age_ns),                                                          //
-        "called", number(rank->called),                                                                    //
-        "returned", number(rank->returned),                                                                //
-        "lag", number(rank->lag),                                                                          //
-        "finally_waits_for", rank_or_null(rank->culprit),                                                  //
-        "awaited_by", rank->blamed,                                                                        //
-        "activity", activity_json(&rank->activity),                                                        //
-        "counters", counters_json(rank),                                                                   //
-        "failure", rank->state == FTC_STATUS_FAILED ? failure_json(&rank->failure) : json_null(),          //
-        "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),             //
-        "known", set_json(&rank->known),                                                                   //
+        "{s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o}",                                                                                      //
+        "rank", i,                                                                                   //
+        "state", ftc_status_state_name(rank->state),                                                 //
+        "pid", rank->pid,                                                                            //
+        "node", status->node[rank->node].host,                                                       //
+        "heartbeat", ftc_status_pulse_name(rank->pulse),                                             //
+        "heartbeat_count", number(rank->heartbeat),                                                  //
+        "heartbeat_still_ns", rank->pulse == FTC_PULSE_STILL ? number(rank->still_ns) : json_null(), //
+        "joined_ns", number(rank->joined_age_ns),                                                    //
+        "called", number(rank->called),                                                              //
+        "returned", number(rank->returned),                                                          //
+        "lag", number(rank->lag),                                                                    //
+        "finally_waits_for", rank_or_null(rank->culprit),                                            //
+        "awaited_by", rank->blamed,                                                                  //
+        "activity", activity_json(&rank->activity),                                                  //
+        "counters", counters_json(rank),                                                             //
+        "carriers", carriers_json(rank),                                                             //
+        "failure", rank->state == FTC_STATUS_FAILED ? failure_json(&rank->failure) : json_null(),    //
+        "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),       //
+        "known", set_json(&rank->known),                                                             //
         "agreed", set_json(&rank->agreed));
 }
 
@@ -163,29 +174,48 @@ static json_t *abort_json(const struct ftc_status *status)
                      FTC_ABORT_CODE(status->abort));
 }
 
+static json_t *nodes_json(const struct ftc_status *status)
+{
+    json_t *array = json_array();
+    for (int i = 0; array != NULL && i < status->nodes; i++) {
+        const struct ftc_status_node *node = &status->node[i];
+        json_array_append_new(array,
+                              json_pack("{s:i, s:s, s:i, s:i, s:o, s:o}",                              //
+                                        "node", i,                                                     //
+                                        "host", node->host,                                            //
+                                        "first_rank", node->first,                                     //
+                                        "np", node->count,                                             //
+                                        "state",                                                       //
+                                        name_or_null(node->state, ftc_status_node_state(node->state)), //
+                                        "since_ns", number(node->age_ns)));
+    }
+    return array;
+}
+
 static json_t *job_json(const struct ftc_status *status)
 {
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", //
-        "job", status->job,                                                                                //
-        "state", ftc_status_job_state(status),                                                             //
-        "node", status->host,                                                                              //
-        "command", status->command,                                                                        //
-        "directory", status->directory,                                                                    //
-        "broadcast", broadcast_json(&status->broadcast),                                                   //
-        "np", status->ranks,                                                                               //
-        "f", status->f,                                                                                    //
-        "uid", number(status->uid),                                                                        //
-        "launcher_pid", status->launcher_pid,                                                              //
-        "launcher_alive", status->launcher_alive,                                                          //
-        "age_ns", number(status->age_ns),                                                                  //
-        "started_realtime_ns", number(status->started_realtime_ns),                                        //
-        "heartbeat_period_ns", number(status->period_ns),                                                  //
-        "heartbeat_timeout_ns", number(status->timeout_ns),                                                //
-        "abort", abort_json(status),                                                                       //
-        "failed", failed_json(status),                                                                     //
-        "settings", settings_json(status->text),                                                           //
-        "ranks", ranks_json(status));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, "
+                     "s:o, s:o, s:o}",                                           //
+                     "job", status->job,                                         //
+                     "state", ftc_status_job_state(status),                      //
+                     "node", status->host,                                       //
+                     "command", status->command,                                 //
+                     "directory", status->directory,                             //
+                     "broadcast", broadcast_json(&status->broadcast),            //
+                     "np", status->ranks,                                        //
+                     "f", status->f,                                             //
+                     "uid", number(status->uid),                                 //
+                     "launcher_pid", status->launcher_pid,                       //
+                     "launcher_alive", status->launcher_alive,                   //
+                     "age_ns", number(status->age_ns),                           //
+                     "started_realtime_ns", number(status->started_realtime_ns), //
+                     "heartbeat_period_ns", number(status->period_ns),           //
+                     "heartbeat_timeout_ns", number(status->timeout_ns),         //
+                     "abort", abort_json(status),                                //
+                     "failed", failed_json(status),                              //
+                     "nodes", nodes_json(status),                                //
+                     "settings", settings_json(status->text),                    //
+                     "ranks", ranks_json(status));
 }
 
 int ftc_status_json(struct ftc_status *const jobs[], int count, FILE *out)

@@ -18,15 +18,17 @@
 #define LONGEST_SAMPLE_NS (600 * FTC_NS_PER_MS)
 #define ACTIVITY_TRIES    64
 
-int ftc_status_init(struct ftc_status *status, int ranks)
+int ftc_status_init(struct ftc_status *status, int ranks, int nodes)
 {
     memset(status, 0, sizeof(*status));
     status->rank = calloc((size_t)ranks, sizeof(*status->rank));
     status->beat = calloc((size_t)ranks, sizeof(*status->beat));
     status->failed = calloc((size_t)ranks, sizeof(*status->failed));
-    if (status->rank == NULL || status->beat == NULL || status->failed == NULL)
+    status->node = calloc((size_t)nodes, sizeof(*status->node));
+    if (status->rank == NULL || status->beat == NULL || status->failed == NULL || status->node == NULL)
         goto err_fini;
     status->ranks = ranks;
+    status->nodes = nodes;
     for (int i = 0; i < ranks; i++)
         if (ftc_set_init(&status->rank[i].known, ranks) != 0 ||
             ftc_set_init(&status->rank[i].agreed, ranks) != 0)
@@ -47,6 +49,7 @@ void ftc_status_fini(struct ftc_status *status)
     free(status->rank);
     free(status->beat);
     free(status->failed);
+    free(status->node);
     memset(status, 0, sizeof(*status));
 }
 
@@ -241,12 +244,23 @@ static void look_counters(struct ftc_status_rank *rank, struct ftc_counters *cou
     rank->detected = LOAD(counters->rules[FTC_RULE_DETECT]);
 }
 
+static void look_carriers(struct ftc_status *status, struct ftc_status_rank *rank, struct ftc_slot *slot)
+{
+    for (int i = 0; i < FTC_CARRIERS; i++) {
+        uint32_t count = LOAD(slot->carriers[i]);
+        rank->carriers[i] = count < (uint32_t)status->ranks ? count : 0;
+        status->carried |= i != FTC_CARRIER_SHM && rank->carriers[i] > 0;
+    }
+}
+
 static void look_rank(struct ftc_status *status, struct ftc_segment *segment, int i)
 {
     struct ftc_slot *slot = ftc_segment_slot(segment, i);
     struct ftc_status_rank *rank = &status->rank[i];
 
     rank->state = look_state(slot);
+    rank->node = ftc_segment_node_of(segment, i);
+    look_carriers(status, rank, slot);
     rank->pid = LOAD(slot->pid) > 0 ? LOAD(slot->pid) : LOAD(slot->child_pid);
     if (rank->pid < 0)
         rank->pid = 0;
@@ -262,7 +276,8 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
         look_failure(status, slot, &rank->failure);
 
     rank->pulse = FTC_PULSE_NONE;
-    if (ftc_status_live(rank)) {
+    /* Heartbeats of other nodes come rarely: they say nothing here. */
+    if (ftc_status_live(rank) && rank->node == status->own_node) {
         look_beat(&status->beat[i], slot, status->now_ns);
         rank->heartbeat = status->beat[i].heartbeat;
         rank->still_ns = status->now_ns - status->beat[i].changed_ns;
@@ -293,6 +308,25 @@ static void look_failures(struct ftc_status *status, struct ftc_segment *segment
             known |= status->failed[i] == rank;
         if (!known)
             status->failed[status->failures++] = rank;
+    }
+}
+
+static void look_nodes(struct ftc_status *status, struct ftc_segment *segment)
+{
+    status->own_node = ftc_segment_node(segment);
+    for (int i = 0; i < status->nodes; i++) {
+        struct ftc_node *from = ftc_segment_node_at(segment, i);
+        struct ftc_status_node *to = &status->node[i];
+        uint64_t changed = LOAD(from->changed_ns);
+        ftc_status_clean(to->host, sizeof(to->host), from->host, sizeof(from->host));
+        to->state = enum_or_bad(atomic_load_explicit(&from->state, memory_order_acquire), FTC_NODE_LOST + 1);
+        to->age_ns = changed == 0 ? status->age_ns : age(status->now_ns, changed);
+        to->first = to->count = 0;
+    }
+    for (int rank = status->ranks - 1; rank >= 0; rank--) {
+        struct ftc_status_node *node = &status->node[ftc_segment_node_of(segment, rank)];
+        node->first = rank;
+        node->count++;
     }
 }
 
@@ -351,6 +385,8 @@ void ftc_status_look(struct ftc_status *status, struct ftc_segment *segment)
     status->now_ns = ftc_clock_now();
     status->realtime_ns = ftc_clock_realtime();
     look_header(status, segment);
+    look_nodes(status, segment);
+    status->carried = false;
     for (int i = 0; i < status->ranks; i++)
         look_rank(status, segment, i);
     look_failures(status, segment);

@@ -22,7 +22,7 @@ static int look_at(const char *job, bool sample, struct ftc_status **out, struct
     int rc = ftc_segment_attach(segment, job, false);
     if (rc != 0)
         goto err_free;
-    rc = ftc_status_init(status, ftc_segment_ranks(*segment));
+    rc = ftc_status_init(status, ftc_segment_ranks(*segment), ftc_segment_nodes(*segment));
     if (rc != 0)
         goto err_detach;
     if (sample)

@@ -75,6 +75,24 @@ static void print_settings(const struct ftc_status *status, FILE *out)
             ftc_status_age(status->period_ns, period), ftc_status_age(status->timeout_ns, timeout));
 }
 
+static void print_nodes(const struct ftc_status *status, FILE *out)
+{
+    if (status->nodes == 1)
+        return;
+    fprintf(out, "%-5s  %-20s  %-11s  %-8s  %s\n", "NODE", "HOST", "RANKS", "STATE", "FOR");
+    for (int i = 0; i < status->nodes; i++) {
+        const struct ftc_status_node *node = &status->node[i];
+        char ranks[32], age[FTC_STATUS_TEXT];
+        if (node->count > 1)
+            snprintf(ranks, sizeof(ranks), "%d-%d", node->first, node->first + node->count - 1);
+        else
+            snprintf(ranks, sizeof(ranks), "%d", node->first);
+        fprintf(out, "%-5d  %-20s  %-11s  %-8s  %s\n", i, node->host, ranks,
+                ftc_status_node_state(node->state), ftc_status_age(node->age_ns, age));
+    }
+    fputc('\n', out);
+}
+
 static void print_head(const struct ftc_status *status, FILE *out)
 {
     char clock[FTC_STATUS_TEXT], since[FTC_STATUS_TEXT];
@@ -253,6 +271,7 @@ int ftc_status_page(const struct ftc_status *status, const struct ftc_status_vie
     }
     print_head(status, out);
     fputc('\n', out);
+    print_nodes(status, out);
     int rc = ftc_status_table(status, view, out);
     if (rc != 0)
         return rc;

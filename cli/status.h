@@ -73,22 +73,32 @@ struct ftc_status_failure {
     uint64_t declared_after_ns; /* from the first suspicion to the declaration; FTC_STATUS_NEVER */
 };
 
+struct ftc_status_node {
+    char host[64];
+    int first, count; /* ranks */
+    int state;        /* enum ftc_node_state, FTC_STATUS_BAD */
+    uint64_t age_ns;  /* of that state; FTC_STATUS_NEVER */
+};
+
 struct ftc_status_rank {
     enum ftc_status_state state;
+    int node;        /* an index */
     int pid;         /* 0: none */
     int wait_status; /* valid if ENDED or FAILED */
     enum ftc_status_pulse pulse;
     uint64_t heartbeat;
-    uint64_t still_ns;                 /* seen to stand still for so long, at least */
-    uint64_t joined_age_ns;            /* FTC_STATUS_NEVER */
-    uint64_t called;                   /* operations called so far */
-    uint64_t returned;                 /* operations that returned */
-    uint64_t progress;                 /* operations called, from all that the slot says */
-    uint64_t lag;                      /* operations behind the first live rank; 0 for ranks not alive */
+    uint64_t still_ns;      /* seen to stand still for so long, at least */
+    uint64_t joined_age_ns; /* FTC_STATUS_NEVER */
+    uint64_t called;        /* operations called so far */
+    uint64_t returned;      /* operations that returned */
+    uint64_t progress;      /* operations called, from all that the slot says */
+    uint64_t lag; /* operations behind the first live rank; 0 for ranks not alive, or of other nodes */
     uint64_t pieces[FTC_PIECES];       /* of multicast decisions, by how they came */
     uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast */
     uint64_t compared, corrected,
         detected; /* operations that it coordinated, by what comparing results found */
+    uint32_t
+        carriers[FTC_CARRIERS]; /* to how many ranks its messages go by what; of ranks of this node alone */
     struct ftc_status_activity activity;
     struct ftc_status_failure failure; /* valid if FAILED */
     struct ftc_set known, agreed;      /* L and G as published */
@@ -114,6 +124,8 @@ struct ftc_status {
     struct ftc_status_broadcast broadcast;
     unsigned uid;
     int ranks, f;
+    int nodes, own_node;
+    bool carried; /* messages go by more than shared memory */
     int launcher_pid;
     bool launcher_alive;
     int state; /* enum ftc_job_state, FTC_STATUS_BAD */
@@ -124,6 +136,7 @@ struct ftc_status {
     uint64_t most;                /* greatest progress of a live rank */
     int failures;
     int *failed; /* failed ranks in the order of declaration; the first `failures` are valid */
+    struct ftc_status_node *node;
     struct ftc_status_rank *rank;
     struct ftc_status_beat *beat; /* kept from look to look */
     const char *text;             /* the configuration, the segment's */
@@ -131,8 +144,8 @@ struct ftc_status {
 
 /* --- looking (look.c) --- */
 
-/* Room for a job of that many ranks. FTC_ERR_NOMEM. */
-int ftc_status_init(struct ftc_status *status, int ranks);
+/* Room for a job of that many ranks and nodes. FTC_ERR_NOMEM. */
+int ftc_status_init(struct ftc_status *status, int ranks, int nodes);
 void ftc_status_fini(struct ftc_status *status); /* of a zeroed struct is legal */
 
 /* Copy what the segment says now. Call again for news; heartbeats are compared from look to look. */
@@ -164,13 +177,16 @@ const char *ftc_status_job_state(const struct ftc_status *status);
 const char *ftc_status_kind_name(int kind);                    /* "?" */
 const char *ftc_status_wait_name(int wait);                    /* "?" */
 const char *ftc_status_cause_name(int cause);                  /* "?" */
+const char *ftc_status_node_state(int state);                  /* "?" */
 char *ftc_status_age(uint64_t ns, char text[FTC_STATUS_TEXT]); /* "12 ms", "1.2 s", "3 min 4 s"; "?" */
 char *ftc_status_clock(const struct ftc_status *status, uint64_t age_ns,
                        char text[FTC_STATUS_TEXT]); /* local time */
 char *ftc_status_broadcast(const struct ftc_status_broadcast *broadcast,
                            char text[FTC_STATUS_TEXT]); /* "CCG (gossip + checked)"; "" */
 char *ftc_status_cause(const struct ftc_status_failure *failure,
-                       char text[FTC_STATUS_TEXT]);                  /* "signal 9 (KILL)" */
+                       char text[FTC_STATUS_TEXT]); /* "signal 9 (KILL)" */
+char *ftc_status_carriers(const struct ftc_status_rank *rank,
+                          char text[FTC_STATUS_TEXT]);               /* "shm 3, tcp 4"; "-" */
 char *ftc_status_ended(int wait_status, char text[FTC_STATUS_TEXT]); /* "exit 0" */
 
 /* --- showing (table.c, report.c, json.c) --- */

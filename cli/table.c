@@ -28,6 +28,7 @@ enum column {
     KNOWN,
     AGREED,
     EPOCH,
+    CARRIERS,
     NOTE,
     COLUMNS
 };
@@ -36,10 +37,19 @@ static const struct {
     const char *title;
     int leave; /* order in which columns are left out; 0: never */
 } columns[COLUMNS] = {
-    [RANK] = {"RANK", 0}, [STATE] = {"STATE", 0},   [PID] = {"PID", 5},
-    [NODE] = {"NODE", 1}, [BEAT] = {"BEAT", 0},     [OPERATION] = {"OPERATION", 0},
-    [SINCE] = {"FOR", 6}, [BALLOT] = {"BALLOT", 3}, [WAITS] = {"WAITS FOR", 7},
-    [KNOWN] = {"|L|", 4}, [AGREED] = {"|G|", 4},    [EPOCH] = {"EPOCH", 2},
+    [RANK] = {"RANK", 0},
+    [STATE] = {"STATE", 0},
+    [PID] = {"PID", 5},
+    [NODE] = {"NODE", 1},
+    [BEAT] = {"BEAT", 0},
+    [OPERATION] = {"OPERATION", 0},
+    [SINCE] = {"FOR", 6},
+    [BALLOT] = {"BALLOT", 3},
+    [WAITS] = {"WAITS FOR", 7},
+    [KNOWN] = {"|L|", 4},
+    [AGREED] = {"|G|", 4},
+    [EPOCH] = {"EPOCH", 2},
+    [CARRIERS] = {"MESSAGES BY", 1},
     [NOTE] = {"", 0},
 };
 #define LEAVE_STEPS 7
@@ -49,7 +59,8 @@ struct row {
     struct ftc_set ranks;
     int first, count;
     uint64_t longest_ns, stillest_ns;
-    bool one_target; /* all wait for the same rank, and for as many */
+    bool one_target;        /* all wait for the same rank, and for as many */
+    bool one_node, one_way; /* all are on one node; have the same carriers */
     char cell[COLUMNS][CELL_SIZE];
 };
 
@@ -86,6 +97,7 @@ static int new_row(struct table *table, const struct ftc_status *status, int ran
         return rc;
     table->rows++;
     row->first = rank;
+    row->one_node = row->one_way = true;
     row->one_target = true;
     return 0;
 }
@@ -97,6 +109,8 @@ static void join_row(struct row *row, const struct ftc_status *status, int rank)
     row->count++;
     row->one_target &= first->activity.waits_for == other->activity.waits_for &&
                        first->activity.waits == other->activity.waits;
+    row->one_node &= first->node == other->node;
+    row->one_way &= memcmp(first->carriers, other->carriers, sizeof(first->carriers)) == 0;
     if (other->activity.age_ns != FTC_STATUS_NEVER && other->activity.age_ns > row->longest_ns)
         row->longest_ns = other->activity.age_ns;
     if (other->still_ns > row->stillest_ns)
@@ -119,9 +133,13 @@ static int group(struct table *table, const struct ftc_status *status, bool each
 static void fill_process(struct row *row, const struct ftc_status *status)
 {
     const struct ftc_status_rank *rank = &status->rank[row->first];
+    char carriers[FTC_STATUS_TEXT];
     ftc_set_format(&row->ranks, row->cell[RANK], CELL_SIZE);
     snprintf(row->cell[STATE], CELL_SIZE, "%s", ftc_status_state_name(rank->state));
-    snprintf(row->cell[NODE], CELL_SIZE, "%.*s", CELL_SIZE - 1, status->host);
+    snprintf(row->cell[NODE], CELL_SIZE, "%.*s", CELL_SIZE - 1,
+             row->one_node ? status->node[rank->node].host : "several");
+    snprintf(row->cell[CARRIERS], CELL_SIZE, "%.*s", CELL_SIZE - 1,
+             row->one_way ? ftc_status_carriers(rank, carriers) : "several");
     if (row->count == 1 && rank->pid > 0)
         snprintf(row->cell[PID], CELL_SIZE, "%d", rank->pid);
     else
@@ -249,7 +267,7 @@ static void print_line(const struct table *table, const char *const cells[COLUMN
     fputc('\n', out);
 }
 
-static void print(const struct table *table, FILE *out)
+static void print(const struct table *table, const struct ftc_status *status, FILE *out)
 {
     const char *cells[COLUMNS];
     for (int i = 0; i < COLUMNS; i++)
@@ -262,7 +280,8 @@ static void print(const struct table *table, FILE *out)
     }
     const char *separator = "(no room for ";
     for (int i = 0; i < NOTE; i++) {
-        if (table->width[i] > 0 || i == NODE) /* the page names the node above */
+        if (table->width[i] > 0 || (i == NODE && status->nodes == 1) || /* the page names the node above */
+            (i == CARRIERS && !status->carried))
             continue;
         fprintf(out, "%s%s", separator, columns[i].title);
         separator = ", ";
@@ -282,8 +301,10 @@ int ftc_status_table(const struct ftc_status *status, const struct ftc_status_vi
     for (int i = 0; i < table.rows; i++)
         fill(&table.row[i], status);
     measure(&table);
+    if (!status->carried)
+        table.width[CARRIERS] = 0;
     narrow(&table, view->width);
-    print(&table, out);
+    print(&table, status, out);
 
 out_free:
     for (int i = 0; i < table.rows; i++)

@@ -110,6 +110,26 @@ char *ftc_status_cause(const struct ftc_status_failure *failure, char text[FTC_S
     return text;
 }
 
+const char *ftc_status_node_state(int state)
+{
+    static const char *const names[] = {[FTC_NODE_PRESENT] = "present",
+                                        [FTC_NODE_LEFT] = "left",
+                                        [FTC_NODE_REFUSED] = "refused",
+                                        [FTC_NODE_LOST] = "lost"};
+    return state >= 0 && state <= FTC_NODE_LOST ? names[state] : "?";
+}
+
+char *ftc_status_carriers(const struct ftc_status_rank *rank, char text[FTC_STATUS_TEXT])
+{
+    size_t used = 0;
+    snprintf(text, FTC_STATUS_TEXT, "-");
+    for (int i = 0; i < FTC_CARRIERS; i++)
+        if (rank->carriers[i] > 0)
+            used += (size_t)snprintf(text + used, FTC_STATUS_TEXT - used, "%s%s %u", used > 0 ? ", " : "",
+                                     ftc_carrier_name((enum ftc_carrier)i), rank->carriers[i]);
+    return text;
+}
+
 char *ftc_status_ended(int wait_status, char text[FTC_STATUS_TEXT])
 {
     if (WIFSIGNALED(wait_status)) {

@@ -11,11 +11,15 @@
  *   datagrams RANK FOREIGN CORRUPT SENSELESS
  *   results RANK COMPARED CORRECTED DETECTED  operations that it coordinated
  *   out RANK OP                      outside the library, having called OP operations
+ *   carriers RANK SHM VERBS TCP      to how many ranks its messages go by each
+ *   node RANK STATE                  its node is in this state, since now
  *   freeze RANK                      its heartbeat stops
  *   finalize RANK | exit RANK STATUS
  *   tear RANK                        died while it wrote its activity
  *   junk RANK BYTE                   its slot's words are all that byte
  *   end                              the launcher says that the job has ended
+ *
+ * FAKE_NODES=N: the ranks are spread over N nodes, of which this one is the first.
  *
  * usage: fake_job NP F [COMMAND [SECTION.KEY=VALUE...]]
  */
@@ -108,6 +112,14 @@ static void obey(struct fake *fake, const char *line)
         slot->counters.rules[FTC_RULE_COMPARE] = (uint64_t)a;
         slot->counters.rules[FTC_RULE_OUTVOTE] = (uint64_t)b;
         slot->counters.rules[FTC_RULE_DETECT] = (uint64_t)c;
+    } else if (strcmp(verb, "carriers") == 0) {
+        slot->carriers[FTC_CARRIER_SHM] = (uint32_t)a;
+        slot->carriers[FTC_CARRIER_VERBS] = (uint32_t)b;
+        slot->carriers[FTC_CARRIER_TCP] = (uint32_t)c;
+    } else if (strcmp(verb, "node") == 0) {
+        struct ftc_node *node = ftc_segment_node_at(fake->segment, ftc_segment_node_of(fake->segment, rank));
+        node->changed_ns = ftc_clock_now();
+        node->state = (uint32_t)a;
     } else if (strcmp(verb, "freeze") == 0) {
         fake->frozen[rank] = true;
     } else if (strcmp(verb, "finalize") == 0) {
@@ -161,6 +173,23 @@ static void live(struct fake *fake)
     }
 }
 
+/* In rows, as even as may be. */
+static void spread(struct ftc_segment_spec *spec, struct ftc_node *nodes)
+{
+    int first = 0;
+
+    spec->nodes = getenv("FAKE_NODES") != NULL ? atoi(getenv("FAKE_NODES")) : 0;
+    spec->cluster = spec->job;
+    spec->members = nodes;
+    for (int i = 0; i < spec->nodes; i++) {
+        int end = spec->ranks * (i + 1) / spec->nodes;
+        snprintf(nodes[i].host, sizeof(nodes[i].host), "testnode%d", i);
+        nodes[i].first = (uint32_t)first;
+        nodes[i].count = (uint32_t)(end - first);
+        first = end;
+    }
+}
+
 /* What a launcher hands to its ranks; NULL: a mistake in a test. */
 static char *make_text(int count, char **assignments)
 {
@@ -191,9 +220,11 @@ int main(int argc, char **argv)
                                     .f = atoi(argv[2]),
                                     .heartbeat_period_ns = PERIOD_MS * FTC_NS_PER_MS,
                                     .heartbeat_timeout_ns = FTC_NS_PER_S};
+    static struct ftc_node nodes[FTC_NODE_MAX_NODES];
     struct fake fake = {.ranks = ranks, .frozen = calloc((size_t)ranks, sizeof(bool))};
     if (spec.text == NULL)
         return 2;
+    spread(&spec, nodes);
     if (fake.frozen == NULL || ftc_jobs_new(job, directory) != 0 ||
         ftc_segment_create(&fake.segment, &spec) != 0) {
         fprintf(stderr, "fake_job: %s\n", ftc_last_error());

@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         segment = make_segment();
     overwrite(segment, data, size);
     FILE *out = fopen("/dev/null", "w");
-    if (out == NULL || ftc_status_init(&status, RANKS) != 0)
+    if (out == NULL || ftc_status_init(&status, RANKS, 1) != 0)
         abort();
     ftc_status_look(&status, segment);
     show(&status, out);

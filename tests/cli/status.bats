@@ -264,6 +264,41 @@ lacks() {
     jq -e '.jobs[0].ranks[1].counters.results == {compared: 100, corrected: 0, detected: 3}' <<<"$output"
 }
 
+@test "what carries messages, where it is not shared memory alone" {
+    start 3 1
+    tell "carriers 0 2 0 0"
+    run "$STATUS_TOOL" "$job"
+    lacks "MESSAGES BY"
+    tell "carriers 1 1 0 1" "carriers 2 0 1 1"
+    run "$STATUS_TOOL" "$job"
+    has "MESSAGES BY"
+    has " 0 shm 2"
+    has " 0 shm 1, tcp 1"
+    has " 0 verbs 1, tcp 1"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '[.jobs[0].ranks[].carriers] == [{shm: 2}, {shm: 1, tcp: 1}, {verbs: 1, tcp: 1}]' <<<"$output"
+}
+
+@test "several nodes: which ranks are where, and what became of the nodes" {
+    FAKE_NODES=3 start 8 1
+    tell "node 2 2" "node 5 3"
+    run "$STATUS_TOOL" "$job"
+    has "NODE HOST RANKS STATE FOR"
+    has "0 testnode0 0-1 present "
+    has "1 testnode1 2-4 refused "
+    has "2 testnode2 5-7 lost "
+    has " testnode1 - outside"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '(.jobs[0].nodes | map(del(.since_ns))) == [{node: 0, host: "testnode0", first_rank: 0, np: 2, state: "present"},
+        {node: 1, host: "testnode1", first_rank: 2, np: 3, state: "refused"},
+        {node: 2, host: "testnode2", first_rank: 5, np: 3, state: "lost"}]
+        and .jobs[0].nodes[0].since_ns > .jobs[0].nodes[1].since_ns
+        and .jobs[0].ranks[4].node == "testnode1" and .jobs[0].ranks[4].heartbeat == "none"' <<<"$output"
+    FAKE_NODES=2 start 40 1
+    run "$STATUS_TOOL" "$job"
+    has "0-19 joined (20) testnode0 "
+}
+
 @test "--json has everything" {
     start 4 1
     tell "call 0 1 9" "wait 0 2 3 1" "fail 2 2 1 -1" "finalize 1"
