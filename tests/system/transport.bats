@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+# What carries messages: by TCP within a node, and between nodes, which are all of one machine here (tests/launcher/nodes.bats).
+# FTRUN, STATUS, PERF, LOOP come from ctest.
+# shellcheck disable=SC2016,SC2153,SC2046,SC2086,SC2030,SC2031,SC2034,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
+
+bats_require_minimum_version 1.5.0
+
+load ../launcher/helper
+
+# job [ftrun's options] program: in the foreground; what ranks and ftrun say in $output.
+job() {
+    run timeout -s KILL 100 "$FTRUN" "$@"
+    echo "$output"
+}
+
+# nodes N [ftrun's options] program
+nodes() {
+    local count=$1
+    shift
+    job --engine local -np "$count" "$FTRUN" --engine pmix "$@"
+}
+
+start_nodes() {
+    local count=$1
+    shift
+    start --engine local -np "$count" "$FTRUN" --engine pmix "$@"
+}
+
+# survivors N: so many ranks came to the end.
+survivors() {
+    [ "$(grep -c "^rank .*: the sum of" <<<"$output")" -eq "$1" ]
+}
+
+@test "every operation goes by TCP within a node" {
+    job -np 5 --set transport.order=tcp "$PERF" -m 8:64K -i 20 all
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^# ftcoll-perf.*algorithm corrected' <<<"$output")" -eq 5 ]
+    run ! grep -q warn <<<"$output"
+}
+
+@test "deaths among ranks that talk by TCP" {
+    job -np 8 -f 2 --max-failures 3 --set transport.order=tcp --kill 0@0.1 --kill 5@0.2 --kill 6@0.2 "$LOOP" 600 1
+    [ "$status" -eq 0 ]
+    survivors 5
+    [ "$(grep -c ", 3 failed$" <<<"$output")" -eq 5 ]
+}
+
+@test "ftcoll-status tells what carries messages" {
+    start -np 3 --set transport.order=tcp "$LOOP" 100000 1
+    wait_until '"$STATUS" "$pid.0" 2>/dev/null | grep -q "tcp 2"'
+    "$STATUS" --json "$pid.0" | jq -e '[.jobs[0].ranks[].carriers.shm] == [null, null, null]'
+    kill -TERM "$pid"
+    finish
+    nothing_left "$pid"
+}
+
+@test "an order that is none is refused before anything starts" {
+    job -np 2 --set transport.order=tcp,udp true
+    [ "$status" -eq 2 ]
+    grep -qF 'transport.order: "tcp,udp" has a word that is not one of its values (allowed: shm, verbs, tcp;' <<<"$output"
+    job -np 2 --set transport.order=shm,tcp,shm true
+    [ "$status" -eq 2 ]
+    grep -qF 'transport.order: "shm,tcp,shm" names one twice' <<<"$output"
+    job -np 2 --set transport.tcp_port_last=100 true
+    [ "$status" -eq 2 ]
+    grep -qF 'set both, the last above the first' <<<"$output"
+}
+
+@test "who cannot reach the others says what to add" {
+    nodes 2 -np 2 --set transport.order=shm "$LOOP" 1
+    grep -q "transport.order: by shm ranks of another node cannot be reached from here; add tcp" <<<"$output"
+}
+
+@test "an address that is not here, and ports that do not suffice" {
+    job -np 2 --set transport.order=tcp --set transport.tcp_address=nowhere0 "$LOOP" 1
+    grep -q 'no interface or address "nowhere0" is up here' <<<"$output"
+    job -np 4 --set transport.order=tcp --set transport.tcp_port=29170 --set transport.tcp_port_last=29171 "$LOOP" 1
+    grep -q "cannot listen on ports 29170 to 29171: .*: give a wider range of ports, or 0" <<<"$output"
+}
+
+@test "a rank that comes late is found at once" {
+    job -np 4 --set transport.order=tcp --set detector.heartbeat_period_ms=5000 --set detector.heartbeat_timeout_ms=60000 \
+        --timeout 60 sh -c 'test "$FTCOLL_RANK" != 2 || sleep 1; exec "$0" 10' "$LOOP"
+    [ "$status" -eq 0 ]
+    survivors 4
+}
+
+@test "operations span nodes: shared memory inside, TCP between" {
+    nodes 3 -np 7 --set log.level=debug "$LOOP" 300
+    [ "$status" -eq 0 ]
+    survivors 7
+    grep -q "rank 1: debug: messages to rank 0 go by shm" <<<"$output"
+    grep -q "rank 0: debug: messages to rank [3-6] go by tcp" <<<"$output"
+    run ! grep -q "rank 0: debug: messages to rank [3-6] go by shm" <<<"$output"
+    run ! grep -q warn <<<"$output"
+}
+
+@test "nobody runs ahead of a rank of another node" {
+    nodes 2 -np 4 --set broadcast.settle_every=0 "$PERF" -m 8 -t 0.3 reduce bcast
+    [ "$status" -eq 0 ]
+}
+
+@test "ranks of any node may die" {
+    nodes 3 -np 9 -f 2 --max-failures 4 --kill 0@0.1 --kill 1@0.15 --kill 4@0.2 --kill 8@0.2 "$LOOP" 800 1
+    [ "$status" -eq 0 ]
+    survivors 5
+    [ "$(grep -c ", 4 failed$" <<<"$output")" -eq 5 ]
+}
+
+@test "the board is for one node" {
+    nodes 2 -np 4 --set collectives.algorithm=board "$LOOP" 1
+    grep -q "collectives.algorithm is board, in memory that ranks of one node share, and this job has 2 nodes" <<<"$output"
+}
+
+@test "datagrams need an interface that leaves the node" {
+    nodes 2 -np 4 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 "$LOOP" 20
+    [ "$status" -eq 0 ]
+    survivors 4
+    [ "$(grep -c "no multicast: the loopback, .*: set multicast.interface" <<<"$output")" -eq 4 ]
+}
+
+# A job of 3 nodes with a short timeout: its agents, and the ranks of one of them in $ranks.
+start_lossy() {
+    start_nodes 3 -np 6 -f 2 --max-failures 2 --set detector.heartbeat_timeout_ms=1000 \
+        --set detector.heartbeat_period_ms=50 "$LOOP" 3500 1
+    wait_until '[ "$("$STATUS" --json 2>/dev/null | grep -c "\"allreduce\"")" -ge 1 ]'
+    victim=$(pgrep -P "$pid" | sort -n | tail -n 1)
+    ranks=$(pgrep -P "$victim")
+    [ "$(wc -w <<<"$ranks")" -eq 2 ]
+}
+
+@test "a node whose agent is killed fails, and the others go on" {
+    start_lossy
+    kill -KILL "$victim"
+    finish
+    cat out err
+    gone $ranks
+    output=$(cat out)
+    survivors 4
+    [ "$(grep -c ", 2 failed$" out)" -eq 4 ]
+}
+
+@test "ranks whose agent is stopped end themselves when its lease is over" {
+    start_lossy
+    kill -STOP "$victim"
+    wait_until 'gone $ranks'
+    grep -q '^State:.T' "/proc/$victim/status" # it had no part in that
+    wait_until 'grep -q "is lost" err'
+    kill -CONT "$victim"
+    finish
+    cat out err
+    output=$(cat out)
+    survivors 4
+    [ "$(grep -c "leaving the job: this node has lost its lease" err)" -ge 1 ]
+}
