@@ -245,6 +245,12 @@ bool lease_net_fenced(const struct lease_net *net, int node)
     return net->node[node].fenced;
 }
 
+bool lease_net_stopped(const struct lease_net *net, int node)
+{
+    const struct node *n = &net->node[node];
+    return n->dead || n->fenced || (ftc_lease_until(n->lease) != 0 && !has_lease(net, node));
+}
+
 uint64_t lease_net_declared(const struct lease_net *net, int node)
 {
     return net->declared[node];

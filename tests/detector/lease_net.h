@@ -29,6 +29,8 @@ void lease_net_pause(struct lease_net *net, int node, uint64_t ns);
 
 bool lease_net_is_up(const struct lease_net *net, int node);  /* alive, and its lease has not run out */
 bool lease_net_fenced(const struct lease_net *net, int node); /* ended itself */
+bool lease_net_stopped(const struct lease_net *net,
+                       int node); /* dead, or its lease has run out: it has had one */
 /* When a living node has declared it failed first; 0: nobody has. */
 uint64_t lease_net_declared(const struct lease_net *net, int node);
 bool lease_net_declared_by(const struct lease_net *net, int by, int node);

@@ -163,7 +163,7 @@ static void strike(struct lease_net *net, int nodes, struct test_random *random)
         lease_net_split(net, 0);
         break;
     case 5:
-        if (lease_net_declared(net, a) != 0 || !lease_net_is_up(net, a))
+        if (lease_net_declared(net, a) != 0 || lease_net_stopped(net, a))
             lease_net_left(net, a);
         break;
     default:
