@@ -19,6 +19,7 @@ struct peer {
     uint64_t heard_ns;      /* when that echo came */
     struct ftc_set refused; /* what it refused then */
     bool votes;             /* for us, in the term that we ask for */
+    uint64_t voted_ns;      /* when that came */
 };
 
 struct ftc_lease {
@@ -295,15 +296,18 @@ static int position(const struct ftc_lease *l)
     return before;
 }
 
+/* Who would vote holds that for a while: answers to the last probe count too, else messages that take half a period never make a quorum. */
 static void ask(struct ftc_lease *l, bool probing, uint64_t now_ns)
 {
+    bool again = probing && l->role == ASKING && l->probing;
+
     l->role = ASKING;
     l->probing = probing;
     l->asked_ns = now_ns;
     if (!probing)
         l->asked_term = (l->asked_term > l->term ? l->asked_term : l->term) + 1;
     for (int i = 0; i < l->set.nodes; i++)
-        l->peer[i].votes = false;
+        l->peer[i].votes &= again && now_ns - l->peer[i].voted_ns < vote_ns(l);
     send_beats(l, now_ns); /* questions, as long as it is asking */
 }
 
@@ -422,6 +426,7 @@ static void take_vote(struct ftc_lease *l, int from, const struct ftc_lease_mess
     if (l->role != ASKING || !wanted || message->term != question_term(l))
         return;
     l->peer[from].votes = true;
+    l->peer[from].voted_ns = now_ns;
     l->peer[from].node_ns = message->node_ns;
     if (!l->probing) {
         ftc_set_unite(&l->refused, message->refused);

@@ -229,6 +229,77 @@ START_TEST(votes_that_are_counted_late_back_nobody)
 }
 END_TEST
 
+/* What happens to a lease that is driven by hand. */
+struct driven {
+    struct ftc_lease *lease;
+    struct ftc_set none, refused; /* of messages */
+    uint64_t beat_ns;             /* of its last beat; 0: none */
+    bool asks;
+    uint64_t declares_ns; /* when it first declared somebody failed; 0: nobody */
+};
+
+static void take(struct driven *d, uint64_t now)
+{
+    struct ftc_lease_output output;
+    while (ftc_lease_next_output(d->lease, &output)) {
+        if (output.kind == FTC_LEASE_SEND && output.message.kind == FTC_LEASE_BEAT)
+            d->beat_ns = output.message.leader_ns;
+        d->asks |= output.kind == FTC_LEASE_SEND && output.message.kind == FTC_LEASE_ASK;
+        if (output.kind == FTC_LEASE_DECLARE && d->declares_ns == 0)
+            d->declares_ns = now;
+    }
+}
+
+static void drive(struct driven *d, int self, int nodes, uint64_t now)
+{
+    struct ftc_lease_settings settings = {
+        .self = self, .nodes = nodes, .timeout_ns = LEASE_TIMEOUT, .period_ns = LEASE_PERIOD};
+    *d = (struct driven){0};
+    ck_assert_int_eq(ftc_set_init(&d->none, nodes), 0);
+    ck_assert_int_eq(ftc_set_init(&d->refused, nodes), 0);
+    ck_assert_int_eq(ftc_lease_create(&d->lease, &settings), 0);
+    ftc_lease_start(d->lease, now);
+    take(d, now);
+}
+
+static void tick(struct driven *d, uint64_t now)
+{
+    ftc_lease_tick(d->lease, now);
+    take(d, now);
+}
+
+static void hear(struct driven *d, int from, enum ftc_lease_kind kind, uint64_t term, uint64_t now)
+{
+    struct ftc_lease_message message = {kind, term, d->beat_ns, now, &d->refused, &d->none};
+    ftc_lease_receive(d->lease, from, &message, now);
+    take(d, now);
+}
+
+static void stop(struct driven *d)
+{
+    ftc_lease_destroy(d->lease);
+    ftc_set_fini(&d->none);
+    ftc_set_fini(&d->refused);
+}
+
+/* With messages that take half a period in all, answers come to the probe before the last one. */
+START_TEST(answers_to_the_last_two_probes_make_a_quorum)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    drive(&d, 1, 5, now);
+    now += LEASE_TIMEOUT / 5;
+    tick(&d, now);
+    hear(&d, 2, FTC_LEASE_WOULD, 2, now + LEASE_PERIOD / 3);
+    now += LEASE_PERIOD / 2;
+    tick(&d, now);
+    ck_assert(!d.asks);
+    hear(&d, 3, FTC_LEASE_WOULD, 2, now + LEASE_PERIOD / 3);
+    ck_assert(d.asks);
+    stop(&d);
+}
+END_TEST
+
 START_TEST(damaged_messages_are_refused)
 {
     struct ftc_set refused, declared;
@@ -286,6 +357,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_paused_node_ends_if_it_was_too_long, 0, 10);
     tcase_add_loop_test(tcase, whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard, 0, 4);
     tcase_add_test(tcase, votes_that_are_counted_late_back_nobody);
+    tcase_add_test(tcase, answers_to_the_last_two_probes_make_a_quorum);
     tcase_add_test(tcase, damaged_messages_are_refused);
     tcase_add_test(tcase, settings_that_do_not_fit_are_refused_with_a_remedy);
     suite_add_tcase(suite, tcase);
