@@ -242,11 +242,16 @@ static bool all_refuse(const struct ftc_lease *l, int node)
     return true;
 }
 
+/* What clocks of different rates make of E + L. */
+static uint64_t margin_ns(const struct ftc_lease *l)
+{
+    return l->lease_ns / 50;
+}
+
 /* Rule 7. Our own grants have ended before we refuse: L after the last echo; those of earlier leaders end E + L after our election. 1 %: clocks. */
 static void declare_refused(struct ftc_lease *l, uint64_t now_ns)
 {
-    uint64_t margin = l->lease_ns / 100;
-    bool old = l->led_ns == 0 || now_ns - l->led_ns >= l->patience_ns + l->lease_ns + 2 * margin;
+    bool old = l->led_ns == 0 || now_ns - l->led_ns >= l->patience_ns + l->lease_ns + margin_ns(l);
 
     for (int i = ftc_set_next(&l->refused, 0); i >= 0 && old; i = ftc_set_next(&l->refused, i + 1))
         if (all_refuse(l, i))
@@ -479,10 +484,16 @@ void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns)
         tick_other(lease, now_ns);
 }
 
+/*
+ * A leader without a quorum may get one because the base becomes smaller. Then another one may have been elected, by echoes of the node
+ * that leaves: what he granted ends E + L from now at the latest. While a leader is backed nobody else is elected.
+ */
 void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
 {
     if (node < 0 || node >= lease->set.nodes || node == lease->set.self)
         return;
+    if (lease->role == LEADER && !is_backed(lease, now_ns + margin_ns(lease)))
+        lease->led_ns = now_ns;
     ftc_set_remove(&lease->base, node);
     ftc_lease_tick(lease, now_ns);
 }

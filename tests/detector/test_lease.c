@@ -300,6 +300,49 @@ START_TEST(answers_to_the_last_two_probes_make_a_quorum)
 }
 END_TEST
 
+/* The wait E + L: grants of the leader before may hold until then. */
+START_TEST(a_new_leader_declares_nobody_before_old_leases_are_over)
+{
+    struct driven d;
+    uint64_t start = 1000 * LEASE_PERIOD, elected = start + LEASE_TIMEOUT / 2, now = elected;
+    drive(&d, 1, 3, start);
+    tick(&d, elected);
+    hear(&d, 2, FTC_LEASE_WOULD, 2, elected);
+    hear(&d, 2, FTC_LEASE_VOTE, 2, elected);
+    ck_assert_int_eq(ftc_lease_leader(d.lease), 1);
+    for (; d.declares_ns == 0 && now < elected + 2 * LEASE_TIMEOUT; now += LEASE_PERIOD / 2) {
+        if (ftc_set_has(ftc_lease_refused(d.lease), 0))
+            ftc_set_add(&d.refused, 0);
+        hear(&d, 2, FTC_LEASE_ECHO, 2, now);
+        tick(&d, now);
+    }
+    ck_assert_uint_ge(d.declares_ns - elected, LEASE_TIMEOUT / 5 + LEASE_TIMEOUT / 2);
+    ck_assert_uint_le(d.declares_ns - elected, LEASE_TIMEOUT / 5 + LEASE_TIMEOUT / 2 + LEASE_PERIOD);
+    stop(&d);
+}
+END_TEST
+
+/* Nodes 1 and 2, who hear the leader no more, elect node 1; when node 2 leaves, node 0 alone is half of the base with its lowest node, and
+ * leads again. Node 1's lease, by node 2's last echo, holds half a timeout from then on. */
+START_TEST(a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over)
+{
+    struct driven d;
+    uint64_t start = 1000 * LEASE_PERIOD, left = start + LEASE_TIMEOUT / 2 - LEASE_PERIOD, now = start;
+    drive(&d, 0, 3, start);
+    hear(&d, 1, FTC_LEASE_ECHO, 1, now + 1);
+    hear(&d, 2, FTC_LEASE_ECHO, 1, now + 2);
+    for (; now < left; now += LEASE_PERIOD / 2)
+        tick(&d, now + 2);
+    ftc_lease_left(d.lease, 2, left + 2);
+    take(&d, left + 2);
+    for (; d.declares_ns == 0 && now < left + 2 * LEASE_TIMEOUT; now += LEASE_PERIOD / 2)
+        tick(&d, now + 2);
+    ck_assert_uint_ge(d.declares_ns - left, LEASE_TIMEOUT / 2);
+    ck_assert_uint_le(d.declares_ns - left, LEASE_TIMEOUT / 5 + LEASE_TIMEOUT / 2 + LEASE_PERIOD);
+    stop(&d);
+}
+END_TEST
+
 START_TEST(damaged_messages_are_refused)
 {
     struct ftc_set refused, declared;
@@ -358,6 +401,8 @@ int main(void)
     tcase_add_loop_test(tcase, whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard, 0, 4);
     tcase_add_test(tcase, votes_that_are_counted_late_back_nobody);
     tcase_add_test(tcase, answers_to_the_last_two_probes_make_a_quorum);
+    tcase_add_test(tcase, a_new_leader_declares_nobody_before_old_leases_are_over);
+    tcase_add_test(tcase, a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over);
     tcase_add_test(tcase, damaged_messages_are_refused);
     tcase_add_test(tcase, settings_that_do_not_fit_are_refused_with_a_remedy);
     suite_add_tcase(suite, tcase);
