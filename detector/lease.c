@@ -490,8 +490,13 @@ void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns)
  */
 void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
 {
-    if (node < 0 || node >= lease->set.nodes || node == lease->set.self)
+    if (node < 0 || node >= lease->set.nodes)
         return;
+    if (node == lease->set.self) {
+        fence(lease);
+        lease->fence_told = true;
+        return;
+    }
     if (lease->role == LEADER && !is_backed(lease, now_ns + margin_ns(lease)))
         lease->led_ns = now_ns;
     ftc_set_remove(&lease->base, node);
@@ -503,6 +508,8 @@ uint64_t ftc_lease_due(const struct ftc_lease *lease)
     uint64_t due = lease->role == LEADER ? lease->sent_ns + lease->set.period_ns : next_question(lease);
     uint64_t end = lease->until_ns != 0 ? lease->until_ns : lease->start_ns + lease->set.timeout_ns;
 
+    if (lease->fenced)
+        return UINT64_MAX;
     return end < due ? end : due;
 }
 

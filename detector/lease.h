@@ -69,11 +69,13 @@ void ftc_lease_start(struct ftc_lease *lease, uint64_t now_ns);
 void ftc_lease_receive(struct ftc_lease *lease, int from, const struct ftc_lease_message *message,
                        uint64_t now_ns);
 void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns);
-/* This node has stopped for certain, or all its ranks are in G: it counts for no quorum any more. */
+/* This node has stopped for certain, or all its ranks are in G: it counts for no quorum any more. This node itself: it has no rank
+ * left and takes part in nothing from now on, without FENCE; nobody may be told of its last exit before. */
 void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns);
 bool ftc_lease_next_output(struct ftc_lease *lease, struct ftc_lease_output *output);
 
-uint64_t ftc_lease_due(const struct ftc_lease *lease); /* call tick() then at the latest */
+/* Call tick() then at the latest; UINT64_MAX: it takes part in nothing any more. */
+uint64_t ftc_lease_due(const struct ftc_lease *lease);
 /* Ranks return from no call after this time; 0: there is no lease yet. */
 uint64_t ftc_lease_until(const struct ftc_lease *lease);
 int ftc_lease_leader(const struct ftc_lease *lease); /* that this node follows; -1: nobody yet */

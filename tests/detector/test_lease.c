@@ -343,6 +343,23 @@ START_TEST(a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over)
 }
 END_TEST
 
+START_TEST(a_node_without_ranks_takes_part_in_nothing)
+{
+    struct ftc_lease_output output;
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    drive(&d, 0, 3, now);
+    ftc_lease_left(d.lease, 0, now);
+    tick(&d, now + LEASE_PERIOD);
+    hear(&d, 1, FTC_LEASE_ASK, 2, now + LEASE_PERIOD);
+    tick(&d, now + 2 * LEASE_TIMEOUT);
+    ck_assert(!ftc_lease_next_output(d.lease, &output));
+    ck_assert_uint_eq(d.beat_ns, now);
+    ck_assert_uint_eq(ftc_lease_due(d.lease), UINT64_MAX);
+    stop(&d);
+}
+END_TEST
+
 START_TEST(damaged_messages_are_refused)
 {
     struct ftc_set refused, declared;
@@ -403,6 +420,7 @@ int main(void)
     tcase_add_test(tcase, answers_to_the_last_two_probes_make_a_quorum);
     tcase_add_test(tcase, a_new_leader_declares_nobody_before_old_leases_are_over);
     tcase_add_test(tcase, a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over);
+    tcase_add_test(tcase, a_node_without_ranks_takes_part_in_nothing);
     tcase_add_test(tcase, damaged_messages_are_refused);
     tcase_add_test(tcase, settings_that_do_not_fit_are_refused_with_a_remedy);
     suite_add_tcase(suite, tcase);
