@@ -152,10 +152,20 @@ static void look_at(struct ftc_agent *agent, int rank)
     }
 }
 
+/* Before others can know it: then this node may be in their base no more, and must not count itself. */
+static void leave_base(struct ftc_agent *agent)
+{
+    if (agent->idle || !ftc_mirror_ended_here(&agent->mirror))
+        return;
+    agent->idle = true;
+    ftc_lease_left(agent->lease, agent->meeting.node, ftc_clock_now());
+}
+
 void ftc_agent_look(struct ftc_agent *agent)
 {
     int count, first = ftc_segment_local(agent->mirror.segment, &count);
 
+    leave_base(agent);
     for (int rank = first; rank < first + count; rank++)
         look_at(agent, rank);
 }
@@ -386,10 +396,10 @@ static void send_lease(struct ftc_agent *agent, const struct ftc_lease_output *o
     free(bytes);
 }
 
-/* When every outcome is settled, and when no rank of this node runs any more, a cut can make nobody differ. */
+/* When every outcome is settled, a cut can make nobody differ. */
 static void lose_lease(struct ftc_agent *agent)
 {
-    if (agent->leaving_ns != 0 || ftc_mirror_settled(&agent->mirror)) {
+    if (ftc_mirror_settled(&agent->mirror)) {
         agent->apart = true;
         return;
     }

@@ -154,12 +154,24 @@ bool ftc_mirror_settled(const struct ftc_mirror *mirror)
     return true;
 }
 
-bool ftc_mirror_over(const struct ftc_mirror *mirror)
+static bool ended(const struct ftc_mirror *mirror, int from, int count)
 {
-    for (int rank = 0; rank < mirror->ranks->count; rank++)
+    for (int rank = from; rank < from + count; rank++)
         if (!mirror->ranks->at[rank].ended)
             return false;
     return true;
+}
+
+bool ftc_mirror_over(const struct ftc_mirror *mirror)
+{
+    return ended(mirror, 0, mirror->ranks->count);
+}
+
+bool ftc_mirror_ended_here(const struct ftc_mirror *mirror)
+{
+    int count, first = ftc_segment_local(mirror->segment, &count);
+
+    return ended(mirror, first, count);
 }
 
 static bool agreed_failed(const struct ftc_mirror *mirror, int rank)

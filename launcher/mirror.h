@@ -31,8 +31,9 @@ void ftc_mirror_left(struct ftc_mirror *mirror, int node);
 
 /* Is everybody's outcome settled: has each rank its mark, or ended, or failed? Then no cut can make anybody differ any more. */
 bool ftc_mirror_settled(const struct ftc_mirror *mirror);
-/* Has each rank of each node ended? */
+/* Has each rank of each node ended? Of this one? */
 bool ftc_mirror_over(const struct ftc_mirror *mirror);
+bool ftc_mirror_ended_here(const struct ftc_mirror *mirror);
 /* Are all ranks of the node in the agreed set of one of this node's ranks? Read from shared memory, where it only grows. */
 bool ftc_mirror_agreed_gone(const struct ftc_mirror *mirror, int node);
 

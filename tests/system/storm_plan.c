@@ -48,8 +48,9 @@ static void plan_transport(struct run *run, uint64_t dice)
 {
     static const char *const orders[] = {"shm", "tcp", "shm,tcp", "tcp,shm"};
     const char *forced = getenv("STORM_TRANSPORT");
+    const char *order = run->nodes > 1 ? orders[1 + dice % 3] : orders[dice % 4]; /* other nodes need tcp */
 
-    storm_setting(run, "transport.order=%s", forced != NULL ? forced : orders[dice % 4]);
+    storm_setting(run, "transport.order=%s", forced != NULL ? forced : order);
 }
 
 /* Not from the run's own random numbers: with either algorithm a seed has the same deaths. */
