@@ -1,6 +1,6 @@
 /*
  * Reliable messages between ranks of different hosts by TCP. Behind the ops table of transport.h; what only this
- * transport needs is here. Not used by the runtime yet.
+ * transport needs is here.
  *
  * A sleeper polls ops->descriptor(), after ready() has said that there is nothing to do: timers are behind it as well.
  * Not thread-safe.
