@@ -562,18 +562,23 @@ static void give_up_on_silent(struct ftc_agent *agent)
 
 bool ftc_agent_leave(struct ftc_agent *agent)
 {
-    uint64_t now = ftc_clock_now(), longest = agent->watcher->ending ? ENDING_NS : agent->timeout_ns;
+    uint64_t now = ftc_clock_now(),
+             longest = agent->watcher->ending || agent->fenced ? ENDING_NS : agent->timeout_ns;
 
-    if (agent->fenced || agent->apart)
+    if (agent->apart)
         return true;
     if (agent->leaving_ns == 0) {
         ftc_agent_look(agent);
         agent->leaving_ns = now;
         send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
     }
-    if (!everybody_knows(agent) && now - agent->leaving_ns > longest)
+    if (everybody_knows(agent))
+        return true;
+    if (now - agent->leaving_ns <= longest)
+        return false;
+    if (!agent->fenced)
         give_up_on_silent(agent);
-    return everybody_knows(agent);
+    return true;
 }
 
 bool ftc_agent_speaks(const struct ftc_agent *agent)

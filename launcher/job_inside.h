@@ -56,6 +56,7 @@ struct ftc_job {
 /* job_news.c: kill the job, on all nodes or on this one only; its exit code is decided. Leave the loop if there is nothing to wait for. */
 void ftc_job_end(struct ftc_job *job, int code);
 void ftc_job_end_here(struct ftc_job *job, int code);
+void ftc_job_fence(struct ftc_job *job); /* this node is cut off */
 void ftc_job_look_for_end(struct ftc_job *job);
 bool ftc_job_spawning(const struct ftc_job *job);
 void ftc_job_set_callbacks(struct ftc_job *job);

@@ -21,14 +21,28 @@ void ftc_job_end(struct ftc_job *job, int code)
     ftc_job_end_here(job, code);
 }
 
+static void begin_end(struct ftc_job *job, int code)
+{
+    job->ending = true;
+    job->exit_code = code;
+    ev_idle_stop(job->loop, &job->spawner);
+    ev_timer_start(job->loop, &job->check);
+}
+
+/* The ends of its ranks are failures, and those who can still be reached learn them at once. */
+void ftc_job_fence(struct ftc_job *job)
+{
+    if (!job->ending)
+        begin_end(job, FTC_EXIT_FENCED);
+    for (int rank = 0; rank < job->ranks.count; rank++)
+        (void)ftc_watcher_kill(&job->watcher, rank, FTC_CAUSE_NODE);
+}
+
 void ftc_job_end_here(struct ftc_job *job, int code)
 {
     if (!job->ending) {
-        job->ending = true;
-        job->exit_code = code;
+        begin_end(job, code);
         job->watcher.ending = true;
-        ev_idle_stop(job->loop, &job->spawner);
-        ev_timer_start(job->loop, &job->check);
     }
     ftc_ranks_signal_all(&job->ranks, SIGKILL);
 }
@@ -43,7 +57,7 @@ void ftc_job_look_for_end(struct ftc_job *job)
 {
     if (ftc_job_spawning(job) || job->ranks.running > 0)
         return;
-    if (!job->ending)
+    if (!job->watcher.ending)
         ftc_watcher_settle(&job->watcher);
     ev_timer_stop(job->loop, &job->timeout);
     bool told = !job->several || ftc_agent_leave(&job->agent);

@@ -43,7 +43,7 @@ static void on_fence(void *arg)
                  "node %d (%s) cannot reach most of the job's nodes any more; killing its ranks, since the "
                  "others go on without them",
                  job->agent.meeting.node, job->host);
-    ftc_job_end_here(job, FTC_EXIT_FENCED);
+    ftc_job_fence(job);
     ftc_job_look_for_end(job);
 }
 

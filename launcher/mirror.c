@@ -121,24 +121,37 @@ void ftc_mirror_refuse(struct ftc_mirror *mirror, int node)
     set_state(mirror, node, FTC_NODE_REFUSED);
 }
 
-int ftc_mirror_lost(struct ftc_mirror *mirror, int node)
+/* Has its agent told an end of it that is none of a failure? */
+static bool departed(const struct ftc_mirror *mirror, int rank)
+{
+    return mirror->ranks->at[rank].ended && phase_of(mirror, rank) == FTC_PHASE_FINALIZED;
+}
+
+/* A node that is gone: whoever of its ranks has not departed has failed. */
+static int fail_rest(struct ftc_mirror *mirror, int node)
 {
     int rank, end, count = 0;
 
     for (ranks_of(mirror, node, &rank, &end); rank < end; rank++) {
         struct ftc_agent_message message = {
             .kind = FTC_AGENT_FAILED, .rank = rank, .cause = FTC_CAUSE_NODE, .value = node, .seen_by = -1};
-        if (mirror->ranks->at[rank].ended)
-            continue; /* its agent has told how */
+        if (departed(mirror, rank))
+            continue;
         count += ftc_mirror_failed(mirror, &message);
         mirror->ranks->at[rank].ended = true;
     }
-    set_state(mirror, node, FTC_NODE_LOST);
     return count;
+}
+
+int ftc_mirror_lost(struct ftc_mirror *mirror, int node)
+{
+    set_state(mirror, node, FTC_NODE_LOST);
+    return fail_rest(mirror, node);
 }
 
 void ftc_mirror_left(struct ftc_mirror *mirror, int node)
 {
+    (void)fail_rest(mirror, node);
     set_state(mirror, node, FTC_NODE_LEFT);
 }
 

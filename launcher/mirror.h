@@ -25,7 +25,8 @@ bool ftc_mirror_failed(struct ftc_mirror *mirror, const struct ftc_agent_message
 
 /* From now on nothing is taken in of what the node's ranks send. */
 void ftc_mirror_refuse(struct ftc_mirror *mirror, int node);
-/* The node is lost: whoever of its ranks has not ended has failed. How many that are. */
+/* The node is lost, or its agent has left: whoever of its ranks has not ended after its mark has failed. How many of them were not known
+ * to have. */
 int ftc_mirror_lost(struct ftc_mirror *mirror, int node);
 void ftc_mirror_left(struct ftc_mirror *mirror, int node);
 

@@ -13,6 +13,10 @@
 #define BACKOFF_NS      (10 * FTC_NS_PER_MS)
 #define BACKOFF_DOUBLED 6 /* times at most */
 #define USER_TIMEOUT_MS 10000
+#define RETRANSMIT_MS   1000 /* the longest pause between two; the least that Linux takes */
+#ifndef TCP_RTO_MAX_MS
+#define TCP_RTO_MAX_MS 44 /* since Linux 6.15 */
+#endif
 
 /* --- what both sides use --- */
 
@@ -26,6 +30,9 @@ void ftc_tcp_options(const struct ftc_tcp *tcp, int fd)
     int user_timeout = tcp->setup.user_timeout_ms > 0 ? (int)tcp->setup.user_timeout_ms : USER_TIMEOUT_MS;
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout);
+    /* After a cut, or on a bad line, leases wait for what is sent again: with doubled pauses for twice as long as the cut was. */
+    set(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);
+    set(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, RETRANSMIT_MS);
     /* A black hole is noticed even by who only waits. */
     set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 2);

@@ -1,4 +1,5 @@
 /* Ranks of another node in this node's segment and table: what their agent told, in any order, twice, and late. */
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -131,6 +132,7 @@ END_TEST
 
 START_TEST(with_a_node_fails_whoever_has_not_ended)
 {
+    ftc_mirror_marked(&mirror, 2);
     end(2, 0);
     ck_assert(notice(3));
     ck_assert_int_eq(ftc_mirror_lost(&mirror, BETA), 1);
@@ -139,6 +141,21 @@ START_TEST(with_a_node_fails_whoever_has_not_ended)
     ck_assert_uint_eq(atomic_load(&slot(4)->cause), FTC_CAUSE_NODE);
     ck_assert_int_eq(atomic_load(&slot(4)->detail), BETA);
     ck_assert_int_eq(ftc_mirror_lost(&mirror, BETA), 0);
+}
+END_TEST
+
+/* A node that was cut off kills its ranks, and the link heals meanwhile. */
+START_TEST(an_end_without_a_mark_is_a_failure_when_the_node_goes)
+{
+    end(2, SIGKILL);
+    end(3, SIGKILL);
+    ck_assert(!ftc_segment_failed(job.segment, 2));
+    if (_i == 0)
+        ck_assert_int_eq(ftc_mirror_lost(&mirror, BETA), 3);
+    else
+        ftc_mirror_left(&mirror, BETA);
+    for (int rank = 2; rank <= 4; rank++)
+        ck_assert(ftc_segment_failed(job.segment, rank));
 }
 END_TEST
 
@@ -241,6 +258,7 @@ int main(void)
     tcase_add_test(tests, a_notice_is_declared_once);
     tcase_add_test(tests, nothing_of_a_refused_node_is_taken_in);
     tcase_add_test(tests, with_a_node_fails_whoever_has_not_ended);
+    tcase_add_loop_test(tests, an_end_without_a_mark_is_a_failure_when_the_node_goes, 0, 2);
     tcase_add_test(tests, a_job_is_over_when_all_have_ended_anywhere);
     tcase_add_test(tests, outcomes_are_settled_by_marks_ends_and_failures);
     tcase_add_test(tests, a_node_leaves_the_base_by_agreement_only);

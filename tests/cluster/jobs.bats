@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# Jobs of ftrun on the four hosts of a Slurm cluster, and what may happen to hosts and links meanwhile: four ranks on each. CLUSTER,
+# FTC_CLUSTER_RELAY, FTRUN, STATUS, LOOP, PROBE and BUILD come from ctest.
+# shellcheck disable=SC2153,SC2154,SC2034,SC2016,SC2030,SC2031
+
+bats_require_minimum_version 1.5.0
+
+load ../transport/multicast_helper
+
+setup_file() {
+    "$CLUSTER" check || return 0
+    export FTC_CLUSTER_NAME=j$BATS_ROOT_PID
+    up --hosts 4 --slurmd-timeout 5
+}
+
+teardown_file() {
+    "$CLUSTER" check 2>/dev/null || return 0
+    "$CLUSTER" --name "j$BATS_ROOT_PID" down
+}
+
+setup() {
+    "$CLUSTER" check || skip "$("$CLUSTER" check 2>&1)"
+    started=()
+    out=$BATS_TEST_TMPDIR/out
+    # A lease of one second: shorter ones do not outlast the waiting of 16 ranks and four slurmd for two cores.
+    timing=(--set detector.heartbeat_timeout_ms=2000 --set detector.heartbeat_period_ms=100)
+}
+
+teardown() {
+    local pid
+    for pid in "${started[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
+    cluster run scancel -u root || true
+    for host in host1 host2 host3 host4; do
+        cluster heal "$host" || true
+        cluster start-host "$host" 2>/dev/null || true
+        cluster start-slurmd "$host" 2>/dev/null || true
+    done
+    wait_until 'cluster run srun --immediate=5 -N4 true' # sinfo may call one mixed for long
+}
+
+cluster() {
+    timeout -s KILL 100 "$CLUSTER" "$@" 3>&-
+}
+
+up() {
+    cluster up --share "$BATS_RUN_TMPDIR" --share "$BUILD" "$@"
+}
+
+# start_job 'options of salloc' NP TIMES MS: a loop of allreduces, in the background; its end in $out.
+start_job() {
+    local words=$1 np=$2
+    shift 2
+    # shellcheck disable=SC2086 # words
+    timeout -s KILL 90 "$CLUSTER" run salloc -Q $words "$FTRUN" "${timing[@]}" -np "$np" -f 1 "$LOOP" "$@" >"$out" 2>&1 </dev/null 3>&- &
+    pid=$!
+    started+=("$pid")
+}
+
+# Its exit code in $status.
+finish_job() {
+    status=0
+    wait "$pid" || status=$?
+    cat "$out"
+}
+
+# Has the first rank of HOST come to its 20th operation?
+is_going_on() { # HOST
+    cluster exec "$1" "$STATUS" --json 2>/dev/null |
+        jq -e '[.jobs[]?.ranks[]? | select(.returned > 20)] | length >= 1' >/dev/null
+}
+
+# survived RANKS SUM FAILED: so many ranks printed that.
+survived() {
+    [ "$(grep -c "the sum of $1 ranks is $2, $3 failed" "$out")" -eq "$1" ]
+}
+
+@test "sixteen ranks on four hosts" {
+    start_job -N4 16 200 0
+    finish_job
+    [ "$status" -eq 0 ]
+    survived 16 120 0
+}
+
+@test "a host is killed: the others go on" {
+    start_job -N4 16 500 10
+    wait_until 'is_going_on host1'
+    cluster kill-host host4
+    finish_job
+    [ "$status" -eq 0 ]
+    survived 12 66 4
+    grep -q "node 3 (host4) is lost" "$out"
+    grep -q "4 of 16 ranks failed (12-15)" "$out"
+}
+
+@test "the host whose agent leads is killed: another one takes over" {
+    start_job "-N3 -w host2,host3,host4" 12 500 10
+    wait_until 'is_going_on host3'
+    cluster kill-host host2
+    finish_job
+    [ "$status" -eq 0 ]
+    survived 8 60 4
+    grep -q "node 0 (host2) is lost" "$out"
+}
+
+@test "a host is cut off: its ranks end, the others go on without them" {
+    start_job -N4 16 500 10
+    wait_until 'is_going_on host1'
+    cluster cut host3
+    wait_until 'grep -q "node 2 (host3) is lost" "$out"'
+    run cluster exec host3 pgrep -f "^$LOOP" # before anybody was told that it is lost
+    [ "$status" -eq 1 ]
+    finish_job
+    [ "$status" -eq 0 ]
+    survived 12 82 4
+}
+
+# TCP waits for as long again as the cut was: with the default timeout that is well within a lease.
+@test "a link that is cut for a moment costs nobody" {
+    timing=()
+    start_job -N4 16 500 10
+    wait_until 'is_going_on host1'
+    cluster cut host2
+    cluster heal host2
+    finish_job
+    [ "$status" -eq 0 ]
+    survived 16 120 0
+}
+
+@test "all ranks of a host are killed, but not its agent: nobody waits for a timeout" {
+    start_job -N4 16 500 10
+    wait_until 'is_going_on host1'
+    cluster exec host2 pkill -KILL -f "^$LOOP"
+    finish_job
+    [ "$status" -eq 0 ]
+    survived 12 98 4
+    run ! grep -q "is lost" "$out"
+    [ "$(grep -c "failed: killed by signal 9" "$out")" -eq 4 ]
+}
+
+@test "an agent is killed: its ranks end with it" {
+    start_job -N4 16 500 10
+    wait_until 'is_going_on host1'
+    cluster exec host3 pkill -KILL -f "engine=pmix"
+    finish_job
+    [ "$status" -eq 0 ]
+    survived 12 82 4
+    run cluster exec host3 pgrep -f "^$LOOP"
+    [ "$status" -eq 1 ]
+}
+
+@test "slurmd is killed: nothing happens" {
+    start_job -N4 16 500 10
+    wait_until 'is_going_on host1'
+    cluster kill-slurmd host4
+    finish_job
+    survived 16 120 0
+}
+
+# Each message crosses two links: a third is lost. Leases have to outlast what is sent again and again.
+@test "links that lose 20 % and delay by 50 ms: late, and right" {
+    timing=(--set detector.heartbeat_timeout_ms=30000 --set detector.heartbeat_period_ms=500)
+    start_job -N4 8 150 10
+    wait_until 'is_going_on host1'
+    cluster delay 50 # not before: srun itself does not start anything then
+    cluster loss 20 --seed 5
+    finish_job
+    cluster loss 0
+    cluster delay 0
+    [ "$status" -eq 0 ]
+    survived 8 28 0
+}
+
+@test "ftcoll-status shows the whole job on each host" {
+    start_job -N4 16 2000 10
+    wait_until 'is_going_on host1'
+    for host in host1 host2 host3 host4; do
+        wait_until "is_going_on $host"
+        run cluster exec "$host" "$STATUS"
+        echo "$output"
+        [ "$(grep -c "^[0-3] *host[1-4] .*present" <<<"$output")" -eq 4 ]
+        [ "$(grep -c " joined " <<<"$output")" -eq 16 ]
+    done
+}
