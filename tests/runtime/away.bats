@@ -15,6 +15,11 @@ quick_while_away() { # ALGORITHM SECONDS DEATH
     quick_while_away corrected 8 0@send:3
 }
 
+@test "... nor does it by TCP, where heartbeats, which look as well, are rare" {
+    export FTCOLL_TRANSPORT_ORDER=tcp FTCOLL_DETECTOR_HEARTBEAT_PERIOD_MS=20000 FTCOLL_DETECTOR_HEARTBEAT_TIMEOUT_MS=60000
+    quick_while_away corrected 8 0@send:3
+}
+
 @test "on the board nobody waits for the callers, also if one dies after its post" {
     quick_while_away board 4 0@send:1
 }
