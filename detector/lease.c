@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/wire.h"
+#include "detector/mutation.h"
 
 #define LEAST_PERIODS 20
 #define MOST_TERM     (UINT64_MAX / 2) /* there is always a higher one */
@@ -155,6 +156,8 @@ static uint64_t quorum_time(struct ftc_lease *l, uint64_t own)
              first = worst < with_lowest ? worst : with_lowest;
     uint64_t without =
         base / 2 + 1 <= count ? l->sorted[base / 2] : 0; /* more than half, without the lowest */
+    if (FTC_LEASE_MUTATED(HALF_WITHOUT_LOWEST) && base % 2 == 0 && count >= base / 2)
+        without = l->sorted[base / 2 - 1];
     return first > without ? first : without;
 }
 
@@ -168,7 +171,7 @@ static bool has_votes(const struct ftc_lease *l)
         count += votes;
         of_lowest |= votes && i == lowest;
     }
-    return 2 * count > base || (2 * count == base && of_lowest);
+    return 2 * count > base || (2 * count == base && (of_lowest || FTC_LEASE_MUTATED(HALF_WITHOUT_LOWEST)));
 }
 
 /* --- ends --- */
@@ -236,6 +239,8 @@ static void refuse_silent(struct ftc_lease *l, uint64_t now_ns)
 
 static bool all_refuse(const struct ftc_lease *l, int node)
 {
+    if (FTC_LEASE_MUTATED(DECLARE_UNREFUSED))
+        return true;
     for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1))
         if (i != l->set.self && !ftc_set_has(&l->refused, i) && !ftc_set_has(&l->peer[i].refused, node))
             return false;
@@ -251,7 +256,8 @@ static uint64_t margin_ns(const struct ftc_lease *l)
 /* Rule 7. Our own grants have ended before we refuse: L after the last echo; those of earlier leaders end E + L after our election. 1 %: clocks. */
 static void declare_refused(struct ftc_lease *l, uint64_t now_ns)
 {
-    bool old = l->led_ns == 0 || now_ns - l->led_ns >= l->patience_ns + l->lease_ns + margin_ns(l);
+    bool old = FTC_LEASE_MUTATED(NO_WAIT) || l->led_ns == 0 ||
+               now_ns - l->led_ns >= l->patience_ns + l->lease_ns + margin_ns(l);
 
     for (int i = ftc_set_next(&l->refused, 0); i >= 0 && old; i = ftc_set_next(&l->refused, i + 1))
         if (all_refuse(l, i))
@@ -380,7 +386,7 @@ static void take_beat(struct ftc_lease *l, int from, const struct ftc_lease_mess
     ftc_set_unite(&l->refused, message->refused);
     ftc_set_unite(&l->declared, message->declared);
     if (message->node_ns != 0 && message->node_ns <= now_ns)
-        extend(l, message->node_ns + l->lease_ns);
+        extend(l, (FTC_LEASE_MUTATED(FROM_RECEIPT) ? now_ns : message->node_ns) + l->lease_ns);
     answer(l, from, FTC_LEASE_ECHO, message->leader_ns, now_ns);
 }
 
@@ -497,7 +503,8 @@ void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
         lease->fence_told = true;
         return;
     }
-    if (lease->role == LEADER && !is_backed(lease, now_ns + margin_ns(lease)))
+    if (lease->role == LEADER && !FTC_LEASE_MUTATED(NO_WAIT_AGAIN) &&
+        !is_backed(lease, now_ns + margin_ns(lease)))
         lease->led_ns = now_ns;
     ftc_set_remove(&lease->base, node);
     ftc_lease_tick(lease, now_ns);

@@ -1,0 +1,33 @@
+/*
+ * Deliberate faults in leases, those that nodes.md names ("What has to be shown"). They exist to test the tests:
+ * tests/sim/test_nodes_mutation.c shows that storms of several nodes find each.
+ *
+ * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each FTC_LEASE_MUTATED() is the constant
+ * false, and no trace of it is left in the code.
+ */
+#ifndef FTC_DETECTOR_MUTATION_H
+#define FTC_DETECTOR_MUTATION_H
+
+#define FTC_LEASE_MUTATIONS_LIST(X)                                                                          \
+    X(DECLARE_UNREFUSED, "declare before all refuse")                                                        \
+    X(NO_WAIT, "declare without the wait E + L")                                                             \
+    X(NO_WAIT_AGAIN, "... without it when a base that became smaller gives a leader a quorum again")         \
+    X(HALF_WITHOUT_LOWEST, "half of the base is a quorum without the lowest")                                \
+    X(FROM_RECEIPT, "a lease runs from the receipt of its beat")
+
+enum ftc_lease_mutation {
+    FTC_LEASE_MUTATION_NONE,
+#define FTC_LEASE_MUTATION_NAME(name, text) FTC_LEASE_MUTATION_##name,
+    FTC_LEASE_MUTATIONS_LIST(FTC_LEASE_MUTATION_NAME)
+#undef FTC_LEASE_MUTATION_NAME
+        FTC_LEASE_MUTATIONS_COUNT
+};
+
+#ifdef FTC_MUTATIONS
+extern enum ftc_lease_mutation ftc_lease_mutation; /* set once, before the first lease is made */
+#define FTC_LEASE_MUTATED(name) (ftc_lease_mutation == FTC_LEASE_MUTATION_##name)
+#else
+#define FTC_LEASE_MUTATED(name) 0
+#endif
+
+#endif
