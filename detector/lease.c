@@ -368,16 +368,17 @@ static void answer(struct ftc_lease *l, int to, enum ftc_lease_kind kind, uint64
         (struct ftc_lease_message){.kind = kind, .term = l->term, .leader_ns = leader_ns, .node_ns = now_ns};
 }
 
+/* Nobody else's than his whom this node voted for; a second leader of a term is possible where a base shrank. Whoever cannot be followed is
+ * told of a term above all that are known here: if he is backed he has himself elected anew. */
 static void take_beat(struct ftc_lease *l, int from, const struct ftc_lease_message *message, uint64_t now_ns)
 {
-    if (message->term < l->term) { /* this node may have made a leader since: he has to be elected anew */
+    bool second = message->term == l->term && ((l->leader >= 0 && l->leader != from) || l->role == LEADER);
+
+    if (message->term < l->term || second) {
         answer(l, from, FTC_LEASE_PROBE, 0, now_ns);
-        l->reply.term = l->term + 1;
-    }
-    /* nobody else's than his whom this node voted for; a second leader is possible where a base shrank */
-    if (message->term < l->term || (message->term == l->term && l->leader >= 0 && l->leader != from) ||
-        (message->term == l->term && l->role == LEADER))
+        l->reply.term = l->term + (second ? 2 : 1);
         return;
+    }
     l->term = message->term;
     l->leader = from;
     l->role = FOLLOWER;
