@@ -21,6 +21,7 @@ static const struct command commands[] = {
     {"broadcast", ftc_command_broadcast, "a table and figures of each way to broadcast without a detector"},
     {"gossip", ftc_command_gossip,
      "aggregation by gossip: messages and errors, with loss, deaths and flipped bits"},
+    {"nodes", ftc_command_nodes, "random storms of nodes that are cut off, paused and die, with leases"},
     {"sweep", ftc_command_sweep, "a table of latency and messages over sizes, f, deaths and cost models"},
 };
 #define COMMANDS ((int)(sizeof(commands) / sizeof(commands[0])))

@@ -1,0 +1,191 @@
+/* ftcoll-sim nodes: random runs of several nodes, until one breaks a promise. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/nodes/nodes.h"
+#include "sim/options.h"
+#include "sim/progress.h"
+
+#define DEFAULT_RUNS 10000
+
+struct command {
+    uint64_t runs, least, most;
+    enum ftc_nodes_fault fault;
+    bool trace;
+};
+
+/* --- options --- */
+
+static int take_runs(void *command, const char *text)
+{
+    return ftc_option_number("--runs", text, 1, UINT64_C(1) << 40, &((struct command *)command)->runs);
+}
+
+static bool read_nodes(const char *text, uint64_t least, uint64_t *nodes)
+{
+    return ftc_option_number("--nodes", text, least, FTC_NODES_MOST, nodes) == FTC_SUCCESS;
+}
+
+/* "4" or "2-5" */
+static int take_nodes(void *command, const char *text)
+{
+    struct command *c = command;
+    const char *dash = strchr(text, '-');
+    char least[24];
+    size_t length = dash != NULL ? (size_t)(dash - text) : strlen(text);
+
+    snprintf(least, sizeof(least), "%.*s", (int)length, text);
+    bool sound = length < sizeof(least) && read_nodes(least, 2, &c->least);
+    c->most = c->least;
+    if (sound && (dash == NULL || read_nodes(dash + 1, c->least, &c->most)))
+        return FTC_SUCCESS;
+    return ftc_error_set(FTC_ERR_ARG, "--nodes %s: no such number of nodes; give N or MIN-MAX, 2 to %d", text,
+                         FTC_NODES_MOST);
+}
+
+static int take_fault(void *command, const char *text)
+{
+    for (int fault = 0; fault < FTC_NODES_FAULTS; fault++) {
+        ((struct command *)command)->fault = (enum ftc_nodes_fault)fault;
+        if (strcmp(ftc_nodes_fault_name((enum ftc_nodes_fault)fault), text) == 0)
+            return FTC_SUCCESS;
+    }
+    return ftc_error_set(FTC_ERR_ARG, "--fault %s: no such fault; --help lists them", text);
+}
+
+static int take_trace(void *command, const char *text)
+{
+    (void)text;
+    ((struct command *)command)->trace = true;
+    return FTC_SUCCESS;
+}
+
+static const struct ftc_option options[] = {
+    {"runs", 'r', "RUNS", "how many; run i has the seed SEED + i (default: 10000)", take_runs},
+    {"nodes", 0, "N|MIN-MAX", "number of nodes, 2 to 7, of 1 to 3 ranks (default: 2-7)", take_nodes},
+    {"trace", 0, NULL, "print each step of the first run, beats and echoes apart, and end", take_trace},
+    {"fault", 0, "FAULT", "a mutation, to see it found: unchecked, stays; by-l is harmless (default: sound)",
+     take_fault},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct ftc_usage usage = {
+    .synopsis = "ftcoll-sim nodes [options]",
+    .summary =
+        "Leases and the agreement core together (docs/design/nodes.md): a few nodes with clocks of their "
+        "own, "
+        "an agent\n"
+        "and ranks on each. Ways between them are late and cut; nodes, agents and ranks are paused and die "
+        "between any\n"
+        "two steps. Checks that nobody is declared failed who may still return from a call, or is heard; "
+        "that "
+        "survivors\n"
+        "agree; that who lost ends; that a quorum that can talk goes on. Stops at the first broken promise.",
+    .examples = "  ftcoll-sim nodes --runs 100000 --seed 7\n"
+                "  ftcoll-sim nodes --nodes 3 --seed 812 --trace\n"
+                "  ftcoll-sim nodes --fault unchecked\n",
+    .option = options,
+    .alone = true,
+};
+
+static int check(const struct command *c, const struct ftc_setup *setup)
+{
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        const struct ftc_config_key *key = &ftc_config_schema[i];
+        if (strcmp(setup->settings.source[i], "default") != 0)
+            return ftc_error_set(FTC_ERR_ARG, "%s.%s (%s): each run draws it; leave it out", key->section,
+                                 key->key, setup->settings.source[i]);
+    }
+    if (setup->program.length > 0 || setup->ranks_given)
+        return ftc_error_set(FTC_ERR_ARG, "each run draws its ranks and operations; leave them out");
+    if (c->runs - 1 > INT64_MAX - setup->seed)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "the runs pass the last seed; give fewer --runs or a smaller --seed");
+    return FTC_SUCCESS;
+}
+
+/* --- reports --- */
+
+static void print_sums(const struct ftc_nodes_sums *s)
+{
+    printf("  %" PRIu64 " nodes, %" PRIu64 " ranks; %" PRIu64 " cuts, %" PRIu64 " pauses, %" PRIu64
+           " ranks killed\n",
+           s->nodes, s->ranks, s->cuts, s->pauses, s->ranks_died);
+    printf("  %" PRIu64 " leaders were elected, %" PRIu64 " refusals, %" PRIu64
+           " nodes declared failed, %" PRIu64 " fenced themselves, and %" PRIu64 " ranks with them\n",
+           s->leaders, s->refused, s->declared, s->fenced, s->ranks_ended);
+    printf("  %" PRIu64 " operations decided, %" PRIu64
+           " of them once more when all were gone who had returned; %" PRIu64
+           " messages of refused nodes dropped\n",
+           s->decided, s->forgotten, s->late);
+    printf("  at the end: cut in two %" PRIu64 ", a quorum had to go on %" PRIu64
+           ", somebody had lost %" PRIu64 ", nobody was left %" PRIu64 "\n",
+           s->cut, s->went_on, s->lost, s->none);
+}
+
+static void print_broken(const struct command *c, uint64_t seed, const char *violation)
+{
+    printf("seed %" PRIu64 " breaks a promise: %s\n", seed, violation);
+    printf("the whole run: ftcoll-sim nodes");
+    if (c->least > 0)
+        printf(" --nodes %" PRIu64 "-%" PRIu64, c->least, c->most);
+    if (c->fault != FTC_NODES_SOUND)
+        printf(" --fault %s", ftc_nodes_fault_name(c->fault));
+    printf(" --seed %" PRIu64 " --trace\n", seed);
+}
+
+/* --- running --- */
+
+static bool run_one(const struct command *c, uint64_t seed, struct ftc_nodes_sums *sums)
+{
+    struct ftc_nodes_frame frame = {(int)c->least, (int)c->most, c->fault};
+    char violation[FTC_NODES_WORDS];
+    struct ftc_nodes_story story;
+
+    ftc_nodes_draw(&story, &frame, seed);
+    if (ftc_nodes_run(&story, sums, c->trace ? stdout : NULL, violation))
+        return true;
+    print_broken(c, seed, violation);
+    return false;
+}
+
+static int run(const struct command *c, uint64_t seed)
+{
+    struct ftc_progress progress = ftc_progress_start(stderr, "runs", c->runs);
+    struct ftc_nodes_sums sums = {0};
+    uint64_t runs = c->trace ? 1 : c->runs;
+    bool kept = true;
+
+    for (uint64_t i = 0; i < runs && kept; i++) {
+        ftc_progress_show(&progress, i, "");
+        kept = run_one(c, seed + i, &sums);
+    }
+    double seconds = ftc_progress_seconds(&progress);
+    ftc_progress_end(&progress);
+    printf("%" PRIu64 " of %" PRIu64 " runs from seed %" PRIu64 ", %.0f runs/s (%.1f s), %" PRIu64
+           " events\n",
+           sums.runs, runs, seed, seconds > 0 ? (double)sums.runs / seconds : 0, seconds, sums.events);
+    print_sums(&sums);
+    if (kept)
+        puts("no promise was broken");
+    return kept ? FTC_SIM_EXIT_OK : FTC_SIM_EXIT_VIOLATION;
+}
+
+int ftc_command_nodes(int argc, char **argv)
+{
+    struct command command = {.runs = DEFAULT_RUNS};
+    struct ftc_setup setup;
+    int code;
+
+    if (!ftc_setup_begin(&setup, &usage, &command, argc, argv, &code))
+        return code;
+    if (check(&command, &setup) == FTC_SUCCESS) {
+        code = run(&command, setup.seed);
+    } else {
+        fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
+        code = FTC_SIM_EXIT_USAGE;
+    }
+    ftc_setup_fini(&setup);
+    return code;
+}

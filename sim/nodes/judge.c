@@ -1,0 +1,193 @@
+/* What docs/design/nodes.md promises, beside what the ledger of agreement.md looks at. */
+#include "sim/nodes/world.h"
+
+/* Leases that last so much longer survive the election of a new leader. */
+#define ELECTION_NS (FTC_NODES_TIMEOUT * 2 / 5)
+#define PROMPT_NS   (FTC_NODES_PERIOD / 2) /* messages that are later than that may cost leases */
+
+static bool has_ranks(const struct ftc_world *w, int node)
+{
+    for (int r = w->story->first[node]; r < w->story->first[node + 1]; r++)
+        if (w->actor[ftc_rank_actor(w, r)].alive)
+            return true;
+    return false;
+}
+
+bool ftc_judge_up(const struct ftc_world *w, int node)
+{
+    const struct ftc_world_node *n = &w->node[node];
+
+    return has_ranks(w, node) && n->until_ns != 0 && ftc_world_clock(w, node) < n->until_ns;
+}
+
+/* --- while it runs --- */
+
+/* Whoever is declared failed returns from no call any more, and is heard by nobody who may. */
+void ftc_judge_declares(struct ftc_world *w, int by, int node)
+{
+    struct ftc_world_node *n = &w->node[node];
+
+    if (ftc_judge_up(w, node))
+        ftc_ledger_violate(w->ledger, "agent %d declares node %d failed, whose lease holds", by, node);
+    for (int i = 0; i < w->nodes; i++)
+        if (i != node && ftc_judge_up(w, i) && !w->node[i].refused[node])
+            ftc_ledger_violate(w->ledger, "agent %d declares node %d failed, to which node %d listens", by,
+                               node, i);
+    w->sums->declared += !n->declared;
+    n->declared = true;
+    for (int r = w->story->first[node]; r < w->story->first[node + 1] && !ftc_world_broken(w); r++) {
+        if (!w->rank[r].lost)
+            ftc_ledger_dies(w->ledger, r, w->rank[r].member);
+        w->rank[r].lost = true;
+    }
+}
+
+void ftc_judge_refuses(struct ftc_world *w, int by, int node)
+{
+    w->sums->refused++;
+    if (w->story->gentle)
+        ftc_ledger_violate(w->ledger, "agent %d refuses node %d, which was away for a moment at most", by,
+                           node);
+    if (!w->node[node].disturbed && w->actor[node].alive && has_ranks(w, node) &&
+        w->story->delay_ns <= PROMPT_NS)
+        ftc_ledger_violate(w->ledger, "agent %d refuses node %d, to which nothing has happened", by, node);
+}
+
+/* --- the end --- */
+
+static bool connected(const struct ftc_world *w, int a, int b)
+{
+    return ((w->story->side >> a ^ w->story->side >> b) & 1) == 0;
+}
+
+/* Has an agent that votes. */
+static bool takes_part(const struct ftc_world *w, int node)
+{
+    const struct ftc_world_node *n = &w->node[node];
+
+    return w->actor[node].alive && !n->resigned &&
+           (n->until_ns == 0 || ftc_world_clock(w, node) < n->until_ns);
+}
+
+static bool is_quorum(unsigned part, unsigned base)
+{
+    int count = __builtin_popcount(part & base), all = __builtin_popcount(base);
+    return 2 * count > all || (2 * count == all && (part & base & -base) != 0);
+}
+
+static unsigned base_of(const struct ftc_world *w, int node)
+{
+    unsigned base = 0;
+
+    for (int i = 0; i < w->nodes; i++)
+        base |= w->node[node].away[i] ? 0 : 1u << i;
+    return base;
+}
+
+static unsigned group_of(const struct ftc_world *w, int node)
+{
+    unsigned group = 0;
+
+    for (int i = 0; i < w->nodes; i++)
+        group |= connected(w, i, node) && takes_part(w, i) ? 1u << i : 0;
+    return group;
+}
+
+/* Everyone in it counts on it, nobody refuses anybody, and leases last until there is a leader. */
+static bool must_go_on(const struct ftc_world *w, unsigned group)
+{
+    for (int i = 0; i < w->nodes; i++) {
+        if (group >> i & 1 && (!has_ranks(w, i) || !is_quorum(group, base_of(w, i)) ||
+                               w->node[i].until_ns < ftc_world_clock(w, i) + ELECTION_NS))
+            return false;
+        for (int j = 0; j < w->nodes; j++)
+            if (group >> j & 1 && ftc_set_has(ftc_lease_refused(w->node[i].lease), j))
+                return false;
+    }
+    return true;
+}
+
+static bool finished(const struct ftc_world *w, int node)
+{
+    for (int r = w->story->first[node]; r < w->story->first[node + 1]; r++)
+        if (w->actor[ftc_rank_actor(w, r)].alive && !ftc_rank_finished(w, r))
+            return false;
+    return true;
+}
+
+/* From here on everybody in a group hears each other, and nothing happens any more. */
+void ftc_judge_calm(struct ftc_world *w)
+{
+    unsigned living = 0;
+
+    for (int i = 0; i < w->nodes; i++)
+        living |= takes_part(w, i) ? 1u << i : 0;
+    for (int i = 0; i < w->nodes; i++) {
+        unsigned group = group_of(w, i);
+        if (group >> i & 1 && w->story->delay_ns <= PROMPT_NS && must_go_on(w, group))
+            w->must_go_on |= 1u << i;
+        if (!is_quorum(group, living) && !finished(w, i)) /* no base becomes smaller than that */
+            w->must_end |= 1u << i;
+    }
+    w->sums->cut += w->story->side != 0;
+    w->sums->went_on += w->must_go_on != 0;
+    w->sums->lost += w->must_end != 0;
+    ftc_world_say(w, "it is calm; nodes that have to go on: %#x, to end: %#x", w->must_go_on, w->must_end);
+}
+
+void ftc_judge_lost(struct ftc_world *w)
+{
+    for (int i = 0; i < w->nodes; i++)
+        if (w->must_end >> i & 1 && has_ranks(w, i) && !finished(w, i))
+            ftc_ledger_violate(w->ledger, "node %d has lost all others and goes on", i);
+}
+
+bool ftc_judge_over(const struct ftc_world *w)
+{
+    for (int i = 0; i < w->nodes; i++)
+        if (!finished(w, i))
+            return false;
+    return true;
+}
+
+static void check_stuck(struct ftc_world *w)
+{
+    struct ftc_member_activity activity = {0};
+    int rank = ftc_ledger_unfinished(w->ledger);
+
+    if (rank < 0)
+        return;
+    ftc_member_activity(w->rank[rank].member, &activity);
+    ftc_ledger_violate(w->ledger,
+                       "rank %d never delivers operation %d: ballot (%u,%u), waits for %s of rank %d (%d)",
+                       rank, ftc_ledger_called(w->ledger, rank) - 1, activity.ballot.i, activity.ballot.s,
+                       ftc_wait_name(activity.wait), activity.waits_for, activity.waits);
+}
+
+static void count_decisions(struct ftc_world *w)
+{
+    for (int op = 0; op < w->program.length; op++) {
+        const struct ftc_decision *first = NULL;
+        bool decided = false, other = false;
+        for (int r = 0; r < w->ranks; r++) {
+            const struct ftc_decision *decision = ftc_ledger_decision(w->ledger, op, r);
+            decided |= ftc_ledger_delivered(w->ledger, op, r);
+            other |= first != NULL && decision != NULL && decision != first;
+            first = first == NULL ? decision : first;
+        }
+        w->sums->decided += decided;
+        w->sums->forgotten += other;
+    }
+}
+
+void ftc_judge_end(struct ftc_world *w)
+{
+    for (int i = 0; i < w->nodes; i++)
+        if (w->must_go_on >> i & 1 && (!w->actor[i].alive || w->node[i].declared))
+            ftc_ledger_violate(w->ledger, "node %d is of a quorum that can talk, and ends", i);
+    check_stuck(w);
+    if (!ftc_world_broken(w))
+        ftc_ledger_ends(w->ledger);
+    w->sums->none += ftc_ledger_alive(w->ledger) == 0;
+    count_decisions(w);
+}

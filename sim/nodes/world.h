@@ -1,0 +1,157 @@
+/* The parts of a run of several nodes. Private to sim/nodes. */
+#ifndef FTC_SIM_NODES_WORLD_H
+#define FTC_SIM_NODES_WORLD_H
+
+#include "detector/lease.h"
+#include "sim/nodes/nodes.h"
+#include "sim/timed/queue.h"
+
+#define FTC_WORLD_RANKS  (FTC_NODES_MOST * FTC_NODES_RANKS)
+#define FTC_WORLD_ACTORS (FTC_NODES_MOST + FTC_WORLD_RANKS)
+#define FTC_WORLD_FACTS  (FTC_WORLD_RANKS + FTC_NODES_MOST)
+#define FTC_WORLD_NEVER  (UINT64_C(1) << 61)
+
+/* Agents are the actors 0 .. nodes - 1, rank r is nodes + r. */
+struct ftc_world_actor {
+    int node;
+    bool alive, busy;   /* busy: paused or dead before all outputs of its last step were carried out */
+    uint64_t paused_ns; /* until */
+    uint64_t outputs;   /* so far */
+};
+
+enum ftc_packet_kind { FTC_PACKET_LEASE, FTC_PACKET_FACT, FTC_PACKET_MEMBER };
+
+struct ftc_packet {
+    struct ftc_packet *next;
+    enum ftc_packet_kind kind;
+    uint64_t at_ns; /* it is there, unless its way is cut */
+    int fact;
+    struct ftc_buffer *bytes;
+    struct ftc_message_head head;
+};
+
+struct ftc_world_channel {
+    struct ftc_packet *first, *last;
+    uint64_t at_ns; /* of the last */
+};
+
+/* What all on a node share. */
+struct ftc_world_node {
+    struct ftc_lease *lease;
+    /* as published in the node segment */
+    uint64_t until_ns;
+    bool refused[FTC_NODES_MOST];
+    bool failed[FTC_WORLD_RANKS]; /* L, as far as the detector goes */
+    bool agreed[FTC_WORLD_RANKS]; /* G, of the rank that got furthest */
+    uint64_t agreed_op;
+    /* the agent's */
+    int fact[FTC_WORLD_FACTS], facts; /* ranks that exited, in order; nodes + r, or a node that left */
+    bool known[FTC_WORLD_FACTS];
+    int told[FTC_NODES_MOST];  /* how many of them to whom */
+    bool away[FTC_NODES_MOST]; /* not in the base any more */
+    bool fenced, resigned, leads;
+    uint64_t tick_ns; /* when it will look at its lease; 0: not planned */
+    /* the judge's */
+    bool declared, disturbed;
+};
+
+struct ftc_world_rank {
+    struct ftc_member *member;
+    bool lost;         /* its node was declared failed by somebody: nobody is to hear of it again */
+    uint64_t timer_ns; /* 0: none */
+};
+
+struct ftc_world {
+    const struct ftc_nodes_story *story;
+    struct ftc_program program;
+    struct ftc_ledger *ledger;
+    struct ftc_nodes_sums *sums;
+    FILE *log;
+    int nodes, ranks, actors;
+    uint64_t now_ns, random;
+    struct ftc_queue queue;
+    struct ftc_world_actor actor[FTC_WORLD_ACTORS];
+    struct ftc_world_node node[FTC_NODES_MOST];
+    struct ftc_world_rank rank[FTC_WORLD_RANKS];
+    struct ftc_world_channel channel[FTC_WORLD_ACTORS][FTC_WORLD_ACTORS];
+    uint64_t cut_ns[FTC_NODES_MOST][FTC_NODES_MOST]; /* one way, until */
+    struct ftc_nodes_strike armed[FTC_NODES_STRIKES];
+    uint64_t armed_at[FTC_NODES_STRIKES]; /* outputs of the victim */
+    int armeds;
+    struct ftc_set refused, declared; /* of a message */
+    bool spent, calm;                 /* no strike comes any more; pauses are over, too */
+    uint64_t calm_ns;
+    unsigned must_go_on, must_end; /* nodes: from the calm on */
+};
+
+enum ftc_world_event {
+    FTC_WORLD_START,  /* agent */
+    FTC_WORLD_POLL,   /* actor, channel from */
+    FTC_WORLD_TICK,   /* agent */
+    FTC_WORLD_CALL,   /* rank */
+    FTC_WORLD_TIMER,  /* rank */
+    FTC_WORLD_MORE,   /* rank */
+    FTC_WORLD_TOLD,   /* rank, of whose failure */
+    FTC_WORLD_EXIT,   /* agent, of which rank */
+    FTC_WORLD_LOOK,   /* agent: has G grown? */
+    FTC_WORLD_RESIGN, /* agent without ranks */
+    FTC_WORLD_RESUME, /* actor */
+    FTC_WORLD_ORPHAN, /* rank whose agent is dead */
+    FTC_WORLD_STRIKE,
+    FTC_WORLD_CALM,
+    FTC_WORLD_JUDGE, /* who lost has ended? */
+};
+
+/* world.c */
+uint64_t ftc_world_below(struct ftc_world *w, uint64_t limit);
+void ftc_world_plan(struct ftc_world *w, uint64_t at_ns, enum ftc_world_event event, int actor, int other);
+uint64_t ftc_world_clock(const struct ftc_world *w, int node);
+bool ftc_world_runs(const struct ftc_world *w, int actor);
+bool ftc_world_broken(const struct ftc_world *w);
+/* The packet is new and zeroed but for what the caller sets; it arrives when its way is free. */
+struct ftc_packet *ftc_world_send(struct ftc_world *w, int from, int to, enum ftc_packet_kind kind);
+void ftc_world_poll_all(struct ftc_world *w); /* cuts have changed */
+void ftc_world_cut_short(struct ftc_world *w,
+                         int actor); /* it is dead: a random end of each of its channels is lost */
+void ftc_world_pause(struct ftc_world *w, int actor, uint64_t ns);
+void ftc_world_say(struct ftc_world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* agent.c */
+void ftc_agent_start(struct ftc_world *w, int node);
+void ftc_agent_take(struct ftc_world *w, int node, int from, struct ftc_packet *packet);
+void ftc_agent_tick(struct ftc_world *w, int node);
+void ftc_agent_exit(struct ftc_world *w, int node, int rank);
+void ftc_agent_look(struct ftc_world *w, int node);
+void ftc_agent_resign(struct ftc_world *w, int node);
+void ftc_agent_go_on(struct ftc_world *w, int node); /* carry out what is left of the last step */
+void ftc_agent_die(struct ftc_world *w, int node);
+
+/* rank.c */
+static inline int ftc_rank_actor(const struct ftc_world *w, int rank)
+{
+    return w->nodes + rank;
+}
+void ftc_rank_call(struct ftc_world *w, int rank);
+void ftc_rank_take(struct ftc_world *w, int rank, int from, struct ftc_packet *packet);
+void ftc_rank_told(struct ftc_world *w, int rank, int dead);
+void ftc_rank_timer(struct ftc_world *w, int rank);
+void ftc_rank_more(struct ftc_world *w, int rank);
+void ftc_rank_go_on(struct ftc_world *w, int rank);
+void ftc_rank_die(struct ftc_world *w, int rank, const char *how);
+bool ftc_rank_finished(const struct ftc_world *w, int rank);
+
+/* strike.c */
+void ftc_strike_now(struct ftc_world *w, int strike);
+void ftc_strike_armed(struct ftc_world *w, int actor); /* before each output of an actor */
+void ftc_strike_calm(struct ftc_world *w);
+
+/* judge.c */
+bool ftc_judge_up(const struct ftc_world *w, int node); /* its lease holds, by its clock, and it has ranks */
+void ftc_judge_declares(struct ftc_world *w, int by, int node);
+void ftc_judge_refuses(struct ftc_world *w, int by, int node);
+void ftc_judge_calm(struct ftc_world *w);
+void ftc_judge_lost(struct ftc_world *w);
+void ftc_judge_end(struct ftc_world *w);
+bool ftc_judge_over(const struct ftc_world *w); /* all ranks have finished or ended */
+
+#endif

@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# ftcoll-sim nodes. SIM is the program, MUTANT the same over leases with a fault.
+
+bats_require_minimum_version 1.5.0
+
+@test "runs of several nodes keep every promise, and say what happened" {
+    run --separate-stderr "$SIM" nodes --runs 500 --seed 3
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == "500 of 500 runs from seed 3, "*" events" ]]
+    [[ "$output" =~ [1-9][0-9]*\ leaders\ were\ elected ]]
+    [[ "$output" =~ [1-9][0-9]*\ nodes\ declared\ failed ]]
+    [[ "$output" =~ [1-9][0-9]*\ operations\ decided ]]
+    [[ ${lines[-1]} == "no promise was broken" ]]
+}
+
+@test "the same seed tells the same story" {
+    story() {
+        "$SIM" nodes --trace "$@" 2>/dev/null | grep -v runs/s
+    }
+    story --seed 7 >"$BATS_TEST_TMPDIR/one"
+    story --seed 7 | cmp - "$BATS_TEST_TMPDIR/one"
+    ! story --seed 8 | cmp -s - "$BATS_TEST_TMPDIR/one"
+    grep -q "agent 0 leads" "$BATS_TEST_TMPDIR/one"
+    grep -q "rank 0   delivers operation 0: status 0" "$BATS_TEST_TMPDIR/one"
+}
+
+@test "--nodes is not drawn" {
+    run --separate-stderr "$SIM" nodes --nodes 4 --runs 100
+    [ "$status" -eq 0 ]
+    [[ ${lines[1]} == "  400 nodes, "* ]]
+}
+
+@test "a broken promise ends it, and its line repeats it" {
+    for broken in "$MUTANT nodes" "$SIM nodes --fault unchecked"; do
+        read -ra command <<<"$broken"
+        run --separate-stderr "${command[@]}" --nodes 2-5 --runs 30000
+        [ "$status" -eq 3 ]
+        [[ ${lines[0]} == "seed "*" breaks a promise: "* ]]
+        told=${lines[0]}
+        read -ra again <<<"$(sed -n 's/^the whole run: ftcoll-sim //p' <<<"$output")"
+        run --separate-stderr "${command[0]}" "${again[@]}"
+        [ "$status" -eq 3 ]
+        [[ "$output" == *"$told"* ]]
+    done
+}
+
+@test "wrong use has one line with cause and remedy" {
+    refused() {
+        run --separate-stderr "$SIM" nodes "$@"
+        [ "$status" -eq 2 ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+    }
+    refused --nodes 1
+    refused --nodes 8
+    [[ $stderr == *"2 to 7"* ]]
+    refused --nodes 5-3
+    refused --runs 0
+    refused --fault sloth
+    refused barrier
+    [[ $stderr == *"leave them out"* ]]
+    refused -n 4
+    refused --scheme bit
+    [[ $stderr == *"leave it out"* ]]
+}
