@@ -93,13 +93,15 @@ static void free_peer(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     free(peer);
 }
 
-static void tcp_close(struct ftc_transport *transport)
+void ftc_tcp_close(struct ftc_transport *transport)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
     for (int i = 0; i < tcp->met_count; i++)
         free_peer(tcp, tcp->peer[tcp->met[i]]);
     while (tcp->half_first != NULL)
         ftc_tcp_hang_up(tcp, tcp->half_first);
+    if (tcp->wire->close != NULL)
+        tcp->wire->close(tcp);
     ftc_tcp_loop_close(tcp);
     free(tcp->peer);
     free(tcp->met);
@@ -109,13 +111,14 @@ static void tcp_close(struct ftc_transport *transport)
     free(tcp);
 }
 
-static int check_setup(const struct ftc_transport_setup *setup)
+int ftc_tcp_check_setup(const struct ftc_transport_setup *setup)
 {
     const struct ftc_tcp_setup *tcp = setup->tcp;
     if (tcp == NULL || setup->ranks < 1 || setup->self < 0 || setup->self >= setup->ranks)
-        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d cannot speak TCP", setup->self, setup->ranks);
+        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d cannot talk to others", setup->self, setup->ranks);
     if (tcp->job == NULL || strnlen(tcp->job, FTC_TCP_JOB_SIZE) == FTC_TCP_JOB_SIZE || tcp->endpoint == NULL)
-        return ftc_error_set(FTC_ERR_ARG, "TCP needs a job name below %d characters and a way to find others",
+        return ftc_error_set(FTC_ERR_ARG,
+                             "a transport needs a job name below %d characters and a way to find others",
                              FTC_TCP_JOB_SIZE);
     if (tcp->secret == NULL || tcp->secret_size < FTC_TCP_SECRET_MIN || tcp->secret_size > FTC_TCP_SECRET_MAX)
         return ftc_error_set(FTC_ERR_ARG, "the job secret has %zu bytes: %d to %d are needed",
@@ -123,9 +126,11 @@ static int check_setup(const struct ftc_transport_setup *setup)
     return FTC_SUCCESS;
 }
 
-static void fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setup)
+void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setup,
+                     const struct ftc_tcp_wire *wire)
 {
-    tcp->base.ops = &ftc_transport_tcp;
+    tcp->base.ops = wire->ops;
+    tcp->wire = wire;
     tcp->ranks = setup->ranks;
     tcp->self = setup->self;
     tcp->log = setup->log;
@@ -136,27 +141,30 @@ static void fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setup
     memcpy(tcp->secret.bytes, setup->tcp->secret, tcp->secret.size);
 }
 
-static int tcp_open(struct ftc_transport **out, const struct ftc_transport_setup *setup)
+int ftc_tcp_start(struct ftc_tcp *tcp)
 {
-    int rc = check_setup(setup);
-    if (rc != 0)
-        return rc;
-    struct ftc_tcp *tcp = calloc(1, sizeof(*tcp));
-    if (tcp == NULL)
-        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
-    fill_in(tcp, setup);
     tcp->peer = calloc((size_t)tcp->ranks, sizeof(struct ftc_tcp_peer *));
     tcp->met = calloc((size_t)tcp->ranks, sizeof(int));
     tcp->active = calloc((size_t)tcp->ranks, sizeof(int));
     tcp->timed = calloc((size_t)tcp->ranks, sizeof(int));
     if (tcp->peer == NULL || tcp->met == NULL || tcp->active == NULL || tcp->timed == NULL)
-        rc = ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
-    if (rc == 0)
-        rc = ftc_tcp_listen(tcp);
-    if (rc == 0)
-        rc = ftc_tcp_loop_open(tcp);
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
+    int rc = ftc_tcp_listen(tcp);
+    return rc != 0 ? rc : ftc_tcp_loop_open(tcp);
+}
+
+static int tcp_open(struct ftc_transport **out, const struct ftc_transport_setup *setup)
+{
+    int rc = ftc_tcp_check_setup(setup);
     if (rc != 0)
-        tcp_close(&tcp->base);
+        return rc;
+    struct ftc_tcp *tcp = calloc(1, sizeof(*tcp));
+    if (tcp == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
+    ftc_tcp_fill_in(tcp, setup, &ftc_tcp_wire_socket);
+    rc = ftc_tcp_start(tcp);
+    if (rc != 0)
+        ftc_tcp_close(&tcp->base);
     else
         *out = &tcp->base;
     return rc;
@@ -164,8 +172,8 @@ static int tcp_open(struct ftc_transport **out, const struct ftc_transport_setup
 
 /* --- the other operations --- */
 
-static int tcp_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
-                    const struct ftc_value *value, bool urgent)
+int ftc_tcp_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
+                 const struct ftc_value *value, bool urgent)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
     struct ftc_tcp_peer *peer = ftc_tcp_peer(tcp, to);
@@ -202,7 +210,7 @@ static bool has_unacknowledged(const struct ftc_tcp_peer *peer)
     return peer->out.first != NULL;
 }
 
-static int tcp_flush(struct ftc_transport *transport, bool *idle)
+int ftc_tcp_flush(struct ftc_transport *transport, bool *idle)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
     ftc_tcp_turn(tcp);
@@ -210,26 +218,30 @@ static int tcp_flush(struct ftc_transport *transport, bool *idle)
     return FTC_SUCCESS;
 }
 
-static bool tcp_ready(struct ftc_transport *transport)
+bool ftc_tcp_ready(struct ftc_transport *transport)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+    tcp->look_at = 0;  /* whoever sleeps has looked everywhere before */
     ftc_tcp_turn(tcp); /* what could be sent is sent now, so there never is room for something queued */
+    if (tcp->active_count == 0 && tcp->wire->arm != NULL)
+        tcp->wire->arm(tcp);
     return tcp->active_count > 0;
 }
 
-static int tcp_descriptor(struct ftc_transport *transport)
+int ftc_tcp_descriptor(struct ftc_transport *transport)
 {
     return ((struct ftc_tcp *)transport)->epoll;
 }
 
-static void tcp_close_peer(struct ftc_transport *transport, int rank)
+void ftc_tcp_close_peer(struct ftc_transport *transport, int rank)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
     struct ftc_tcp_peer *peer = ftc_tcp_peer(tcp, rank);
     /* Out of memory: there was nothing to close, and the detector goes on telling others. */
     if (peer == NULL || peer->closed)
         return;
-    ftc_tcp_link_acknowledge(tcp, peer); /* it may wait for that alone */
+    if (peer->link != NULL)
+        tcp->wire->acknowledge(tcp, peer); /* it may wait for that alone */
     peer->closed = true;
     silence(tcp, peer);
     if (peer->link == NULL)
@@ -282,13 +294,13 @@ const struct ftc_transport_ops ftc_transport_tcp = {
     .name = "tcp",
     .caps = 0,
     .open = tcp_open,
-    .send = tcp_send,
-    .flush = tcp_flush,
+    .send = ftc_tcp_send,
+    .flush = ftc_tcp_flush,
     .receive = ftc_tcp_receive,
-    .ready = tcp_ready,
-    .descriptor = tcp_descriptor,
-    .close_peer = tcp_close_peer,
+    .ready = ftc_tcp_ready,
+    .descriptor = ftc_tcp_descriptor,
+    .close_peer = ftc_tcp_close_peer,
     .endpoint = ftc_tcp_endpoint,
     .settled = ftc_tcp_settled,
-    .close = tcp_close,
+    .close = ftc_tcp_close,
 };

@@ -131,8 +131,8 @@ void ftc_tcp_accept(struct ftc_tcp *tcp)
 static void refuse_hello(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection,
                          enum ftc_tcp_refusal refusal)
 {
-    struct ftc_tcp_answer answer = {.versions = {FTC_TCP_VERSION_LOWEST, FTC_TCP_VERSION_HIGHEST},
-                                    .refusal = refusal};
+    struct ftc_tcp_answer answer = {
+        .protocol = tcp->wire->protocol, .versions = tcp->wire->versions, .refusal = refusal};
     ftc_tcp_answer_encode(connection->answer, &answer, connection->hello, &tcp->secret);
     ftc_tcp_put(connection, connection->answer, sizeof(connection->answer)); /* as far as it goes */
     ftc_tcp_hang_up(tcp, connection);
@@ -142,7 +142,7 @@ static void refuse_hello(struct ftc_tcp *tcp, struct ftc_tcp_connection *connect
 static bool objectionable(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection,
                           const struct ftc_tcp_hello *hello)
 {
-    struct ftc_tcp_versions own = {FTC_TCP_VERSION_LOWEST, FTC_TCP_VERSION_HIGHEST};
+    struct ftc_tcp_versions own = tcp->wire->versions;
     if (ftc_tcp_common_version(&own, &hello->versions) == 0) {
         ftc_tcp_note(tcp, FTC_TCP_VERSION,
                      "refused a connection: it speaks versions %u to %u of the protocol, this rank %u to %u: "
@@ -167,10 +167,10 @@ static bool objectionable(struct ftc_tcp *tcp, struct ftc_tcp_connection *connec
 static void take_hello(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
 {
     struct ftc_tcp_hello hello;
-    struct ftc_tcp_versions own = {FTC_TCP_VERSION_LOWEST, FTC_TCP_VERSION_HIGHEST};
-    struct ftc_tcp_answer answer = {.versions = own};
+    struct ftc_tcp_versions own = tcp->wire->versions;
+    struct ftc_tcp_answer answer = {.protocol = tcp->wire->protocol, .versions = own};
     memcpy(connection->hello, connection->in, sizeof(connection->hello));
-    if (!ftc_tcp_hello_decode(&hello, connection->hello)) {
+    if (!ftc_tcp_hello_decode(&hello, connection->hello) || hello.protocol != tcp->wire->protocol) {
         ftc_tcp_note(tcp, FTC_TCP_STRANGER, "dropped a connection that does not speak this protocol");
         ftc_tcp_hang_up(tcp, connection);
         return;
@@ -215,8 +215,7 @@ static void welcome(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_t
         ftc_tcp_link_lost(tcp, peer, strerror(errno));
         return;
     }
-    ftc_tcp_link_write(tcp, peer);
-    ftc_tcp_link_wait(tcp, peer);
+    tcp->wire->begin(tcp, peer);
 }
 
 static void take_proof(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
@@ -243,7 +242,7 @@ void ftc_tcp_accept_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connect
 {
     bool hello = connection->state == FTC_TCP_WAIT_HELLO;
     int rc = ftc_tcp_take(connection, hello ? FTC_TCP_HELLO_SIZE : FTC_TCP_PROOF_BYTES);
-    if (hello && rc == 0 && !ftc_tcp_magic_begins(connection->in, connection->used)) {
+    if (hello && rc == 0 && !ftc_tcp_magic_begins(tcp->wire->protocol, connection->in, connection->used)) {
         ftc_tcp_note(tcp, FTC_TCP_STRANGER, "dropped a connection that does not speak this protocol");
         rc = -1;
     }

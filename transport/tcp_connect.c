@@ -109,13 +109,22 @@ static int new_socket(struct ftc_tcp *tcp, const struct ftc_tcp_peer *peer, int 
     return fd;
 }
 
+/* Of the wire's interface, where there is one: the way of the bytes is the way that was tried. */
+static bool bind_source(const struct ftc_tcp *tcp, int fd, const struct sockaddr_storage *to)
+{
+    const struct sockaddr_storage *source = &tcp->source;
+    return source->ss_family != to->ss_family ||
+           bind(fd, (const struct sockaddr *)source, ftc_tcp_address_size(source)) == 0;
+}
+
 static void connect_to(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct sockaddr_storage *address)
 {
     int fd = new_socket(tcp, peer, address->ss_family);
     if (fd < 0) {
         give_up(tcp, peer);
-    } else if (connect(fd, (const struct sockaddr *)address, ftc_tcp_address_size(address)) != 0 &&
-               errno != EINPROGRESS) {
+    } else if (!bind_source(tcp, fd, address) ||
+               (connect(fd, (const struct sockaddr *)address, ftc_tcp_address_size(address)) != 0 &&
+                errno != EINPROGRESS)) {
         int saved = errno;
         close(fd);
         errno = saved;
@@ -136,6 +145,8 @@ void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         unreachable(tcp, peer, "its endpoint is not known");
     else if (ftc_tcp_endpoint_parse(&endpoint, text) != 0)
         unreachable(tcp, peer, ftc_last_error());
+    else if (endpoint.protocol != tcp->wire->protocol)
+        unreachable(tcp, peer, "its endpoint is one of another transport");
     else /* each in turn, in the order in which it names them */
         connect_to(tcp, peer, &endpoint.address[peer->attempts % (unsigned)endpoint.count]);
 }
@@ -145,7 +156,8 @@ void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 static void say_hello(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_tcp_connection *dial = peer->dial;
-    struct ftc_tcp_hello hello = {.versions = {FTC_TCP_VERSION_LOWEST, FTC_TCP_VERSION_HIGHEST},
+    struct ftc_tcp_hello hello = {.protocol = tcp->wire->protocol,
+                                  .versions = tcp->wire->versions,
                                   .sender = (uint32_t)tcp->self,
                                   .target = (uint32_t)peer->rank};
     int error = 0;
@@ -189,20 +201,20 @@ static void refused_version(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
 {
     ftc_tcp_note(
         tcp, FTC_TCP_VERSION,
-        "rank %d speaks versions %u to %u of the protocol, this one %d to %d: use one ftcoll on all hosts",
-        peer->rank, theirs->lowest, theirs->highest, FTC_TCP_VERSION_LOWEST, FTC_TCP_VERSION_HIGHEST);
+        "rank %d speaks versions %u to %u of the protocol, this one %u to %u: use one ftcoll on all hosts",
+        peer->rank, theirs->lowest, theirs->highest, tcp->wire->versions.lowest, tcp->wire->versions.highest);
     give_up(tcp, peer);
 }
 
 static void take_answer(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_tcp_connection *dial = peer->dial;
-    struct ftc_tcp_versions own = {FTC_TCP_VERSION_LOWEST, FTC_TCP_VERSION_HIGHEST};
+    struct ftc_tcp_versions own = tcp->wire->versions;
     struct ftc_tcp_place place = ftc_tcp_link_place(peer);
     struct ftc_tcp_answer answer;
     unsigned char proof[FTC_TCP_PROOF_BYTES];
     memcpy(dial->answer, dial->in, sizeof(dial->answer));
-    if (!ftc_tcp_answer_decode(&answer, dial->answer)) {
+    if (!ftc_tcp_answer_decode(&answer, dial->answer) || answer.protocol != tcp->wire->protocol) {
         unreachable(tcp, peer, "something else answers there");
     } else if (answer.refusal == FTC_TCP_REFUSED_VERSION) {
         refused_version(tcp, peer, &answer.versions);
@@ -233,10 +245,8 @@ static void take_verdict(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         refused(tcp, peer, refusal);
     } else {
         peer->dial = NULL;
-        if (ftc_tcp_link_up(tcp, peer, dial, &place) == 0) {
-            ftc_tcp_link_write(tcp, peer);
-            ftc_tcp_link_wait(tcp, peer);
-        }
+        if (ftc_tcp_link_up(tcp, peer, dial, &place) == 0)
+            tcp->wire->begin(tcp, peer);
     }
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-#define PREFIX "tcp:v1;"
+static const char *const prefixes[FTC_TCP_PROTOCOLS] = {"tcp:v1;", "verbs:v1;"};
 
 socklen_t ftc_tcp_address_size(const struct sockaddr_storage *address)
 {
@@ -45,7 +45,8 @@ int ftc_tcp_address_parse(struct sockaddr_storage *address, const char *text)
 
 static int malformed(const char *text)
 {
-    return ftc_error_set(FTC_ERR_PROTO, "endpoint \"%.100s\" is not " PREFIX "ADDRESS,...;PORT", text);
+    return ftc_error_set(FTC_ERR_PROTO,
+                         "endpoint \"%.100s\" is neither tcp:v1;ADDRESS,...;PORT nor verbs:v1;...", text);
 }
 
 /* 1 to 65535, digits only; 0: none. */
@@ -77,13 +78,26 @@ static int parse_addresses(struct ftc_tcp_endpoint *endpoint, const char *list, 
     return FTC_SUCCESS;
 }
 
+/* Behind the first word; NULL: none that is known. */
+static const char *skip_prefix(struct ftc_tcp_endpoint *endpoint, const char *text)
+{
+    if (strnlen(text, FTC_TCP_ENDPOINT_SIZE) == FTC_TCP_ENDPOINT_SIZE)
+        return NULL;
+    for (int i = 0; i < FTC_TCP_PROTOCOLS; i++)
+        if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0) {
+            endpoint->protocol = (enum ftc_tcp_protocol)i;
+            return text + strlen(prefixes[i]);
+        }
+    return NULL;
+}
+
 int ftc_tcp_endpoint_parse(struct ftc_tcp_endpoint *endpoint, const char *text)
 {
+    const char *list = skip_prefix(endpoint, text);
     endpoint->count = 0;
-    if (strnlen(text, FTC_TCP_ENDPOINT_SIZE) == FTC_TCP_ENDPOINT_SIZE ||
-        strncmp(text, PREFIX, strlen(PREFIX)) != 0)
+    if (list == NULL)
         return malformed(text);
-    const char *list = text + strlen(PREFIX), *semicolon = strchr(list, ';');
+    const char *semicolon = strchr(list, ';');
     unsigned port = semicolon != NULL ? parse_port(semicolon + 1) : 0;
     if (port == 0)
         return malformed(text);
@@ -105,7 +119,7 @@ void ftc_tcp_endpoint_format(char text[FTC_TCP_ENDPOINT_SIZE], const struct ftc_
 {
     char one[INET6_ADDRSTRLEN];
     /* 8 addresses of 45 characters always fit. */
-    int used = snprintf(text, FTC_TCP_ENDPOINT_SIZE, PREFIX);
+    int used = snprintf(text, FTC_TCP_ENDPOINT_SIZE, "%s", prefixes[endpoint->protocol]);
     for (int i = 0; i < endpoint->count; i++)
         used += snprintf(text + used, (size_t)(FTC_TCP_ENDPOINT_SIZE - used), "%s%s", i > 0 ? "," : "",
                          address_text(one, &endpoint->address[i]));

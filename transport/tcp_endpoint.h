@@ -1,14 +1,18 @@
-/* Where a rank listens, as text: "tcp:v1;address,address;port", IPv4 or IPv6 addresses in numbers. No I/O. */
+/* Where a rank listens, as text: "tcp:v1;address,address;port" or "verbs:v1;...", IPv4 or IPv6 addresses in numbers. No
+ * I/O. */
 #ifndef FTC_TRANSPORT_TCP_ENDPOINT_H
 #define FTC_TRANSPORT_TCP_ENDPOINT_H
 
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "transport/tcp_protocol.h"
+
 #define FTC_TCP_ADDRESSES     8
 #define FTC_TCP_ENDPOINT_SIZE 512 /* of the text, with its end */
 
 struct ftc_tcp_endpoint {
+    enum ftc_tcp_protocol protocol; /* by the first word: "tcp" or "verbs" */
     int count;
     struct sockaddr_storage
         address[FTC_TCP_ADDRESSES]; /* in the order in which they are tried, each with the port */

@@ -8,7 +8,10 @@
 #include "base/wire.h"
 
 /* First bytes that no text protocol sends. */
-static const unsigned char magic[FTC_TCP_MAGIC_SIZE] = {0xfc, 'f', 't', 'c', 't', 'c', 'p', '\n'};
+static const unsigned char magic[FTC_TCP_PROTOCOLS][FTC_TCP_MAGIC_SIZE] = {
+    [FTC_TCP_PROTOCOL_SOCKET] = {0xfc, 'f', 't', 'c', 't', 'c', 'p', '\n'},
+    [FTC_TCP_PROTOCOL_VERBS] = {0xfc, 'f', 't', 'c', 'v', 'r', 'b', '\n'},
+};
 
 #define ANSWER_PLAIN (FTC_TCP_ANSWER_SIZE - FTC_TCP_PROOF_SIZE)
 
@@ -32,32 +35,37 @@ unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one, const struct
     return highest >= one->lowest && highest >= other->lowest ? highest : 0;
 }
 
-bool ftc_tcp_magic_begins(const unsigned char *bytes, size_t size)
+bool ftc_tcp_magic_begins(enum ftc_tcp_protocol protocol, const unsigned char *bytes, size_t size)
 {
-    return memcmp(bytes, magic, size < sizeof(magic) ? size : sizeof(magic)) == 0;
+    return memcmp(bytes, magic[protocol], size < FTC_TCP_MAGIC_SIZE ? size : FTC_TCP_MAGIC_SIZE) == 0;
 }
 
-static void write_versions(struct ftc_writer *w, const struct ftc_tcp_versions *versions)
+static void write_start(struct ftc_writer *w, enum ftc_tcp_protocol protocol,
+                        const struct ftc_tcp_versions *versions)
 {
+    ftc_write_bytes(w, magic[protocol], FTC_TCP_MAGIC_SIZE);
     ftc_write_u16(w, (uint16_t)versions->lowest);
     ftc_write_u16(w, (uint16_t)versions->highest);
 }
 
 /* False: no magic, or no range. */
-static bool read_versions(struct ftc_reader *r, struct ftc_tcp_versions *versions)
+static bool read_start(struct ftc_reader *r, enum ftc_tcp_protocol *protocol,
+                       struct ftc_tcp_versions *versions)
 {
-    const unsigned char *first = ftc_read_bytes(r, sizeof(magic));
+    const unsigned char *first = ftc_read_bytes(r, FTC_TCP_MAGIC_SIZE);
     versions->lowest = ftc_read_u16(r);
     versions->highest = ftc_read_u16(r);
-    return !r->failed && memcmp(first, magic, sizeof(magic)) == 0 && versions->lowest >= 1 &&
-           versions->lowest <= versions->highest;
+    *protocol = FTC_TCP_PROTOCOL_SOCKET;
+    if (!r->failed && ftc_tcp_magic_begins(FTC_TCP_PROTOCOL_VERBS, first, FTC_TCP_MAGIC_SIZE))
+        *protocol = FTC_TCP_PROTOCOL_VERBS;
+    return !r->failed && ftc_tcp_magic_begins(*protocol, first, FTC_TCP_MAGIC_SIZE) &&
+           versions->lowest >= 1 && versions->lowest <= versions->highest;
 }
 
 void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE], const struct ftc_tcp_hello *hello)
 {
     struct ftc_writer w = {.data = bytes, .size = FTC_TCP_HELLO_SIZE};
-    ftc_write_bytes(&w, magic, sizeof(magic));
-    write_versions(&w, &hello->versions);
+    write_start(&w, hello->protocol, &hello->versions);
     ftc_write_u32(&w, hello->sender);
     ftc_write_u32(&w, hello->target);
     ftc_write_bytes(&w, hello->job, sizeof(hello->job));
@@ -67,7 +75,7 @@ void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE], const struct 
 bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello, const unsigned char bytes[FTC_TCP_HELLO_SIZE])
 {
     struct ftc_reader r = {.data = bytes, .size = FTC_TCP_HELLO_SIZE};
-    if (!read_versions(&r, &hello->versions))
+    if (!read_start(&r, &hello->protocol, &hello->versions))
         return false;
     hello->sender = ftc_read_u32(&r);
     hello->target = ftc_read_u32(&r);
@@ -106,8 +114,7 @@ void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE], const struc
 {
     struct ftc_writer w = {.data = bytes, .size = FTC_TCP_ANSWER_SIZE};
     memset(bytes, 0, FTC_TCP_ANSWER_SIZE);
-    ftc_write_bytes(&w, magic, sizeof(magic));
-    write_versions(&w, &answer->versions);
+    write_start(&w, answer->protocol, &answer->versions);
     ftc_write_u16(&w, (uint16_t)answer->version);
     ftc_write_u16(&w, (uint16_t)answer->refusal);
     if (answer->refusal != FTC_TCP_ACCEPTED)
@@ -119,7 +126,7 @@ void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE], const struc
 bool ftc_tcp_answer_decode(struct ftc_tcp_answer *answer, const unsigned char bytes[FTC_TCP_ANSWER_SIZE])
 {
     struct ftc_reader r = {.data = bytes, .size = FTC_TCP_ANSWER_SIZE};
-    if (!read_versions(&r, &answer->versions))
+    if (!read_start(&r, &answer->protocol, &answer->versions))
         return false;
     answer->version = ftc_read_u16(&r);
     unsigned refusal = ftc_read_u16(&r);

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "transport/tcp_protocol.h"
+
 #define FTC_TCP_MAGIC_SIZE     8
 #define FTC_TCP_JOB_SIZE       32
 #define FTC_TCP_CHALLENGE_SIZE 32
@@ -45,6 +47,7 @@ struct ftc_tcp_versions {
 unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one, const struct ftc_tcp_versions *other);
 
 struct ftc_tcp_hello {
+    enum ftc_tcp_protocol protocol;
     struct ftc_tcp_versions versions;
     uint32_t sender, target;
     char job[FTC_TCP_JOB_SIZE];
@@ -53,9 +56,10 @@ struct ftc_tcp_hello {
 void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE], const struct ftc_tcp_hello *hello);
 bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello, const unsigned char bytes[FTC_TCP_HELLO_SIZE]);
 /* Can the first `size` bytes be those of a hello or answer? So that a stranger is known by his first byte. */
-bool ftc_tcp_magic_begins(const unsigned char *bytes, size_t size);
+bool ftc_tcp_magic_begins(enum ftc_tcp_protocol protocol, const unsigned char *bytes, size_t size);
 
 struct ftc_tcp_answer {
+    enum ftc_tcp_protocol protocol;
     struct ftc_tcp_versions versions;
     unsigned version;
     enum ftc_tcp_refusal refusal;

@@ -1,7 +1,8 @@
 /*
- * The inside of the TCP transport, for its own files: tcp.c (life, ops), tcp_loop.c (epoll, timers), tcp_listen.c,
+ * The inside of the TCP transport, for its own files, and of the verbs transport, which has another wire: tcp.c (life,
+ * ops), tcp_loop.c (epoll, timers), tcp_listen.c,
  * tcp_connect.c (the connector's side), tcp_accept.c (the listener's), tcp_link.c (sending, life of a link),
- * tcp_receive.c.
+ * tcp_receive.c, tcp_wire.c (what a link's bytes go by).
  *
  * A peer outlives its connections. It has at most one link (a connection after its handshake) and one dial (an own
  * attempt to get one); accepted connections belong to nobody until they have proven who they are.
@@ -27,8 +28,6 @@
 #define FTC_TCP_ACK_NS            (5 * FTC_NS_PER_MS)
 #define FTC_TCP_ACK_BYTES         (256u << 10)
 #define FTC_TCP_ACK_MESSAGES      32
-#define FTC_TCP_VERSION_LOWEST    1
-#define FTC_TCP_VERSION_HIGHEST   1
 
 enum ftc_tcp_state {
     FTC_TCP_CONNECTING,
@@ -55,9 +54,11 @@ struct ftc_tcp_connection {
     unsigned char *buffer; /* of a link: read, [begin, end) not looked at */
     size_t begin, end;
     bool payload; /* the header of the message that comes was read */
-    bool blocked; /* the socket is full */
+    bool blocked; /* the wire is full */
+    bool proven;  /* it has carried something: until then an end of it is an attempt that failed */
     unsigned char acknowledgement[FTC_TCP_HEADER_SIZE];
     size_t acknowledgement_left;
+    struct ftc_verbs_link *queue_pair; /* of the verbs transport; NULL: none */
 };
 
 /* A message that came or is coming. */
@@ -91,8 +92,39 @@ struct ftc_tcp_peer {
     bool timed;  /* in the list of those that have a timer */
 };
 
+struct ftc_tcp;
+
+/* What carries the bytes of links. */
+struct ftc_tcp_wire {
+    const struct ftc_transport_ops *ops;
+    enum ftc_tcp_protocol protocol;
+    struct ftc_tcp_versions versions;
+
+    /* The handshake of the peer's link is over: write, now or when it can carry bytes. */
+    void (*begin)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+    /* Something happened at the link's socket. */
+    void (*step)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint32_t events);
+    /* Watch the link's socket for what is waited for, given inbox and queue. */
+    void (*wait)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+    /* As writev(2) and readv(2) without waiting: EAGAIN is when the link gets blocked, or dry. */
+    ssize_t (*send)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces, int count);
+    ssize_t (*receive)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *places, int count);
+    /* Acknowledge what came, in a way that does not need the link any more. */
+    void (*acknowledge)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+    /* The connection ends; its descriptor is still open. */
+    void (*end)(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+
+    /* Of a wire that is more than sockets; NULL: it is not. Look at each turn; make that its descriptors say when to
+     * look, before a sleep; one of them (0 or 1) is readable; close what links shared. */
+    void (*poll)(struct ftc_tcp *tcp);
+    void (*arm)(struct ftc_tcp *tcp);
+    void (*wake)(struct ftc_tcp *tcp, int which);
+    void (*close)(struct ftc_tcp *tcp);
+};
+
 struct ftc_tcp {
     struct ftc_transport base;
+    const struct ftc_tcp_wire *wire;
     int ranks, self;
     const struct ftc_log *log;
     struct ftc_tcp_setup setup; /* its pointers to job and secret are not used */
@@ -100,7 +132,11 @@ struct ftc_tcp {
     struct ftc_tcp_secret secret;
     char endpoint[FTC_TCP_ENDPOINT_SIZE];
 
+    struct sockaddr_storage source; /* to connect from; no family: any */
+
     int epoll, timer, listener;
+    char wire_event[2];       /* their places stand for the descriptors of the wire */
+    uint64_t look_at;         /* at sockets and timers, where the wire is more than those */
     uint64_t timer_at;        /* set for; 0: not set */
     uint64_t accept_again_at; /* out of descriptors: the listener rests until then; 0: it does not */
 
@@ -120,7 +156,21 @@ struct ftc_tcp {
     uint64_t count[FTC_TCP_EVENTS], logged_at[FTC_TCP_EVENTS];
 };
 
-/* tcp.c. NULL: out of memory. */
+/* tcp.c. Opening: check, fill in what calloc() gave, start; what was filled in must be closed. FTC_ERR_ARG,
+ * FTC_ERR_NOMEM, FTC_ERR_SYSTEM, FTC_ERR_CONFIG. */
+int ftc_tcp_check_setup(const struct ftc_transport_setup *setup);
+void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setup,
+                     const struct ftc_tcp_wire *wire);
+int ftc_tcp_start(struct ftc_tcp *tcp);
+void ftc_tcp_close(struct ftc_transport *transport);
+/* As in ftc_transport_ops. */
+int ftc_tcp_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
+                 const struct ftc_value *value, bool urgent);
+int ftc_tcp_flush(struct ftc_transport *transport, bool *idle);
+bool ftc_tcp_ready(struct ftc_transport *transport);
+int ftc_tcp_descriptor(struct ftc_transport *transport);
+void ftc_tcp_close_peer(struct ftc_transport *transport, int rank);
+/* NULL: out of memory. */
 struct ftc_tcp_peer *ftc_tcp_peer(struct ftc_tcp *tcp, int rank);
 void ftc_tcp_activate(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
@@ -139,6 +189,10 @@ void ftc_tcp_turn(struct ftc_tcp *tcp);
 int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd, enum ftc_tcp_state state,
                   uint32_t events);
 void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection, uint32_t events);
+/* Watch a descriptor of the wire: 0 or 1. FTC_ERR_SYSTEM. */
+int ftc_tcp_watch_wire(struct ftc_tcp *tcp, int fd, int which);
+/* Its end has been seen: it would be readable from now on. */
+void ftc_tcp_unwatch(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
 /* Its memory is given back at the end of a turn. */
 void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
 void ftc_tcp_listen_to(struct ftc_tcp *tcp, bool yes);
@@ -169,6 +223,8 @@ bool ftc_tcp_put(const struct ftc_tcp_connection *connection, const void *bytes,
 /* The connection becomes the peer's link; the other end goes on at `place`. FTC_ERR_PROTO, FTC_ERR_NOMEM. */
 int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_tcp_connection *connection,
                     const struct ftc_tcp_place *place);
+/* The link has carried something: the peer is not broken. */
+void ftc_tcp_link_proven(struct ftc_tcp_peer *peer);
 /* Where this end goes on. */
 struct ftc_tcp_place ftc_tcp_link_place(const struct ftc_tcp_peer *peer);
 /* The link is lost: errno says why. */
@@ -176,12 +232,8 @@ void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const cha
 void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Write what can be written. */
 void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Acknowledge what came, now. */
-void ftc_tcp_link_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Before a close: what came is acknowledged, as far as that goes. */
 void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* What is waited for, given inbox and queue. */
-void ftc_tcp_link_wait(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 
 /* tcp_receive.c */
 void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
@@ -189,5 +241,8 @@ int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffe
 void ftc_tcp_arrivals_drop(struct ftc_tcp_arrival *first);
 /* Half a message of a peer that is gone. */
 void ftc_tcp_coming_drop(struct ftc_tcp_peer *peer);
+
+/* tcp_wire.c: bytes go by the link's socket. */
+extern const struct ftc_tcp_wire ftc_tcp_wire_socket;
 
 #endif

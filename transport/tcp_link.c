@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include "base/error.h"
 #include "transport/tcp_inside.h"
@@ -39,10 +38,15 @@ int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_t
         return rc;
     }
     acknowledged(peer); /* the handshake said it */
-    peer->attempts = 0;
     peer->retry_at = 0;
-    peer->broken_since = 0;
     return FTC_SUCCESS;
+}
+
+void ftc_tcp_link_proven(struct ftc_tcp_peer *peer)
+{
+    peer->link->proven = true;
+    peer->attempts = 0;
+    peer->broken_since = 0;
 }
 
 void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
@@ -56,29 +60,21 @@ void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const char *why)
 {
+    bool proven = peer->link->proven;
     ftc_tcp_link_drop(tcp, peer);
     if (peer->closed) {
         ftc_tcp_coming_drop(peer);
         return;
     }
-    peer->broken_since = ftc_clock_now();
+    if (!proven)
+        peer->attempts++;
+    if (peer->broken_since == 0)
+        peer->broken_since = ftc_clock_now();
     /* An end of a connection on which nothing was under way is how a rank leaves. */
     if (peer->out.first != NULL || peer->coming != NULL)
         ftc_tcp_note(tcp, FTC_TCP_BROKEN, "lost the connection with rank %d: %s; connecting again",
                      peer->rank, why);
     ftc_tcp_retry(tcp, peer);
-}
-
-void ftc_tcp_link_wait(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    uint32_t events = 0;
-    if (peer->link == NULL)
-        return;
-    if (peer->inbox_size < FTC_TCP_INBOX_MAX)
-        events |= EPOLLIN;
-    if (peer->link->blocked)
-        events |= EPOLLOUT;
-    ftc_tcp_wait_for(tcp, peer->link, events);
 }
 
 /* --- sending --- */
@@ -130,10 +126,10 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     struct iovec pieces[PIECES];
     while (peer->link != NULL && !peer->closed) {
         make_acknowledgement(peer);
-        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (size_t)gather(peer, pieces)};
-        if (message.msg_iovlen == 0)
+        int count = gather(peer, pieces);
+        if (count == 0)
             break;
-        ssize_t sent = sendmsg(peer->link->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t sent = tcp->wire->send(tcp, peer, pieces, count);
         if (sent >= 0) {
             advance(peer, (size_t)sent);
         } else if (errno == EAGAIN) {
@@ -143,15 +139,8 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
             ftc_tcp_link_lost(tcp, peer, strerror(errno));
         }
     }
-    ftc_tcp_link_wait(tcp, peer);
-}
-
-void ftc_tcp_link_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    if (peer->link == NULL || peer->acknowledge_at == 0)
-        return;
-    peer->acknowledge_at = 1; /* due since long ago */
-    ftc_tcp_link_write(tcp, peer);
+    if (peer->link != NULL)
+        tcp->wire->wait(tcp, peer);
 }
 
 /* Reading what is there keeps the close from becoming a reset, which would take the last bytes with it. */
@@ -160,7 +149,7 @@ void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     char rest[4096];
     if (peer->link == NULL || peer->closed)
         return;
-    ftc_tcp_link_acknowledge(tcp, peer);
+    tcp->wire->acknowledge(tcp, peer);
     if (peer->link == NULL || shutdown(peer->link->fd, SHUT_WR) != 0)
         return;
     for (int i = 0; i < 256 && recv(peer->link->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0; i++)

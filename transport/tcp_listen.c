@@ -129,7 +129,7 @@ static void listen_everywhere(struct ftc_tcp *tcp)
 
 int ftc_tcp_listen(struct ftc_tcp *tcp)
 {
-    struct ftc_tcp_endpoint found = {.count = 1};
+    struct ftc_tcp_endpoint found = {.protocol = tcp->wire->protocol, .count = 1};
     const char *where = tcp->setup.address;
     bool all = where == NULL || where[0] == '\0';
     int rc = FTC_SUCCESS;

@@ -13,6 +13,8 @@
 #include "transport/tcp_inside.h"
 
 #define EVENTS 64
+#define LOOK_NS                                                                                              \
+    (FTC_NS_PER_MS / 5) /* what sockets and timers may wait where another wire makes no system calls */
 
 static int add(struct ftc_tcp *tcp, int fd, uint32_t events, void *what)
 {
@@ -29,6 +31,13 @@ int ftc_tcp_loop_open(struct ftc_tcp *tcp)
         add(tcp, tcp->timer, EPOLLIN, &tcp->timer) != 0)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot watch sockets: %m%s",
                              errno == EMFILE ? "; raise the limit: `ulimit -n`" : "");
+    return FTC_SUCCESS;
+}
+
+int ftc_tcp_watch_wire(struct ftc_tcp *tcp, int fd, int which)
+{
+    if (add(tcp, fd, EPOLLIN, &tcp->wire_event[which]) != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot watch a device: %m");
     return FTC_SUCCESS;
 }
 
@@ -83,10 +92,16 @@ void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection
     epoll_ctl(tcp->epoll, EPOLL_CTL_MOD, connection->fd, &event); /* cannot fail: it is there */
 }
 
+void ftc_tcp_unwatch(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
+{
+    epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, connection->fd, NULL); /* cannot fail: it is there */
+}
+
 void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
 {
     if (connection->state == FTC_TCP_WAIT_HELLO || connection->state == FTC_TCP_WAIT_PROOF)
         ftc_tcp_half_open_remove(tcp, connection);
+    tcp->wire->end(tcp, connection);
     close(connection->fd);
     connection->fd = -1;
     free(connection->buffer);
@@ -187,17 +202,6 @@ static void timer_fired(struct ftc_tcp *tcp)
 
 /* --- a turn --- */
 
-static void link_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection, uint32_t events)
-{
-    struct ftc_tcp_peer *peer = tcp->peer[connection->rank];
-    if (events & EPOLLOUT) {
-        connection->blocked = false;
-        ftc_tcp_link_write(tcp, peer);
-    }
-    if (connection->fd >= 0 && (events & ~(uint32_t)EPOLLOUT) != 0)
-        ftc_tcp_read(tcp, peer);
-}
-
 static void dispatch(struct ftc_tcp *tcp, void *what, uint32_t events)
 {
     struct ftc_tcp_connection *connection = what;
@@ -205,22 +209,39 @@ static void dispatch(struct ftc_tcp *tcp, void *what, uint32_t events)
         ftc_tcp_accept(tcp);
     else if (what == &tcp->timer)
         timer_fired(tcp);
+    else if (what == &tcp->wire_event[0] || what == &tcp->wire_event[1])
+        tcp->wire->wake(tcp, what == &tcp->wire_event[1]);
     else if (connection->fd < 0)
         return; /* closed earlier in this turn */
     else if (connection->state == FTC_TCP_LINKED)
-        link_step(tcp, connection, events);
+        tcp->wire->step(tcp, tcp->peer[connection->rank], events);
     else if (connection->state == FTC_TCP_WAIT_HELLO || connection->state == FTC_TCP_WAIT_PROOF)
         ftc_tcp_accept_step(tcp, connection);
     else
         ftc_tcp_dial_step(tcp, connection);
 }
 
-void ftc_tcp_turn(struct ftc_tcp *tcp)
+/* Sockets, timers, and the descriptors of the wire. */
+static void look(struct ftc_tcp *tcp)
 {
     struct epoll_event events[EVENTS];
     int count = epoll_wait(tcp->epoll, events, EVENTS, 0);
     for (int i = 0; i < count; i++)
         dispatch(tcp, events[i].data.ptr, events[i].events);
     set_timer(tcp, run_timers(tcp, ftc_clock_now()));
+}
+
+void ftc_tcp_turn(struct ftc_tcp *tcp)
+{
+    if (tcp->wire->poll == NULL) {
+        look(tcp);
+    } else {
+        tcp->wire->poll(tcp);
+        uint64_t now = ftc_clock_now();
+        if (now >= tcp->look_at) {
+            look(tcp);
+            tcp->look_at = now + LOOK_NS;
+        }
+    }
     free_closed(tcp);
 }

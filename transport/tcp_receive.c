@@ -143,7 +143,7 @@ static int take_payload(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 /* --- the socket --- */
 
 /* Read behind what is in the buffer; payload goes straight to its place. As read(2). */
-static ssize_t fill(struct ftc_tcp_peer *peer)
+static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_tcp_connection *link = peer->link;
     struct iovec places[2] = {{0}};
@@ -153,7 +153,7 @@ static ssize_t fill(struct ftc_tcp_peer *peer)
     if (link->payload)
         places[0] = next_place(peer);
     places[1] = (struct iovec){link->buffer + link->end, FTC_TCP_READ_SIZE - link->end};
-    ssize_t got = readv(link->fd, places, 2);
+    ssize_t got = tcp->wire->receive(tcp, peer, places, 2);
     if (got <= 0)
         return got;
     size_t straight = (size_t)got < places[0].iov_len ? (size_t)got : places[0].iov_len;
@@ -194,7 +194,7 @@ void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         } else if (rc == 0) {
             if (bytes >= FTC_TCP_TURN_MAX)
                 break;
-            ssize_t got = fill(peer);
+            ssize_t got = fill(tcp, peer);
             if (dry(tcp, peer, got))
                 break;
             bytes += got > 0 ? (size_t)got : 0;
@@ -202,7 +202,8 @@ void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     }
     if (peer->link != NULL && !peer->link->blocked && peer->acknowledge_at != 0)
         ftc_tcp_link_write(tcp, peer);
-    ftc_tcp_link_wait(tcp, peer);
+    if (peer->link != NULL)
+        tcp->wire->wait(tcp, peer);
 }
 
 /* --- for the caller --- */

@@ -59,7 +59,7 @@ static void fuzz_handshake(const uint8_t *data, size_t size)
     fill(answer_bytes, sizeof(answer_bytes), data, size);
     fill(verdict_bytes, sizeof(verdict_bytes), data, size);
     fill(proof, sizeof(proof), data, size);
-    ftc_tcp_magic_begins(data, size);
+    ftc_tcp_magic_begins(FTC_TCP_PROTOCOL_SOCKET, data, size);
     if (ftc_tcp_hello_decode(&hello, hello_bytes) && strlen(hello.job) >= FTC_TCP_JOB_SIZE)
         abort();
     if (ftc_tcp_answer_decode(&answer, answer_bytes) && ftc_tcp_refusal_text(answer.refusal)[0] == '?')

@@ -162,13 +162,13 @@ END_TEST
 
 START_TEST(strangers_are_known_by_their_first_byte)
 {
-    ck_assert(ftc_tcp_magic_begins(hello_bytes, 0));
+    ck_assert(ftc_tcp_magic_begins(FTC_TCP_PROTOCOL_SOCKET, hello_bytes, 0));
     for (size_t size = 1; size < sizeof(hello_bytes); size++)
-        ck_assert(ftc_tcp_magic_begins(hello_bytes, size));
-    ck_assert(!ftc_tcp_magic_begins((const unsigned char *)"G", 1));
+        ck_assert(ftc_tcp_magic_begins(FTC_TCP_PROTOCOL_SOCKET, hello_bytes, size));
+    ck_assert(!ftc_tcp_magic_begins(FTC_TCP_PROTOCOL_SOCKET, (const unsigned char *)"G", 1));
     hello_bytes[7] ^= 1;
-    ck_assert(ftc_tcp_magic_begins(hello_bytes, 7));
-    ck_assert(!ftc_tcp_magic_begins(hello_bytes, 8));
+    ck_assert(ftc_tcp_magic_begins(FTC_TCP_PROTOCOL_SOCKET, hello_bytes, 7));
+    ck_assert(!ftc_tcp_magic_begins(FTC_TCP_PROTOCOL_SOCKET, hello_bytes, 8));
 }
 END_TEST
 
