@@ -38,7 +38,7 @@ void tcp_join(int rank)
 static void leave(int rank)
 {
     if (tcp_end[rank] != NULL)
-        ftc_transport_tcp.close(tcp_end[rank]);
+        tcp_end[rank]->ops->close(tcp_end[rank]);
     tcp_end[rank] = NULL;
 }
 
@@ -70,7 +70,7 @@ static int try_send(int from, int to, uint64_t number, size_t size)
     for (size_t i = head_size; i < size; i++)
         rest->data[i - head_size] = byte_of(number, i);
     struct ftc_value value = {.buffer = rest, .size = size - head_size};
-    int rc = ftc_transport_tcp.send(tcp_end[from], to, head, &value, true);
+    int rc = tcp_end[from]->ops->send(tcp_end[from], to, head, &value, true);
     ftc_buffer_unref(head);
     ftc_buffer_unref(rest);
     return rc;
@@ -94,7 +94,7 @@ static void assert_message(const struct ftc_buffer *message, uint64_t number, si
 bool tcp_take(int rank, int sender, uint64_t number, size_t size)
 {
     struct ftc_buffer *message;
-    int from = -1, rc = ftc_transport_tcp.receive(tcp_end[rank], &from, &message);
+    int from = -1, rc = tcp_end[rank]->ops->receive(tcp_end[rank], &from, &message);
     ck_assert_msg(rc >= 0, "%s", ftc_last_error());
     if (rc == 0)
         return false;
@@ -109,7 +109,7 @@ void tcp_turn(void)
     bool idle;
     for (int rank = 0; rank < TCP_ENDS; rank++)
         if (tcp_end[rank] != NULL)
-            ck_assert_int_eq(ftc_transport_tcp.flush(tcp_end[rank], &idle), 0);
+            ck_assert_int_eq(tcp_end[rank]->ops->flush(tcp_end[rank], &idle), 0);
 }
 
 void tcp_expect(int rank, int sender, uint64_t number, size_t size)
