@@ -16,6 +16,7 @@
 #define FTC_CAP_LOCAL 1u /* reaches ranks of this node only */
 
 struct ftc_tcp_setup;   /* transport/tcp.h */
+struct ftc_verbs_setup; /* transport/verbs.h */
 struct ftc_route_setup; /* transport/route.h */
 
 struct ftc_transport_setup {
@@ -24,6 +25,7 @@ struct ftc_transport_setup {
     struct ftc_segment *segment;         /* shm */
     struct ftc_bell *bell;               /* shm */
     const struct ftc_tcp_setup *tcp;     /* tcp */
+    const struct ftc_verbs_setup *verbs; /* verbs */
     const struct ftc_route_setup *route; /* route */
 };
 
