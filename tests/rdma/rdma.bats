@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Multicast by verbs on real devices, four at least: those of tests/rdma/soft-roce, or others that FTC_TEST_INTERFACES lists
-# (IPv4 addresses, a comma between two). PROBE, TEST_MULTICAST, FTRUN and MULTICAST_APP come from ctest.
+# Multicast and links by verbs on real devices, four at least: those of tests/rdma/soft-roce, or others that FTC_TEST_INTERFACES lists
+# (IPv4 addresses, a comma between two). PROBE, TEST_*, FTRUN, MULTICAST_APP, VERBS_PINGPONG, BENCH_VERBS and BUILD come from ctest.
 # shellcheck disable=SC2154,SC2034
 
 load ../transport/multicast_helper
@@ -101,4 +101,59 @@ report() { # RANK...: what it received, for the log
 
 @test "the whole suite of a multicast transport" {
     FTC_TEST_TRANSPORT=verbs "$TEST_MULTICAST"
+}
+
+# --- links by queue pairs, of the verbs transport ---
+
+@test "the conformance suite of transports, on links between devices" {
+    "$TEST_TRANSPORT_VERBS"
+}
+
+@test "stories of links: meeting, breaking, floods, deaths, memory, strangers" {
+    "$TEST_VERBS"
+    "$TEST_VERBS_STRANGERS"
+}
+
+@test "a cable that is pulled and put back: messages go on, of who looks and of who sleeps" {
+    ip link show port2 >/dev/null 2>&1 || skip "no cables to pull: run this by tests/rdma/soft-roce"
+    local sleep
+    for sleep in "" --sleep; do
+        # shellcheck disable=SC2086 # none or one word
+        timeout -s KILL 200 "$VERBS_PINGPONG" $sleep --drill 64 2000 192.0.2.1 192.0.2.2 >pingpong 2>errors 3>&- &
+        started+=($!)
+        wait_until "grep -q '^warm' pingpong || ! kill -0 $! 2>/dev/null"
+        ip link set port2 down
+        wait_until "grep -q '^broken' pingpong || ! kill -0 $! 2>/dev/null"
+        ip link set port2 up
+        wait $! || { cat pingpong errors; return 1; }
+        cat pingpong
+        grep -q '^broken' pingpong
+    done
+}
+
+@test "lost frames are sent again" {
+    ip link show port2 >/dev/null 2>&1 || skip "no cables: run this by tests/rdma/soft-roce"
+    tc qdisc add dev port2 root netem loss 2%
+    run timeout -s KILL 200 "$VERBS_PINGPONG" 3000 300 192.0.2.1 192.0.2.2
+    tc qdisc del dev port2 root
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "too little memory may be locked for links: the error says so" {
+    # shellcheck disable=SC2016 # for the shell that is started
+    run setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock bash -c \
+        'ulimit -l 64; exec "$0" 64 10 "$@"' "$VERBS_PINGPONG" "${FTC_TEST_INTERFACES%%,*}" "${FTC_TEST_INTERFACES%%,*}"
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"raise memlock"*"64 KiB"*"use tcp"* ]]
+}
+
+@test "a link's round trip beside ibv_rc_pingpong's" {
+    command -v ibv_rc_pingpong >/dev/null || skip "no ibv_rc_pingpong: install ibverbs-utils"
+    rdma link show rxe2/1 >/dev/null 2>&1 || skip "no devices of tests/rdma/soft-roce"
+    "$BENCH_VERBS" --build "$BUILD" --json figures --rounds 7 --count 200 rxe1 rxe2 >&3
+    # The goal is 1.5; on a busy host, where processes of either kind wait for a processor for longer than for a message, medians of
+    # equals differ by as much.
+    jq -se 'any(.way == "poll" and .bytes == 64 and .ratio <= 2)' figures
 }
