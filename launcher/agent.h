@@ -41,7 +41,7 @@ struct ftc_agent {
     uint64_t leaving_ns; /* when this node's LEFT went out; 0: not yet */
     bool apart;          /* cut off when that did no harm any more: it goes on by itself */
     bool fenced;
-    bool idle;           /* all ranks of this node have ended: it takes part in no lease any more */
+    bool idle; /* all ranks of this node have ended: it takes part in no lease any more */
 
     /* Called from the loop. */
     void (*granted)(void *arg);                   /* the first lease has come: ranks may start */

@@ -11,7 +11,7 @@
 #include "launcher/options.h"
 
 #define FTC_ENGINE_TOKEN "FTRUN_FRONT" /* environment of agents: what their last line must show */
-#define FTC_ENGINE_MARK  '\036'         /* begins that line */
+#define FTC_ENGINE_MARK  '\036'        /* begins that line */
 
 /* Make `auto` one of the others, and check what they need; command->nodes becomes their number (slurm). FTC_ERR_ARG, FTC_ERR_UNSUPPORTED,
  * each with cause and remedy. */

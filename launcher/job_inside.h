@@ -61,7 +61,7 @@ void ftc_job_look_for_end(struct ftc_job *job);
 bool ftc_job_spawning(const struct ftc_job *job);
 void ftc_job_set_callbacks(struct ftc_job *job);
 void ftc_job_on_pmix_abort(void *arg, int rank, int code); /* in PMIx's thread */
-void ftc_job_init_watchers(struct ftc_job *job); /* and the timers of both */
+void ftc_job_init_watchers(struct ftc_job *job);           /* and the timers of both */
 
 /* job_start.c: for the idle watcher that starts a rank per turn. */
 void ftc_job_on_spawn(struct ev_loop *loop, struct ev_idle *idle, int events);
