@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/wire.h"
 #include "detector/mutation.h"
 
 #define LEAST_PERIODS 20
-#define MOST_TERM     (UINT64_MAX / 2) /* there is always a higher one */
 
 enum role { FOLLOWER, ASKING, LEADER };
 
@@ -585,38 +583,4 @@ bool ftc_lease_next_output(struct ftc_lease *lease, struct ftc_lease_output *out
     return put_news(&lease->refused, &lease->told_refused, output, FTC_LEASE_REFUSE) ||
            put_message(lease, output) ||
            put_news(&lease->declared, &lease->told_declared, output, FTC_LEASE_DECLARE);
-}
-
-/* --- bytes --- */
-
-size_t ftc_lease_encode(const struct ftc_lease_message *message, unsigned char *bytes, size_t size)
-{
-    struct ftc_writer w = {.data = bytes, .size = size};
-
-    ftc_write_u8(&w, (uint8_t)message->kind);
-    ftc_write_u64(&w, message->term);
-    ftc_write_u64(&w, message->leader_ns);
-    ftc_write_u64(&w, message->node_ns);
-    ftc_write_set(&w, message->refused);
-    ftc_write_set(&w, message->declared);
-    return w.failed ? 0 : w.used;
-}
-
-int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_set *refused, struct ftc_set *declared,
-                     const unsigned char *bytes, size_t size)
-{
-    struct ftc_reader r = {.data = bytes, .size = size};
-    uint8_t kind = ftc_read_u8(&r);
-
-    *message = (struct ftc_lease_message){
-        .kind = (enum ftc_lease_kind)kind, .refused = refused, .declared = declared};
-    message->term = ftc_read_u64(&r);
-    message->leader_ns = ftc_read_u64(&r);
-    message->node_ns = ftc_read_u64(&r);
-    ftc_read_set(&r, refused);
-    ftc_read_set(&r, declared);
-    if (r.failed || r.used != size || kind >= FTC_LEASE_KINDS || message->term > MOST_TERM ||
-        !ftc_set_subset(declared, refused))
-        return ftc_error_set(FTC_ERR_PROTO, "a damaged message about leases");
-    return FTC_SUCCESS;
 }

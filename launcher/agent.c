@@ -1,4 +1,4 @@
-/* Everything that happens does so in drive(): once before each sleep of the loop. */
+/* An agent: its links, its lease, and what it takes in. All of it once before each sleep of the loop, whatever woke it. */
 #include "launcher/agent.h"
 
 #include <stdatomic.h>
@@ -9,13 +9,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "launcher/agent_activity.h"
+#include "launcher/agent_inside.h"
 #include "transport/tcp.h"
 
 #define MESSAGES_PER_TURN 256
-#define SHOWN_PER_SECOND  256          /* ranks */
 #define ENDING_NS         FTC_NS_PER_S /* a job that is being killed waits no longer for acknowledgements */
-
-enum told { TOLD_JOINED = 1, TOLD_MARKED = 2, TOLD_FAILED = 4, TOLD_ENDED = 8, TOLD_ACCUSED = 16 };
 
 /* --- meeting --- */
 
@@ -76,146 +74,6 @@ int ftc_agent_met(struct ftc_agent *agent, bool able)
     return ftc_meeting_end(&agent->meeting, able ? ftc_tcp_endpoint(agent->links) : NULL);
 }
 
-/* --- sending --- */
-
-static void send_to(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
-{
-    struct ftc_buffer *buffer = ftc_agent_encode(message);
-
-    if (buffer == NULL || agent->links->ops->send(agent->links, node, buffer, NULL, false) != FTC_SUCCESS)
-        FTC_LOG(&agent->log, FTC_LOG_ERROR, "cannot tell node %d what happened: out of memory", node);
-    ftc_buffer_unref(buffer);
-}
-
-static void send_all(struct ftc_agent *agent, const struct ftc_agent_message *message)
-{
-    for (int node = 0; node < agent->meeting.nodes; node++)
-        if (node != agent->meeting.node && !agent->gone[node])
-            send_to(agent, node, message);
-}
-
-static void tell_joined(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
-{
-    const char *endpoint = ftc_segment_endpoint(agent->mirror.segment, rank);
-    struct ftc_agent_message message = {.kind = FTC_AGENT_JOINED,
-                                        .rank = rank,
-                                        .value = atomic_load_explicit(&slot->pid, memory_order_relaxed),
-                                        .bytes = (const unsigned char *)endpoint,
-                                        .size = strnlen(endpoint, FTC_ENDPOINT_SIZE - 1)};
-    send_all(agent, &message);
-}
-
-static void tell_failed(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
-{
-    uint64_t suspected = atomic_load(&slot->suspected_ns), declared = atomic_load(&slot->declared_ns);
-    struct ftc_agent_message message = {.kind = FTC_AGENT_FAILED,
-                                        .rank = rank,
-                                        .value = atomic_load(&slot->detail),
-                                        .cause = (enum ftc_failure_cause)atomic_load(&slot->cause),
-                                        .seen_by = atomic_load(&slot->seen_by),
-                                        .took_ns = declared > suspected ? declared - suspected : 0};
-    send_all(agent, &message);
-}
-
-static void tell_ended(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
-{
-    struct ftc_agent_message message = {.kind = FTC_AGENT_ENDED,
-                                        .rank = rank,
-                                        .value = agent->mirror.ranks->at[rank].status,
-                                        .counters = &slot->counters};
-    send_all(agent, &message);
-}
-
-/* Once each, and in this order. */
-static void look_at(struct ftc_agent *agent, int rank)
-{
-    const struct ftc_process *process = &agent->mirror.ranks->at[rank];
-    struct ftc_slot *slot = ftc_segment_slot(agent->mirror.segment, rank);
-    uint32_t phase = atomic_load_explicit(&slot->phase, memory_order_acquire);
-    unsigned char *told = &agent->told[rank];
-
-    if (phase != FTC_PHASE_SPAWNED && !(*told & TOLD_JOINED)) {
-        *told |= TOLD_JOINED;
-        tell_joined(agent, rank, slot);
-    }
-    if (phase == FTC_PHASE_FINALIZED && !(*told & TOLD_MARKED)) {
-        *told |= TOLD_MARKED;
-        send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_MARKED, .rank = rank});
-    }
-    if (process->failed && !(*told & TOLD_FAILED)) {
-        *told |= TOLD_FAILED;
-        tell_failed(agent, rank, slot);
-    }
-    if (process->ended && process->child_ended && !(*told & TOLD_ENDED)) {
-        *told |= TOLD_ENDED;
-        tell_ended(agent, rank, slot);
-    }
-}
-
-/* Before others can know it: then this node may be in their base no more, and must not count itself. */
-static void leave_base(struct ftc_agent *agent)
-{
-    if (agent->idle || !ftc_mirror_ended_here(&agent->mirror))
-        return;
-    agent->idle = true;
-    ftc_lease_left(agent->lease, agent->meeting.node, ftc_clock_now());
-}
-
-void ftc_agent_look(struct ftc_agent *agent)
-{
-    int count, first = ftc_segment_local(agent->mirror.segment, &count);
-
-    leave_base(agent);
-    for (int rank = first; rank < first + count; rank++)
-        look_at(agent, rank);
-}
-
-static void show_rank(struct ftc_agent *agent, int rank)
-{
-    size_t room = ftc_agent_activity_room(agent->mirror.ranks->count);
-    unsigned char *bytes = malloc(room);
-
-    if (bytes == NULL)
-        return; /* it is shown later */
-    struct ftc_agent_message message = {
-        .kind = FTC_AGENT_ACTIVITY,
-        .rank = rank,
-        .bytes = bytes,
-        .size = ftc_agent_activity_write(agent->mirror.segment, rank, bytes, room)};
-    send_all(agent, &message);
-    free(bytes);
-}
-
-/* Each second; in large jobs less often, so that it costs no more. */
-static void show_ranks(struct ftc_agent *agent)
-{
-    uint64_t now = ftc_clock_now(), seconds = 1 + (uint64_t)agent->mirror.ranks->count / SHOWN_PER_SECOND;
-    int count, first = ftc_segment_local(agent->mirror.segment, &count);
-
-    if (now - agent->shown_ns < seconds * FTC_NS_PER_S)
-        return;
-    agent->shown_ns = now;
-    for (int rank = first; rank < first + count; rank++)
-        if (agent->told[rank] & TOLD_JOINED && !(agent->told[rank] & TOLD_ENDED))
-            show_rank(agent, rank);
-}
-
-void ftc_agent_accuse(struct ftc_agent *agent, int rank, int accuser)
-{
-    int node = ftc_segment_node_of(agent->mirror.segment, rank);
-
-    if (agent->gone[node] || agent->told[rank] & TOLD_ACCUSED)
-        return;
-    agent->told[rank] |= TOLD_ACCUSED;
-    send_to(agent, node,
-            &(struct ftc_agent_message){.kind = FTC_AGENT_ACCUSED, .rank = rank, .value = accuser});
-}
-
-void ftc_agent_end(struct ftc_agent *agent, int code)
-{
-    send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_END, .value = code});
-}
-
 /* --- nodes that go --- */
 
 static void refuse_node(struct ftc_agent *agent, int node)
@@ -247,7 +105,7 @@ static void declare_node(struct ftc_agent *agent, int node)
 {
     lose_node(agent, node);
     if (ftc_lease_leader(agent->lease) == agent->meeting.node)
-        send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LOST, .value = node});
+        ftc_agent_send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LOST, .value = node});
 }
 
 /* Its LEFT is acknowledged by the close. */
@@ -391,7 +249,7 @@ static void send_lease(struct ftc_agent *agent, const struct ftc_lease_output *o
         agent->leaving_ns == 0) { /* LEFT is the last that others take */
         struct ftc_agent_message message = {
             .kind = FTC_AGENT_LEASE, .bytes = bytes, .size = ftc_lease_encode(&output->message, bytes, room)};
-        send_to(agent, output->node, &message);
+        ftc_agent_send(agent, output->node, &message);
     }
     free(bytes);
 }
@@ -477,14 +335,13 @@ static void on_before_sleep(struct ev_loop *loop, struct ev_prepare *prepare, in
     (void)events;
     keep_lease(agent);
     ftc_agent_look(agent);
-    show_ranks(agent);
+    ftc_agent_show(agent);
     (void)agent->links->ops->flush(agent->links, &idle);
     more = agent->links->ops->ready(agent->links) || more;
     set_due(agent, more);
     agent->changed(agent->arg);
 }
 
-/* Whatever woke the loop, the work is done before it sleeps again. */
 static void on_readable(struct ev_loop *loop, struct ev_io *io, int events)
 {
     (void)loop;
@@ -570,7 +427,7 @@ bool ftc_agent_leave(struct ftc_agent *agent)
     if (agent->leaving_ns == 0) {
         ftc_agent_look(agent);
         agent->leaving_ns = now;
-        send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
+        ftc_agent_send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
     }
     if (everybody_knows(agent))
         return true;

@@ -55,7 +55,9 @@ void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *for
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    FTC_LOG(tcp->log, FTC_LOG_WARN, "%s; %llu of this kind so far", text,
+    /* A peer that dies breaks its connections, too, and its failure is told by others. */
+    bool common = event == FTC_TCP_BROKEN || event == FTC_TCP_UNREACHABLE;
+    FTC_LOG(tcp->log, common ? FTC_LOG_INFO : FTC_LOG_WARN, "%s; %llu of this kind so far", text,
             (unsigned long long)tcp->count[event]);
 }
 

@@ -1,0 +1,38 @@
+/* Messages of leases as bytes: kind u8 | term u64 | leader's time u64 | node's time u64 | refused | declared. */
+#include "base/error.h"
+#include "base/wire.h"
+#include "detector/lease.h"
+
+#define MOST_TERM (UINT64_MAX / 2) /* there is always a higher one */
+
+size_t ftc_lease_encode(const struct ftc_lease_message *message, unsigned char *bytes, size_t size)
+{
+    struct ftc_writer w = {.data = bytes, .size = size};
+
+    ftc_write_u8(&w, (uint8_t)message->kind);
+    ftc_write_u64(&w, message->term);
+    ftc_write_u64(&w, message->leader_ns);
+    ftc_write_u64(&w, message->node_ns);
+    ftc_write_set(&w, message->refused);
+    ftc_write_set(&w, message->declared);
+    return w.failed ? 0 : w.used;
+}
+
+int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_set *refused, struct ftc_set *declared,
+                     const unsigned char *bytes, size_t size)
+{
+    struct ftc_reader r = {.data = bytes, .size = size};
+    uint8_t kind = ftc_read_u8(&r);
+
+    *message = (struct ftc_lease_message){
+        .kind = (enum ftc_lease_kind)kind, .refused = refused, .declared = declared};
+    message->term = ftc_read_u64(&r);
+    message->leader_ns = ftc_read_u64(&r);
+    message->node_ns = ftc_read_u64(&r);
+    ftc_read_set(&r, refused);
+    ftc_read_set(&r, declared);
+    if (r.failed || r.used != size || kind >= FTC_LEASE_KINDS || message->term > MOST_TERM ||
+        !ftc_set_subset(declared, refused))
+        return ftc_error_set(FTC_ERR_PROTO, "a damaged message about leases");
+    return FTC_SUCCESS;
+}

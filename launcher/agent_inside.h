@@ -1,0 +1,14 @@
+/* Between the parts of an agent. */
+#ifndef FTC_LAUNCHER_AGENT_INSIDE_H
+#define FTC_LAUNCHER_AGENT_INSIDE_H
+
+#include "launcher/agent.h"
+#include "launcher/agent_wire.h"
+
+/* Nothing goes to a node that is gone; out of memory is logged. */
+void ftc_agent_send(struct ftc_agent *agent, int node, const struct ftc_agent_message *message);
+void ftc_agent_send_all(struct ftc_agent *agent, const struct ftc_agent_message *message);
+/* What the ranks of this node do, when it is time again. */
+void ftc_agent_show(struct ftc_agent *agent);
+
+#endif
