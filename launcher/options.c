@@ -233,8 +233,7 @@ static const struct option_row rows[] = {
     {NULL, 'f', "F", take_f, "failures that one operation masks without a second round (job.f)"},
     {NULL, 'x', "VAR[=VALUE]", take_variable, "environment variable for the ranks; may be repeated"},
     {"engine", 0, "ENGINE", take_engine,
-     "who starts ranks: local (this ftrun), slurm (srun starts one ftrun a host), pmix (this is one of "
-     "several, started by a PMIx launcher); auto: slurm inside an allocation"},
+     "local: this ftrun; slurm: srun starts one on each host (default in an allocation); pmix: one of those"},
     {"nodes", 0, "N", take_nodes, "hosts to use (slurm; default: those of the allocation)"},
     {"ranks-per-node", 0, "N", take_ranks_per_node, "ranks on each host (slurm; default: spread evenly)"},
     {"config", 0, "FILE", take_config, "read settings from this INI file, after the standard ones"},
@@ -370,7 +369,9 @@ void ftc_command_help(FILE *out)
           "else that\n"
           "of the first rank that failed, or 128 + its signal; 124 after --timeout, 126 and 127 when the "
           "program\n"
-          "cannot be executed or found, 2 for wrong use; the code of ftc_abort() after it.\n"
+          "cannot be executed or found, 2 for wrong use; the code of ftc_abort() after it; 113 when this "
+          "host was\n"
+          "cut off from most of the others of the job.\n"
           "Settings: /etc/ftcoll.ini, ~/.config/ftcoll.ini, --config, FTCOLL_SECTION_KEY, -f and --set; "
           "later wins.\n",
           out);

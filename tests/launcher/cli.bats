@@ -30,7 +30,7 @@ load helper
     run "$FTRUN" --help
     [ "$status" -eq 0 ]
     for option in -np -f -x --config --set --tag-output --timestamp-output --output-filename --timeout --max-failures \
-        --wdir --bind-to --report --kill --print-config --help --version; do
+        --wdir --bind-to --engine --nodes --ranks-per-node --report --kill --print-config --help --version; do
         grep -q -e "^  $option" <<<"$output"
     done
     run "$FTRUN" --version
