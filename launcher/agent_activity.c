@@ -1,4 +1,4 @@
-/* Numbers in the order of `words`, then L and G if one of them is not empty. What is read may be torn: it is for people. */
+/* Numbers in the order of `words`, then L and G if one of them is not empty. It is for people, never for the protocol. */
 #include "launcher/agent_activity.h"
 
 #include <stdatomic.h>
@@ -28,6 +28,8 @@ enum {
     WORDS
 };
 
+#define TRIES 10
+
 #define LOAD(word)         atomic_load_explicit(&(word), memory_order_relaxed)
 #define STORE(word, value) atomic_store_explicit(&(word), (value), memory_order_relaxed)
 
@@ -36,7 +38,7 @@ size_t ftc_agent_activity_room(int ranks)
     return (WORDS + 2 * (size_t)ftc_set_words(ranks)) * sizeof(uint64_t);
 }
 
-static void read_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
+static void copy_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
 {
     const struct ftc_activity *a = &slot->activity;
     uint64_t now = ftc_clock_now(), since = LOAD(a->since_ns);
@@ -58,6 +60,20 @@ static void read_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
     words[CALLED] = LOAD(slot->called);
     words[OPERATIONS] = LOAD(slot->counters.operations);
     words[HEARTBEAT] = LOAD(slot->heartbeat);
+}
+
+/* Of one moment, unless its rank died while it wrote, or writes all the time. */
+static void read_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
+{
+    const struct ftc_activity *a = &slot->activity;
+
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t before = atomic_load_explicit(&a->sequence, memory_order_acquire);
+        copy_slot(slot, words);
+        atomic_thread_fence(memory_order_acquire);
+        if (before % 2 == 0 && LOAD(a->sequence) == before)
+            return;
+    }
 }
 
 static void write_row(struct ftc_writer *w, _Atomic uint64_t *row, int words)
