@@ -55,7 +55,7 @@ struct ftc_agent {
 
 /* Meet the others: links, lease and meeting. Before there are threads. FTC_ERR_*; fini() of a zeroed struct is legal. */
 int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks, const struct ftc_config *config);
-/* `refusal` of this node: it cannot go on, because of ftc_last_error(); else the end of the meeting. */
+/* The end of the meeting. `able` false: this node cannot go on, because of ftc_last_error(), and so nobody does. */
 int ftc_agent_met(struct ftc_agent *agent, bool able);
 
 /* Begin. The callbacks are set. FTC_ERR_NOMEM. */

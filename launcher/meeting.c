@@ -13,13 +13,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "launcher/meeting_inside.h"
 
-#define MOST_TEXT 512
+#define MOST_TEXT       512
+#define MEETING_SECONDS 300 /* for each half: a launcher may take its time on hundreds of hosts */
 
 /* --- which ranks are where --- */
 
@@ -92,12 +94,21 @@ static bool put_outcome(int fd, int rc)
     return put_all(fd, &outcome, sizeof(outcome));
 }
 
+static int not_met(void)
+{
+    return ftc_error_set(FTC_ERR_SYSTEM,
+                         "the nodes have not met: the PMIx client of this one ended, or %d s were not "
+                         "enough; see the log of what "
+                         "started the agents",
+                         MEETING_SECONDS);
+}
+
 static int get_outcome(int fd)
 {
     struct outcome outcome;
 
     if (!get_all(fd, &outcome, sizeof(outcome)))
-        return ftc_error_set(FTC_ERR_SYSTEM, "the PMIx client of this node ended before the nodes had met");
+        return not_met();
     outcome.text[sizeof(outcome.text) - 1] = '\0';
     return outcome.rc == FTC_SUCCESS ? FTC_SUCCESS : ftc_error_set(outcome.rc, "%s", outcome.text);
 }
@@ -150,6 +161,8 @@ static int start_client(struct ftc_meeting *m, const char *host, int ranks)
     }
     close(pair[1]);
     m->fd = pair[0];
+    (void)setsockopt(m->fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = MEETING_SECONDS},
+                     sizeof(struct timeval));
     if (m->client > 0)
         return FTC_SUCCESS;
     m->client = 0;
@@ -164,14 +177,14 @@ static int take_names(struct ftc_meeting *m, int ranks)
     if (rc != FTC_SUCCESS)
         return rc;
     if (!get_all(m->fd, &told, sizeof(told)))
-        return ftc_error_set(FTC_ERR_SYSTEM, "the PMIx client of this node ended before the nodes had met");
+        return not_met();
     m->node = told.node;
     m->nodes = told.nodes;
     memcpy(m->cluster, told.cluster, sizeof(m->cluster));
     memcpy(m->secret, told.secret, sizeof(m->secret));
     rc = ftc_meeting_make_room(m, ranks);
     if (rc == FTC_SUCCESS && !get_all(m->fd, m->members, members_size(m)))
-        return ftc_error_set(FTC_ERR_SYSTEM, "the PMIx client of this node ended before the nodes had met");
+        return not_met();
     return rc;
 }
 
@@ -187,11 +200,13 @@ int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks)
     return rc == FTC_SUCCESS ? take_names(meeting, ranks) : rc;
 }
 
+/* One that has told its outcome has finalized PMIx; any other may hang in it. */
 static void end_client(struct ftc_meeting *m)
 {
     if (m->client <= 0)
         return;
     close(m->fd);
+    (void)kill(m->client, SIGKILL);
     while (waitpid(m->client, NULL, 0) < 0 && errno == EINTR)
         continue;
     m->client = 0;
@@ -205,13 +220,13 @@ int ftc_meeting_end(struct ftc_meeting *meeting, const char *endpoint)
         snprintf(text, sizeof(text), "%s", endpoint);
     else
         snprintf(text, sizeof(text), "%c%s", FTC_MEETING_REFUSAL, ftc_last_error());
-    int rc = FTC_ERR_SYSTEM;
+    int rc;
     if (put_all(meeting->fd, text, sizeof(text)))
         rc = get_outcome(meeting->fd);
     else
-        (void)ftc_error_set(rc, "the PMIx client of this node ended before the nodes had met");
+        rc = not_met();
     if (rc == FTC_SUCCESS && !get_all(meeting->fd, meeting->endpoints, endpoints_size(meeting)))
-        rc = ftc_error_set(FTC_ERR_SYSTEM, "the PMIx client of this node ended before the nodes had met");
+        rc = not_met();
     end_client(meeting);
     return rc;
 }

@@ -20,7 +20,7 @@ struct ftc_meeting {
 };
 
 /*
- * Meet: who are we? Ranks 0..ranks-1 are spread evenly, nodes hold ranks in a row. Waits for all other agents, as PMIx does.
+ * Meet: who are we? Ranks 0..ranks-1 are spread evenly, nodes hold ranks in a row. Waits for all other agents, for five minutes.
  * FTC_ERR_STATE: nobody started this process with PMIx; FTC_ERR_SYSTEM: PMIx failed; FTC_ERR_ARG: more nodes than ranks.
  */
 int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks);
