@@ -20,6 +20,7 @@
 #define OUR_ARGUMENTS 24
 #define MOST_LINE     1024
 #define GRACE_SECONDS 2. /* srun waits for hosts that do not answer; the job has ended */
+#define DRAIN_SECONDS 0.02
 #define KILL_SECONDS  5. /* ... and this long for srun itself, after SIGTERM */
 
 struct front {
@@ -34,6 +35,9 @@ struct front {
     char line[MOST_LINE]; /* what may be an agent's last line */
     size_t used;
     bool termed;
+    bool silent; /* srun will say nothing more */
+    bool summed; /* the last line of ours is written, too */
+    struct ev_timer drain;
     int code; /* the job's; -1: not told */
     char summary[MOST_LINE];
     int status; /* of srun */
@@ -87,26 +91,31 @@ static void take_byte(struct front *front, char byte)
         pass_on(front);
 }
 
-static void look_for_end(struct front *front)
-{
-    if (front->ended && !ev_is_active(&front->from_srun))
-        ev_break(front->loop, EVBREAK_ALL);
-}
-
+/* As much as there is, but no more than the reader of our own standard error takes. */
 static void on_from_srun(struct ev_loop *loop, struct ev_io *io, int events)
 {
     struct front *front = io->data;
     char bytes[4096];
-    ssize_t count;
+    ssize_t count = 1;
 
     (void)events;
-    while ((count = read(io->fd, bytes, sizeof(bytes))) > 0)
+    while (!ftc_sink_full(&front->err) && (count = read(io->fd, bytes, sizeof(bytes))) > 0)
         for (ssize_t i = 0; i < count; i++)
             take_byte(front, bytes[i]);
     ftc_sink_flush(&front->err);
-    if (count == 0 || (errno != EAGAIN && errno != EINTR))
+    bool empty = count < 0 && (errno == EAGAIN || errno == EINTR);
+    /* Whoever srun left behind may hold the pipe: when it has ended, what is in it is all. */
+    front->silent = count == 0 || (count < 0 && (!empty || front->ended));
+    if (front->silent || ftc_sink_full(&front->err))
         ev_io_stop(loop, io);
-    look_for_end(front);
+}
+
+static void on_relieved(void *arg)
+{
+    struct front *front = arg;
+
+    if (!front->silent)
+        ev_io_start(front->loop, &front->from_srun);
 }
 
 /* --- its end --- */
@@ -119,11 +128,36 @@ static void on_child(struct ev_loop *loop, struct ev_signal *signal, int events)
     (void)events;
     if (!front->ended && waitpid(front->srun, &front->status, WNOHANG) == front->srun) {
         front->ended = true;
-        /* Whoever it left behind may hold the pipe: what is in it now is all. */
-        on_from_srun(front->loop, &front->from_srun, EV_READ);
-        ev_io_stop(front->loop, &front->from_srun);
+        ev_timer_start(front->loop, &front->drain);
     }
-    look_for_end(front);
+}
+
+static void sum_up(struct front *front)
+{
+    front->summed = true;
+    if (front->used > 0)
+        pass_on(front);
+    if (front->summary[0] != '\0')
+        ftc_sink_say(&front->err, "%s", front->summary);
+    if (front->code >= 0)
+        return;
+    int code = WIFSIGNALED(front->status) ? 128 + WTERMSIG(front->status) : WEXITSTATUS(front->status);
+    ftc_sink_say(&front->err, "no host could tell how the job ended; srun's exit code is %d", code);
+    front->code = code != 0 ? code : 1;
+}
+
+/* srun has ended: all that it said, and the summary, goes out before we go. */
+static void on_drain(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+    struct front *front = timer->data;
+
+    if (!front->silent)
+        on_from_srun(loop, &front->from_srun, events);
+    if (front->silent && !front->summed)
+        sum_up(front);
+    ftc_sink_flush(&front->err);
+    if (front->summed && (front->err.used == 0 || front->err.dead))
+        ev_break(loop, EVBREAK_ALL);
 }
 
 static void on_hurry(struct ev_loop *loop, struct ev_timer *timer, int events)
@@ -131,6 +165,8 @@ static void on_hurry(struct ev_loop *loop, struct ev_timer *timer, int events)
     struct front *front = timer->data;
 
     (void)events;
+    if (front->ended)
+        return;
     (void)kill(front->srun, front->termed ? SIGKILL : SIGTERM);
     front->termed = true;
     ev_timer_set(timer, KILL_SECONDS, 0.);
@@ -142,7 +178,8 @@ static void on_forward(void *arg, int number)
     struct front *front = arg;
     bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 
-    (void)kill(front->srun, ends ? SIGTERM : number); /* an interrupt alone makes it print a table */
+    if (!front->ended)
+        (void)kill(front->srun, ends ? SIGTERM : number); /* an interrupt alone makes it print a table */
 }
 
 static void on_kill_all(void *arg, int number)
@@ -151,7 +188,10 @@ static void on_kill_all(void *arg, int number)
 
     ftc_sink_say(&front->err, "got SIG%s again; killing srun", sigabbrev_np(number));
     front->termed = true;
-    (void)kill(front->srun, SIGKILL);
+    if (front->ended)
+        ev_break(front->loop, EVBREAK_ALL); /* a reader that does not read */
+    else
+        (void)kill(front->srun, SIGKILL);
 }
 
 static void on_resumed(void *arg)
@@ -284,31 +324,17 @@ static void watch(struct front *front)
 {
     ev_signal_init(&front->child, on_child, SIGCHLD);
     ev_timer_init(&front->hurry, on_hurry, GRACE_SECONDS, 0.);
-    front->child.data = front->hurry.data = front;
+    ev_timer_init(&front->drain, on_drain, 0., DRAIN_SECONDS);
+    front->child.data = front->hurry.data = front->drain.data = front;
     ev_signal_start(front->loop, &front->child);
     ftc_sink_init(&front->err, front->loop, STDERR_FILENO, "standard error");
+    front->err.relieved = on_relieved;
+    front->err.relieved_arg = front;
     front->signals.forward = on_forward;
     front->signals.kill_all = on_kill_all;
     front->signals.resumed = on_resumed;
     front->signals.arg = front;
     ftc_signals_start(&front->signals, front->loop);
-}
-
-static int conclude(struct front *front)
-{
-    int code = front->code;
-
-    if (front->used > 0)
-        pass_on(front);
-    if (front->summary[0] != '\0')
-        ftc_sink_say(&front->err, "%s", front->summary);
-    if (code < 0) {
-        code = WIFSIGNALED(front->status) ? 128 + WTERMSIG(front->status) : WEXITSTATUS(front->status);
-        ftc_sink_say(&front->err, "no host could tell how the job ended; srun's exit code is %d", code);
-        code = code != 0 ? code : 1;
-    }
-    ftc_sink_flush(&front->err);
-    return code;
 }
 
 static int run(struct front *front, char **words)
@@ -321,7 +347,7 @@ static int run(struct front *front, char **words)
     ev_run(front->loop, 0);
     ftc_signals_stop(&front->signals);
     close(front->from_srun.fd);
-    return conclude(front);
+    return front->code;
 }
 
 int ftc_slurm_run(const struct ftc_command *command, char **argv)

@@ -214,3 +214,11 @@ with_srun() {
     [ "$status" -eq 137 ]
     grep -q "got SIGINT again; killing srun" err
 }
+
+# A reader that is slow: what srun says is not kept in memory without bounds, and nothing of it is lost.
+@test "standard error waits for its reader" {
+    with_srun 'seq 300000 >&2; printf "\036ftrun %s 0 \n" "$token" >&2'
+    "$FTRUN" -np 4 true 2>&1 >/dev/null | { sleep 1; cat >lines; }
+    [ "$(wc -l <lines)" -eq 300000 ]
+    [ "$(tail -n 1 lines)" = 300000 ]
+}
