@@ -23,8 +23,8 @@ setup() {
     "$CLUSTER" check || skip "$("$CLUSTER" check 2>&1)"
     started=()
     out=$BATS_TEST_TMPDIR/out
-    # A lease of one second: shorter ones do not outlast the waiting of 16 ranks and four slurmd for two cores.
-    timing=(--set detector.heartbeat_timeout_ms=2000 --set detector.heartbeat_period_ms=100)
+    # A lease of two seconds: shorter ones do not always outlast the waiting of 16 ranks and four slurmd for two cores.
+    timing=(--set detector.heartbeat_timeout_ms=4000 --set detector.heartbeat_period_ms=100)
 }
 
 teardown() {

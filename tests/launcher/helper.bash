@@ -47,6 +47,7 @@ wait_until() {
     until eval "$1"; do
         if [ "$SECONDS" -ge "$end" ]; then
             echo "waited in vain for: $1" >&2
+            tail -n 40 out err >&2 2>/dev/null || true
             return 1
         fi
         sleep 0.02

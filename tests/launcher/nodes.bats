@@ -78,21 +78,21 @@ with_srun() {
 }
 
 @test "with an agent its ranks fail, after the timeout" {
-    start_nodes 3 -np 6 --set detector.heartbeat_timeout_ms=2000 --set detector.heartbeat_period_ms=100 sleep 7
-    wait_until '[ "$(agents | wc -l)" -eq 3 ] && [ "$(pgrep -c -f "^sleep 7$" -P "$(agents | paste -sd,)")" -eq 6 ]'
+    start_nodes 3 -np 6 --set detector.heartbeat_timeout_ms=4000 --set detector.heartbeat_period_ms=100 sleep 10
+    wait_until '[ "$(agents | wc -l)" -eq 3 ] && [ "$(pgrep -c -f "^sleep 10$" -P "$(agents | paste -sd,)")" -eq 6 ]'
     victim=$(agents | tail -n 1)
     ranks=$(pgrep -P "$victim")
     kill -KILL "$victim"
     finish
     cat err
     gone $ranks
-    [ "$(grep -c "is lost: nothing came from it for 2.0 s" err)" -eq 1 ]
+    [ "$(grep -c "is lost: nothing came from it for 4.0 s" err)" -eq 1 ]
     grep -q "2 of 6 ranks failed" err
 }
 
 @test "an agent that is stopped for long ends its ranks when it goes on; the others do without" {
-    start_nodes 3 -np 6 --set detector.heartbeat_timeout_ms=2000 --set detector.heartbeat_period_ms=100 sleep 7
-    wait_until '[ "$(agents | wc -l)" -eq 3 ] && [ "$(pgrep -c -f "^sleep 7$" -P "$(agents | paste -sd,)")" -eq 6 ]'
+    start_nodes 3 -np 6 --set detector.heartbeat_timeout_ms=4000 --set detector.heartbeat_period_ms=100 sleep 10
+    wait_until '[ "$(agents | wc -l)" -eq 3 ] && [ "$(pgrep -c -f "^sleep 10$" -P "$(agents | paste -sd,)")" -eq 6 ]'
     victim=$(agents | head -n 1)
     kill -STOP "$victim"
     wait_until 'grep -q "is lost" err'
@@ -105,8 +105,8 @@ with_srun() {
 }
 
 @test "half of two nodes is no majority, but for the first" {
-    start_nodes 2 -np 2 --set detector.heartbeat_timeout_ms=2000 --set detector.heartbeat_period_ms=100 sleep 7
-    wait_until '[ "$(agents | wc -l)" -eq 2 ] && [ "$(pgrep -c -f "^sleep 7$" -P "$(agents | paste -sd,)")" -eq 2 ]'
+    start_nodes 2 -np 2 --set detector.heartbeat_timeout_ms=4000 --set detector.heartbeat_period_ms=100 sleep 10
+    wait_until '[ "$(agents | wc -l)" -eq 2 ] && [ "$(pgrep -c -f "^sleep 10$" -P "$(agents | paste -sd,)")" -eq 2 ]'
     for agent in $(agents); do
         grep -qz '^PMIX_RANK=0$' "/proc/$agent/environ" && first=$agent
     done
