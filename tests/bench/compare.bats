@@ -23,7 +23,7 @@ tables() { # FORMAT; the figures are standard input
 @test "help names every option and the tables" {
     compare --help
     [ "$status" -eq 0 ]
-    for word in --np --ops --sizes --rounds --seconds --quick --csv --markdown --ftrun-options startup memory floor; do
+    for word in --np --ops --sizes --hosts --rounds --seconds --quick --csv --markdown --ftrun-options startup memory floor; do
         [[ "$output" == *"$word"* ]]
     done
 }
@@ -32,7 +32,7 @@ tables() { # FORMAT; the figures are standard input
     compare --frobnicate
     [ "$status" -eq 2 ]
     [[ "$output" == *frobnicate* ]]
-    for words in "--np 2,x" "--np 0" "--ops gather" "--sizes 12" "--sizes 8Q" "--rounds 0" "--seconds 0" "tea"; do
+    for words in "--np 2,x" "--np 0" "--ops gather" "--sizes 12" "--sizes 8Q" "--rounds 0" "--seconds 0" "--hosts 17" "--hosts 4 --np 6" "tea"; do
         # shellcheck disable=SC2086 # an option and its value
         compare $words
         [ "$status" -eq 2 ]
