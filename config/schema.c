@@ -121,6 +121,20 @@ const struct ftc_config_key ftc_config_schema[] = {
         "Port at which a rank listens for tcp, the first of a range if there is a last one; 0: any that is free."),
     INT("transport", "tcp_port_last", tcp_port_last, 0, 65535, "0", "",
         "Last port of that range, in which each rank of a node takes one; 0: there is no range."),
+    STRING("transport", "verbs_device", verbs_device, "",
+        "RDMA devices, or network interfaces or addresses of some, separated by commas; the ranks take them in turn. An address "
+        "decides which GID is used; empty: the first device whose port is up."),
+    INT("transport", "verbs_port", verbs_port, 0, 65535, "0", "",
+        "TCP port at which a rank listens for who wants to talk to its device, the first of a range if there is a last one; 0: "
+        "any that is free."),
+    INT("transport", "verbs_port_last", verbs_port_last, 0, 65535, "0", "",
+        "Last port of that range, in which each rank of a node takes one; 0: there is no range."),
+    INT("transport", "verbs_memory", verbs_memory, 0, INT64_C(1) << 40, "0", "bytes",
+        "Memory that a rank registers with its device at most, for all others together; 0: 16 MiB, or 24 KiB for each rank of "
+        "the job if that is more."),
+    INT("transport", "verbs_timeout_ms", verbs_timeout_ms, 100, 600000, "2000", "ms",
+        "Another device that is silent for so long is not reached: the first messages to a rank go another way then; later "
+        "the way to it is made anew."),
 
     ENUM("multicast", "transport", multicast_transport, transport_names, "udp",
         "What carries datagrams to all ranks at once: UDP multicast, or unreliable datagrams of InfiniBand. "

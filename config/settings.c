@@ -340,17 +340,26 @@ static int check_patience(const struct ftc_settings *settings)
                          source_of(settings, "broadcast", "correction"));
 }
 
-static int check_ports(const struct ftc_settings *settings)
+static int check_range(const struct ftc_settings *settings, const char *first, int64_t from, const char *last,
+                       int64_t to)
 {
-    const struct ftc_config *value = &settings->value;
-    if (value->tcp_port_last == 0 || (value->tcp_port > 0 && value->tcp_port <= value->tcp_port_last))
+    if (to == 0 || (from > 0 && from <= to))
         return FTC_SUCCESS;
     return ftc_error_set(
         FTC_ERR_CONFIG,
-        "transport.tcp_port_last: %lld (%s) ends no range that begins with transport.tcp_port "
-        "%lld (%s): set both, the last above the first",
-        (long long)value->tcp_port_last, source_of(settings, "transport", "tcp_port_last"),
-        (long long)value->tcp_port, source_of(settings, "transport", "tcp_port"));
+        "transport.%s: %lld (%s) ends no range that begins with transport.%s %lld (%s): set both, "
+        "the last above the first",
+        last, (long long)to, source_of(settings, "transport", last), first, (long long)from,
+        source_of(settings, "transport", first));
+}
+
+static int check_ports(const struct ftc_settings *settings)
+{
+    const struct ftc_config *value = &settings->value;
+    int rc = check_range(settings, "tcp_port", value->tcp_port, "tcp_port_last", value->tcp_port_last);
+    return rc != 0 ? rc
+                   : check_range(settings, "verbs_port", value->verbs_port, "verbs_port_last",
+                                 value->verbs_port_last);
 }
 
 int ftc_settings_check(const struct ftc_settings *settings)

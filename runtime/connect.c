@@ -4,42 +4,71 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/error.h"
+#include "transport/multicast_interface.h"
 #include "transport/route.h"
 #include "transport/tcp.h"
+#include "transport/verbs.h"
 
 _Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
                "transport.order has the names of enum ftc_carrier");
 
 #define SOCKET_YIELDS 20
 
+static struct ftc_tcp_setup tcp_of(const struct ftc_config *c, const struct ftc_segment_header *header)
+{
+    return (struct ftc_tcp_setup){.job = header->cluster,
+                                  .secret = header->secret,
+                                  .secret_size = sizeof(header->secret),
+                                  .address = c->tcp_address,
+                                  .port = (unsigned)c->tcp_port,
+                                  .port_last = (unsigned)c->tcp_port_last};
+}
+
+static struct ftc_verbs_setup verbs_of(const struct ftc_config *c, const struct ftc_segment_header *header,
+                                       const char *device)
+{
+    return (struct ftc_verbs_setup){.job = header->cluster,
+                                    .secret = header->secret,
+                                    .secret_size = sizeof(header->secret),
+                                    .interface = device,
+                                    .port = (unsigned)c->verbs_port,
+                                    .port_last = (unsigned)c->verbs_port_last,
+                                    .unanswered_ms = (unsigned)c->verbs_timeout_ms,
+                                    .memory = (size_t)c->verbs_memory};
+}
+
 static int open_transport(struct ftc_comm *comm)
 {
     const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
-    struct ftc_tcp_setup tcp = {.job = header->cluster,
-                                .secret = header->secret,
-                                .secret_size = sizeof(header->secret),
-                                .address = comm->config.tcp_address,
-                                .port = (unsigned)comm->config.tcp_port,
-                                .port_last = (unsigned)comm->config.tcp_port_last};
-    struct ftc_route_setup route = {
-        .order = comm->config.transport_order,
-        .ops = {[FTC_CARRIER_SHM] = &ftc_transport_shm, [FTC_CARRIER_TCP] = &ftc_transport_tcp}};
+    char device[FTC_MULTICAST_ENTRY];
+    struct ftc_tcp_setup tcp = tcp_of(&comm->config, header);
+    struct ftc_verbs_setup verbs = verbs_of(&comm->config, header, device);
+    struct ftc_route_setup route = {.order = comm->config.transport_order,
+                                    .ops = {[FTC_CARRIER_SHM] = &ftc_transport_shm,
+                                            [FTC_CARRIER_VERBS] = &ftc_transport_verbs,
+                                            [FTC_CARRIER_TCP] = &ftc_transport_tcp}};
     struct ftc_transport_setup setup = {.ranks = comm->size,
                                         .self = comm->rank,
                                         .log = &comm->log,
                                         .segment = comm->segment,
                                         .bell = &comm->bell,
                                         .tcp = &tcp,
+                                        .verbs = &verbs,
                                         .route = &route};
+    int rc = ftc_multicast_entry(device, comm->config.verbs_device, comm->rank);
 
+    if (rc != 0)
+        return ftc_error_set(rc, "transport.verbs_device: %s", ftc_last_error());
     return ftc_transport_route.open(&comm->transport, &setup);
 }
 
-/* A look costs system calls then, and where both ends share a host it takes the time in which the kernel would bring the message:
+/* A look at sockets costs system calls, and where both ends share a host it takes the time in which the kernel would bring the message:
  * looking for as long as at shared memory made calls three to five times as long on two cores. */
 static int sleep_on_sockets(struct ftc_comm *comm)
 {
-    comm->patience = (struct ftc_patience){.spins = 0, .yields = SOCKET_YIELDS};
+    if (!ftc_route_has(comm->transport, FTC_CARRIER_VERBS)) /* by which a look is one at memory */
+        comm->patience = (struct ftc_patience){.spins = 0, .yields = SOCKET_YIELDS};
     return ftc_bell_poll(&comm->bell);
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/set.h"
 #include "transport/tcp.h"
+#include "transport/verbs.h"
 
 /* In place of an enum ftc_carrier: the rank has not said where it is. */
 #define NOT_YET FTC_CARRIERS
@@ -85,7 +86,7 @@ static bool find_part(char text[FTC_ENDPOINT_SIZE], enum ftc_carrier carrier)
     return false;
 }
 
-/* As ftc_tcp_setup.endpoint. */
+/* As ftc_tcp_setup.endpoint and ftc_verbs_setup.endpoint. */
 static const char *endpoint_of(void *context, int rank)
 {
     struct part *part = context;
@@ -108,11 +109,19 @@ static const char *order_text(const struct route *route, char text[64])
     return text;
 }
 
+static enum ftc_reach reaches(const struct route *route, enum ftc_carrier carrier, int rank)
+{
+    struct ftc_transport *transport = route->carrier[carrier];
+
+    return transport->ops->reach == NULL ? FTC_REACH_YES : transport->ops->reach(transport, rank);
+}
+
 /* enum ftc_carrier, NOT_YET, or an error. */
 static int choose(const struct route *route, int rank)
 {
     char text[FTC_ENDPOINT_SIZE] = "", part[FTC_ENDPOINT_SIZE], order[64];
     bool known = read_endpoint(route->setup.segment, rank, text);
+    int unreached = -1; /* better than none: it goes on trying */
 
     for (int i = 0; route->order[i] >= 0; i++) {
         enum ftc_carrier carrier = (enum ftc_carrier)route->order[i];
@@ -126,9 +135,15 @@ static int choose(const struct route *route, int rank)
         if (!known)
             return NOT_YET;
         memcpy(part, text, sizeof(part));
-        if (find_part(part, carrier))
-            return (int)carrier;
+        if (!find_part(part, carrier))
+            continue;
+        enum ftc_reach reach = reaches(route, carrier, rank);
+        if (reach != FTC_REACH_NO)
+            return reach == FTC_REACH_YES ? (int)carrier : NOT_YET;
+        unreached = (int)carrier;
     }
+    if (unreached >= 0)
+        return unreached;
     return ftc_error_set(
         FTC_ERR_SYSTEM,
         "rank %d cannot be reached: its endpoint is \"%.100s\", transport.order here is %s; give "
@@ -238,10 +253,23 @@ static bool reaches_all(const struct route *route)
            (route->carrier[FTC_CARRIER_SHM] != NULL && local == route->setup.ranks);
 }
 
+/* Many hosts have no device. One that is there and does not work, or that is all there is, is another matter. */
+static int go_without(const struct route *route, int why)
+{
+    bool alternative = false;
+
+    for (int i = 0; route->order[i] >= 0; i++)
+        alternative = alternative || route->order[i] == FTC_CARRIER_TCP;
+    enum ftc_log_level level = why == FTC_ERR_UNSUPPORTED && alternative ? FTC_LOG_INFO : FTC_LOG_WARN;
+    FTC_LOG(route->setup.log, level, "messages go without verbs: %s", ftc_last_error());
+    return FTC_SUCCESS;
+}
+
 static int open_carrier(struct route *route, const struct ftc_transport_ops *ops, enum ftc_carrier carrier)
 {
     struct ftc_transport_setup setup = route->setup;
     struct ftc_tcp_setup tcp;
+    struct ftc_verbs_setup verbs;
 
     route->part[carrier] = (struct part){.segment = setup.segment, .carrier = carrier};
     if (setup.tcp != NULL) {
@@ -250,13 +278,14 @@ static int open_carrier(struct route *route, const struct ftc_transport_ops *ops
         tcp.context = &route->part[carrier];
         setup.tcp = &tcp;
     }
-    int rc = ops->open(&route->carrier[carrier], &setup);
-    if (rc != 0 && carrier == FTC_CARRIER_VERBS && rc != FTC_ERR_NOMEM) {
-        /* Many hosts have no such device. */
-        FTC_LOG(setup.log, FTC_LOG_INFO, "messages go without verbs: %s", ftc_last_error());
-        return FTC_SUCCESS;
+    if (setup.verbs != NULL) {
+        verbs = *setup.verbs;
+        verbs.endpoint = endpoint_of;
+        verbs.context = &route->part[carrier];
+        setup.verbs = &verbs;
     }
-    return rc;
+    int rc = ops->open(&route->carrier[carrier], &setup);
+    return rc != 0 && rc != FTC_ERR_NOMEM && carrier == FTC_CARRIER_VERBS ? go_without(route, rc) : rc;
 }
 
 static int open_carriers(struct route *route)
@@ -408,6 +437,7 @@ static int route_open(struct ftc_transport **out, const struct ftc_transport_set
         rc = join_descriptors(route);
     /* What the caller gave is his. */
     route->setup.tcp = NULL;
+    route->setup.verbs = NULL;
     route->setup.route = NULL;
     if (rc != 0)
         route_close(&route->base);
@@ -543,6 +573,12 @@ static int route_descriptor(struct ftc_transport *transport)
 static const char *route_endpoint(const struct ftc_transport *transport)
 {
     return ((const struct route *)transport)->endpoint;
+}
+
+bool ftc_route_has(const struct ftc_transport *transport, enum ftc_carrier carrier)
+{
+    return transport->ops == &ftc_transport_route &&
+           ((const struct route *)transport)->carrier[carrier] != NULL;
 }
 
 static bool route_settled(const struct ftc_transport *transport)

@@ -68,6 +68,7 @@ static void silence(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     ftc_tcp_dial_drop(tcp, peer);
     peer->retry_at = 0;
     peer->acknowledge_at = 0;
+    peer->reach_by = 0;
     peer->broken_since = 0;
 }
 

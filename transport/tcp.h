@@ -49,6 +49,7 @@ enum ftc_tcp_event {
     FTC_TCP_DESCRIPTORS, /* no descriptor, or no memory, for a connection */
     FTC_TCP_UNREACHABLE, /* an attempt to connect failed */
     FTC_TCP_BROKEN,      /* a connection was lost */
+    FTC_TCP_GIVEN_UP,    /* a rank is left to another transport */
     FTC_TCP_EVENTS,
 };
 uint64_t ftc_tcp_count(const struct ftc_transport *transport, enum ftc_tcp_event event);

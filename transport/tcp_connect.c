@@ -70,7 +70,7 @@ void ftc_tcp_retry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     unsigned doubled = peer->attempts < BACKOFF_DOUBLED ? peer->attempts : BACKOFF_DOUBLED;
     uint64_t wait = BACKOFF_NS << doubled, now = ftc_clock_now();
-    if (peer->out.first == NULL)
+    if (!ftc_tcp_wanted(peer))
         return;
     /* Half of it by chance: two that wait for each other, or many that wait for one, must not meet again. */
     wait = wait / 2 + ftc_mix(now ^ (uint64_t)tcp->self << 32 ^ (uint64_t)peer->rank) % (wait / 2);
@@ -149,6 +149,47 @@ void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         unreachable(tcp, peer, "its endpoint is one of another transport");
     else /* each in turn, in the order in which it names them */
         connect_to(tcp, peer, &endpoint.address[peer->attempts % (unsigned)endpoint.count]);
+}
+
+/* --- whether there is a way at all --- */
+
+bool ftc_tcp_wanted(const struct ftc_tcp_peer *peer)
+{
+    return peer->out.first != NULL || peer->reach_by != 0;
+}
+
+enum ftc_reach ftc_tcp_reach(struct ftc_transport *transport, int rank)
+{
+    struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+    struct ftc_tcp_peer *peer = ftc_tcp_peer(tcp, rank);
+    if (peer == NULL)
+        return FTC_REACH_NO; /* out of memory */
+    if (peer->closed || peer->damaged || peer->reported)
+        return FTC_REACH_YES; /* nothing goes there anyway */
+    if (peer->reach != FTC_REACH_NOT_YET || peer->reach_by != 0)
+        return peer->reach;
+    peer->reach_by = ftc_clock_now() + tcp->reach_ns;
+    ftc_tcp_time(tcp, peer);
+    if (peer->link == NULL && peer->dial == NULL && peer->retry_at == 0)
+        ftc_tcp_dial(tcp, peer);
+    return peer->reach;
+}
+
+void ftc_tcp_reached(struct ftc_tcp_peer *peer)
+{
+    peer->reach = FTC_REACH_YES;
+    peer->reach_by = 0;
+}
+
+void ftc_tcp_reach_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    peer->reach = FTC_REACH_NO;
+    peer->reach_by = 0;
+    ftc_tcp_note(
+        tcp, FTC_TCP_GIVEN_UP,
+        "%s does not reach rank %d within %llu ms: messages to it go by the next of transport.order; "
+        "log.level = info tells of each attempt",
+        tcp->wire->ops->name, peer->rank, (unsigned long long)(tcp->reach_ns / FTC_NS_PER_MS));
 }
 
 /* --- its handshake --- */

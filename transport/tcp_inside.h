@@ -76,6 +76,8 @@ struct ftc_tcp_peer {
     unsigned attempts;     /* that failed, one after the other */
     uint64_t retry_at;     /* connect again then; 0: not */
     uint64_t broken_since; /* 0: it is not */
+    enum ftc_reach reach;
+    uint64_t reach_by; /* tried so long, even with nothing to send; 0: nobody asks */
 
     struct ftc_tcp_queue out;
 
@@ -136,7 +138,7 @@ struct ftc_tcp {
 
     int epoll, timer, listener;
     char wire_event[2];       /* their places stand for the descriptors of the wire */
-    uint64_t look_at;         /* at sockets and timers, where the wire is more than those */
+    uint64_t look_at;         /* at sockets and timers, where messages do not come by them */
     uint64_t timer_at;        /* set for; 0: not set */
     uint64_t accept_again_at; /* out of descriptors: the listener rests until then; 0: it does not */
 
@@ -154,6 +156,7 @@ struct ftc_tcp {
     struct ftc_tcp_connection *closed;
 
     uint64_t count[FTC_TCP_EVENTS], logged_at[FTC_TCP_EVENTS];
+    uint64_t reach_ns; /* see ftc_tcp_reach() */
 };
 
 /* tcp.c. Opening: check, fill in what calloc() gave, start; what was filled in must be closed. FTC_ERR_ARG,
@@ -210,7 +213,13 @@ void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_dial_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
 void ftc_tcp_dial_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_dial_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Connect again later, if there is something to send. */
+/* As ftc_transport_ops.reach: no is the answer when the peer's link has not carried a message of ours tcp->reach_ns later. */
+enum ftc_reach ftc_tcp_reach(struct ftc_transport *transport, int rank);
+void ftc_tcp_reach_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+void ftc_tcp_reached(struct ftc_tcp_peer *peer);
+/* Is there a reason to have a link? */
+bool ftc_tcp_wanted(const struct ftc_tcp_peer *peer);
+/* Connect again later, if there is a reason to. */
 void ftc_tcp_retry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Options of every connection. */
 void ftc_tcp_options(const struct ftc_tcp *tcp, int fd);

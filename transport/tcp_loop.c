@@ -13,8 +13,8 @@
 #include "transport/tcp_inside.h"
 
 #define EVENTS 64
-#define LOOK_NS                                                                                              \
-    (FTC_NS_PER_MS / 5) /* what sockets and timers may wait where another wire makes no system calls */
+/* What sockets and timers may wait where messages come by something without system calls. */
+#define LOOK_NS (FTC_NS_PER_MS / 5)
 
 static int add(struct ftc_tcp *tcp, int fd, uint32_t events, void *what)
 {
@@ -125,9 +125,11 @@ static void run_timers_of(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint64
         ftc_tcp_link_write(tcp, peer);
     if (peer->dial != NULL && now >= peer->dial->deadline)
         ftc_tcp_dial_late(tcp, peer);
+    if (peer->reach_by != 0 && now >= peer->reach_by)
+        ftc_tcp_reach_late(tcp, peer);
     if (peer->retry_at != 0 && now >= peer->retry_at) {
         peer->retry_at = 0;
-        if (peer->link == NULL && peer->dial == NULL && peer->out.first != NULL)
+        if (peer->link == NULL && peer->dial == NULL && ftc_tcp_wanted(peer))
             ftc_tcp_dial(tcp, peer);
     }
 }
@@ -143,6 +145,7 @@ static uint64_t earlier(uint64_t one, uint64_t other)
 static uint64_t next_of(const struct ftc_tcp_peer *peer)
 {
     uint64_t next = earlier(peer->retry_at, peer->dial != NULL ? peer->dial->deadline : 0);
+    next = earlier(next, peer->reach_by);
     /* A full socket says when it has room. */
     if (peer->link != NULL && !peer->link->blocked)
         next = earlier(next, peer->acknowledge_at);
@@ -231,17 +234,24 @@ static void look(struct ftc_tcp *tcp)
     set_timer(tcp, run_timers(tcp, ftc_clock_now()));
 }
 
+/* Beside a wire without system calls, or as a transport that nobody uses, it looks seldom. */
+static bool look_is_due(struct ftc_tcp *tcp)
+{
+    bool idle = tcp->met_count == 0 && tcp->half_open == 0;
+    if (tcp->wire->poll == NULL && !idle)
+        return true;
+    uint64_t now = ftc_clock_now();
+    if (now < tcp->look_at)
+        return false;
+    tcp->look_at = now + LOOK_NS;
+    return true;
+}
+
 void ftc_tcp_turn(struct ftc_tcp *tcp)
 {
-    if (tcp->wire->poll == NULL) {
-        look(tcp);
-    } else {
+    if (tcp->wire->poll != NULL)
         tcp->wire->poll(tcp);
-        uint64_t now = ftc_clock_now();
-        if (now >= tcp->look_at) {
-            look(tcp);
-            tcp->look_at = now + LOOK_NS;
-        }
-    }
+    if (look_is_due(tcp))
+        look(tcp);
     free_closed(tcp);
 }

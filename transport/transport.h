@@ -31,6 +31,8 @@ struct ftc_transport_setup {
 
 struct ftc_transport; /* each implementation embeds it first */
 
+enum ftc_reach { FTC_REACH_NO = -1, FTC_REACH_NOT_YET, FTC_REACH_YES };
+
 struct ftc_transport_ops {
     const char *name;
     unsigned caps;
@@ -57,6 +59,10 @@ struct ftc_transport_ops {
     /* What a sleeper polls for readability besides its bell, after ready() was false; -1: the bell says it all. Stays
      * the same until close. */
     int (*descriptor)(struct ftc_transport *transport);
+
+    /* Does it reach a peer? For who has a choice, asked until it is known and before the first send. While it is not, it is tried,
+     * and descriptor() wakes at the end of that. Not there: it does. */
+    enum ftc_reach (*reach)(struct ftc_transport *transport, int peer);
 
     /* A failed peer: what is queued for it is dropped; what it sent before may still be received. */
     void (*close_peer)(struct ftc_transport *transport, int peer);

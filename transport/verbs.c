@@ -125,7 +125,7 @@ static int make_queues(struct ftc_verbs *verbs, size_t memory)
 /* The longest time of a try such that all tries take no longer than asked for: 4.096 us times two to what is returned. */
 static uint8_t timeout_of(unsigned unanswered_ms)
 {
-    uint64_t all = (uint64_t)(unanswered_ms > 0 ? unanswered_ms : UNANSWERED_MS) * FTC_NS_PER_MS;
+    uint64_t all = unanswered_ms * FTC_NS_PER_MS;
     uint8_t timeout = 8;
     while (timeout < 31 && (4096ull << (timeout + 1)) * (FTC_VERBS_RETRIES + 1) <= all)
         timeout++;
@@ -204,7 +204,9 @@ static int verbs_open(struct ftc_transport **out, const struct ftc_transport_set
     if (verbs == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
     ftc_tcp_fill_in(&verbs->tcp, &shared, &wire);
-    verbs->timeout = timeout_of(given->unanswered_ms);
+    unsigned unanswered_ms = given->unanswered_ms > 0 ? given->unanswered_ms : UNANSWERED_MS;
+    verbs->timeout = timeout_of(unanswered_ms);
+    verbs->tcp.reach_ns = unanswered_ms * FTC_NS_PER_MS;
     rc = start(verbs, given);
     if (rc != 0)
         ftc_tcp_close(&verbs->tcp.base);
@@ -257,6 +259,7 @@ const struct ftc_transport_ops ftc_transport_verbs = {
     .receive = ftc_tcp_receive,
     .ready = ftc_tcp_ready,
     .descriptor = ftc_tcp_descriptor,
+    .reach = ftc_tcp_reach,
     .close_peer = ftc_tcp_close_peer,
     .endpoint = ftc_verbs_endpoint,
     .settled = ftc_verbs_settled,

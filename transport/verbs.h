@@ -1,7 +1,6 @@
 /*
  * Reliable messages between ranks of different hosts by RDMA: a queue pair (RC) to each peer that a rank talks to, made
- * at the first message. Behind the ops table of transport.h; what only this transport needs is here. Not used by the
- * runtime yet.
+ * at the first message. Behind the ops table of transport.h; what only this transport needs is here.
  *
  * A sleeper polls ops->descriptor(), after ready() has said that there is nothing to do. While it is busy, a rank makes
  * no system calls for what comes. Not thread-safe.
@@ -20,7 +19,8 @@ struct ftc_verbs_setup {
     unsigned port,
         port_last; /* TCP, where peers meet; 0: the system chooses; else the first free one of the range */
     unsigned
-        unanswered_ms; /* so long without an answer of the other device, a queue pair is broken; 0: 2 s */
+        unanswered_ms; /* so long without an answer of the other device, a queue pair is broken, and a rank not
+                        * reached (ops->reach); 0: 2 s */
     size_t memory;     /* bytes, at most, that are registered for all peers together; 0: 16 MiB, or what gives
                                * each rank the least share (24 KiB) if that is more */
     /* The endpoint text of a rank, asked for before each attempt to connect; valid until the next call. NULL: not

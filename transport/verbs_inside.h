@@ -86,6 +86,8 @@ void ftc_verbs_poll(struct ftc_tcp *tcp);
 void ftc_verbs_arm(struct ftc_tcp *tcp);
 /* Post the receive at a place of link->slots. 0 or errno. */
 int ftc_verbs_post_receive(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer, uint32_t place);
+/* A first message, of no bytes: when it is done, the way carries messages. */
+void ftc_verbs_prove(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer);
 /* There is a reason to try: write what the link was too full for. */
 void ftc_verbs_unblock(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 

@@ -237,6 +237,7 @@ static void take_ready(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         return;
     }
     peer->link->queue_pair->state = FTC_VERBS_UP;
+    ftc_verbs_prove((struct ftc_verbs *)tcp, peer);
     ftc_verbs_unblock(tcp, peer);
 }
 

@@ -108,19 +108,11 @@ ssize_t ftc_verbs_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const str
     return errno == 0 ? (ssize_t)done : -1;
 }
 
-/* A message of no bytes, if enough receives wait for being told. At least two, so that such messages answer each other
- * ever more rarely. Where it cannot be posted the queue pair has broken: a completion says so. */
-static void give_credits(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer)
+/* A message of no bytes. Where it cannot be posted the queue pair has broken: a completion says so. */
+static void post_credits(struct ftc_verbs_link *link, uint64_t number)
 {
-    struct ftc_verbs_link *link = peer->link->queue_pair;
     struct ibv_send_wr *bad;
-    if (link->state != FTC_VERBS_UP || link->ended || link->owed < link->receives / 2 || link->credits == 0)
-        return;
-    if (link->credit_posted) {
-        starve(verbs, link);
-        return;
-    }
-    struct ibv_send_wr request = {.wr_id = request_number(peer, ONLY_CREDIT),
+    struct ibv_send_wr request = {.wr_id = number,
                                   .opcode = IBV_WR_SEND_WITH_IMM,
                                   .send_flags = IBV_SEND_SOLICITED,
                                   .imm_data = htonl(link->owed)};
@@ -129,6 +121,26 @@ static void give_credits(struct ftc_verbs *verbs, const struct ftc_tcp_peer *pee
     link->owed = 0;
     link->credits--;
     link->credit_posted = true;
+}
+
+/* If enough receives wait for being told. At least two, so that such messages answer each other ever more rarely. */
+static void give_credits(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer)
+{
+    struct ftc_verbs_link *link = peer->link->queue_pair;
+    if (link->state != FTC_VERBS_UP || link->ended || link->owed < link->receives / 2 || link->credits == 0)
+        return;
+    if (link->credit_posted)
+        starve(verbs, link);
+    else
+        post_credits(link, request_number(peer, ONLY_CREDIT));
+}
+
+/* Who waits for its completion must be woken by it. */
+void ftc_verbs_prove(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer)
+{
+    struct ftc_verbs_link *link = peer->link->queue_pair;
+    post_credits(link, request_number(peer, ONLY_CREDIT));
+    starve(verbs, link);
 }
 
 void ftc_verbs_unblock(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
@@ -257,10 +269,12 @@ static void complete(struct ftc_tcp *tcp, const struct ibv_wc *done)
     }
     if (!peer->link->proven)
         ftc_tcp_link_proven(peer);
-    if ((place & OF_SEND) != 0)
+    if ((place & OF_SEND) != 0) {
+        ftc_tcp_reached(peer);
         sent((struct ftc_verbs *)tcp, peer, place);
-    else
+    } else {
         came(tcp, peer, done);
+    }
     peer = peer_of(tcp, done->wr_id);
     if (peer == NULL)
         return;

@@ -72,6 +72,11 @@ static void set_all(void)
         "transport.tcp_address=10.0.0.1",
         "transport.tcp_port=5000",
         "transport.tcp_port_last=65535",
+        "transport.verbs_device=mlx5_0,192.0.2.7",
+        "transport.verbs_port=6000",
+        "transport.verbs_port_last=6010",
+        "transport.verbs_memory=1048576",
+        "transport.verbs_timeout_ms=600000",
         "multicast.transport=verbs",
         "multicast.interface=eth0,mlx5_1",
         "multicast.receives=4096",
@@ -145,6 +150,11 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(value->tcp_address, "");
     ck_assert_int_eq(value->tcp_port, 0);
     ck_assert_int_eq(value->tcp_port_last, 0);
+    ck_assert_str_eq(value->verbs_device, "");
+    ck_assert_int_eq(value->verbs_port, 0);
+    ck_assert_int_eq(value->verbs_port_last, 0);
+    ck_assert_int_eq(value->verbs_memory, 0);
+    ck_assert_int_eq(value->verbs_timeout_ms, 2000);
     ck_assert_int_eq(value->multicast_transport, FTC_MULTICAST_UDP);
     ck_assert_str_eq(value->multicast_interface, "");
     ck_assert_int_eq(value->multicast_receives, 5);
@@ -381,6 +391,10 @@ START_TEST(a_range_of_ports_has_both_ends)
     set("transport.tcp_port=5011");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
     set("transport.tcp_port_last=0");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+    set("transport.verbs_port_last=6010");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
+    set("transport.verbs_port=6000");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
 }
 END_TEST

@@ -10,6 +10,7 @@
 #include "tests/node/scratch.h"
 #include "transport/route.h"
 #include "transport/tcp.h"
+#include "transport/verbs.h"
 
 #define RANKS 6 /* two nodes: 0 to 2 here, 3 to 5 there */
 #define MOST  32
@@ -27,6 +28,7 @@ struct played {
     int sent_count, coming_count, taken;
     int damaged; /* receive() reports this rank once; -1: none */
     bool closed[RANKS], settled;
+    enum ftc_reach reach[RANKS]; /* what it says when it is asked */
     int fd;
     const char *(*find)(void *context, int rank); /* what it was given to find others */
     void *context;
@@ -34,6 +36,7 @@ struct played {
 
 static struct played *plays[FTC_CARRIERS]; /* NULL: not open */
 static bool has_device;
+static struct ftc_verbs_setup given_to_verbs;
 
 static int play(struct ftc_transport **out, const struct ftc_transport_setup *setup, enum ftc_carrier carrier,
                 const struct ftc_transport_ops *ops)
@@ -43,6 +46,8 @@ static int play(struct ftc_transport **out, const struct ftc_transport_setup *se
     played->base.ops = ops;
     played->damaged = -1;
     played->settled = true;
+    for (int rank = 0; rank < RANKS; rank++)
+        played->reach[rank] = FTC_REACH_YES;
     played->fd = carrier == FTC_CARRIER_SHM ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     played->find = setup->tcp->endpoint;
     played->context = setup->tcp->context;
@@ -104,6 +109,11 @@ static void played_close_peer(struct ftc_transport *transport, int peer)
     ((struct played *)transport)->closed[peer] = true;
 }
 
+static enum ftc_reach played_reach(struct ftc_transport *transport, int peer)
+{
+    return ((struct played *)transport)->reach[peer];
+}
+
 static bool played_settled(const struct ftc_transport *transport)
 {
     return ((const struct played *)transport)->settled;
@@ -144,7 +154,7 @@ static int play_tcp(struct ftc_transport **out, const struct ftc_transport_setup
 
 static const struct ftc_transport_ops shm = {.name = "shm", .open = play_shm, PLAYED};
 static const struct ftc_transport_ops verbs = {
-    .name = "verbs", .open = play_verbs, .endpoint = verbs_endpoint, PLAYED};
+    .name = "verbs", .open = play_verbs, .endpoint = verbs_endpoint, .reach = played_reach, PLAYED};
 static const struct ftc_transport_ops tcp = {
     .name = "tcp", .open = play_tcp, .endpoint = tcp_endpoint, PLAYED};
 
@@ -157,6 +167,7 @@ static int play_verbs(struct ftc_transport **out, const struct ftc_transport_set
 {
     if (!has_device)
         return ftc_error_set(FTC_ERR_SYSTEM, "there is no device");
+    given_to_verbs = *setup->verbs;
     return play(out, setup, FTC_CARRIER_VERBS, &verbs);
 }
 
@@ -187,11 +198,16 @@ static void make_job(int nodes, bool endpoints)
 static int try_open(const int8_t *order)
 {
     struct ftc_tcp_setup tcp_setup = {.job = "4711.0"};
+    struct ftc_verbs_setup verbs_setup = {.job = "4711.0", .interface = "rxe7"};
     struct ftc_route_setup choice = {
         .order = order,
         .ops = {[FTC_CARRIER_SHM] = &shm, [FTC_CARRIER_VERBS] = &verbs, [FTC_CARRIER_TCP] = &tcp}};
-    struct ftc_transport_setup setup = {
-        .ranks = RANKS, .self = 0, .segment = job.segment, .tcp = &tcp_setup, .route = &choice};
+    struct ftc_transport_setup setup = {.ranks = RANKS,
+                                        .self = 0,
+                                        .segment = job.segment,
+                                        .tcp = &tcp_setup,
+                                        .verbs = &verbs_setup,
+                                        .route = &choice};
 
     return ftc_transport_route.open(&route, &setup);
 }
@@ -348,6 +364,55 @@ START_TEST(without_a_device_the_next_one_is_taken)
 }
 END_TEST
 
+START_TEST(messages_wait_until_it_is_known_whether_a_transport_gets_through)
+{
+    open_with(by_default);
+    plays[FTC_CARRIER_VERBS]->reach[3] = FTC_REACH_NOT_YET;
+    plays[FTC_CARRIER_VERBS]->reach[4] = FTC_REACH_NOT_YET;
+    for (int rank = 3; rank < RANKS; rank++)
+        join(rank, "verbs:v1;there tcp:v1;there");
+    say(3, 'a');
+    say(4, 'b');
+    say(5, 'c');
+    say(3, 'd');
+    ck_assert(!flush());
+    ck_assert(!route->ops->ready(route));
+    plays[FTC_CARRIER_VERBS]->reach[3] = FTC_REACH_NO;
+    ck_assert(route->ops->ready(route));
+    ck_assert(!flush());
+    plays[FTC_CARRIER_VERBS]->reach[3] = FTC_REACH_YES; /* too late: a choice is for good */
+    plays[FTC_CARRIER_VERBS]->reach[4] = FTC_REACH_YES;
+    say(3, 'e');
+    ck_assert(flush());
+    assert_sent(FTC_CARRIER_TCP, "3a 3d 3e ");
+    assert_sent(FTC_CARRIER_VERBS, "5c 4b ");
+}
+END_TEST
+
+START_TEST(what_does_not_get_through_is_better_than_nothing)
+{
+    static const int8_t order[] = {FTC_CARRIER_SHM, FTC_CARRIER_VERBS, -1};
+
+    open_with(order);
+    plays[FTC_CARRIER_VERBS]->reach[3] = FTC_REACH_NO;
+    join(3, "verbs:v1;there tcp:v1;there");
+    say(3, 'a');
+    assert_sent(FTC_CARRIER_VERBS, "3a ");
+}
+END_TEST
+
+START_TEST(it_tells_what_it_has)
+{
+    open_with(by_default);
+    ck_assert(ftc_route_has(route, FTC_CARRIER_VERBS));
+    route->ops->close(route);
+    has_device = false;
+    open_with(by_default);
+    ck_assert(!ftc_route_has(route, FTC_CARRIER_VERBS));
+    ck_assert(!ftc_route_has(&plays[FTC_CARRIER_TCP]->base, FTC_CARRIER_TCP));
+}
+END_TEST
+
 START_TEST(an_order_that_reaches_nobody_is_refused)
 {
     static const int8_t near[] = {FTC_CARRIER_SHM, -1}, far[] = {FTC_CARRIER_VERBS, -1};
@@ -373,6 +438,8 @@ START_TEST(others_find_each_their_own_part)
     ck_assert_str_eq(played->find(played->context, 3), "tcp:v1;there;99");
     join(4, "verbs:v1;there tcpx:v1 xtcp:v2");
     ck_assert_ptr_null(played->find(played->context, 4));
+    ck_assert_str_eq(given_to_verbs.interface, "rxe7");
+    ck_assert_str_eq(given_to_verbs.endpoint(given_to_verbs.context, 3), "verbs:v1;there");
 }
 END_TEST
 
@@ -484,6 +551,24 @@ START_TEST(a_refused_rank_is_not_heard)
 }
 END_TEST
 
+START_TEST(a_refused_rank_is_not_heard_by_verbs_either)
+{
+    int from;
+
+    open_with(by_default);
+    join(3, "verbs:v1;there tcp:v1;there");
+    say(3, 'a');
+    comes(FTC_CARRIER_VERBS, 3, 'b');
+    comes(FTC_CARRIER_VERBS, 4, 'c');
+    atomic_store(&ftc_segment_slot(job.segment, 3)->refused, 1);
+    ck_assert_int_eq(take(&from), 'c');
+    ck_assert_int_eq(take(&from), 0);
+    ck_assert(plays[FTC_CARRIER_VERBS]->closed[3]);
+    say(3, 'd');
+    assert_sent(FTC_CARRIER_VERBS, "3a ");
+}
+END_TEST
+
 START_TEST(damage_is_told_unless_the_rank_is_refused)
 {
     int from = -1;
@@ -540,6 +625,9 @@ int main(void)
     tcase_add_test(tests, on_one_node_shared_memory_is_taken_as_it_is);
     tcase_add_test(tests, without_a_device_the_next_one_is_taken);
     tcase_add_test(tests, an_order_that_reaches_nobody_is_refused);
+    tcase_add_test(tests, messages_wait_until_it_is_known_whether_a_transport_gets_through);
+    tcase_add_test(tests, what_does_not_get_through_is_better_than_nothing);
+    tcase_add_test(tests, it_tells_what_it_has);
     tcase_add_test(tests, others_find_each_their_own_part);
     tcase_add_test(tests, an_endpoint_that_makes_no_sense_is_an_error_with_words);
     tcase_add_test(tests, messages_wait_in_order_for_an_endpoint);
@@ -547,6 +635,7 @@ int main(void)
     tcase_add_test(tests, what_waits_for_a_failed_rank_is_dropped);
     tcase_add_test(tests, each_has_its_turn);
     tcase_add_test(tests, a_refused_rank_is_not_heard);
+    tcase_add_test(tests, a_refused_rank_is_not_heard_by_verbs_either);
     tcase_add_test(tests, damage_is_told_unless_the_rank_is_refused);
     tcase_add_test(tests, one_descriptor_wakes_for_all);
     tcase_add_test(tests, the_only_descriptor_is_handed_on);
