@@ -7,6 +7,7 @@
  *                        STORM_TRANSPORT=shm|tcp|... (transport.order; else at random),
  *                        STORM_KIND=plain|gossip|vote|checksum (storm_strikes.c; else at random),
  *                        STORM_NODES=N (so many nodes, where there are ranks for them; else at random),
+ *                        STORM_RANKS=N (at most; else up to 64), STORM_TIMEOUT_MS=T (of several nodes),
  *                        STORM_BROADCAST=gossip+checked, kary+none, ... (by messages, spread like that; else at random)
  *
  * Prints the seed of each failing run; `storm 1 SEED` replays it. Sums up how often each rule of agreement.md ran: in runs by

@@ -14,13 +14,25 @@
 #define MOST_NODES   4
 #define MOST_RANKS   16 /* unless asked for: more keep agents from two cores for too long */
 #define TIMEOUT_MS   (TEST_SANITIZED ? 10000 : 3000)
-#define STOP_MS      (TIMEOUT_MS * 3 / 2)
 #define STRIKE_MOST  60000 /* us */
 #define LEAST_STRUCK 3     /* nodes: of two, the second one dies with the first */
 
 static int below(uint64_t *state, int limit)
 {
     return (int)(record_random(state) % (uint64_t)limit);
+}
+
+static int timeout_ms(void)
+{
+    const char *wanted = getenv("STORM_TIMEOUT_MS");
+
+    return wanted != NULL ? atoi(wanted) : TIMEOUT_MS;
+}
+
+/* So long an agent is stopped: longer than its lease. */
+static int stop_ms(void)
+{
+    return timeout_ms() * 3 / 2;
 }
 
 static int draw_nodes(const struct run *run, uint64_t *state)
@@ -82,7 +94,7 @@ void storm_nodes(struct run *run)
     storm_argument(run, "-np");
     storm_argument(run, "%d", run->nodes);
     storm_setting(run, "detector.heartbeat_timeout_ms=%d",
-                  4 * STOP_MS); /* an agent that is stopped is not this one's to kill */
+                  4 * stop_ms()); /* an agent that is stopped is not this one's to kill */
     storm_argument(run, "%s", getenv("FTRUN"));
     storm_argument(run, "--engine=pmix");
 }
@@ -91,7 +103,7 @@ void storm_nodes_settings(struct run *run)
 {
     if (run->nodes < 2)
         return;
-    storm_setting(run, "detector.heartbeat_timeout_ms=%d", TIMEOUT_MS);
+    storm_setting(run, "detector.heartbeat_timeout_ms=%d", timeout_ms());
     storm_setting(run, "multicast.interface=lo"); /* which ends at a node, as a rule */
 }
 
@@ -172,7 +184,7 @@ void storm_nodes_strike(struct run *run, pid_t front, uint64_t now_us)
         run->hit = true;
         (void)kill(run->agent, run->stops_agent ? SIGSTOP : SIGKILL);
     }
-    if (run->hit && since >= (uint64_t)run->strike_us + STOP_MS * 1000ull) {
+    if (run->hit && since >= (uint64_t)run->strike_us + (uint64_t)stop_ms() * 1000) {
         run->over = true;
         (void)kill(run->agent, SIGCONT);
     }

@@ -275,12 +275,19 @@ static void plan_deaf(struct run *run)
     }
 }
 
-void storm_plan(struct run *run)
+static int draw_size(struct run *run)
 {
     static const int sizes[] = {2, 3, 4, 5, 7, 8, 16, 33, 64};
+    const char *most = getenv("STORM_RANKS");
+    int size = sizes[pick(run, 9)];
 
+    return most != NULL && atoi(most) >= 2 && size > atoi(most) ? atoi(most) : size;
+}
+
+void storm_plan(struct run *run)
+{
     run->state = run->seed;
-    run->n = sizes[pick(run, 9)];
+    run->n = draw_size(run);
     run->f = (int)pick(run, run->n < 4 ? (uint64_t)run->n : 4);
     run->operations = 20 + (int)pick(run, 40);
     plan_victims(run);

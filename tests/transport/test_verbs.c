@@ -48,6 +48,64 @@ START_TEST(an_endpoint_that_is_known_late_is_found)
 }
 END_TEST
 
+/* Both ends prove the link, so the other one knows when it is asked later. */
+START_TEST(a_rank_is_known_to_be_reached_before_the_first_message)
+{
+    ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 1), FTC_REACH_NOT_YET);
+    WAIT_UNTIL(ftc_transport_verbs.reach(tcp_end[0], 1) == FTC_REACH_YES);
+    WAIT_UNTIL(ftc_transport_verbs.reach(tcp_end[1], 0) == FTC_REACH_YES);
+    tcp_assert_goes_on();
+}
+END_TEST
+
+static int ask_asleep(void *arg)
+{
+    (void)arg;
+    for (int rank = 0; rank < TCP_ENDS; rank++)
+        tcp_end[rank] = NULL;
+    verbs_join(2);
+    while (ftc_transport_verbs.reach(tcp_end[2], 0) == FTC_REACH_NOT_YET)
+        if (!verbs_sleep_and_look(2))
+            return 1;
+    return ftc_transport_verbs.reach(tcp_end[2], 0) == FTC_REACH_YES ? 0 : 1;
+}
+
+START_TEST(who_asks_may_sleep)
+{
+    int status = -1;
+    pid_t child = scratch_fork(ask_asleep, NULL);
+    WAIT_UNTIL(waitpid(child, &status, WNOHANG) == child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(a_rank_that_is_not_there_is_known_not_to_be_reached)
+{
+    struct ftc_verbs_setup verbs = verbs_story_setup(2);
+    verbs.unanswered_ms = 300;
+    verbs_join_as(2, VERBS_RANKS, &verbs);
+    snprintf(tcp_endpoints[3], sizeof(tcp_endpoints[3]), "%s", tcp_endpoints[1]);
+    strcpy(strrchr(tcp_endpoints[3], ';'), ";1"); /* a port that nobody has */
+    uint64_t began = ftc_clock_now();
+    while (ftc_transport_verbs.reach(tcp_end[2], 3) == FTC_REACH_NOT_YET)
+        ck_assert(verbs_sleep_and_look(2));
+    ck_assert_uint_ge(ftc_clock_now() - began, 300 * FTC_NS_PER_MS);
+    ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[2], 3), FTC_REACH_NO);
+    ck_assert_uint_eq(ftc_verbs_count(tcp_end[2], FTC_TCP_GIVEN_UP), 1);
+    ck_assert(ftc_verbs_settled(tcp_end[2]));
+}
+END_TEST
+
+START_TEST(who_was_asked_for_and_failed_is_asked_for_no_longer)
+{
+    ftc_transport_verbs.close_peer(tcp_end[0], 3);
+    ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 3), FTC_REACH_YES); /* where nothing goes */
+    ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 2), FTC_REACH_NOT_YET);
+    ftc_transport_verbs.close_peer(tcp_end[0], 2);
+    ck_assert(!ftc_tcp_wanted(((struct ftc_tcp *)tcp_end[0])->peer[2]));
+}
+END_TEST
+
 START_TEST(a_setup_that_cannot_be_is_refused)
 {
     struct ftc_verbs_setup verbs = verbs_story_setup(2);
@@ -425,6 +483,10 @@ int main(void)
     tcase_add_checked_fixture(tcase, verbs_join_two, tcp_leave_all);
     tcase_add_test(tcase, both_connect_at_once);
     tcase_add_test(tcase, an_endpoint_that_is_known_late_is_found);
+    tcase_add_test(tcase, a_rank_is_known_to_be_reached_before_the_first_message);
+    tcase_add_test(tcase, who_asks_may_sleep);
+    tcase_add_test(tcase, a_rank_that_is_not_there_is_known_not_to_be_reached);
+    tcase_add_test(tcase, who_was_asked_for_and_failed_is_asked_for_no_longer);
     tcase_add_test(tcase, a_setup_that_cannot_be_is_refused);
     tcase_add_loop_test(tcase, what_breaks_goes_on_where_it_was, 0, 4);
     tcase_add_test(tcase, a_message_that_is_cut_is_not_sent_from_its_start);
