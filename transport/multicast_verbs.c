@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "transport/multicast_inside.h"
+#include "transport/verbs_library.h"
 
 #define ROUTE_HEADER 40 /* bytes; InfiniBand specification, volume 1, 8.3 */
 #define SENDS        32 /* datagrams on their way out, at most */
@@ -257,6 +258,8 @@ static int find_device(struct verbs *verbs, const struct ftc_multicast_setup *se
     char entry[FTC_MULTICAST_ENTRY];
     int count = 0;
     int rc = ftc_multicast_entry(entry, setup->interfaces, setup->self);
+    if (rc == 0)
+        rc = ftc_verbs_library_load();
     if (rc != 0)
         return rc;
     /* Else a fork() of the application could take pages away from the device. It fails where the application used verbs

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "transport/tcp_endpoint.h"
+#include "transport/verbs_library.h"
 
 #define GIDS 256
 
@@ -121,6 +122,9 @@ int ftc_verbs_device_open(struct ftc_verbs_device *device, const char *wanted)
 {
     int count = 0, failure = 0;
     *device = (struct ftc_verbs_device){0};
+    int rc = ftc_verbs_library_load();
+    if (rc != 0)
+        return rc;
     /* Else a fork() of the application could take pages away from the device. It fails where the application used verbs
      * before without: then forks are its own risk already. */
     (void)ibv_fork_init();

@@ -95,6 +95,29 @@ survivors() {
     run ! grep -q warn <<<"$output"
 }
 
+# Something that is no library stands in for a host that has none.
+@test "without what RDMA needs messages go by TCP, and one line of each rank says why" {
+    mkdir libraries
+    : >libraries/libibverbs.so.1
+    export LD_LIBRARY_PATH=$PWD/libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    nodes 2 -np 2 --set log.level=debug "$LOOP" 20
+    [ "$status" -eq 0 ]
+    survivors 2
+    [ "$(grep -c "info: messages go without verbs: RDMA needs libibverbs and librdmacm: .*install them, or use tcp" <<<"$output")" -eq 2 ]
+    grep -q "messages to rank 1 go by tcp" <<<"$output"
+    nodes 2 -np 2 --set transport.order=shm,verbs "$LOOP" 20
+    grep -q "warn: messages go without verbs: RDMA needs" <<<"$output"
+    grep -q "transport.order: by shm,verbs ranks of another node cannot be reached from here; add tcp" <<<"$output"
+}
+
+@test "a device that is not here costs nothing, a list of devices with a gap the job" {
+    nodes 2 -np 2 --set transport.verbs_device=no-such-device "$LOOP" 20
+    [ "$status" -eq 0 ]
+    survivors 2
+    nodes 2 -np 2 --set transport.verbs_device=rxe1,,rxe2 "$LOOP" 20
+    grep -q 'transport.verbs_device: "rxe1,,rxe2" has an entry that is empty or too long' <<<"$output"
+}
+
 @test "nobody runs ahead of a rank of another node" {
     nodes 2 -np 4 --set broadcast.settle_every=0 "$PERF" -m 8 -t 0.3 reduce bcast
     [ "$status" -eq 0 ]
