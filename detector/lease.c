@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "detector/apart.h"
 #include "detector/mutation.h"
 
 #define LEAST_PERIODS 20
@@ -44,7 +45,8 @@ struct ftc_lease {
     struct peer *peer;
     uint64_t *sorted; /* scratch */
     struct ftc_set base, refused, declared, told_refused, told_declared;
-    bool *pending; /* a message to that node is to be put out */
+    struct ftc_apart apart;
+    bool *pending, *greet; /* a message to that node is to be put out */
     struct ftc_lease_message reply;
     int reply_to; /* -1: none */
 };
@@ -70,14 +72,15 @@ static bool allocate(struct ftc_lease *l)
     l->peer = calloc(nodes, sizeof(*l->peer));
     l->sorted = calloc(nodes, sizeof(*l->sorted));
     l->pending = calloc(nodes, sizeof(*l->pending));
-    if (l->peer == NULL || l->sorted == NULL || l->pending == NULL)
+    l->greet = calloc(nodes, sizeof(*l->greet));
+    if (l->peer == NULL || l->sorted == NULL || l->pending == NULL || l->greet == NULL)
         return false;
     struct ftc_set *sets[] = {&l->base, &l->refused, &l->declared, &l->told_refused, &l->told_declared};
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]) && rc == 0; i++)
         rc = ftc_set_init(sets[i], l->set.nodes);
     for (int i = 0; i < l->set.nodes && rc == 0; i++)
         rc = ftc_set_init(&l->peer[i].refused, l->set.nodes);
-    return rc == 0;
+    return rc == 0 && ftc_apart_init(&l->apart, l->set.self, l->set.nodes, l->set.timeout_ns) == FTC_SUCCESS;
 }
 
 int ftc_lease_create(struct ftc_lease **out, const struct ftc_lease_settings *settings)
@@ -112,6 +115,8 @@ void ftc_lease_destroy(struct ftc_lease *lease)
     free(lease->peer);
     free(lease->sorted);
     free(lease->pending);
+    free(lease->greet);
+    ftc_apart_fini(&lease->apart);
     free(lease);
 }
 
@@ -128,6 +133,11 @@ int ftc_lease_leader(const struct ftc_lease *lease)
 const struct ftc_set *ftc_lease_refused(const struct ftc_lease *lease)
 {
     return &lease->refused;
+}
+
+const struct ftc_set *ftc_lease_unheard(const struct ftc_lease *lease)
+{
+    return &lease->apart.unheard;
 }
 
 /* --- quorums: more than half of the base, or half of it with its lowest node --- */
@@ -178,6 +188,7 @@ static void fence(struct ftc_lease *l)
 {
     l->fenced = true;
     memset(l->pending, 0, (size_t)l->set.nodes * sizeof(*l->pending));
+    memset(l->greet, 0, (size_t)l->set.nodes * sizeof(*l->greet));
     l->reply_to = -1;
 }
 
@@ -201,10 +212,15 @@ static bool is_backed(const struct ftc_lease *l, uint64_t now_ns)
     return now_ns < l->backed_ns;
 }
 
-static void send_beats(struct ftc_lease *l, uint64_t now_ns)
+static void mark_all(const struct ftc_lease *l, bool pending[])
 {
     for (int i = 0; i < l->set.nodes; i++)
-        l->pending[i] = i != l->set.self && !ftc_set_has(&l->refused, i) && ftc_set_has(&l->base, i);
+        pending[i] = i != l->set.self && !ftc_set_has(&l->refused, i) && ftc_set_has(&l->base, i);
+}
+
+static void send_beats(struct ftc_lease *l, uint64_t now_ns)
+{
+    mark_all(l, l->pending);
     l->sent_ns = now_ns;
 }
 
@@ -223,6 +239,7 @@ static void lead(struct ftc_lease *l, bool proven, uint64_t backed_ns, uint64_t 
         l->peer[i].node_ns = l->peer[i].votes ? l->peer[i].node_ns : 0; /* a vote is as good as an echo */
         ftc_set_clear(&l->peer[i].refused);
     }
+    ftc_apart_lead(&l->apart, now_ns);
     send_beats(l, now_ns);
 }
 
@@ -235,31 +252,51 @@ static void refuse_silent(struct ftc_lease *l, uint64_t now_ns)
             ftc_set_add(&l->refused, i);
 }
 
-static bool all_refuse(const struct ftc_lease *l, int node)
-{
-    if (FTC_LEASE_MUTATED(DECLARE_UNREFUSED))
-        return true;
-    for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1))
-        if (i != l->set.self && !ftc_set_has(&l->refused, i) && !ftc_set_has(&l->peer[i].refused, node))
-            return false;
-    return true;
-}
-
 /* What clocks of different rates make of E + L. */
 static uint64_t margin_ns(const struct ftc_lease *l)
 {
     return l->lease_ns / 50;
 }
 
-/* Rule 7. Our own grants have ended before we refuse: L after the last echo; those of earlier leaders end E + L after our election. 1 %: clocks. */
+static bool is_over(const struct ftc_lease *l, int node, uint64_t now_ns)
+{
+    return FTC_LEASE_MUTATED(NO_WAIT_APART) || now_ns - l->peer[node].heard_ns >= l->lease_ns + margin_ns(l);
+}
+
+/* Who is refused, and cannot say whom he refuses, listens to nobody once his lease is over. */
+static bool all_refuse(const struct ftc_lease *l, int node, uint64_t now_ns)
+{
+    for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1)) {
+        if (i == l->set.self || i == node || FTC_LEASE_MUTATED(DECLARE_UNREFUSED))
+            continue;
+        if (ftc_set_has(&l->refused, i) ? !is_over(l, i, now_ns) : !ftc_set_has(&l->peer[i].refused, node))
+            return false;
+    }
+    return true;
+}
+
+/* Rule 7. Our own grants to a node end L after its last echo; those of earlier leaders E + L after our election. 1 %: clocks. */
 static void declare_refused(struct ftc_lease *l, uint64_t now_ns)
 {
     bool old = FTC_LEASE_MUTATED(NO_WAIT) || l->led_ns == 0 ||
                now_ns - l->led_ns >= l->patience_ns + l->lease_ns + margin_ns(l);
 
     for (int i = ftc_set_next(&l->refused, 0); i >= 0 && old; i = ftc_set_next(&l->refused, i + 1))
-        if (all_refuse(l, i))
+        if (is_over(l, i, now_ns) && all_refuse(l, i, now_ns))
             ftc_set_add(&l->declared, i);
+}
+
+/* Rule 8. */
+static void refuse_apart(struct ftc_lease *l, uint64_t now_ns)
+{
+    const struct ftc_set *chosen = ftc_apart_choose(&l->apart, &l->base, &l->refused, now_ns);
+
+    if (chosen == NULL)
+        return;
+    if (ftc_set_has(chosen, l->set.self))
+        fence(l);
+    else
+        ftc_set_unite(&l->refused, chosen);
 }
 
 static void tick_leader(struct ftc_lease *l, uint64_t now_ns)
@@ -275,9 +312,10 @@ static void tick_leader(struct ftc_lease *l, uint64_t now_ns)
     l->grants = l->proven && is_backed(l, now_ns);
     if (l->grants) {
         refuse_silent(l, now_ns);
+        refuse_apart(l, now_ns);
         declare_refused(l, now_ns);
     }
-    if (now_ns - l->sent_ns >= l->set.period_ns)
+    if (!l->fenced && now_ns - l->sent_ns >= l->set.period_ns)
         send_beats(l, now_ns);
 }
 
@@ -400,6 +438,7 @@ static void take_echo(struct ftc_lease *l, int from, const struct ftc_lease_mess
     peer->node_ns = message->node_ns;
     peer->heard_ns = now_ns;
     ftc_set_unite(&peer->refused, message->refused);
+    ftc_apart_echo(&l->apart, from, message->unheard, now_ns);
     tick_leader(l, now_ns);
 }
 
@@ -445,6 +484,13 @@ static void take_vote(struct ftc_lease *l, int from, const struct ftc_lease_mess
     count_votes(l, now_ns);
 }
 
+/* Before anything else is put out: who is heard by the leader has greeted the others. */
+static void keep_round(struct ftc_lease *l, uint64_t now_ns)
+{
+    if (ftc_apart_round(&l->apart, &l->base, now_ns))
+        mark_all(l, l->greet);
+}
+
 void ftc_lease_receive(struct ftc_lease *lease, int from, const struct ftc_lease_message *message,
                        uint64_t now_ns)
 {
@@ -453,13 +499,15 @@ void ftc_lease_receive(struct ftc_lease *lease, int from, const struct ftc_lease
     check_lease(lease, now_ns);
     if (lease->fenced || ftc_set_has(&lease->refused, from))
         return;
+    keep_round(lease, now_ns);
+    ftc_apart_hear(&lease->apart, from);
     if (message->kind == FTC_LEASE_BEAT)
         take_beat(lease, from, message, now_ns);
     else if (message->kind == FTC_LEASE_ECHO)
         take_echo(lease, from, message, now_ns);
     else if (message->kind == FTC_LEASE_PROBE || message->kind == FTC_LEASE_ASK)
         take_question(lease, from, message, now_ns);
-    else
+    else if (message->kind != FTC_LEASE_HELLO)
         take_vote(lease, from, message, now_ns);
     check_lease(lease, now_ns);
 }
@@ -483,9 +531,10 @@ void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns)
     check_lease(lease, now_ns);
     if (lease->fenced)
         return;
+    keep_round(lease, now_ns);
     if (lease->role == LEADER)
         tick_leader(lease, now_ns);
-    if (lease->role != LEADER)
+    if (lease->role != LEADER && !lease->fenced)
         tick_other(lease, now_ns);
 }
 
@@ -506,6 +555,7 @@ void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
         !is_backed(lease, now_ns + margin_ns(lease)))
         lease->led_ns = now_ns;
     ftc_set_remove(&lease->base, node);
+    ftc_apart_left(&lease->apart, node);
     ftc_lease_tick(lease, now_ns);
 }
 
@@ -513,9 +563,11 @@ uint64_t ftc_lease_due(const struct ftc_lease *lease)
 {
     uint64_t due = lease->role == LEADER ? lease->sent_ns + lease->set.period_ns : next_question(lease);
     uint64_t end = lease->until_ns != 0 ? lease->until_ns : lease->start_ns + lease->set.timeout_ns;
+    uint64_t round = ftc_apart_due(&lease->apart);
 
     if (lease->fenced)
         return UINT64_MAX;
+    due = round < due ? round : due;
     return end < due ? end : due;
 }
 
@@ -536,25 +588,44 @@ static struct ftc_lease_message regular(const struct ftc_lease *l, int to)
     return message;
 }
 
+/* -1: to nobody. */
+static int take_first(bool pending[], int nodes)
+{
+    for (int i = 0; i < nodes; i++) {
+        if (!pending[i])
+            continue;
+        pending[i] = false;
+        return i;
+    }
+    return -1;
+}
+
+/* To whom; -1: to nobody. */
+static int next_message(struct ftc_lease *l, struct ftc_lease_message *message)
+{
+    int to = take_first(l->greet, l->set.nodes);
+
+    *message = (struct ftc_lease_message){.kind = FTC_LEASE_HELLO, .term = l->term};
+    if (to < 0) {
+        *message = l->reply;
+        to = l->reply_to;
+        l->reply_to = -1;
+    }
+    if (to < 0 && l->role == FOLLOWER) /* what it was to ask is settled */
+        memset(l->pending, 0, (size_t)l->set.nodes * sizeof(*l->pending));
+    if (to < 0 && (to = take_first(l->pending, l->set.nodes)) >= 0)
+        *message = regular(l, to);
+    return to;
+}
+
 static bool put_message(struct ftc_lease *l, struct ftc_lease_output *output)
 {
-    int to = l->reply_to;
-
-    *output = (struct ftc_lease_output){.kind = FTC_LEASE_SEND, .message = l->reply};
-    l->reply_to = -1;
-    for (int i = 0; i < l->set.nodes && to < 0; i++) {
-        if (!l->pending[i])
-            continue;
-        l->pending[i] = false;
-        if (l->role == FOLLOWER)
-            continue; /* what it was to ask is settled */
-        output->message = regular(l, i);
-        to = i;
-    }
-    output->node = to;
+    *output = (struct ftc_lease_output){.kind = FTC_LEASE_SEND};
+    output->node = next_message(l, &output->message);
     output->message.refused = &l->refused;
     output->message.declared = &l->declared;
-    return to >= 0;
+    output->message.unheard = &l->apart.unheard;
+    return output->node >= 0;
 }
 
 /* Something of `now` that was not told yet. */

@@ -9,6 +9,7 @@
  *
  * With T the timeout and P the period: E = T/5 is how long a promise and a leader's backing hold, L = T/2 how long a lease.
  * A node that dies, or is cut off, is declared failed within T + 2P, the leader as well, where messages take less than P/2 and nodes are not paused.
+ * Of two nodes that cannot reach each other, while both reach the leader, one is declared failed within 1.5 T + 2P (detector/apart.h).
  * Nobody is ended by a cut that heals, or a pause that is over, within T/5.
  *
  * Belongs to one thread. Messages are untrusted as far as their bytes go: ftc_lease_decode() checks them.
@@ -29,6 +30,7 @@ enum ftc_lease_kind {
     FTC_LEASE_WOULD,
     FTC_LEASE_ASK, /* vote for me in this term */
     FTC_LEASE_VOTE,
+    FTC_LEASE_HELLO, /* to everybody, each T/10: rule 8 */
     FTC_LEASE_KINDS
 };
 
@@ -38,7 +40,7 @@ struct ftc_lease_message {
     uint64_t leader_ns; /* by the leader's clock. BEAT: when it was sent; ECHO: of the beat that it answers */
     uint64_t
         node_ns; /* by the node's. ECHO, VOTE: when it was sent; BEAT: of the last of these, 0: it grants nothing */
-    const struct ftc_set *refused, *declared; /* of the sender; not owned */
+    const struct ftc_set *refused, *declared, *unheard; /* of the sender; not owned */
 };
 
 struct ftc_lease_settings {
@@ -80,12 +82,14 @@ uint64_t ftc_lease_due(const struct ftc_lease *lease);
 uint64_t ftc_lease_until(const struct ftc_lease *lease);
 int ftc_lease_leader(const struct ftc_lease *lease); /* that this node follows; -1: nobody yet */
 const struct ftc_set *ftc_lease_refused(const struct ftc_lease *lease);
+const struct ftc_set *
+ftc_lease_unheard(const struct ftc_lease *lease); /* who cannot reach this node: rule 8 */
 
 /* The bytes of a message; at most FTC_LEASE_BYTES(nodes). Returns their number. */
-#define FTC_LEASE_BYTES(nodes) (25 + 2 * (4 + (size_t)(nodes) / 8 + 8))
+#define FTC_LEASE_BYTES(nodes) (25 + 3 * (4 + (size_t)(nodes) / 8 + 8))
 size_t ftc_lease_encode(const struct ftc_lease_message *message, unsigned char *bytes, size_t size);
-/* `refused` and `declared` are initialised for the number of nodes; the message points to them. FTC_ERR_PROTO. */
+/* The sets are initialised for the number of nodes; the message points to them. FTC_ERR_PROTO. */
 int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_set *refused, struct ftc_set *declared,
-                     const unsigned char *bytes, size_t size);
+                     struct ftc_set *unheard, const unsigned char *bytes, size_t size);
 
 #endif

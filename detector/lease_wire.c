@@ -1,4 +1,4 @@
-/* Messages of leases as bytes: kind u8 | term u64 | leader's time u64 | node's time u64 | refused | declared. */
+/* Messages of leases as bytes: kind u8 | term u64 | leader's time u64 | node's time u64 | refused | declared | unheard. */
 #include "base/error.h"
 #include "base/wire.h"
 #include "detector/lease.h"
@@ -15,22 +15,24 @@ size_t ftc_lease_encode(const struct ftc_lease_message *message, unsigned char *
     ftc_write_u64(&w, message->node_ns);
     ftc_write_set(&w, message->refused);
     ftc_write_set(&w, message->declared);
+    ftc_write_set(&w, message->unheard);
     return w.failed ? 0 : w.used;
 }
 
 int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_set *refused, struct ftc_set *declared,
-                     const unsigned char *bytes, size_t size)
+                     struct ftc_set *unheard, const unsigned char *bytes, size_t size)
 {
     struct ftc_reader r = {.data = bytes, .size = size};
     uint8_t kind = ftc_read_u8(&r);
 
     *message = (struct ftc_lease_message){
-        .kind = (enum ftc_lease_kind)kind, .refused = refused, .declared = declared};
+        .kind = (enum ftc_lease_kind)kind, .refused = refused, .declared = declared, .unheard = unheard};
     message->term = ftc_read_u64(&r);
     message->leader_ns = ftc_read_u64(&r);
     message->node_ns = ftc_read_u64(&r);
     ftc_read_set(&r, refused);
     ftc_read_set(&r, declared);
+    ftc_read_set(&r, unheard);
     if (r.failed || r.used != size || kind >= FTC_LEASE_KINDS || message->term > MOST_TERM ||
         !ftc_set_subset(declared, refused))
         return ftc_error_set(FTC_ERR_PROTO, "a damaged message about leases");

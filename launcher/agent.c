@@ -43,10 +43,12 @@ static int make_room(struct ftc_agent *agent, int ranks)
     agent->told = calloc((size_t)ranks, 1);
     agent->gone = calloc(nodes, sizeof(*agent->gone));
     agent->left = calloc(nodes, sizeof(*agent->left));
-    if (agent->told == NULL || agent->gone == NULL || agent->left == NULL)
+    agent->heard = calloc(nodes, sizeof(*agent->heard));
+    if (agent->told == NULL || agent->gone == NULL || agent->left == NULL || agent->heard == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %zu nodes", nodes);
     int rc = ftc_set_init(&agent->refused, agent->meeting.nodes);
-    return rc == FTC_SUCCESS ? ftc_set_init(&agent->declared, agent->meeting.nodes) : rc;
+    rc = rc == FTC_SUCCESS ? ftc_set_init(&agent->declared, agent->meeting.nodes) : rc;
+    return rc == FTC_SUCCESS ? ftc_set_init(&agent->unheard, agent->meeting.nodes) : rc;
 }
 
 int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks, const struct ftc_config *config)
@@ -76,10 +78,14 @@ int ftc_agent_met(struct ftc_agent *agent, bool able)
 
 /* --- nodes that go --- */
 
+/* Also who has left: then for those whom it could not tell. */
 static void refuse_node(struct ftc_agent *agent, int node)
 {
-    FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d (%s) is silent: nothing it sends is taken in any more", node,
-            agent->meeting.members[node].host);
+    agent->heard[node] = !ftc_set_has(ftc_lease_unheard(agent->lease), node);
+    if (!agent->gone[node])
+        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d (%s) %s: nothing it sends is taken in any more", node,
+                agent->meeting.members[node].host,
+                agent->heard[node] ? "and others cannot reach each other" : "is silent");
     ftc_mirror_refuse(&agent->mirror, node);
     agent->gone[node] = true;
     agent->links->ops->close_peer(agent->links, node);
@@ -87,11 +93,13 @@ static void refuse_node(struct ftc_agent *agent, int node)
 
 static void lose_node(struct ftc_agent *agent, int node)
 {
+    if (agent->left[node])
+        return; /* its end is known */
     int ranks = ftc_mirror_lost(&agent->mirror, node);
 
     agent->gone[node] = true;
     if (agent->lost != NULL)
-        agent->lost(agent->arg, node, ranks);
+        agent->lost(agent->arg, node, ranks, agent->heard[node]);
 }
 
 /* The leader tells at once: beats say it too, but it may have left by the next one. Who has not refused the node takes no such word. */
@@ -134,8 +142,8 @@ static void take_lease(struct ftc_agent *agent, int node, const struct ftc_agent
 {
     struct ftc_lease_message lease;
 
-    if (ftc_lease_decode(&lease, &agent->refused, &agent->declared, message->bytes, message->size) ==
-        FTC_SUCCESS)
+    if (ftc_lease_decode(&lease, &agent->refused, &agent->declared, &agent->unheard, message->bytes,
+                         message->size) == FTC_SUCCESS)
         ftc_lease_receive(agent->lease, node, &lease, ftc_clock_now());
     else
         FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d sent a malformed lease: %s", node, ftc_last_error());
@@ -387,9 +395,11 @@ void ftc_agent_fini(struct ftc_agent *agent)
     ftc_lease_destroy(agent->lease);
     ftc_set_fini(&agent->refused);
     ftc_set_fini(&agent->declared);
+    ftc_set_fini(&agent->unheard);
     free(agent->told);
     free(agent->gone);
     free(agent->left);
+    free(agent->heard);
     ftc_meeting_fini(&agent->meeting);
     *agent = (struct ftc_agent){0};
 }

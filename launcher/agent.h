@@ -35,8 +35,9 @@ struct ftc_agent {
     struct ftc_watcher *watcher;
     unsigned char *told; /* per rank: bits of what the others were told */
     bool *gone;          /* per node: left, refused or lost: nothing goes there, nothing is taken */
+    bool *heard;         /* per node: refused though this one heard it: others could not */
     bool *left;          /* per node: it left by itself */
-    struct ftc_set refused, declared; /* of the message that is being read */
+    struct ftc_set refused, declared, unheard; /* of the message that is being read */
     uint64_t base_looked_ns, shown_ns;
     uint64_t leaving_ns; /* when this node's LEFT went out; 0: not yet */
     bool apart;          /* cut off when that did no harm any more: it goes on by itself */
@@ -44,11 +45,12 @@ struct ftc_agent {
     bool idle; /* all ranks of this node have ended: it takes part in no lease any more */
 
     /* Called from the loop. */
-    void (*granted)(void *arg);                   /* the first lease has come: ranks may start */
-    void (*fence)(void *arg);                     /* this node is cut off: kill its ranks and end */
-    void (*lost)(void *arg, int node, int ranks); /* this many of a lost node's ranks have failed with it */
-    void (*end)(void *arg, int node, int code);   /* another node ends the job */
-    void (*changed)(void *arg);                   /* anything: look at the job again */
+    void (*granted)(void *arg); /* the first lease has come: ranks may start */
+    void (*fence)(void *arg);   /* this node is cut off: kill its ranks and end */
+    /* This many of a lost node's ranks have failed with it. `heard`: it was not silent, but others could not reach it. */
+    void (*lost)(void *arg, int node, int ranks, bool heard);
+    void (*end)(void *arg, int node, int code); /* another node ends the job */
+    void (*changed)(void *arg);                 /* anything: look at the job again */
     void *arg;
     bool has_lease;
 };

@@ -40,22 +40,23 @@ static void on_fence(void *arg)
     struct ftc_job *job = arg;
 
     ftc_sink_say(job->verdict.err,
-                 "node %d (%s) cannot reach most of the job's nodes any more; killing its ranks, since the "
-                 "others go on without them",
+                 "node %d (%s) cannot reach most of the job's nodes any more, or one that the others reach; "
+                 "killing its ranks, since the others go on without them",
                  job->agent.meeting.node, job->host);
     ftc_job_fence(job);
     ftc_job_look_for_end(job);
 }
 
-static void on_lost(void *arg, int node, int ranks)
+static void on_lost(void *arg, int node, int ranks, bool heard)
 {
     struct ftc_job *job = arg;
     const struct ftc_node *lost = &job->agent.meeting.members[node];
 
     if (ranks > 0 && ftc_agent_speaks(&job->agent))
-        ftc_sink_say(job->verdict.err,
-                     "node %d (%s) is lost: nothing came from it for %.1f s; ranks %u-%u have failed with it",
-                     node, lost->host, (double)job->settings->value.heartbeat_timeout_ms / 1e3, lost->first,
+        ftc_sink_say(job->verdict.err, "node %d (%s) is lost: %s for %.1f s; ranks %u-%u have failed with it",
+                     node, lost->host,
+                     heard ? "it and others could not reach each other" : "nothing came from it",
+                     (double)job->settings->value.heartbeat_timeout_ms / 1e3, lost->first,
                      lost->first + lost->count - 1);
 }
 

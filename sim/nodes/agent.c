@@ -81,6 +81,9 @@ static void publish(struct ftc_world *w, int node)
     bool first = n->until_ns == 0, leads = ftc_lease_leader(n->lease) == node && !n->resigned;
 
     n->until_ns = ftc_lease_until(n->lease);
+    for (int i = 0; i < w->nodes; i++)
+        if (ftc_set_has(ftc_lease_unheard(n->lease), i) && !n->refused[i] && w->actor[i].alive)
+            n->unheard_ns = w->now_ns;
     w->sums->leaders += leads && !n->leads;
     if (leads != n->leads)
         ftc_world_say(w, leads ? "agent %d leads" : "agent %d leads no more", node);
@@ -92,7 +95,7 @@ static void publish(struct ftc_world *w, int node)
 
 static void send_lease(struct ftc_world *w, int node, const struct ftc_lease_output *output)
 {
-    static const char *const names[FTC_LEASE_KINDS] = {NULL, NULL, "PROBE", "WOULD", "ASK", "VOTE"};
+    static const char *const names[FTC_LEASE_KINDS] = {NULL, NULL, "PROBE", "WOULD", "ASK", "VOTE", NULL};
     struct ftc_buffer *bytes = ftc_buffer_new(FTC_LEASE_BYTES((size_t)w->nodes));
 
     if (bytes == NULL)
@@ -219,8 +222,8 @@ static void take_lease(struct ftc_world *w, int node, int from, const struct ftc
 
     if (w->node[node].resigned)
         return;
-    if (ftc_lease_decode(&message, &w->refused, &w->declared, packet->bytes->data, packet->bytes->size) !=
-        FTC_SUCCESS)
+    if (ftc_lease_decode(&message, &w->refused, &w->declared, &w->unheard, packet->bytes->data,
+                         packet->bytes->size) != FTC_SUCCESS)
         ftc_ledger_violate(w->ledger, "agent %d cannot read what agent %d sent", node, from);
     else
         ftc_lease_receive(w->node[node].lease, from, &message, ftc_world_clock(w, node));

@@ -119,9 +119,9 @@ static void print_sums(const struct ftc_nodes_sums *s)
            " of them once more when all were gone who had returned; %" PRIu64
            " messages of refused nodes dropped\n",
            s->decided, s->forgotten, s->late);
-    printf("  at the end: cut in two %" PRIu64 ", a quorum had to go on %" PRIu64
+    printf("  at the end: cut in two %" PRIu64 ", pairs cut %" PRIu64 ", a quorum had to go on %" PRIu64
            ", somebody had lost %" PRIu64 ", nobody was left %" PRIu64 "\n",
-           s->cut, s->went_on, s->lost, s->none);
+           s->cut, s->apart, s->went_on, s->lost, s->none);
 }
 
 static void print_broken(const struct command *c, uint64_t seed, const char *violation)

@@ -146,6 +146,41 @@ static void draw_usurped(struct ftc_nodes_story *s, uint64_t at)
                .kind = FTC_NODES_KILL_RANKS, .at_ns = at + span + below(s, T / 4), .a = leaves});
 }
 
+static void part(struct ftc_nodes_story *s, int a, int b)
+{
+    if (a == b)
+        return;
+    s->apart[a] |= 1u << b;
+    s->apart[b] |= 1u << a;
+}
+
+/* It leaves, and who is cut off from it is not told. */
+static void draw_untold(struct ftc_nodes_story *s, uint64_t at, int node)
+{
+    for (int i = 0; i < s->nodes; i++)
+        if (s->apart[node] >> i & 1)
+            add(s, (struct ftc_nodes_strike){
+                       .kind = FTC_NODES_PAIR, .at_ns = at, .span_ns = 100 * T, .a = node, .b = i});
+    add(s, (struct ftc_nodes_strike){.kind = FTC_NODES_KILL_RANKS, .at_ns = at + below(s, T), .a = node});
+}
+
+/* One pair, one node and some others, or pairs as they come. */
+static void draw_apart(struct ftc_nodes_story *s, uint64_t at)
+{
+    uint64_t nodes = (uint64_t)s->nodes;
+    int how = (int)below(s, 4), a = (int)below(s, nodes);
+
+    for (int i = 0, pairs = how < 2 ? 1 : 2 + (int)below(s, nodes - 1); i < pairs; i++) {
+        int b = (a + 1 + (int)below(s, nodes - 1)) % s->nodes;
+        part(s, a, b);
+        if (how == 3)
+            a = (int)below(s, nodes);
+    }
+    s->centre = how < 3 ? a : -1;
+    if (how == 0)
+        draw_untold(s, at, a);
+}
+
 static void draw_storm(struct ftc_nodes_story *s)
 {
     int most = 1 + (int)below(s, one_in(s, 5) ? FTC_NODES_STRIKES : 5);
@@ -161,10 +196,12 @@ static void draw_storm(struct ftc_nodes_story *s)
             draw_burst(s, at);
         at += below(s, 3 * T);
     }
+    s->side = one_in(s, 2) ? 0 : draw_side(s);
+    if (s->side == 0 && s->nodes > 2 && one_in(s, 2))
+        draw_apart(s, at);
     for (int i = 0; i < s->strikes; i++)
         at = s->strike[i].at_ns > at ? s->strike[i].at_ns : at;
     s->calm_ns = at + below(s, T) + 1;
-    s->side = one_in(s, 2) ? 0 : draw_side(s);
 }
 
 /* Ranks die; the rest is over before anybody may lose patience. */
@@ -192,6 +229,7 @@ void ftc_nodes_draw(struct ftc_nodes_story *story, const struct ftc_nodes_frame 
         (struct ftc_nodes_story){.seed = seed, .random = ftc_mix(seed + 0x6e6f6465), .fault = frame->fault};
     draw_nodes(story, frame);
     draw_settings(story, seed);
+    story->centre = -1;
     story->think_ns = one_in(story, 4) ? P : T / 4 + below(story, 2 * T);
     story->gentle = one_in(story, 8);
     story->delay_ns = delays[below(story, story->gentle ? 3 : 5)];

@@ -93,18 +93,37 @@ static unsigned group_of(const struct ftc_world *w, int node)
     return group;
 }
 
-/* Everyone in it counts on it, nobody refuses anybody, and leases last until there is a leader. */
-static bool must_go_on(const struct ftc_world *w, unsigned group)
+/* A complaint may still be on its way. */
+static bool has_complained(const struct ftc_world *w)
+{
+    for (int i = 0; i < w->nodes; i++)
+        if (w->node[i].unheard_ns != 0 && w->node[i].unheard_ns + FTC_NODES_TIMEOUT / 2 > w->now_ns)
+            return true;
+    return false;
+}
+
+static unsigned refused_by_some(const struct ftc_world *w)
+{
+    unsigned refused = 0;
+
+    for (int i = 0; i < w->nodes; i++)
+        for (int j = 0; j < w->nodes; j++)
+            refused |= w->node[i].refused[j] ? 1u << j : 0;
+    return refused;
+}
+
+/* Everyone in it counts on it, also if only `rest` remains of it; nobody refuses anybody, and leases last until there is a leader. */
+static bool must_go_on(const struct ftc_world *w, unsigned group, unsigned rest)
 {
     for (int i = 0; i < w->nodes; i++) {
-        if (group >> i & 1 && (!has_ranks(w, i) || !is_quorum(group, base_of(w, i)) ||
+        if (group >> i & 1 && (!has_ranks(w, i) || !is_quorum(rest, base_of(w, i)) ||
                                w->node[i].until_ns < ftc_world_clock(w, i) + ELECTION_NS))
             return false;
         for (int j = 0; j < w->nodes; j++)
             if (group >> j & 1 && ftc_set_has(ftc_lease_refused(w->node[i].lease), j))
                 return false;
     }
-    return true;
+    return !has_complained(w);
 }
 
 static bool finished(const struct ftc_world *w, int node)
@@ -115,20 +134,59 @@ static bool finished(const struct ftc_world *w, int node)
     return true;
 }
 
+static bool all_follow_another(const struct ftc_world *w, unsigned group, int node)
+{
+    int leader = -1;
+
+    for (int i = 0; i < w->nodes; i++)
+        if (group >> i & 1) {
+            int followed = ftc_lease_leader(w->node[i].lease);
+            if (followed < 0 || followed == node || (leader >= 0 && leader != followed))
+                return false;
+            leader = followed;
+        }
+    return (group >> leader & 1) != 0;
+}
+
+/* Pairs are cut for good: of one pair one goes; of several with one node in common that node, if it does not lead. */
+static void judge_apart(struct ftc_world *w, unsigned group)
+{
+    int a = w->story->centre;
+    unsigned others = a >= 0 ? w->story->apart[a] & group : 0;
+
+    if (others == 0 || (group >> a & 1) == 0 || w->story->delay_ns > PROMPT_NS)
+        return;
+    if ((others & (others - 1)) != 0) {
+        unsigned rest = group & ~(1u << a);
+        if (!w->was_cut && all_follow_another(w, group, a) && must_go_on(w, group, rest))
+            w->must_go_on = rest;
+    } else if (must_go_on(w, group, group & ~(1u << a)) && must_go_on(w, group, group & ~others)) {
+        w->one_of = others | 1u << a;
+        w->must_go_on = group & ~w->one_of;
+    }
+}
+
 /* From here on everybody in a group hears each other, and nothing happens any more. */
 void ftc_judge_calm(struct ftc_world *w)
 {
     unsigned living = 0;
+    bool apart = false;
 
-    for (int i = 0; i < w->nodes; i++)
+    for (int i = 0; i < w->nodes; i++) {
         living |= takes_part(w, i) ? 1u << i : 0;
+        apart |= w->story->apart[i] != 0;
+    }
     for (int i = 0; i < w->nodes; i++) {
         unsigned group = group_of(w, i);
-        if (group >> i & 1 && w->story->delay_ns <= PROMPT_NS && must_go_on(w, group))
+        if (!apart && group >> i & 1 && w->story->delay_ns <= PROMPT_NS && must_go_on(w, group, group))
             w->must_go_on |= 1u << i;
-        if (!is_quorum(group, living) && !finished(w, i)) /* no base becomes smaller than that */
+        if (!is_quorum(group, living) && !is_quorum(group, living & ~refused_by_some(w)) &&
+            !has_complained(w) && !finished(w, i)) /* no base becomes smaller than that */
             w->must_end |= 1u << i;
     }
+    if (apart)
+        judge_apart(w, living);
+    w->sums->apart += apart;
     w->sums->cut += w->story->side != 0;
     w->sums->went_on += w->must_go_on != 0;
     w->sums->lost += w->must_end != 0;
@@ -180,11 +238,22 @@ static void count_decisions(struct ftc_world *w)
     }
 }
 
+static void check_one_of(struct ftc_world *w)
+{
+    bool one = w->one_of == 0;
+
+    for (int i = 0; i < w->nodes; i++)
+        one |= w->one_of >> i & 1 && w->actor[i].alive && !w->node[i].declared;
+    if (!one)
+        ftc_ledger_violate(w->ledger, "of two nodes that cannot reach each other (%#x) both end", w->one_of);
+}
+
 void ftc_judge_end(struct ftc_world *w)
 {
     for (int i = 0; i < w->nodes; i++)
         if (w->must_go_on >> i & 1 && (!w->actor[i].alive || w->node[i].declared))
             ftc_ledger_violate(w->ledger, "node %d is of a quorum that can talk, and ends", i);
+    check_one_of(w);
     check_stuck(w);
     if (!ftc_world_broken(w))
         ftc_ledger_ends(w->ledger);

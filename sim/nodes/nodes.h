@@ -78,7 +78,9 @@ struct ftc_nodes_story {
     int strikes;
     uint64_t
         calm_ns; /* no strike comes any more; when pauses are over no cut is left but `side` from the others */
-    unsigned side; /* 0: none */
+    unsigned side;                  /* 0: none */
+    unsigned apart[FTC_NODES_MOST]; /* who stays cut off from whom, both ways, where there is no side */
+    int centre; /* in all of these pairs; -1: there are none, or they have none in common */
 };
 
 /* Sums over runs. */
@@ -92,6 +94,7 @@ struct ftc_nodes_sums {
     uint64_t late;      /* messages dropped since their node was refused */
     uint64_t went_on, lost, cut,
         none; /* runs: a quorum had to go on; some side had to end; ended cut in two; no rank was left */
+    uint64_t apart; /* runs that ended with pairs that are cut */
     uint64_t events;
 };
 

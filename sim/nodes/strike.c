@@ -13,6 +13,13 @@ static void disturb(struct ftc_world *w, int node)
     w->node[node].disturbed = true;
 }
 
+static void part(struct ftc_world *w)
+{
+    for (int i = 0; i < w->nodes; i++)
+        if (w->story->apart[i] != 0)
+            disturb(w, i);
+}
+
 /* --- ways --- */
 
 static void cut(struct ftc_world *w, int from, int to, uint64_t ns)
@@ -185,6 +192,11 @@ static uint64_t paused_until(const struct ftc_world *w)
     return until;
 }
 
+static bool is_cut_for_good(const struct ftc_nodes_story *s, int i, int j)
+{
+    return ((s->side >> i ^ s->side >> j) & 1) != 0 || (s->apart[i] >> j & 1) != 0;
+}
+
 void ftc_strike_calm(struct ftc_world *w)
 {
     w->spent = true;
@@ -196,8 +208,11 @@ void ftc_strike_calm(struct ftc_world *w)
     w->calm_ns = w->now_ns;
     ftc_world_plan(w, w->now_ns + LOST_NS, FTC_WORLD_JUDGE, 0, 0);
     for (int i = 0; i < w->nodes; i++)
-        for (int j = 0; j < w->nodes; j++)
-            w->cut_ns[i][j] = ((w->story->side >> i ^ w->story->side >> j) & 1) != 0 ? FTC_WORLD_NEVER : 0;
+        for (int j = 0; j < w->nodes; j++) {
+            w->was_cut |= w->cut_ns[i][j] + FTC_NODES_TIMEOUT / 10 > w->now_ns;
+            w->cut_ns[i][j] = is_cut_for_good(w->story, i, j) ? FTC_WORLD_NEVER : 0;
+        }
+    part(w);
     ftc_judge_calm(w);
     ftc_world_poll_all(w);
 }

@@ -291,7 +291,8 @@ static void make_ranks(struct ftc_world *w)
     }
     w->ledger = ftc_ledger_new(&w->story->storm.settings, &w->program, NULL);
     if (w->ledger == NULL || ftc_set_init(&w->refused, w->nodes) != FTC_SUCCESS ||
-        ftc_set_init(&w->declared, w->nodes) != FTC_SUCCESS)
+        ftc_set_init(&w->declared, w->nodes) != FTC_SUCCESS ||
+        ftc_set_init(&w->unheard, w->nodes) != FTC_SUCCESS)
         ftc_cluster_no_memory(w->ranks);
 }
 
@@ -327,6 +328,7 @@ static void world_free(struct ftc_world *w)
     ftc_ledger_free(w->ledger);
     ftc_set_fini(&w->refused);
     ftc_set_fini(&w->declared);
+    ftc_set_fini(&w->unheard);
     ftc_queue_fini(&w->queue);
     free(w);
 }

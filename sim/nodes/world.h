@@ -50,7 +50,8 @@ struct ftc_world_node {
     int told[FTC_NODES_MOST];  /* how many of them to whom */
     bool away[FTC_NODES_MOST]; /* not in the base any more */
     bool fenced, resigned, leads;
-    uint64_t tick_ns; /* when it will look at its lease; 0: not planned */
+    uint64_t unheard_ns; /* when it last did not hear another that it does not refuse, and that lives */
+    uint64_t tick_ns;    /* when it will look at its lease; 0: not planned */
     /* the judge's */
     bool declared, disturbed;
 };
@@ -78,10 +79,11 @@ struct ftc_world {
     struct ftc_nodes_strike armed[FTC_NODES_STRIKES];
     uint64_t armed_at[FTC_NODES_STRIKES]; /* outputs of the victim */
     int armeds;
-    struct ftc_set refused, declared; /* of a message */
-    bool spent, calm;                 /* no strike comes any more; pauses are over, too */
+    struct ftc_set refused, declared, unheard; /* of a message */
+    bool spent, calm;                          /* no strike comes any more; pauses are over, too */
+    bool was_cut; /* some way was, shortly before the calm: silence has not begun at once for all */
     uint64_t calm_ns;
-    unsigned must_go_on, must_end; /* nodes: from the calm on */
+    unsigned must_go_on, one_of, must_end; /* nodes: from the calm on */
 };
 
 enum ftc_world_event {

@@ -114,6 +114,83 @@ START_TEST(a_node_that_was_seen_to_end_costs_nobody_its_life)
 }
 END_TEST
 
+static void part(struct lease_net *net, int a, int b, bool cut)
+{
+    lease_net_cut(net, a, b, cut);
+    lease_net_cut(net, b, a, cut);
+}
+
+/* Rule 8; who leads stays. The lease of the other one has to be over before it is declared. */
+START_TEST(of_two_that_cannot_reach_each_other_the_higher_one_goes)
+{
+    static const int pairs[][2] = {{1, 2}, {3, 1}, {2, 4}, {0, 3}};
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        int a = pairs[i][0], b = pairs[i][1], goes = a > b ? a : b;
+        struct lease_net *net = warm(5, _i * 10 + (int)i);
+        uint64_t cut = lease_net_now(net);
+        part(net, a, b, true);
+        lease_net_run(net, 2 * LEASE_TIMEOUT);
+        expect_only(net, 5, 31u & ~(1u << goes));
+        ck_assert_msg(lease_net_declared(net, goes) - cut <= LEASE_TIMEOUT * 3 / 2 + 2 * LEASE_PERIOD,
+                      "nodes %d and %d: after %.2f timeouts", a, b,
+                      (double)(lease_net_declared(net, goes) - cut) / (double)LEASE_TIMEOUT);
+        lease_net_free(net);
+    }
+}
+END_TEST
+
+START_TEST(it_suffices_that_one_does_not_hear_the_other)
+{
+    struct lease_net *net = warm(4, _i);
+    lease_net_cut(net, _i % 2 ? 1 : 3, _i % 2 ? 3 : 1, true);
+    lease_net_run(net, 2 * LEASE_TIMEOUT);
+    expect_only(net, 4, 7);
+    lease_net_free(net);
+}
+END_TEST
+
+START_TEST(who_is_apart_from_several_goes_alone)
+{
+    struct lease_net *net = warm(6, _i);
+    int centre = 1 + _i % 5;
+    for (int other = 1; other < 6; other++)
+        if (other != centre)
+            part(net, centre, other, true);
+    lease_net_run(net, 2 * LEASE_TIMEOUT);
+    expect_only(net, 6, 63u & ~(1u << centre));
+    lease_net_free(net);
+}
+END_TEST
+
+START_TEST(a_pair_that_is_cut_for_less_than_six_tenths_of_the_timeout_costs_nobody)
+{
+    struct lease_net *net = warm(5, _i);
+    for (int a = 1; a < 5; a++)
+        for (int b = 1; b < a; b++) {
+            part(net, a, b, true);
+            lease_net_run(net, LEASE_TIMEOUT * 6 / 10);
+            part(net, a, b, false);
+            lease_net_run(net, LEASE_TIMEOUT / 2);
+        }
+    ck_assert_int_eq(lease_net_refused(net), 0);
+    lease_net_free(net);
+}
+END_TEST
+
+/* Four of five reach the leader only: whoever remains is no quorum. */
+START_TEST(who_keeps_no_quorum_ends)
+{
+    struct lease_net *net = warm(5, _i);
+    for (int a = 1; a < 5; a++)
+        for (int b = 1; b < a; b++)
+            part(net, a, b, true);
+    lease_net_run(net, 3 * LEASE_TIMEOUT);
+    for (int node = 0; node < 5; node++)
+        ck_assert_msg(!lease_net_is_up(net, node), "node %d goes on", node);
+    lease_net_free(net);
+}
+END_TEST
+
 START_TEST(one_after_the_other_may_die_where_each_is_left_out_of_the_base)
 {
     static const int victims[] = {0, 1, 2, 3, 5}; /* 4 is the lower one of the last two */
@@ -216,7 +293,7 @@ START_TEST(votes_that_are_counted_late_back_nobody)
         ftc_lease_start(lease, now);
         now += LEASE_TIMEOUT / 5;
         ftc_lease_tick(lease, now);
-        struct ftc_lease_message message = {FTC_LEASE_WOULD, 2, 0, 7, &none, &none};
+        struct ftc_lease_message message = {FTC_LEASE_WOULD, 2, 0, 7, &none, &none, &none};
         ftc_lease_receive(lease, 2, &message, now);
         ck_assert(granted(lease, 2) == UINT64_MAX);
         message.kind = FTC_LEASE_VOTE;
@@ -232,10 +309,10 @@ END_TEST
 /* What happens to a lease that is driven by hand. */
 struct driven {
     struct ftc_lease *lease;
-    struct ftc_set none, refused; /* of messages */
-    uint64_t beat_ns;             /* of its last beat; 0: none */
-    uint64_t probes, asks;        /* terms of the last ones; 0: none */
-    uint64_t declares_ns;         /* when it first declared somebody failed; 0: nobody */
+    struct ftc_set none, refused, unheard; /* of messages */
+    uint64_t beat_ns;                      /* of its last beat; 0: none */
+    uint64_t probes, asks;                 /* terms of the last ones; 0: none */
+    uint64_t declares_ns;                  /* when it first declared somebody failed; 0: nobody */
 };
 
 static void take(struct driven *d, uint64_t now)
@@ -260,6 +337,7 @@ static void drive(struct driven *d, int self, int nodes, uint64_t now)
     *d = (struct driven){0};
     ck_assert_int_eq(ftc_set_init(&d->none, nodes), 0);
     ck_assert_int_eq(ftc_set_init(&d->refused, nodes), 0);
+    ck_assert_int_eq(ftc_set_init(&d->unheard, nodes), 0);
     ck_assert_int_eq(ftc_lease_create(&d->lease, &settings), 0);
     ftc_lease_start(d->lease, now);
     take(d, now);
@@ -273,7 +351,7 @@ static void tick(struct driven *d, uint64_t now)
 
 static void hear(struct driven *d, int from, enum ftc_lease_kind kind, uint64_t term, uint64_t now)
 {
-    struct ftc_lease_message message = {kind, term, d->beat_ns, now, &d->refused, &d->none};
+    struct ftc_lease_message message = {kind, term, d->beat_ns, now, &d->refused, &d->none, &d->unheard};
     ftc_lease_receive(d->lease, from, &message, now);
     take(d, now);
 }
@@ -283,6 +361,7 @@ static void stop(struct driven *d)
     ftc_lease_destroy(d->lease);
     ftc_set_fini(&d->none);
     ftc_set_fini(&d->refused);
+    ftc_set_fini(&d->unheard);
 }
 
 /* With messages that take half a period in all, answers come to the probe before the last one. */
@@ -346,6 +425,28 @@ START_TEST(a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over)
 }
 END_TEST
 
+/* Node 2 has left, and told the leader, but not node 1: that is told by the refusal. */
+START_TEST(who_could_not_be_told_of_a_node_that_left_is_told_by_the_leader)
+{
+    struct driven d;
+    uint64_t start = 1000 * LEASE_PERIOD, now = start;
+    drive(&d, 0, 4, start);
+    ftc_lease_left(d.lease, 2, now);
+    ftc_set_add(&d.unheard, 2);
+    for (; d.declares_ns == 0 && now < start + 2 * LEASE_TIMEOUT; now += LEASE_PERIOD / 2) {
+        if (ftc_set_has(ftc_lease_refused(d.lease), 2))
+            ftc_set_add(&d.refused, 2);
+        hear(&d, 1, FTC_LEASE_ECHO, 1, now);
+        hear(&d, 3, FTC_LEASE_ECHO, 1, now);
+        tick(&d, now);
+    }
+    ck_assert_uint_ne(d.declares_ns, 0);
+    ck_assert(ftc_set_has(ftc_lease_refused(d.lease), 2));
+    ck_assert_int_eq(ftc_set_count(ftc_lease_refused(d.lease)), 1);
+    stop(&d);
+}
+END_TEST
+
 START_TEST(a_node_without_ranks_takes_part_in_nothing)
 {
     struct ftc_lease_output output;
@@ -383,28 +484,31 @@ END_TEST
 
 START_TEST(damaged_messages_are_refused)
 {
-    struct ftc_set refused, declared;
+    struct ftc_set refused, declared, unheard;
     unsigned char bytes[FTC_LEASE_BYTES(9)];
     ck_assert_int_eq(ftc_set_init(&refused, 9), 0);
     ck_assert_int_eq(ftc_set_init(&declared, 9), 0);
+    ck_assert_int_eq(ftc_set_init(&unheard, 9), 0);
+    ftc_set_add(&unheard, 8);
     ftc_set_add(&refused, 4);
-    struct ftc_lease_message message = {FTC_LEASE_ECHO, 3, 7, 9, &refused, &declared}, back;
+    struct ftc_lease_message message = {FTC_LEASE_ECHO, 3, 7, 9, &refused, &declared, &unheard}, back;
     size_t size = ftc_lease_encode(&message, bytes, sizeof(bytes));
     ck_assert_uint_eq(ftc_lease_encode(&message, bytes, size - 1), 0);
     ck_assert_uint_eq(ftc_lease_encode(&message, bytes, sizeof(bytes)), size);
     for (size_t cut = 0; cut < size; cut++)
-        ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, cut), FTC_ERR_PROTO);
-    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, size), 0);
+        ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, cut), FTC_ERR_PROTO);
+    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size), 0);
     ck_assert(back.kind == FTC_LEASE_ECHO && back.term == 3 && back.leader_ns == 7 && back.node_ns == 9);
-    ck_assert(ftc_set_has(&refused, 4) && ftc_set_empty(&declared));
+    ck_assert(ftc_set_has(&refused, 4) && ftc_set_empty(&declared) && ftc_set_has(&unheard, 8));
     bytes[8] = 0x80; /* a term above which there might be none */
-    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, size), FTC_ERR_PROTO);
+    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size), FTC_ERR_PROTO);
     bytes[8] = 0;
-    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, size), 0);
+    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size), 0);
     bytes[0] = FTC_LEASE_KINDS;
-    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, bytes, size), FTC_ERR_PROTO);
+    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size), FTC_ERR_PROTO);
     ftc_set_fini(&refused);
     ftc_set_fini(&declared);
+    ftc_set_fini(&unheard);
 }
 END_TEST
 
@@ -434,6 +538,11 @@ int main(void)
     tcase_add_loop_test(tcase, the_side_with_the_majority_goes_on_and_the_other_ends, 0, 3);
     tcase_add_loop_test(tcase, a_cut_that_heals_soon_costs_nobody_anything, 0, 5);
     tcase_add_test(tcase, a_node_that_was_seen_to_end_costs_nobody_its_life);
+    tcase_add_loop_test(tcase, of_two_that_cannot_reach_each_other_the_higher_one_goes, 0, 5);
+    tcase_add_loop_test(tcase, it_suffices_that_one_does_not_hear_the_other, 0, 6);
+    tcase_add_loop_test(tcase, who_is_apart_from_several_goes_alone, 0, 10);
+    tcase_add_loop_test(tcase, a_pair_that_is_cut_for_less_than_six_tenths_of_the_timeout_costs_nobody, 0, 5);
+    tcase_add_loop_test(tcase, who_keeps_no_quorum_ends, 0, 3);
     tcase_add_loop_test(tcase, one_after_the_other_may_die_where_each_is_left_out_of_the_base, 0, 3);
     tcase_add_loop_test(tcase, a_paused_node_ends_if_it_was_too_long, 0, 10);
     tcase_add_loop_test(tcase, whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard, 0, 4);
@@ -441,6 +550,7 @@ int main(void)
     tcase_add_test(tcase, answers_to_the_last_two_probes_make_a_quorum);
     tcase_add_test(tcase, a_new_leader_declares_nobody_before_old_leases_are_over);
     tcase_add_test(tcase, a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over);
+    tcase_add_test(tcase, who_could_not_be_told_of_a_node_that_left_is_told_by_the_leader);
     tcase_add_test(tcase, a_node_without_ranks_takes_part_in_nothing);
     tcase_add_test(tcase, two_leaders_of_a_term_become_one_of_a_later_term);
     tcase_add_test(tcase, damaged_messages_are_refused);

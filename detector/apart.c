@@ -1,0 +1,217 @@
+/* Nodes that cannot reach each other: rule 8 of docs/design/nodes.md. */
+#include "detector/apart.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "detector/mutation.h"
+
+#define ROUNDS_IN_TIMEOUT 10
+#define SILENT_ROUNDS     6
+#define COLLECTING_ROUNDS 3
+
+/* --- life --- */
+
+int ftc_apart_init(struct ftc_apart *apart, int self, int nodes, uint64_t timeout_ns)
+{
+    *apart = (struct ftc_apart){.self = self,
+                                .nodes = nodes,
+                                .round_ns = timeout_ns / ROUNDS_IN_TIMEOUT,
+                                .patience_ns = timeout_ns / 5,
+                                .gap_ns = timeout_ns / 2};
+    apart->silent = calloc((size_t)nodes, 1);
+    apart->peer = calloc((size_t)nodes, sizeof(*apart->peer));
+    if (apart->silent == NULL || apart->peer == NULL)
+        return FTC_ERR_NOMEM;
+    int rc = ftc_set_init(&apart->unheard, nodes);
+    rc = rc == 0 ? ftc_set_init(&apart->unreachable, nodes) : rc;
+    rc = rc == 0 ? ftc_set_init(&apart->chosen, nodes) : rc;
+    for (int i = 0; i < nodes && rc == 0; i++) {
+        rc = ftc_set_init(&apart->peer[i].unheard, nodes);
+        rc = rc == 0 ? ftc_set_init(&apart->peer[i].pairs, nodes) : rc;
+    }
+    return rc;
+}
+
+void ftc_apart_fini(struct ftc_apart *apart)
+{
+    for (int i = 0; apart->peer != NULL && i < apart->nodes; i++) {
+        ftc_set_fini(&apart->peer[i].unheard);
+        ftc_set_fini(&apart->peer[i].pairs);
+    }
+    ftc_set_fini(&apart->chosen);
+    ftc_set_fini(&apart->unreachable);
+    ftc_set_fini(&apart->unheard);
+    free(apart->peer);
+    free(apart->silent);
+    *apart = (struct ftc_apart){0};
+}
+
+/* --- what a node hears of the others --- */
+
+bool ftc_apart_round(struct ftc_apart *apart, const struct ftc_set *base, uint64_t now_ns)
+{
+    if (apart->rounded_ns != 0 && now_ns - apart->rounded_ns < apart->round_ns)
+        return false;
+    for (int i = 0; i < apart->nodes && apart->rounded_ns != 0; i++) {
+        apart->silent[i] += apart->silent[i] < SILENT_ROUNDS;
+        if (i != apart->self && apart->silent[i] == SILENT_ROUNDS && ftc_set_has(base, i))
+            ftc_set_add(&apart->unheard, i);
+    }
+    apart->rounded_ns = now_ns;
+    return true;
+}
+
+uint64_t ftc_apart_due(const struct ftc_apart *apart)
+{
+    return apart->rounded_ns + apart->round_ns;
+}
+
+void ftc_apart_hear(struct ftc_apart *apart, int from)
+{
+    apart->silent[from] = 0;
+    if (!ftc_set_has(&apart->unreachable, from))
+        ftc_set_remove(&apart->unheard, from);
+}
+
+void ftc_apart_left(struct ftc_apart *apart, int node)
+{
+    ftc_set_remove(&apart->unheard, node);
+    ftc_set_remove(&apart->unreachable, node);
+}
+
+void ftc_apart_reach(struct ftc_apart *apart, int node, bool reached)
+{
+    if (reached) {
+        ftc_set_remove(&apart->unreachable, node);
+        if (apart->silent[node] < SILENT_ROUNDS)
+            ftc_set_remove(&apart->unheard, node);
+    } else {
+        ftc_set_add(&apart->unreachable, node);
+        ftc_set_add(&apart->unheard, node);
+    }
+}
+
+/* --- what the leader makes of it --- */
+
+void ftc_apart_lead(struct ftc_apart *apart, uint64_t now_ns)
+{
+    for (int i = 0; i < apart->nodes; i++) {
+        ftc_set_clear(&apart->peer[i].unheard);
+        apart->peer[i].heard_ns = 0;
+    }
+    apart->since_ns = 0;
+    apart->looked_ns = now_ns;
+}
+
+void ftc_apart_echo(struct ftc_apart *apart, int from, const struct ftc_set *unheard, uint64_t now_ns)
+{
+    struct ftc_apart_peer *peer = &apart->peer[from];
+
+    if (peer->heard_ns == 0 || now_ns - peer->heard_ns > apart->gap_ns)
+        peer->steady_ns = now_ns;
+    peer->heard_ns = now_ns;
+    ftc_set_copy(&peer->unheard, unheard);
+}
+
+/* Who is silent, or was until just now, is a matter of rule 6: others do not hear it either. */
+static bool is_steady(const struct ftc_apart *apart, int node, uint64_t now_ns)
+{
+    const struct ftc_apart_peer *peer = &apart->peer[node];
+
+    if (node == apart->self || FTC_LEASE_MUTATED(APART_SILENT))
+        return true;
+    return peer->heard_ns != 0 && now_ns - peer->heard_ns < apart->patience_ns &&
+           now_ns - peer->steady_ns >= apart->patience_ns;
+}
+
+static bool is_stale(const struct ftc_apart *apart, int node, uint64_t now_ns)
+{
+    return node != apart->self && !FTC_LEASE_MUTATED(APART_SILENT) &&
+           now_ns - apart->peer[node].heard_ns >= apart->patience_ns / 2;
+}
+
+/* Of one node. Who has stopped, and was seen to, but could not tell this one, is chosen: that costs nobody anything. */
+static bool collect_of(struct ftc_apart *apart, int node, const struct ftc_set *base,
+                       const struct ftc_set *refused, uint64_t now_ns)
+{
+    const struct ftc_set *unheard = node == apart->self ? &apart->unreachable : &apart->peer[node].unheard;
+    bool any = false;
+
+    for (int i = ftc_set_next(unheard, 0); i >= 0; i = ftc_set_next(unheard, i + 1)) {
+        if (i == node || ftc_set_has(refused, i))
+            continue;
+        if (!ftc_set_has(base, i)) {
+            if (i != apart->self)
+                ftc_set_add(&apart->chosen, i);
+        } else if (is_steady(apart, i, now_ns)) {
+            ftc_set_add(&apart->peer[node].pairs, i);
+            ftc_set_add(&apart->peer[i].pairs, node);
+            apart->stale |= is_stale(apart, i, now_ns) || is_stale(apart, node, now_ns);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* True: somebody has to be chosen, or is already. */
+static bool collect(struct ftc_apart *apart, const struct ftc_set *base, const struct ftc_set *refused,
+                    uint64_t now_ns)
+{
+    bool any = false;
+
+    apart->stale = false;
+    ftc_set_clear(&apart->chosen);
+    for (int i = 0; i < apart->nodes; i++)
+        ftc_set_clear(&apart->peer[i].pairs);
+    for (int i = ftc_set_next(base, 0); i >= 0; i = ftc_set_next(base, i + 1))
+        if (!ftc_set_has(refused, i) && is_steady(apart, i, now_ns))
+            any = collect_of(apart, i, base, refused, now_ns) || any;
+    return any || !ftc_set_empty(&apart->chosen);
+}
+
+/* Who is apart from most; of several the highest, but the leader only if nobody else is. -1: there are no pairs. */
+static int worst(const struct ftc_apart *apart)
+{
+    int node = -1, most = 0;
+
+    for (int i = 0; i < apart->nodes; i++) {
+        int count = ftc_set_count(&apart->peer[i].pairs);
+        if (count > most || (count == most && most > 0 && i != apart->self)) {
+            node = i;
+            most = count;
+        }
+    }
+    return node;
+}
+
+static void choose(struct ftc_apart *apart, int node)
+{
+    ftc_set_add(&apart->chosen, node);
+    for (int i = 0; i < apart->nodes; i++) {
+        if (FTC_LEASE_MUTATED(APART_BOTH) && i != apart->self && ftc_set_has(&apart->peer[i].pairs, node))
+            ftc_set_add(&apart->chosen, i);
+        ftc_set_remove(&apart->peer[i].pairs, node);
+    }
+    ftc_set_clear(&apart->peer[node].pairs);
+}
+
+/* Not at once: of those who do not hear a node some say so two rounds later than others, who should not be taken for the cause. */
+const struct ftc_set *ftc_apart_choose(struct ftc_apart *apart, const struct ftc_set *base,
+                                       const struct ftc_set *refused, uint64_t now_ns)
+{
+    if (now_ns - apart->looked_ns < apart->round_ns / 2 || FTC_LEASE_MUTATED(APART_NEVER))
+        return NULL;
+    apart->looked_ns = now_ns;
+    if (!collect(apart, base, refused, now_ns)) {
+        apart->since_ns = 0;
+        return NULL;
+    }
+    apart->since_ns = apart->since_ns == 0 ? now_ns : apart->since_ns;
+    if (now_ns - apart->since_ns < COLLECTING_ROUNDS * apart->round_ns || apart->stale)
+        return NULL;
+    apart->since_ns = 0;
+    for (int node = worst(apart); node >= 0; node = worst(apart))
+        choose(apart, node);
+    return &apart->chosen;
+}
