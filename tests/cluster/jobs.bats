@@ -128,6 +128,28 @@ survived() {
     survived 16 120 0
 }
 
+@test "two hosts cannot reach each other: the higher one ends, the others go on" {
+    start_job -N4 16 500 10
+    wait_until 'is_going_on host1'
+    cluster cut host2 host4
+    finish_job
+    cluster heal host2 host4
+    [ "$status" -eq 0 ]
+    survived 12 66 4
+    grep -q "node 3 (host4) is lost: it and others could not reach each other" "$out"
+}
+
+@test "two hosts that cannot reach each other for a moment: nobody is lost" {
+    timing=()
+    start_job -N4 16 500 10
+    wait_until 'is_going_on host1'
+    cluster cut host2 host4
+    cluster heal host2 host4
+    finish_job
+    [ "$status" -eq 0 ]
+    survived 16 120 0
+}
+
 @test "all ranks of a host are killed, but not its agent: nobody waits for a timeout" {
     start_job -N4 16 500 10
     wait_until 'is_going_on host1'
