@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# Strangers at the ports of a job that computes: nothing becomes wrong, much larger or loud. Its nodes are all of one machine
+# (tests/launcher/nodes.bats). FTRUN, STATUS, LOOP, STRANGERS come from ctest.
+# shellcheck disable=SC2016,SC2153,SC2030,SC2031,SC2034,SC2154 # variables of bats, of helper.bash and of commands for wait_until
+
+bats_require_minimum_version 1.5.0
+
+load ../launcher/helper
+
+HALF_OPEN=128 # docs/design/tcp.md: so many may be without proof
+
+# start_job TIMES: 3 nodes, 6 ranks; for peers its name is 77.7. The agent of node 0 in $agent, rank 0 in $rank.
+start_job() {
+    SLURM_JOB_ID=77 SLURM_STEP_ID=7 start --engine local -np 3 "$FTRUN" --engine pmix -np 6 "$LOOP" "$1" 1
+    wait_until 'has_returned 20'
+    for agent in $(pgrep -P "$pid"); do
+        grep -qz '^PMIX_RANK=0$' "/proc/$agent/environ" && break
+    done
+    for rank in $(pgrep -P "$agent"); do
+        grep -qz '^FTCOLL_RANK=0$' "/proc/$rank/environ" && break
+    done
+    grep -qz '^FTCOLL_RANK=0$' "/proc/$rank/environ"
+}
+
+has_returned() { # OPERATIONS: rank 0
+    "$STATUS" --json 2>/dev/null |
+        jq -e "[.jobs[]?.ranks[]? | select(.rank == 0 and .returned > $1)] | length >= 1" >/dev/null
+}
+
+largest() { # PID: in KiB
+    awk '/^VmHWM:/ { print $2 }' "/proc/$1/status"
+}
+
+descriptors() { # PID
+    find "/proc/$1/fd" -mindepth 1 | wc -l
+}
+
+# start_strangers NAME PID RANK RANKS: 1,000 that say nothing, and 300 of each other kind.
+start_strangers() {
+    mkfifo "$1.stay"
+    "$STRANGERS" "$2" 77.7 "$3" "$4" 1000 300 <"$1.stay" >"$1.out" 2>&1 3>&- &
+    started+=("$!")
+}
+
+@test "scanners, fuzzers, liars and crowds: the job goes on, as small and as quiet" {
+    start_job 100000
+    wait_until 'has_returned 1000'
+    agent_size=$(largest "$agent") rank_size=$(largest "$rank")
+    agent_open=$(descriptors "$agent") rank_open=$(descriptors "$rank")
+    kill -TERM "$pid"
+    finish
+
+    start_job 6000
+    begun=$SECONDS
+    start_strangers agent "$agent" 0 3
+    start_strangers rank "$rank" 0 6
+    exec 8>agent.stay 9>rank.stay
+    wait_until 'grep -q "^300 rounds" agent.out && grep -q "^300 rounds" rank.out' || { cat agent.out rank.out err; return 1; }
+    cat agent.out rank.out
+    wait_until 'has_returned 1000'
+    echo "agent: $agent_size KiB, $agent_open open; now $(largest "$agent") KiB, $(descriptors "$agent") open"
+    echo "rank: $rank_size KiB, $rank_open open; now $(largest "$rank") KiB, $(descriptors "$rank") open"
+    [ "$(descriptors "$agent")" -le $((agent_open + HALF_OPEN + 8)) ]
+    [ "$(descriptors "$rank")" -le $((rank_open + HALF_OPEN + 8)) ]
+    if [ -z "$SANITIZED" ]; then
+        [ "$(largest "$agent")" -le $((agent_size + 1024)) ]
+        [ "$(largest "$rank")" -le $((rank_size + 1024)) ]
+    fi
+
+    finish # with the crowds still there
+    exec 8>&- 9>&-
+    cat out err
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "the sum of 6 ranks is 15, 0 failed" out)" -eq 6 ]
+    # the first of each kind, then one of it in 10 s: tcp.md
+    [ "$(wc -l <err)" -le $((2 * 10 * (2 + (SECONDS - begun) / 10))) ]
+    grep -q "wrong job secret" err
+    grep -q "does not speak this protocol" err
+    grep -q "have not said who they are either" err
+}
