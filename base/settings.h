@@ -85,6 +85,11 @@ struct ftc_member_settings {
     enum ftc_prepare prepare;
     enum ftc_integrity integrity;
     const struct ftc_flips *flips; /* drills of corruption (collectives/flip.h); NULL: none */
+    /* Two levels (docs/design/nodes.md): node i has the ranks first_ranks[i] .. first_ranks[i + 1] - 1. 0 nodes: one level. The
+     * array must outlive the member. */
+    int nodes;
+    const int *first_ranks;
+    uint64_t levels_most; /* bytes of the largest value that goes over two levels */
 };
 
 #endif

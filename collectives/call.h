@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/set.h"
+
 enum ftc_call_kind {
     FTC_CALL_NONE,
     FTC_CALL_ALLREDUCE,
@@ -45,6 +47,9 @@ struct ftc_call {
     ftc_combine_fn *combine; /* used until the call is delivered; NULL: nothing to combine */
     ftc_merge_fn *merge;     /* the same with a third side; NULL: there is none */
     void *combine_arg;
+    /* Two levels: `input` is the combination of what the ranks of this node have posted, of a validate too; these have died
+     * without. NULL: none. Copied. */
+    const struct ftc_set *missing;
 };
 
 #endif

@@ -173,8 +173,15 @@ static int reduce_deliver(struct ftc_member *m, struct ftc_operation *op, int st
     return rc == 0 ? 1 : rc;
 }
 
+/* agreement.md, rule 3: more than f failures hit this ballot, or (two levels) a node that has live ranks lost its delegate. */
+static int coordinator_retry(struct ftc_member *m, struct ftc_operation *op);
+
 static int coordinator_done(struct ftc_member *m, struct ftc_operation *op)
 {
+    if (ftc_levels_lost_a_delegate(m, op)) {
+        ftc_rule_taken(m, FTC_RULE_RETRY_NODE);
+        return coordinator_retry(m, op);
+    }
     op->ballot.phase = FTC_BALLOT_DONE;
     if (ftc_operation_plain_reduce(op))
         return reduce_deliver(m, op, op->ballot.status);
@@ -182,7 +189,6 @@ static int coordinator_done(struct ftc_member *m, struct ftc_operation *op)
     return rc == 0 ? 1 : rc;
 }
 
-/* agreement.md, rule 3: more than f failures hit this ballot. */
 static int coordinator_retry(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -377,9 +383,12 @@ void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from, st
     struct ftc_awaited *awaited = awaited_find(b->group, b->group_size, from);
 
     (void)m;
-    if (b->phase == FTC_BALLOT_GROUP && !awaited->arrived &&
-        (!awaited->written_off || FTC_MUTATED(LATE_CONTRIBUTION)))
-        awaited_arrive(awaited, message);
+    if (b->phase != FTC_BALLOT_GROUP || awaited->arrived ||
+        (awaited->written_off && !FTC_MUTATED(LATE_CONTRIBUTION)))
+        return;
+    if (message->has_list && !FTC_MUTATED(UP_WITHOUT_LIST)) /* whose input its node lacks */
+        ftc_set_unite(&b->info.list, &message->info.list);
+    awaited_arrive(awaited, message);
 }
 
 /* Subtree s is failure-free if the list names no member of it, or the bit is not set. */

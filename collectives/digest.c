@@ -158,6 +158,8 @@ static void add_operation(const struct digest *d, const struct ftc_operation *op
     if (!op->returned) {
         add_number(d, op->poked);
         add_value(d, &op->input);
+        if (op->levels)
+            add_set(d, &op->missing);
     }
     add_decision(d, op->decision);
     add_ballot(d, &op->ballot);
@@ -176,6 +178,7 @@ void ftc_member_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *
     add_set(&d, &m->known);
     add_set(&d, &m->agreed);
     add_epoch(&d, m->epoch);
+    add_decision(&d, m->word);
     for (const struct ftc_operation *op = m->oldest; op != NULL; op = op->next)
         add_operation(&d, op);
     ftc_receive_digest(m, sink, arg);

@@ -75,8 +75,8 @@ static void waits_for_decision(const struct ftc_member *m, const struct ftc_oper
 {
     const struct ftc_ballot *b = &op->ballot;
 
-    if (ftc_knows_failed(m, b->coordinator) && op->poked > 0)
-        waits_for_rank(activity, FTC_WAIT_COORDINATOR, ftc_operation_coordinator(op, op->poked));
+    if ((b->position < 0 || ftc_knows_failed(m, b->coordinator)) && op->poked > 0)
+        waits_for_rank(activity, FTC_WAIT_COORDINATOR, ftc_operation_coordinator(op, op->poked - 1));
     else if (b->pulled >= 0)
         waits_for_rank(activity, FTC_WAIT_DECISION, b->pulled);
     else if (b->position > 0 && b->spread.dissemination != FTC_DISSEMINATION_TREE)

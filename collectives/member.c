@@ -292,6 +292,11 @@ static int settle(struct ftc_member *m, uint64_t k)
     return rc;
 }
 
+int ftc_member_settle(struct ftc_member *m, uint64_t k, int rc)
+{
+    return unless_fenced(rc == 0 ? settle(m, k) : rc);
+}
+
 /* --- calls --- */
 
 /* x of a validate: L as a bit set. */
@@ -303,6 +308,8 @@ static int take_known(struct ftc_member *m, struct ftc_operation *op)
     if (buffer == NULL)
         return FTC_ERR_NOMEM;
     ftc_set_to_bytes(&m->known, buffer->data);
+    if (op->levels && op->call.input != NULL) /* what the ranks of this node have posted */
+        ftc_set_unite_bytes(NULL, op->call.input, buffer->data, size);
     op->input = (struct ftc_value){.buffer = buffer, .size = size};
     op->call.signature.size = size;
     op->call.combine = ftc_set_unite_bytes;
@@ -325,6 +332,22 @@ static int take_input(struct ftc_member *m, struct ftc_operation *op)
     return 0;
 }
 
+/* Two levels: whom this node lost before they posted. They have failed. */
+static int take_missing(struct ftc_member *m, struct ftc_operation *op)
+{
+    ftc_set_clear(&op->missing);
+    if (op->call.missing == NULL)
+        return 0;
+    ftc_set_copy(&op->missing, op->call.missing);
+    op->call.missing = NULL;
+    return ftc_member_learn(m, &op->missing);
+}
+
+bool ftc_member_two_levels(const struct ftc_member *m, const struct ftc_signature *signature)
+{
+    return ftc_levels_takes(&m->set, signature);
+}
+
 /* Every w-th broadcast in a row has a reduce in ballot (0,0) too (agreement.md, Operations). */
 static bool first_ballot_collects(struct ftc_member *m, int kind)
 {
@@ -339,10 +362,15 @@ static bool first_ballot_collects(struct ftc_member *m, int kind)
 }
 
 /* Index in the view of c_0. */
-static int rotation_start(const struct ftc_member *m, const struct ftc_signature *signature, uint64_t k)
+static int rotation_start(const struct ftc_member *m, const struct ftc_signature *signature, uint64_t k,
+                          const struct ftc_view *participants)
 {
     if (signature->root >= 0)
         return ftc_view_index(m->view, signature->root);
+    if (participants != m->view &&
+        m->set.rotation == FTC_ROTATION_SPREAD) /* two levels: from a delegate on */
+        return ftc_view_index(m->view,
+                              ftc_view_member(participants, (int)(k % (uint64_t)participants->size)));
     return m->set.rotation == FTC_ROTATION_FIRST ? 0 : (int)(k % (uint64_t)m->view->size);
 }
 
@@ -375,7 +403,8 @@ static int call_sound(const struct ftc_member *m, const struct ftc_call *call)
         return ftc_error_set(FTC_ERR_ARG, "call kind %d does not exist", s->kind);
     if (rooted ? s->root < 0 || s->root >= m->set.ranks : s->root != -1)
         return ftc_error_set(FTC_ERR_ARG, "root %d is not allowed here", (int)s->root);
-    if (reduces && s->size > 0 && (call->input == NULL || call->combine == NULL))
+    bool decided = m->word != NULL; /* nothing of this rank is needed any more */
+    if (reduces && s->size > 0 && !decided && (call->input == NULL || call->combine == NULL))
         return ftc_error_set(FTC_ERR_ARG, "a reduction needs an input and an operator");
     if (s->kind == FTC_CALL_BCAST && s->size > 0 && s->root == m->set.self && call->input == NULL)
         return ftc_error_set(FTC_ERR_ARG, "the root of a broadcast needs an input");
@@ -395,15 +424,21 @@ static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct 
     op->call = *call;
     op->view = ftc_view_ref(m->view);
     op->epoch = m->epoch;
-    op->start = rotation_start(m, &call->signature, op->k);
+    op->levels = ftc_member_two_levels(m, &call->signature);
+    struct ftc_view *participants = op->levels ? ftc_levels_delegates(m) : op->view;
+    *out = op;
+    if (participants == NULL)
+        return FTC_ERR_NOMEM;
+    op->start = rotation_start(m, &call->signature, op->k, participants);
     op->first_collects = first_ballot_collects(m, call->signature.kind);
     rc = take_input(m, op);
+    if (rc == 0 && op->levels)
+        rc = take_missing(m, op);
     if (rc == 0)
         rc = ftc_integrity_protect(m, op, FTC_FLIP_INPUT, &op->input);
     if (rc == 0)
-        rc = ftc_ballot_enter(m, op, (struct ftc_ballot_id){0}, op->view);
-    *out = op;
-    return rc;
+        rc = ftc_ballot_enter(m, op, (struct ftc_ballot_id){0}, participants);
+    return rc == 0 ? ftc_levels_adopt_kept(m, op) : rc;
 }
 
 int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
@@ -497,6 +532,10 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
     if (n < 1 || settings->self < 0 || settings->self >= n || settings->f < 0 || settings->reduce_arity < 1)
         return ftc_error_set(FTC_ERR_ARG, "rank %d of %d with f = %d is not possible", settings->self, n,
                              settings->f);
+    if (!ftc_levels_sound(settings))
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "two levels need nodes with consecutive ranks, scheme list, no integrity, no multicast");
     assert(settings->dissemination != FTC_DISSEMINATION_MULTICAST || settings->fragment > 0);
     struct ftc_member *m = calloc(1, sizeof(*m));
     if (m == NULL)
@@ -538,6 +577,9 @@ void ftc_member_destroy(struct ftc_member *m)
     free(m->output);
     free(m->mismatch);
     ftc_decision_unref(m->current_decision);
+    ftc_decision_unref(m->word);
+    ftc_view_unref(m->delegates);
+    ftc_view_unref(m->delegates_of);
     ftc_message_fini(&m->scratch);
     ftc_view_unref(m->view);
     ftc_set_fini(&m->known);

@@ -95,6 +95,13 @@ enum ftc_rule {
     FTC_RULE_PASS_PIECE,         /* 5: passed a piece on along the ring */
     FTC_RULE_JOIN,               /* 5: joined the correction (failure-proof), or walks (delayed) */
     FTC_RULE_PULL_IMPATIENT,     /* 6: asked an ancestor with nobody known failed */
+    FTC_RULES_ONE_LEVEL,         /* so many are of one level, too */
+    FTC_RULE_STAND_BY =
+        FTC_RULES_ONE_LEVEL, /* two levels: called, and another rank takes part for the node */
+    FTC_RULE_ADOPT,          /* ... and took the decision of the node */
+    FTC_RULE_TAKE_OVER,      /* ... and entered a ballot for the node, as its new delegate */
+    FTC_RULE_CALLED_BALLOT,  /* ... and started a ballot because a new delegate had asked for one */
+    FTC_RULE_RETRY_NODE,     /* ... and did not decide without a node that has live ranks */
     FTC_RULES_COUNT
 };
 const char *ftc_rule_name(enum ftc_rule rule); /* "keep early", ... */
@@ -168,6 +175,11 @@ int ftc_member_call(struct ftc_member *member, const struct ftc_call *call);
 int ftc_member_receive(struct ftc_member *member, int from, struct ftc_buffer *message);
 /* The detector declared `rank` failed. */
 int ftc_member_notice(struct ftc_member *member, int rank);
+/* Two levels: the decision word of this node says that operation `op` has been decided so. To be told before every other input that
+ * follows a look at the word, for the operation under way or the next one; ignored if it was delivered. FTC_ERR_PROTO: it cannot be. */
+int ftc_member_adopt(struct ftc_member *member, uint64_t op, struct ftc_decision *decision);
+/* Does such a call go over two levels? Alike at all members. */
+bool ftc_member_two_levels(const struct ftc_member *member, const struct ftc_signature *signature);
 /* A message by datagram: it may be lost, doubled, late and out of order. FTC_ERR_PROTO: nobody is to blame. */
 int ftc_member_datagram(struct ftc_member *member, int from, struct ftc_buffer *message);
 int ftc_member_more(struct ftc_member *member);

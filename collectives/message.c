@@ -16,7 +16,8 @@ enum {
     FLAG_CORRECTING = 4,
     FLAG_WAY = 8, /* two bits */
     FLAG_CHECKSUM = 32,
-    FLAGS_ALL = 63
+    FLAG_LIST = 64,
+    FLAGS_ALL = 127
 };
 
 /* In the status of a decision. */
@@ -124,6 +125,8 @@ static size_t message_head_size(const struct ftc_message *message)
         size += ftc_wire_set_size(&message->participants);
     if (message->kind == FTC_MESSAGE_TREE)
         size += ftc_wire_set_size(&message->info.list) + 5;
+    if (message->has_list)
+        size += ftc_wire_set_size(&message->info.list);
     if (message->contribution.decision != NULL)
         size += decision_size(message->contribution.decision);
     if (message->way == FTC_WAY_GOSSIP)
@@ -193,6 +196,8 @@ static void write_head(struct ftc_writer *w, const struct ftc_message *message, 
 
     if (message->has_participants)
         flags |= FLAG_PARTICIPANTS;
+    if (message->has_list)
+        flags |= FLAG_LIST;
     if (message->contribution.decision != NULL)
         flags |= FLAG_DECIDED;
     if (message->correcting)
@@ -231,6 +236,8 @@ struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ft
         ftc_write_set(&w, &message->participants);
     if (message->kind == FTC_MESSAGE_TREE)
         write_info(&w, &message->info, scheme);
+    if (message->has_list)
+        ftc_write_set(&w, &message->info.list);
     if (message->contribution.decision != NULL)
         write_decision(&w, message->contribution.decision);
     if (message->way == FTC_WAY_GOSSIP)
@@ -285,6 +292,7 @@ static int read_head(struct ftc_reader *r, struct ftc_message *message, int rank
     message->kind = (enum ftc_message_kind)kind;
     message->has_participants = flags & FLAG_PARTICIPANTS;
     message->correcting = flags & FLAG_CORRECTING;
+    message->has_list = flags & FLAG_LIST;
     message->way = (enum ftc_way)(flags / FLAG_WAY & FTC_WAY_RIGHT);
     return (int)flags;
 }
@@ -376,7 +384,7 @@ static bool flags_fit(const struct ftc_message *message, int flags)
 
     bool without = first || message->kind == FTC_MESSAGE_POKE || message->kind == FTC_MESSAGE_FRAGMENT;
 
-    if (message->has_participants == without)
+    if (message->has_participants == without || (message->has_list && message->kind != FTC_MESSAGE_UP))
         return false;
     if (message->kind == FTC_MESSAGE_DECIDE)
         return decided;
@@ -400,6 +408,10 @@ int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, i
         ftc_read_set(&r, &message->participants);
     if (message->kind == FTC_MESSAGE_TREE)
         read_info(&r, &message->info, scheme);
+    if (message->has_list) {
+        ftc_set_clear(&message->info.list);
+        ftc_read_set(&r, &message->info.list);
+    }
     if (flags & FLAG_DECIDED)
         rc = read_decision(&r, message, ranks);
     if (message->way == FTC_WAY_GOSSIP)

@@ -3,7 +3,7 @@
  *
  *   u8 version | u8 kind | u8 scheme | u8 flags | u64 op | u32 i | u32 s | u64 epoch op | u32 epoch i | u32 epoch s |
  *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
- *   [participants] | [failure information] | [decision] | [gossip: u32 rounds] | [u64 checksum] | [value]
+ *   [participants] | [failure information, or the set of an UP] | [decision] | [gossip: u32 rounds] | [u64 checksum] | [value]
  *
  * A FRAGMENT has, instead of all that is in brackets, u32 number | u32 count | u32 size of the whole | piece. The whole is an
  * encoded DECIDE, as a buffer has it: head, padding, value.
@@ -117,7 +117,8 @@ struct ftc_message {
     bool correcting;                      /* DECIDE: the sender takes part in the correction */
     uint32_t rounds;                      /* DECIDE by gossip: that its receiver has */
     struct ftc_piece piece;               /* FRAGMENT; its bytes are contribution.value */
-    struct ftc_failure_info info;         /* TREE */
+    bool has_list;                        /* UP: `info.list` travels (two levels) */
+    struct ftc_failure_info info;         /* TREE; its list: UP, with has_list */
     struct ftc_contribution contribution; /* UP, TREE; DECIDE has its decision here */
 };
 int ftc_message_init(struct ftc_message *message, int ranks);

@@ -43,7 +43,12 @@
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */              \
     /* harmless as long as there is PULL: without it they are found */                                       \
     X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                                \
-    X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")
+    X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")                  \
+    /* of two levels: storms, on one, do not meet them */                                                    \
+    X(LEAVE_OUT_NODE, "two levels: decide though a node that has live ranks lost its delegate")              \
+    X(UP_WITHOUT_LIST, "two levels: UP does not say whose input its node lacks")                             \
+    X(NO_BALLOT_FOR_DELEGATE, "two levels: a new delegate waits to be called")                               \
+    X(DELEGATE_IGNORED, "two levels: who is asked for a ballot by a new delegate starts none")
 
 enum ftc_mutation {
     FTC_MUTATION_NONE,

@@ -79,6 +79,11 @@ const char *ftc_rule_name(enum ftc_rule rule)
         [FTC_RULE_PASS_PIECE] = "pass a piece on",
         [FTC_RULE_JOIN] = "join the correction",
         [FTC_RULE_PULL_IMPATIENT] = "pull impatiently",
+        [FTC_RULE_STAND_BY] = "stand by",
+        [FTC_RULE_ADOPT] = "adopt the node's decision",
+        [FTC_RULE_TAKE_OVER] = "take over",
+        [FTC_RULE_CALLED_BALLOT] = "called for a ballot",
+        [FTC_RULE_RETRY_NODE] = "retry for a node",
     };
 
     return NAME_OF(names, rule);
@@ -112,14 +117,10 @@ const char *ftc_integrity_name(enum ftc_integrity integrity)
 const char *ftc_correction_name(enum ftc_correction correction)
 {
     static const char *const names[] = {
-        [FTC_CORRECTION_NONE] = "none",
-        [FTC_CORRECTION_OPPORTUNISTIC] = "opportunistic",
-        [FTC_CORRECTION_OPTIMISED] = "optimised",
-        [FTC_CORRECTION_CHECKED] = "checked",
-        [FTC_CORRECTION_THROTTLED] = "throttled",
-        [FTC_CORRECTION_FAILURE_PROOF] = "failure-proof",
-        [FTC_CORRECTION_DELAYED] = "delayed",
-        [FTC_CORRECTION_RING] = "ring",
+        [FTC_CORRECTION_NONE] = "none",           [FTC_CORRECTION_OPPORTUNISTIC] = "opportunistic",
+        [FTC_CORRECTION_OPTIMISED] = "optimised", [FTC_CORRECTION_CHECKED] = "checked",
+        [FTC_CORRECTION_THROTTLED] = "throttled", [FTC_CORRECTION_FAILURE_PROOF] = "failure-proof",
+        [FTC_CORRECTION_DELAYED] = "delayed",     [FTC_CORRECTION_RING] = "ring",
     };
 
     return NAME_OF(names, correction);

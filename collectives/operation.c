@@ -41,6 +41,7 @@ void ftc_operation_destroy(struct ftc_operation *op)
     ftc_set_fini(&op->ballot.asked);
     ftc_set_fini(&op->ballot.decide_sent);
     ftc_set_fini(&op->ballot.prepare_sent);
+    ftc_set_fini(&op->missing);
     free(op->ballot.spread.near);
     free(op->ballot.group);
     free(op->ballot.child);
@@ -62,7 +63,8 @@ static struct ftc_operation *operation_allocate(const struct ftc_member *m)
     op->ballot.spread.near = calloc(2 * (size_t)ftc_correction_room(&m->correction), sizeof(int));
     if (op->ballot.group == NULL || op->ballot.child == NULL || op->ballot.spread.near == NULL ||
         ftc_set_init(&op->ballot.info.list, n) != 0 || ftc_set_init(&op->ballot.asked, n) != 0 ||
-        ftc_set_init(&op->ballot.decide_sent, n) != 0 || ftc_set_init(&op->ballot.prepare_sent, n) != 0) {
+        ftc_set_init(&op->ballot.decide_sent, n) != 0 || ftc_set_init(&op->ballot.prepare_sent, n) != 0 ||
+        ftc_set_init(&op->missing, n) != 0) {
         ftc_operation_destroy(op);
         return NULL;
     }
@@ -210,17 +212,20 @@ static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct 
     b->coordinator = ftc_operation_coordinator(op, id.i);
     b->size = participants->size;
     b->position = ftc_ballot_position(b, m->set.self);
-    b->phase = b->collects ? FTC_BALLOT_GROUP : FTC_BALLOT_DONE;
+    b->phase = b->collects && b->position >= 0 ? FTC_BALLOT_GROUP : FTC_BALLOT_DONE;
     b->status = FTC_SUCCESS;
     b->holding = false;
     b->pulled = -1;
     b->info.count = 0;
     b->info.child = false;
-    ftc_set_clear(&b->info.list);
+    if (op->levels && b->position >= 0 && !op->returned)
+        ftc_set_copy(&b->info.list, &op->missing);
+    else
+        ftc_set_clear(&b->info.list);
     ftc_set_clear(&b->asked);
     ftc_set_clear(&b->decide_sent);
     ftc_set_clear(&b->prepare_sent);
-    assert(b->position >= 0);
+    assert(b->position >= 0 || op->levels);
     ftc_spread_reset(m, op);
 }
 
@@ -228,7 +233,7 @@ static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct 
 static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
-    struct ftc_message up = {0};
+    struct ftc_message up = {.has_list = op->levels, .info = b->info};
     bool decided = op->decision != NULL && !FTC_MUTATED(CONTRIBUTE_UNDECIDED);
 
     if (decided) {
@@ -257,9 +262,25 @@ static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
     return 0;
 }
 
+/* Two levels: another rank takes part for this node; or this one does from now on, and those before it have stopped. */
+static int enter_level(struct ftc_member *m, struct ftc_operation *op, bool stood_by)
+{
+    if (!op->levels)
+        return 0;
+    if (op->ballot.position < 0) {
+        ftc_rule_taken(m, FTC_RULE_STAND_BY);
+        return 0;
+    }
+    if (stood_by)
+        ftc_rule_taken(m, FTC_RULE_TAKE_OVER);
+    return ftc_levels_learn_before(m, op, m->set.self);
+}
+
 static int ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
                         struct ftc_view *participants, bool starts)
 {
+    bool stood_by = op->ballot.participants != NULL && op->ballot.position < 0;
+
     ballot_reset(m, op, id, participants);
     op->ballots++;
     m->ballots++;
@@ -270,15 +291,18 @@ static int ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct f
         if (rc != 0)
             return rc;
     }
+    int rc = enter_level(m, op, stood_by);
+    if (rc != 0)
+        return rc;
     if (starts) {
-        int rc = ftc_repair_prepare(m, op);
+        rc = ftc_repair_prepare(m, op);
         if (rc != 0)
             return rc;
     }
-    int rc = ftc_spread_wait(m, op);
+    rc = ftc_spread_wait(m, op);
     if (rc != 0)
         return rc;
-    return op->ballot.collects ? ballot_contribute(m, op) : 0;
+    return op->ballot.collects && op->ballot.position >= 0 ? ballot_contribute(m, op) : 0;
 }
 
 int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
@@ -301,6 +325,8 @@ int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_
         return FTC_ERR_NOMEM;
     ftc_set_copy(&members, &op->view->set);
     ftc_set_subtract(&members, &m->known);
+    if (op->levels)
+        ftc_levels_keep_delegates(m, &members);
     struct ftc_view *participants = ftc_view_new(&members);
     ftc_set_fini(&members);
     if (participants == NULL)
@@ -314,12 +340,20 @@ static int rotate_poke(struct ftc_member *m, struct ftc_operation *op, uint32_t 
 {
     struct ftc_message poke = {.ballot = {.i = i}};
 
-    if (i <= op->poked || (FTC_MUTATED(POKE_ONCE) && op->poked > 0))
+    if (i < op->poked || (FTC_MUTATED(POKE_ONCE) && op->poked > 0))
         return 0;
-    op->poked = i;
+    op->poked = i + 1;
     ftc_rule_taken(m, FTC_RULE_POKE);
     int rc = ftc_member_send(m, op, FTC_MESSAGE_POKE, ftc_operation_coordinator(op, i), &poke);
     return rc == 0 ? 1 : rc;
+}
+
+/* p knows that c_b failed; or (two levels) p, the delegate of its node by now, takes no part in b, nor in any other ballot. */
+static bool must_rotate(struct ftc_member *m, const struct ftc_operation *op)
+{
+    if (op->ballot.position >= 0)
+        return ftc_knows_failed(m, op->ballot.coordinator);
+    return ftc_levels_is_delegate(m, op) && !FTC_MUTATED(NO_BALLOT_FOR_DELEGATE);
 }
 
 /* agreement.md, rule 7, first half: p, undecided, knows that c_b failed. */
@@ -327,7 +361,7 @@ int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op)
 {
     uint32_t i = op->ballot.id.i;
 
-    if (op->returned || ftc_operation_plain_reduce(op) || !ftc_knows_failed(m, op->ballot.coordinator))
+    if (op->returned || ftc_operation_plain_reduce(op) || !must_rotate(m, op))
         return 0;
     while (i < (uint32_t)op->view->size && ftc_knows_failed(m, ftc_operation_coordinator(op, i)))
         i++;

@@ -54,8 +54,8 @@ struct ftc_ballot {
     struct ftc_ballot_id id;
     bool collects;
     struct ftc_view *participants;
-    int coordinator; /* rank of c_b */
-    int position, size;
+    int coordinator;    /* rank of c_b */
+    int position, size; /* position -1: another one takes part for this node (two levels) */
     enum ftc_ballot_phase phase;
     struct ftc_awaited *group; /* own group in order of position, self included; member->group_room entries */
     int group_size;
@@ -81,8 +81,10 @@ struct ftc_operation {
     int start;                     /* index in the view of c_0 */
     struct ftc_epoch epoch;        /* at op k */
     bool first_collects;           /* ballot (0,0) has a reduce */
+    bool levels;                   /* delegates of nodes take part */
+    struct ftc_set missing;        /* levels: ranks of this node that posted nothing */
     bool returned;                 /* delivered to the caller */
-    uint32_t poked;                /* highest i' poked (rule 7) */
+    uint32_t poked;                /* highest i' poked (rule 7), plus 1; 0: none */
     unsigned ballots;              /* entered */
     uint64_t sent;                 /* messages, counted for drills */
     struct ftc_decision *decision; /* D once delivered; NULL for a plain reduce */
@@ -98,12 +100,14 @@ struct ftc_member {
     struct ftc_set known;  /* L */
     struct ftc_set agreed; /* G */
     struct ftc_epoch epoch;
-    uint32_t row;          /* broadcasts in a row */
-    struct ftc_view *view; /* all ranks but G */
-    bool changed;          /* L grew: apply the rules to every op again */
-    bool more_asked;       /* FTC_OUTPUT_MORE is under way */
-    bool ticking;          /* within ftc_member_timer(), which asks for the next timer at its end */
-    uint64_t timer_ns;     /* FTC_OUTPUT_TIMER is, with this delay; 0: none */
+    uint32_t row;                              /* broadcasts in a row */
+    struct ftc_view *view;                     /* all ranks but G */
+    struct ftc_view *delegates, *delegates_of; /* two levels: of the nodes, in this view */
+    struct ftc_decision *word;                 /* two levels: of the next op, not called yet; NULL: none */
+    bool changed;                              /* L grew: apply the rules to every op again */
+    bool more_asked;                           /* FTC_OUTPUT_MORE is under way */
+    bool ticking;      /* within ftc_member_timer(), which asks for the next timer at its end */
+    uint64_t timer_ns; /* FTC_OUTPUT_TIMER is, with this delay; 0: none */
     uint64_t pieces[FTC_PIECES_KINDS];
     bool fenced; /* this process was declared failed, or is damaged: no input does anything any more */
     bool flipped[FTC_FLIPS]; /* drills that were carried out */
@@ -198,6 +202,22 @@ struct ftc_arrival {
     uint32_t rounds; /* of gossip */
 };
 
+/* levels.c: two levels (docs/design/nodes.md) */
+bool ftc_levels_takes(const struct ftc_member_settings *set, const struct ftc_signature *signature);
+bool ftc_levels_sound(const struct ftc_member_settings *set);
+void ftc_levels_keep_delegates(const struct ftc_member *m,
+                               struct ftc_set *members); /* the lowest of each node */
+struct ftc_view *
+ftc_levels_delegates(struct ftc_member *m); /* of the view, the member's; NULL: out of memory */
+bool ftc_levels_is_delegate(const struct ftc_member *m, const struct ftc_operation *op);
+/* Whoever acts as a delegate knows that those before it on its node have stopped. */
+int ftc_levels_learn_before(struct ftc_member *m, const struct ftc_operation *op, int delegate);
+/* Some participant is known failed, and its node has live ranks. */
+bool ftc_levels_lost_a_delegate(const struct ftc_member *m, const struct ftc_operation *op);
+bool ftc_levels_one_of_each(const struct ftc_member *m, const struct ftc_set *participants);
+bool ftc_levels_before_me(const struct ftc_member *m, const struct ftc_set *participants); /* on my node */
+int ftc_levels_adopt_kept(struct ftc_member *m, struct ftc_operation *op);
+
 /* broadcast.c: rule 5 */
 int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision,
                        const struct ftc_arrival *arrival);
@@ -238,7 +258,8 @@ struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation 
                                      enum ftc_message_kind kind,
                                      const struct ftc_message *content); /* NULL: out of memory */
 int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *piece);
-int ftc_member_fence(struct ftc_member *m); /* FTC_ERR_FENCED, which ends the step */
+int ftc_member_settle(struct ftc_member *m, uint64_t k, int rc); /* apply the rules after a step on op k */
+int ftc_member_fence(struct ftc_member *m);                      /* FTC_ERR_FENCED, which ends the step */
 int ftc_member_learn(struct ftc_member *m,
                      const struct ftc_set *failed); /* L grows; FTC_ERR_FENCED if self is in it */
 int ftc_member_learn_rank(struct ftc_member *m, int rank);

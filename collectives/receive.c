@@ -205,22 +205,34 @@ static bool awaits(const struct ftc_awaited *list, int count, int rank)
     return false;
 }
 
+/* Two levels: a delegate that took over too late to be in the ballot of this coordinator asks for the next one. */
+static bool calls_for_ballot(const struct ftc_member *m, const struct ftc_operation *op,
+                             struct ftc_ballot_id id, int from)
+{
+    return op->levels && op->ballot.id.i == id.i && op->ballot.position == 0 && !ftc_knows_failed(m, from) &&
+           !ftc_set_has(&op->ballot.participants->set, from) && !FTC_MUTATED(DELEGATE_IGNORED);
+}
+
 /* agreement.md, rule 7, second half: c_i', poked in a smaller ballot, decided or not, starts (i', 0). */
-static int judge_poke(struct ftc_member *m, struct ftc_operation *op)
+static int judge_poke(struct ftc_member *m, struct ftc_operation *op, int from)
 {
     struct ftc_ballot_id id = m->scratch.ballot;
 
-    if (id.s != 0 || id.i == 0 || id.i >= (uint32_t)op->view->size ||
+    if (id.s != 0 || (id.i == 0 && !op->levels) || id.i >= (uint32_t)op->view->size ||
         ftc_operation_coordinator(op, id.i) != m->set.self || ftc_operation_plain_reduce(op))
         return FTC_ERR_PROTO;
     if (FTC_MUTATED(DECIDED_IGNORE_POKE) && op->returned)
         return 0;
-    if (ftc_ballot_compare(op->ballot.id, id) >= 0) {
+    bool new_delegate = calls_for_ballot(m, op, id, from);
+    if (!new_delegate && ftc_ballot_compare(op->ballot.id, id) >= 0) {
         ftc_rule_taken(m, FTC_RULE_DROP_SMALLER);
         return 0;
     }
-    ftc_rule_taken(m, FTC_RULE_POKED);
-    return ftc_ballot_start(m, op, id);
+    ftc_rule_taken(m, new_delegate ? FTC_RULE_CALLED_BALLOT : FTC_RULE_POKED);
+    if (new_delegate)
+        id.s = op->ballot.id.s + 1;
+    int rc = op->levels ? ftc_levels_learn_before(m, op, from) : 0;
+    return rc == 0 ? ftc_ballot_start(m, op, id) : rc;
 }
 
 /* m->scratch is a DECIDE of the ballot that p is in. */
@@ -288,9 +300,12 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
     struct ftc_ballot *b = &op->ballot;
     struct ftc_message *message = &m->scratch;
 
+    if (op->levels && (b->position < 0 || !ftc_set_has(&b->participants->set, from)))
+        return FTC_ERR_PROTO;
     switch (message->kind) {
     case FTC_MESSAGE_UP:
-        if (!b->collects || !awaits(b->group, b->group_size, from) || !value_fits(m, op, from))
+        if (message->has_list != op->levels || !b->collects || !awaits(b->group, b->group_size, from) ||
+            !value_fits(m, op, from))
             return FTC_ERR_PROTO;
         ftc_collect_up(m, op, from, message);
         return 0;
@@ -382,8 +397,11 @@ static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from
     if (message->has_participants) {
         if (!participants_sound(op, message, from))
             return FTC_ERR_PROTO;
+        if (op->levels && !ftc_levels_one_of_each(m, &message->participants))
+            return FTC_ERR_PROTO;
         if (!ftc_set_has(&message->participants, m->set.self))
-            return ftc_member_fence(m);
+            return op->levels && ftc_levels_before_me(m, &message->participants) ? FTC_ERR_PROTO
+                                                                                 : ftc_member_fence(m);
     }
     if (order > 0)
         return judge_greater(m, op, from);
@@ -404,5 +422,6 @@ int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from, 
         return FTC_ERR_PROTO;
     if (!signature_equal(&m->scratch.signature, &op->call.signature))
         return mismatch(m, op, from);
-    return m->scratch.kind == FTC_MESSAGE_POKE ? judge_poke(m, op) : judge_ballot(m, op, from, datagram);
+    return m->scratch.kind == FTC_MESSAGE_POKE ? judge_poke(m, op, from)
+                                               : judge_ballot(m, op, from, datagram);
 }

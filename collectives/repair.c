@@ -19,7 +19,7 @@ int ftc_repair_pull(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_message pull = {0};
     int j = b->position, to;
 
-    if (b->holding || j == 0 || (FTC_MUTATED(ONLY_UNDECIDED_PULL) && op->returned))
+    if (b->holding || j <= 0 || (FTC_MUTATED(ONLY_UNDECIDED_PULL) && op->returned))
         return 0;
     j = ftc_topology_broadcast_parent(&m->set.tree, j);
     to = ftc_ballot_rank(b, j);
@@ -99,7 +99,7 @@ int ftc_repair_prepare(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
 
-    if (b->holding || (b->id.i == 0 && b->id.s == 0))
+    if (b->holding || b->position < 0 || (b->id.i == 0 && b->id.s == 0))
         return 0;
     if (m->set.prepare == FTC_PREPARE_TREE)
         return prepare_children(m, op, b->position);

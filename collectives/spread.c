@@ -85,7 +85,7 @@ int ftc_spread_wait(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_spread *s = &op->ballot.spread;
 
-    if (s->dissemination == FTC_DISSEMINATION_TREE || op->ballot.position == 0 ||
+    if (s->dissemination == FTC_DISSEMINATION_TREE || op->ballot.position <= 0 ||
         ftc_operation_plain_reduce(op))
         return 0;
     be_patient(m, s);

@@ -17,6 +17,7 @@ struct explore {
     struct ftc_explore_limits limits;
     bool json;
     struct ftc_progress progress;
+    int nodes, first[FTC_EXPLORE_RANKS + 1];
 };
 
 /* --- options --- */
@@ -29,6 +30,37 @@ static int take_crashes(void *command, const char *text)
 
     e->limits.crashes = (int)number;
     return rc;
+}
+
+/* Ranks are spread as agents do it: evenly, in rows. */
+static int take_nodes(void *command, const char *text)
+{
+    uint64_t number = 0;
+    int rc = ftc_option_number("--nodes", text, 1, FTC_EXPLORE_RANKS, &number);
+
+    ((struct explore *)command)->nodes = (int)number;
+    return rc;
+}
+
+static int take_late_word(void *command, const char *text)
+{
+    (void)text;
+    ((struct explore *)command)->limits.late_word = true;
+    return FTC_SUCCESS;
+}
+
+static int take_late_look(void *command, const char *text)
+{
+    (void)text;
+    ((struct explore *)command)->limits.late_look = true;
+    return FTC_SUCCESS;
+}
+
+static int take_no_epoch(void *command, const char *text)
+{
+    (void)text;
+    ((struct explore *)command)->limits.no_epoch = true;
+    return FTC_SUCCESS;
 }
 
 static int take_states(void *command, const char *text)
@@ -71,6 +103,11 @@ static int take_json(void *command, const char *text)
 static const struct ftc_option options[] = {
     {"crashes", 0, "N", "at most N ranks crash, 0 to 7 (default 1)", take_crashes},
     {"unfenced", 0, NULL, "mutation: a rank that was declared failed goes on acting", take_unfenced},
+    {"nodes", 0, "N", "on N nodes, over two levels", take_nodes},
+    {"late-word", 0, NULL, "mutation: a delegate returns before it has written the decision word",
+     take_late_word},
+    {"no-epoch", 0, NULL, "mutation: a post of another history counts", take_no_epoch},
+    {"late-look", 0, NULL, "mutation: a rank goes on without a look at the decision word", take_late_look},
     {"no-reduction", 0, NULL, "take every event apart, to check the reductions", take_plain},
     {"max-states", 0, "N", "stop after N states", take_states},
     {"memory", 0, "GIB", "stop when more than GIB of memory is needed (default 4)", take_memory},
@@ -175,7 +212,23 @@ static int check(const struct ftc_setup *setup)
     return FTC_SUCCESS;
 }
 
-static int explore(struct explore *e, const struct ftc_setup *setup)
+/* Operations go over two levels if there are several nodes. */
+static int spread(struct explore *e, struct ftc_member_settings *member)
+{
+    if (e->nodes > member->ranks)
+        return ftc_error_set(FTC_ERR_ARG, "%d nodes for %d ranks; use at most as many", e->nodes,
+                             member->ranks);
+    if (e->nodes > 1 && e->limits.unfenced)
+        return ftc_error_set(FTC_ERR_ARG, "--unfenced is of one level; leave out --nodes");
+    for (int node = 0; node <= e->nodes; node++)
+        e->first[node] = e->nodes > 0 ? node * member->ranks / e->nodes : 0;
+    member->nodes = e->nodes;
+    member->first_ranks = e->first;
+    member->levels_most = UINT64_MAX;
+    return FTC_SUCCESS;
+}
+
+static int explore(struct explore *e, struct ftc_setup *setup)
 {
     struct ftc_explore_result result = {0};
 
@@ -183,6 +236,8 @@ static int explore(struct explore *e, const struct ftc_setup *setup)
     e->limits.progress = show_progress;
     e->limits.progress_arg = &e->progress;
     int rc = check(setup);
+    if (rc == FTC_SUCCESS)
+        rc = spread(e, &setup->member);
     if (rc == FTC_SUCCESS)
         rc = ftc_explore(&setup->member, &setup->program, &e->limits, &result);
     double seconds = ftc_progress_seconds(&e->progress);

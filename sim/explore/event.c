@@ -1,6 +1,6 @@
 /* Which events can happen in a state. */
 #include "include/ftcoll.h"
-#include "sim/explore/state.h"
+#include "sim/explore/board.h"
 
 struct events {
     struct ftc_exploration *x;
@@ -70,15 +70,33 @@ static int add_notices(struct events *e, int rank)
     return rc;
 }
 
+static int add_board(struct events *e, int rank, bool alive)
+{
+    const struct ftc_exploration *x = e->x;
+    bool writes = ftc_board_writes(x, e->state, rank), adopts = ftc_board_adopts(x, e->state, rank);
+    bool posts = ftc_board_posts(x, e->state, rank);
+    bool gathers = !(adopts && !x->limits->late_look) && ftc_board_gathers(x, e->state, rank);
+
+    e->must |= alive && (writes || adopts || posts || gathers);
+    if (writes)
+        add(e, FTC_EXPLORE_WRITE, rank, rank);
+    if (posts)
+        add(e, FTC_EXPLORE_POST, rank, rank);
+    int rc = adopts ? add_step(e, FTC_EXPLORE_ADOPT, rank, rank) : FTC_SUCCESS;
+    return rc == FTC_SUCCESS && gathers ? add_step(e, FTC_EXPLORE_GATHER, rank, rank) : rc;
+}
+
 static int add_inputs(struct events *e, int rank)
 {
     int n = e->x->n;
     bool alive = !ftc_mask_has(ftc_state_dead(n, e->state), rank);
     const struct ftc_local_history *h = ftc_state_history(e->x, e->state, rank);
-    bool calls = !h->under_way && h->called < e->x->length;
+    bool calls = !h->under_way && h->called < e->x->length && !ftc_board_is(e->x, h->called);
     bool timer = ftc_mask_has(ftc_state_timers(n, e->state), rank);
-    int rc = FTC_SUCCESS;
+    int rc = add_board(e, rank, alive);
 
+    if (rc != FTC_SUCCESS || ftc_board_busy(e->x, e->state, rank))
+        return rc;
     e->must |= alive && (calls || timer || ftc_state_untold(n, e->state, rank) != 0);
     if (calls)
         rc = add_step(e, FTC_EXPLORE_CALL, rank, rank);
@@ -100,7 +118,8 @@ static void add_crashes(struct events *e, int rank)
         return;
     }
     for (int observer = 0; observer < e->x->n; observer++) {
-        if (observer != rank && ftc_state_acts(e->state, observer))
+        if (observer != rank && ftc_state_acts(e->state, observer) &&
+            !ftc_board_busy(e->x, e->state, observer))
             add(e, FTC_EXPLORE_CRASH_TELL, observer, rank);
     }
 }

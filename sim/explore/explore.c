@@ -158,7 +158,7 @@ static int explain(struct ftc_exploration *x, struct ftc_explore_event **events,
         rc = ftc_explore_spell_out(x, events, count);
     if (rc == FTC_SUCCESS)
         rc = ftc_explore_path(x, *events, *count, &x->result->path);
-    if (rc == FTC_SUCCESS && !limits->unfenced)
+    if (rc == FTC_SUCCESS && !limits->unfenced && x->local.settings.nodes <= 1)
         rc = ftc_explore_replay(x, *events, *count, &x->result->replay);
     x->limits = limits;
     return rc;
@@ -303,8 +303,11 @@ static int search_init(struct search *s, const struct ftc_member_settings *setti
 {
     int n = settings->ranks;
 
-    *s = (struct search){
-        .x = {.limits = limits, .result = result, .n = n, .length = program->length, .words = n * n + 3}};
+    *s = (struct search){.x = {.limits = limits,
+                               .result = result,
+                               .n = n,
+                               .length = program->length,
+                               .words = n * n + 3 + (settings->nodes > 1 ? FTC_BOARD_WORDS : 0)}};
     int rc = ftc_local_init(&s->x.local, settings, program);
     if (rc == FTC_SUCCESS)
         rc = ftc_channels_init(&s->x.channels);

@@ -28,14 +28,19 @@
 
 struct ftc_explore_result;
 
+#define FTC_EXPLORE_RANKS 8
+
 struct ftc_explore_limits {
     int crashes;
-    bool unfenced;    /* mutation: a rank that was declared failed goes on acting */
-    bool plain;       /* no reductions */
-    bool outcomes;    /* count distinct outcomes, for comparisons */
-    uint64_t states;  /* 0: no limit */
-    size_t bytes;     /* of the set of states; 0: no limit */
-    uint64_t shorten; /* transitions to spend on a shorter counter-example */
+    bool unfenced; /* mutation: a rank that was declared failed goes on acting */
+    /* mutations of two levels: a delegate returns before it has written its node's decision word; a rank takes in messages and notices
+     * without a look at the word before */
+    bool late_word, late_look, no_epoch; /* ...; a post of another history counts */
+    bool plain;                          /* no reductions */
+    bool outcomes;                       /* count distinct outcomes, for comparisons */
+    uint64_t states;                     /* 0: no limit */
+    size_t bytes;                        /* of the set of states; 0: no limit */
+    uint64_t shorten;                    /* transitions to spend on a shorter counter-example */
     /* A promise on top of the product's, for tests of the explorer itself: words if `rank` must not deliver `op` as it was
      * decided in this ballot, else NULL. */
     const char *(*promise)(int rank, int op, struct ftc_ballot_id ballot);

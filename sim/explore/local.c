@@ -78,7 +78,8 @@ static int number_member(struct ftc_local *local, const struct ftc_member *membe
         return s.rc;
     state->member = ftc_digest_of(local->bytes, local->byte_count);
     state->known = ftc_local_mask(ftc_member_known_failed(member));
-    return number_state(local, state, out);
+    int rc = ftc_local_number_epoch(local, ftc_member_epoch(member), &state->epoch);
+    return rc == FTC_SUCCESS ? number_state(local, state, out) : rc;
 }
 
 static int forget_one(struct ftc_local *local, uint32_t from, uint32_t *to)
@@ -152,7 +153,7 @@ int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, un
 {
     struct ftc_local *local = l->local;
     const struct ftc_decision *decision = output->decision;
-    struct ftc_local_decision d = {.status = output->status};
+    struct ftc_local_decision d = {.status = output->status, .op = l->history.called - 1};
     struct scratch s = begin(local);
     uint32_t found;
     bool fresh;
@@ -175,9 +176,13 @@ int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, un
     if (!fresh)
         return FTC_SUCCESS;
     rc = ftc_array_grow((void **)&local->decision, &local->decision_room, found, sizeof(d));
-    if (rc == FTC_SUCCESS)
-        local->decision[found] = d;
-    return rc;
+    if (rc != FTC_SUCCESS)
+        return rc;
+    if (local->settings.nodes > 1 && decision != NULL)
+        d.decision = ftc_decision_ref((struct ftc_decision *)(uintptr_t)decision);
+    local->decision[found] = d;
+    local->decisions_kept = found + 1;
+    return FTC_SUCCESS;
 }
 
 /* --- outputs of a step --- */
@@ -254,6 +259,58 @@ static int take_output(struct ftc_learning *l, const struct ftc_output *output)
 
 /* --- feeding members --- */
 
+bool ftc_local_two_levels(const struct ftc_local *local, int op)
+{
+    int kind = local->program->operation[op].kind;
+
+    return local->settings.nodes > 1 && (kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_BARRIER ||
+                                         kind == FTC_CALL_VALIDATE || kind == FTC_CALL_FINALIZE);
+}
+
+/* The decision word says it; this rank may have posted only. */
+static int adopt(struct ftc_local *local, struct ftc_member *member, int rank,
+                 const struct ftc_local_decision *d)
+{
+    bool called = ftc_member_next_op(member) > (uint64_t)d->op;
+    unsigned char bytes[FTC_LOCAL_VALUE];
+    struct ftc_call call;
+    int rc = ftc_member_adopt(member, (uint64_t)d->op, d->decision);
+
+    if (rc != FTC_SUCCESS || called)
+        return rc;
+    ftc_local_call(local, rank, d->op, bytes, &call);
+    call.input = NULL;
+    return ftc_member_call(member, &call);
+}
+
+/* `posts`: the ranks of this node that have posted, and L as they have. */
+static int call_gathered(struct ftc_local *local, struct ftc_member *member, int rank, uint32_t posts)
+{
+    int op = (int)ftc_member_next_op(member), node = 0;
+    unsigned char bytes[FTC_LOCAL_VALUE], known = (unsigned char)(posts >> 8);
+    const int *first = local->settings.first_ranks;
+    struct ftc_set missing = {0};
+    struct ftc_call call;
+
+    ftc_local_call(local, rank, op, bytes, &call);
+    if (ftc_set_init(&missing, local->ranks) != 0)
+        return FTC_ERR_NOMEM;
+    while (first[node + 1] <= rank)
+        node++;
+    for (int r = first[node]; r < first[node + 1]; r++) {
+        if (call.combine != NULL)
+            bytes[r] = posts >> r & 1;
+        if ((posts >> r & 1) == 0)
+            ftc_set_add(&missing, r);
+    }
+    if (call.signature.kind == FTC_CALL_VALIDATE)
+        call.input = &known;
+    call.missing = &missing;
+    int rc = ftc_member_call(member, &call);
+    ftc_set_fini(&missing);
+    return rc;
+}
+
 static int feed(struct ftc_local *local, struct ftc_member *member, int rank, uint32_t input)
 {
     unsigned char bytes[FTC_LOCAL_VALUE];
@@ -269,6 +326,10 @@ static int feed(struct ftc_local *local, struct ftc_member *member, int rank, ui
         const struct ftc_local_message *message = &local->message[input - FTC_LOCAL_MESSAGE];
         return ftc_member_receive(member, message->from, message->bytes);
     }
+    if (input >= FTC_LOCAL_ADOPT)
+        return adopt(local, member, rank, &local->decision[input - FTC_LOCAL_ADOPT]);
+    if (input >= FTC_LOCAL_GATHERED)
+        return call_gathered(local, member, rank, input - FTC_LOCAL_GATHERED);
     assert(input == FTC_LOCAL_CALL);
     ftc_local_call(local, rank, (int)ftc_member_next_op(member), bytes, &call);
     return ftc_member_call(member, &call); /* the member has copied the bytes */
@@ -330,11 +391,20 @@ static int keep_violation(struct ftc_learning *l)
     return FTC_SUCCESS;
 }
 
+static bool calls(const struct ftc_learning *l)
+{
+    if (l->input >= FTC_LOCAL_MESSAGE)
+        return false;
+    if (l->input >= FTC_LOCAL_ADOPT)
+        return l->local->decision[l->input - FTC_LOCAL_ADOPT].op == l->history.called;
+    return l->input >= FTC_LOCAL_GATHERED || l->input == FTC_LOCAL_CALL;
+}
+
 /* Take the input, then the outputs, with all checks. */
 static int watch(struct ftc_learning *l)
 {
     const struct ftc_output *output;
-    int rc = l->input == FTC_LOCAL_CALL ? ftc_learning_calls(l) : FTC_SUCCESS;
+    int rc = calls(l) ? ftc_learning_calls(l) : FTC_SUCCESS;
 
     if (rc != FTC_SUCCESS)
         return rc;
@@ -455,6 +525,8 @@ void ftc_local_fini(struct ftc_local *local)
         ftc_buffer_unref(local->message[m].bytes);
     for (size_t v = 0; v < local->violation_count; v++)
         free(local->violation[v]);
+    for (uint32_t d = 0; d < local->decisions_kept; d++)
+        ftc_decision_unref(local->decision[d].decision);
     ftc_intern_fini(&local->states);
     ftc_intern_fini(&local->messages);
     ftc_intern_fini(&local->decisions);

@@ -29,9 +29,14 @@ enum {
     FTC_LOCAL_NOTICE = 0, /* plus the rank that failed */
     FTC_LOCAL_CALL = FTC_LOCAL_RANKS,
     FTC_LOCAL_TIMER,
-    FTC_LOCAL_FORGET,  /* no input of the member: its history up to some operation is forgotten */
-    FTC_LOCAL_NONE,    /* of a state that no input leads to: the first */
-    FTC_LOCAL_MESSAGE, /* plus the number of the message */
+    FTC_LOCAL_FORGET, /* no input of the member: its history up to some operation is forgotten */
+    FTC_LOCAL_NONE,   /* of a state that no input leads to: the first */
+    FTC_LOCAL_GATHERED =
+        1
+        << 17, /* two levels: the call, with the posts of these ranks, plus 256 times the L that they posted */
+    FTC_LOCAL_ADOPT =
+        1 << 18, /* ... plus the number of the decision of this node; a call with it, if there was none */
+    FTC_LOCAL_MESSAGE = 1 << 19, /* plus the number of the message */
 };
 
 /* A message as its receiver gets it; who that is is not part of it. */
@@ -55,6 +60,7 @@ struct ftc_local_history {
 struct ftc_local_state {
     struct ftc_local_history history;
     ftc_mask known;         /* L */
+    uint8_t epoch;          /* by number */
     uint32_t parent, input; /* a way here */
     uint32_t forgotten; /* the same, with one more operation forgotten; FTC_TABLE_NONE: not asked for yet */
     struct ftc_digest member;
@@ -62,8 +68,9 @@ struct ftc_local_state {
 
 /* Numbers are by operation; equal numbers: the same status, value, failed set, ballot and report of retries. */
 struct ftc_local_decision {
-    int status;
+    int status, op;
     struct ftc_ballot_id ballot;
+    struct ftc_decision *decision; /* two levels: itself; NULL: there is none */
 };
 
 /* What a delivery promises about others, who may be alive or dead. */
@@ -119,6 +126,7 @@ struct ftc_local {
     uint32_t first[FTC_LOCAL_RANKS]; /* states */
     /* while an input is taken: no call of this rank is under way, so no operator may be called; one was */
     bool outside, operator_called;
+    uint32_t decisions_kept;
 };
 
 /* settings->self is ignored. Settings are copied, the program must outlive it. FTC_ERR_ARG: too many ranks or
@@ -131,6 +139,9 @@ void ftc_local_fini(struct ftc_local *local);
 int ftc_local_learn(struct ftc_local *local, uint32_t state, uint32_t input, uint32_t *step);
 /* The same state with the history of all operations before `op` forgotten. FTC_ERR_NOMEM. */
 int ftc_local_forget(struct ftc_local *local, uint32_t *state, int op);
+
+/* Does operation `op` go over two levels? */
+bool ftc_local_two_levels(const struct ftc_local *local, int op);
 
 size_t ftc_local_bytes(const struct ftc_local *local);
 

@@ -30,7 +30,7 @@ static bool first_ballot(struct ftc_ballot_id id)
 
 /* --- the call --- */
 
-static int number_epoch(struct ftc_local *local, struct ftc_epoch epoch, uint8_t *number)
+int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch, uint8_t *number)
 {
     for (size_t e = 0; e < local->epoch_count; e++) {
         if (ftc_epoch_equal(local->epoch[e], epoch)) {
@@ -61,6 +61,16 @@ static void count_row(struct ftc_learning *l, const struct ftc_program_operation
         l->history.row = (uint8_t)((l->history.row + 1u) % w);
 }
 
+/* Two levels: the call was the post. Who takes the decision from its node has forgotten by then what it knew. */
+static ftc_mask known_at_call(const struct ftc_learning *l)
+{
+    if (l->input >= FTC_LOCAL_ADOPT)
+        return 0;
+    if (l->input >= FTC_LOCAL_GATHERED)
+        return (ftc_mask)((l->input - FTC_LOCAL_GATHERED) >> 8);
+    return ftc_local_mask(ftc_member_known_failed(l->member));
+}
+
 int ftc_learning_calls(struct ftc_learning *l)
 {
     struct ftc_local_history *h = &l->history;
@@ -74,12 +84,30 @@ int ftc_learning_calls(struct ftc_learning *l)
     h->under_way = 1;
     h->agreed[op] = ftc_local_mask(ftc_member_agreed_failed(l->member));
     if (operation->kind == FTC_CALL_VALIDATE)
-        h->known[op] = ftc_local_mask(ftc_member_known_failed(l->member));
+        h->known[op] = known_at_call(l);
     count_row(l, operation, h->agreed[op]);
-    return number_epoch(l->local, ftc_member_epoch(l->member), &h->epoch[op]);
+    return ftc_local_number_epoch(l->local, ftc_member_epoch(l->member), &h->epoch[op]);
 }
 
 /* --- deliveries --- */
+
+/* Index in the view. Two levels: of the delegate of each node in turn. */
+static int spread_start(const struct ftc_learning *l, int op, int members)
+{
+    const struct ftc_member_settings *set = &l->local->settings;
+    int delegate[FTC_LOCAL_RANKS], delegates = 0, index = 0;
+
+    if (!ftc_local_two_levels(l->local, op))
+        return op % members;
+    for (int node = 0; node < set->nodes; node++) {
+        int before = index;
+        for (int rank = set->first_ranks[node]; rank < set->first_ranks[node + 1]; rank++)
+            index += !in(l->history.agreed[op], rank);
+        if (index > before)
+            delegate[delegates++] = before;
+    }
+    return delegate[op % delegates];
+}
 
 static int coordinator(const struct ftc_learning *l, int op, int i)
 {
@@ -94,7 +122,7 @@ static int coordinator(const struct ftc_learning *l, int op, int i)
     if (i >= members)
         return -1;
     if (operation->root < 0)
-        index = l->local->settings.rotation == FTC_ROTATION_SPREAD ? op % members : 0;
+        index = l->local->settings.rotation == FTC_ROTATION_SPREAD ? spread_start(l, op, members) : 0;
     index = (index + i) % members;
     for (int rank = 0; rank < n; rank++) {
         if (!in(agreed, rank) && index-- == 0)

@@ -38,6 +38,9 @@ bool ftc_local_counts(const struct ftc_local *local, const struct ftc_value *val
                       ftc_mask *often);
 bool ftc_local_broadcast_right(const struct ftc_local *local, int op, const struct ftc_value *value);
 
+int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch,
+                           uint8_t *number); /* FTC_ERR_NOMEM */
+
 /* local_check.c: the promises of agreement.md that one member keeps or breaks alone */
 int ftc_learning_calls(struct ftc_learning *l); /* before the call; counts it. FTC_ERR_NOMEM */
 int ftc_learning_delivers(struct ftc_learning *l, const struct ftc_output *output); /* FTC_ERR_NOMEM */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "sim/explore/state.h"
+#include "sim/explore/board.h"
 
 /* "0,2", or "none". */
 static void print_mask(FILE *out, const char *before, ftc_mask mask)
@@ -53,6 +53,21 @@ static void print_event(FILE *out, const struct ftc_exploration *x, const struct
     case FTC_EXPLORE_TIMER:
         fprintf(out, "rank %d: its timer fires", event.rank);
         break;
+    case FTC_EXPLORE_POST:
+        fprintf(out, "rank %d posts for operation %d, %s", event.rank,
+                ftc_state_history(x, state, event.rank)->called,
+                ftc_call_kind_name(operation[ftc_state_history(x, state, event.rank)->called].kind));
+        break;
+    case FTC_EXPLORE_GATHER:
+        fprintf(out, "rank %d has the posts of its node: ", event.rank);
+        print_mask(out, "", (ftc_mask)ftc_board_gathered(x, state, event.rank));
+        break;
+    case FTC_EXPLORE_ADOPT:
+        fprintf(out, "rank %d takes the decision of its node", event.rank);
+        break;
+    case FTC_EXPLORE_WRITE:
+        fprintf(out, "rank %d writes the decision word of its node", event.rank);
+        break;
     case FTC_EXPLORE_CRASH:
         fprintf(out, "rank %d %s", event.rank,
                 x->limits->unfenced ? "is declared failed but goes on" : "CRASHES");
@@ -94,7 +109,7 @@ static int print_step(FILE *out, struct ftc_exploration *x, const struct ftc_sta
 {
     uint32_t index;
 
-    if (event.kind == FTC_EXPLORE_CRASH)
+    if (event.kind == FTC_EXPLORE_CRASH || event.kind == FTC_EXPLORE_POST || event.kind == FTC_EXPLORE_WRITE)
         return FTC_SUCCESS;
     int rc = ftc_state_step(x, state, event, &index);
     if (rc != FTC_SUCCESS)

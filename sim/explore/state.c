@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sim/explore/board.h"
 
 /* --- writing --- */
 
@@ -26,6 +27,7 @@ static void set_timer(int n, struct ftc_state *state, int rank, bool on)
 /* It takes no step any more; what is on the way to it vanishes. */
 static void stop(const struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
+    ftc_board_dies(x, state, rank);
     state->word[rank] = FTC_STATE_GONE;
     for (int other = 0; other < x->n; other++) {
         if (other != rank)
@@ -69,6 +71,10 @@ static uint32_t input_of(const struct ftc_exploration *x, const struct ftc_state
         return FTC_LOCAL_CALL;
     case FTC_EXPLORE_TIMER:
         return FTC_LOCAL_TIMER;
+    case FTC_EXPLORE_GATHER:
+        return ftc_board_gathered(x, state, event.rank);
+    case FTC_EXPLORE_ADOPT:
+        return ftc_board_adopted(x, state, event.rank);
     case FTC_EXPLORE_ARRIVE: {
         uint32_t queue = state->word[ftc_state_channel(x->n, event.other, event.rank)];
         return FTC_LOCAL_MESSAGE + x->channels.queue[queue].head;
@@ -98,7 +104,7 @@ static void consume(const struct ftc_exploration *x, struct ftc_state *state, st
         *queue = x->channels.queue[*queue].rest;
     } else if (event.kind == FTC_EXPLORE_TIMER) {
         set_timer(n, state, event.rank, false);
-    } else if (event.kind != FTC_EXPLORE_CALL) {
+    } else if (event.kind == FTC_EXPLORE_TELL || event.kind == FTC_EXPLORE_CRASH_TELL) {
         ftc_mask told = (ftc_mask)(1u << event.other);
         set_untold(n, state, event.rank, ftc_state_untold(n, state, event.rank) & (ftc_mask)~told);
     }
@@ -142,6 +148,8 @@ static int forget(struct ftc_exploration *x, struct ftc_state *state)
         int delivered = h->called - h->under_way;
         least = delivered < least ? delivered : least;
     }
+    if (x->local.settings.nodes > 1) /* what the dead posted is compared with the operation before */
+        least = least > 0 ? least - 1 : 0;
     for (int rank = 0; rc == FTC_SUCCESS && rank < x->n; rank++) {
         if (ftc_state_acts(state, rank))
             rc = ftc_local_forget(&x->local, &state->word[rank], least);
@@ -154,6 +162,7 @@ static int take_step(struct ftc_exploration *x, struct ftc_state *state, struct 
     int rank = event.rank;
     bool alive = !ftc_mask_has(ftc_state_dead(x->n, state), rank);
     uint32_t index;
+    int called = ftc_state_history(x, state, rank)->called;
     int rc = ftc_state_step(x, state, event, &index);
 
     if (rc != FTC_SUCCESS)
@@ -172,8 +181,11 @@ static int take_step(struct ftc_exploration *x, struct ftc_state *state, struct 
         stop(x, state, rank);
     else if (alive)
         ftc_explore_check_known(x, state, rank);
-    if (event.kind == FTC_EXPLORE_CALL && alive)
+    if (x->local.state[step->to].history.called > called && alive)
         ftc_explore_check_call(x, state, rank);
+    if (step->delivery != FTC_TABLE_NONE && event.kind != FTC_EXPLORE_ADOPT && alive &&
+        ftc_board_is(x, x->local.delivery[step->delivery].op))
+        ftc_board_delivered(x, state, rank);
     return rc;
 }
 
@@ -248,7 +260,13 @@ int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state, struct ft
     }
     if (event.kind == FTC_EXPLORE_CRASH_TELL)
         crash(x, state, event.other);
-    rc = take_step(x, state, event);
+    if (event.kind == FTC_EXPLORE_POST || (event.kind == FTC_EXPLORE_CALL && x->local.settings.nodes > 1))
+        ftc_board_post(x, state, event.rank); /* a call by messages: just the count */
+    if (event.kind == FTC_EXPLORE_WRITE)
+        ftc_board_write(x, state, event.rank);
+    else if (event.kind != FTC_EXPLORE_POST)
+        rc = take_step(x, state, event);
+    ftc_board_tidy(x, state);
     if (rc == FTC_SUCCESS)
         rc = forget(x, state);
     if (rc == FTC_SUCCESS && x->violation[0] == '\0' && !x->limits->plain)

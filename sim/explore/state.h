@@ -9,7 +9,8 @@
 
 /* Words of a global state, n ranks: n members (FTC_STATE_GONE: stopped for ever), n * (n - 1) channels, 2 of notices
  * (bit observer * 8 + dead), 1 of: dead, timers, crashes left. */
-#define FTC_STATE_WORDS (FTC_LOCAL_RANKS * FTC_LOCAL_RANKS + 3)
+#define FTC_STATE_WORDS (FTC_LOCAL_RANKS * FTC_LOCAL_RANKS + 3 + FTC_BOARD_WORDS)
+#define FTC_BOARD_WORDS 14 /* with two levels; board.h */
 #define FTC_STATE_GONE  UINT32_MAX
 
 struct ftc_state {
@@ -21,6 +22,10 @@ enum ftc_explore_kind {
     FTC_EXPLORE_ARRIVE, /* a message from `other` */
     FTC_EXPLORE_TELL,   /* that `other` is dead */
     FTC_EXPLORE_TIMER,
+    FTC_EXPLORE_POST, /* and these of two levels: board.h */
+    FTC_EXPLORE_GATHER,
+    FTC_EXPLORE_ADOPT,
+    FTC_EXPLORE_WRITE,
     FTC_EXPLORE_CRASH,
     FTC_EXPLORE_CRASH_TELL, /* `other` crashes and `rank` is the first to be told */
 };
@@ -95,7 +100,7 @@ static inline const struct ftc_local_history *ftc_state_history(const struct ftc
 void ftc_state_first(const struct ftc_exploration *x, struct ftc_state *state);
 /* Take an event that can happen. Fills x->violation if that breaks a promise. FTC_ERR_NOMEM. */
 int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state, struct ftc_explore_event event);
-/* The step of a member that belongs to an event (not to a crash). */
+/* The step of a member that belongs to an event (not to a crash, a post or a word that is written). */
 int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state, struct ftc_explore_event event,
                    uint32_t *step);
 

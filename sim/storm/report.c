@@ -10,7 +10,7 @@ static int count_rules(const struct ftc_storm_sums *sums)
 {
     int taken = 0;
 
-    for (int rule = 0; rule < FTC_RULES_COUNT; rule++)
+    for (int rule = 0; rule < FTC_RULES_ONE_LEVEL; rule++)
         taken += sums->rules[rule] > 0;
     return taken;
 }
@@ -38,7 +38,7 @@ static void print_violation(const struct ftc_storm_report *r, FILE *out)
 
 static void print_rules(const struct ftc_storm_sums *sums, FILE *out)
 {
-    for (int rule = 0; rule < FTC_RULES_COUNT; rule++)
+    for (int rule = 0; rule < FTC_RULES_ONE_LEVEL; rule++)
         fprintf(out, "%14llu  %s\n", (unsigned long long)sums->rules[rule],
                 ftc_rule_name((enum ftc_rule)rule));
 }
@@ -54,7 +54,7 @@ void ftc_storm_report_print(const struct ftc_storm_report *report, FILE *out)
         (unsigned long long)sums->runs, (unsigned long long)report->runs, (unsigned long long)report->seed,
         rate_of(report), report->jobs, report->seconds, (unsigned long long)sums->deaths,
         (unsigned long long)sums->steps);
-    fprintf(out, "%d of %d rules taken\n", count_rules(sums), (int)FTC_RULES_COUNT);
+    fprintf(out, "%d of %d rules taken\n", count_rules(sums), (int)FTC_RULES_ONE_LEVEL);
     if (report->rules)
         print_rules(sums, out);
     if (outcome->violated)
@@ -69,7 +69,7 @@ static json_t *pack_rules(const struct ftc_storm_sums *sums)
 {
     json_t *rules = json_object();
 
-    for (int rule = 0; rule < FTC_RULES_COUNT; rule++)
+    for (int rule = 0; rule < FTC_RULES_ONE_LEVEL; rule++)
         json_object_set_new(rules, ftc_rule_name((enum ftc_rule)rule),
                             json_integer((json_int_t)sums->rules[rule]));
     return rules;

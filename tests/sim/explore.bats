@@ -48,7 +48,23 @@
     [[ "$output" == *"both running, deliver operation 0 differently"* ]]
 }
 
+@test "over two levels a small communicator keeps every promise, and without looks at the decision word it does not" {
+    run "$SIM" explore -n 4 -f 1 --nodes 2 --crashes 2 allreduce bcast:1 allreduce
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"every promise is kept in every reachable state"* ]]
+    run "$SIM" explore -n 4 -f 1 --nodes 2 --crashes 2 --late-look allreduce
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"writes the decision word of its node"* ]]
+    [[ "$output" == *"both alive, deliver operation 0 differently"* ]]
+}
+
 @test "what cannot be explored is refused with a remedy" {
+    run "$SIM" explore -n 3 -f 1 --nodes 4 allreduce
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"4 nodes for 3 ranks; use at most as many"* ]]
+    run "$SIM" explore -n 4 -f 1 --nodes 2 --scheme bit allreduce
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"two levels need"* ]]
     run "$SIM" explore -n 9 -f 1 allreduce
     [ "$status" -eq 2 ]
     [[ "$output" == *"-n 9: not a whole number in range; give 1 to 8"* ]]

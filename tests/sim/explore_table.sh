@@ -1,7 +1,8 @@
 #!/bin/bash
 # Explore many small communicators exhaustively, and print a table of what was seen. Fails if a promise is broken
 # or a limit was reached.
-#   explore_table.sh PART        PART: quick, the one of every test run; all; large, minutes and gigabytes for each
+#   explore_table.sh PART        PART: quick, the one of every test run; all; large, minutes and gigabytes for each;
+#                                levels, over two of them
 # SIM is ftcoll-sim.
 set -uo pipefail
 
@@ -71,10 +72,28 @@ large() {
     row -n 5 -f 2 --crashes 2 --scheme bit allreduce allreduce
 }
 
+# Operations over two levels (docs/design/nodes.md).
+levels() {
+    local f
+    for f in 0 1 2; do
+        row -n 4 -f "$f" --nodes 2 --crashes 3 allreduce\*3
+        row -n 4 -f "$f" --nodes 2 --crashes 3 allreduce bcast:1 allreduce
+        row -n 4 -f "$f" --nodes 2 --crashes 3 reduce:1 validate bcast:2 validate
+        row -n 4 -f "$f" --nodes 3 --crashes 3 allreduce bcast:1 allreduce
+    done
+    row -n 4 -f 1 --nodes 2 --crashes 3 --rotation spread allreduce\*3
+    row -n 4 -f 1 --nodes 2 --crashes 3 --prepare tree allreduce\*3
+    row -n 4 -f 1 --nodes 2 --crashes 3 --share off allreduce\*3
+    row -n 5 -f 1 --nodes 2 --crashes 2 allreduce\*2
+    row -n 5 -f 1 --nodes 3 --crashes 2 allreduce barrier
+    row -n 6 -f 1 --nodes 2 --crashes 2 allreduce
+    row -n 6 -f 1 --nodes 3 --crashes 2 allreduce
+}
+
 case ${1-} in
-quick | all | large) "$1" ;;
+quick | all | large | levels) "$1" ;;
 *)
-    echo "usage: explore_table.sh quick|all|large" >&2
+    echo "usage: explore_table.sh quick|all|large|levels" >&2
     exit 2
     ;;
 esac

@@ -1,0 +1,251 @@
+/* Boards of nodes in global states (sim/explore/board.h). */
+#include "sim/explore/board.h"
+
+#include <assert.h>
+
+enum { POSTS, WRITING, WORDS, KNOWN = WORDS + 4, EPOCHS = KNOWN + 2, LAST = EPOCHS + 2 };
+
+_Static_assert(LAST + 4 == FTC_BOARD_WORDS, "board.h says how many there are");
+
+static uint32_t get(const struct ftc_exploration *x, const struct ftc_state *state, int first, int bits,
+                    int index)
+{
+    int each = 32 / bits;
+    uint32_t word = state->word[x->n * x->n + 3 + first + index / each];
+
+    return word >> (index % each * bits) & ((UINT32_C(1) << bits) - 1);
+}
+
+static void set(const struct ftc_exploration *x, struct ftc_state *state, int first, int bits, int index,
+                uint32_t value)
+{
+    int each = 32 / bits, shift = index % each * bits;
+    uint32_t *word = &state->word[x->n * x->n + 3 + first + index / each];
+    uint32_t mask = ((UINT32_C(1) << bits) - 1) << shift;
+
+    *word = (*word & ~mask) | value << shift;
+}
+
+static int posts(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    return (int)get(x, state, POSTS, 4, rank);
+}
+
+bool ftc_board_is(const struct ftc_exploration *x, int op)
+{
+    return ftc_local_two_levels(&x->local, op);
+}
+
+static bool has_board(const struct ftc_exploration *x)
+{
+    return x->local.settings.nodes > 1;
+}
+
+static int node_of(const struct ftc_exploration *x, int rank)
+{
+    int node = 0;
+
+    while (x->local.settings.first_ranks[node + 1] <= rank)
+        node++;
+    return node;
+}
+
+/* --- what can be done --- */
+
+bool ftc_board_writes(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    return has_board(x) && get(x, state, WRITING, 1, rank) != 0;
+}
+
+bool ftc_board_posts(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    const struct ftc_local_history *h = ftc_state_history(x, state, rank);
+
+    return !h->under_way && h->called < x->length && posts(x, state, rank) == h->called &&
+           ftc_board_is(x, h->called) && (!ftc_board_writes(x, state, rank) || x->limits->late_word);
+}
+
+static bool waits_for_gather(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    const struct ftc_local_history *h = ftc_state_history(x, state, rank);
+
+    return has_board(x) && !h->under_way && h->called < x->length && posts(x, state, rank) > h->called &&
+           ftc_board_is(x, h->called);
+}
+
+/* A post of another epoch is none: whoever made it is dead (agreement.md, rule 0). */
+static bool has_post(const struct ftc_exploration *x, const struct ftc_state *state, int rank, int of)
+{
+    const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
+
+    return posts(x, state, of) > mine->history.called &&
+           (get(x, state, EPOCHS, 8, of) == mine->epoch || x->limits->no_epoch);
+}
+
+bool ftc_board_gathers(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    const int *first = &x->local.settings.first_ranks[has_board(x) ? node_of(x, rank) : 0];
+
+    if (!waits_for_gather(x, state, rank))
+        return false;
+    ftc_mask known = x->local.state[state->word[rank]].known;
+    for (int r = first[0]; r < first[1]; r++)
+        if (!has_post(x, state, rank, r) && !ftc_mask_has(known, r))
+            return false;
+    return true;
+}
+
+/* The operation whose decision `rank` waits for, -1: none. */
+static int waits_for_word(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    const struct ftc_local_history *h = ftc_state_history(x, state, rank);
+
+    if (h->under_way)
+        return h->called - 1;
+    return waits_for_gather(x, state, rank) ? h->called : -1;
+}
+
+bool ftc_board_adopts(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    if (!has_board(x))
+        return false;
+    uint32_t word = get(x, state, WORDS, 16, node_of(x, rank));
+
+    return word > 0 && x->local.decision[word - 1].op == waits_for_word(x, state, rank);
+}
+
+bool ftc_board_busy(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    return (ftc_board_adopts(x, state, rank) && !x->limits->late_look) ||
+           (ftc_board_writes(x, state, rank) && !x->limits->late_word);
+}
+
+/* --- inputs of members --- */
+
+uint32_t ftc_board_gathered(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    const int *first = &x->local.settings.first_ranks[node_of(x, rank)];
+    uint32_t included = 0, known = 0;
+
+    for (int r = first[0]; r < first[1]; r++) {
+        if (!has_post(x, state, rank, r))
+            continue;
+        included |= UINT32_C(1) << r;
+        known |= get(x, state, KNOWN, 8, r);
+    }
+    return FTC_LOCAL_GATHERED | included | known << 8;
+}
+
+uint32_t ftc_board_adopted(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    return FTC_LOCAL_ADOPT + get(x, state, WORDS, 16, node_of(x, rank)) - 1;
+}
+
+/* --- doing it --- */
+
+void ftc_board_post(const struct ftc_exploration *x, struct ftc_state *state, int rank)
+{
+    int op = ftc_state_history(x, state, rank)->called;
+
+    set(x, state, POSTS, 4, rank, (uint32_t)op + 1);
+    if (!ftc_board_is(x, op))
+        return;
+    set(x, state, EPOCHS, 8, rank, x->local.state[state->word[rank]].epoch);
+    if (x->local.program->operation[op].kind == FTC_CALL_VALIDATE)
+        set(x, state, KNOWN, 8, rank, x->local.state[state->word[rank]].known);
+}
+
+void ftc_board_delivered(const struct ftc_exploration *x, struct ftc_state *state, int rank)
+{
+    set(x, state, WRITING, 1, rank, 1);
+}
+
+void ftc_board_write(struct ftc_exploration *x, struct ftc_state *state, int rank)
+{
+    const struct ftc_local_history *h = ftc_state_history(x, state, rank);
+    int op = h->called - h->under_way - 1, node = node_of(x, rank);
+    uint32_t word = get(x, state, WORDS, 16, node), mine = h->decision[op] + 1u;
+
+    set(x, state, WRITING, 1, rank, 0);
+    if (word > 0 && x->local.decision[word - 1].op == op && word != mine)
+        ftc_explore_violate(x, "rank %d: the decision word of operation %d says something else already", rank,
+                            op);
+    if (word == 0 || x->local.decision[word - 1].op < op)
+        set(x, state, WORDS, 16, node, mine);
+}
+
+/* Before its state is gone. */
+void ftc_board_dies(const struct ftc_exploration *x, struct ftc_state *state, int rank)
+{
+    if (!has_board(x))
+        return;
+    const struct ftc_local_history *h = ftc_state_history(x, state, rank);
+    int before = posts(x, state, rank) - 2;
+
+    set(x, state, WRITING, 1, rank, 0);
+    if (before >= h->forgotten && before < h->called - h->under_way)
+        set(x, state, LAST, 16, rank, h->decision[before] + 1u);
+}
+
+static void tidy_node(const struct ftc_exploration *x, struct ftc_state *state, int node, int delivered,
+                      int gathered)
+{
+    const int *first = &x->local.settings.first_ranks[node];
+    uint32_t word = get(x, state, WORDS, 16, node);
+
+    if (word > 0 && x->local.decision[word - 1].op < delivered)
+        set(x, state, WORDS, 16, node, 0);
+    for (int r = first[0]; r < first[1]; r++)
+        if (posts(x, state, r) <= gathered) {
+            set(x, state, KNOWN, 8, r, 0);
+            set(x, state, EPOCHS, 8, r, 0);
+        }
+}
+
+void ftc_board_tidy(const struct ftc_exploration *x, struct ftc_state *state)
+{
+    int everywhere = x->length;
+
+    for (int node = 0; has_board(x) && node < x->local.settings.nodes; node++) {
+        const int *first = &x->local.settings.first_ranks[node];
+        int delivered = x->length, gathered = x->length;
+        for (int r = first[0]; r < first[1]; r++) {
+            if (!ftc_state_acts(state, r))
+                continue;
+            const struct ftc_local_history *h = ftc_state_history(x, state, r);
+            int mine = h->called - h->under_way;
+            delivered = mine < delivered ? mine : delivered;
+            gathered = h->called < gathered ? h->called : gathered;
+        }
+        tidy_node(x, state, node, delivered, gathered);
+        everywhere = delivered < everywhere ? delivered : everywhere;
+    }
+    for (int r = 0; has_board(x) && r < x->n; r++)
+        if (posts(x, state, r) <= everywhere)
+            set(x, state, LAST, 16, r, 0);
+}
+
+/* --- promises --- */
+
+bool ftc_board_has_posted(const struct ftc_exploration *x, const struct ftc_state *state, int rank, int op)
+{
+    return posts(x, state, rank) > op;
+}
+
+void ftc_board_check_counted(struct ftc_exploration *x, const struct ftc_state *state, int rank,
+                             const struct ftc_local_delivery *d, uint32_t to)
+{
+    const struct ftc_local_history *mine = &x->local.state[to].history;
+    bool counts = x->local.program->operation[d->op].kind == FTC_CALL_ALLREDUCE;
+
+    if (!has_board(x) || !counts || d->op == 0 || mine->forgotten >= d->op)
+        return;
+    for (int r = 0; r < x->n; r++) {
+        uint32_t last = get(x, state, LAST, 16, r);
+        if (last > 0 && posts(x, state, r) == d->op + 1 && !ftc_mask_has(d->left_out, r) &&
+            last - 1 != mine->decision[d->op - 1])
+            ftc_explore_violate(
+                x, "rank %d: operation %d counts dead rank %d, which had delivered operation %d otherwise",
+                rank, d->op, r, d->op - 1);
+    }
+}

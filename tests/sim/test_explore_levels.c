@@ -1,0 +1,178 @@
+/*
+ * Two levels (docs/design/nodes.md), exhaustively: four to six ranks on two or three nodes, deaths between post, decision word and each send;
+ * and each fault of the protocol, or of who drives it, that breaks a promise there.
+ */
+#include "collectives/mutation.h"
+#include "include/ftcoll.h"
+#include "sim/explore/explore.h"
+#include "sim/model/cluster.h"
+#include "tests/suite.h"
+
+enum ftc_mutation ftc_mutation;
+
+struct job {
+    int n, nodes, f, crashes;
+    const char *program;
+    enum ftc_rotation rotation;
+    enum ftc_prepare prepare;
+    enum ftc_share share;
+    enum ftc_correction correction;
+    enum ftc_dissemination dissemination;
+};
+
+static void explore(const struct job *job, struct ftc_explore_limits limits,
+                    struct ftc_explore_result *result)
+{
+    struct ftc_member_settings settings = ftc_cluster_settings(job->n, job->f);
+    int first[FTC_EXPLORE_RANKS + 1];
+    struct ftc_program program;
+
+    for (int node = 0; node <= job->nodes; node++)
+        first[node] = node * job->n / job->nodes;
+    settings.nodes = job->nodes;
+    settings.first_ranks = first;
+    settings.levels_most = UINT64_MAX;
+    settings.rotation = job->rotation;
+    settings.prepare = job->prepare;
+    settings.share = job->share;
+    settings.correction = job->correction;
+    settings.dissemination = job->dissemination;
+    limits.crashes = job->crashes;
+    ck_assert_int_eq(ftc_program_parse(&program, job->program, job->n), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_explore(&settings, &program, &limits, result), FTC_SUCCESS);
+    ftc_program_fini(&program);
+}
+
+/* --- promises that are kept --- */
+
+static const struct job sound[] = {
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "allreduce*2"},
+    {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "allreduce*3"},
+    {.n = 4,
+     .nodes = 2,
+     .f = 2,
+     .crashes = 3,
+     .program = "allreduce,barrier",
+     .rotation = FTC_ROTATION_SPREAD},
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "validate*2", .rotation = FTC_ROTATION_SPREAD},
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce*2", .share = FTC_SHARE_OFF},
+    {.n = 4,
+     .nodes = 2,
+     .f = 1,
+     .crashes = 2,
+     .program = "allreduce*2",
+     .correction = FTC_CORRECTION_CHECKED},
+    {.n = 4,
+     .nodes = 2,
+     .f = 1,
+     .crashes = 2,
+     .program = "allreduce",
+     .dissemination = FTC_DISSEMINATION_GOSSIP},
+    {.n = 4, .nodes = 3, .f = 1, .crashes = 3, .program = "allreduce*2", .prepare = FTC_PREPARE_TREE},
+    {.n = 5, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce"},
+    {.n = 5, .nodes = 3, .f = 1, .crashes = 2, .program = "allreduce"},
+    /* by messages among all in between */
+    {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "allreduce,bcast:1,allreduce"},
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 1, .program = "reduce:3,validate,bcast:2,allreduce"},
+};
+
+START_TEST(every_promise_is_kept)
+{
+    const struct job *job = &sound[_i];
+    struct ftc_explore_result result;
+
+    explore(job, (struct ftc_explore_limits){0}, &result);
+    ck_assert_msg(!result.violated, "%s: %s\n%s", job->program, result.violation, result.path);
+    ck_assert(result.exhausted);
+    printf("%d ranks on %d nodes, f = %d, %d crashes, %-36s %9llu states\n", job->n, job->nodes, job->f,
+           job->crashes, job->program, (unsigned long long)result.states);
+    ftc_explore_result_fini(&result);
+}
+END_TEST
+
+/* What the reductions leave out breaks no promise of its own, and ends no other way. */
+START_TEST(reductions_lose_no_outcome)
+{
+    static const struct job jobs[] = {
+        {.n = 3, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce"},
+        {.n = 4, .nodes = 2, .f = 1, .crashes = 1, .program = "allreduce"},
+    };
+    struct ftc_explore_result reduced, plain;
+
+    for (size_t j = 0; j < sizeof(jobs) / sizeof(jobs[0]); j++) {
+        explore(&jobs[j], (struct ftc_explore_limits){.outcomes = true}, &reduced);
+        explore(&jobs[j], (struct ftc_explore_limits){.outcomes = true, .plain = true}, &plain);
+        ck_assert(!reduced.violated && !plain.violated && plain.exhausted);
+        ck_assert_uint_lt(reduced.states, plain.states);
+        ck_assert_uint_eq(reduced.outcome_sum, plain.outcome_sum);
+        ftc_explore_result_fini(&reduced);
+        ftc_explore_result_fini(&plain);
+    }
+}
+END_TEST
+
+/* --- faults --- */
+
+static const struct {
+    const char *what;
+    enum ftc_mutation mutation;
+    struct ftc_explore_limits limits;
+    const char *program;
+} faults[] = {
+    {"decide though a node that has live ranks lost its delegate",
+     FTC_MUTATION_LEAVE_OUT_NODE,
+     {0},
+     "allreduce"},
+    {"UP does not say whose input its node lacks", FTC_MUTATION_UP_WITHOUT_LIST, {0}, "allreduce"},
+    {"a new delegate waits to be called", FTC_MUTATION_NO_BALLOT_FOR_DELEGATE, {0}, "allreduce"},
+    {"a new delegate's call for a ballot is ignored", FTC_MUTATION_DELEGATE_IGNORED, {0}, "allreduce"},
+    {"no look at the decision word", FTC_MUTATION_NONE, {.late_look = true}, "allreduce"},
+    {"posts of another history count", FTC_MUTATION_NONE, {.no_epoch = true}, "bcast:1,allreduce"},
+    {"returned before the word is written, and posts of another history count",
+     FTC_MUTATION_NONE,
+     {.no_epoch = true, .late_word = true},
+     "allreduce*2"},
+};
+
+START_TEST(a_fault_is_found)
+{
+    struct job job = {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = faults[_i].program};
+    struct ftc_explore_result result;
+
+    ftc_mutation = faults[_i].mutation;
+    explore(&job, faults[_i].limits, &result);
+    ftc_mutation = FTC_MUTATION_NONE;
+    ck_assert_msg(result.violated, "not found: %s", faults[_i].what);
+    printf("%s: %s\n", faults[_i].what, result.violation);
+    ftc_explore_result_fini(&result);
+}
+END_TEST
+
+/* Its post for the next operation then is of another history, and counts no more than it itself: the order spares the proof. */
+START_TEST(to_return_before_the_word_is_written_is_harmless)
+{
+    struct job job = {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce*3"};
+    struct ftc_explore_result result;
+
+    explore(&job, (struct ftc_explore_limits){.late_word = true}, &result);
+    ck_assert_msg(!result.violated, "%s\n%s", result.violation, result.path);
+    ck_assert(result.exhausted);
+    ftc_explore_result_fini(&result);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("explore_levels");
+    TCase *kept = tcase_create("kept"), *found = tcase_create("found");
+
+    tcase_set_timeout(kept, 120);
+    tcase_add_loop_test(kept, every_promise_is_kept, 0, (int)(sizeof(sound) / sizeof(sound[0])));
+    tcase_add_test(kept, reductions_lose_no_outcome);
+    tcase_add_test(kept, to_return_before_the_word_is_written_is_harmless);
+    tcase_set_timeout(found, 120);
+    tcase_add_loop_test(found, a_fault_is_found, 0, (int)(sizeof(faults) / sizeof(faults[0])));
+    suite_add_tcase(suite, kept);
+    suite_add_tcase(suite, found);
+    return test_suite_run(suite);
+}
