@@ -325,7 +325,7 @@ static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct 
     decision->status = b->status;
     decision->verdict = b->verdict;
     b->verdict = (struct ftc_vote_verdict){0};
-    if (kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP)
+    if (kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_LARGE)
         ftc_value_set(&decision->value, &b->sum.value);
     else if (kind == FTC_CALL_BCAST && b->id.i == 0)
         ftc_value_set(&decision->value, &op->input);

@@ -119,6 +119,7 @@ enum ftc_wait {
     FTC_WAIT_POST,        /* board: contributions that are not posted yet */
     FTC_WAIT_RESULT,      /* board: a result that another rank combines */
     FTC_WAIT_GOSSIP,      /* gossip: messages, until the estimate stands still (set by the runtime) */
+    FTC_WAIT_RING,        /* large allreduce: blocks of the rank before (set by the runtime) */
     FTC_WAITS
 };
 const char *ftc_wait_name(enum ftc_wait wait);

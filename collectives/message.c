@@ -2,6 +2,7 @@
 #include "collectives/message.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 
 #define MESSAGE_VERSION 1
 #define HEAD_FIXED      52 /* everything before the optional parts */
+#define SIGNATURE_AT    (HEAD_FIXED - 16)
 
 enum {
     FLAG_PARTICIPANTS = 1,
@@ -443,4 +445,13 @@ int ftc_message_peek(const struct ftc_buffer *buffer, struct ftc_message_head *h
     *head = (struct ftc_message_head){
         .kind = (enum ftc_message_kind)kind, .op = op, .ballot = ballot, .epoch = epoch};
     return 0;
+}
+
+int ftc_message_peek_signature(const struct ftc_buffer *buffer, struct ftc_signature *signature)
+{
+    struct ftc_reader r = {.data = buffer->data, .size = buffer->size};
+
+    ftc_read_bytes(&r, SIGNATURE_AT);
+    (void)read_signature(&r, signature, INT_MAX);
+    return r.failed ? FTC_ERR_PROTO : FTC_SUCCESS;
 }

@@ -145,5 +145,7 @@ struct ftc_message_head {
     struct ftc_epoch epoch;
 };
 int ftc_message_peek(const struct ftc_buffer *buffer, struct ftc_message_head *head);
+/* Only the signature, which is not checked; FTC_ERR_PROTO. */
+int ftc_message_peek_signature(const struct ftc_buffer *buffer, struct ftc_signature *signature);
 
 #endif

@@ -15,6 +15,7 @@ const char *ftc_call_kind_name(enum ftc_call_kind kind)
         [FTC_CALL_REDUCE] = "reduce",     [FTC_CALL_BCAST] = "bcast",
         [FTC_CALL_BARRIER] = "barrier",   [FTC_CALL_VALIDATE] = "validate",
         [FTC_CALL_FINALIZE] = "finalize", [FTC_CALL_GOSSIP] = "gossip",
+        [FTC_CALL_LARGE] = "large allreduce",
     };
 
     return NAME_OF(names, kind);
@@ -172,6 +173,7 @@ const char *ftc_wait_name(enum ftc_wait wait)
         [FTC_WAIT_POST] = "a rank's contribution",
         [FTC_WAIT_RESULT] = "the combined result",
         [FTC_WAIT_GOSSIP] = "messages of gossip",
+        [FTC_WAIT_RING] = "the rank before it in a ring",
     };
 
     return NAME_OF(names, wait);

@@ -193,7 +193,8 @@ static bool value_fits(const struct ftc_member *m, const struct ftc_operation *o
         return compared && decision->value.size == 0;
     if (decision->status == FTC_ERR_ROOT_FAILED)
         return kind == FTC_CALL_BCAST && decision->value.size == 0;
-    bool carries = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_BCAST;
+    bool carries = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_LARGE ||
+                   kind == FTC_CALL_BCAST;
     return decision->value.size == (carries ? op->call.signature.size : 0);
 }
 

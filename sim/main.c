@@ -22,6 +22,7 @@ static const struct command commands[] = {
     {"gossip", ftc_command_gossip,
      "aggregation by gossip: messages and errors, with loss, deaths and flipped bits"},
     {"nodes", ftc_command_nodes, "random storms of nodes that are cut off, paused and die, with leases"},
+    {"large", ftc_command_large, "random deaths during large allreduces, and what commits them"},
     {"sweep", ftc_command_sweep, "a table of latency and messages over sizes, f, deaths and cost models"},
 };
 #define COMMANDS ((int)(sizeof(commands) / sizeof(commands[0])))

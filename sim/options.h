@@ -89,6 +89,7 @@ int ftc_command_reach(int argc, char **argv);     /* reach/command.c */
 int ftc_command_broadcast(int argc, char **argv); /* figures/command.c */
 int ftc_command_gossip(int argc, char **argv);    /* gossip/command.c */
 int ftc_command_nodes(int argc, char **argv);     /* nodes/command.c */
+int ftc_command_large(int argc, char **argv);     /* large/command.c */
 int ftc_command_sweep(int argc, char **argv);     /* timed/sweep_command.c */
 
 #endif

@@ -1,0 +1,63 @@
+/*
+ * The prover itself: each fault of large allreduces (collectives/large_mutation.h), compiled into this program alone, is found within a
+ * budget. Seeds are fixed, so that the same runs find it every time.
+ */
+#include "collectives/large_mutation.h"
+#include "collectives/mutation.h"
+#include "sim/large/large.h"
+#include "tests/suite.h"
+
+#define BUDGET   50000
+#define HARMLESS 5000
+
+enum ftc_large_mutation ftc_large_mutation;
+enum ftc_mutation ftc_mutation;
+
+static const char *const words[FTC_LARGE_MUTATIONS_COUNT] = {"sound",
+#define WORDS(name, text) text,
+                                                             FTC_LARGE_MUTATIONS_LIST(WORDS)
+#undef WORDS
+};
+
+/* Runs until a promise is broken; `most` + 1: none was. */
+static int find(enum ftc_large_mutation mutation, int most)
+{
+    struct ftc_large_sums sums = {0};
+    struct ftc_large_story story;
+    char violation[FTC_LARGE_SIM_WORDS] = "not found";
+    int runs = 1;
+
+    ftc_large_mutation = mutation;
+    for (bool kept = true; kept && runs <= most; runs += kept) {
+        ftc_large_draw(&story, (uint64_t)runs);
+        kept = ftc_large_run(&story, &sums, NULL, violation);
+    }
+    printf("%s: run %d: %s\n", words[mutation], runs, violation);
+    return runs;
+}
+
+START_TEST(a_fault_is_found)
+{
+    ck_assert_msg(find((enum ftc_large_mutation)_i, BUDGET) <= BUDGET, "%d runs do not find: %s", BUDGET,
+                  words[_i]);
+}
+END_TEST
+
+/* The switch alone changes nothing. */
+START_TEST(a_sound_one_keeps_its_promises)
+{
+    ck_assert_int_gt(find(FTC_LARGE_MUTATION_NONE, HARMLESS), HARMLESS);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mutations of large allreduces");
+    TCase *tcase = tcase_create("faults");
+
+    tcase_set_timeout(tcase, TEST_SANITIZED ? 300 : 60);
+    tcase_add_loop_test(tcase, a_fault_is_found, FTC_LARGE_MUTATION_NONE + 1, FTC_LARGE_MUTATIONS_COUNT);
+    tcase_add_test(tcase, a_sound_one_keeps_its_promises);
+    suite_add_tcase(suite, tcase);
+    return test_suite_run(suite);
+}
