@@ -10,7 +10,8 @@
 #define VARIABLE_PREFIX "FTCOLL_"
 
 /* FTCOLL_* variables that are no settings: the project sets them for its own processes, or tests do. */
-static const char *const own_variables[] = {"FTCOLL_JOB_SEGMENT", "FTCOLL_RANK", "FTCOLL_CONFIG"};
+static const char *const own_variables[] = {"FTCOLL_JOB_SEGMENT", "FTCOLL_RANK", "FTCOLL_CONFIG",
+                                            "FTCOLL_FTRUN"};
 static const char test_prefix[] = "FTCOLL_TEST_";
 
 /* --- one value --------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /*
  * ftcoll.h - fault-tolerant collective operations.
  *
- * A job is a group of n processes, ranks 0..n-1, started by `ftrun -np n -f f ./app`. Every collective
- * operation finishes on every surviving rank with one consistent result, whichever ranks die, whenever.
+ * A job is a group of n processes, ranks 0..n-1, started by `ftrun -np n -f f ./app`, or by a launcher with
+ * PMIx. Every collective operation finishes on every surviving rank with one consistent result, whichever ranks die, whenever.
  * f is the number of failures that one operation masks without a second round; more cost time, not
  * correctness. Failed ranks keep their numbers; the survivors' operations leave them out.
  *

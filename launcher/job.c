@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "launcher/adopt.h"
 #include "launcher/job_inside.h"
 #include "launcher/limits.h"
 #include "launcher/program.h"
@@ -156,13 +157,16 @@ static int prepare_node(struct ftc_job *job, char *const environment[])
 /* Everything up to the first rank. */
 static int prepare(struct ftc_job *job, char *const environment[])
 {
-    int rc = job->command->engine == FTC_ENGINE_PMIX ? ftc_job_meet(job) : FTC_SUCCESS;
+    bool meets = job->adopts || job->command->engine == FTC_ENGINE_PMIX;
+    int rc = meets ? ftc_job_meet(job) : FTC_SUCCESS;
     if (rc != FTC_SUCCESS)
-        return rc;
+        return job->adopts ? ftc_job_met(job, rc) : rc;
     rc = prepare_node(job, environment);
-    if (job->command->engine == FTC_ENGINE_PMIX)
+    if (rc == FTC_SUCCESS && job->adopts)
+        rc = ftc_adopt_ranks(job);
+    if (meets)
         rc = ftc_job_met(job, rc);
-    if (rc == FTC_SUCCESS)
+    if (rc == FTC_SUCCESS && !job->adopts)
         rc = make_server(job);
     return rc == FTC_SUCCESS && job->several ? ftc_job_start_agent(job) : rc;
 }
@@ -171,13 +175,14 @@ static int prepare(struct ftc_job *job, char *const environment[])
 
 static void run_loop(struct ftc_job *job)
 {
-    ftc_signals_start(&job->signals, job->loop);
+    if (!job->adopts) /* else who started the ranks sends signals to them, and this agent goes with the last one */
+        ftc_signals_start(&job->signals, job->loop);
     ev_now_update(job->loop);
     if (job->command->timeout_s > 0)
         ev_timer_start(job->loop, &job->timeout);
     /* Above output, below news of deaths. */
     ev_set_priority(&job->spawner, 0);
-    if (!job->several) /* else when the first lease has come */
+    if (!job->several && !job->adopts) /* else when the first lease has come */
         ev_idle_start(job->loop, &job->spawner);
     ev_run(job->loop, 0);
     ftc_signals_stop(&job->signals);
@@ -242,10 +247,17 @@ int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings
         .started_realtime_ns = ftc_clock_realtime(),
         .bell = {.fd = -1},
         .exit_code = -1,
+        .adopts = command->engine == FTC_ENGINE_ADOPT,
+        .leader = -1,
     };
     int code = 1;
-    if (ftc_program_find(command->program[0], command->working_directory, &job.program, &code) !=
-        FTC_SUCCESS) {
+    if (job.adopts) {
+        if (ftc_adopt_detach(&job.leader) != FTC_SUCCESS) {
+            fprintf(stderr, "ftrun: %s\n", ftc_last_error());
+            return code;
+        }
+    } else if (ftc_program_find(command->program[0], command->working_directory, &job.program, &code) !=
+               FTC_SUCCESS) {
         fprintf(stderr, "ftrun: %s\n", ftc_last_error());
         return code;
     }
@@ -263,7 +275,7 @@ int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings
     if (prepare(&job, environment) == FTC_SUCCESS) {
         run_loop(&job);
         code = conclude(&job);
-    } else {
+    } else if (!job.adopts) { /* else the rank has been told */
         fprintf(stderr, "ftrun: %s\n", ftc_last_error());
     }
     clean_up(&job);

@@ -41,6 +41,8 @@ struct ftc_job {
     struct ftc_verdict verdict;
     struct ftc_agent agent; /* if several */
     bool several;           /* nodes */
+    bool adopts;            /* its ranks run already */
+    int leader;             /* ... and one of them is at the other end of this; -1 */
 
     struct ev_idle spawner;  /* starts one rank per turn, so that news of those that run are not held up */
     struct ev_async poke;    /* from PMIx's thread: look at the abort word */

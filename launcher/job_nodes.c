@@ -9,7 +9,7 @@
 
 int ftc_job_meet(struct ftc_job *job)
 {
-    int rc = ftc_agent_meet(&job->agent, job->host, job->command->np, &job->settings->value);
+    int rc = ftc_agent_meet(&job->agent, job->host, job->command->np, &job->settings->value, job->leader);
 
     job->several = job->agent.meeting.nodes > 1;
     return rc;
@@ -20,6 +20,7 @@ int ftc_job_met(struct ftc_job *job, int rc)
 {
     char why[512];
 
+    snprintf(job->agent.meeting.job, sizeof(job->agent.meeting.job), "%s", job->name);
     snprintf(why, sizeof(why), "%s", ftc_last_error());
     int met = ftc_agent_met(&job->agent, rc == FTC_SUCCESS);
     return rc == FTC_SUCCESS ? met : ftc_error_set(rc, "%s", why);
@@ -31,7 +32,7 @@ static void on_granted(void *arg)
 {
     struct ftc_job *job = arg;
 
-    if (!job->ending)
+    if (ftc_job_spawning(job))
         ev_idle_start(job->loop, &job->spawner);
 }
 

@@ -13,15 +13,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/stream.h"
 #include "launcher/meeting_inside.h"
 
-#define MOST_TEXT       512
-#define MEETING_SECONDS 300 /* for each half: a launcher may take its time on hundreds of hosts */
+#define MOST_TEXT 512
 
 /* --- which ranks are where --- */
 
@@ -52,34 +51,6 @@ int ftc_meeting_make_room(struct ftc_meeting *m, int ranks)
 
 /* --- between parent and child --- */
 
-static bool put_all(int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-
-    while (size > 0) {
-        ssize_t count = send(fd, at, size, MSG_NOSIGNAL);
-        if (count < 0 && errno != EINTR)
-            return false;
-        at += count > 0 ? count : 0;
-        size -= count > 0 ? (size_t)count : 0;
-    }
-    return true;
-}
-
-static bool get_all(int fd, void *bytes, size_t size)
-{
-    char *at = bytes;
-
-    while (size > 0) {
-        ssize_t count = recv(fd, at, size, 0);
-        if (count == 0 || (count < 0 && errno != EINTR))
-            return false;
-        at += count > 0 ? count : 0;
-        size -= count > 0 ? (size_t)count : 0;
-    }
-    return true;
-}
-
 struct outcome {
     int rc;
     char text[MOST_TEXT];
@@ -91,7 +62,7 @@ static bool put_outcome(int fd, int rc)
 
     if (rc != FTC_SUCCESS)
         snprintf(outcome.text, sizeof(outcome.text), "%s", ftc_last_error());
-    return put_all(fd, &outcome, sizeof(outcome));
+    return ftc_stream_put(fd, &outcome, sizeof(outcome));
 }
 
 static int not_met(void)
@@ -100,14 +71,14 @@ static int not_met(void)
                          "the nodes have not met: the PMIx client of this one ended, or %d s were not "
                          "enough; see the log of what "
                          "started the agents",
-                         MEETING_SECONDS);
+                         FTC_MEETING_SECONDS);
 }
 
 static int get_outcome(int fd)
 {
     struct outcome outcome;
 
-    if (!get_all(fd, &outcome, sizeof(outcome)))
+    if (!ftc_stream_get(fd, &outcome, sizeof(outcome)))
         return not_met();
     outcome.text[sizeof(outcome.text) - 1] = '\0';
     return outcome.rc == FTC_SUCCESS ? FTC_SUCCESS : ftc_error_set(outcome.rc, "%s", outcome.text);
@@ -132,11 +103,11 @@ static bool serve(int fd, struct ftc_meeting *m, const char *host, int ranks)
 
     if (!put_outcome(fd, rc) || rc != FTC_SUCCESS)
         return false;
-    if (!put_all(fd, m, sizeof(*m)) || !put_all(fd, m->members, members_size(m)) ||
-        !get_all(fd, text, sizeof(text)))
+    if (!ftc_stream_put(fd, m, sizeof(*m)) || !ftc_stream_put(fd, m->members, members_size(m)) ||
+        !ftc_stream_get(fd, text, sizeof(text)))
         return false;
     rc = ftc_meeting_pmix_end(m, text);
-    return put_outcome(fd, rc) && put_all(fd, m->endpoints, endpoints_size(m));
+    return put_outcome(fd, rc) && ftc_stream_put(fd, m->endpoints, endpoints_size(m));
 }
 
 /* No clean-up: it holds nothing but memory, and what its parent has prepared must not be touched. */
@@ -161,8 +132,7 @@ static int start_client(struct ftc_meeting *m, const char *host, int ranks)
     }
     close(pair[1]);
     m->fd = pair[0];
-    (void)setsockopt(m->fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = MEETING_SECONDS},
-                     sizeof(struct timeval));
+    ftc_stream_patience(m->fd, FTC_MEETING_SECONDS);
     if (m->client > 0)
         return FTC_SUCCESS;
     m->client = 0;
@@ -176,21 +146,23 @@ static int take_names(struct ftc_meeting *m, int ranks)
 
     if (rc != FTC_SUCCESS)
         return rc;
-    if (!get_all(m->fd, &told, sizeof(told)))
+    if (!ftc_stream_get(m->fd, &told, sizeof(told)))
         return not_met();
     m->node = told.node;
     m->nodes = told.nodes;
     memcpy(m->cluster, told.cluster, sizeof(m->cluster));
     memcpy(m->secret, told.secret, sizeof(m->secret));
     rc = ftc_meeting_make_room(m, ranks);
-    if (rc == FTC_SUCCESS && !get_all(m->fd, m->members, members_size(m)))
+    if (rc == FTC_SUCCESS && !ftc_stream_get(m->fd, m->members, members_size(m)))
         return not_met();
     return rc;
 }
 
-int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks)
+int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks, int leader)
 {
     *meeting = (struct ftc_meeting){.fd = -1};
+    if (leader >= 0)
+        return ftc_meeting_adopt_begin(meeting, leader, ranks);
     if (getenv("PMIX_NAMESPACE") == NULL)
         return ftc_error_set(
             FTC_ERR_STATE,
@@ -216,16 +188,18 @@ int ftc_meeting_end(struct ftc_meeting *meeting, const char *endpoint)
 {
     char text[FTC_TCP_ENDPOINT_SIZE] = "";
 
+    if (meeting->adopts)
+        return ftc_meeting_adopt_end(meeting, endpoint);
     if (endpoint != NULL)
         snprintf(text, sizeof(text), "%s", endpoint);
     else
         snprintf(text, sizeof(text), "%c%s", FTC_MEETING_REFUSAL, ftc_last_error());
     int rc;
-    if (put_all(meeting->fd, text, sizeof(text)))
+    if (ftc_stream_put(meeting->fd, text, sizeof(text)))
         rc = get_outcome(meeting->fd);
     else
         rc = not_met();
-    if (rc == FTC_SUCCESS && !get_all(meeting->fd, meeting->endpoints, endpoints_size(meeting)))
+    if (rc == FTC_SUCCESS && !ftc_stream_get(meeting->fd, meeting->endpoints, endpoints_size(meeting)))
         rc = not_met();
     end_client(meeting);
     return rc;
@@ -234,6 +208,9 @@ int ftc_meeting_end(struct ftc_meeting *meeting, const char *endpoint)
 void ftc_meeting_fini(struct ftc_meeting *meeting)
 {
     end_client(meeting);
+    if (meeting->adopts && meeting->fd >= 0)
+        close(meeting->fd);
+    free(meeting->adopted);
     free(meeting->members);
     free(meeting->endpoints);
     *meeting = (struct ftc_meeting){0};

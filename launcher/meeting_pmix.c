@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "launcher/meeting_inside.h"
+#include "node/jobs.h"
 
 #define KEY_JOB      "ftcoll.job" /* node 0: name and secret */
 #define KEY_HOST     "ftcoll.host"
@@ -97,21 +97,10 @@ static int get_nodes(const pmix_proc_t *self, int *nodes)
     return FTC_SUCCESS;
 }
 
-/* "JOB.STEP" of Slurm, or a number of one's own. */
-static void name_job(char cluster[FTC_JOB_NAME_SIZE])
-{
-    const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
-
-    if (job == NULL || step == NULL || strlen(job) + strlen(step) + 2 > FTC_JOB_NAME_SIZE)
-        snprintf(cluster, FTC_JOB_NAME_SIZE, "%d.0", (int)getpid());
-    else
-        snprintf(cluster, FTC_JOB_NAME_SIZE, "%s.%s", job, step);
-}
-
 /* Node 0 says how the job is called, and its secret. */
 static int draw_job(struct ftc_meeting *m)
 {
-    name_job(m->cluster);
+    ftc_jobs_name_cluster(m->cluster);
     if (getrandom(m->secret, sizeof(m->secret), 0) != (ssize_t)sizeof(m->secret))
         return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for the job's secret: %m");
     unsigned char job[sizeof(m->secret) + sizeof(m->cluster)];

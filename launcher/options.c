@@ -60,7 +60,8 @@ static int take_engine(struct ftc_command *command, const char *value)
     static const char *const names[] = {[FTC_ENGINE_AUTO] = "auto",
                                         [FTC_ENGINE_LOCAL] = "local",
                                         [FTC_ENGINE_SLURM] = "slurm",
-                                        [FTC_ENGINE_PMIX] = "pmix"};
+                                        [FTC_ENGINE_PMIX] = "pmix",
+                                        [FTC_ENGINE_ADOPT] = "adopt"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(value, names[i]) == 0) {
             command->engine = (enum ftc_engine)i;

@@ -13,7 +13,7 @@
 static const char *how_it_ended(int detail, char *text, size_t size)
 {
     if (detail < 0)
-        snprintf(text, size, "ended before ftc_finalize() behind its wrapper");
+        snprintf(text, size, "ended before ftc_finalize()");
     else
         snprintf(text, size, "exited with code %d before ftc_finalize()", detail);
     return text;

@@ -22,6 +22,8 @@
 #include "node/board.h"
 #include "node/jobs.h"
 
+#define ADOPTED_PATIENCE 12 /* timeouts: it is in ftc_init(), but nobody tells if it is stopped there */
+
 static struct ftc_slot *slot_of(const struct ftc_watcher *watcher, int rank)
 {
     return ftc_segment_slot(watcher->segment, rank);
@@ -181,8 +183,35 @@ static void look_at_joining(struct ftc_watcher *watcher, int rank)
     pid_t pid = atomic_load_explicit(&slot->pid, memory_order_relaxed);
     process->joined = true;
     watcher->ranks->any_joined = true;
-    if (pid != process->child && !process->ended)
+    if (pid != process->child && !process->ended && !process->adopted)
         adopt(watcher, rank, pid, atomic_load_explicit(&slot->pid_start, memory_order_relaxed));
+}
+
+/* Its status is known only where Linux tells it (ftc_process_status()). What is told of a rank without one is that it has ended. */
+static void on_adopted_ended(struct ev_loop *loop, struct ev_io *io, int events)
+{
+    struct ftc_watcher *watcher = io->data;
+    int rank = (int)(io - watcher->joined);
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    struct ftc_slot *slot = slot_of(watcher, rank);
+    bool known = ftc_process_status(process->joined_fd, process->joined_pid, &process->status);
+    (void)events;
+    ev_io_stop(loop, io);
+    look_at_joining(watcher, rank);
+    process->joined_ended = true;
+    process->child_ended = known;
+    close(process->joined_fd);
+    process->joined_fd = -1;
+    end_rank(watcher, rank, ftc_clock_now());
+    if (!known) {
+        process->child_ended = true;
+        count_end(watcher, process);
+    }
+    atomic_store_explicit(&slot->wait_status, process->status, memory_order_relaxed);
+    atomic_store_explicit(&slot->ended_ns, process->ended_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->ended, 1, memory_order_release);
+    if (watcher->changed != NULL)
+        watcher->changed(watcher->arg);
 }
 
 /* Without a pidfd: is it still there? */
@@ -319,6 +348,9 @@ static void feed(struct ftc_watcher *watcher, int rank, uint64_t now)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
     struct ftc_slot *slot = slot_of(watcher, rank);
+    if (process->adopted && !process->joined && watcher->watch.fence &&
+        now - process->beat_ns > ADOPTED_PATIENCE * watcher->watch.timeout_ns)
+        (void)ftc_watcher_kill(watcher, rank, FTC_CAUSE_STALLED);
     if (!process->joined)
         return;
     uint64_t heartbeat = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
@@ -455,6 +487,28 @@ void ftc_watcher_started(struct ftc_watcher *watcher, int rank, pid_t child)
     atomic_store_explicit(&slot->child_start, process->child_start, memory_order_relaxed);
     atomic_store_explicit(&slot->child_pid, child, memory_order_release);
     ftc_watch_started(&watcher->watch, rank, now);
+}
+
+void ftc_watcher_adopted(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t start, int fd)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    struct ftc_slot *slot = slot_of(watcher, rank);
+    struct ev_io *io = &watcher->joined[rank];
+    uint64_t now = ftc_clock_now();
+    process->adopted = process->started = true;
+    process->joined_pid = pid;
+    process->joined_start = process->child_start = start;
+    process->joined_fd = fd;
+    process->beat_ns = now;
+    watcher->ranks->running++;
+    atomic_store_explicit(&slot->spawned_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&slot->child_start, start, memory_order_relaxed);
+    atomic_store_explicit(&slot->child_pid, pid, memory_order_release);
+    ftc_watch_started(&watcher->watch, rank, now);
+    ev_io_init(io, on_adopted_ended, fd, EV_READ);
+    ev_set_priority(io, EV_MAXPRI);
+    io->data = watcher;
+    ev_io_start(watcher->loop, io);
 }
 
 void ftc_watcher_not_started(struct ftc_watcher *watcher, int rank, int error)

@@ -50,6 +50,8 @@ void ftc_watcher_fini(struct ftc_watcher *watcher);
 void ftc_watcher_started(struct ftc_watcher *watcher, int rank, pid_t child);
 /* `rank` could not be started: errno. */
 void ftc_watcher_not_started(struct ftc_watcher *watcher, int rank, int error);
+/* `rank` is a process that somebody else has started; `fd` is its pidfd, and the watcher's from here on. */
+void ftc_watcher_adopted(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t start, int fd);
 
 /* Kill a rank; its exit is then declared with this cause. False: there is nothing to kill. */
 bool ftc_watcher_kill(struct ftc_watcher *watcher, int rank, enum ftc_failure_cause cause);

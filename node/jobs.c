@@ -150,6 +150,15 @@ int ftc_jobs_new(char job[FTC_JOB_NAME_SIZE], char directory[108])
                          "no free job name in %s: remove what dead jobs left (ftcoll-status --gc)", base);
 }
 
+void ftc_jobs_name_cluster(char cluster[FTC_JOB_NAME_SIZE])
+{
+    const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+
+    int length = job != NULL && step != NULL ? snprintf(cluster, FTC_JOB_NAME_SIZE, "%s.%s", job, step) : -1;
+    if (length < 0 || length >= FTC_JOB_NAME_SIZE)
+        snprintf(cluster, FTC_JOB_NAME_SIZE, "%d.0", (int)getpid());
+}
+
 /* --- removing --- */
 
 static void remove_tree(int parent, const char *name, int depth);

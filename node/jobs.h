@@ -12,6 +12,9 @@
  * cause and remedy). */
 int ftc_jobs_new(char job[FTC_JOB_NAME_SIZE], char directory[108]);
 
+/* What a job of several nodes is called on all of them: "JOB.STEP" of Slurm, or, without it, after the calling process. */
+void ftc_jobs_name_cluster(char cluster[FTC_JOB_NAME_SIZE]);
+
 /* Remove directory and sockets of a job; segment too. Legal when parts are gone. */
 void ftc_jobs_remove(const char *job);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -115,4 +116,60 @@ int ftc_process_cores(void)
 {
     cpu_set_t cores;
     return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
+int ftc_process_open(pid_t pid, uint64_t start)
+{
+    char path[32];
+    struct stat info;
+    int fd = pid > 1 && start != 0 ? open_pidfd(pid) : -1;
+    if (fd < 0)
+        return -1;
+    snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
+    bool own = stat(path, &info) == 0 && info.st_uid == geteuid();
+    if (own && ftc_process_alive(pid, start)) {
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        return fd;
+    }
+    close(fd);
+    errno = own ? ESRCH : EPERM;
+    return -1;
+}
+
+/* <linux/pidfd.h> of 6.15; older headers do not have it. */
+struct exit_query {
+    uint64_t mask, cgroup;
+    uint32_t ids[11];
+    int32_t status;
+};
+#define QUERY_EXIT_INFO (1ull << 3)
+#define QUERY           _IOWR(0xff, 11, struct exit_query)
+
+static bool ask_pidfd(int pidfd, int *status)
+{
+    struct exit_query query = {.mask = QUERY_EXIT_INFO};
+    if (ioctl(pidfd, QUERY, &query) != 0 || !(query.mask & QUERY_EXIT_INFO))
+        return false;
+    *status = query.status;
+    return true;
+}
+
+/* The last field, while it is a zombie. */
+static bool ask_proc(pid_t pid, int *status)
+{
+    char path[32], text[1024];
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    if (!read_whole(path, text, sizeof(text)))
+        return false;
+    char *after = strrchr(text, ')'), *last = strrchr(text, ' ');
+    if (after == NULL || last < after || after[2] != 'Z')
+        return false;
+    *status = (int)strtol(last + 1, NULL, 10);
+    return true;
+}
+
+bool ftc_process_status(int pidfd, pid_t pid, int *status)
+{
+    /* A zombie is told by /proc, one that was reaped by its descriptor; it may be reaped in between. */
+    return ask_pidfd(pidfd, status) || ask_proc(pid, status) || ask_pidfd(pidfd, status);
 }

@@ -19,4 +19,12 @@ int ftc_process_cores(void); /* that the caller may run on; at least 1 */
  * timeout_ns. True if it is gone. It need not be a child of the caller. */
 bool ftc_process_kill(pid_t pid, uint64_t start, uint64_t timeout_ns);
 
+/* A descriptor for that process, close-on-exec, and for nobody who has its pid since; -1 with errno: it is gone, is somebody else's, or
+ * Linux is older than 5.3. */
+int ftc_process_open(pid_t pid, uint64_t start);
+
+/* How a process has ended that need be no child of the caller: as waitpid() would tell. False: Linux does not say it (before 6.15 only until
+ * its parent has reaped it). `pidfd` was opened while it lived. */
+bool ftc_process_status(int pidfd, pid_t pid, int *status);
+
 #endif

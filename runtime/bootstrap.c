@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
+#include "runtime/foreign.h"
 
 #define FILES_NEEDED 32
 
@@ -27,24 +28,27 @@ static int get_size(const pmix_proc_t *job, int *size)
     return 0;
 }
 
-static int get_job(const pmix_proc_t *job, char name[FTC_JOB_NAME_SIZE])
+/* False: there is none, so the server is not ftrun's. Not to be looked for elsewhere: other servers would ask each other. */
+static bool get_job(const pmix_proc_t *job, char name[FTC_JOB_NAME_SIZE], int *rc)
 {
     pmix_value_t *value = NULL;
-    pmix_status_t rc = PMIx_Get(job, FTC_PMIX_KEY_JOB, NULL, 0, &value);
-    int result = 0;
+    pmix_info_t info;
+    bool yes = true;
 
-    if (rc != PMIX_SUCCESS)
-        return ftc_error_set(FTC_ERR_UNSUPPORTED,
-                             "this PMIx server was not started by ftrun (%s); "
-                             "start the program with ftrun",
-                             PMIx_Error_string(rc));
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    pmix_status_t status = PMIx_Get(job, FTC_PMIX_KEY_JOB, &info, 1, &value);
+    PMIX_INFO_DESTRUCT(&info);
+    if (status != PMIX_SUCCESS)
+        return false;
+    *rc = 0;
     if (value->type != PMIX_STRING || value->data.string == NULL ||
         strlen(value->data.string) >= FTC_JOB_NAME_SIZE)
-        result = ftc_error_set(FTC_ERR_PROTO, "the PMIx server gave a malformed job name");
+        *rc = ftc_error_set(FTC_ERR_PROTO, "the PMIx server gave a malformed job name");
     else
         strcpy(name, value->data.string);
     PMIX_VALUE_RELEASE(value);
-    return result;
+    return true;
 }
 
 static int ask(struct ftc_identity *identity)
@@ -57,12 +61,13 @@ static int ask(struct ftc_identity *identity)
                              PMIx_Error_string(rc));
     PMIX_LOAD_PROCID(&job, self.nspace, PMIX_RANK_WILDCARD);
     int result = get_size(&job, &identity->size);
-    if (result == 0)
-        result = get_job(&job, identity->job);
-    PMIx_Finalize(NULL, 0);
     if (result == 0 && self.rank >= (pmix_rank_t)identity->size)
-        return ftc_error_set(FTC_ERR_PROTO, "PMIx rank %u is outside a job of %d", self.rank, identity->size);
+        result =
+            ftc_error_set(FTC_ERR_PROTO, "PMIx rank %u is outside a job of %d", self.rank, identity->size);
     identity->rank = (int)self.rank;
+    if (result == 0 && !get_job(&job, identity->job, &result))
+        result = ftc_foreign_meet(&self, identity);
+    PMIx_Finalize(NULL, 0);
     return result;
 }
 

@@ -17,8 +17,8 @@ struct ftc_identity {
 
 /*
  * PMIx_Init, ask, PMIx_Finalize: PMIx is for bootstrap only, since neither its events nor its fences survive a death.
- * No fence: the segment has all that ranks of one node need to know of each other.
- * FTC_ERR_SYSTEM (PMIx failed), FTC_ERR_UNSUPPORTED (a server that is not ftrun's).
+ * Under ftrun there is no fence: the segment has all that ranks of one node need to know of each other. Under another server the ranks meet
+ * (runtime/foreign.h). FTC_ERR_SYSTEM (PMIx failed, or a node cannot take part), FTC_ERR_UNSUPPORTED.
  */
 int ftc_bootstrap(struct ftc_identity *identity);
 

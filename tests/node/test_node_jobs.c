@@ -1,5 +1,6 @@
 /* Jobs: names, the refusal of foreign directories, and what is collected after a launcher's death. */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,34 @@ START_TEST(a_process_with_a_strange_name_is_read)
     scratch_wait(child);
     ck_assert_uint_eq(ftc_process_start(child), 0);
     ck_assert(!ftc_process_alive(-1, 0) && !ftc_process_alive(0, 0));
+}
+END_TEST
+
+/* A descriptor is for the process that is meant only, and tells how it ended, before it is reaped and, where Linux does, after. */
+START_TEST(another_process_is_watched_by_a_descriptor)
+{
+    int status = 0, later = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    uint64_t its = ftc_process_start(child);
+    ck_assert_int_lt(ftc_process_open(child, its + 1), 0);
+    ck_assert_int_lt(ftc_process_open(child, 0), 0);
+    int fd = ftc_process_open(child, its);
+    ck_assert_int_ge(fd, 0);
+    ck_assert(!ftc_process_status(fd, child, &status));
+    ck_assert_int_eq(kill(child, SIGUSR1), 0);
+    struct pollfd item = {.fd = fd, .events = POLLIN};
+    ck_assert_int_eq(poll(&item, 1, 10000), 1);
+    ck_assert(ftc_process_status(fd, child, &status));
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1);
+    scratch_wait(child);
+    if (ftc_process_status(fd, child, &later))
+        ck_assert_int_eq(later, status);
+    ck_assert_int_lt(ftc_process_open(child, its), 0);
+    close(fd);
 }
 END_TEST
 
@@ -323,6 +352,7 @@ int main(void)
     tcase_add_test(tcase, foreign_directories_are_refused);
     tcase_add_test(tcase, jobs_are_listed_oldest_first);
     tcase_add_test(tcase, a_process_with_a_strange_name_is_read);
+    tcase_add_test(tcase, another_process_is_watched_by_a_descriptor);
     tcase_add_test(tcase, a_dead_launchers_job_is_collected_and_a_living_ones_is_not);
     tcase_add_test(tcase, a_directory_without_a_segment_is_collected_with_its_owner);
     tcase_add_test(tcase, a_half_made_segment_is_judged_by_its_name);

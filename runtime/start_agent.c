@@ -1,0 +1,136 @@
+#include "runtime/start_agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define MOST_WORDS 4096 /* of the program's command line: for people */
+#define ARGUMENTS  32
+
+extern char **environ;
+
+/* argv of the agent: its own words, and those of this process for ftcoll-status. */
+struct command {
+    char ranks[16], words[MOST_WORDS + 1];
+    char *argv[ARGUMENTS];
+};
+
+static void add_own_words(struct command *command, int argc)
+{
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, command->words, MOST_WORDS) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    if (size <= 0 || command->words[0] == '\0')
+        size = snprintf(command->words, MOST_WORDS, "%s", program_invocation_name) + 1;
+    command->words[size] = '\0';
+    for (char *word = command->words; word < command->words + size && argc < ARGUMENTS - 1;
+         word += strlen(word) + 1)
+        command->argv[argc++] = word;
+    command->argv[argc] = NULL;
+}
+
+static void make_command(struct command *command, char *program, int ranks)
+{
+    int argc = 0;
+
+    snprintf(command->ranks, sizeof(command->ranks), "%d", ranks);
+    command->argv[argc++] = program;
+    command->argv[argc++] = "--engine=adopt";
+    command->argv[argc++] = "-np";
+    command->argv[argc++] = command->ranks;
+    command->argv[argc++] = "--";
+    add_own_words(command, argc);
+}
+
+/* Its standard error is this process's, for what people shall read. */
+static int spawn(pid_t *child, char *program, struct command *command, int fd)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, fd, STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int rc = posix_spawnp(child, program, &files, &attributes, command->argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return rc;
+}
+
+/* FTCOLL_FTRUN alone if it is set; it is there for who knows better. */
+static int spawn_one(pid_t *child, int ranks, int fd, const char **tried)
+{
+    struct command command;
+    char *named = getenv("FTCOLL_FTRUN"), installed[] = FTC_INSTALLED_FTRUN;
+    char *program = named != NULL ? named : installed;
+
+    *tried = named != NULL ? "FTCOLL_FTRUN" : FTC_INSTALLED_FTRUN " and $PATH";
+    make_command(&command, program, ranks);
+    int rc = spawn(child, program, &command, fd);
+    if (named != NULL || rc == 0)
+        return rc;
+    command.argv[0] = "ftrun";
+    return spawn(child, command.argv[0], &command, fd);
+}
+
+/* What was started leaves an agent behind and ends. The program may wait for children of its own, or ignore them: then somebody else has
+ * got its status, and the agent's silence tells. */
+static int await(pid_t child)
+{
+    int status = 0;
+
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return FTC_SUCCESS;
+    if (status == 0)
+        return FTC_SUCCESS;
+    return ftc_error_set(FTC_ERR_SYSTEM,
+                         "ftrun, which has to watch this host's ranks, could not begin (%s %d); it has said "
+                         "why to standard error; is it of this release?",
+                         WIFSIGNALED(status) ? "signal" : "exit code",
+                         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+int ftc_start_agent(int ranks, int *fd)
+{
+    int pair[2];
+    pid_t child;
+    const char *tried;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a pair of sockets: %m; raise ulimit -n");
+    int error = spawn_one(&child, ranks, pair[1], &tried);
+    close(pair[1]);
+    errno = error;
+    int rc = error == 0 ? await(child)
+                        : ftc_error_set(FTC_ERR_SYSTEM,
+                                        "no ftrun here to watch this host's ranks (%s: %m); install ftcoll "
+                                        "on each host, set FTCOLL_FTRUN=/path/to/ftrun, or start the "
+                                        "program with ftrun",
+                                        tried);
+    if (rc == FTC_SUCCESS)
+        *fd = pair[0];
+    else
+        close(pair[0]);
+    return rc;
+}
