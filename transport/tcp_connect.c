@@ -187,8 +187,8 @@ void ftc_tcp_reach_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     peer->reach_by = 0;
     ftc_tcp_note(
         tcp, FTC_TCP_GIVEN_UP,
-        "%s does not reach rank %d within %llu ms: messages to it go by the next of transport.order; "
-        "log.level = info tells of each attempt",
+        "%s does not reach rank %d within %llu ms: messages to it go by another of transport.order, if there "
+        "is one; log.level = info tells of each attempt",
         tcp->wire->ops->name, peer->rank, (unsigned long long)(tcp->reach_ns / FTC_NS_PER_MS));
 }
 

@@ -97,7 +97,8 @@ static bool fits(struct ftc_verbs_device *device, struct ibv_context *context, c
 
 static int none(const char *wanted, int devices, int failure)
 {
-    if (devices == 0)
+    bool named = wanted != NULL && wanted[0] != '\0';
+    if (devices == 0 && !named)
         return ftc_error_set(
             FTC_ERR_UNSUPPORTED,
             "there is no RDMA device here: use tcp, or make one on an interface: `rdma link add "
@@ -107,7 +108,7 @@ static int none(const char *wanted, int devices, int failure)
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "cannot open an RDMA device: %m: see the rights of /dev/infiniband");
     }
-    if (wanted == NULL || wanted[0] == '\0')
+    if (!named)
         return ftc_error_set(
             FTC_ERR_UNSUPPORTED,
             "no RDMA device has a port that is up and an IP address: see `rdma link` and `ip "

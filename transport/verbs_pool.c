@@ -75,7 +75,7 @@ bool ftc_verbs_pool_take(struct ftc_verbs_pool *pool, uint32_t *slots, unsigned 
 {
     if (ftc_verbs_pool_room(pool) < count) {
         ftc_error_set(FTC_ERR_SYSTEM,
-                      "the %zu KiB that may be registered are in use: allow the transport more",
+                      "the %zu KiB that may be registered are in use: raise transport.verbs_memory",
                       (size_t)pool->most * FTC_VERBS_SLOT_SIZE / 1024);
         return false;
     }

@@ -110,10 +110,11 @@ survivors() {
     grep -q "transport.order: by shm,verbs ranks of another node cannot be reached from here; add tcp" <<<"$output"
 }
 
-@test "a device that is not here costs nothing, a list of devices with a gap the job" {
+@test "a device that is named and not here costs a warning, a list of devices with a gap the job" {
     nodes 2 -np 2 --set transport.verbs_device=no-such-device "$LOOP" 20
     [ "$status" -eq 0 ]
     survivors 2
+    [ "$(grep -c 'warn: messages go without verbs: no RDMA device .* is "no-such-device"' <<<"$output")" -eq 2 ]
     nodes 2 -np 2 --set transport.verbs_device=rxe1,,rxe2 "$LOOP" 20
     grep -q 'transport.verbs_device: "rxe1,,rxe2" has an entry that is empty or too long' <<<"$output"
 }
