@@ -559,6 +559,12 @@ void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
     ftc_lease_tick(lease, now_ns);
 }
 
+void ftc_lease_reach(struct ftc_lease *lease, int node, bool reached)
+{
+    if (node >= 0 && node < lease->set.nodes && node != lease->set.self && ftc_set_has(&lease->base, node))
+        ftc_apart_reach(&lease->apart, node, reached);
+}
+
 uint64_t ftc_lease_due(const struct ftc_lease *lease)
 {
     uint64_t due = lease->role == LEADER ? lease->sent_ns + lease->set.period_ns : next_question(lease);

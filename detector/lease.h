@@ -74,6 +74,8 @@ void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns);
 /* This node has stopped for certain, or all its ranks are in G: it counts for no quorum any more. This node itself: it has no rank
  * left and takes part in nothing from now on, without FENCE; nobody may be told of its last exit before. */
 void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns);
+/* This node's ranks cannot reach ranks of that one, or can again: rule 8. */
+void ftc_lease_reach(struct ftc_lease *lease, int node, bool reached);
 bool ftc_lease_next_output(struct ftc_lease *lease, struct ftc_lease_output *output);
 
 /* Call tick() then at the latest; UINT64_MAX: it takes part in nothing any more. */

@@ -126,12 +126,29 @@ static void take_leave(struct ftc_agent *agent, int node)
     ftc_lease_left(agent->lease, node, ftc_clock_now());
 }
 
+/* nodes.md, rule 8. What ranks say is read from shared memory. */
+static void look_at_reach(struct ftc_agent *agent)
+{
+    int count, first = ftc_segment_local(agent->mirror.segment, &count);
+
+    for (int node = 0; node < agent->meeting.nodes; node++)
+        ftc_lease_reach(agent->lease, node, true);
+    for (int rank = first; rank < first + count; rank++) {
+        int other = atomic_load(&ftc_segment_slot(agent->mirror.segment, rank)->unreachable) - 1;
+        const struct ftc_ranks *ranks = agent->mirror.ranks;
+        if (other >= 0 && other < ranks->count && !ranks->at[rank].ended && !ranks->at[other].ended &&
+            !ranks->at[other].failed)
+            ftc_lease_reach(agent->lease, ftc_segment_node_of(agent->mirror.segment, other), false);
+    }
+}
+
 /* nodes.md, Base: nodes all of whose ranks are in G count no more. */
 static void look_at_base(struct ftc_agent *agent, uint64_t now)
 {
     if (now - agent->base_looked_ns < agent->period_ns)
         return;
     agent->base_looked_ns = now;
+    look_at_reach(agent);
     for (int node = 0; node < agent->meeting.nodes; node++)
         if (node != agent->meeting.node && !agent->left[node] && ftc_mirror_agreed_gone(&agent->mirror, node))
             ftc_lease_left(agent->lease, node, now);

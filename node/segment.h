@@ -30,7 +30,7 @@
 #include <sys/types.h>
 
 #define FTC_SEGMENT_MAGIC      0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION    7
+#define FTC_SEGMENT_VERSION    8
 #define FTC_NODE_MAX_RANKS     4096
 #define FTC_JOB_NAME_SIZE      32
 #define FTC_JOB_GROUP          32 /* bytes */
@@ -159,6 +159,7 @@ struct ftc_slot {
     _Atomic uint64_t heartbeat;              /* grows once per period while the progress thread runs */
     _Atomic uint64_t called;                 /* number of operations called so far: flow control */
     _Atomic int32_t accused;                 /* rank + 1 whom this rank wants fenced; 0: none */
+    _Atomic int32_t unreachable;             /* rank + 1 that it cannot connect to for long; 0: none */
     _Atomic uint32_t noticed;                /* entries of the failure log it has taken in */
     _Atomic uint64_t noticed_ns;             /* ... the last of them at this time */
     _Atomic uint32_t carriers[FTC_CARRIERS]; /* ranks it talks to, by how */

@@ -15,6 +15,7 @@
 #include "runtime/job_end.h"
 #include "runtime/multicast.h"
 #include "runtime/publish.h"
+#include "runtime/reach.h"
 #include "runtime/room.h"
 
 #define MESSAGES_PER_STEP 64 /* then look at failures and the delivery again */
@@ -320,6 +321,7 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
     ftc_publish_activity(comm, until->wait);
     ftc_publish_multicast(comm);
+    ftc_reach_publish(comm);
     int datagrams = ftc_runtime_multicast_fd(comm);
     int messages = comm->transport->ops->descriptor(comm->transport);
     uint32_t expected = ftc_bell_prepare(&comm->bell);

@@ -13,6 +13,7 @@
 #include "runtime/lease.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
+#include "runtime/reach.h"
 
 #define STEPS_PER_DRIVE 4 /* of up to 64 messages each; then the heartbeat has its turn */
 
@@ -51,6 +52,7 @@ static void drive(struct ftc_comm *comm)
     while (steps < STEPS_PER_DRIVE && !is_wanted(comm) && ftc_progress_step(comm))
         steps++;
     ftc_publish_multicast(comm);
+    ftc_reach_publish(comm);
     arm_due(comm);
     pthread_mutex_unlock(&comm->lock);
     if (steps == STEPS_PER_DRIVE)

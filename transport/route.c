@@ -593,6 +593,21 @@ static bool route_settled(const struct ftc_transport *transport)
     return route->waiting_count == 0;
 }
 
+static int route_unreachable(const struct ftc_transport *transport, int from, uint64_t since_ns)
+{
+    const struct route *route = (const struct route *)transport;
+    int lowest = -1;
+
+    for (int i = 0; i < FTC_CARRIERS; i++) {
+        const struct ftc_transport *carrier = route->carrier[i];
+        if (carrier == NULL || carrier->ops->unreachable == NULL)
+            continue;
+        int rank = carrier->ops->unreachable(carrier, from, since_ns);
+        lowest = rank >= 0 && (lowest < 0 || rank < lowest) ? rank : lowest;
+    }
+    return lowest;
+}
+
 const struct ftc_transport_ops ftc_transport_route = {
     .name = "route",
     .caps = 0,
@@ -605,5 +620,6 @@ const struct ftc_transport_ops ftc_transport_route = {
     .close_peer = route_close_peer,
     .endpoint = route_endpoint,
     .settled = route_settled,
+    .unreachable = route_unreachable,
     .close = route_close,
 };

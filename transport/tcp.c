@@ -266,6 +266,20 @@ uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank)
     return peer != NULL ? peer->broken_since : 0;
 }
 
+int ftc_tcp_unreachable(const struct ftc_transport *transport, int from, uint64_t since_ns)
+{
+    const struct ftc_tcp *tcp = (const struct ftc_tcp *)transport;
+    int lowest = -1;
+
+    for (int i = 0; i < tcp->met_count; i++) {
+        const struct ftc_tcp_peer *peer = tcp->peer[tcp->met[i]];
+        if (peer->rank >= from && (lowest < 0 || peer->rank < lowest) && peer->broken_since != 0 &&
+            peer->broken_since <= since_ns && has_unacknowledged(peer))
+            lowest = peer->rank;
+    }
+    return lowest;
+}
+
 bool ftc_tcp_settled(const struct ftc_transport *transport)
 {
     return !any_peer((const struct ftc_tcp *)transport, has_unacknowledged);
@@ -305,5 +319,6 @@ const struct ftc_transport_ops ftc_transport_tcp = {
     .close_peer = ftc_tcp_close_peer,
     .endpoint = ftc_tcp_endpoint,
     .settled = ftc_tcp_settled,
+    .unreachable = ftc_tcp_unreachable,
     .close = ftc_tcp_close,
 };

@@ -172,6 +172,7 @@ int ftc_tcp_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
 int ftc_tcp_flush(struct ftc_transport *transport, bool *idle);
 bool ftc_tcp_ready(struct ftc_transport *transport);
 int ftc_tcp_descriptor(struct ftc_transport *transport);
+int ftc_tcp_unreachable(const struct ftc_transport *transport, int from, uint64_t since_ns);
 void ftc_tcp_close_peer(struct ftc_transport *transport, int rank);
 /* NULL: out of memory. */
 struct ftc_tcp_peer *ftc_tcp_peer(struct ftc_tcp *tcp, int rank);

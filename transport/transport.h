@@ -74,6 +74,10 @@ struct ftc_transport_ops {
      * with it. Not there: as soon as flush() is idle. */
     bool (*settled)(const struct ftc_transport *transport);
 
+    /* The lowest rank from `from` on for which something waits, and that could not be reached since then or longer
+     * (ftc_clock_now()); -1: there is none. A hint, never a verdict. Not there: it cannot be told. */
+    int (*unreachable)(const struct ftc_transport *transport, int from, uint64_t since_ns);
+
     void (*close)(struct ftc_transport *transport);
 };
 

@@ -263,5 +263,6 @@ const struct ftc_transport_ops ftc_transport_verbs = {
     .close_peer = ftc_tcp_close_peer,
     .endpoint = ftc_verbs_endpoint,
     .settled = ftc_verbs_settled,
+    .unreachable = ftc_tcp_unreachable,
     .close = ftc_tcp_close,
 };

@@ -150,6 +150,24 @@ survived() {
     survived 16 120 0
 }
 
+# Ranks have an interface of their own, agents all of them.
+@test "ranks of two hosts cannot reach each other, but their agents do: one host ends" {
+    timing+=(--set transport.tcp_address=data0 --set detector.heartbeat_timeout_ms=2000)
+    for i in 1 2 3 4; do
+        cluster exec "host$i" bash -c "ip link show data0 >/dev/null 2>&1 || ip link add link eth0 name data0 type macvlan mode bridge"
+        cluster exec "host$i" bash -c "ip address replace 10.78.0.$i/24 dev data0; ip link set data0 up"
+    done
+    for pair in "2 4" "4 2"; do # before they connect
+        cluster exec "host${pair% *}" ip neigh replace "10.78.0.${pair#* }" lladdr 02:00:00:00:00:00 nud permanent dev data0
+    done
+    start_job -N4 16 500 10
+    finish_job
+    for host in host1 host2 host3 host4; do cluster exec "$host" ip link del data0; done
+    [ "$status" -eq 0 ]
+    survived 12 66 4
+    grep -q "node 3 (host4) is lost: it and others could not reach each other" "$out"
+}
+
 @test "all ranks of a host are killed, but not its agent: nobody waits for a timeout" {
     start_job -N4 16 500 10
     wait_until 'is_going_on host1'

@@ -231,6 +231,11 @@ void lease_net_cut(struct lease_net *net, int from, int to, bool cut)
     net->channel[from][to].cut = cut;
 }
 
+void lease_net_reach(struct lease_net *net, int node, int other, bool reached)
+{
+    ftc_lease_reach(net->node[node].lease, other, reached);
+}
+
 void lease_net_split(struct lease_net *net, unsigned side)
 {
     for (int i = 0; i < net->nodes; i++)

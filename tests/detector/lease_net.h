@@ -23,6 +23,8 @@ void lease_net_kill(struct lease_net *net, int node);
 void lease_net_left(struct lease_net *net, int node); /* all others see that it has stopped */
 /* Messages from one to the other wait until that is healed. */
 void lease_net_cut(struct lease_net *net, int from, int to, bool cut);
+/* Ranks of a node can reach those of the other, or cannot; their agents can. */
+void lease_net_reach(struct lease_net *net, int node, int other, bool reached);
 void lease_net_split(struct lease_net *net,
                      unsigned side); /* nodes in it (bits) from all others, both ways; 0: heal everything */
 void lease_net_pause(struct lease_net *net, int node, uint64_t ns);

@@ -149,6 +149,33 @@ START_TEST(it_suffices_that_one_does_not_hear_the_other)
 }
 END_TEST
 
+/* What ranks say, whose connections do not go where those of agents go; a leader whose ranks reach nobody leaves the others alone. */
+START_TEST(nodes_whose_ranks_cannot_reach_each_other_are_apart)
+{
+    for (int first = 0; first < 3; first++) {
+        struct lease_net *net = warm(5, _i * 3 + first);
+        int goes = first == 0 ? 0 : 4;
+        for (int other = first == 0 ? 1 : 4; other < 5; other++)
+            lease_net_reach(net, first, other, false);
+        lease_net_run(net, 3 * LEASE_TIMEOUT);
+        expect_only(net, 5, 31u & ~(1u << goes));
+        lease_net_free(net);
+    }
+}
+END_TEST
+
+START_TEST(ranks_that_reach_each_other_again_cost_nobody)
+{
+    struct lease_net *net = warm(4, _i);
+    lease_net_reach(net, 1, 3, false);
+    lease_net_run(net, LEASE_TIMEOUT / 5);
+    lease_net_reach(net, 1, 3, true);
+    lease_net_run(net, 2 * LEASE_TIMEOUT);
+    ck_assert_int_eq(lease_net_refused(net), 0);
+    lease_net_free(net);
+}
+END_TEST
+
 START_TEST(who_is_apart_from_several_goes_alone)
 {
     struct lease_net *net = warm(6, _i);
@@ -540,6 +567,8 @@ int main(void)
     tcase_add_test(tcase, a_node_that_was_seen_to_end_costs_nobody_its_life);
     tcase_add_loop_test(tcase, of_two_that_cannot_reach_each_other_the_higher_one_goes, 0, 5);
     tcase_add_loop_test(tcase, it_suffices_that_one_does_not_hear_the_other, 0, 6);
+    tcase_add_loop_test(tcase, nodes_whose_ranks_cannot_reach_each_other_are_apart, 0, 5);
+    tcase_add_loop_test(tcase, ranks_that_reach_each_other_again_cost_nobody, 0, 5);
     tcase_add_loop_test(tcase, who_is_apart_from_several_goes_alone, 0, 10);
     tcase_add_loop_test(tcase, a_pair_that_is_cut_for_less_than_six_tenths_of_the_timeout_costs_nobody, 0, 5);
     tcase_add_loop_test(tcase, who_keeps_no_quorum_ends, 0, 3);

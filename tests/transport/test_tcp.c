@@ -44,9 +44,14 @@ START_TEST(an_endpoint_that_is_known_late_is_found)
     tcp_must_send(0, 1, 1, 10);
     WAIT_UNTIL(ftc_tcp_count(tcp_end[0], FTC_TCP_UNREACHABLE) >= 2);
     ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 1), 0);
+    uint64_t since = ftc_tcp_broken_since(tcp_end[0], 1);
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, since), 1);
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, since - 1), -1);
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 2, since), -1);
     memcpy(tcp_endpoints[1], known, sizeof(known));
     tcp_expect(1, 0, 1, 10);
     ck_assert_uint_eq(ftc_tcp_broken_since(tcp_end[0], 1), 0);
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX), -1);
 }
 END_TEST
 
@@ -293,7 +298,9 @@ START_TEST(a_peer_that_is_killed_is_a_hint_until_it_is_closed)
     while (ftc_tcp_broken_since(tcp_end[0], 2) == 0 && ftc_clock_now() < deadline)
         next += tcp_take(0, 2, next, 70000);
     ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 2), 0);
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX), -1); /* nothing waits for it */
     tcp_must_send(0, 2, 0, 10);
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX), 2);
     ck_assert(!ftc_tcp_settled(tcp_end[0]));
     ftc_transport_tcp.close_peer(tcp_end[0], 2);
     ck_assert(ftc_tcp_settled(tcp_end[0]));
