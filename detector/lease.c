@@ -1,55 +1,13 @@
-/* Leases: rules 1 to 7 of docs/design/nodes.md. */
-#include "detector/lease.h"
+/* Leases: rules 1 to 8 of docs/design/nodes.md. */
+#include "detector/lease_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "detector/apart.h"
 #include "detector/mutation.h"
 
 #define LEAST_PERIODS 20
-
-enum role { FOLLOWER, ASKING, LEADER };
-
-/* Another node, as the leader sees it; reset with each term. */
-struct peer {
-    uint64_t echoed_ns;     /* the latest beat that it has echoed, by our clock; 0: none */
-    uint64_t node_ns;       /* its own clock's time of that echo */
-    uint64_t heard_ns;      /* when that echo came */
-    struct ftc_set refused; /* what it refused then */
-    bool votes;             /* for us, in the term that we ask for */
-    uint64_t voted_ns;      /* when that came */
-};
-
-struct ftc_lease {
-    struct ftc_lease_settings set;
-    uint64_t patience_ns, lease_ns; /* E, L */
-    enum role role;
-    bool probing; /* asking, without consequences */
-    bool proven;  /* leader: a quorum has voted or echoed in this term; before that nothing is granted */
-    bool grants;  /* ... and one has within E: beats grant leases, nodes are refused and declared */
-    bool fenced, fence_told;
-    uint64_t term; /* followed, or voted in for another */
-    uint64_t
-        asked_term; /* the highest that this node has asked for votes in; its own vote counts while it asks */
-    int leader;     /* of `term`: that is followed, or was voted for; -1: nobody */
-    uint64_t beat_ns;     /* when the last beat was taken in */
-    uint64_t promised_ns; /* no vote for anybody before this */
-    uint64_t hold_ns;     /* somebody else is trying: no questions of our own before this */
-    uint64_t until_ns;    /* of the lease; 0: none yet */
-    uint64_t start_ns;
-    uint64_t led_ns;            /* leader: elected at; 0: from the start, when no lease was older */
-    uint64_t backed_ns;         /* leader: a quorum's promises hold until then */
-    uint64_t asked_ns, sent_ns; /* the last round of questions; of beats */
-    struct peer *peer;
-    uint64_t *sorted; /* scratch */
-    struct ftc_set base, refused, declared, told_refused, told_declared;
-    struct ftc_apart apart;
-    bool *pending, *greet; /* a message to that node is to be put out */
-    struct ftc_lease_message reply;
-    int reply_to; /* -1: none */
-};
 
 /* --- life --- */
 
@@ -205,7 +163,7 @@ static void extend(struct ftc_lease *l, uint64_t until_ns)
     l->until_ns = until_ns > l->until_ns ? until_ns : l->until_ns;
 }
 
-/* --- the leader: rules 2, 6, 7 --- */
+/* --- the leader: rules 2, 6, 7, 8 --- */
 
 static bool is_backed(const struct ftc_lease *l, uint64_t now_ns)
 {
@@ -358,7 +316,7 @@ static void ask(struct ftc_lease *l, bool probing, uint64_t now_ns)
     send_beats(l, now_ns); /* questions, as long as it is asking */
 }
 
-static uint64_t question_term(const struct ftc_lease *l)
+uint64_t ftc_lease_question_term(const struct ftc_lease *l)
 {
     uint64_t last = l->asked_term > l->term ? l->asked_term : l->term;
     return l->probing ? last + 1 : l->asked_term;
@@ -472,7 +430,7 @@ static void take_vote(struct ftc_lease *l, int from, const struct ftc_lease_mess
 {
     bool wanted = message->kind == (l->probing ? FTC_LEASE_WOULD : FTC_LEASE_VOTE);
 
-    if (l->role != ASKING || !wanted || message->term != question_term(l))
+    if (l->role != ASKING || !wanted || message->term != ftc_lease_question_term(l))
         return;
     l->peer[from].votes = true;
     l->peer[from].voted_ns = now_ns;
@@ -575,89 +533,4 @@ uint64_t ftc_lease_due(const struct ftc_lease *lease)
         return UINT64_MAX;
     due = round < due ? round : due;
     return end < due ? end : due;
-}
-
-/* --- out --- */
-
-static struct ftc_lease_message regular(const struct ftc_lease *l, int to)
-{
-    struct ftc_lease_message message = {.term = l->term};
-
-    if (l->role == LEADER) {
-        message.kind = FTC_LEASE_BEAT;
-        message.leader_ns = l->sent_ns;
-        message.node_ns = l->grants ? l->peer[to].node_ns : 0;
-    } else {
-        message.kind = l->probing ? FTC_LEASE_PROBE : FTC_LEASE_ASK;
-        message.term = question_term(l);
-    }
-    return message;
-}
-
-/* -1: to nobody. */
-static int take_first(bool pending[], int nodes)
-{
-    for (int i = 0; i < nodes; i++) {
-        if (!pending[i])
-            continue;
-        pending[i] = false;
-        return i;
-    }
-    return -1;
-}
-
-/* To whom; -1: to nobody. */
-static int next_message(struct ftc_lease *l, struct ftc_lease_message *message)
-{
-    int to = take_first(l->greet, l->set.nodes);
-
-    *message = (struct ftc_lease_message){.kind = FTC_LEASE_HELLO, .term = l->term};
-    if (to < 0) {
-        *message = l->reply;
-        to = l->reply_to;
-        l->reply_to = -1;
-    }
-    if (to < 0 && l->role == FOLLOWER) /* what it was to ask is settled */
-        memset(l->pending, 0, (size_t)l->set.nodes * sizeof(*l->pending));
-    if (to < 0 && (to = take_first(l->pending, l->set.nodes)) >= 0)
-        *message = regular(l, to);
-    return to;
-}
-
-static bool put_message(struct ftc_lease *l, struct ftc_lease_output *output)
-{
-    *output = (struct ftc_lease_output){.kind = FTC_LEASE_SEND};
-    output->node = next_message(l, &output->message);
-    output->message.refused = &l->refused;
-    output->message.declared = &l->declared;
-    output->message.unheard = &l->apart.unheard;
-    return output->node >= 0;
-}
-
-/* Something of `now` that was not told yet. */
-static bool put_news(const struct ftc_set *now, struct ftc_set *told, struct ftc_lease_output *output,
-                     enum ftc_lease_output_kind kind)
-{
-    for (int i = ftc_set_next(now, 0); i >= 0; i = ftc_set_next(now, i + 1)) {
-        if (ftc_set_has(told, i))
-            continue;
-        ftc_set_add(told, i);
-        *output = (struct ftc_lease_output){.kind = kind, .node = i};
-        return true;
-    }
-    return false;
-}
-
-/* Refusals first: nobody may be told of one, by message, that is not carried out yet. */
-bool ftc_lease_next_output(struct ftc_lease *lease, struct ftc_lease_output *output)
-{
-    if (lease->fenced) {
-        *output = (struct ftc_lease_output){.kind = FTC_LEASE_FENCE, .node = lease->set.self};
-        bool told = lease->fence_told;
-        lease->fence_told = true;
-        return !told;
-    }
-    return put_news(&lease->refused, &lease->told_refused, output, FTC_LEASE_REFUSE) ||
-           put_message(lease, output) ||
-           put_news(&lease->declared, &lease->told_declared, output, FTC_LEASE_DECLARE);
 }

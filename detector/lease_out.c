@@ -1,0 +1,87 @@
+/* What a lease puts out: refusals, messages, declarations. */
+#include <string.h>
+
+#include "detector/lease_inside.h"
+
+static struct ftc_lease_message regular(const struct ftc_lease *l, int to)
+{
+    struct ftc_lease_message message = {.term = l->term};
+
+    if (l->role == LEADER) {
+        message.kind = FTC_LEASE_BEAT;
+        message.leader_ns = l->sent_ns;
+        message.node_ns = l->grants ? l->peer[to].node_ns : 0;
+    } else {
+        message.kind = l->probing ? FTC_LEASE_PROBE : FTC_LEASE_ASK;
+        message.term = ftc_lease_question_term(l);
+    }
+    return message;
+}
+
+/* -1: to nobody. */
+static int take_first(bool pending[], int nodes)
+{
+    for (int i = 0; i < nodes; i++) {
+        if (!pending[i])
+            continue;
+        pending[i] = false;
+        return i;
+    }
+    return -1;
+}
+
+/* To whom; -1: to nobody. */
+static int next_message(struct ftc_lease *l, struct ftc_lease_message *message)
+{
+    int to = take_first(l->greet, l->set.nodes);
+
+    *message = (struct ftc_lease_message){.kind = FTC_LEASE_HELLO, .term = l->term};
+    if (to < 0) {
+        *message = l->reply;
+        to = l->reply_to;
+        l->reply_to = -1;
+    }
+    if (to < 0 && l->role == FOLLOWER) /* what it was to ask is settled */
+        memset(l->pending, 0, (size_t)l->set.nodes * sizeof(*l->pending));
+    if (to < 0 && (to = take_first(l->pending, l->set.nodes)) >= 0)
+        *message = regular(l, to);
+    return to;
+}
+
+static bool put_message(struct ftc_lease *l, struct ftc_lease_output *output)
+{
+    *output = (struct ftc_lease_output){.kind = FTC_LEASE_SEND};
+    output->node = next_message(l, &output->message);
+    output->message.refused = &l->refused;
+    output->message.declared = &l->declared;
+    output->message.unheard = &l->apart.unheard;
+    return output->node >= 0;
+}
+
+/* Something of `now` that was not told yet. */
+static bool put_news(const struct ftc_set *now, struct ftc_set *told, struct ftc_lease_output *output,
+                     enum ftc_lease_output_kind kind)
+{
+    for (int i = ftc_set_next(now, 0); i >= 0; i = ftc_set_next(now, i + 1)) {
+        if (ftc_set_has(told, i))
+            continue;
+        ftc_set_add(told, i);
+        *output = (struct ftc_lease_output){.kind = kind, .node = i};
+        return true;
+    }
+    return false;
+}
+
+/* Refusals first: nobody may be told of one, by message, that is not carried out yet. */
+bool ftc_lease_next_output(struct ftc_lease *lease, struct ftc_lease_output *output)
+{
+    if (lease->fenced) {
+        *output = (struct ftc_lease_output){.kind = FTC_LEASE_FENCE, .node = lease->set.self};
+        bool told = lease->fence_told;
+        lease->fence_told = true;
+        return !told;
+    }
+    return put_news(&lease->refused, &lease->told_refused, output, FTC_LEASE_REFUSE) ||
+           put_message(lease, output) ||
+           put_news(&lease->declared, &lease->told_declared, output, FTC_LEASE_DECLARE);
+}
