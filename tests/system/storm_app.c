@@ -408,6 +408,17 @@ static void open_records(struct app *app, const char *directory)
         wrong(app, 0, "cannot map the record file");
 }
 
+/* RANK.end: it has come to its end, whatever becomes of the process. */
+static void write_end(const struct app *app, const char *directory)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/%d.end", directory, app->rank);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     struct app app = {0};
@@ -433,6 +444,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "storm: finalize: %s\n", ftc_last_error());
         return 99;
     }
+    write_end(&app, argv[3]);
     free(app.input);
     free(app.result);
     return 0;
