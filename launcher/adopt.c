@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,6 +20,15 @@ static int is_socket(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
 }
 
+/* The rank that started this agent may be bound to one core, and keep it busy. A cpuset still holds. */
+static void unbind(void)
+{
+    cpu_set_t all;
+
+    memset(&all, 0xff, sizeof(all));
+    (void)sched_setaffinity(0, sizeof(all), &all);
+}
+
 int ftc_adopt_detach(int *leader)
 {
     if (!is_socket(STDIN_FILENO))
@@ -31,6 +41,7 @@ int ftc_adopt_detach(int *leader)
     if (child > 0)
         _exit(0);
     (void)setsid();
+    unbind();
     *leader = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (*leader < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)

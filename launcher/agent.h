@@ -55,7 +55,8 @@ struct ftc_agent {
     bool has_lease;
 };
 
-/* Meet the others: links, lease and meeting. Before there are threads. `leader`: as in ftc_meeting_begin(). FTC_ERR_*; fini() of a zeroed struct is legal. */
+/* Meet the others: links, lease and meeting. Before there are threads. `leader`: as in ftc_meeting_begin(). FTC_ERR_*; fini() of a zeroed
+ * struct is legal. */
 int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks, const struct ftc_config *config,
                    int leader);
 /* The end of the meeting. `able` false: this node cannot go on, because of ftc_last_error(), and so nobody does. */

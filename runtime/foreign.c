@@ -23,6 +23,7 @@
 #define KEY_AGENT                                                                                            \
     "ftcoll.agent"        /* the lowest rank of a node: struct agent, then the lowest ranks of all nodes */
 #define FENCE_SECONDS 240 /* less than an agent waits */
+#define GET_SECONDS   20  /* a fence has brought it, or a rank that died has never told it */
 #define AGENT_SECONDS 60
 
 /* As they go over PMIx: all are of one release, by their versions. */
@@ -83,9 +84,14 @@ static int get(const struct meeting *m, int rank, const char *key, void *bytes, 
 {
     pmix_proc_t proc;
     pmix_value_t *value = NULL;
+    pmix_info_t info;
+    int seconds = GET_SECONDS;
 
     PMIX_LOAD_PROCID(&proc, m->self->nspace, (pmix_rank_t)rank);
-    pmix_status_t status = PMIx_Get(&proc, key, NULL, 0, &value);
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    pmix_status_t status = PMIx_Get(&proc, key, &info, 1, &value);
+    PMIX_INFO_DESTRUCT(&info);
     if (status != PMIX_SUCCESS)
         return refuse("asking for another rank's place", status);
     bool fits =

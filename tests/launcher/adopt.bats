@@ -142,6 +142,17 @@ teardown() {
     all_gone
 }
 
+@test "ranks that are bound to a core leave the agent all of them" {
+    [ "$(nproc)" -gt 1 ] || skip "one core"
+    start_launch 1 2 taskset -c 0 "$LOOP" 300 10
+    wait_until 'is_going_on 2'
+    [ "$(taskset -p "$(rank_pid 0)")" != "$(taskset -p $$)" ]
+    [ "$(taskset -p "$(agents)" | sed 's|.*: ||')" = "$(taskset -p $$ | sed 's|.*: ||')" ]
+    finish
+    [ "$status" -eq 0 ]
+    all_gone
+}
+
 @test "an agent is killed: its ranks end, the others go on" {
     start_launch 3 2 "$LOOP" 600 10
     wait_until 'is_going_on 2'
@@ -203,6 +214,31 @@ teardown() {
     finish
     cat out err
     survived 2 2 1
+    all_gone
+}
+
+# An ftrun that kills the rank that called it, and goes on.
+killing_ftrun() {
+    printf '#!/bin/bash\nkill -KILL $PPID\nexec "%s" "$@"\n' "$FTRUN" >killing_ftrun
+    chmod +x killing_ftrun
+    echo "$PWD/killing_ftrun"
+}
+
+@test "the rank that starts the agent is killed meanwhile: the others return, and nothing is left" {
+    adopting
+    FTCOLL_FTRUN=$(killing_ftrun) run timeout -s KILL 90 "$PMIX_LAUNCHER" 1 3 "$LOOP" 50
+    echo "$output"
+    [ "$status" -eq 137 ]
+    [ "$(grep -c "^allreduce_loop: " <<<"$output")" -eq 2 ]
+    all_gone
+}
+
+@test "... also those of another host" {
+    adopting
+    killer=$(killing_ftrun) run timeout -s KILL 90 "$PMIX_LAUNCHER" 2 2 bash -c 'test "$PMIX_RANK" != 2 || export FTCOLL_FTRUN=$killer; exec "$0" "$@"' "$LOOP" 50
+    echo "$output"
+    [ "$status" -eq 137 ]
+    [ "$(grep -c "^allreduce_loop: " <<<"$output")" -eq 3 ]
     all_gone
 }
 
