@@ -19,6 +19,7 @@
 #include "base/settings.h"
 
 enum ftc_algorithm { FTC_ALGORITHM_AUTO, FTC_ALGORITHM_BOARD, FTC_ALGORITHM_CORRECTED };
+enum ftc_config_levels { FTC_LEVELS_AUTO, FTC_LEVELS_ONE };
 
 /* What was wished for: auto, or one more than the value in base/settings.h. */
 enum ftc_config_dissemination {
@@ -73,6 +74,7 @@ struct ftc_config {
     int64_t settle_every;               /* broadcast.settle_every: w; 0: never */
     enum ftc_prepare prepare;           /* collectives.prepare */
     enum ftc_algorithm algorithm;       /* collectives.algorithm */
+    enum ftc_config_levels levels;      /* collectives.levels */
     bool direct_copies;                 /* collectives.direct_copies: between the memories of two ranks */
     enum ftc_multicast_transport multicast_transport;    /* multicast.transport */
     char multicast_interface[FTC_CONFIG_STRING_MAX + 1]; /* multicast.interface: names, separated by commas */

@@ -22,6 +22,7 @@ static const char *const bound_names[] = {"rounds", "time", NULL};
 static const char *const rotation_names[] = {"first", "spread", NULL};
 static const char *const prepare_names[] = {"direct", "tree", NULL};
 static const char *const algorithm_names[] = {"auto", "board", "corrected", NULL};
+static const char *const levels_names[] = {"auto", "1", NULL};
 static const char *const transport_names[] = {"udp", "verbs", NULL};
 static const char *const carrier_names[] = {"shm", "verbs", "tcp", NULL};
 static const char *const integrity_names[] = {"none", "checksum", "vote", NULL};
@@ -156,6 +157,9 @@ const struct ftc_config_key ftc_config_schema[] = {
         "How a second round reaches the ranks: from its coordinator, or along a tree."),
     ENUM("collectives", "algorithm", algorithm, algorithm_names, "auto",
         "In shared memory (board), where all ranks are on one node, or by messages with correction; auto chooses."),
+    ENUM("collectives", "levels", levels, levels_names, "auto",
+        "On several nodes: in shared memory within a node, by messages between one rank of each (auto, where it can be); or 1, by "
+        "messages among all ranks."),
     BOOL("collectives", "direct_copies", direct_copies, "on",
         "Let two ranks copy large values straight between their memories, where the kernel allows it."),
 

@@ -4,6 +4,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "runtime/lease.h"
+#include "runtime/levels.h"
 #include "runtime/node_board.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
@@ -56,15 +57,10 @@ static bool is_delivered(struct ftc_comm *comm, void *arg)
     return comm->delivered;
 }
 
-int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+static int run_by_messages(struct ftc_comm *comm, const struct ftc_call *call)
 {
-    comm->delivered = false;
-    comm->receive = receive;
-    ftc_room_wait(comm, call);
-    ftc_progress_failures(
-        comm); /* before anything is sent: a process that was declared failed must not act */
-    ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
     int rc = ftc_member_call(comm->member, call);
+
     if (rc == FTC_ERR_NOMEM)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
     if (rc != 0)
@@ -73,6 +69,24 @@ int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *rece
     ftc_room_answer(comm);
     ftc_progress_outputs(comm);
     ftc_progress_until(comm, &(struct ftc_until){.done = is_delivered});
+    return 0;
+}
+
+int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+{
+    comm->delivered = false;
+    comm->receive = receive;
+    ftc_room_wait(comm, call);
+    ftc_progress_failures(
+        comm); /* before anything is sent: a process that was declared failed must not act */
+    ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
+    int rc = 0;
+    if (ftc_levels_takes_call(comm, call))
+        ftc_levels_run(comm, call);
+    else
+        rc = run_by_messages(comm, call);
+    if (rc != 0)
+        return rc;
     ftc_publish_returned(comm);
     return comm->status;
 }

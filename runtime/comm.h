@@ -23,6 +23,7 @@ struct ftc_multicast;
 struct ftc_gossip_run;
 struct ftc_doubling_run;
 struct ftc_flow;
+struct ftc_levels;
 
 /* How long a waiting call stays awake: looks while cores are free, then yields, then sleeps on the futex. */
 struct ftc_patience {
@@ -83,6 +84,7 @@ struct ftc_comm {
     struct ftc_gossip_run *gossip;     /* NULL: alone */
     struct ftc_doubling_run *doubling; /* NULL: alone */
     struct ftc_flow *flow;             /* NULL: the job has one node */
+    struct ftc_levels *levels;         /* NULL: all operations are by messages among all ranks */
     bool more;                         /* the member wants to go on */
     bool delivered;                    /* the call under way is done */
     int status;                        /* its result */

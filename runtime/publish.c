@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "runtime/gossip.h"
+#include "runtime/levels.h"
 #include "runtime/multicast.h"
 
 _Static_assert(FTC_PIECES == FTC_PIECES_KINDS, "the slot has room for all kinds");
@@ -59,6 +60,7 @@ void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *n
         board_activity(comm->board, now);
     else
         ftc_member_activity(comm->member, now);
+    ftc_levels_activity(comm, now);
     ftc_gossip_run_activity(comm, now);
 }
 

@@ -85,6 +85,7 @@ static void set_all(void)
         "collectives.rotation=spread",
         "collectives.prepare=tree",
         "collectives.algorithm=corrected",
+        "collectives.levels=1",
         "collectives.direct_copies=off",
         "integrity.mode=vote",
         "gossip.algorithm=pflc",
@@ -209,6 +210,8 @@ START_TEST(every_name_gives_its_value)
     ck_assert_int_eq(settings.value.prepare, FTC_PREPARE_TREE);
     set("collectives.algorithm=corrected");
     ck_assert_int_eq(settings.value.algorithm, FTC_ALGORITHM_CORRECTED);
+    set("collectives.levels=1");
+    ck_assert_int_eq(settings.value.levels, FTC_LEVELS_ONE);
     set("multicast.transport=verbs");
     ck_assert_int_eq(settings.value.multicast_transport, FTC_MULTICAST_VERBS);
     for (int level = FTC_LOG_ERROR; level <= FTC_LOG_TRACE; level++) {

@@ -86,7 +86,7 @@ survivors() {
 }
 
 @test "operations span nodes: shared memory inside, TCP between" {
-    nodes 3 -np 7 --set log.level=debug "$LOOP" 300
+    nodes 3 -np 7 --set collectives.levels=1 --set log.level=debug "$LOOP" 300
     [ "$status" -eq 0 ]
     survivors 7
     grep -q "rank 1: debug: messages to rank 0 go by shm" <<<"$output"

@@ -1,0 +1,164 @@
+/* Posts and decision words of two levels, in the areas of the board. */
+#include "node/level.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/set.h"
+#include "node/board_memory.h"
+
+#define PAGE_BYTES 4096u
+#define PLACES     2u
+
+/* Its rank writes it. What it says, of a WORD the failed set, padded to 16 bytes, then the value, follows, or, where that is too much, lies in
+ * the place's block. All four of a rank are in the first page of its area. */
+struct record {
+    _Alignas(64) _Atomic uint64_t mark; /* round + 1; release: the rest is there */
+    uint64_t size;
+    struct ftc_signature signature;
+    struct ftc_epoch epoch;
+    struct ftc_ballot_id ballot;
+};
+
+#define RECORD   (PAGE_BYTES / (2 * PLACES))
+#define INLINE   (RECORD - sizeof(struct record))
+#define SET_MOST ((size_t)FTC_NODE_MAX_RANKS / 8)
+#define BLOCK    ((SET_MOST + FTC_LEVEL_MOST + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES)
+
+_Static_assert(sizeof(struct record) % 16 == 0, "what follows is aligned");
+_Static_assert(PAGE_BYTES + 2 * PLACES * BLOCK <= FTC_BOARD_AREA, "the records fit into a rank's area");
+
+struct ftc_level {
+    struct ftc_segment *segment;
+    unsigned char *areas;
+    int rank;
+    size_t set; /* bytes of a failed set, and padded */
+    size_t padded;
+    size_t populated[2 * PLACES]; /* bytes of this rank's blocks that are allocated */
+};
+
+/* The marks of others are looked at before they are there: a hole that is read is filled, and where /dev/shm is full that is a SIGBUS. */
+static int populate_marks(struct ftc_level *level)
+{
+    int count, first = ftc_segment_local(level->segment, &count), rc = 0;
+
+    for (int rank = first; rc == 0 && rank < first + count; rank++)
+        rc = ftc_segment_area_allocate(level->segment, rank, 0, PAGE_BYTES);
+    return rc;
+}
+
+int ftc_level_open(struct ftc_level **out, struct ftc_segment *segment, int rank)
+{
+    struct ftc_level *level = calloc(1, sizeof(*level));
+
+    if (level == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
+    level->segment = segment;
+    level->areas = ftc_segment_board(segment).areas;
+    level->rank = rank;
+    level->set = ftc_set_bytes(ftc_segment_ranks(segment));
+    level->padded = (level->set + 15) / 16 * 16;
+    assert(level->areas != NULL && level->padded <= SET_MOST);
+    int rc = populate_marks(level);
+    if (rc != 0) {
+        free(level);
+        return rc;
+    }
+    *out = level;
+    return 0;
+}
+
+void ftc_level_close(struct ftc_level *level)
+{
+    free(level);
+}
+
+static unsigned place_of(enum ftc_level_kind kind, uint64_t round)
+{
+    return (unsigned)kind * PLACES + (unsigned)(round % PLACES);
+}
+
+static struct record *record_of(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
+                                int rank)
+{
+    return (struct record *)(void *)(level->areas + (size_t)rank * FTC_BOARD_AREA +
+                                     place_of(kind, round) * RECORD);
+}
+
+/* Where the rest is, of so many bytes. */
+static unsigned char *rest_of(const struct ftc_level *level, unsigned place, int rank, size_t bytes)
+{
+    unsigned char *area = level->areas + (size_t)rank * FTC_BOARD_AREA;
+
+    return bytes <= INLINE ? area + place * RECORD + sizeof(struct record)
+                           : area + PAGE_BYTES + place * BLOCK;
+}
+
+/* A full /dev/shm must be an error here and no SIGBUS later. */
+static int populate(struct ftc_level *level, unsigned place, size_t bytes)
+{
+    size_t *populated = &level->populated[place];
+
+    if (bytes <= INLINE || bytes <= *populated)
+        return 0;
+    size_t to = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    int rc = ftc_segment_area_allocate(level->segment, level->rank, PAGE_BYTES + place * BLOCK + *populated,
+                                       to - *populated);
+    if (rc == 0)
+        *populated = to;
+    return rc;
+}
+
+int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
+                    const struct ftc_level_record *record)
+{
+    struct record *own = record_of(level, kind, round, level->rank);
+    size_t before = kind == FTC_LEVEL_WORD ? level->padded : 0, bytes = before + record->size;
+    unsigned place = place_of(kind, round);
+    unsigned char *at = rest_of(level, place, level->rank, bytes);
+
+    assert(record->size <= FTC_LEVEL_MOST);
+    int rc = populate(level, place, bytes);
+    if (rc != 0)
+        return rc;
+    own->size = record->size;
+    own->signature = record->signature;
+    own->epoch = record->epoch;
+    own->ballot = record->ballot;
+    if (kind == FTC_LEVEL_WORD)
+        memcpy(at, record->set, level->set);
+    if (record->size > 0)
+        memcpy(at + before, record->data, record->size);
+    atomic_store_explicit(&own->mark, round + 1, memory_order_release);
+    return 0;
+}
+
+bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round, int rank)
+{
+    return atomic_load_explicit(&record_of(level, kind, round, rank)->mark, memory_order_acquire) ==
+           round + 1;
+}
+
+int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round, int rank,
+                   struct ftc_level_record *record)
+{
+    const struct record *theirs = record_of(level, kind, round, rank);
+    size_t before = kind == FTC_LEVEL_WORD ? level->padded : 0;
+    uint64_t size = theirs->size;
+
+    if (size > FTC_LEVEL_MOST)
+        return ftc_error_set(FTC_ERR_PROTO, "a record of rank %d claims %llu bytes", rank,
+                             (unsigned long long)size);
+    const unsigned char *at = rest_of(level, place_of(kind, round), rank, before + (size_t)size);
+    *record = (struct ftc_level_record){.signature = theirs->signature,
+                                        .epoch = theirs->epoch,
+                                        .ballot = theirs->ballot,
+                                        .data = at + before,
+                                        .size = (size_t)size};
+    if (kind == FTC_LEVEL_WORD)
+        record->set = at;
+    return 0;
+}

@@ -1,0 +1,135 @@
+/* Posts and decision words of two levels, as the processes of a node see them. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/set.h"
+#include "node/board_memory.h"
+#include "node/level.h"
+#include "scratch.h"
+
+#define RANKS 9
+
+static struct scratch_job job;
+static struct ftc_level *one, *two; /* of ranks 4 and 5, which share a node */
+
+static void setup(void)
+{
+    static const struct ftc_node nodes[] = {{.host = "alpha", .first = 0, .count = 4},
+                                            {.host = "beta", .first = 4, .count = 5}};
+    struct ftc_segment_spec spec = {
+        .host = "beta", .ranks = RANKS, .node = 1, .nodes = 2, .cluster = "4711.0", .members = nodes};
+
+    scratch_job_make_as(&job, &spec);
+    ck_assert_int_eq(ftc_level_open(&one, job.segment, 4), 0);
+    ck_assert_int_eq(ftc_level_open(&two, job.segment, 5), 0);
+}
+
+static void teardown(void)
+{
+    ftc_level_close(one);
+    ftc_level_close(two);
+    scratch_job_remove(&job);
+}
+
+static struct ftc_level_record post_of(const void *data, size_t size)
+{
+    return (struct ftc_level_record){
+        .signature = {.kind = FTC_CALL_ALLREDUCE, .type = 3, .operator_code = 1, .root = -1, .size = size},
+        .epoch = {.op = 41, .ballot = {1, 2}},
+        .data = data,
+        .size = size};
+}
+
+/* Small ones lie beside their mark, others in a block of their own. */
+START_TEST(what_a_rank_posts_the_others_find)
+{
+    static const size_t sizes[] = {0, 1, 8, 960, 961, 4096, FTC_LEVEL_MOST};
+    static unsigned char data[FTC_LEVEL_MOST];
+    struct ftc_level_record mine = post_of(data, sizes[_i]), theirs;
+
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (unsigned char)(7 * i + 1);
+    ck_assert(!ftc_level_marked(two, FTC_LEVEL_POST, 0, 4));
+    ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_POST, 0, &mine), 0);
+    ck_assert(ftc_level_marked(two, FTC_LEVEL_POST, 0, 4));
+    ck_assert(!ftc_level_marked(two, FTC_LEVEL_WORD, 0, 4));
+    ck_assert(!ftc_level_marked(two, FTC_LEVEL_POST, 0, 5));
+    ck_assert_int_eq(ftc_level_read(two, FTC_LEVEL_POST, 0, 4, &theirs), 0);
+    ck_assert_uint_eq(theirs.size, mine.size);
+    ck_assert_uint_eq((uintptr_t)theirs.data % 16, 0);
+    ck_assert_int_eq(memcmp(theirs.data, data, mine.size), 0);
+    ck_assert_int_eq(memcmp(&theirs.signature, &mine.signature, sizeof(mine.signature)), 0);
+    ck_assert_int_eq(memcmp(&theirs.epoch, &mine.epoch, sizeof(mine.epoch)), 0);
+}
+END_TEST
+
+START_TEST(a_decision_word_says_who_failed_and_which_ballot_decided)
+{
+    static const size_t sizes[] = {0, 8, FTC_LEVEL_MOST};
+    static unsigned char data[FTC_LEVEL_MOST];
+    unsigned char set[16] = {0x12, 0x01}; /* 1, 4, 8 */
+    struct ftc_level_record mine = post_of(data, sizes[_i]), theirs;
+    struct ftc_set failed = {0};
+
+    memset(data, 0x5a, sizeof(data));
+    mine.ballot = (struct ftc_ballot_id){2, 1};
+    mine.set = set;
+    ck_assert_int_eq(ftc_level_write(two, FTC_LEVEL_WORD, 7, &mine), 0);
+    ck_assert(ftc_level_marked(one, FTC_LEVEL_WORD, 7, 5));
+    ck_assert_int_eq(ftc_level_read(one, FTC_LEVEL_WORD, 7, 5, &theirs), 0);
+    ck_assert(theirs.ballot.i == 2 && theirs.ballot.s == 1);
+    ck_assert_uint_eq(theirs.size, mine.size);
+    ck_assert_int_eq(memcmp(theirs.data, data, mine.size), 0);
+    ck_assert_int_eq(ftc_set_init(&failed, RANKS), 0);
+    ftc_set_add_bytes(&failed, theirs.set);
+    ck_assert_int_eq(ftc_set_count(&failed), 3);
+    ck_assert(ftc_set_has(&failed, 1) && ftc_set_has(&failed, 4) && ftc_set_has(&failed, 8));
+    ftc_set_fini(&failed);
+}
+END_TEST
+
+/* A round and the next one lie apart; the one after takes the place of the first, whose mark counts no more. */
+START_TEST(two_rounds_are_there_at_once)
+{
+    struct ftc_level_record record;
+
+    for (uint64_t round = 0; round < 5; round++) {
+        record = post_of(&round, sizeof(round));
+        ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_POST, round, &record), 0);
+        for (uint64_t r = 0; r < 7; r++)
+            ck_assert(ftc_level_marked(two, FTC_LEVEL_POST, r, 4) == (r == round || r + 1 == round));
+        if (round == 0)
+            continue;
+        ck_assert_int_eq(ftc_level_read(two, FTC_LEVEL_POST, round - 1, 4, &record), 0);
+        ck_assert_uint_eq(*record.data, round - 1);
+    }
+}
+END_TEST
+
+/* Shared memory is not to be trusted. */
+START_TEST(a_record_that_claims_too_much_is_refused)
+{
+    unsigned char *area = ftc_segment_board(job.segment).areas + 4 * (size_t)FTC_BOARD_AREA;
+    struct ftc_level_record record = post_of("12345678", 8);
+    uint64_t size = FTC_LEVEL_MOST + 1;
+
+    ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_POST, 0, &record), 0);
+    memcpy(area + sizeof(uint64_t), &size, sizeof(size)); /* behind the mark */
+    ck_assert_int_eq(ftc_level_read(two, FTC_LEVEL_POST, 0, 4, &record), FTC_ERR_PROTO);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "a record of rank 4 claims 131073 bytes"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("node_level");
+    TCase *tests = tcase_create("records");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, what_a_rank_posts_the_others_find, 0, 7);
+    tcase_add_loop_test(tests, a_decision_word_says_who_failed_and_which_ballot_decided, 0, 3);
+    tcase_add_test(tests, two_rounds_are_there_at_once);
+    tcase_add_test(tests, a_record_that_claims_too_much_is_refused);
+    suite_add_tcase(suite, tests);
+    return scratch_run(suite);
+}

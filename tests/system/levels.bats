@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# Operations over two levels (docs/design/nodes.md): nodes are agents of one machine here. FTRUN, PERF, LOOP, WRONG_APP come from ctest.
+# shellcheck disable=SC2016,SC2153,SC2154 # commands for ranks; bats sets variables
+
+bats_require_minimum_version 1.5.0
+
+load ../launcher/helper
+
+# nodes N [ftrun's options] program: in the foreground; what ranks and ftrun say in $output.
+nodes() {
+    local count=$1
+    shift
+    run timeout -s KILL 100 "$FTRUN" --engine local -np "$count" "$FTRUN" --engine pmix "$@"
+    echo "$output"
+}
+
+# survivors N: so many ranks came to the end.
+survivors() {
+    [ "$(grep -c "^rank .*: the sum of" <<<"$output")" -eq "$1" ]
+}
+
+# sent RANK: messages of the agreement core that it sent, by the report.
+sent() {
+    jq "[.ranks[] | select(.rank == $1) | .counters.sent[]] | add" report.json
+}
+
+# took RULE: how often ranks did that.
+took() {
+    jq "[.ranks[].counters.rules[\"$1\"] // 0] | add" report.json
+}
+
+@test "delegates alone talk to other nodes" {
+    nodes 2 -np 6 --report report.json "$LOOP" 300
+    [ "$status" -eq 0 ]
+    survivors 6
+    local rank
+    for rank in 0 3; do [ "$(sent "$rank")" -gt 300 ]; done
+    for rank in 1 2 4 5; do [ "$(sent "$rank")" -eq 0 ]; done
+}
+
+@test "every operation, of any size, and by messages among all" {
+    nodes 3 -np 8 "$PERF" -m 8:512K -i 20 all
+    [ "$status" -eq 0 ]
+    run ! grep -q warn <<<"$output"
+    nodes 3 -np 8 --set collectives.levels=1 --report report.json "$LOOP" 100
+    [ "$status" -eq 0 ]
+    survivors 8
+    [ "$(sent 1)" -gt 0 ]
+}
+
+@test "when delegates die, others take over, and nobody's input is lost" {
+    nodes 3 -np 9 -f 2 --max-failures 5 --report report.json --kill 0@0.1 --kill 3@0.15 --kill 4@0.2 --kill 6@0.2 --kill 1@0.3 \
+        "$LOOP" 800 1
+    [ "$status" -eq 0 ]
+    survivors 4
+    [ "$(grep -c ", 5 failed$" <<<"$output")" -eq 4 ]
+    [ "$(sent 2)" -gt 0 ]
+    [ "$(sent 5)" -gt 0 ]
+    [ "$(sent 8)" -eq 0 ]
+}
+
+@test "a delegate may die at any step" {
+    local point
+    for point in call:20 return:20 deliver:20 send:40 send:41 send:42 send:43 send:44 send:45; do
+        export FTCOLL_TEST_DIE="0@$point,3@$point"
+        nodes 2 -np 6 -f 1 --max-failures 2 "$LOOP" 60 1
+        [ "$status" -eq 0 ]
+        survivors 4
+    done
+}
+
+@test "what two levels cannot do goes by messages among all" {
+    local setting
+    for setting in failure_info.scheme=bit failure_info.share=off integrity.mode=checksum; do
+        nodes 2 -np 4 --set "$setting" "$LOOP" 30
+        [ "$status" -eq 0 ]
+        survivors 4
+    done
+}
+
+@test "ranks in different collectives: the job ends with 116, and a line says who called what" {
+    local what np
+    for what in bcast bcast-from-here reduce reduce-to-here barrier validate count finalize; do
+        for np in 6 8; do # rank 3 is the delegate of its node, or is not
+            nodes 2 -np "$np" --timeout 30 "$WRONG_APP" mismatch "$what"
+            [ "$status" -eq 116 ]
+            grep -q "rank . is in .*, rank . in " <<<"$output"
+            run ! grep -q "came through" <<<"$output"
+        done
+    done
+}
