@@ -81,8 +81,8 @@ int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *rece
         comm); /* before anything is sent: a process that was declared failed must not act */
     ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
     int rc = 0;
-    if (ftc_levels_takes_call(comm, call))
-        ftc_levels_run(comm, call);
+    if (ftc_runtime_levels_takes_call(comm, call))
+        ftc_runtime_levels_run(comm, call);
     else
         rc = run_by_messages(comm, call);
     if (rc != 0)

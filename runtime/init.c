@@ -69,7 +69,7 @@ static int make_member(struct ftc_comm *comm, uint32_t fragment)
     if (rc != 0)
         return ftc_error_wrap(FTC_ERR_CONFIG, "drill.flip");
     settings.flips = comm->flips.count > 0 ? &comm->flips : NULL;
-    rc = ftc_levels_open(comm, &settings);
+    rc = ftc_runtime_levels_open(comm, &settings);
     return rc == 0 ? ftc_member_create(&comm->member, &settings) : rc;
 }
 
@@ -158,7 +158,7 @@ static void destroy(struct ftc_comm *comm)
     ftc_doubling_run_close(comm);
     ftc_room_close(comm);
     ftc_member_destroy(comm->member);
-    ftc_levels_close(comm);
+    ftc_runtime_levels_close(comm);
     ftc_runtime_multicast_close(comm);
     if (comm->transport != NULL)
         comm->transport->ops->close(comm->transport);

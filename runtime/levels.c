@@ -51,7 +51,7 @@ static int list_nodes(struct ftc_comm *comm, struct ftc_levels *levels, int node
     return 0;
 }
 
-int ftc_levels_open(struct ftc_comm *comm, struct ftc_member_settings *settings)
+int ftc_runtime_levels_open(struct ftc_comm *comm, struct ftc_member_settings *settings)
 {
     int nodes = comm->alone ? 1 : ftc_segment_nodes(comm->segment), count;
 
@@ -74,7 +74,7 @@ int ftc_levels_open(struct ftc_comm *comm, struct ftc_member_settings *settings)
     return rc;
 }
 
-void ftc_levels_close(struct ftc_comm *comm)
+void ftc_runtime_levels_close(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
 
@@ -88,7 +88,7 @@ void ftc_levels_close(struct ftc_comm *comm)
     comm->levels = NULL;
 }
 
-bool ftc_levels_takes_call(const struct ftc_comm *comm, const struct ftc_call *call)
+bool ftc_runtime_levels_takes_call(const struct ftc_comm *comm, const struct ftc_call *call)
 {
     return comm->levels != NULL && ftc_member_two_levels(comm->member, &call->signature);
 }
@@ -342,7 +342,7 @@ static void begin(struct ftc_comm *comm, const struct ftc_call *call)
     ftc_set_clear(&levels->missing);
 }
 
-void ftc_levels_run(struct ftc_comm *comm, const struct ftc_call *call)
+void ftc_runtime_levels_run(struct ftc_comm *comm, const struct ftc_call *call)
 {
     struct ftc_levels *levels = comm->levels;
 
@@ -365,7 +365,7 @@ void ftc_levels_run(struct ftc_comm *comm, const struct ftc_call *call)
 }
 
 /* The word, before anybody hears of it. */
-void ftc_levels_deliver(struct ftc_comm *comm, const struct ftc_output *output)
+void ftc_runtime_levels_deliver(struct ftc_comm *comm, const struct ftc_output *output)
 {
     struct ftc_levels *levels = comm->levels;
 
@@ -388,7 +388,7 @@ void ftc_levels_deliver(struct ftc_comm *comm, const struct ftc_output *output)
 /* --- looking in --- */
 
 /* The delegate waits for posts, the others for the delegate. */
-void ftc_levels_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
+void ftc_runtime_levels_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
     const struct ftc_levels *levels = comm->levels;
 

@@ -5,19 +5,19 @@
 #include "runtime/comm.h"
 
 /* Before the member is made: make comm->levels and its settings, if the job's operations go over two levels. FTC_ERR_NOMEM. */
-int ftc_levels_open(struct ftc_comm *comm, struct ftc_member_settings *settings);
-void ftc_levels_close(struct ftc_comm *comm);
+int ftc_runtime_levels_open(struct ftc_comm *comm, struct ftc_member_settings *settings);
+void ftc_runtime_levels_close(struct ftc_comm *comm);
 
 /* Does this call go so? */
-bool ftc_levels_takes_call(const struct ftc_comm *comm, const struct ftc_call *call);
+bool ftc_runtime_levels_takes_call(const struct ftc_comm *comm, const struct ftc_call *call);
 
 /* Post, wait, and take part for the node if this rank is its delegate. Between enter and leave; returns when it is delivered. */
-void ftc_levels_run(struct ftc_comm *comm, const struct ftc_call *call);
+void ftc_runtime_levels_run(struct ftc_comm *comm, const struct ftc_call *call);
 
 /* The member delivers the call under way: what the others of this node shall find. Before anything else comes of it. */
-void ftc_levels_deliver(struct ftc_comm *comm, const struct ftc_output *output);
+void ftc_runtime_levels_deliver(struct ftc_comm *comm, const struct ftc_output *output);
 
 /* What a rank shows of itself before its member has the call. */
-void ftc_levels_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
+void ftc_runtime_levels_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
 
 #endif

@@ -106,7 +106,7 @@ static void log_verdict(struct ftc_comm *comm)
 static void output_deliver(struct ftc_comm *comm, const struct ftc_output *output)
 {
     ftc_drill_pass(&comm->drill, FTC_DRILL_DELIVER);
-    ftc_levels_deliver(comm, output);
+    ftc_runtime_levels_deliver(comm, output);
     if (output->status == FTC_SUCCESS && comm->receive != NULL && output->result.size > 0)
         memcpy(comm->receive, ftc_value_bytes(&output->result), output->result.size);
     comm->status = output->status;

@@ -60,7 +60,7 @@ void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *n
         board_activity(comm->board, now);
     else
         ftc_member_activity(comm->member, now);
-    ftc_levels_activity(comm, now);
+    ftc_runtime_levels_activity(comm, now);
     ftc_gossip_run_activity(comm, now);
 }
 

@@ -5,7 +5,7 @@
 
 enum { POSTS, WRITING, WORDS, KNOWN = WORDS + 4, EPOCHS = KNOWN + 2, LAST = EPOCHS + 2 };
 
-_Static_assert(LAST + 4 == FTC_BOARD_WORDS, "board.h says how many there are");
+_Static_assert(LAST + 4 == FTC_EXPLORE_BOARD_WORDS, "board.h says how many there are");
 
 static uint32_t get(const struct ftc_exploration *x, const struct ftc_state *state, int first, int bits,
                     int index)
@@ -31,7 +31,7 @@ static int posts(const struct ftc_exploration *x, const struct ftc_state *state,
     return (int)get(x, state, POSTS, 4, rank);
 }
 
-bool ftc_board_is(const struct ftc_exploration *x, int op)
+bool ftc_explore_board_is(const struct ftc_exploration *x, int op)
 {
     return ftc_local_two_levels(&x->local, op);
 }
@@ -52,17 +52,18 @@ static int node_of(const struct ftc_exploration *x, int rank)
 
 /* --- what can be done --- */
 
-bool ftc_board_writes(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_writes(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
     return has_board(x) && get(x, state, WRITING, 1, rank) != 0;
 }
 
-bool ftc_board_posts(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_posts(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
     const struct ftc_local_history *h = ftc_state_history(x, state, rank);
 
     return !h->under_way && h->called < x->length && posts(x, state, rank) == h->called &&
-           ftc_board_is(x, h->called) && (!ftc_board_writes(x, state, rank) || x->limits->late_word);
+           ftc_explore_board_is(x, h->called) &&
+           (!ftc_explore_board_writes(x, state, rank) || x->limits->late_word);
 }
 
 static bool waits_for_gather(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
@@ -70,7 +71,7 @@ static bool waits_for_gather(const struct ftc_exploration *x, const struct ftc_s
     const struct ftc_local_history *h = ftc_state_history(x, state, rank);
 
     return has_board(x) && !h->under_way && h->called < x->length && posts(x, state, rank) > h->called &&
-           ftc_board_is(x, h->called);
+           ftc_explore_board_is(x, h->called);
 }
 
 /* A post of another epoch is none: whoever made it is dead (agreement.md, rule 0). */
@@ -82,7 +83,7 @@ static bool has_post(const struct ftc_exploration *x, const struct ftc_state *st
            (get(x, state, EPOCHS, 8, of) == mine->epoch || x->limits->no_epoch);
 }
 
-bool ftc_board_gathers(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_gathers(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
     const int *first = &x->local.settings.first_ranks[has_board(x) ? node_of(x, rank) : 0];
 
@@ -105,7 +106,7 @@ static int waits_for_word(const struct ftc_exploration *x, const struct ftc_stat
     return waits_for_gather(x, state, rank) ? h->called : -1;
 }
 
-bool ftc_board_adopts(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_adopts(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
     if (!has_board(x))
         return false;
@@ -114,15 +115,15 @@ bool ftc_board_adopts(const struct ftc_exploration *x, const struct ftc_state *s
     return word > 0 && x->local.decision[word - 1].op == waits_for_word(x, state, rank);
 }
 
-bool ftc_board_busy(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_busy(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
-    return (ftc_board_adopts(x, state, rank) && !x->limits->late_look) ||
-           (ftc_board_writes(x, state, rank) && !x->limits->late_word);
+    return (ftc_explore_board_adopts(x, state, rank) && !x->limits->late_look) ||
+           (ftc_explore_board_writes(x, state, rank) && !x->limits->late_word);
 }
 
 /* --- inputs of members --- */
 
-uint32_t ftc_board_gathered(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+uint32_t ftc_explore_board_gathered(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
     const int *first = &x->local.settings.first_ranks[node_of(x, rank)];
     uint32_t included = 0, known = 0;
@@ -136,31 +137,31 @@ uint32_t ftc_board_gathered(const struct ftc_exploration *x, const struct ftc_st
     return FTC_LOCAL_GATHERED | included | known << 8;
 }
 
-uint32_t ftc_board_adopted(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+uint32_t ftc_explore_board_adopted(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
     return FTC_LOCAL_ADOPT + get(x, state, WORDS, 16, node_of(x, rank)) - 1;
 }
 
 /* --- doing it --- */
 
-void ftc_board_post(const struct ftc_exploration *x, struct ftc_state *state, int rank)
+void ftc_explore_board_post(const struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     int op = ftc_state_history(x, state, rank)->called;
 
     set(x, state, POSTS, 4, rank, (uint32_t)op + 1);
-    if (!ftc_board_is(x, op))
+    if (!ftc_explore_board_is(x, op))
         return;
     set(x, state, EPOCHS, 8, rank, x->local.state[state->word[rank]].epoch);
     if (x->local.program->operation[op].kind == FTC_CALL_VALIDATE)
         set(x, state, KNOWN, 8, rank, x->local.state[state->word[rank]].known);
 }
 
-void ftc_board_delivered(const struct ftc_exploration *x, struct ftc_state *state, int rank)
+void ftc_explore_board_delivered(const struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     set(x, state, WRITING, 1, rank, 1);
 }
 
-void ftc_board_write(struct ftc_exploration *x, struct ftc_state *state, int rank)
+void ftc_explore_board_write(struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     const struct ftc_local_history *h = ftc_state_history(x, state, rank);
     int op = h->called - h->under_way - 1, node = node_of(x, rank);
@@ -175,7 +176,7 @@ void ftc_board_write(struct ftc_exploration *x, struct ftc_state *state, int ran
 }
 
 /* Before its state is gone. */
-void ftc_board_dies(const struct ftc_exploration *x, struct ftc_state *state, int rank)
+void ftc_explore_board_dies(const struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     if (!has_board(x))
         return;
@@ -202,7 +203,7 @@ static void tidy_node(const struct ftc_exploration *x, struct ftc_state *state, 
         }
 }
 
-void ftc_board_tidy(const struct ftc_exploration *x, struct ftc_state *state)
+void ftc_explore_board_tidy(const struct ftc_exploration *x, struct ftc_state *state)
 {
     int everywhere = x->length;
 
@@ -227,13 +228,14 @@ void ftc_board_tidy(const struct ftc_exploration *x, struct ftc_state *state)
 
 /* --- promises --- */
 
-bool ftc_board_has_posted(const struct ftc_exploration *x, const struct ftc_state *state, int rank, int op)
+bool ftc_explore_board_has_posted(const struct ftc_exploration *x, const struct ftc_state *state, int rank,
+                                  int op)
 {
     return posts(x, state, rank) > op;
 }
 
-void ftc_board_check_counted(struct ftc_exploration *x, const struct ftc_state *state, int rank,
-                             const struct ftc_local_delivery *d, uint32_t to)
+void ftc_explore_board_check_counted(struct ftc_exploration *x, const struct ftc_state *state, int rank,
+                                     const struct ftc_local_delivery *d, uint32_t to)
 {
     const struct ftc_local_history *mine = &x->local.state[to].history;
     bool counts = x->local.program->operation[d->op].kind == FTC_CALL_ALLREDUCE;

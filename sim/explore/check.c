@@ -66,7 +66,7 @@ static void check_truth(struct ftc_exploration *x, ftc_mask dead, int rank,
         ftc_explore_violate(x, "rank %d: operation %d leaves a live rank out", rank, d->op);
     if (d->root_failed && !ftc_mask_has(dead, root))
         ftc_explore_violate(x, "rank %d: operation %d reports live root %d as failed", rank, d->op, root);
-    if (d->agrees && !ftc_board_is(x, d->op)) /* a delegate's death masks nothing, whatever f is */
+    if (d->agrees && !ftc_explore_board_is(x, d->op)) /* a delegate's death masks nothing, whatever f is */
         check_masking(x, dead, rank, d, agreed);
     if (d->gives_up && __builtin_popcount(dead & ~agreed & 0xffu) <= x->local.settings.f)
         ftc_explore_violate(x, "rank %d: plain reduce %d gives up after %d failures", rank, d->op,
@@ -88,7 +88,7 @@ static void check_other(struct ftc_exploration *x, const struct ftc_state *state
 {
     const struct ftc_local_history *theirs = ftc_state_history(x, state, other);
     bool called = theirs->called > d->op;
-    bool posted = ftc_board_is(x, d->op) && ftc_board_has_posted(x, state, other, d->op);
+    bool posted = ftc_explore_board_is(x, d->op) && ftc_explore_board_has_posted(x, state, other, d->op);
 
     if (d->collects && !called && !posted)
         ftc_explore_violate(x, "rank %d delivers operation %d before rank %d has called it", rank, d->op,
@@ -117,8 +117,8 @@ void ftc_explore_check_delivery(struct ftc_exploration *x, const struct ftc_stat
         check_truth(x, ftc_state_dead(x->n, state), rank, d, mine->agreed[d->op]);
     if (lives && d->validates && (mine->known[d->op] & ~d->failed) != 0)
         ftc_explore_violate(x, "rank %d: validate %d does not name all that it knew", rank, d->op);
-    if (lives && ftc_board_is(x, d->op))
-        ftc_board_check_counted(x, state, rank, d, to);
+    if (lives && ftc_explore_board_is(x, d->op))
+        ftc_explore_board_check_counted(x, state, rank, d, to);
     for (int other = 0; other < x->n; other++) {
         if (other == rank || !ftc_state_acts(state, other))
             continue;

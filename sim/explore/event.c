@@ -73,9 +73,10 @@ static int add_notices(struct events *e, int rank)
 static int add_board(struct events *e, int rank, bool alive)
 {
     const struct ftc_exploration *x = e->x;
-    bool writes = ftc_board_writes(x, e->state, rank), adopts = ftc_board_adopts(x, e->state, rank);
-    bool posts = ftc_board_posts(x, e->state, rank);
-    bool gathers = !(adopts && !x->limits->late_look) && ftc_board_gathers(x, e->state, rank);
+    bool writes = ftc_explore_board_writes(x, e->state, rank),
+         adopts = ftc_explore_board_adopts(x, e->state, rank);
+    bool posts = ftc_explore_board_posts(x, e->state, rank);
+    bool gathers = !(adopts && !x->limits->late_look) && ftc_explore_board_gathers(x, e->state, rank);
 
     e->must |= alive && (writes || adopts || posts || gathers);
     if (writes)
@@ -91,11 +92,11 @@ static int add_inputs(struct events *e, int rank)
     int n = e->x->n;
     bool alive = !ftc_mask_has(ftc_state_dead(n, e->state), rank);
     const struct ftc_local_history *h = ftc_state_history(e->x, e->state, rank);
-    bool calls = !h->under_way && h->called < e->x->length && !ftc_board_is(e->x, h->called);
+    bool calls = !h->under_way && h->called < e->x->length && !ftc_explore_board_is(e->x, h->called);
     bool timer = ftc_mask_has(ftc_state_timers(n, e->state), rank);
     int rc = add_board(e, rank, alive);
 
-    if (rc != FTC_SUCCESS || ftc_board_busy(e->x, e->state, rank))
+    if (rc != FTC_SUCCESS || ftc_explore_board_busy(e->x, e->state, rank))
         return rc;
     e->must |= alive && (calls || timer || ftc_state_untold(n, e->state, rank) != 0);
     if (calls)
@@ -119,7 +120,7 @@ static void add_crashes(struct events *e, int rank)
     }
     for (int observer = 0; observer < e->x->n; observer++) {
         if (observer != rank && ftc_state_acts(e->state, observer) &&
-            !ftc_board_busy(e->x, e->state, observer))
+            !ftc_explore_board_busy(e->x, e->state, observer))
             add(e, FTC_EXPLORE_CRASH_TELL, observer, rank);
     }
 }

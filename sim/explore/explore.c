@@ -307,7 +307,7 @@ static int search_init(struct search *s, const struct ftc_member_settings *setti
                                .result = result,
                                .n = n,
                                .length = program->length,
-                               .words = n * n + 3 + (settings->nodes > 1 ? FTC_BOARD_WORDS : 0)}};
+                               .words = n * n + 3 + (settings->nodes > 1 ? FTC_EXPLORE_BOARD_WORDS : 0)}};
     int rc = ftc_local_init(&s->x.local, settings, program);
     if (rc == FTC_SUCCESS)
         rc = ftc_channels_init(&s->x.channels);

@@ -60,7 +60,7 @@ static void print_event(FILE *out, const struct ftc_exploration *x, const struct
         break;
     case FTC_EXPLORE_GATHER:
         fprintf(out, "rank %d has the posts of its node: ", event.rank);
-        print_mask(out, "", (ftc_mask)ftc_board_gathered(x, state, event.rank));
+        print_mask(out, "", (ftc_mask)ftc_explore_board_gathered(x, state, event.rank));
         break;
     case FTC_EXPLORE_ADOPT:
         fprintf(out, "rank %d takes the decision of its node", event.rank);

@@ -27,7 +27,7 @@ static void set_timer(int n, struct ftc_state *state, int rank, bool on)
 /* It takes no step any more; what is on the way to it vanishes. */
 static void stop(const struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
-    ftc_board_dies(x, state, rank);
+    ftc_explore_board_dies(x, state, rank);
     state->word[rank] = FTC_STATE_GONE;
     for (int other = 0; other < x->n; other++) {
         if (other != rank)
@@ -72,9 +72,9 @@ static uint32_t input_of(const struct ftc_exploration *x, const struct ftc_state
     case FTC_EXPLORE_TIMER:
         return FTC_LOCAL_TIMER;
     case FTC_EXPLORE_GATHER:
-        return ftc_board_gathered(x, state, event.rank);
+        return ftc_explore_board_gathered(x, state, event.rank);
     case FTC_EXPLORE_ADOPT:
-        return ftc_board_adopted(x, state, event.rank);
+        return ftc_explore_board_adopted(x, state, event.rank);
     case FTC_EXPLORE_ARRIVE: {
         uint32_t queue = state->word[ftc_state_channel(x->n, event.other, event.rank)];
         return FTC_LOCAL_MESSAGE + x->channels.queue[queue].head;
@@ -184,8 +184,8 @@ static int take_step(struct ftc_exploration *x, struct ftc_state *state, struct 
     if (x->local.state[step->to].history.called > called && alive)
         ftc_explore_check_call(x, state, rank);
     if (step->delivery != FTC_TABLE_NONE && event.kind != FTC_EXPLORE_ADOPT && alive &&
-        ftc_board_is(x, x->local.delivery[step->delivery].op))
-        ftc_board_delivered(x, state, rank);
+        ftc_explore_board_is(x, x->local.delivery[step->delivery].op))
+        ftc_explore_board_delivered(x, state, rank);
     return rc;
 }
 
@@ -261,12 +261,12 @@ int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state, struct ft
     if (event.kind == FTC_EXPLORE_CRASH_TELL)
         crash(x, state, event.other);
     if (event.kind == FTC_EXPLORE_POST || (event.kind == FTC_EXPLORE_CALL && x->local.settings.nodes > 1))
-        ftc_board_post(x, state, event.rank); /* a call by messages: just the count */
+        ftc_explore_board_post(x, state, event.rank); /* a call by messages: just the count */
     if (event.kind == FTC_EXPLORE_WRITE)
-        ftc_board_write(x, state, event.rank);
+        ftc_explore_board_write(x, state, event.rank);
     else if (event.kind != FTC_EXPLORE_POST)
         rc = take_step(x, state, event);
-    ftc_board_tidy(x, state);
+    ftc_explore_board_tidy(x, state);
     if (rc == FTC_SUCCESS)
         rc = forget(x, state);
     if (rc == FTC_SUCCESS && x->violation[0] == '\0' && !x->limits->plain)

@@ -9,9 +9,9 @@
 
 /* Words of a global state, n ranks: n members (FTC_STATE_GONE: stopped for ever), n * (n - 1) channels, 2 of notices
  * (bit observer * 8 + dead), 1 of: dead, timers, crashes left. */
-#define FTC_STATE_WORDS (FTC_LOCAL_RANKS * FTC_LOCAL_RANKS + 3 + FTC_BOARD_WORDS)
-#define FTC_BOARD_WORDS 14 /* with two levels; board.h */
-#define FTC_STATE_GONE  UINT32_MAX
+#define FTC_STATE_WORDS         (FTC_LOCAL_RANKS * FTC_LOCAL_RANKS + 3 + FTC_EXPLORE_BOARD_WORDS)
+#define FTC_EXPLORE_BOARD_WORDS 14 /* with two levels; board.h */
+#define FTC_STATE_GONE          UINT32_MAX
 
 struct ftc_state {
     uint32_t word[FTC_STATE_WORDS];
