@@ -21,6 +21,9 @@
 enum ftc_algorithm { FTC_ALGORITHM_AUTO, FTC_ALGORITHM_BOARD, FTC_ALGORITHM_CORRECTED };
 enum ftc_config_levels { FTC_LEVELS_AUTO, FTC_LEVELS_ONE };
 
+/* collectives.large */
+enum ftc_config_large { FTC_CONFIG_LARGE_AUTO, FTC_CONFIG_LARGE_RING, FTC_CONFIG_LARGE_OFF };
+
 /* What was wished for: auto, or one more than the value in base/settings.h. */
 enum ftc_config_dissemination {
     FTC_CONFIG_DISSEMINATION_AUTO, /* in shared memory where all ranks are on one node, else the tree */
@@ -76,6 +79,8 @@ struct ftc_config {
     enum ftc_algorithm algorithm;       /* collectives.algorithm */
     enum ftc_config_levels levels;      /* collectives.levels */
     bool direct_copies;                 /* collectives.direct_copies: between the memories of two ranks */
+    enum ftc_config_large large;        /* collectives.large: how large allreduces go across nodes */
+    int64_t large_at;                   /* collectives.large_at: from so many bytes on */
     enum ftc_multicast_transport multicast_transport;    /* multicast.transport */
     char multicast_interface[FTC_CONFIG_STRING_MAX + 1]; /* multicast.interface: names, separated by commas */
     int64_t multicast_receives;                          /* multicast.receives */

@@ -22,6 +22,7 @@ static const char *const bound_names[] = {"rounds", "time", NULL};
 static const char *const rotation_names[] = {"first", "spread", NULL};
 static const char *const prepare_names[] = {"direct", "tree", NULL};
 static const char *const algorithm_names[] = {"auto", "board", "corrected", NULL};
+static const char *const large_names[] = {"auto", "ring", "off", NULL};
 static const char *const levels_names[] = {"auto", "1", NULL};
 static const char *const transport_names[] = {"udp", "verbs", NULL};
 static const char *const carrier_names[] = {"shm", "verbs", "tcp", NULL};
@@ -162,6 +163,11 @@ const struct ftc_config_key ftc_config_schema[] = {
         "messages among all ranks."),
     BOOL("collectives", "direct_copies", direct_copies, "on",
         "Let two ranks copy large values straight between their memories, where the kernel allows it."),
+    ENUM("collectives", "large", large, large_names, "auto",
+        "Large allreduces by messages: round a ring that survives nothing, then committed or run again (ring); never so (off); "
+        "auto: where a job has several nodes. The two add floating-point numbers in a different order."),
+    INT("collectives", "large_at", large_at, 0, INT64_C(1) << 40, "262144", "bytes",
+        "From how many bytes on an allreduce is large."),
 
     ENUM("integrity", "mode", integrity, integrity_names, "none",
         "Against silent corruption, by messages: checksum makes a death of damaged memory; vote compares the f+1 results "

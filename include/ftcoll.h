@@ -272,7 +272,8 @@ typedef struct ftc_report {
     const int *failed;
     unsigned ballots;      /* rounds this rank took part in; 1 without a second round */
     unsigned retries;      /* rounds given up before the one that decided; the same at every survivor */
-    const char *algorithm; /* what ran: "board" (shared memory), "corrected" (messages) or "self" (a job of one) */
+    const char *algorithm; /* what ran: "board" (shared memory), "corrected" (messages), "ring" (messages, a large
+                            * allreduce) or "self" (a job of one) */
     int f;                 /* failures that one operation masks without a second round */
     /* How its result spread by messages, before the first operation, how they would: [broadcast] dissemination, tree and
      * correction, but the tree where multicast leaves the work to it. NULL: not at all (a plain reduce), or not by messages. */

@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "runtime/large.h"
 #include "runtime/lease.h"
 #include "runtime/levels.h"
 #include "runtime/node_board.h"
@@ -65,7 +66,10 @@ static int run_by_messages(struct ftc_comm *comm, const struct ftc_call *call)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
     if (rc != 0)
         return rc;
+    comm->under_way = &call->signature;
     ftc_publish_called(comm, ftc_member_next_op(comm->member));
+    if (!comm->alone)
+        ftc_large_run_called(comm);
     ftc_room_answer(comm);
     ftc_progress_outputs(comm);
     ftc_progress_until(comm, &(struct ftc_until){.done = is_delivered});
@@ -125,7 +129,8 @@ FTC_HOT int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, voi
         return rc == 0 ? rc : explain(comm, call, rc);
     }
     ftc_call_enter(comm);
-    int rc = ftc_call_wait(comm, call, receive);
+    int rc = ftc_large_run_takes(comm, call) ? ftc_large_run_call(comm, call, receive)
+                                             : ftc_call_wait(comm, call, receive);
     comm->receive = NULL;
     ftc_drill_pass(&comm->drill, FTC_DRILL_RETURN);
     ftc_call_leave(comm);

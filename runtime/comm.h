@@ -23,6 +23,7 @@ struct ftc_multicast;
 struct ftc_gossip_run;
 struct ftc_doubling_run;
 struct ftc_flow;
+struct ftc_large_run;
 struct ftc_levels;
 
 /* How long a waiting call stays awake: looks while cores are free, then yields, then sleeps on the futex. */
@@ -84,6 +85,7 @@ struct ftc_comm {
     struct ftc_gossip_run *gossip;     /* NULL: alone */
     struct ftc_doubling_run *doubling; /* NULL: alone */
     struct ftc_flow *flow;             /* NULL: the job has one node */
+    struct ftc_large_run *large;       /* NULL: alone */
     struct ftc_levels *levels;         /* NULL: all operations are by messages among all ranks */
     bool more;                         /* the member wants to go on */
     bool delivered;                    /* the call under way is done */
@@ -91,6 +93,8 @@ struct ftc_comm {
     void *receive;                     /* where its value goes; NULL: nowhere */
     struct ftc_set accused;            /* ranks that the launcher shall fence and has not yet */
     struct ftc_snapshot snapshot;
+    /* Of the member's call, until it is delivered; NULL: none is under way. */
+    const struct ftc_signature *under_way;
     /* The caller's: every operation of the job goes over the board, NULL: by messages. */
     struct ftc_board *board;
     struct ftc_drill board_drill; /* deaf on its own */

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "runtime/call.h"
+#include "runtime/large.h"
 #include "runtime/progress.h"
 
 static int check(const ftc_comm *comm, const void *output)
@@ -143,9 +144,10 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
                         .failed = comm->report_failed,
                         .ballots = last.ballots,
                         .retries = last.retries,
-                        .algorithm = comm->alone           ? "self"
-                                     : comm->board != NULL ? "board"
-                                                           : "corrected"};
+                        .algorithm = comm->alone                     ? "self"
+                                     : comm->board != NULL           ? "board"
+                                     : ftc_large_run_committed(comm) ? "ring"
+                                                                     : "corrected"};
     report_spread(comm, &last, &full);
     report_integrity(comm, &last, &full);
     memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));

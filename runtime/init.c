@@ -14,6 +14,7 @@
 #include "runtime/connect.h"
 #include "runtime/doubling.h"
 #include "runtime/gossip.h"
+#include "runtime/large.h"
 #include "runtime/levels.h"
 #include "runtime/multicast.h"
 #include "runtime/node_board.h"
@@ -156,6 +157,7 @@ static void destroy(struct ftc_comm *comm)
     ftc_board_close(comm->board);
     ftc_gossip_run_close(comm);
     ftc_doubling_run_close(comm);
+    ftc_large_run_close(comm);
     ftc_room_close(comm);
     ftc_member_destroy(comm->member);
     ftc_runtime_levels_close(comm);
@@ -208,6 +210,8 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity, con
         rc = ftc_gossip_run_open(comm);
     if (rc == 0 && !comm->alone)
         rc = ftc_doubling_run_open(comm);
+    if (rc == 0 && !comm->alone)
+        rc = ftc_large_run_open(comm);
     if (rc == 0 && !comm->alone)
         rc = ftc_room_open(comm);
     if (rc == 0 && !comm->alone)

@@ -9,10 +9,12 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/error.h"
+#include "collectives/large.h"
 #include "runtime/doubling.h"
 #include "runtime/flow.h"
 #include "runtime/gossip.h"
 #include "runtime/job_end.h"
+#include "runtime/large.h"
 #include "runtime/levels.h"
 #include "runtime/multicast.h"
 #include "runtime/publish.h"
@@ -111,6 +113,7 @@ static void output_deliver(struct ftc_comm *comm, const struct ftc_output *outpu
         memcpy(comm->receive, ftc_value_bytes(&output->result), output->result.size);
     comm->status = output->status;
     comm->delivered = true;
+    comm->under_way = NULL;
     if (comm->config.integrity == FTC_INTEGRITY_VOTE)
         log_verdict(comm);
 }
@@ -181,6 +184,8 @@ bool ftc_progress_failures(struct ftc_comm *comm)
             ftc_gossip_run_notice(comm, rank);
         if (comm->doubling != NULL)
             ftc_doubling_run_notice(comm, rank);
+        if (comm->large != NULL)
+            ftc_large_run_notice(comm, rank);
         if (comm->flow != NULL)
             ftc_flow_notice(comm->flow, rank);
         any = true;
@@ -246,8 +251,11 @@ static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *mess
         return ftc_gossip_run_receive(comm, from, message);
     if (ftc_doubling_is_message(message))
         return ftc_doubling_run_receive(comm, from, message);
+    if (ftc_large_is_message(message))
+        return ftc_large_run_receive(comm, from, message);
     if (comm->flow != NULL && ftc_flow_is_message(message))
         return take_flow(comm, from, message);
+    ftc_large_run_look(comm, from, message);
     return ftc_member_receive(comm->member, from, message);
 }
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "runtime/gossip.h"
+#include "runtime/large.h"
 #include "runtime/levels.h"
 #include "runtime/multicast.h"
 
@@ -62,6 +63,7 @@ void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *n
         ftc_member_activity(comm->member, now);
     ftc_runtime_levels_activity(comm, now);
     ftc_gossip_run_activity(comm, now);
+    ftc_large_run_activity(comm, now);
 }
 
 static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
@@ -100,6 +102,12 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
     atomic_thread_fence(memory_order_release);
     fill(a, &now, wait);
     atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
+}
+
+/* Of messages that are none of the agreement core's kinds. */
+void ftc_publish_bytes(struct ftc_comm *comm, size_t bytes)
+{
+    ADD(comm->slot->counters.bytes, bytes);
 }
 
 void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t bytes)

@@ -9,6 +9,7 @@ void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *n
 
 /* Show it; `wait` overrides what the member says unless it is FTC_WAIT_NOTHING. */
 void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait);
+void ftc_publish_bytes(struct ftc_comm *comm, size_t bytes);
 void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t bytes);
 void ftc_publish_called(struct ftc_comm *comm, uint64_t calls); /* a collective was called: how many by now */
 void ftc_publish_returned(struct ftc_comm *comm);               /* ... and returned: counters, rules, sets */

@@ -87,6 +87,8 @@ static void set_all(void)
         "collectives.algorithm=corrected",
         "collectives.levels=1",
         "collectives.direct_copies=off",
+        "collectives.large=ring",
+        "collectives.large_at=4096",
         "integrity.mode=vote",
         "gossip.algorithm=pflc",
         "gossip.neighbourhood=torus",

@@ -178,6 +178,18 @@ static void plan_broadcast(struct run *run, unsigned tree, bool plain)
     plan_multicast(run, &state);
 }
 
+/* From random numbers of its own: a seed has the same deaths with either. STORM_LARGE: at how many bytes an allreduce is large; 0: never. */
+static void plan_large(struct run *run)
+{
+    static const int at[] = {0, 1, 1000, 65536};
+    const char *forced = getenv("STORM_LARGE");
+    uint64_t state = run->seed ^ 0x6c61726765000000u;
+    int bytes = forced != NULL ? atoi(forced) : at[record_random(&state) % COUNT(at)];
+
+    storm_setting(run, "collectives.large=%s", bytes > 0 ? "ring" : "off");
+    storm_setting(run, "collectives.large_at=%d", bytes);
+}
+
 static void plan_settings(struct run *run)
 {
     static const char *const schemes[] = {"list", "count", "bit"};
@@ -300,6 +312,7 @@ void storm_plan(struct run *run)
     storm_argument(run, "-f");
     storm_argument(run, "%d", run->f);
     plan_algorithm(run);
+    plan_large(run);
     plan_settings(run);
     storm_nodes_settings(run);
     storm_strikes(run);

@@ -1,0 +1,225 @@
+/* Large allreduces: messages, waiting, commits. */
+#include "runtime/large.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "collectives/large.h"
+#include "collectives/types.h"
+#include "runtime/call.h"
+#include "runtime/job_end.h"
+#include "runtime/progress.h"
+#include "runtime/publish.h"
+
+/* docs/design/nodes.md, "Large values" */
+#define BLOCK_LEAST ((size_t)16 << 10)
+#define BLOCK_MOST  ((size_t)64 << 10)
+
+struct ftc_large_run {
+    struct ftc_large *core;
+    unsigned char *decided; /* value of a commit */
+    bool committed;
+};
+
+int ftc_large_run_open(struct ftc_comm *comm)
+{
+    struct ftc_large_run *run = calloc(1, sizeof(*run));
+    struct ftc_large_settings settings = {.self = comm->rank,
+                                          .ranks = comm->size,
+                                          .attempts = (int)comm->config.f + 1,
+                                          .block_least = BLOCK_LEAST,
+                                          .block_most = BLOCK_MOST};
+
+    comm->large = run;
+    if (run == NULL || (run->decided = malloc(1 + ftc_set_bytes(comm->size))) == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
+    return ftc_large_create(&run->core, &settings);
+}
+
+void ftc_large_run_close(struct ftc_comm *comm)
+{
+    struct ftc_large_run *run = comm->large;
+
+    if (run == NULL)
+        return;
+    ftc_large_destroy(run->core);
+    free(run->decided);
+    free(run);
+    comm->large = NULL;
+}
+
+bool ftc_large_run_takes(const struct ftc_comm *comm, const struct ftc_call *call)
+{
+    const struct ftc_config *config = &comm->config;
+    bool wanted = config->large == FTC_CONFIG_LARGE_RING ||
+                  (config->large == FTC_CONFIG_LARGE_AUTO && comm->large != NULL &&
+                   ftc_segment_nodes(comm->segment) > 1);
+
+    return comm->large != NULL && comm->board == NULL && wanted && config->drill_flip[0] == '\0' &&
+           config->integrity == FTC_INTEGRITY_NONE && call->signature.kind == FTC_CALL_ALLREDUCE &&
+           call->signature.size > 0 && call->signature.size >= (uint64_t)config->large_at;
+}
+
+bool ftc_large_run_committed(const struct ftc_comm *comm)
+{
+    return comm->large != NULL && comm->large->committed;
+}
+
+static struct ftc_large_now now(const struct ftc_comm *comm)
+{
+    return (struct ftc_large_now){.op = ftc_member_next_op(comm->member),
+                                  .epoch = ftc_member_epoch(comm->member),
+                                  .under_way = comm->under_way};
+}
+
+/* --- out --- */
+
+static void put_out(struct ftc_comm *comm)
+{
+    struct ftc_large_output output;
+
+    while (ftc_large_next_output(comm->large->core, &output)) {
+        if (output.head == NULL)
+            ftc_progress_must(comm, FTC_ERR_NOMEM);
+        ftc_publish_bytes(comm, output.head->size + output.value.size);
+        ftc_progress_must(
+            comm, comm->transport->ops->send(comm->transport, output.to, output.head, &output.value, false));
+        ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
+    }
+}
+
+/* --- in --- */
+
+/* Of a mismatch nothing comes back. */
+static int judged(struct ftc_comm *comm, int rc)
+{
+    if (rc == FTC_ERR_MISMATCH)
+        ftc_job_end(comm, FTC_EXIT_MISMATCH, ftc_large_mismatch(comm->large->core));
+    return rc;
+}
+
+int ftc_large_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    struct ftc_large_now here = now(comm);
+    int rc = judged(comm, ftc_large_receive(comm->large->core, &here, from, message));
+
+    put_out(comm);
+    return rc;
+}
+
+void ftc_large_run_look(struct ftc_comm *comm, int from, const struct ftc_buffer *message)
+{
+    (void)judged(comm, ftc_large_look(comm->large->core, from, message));
+}
+
+void ftc_large_run_called(struct ftc_comm *comm)
+{
+    struct ftc_large_now here = now(comm);
+
+    comm->large->committed = false;
+    (void)judged(comm, ftc_large_called(comm->large->core, &here));
+}
+
+void ftc_large_run_notice(struct ftc_comm *comm, int rank)
+{
+    ftc_large_notice(comm->large->core, rank);
+}
+
+static void take_early(struct ftc_comm *comm)
+{
+    int from = -1, rc;
+
+    while ((rc = ftc_large_early(comm->large->core, &from)) != 0) {
+        if (judged(comm, rc) == FTC_ERR_PROTO)
+            ftc_progress_accuse(comm, from, "sent a damaged message");
+        else if (rc != 1)
+            ftc_progress_must(comm, rc);
+        put_out(comm);
+    }
+}
+
+/* --- the call --- */
+
+void ftc_large_run_activity(const struct ftc_comm *comm, struct ftc_member_activity *activity)
+{
+    int awaited = comm->large != NULL ? ftc_large_awaited(comm->large->core) : -1;
+
+    if (awaited < 0)
+        return;
+    activity->kind = FTC_CALL_LARGE;
+    activity->op = ftc_member_next_op(comm->member);
+    activity->wait = FTC_WAIT_RING;
+    activity->root = -1;
+    activity->waits_for = awaited;
+    activity->waits = 1;
+}
+
+static bool is_over(struct ftc_comm *comm, void *arg)
+{
+    (void)arg;
+    return ftc_large_state(comm->large->core) != FTC_LARGE_UNDER_WAY;
+}
+
+/* Ranks that a decision has named: the detector may be about to tell this rank. */
+static void tell_member(struct ftc_comm *comm)
+{
+    const struct ftc_set *failed = ftc_large_failed(comm->large->core);
+    const struct ftc_set *known = ftc_member_known_failed(comm->member);
+
+    for (int rank = ftc_set_next(failed, 0); rank >= 0; rank = ftc_set_next(failed, rank + 1)) {
+        if (ftc_set_has(known, rank))
+            continue;
+        ftc_progress_must(comm, ftc_member_notice(comm->member, rank));
+        ftc_progress_outputs(comm);
+    }
+}
+
+static void run_attempt(struct ftc_comm *comm)
+{
+    struct ftc_large_now here;
+
+    comm->delivered = false; /* of the call under way: no message waits for its return */
+    ftc_progress_failures(comm);
+    tell_member(comm);
+    here = now(comm);
+    ftc_publish_called(comm, here.op);
+    ftc_progress_must(comm, ftc_large_start(comm->large->core, &here, ftc_member_agreed_failed(comm->member),
+                                            ftc_member_known_failed(comm->member)));
+    put_out(comm);
+    take_early(comm);
+    ftc_progress_until(comm, &(struct ftc_until){.done = is_over});
+}
+
+static int commit(struct ftc_comm *comm, enum ftc_large_verdict *verdict)
+{
+    struct ftc_large_run *run = comm->large;
+    struct ftc_member_report report;
+    struct ftc_call call;
+
+    ftc_large_commit(run->core, ftc_member_known_failed(comm->member), &call);
+    int rc = ftc_call_wait(comm, &call, run->decided);
+    comm->receive = NULL;
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ftc_member_report(comm->member, &report);
+    ftc_progress_must(comm, ftc_large_decide(run->core, run->decided, report.failed, verdict));
+    return FTC_SUCCESS;
+}
+
+int ftc_large_run_call(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+{
+    struct ftc_large_run *run = comm->large;
+    enum ftc_large_verdict verdict = FTC_LARGE_AGAIN;
+    int rc = FTC_SUCCESS;
+
+    ftc_large_begin(run->core, call, ftc_type_size((ftc_type)call->signature.type));
+    while (rc == FTC_SUCCESS && verdict == FTC_LARGE_AGAIN) {
+        run_attempt(comm);
+        rc = commit(comm, &verdict);
+    }
+    run->committed = rc == FTC_SUCCESS && verdict == FTC_LARGE_COMMITTED;
+    if (run->committed)
+        ftc_large_copy(run->core, receive);
+    ftc_large_end(run->core);
+    return rc == FTC_SUCCESS && verdict == FTC_LARGE_PROTECTED ? ftc_call_wait(comm, call, receive) : rc;
+}
