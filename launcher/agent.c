@@ -327,7 +327,7 @@ static void publish_lease(struct ftc_agent *agent)
     }
 }
 
-static void keep_lease(struct ftc_agent *agent)
+void ftc_agent_keep_lease(struct ftc_agent *agent)
 {
     uint64_t now = ftc_clock_now();
 
@@ -359,7 +359,7 @@ static void on_before_sleep(struct ev_loop *loop, struct ev_prepare *prepare, in
 
     (void)loop;
     (void)events;
-    keep_lease(agent);
+    ftc_agent_keep_lease(agent);
     ftc_agent_look(agent);
     ftc_agent_show(agent);
     (void)agent->links->ops->flush(agent->links, &idle);

@@ -69,6 +69,8 @@ void ftc_agent_fini(struct ftc_agent *agent);
 
 /* Tell the others what is new of this node's ranks. */
 void ftc_agent_look(struct ftc_agent *agent);
+/* Look at the lease: this node may be apart, or fenced, afterwards. */
+void ftc_agent_keep_lease(struct ftc_agent *agent);
 /* A rank of this node had damaged data from one of another node. */
 void ftc_agent_accuse(struct ftc_agent *agent, int rank, int accuser);
 /* This node ends the job: the others shall, too. */

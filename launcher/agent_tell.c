@@ -91,6 +91,10 @@ static void leave_base(struct ftc_agent *agent)
 {
     if (agent->idle || !ftc_mirror_ended_here(&agent->mirror))
         return;
+    /* It may have been stopped, and the others have left since: that is no end that it could tell of. */
+    ftc_agent_keep_lease(agent);
+    if (agent->apart || agent->fenced)
+        return;
     agent->idle = true;
     ftc_lease_left(agent->lease, agent->meeting.node, ftc_clock_now());
 }

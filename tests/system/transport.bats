@@ -165,6 +165,20 @@ start_lossy() {
     [ "$(grep -c ", 2 failed$" out)" -eq 4 ]
 }
 
+@test "an agent that slept until the others had left tells nothing of them" {
+    start_lossy
+    mapfile -t others < <(pgrep -P "$pid" | grep -vx "$victim")
+    kill -STOP "$victim"
+    wait_until 'gone "${others[@]}"'
+    kill -CONT "$victim"
+    finish
+    cat out err
+    output=$(cat out)
+    survivors 4
+    [ "$(grep -c "2 of 6 ranks failed" err)" -eq 1 ]
+    run ! grep -q "did not answer at the end\|6 of 6" err
+}
+
 @test "ranks whose agent is stopped end themselves when its lease is over" {
     start_lossy
     kill -STOP "$victim"
