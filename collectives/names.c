@@ -118,10 +118,14 @@ const char *ftc_integrity_name(enum ftc_integrity integrity)
 const char *ftc_correction_name(enum ftc_correction correction)
 {
     static const char *const names[] = {
-        [FTC_CORRECTION_NONE] = "none",           [FTC_CORRECTION_OPPORTUNISTIC] = "opportunistic",
-        [FTC_CORRECTION_OPTIMISED] = "optimised", [FTC_CORRECTION_CHECKED] = "checked",
-        [FTC_CORRECTION_THROTTLED] = "throttled", [FTC_CORRECTION_FAILURE_PROOF] = "failure-proof",
-        [FTC_CORRECTION_DELAYED] = "delayed",     [FTC_CORRECTION_RING] = "ring",
+        [FTC_CORRECTION_NONE] = "none",
+        [FTC_CORRECTION_OPPORTUNISTIC] = "opportunistic",
+        [FTC_CORRECTION_OPTIMISED] = "optimised",
+        [FTC_CORRECTION_CHECKED] = "checked",
+        [FTC_CORRECTION_THROTTLED] = "throttled",
+        [FTC_CORRECTION_FAILURE_PROOF] = "failure-proof",
+        [FTC_CORRECTION_DELAYED] = "delayed",
+        [FTC_CORRECTION_RING] = "ring",
     };
 
     return NAME_OF(names, correction);

@@ -2,12 +2,14 @@
  * Kill storms in real processes: run after run, a job of random size and settings whose ranks die at random and at
  * chosen moments; then the survivors' records must agree, count every survivor once, and nothing may be left behind.
  *
- *   storm RUNS [SEED]        environment: FTRUN, STORM_APP, STORM_FLAGS (more flags for ftrun), STORM_NOTICES=off,
+ *   storm RUNS [SEED]        environment: FTRUN, STORM_APP, STORM_NOTICES=off,
  *                        STORM_ALGORITHM=board|corrected (else every second run is by messages, at random),
  *                        STORM_TRANSPORT=shm|tcp|... (transport.order; else at random),
  *                        STORM_KIND=plain|gossip|vote|checksum (storm_strikes.c; else at random),
  *                        STORM_NODES=N (so many nodes, where there are ranks for them; else at random),
  *                        STORM_RANKS=N (at most; else up to 64), STORM_TIMEOUT_MS=T (of several nodes),
+ *                        STORM_LARGE=BYTES (from which an allreduce goes round the ring; 0: never; else at random),
+ *                        STORM_LEVELS=two (settings with which operations of several nodes go over two levels),
  *                        STORM_BROADCAST=gossip+checked, kary+none, ... (by messages, spread like that; else at random)
  *
  * Prints the seed of each failing run; `storm 1 SEED` replays it. Sums up how often each rule of agreement.md ran: in runs by
@@ -70,6 +72,8 @@ static void complain(const struct run *run, const char *format, ...)
         fprintf(stderr, "STORM_TRANSPORT=%s ", getenv("STORM_TRANSPORT"));
     if (getenv("STORM_KIND") != NULL)
         fprintf(stderr, "STORM_KIND=%s ", getenv("STORM_KIND"));
+    if (getenv("STORM_LEVELS") != NULL)
+        fprintf(stderr, "STORM_LEVELS=%s ", getenv("STORM_LEVELS"));
     if (run->die[0] != '\0')
         fprintf(stderr, "FTCOLL_TEST_DIE='%s' ", run->die);
     if (run->deaf[0] != '\0')

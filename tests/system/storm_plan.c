@@ -194,19 +194,21 @@ static void plan_settings(struct run *run)
 {
     static const char *const schemes[] = {"list", "count", "bit"};
     uint64_t scheme = pick(run, 3);
+    bool levels =
+        getenv("STORM_LEVELS") != NULL; /* what operations over two levels need (docs/design/nodes.md) */
 
-    if (run->kind == STORM_VOTE)
+    if (run->kind == STORM_VOTE || levels)
         scheme = 0; /* whose results can be compared the lists say */
 
     run->list = scheme == 0;
-    run->piggyback = pick(run, 4) > 0;
+    run->piggyback = pick(run, 4) > 0 || levels;
     storm_setting(run, "failure_info.scheme=%s", schemes[scheme]);
     storm_setting(run, "failure_info.share=%s", run->piggyback ? "piggyback" : "off");
     storm_setting(run, "collectives.rotation=%s", pick(run, 2) ? "first" : "spread");
     storm_setting(run, "collectives.prepare=%s", pick(run, 2) ? "direct" : "tree");
     unsigned tree = (unsigned)pick(run, 3);
     storm_setting(run, "broadcast.arity=%d", 2 + (int)pick(run, 2));
-    plan_broadcast(run, tree, pick(run, 4) == 0);
+    plan_broadcast(run, tree, pick(run, 4) == 0 || levels);
     storm_setting(run, "broadcast.settle_every=%d", (int)pick(run, 5));
     storm_setting(run, "reduce.arity=%d", 1 + (int)pick(run, 3));
     storm_setting(run, "detector.heartbeat_period_ms=50");
