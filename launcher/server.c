@@ -299,7 +299,7 @@ static pmix_status_t register_ranks(struct ftc_server *server, const struct ftc_
 static void format_space(pmix_nspace_t space, const char *job)
 {
     memset(space, 0, sizeof(pmix_nspace_t));
-    snprintf(space, sizeof(pmix_nspace_t), "ftcoll-%s", job);
+    snprintf(space, sizeof(pmix_nspace_t), FTC_PMIX_SPACE "%s", job);
 }
 
 int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *spec)

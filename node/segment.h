@@ -29,9 +29,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define FTC_SEGMENT_MAGIC      0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION    8
-#define FTC_NODE_MAX_RANKS     4096
+#define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
+#define FTC_SEGMENT_VERSION 8
+#define FTC_NODE_MAX_RANKS  4096
+/* Before the name of a job in that of its PMIx namespace, where ftrun is the server. */
+#define FTC_PMIX_SPACE         "ftcoll-"
 #define FTC_JOB_NAME_SIZE      32
 #define FTC_JOB_GROUP          32 /* bytes */
 #define FTC_JOB_SECRET         32 /* bytes */

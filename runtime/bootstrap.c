@@ -28,27 +28,27 @@ static int get_size(const pmix_proc_t *job, int *size)
     return 0;
 }
 
-/* False: there is none, so the server is not ftrun's. Not to be looked for elsewhere: other servers would ask each other. */
-static bool get_job(const pmix_proc_t *job, char name[FTC_JOB_NAME_SIZE], int *rc)
+/* Of ftrun's server. Other ones are not asked: they would ask each other. */
+static int get_job(const pmix_proc_t *job, char name[FTC_JOB_NAME_SIZE])
 {
     pmix_value_t *value = NULL;
-    pmix_info_t info;
-    bool yes = true;
+    pmix_status_t rc = PMIx_Get(job, FTC_PMIX_KEY_JOB, NULL, 0, &value);
+    int result = 0;
 
-    PMIX_INFO_CONSTRUCT(&info);
-    PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, &yes, PMIX_BOOL);
-    pmix_status_t status = PMIx_Get(job, FTC_PMIX_KEY_JOB, &info, 1, &value);
-    PMIX_INFO_DESTRUCT(&info);
-    if (status != PMIX_SUCCESS)
-        return false;
-    *rc = 0;
+    if (rc != PMIX_SUCCESS)
+        return ftc_error_set(FTC_ERR_SYSTEM, "ftrun does not tell the job's name: %s", PMIx_Error_string(rc));
     if (value->type != PMIX_STRING || value->data.string == NULL ||
         strlen(value->data.string) >= FTC_JOB_NAME_SIZE)
-        *rc = ftc_error_set(FTC_ERR_PROTO, "the PMIx server gave a malformed job name");
+        result = ftc_error_set(FTC_ERR_PROTO, "the PMIx server gave a malformed job name");
     else
         strcpy(name, value->data.string);
     PMIX_VALUE_RELEASE(value);
-    return true;
+    return result;
+}
+
+static bool is_of_ftrun(const pmix_proc_t *self)
+{
+    return strncmp(self->nspace, FTC_PMIX_SPACE, strlen(FTC_PMIX_SPACE)) == 0;
 }
 
 static int ask(struct ftc_identity *identity)
@@ -65,8 +65,8 @@ static int ask(struct ftc_identity *identity)
         result =
             ftc_error_set(FTC_ERR_PROTO, "PMIx rank %u is outside a job of %d", self.rank, identity->size);
     identity->rank = (int)self.rank;
-    if (result == 0 && !get_job(&job, identity->job, &result))
-        result = ftc_foreign_meet(&self, identity);
+    if (result == 0)
+        result = is_of_ftrun(&self) ? get_job(&job, identity->job) : ftc_foreign_meet(&self, identity);
     PMIx_Finalize(NULL, 0);
     return result;
 }

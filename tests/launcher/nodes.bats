@@ -18,7 +18,8 @@ nodes() {
 start_nodes() {
     local count=$1
     shift
-    start --engine local -np "$count" "$FTRUN" --engine pmix "$@"
+    # An agent that is stopped is not the outer one's to kill.
+    start --engine local --set detector.heartbeat_timeout_ms=60000 -np "$count" "$FTRUN" --engine pmix "$@"
 }
 
 # The agents of a job in the background, in any order.

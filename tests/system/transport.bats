@@ -23,7 +23,8 @@ nodes() {
 start_nodes() {
     local count=$1
     shift
-    start --engine local -np "$count" "$FTRUN" --engine pmix "$@"
+    # An agent that is stopped is not the outer one's to kill.
+    start --engine local --set detector.heartbeat_timeout_ms=60000 -np "$count" "$FTRUN" --engine pmix "$@"
 }
 
 # survivors N: so many ranks came to the end.
@@ -149,8 +150,8 @@ start_lossy() {
         --set detector.heartbeat_period_ms=100 "$LOOP" 2500 1
     # Seen by any of the agents: a rank computes most of the time, so "it is in an operation now" may never be seen.
     wait_until '"$STATUS" --json 2>/dev/null | jq -e "any(.jobs[].ranks[]; .called >= 20)"'
-    victim=$(pgrep -P "$pid" | sort -n | tail -n 1)
-    ranks=$(pgrep -P "$victim")
+    victim=$(for agent in $(pgrep -P "$pid"); do if grep -qz '^PMIX_RANK=2$' "/proc/$agent/environ"; then echo "$agent"; fi; done)
+    ranks=$(pgrep -P "$victim" -f "^$LOOP") # it has a child for PMIx, too, for a while
     [ "$(wc -w <<<"$ranks")" -eq 2 ]
 }
 
