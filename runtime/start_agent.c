@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -12,10 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "node/process.h"
 
-#define MOST_WORDS 4096 /* of the program's command line: for people */
-#define ARGUMENTS  32
+#define BEGIN_SECONDS 20
+#define MOST_WORDS    4096 /* of the program's command line: for people */
+#define ARGUMENTS     32
 
 extern char **environ;
 
@@ -93,12 +97,36 @@ static int spawn_one(pid_t *child, int ranks, int fd, const char **tried)
     return spawn(child, command.argv[0], &command, fd);
 }
 
+/* ftrun ends at once; whatever else it may be is killed. False: it was. */
+static bool end_in_time(pid_t child)
+{
+    uint64_t start = ftc_process_start(child), deadline = ftc_clock_now() + BEGIN_SECONDS * FTC_NS_PER_S;
+    struct pollfd ended = {.fd = ftc_process_open(child, start), .events = POLLIN};
+    int rc = 0;
+
+    if (ended.fd < 0)
+        return true; /* it has ended already */
+    for (uint64_t now = ftc_clock_now(); now < deadline && rc != 1; now = ftc_clock_now())
+        rc = poll(&ended, 1, (int)((deadline - now) / FTC_NS_PER_MS) + 1);
+    close(ended.fd);
+    if (rc != 1)
+        (void)ftc_process_kill(child, start, FTC_NS_PER_S);
+    return rc == 1;
+}
+
 /* What was started leaves an agent behind and ends. The program may wait for children of its own, or ignore them: then somebody else has
  * got its status, and the agent's silence tells. */
 static int await(pid_t child)
 {
     int status = 0;
 
+    if (!end_in_time(child)) {
+        (void)waitpid(child, &status, WNOHANG);
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "ftrun, which has to watch this host's ranks, did not begin within %d s; does "
+                             "FTCOLL_FTRUN name an ftrun?",
+                             BEGIN_SECONDS);
+    }
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return FTC_SUCCESS;

@@ -268,6 +268,16 @@ killing_ftrun() {
     [ "$(grep -c "could not begin (exit code 1)" <<<"$output")" -eq 2 ]
 }
 
+@test "an ftrun that neither begins nor ends is killed" {
+    adopting
+    printf '#!/bin/sh\nexec sleep 1000\n' >hanging
+    chmod +x hanging
+    FTCOLL_FTRUN=$PWD/hanging run timeout -s KILL 60 "$PMIX_LAUNCHER" 1 2 "$LOOP" 50
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [ "$(grep -c "did not begin within 20 s" <<<"$output")" -eq 2 ]
+}
+
 @test "an ftrun that says nothing is no agent" {
     adopting
     FTCOLL_FTRUN=$(type -P true) run timeout -s KILL 60 "$PMIX_LAUNCHER" 1 2 "$LOOP" 50

@@ -38,7 +38,7 @@ static void must(bool good, const char *what)
 struct host {
     int number, hosts, ranks; /* ranks: of each host */
     int fd;
-    char directory[64];
+    char directory[256];
     /* The fence under way. */
     pmix_modex_cbfunc_t done;
     void *arg;
@@ -147,7 +147,10 @@ static void start_server(void)
     pmix_info_t *info;
 
     snprintf(name, sizeof(name), "host%d", host.number);
-    snprintf(host.directory, sizeof(host.directory), "/tmp/pmix_launcher.XXXXXX");
+    const char *temporary = getenv("BATS_TEST_TMPDIR"); /* not TMPDIR, which jobs have to leave empty */
+    int length = snprintf(host.directory, sizeof(host.directory), "%s/pmix_launcher.XXXXXX",
+                          temporary != NULL ? temporary : "/tmp");
+    must(length < (int)sizeof(host.directory), "naming a directory: BATS_TEST_TMPDIR is too long");
     must(mkdtemp(host.directory) != NULL, "making a directory");
     PMIX_INFO_CREATE(info, 3);
     PMIX_INFO_LOAD(&info[0], PMIX_SERVER_TMPDIR, host.directory, PMIX_STRING);
@@ -196,7 +199,7 @@ static int await_ranks(void)
 
 static _Noreturn void be_host(char **program)
 {
-    char command[128];
+    char command[300];
     pthread_t thread;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -206,7 +209,7 @@ static _Noreturn void be_host(char **program)
         start_rank(host.number * host.ranks + rank, program);
     int worst = await_ranks();
     PMIx_server_finalize();
-    snprintf(command, sizeof(command), "rm -rf %s", host.directory);
+    snprintf(command, sizeof(command), "rm -rf '%s'", host.directory);
     (void)!system(command);
     _exit(worst);
 }
