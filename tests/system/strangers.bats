@@ -22,9 +22,10 @@ start_job() {
     grep -qz '^FTCOLL_RANK=0$' "/proc/$rank/environ"
 }
 
+# What a killed launcher has left counts for nothing.
 has_returned() { # OPERATIONS: rank 0
     "$STATUS" --json 2>/dev/null |
-        jq -e "[.jobs[]?.ranks[]? | select(.rank == 0 and .returned > $1)] | length >= 1" >/dev/null
+        jq -e "[.jobs[]? | select(.launcher_alive) | .ranks[]? | select(.rank == 0 and .returned > $1)] | length >= 1" >/dev/null
 }
 
 largest() { # PID: in KiB
