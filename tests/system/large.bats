@@ -4,6 +4,8 @@
 
 bats_require_minimum_version 1.5.0
 
+load ../launcher/helper
+
 # nodes N [options] program: a job of N nodes.
 nodes() {
     local count=$1

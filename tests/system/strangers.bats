@@ -16,7 +16,7 @@ start_job() {
     for agent in $(pgrep -P "$pid"); do
         grep -qz '^PMIX_RANK=0$' "/proc/$agent/environ" && break
     done
-    for rank in $(pgrep -P "$agent"); do
+    for rank in $(pgrep -P "$agent" -f "^$LOOP"); do # it has a child for PMIx, too, for a while
         grep -qz '^FTCOLL_RANK=0$' "/proc/$rank/environ" && break
     done
     grep -qz '^FTCOLL_RANK=0$' "/proc/$rank/environ"
