@@ -118,6 +118,19 @@ static int group_combine(struct ftc_member *m, struct ftc_operation *op)
     return protect_sum(m, op, FTC_FLIP_UP);
 }
 
+/* p != c_b has done its part of collecting. */
+static int contributor_done(struct ftc_member *m, struct ftc_operation *op)
+{
+    op->ballot.phase = FTC_BALLOT_DONE;
+    if (ftc_operation_plain_reduce(op)) {
+        int rc = ftc_member_deliver(m, op, FTC_SUCCESS, NULL, NULL);
+        ftc_operation_free(m, op);
+        return rc == 0 ? 1 : rc;
+    }
+    ftc_contribution_drop(&op->ballot.sum);
+    return 1;
+}
+
 static int group_advance(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -127,6 +140,8 @@ static int group_advance(struct ftc_member *m, struct ftc_operation *op)
     int rc = group_combine(m, op);
     if (rc != 0)
         return rc;
+    if (ftc_ballot_direct(m, b) && b->position > 0)
+        return contributor_done(m, op);
     b->phase = FTC_BALLOT_TREE;
     return 1;
 }
@@ -143,7 +158,6 @@ static int tree_advance(struct ftc_member *m, struct ftc_operation *op)
         rc = protect_sum(m, op, FTC_FLIP_PARTIAL);
     if (rc != 0)
         return rc;
-    b->phase = FTC_BALLOT_DONE;
     int parent = ftc_ballot_rank(b, ftc_topology_reduce_parent(m->set.f, m->set.reduce_arity, b->position));
     if (!ftc_knows_failed(m, parent)) {
         struct ftc_message tree = {.info = b->info, .contribution = b->sum};
@@ -151,13 +165,7 @@ static int tree_advance(struct ftc_member *m, struct ftc_operation *op)
         if (rc != 0)
             return rc;
     }
-    if (ftc_operation_plain_reduce(op)) {
-        rc = ftc_member_deliver(m, op, FTC_SUCCESS, NULL, NULL);
-        ftc_operation_free(m, op);
-        return rc == 0 ? 1 : rc;
-    }
-    ftc_contribution_drop(&b->sum);
-    return 1;
+    return contributor_done(m, op);
 }
 
 /* The root of a plain reduce has its value: every live process has called this op (rule 8). */
@@ -245,7 +253,7 @@ static int coordinator_advance(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_ballot *b = &op->ballot;
 
     if (b->child_size < m->set.f + 1 && !FTC_MUTATED(EMPTY_SUBTREE_FAILED)) {
-        /* A subtree is empty, hence failure-free: the own up-corrected value is complete. */
+        /* A subtree is empty, hence failure-free, or all came directly: the own up-corrected value is complete. */
         ftc_rule_taken(m, FTC_RULE_EMPTY_SUBTREE);
         return coordinator_done(m, op);
     }

@@ -130,6 +130,12 @@ static int reduce_targets(const struct ftc_member *m, int root, int ranks[], int
 {
     int f = m->set.f, count = 0;
     int j = ftc_view_position(m->view, root, m->set.self);
+
+    if (ftc_collects_directly(m, m->view->size)) {
+        if (j > 0 && room > 0)
+            ranks[count++] = root;
+        return count;
+    }
     struct ftc_group group = ftc_topology_group(m->view->size, f, j);
 
     if (group.with_root && j != 0 && count < room)

@@ -546,7 +546,7 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
                                            .spreads = true,
                                            .dissemination = settings->dissemination,
                                            .correction = settings->correction};
-    m->group_room = settings->f + 2;
+    m->group_room = settings->f + 2 > settings->direct ? settings->f + 2 : settings->direct;
     m->child_room = settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||
         ftc_set_init(&m->report_failed, n) != 0 || ftc_set_init(&m->report_wrong, n) != 0 ||

@@ -171,6 +171,16 @@ static struct ftc_awaited *awaited_add(struct ftc_awaited *list, int *count, int
     return awaited;
 }
 
+/* agreement.md, rule 2, "Direct": c_b awaits everybody, and nobody else anybody. */
+static void ballot_await_directly(const struct ftc_member *m, struct ftc_ballot *b)
+{
+    if (b->position > 0)
+        awaited_add(b->group, &b->group_size, m->set.self);
+    for (int j = 0; b->position == 0 && j < b->size; j++)
+        awaited_add(b->group, &b->group_size, ftc_ballot_rank(b, j));
+    assert(b->group_size <= m->group_room);
+}
+
 /* The group in order of position: the canonical order of combination. */
 static void ballot_await_group(const struct ftc_member *m, struct ftc_ballot *b)
 {
@@ -229,6 +239,47 @@ static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct 
     ftc_spread_reset(m, op);
 }
 
+static int send_up(struct ftc_member *m, struct ftc_operation *op, int to, const struct ftc_message *up)
+{
+    return ftc_knows_failed(m, to) ? 0 : ftc_member_send(m, op, FTC_MESSAGE_UP, to, up);
+}
+
+static void arrive_here(struct ftc_awaited *awaited, const struct ftc_message *up)
+{
+    awaited->arrived = true;
+    if (up->contribution.decision != NULL)
+        awaited->contribution.decision = ftc_decision_ref(up->contribution.decision);
+    else
+        ftc_value_set(&awaited->contribution.value, &up->contribution.value);
+}
+
+static int contribute_directly(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *up)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    ballot_await_directly(m, b);
+    arrive_here(&b->group[0], up); /* c_b has position 0 */
+    return b->position == 0 ? 0 : send_up(m, op, b->coordinator, up);
+}
+
+static int contribute_to_group(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *up)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    ballot_await_group(m, b);
+    ballot_await_children(m, b);
+    for (int i = 0; i < b->group_size; i++) {
+        int rc = 0;
+        if (b->group[i].rank == m->set.self)
+            arrive_here(&b->group[i], up);
+        else
+            rc = send_up(m, op, b->group[i].rank, up);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
 /* agreement.md, rule 1: contribute once, by UP, DECIDED(D) if op k was delivered. */
 static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
 {
@@ -242,24 +293,7 @@ static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
     } else if (op->call.signature.kind != FTC_CALL_BCAST) {
         up.contribution.value = op->input;
     }
-    ballot_await_group(m, b);
-    ballot_await_children(m, b);
-    for (int i = 0; i < b->group_size; i++) {
-        struct ftc_awaited *awaited = &b->group[i];
-
-        if (awaited->rank == m->set.self) {
-            awaited->arrived = true;
-            if (decided)
-                awaited->contribution.decision = ftc_decision_ref(op->decision);
-            else
-                ftc_value_set(&awaited->contribution.value, &up.contribution.value);
-        } else if (!ftc_knows_failed(m, awaited->rank)) {
-            int rc = ftc_member_send(m, op, FTC_MESSAGE_UP, awaited->rank, &up);
-            if (rc != 0)
-                return rc;
-        }
-    }
-    return 0;
+    return ftc_ballot_direct(m, b) ? contribute_directly(m, op, &up) : contribute_to_group(m, op, &up);
 }
 
 /* Two levels: another rank takes part for this node; or this one does from now on, and those before it have stopped. */

@@ -218,6 +218,16 @@ bool ftc_levels_one_of_each(const struct ftc_member *m, const struct ftc_set *pa
 bool ftc_levels_before_me(const struct ftc_member *m, const struct ftc_set *participants); /* on my node */
 int ftc_levels_adopt_kept(struct ftc_member *m, struct ftc_operation *op);
 
+/* Rule 2, "Direct". */
+static inline bool ftc_collects_directly(const struct ftc_member *m, int participants)
+{
+    return participants <= m->set.direct && m->set.integrity != FTC_INTEGRITY_VOTE;
+}
+static inline bool ftc_ballot_direct(const struct ftc_member *m, const struct ftc_ballot *b)
+{
+    return ftc_collects_directly(m, b->size);
+}
+
 /* broadcast.c: rule 5 */
 int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision,
                        const struct ftc_arrival *arrival);

@@ -87,6 +87,8 @@ const struct ftc_config_key ftc_config_schema[] = {
         "Shape of the subtrees of a reduce."),
     INT("reduce", "arity", reduce_arity, 1, 64, "2", "",
         "Children of a process in the heap."),
+    INT("reduce", "direct", reduce_direct, 0, 64, "0", "",
+        "Up to how many ranks (over two levels: nodes) send straight to the root, with no tree; 0: 8 in jobs of several nodes, else none."),
 
     ENUM("broadcast", "dissemination", dissemination, dissemination_names, "auto",
         "What spreads a result first; auto: shared memory where all ranks are on one node, else the tree."),

@@ -23,6 +23,9 @@
 #include "runtime/room.h"
 #include "runtime/thread.h"
 
+/* Of nodes on one machine with two cores all sizes up to this one gain. */
+#define DIRECT_BETWEEN_NODES 8
+
 #define ABORT_GRACE_NS (10 * FTC_NS_PER_S)
 
 /* --- init --- */
@@ -66,6 +69,8 @@ static int make_member(struct ftc_comm *comm, uint32_t fragment)
     struct ftc_member_settings settings = ftc_config_member(&comm->config, comm->size, comm->rank);
 
     settings.fragment = fragment;
+    if (comm->config.reduce_direct == 0 && !comm->alone && ftc_segment_nodes(comm->segment) > 1)
+        settings.direct = DIRECT_BETWEEN_NODES;
     int rc = ftc_flips_parse(comm->config.drill_flip, &comm->flips);
     if (rc != 0)
         return ftc_error_wrap(FTC_ERR_CONFIG, "drill.flip");

@@ -214,6 +214,7 @@ static const struct row rows[] = {
     {{"rotation", 0, "POLICY", NULL, NULL}, "collectives.rotation"},
     {{"reduce-tree", 0, "TREE", NULL, NULL}, "reduce.tree"},
     {{"reduce-arity", 0, "K", NULL, NULL}, "reduce.arity"},
+    {{"direct", 0, "RANKS", NULL, NULL}, "reduce.direct"},
     {{"algorithm", 0, "NAME", NULL, NULL}, ALIAS},
     {{"dissemination", 0, "HOW", NULL, take_dissemination}, "broadcast.dissemination"},
     {{"tree", 0, "TREE", NULL, NULL}, "broadcast.tree"},

@@ -345,6 +345,25 @@ static uint64_t up_formula(uint64_t m, uint64_t f)
     return f * (f + 1) * ((m - 1) / (f + 1)) + a * (a - 1);
 }
 
+/* "Direct": of such ballots by one UP of everyone else. */
+static bool directly(const struct ftc_ledger *l, uint64_t m)
+{
+    return m <= (uint64_t)l->settings.direct && l->settings.integrity != FTC_INTEGRITY_VOTE;
+}
+
+static uint64_t ups(const struct ftc_ledger *l, uint64_t m)
+{
+    return directly(l, m) ? m - 1 : up_formula(m, (uint64_t)l->settings.f);
+}
+
+/* ... of a ballot of m participants or fewer. */
+static uint64_t most_ups(const struct ftc_ledger *l, uint64_t m)
+{
+    uint64_t tree = up_formula(m, (uint64_t)l->settings.f);
+
+    return l->settings.direct > 1 && tree < m - 1 ? m - 1 : tree;
+}
+
 /* Everyone has it from its parent, and from nobody else? */
 static bool by_tree_alone(const struct ftc_ledger *l)
 {
@@ -382,8 +401,8 @@ static void check_numbers(struct ftc_ledger *l, int op, const struct ftc_ledger_
     bool decides = operation_of(l, op)->kind != FTC_CALL_REDUCE;
     uint64_t m = (uint64_t)view_size(l, history);
     bool all_trees = l->settings.f == 0 || !decides || compares(l, op, m);
-    uint64_t up = history->collects ? up_formula(m, (uint64_t)l->settings.f) : 0;
-    uint64_t tree = history->collects ? m - 1 : 0;
+    uint64_t up = history->collects ? ups(l, m) : 0;
+    uint64_t tree = history->collects && !directly(l, m) ? m - 1 : 0;
     uint64_t decide = decides ? m - 1 : 0;
 
     expect(l, op, history, FTC_MESSAGE_UP, up, up);
@@ -401,7 +420,7 @@ static void check_reduce_bounds(struct ftc_ledger *l, int op, const struct ftc_l
 {
     uint64_t m = (uint64_t)view_size(l, history);
 
-    expect(l, op, history, FTC_MESSAGE_UP, 0, up_formula(m, (uint64_t)l->settings.f));
+    expect(l, op, history, FTC_MESSAGE_UP, 0, most_ups(l, m));
     expect(l, op, history, FTC_MESSAGE_TREE, 0, m - 1);
     for (int kind = FTC_MESSAGE_DECIDE; kind < FTC_MESSAGES; kind++)
         expect(l, op, history, kind, 0, 0);
@@ -418,7 +437,7 @@ static void check_bounds(struct ftc_ledger *l, int op, const struct ftc_ledger_h
     uint64_t m = (uint64_t)view_size(l, history), answers = history->sent[FTC_MESSAGE_PULL];
     uint64_t collects = failures + (history->collects ? 1 : 0);
 
-    expect(l, op, history, FTC_MESSAGE_UP, 0, collects * up_formula(m, (uint64_t)l->settings.f));
+    expect(l, op, history, FTC_MESSAGE_UP, 0, collects * most_ups(l, m));
     expect(l, op, history, FTC_MESSAGE_TREE, 0, collects * (m - 1));
     expect(l, op, history, FTC_MESSAGE_DECIDE, 0, (failures + 1) * most_decides(l, m) + answers);
     expect(l, op, history, FTC_MESSAGE_POKE, 0, failures * (m - 1));

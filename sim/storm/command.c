@@ -96,6 +96,7 @@ static const struct {
     {"collectives", "rotation", FTC_STORM_PIN_ROTATION},
     {"reduce", "tree", FTC_STORM_PIN_REDUCE_ARITY},
     {"reduce", "arity", FTC_STORM_PIN_REDUCE_ARITY},
+    {"reduce", "direct", FTC_STORM_PIN_DIRECT},
     {"broadcast", "tree", FTC_STORM_PIN_TREE},
     {"broadcast", "arity", FTC_STORM_PIN_ARITY},
     {"broadcast", "correction", FTC_STORM_PIN_CORRECTION},

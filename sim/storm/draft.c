@@ -261,7 +261,7 @@ static bool lower_f(struct ftc_draft *d, size_t first, size_t size)
     return true;
 }
 
-#define SETTINGS 22
+#define SETTINGS 23
 
 /* Make one of how decisions are spread plain; false: it is. */
 static bool reset_spreading(struct ftc_member_settings *s, const struct ftc_member_settings *plain,
@@ -337,8 +337,11 @@ static bool reset_setting(struct ftc_member_settings *s, const struct ftc_member
     case 7:
         s->integrity = plain->integrity;
         return s->integrity != before.integrity;
+    case 8:
+        s->direct = plain->direct;
+        return s->direct != before.direct;
     default:
-        return reset_spreading(s, plain, which - 8);
+        return reset_spreading(s, plain, which - 9);
     }
 }
 

@@ -87,6 +87,7 @@ static void draw_settings(struct ftc_storm *s, const struct ftc_storm_frame *fra
     s->settings.share = one_in(s, 4) ? FTC_SHARE_OFF : FTC_SHARE_PIGGYBACK;
     s->settings.rotation = one_in(s, 2) ? FTC_ROTATION_SPREAD : FTC_ROTATION_FIRST;
     s->settings.reduce_arity = 1 + below(s, 3);
+    s->settings.direct = one_in(s, 3) ? 2 + below(s, n) : 0;
     draw_spreading(s);
     s->settings.prepare = one_in(s, 2) ? FTC_PREPARE_TREE : FTC_PREPARE_DIRECT;
     s->settings.settle_every = (uint32_t)below(s, 4);
@@ -132,6 +133,8 @@ static void pin_settings(struct ftc_member_settings *drawn, const struct ftc_sto
         drawn->rotation = given->rotation;
     if (pinned & FTC_STORM_PIN_REDUCE_ARITY)
         drawn->reduce_arity = given->reduce_arity;
+    if (pinned & FTC_STORM_PIN_DIRECT)
+        drawn->direct = given->direct;
     if (pinned & FTC_STORM_PIN_TREE)
         drawn->tree.tree = given->tree.tree;
     if (pinned & FTC_STORM_PIN_ARITY)

@@ -39,6 +39,7 @@ enum ftc_storm_pin {
     FTC_STORM_PIN_MULTICAST_MOST = 1 << 19,
     FTC_STORM_PIN_INTEGRITY = 1 << 20,
     FTC_STORM_PIN_FLIP = 1 << 21,
+    FTC_STORM_PIN_DIRECT = 1 << 22,
 };
 
 struct ftc_storm_frame {

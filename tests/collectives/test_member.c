@@ -51,6 +51,7 @@ START_TEST(every_operation_with_every_shape)
             settings.tree.tree = (enum ftc_tree)(variant / 12);
             settings.rotation = n % 2 == 0 ? FTC_ROTATION_SPREAD : FTC_ROTATION_FIRST;
             settings.reduce_arity = 1 + variant % 3;
+            settings.direct = variant % 5 * 4;
             if (settings.f >= n)
                 continue;
             struct ftc_cluster *c = story_begin(&settings, &all_kinds);

@@ -39,6 +39,8 @@ settings() {
     for setting in share=off scheme=count; do
         row -n 4 -f 1 --crashes 3 --set "failure_info.$setting" "$@"
     done
+    row -n 4 -f 1 --crashes 3 --direct 4 "$@"
+    row -n 4 -f 1 --crashes 3 --direct 3 --scheme bit "$@"
     row -n 4 -f 1 --crashes 3 --rotation spread "$@"
     row -n 4 -f 1 --crashes 3 --prepare tree "$@"
     row -n 4 -f 2 --crashes 3 --prepare tree --scheme bit "$@"
@@ -51,6 +53,8 @@ quick() {
     core allreduce bcast:1 allreduce
     row -n 3 -f 1 --crashes 2 --settle-every 2 bcast:0 bcast:1 bcast:0
     row -n 3 -f 1 --crashes 2 reduce:0 validate barrier
+    row -n 4 -f 0 --crashes 3 --direct 4 allreduce bcast:1 allreduce
+    row -n 3 -f 1 --crashes 2 --direct 3 reduce:0 validate reduce:1
 }
 
 all() {

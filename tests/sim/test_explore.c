@@ -16,6 +16,7 @@ struct job {
     enum ftc_correction correction;
     enum ftc_prepare prepare;
     uint32_t settle_every;
+    int direct;
     bool unfenced;
 };
 
@@ -28,6 +29,7 @@ static struct ftc_member_settings settings_of(const struct job *job)
     settings.correction = job->correction;
     settings.prepare = job->prepare;
     settings.settle_every = job->settle_every;
+    settings.direct = job->direct;
     return settings;
 }
 
@@ -135,6 +137,7 @@ static const struct job compared[] = {
      .crashes = 2,
      .program = "allreduce",
      .prepare = FTC_PREPARE_TREE},
+    {.name = "n 4, direct", .n = 4, .crashes = 2, .program = "allreduce", .direct = 4},
     {.name = "n 4, two crashes, bit",
      .n = 4,
      .f = 1,

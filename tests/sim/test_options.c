@@ -383,6 +383,7 @@ static void assert_same(const struct ftc_member_settings *a, const struct ftc_me
     SAME(share);
     SAME(rotation);
     SAME(reduce_arity);
+    SAME(direct);
     SAME(tree.tree);
     SAME(tree.arity);
     SAME(dissemination);

@@ -51,7 +51,7 @@ check_totals() { # N F COLLECTS
 }
 
 @test "without failures: other trees and rotations cost the same" {
-    for setting in broadcast.tree=kary broadcast.tree=lame reduce.arity=3 collectives.rotation=spread \
+    for setting in broadcast.tree=kary broadcast.tree=lame reduce.arity=3 reduce.direct=1 collectives.rotation=spread \
         failure_info.scheme=count failure_info.scheme=bit; do
         echo "$setting"
         launch -np 13 -f 2 --set broadcast.settle_every=0 --set "$setting" "$COUNTS_APP" healthy 0
