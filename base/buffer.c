@@ -3,8 +3,10 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* malloc() aligns for max_align_t, and data must keep that alignment. */
 _Static_assert(_Alignof(max_align_t) >= 16, "malloc aligns too little");
@@ -18,6 +20,8 @@ struct ftc_buffer *ftc_buffer_new(size_t size)
     if (buffer == NULL)
         return NULL;
     buffer->references = 1;
+    buffer->order = -1;
+    buffer->pool = NULL;
     buffer->size = size;
     return buffer;
 }
@@ -31,11 +35,112 @@ struct ftc_buffer *ftc_buffer_ref(struct ftc_buffer *buffer)
     return buffer;
 }
 
+/* --- a pool --- */
+
+#define ORDER_LEAST 14 /* binary logarithms of sizes */
+#define ORDER_MOST  24
+
+struct ftc_buffer_pool {
+    size_t most, kept; /* bytes: as many as were used last in each, which are those that have pages */
+    long out;          /* buffers that somebody refers to */
+    bool closed;
+    struct ftc_buffer *first[ORDER_MOST - ORDER_LEAST + 1]; /* linked by their first bytes */
+};
+
+struct ftc_buffer_pool *ftc_buffer_pool_new(size_t most)
+{
+    struct ftc_buffer_pool *pool = calloc(1, sizeof(*pool));
+
+    if (pool != NULL)
+        pool->most = most;
+    return pool;
+}
+
+static struct ftc_buffer *next_of(const struct ftc_buffer *buffer)
+{
+    struct ftc_buffer *next;
+
+    memcpy(&next, buffer->data, sizeof(next));
+    return next;
+}
+
+static struct ftc_buffer *take_first(struct ftc_buffer_pool *pool, int order)
+{
+    struct ftc_buffer *buffer = pool->first[order - ORDER_LEAST];
+
+    if (buffer == NULL)
+        return NULL;
+    pool->first[order - ORDER_LEAST] = next_of(buffer);
+    pool->kept -= buffer->size;
+    return buffer;
+}
+
+/* The last one of a closed pool takes it along. */
+static void take_back(struct ftc_buffer_pool *pool, struct ftc_buffer *buffer)
+{
+    struct ftc_buffer **first = &pool->first[buffer->order - ORDER_LEAST];
+
+    pool->out--;
+    if (!pool->closed && pool->kept + buffer->size <= pool->most) {
+        memcpy(buffer->data, first, sizeof(*first));
+        *first = buffer;
+        pool->kept += buffer->size;
+        return;
+    }
+    free(buffer);
+    if (pool->closed && pool->out == 0)
+        free(pool);
+}
+
+void ftc_buffer_pool_close(struct ftc_buffer_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    for (int order = ORDER_LEAST; order <= ORDER_MOST; order++)
+        for (struct ftc_buffer *buffer; (buffer = take_first(pool, order)) != NULL;)
+            free(buffer);
+    pool->closed = true;
+    if (pool->out == 0)
+        free(pool);
+}
+
+static int order_of(size_t size)
+{
+    int order = ORDER_LEAST;
+
+    while (order < ORDER_MOST && ((size_t)1 << order) < size)
+        order++;
+    return order;
+}
+
+/* What is behind the bytes that were asked for has no pages, hence costs nothing. */
+struct ftc_buffer *ftc_buffer_pool_take(struct ftc_buffer_pool *pool, size_t size)
+{
+    if (pool == NULL || size < (size_t)1 << ORDER_LEAST || size > (size_t)1 << ORDER_MOST)
+        return ftc_buffer_new(size);
+    int order = order_of(size);
+    struct ftc_buffer *buffer = take_first(pool, order);
+    if (buffer == NULL)
+        buffer = ftc_buffer_new((size_t)1 << order);
+    if (buffer == NULL)
+        return NULL;
+    buffer->references = 1;
+    buffer->order = order;
+    buffer->pool = pool;
+    buffer->size = size;
+    pool->out++;
+    return buffer;
+}
+
 void ftc_buffer_unref(struct ftc_buffer *buffer)
 {
     if (buffer == NULL)
         return;
     assert(buffer->references > 0);
-    if (--buffer->references == 0)
+    if (--buffer->references > 0)
+        return;
+    if (buffer->pool != NULL)
+        take_back(buffer->pool, buffer);
+    else
         free(buffer);
 }

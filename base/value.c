@@ -65,11 +65,16 @@ uint64_t ftc_value_checksum_with_head(const struct ftc_value *value, const void 
 
 struct ftc_buffer *ftc_value_new_message(size_t head, size_t value)
 {
+    return ftc_value_take_message(NULL, head, value);
+}
+
+struct ftc_buffer *ftc_value_take_message(struct ftc_buffer_pool *pool, size_t head, size_t value)
+{
     size_t offset = value > 0 ? ftc_value_offset(head) : head;
 
     if (value > SIZE_MAX / 2 || offset < head)
         return NULL;
-    struct ftc_buffer *buffer = ftc_buffer_new(offset + value);
+    struct ftc_buffer *buffer = ftc_buffer_pool_take(pool, offset + value);
     if (buffer != NULL)
         memset(buffer->data + head, 0, offset - head);
     return buffer;

@@ -40,5 +40,7 @@ static inline size_t ftc_value_offset(size_t head)
 
 /* A buffer for a head and a value of these sizes (value 0: none), its padding zeroed; NULL: out of memory. */
 struct ftc_buffer *ftc_value_new_message(size_t head, size_t value);
+/* ... from a pool. */
+struct ftc_buffer *ftc_value_take_message(struct ftc_buffer_pool *pool, size_t head, size_t value);
 
 #endif

@@ -373,7 +373,8 @@ static int create_ring(struct ftc_large *large)
                                                    .block_most = large->set.block_most,
                                                    .input = call->input,
                                                    .combine = call->combine,
-                                                   .combine_arg = call->combine_arg};
+                                                   .combine_arg = call->combine_arg,
+                                                   .pool = large->set.pool};
 
     int rc = ftc_ring_allreduce_create(&large->ring, &settings);
     return rc == FTC_SUCCESS ? ftc_ring_allreduce_start(large->ring) : rc;

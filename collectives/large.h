@@ -33,6 +33,7 @@ struct ftc_large_settings {
     int self, ranks;
     int attempts;                   /* at most; at least 1 */
     size_t block_least, block_most; /* ring_allreduce.h */
+    struct ftc_buffer_pool *pool;   /* NULL: none */
 };
 
 /* Where the member is: what a message may be of. */

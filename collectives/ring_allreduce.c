@@ -153,7 +153,7 @@ int ftc_ring_allreduce_start(struct ftc_ring_allreduce *ring)
     if (ring->set.ranks == 1 || first == end)
         return FTC_SUCCESS;
     size_t from = block_offset(ring, first), size = block_offset(ring, end) - from;
-    ring->own = ftc_buffer_new(size);
+    ring->own = ftc_buffer_pool_take(ring->set.pool, size);
     if (ring->own == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for %zu bytes of an allreduce", size);
     memcpy(ring->own->data, (const unsigned char *)ring->set.input + from, size);

@@ -28,6 +28,7 @@ struct ftc_ring_allreduce_settings {
     const void *input; /* size bytes; read until whole */
     ftc_combine_fn *combine;
     void *combine_arg;
+    struct ftc_buffer_pool *pool; /* NULL: none */
 };
 
 struct ftc_ring_allreduce_output {

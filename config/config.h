@@ -101,14 +101,15 @@ struct ftc_config {
     int64_t gossip_most_messages;   /* gossip.most_messages */
     int64_t drill_message_loss_ppm; /* drill.message_loss */
     int64_t drill_seed;             /* drill.seed */
-    char drill_flip[FTC_CONFIG_STRING_MAX + 1];   /* drill.flip: collectives/flip.h reads it */
-    int8_t transport_order[FTC_CONFIG_LIST_MAX];  /* transport.order: enum ftc_carrier of node/segment.h */
-    char tcp_address[FTC_CONFIG_STRING_MAX + 1];  /* transport.tcp_address; empty: all */
-    int64_t tcp_port;                             /* transport.tcp_port: the first; 0: any */
-    int64_t tcp_port_last;                        /* transport.tcp_port_last; 0: the first alone */
-    char verbs_device[FTC_CONFIG_STRING_MAX + 1]; /* transport.verbs_device; empty: the first */
-    int64_t verbs_port;                           /* transport.verbs_port: the first; 0: any */
-    int64_t verbs_port_last;                      /* transport.verbs_port_last; 0: the first alone */
+    char drill_flip[FTC_CONFIG_STRING_MAX + 1];     /* drill.flip: collectives/flip.h reads it */
+    int8_t transport_order[FTC_CONFIG_LIST_MAX];    /* transport.order: enum ftc_carrier of node/segment.h */
+    char tcp_address[FTC_CONFIG_STRING_MAX + 1];    /* transport.tcp_address; empty: all */
+    int64_t tcp_port;                               /* transport.tcp_port: the first; 0: any */
+    int64_t tcp_port_last;                          /* transport.tcp_port_last; 0: the first alone */
+    char tcp_congestion[FTC_CONFIG_STRING_MAX + 1]; /* transport.tcp_congestion; empty: chosen */
+    char verbs_device[FTC_CONFIG_STRING_MAX + 1];   /* transport.verbs_device; empty: the first */
+    int64_t verbs_port;                             /* transport.verbs_port: the first; 0: any */
+    int64_t verbs_port_last;                        /* transport.verbs_port_last; 0: the first alone */
     int64_t verbs_memory;         /* transport.verbs_memory: bytes; 0: by the number of ranks */
     int64_t verbs_timeout_ms;     /* transport.verbs_timeout_ms */
     enum ftc_log_level log_level; /* log.level */

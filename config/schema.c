@@ -125,6 +125,8 @@ const struct ftc_config_key ftc_config_schema[] = {
         "Port at which a rank listens for tcp, the first of a range if there is a last one; 0: any that is free."),
     INT("transport", "tcp_port_last", tcp_port_last, 0, 65535, "0", "",
         "Last port of that range, in which each rank of a node takes one; 0: there is no range."),
+    STRING("transport", "tcp_congestion", tcp_congestion, "",
+        "Congestion control of tcp between ranks, as the system calls it; empty: the system's, but cubic or reno where that is bbr."),
     STRING("transport", "verbs_device", verbs_device, "",
         "RDMA devices, or network interfaces or addresses of some, separated by commas; the ranks take them in turn. An address "
         "decides which GID is used; empty: the first device whose port is up."),

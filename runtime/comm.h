@@ -68,6 +68,7 @@ struct ftc_comm {
     struct ftc_slot *slot;
     struct ftc_bell bell;
     struct ftc_transport *transport;
+    struct ftc_buffer_pool *pool;    /* of large messages */
     struct ftc_multicast *multicast; /* NULL: none, or it does not work here */
     uint64_t multicasts;             /* decisions sent by it */
     uint64_t senseless;              /* datagrams that made no sense to the member */

@@ -22,7 +22,8 @@ static struct ftc_tcp_setup tcp_of(const struct ftc_config *c, const struct ftc_
                                   .secret_size = sizeof(header->secret),
                                   .address = c->tcp_address,
                                   .port = (unsigned)c->tcp_port,
-                                  .port_last = (unsigned)c->tcp_port_last};
+                                  .port_last = (unsigned)c->tcp_port_last,
+                                  .congestion = c->tcp_congestion};
 }
 
 static struct ftc_verbs_setup verbs_of(const struct ftc_config *c, const struct ftc_segment_header *header,
@@ -51,6 +52,7 @@ static int open_transport(struct ftc_comm *comm)
     struct ftc_transport_setup setup = {.ranks = comm->size,
                                         .self = comm->rank,
                                         .log = &comm->log,
+                                        .pool = comm->pool,
                                         .segment = comm->segment,
                                         .bell = &comm->bell,
                                         .tcp = &tcp,

@@ -26,6 +26,8 @@
 /* Of nodes on one machine with two cores all sizes up to this one gain. */
 #define DIRECT_BETWEEN_NODES 8
 
+#define POOL_BYTES ((size_t)8 << 20) /* of messages that were received, at most */
+
 #define ABORT_GRACE_NS (10 * FTC_NS_PER_S)
 
 /* --- init --- */
@@ -129,7 +131,12 @@ static int connect_node(struct ftc_comm *comm)
 {
     int rc = join(comm);
 
-    return rc == 0 ? ftc_connect(comm) : rc;
+    if (rc != 0)
+        return rc;
+    comm->pool = ftc_buffer_pool_new(POOL_BYTES);
+    if (comm->pool == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
+    return ftc_connect(comm);
 }
 
 /* A page that a child made by fork() finds wiped, so that it is known without a system call. */
@@ -169,6 +176,7 @@ static void destroy(struct ftc_comm *comm)
     ftc_runtime_multicast_close(comm);
     if (comm->transport != NULL)
         comm->transport->ops->close(comm->transport);
+    ftc_buffer_pool_close(comm->pool);
     if (comm->segment != NULL)
         ftc_bell_close(&comm->bell);
     ftc_segment_detach(comm->segment);

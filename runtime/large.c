@@ -28,7 +28,8 @@ int ftc_large_run_open(struct ftc_comm *comm)
                                           .ranks = comm->size,
                                           .attempts = (int)comm->config.f + 1,
                                           .block_least = BLOCK_LEAST,
-                                          .block_most = BLOCK_MOST};
+                                          .block_most = BLOCK_MOST,
+                                          .pool = comm->pool};
 
     comm->large = run;
     if (run == NULL || (run->decided = malloc(1 + ftc_set_bytes(comm->size))) == NULL)

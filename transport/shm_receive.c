@@ -71,14 +71,14 @@ static int take_pending(struct ftc_shm *shm)
 
 /* --- one peer --- */
 
-static int start_message(struct ftc_shm_peer *peer)
+static int start_message(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     const struct ftc_frame_header *header = &peer->header;
     if (header->magic != FTC_FRAME_MAGIC || header->head < 1 || header->head > FTC_FRAME_HEAD_MAX ||
         header->value > FTC_FRAME_VALUE_MAX || header->check != ftc_frame_check(header->head, header->value))
         return ftc_error_set(FTC_ERR_PROTO,
                              "damaged channel from rank %d: no message begins where one should", peer->rank);
-    peer->message = ftc_value_new_message((size_t)header->head, (size_t)header->value);
+    peer->message = ftc_value_take_message(shm->setup.pool, (size_t)header->head, (size_t)header->value);
     if (peer->message == NULL)
         return ftc_error_set(header->value > FTC_FRAME_SANE ? FTC_ERR_PROTO : FTC_ERR_NOMEM,
                              "out of memory for a message of %llu bytes from rank %d",
@@ -88,7 +88,7 @@ static int start_message(struct ftc_shm_peer *peer)
 }
 
 /* 1: the header is complete and the message begun; 0: not yet; or an error. */
-static int pull_header(struct ftc_shm_peer *peer)
+static int pull_header(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     size_t missing = sizeof(peer->header) - peer->header_used;
     if (missing > 0) {
@@ -99,7 +99,7 @@ static int pull_header(struct ftc_shm_peer *peer)
         if ((size_t)got < missing)
             return 0;
     }
-    int rc = start_message(peer);
+    int rc = start_message(shm, peer);
     return rc != 0 ? rc : 1;
 }
 
@@ -117,10 +117,10 @@ static unsigned char *next_place(const struct ftc_shm_peer *peer, size_t *size)
 }
 
 /* 1: peer->message is complete; 0: the ring is empty; or an error. */
-static int pull_message(struct ftc_shm_peer *peer)
+static int pull_message(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     if (peer->message == NULL) {
-        int rc = pull_header(peer);
+        int rc = pull_header(shm, peer);
         if (rc <= 0)
             return rc;
     }
@@ -140,7 +140,7 @@ static int pull_message(struct ftc_shm_peer *peer)
 static int pull(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     uint64_t before = peer->in.position;
-    int rc = pull_message(peer);
+    int rc = pull_message(shm, peer);
     if (peer->in.position != before && ftc_ring_release(&peer->in))
         ftc_bell_ring(shm->setup.bell, peer->rank, true);
     return rc;

@@ -137,6 +137,7 @@ void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setu
     tcp->ranks = setup->ranks;
     tcp->self = setup->self;
     tcp->log = setup->log;
+    tcp->pool = setup->pool;
     tcp->setup = *setup->tcp;
     tcp->epoll = tcp->timer = tcp->listener = -1;
     snprintf(tcp->job, sizeof(tcp->job), "%s", setup->tcp->job);
@@ -153,6 +154,8 @@ int ftc_tcp_start(struct ftc_tcp *tcp)
     if (tcp->peer == NULL || tcp->met == NULL || tcp->active == NULL || tcp->timed == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
     int rc = ftc_tcp_listen(tcp);
+    if (rc == 0)
+        rc = ftc_tcp_congestion_choose(tcp);
     return rc != 0 ? rc : ftc_tcp_loop_open(tcp);
 }
 
@@ -216,7 +219,10 @@ static bool has_unacknowledged(const struct ftc_tcp_peer *peer)
 int ftc_tcp_flush(struct ftc_transport *transport, bool *idle)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
-    ftc_tcp_turn(tcp);
+    /* A turn is a system call, and receive() has just taken one. */
+    if (!tcp->turned)
+        ftc_tcp_turn(tcp);
+    tcp->turned = false;
     *idle = !any_peer(tcp, has_unsent);
     return FTC_SUCCESS;
 }

@@ -16,6 +16,7 @@ struct ftc_tcp_setup {
     size_t secret_size;
     const char *address;      /* to listen at: an IP address in numbers or an interface; NULL: all */
     unsigned port, port_last; /* 0: the system chooses; else the first free one of the range */
+    const char *congestion;   /* control, as in the setting transport.tcp_congestion; NULL: the system's */
     unsigned user_timeout_ms; /* unanswered for so long, a connection is broken; 0: 10 s */
     /* The endpoint text of a rank, asked for before each attempt to connect; valid until the next call. NULL: not
      * known yet. */

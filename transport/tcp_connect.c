@@ -37,6 +37,7 @@ void ftc_tcp_options(const struct ftc_tcp *tcp, int fd)
     set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 2);
     set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
+    ftc_tcp_congestion_set(tcp, fd);
 }
 
 /* Not a byte more than the message: what follows belongs to the link. */

@@ -28,6 +28,7 @@
 #define FTC_TCP_ACK_NS            (5 * FTC_NS_PER_MS)
 #define FTC_TCP_ACK_BYTES         (256u << 10)
 #define FTC_TCP_ACK_MESSAGES      32
+#define FTC_TCP_CONGESTION_SIZE   16 /* of a name, as the kernel has it */
 
 enum ftc_tcp_state {
     FTC_TCP_CONNECTING,
@@ -130,6 +131,9 @@ struct ftc_tcp {
     int ranks, self;
     const struct ftc_log *log;
     struct ftc_tcp_setup setup; /* its pointers to job and secret are not used */
+    struct ftc_buffer_pool *pool;
+    bool turned;                              /* by receive(), since the last flush() */
+    char congestion[FTC_TCP_CONGESTION_SIZE]; /* of new connections; empty: the system's */
     char job[FTC_TCP_JOB_SIZE];
     struct ftc_tcp_secret secret;
     char endpoint[FTC_TCP_ENDPOINT_SIZE];
@@ -161,6 +165,10 @@ struct ftc_tcp {
 
 /* tcp.c. Opening: check, fill in what calloc() gave, start; what was filled in must be closed. FTC_ERR_ARG,
  * FTC_ERR_NOMEM, FTC_ERR_SYSTEM, FTC_ERR_CONFIG. */
+/* tcp_congestion.c. FTC_ERR_CONFIG: it is not to be had here. */
+int ftc_tcp_congestion_choose(struct ftc_tcp *tcp);
+void ftc_tcp_congestion_set(const struct ftc_tcp *tcp, int fd);
+
 int ftc_tcp_check_setup(const struct ftc_transport_setup *setup);
 void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setup,
                      const struct ftc_tcp_wire *wire);

@@ -38,11 +38,12 @@ static int out_of_memory(const struct ftc_tcp_peer *peer, const struct ftc_tcp_h
                          (unsigned long long)(header->head + header->value), peer->rank);
 }
 
-static int begin_message(struct ftc_tcp_peer *peer, const struct ftc_tcp_header *header)
+static int begin_message(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                         const struct ftc_tcp_header *header)
 {
     struct ftc_tcp_arrival *coming = calloc(1, sizeof(*coming));
     if (coming != NULL)
-        coming->message = ftc_value_new_message((size_t)header->head, (size_t)header->value);
+        coming->message = ftc_value_take_message(tcp->pool, (size_t)header->head, (size_t)header->value);
     if (coming == NULL || coming->message == NULL) {
         free(coming);
         return out_of_memory(peer, header);
@@ -54,7 +55,8 @@ static int begin_message(struct ftc_tcp_peer *peer, const struct ftc_tcp_header 
 }
 
 /* The next message: a new one, or the rest of one that an earlier connection began. */
-static int take_message_header(struct ftc_tcp_peer *peer, const struct ftc_tcp_header *header)
+static int take_message_header(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                               const struct ftc_tcp_header *header)
 {
     bool rest = peer->coming != NULL;
     if (header->sequence != peer->expected || header->offset != (rest ? peer->used : 0) ||
@@ -62,14 +64,14 @@ static int take_message_header(struct ftc_tcp_peer *peer, const struct ftc_tcp_h
         return ftc_error_set(FTC_ERR_PROTO, "rank %d sent message %llu at byte %llu where %llu was expected",
                              peer->rank, (unsigned long long)header->sequence,
                              (unsigned long long)header->offset, (unsigned long long)peer->expected);
-    int rc = rest ? FTC_SUCCESS : begin_message(peer, header);
+    int rc = rest ? FTC_SUCCESS : begin_message(tcp, peer, header);
     if (rc == 0)
         peer->link->payload = true;
     return rc;
 }
 
 /* 1: one was taken; 0: it is not whole yet; or an error. */
-static int take_header(struct ftc_tcp_peer *peer)
+static int take_header(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_tcp_connection *link = peer->link;
     struct ftc_tcp_header header;
@@ -83,7 +85,7 @@ static int take_header(struct ftc_tcp_peer *peer)
         return ftc_error_set(FTC_ERR_PROTO, "rank %d acknowledges messages up to %llu, which were not sent",
                              peer->rank, (unsigned long long)header.expected);
     if ((header.flags & FTC_TCP_MESSAGE) != 0)
-        rc = take_message_header(peer, &header);
+        rc = take_message_header(tcp, peer, &header);
     return rc != 0 ? rc : 1;
 }
 
@@ -142,8 +144,8 @@ static int take_payload(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 /* --- the socket --- */
 
-/* Read behind what is in the buffer; payload goes straight to its place. As read(2). */
-static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+/* Read behind what is in the buffer; payload goes straight to its place. As read(2); *all: that was all there is. */
+static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, bool *all)
 {
     struct ftc_tcp_connection *link = peer->link;
     struct iovec places[2] = {{0}};
@@ -156,6 +158,7 @@ static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     ssize_t got = tcp->wire->receive(tcp, peer, places, 2);
     if (got <= 0)
         return got;
+    *all = (size_t)got < places[0].iov_len + places[1].iov_len;
     size_t straight = (size_t)got < places[0].iov_len ? (size_t)got : places[0].iov_len;
     peer->used += straight;
     link->end += (size_t)got - straight;
@@ -187,14 +190,16 @@ static void failed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int rc)
 void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     size_t bytes = 0;
+    bool all =
+        false; /* a socket that gave less than it was asked for is empty: no further call to hear that */
     while (peer->link != NULL && peer->inbox_size < FTC_TCP_INBOX_MAX) {
-        int rc = peer->link->payload ? take_payload(tcp, peer) : take_header(peer);
+        int rc = peer->link->payload ? take_payload(tcp, peer) : take_header(tcp, peer);
         if (rc < 0) {
             failed(tcp, peer, rc);
         } else if (rc == 0) {
-            if (bytes >= FTC_TCP_TURN_MAX)
+            if (bytes >= FTC_TCP_TURN_MAX || (all && !peer->closed))
                 break;
-            ssize_t got = fill(tcp, peer);
+            ssize_t got = fill(tcp, peer, &all);
             if (dry(tcp, peer, got))
                 break;
             bytes += got > 0 ? (size_t)got : 0;
@@ -246,6 +251,7 @@ int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffe
     if (tcp->active_count == 0 || tcp->until_turn == 0) {
         ftc_tcp_turn(tcp);
         tcp->until_turn = TURN_EVERY;
+        tcp->turned = true;
     }
     tcp->until_turn--;
     for (int rc = 0; tcp->active_count > 0;) {

@@ -22,6 +22,7 @@ struct ftc_route_setup; /* transport/route.h */
 struct ftc_transport_setup {
     int ranks, self;
     const struct ftc_log *log;
+    struct ftc_buffer_pool *pool;        /* of large messages that come; NULL: none */
     struct ftc_segment *segment;         /* shm */
     struct ftc_bell *bell;               /* shm */
     const struct ftc_tcp_setup *tcp;     /* tcp */

@@ -1,5 +1,6 @@
 /* Stories of TCP links: meeting, breaking, floods, deaths. */
 #include <net/if.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,50 @@
 #include "transport/tcp_inside.h"
 
 /* --- meeting --- */
+
+/* Of a link that is up. */
+static const char *congestion_of(int from, int to)
+{
+    static char name[FTC_TCP_CONGESTION_SIZE + 1];
+    socklen_t size = FTC_TCP_CONGESTION_SIZE;
+    const struct ftc_tcp *tcp = (const struct ftc_tcp *)tcp_end[from];
+
+    ck_assert_int_eq(getsockopt(tcp->peer[to]->link->fd, IPPROTO_TCP, TCP_CONGESTION, name, &size), 0);
+    return name;
+}
+
+/* The system's own, what any user may use, and what is chosen: which both ends of a link have then. */
+START_TEST(congestion_control_is_what_was_asked_for)
+{
+    static const char *const wanted[] = {NULL, "reno", ""};
+    struct ftc_tcp_setup tcp = tcp_usual();
+    tcp.congestion = wanted[_i];
+    tcp_leave_all();
+    for (int rank = 0; rank < 2; rank++)
+        tcp_join_as(rank, 2, &tcp);
+    tcp_must_send(0, 1, 1, 10);
+    tcp_expect(1, 0, 1, 10);
+    for (int rank = 0; rank < 2; rank++) {
+        if (_i == 1)
+            ck_assert_str_eq(congestion_of(rank, 1 - rank), "reno");
+        if (_i == 2)
+            ck_assert_int_ne(strncmp(congestion_of(rank, 1 - rank), "bbr", 3), 0);
+    }
+}
+END_TEST
+
+START_TEST(congestion_control_that_is_not_there_is_refused)
+{
+    static const char *const wanted[] = {"no-such-control", "a name that is longer than any"};
+    struct ftc_transport *end = NULL;
+    struct ftc_tcp_setup tcp = tcp_usual();
+    tcp.congestion = wanted[_i];
+    struct ftc_transport_setup setup = {.ranks = 2, .self = 0, .tcp = &tcp};
+    ck_assert_int_eq(ftc_transport_tcp.open(&end, &setup), FTC_ERR_CONFIG);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), wanted[_i]));
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "tcp_allowed_congestion_control"));
+}
+END_TEST
 
 START_TEST(both_connect_at_once)
 {
@@ -331,6 +376,8 @@ int main(void)
     TCase *tcase = tcase_create("links");
     tcase_add_checked_fixture(tcase, tcp_join_two, tcp_leave_all);
     tcase_add_test(tcase, both_connect_at_once);
+    tcase_add_loop_test(tcase, congestion_control_is_what_was_asked_for, 0, 3);
+    tcase_add_loop_test(tcase, congestion_control_that_is_not_there_is_refused, 0, 2);
     tcase_add_test(tcase, an_endpoint_that_is_known_late_is_found);
     tcase_add_test(tcase, the_next_address_is_tried);
     tcase_add_loop_test(tcase, ipv6_and_all_addresses_work, 0, 3);
