@@ -44,11 +44,25 @@ static int make_room(struct ftc_agent *agent, int ranks)
     agent->gone = calloc(nodes, sizeof(*agent->gone));
     agent->left = calloc(nodes, sizeof(*agent->left));
     agent->heard = calloc(nodes, sizeof(*agent->heard));
-    if (agent->told == NULL || agent->gone == NULL || agent->left == NULL || agent->heard == NULL)
+    agent->agreed_ns = calloc(nodes, sizeof(*agent->agreed_ns));
+    if (agent->told == NULL || agent->gone == NULL || agent->left == NULL || agent->heard == NULL ||
+        agent->agreed_ns == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %zu nodes", nodes);
     int rc = ftc_set_init(&agent->refused, agent->meeting.nodes);
     rc = rc == FTC_SUCCESS ? ftc_set_init(&agent->declared, agent->meeting.nodes) : rc;
     return rc == FTC_SUCCESS ? ftc_set_init(&agent->unheard, agent->meeting.nodes) : rc;
+}
+
+int ftc_agent_prepare(struct ftc_agent *agent, int ranks)
+{
+    struct ftc_lease_settings settings = {.self = agent->meeting.node,
+                                          .nodes = agent->meeting.nodes,
+                                          .timeout_ns = agent->timeout_ns,
+                                          .period_ns = agent->period_ns};
+    int rc = ftc_lease_create(&agent->lease, &settings);
+
+    rc = rc == FTC_SUCCESS ? make_room(agent, ranks) : rc;
+    return rc == FTC_SUCCESS ? open_links(agent) : rc;
 }
 
 int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks, const struct ftc_config *config,
@@ -62,14 +76,7 @@ int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks, const s
         return rc;
     snprintf(agent->log.who, sizeof(agent->log.who), "job %s agent of node %d", agent->meeting.cluster,
              agent->meeting.node);
-    struct ftc_lease_settings settings = {.self = agent->meeting.node,
-                                          .nodes = agent->meeting.nodes,
-                                          .timeout_ns = agent->timeout_ns,
-                                          .period_ns = agent->period_ns};
-    rc = ftc_lease_create(&agent->lease, &settings);
-    if (rc == FTC_SUCCESS)
-        rc = make_room(agent, ranks);
-    return rc == FTC_SUCCESS ? open_links(agent) : rc;
+    return ftc_agent_prepare(agent, ranks);
 }
 
 int ftc_agent_met(struct ftc_agent *agent, bool able)
@@ -142,6 +149,18 @@ static void look_at_reach(struct ftc_agent *agent)
     }
 }
 
+/* All of its ranks have failed: who decided that was told, and here the notices have to come, too, and its LEFT. They do not if its agent
+ * died, or was cut off, while it told them; and outside of the base nobody is declared. */
+static void await_leave(struct ftc_agent *agent, int node, uint64_t now)
+{
+    if (agent->agreed_ns[node] == 0)
+        agent->agreed_ns[node] = now;
+    if (agent->gone[node] || now - agent->agreed_ns[node] < agent->timeout_ns)
+        return;
+    agent->links->ops->close_peer(agent->links, node);
+    lose_node(agent, node);
+}
+
 /* nodes.md, Base: nodes all of whose ranks are in G count no more. */
 static void look_at_base(struct ftc_agent *agent, uint64_t now)
 {
@@ -149,9 +168,12 @@ static void look_at_base(struct ftc_agent *agent, uint64_t now)
         return;
     agent->base_looked_ns = now;
     look_at_reach(agent);
-    for (int node = 0; node < agent->meeting.nodes; node++)
-        if (node != agent->meeting.node && !agent->left[node] && ftc_mirror_agreed_gone(&agent->mirror, node))
-            ftc_lease_left(agent->lease, node, now);
+    for (int node = 0; node < agent->meeting.nodes; node++) {
+        if (node == agent->meeting.node || agent->left[node] || !ftc_mirror_agreed_gone(&agent->mirror, node))
+            continue;
+        ftc_lease_left(agent->lease, node, now);
+        await_leave(agent, node, now);
+    }
 }
 
 /* --- receiving --- */
@@ -418,6 +440,7 @@ void ftc_agent_fini(struct ftc_agent *agent)
     free(agent->gone);
     free(agent->left);
     free(agent->heard);
+    free(agent->agreed_ns);
     ftc_meeting_fini(&agent->meeting);
     *agent = (struct ftc_agent){0};
 }

@@ -37,6 +37,7 @@ struct ftc_agent {
     bool *gone;          /* per node: left, refused or lost: nothing goes there, nothing is taken */
     bool *heard;         /* per node: refused though this one heard it: others could not */
     bool *left;          /* per node: it left by itself */
+    uint64_t *agreed_ns; /* per node: since when a decision has all of its ranks in G; 0: none has */
     struct ftc_set refused, declared, unheard; /* of the message that is being read */
     uint64_t base_looked_ns, shown_ns;
     uint64_t leaving_ns; /* when this node's LEFT went out; 0: not yet */

@@ -1,0 +1,312 @@
+/* Two agents with their links and leases, in one loop; node 2's is this test, which tells whom it likes what it likes. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "launcher/agent_inside.h"
+#include "node/jobs.h"
+#include "tests/node/scratch.h"
+#include "tests/suite.h"
+#include "transport/tcp.h"
+
+#define NODES      3 /* of one rank each */
+#define AGENTS     2
+#define GAMMA      2
+#define PERIOD_NS  (100 * FTC_NS_PER_MS)
+#define TIMEOUT_NS ((TEST_SANITIZED ? 120 : 60) * PERIOD_NS) /* a machine may stand still for half of it */
+#define DEADLINE   20                                        /* timeouts: then it never comes */
+
+struct one {
+    struct scratch_job job;
+    struct ftc_ranks ranks;
+    struct ftc_bell bell;
+    struct ftc_watcher watcher;
+    struct ftc_agent agent;
+    int lost; /* ranks, with their nodes */
+};
+
+static const struct ftc_node members[NODES] = {{.host = "alpha", .count = 1},
+                                               {.host = "beta", .first = 1, .count = 1},
+                                               {.host = "gamma", .first = 2, .count = 1}};
+static struct ftc_log quiet = {.level = FTC_LOG_ERROR};
+static struct ev_loop *loop;
+static struct one nodes[AGENTS];
+static struct ftc_transport *gamma_links;
+
+/* --- the agents --- */
+
+static void on_news(void *arg)
+{
+    (void)arg;
+}
+
+static void on_fence(void *arg)
+{
+    (void)arg;
+    ck_abort_msg("an agent lost its lease");
+}
+
+static void on_lost(void *arg, int node, int ranks, bool heard)
+{
+    struct one *one = arg;
+
+    (void)heard;
+    ck_assert_int_eq(node, GAMMA);
+    one->lost += ranks;
+}
+
+static void make_job(struct one *one, int node)
+{
+    static const unsigned char secret[FTC_JOB_SECRET];
+    struct ftc_segment_spec spec = {.host = members[node].host,
+                                    .ranks = NODES,
+                                    .endpoints = true,
+                                    .node = node,
+                                    .nodes = NODES,
+                                    .cluster = "1.0",
+                                    .secret = secret,
+                                    .members = members};
+
+    scratch_job_make_as(&one->job, &spec);
+    ck_assert_int_eq(ftc_ranks_init(&one->ranks, NODES), 0);
+    ck_assert_int_eq(ftc_bell_open(&one->bell, one->job.segment, FTC_BELL_LAUNCHER), 0);
+}
+
+static void make_agent(struct one *one, int node)
+{
+    struct ftc_agent *agent = &one->agent;
+
+    make_job(one, node);
+    *agent = (struct ftc_agent){.timeout_ns = TIMEOUT_NS,
+                                .period_ns = PERIOD_NS,
+                                .log = quiet,
+                                .meeting = {.node = node, .nodes = NODES, .cluster = "1.0", .fd = -1},
+                                .granted = on_news,
+                                .changed = on_news,
+                                .fence = on_fence,
+                                .lost = on_lost,
+                                .arg = one};
+    agent->meeting.members = malloc(sizeof(members));
+    agent->meeting.endpoints = calloc(NODES, sizeof(*agent->meeting.endpoints));
+    memcpy(agent->meeting.members, members, sizeof(members));
+    ck_assert_msg(ftc_agent_prepare(agent, NODES) == 0, "%s", ftc_last_error());
+}
+
+static void start_agent(struct one *one)
+{
+    struct ftc_mirror mirror = {.segment = one->job.segment, .ranks = &one->ranks, .bell = &one->bell};
+
+    ck_assert_int_eq(ftc_agent_start(&one->agent, loop, &mirror, &one->watcher), 0);
+}
+
+/* --- node 2 --- */
+
+static const char *endpoint_of(void *context, int node)
+{
+    (void)context;
+    return nodes[0].agent.meeting.endpoints[node];
+}
+
+static void make_gamma(void)
+{
+    static const unsigned char secret[FTC_JOB_SECRET];
+    struct ftc_tcp_setup tcp = {
+        .job = "1.0", .secret = secret, .secret_size = sizeof(secret), .endpoint = endpoint_of};
+    struct ftc_transport_setup setup = {.ranks = NODES, .self = GAMMA, .log = &quiet, .tcp = &tcp};
+
+    ck_assert_msg(ftc_transport_tcp.open(&gamma_links, &setup) == 0, "%s", ftc_last_error());
+}
+
+static void gamma_tells(int node, struct ftc_agent_message message)
+{
+    struct ftc_buffer *buffer = ftc_agent_encode(&message);
+
+    ck_assert_int_eq(gamma_links->ops->send(gamma_links, node, buffer, NULL, false), 0);
+    ftc_buffer_unref(buffer);
+}
+
+static void gamma_tells_its_end(int node)
+{
+    static struct ftc_counters counters;
+
+    gamma_tells(node,
+                (struct ftc_agent_message){
+                    .kind = FTC_AGENT_FAILED, .rank = 2, .cause = FTC_CAUSE_EXIT, .value = 3, .seen_by = -1});
+    gamma_tells(node, (struct ftc_agent_message){
+                          .kind = FTC_AGENT_ENDED, .rank = 2, .value = 3 << 8, .counters = &counters});
+    gamma_tells(node, (struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
+}
+
+static void gamma_dies(void)
+{
+    gamma_links->ops->close(gamma_links);
+    gamma_links = NULL;
+}
+
+/* --- running --- */
+
+static void on_pause(struct ev_loop *of, struct ev_timer *timer, int events)
+{
+    (void)of;
+    (void)timer;
+    (void)events;
+}
+
+static void turn(void)
+{
+    struct ftc_buffer *message;
+    bool idle;
+    int from;
+
+    ev_run(loop, EVRUN_ONCE);
+    if (gamma_links == NULL)
+        return;
+    gamma_links->ops->flush(gamma_links, &idle);
+    while (gamma_links->ops->receive(gamma_links, &from, &message) == 1) /* it echoes no beat */
+        ftc_buffer_unref(message);
+}
+
+static bool until(bool (*done)(void))
+{
+    uint64_t deadline = ftc_clock_now() + DEADLINE * TIMEOUT_NS;
+
+    while (!done() && ftc_clock_now() < deadline)
+        turn();
+    return done();
+}
+
+static bool have_leases(void)
+{
+    return nodes[0].agent.has_lease && nodes[1].agent.has_lease;
+}
+
+static struct ftc_slot *slot(int node)
+{
+    return ftc_segment_slot(nodes[node].job.segment, 2);
+}
+
+static bool knows(int node)
+{
+    return ftc_segment_failed(nodes[node].job.segment, 2);
+}
+
+static bool alpha_knows(void)
+{
+    return knows(0);
+}
+
+static bool both_know(void)
+{
+    return knows(0) && knows(1);
+}
+
+static bool both_saw_it_leave(void)
+{
+    return nodes[0].agent.left[GAMMA] && nodes[1].agent.left[GAMMA];
+}
+
+/* Rank 2 is in the failed set of what the rank of this node delivers. */
+static void deliver(int node)
+{
+    atomic_store(&ftc_segment_agreed_row(nodes[node].job.segment, node)[0], 1u << 2);
+}
+
+static struct ev_timer pause_timer;
+
+static void setup(void)
+{
+    loop = ev_loop_new(EVFLAG_AUTO);
+    for (int node = 0; node < AGENTS; node++)
+        make_agent(&nodes[node], node);
+    make_gamma();
+    for (int node = 0; node < AGENTS; node++) {
+        struct ftc_meeting *meeting = &nodes[node].agent.meeting;
+        for (int other = 0; other < AGENTS; other++)
+            snprintf(meeting->endpoints[other], FTC_TCP_ENDPOINT_SIZE, "%s",
+                     ftc_tcp_endpoint(nodes[other].agent.links));
+        snprintf(meeting->endpoints[GAMMA], FTC_TCP_ENDPOINT_SIZE, "%s", ftc_tcp_endpoint(gamma_links));
+    }
+    for (int node = 0; node < AGENTS; node++)
+        start_agent(&nodes[node]);
+    ev_timer_init(&pause_timer, on_pause, 0.005, 0.005); /* for node 2, of which the loop knows nothing */
+    ev_timer_start(loop, &pause_timer);
+    ck_assert(until(have_leases));
+}
+
+static void teardown(void)
+{
+    if (gamma_links != NULL)
+        gamma_dies();
+    for (int node = 0; node < AGENTS; node++) {
+        ftc_agent_fini(&nodes[node].agent);
+        ftc_bell_close(&nodes[node].bell);
+        ftc_ranks_fini(&nodes[node].ranks);
+        scratch_job_remove(&nodes[node].job);
+    }
+    ev_loop_destroy(loop);
+}
+
+/* --- stories --- */
+
+/* Killed between two notices. Node 0 leads, and is told that node 2 has left: it would not refuse it for its silence. */
+START_TEST(a_death_that_was_not_told_everywhere_is_known_everywhere)
+{
+    gamma_tells_its_end(0);
+    ck_assert(until(alpha_knows));
+    gamma_dies();
+    ck_assert(!knows(1));
+    ck_assert(until(both_know));
+    ck_assert_uint_eq(atomic_load(&slot(0)->cause), FTC_CAUSE_EXIT);
+    ck_assert_uint_eq(atomic_load(&slot(1)->cause), FTC_CAUSE_NODE);
+}
+END_TEST
+
+/* The same, but a decision names it at once: then its node is in nobody's base, and nobody refuses it. */
+START_TEST(a_death_that_was_decided_but_not_told_is_known_everywhere)
+{
+    gamma_tells_its_end(0);
+    ck_assert(until(alpha_knows));
+    gamma_dies();
+    deliver(0);
+    deliver(1);
+    ck_assert(until(both_know));
+    ck_assert_uint_eq(atomic_load(&slot(0)->cause), FTC_CAUSE_EXIT);
+    ck_assert_uint_eq(atomic_load(&slot(1)->cause), FTC_CAUSE_NODE);
+    ck_assert_int_eq(nodes[0].lost, 0);
+    ck_assert_int_eq(nodes[1].lost, 1);
+}
+END_TEST
+
+/* As a rule: decisions are faster than agents. */
+START_TEST(a_death_that_is_told_after_its_decision_keeps_its_cause)
+{
+    deliver(0);
+    deliver(1);
+    for (uint64_t end = ftc_clock_now() + 3 * PERIOD_NS; ftc_clock_now() < end;)
+        turn();
+    ck_assert(!knows(0) && !knows(1));
+    gamma_tells_its_end(0);
+    gamma_tells_its_end(1);
+    ck_assert(until(both_saw_it_leave));
+    for (int node = 0; node < AGENTS; node++) {
+        ck_assert_uint_eq(atomic_load(&slot(node)->cause), FTC_CAUSE_EXIT);
+        ck_assert_int_eq(nodes[node].lost, 0);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("agent");
+    TCase *tests = tcase_create("agent");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, a_death_that_was_not_told_everywhere_is_known_everywhere);
+    tcase_add_test(tests, a_death_that_was_decided_but_not_told_is_known_everywhere);
+    tcase_add_test(tests, a_death_that_is_told_after_its_decision_keeps_its_cause);
+    suite_add_tcase(suite, tests);
+    return scratch_run(suite);
+}
