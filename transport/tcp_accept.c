@@ -218,6 +218,13 @@ static void welcome(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_t
     tcp->wire->begin(tcp, peer);
 }
 
+/* Where both connect, and messages are slow, a proof may come when its sender has long dropped the attempt for a link. Where it goes on is no more
+ * true, either. */
+static bool is_outdated(const struct ftc_tcp_peer *peer, const struct ftc_tcp_connection *connection)
+{
+    return connection->since <= peer->linked_at;
+}
+
 static void take_proof(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
 {
     struct ftc_tcp_place theirs;
@@ -232,7 +239,7 @@ static void take_proof(struct ftc_tcp *tcp, struct ftc_tcp_connection *connectio
         ftc_tcp_hang_up(tcp, connection);
     else if (peer->closed || peer->damaged || peer->reported)
         give_verdict(tcp, connection, FTC_TCP_REFUSED_CLOSED);
-    else if (peer->dial != NULL && tcp->self < peer->rank)
+    else if ((peer->dial != NULL && tcp->self < peer->rank) || is_outdated(peer, connection))
         give_verdict(tcp, connection, FTC_TCP_REFUSED_BUSY);
     else
         welcome(tcp, peer, connection, &theirs);

@@ -44,6 +44,7 @@ struct ftc_tcp_connection {
     uint32_t events; /* waited for */
     enum ftc_tcp_state state;
     int rank;                                   /* of the other end; a claim until its proof; -1: unknown */
+    uint64_t since;                             /* it was made */
     uint64_t deadline;                          /* of the handshake */
     struct ftc_tcp_connection *previous, *next; /* half-open ones, oldest first; or the closed ones */
     unsigned char address[16];                  /* of an accepted one, for the limit by address */
@@ -77,6 +78,7 @@ struct ftc_tcp_peer {
     unsigned attempts;     /* that failed, one after the other */
     uint64_t retry_at;     /* connect again then; 0: not */
     uint64_t broken_since; /* 0: it is not */
+    uint64_t linked_at;    /* the last link came up; 0: none ever did */
     enum ftc_reach reach;
     uint64_t reach_by; /* tried so long, even with nothing to send; 0: nobody asks */
 

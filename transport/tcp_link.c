@@ -31,6 +31,7 @@ int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_t
         return FTC_ERR_NOMEM;
     }
     peer->link = connection;
+    peer->linked_at = ftc_clock_now();
     if (!ftc_tcp_queue_resume(&peer->out, place->expected, place->offset)) {
         int rc = ftc_error_set(FTC_ERR_PROTO, "rank %d goes on at message %llu, which it cannot have reached",
                                peer->rank, (unsigned long long)place->expected);

@@ -78,7 +78,8 @@ int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd, 
     connection->state = state;
     connection->events = events;
     connection->rank = -1;
-    connection->deadline = ftc_clock_now() + FTC_TCP_HANDSHAKE_NS;
+    connection->since = ftc_clock_now();
+    connection->deadline = connection->since + FTC_TCP_HANDSHAKE_NS;
     *out = connection;
     return FTC_SUCCESS;
 }

@@ -123,6 +123,32 @@ START_TEST(a_wrong_secret_is_refused_by_the_listener)
 }
 END_TEST
 
+/* Both connect, and 1's own attempt, which it has dropped for that of 0, is slow: its proof is sent again and again. */
+START_TEST(a_proof_that_is_older_than_the_link_ends_nothing)
+{
+    struct ftc_tcp_setup tcp = tcp_usual();
+    struct ftc_tcp_secret secret = {.size = tcp.secret_size};
+    struct ftc_tcp_hello hello = sound_hello();
+    struct ftc_tcp_place nowhere = {0};
+    unsigned char bytes[FTC_TCP_HELLO_SIZE], answer[FTC_TCP_ANSWER_SIZE], proof[FTC_TCP_PROOF_BYTES];
+    int fd = call(0);
+
+    memcpy(secret.bytes, tcp.secret, secret.size);
+    hello.sender = 1;
+    ftc_tcp_hello_encode(bytes, &hello);
+    ck_assert_int_eq(send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL), sizeof(bytes));
+    WAIT_UNTIL(recv(fd, answer, sizeof(answer), 0) == sizeof(answer));
+    tcp_assert_goes_on();
+    WAIT_UNTIL(ftc_tcp_settled(tcp_end[0]) && ftc_tcp_settled(tcp_end[1]));
+    ftc_tcp_proof_encode(proof, &nowhere, bytes, answer, &secret);
+    ck_assert_int_eq(send(fd, proof, sizeof(proof), MSG_NOSIGNAL), sizeof(proof));
+    WAIT_UNTIL(hung_up(fd));
+    close(fd);
+    tcp_assert_goes_on();
+    ck_assert_uint_eq(ftc_tcp_count(tcp_end[0], FTC_TCP_BROKEN), 0);
+}
+END_TEST
+
 START_TEST(a_thousand_that_say_nothing_cost_little)
 {
     enum { CALLS = 1000 };
@@ -225,6 +251,7 @@ int main(void)
     tcase_add_loop_test(tcase, ranks_that_are_none_are_refused, 0, 4);
     tcase_add_test(tcase, a_wrong_secret_is_refused_by_the_connector);
     tcase_add_test(tcase, a_wrong_secret_is_refused_by_the_listener);
+    tcase_add_test(tcase, a_proof_that_is_older_than_the_link_ends_nothing);
     tcase_add_test(tcase, a_thousand_that_say_nothing_cost_little);
     tcase_add_test(tcase, who_does_not_finish_has_a_deadline_and_a_sleeper_wakes);
     tcase_add_test(tcase, without_descriptors_it_waits_for_some);
