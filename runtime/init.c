@@ -23,7 +23,8 @@
 #include "runtime/room.h"
 #include "runtime/thread.h"
 
-/* Of nodes on one machine with two cores all sizes up to this one gain. */
+/* 4, 8 and 12 nodes of one machine took 0.66 to 0.77 of the time, from 8 B to 64 KiB; with cores of their own the root is the bottleneck
+ * sooner. */
 #define DIRECT_BETWEEN_NODES 8
 
 #define POOL_BYTES ((size_t)8 << 20) /* of messages that were received, at most */
