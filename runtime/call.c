@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "runtime/gate.h"
 #include "runtime/large.h"
 #include "runtime/lease.h"
 #include "runtime/levels.h"
@@ -22,12 +23,12 @@ void ftc_call_enter(struct ftc_comm *comm)
     if (comm->alone)
         return;
     ftc_bell_outside(&comm->bell, false);
-    ftc_thread_gate(comm, false);
+    ftc_gate_enter(comm);
 }
 
 void ftc_call_leave(struct ftc_comm *comm)
 {
-    bool due = false; /* the thread has something to do */
+    bool due = false, open = false; /* the thread has something to do; is to watch what comes */
 
     if (!comm->alone) {
         ftc_publish_activity(comm, FTC_WAIT_NOTHING);
@@ -41,11 +42,13 @@ void ftc_call_leave(struct ftc_comm *comm)
         ftc_publish_multicast(comm);
         uint64_t armed_ns = comm->thread.armed_ns;
         due = rest || (comm->timer_ns != 0 && (armed_ns == 0 || comm->timer_ns < armed_ns));
+        open = ftc_gate_leave(comm);
     }
     pthread_mutex_unlock(&comm->lock);
     if (comm->alone)
         return;
-    ftc_thread_gate(comm, true);
+    if (open)
+        ftc_gate_open(comm);
     /* After the unlock, or the thread could find the lock held and lose it. */
     if (atomic_exchange(&comm->thread.missed, false) || due)
         ftc_thread_nudge(comm);

@@ -32,13 +32,25 @@ struct ftc_patience {
 };
 
 /* The thread that beats, and answers for finished operations while the caller is outside the library. */
+/* Who watches the transport's descriptor (runtime/gate.h). */
+struct ftc_gate {
+    int fd;                 /* epoll over the descriptor; -1: it has none */
+    ev_io sockets;          /* the thread's */
+    ev_timer tick;          /* the thread's; active while it stays shut, and until that was noticed */
+    atomic_bool stays_shut; /* between calls, too; changed under the lock */
+    atomic_ulong calls;     /* that began */
+    uint64_t calls_at_tick; /* the thread's */
+    int close; /* calls in a row that came soon after the last one; this and what follows: the caller's */
+    uint64_t entered_ns, left_ns; /* the last one began, and the one before it ended, or it did */
+};
+
 struct ftc_thread {
     pthread_t id;
     bool running;
     struct ev_loop *loop;
     ev_timer beat, due;
-    ev_io bell, launcher, sockets;
-    int gate; /* epoll over the transport's descriptor; -1: it has none */
+    ev_io bell, launcher;
+    struct ftc_gate gate;
     ev_async nudge;
     uint64_t moves;    /* calls and returns of the caller at the last beat */
     uint64_t armed_ns; /* when `due` fires; 0: never; under the lock */

@@ -255,7 +255,7 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
     comm->size = identity.size;
     comm->alone = identity.alone;
     comm->bell.fd = comm->bell.call_fd = -1;
-    comm->thread.gate = -1;
+    comm->thread.gate.fd = -1;
     comm->started_ns = ftc_clock_now();
     rc = build(comm, &identity, options);
     if (rc != 0) {

@@ -3,13 +3,13 @@
 
 #include <signal.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "node/jobs.h"
+#include "runtime/gate.h"
 #include "runtime/lease.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
@@ -40,7 +40,7 @@ static bool is_wanted(struct ftc_comm *comm)
 
 /* If the caller is in the library it does all this itself; if it is just leaving, it sees `missed` and nudges. Waiting for
  * the lock instead would stop the heartbeat. */
-static void drive(struct ftc_comm *comm)
+void ftc_thread_drive(struct ftc_comm *comm)
 {
     if (is_wanted(comm) || pthread_mutex_trylock(&comm->lock) != 0) {
         atomic_store(&comm->thread.missed, true);
@@ -79,14 +79,14 @@ static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
     if (comm->thread.launcher_fd < 0)
         check_launcher(comm);
     ftc_lease_check(comm);
-    drive(comm); /* the backstop of a lost ring */
+    ftc_thread_drive(comm); /* the backstop of a lost ring */
 }
 
 static void on_due(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     (void)loop;
     (void)events;
-    drive(watcher->data);
+    ftc_thread_drive(watcher->data);
 }
 
 static void on_bell(struct ev_loop *loop, ev_io *watcher, int events)
@@ -96,14 +96,7 @@ static void on_bell(struct ev_loop *loop, ev_io *watcher, int events)
     (void)loop;
     (void)events;
     ftc_bell_drain(&comm->bell);
-    drive(comm);
-}
-
-static void on_sockets(struct ev_loop *loop, ev_io *watcher, int events)
-{
-    (void)loop;
-    (void)events;
-    drive(watcher->data);
+    ftc_thread_drive(comm);
 }
 
 static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
@@ -121,7 +114,8 @@ static void on_nudge(struct ev_loop *loop, ev_async *watcher, int events)
     if (atomic_load(&comm->thread.stop))
         ev_break(loop, EVBREAK_ALL);
     else
-        drive(comm);
+        ftc_thread_drive(comm);
+    ftc_gate_nudged(comm);
 }
 
 static void *run(void *arg)
@@ -146,27 +140,6 @@ static void watch_launcher(struct ftc_comm *comm)
     ev_io_init(&t->launcher, on_launcher, t->launcher_fd, EV_READ);
     t->launcher.data = comm;
     ev_io_start(t->loop, &t->launcher);
-}
-
-/* While the caller is in the library the sockets are its own to watch, or each message would wake both. libev's watchers belong to
- * the thread; what is behind an epoll of its own the caller shuts and opens by one system call. */
-static int make_gate(struct ftc_comm *comm)
-{
-    struct ftc_thread *t = &comm->thread;
-    int fd = comm->transport->ops->descriptor(comm->transport);
-    struct epoll_event event = {.events = EPOLLIN};
-
-    t->gate = -1;
-    if (fd < 0)
-        return 0;
-    t->gate = epoll_create1(EPOLL_CLOEXEC);
-    if (t->gate < 0 || epoll_ctl(t->gate, EPOLL_CTL_ADD, fd, &event) != 0)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "cannot watch the transport: %m; is the limit on open files reached?");
-    ev_io_init(&t->sockets, on_sockets, t->gate, EV_READ);
-    t->sockets.data = comm;
-    ev_io_start(t->loop, &t->sockets);
-    return 0;
 }
 
 static void watch(struct ftc_comm *comm)
@@ -203,9 +176,7 @@ static void drop(struct ftc_comm *comm)
 
     if (t->launcher_fd >= 0)
         close(t->launcher_fd);
-    if (t->gate >= 0)
-        close(t->gate);
-    t->gate = -1;
+    ftc_gate_drop(comm);
     ev_loop_destroy(t->loop);
 }
 
@@ -219,7 +190,7 @@ int ftc_thread_start(struct ftc_comm *comm)
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "cannot make an event loop: %m; is the limit on open files reached?");
     t->launcher_fd = -1;
-    int rc = make_gate(comm);
+    int rc = ftc_gate_make(comm);
     if (rc != 0) {
         drop(comm);
         return rc;
@@ -239,15 +210,6 @@ int ftc_thread_start(struct ftc_comm *comm)
 void ftc_thread_nudge(struct ftc_comm *comm)
 {
     ev_async_send(comm->thread.loop, &comm->thread.nudge);
-}
-
-void ftc_thread_gate(struct ftc_comm *comm, bool open)
-{
-    struct epoll_event event = {.events = open ? EPOLLIN : 0};
-
-    if (comm->thread.gate >= 0)
-        epoll_ctl(comm->thread.gate, EPOLL_CTL_MOD, comm->transport->ops->descriptor(comm->transport),
-                  &event);
 }
 
 void ftc_thread_stop(struct ftc_comm *comm)

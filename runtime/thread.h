@@ -13,7 +13,7 @@ void ftc_thread_stop(struct ftc_comm *comm); /* joins it; legal if it was never 
 /* The caller has left, with a timer set or after the thread missed a ring: the thread must look. */
 void ftc_thread_nudge(struct ftc_comm *comm);
 
-/* Does the thread watch the transport's descriptor? Open while the caller is outside. Finds what came before. */
-void ftc_thread_gate(struct ftc_comm *comm, bool open);
+/* In the thread: take in what came, unless the caller is in the library. */
+void ftc_thread_drive(struct ftc_comm *comm);
 
 #endif

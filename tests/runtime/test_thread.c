@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "runtime/gate.h"
 #include "runtime/lease.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
@@ -150,7 +151,7 @@ END_TEST
 
 START_TEST(a_shut_gate_leaves_it_to_the_caller)
 {
-    ftc_thread_gate(&comm, false);
+    ftc_gate_enter(&comm);
     ck_assert_int_eq(write(messages[1], "!", 1), 1);
     wait_for_beats(2); /* what it was about before is over */
     unsigned long before = atomic_load(&steps);
@@ -158,9 +159,68 @@ START_TEST(a_shut_gate_leaves_it_to_the_caller)
     wait_for_beats(20);
     ck_assert_uint_le(atomic_load(&steps) - before, 2 + atomic_load(&comm.slot->heartbeat) - beats);
     before = atomic_load(&steps);
-    ftc_thread_gate(&comm, true); /* and what came meanwhile is found */
+    ck_assert(ftc_gate_leave(&comm));
+    ftc_gate_open(&comm); /* and what came meanwhile is found */
     wait_for_beats(10);
     ck_assert_uint_gt(atomic_load(&steps) - before, 100);
+}
+END_TEST
+
+/* Does a call that ends at once ask for the gate to be opened? */
+static bool call_opens(void)
+{
+    pthread_mutex_lock(&comm.lock);
+    ftc_gate_enter(&comm);
+    bool opens = ftc_gate_leave(&comm);
+    pthread_mutex_unlock(&comm.lock);
+    if (opens)
+        ftc_gate_open(&comm);
+    return opens;
+}
+
+/* Until calls find it shut: on a busy machine some come late. */
+static void call_closely(void)
+{
+    uint64_t until = ftc_clock_now() + DEADLINE;
+
+    while (call_opens())
+        ck_assert_uint_lt(ftc_clock_now(), until);
+}
+
+START_TEST(between_close_calls_the_gate_stays_shut_until_they_end)
+{
+    call_closely();
+    ck_assert_int_eq(write(messages[1], "!", 1), 1);
+    uint64_t until = ftc_clock_now() + DEADLINE;
+    while (atomic_load(&comm.thread.gate.stays_shut)) /* by the thread alone */
+        ck_assert_uint_lt(ftc_clock_now(), until);
+    unsigned long before = atomic_load(&steps);
+    wait_for_beats(10);
+    ck_assert_uint_gt(atomic_load(&steps) - before, 100); /* what came is found */
+    ck_assert(call_opens());
+}
+END_TEST
+
+START_TEST(after_a_long_call_the_gate_is_opened_at_once)
+{
+    call_closely();
+    pthread_mutex_lock(&comm.lock);
+    ftc_gate_enter(&comm);
+    wait_for_beats(3);
+    bool opens = ftc_gate_leave(&comm);
+    pthread_mutex_unlock(&comm.lock);
+    ck_assert(opens);
+    ftc_gate_open(&comm);
+    call_closely(); /* and it may begin anew */
+}
+END_TEST
+
+START_TEST(calls_with_time_between_them_open_it_each_time)
+{
+    for (int i = 0; i < 120; i++) {
+        ck_assert(call_opens());
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
 }
 END_TEST
 
@@ -175,6 +235,9 @@ int main(void)
     tcase_add_test(turns, it_stops_though_messages_never_stop_coming);
     tcase_add_test(turns, what_the_transport_has_wakes_it_while_the_caller_is_outside);
     tcase_add_test(turns, a_shut_gate_leaves_it_to_the_caller);
+    tcase_add_test(turns, between_close_calls_the_gate_stays_shut_until_they_end);
+    tcase_add_test(turns, after_a_long_call_the_gate_is_opened_at_once);
+    tcase_add_test(turns, calls_with_time_between_them_open_it_each_time);
     suite_add_tcase(suite, turns);
     return scratch_run(suite);
 }
