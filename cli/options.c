@@ -87,6 +87,14 @@ int ftc_status_options_parse(struct ftc_status_options *options, int argc, char 
     return check(options);
 }
 
+bool ftc_status_option(int i, struct ftc_option_text *text)
+{
+    if (i < 0 || i >= ROW_COUNT)
+        return false;
+    *text = (struct ftc_option_text){.name = rows[i].name, .letter = rows[i].letter, .help = rows[i].help};
+    return true;
+}
+
 void ftc_status_options_help(FILE *out)
 {
     fputs("usage: ftcoll-status [options] [JOB]\n"

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/option.h"
+
 struct ftc_status_options {
     bool watch, failed, json, gc, list, all, no_sample, help, version;
     const char *job; /* NULL: not given */
@@ -13,5 +15,7 @@ struct ftc_status_options {
 /* FTC_ERR_ARG with the cause in ftc_last_error(). */
 int ftc_status_options_parse(struct ftc_status_options *options, int argc, char **argv);
 void ftc_status_options_help(FILE *out);
+/* The i-th option, in the order of --help; false: there is none. */
+bool ftc_status_option(int i, struct ftc_option_text *text);
 
 #endif

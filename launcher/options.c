@@ -233,7 +233,7 @@ static const struct option_row rows[] = {
     {"np", 'n', "N", take_np, "number of ranks, 1 to 4096 (also -n N)"},
     {NULL, 'f', "F", take_f, "failures that one operation masks without a second round (job.f)"},
     {NULL, 'x', "VAR[=VALUE]", take_variable, "environment variable for the ranks; may be repeated"},
-    {"engine", 0, "ENGINE", take_engine,
+    {"engine", 0, "auto|local|slurm|pmix", take_engine,
      "local: this ftrun; slurm: srun starts one on each host (default in an allocation); pmix: one of those"},
     {"nodes", 0, "N", take_nodes, "hosts to use (slurm; default: those of the allocation)"},
     {"ranks-per-node", 0, "N", take_ranks_per_node, "ranks on each host (slurm; default: spread evenly)"},
@@ -341,6 +341,15 @@ int ftc_command_parse(struct ftc_command *command, int argc, char **argv)
     return check(command);
 }
 
+bool ftc_command_option(int i, struct ftc_option_text *text)
+{
+    if (i < 0 || i >= ROW_COUNT)
+        return false;
+    *text = (struct ftc_option_text){
+        .name = rows[i].name, .letter = rows[i].letter, .argument = rows[i].argument, .help = rows[i].help};
+    return true;
+}
+
 void ftc_command_fini(struct ftc_command *command)
 {
     for (int i = 0; i < command->assignment_count; i++)
@@ -364,7 +373,7 @@ void ftc_command_help(FILE *out)
         else
             snprintf(name, sizeof(name), "%s%s%s%s", strcmp(row->name, "np") == 0 ? "-" : "--", row->name,
                      row->argument != NULL ? " " : "", row->argument != NULL ? row->argument : "");
-        fprintf(out, "  %-24s %s\n", name, row->help);
+        fprintf(out, "  %-30s %s\n", name, row->help);
     }
     fputs("\nExit code: 0 when every survivor exits with 0 and no more than --max-failures ranks failed; "
           "else that\n"

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/option.h"
 #include "config/config.h"
 
 #define FTC_EXIT_USAGE          2
@@ -58,6 +59,8 @@ struct ftc_command {
 int ftc_command_parse(struct ftc_command *command, int argc, char **argv);
 void ftc_command_fini(struct ftc_command *command);
 void ftc_command_help(FILE *out);
+/* The i-th option, in the order of --help; false: there is none. */
+bool ftc_command_option(int i, struct ftc_option_text *text);
 
 /*
  * All sources of settings in their order of precedence, then the rules between them and the number of

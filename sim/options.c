@@ -462,10 +462,16 @@ static void print_option(const struct ftc_option *option, const char *help, FILE
     fprintf(out, "  %-*s %s", HELP_COLUMN, name, help);
 }
 
+/* Words for a setting beside those of its key; NULL: none. */
+static const char *const *more_words(const struct row *row)
+{
+    return row->option.take == take_dissemination ? ftc_config_schema[find_key("broadcast.tree")].names
+                                                  : NULL;
+}
+
 static void print_common(const struct ftc_usage *usage, const struct row *row, FILE *out)
 {
     char allowed[128];
-    const char *more = row->option.take == take_dissemination ? ", binomial, kary, lame" : "";
 
     if (row->option.help != NULL) {
         print_option(&row->option, row->option.help, out);
@@ -477,14 +483,40 @@ static void print_common(const struct ftc_usage *usage, const struct row *row, F
     bool alias = strcmp(row->key, ALIAS) == 0;
     const struct ftc_config_key *key = alias ? &ftc_config_alias : &ftc_config_schema[find_key(row->key)];
     print_option(&row->option, key->help, out);
-    fprintf(out, "\n  %-*s %s (%s%s%s%s)\n", HELP_COLUMN, "", row->key, key->fallback, alias ? "" : ": ",
-            ftc_config_allowed(key, allowed, sizeof(allowed)), more);
+    fprintf(out, "\n  %-*s %s (%s%s%s", HELP_COLUMN, "", row->key, key->fallback, alias ? "" : ": ",
+            ftc_config_allowed(key, allowed, sizeof(allowed)));
+    for (const char *const *word = more_words(row); word != NULL && *word != NULL; word++)
+        fprintf(out, ", %s", *word);
+    fputs(")\n", out);
 }
 
 /* Of a command without a communicator. */
 static bool is_for_all(const char *name)
 {
     return strcmp(name, "seed") == 0 || strcmp(name, "help") == 0 || strcmp(name, "version") == 0;
+}
+
+static bool is_offered(const struct ftc_usage *usage, const char *name)
+{
+    return !is_hidden(usage, name) && (!usage->alone || is_for_all(name));
+}
+
+bool ftc_setup_common(const struct ftc_usage *usage, int i, struct ftc_option_text *text)
+{
+    int row = 0;
+
+    while (row < ROWS && (!is_offered(usage, rows[row].option.name) || i-- > 0))
+        row++;
+    if (row == ROWS)
+        return false;
+    const struct ftc_option *option = &rows[row].option;
+    *text = (struct ftc_option_text){.name = option->name,
+                                     .letter = option->letter,
+                                     .argument = option->argument,
+                                     .help = option->help,
+                                     .key = rows[row].key,
+                                     .words = more_words(&rows[row])};
+    return true;
 }
 
 void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
@@ -498,7 +530,7 @@ void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
     }
     fputs(usage->alone ? "\n" : "\nThe communicator and its settings (default: what is allowed):\n", out);
     for (int i = 0; i < ROWS; i++)
-        if (!is_hidden(usage, rows[i].option.name) && (!usage->alone || is_for_all(rows[i].option.name)))
+        if (is_offered(usage, rows[i].option.name))
             print_common(usage, &rows[i], out);
     if (usage->examples != NULL)
         fprintf(out, "\nExamples:\n%s", usage->examples);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/option.h"
 #include "collectives/flip.h"
 #include "collectives/member.h"
 #include "config/config.h"
@@ -60,6 +61,8 @@ void ftc_setup_fini(struct ftc_setup *setup);
 bool ftc_setup_begin(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc,
                      char **argv, int *code);
 void ftc_setup_help(const struct ftc_usage *usage, FILE *out);
+/* The i-th common option that --help of a command offers; false: there is none. */
+bool ftc_setup_common(const struct ftc_usage *usage, int i, struct ftc_option_text *text);
 /* Name of the option for a key, "section.key" of this length; NULL: none but --set. */
 const char *ftc_setup_option(const char *key, size_t length);
 /* The options that give this communicator and program again, for a replay line: "-n 4 -f 1 --scheme bit --ops ...".
@@ -91,5 +94,17 @@ int ftc_command_gossip(int argc, char **argv);    /* gossip/command.c */
 int ftc_command_nodes(int argc, char **argv);     /* nodes/command.c */
 int ftc_command_large(int argc, char **argv);     /* large/command.c */
 int ftc_command_sweep(int argc, char **argv);     /* timed/sweep_command.c */
+
+/* What each of them says of itself. */
+extern const struct ftc_usage ftc_run_usage, ftc_explore_usage, ftc_storm_usage, ftc_replay_usage,
+    ftc_reach_usage, ftc_broadcast_usage, ftc_gossip_usage, ftc_nodes_usage, ftc_large_usage, ftc_sweep_usage;
+
+struct ftc_sim_command {
+    const char *name;
+    int (*main)(int argc, char **argv);
+    const struct ftc_usage *usage;
+    const char *summary;
+};
+extern const struct ftc_sim_command ftc_sim_commands[]; /* ends with a NULL name */
 
 #endif

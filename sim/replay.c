@@ -38,7 +38,7 @@ static const struct ftc_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct ftc_usage usage = {
+const struct ftc_usage ftc_replay_usage = {
     .synopsis = "ftcoll-sim replay -n N [options] OPERATION...",
     .summary =
         "Run operations under one exact schedule and check every promise at each step. The oldest pending\n"
@@ -87,7 +87,7 @@ int ftc_command_replay(int argc, char **argv)
     struct ftc_setup setup;
     int code;
 
-    if (ftc_setup_begin(&setup, &usage, &command, argc, argv, &code)) {
+    if (ftc_setup_begin(&setup, &ftc_replay_usage, &command, argc, argv, &code)) {
         int rc = check(&command, &setup);
         if (rc == FTC_SUCCESS) {
             code = run(&command, &setup);

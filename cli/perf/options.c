@@ -252,6 +252,15 @@ bool ftc_perf_options_parse(struct ftc_perf_options *options, int argc, char **a
     return check(options);
 }
 
+bool ftc_perf_option(int i, struct ftc_option_text *text)
+{
+    if (i < 0 || i >= ROWS)
+        return false;
+    *text = (struct ftc_option_text){
+        .name = rows[i].name, .letter = rows[i].letter, .argument = rows[i].argument, .help = rows[i].help};
+    return true;
+}
+
 #define HELP_COLUMN 26
 
 void ftc_perf_options_help(FILE *out)

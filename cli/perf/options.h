@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/option.h"
 #include "cli/perf/numbers.h"
 #include "cli/perf/operation.h"
 
@@ -29,5 +30,7 @@ struct ftc_perf_options {
 /* Reads argv and the clock (for the seed) only. False, with the cause in options->problem. */
 bool ftc_perf_options_parse(struct ftc_perf_options *options, int argc, char **argv);
 void ftc_perf_options_help(FILE *out);
+/* The i-th option, in the order of --help; false: there is none. */
+bool ftc_perf_option(int i, struct ftc_option_text *text);
 
 #endif

@@ -115,7 +115,7 @@ static const struct ftc_option options[] = {
     {0},
 };
 
-static const struct ftc_usage usage = {
+const struct ftc_usage ftc_explore_usage = {
     .synopsis = "ftcoll-sim explore [options] OPERATION...",
     .summary =
         "Explore every interleaving and every crash point of a small communicator, up to 8 ranks and 8 "
@@ -262,7 +262,7 @@ int ftc_command_explore(int argc, char **argv)
     struct ftc_setup setup;
     int code;
 
-    if (!ftc_setup_begin(&setup, &usage, &e, argc, argv, &code))
+    if (!ftc_setup_begin(&setup, &ftc_explore_usage, &e, argc, argv, &code))
         return code;
     code = explore(&e, &setup);
     ftc_setup_fini(&setup);

@@ -117,7 +117,7 @@ static const struct ftc_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct ftc_usage usage = {
+const struct ftc_usage ftc_broadcast_usage = {
     .synopsis = "ftcoll-sim broadcast -n LIST [options]",
     .summary = "One broadcast from rank 0 by each dissemination with each correction, with nobody to help: "
                "failed ranks are\n"
@@ -430,7 +430,7 @@ int ftc_command_broadcast(int argc, char **argv)
 
     if (init(&command) != 0) {
         complain(code);
-    } else if (ftc_setup_begin(&setup, &usage, &command, argc, argv, &code)) {
+    } else if (ftc_setup_begin(&setup, &ftc_broadcast_usage, &command, argc, argv, &code)) {
         code = run(&setup, &command, argc, argv);
         ftc_setup_fini(&setup);
     }

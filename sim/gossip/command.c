@@ -253,7 +253,7 @@ static const struct ftc_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct ftc_usage usage = {
+const struct ftc_usage ftc_gossip_usage = {
     .synopsis = "ftcoll-sim gossip -n LIST [options]",
     .summary =
         "Aggregation by gossip (docs/design/gossip.md): the average of all ranks' vectors, by messages to "
@@ -455,7 +455,7 @@ int ftc_command_gossip(int argc, char **argv)
 
     if (init(&command) != 0) {
         complain(code);
-    } else if (ftc_setup_begin(&setup, &usage, &command, argc, argv, &code)) {
+    } else if (ftc_setup_begin(&setup, &ftc_gossip_usage, &command, argc, argv, &code)) {
         code = run(&setup, &command);
         ftc_setup_fini(&setup);
     }

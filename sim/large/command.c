@@ -32,7 +32,7 @@ static const struct ftc_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct ftc_usage usage = {
+const struct ftc_usage ftc_large_usage = {
     .synopsis = "ftcoll-sim large [options]",
     .summary = "Large allreduces (docs/design/nodes.md): round a ring that survives nothing, then committed, "
                "run again or left to\n"
@@ -114,7 +114,7 @@ int ftc_command_large(int argc, char **argv)
     struct ftc_setup setup;
     int code;
 
-    if (!ftc_setup_begin(&setup, &usage, &command, argc, argv, &code))
+    if (!ftc_setup_begin(&setup, &ftc_large_usage, &command, argc, argv, &code))
         return code;
     if (check(&command, &setup) == FTC_SUCCESS) {
         code = run(&command, setup.seed);

@@ -70,7 +70,7 @@ static const struct ftc_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct ftc_usage usage = {
+const struct ftc_usage ftc_nodes_usage = {
     .synopsis = "ftcoll-sim nodes [options]",
     .summary =
         "Leases and the agreement core together (docs/design/nodes.md): a few nodes with clocks of their "
@@ -178,7 +178,7 @@ int ftc_command_nodes(int argc, char **argv)
     struct ftc_setup setup;
     int code;
 
-    if (!ftc_setup_begin(&setup, &usage, &command, argc, argv, &code))
+    if (!ftc_setup_begin(&setup, &ftc_nodes_usage, &command, argc, argv, &code))
         return code;
     if (check(&command, &setup) == FTC_SUCCESS) {
         code = run(&command, setup.seed);

@@ -51,7 +51,7 @@ static const struct ftc_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct ftc_usage usage = {
+const struct ftc_usage ftc_reach_usage = {
     .synopsis = "ftcoll-sim reach [options]",
     .summary = "One broadcast, and nobody helps: no rank is told of a death, and who asks gets no answer. "
                "Ranks die before it\n"
@@ -190,7 +190,7 @@ int ftc_command_reach(int argc, char **argv)
     struct ftc_setup setup;
     int code;
 
-    if (!ftc_setup_begin(&setup, &usage, &command, argc, argv, &code))
+    if (!ftc_setup_begin(&setup, &ftc_reach_usage, &command, argc, argv, &code))
         return code;
     if (check(&setup) == 0) {
         code = run(&command, &setup);

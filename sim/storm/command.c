@@ -73,7 +73,7 @@ static const struct ftc_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct ftc_usage usage = {
+const struct ftc_usage ftc_storm_usage = {
     .synopsis = "ftcoll-sim storm [options] [OPERATION...]",
     .summary =
         "Draw communicators, operations, deaths and orders of events at random, and check every promise at\n"
@@ -332,7 +332,7 @@ int ftc_command_storm(int argc, char **argv)
     struct ftc_storm_plan plan;
     int code;
 
-    if (!ftc_setup_begin(&setup, &usage, &command, argc, argv, &code))
+    if (!ftc_setup_begin(&setup, &ftc_storm_usage, &command, argc, argv, &code))
         return code;
     if (make_plan(&command, &setup, &plan) == FTC_SUCCESS) {
         code = run(&command, &plan, argc, argv);

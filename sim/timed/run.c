@@ -55,7 +55,7 @@ static const struct ftc_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct ftc_usage usage = {
+const struct ftc_usage ftc_run_usage = {
     .synopsis = "ftcoll-sim [run] [options] OPERATION...",
     .summary = "Run operations on a virtual machine: what they cost, and whether every promise is kept.",
     .examples = "  ftcoll-sim -n 65536 -f 3 allreduce --kill 5 --seed 7\n"
@@ -282,7 +282,7 @@ int ftc_command_run(int argc, char **argv)
     int rc = ftc_cost_parse(&run.cost, "rdma");
     if (rc != 0)
         return complain(FTC_SIM_EXIT_ERROR);
-    if (!ftc_setup_begin(&setup, &usage, &run, argc, argv, &code))
+    if (!ftc_setup_begin(&setup, &ftc_run_usage, &run, argc, argv, &code))
         return code;
     code = check(&setup, &run) != 0 ? complain(FTC_SIM_EXIT_USAGE) : run_and_show(&setup, &run, argc, argv);
     ftc_setup_fini(&setup);

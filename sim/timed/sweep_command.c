@@ -75,7 +75,7 @@ static const struct ftc_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct ftc_usage usage = {
+const struct ftc_usage ftc_sweep_usage = {
     .synopsis = "ftcoll-sim sweep -n LIST [options] OPERATION...",
     .summary =
         "Run each operation at each size, f, number of deaths and cost model. Prints CSV:\n"
@@ -262,7 +262,7 @@ int ftc_command_sweep(int argc, char **argv)
 
     if (init(&command) != 0) {
         complain(code);
-    } else if (ftc_setup_begin(&setup, &usage, &command, argc, argv, &code)) {
+    } else if (ftc_setup_begin(&setup, &ftc_sweep_usage, &command, argc, argv, &code)) {
         code = run(&setup, &command);
         ftc_setup_fini(&setup);
     }
