@@ -1,0 +1,233 @@
+# A page's source from its template in man/pages: lines that begin with "@" are replaced by what they name.
+#   @include FILE      a file of the directories in `path` (separated by ":")
+#   @literal FILE      the same as it is, in a literal block
+#   @prototypes NAME.. declarations of functions and types of the header
+#   @doc NAME          the docstring above a declaration
+#   @struct NAME       a struct, and what its fields mean
+#   @errors, @exits    the codes of the header and what they mean
+# awk -v header=include/ftcoll.h -v path=man/examples -f man/expand.awk man/pages/ftc_init.3.scd
+
+function fail(why) {
+    print "expand.awk: " FILENAME ": " why >"/dev/stderr"
+    failed = 1
+    exit 1
+}
+
+# --- the header ---
+
+function escape(text) {
+    gsub(/[\\*_`#.+|[\]-]/, "\\\\&", text)
+    return text
+}
+
+# A docstring's line without its comment signs.
+function strip(line) {
+    sub(/ *\*\/ *$/, "", line)
+    sub(/^ *\/\* ?/, "", line)
+    sub(/^ *\* ?/, "", line)
+    return line
+}
+
+function name_of(text) {
+    if (match(text, /} ftc_[a-z_0-9]+;$/))
+        return substr(text, RSTART + 2, RLENGTH - 3)
+    if (match(text, /ftc_[a-z_0-9]+\(/))
+        return substr(text, RSTART, RLENGTH - 1)
+    return ""
+}
+
+function keep_declaration(text, comment, name) {
+    name = name_of(text)
+    sub(/^FTC_API /, "", text)
+    declaration[name] = text
+    docstring[name] = comment
+}
+
+function read_header(line, comment, text, inside, status) {
+    comment = text = ""
+    while ((status = (getline line <header)) > 0) {
+        if (line ~ /^#define FTC_EXIT_/) {
+            split(line, word, " ")
+            exit_name[++exits] = word[2]
+            exit_value[exits] = word[3]
+            sub(/^[^\/]*/, "", line)
+            exit_text[exits] = strip(line)
+        } else if (line ~ /^    X\(FTC_ERR_/) {
+            split(line, word, /[(,"]/)
+            error_name[++errors] = word[2]
+            error_value[errors] = word[3] + 0
+            error_text[errors] = word[5]
+        }
+        if (text != "" || line ~ /^(FTC_API|typedef) /) {
+            text = text (text != "" ? "\n" : "") line
+            if (text ~ /^typedef (struct|enum)[^;]*{/ ? line ~ /}.*;$/ : line ~ /;( *\/\*.*\*\/)?$/) {
+                keep_declaration(text, comment)
+                text = ""
+            }
+        } else if (inside || line ~ /^\/\*/) {
+            comment = (inside ? comment "\n" : "") strip(line)
+            inside = line !~ /\*\/$/
+        } else if (line == "") {
+            comment = ""
+        }
+    }
+    if (status < 0)
+        fail("cannot read " header)
+    close(header)
+}
+
+# --- declarations ---
+
+# Arguments of a long one go to lines of their own, under the first.
+function fold(text, column, indent, out, part, n, i, used) {
+    gsub(/\n */, " ", text)
+    n = split(text, part, ", ")
+    out = part[1]
+    indent = index(text, "(")
+    used = length(out)
+    for (i = 2; i <= n; i++) {
+        used += 2 + length(part[i])
+        if (used > 72) {
+            out = out ",\n" sprintf("%" indent "s", "")
+            used = indent + length(part[i])
+        } else {
+            out = out ", "
+        }
+        out = out part[i]
+    }
+    return out
+}
+
+function print_prototypes(names, name, n, i) {
+    n = split(names, name, " ")
+    print "```"
+    for (i = 1; i <= n; i++) {
+        if (!(name[i] in declaration))
+            fail("the header has no " name[i])
+        print (declaration[name[i]] ~ /{/ ? bare(declaration[name[i]]) : fold(declaration[name[i]]))
+        if (i < n)
+            print ""
+    }
+    print "```"
+}
+
+# A struct without its comments.
+function bare(text, line, n, i, out, inside) {
+    n = split(text, line, "\n")
+    for (i = 1; i <= n; i++) {
+        if (!inside && line[i] !~ /^ *\/\*/) {
+            out = out (out != "" ? "\n" : "") line[i]
+            sub(/ *\/\*.*$/, "", out)
+        }
+        inside = (inside || line[i] ~ /\/\*/) && line[i] !~ /\*\//
+    }
+    return out
+}
+
+# --- texts ---
+
+function mark_up(text, out, found) {
+    text = escape(text)
+    while (match(text, /\\`[^`]*\\`/)) {
+        found = substr(text, RSTART + 2, RLENGTH - 4)
+        out = out substr(text, 1, RSTART - 1) "_" found "_"
+        text = substr(text, RSTART + RLENGTH)
+    }
+    text = out text
+    out = ""
+    while (match(text, /(ftc\\_[a-z\\_]+\(\)|FTC(\\_[A-Z0-9]+)+(\\_\\\*)?)/)) {
+        found = substr(text, RSTART, RLENGTH)
+        out = out substr(text, 1, RSTART - 1) "*" found "*"
+        text = substr(text, RSTART + RLENGTH)
+    }
+    return out text
+}
+
+function print_doc(name, line, n, i, paragraph) {
+    if (docstring[name] == "")
+        fail("the header has no docstring of " name)
+    n = split(docstring[name], line, "\n")
+    for (i = 1; i <= n + 1; i++) {
+        if (paragraph != "" && (i > n || line[i] == "" || line[i] ~ /^Errors: /)) {
+            print mark_up(paragraph) "\n"
+            paragraph = ""
+        }
+        if (i <= n && line[i] != "")
+            paragraph = paragraph (paragraph != "" ? " " : "") line[i]
+    }
+}
+
+function print_field(code, comment) {
+    sub(/;.*$/, "", code)
+    sub(/^ */, "", code)
+    if (code == "" || comment == "")
+        return
+    print "*" escape(code) "*"
+    print "\t" mark_up(comment) "\n"
+}
+
+# A comment stands behind its field, over one or more lines, or above it.
+function print_struct(name, line, n, i, code, comment, before, inside, rest) {
+    print_prototypes(name)
+    print ""
+    n = split(declaration[name], line, "\n")
+    for (i = 2; i < n; i++) {
+        rest = line[i]
+        if (inside) {
+            comment = comment " " strip(rest)
+        } else if (match(rest, /\/\*/)) {
+            if (substr(rest, 1, RSTART - 1) ~ /;/)
+                code = substr(rest, 1, RSTART - 1)
+            else
+                code = ""
+            comment = strip(substr(rest, RSTART))
+        } else {
+            print_field(rest, before)
+            before = ""
+            continue
+        }
+        inside = rest !~ /\*\//
+        if (inside)
+            continue
+        sub(/^ +/, "", comment)
+        if (code == "") {
+            before = comment
+        } else {
+            print_field(code, comment)
+            before = ""
+        }
+    }
+}
+
+function print_codes(name, value, text, n, i) {
+    for (i = 1; i <= n; i++)
+        print "*" escape(name[i]) "* (" escape(value[i]) ")\n\t" mark_up(text[i]) "\n"
+}
+
+# --- files ---
+
+function print_file(name, from, directory, n, i, line, status) {
+    n = split(path, directory, ":")
+    for (i = 1; i <= n; i++) {
+        from = directory[i] "/" name
+        if ((status = (getline line <from)) < 0)
+            continue
+        for (; status > 0; status = (getline line <from))
+            print line
+        close(from)
+        return
+    }
+    fail("no " name " in " path)
+}
+
+BEGIN { read_header() }
+/^@include / { print_file($2); next }
+/^@literal / { print "```"; print_file($2); print "```"; next }
+/^@prototypes / { sub(/^@prototypes /, ""); print_prototypes($0); next }
+/^@doc / { print_doc($2); next }
+/^@struct / { print_struct($2); next }
+/^@errors$/ { print_codes(error_name, error_value, error_text, errors); next }
+/^@exits$/ { print_codes(exit_name, exit_value, exit_text, exits); next }
+/^@/ { fail("unknown line " $0) }
+{ print }
+END { exit failed }

@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# The manual pages say everything that the programs and the header offer.
+# shellcheck disable=SC2153,SC2154 # bats and ctest set variables
+
+setup_file() {
+    local name page
+    command -v man >/dev/null || skip "there is no man"
+    # What the surroundings of the test set must not change it.
+    for name in $(compgen -v FTCOLL_); do unset "$name"; done
+    # As a reader sees them, but that nothing is wrapped.
+    export MANWIDTH=2000 XDG_CONFIG_HOME=$BATS_FILE_TMPDIR TEXT=$BATS_FILE_TMPDIR/text
+    mkdir "$TEXT"
+    for page in "$PAGES"/*.[1-8]; do
+        man -l "$page" >"$TEXT/${page##*/}"
+        # Debian's minus signs are such in some locales only.
+        sed -i 's/‐/-/g' "$TEXT/${page##*/}"
+    done
+}
+
+options_of() { # COMMAND...: those that its --help names
+    "$@" --help | grep -E '^ +-' | sed 's/   .*$//' | grep -oE '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,'
+}
+
+has_options() { # PAGE OPTION...: each has an entry of its own
+    local page=$1 option
+    shift
+    [ $# -gt 3 ]
+    for option; do
+        grep -qE "^ {7}(-.*, )?$option( |,|$)" "$TEXT/$page" || { echo "$page lacks $option"; return 1; }
+    done
+}
+
+@test "every option that --help names is in its page" {
+    local command
+    # shellcheck disable=SC2046 # a list of words
+    {
+        has_options ftrun.1 $(options_of "$FTRUN")
+        has_options ftcoll-status.1 $(options_of "$STATUS")
+        has_options ftcoll-perf.1 $(options_of "$PERF")
+        for command in $("$SIM" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p' | grep -v ftcoll); do
+            echo "$command"
+            grep -q "^   $command$" "$TEXT/ftcoll-sim.1"
+            has_options ftcoll-sim.1 $(options_of "$SIM" "$command")
+        done
+    }
+    [ "$command" = sweep ]
+}
+
+@test "every key of the configuration is in ftcoll.ini(5), in its section" {
+    "$FTRUN" --print-config | sed -n 's/^\(\[.*\]\)$/\1/p; s/^\([a-z_]*\) =.*/\1/p' >"$BATS_TEST_TMPDIR/keys"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/keys")" -gt 60 ]
+    # All that stands where sections and keys do; but broadcast.algorithm, which is no key of its own.
+    sed -n '/^SECTIONS AND KEYS/,/^EXAMPLES/s/^ \{3,7\}\(\[[a-z_]*\]\|[a-z_]*\)$/\1/p' "$TEXT/ftcoll.ini.5" |
+        awk '/^\[/ { section = $0 } section != "[broadcast]" || $0 != "algorithm"' >"$BATS_TEST_TMPDIR/told"
+    diff "$BATS_TEST_TMPDIR/keys" "$BATS_TEST_TMPDIR/told"
+}
+
+@test "every exit code is in ftcoll(7) and ftrun(1)" {
+    local name code count=0
+    while read -r _ name code _; do
+        grep -q "^ *$name ($code)$" "$TEXT/ftcoll.7"
+        grep -q "^ *$name ($code)$" "$TEXT/ftrun.1"
+        count=$((count + 1))
+    done < <(grep '^#define FTC_EXIT_' "$SOURCE/include/ftcoll.h")
+    [ "$count" -ge 5 ]
+    # Those of ftrun itself, which its --help tells.
+    for code in $("$FTRUN" --help | sed -n '/^Exit code/,/^Settings/p' | grep -oE '\b[1-9][0-9]*\b'); do
+        grep -qE "^ {7}($code|[0-9, ]*\b$code)\b" "$TEXT/ftrun.1" || { echo "ftrun.1 lacks $code"; return 1; }
+    done
+}
+
+@test "pages are found by what they are about" {
+    local page
+    for page in "$TEXT"/*; do
+        sed -n '/^NAME$/{n;p}' "$page" | grep -qE '^ {7}[a-z_.,& -]+ - [a-z]' || { echo "$page"; return 1; }
+    done
+}
+
+@test "formatters have nothing to say about a page" {
+    local page
+    for page in "$PAGES"/*.[1-8]; do
+        run man --warnings -l "$page"
+        [ "$status" -eq 0 ]
+        [ -z "$(man --warnings -l "$page" 2>&1 >/dev/null)" ]
+        if command -v mandoc >/dev/null; then mandoc -T lint -W error "$page"; fi
+    done
+}
