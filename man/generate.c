@@ -1,8 +1,9 @@
 /* What manual pages and completion take from the tables in the code: `generate PROGRAM` gives its options,
- * `generate keys` the settings, as scdoc. */
+ * `generate keys` the settings, both as scdoc; `generate completion` the tables of the completion in bash. */
 #include <stdio.h>
 #include <string.h>
 
+#include "man/completion.h"
 #include "man/programs.h"
 #include "man/scdoc.h"
 #include "sim/options.h"
@@ -70,6 +71,8 @@ static bool generate(const char *what)
         program++;
     if (strcmp(what, "keys") == 0)
         ftc_scdoc_keys(stdout);
+    else if (strcmp(what, "completion") == 0)
+        ftc_completion_print(stdout);
     else if (strcmp(what, "ftcoll-sim") == 0)
         print_sim();
     else if (program->name != NULL)
@@ -82,7 +85,7 @@ static bool generate(const char *what)
 int main(int argc, char **argv)
 {
     if (argc != 2 || !generate(argv[1])) {
-        fputs("usage: generate ftrun|ftcoll-status|ftcoll-perf|ftcoll-sim|keys\n", stderr);
+        fputs("usage: generate ftrun|ftcoll-status|ftcoll-perf|ftcoll-sim|keys|completion\n", stderr);
         return 2;
     }
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;

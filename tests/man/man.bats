@@ -18,7 +18,7 @@ setup_file() {
 }
 
 options_of() { # COMMAND...: those that its --help names
-    "$@" --help | grep -E '^ +-' | sed 's/   .*$//' | grep -oE '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,'
+    "$@" --help | grep -E '^ +-' | sed 's/^ *//; s/   .*$//' | grep -oE '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,'
 }
 
 has_options() { # PAGE OPTION...: each has an entry of its own
