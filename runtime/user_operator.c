@@ -21,7 +21,7 @@ FTC_API int ftc_op_create(ftc_op_fn *function, void *arg, ftc_op *op)
 
 FTC_API int ftc_op_free(ftc_op *op)
 {
-    if (op == NULL || (uintptr_t)*op <= (uintptr_t)FTC_MAXLOC)
+    if (op == NULL || (uintptr_t)*op <= (uintptr_t)FTC_AVG) /* the last built-in one */
         return ftc_error_set(FTC_ERR_ARG, "not a user-defined operator");
     free((struct ftc_operator *)*op);
     *op = NULL;

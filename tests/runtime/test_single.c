@@ -119,7 +119,7 @@ START_TEST(user_defined_operators_are_made_used_and_freed)
 {
     int32_t in = 5, out = 0;
     int calls = 0;
-    ftc_op op = NULL, sum = FTC_SUM;
+    ftc_op op = NULL, sum = FTC_SUM, mean = FTC_AVG;
 
     refused(ftc_op_create(NULL, NULL, &op), FTC_ERR_ARG, "function");
     ck_assert_int_eq(ftc_op_create(add, &calls, &op), FTC_SUCCESS);
@@ -129,6 +129,7 @@ START_TEST(user_defined_operators_are_made_used_and_freed)
     ck_assert_ptr_null(op);
     refused(ftc_op_free(&op), FTC_ERR_ARG, "operator");
     refused(ftc_op_free(&sum), FTC_ERR_ARG, "operator");
+    refused(ftc_op_free(&mean), FTC_ERR_ARG, "operator");
 }
 END_TEST
 
