@@ -4,7 +4,9 @@
 #   @prototypes NAME.. declarations of functions and types of the header
 #   @doc NAME          the docstring above a declaration
 #   @struct NAME       a struct, and what its fields mean
-#   @errors, @exits    the codes of the header and what they mean
+#   @paragraph WORD    the paragraph of the header's first comment that begins with it
+#   @constants PREFIX  numbers of the header, and what they mean
+#   @errors            error codes of the header, and what they mean
 # awk -v header=include/ftcoll.h -v path=man/examples -f man/expand.awk man/pages/ftc_init.3.scd
 
 function fail(why) {
@@ -16,7 +18,7 @@ function fail(why) {
 # --- the header ---
 
 function escape(text) {
-    gsub(/[\\*_`#.+|[\]-]/, "\\\\&", text)
+    gsub(/[]\\*_`#.+|[-]/, "\\\\&", text)
     return text
 }
 
@@ -29,10 +31,13 @@ function strip(line) {
 }
 
 function name_of(text) {
-    if (match(text, /} ftc_[a-z_0-9]+;$/))
+    sub(/;[^;]*\*\/$/, ";", text)
+    if (match(text, /[}] ftc_[a-z_0-9]+;$/))
         return substr(text, RSTART + 2, RLENGTH - 3)
     if (match(text, /ftc_[a-z_0-9]+\(/))
         return substr(text, RSTART, RLENGTH - 1)
+    if (text ~ /^typedef/ && match(text, /[ *]ftc_[a-z_0-9]+;$/))
+        return substr(text, RSTART + 1, RLENGTH - 2)
     return ""
 }
 
@@ -46,12 +51,12 @@ function keep_declaration(text, comment, name) {
 function read_header(line, comment, text, inside, status) {
     comment = text = ""
     while ((status = (getline line <header)) > 0) {
-        if (line ~ /^#define FTC_EXIT_/) {
+        if (line ~ /^#define FTC_[A-Z_]+ +[0-9]+ +\/\*/) {
             split(line, word, " ")
-            exit_name[++exits] = word[2]
-            exit_value[exits] = word[3]
+            constant_name[++constants] = word[2]
+            constant_value[constants] = word[3]
             sub(/^[^\/]*/, "", line)
-            exit_text[exits] = strip(line)
+            constant_text[constants] = strip(line)
         } else if (line ~ /^    X\(FTC_ERR_/) {
             split(line, word, /[(,"]/)
             error_name[++errors] = word[2]
@@ -60,13 +65,15 @@ function read_header(line, comment, text, inside, status) {
         }
         if (text != "" || line ~ /^(FTC_API|typedef) /) {
             text = text (text != "" ? "\n" : "") line
-            if (text ~ /^typedef (struct|enum)[^;]*{/ ? line ~ /}.*;$/ : line ~ /;( *\/\*.*\*\/)?$/) {
+            if (text ~ /^typedef (struct|enum)[^;]*[{]/ ? line ~ /[}].*;$/ : line ~ /;( *\/\*.*\*\/)?$/) {
                 keep_declaration(text, comment)
                 text = ""
             }
         } else if (inside || line ~ /^\/\*/) {
             comment = (inside ? comment "\n" : "") strip(line)
             inside = line !~ /\*\/$/
+            if (!inside && conventions == "")
+                conventions = comment
         } else if (line == "") {
             comment = ""
         }
@@ -87,7 +94,7 @@ function fold(text, column, indent, out, part, n, i, used) {
     used = length(out)
     for (i = 2; i <= n; i++) {
         used += 2 + length(part[i])
-        if (used > 72) {
+        if (used > 66) {
             out = out ",\n" sprintf("%" indent "s", "")
             used = indent + length(part[i])
         } else {
@@ -104,15 +111,20 @@ function print_prototypes(names, name, n, i) {
     for (i = 1; i <= n; i++) {
         if (!(name[i] in declaration))
             fail("the header has no " name[i])
-        print (declaration[name[i]] ~ /{/ ? bare(declaration[name[i]]) : fold(declaration[name[i]]))
+        print (declaration[name[i]] ~ /[{]/ ? bare(declaration[name[i]]) : fold(declaration[name[i]]))
         if (i < n)
             print ""
     }
     print "```"
 }
 
-# A struct without its comments.
+# A struct without its comments, a line for each field.
 function bare(text, line, n, i, out, inside) {
+    if (text !~ /\n/) {
+        sub(/[{] /, "{\n    ", text)
+        gsub(/; /, ";\n    ", text)
+        sub(/    [}]/, "}", text)
+    }
     n = split(text, line, "\n")
     for (i = 1; i <= n; i++) {
         if (!inside && line[i] !~ /^ *\/\*/) {
@@ -141,6 +153,17 @@ function mark_up(text, out, found) {
         text = substr(text, RSTART + RLENGTH)
     }
     return out text
+}
+
+function print_paragraph(word, line, n, i, paragraph) {
+    n = split(conventions, line, "\n")
+    for (i = 1; i <= n && index(line[i], word ". ") != 1; i++)
+        continue
+    for (; i <= n && line[i] != ""; i++)
+        paragraph = paragraph " " line[i]
+    if (paragraph == "")
+        fail("the header's first comment has no paragraph " word)
+    print mark_up(substr(paragraph, length(word) + 4)) "\n"
 }
 
 function print_doc(name, line, n, i, paragraph) {
@@ -199,21 +222,25 @@ function print_struct(name, line, n, i, code, comment, before, inside, rest) {
     }
 }
 
-function print_codes(name, value, text, n, i) {
+function print_codes(prefix, name, value, text, n, i) {
     for (i = 1; i <= n; i++)
-        print "*" escape(name[i]) "* (" escape(value[i]) ")\n\t" mark_up(text[i]) "\n"
+        if (index(name[i], prefix) == 1)
+            print "*" escape(name[i]) "* (" escape(value[i]) ")\n\t" mark_up(text[i]) "\n"
 }
 
 # --- files ---
 
-function print_file(name, from, directory, n, i, line, status) {
+function print_file(name, literal, from, directory, n, i, line, status) {
     n = split(path, directory, ":")
     for (i = 1; i <= n; i++) {
         from = directory[i] "/" name
         if ((status = (getline line <from)) < 0)
             continue
-        for (; status > 0; status = (getline line <from))
+        for (; status > 0; status = (getline line <from)) {
+            if (literal)
+                gsub(/\\/, "&&", line)
             print line
+        }
         close(from)
         return
     }
@@ -221,13 +248,14 @@ function print_file(name, from, directory, n, i, line, status) {
 }
 
 BEGIN { read_header() }
-/^@include / { print_file($2); next }
-/^@literal / { print "```"; print_file($2); print "```"; next }
+/^@include / { print_file($2, 0); next }
+/^@literal / { print "```"; print_file($2, 1); print "```"; next }
 /^@prototypes / { sub(/^@prototypes /, ""); print_prototypes($0); next }
 /^@doc / { print_doc($2); next }
+/^@paragraph / { print_paragraph($2); next }
 /^@struct / { print_struct($2); next }
-/^@errors$/ { print_codes(error_name, error_value, error_text, errors); next }
-/^@exits$/ { print_codes(exit_name, exit_value, exit_text, exits); next }
+/^@errors$/ { print_codes("FTC_ERR_", error_name, error_value, error_text, errors); next }
+/^@constants / { print_codes($2, constant_name, constant_value, constant_text, constants); next }
 /^@/ { fail("unknown line " $0) }
 { print }
 END { exit failed }

@@ -20,6 +20,13 @@ void ftc_scdoc_bold(const char *text, FILE *out)
     fputc('*', out);
 }
 
+/* Where a backslash alone has a meaning. */
+static void print_literal(const char *text, FILE *out)
+{
+    for (; *text != '\0'; text++)
+        fputs(*text == '\\' ? "\\\\" : (char[]){*text, '\0'}, out);
+}
+
 void ftc_scdoc_lines(const char *lines, FILE *out)
 {
     bool literal = false;
@@ -33,7 +40,7 @@ void ftc_scdoc_lines(const char *lines, FILE *out)
             fputs(blank ? "\n```\n" : "```\n\n", out);
         literal = blank;
         if (literal)
-            fputs(line, out);
+            print_literal(line, out);
         else
             ftc_scdoc_text(line, out);
         fputc('\n', out);

@@ -10,10 +10,11 @@ setup_file() {
     # As a reader sees them, but that nothing is wrapped.
     export MANWIDTH=2000 XDG_CONFIG_HOME=$BATS_FILE_TMPDIR TEXT=$BATS_FILE_TMPDIR/text
     mkdir "$TEXT"
-    for page in "$PAGES"/*.[1-8]; do
-        man -l "$page" >"$TEXT/${page##*/}"
+    for page in "$PAGES"/man*/*; do
+        page=${page##*/}
+        man -M "$PAGES" "${page##*.}" "${page%.*}" >"$TEXT/$page"
         # Debian's minus signs are such in some locales only.
-        sed -i 's/‐/-/g' "$TEXT/${page##*/}"
+        sed -i 's/‐/-/g' "$TEXT/$page"
     done
 }
 
@@ -69,6 +70,14 @@ has_options() { # PAGE OPTION...: each has an entry of its own
     done
 }
 
+@test "every page that a page refers to is there" {
+    local page
+    while read -r page; do
+        page=${page%)}
+        [ -e "$TEXT/${page/(/.}" ] || { echo "there is no $page)"; return 1; }
+    done < <(grep -ohE "\\bft[a-z_.-]*\\([1-8]\\)" "$TEXT"/* | sort -u)
+}
+
 @test "pages are found by what they are about" {
     local page
     for page in "$TEXT"/*; do
@@ -78,10 +87,55 @@ has_options() { # PAGE OPTION...: each has an entry of its own
 
 @test "formatters have nothing to say about a page" {
     local page
-    for page in "$PAGES"/*.[1-8]; do
+    for page in "$PAGES"/man*/*; do
+        [[ $(head -c 4 "$page") != ".so " ]] || continue
         run man --warnings -l "$page"
         [ "$status" -eq 0 ]
         [ -z "$(man --warnings -l "$page" 2>&1 >/dev/null)" ]
         if command -v mandoc >/dev/null; then mandoc -T lint -W error "$page"; fi
+    done
+}
+
+functions() { # of the header
+    grep -o '^FTC_API [a-z ]*\*\?ftc_[a-z_]*' "$SOURCE/include/ftcoll.h" | grep -o 'ftc_[a-z_]*$'
+}
+
+@test "every public function has a page, and is in its name and its synopsis" {
+    local function count=0
+    for function in $(functions); do
+        echo "$function"
+        [ -s "$TEXT/$function.3" ]
+        sed -n '/^NAME$/{n;p}' "$TEXT/$function.3" | grep -qE "[ ,]${function}[ ,]"
+        sed -n '/^SYNOPSIS$/,/^DESCRIPTION$/p' "$TEXT/$function.3" | grep -q "[ *]${function}("
+        grep -q "\b$function\b" "$TEXT/ftcoll.7"
+        count=$((count + 1))
+    done
+    [ "$count" -gt 15 ]
+}
+
+@test "a page's prototypes are those of the header" {
+    local function of
+    for function in $(functions); do
+        of=$(tr -s '\n ' ' ' <"$SOURCE/include/ftcoll.h" | grep -o "FTC_API [a-z ]*\*\?$function([^;]*);")
+        echo "$of"
+        sed -n '/^SYNOPSIS$/,/^DESCRIPTION$/p' "$TEXT/$function.3" | tr -s '\n ' ' ' | grep -qF "${of#FTC_API }"
+    done
+}
+
+@test "every constant and type of the header is in a page" {
+    local name
+    while read -r name; do
+        grep -qw "$name" "$TEXT"/*.3 "$TEXT/ftcoll.7" || { echo "no page has $name"; return 1; }
+    done < <(grep -oE '\bFTC_[A-Z0-9_]+\b' "$SOURCE/include/ftcoll.h" |
+        grep -vxE 'FTC_(API|ERRORS|ERROR_ENUM|ERR_|EXIT_)' | sort -u)
+}
+
+@test "examples are in their pages as they are, and fit a terminal" {
+    local example
+    for example in "$SOURCE"/man/examples/*.c; do
+        echo "$example"
+        [ "$(wc -L <"$example")" -le 69 ] # the page adds 11
+        cat "$TEXT"/*.3 | sed 's/^ \{11\}//' >"$BATS_TEST_TMPDIR/all"
+        [[ $(cat "$BATS_TEST_TMPDIR/all") == *"$(cat "$example")"* ]]
     done
 }

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# The examples of section 3 run, and print what their pages let expect. Some of their ranks die.
+# shellcheck disable=SC2153,SC2154 # bats and ctest set variables
+
+setup() {
+    local name
+    # What the surroundings of the test set must not change it.
+    for name in $(compgen -v FTCOLL_); do unset "$name"; done
+    export TMPDIR=$BATS_TEST_TMPDIR XDG_CONFIG_HOME=$BATS_TEST_TMPDIR
+    # A busy machine that stands still for some seconds is no failure.
+    printf "[detector]\nheartbeat_timeout_ms = 20000\n" >"$XDG_CONFIG_HOME/ftcoll.ini"
+}
+
+prints() { # EXAMPLE LINE...: at 4 ranks, in any order; ftrun's own lines apart
+    local example=$1
+    shift
+    run timeout -s KILL 60 "$FTRUN" -np 4 "$EXAMPLES/man_$example"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -v '^ftrun: ' <<<"$output" | sort)" = "$(printf '%s\n' "$@" | sort)" ]
+}
+
+@test "init" {
+    prints init "rank 0 of 4" "rank 1 of 4" "rank 2 of 4" "rank 3 of 4"
+}
+
+@test "init: a job of one without ftrun" {
+    run "$EXAMPLES/man_init"
+    [ "$output" = "rank 0 of 1" ]
+}
+
+@test "allreduce" {
+    prints allreduce "rank "{0,1,2,3}": 30 in all, 20 at rank 2"
+}
+
+@test "bcast: the first root dies" {
+    prints bcast "rank "{1,2,3}": 101 from rank 1"
+}
+
+@test "gossip" {
+    prints gossip "rank "{0,1,2,3}": mean 1.500 by pflc"
+}
+
+@test "validate: rank 1 dies" {
+    prints validate "rank "{0,2,3}": rank 1 has failed"
+}
+
+@test "report: rank 2 dies" {
+    prints report "rank "{0,1,3}": 3 inputs by \"board\"; failed: 2"
+}
+
+@test "operator" {
+    prints operator "rank "{0,1,2,3}": 12 and 1"
+}
+
+@test "error" {
+    prints error "version: 0.1.0" "code: -4, operator not defined for this type" \
+        "cause: operator band is not defined for type double: pass an integer type"
+}
