@@ -1,3 +1,4 @@
+/* Tables of options and settings as arrays of bash. */
 #include "man/completion.h"
 
 #include <ctype.h>

@@ -41,9 +41,9 @@ static void print_command(int n)
     for (int i = 0; own != NULL && own[i].name != NULL && ftc_man_sim_option(n, i, &option); i++)
         ftc_scdoc_option(&option, NULL, stdout);
     if (command->usage->examples != NULL)
-        printf("Examples:\n");
+        fputs("Examples:\n\n", stdout);
     if (command->usage->examples != NULL)
-        ftc_scdoc_lines(command->usage->examples, stdout);
+        ftc_scdoc_commands(command->usage->examples, stdout);
 }
 
 static void print_sim(void)

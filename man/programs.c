@@ -1,3 +1,4 @@
+/* Where each program has its table, and the settings by name. */
 #include "man/programs.h"
 
 #include <assert.h>

@@ -1,8 +1,12 @@
+/* Texts, lists of options and of settings as scdoc. */
 #include "man/scdoc.h"
 
 #include <string.h>
 
 #include "man/programs.h"
+
+#define LINE_SIZE       256
+#define COMMAND_COLUMNS 66 /* what a page has of 80, and room for a backslash */
 
 void ftc_scdoc_text(const char *text, FILE *out)
 {
@@ -20,33 +24,83 @@ void ftc_scdoc_bold(const char *text, FILE *out)
     fputc('*', out);
 }
 
-/* Where a backslash alone has a meaning. */
-static void print_literal(const char *text, FILE *out)
+/* One of a list, "name,name  what they are"; both without more is a line of its own. */
+static void print_item(const char *line, FILE *out)
 {
-    for (; *text != '\0'; text++)
-        fputs(*text == '\\' ? "\\\\" : (char[]){*text, '\0'}, out);
+    const char *gap = strstr(line, "  ");
+    char names[LINE_SIZE];
+
+    snprintf(names, sizeof(names), "%.*s", gap != NULL ? (int)(gap - line) : (int)strlen(line), line);
+    ftc_scdoc_bold(names, out);
+    if (gap != NULL) {
+        fputs("\n\t", out);
+        ftc_scdoc_text(gap + strspn(gap, " "), out);
+    }
+    fputs("\n\n", out);
+}
+
+/* The next line of *lines, without the blanks before it; false: there is none. */
+static bool next_line(const char **lines, char line[LINE_SIZE], bool *indented)
+{
+    size_t length = strcspn(*lines, "\n"), blanks = strspn(*lines, " ");
+
+    if (**lines == '\0')
+        return false;
+    *indented = blanks > 0;
+    snprintf(line, LINE_SIZE, "%.*s", (int)(length - blanks), *lines + blanks);
+    *lines += length + ((*lines)[length] == '\n');
+    return true;
 }
 
 void ftc_scdoc_lines(const char *lines, FILE *out)
 {
-    bool literal = false;
+    char line[LINE_SIZE];
+    bool indented, before = false;
 
-    while (*lines != '\0') {
-        size_t length = strcspn(lines, "\n");
-        bool blank = *lines == ' ';
-        char line[256];
-        snprintf(line, sizeof(line), "%.*s", (int)length, lines);
-        if (blank != literal)
-            fputs(blank ? "\n```\n" : "```\n\n", out);
-        literal = blank;
-        if (literal)
-            print_literal(line, out);
-        else
+    while (next_line(&lines, line, &indented)) {
+        if (indented && !before)
+            fputc('\n', out);
+        before = indented;
+        if (indented) {
+            print_item(line, out);
+        } else {
             ftc_scdoc_text(line, out);
-        fputc('\n', out);
-        lines += length + (lines[length] == '\n');
+            fputc('\n', out);
+        }
     }
-    fputs(literal ? "```\n\n" : "\n", out);
+    fputc('\n', out);
+}
+
+/* In a literal block a backslash alone has a meaning. */
+static void print_command(char *line, FILE *out)
+{
+    size_t column = 0;
+    char *rest = line;
+
+    for (char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        size_t length = strlen(word);
+        if (column > 0 && column + 1 + length > COMMAND_COLUMNS) {
+            fputs(" \\\\\n    ", out);
+            column = 4;
+        } else if (column > 0) {
+            fputc(' ', out);
+            column++;
+        }
+        fputs(word, out);
+        column += length;
+    }
+    fputc('\n', out);
+}
+
+void ftc_scdoc_commands(const char *lines, FILE *out)
+{
+    char line[LINE_SIZE];
+    bool indented;
+
+    fputs("```\n", out);
+    while (next_line(&lines, line, &indented))
+        print_command(line, out);
+    fputs("```\n\n", out);
 }
 
 static void print_name(const char *dashes, const char *name, const char *argument, FILE *out)

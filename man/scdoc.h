@@ -12,8 +12,10 @@
 void ftc_scdoc_text(const char *text, FILE *out);
 /* In bold. */
 void ftc_scdoc_bold(const char *text, FILE *out);
-/* Lines, of which those that begin with a blank stay as they are. */
+/* Lines of a text; those that begin with a blank are a list, what stands behind two more blanks belongs to it. */
 void ftc_scdoc_lines(const char *lines, FILE *out);
+/* Commands, a line for each, as literal text; long ones are broken as a shell takes it. */
+void ftc_scdoc_commands(const char *lines, FILE *out);
 
 /* An entry of a list. `single` is the long option that takes one dash; NULL: none. */
 void ftc_scdoc_option(const struct ftc_option_text *option, const char *single, FILE *out);

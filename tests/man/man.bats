@@ -139,3 +139,12 @@ functions() { # of the header
         [[ $(cat "$BATS_TEST_TMPDIR/all") == *"$(cat "$example")"* ]]
     done
 }
+
+@test "nothing is wider than a terminal" {
+    local page
+    for page in "$PAGES"/man*/*; do
+        [[ $(head -c 4 "$page") != ".so " ]] || continue
+        page=${page##*/}
+        [ "$(MANWIDTH=80 man -M "$PAGES" "${page##*.}" "${page%.*}" | LC_ALL=C.UTF-8 wc -L)" -le 80 ] || { echo "$page"; return 1; }
+    done
+}
