@@ -41,3 +41,12 @@ END
     [ "$names" = "$(grep -o 'FTC_API [a-z ]*\*\?ftc_[a-z_]*' "$PREFIX/include/ftcoll.h" | grep -o 'ftc_[a-z_]*$' | sort)" ]
     [ "$(grep -o '[a-z_]*@@FTCOLL_PRIVATE' <<<"$output")" = ftc_baseline_allreduce@@FTCOLL_PRIVATE ]
 }
+
+@test "the manual and the completion are found" {
+    [ -e "$BUILD/man/share/man7/ftcoll.7" ] || skip "built without scdoc"
+    [[ $(man -M "$PREFIX/share/man" ftc_reduce) == *"combine the inputs of all ranks"* ]]
+    local program
+    for program in ftrun ftcoll-status ftcoll-perf ftcoll-sim; do
+        bash -c '. "$1" && complete -p "$2"' bash "$PREFIX/share/bash-completion/completions/$program" "$program"
+    done
+}
