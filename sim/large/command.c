@@ -1,34 +1,19 @@
 /* ftcoll-sim large: random runs of large allreduces, until one breaks a promise. */
 #include <inttypes.h>
-#include <string.h>
 
-#include "base/error.h"
 #include "sim/large/large.h"
-#include "sim/options.h"
-#include "sim/progress.h"
+#include "sim/seeded.h"
 
 #define DEFAULT_RUNS 100000
 
 struct command {
-    uint64_t runs;
-    bool trace;
+    struct ftc_seeded seeded;
+    struct ftc_large_sums sums;
 };
 
-static int take_runs(void *command, const char *text)
-{
-    return ftc_option_number("--runs", text, 1, UINT64_C(1) << 40, &((struct command *)command)->runs);
-}
-
-static int take_trace(void *command, const char *text)
-{
-    (void)text;
-    ((struct command *)command)->trace = true;
-    return FTC_SUCCESS;
-}
-
 static const struct ftc_option options[] = {
-    {"runs", 'r', "RUNS", "how many; run i has the seed SEED + i (default: 100000)", take_runs},
-    {"trace", 0, NULL, "print each step of the first run, and end", take_trace},
+    {"runs", 'r', "RUNS", "how many; run i has the seed SEED + i (default: 100000)", ftc_seeded_take_runs},
+    {"trace", 0, NULL, "print each step of the first run, and end", ftc_seeded_take_trace},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -47,37 +32,27 @@ const struct ftc_usage ftc_large_usage = {
     .alone = true,
 };
 
-static int check(const struct command *c, const struct ftc_setup *setup)
+static bool run(struct ftc_seeded *seeded, uint64_t seed)
 {
-    for (size_t i = 0; i < ftc_config_schema_size; i++) {
-        const struct ftc_config_key *key = &ftc_config_schema[i];
-        if (strcmp(setup->settings.source[i], "default") != 0)
-            return ftc_error_set(FTC_ERR_ARG, "%s.%s (%s): each run draws it; leave it out", key->section,
-                                 key->key, setup->settings.source[i]);
-    }
-    if (setup->program.length > 0 || setup->ranks_given)
-        return ftc_error_set(FTC_ERR_ARG, "each run draws its ranks and operations; leave them out");
-    if (c->runs - 1 > INT64_MAX - setup->seed)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "the runs pass the last seed; give fewer --runs or a smaller --seed");
-    return FTC_SUCCESS;
-}
-
-static bool run_one(const struct command *c, uint64_t seed, struct ftc_large_sums *sums)
-{
+    struct ftc_large_sums *sums = &((struct command *)seeded)->sums;
     char violation[FTC_LARGE_SIM_WORDS];
     struct ftc_large_story story;
 
     ftc_large_draw(&story, seed);
-    if (ftc_large_run(&story, sums, c->trace ? stdout : NULL, violation))
+    bool kept = ftc_large_run(&story, sums, seeded->trace ? stdout : NULL, violation);
+    seeded->done = sums->runs;
+    seeded->events = sums->events;
+    if (kept)
         return true;
     printf("seed %" PRIu64 " breaks a promise: %s\n", seed, violation);
     printf("the whole run: ftcoll-sim large --seed %" PRIu64 " --trace\n", seed);
     return false;
 }
 
-static void print_sums(const struct ftc_large_sums *s)
+static void report(const struct ftc_seeded *seeded)
 {
+    const struct ftc_large_sums *s = &((const struct command *)seeded)->sums;
+
     printf("  %" PRIu64 " large allreduces, %" PRIu64 " deaths; at all ranks: %" PRIu64
            " attempts committed, %" PRIu64 " not, %" PRIu64 " left to the agreement core\n",
            s->results, s->deaths, s->committed, s->again, s->fallbacks);
@@ -86,42 +61,10 @@ static void print_sums(const struct ftc_large_sums *s)
            s->early, s->late, s->foreign);
 }
 
-static int run(const struct command *c, uint64_t seed)
-{
-    struct ftc_progress progress = ftc_progress_start(stderr, "runs", c->runs);
-    struct ftc_large_sums sums = {0};
-    uint64_t runs = c->trace ? 1 : c->runs;
-    bool kept = true;
-
-    for (uint64_t i = 0; i < runs && kept; i++) {
-        ftc_progress_show(&progress, i, "");
-        kept = run_one(c, seed + i, &sums);
-    }
-    double seconds = ftc_progress_seconds(&progress);
-    ftc_progress_end(&progress);
-    printf("%" PRIu64 " of %" PRIu64 " runs from seed %" PRIu64 ", %.0f runs/s (%.1f s), %" PRIu64
-           " events\n",
-           sums.runs, runs, seed, seconds > 0 ? (double)sums.runs / seconds : 0, seconds, sums.events);
-    print_sums(&sums);
-    if (kept)
-        puts("no promise was broken");
-    return kept ? FTC_SIM_EXIT_OK : FTC_SIM_EXIT_VIOLATION;
-}
-
 int ftc_command_large(int argc, char **argv)
 {
-    struct command command = {.runs = DEFAULT_RUNS};
-    struct ftc_setup setup;
-    int code;
+    static const struct ftc_seeded_ops ops = {run, report};
+    struct command command = {.seeded.runs = DEFAULT_RUNS};
 
-    if (!ftc_setup_begin(&setup, &ftc_large_usage, &command, argc, argv, &code))
-        return code;
-    if (check(&command, &setup) == FTC_SUCCESS) {
-        code = run(&command, setup.seed);
-    } else {
-        fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
-        code = FTC_SIM_EXIT_USAGE;
-    }
-    ftc_setup_fini(&setup);
-    return code;
+    return ftc_seeded_command(&command.seeded, &ftc_large_usage, &ops, argc, argv);
 }

@@ -4,23 +4,18 @@
 
 #include "base/error.h"
 #include "sim/nodes/nodes.h"
-#include "sim/options.h"
-#include "sim/progress.h"
+#include "sim/seeded.h"
 
 #define DEFAULT_RUNS 10000
 
 struct command {
-    uint64_t runs, least, most;
+    struct ftc_seeded seeded;
+    uint64_t least, most;
     enum ftc_nodes_fault fault;
-    bool trace;
+    struct ftc_nodes_sums sums;
 };
 
 /* --- options --- */
-
-static int take_runs(void *command, const char *text)
-{
-    return ftc_option_number("--runs", text, 1, UINT64_C(1) << 40, &((struct command *)command)->runs);
-}
 
 static bool read_nodes(const char *text, uint64_t least, uint64_t *nodes)
 {
@@ -54,17 +49,11 @@ static int take_fault(void *command, const char *text)
     return ftc_error_set(FTC_ERR_ARG, "--fault %s: no such fault; --help lists them", text);
 }
 
-static int take_trace(void *command, const char *text)
-{
-    (void)text;
-    ((struct command *)command)->trace = true;
-    return FTC_SUCCESS;
-}
-
 static const struct ftc_option options[] = {
-    {"runs", 'r', "RUNS", "how many; run i has the seed SEED + i (default: 10000)", take_runs},
+    {"runs", 'r', "RUNS", "how many; run i has the seed SEED + i (default: 10000)", ftc_seeded_take_runs},
     {"nodes", 0, "N|MIN-MAX", "number of nodes, 2 to 7, of 1 to 3 ranks (default: 2-7)", take_nodes},
-    {"trace", 0, NULL, "print each step of the first run, beats and echoes apart, and end", take_trace},
+    {"trace", 0, NULL, "print each step of the first run, beats and echoes apart, and end",
+     ftc_seeded_take_trace},
     {"fault", 0, "FAULT", "a mutation, to see it found: unchecked, stays; by-l is harmless (default: sound)",
      take_fault},
     {NULL, 0, NULL, NULL, NULL},
@@ -89,26 +78,12 @@ const struct ftc_usage ftc_nodes_usage = {
     .alone = true,
 };
 
-static int check(const struct command *c, const struct ftc_setup *setup)
-{
-    for (size_t i = 0; i < ftc_config_schema_size; i++) {
-        const struct ftc_config_key *key = &ftc_config_schema[i];
-        if (strcmp(setup->settings.source[i], "default") != 0)
-            return ftc_error_set(FTC_ERR_ARG, "%s.%s (%s): each run draws it; leave it out", key->section,
-                                 key->key, setup->settings.source[i]);
-    }
-    if (setup->program.length > 0 || setup->ranks_given)
-        return ftc_error_set(FTC_ERR_ARG, "each run draws its ranks and operations; leave them out");
-    if (c->runs - 1 > INT64_MAX - setup->seed)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "the runs pass the last seed; give fewer --runs or a smaller --seed");
-    return FTC_SUCCESS;
-}
-
 /* --- reports --- */
 
-static void print_sums(const struct ftc_nodes_sums *s)
+static void report(const struct ftc_seeded *seeded)
 {
+    const struct ftc_nodes_sums *s = &((const struct command *)seeded)->sums;
+
     printf("  %" PRIu64 " nodes, %" PRIu64 " ranks; %" PRIu64 " cuts, %" PRIu64 " pauses, %" PRIu64
            " ranks killed\n",
            s->nodes, s->ranks, s->cuts, s->pauses, s->ranks_died);
@@ -137,55 +112,26 @@ static void print_broken(const struct command *c, uint64_t seed, const char *vio
 
 /* --- running --- */
 
-static bool run_one(const struct command *c, uint64_t seed, struct ftc_nodes_sums *sums)
+static bool run(struct ftc_seeded *seeded, uint64_t seed)
 {
+    struct command *c = (struct command *)seeded;
     struct ftc_nodes_frame frame = {(int)c->least, (int)c->most, c->fault};
     char violation[FTC_NODES_WORDS];
     struct ftc_nodes_story story;
 
     ftc_nodes_draw(&story, &frame, seed);
-    if (ftc_nodes_run(&story, sums, c->trace ? stdout : NULL, violation))
-        return true;
-    print_broken(c, seed, violation);
-    return false;
-}
-
-static int run(const struct command *c, uint64_t seed)
-{
-    struct ftc_progress progress = ftc_progress_start(stderr, "runs", c->runs);
-    struct ftc_nodes_sums sums = {0};
-    uint64_t runs = c->trace ? 1 : c->runs;
-    bool kept = true;
-
-    for (uint64_t i = 0; i < runs && kept; i++) {
-        ftc_progress_show(&progress, i, "");
-        kept = run_one(c, seed + i, &sums);
-    }
-    double seconds = ftc_progress_seconds(&progress);
-    ftc_progress_end(&progress);
-    printf("%" PRIu64 " of %" PRIu64 " runs from seed %" PRIu64 ", %.0f runs/s (%.1f s), %" PRIu64
-           " events\n",
-           sums.runs, runs, seed, seconds > 0 ? (double)sums.runs / seconds : 0, seconds, sums.events);
-    print_sums(&sums);
-    if (kept)
-        puts("no promise was broken");
-    return kept ? FTC_SIM_EXIT_OK : FTC_SIM_EXIT_VIOLATION;
+    bool kept = ftc_nodes_run(&story, &c->sums, seeded->trace ? stdout : NULL, violation);
+    seeded->done = c->sums.runs;
+    seeded->events = c->sums.events;
+    if (!kept)
+        print_broken(c, seed, violation);
+    return kept;
 }
 
 int ftc_command_nodes(int argc, char **argv)
 {
-    struct command command = {.runs = DEFAULT_RUNS};
-    struct ftc_setup setup;
-    int code;
+    static const struct ftc_seeded_ops ops = {run, report};
+    struct command command = {.seeded.runs = DEFAULT_RUNS};
 
-    if (!ftc_setup_begin(&setup, &ftc_nodes_usage, &command, argc, argv, &code))
-        return code;
-    if (check(&command, &setup) == FTC_SUCCESS) {
-        code = run(&command, setup.seed);
-    } else {
-        fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
-        code = FTC_SIM_EXIT_USAGE;
-    }
-    ftc_setup_fini(&setup);
-    return code;
+    return ftc_seeded_command(&command.seeded, &ftc_nodes_usage, &ops, argc, argv);
 }
