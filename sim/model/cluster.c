@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mix.h"
+#include "sim/model/cluster_channel.h"
 #include "sim/model/cluster_event.h"
 
 /* Of the process, as its exit is: 0, or the code with which a worker leaves without a word; its parent has them. */
@@ -126,87 +127,11 @@ struct ftc_cluster *ftc_cluster_new(const struct ftc_member_settings *settings,
 
 /* --- channels --- */
 
-#define SLAB_LENGTH 128
-
-struct ftc_cluster_slab {
-    struct ftc_cluster_slab *next;
-    struct ftc_cluster_message message[SLAB_LENGTH];
-};
-
-static void add_slab(struct ftc_cluster *c)
-{
-    struct ftc_cluster_slab *slab = malloc(sizeof(*slab));
-
-    if (slab == NULL)
-        ftc_cluster_no_memory(c->n);
-    slab->next = c->slab;
-    c->slab = slab;
-    for (int m = 0; m < SLAB_LENGTH; m++)
-        slab->message[m].next = m + 1 < SLAB_LENGTH ? &slab->message[m + 1] : NULL;
-    c->spare = slab->message;
-}
-
-static void free_slabs(struct ftc_cluster *c)
-{
-    while (c->slab != NULL) {
-        struct ftc_cluster_slab *slab = c->slab;
-        c->slab = slab->next;
-        free(slab);
-    }
-}
-
-/* Room for a message at the end of a channel. */
-static struct ftc_cluster_message *enqueue(struct ftc_cluster *c, struct ftc_cluster_channel *channel)
-{
-    if (c->spare == NULL)
-        add_slab(c);
-    struct ftc_cluster_message *message = c->spare;
-    c->spare = message->next;
-    message->next = NULL;
-    *(channel->count++ > 0 ? &channel->last->next : &channel->first) = message;
-    channel->last = message;
-    return message;
-}
-
-/* The caller gets the reference to its bytes. */
-static struct ftc_cluster_message dequeue(struct ftc_cluster *c, struct ftc_cluster_channel *channel)
-{
-    struct ftc_cluster_message *first = channel->first, message = *first;
-
-    assert(channel->count > 0);
-    channel->first = first->next;
-    channel->count--;
-    channel->arrived++;
-    first->next = c->spare;
-    c->spare = first;
-    return message;
-}
-
-/* Only the first `keep` messages stay. */
-static void cut_channel(struct ftc_cluster *c, struct ftc_cluster_channel *channel, int keep)
-{
-    struct ftc_cluster_message **link = &channel->first;
-
-    if (channel->count <= keep)
-        return;
-    for (int m = 0; m < keep; m++) {
-        channel->last = *link;
-        link = &channel->last->next;
-    }
-    for (struct ftc_cluster_message *m = *link, *next; channel->count > keep; m = next, channel->count--) {
-        next = m->next;
-        ftc_buffer_unref(m->bytes);
-        m->next = c->spare;
-        c->spare = m;
-    }
-    *link = NULL;
-}
-
 static void clear_channel(struct ftc_cluster *c, int from, int to, int keep)
 {
     struct ftc_cluster_channel *channel = &c->channel[from * c->n + to];
 
-    cut_channel(c, channel, keep);
+    ftc_cluster_cut_channel(c, channel, keep);
     ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), channel->count > 0);
 }
 
@@ -218,12 +143,12 @@ void ftc_cluster_free(struct ftc_cluster *c)
     for (int from = 0; from < c->n; from++) {
         ftc_member_destroy(c->process[from].member);
         for (int to = 0; to < c->n; to++)
-            cut_channel(c, &c->channel[from * c->n + to], 0);
-        cut_channel(c, &c->channel[c->n * c->n + from], 0);
+            ftc_cluster_cut_channel(c, &c->channel[from * c->n + to], 0);
+        ftc_cluster_cut_channel(c, &c->channel[c->n * c->n + from], 0);
     }
     free(c->process);
     free(c->channel);
-    free_slabs(c);
+    ftc_cluster_free_channels(c);
     ftc_cluster_free_events(c);
     ftc_cluster_trace_free(c->trace);
     free(c);
@@ -258,7 +183,7 @@ static void send(struct ftc_cluster *c, int from, const struct ftc_output *outpu
     ftc_ledger_sends(c->ledger, from, output);
     if (ftc_cluster_broken(c) || !c->process[to].alive || (c->unanswered && head.kind == FTC_MESSAGE_PULL))
         return;
-    struct ftc_cluster_message *message = enqueue(c, &c->channel[from * c->n + to]);
+    struct ftc_cluster_message *message = ftc_cluster_enqueue(c, &c->channel[from * c->n + to]);
     message->bytes = join(c, output);
     message->head = head;
     ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), true);
@@ -276,7 +201,7 @@ static void put_datagram(struct ftc_cluster *c, int to, const struct ftc_cluster
                          int before)
 {
     struct ftc_cluster_channel *channel = datagrams_to(c, to);
-    struct ftc_cluster_message *last = enqueue(c, channel), **link = &channel->first;
+    struct ftc_cluster_message *last = ftc_cluster_enqueue(c, channel), **link = &channel->first;
     struct ftc_buffer *bytes = ftc_buffer_ref(datagram->bytes);
     int place = channel->count - 1 - before;
 
@@ -338,7 +263,7 @@ static void stop_events(struct ftc_cluster *c, int rank)
     }
     ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), false);
     ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), false);
-    cut_channel(c, datagrams_to(c, rank), 0);
+    ftc_cluster_cut_channel(c, datagrams_to(c, rank), 0);
     ftc_cluster_set_pending(c, ftc_cluster_datagram(c, rank), false);
 }
 
@@ -508,7 +433,7 @@ static void call_next(struct ftc_cluster *c, int rank)
 static void arrive(struct ftc_cluster *c, int from, int to)
 {
     struct ftc_cluster_channel *channel = &c->channel[from * c->n + to];
-    struct ftc_cluster_message message = dequeue(c, channel);
+    struct ftc_cluster_message message = ftc_cluster_dequeue(c, channel);
 
     ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), channel->count > 0);
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_ARRIVE, to, from, &message.head);
@@ -521,7 +446,7 @@ static void arrive(struct ftc_cluster *c, int from, int to)
 static void arrive_datagram(struct ftc_cluster *c, int to)
 {
     struct ftc_cluster_channel *channel = datagrams_to(c, to);
-    struct ftc_cluster_message message = dequeue(c, channel);
+    struct ftc_cluster_message message = ftc_cluster_dequeue(c, channel);
 
     ftc_cluster_set_pending(c, ftc_cluster_datagram(c, to), channel->count > 0);
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_ARRIVE, to, message.from, &message.head);
