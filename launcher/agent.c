@@ -13,7 +13,9 @@
 #include "transport/tcp.h"
 
 #define MESSAGES_PER_TURN 256
-#define ENDING_NS         FTC_NS_PER_S /* a job that is being killed waits no longer for acknowledgements */
+#define OTHERS_END_NS                                                                                        \
+    (2 * FTC_NS_PER_S)         /* and for LEFT to be acknowledged they wait as long as the timeout */
+#define ENDING_NS FTC_NS_PER_S /* a job that is being killed waits no longer for acknowledgements */
 
 /* --- meeting --- */
 
@@ -487,6 +489,14 @@ bool ftc_agent_leave(struct ftc_agent *agent)
     if (!agent->fenced)
         give_up_on_silent(agent);
     return true;
+}
+
+uint64_t ftc_agent_longest_end(const struct ftc_agent *agent)
+{
+    for (int node = 0; node < agent->meeting.nodes; node++)
+        if (agent->gone[node] && !agent->left[node])
+            return OTHERS_END_NS;
+    return OTHERS_END_NS + agent->timeout_ns;
 }
 
 bool ftc_agent_speaks(const struct ftc_agent *agent)

@@ -81,6 +81,10 @@ void ftc_agent_end(struct ftc_agent *agent, int code);
  * answer any more; call again until then, at each change and now and then. */
 bool ftc_agent_leave(struct ftc_agent *agent);
 
+/* How long the agents that are there may take to end when the job has ended. Those of hosts that were lost do not, so then nobody waits for
+ * long. */
+uint64_t ftc_agent_longest_end(const struct ftc_agent *agent);
+
 /* Is this the lowest node that is there? It prints what concerns the whole job. */
 bool ftc_agent_speaks(const struct ftc_agent *agent);
 /* Does it tell how the job ended? When it was killed all know it, also those that have left; else those that left may not have known. */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "launcher/program.h"
 
+#define MOST_WAIT_MS       3600000L
 #define SLURM_SPECIAL_STEP 0xfffffff0ul /* batch script, interactive shell: steps above are no srun's */
 
 static unsigned long number_of(const char *variable)
@@ -91,22 +92,34 @@ int ftc_engine_choose(struct ftc_command *command)
 
 /* --- the last line --- */
 
-void ftc_engine_format_end(char *line, size_t size, const char *token, int code, const char *text)
+void ftc_engine_format_end(char *line, size_t size, const char *token, const struct ftc_engine_end *job)
 {
-    snprintf(line, size, "%cftrun %s %d %s\n", FTC_ENGINE_MARK, token, code, text);
+    snprintf(line, size, "%cftrun %s %d %u %s\n", FTC_ENGINE_MARK, token, job->code, job->wait_ms, job->text);
 }
 
-bool ftc_engine_parse_end(const char *line, const char *token, int *code, const char **text)
+/* The number at *text, which a blank ends; *text is then behind it. -1: there is none of up to `most`. */
+static long take_number(const char **text, long most)
 {
-    char start[80], *end;
+    char *end;
+    long number = strtol(*text, &end, 10);
+
+    if (end == *text || *end != ' ' || number < 0 || number > most)
+        return -1;
+    *text = end + 1;
+    return number;
+}
+
+bool ftc_engine_parse_end(const char *line, const char *token, struct ftc_engine_end *job)
+{
+    char start[80];
     int length = snprintf(start, sizeof(start), "%cftrun %s ", FTC_ENGINE_MARK, token);
 
     if (length < 0 || (size_t)length >= sizeof(start) || strncmp(line, start, (size_t)length) != 0)
         return false;
-    long number = strtol(line + length, &end, 10);
-    if (end == line + length || *end != ' ' || number < 0 || number > 255)
+    const char *text = line + length;
+    long code = take_number(&text, 255), wait_ms = code < 0 ? -1 : take_number(&text, MOST_WAIT_MS);
+    if (wait_ms < 0)
         return false;
-    *code = (int)number;
-    *text = end + 1;
+    *job = (struct ftc_engine_end){.code = (int)code, .wait_ms = (unsigned)wait_ms, .text = text};
     return true;
 }

@@ -17,9 +17,16 @@
  * each with cause and remedy. */
 int ftc_engine_choose(struct ftc_command *command);
 
+/* How the job ended, as an agent says it. */
+struct ftc_engine_end {
+    int code;
+    unsigned wait_ms; /* the other agents may take so long to end */
+    const char *text; /* the summary */
+};
+
 /* The line of an agent, with its newline; and reading it, without: false: it is none. `text` lies in the line. */
-void ftc_engine_format_end(char *line, size_t size, const char *token, int code, const char *text);
-bool ftc_engine_parse_end(const char *line, const char *token, int *code, const char **text);
+void ftc_engine_format_end(char *line, size_t size, const char *token, const struct ftc_engine_end *job);
+bool ftc_engine_parse_end(const char *line, const char *token, struct ftc_engine_end *job);
 
 /* Run a job by srun; ftrun's exit code. Errors are printed. */
 int ftc_slurm_run(const struct ftc_command *command, char **argv);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "launcher/engine.h"
 #include "launcher/job_inside.h"
@@ -109,7 +110,10 @@ void ftc_job_tell_end(struct ftc_job *job, int code)
             ftc_sink_say(job->verdict.err, "%s", text);
         return;
     }
-    ftc_engine_format_end(line, sizeof(line), token, code, text);
+    struct ftc_engine_end end = {.code = code,
+                                 .wait_ms = (unsigned)(ftc_agent_longest_end(&job->agent) / FTC_NS_PER_MS),
+                                 .text = text};
+    ftc_engine_format_end(line, sizeof(line), token, &end);
     ftc_sink_put(job->verdict.err, line, strlen(line));
     ftc_sink_flush(job->verdict.err);
 }

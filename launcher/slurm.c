@@ -19,7 +19,6 @@
 
 #define OUR_ARGUMENTS 24
 #define MOST_LINE     1024
-#define GRACE_SECONDS 2. /* srun waits for hosts that do not answer; the job has ended */
 #define DRAIN_SECONDS 0.02
 #define KILL_SECONDS  5. /* ... and this long for srun itself, after SIGTERM */
 
@@ -55,11 +54,10 @@ static void pass_on(struct front *front)
 /* The first one counts: others know no more. */
 static void take_line(struct front *front)
 {
-    int code;
-    const char *text;
+    struct ftc_engine_end job;
 
     front->line[front->used] = '\0';
-    if (!ftc_engine_parse_end(front->line, front->token, &code, &text)) {
+    if (!ftc_engine_parse_end(front->line, front->token, &job)) {
         front->line[front->used++] = '\n';
         if (front->termed && strncmp(front->line, "srun: ", 6) == 0)
             front->used = 0; /* it complains about hosts that ftrun has told of */
@@ -69,8 +67,10 @@ static void take_line(struct front *front)
     front->used = 0;
     if (front->code >= 0)
         return;
-    front->code = code;
-    snprintf(front->summary, sizeof(front->summary), "%s", text);
+    front->code = job.code;
+    snprintf(front->summary, sizeof(front->summary), "%s", job.text);
+    /* The job has ended, and srun waits for hosts that do not answer. */
+    ev_timer_set(&front->hurry, job.wait_ms / 1e3, 0.);
     ev_timer_start(front->loop, &front->hurry);
 }
 
@@ -323,7 +323,7 @@ static int start_srun(struct front *front, char **words)
 static void watch(struct front *front)
 {
     ev_signal_init(&front->child, on_child, SIGCHLD);
-    ev_timer_init(&front->hurry, on_hurry, GRACE_SECONDS, 0.);
+    ev_timer_init(&front->hurry, on_hurry, 0., 0.);
     ev_timer_init(&front->drain, on_drain, 0., DRAIN_SECONDS);
     front->child.data = front->hurry.data = front->drain.data = front;
     ev_signal_start(front->loop, &front->child);

@@ -146,7 +146,7 @@ with_srun() {
 }
 
 @test "in an allocation srun starts an ftrun on each host" {
-    with_srun 'printf "\036ftrun %s 0 \n" "$token" >&2'
+    with_srun 'printf "\036ftrun %s 0 500 \n" "$token" >&2'
     run "$FTRUN" -np 9 -f 2 -x A=b -- prog "two words"
     echo "$output"
     [ "$status" -eq 0 ]
@@ -159,7 +159,7 @@ with_srun() {
 }
 
 @test "hosts: as many as there are ranks at most, as are wanted, as are needed" {
-    with_srun 'printf "\036ftrun %s 0 \n" "$token" >&2'
+    with_srun 'printf "\036ftrun %s 0 500 \n" "$token" >&2'
     "$FTRUN" -np 2 true
     grep -qx -- --nodes=2 called
     "$FTRUN" -np 8 --nodes 3 true
@@ -183,7 +183,7 @@ with_srun() {
 }
 
 @test "the job's exit code and summary are what an agent tells, not what srun returns" {
-    with_srun 'echo from a rank >&2; printf "prompt> \036ftrun %s 7 1 of 4 ranks failed\n" "$token" >&2; exit 113'
+    with_srun 'echo from a rank >&2; printf "prompt> \036ftrun %s 7 500 1 of 4 ranks failed\n" "$token" >&2; exit 113'
     run "$FTRUN" -np 4 true
     echo "$output"
     [ "$status" -eq 7 ]
@@ -191,7 +191,7 @@ with_srun() {
 }
 
 @test "another's mark is passed on, not believed" {
-    with_srun 'printf "\036ftrun 0123 0 \n\036\036ftrun %s x\n" "$token" >&2; exit 3'
+    with_srun 'printf "\036ftrun 0123 0 500 \n\036\036ftrun %s x\n" "$token" >&2; exit 3'
     run "$FTRUN" -np 4 true
     [ "$status" -eq 3 ]
     [ "$(grep -ac "ftrun" <<<"$output")" -eq 3 ]
@@ -199,9 +199,17 @@ with_srun() {
 }
 
 @test "srun that waits for a dead host is ended when the job has ended" {
-    with_srun 'printf "\036ftrun %s 0 \n" "$token" >&2; sleep 100 & trap "kill $!; exit 1" TERM; wait'
+    with_srun 'printf "\036ftrun %s 0 500 \n" "$token" >&2; sleep 100 & trap "kill $!; exit 1" TERM; wait'
     run timeout -s KILL 60 "$FTRUN" -np 4 true
     [ "$status" -eq 0 ]
+}
+
+@test "agents that clean up for as long as they may are waited for" {
+    with_srun 'printf "\036ftrun %s 0 60000 \n" "$token" >&2; trap "exit 9" TERM; sleep 3 & wait; echo cleaned up >&2'
+    run timeout -s KILL 60 "$FTRUN" -np 4 true
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$output" = "cleaned up" ]
 }
 
 @test "signals reach srun; the second one kills it" {
@@ -218,7 +226,7 @@ with_srun() {
 
 # A reader that is slow: what srun says is not kept in memory without bounds, and nothing of it is lost.
 @test "standard error waits for its reader" {
-    with_srun 'seq 300000 >&2; printf "\036ftrun %s 0 \n" "$token" >&2'
+    with_srun 'seq 300000 >&2; printf "\036ftrun %s 0 500 \n" "$token" >&2'
     "$FTRUN" -np 4 true 2>&1 >/dev/null | { sleep 1; cat >lines; }
     [ "$(wc -l <lines)" -eq 300000 ]
     [ "$(tail -n 1 lines)" = 300000 ]
