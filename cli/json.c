@@ -65,6 +65,22 @@ static json_t *failure_json(const struct ftc_status_failure *failure)
                      "declared_after_ns", number(failure->declared_after_ns));
 }
 
+static json_t *sent_json(const struct ftc_status_rank *rank)
+{
+    json_t *sent = json_object();
+    for (int i = 0; i < FTC_MESSAGES; i++)
+        json_object_set_new(sent, ftc_message_kind_name((enum ftc_message_kind)i), number(rank->sent[i]));
+    return sent;
+}
+
+static json_t *rules_json(const struct ftc_status_rank *rank)
+{
+    json_t *rules = json_object();
+    for (int i = 0; i < FTC_RULES_COUNT; i++)
+        json_object_set_new(rules, ftc_rule_name((enum ftc_rule)i), number(rank->rules[i]));
+    return rules;
+}
+
 static json_t *counters_json(const struct ftc_status_rank *rank)
 {
     json_t *pieces = json_object(), *datagrams = json_object();
@@ -74,7 +90,17 @@ static json_t *counters_json(const struct ftc_status_rank *rank)
         json_object_set_new(datagrams, ftc_datagrams_name((enum ftc_datagrams)i), number(rank->datagrams[i]));
     json_t *results = json_pack("{s:o, s:o, s:o}", "compared", number(rank->compared), "corrected",
                                 number(rank->corrected), "detected", number(rank->detected));
-    return json_pack("{s:o, s:o, s:o}", "pieces", pieces, "datagrams", datagrams, "results", results);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", //
+                     "sent", sent_json(rank),                              //
+                     "bytes", number(rank->bytes),                         //
+                     "ballots", number(rank->ballots),                     //
+                     "dropped", number(rank->dropped),                     //
+                     "suspicions", number(rank->suspicions),               //
+                     "fencings", number(rank->fencings),                   //
+                     "rules", rules_json(rank),                            //
+                     "pieces", pieces,                                     //
+                     "datagrams", datagrams,                               //
+                     "results", results);
 }
 
 static json_t *carriers_json(const struct ftc_status_rank *rank)

@@ -235,13 +235,20 @@ static enum ftc_status_pulse judge_beat(const struct ftc_status *status, const s
 static void look_counters(struct ftc_status_rank *rank, struct ftc_counters *counters)
 {
     rank->returned = LOAD(counters->operations);
+    rank->bytes = LOAD(counters->bytes);
+    rank->ballots = LOAD(counters->ballots);
+    rank->dropped = LOAD(counters->dropped);
+    for (int i = 0; i < FTC_MESSAGE_KINDS; i++)
+        rank->sent[i] = LOAD(counters->sent[i]);
+    for (int i = 0; i < FTC_RULES; i++)
+        rank->rules[i] = LOAD(counters->rules[i]);
     for (int i = 0; i < FTC_PIECES; i++)
         rank->pieces[i] = LOAD(counters->pieces[i]);
     for (int i = 0; i < FTC_DATAGRAMS; i++)
         rank->datagrams[i] = LOAD(counters->datagrams[i]);
-    rank->compared = LOAD(counters->rules[FTC_RULE_COMPARE]);
-    rank->corrected = LOAD(counters->rules[FTC_RULE_OUTVOTE]);
-    rank->detected = LOAD(counters->rules[FTC_RULE_DETECT]);
+    rank->compared = rank->rules[FTC_RULE_COMPARE];
+    rank->corrected = rank->rules[FTC_RULE_OUTVOTE];
+    rank->detected = rank->rules[FTC_RULE_DETECT];
 }
 
 static void look_carriers(struct ftc_status *status, struct ftc_status_rank *rank, struct ftc_slot *slot)
@@ -268,6 +275,9 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
     rank->joined_age_ns = age(status->now_ns, LOAD(slot->joined_ns));
     rank->called = atomic_load_explicit(&slot->called, memory_order_acquire);
     look_counters(rank, &slot->counters);
+    rank->suspicions = LOAD(slot->suspicions);
+    rank->fencings = LOAD(slot->fencings);
+    rank->heartbeat_seen = LOAD(slot->heartbeat);
     look_activity(status, &slot->activity, &rank->activity);
     infer_call(rank);
     look_set(&rank->known, ftc_segment_known_row(segment, i));
@@ -356,6 +366,7 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
     struct ftc_segment_header *header = ftc_segment_header(segment);
 
     ftc_status_clean(status->job, sizeof(status->job), header->job, sizeof(header->job));
+    ftc_status_clean(status->cluster, sizeof(status->cluster), header->cluster, sizeof(header->cluster));
     ftc_status_clean(status->host, sizeof(status->host), header->host, sizeof(header->host));
     ftc_status_clean(status->command, sizeof(status->command), header->command, sizeof(header->command));
     ftc_status_clean(status->directory, sizeof(status->directory), header->directory,

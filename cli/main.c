@@ -63,19 +63,27 @@ static int finish(int code)
     return EXIT_ERROR;
 }
 
+/* Metrics say how often hearts have beaten: who collects them sees whether they do. */
+static bool samples(const struct ftc_status_options *options)
+{
+    return !options->no_sample && options->format != FTC_STATUS_OPENMETRICS;
+}
+
 static int show_job(const char *job, const struct ftc_status_options *options,
                     const struct ftc_status_view *view)
 {
     struct ftc_status *status = NULL;
     struct ftc_segment *segment = NULL;
-    int rc = look_at(job, !options->no_sample && !options->failed, &status, &segment);
+    int rc = look_at(job, samples(options) && !options->failed, &status, &segment);
+    if (options->format == FTC_STATUS_OPENMETRICS)
+        ftc_status_openmetrics(&status, 1, stdout);
     if (rc != 0)
         return complain();
-    if (options->json)
+    if (options->format == FTC_STATUS_JSON)
         rc = ftc_status_json(&status, 1, stdout);
-    else if (options->watch)
+    else if (options->format == FTC_STATUS_TEXTUAL && options->watch)
         rc = ftc_status_watch(status, segment, view);
-    else
+    else if (options->format == FTC_STATUS_TEXTUAL)
         rc = ftc_status_page(status, view, stdout);
     int code = rc != 0 ? complain() : status->failures > 0 ? EXIT_FAILED_RANKS : EXIT_OK;
     forget(status, segment);
@@ -130,11 +138,13 @@ static int show_pages(const struct jobs *jobs, const struct ftc_status_view *vie
 static int show_jobs(struct jobs *jobs, const struct ftc_status_options *options,
                      const struct ftc_status_view *view)
 {
-    int rc = jobs_look(jobs, options->json && !options->no_sample);
+    int rc = jobs_look(jobs, samples(options) && options->format == FTC_STATUS_JSON);
     if (rc != 0)
         return complain();
-    if (options->json)
+    if (options->format == FTC_STATUS_JSON)
         rc = ftc_status_json(jobs->status, jobs->count, stdout);
+    else if (options->format == FTC_STATUS_OPENMETRICS)
+        ftc_status_openmetrics(jobs->status, jobs->count, stdout);
     else if (options->failed)
         rc = show_pages(jobs, view);
     else
@@ -150,16 +160,17 @@ static int show_jobs(struct jobs *jobs, const struct ftc_status_options *options
 static int show_any(const struct ftc_status_options *options, const struct ftc_status_view *view)
 {
     struct jobs jobs = {0};
+    bool text = options->format == FTC_STATUS_TEXTUAL;
     int code;
     if (ftc_jobs_list(&jobs.names, &jobs.count) != 0)
         return complain();
-    if (jobs.count == 1 && !options->list && !options->json) {
+    if (jobs.count == 1 && !options->list && text) {
         code = show_job(jobs.names[0], options, view);
     } else if (options->watch && !options->list) {
         ftc_error_set(FTC_ERR_ARG,
                       jobs.count == 0 ? "no running job" : "several jobs; name the one to watch");
         code = complain();
-    } else if (jobs.count == 0 && !options->json) {
+    } else if (jobs.count == 0 && text) {
         puts("no running jobs");
         code = finish(EXIT_OK);
     } else {

@@ -3,28 +3,42 @@
 
 #include <getopt.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/error.h"
 
 struct row {
     const char *name;
     char letter;
-    size_t flag; /* offset of the bool in struct ftc_status_options */
+    size_t flag;          /* offset of the bool in struct ftc_status_options; 0: a format */
+    const char *argument; /* NULL: none */
     const char *help;
 };
 
 #define FLAG(field) offsetof(struct ftc_status_options, field)
+#define FORMAT      0 /* no bool is there: the format itself is */
+
+static const char *const formats[] = {[FTC_STATUS_TEXTUAL] = "text",
+                                      [FTC_STATUS_JSON] = "json",
+                                      [FTC_STATUS_OPENMETRICS] = "openmetrics",
+                                      NULL};
 
 static const struct row rows[] = {
-    {"watch", 'w', FLAG(watch), "refresh every second until the job ends"},
-    {"failed", 'f', FLAG(failed), "only the failed sets: who failed, why, when, and which ranks know it"},
-    {"all", 'a', FLAG(all), "a row for each rank; else ranks that do the same share one (from 17 ranks)"},
-    {"list", 'l', FLAG(list), "the list of jobs, also when there is only one"},
-    {"json", 'j', FLAG(json), "everything, for scripts (schema 1); all jobs if none is named"},
-    {"no-sample", 'n', FLAG(no_sample), "do not stay to see whether heartbeats move: up to 0.6 s faster"},
-    {"gc", 0, FLAG(gc), "remove what jobs without a launcher left behind, and say how many"},
-    {"help", 'h', FLAG(help), "print this text, and exit"},
-    {"version", 'V', FLAG(version), "print the version, and exit"},
+    {"watch", 'w', FLAG(watch), NULL, "refresh every second until the job ends"},
+    {"failed", 'f', FLAG(failed), NULL,
+     "only the failed sets: who failed, why, when, and which ranks know it"},
+    {"all", 'a', FLAG(all), NULL,
+     "a row for each rank; else ranks that do the same share one (from 17 ranks)"},
+    {"list", 'l', FLAG(list), NULL, "the list of jobs, also when there is only one"},
+    {"format", 0, FORMAT, "FORMAT",
+     "text, json, or openmetrics: counters for a monitoring system; all jobs if none is named"},
+    {"json", 'j', FORMAT, NULL,
+     "--format json: everything, for scripts (schema 1); all jobs if none is named"},
+    {"no-sample", 'n', FLAG(no_sample), NULL,
+     "do not stay to see whether heartbeats move: up to 0.6 s faster"},
+    {"gc", 0, FLAG(gc), NULL, "remove what jobs without a launcher left behind, and say how many"},
+    {"help", 'h', FLAG(help), NULL, "print this text, and exit"},
+    {"version", 'V', FLAG(version), NULL, "print the version, and exit"},
 };
 #define ROW_COUNT ((int)(sizeof(rows) / sizeof(rows[0])))
 
@@ -32,7 +46,8 @@ static const struct row rows[] = {
 static void build_tables(struct option longs[ROW_COUNT + 1], char letters[ROW_COUNT + 1])
 {
     for (int i = 0; i < ROW_COUNT; i++) {
-        *longs++ = (struct option){rows[i].name, no_argument, NULL, 256 + i};
+        *longs++ = (struct option){rows[i].name, rows[i].argument != NULL ? required_argument : no_argument,
+                                   NULL, 256 + i};
         if (rows[i].letter != 0)
             *letters++ = rows[i].letter;
     }
@@ -56,9 +71,22 @@ static int check(const struct ftc_status_options *options)
         return ftc_error_set(FTC_ERR_ARG, "--gc looks at all jobs; leave out the job's name");
     if (options->list && options->job != NULL)
         return ftc_error_set(FTC_ERR_ARG, "--list shows all jobs; leave out the job's name");
-    if (options->json && options->watch)
-        return ftc_error_set(FTC_ERR_ARG, "--json and --watch exclude each other; call --json again instead");
+    if (options->format != FTC_STATUS_TEXTUAL && options->watch)
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "--watch shows text; for --format json or openmetrics call ftcoll-status again instead");
     return 0;
+}
+
+/* `text` NULL: --json. */
+static int take_format(struct ftc_status_options *options, const char *text)
+{
+    for (int i = 0; formats[i] != NULL; i++)
+        if (strcmp(text != NULL ? text : "json", formats[i]) == 0) {
+            options->format = (enum ftc_status_format)i;
+            return 0;
+        }
+    return ftc_error_set(FTC_ERR_ARG, "--format is text, json or openmetrics, not '%s'", text);
 }
 
 int ftc_status_options_parse(struct ftc_status_options *options, int argc, char **argv)
@@ -78,7 +106,10 @@ int ftc_status_options_parse(struct ftc_status_options *options, int argc, char 
             return ftc_error_set(FTC_ERR_ARG,
                                  "unknown, ambiguous or overfull option %s; see ftcoll-status --help",
                                  argv[optind - 1]);
-        *(bool *)((char *)options + row->flag) = true;
+        if (row->flag != FORMAT)
+            *(bool *)((char *)options + row->flag) = true;
+        else if (take_format(options, optarg) != 0)
+            return FTC_ERR_ARG;
     }
     if (optind + 1 < argc)
         return ftc_error_set(FTC_ERR_ARG, "one job at a time, not '%s' too; see ftcoll-status --help",
@@ -91,7 +122,10 @@ bool ftc_status_option(int i, struct ftc_option_text *text)
 {
     if (i < 0 || i >= ROW_COUNT)
         return false;
-    *text = (struct ftc_option_text){.name = rows[i].name, .letter = rows[i].letter, .help = rows[i].help};
+    *text = (struct ftc_option_text){
+        .name = rows[i].name, .letter = rows[i].letter, .argument = rows[i].argument, .help = rows[i].help};
+    if (text->argument != NULL)
+        text->words = formats;
     return true;
 }
 
@@ -103,10 +137,13 @@ void ftc_status_options_help(FILE *out)
           "for whom, and its failed sets. Reads only; a job cannot be disturbed.\n\n",
           out);
     for (int i = 0; i < ROW_COUNT; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "%s%s%s", rows[i].name, rows[i].argument != NULL ? " " : "",
+                 rows[i].argument != NULL ? rows[i].argument : "");
         if (rows[i].letter != 0)
-            fprintf(out, "  -%c, --%-12s%s\n", rows[i].letter, rows[i].name, rows[i].help);
+            fprintf(out, "  -%c, --%-15s%s\n", rows[i].letter, name, rows[i].help);
         else
-            fprintf(out, "      --%-12s%s\n", rows[i].name, rows[i].help);
+            fprintf(out, "      --%-15s%s\n", name, rows[i].help);
     }
     fputs("\nColumns: BEAT heartbeat; FOR time in the operation, or outside the library since the last; "
           "BALLOT\n"

@@ -7,8 +7,11 @@
 
 #include "base/option.h"
 
+enum ftc_status_format { FTC_STATUS_TEXTUAL, FTC_STATUS_JSON, FTC_STATUS_OPENMETRICS };
+
 struct ftc_status_options {
-    bool watch, failed, json, gc, list, all, no_sample, help, version;
+    enum ftc_status_format format; /* the last one given */
+    bool watch, failed, gc, list, all, no_sample, help, version;
     const char *job; /* NULL: not given */
 };
 

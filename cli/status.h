@@ -93,6 +93,11 @@ struct ftc_status_rank {
     uint64_t returned;      /* operations that returned */
     uint64_t progress;      /* operations called, from all that the slot says */
     uint64_t lag; /* operations behind the first live rank; 0 for ranks not alive, or of other nodes */
+    uint64_t sent[FTC_MESSAGE_KINDS];  /* messages by kind */
+    uint64_t bytes, ballots, dropped;  /* as in struct ftc_counters */
+    uint64_t rules[FTC_RULES];         /* how often each was taken */
+    uint64_t suspicions, fencings;     /* of a rank of this node */
+    uint64_t heartbeat_seen;           /* its counter, whatever became of the rank */
     uint64_t pieces[FTC_PIECES];       /* of multicast decisions, by how they came */
     uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast */
     uint64_t compared, corrected,
@@ -118,6 +123,7 @@ struct ftc_status_broadcast {
 };
 
 struct ftc_status {
+    char cluster[FTC_JOB_NAME_SIZE]; /* the job's name on all nodes */
     char job[FTC_JOB_NAME_SIZE], host[64], command[256], directory[108];
     char algorithm[32], scheme[32], share[32],
         integrity[32]; /* of the configuration; "?" if it does not say */
@@ -189,7 +195,7 @@ char *ftc_status_carriers(const struct ftc_status_rank *rank,
                           char text[FTC_STATUS_TEXT]);               /* "shm 3, tcp 4"; "-" */
 char *ftc_status_ended(int wait_status, char text[FTC_STATUS_TEXT]); /* "exit 0" */
 
-/* --- showing (table.c, report.c, json.c) --- */
+/* --- showing (table.c, report.c, json.c, metrics.c) --- */
 
 struct ftc_status_view {
     int width;   /* columns; 0: no limit */
@@ -210,5 +216,8 @@ void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JO
 
 /* {"schema":1,"jobs":[...]}. NULL entries are left out. FTC_ERR_NOMEM. */
 int ftc_status_json(struct ftc_status *const jobs[], int count, FILE *out);
+
+/* OpenMetrics text: nothing but its end mark if there is no job. NULL entries are left out. */
+void ftc_status_openmetrics(struct ftc_status *const jobs[], int count, FILE *out);
 
 #endif

@@ -30,8 +30,10 @@ static struct ftc_watch_entry *running(struct ftc_watch *watch, int rank)
 
 static void suspect(struct ftc_watch_entry *entry, enum ftc_suspicion suspicion, uint64_t now_ns)
 {
-    if (entry->state == FTC_WATCH_ALIVE)
+    if (entry->state == FTC_WATCH_ALIVE) {
         entry->suspected_ns = now_ns;
+        entry->suspicions++;
+    }
     entry->state = FTC_WATCH_SUSPECTED;
     entry->suspicion = suspicion;
 }

@@ -46,6 +46,7 @@ struct ftc_watch_entry {
     uint64_t changed_ns;   /* when it was seen to change, moved by what the watcher or the rank missed */
     uint64_t stopped_ns;   /* if stopped: since when, moved likewise */
     uint64_t suspected_ns; /* when the suspicion arose */
+    uint32_t suspicions;   /* so many have arisen */
     int accuser;           /* rank, -1 */
 };
 

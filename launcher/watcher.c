@@ -324,6 +324,22 @@ static enum ftc_failure_cause cause_of(enum ftc_suspicion suspicion)
     }
 }
 
+/* For ftcoll-status. Ranks read this line with each message that comes: it is written for news alone. */
+static void publish_suspicions(struct ftc_watcher *watcher, int rank)
+{
+    struct ftc_slot *slot = slot_of(watcher, rank);
+    uint32_t count = watcher->watch.entry[rank].suspicions;
+    if (atomic_load_explicit(&slot->suspicions, memory_order_relaxed) != count)
+        atomic_store_explicit(&slot->suspicions, count, memory_order_relaxed);
+}
+
+static void count_fencing(struct ftc_watcher *watcher, int rank)
+{
+    struct ftc_slot *slot = slot_of(watcher, rank);
+    uint32_t count = atomic_load_explicit(&slot->fencings, memory_order_relaxed);
+    atomic_store_explicit(&slot->fencings, count + 1, memory_order_relaxed);
+}
+
 static void fence(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
@@ -333,6 +349,7 @@ static void fence(struct ftc_watcher *watcher, int rank)
         process->accuser = entry->suspicion == FTC_SUSPECT_ACCUSED ? entry->accuser : -1;
     }
     process->suspected_ns = entry->suspected_ns;
+    publish_suspicions(watcher, rank);
     if (process->ended) { /* exit_notices = off: it is dead, and its heartbeat has told now */
         struct ftc_failure failure = judge(process, ftc_clock_now());
         failure.cause = FTC_CAUSE_STALLED;
@@ -341,6 +358,7 @@ static void fence(struct ftc_watcher *watcher, int rank)
             declare(watcher, rank, &failure);
         return;
     }
+    count_fencing(watcher, rank); /* before its end can be seen */
     ftc_ranks_signal(watcher->ranks, rank, SIGKILL);
 }
 
@@ -381,6 +399,7 @@ static void release_finalized(struct ftc_watcher *watcher)
 static void report_suspects(struct ftc_watcher *watcher)
 {
     for (int rank = 0; rank < watcher->ranks->count; rank++) {
+        publish_suspicions(watcher, rank);
         struct ftc_process *process = &watcher->ranks->at[rank];
         bool suspect = ftc_watcher_suspects(watcher, rank);
         if (suspect && !process->warned && watcher->suspected != NULL)

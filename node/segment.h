@@ -30,7 +30,7 @@
 #include <sys/types.h>
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 8
+#define FTC_SEGMENT_VERSION 9
 #define FTC_NODE_MAX_RANKS  4096
 /* Before the name of a job in that of its PMIx namespace, where ftrun is the server. */
 #define FTC_PMIX_SPACE         "ftcoll-"
@@ -182,6 +182,8 @@ struct ftc_slot {
     _Atomic uint64_t declared_ns;  /* ftc_clock_now() at the declaration */
     _Atomic uint64_t suspected_ns; /* when the suspicion or the exit was first seen */
     _Atomic uint32_t refused; /* remote: take in nothing that it sends. Looked at after a message has come */
+    _Atomic uint32_t suspicions; /* how often the detector suspected it, if it is of this node: to count */
+    _Atomic uint32_t fencings;   /* ... and the launcher killed it for one */
 };
 
 struct ftc_segment_header {

@@ -10,6 +10,10 @@
  *   pieces RANK DATAGRAM RING OTHER  of multicast decisions
  *   datagrams RANK FOREIGN CORRUPT SENSELESS
  *   results RANK COMPARED CORRECTED DETECTED  operations that it coordinated
+ *   sent RANK KIND COUNT             messages of a kind (as its number)
+ *   traffic RANK BYTES BALLOTS DROPPED
+ *   rule RANK RULE COUNT             how often it took a rule (as its number)
+ *   suspect RANK TIMES FENCED        by the detector
  *   out RANK OP                      outside the library, having called OP operations
  *   carriers RANK SHM VERBS TCP      to how many ranks its messages go by each
  *   node RANK STATE                  its node is in this state, since now
@@ -33,6 +37,7 @@
 
 #include "base/clock.h"
 #include "collectives/member.h"
+#include "collectives/message.h"
 #include "config/config.h"
 #include "include/ftcoll.h"
 #include "node/jobs.h"
@@ -100,6 +105,17 @@ static void obey(struct fake *fake, const char *line)
         activity->kind = activity->role = 0;
         activity->waits_for = -1;
         slot->called = slot->counters.operations = (uint64_t)a;
+    } else if (strcmp(verb, "sent") == 0) {
+        slot->counters.sent[a % FTC_MESSAGES] = (uint64_t)b;
+    } else if (strcmp(verb, "traffic") == 0) {
+        slot->counters.bytes = (uint64_t)a;
+        slot->counters.ballots = (uint64_t)b;
+        slot->counters.dropped = (uint64_t)c;
+    } else if (strcmp(verb, "rule") == 0) {
+        slot->counters.rules[a % FTC_RULES_COUNT] = (uint64_t)b;
+    } else if (strcmp(verb, "suspect") == 0) {
+        slot->suspicions = (uint32_t)a;
+        slot->fencings = (uint32_t)b;
     } else if (strcmp(verb, "pieces") == 0) {
         slot->counters.pieces[FTC_PIECES_DATAGRAM] = (uint64_t)a;
         slot->counters.pieces[FTC_PIECES_RING] = (uint64_t)b;

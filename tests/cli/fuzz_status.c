@@ -67,6 +67,7 @@ static void show(struct ftc_status *status, FILE *out)
         }
     if (ftc_status_json(&status, 1, out) != 0)
         abort();
+    ftc_status_openmetrics(&status, 1, out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,74 +1,8 @@
 #!/usr/bin/env bats
-# ftcoll-status against segments filled by fake_job. STATUS_TOOL and FAKE_JOB name the two programs.
-# (FTCOLL_* names belong to the configuration.)
+# ftcoll-status against segments filled by fake_job (helper.bash).
+# shellcheck disable=SC2154 # job, jobs and work are the helper's
 
-setup() {
-    work=$(mktemp -d)
-    jobs=0
-}
-
-teardown() {
-    local i pid
-    for ((i = 1; i <= jobs; i++)); do # all first: later jobs have inherited earlier ones' ends
-        close_job "$i"
-    done
-    for ((i = 1; i <= jobs; i++)); do
-        pid="pid_$i"
-        wait "${!pid}" || true
-    done
-    rm -rf "$work"
-}
-
-# start NP F [COMMAND]: a fake job; its name is then in $job.
-start() {
-    jobs=$((jobs + 1))
-    mkfifo "$work/in.$jobs"
-    : >"$work/out.$jobs" # there before it is looked at
-    "$FAKE_JOB" "$@" <"$work/in.$jobs" >"$work/out.$jobs" 3>&- &
-    printf -v "pid_$jobs" %s $!
-    exec {fd}>"$work/in.$jobs"
-    printf -v "in_$jobs" %s "$fd"
-    until_lines 1
-    job=$(head -n 1 "$work/out.$jobs")
-}
-
-close_job() {
-    # an empty name: closed already
-    local name="in_$1"
-    local fd=${!name}
-    exec {fd}>&-
-    printf -v "in_$1" %s ""
-}
-
-until_lines() {
-    local deadline=$((SECONDS + 20))
-    while [ "$(wc -l <"$work/out.$jobs")" -lt "$1" ]; do
-        [ "$SECONDS" -lt "$deadline" ] || return 1
-        sleep 0.01
-    done
-}
-
-# tell LINE...: have the newest job do it, and wait until it is done.
-tell() {
-    local before line name="in_$jobs"
-    before=$(wc -l <"$work/out.$jobs")
-    for line in "$@"; do
-        echo "$line" >&"${!name}"
-    done
-    until_lines $((before + $#))
-}
-
-# has TEXT: a line of the output contains it; blanks in a row count as one.
-has() {
-    tr -s ' ' <<<"$output" | grep -qF -- "$1" || {
-        printf 'missing: %s\nin:\n%s\n' "$1" "$output"
-        return 1
-    }
-}
-
-lacks() {
-    ! grep -qF -- "$1" <<<"$output"
-}
+load helper
 
 @test "a quiet job: its ranks, nobody failed, exit code 0" {
     start 3 1 "./app one two"
@@ -244,7 +178,7 @@ lacks() {
     run "$STATUS_TOOL" "$job"
     has "multicast 1000 pieces: 95.0 % by datagram, 4.3 % by ring, 0.7 % otherwise; 17 datagrams foreign, 2 corrupt, 3 senseless"
     run "$STATUS_TOOL" --json "$job"
-    jq -e '.jobs[0].ranks[2].counters == {pieces: {datagram: 250, ring: 40, other: 6, again: 0}, datagrams: {sent: 0,
+    jq -e '.jobs[0].ranks[2].counters | {pieces, datagrams, results} == {pieces: {datagram: 250, ring: 40, other: 6, again: 0}, datagrams: {sent: 0,
         received: 0, foreign: 8, corrupt: 0, senseless: 0, failed: 0, drill_lost: 0, drill_other: 0},
         results: {compared: 0, corrected: 0, detected: 0}}' <<<"$output"
 }
@@ -377,7 +311,7 @@ lacks() {
     has "ftcoll-status:"
     run "$STATUS_TOOL" ../../etc/passwd
     [ "$status" -eq 1 ]
-    for wrong in --nonsense -q "one two" "--json --watch" "--gc 1.1" "--list 1.1" "--watch=3"; do
+    for wrong in --nonsense -q "one two" "--json --watch" "--format openmetrics --watch" "--format xml" --format "--gc 1.1" "--list 1.1" "--watch=3"; do
         # shellcheck disable=SC2086 # words on purpose
         run "$STATUS_TOOL" $wrong
         [ "$status" -eq 2 ]
@@ -387,7 +321,7 @@ lacks() {
 @test "--help lists every option, --version the version" {
     run "$STATUS_TOOL" --help
     [ "$status" -eq 0 ]
-    for option in watch failed all list json no-sample gc help version; do
+    for option in watch failed all list format json no-sample gc help version; do
         has "--$option"
     done
     run "$STATUS_TOOL" --version

@@ -328,6 +328,10 @@ START_TEST(without_fencing_suspicions_only_show)
     ck_assert_int_eq(entry_of(&w, 1)->state, FTC_WATCH_ALIVE);
     ck_assert_int_eq(entry_of(&w, 2)->state, FTC_WATCH_ALIVE);
     ck_assert_int_eq(entry_of(&w, 3)->state, FTC_WATCH_SUSPECTED); /* no heartbeat disproves that */
+    stall(&w, 1);
+    run_for(&w, 3 * TIMEOUT);
+    for (int r = 0; r <= 3; r++) /* counted when they arise, not with each look */
+        ck_assert_uint_eq(entry_of(&w, r)->suspicions, r == 0 ? 0 : r == 1 ? 2 : 1);
     ck_assert(ftc_watch_exited(&w.watch, 3, false));
     world_free(&w);
 }
