@@ -31,6 +31,11 @@ uint64_t ftc_member_ballots(const struct ftc_member *m)
     return m->ballots;
 }
 
+const struct ftc_epoch *ftc_member_entered(const struct ftc_member *m)
+{
+    return &m->entered;
+}
+
 const uint64_t *ftc_member_pieces(const struct ftc_member *m)
 {
     return m->pieces;

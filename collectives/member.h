@@ -197,10 +197,11 @@ const struct ftc_set *ftc_member_agreed_failed(const struct ftc_member *member);
 struct ftc_epoch ftc_member_epoch(const struct ftc_member *member);
 void ftc_member_activity(const struct ftc_member *member, struct ftc_member_activity *activity);
 void ftc_member_report(const struct ftc_member *member, struct ftc_member_report *report);
-const uint64_t *ftc_member_rules(const struct ftc_member *member);  /* FTC_RULES_COUNT counters */
-uint64_t ftc_member_ballots(const struct ftc_member *member);       /* entered in all */
-const uint64_t *ftc_member_pieces(const struct ftc_member *member); /* FTC_PIECES_KINDS counters */
-int ftc_member_retained(const struct ftc_member *member);           /* operations kept, for tests */
+const uint64_t *ftc_member_rules(const struct ftc_member *member);           /* FTC_RULES_COUNT counters */
+uint64_t ftc_member_ballots(const struct ftc_member *member);                /* entered in all */
+const struct ftc_epoch *ftc_member_entered(const struct ftc_member *member); /* the last of them */
+const uint64_t *ftc_member_pieces(const struct ftc_member *member);          /* FTC_PIECES_KINDS counters */
+int ftc_member_retained(const struct ftc_member *member);                    /* operations kept, for tests */
 /* Words for FTC_OUTPUT_MISMATCH: "rank 3 is in bcast(...), this rank in allreduce(...), operation 17". */
 const char *ftc_member_mismatch(const struct ftc_member *member);
 /* Everything the future of this member depends on, in a canonical form: equal bytes, equal behaviour. Its rank and settings

@@ -318,6 +318,7 @@ static int ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct f
     ballot_reset(m, op, id, participants);
     op->ballots++;
     m->ballots++;
+    m->entered = (struct ftc_epoch){.op = op->k, .ballot = id};
     if (op->returned)
         ftc_rule_taken(m, FTC_RULE_RETAIN);
     for (uint32_t i = 0; i < id.i; i++) {

@@ -130,6 +130,7 @@ struct ftc_member {
     struct ftc_set report_failed, report_wrong;
     struct ftc_member_report report; /* `failed` is report_failed */
     uint64_t ballots;
+    struct ftc_epoch entered; /* the last of them */
     uint64_t rules[FTC_RULES_COUNT];
     char *mismatch; /* words, made when there is one */
 };

@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/probes.h"
 #include "runtime/gate.h"
 #include "runtime/large.h"
 #include "runtime/lease.h"
@@ -125,7 +126,12 @@ FTC_HOT int ftc_call_check(const struct ftc_comm *comm)
     return 0;
 }
 
-FTC_HOT int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+uint64_t ftc_call_number(const struct ftc_comm *comm)
+{
+    return comm->board != NULL ? ftc_board_operations(comm->board) : ftc_member_next_op(comm->member);
+}
+
+static FTC_HOT int run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     if (comm->board != NULL) {
         int rc = ftc_node_board_call(comm, call, receive);
@@ -138,4 +144,26 @@ FTC_HOT int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, voi
     ftc_drill_pass(&comm->drill, FTC_DRILL_RETURN);
     ftc_call_leave(comm);
     return explain(comm, call, rc);
+}
+
+FTC_ONE_PLACE void ftc_call_probe_start(int kind, uint64_t number, uint64_t size)
+{
+    FTC_PROBE_OPERATION_START(kind, number, size);
+}
+
+FTC_ONE_PLACE void ftc_call_probe_end(int kind, uint64_t number, uint64_t size, int status)
+{
+    FTC_PROBE_OPERATION_END(kind, number, size, status);
+}
+
+FTC_HOT int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+{
+    uint64_t number = FTC_PROBES ? ftc_call_number(comm) : 0;
+
+    if (FTC_PROBES)
+        ftc_call_probe_start(call->signature.kind, number, call->signature.size);
+    int rc = run(comm, call, receive);
+    if (FTC_PROBES)
+        ftc_call_probe_end(call->signature.kind, number, call->signature.size, rc);
+    return rc;
 }

@@ -17,4 +17,11 @@ int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *rece
 /* Enter, call, wait, leave. The result goes to `receive` (NULL: nowhere) on success. */
 int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
 
+/* The number of the next operation, from 0 on. The caller's; no lock is needed. */
+uint64_t ftc_call_number(const struct ftc_comm *comm);
+
+/* For tracers: a call of the API begins, and ends. Not called without probes. */
+void ftc_call_probe_start(int kind, uint64_t number, uint64_t size);
+void ftc_call_probe_end(int kind, uint64_t number, uint64_t size, int status);
+
 #endif

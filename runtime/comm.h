@@ -92,6 +92,7 @@ struct ftc_comm {
     pthread_mutex_t lock;
     struct ftc_member *member;
     uint32_t failures_seen;            /* cursor in the failure log */
+    uint64_t probed_ballots;           /* ballots entered when the probe last said so */
     uint64_t reached_ns;               /* when it was last published whom this rank cannot reach */
     uint64_t timer_ns;                 /* when the next of the two timers is due; 0: none */
     uint64_t member_due_ns;            /* the member's; that of gossip is its own */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mix.h"
+#include "base/probes.h"
 #include "collectives/types.h"
 #include "runtime/call.h"
 #include "runtime/gossip.h"
@@ -141,11 +142,6 @@ static const struct ftc_set *agreed_failed(const struct ftc_comm *comm)
     return comm->board != NULL ? ftc_board_agreed(comm->board) : ftc_member_agreed_failed(comm->member);
 }
 
-static uint64_t next_operation(const struct ftc_comm *comm)
-{
-    return comm->board != NULL ? ftc_board_operations(comm->board) : ftc_member_next_op(comm->member);
-}
-
 /* Gossip goes on among the ranks that are not in `failed`, which is agreed upon. */
 static void place_ranks(struct ftc_comm *comm, const struct ftc_set *failed)
 {
@@ -166,7 +162,7 @@ static int settle_settings(struct aggregation *a, const struct ftc_set *failed)
 
     place_ranks(a->comm, failed);
     a->core.self = run->place[a->comm->rank];
-    a->core.seed = ftc_mix(next_operation(a->comm) + 1);
+    a->core.seed = ftc_mix(ftc_call_number(a->comm) + 1);
     int rc = ftc_neighbourhood_init(&a->core.neighbourhood, a->neighbourhood, run->places);
     run->neighbourhood = a->core.neighbourhood;
     a->end.removed = failed;
@@ -213,7 +209,7 @@ static void destroy(struct ftc_comm *comm)
     run->end = NULL;
     run->core = NULL;
     run->head_bytes = NULL;
-    run->head.op = next_operation(comm);
+    run->head.op = ftc_call_number(comm);
     run->overflowed = false;
     ftc_progress_gossip_due(comm, 0);
 }
@@ -223,7 +219,7 @@ static void reset(struct aggregation *a)
 {
     struct ftc_gossip_run *run = a->comm->gossip;
 
-    run->head = (struct ftc_gossip_head){.op = next_operation(a->comm),
+    run->head = (struct ftc_gossip_head){.op = ftc_call_number(a->comm),
                                          .count = a->core.count,
                                          .algorithm = (uint8_t)a->core.algorithm,
                                          .neighbourhood = (uint8_t)a->neighbourhood,
@@ -491,7 +487,14 @@ FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count,
         return rc;
     if (comm->alone || count == 0)
         return aggregate_nothing(comm, send, recv, count, a.operator_code);
-    return aggregate(&a, (const void *)send == FTC_IN_PLACE ? recv : send, recv);
+    uint64_t number = FTC_PROBES ? ftc_call_number(comm) : 0;
+
+    if (FTC_PROBES)
+        ftc_call_probe_start(FTC_CALL_GOSSIP, number, count * sizeof(double));
+    rc = aggregate(&a, (const void *)send == FTC_IN_PLACE ? recv : send, recv);
+    if (FTC_PROBES)
+        ftc_call_probe_end(FTC_CALL_GOSSIP, number, count * sizeof(double), rc);
+    return rc;
 }
 
 FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *report)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/probes.h"
 #include "collectives/large.h"
 #include "runtime/doubling.h"
 #include "runtime/flow.h"
@@ -26,6 +27,8 @@
 _Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *why)
 {
     FTC_LOG(&comm->log, FTC_LOG_ERROR, "leaving the job: %s", why);
+    if (exit_code == FTC_EXIT_FENCED)
+        FTC_PROBE_FENCED(comm->rank, why);
     _exit(exit_code);
 }
 
@@ -118,10 +121,24 @@ static void output_deliver(struct ftc_comm *comm, const struct ftc_output *outpu
         log_verdict(comm);
 }
 
+/* The member does no I/O; what it has entered shows here, before what it says about it. */
+static void probe_ballot(struct ftc_comm *comm)
+{
+    uint64_t entered = ftc_member_ballots(comm->member);
+    const struct ftc_epoch *last = ftc_member_entered(comm->member);
+
+    if (entered == comm->probed_ballots)
+        return;
+    comm->probed_ballots = entered;
+    FTC_PROBE_BALLOT(last->op, last->ballot.i, last->ballot.s, entered);
+}
+
 void ftc_progress_outputs(struct ftc_comm *comm)
 {
     const struct ftc_output *output;
 
+    if (FTC_PROBES)
+        probe_ballot(comm);
     while ((output = ftc_member_next_output(comm->member)) != NULL) {
         switch (output->kind) {
         case FTC_OUTPUT_SEND:
@@ -166,6 +183,15 @@ static bool failures_waiting(struct ftc_comm *comm)
            !ftc_drill_deaf(&comm->drill);
 }
 
+static void probe_failure(struct ftc_comm *comm, int rank)
+{
+    struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
+    uint64_t since = atomic_load_explicit(&slot->suspected_ns, memory_order_relaxed), now = ftc_clock_now();
+    uint64_t after = since != 0 && since < now ? now - since : 0;
+
+    FTC_PROBE_FAILURE(rank, after, atomic_load_explicit(&slot->cause, memory_order_relaxed));
+}
+
 bool ftc_progress_failures(struct ftc_comm *comm)
 {
     bool any = false;
@@ -175,6 +201,8 @@ bool ftc_progress_failures(struct ftc_comm *comm)
         return false;
     while ((rank = ftc_segment_next_failure(comm->segment, &comm->failures_seen)) >= 0) {
         FTC_LOG(&comm->log, FTC_LOG_DEBUG, "rank %d is known failed", rank);
+        if (FTC_PROBES)
+            probe_failure(comm, rank);
         if (rank == comm->rank)
             ftc_comm_leave(comm, FTC_EXIT_FENCED, "this process was declared failed");
         comm->transport->ops->close_peer(comm->transport, rank);
