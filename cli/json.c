@@ -112,6 +112,22 @@ static json_t *carriers_json(const struct ftc_status_rank *rank)
     return object;
 }
 
+/* null where nobody asked, or the rank has no process here. */
+static json_t *stack_json(const struct ftc_status *status, int rank)
+{
+    const struct ftc_status_stack *stack = status->stack != NULL ? &status->stack[rank] : NULL;
+    if (stack == NULL || !stack->taken)
+        return json_null();
+    json_t *lines = json_array();
+    for (const char *line = stack->text; lines != NULL && line != NULL && *line != '\0';) {
+        const char *end = strchrnul(line, '\n');
+        json_array_append_new(lines, json_stringn(line, (size_t)(end - line)));
+        line = *end != '\0' ? end + 1 : end;
+    }
+    return json_pack("{s:o, s:o}", "lines", lines, "error",
+                     stack->error[0] != '\0' ? json_string(stack->error) : json_null());
+}
+
 static json_t *rank_json(const struct ftc_status *status, int i)
 {
     const struct ftc_status_rank *rank = &status->rank[i];
@@ -119,7 +135,7 @@ static json_t *rank_json(const struct ftc_status *status, int i)
     char ended[FTC_STATUS_TEXT];
     return json_pack(
         "{s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o}",                                                                                      //
+        "s:o, s:o}",                                                                                 //
         "rank", i,                                                                                   //
         "state", ftc_status_state_name(rank->state),                                                 //
         "pid", rank->pid,                                                                            //
@@ -139,7 +155,8 @@ static json_t *rank_json(const struct ftc_status *status, int i)
         "failure", rank->state == FTC_STATUS_FAILED ? failure_json(&rank->failure) : json_null(),    //
         "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),       //
         "known", set_json(&rank->known),                                                             //
-        "agreed", set_json(&rank->agreed));
+        "agreed", set_json(&rank->agreed),                                                           //
+        "stack", stack_json(status, i));
 }
 
 /* The configuration's "section.key=value" lines as an object. Keys that are no UTF-8 are cleaned. */

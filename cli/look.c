@@ -46,6 +46,9 @@ void ftc_status_fini(struct ftc_status *status)
         ftc_set_fini(&status->rank[i].known);
         ftc_set_fini(&status->rank[i].agreed);
     }
+    for (int i = 0; i < status->ranks && status->stack != NULL; i++)
+        free(status->stack[i].text);
+    free(status->stack);
     free(status->rank);
     free(status->beat);
     free(status->failed);
@@ -260,6 +263,15 @@ static void look_carriers(struct ftc_status *status, struct ftc_status_rank *ran
     }
 }
 
+/* The process that joined, else the launcher's child. */
+static void look_process(struct ftc_status_rank *rank, struct ftc_slot *slot)
+{
+    int32_t joined = LOAD(slot->pid), child = LOAD(slot->child_pid);
+
+    rank->pid = joined > 0 ? joined : child > 0 ? child : 0;
+    rank->pid_start = joined > 0 ? LOAD(slot->pid_start) : LOAD(slot->child_start);
+}
+
 static void look_rank(struct ftc_status *status, struct ftc_segment *segment, int i)
 {
     struct ftc_slot *slot = ftc_segment_slot(segment, i);
@@ -268,9 +280,7 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
     rank->state = look_state(slot);
     rank->node = ftc_segment_node_of(segment, i);
     look_carriers(status, rank, slot);
-    rank->pid = LOAD(slot->pid) > 0 ? LOAD(slot->pid) : LOAD(slot->child_pid);
-    if (rank->pid < 0)
-        rank->pid = 0;
+    look_process(rank, slot);
     rank->wait_status = LOAD(slot->wait_status);
     rank->joined_age_ns = age(status->now_ns, LOAD(slot->joined_ns));
     rank->called = atomic_load_explicit(&slot->called, memory_order_acquire);
@@ -378,6 +388,7 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
     setting(status->text, "integrity.mode", status->integrity, sizeof(status->integrity));
     look_broadcast(status);
     status->uid = header->uid;
+    status->pid_namespace = header->pid_namespace;
     status->f = header->f;
     status->launcher_pid = header->launcher_pid > 0 ? header->launcher_pid : 0;
     status->launcher_alive =

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/options.h"
+#include "cli/stacks.h"
 #include "cli/status.h"
 #include "cli/watch.h"
 #include "node/jobs.h"
@@ -14,7 +15,8 @@
 enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_FAILED_RANKS = 3 };
 
 /* One look at a job; *out is NULL if its segment is damaged or gone, and the cause is in ftc_last_error(). */
-static int look_at(const char *job, bool sample, struct ftc_status **out, struct ftc_segment **segment)
+static int look_at(const char *job, bool sample, bool stacks, struct ftc_status **out,
+                   struct ftc_segment **segment)
 {
     struct ftc_status *status = calloc(1, sizeof(*status));
     if (status == NULL)
@@ -29,9 +31,14 @@ static int look_at(const char *job, bool sample, struct ftc_status **out, struct
         ftc_status_sample(status, *segment);
     else
         ftc_status_look(status, *segment);
+    rc = stacks ? ftc_status_stacks(status) : 0;
+    if (rc != 0)
+        goto err_fini;
     *out = status;
     return 0;
 
+err_fini:
+    ftc_status_fini(status);
 err_detach:
     ftc_segment_detach(*segment);
 err_free:
@@ -74,7 +81,7 @@ static int show_job(const char *job, const struct ftc_status_options *options,
 {
     struct ftc_status *status = NULL;
     struct ftc_segment *segment = NULL;
-    int rc = look_at(job, samples(options) && !options->failed, &status, &segment);
+    int rc = look_at(job, samples(options) && !options->failed, options->stacks, &status, &segment);
     if (options->format == FTC_STATUS_OPENMETRICS)
         ftc_status_openmetrics(&status, 1, stdout);
     if (rc != 0)
@@ -107,7 +114,7 @@ static void jobs_fini(struct jobs *jobs)
 }
 
 /* A job that ended between the listing and the look is none; a damaged segment stays as a NULL entry. */
-static int jobs_look(struct jobs *jobs, bool sample)
+static int jobs_look(struct jobs *jobs, bool sample, bool stacks)
 {
     jobs->status = calloc((size_t)jobs->count + 1, sizeof(jobs->status[0]));
     jobs->segment = calloc((size_t)jobs->count + 1, sizeof(jobs->segment[0]));
@@ -115,7 +122,7 @@ static int jobs_look(struct jobs *jobs, bool sample)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
     int kept = 0;
     for (int i = 0; i < jobs->count; i++) {
-        int rc = look_at(jobs->names[i], sample, &jobs->status[kept], &jobs->segment[kept]);
+        int rc = look_at(jobs->names[i], sample, stacks, &jobs->status[kept], &jobs->segment[kept]);
         if (rc != 0 && rc != FTC_ERR_PROTO)
             continue;
         memmove(jobs->names[kept++], jobs->names[i], sizeof(jobs->names[0]));
@@ -138,7 +145,7 @@ static int show_pages(const struct jobs *jobs, const struct ftc_status_view *vie
 static int show_jobs(struct jobs *jobs, const struct ftc_status_options *options,
                      const struct ftc_status_view *view)
 {
-    int rc = jobs_look(jobs, samples(options) && options->format == FTC_STATUS_JSON);
+    int rc = jobs_look(jobs, samples(options) && options->format == FTC_STATUS_JSON, options->stacks);
     if (rc != 0)
         return complain();
     if (options->format == FTC_STATUS_JSON)
@@ -166,9 +173,10 @@ static int show_any(const struct ftc_status_options *options, const struct ftc_s
         return complain();
     if (jobs.count == 1 && !options->list && text) {
         code = show_job(jobs.names[0], options, view);
-    } else if (options->watch && !options->list) {
-        ftc_error_set(FTC_ERR_ARG,
-                      jobs.count == 0 ? "no running job" : "several jobs; name the one to watch");
+    } else if ((options->watch || (options->stacks && text)) && !options->list) {
+        ftc_error_set(FTC_ERR_ARG, jobs.count == 0  ? "no running job"
+                                   : options->watch ? "several jobs; name the one to watch"
+                                                    : "several jobs; name the one whose stacks to show");
         code = complain();
     } else if (jobs.count == 0 && text) {
         puts("no running jobs");

@@ -34,6 +34,8 @@ static const struct row rows[] = {
      "text, json, or openmetrics: counters for a monitoring system; all jobs if none is named"},
     {"json", 'j', FORMAT, NULL,
      "--format json: everything, for scripts (schema 1); all jobs if none is named"},
+    {"stacks", 's', FLAG(stacks), NULL,
+     "the stacks of this host's ranks too, by eu-stack or gdb; stops each for a moment"},
     {"no-sample", 'n', FLAG(no_sample), NULL,
      "do not stay to see whether heartbeats move: up to 0.6 s faster"},
     {"gc", 0, FLAG(gc), NULL, "remove what jobs without a launcher left behind, and say how many"},
@@ -75,6 +77,10 @@ static int check(const struct ftc_status_options *options)
         return ftc_error_set(
             FTC_ERR_ARG,
             "--watch shows text; for --format json or openmetrics call ftcoll-status again instead");
+    if (options->stacks &&
+        (options->watch || options->failed || options->list || options->format == FTC_STATUS_OPENMETRICS))
+        return ftc_error_set(FTC_ERR_ARG, "--stacks goes with the page of a job or with --format json, not "
+                                          "with --watch, --failed, --list or metrics");
     return 0;
 }
 
@@ -134,7 +140,7 @@ void ftc_status_options_help(FILE *out)
     fputs("usage: ftcoll-status [options] [JOB]\n"
           "Show your jobs on this machine: the list or, with JOB or when there is just one, its ranks, who "
           "waits\n"
-          "for whom, and its failed sets. Reads only; a job cannot be disturbed.\n\n",
+          "for whom, and its failed sets. Reads only; but for --stacks a job is not disturbed.\n\n",
           out);
     for (int i = 0; i < ROW_COUNT; i++) {
         char name[32];

@@ -11,7 +11,7 @@ enum ftc_status_format { FTC_STATUS_TEXTUAL, FTC_STATUS_JSON, FTC_STATUS_OPENMET
 
 struct ftc_status_options {
     enum ftc_status_format format; /* the last one given */
-    bool watch, failed, gc, list, all, no_sample, help, version;
+    bool watch, failed, gc, list, all, stacks, no_sample, help, version;
     const char *job; /* NULL: not given */
 };
 

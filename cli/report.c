@@ -262,6 +262,23 @@ static int print_failed_sets(const struct ftc_status *status, FILE *out)
     return rc != 0 ? rc : print_sets(status, false, out);
 }
 
+static void print_stacks(const struct ftc_status *status, FILE *out)
+{
+    if (status->no_stacks[0] != '\0')
+        fprintf(out, "\nno stacks: %s\n", status->no_stacks);
+    for (int rank = 0; status->stack != NULL && status->no_stacks[0] == '\0' && rank < status->ranks;
+         rank++) {
+        const struct ftc_status_stack *stack = &status->stack[rank];
+        if (!stack->taken)
+            continue;
+        fprintf(out, "\nSTACK of rank %d, process %d\n", rank, status->rank[rank].pid);
+        if (stack->error[0] != '\0')
+            fprintf(out, "%s\n", stack->error);
+        if (stack->text != NULL)
+            fputs(stack->text, out);
+    }
+}
+
 int ftc_status_page(const struct ftc_status *status, const struct ftc_status_view *view, FILE *out)
 {
     if (view->failed) {
@@ -277,7 +294,9 @@ int ftc_status_page(const struct ftc_status *status, const struct ftc_status_vie
         return rc;
     print_blame(status, out);
     fputc('\n', out);
-    return print_failed_sets(status, out);
+    rc = print_failed_sets(status, out);
+    print_stacks(status, out);
+    return rc;
 }
 
 /* --- the list --- */

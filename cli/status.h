@@ -82,9 +82,10 @@ struct ftc_status_node {
 
 struct ftc_status_rank {
     enum ftc_status_state state;
-    int node;        /* an index */
-    int pid;         /* 0: none */
-    int wait_status; /* valid if ENDED or FAILED */
+    int node;           /* an index */
+    int pid;            /* 0: none */
+    uint64_t pid_start; /* its start time; 0: unknown */
+    int wait_status;    /* valid if ENDED or FAILED */
     enum ftc_status_pulse pulse;
     uint64_t heartbeat;
     uint64_t still_ns;      /* seen to stand still for so long, at least */
@@ -114,6 +115,14 @@ struct ftc_status_rank {
     int next;   /* the next link of the chain; -1: it ends here */
 };
 
+/* Of --stacks. */
+struct ftc_status_stack {
+    bool taken;      /* the rank was to be looked at */
+    int frames;      /* 0: `error` says why */
+    char *text;      /* lines of frames ("#0 ...") and of threads' heads, cleaned; NULL: none */
+    char error[192]; /* "": none */
+};
+
 /* How decisions are spread by messages; what is auto is chosen. */
 struct ftc_status_broadcast {
     bool known; /* false: no messages, or the configuration does not say */
@@ -129,6 +138,7 @@ struct ftc_status {
         integrity[32]; /* of the configuration; "?" if it does not say */
     struct ftc_status_broadcast broadcast;
     unsigned uid;
+    uint64_t pid_namespace; /* of the ranks' pids; 0: unknown */
     int ranks, f;
     int nodes, own_node;
     bool carried; /* messages go by more than shared memory */
@@ -144,8 +154,10 @@ struct ftc_status {
     int *failed; /* failed ranks in the order of declaration; the first `failures` are valid */
     struct ftc_status_node *node;
     struct ftc_status_rank *rank;
-    struct ftc_status_beat *beat; /* kept from look to look */
-    const char *text;             /* the configuration, the segment's */
+    struct ftc_status_beat *beat;   /* kept from look to look */
+    struct ftc_status_stack *stack; /* of each rank; NULL: not asked for (stacks.h) */
+    char no_stacks[96];             /* why none could be taken at all; "": they were */
+    const char *text;               /* the configuration, the segment's */
 };
 
 /* --- looking (look.c) --- */

@@ -17,6 +17,7 @@
  *   out RANK OP                      outside the library, having called OP operations
  *   carriers RANK SHM VERBS TCP      to how many ranks its messages go by each
  *   node RANK STATE                  its node is in this state, since now
+ *   process RANK PID                 it is this process (must be there)
  *   freeze RANK                      its heartbeat stops
  *   finalize RANK | exit RANK STATUS
  *   tear RANK                        died while it wrote its activity
@@ -136,6 +137,9 @@ static void obey(struct fake *fake, const char *line)
         struct ftc_node *node = ftc_segment_node_at(fake->segment, ftc_segment_node_of(fake->segment, rank));
         node->changed_ns = ftc_clock_now();
         node->state = (uint32_t)a;
+    } else if (strcmp(verb, "process") == 0) {
+        slot->pid = a;
+        slot->pid_start = ftc_process_start(a);
     } else if (strcmp(verb, "freeze") == 0) {
         fake->frozen[rank] = true;
     } else if (strcmp(verb, "finalize") == 0) {

@@ -7,7 +7,8 @@ setup() {
     jobs=0
 }
 
-teardown() {
+# A test file with a teardown() of its own calls this in it.
+stop_jobs() {
     local i pid
     for ((i = 1; i <= jobs; i++)); do # all first: later jobs have inherited earlier ones' ends
         close_job "$i"
@@ -17,6 +18,10 @@ teardown() {
         wait "${!pid}" || true
     done
     rm -rf "$work"
+}
+
+teardown() {
+    stop_jobs
 }
 
 # start NP F [COMMAND]: a fake job; its name is then in $job.
