@@ -233,6 +233,14 @@ load helper
     has "0-19 joined (20) testnode0 "
 }
 
+@test "--json is short for --format json; the last format counts" {
+    start 2 1
+    [ "$("$STATUS_TOOL" --format json "$job" | jq -r .jobs[0].job)" = "$job" ]
+    [ "$("$STATUS_TOOL" --format text --json "$job" | jq -r .jobs[0].job)" = "$job" ]
+    run "$STATUS_TOOL" --json --format=text "$job"
+    has "no failed ranks"
+}
+
 @test "--json has everything" {
     start 4 1
     tell "call 0 1 9" "wait 0 2 3 1" "fail 2 2 1 -1" "finalize 1"
