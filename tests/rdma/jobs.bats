@@ -70,7 +70,7 @@ carried() {
 }
 
 @test "operations span nodes: shared memory inside, queue pairs between" {
-    start_nodes 4 -np 8 --set log.level=debug "$LOOP" 100000 1
+    start_nodes 4 -np 8 --set collectives.levels=1 --set log.level=debug "$LOOP" 100000 1
     wait_until 'going_on 50 && carried verbs "max >= 2"'
     "$STATUS" "$(pgrep -P "$pid" | sort -n | head -n 1).0" | tee /dev/stderr | grep -q "verbs [1-6]"
     carried tcp 'add == 0'
