@@ -39,12 +39,14 @@ int ftc_tcp_congestion_choose(struct ftc_tcp *tcp)
             (void)use(tcp, tcp->listener, "reno"); /* any user may use it */
         return FTC_SUCCESS;
     }
+    errno = 0;
     if (strlen(wanted) < FTC_TCP_CONGESTION_SIZE && use(tcp, tcp->listener, wanted))
         return FTC_SUCCESS;
     return ftc_error_set(FTC_ERR_CONFIG,
                          "transport.tcp_congestion: '%s' cannot be used: %s; `sysctl "
                          "net.ipv4.tcp_allowed_congestion_control` lists what can",
-                         wanted, strerror(errno == EPERM ? EPERM : ENOENT));
+                         wanted,
+                         errno == EPERM ? "it is for root alone" : "this kernel has none of that name");
 }
 
 void ftc_tcp_congestion_set(const struct ftc_tcp *tcp, int fd)
