@@ -139,7 +139,7 @@ samples_of_metrics() {
         [ "$SECONDS" -lt "$deadline" ] || { cat out err; kill "$pid"; return 1; }
         sleep 0.1
     done
-    job=$("$STATUS_TOOL" --json | jq -r '.jobs[] | select(.command | contains("ready.")) | .job')
+    job=$(pgrep -P "$pid").0 # pid is that of timeout
     measure "$job"
     "$STATUS_TOOL" --json "$job" >json || true
     : >over
@@ -165,7 +165,7 @@ samples_of_metrics() {
         [ "$SECONDS" -lt "$deadline" ] || { cat out err; kill "$pid"; return 1; }
         sleep 0.1
     done
-    job=$("$STATUS_TOOL" --json | jq -r '.jobs[] | select(.command | contains("-STOP")) | .job')
+    job=$(pgrep -P "$pid").0 # pid is that of timeout
     measure "$job"
     : >over
     wait "$pid" || code=$?

@@ -64,7 +64,7 @@ agent_of() {
 
 # Every rank is in the job, and has come far enough.
 is_going_on() { # RANKS
-    "$STATUS" --json 2>/dev/null | jq -e "[.jobs[]? | select(.launcher_alive) | .ranks[]? | select(.returned > 20)] | length >= $1" >/dev/null
+    own_jobs | jq -e "[.jobs[].ranks[] | select(.returned > 20)] | length >= $1" >/dev/null
 }
 
 all_gone() {

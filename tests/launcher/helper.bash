@@ -1,6 +1,9 @@
 # Common to all tests of ftrun. FTRUN, PMIX_PROBE and JOIN_PROBE come from ctest.
 # shellcheck shell=bash disable=SC2034,SC2012,SC2010
 
+# shellcheck source-path=SCRIPTDIR source=own_jobs.bash
+source "${BASH_SOURCE[0]%/*}/own_jobs.bash"
+
 setup() {
     export TMPDIR="$BATS_TEST_TMPDIR/tmp" XDG_CONFIG_HOME="$BATS_TEST_TMPDIR/config"
     mkdir -p "$TMPDIR" "$XDG_CONFIG_HOME"

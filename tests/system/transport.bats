@@ -149,7 +149,7 @@ start_lossy() {
     start_nodes 3 -np 6 -f 2 --max-failures 2 --set detector.heartbeat_timeout_ms=4000 \
         --set detector.heartbeat_period_ms=100 "$LOOP" 2500 1
     # Seen by any of the agents: a rank computes most of the time, so "it is in an operation now" may never be seen.
-    wait_until '"$STATUS" --json 2>/dev/null | jq -e "any(.jobs[] | select(.launcher_alive) | .ranks[]; .called >= 20)"'
+    wait_until 'own_jobs | jq -e "any(.jobs[].ranks[]; .called >= 20)"'
     victim=$(for agent in $(pgrep -P "$pid"); do if grep -qz '^PMIX_RANK=2$' "/proc/$agent/environ"; then echo "$agent"; fi; done)
     ranks=$(pgrep -P "$victim" -f "^$LOOP") # it has a child for PMIx, too, for a while
     [ "$(wc -w <<<"$ranks")" -eq 2 ]

@@ -2,6 +2,8 @@
 # Wrong use and hard surroundings: a clear line, an exit code, nothing left, no wait for ever.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
 
+load ../launcher/own_jobs
+
 setup() {
     export TMPDIR="$BATS_TEST_TMPDIR/tmp" XDG_CONFIG_HOME="$BATS_TEST_TMPDIR/config"
     mkdir -p "$TMPDIR" "$XDG_CONFIG_HOME"
@@ -63,7 +65,7 @@ nothing_left() { # PID of an ftrun
 # The processes of a job, ranks and wrappers, once all ranks are in the loop.
 loop_pids() { # COUNT
     wait_until '[ -e pids ] && [ "$(wc -l <pids)" -ge '"$1"' ]'
-    wait_until '"$STATUS" --json 2>/dev/null | grep -q "\"allreduce\""' || true
+    wait_until 'own_jobs | jq -e "any(.jobs[].ranks[]; .called > 0)" >/dev/null'
     sort -u pids
 }
 
