@@ -6,7 +6,7 @@ function(ftc_check name)
     target_link_libraries(test_${name} PRIVATE ${ARG_LIBRARIES} PkgConfig::CHECK Threads::Threads m)
     add_test(NAME ${name} COMMAND test_${name})
     if(NOT ARG_TIMEOUT)
-        set(ARG_TIMEOUT 120)
+        set(ARG_TIMEOUT 300)
     endif()
     # ctest's limit is the only one: Check's of 4 s is too short on a loaded machine.
     set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT CK_DEFAULT_TIMEOUT=${ARG_TIMEOUT})
