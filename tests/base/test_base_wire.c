@@ -269,7 +269,7 @@ int main(void)
     tcase_add_test(numbers, padding_is_zero_and_checked);
     suite_add_tcase(suite, numbers);
     TCase *sets = tcase_create("sets");
-    tcase_set_timeout(sets, 60);
+    tcase_set_timeout(sets, 300);
     tcase_add_loop_test(sets, sets_come_back_and_every_truncation_is_refused, 0, 10);
     tcase_add_test(sets, the_shortest_form_is_taken);
     tcase_add_test(sets, lists_that_are_no_sets_are_refused);

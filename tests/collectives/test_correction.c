@@ -439,7 +439,7 @@ int main(void)
     tcase_add_test(others, the_ring_passes_a_value_round_from_whoever_has_it);
     suite_add_tcase(suite, others);
     tcase_add_loop_test(trees, a_corrected_tree_loses_little_time_to_failures, 0, CORRECTED);
-    tcase_set_timeout(trees, 60);
+    tcase_set_timeout(trees, 300);
     suite_add_tcase(suite, trees);
     return test_suite_run(suite);
 }

@@ -429,7 +429,7 @@ int main(void)
     Suite *suite = suite_create("doubling");
     TCase *tcase = tcase_create("doubling");
     int all = FTC_DOUBLING_ALGORITHMS;
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 300);
     tcase_add_loop_test(tcase, the_sum_is_right_for_any_number_of_ranks_and_values, 0, all);
     tcase_add_loop_test(tcase, inexact_sums_are_the_same_bits_at_every_rank_and_again, 0, all);
     tcase_add_test(tcase, a_vote_changes_nothing_where_nothing_is_wrong);

@@ -474,7 +474,7 @@ int main(void)
     test_seed_announce();
     Suite *suite = suite_create("gossip");
     TCase *tcase = tcase_create("gossip");
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 300);
     tcase_add_loop_test(tcase, every_algorithm_converges_in_every_neighbourhood, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(tcase, lost_messages_heal_but_in_push_sum, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(tcase, the_average_of_the_living_is_what_remains, 0, FTC_GOSSIP_ALGORITHMS);

@@ -473,7 +473,7 @@ int main(void)
     TCase *calm = tcase_create("without failures");
     TCase *deaths = tcase_create("deaths");
 
-    tcase_set_timeout(calm, 60);
+    tcase_set_timeout(calm, 300);
     tcase_add_test(calm, a_job_of_one_needs_no_message);
     tcase_add_test(calm, two_ranks);
     tcase_add_test(calm, every_operation_with_every_shape);

@@ -464,7 +464,7 @@ int main(void)
     tcase_add_test(tc, what_is_no_type_or_operator_is_refused);
     tcase_add_test(tc, names_and_sizes);
     tcase_add_test(tc, a_user_defined_operator_gets_what_it_asked_for);
-    tcase_set_timeout(tc, 60);
+    tcase_set_timeout(tc, 300);
     Suite *suite = suite_create("types");
     suite_add_tcase(suite, tc);
 

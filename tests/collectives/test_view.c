@@ -130,7 +130,7 @@ int main(void)
     tcase_add_test(tc, a_view_may_be_empty);
     tcase_add_test(tc, a_view_lives_until_its_last_reference);
     tcase_add_test(tc, positions_and_ranks_are_inverse_for_random_sets);
-    tcase_set_timeout(tc, 60);
+    tcase_set_timeout(tc, 300);
     Suite *suite = suite_create("view");
     suite_add_tcase(suite, tc);
 

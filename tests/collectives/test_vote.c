@@ -244,7 +244,7 @@ int main(void)
     tcase_add_loop_test(bits, any_bit_at_some_ranks, 0, 6);
     tcase_add_test(bits, a_death_and_a_bit_are_detected);
     tcase_add_test(bits, two_equal_faults_outvote_the_third);
-    tcase_set_timeout(bits, 120);
+    tcase_set_timeout(bits, 300);
     suite_add_tcase(suite, bits);
     return test_suite_run(suite);
 }

@@ -510,7 +510,7 @@ int main(void)
     tcase_add_test(bounds, a_starved_watcher_suspects_nobody);
     tcase_add_test(bounds, a_pause_of_the_machine_suspects_nobody);
     tcase_add_test(bounds, a_pause_puts_a_deadline_off_but_does_not_cancel_it);
-    tcase_set_timeout(bounds, 60);
+    tcase_set_timeout(bounds, 300);
     suite_add_tcase(suite, bounds);
 
     test_seed_announce();

@@ -212,7 +212,7 @@ int main(void)
 {
     Suite *suite = suite_create("node/bell");
     TCase *tcase = tcase_create("bell");
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 300);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, no_wake_up_is_lost_on_the_futex);
     tcase_add_test(tcase, no_wake_up_is_lost_in_poll);

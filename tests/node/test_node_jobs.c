@@ -346,7 +346,7 @@ int main(void)
 {
     Suite *suite = suite_create("node/jobs");
     TCase *tcase = tcase_create("jobs");
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, names_of_one_process_differ);
     tcase_add_test(tcase, a_umask_takes_nothing_away);
     tcase_add_test(tcase, foreign_directories_are_refused);

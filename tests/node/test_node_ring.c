@@ -254,7 +254,7 @@ int main(void)
 {
     Suite *suite = suite_create("node/ring");
     TCase *tcase = tcase_create("ring");
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 300);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, every_size_around_the_capacity_comes_back, 0, 2);
     tcase_add_test(tcase, a_ring_grows_only_when_empty);

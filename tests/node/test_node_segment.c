@@ -544,7 +544,7 @@ int main(void)
 {
     Suite *suite = suite_create("node/segment");
     TCase *plain = tcase_create("making");
-    tcase_set_timeout(plain, 60);
+    tcase_set_timeout(plain, 300);
     tcase_add_loop_test(plain, parts_follow_each_other_at_every_size, 0, 8);
     tcase_add_loop_test(plain, the_board_lies_between_the_sets_and_the_rings, 0, 8);
     tcase_add_test(plain, impossible_sizes_are_refused);
@@ -557,7 +557,7 @@ int main(void)
     suite_add_tcase(suite, plain);
 
     TCase *attach = tcase_create("attaching");
-    tcase_set_timeout(attach, 60);
+    tcase_set_timeout(attach, 300);
     tcase_add_checked_fixture(attach, setup, teardown);
     tcase_add_test(attach, the_name_is_taken_once);
     tcase_add_test(attach, a_rank_learns_of_how_many_cores_the_ranks_were_bound_to);

@@ -166,11 +166,11 @@ int main(void)
     Suite *suite = suite_create("explore_levels");
     TCase *kept = tcase_create("kept"), *found = tcase_create("found");
 
-    tcase_set_timeout(kept, 120);
+    tcase_set_timeout(kept, 300);
     tcase_add_loop_test(kept, every_promise_is_kept, 0, (int)(sizeof(sound) / sizeof(sound[0])));
     tcase_add_test(kept, reductions_lose_no_outcome);
     tcase_add_test(kept, to_return_before_the_word_is_written_is_harmless);
-    tcase_set_timeout(found, 120);
+    tcase_set_timeout(found, 300);
     tcase_add_loop_test(found, a_fault_is_found, 0, (int)(sizeof(faults) / sizeof(faults[0])));
     suite_add_tcase(suite, kept);
     suite_add_tcase(suite, found);

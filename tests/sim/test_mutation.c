@@ -135,14 +135,14 @@ int main(void)
           *explorer = tcase_create("explorer");
 
     tcase_add_loop_test(faults, a_fault_is_found, FTC_MUTATION_NONE + 1, FTC_MUTATIONS_COUNT);
-    tcase_set_timeout(faults, 120);
+    tcase_set_timeout(faults, 300);
     tcase_add_test(harmless, the_sound_protocol_keeps_its_promises);
     tcase_add_test(harmless, a_late_contribution_is_harmless_but_where_results_are_compared);
-    tcase_set_timeout(harmless, 120);
+    tcase_set_timeout(harmless, 300);
     suite_add_tcase(suite, faults);
     suite_add_tcase(suite, harmless);
     tcase_add_loop_test(explorer, reductions_hide_no_fault, 0, EXPLORED);
-    tcase_set_timeout(explorer, 120);
+    tcase_set_timeout(explorer, 300);
     suite_add_tcase(suite, explorer);
     return test_suite_run(suite);
 }

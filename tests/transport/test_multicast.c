@@ -581,7 +581,7 @@ int main(void)
 {
     Suite *suite = suite_create("transport/multicast");
     TCase *tcase = tcase_create(ops()->name);
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 300);
     test_seed_announce();
     tcase_add_checked_fixture(tcase, setup_group, teardown);
     tcase_add_test(tcase, everyone_hears_everyone_else);

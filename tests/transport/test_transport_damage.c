@@ -146,7 +146,7 @@ int main(void)
 {
     Suite *suite = suite_create("transport/damage");
     TCase *tcase = tcase_create("shm");
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 300);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_damaged_position_closes_the_channel);
     tcase_add_loop_test(tcase, a_damaged_frame_closes_the_channel, 0, 5);

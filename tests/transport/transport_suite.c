@@ -455,7 +455,7 @@ int transport_suite_run(const struct transport_kit *given)
         ends[rank].bell.fd = -1;
     Suite *suite = suite_create(tested->name);
     TCase *local = tcase_create("in one process");
-    tcase_set_timeout(local, 60);
+    tcase_set_timeout(local, 300);
     tcase_add_checked_fixture(local, setup_all, teardown);
     tcase_add_test(local, every_size_arrives_whole);
     tcase_add_test(local, messages_stay_in_order);
@@ -469,7 +469,7 @@ int transport_suite_run(const struct transport_kit *given)
     tcase_add_test(local, the_caller_may_drop_his_references_and_overwrite_nothing);
     suite_add_tcase(suite, local);
     TCase *forked = tcase_create("processes");
-    tcase_set_timeout(forked, 120);
+    tcase_set_timeout(forked, 300);
     tcase_add_checked_fixture(forked, setup_job, teardown);
     tcase_add_test(forked, two_processes_talk_and_sleep);
     tcase_add_loop_test(forked, a_peer_killed_in_a_message_leaves_whole_ones, 0, 20);
