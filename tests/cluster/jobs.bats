@@ -68,7 +68,7 @@ finish_job() {
 # Has the first rank of HOST come to its 20th operation?
 is_going_on() { # HOST
     cluster exec "$1" "$STATUS" --json 2>/dev/null |
-        jq -e '[.jobs[]? | select(.launcher_alive) | .ranks[]? | select(.returned > 20)] | length >= 1' >/dev/null
+        jq -ne '[input.jobs[]? | select(.launcher_alive) | .ranks[]? | select(.returned > 20)] | length >= 1' >/dev/null
 }
 
 # survived RANKS SUM FAILED: so many ranks printed that.

@@ -42,7 +42,7 @@ declare_rank_2() { # ALGORITHM
         [ "$SECONDS" -lt "$deadline" ]
     done
     name=${segment##*/ftcoll-"$(id -u)"-}
-    until "$STATUS" --json --no-sample "$name" | jq -e '[.jobs[0].ranks[] | select(.state == "joined")] | length == 4' >/dev/null; do
+    until "$STATUS" --json --no-sample "$name" | jq -ne '[input.jobs[0].ranks[] | select(.state == "joined")] | length == 4' >/dev/null; do
         [ "$SECONDS" -lt "$deadline" ]
     done
     "$DECLARE" "$name" 2

@@ -32,7 +32,7 @@ start() { # WHAT [ftrun options]
 look() {
     local end=$((SECONDS + 30)) job
     until job=$(find /dev/shm -maxdepth 1 -name "ftcoll-$(id -u)-$pid.*" | sed 's/.*-//') && [ -n "$job" ] &&
-        "$STATUS" --json "$job" >json; jq -e ".jobs[0] | $1" json >/dev/null; do
+        "$STATUS" --json "$job" >json; jq -ne "input.jobs[0] | $1" json >/dev/null; do
         [ "$SECONDS" -lt "$end" ] || { echo "in vain: $1"; cat json; return 1; }
         sleep 0.05
     done
