@@ -1,0 +1,301 @@
+/*
+ * libFuzzer: peers that send anything to a large allreduce: raw bytes, heads that are nearly right, its own messages thrown
+ * back, damaged, early, late and twice; and deaths, torn attempts and commits at any moment. It must refuse or ignore what is wrong, and
+ * never crash, leak, write beside its blocks or call the operator for anything but a block. The input is a script: each byte picks
+ * what happens next.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/wire.h"
+#include "collectives/large.h"
+#include "include/ftcoll.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define KEPT     8
+#define HEAD     64 /* large.c */
+#define ELEMENT  4
+#define MOST     400 /* bytes of an input */
+#define RANKS    6
+#define SCRIPT   4096
+#define ATTEMPTS 3
+
+struct fuzz {
+    const uint8_t *data;
+    size_t size, used;
+    struct ftc_large *large;
+    struct ftc_large_settings settings;
+    struct ftc_call call;
+    struct ftc_large_now now;
+    struct ftc_signature last; /* of the operation called last */
+    struct ftc_set known, agreed;
+    bool busy, over;
+    unsigned char input[MOST], result[MOST];
+    struct ftc_buffer *kept[KEPT];
+    unsigned sent;
+};
+
+static void require(bool truth)
+{
+    if (!truth)
+        abort();
+}
+
+static unsigned take(struct fuzz *z, unsigned limit)
+{
+    unsigned byte = z->used < z->size ? z->data[z->used++] : 0;
+    return byte % limit;
+}
+
+static int peer(struct fuzz *z)
+{
+    return (z->settings.self + 1 + (int)take(z, (unsigned)z->settings.ranks - 1)) % z->settings.ranks;
+}
+
+static void add_bytes(void *arg, const void *in, void *inout, size_t size)
+{
+    const struct fuzz *z = arg;
+    const unsigned char *from = in;
+    unsigned char *to = inout;
+
+    require(z->busy && size % ELEMENT == 0 && size <= z->call.signature.size);
+    for (size_t b = 0; b < size; b++)
+        to[b] = (unsigned char)(to[b] + from[b]);
+}
+
+/* --- its own side --- */
+
+static void take_outputs(struct fuzz *z)
+{
+    struct ftc_large_output output;
+
+    while (ftc_large_next_output(z->large, &output)) {
+        require(output.head != NULL && output.head->size == HEAD && output.to != z->settings.self);
+        require(output.to >= 0 && output.to < z->settings.ranks && !ftc_set_has(&z->agreed, output.to));
+        struct ftc_buffer *joined = ftc_value_new_message(HEAD, output.value.size);
+        require(joined != NULL);
+        memcpy(joined->data, output.head->data, HEAD);
+        memcpy(joined->data + HEAD, ftc_value_bytes(&output.value), output.value.size);
+        ftc_buffer_unref(z->kept[z->sent % KEPT]);
+        z->kept[z->sent++ % KEPT] = joined;
+    }
+}
+
+/* A mismatch ends a job. */
+static void judge(struct fuzz *z, int rc)
+{
+    require(rc == FTC_SUCCESS || rc == 1 || rc == FTC_ERR_PROTO || rc == FTC_ERR_MISMATCH);
+    z->over |= rc == FTC_ERR_MISMATCH;
+    require(rc != FTC_ERR_MISMATCH || ftc_large_mismatch(z->large)[0] != '\0');
+    take_outputs(z);
+}
+
+static void take_early(struct fuzz *z)
+{
+    int rc = 1, from;
+
+    while (rc != 0 && !z->over) {
+        rc = ftc_large_early(z->large, &from);
+        judge(z, rc);
+    }
+}
+
+static void start(struct fuzz *z)
+{
+    require(ftc_large_start(z->large, &z->now, &z->agreed, &z->known) == FTC_SUCCESS);
+    take_outputs(z);
+    take_early(z);
+}
+
+static void begin(struct fuzz *z)
+{
+    z->call = (struct ftc_call){
+        .signature = {.kind = FTC_CALL_ALLREDUCE, .type = FTC_INT32, .operator_code = 1, .root = -1},
+        .input = z->input,
+        .combine = add_bytes,
+        .combine_arg = z};
+    z->call.signature.size = ELEMENT * (1 + take(z, MOST / ELEMENT));
+    z->busy = true;
+    ftc_large_begin(z->large, &z->call, ELEMENT);
+    start(z);
+}
+
+static void end(struct fuzz *z)
+{
+    ftc_large_end(z->large);
+    z->busy = false;
+}
+
+/* What others have said of the attempt, and whom they know to have failed, is the script's; nobody says that this rank has. */
+static void commit(struct fuzz *z)
+{
+    unsigned char decided[1 + RANKS];
+    struct ftc_call call;
+    enum ftc_large_verdict verdict;
+    int rc;
+
+    ftc_large_commit(z->large, &z->known, &call);
+    require(call.signature.size <= sizeof(decided));
+    memcpy(decided, call.input, call.signature.size);
+    z->last = call.signature;
+    z->now.op++;
+    z->now.under_way = &z->last;
+    judge(z, ftc_large_called(z->large, &z->now));
+    decided[0] |= (unsigned char)(take(z, 4) == 0);
+    if (take(z, 16) == 0)
+        decided[0] = 0; /* against what this rank has contributed */
+    z->now.under_way = NULL;
+    rc = ftc_large_decide(z->large, decided, &z->agreed, &verdict);
+    require(rc == FTC_SUCCESS || rc == FTC_ERR_PROTO);
+    z->over |= rc == FTC_ERR_PROTO;
+    if (z->over)
+        return;
+    ftc_set_unite(&z->agreed, ftc_large_failed(z->large));
+    ftc_set_unite(&z->known, &z->agreed);
+    if (verdict == FTC_LARGE_COMMITTED)
+        ftc_large_copy(z->large, z->result);
+    if (verdict == FTC_LARGE_AGAIN)
+        start(z);
+    else
+        end(z);
+}
+
+static void go_on(struct fuzz *z)
+{
+    require((ftc_large_awaited(z->large) >= 0) == (ftc_large_state(z->large) == FTC_LARGE_UNDER_WAY));
+    if (!z->busy)
+        begin(z);
+    else if (ftc_large_state(z->large) != FTC_LARGE_UNDER_WAY)
+        commit(z);
+}
+
+static void fail(struct fuzz *z)
+{
+    int rank = peer(z);
+
+    ftc_set_add(&z->known, rank);
+    ftc_large_notice(z->large, rank);
+}
+
+/* --- the peers' side --- */
+
+static void feed(struct fuzz *z, struct ftc_buffer *message)
+{
+    if (ftc_large_is_message(message))
+        judge(z, ftc_large_receive(z->large, &z->now, peer(z), message));
+    else
+        judge(z, ftc_large_look(z->large, peer(z), message));
+    ftc_buffer_unref(message);
+}
+
+static void send_raw(struct fuzz *z)
+{
+    size_t length = take(z, 200);
+    struct ftc_buffer *message = ftc_buffer_new(length);
+
+    require(message != NULL);
+    for (size_t b = 0; b < length; b++)
+        message->data[b] = (unsigned char)take(z, 256);
+    feed(z, message);
+}
+
+/* Up to three bytes are changed, and perhaps it is cut; most of these changes are in the head. */
+static void send_back(struct fuzz *z)
+{
+    struct ftc_buffer *kept = z->kept[take(z, KEPT)];
+
+    if (kept == NULL)
+        return;
+    size_t size = take(z, 8) == 0 ? take(z, (unsigned)kept->size) : kept->size;
+    struct ftc_buffer *message = ftc_buffer_new(size);
+    require(message != NULL);
+    memcpy(message->data, kept->data, size);
+    for (unsigned change = take(z, 4); change > 0 && size > 0; change--)
+        message->data[take(z, (unsigned)(size < HEAD ? size : HEAD + 1))] = (unsigned char)take(z, 256);
+    feed(z, message);
+}
+
+/* A head as large.c writes it, of this operation or one near to it, with any block and hop; and bytes, often of a block's size. */
+static void send_lie(struct fuzz *z)
+{
+    uint64_t size = take(z, 8) == 0 ? take(z, 256) : z->call.signature.size;
+    uint32_t block = take(z, RANKS + 1), hop = take(z, 2 * RANKS);
+    size_t bytes = take(z, 2) == 0 ? take(z, 128) : (size_t)(size / ELEMENT / (1 + take(z, RANKS)) * ELEMENT);
+    struct ftc_buffer *message = ftc_value_new_message(HEAD, bytes);
+
+    require(message != NULL);
+    struct ftc_writer w = {.data = message->data, .size = HEAD};
+    ftc_write_u8(&w, 1);
+    ftc_write_u8(&w, 253);
+    ftc_write_align(&w, 8);
+    ftc_write_u64(&w, z->now.op + take(z, 4) - (z->now.op > 0));
+    ftc_write_u64(&w, take(z, 8) == 0 ? take(z, 4) : z->now.epoch.op);
+    ftc_write_u32(&w, z->now.epoch.ballot.i);
+    ftc_write_u32(&w, z->now.epoch.ballot.s);
+    ftc_write_u8(&w, z->call.signature.kind);
+    ftc_write_u8(&w, z->call.signature.type);
+    ftc_write_u8(&w, z->call.signature.operator_code);
+    ftc_write_u8(&w, 0);
+    ftc_write_u32(&w, (uint32_t)z->call.signature.root);
+    ftc_write_u64(&w, size);
+    ftc_write_u32(&w, block);
+    ftc_write_u32(&w, hop);
+    ftc_write_align(&w, HEAD);
+    require(!w.failed && w.used == HEAD);
+    memset(message->data + HEAD, 1, bytes);
+    feed(z, message);
+}
+
+static void next_event(struct fuzz *z)
+{
+    switch (take(z, 8)) {
+    case 0:
+    case 1:
+        go_on(z);
+        break;
+    case 2:
+        fail(z);
+        break;
+    case 3:
+        send_raw(z);
+        break;
+    case 4:
+    case 5:
+        send_back(z);
+        break;
+    default:
+        send_lie(z);
+        break;
+    }
+}
+
+static void draw_settings(struct fuzz *z)
+{
+    z->settings.ranks = 2 + (int)take(z, RANKS - 1);
+    z->settings.self = (int)take(z, (unsigned)z->settings.ranks);
+    z->settings.attempts = 1 + (int)take(z, ATTEMPTS);
+    z->settings.block_least = ELEMENT * (1 + take(z, 8));
+    z->settings.block_most = z->settings.block_least + ELEMENT * take(z, 16);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz z = {.data = data, .size = size < SCRIPT ? size : SCRIPT};
+
+    draw_settings(&z);
+    require(ftc_set_init(&z.known, z.settings.ranks) == FTC_SUCCESS &&
+            ftc_set_init(&z.agreed, z.settings.ranks) == FTC_SUCCESS &&
+            ftc_large_create(&z.large, &z.settings) == FTC_SUCCESS);
+    go_on(&z);
+    while (z.used < z.size && !z.over)
+        next_event(&z);
+    if (z.busy)
+        end(&z);
+    ftc_large_destroy(z.large);
+    ftc_set_fini(&z.known);
+    ftc_set_fini(&z.agreed);
+    for (int k = 0; k < KEPT; k++)
+        ftc_buffer_unref(z.kept[k]);
+    return 0;
+}
