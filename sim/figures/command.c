@@ -1,11 +1,13 @@
 /* ftcoll-sim broadcast: CSV and figures. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "config/value.h"
+#include "sim/csv.h"
 #include "sim/figures/axes.h"
 #include "sim/figures/plot.h"
 #include "sim/rows.h"
@@ -24,6 +26,7 @@ struct command {
     int costs;
     uint64_t repeat, jobs, bytes, noise_ns;
     const char *plot[FTC_FIGURES_KINDS];
+    const char *from;
 };
 
 /* --- options --- */
@@ -98,6 +101,12 @@ static int take_skew(void *command, const char *text)
     return take_plot(command, FTC_FIGURES_SKEW, text);
 }
 
+static int take_from(void *command, const char *text)
+{
+    ((struct command *)command)->from = text;
+    return 0;
+}
+
 static const struct ftc_option options[] = {
     {"ranks", 'n', "LIST", "numbers of ranks: 64..65536 doubles, 4,100,1000 is a list", take_ranks},
     {"combination", 'C', "LIST",
@@ -114,6 +123,7 @@ static const struct ftc_option options[] = {
      take_latency},
     {"plot-messages", 0, "FILE", "draw messages for each live process", take_messages},
     {"plot-skew", 0, "FILE", "draw the first, mean and last time of a rank", take_skew},
+    {"from-csv", 0, "FILE", "run nothing: the table of the same options is in FILE", take_from},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -225,6 +235,10 @@ static int add_rows(struct ftc_figures *figures, const struct command *c)
 
 /* --- output --- */
 
+static const char head[] = "combination,cost,n,failed,dead,loss_percent,runs,latency_ns,latency_min_ns,"
+                           "latency_max_ns,first_ns,mean_ns,spread_ns,quiet_ns,dissemination,correction,"
+                           "missed,missed_runs,rounds,distance,arity,formula_missed,formula_messages";
+
 struct table {
     const struct ftc_figures *figures;
     int argc;
@@ -294,19 +308,27 @@ static void print_parameter(int value)
         putchar(',');
 }
 
+static char *row_key(const struct ftc_figures_row *row, char key[FTC_CSV_KEY])
+{
+    char name[FTC_PAIR_NAME], failed[32];
+
+    snprintf(key, FTC_CSV_KEY, "%s,%s,%d,%s,%d,%.10g,", ftc_figures_way_name(&row->way, name),
+             row->cost->name, row->n, ftc_figures_failed_name(row->failed, failed), row->dead, row->loss);
+    return key;
+}
+
 static bool print_row(void *arg, const void *any)
 {
     struct table *table = arg;
     const struct ftc_figures_row *row = any;
-    char name[FTC_PAIR_NAME], failed[32];
+    char key[FTC_CSV_KEY];
 
     if (row->code != FTC_SIM_EXIT_OK) {
         print_failure(table, row);
         table->code = row->code;
         return false;
     }
-    printf("%s,%s,%d,%s,%d,%.10g,%d", ftc_figures_way_name(&row->way, name), row->cost->name, row->n,
-           ftc_figures_failed_name(row->failed, failed), row->dead, row->loss, row->runs);
+    printf("%s%d", row_key(row, key), row->runs);
     printf(",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.0f,%.0f,%.0f", row->latency, row->least, row->most,
            row->first, row->mean, row->spread);
     if (row->endless_runs > 0)
@@ -322,6 +344,60 @@ static bool print_row(void *arg, const void *any)
     putchar('\n');
     fflush(stdout); /* a table may take long: what is done is there */
     return true;
+}
+
+/* --- a table that is there --- */
+
+static int read_parameter(struct ftc_csv *csv)
+{
+    return ftc_csv_skip_empty(csv) ? 0 : (int)ftc_csv_count(csv, INT_MAX);
+}
+
+static double read_known(struct ftc_csv *csv)
+{
+    return ftc_csv_skip_empty(csv) ? -1 : ftc_csv_real(csv);
+}
+
+static int read_row(struct ftc_csv *csv, struct ftc_figures_row *row)
+{
+    char key[FTC_CSV_KEY];
+    int rc = ftc_csv_begin_row(csv, row_key(row, key));
+
+    if (rc != 0)
+        return rc;
+    row->runs = (int)ftc_csv_count(csv, REPEAT_MAX);
+    row->latency = ftc_csv_count(csv, UINT64_MAX);
+    row->least = ftc_csv_count(csv, UINT64_MAX);
+    row->most = ftc_csv_count(csv, UINT64_MAX);
+    row->first = ftc_csv_real(csv);
+    row->mean = ftc_csv_real(csv);
+    row->spread = ftc_csv_real(csv);
+    row->endless_runs = ftc_csv_skip_empty(csv);
+    if (row->endless_runs == 0)
+        row->quiet = ftc_csv_real(csv);
+    row->dissemination = ftc_csv_real(csv);
+    row->correction = ftc_csv_real(csv);
+    row->missed = ftc_csv_real(csv);
+    row->missed_runs = (int)ftc_csv_count(csv, REPEAT_MAX);
+    row->rounds = read_parameter(csv);
+    row->distance = read_parameter(csv);
+    row->arity = read_parameter(csv);
+    row->formula_missed = read_known(csv);
+    row->formula_messages = read_known(csv);
+    return ftc_csv_end_row(csv);
+}
+
+static int read_and_print(struct ftc_figures *figures, const char *path, struct table *table)
+{
+    struct ftc_csv csv;
+    int rc = ftc_csv_open(&csv, path, head);
+
+    if (rc != 0)
+        return rc;
+    for (int i = 0; rc == 0 && i < figures->rows; i++)
+        if ((rc = read_row(&csv, &figures->row[i])) == 0)
+            print_row(table, &figures->row[i]);
+    return ftc_csv_close(&csv, rc);
 }
 
 /* --- the command --- */
@@ -379,11 +455,9 @@ static int measure_and_print(const struct command *c, struct ftc_figures *figure
                                   .lost = lost,
                                   .report = print_row};
 
-    puts("combination,cost,n,failed,dead,loss_percent,runs,latency_ns,latency_min_ns,latency_max_ns,first_ns,"
-         "mean_ns,spread_ns,quiet_ns,dissemination,correction,missed,missed_runs,rounds,distance,arity,"
-         "formula_missed,formula_messages");
+    puts(head);
     fflush(stdout); /* before processes are made: each would write it again */
-    int rc = ftc_rows_run(&rows, (int)c->jobs);
+    int rc = c->from != NULL ? read_and_print(figures, c->from, table) : ftc_rows_run(&rows, (int)c->jobs);
     for (int kind = 0; rc == 0 && table->code == FTC_SIM_EXIT_OK && kind < FTC_FIGURES_KINDS; kind++)
         if (c->plot[kind] != NULL)
             rc = ftc_figures_plot(figures, (enum ftc_figures_kind)kind, c->plot[kind]);

@@ -1,10 +1,12 @@
 /* ftcoll-sim gossip: aggregation by gossip, in tables, models and figures. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "sim/csv.h"
 #include "sim/gossip/plot.h"
 #include "sim/gossip/table.h"
 #include "sim/options.h"
@@ -19,6 +21,7 @@ struct command {
     uint64_t repeat, jobs;
     bool fit;
     const char *plot[FTC_GOSSIP_FIGURES];
+    const char *from;
 };
 
 /* --- options --- */
@@ -207,6 +210,12 @@ static int take_plot_flows(void *command, const char *text)
     return 0;
 }
 
+static int take_from(void *command, const char *text)
+{
+    ((struct command *)command)->from = text;
+    return 0;
+}
+
 static const struct ftc_option options[] = {
     {"ranks", 'n', "LIST", "numbers of ranks, as 32,64 or 2..512", take_ranks},
     {"algorithm", 'a', "LIST",
@@ -249,6 +258,9 @@ static const struct ftc_option options[] = {
     {"plot-error", 0, "FILE", "figure of the errors at the end", take_plot_error},
     {"plot-history", 0, "FILE", "figure of the error while it runs, one run of each row", take_plot_history},
     {"plot-flows", 0, "FILE", "figure of the greatest flow while it runs", take_plot_flows},
+    {"from-csv", 0, "FILE",
+     "the table of the same options is in FILE: run nothing but what --plot-history and --plot-flows show",
+     take_from},
     {"jobs", 'j', "PROCESSES", "rows at once (default: one for each core)", take_jobs},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -277,35 +289,44 @@ struct report {
     bool failed;
 };
 
+static const char head[] = "algorithm,neighbourhood,turns,n,accuracy,loss_percent,bit,runs,converged,most,"
+                           "most_deviation,mean,error,time,flips,corrupt,resets,repairs";
+
 static void print_head(void)
 {
-    puts("algorithm,neighbourhood,turns,n,accuracy,loss_percent,bit,runs,converged,most,most_deviation,mean,"
-         "error,"
-         "time,flips,corrupt,resets,repairs");
+    puts(head);
     fflush(stdout); /* before processes are made: each would write it again */
+}
+
+static char *row_key(const struct ftc_gossip_row *row, char key[FTC_CSV_KEY])
+{
+    const struct ftc_gossip_settings *g = &row->run.gossip;
+    char bit[16] = "";
+
+    if (row->bit >= 0)
+        snprintf(bit, sizeof(bit), "%d", row->bit);
+    snprintf(key, FTC_CSV_KEY, "%s,%s,%s,%d,%g,%g,%s,", ftc_gossip_run_name(&row->run),
+             row->run.deterministic ? "" : ftc_neighbourhood_name(g->neighbourhood.kind),
+             g->turns ? "on" : "off", g->neighbourhood.ranks, g->accuracy, row->run.loss * 100, bit);
+    return key;
 }
 
 static bool print_row(void *arg, const void *any)
 {
     struct report *report = arg;
     const struct ftc_gossip_row *row = any;
-    const struct ftc_gossip_settings *g = &row->run.gossip;
+    char key[FTC_CSV_KEY];
 
     report->printed++;
     if (row->rc != 0) {
         fprintf(stderr, "ftcoll-sim: %s, %d ranks: %s\n", ftc_gossip_run_name(&row->run),
-                g->neighbourhood.ranks, row->words);
+                row->run.gossip.neighbourhood.ranks, row->words);
         report->failed = true;
         return false;
     }
-    const char *neighbourhood = ftc_neighbourhood_name(g->neighbourhood.kind);
-    printf("%s,%s,%s,%d,%g,%g,", ftc_gossip_run_name(&row->run), row->run.deterministic ? "" : neighbourhood,
-           g->turns ? "on" : "off", g->neighbourhood.ranks, g->accuracy, row->run.loss * 100);
-    if (row->bit >= 0)
-        printf("%d", row->bit);
-    printf(",%d,%d,%.1f,%.1f,%.1f,%.3g,%.1f,%.3g,%.3g,%.3g,%.3g\n", row->repeat, row->converged, row->most,
-           row->deviation, row->mean, row->error, row->time, row->flips, row->corrupt, row->resets,
-           row->repairs);
+    printf("%s%d,%d,%.1f,%.1f,%.1f,%.3g,%.1f,%.3g,%.3g,%.3g,%.3g\n", row_key(row, key), row->repeat,
+           row->converged, row->most, row->deviation, row->mean, row->error, row->time, row->flips,
+           row->corrupt, row->resets, row->repairs);
     fflush(stdout);
     return true;
 }
@@ -344,6 +365,42 @@ static void print_fits(const struct ftc_gossip_table *table)
                     "%s: no fit: it needs a known spectral gap, and 4 numbers of ranks that converged\n",
                     name);
     }
+}
+
+/* --- a table that is there --- */
+
+static int read_row(struct ftc_csv *csv, struct ftc_gossip_row *row)
+{
+    char key[FTC_CSV_KEY];
+    int rc = ftc_csv_begin_row(csv, row_key(row, key));
+
+    if (rc != 0)
+        return rc;
+    row->repeat = (int)ftc_csv_count(csv, INT_MAX);
+    row->converged = (int)ftc_csv_count(csv, INT_MAX);
+    row->most = ftc_csv_real(csv);
+    row->deviation = ftc_csv_real(csv);
+    row->mean = ftc_csv_real(csv);
+    row->error = ftc_csv_real(csv);
+    row->time = ftc_csv_real(csv);
+    row->flips = ftc_csv_real(csv);
+    row->corrupt = ftc_csv_real(csv);
+    row->resets = ftc_csv_real(csv);
+    row->repairs = ftc_csv_real(csv);
+    return ftc_csv_end_row(csv);
+}
+
+static int read_and_print(struct ftc_gossip_table *table, const char *path, struct report *report)
+{
+    struct ftc_csv csv;
+    int rc = ftc_csv_open(&csv, path, head);
+
+    if (rc != 0)
+        return rc;
+    for (int i = 0; rc == 0 && i < table->rows; i++)
+        if ((rc = read_row(&csv, &table->row[i])) == 0)
+            print_row(report, &table->row[i]);
+    return ftc_csv_close(&csv, rc);
 }
 
 /* --- the command --- */
@@ -404,7 +461,7 @@ static int measure(const struct command *c, struct ftc_gossip_table *table)
         fprintf(stderr, "ftcoll-sim: %d combinations are left out: they cannot be (%s)\n", table->left_out,
                 ftc_last_error());
     print_head();
-    int rc = ftc_rows_run(&rows, (int)c->jobs);
+    int rc = c->from != NULL ? read_and_print(table, c->from, &report) : ftc_rows_run(&rows, (int)c->jobs);
     if (rc == 0 && !report.failed && c->fit)
         print_fits(table);
     for (int i = 0; rc == 0 && !report.failed && i < FTC_GOSSIP_FIGURES; i++)

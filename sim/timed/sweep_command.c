@@ -1,10 +1,12 @@
 /* ftcoll-sim sweep: CSV and a figure. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "sim/csv.h"
 #include "sim/timed/axes.h"
 #include "sim/timed/options.h"
 #include "sim/timed/plot.h"
@@ -19,7 +21,7 @@ struct command {
     struct ftc_cost cost[FTC_AXIS_COSTS];
     int costs;
     uint64_t repeat, jobs;
-    const char *plot;
+    const char *plot, *from;
 };
 
 static int take_ranks(void *command, const char *text)
@@ -62,6 +64,12 @@ static int take_plot(void *command, const char *text)
     return 0;
 }
 
+static int take_from(void *command, const char *text)
+{
+    ((struct command *)command)->from = text;
+    return 0;
+}
+
 static const struct ftc_option options[] = {
     {"ranks", 'n', "LIST", "numbers of ranks: 2..1024 doubles, 4,100,1000 is a list", take_ranks},
     {"masked", 'f', "LIST", "failures masked: 0..3 or a list (default: 1); f < n only", take_f},
@@ -72,6 +80,7 @@ static const struct ftc_option options[] = {
      take_repeat},
     {"jobs", 'J', "JOBS", "runs at once (default: one for each core)", take_jobs},
     {"plot", 0, "FILE", "draw latency against ranks as SVG, too (needs gnuplot)", take_plot},
+    {"from-csv", 0, "FILE", "run nothing: the table of the same options is in FILE", take_from},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -138,6 +147,10 @@ static int add_rows(struct ftc_sweep *sweep, const struct command *c, const stru
 
 /* --- output --- */
 
+static const char head[] =
+    "operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,root_latency_ns,"
+    "up,tree,decide,prepare,poke,pull,fragment,bytes,ballots,retries";
+
 struct printer {
     const struct ftc_setup *setup;
     const struct ftc_sweep *sweep;
@@ -175,22 +188,68 @@ static void print_failure(const struct printer *printer, const struct ftc_sweep_
     free(line);
 }
 
+static char *row_key(const struct ftc_sweep_row *row, char key[FTC_CSV_KEY])
+{
+    snprintf(key, FTC_CSV_KEY, "%s,%s,%d,%d,%d,", ftc_call_kind_name(row->operation->kind), row->cost->name,
+             row->n, row->f, row->kills);
+    return key;
+}
+
 static bool print_row(void *arg, const struct ftc_sweep_row *row)
 {
     struct printer *printer = arg;
+    char key[FTC_CSV_KEY];
 
     if (row->code != FTC_SIM_EXIT_OK) {
         print_failure(printer, row);
         printer->code = row->code;
         return false;
     }
-    printf("%s,%s,%d,%d,%d,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", ftc_call_kind_name(row->operation->kind),
-           row->cost->name, row->n, row->f, row->kills, row->runs, row->latency, row->least, row->most);
+    printf("%s%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", row_key(row, key), row->runs, row->latency,
+           row->least, row->most);
     if (row->root_runs > 0)
         printf("%" PRIu64, row->root_latency);
     print_counts(&row->median);
     fflush(stdout); /* a sweep may take hours: what is done is there */
     return true;
+}
+
+/* --- a table that is there --- */
+
+static int read_row(struct ftc_csv *csv, struct ftc_sweep_row *row)
+{
+    struct ftc_timed_operation *median = &row->median;
+    char key[FTC_CSV_KEY];
+    int rc = ftc_csv_begin_row(csv, row_key(row, key));
+
+    if (rc != 0)
+        return rc;
+    row->runs = (int)ftc_csv_count(csv, REPEAT_MAX);
+    row->latency = ftc_csv_count(csv, UINT64_MAX);
+    row->least = ftc_csv_count(csv, UINT64_MAX);
+    row->most = ftc_csv_count(csv, UINT64_MAX);
+    row->root_runs = !ftc_csv_skip_empty(csv);
+    if (row->root_runs > 0)
+        row->root_latency = ftc_csv_count(csv, UINT64_MAX);
+    for (int kind = 0; kind < FTC_MESSAGE_GOSSIP; kind++)
+        median->sent[kind] = ftc_csv_count(csv, UINT64_MAX);
+    median->bytes = ftc_csv_count(csv, UINT64_MAX);
+    median->ballots = (unsigned)ftc_csv_count(csv, UINT_MAX);
+    median->retries = (unsigned)ftc_csv_count(csv, UINT_MAX);
+    return ftc_csv_end_row(csv);
+}
+
+static int read_and_print(struct ftc_sweep *sweep, const char *path, struct printer *printer)
+{
+    struct ftc_csv csv;
+    int rc = ftc_csv_open(&csv, path, head);
+
+    if (rc != 0)
+        return rc;
+    for (int i = 0; rc == 0 && i < sweep->rows; i++)
+        if ((rc = read_row(&csv, &sweep->row[i])) == 0)
+            print_row(printer, &sweep->row[i]);
+    return ftc_csv_close(&csv, rc);
 }
 
 /* --- the command --- */
@@ -219,10 +278,10 @@ static int sweep_and_print(const struct ftc_setup *setup, const struct command *
 {
     struct printer printer = {.setup = setup, .sweep = sweep};
 
-    puts("operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,root_latency_ns,"
-         "up,tree,decide,prepare,poke,pull,fragment,bytes,ballots,retries");
+    puts(head);
     fflush(stdout); /* before processes are made: each would write it again */
-    int rc = ftc_sweep_run_all(sweep, (int)c->jobs, print_row, &printer);
+    int rc = c->from != NULL ? read_and_print(sweep, c->from, &printer)
+                             : ftc_sweep_run_all(sweep, (int)c->jobs, print_row, &printer);
     if (rc == 0 && printer.code == FTC_SIM_EXIT_OK && c->plot != NULL)
         rc = ftc_plot(sweep, c->plot);
     return rc != 0 ? complain(FTC_SIM_EXIT_ERROR) : printer.code;
