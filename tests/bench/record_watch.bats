@@ -70,7 +70,7 @@ has() { # FILE TEXT
 
 @test "a rank that is killed is seen to fail, and nothing is left behind" {
     command -v tmux >/dev/null || skip "tmux is not installed"
-    run --separate-stderr timeout -s KILL 100 "$RECORD" --build "$BUILD" --np 4 --kill 2@1.5 --seconds 4 --out "$work/watch.svg"
+    run --separate-stderr timeout -s KILL 100 "$RECORD" --build "$BUILD" --np 4 --kill 2@4 --seconds 8 --out "$work/watch.svg"
     [ "$status" -eq 0 ] || {
         echo "$stderr"
         return 1
