@@ -34,14 +34,6 @@ END
     [ "$status" -eq 0 ]
 }
 
-@test "only the public names are exported, and what ftcoll-perf has for itself" {
-    run nm -D --defined-only "$PREFIX/$LIBDIR/libftcoll.so"
-    names=$(printf '%s\n' "$output" | awk '$2 != "A" && !/@FTCOLL_PRIVATE$/ { sub(/@.*/, "", $3); print $3 }' | sort)
-    echo "$names"
-    [ "$names" = "$(grep -o 'FTC_API [a-z ]*\*\?ftc_[a-z_]*' "$PREFIX/include/ftcoll.h" | grep -o 'ftc_[a-z_]*$' | sort)" ]
-    [ "$(grep -o '[a-z_]*@@FTCOLL_PRIVATE' <<<"$output")" = ftc_baseline_allreduce@@FTCOLL_PRIVATE ]
-}
-
 @test "the manual and the completion are found" {
     [ -e "$BUILD/man/share/man7/ftcoll.7" ] || skip "built without scdoc"
     [[ $(man -M "$PREFIX/share/man" ftc_reduce) == *"combine the inputs of all ranks"* ]]
