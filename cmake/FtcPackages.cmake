@@ -33,7 +33,8 @@ set(about "ftcoll is a runtime for groups of processes that have to go on when s
 of them die: reduce, allreduce, broadcast, barrier and validate finish with
 one consistent result on every survivor, whichever processes die, whenever.")
 
-set(library libftcoll${PROJECT_VERSION_MAJOR}) # as its soname
+get_target_property(soversion ftcoll SOVERSION)
+set(library libftcoll${soversion})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 # ldconfig by a trigger. cpack writes scripts that call it unless others are named: it says that these are missing, and
