@@ -90,26 +90,33 @@ typedef struct ftc_int64_int32 { int64_t value; int32_t index; } ftc_int64_int32
 typedef struct ftc_float_int32 { float value; int32_t index; } ftc_float_int32;
 typedef struct ftc_double_int32 { double value; int32_t index; } ftc_double_int32;
 
+/* A number as a pointer that is none. */
+#ifdef __cplusplus
+#define FTC_MARK(type, number) reinterpret_cast<type>(static_cast<intptr_t>(number))
+#else
+#define FTC_MARK(type, number) ((type)(intptr_t)(number))
+#endif
+
 /* Operators. All are associative and commutative. Logical and bitwise ones take integer types only;
  * MINLOC and MAXLOC take pairs and break ties towards the lower index. Signed sums and products wrap. In sums,
  * products, MIN and MAX of floating point a NaN on either side gives one fixed quiet NaN, and -0 is less than +0;
  * MINLOC and MAXLOC give the value of MIN or MAX and the lowest index with that value. */
 typedef const struct ftc_operator *ftc_op; /* a built-in one below, or from ftc_op_create() */
-#define FTC_SUM    ((ftc_op)(intptr_t)1)
-#define FTC_PROD   ((ftc_op)(intptr_t)2)
-#define FTC_MIN    ((ftc_op)(intptr_t)3)
-#define FTC_MAX    ((ftc_op)(intptr_t)4)
-#define FTC_LAND   ((ftc_op)(intptr_t)5)
-#define FTC_LOR    ((ftc_op)(intptr_t)6)
-#define FTC_BAND   ((ftc_op)(intptr_t)7)
-#define FTC_BOR    ((ftc_op)(intptr_t)8)
-#define FTC_BXOR   ((ftc_op)(intptr_t)9)
-#define FTC_MINLOC ((ftc_op)(intptr_t)10)
-#define FTC_MAXLOC ((ftc_op)(intptr_t)11)
-#define FTC_AVG    ((ftc_op)(intptr_t)12) /* the mean; ftc_gossip_allreduce() only */
+#define FTC_SUM    FTC_MARK(ftc_op, 1)
+#define FTC_PROD   FTC_MARK(ftc_op, 2)
+#define FTC_MIN    FTC_MARK(ftc_op, 3)
+#define FTC_MAX    FTC_MARK(ftc_op, 4)
+#define FTC_LAND   FTC_MARK(ftc_op, 5)
+#define FTC_LOR    FTC_MARK(ftc_op, 6)
+#define FTC_BAND   FTC_MARK(ftc_op, 7)
+#define FTC_BOR    FTC_MARK(ftc_op, 8)
+#define FTC_BXOR   FTC_MARK(ftc_op, 9)
+#define FTC_MINLOC FTC_MARK(ftc_op, 10)
+#define FTC_MAXLOC FTC_MARK(ftc_op, 11)
+#define FTC_AVG    FTC_MARK(ftc_op, 12) /* the mean; ftc_gossip_allreduce() only */
 
 /* As `send`: take the input from `recv`. */
-#define FTC_IN_PLACE ((const void *)(intptr_t)-1)
+#define FTC_IN_PLACE FTC_MARK(const void *, -1)
 
 typedef struct ftc_comm ftc_comm;
 

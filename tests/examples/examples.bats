@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # The examples, with and without failures. FTRUN, EXAMPLES (a folder) and DENSE (dense_solve) name the programs.
 # shellcheck disable=SC2030,SC2031 # bats runs each test in a subshell of its own
-# Kills are random: the seed is printed when a test fails, and FTC_TEST_SEED replays it.
+
+# shellcheck source-path=SCRIPTDIR source=kills.bash
+source "$BATS_TEST_DIRNAME/kills.bash"
 
 setup() {
     work=$(mktemp -d)
-    seed=${FTC_TEST_SEED:-$((RANDOM * 32768 + RANDOM))}
-    echo "FTC_TEST_SEED=$seed"
-    RANDOM=$seed
+    seed_kills
     # Words at every distance from shard borders, very long ones, odd bytes, a file that ends inside a word.
     seq -s ' ' 1 3000 >"$work/numbers"
     printf 'no newline at the end of this word' >"$work/open"
@@ -20,24 +20,6 @@ setup() {
 
 teardown() {
     rm -rf "$work"
-}
-
-launch() {
-    echo "ftrun $*"
-    run timeout 60 "$FTRUN" "$@"
-    echo "exit $status: $output"
-}
-
-# kills COUNT NP MS: options to kill that many different ranks within so many milliseconds, in the array `kill`.
-kills() {
-    local ranks rank
-    # shuf would not take its randomness from $seed.
-    mapfile -t ranks < <(for ((rank = 0; rank < $2; rank++)); do echo "$RANDOM $rank"; done |
-        sort -n | cut -d ' ' -f 2)
-    kill=()
-    for ((i = 0; i < $1; i++)); do
-        kill+=(--kill "${ranks[i]}@$(printf '0.%03d' $((RANDOM % $3)))")
-    done
 }
 
 # A line of the output is TEXT. One that says it twice is right too: its first writer may have died after it.
@@ -116,7 +98,7 @@ counted() {
     for path in "$work/nothing" "$work"; do
         launch -np 3 -f 1 "$EXAMPLES/wordcount" "${texts[0]}" "$path"
         [ "$status" -ne 0 ]
-        [ "$status" -ne 124 ]
+        [ "$status" -ne 137 ] # by timeout
         [[ "$output" == *"$path"* ]]
     done
 }
