@@ -1,0 +1,198 @@
+/*
+ * The temperature of a plate whose rim is held warm, by relaxation. The rows are spread over the ranks; when ranks die, the survivors
+ * share all rows out anew and go on, to the same temperatures.
+ *
+ *     ftrun -np 8 -f 2 --kill 3@0.2 --kill 5@0.4 ./heat 24 1
+ *
+ * arguments: rows and columns within the rim (default 24), pause after each step in milliseconds (default 0)
+ *
+ *   - A step relaxes a rank's own rows, then one allreduce brings every rank's first and last row to all, the squared change, and a
+ *     1 in a place of each rank's own: a rank whose 1 is missing has died, and its edges are missing with it.
+ *   - Then one allreduce gathers all rows. A dead rank's are as they were when last gathered (at first: cold). Every survivor has the
+ *     same rows and the same agreed failed set, so each takes its share of them without asking.
+ *   - Relaxation forgets where it began: what was lost costs steps, not correctness. A computation that does not forget reads
+ *     lost rows from a checkpoint: checkpoint.c.
+ */
+#include <ftcoll.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ENOUGH 1e-20 /* squared change of a step, of all cells together */
+
+struct plate {
+    ftc_comm *world;
+    int rank, size, n, width; /* width: with the rim */
+    bool *owner;              /* by rank; the same at all survivors */
+    int first, last;          /* our rows: first..last - 1, of 1..n */
+    double *cell;             /* current in our rows and the two beside them */
+    double *known;            /* all rows as last gathered, the same at all survivors */
+    double *sum;              /* of an allreduce */
+    long steps, shared_out, lost;
+};
+
+/* The rim is x² - y², which the relaxed plate then is everywhere: the result can be checked. */
+static double exact(const struct plate *p, int row, int column)
+{
+    double x = (double)column / (p->width - 1), y = (double)row / (p->width - 1);
+    return x * x - y * y;
+}
+
+/* A rank's rows: a block of even size for each owner, in order of rank. */
+static void rows_of(const struct plate *p, int rank, int *first, int *last)
+{
+    int owners = 0, before = 0;
+    for (int i = 0; i < p->size; i++) {
+        before += p->owner[i] && i < rank;
+        owners += p->owner[i];
+    }
+    *first = 1 + before * p->n / owners;
+    *last = 1 + (before + 1) * p->n / owners;
+}
+
+/* Sum p->sum, of `count` numbers and a 1 in the place of each rank that is in it. True if all owners are. */
+static bool everybody(struct plate *p, size_t count)
+{
+    bool all = true;
+    p->sum[count + (size_t)p->rank] = 1;
+    if (ftc_allreduce(FTC_IN_PLACE, p->sum, count + (size_t)p->size, FTC_DOUBLE, FTC_SUM, p->world) != 0) {
+        fprintf(stderr, "heat: rank %d: %s\n", p->rank, ftc_last_error());
+        ftc_abort(p->world, 1);
+    }
+    for (int i = 0; i < p->size; i++)
+        all &= !p->owner[i] || p->sum[count + (size_t)i] == 1;
+    return all;
+}
+
+/* All rows to all; the owners from now on are those that were in it and are not known to have died since. */
+static bool gather(struct plate *p)
+{
+    ftc_report report = {.struct_size = sizeof(report)};
+    size_t row = (size_t)p->width, cells = row * row;
+    memset(p->sum, 0, (cells + (size_t)p->size) * sizeof(double));
+    memcpy(&p->sum[(size_t)p->first * row], &p->cell[(size_t)p->first * row],
+           (size_t)(p->last - p->first) * row * sizeof(double));
+    bool all = everybody(p, cells);
+    p->shared_out += !all;
+    for (int rank = 0; rank < p->size; rank++) {
+        int first, last;
+        rows_of(p, rank, &first, &last);
+        if (p->owner[rank] && p->sum[cells + (size_t)rank] == 1)
+            memcpy(&p->known[(size_t)first * row], &p->sum[(size_t)first * row],
+                   (size_t)(last - first) * row * sizeof(double));
+        else if (p->owner[rank])
+            p->lost += last - first;
+    }
+    for (int rank = 0; rank < p->size; rank++)
+        p->owner[rank] &= p->sum[cells + (size_t)rank] == 1;
+    if (ftc_last_report(p->world, &report) != FTC_SUCCESS)
+        ftc_abort(p->world, 1);
+    for (int i = 0; i < report.failed_count; i++)
+        p->owner[report.failed[i]] = false;
+    rows_of(p, p->rank, &p->first, &p->last);
+    memcpy(p->cell, p->known, cells * sizeof(double));
+    return all;
+}
+
+static double relax(struct plate *p)
+{
+    double change = 0;
+    for (int row = p->first; row < p->last; row++)
+        for (int column = 1; column <= p->n; column++) {
+            double *cell = &p->cell[row * p->width + column];
+            double mean = (cell[-1] + cell[1] + cell[-p->width] + cell[p->width]) / 4;
+            change += (mean - *cell) * (mean - *cell);
+            *cell = mean;
+        }
+    return change;
+}
+
+/* The edges of the ranks before and behind us. */
+static void take_edges(struct plate *p, const double *edge)
+{
+    size_t row = (size_t)p->width;
+    int before = p->rank - 1, behind = p->rank + 1;
+    while (before >= 0 && !p->owner[before])
+        before--;
+    while (behind < p->size && !p->owner[behind])
+        behind++;
+    if (before >= 0)
+        memcpy(&p->cell[(size_t)(p->first - 1) * row], edge + ((size_t)before * 2 + 1) * row,
+               row * sizeof(double));
+    if (behind < p->size)
+        memcpy(&p->cell[(size_t)p->last * row], edge + (size_t)behind * 2 * row, row * sizeof(double));
+}
+
+/* True if all owners took part and hardly anything changed. */
+static bool step(struct plate *p)
+{
+    size_t row = (size_t)p->width, edges = (size_t)p->size * 2 * row;
+    memset(p->sum, 0, (edges + 1 + (size_t)p->size) * sizeof(double));
+    p->sum[edges] = relax(p);
+    memcpy(&p->sum[(size_t)p->rank * 2 * row], &p->cell[(size_t)p->first * row], row * sizeof(double));
+    memcpy(&p->sum[((size_t)p->rank * 2 + 1) * row], &p->cell[(size_t)(p->last - 1) * row],
+           row * sizeof(double));
+    p->steps++;
+    if (everybody(p, edges + 1)) {
+        take_edges(p, p->sum);
+        return p->sum[edges] < ENOUGH;
+    }
+    gather(p);
+    return false;
+}
+
+static bool prepare(struct plate *p, int n)
+{
+    size_t width = (size_t)n + 2, size = (size_t)p->size;
+    p->n = n;
+    p->width = n + 2;
+    p->owner = malloc(size * sizeof(bool));
+    p->cell = calloc(width * (3 * width + 2 * size) + size + 1, sizeof(double));
+    if (p->owner == NULL || p->cell == NULL)
+        return false;
+    p->known = p->cell + width * width;
+    p->sum = p->known + width * width;
+    memset(p->owner, true, size);
+    rows_of(p, p->rank, &p->first, &p->last);
+    for (int i = 0; i < p->width * p->width; i++) {
+        int row = i / p->width, column = i % p->width;
+        if (row == 0 || row > n || column == 0 || column > n)
+            p->cell[i] = p->known[i] = exact(p, row, column);
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    int n = argc > 1 ? atoi(argv[1]) : 24;
+    long pause_ms = argc > 2 ? atol(argv[2]) : 0;
+    struct timespec pause = {.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000};
+    struct plate p = {0};
+    double worst = 0;
+
+    if (ftc_init(NULL, &p.world) != FTC_SUCCESS) {
+        fprintf(stderr, "heat: %s\n", ftc_last_error());
+        return 1;
+    }
+    p.rank = ftc_rank(p.world);
+    p.size = ftc_size(p.world);
+    if (n < p.size || n > 2000 || !prepare(&p, n)) {
+        fprintf(stderr, "heat: no plate of %d x %d: give 1 to 2000, and not less than there are ranks\n", n,
+                n);
+        ftc_abort(p.world, 2);
+    }
+    do
+        while (!step(&p))
+            nanosleep(&pause, NULL);
+    while (!gather(&p)); /* who dies in it takes rows along: go on */
+    for (int i = 0; i < p.width * p.width; i++)
+        worst = fmax(worst, fabs(p.known[i] - exact(&p, i / p.width, i % p.width)));
+    printf("rank %d: %ld steps, shared out anew %ld times, %ld rows lost, largest error %.1e\n", p.rank,
+           p.steps, p.shared_out, p.lost, worst);
+    free(p.owner);
+    free(p.cell);
+    return ftc_finalize(p.world) == FTC_SUCCESS ? 0 : 1;
+}
