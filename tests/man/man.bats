@@ -2,20 +2,10 @@
 # The manual pages say everything that the programs and the header offer.
 # shellcheck disable=SC2153,SC2154 # bats and ctest set variables
 
+load pages
+
 setup_file() {
-    local name page
-    command -v man >/dev/null || skip "there is no man"
-    # What the surroundings of the test set must not change it.
-    for name in $(compgen -v FTCOLL_); do unset "$name"; done
-    # As a reader sees them, but that nothing is wrapped.
-    export MANWIDTH=2000 XDG_CONFIG_HOME=$BATS_FILE_TMPDIR TEXT=$BATS_FILE_TMPDIR/text
-    mkdir "$TEXT"
-    for page in "$PAGES"/man*/*; do
-        page=${page##*/}
-        man -M "$PAGES" "${page##*.}" "${page%.*}" >"$TEXT/$page"
-        # Debian's minus signs are such in some locales only.
-        sed -i 's/‐/-/g' "$TEXT/$page"
-    done
+    render_pages
 }
 
 options_of() { # COMMAND...: those that its --help names

@@ -1,0 +1,240 @@
+#!/usr/bin/env bats
+# Every key of ftcoll.ini(5), as its page describes it: taken from each source at its default, its limits and each of its words,
+# and shown; refused beyond them, in one line with source, key, value and what is allowed. The page is the table.
+# shellcheck disable=SC2030,SC2031,SC2153,SC2154 # bats runs tests in subshells, and it and ctest set variables
+
+load pages
+
+setup_file() {
+    render_pages
+    export KEYS=$BATS_FILE_TMPDIR/keys
+    list_keys >"$KEYS"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# SECTION|KEY|DEFAULT|ALLOWED, a line for each key of the page; of one that says nothing of its values the last two are empty.
+list_keys() {
+    section_of ftcoll.ini.5 "SECTIONS AND KEYS" | awk '
+        function put() { if (key != "") print section "|" key "|" fallback "|" allowed; key = "" }
+        /^   \[/ { put(); section = substr($1, 2, length($1) - 2) }
+        /^       [a-z]/ { put(); key = $1; fallback = allowed = "" }
+        /^           Allowed: / {
+            sub(/^ *Allowed: /, ""); sub(/\.$/, "")
+            allowed = $0
+            if (match(allowed, /; default [^;]*$/)) {
+                fallback = substr(allowed, RSTART + 10)
+                allowed = substr(allowed, 1, RSTART - 1)
+            }
+        }
+        END { put() }'
+}
+
+# Sets good and bad: values to try. Fails if ALLOWED says nothing that a test could try.
+values_of() { # KEY DEFAULT ALLOWED
+    local key=$1 fallback=$2 allowed=$3 words long
+    printf -v long '%127s' ""
+    long=${long// /a}
+    case $allowed in
+    *"one or more, separated by commas, each once")
+        words=${allowed%%;*}
+        IFS=', ' read -r -a good <<<"$words"
+        bad=(nonsense "${good[0]},${good[0]}" "${good[0]}," "")
+        good+=("${words//, /,}" "${good[1]},${good[0]}")
+        ;;
+    "at most 127 printable characters"*)
+        # The one that has a form of its own.
+        if [ "$key" = drill.flip ]; then long=$(printf '0:flow:1@1,%.0s' {1..10})100:flow:1@0/1234; fi
+        good=("" "$long")
+        bad=("${long}aaaaaaaaaaaaaaaaa" "a b" "a;b")
+        ;;
+    "a number above 0 and below 1, as "*)
+        read -r -a good <<<"${allowed#*, as }"
+        good=("${good[0]}" "${good[2]}" 0.999)
+        bad=(0 1 -0.5 nonsense "")
+        ;;
+    "0.."*" %, preset (0.287 %)")
+        good=(0 "$(limit "$allowed")" preset 0.0001)
+        bad=("$(limit "$allowed").0001" $(($(limit "$allowed") + 1)) -1 nonsense "")
+        ;;
+    *[0-9]..[0-9]*)
+        good=("${allowed%%..*}" "$(limit "$allowed")")
+        bad=($((good[0] - 1)) $((good[1] + 1)) 99999999999999999999 "${good[0]}x" nonsense "")
+        ;;
+    *", "*)
+        IFS=', ' read -r -a good <<<"$allowed"
+        bad=(nonsense "${good[0]^^}" "${good[0]}x" "")
+        ;;
+    *)
+        echo "ftcoll.ini(5) does not say what $key may be: \"$allowed\""
+        return 1
+        ;;
+    esac
+    if [ "$key" != broadcast.algorithm ]; then good+=("${fallback/#empty/}"); fi
+}
+
+limit() { # "0..100 %, ...": 100
+    local maximum=${1#*..}
+    echo "${maximum%%[^0-9]*}"
+}
+
+# What has to be set with a key, for its limits to fit to others: as the page says.
+companion() { # KEY
+    case $1 in
+    detector.heartbeat_period_ms) with=(--set detector.heartbeat_timeout_ms=600000) ;;
+    detector.heartbeat_timeout_ms) with=(--set detector.heartbeat_period_ms=1) ;;
+    transport.*_port_last) with=(--set "${1%_last}=1") ;;
+    *) with=() ;;
+    esac
+}
+
+# Run ftrun with KEY=VALUE from SOURCE: output in out and err, exit code in $code; $where is what messages call the source.
+give() { # SOURCE SECTION KEY VALUE [more options of ftrun]
+    local source=$1 section=$2 key=$3 value=$4 name
+    shift 4
+    code=0
+    case $source in
+    option)
+        where=--set
+        "$FTRUN" --set "$section.$key=$value" "$@" --print-config >out 2>err || code=$?
+        ;;
+    variable)
+        name=FTCOLL_${section}_$key
+        where=${name^^}
+        (export "$where=$value" && exec "$FTRUN" "$@" --print-config) >out 2>err || code=$?
+        ;;
+    file)
+        where=given.ini:2
+        printf '[%s]\n%s = %s\n' "$section" "$key" "$value" >given.ini
+        "$FTRUN" --config given.ini "$@" --print-config >out 2>err || code=$?
+        ;;
+    esac
+}
+
+# The value of a key in out was set by $where, and is VALUE as it is shown.
+shows() { # SECTION KEY VALUE
+    local value=$3
+    case $value in
+    true | yes) value=on ;;
+    false | no) value=off ;;
+    preset) value=0.287 ;;
+    esac
+    if [ "$1.$2" = broadcast.algorithm ]; then
+        value=$(section_of ftcoll.ini.5 "SECTIONS AND KEYS" | sed -n "s/.* $3: dissemination //p")
+        shows broadcast dissemination "${value%%,*}" && shows broadcast correction "${value##* }"
+        return
+    fi
+    awk -v section="[$1]" -v key="$2" -v value="$value" -v where="$where" '
+        /^\[/ { inside = $0 == section }
+        / Set by: / { from = $0; sub(/.* Set by: /, "", from) }
+        inside && $1 == key {
+            sub(/^[a-z_]+ = ?/, "")
+            same = $0 == value || (value ~ /^[01]$/ && $0 == (value ? "on" : "off")) || ($0 ~ /e-/ && $0 + 0 == value + 0)
+            found = same && from == where
+            if (!found) print "shown is \"" $0 "\" set by " from ", not \"" value "\" set by " where
+        }
+        END { exit !found }' out
+}
+
+accepts_all() { # SOURCE
+    local section key fallback allowed value good bad with code where count=0
+    while IFS='|' read -r section key fallback allowed; do
+        values_of "$section.$key" "$fallback" "$allowed"
+        companion "$section.$key"
+        for value in "${good[@]}"; do
+            give "$1" "$section" "$key" "$value" "${with[@]}"
+            if [ "$code" -ne 0 ] || ! shows "$section" "$key" "$value"; then
+                echo "$section.$key = \"$value\" by $1: exit code $code"
+                cat err
+                return 1
+            fi
+        done
+        count=$((count + 1))
+    done <"$KEYS"
+    [ "$count" -gt 60 ]
+}
+
+refuses_all() { # SOURCE [HOW MANY values of each key]
+    local section key fallback allowed value good bad with code where count=0
+    while IFS='|' read -r section key fallback allowed; do
+        values_of "$section.$key" "$fallback" "$allowed"
+        companion "$section.$key"
+        for value in "${bad[@]:0:${2:-99}}"; do
+            give "$1" "$section" "$key" "$value" "${with[@]}"
+            if [ "$code" -ne 2 ] || ! names "$section.$key" "$value" "$allowed"; then
+                echo "$section.$key = \"$value\" by $1: exit code $code"
+                cat err
+                return 1
+            fi
+        done
+        count=$((count + 1))
+    done <"$KEYS"
+    [ "$count" -gt 60 ]
+}
+
+# err is one line that names where the value came from, the key, the value (the beginning of a long one) and what is allowed.
+names() { # KEY VALUE ALLOWED
+    local line=
+    mapfile -t line <err
+    [ "${#line[@]}" -eq 1 ] && [[ ${line[0]} == "ftrun: $where: $1: "* && ${line[0]} == *"(allowed: $3)" ]] &&
+        [[ -z $2 && ${line[0]} == *empty* || -n $2 && ${line[0]} == *"\"${2:0:40}"* ]]
+}
+
+@test "the page says of every key what it may be, and its default" {
+    local section key fallback allowed good bad
+    while IFS='|' read -r section key fallback allowed; do
+        echo "$section.$key: $allowed; default $fallback"
+        values_of "$section.$key" "$fallback" "$allowed"
+        [ "${#good[@]}" -gt 1 ]
+        [ -n "$fallback" ] || [ "$section.$key" = broadcast.algorithm ]
+    done <"$KEYS"
+}
+
+@test "a key of which the page did not say what it may be would be an error" {
+    run values_of job.f 1 "as many as there are"
+    [ "$status" -ne 0 ]
+    run values_of job.f 1 ""
+    [ "$status" -ne 0 ]
+}
+
+@test "defaults are those of the page" {
+    local section key fallback allowed where=default
+    "$FTRUN" --print-config >out
+    while IFS='|' read -r section key fallback allowed; do
+        [ -n "$fallback" ] || continue
+        shows "$section" "$key" "${fallback/#empty/}" || { echo "$section.$key"; return 1; }
+    done <"$KEYS"
+}
+
+@test "what the page allows is taken and shown: --set" {
+    accepts_all option
+}
+
+@test "what the page allows is taken and shown: variables" {
+    accepts_all variable
+}
+
+@test "what the page allows is taken and shown: a file" {
+    accepts_all file
+}
+
+@test "what the page does not allow is refused: --set" {
+    refuses_all option
+}
+
+@test "what the page does not allow is refused: variables" {
+    refuses_all variable 2
+}
+
+@test "what the page does not allow is refused: a file" {
+    refuses_all file 2
+}
+
+@test "of a key that stands twice the last counts, and comments end values" {
+    local where=twice.ini:5
+    printf '# comment\n[job]\nf = 2\n; comment\nf = 3 ; comment\n' >twice.ini
+    "$FTRUN" --config twice.ini --print-config >out
+    shows job f 3
+}
