@@ -1,8 +1,8 @@
 /*
  * Settings: one schema table (key, type, range, default, help) from which the INI reader, FTCOLL_* variables,
  * flags, `ftrun --print-config` and the manual are made. Precedence, later wins: defaults, /etc/ftcoll.ini,
- * ~/.config/ftcoll.ini ($XDG_CONFIG_HOME), --config FILE, FTCOLL_<SECTION>_<KEY> variables, --set
- * section.key=value.
+ * ~/.config/ftcoll.ini ($XDG_CONFIG_HOME), the file of FTCOLL_CONFIG, --config FILE, FTCOLL_<SECTION>_<KEY> variables,
+ * --set section.key=value.
  *
  * Strict: an unknown section or key, a wrong type or a value out of range is FTC_ERR_CONFIG with source,
  * line, key and what is allowed in ftc_last_error(); nothing starts.
@@ -169,6 +169,8 @@ int ftc_settings_read_file(struct ftc_settings *settings, const char *path, bool
 int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size, const char *name);
 /* The two standard files, in order. */
 int ftc_settings_read_standard(struct ftc_settings *settings);
+/* The file that FTCOLL_CONFIG names, which has to be there; none if it is empty or not set. */
+int ftc_settings_read_named(struct ftc_settings *settings, char *const environment[]);
 /* All FTCOLL_<SECTION>_<KEY> variables of the environment, a key before the alias, in whatever order they stand;
  * unknown FTCOLL_* names of that form are errors, except those the project uses itself (see settings.c). */
 int ftc_settings_read_environment(struct ftc_settings *settings, char *const environment[]);

@@ -218,3 +218,15 @@ int ftc_settings_read_standard(struct ftc_settings *settings)
     free(path);
     return rc;
 }
+
+int ftc_settings_read_named(struct ftc_settings *settings, char *const environment[])
+{
+    static const char name[] = "FTCOLL_CONFIG=";
+    const char *path = "";
+
+    for (size_t i = 0; environment[i] != NULL; i++)
+        if (strncmp(environment[i], name, sizeof(name) - 1) == 0)
+            path = environment[i] + sizeof(name) - 1;
+    int rc = path[0] != '\0' ? ftc_settings_read_file(settings, path, true) : FTC_SUCCESS;
+    return rc != FTC_SUCCESS ? ftc_error_wrap(rc, "FTCOLL_CONFIG") : rc;
+}

@@ -435,6 +435,8 @@ int ftc_command_settings(const struct ftc_command *command, char *const environm
     int rc = ftc_settings_init(settings);
     if (rc == FTC_SUCCESS)
         rc = ftc_settings_read_standard(settings);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_settings_read_named(settings, environment);
     if (rc == FTC_SUCCESS && command->config != NULL)
         rc = ftc_settings_read_file(settings, command->config, true);
     if (rc == FTC_SUCCESS)

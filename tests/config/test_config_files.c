@@ -292,6 +292,25 @@ START_TEST(the_users_file_is_where_the_environment_says)
 }
 END_TEST
 
+START_TEST(a_variable_names_a_file_which_has_to_be_there)
+{
+    char named[300];
+    char *const none[] = {"FTCOLL_CONFIG=", NULL}, *const one[] = {named, NULL};
+    snprintf(named, sizeof(named), "FTCOLL_CONFIG=%s", path);
+    ck_assert_int_eq(ftc_settings_read_named(&settings, none), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_settings_read_named(&settings, one), FTC_ERR_CONFIG);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "FTCOLL_CONFIG: /"));
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "No such file"));
+    write_file("[job]\nf = 3\n");
+    ck_assert_int_eq(ftc_settings_read_named(&settings, one), FTC_SUCCESS);
+    ck_assert_int_eq(settings.value.f, 3);
+    write_file("[job]\nf = x\n");
+    ck_assert_int_eq(ftc_settings_read_named(&settings, one), FTC_ERR_CONFIG);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "ftcoll.ini:2: job.f"));
+    ck_assert_int_eq(settings.value.f, 3);
+}
+END_TEST
+
 START_TEST(later_sources_win)
 {
     char *const environment[] = {"FTCOLL_BROADCAST_ARITY=11", "FTCOLL_LOG_LEVEL=info", NULL};
@@ -402,6 +421,7 @@ static void add_tests(Suite *suite)
     tcase_add_test(files, an_unreadable_file_is_an_error_always);
     tcase_add_test(files, an_endless_file_is_refused);
     tcase_add_test(files, the_users_file_is_where_the_environment_says);
+    tcase_add_test(files, a_variable_names_a_file_which_has_to_be_there);
     tcase_add_test(files, later_sources_win);
     tcase_add_test(files, print_tells_all_about_a_key);
     tcase_add_test(files, an_empty_string_is_printed_and_read);
