@@ -97,6 +97,9 @@ FTC_HOT int ftc_reduction_init(struct ftc_reduction *reduction, ftc_type type, f
     } else if (is_user_handle(op)) {
         r.operator_code = CODE_USER;
         r.user = op;
+    } else if (op == FTC_AVG) {
+        return ftc_error_set(FTC_ERR_ARG,
+                             "FTC_AVG is for ftc_gossip_allreduce() alone: divide a sum by the ranks in it");
     } else {
         return ftc_error_set(FTC_ERR_ARG,
                              "%p is no operator: pass a built-in one or one from ftc_op_create()",

@@ -7,9 +7,10 @@
  * correctness. Failed ranks keep their numbers; the survivors' operations leave them out.
  *
  * Conventions. Every function that can fail returns FTC_SUCCESS (0) or a negative FTC_ERR_* code and
- * leaves its outputs untouched on error; ftc_last_error() then has the cause in words. Collective calls
- * block until this rank has the result; each rank makes the same collective calls in the same order
- * with the same count, type, operator and root.
+ * leaves its outputs untouched on error; ftc_last_error() then has the cause in words. FTC_ERR_ARG is for what cannot be,
+ * such as a communicator or an output that is NULL; a child made by fork() gets FTC_ERR_STATE for its parent's communicator.
+ * Collective calls block until this rank has the result; each rank makes the same collective calls in the same order
+ * with the same count, type, operator and root: ranks that do not end the job with FTC_EXIT_MISMATCH.
  *
  * Threads. Any thread may call, but one at a time for each communicator: calls on one communicator are
  * serialised by the caller. A library thread answers for finished operations while the caller computes.
@@ -133,7 +134,8 @@ typedef struct ftc_options {
  * job of one rank. Call once per process, before any other collective call. Does not wait for others.
  * The library keeps a thread, a few descriptors and a large, sparse mapping: a program must not close descriptors
  * that it did not open, nor lock all future memory (mlockall). Children made by fork() are not part of the job.
- * Errors: FTC_ERR_ARG, FTC_ERR_STATE (called twice), FTC_ERR_SYSTEM, FTC_ERR_UNSUPPORTED, FTC_ERR_NOMEM,
+ * Errors: FTC_ERR_ARG, FTC_ERR_STATE (called twice; a job of one does not notice), FTC_ERR_CONFIG (a setting that this host
+ * cannot keep), FTC_ERR_SYSTEM, FTC_ERR_UNSUPPORTED, FTC_ERR_PROTO (a launcher of another version), FTC_ERR_NOMEM,
  * FTC_ERR_FENCED (the rank was declared failed before it joined).
  */
 FTC_API int ftc_init(const ftc_options *options, ftc_comm **world);
@@ -144,7 +146,15 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world);
  */
 FTC_API int ftc_finalize(ftc_comm *world);
 
-/* End the whole job; ftrun exits with `code` (1..255; anything else counts as 1). Does not return. */
+/*
+ * End the whole job. The calling process and all others, on every host, are killed by SIGKILL wherever they are, within the library
+ * or not: no exit handler runs, no buffer is flushed, no operation under way is finished, and nobody counts as failed. ftrun says
+ * which rank it was, and exits with `code` (1..255; anything else counts as 1); of several aborts the first counts. Where another
+ * launcher has started the ranks, its exit code is its own matter. A job of one ends by exit(code). Nobody is waited for, and a
+ * launcher that does not answer not longer than 10 s: then this process ends with `code`, a failed rank to the others.
+ * Any thread may call it, also while another one is in a call on comm, but no signal handler. Returns only if it was refused, as
+ * any call is: FTC_ERR_ARG, FTC_ERR_STATE.
+ */
 FTC_API int ftc_abort(ftc_comm *comm, int code);
 
 /* This process's rank, 0..size-1, or FTC_ERR_ARG if comm is NULL. Local. */
@@ -161,7 +171,7 @@ FTC_API int ftc_size(const ftc_comm *comm);
  * or not at all. send may be FTC_IN_PLACE; otherwise it must not overlap recv. Both are aligned for the type. count
  * may be 0. Any number of failures is masked; by messages more than f, or the death of the coordinator, cost another
  * round, and so does the death of a rank within a large operation, on one node or, where it goes round a ring, on several.
- * Errors: FTC_ERR_ARG, FTC_ERR_TYPE; FTC_ERR_MISMATCH ends the job. With [integrity] mode = vote also FTC_ERR_CORRUPT,
+ * Errors: FTC_ERR_ARG, FTC_ERR_TYPE. With [integrity] mode = vote also FTC_ERR_CORRUPT,
  * at every survivor: results that should be equal differ and no majority says which is right, as with f = 1 or two that
  * are left. recv is unchanged and no input is lost: call again.
  */
@@ -172,13 +182,14 @@ FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type t
  * it holds the input). Other ranks return as soon as their part is sent (on one node, of more than 128 KiB, when the
  * root has it). No agreement is made: if more than f ranks fail, the root alone may get FTC_ERR_TOO_MANY_FAILURES (on
  * one node it does not), and likewise FTC_ERR_CORRUPT. If the root has failed, the others return FTC_SUCCESS.
+ * Errors: FTC_ERR_ARG, FTC_ERR_TYPE.
  */
 FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, int root,
                        ftc_comm *comm);
 
 /*
  * Copy `count` elements of `buffer` at `root` to every survivor: all of them get it, or all of them get
- * FTC_ERR_ROOT_FAILED and an unchanged buffer.
+ * FTC_ERR_ROOT_FAILED and an unchanged buffer. Errors: FTC_ERR_ARG.
  */
 FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm);
 
@@ -299,6 +310,7 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
  * inout[i] := in[i] op inout[i] for i < count. Must be associative and commutative, must not call the library.
  * It is called only inside a collective call that was given the operator, from the calling thread or
  * from the library's own.
+ * Errors: FTC_ERR_ARG (no function, no place for the operator), FTC_ERR_NOMEM.
  */
 typedef void ftc_op_fn(const void *in, void *inout, size_t count, ftc_type type, void *arg);
 FTC_API int ftc_op_create(ftc_op_fn *fn, void *arg, ftc_op *op);

@@ -32,54 +32,6 @@ list_keys() {
         END { put() }'
 }
 
-# Sets good and bad: values to try. Fails if ALLOWED says nothing that a test could try.
-values_of() { # KEY DEFAULT ALLOWED
-    local key=$1 fallback=$2 allowed=$3 words long
-    printf -v long '%127s' ""
-    long=${long// /a}
-    case $allowed in
-    *"one or more, separated by commas, each once")
-        words=${allowed%%;*}
-        IFS=', ' read -r -a good <<<"$words"
-        bad=(nonsense "${good[0]},${good[0]}" "${good[0]}," "")
-        good+=("${words//, /,}" "${good[1]},${good[0]}")
-        ;;
-    "at most 127 printable characters"*)
-        # The one that has a form of its own.
-        if [ "$key" = drill.flip ]; then long=$(printf '0:flow:1@1,%.0s' {1..10})100:flow:1@0/1234; fi
-        good=("" "$long")
-        bad=("${long}aaaaaaaaaaaaaaaaa" "a b" "a;b")
-        ;;
-    "a number above 0 and below 1, as "*)
-        read -r -a good <<<"${allowed#*, as }"
-        good=("${good[0]}" "${good[2]}" 0.999)
-        bad=(0 1 -0.5 nonsense "")
-        ;;
-    "0.."*" %, preset (0.287 %)")
-        good=(0 "$(limit "$allowed")" preset 0.0001)
-        bad=("$(limit "$allowed").0001" $(($(limit "$allowed") + 1)) -1 nonsense "")
-        ;;
-    *[0-9]..[0-9]*)
-        good=("${allowed%%..*}" "$(limit "$allowed")")
-        bad=($((good[0] - 1)) $((good[1] + 1)) 99999999999999999999 "${good[0]}x" nonsense "")
-        ;;
-    *", "*)
-        IFS=', ' read -r -a good <<<"$allowed"
-        bad=(nonsense "${good[0]^^}" "${good[0]}x" "")
-        ;;
-    *)
-        echo "ftcoll.ini(5) does not say what $key may be: \"$allowed\""
-        return 1
-        ;;
-    esac
-    if [ "$key" != broadcast.algorithm ]; then good+=("${fallback/#empty/}"); fi
-}
-
-limit() { # "0..100 %, ...": 100
-    local maximum=${1#*..}
-    echo "${maximum%%[^0-9]*}"
-}
-
 # What has to be set with a key, for its limits to fit to others: as the page says.
 companion() { # KEY
     case $1 in

@@ -1,0 +1,561 @@
+/*
+ * Calls every function of ftcoll.h, so that it succeeds and so that it fails, by man_functions.bats and man_exits.bats: each
+ * mode is a story, told at the function that plays it. What a call really returned is appended to the file that
+ * WALK_SEEN names, a line "function code" for each; what is not as the story expects ends the process with 99.
+ *
+ *   [ftrun options] walk_app MODE [NUMBER]
+ */
+#include <ftcoll.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TOO_MANY  ((size_t)1 << 44) /* doubles: no memory holds them, and SIZE_MAX does */
+#define PATIENCE  1000              /* steps of 20 ms */
+#define STEP_US   20000
+#define ROOM_LEFT ((rlim_t)1 << 20) /* bytes; less than what is asked for below */
+
+static const char *name_of(int code)
+{
+#define NAME_CODE(name, value, text)                                                                         \
+    if (code == (value))                                                                                     \
+        return #name;
+    FTC_ERRORS(NAME_CODE)
+    return "FTC_SUCCESS";
+}
+
+/* One write for each line: processes share the file. */
+static void note(const char *function, int code)
+{
+    const char *path = getenv("WALK_SEEN");
+    FILE *file = path != NULL ? fopen(path, "a") : NULL;
+
+    if (file == NULL)
+        return;
+    fprintf(file, "%s %s\n", function, name_of(code));
+    fclose(file);
+}
+
+static int see(int expected, const char *function, int code)
+{
+    int kind = code > 0 ? FTC_SUCCESS : code; /* a rank, a size */
+
+    if (kind != expected) {
+        fprintf(stderr, "walk_app: %s: %s, not %s (%s)\n", function, name_of(kind), name_of(expected),
+                ftc_last_error());
+        exit(99);
+    }
+    if (kind != FTC_SUCCESS && ftc_last_error()[0] == '\0') {
+        fprintf(stderr, "walk_app: %s: %s without a cause\n", function, name_of(kind));
+        exit(99);
+    }
+    note(function, kind);
+    return code;
+}
+#define SEE(expected, function, arguments) see(expected, #function, function arguments)
+
+static void must(bool good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "walk_app: not so: %s\n", what);
+    exit(99);
+}
+#define MUST(condition) must(condition, #condition)
+
+static ftc_comm *join(void)
+{
+    ftc_comm *world = NULL;
+
+    SEE(FTC_SUCCESS, ftc_init, (NULL, &world));
+    return world;
+}
+
+static int leave(ftc_comm *world)
+{
+    SEE(FTC_SUCCESS, ftc_finalize, (world));
+    return 0;
+}
+
+static void await_file(const char *path)
+{
+    for (int i = 0; i < PATIENCE && access(path, F_OK) != 0; i++)
+        usleep(STEP_US);
+    MUST(access(path, F_OK) == 0);
+}
+
+static void make_file(const char *path)
+{
+    FILE *file = fopen(path, "w");
+
+    MUST(file != NULL);
+    fclose(file);
+}
+
+/* Until this rank knows of so many failures. */
+static void await_failures(ftc_comm *world, int count)
+{
+    int failed = 0;
+
+    for (int i = 0; i < PATIENCE && failed < count; i++) {
+        SEE(FTC_SUCCESS, ftc_validate_local, (world, &failed));
+        usleep(failed < count ? STEP_US : 0);
+    }
+    MUST(failed == count);
+}
+
+static void add(const void *in, void *inout, size_t count, ftc_type type, void *arg)
+{
+    (void)arg;
+    for (size_t i = 0; type == FTC_INT32 && i < count; i++)
+        ((int32_t *)inout)[i] += ((const int32_t *)in)[i];
+}
+
+/* --- everything goes well -------------------------------------------------------------------------- */
+
+static void reductions(ftc_comm *world, int size)
+{
+    int32_t one = 1, sum = 0;
+    double half = 0.5, mean = 0;
+    ftc_gossip_report gossip = {.struct_size = sizeof(gossip)};
+    ftc_op op = NULL;
+
+    SEE(FTC_SUCCESS, ftc_allreduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, world));
+    MUST(sum == size);
+    SEE(FTC_SUCCESS, ftc_reduce, (&one, &sum, 1, FTC_INT32, FTC_MAX, 0, world));
+    MUST(sum == (ftc_rank(world) == 0 ? 1 : size));
+    SEE(FTC_SUCCESS, ftc_op_create, (add, NULL, &op));
+    SEE(FTC_SUCCESS, ftc_allreduce, (&one, &sum, 1, FTC_INT32, op, world));
+    MUST(sum == size);
+    SEE(FTC_SUCCESS, ftc_op_free, (&op));
+    MUST(op == NULL);
+    SEE(FTC_SUCCESS, ftc_gossip_allreduce, (&half, &mean, 1, FTC_AVG, NULL, world));
+    MUST(fabs(mean - 0.5) < 1e-8);
+    SEE(FTC_SUCCESS, ftc_last_gossip_report, (world, &gossip));
+}
+
+static int all_is_well(ftc_comm *world, long number)
+{
+    int32_t value = ftc_rank(world) == 0 ? 42 : 0;
+    int size = SEE(FTC_SUCCESS, ftc_size, (world)), failed = -1, count = -1;
+    ftc_report report = {.struct_size = sizeof(report)};
+
+    (void)number;
+    MUST(SEE(FTC_SUCCESS, ftc_rank, (world)) < size);
+    reductions(world, size);
+    SEE(FTC_SUCCESS, ftc_bcast, (&value, 1, FTC_INT32, 0, world));
+    MUST(value == 42);
+    SEE(FTC_SUCCESS, ftc_barrier, (world));
+    SEE(FTC_SUCCESS, ftc_last_report, (world, &report));
+    MUST(report.failed_count == 0);
+    SEE(FTC_SUCCESS, ftc_validate_local, (world, &failed));
+    SEE(FTC_SUCCESS, ftc_validate_global, (world, &failed));
+    MUST(failed == 0);
+    SEE(FTC_SUCCESS, ftc_get_state_local, (world, FTC_RANK_OK, 0, &count, NULL));
+    MUST(count == size);
+    SEE(FTC_SUCCESS, ftc_get_state_global, (world, FTC_RANK_FAILED, 0, &count, NULL));
+    MUST(count == 0);
+    SEE(FTC_SUCCESS, ftc_recognize, (world, 0, NULL));
+    return leave(world);
+}
+
+static int words(long number)
+{
+    (void)number;
+    MUST(strcmp(ftc_strerror(FTC_ERR_SIZE), "array too small") == 0);
+    note("ftc_strerror", FTC_SUCCESS);
+    MUST(ftc_last_error()[0] == '\0');
+    note("ftc_last_error", FTC_SUCCESS);
+    MUST(strcmp(ftc_version(), "0.1.0") == 0);
+    note("ftc_version", FTC_SUCCESS);
+    return 0;
+}
+
+/* --- calls that are refused ------------------------------------------------------------------------ */
+
+static void wrong_reductions(ftc_comm *world)
+{
+    double in[2] = {1, 2}, out[2] = {0, 0};
+    ftc_gossip_options options = {.struct_size = sizeof(options), .algorithm = "hearsay"};
+    ftc_op op = FTC_SUM, nowhere = NULL;
+
+    SEE(FTC_ERR_ARG, ftc_allreduce, (NULL, out, 2, FTC_DOUBLE, FTC_SUM, world));
+    SEE(FTC_ERR_ARG, ftc_allreduce, (in, NULL, 2, FTC_DOUBLE, FTC_SUM, world));
+    SEE(FTC_ERR_ARG, ftc_allreduce, (in, out, 2, (ftc_type)99, FTC_SUM, world));
+    SEE(FTC_ERR_ARG, ftc_allreduce, (in, out, 2, FTC_DOUBLE, NULL, world));
+    SEE(FTC_ERR_TYPE, ftc_allreduce, (in, out, 2, FTC_DOUBLE, FTC_BAND, world));
+    SEE(FTC_ERR_ARG, ftc_allreduce, (in, out, 2, FTC_DOUBLE, FTC_AVG, world));
+    MUST(strstr(ftc_last_error(), "FTC_AVG") != NULL);
+    SEE(FTC_ERR_ARG, ftc_reduce, (in, out, 2, FTC_DOUBLE, FTC_SUM, ftc_size(world), world));
+    SEE(FTC_ERR_TYPE, ftc_reduce, (in, out, 2, FTC_DOUBLE, FTC_MINLOC, 0, world));
+    SEE(FTC_ERR_ARG, ftc_gossip_allreduce, (in, out, 2, FTC_SUM, &options, world));
+    SEE(FTC_ERR_TYPE, ftc_gossip_allreduce, (in, out, 2, FTC_MAX, NULL, world));
+    SEE(FTC_ERR_ARG, ftc_op_create, (NULL, NULL, &op));
+    SEE(FTC_ERR_ARG, ftc_op_create, (add, NULL, NULL));
+    SEE(FTC_ERR_ARG, ftc_op_free, (&op));
+    SEE(FTC_ERR_ARG, ftc_op_free, (&nowhere));
+    MUST(op == FTC_SUM && out[0] == 0 && out[1] == 0);
+}
+
+static int wrong_arguments(ftc_comm *world, long number)
+{
+    ftc_options options = {.struct_size = 0};
+    ftc_report report = {.struct_size = 0};
+    ftc_gossip_report gossip = {.struct_size = 0};
+    ftc_rank_info info;
+    int count = -1;
+
+    (void)number;
+    wrong_reductions(world);
+    SEE(FTC_ERR_ARG, ftc_init, (NULL, NULL));
+    SEE(FTC_ERR_ARG, ftc_init, (&options, &world));
+    SEE(FTC_ERR_ARG, ftc_bcast, (NULL, 1, FTC_INT8, 0, world));
+    SEE(FTC_ERR_ARG, ftc_bcast, (&count, 1, FTC_INT32, -1, world));
+    SEE(FTC_ERR_ARG, ftc_last_report, (world, &report));
+    SEE(FTC_ERR_ARG, ftc_last_report, (world, NULL));
+    SEE(FTC_ERR_ARG, ftc_last_gossip_report, (world, &gossip));
+    SEE(FTC_ERR_ARG, ftc_validate_local, (world, NULL));
+    SEE(FTC_ERR_ARG, ftc_validate_global, (world, NULL));
+    SEE(FTC_ERR_ARG, ftc_get_state_local, (world, 0, 0, &count, NULL));
+    SEE(FTC_ERR_ARG, ftc_get_state_global, (world, FTC_RANK_OK, 1, &count, NULL));
+    SEE(FTC_ERR_SIZE, ftc_get_state_local, (world, FTC_RANK_OK, 1, &count, &info));
+    SEE(FTC_ERR_SIZE, ftc_get_state_global, (world, FTC_RANK_OK, 1, &count, &info));
+    MUST(count == -1);
+    SEE(FTC_ERR_ARG, ftc_recognize, (world, 1, &(int){0}));
+    return leave(world);
+}
+
+/* All functions that take a communicator, with one that is none. */
+static void all_refuse(ftc_comm *world, int code)
+{
+    int32_t one = 1, sum = 0;
+    double half = 0.5, mean = 0;
+    ftc_report report = {.struct_size = sizeof(report)};
+    ftc_gossip_report gossip = {.struct_size = sizeof(gossip)};
+    int count = 0;
+
+    SEE(code, ftc_rank, (world));
+    SEE(code, ftc_size, (world));
+    SEE(code, ftc_allreduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, world));
+    SEE(code, ftc_reduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, 0, world));
+    SEE(code, ftc_bcast, (&one, 1, FTC_INT32, 0, world));
+    SEE(code, ftc_barrier, (world));
+    SEE(code, ftc_gossip_allreduce, (&half, &mean, 1, FTC_AVG, NULL, world));
+    SEE(code, ftc_last_gossip_report, (world, &gossip));
+    SEE(code, ftc_validate_local, (world, &count));
+    SEE(code, ftc_validate_global, (world, &count));
+    SEE(code, ftc_get_state_local, (world, FTC_RANK_OK, 0, &count, NULL));
+    SEE(code, ftc_get_state_global, (world, FTC_RANK_OK, 0, &count, NULL));
+    SEE(code, ftc_recognize, (world, 0, NULL));
+    SEE(code, ftc_last_report, (world, &report));
+    SEE(code, ftc_abort, (world, 7));
+    SEE(code, ftc_finalize, (world));
+}
+
+static int no_communicator(long number)
+{
+    (void)number;
+    all_refuse(NULL, FTC_ERR_ARG);
+    return 0;
+}
+
+static int forked(ftc_comm *world, long number)
+{
+    int status = -1;
+    pid_t child = fork();
+
+    (void)number;
+    if (child == 0) {
+        all_refuse(world, FTC_ERR_STATE);
+        _exit(0);
+    }
+    MUST(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    return leave(world);
+}
+
+static int join_twice(ftc_comm *world, long number)
+{
+    ftc_comm *second = NULL;
+
+    (void)number;
+    SEE(FTC_ERR_STATE, ftc_init, (NULL, &second));
+    MUST(second == NULL);
+    return leave(world);
+}
+
+/* Surroundings in which nobody can join: man_functions.bats makes them; NUMBER is the code. */
+static int cannot_join(long number)
+{
+    ftc_comm *world = NULL;
+
+    SEE((int)number, ftc_init, (NULL, &world));
+    MUST(world == NULL);
+    return 0;
+}
+
+/* What ftrun started ends, once this is in a session of its own, before this, its child, joins; rank 0 stays until it has tried. */
+static int late(long number)
+{
+    const char *rank = getenv("FTCOLL_RANK");
+
+    if (rank != NULL && strcmp(rank, "1") == 0) {
+        make_file("apart");
+        await_file("failed");
+        cannot_join(number);
+        make_file("tried");
+        return 0;
+    }
+    ftc_comm *world = join();
+    await_failures(world, 1);
+    make_file("failed");
+    await_file("tried");
+    return leave(world);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------ */
+
+/* Nothing is left of the address space, down to the last bytes. */
+static void exhaust(void)
+{
+    struct rlimit limit = {.rlim_cur = ROOM_LEFT, .rlim_max = RLIM_INFINITY};
+
+    MUST(setrlimit(RLIMIT_AS, &limit) == 0);
+    for (size_t size = (size_t)1 << 20; size >= 16; size /= 2)
+        for (void *kept = malloc(size); kept != NULL; kept = malloc(size))
+            *(volatile char *)kept = 1;
+}
+
+static int no_memory(long number)
+{
+    ftc_comm *world = NULL;
+    ftc_op op = NULL;
+
+    (void)number;
+    exhaust();
+    int init = ftc_init(NULL, &world), create = ftc_op_create(add, NULL, &op);
+    struct rlimit limit = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    MUST(setrlimit(RLIMIT_AS, &limit) == 0);
+    see(FTC_ERR_NOMEM, "ftc_init", init);
+    see(FTC_ERR_NOMEM, "ftc_op_create", create);
+    return 0;
+}
+
+/* More than there can be, which is looked at only once there is room for it. */
+static int gossip_without_memory(ftc_comm *world, long number)
+{
+    double in = 0, out = 0;
+
+    (void)number;
+    SEE(FTC_ERR_NOMEM, ftc_gossip_allreduce, (&in, &out, TOO_MANY, FTC_SUM, NULL, world));
+    return leave(world);
+}
+
+static int no_memory_inside(ftc_comm *world, long number)
+{
+    double in = 0, out = 0;
+
+    (void)number;
+    ftc_allreduce(&in, &out, TOO_MANY, FTC_DOUBLE, FTC_SUM, world);
+    return 98;
+}
+
+/* --- operations that fail --------------------------------------------------------------------------- */
+
+static int root_dies(ftc_comm *world, long number)
+{
+    int32_t value = 7;
+
+    (void)number;
+    if (ftc_rank(world) == 0)
+        _exit(0);
+    SEE(FTC_ERR_ROOT_FAILED, ftc_bcast, (&value, 1, FTC_INT32, 0, world));
+    MUST(value == 7);
+    return leave(world);
+}
+
+/* With f = 0 by messages; the last rank dies before the call, and nobody has agreed upon that. */
+static int many_die(ftc_comm *world, long number)
+{
+    int32_t one = 1, sum = 0;
+
+    (void)number;
+    if (ftc_rank(world) == ftc_size(world) - 1)
+        _exit(0);
+    await_failures(world, 1);
+    int code = ftc_rank(world) == 0 ? FTC_ERR_TOO_MANY_FAILURES : FTC_SUCCESS;
+    SEE(code, ftc_reduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, 0, world));
+    MUST(sum == 0);
+    return leave(world);
+}
+
+/* With a vote of two, of which one is damaged in operations 0 and 2. */
+static int vote(ftc_comm *world, long number)
+{
+    double one = 1, sum = 0;
+
+    (void)number;
+    SEE(FTC_ERR_CORRUPT, ftc_allreduce, (&one, &sum, 1, FTC_DOUBLE, FTC_SUM, world));
+    MUST(sum == 0);
+    SEE(FTC_SUCCESS, ftc_allreduce, (&one, &sum, 1, FTC_DOUBLE, FTC_SUM, world));
+    MUST(sum == ftc_size(world));
+    int code = ftc_rank(world) == 0 ? FTC_ERR_CORRUPT : FTC_SUCCESS;
+    SEE(code, ftc_reduce, (&one, &sum, 1, FTC_DOUBLE, FTC_SUM, 0, world));
+    MUST(sum == ftc_size(world));
+    return leave(world);
+}
+
+static int not_finite(ftc_comm *world, long number)
+{
+    double in = ftc_rank(world) == 0 ? NAN : 1, out = 7;
+
+    (void)number;
+    SEE(FTC_ERR_NOT_CONVERGED, ftc_gossip_allreduce, (&in, &out, 1, FTC_SUM, NULL, world));
+    MUST(out == 7);
+    return leave(world);
+}
+
+static int one_dies(ftc_comm *world, long number)
+{
+    ftc_rank_info info = {.rank = -1};
+    int count = 0, last = ftc_size(world) - 1;
+
+    (void)number;
+    if (ftc_rank(world) == last)
+        _exit(0);
+    await_failures(world, 1);
+    SEE(FTC_SUCCESS, ftc_recognize, (world, 1, &last));
+    SEE(FTC_SUCCESS, ftc_get_state_local, (world, FTC_RANK_NULL, 1, &count, &info));
+    MUST(count == 1 && info.rank == last && info.state == FTC_RANK_NULL);
+    SEE(FTC_SUCCESS, ftc_validate_global, (world, &count));
+    MUST(count == 1);
+    return leave(world);
+}
+
+/* --- how processes end ------------------------------------------------------------------------------- */
+
+static int ends_with(ftc_comm *world, long number)
+{
+    leave(world);
+    return (int)number;
+}
+
+static int dies_with(ftc_comm *world, long number)
+{
+    (void)world;
+    _exit((int)number);
+}
+
+static int aborts(ftc_comm *world, long number)
+{
+    SEE(FTC_SUCCESS, ftc_barrier, (world));
+    if (ftc_rank(world) == 0) {
+        note("ftc_abort", FTC_SUCCESS); /* it does not return */
+        ftc_abort(world, (int)number);
+        return 98;
+    }
+    ftc_barrier(world);
+    return 98;
+}
+
+static void *wait_in_barrier(void *arg)
+{
+    ftc_barrier(arg);
+    return NULL;
+}
+
+/* From beside a call of another thread, while the other ranks are outside of the library. */
+static int aborts_beside(ftc_comm *world, long number)
+{
+    pthread_t thread;
+
+    SEE(FTC_SUCCESS, ftc_barrier, (world));
+    if (ftc_rank(world) != 0)
+        pause();
+    MUST(pthread_create(&thread, NULL, wait_in_barrier, world) == 0);
+    printf("not flushed");
+    ftc_abort(world, (int)number);
+    return 98;
+}
+
+static int dies_second(ftc_comm *world, long number)
+{
+    await_failures(world, 1);
+    _exit((int)number);
+}
+
+/* Two kinds of call at once. */
+static int mismatches(ftc_comm *world, long number)
+{
+    int32_t one = 1, sum = 0;
+
+    (void)number;
+    if (ftc_rank(world) == 0)
+        ftc_barrier(world);
+    else
+        ftc_allreduce(&one, &sum, 1, FTC_INT32, FTC_SUM, world);
+    ftc_barrier(world);
+    return 98;
+}
+
+/* Operations until the process is ended, whatever they give. The file says that they go on. */
+static int goes_on(ftc_comm *world, long number)
+{
+    int32_t one = 1, sum = 0;
+
+    for (long i = 0; i < number; i++) {
+        ftc_allreduce(&one, &sum, 1, FTC_INT32, FTC_SUM, world);
+        if (i == 1)
+            make_file("going");
+        usleep(STEP_US);
+    }
+    return leave(world);
+}
+
+static const struct story {
+    const char *name;
+    int (*alone)(long number); /* before ftc_init() */
+    int (*joined)(ftc_comm *world, long number);
+} stories[] = {
+    {"well", NULL, all_is_well},
+    {"words", words, NULL},
+    {"arguments", NULL, wrong_arguments},
+    {"null", no_communicator, NULL},
+    {"fork", NULL, forked},
+    {"twice", NULL, join_twice},
+    {"refused", cannot_join, NULL},
+    {"late", late, NULL},
+    {"memory", no_memory, NULL},
+    {"gossip-memory", NULL, gossip_without_memory},
+    {"memory-inside", NULL, no_memory_inside},
+    {"root", NULL, root_dies},
+    {"many", NULL, many_die},
+    {"vote", NULL, vote},
+    {"infinite", NULL, not_finite},
+    {"one", NULL, one_dies},
+    {"end", NULL, ends_with},
+    {"die", NULL, dies_with},
+    {"die-second", NULL, dies_second},
+    {"abort", NULL, aborts},
+    {"abort-beside", NULL, aborts_beside},
+    {"mismatch", NULL, mismatches},
+    {"go", NULL, goes_on},
+    {NULL, NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    const struct story *story = stories;
+    long number = argc > 2 ? atol(argv[2]) : 0;
+
+    while (argc > 1 && story->name != NULL && strcmp(story->name, argv[1]) != 0)
+        story++;
+    if (argc < 2 || story->name == NULL)
+        return 2;
+    return story->alone != NULL ? story->alone(number) : story->joined(join(), number);
+}
