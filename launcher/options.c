@@ -375,15 +375,18 @@ void ftc_command_help(FILE *out)
                      row->argument != NULL ? " " : "", row->argument != NULL ? row->argument : "");
         fprintf(out, "  %-30s %s\n", name, row->help);
     }
-    fputs("\nExit code: 0 when every survivor exits with 0 and no more than --max-failures ranks failed; "
-          "else that\n"
-          "of the first rank that failed, or 128 + its signal; 124 after --timeout, 126 and 127 when the "
-          "program\n"
-          "cannot be executed or found, 2 for wrong use; the code of ftc_abort() after it; 113 when this "
-          "host was\n"
-          "cut off from most of the others of the job.\n"
-          "Settings: /etc/ftcoll.ini, ~/.config/ftcoll.ini, --config, FTCOLL_SECTION_KEY, -f and --set; "
-          "later wins.\n",
+    fputs("\nExit code: 0 when every survivor exits with 0 and no more than --max-failures ranks failed. If "
+          "more did: that of\n"
+          "the first of them, 1 if that is 0. Otherwise that of the first survivor that exits with another "
+          "one. Killed by a\n"
+          "signal counts as 128 + signal. 124 after --timeout, 126 and 127 when the program cannot be "
+          "executed or found,\n"
+          "1 for an error of ftrun, 2 for wrong use; the code of ftc_abort() after it; 113 when this host "
+          "was cut off from\n"
+          "most of the others of the job.\n"
+          "Settings: /etc/ftcoll.ini, ~/.config/ftcoll.ini, the file of FTCOLL_CONFIG, --config, "
+          "FTCOLL_SECTION_KEY,\n"
+          "-f and --set; later wins.\n",
           out);
 }
 
