@@ -6,10 +6,9 @@ load pages
 
 setup_file() {
     render_pages
+    export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}allocator_may_return_null=1
     # A busy machine that stands still for some seconds is no failure.
     printf "[detector]\nheartbeat_timeout_ms = 20000\n" >"$XDG_CONFIG_HOME/ftcoll.ini"
-    # Memory that cannot be had is refused, not an error of the program.
-    export ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1
 }
 
 # By rank: the first command is rank 0's, and so on; the last one is that of all further ranks.

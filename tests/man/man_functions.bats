@@ -8,7 +8,7 @@ setup() {
     # What the surroundings of the test set must not change it.
     for name in $(compgen -v FTCOLL_); do unset "$name"; done
     export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR TMPDIR=$BATS_TEST_TMPDIR WALK_SEEN=$BATS_TEST_TMPDIR/seen
-    export ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1
+    export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}allocator_may_return_null=1
     # A busy machine that stands still for some seconds is no failure.
     printf "[detector]\nheartbeat_timeout_ms = 20000\n" >"$XDG_CONFIG_HOME/ftcoll.ini"
     cd "$BATS_TEST_TMPDIR" || return 1

@@ -37,6 +37,7 @@ code() { [ "$ended" -eq "$1" ]; }
 out() { grep -qF -- "$1" out; }
 err() { grep -qF -- "$1" err; }
 lines() { [ "$(wc -l <out)" -eq "$1" ]; }
+holds() { jq -ne "input | $1" "$2" >/dev/null; } # what jq thinks of a file, in which there is something
 
 # Until 'COMMAND' succeeds, at most 60 s.
 wait_until() {
