@@ -17,7 +17,7 @@ gossip() {
         shift 2
     done
     if [ "$1" = -- ]; then shift; fi
-    run timeout -s KILL 120 "$FTRUN" -np "$np" --report "$report" "${options[@]}" "$GOSSIP_APP" "$@"
+    run timeout -s KILL 300 "$FTRUN" -np "$np" --report "$report" "${options[@]}" "$GOSSIP_APP" "$@"
     echo "$output"
     [ "$status" -eq 0 ]
 }
