@@ -13,7 +13,7 @@
 _Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
                "transport.order has the names of enum ftc_carrier");
 
-#define SOCKET_YIELDS 20
+#define SOCKET_YIELDS 40 /* about as long as an allreduce of few hosts takes: tcp.md, "Patience" */
 
 static struct ftc_tcp_setup tcp_of(const struct ftc_config *c, const struct ftc_segment_header *header)
 {
