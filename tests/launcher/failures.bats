@@ -8,7 +8,7 @@ load helper
 as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" "$3"; }
 
 @test "--kill is a drill within the default limit" {
-    run "$FTRUN" -np 3 --kill 1@0.1 sleep 0.5
+    run "$FTRUN" -np 3 --kill 1@0.1 sleep 2
     [ "$status" -eq 0 ]
     grep -q "rank 1 failed: killed by --kill" <<<"$output"
     grep -q "1 of 3 ranks failed (1)" <<<"$output"
@@ -23,14 +23,14 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
 }
 
 @test "--max-failures: within the limit the survivors decide" {
-    run "$FTRUN" -np 3 --max-failures 2 --kill 1@0.1 --kill 2@0.1 sleep 0.4
+    run "$FTRUN" -np 3 --max-failures 2 --kill 1@0.1 --kill 2@0.1 sleep 2
     [ "$status" -eq 0 ]
     run "$FTRUN" -np 3 --max-failures 1 --kill 1@0.1 --kill 2@0.1 sleep 100
     [ "$status" -eq 137 ]
 }
 
 @test "a drill for a rank that has ended is said" {
-    run "$FTRUN" -np 2 --kill 1@0.2 sh -c "$(as_rank 1 true 'sleep 0.6')"
+    run "$FTRUN" -np 2 --kill 1@1 sh -c "$(as_rank 1 true 'sleep 2')"
     [ "$status" -eq 0 ]
     grep -q "kill 1: the rank has ended already" <<<"$output"
 }

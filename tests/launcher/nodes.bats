@@ -65,7 +65,7 @@ with_srun() {
 }
 
 @test "--kill is carried out where the rank is" {
-    nodes 2 -np 4 --kill 3@0.1 --kill 0@0.1 sleep 0.5
+    nodes 2 -np 4 --kill 3@0.1 --kill 0@0.1 sleep 2
     [ "$status" -eq 0 ]
     [ "$(grep -c "failed: killed by --kill" <<<"$output")" -eq 2 ]
     run ! grep -q "has ended already" <<<"$output"

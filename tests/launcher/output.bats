@@ -58,10 +58,10 @@ load helper
 
 @test "a slow reader gets everything, and a death is seen meanwhile" {
     "$FTRUN" -np 2 --kill 1@0.2 --report report.json sh -c \
-        'if [ $FTCOLL_RANK = 1 ]; then exec sleep 100; fi; seq 1 400000' 2>err | (sleep 1; cat) >out
+        'if [ $FTCOLL_RANK = 1 ]; then exec sleep 100; fi; seq 1 400000' 2>err | (sleep 3; cat) >out
     [ "$(wc -l <out)" -eq 400000 ]
     [ "$(jq '.ranks[1].cause' report.json)" = '"drill"' ]
-    jq -e '.ranks[1].declared_ms < 900' report.json
+    jq -e '.ranks[1].declared_ms < 2900' report.json
 }
 
 @test "a reader that goes away does not hurt the ranks" {

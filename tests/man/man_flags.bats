@@ -75,7 +75,7 @@ leave_behind() {
 --timeout :: ftrun -np 2 --timeout 0.2 sleep 60 :: code 124 && err "who waits for whom"
 --max-failures :: ftrun -np 3 --max-failures 0 sh -c 'test "$FTCOLL_RANK" = 0 || exec sleep 60; exit 5' :: code 5 && err "killing the others"
 --max-failures :: ftrun -np 3 --max-failures 1 sh -c 'test "$FTCOLL_RANK" = 0 && exit 5; true' :: code 0
---kill :: ftrun -np 3 --kill 0@0.1 --kill 2@0.2 sleep 0.5 :: code 0 && err "rank 0 failed: killed by --kill" && err "rank 2 failed: killed by --kill"
+--kill :: ftrun -np 3 --kill 0@0.1 --kill 2@0.2 sleep 2 :: code 0 && err "rank 0 failed: killed by --kill" && err "rank 2 failed: killed by --kill"
 --report :: ftrun -np 2 --report report true :: holds ".schema == 1 and .np == 2 and .exit_code == 0" report
 --report :: ftrun -np 2 --report - true :: holds ".np == 2" out
 --help :: ftrun --help :: code 0 && out "usage: ftrun"
