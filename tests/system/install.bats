@@ -18,6 +18,18 @@ setup_file() {
     [[ $output == *"the sum of 2 ranks is 1, 0 failed"* ]]
 }
 
+@test "the program of the README survives a kill" {
+    cd "$BATS_TEST_TMPDIR"
+    # shellcheck disable=SC2016 # marks of Markdown
+    sed -n '/^```c$/,/^```$/{/^```/d;p}' "$SOURCE/README.md" >app.c
+    # shellcheck disable=SC2046,SC2086 # flags
+    cc -Wall -Wextra -Werror app.c -o app $(pkg-config --cflags --libs ftcoll) $CFLAGS
+    run timeout -s KILL 60 "$PREFIX/bin/ftrun" -np 8 -f 2 --kill 3@0.5 ./app
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "the sum is 7, 1 failed" <<<"$output")" -eq 7 ]
+}
+
 @test "find_package" {
     cp "$SOURCE/examples/allreduce_loop.c" "$BATS_TEST_TMPDIR/app.c"
     cd "$BATS_TEST_TMPDIR"

@@ -1,0 +1,105 @@
+# shellcheck shell=bash
+# An empty Debian, made in memory, in namespaces of its own: whatever dies when, all of it is gone, processes, mounts and files.
+# For scripts that define story() and end with `enter ARGUMENTS`.
+set -euo pipefail
+export PATH="$PATH:/usr/sbin:/sbin" LC_ALL=C
+root=/mnt/root # /mnt of the own namespace
+
+die() { # STATUS MESSAGE
+    echo "${0##*/}: $2" >&2
+    exit "$1"
+}
+
+step() { # WHAT COMMAND...: with the time that it took
+    local start=$EPOCHREALTIME
+    echo "=== $1"
+    "${@:2}"
+    awk -v from="$start" -v to="$EPOCHREALTIME" -v what="$1" 'BEGIN { printf "=== %s: %.1f s\n", what, to - from }'
+}
+
+# Where apt gets Debian from, of the release that this machine has: SITE RELEASE COMPONENT a line.
+debian_sources() {
+    local codename
+    # shellcheck source=/dev/null
+    codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    # shellcheck disable=SC2016 # apt fills them in
+    apt-get indextargets --format '$(ORIGIN) $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+        awk -v codename="$codename" '$1 == "Debian" && index($3, codename) == 1 { print $2, $3, $4 }' | sort -u
+}
+
+check() {
+    local memory
+    [ "$(id -u)" -eq 0 ] || die 77 "takes root"
+    command -v debootstrap >/dev/null || die 77 "debootstrap is not installed"
+    unshare --mount --pid --fork true 2>/dev/null || die 77 "this machine does not allow namespaces"
+    memory=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
+    [ "$memory" -ge 3072 ] || die 77 "takes 3 GiB of memory, and there are $memory MiB"
+    [ -n "$(debian_sources)" ] || die 77 "this machine's apt knows no mirror of its release of Debian"
+}
+
+inside() { # COMMAND...: in the root, with no more of the surroundings than it takes
+    env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+        chroot "$root" "$@"
+}
+
+quietly() { # COMMAND...: its output only where it fails
+    "$@" >/mnt/log 2>&1 || {
+        tail -n 40 /mnt/log
+        exit 1
+    }
+}
+
+job() { # COMMAND...: in the root; a job that ends, or is ended
+    inside timeout -s KILL 120 "$@"
+}
+
+expect() { # TEXT FILE
+    grep -qF -- "$1" "$2" || {
+        cat "$2"
+        die 1 "expected: $1"
+    }
+}
+
+make_root() {
+    local site release
+    # The release itself, not its updates.
+    read -r site release _ < <(debian_sources | sort -k2,2 | head -n 1)
+    quietly debootstrap --variant=minbase "$release" "$root" "$site"
+}
+
+prepare_root() {
+    mount -t proc proc "$root/proc"
+    mount -t sysfs -o ro sysfs "$root/sys"
+    mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
+    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # no daemons
+    chmod 755 "$root/usr/sbin/policy-rc.d"
+    debian_sources | sed 's/^/deb /' >"$root/etc/apt/sources.list"
+    apt-config dump | grep -iE '^Acquire::https?::Proxy' >"$root/etc/apt/apt.conf.d/proxy" || true
+    cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+    mkdir "$root/work"
+    quietly inside apt-get update
+}
+
+# In the namespaces: what is mounted here is seen by nobody else.
+make() {
+    trap 'exit 1' INT TERM HUP # the first process of a namespace would not notice
+    mount -t tmpfs -o size=3g,mode=755 "${0##*/}" /mnt
+    mkdir "$root"
+    step "debootstrap" make_root
+    step "apt-get update" prepare_root
+}
+
+# Runs the story in the root. If this script is killed so is unshare, if unshare is so is the first process of the namespace, and then
+# all others are.
+enter() { # ARGUMENT...: of this script
+    if [ -n "${FTC_IN_ROOT:-}" ]; then
+        make
+        story
+        exit
+    fi
+    check
+    FTC_IN_ROOT=yes setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child=KILL -- "$0" "$@" &
+    child=$!
+    trap 'kill -KILL "$child" 2>/dev/null || true; exit 1' INT TERM HUP
+    wait "$child"
+}
