@@ -37,7 +37,7 @@ struct ftc_signature {
     uint64_t size;         /* bytes of the value */
 };
 
-/* "operation 17: rank 3 is in bcast (8 bytes, ...), rank 0 in allreduce (...)" */
+/* "operation 17: rank 3 is in bcast (8 bytes of double, root 0), rank 0 in allreduce (...)" */
 #define FTC_MISMATCH_WORDS 256
 void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank,
                         const struct ftc_signature *theirs, int self, const struct ftc_signature *own);

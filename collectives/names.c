@@ -4,6 +4,8 @@
 #include "collectives/call.h"
 #include "collectives/member.h"
 #include "collectives/message.h"
+#include "collectives/types.h"
+#include "collectives/types.h"
 
 #define NAME_OF(table, value)                                                                                \
     ((unsigned)(value) < sizeof(table) / sizeof((table)[0]) && (table)[value] != NULL ? (table)[value] : "?")
@@ -183,13 +185,28 @@ const char *ftc_wait_name(enum ftc_wait wait)
     return NAME_OF(names, wait);
 }
 
+/* A call in words, such as "reduce (40 bytes of int32, sum, root 2)". */
+static const char *describe(char words[FTC_MISMATCH_WORDS / 3], const struct ftc_signature *signature)
+{
+    const char *operator_name = signature->operator_code != 0 ? ftc_operator_name(signature->operator_code) : "";
+    const char *kind = ftc_call_kind_name(signature->kind);
+    char root[24] = "";
+
+    if (signature->type == 0 && signature->root < 0)
+        return kind;
+    if (signature->root >= 0)
+        snprintf(root, sizeof(root), ", root %d", (int)signature->root);
+    snprintf(words, FTC_MISMATCH_WORDS / 3, "%s (%llu bytes of %s%s%s%s)", kind,
+             (unsigned long long)signature->size, ftc_type_name(signature->type),
+             operator_name[0] != '\0' ? ", " : "", operator_name, root);
+    return words;
+}
+
 void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank,
                         const struct ftc_signature *theirs, int self, const struct ftc_signature *own)
 {
-    snprintf(words, FTC_MISMATCH_WORDS,
-             "operation %llu: rank %d is in %s (%llu bytes, type %d, operator %d, root %d), "
-             "rank %d in %s (%llu bytes, type %d, operator %d, root %d)",
-             (unsigned long long)op, rank, ftc_call_kind_name(theirs->kind), (unsigned long long)theirs->size,
-             theirs->type, theirs->operator_code, (int)theirs->root, self, ftc_call_kind_name(own->kind),
-             (unsigned long long)own->size, own->type, own->operator_code, (int)own->root);
+    char one[FTC_MISMATCH_WORDS / 3], other[FTC_MISMATCH_WORDS / 3];
+
+    snprintf(words, FTC_MISMATCH_WORDS, "operation %llu: rank %d is in %s, rank %d in %s", (unsigned long long)op,
+             rank, describe(one, theirs), self, describe(other, own));
 }
