@@ -154,7 +154,7 @@ static bool ask_tool(const struct look *look, pid_t pid, char *error, size_t siz
         run_tool(look->tool, look->path, pid, ends[1], parent);
     close(ends[1]);
     if (child < 0) {
-        snprintf(error, size, "cannot start %s: %s", look->path, strerror(errno));
+        snprintf(error, size, "cannot start %.120s: %s", look->path, strerror(errno));
         close(ends[0]);
         return false;
     }
