@@ -59,6 +59,13 @@ bool ftc_gate_leave(struct ftc_comm *comm)
     return true;
 }
 
+bool ftc_gate_is_shut(const struct ftc_comm *comm)
+{
+    const struct ftc_gate *gate = &comm->thread.gate;
+
+    return gate->fd >= 0 && atomic_load_explicit(&gate->stays_shut, memory_order_relaxed);
+}
+
 void ftc_gate_open(struct ftc_comm *comm)
 {
     set(comm, true);

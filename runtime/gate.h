@@ -18,6 +18,8 @@ void ftc_gate_enter(struct ftc_comm *comm);
 /* The caller goes: with the lock still held. True: call ftc_gate_open() when it is not, which finds what came before. */
 bool ftc_gate_leave(struct ftc_comm *comm);
 void ftc_gate_open(struct ftc_comm *comm);
+/* Does it stay shut between calls? With the lock held. */
+bool ftc_gate_is_shut(const struct ftc_comm *comm);
 
 /* In the thread, at a nudge. */
 void ftc_gate_nudged(struct ftc_comm *comm);

@@ -21,6 +21,7 @@
 #include "runtime/publish.h"
 #include "runtime/reach.h"
 #include "runtime/room.h"
+#include "transport/route.h"
 
 #define MESSAGES_PER_STEP 64 /* then look at failures and the delivery again */
 
@@ -332,10 +333,20 @@ bool ftc_progress_step(struct ftc_comm *comm)
     return any;
 }
 
+static bool is_ready(struct ftc_comm *comm, bool (*transport_ready)(struct ftc_transport *))
+{
+    return failures_waiting(comm) || comm->more || transport_ready(comm->transport) ||
+           ftc_runtime_multicast_ready(comm) || (comm->timer_ns != 0 && ftc_clock_now() >= comm->timer_ns);
+}
+
 bool ftc_progress_ready(struct ftc_comm *comm)
 {
-    return failures_waiting(comm) || comm->more || comm->transport->ops->ready(comm->transport) ||
-           ftc_runtime_multicast_ready(comm) || (comm->timer_ns != 0 && ftc_clock_now() >= comm->timer_ns);
+    return is_ready(comm, comm->transport->ops->ready);
+}
+
+bool ftc_progress_ready_but_sockets(struct ftc_comm *comm)
+{
+    return is_ready(comm, ftc_route_ready_but_sockets);
 }
 
 /* --- waiting --- */

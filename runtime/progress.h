@@ -21,6 +21,8 @@ bool ftc_progress_step(struct ftc_comm *comm);
 
 /* Anything to take in? For the look before a sleep. */
 bool ftc_progress_ready(struct ftc_comm *comm);
+/* ... other than at sockets? */
+bool ftc_progress_ready_but_sockets(struct ftc_comm *comm);
 
 /* Only the failures: what the detector has told since. */
 bool ftc_progress_failures(struct ftc_comm *comm);

@@ -345,18 +345,29 @@ static int route_receive(struct ftc_transport *transport, int *from, struct ftc_
     return 0;
 }
 
-static bool route_ready(struct ftc_transport *transport)
+static bool any_ready(struct ftc_route *route, bool sockets)
 {
-    struct ftc_route *route = (struct ftc_route *)transport;
-
     for (int i = 0; i < FTC_CARRIERS; i++)
-        if (route->carrier[i] != NULL && route->carrier[i]->ops->ready(route->carrier[i]))
+        if (route->carrier[i] != NULL && (sockets || i != FTC_CARRIER_TCP) &&
+            route->carrier[i]->ops->ready(route->carrier[i]))
             return true;
     for (int rank = ftc_set_next(&route->waiting, 0); rank >= 0;
          rank = ftc_set_next(&route->waiting, rank + 1))
         if (ftc_route_choose(route, rank) != FTC_ROUTE_NOT_YET)
             return true;
     return false;
+}
+
+static bool route_ready(struct ftc_transport *transport)
+{
+    return any_ready((struct ftc_route *)transport, true);
+}
+
+bool ftc_route_ready_but_sockets(struct ftc_transport *transport)
+{
+    if (transport->ops != &ftc_transport_route)
+        return transport->ops->ready(transport);
+    return any_ready((struct ftc_route *)transport, false);
 }
 
 static int route_descriptor(struct ftc_transport *transport)

@@ -27,4 +27,7 @@ extern const struct ftc_transport_ops ftc_transport_route;
 /* Can messages go by this one, of a route? */
 bool ftc_route_has(const struct ftc_transport *transport, enum ftc_carrier carrier);
 
+/* As ftc_transport_ops.ready, for who need not hear of sockets now: they are a system call away, and the descriptor goes on to tell of them. */
+bool ftc_route_ready_but_sockets(struct ftc_transport *transport);
+
 #endif

@@ -1,13 +1,18 @@
 /* The header of a frame. */
 #include "transport/tcp_frame.h"
 
-#include <zlib.h>
+#include <xxhash.h>
 
 #include "base/error.h"
 #include "base/wire.h"
 
 #define MAGIC        0x54435446u /* "FTCT" */
 #define CHECKED_SIZE (FTC_TCP_HEADER_SIZE - 4)
+
+static uint32_t check_of(const unsigned char *bytes)
+{
+    return (uint32_t)XXH3_64bits(bytes, CHECKED_SIZE);
+}
 
 void ftc_tcp_header_encode(unsigned char bytes[FTC_TCP_HEADER_SIZE], const struct ftc_tcp_header *header)
 {
@@ -20,7 +25,7 @@ void ftc_tcp_header_encode(unsigned char bytes[FTC_TCP_HEADER_SIZE], const struc
     ftc_write_u32(&w, (uint32_t)header->head);
     ftc_write_u64(&w, header->value);
     ftc_write_u64(&w, header->offset);
-    ftc_write_u32(&w, (uint32_t)crc32(0, bytes, CHECKED_SIZE));
+    ftc_write_u32(&w, check_of(bytes));
 }
 
 static int check_sizes(const struct ftc_tcp_header *header)
@@ -43,7 +48,7 @@ int ftc_tcp_header_decode(struct ftc_tcp_header *header, const unsigned char byt
     header->head = ftc_read_u32(&r);
     header->value = ftc_read_u64(&r);
     header->offset = ftc_read_u64(&r);
-    if (magic != MAGIC || reserved != 0 || ftc_read_u32(&r) != (uint32_t)crc32(0, bytes, CHECKED_SIZE))
+    if (magic != MAGIC || reserved != 0 || ftc_read_u32(&r) != check_of(bytes))
         return ftc_error_set(FTC_ERR_PROTO, "no frame begins where one should");
     if (!check_sizes(header))
         return ftc_error_set(FTC_ERR_PROTO, "a frame of %llu + %llu bytes is out of bounds",

@@ -144,6 +144,7 @@ struct ftc_tcp {
 
     int epoll, timer, listener;
     char wire_event[2];       /* their places stand for the descriptors of the wire */
+    uint64_t now;             /* when it last looked: for what is due in milliseconds */
     uint64_t look_at;         /* at sockets and timers, where messages do not come by them */
     uint64_t timer_at;        /* set for; 0: not set */
     uint64_t accept_again_at; /* out of descriptors: the listener rests until then; 0: it does not */

@@ -80,20 +80,20 @@ void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const cha
 
 /* --- sending --- */
 
-static bool acknowledgement_due(const struct ftc_tcp_peer *peer)
+static bool acknowledgement_due(const struct ftc_tcp *tcp, const struct ftc_tcp_peer *peer)
 {
     if (peer->acknowledge_at == 0)
         return false;
     return peer->quiet_bytes >= FTC_TCP_ACK_BYTES || peer->quiet_messages >= FTC_TCP_ACK_MESSAGES ||
-           ftc_clock_now() >= peer->acknowledge_at;
+           tcp->now >= peer->acknowledge_at;
 }
 
 /* A frame of its own, if no message is there to carry it. */
-static void make_acknowledgement(struct ftc_tcp_peer *peer)
+static void make_acknowledgement(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_tcp_connection *link = peer->link;
     struct ftc_tcp_header header = {.expected = peer->expected};
-    if (peer->out.unsent != NULL || link->acknowledgement_left > 0 || !acknowledgement_due(peer))
+    if (peer->out.unsent != NULL || link->acknowledgement_left > 0 || !acknowledgement_due(tcp, peer))
         return;
     ftc_tcp_header_encode(link->acknowledgement, &header);
     link->acknowledgement_left = sizeof(link->acknowledgement);
@@ -126,7 +126,7 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct iovec pieces[PIECES];
     while (peer->link != NULL && !peer->closed) {
-        make_acknowledgement(peer);
+        make_acknowledgement(tcp, peer);
         int count = gather(peer, pieces);
         if (count == 0)
             break;

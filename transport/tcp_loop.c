@@ -171,6 +171,11 @@ static uint64_t run_timers_of_peers(struct ftc_tcp *tcp, uint64_t now)
     return next;
 }
 
+static bool has_timers(const struct ftc_tcp *tcp)
+{
+    return tcp->timed_count > 0 || tcp->half_first != NULL || tcp->accept_again_at != 0;
+}
+
 static uint64_t run_timers(struct ftc_tcp *tcp, uint64_t now)
 {
     while (tcp->half_first != NULL && now >= tcp->half_first->deadline) {
@@ -230,9 +235,12 @@ static void look(struct ftc_tcp *tcp)
 {
     struct epoll_event events[EVENTS];
     int count = epoll_wait(tcp->epoll, events, EVENTS, 0);
+    if (count <= 0 && !has_timers(tcp))
+        return;
+    tcp->now = ftc_clock_now();
     for (int i = 0; i < count; i++)
         dispatch(tcp, events[i].data.ptr, events[i].events);
-    set_timer(tcp, run_timers(tcp, ftc_clock_now()));
+    set_timer(tcp, run_timers(tcp, tcp->now));
 }
 
 /* Beside a wire without system calls, or as a transport that nobody uses, it looks seldom. */
@@ -241,10 +249,10 @@ static bool look_is_due(struct ftc_tcp *tcp)
     bool idle = tcp->met_count == 0 && tcp->half_open == 0;
     if (tcp->wire->poll == NULL && !idle)
         return true;
-    uint64_t now = ftc_clock_now();
-    if (now < tcp->look_at)
+    tcp->now = ftc_clock_now();
+    if (tcp->now < tcp->look_at)
         return false;
-    tcp->look_at = now + LOOK_NS;
+    tcp->look_at = tcp->now + LOOK_NS;
     return true;
 }
 

@@ -117,7 +117,7 @@ static void deliver(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     peer->quiet_messages++;
     peer->quiet_bytes += arrival->message->size;
     if (peer->acknowledge_at == 0 && !peer->closed) {
-        peer->acknowledge_at = ftc_clock_now() + FTC_TCP_ACK_NS;
+        peer->acknowledge_at = tcp->now + FTC_TCP_ACK_NS;
         ftc_tcp_time(tcp, peer);
     }
     ftc_tcp_activate(tcp, peer);

@@ -212,7 +212,7 @@ static void send_back(struct fuzz *z)
     require(message != NULL);
     memcpy(message->data, kept->data, size);
     for (unsigned change = take(z, 4); change > 0 && size > 0; change--)
-        message->data[take(z, (unsigned)(size < HEAD ? size : HEAD + 1))] = (unsigned char)take(z, 256);
+        message->data[take(z, (unsigned)(size <= HEAD ? size : HEAD + 1))] = (unsigned char)take(z, 256);
     feed(z, message);
 }
 
