@@ -2,6 +2,7 @@
 #include "launcher/verdict.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,13 +110,37 @@ int ftc_verdict_failures(const struct ftc_verdict *verdict)
     return count;
 }
 
+/* Of a rank of another node the failure is told before its end, which may not come any more. What the slot says is not trusted: as exit code
+ * 256 would be success. */
+static int code_of_failure(const struct ftc_verdict *verdict, int rank)
+{
+    struct ftc_slot *slot = ftc_segment_slot(verdict->segment, rank);
+    int detail = atomic_load(&slot->detail);
+    switch ((enum ftc_failure_cause)atomic_load(&slot->cause)) {
+    case FTC_CAUSE_SIGNAL:
+        return detail > 0 && detail < 128 ? 128 + detail : 1;
+    case FTC_CAUSE_EXIT:
+        return detail > 0 && detail < 256 ? detail : 1; /* -1: nobody has seen it */
+    case FTC_CAUSE_STALLED:
+    case FTC_CAUSE_STOPPED:
+    case FTC_CAUSE_ACCUSED:
+    case FTC_CAUSE_DRILL:
+        return 128 + SIGKILL;
+    default:
+        return 1;
+    }
+}
+
 int ftc_verdict_rank_code(const struct ftc_verdict *verdict, int rank)
 {
     const struct ftc_process *process = &verdict->ranks->at[rank];
+    bool failed = ftc_verdict_failed(verdict, rank);
     int code = 0;
     if (process->child_ended)
         code = WIFSIGNALED(process->status) ? 128 + WTERMSIG(process->status) : WEXITSTATUS(process->status);
-    return code == 0 && ftc_verdict_failed(verdict, rank) ? 1 : code;
+    else if (failed)
+        code = code_of_failure(verdict, rank);
+    return code == 0 && failed ? 1 : code;
 }
 
 static int first_of(const struct ftc_verdict *verdict, bool failed)

@@ -1,4 +1,5 @@
 /* Ranks of another node in this node's segment and table: what their agent told, in any order, twice, and late. */
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "launcher/agent_activity.h"
 #include "launcher/mirror.h"
+#include "launcher/verdict.h"
 #include "node/jobs.h"
 #include "tests/node/scratch.h"
 
@@ -117,6 +119,36 @@ START_TEST(a_notice_is_declared_once)
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
     ck_assert(ranks.at[4].failed && ranks.at[4].told); /* its own agent prints it */
     ck_assert(atomic_load(&slot(4)->declared_ns) - atomic_load(&slot(4)->suspected_ns) == 5);
+}
+END_TEST
+
+/* An agent may have to end its ranks before it hears how those of others have ended. */
+START_TEST(a_notice_says_what_the_exit_code_will_be)
+{
+    struct ftc_verdict verdict = {.ranks = &ranks, .segment = job.segment};
+
+    ck_assert(notice(4));
+    ck_assert_int_eq(ftc_verdict_code(&verdict), 128 + SIGKILL);
+    end(4, SIGKILL);
+    ck_assert_int_eq(ftc_verdict_code(&verdict), 128 + SIGKILL);
+}
+END_TEST
+
+START_TEST(no_damaged_notice_makes_a_failure_a_success)
+{
+    struct ftc_verdict verdict = {.ranks = &ranks, .segment = job.segment};
+    static const struct {
+        enum ftc_failure_cause cause;
+        int detail;
+    } damaged[] = {{FTC_CAUSE_SIGNAL, 128}, {FTC_CAUSE_SIGNAL, -128}, {FTC_CAUSE_SIGNAL, INT_MAX},
+                   {FTC_CAUSE_EXIT, 256},   {FTC_CAUSE_EXIT, -1},     {FTC_CAUSE_EXIT, 0}};
+
+    ck_assert(notice(4));
+    for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
+        atomic_store(&slot(4)->cause, damaged[i].cause);
+        atomic_store(&slot(4)->detail, damaged[i].detail);
+        ck_assert_int_eq(ftc_verdict_code(&verdict), 1);
+    }
 }
 END_TEST
 
@@ -256,6 +288,8 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_rank_elsewhere_looks_like_one_that_is_here);
     tcase_add_test(tests, a_notice_is_declared_once);
+    tcase_add_test(tests, a_notice_says_what_the_exit_code_will_be);
+    tcase_add_test(tests, no_damaged_notice_makes_a_failure_a_success);
     tcase_add_test(tests, nothing_of_a_refused_node_is_taken_in);
     tcase_add_test(tests, with_a_node_fails_whoever_has_not_ended);
     tcase_add_loop_test(tests, an_end_without_a_mark_is_a_failure_when_the_node_goes, 0, 2);
