@@ -17,7 +17,7 @@ setup_file() {
 teardown_file() {
     "$CLUSTER" check 2>/dev/null || return 0
     local of_test
-    for of_test in "" b c; do "$CLUSTER" --name "t$BATS_ROOT_PID$of_test" down; done
+    for of_test in "" b c g; do "$CLUSTER" --name "t$BATS_ROOT_PID$of_test" down; done
 }
 
 setup() {
@@ -229,6 +229,18 @@ nothing_left() { # of FTC_CLUSTER_NAME; clients outside its namespaces end by th
     wait_until "[ -z \"\$(pgrep -f 'ftcoll-cluster-${FTC_CLUSTER_NAME}[ /]')\" ]"
     wait_until "[ -z \"\$(left_by $CLUSTER_MARK)\" ]"
     run ! grep -F "ftcoll-cluster-$FTC_CLUSTER_NAME/" /proc/mounts
+}
+
+@test "with cgroups Slurm ends what a step leaves, and down removes them" {
+    local freezer=/sys/fs/cgroup/freezer
+    [ -w $freezer/release_agent ] || skip "no freezer of cgroup v1 here"
+    export FTC_CLUSTER_NAME=${FTC_CLUSTER_NAME}g
+    up --hosts 2 --cgroups
+    cluster run srun -N2 sh -c 'setsid sleep 7777 & sleep 0.2'
+    run ! cluster exec host1 pgrep -f "$sleeper"
+    run ! cluster exec host2 pgrep -f "$sleeper"
+    cluster down
+    [ -z "$(find $freezer -name "ftcoll-$FTC_CLUSTER_NAME-*")" ]
 }
 
 @test "up that is killed at any moment leaves what down removes" {

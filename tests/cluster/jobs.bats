@@ -10,7 +10,9 @@ load ../transport/multicast_helper
 setup_file() {
     "$CLUSTER" check || return 0
     export FTC_CLUSTER_NAME=j$BATS_ROOT_PID
-    up --hosts 4 --slurmd-timeout 5
+    local cgroups=() # as on most clusters, where it can be
+    [ ! -w /sys/fs/cgroup/freezer/release_agent ] || cgroups=(--cgroups)
+    up --hosts 4 --slurmd-timeout 5 "${cgroups[@]}"
 }
 
 teardown_file() {

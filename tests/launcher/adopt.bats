@@ -3,7 +3,7 @@
 # these tests' own (pmix_launcher.c); its hosts are all of this machine.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2153,SC2154 # bats runs tests in subshells and sets variables
 
-bats_require_minimum_version 1.5.0
+bats_require_minimum_version 1.8.0
 
 load helper
 
@@ -153,6 +153,7 @@ teardown() {
     all_gone
 }
 
+# bats test_tags=waits
 @test "an agent is killed: its ranks end, the others go on" {
     start_launch 3 2 "$LOOP" 600 10
     wait_until 'is_going_on 2'
@@ -165,6 +166,7 @@ teardown() {
     wait_until '[ -z "$(agents)" ]'
 }
 
+# bats test_tags=waits
 @test "an agent is stopped for long: its ranks are killed when it goes on" {
     start_launch 3 2 "$LOOP" 800 10
     wait_until 'is_going_on 2'
@@ -207,6 +209,7 @@ teardown() {
     all_gone
 }
 
+# bats test_tags=waits
 @test "a rank that is stopped in the job is killed" {
     start_launch 1 3 "$LOOP" 800 10
     wait_until 'is_going_on 3'
@@ -233,6 +236,7 @@ killing_ftrun() {
     all_gone
 }
 
+# bats test_tags=waits, patient
 @test "... also those of another host" {
     adopting
     killer=$(killing_ftrun) run timeout -s KILL 90 "$PMIX_LAUNCHER" 2 2 bash -c 'test "$PMIX_RANK" != 2 || export FTCOLL_FTRUN=$killer; exec "$0" "$@"' "$LOOP" 50
@@ -268,6 +272,7 @@ killing_ftrun() {
     [ "$(grep -c "could not begin (exit code 1)" <<<"$output")" -eq 2 ]
 }
 
+# bats test_tags=waits, patient
 @test "an ftrun that neither begins nor ends is killed" {
     adopting
     printf '#!/bin/sh\nexec sleep 1000\n' >hanging

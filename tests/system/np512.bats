@@ -37,7 +37,7 @@ drills() {
     seed=${FTC_TEST_SEED:-$((SRANDOM % 32768))}
     echo "seed $seed (FTC_TEST_SEED repeats it)" >&3
     # shellcheck disable=SC2046 # words are meant
-    timeout -s KILL 240 "$FTRUN" -np 512 -f 3 $(drills "$seed") --report "$TMPDIR/report.json" "$WIDE_APP" 6 >"$TMPDIR/out"
+    timeout -s KILL 240 "$FTRUN" -np 512 -f 3 $(drills "$seed") --report "$TMPDIR/report.json" "$WIDE_APP" 10 >"$TMPDIR/out"
     jq -r '[.ranks[] | select(.failed | not) | .counters] | "operations: \(map(.operations) | max), second rounds: " +
         "\(map(.rules.retry + .rules.rotate + .rules.poked) | add)"' "$TMPDIR/report.json" >&3
     jq -e '.failures == 20 and .exit_code == 0' "$TMPDIR/report.json"
