@@ -19,9 +19,12 @@ in_slurm() {
     SLURM_JOB_ID=12 SLURM_JOB_NUM_NODES=2 SRUN_CALLED=$PWD/called SRUN_DOES="exit 7" PATH=$SRUN_DIRECTORY:$PATH ftrun "$@"
 }
 
-# ftcoll-status with these options, from within a job of two ranks, of which it is told the name.
+# ftcoll-status with these options, from within a job of two ranks, of which it is told the name. A rank may run before ftrun has
+# written down its pid.
 inside() { # OPTION...
-    ftrun -np 2 --max-failures 0 sh -c 'test "$FTCOLL_RANK" = 0 || exec sleep 60; "$STATUS" "$@" "$FTCOLL_JOB_SEGMENT"; exit 1' sh "$@" || true
+    ftrun -np 2 --max-failures 0 sh -c 'test "$FTCOLL_RANK" = 0 || exec sleep 60
+        while "$STATUS" -n "$FTCOLL_JOB_SEGMENT" | grep -q "^[0-9].* not started "; do sleep 0.02; done
+        "$STATUS" "$@" "$FTCOLL_JOB_SEGMENT"; exit 1' sh "$@" || true
 }
 
 # ... while 17 or more ranks are there.

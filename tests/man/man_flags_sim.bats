@@ -139,8 +139,9 @@ explore --unfenced :: sim explore -n 3 -f 1 --unfenced --crashes 1 allreduce all
 explore --nodes :: sim explore -n 3 --nodes 2 allreduce :: kept
 explore --late-word :: sim explore -n 3 --nodes 2 --crashes 2 --json bcast:1 allreduce >base;
     sim explore -n 3 --nodes 2 --crashes 2 --late-word --json bcast:1 allreduce :: code 0 && [ "$(jq .states base)" -ne "$(jq .states out)" ]
-explore --no-epoch :: sim explore -n 3 --nodes 2 --crashes 2 --no-epoch bcast:1 allreduce :: code 3 && out VIOLATION
+explore --no-epoch :: sim explore -n 3 --nodes 2 --crashes 2 --no-epoch --late-word allreduce allreduce :: code 3 && out VIOLATION
 explore --late-look :: sim explore -n 4 -f 1 --nodes 2 --crashes 2 --late-look allreduce :: code 3 && out VIOLATION
+explore --far-ahead :: sim explore -n 4 -f 1 --nodes 2 --crashes 0 --far-ahead "bcast:1*3" :: code 3 && out VIOLATION
 explore --no-reduction :: sim explore -n 2 --json allreduce >base; sim explore -n 2 --no-reduction --json allreduce
     :: [ "$(jq .transitions base)" -le "$(jq .transitions out)" ] && holds '.verdict == "kept"' out
 explore --max-states :: sim explore -n 3 --max-states 10 allreduce :: code 4
