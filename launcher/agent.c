@@ -45,12 +45,14 @@ static int make_room(struct ftc_agent *agent, int ranks)
     agent->told = calloc((size_t)ranks, 1);
     agent->gone = calloc(nodes, sizeof(*agent->gone));
     agent->left = calloc(nodes, sizeof(*agent->left));
+    agent->left_ns = calloc(nodes, sizeof(*agent->left_ns));
     agent->heard = calloc(nodes, sizeof(*agent->heard));
     agent->agreed_ns = calloc(nodes, sizeof(*agent->agreed_ns));
-    if (agent->told == NULL || agent->gone == NULL || agent->left == NULL || agent->heard == NULL ||
-        agent->agreed_ns == NULL)
+    if (agent->told == NULL || agent->gone == NULL || agent->left == NULL || agent->left_ns == NULL ||
+        agent->heard == NULL || agent->agreed_ns == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %zu nodes", nodes);
-    int rc = ftc_set_init(&agent->refused, agent->meeting.nodes);
+    int rc = ftc_notices_init(&agent->notices, agent->meeting.node, agent->meeting.nodes, ranks);
+    rc = rc == FTC_SUCCESS ? ftc_set_init(&agent->refused, agent->meeting.nodes) : rc;
     rc = rc == FTC_SUCCESS ? ftc_set_init(&agent->declared, agent->meeting.nodes) : rc;
     return rc == FTC_SUCCESS ? ftc_set_init(&agent->unheard, agent->meeting.nodes) : rc;
 }
@@ -88,6 +90,14 @@ int ftc_agent_met(struct ftc_agent *agent, bool able)
 
 /* --- nodes that go --- */
 
+static void drop_node(struct ftc_agent *agent, int node)
+{
+    agent->gone[node] = true;
+    if (!agent->left[node])
+        agent->lost_ns = ftc_clock_now();
+    ftc_notices_gone(&agent->notices, node);
+}
+
 /* Also who has left: then for those whom it could not tell. */
 static void refuse_node(struct ftc_agent *agent, int node)
 {
@@ -97,7 +107,7 @@ static void refuse_node(struct ftc_agent *agent, int node)
                 agent->meeting.members[node].host,
                 agent->heard[node] ? "and others cannot reach each other" : "is silent");
     ftc_mirror_refuse(&agent->mirror, node);
-    agent->gone[node] = true;
+    drop_node(agent, node);
     agent->links->ops->close_peer(agent->links, node);
 }
 
@@ -107,7 +117,7 @@ static void lose_node(struct ftc_agent *agent, int node)
         return; /* its end is known */
     int ranks = ftc_mirror_lost(&agent->mirror, node);
 
-    agent->gone[node] = true;
+    drop_node(agent, node);
     if (agent->lost != NULL)
         agent->lost(agent->arg, node, ranks, agent->heard[node]);
 }
@@ -129,7 +139,9 @@ static void declare_node(struct ftc_agent *agent, int node)
 /* Its LEFT is acknowledged by the close. */
 static void take_leave(struct ftc_agent *agent, int node)
 {
-    agent->gone[node] = agent->left[node] = true;
+    agent->left[node] = true;
+    agent->left_ns[node] = ftc_clock_now();
+    drop_node(agent, node);
     ftc_mirror_left(&agent->mirror, node);
     agent->links->ops->close_peer(agent->links, node);
     ftc_lease_left(agent->lease, node, ftc_clock_now());
@@ -199,7 +211,7 @@ static void take_activity(struct ftc_agent *agent, int node, const struct ftc_ag
                 message->rank);
 }
 
-/* A node speaks for its own ranks, and accuses none but the receiver's. */
+/* A node speaks for its own ranks, passes on notices of others' but the receiver's, and accuses none but the receiver's. */
 static bool may_say(const struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
 {
     const struct ftc_segment *segment = agent->mirror.segment;
@@ -210,12 +222,22 @@ static bool may_say(const struct ftc_agent *agent, int node, const struct ftc_ag
     case FTC_AGENT_END:
     case FTC_AGENT_LEFT:
         return true;
+    case FTC_AGENT_FAILED:
+        return !ftc_segment_is_local(segment, message->rank);
     case FTC_AGENT_ACCUSED:
         return ftc_segment_is_local(segment, message->rank) &&
                ftc_segment_node_of(segment, message->value) == node;
     default:
         return ftc_segment_node_of(segment, message->rank) == node;
     }
+}
+
+static void take_notice(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
+{
+    int home = ftc_segment_node_of(agent->mirror.segment, message->rank);
+
+    if (ftc_mirror_failed(&agent->mirror, message))
+        ftc_notices_learn(&agent->notices, message->rank, home, node);
 }
 
 static void take(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
@@ -234,7 +256,7 @@ static void take(struct ftc_agent *agent, int node, const struct ftc_agent_messa
         ftc_mirror_ended(&agent->mirror, message);
         break;
     case FTC_AGENT_FAILED:
-        (void)ftc_mirror_failed(&agent->mirror, message);
+        take_notice(agent, node, message);
         break;
     case FTC_AGENT_ACTIVITY:
         take_activity(agent, node, message);
@@ -385,6 +407,7 @@ static void on_before_sleep(struct ev_loop *loop, struct ev_prepare *prepare, in
     (void)events;
     ftc_agent_keep_lease(agent);
     ftc_agent_look(agent);
+    ftc_agent_pass_notices(agent);
     ftc_agent_show(agent);
     (void)agent->links->ops->flush(agent->links, &idle);
     more = agent->links->ops->ready(agent->links) || more;
@@ -435,12 +458,14 @@ void ftc_agent_fini(struct ftc_agent *agent)
     if (agent->links != NULL)
         agent->links->ops->close(agent->links);
     ftc_lease_destroy(agent->lease);
+    ftc_notices_fini(&agent->notices);
     ftc_set_fini(&agent->refused);
     ftc_set_fini(&agent->declared);
     ftc_set_fini(&agent->unheard);
     free(agent->told);
     free(agent->gone);
     free(agent->left);
+    free(agent->left_ns);
     free(agent->heard);
     free(agent->agreed_ns);
     ftc_meeting_fini(&agent->meeting);
@@ -465,7 +490,7 @@ static void give_up_on_silent(struct ftc_agent *agent)
         FTC_LOG(&agent->log, FTC_LOG_WARN,
                 "node %d (%s) did not answer at the end: ranks of it that have not ended count as failed",
                 node, agent->meeting.members[node].host);
-        agent->gone[node] = true;
+        drop_node(agent, node);
         (void)ftc_mirror_lost(&agent->mirror, node);
     }
 }
@@ -479,6 +504,7 @@ bool ftc_agent_leave(struct ftc_agent *agent)
         return true;
     if (agent->leaving_ns == 0) {
         ftc_agent_look(agent);
+        ftc_agent_pass_notices(agent);
         agent->leaving_ns = now;
         ftc_agent_send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
     }
@@ -491,12 +517,27 @@ bool ftc_agent_leave(struct ftc_agent *agent)
     return true;
 }
 
-uint64_t ftc_agent_longest_end(const struct ftc_agent *agent)
+static bool any_lost(const struct ftc_agent *agent)
 {
     for (int node = 0; node < agent->meeting.nodes; node++)
         if (agent->gone[node] && !agent->left[node])
-            return OTHERS_END_NS;
-    return OTHERS_END_NS + agent->timeout_ns;
+            return true;
+    return false;
+}
+
+/* Who was there when a node was declared has refused it, and does not wait for it. */
+uint64_t ftc_agent_longest_end(const struct ftc_agent *agent, uint64_t now_ns)
+{
+    uint64_t longest = 0;
+
+    if (!any_lost(agent))
+        return OTHERS_END_NS + agent->timeout_ns;
+    for (int node = 0; node < agent->meeting.nodes; node++) {
+        uint64_t ends_ns = agent->left_ns[node] + agent->timeout_ns;
+        if (agent->left[node] && agent->left_ns[node] < agent->lost_ns && ends_ns > now_ns + longest)
+            longest = ends_ns - now_ns;
+    }
+    return OTHERS_END_NS + longest;
 }
 
 bool ftc_agent_speaks(const struct ftc_agent *agent)

@@ -14,6 +14,7 @@
 #include "base/set.h"
 #include "config/config.h"
 #include "detector/lease.h"
+#include "detector/notices.h"
 #include "launcher/meeting.h"
 #include "launcher/mirror.h"
 #include "launcher/watcher.h"
@@ -37,8 +38,11 @@ struct ftc_agent {
     bool *gone;          /* per node: left, refused or lost: nothing goes there, nothing is taken */
     bool *heard;         /* per node: refused though this one heard it: others could not */
     bool *left;          /* per node: it left by itself */
+    uint64_t *left_ns;   /* ... then */
+    uint64_t lost_ns;    /* when the last node was refused or lost; 0: none was */
     uint64_t *agreed_ns; /* per node: since when a decision has all of its ranks in G; 0: none has */
     struct ftc_set refused, declared, unheard; /* of the message that is being read */
+    struct ftc_notices notices;
     uint64_t base_looked_ns, shown_ns;
     uint64_t leaving_ns; /* when this node's LEFT went out; 0: not yet */
     bool apart;          /* cut off when that did no harm any more: it goes on by itself */
@@ -81,9 +85,9 @@ void ftc_agent_end(struct ftc_agent *agent, int code);
  * answer any more; call again until then, at each change and now and then. */
 bool ftc_agent_leave(struct ftc_agent *agent);
 
-/* How long the agents that are there may take to end when the job has ended. Those of hosts that were lost do not, so then nobody waits for
- * long. */
-uint64_t ftc_agent_longest_end(const struct ftc_agent *agent);
+/* How long the agents that are there, or have left, may take to end when the job has ended. Those of hosts that were lost do not, so then
+ * nobody waits for long, but for those that left before: they may still wait for the lost ones to acknowledge it. */
+uint64_t ftc_agent_longest_end(const struct ftc_agent *agent, uint64_t now_ns);
 
 /* Is this the lowest node that is there? It prints what concerns the whole job. */
 bool ftc_agent_speaks(const struct ftc_agent *agent);

@@ -11,6 +11,8 @@ int ftc_agent_prepare(struct ftc_agent *agent, int ranks);
 /* Nothing goes to a node that is gone; out of memory is logged. */
 void ftc_agent_send(struct ftc_agent *agent, int node, const struct ftc_agent_message *message);
 void ftc_agent_send_all(struct ftc_agent *agent, const struct ftc_agent_message *message);
+/* Pass on what other nodes have said of failures. */
+void ftc_agent_pass_notices(struct ftc_agent *agent);
 /* What the ranks of this node do, when it is time again. */
 void ftc_agent_show(struct ftc_agent *agent);
 

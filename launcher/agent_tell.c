@@ -39,15 +39,35 @@ static void tell_joined(struct ftc_agent *agent, int rank, const struct ftc_slot
     ftc_agent_send_all(agent, &message);
 }
 
-static void tell_failed(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
+static struct ftc_agent_message notice_of(const struct ftc_agent *agent, int rank)
 {
+    const struct ftc_slot *slot = ftc_segment_slot(agent->mirror.segment, rank);
     uint64_t suspected = atomic_load(&slot->suspected_ns), declared = atomic_load(&slot->declared_ns);
-    struct ftc_agent_message message = {.kind = FTC_AGENT_FAILED,
-                                        .rank = rank,
-                                        .value = atomic_load(&slot->detail),
-                                        .cause = (enum ftc_failure_cause)atomic_load(&slot->cause),
-                                        .seen_by = atomic_load(&slot->seen_by),
-                                        .took_ns = declared > suspected ? declared - suspected : 0};
+
+    return (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
+                                      .rank = rank,
+                                      .value = atomic_load(&slot->detail),
+                                      .cause = (enum ftc_failure_cause)atomic_load(&slot->cause),
+                                      .seen_by = atomic_load(&slot->seen_by),
+                                      .took_ns = declared > suspected ? declared - suspected : 0};
+}
+
+/* LEFT is the last that others take. */
+void ftc_agent_pass_notices(struct ftc_agent *agent)
+{
+    int rank;
+
+    while (agent->leaving_ns == 0 && (rank = ftc_notices_next(&agent->notices)) >= 0) {
+        struct ftc_agent_message message = notice_of(agent, rank);
+        if (ftc_segment_node_of(agent->mirror.segment, rank) != agent->notices.right)
+            ftc_agent_send(agent, agent->notices.right, &message);
+    }
+}
+
+static void tell_failed(struct ftc_agent *agent, int rank)
+{
+    struct ftc_agent_message message = notice_of(agent, rank);
+
     ftc_agent_send_all(agent, &message);
 }
 
@@ -78,7 +98,7 @@ static void look_at(struct ftc_agent *agent, int rank)
     }
     if (process->failed && !(*told & TOLD_FAILED)) {
         *told |= TOLD_FAILED;
-        tell_failed(agent, rank, slot);
+        tell_failed(agent, rank);
     }
     if (process->ended && process->child_ended && !(*told & TOLD_ENDED)) {
         *told |= TOLD_ENDED;

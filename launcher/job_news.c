@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "launcher/job_inside.h"
 #include "launcher/waiters.h"
+#include "node/jobs.h"
 
 #define CHECK_SECONDS   0.1
 #define HELD_CHECKS     10 /* a pipe that stays open and silent so long after the end is held by a stranger */
@@ -29,11 +30,20 @@ static void begin_end(struct ftc_job *job, int code)
     ev_timer_start(job->loop, &job->check);
 }
 
+/* An agent that has adopted its ranks may end with the last of them: Slurm kills what is left of a step on a host
+ * (proctrack/cgroup). So what has a name goes before they do; who has it open keeps it. */
+static void drop_names(const struct ftc_job *job)
+{
+    if (job->adopts)
+        ftc_jobs_remove(job->name);
+}
+
 /* The ends of its ranks are failures, and those who can still be reached learn them at once. */
 void ftc_job_fence(struct ftc_job *job)
 {
     if (!job->ending)
         begin_end(job, FTC_EXIT_FENCED);
+    drop_names(job);
     for (int rank = 0; rank < job->ranks.count; rank++)
         (void)ftc_watcher_kill(&job->watcher, rank, FTC_CAUSE_NODE);
 }
@@ -44,6 +54,7 @@ void ftc_job_end_here(struct ftc_job *job, int code)
         begin_end(job, code);
         job->watcher.ending = true;
     }
+    drop_names(job);
     ftc_ranks_signal_all(&job->ranks, SIGKILL);
 }
 
@@ -57,6 +68,7 @@ void ftc_job_look_for_end(struct ftc_job *job)
 {
     if (ftc_job_spawning(job) || job->ranks.running > 0)
         return;
+    drop_names(job);
     if (!job->watcher.ending)
         ftc_watcher_settle(&job->watcher);
     ev_timer_stop(job->loop, &job->timeout);

@@ -110,9 +110,10 @@ void ftc_job_tell_end(struct ftc_job *job, int code)
             ftc_sink_say(job->verdict.err, "%s", text);
         return;
     }
-    struct ftc_engine_end end = {.code = code,
-                                 .wait_ms = (unsigned)(ftc_agent_longest_end(&job->agent) / FTC_NS_PER_MS),
-                                 .text = text};
+    struct ftc_engine_end end = {
+        .code = code,
+        .wait_ms = (unsigned)(ftc_agent_longest_end(&job->agent, ftc_clock_now()) / FTC_NS_PER_MS),
+        .text = text};
     ftc_engine_format_end(line, sizeof(line), token, &end);
     ftc_sink_put(job->verdict.err, line, strlen(line));
     ftc_sink_flush(job->verdict.err);

@@ -203,6 +203,11 @@ static bool both_know(void)
     return knows(0) && knows(1);
 }
 
+static bool beta_saw_it_end(void)
+{
+    return nodes[1].ranks.at[2].ended;
+}
+
 static bool both_saw_it_leave(void)
 {
     return nodes[0].agent.left[GAMMA] && nodes[1].agent.left[GAMMA];
@@ -251,21 +256,32 @@ static void teardown(void)
 
 /* --- stories --- */
 
-/* Killed between two notices. Node 0 leads, and is told that node 2 has left: it would not refuse it for its silence. */
-START_TEST(a_death_that_was_not_told_everywhere_is_known_everywhere)
+/* Killed between two notices: node 0 passes on what it was told, and node 1 need not wait for a lease to run out, which would have lost the
+ * cause. Node 0 leads, and is told that node 2 has left: it would not refuse it for its silence. */
+START_TEST(a_death_that_was_not_told_everywhere_is_passed_on)
 {
     gamma_tells_its_end(0);
     ck_assert(until(alpha_knows));
     gamma_dies();
-    ck_assert(!knows(1));
     ck_assert(until(both_know));
-    ck_assert_uint_eq(atomic_load(&slot(0)->cause), FTC_CAUSE_EXIT);
-    ck_assert_uint_eq(atomic_load(&slot(1)->cause), FTC_CAUSE_NODE);
+    for (int node = 0; node < AGENTS; node++)
+        ck_assert_uint_eq(atomic_load(&slot(node)->cause), FTC_CAUSE_EXIT);
+    ck_assert(until(beta_saw_it_end));
+}
+END_TEST
+
+/* Nobody was told. */
+START_TEST(a_death_that_was_not_told_at_all_is_known_everywhere)
+{
+    gamma_dies();
+    ck_assert(until(both_know));
+    for (int node = 0; node < AGENTS; node++)
+        ck_assert_uint_eq(atomic_load(&slot(node)->cause), FTC_CAUSE_NODE);
 }
 END_TEST
 
 /* The same, but a decision names it at once: then its node is in nobody's base, and nobody refuses it. */
-START_TEST(a_death_that_was_decided_but_not_told_is_known_everywhere)
+START_TEST(the_end_of_a_node_that_was_decided_but_not_told_is_known_everywhere)
 {
     gamma_tells_its_end(0);
     ck_assert(until(alpha_knows));
@@ -273,10 +289,40 @@ START_TEST(a_death_that_was_decided_but_not_told_is_known_everywhere)
     deliver(0);
     deliver(1);
     ck_assert(until(both_know));
-    ck_assert_uint_eq(atomic_load(&slot(0)->cause), FTC_CAUSE_EXIT);
-    ck_assert_uint_eq(atomic_load(&slot(1)->cause), FTC_CAUSE_NODE);
-    ck_assert_int_eq(nodes[0].lost, 0);
-    ck_assert_int_eq(nodes[1].lost, 1);
+    ck_assert(until(beta_saw_it_end));
+    for (int node = 0; node < AGENTS; node++) {
+        ck_assert_uint_eq(atomic_load(&slot(node)->cause), FTC_CAUSE_EXIT);
+        ck_assert_int_eq(nodes[node].lost, 0);
+    }
+}
+END_TEST
+
+/* ... and nobody was told. */
+START_TEST(a_death_that_was_decided_but_not_told_is_known_everywhere)
+{
+    gamma_dies();
+    deliver(0);
+    deliver(1);
+    ck_assert(until(both_know));
+    for (int node = 0; node < AGENTS; node++) {
+        ck_assert_uint_eq(atomic_load(&slot(node)->cause), FTC_CAUSE_NODE);
+        ck_assert_int_eq(nodes[node].lost, 1);
+    }
+}
+END_TEST
+
+/* A notice comes from anybody, but nobody knows better than an agent itself how its ranks are. */
+START_TEST(nobody_is_told_that_his_own_rank_has_failed)
+{
+    gamma_tells(0,
+                (struct ftc_agent_message){
+                    .kind = FTC_AGENT_FAILED, .rank = 0, .cause = FTC_CAUSE_EXIT, .value = 3, .seen_by = -1});
+    gamma_tells(0,
+                (struct ftc_agent_message){
+                    .kind = FTC_AGENT_FAILED, .rank = 1, .cause = FTC_CAUSE_EXIT, .value = 3, .seen_by = -1});
+    while (!ftc_segment_failed(nodes[0].job.segment, 1))
+        turn();
+    ck_assert(!ftc_segment_failed(nodes[0].job.segment, 0));
 }
 END_TEST
 
@@ -298,15 +344,43 @@ START_TEST(a_death_that_is_told_after_its_decision_keeps_its_cause)
 }
 END_TEST
 
+/* Node 0 tells how long the job may take to end. Times in timeouts. */
+START_TEST(who_left_before_another_node_was_lost_may_wait_for_its_acknowledgement)
+{
+    bool gone[NODES] = {false, true, true}, left[NODES] = {false, true, false};
+    uint64_t left_ns[NODES] = {0, 10 * TIMEOUT_NS, 0};
+    struct ftc_agent agent = {.meeting = {.nodes = NODES},
+                              .timeout_ns = TIMEOUT_NS,
+                              .gone = gone,
+                              .left = left,
+                              .left_ns = left_ns};
+    uint64_t shortest;
+
+    agent.lost_ns = 5 * TIMEOUT_NS; /* before node 1 left, which had refused it */
+    shortest = ftc_agent_longest_end(&agent, 10 * TIMEOUT_NS);
+    agent.lost_ns = 10 * TIMEOUT_NS + 1;
+    ck_assert_uint_eq(ftc_agent_longest_end(&agent, 10 * TIMEOUT_NS + 2), shortest + TIMEOUT_NS - 2);
+    ck_assert_uint_eq(ftc_agent_longest_end(&agent, 11 * TIMEOUT_NS), shortest);
+    left[GAMMA] = true; /* none is lost: LEFT may wait for anybody */
+    ck_assert_uint_eq(ftc_agent_longest_end(&agent, 11 * TIMEOUT_NS), shortest + TIMEOUT_NS);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("agent");
     TCase *tests = tcase_create("agent");
 
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, a_death_that_was_not_told_everywhere_is_known_everywhere);
+    tcase_add_test(tests, a_death_that_was_not_told_everywhere_is_passed_on);
+    tcase_add_test(tests, a_death_that_was_not_told_at_all_is_known_everywhere);
+    tcase_add_test(tests, the_end_of_a_node_that_was_decided_but_not_told_is_known_everywhere);
+    tcase_add_test(tests, nobody_is_told_that_his_own_rank_has_failed);
     tcase_add_test(tests, a_death_that_was_decided_but_not_told_is_known_everywhere);
     tcase_add_test(tests, a_death_that_is_told_after_its_decision_keeps_its_cause);
     suite_add_tcase(suite, tests);
+    TCase *alone = tcase_create("alone");
+    tcase_add_test(alone, who_left_before_another_node_was_lost_may_wait_for_its_acknowledgement);
+    suite_add_tcase(suite, alone);
     return scratch_run(suite);
 }
