@@ -48,6 +48,7 @@ struct totals {
     uint64_t of_kind[STORM_KINDS], gossip, converged; /* operations */
     uint64_t damaged;                                 /* ranks that left for it */
     uint64_t several, lost;                           /* runs of several nodes; nodes that were struck */
+    uint64_t unreported;                              /* the agent that was struck was the last one */
 };
 
 /* --- running --- */
@@ -68,12 +69,11 @@ static void complain(const struct run *run, const char *format, ...)
             : run->board   ? "board"
                            : "corrected",
             (unsigned long long)run->seed, run->n, run->f, run->victims);
-    if (getenv("STORM_TRANSPORT") != NULL)
-        fprintf(stderr, "STORM_TRANSPORT=%s ", getenv("STORM_TRANSPORT"));
-    if (getenv("STORM_KIND") != NULL)
-        fprintf(stderr, "STORM_KIND=%s ", getenv("STORM_KIND"));
-    if (getenv("STORM_LEVELS") != NULL)
-        fprintf(stderr, "STORM_LEVELS=%s ", getenv("STORM_LEVELS"));
+    static const char *const choices[] = {"STORM_TRANSPORT", "STORM_KIND", "STORM_LEVELS", "STORM_NODES",
+                                          "STORM_LARGE"};
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+        if (getenv(choices[i]) != NULL)
+            fprintf(stderr, "%s=%s ", choices[i], getenv(choices[i]));
     if (run->die[0] != '\0')
         fprintf(stderr, "FTCOLL_TEST_DIE='%s' ", run->die);
     if (run->deaf[0] != '\0')
@@ -334,9 +334,16 @@ static bool struck_left(const struct run *run, struct totals *totals)
     return true;
 }
 
-static bool nothing_left(const struct run *run)
+/* Its agent may have been killed after it had reported: what it leaves is removed by the next ftrun. */
+static bool reporter_was_struck(const struct run *run)
 {
-    json_t *ranks = json_object_get(run->json, "ranks");
+    const char *job = json_string_value(json_object_get(run->json, "job")), *node = strrchr(job, '.');
+
+    return run->hit && !run->stops_agent && node != NULL && atoi(node + 1) == run->struck_node;
+}
+
+static bool no_file_left(const struct run *run)
+{
     char path[400];
     struct stat status;
 
@@ -352,6 +359,15 @@ static bool nothing_left(const struct run *run)
         complain(run, "the directory %s was left", path);
         return false;
     }
+    return true;
+}
+
+static bool nothing_left(const struct run *run)
+{
+    json_t *ranks = json_object_get(run->json, "ranks");
+
+    if (!reporter_was_struck(run) && !no_file_left(run))
+        return false;
     for (int rank = 0; rank < run->n; rank++) {
         pid_t pid = (pid_t)json_integer_value(json_object_get(json_array_get(ranks, (size_t)rank), "pid"));
         if (pid > 0 && kill(pid, 0) == 0) {
@@ -362,8 +378,39 @@ static bool nothing_left(const struct run *run)
     return true;
 }
 
+static bool was_said(const struct run *run, const char *words)
+{
+    char command[400];
+
+    snprintf(command, sizeof(command), "grep -qF '%s' %s", words, run->output);
+    return system(command) == 0;
+}
+
+/* Only the last agent knows how the job has ended. If it was that one that was killed, the others had left, and their ranks have all
+ * results. */
+static bool report_died(const struct run *run)
+{
+    char killed[64];
+
+    snprintf(killed, sizeof(killed), "rank %d failed: killed by signal 9 ", run->struck_node);
+    return run->hit && !run->stops_agent && access(run->report, F_OK) != 0 && run->status == 0 &&
+           was_said(run, killed) && !was_said(run, " is lost: ");
+}
+
+static bool judge_unreported(struct run *run, struct totals *totals)
+{
+    run->failed = run->planned;
+    totals->runs++;
+    totals->several++;
+    totals->lost++;
+    totals->unreported++;
+    return judge_survivors(run, totals);
+}
+
 static bool judge(struct run *run, struct totals *totals)
 {
+    if (report_died(run))
+        return judge_unreported(run, totals);
     if (!read_report(run))
         return false;
     if (run->failed & ~run->planned) {
@@ -430,8 +477,9 @@ static void print_totals(const struct totals *totals)
 {
     printf("%llu runs, %llu deaths, %llu runs by messages\n", (unsigned long long)totals->runs,
            (unsigned long long)totals->deaths, (unsigned long long)totals->messages);
-    printf("%llu runs of several nodes, of which %llu were struck\n", (unsigned long long)totals->several,
-           (unsigned long long)totals->lost);
+    printf("%llu runs of several nodes, of which %llu were struck, %llu of them after all others had left\n",
+           (unsigned long long)totals->several, (unsigned long long)totals->lost,
+           (unsigned long long)totals->unreported);
     print_kinds(totals);
     if (totals->messages == 0)
         return;
