@@ -201,7 +201,8 @@ int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ft
     if (again)
         ftc_rule_taken(m, FTC_RULE_PASS_AGAIN);
     else
-        rc = ftc_member_deliver(m, op, decision->status, decision, &decision->value);
+        rc = ftc_member_deliver(m, op, decision->status, decision,
+                                op->result.buffer != NULL ? &op->result : &decision->value);
     if (rc != 0)
         return rc;
     if (FTC_MUTATED(DECIDED_KEEP_DECIDE) && again)
@@ -210,7 +211,7 @@ int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ft
     rc = pass_on(m, op, arrival);
     if (rc == 0)
         rc = ftc_spread_begin(m, op);
-    if (rc == 0 && (b->collects || FTC_MUTATED(FORGET_ON_BROADCAST)))
+    if (rc == 0 && (ftc_operation_settles(op, b->id) || FTC_MUTATED(FORGET_ON_BROADCAST)))
         ftc_operation_free_before(m, op->k);
     return rc;
 }

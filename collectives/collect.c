@@ -335,6 +335,8 @@ static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct 
     b->verdict = (struct ftc_vote_verdict){0};
     if (kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_LARGE)
         ftc_value_set(&decision->value, &b->sum.value);
+    else if (kind == FTC_CALL_REDUCE && b->id.i == 0)
+        ftc_value_set(&op->result, &b->sum.value);
     else if (kind == FTC_CALL_BCAST && b->id.i == 0)
         ftc_value_set(&decision->value, &op->input);
     else if (kind == FTC_CALL_BCAST)

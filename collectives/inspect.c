@@ -153,23 +153,29 @@ static int reduce_targets(const struct ftc_member *m, int root, int ranks[], int
     return count;
 }
 
-static int broadcast_targets(const struct ftc_member *m, int root, int ranks[], int room)
+static int broadcast_targets(const struct ftc_member *m, const struct ftc_view *view, int root, int ranks[],
+                             int room)
 {
-    int count = 0, j = ftc_view_position(m->view, root, m->set.self);
+    int count = 0, j = ftc_view_position(view, root, m->set.self);
 
-    for (int c = 0; count < room; c++) {
-        int child = ftc_topology_broadcast_child(&m->set.tree, m->view->size, j, c);
+    for (int c = 0; j >= 0 && count < room; c++) {
+        int child = ftc_topology_broadcast_child(&m->set.tree, view->size, j, c);
         if (child < 0)
             break;
-        ranks[count++] = ftc_view_rank(m->view, root, child);
+        ranks[count++] = ftc_view_rank(view, root, child);
     }
     return count;
 }
 
-int ftc_member_targets(const struct ftc_member *m, enum ftc_call_kind kind, int root, int ranks[], int room)
+int ftc_member_targets(struct ftc_member *m, const struct ftc_signature *signature, int ranks[], int room)
 {
+    int root = signature->root;
+
     if (root < 0 || ftc_set_has(&m->agreed, root) || ftc_set_has(&m->agreed, m->set.self))
         return 0;
-    return kind == FTC_CALL_REDUCE ? reduce_targets(m, root, ranks, room)
-                                   : broadcast_targets(m, root, ranks, room);
+    bool levels = ftc_member_two_levels(m, signature);
+    if (signature->kind == FTC_CALL_REDUCE) /* over two levels all wait for the decision */
+        return levels ? 0 : reduce_targets(m, root, ranks, room);
+    const struct ftc_view *view = levels ? ftc_levels_delegates(m, root) : m->view;
+    return view == NULL ? FTC_ERR_NOMEM : broadcast_targets(m, view, root, ranks, room);
 }

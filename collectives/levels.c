@@ -3,13 +3,14 @@
 
 #include "collectives/operation.h"
 
-bool ftc_levels_takes(const struct ftc_member_settings *set, const struct ftc_signature *signature)
+bool ftc_member_two_levels(const struct ftc_member *m, const struct ftc_signature *signature)
 {
     int kind = signature->kind;
-    bool known = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_BARRIER || kind == FTC_CALL_VALIDATE ||
-                 kind == FTC_CALL_FINALIZE;
+    bool without_root = signature->root >= 0 && ftc_set_has(&m->agreed, signature->root);
+    bool known = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_REDUCE || kind == FTC_CALL_BCAST ||
+                 kind == FTC_CALL_BARRIER || kind == FTC_CALL_VALIDATE || kind == FTC_CALL_FINALIZE;
 
-    return set->nodes > 1 && known && signature->size <= set->levels_most;
+    return m->set.nodes > 1 && known && !without_root && signature->size <= m->set.levels_most;
 }
 
 bool ftc_levels_sound(const struct ftc_member_settings *set)
@@ -50,28 +51,36 @@ static int end_of(const struct ftc_member *m, int rank)
     return m->set.first_ranks[node_of(m, rank) + 1];
 }
 
-void ftc_levels_keep_delegates(const struct ftc_member *m, struct ftc_set *members)
+/* Is the root another rank of `rank`'s node? Then it comes before it. */
+static bool behind_root(const struct ftc_member *m, int root, int rank)
+{
+    return root >= 0 && root != rank && node_of(m, root) == node_of(m, rank);
+}
+
+void ftc_levels_keep_delegates(const struct ftc_member *m, int root, struct ftc_set *members)
 {
     for (int node = 0; node < m->set.nodes; node++) {
-        int end = m->set.first_ranks[node + 1];
-        int delegate = ftc_set_next(members, m->set.first_ranks[node]);
-        for (int rank = delegate; rank >= 0 && rank < end; rank = ftc_set_next(members, rank + 1))
+        int first = m->set.first_ranks[node], end = m->set.first_ranks[node + 1];
+        bool leads = root >= first && root < end && ftc_set_has(members, root);
+        int delegate = leads ? root : ftc_set_next(members, first);
+        for (int rank = ftc_set_next(members, first); rank >= 0 && rank < end;
+             rank = ftc_set_next(members, rank + 1))
             if (rank != delegate)
                 ftc_set_remove(members, rank);
     }
 }
 
-/* Those of the view; kept as long as the view is. */
-struct ftc_view *ftc_levels_delegates(struct ftc_member *m)
+/* Those of the view; kept as long as the view is, and the root. */
+struct ftc_view *ftc_levels_delegates(struct ftc_member *m, int root)
 {
     struct ftc_set members = {0};
 
-    if (m->delegates != NULL && m->delegates_of == m->view)
+    if (m->delegates != NULL && m->delegates_of == m->view && m->delegates_root == root)
         return m->delegates;
     if (ftc_set_init(&members, m->set.ranks) != 0)
         return NULL;
     ftc_set_copy(&members, &m->view->set);
-    ftc_levels_keep_delegates(m, &members);
+    ftc_levels_keep_delegates(m, root, &members);
     struct ftc_view *delegates = ftc_view_new(&members);
     ftc_set_fini(&members);
     if (delegates == NULL)
@@ -80,14 +89,30 @@ struct ftc_view *ftc_levels_delegates(struct ftc_member *m)
     ftc_view_unref(m->delegates_of);
     m->delegates = delegates;
     m->delegates_of = ftc_view_ref(m->view);
+    m->delegates_root = root;
     return delegates;
+}
+
+/* The root, then its node from the first rank on without it, then the next nodes: so c_i' is the next delegate of its node. */
+void ftc_levels_rotation(const struct ftc_member *m, struct ftc_operation *op)
+{
+    int root = op->call.signature.root;
+    int start = ftc_view_index(op->view, ftc_set_next(&op->view->set, first_of(m, root)));
+
+    op->lead = (uint32_t)(ftc_view_index(op->view, root) - start);
+    op->start = start;
 }
 
 /* No rank of the view before it on its node can still act. */
 bool ftc_levels_is_delegate(const struct ftc_member *m, const struct ftc_operation *op)
 {
-    int self = m->set.self, rank = ftc_set_next(&op->view->set, first_of(m, self));
+    int self = m->set.self, root = op->call.signature.root;
+    int rank = ftc_set_next(&op->view->set, first_of(m, self));
 
+    if (root == self)
+        return true;
+    if (behind_root(m, root, self) && !ftc_knows_failed(m, root) && !FTC_MUTATED(ROOT_NOT_FIRST))
+        return false;
     while (rank < self && ftc_knows_failed(m, rank))
         rank = ftc_set_next(&op->view->set, rank + 1);
     return rank == self;
@@ -95,8 +120,15 @@ bool ftc_levels_is_delegate(const struct ftc_member *m, const struct ftc_operati
 
 int ftc_levels_learn_before(struct ftc_member *m, const struct ftc_operation *op, int delegate)
 {
-    int rank = ftc_set_next(&op->view->set, first_of(m, delegate));
+    int rank = ftc_set_next(&op->view->set, first_of(m, delegate)), root = op->call.signature.root;
 
+    if (root == delegate)
+        return 0;
+    if (behind_root(m, root, delegate)) {
+        int rc = ftc_member_learn_rank(m, root);
+        if (rc != 0)
+            return rc;
+    }
     for (; rank >= 0 && rank < delegate; rank = ftc_set_next(&op->view->set, rank + 1)) {
         int rc = ftc_member_learn_rank(m, rank);
         if (rc != 0)
@@ -141,11 +173,13 @@ bool ftc_levels_one_of_each(const struct ftc_member *m, const struct ftc_set *pa
     return true;
 }
 
-bool ftc_levels_before_me(const struct ftc_member *m, const struct ftc_set *participants)
+bool ftc_levels_before_me(const struct ftc_member *m, int root, const struct ftc_set *participants)
 {
-    int rank = ftc_set_next(participants, first_of(m, m->set.self));
+    int self = m->set.self, rank = ftc_set_next(participants, first_of(m, self));
 
-    return rank >= 0 && rank < m->set.self;
+    if (root == self)
+        return false;
+    return (behind_root(m, root, self) && ftc_set_has(participants, root)) || (rank >= 0 && rank < self);
 }
 
 /* --- the decision word --- */
@@ -157,8 +191,8 @@ static int adopt(struct ftc_member *m, struct ftc_operation *op, struct ftc_deci
     if (rc != 0)
         return rc;
     ftc_rule_taken(m, FTC_RULE_ADOPT);
-    /* Whoever wrote it had collected from all nodes: every live process has called this op (rule 8). */
-    ftc_operation_free_before(m, op->k);
+    if (ftc_operation_settles(op, decision->ballot) || FTC_MUTATED(FORGET_ON_WORD))
+        ftc_operation_free_before(m, op->k);
     return 0;
 }
 
@@ -176,8 +210,8 @@ int ftc_levels_adopt_kept(struct ftc_member *m, struct ftc_operation *op)
 
 static bool word_sound(const struct ftc_member *m, const struct ftc_decision *decision)
 {
-    return decision->failed.size == m->set.ranks && decision->status == FTC_SUCCESS &&
-           decision->verdict.compared == 0 && ftc_set_subset(&m->agreed, &decision->failed);
+    return decision->failed.size == m->set.ranks && decision->verdict.compared == 0 &&
+           ftc_set_subset(&m->agreed, &decision->failed);
 }
 
 int ftc_member_adopt(struct ftc_member *m, uint64_t k, struct ftc_decision *decision)
@@ -193,7 +227,7 @@ int ftc_member_adopt(struct ftc_member *m, uint64_t k, struct ftc_decision *deci
             m->word = ftc_decision_ref(decision);
         return 0;
     }
-    if (decision->value.size != (op->call.signature.kind == FTC_CALL_ALLREDUCE ? op->call.signature.size : 0))
+    if (!ftc_decision_fits(&op->call.signature, decision))
         return FTC_ERR_PROTO;
     return ftc_member_settle(m, k, adopt(m, op, decision));
 }

@@ -222,7 +222,9 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
         output.result = *result;
     if (!FTC_MUTATED(CONTRIBUTE_UNDECIDED))
         ftc_value_drop(&op->input);
-    return ftc_member_output(m, &output);
+    int rc = ftc_member_output(m, &output);
+    ftc_value_drop(&op->result);
+    return rc;
 }
 
 /* --- applying the rules --- */
@@ -343,22 +345,23 @@ static int take_missing(struct ftc_member *m, struct ftc_operation *op)
     return ftc_member_learn(m, &op->missing);
 }
 
-bool ftc_member_two_levels(const struct ftc_member *m, const struct ftc_signature *signature)
+/* Every w-th broadcast in a row has a reduce in ballot (0,0) too (agreement.md, Operations). */
+bool ftc_member_gathers(const struct ftc_member *m, const struct ftc_signature *signature)
 {
-    return ftc_levels_takes(&m->set, signature);
+    if (signature->kind != FTC_CALL_BCAST)
+        return true;
+    return m->set.settle_every > 0 && (m->row + 1) % m->set.settle_every == 0;
 }
 
-/* Every w-th broadcast in a row has a reduce in ballot (0,0) too (agreement.md, Operations). */
-static bool first_ballot_collects(struct ftc_member *m, int kind)
+static bool first_ballot_collects(struct ftc_member *m, const struct ftc_signature *signature)
 {
-    if (kind == FTC_CALL_REDUCE)
-        return true;
-    if (kind != FTC_CALL_BCAST) {
+    bool collects = ftc_member_gathers(m, signature);
+
+    if (signature->kind == FTC_CALL_BCAST)
+        m->row++;
+    else if (signature->kind != FTC_CALL_REDUCE)
         m->row = 0;
-        return true;
-    }
-    m->row++;
-    return m->set.settle_every > 0 && m->row % m->set.settle_every == 0;
+    return collects;
 }
 
 /* Index in the view of c_0. */
@@ -425,12 +428,15 @@ static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct 
     op->view = ftc_view_ref(m->view);
     op->epoch = m->epoch;
     op->levels = ftc_member_two_levels(m, &call->signature);
-    struct ftc_view *participants = op->levels ? ftc_levels_delegates(m) : op->view;
+    struct ftc_view *participants = op->levels ? ftc_levels_delegates(m, call->signature.root) : op->view;
     *out = op;
     if (participants == NULL)
         return FTC_ERR_NOMEM;
     op->start = rotation_start(m, &call->signature, op->k, participants);
-    op->first_collects = first_ballot_collects(m, call->signature.kind);
+    op->lead = 0;
+    if (op->levels && call->signature.root >= 0)
+        ftc_levels_rotation(m, op);
+    op->first_collects = first_ballot_collects(m, &call->signature);
     rc = take_input(m, op);
     if (rc == 0 && op->levels)
         rc = take_missing(m, op);

@@ -181,6 +181,8 @@ int ftc_member_notice(struct ftc_member *member, int rank);
 int ftc_member_adopt(struct ftc_member *member, uint64_t op, struct ftc_decision *decision);
 /* Does such a call go over two levels? Alike at all members. */
 bool ftc_member_two_levels(const struct ftc_member *member, const struct ftc_signature *signature);
+/* ... and wait for the posts of all ranks of this node, if it is the next one? A broadcast with a reduce does, others need no input. */
+bool ftc_member_gathers(const struct ftc_member *member, const struct ftc_signature *signature);
 /* A message by datagram: it may be lost, doubled, late and out of order. FTC_ERR_PROTO: nobody is to blame. */
 int ftc_member_datagram(struct ftc_member *member, int from, struct ftc_buffer *message);
 int ftc_member_more(struct ftc_member *member);
@@ -209,9 +211,9 @@ const char *ftc_member_mismatch(const struct ftc_member *member);
 typedef void ftc_digest_sink(void *arg, const void *bytes, size_t size);
 void ftc_member_digest(const struct ftc_member *member, ftc_digest_sink *sink, void *arg);
 
-/* To whom this rank would send in a reduce (group and tree parent) or a broadcast (children) called now, for flow
- * control: neither waits for its receivers. Fills at most `room` ranks, returns how many. */
-int ftc_member_targets(const struct ftc_member *member, enum ftc_call_kind kind, int root, int ranks[],
+/* To whom this rank would send in such a reduce (group and tree parent) or broadcast (children) called now, for flow
+ * control: neither waits for its receivers. Fills at most `room` ranks, returns how many. FTC_ERR_NOMEM. */
+int ftc_member_targets(struct ftc_member *member, const struct ftc_signature *signature, int ranks[],
                        int room);
 
 #endif

@@ -48,7 +48,10 @@
     X(LEAVE_OUT_NODE, "two levels: decide though a node that has live ranks lost its delegate")              \
     X(UP_WITHOUT_LIST, "two levels: UP does not say whose input its node lacks")                             \
     X(NO_BALLOT_FOR_DELEGATE, "two levels: a new delegate waits to be called")                               \
-    X(DELEGATE_IGNORED, "two levels: who is asked for a ballot by a new delegate starts none")
+    X(DELEGATE_IGNORED, "two levels: who is asked for a ballot by a new delegate starts none")               \
+    X(FORGET_ON_WORD, "two levels: forget D when the word of a later broadcast is found")                    \
+    X(SETTLE_BY_NODES, "two levels: forget D when a broadcast's later ballot has collected from nodes")      \
+    X(ROOT_NOT_FIRST, "two levels: the lowest rank acts for its node though the root lives there")
 
 enum ftc_mutation {
     FTC_MUTATION_NONE,

@@ -46,6 +46,7 @@ void ftc_operation_destroy(struct ftc_operation *op)
     free(op->ballot.group);
     free(op->ballot.child);
     ftc_value_drop(&op->input);
+    ftc_value_drop(&op->result);
     ftc_decision_unref(op->decision);
     ftc_view_unref(op->view);
     free(op);
@@ -108,6 +109,7 @@ void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op)
     m->retained--;
     ballot_clear(&op->ballot);
     ftc_value_drop(&op->input);
+    ftc_value_drop(&op->result);
     ftc_decision_unref(op->decision);
     op->decision = NULL;
     ftc_view_unref(op->view);
@@ -137,19 +139,41 @@ struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k)
 
 bool ftc_operation_plain_reduce(const struct ftc_operation *op)
 {
-    return op->call.signature.kind == FTC_CALL_REDUCE;
+    return op->call.signature.kind == FTC_CALL_REDUCE && !op->levels;
 }
 
 int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i)
 {
+    uint32_t behind = i == 0 ? op->lead : i <= op->lead ? i - 1 : i;
+
     assert(i < (uint32_t)op->view->size);
-    return ftc_view_member(op->view, (int)(((uint32_t)op->start + i) % (uint32_t)op->view->size));
+    return ftc_view_member(op->view, (int)(((uint32_t)op->start + behind) % (uint32_t)op->view->size));
 }
 
 /* A broadcast's x is empty (agreement.md, Operations). */
 size_t ftc_operation_contribution_size(const struct ftc_operation *op)
 {
     return op->call.signature.kind == FTC_CALL_BCAST ? 0 : op->call.signature.size;
+}
+
+/* Over two levels the ranks of a node have called a broadcast only if they were to be gathered for it, from (0,0) on. */
+bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot)
+{
+    bool gathered = !op->levels || op->call.signature.kind != FTC_CALL_BCAST || FTC_MUTATED(SETTLE_BY_NODES);
+
+    return op->first_collects || (gathered && (ballot.i > 0 || ballot.s > 0));
+}
+
+/* Of a reduce the root alone has the value. */
+bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision)
+{
+    int kind = signature->kind;
+    bool carries = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_LARGE ||
+                   kind == FTC_CALL_BCAST;
+
+    if (decision->status == FTC_ERR_ROOT_FAILED)
+        return kind == FTC_CALL_BCAST && decision->value.size == 0;
+    return decision->status == FTC_SUCCESS && decision->value.size == (carries ? signature->size : 0);
 }
 
 int ftc_ballot_rank(const struct ftc_ballot *b, int position)
@@ -361,7 +385,7 @@ int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_
     ftc_set_copy(&members, &op->view->set);
     ftc_set_subtract(&members, &m->known);
     if (op->levels)
-        ftc_levels_keep_delegates(m, &members);
+        ftc_levels_keep_delegates(m, op->call.signature.root, &members);
     struct ftc_view *participants = ftc_view_new(&members);
     ftc_set_fini(&members);
     if (participants == NULL)

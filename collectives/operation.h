@@ -77,8 +77,10 @@ struct ftc_operation {
     uint64_t k;
     struct ftc_call call;
     struct ftc_value input;        /* until delivered */
+    struct ftc_value result;       /* of a reduce over two levels, at its root, until delivered */
     struct ftc_view *view;         /* at op k */
-    int start;                     /* index in the view of c_0 */
+    int start;                     /* index in the view from which the rotation order starts */
+    uint32_t lead;                 /* c_0 is so many ranks behind that, and comes first */
     struct ftc_epoch epoch;        /* at op k */
     bool first_collects;           /* ballot (0,0) has a reduce */
     bool levels;                   /* delegates of nodes take part */
@@ -103,6 +105,7 @@ struct ftc_member {
     uint32_t row;                              /* broadcasts in a row */
     struct ftc_view *view;                     /* all ranks but G */
     struct ftc_view *delegates, *delegates_of; /* two levels: of the nodes, in this view */
+    int delegates_root;                        /* ... of an operation with this root; -1: without one */
     struct ftc_decision *word;                 /* two levels: of the next op, not called yet; NULL: none */
     bool changed;                              /* L grew: apply the rules to every op again */
     bool more_asked;                           /* FTC_OUTPUT_MORE is under way */
@@ -156,6 +159,10 @@ struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k)
 bool ftc_operation_plain_reduce(const struct ftc_operation *op);
 int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i); /* rank of c_i */
 size_t ftc_operation_contribution_size(const struct ftc_operation *op);
+/* Does a decision of this operation's ballot prove that every live rank has called it (rule 8)? */
+bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot);
+/* Has a decision of such a call the size that its status asks for? */
+bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision);
 int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
                      struct ftc_view *participants);
 int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id);
@@ -204,19 +211,21 @@ struct ftc_arrival {
 };
 
 /* levels.c: two levels (docs/design/nodes.md) */
-bool ftc_levels_takes(const struct ftc_member_settings *set, const struct ftc_signature *signature);
 bool ftc_levels_sound(const struct ftc_member_settings *set);
-void ftc_levels_keep_delegates(const struct ftc_member *m,
-                               struct ftc_set *members); /* the lowest of each node */
-struct ftc_view *
-ftc_levels_delegates(struct ftc_member *m); /* of the view, the member's; NULL: out of memory */
+/* Of each node its first: the root, if it is one of them, else the lowest. */
+void ftc_levels_keep_delegates(const struct ftc_member *m, int root, struct ftc_set *members);
+/* Those of the view, the member's; NULL: out of memory. */
+struct ftc_view *ftc_levels_delegates(struct ftc_member *m, int root);
+/* The rotation order of an operation with a root. */
+void ftc_levels_rotation(const struct ftc_member *m, struct ftc_operation *op);
 bool ftc_levels_is_delegate(const struct ftc_member *m, const struct ftc_operation *op);
 /* Whoever acts as a delegate knows that those before it on its node have stopped. */
 int ftc_levels_learn_before(struct ftc_member *m, const struct ftc_operation *op, int delegate);
 /* Some participant is known failed, and its node has live ranks. */
 bool ftc_levels_lost_a_delegate(const struct ftc_member *m, const struct ftc_operation *op);
 bool ftc_levels_one_of_each(const struct ftc_member *m, const struct ftc_set *participants);
-bool ftc_levels_before_me(const struct ftc_member *m, const struct ftc_set *participants); /* on my node */
+/* ... has somebody who comes before this rank on its node. */
+bool ftc_levels_before_me(const struct ftc_member *m, int root, const struct ftc_set *participants);
 int ftc_levels_adopt_kept(struct ftc_member *m, struct ftc_operation *op);
 
 /* Rule 2, "Direct". */

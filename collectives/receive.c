@@ -191,11 +191,7 @@ static bool value_fits(const struct ftc_member *m, const struct ftc_operation *o
         return false;
     if (decision->status == FTC_ERR_CORRUPT)
         return compared && decision->value.size == 0;
-    if (decision->status == FTC_ERR_ROOT_FAILED)
-        return kind == FTC_CALL_BCAST && decision->value.size == 0;
-    bool carries = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_LARGE ||
-                   kind == FTC_CALL_BCAST;
-    return decision->value.size == (carries ? op->call.signature.size : 0);
+    return ftc_decision_fits(&op->call.signature, decision);
 }
 
 static bool awaits(const struct ftc_awaited *list, int count, int rank)
@@ -401,8 +397,9 @@ static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from
         if (op->levels && !ftc_levels_one_of_each(m, &message->participants))
             return FTC_ERR_PROTO;
         if (!ftc_set_has(&message->participants, m->set.self))
-            return op->levels && ftc_levels_before_me(m, &message->participants) ? FTC_ERR_PROTO
-                                                                                 : ftc_member_fence(m);
+            return op->levels && ftc_levels_before_me(m, op->call.signature.root, &message->participants)
+                       ? FTC_ERR_PROTO
+                       : ftc_member_fence(m);
     }
     if (order > 0)
         return judge_greater(m, op, from);

@@ -179,9 +179,10 @@ FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type t
 
 /*
  * As ftc_allreduce, with the result at `root` only; recv is ignored elsewhere (except with FTC_IN_PLACE, where
- * it holds the input). Other ranks return as soon as their part is sent (on one node, of more than 128 KiB, when the
- * root has it). No agreement is made: if more than f ranks fail, the root alone may get FTC_ERR_TOO_MANY_FAILURES (on
- * one node it does not), and likewise FTC_ERR_CORRUPT. If the root has failed, the others return FTC_SUCCESS.
+ * it holds the input). Other ranks return as soon as their part is sent (on one node, of more than 128 KiB, and over two
+ * levels, when the root has it). No agreement is made: if more than f ranks fail, the root alone may get
+ * FTC_ERR_TOO_MANY_FAILURES (on one node, and over two levels, it does not), and likewise FTC_ERR_CORRUPT. If the root has failed,
+ * the others return FTC_SUCCESS.
  * Errors: FTC_ERR_ARG, FTC_ERR_TYPE.
  */
 FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, int root,

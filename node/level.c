@@ -11,25 +11,28 @@
 #include "node/board_memory.h"
 
 #define PAGE_BYTES 4096u
-#define PLACES     2u
+#define PLACES     FTC_LEVEL_PLACES
+#define HEAD_BYTES (2 * PLACES * RECORD)
 
 /* Its rank writes it. What it says, of a WORD the failed set, padded to 16 bytes, then the value, follows, or, where that is too much, lies in
- * the place's block. All four of a rank are in the first page of its area. */
+ * the place's block. All of a rank are at the beginning of its area. */
 struct record {
     _Alignas(64) _Atomic uint64_t mark; /* round + 1; release: the rest is there */
     uint64_t size;
     struct ftc_signature signature;
     struct ftc_epoch epoch;
     struct ftc_ballot_id ballot;
+    int32_t status;
 };
 
-#define RECORD   (PAGE_BYTES / (2 * PLACES))
+#define RECORD   1024u
 #define INLINE   (RECORD - sizeof(struct record))
 #define SET_MOST ((size_t)FTC_NODE_MAX_RANKS / 8)
 #define BLOCK    ((SET_MOST + FTC_LEVEL_MOST + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES)
 
 _Static_assert(sizeof(struct record) % 16 == 0, "what follows is aligned");
-_Static_assert(PAGE_BYTES + 2 * PLACES * BLOCK <= FTC_BOARD_AREA, "the records fit into a rank's area");
+_Static_assert(HEAD_BYTES % PAGE_BYTES == 0, "blocks begin on pages");
+_Static_assert(HEAD_BYTES + 2 * PLACES * BLOCK <= FTC_BOARD_AREA, "the records fit into a rank's area");
 
 struct ftc_level {
     struct ftc_segment *segment;
@@ -46,7 +49,7 @@ static int populate_marks(struct ftc_level *level)
     int count, first = ftc_segment_local(level->segment, &count), rc = 0;
 
     for (int rank = first; rc == 0 && rank < first + count; rank++)
-        rc = ftc_segment_area_allocate(level->segment, rank, 0, PAGE_BYTES);
+        rc = ftc_segment_area_allocate(level->segment, rank, 0, HEAD_BYTES);
     return rc;
 }
 
@@ -94,7 +97,7 @@ static unsigned char *rest_of(const struct ftc_level *level, unsigned place, int
     unsigned char *area = level->areas + (size_t)rank * FTC_BOARD_AREA;
 
     return bytes <= INLINE ? area + place * RECORD + sizeof(struct record)
-                           : area + PAGE_BYTES + place * BLOCK;
+                           : area + HEAD_BYTES + place * BLOCK;
 }
 
 /* A full /dev/shm must be an error here and no SIGBUS later. */
@@ -105,7 +108,7 @@ static int populate(struct ftc_level *level, unsigned place, size_t bytes)
     if (bytes <= INLINE || bytes <= *populated)
         return 0;
     size_t to = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    int rc = ftc_segment_area_allocate(level->segment, level->rank, PAGE_BYTES + place * BLOCK + *populated,
+    int rc = ftc_segment_area_allocate(level->segment, level->rank, HEAD_BYTES + place * BLOCK + *populated,
                                        to - *populated);
     if (rc == 0)
         *populated = to;
@@ -128,6 +131,7 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
     own->signature = record->signature;
     own->epoch = record->epoch;
     own->ballot = record->ballot;
+    own->status = record->status;
     if (kind == FTC_LEVEL_WORD)
         memcpy(at, record->set, level->set);
     if (record->size > 0)
@@ -156,6 +160,7 @@ int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint
     *record = (struct ftc_level_record){.signature = theirs->signature,
                                         .epoch = theirs->epoch,
                                         .ballot = theirs->ballot,
+                                        .status = theirs->status,
                                         .data = at + before,
                                         .size = (size_t)size};
     if (kind == FTC_LEVEL_WORD)

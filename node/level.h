@@ -1,7 +1,7 @@
 /*
  * Two levels on one node (docs/design/nodes.md, "Two levels"): what a rank posts for an operation, and the decision word of its node.
- * Each rank has two records of either kind, for even and odd rounds, where the board would have its data: a job of several nodes has no
- * board. Operations over two levels are numbered in rounds, alike at all ranks.
+ * Each rank has FTC_LEVEL_PLACES records of either kind, which the rounds use in turn, where the board would have its data: a job of several
+ * nodes has no board. Operations over two levels are numbered in rounds, alike at all ranks.
  *
  * One object per process; not thread-safe. It waits for nobody and wakes nobody.
  */
@@ -15,7 +15,8 @@
 #include "collectives/message.h"
 #include "node/segment.h"
 
-#define FTC_LEVEL_MOST (1u << 17) /* bytes of the largest value */
+#define FTC_LEVEL_MOST   (1u << 17) /* bytes of the largest value */
+#define FTC_LEVEL_PLACES 4u         /* of a round's record the next one but so many takes the place */
 
 enum ftc_level_kind { FTC_LEVEL_POST, FTC_LEVEL_WORD };
 
@@ -24,6 +25,7 @@ struct ftc_level_record {
     struct ftc_signature signature;
     struct ftc_epoch epoch;      /* POST: of its writer */
     struct ftc_ballot_id ballot; /* WORD: that first decided it */
+    int status;                  /* WORD */
     const unsigned char *set;    /* WORD: the failed set, ftc_set_bytes() of the ranks */
     const unsigned char *data;   /* `size` bytes, aligned for any type */
     size_t size;
@@ -41,7 +43,7 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
 
 /* Is `rank`'s record of this round there (acquire)? */
 bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round, int rank);
-/* Read one that is. What it refers to stays until this rank has posted for the round after the next. FTC_ERR_PROTO: it cannot be. */
+/* Read one that is. What it refers to stays until this rank has posted for a later round. FTC_ERR_PROTO: it cannot be. */
 int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round, int rank,
                    struct ftc_level_record *record);
 

@@ -27,6 +27,12 @@ void ftc_call_enter(struct ftc_comm *comm)
     ftc_gate_enter(comm);
 }
 
+/* Sockets that nobody watches between calls are the next call's, or the thread's at its next tick. */
+static bool has_rest(struct ftc_comm *comm)
+{
+    return ftc_gate_is_shut(comm) ? ftc_progress_ready_but_sockets(comm) : ftc_progress_ready(comm);
+}
+
 void ftc_call_leave(struct ftc_comm *comm)
 {
     bool due = false, open = false; /* the thread has something to do; is to watch what comes */
@@ -37,7 +43,7 @@ void ftc_call_leave(struct ftc_comm *comm)
         ftc_bell_outside(&comm->bell, true);
         /* Gossip may go on for ever: the rest is the thread's. */
         bool rest = true;
-        for (int steps = 0; steps < LEAVING_STEPS && (rest = ftc_progress_ready(comm)); steps++)
+        for (int steps = 0; steps < LEAVING_STEPS && (rest = has_rest(comm)); steps++)
             if (!ftc_progress_step(comm))
                 break;
         ftc_publish_multicast(comm);

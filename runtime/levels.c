@@ -2,6 +2,9 @@
  * Operations over two levels. A rank posts; then it waits for the decision word of its node, or, as its delegate, until all have posted or
  * failed, and then its member takes the call for the node. Not before: so what other nodes send meanwhile is kept, and nobody but the
  * delegate can act for the node. When a delegate dies the next one finds itself in that place, with the posts still there.
+ *
+ * A broadcast without a reduce does not wait for posts. Its delegates wait for those of the round AHEAD before: whoever has made one
+ * has read what the word of this round is written over, that of the round before it.
  */
 #include "runtime/levels.h"
 
@@ -16,6 +19,8 @@
 #include "runtime/publish.h"
 #include "runtime/room.h"
 
+#define AHEAD (FTC_LEVEL_PLACES - 1) /* rounds that a broadcast's root may be ahead of a rank of its node */
+
 struct ftc_levels {
     struct ftc_level *shared;
     int *first_ranks; /* of each node */
@@ -24,6 +29,9 @@ struct ftc_levels {
     bool waiting;     /* the member has not got the call yet */
     bool leads;       /* ... got it, for the node */
     const struct ftc_call *call;
+    int root;               /* of the call, if it is on this node; -1 */
+    bool compared;          /* the call is that of the delegate */
+    bool gathers;           /* the delegate waits for all posts */
     int posted;             /* ranks before it have posted, or never will */
     struct ftc_set missing; /* those that never will */
     int writer;             /* whose decision word it is; -1: none is there yet */
@@ -109,19 +117,24 @@ static bool same_call(const struct ftc_signature *a, const struct ftc_signature 
            a->root == b->root && a->size == b->size;
 }
 
+_Noreturn static void mismatch(struct ftc_comm *comm, int rank, const struct ftc_signature *theirs)
+{
+    char words[FTC_MISMATCH_WORDS];
+
+    ftc_mismatch_words(words, ftc_member_next_op(comm->member), rank, theirs, comm->rank,
+                       &comm->levels->call->signature);
+    ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
+}
+
 static void read_record(struct ftc_comm *comm, enum ftc_level_kind kind, int rank,
                         struct ftc_level_record *record)
 {
     const struct ftc_levels *levels = comm->levels;
-    const struct ftc_signature *own = &levels->call->signature;
-    char words[FTC_MISMATCH_WORDS];
 
     if (ftc_level_read(levels->shared, kind, levels->round, rank, record) != 0)
         damaged(comm, ftc_last_error());
-    if (same_call(&record->signature, own))
-        return;
-    ftc_mismatch_words(words, ftc_member_next_op(comm->member), rank, &record->signature, comm->rank, own);
-    ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
+    if (!same_call(&record->signature, &levels->call->signature))
+        mismatch(comm, rank, &record->signature);
 }
 
 /* The data of a post, or of a word: as large as it must be. */
@@ -132,14 +145,21 @@ static const unsigned char *data_of(struct ftc_comm *comm, const struct ftc_leve
     return record->data;
 }
 
-/* What each rank posts: its input, or L. */
+static bool is_broadcast(const struct ftc_call *call)
+{
+    return call->signature.kind == FTC_CALL_BCAST;
+}
+
+/* What each rank posts: its input, or L; for a broadcast the call alone. */
 static size_t post_size(const struct ftc_comm *comm, const struct ftc_call *call)
 {
+    if (is_broadcast(call))
+        return 0;
     return call->signature.kind == FTC_CALL_VALIDATE ? ftc_set_bytes(comm->size)
                                                      : (size_t)call->signature.size;
 }
 
-/* --- posting --- */
+/* --- the node --- */
 
 static void ring_node(struct ftc_comm *comm, int first, int end)
 {
@@ -148,14 +168,88 @@ static void ring_node(struct ftc_comm *comm, int first, int end)
             ftc_bell_ring(&comm->bell, rank, false);
 }
 
-/* The lowest rank of the node that is not known failed. */
+static bool knows_failed(const struct ftc_comm *comm, int rank)
+{
+    return ftc_set_has(ftc_member_known_failed(comm->member), rank);
+}
+
+/* The root, else the lowest rank of the node: of those that are not known failed. */
 static int delegate_of(const struct ftc_comm *comm)
 {
-    int rank = comm->levels->first;
+    int rank = comm->levels->first, root = comm->levels->root;
 
-    while (rank < comm->rank && ftc_set_has(ftc_member_known_failed(comm->member), rank))
+    if (root >= 0 && !knows_failed(comm, root))
+        return root;
+    while (rank < comm->rank && knows_failed(comm, rank))
         rank++;
     return rank;
+}
+
+/* --- decision words --- */
+
+/* Is the word of a rank before this one there? *last: it may still come, and no other. L is read before the mark. */
+static bool has_word(const struct ftc_comm *comm, int rank, bool *last)
+{
+    struct ftc_levels *levels = comm->levels;
+    bool failed = knows_failed(comm, rank), there;
+
+    there = ftc_level_marked(levels->shared, FTC_LEVEL_WORD, levels->round, rank);
+    if (there)
+        levels->writer = rank;
+    *last = there || !failed;
+    return there;
+}
+
+/* The words of those before it: of the dead, which is final, and of the delegate. */
+static bool find_word(const struct ftc_comm *comm)
+{
+    struct ftc_levels *levels = comm->levels;
+    bool last = levels->root == comm->rank, there = false;
+
+    if (!last && levels->root >= 0)
+        there = has_word(comm, levels->root, &last);
+    for (int rank = levels->first; !last && rank < comm->rank; rank++)
+        there = has_word(comm, rank, &last);
+    return there;
+}
+
+/* --- posting --- */
+
+/* The delegate of a broadcast that waits for this rank's mark: who lives and has posted for that round knows its root. */
+static void wake_ahead(struct ftc_comm *comm)
+{
+    struct ftc_levels *levels = comm->levels;
+    struct ftc_level_record record;
+    int rank = levels->first, lowest = levels->first;
+    uint64_t round = levels->round + AHEAD;
+
+    while (rank < levels->end && (ftc_segment_failed(comm->segment, rank) ||
+                                  !ftc_level_marked(levels->shared, FTC_LEVEL_POST, round, rank)))
+        rank++;
+    if (rank == levels->end || ftc_level_read(levels->shared, FTC_LEVEL_POST, round, rank, &record) != 0)
+        return;
+    int root = (int)record.signature.root;
+    if (root >= levels->first && root < levels->end && !ftc_segment_failed(comm->segment, root)) {
+        ring_node(comm, root, root + 1);
+        return;
+    }
+    while (lowest < levels->end && ftc_segment_failed(comm->segment, lowest))
+        lowest++;
+    ring_node(comm, lowest, lowest + 1);
+}
+
+/* Who has posted is to see what came before, and others this post: sequentially consistent, as for a bell. */
+static void ring_for_post(struct ftc_comm *comm)
+{
+    int delegate = delegate_of(comm);
+
+    if (comm->levels->gathers) { /* who takes over after it has read this will look at the posts anyway */
+        ring_node(comm, delegate, delegate + 1);
+        return;
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    if (find_word(comm))
+        wake_ahead(comm);
 }
 
 static void post(struct ftc_comm *comm, const struct ftc_call *call)
@@ -172,50 +266,30 @@ static void post(struct ftc_comm *comm, const struct ftc_call *call)
     }
     ftc_progress_must(comm, ftc_level_write(levels->shared, FTC_LEVEL_POST, levels->round, &record));
     ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
-    /* Who takes over after it has read this will look at the posts anyway. */
-    int delegate = delegate_of(comm);
-    ring_node(comm, delegate, delegate + 1);
+    ring_for_post(comm);
 }
 
 /* --- waiting --- */
 
-/* The words of those before it: of the dead, which is final, and of the delegate. L is read before the mark. */
-static bool find_word(const struct ftc_comm *comm)
-{
-    struct ftc_levels *levels = comm->levels;
-
-    for (int rank = levels->first; rank < comm->rank; rank++) {
-        bool failed = ftc_set_has(ftc_member_known_failed(comm->member), rank);
-        if (ftc_level_marked(levels->shared, FTC_LEVEL_WORD, levels->round, rank)) {
-            levels->writer = rank;
-            return true;
-        }
-        if (!failed)
-            return false;
-    }
-    return false;
-}
-
 /* A post of another epoch is none: its writer is dead, and the notice will come. */
-static bool has_posted(struct ftc_comm *comm, int rank)
+static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *record)
 {
-    struct ftc_level_record record;
-
     if (!ftc_level_marked(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank))
         return false;
-    if (ftc_level_read(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank, &record) != 0)
+    if (ftc_level_read(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank, record) != 0)
         damaged(comm, ftc_last_error());
-    return ftc_epoch_equal(record.epoch, ftc_member_epoch(comm->member));
+    return ftc_epoch_equal(record->epoch, ftc_member_epoch(comm->member));
 }
 
 /* agreement.md, finality: L is read before the mark that it settles. */
 static bool has_gathered(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
+    struct ftc_level_record record;
 
     for (; levels->posted < levels->end; levels->posted++) {
-        bool failed = ftc_set_has(ftc_member_known_failed(comm->member), levels->posted);
-        if (has_posted(comm, levels->posted))
+        bool failed = knows_failed(comm, levels->posted);
+        if (find_post(comm, levels->posted, &record))
             continue;
         if (!failed)
             return false;
@@ -224,10 +298,47 @@ static bool has_gathered(struct ftc_comm *comm)
     return true;
 }
 
+/* Have all posted in that round, hence read the word of the one before it? Nobody has posted for the next one, in the same place. */
+static bool has_room(struct ftc_comm *comm)
+{
+    struct ftc_levels *levels = comm->levels;
+
+    for (; levels->round >= AHEAD && levels->posted < levels->end; levels->posted++) {
+        bool failed = knows_failed(comm, levels->posted);
+        if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - AHEAD, levels->posted) &&
+            !failed)
+            return false;
+    }
+    return true;
+}
+
+/* Who is in another operation than its delegate would wait for ever. When the word is there, which is looked at after it, the delegate may
+ * be writing its post of a later round over this one. */
+static void compare(struct ftc_comm *comm, int delegate)
+{
+    struct ftc_levels *levels = comm->levels;
+    struct ftc_level_record record;
+
+    if (levels->compared || !find_post(comm, delegate, &record))
+        return;
+    levels->compared = same_call(&record.signature, &levels->call->signature);
+    atomic_thread_fence(memory_order_acquire);
+    if (!levels->compared && !find_word(comm))
+        mismatch(comm, delegate, &record.signature);
+}
+
 static bool is_ready(struct ftc_comm *comm, void *arg)
 {
+    const struct ftc_levels *levels = comm->levels;
+
     (void)arg;
-    return find_word(comm) || (delegate_of(comm) == comm->rank && has_gathered(comm));
+    if (find_word(comm))
+        return true;
+    int delegate = delegate_of(comm);
+    if (delegate == comm->rank)
+        return levels->gathers ? has_gathered(comm) : has_room(comm);
+    compare(comm, delegate);
+    return levels->writer >= 0;
 }
 
 static bool is_delivered(struct ftc_comm *comm, void *arg)
@@ -280,9 +391,11 @@ static void call_for_node(struct ftc_comm *comm, const struct ftc_call *call)
     struct ftc_levels *levels = comm->levels;
     struct ftc_call whole = *call;
 
-    check_posts(comm);
-    whole.input = combine(comm, call);
-    whole.missing = ftc_set_empty(&levels->missing) ? NULL : &levels->missing;
+    if (levels->gathers) {
+        check_posts(comm);
+        whole.input = is_broadcast(call) ? call->input : combine(comm, call);
+        whole.missing = ftc_set_empty(&levels->missing) ? NULL : &levels->missing;
+    }
     levels->leads = true;
     levels->waiting = false;
     ftc_progress_must(comm, ftc_member_call(comm->member, &whole));
@@ -291,10 +404,14 @@ static void call_for_node(struct ftc_comm *comm, const struct ftc_call *call)
 static int decision_from(struct ftc_comm *comm, struct ftc_decision **out)
 {
     struct ftc_levels *levels = comm->levels;
-    bool carries = levels->call->signature.kind == FTC_CALL_ALLREDUCE;
+    int kind = levels->call->signature.kind;
     struct ftc_level_record record;
 
     read_record(comm, FTC_LEVEL_WORD, levels->writer, &record);
+    bool root_failed = kind == FTC_CALL_BCAST && record.status == FTC_ERR_ROOT_FAILED;
+    bool carries = (kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_BCAST) && !root_failed;
+    if (record.status != FTC_SUCCESS && !root_failed)
+        damaged(comm, "a decision word has a status that cannot be");
     size_t size = carries ? (size_t)levels->call->signature.size : 0;
     const unsigned char *data = data_of(comm, &record, size);
     struct ftc_decision *decision = ftc_decision_new(comm->size);
@@ -305,6 +422,7 @@ static int decision_from(struct ftc_comm *comm, struct ftc_decision **out)
         return FTC_ERR_NOMEM;
     }
     decision->ballot = record.ballot;
+    decision->status = record.status;
     ftc_set_add_bytes(&decision->failed, record.set);
     if (size > 0) {
         memcpy(buffer->data, data, size);
@@ -333,8 +451,12 @@ static void call_decided(struct ftc_comm *comm, const struct ftc_call *call)
 static void begin(struct ftc_comm *comm, const struct ftc_call *call)
 {
     struct ftc_levels *levels = comm->levels;
+    int root = (int)call->signature.root;
 
     levels->call = call;
+    levels->root = root >= levels->first && root < levels->end ? root : -1;
+    levels->compared = false;
+    levels->gathers = ftc_member_gathers(comm->member, &call->signature);
     levels->posted = levels->first;
     levels->writer = -1;
     levels->leads = false;
@@ -358,7 +480,7 @@ void ftc_runtime_levels_run(struct ftc_comm *comm, const struct ftc_call *call)
     ftc_progress_outputs(comm);
     ftc_progress_until(comm, &(struct ftc_until){.done = is_delivered});
     if (levels->leads)
-        ring_node(comm, comm->rank + 1, levels->end);
+        ring_node(comm, levels->root == comm->rank ? levels->first : comm->rank + 1, levels->end);
     levels->leads = false;
     levels->call = NULL;
     levels->round++;
@@ -369,12 +491,13 @@ void ftc_runtime_levels_deliver(struct ftc_comm *comm, const struct ftc_output *
 {
     struct ftc_levels *levels = comm->levels;
 
-    if (levels == NULL || !levels->leads || comm->rank + 1 == levels->end)
+    if (levels == NULL || !levels->leads || levels->end - levels->first == 1)
         return;
     const struct ftc_decision *decision = output->decision;
     size_t size = decision->value.buffer != NULL ? decision->value.size : 0;
     struct ftc_level_record record = {.signature = levels->call->signature,
                                       .ballot = decision->ballot,
+                                      .status = decision->status,
                                       .data = size > 0 ? ftc_value_bytes(&decision->value) : NULL,
                                       .size = size};
     unsigned char set[FTC_NODE_MAX_RANKS / 8 + 8];
@@ -397,7 +520,7 @@ void ftc_runtime_levels_activity(const struct ftc_comm *comm, struct ftc_member_
     int delegate = delegate_of(comm);
     now->kind = (enum ftc_call_kind)levels->call->signature.kind;
     now->op = ftc_member_next_op(comm->member);
-    now->root = -1;
+    now->root = (int)levels->call->signature.root;
     now->wait = delegate == comm->rank ? FTC_WAIT_POST : FTC_WAIT_RESULT;
     now->waits = 1;
     now->waits_for = delegate == comm->rank && levels->posted < levels->end ? levels->posted : delegate;

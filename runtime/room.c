@@ -63,9 +63,11 @@ static bool has_room(struct ftc_comm *comm, void *arg)
 {
     const struct ftc_call *call = arg;
     int ranks[TARGETS];
-    int count = ftc_member_targets(comm->member, call->signature.kind, call->signature.root, ranks, TARGETS);
+    int count = ftc_member_targets(comm->member, &call->signature, ranks, TARGETS);
     uint64_t k = ftc_member_next_op(comm->member);
 
+    if (count < 0)
+        ftc_progress_must(comm, count);
     for (int i = 0; k > OPERATIONS_AHEAD && i < count; i++)
         if (!ftc_segment_failed(comm->segment, ranks[i]) && !has_called(comm, ranks[i], k - OPERATIONS_AHEAD))
             return false;

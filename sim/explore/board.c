@@ -3,7 +3,9 @@
 
 #include <assert.h>
 
-enum { POSTS, WRITING, WORDS, KNOWN = WORDS + 4, EPOCHS = KNOWN + 2, LAST = EPOCHS + 2 };
+#define PLACES 2 /* words of a node: the fewest that do */
+
+enum { POSTS, WRITING, WORDS, KNOWN = WORDS + 4 * PLACES, EPOCHS = KNOWN + 2, LAST = EPOCHS + 2 };
 
 _Static_assert(LAST + 4 == FTC_EXPLORE_BOARD_WORDS, "board.h says how many there are");
 
@@ -36,6 +38,21 @@ bool ftc_explore_board_is(const struct ftc_exploration *x, int op)
     return ftc_local_two_levels(&x->local, op);
 }
 
+/* Where the root is in G everybody returns at once. */
+static bool takes(const struct ftc_exploration *x, int op, ftc_mask agreed)
+{
+    int root = x->local.program->operation[op].root;
+
+    return ftc_explore_board_is(x, op) && (root < 0 || !ftc_mask_has(agreed, root));
+}
+
+bool ftc_explore_board_takes(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
+
+    return mine->history.called < x->length && takes(x, mine->history.called, mine->agreed);
+}
+
 static bool has_board(const struct ftc_exploration *x)
 {
     return x->local.settings.nodes > 1;
@@ -61,8 +78,7 @@ bool ftc_explore_board_posts(const struct ftc_exploration *x, const struct ftc_s
 {
     const struct ftc_local_history *h = ftc_state_history(x, state, rank);
 
-    return !h->under_way && h->called < x->length && posts(x, state, rank) == h->called &&
-           ftc_explore_board_is(x, h->called) &&
+    return !h->under_way && posts(x, state, rank) == h->called && ftc_explore_board_takes(x, state, rank) &&
            (!ftc_explore_board_writes(x, state, rank) || x->limits->late_word);
 }
 
@@ -70,8 +86,32 @@ static bool waits_for_gather(const struct ftc_exploration *x, const struct ftc_s
 {
     const struct ftc_local_history *h = ftc_state_history(x, state, rank);
 
-    return has_board(x) && !h->under_way && h->called < x->length && posts(x, state, rank) > h->called &&
-           ftc_explore_board_is(x, h->called);
+    return has_board(x) && !h->under_way && posts(x, state, rank) > h->called &&
+           ftc_explore_board_takes(x, state, rank);
+}
+
+/* Does the operation that `rank` has posted for wait for all posts of its node? */
+static bool gathers_all(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    const struct ftc_local_history *h = ftc_state_history(x, state, rank);
+    uint32_t w = x->local.settings.settle_every;
+
+    if (x->local.program->operation[h->called].kind != FTC_CALL_BCAST)
+        return true;
+    return w > 0 && (h->row + 1u) % w == 0 && !x->limits->no_gather;
+}
+
+/* Of the operations over its board the one PLACES - 1 before that which `rank` has posted for; -1: none. */
+static int operation_before(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    const struct ftc_local_history *h = ftc_state_history(x, state, rank);
+    int op = h->called;
+
+    for (int back = 1; back < PLACES && op >= 0; back++)
+        do
+            op--;
+        while (op >= 0 && !takes(x, op, h->agreed[op]));
+    return op;
 }
 
 /* A post of another epoch is none: whoever made it is dead (agreement.md, rule 0). */
@@ -89,10 +129,15 @@ bool ftc_explore_board_gathers(const struct ftc_exploration *x, const struct ftc
 
     if (!waits_for_gather(x, state, rank))
         return false;
-    ftc_mask known = x->local.state[state->word[rank]].known;
-    for (int r = first[0]; r < first[1]; r++)
-        if (!has_post(x, state, rank, r) && !ftc_mask_has(known, r))
+    const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
+    bool gathers = gathers_all(x, state, rank);
+    int before = operation_before(x, state, rank);
+    for (int r = first[0]; r < first[1]; r++) {
+        bool there =
+            gathers ? has_post(x, state, rank, r) : posts(x, state, r) > before || x->limits->far_ahead;
+        if (!there && !ftc_mask_has(mine->known, r))
             return false;
+    }
     return true;
 }
 
@@ -106,13 +151,28 @@ static int waits_for_word(const struct ftc_exploration *x, const struct ftc_stat
     return waits_for_gather(x, state, rank) ? h->called : -1;
 }
 
+/* The operation that a word is of; -1: there is none. */
+static int operation_of(const struct ftc_exploration *x, uint32_t word)
+{
+    return word > 0 ? x->local.decision[word - 1].op : -1;
+}
+
+/* The word that `rank` waits for; 0: it is not there, or it waits for none. */
+static uint32_t word_for(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    int op = waits_for_word(x, state, rank), node = node_of(x, rank);
+
+    for (int place = 0; op >= 0 && place < PLACES; place++) {
+        uint32_t word = get(x, state, WORDS, 16, node * PLACES + place);
+        if (operation_of(x, word) == op)
+            return word;
+    }
+    return 0;
+}
+
 bool ftc_explore_board_adopts(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
-    if (!has_board(x))
-        return false;
-    uint32_t word = get(x, state, WORDS, 16, node_of(x, rank));
-
-    return word > 0 && x->local.decision[word - 1].op == waits_for_word(x, state, rank);
+    return has_board(x) && word_for(x, state, rank) > 0;
 }
 
 bool ftc_explore_board_busy(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
@@ -128,6 +188,8 @@ uint32_t ftc_explore_board_gathered(const struct ftc_exploration *x, const struc
     const int *first = &x->local.settings.first_ranks[node_of(x, rank)];
     uint32_t included = 0, known = 0;
 
+    if (!gathers_all(x, state, rank))
+        return FTC_LOCAL_CALL;
     for (int r = first[0]; r < first[1]; r++) {
         if (!has_post(x, state, rank, r))
             continue;
@@ -139,7 +201,7 @@ uint32_t ftc_explore_board_gathered(const struct ftc_exploration *x, const struc
 
 uint32_t ftc_explore_board_adopted(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
-    return FTC_LOCAL_ADOPT + get(x, state, WORDS, 16, node_of(x, rank)) - 1;
+    return FTC_LOCAL_ADOPT + word_for(x, state, rank) - 1;
 }
 
 /* --- doing it --- */
@@ -156,23 +218,36 @@ void ftc_explore_board_post(const struct ftc_exploration *x, struct ftc_state *s
         set(x, state, KNOWN, 8, rank, x->local.state[state->word[rank]].known);
 }
 
-void ftc_explore_board_delivered(const struct ftc_exploration *x, struct ftc_state *state, int rank)
+void ftc_explore_board_delivered(const struct ftc_exploration *x, struct ftc_state *state, int rank,
+                                 const struct ftc_local_delivery *delivery)
 {
-    set(x, state, WRITING, 1, rank, 1);
+    bool decides = delivery->agrees && x->local.decision[delivery->decision].decision != NULL;
+
+    if (decides && ftc_explore_board_is(x, delivery->op))
+        set(x, state, WRITING, 1, rank, 1);
 }
 
 void ftc_explore_board_write(struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     const struct ftc_local_history *h = ftc_state_history(x, state, rank);
     int op = h->called - h->under_way - 1, node = node_of(x, rank);
-    uint32_t word = get(x, state, WORDS, 16, node), mine = h->decision[op] + 1u;
+    uint32_t mine = h->decision[op] + 1u;
 
     set(x, state, WRITING, 1, rank, 0);
-    if (word > 0 && x->local.decision[word - 1].op == op && word != mine)
-        ftc_explore_violate(x, "rank %d: the decision word of operation %d says something else already", rank,
-                            op);
-    if (word == 0 || x->local.decision[word - 1].op < op)
-        set(x, state, WORDS, 16, node, mine);
+    for (int place = 0; place < PLACES;
+         place++) { /* the latest first: an older one goes to the place behind */
+        uint32_t word = get(x, state, WORDS, 16, node * PLACES + place);
+        if (operation_of(x, word) == op && word != mine)
+            ftc_explore_violate(x, "rank %d: the decision word of operation %d says something else already",
+                                rank, op);
+        if (operation_of(x, word) == op)
+            return;
+        if (operation_of(x, word) > operation_of(x, mine))
+            continue;
+        set(x, state, WORDS, 16, node * PLACES + place, mine);
+        mine = word;
+        op = operation_of(x, mine);
+    }
 }
 
 /* Before its state is gone. */
@@ -192,10 +267,10 @@ static void tidy_node(const struct ftc_exploration *x, struct ftc_state *state, 
                       int gathered)
 {
     const int *first = &x->local.settings.first_ranks[node];
-    uint32_t word = get(x, state, WORDS, 16, node);
 
-    if (word > 0 && x->local.decision[word - 1].op < delivered)
-        set(x, state, WORDS, 16, node, 0);
+    for (int place = 0; place < PLACES; place++)
+        if (operation_of(x, get(x, state, WORDS, 16, node * PLACES + place)) < delivered)
+            set(x, state, WORDS, 16, node * PLACES + place, 0);
     for (int r = first[0]; r < first[1]; r++)
         if (posts(x, state, r) <= gathered) {
             set(x, state, KNOWN, 8, r, 0);
@@ -238,7 +313,9 @@ void ftc_explore_board_check_counted(struct ftc_exploration *x, const struct ftc
                                      const struct ftc_local_delivery *d, uint32_t to)
 {
     const struct ftc_local_history *mine = &x->local.state[to].history;
-    bool counts = x->local.program->operation[d->op].kind == FTC_CALL_ALLREDUCE;
+    enum ftc_call_kind kind = x->local.program->operation[d->op].kind;
+    bool counts = kind == FTC_CALL_ALLREDUCE ||
+                  (kind == FTC_CALL_REDUCE && rank == x->local.program->operation[d->op].root);
 
     if (!has_board(x) || !counts || d->op == 0 || mine->forgotten >= d->op)
         return;

@@ -10,11 +10,13 @@
 
 #include "sim/explore/state.h"
 
-/* The FTC_EXPLORE_BOARD_WORDS words of a state behind the others: posts (4 bits each), who is about to write; the decision words of the nodes, in 16 bits: number + 1;
+/* The FTC_EXPLORE_BOARD_WORDS words of a state behind the others: posts (4 bits each), who is about to write; the two latest decision words of each node, in 16 bits: number + 1;
  * L as posted for a validate and the epoch of a post, in 8 bits each; of the dead what they last delivered before they posted, in 16 bits: number + 1. */
 
 /* Is there a board, and does operation `op` go over it? */
 bool ftc_explore_board_is(const struct ftc_exploration *x, int op);
+/* ... and the next one of `rank`, with the G that it has? */
+bool ftc_explore_board_takes(const struct ftc_exploration *x, const struct ftc_state *state, int rank);
 
 /* Which of these can `rank` do? No other input of its member comes before ADOPT or WRITE. */
 bool ftc_explore_board_posts(const struct ftc_exploration *x, const struct ftc_state *state, int rank);
@@ -29,8 +31,9 @@ uint32_t ftc_explore_board_adopted(const struct ftc_exploration *x, const struct
 
 void ftc_explore_board_post(const struct ftc_exploration *x, struct ftc_state *state, int rank);
 void ftc_explore_board_write(struct ftc_exploration *x, struct ftc_state *state, int rank);
-void ftc_explore_board_delivered(const struct ftc_exploration *x, struct ftc_state *state,
-                                 int rank); /* by its own part */
+/* By its own part, not from the word. */
+void ftc_explore_board_delivered(const struct ftc_exploration *x, struct ftc_state *state, int rank,
+                                 const struct ftc_local_delivery *delivery);
 void ftc_explore_board_dies(const struct ftc_exploration *x, struct ftc_state *state, int rank);
 /* Words that nobody will look at any more are cleared: states that differ in them only are the same. */
 void ftc_explore_board_tidy(const struct ftc_exploration *x, struct ftc_state *state);

@@ -49,6 +49,13 @@ static int take_late_word(void *command, const char *text)
     return FTC_SUCCESS;
 }
 
+static int take_far_ahead(void *command, const char *text)
+{
+    (void)text;
+    ((struct explore *)command)->limits.far_ahead = true;
+    return FTC_SUCCESS;
+}
+
 static int take_late_look(void *command, const char *text)
 {
     (void)text;
@@ -108,6 +115,8 @@ static const struct ftc_option options[] = {
      take_late_word},
     {"no-epoch", 0, NULL, "mutation: a post of another history counts", take_no_epoch},
     {"late-look", 0, NULL, "mutation: a rank goes on without a look at the decision word", take_late_look},
+    {"far-ahead", 0, NULL, "mutation: a broadcast does not wait until its node has called the one before",
+     take_far_ahead},
     {"no-reduction", 0, NULL, "take every event apart, to check the reductions", take_plain},
     {"max-states", 0, "N", "stop after N states", take_states},
     {"memory", 0, "GIB", "stop when more than GIB of memory is needed (default 4)", take_memory},

@@ -36,11 +36,13 @@ struct ftc_explore_limits {
     /* mutations of two levels: a delegate returns before it has written its node's decision word; a rank takes in messages and notices
      * without a look at the word before */
     bool late_word, late_look, no_epoch; /* ...; a post of another history counts */
-    bool plain;                          /* no reductions */
-    bool outcomes;                       /* count distinct outcomes, for comparisons */
-    uint64_t states;                     /* 0: no limit */
-    size_t bytes;                        /* of the set of states; 0: no limit */
-    uint64_t shorten;                    /* transitions to spend on a shorter counter-example */
+    bool far_ahead;   /* ...; a broadcast does not wait until its node has called the operation before */
+    bool no_gather;   /* ...; nor one with a reduce until its node has called it */
+    bool plain;       /* no reductions */
+    bool outcomes;    /* count distinct outcomes, for comparisons */
+    uint64_t states;  /* 0: no limit */
+    size_t bytes;     /* of the set of states; 0: no limit */
+    uint64_t shorten; /* transitions to spend on a shorter counter-example */
     /* A promise on top of the product's, for tests of the explorer itself: words if `rank` must not deliver `op` as it was
      * decided in this ballot, else NULL. */
     const char *(*promise)(int rank, int op, struct ftc_ballot_id ballot);

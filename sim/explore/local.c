@@ -78,6 +78,7 @@ static int number_member(struct ftc_local *local, const struct ftc_member *membe
         return s.rc;
     state->member = ftc_digest_of(local->bytes, local->byte_count);
     state->known = ftc_local_mask(ftc_member_known_failed(member));
+    state->agreed = ftc_local_mask(ftc_member_agreed_failed(member));
     int rc = ftc_local_number_epoch(local, ftc_member_epoch(member), &state->epoch);
     return rc == FTC_SUCCESS ? number_state(local, state, out) : rc;
 }
@@ -261,10 +262,7 @@ static int take_output(struct ftc_learning *l, const struct ftc_output *output)
 
 bool ftc_local_two_levels(const struct ftc_local *local, int op)
 {
-    int kind = local->program->operation[op].kind;
-
-    return local->settings.nodes > 1 && (kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_BARRIER ||
-                                         kind == FTC_CALL_VALIDATE || kind == FTC_CALL_FINALIZE);
+    return local->settings.nodes > 1 && ftc_local_size(local, op) <= local->settings.levels_most;
 }
 
 /* The decision word says it; this rank may have posted only. */

@@ -59,7 +59,7 @@ struct ftc_local_history {
 
 struct ftc_local_state {
     struct ftc_local_history history;
-    ftc_mask known;         /* L */
+    ftc_mask known, agreed; /* L, G */
     uint8_t epoch;          /* by number */
     uint32_t parent, input; /* a way here */
     uint32_t forgotten; /* the same, with one more operation forgotten; FTC_TABLE_NONE: not asked for yet */

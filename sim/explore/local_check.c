@@ -109,6 +109,33 @@ static int spread_start(const struct ftc_learning *l, int op, int members)
     return delegate[op % delegates];
 }
 
+static int member_at(const struct ftc_learning *l, ftc_mask agreed, int index)
+{
+    for (int rank = 0; rank < l->local->ranks; rank++) {
+        if (!in(agreed, rank) && index-- == 0)
+            return rank;
+    }
+    return -1;
+}
+
+/* Two levels, with a root: it, the others of its node from its first rank on, then the next nodes. */
+static int rooted_coordinator(const struct ftc_learning *l, ftc_mask agreed, int root, int members, int i)
+{
+    const int *first = l->local->settings.first_ranks;
+    int start = 0, node = 0;
+
+    while (first[node + 1] <= root)
+        node++;
+    for (int rank = 0; rank < first[node]; rank++)
+        start += !in(agreed, rank);
+    for (int at = 0, number = 0; at < members; at++) {
+        int rank = member_at(l, agreed, (start + at) % members);
+        if (rank != root && ++number == i)
+            return rank;
+    }
+    return root;
+}
+
 static int coordinator(const struct ftc_learning *l, int op, int i)
 {
     const struct ftc_program_operation *operation = &l->local->program->operation[op];
@@ -121,14 +148,17 @@ static int coordinator(const struct ftc_learning *l, int op, int i)
     }
     if (i >= members)
         return -1;
+    if (operation->root >= 0 && ftc_local_two_levels(l->local, op))
+        return rooted_coordinator(l, agreed, operation->root, members, i);
     if (operation->root < 0)
         index = l->local->settings.rotation == FTC_ROTATION_SPREAD ? spread_start(l, op, members) : 0;
-    index = (index + i) % members;
-    for (int rank = 0; rank < n; rank++) {
-        if (!in(agreed, rank) && index-- == 0)
-            return rank;
-    }
-    return -1;
+    return member_at(l, agreed, (index + i) % members);
+}
+
+/* The root is in G: everybody returns at once, without them. */
+static bool over_two_levels(const struct ftc_learning *l, int op)
+{
+    return ftc_local_two_levels(l->local, op) && !in(l->history.agreed[op], ftc_learning_operation(l)->root);
 }
 
 static bool collects(const struct ftc_learning *l)
@@ -235,6 +265,17 @@ static bool same_value(const struct ftc_value *a, const struct ftc_value *b)
     return a->buffer == NULL || memcmp(ftc_value_bytes(a), ftc_value_bytes(b), a->size) == 0;
 }
 
+/* Over two levels: the root has the value, and nobody else. */
+static void check_reduced(struct ftc_learning *l, const struct ftc_output *output, int op)
+{
+    bool gives = output->result.buffer != NULL;
+
+    if (gives != (l->rank == ftc_learning_operation(l)->root))
+        ftc_learning_violate(l, "rank %d: reduce %d delivers %s value", l->rank, op, gives ? "a" : "no");
+    if (output->decision->value.buffer != NULL)
+        ftc_learning_violate(l, "rank %d: the decision of reduce %d has a value", l->rank, op);
+}
+
 static void check_result(struct ftc_learning *l, const struct ftc_output *output, int op)
 {
     const struct ftc_decision *decision = output->decision;
@@ -245,6 +286,10 @@ static void check_result(struct ftc_learning *l, const struct ftc_output *output
         (output->status != FTC_SUCCESS &&
          (operation->kind != FTC_CALL_BCAST || output->status != FTC_ERR_ROOT_FAILED)))
         ftc_learning_violate(l, "rank %d: operation %d delivers status %d", l->rank, op, output->status);
+    if (operation->kind == FTC_CALL_REDUCE) {
+        check_reduced(l, output, op);
+        return;
+    }
     if (output->result.buffer != NULL && !same_value(&output->result, &decision->value))
         ftc_learning_violate(l, "rank %d: the result of operation %d is not the decision's value", l->rank,
                              op);
@@ -265,12 +310,16 @@ static void check_decision(struct ftc_learning *l, const struct ftc_output *outp
 
     d->failed = ftc_local_mask(&decision->failed);
     d->validates = kind == FTC_CALL_VALIDATE;
-    d->collects = !first_ballot(decision->ballot) || collects(l);
+    /* Over two levels the ranks of a node need not have called a broadcast that their delegate took part in. */
+    bool gathers = kind != FTC_CALL_BCAST || !over_two_levels(l, d->op);
+    d->collects = collects(l) || (gathers && !first_ballot(decision->ballot));
     d->root_failed = decision->status == FTC_ERR_ROOT_FAILED;
     check_failed(l, decision, d);
     check_result(l, output, d->op);
     if (kind == FTC_CALL_ALLREDUCE)
         check_counts(l, &decision->value, d->failed, d);
+    if (kind == FTC_CALL_REDUCE && output->result.buffer != NULL)
+        check_counts(l, &output->result, d->failed, d);
     check_rule_5(l, decision, d);
     if (reported != d->failed)
         ftc_learning_violate(l, "rank %d: the report of operation %d has another failed set", l->rank, d->op);
@@ -296,13 +345,14 @@ int ftc_learning_delivers(struct ftc_learning *l, const struct ftc_output *outpu
     struct ftc_local_delivery *d = &local->delivery[local->delivery_count];
     *d = (struct ftc_local_delivery){.op = (uint8_t)(l->history.called - 1)};
     ftc_member_report(l->member, &report);
-    if (ftc_learning_operation(l)->kind == FTC_CALL_REDUCE)
+    bool plain = ftc_learning_operation(l)->kind == FTC_CALL_REDUCE && !over_two_levels(l, d->op);
+    if (plain)
         check_reduce(l, output, ftc_local_mask(report.failed), d);
     else if (output->decision == NULL)
         check_silent(l, output, ftc_local_mask(report.failed), d->op);
     else
         check_decision(l, output, ftc_local_mask(report.failed), d);
-    d->agrees = ftc_learning_operation(l)->kind != FTC_CALL_REDUCE;
+    d->agrees = !plain;
     if (d->agrees)
         rc = ftc_local_decide(l, output, report.retries, &d->decision);
     l->history.decision[d->op] = d->decision;

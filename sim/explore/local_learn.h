@@ -31,6 +31,7 @@ static inline const struct ftc_program_operation *ftc_learning_operation(const s
 
 /* local_value.c: what ranks contribute */
 #define FTC_LOCAL_VALUE FTC_LOCAL_RANKS /* bytes of the largest value */
+size_t ftc_local_size(const struct ftc_local *local, int op);
 /* The call of operation `op`; `bytes` has room for FTC_LOCAL_VALUE and must outlive the call. */
 void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes, struct ftc_call *call);
 /* Whose input a value counts once or more, and whose more often; false: it has the wrong size. */

@@ -3,7 +3,7 @@
 
 #include "sim/explore/local_learn.h"
 
-#define BROADCAST_SIZE 4
+#define BROADCAST_SIZE 6 /* of the last rank; of the others 2: less than reductions of 3 ranks or more */
 
 static void add_counts(void *arg, const void *in, void *inout, size_t size)
 {
@@ -22,30 +22,39 @@ static void broadcast_value(int op, int root, unsigned char bytes[BROADCAST_SIZE
         bytes[b] = (unsigned char)(17 * op + 5 * root + b + 1);
 }
 
-static size_t fill(const struct ftc_local *local, int rank, int op, unsigned char *bytes)
+size_t ftc_local_size(const struct ftc_local *local, int op)
 {
     const struct ftc_program_operation *operation = &local->program->operation[op];
 
     switch (operation->kind) {
     case FTC_CALL_BCAST:
-        broadcast_value(op, operation->root, bytes);
-        return BROADCAST_SIZE;
+        return operation->root == local->ranks - 1 ? BROADCAST_SIZE : 2;
     case FTC_CALL_ALLREDUCE:
     case FTC_CALL_REDUCE:
-        memset(bytes, 0, (size_t)local->ranks);
-        bytes[rank] = 1;
         return (size_t)local->ranks;
     default:
         return 0;
     }
 }
 
+static void fill(const struct ftc_local *local, int rank, int op, unsigned char *bytes)
+{
+    const struct ftc_program_operation *operation = &local->program->operation[op];
+
+    memset(bytes, 0, FTC_LOCAL_VALUE);
+    if (operation->kind == FTC_CALL_BCAST)
+        broadcast_value(op, operation->root, bytes);
+    else
+        bytes[rank] = 1;
+}
+
 void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes, struct ftc_call *call)
 {
     const struct ftc_program_operation *operation = &local->program->operation[op];
     bool combines = operation->kind == FTC_CALL_ALLREDUCE || operation->kind == FTC_CALL_REDUCE;
-    size_t size = fill(local, rank, op, bytes);
+    size_t size = ftc_local_size(local, op);
 
+    fill(local, rank, op, bytes);
     *call = (struct ftc_call){
         .signature = {.kind = (uint8_t)operation->kind, .root = operation->root, .size = size},
         .input = size > 0 && (combines || operation->root == rank) ? bytes : NULL,
@@ -75,8 +84,9 @@ bool ftc_local_counts(const struct ftc_local *local, const struct ftc_value *val
 bool ftc_local_broadcast_right(const struct ftc_local *local, int op, const struct ftc_value *value)
 {
     unsigned char expected[BROADCAST_SIZE];
+    size_t size = ftc_local_size(local, op);
 
     broadcast_value(op, local->program->operation[op].root, expected);
-    return value->buffer != NULL && value->size == sizeof(expected) &&
-           memcmp(ftc_value_bytes(value), expected, sizeof(expected)) == 0;
+    return value->buffer != NULL && value->size == size &&
+           memcmp(ftc_value_bytes(value), expected, size) == 0;
 }

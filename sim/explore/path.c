@@ -59,6 +59,10 @@ static void print_event(FILE *out, const struct ftc_exploration *x, const struct
                 ftc_call_kind_name(operation[ftc_state_history(x, state, event.rank)->called].kind));
         break;
     case FTC_EXPLORE_GATHER:
+        if (ftc_explore_board_gathered(x, state, event.rank) == FTC_LOCAL_CALL) {
+            fprintf(out, "rank %d calls it: its node has called the operation before it", event.rank);
+            break;
+        }
         fprintf(out, "rank %d has the posts of its node: ", event.rank);
         print_mask(out, "", (ftc_mask)ftc_explore_board_gathered(x, state, event.rank));
         break;

@@ -183,9 +183,8 @@ static int take_step(struct ftc_exploration *x, struct ftc_state *state, struct 
         ftc_explore_check_known(x, state, rank);
     if (x->local.state[step->to].history.called > called && alive)
         ftc_explore_check_call(x, state, rank);
-    if (step->delivery != FTC_TABLE_NONE && event.kind != FTC_EXPLORE_ADOPT && alive &&
-        ftc_explore_board_is(x, x->local.delivery[step->delivery].op))
-        ftc_explore_board_delivered(x, state, rank);
+    if (step->delivery != FTC_TABLE_NONE && event.kind != FTC_EXPLORE_ADOPT && alive)
+        ftc_explore_board_delivered(x, state, rank, &x->local.delivery[step->delivery]);
     return rc;
 }
 

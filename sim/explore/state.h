@@ -10,7 +10,7 @@
 /* Words of a global state, n ranks: n members (FTC_STATE_GONE: stopped for ever), n * (n - 1) channels, 2 of notices
  * (bit observer * 8 + dead), 1 of: dead, timers, crashes left. */
 #define FTC_STATE_WORDS         (FTC_LOCAL_RANKS * FTC_LOCAL_RANKS + 3 + FTC_EXPLORE_BOARD_WORDS)
-#define FTC_EXPLORE_BOARD_WORDS 14 /* with two levels; board.h */
+#define FTC_EXPLORE_BOARD_WORDS 18 /* with two levels; board.h */
 #define FTC_STATE_GONE          UINT32_MAX
 
 struct ftc_state {

@@ -92,6 +92,12 @@ levels() {
     row -n 5 -f 1 --nodes 3 --crashes 2 allreduce barrier
     row -n 6 -f 1 --nodes 2 --crashes 2 allreduce
     row -n 6 -f 1 --nodes 3 --crashes 2 allreduce
+    row -n 4 -f 1 --nodes 2 --crashes 3 bcast:1\*4
+    row -n 4 -f 1 --nodes 2 --crashes 3 --settle-every 2 bcast:1\*3 reduce:3
+    row -n 4 -f 1 --nodes 2 --crashes 3 bcast:1 reduce:2 bcast:1 validate
+    row -n 5 -f 1 --nodes 2 --crashes 2 bcast:2 bcast:0 bcast:2
+    row -n 5 -f 1 --nodes 3 --crashes 2 bcast:1 reduce:3
+    row -n 6 -f 1 --nodes 3 --crashes 2 bcast:3
 }
 
 case ${1-} in

@@ -13,6 +13,8 @@ enum ftc_mutation ftc_mutation;
 struct job {
     int n, nodes, f, crashes;
     const char *program;
+    uint64_t most; /* bytes over two levels; 0: all. A broadcast has 2, the last rank's 6, a reduction n */
+    uint32_t settle_every;
     enum ftc_rotation rotation;
     enum ftc_prepare prepare;
     enum ftc_share share;
@@ -31,7 +33,8 @@ static void explore(const struct job *job, struct ftc_explore_limits limits,
         first[node] = node * job->n / job->nodes;
     settings.nodes = job->nodes;
     settings.first_ranks = first;
-    settings.levels_most = UINT64_MAX;
+    settings.levels_most = job->most > 0 ? job->most : UINT64_MAX;
+    settings.settle_every = job->settle_every > 0 ? job->settle_every : settings.settle_every;
     settings.rotation = job->rotation;
     settings.prepare = job->prepare;
     settings.share = job->share;
@@ -72,8 +75,25 @@ static const struct job sound[] = {
     {.n = 5, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce"},
     {.n = 5, .nodes = 3, .f = 1, .crashes = 2, .program = "allreduce"},
     /* by messages among all in between */
-    {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "allreduce,bcast:1,allreduce"},
-    {.n = 4, .nodes = 2, .f = 1, .crashes = 1, .program = "reduce:3,validate,bcast:2,allreduce"},
+    {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "allreduce,bcast:3,allreduce", .most = 5},
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 1, .program = "reduce:3,validate,bcast:3,allreduce", .most = 3},
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce,bcast:1", .most = 3, .settle_every = 1},
+    {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "allreduce,bcast:1*2,bcast:3", .most = 3},
+    /* with a root: in the middle of its node, first of it, another one each time */
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "bcast:1,bcast:3,allreduce"},
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "bcast:1,reduce:2,bcast:1"},
+    {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "reduce:1,bcast:3,reduce:3,bcast:0"},
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "bcast:1*4", .settle_every = 2},
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "bcast:3*3", .prepare = FTC_PREPARE_TREE},
+    {.n = 4,
+     .nodes = 2,
+     .f = 1,
+     .crashes = 2,
+     .program = "bcast:1*2",
+     .correction = FTC_CORRECTION_CHECKED,
+     .dissemination = FTC_DISSEMINATION_GOSSIP},
+    {.n = 5, .nodes = 2, .f = 1, .crashes = 2, .program = "bcast:1*2"},
+    {.n = 5, .nodes = 3, .f = 1, .crashes = 1, .program = "bcast:1,reduce:3,bcast:4"},
 };
 
 START_TEST(every_promise_is_kept)
@@ -118,25 +138,59 @@ static const struct {
     enum ftc_mutation mutation;
     struct ftc_explore_limits limits;
     const char *program;
+    uint64_t most;
 } faults[] = {
     {"decide though a node that has live ranks lost its delegate",
      FTC_MUTATION_LEAVE_OUT_NODE,
      {0},
-     "allreduce"},
-    {"UP does not say whose input its node lacks", FTC_MUTATION_UP_WITHOUT_LIST, {0}, "allreduce"},
-    {"a new delegate waits to be called", FTC_MUTATION_NO_BALLOT_FOR_DELEGATE, {0}, "allreduce"},
-    {"a new delegate's call for a ballot is ignored", FTC_MUTATION_DELEGATE_IGNORED, {0}, "allreduce"},
-    {"no look at the decision word", FTC_MUTATION_NONE, {.late_look = true}, "allreduce"},
-    {"posts of another history count", FTC_MUTATION_NONE, {.no_epoch = true}, "bcast:1,allreduce"},
+     "allreduce",
+     0},
+    {"UP does not say whose input its node lacks", FTC_MUTATION_UP_WITHOUT_LIST, {0}, "allreduce", 0},
+    {"a new delegate waits to be called", FTC_MUTATION_NO_BALLOT_FOR_DELEGATE, {0}, "allreduce", 0},
+    {"a new delegate's call for a ballot is ignored", FTC_MUTATION_DELEGATE_IGNORED, {0}, "allreduce", 0},
+    {"no look at the decision word", FTC_MUTATION_NONE, {.late_look = true}, "allreduce", 0},
+    {"posts of another history count", FTC_MUTATION_NONE, {.no_epoch = true}, "bcast:3,allreduce", 5},
     {"returned before the word is written, and posts of another history count",
      FTC_MUTATION_NONE,
      {.no_epoch = true, .late_word = true},
-     "allreduce*2"},
+     "allreduce*2",
+     0},
+    {"a word is written over before all of the node have read it",
+     FTC_MUTATION_NONE,
+     {.far_ahead = true},
+     "bcast:1*3",
+     0},
+    {"a decision is forgotten as soon as the word of a later broadcast is found",
+     FTC_MUTATION_FORGET_ON_WORD,
+     {0},
+     "bcast:2*2",
+     0},
+    {"a broadcast with a reduce does not wait for its node, and settles what went by messages among all",
+     FTC_MUTATION_NONE,
+     {.no_gather = true},
+     "allreduce,bcast:1",
+     3},
+    {"a broadcast's later ballot settles what went by messages among all",
+     FTC_MUTATION_SETTLE_BY_NODES,
+     {0},
+     "allreduce,bcast:1",
+     3},
+    {"the lowest rank acts for its node though the root is there",
+     FTC_MUTATION_ROOT_NOT_FIRST,
+     {0},
+     "bcast:1",
+     0},
 };
 
 START_TEST(a_fault_is_found)
 {
-    struct job job = {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = faults[_i].program};
+    struct job job = {.n = 4,
+                      .nodes = 2,
+                      .f = 1,
+                      .crashes = 3,
+                      .program = faults[_i].program,
+                      .most = faults[_i].most,
+                      .settle_every = faults[_i].limits.no_gather ? 1 : 0};
     struct ftc_explore_result result;
 
     ftc_mutation = faults[_i].mutation;

@@ -38,6 +38,14 @@ took() {
     for rank in 1 2 4 5; do [ "$(sent "$rank")" -eq 0 ]; done
 }
 
+@test "the root of a broadcast or a reduce talks for its node, and whoever is not it or a delegate is silent" {
+    nodes 2 -np 6 --report report.json "$PERF" -m 8 -i 20 bcast reduce
+    [ "$status" -eq 0 ]
+    local rank
+    for rank in 0 3; do [ "$(sent "$rank")" -gt 40 ]; done
+    for rank in 1 2 4 5; do [ "$(sent "$rank")" -eq 0 ]; done
+}
+
 @test "every operation, of any size, and by messages among all" {
     nodes 3 -np 8 "$PERF" -m 8:512K -i 20 all
     [ "$status" -eq 0 ]
