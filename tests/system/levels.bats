@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Operations over two levels (docs/design/nodes.md): nodes are agents of one machine here. FTRUN, PERF, LOOP, WRONG_APP come from ctest.
+# Operations over two levels (docs/design/nodes.md): nodes are agents of one machine here. FTRUN, PERF, LOOP, WRONG_APP, FORGE_APP come from ctest.
 # shellcheck disable=SC2016,SC2153,SC2154 # commands for ranks; bats sets variables
 
 bats_require_minimum_version 1.5.0
@@ -95,5 +95,15 @@ took() {
             grep -q "rank . is in .*, rank . in " <<<"$output"
             run ! grep -q "came through" <<<"$output"
         done
+    done
+}
+
+@test "a decision word that cannot be ends the job with 115, and a line says so" {
+    local what
+    for what in status size; do
+        nodes 2 -np 4 --timeout 30 "$FORGE_APP" "$what"
+        [ "$status" -eq 115 ]
+        grep -q "the node segment is damaged: " <<<"$output"
+        run ! grep -q "came through" <<<"$output"
     done
 }
