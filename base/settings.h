@@ -69,6 +69,7 @@ struct ftc_member_settings {
     enum ftc_rotation rotation;
     int reduce_arity;
     int direct; /* ballots of at most so many participants collect straight to c_b; below 2: none */
+    int doubling; /* first ballots of at most so many participants are exchanges by recursive doubling; below 2: none */
     struct ftc_tree_shape tree; /* of dissemination; and whom to ask when it is another (repair) */
     enum ftc_dissemination dissemination;
     enum ftc_correction correction;

@@ -172,6 +172,13 @@ static int pass_on(struct ftc_member *m, struct ftc_operation *op, const struct 
     return rc;
 }
 
+static int spread(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival)
+{
+    ftc_spread_colour(m, op, arrival);
+    int rc = pass_on(m, op, arrival);
+    return rc == 0 ? ftc_spread_begin(m, op) : rc;
+}
+
 /* Pieces that will not be needed any more. */
 static void count_pieces(struct ftc_member *m, const struct ftc_ballot *b, const struct ftc_arrival *arrival)
 {
@@ -207,10 +214,7 @@ int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ft
         return rc;
     if (FTC_MUTATED(DECIDED_KEEP_DECIDE) && again)
         return 0;
-    ftc_spread_colour(m, op, arrival);
-    rc = pass_on(m, op, arrival);
-    if (rc == 0)
-        rc = ftc_spread_begin(m, op);
+    rc = b->exchanges ? ftc_exchange_pass_on(m, op) : spread(m, op, arrival);
     if (rc == 0 && (ftc_operation_settles(op, b->id) || FTC_MUTATED(FORGET_ON_BROADCAST)))
         ftc_operation_free_before(m, op->k);
     return rc;

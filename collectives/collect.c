@@ -282,7 +282,7 @@ int ftc_collect_advance(struct ftc_member *m, struct ftc_operation *op)
 
     switch (b->phase) {
     case FTC_BALLOT_GROUP:
-        return group_advance(m, op);
+        return b->exchanges ? ftc_exchange_advance(m, op) : group_advance(m, op);
     case FTC_BALLOT_TREE:
         return b->position == 0 ? coordinator_advance(m, op) : tree_advance(m, op);
     case FTC_BALLOT_RETRY:
@@ -333,7 +333,7 @@ static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct 
     decision->status = b->status;
     decision->verdict = b->verdict;
     b->verdict = (struct ftc_vote_verdict){0};
-    if (kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_LARGE)
+    if (ftc_call_has_result(kind))
         ftc_value_set(&decision->value, &b->sum.value);
     else if (kind == FTC_CALL_REDUCE && b->id.i == 0)
         ftc_value_set(&op->result, &b->sum.value);

@@ -88,14 +88,16 @@ static void add_awaited(const struct digest *d, const struct ftc_awaited *list, 
 /* Rule 2: each phase looks at its own part and at what is still to come. */
 static void add_collect(const struct digest *d, const struct ftc_ballot *b)
 {
-    add_number(d, (uint64_t)b->phase);
+    add_number(d, (uint64_t)b->phase | (uint64_t)(b->exchanges && b->given_up) << 8);
     if (b->phase == FTC_BALLOT_DONE)
         return;
     add_info(d, &b->info);
     bool kept = d->member->set.integrity == FTC_INTEGRITY_VOTE && b->position == 0;
     if (b->phase == FTC_BALLOT_GROUP || (b->phase == FTC_BALLOT_TREE && kept))
         add_awaited(d, b->group, b->group_size);
-    if (b->phase == FTC_BALLOT_TREE)
+    if (b->exchanges)
+        add_number(d, (uint64_t)b->round);
+    if (b->phase == FTC_BALLOT_TREE || b->exchanges)
         add_contribution(d, &b->sum);
     if (b->phase != FTC_BALLOT_RETRY)
         add_awaited(d, b->child, b->child_size);

@@ -84,6 +84,8 @@ static void waits_for_decision(const struct ftc_member *m, const struct ftc_oper
         waits_for_rank(activity, FTC_WAIT_COORDINATOR, ftc_operation_coordinator(op, op->poked - 1));
     else if (b->pulled >= 0)
         waits_for_rank(activity, FTC_WAIT_DECISION, b->pulled);
+    else if (b->exchanges && b->position >= 0)
+        waits_for_rank(activity, FTC_WAIT_DECISION, ftc_exchange_decider(m, b));
     else if (b->position > 0 && b->spread.dissemination != FTC_DISSEMINATION_TREE)
         waits_for_rank(activity, FTC_WAIT_DECISION, b->coordinator);
     else if (b->position > 0)
@@ -96,9 +98,16 @@ static void waits(const struct ftc_member *m, const struct ftc_operation *op,
 {
     const struct ftc_ballot *b = &op->ballot;
 
+    if (b->exchanges && b->given_up && b->position > 0) {
+        waits_for_rank(activity, FTC_WAIT_COORDINATOR, b->coordinator);
+        return;
+    }
     switch (b->phase) {
     case FTC_BALLOT_GROUP:
-        waits_for_awaited(b->group, b->group_size, FTC_WAIT_GROUP, activity);
+        if (b->exchanges) /* a round after the other */
+            waits_for_rank(activity, FTC_WAIT_GROUP, b->group[b->round].rank);
+        else
+            waits_for_awaited(b->group, b->group_size, FTC_WAIT_GROUP, activity);
         break;
     case FTC_BALLOT_TREE:
         waits_for_awaited(b->child, b->child_size, FTC_WAIT_CHILD, activity);
@@ -110,6 +119,15 @@ static void waits(const struct ftc_member *m, const struct ftc_operation *op,
         waits_for_decision(m, op, activity);
         break;
     }
+}
+
+int ftc_member_awaits(const struct ftc_member *m)
+{
+    struct ftc_member_activity activity = {.waits_for = -1};
+
+    if (m->newest != NULL && !m->newest->returned)
+        waits(m, m->newest, &activity);
+    return activity.waits_for;
 }
 
 void ftc_member_activity(const struct ftc_member *m, struct ftc_member_activity *activity)

@@ -240,10 +240,13 @@ static int apply(struct ftc_member *m, struct ftc_operation *op)
     int collected = ftc_collect_advance(m, op);
     if (collected < 0)
         return collected;
+    int given_up = ftc_exchange_give_up(m, op);
+    if (given_up < 0)
+        return given_up;
     int rc = m->set.prepare == FTC_PREPARE_TREE ? ftc_repair_prepare(m, op) : 0;
     if (rc == 0)
         rc = ftc_repair_pull(m, op);
-    return rc < 0 ? rc : rotated | collected;
+    return rc < 0 ? rc : rotated | collected | given_up;
 }
 
 /* Apply the rules to op k, if it is still retained, until nothing changes. */
@@ -437,6 +440,7 @@ static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct 
     if (op->levels && call->signature.root >= 0)
         ftc_levels_rotation(m, op);
     op->first_collects = first_ballot_collects(m, &call->signature);
+    op->exchanges = ftc_exchange_suits(&m->set, &call->signature, participants->size);
     rc = take_input(m, op);
     if (rc == 0 && op->levels)
         rc = take_missing(m, op);
@@ -553,6 +557,8 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
                                            .dissemination = settings->dissemination,
                                            .correction = settings->correction};
     m->group_room = settings->f + 2 > settings->direct ? settings->f + 2 : settings->direct;
+    if (m->group_room < ftc_exchange_partners(settings->doubling))
+        m->group_room = ftc_exchange_partners(settings->doubling);
     m->child_room = settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||
         ftc_set_init(&m->report_failed, n) != 0 || ftc_set_init(&m->report_wrong, n) != 0 ||

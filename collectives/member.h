@@ -95,6 +95,8 @@ enum ftc_rule {
     FTC_RULE_PASS_PIECE,         /* 5: passed a piece on along the ring */
     FTC_RULE_JOIN,               /* 5: joined the correction (failure-proof), or walks (delayed) */
     FTC_RULE_PULL_IMPATIENT,     /* 6: asked an ancestor with nobody known failed */
+    FTC_RULE_EXCHANGE,           /* 2: decided by an exchange */
+    FTC_RULE_GIVE_UP_EXCHANGE,   /* 2: started (0,1) as an exchange could not be finished */
     FTC_RULES_ONE_LEVEL,         /* so many are of one level, too */
     FTC_RULE_STAND_BY =
         FTC_RULES_ONE_LEVEL, /* two levels: called, and another rank takes part for the node */
@@ -198,6 +200,8 @@ const struct ftc_set *ftc_member_known_failed(const struct ftc_member *member); 
 const struct ftc_set *ftc_member_agreed_failed(const struct ftc_member *member); /* G */
 struct ftc_epoch ftc_member_epoch(const struct ftc_member *member);
 void ftc_member_activity(const struct ftc_member *member, struct ftc_member_activity *activity);
+int ftc_member_awaits(
+    const struct ftc_member *member); /* the lowest rank that the call under way waits for; -1 */
 void ftc_member_report(const struct ftc_member *member, struct ftc_member_report *report);
 const uint64_t *ftc_member_rules(const struct ftc_member *member);           /* FTC_RULES_COUNT counters */
 uint64_t ftc_member_ballots(const struct ftc_member *member);                /* entered in all */

@@ -40,6 +40,9 @@
     X(COMPARE_ANY, "vote: compare results whose lists differ")                                               \
     X(GROUP_IN_TREE, "vote: the last group's value goes up the subtrees, too")                               \
     X(NO_MAJORITY, "vote: take a result that no majority has")                                               \
+    X(EXCHANGE_WITHOUT_DEAD, "exchange: who finds a partner dead goes on without it")                        \
+    X(EXCHANGE_WITH_L, "exchange: the failed set has what the decider alone knows")                          \
+    X(EXCHANGE_FOR_EVER, "exchange: nobody gives it up while c_0 lives")                                     \
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */              \
     /* harmless as long as there is PULL: without it they are found */                                       \
     X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                                \

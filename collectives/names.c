@@ -82,6 +82,8 @@ const char *ftc_rule_name(enum ftc_rule rule)
         [FTC_RULE_PASS_PIECE] = "pass a piece on",
         [FTC_RULE_JOIN] = "join the correction",
         [FTC_RULE_PULL_IMPATIENT] = "pull impatiently",
+        [FTC_RULE_EXCHANGE] = "decide by exchange",
+        [FTC_RULE_GIVE_UP_EXCHANGE] = "give an exchange up",
         [FTC_RULE_STAND_BY] = "stand by",
         [FTC_RULE_ADOPT] = "adopt the node's decision",
         [FTC_RULE_TAKE_OVER] = "take over",

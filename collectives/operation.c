@@ -164,12 +164,16 @@ bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id 
     return op->first_collects || (gathered && (ballot.i > 0 || ballot.s > 0));
 }
 
+bool ftc_call_has_result(int kind)
+{
+    return kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_LARGE;
+}
+
 /* Of a reduce the root alone has the value. */
 bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision)
 {
     int kind = signature->kind;
-    bool carries = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_LARGE ||
-                   kind == FTC_CALL_BCAST;
+    bool carries = ftc_call_has_result(kind) || kind == FTC_CALL_BCAST;
 
     if (decision->status == FTC_ERR_ROOT_FAILED)
         return kind == FTC_CALL_BCAST && decision->value.size == 0;
@@ -186,7 +190,7 @@ int ftc_ballot_position(const struct ftc_ballot *b, int rank)
     return ftc_view_position(b->participants, b->coordinator, rank);
 }
 
-static struct ftc_awaited *awaited_add(struct ftc_awaited *list, int *count, int rank)
+struct ftc_awaited *ftc_ballot_await(struct ftc_awaited *list, int *count, int rank)
 {
     struct ftc_awaited *awaited = &list[(*count)++];
 
@@ -199,9 +203,9 @@ static struct ftc_awaited *awaited_add(struct ftc_awaited *list, int *count, int
 static void ballot_await_directly(const struct ftc_member *m, struct ftc_ballot *b)
 {
     if (b->position > 0)
-        awaited_add(b->group, &b->group_size, m->set.self);
+        ftc_ballot_await(b->group, &b->group_size, m->set.self);
     for (int j = 0; b->position == 0 && j < b->size; j++)
-        awaited_add(b->group, &b->group_size, ftc_ballot_rank(b, j));
+        ftc_ballot_await(b->group, &b->group_size, ftc_ballot_rank(b, j));
     assert(b->group_size <= m->group_room);
 }
 
@@ -211,11 +215,11 @@ static void ballot_await_group(const struct ftc_member *m, struct ftc_ballot *b)
     struct ftc_group group = ftc_topology_group(b->size, m->set.f, b->position);
 
     if (group.with_root)
-        awaited_add(b->group, &b->group_size, b->coordinator);
+        ftc_ballot_await(b->group, &b->group_size, b->coordinator);
     for (int i = 0; i < group.count; i++)
-        awaited_add(b->group, &b->group_size, ftc_ballot_rank(b, group.first + i));
+        ftc_ballot_await(b->group, &b->group_size, ftc_ballot_rank(b, group.first + i));
     if (b->group_size == 0)
-        awaited_add(b->group, &b->group_size, m->set.self);
+        ftc_ballot_await(b->group, &b->group_size, m->set.self);
     assert(b->group_size <= m->group_room);
 }
 
@@ -229,7 +233,7 @@ static void ballot_await_children(const struct ftc_member *m, struct ftc_ballot 
                                  : ftc_topology_reduce_child(b->size, f, arity, b->position, c);
         if (j < 0)
             break;
-        awaited_add(b->child, &b->child_size, ftc_ballot_rank(b, j));
+        ftc_ballot_await(b->child, &b->child_size, ftc_ballot_rank(b, j));
     }
     assert(b->child_size <= m->child_room);
 }
@@ -248,6 +252,9 @@ static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct 
     b->position = ftc_ballot_position(b, m->set.self);
     b->phase = b->collects && b->position >= 0 ? FTC_BALLOT_GROUP : FTC_BALLOT_DONE;
     b->status = FTC_SUCCESS;
+    b->exchanges = op->exchanges && id.i == 0 && id.s == 0;
+    b->round = 0;
+    b->given_up = false;
     b->holding = false;
     b->pulled = -1;
     b->info.count = 0;
@@ -311,6 +318,8 @@ static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_message up = {.has_list = op->levels, .info = b->info};
     bool decided = op->decision != NULL && !FTC_MUTATED(CONTRIBUTE_UNDECIDED);
 
+    if (b->exchanges)
+        return ftc_exchange_begin(m, op);
     if (decided) {
         up.contribution.decision = op->decision;
         ftc_rule_taken(m, FTC_RULE_CONTRIBUTE_DECIDED);

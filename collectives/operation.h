@@ -65,8 +65,11 @@ struct ftc_ballot {
     int status;                  /* of the collected value: FTC_SUCCESS or FTC_ERR_CORRUPT */
     struct ftc_vote_verdict verdict;
     struct ftc_failure_info info; /* of this ballot: own write-offs and all lists that came */
-    bool holding;                 /* DECIDE(b) */
-    struct ftc_set asked;         /* who sent PULL and waits for the answer */
+    bool exchanges; /* by recursive doubling; then the group is of those whose UP is awaited, in order */
+    int round;      /* ... which of them is next */
+    bool given_up;  /* ... and c_0 has been asked for (0,1): by this rank, or this is c_0 */
+    bool holding;   /* DECIDE(b) */
+    struct ftc_set asked; /* who sent PULL and waits for the answer */
     struct ftc_set decide_sent, prepare_sent;
     int pulled; /* rank last asked by PULL, -1: none */
     struct ftc_spread spread;
@@ -83,6 +86,7 @@ struct ftc_operation {
     uint32_t lead;                 /* c_0 is so many ranks behind that, and comes first */
     struct ftc_epoch epoch;        /* at op k */
     bool first_collects;           /* ballot (0,0) has a reduce */
+    bool exchanges;                /* ballot (0,0) is an exchange */
     bool levels;                   /* delegates of nodes take part */
     struct ftc_set missing;        /* levels: ranks of this node that posted nothing */
     bool returned;                 /* delivered to the caller */
@@ -161,12 +165,15 @@ int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i); /* ra
 size_t ftc_operation_contribution_size(const struct ftc_operation *op);
 /* Does a decision of this operation's ballot prove that every live rank has called it (rule 8)? */
 bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot);
+/* Does a decision of such a call carry what was collected? */
+bool ftc_call_has_result(int kind);
 /* Has a decision of such a call the size that its status asks for? */
 bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision);
 int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
                      struct ftc_view *participants);
 int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id);
 void ftc_ballot_forget(struct ftc_ballot *b); /* drop the contributions collected so far */
+struct ftc_awaited *ftc_ballot_await(struct ftc_awaited *list, int *count, int rank);
 int ftc_ballot_rank(const struct ftc_ballot *b, int position);
 int ftc_ballot_position(const struct ftc_ballot *b, int rank);            /* -1: no participant */
 int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op); /* rule 7; 1: changed */
@@ -237,6 +244,20 @@ static inline bool ftc_ballot_direct(const struct ftc_member *m, const struct ft
 {
     return ftc_collects_directly(m, b->size);
 }
+
+/* exchange.c: rule 2, "Exchange" */
+bool ftc_exchange_suits(const struct ftc_member_settings *set, const struct ftc_signature *signature,
+                        int participants);
+int ftc_exchange_partners(int participants); /* at most, of one of so many or fewer */
+int ftc_exchange_begin(struct ftc_member *m, struct ftc_operation *op);
+int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op); /* 1: changed */
+/* Rank from which this one gets DECIDE(b); -1: it decides itself. */
+int ftc_exchange_decider(const struct ftc_member *m, const struct ftc_ballot *b);
+int ftc_exchange_pass_on(struct ftc_member *m, struct ftc_operation *op);
+/* Undecided, this rank knows a participant failed, which may have contributed to some only: c_0 starts (0,1), decided or not, once it
+ * knows of one, too. 1: changed. */
+int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op);
+void ftc_exchange_given_up(struct ftc_member *m, struct ftc_operation *op); /* POKE (0,1) has come */
 
 /* broadcast.c: rule 5 */
 int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision,

@@ -210,16 +210,27 @@ static bool calls_for_ballot(const struct ftc_member *m, const struct ftc_operat
            !ftc_set_has(&op->ballot.participants->set, from) && !FTC_MUTATED(DELEGATE_IGNORED);
 }
 
-/* agreement.md, rule 7, second half: c_i', poked in a smaller ballot, decided or not, starts (i', 0). */
+/* (i', 0); c_0 is asked for (0,1) after an exchange, and (two levels) for (0,0). */
+static bool poke_sound(const struct ftc_operation *op, struct ftc_ballot_id id)
+{
+    bool sound = id.i > 0 ? id.s == 0 : id.s == 0 ? op->levels : id.s == 1 && op->exchanges;
+
+    return sound && id.i < (uint32_t)op->view->size && !ftc_operation_plain_reduce(op);
+}
+
+/* agreement.md, rule 7, second half: c_i', poked in a smaller ballot, decided or not, starts (i', 0); rule 2, "Exchange". */
 static int judge_poke(struct ftc_member *m, struct ftc_operation *op, int from)
 {
     struct ftc_ballot_id id = m->scratch.ballot;
 
-    if (id.s != 0 || (id.i == 0 && !op->levels) || id.i >= (uint32_t)op->view->size ||
-        ftc_operation_coordinator(op, id.i) != m->set.self || ftc_operation_plain_reduce(op))
+    if (!poke_sound(op, id) || ftc_operation_coordinator(op, id.i) != m->set.self)
         return FTC_ERR_PROTO;
     if (FTC_MUTATED(DECIDED_IGNORE_POKE) && op->returned)
         return 0;
+    if (id.s > 0) {
+        ftc_exchange_given_up(m, op);
+        return 0;
+    }
     bool new_delegate = calls_for_ballot(m, op, id, from);
     if (!new_delegate && ftc_ballot_compare(op->ballot.id, id) >= 0) {
         ftc_rule_taken(m, FTC_RULE_DROP_SMALLER);
@@ -302,7 +313,7 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
     switch (message->kind) {
     case FTC_MESSAGE_UP:
         if (message->has_list != op->levels || !b->collects || !awaits(b->group, b->group_size, from) ||
-            !value_fits(m, op, from))
+            (b->exchanges && message->contribution.decision != NULL) || !value_fits(m, op, from))
             return FTC_ERR_PROTO;
         ftc_collect_up(m, op, from, message);
         return 0;
@@ -311,11 +322,15 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
             return FTC_ERR_PROTO;
         return ftc_collect_tree(m, op, from, message);
     case FTC_MESSAGE_DECIDE:
+        if (b->exchanges && from != ftc_exchange_decider(m, b))
+            return FTC_ERR_PROTO;
         return judge_decide(m, op, from, false);
     case FTC_MESSAGE_FRAGMENT:
         return judge_piece(m, op, from, datagram);
     case FTC_MESSAGE_PULL:
-        return ftc_operation_plain_reduce(op) ? FTC_ERR_PROTO : ftc_repair_asked(m, op, from);
+        if (ftc_operation_plain_reduce(op) || b->exchanges)
+            return FTC_ERR_PROTO;
+        return ftc_repair_asked(m, op, from);
     default:
         /* PREPARE has done its work by entering; in ballot (0,0) there is none. */
         return b->id.i == 0 && b->id.s == 0 ? FTC_ERR_PROTO : 0;

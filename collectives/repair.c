@@ -19,7 +19,7 @@ int ftc_repair_pull(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_message pull = {0};
     int j = b->position, to;
 
-    if (b->holding || j <= 0 || (FTC_MUTATED(ONLY_UNDECIDED_PULL) && op->returned))
+    if (b->holding || j <= 0 || b->exchanges || (FTC_MUTATED(ONLY_UNDECIDED_PULL) && op->returned))
         return 0;
     j = ftc_topology_broadcast_parent(&m->set.tree, j);
     to = ftc_ballot_rank(b, j);

@@ -63,6 +63,7 @@ struct ftc_config {
     enum ftc_reduce_tree reduce_tree; /* reduce.tree */
     int64_t reduce_arity;             /* reduce.arity: of the heap */
     int64_t reduce_direct;            /* reduce.direct: 0: auto */
+    int64_t reduce_doubling;          /* reduce.doubling: 0: auto */
     enum ftc_rotation rotation;       /* collectives.rotation: coordinator of allreduce, barrier, validate */
     enum ftc_config_dissemination dissemination; /* broadcast.dissemination */
     enum ftc_tree tree;                          /* broadcast.tree */

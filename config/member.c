@@ -58,6 +58,7 @@ struct ftc_member_settings ftc_config_member(const struct ftc_config *c, int ran
         .rotation = c->rotation,
         .reduce_arity = c->reduce_tree == FTC_REDUCE_CHAIN ? 1 : (int)c->reduce_arity,
         .direct = (int)c->reduce_direct,
+        .doubling = (int)c->reduce_doubling,
         .tree = {.tree = c->tree, .arity = (int)c->arity},
         .dissemination = dissemination_of(c),
         .correction = correction_of(c),

@@ -90,6 +90,9 @@ const struct ftc_config_key ftc_config_schema[] = {
     INT("reduce", "direct", reduce_direct, 0, 64, "0", "",
         "Up to how many ranks (over two levels: nodes) send straight to the root, with no tree; 0: 8 in jobs of several nodes, else none."),
 
+    INT("reduce", "doubling", reduce_doubling, 0, 64, "0", "",
+        "Up to how many ranks (over two levels: nodes) exchange by recursive doubling, so that all decide at once; a failure then costs a second round; 0: 16 in jobs of several nodes, else none."),
+
     ENUM("broadcast", "dissemination", dissemination, dissemination_names, "auto",
         "What spreads a result first; auto: shared memory where all ranks are on one node, else the tree."),
     ENUM("broadcast", "tree", tree, tree_names, "binomial",

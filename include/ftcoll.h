@@ -170,7 +170,8 @@ FTC_API int ftc_size(const ftc_comm *comm);
  * everywhere. It holds the input of every rank alive when it was decided, and that of a failed rank entirely
  * or not at all. send may be FTC_IN_PLACE; otherwise it must not overlap recv. Both are aligned for the type. count
  * may be 0. Any number of failures is masked; by messages more than f, or the death of the coordinator, cost another
- * round, and so does the death of a rank within a large operation, on one node or, where it goes round a ring, on several.
+ * round, and so does any death where few hosts exchange ([reduce] doubling), or within a large operation, on one node or,
+ * where it goes round a ring, on several.
  * Errors: FTC_ERR_ARG, FTC_ERR_TYPE. With [integrity] mode = vote also FTC_ERR_CORRUPT,
  * at every survivor: results that should be equal differ and no majority says which is right, as with f = 1 or two that
  * are left. recv is unchanged and no input is lost: call again.

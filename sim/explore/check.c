@@ -49,7 +49,10 @@ static void check_masking(struct ftc_exploration *x, ftc_mask dead, int rank,
     struct ftc_ballot_id b = x->local.decision[d->decision].ballot;
     int failures = __builtin_popcount(dead & ~agreed & 0xffu);
 
-    if (b.s > 0 && failures < (int)(b.i + b.s) + x->local.settings.f)
+    int members = x->n - __builtin_popcount(agreed & 0xffu);
+
+    if (failures <
+        ftc_program_least_failures(&x->local.settings, x->local.program->operation[d->op].kind, members, b))
         ftc_explore_violate(x,
                             "rank %d: operation %d: ballot (%u,%u) was needed after %d failures, with f = %d",
                             rank, d->op, b.i, b.s, failures, x->local.settings.f);

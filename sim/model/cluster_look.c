@@ -207,11 +207,12 @@ static void print_settings(const struct ftc_cluster *c)
     const struct ftc_member_settings *s = &c->settings;
 
     fprintf(stderr,
-            "n %d, f %d, %s, share %s, rotation %s, reduce arity %d, direct %d, tree %s %d, correction %s, "
+            "n %d, f %d, %s, share %s, rotation %s, reduce arity %d, direct %d, doubling %d, tree %s %d, "
+            "correction %s, "
             "prepare %s, "
             "w %u\n",
             c->n, s->f, schemes[s->scheme], s->share == FTC_SHARE_OFF ? "off" : "piggyback",
-            s->rotation == FTC_ROTATION_FIRST ? "first" : "spread", s->reduce_arity, s->direct,
+            s->rotation == FTC_ROTATION_FIRST ? "first" : "spread", s->reduce_arity, s->direct, s->doubling,
             trees[s->tree.tree], s->tree.arity, corrections[s->correction],
             s->prepare == FTC_PREPARE_DIRECT ? "direct" : "tree", s->settle_every);
     fprintf(stderr, "program:");

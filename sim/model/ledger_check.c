@@ -222,7 +222,8 @@ static void check_sub_rounds(struct ftc_ledger *l, int rank, int op, const struc
         ftc_ledger_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures", rank, op,
                            decision->ballot.i, decision->ballot.s, failed);
     int dead = ftc_set_count(&l->dead) - ftc_set_count(&history->agreed);
-    if (decision->ballot.s > 0 && dead < (int)(decision->ballot.i + decision->ballot.s) + l->settings.f)
+    if (dead < ftc_program_least_failures(&l->settings, operation_of(l, op)->kind, view_size(l, history),
+                                          decision->ballot))
         ftc_ledger_violate(l,
                            "rank %d: operation %d: ballot (%u,%u) was needed after %d failures, with f = %d",
                            rank, op, decision->ballot.i, decision->ballot.s, dead, l->settings.f);
@@ -338,6 +339,11 @@ static void expect(struct ftc_ledger *l, int op, const struct ftc_ledger_history
                            (unsigned long long)least, (unsigned long long)most);
 }
 
+static bool exchanges(const struct ftc_ledger *l, int op, const struct ftc_ledger_history *history)
+{
+    return ftc_program_exchanges(&l->settings, operation_of(l, op)->kind, view_size(l, history));
+}
+
 /* UP of a collecting ballot of m: "Cost without failures". */
 static uint64_t up_formula(uint64_t m, uint64_t f)
 {
@@ -356,12 +362,36 @@ static uint64_t ups(const struct ftc_ledger *l, uint64_t m)
     return directly(l, m) ? m - 1 : up_formula(m, (uint64_t)l->settings.f);
 }
 
+/* "Exchange": those of the rounds, and of who takes part in none. */
+static uint64_t exchange_ups(uint64_t m)
+{
+    uint64_t power = 1, rounds = 0;
+
+    for (; 2 * power <= m; power *= 2)
+        rounds++;
+    return power * rounds + (m - power);
+}
+
+/* ... who gets the decision instead. */
+static uint64_t exchange_decides(uint64_t m)
+{
+    uint64_t power = 1;
+
+    while (2 * power <= m)
+        power *= 2;
+    return m - power;
+}
+
 /* ... of a ballot of m participants or fewer. */
 static uint64_t most_ups(const struct ftc_ledger *l, uint64_t m)
 {
-    uint64_t tree = up_formula(m, (uint64_t)l->settings.f);
+    uint64_t most = up_formula(m, (uint64_t)l->settings.f);
 
-    return l->settings.direct > 1 && tree < m - 1 ? m - 1 : tree;
+    if (l->settings.direct > 1 && most < m - 1)
+        most = m - 1;
+    if (l->settings.doubling > 1 && most < exchange_ups(m))
+        most = exchange_ups(m);
+    return most;
 }
 
 /* Everyone has it from its parent, and from nobody else? */
@@ -405,9 +435,15 @@ static void check_numbers(struct ftc_ledger *l, int op, const struct ftc_ledger_
     uint64_t tree = history->collects && !directly(l, m) ? m - 1 : 0;
     uint64_t decide = decides ? m - 1 : 0;
 
+    if (exchanges(l, op, history)) {
+        up = exchange_ups(m);
+        tree = 0;
+        decide = exchange_decides(m);
+    }
     expect(l, op, history, FTC_MESSAGE_UP, up, up);
     expect(l, op, history, FTC_MESSAGE_TREE, all_trees ? tree : 0, tree);
-    expect(l, op, history, FTC_MESSAGE_DECIDE, in_pieces(l) ? 0 : decide, decides ? most_decides(l, m) : 0);
+    expect(l, op, history, FTC_MESSAGE_DECIDE, in_pieces(l) ? 0 : decide,
+           by_tree_alone(l) || !decides ? decide : most_decides(l, m));
     expect(l, op, history, FTC_MESSAGE_PREPARE, 0, 0);
     expect(l, op, history, FTC_MESSAGE_POKE, 0, 0);
     expect(l, op, history, FTC_MESSAGE_PULL, 0, decides && !is_owed(l) ? m - 1 : 0);

@@ -187,3 +187,21 @@ char *ftc_program_format(const struct ftc_program *program)
     free(text);
     return NULL;
 }
+
+bool ftc_program_exchanges(const struct ftc_member_settings *s, enum ftc_call_kind kind, int members)
+{
+    bool plain = s->scheme == FTC_SCHEME_LIST && s->share == FTC_SHARE_PIGGYBACK && s->flips == NULL &&
+                 s->integrity == FTC_INTEGRITY_NONE && s->dissemination == FTC_DISSEMINATION_TREE &&
+                 s->correction == FTC_CORRECTION_NONE;
+
+    return plain && kind != FTC_CALL_REDUCE && kind != FTC_CALL_BCAST && members > 1 &&
+           members <= s->doubling;
+}
+
+int ftc_program_least_failures(const struct ftc_member_settings *settings, enum ftc_call_kind kind,
+                               int members, struct ftc_ballot_id b)
+{
+    bool masks = b.s > 0 && !(b.i == 0 && b.s == 1 && ftc_program_exchanges(settings, kind, members));
+
+    return (int)(b.i + b.s) + (masks ? settings->f : 0);
+}

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "collectives/call.h"
+#include "base/settings.h"
+#include "collectives/message.h"
 
 struct ftc_program_operation {
     enum ftc_call_kind kind;
@@ -24,5 +25,12 @@ int ftc_program_parse(struct ftc_program *program, const char *text, int ranks);
 void ftc_program_fini(struct ftc_program *program);
 /* The same text back, malloc'ed: equal neighbours as "barrier*3". NULL: out of memory. */
 char *ftc_program_format(const struct ftc_program *program);
+
+/* What agreement.md allows an operation of `members`, the view at its call, under these settings. */
+/* Rule 2, "Exchange": is its ballot (0,0) one? */
+bool ftc_program_exchanges(const struct ftc_member_settings *settings, enum ftc_call_kind kind, int members);
+/* Fewer failures cannot have made ballot b the one that decides: f are masked, but by an exchange none. */
+int ftc_program_least_failures(const struct ftc_member_settings *settings, enum ftc_call_kind kind,
+                               int members, struct ftc_ballot_id b);
 
 #endif

@@ -261,7 +261,7 @@ static bool lower_f(struct ftc_draft *d, size_t first, size_t size)
     return true;
 }
 
-#define SETTINGS 23
+#define SETTINGS 24
 
 /* Make one of how decisions are spread plain; false: it is. */
 static bool reset_spreading(struct ftc_member_settings *s, const struct ftc_member_settings *plain,
@@ -340,8 +340,11 @@ static bool reset_setting(struct ftc_member_settings *s, const struct ftc_member
     case 8:
         s->direct = plain->direct;
         return s->direct != before.direct;
+    case 9:
+        s->doubling = plain->doubling;
+        return s->doubling != before.doubling;
     default:
-        return reset_spreading(s, plain, which - 9);
+        return reset_spreading(s, plain, which - 10);
     }
 }
 

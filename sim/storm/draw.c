@@ -396,6 +396,28 @@ static void draw_direct(struct ftc_storm *s, const struct ftc_storm_frame *frame
         s->settings.direct = frame->settings.direct;
 }
 
+/* An exchange is for lists that decisions share, and for no way to spread decisions but the tree: rarely drawn together. */
+static void draw_doubling(struct ftc_storm *s, const struct ftc_storm_frame *frame)
+{
+    struct ftc_member_settings *set = &s->settings;
+    unsigned needs = FTC_STORM_PIN_SCHEME | FTC_STORM_PIN_SHARE | FTC_STORM_PIN_DISSEMINATION |
+                     FTC_STORM_PIN_CORRECTION | FTC_STORM_PIN_INTEGRITY | FTC_STORM_PIN_FLIP;
+
+    set->doubling = 0;
+    if (frame->pinned & FTC_STORM_PIN_DOUBLING) {
+        set->doubling = frame->settings.doubling;
+    } else if (one_in(s, 4) && (frame->pinned & needs) == 0) {
+        set->doubling = 2 + below(s, set->ranks);
+        set->scheme = FTC_SCHEME_LIST;
+        set->share = FTC_SHARE_PIGGYBACK;
+        set->dissemination = FTC_DISSEMINATION_TREE;
+        set->correction = FTC_CORRECTION_NONE;
+        set->integrity = FTC_INTEGRITY_NONE;
+        set->flips = NULL;
+        s->flips.count = 0;
+    }
+}
+
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed)
 {
     assert(frame->program == NULL || frame->program->length > 0);
@@ -408,4 +430,5 @@ void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame
     storm->biased = !one_in(storm, 3);
     draw_integrity(storm, frame);
     draw_direct(storm, frame);
+    draw_doubling(storm, frame);
 }

@@ -40,6 +40,7 @@ enum ftc_storm_pin {
     FTC_STORM_PIN_INTEGRITY = 1 << 20,
     FTC_STORM_PIN_FLIP = 1 << 21,
     FTC_STORM_PIN_DIRECT = 1 << 22,
+    FTC_STORM_PIN_DOUBLING = 1 << 23,
 };
 
 struct ftc_storm_frame {

@@ -329,6 +329,7 @@ static void draw_settings(struct fuzz *z)
     s->rotation = (enum ftc_rotation)take(z, 2);
     s->reduce_arity = 1 + (int)take(z, 3);
     s->direct = (int)take(z, 6);
+    s->doubling = (int)take(z, 9);
     s->tree = (struct ftc_tree_shape){.tree = (enum ftc_tree)take(z, 3), .arity = 2 + (int)take(z, 2)};
     s->correction = (enum ftc_correction)take(z, FTC_CORRECTION_RING + 1);
     s->dissemination = (enum ftc_dissemination)take(z, 3);

@@ -57,6 +57,7 @@ static void set_all(void)
         "reduce.tree=chain",
         "reduce.arity=64",
         "reduce.direct=12",
+        "reduce.doubling=1",
         "broadcast.dissemination=gossip",
         "broadcast.tree=lame",
         "broadcast.arity=3",
@@ -140,6 +141,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_int_eq(value->reduce_tree, FTC_REDUCE_HEAP);
     ck_assert_int_eq(value->reduce_arity, 2);
     ck_assert_int_eq(value->reduce_direct, 0);
+    ck_assert_int_eq(value->reduce_doubling, 0);
     ck_assert_int_eq(value->tree, FTC_TREE_BINOMIAL);
     ck_assert_int_eq(value->arity, 2);
     ck_assert_int_eq(value->dissemination, FTC_CONFIG_DISSEMINATION_AUTO);

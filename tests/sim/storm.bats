@@ -175,7 +175,7 @@ steady() {
 }
 
 @test "a broken promise: what, the smallest run that shows it, and the lines that have both again" {
-    run --separate-stderr "$MUTANT" storm --runs 100000 --jobs 2 allreduce bcast # a finding of few steps
+    run --separate-stderr "$MUTANT" storm --runs 100000 --jobs 2 --doubling 1 allreduce bcast # a finding of few steps
     [ "$status" -eq 3 ]
     [[ "$output" =~ seed\ ([0-9]+)\ breaks\ a\ promise:\ ([^$'\n']+) ]]
     seed=${BASH_REMATCH[1]} words=${BASH_REMATCH[2]}

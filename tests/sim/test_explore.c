@@ -16,7 +16,7 @@ struct job {
     enum ftc_correction correction;
     enum ftc_prepare prepare;
     uint32_t settle_every;
-    int direct;
+    int direct, doubling;
     bool unfenced;
 };
 
@@ -30,6 +30,7 @@ static struct ftc_member_settings settings_of(const struct job *job)
     settings.prepare = job->prepare;
     settings.settle_every = job->settle_every;
     settings.direct = job->direct;
+    settings.doubling = job->doubling;
     return settings;
 }
 
@@ -138,6 +139,8 @@ static const struct job compared[] = {
      .program = "allreduce",
      .prepare = FTC_PREPARE_TREE},
     {.name = "n 4, direct", .n = 4, .crashes = 2, .program = "allreduce", .direct = 4},
+    {.name = "n 3, exchange", .n = 3, .crashes = 2, .program = "allreduce*2", .doubling = 3},
+    {.name = "n 4, exchange", .n = 4, .crashes = 1, .program = "allreduce", .doubling = 4},
     {.name = "n 4, two crashes, bit",
      .n = 4,
      .f = 1,

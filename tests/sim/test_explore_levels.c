@@ -20,6 +20,7 @@ struct job {
     enum ftc_share share;
     enum ftc_correction correction;
     enum ftc_dissemination dissemination;
+    int doubling;
 };
 
 static void explore(const struct job *job, struct ftc_explore_limits limits,
@@ -40,6 +41,7 @@ static void explore(const struct job *job, struct ftc_explore_limits limits,
     settings.share = job->share;
     settings.correction = job->correction;
     settings.dissemination = job->dissemination;
+    settings.doubling = job->doubling;
     limits.crashes = job->crashes;
     ck_assert_int_eq(ftc_program_parse(&program, job->program, job->n), FTC_SUCCESS);
     ck_assert_int_eq(ftc_explore(&settings, &program, &limits, result), FTC_SUCCESS);
@@ -93,6 +95,11 @@ static const struct job sound[] = {
      .correction = FTC_CORRECTION_CHECKED,
      .dissemination = FTC_DISSEMINATION_GOSSIP},
     {.n = 5, .nodes = 2, .f = 1, .crashes = 2, .program = "bcast:1*2"},
+    /* delegates exchange */
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "allreduce*2", .doubling = 2},
+    {.n = 4, .nodes = 3, .f = 0, .crashes = 2, .program = "allreduce,validate", .doubling = 3},
+    {.n = 5, .nodes = 3, .f = 1, .crashes = 2, .program = "allreduce", .doubling = 4},
+    {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce,bcast:1,barrier", .doubling = 2},
     {.n = 5, .nodes = 3, .f = 1, .crashes = 1, .program = "bcast:1,reduce:3,bcast:4"},
 };
 

@@ -384,6 +384,7 @@ static void assert_same(const struct ftc_member_settings *a, const struct ftc_me
     SAME(rotation);
     SAME(reduce_arity);
     SAME(direct);
+    SAME(doubling);
     SAME(tree.tree);
     SAME(tree.arity);
     SAME(dissemination);

@@ -212,6 +212,7 @@ static void plan_settings(struct run *run)
     storm_setting(run, "broadcast.settle_every=%d", (int)pick(run, 5));
     storm_setting(run, "reduce.arity=%d", 1 + (int)pick(run, 3));
     storm_setting(run, "reduce.direct=%d", (int)pick(run, 12));
+    storm_setting(run, "reduce.doubling=%d", run->seed % 3 == 0 ? 1 : run->seed % 3 == 1 ? 16 : 0);
     storm_setting(run, "detector.heartbeat_period_ms=50");
     storm_setting(run, "detector.heartbeat_timeout_ms=1500");
     if (getenv("STORM_NOTICES") != NULL)
