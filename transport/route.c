@@ -327,6 +327,16 @@ static int receive_by(struct ftc_route *route, int carrier, int *from, struct ft
     }
 }
 
+static void route_expect(struct ftc_transport *transport, int from)
+{
+    struct ftc_route *route = (struct ftc_route *)transport;
+    int chosen = from >= 0 ? route->chosen[from] : FTC_ROUTE_NOT_YET;
+
+    for (int i = 0; i < FTC_CARRIERS; i++)
+        if (route->carrier[i] != NULL && route->carrier[i]->ops->expect != NULL)
+            route->carrier[i]->ops->expect(route->carrier[i], i == chosen ? from : -1);
+}
+
 /* Each in turn. */
 static int route_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message)
 {
@@ -420,6 +430,7 @@ const struct ftc_transport_ops ftc_transport_route = {
     .send = route_send,
     .flush = route_flush,
     .receive = route_receive,
+    .expect = route_expect,
     .ready = route_ready,
     .descriptor = route_descriptor,
     .close_peer = route_close_peer,

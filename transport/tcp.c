@@ -140,6 +140,7 @@ void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setu
     tcp->pool = setup->pool;
     tcp->setup = *setup->tcp;
     tcp->epoll = tcp->timer = tcp->listener = -1;
+    tcp->expected = -1;
     snprintf(tcp->job, sizeof(tcp->job), "%s", setup->tcp->job);
     tcp->secret.size = setup->tcp->secret_size;
     memcpy(tcp->secret.bytes, setup->tcp->secret, tcp->secret.size);
@@ -223,7 +224,7 @@ int ftc_tcp_flush(struct ftc_transport *transport, bool *idle)
     if (!tcp->turned)
         ftc_tcp_turn(tcp);
     tcp->turned = false;
-    *idle = !any_peer(tcp, has_unsent);
+    *idle = tcp->idle = !any_peer(tcp, has_unsent);
     return FTC_SUCCESS;
 }
 
@@ -320,6 +321,7 @@ const struct ftc_transport_ops ftc_transport_tcp = {
     .send = ftc_tcp_send,
     .flush = ftc_tcp_flush,
     .receive = ftc_tcp_receive,
+    .expect = ftc_tcp_expect,
     .ready = ftc_tcp_ready,
     .descriptor = ftc_tcp_descriptor,
     .close_peer = ftc_tcp_close_peer,

@@ -55,6 +55,7 @@ struct ftc_tcp_connection {
 
     unsigned char *buffer; /* of a link: read, [begin, end) not looked at */
     size_t begin, end;
+    size_t frame; /* bytes of the last whole one, with its message, if they fit the buffer; else the buffer */
     bool payload; /* the header of the message that comes was read */
     bool blocked; /* the wire is full */
     bool proven;  /* it has carried something: until then an end of it is an attempt that failed */
@@ -134,7 +135,8 @@ struct ftc_tcp {
     const struct ftc_log *log;
     struct ftc_tcp_setup setup; /* its pointers to job and secret are not used */
     struct ftc_buffer_pool *pool;
-    bool turned;                              /* by receive(), since the last flush() */
+    bool turned; /* by receive(), since the last flush() */
+    bool idle;   /* the last flush() left nothing that waits for a socket to have room */
     char congestion[FTC_TCP_CONGESTION_SIZE]; /* of new connections; empty: the system's */
     char job[FTC_TCP_JOB_SIZE];
     struct ftc_tcp_secret secret;
@@ -155,7 +157,9 @@ struct ftc_tcp {
     int *active; /* ranks, a circular queue of `ranks` places */
     int active_first, active_count;
     int until_turn; /* messages that receive() still hands out before it looks at the sockets */
-    int *timed;     /* ranks */
+    int expected,
+        looked; /* whose socket receive() looks at, so often already without the others; -1: at all */
+    int *timed; /* ranks */
     int timed_count;
 
     struct ftc_tcp_connection *half_first, *half_last;
@@ -259,6 +263,7 @@ void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* tcp_receive.c */
 void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
+void ftc_tcp_expect(struct ftc_transport *transport, int from);
 void ftc_tcp_arrivals_drop(struct ftc_tcp_arrival *first);
 /* Half a message of a peer that is gone. */
 void ftc_tcp_coming_drop(struct ftc_tcp_peer *peer);

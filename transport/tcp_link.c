@@ -30,6 +30,7 @@ int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_t
         ftc_tcp_retry(tcp, peer);
         return FTC_ERR_NOMEM;
     }
+    connection->frame = FTC_TCP_READ_SIZE;
     peer->link = connection;
     peer->linked_at = ftc_clock_now();
     if (!ftc_tcp_queue_resume(&peer->out, place->expected, place->offset)) {

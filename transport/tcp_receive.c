@@ -11,7 +11,8 @@
 #include "base/error.h"
 #include "transport/tcp_inside.h"
 
-#define TURN_EVERY 8 /* messages taken: others than the loud ones are looked at as well */
+#define TURN_EVERY   8  /* messages taken: others than the loud ones are looked at as well */
+#define LOOKS_AT_ONE 32 /* as often then at the one from which the caller waits for a message */
 
 void ftc_tcp_arrivals_drop(struct ftc_tcp_arrival *first)
 {
@@ -105,8 +106,10 @@ static struct iovec next_place(const struct ftc_tcp_peer *peer)
 static void deliver(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_tcp_arrival *arrival = peer->coming;
+    uint64_t frame = FTC_TCP_HEADER_SIZE + peer->header.head + peer->header.value;
     peer->coming = NULL;
     peer->link->payload = false;
+    peer->link->frame = frame < FTC_TCP_READ_SIZE ? (size_t)frame : FTC_TCP_READ_SIZE;
     if (peer->inbox != NULL)
         peer->inbox_last->next = arrival;
     else
@@ -144,17 +147,21 @@ static int take_payload(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 /* --- the socket --- */
 
-/* Read behind what is in the buffer; payload goes straight to its place. As read(2); *all: that was all there is. */
-static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, bool *all)
+/* Read behind what is in the buffer, at most so many bytes where a frame begins; payload goes straight to its place. As read(2); *all:
+ * that was all there is. */
+static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most, bool *all)
 {
     struct ftc_tcp_connection *link = peer->link;
     struct iovec places[2] = {{0}};
     memmove(link->buffer, link->buffer + link->begin, link->end - link->begin); /* less than a header */
     link->end -= link->begin;
     link->begin = 0;
+    size_t room = FTC_TCP_READ_SIZE - link->end;
     if (link->payload)
         places[0] = next_place(peer);
-    places[1] = (struct iovec){link->buffer + link->end, FTC_TCP_READ_SIZE - link->end};
+    else if (link->end == 0 && most < room)
+        room = most;
+    places[1] = (struct iovec){link->buffer + link->end, room};
     ssize_t got = tcp->wire->receive(tcp, peer, places, 2);
     if (got <= 0)
         return got;
@@ -188,8 +195,15 @@ static void failed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int rc)
         ftc_tcp_link_lost(tcp, peer, ftc_last_error());
 }
 
-void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+/* A message has come, and nothing of the next one has been read. */
+static bool between_messages(const struct ftc_tcp_peer *peer)
 {
+    return peer->inbox != NULL && !peer->link->payload && peer->link->begin == peer->link->end;
+}
+
+static void read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most)
+{
+    bool limited = most < FTC_TCP_READ_SIZE;
     size_t bytes = 0;
     bool all =
         false; /* a socket that gave less than it was asked for is empty: no further call to hear that */
@@ -198,9 +212,10 @@ void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         if (rc < 0) {
             failed(tcp, peer, rc);
         } else if (rc == 0) {
-            if (bytes >= FTC_TCP_TURN_MAX || (all && !peer->closed))
+            bool enough = bytes >= FTC_TCP_TURN_MAX || (limited && between_messages(peer));
+            if (enough || (all && !peer->closed))
                 break;
-            ssize_t got = fill(tcp, peer, &all);
+            ssize_t got = fill(tcp, peer, most, &all);
             if (dry(tcp, peer, got))
                 break;
             bytes += got > 0 ? (size_t)got : 0;
@@ -210,6 +225,11 @@ void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         ftc_tcp_link_write(tcp, peer);
     if (peer->link != NULL)
         tcp->wire->wait(tcp, peer);
+}
+
+void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    read_link(tcp, peer, FTC_TCP_READ_SIZE);
 }
 
 /* --- for the caller --- */
@@ -246,11 +266,32 @@ static int visit(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_buff
     return FTC_ERR_PROTO;
 }
 
+void ftc_tcp_expect(struct ftc_transport *transport, int from)
+{
+    ((struct ftc_tcp *)transport)->expected = from;
+}
+
+/* One system call less than by epoll. What else has come stays in the kernel, if messages have equal sizes: it is acknowledged with what goes
+ * there next, but once it has been read by a packet of its own, which costs as much as a message. */
+static bool look_at_expected(struct ftc_tcp *tcp)
+{
+    struct ftc_tcp_peer *peer = tcp->expected >= 0 ? tcp->peer[tcp->expected] : NULL;
+    if (peer == NULL || peer->link == NULL || peer->closed || !tcp->idle || tcp->wire->poll != NULL ||
+        tcp->looked >= LOOKS_AT_ONE) {
+        tcp->looked = 0;
+        return false;
+    }
+    tcp->looked++;
+    read_link(tcp, peer, peer->link->frame);
+    return true;
+}
+
 int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
     if (tcp->active_count == 0 || tcp->until_turn == 0) {
-        ftc_tcp_turn(tcp);
+        if (!look_at_expected(tcp))
+            ftc_tcp_turn(tcp);
         tcp->until_turn = TURN_EVERY;
         tcp->turned = true;
     }

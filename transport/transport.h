@@ -54,6 +54,10 @@ struct ftc_transport_ops {
      * FTC_ERR_PROTO with *from: that peer's channel is damaged and closed. FTC_ERR_NOMEM. */
     int (*receive)(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
 
+    /* The caller waits for this rank (-1: for anybody): what it sends is looked for first, and the others are looked at now and then.
+     * A hint, good until the next one. Not there: it would not help. */
+    void (*expect)(struct ftc_transport *transport, int from);
+
     /* Is there anything to receive or room for something queued? For the look before a sleep. */
     bool (*ready)(struct ftc_transport *transport);
 

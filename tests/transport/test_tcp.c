@@ -368,6 +368,50 @@ START_TEST(a_closed_peer_is_not_let_in_again)
 }
 END_TEST
 
+/* Bytes that wait in the kernel for rank 0. */
+static int unread(int sender)
+{
+    int bytes = 0;
+    const struct ftc_tcp *tcp = (const struct ftc_tcp *)tcp_end[0];
+    ck_assert_int_eq(ioctl(tcp->peer[sender]->link->fd, FIONREAD, &bytes), 0);
+    return bytes;
+}
+
+/* Without a turn of rank 0, which would read them. */
+static void until_unread(int sender, int bytes)
+{
+    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    while (unread(sender) < bytes)
+        ck_assert_msg(ftc_clock_now() < deadline, "rank %d sent nothing", sender);
+}
+
+/* Whom the caller waits for is looked at first, message by message; nobody else is forgotten, and nobody who is not there waited for. */
+START_TEST(who_is_expected_is_heard_first_and_the_others_too)
+{
+    tcp_join(2);
+    for (int sender = 1; sender <= 2; sender++) {
+        tcp_must_send(sender, 0, 1, 60);
+        tcp_expect(0, sender, 1, 60);
+    }
+    tcp_turn();
+    for (uint64_t number = 2; number < 6; number++)
+        tcp_must_send(1, 0, number, 60);
+    tcp_must_send(2, 0, 2, 60);
+    tcp_must_send(2, 0, 3, 5000); /* more than was looked for */
+    until_unread(1, 4 * 60);
+    until_unread(2, 5000);
+    ftc_transport_tcp.expect(tcp_end[0], 2);
+    ck_assert(tcp_take(0, 2, 2, 60));
+    ck_assert_int_ge(unread(2), 5000);
+    tcp_expect(0, 2, 3, 5000);
+    for (uint64_t number = 2; number < 6; number++)
+        tcp_expect(0, 1, number, 60);
+    ftc_transport_tcp.close_peer(tcp_end[0], 2);
+    tcp_must_send(1, 0, 6, 60);
+    tcp_expect(0, 1, 6, 60);
+}
+END_TEST
+
 /* --- */
 
 int main(void)
@@ -390,6 +434,7 @@ int main(void)
     tcase_add_test(tcase, who_does_not_receive_holds_the_sender_back);
     tcase_add_test(tcase, a_peer_that_is_killed_is_a_hint_until_it_is_closed);
     tcase_add_test(tcase, a_closed_peer_is_not_let_in_again);
+    tcase_add_test(tcase, who_is_expected_is_heard_first_and_the_others_too);
     suite_add_tcase(suite, tcase);
     return scratch_run(suite);
 }
