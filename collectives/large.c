@@ -40,6 +40,7 @@ struct kept {
 struct ftc_large {
     struct ftc_large_settings set;
     const struct ftc_call *call; /* NULL: none is under way */
+    void *result;                /* of the call, written before it is committed; NULL: not */
     size_t element;
     enum ftc_large_state state;
     int attempt; /* of this call, from 0 */
@@ -114,9 +115,10 @@ void ftc_large_destroy(struct ftc_large *large)
     free(large);
 }
 
-void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element)
+void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element, void *result)
 {
     assert(large->call == NULL && call->signature.size > 0 && element > 0);
+    large->result = result != call->input ? result : NULL;
     large->call = call;
     large->element = element;
     large->attempt = 0;
@@ -372,6 +374,7 @@ static int create_ring(struct ftc_large *large)
                                                    .block_least = large->set.block_least,
                                                    .block_most = large->set.block_most,
                                                    .input = call->input,
+                                                   .result = large->result,
                                                    .combine = call->combine,
                                                    .combine_arg = call->combine_arg,
                                                    .pool = large->set.pool};

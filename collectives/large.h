@@ -67,8 +67,9 @@ struct ftc_large;
 int ftc_large_create(struct ftc_large **out, const struct ftc_large_settings *settings); /* FTC_ERR_NOMEM */
 void ftc_large_destroy(struct ftc_large *large);                                         /* NULL is legal */
 
-/* An allreduce of at least one element of `element` bytes; *call and its input must live until end(). */
-void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element);
+/* An allreduce of at least one element of `element` bytes; *call, its input and the result's place must live until end(). The result is
+ * written as it comes, before it is committed, unless that is the input, or NULL. */
+void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element, void *result);
 /* An attempt as operation now->op. `agreed`: G, `known`: L. FTC_ERR_NOMEM. */
 int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now, const struct ftc_set *agreed,
                     const struct ftc_set *known);

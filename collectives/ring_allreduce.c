@@ -10,7 +10,8 @@
 
 struct block {
     bool passed;             /* the first round has come by, or begins here */
-    struct ftc_value result; /* buffer NULL: not yet */
+    bool whole;              /* its result is here */
+    struct ftc_value result; /* whole, and not written to where the caller wants it: kept */
 };
 
 struct ftc_ring_allreduce {
@@ -132,6 +133,10 @@ void ftc_ring_allreduce_copy(const struct ftc_ring_allreduce *ring, void *to)
         memmove(bytes, ring->set.input, ring->set.size);
         return;
     }
+    if (ring->set.result != NULL && to != ring->set.result) {
+        memcpy(to, ring->set.result, ring->set.size);
+        return;
+    }
     for (uint32_t b = 0; b < ring->blocks; b++) {
         const struct ftc_value *result = &ring->block[b].result;
         if (result->buffer != NULL)
@@ -202,7 +207,21 @@ static bool awaits(const struct ftc_ring_allreduce *ring, uint32_t b, uint32_t h
 
     if (!block->passed)
         return behind > 0 && hop == behind - 1;
-    return behind < last && hop == last + behind && block->result.buffer == NULL;
+    return behind < last && hop == last + behind && !block->whole;
+}
+
+/* Written while its bytes are in the cache. */
+static void finish(struct ftc_ring_allreduce *ring, uint32_t b, const struct ftc_value *value)
+{
+    struct block *block = &ring->block[b];
+
+    block->whole = true;
+    ring->missing--;
+    if (ring->set.result != NULL)
+        memcpy((unsigned char *)ring->set.result + block_offset(ring, b), ftc_value_bytes(value),
+               value->size);
+    else
+        ftc_value_set(&block->result, value);
 }
 
 static void take(struct ftc_ring_allreduce *ring, uint32_t b, uint32_t hop, const struct ftc_value *value)
@@ -215,10 +234,8 @@ static void take(struct ftc_ring_allreduce *ring, uint32_t b, uint32_t hop, cons
         ring->set.combine(ring->set.combine_arg,
                           (const unsigned char *)ring->set.input + block_offset(ring, b),
                           ftc_value_bytes(value), value->size);
-    if (hop + 1 >= last) {
-        ftc_value_set(&block->result, value);
-        ring->missing--;
-    }
+    if (hop + 1 >= last)
+        finish(ring, b, value);
     if (hop + 1 == 2 * last)
         return;
     assert(!ring->forwards);

@@ -26,6 +26,7 @@ struct ftc_ring_allreduce_settings {
     size_t block_least,
         block_most;    /* bytes of a block, about; more than the least if there are blocks for all ranks */
     const void *input; /* size bytes; read until whole */
+    void *result;      /* size bytes apart from the input, written block by block; NULL: kept until copy() */
     ftc_combine_fn *combine;
     void *combine_arg;
     struct ftc_buffer_pool *pool; /* NULL: none */
@@ -54,7 +55,7 @@ bool ftc_ring_allreduce_next_output(struct ftc_ring_allreduce *ring,
 
 /* All of the result is here. */
 bool ftc_ring_allreduce_whole(const struct ftc_ring_allreduce *ring);
-/* The result, `size` bytes, once it is whole; `to` may be the input. */
+/* The result, `size` bytes, once it is whole; `to` may be the input. Where `result` was given it is there already. */
 void ftc_ring_allreduce_copy(const struct ftc_ring_allreduce *ring, void *to);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* docs/design/nodes.md, "Large values" */
 #define BLOCK_LEAST ((size_t)16 << 10)
-#define BLOCK_MOST  ((size_t)64 << 10)
+#define BLOCK_MOST  ((size_t)256 << 10)
 
 struct ftc_large_run {
     struct ftc_large *core;
@@ -141,9 +141,14 @@ static void take_early(struct ftc_comm *comm)
 
 /* --- the call --- */
 
+int ftc_large_run_awaits(const struct ftc_comm *comm)
+{
+    return comm->large != NULL ? ftc_large_awaited(comm->large->core) : -1;
+}
+
 void ftc_large_run_activity(const struct ftc_comm *comm, struct ftc_member_activity *activity)
 {
-    int awaited = comm->large != NULL ? ftc_large_awaited(comm->large->core) : -1;
+    int awaited = ftc_large_run_awaits(comm);
 
     if (awaited < 0)
         return;
@@ -213,7 +218,7 @@ int ftc_large_run_call(struct ftc_comm *comm, const struct ftc_call *call, void 
     enum ftc_large_verdict verdict = FTC_LARGE_AGAIN;
     int rc = FTC_SUCCESS;
 
-    ftc_large_begin(run->core, call, ftc_type_size((ftc_type)call->signature.type));
+    ftc_large_begin(run->core, call, ftc_type_size((ftc_type)call->signature.type), receive);
     while (rc == FTC_SUCCESS && verdict == FTC_LARGE_AGAIN) {
         run_attempt(comm);
         rc = commit(comm, &verdict);

@@ -25,6 +25,7 @@ void ftc_large_run_called(struct ftc_comm *comm); /* the member was */
 void ftc_large_run_notice(struct ftc_comm *comm, int rank);
 
 /* What this rank does and waits for, if that is a block. */
+int ftc_large_run_awaits(const struct ftc_comm *comm); /* rank of the ring; -1: none */
 void ftc_large_run_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
 
 #endif

@@ -192,7 +192,8 @@ static void call_large(struct ftc_large_world *w, int rank)
 
     for (int e = 0; e < w->story->elements; e++)
         p->input[e] = ftc_large_input(rank, p->at, e);
-    ftc_large_begin(p->large, &p->call, sizeof(p->input[0]));
+    void *result = (rank + p->at) % 2 == 0 ? w->value[rank][p->at] : NULL;
+    ftc_large_begin(p->large, &p->call, sizeof(p->input[0]), result);
     start_attempt(w, rank);
 }
 

@@ -117,7 +117,7 @@ static void begin(struct fuzz *z)
         .combine_arg = z};
     z->call.signature.size = ELEMENT * (1 + take(z, MOST / ELEMENT));
     z->busy = true;
-    ftc_large_begin(z->large, &z->call, ELEMENT);
+    ftc_large_begin(z->large, &z->call, ELEMENT, NULL);
     start(z);
 }
 

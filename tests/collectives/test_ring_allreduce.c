@@ -20,7 +20,7 @@ struct net {
     struct test_random random;
     int ranks;
     size_t elements;
-    double input[RANKS][ELEMENTS];
+    double input[RANKS][ELEMENTS], result[RANKS][ELEMENTS]; /* written as it comes, at odd ranks */
     struct ftc_ring_allreduce *ring[RANKS];
     struct packet packet[MESSAGES];
     int packets;
@@ -54,6 +54,7 @@ static struct net *net_new(int ranks, size_t elements, size_t least, size_t most
                                                        .block_least = least,
                                                        .block_most = most,
                                                        .input = net->input[r],
+                                                       .result = r % 2 == 1 ? net->result[r] : NULL,
                                                        .combine = add,
                                                        .combine_arg = net};
         for (size_t i = 0; i < elements; i++)
