@@ -13,7 +13,9 @@
 _Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
                "transport.order has the names of enum ftc_carrier");
 
-#define SOCKET_YIELDS 40 /* about as long as an allreduce of few hosts takes: tcp.md, "Patience" */
+/* tcp.md, "Patience": about as long as an allreduce of few hosts takes; where each rank of this node has a core, a millisecond. */
+#define SOCKET_YIELDS     40
+#define OWN_SOCKET_YIELDS 1000
 
 static struct ftc_tcp_setup tcp_of(const struct ftc_config *c, const struct ftc_segment_header *header)
 {
@@ -66,11 +68,12 @@ static int open_transport(struct ftc_comm *comm)
 }
 
 /* A look at sockets costs system calls, and where both ends share a host it takes the time in which the kernel would bring the message:
- * looking for as long as at shared memory made calls three to five times as long on two cores. */
+ * so it gives way after each. */
 static int sleep_on_sockets(struct ftc_comm *comm)
 {
     if (!ftc_route_has(comm->transport, FTC_CARRIER_VERBS)) /* by which a look is one at memory */
-        comm->patience = (struct ftc_patience){.spins = 0, .yields = SOCKET_YIELDS};
+        comm->patience = (struct ftc_patience){
+            .spins = 0, .yields = comm->patience.spins > 0 ? OWN_SOCKET_YIELDS : SOCKET_YIELDS};
     return ftc_bell_poll(&comm->bell);
 }
 

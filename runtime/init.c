@@ -25,7 +25,8 @@
 
 /* 4, 8 and 12 nodes of one machine took 0.66 to 0.77 of the time, from 8 B to 64 KiB; with cores of their own the root is the bottleneck
  * sooner. */
-#define DIRECT_BETWEEN_NODES 8
+#define DIRECT_BETWEEN_NODES   8
+#define DOUBLING_BETWEEN_NODES 16
 
 #define POOL_BYTES ((size_t)8 << 20) /* of messages that were received, at most */
 
@@ -74,6 +75,8 @@ static int make_member(struct ftc_comm *comm, uint32_t fragment)
     settings.fragment = fragment;
     if (comm->config.reduce_direct == 0 && !comm->alone && ftc_segment_nodes(comm->segment) > 1)
         settings.direct = DIRECT_BETWEEN_NODES;
+    if (comm->config.reduce_doubling == 0 && !comm->alone && ftc_segment_nodes(comm->segment) > 1)
+        settings.doubling = DOUBLING_BETWEEN_NODES;
     int rc = ftc_flips_parse(comm->config.drill_flip, &comm->flips);
     if (rc != 0)
         return ftc_error_wrap(FTC_ERR_CONFIG, "drill.flip");

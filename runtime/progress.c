@@ -288,11 +288,21 @@ static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *mess
     return ftc_member_receive(comm->member, from, message);
 }
 
+static int awaited(const struct ftc_comm *comm)
+{
+    int rank = ftc_large_run_awaits(comm);
+
+    return rank >= 0 ? rank : ftc_member_awaits(comm->member);
+}
+
 /* One message; false: there was none. */
 static bool step_message(struct ftc_comm *comm)
 {
     struct ftc_buffer *message = NULL;
     int from = -1;
+
+    if (comm->transport->ops->expect != NULL)
+        comm->transport->ops->expect(comm->transport, awaited(comm));
     int rc = comm->transport->ops->receive(comm->transport, &from, &message);
 
     if (rc == 0)
