@@ -2,7 +2,7 @@
 # Explore many small communicators exhaustively, and print a table of what was seen. Fails if a promise is broken
 # or a limit was reached.
 #   explore_table.sh PART        PART: quick, the one of every test run; all; large, minutes and gigabytes for each;
-#                                levels, over two of them
+#                                levels, over two of them; exchange, first ballots by recursive doubling
 # SIM is ftcoll-sim.
 set -uo pipefail
 
@@ -55,6 +55,7 @@ quick() {
     row -n 3 -f 1 --crashes 2 reduce:0 validate barrier
     row -n 4 -f 0 --crashes 3 --direct 4 allreduce bcast:1 allreduce
     row -n 3 -f 1 --crashes 2 --direct 3 reduce:0 validate reduce:1
+    row -n 4 -f 1 --doubling 4 --crashes 2 allreduce validate
 }
 
 all() {
@@ -100,10 +101,31 @@ levels() {
     row -n 6 -f 1 --nodes 3 --crashes 2 bcast:3
 }
 
+# Everybody decides for himself (docs/design/agreement.md, rule 2, "Exchange").
+exchange() {
+    local f
+    for f in 0 1 2; do
+        row -n 4 -f "$f" --doubling 4 --crashes 3 allreduce\*2
+        row -n 4 -f "$f" --doubling 4 --crashes 1 allreduce bcast:1 validate
+        row -n 4 -f "$f" --doubling 3 --crashes 3 allreduce\*2
+        row -n 3 -f "$f" --doubling 3 --crashes 2 allreduce\*3
+    done
+    row -n 4 -f 1 --doubling 4 --crashes 3 --rotation spread --prepare tree allreduce\*2
+    row -n 4 -f 1 --doubling 4 --direct 4 --crashes 3 allreduce\*2
+    row -n 5 -f 1 --doubling 5 --crashes 2 allreduce
+    row -n 5 -f 1 --doubling 4 --crashes 1 allreduce\*2
+    row -n 6 -f 1 --doubling 6 --crashes 1 allreduce
+    for f in 0 1 2; do
+        row -n 4 -f "$f" --nodes 2 --doubling 2 --crashes 3 allreduce\*3
+        row -n 4 -f "$f" --nodes 3 --doubling 3 --crashes 2 allreduce bcast:1 validate
+    done
+    row -n 6 -f 1 --nodes 3 --doubling 3 --crashes 2 allreduce
+}
+
 case ${1-} in
-quick | all | large | levels) "$1" ;;
+quick | all | large | levels | exchange) "$1" ;;
 *)
-    echo "usage: explore_table.sh quick|all|large|levels" >&2
+    echo "usage: explore_table.sh quick|all|large|levels|exchange" >&2
     exit 2
     ;;
 esac
