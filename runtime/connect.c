@@ -13,7 +13,7 @@
 _Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
                "transport.order has the names of enum ftc_carrier");
 
-/* tcp.md, "Patience": about as long as an allreduce of few hosts takes; where each rank of this node has a core, a millisecond. */
+/* tcp.md, "Patience": about as long as an allreduce of few hosts takes; longer where each rank of this node has a core. */
 #define SOCKET_YIELDS     40
 #define OWN_SOCKET_YIELDS 1000
 

@@ -157,9 +157,9 @@ struct ftc_tcp {
     int *active; /* ranks, a circular queue of `ranks` places */
     int active_first, active_count;
     int until_turn; /* messages that receive() still hands out before it looks at the sockets */
-    int expected,
-        looked; /* whose socket receive() looks at, so often already without the others; -1: at all */
-    int *timed; /* ranks */
+    int expected;   /* rank whose socket receive() looks at first; -1: at all of them */
+    int looked;     /* so often in a row without the others */
+    int *timed;     /* ranks */
     int timed_count;
 
     struct ftc_tcp_connection *half_first, *half_last;

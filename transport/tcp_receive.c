@@ -271,8 +271,8 @@ void ftc_tcp_expect(struct ftc_transport *transport, int from)
     ((struct ftc_tcp *)transport)->expected = from;
 }
 
-/* One system call less than by epoll. What else has come stays in the kernel, if messages have equal sizes: it is acknowledged with what goes
- * there next, but once it has been read by a packet of its own, which costs as much as a message. */
+/* One system call less than by epoll. If messages have equal sizes, what came behind the expected one stays in the kernel, which acknowledges
+ * it with what is sent there next; were it read before that, by a packet of its own, which costs as much as a message. */
 static bool look_at_expected(struct ftc_tcp *tcp)
 {
     struct ftc_tcp_peer *peer = tcp->expected >= 0 ? tcp->peer[tcp->expected] : NULL;
