@@ -486,6 +486,23 @@ static void answer_again(struct ftc_gossip *g, int link, const struct ftc_gossip
     step(g, link);
 }
 
+/* The other end said nothing new: perhaps it waits, and a repetition sets off another. Where timers are too short for slow ranks,
+ * these would go on for good (as in TFTP: RFC 1123, 4.2.3.1): not while there is something else to answer. */
+static void remind(struct ftc_gossip *g, int link, enum news news, const struct ftc_gossip_letter *letter)
+{
+    if (g->more)
+        g->timer_due = g->set.patience_ns > 0;
+    else if (news == NEWS_UNANSWERED)
+        answer_again(g, link, letter);
+    else if (news == NEWS_AGAIN) /* it was sent instead of a push, and so sets one off */
+        step(g, draw_link(g));
+}
+
+void ftc_gossip_more(struct ftc_gossip *gossip, bool more)
+{
+    gossip->more = more;
+}
+
 int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size)
 {
     struct ftc_gossip_letter letter;
@@ -503,12 +520,10 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
     }
     if (gossip->set.turns) {
         enum news news = sort(gossip, link, letter.number);
-        if (news == NEWS_UNANSWERED)
-            answer_again(gossip, link, &letter);
-        else if (news == NEWS_AGAIN) /* it was sent instead of a push, and so sets one off */
-            step(gossip, draw_link(gossip));
-        if (news != NEWS_NEW)
+        if (news != NEWS_NEW) {
+            remind(gossip, link, news, &letter);
             return FTC_SUCCESS;
+        }
     }
     if (!gossip->ops->take(gossip, link, &letter) && !gossip->set.rounds)
         step(gossip, draw_link(gossip));

@@ -71,6 +71,7 @@ struct ftc_gossip {
     double scale;     /* pflc, pfcc: largest sum of magnitudes of a sound mass so far */
     double input;     /* largest magnitude of an initial value */
     int steady;       /* steps for which the estimate has stayed near the anchor */
+    bool more;        /* messages wait for this rank */
     int dead;         /* links whose other end has failed */
     uint64_t steps;
     uint64_t random;

@@ -163,6 +163,7 @@ static int take(struct ftc_comm *comm, int from, const struct ftc_gossip_head *h
     ftc_set_add(&run->heard, from);
     run->silent = 0;
     ftc_gossip_run_strike(comm);
+    ftc_gossip_more(run->core, comm->transport->ops->ready(comm->transport));
     int rc = ftc_gossip_receive(run->core, run->place[from], letter, size);
     ftc_gossip_run_outputs(comm);
     return rc;

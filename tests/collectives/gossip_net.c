@@ -25,6 +25,7 @@ struct gossip_net {
     struct test_random random;
     struct ftc_gossip **rank;
     bool *dead;
+    uint64_t *patience;
     int steps, *heard;       /* of each rank: the step of its last message or timer */
     struct channel *channel; /* from * ranks + to */
 };
@@ -56,6 +57,8 @@ static void take_outputs(struct gossip_net *net, int rank)
     while (ftc_gossip_next_output(net->rank[rank], &output))
         if (output.kind == FTC_GOSSIP_SEND)
             put(net, rank, &output);
+        else
+            net->patience[rank] = output.delay_ns;
 }
 
 struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
@@ -68,13 +71,14 @@ struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
         .accuracy = frame->accuracy,
         .turns = frame->turns,
         .seed = frame->seed,
-        .patience_ns = 1,
+        .patience_ns = frame->patience_ns > 0 ? frame->patience_ns : 1,
     };
 
     net->frame = *frame;
     net->random.state = frame->seed;
     net->rank = calloc(ranks, sizeof(*net->rank));
     net->dead = calloc(ranks, sizeof(*net->dead));
+    net->patience = calloc(ranks, sizeof(*net->patience));
     net->heard = calloc(ranks, sizeof(*net->heard));
     net->channel = calloc(ranks * ranks, sizeof(*net->channel));
     ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, frame->neighbourhood, frame->ranks), 0);
@@ -110,6 +114,7 @@ void gossip_net_free(struct gossip_net *net)
         ftc_gossip_destroy(net->rank[rank]);
     free(net->rank);
     free(net->dead);
+    free(net->patience);
     free(net->heard);
     free(net->channel);
     free(net);
@@ -118,6 +123,11 @@ void gossip_net_free(struct gossip_net *net)
 struct ftc_gossip *gossip_net_rank(struct gossip_net *net, int rank)
 {
     return net->rank[rank];
+}
+
+uint64_t gossip_net_patience(const struct gossip_net *net, int rank)
+{
+    return net->patience[rank];
 }
 
 int gossip_net_waiting(const struct gossip_net *net, int from, int to)
@@ -141,6 +151,13 @@ void gossip_net_deliver(struct gossip_net *net, int from, int to)
     take_outputs(net, to);
 }
 
+void gossip_net_fire(struct gossip_net *net, int rank)
+{
+    net->heard[rank] = net->steps;
+    ftc_gossip_timer(net->rank[rank]);
+    take_outputs(net, rank);
+}
+
 /* Of a rank that has had no message for so long, in messages for each rank. */
 static bool fire_timer(struct gossip_net *net, int silence)
 {
@@ -149,9 +166,7 @@ static bool fire_timer(struct gossip_net *net, int silence)
         int rank = (first + i) % net->frame.ranks;
         if (net->dead[rank] || net->steps - net->heard[rank] < silence * net->frame.ranks)
             continue;
-        net->heard[rank] = net->steps;
-        ftc_gossip_timer(net->rank[rank]);
-        take_outputs(net, rank);
+        gossip_net_fire(net, rank);
         return true;
     }
     return false;

@@ -14,7 +14,8 @@ struct gossip_net_frame {
     double accuracy;
     bool turns;
     uint64_t seed;
-    int loss_percent; /* of messages; each rank then has a timer */
+    int loss_percent;     /* of messages; each rank then has a timer */
+    uint64_t patience_ns; /* 0: 1 */
 };
 
 /* Rank r begins with values (r + 1) * (element + 1). Started: first messages are under way. */
@@ -33,6 +34,8 @@ bool gossip_net_settled(const struct gossip_net *net);  /* all live ranks */
 
 /* By hand, for stories of single messages: take what `rank` wants to send into its channels; deliver the oldest from a to b. */
 void gossip_net_deliver(struct gossip_net *net, int from, int to);
+void gossip_net_fire(struct gossip_net *net, int rank);               /* its timer */
+uint64_t gossip_net_patience(const struct gossip_net *net, int rank); /* what it asked for last */
 int gossip_net_waiting(const struct gossip_net *net, int from, int to);
 
 #endif

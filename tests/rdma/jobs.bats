@@ -166,9 +166,10 @@ carried() {
     [ "$(grep -c ", 0 failed$" <<<"$output")" -eq 8 ]
 }
 
+@test# Without exchanges, in which a node talks to two others only.
 @test "what may be registered bounds queue pairs, not the job" {
     timing=(--set detector.heartbeat_timeout_ms=15000 --set transport.verbs_timeout_ms=3000)
-    nodes 4 -np 8 --set transport.verbs_memory=49152 --set log.level=debug "$LOOP" 50
+    nodes 4 -np 8 --set transport.verbs_memory=49152 --set reduce.doubling=1 --set log.level=debug "$LOOP" 50
     [ "$status" -eq 0 ]
     survivors 8
     grep -q "up to 48 KiB registered" <<<"$output"
@@ -187,8 +188,8 @@ carried() {
 
 # Without TCP, so that what gets stuck does not go on by it.
 @test "a kill storm on four devices" {
-    STORM_NODES=4 STORM_TRANSPORT=shm,verbs STORM_ALGORITHM=corrected STORM_RANKS=16 STORM_TIMEOUT_MS=15000 \
-        run timeout -s KILL 1200 "$STORM" "${FTC_STORM_RUNS:-10}"
+    STORM_NODES=4 STORM_TRANSPORT=shm,verbs STORM_ALGORITHM=corrected STORM_RANKS=16 STORM_TIMEOUT_MS=15000 STORM_WATCHDOG_S=300 \
+        run timeout -s KILL 1800 "$STORM" "${FTC_STORM_RUNS:-10}"
     echo "$output"
     [ "$status" -eq 0 ]
     [[ "$output" == *"runs of several nodes"* ]]

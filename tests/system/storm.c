@@ -8,6 +8,7 @@
  *                        STORM_KIND=plain|gossip|vote|checksum (storm_strikes.c; else at random),
  *                        STORM_NODES=N (so many nodes, where there are ranks for them; else at random),
  *                        STORM_RANKS=N (at most; else up to 64), STORM_TIMEOUT_MS=T (of several nodes),
+ *                        STORM_WATCHDOG_S=S (when a run hangs; 90),
  *                        STORM_LARGE=BYTES (from which an allreduce goes round the ring; 0: never; else at random),
  *                        STORM_LEVELS=two (settings with which operations of several nodes go over two levels),
  *                        STORM_BROADCAST=gossip+checked, kary+none, ... (by messages, spread like that; else at random)
@@ -122,14 +123,21 @@ static uint64_t now_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+static time_t watchdog_s(void)
+{
+    const char *words = getenv("STORM_WATCHDOG_S");
+
+    return words != NULL ? (time_t)atoi(words) : WATCHDOG_S;
+}
+
 /* False: it hung. Then the job is shown and ended. */
 static bool await(struct run *run, pid_t pid)
 {
-    time_t start_s = time(NULL);
+    time_t start_s = time(NULL), patience_s = watchdog_s();
 
     while (waitpid(pid, &run->status, WNOHANG) == 0) {
         storm_nodes_strike(run, pid, now_us());
-        if (time(NULL) - start_s > WATCHDOG_S) {
+        if (time(NULL) - start_s > patience_s) {
             char command[2048];
             complain(run, "hangs");
             if (getenv("STORM_STATUS") != NULL) {
