@@ -166,7 +166,7 @@ carried() {
     [ "$(grep -c ", 0 failed$" <<<"$output")" -eq 8 ]
 }
 
-@test# Without exchanges, in which a node talks to two others only.
+# Without exchanges, in which a node talks to two others only.
 @test "what may be registered bounds queue pairs, not the job" {
     timing=(--set detector.heartbeat_timeout_ms=15000 --set transport.verbs_timeout_ms=3000)
     nodes 4 -np 8 --set transport.verbs_memory=49152 --set reduce.doubling=1 --set log.level=debug "$LOOP" 50
