@@ -229,116 +229,6 @@ void ftc_gossip_counters(const struct ftc_gossip *gossip, struct ftc_gossip_coun
         counters->largest_flow = fmax(counters->largest_flow, fabs(gossip->flow[i]));
 }
 
-/* --- whom to send to --- */
-
-uint64_t ftc_gossip_draw(struct ftc_gossip *g)
-{
-    g->random += 0x9e3779b97f4a7c15u;
-    return ftc_mix(g->random);
-}
-
-/* Who begins: either end, by lot, so that nobody begins on most of its links and is then hardly sent anything. */
-static bool begins(const struct ftc_gossip *g, int link)
-{
-    uint64_t self = (uint64_t)g->set.self;
-    uint64_t peer = (uint64_t)ftc_neighbourhood_peer(&g->set.neighbourhood, g->set.self, link);
-    bool lower = self < peer;
-
-    return lower == (ftc_mix(lower ? self << 32 | peer : peer << 32 | self) % 2 == 0);
-}
-
-/* Who begins sends the odd numbers. */
-bool ftc_gossip_holds(const struct ftc_gossip *g, int link)
-{
-    return begins(g, link) == (g->link[link].number % 2 == 0);
-}
-
-static bool usable(const struct ftc_gossip *g, int link)
-{
-    return (g->ops->flows == 0 || !g->link[link].dead) &&
-           ftc_neighbourhood_sends(&g->set.neighbourhood, g->set.self, link);
-}
-
-static void shuffle(struct ftc_gossip *g)
-{
-    for (int i = g->links - 1; i > 0; i--) {
-        int j = (int)(ftc_gossip_draw(g) % (uint64_t)(i + 1)), link = g->order[i];
-        g->order[i] = g->order[j];
-        g->order[j] = link;
-    }
-    g->placed = 0;
-}
-
-/* The next link of the order that may be used; -1: there is none. */
-static int draw_placed(struct ftc_gossip *g)
-{
-    for (int i = 0; i < 2 * g->links; i++) {
-        if (g->placed == g->links)
-            shuffle(g);
-        int link = g->order[g->placed++];
-        if (usable(g, link))
-            return link;
-    }
-    return -1;
-}
-
-/* One of the links that may be used, each as likely; -1: there is none. */
-static int draw_any(struct ftc_gossip *g)
-{
-    int chosen = -1, seen = 0;
-
-    if (g->directed >= 0)
-        return g->directed;
-    if (g->set.permuted)
-        return draw_placed(g);
-    if (g->links > 0) { /* hardly ever is one dead */
-        int link = (int)(ftc_gossip_draw(g) % (uint64_t)g->links);
-        if (usable(g, link))
-            return link;
-    }
-    for (int link = 0; link < g->links; link++)
-        if (usable(g, link) && ftc_gossip_draw(g) % (uint64_t)++seen == 0)
-            chosen = link;
-    return chosen;
-}
-
-/* The link that has rested longest of those on which it is this end's turn, or the other's; -1: there is none. */
-static int draw_rested(struct ftc_gossip *g, bool held)
-{
-    int chosen = -1, seen = 0;
-
-    for (int link = 0; link < g->links; link++) {
-        if (!usable(g, link) || ftc_gossip_holds(g, link) != held)
-            continue;
-        uint64_t since = g->link[link].since;
-        if (chosen < 0 || since < g->link[chosen].since)
-            seen = 0;
-        else if (since > g->link[chosen].since)
-            continue;
-        if (ftc_gossip_draw(g) % (uint64_t)++seen == 0)
-            chosen = link;
-    }
-    return chosen;
-}
-
-/* Turns: the link that has rested longest, not one drawn, which often sends back at once to where the last message came from.
- * An answer is overdue after as many messages from others as there are links: then this end repeats its last message, since either
- * of the two may be lost. */
-static int draw_turn(struct ftc_gossip *g)
-{
-    int held = draw_rested(g, true), waits = draw_rested(g, false);
-    bool overdue = waits >= 0 && g->counters.received - g->link[waits].since > (uint64_t)g->links;
-
-    if (g->directed >= 0)
-        return g->directed;
-    return overdue ? waits : held;
-}
-
-static int draw_link(struct ftc_gossip *g)
-{
-    return g->set.turns ? draw_turn(g) : draw_any(g);
-}
-
 void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind)
 {
     if (g->queued == g->room)
@@ -394,12 +284,12 @@ static void step(struct ftc_gossip *g, int link)
 
 void ftc_gossip_start(struct ftc_gossip *gossip)
 {
-    step(gossip, draw_link(gossip));
+    step(gossip, ftc_gossip_draw_link(gossip));
 }
 
 void ftc_gossip_timer(struct ftc_gossip *gossip)
 {
-    int link = draw_any(gossip);
+    int link = ftc_gossip_draw_any(gossip);
 
     gossip->counters.timers += link >= 0;
     step(gossip, link);
@@ -495,7 +385,7 @@ static void remind(struct ftc_gossip *g, int link, enum news news, const struct 
     else if (news == NEWS_UNANSWERED)
         answer_again(g, link, letter);
     else if (news == NEWS_AGAIN) /* it was sent instead of a push, and so sets one off */
-        step(g, draw_link(g));
+        step(g, ftc_gossip_draw_link(g));
 }
 
 void ftc_gossip_more(struct ftc_gossip *gossip, bool more)
@@ -526,7 +416,7 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
         }
     }
     if (!gossip->ops->take(gossip, link, &letter) && !gossip->set.rounds)
-        step(gossip, draw_link(gossip));
+        step(gossip, ftc_gossip_draw_link(gossip));
     else
         gossip->timer_due = gossip->set.patience_ns > 0;
     return FTC_SUCCESS;

@@ -90,11 +90,15 @@ struct ftc_gossip {
 
 /* gossip.c */
 void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind);
-bool ftc_gossip_holds(const struct ftc_gossip *g, int link); /* is it this end's turn? */
-void ftc_gossip_changed(struct ftc_gossip *g, int link);     /* this end has changed the flow */
-uint64_t ftc_gossip_draw(struct ftc_gossip *g);
+void ftc_gossip_changed(struct ftc_gossip *g, int link); /* this end has changed the flow */
 /* The estimate that is sound from here on; called by prepare(). */
 void ftc_gossip_value_set(struct ftc_gossip *g);
+
+/* gossip_links.c; -1: there is no link */
+bool ftc_gossip_holds(const struct ftc_gossip *g, int link); /* is it this end's turn? */
+uint64_t ftc_gossip_draw(struct ftc_gossip *g);
+int ftc_gossip_draw_any(struct ftc_gossip *g);
+int ftc_gossip_draw_link(struct ftc_gossip *g); /* heeds turns */
 
 static inline double *ftc_gossip_flow_of(const struct ftc_gossip *g, int link, int which)
 {
