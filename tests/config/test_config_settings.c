@@ -1,12 +1,10 @@
-/* Settings without files: defaults, variables, assignments, rules between keys, text that comes back, no
- * memory. */
+/* Settings without files: defaults, variables, assignments, rules between keys, text that comes back. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "config/config.h"
-#include "tests/base/fail_alloc.h"
 #include "tests/suite.h"
 
 static struct ftc_settings settings;
@@ -533,79 +531,6 @@ START_TEST(load_names_what_is_wrong)
 }
 END_TEST
 
-/* --- no memory --------------------------------------------------------------------------------------- */
-
-static int init_again(void)
-{
-    struct ftc_settings other;
-    int rc = ftc_settings_init(&other);
-    if (rc == FTC_SUCCESS)
-        ftc_settings_fini(&other);
-    return rc;
-}
-
-static int read_variables(void)
-{
-    char *const environment[] = {"FTCOLL_JOB_F=7", "FTCOLL_LOG_LEVEL=info", NULL};
-    return ftc_settings_read_environment(&settings, environment);
-}
-
-static int assign(void)
-{
-    return ftc_settings_set(&settings, "job.f=7", "--set");
-}
-
-static int read_text(void)
-{
-    static const char text[] = "[job]\nf = 7\n[log]\nlevel = info\n";
-    return ftc_settings_read_text(&settings, text, strlen(text), "a.ini");
-}
-
-static int read_no_file(void)
-{
-    return ftc_settings_read_file(&settings, "/nonexistent", false);
-}
-
-static int read_standard(void)
-{
-    return ftc_settings_read_standard(&settings);
-}
-
-static int dump_and_load(void)
-{
-    char *text = ftc_settings_dump(&settings);
-    int rc = text != NULL ? ftc_settings_load(&settings, text) : FTC_ERR_NOMEM;
-    free(text);
-    return rc;
-}
-
-/* The n-th allocation fails, for every n: an error, no change, no leak (a sanitizer tells). */
-static void fail_everywhere(int (*call)(void))
-{
-    int n = 0, rc;
-    for (;; n++) {
-        fail_alloc_at(n);
-        rc = call();
-        if (!fail_alloc_stop())
-            break;
-        ck_assert_int_eq(rc, FTC_ERR_NOMEM);
-        ck_assert_int_eq(settings.value.f, 1);
-        ck_assert_str_eq(source_of(&settings, "job", "f"), "default");
-    }
-    ck_assert_int_eq(rc, FTC_SUCCESS);
-    ck_assert_int_gt(n, 0);
-}
-
-START_TEST(every_allocation_may_fail)
-{
-    int (*const calls[])(void) = {init_again,   read_variables, assign,       read_text,
-                                  read_no_file, read_standard,  dump_and_load};
-    setenv("HOME", "/nonexistent", 1);
-    unsetenv("XDG_CONFIG_HOME");
-    fail_everywhere(calls[_i]);
-}
-END_TEST
-
 static void add_tests(Suite *suite)
 {
     TCase *schema = tcase_create("schema");
@@ -638,7 +563,6 @@ static void add_tests(Suite *suite)
     tcase_add_test(sources, a_dump_loads_as_the_same_values);
     tcase_add_test(sources, a_dump_that_was_cut_is_refused);
     tcase_add_test(sources, load_names_what_is_wrong);
-    tcase_add_loop_test(sources, every_allocation_may_fail, 0, 7);
     suite_add_tcase(suite, sources);
 }
 

@@ -1,180 +1,17 @@
 /* Which transport carries a message, when several could: told with transports that are played by the test. */
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "tests/node/scratch.h"
+#include "tests/transport/played.h"
 #include "transport/route.h"
 #include "transport/tcp.h"
 #include "transport/verbs.h"
 
-#define RANKS 6 /* two nodes: 0 to 2 here, 3 to 5 there */
-#define MOST  32
-
-/* --- transports that are played --- */
-
-struct letter {
-    int rank; /* to, or from */
-    unsigned char byte;
-};
-
-struct played {
-    struct ftc_transport base;
-    struct letter sent[MOST], coming[MOST];
-    int sent_count, coming_count, taken;
-    int damaged; /* receive() reports this rank once; -1: none */
-    bool closed[RANKS], settled;
-    enum ftc_reach reach[RANKS]; /* what it says when it is asked */
-    int fd;
-    const char *(*find)(void *context, int rank); /* what it was given to find others */
-    void *context;
-};
-
-static struct played *plays[FTC_CARRIERS]; /* NULL: not open */
-static bool has_device;
-static struct ftc_verbs_setup given_to_verbs;
-
-static int play(struct ftc_transport **out, const struct ftc_transport_setup *setup, enum ftc_carrier carrier,
-                const struct ftc_transport_ops *ops)
-{
-    struct played *played = calloc(1, sizeof(*played));
-
-    played->base.ops = ops;
-    played->damaged = -1;
-    played->settled = true;
-    for (int rank = 0; rank < RANKS; rank++)
-        played->reach[rank] = FTC_REACH_YES;
-    played->fd = carrier == FTC_CARRIER_SHM ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    played->find = setup->tcp->endpoint;
-    played->context = setup->tcp->context;
-    plays[carrier] = played;
-    *out = &played->base;
-    return 0;
-}
-
-static int played_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
-                       const struct ftc_value *value, bool urgent)
-{
-    struct played *played = (struct played *)transport;
-
-    (void)value;
-    (void)urgent;
-    played->sent[played->sent_count++] = (struct letter){to, head->data[0]};
-    return 0;
-}
-
-static int played_flush(struct ftc_transport *transport, bool *idle)
-{
-    (void)transport;
-    *idle = true;
-    return 0;
-}
-
-static int played_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message)
-{
-    struct played *played = (struct played *)transport;
-
-    if (played->damaged >= 0) {
-        *from = played->damaged;
-        played->damaged = -1;
-        return FTC_ERR_PROTO;
-    }
-    if (played->taken == played->coming_count)
-        return 0;
-    struct letter letter = played->coming[played->taken++];
-    *from = letter.rank;
-    *message = ftc_buffer_new(1);
-    (*message)->data[0] = letter.byte;
-    return 1;
-}
-
-static bool played_ready(struct ftc_transport *transport)
-{
-    struct played *played = (struct played *)transport;
-
-    return played->taken < played->coming_count;
-}
-
-static int played_descriptor(struct ftc_transport *transport)
-{
-    return ((struct played *)transport)->fd;
-}
-
-static void played_close_peer(struct ftc_transport *transport, int peer)
-{
-    ((struct played *)transport)->closed[peer] = true;
-}
-
-static enum ftc_reach played_reach(struct ftc_transport *transport, int peer)
-{
-    return ((struct played *)transport)->reach[peer];
-}
-
-static bool played_settled(const struct ftc_transport *transport)
-{
-    return ((const struct played *)transport)->settled;
-}
-
-static void played_close(struct ftc_transport *transport)
-{
-    struct played *played = (struct played *)transport;
-
-    for (int carrier = 0; carrier < FTC_CARRIERS; carrier++)
-        if (plays[carrier] == played)
-            plays[carrier] = NULL;
-    if (played->fd >= 0)
-        close(played->fd);
-    free(played);
-}
-
-static const char *verbs_endpoint(const struct ftc_transport *transport)
-{
-    (void)transport;
-    return "verbs:v1;here";
-}
-
-static const char *tcp_endpoint(const struct ftc_transport *transport)
-{
-    (void)transport;
-    return "tcp:v1;here";
-}
-
-#define PLAYED                                                                                               \
-    .send = played_send, .flush = played_flush, .receive = played_receive, .ready = played_ready,            \
-    .descriptor = played_descriptor, .close_peer = played_close_peer, .settled = played_settled,             \
-    .close = played_close
-
-static int play_shm(struct ftc_transport **out, const struct ftc_transport_setup *setup);
-static int play_verbs(struct ftc_transport **out, const struct ftc_transport_setup *setup);
-static int play_tcp(struct ftc_transport **out, const struct ftc_transport_setup *setup);
-
-static const struct ftc_transport_ops shm = {.name = "shm", .open = play_shm, PLAYED};
-static const struct ftc_transport_ops verbs = {
-    .name = "verbs", .open = play_verbs, .endpoint = verbs_endpoint, .reach = played_reach, PLAYED};
-static const struct ftc_transport_ops tcp = {
-    .name = "tcp", .open = play_tcp, .endpoint = tcp_endpoint, PLAYED};
-
-static int play_shm(struct ftc_transport **out, const struct ftc_transport_setup *setup)
-{
-    return play(out, setup, FTC_CARRIER_SHM, &shm);
-}
-
-static int play_verbs(struct ftc_transport **out, const struct ftc_transport_setup *setup)
-{
-    if (!has_device)
-        return ftc_error_set(FTC_ERR_SYSTEM, "there is no device");
-    given_to_verbs = *setup->verbs;
-    return play(out, setup, FTC_CARRIER_VERBS, &verbs);
-}
-
-static int play_tcp(struct ftc_transport **out, const struct ftc_transport_setup *setup)
-{
-    return play(out, setup, FTC_CARRIER_TCP, &tcp);
-}
+#define RANKS PLAYED_RANKS /* two nodes: 0 to 2 here, 3 to 5 there */
 
 /* --- the fixture: rank 0 of a job of two nodes, or of one --- */
 
@@ -199,9 +36,10 @@ static int try_open(const int8_t *order)
 {
     struct ftc_tcp_setup tcp_setup = {.job = "4711.0"};
     struct ftc_verbs_setup verbs_setup = {.job = "4711.0", .interface = "rxe7"};
-    struct ftc_route_setup choice = {
-        .order = order,
-        .ops = {[FTC_CARRIER_SHM] = &shm, [FTC_CARRIER_VERBS] = &verbs, [FTC_CARRIER_TCP] = &tcp}};
+    struct ftc_route_setup choice = {.order = order,
+                                     .ops = {[FTC_CARRIER_SHM] = &played_shm,
+                                             [FTC_CARRIER_VERBS] = &played_verbs,
+                                             [FTC_CARRIER_TCP] = &played_tcp}};
     struct ftc_transport_setup setup = {.ranks = RANKS,
                                         .self = 0,
                                         .segment = job.segment,
@@ -227,7 +65,7 @@ static void join(int rank, const char *endpoint)
 
 static void setup(void)
 {
-    has_device = true;
+    plays_device = true;
     route = NULL;
     memset(plays, 0, sizeof(plays));
     make_job(2, false);
@@ -265,7 +103,7 @@ static bool flush(void)
 
 static void comes(enum ftc_carrier carrier, int from, unsigned char byte)
 {
-    plays[carrier]->coming[plays[carrier]->coming_count++] = (struct letter){from, byte};
+    plays[carrier]->coming[plays[carrier]->coming_count++] = (struct played_letter){from, byte};
 }
 
 /* The byte, or the code. */
@@ -283,7 +121,7 @@ static int take(int *from)
 
 static void assert_sent(enum ftc_carrier carrier, const char *letters)
 {
-    char text[4 * MOST] = "";
+    char text[4 * PLAYED_MOST] = "";
 
     for (int i = 0; i < plays[carrier]->sent_count; i++)
         sprintf(text + strlen(text), "%d%c ", plays[carrier]->sent[i].rank, plays[carrier]->sent[i].byte);
@@ -355,7 +193,7 @@ END_TEST
 
 START_TEST(without_a_device_the_next_one_is_taken)
 {
-    has_device = false;
+    plays_device = false;
     open_with(by_default);
     ck_assert_str_eq(route->ops->endpoint(route), "tcp:v1;here");
     join(3, "verbs:v1;there tcp:v1;there");
@@ -406,7 +244,7 @@ START_TEST(it_tells_what_it_has)
     open_with(by_default);
     ck_assert(ftc_route_has(route, FTC_CARRIER_VERBS));
     route->ops->close(route);
-    has_device = false;
+    plays_device = false;
     open_with(by_default);
     ck_assert(!ftc_route_has(route, FTC_CARRIER_VERBS));
     ck_assert(!ftc_route_has(&plays[FTC_CARRIER_TCP]->base, FTC_CARRIER_TCP));
@@ -420,7 +258,7 @@ START_TEST(an_order_that_reaches_nobody_is_refused)
     ck_assert_int_eq(try_open(near), FTC_ERR_CONFIG);
     ck_assert_str_eq(ftc_last_error(),
                      "transport.order: by shm ranks of another node cannot be reached from here; add tcp");
-    has_device = false;
+    plays_device = false;
     ck_assert_int_eq(try_open(far), FTC_ERR_CONFIG);
     ck_assert_str_eq(
         ftc_last_error(),
@@ -438,8 +276,8 @@ START_TEST(others_find_each_their_own_part)
     ck_assert_str_eq(played->find(played->context, 3), "tcp:v1;there;99");
     join(4, "verbs:v1;there tcpx:v1 xtcp:v2");
     ck_assert_ptr_null(played->find(played->context, 4));
-    ck_assert_str_eq(given_to_verbs.interface, "rxe7");
-    ck_assert_str_eq(given_to_verbs.endpoint(given_to_verbs.context, 3), "verbs:v1;there");
+    ck_assert_str_eq(plays_given_to_verbs.interface, "rxe7");
+    ck_assert_str_eq(plays_given_to_verbs.endpoint(plays_given_to_verbs.context, 3), "verbs:v1;there");
 }
 END_TEST
 
@@ -607,7 +445,7 @@ END_TEST
 
 START_TEST(the_only_descriptor_is_handed_on)
 {
-    has_device = false;
+    plays_device = false;
     open_with(by_default);
     ck_assert_int_eq(route->ops->descriptor(route), plays[FTC_CARRIER_TCP]->fd);
 }
