@@ -262,6 +262,8 @@ void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 
 /* tcp_receive.c */
 void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* All that came on a link that can send no more; it may be gone afterwards. What finds no room in the inbox stays unread. */
+void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
 void ftc_tcp_expect(struct ftc_transport *transport, int from);
 void ftc_tcp_arrivals_drop(struct ftc_tcp_arrival *first);

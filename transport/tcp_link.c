@@ -123,6 +123,14 @@ static void advance(struct ftc_tcp_peer *peer, size_t bytes)
     ftc_tcp_queue_advance(&peer->out, bytes - step);
 }
 
+/* What came before is read first: its sender may be gone for good, and nobody sends it again. */
+static void write_failed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int error)
+{
+    ftc_tcp_read_rest(tcp, peer);
+    if (peer->link != NULL)
+        ftc_tcp_link_lost(tcp, peer, strerror(error));
+}
+
 void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct iovec pieces[PIECES];
@@ -138,7 +146,7 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
             peer->link->blocked = true;
             break;
         } else if (errno != EINTR) {
-            ftc_tcp_link_lost(tcp, peer, strerror(errno));
+            write_failed(tcp, peer, errno);
         }
     }
     if (peer->link != NULL)

@@ -201,7 +201,8 @@ static bool between_messages(const struct ftc_tcp_peer *peer)
     return peer->inbox != NULL && !peer->link->payload && peer->link->begin == peer->link->end;
 }
 
-static void read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most)
+/* How many bytes there were. */
+static size_t read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most)
 {
     bool limited = most < FTC_TCP_READ_SIZE;
     size_t bytes = 0;
@@ -225,11 +226,19 @@ static void read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t mos
         ftc_tcp_link_write(tcp, peer);
     if (peer->link != NULL)
         tcp->wire->wait(tcp, peer);
+    return bytes;
 }
 
 void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
-    read_link(tcp, peer, FTC_TCP_READ_SIZE);
+    (void)read_link(tcp, peer, FTC_TCP_READ_SIZE);
+}
+
+void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    peer->link->blocked = true; /* nothing is written meanwhile */
+    while (peer->link != NULL && read_link(tcp, peer, FTC_TCP_READ_SIZE) > 0)
+        ;
 }
 
 /* --- for the caller --- */
@@ -282,7 +291,7 @@ static bool look_at_expected(struct ftc_tcp *tcp)
         return false;
     }
     tcp->looked++;
-    read_link(tcp, peer, peer->link->frame);
+    (void)read_link(tcp, peer, peer->link->frame);
     return true;
 }
 

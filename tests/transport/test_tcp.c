@@ -1,6 +1,7 @@
 /* Stories of TCP links: meeting, breaking, floods, deaths. */
 #include <net/if.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -412,6 +413,25 @@ START_TEST(who_is_expected_is_heard_first_and_the_others_too)
 }
 END_TEST
 
+/* The first message to a peer that has gone is answered by a reset; what it said before is there all the same. */
+START_TEST(the_last_words_of_who_has_gone_are_heard)
+{
+    tcp_assert_goes_on();
+    tcp_must_send(1, 0, 1, 60);
+    tcp_must_send(1, 0, 2, 5000);
+    until_unread(1, 60 + 5000);
+    ftc_transport_tcp.close(tcp_end[1]);
+    tcp_end[1] = NULL;
+    struct pollfd link = {.fd = ((struct ftc_tcp *)tcp_end[0])->peer[1]->link->fd};
+    tcp_must_send(0, 1, 3, 10);
+    ck_assert_int_eq(poll(&link, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)), 1); /* the reset */
+    tcp_must_send(0, 1, 4, 10);
+    tcp_expect(0, 1, 1, 60);
+    tcp_expect(0, 1, 2, 5000);
+    ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 1), 0);
+}
+END_TEST
+
 /* --- */
 
 int main(void)
@@ -435,6 +455,7 @@ int main(void)
     tcase_add_test(tcase, a_peer_that_is_killed_is_a_hint_until_it_is_closed);
     tcase_add_test(tcase, a_closed_peer_is_not_let_in_again);
     tcase_add_test(tcase, who_is_expected_is_heard_first_and_the_others_too);
+    tcase_add_test(tcase, the_last_words_of_who_has_gone_are_heard);
     suite_add_tcase(suite, tcase);
     return scratch_run(suite);
 }
