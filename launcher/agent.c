@@ -481,11 +481,34 @@ static bool everybody_knows(const struct ftc_agent *agent)
     return true;
 }
 
+/* Nodes whose end is known, or that have acknowledged this one's. */
+static bool answers(const struct ftc_agent *agent, int node)
+{
+    return node == agent->meeting.node || agent->left[node] ||
+           (!agent->gone[node] && ftc_tcp_settled_with(agent->links, node));
+}
+
+/* Of the nodes with a rank that has not failed. Without them it may be this one that was cut off, or stopped. */
+static bool has_quorum_at_end(const struct ftc_agent *agent)
+{
+    int base = 0, there = 0;
+    bool lowest = true;
+
+    for (int node = 0; node < agent->meeting.nodes; node++) {
+        if (ftc_mirror_all_failed(&agent->mirror, node))
+            continue;
+        lowest = base == 0 ? answers(agent, node) : lowest;
+        there += answers(agent, node);
+        base++;
+    }
+    return 2 * there > base || (2 * there == base && lowest);
+}
+
 /* Nobody can tell how its ranks ended. */
 static void give_up_on_silent(struct ftc_agent *agent)
 {
     for (int node = 0; node < agent->meeting.nodes; node++) {
-        if (node == agent->meeting.node || agent->gone[node] || ftc_tcp_settled_with(agent->links, node))
+        if (answers(agent, node) || agent->gone[node])
             continue;
         FTC_LOG(&agent->log, FTC_LOG_WARN,
                 "node %d (%s) did not answer at the end: ranks of it that have not ended count as failed",
@@ -493,6 +516,18 @@ static void give_up_on_silent(struct ftc_agent *agent)
         drop_node(agent, node);
         (void)ftc_mirror_lost(&agent->mirror, node);
     }
+}
+
+/* Of a job that is killed all know how it ends. */
+static void give_up(struct ftc_agent *agent)
+{
+    if (agent->watcher->ending || has_quorum_at_end(agent)) {
+        give_up_on_silent(agent);
+        return;
+    }
+    FTC_LOG(&agent->log, FTC_LOG_WARN,
+            "most nodes did not answer at the end: how the job ended is not known here");
+    agent->apart = true;
 }
 
 bool ftc_agent_leave(struct ftc_agent *agent)
@@ -513,7 +548,7 @@ bool ftc_agent_leave(struct ftc_agent *agent)
     if (now - agent->leaving_ns <= longest)
         return false;
     if (!agent->fenced)
-        give_up_on_silent(agent);
+        give_up(agent);
     return true;
 }
 

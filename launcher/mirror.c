@@ -167,6 +167,16 @@ bool ftc_mirror_settled(const struct ftc_mirror *mirror)
     return true;
 }
 
+bool ftc_mirror_all_failed(const struct ftc_mirror *mirror, int node)
+{
+    int rank, end;
+
+    for (ranks_of(mirror, node, &rank, &end); rank < end; rank++)
+        if (!mirror->ranks->at[rank].failed)
+            return false;
+    return true;
+}
+
 static bool ended(const struct ftc_mirror *mirror, int from, int count)
 {
     for (int rank = from; rank < from + count; rank++)

@@ -32,6 +32,8 @@ void ftc_mirror_left(struct ftc_mirror *mirror, int node);
 
 /* Is everybody's outcome settled: has each rank its mark, or ended, or failed? Then no cut can make anybody differ any more. */
 bool ftc_mirror_settled(const struct ftc_mirror *mirror);
+/* Has each rank of the node failed? */
+bool ftc_mirror_all_failed(const struct ftc_mirror *mirror, int node);
 /* Has each rank of each node ended? Of this one? */
 bool ftc_mirror_over(const struct ftc_mirror *mirror);
 bool ftc_mirror_ended_here(const struct ftc_mirror *mirror);

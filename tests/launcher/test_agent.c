@@ -344,6 +344,42 @@ START_TEST(a_death_that_is_told_after_its_decision_keeps_its_cause)
 }
 END_TEST
 
+/* It is stopped, or cut off; its segment stays. */
+static void stand_still(struct ftc_agent *agent)
+{
+    ev_io_stop(loop, &agent->readable);
+    ev_prepare_stop(loop, &agent->before_sleep);
+    ev_timer_stop(loop, &agent->due);
+}
+
+static void end_well(struct one *one, int rank)
+{
+    struct ftc_process *process = &one->ranks.at[rank];
+
+    atomic_store(&ftc_segment_slot(one->job.segment, rank)->phase, FTC_PHASE_FINALIZED);
+    process->ended = process->child_ended = true;
+}
+
+/* Else both would tell how the job ended, and differ. Node 2 has left before, and counts no more. */
+START_TEST(of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows)
+{
+    struct one *one = &nodes[_i];
+    int other = 1 - _i;
+    uint64_t deadline = ftc_clock_now() + DEADLINE * TIMEOUT_NS;
+
+    gamma_tells_its_end(0);
+    gamma_tells_its_end(1);
+    ck_assert(until(both_saw_it_leave));
+    stand_still(&nodes[other].agent);
+    end_well(one, _i);
+    while (!ftc_agent_leave(&one->agent) && ftc_clock_now() < deadline)
+        turn();
+    ck_assert(ftc_agent_leave(&one->agent));
+    ck_assert(ftc_segment_failed(one->job.segment, other) == (_i == 0));
+    ck_assert(ftc_mirror_over(&one->agent.mirror) == (_i == 0));
+}
+END_TEST
+
 /* Node 0 tells how long the job may take to end. Times in timeouts. */
 START_TEST(who_left_before_another_node_was_lost_may_wait_for_its_acknowledgement)
 {
@@ -378,6 +414,7 @@ int main(void)
     tcase_add_test(tests, nobody_is_told_that_his_own_rank_has_failed);
     tcase_add_test(tests, a_death_that_was_decided_but_not_told_is_known_everywhere);
     tcase_add_test(tests, a_death_that_is_told_after_its_decision_keeps_its_cause);
+    tcase_add_loop_test(tests, of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows, 0, 2);
     suite_add_tcase(suite, tests);
     TCase *alone = tcase_create("alone");
     tcase_add_test(alone, who_left_before_another_node_was_lost_may_wait_for_its_acknowledgement);
