@@ -565,18 +565,6 @@ START_TEST(verbs_without_a_device_is_unsupported)
 }
 END_TEST
 
-START_TEST(nodes_with_a_secret_in_common_have_a_group_in_common)
-{
-    unsigned char one[FTC_MULTICAST_DRAWN], same[FTC_MULTICAST_DRAWN], other[FTC_MULTICAST_DRAWN];
-
-    ftc_multicast_group_derive(one, (const unsigned char *)"a secret of 16 b", 16);
-    ftc_multicast_group_derive(same, (const unsigned char *)"a secret of 16 b", 16);
-    ftc_multicast_group_derive(other, (const unsigned char *)"a secret of 16 c", 16);
-    ck_assert_mem_eq(one, same, sizeof(one));
-    ck_assert_mem_ne(one, other, sizeof(one));
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("transport/multicast");
@@ -588,7 +576,6 @@ int main(void)
     tcase_add_test(tcase, every_size_up_to_the_largest);
     tcase_add_test(tcase, many_come_whole_and_once);
     tcase_add_test(tcase, another_job_on_the_same_group_is_counted_and_not_heard);
-    tcase_add_test(tcase, nodes_with_a_secret_in_common_have_a_group_in_common);
     tcase_add_test(tcase, noise_is_counted_and_dropped);
     tcase_add_loop_test(tcase, loss_is_as_often_as_asked, 0, 4);
     tcase_add_test(tcase, the_seed_and_the_rank_decide_what_is_lost);

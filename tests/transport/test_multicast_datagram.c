@@ -108,6 +108,18 @@ START_TEST(a_group_is_made_of_all_that_was_drawn)
 }
 END_TEST
 
+START_TEST(nodes_with_a_secret_in_common_have_a_group_in_common)
+{
+    unsigned char one[FTC_MULTICAST_DRAWN], same[FTC_MULTICAST_DRAWN], other[FTC_MULTICAST_DRAWN];
+
+    ftc_multicast_group_derive(one, (const unsigned char *)"a secret of 16 b", 16);
+    ftc_multicast_group_derive(same, (const unsigned char *)"a secret of 16 b", 16);
+    ftc_multicast_group_derive(other, (const unsigned char *)"a secret of 16 c", 16);
+    ck_assert_mem_eq(one, same, sizeof(one));
+    ck_assert_mem_ne(one, other, sizeof(one));
+}
+END_TEST
+
 START_TEST(ranks_take_entries_in_turn)
 {
     char entry[FTC_MULTICAST_ENTRY];
@@ -138,6 +150,7 @@ int main(void)
     tcase_add_test(tcase, every_other_length_is_found);
     tcase_add_test(tcase, another_communicator_is_foreign);
     tcase_add_test(tcase, a_group_is_made_of_all_that_was_drawn);
+    tcase_add_test(tcase, nodes_with_a_secret_in_common_have_a_group_in_common);
     tcase_add_test(tcase, ranks_take_entries_in_turn);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
