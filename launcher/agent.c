@@ -13,9 +13,6 @@
 #include "transport/tcp.h"
 
 #define MESSAGES_PER_TURN 256
-#define OTHERS_END_NS                                                                                        \
-    (2 * FTC_NS_PER_S)         /* and for LEFT to be acknowledged they wait as long as the timeout */
-#define ENDING_NS FTC_NS_PER_S /* a job that is being killed waits no longer for acknowledgements */
 
 /* --- meeting --- */
 
@@ -90,7 +87,7 @@ int ftc_agent_met(struct ftc_agent *agent, bool able)
 
 /* --- nodes that go --- */
 
-static void drop_node(struct ftc_agent *agent, int node)
+void ftc_agent_drop_node(struct ftc_agent *agent, int node)
 {
     agent->gone[node] = true;
     if (!agent->left[node])
@@ -107,7 +104,7 @@ static void refuse_node(struct ftc_agent *agent, int node)
                 agent->meeting.members[node].host,
                 agent->heard[node] ? "and others cannot reach each other" : "is silent");
     ftc_mirror_refuse(&agent->mirror, node);
-    drop_node(agent, node);
+    ftc_agent_drop_node(agent, node);
     agent->links->ops->close_peer(agent->links, node);
 }
 
@@ -117,7 +114,7 @@ static void lose_node(struct ftc_agent *agent, int node)
         return; /* its end is known */
     int ranks = ftc_mirror_lost(&agent->mirror, node);
 
-    drop_node(agent, node);
+    ftc_agent_drop_node(agent, node);
     if (agent->lost != NULL)
         agent->lost(agent->arg, node, ranks, agent->heard[node]);
 }
@@ -141,7 +138,7 @@ static void take_leave(struct ftc_agent *agent, int node)
 {
     agent->left[node] = true;
     agent->left_ns[node] = ftc_clock_now();
-    drop_node(agent, node);
+    ftc_agent_drop_node(agent, node);
     ftc_mirror_left(&agent->mirror, node);
     agent->links->ops->close_peer(agent->links, node);
     ftc_lease_left(agent->lease, node, ftc_clock_now());
@@ -470,123 +467,4 @@ void ftc_agent_fini(struct ftc_agent *agent)
     free(agent->agreed_ns);
     ftc_meeting_fini(&agent->meeting);
     *agent = (struct ftc_agent){0};
-}
-
-/* An agent that leaves is in nobody's base any more: what it has told must have come, what others tell it need not. */
-static bool everybody_knows(const struct ftc_agent *agent)
-{
-    for (int node = 0; node < agent->meeting.nodes; node++)
-        if (node != agent->meeting.node && !agent->gone[node] && !ftc_tcp_settled_with(agent->links, node))
-            return false;
-    return true;
-}
-
-/* Nodes whose end is known, or that have acknowledged this one's. */
-static bool answers(const struct ftc_agent *agent, int node)
-{
-    return node == agent->meeting.node || agent->left[node] ||
-           (!agent->gone[node] && ftc_tcp_settled_with(agent->links, node));
-}
-
-/* Of the nodes with a rank that has not failed. Without them it may be this one that was cut off, or stopped. */
-static bool has_quorum_at_end(const struct ftc_agent *agent)
-{
-    int base = 0, there = 0;
-    bool lowest = true;
-
-    for (int node = 0; node < agent->meeting.nodes; node++) {
-        if (ftc_mirror_all_failed(&agent->mirror, node))
-            continue;
-        lowest = base == 0 ? answers(agent, node) : lowest;
-        there += answers(agent, node);
-        base++;
-    }
-    return 2 * there > base || (2 * there == base && lowest);
-}
-
-/* Nobody can tell how its ranks ended. */
-static void give_up_on_silent(struct ftc_agent *agent)
-{
-    for (int node = 0; node < agent->meeting.nodes; node++) {
-        if (answers(agent, node) || agent->gone[node])
-            continue;
-        FTC_LOG(&agent->log, FTC_LOG_WARN,
-                "node %d (%s) did not answer at the end: ranks of it that have not ended count as failed",
-                node, agent->meeting.members[node].host);
-        drop_node(agent, node);
-        (void)ftc_mirror_lost(&agent->mirror, node);
-    }
-}
-
-/* Of a job that is killed all know how it ends. */
-static void give_up(struct ftc_agent *agent)
-{
-    if (agent->watcher->ending || has_quorum_at_end(agent)) {
-        give_up_on_silent(agent);
-        return;
-    }
-    FTC_LOG(&agent->log, FTC_LOG_WARN,
-            "most nodes did not answer at the end: how the job ended is not known here");
-    agent->apart = true;
-}
-
-bool ftc_agent_leave(struct ftc_agent *agent)
-{
-    uint64_t now = ftc_clock_now(),
-             longest = agent->watcher->ending || agent->fenced ? ENDING_NS : agent->timeout_ns;
-
-    if (agent->apart)
-        return true;
-    if (agent->leaving_ns == 0) {
-        ftc_agent_look(agent);
-        ftc_agent_pass_notices(agent);
-        agent->leaving_ns = now;
-        ftc_agent_send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
-    }
-    if (everybody_knows(agent))
-        return true;
-    if (now - agent->leaving_ns <= longest)
-        return false;
-    if (!agent->fenced)
-        give_up(agent);
-    return true;
-}
-
-static bool any_lost(const struct ftc_agent *agent)
-{
-    for (int node = 0; node < agent->meeting.nodes; node++)
-        if (agent->gone[node] && !agent->left[node])
-            return true;
-    return false;
-}
-
-/* Who was there when a node was declared has refused it, and does not wait for it. */
-uint64_t ftc_agent_longest_end(const struct ftc_agent *agent, uint64_t now_ns)
-{
-    uint64_t longest = 0;
-
-    if (!any_lost(agent))
-        return OTHERS_END_NS + agent->timeout_ns;
-    for (int node = 0; node < agent->meeting.nodes; node++) {
-        uint64_t ends_ns = agent->left_ns[node] + agent->timeout_ns;
-        if (agent->left[node] && agent->left_ns[node] < agent->lost_ns && ends_ns > now_ns + longest)
-            longest = ends_ns - now_ns;
-    }
-    return OTHERS_END_NS + longest;
-}
-
-bool ftc_agent_speaks(const struct ftc_agent *agent)
-{
-    for (int node = 0; node < agent->meeting.node; node++)
-        if (!agent->gone[node])
-            return false;
-    return true;
-}
-
-bool ftc_agent_sums_up(const struct ftc_agent *agent, bool killed)
-{
-    for (int node = 0; node < agent->meeting.node; node++)
-        if (!agent->gone[node] || (killed && agent->left[node]))
-            return false;
-    return true;
 }

@@ -8,6 +8,9 @@
 /* What a meeting's end is to find: lease, links and memory. Times, log and meeting are set but for endpoints. FTC_ERR_*. */
 int ftc_agent_prepare(struct ftc_agent *agent, int ranks);
 
+/* It left, or is refused or lost: nothing goes there, nothing is taken any more. */
+void ftc_agent_drop_node(struct ftc_agent *agent, int node);
+
 /* Nothing goes to a node that is gone; out of memory is logged. */
 void ftc_agent_send(struct ftc_agent *agent, int node, const struct ftc_agent_message *message);
 void ftc_agent_send_all(struct ftc_agent *agent, const struct ftc_agent_message *message);
