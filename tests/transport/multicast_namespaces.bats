@@ -29,8 +29,12 @@ add_host() { # NUMBER; no look for duplicates of its addresses: they are usable 
     ip -n "$(name switch)" link set "port$1" master bridge up
     ip -n "$host" address add "192.0.2.$1/24" dev eth0
     ip -n "$host" link set lo up
-    ip -n "$host" link set eth0 up
-    wait_until "[ \"\$(ip -n $host link show eth0 | grep -c LOWER_UP)\" -eq 1 ]"
+    bring_up "$host"
+}
+
+bring_up() { # HOST; what is sent before the link is there is lost
+    ip -n "$1" link set eth0 up
+    wait_until "ip -n $1 link show eth0 | grep -q 'LOWER_UP.* state UP '"
 }
 
 teardown() {
@@ -101,7 +105,7 @@ deliver_to_all() { # INTERFACES-OF-HOST-i, with %d for i
     run "${prefix[@]}" "$PROBE" send --group "$group" --interfaces 192.0.2.1
     [ "$status" -eq 2 ]
     [[ "$output" == *192.0.2.1*"ip address"* ]]
-    ip -n "$(name 1)" link set eth0 up
+    bring_up "$(name 1)"
     send --interfaces 192.0.2.1 --pace 200
     finish
     counted 2 '.above >= 990'
