@@ -19,6 +19,7 @@
 #include "launcher/adopt.h"
 #include "launcher/job_inside.h"
 #include "launcher/limits.h"
+#include "launcher/pmix_listener.h"
 #include "launcher/program.h"
 #include "launcher/report.h"
 #include "node/jobs.h"
@@ -78,6 +79,8 @@ static int make_environment(struct ftc_job *job, char *const environment[])
     int rc = ftc_environment_copy(&job->environment, environment);
     if (rc == FTC_SUCCESS) /* as in the server: saves each rank a dlopen() in PMIx_Init() */
         rc = ftc_environment_default(&job->environment, "PMIX_MCA_pcompress=^zlib");
+    if (rc == FTC_SUCCESS) /* somebody may block the server: then a rank goes on without it */
+        rc = ftc_environment_default(&job->environment, "PMIX_MCA_ptl_base_handshake_wait_time=10");
     snprintf(segment, sizeof(segment), "FTCOLL_JOB_SEGMENT=%s", job->name);
     if (rc == FTC_SUCCESS)
         rc = ftc_environment_set(&job->environment, segment);
@@ -92,7 +95,8 @@ static int make_environment(struct ftc_job *job, char *const environment[])
     return rc;
 }
 
-static int make_server(struct ftc_job *job)
+/* Without it ranks of ftcoll start all the same: they inherit what they need. */
+static void make_server(struct ftc_job *job)
 {
     struct ftc_server_spec spec = {
         .job = job->name,
@@ -101,9 +105,9 @@ static int make_server(struct ftc_job *job)
         .aborted = ftc_job_on_pmix_abort,
         .arg = job,
     };
-    int rc = ftc_server_start(&job->server, &spec);
+    if (ftc_server_start(&job->server, &spec) != FTC_SUCCESS)
+        fprintf(stderr, "ftrun: %s; going on without PMIx\n", ftc_last_error());
     job->server_ns = ftc_clock_now();
-    return rc;
 }
 
 static int make_loop(struct ftc_job *job)
@@ -167,7 +171,7 @@ static int prepare(struct ftc_job *job, char *const environment[])
     if (meets)
         rc = ftc_job_met(job, rc);
     if (rc == FTC_SUCCESS && !job->adopts)
-        rc = make_server(job);
+        make_server(job);
     return rc == FTC_SUCCESS && job->several ? ftc_job_start_agent(job) : rc;
 }
 
@@ -208,8 +212,17 @@ static int write_report(struct ftc_job *job, int code)
     return code != 0 ? code : 1;
 }
 
+static void tell_refused(struct ftc_job *job)
+{
+    unsigned long long refused = ftc_pmix_listener_refused();
+    if (refused > 0)
+        ftc_sink_say(job->verdict.err, "other users tried to connect to the PMIx port: refused %llu times",
+                     refused);
+}
+
 static int conclude(struct ftc_job *job)
 {
+    tell_refused(job);
     atomic_store(&ftc_segment_header(job->segment)->state, FTC_JOB_ENDED);
     int code = job->exit_code >= 0 ? job->exit_code : ftc_verdict_code(&job->verdict);
     if (!ftc_job_knows(job))
@@ -249,6 +262,7 @@ int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings
         .exit_code = -1,
         .adopts = command->engine == FTC_ENGINE_ADOPT,
         .leader = -1,
+        .server = {.listener = -1},
     };
     int code = 1;
     if (job.adopts) {

@@ -161,9 +161,22 @@ static void on_suspected(void *arg, int rank)
     ftc_verdict_tell_suspect(&job->verdict, rank);
 }
 
+/* PMIx is what ranks start with: once each one has joined, or ended, nobody else has business there. */
+static void look_for_joined(struct ftc_job *job)
+{
+    int count, first = ftc_segment_local(job->segment, &count);
+    if (job->server.listener < 0)
+        return;
+    for (int rank = first; rank < first + count; rank++)
+        if (!job->ranks.at[rank].joined && !job->ranks.at[rank].ended)
+            return;
+    ftc_server_close(&job->server);
+}
+
 static void on_changed(void *arg)
 {
     struct ftc_job *job = arg;
+    look_for_joined(job);
     look_for_abort(job);
     if (!job->ending && job->ranks.any_joined)
         ftc_verdict_tell_all(&job->verdict);

@@ -17,11 +17,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "launcher/environment.h"
+#include "launcher/pmix_listener.h"
 
 #define STOP_SECONDS 2
 
@@ -282,13 +284,12 @@ done:
 
 /* All of them before the first is started: once clients run, ftrun's loop calls nothing that could wait for
  * them. */
-static pmix_status_t register_ranks(struct ftc_server *server, const struct ftc_segment *segment,
-                                    const char *space)
+static pmix_status_t register_ranks(struct ftc_server *server, const struct ftc_segment *segment)
 {
     int count, first = ftc_segment_local(segment, &count);
     for (int rank = first; rank < first + count; rank++) {
         pmix_proc_t proc;
-        PMIX_LOAD_PROCID(&proc, space, (pmix_rank_t)rank);
+        PMIX_LOAD_PROCID(&proc, server->space, (pmix_rank_t)rank);
         pmix_status_t status = PMIx_server_register_client(&proc, getuid(), getgid(), server, NULL, NULL);
         if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
             return status;
@@ -296,40 +297,64 @@ static pmix_status_t register_ranks(struct ftc_server *server, const struct ftc_
     return PMIX_SUCCESS;
 }
 
-static void format_space(pmix_nspace_t space, const char *job)
+static int draw_space(char space[FTC_SERVER_SPACE_SIZE])
 {
-    memset(space, 0, sizeof(pmix_nspace_t));
-    snprintf(space, sizeof(pmix_nspace_t), FTC_PMIX_SPACE "%s", job);
+    uint64_t bits[2];
+    if (getrandom(bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
+        return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for the PMIx namespace: %m");
+    snprintf(space, FTC_SERVER_SPACE_SIZE, FTC_PMIX_SPACE "%016llx%016llx", (unsigned long long)bits[0],
+             (unsigned long long)bits[1]);
+    return FTC_SUCCESS;
+}
+
+/* Its port is told to clients only: "...tcp4://127.0.0.1:PORT". */
+static int find_listener(struct ftc_server *server, int rank)
+{
+    char **environment;
+    int listener = -1;
+    if (ftc_server_environment(server, rank, &environment) != FTC_SUCCESS)
+        return -1;
+    for (char **entry = environment; *entry != NULL && listener < 0; entry++)
+        if (strncmp(*entry, "PMIX_SERVER_URI", 15) == 0)
+            listener = ftc_pmix_listener_find(atoi(strrchr(*entry, ':') + 1));
+    ftc_server_free_environment(environment);
+    return listener;
 }
 
 int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *spec)
 {
-    pmix_nspace_t space;
+    int count;
     *server = (struct ftc_server){
-        .job = spec->job, .np = ftc_segment_ranks(spec->segment), .aborted = spec->aborted, .arg = spec->arg};
-    format_space(space, spec->job);
+        .np = ftc_segment_ranks(spec->segment), .listener = -1, .aborted = spec->aborted, .arg = spec->arg};
+    int rc = draw_space(server->space);
+    if (rc != FTC_SUCCESS)
+        return rc;
     drop_outer_server();
     simplify();
-    pmix_status_t status = init_server(spec, space);
+    pmix_status_t status = init_server(spec, server->space);
     if (status != PMIX_SUCCESS)
         return refuse("starting", status);
     server->running = true;
-    status = register_job(spec, space);
+    status = register_job(spec, server->space);
     if (status == PMIX_SUCCESS)
-        status = register_ranks(server, spec->segment, space);
-    if (status == PMIX_SUCCESS)
-        return FTC_SUCCESS;
-    ftc_server_stop(server);
-    return refuse("registering the job", status);
+        status = register_ranks(server, spec->segment);
+    if (status != PMIX_SUCCESS) {
+        ftc_server_stop(server);
+        return refuse("registering the job", status);
+    }
+    server->listener = find_listener(server, ftc_segment_local(spec->segment, &count));
+    return FTC_SUCCESS;
 }
 
 int ftc_server_environment(struct ftc_server *server, int rank, char ***environment)
 {
     pmix_proc_t proc;
-    pmix_nspace_t space;
     char **list = NULL;
-    format_space(space, server->job);
-    PMIX_LOAD_PROCID(&proc, space, (pmix_rank_t)rank);
+    if (!server->running) {
+        *environment = calloc(1, sizeof(**environment));
+        return *environment != NULL ? FTC_SUCCESS : ftc_error_set(FTC_ERR_NOMEM, "out of memory");
+    }
+    PMIX_LOAD_PROCID(&proc, server->space, (pmix_rank_t)rank);
     pmix_status_t status = PMIx_server_setup_fork(&proc, &list);
     if (status != PMIX_SUCCESS) {
         ftc_server_free_environment(list);
@@ -347,6 +372,14 @@ void ftc_server_free_environment(char **environment)
 }
 
 /* --- stop --- */
+
+void ftc_server_close(struct ftc_server *server)
+{
+    if (!server->running)
+        return;
+    ftc_pmix_listener_close(server->listener);
+    server->listener = -1;
+}
 
 static void *finalize(void *arg)
 {

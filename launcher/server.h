@@ -13,10 +13,14 @@
  * PMIX_RANK_WILDCARD. */
 #define FTC_SERVER_KEY_SEGMENT "ftcoll.segment"
 
+/* "ftcoll-" and 128 random bits in hexadecimal digits. */
+#define FTC_SERVER_SPACE_SIZE 40
+
 struct ftc_server {
     bool running;
-    const char *job; /* its namespace is "ftcoll-<job>" */
+    char space[FTC_SERVER_SPACE_SIZE]; /* its PMIx namespace; only the ranks' environment tells it */
     int np;
+    int listener; /* where ranks connect; -1: it is closed */
     /* A rank called PMIx_Abort(). Called in PMIx's thread: must not block. */
     void (*aborted)(void *arg, int rank, int code);
     void *arg;
@@ -36,9 +40,13 @@ struct ftc_server_spec {
  */
 int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *spec);
 
-/* The PMIX_* variables for a rank, NULL-terminated; free by ftc_server_free_environment(). FTC_ERR_SYSTEM. */
+/* The PMIX_* variables for a rank, NULL-terminated, none if it does not run; free by
+ * ftc_server_free_environment(). FTC_ERR_SYSTEM. */
 int ftc_server_environment(struct ftc_server *server, int rank, char ***environment);
 void ftc_server_free_environment(char **environment);
+
+/* No rank of this node will connect any more. Those that are connected go on being served. */
+void ftc_server_close(struct ftc_server *server);
 
 /* Stop it, waiting at most two seconds: a PMIx thread that hangs must not keep ftrun. Legal when zeroed. */
 void ftc_server_stop(struct ftc_server *server);

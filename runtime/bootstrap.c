@@ -46,9 +46,9 @@ static int get_job(const pmix_proc_t *job, char name[FTC_JOB_NAME_SIZE])
     return result;
 }
 
-static bool is_of_ftrun(const pmix_proc_t *self)
+static bool is_of_ftrun(const char *space)
 {
-    return strncmp(self->nspace, FTC_PMIX_SPACE, strlen(FTC_PMIX_SPACE)) == 0;
+    return strncmp(space, FTC_PMIX_SPACE, strlen(FTC_PMIX_SPACE)) == 0;
 }
 
 static int ask(struct ftc_identity *identity)
@@ -66,9 +66,48 @@ static int ask(struct ftc_identity *identity)
             ftc_error_set(FTC_ERR_PROTO, "PMIx rank %u is outside a job of %d", self.rank, identity->size);
     identity->rank = (int)self.rank;
     if (result == 0)
-        result = is_of_ftrun(&self) ? get_job(&job, identity->job) : ftc_foreign_meet(&self, identity);
+        result = is_of_ftrun(self.nspace) ? get_job(&job, identity->job) : ftc_foreign_meet(&self, identity);
     PMIx_Finalize(NULL, 0);
     return result;
+}
+
+/* What ftrun handed down in the environment. False: another launcher, or none, has started this process. */
+static bool read_inherited(struct ftc_identity *identity)
+{
+    const char *job = getenv("FTCOLL_JOB_SEGMENT"), *rank = getenv("FTCOLL_RANK");
+    const char *space = getenv("PMIX_NAMESPACE"), *pmix_rank = getenv("PMIX_RANK");
+    struct ftc_segment_header header;
+    char *end;
+
+    if (job == NULL || rank == NULL || (space != NULL && !is_of_ftrun(space)) ||
+        (space != NULL && (pmix_rank == NULL || strcmp(rank, pmix_rank) != 0)))
+        return false;
+    long number = strtol(rank, &end, 10);
+    if (end == rank || *end != '\0' || ftc_segment_peek(&header, job) != 0 || number < 0 ||
+        number >= (long)header.ranks)
+        return false;
+    *identity = (struct ftc_identity){.rank = (int)number, .size = (int)header.ranks};
+    strcpy(identity->job, job); /* a valid name fits */
+    return true;
+}
+
+static bool agree(const struct ftc_identity *a, const struct ftc_identity *b)
+{
+    return a->rank == b->rank && a->size == b->size && strcmp(a->job, b->job) == 0;
+}
+
+/* ftrun's PMIx may be blocked, gone, or somebody else's by now: what it handed down stands. */
+static int ask_ftrun(struct ftc_identity *identity, const struct ftc_identity *inherited)
+{
+    int rc = ask(identity);
+
+    if (rc == 0 && !agree(identity, inherited))
+        rc = ftc_error_set(FTC_ERR_PROTO, "PMIx tells of another job or rank than ftrun");
+    if (rc == 0)
+        return 0;
+    *identity = *inherited;
+    snprintf(identity->without_pmix, sizeof(identity->without_pmix), "%s", ftc_last_error());
+    return 0;
 }
 
 /* With fewer files PMIx and libevent fail in ways that tell nothing. */
@@ -88,11 +127,14 @@ static int check_files(void)
 
 int ftc_bootstrap(struct ftc_identity *identity)
 {
-    *identity = (struct ftc_identity){.size = 1};
-    if (getenv("PMIX_NAMESPACE") == NULL) {
-        identity->alone = true;
+    struct ftc_identity inherited;
+    bool of_ftrun = read_inherited(&inherited), pmix = getenv("PMIX_NAMESPACE") != NULL;
+
+    *identity = of_ftrun ? inherited : (struct ftc_identity){.size = 1, .alone = !pmix};
+    if (!pmix)
         return 0;
-    }
     int rc = check_files();
-    return rc == 0 ? ask(identity) : rc;
+    if (rc != 0)
+        return rc;
+    return of_ftrun ? ask_ftrun(identity, &inherited) : ask(identity);
 }

@@ -13,12 +13,15 @@ struct ftc_identity {
     bool alone; /* no PMIx server: a job of one rank; the rest is not set but rank 0 of 1 */
     int rank, size;
     char job[FTC_JOB_NAME_SIZE];
+    char without_pmix[192]; /* why ftrun's PMIx was of no use; empty: it was, or there is none */
 };
 
 /*
  * PMIx_Init, ask, PMIx_Finalize: PMIx is for bootstrap only, since neither its events nor its fences survive a death.
- * Under ftrun there is no fence: the segment has all that ranks of one node need to know of each other. Under another server the ranks meet
- * (runtime/foreign.h). FTC_ERR_SYSTEM (PMIx failed, or a node cannot take part), FTC_ERR_UNSUPPORTED.
+ * Under ftrun there is no fence: the segment has all that ranks of one node need to know of each other.
+ * Its ranks inherit their identity, too, and go on with that when PMIx does not answer. Under another server
+ * the ranks meet (runtime/foreign.h). FTC_ERR_SYSTEM (PMIx failed, or a node cannot take part),
+ * FTC_ERR_UNSUPPORTED.
  */
 int ftc_bootstrap(struct ftc_identity *identity);
 

@@ -65,6 +65,9 @@ static int set_log(struct ftc_comm *comm, const struct ftc_identity *identity, c
     comm->log.level = (enum ftc_log_level)level;
     snprintf(comm->log.who, sizeof(comm->log.who), "job %s rank %d",
              identity->alone ? "alone" : identity->job, comm->rank);
+    if (identity->without_pmix[0] != '\0')
+        FTC_LOG(&comm->log, FTC_LOG_WARN, "started without PMIx, which other programs may need: %s",
+                identity->without_pmix);
     return 0;
 }
 

@@ -1,0 +1,160 @@
+/*
+ * accept() of this program is the one that libpmix calls, since the dynamic linker looks here first. It
+ * runs in libpmix's listening thread.
+ *
+ * A refused connection is reported as ECONNABORTED: libpmix then goes on without a word, while any other
+ * error ends its listening for good.
+ */
+#include "launcher/pmix_listener.h"
+
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* A client that says nothing for so long is dropped: libpmix serves nobody else meanwhile. */
+#define HELLO_SECONDS 2
+/* libpmix waits by select(), which takes no descriptor above. */
+#define HIGHEST_FD  1024
+#define SHORTAGE_MS 10
+
+static atomic_uint_fast64_t refused; /* accept() has no argument that could lead to it */
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_storage room;
+};
+
+struct question {
+    struct nlmsghdr header;
+    struct inet_diag_req_v2 socket;
+};
+
+struct answer {
+    struct nlmsghdr header;
+    struct inet_diag_msg socket;
+    char attributes[512];
+};
+
+static void copy_address(const union address *address, __be16 *port, __be32 where[4])
+{
+    if (address->any.sa_family == AF_INET6) {
+        *port = address->v6.sin6_port;
+        memcpy(where, &address->v6.sin6_addr, sizeof(address->v6.sin6_addr));
+    } else {
+        *port = address->v4.sin_port;
+        memcpy(where, &address->v4.sin_addr, sizeof(address->v4.sin_addr));
+    }
+}
+
+/* Who has the socket from `peer` to `own`? False: the kernel does not say, or nobody has it any more. */
+static bool ask_owner(const union address *peer, const union address *own, uid_t *uid)
+{
+    struct question question = {
+        .header = {.nlmsg_len = sizeof(question),
+                   .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                   .nlmsg_flags = NLM_F_REQUEST},
+        .socket = {.sdiag_family = (__u8)peer->any.sa_family,
+                   .sdiag_protocol = IPPROTO_TCP,
+                   .idiag_states = 1u << TCP_ESTABLISHED,
+                   .id.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}},
+    };
+    struct answer answer;
+    struct inet_diag_sockid *id = &question.socket.id;
+    copy_address(peer, &id->idiag_sport, id->idiag_src);
+    copy_address(own, &id->idiag_dport, id->idiag_dst);
+    int kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    ssize_t got = -1;
+    if (kernel >= 0 && send(kernel, &question, sizeof(question), 0) == (ssize_t)sizeof(question))
+        got = recv(kernel, &answer, sizeof(answer), 0);
+    if (kernel >= 0)
+        close(kernel);
+    if (got < (ssize_t)offsetof(struct answer, attributes) ||
+        answer.header.nlmsg_type != SOCK_DIAG_BY_FAMILY || answer.socket.idiag_state != TCP_ESTABLISHED)
+        return false;
+    *uid = answer.socket.idiag_uid;
+    return true;
+}
+
+static bool is_internet(const union address *address)
+{
+    return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
+}
+
+/* A socket that is none of the internet protocols is not this file's business. */
+static bool may_in(int fd)
+{
+    union address own, peer;
+    socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
+    uid_t uid;
+    if (getsockname(fd, &own.any, &own_size) != 0)
+        return false;
+    if (!is_internet(&own))
+        return true;
+    return getpeername(fd, &peer.any, &peer_size) == 0 && ask_owner(&peer, &own, &uid) && uid == geteuid();
+}
+
+/* Too many files for now: the connection waits in the queue. It is no reason to end. */
+static bool is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+__attribute__((visibility("default"))) int accept(int listener, __SOCKADDR_ARG address,
+                                                  socklen_t *restrict size)
+{
+    int fd = accept4(listener, address, size, SOCK_CLOEXEC);
+    if (fd < 0 && is_shortage(errno)) {
+        (void)poll(NULL, 0, SHORTAGE_MS);
+        errno = ECONNABORTED;
+    }
+    if (fd < 0)
+        return -1;
+    if (!may_in(fd)) {
+        atomic_fetch_add(&refused, 1);
+        close(fd);
+        errno = ECONNABORTED;
+        return -1;
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = HELLO_SECONDS},
+                     sizeof(struct timeval));
+    return fd;
+}
+
+int ftc_pmix_listener_find(int port)
+{
+    for (int fd = 0; fd < HIGHEST_FD; fd++) {
+        union address own;
+        socklen_t size = sizeof(own);
+        int listens = 0;
+        socklen_t listens_size = sizeof(listens);
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) != 0 || !listens)
+            continue;
+        if (getsockname(fd, &own.any, &size) == 0 && is_internet(&own) && ntohs(own.v4.sin_port) == port)
+            return fd; /* both families have the port at the same place */
+    }
+    return -1;
+}
+
+void ftc_pmix_listener_close(int listener)
+{
+    if (listener >= 0) /* accept() then fails with EINVAL, by which libpmix's thread ends */
+        (void)shutdown(listener, SHUT_RDWR);
+}
+
+uint64_t ftc_pmix_listener_refused(void)
+{
+    return atomic_load(&refused);
+}

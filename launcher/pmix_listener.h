@@ -1,0 +1,22 @@
+/*
+ * The TCP port at which libpmix listens inside ftrun. libpmix believes the user id that a client
+ * sends; here the kernel is asked instead, and libpmix never sees a connection of another user.
+ */
+#ifndef FTC_LAUNCHER_PMIX_LISTENER_H
+#define FTC_LAUNCHER_PMIX_LISTENER_H
+
+#include <stdint.h>
+
+/* The listening socket of this process at `port` of an internet address; -1: there is none. */
+int ftc_pmix_listener_find(int port);
+
+/*
+ * Nobody can connect any more; those who are connected stay. libpmix keeps the descriptor and closes
+ * it. Legal for -1, and twice.
+ */
+void ftc_pmix_listener_close(int listener);
+
+/* How many connections were refused so far. Any thread. */
+uint64_t ftc_pmix_listener_refused(void);
+
+#endif
