@@ -2,7 +2,7 @@
  * Settings: one schema table (key, type, range, default, help) from which the INI reader, FTCOLL_* variables,
  * flags, `ftrun --print-config` and the manual are made. Precedence, later wins: defaults, /etc/ftcoll.ini,
  * ~/.config/ftcoll.ini ($XDG_CONFIG_HOME), the file of FTCOLL_CONFIG, --config FILE, FTCOLL_<SECTION>_<KEY> variables,
- * --set section.key=value.
+ * --set section.key=value. What the section [locked] of /etc/ftcoll.ini names keeps its value.
  *
  * Strict: an unknown section or key, a wrong type or a value out of range is FTC_ERR_CONFIG with source,
  * line, key and what is allowed in ftc_last_error(); nothing starts.
@@ -44,7 +44,9 @@ enum ftc_config_correction {
 };
 
 /* What carries multicast datagrams. */
-enum ftc_multicast_transport { FTC_MULTICAST_UDP, FTC_MULTICAST_VERBS };
+enum ftc_multicast_transport { FTC_MULTICAST_UDP, FTC_MULTICAST_VERBS, FTC_MULTICAST_OFF };
+
+#define FTC_CONFIG_SYSTEM_FILE "/etc/ftcoll.ini"
 
 #define FTC_CONFIG_PPM        INT64_C(1000000) /* all of it, where a share is in parts per million */
 #define FTC_CONFIG_PRESET_PPM INT64_C(2870)    /* lost datagrams (Hoefler, Siebert, Rehm 2007) */
@@ -158,6 +160,8 @@ char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t si
 struct ftc_settings {
     struct ftc_config value;
     char *source[64]; /* "default", "/etc/ftcoll.ini:3", "FTCOLL_JOB_F", "--set"; owned */
+    char *lock[64];   /* the line of the system's file that locks the key, or NULL; owned */
+    bool locks_hold;  /* from here on a locked key takes no other value */
 };
 
 int ftc_settings_init(struct ftc_settings *settings); /* the defaults */
@@ -168,6 +172,10 @@ void ftc_settings_fini(struct ftc_settings *settings);
 int ftc_settings_read_file(struct ftc_settings *settings, const char *path, bool required);
 /* The same from memory; `name` stands for the file in errors. */
 int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size, const char *name);
+/* The administrator's file, if it is there. It alone may have a section [locked], whose keys no
+ * later source can change: such a try is FTC_ERR_CONFIG. So is a file that an account beside root and
+ * the caller could write. */
+int ftc_settings_read_system(struct ftc_settings *settings, const char *path);
 /* The two standard files, in order. */
 int ftc_settings_read_standard(struct ftc_settings *settings);
 /* The file that FTCOLL_CONFIG names, which has to be there; none if it is empty or not set. */

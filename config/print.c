@@ -81,6 +81,10 @@ static void print_key(const struct ftc_settings *settings, size_t index, FILE *o
     fprintf(out, "Default: %s. Variable: ", key->fallback[0] != '\0' ? key->fallback : "empty");
     fprintf(out, "%s. Set by: ", ftc_config_variable(key, text, sizeof(text)));
     print_source(settings->source[index], out);
+    if (settings->lock[index] != NULL) {
+        fputs(". Locked by: ", out);
+        print_source(settings->lock[index], out);
+    }
     ftc_config_format(key, &settings->value, text, sizeof(text));
     fprintf(out, "\n%s =%s%s\n", key->key, text[0] != '\0' ? " " : "", text);
 }

@@ -14,12 +14,14 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "config/value.h"
 
-#define SYSTEM_FILE "/etc/ftcoll.ini"
-#define FILE_SIZE   (1 << 20) /* bytes of a file at most: it is no settings file otherwise */
+#define LOCKED    "locked"  /* the section that names locked keys */
+#define FILE_SIZE (1 << 20) /* bytes of a file at most: it is no settings file otherwise */
 
 static const char byte_order_mark[] = "\xef\xbb\xbf";
 
@@ -28,6 +30,7 @@ struct source {
     const char *name;
     const char *text; /* what is left */
     size_t size;
+    bool system; /* the administrator's file: it may lock keys */
     int line;
     int rc; /* first error */
 };
@@ -67,8 +70,10 @@ static int check_section(const struct source *source, const char *line)
     if (*end != '\0' && *end != ';' && *end != '#')
         return refuse_line(source, "%s: put what follows the section on a line of its own",
                            ftc_config_quote(line, quoted));
-    if (ftc_config_has_section(name))
+    if (ftc_config_has_section(name) || (source->system && strcmp(name, LOCKED) == 0))
         return FTC_SUCCESS;
+    if (strcmp(name, LOCKED) == 0)
+        return refuse_line(source, "[" LOCKED "]: only " FTC_CONFIG_SYSTEM_FILE " can lock keys");
     const char *nearest = ftc_config_nearest_section(name);
     ftc_config_quote(name, quoted);
     if (nearest != NULL)
@@ -123,7 +128,10 @@ static int take_value(void *user, const char *section, const char *key, const ch
         source->rc = ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading %s", source->name);
         return 0;
     }
-    source->rc = ftc_settings_apply(source->settings, section, key, value, origin);
+    if (source->system && strcmp(section, LOCKED) == 0)
+        source->rc = ftc_settings_lock(source->settings, key, value, origin);
+    else
+        source->rc = ftc_settings_apply(source->settings, section, key, value, origin);
     free(origin);
     return source->rc == FTC_SUCCESS;
 }
@@ -142,21 +150,46 @@ static int parse(struct source *source)
     return source->rc;
 }
 
-int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size, const char *name)
+/* The locks hold once the file that made them is read: it may set a key that it has locked. */
+static int read_text(struct ftc_settings *settings, struct source source)
 {
     struct ftc_settings draft;
     int rc = ftc_settings_draft(settings, &draft);
     if (rc != FTC_SUCCESS)
         return rc;
-    struct source source = {.settings = &draft, .name = name, .text = text, .size = size};
+    source.settings = &draft;
     rc = parse(&source);
+    draft.locks_hold = draft.locks_hold || source.system;
     return ftc_settings_conclude(settings, &draft, rc);
+}
+
+int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size,
+                           const char *name)
+{
+    return read_text(settings, (struct source){.name = name, .text = text, .size = size});
 }
 
 /* --- files ------------------------------------------------------------------------------------------- */
 
+/* An account that can change this file decides for all users. The caller's own file harms nobody
+ * else: in an image of a container all files may be the caller's. */
+static int check_owner(FILE *file, const char *path)
+{
+    struct stat info;
+    if (fstat(fileno(file), &info) != 0)
+        return ftc_error_set(FTC_ERR_CONFIG, "%s: cannot see who owns the configuration file: %m",
+                             path);
+    if ((info.st_uid == 0 || info.st_uid == geteuid()) && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "%s: uid %lu owns it and its mode is %04o, so others than root could change it; "
+        "the administrator should run `chown root: %s && chmod 644 %s`",
+        path, (unsigned long)info.st_uid, (unsigned)(info.st_mode & 07777), path, path);
+}
+
 /* The whole file into text[FILE_SIZE + 1]. */
-static int read_whole(const char *path, bool required, char *text, size_t *size)
+static int read_whole(const char *path, bool required, bool system, char *text, size_t *size)
 {
     FILE *file = fopen(path, "re");
     *size = 0;
@@ -164,9 +197,10 @@ static int read_whole(const char *path, bool required, char *text, size_t *size)
         return FTC_SUCCESS;
     if (file == NULL)
         return ftc_error_set(FTC_ERR_CONFIG, "%s: cannot open the configuration file: %m", path);
-    *size = fread(text, 1, FILE_SIZE + 1, file);
-    int rc = FTC_SUCCESS;
-    if (ferror(file))
+    int rc = system ? check_owner(file, path) : FTC_SUCCESS;
+    if (rc == FTC_SUCCESS)
+        *size = fread(text, 1, FILE_SIZE + 1, file);
+    if (rc == FTC_SUCCESS && ferror(file))
         rc = ftc_error_set(FTC_ERR_CONFIG, "%s: cannot read the configuration file: %m", path);
     else if (*size > FILE_SIZE)
         rc = ftc_error_set(FTC_ERR_CONFIG, "%s: longer than %d bytes: not a configuration file", path,
@@ -175,17 +209,28 @@ static int read_whole(const char *path, bool required, char *text, size_t *size)
     return rc;
 }
 
-int ftc_settings_read_file(struct ftc_settings *settings, const char *path, bool required)
+static int read_path(struct ftc_settings *settings, const char *path, bool required, bool system)
 {
     size_t size;
     char *text = malloc(FILE_SIZE + 1);
     if (text == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading %s", path);
-    int rc = read_whole(path, required, text, &size);
+    int rc = read_whole(path, required, system, text, &size);
     if (rc == FTC_SUCCESS)
-        rc = ftc_settings_read_text(settings, text, size, path);
+        rc = read_text(settings,
+                       (struct source){.name = path, .text = text, .size = size, .system = system});
     free(text);
     return rc;
+}
+
+int ftc_settings_read_file(struct ftc_settings *settings, const char *path, bool required)
+{
+    return read_path(settings, path, required, false);
+}
+
+int ftc_settings_read_system(struct ftc_settings *settings, const char *path)
+{
+    return read_path(settings, path, false, true);
 }
 
 /* The user's file in *path (malloc'ed), or NULL if there is no home. $XDG_CONFIG_HOME counts only if it is
@@ -209,7 +254,7 @@ static int user_file(char **path)
 int ftc_settings_read_standard(struct ftc_settings *settings)
 {
     char *path;
-    int rc = ftc_settings_read_file(settings, SYSTEM_FILE, false);
+    int rc = ftc_settings_read_system(settings, FTC_CONFIG_SYSTEM_FILE);
     if (rc != FTC_SUCCESS)
         return rc;
     rc = user_file(&path);

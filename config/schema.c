@@ -24,7 +24,7 @@ static const char *const prepare_names[] = {"direct", "tree", NULL};
 static const char *const algorithm_names[] = {"auto", "board", "corrected", NULL};
 static const char *const large_names[] = {"auto", "ring", "off", NULL};
 static const char *const levels_names[] = {"auto", "1", NULL};
-static const char *const transport_names[] = {"udp", "verbs", NULL};
+static const char *const transport_names[] = {"udp", "verbs", "off", NULL};
 static const char *const carrier_names[] = {"shm", "verbs", "tcp", NULL};
 static const char *const integrity_names[] = {"none", "checksum", "vote", NULL};
 static const char *const gossip_algorithm_names[] = {"push-sum", "push-flow", "push-cancel-flow",
@@ -146,7 +146,8 @@ const struct ftc_config_key ftc_config_schema[] = {
         "the way to it is made anew."),
 
     ENUM("multicast", "transport", multicast_transport, transport_names, "udp",
-        "What carries datagrams to all ranks at once: UDP multicast, or unreliable datagrams of InfiniBand. "
+        "What carries datagrams to all ranks at once: UDP multicast, or unreliable datagrams of "
+        "InfiniBand; off refuses them. "
         "Not encrypted nor authenticated: who shares the host or link can read and forge them."),
     STRING("multicast", "interface", multicast_interface, "",
         "Network interfaces or addresses, or devices, separated by commas; the ranks take them in turn. "

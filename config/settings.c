@@ -62,6 +62,8 @@ int ftc_settings_apply(struct ftc_settings *settings, const char *section, const
     if (index < 0)
         return is_alias(section, key) ? apply_alias(settings, value, source)
                                       : refuse_key(section, key, source);
+    if (settings->locks_hold && settings->lock[index] != NULL)
+        return ftc_settings_apply_locked(settings, (size_t)index, value, source);
     char *copy = strdup(source);
     if (copy == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the settings");
@@ -94,22 +96,32 @@ int ftc_settings_init(struct ftc_settings *settings)
 
 void ftc_settings_fini(struct ftc_settings *settings)
 {
-    for (size_t i = 0; i < ftc_config_schema_size; i++)
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
         free(settings->source[i]);
+        free(settings->lock[i]);
+    }
     memset(settings, 0, sizeof(*settings));
+}
+
+/* Copies of the texts that there are. False: out of memory. */
+static bool copy_texts(char *const *from, char **to)
+{
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        if (from[i] == NULL)
+            continue;
+        to[i] = strdup(from[i]);
+        if (to[i] == NULL)
+            return false;
+    }
+    return true;
 }
 
 int ftc_settings_draft(const struct ftc_settings *settings, struct ftc_settings *draft)
 {
-    struct ftc_settings copy = {.value = settings->value};
-    for (size_t i = 0; i < ftc_config_schema_size; i++) {
-        if (settings->source[i] == NULL) /* nothing loaded yet */
-            continue;
-        copy.source[i] = strdup(settings->source[i]);
-        if (copy.source[i] == NULL) {
-            ftc_settings_fini(&copy);
-            return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the settings");
-        }
+    struct ftc_settings copy = {.value = settings->value, .locks_hold = settings->locks_hold};
+    if (!copy_texts(settings->source, copy.source) || !copy_texts(settings->lock, copy.lock)) {
+        ftc_settings_fini(&copy);
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the settings");
     }
     *draft = copy;
     return FTC_SUCCESS;
@@ -291,6 +303,19 @@ static int check_board(const struct ftc_settings *settings)
         source_of(settings, "broadcast", "dissemination"), source_of(settings, "collectives", "algorithm"));
 }
 
+static int check_multicast(const struct ftc_settings *settings)
+{
+    if (settings->value.dissemination != FTC_CONFIG_DISSEMINATION_MULTICAST ||
+        settings->value.multicast_transport != FTC_MULTICAST_OFF)
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "broadcast.dissemination: multicast (%s) needs datagrams, but multicast.transport "
+        "is off (%s): set another dissemination",
+        source_of(settings, "broadcast", "dissemination"),
+        source_of(settings, "multicast", "transport"));
+}
+
 /* On the board there are neither values that travel nor subtrees; without lists nobody knows which results are comparable. */
 static int check_integrity(const struct ftc_settings *settings)
 {
@@ -366,8 +391,8 @@ static int check_ports(const struct ftc_settings *settings)
 int ftc_settings_check(const struct ftc_settings *settings)
 {
     static int (*const rules[])(const struct ftc_settings *) = {
-        check_heartbeats, check_notices,  check_tree, check_board,
-        check_integrity,  check_patience, check_ports};
+        check_heartbeats, check_notices,   check_tree,     check_board,
+        check_integrity,  check_multicast, check_patience, check_ports};
     int rc = FTC_SUCCESS;
     for (size_t i = 0; rc == FTC_SUCCESS && i < sizeof(rules) / sizeof(rules[0]); i++)
         rc = rules[i](settings);

@@ -37,6 +37,12 @@ char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_confi
 /* Parse and store one value; `source` is copied. FTC_ERR_CONFIG, FTC_ERR_NOMEM: nothing has changed. */
 int ftc_settings_apply(struct ftc_settings *settings, const char *section, const char *key, const char *value,
                        const char *source);
+/* The same for a key that is locked: FTC_ERR_CONFIG unless `value` is the one that it has. */
+int ftc_settings_apply_locked(const struct ftc_settings *settings, size_t index, const char *value,
+                              const char *source);
+/* A line of the section [locked]: `names` are sections and keys, separated by commas. */
+int ftc_settings_lock(struct ftc_settings *settings, const char *key, const char *names,
+                      const char *source);
 
 /* Several changes that are made together or not at all: change `draft`, then commit or drop it. */
 int ftc_settings_draft(const struct ftc_settings *settings, struct ftc_settings *draft);

@@ -408,9 +408,8 @@ static int fit_f(const struct ftc_command *command, struct ftc_settings *setting
     size_t at = find_f();
     const char *source = at < ftc_config_schema_size ? settings->source[at] : NULL;
     if (source == NULL || strcmp(source, "default") == 0) {
-        char text[32];
-        snprintf(text, sizeof(text), "job.f=%d", command->np - 1);
-        return ftc_settings_set(settings, text, "default");
+        settings->value.f = command->np - 1;
+        return FTC_SUCCESS;
     }
     return ftc_error_set(FTC_ERR_ARG,
                          "f is %lld (from %s) but there are only %d ranks; give f 0 to %d or more ranks",

@@ -2,6 +2,8 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "config/config.h"
@@ -56,6 +58,21 @@ static int read_standard(void)
     return ftc_settings_read_standard(&settings);
 }
 
+/* With locks: nothing is locked if it fails. */
+static int read_system(void)
+{
+    return ftc_settings_read_system(&settings, "locks.ini");
+}
+
+static void write_system(void)
+{
+    FILE *out = fopen("locks.ini", "w");
+    ck_assert_ptr_nonnull(out);
+    ck_assert_int_ge(fputs("[log]\nlevel = info\n[locked]\nkeys = drill, log.level\n", out), 0);
+    ck_assert_int_eq(fchmod(fileno(out), 0644), 0);
+    ck_assert_int_eq(fclose(out), 0);
+}
+
 static int dump_and_load(void)
 {
     char *text = ftc_settings_dump(&settings);
@@ -76,6 +93,8 @@ static void fail_everywhere(int (*call)(void))
         ck_assert_int_eq(rc, FTC_ERR_NOMEM);
         ck_assert_int_eq(settings.value.f, 1);
         ck_assert_str_eq(settings.source[0], "default"); /* of job.f */
+        for (size_t i = 0; i < ftc_config_schema_size; i++)
+            ck_assert_ptr_null(settings.lock[i]);
     }
     ck_assert_int_eq(rc, FTC_SUCCESS);
     ck_assert_int_gt(n, 0);
@@ -83,11 +102,17 @@ static void fail_everywhere(int (*call)(void))
 
 START_TEST(every_allocation_may_fail)
 {
-    int (*const calls[])(void) = {init_again,   read_variables, assign,       read_text,
-                                  read_no_file, read_standard,  dump_and_load};
+    int (*const calls[])(void) = {init_again,   read_variables, assign,        read_text,
+                                  read_no_file, read_standard,  dump_and_load, read_system};
+    char folder[] = "/tmp/ftcoll-test-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+    write_system();
     setenv("HOME", "/nonexistent", 1);
     unsetenv("XDG_CONFIG_HOME");
     fail_everywhere(calls[_i]);
+    ck_assert_int_eq(unlink("locks.ini"), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
 }
 END_TEST
 
@@ -97,7 +122,7 @@ int main(void)
     TCase *memory = tcase_create("memory");
 
     tcase_add_checked_fixture(memory, begin, end);
-    tcase_add_loop_test(memory, every_allocation_may_fail, 0, 7);
+    tcase_add_loop_test(memory, every_allocation_may_fail, 0, 8);
     suite_add_tcase(suite, memory);
     return test_suite_run(suite);
 }

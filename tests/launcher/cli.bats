@@ -112,6 +112,36 @@ wrong() { # PATTERN ARGUMENT...: exit code 2, one line that matches
     grep -Eq '^f *= *3' <<<"$output"
 }
 
+# ftrun where the administrator's file is the standard input: an /etc of its own.
+administered() {
+    local namespace=(unshare -rm)
+    [ "$(id -u)" -ne 0 ] || namespace=(unshare -m)
+    "${namespace[@]}" mount -t tmpfs tmpfs /etc 2>/dev/null || skip "mount namespaces are not permitted here"
+    "${namespace[@]}" sh -c 'mount -t tmpfs -o mode=755 tmpfs /etc && cat >/etc/ftcoll.ini && exec "$@"' sh "$FTRUN" "$@"
+}
+
+@test "what the administrator locks no user changes" {
+    printf '[multicast]\ntransport = off\n[locked]\nkeys = multicast.transport, drill\n' >system.ini
+    run administered --print-config <system.ini
+    [ "$status" -eq 0 ]
+    [[ $output == *"Set by: /etc/ftcoll.ini:2. Locked by: /etc/ftcoll.ini:4"*"transport = off"* ]]
+
+    run administered --set drill.message_loss=5 -np 1 true <system.ini
+    [ "$status" -eq 2 ]
+    [ "$output" = 'ftrun: --set: drill.message_loss: "5" is not allowed: the administrator has locked it (/etc/ftcoll.ini:4) at 0; leave this setting out' ]
+
+    printf '[multicast]\ntransport = udp\n' >"$XDG_CONFIG_HOME/ftcoll.ini"
+    run administered -np 1 true <system.ini
+    [ "$status" -eq 2 ]
+    [[ $output == "ftrun: $XDG_CONFIG_HOME/ftcoll.ini:2: multicast.transport: \"udp\" is not allowed:"* ]]
+}
+
+@test "a default that is locked still fits the number of ranks" {
+    printf '[locked]\nkeys = job\n' >system.ini
+    run administered -np 1 true <system.ini
+    [ "$status" -eq 0 ]
+}
+
 @test "--print-config to a full disk is an error" {
     run bash -c '"$FTRUN" --print-config >/dev/full'
     [ "$status" -eq 1 ]
