@@ -116,9 +116,10 @@ int ftc_gossip_create(struct ftc_gossip **out, const struct ftc_gossip_settings 
     g->pending.variable = FTC_FLIP_VARIABLES;
     g->random = ftc_mix(settings->seed ^ ftc_mix((uint64_t)settings->self + 1));
     if (!allocate(g)) {
+        ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip with %zu values and %d neighbours",
+                      settings->count, g->links);
         ftc_gossip_destroy(g);
-        return ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip with %zu values and %d neighbours",
-                             settings->count, g->links);
+        return FTC_ERR_NOMEM;
     }
     fill(g, values);
     *out = g;

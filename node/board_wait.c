@@ -201,9 +201,9 @@ static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_don
 
     host->asleep(host->arg, true);
     uint32_t expected = FTC_BOARD_LOAD(*bed->bell);
-    if (bed->place == NULL)
+    if (bed->progress != NULL)
         wish(bed->progress, bed->end);
-    else
+    if (bed->place != NULL)
         count_sleeper(b, bed->place);
     atomic_thread_fence(memory_order_seq_cst);
     if ((bed->light || b->set.light) && !host->fence_all(host->arg) && longest > UNFENCED_SLEEP_NS)
@@ -213,7 +213,7 @@ static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_don
     b->suspicious = true;
     ftc_board_look(b);
     if ((!done(b) || FTC_BOARD_MUTATED(NO_LAST_LOOK)) && failures == b->failures &&
-        (bed->place != NULL || wish_stands(bed->progress, bed->end)))
+        (bed->progress == NULL || wish_stands(bed->progress, bed->end)))
         host->sleep(host->arg, bed->bell, expected, longest);
     b->suspicious = true;
     host->asleep(host->arg, false);

@@ -469,6 +469,22 @@ START_TEST(what_cannot_go_together_is_refused_with_a_remedy)
 }
 END_TEST
 
+/* A sanitizer sees whether the words are about memory that is freed. */
+START_TEST(too_many_values_are_an_error_in_words)
+{
+    struct ftc_gossip_settings settings = {
+        .algorithm = FTC_GOSSIP_PFCC, .count = (size_t)1 << 56, .accuracy = 1e-9};
+    struct ftc_gossip *gossip = NULL;
+    double value = 0;
+    ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 8),
+                     0);
+    ck_assert_int_eq(ftc_gossip_create(&gossip, &settings, &value), FTC_ERR_NOMEM);
+    ck_assert_ptr_null(gossip);
+    ck_assert_str_eq(ftc_last_error(),
+                     "no memory for gossip with 72057594037927936 values and 3 neighbours");
+}
+END_TEST
+
 int main(void)
 {
     test_seed_announce();
@@ -488,6 +504,7 @@ int main(void)
     tcase_add_loop_test(tcase, nonsense_is_refused_and_changes_nothing, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_test(tcase, a_permuted_schedule_has_each_living_neighbour_once_each_time_round);
     tcase_add_test(tcase, what_cannot_go_together_is_refused_with_a_remedy);
+    tcase_add_test(tcase, too_many_values_are_an_error_in_words);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }

@@ -233,7 +233,9 @@ static void walk_on(struct walk *walk, int depth, uint32_t from)
 
     run(&walk->plan, &outcome);
     walk->runs++;
-    if ((int)outcome.forced < depth || depth == walk->limit) /* the last one was none: nothing new below */
+    if (depth >= walk->limit || depth >= BOARD_FORCED)
+        return;
+    if ((int)outcome.forced < depth) /* the last one was none: nothing new below */
         return;
     for (uint32_t step = from + 1; step <= outcome.steps; step++) {
         for (int to = 0; to <= walk->plan.ranks; to++) {
