@@ -173,8 +173,8 @@ int ftc_settings_read_file(struct ftc_settings *settings, const char *path, bool
 /* The same from memory; `name` stands for the file in errors. */
 int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size, const char *name);
 /* The administrator's file, if it is there. It alone may have a section [locked], whose keys no
- * later source can change: such a try is FTC_ERR_CONFIG. So is a file that an account beside root and
- * the caller could write. */
+ * later source can change: such a try is FTC_ERR_CONFIG. So is a file that an account other than
+ * root and the caller could write. */
 int ftc_settings_read_system(struct ftc_settings *settings, const char *path);
 /* The two standard files, in order. */
 int ftc_settings_read_standard(struct ftc_settings *settings);
