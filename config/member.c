@@ -85,6 +85,14 @@ bool ftc_config_leaves_node(const struct ftc_config *c)
     return c->transport_order[0] != FTC_CONFIG_SHM;
 }
 
+bool ftc_config_goes_by(const struct ftc_config *c, int carrier)
+{
+    for (int i = 0; i < FTC_CONFIG_LIST_MAX && c->transport_order[i] >= 0; i++)
+        if (c->transport_order[i] == carrier)
+            return true;
+    return false;
+}
+
 /* Who names a way to spread decisions or to carry messages, or wants results checked or damaged, wants messages. */
 static bool wants_messages(const struct ftc_config *c)
 {

@@ -123,11 +123,17 @@ const struct ftc_config_key ftc_config_schema[] = {
         "How messages go to another rank: the first that reaches it. shm reaches ranks of the same node, verbs those on a "
         "network with RDMA, tcp all. Without shm a job of one node goes by messages, too."),
     STRING("transport", "tcp_address", tcp_address, "",
-        "Address or interface at which a rank listens for tcp; empty: at all, and others try each."),
+        "Address or interface at which ranks and agents listen for tcp, and nowhere else; of an "
+        "interface its first address. Empty: at all, and others try each."),
+    STRING("transport", "agent_address", agent_address, "",
+        "Address or interface at which agents listen, where it is not that of the ranks; empty: "
+        "tcp_address."),
     INT("transport", "tcp_port", tcp_port, 0, 65535, "0", "",
-        "Port at which a rank listens for tcp, the first of a range if there is a last one; 0: any that is free."),
+        "First of the ports at which the ranks of a host and its agent listen for tcp; 0: any that are "
+        "free."),
     INT("transport", "tcp_port_last", tcp_port_last, 0, 65535, "0", "",
-        "Last port of that range, in which each rank of a node takes one; 0: there is no range."),
+        "Last of those ports. A host needs one for each of its ranks, and where a job has several hosts "
+        "one for its agent; 0: tcp_port is the only one."),
     STRING("transport", "tcp_congestion", tcp_congestion, "",
         "Congestion control of tcp between ranks, as the system calls it; empty: the system's, but cubic or reno where that is bbr."),
     STRING("transport", "verbs_device", verbs_device, "",

@@ -22,17 +22,42 @@ static const char *endpoint_of(void *context, int node)
     return agent->meeting.endpoints[node];
 }
 
-static int open_links(struct ftc_agent *agent)
+/* A firewall opens one range of ports on a host. Each rank that listens for tcp takes one of them,
+ * and so does the agent. */
+static int check_ports(const struct ftc_agent *agent, const struct ftc_config *config)
 {
+    int64_t first = config->tcp_port, last = config->tcp_port_last > first ? config->tcp_port_last : first;
+    bool listen = ftc_config_goes_by(config, FTC_CARRIER_TCP);
+    int64_t ranks = listen ? agent->meeting.members[agent->meeting.node].count : 0;
+
+    if (first == 0 || last - first + 1 >= ranks + 1)
+        return FTC_SUCCESS;
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "transport.tcp_port %lld to %lld are too few ports for this host, which needs %lld: "
+        "one for each of its %lld ranks and one for its agent; set transport.tcp_port_last to "
+        "%lld or more, or transport.tcp_port to 0",
+        (long long)first, (long long)last, (long long)ranks + 1, (long long)ranks,
+        (long long)(first + ranks));
+}
+
+static int open_links(struct ftc_agent *agent, const struct ftc_config *config)
+{
+    bool own = config->agent_address[0] != '\0';
     struct ftc_tcp_setup tcp = {.job = agent->meeting.cluster,
                                 .secret = agent->meeting.secret,
                                 .secret_size = sizeof(agent->meeting.secret),
+                                .address = own ? config->agent_address : config->tcp_address,
+                                .port = (unsigned)config->tcp_port,
+                                .port_last = (unsigned)config->tcp_port_last,
                                 .user_timeout_ms = (unsigned)(agent->timeout_ns / FTC_NS_PER_MS),
                                 .endpoint = endpoint_of,
                                 .context = agent};
     struct ftc_transport_setup setup = {
         .ranks = agent->meeting.nodes, .self = agent->meeting.node, .log = &agent->log, .tcp = &tcp};
-    return ftc_transport_tcp.open(&agent->links, &setup);
+    int rc = check_ports(agent, config);
+
+    return rc == FTC_SUCCESS ? ftc_transport_tcp.open(&agent->links, &setup) : rc;
 }
 
 static int make_room(struct ftc_agent *agent, int ranks)
@@ -54,7 +79,7 @@ static int make_room(struct ftc_agent *agent, int ranks)
     return rc == FTC_SUCCESS ? ftc_set_init(&agent->unheard, agent->meeting.nodes) : rc;
 }
 
-int ftc_agent_prepare(struct ftc_agent *agent, int ranks)
+int ftc_agent_prepare(struct ftc_agent *agent, int ranks, const struct ftc_config *config)
 {
     struct ftc_lease_settings settings = {.self = agent->meeting.node,
                                           .nodes = agent->meeting.nodes,
@@ -63,7 +88,7 @@ int ftc_agent_prepare(struct ftc_agent *agent, int ranks)
     int rc = ftc_lease_create(&agent->lease, &settings);
 
     rc = rc == FTC_SUCCESS ? make_room(agent, ranks) : rc;
-    return rc == FTC_SUCCESS ? open_links(agent) : rc;
+    return rc == FTC_SUCCESS ? open_links(agent, config) : rc;
 }
 
 int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks, const struct ftc_config *config,
@@ -77,7 +102,7 @@ int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks, const s
         return rc;
     snprintf(agent->log.who, sizeof(agent->log.who), "job %s agent of node %d", agent->meeting.cluster,
              agent->meeting.node);
-    return ftc_agent_prepare(agent, ranks);
+    return ftc_agent_prepare(agent, ranks, config);
 }
 
 int ftc_agent_met(struct ftc_agent *agent, bool able)

@@ -6,7 +6,7 @@
 #include "launcher/agent_wire.h"
 
 /* What a meeting's end is to find: lease, links and memory. Times, log and meeting are set but for endpoints. FTC_ERR_*. */
-int ftc_agent_prepare(struct ftc_agent *agent, int ranks);
+int ftc_agent_prepare(struct ftc_agent *agent, int ranks, const struct ftc_config *config);
 
 /* It left, or is refused or lost: nothing goes there, nothing is taken any more. */
 void ftc_agent_drop_node(struct ftc_agent *agent, int node);

@@ -163,8 +163,10 @@ static int prepare(struct ftc_job *job, char *const environment[])
 {
     bool meets = job->adopts || job->command->engine == FTC_ENGINE_PMIX;
     int rc = meets ? ftc_job_meet(job) : FTC_SUCCESS;
+    bool met = job->agent.meeting.members != NULL; /* the others, who wait for this node */
+
     if (rc != FTC_SUCCESS)
-        return job->adopts ? ftc_job_met(job, rc) : rc;
+        return job->adopts || met ? ftc_job_met(job, rc) : rc;
     rc = prepare_node(job, environment);
     if (rc == FTC_SUCCESS && job->adopts)
         rc = ftc_adopt_ranks(job);

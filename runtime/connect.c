@@ -35,6 +35,7 @@ static struct ftc_verbs_setup verbs_of(const struct ftc_config *c, const struct 
                                     .secret = header->secret,
                                     .secret_size = sizeof(header->secret),
                                     .interface = device,
+                                    .address = c->tcp_address,
                                     .port = (unsigned)c->verbs_port,
                                     .port_last = (unsigned)c->verbs_port_last,
                                     .unanswered_ms = (unsigned)c->verbs_timeout_ms,

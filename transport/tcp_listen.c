@@ -95,13 +95,13 @@ static int try_range(const struct ftc_tcp *tcp, const struct sockaddr_storage *w
 
 static int failed(const struct ftc_tcp *tcp)
 {
+    unsigned first = tcp->setup.port, last = tcp->setup.port_last > first ? tcp->setup.port_last : first;
     const char *remedy = "";
     if (errno == EADDRINUSE)
         remedy = ": give a wider range of ports, or 0";
     else if (errno == EMFILE)
         remedy = ": raise the limit, `ulimit -n`";
-    return ftc_error_set(FTC_ERR_SYSTEM, "cannot listen on ports %u to %u: %m%s", tcp->setup.port,
-                         tcp->setup.port_last, remedy);
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot listen on ports %u to %u: %m%s", first, last, remedy);
 }
 
 /* The port that it became, into every address. */

@@ -132,14 +132,18 @@ static uint8_t timeout_of(unsigned unanswered_ms)
     return timeout;
 }
 
-/* On Ethernet, peers meet at the device's own address: then the way to it has been tried before it carries messages. */
-static void meet_at_device(struct ftc_verbs *verbs)
+/* On Ethernet, peers meet at the address of the device: then the way to it has been tried before it
+ * carries messages. But where an address was named, and no device, nothing listens beyond that
+ * address. */
+static void meet_at_device(struct ftc_verbs *verbs, const struct ftc_verbs_setup *setup)
 {
     const struct sockaddr_storage *address = &verbs->device.address;
     const void *bytes = address->ss_family == AF_INET6
                             ? (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr
                             : (const void *)&((const struct sockaddr_in *)address)->sin_addr;
-    if (!verbs->device.ethernet)
+    bool named = setup->interface != NULL && setup->interface[0] != '\0';
+    bool elsewhere = setup->address != NULL && setup->address[0] != '\0' && !named;
+    if (!verbs->device.ethernet || elsewhere)
         return;
     inet_ntop(address->ss_family, bytes, verbs->address, sizeof(verbs->address));
     verbs->tcp.setup.address = verbs->address;
@@ -153,7 +157,7 @@ static int start(struct ftc_verbs *verbs, const struct ftc_verbs_setup *setup)
     if (rc == 0)
         rc = make_queues(verbs, setup->memory);
     if (rc == 0)
-        meet_at_device(verbs);
+        meet_at_device(verbs, setup);
     if (rc == 0)
         rc = ftc_tcp_start(tcp);
     if (rc == 0)
@@ -191,6 +195,7 @@ static int verbs_open(struct ftc_transport **out, const struct ftc_transport_set
     struct ftc_tcp_setup tcp = {.job = given->job,
                                 .secret = given->secret,
                                 .secret_size = given->secret_size,
+                                .address = given->address,
                                 .port = given->port,
                                 .port_last = given->port_last,
                                 .endpoint = given->endpoint,

@@ -16,6 +16,7 @@ struct ftc_verbs_setup {
     size_t secret_size;
     const char
         *interface; /* an RDMA device, or a network interface or IP address of one; NULL: the first usable */
+    const char *address; /* where peers meet, if the device is not named or has none; NULL: all */
     unsigned port,
         port_last; /* TCP, where peers meet; 0: the system chooses; else the first free one of the range */
     unsigned

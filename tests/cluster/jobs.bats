@@ -154,7 +154,7 @@ survived() {
 
 # Ranks have an interface of their own, agents all of them.
 @test "ranks of two hosts cannot reach each other, but their agents do: one host ends" {
-    timing+=(--set transport.tcp_address=data0 --set detector.heartbeat_timeout_ms=2000)
+    timing+=(--set transport.tcp_address=data0 --set transport.agent_address=eth0 --set detector.heartbeat_timeout_ms=2000)
     for i in 1 2 3 4; do
         cluster exec "host$i" bash -c "ip link show data0 >/dev/null 2>&1 || ip link add link eth0 name data0 type macvlan mode bridge"
         cluster exec "host$i" bash -c "ip address replace 10.78.0.$i/24 dev data0; ip link set data0 up"

@@ -70,6 +70,7 @@ static void set_all(void)
         "broadcast.settle_every=0",
         "transport.order=tcp,shm",
         "transport.tcp_address=10.0.0.1",
+        "transport.agent_address=mgmt0",
         "transport.tcp_port=5000",
         "transport.tcp_port_last=65535",
         "transport.tcp_congestion=reno",
@@ -154,6 +155,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_int_eq(value->settle_every, 16);
     ck_assert_mem_eq(value->transport_order, ((const int8_t[]){0, 1, 2, -1}), 4); /* shm, verbs, tcp */
     ck_assert_str_eq(value->tcp_address, "");
+    ck_assert_str_eq(value->agent_address, "");
     ck_assert_int_eq(value->tcp_port, 0);
     ck_assert_int_eq(value->tcp_port_last, 0);
     ck_assert_str_eq(value->tcp_congestion, "");

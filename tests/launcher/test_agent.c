@@ -92,7 +92,7 @@ static void make_agent(struct one *one, int node)
     agent->meeting.members = malloc(sizeof(members));
     agent->meeting.endpoints = calloc(NODES, sizeof(*agent->meeting.endpoints));
     memcpy(agent->meeting.members, members, sizeof(members));
-    ck_assert_msg(ftc_agent_prepare(agent, NODES) == 0, "%s", ftc_last_error());
+    ck_assert_msg(ftc_agent_prepare(agent, NODES, &(struct ftc_config){0}) == 0, "%s", ftc_last_error());
 }
 
 static void start_agent(struct one *one)

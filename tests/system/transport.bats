@@ -79,6 +79,64 @@ survivors() {
     grep -q "cannot listen on ports 29170 to 29171: .*: give a wider range of ports, or 0" <<<"$output"
 }
 
+# Address:port, in hexadecimal, of each TCP socket at which one of these processes listens.
+listeners() { # PID...
+    local one inode
+    for one in "$@"; do
+        for inode in $(find "/proc/$one/fd" -lname "socket:*" -printf "%l\n" 2>/dev/null | tr -dc "0-9\n"); do
+            awk -v inode="$inode" '$4 == "0A" && $10 == inode { print $2 }' /proc/net/tcp /proc/net/tcp6
+        done
+    done
+}
+
+children() { # PID...
+    pgrep -P "$(tr ' ' , <<<"$*")"
+}
+
+# The PMIx server of each ftrun listens at 127.0.0.1, for its own ranks.
+beyond_pmix() {
+    sort -u | grep -v "^0100007F:"
+}
+
+@test "ranks and agents listen at the address and the ports that were named, and nowhere else" {
+    start_nodes 2 -np 4 --set transport.tcp_address=127.0.0.2 --set transport.tcp_port=29180 \
+        --set transport.tcp_port_last=29199 "$LOOP" 100000 1
+    wait_until 'own_jobs | jq -e "any(.jobs[]; [.ranks[] | select(.called >= 5)] | length == 4)"'
+    agents=$(children "$pid" | xargs)
+    listeners $agents $(children $agents) | beyond_pmix >all
+    cat all
+    [ "$(wc -l <all)" -eq 6 ] # four ranks, two agents
+    while IFS=: read -r address port; do
+        [ "$address" = 0200007F ]
+        ((16#$port >= 29180 && 16#$port <= 29199))
+    done <all
+    kill -TERM "$pid"
+    finish
+    nothing_left "$pid"
+}
+
+@test "agents may have an interface of their own" {
+    start_nodes 2 -np 2 --set transport.tcp_address=127.0.0.2 --set transport.agent_address=127.0.0.3 "$LOOP" 100000 1
+    wait_until 'own_jobs | jq -e "any(.jobs[]; [.ranks[] | select(.called >= 5)] | length == 2)"'
+    agents=$(children "$pid" | xargs)
+    [ "$(listeners $agents | beyond_pmix | cut -d: -f1 | xargs)" = "0300007F 0300007F" ]
+    [ "$(listeners $(children $agents) | beyond_pmix | cut -d: -f1 | xargs)" = "0200007F 0200007F" ]
+    kill -TERM "$pid"
+    finish
+}
+
+@test "ports that are too few for a host are refused on all hosts, before any rank starts" {
+    nodes 2 -np 4 --set transport.tcp_port=29180 --set transport.tcp_port_last=29181 touch started
+    [ "$status" -ne 0 ]
+    [ ! -e started ]
+    grep -q "tcp_port 29180 to 29181 are too few .* needs 3: .*set transport.tcp_port_last to 29182 or more" <<<"$output"
+    nodes 2 -np 2 --set transport.tcp_port=29180 touch started
+    [ ! -e started ]
+    grep -q "tcp_port 29180 to 29180 are too few" <<<"$output"
+    nodes 2 -np 2 --set transport.order=shm --set transport.tcp_port=29180 --set transport.tcp_port_last=29199 true
+    [ "$status" -eq 0 ] # no rank listens
+}
+
 @test "a rank that comes late is found at once" {
     job -np 4 --set transport.order=tcp --set detector.heartbeat_period_ms=5000 --set detector.heartbeat_timeout_ms=60000 \
         --timeout 60 sh -c 'test "$FTCOLL_RANK" != 2 || sleep 1; exec "$0" 10' "$LOOP"
