@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 /* Below PIPE_BUF (4096), so that a write to a pipe is atomic. */
-#define LINE_SIZE 2048
+#define LINE_SIZE  2048
 #define LONGEST_MS 100 /* that a line may wait for a slow reader */
 
 static const char *const level_names[] = {
@@ -29,14 +31,6 @@ int ftc_log_level_parse(const char *name)
         if (strcmp(name, level_names[level]) == 0)
             return level;
     return -1;
-}
-
-/* Text may quote input from outside: a control character must neither break the line nor reach a terminal. */
-static void make_printable(char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            text[i] = ' ';
 }
 
 /* What cannot be written soon is lost: a log line must never stop a process (full disk, closed pipe, a reader that has
@@ -77,7 +71,8 @@ void ftc_log_write(const struct ftc_log *log, enum ftc_log_level level, const ch
     size_t size = used + stored(written, room - used);
     if (written > 0 && (size_t)written >= room - used)
         memcpy(line + size - 3, "...", 3);
-    make_printable(line, size);
+    ftc_text_clean(line, sizeof(line), line, size); /* it may quote input from outside */
+    size = strlen(line);
     line[size++] = '\n';
     write_line(line, size);
     errno = saved;

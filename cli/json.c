@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/status.h"
 #include "collectives/member.h"
 
@@ -168,8 +169,8 @@ static json_t *settings_json(const char *text)
         const char *equals = memchr(text, '=', (size_t)(end - text));
         char key[64], value[128];
         if (equals != NULL) {
-            ftc_status_clean(key, sizeof(key), text, (size_t)(equals - text));
-            ftc_status_clean(value, sizeof(value), equals + 1, (size_t)(end - equals - 1));
+            ftc_text_clean(key, sizeof(key), text, (size_t)(equals - text));
+            ftc_text_clean(value, sizeof(value), equals + 1, (size_t)(end - equals - 1));
             json_object_set_new(object, key, json_string(value));
         }
         text = *end != '\0' ? end + 1 : end;

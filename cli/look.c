@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/status.h"
 #include "collectives/member.h"
 #include "config/config.h"
@@ -56,46 +57,6 @@ void ftc_status_fini(struct ftc_status *status)
     memset(status, 0, sizeof(*status));
 }
 
-/* Length of the UTF-8 sequence of a visible character at s, 0 if it is none. C1 controls are refused with the
- * rest. */
-static size_t visible(const unsigned char *s, size_t left)
-{
-    if (s[0] >= 0x20 && s[0] < 0x7f)
-        return 1;
-    size_t length = s[0] >= 0xf0 && s[0] < 0xf5   ? 4
-                    : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-                    : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-                                                  : 0;
-    if (length == 0 || length > left)
-        return 0;
-    uint32_t point = s[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        point = point << 6 | (s[i] & 0x3f);
-    }
-    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
-    bool surrogate = point >= 0xd800 && point < 0xe000;
-    return point < least[length] || point > 0x10ffff || surrogate ? 0 : length;
-}
-
-void ftc_status_clean(char *to, size_t size, const char *from, size_t length)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < length && from[i] != '\0';) {
-        size_t step = visible((const unsigned char *)from + i, length - i);
-        if (used + (step > 0 ? step : 1) >= size)
-            break;
-        if (step > 0)
-            memcpy(to + used, from + i, step);
-        else
-            to[used] = '?';
-        used += step > 0 ? step : 1;
-        i += step > 0 ? step : 1;
-    }
-    to[used] = '\0';
-}
-
 /* The value of "key=" in the configuration text, cleaned; "?" if there is none. */
 static void setting(const char *text, const char *key, char *value, size_t size)
 {
@@ -104,12 +65,12 @@ static void setting(const char *text, const char *key, char *value, size_t size)
         const char *end = strchrnul(line, '\n');
         if (strncmp(line, key, length) == 0 && line[length] == '=') {
             line += length + 1;
-            ftc_status_clean(value, size, line, (size_t)(end - line));
+            ftc_text_clean(value, size, line, (size_t)(end - line));
             return;
         }
         line = *end != '\0' ? end + 1 : NULL;
     }
-    ftc_status_clean(value, size, "?", 1);
+    ftc_text_clean(value, size, "?", 1);
 }
 
 /* A moment after `now` is one that came while we looked, or nonsense. */
@@ -338,7 +299,7 @@ static void look_nodes(struct ftc_status *status, struct ftc_segment *segment)
         struct ftc_node *from = ftc_segment_node_at(segment, i);
         struct ftc_status_node *to = &status->node[i];
         uint64_t changed = LOAD(from->changed_ns);
-        ftc_status_clean(to->host, sizeof(to->host), from->host, sizeof(from->host));
+        ftc_text_clean(to->host, sizeof(to->host), from->host, sizeof(from->host));
         to->state = enum_or_bad(atomic_load_explicit(&from->state, memory_order_acquire), FTC_NODE_LOST + 1);
         to->age_ns = changed == 0 ? status->age_ns : age(status->now_ns, changed);
         to->first = to->count = 0;
@@ -375,11 +336,11 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
 {
     struct ftc_segment_header *header = ftc_segment_header(segment);
 
-    ftc_status_clean(status->job, sizeof(status->job), header->job, sizeof(header->job));
-    ftc_status_clean(status->cluster, sizeof(status->cluster), header->cluster, sizeof(header->cluster));
-    ftc_status_clean(status->host, sizeof(status->host), header->host, sizeof(header->host));
-    ftc_status_clean(status->command, sizeof(status->command), header->command, sizeof(header->command));
-    ftc_status_clean(status->directory, sizeof(status->directory), header->directory,
+    ftc_text_clean(status->job, sizeof(status->job), header->job, sizeof(header->job));
+    ftc_text_clean(status->cluster, sizeof(status->cluster), header->cluster, sizeof(header->cluster));
+    ftc_text_clean(status->host, sizeof(status->host), header->host, sizeof(header->host));
+    ftc_text_clean(status->command, sizeof(status->command), header->command, sizeof(header->command));
+    ftc_text_clean(status->directory, sizeof(status->directory), header->directory,
                      sizeof(header->directory));
     status->text = ftc_segment_text(segment);
     setting(status->text, "collectives.algorithm", status->algorithm, sizeof(status->algorithm));

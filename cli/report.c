@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/status.h"
 #include "collectives/member.h"
 
@@ -322,7 +323,7 @@ void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JO
     for (int i = 0; i < count; i++) {
         char np[16], f[16], failed[16], clock[FTC_STATUS_TEXT], name[FTC_JOB_NAME_SIZE];
         if (jobs[i] == NULL) {
-            ftc_status_clean(name, sizeof(name), names[i], sizeof(names[i]));
+            ftc_text_clean(name, sizeof(name), names[i], sizeof(names[i]));
             fprintf(out, format, name, "-", "-", "damaged", "-", "-");
             fputs("-\n", out);
             continue;

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "node/process.h"
 
 #define MOST_OUTPUT    (256 * 1024)
@@ -186,7 +187,7 @@ static int keep_lines(struct ftc_status_stack *stack, const char *output, const 
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
     for (const char *at = output; *at != '\0';) {
         size_t length = strcspn(at, "\n");
-        ftc_status_clean(line, sizeof(line), at, length < sizeof(line) ? length : sizeof(line) - 1);
+        ftc_text_clean(line, sizeof(line), at, length < sizeof(line) ? length : sizeof(line) - 1);
         stack->frames += line[0] == '#';
         if (is_stack(line))
             fprintf(text, "%s\n", line);

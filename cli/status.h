@@ -175,10 +175,6 @@ void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment);
 bool ftc_status_live(const struct ftc_status_rank *rank); /* joined, and not gone */
 bool ftc_status_over(const struct ftc_status *status);    /* the job has ended, or its launcher has */
 
-/* Copy at most size-1 bytes of an untrusted string: control characters and bytes that are not UTF-8 become
- * '?'. */
-void ftc_status_clean(char *to, size_t size, const char *from, size_t length);
-
 /* --- who waits for whom (blame.c) --- */
 
 /* Fill progress, lag, culprit, blamed, cycle, next. Part of ftc_status_look(). Works in

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define FULL     (1u << 20)
 #define RELIEVED (FULL / 4)
 
@@ -134,11 +136,10 @@ void ftc_sink_say(struct ftc_sink *sink, const char *format, ...)
     size_t head = strlen(line);
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(line + head, sizeof(line) - head - 1, format, args);
+    (void)vsnprintf(line + head, sizeof(line) - head - 1, format, args);
     va_end(args);
-    size_t end = head + (length < 0 ? 0 : (size_t)length);
-    if (end > sizeof(line) - 2)
-        end = sizeof(line) - 2;
+    ftc_text_clean(line, sizeof(line) - 1, line, sizeof(line)); /* it may quote input from outside */
+    size_t end = strlen(line);
     line[end++] = '\n';
     ftc_sink_put(sink, line, end);
     ftc_sink_flush(sink);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "tests/suite.h"
 
 /* --- errors ------------------------------------------------------------------------------------------ */
@@ -158,7 +159,32 @@ START_TEST(control_characters_cannot_forge_lines)
     char text[4096];
     catch_stderr();
     ftc_log_write(&log, FTC_LOG_INFO, "x\ny\x1b[2J\x7f");
-    ck_assert_str_eq(caught(text, sizeof(text)), "ftcoll: a b: info: x y [2J \n");
+    ck_assert_str_eq(caught(text, sizeof(text)), "ftcoll: a?b: info: x?y?[2J?\n");
+}
+END_TEST
+
+/* C1 controls are as good as an escape to some terminals, as UTF-8 and as bytes. */
+START_TEST(c1_controls_do_not_reach_a_terminal_and_letters_do)
+{
+    struct ftc_log log = {.level = FTC_LOG_INFO};
+    char text[4096];
+    catch_stderr();
+    ftc_log_write(&log, FTC_LOG_INFO, "%s",
+                  "\xc2\x9b"
+                  "31m \x9b"
+                  "2J \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80 \xc0\xaf \xed\xa0\x80 \xe2\x82");
+    ck_assert_str_eq(caught(text, sizeof(text)),
+                     "ftcoll: info: ??31m ?2J \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80 ?? ??? ??\n");
+}
+END_TEST
+
+START_TEST(a_clean_copy_ends_before_a_character_that_does_not_fit)
+{
+    char text[8];
+    ftc_text_clean(text, sizeof(text), "abcdef\xc3\xa4", 8);
+    ck_assert_str_eq(text, "abcdef");
+    ftc_text_clean(text, sizeof(text), "ab\xc3\xa4", 3);
+    ck_assert_str_eq(text, "ab?");
 }
 END_TEST
 
@@ -254,6 +280,8 @@ int main(void)
     tcase_add_test(log, a_line_names_who_and_level);
     tcase_add_test(log, levels_above_are_silent_and_so_is_no_log);
     tcase_add_test(log, control_characters_cannot_forge_lines);
+    tcase_add_test(log, c1_controls_do_not_reach_a_terminal_and_letters_do);
+    tcase_add_test(log, a_clean_copy_ends_before_a_character_that_does_not_fit);
     tcase_add_test(log, a_long_line_is_cut_and_says_so);
     tcase_add_test(log, lines_of_many_processes_do_not_tear);
     tcase_add_test(log, level_names_come_back);
