@@ -1,10 +1,12 @@
 /* Lists of environment variables. */
 #include "launcher/environment.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "launcher/engine.h"
 
 int ftc_environment_foreign(const char *entry)
 {
@@ -27,11 +29,18 @@ static int append(struct ftc_environment *environment, char *entry)
     return FTC_SUCCESS;
 }
 
+/* What the ftrun in front believes is an agent's alone. */
+static bool is_for_ranks(const char *entry)
+{
+    return !ftc_environment_foreign(entry) &&
+           strncmp(entry, FTC_ENGINE_TOKEN "=", sizeof(FTC_ENGINE_TOKEN)) != 0;
+}
+
 int ftc_environment_copy(struct ftc_environment *environment, char *const from[])
 {
     *environment = (struct ftc_environment){0};
     for (int i = 0; from[i] != NULL; i++) {
-        if (ftc_environment_foreign(from[i]))
+        if (!is_for_ranks(from[i]))
             continue;
         int rc = append(environment, strdup(from[i]));
         if (rc != FTC_SUCCESS) {

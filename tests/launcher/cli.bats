@@ -201,6 +201,12 @@ administered() {
     [[ "$output" == "ftcoll-"*" 0 1 "* ]]
 }
 
+@test "the token of an ftrun in front does not reach the ranks" {
+    FTRUN_FRONT=secret run "$FTRUN" -np 2 env
+    [ "$status" -eq 0 ]
+    [[ "$output" != *FTRUN_FRONT* ]]
+}
+
 @test "--bind-to core gives each rank one core, in turn" {
     run "$FTRUN" -np 3 --bind-to core sh -c 'grep Cpus_allowed_list /proc/self/status'
     [ "$status" -eq 0 ]
