@@ -138,7 +138,9 @@ static int make_loop(struct ftc_job *job)
 static int prepare_node(struct ftc_job *job, char *const environment[])
 {
     const struct ftc_command *command = job->command;
-    int rc = ftc_limits_raise(command->np, command->output_directory != NULL, &job->spawn.files);
+    int rc = command->report != NULL ? ftc_job_report_open(command->report, &job->report_fd) : FTC_SUCCESS;
+    if (rc == FTC_SUCCESS)
+        rc = ftc_limits_raise(command->np, command->output_directory != NULL, &job->spawn.files);
     int nodes = job->several ? job->agent.meeting.nodes : 1;
     job->settings->value.algorithm = ftc_config_algorithm(&job->settings->value, nodes);
     if (rc == FTC_SUCCESS)
@@ -198,6 +200,7 @@ static int write_report(struct ftc_job *job, int code)
 {
     struct ftc_job_report report = {
         .path = job->command->report,
+        .fd = job->report_fd,
         .verdict = &job->verdict,
         .job = job->name,
         .f = (int)job->settings->value.f,
@@ -235,6 +238,8 @@ static int conclude(struct ftc_job *job)
 
 static void clean_up(struct ftc_job *job)
 {
+    if (job->report_fd >= 0)
+        close(job->report_fd);
     ftc_server_stop(&job->server);
     ftc_agent_fini(&job->agent);
     ftc_launch_drill_fini(&job->drill);
@@ -265,6 +270,7 @@ int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings
         .adopts = command->engine == FTC_ENGINE_ADOPT,
         .leader = -1,
         .server = {.listener = -1},
+        .report_fd = -1,
     };
     int code = 1;
     if (job.adopts) {

@@ -32,6 +32,7 @@ struct ftc_job {
     struct ftc_server server;
     struct ftc_ranks ranks;
     struct ftc_spawn spawn;
+    int report_fd; /* --report: a descriptor or a device; -1 */
     struct ev_loop *loop;
     struct ftc_output output;
     struct ftc_input input;

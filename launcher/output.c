@@ -159,6 +159,26 @@ static void on_relieved(void *arg)
     }
 }
 
+/* The directory may be one in which others write, too: no link is followed, and no FIFO makes ftrun
+ * wait. -1: not opened; with errno 0 it is something else than a file. */
+static int open_regular(const char *path)
+{
+    struct stat info;
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+
+    if (fd < 0) {
+        errno = errno == ELOOP || errno == ENXIO ? 0 : errno;
+        return -1;
+    }
+    bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    if (regular && ftruncate(fd, 0) == 0)
+        return fd;
+    int saved = regular ? errno : 0;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
 static int open_file(struct ftc_stream *stream, const char *suffix)
 {
     struct ftc_output *output = stream->output;
@@ -166,7 +186,10 @@ static int open_file(struct ftc_stream *stream, const char *suffix)
         stream->file_name = NULL;
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
     }
-    stream->file_fd = open(stream->file_name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    stream->file_fd = open_regular(stream->file_name);
+    if (stream->file_fd < 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot write %s: %s; give another --output-filename",
+                             stream->file_name, errno == 0 ? "it is no regular file" : strerror(errno));
     if (stream->file_fd < 0)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot write %s: %m; give another --output-filename",
                              stream->file_name);

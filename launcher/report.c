@@ -3,9 +3,12 @@
 #include "launcher/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -168,43 +171,148 @@ static json_t *make_report(const struct ftc_job_report *report)
     return object;
 }
 
-/* A file is replaced as a whole: of several nodes, two may write it at once. What is no file is written to as it is. */
-static bool replaces(const char *path)
+/* --- where it goes --- */
+
+/* The descriptor that a name as "/dev/stdout" or "/dev/fd/63" (a process substitution) stands for;
+ * -1: the name is another one. */
+static int named_descriptor(const char *path)
+{
+    static const char *const standard[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    int fd, end = 0;
+
+    if (strcmp(path, "-") == 0)
+        return STDOUT_FILENO;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(path, standard[i]) == 0)
+            return i;
+    for (int i = 0; i < 2; i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0 &&
+            sscanf(path + strlen(folders[i]), "%d%n", &fd, &end) == 1 &&
+            path[strlen(folders[i]) + (size_t)end] == '\0')
+            return fd;
+    return -1;
+}
+
+static int refuse(const char *path, const char *why)
+{
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot write the report %s: %s; give another --report", path, why);
+}
+
+/* A copy, so that it is there at the end. The sockets that this process has opened itself are not
+ * meant. */
+static int take_descriptor(int *fd, const char *path, int named)
+{
+    struct stat info;
+    int flags = fcntl(named, F_GETFL);
+
+    if (flags < 0 || fstat(named, &info) != 0 || (S_ISSOCK(info.st_mode) && named > STDERR_FILENO))
+        return refuse(path, "there is no such descriptor");
+    if ((flags & O_ACCMODE) == O_RDONLY)
+        return refuse(path, "it is open for reading alone");
+    *fd = fcntl(named, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return *fd >= 0 ? FTC_SUCCESS : refuse(path, strerror(errno));
+}
+
+/* A file that is not there yet is made at the end: can it be? */
+static int check_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char directory[4096] = ".";
+
+    if (strlen(path) > sizeof(directory) - 16) /* room for a pid */
+        return refuse(path, strerror(ENAMETOOLONG));
+    if (slash != NULL)
+        snprintf(directory, sizeof(directory), "%.*s", slash > path ? (int)(slash - path) : 1, path);
+    return access(directory, W_OK | X_OK) == 0 ? FTC_SUCCESS : refuse(path, strerror(errno));
+}
+
+/* O_NONBLOCK: should it be a FIFO by now, the open would wait for a reader. */
+static int open_device(int *fd, const char *path)
 {
     struct stat info;
 
-    return lstat(path, &info) != 0 || S_ISREG(info.st_mode);
+    *fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (*fd < 0)
+        return refuse(path, strerror(errno));
+    if (fstat(*fd, &info) == 0 && S_ISCHR(info.st_mode)) {
+        (void)fcntl(*fd, F_SETFL, 0);
+        return FTC_SUCCESS;
+    }
+    close(*fd);
+    *fd = -1;
+    return refuse(path, strerror(ENXIO));
 }
 
-static int write_json(json_t *object, FILE *out, const char *path)
+int ftc_job_report_open(const char *path, int *fd)
 {
-    bool failed = json_dumpf(object, out, JSON_INDENT(1)) != 0;
+    struct stat info;
+    int named = named_descriptor(path);
 
-    failed = fputc('\n', out) == EOF || failed;
-    failed = fflush(out) != 0 || failed;
-    if (!failed)
+    *fd = -1;
+    if (named >= 0)
+        return take_descriptor(fd, path, named);
+    bool there = lstat(path, &info) == 0;
+    if (there && S_ISLNK(info.st_mode))
+        return refuse(path, "it is a symbolic link, and links are not followed");
+    if (!there || S_ISREG(info.st_mode))
+        return check_directory(path);
+    if (S_ISCHR(info.st_mode))
+        return open_device(fd, path);
+    return refuse(path, "it is neither a file nor a device of characters");
+}
+
+/* --- writing --- */
+
+/* Standard output may have been made non-blocking by whoever else holds it. */
+static bool put_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno == EAGAIN)
+            (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+        else if (written < 0 && errno != EINTR)
+            return false;
+        size -= written > 0 ? (size_t)written : 0;
+        bytes += written > 0 ? written : 0;
+    }
+    return true;
+}
+
+static int write_json(json_t *object, int fd, const char *path)
+{
+    char *text = json_dumps(object, JSON_INDENT(1));
+
+    if (text == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the report");
+    bool written = put_all(fd, text, strlen(text)) && put_all(fd, "\n", 1);
+    int saved = errno;
+    free(text);
+    errno = saved;
+    if (written)
         return FTC_SUCCESS;
     return ftc_error_set(FTC_ERR_SYSTEM, "writing the report %s: %m; it is incomplete", path);
 }
 
+/* A file is replaced as a whole: of several nodes, two may write it at once. O_EXCL: nothing that
+ * somebody else has put at that name is written to. */
 static int write_file(json_t *object, const char *path)
 {
     char fresh[4096];
-    bool replace = replaces(path);
-    char ending[16] = "";
+    int length = snprintf(fresh, sizeof(fresh), "%s.%d", path, (int)getpid());
 
-    if (replace)
-        snprintf(ending, sizeof(ending), ".%d", (int)getpid());
-    int length = snprintf(fresh, sizeof(fresh), "%s%s", path, ending);
-    FILE *out = length < (int)sizeof(fresh) ? fopen(fresh, "we") : NULL;
-
-    if (out == NULL)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot write the report %s: %m; give another --report", path);
-    int rc = write_json(object, out, path);
-    fclose(out);
-    if (rc == FTC_SUCCESS && replace && rename(fresh, path) != 0)
-        rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot write the report %s: %m; give another --report", path);
-    if (rc != FTC_SUCCESS && replace)
+    if (length >= (int)sizeof(fresh))
+        return refuse(path, strerror(ENAMETOOLONG));
+    (void)unlink(fresh); /* of a process before this one, which was killed */
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return refuse(path, strerror(errno));
+    int rc = write_json(object, fd, path);
+    if (close(fd) != 0 && rc == FTC_SUCCESS)
+        rc = refuse(path, strerror(errno));
+    if (rc == FTC_SUCCESS && rename(fresh, path) != 0)
+        rc = refuse(path, strerror(errno));
+    if (rc != FTC_SUCCESS)
         (void)unlink(fresh);
     return rc;
 }
@@ -215,8 +323,8 @@ int ftc_job_report_write(const struct ftc_job_report *report)
 
     if (object == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the report");
-    bool to_stdout = strcmp(report->path, "-") == 0;
-    int rc = to_stdout ? write_json(object, stdout, report->path) : write_file(object, report->path);
+    int rc =
+        report->fd >= 0 ? write_json(object, report->fd, report->path) : write_file(object, report->path);
     json_decref(object);
     return rc;
 }

@@ -202,6 +202,42 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
     grep -q "3 of the 3 waiting ranks finally wait for rank 1.*they wait for each other" err
 }
 
+# refused_report FILE 'words': that is known before any rank runs, and FTRUN does not hang.
+refused_report() {
+    run timeout -s KILL 20 "$FTRUN" -np 1 --report "$1" touch started
+    echo "$output"
+    [ "$status" -eq 1 ]
+    grep -q "cannot write the report $1: $2.*give another --report" <<<"$output"
+    [ ! -e started ]
+}
+
+@test "--report: what cannot be written, or would lead elsewhere, is refused before the job starts" {
+    echo precious >victim
+    ln -s victim link
+    refused_report link "it is a symbolic link"
+    [ "$(cat victim)" = precious ]
+    mkfifo pipe
+    refused_report pipe "it is neither a file nor a device"
+    refused_report . "it is neither a file nor a device"
+    refused_report missing/report "No such file or directory"
+    refused_report /dev/fd/77 "there is no such descriptor"
+    refused_report /dev/stdin "it is open for reading alone"
+}
+
+@test "--report: devices, descriptors and pipes that were named on purpose" {
+    "$FTRUN" -np 1 --report /dev/null true
+    run "$FTRUN" -np 1 --report /dev/stdout true
+    jq -e '.exit_code == 0' <<<"$output"
+    "$FTRUN" -np 1 --report >(cat >through) true
+    wait_until 'jq -e ".exit_code == 0" through'
+    "$FTRUN" -np 1 --report /dev/fd/9 true 9>descriptor
+    jq -e '.exit_code == 0' descriptor
+    echo old >report
+    "$FTRUN" -np 1 --report report true
+    jq -e '.exit_code == 0' report
+    [ -z "$(find . -name "report.[0-9]*" -type f)" ]
+}
+
 @test "--report: the whole job as JSON" {
     run "$FTRUN" -np 3 -f 1 --report report.json sh -c "$(as_rank 2 'kill -9 $$' 'exec "$JOIN_PROBE" survive 1')"
     [ "$status" -eq 0 ]

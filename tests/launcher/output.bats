@@ -56,6 +56,21 @@ load helper
     [ "$(wc -c <out)" -eq 300000 ]
 }
 
+@test "--output-filename: nothing is written through a link, nobody is waited for at a FIFO" {
+    mkdir logs
+    echo precious >victim
+    ln -s ../victim logs/rank.0.out
+    run timeout -s KILL 20 "$FTRUN" -np 1 --output-filename logs echo overwritten
+    [ "$status" -eq 1 ]
+    grep -q "cannot write logs/rank.0.out: it is no regular file; give another --output-filename" <<<"$output"
+    [ "$(cat victim)" = precious ]
+    rm logs/rank.0.out
+    mkfifo logs/rank.0.out
+    run timeout -s KILL 20 "$FTRUN" -np 1 --output-filename logs echo unread
+    [ "$status" -eq 1 ]
+    grep -q "it is no regular file" <<<"$output"
+}
+
 @test "a slow reader gets everything, and a death is seen meanwhile" {
     "$FTRUN" -np 2 --kill 1@0.2 --report report.json sh -c \
         'if [ $FTCOLL_RANK = 1 ]; then exec sleep 100; fi; seq 1 400000' 2>err | (sleep 3; cat) >out
