@@ -47,6 +47,7 @@ static int open_links(struct ftc_agent *agent, const struct ftc_config *config)
     struct ftc_tcp_setup tcp = {.job = agent->meeting.cluster,
                                 .secret = agent->meeting.secret,
                                 .secret_size = sizeof(agent->meeting.secret),
+                                .ends = FTC_TCP_AGENTS,
                                 .address = own ? config->agent_address : config->tcp_address,
                                 .port = (unsigned)config->tcp_port,
                                 .port_last = (unsigned)config->tcp_port_last,

@@ -142,6 +142,7 @@ void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setu
     tcp->epoll = tcp->timer = tcp->listener = -1;
     tcp->expected = -1;
     snprintf(tcp->job, sizeof(tcp->job), "%s", setup->tcp->job);
+    tcp->secret.ends = setup->tcp->ends;
     tcp->secret.size = setup->tcp->secret_size;
     memcpy(tcp->secret.bytes, setup->tcp->secret, tcp->secret.size);
 }

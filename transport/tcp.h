@@ -8,12 +8,14 @@
 #ifndef FTC_TRANSPORT_TCP_H
 #define FTC_TRANSPORT_TCP_H
 
+#include "transport/tcp_protocol.h"
 #include "transport/transport.h"
 
 struct ftc_tcp_setup {
     const char *job;             /* name, below 32 characters */
     const unsigned char *secret; /* of the job: 16 to 64 bytes; copied */
     size_t secret_size;
+    enum ftc_tcp_ends ends;   /* what this end and its peers are */
     const char *address;      /* to listen at: an IP address in numbers or an interface; NULL: all */
     unsigned port, port_last; /* 0: the system chooses; else the first free one of the range */
     const char *congestion;   /* control, as in the setting transport.tcp_congestion; NULL: the system's */

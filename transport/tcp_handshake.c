@@ -84,12 +84,17 @@ bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello, const unsigned char bytes
     return hello->job[FTC_TCP_JOB_SIZE - 1] == '\0';
 }
 
-/* The words differ by role, so that a proof cannot be sent back to who made it. */
+static const char *const labels[] = {[FTC_TCP_RANKS] = "ftcoll ranks", [FTC_TCP_AGENTS] = "ftcoll agents"};
+
+/* The words differ by role, so that a proof cannot be sent back to the end that made it, and by kind
+ * of ends, so that it cannot be taken from ranks to agents or back. Each word ends with its NUL. */
 static void prove(unsigned char proof[FTC_TCP_PROOF_SIZE], const char *role, const unsigned char *hello,
                   const unsigned char *answer, size_t answer_size, const struct ftc_tcp_secret *secret)
 {
+    const char *label = labels[secret->ends];
     struct hmac_sha256_ctx context;
     hmac_sha256_set_key(&context, secret->size, secret->bytes);
+    hmac_sha256_update(&context, strlen(label) + 1, (const uint8_t *)label);
     hmac_sha256_update(&context, strlen(role) + 1, (const uint8_t *)role);
     hmac_sha256_update(&context, FTC_TCP_HELLO_SIZE, hello);
     hmac_sha256_update(&context, answer_size, answer);
@@ -100,13 +105,13 @@ static void prove(unsigned char proof[FTC_TCP_PROOF_SIZE], const char *role, con
 static void prove_listener(unsigned char proof[FTC_TCP_PROOF_SIZE], const unsigned char *hello,
                            const unsigned char *answer, const struct ftc_tcp_secret *secret)
 {
-    prove(proof, "ftcoll tcp listener", hello, answer, ANSWER_PLAIN, secret);
+    prove(proof, "listener", hello, answer, ANSWER_PLAIN, secret);
 }
 
 static void prove_connector(unsigned char proof[FTC_TCP_PROOF_SIZE], const unsigned char *hello,
                             const unsigned char *answer, const struct ftc_tcp_secret *secret)
 {
-    prove(proof, "ftcoll tcp connector", hello, answer, FTC_TCP_ANSWER_SIZE, secret);
+    prove(proof, "connector", hello, answer, FTC_TCP_ANSWER_SIZE, secret);
 }
 
 void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE], const struct ftc_tcp_answer *answer,

@@ -15,6 +15,7 @@
 
 #include "transport/tcp_protocol.h"
 
+#define FTC_TCP_WIRE_VERSION   2 /* that this release speaks, of either protocol; 2: proofs name the ends */
 #define FTC_TCP_MAGIC_SIZE     8
 #define FTC_TCP_JOB_SIZE       32
 #define FTC_TCP_CHALLENGE_SIZE 32
@@ -67,6 +68,7 @@ struct ftc_tcp_answer {
 };
 /* The proof is made over the hello and this. A refusal carries zeros. */
 struct ftc_tcp_secret {
+    enum ftc_tcp_ends ends; /* what it proves to be */
     size_t size;
     unsigned char bytes[FTC_TCP_SECRET_MAX];
 };

@@ -86,7 +86,7 @@ static void socket_end(struct ftc_tcp *tcp, struct ftc_tcp_connection *connectio
 const struct ftc_tcp_wire ftc_tcp_wire_socket = {
     .ops = &ftc_transport_tcp,
     .protocol = FTC_TCP_PROTOCOL_SOCKET,
-    .versions = {1, 1},
+    .versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION},
     .begin = socket_begin,
     .step = socket_step,
     .wait = socket_wait,

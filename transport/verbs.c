@@ -174,7 +174,7 @@ static int start(struct ftc_verbs *verbs, const struct ftc_verbs_setup *setup)
 static const struct ftc_tcp_wire wire = {
     .ops = &ftc_transport_verbs,
     .protocol = FTC_TCP_PROTOCOL_VERBS,
-    .versions = {1, 1},
+    .versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION},
     .begin = ftc_verbs_begin,
     .step = ftc_verbs_step,
     .wait = verbs_wait,

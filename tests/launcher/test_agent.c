@@ -113,8 +113,11 @@ static const char *endpoint_of(void *context, int node)
 static void make_gamma(void)
 {
     static const unsigned char secret[FTC_JOB_SECRET];
-    struct ftc_tcp_setup tcp = {
-        .job = "1.0", .secret = secret, .secret_size = sizeof(secret), .endpoint = endpoint_of};
+    struct ftc_tcp_setup tcp = {.job = "1.0",
+                                .secret = secret,
+                                .secret_size = sizeof(secret),
+                                .ends = FTC_TCP_AGENTS,
+                                .endpoint = endpoint_of};
     struct ftc_transport_setup setup = {.ranks = NODES, .self = GAMMA, .log = &quiet, .tcp = &tcp};
 
     ck_assert_msg(ftc_transport_tcp.open(&gamma_links, &setup) == 0, "%s", ftc_last_error());

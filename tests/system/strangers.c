@@ -109,8 +109,9 @@ static void say(int fd, const void *bytes, size_t size)
 
 static void make_hello(struct strangers *s, unsigned char bytes[FTC_TCP_HELLO_SIZE])
 {
-    struct ftc_tcp_hello hello = {
-        .versions = {1, 1}, .sender = (uint32_t)((s->rank + 1) % s->ranks), .target = (uint32_t)s->rank};
+    struct ftc_tcp_hello hello = {.versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION},
+                                  .sender = (uint32_t)((s->rank + 1) % s->ranks),
+                                  .target = (uint32_t)s->rank};
 
     snprintf(hello.job, sizeof(hello.job), "%s", s->job);
     for (size_t i = 0; i < sizeof(hello.challenge); i++)

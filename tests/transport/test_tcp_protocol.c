@@ -137,6 +137,19 @@ START_TEST(a_proof_sent_back_proves_nothing)
 }
 END_TEST
 
+START_TEST(what_ranks_prove_is_worth_nothing_to_agents)
+{
+    struct ftc_tcp_secret agents = secret;
+    unsigned char theirs[FTC_TCP_PROOF_BYTES];
+    agents.ends = FTC_TCP_AGENTS;
+    ck_assert(!ftc_tcp_answer_proven(answer_bytes, hello_bytes, &agents));
+    ck_assert(!ftc_tcp_proof_decode(&place, proof_bytes, hello_bytes, answer_bytes, &agents));
+    ftc_tcp_proof_encode(theirs, &place, hello_bytes, answer_bytes, &agents);
+    ck_assert(ftc_tcp_proof_decode(&place, theirs, hello_bytes, answer_bytes, &agents));
+    ck_assert(!ftc_tcp_proof_decode(&place, theirs, hello_bytes, answer_bytes, &secret));
+}
+END_TEST
+
 START_TEST(both_take_the_highest_common_version)
 {
     static const struct {
@@ -357,6 +370,7 @@ static void add_handshake(Suite *suite)
     tcase_add_test(tcase, another_secret_proves_nothing);
     tcase_add_test(tcase, no_bit_of_hello_or_answer_can_be_changed);
     tcase_add_test(tcase, a_proof_sent_back_proves_nothing);
+    tcase_add_test(tcase, what_ranks_prove_is_worth_nothing_to_agents);
     tcase_add_loop_test(tcase, both_take_the_highest_common_version, 0, 6);
     tcase_add_test(tcase, a_refusal_says_why_and_proves_nothing);
     tcase_add_test(tcase, strangers_are_known_by_their_first_byte);

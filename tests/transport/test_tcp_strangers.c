@@ -46,7 +46,8 @@ static void assert_refused(const void *bytes, size_t size, enum ftc_tcp_event ev
 
 static struct ftc_tcp_hello sound_hello(void)
 {
-    return (struct ftc_tcp_hello){.versions = {1, 1}, .sender = 2, .target = 0, .job = "1234.1"};
+    return (struct ftc_tcp_hello){
+        .versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION}, .sender = 2, .target = 0, .job = "1234.1"};
 }
 
 static void assert_hello_refused(const struct ftc_tcp_hello *hello, enum ftc_tcp_event event)
@@ -112,6 +113,19 @@ START_TEST(a_wrong_secret_is_refused_by_the_connector)
 }
 END_TEST
 
+/* They have the same secret, job and numbers, and one might be led to the endpoint of the other. */
+START_TEST(an_agent_is_refused_by_a_rank)
+{
+    struct ftc_tcp_setup tcp = tcp_usual();
+    tcp.ends = FTC_TCP_AGENTS;
+    tcp_join_as(2, TCP_RANKS, &tcp);
+    tcp_must_send(2, 0, 1, 10);
+    WAIT_UNTIL(ftc_tcp_count(tcp_end[2], FTC_TCP_SECRET) >= 1);
+    ck_assert(!tcp_take(0, 2, 1, 10));
+    tcp_assert_goes_on();
+}
+END_TEST
+
 /* It would have to be a liar, who goes on after an answer without proof. */
 START_TEST(a_wrong_secret_is_refused_by_the_listener)
 {
@@ -127,7 +141,7 @@ END_TEST
 START_TEST(a_proof_that_is_older_than_the_link_ends_nothing)
 {
     struct ftc_tcp_setup tcp = tcp_usual();
-    struct ftc_tcp_secret secret = {.size = tcp.secret_size};
+    struct ftc_tcp_secret secret = {.ends = FTC_TCP_RANKS, .size = tcp.secret_size};
     struct ftc_tcp_hello hello = sound_hello();
     struct ftc_tcp_place nowhere = {0};
     unsigned char bytes[FTC_TCP_HELLO_SIZE], answer[FTC_TCP_ANSWER_SIZE], proof[FTC_TCP_PROOF_BYTES];
@@ -250,6 +264,7 @@ int main(void)
     tcase_add_test(tcase, another_job_is_refused);
     tcase_add_loop_test(tcase, ranks_that_are_none_are_refused, 0, 4);
     tcase_add_test(tcase, a_wrong_secret_is_refused_by_the_connector);
+    tcase_add_test(tcase, an_agent_is_refused_by_a_rank);
     tcase_add_test(tcase, a_wrong_secret_is_refused_by_the_listener);
     tcase_add_test(tcase, a_proof_that_is_older_than_the_link_ends_nothing);
     tcase_add_test(tcase, a_thousand_that_say_nothing_cost_little);

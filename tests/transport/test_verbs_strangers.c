@@ -72,12 +72,15 @@ static void hear(int fd, void *bytes, size_t size)
 /* Rank 2, which knows the secret, and says `bytes` after the handshake, whatever it is told. */
 static int prove_and_say(const void *bytes, size_t size)
 {
-    struct ftc_tcp_hello hello = {
-        .protocol = FTC_TCP_PROTOCOL_VERBS, .versions = {1, 1}, .sender = 2, .target = 0, .job = "1234.1"};
+    struct ftc_tcp_hello hello = {.protocol = FTC_TCP_PROTOCOL_VERBS,
+                                  .versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION},
+                                  .sender = 2,
+                                  .target = 0,
+                                  .job = "1234.1"};
     unsigned char said[FTC_TCP_HELLO_SIZE], answer[FTC_TCP_ANSWER_SIZE], proof[FTC_TCP_PROOF_BYTES],
         verdict[FTC_TCP_VERDICT_SIZE], card[FTC_VERBS_CARD_SIZE];
     struct ftc_verbs_setup verbs = verbs_story_setup(0);
-    struct ftc_tcp_secret secret = {.size = verbs.secret_size};
+    struct ftc_tcp_secret secret = {.ends = FTC_TCP_RANKS, .size = verbs.secret_size};
     struct ftc_tcp_place place = {0};
     int fd = call(0);
     memcpy(secret.bytes, verbs.secret, secret.size);
