@@ -13,7 +13,9 @@
  * with the same count, type, operator and root: ranks that do not end the job with FTC_EXIT_MISMATCH.
  *
  * Threads. Any thread may call, but one at a time for each communicator: calls on one communicator are
- * serialised by the caller. A library thread answers for finished operations while the caller computes.
+ * serialised by the caller. A call that finds another one under way returns FTC_ERR_STATE at once;
+ * ftc_rank(), ftc_size() and ftc_abort() are always allowed. A library thread answers for finished
+ * operations while the caller computes.
  */
 #ifndef FTCOLL_H
 #define FTCOLL_H
@@ -309,7 +311,8 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
 /* --- operators and errors -------------------------------------------------------------------------- */
 
 /*
- * inout[i] := in[i] op inout[i] for i < count. Must be associative and commutative, must not call the library.
+ * inout[i] := in[i] op inout[i] for i < count. Must be associative and commutative. It must not call the library,
+ * which refuses calls on the communicator meanwhile.
  * It is called only inside a collective call that was given the operator, from the calling thread or
  * from the library's own.
  * Errors: FTC_ERR_ARG (no function, no place for the operator), FTC_ERR_NOMEM.

@@ -125,11 +125,28 @@ FTC_HOT int ftc_call_check(const struct ftc_comm *comm)
 {
     if (comm == NULL)
         return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
-    if (*comm->mine != 1)
+    if (comm->guard->mine != 1)
         return ftc_error_set(FTC_ERR_STATE,
                              "a child made by fork() is not part of the job; only the process that "
                              "called ftc_init() may use the communicator");
     return 0;
+}
+
+FTC_HOT int ftc_call_begin(const struct ftc_comm *comm)
+{
+    int rc = ftc_call_check(comm);
+
+    if (rc != 0 || atomic_exchange_explicit(&comm->guard->busy, 1, memory_order_acquire) == 0)
+        return rc;
+    return ftc_error_set(FTC_ERR_STATE,
+                         "another call on this communicator is under way, of another thread, or of the one "
+                         "whose operator makes this call; make one call at a time, by a lock of your own");
+}
+
+FTC_HOT int ftc_call_end(const struct ftc_comm *comm, int rc)
+{
+    atomic_store_explicit(&comm->guard->busy, 0, memory_order_release);
+    return rc;
 }
 
 uint64_t ftc_call_number(const struct ftc_comm *comm)

@@ -64,13 +64,14 @@ FTC_HOT FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ft
 {
     struct ftc_reduction reduction = {0};
     struct ftc_call call = {0};
-    int rc = ftc_call_check(comm);
+    int rc = ftc_call_begin(comm);
 
-    if (rc == 0)
-        rc = reduction_call(&reduction, &call, FTC_CALL_ALLREDUCE, send, recv, count, type, op);
+    if (rc != 0)
+        return rc;
+    rc = reduction_call(&reduction, &call, FTC_CALL_ALLREDUCE, send, recv, count, type, op);
     if (rc == 0 && call.signature.size > 0 && recv == NULL)
         rc = ftc_error_set(FTC_ERR_ARG, "recv is NULL");
-    return rc == 0 ? ftc_call_run(comm, &call, recv) : rc;
+    return ftc_call_end(comm, rc == 0 ? ftc_call_run(comm, &call, recv) : rc);
 }
 
 FTC_HOT FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, int root,
@@ -78,44 +79,46 @@ FTC_HOT FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_t
 {
     struct ftc_reduction reduction = {0};
     struct ftc_call call = {0};
-    int rc = ftc_call_check(comm);
+    int rc = ftc_call_begin(comm);
 
-    if (rc == 0)
-        rc = check_root(comm, root);
+    if (rc != 0)
+        return rc;
+    rc = check_root(comm, root);
     if (rc == 0)
         rc = reduction_call(&reduction, &call, FTC_CALL_REDUCE, send, recv, count, type, op);
     call.signature.root = root;
     if (rc == 0 && comm->rank == root && call.signature.size > 0 && recv == NULL)
         rc = ftc_error_set(FTC_ERR_ARG, "recv is NULL at the root");
-    return rc == 0 ? ftc_call_run(comm, &call, recv) : rc;
+    return ftc_call_end(comm, rc == 0 ? ftc_call_run(comm, &call, recv) : rc);
 }
 
 FTC_HOT FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm)
 {
     struct ftc_call call = {0};
     size_t size = 0;
-    int rc = ftc_call_check(comm);
+    int rc = ftc_call_begin(comm);
 
-    if (rc == 0)
-        rc = check_root(comm, root);
+    if (rc != 0)
+        return rc;
+    rc = check_root(comm, root);
     if (rc == 0)
         rc = check_size(count, type, &size);
     if (rc == 0 && size > 0 && buffer == NULL)
         rc = ftc_error_set(FTC_ERR_ARG, "buffer is NULL");
     if (rc != 0)
-        return rc;
+        return ftc_call_end(comm, rc);
     call.signature =
         (struct ftc_signature){.kind = FTC_CALL_BCAST, .type = (uint8_t)type, .root = root, .size = size};
     call.input = comm->rank == root ? buffer : NULL;
-    return ftc_call_run(comm, &call, comm->rank == root ? NULL : buffer);
+    return ftc_call_end(comm, ftc_call_run(comm, &call, comm->rank == root ? NULL : buffer));
 }
 
 FTC_HOT FTC_API int ftc_barrier(ftc_comm *comm)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_BARRIER, .root = -1}};
-    int rc = ftc_call_check(comm);
+    int rc = ftc_call_begin(comm);
 
-    return rc == 0 ? ftc_call_run(comm, &call, NULL) : rc;
+    return rc == 0 ? ftc_call_end(comm, ftc_call_run(comm, &call, NULL)) : rc;
 }
 
 FTC_API int ftc_rank(const ftc_comm *comm)

@@ -67,11 +67,17 @@ struct ftc_peer {
     pid_t pid;
 };
 
+/* Lies in a page of its own, which a child made by fork() finds wiped. */
+struct ftc_guard {
+    int mine;        /* 1 in the process that joined, 0 in its children */
+    atomic_int busy; /* 1: a thread is in a call */
+};
+
 struct ftc_comm {
     int rank, size;
     bool alone;  /* a job of one: no segment, no transport, no thread */
     bool joined; /* the slot's pid is this process */
-    int *mine;   /* a page that a fork wipes: 1 in the process that joined, 0 in its children */
+    struct ftc_guard *guard;
     struct ftc_config config;
     struct ftc_flips flips; /* of config.drill_flip */
     uint64_t started_ns;    /* ftc_init() was called */

@@ -268,5 +268,9 @@ FTC_API int ftc_baseline_allreduce(enum ftc_doubling_algorithm algorithm, const 
         rc = ftc_error_set(FTC_ERR_ARG, "%s is NULL", send == NULL ? "send" : "recv");
     if (rc != FTC_SUCCESS)
         return rc;
-    return comm->alone ? run_alone(&settings, send, recv) : run(comm, &settings, send, recv);
+    rc = ftc_call_begin(comm);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    rc = comm->alone ? run_alone(&settings, send, recv) : run(comm, &settings, send, recv);
+    return ftc_call_end(comm, rc);
 }

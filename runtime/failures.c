@@ -6,13 +6,14 @@
 #include "runtime/large.h"
 #include "runtime/progress.h"
 
-static int check(const ftc_comm *comm, const void *output)
+/* Begins a call, if it returns 0. */
+static int begin(const ftc_comm *comm, const void *output)
 {
     int rc = ftc_call_check(comm);
 
     if (rc == 0 && output == NULL)
         rc = ftc_error_set(FTC_ERR_ARG, "there is nowhere to put the result: the output pointer is NULL");
-    return rc;
+    return rc == 0 ? ftc_call_begin(comm) : rc;
 }
 
 /* What a decision on the board has named counts as known, too: L ⊇ G. */
@@ -28,7 +29,7 @@ static int learn_from_board(ftc_comm *comm)
 
 FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
 {
-    int rc = check(comm, failed_count);
+    int rc = begin(comm, failed_count);
 
     if (rc != 0)
         return rc;
@@ -41,7 +42,7 @@ FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
     ftc_snapshot_local(&comm->snapshot, ftc_member_known_failed(comm->member));
     *failed_count = ftc_set_count(&comm->snapshot.known);
     ftc_call_leave(comm);
-    return 0;
+    return ftc_call_end(comm, 0);
 }
 
 /* On the board each start of an operation counts as a ballot, which one ballot (0,0) decides in the end. */
@@ -62,39 +63,46 @@ FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_VALIDATE, .root = -1}};
     struct ftc_member_report report;
-    int rc = check(comm, failed_count);
+    int rc = begin(comm, failed_count);
 
-    if (rc == 0)
-        rc = ftc_call_run(comm, &call, NULL);
     if (rc != 0)
         return rc;
+    rc = ftc_call_run(comm, &call, NULL);
+    if (rc != 0)
+        return ftc_call_end(comm, rc);
     ftc_call_enter(comm);
     last_report(comm, &report);
     ftc_snapshot_global(&comm->snapshot, report.failed);
     *failed_count = ftc_set_count(report.failed);
     ftc_call_leave(comm);
-    return 0;
+    return ftc_call_end(comm, 0);
 }
 
 FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[])
 {
-    int rc = check(comm, outcount);
+    int rc = begin(comm, outcount);
 
-    return rc == 0 ? ftc_snapshot_states(&comm->snapshot, false, types, incount, outcount, infos) : rc;
+    if (rc != 0)
+        return rc;
+    rc = ftc_snapshot_states(&comm->snapshot, false, types, incount, outcount, infos);
+    return ftc_call_end(comm, rc);
 }
 
 FTC_API int ftc_get_state_global(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[])
 {
-    int rc = check(comm, outcount);
+    int rc = begin(comm, outcount);
 
-    return rc == 0 ? ftc_snapshot_states(&comm->snapshot, true, types, incount, outcount, infos) : rc;
+    if (rc != 0)
+        return rc;
+    rc = ftc_snapshot_states(&comm->snapshot, true, types, incount, outcount, infos);
+    return ftc_call_end(comm, rc);
 }
 
 FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[])
 {
-    int rc = check(comm, comm);
+    int rc = ftc_call_begin(comm);
 
-    return rc == 0 ? ftc_snapshot_recognize(&comm->snapshot, count, ranks) : rc;
+    return rc == 0 ? ftc_call_end(comm, ftc_snapshot_recognize(&comm->snapshot, count, ranks)) : rc;
 }
 
 static void report_spread(const ftc_comm *comm, const struct ftc_member_report *last, ftc_report *report)
@@ -124,12 +132,12 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
 {
     struct ftc_member_report last;
     ftc_report full;
-    int rc = check(comm, report);
+    int rc = begin(comm, report);
 
     if (rc != 0)
         return rc;
     if (report->struct_size < sizeof(report->struct_size))
-        return ftc_error_set(FTC_ERR_ARG, "set report.struct_size to sizeof(ftc_report)");
+        return ftc_call_end(comm, ftc_error_set(FTC_ERR_ARG, "set report.struct_size to sizeof(ftc_report)"));
     ftc_comm *mutable = (ftc_comm *)comm;
     pthread_mutex_lock(&mutable->lock);
     last_report(comm, &last);
@@ -151,5 +159,5 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
     report_spread(comm, &last, &full);
     report_integrity(comm, &last, &full);
     memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));
-    return 0;
+    return ftc_call_end(comm, 0);
 }

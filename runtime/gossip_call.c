@@ -485,8 +485,11 @@ FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count,
         rc = check(&a, send, recv, count, op, options);
     if (rc != FTC_SUCCESS)
         return rc;
+    rc = ftc_call_begin(comm);
+    if (rc != FTC_SUCCESS)
+        return rc;
     if (comm->alone || count == 0)
-        return aggregate_nothing(comm, send, recv, count, a.operator_code);
+        return ftc_call_end(comm, aggregate_nothing(comm, send, recv, count, a.operator_code));
     uint64_t number = FTC_PROBES ? ftc_call_number(comm) : 0;
 
     if (FTC_PROBES)
@@ -494,7 +497,7 @@ FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count,
     rc = aggregate(&a, (const void *)send == FTC_IN_PLACE ? recv : send, recv);
     if (FTC_PROBES)
         ftc_call_probe_end(FTC_CALL_GOSSIP, number, count * sizeof(double), rc);
-    return rc;
+    return ftc_call_end(comm, rc);
 }
 
 FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *report)
@@ -503,10 +506,12 @@ FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *repo
 
     if (rc == FTC_SUCCESS && (report == NULL || report->struct_size < sizeof(report->struct_size)))
         rc = ftc_error_set(FTC_ERR_ARG, "give a report with struct_size set to sizeof(ftc_gossip_report)");
+    if (rc == FTC_SUCCESS)
+        rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)
         return rc;
     ftc_gossip_report full = comm->gossip != NULL ? comm->gossip->report : (ftc_gossip_report){0};
     full.struct_size = report->struct_size;
     memcpy(report, &full, full.struct_size < sizeof(full) ? full.struct_size : sizeof(full));
-    return FTC_SUCCESS;
+    return ftc_call_end(comm, FTC_SUCCESS);
 }

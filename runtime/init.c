@@ -146,17 +146,18 @@ static int connect_node(struct ftc_comm *comm)
     return ftc_connect(comm);
 }
 
-/* A page that a child made by fork() finds wiped, so that it is known without a system call. */
-static int mark_mine(struct ftc_comm *comm)
+/* A child made by fork() finds it wiped, so that it is known without a system call. */
+static int make_guard(struct ftc_comm *comm)
 {
-    comm->mine = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (comm->mine == MAP_FAILED) {
-        comm->mine = NULL;
+    size_t size = sizeof(*comm->guard);
+
+    comm->guard = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (comm->guard == MAP_FAILED) {
+        comm->guard = NULL;
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
     }
-    (void)madvise(comm->mine, sizeof(int),
-                  MADV_WIPEONFORK); /* before Linux 4.14 children are not told apart */
-    *comm->mine = 1;
+    (void)madvise(comm->guard, size, MADV_WIPEONFORK); /* before Linux 4.14 children are not told apart */
+    comm->guard->mine = 1;
     return 0;
 }
 
@@ -189,8 +190,8 @@ static void destroy(struct ftc_comm *comm)
     ftc_segment_detach(comm->segment);
     ftc_snapshot_fini(&comm->snapshot);
     ftc_set_fini(&comm->accused);
-    if (comm->mine != NULL)
-        munmap(comm->mine, sizeof(int));
+    if (comm->guard != NULL)
+        munmap(comm->guard, sizeof(*comm->guard));
     free(comm->report_failed);
     free(comm->report_corrupt);
     pthread_mutex_destroy(&comm->lock);
@@ -211,7 +212,7 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity, con
     if (rc == 0)
         rc = set_log(comm, identity, options);
     if (rc == 0)
-        rc = mark_mine(comm);
+        rc = make_guard(comm);
     if (rc == 0)
         rc = ftc_set_init(&comm->accused, comm->size);
     if (rc == 0)
@@ -343,7 +344,7 @@ FTC_API int ftc_finalize(ftc_comm *world)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_FINALIZE, .root = -1}};
 
-    int rc = ftc_call_check(world);
+    int rc = ftc_call_begin(world); /* for good */
     if (rc != 0)
         return rc;
     rc = ftc_call_run(world, &call, NULL);

@@ -7,11 +7,15 @@
  *   wrong_app operator N    a user-defined operator that is freed right after each of N calls
  *   wrong_app leave         exit without ftc_finalize() in the last rank; the others go on
  *   wrong_app vector BYTES  allreduces and broadcasts of so many bytes
+ *   wrong_app threads FILE  two threads of rank 0 call at once; the others do not come before FILE is there
  */
 #include <ftcoll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 struct scaled_sum {
     int64_t scale; /* poisoned when the operator is freed: a later use is seen */
@@ -140,6 +144,94 @@ static void vector(ftc_comm *world, size_t bytes)
     printf("came through\n");
 }
 
+/* --- two threads --- */
+
+static void *wait_in_barrier(void *world)
+{
+    int rc;
+    do
+        rc = ftc_barrier(world);
+    while (rc == FTC_ERR_STATE); /* the other thread looks whether this one is in the barrier */
+    return (void *)(intptr_t)(rc != FTC_SUCCESS);
+}
+
+static void must_refuse(int rc, const char *what)
+{
+    if (rc != FTC_ERR_STATE || strstr(ftc_last_error(), "another call on this communicator") == NULL)
+        wrong(what);
+}
+
+static void call_everything(ftc_comm *world)
+{
+    ftc_gossip_report gossip = {.struct_size = sizeof(gossip)};
+    ftc_report report = {.struct_size = sizeof(report)};
+    double in = 1, out = 0;
+    int count = 0, none = 0;
+    must_refuse(ftc_barrier(world), "barrier");
+    must_refuse(ftc_allreduce(&in, &out, 1, FTC_DOUBLE, FTC_SUM, world), "allreduce");
+    must_refuse(ftc_reduce(&in, &out, 1, FTC_DOUBLE, FTC_SUM, 0, world), "reduce");
+    must_refuse(ftc_bcast(&in, 1, FTC_DOUBLE, 0, world), "bcast");
+    must_refuse(ftc_gossip_allreduce(&in, &out, 1, FTC_SUM, NULL, world), "gossip");
+    must_refuse(ftc_validate_global(world, &count), "validate_global");
+    must_refuse(ftc_validate_local(world, &count), "validate_local");
+    must_refuse(ftc_get_state_local(world, FTC_RANK_OK, 0, &count, NULL), "get_state_local");
+    must_refuse(ftc_get_state_global(world, FTC_RANK_OK, 0, &count, NULL), "get_state_global");
+    must_refuse(ftc_recognize(world, 0, &none), "recognize");
+    must_refuse(ftc_last_report(world, &report), "last_report");
+    must_refuse(ftc_last_gossip_report(world, &gossip), "last_gossip_report");
+    must_refuse(ftc_finalize(world), "finalize");
+    if (ftc_rank(world) != 0 || ftc_size(world) < 2)
+        wrong("rank and size are refused");
+}
+
+/* The barrier cannot end before the file is there. */
+static void call_beside(ftc_comm *world, const char *path)
+{
+    ftc_report report = {.struct_size = sizeof(report)};
+    pthread_t thread;
+    void *failed;
+    if (pthread_create(&thread, NULL, wait_in_barrier, world) != 0)
+        wrong("no thread");
+    while (ftc_last_report(world, &report) == FTC_SUCCESS)
+        continue; /* the thread is not there yet */
+    call_everything(world);
+    FILE *file = fopen(path, "w");
+    if (file == NULL || fclose(file) != 0)
+        wrong("no file");
+    if (pthread_join(thread, &failed) != 0 || failed != NULL)
+        wrong("the barrier of the first thread failed");
+}
+
+static void call_back(const void *in, void *inout, size_t n, ftc_type type, void *world)
+{
+    (void)in;
+    (void)inout;
+    (void)n;
+    (void)type;
+    must_refuse(ftc_barrier(world), "a barrier of an operator");
+}
+
+static void two_threads(ftc_comm *world, const char *path)
+{
+    struct timespec moment = {.tv_nsec = 10000000};
+    int64_t one = 1, sum = 0;
+    ftc_op op;
+    if (ftc_rank(world) == 0) {
+        call_beside(world, path);
+    } else {
+        while (access(path, F_OK) != 0)
+            nanosleep(&moment, NULL);
+        if (ftc_barrier(world) != FTC_SUCCESS)
+            wrong("barrier failed");
+    }
+    if (ftc_op_create(call_back, world, &op) != FTC_SUCCESS ||
+        ftc_allreduce(&one, &sum, 1, FTC_INT64, op, world) != FTC_SUCCESS || ftc_op_free(&op) != FTC_SUCCESS)
+        wrong("an operator");
+    if (ftc_allreduce(&one, &sum, 1, FTC_INT64, FTC_SUM, world) != FTC_SUCCESS || sum != ftc_size(world))
+        wrong("the communicator is not usable any more");
+    printf("came through\n");
+}
+
 int main(int argc, char **argv)
 {
     ftc_comm *world;
@@ -160,6 +252,8 @@ int main(int argc, char **argv)
         vector(world, (size_t)number);
     else if (strcmp(mode, "twice") == 0)
         twice(world);
+    else if (strcmp(mode, "threads") == 0 && argc > 2)
+        two_threads(world, argv[2]);
     else if (strcmp(mode, "operator") == 0)
         use_operator(world, number);
     else if (strcmp(mode, "abort") == 0 && last)

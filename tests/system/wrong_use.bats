@@ -266,6 +266,13 @@ full_shm_is_named() {
     [ "$(grep -c '^refused: ..*' <<<"$output")" -eq 3 ]
 }
 
+@test "a second thread in a call is refused at once, with cause and remedy, and the first goes on" {
+    run timeout -s KILL 60 "$FTRUN" -np 3 --timeout 40 "$WRONG_APP" threads "$PWD/refused"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "^came through$" <<<"$output")" -eq 3 ]
+}
+
 @test "exit without ftc_finalize is a failure, and the others finish" {
     run timeout -s KILL 60 "$FTRUN" -np 4 "$WRONG_APP" leave
     echo "$output"
