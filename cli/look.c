@@ -165,7 +165,9 @@ static enum ftc_status_state look_state(struct ftc_slot *slot)
         return FTC_STATUS_ENDED;
     switch (atomic_load_explicit(&slot->phase, memory_order_acquire)) {
     case FTC_PHASE_SPAWNED:
-        return LOAD(slot->child_pid) != 0 ? FTC_STATUS_SPAWNED : FTC_STATUS_WAITING;
+        /* Of another node's ranks the time is known, no process. */
+        return LOAD(slot->child_pid) != 0 || LOAD(slot->spawned_ns) != 0 ? FTC_STATUS_SPAWNED
+                                                                         : FTC_STATUS_WAITING;
     case FTC_PHASE_JOINED:
         return FTC_STATUS_JOINED;
     case FTC_PHASE_FINALIZED:
@@ -341,7 +343,7 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
     ftc_text_clean(status->host, sizeof(status->host), header->host, sizeof(header->host));
     ftc_text_clean(status->command, sizeof(status->command), header->command, sizeof(header->command));
     ftc_text_clean(status->directory, sizeof(status->directory), header->directory,
-                     sizeof(header->directory));
+                   sizeof(header->directory));
     status->text = ftc_segment_text(segment);
     setting(status->text, "collectives.algorithm", status->algorithm, sizeof(status->algorithm));
     setting(status->text, "failure_info.scheme", status->scheme, sizeof(status->scheme));

@@ -25,6 +25,7 @@ enum {
     CALLED,
     OPERATIONS,
     HEARTBEAT,
+    SPAWNED_AGE_NS, /* and 1; 0: it was not */
     WORDS
 };
 
@@ -41,7 +42,7 @@ size_t ftc_agent_activity_room(int ranks)
 static void copy_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
 {
     const struct ftc_activity *a = &slot->activity;
-    uint64_t now = ftc_clock_now(), since = LOAD(a->since_ns);
+    uint64_t now = ftc_clock_now(), since = LOAD(a->since_ns), spawned = LOAD(slot->spawned_ns);
 
     words[KIND] = LOAD(a->kind);
     words[OP] = LOAD(a->op);
@@ -60,6 +61,7 @@ static void copy_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
     words[CALLED] = LOAD(slot->called);
     words[OPERATIONS] = LOAD(slot->counters.operations);
     words[HEARTBEAT] = LOAD(slot->heartbeat);
+    words[SPAWNED_AGE_NS] = spawned != 0 && spawned <= now ? now - spawned + 1 : 0;
 }
 
 /* Of one moment, unless its rank died while it wrote, or writes all the time. */
@@ -123,6 +125,8 @@ static void write_slot(struct ftc_slot *slot, const uint64_t words[WORDS])
     STORE(slot->called, words[CALLED]);
     STORE(slot->counters.operations, words[OPERATIONS]);
     STORE(slot->heartbeat, words[HEARTBEAT]);
+    STORE(slot->spawned_ns,
+          words[SPAWNED_AGE_NS] > 0 && words[SPAWNED_AGE_NS] <= now ? now - words[SPAWNED_AGE_NS] + 1 : 0);
     atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
 }
 

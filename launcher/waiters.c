@@ -21,6 +21,7 @@
 enum place {
     PLACE_ENDED,
     PLACE_OUTSIDE,
+    PLACE_NOT_STARTED,
     PLACE_NEVER_JOINED,
     PLACE_WAITS,
     PLACE_BUSY,
@@ -66,11 +67,13 @@ static struct row read_row(const struct ftc_ranks *ranks, struct ftc_segment *se
 {
     struct ftc_slot *slot = ftc_segment_slot(segment, rank);
     uint32_t phase = atomic_load_explicit(&slot->phase, memory_order_acquire);
-    if (ranks->at[rank].ended || !ranks->at[rank].started)
+    if (ranks->at[rank].ended || ranks->at[rank].failed)
         return (struct row){.place = PLACE_ENDED};
-    if (phase == FTC_PHASE_SPAWNED)
-        return (struct row){.place = PLACE_NEVER_JOINED,
-                            .since_ns = atomic_load_explicit(&slot->spawned_ns, memory_order_relaxed)};
+    if (phase == FTC_PHASE_SPAWNED) { /* of another node's ranks: as its agent has told */
+        uint64_t spawned = atomic_load_explicit(&slot->spawned_ns, memory_order_relaxed);
+        return (struct row){.place = spawned != 0 ? PLACE_NEVER_JOINED : PLACE_NOT_STARTED,
+                            .since_ns = spawned};
+    }
     /* In this order: a call that has ended meanwhile is taken for none. */
     uint64_t called = atomic_load_explicit(&slot->called, memory_order_acquire);
     uint64_t returned = atomic_load_explicit(&slot->counters.operations, memory_order_acquire);
@@ -111,8 +114,11 @@ static void describe(const struct row *row, uint64_t longest_since, uint64_t now
     case PLACE_ENDED:
         snprintf(text, size, "ended");
         break;
+    case PLACE_NOT_STARTED:
+        snprintf(text, size, "not started yet");
+        break;
     case PLACE_NEVER_JOINED:
-        snprintf(text, size, "started %.1f s ago, not in ftc_init() yet", seconds);
+        snprintf(text, size, "started %.1f s ago, has not come through ftc_init() yet", seconds);
         break;
     case PLACE_FINALIZED:
         snprintf(text, size, "finalized, still running");

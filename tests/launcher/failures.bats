@@ -179,7 +179,7 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
     [ "$status" -eq 124 ]
     grep -Eq "rank 0: in allreduce, operation 17, for .* waits for rank 1" err
     grep -Eq "rank 2: outside the library" err
-    grep -Eq "rank 3: started .*not in ftc_init" err
+    grep -Eq "rank 3: started .*has not come through ftc_init" err
     grep -q "2 of the 2 waiting ranks finally wait for rank 2: outside the library" err
     nothing_left "$pid"
 }

@@ -178,6 +178,18 @@ beyond_pmix() {
     grep -q 'transport.verbs_device: "rxe1,,rxe2" has an entry that is empty or too long' <<<"$output"
 }
 
+# Each agent may be the one that tells, and ftcoll-status may run on either host: each has to know of the rank that the other started.
+@test "a rank that hangs in its start is named on all hosts, by ftcoll-status and by --timeout" {
+    start_nodes 2 -np 4 --timeout 6 sh -c 'if [ $FTCOLL_RANK = 3 ]; then exec sleep 100; fi; exec "$0" 100' "$LOOP"
+    wait_until 'own_jobs | jq -e "[.jobs[].ranks | select(length == 4) | .[3].state] == [\"spawned\", \"spawned\"]"'
+    finish
+    cat err
+    [ "$status" -eq 124 ]
+    grep -q "rank 3: started .* s ago, has not come through ftc_init() yet" err
+    grep -q "finally wait for rank 3: started" err
+    run ! grep -q "rank.* [0-9]: ended" err
+}
+
 @test "nobody runs ahead of a rank of another node" {
     nodes 2 -np 4 --set broadcast.settle_every=0 "$PERF" -m 8 -t 0.3 reduce bcast
     [ "$status" -eq 0 ]
