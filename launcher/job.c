@@ -22,6 +22,7 @@
 #include "launcher/pmix_listener.h"
 #include "launcher/program.h"
 #include "launcher/report.h"
+#include "launcher/strays.h"
 #include "node/jobs.h"
 
 /* --- setting up --- */
@@ -283,6 +284,8 @@ int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings
         fprintf(stderr, "ftrun: %s\n", ftc_last_error());
         return code;
     }
+    if (!job.adopts)
+        ftc_strays_adopt();
     sigemptyset(&job.deferred);
     ftc_signals_block(&job.signals);
     job.spawn = (struct ftc_spawn){.path = job.program,

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "launcher/job_inside.h"
+#include "launcher/strays.h"
 #include "launcher/waiters.h"
 #include "node/jobs.h"
 
@@ -63,6 +64,18 @@ bool ftc_job_spawning(const struct ftc_job *job)
     return !job->ending && job->next_rank < job->end_rank;
 }
 
+/* What ranks have left behind ends with the job. */
+static void end_strays(struct ftc_job *job)
+{
+    int count = job->adopts ? 0 : ftc_strays_kill(job->name);
+
+    if (count > 0 && !job->strays)
+        ftc_sink_say(job->verdict.err,
+                     "killed what ranks had left running; a process that shall outlive the job has to be "
+                     "started without FTCOLL_JOB_SEGMENT in its environment");
+    job->strays = job->strays || count > 0;
+}
+
 /* Leave the loop once every rank has ended and everything it said is written. */
 void ftc_job_look_for_end(struct ftc_job *job)
 {
@@ -72,6 +85,7 @@ void ftc_job_look_for_end(struct ftc_job *job)
     if (!job->watcher.ending)
         ftc_watcher_settle(&job->watcher);
     ev_timer_stop(job->loop, &job->timeout);
+    end_strays(job);
     bool told = !job->several || ftc_agent_leave(&job->agent);
     if (told && job->output.open == 0 && ftc_output_empty(&job->output))
         ev_break(job->loop, EVBREAK_ALL);

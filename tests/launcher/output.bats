@@ -124,8 +124,46 @@ second" ]
     grep -q "last words" <<<"$output"
 }
 
-@test "a daemon that a rank leaves in another session does not hold up ftrun" {
-    start -np 1 sh -c 'setsid sleep 20 & echo $! >daemon'
+# A daemon: its own session, and its parents have ended. It writes its pid to FILE.
+daemon_script() { # FILE
+    cat <<EOF
+setsid sh -c 'sh -c "echo \\\$\\\$ >$1.new; mv $1.new $1; exec sleep 60" & exit' >/dev/null 2>&1
+until [ -s $1 ]; do sleep 0.02; done
+EOF
+}
+
+@test "what ranks leave in other sessions ends with the job, and ftrun says so" {
+    sleep 60 &
+    local bystander=$!
+    started+=("$bystander")
+    run timeout -s KILL 30 "$FTRUN" -np 2 sh -c "$(daemon_script 'daemon.$FTCOLL_RANK')"
+    [ "$status" -eq 0 ]
+    gone "$(cat daemon.0)" "$(cat daemon.1)"
+    [ "$(grep -c "killed what ranks had left running" <<<"$output")" -eq 1 ]
+    kill -0 "$bystander"
+}
+
+@test "so it does when a rank is killed, and with the whole family of a stray" {
+    run timeout -s KILL 30 "$FTRUN" -np 1 sh -c 'setsid sh -c "sleep 60 & echo \$! >family.new; setsid sleep 61 & echo \$! >>family.new
+        mv family.new family; wait" & until [ -s family ]; do sleep 0.02; done; kill -9 $$'
+    [ "$status" -eq 137 ]
+    mapfile -t family <family
+    [ "${#family[@]}" -eq 2 ]
+    gone "${family[@]}"
+}
+
+@test "a process that is meant to outlive the job is started without FTCOLL_JOB_SEGMENT" {
+    run timeout -s KILL 30 "$FTRUN" -np 1 env -u FTCOLL_JOB_SEGMENT sh -c "$(daemon_script daemon)"
+    [ "$status" -eq 0 ]
+    kill -0 "$(cat daemon)"
+    kill "$(cat daemon)"
+    run timeout -s KILL 30 sh -c 'sleep 60 & echo $! >before; exec "$0" -np 1 true' "$FTRUN"
+    [ "$status" -eq 0 ]
+    kill "$(cat before)" # a child of ftrun, but from before it
+}
+
+@test "a daemon that holds a rank's output does not hold up ftrun" {
+    start -np 1 env -u FTCOLL_JOB_SEGMENT sh -c 'setsid sleep 20 & echo $! >daemon'
     finish
     kill "$(cat daemon)" 2>/dev/null || true
     [ "$status" -eq 0 ]
