@@ -73,6 +73,9 @@ struct ftc_guard {
     atomic_int busy; /* 1: a thread is in a call */
 };
 
+/* Flow control of a sender (runtime/room.h): so many operations it may be ahead of a receiver. */
+#define FTC_OPERATIONS_AHEAD 64
+
 struct ftc_comm {
     int rank, size;
     bool alone;  /* a job of one: no segment, no transport, no thread */
@@ -97,21 +100,23 @@ struct ftc_comm {
     /* Under the lock: whoever drives the member, the caller for the whole of a call, else the thread. */
     pthread_mutex_t lock;
     struct ftc_member *member;
-    uint32_t failures_seen;            /* cursor in the failure log */
-    uint64_t probed_ballots;           /* ballots entered when the probe last said so */
-    uint64_t reached_ns;               /* when it was last published whom this rank cannot reach */
-    uint64_t timer_ns;                 /* when the next of the two timers is due; 0: none */
-    uint64_t member_due_ns;            /* the member's; that of gossip is its own */
-    struct ftc_gossip_run *gossip;     /* NULL: alone */
-    struct ftc_doubling_run *doubling; /* NULL: alone */
-    struct ftc_flow *flow;             /* NULL: the job has one node */
-    struct ftc_large_run *large;       /* NULL: alone */
-    struct ftc_levels *levels;         /* NULL: all operations are by messages among all ranks */
-    bool more;                         /* the member wants to go on */
-    bool delivered;                    /* the call under way is done */
-    int status;                        /* its result */
-    void *receive;                     /* where its value goes; NULL: nowhere */
-    struct ftc_set accused;            /* ranks that the launcher shall fence and has not yet */
+    uint32_t failures_seen;                  /* cursor in the failure log */
+    uint64_t probed_ballots;                 /* ballots entered when the probe last said so */
+    uint64_t reached_ns;                     /* when it was last published whom this rank cannot reach */
+    uint64_t timer_ns;                       /* when the next of the two timers is due; 0: none */
+    uint64_t member_due_ns;                  /* the member's; that of gossip is its own */
+    struct ftc_gossip_run *gossip;           /* NULL: alone */
+    struct ftc_doubling_run *doubling;       /* NULL: alone */
+    struct ftc_flow *flow;                   /* NULL: the job has one node */
+    uint64_t bytes_of[FTC_OPERATIONS_AHEAD]; /* of the last operations that may run ahead, by number */
+    uint64_t bytes_ahead;                    /* their sum */
+    struct ftc_large_run *large;             /* NULL: alone */
+    struct ftc_levels *levels;               /* NULL: all operations are by messages among all ranks */
+    bool more;                               /* the member wants to go on */
+    bool delivered;                          /* the call under way is done */
+    int status;                              /* its result */
+    void *receive;                           /* where its value goes; NULL: nowhere */
+    struct ftc_set accused;                  /* ranks that the launcher shall fence and has not yet */
     struct ftc_snapshot snapshot;
     /* Of the member's call, until it is delivered; NULL: none is under way. */
     const struct ftc_signature *under_way;

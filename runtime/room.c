@@ -4,9 +4,16 @@
 #include "runtime/flow.h"
 #include "runtime/progress.h"
 
-#define OPERATIONS_AHEAD 64 /* of a sender */
-#define TARGETS          128
-#define ROOM_LOOK_NS     200000ull /* nobody of this node rings for room: look again after this long */
+/* A receiver may have to keep so much of one sender before it calls, or one operation if that is larger. */
+#define BYTES_AHEAD  ((uint64_t)64 << 20)
+#define TARGETS      128
+#define ROOM_LOOK_NS 200000ull /* nobody of this node rings for room: look again after this long */
+
+/* What the next call needs: each of its receivers has called so many operations. */
+struct room {
+    const struct ftc_signature *signature;
+    uint64_t called;
+};
 
 int ftc_room_open(struct ftc_comm *comm)
 {
@@ -61,25 +68,58 @@ static bool has_called(struct ftc_comm *comm, int rank, uint64_t wanted)
 
 static bool has_room(struct ftc_comm *comm, void *arg)
 {
-    const struct ftc_call *call = arg;
+    const struct room *room = arg;
     int ranks[TARGETS];
-    int count = ftc_member_targets(comm->member, &call->signature, ranks, TARGETS);
-    uint64_t k = ftc_member_next_op(comm->member);
+    int count = ftc_member_targets(comm->member, room->signature, ranks, TARGETS);
 
     if (count < 0)
         ftc_progress_must(comm, count);
-    for (int i = 0; k > OPERATIONS_AHEAD && i < count; i++)
-        if (!ftc_segment_failed(comm->segment, ranks[i]) && !has_called(comm, ranks[i], k - OPERATIONS_AHEAD))
+    for (int i = 0; i < count; i++)
+        if (!ftc_segment_failed(comm->segment, ranks[i]) && !has_called(comm, ranks[i], room->called))
             return false;
     return true;
 }
 
+/* By how many operations its receivers may be behind operation k, of `bytes`. */
+static uint64_t most_ahead(const struct ftc_comm *comm, uint64_t k, uint64_t bytes)
+{
+    uint64_t ahead = 0;
+
+    if (comm->bytes_ahead <= BYTES_AHEAD)
+        return k < FTC_OPERATIONS_AHEAD ? k : FTC_OPERATIONS_AHEAD;
+    while (ahead < FTC_OPERATIONS_AHEAD && ahead < k && bytes <= BYTES_AHEAD) {
+        uint64_t before = comm->bytes_of[(k - ahead - 1) % FTC_OPERATIONS_AHEAD];
+        if (before > BYTES_AHEAD - bytes)
+            break;
+        bytes += before;
+        ahead++;
+    }
+    return ahead;
+}
+
+static void note_bytes(struct ftc_comm *comm, uint64_t k, uint64_t bytes)
+{
+    uint64_t *place = &comm->bytes_of[k % FTC_OPERATIONS_AHEAD];
+
+    comm->bytes_ahead += bytes - *place;
+    *place = bytes;
+}
+
+/* Each settle_every-th broadcast waits for all, so that their number is bounded without this. */
 void ftc_room_wait(struct ftc_comm *comm, const struct ftc_call *call)
 {
-    int kind = call->signature.kind;
-    bool unbounded = kind == FTC_CALL_REDUCE || (kind == FTC_CALL_BCAST && comm->config.settle_every == 0);
-    struct ftc_until room = {has_room, (void *)call, FTC_WAIT_ROOM, ROOM_LOOK_NS};
+    const struct ftc_signature *signature = &call->signature;
+    bool runs_ahead = signature->kind == FTC_CALL_REDUCE || signature->kind == FTC_CALL_BCAST;
+    uint64_t k = ftc_member_next_op(comm->member), bytes = runs_ahead ? signature->size : 0;
 
-    if (unbounded && !comm->alone)
-        ftc_progress_until(comm, &room);
+    if (comm->alone)
+        return;
+    note_bytes(comm, k, bytes);
+    if (!runs_ahead)
+        return;
+    uint64_t ahead = most_ahead(comm, k, bytes);
+    bool settled = signature->kind == FTC_CALL_BCAST && comm->config.settle_every > 0;
+    if (k > ahead && (ahead < FTC_OPERATIONS_AHEAD || !settled))
+        ftc_progress_until(comm, &(struct ftc_until){has_room, &(struct room){signature, k - ahead},
+                                                     FTC_WAIT_ROOM, ROOM_LOOK_NS});
 }

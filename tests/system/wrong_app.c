@@ -7,6 +7,7 @@
  *   wrong_app operator N    a user-defined operator that is freed right after each of N calls
  *   wrong_app leave         exit without ftc_finalize() in the last rank; the others go on
  *   wrong_app vector BYTES  allreduces and broadcasts of so many bytes
+ *   wrong_app ahead FILE    11 reduces to rank 1, then a broadcast, of 8 MiB; rank 1 does not come before FILE is there
  *   wrong_app threads FILE  two threads of rank 0 call at once; the others do not come before FILE is there
  */
 #include <ftcoll.h>
@@ -144,6 +145,39 @@ static void vector(ftc_comm *world, size_t bytes)
     printf("came through\n");
 }
 
+static void wait_for(const char *path)
+{
+    struct timespec moment = {.tv_nsec = 10000000};
+    while (access(path, F_OK) != 0)
+        nanosleep(&moment, NULL);
+}
+
+static void run_ahead(ftc_comm *world, const char *path)
+{
+    enum { COUNT = 1 << 20, TIMES = 11 };
+    int64_t *in = calloc(COUNT, sizeof(*in)), *out = calloc(COUNT, sizeof(*out));
+    int rank = ftc_rank(world);
+    if (in == NULL || out == NULL)
+        wrong("out of memory");
+    if (ftc_barrier(world) != FTC_SUCCESS)
+        wrong("barrier failed");
+    if (rank == 1)
+        wait_for(path);
+    for (int i = 0; i < TIMES; i++) {
+        in[COUNT - 1] = i;
+        if (ftc_reduce(in, out, COUNT, FTC_INT64, FTC_SUM, 1, world) != FTC_SUCCESS)
+            wrong("reduce failed");
+        if (rank == 1 && out[COUNT - 1] != (int64_t)i * ftc_size(world))
+            wrong("the result is wrong");
+    }
+    out[0] = rank == 0 ? 77 : -1;
+    if (ftc_bcast(out, COUNT, FTC_INT64, 0, world) != FTC_SUCCESS || out[0] != 77)
+        wrong("bcast failed");
+    free(in);
+    free(out);
+    printf("came through\n");
+}
+
 /* --- two threads --- */
 
 static void *wait_in_barrier(void *world)
@@ -213,14 +247,12 @@ static void call_back(const void *in, void *inout, size_t n, ftc_type type, void
 
 static void two_threads(ftc_comm *world, const char *path)
 {
-    struct timespec moment = {.tv_nsec = 10000000};
     int64_t one = 1, sum = 0;
     ftc_op op;
     if (ftc_rank(world) == 0) {
         call_beside(world, path);
     } else {
-        while (access(path, F_OK) != 0)
-            nanosleep(&moment, NULL);
+        wait_for(path);
         if (ftc_barrier(world) != FTC_SUCCESS)
             wrong("barrier failed");
     }
@@ -252,6 +284,8 @@ int main(int argc, char **argv)
         vector(world, (size_t)number);
     else if (strcmp(mode, "twice") == 0)
         twice(world);
+    else if (strcmp(mode, "ahead") == 0 && argc > 2)
+        run_ahead(world, argv[2]);
     else if (strcmp(mode, "threads") == 0 && argc > 2)
         two_threads(world, argv[2]);
     else if (strcmp(mode, "operator") == 0)

@@ -273,6 +273,18 @@ full_shm_is_named() {
     [ "$(grep -c "^came through$" <<<"$output")" -eq 3 ]
 }
 
+# By messages. (On the board a sender is two operations ahead at most.)
+@test "a sender of large values is held back by a slow receiver, which keeps 64 MiB of it" {
+    start ahead -np 2 -f 0 --set collectives.algorithm=corrected --set broadcast.settle_every=0 "$WRONG_APP" ahead "$PWD/go"
+    wait_until 'own_jobs | jq -e "any(.jobs[].ranks[]; .rank == 0 and .activity.waits_for == \"a slow rank\")"'
+    own_jobs | jq -e '.jobs[0].ranks[0].called <= 10' # the barrier and 8 reduces; one waits
+    touch go
+    finish "$pid"
+    cat ahead.out ahead.err
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "^came through$" ahead.out)" -eq 2 ]
+}
+
 @test "exit without ftc_finalize is a failure, and the others finish" {
     run timeout -s KILL 60 "$FTRUN" -np 4 "$WRONG_APP" leave
     echo "$output"
