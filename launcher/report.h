@@ -17,10 +17,10 @@ struct ftc_job_report {
 };
 
 /*
- * At the start of a job: can `path` be written at its end? A file will be made, or replaced as a whole:
- * *fd is -1. A descriptor of this process ("-", "/dev/stdout", "/dev/fd/63") or a device of characters
- * is held in *fd, which the caller closes. FTC_ERR_SYSTEM: it cannot be written, or it is a symbolic
- * link, a FIFO or something else.
+ * At the start of a job: can `path` be written at its end? A file will be made, or replaced as
+ * a whole: *fd is -1. A descriptor of this process ("-", "/dev/stdout", "/dev/fd/63") or a
+ * device of characters is held in *fd, which the caller closes. FTC_ERR_SYSTEM: it cannot be
+ * written, or it is a symbolic link, a FIFO or something else.
  */
 int ftc_job_report_open(const char *path, int *fd);
 

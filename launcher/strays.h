@@ -1,8 +1,8 @@
 /*
- * Processes that a rank has started and that left its process group, as daemons do. ftrun is the reaper
- * of their subtree (prctl(2), PR_SET_CHILD_SUBREAPER): each becomes its child when its own parent ends.
- * One that still shows the job in its environment belongs to the job, and ends with it. Adopted ranks
- * are not ftrun's descendants, and neither is what they start.
+ * Processes that a rank has started and that left its process group, as daemons do. ftrun is
+ * the reaper of their subtree (prctl(2), PR_SET_CHILD_SUBREAPER): each becomes its child when
+ * its own parent ends. One that still shows the job in its environment belongs to the job, and
+ * ends with it. Adopted ranks are not ftrun's descendants, and neither is what they start.
  */
 #ifndef FTC_LAUNCHER_STRAYS_H
 #define FTC_LAUNCHER_STRAYS_H
@@ -10,9 +10,9 @@
 /* Before the first rank. Where the system refuses it, strays are not found. */
 void ftc_strays_adopt(void);
 
-/* When no rank is left: SIGKILL to the children of this process that belong to `job`, and to those that
- * become its children by that, until there are none, or for a second. Returns how many there were; the
- * watcher reaps them. */
+/* When no rank is left: SIGKILL to the children of this process that belong to `job`, and to
+ * those that become its children by that, until there are none, or for a second. Returns how
+ * many there were; the watcher reaps them. */
 int ftc_strays_kill(const char *job);
 
 #endif

@@ -4,7 +4,8 @@
 #include "runtime/flow.h"
 #include "runtime/progress.h"
 
-/* A receiver may have to keep so much of one sender before it calls, or one operation if that is larger. */
+/* A receiver may have to keep so much of one sender before it calls, or one operation if that is
+ * larger. */
 #define BYTES_AHEAD  ((uint64_t)64 << 20)
 #define TARGETS      128
 #define ROOM_LOOK_NS 200000ull /* nobody of this node rings for room: look again after this long */

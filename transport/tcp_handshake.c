@@ -86,8 +86,9 @@ bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello, const unsigned char bytes
 
 static const char *const labels[] = {[FTC_TCP_RANKS] = "ftcoll ranks", [FTC_TCP_AGENTS] = "ftcoll agents"};
 
-/* The words differ by role, so that a proof cannot be sent back to the end that made it, and by kind
- * of ends, so that it cannot be taken from ranks to agents or back. Each word ends with its NUL. */
+/* The words differ by role, so that a proof cannot be sent back to the end that made it, and by
+ * kind of ends, so that it cannot be taken from ranks to agents or back. Each word ends with its
+ * NUL. */
 static void prove(unsigned char proof[FTC_TCP_PROOF_SIZE], const char *role, const unsigned char *hello,
                   const unsigned char *answer, size_t answer_size, const struct ftc_tcp_secret *secret)
 {

@@ -15,7 +15,7 @@
 
 #include "transport/tcp_protocol.h"
 
-#define FTC_TCP_WIRE_VERSION   2 /* that this release speaks, of either protocol; 2: proofs name the ends */
+#define FTC_TCP_WIRE_VERSION   2 /* of either protocol, in this release; 2: proofs name the ends */
 #define FTC_TCP_MAGIC_SIZE     8
 #define FTC_TCP_JOB_SIZE       32
 #define FTC_TCP_CHALLENGE_SIZE 32

@@ -8,8 +8,8 @@ enum ftc_tcp_protocol {
     FTC_TCP_PROTOCOLS,
 };
 
-/* What the two ends of a connection are. Both kinds share the secret of the job. The proofs name the
- * kind, so that the proof of a rank is worth nothing to an agent, and the other way round. */
+/* What the two ends of a connection are. Both kinds share the secret of the job. The proofs name
+ * the kind, so that the proof of a rank is worth nothing to an agent, and the other way round. */
 enum ftc_tcp_ends {
     FTC_TCP_RANKS,
     FTC_TCP_AGENTS,

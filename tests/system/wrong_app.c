@@ -7,8 +7,8 @@
  *   wrong_app operator N    a user-defined operator that is freed right after each of N calls
  *   wrong_app leave         exit without ftc_finalize() in the last rank; the others go on
  *   wrong_app vector BYTES  allreduces and broadcasts of so many bytes
- *   wrong_app ahead FILE    11 reduces to rank 1, then a broadcast, of 8 MiB; rank 1 does not come before FILE is there
- *   wrong_app threads FILE  two threads of rank 0 call at once; the others do not come before FILE is there
+ *   wrong_app ahead FILE    11 reduces to rank 1 and a broadcast, of 8 MiB; it waits for FILE first
+ *   wrong_app threads FILE  two threads of rank 0 call at once; the others wait for FILE first
  */
 #include <ftcoll.h>
 #include <pthread.h>
