@@ -209,7 +209,7 @@ static bool allowed(const struct ftc_status_rank *rank, char *error, size_t size
     struct stat info;
     snprintf(path, sizeof(path), "/proc/%d", rank->pid);
     if (rank->pid <= 1 || rank->pid == getpid() || stat(path, &info) != 0 ||
-        !ftc_process_alive(rank->pid, rank->pid_start)) {
+        ftc_process_life(rank->pid, rank->pid_start) != FTC_LIFE_ALIVE) {
         snprintf(error, size, "its process is not there");
         return false;
     }

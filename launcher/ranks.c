@@ -47,7 +47,8 @@ static bool signal_joined(struct ftc_process *process, int signal)
         return false;
     if (process->joined_fd >= 0)
         return syscall(SYS_pidfd_send_signal, process->joined_fd, signal, NULL, 0) == 0;
-    return ftc_process_alive(process->joined_pid, process->joined_start) &&
+    return process->joined_start != 0 &&
+           ftc_process_life(process->joined_pid, process->joined_start) == FTC_LIFE_ALIVE &&
            kill(process->joined_pid, signal) == 0;
 }
 

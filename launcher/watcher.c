@@ -123,16 +123,20 @@ static void end_rank(struct ftc_watcher *watcher, int rank, uint64_t now)
 
 /* --- joining --- */
 
-/* The pid came out of shared memory: can it be a process of the rank? It is not older than the child, and,
- * if it is still there, of the same user. */
+/* The pid came out of shared memory: can it be a process of the rank? It is not older than the
+ * child, and, if it is still there, of the same user. One that cannot be looked at can be: it must
+ * be seen gone. */
 static bool plausible(const struct ftc_process *process, pid_t pid, uint64_t start)
 {
     char path[32];
     struct stat st;
     snprintf(path, sizeof(path), "/proc/%d", pid);
-    if (pid <= 1 || pid == getpid() || start == 0 || start < process->child_start)
+    if (pid <= 1 || pid == getpid() || (start != 0 && start < process->child_start))
         return false;
-    return !ftc_process_alive(pid, start) || (stat(path, &st) == 0 && st.st_uid == geteuid());
+    enum ftc_life life = ftc_process_life(pid, start);
+    if (life == FTC_LIFE_ALIVE)
+        return stat(path, &st) != 0 || st.st_uid == geteuid();
+    return life == FTC_LIFE_UNKNOWN || start != 0;
 }
 
 static void on_joined_ended(struct ev_loop *loop, struct ev_io *io, int events)
@@ -150,20 +154,17 @@ static void on_joined_ended(struct ev_loop *loop, struct ev_io *io, int events)
         watcher->changed(watcher->arg);
 }
 
-/* A descendant of the child joined: its end is the rank's. */
-static void adopt(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t start)
+/* Failing that, look_at_joined() tries again on every tick. */
+static void open_joined(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
     struct ev_io *io = &watcher->joined[rank];
-    if (!plausible(process, pid, start))
-        return; /* nonsense: the child's end decides */
-    process->joined_pid = pid;
-    process->joined_start = start;
-    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int fd = (int)syscall(SYS_pidfd_open, process->joined_pid, 0);
     if (fd < 0)
-        return; /* look_at_joined() asks on every tick */
+        return;
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    if (!ftc_process_alive(pid, start)) { /* ended; this may be a pidfd of another process */
+    /* Ended: this may be a pidfd of another process. */
+    if (ftc_process_life(process->joined_pid, process->joined_start) == FTC_LIFE_GONE) {
         close(fd);
         return;
     }
@@ -172,6 +173,19 @@ static void adopt(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t sta
     ev_set_priority(io, EV_MAXPRI);
     io->data = watcher;
     ev_io_start(watcher->loop, io);
+}
+
+/* A descendant of the child joined: its end is the rank's. */
+static void adopt(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t start)
+{
+    struct ftc_process *process = &watcher->ranks->at[rank];
+    if (start == 0) /* it has not written it yet, or could not read it */
+        start = ftc_process_start(pid);
+    if (!plausible(process, pid, start))
+        return; /* nonsense: the child's end decides */
+    process->joined_pid = pid;
+    process->joined_start = start;
+    open_joined(watcher, rank);
 }
 
 static void look_at_joining(struct ftc_watcher *watcher, int rank)
@@ -214,13 +228,18 @@ static void on_adopted_ended(struct ev_loop *loop, struct ev_io *io, int events)
         watcher->changed(watcher->arg);
 }
 
-/* Without a pidfd: is it still there? */
+/* Without a pidfd: is it still there? Only what is known to be gone has ended. */
 static void look_at_joined(struct ftc_watcher *watcher, int rank, uint64_t now)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
-    if (process->joined_pid == 0 || process->joined_ended || process->joined_fd >= 0 ||
-        ftc_process_alive(process->joined_pid, process->joined_start))
+    if (process->joined_pid == 0 || process->joined_ended || process->joined_fd >= 0)
         return;
+    if (ftc_process_life(process->joined_pid, process->joined_start) != FTC_LIFE_GONE) {
+        open_joined(watcher, rank);
+        if (process->child_ended) /* that was too early for SIGKILL to reach it */
+            ftc_ranks_signal(watcher->ranks, rank, SIGKILL);
+        return;
+    }
     process->joined_ended = true;
     end_rank(watcher, rank, now);
 }
@@ -235,7 +254,7 @@ static void close_joining(struct ftc_watcher *watcher, int rank)
         atomic_compare_exchange_strong(&slot_of(watcher, rank)->pid, &nobody, FTC_PID_CLOSED))
         return;
     if (nobody > 0 && nobody != process->child)
-        adopt(watcher, rank, nobody, ftc_process_start(nobody));
+        adopt(watcher, rank, nobody, 0);
 }
 
 /* --- children --- */

@@ -323,11 +323,11 @@ bool ftc_jobs_alive(const char *job)
         return false;
     /* Half made, or of another version: all that can be told is whether the process of that name lives. */
     if (ftc_segment_peek(&header, job) != 0)
-        return ftc_process_alive(pid_of(job), 0);
+        return ftc_process_life(pid_of(job), 0) != FTC_LIFE_GONE;
     uint64_t here = ftc_process_namespace();
     if (header.pid_namespace != 0 && here != 0 && header.pid_namespace != here)
         return true;
-    return ftc_process_alive(header.launcher_pid, header.launcher_start);
+    return ftc_process_life(header.launcher_pid, header.launcher_start) != FTC_LIFE_GONE;
 }
 
 static void kill_one(pid_t pid, uint64_t start, uint64_t deadline_ns)
@@ -383,7 +383,7 @@ static bool owner_dead(int base_fd, const char *job)
     owner[length] = '\0';
     if (sscanf(owner, "%llu:%llu", &space, &start) != 2 || space != ftc_process_namespace())
         return false;
-    return !ftc_process_alive(pid_of(job), start);
+    return ftc_process_life(pid_of(job), start) == FTC_LIFE_GONE;
 }
 
 static int collect_directories(void)
@@ -406,7 +406,7 @@ static int collect_directories(void)
         if (owner_dead(base_fd, entry->d_name)) {
             remove_tree(base_fd, entry->d_name, 0);
             removed++;
-        } else if (!ftc_process_alive(pid_of(entry->d_name), 0)) {
+        } else if (ftc_process_life(pid_of(entry->d_name), 0) == FTC_LIFE_GONE) {
             /* Its maker died before the mark, or it is of another namespace: goes only if empty. */
             removed += unlinkat(base_fd, entry->d_name, AT_REMOVEDIR) == 0;
         }

@@ -1,5 +1,5 @@
-/* Who lives behind a pid: read from /proc, killed through a pidfd so that the pid cannot be reused in
- * between. */
+/* Which process lives behind a pid: it is read from /proc, and killed through a pidfd so that the
+ * pid cannot be reused in between. */
 #include "node/process.h"
 
 #include <errno.h>
@@ -39,11 +39,23 @@ static bool read_whole(const char *path, char *text, size_t room)
     return true;
 }
 
+/* A /proc of another pid namespace, or none at all, says nothing of the pids that this process
+ * knows. */
+static bool proc_is_ours(void)
+{
+    char self[24];
+    ssize_t length = readlink("/proc/self", self, sizeof(self) - 1);
+    if (length <= 0)
+        return false;
+    self[length] = '\0';
+    return strtol(self, NULL, 10) == (long)getpid();
+}
+
 static bool read_stat(pid_t pid, struct stat_line *line)
 {
     char path[32], text[1024];
     snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-    if (pid <= 0 || !read_whole(path, text, sizeof(text)))
+    if (pid <= 0 || !proc_is_ours() || !read_whole(path, text, sizeof(text)))
         return false;
     /* Field 2 is the program's name in parentheses and may hold blanks and parentheses itself: the last one
      * ends it. */
@@ -64,15 +76,24 @@ uint64_t ftc_process_start(pid_t pid)
     return read_stat(pid, &line) ? line.start : 0;
 }
 
-bool ftc_process_alive(pid_t pid, uint64_t start)
+static bool has_pid(pid_t pid)
+{
+    return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+/* The kernel is asked first whether there is such a pid: that takes neither /proc nor a descriptor.
+ * */
+enum ftc_life ftc_process_life(pid_t pid, uint64_t start)
 {
     struct stat_line line;
-    if (!read_stat(pid, &line))
-        return false;
+    if (pid <= 0 || !has_pid(pid))
+        return FTC_LIFE_GONE;
+    if (!read_stat(pid, &line)) /* it may have ended since */
+        return has_pid(pid) ? FTC_LIFE_UNKNOWN : FTC_LIFE_GONE;
     /* A zombie only waits for its parent, but one with more threads has lost no more than its first. */
     if ((line.state == 'Z' || line.state == 'X') && line.threads <= 1)
-        return false;
-    return start == 0 || line.start == start;
+        return FTC_LIFE_GONE;
+    return start == 0 || line.start == start ? FTC_LIFE_ALIVE : FTC_LIFE_GONE;
 }
 
 uint64_t ftc_process_namespace(void)
@@ -94,7 +115,7 @@ static bool wait_gone(int pidfd, pid_t pid, uint64_t start, uint64_t timeout_ns)
         if (poll(&item, 1, (int)((deadline - now) / FTC_NS_PER_MS) + 1) > 0)
             return true;
     }
-    return !ftc_process_alive(pid, start);
+    return ftc_process_life(pid, start) == FTC_LIFE_GONE;
 }
 
 bool ftc_process_kill(pid_t pid, uint64_t start, uint64_t timeout_ns)
@@ -103,10 +124,11 @@ bool ftc_process_kill(pid_t pid, uint64_t start, uint64_t timeout_ns)
         return false;
     int pidfd = open_pidfd(pid);
     if (pidfd < 0)
-        return !ftc_process_alive(pid, start);
+        return ftc_process_life(pid, start) == FTC_LIFE_GONE;
     /* The descriptor holds on to one process; only now is it worth knowing which one it is. */
-    bool gone = !ftc_process_alive(pid, start);
-    if (!gone && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0u) == 0)
+    enum ftc_life life = ftc_process_life(pid, start);
+    bool gone = life == FTC_LIFE_GONE;
+    if (life == FTC_LIFE_ALIVE && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0u) == 0)
         gone = wait_gone(pidfd, pid, start, timeout_ns);
     close(pidfd);
     return gone;
@@ -122,17 +144,19 @@ int ftc_process_open(pid_t pid, uint64_t start)
 {
     char path[32];
     struct stat info;
+    errno = EINVAL;
     int fd = pid > 1 && start != 0 ? open_pidfd(pid) : -1;
     if (fd < 0)
         return -1;
     snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
-    bool own = stat(path, &info) == 0 && info.st_uid == geteuid();
-    if (own && ftc_process_alive(pid, start)) {
+    enum ftc_life life = ftc_process_life(pid, start);
+    bool seen = life == FTC_LIFE_ALIVE && stat(path, &info) == 0;
+    if (seen && info.st_uid == geteuid()) {
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
         return fd;
     }
     close(fd);
-    errno = own ? ESRCH : EPERM;
+    errno = life == FTC_LIFE_GONE ? ESRCH : seen ? EPERM : EAGAIN;
     return -1;
 }
 

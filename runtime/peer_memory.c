@@ -23,7 +23,7 @@ static pid_t find_process(const struct ftc_comm *comm, int rank)
     uint64_t start = atomic_load_explicit(&slot->pid_start, memory_order_acquire);
     pid_t pid = atomic_load_explicit(&slot->pid, memory_order_acquire);
 
-    return pid > 0 && start != 0 && ftc_process_alive(pid, start) ? pid : 0;
+    return pid > 0 && start != 0 && ftc_process_life(pid, start) == FTC_LIFE_ALIVE ? pid : 0;
 }
 
 /* Without exit notices a rank is reaped long before it is declared. */

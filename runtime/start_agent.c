@@ -18,6 +18,7 @@
 #include "node/process.h"
 
 #define BEGIN_SECONDS 20
+#define LOOK_MS       5
 #define MOST_WORDS    4096 /* of the program's command line: for people */
 #define ARGUMENTS     32
 
@@ -97,21 +98,39 @@ static int spawn_one(pid_t *child, int ranks, int fd, const char **tried)
     return spawn(child, command.argv[0], &command, fd);
 }
 
+/* Also if the program has waited for it meanwhile. */
+static bool has_ended(pid_t child)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
+/* Without a descriptor of the child, the kernel is asked for its end every LOOK_MS. */
+static bool wait_end(pid_t child, uint64_t start, uint64_t deadline)
+{
+    struct pollfd ended = {.fd = ftc_process_open(child, start), .events = POLLIN};
+    bool gone = ended.fd < 0 && errno == ESRCH;
+
+    for (uint64_t now = ftc_clock_now(); now < deadline && !gone; now = ftc_clock_now()) {
+        int left = (int)((deadline - now) / FTC_NS_PER_MS) + 1;
+        gone = poll(&ended, 1, ended.fd < 0 && left > LOOK_MS ? LOOK_MS : left) == 1 ||
+               (ended.fd < 0 && has_ended(child));
+    }
+    if (ended.fd >= 0)
+        close(ended.fd);
+    return gone;
+}
+
 /* ftrun ends at once; whatever else it may be is killed. False: it was. */
 static bool end_in_time(pid_t child)
 {
-    uint64_t start = ftc_process_start(child), deadline = ftc_clock_now() + BEGIN_SECONDS * FTC_NS_PER_S;
-    struct pollfd ended = {.fd = ftc_process_open(child, start), .events = POLLIN};
-    int rc = 0;
+    uint64_t start = ftc_process_start(child);
+    bool ended = wait_end(child, start, ftc_clock_now() + BEGIN_SECONDS * FTC_NS_PER_S);
 
-    if (ended.fd < 0)
-        return true; /* it has ended already */
-    for (uint64_t now = ftc_clock_now(); now < deadline && rc != 1; now = ftc_clock_now())
-        rc = poll(&ended, 1, (int)((deadline - now) / FTC_NS_PER_MS) + 1);
-    close(ended.fd);
-    if (rc != 1)
+    if (!ended)
         (void)ftc_process_kill(child, start, FTC_NS_PER_S);
-    return rc == 1;
+    return ended;
 }
 
 /* What was started leaves an agent behind and ends. The program may wait for children of its own, or ignore them: then somebody else has

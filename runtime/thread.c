@@ -63,7 +63,7 @@ static void check_launcher(struct ftc_comm *comm)
 {
     const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
 
-    if (!ftc_process_alive(header->launcher_pid, header->launcher_start))
+    if (ftc_process_life(header->launcher_pid, header->launcher_start) == FTC_LIFE_GONE)
         ftc_comm_leave(comm, FTC_EXIT_ORPHANED, "the launcher is gone");
 }
 

@@ -1,4 +1,5 @@
 /* Jobs: names, the refusal of foreign directories, and what is collected after a launcher's death. */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -147,16 +149,41 @@ START_TEST(a_process_with_a_strange_name_is_read)
     ck_assert_uint_ne(mine, 0);
     ck_assert_uint_ge(its, mine);
     ck_assert_uint_le(its, mine + 100 * 100); /* ticks */
-    ck_assert(ftc_process_alive(child, its) && ftc_process_alive(child, 0) &&
-              !ftc_process_alive(child, its + 1));
+    ck_assert(ftc_process_life(child, its) != FTC_LIFE_GONE && ftc_process_life(child, 0) != FTC_LIFE_GONE &&
+              ftc_process_life(child, its + 1) == FTC_LIFE_GONE);
     ck_assert(!ftc_process_kill(child, 0, 0));
     ck_assert(ftc_process_kill(child, its + 1, 0)); /* that one is gone, and this one is spared */
-    ck_assert(ftc_process_alive(child, its));
+    ck_assert(ftc_process_life(child, its) != FTC_LIFE_GONE);
     ck_assert(ftc_process_kill(child, its, 10 * FTC_NS_PER_S));
-    ck_assert(!ftc_process_alive(child, its)); /* a zombie is not alive */
+    ck_assert(ftc_process_life(child, its) == FTC_LIFE_GONE); /* a zombie is not alive */
     scratch_wait(child);
     ck_assert_uint_eq(ftc_process_start(child), 0);
-    ck_assert(!ftc_process_alive(-1, 0) && !ftc_process_alive(0, 0));
+    ck_assert(ftc_process_life(-1, 0) == FTC_LIFE_GONE && ftc_process_life(0, 0) == FTC_LIFE_GONE);
+}
+END_TEST
+
+/* What a process without a free descriptor can know of one that lives, and of one that has ended.
+ * */
+START_TEST(what_cannot_be_looked_at_is_not_taken_for_dead)
+{
+    struct rlimit none, before;
+    pid_t living = scratch_fork(pause_with_name, "living"), dead = scratch_fork(pause_with_name, "dead");
+    uint64_t start = ftc_process_start(living), its = ftc_process_start(dead);
+    end_child(dead);
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    enum ftc_life of_living = ftc_process_life(living, start), of_dead = ftc_process_life(dead, its);
+    bool said_killed = ftc_process_kill(living, start, 0);
+    int fd = ftc_process_open(living, start), error = errno;
+    setrlimit(RLIMIT_NOFILE, &before);
+    enum ftc_life after = ftc_process_life(living, start);
+    end_child(living);
+    ck_assert_int_eq(of_living, FTC_LIFE_UNKNOWN);
+    ck_assert_int_eq(of_dead, FTC_LIFE_GONE);
+    ck_assert(!said_killed);
+    ck_assert(fd < 0 && error != ESRCH);
+    ck_assert_int_eq(after, FTC_LIFE_ALIVE);
 }
 END_TEST
 
@@ -262,7 +289,7 @@ START_TEST(a_dead_launchers_job_is_collected_and_a_living_ones_is_not)
     end_child(launcher);
     ck_assert(!ftc_jobs_alive(dead->job));
     pid_t rank = atomic_load(&dead->rank_pid);
-    ck_assert(ftc_process_alive(rank, 0));
+    ck_assert(ftc_process_life(rank, 0) != FTC_LIFE_GONE);
 
     ftc_jobs_collect_garbage();
 
@@ -352,6 +379,7 @@ int main(void)
     tcase_add_test(tcase, foreign_directories_are_refused);
     tcase_add_test(tcase, jobs_are_listed_oldest_first);
     tcase_add_test(tcase, a_process_with_a_strange_name_is_read);
+    tcase_add_test(tcase, what_cannot_be_looked_at_is_not_taken_for_dead);
     tcase_add_test(tcase, another_process_is_watched_by_a_descriptor);
     tcase_add_test(tcase, a_dead_launchers_job_is_collected_and_a_living_ones_is_not);
     tcase_add_test(tcase, a_directory_without_a_segment_is_collected_with_its_owner);
