@@ -320,18 +320,20 @@ static struct ftc_segment *make_segment(const struct exchange_plan *plan, const 
 static bool start(const struct exchange_plan *plan, struct shared *shared, pid_t pids[])
 {
     char job[FTC_JOB_NAME_SIZE], directory[108];
+    int lock;
     sigset_t signals, before;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     sigprocmask(SIG_BLOCK, &signals, &before);
-    bool started = ftc_jobs_new(job, directory) == FTC_SUCCESS;
+    bool started = ftc_jobs_new(job, directory, &lock) == FTC_SUCCESS;
     if (started) {
         struct ftc_segment *segment = make_segment(plan, job, directory);
         started = segment != NULL && fork_and_start(plan, shared, segment, pids);
-        ftc_jobs_remove(job);
+        ftc_jobs_remove(directory, lock, segment);
         ftc_segment_detach(segment);
+        close(lock);
     } else {
         fprintf(stderr, "message_time: %s\n", ftc_last_error());
     }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "include/ftcoll.h"
+#include "node/jobs.h"
 
 #define WORDS 128
 
@@ -73,12 +74,12 @@ void job_start(struct job *job, int ranks, const char *const words[], bool quiet
         job_die(job, "fork: %m");
     if (job->ftrun == 0)
         become_ftrun(job, words, quiet);
-    snprintf(job->name, sizeof(job->name), "%d.0", (int)job->ftrun);
-    while (ftc_segment_attach(&job->segment, job->name, false) != FTC_SUCCESS) {
+    while (ftc_jobs_find(job->name, job->ftrun) != FTC_SUCCESS ||
+           ftc_segment_attach(&job->segment, job->name, false) != FTC_SUCCESS) {
         if (ended(job, &status))
             exit(1); /* it has said why */
         if (ftc_clock_now() > limit)
-            job_die(job, "no segment of job %s: %s", job->name, ftc_last_error());
+            job_die(job, "no segment of ftrun %d: %s", (int)job->ftrun, ftc_last_error());
         job_nap(2000);
     }
 }

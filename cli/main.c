@@ -220,5 +220,12 @@ int main(int argc, char **argv)
         return finish(EXIT_OK);
     }
     struct ftc_status_view view = {.width = find_width(), .all = options.all, .failed = options.failed};
-    return options.job != NULL ? show_job(options.job, &options, &view) : show_any(&options, &view);
+    char found[FTC_JOB_NAME_SIZE];
+    const char *job = options.job;
+    if (job != NULL && job[0] != '\0' && job[strspn(job, "0123456789")] == '\0') { /* a pid */
+        if (ftc_jobs_find(found, (pid_t)strtol(job, NULL, 10)) != 0)
+            return complain();
+        job = found;
+    }
+    return job != NULL ? show_job(job, &options, &view) : show_any(&options, &view);
 }

@@ -25,6 +25,8 @@
 #include "launcher/strays.h"
 #include "node/jobs.h"
 
+#define MAX_NAMES 100 /* tried */
+
 /* --- setting up --- */
 
 /* "program arg arg", cut; for people. */
@@ -72,6 +74,30 @@ static int make_segment(struct ftc_job *job)
     job->next_rank = ftc_segment_local(job->segment, &count);
     job->end_rank = job->next_rank + count;
     return FTC_SUCCESS;
+}
+
+static void remove_place(struct ftc_job *job)
+{
+    ftc_jobs_remove(job->directory, job->directory_lock, job->segment);
+    ftc_segment_detach(job->segment);
+    if (job->directory_lock >= 0)
+        close(job->directory_lock);
+    job->directory_lock = -1;
+    job->segment = NULL;
+}
+
+/* A job in another pid namespace may draw the same name at the same time: the one that comes second
+ * draws again. */
+static int make_place(struct ftc_job *job)
+{
+    int rc = FTC_ERR_STATE;
+    for (int tries = 0; tries < MAX_NAMES && rc == FTC_ERR_STATE; tries++) {
+        remove_place(job);
+        rc = ftc_jobs_new(job->name, job->directory, &job->directory_lock);
+        if (rc == FTC_SUCCESS)
+            rc = make_segment(job);
+    }
+    return rc;
 }
 
 static int make_environment(struct ftc_job *job, char *const environment[])
@@ -145,9 +171,7 @@ static int prepare_node(struct ftc_job *job, char *const environment[])
     int nodes = job->several ? job->agent.meeting.nodes : 1;
     job->settings->value.algorithm = ftc_config_algorithm(&job->settings->value, nodes);
     if (rc == FTC_SUCCESS)
-        rc = ftc_jobs_new(job->name, job->directory);
-    if (rc == FTC_SUCCESS)
-        rc = make_segment(job);
+        rc = make_place(job);
     if (rc == FTC_SUCCESS)
         rc = ftc_bell_open(&job->bell, job->segment, FTC_BELL_LAUNCHER);
     if (rc == FTC_SUCCESS)
@@ -253,9 +277,7 @@ static void clean_up(struct ftc_job *job)
         ev_loop_destroy(job->loop);
     ftc_environment_fini(&job->environment);
     ftc_bell_close(&job->bell);
-    ftc_segment_detach(job->segment);
-    if (job->name[0] != '\0')
-        ftc_jobs_remove(job->name);
+    remove_place(job);
     free(job->program);
 }
 
@@ -267,6 +289,7 @@ int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings
         .started_ns = ftc_clock_now(),
         .started_realtime_ns = ftc_clock_realtime(),
         .bell = {.fd = -1},
+        .directory_lock = -1,
         .exit_code = -1,
         .adopts = command->engine == FTC_ENGINE_ADOPT,
         .leader = -1,

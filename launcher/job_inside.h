@@ -23,6 +23,7 @@ struct ftc_job {
     const struct ftc_command *command;
     struct ftc_settings *settings;
     char name[FTC_JOB_NAME_SIZE], directory[108], host[64];
+    int directory_lock; /* -1 */
     char *program;
     uint64_t started_ns, started_realtime_ns, server_ns, spawned_ns;
 

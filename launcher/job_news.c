@@ -36,7 +36,7 @@ static void begin_end(struct ftc_job *job, int code)
 static void drop_names(const struct ftc_job *job)
 {
     if (job->adopts)
-        ftc_jobs_remove(job->name);
+        ftc_jobs_remove(job->directory, job->directory_lock, job->segment);
 }
 
 /* The ends of its ranks are failures, and those who can still be reached learn them at once. */

@@ -1,8 +1,12 @@
 /*
- * The jobs of a user on this node. A job is a segment in /dev/shm and a private directory for sockets and
- * PMIx files, both named after the launcher's pid. Removing one goes from the outside in: processes,
- * directory, segment; the segment says where the directory is, so that whoever is killed half-way leaves the
- * rest findable.
+ * The jobs of a user on this node. A job is a segment in /dev/shm and a private directory for
+ * sockets and PMIx files, both named after the job. Its launcher holds a lock on each
+ * (node/lock.h): a lock that can be had is of a dead job. Removing a job goes from the outside in: processes,
+ * directory, segment; the segment says where the directory is, so that a collector that is killed
+ * half-way leaves the rest findable. docs/design/nodes.md, "What belongs to whom", has the rules.
+ *
+ * Hosts may share the directory of all jobs, and locks need not reach from one to the other: the
+ * name of a job's directory says of which host it is, and one of another host is left alone.
  *
  * Nothing is followed that could lead out: every step down is an openat() that refuses symbolic links, and
  * the directory above the jobs must belong to this user alone.
@@ -15,18 +19,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "node/lock.h"
 
 #define MAX_DEPTH      16 /* of what PMIx builds in a job's directory */
 #define MAX_TRIES      100
-#define MAX_NAMES      1000 /* job names tried */
+#define MAX_NAMES      100 /* job names tried */
 #define KILL_WAIT_NS   (5 * FTC_NS_PER_S)
-#define OWNER_LINK     "owner" /* -> "<pid namespace>:<start time>" of the launcher */
 #define LONGEST_SOCKET "/launcher"
+#define HOST_DIGITS    8          /* of the boot's id, which all containers of a host see */
+#define UNKNOWN_HOST   "00000000" /* no /proc: such a directory is found by its segment only */
+#define LEAF_SIZE      (FTC_JOB_NAME_SIZE + 1 + HOST_DIGITS)
 
 /* --- the directory of all jobs --- */
 
@@ -34,7 +42,7 @@ static int base_path(char base[108])
 {
     const char *root = getenv("TMPDIR");
     unsigned long uid = (unsigned long)geteuid();
-    size_t longest = sizeof("/4294967295.4294967295" LONGEST_SOCKET);
+    size_t longest = sizeof("/4294967295.048213-" UNKNOWN_HOST LONGEST_SOCKET);
     if (root == NULL || root[0] != '/')
         root = "/tmp";
     int length = snprintf(base, 108, "%s/ftcoll-%lu", root, uid);
@@ -98,53 +106,92 @@ static bool segment_exists(const char *job)
     return lstat(path, &info) == 0;
 }
 
-static void mark_owner(int base_fd, const char *job)
+/* Not a secret: it keeps jobs of one pid apart. */
+static void draw_name(char name[FTC_JOB_NAME_SIZE])
 {
-    char path[FTC_JOB_NAME_SIZE + 16], owner[64];
-    snprintf(path, sizeof(path), "%.*s/%s", FTC_JOB_NAME_SIZE - 1, job, OWNER_LINK);
-    snprintf(owner, sizeof(owner), "%llu:%llu", (unsigned long long)ftc_process_namespace(),
-             (unsigned long long)ftc_process_start(getpid()));
-    /* Without it the directory is only removed when empty: no reason to refuse the job. */
-    (void)!symlinkat(owner, base_fd, path);
+    uint32_t drawn;
+    if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) != (ssize_t)sizeof(drawn))
+        drawn = (uint32_t)ftc_clock_now();
+    snprintf(name, FTC_JOB_NAME_SIZE, "%ld.%06u", (long)getpid(), (unsigned)(drawn % 1000000));
 }
 
-/* 0, FTC_ERR_STATE: the name is taken or the base vanished, try again; or another error. */
-static int try_name(int base_fd, const char *base, const char *job)
+static bool valid_host(const char *host)
 {
-    if (segment_exists(job))
+    return strspn(host, "0123456789abcdef") == HOST_DIGITS && host[HOST_DIGITS] == '\0';
+}
+
+static void this_host(char host[HOST_DIGITS + 1])
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, host, HOST_DIGITS) : -1;
+    if (fd >= 0)
+        close(fd);
+    host[HOST_DIGITS] = '\0';
+    if (got != HOST_DIGITS || !valid_host(host))
+        strcpy(host, UNKNOWN_HOST);
+}
+
+/* "<job>-<host>": of which job and host? False: it is something else's. */
+static bool split_leaf(const char *leaf, char job[FTC_JOB_NAME_SIZE], const char **host)
+{
+    const char *dash = strchr(leaf, '-');
+    if (dash == NULL || dash - leaf >= FTC_JOB_NAME_SIZE)
+        return false;
+    snprintf(job, FTC_JOB_NAME_SIZE, "%.*s", (int)(dash - leaf), leaf);
+    *host = dash + 1;
+    return ftc_job_name_valid(job) && valid_host(*host);
+}
+
+static int open_directory(int base_fd, const char *leaf)
+{
+    return openat(base_fd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Make a directory and lock it: a descriptor of it. FTC_ERR_STATE: the name is taken, or a
+ * collector that came before the lock removes it, or the base has vanished: try again. Or another
+ * error. */
+static int try_directory(int base_fd, const char *base, const char *leaf)
+{
+    int fd = -1;
+    bool made = mkdirat(base_fd, leaf, 0700) == 0;
+    if (made && fchmodat(base_fd, leaf, 0700, 0) == 0)
+        fd = open_directory(base_fd, leaf);
+    if (fd < 0 && (errno == ENOENT || (!made && errno == EEXIST)))
         return FTC_ERR_STATE;
-    if (mkdirat(base_fd, job, 0700) != 0) {
-        if (errno == EEXIST || errno == ENOENT)
-            return FTC_ERR_STATE;
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make %s/%s: %m", base, job);
-    }
-    if (fchmodat(base_fd, job, 0700, 0) != 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot set the mode of %s/%s: %m", base, job);
-    mark_owner(base_fd, job);
-    return 0;
+    if (fd < 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make %s/%s: %m", base, leaf);
+    if (ftc_lock_directory(fd) != FTC_LOCK_HELD && ftc_lock_names(base_fd, leaf, fd))
+        return fd;
+    close(fd);
+    return FTC_ERR_STATE;
 }
 
-int ftc_jobs_new(char job[FTC_JOB_NAME_SIZE], char directory[108])
+int ftc_jobs_new(char job[FTC_JOB_NAME_SIZE], char directory[108], int *lock)
 {
-    char base[108], name[FTC_JOB_NAME_SIZE];
+    char base[108], name[FTC_JOB_NAME_SIZE], host[HOST_DIGITS + 1], leaf[LEAF_SIZE];
     int rc = base_path(base);
     if (rc != 0)
         return rc;
-    for (int n = 0; n < MAX_NAMES; n++) {
+    this_host(host);
+    for (int tries = 0; tries < MAX_NAMES; tries++) {
+        draw_name(name);
+        if (segment_exists(name))
+            continue;
         /* Opened anew each time: another job's end may have removed it while it was empty. */
         int base_fd = make_base(base);
         if (base_fd < 0)
             return base_fd;
-        snprintf(name, sizeof(name), "%ld.%d", (long)getpid(), n);
-        rc = try_name(base_fd, base, name);
+        snprintf(leaf, sizeof(leaf), "%.*s-%s", FTC_JOB_NAME_SIZE - 1, name, host);
+        rc = try_directory(base_fd, base, leaf);
         close(base_fd);
         if (rc == FTC_ERR_STATE)
             continue;
-        if (rc == 0) {
-            memcpy(job, name, sizeof(name));
-            snprintf(directory, 108, "%.75s/%s", base, name);
-        }
-        return rc;
+        if (rc < 0)
+            return rc;
+        *lock = rc;
+        memcpy(job, name, sizeof(name));
+        snprintf(directory, 108, "%.75s/%.30s", base, leaf);
+        return 0;
     }
     return ftc_error_set(FTC_ERR_SYSTEM,
                          "no free job name in %s: remove what dead jobs left (ftcoll-status --gc)", base);
@@ -156,7 +203,7 @@ void ftc_jobs_name_cluster(char cluster[FTC_JOB_NAME_SIZE])
 
     int length = job != NULL && step != NULL ? snprintf(cluster, FTC_JOB_NAME_SIZE, "%s.%s", job, step) : -1;
     if (length < 0 || length >= FTC_JOB_NAME_SIZE)
-        snprintf(cluster, FTC_JOB_NAME_SIZE, "%d.0", (int)getpid());
+        draw_name(cluster);
 }
 
 /* --- removing --- */
@@ -192,40 +239,40 @@ static void remove_tree(int parent, const char *name, int depth)
     (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* `directory` may come from a segment: only ".../ftcoll-<uid>/<job>" is taken. */
-static void remove_directory(const char *directory, const char *job)
+/* A descriptor of the directory of all jobs in which `directory` lies, and what it is called there;
+ * -1: it is not of the form ".../ftcoll-<uid>/<job>-<host>", or cannot be opened. */
+static int open_above(const char *directory, char base[108], const char **leaf)
 {
-    char base[108], expected[32];
-    snprintf(expected, sizeof(expected), "/ftcoll-%lu", (unsigned long)geteuid());
-    size_t length = strlen(directory), tail = strlen(job) + 1, middle = strlen(expected);
-    if (length >= sizeof(base) || length <= tail + middle || directory[0] != '/' ||
-        strcmp(directory + length - tail + 1, job) != 0 || directory[length - tail] != '/')
-        return;
-    memcpy(base, directory, length - tail);
-    base[length - tail] = '\0';
-    if (strcmp(base + length - tail - middle, expected) != 0)
-        return;
-    int base_fd = open_base(base);
+    char expected[32], job[FTC_JOB_NAME_SIZE];
+    const char *slash = strrchr(directory, '/'), *host;
+    int tail = snprintf(expected, sizeof(expected), "/ftcoll-%lu", (unsigned long)geteuid());
+    if (directory[0] != '/' || slash - directory < tail || slash - directory >= 108 ||
+        strncmp(slash - tail, expected, (size_t)tail) != 0 || !split_leaf(slash + 1, job, &host))
+        return -1;
+    snprintf(base, 108, "%.*s", (int)(slash - directory), directory);
+    *leaf = slash + 1;
+    return open_base(base);
+}
+
+static void remove_directory(const char *directory, int lock)
+{
+    char base[108];
+    const char *leaf;
+    int base_fd = open_above(directory, base, &leaf);
     if (base_fd < 0)
         return;
-    remove_tree(base_fd, job, 0);
+    if (ftc_lock_names(base_fd, leaf, lock))
+        remove_tree(base_fd, leaf, 0);
     close(base_fd);
     (void)rmdir(base); /* the last job's end removes it; not empty otherwise */
 }
 
-void ftc_jobs_remove(const char *job)
+void ftc_jobs_remove(const char *directory, int lock, struct ftc_segment *segment)
 {
-    struct ftc_segment_header header;
-    char base[108], directory[108 + FTC_JOB_NAME_SIZE + 1];
-    if (!ftc_job_name_valid(job))
-        return;
-    if (ftc_segment_peek(&header, job) == 0)
-        remove_directory(header.directory, job);
-    if (base_path(base) == 0) {
-        snprintf(directory, sizeof(directory), "%s/%s", base, job);
-        remove_directory(directory, job);
-    }
-    (void)ftc_segment_remove(job);
+    if (lock >= 0)
+        remove_directory(directory, lock);
+    if (segment != NULL)
+        ftc_segment_remove(segment);
 }
 
 /* --- listing --- */
@@ -309,26 +356,24 @@ int ftc_jobs_list(char (**jobs)[FTC_JOB_NAME_SIZE], int *count)
     return 0;
 }
 
+int ftc_jobs_find(char job[FTC_JOB_NAME_SIZE], pid_t launcher)
+{
+    char(*jobs)[FTC_JOB_NAME_SIZE];
+    int count, found = 0;
+    int rc = ftc_jobs_list(&jobs, &count);
+    for (int i = 0; rc == 0 && i < count; i++)
+        if (strtol(jobs[i], NULL, 10) == (long)launcher && found++ == 0)
+            memcpy(job, jobs[i], sizeof(jobs[i]));
+    if (rc != 0)
+        return rc;
+    free(jobs);
+    if (found == 1)
+        return 0;
+    return ftc_error_set(FTC_ERR_STATE, "%s of an ftrun with pid %ld (see ftcoll-status --list)",
+                         found == 0 ? "no job" : "several jobs", (long)launcher);
+}
+
 /* --- garbage --- */
-
-static pid_t pid_of(const char *job)
-{
-    return (pid_t)strtol(job, NULL, 10);
-}
-
-bool ftc_jobs_alive(const char *job)
-{
-    struct ftc_segment_header header;
-    if (!ftc_job_name_valid(job) || !segment_exists(job))
-        return false;
-    /* Half made, or of another version: all that can be told is whether the process of that name lives. */
-    if (ftc_segment_peek(&header, job) != 0)
-        return ftc_process_life(pid_of(job), 0) != FTC_LIFE_GONE;
-    uint64_t here = ftc_process_namespace();
-    if (header.pid_namespace != 0 && here != 0 && header.pid_namespace != here)
-        return true;
-    return ftc_process_life(header.launcher_pid, header.launcher_start) != FTC_LIFE_GONE;
-}
 
 static void kill_one(pid_t pid, uint64_t start, uint64_t deadline_ns)
 {
@@ -337,11 +382,13 @@ static void kill_one(pid_t pid, uint64_t start, uint64_t deadline_ns)
         (void)ftc_process_kill(pid, start, now < deadline_ns ? deadline_ns - now : 0);
 }
 
-/* PR_SET_PDEATHSIG, by which ranks end otherwise, does not reach descendants of the launcher's children. */
-static void kill_ranks(const char *job)
+/* PR_SET_PDEATHSIG, by which ranks end otherwise, does not reach descendants of the launcher's
+ * children. Pids of another pid namespace are other processes here: its ranks see by the lock that
+ * their launcher is gone, and leave. */
+static void kill_ranks(struct ftc_segment *segment)
 {
-    struct ftc_segment *segment;
-    if (ftc_segment_attach(&segment, job, false) != 0)
+    uint64_t here = ftc_process_namespace();
+    if (here == 0 || ftc_segment_header(segment)->pid_namespace != here)
         return;
     uint64_t deadline = ftc_clock_now() + KILL_WAIT_NS;
     for (int rank = 0; rank < ftc_segment_ranks(segment); rank++) {
@@ -351,7 +398,48 @@ static void kill_ranks(const char *job)
         kill_one(atomic_load_explicit(&slot->child_pid, memory_order_relaxed),
                  atomic_load_explicit(&slot->child_start, memory_order_relaxed), deadline);
     }
-    ftc_segment_detach(segment);
+}
+
+/* The segment, whose launcher is dead, came from this host, so the directory is of this host, too.
+ * The directory's own lock is asked all the same: what a segment says is not trusted. */
+static void collect_directory_of(struct ftc_segment *segment, const char *job)
+{
+    char base[108], directory[108];
+    const char *leaf;
+    snprintf(directory, sizeof(directory), "%.107s", ftc_segment_header(segment)->directory);
+    int base_fd = open_above(directory, base, &leaf);
+    if (base_fd < 0)
+        return;
+    size_t length = strlen(job);
+    bool its = strncmp(leaf, job, length) == 0 && leaf[length] == '-';
+    int fd = its ? open_directory(base_fd, leaf) : -1;
+    if (fd >= 0 && ftc_lock_directory(fd) != FTC_LOCK_HELD)
+        remove_tree(base_fd, leaf, 0);
+    if (fd >= 0)
+        close(fd);
+    close(base_fd);
+    (void)rmdir(base);
+}
+
+bool ftc_jobs_collect(const char *job)
+{
+    char path[128];
+    struct ftc_segment *segment;
+    if (!ftc_job_name_valid(job))
+        return false;
+    ftc_segment_path(path, geteuid(), job);
+    int lock = ftc_segment_seize(path);
+    if (lock < 0)
+        return false;
+    /* Else it is half made, or of another release. */
+    if (ftc_segment_attach(&segment, job, false) == 0) {
+        kill_ranks(segment);
+        collect_directory_of(segment, job);
+        ftc_segment_detach(segment);
+    }
+    (void)unlink(path);
+    close(lock);
+    return true;
 }
 
 static int collect_segments(void)
@@ -360,37 +448,35 @@ static int collect_segments(void)
     int count, removed = 0;
     if (ftc_jobs_list(&jobs, &count) != 0)
         return 0;
-    for (int i = 0; i < count; i++) {
-        if (ftc_jobs_alive(jobs[i]))
-            continue;
-        kill_ranks(jobs[i]);
-        ftc_jobs_remove(jobs[i]);
-        removed++;
-    }
+    for (int i = 0; i < count; i++)
+        removed += ftc_jobs_collect(jobs[i]);
     free(jobs);
     return removed;
 }
 
-/* Did the launcher that made this directory, which has no segment, die in this pid namespace? */
-static bool owner_dead(int base_fd, const char *job)
+/* A directory of this host that has no segment. */
+static bool collect_directory(int base_fd, const char *leaf, const char *here)
 {
-    char path[FTC_JOB_NAME_SIZE + 16], owner[64];
-    unsigned long long space, start;
-    snprintf(path, sizeof(path), "%.*s/%s", FTC_JOB_NAME_SIZE - 1, job, OWNER_LINK);
-    ssize_t length = readlinkat(base_fd, path, owner, sizeof(owner) - 1);
-    if (length < 0)
+    char job[FTC_JOB_NAME_SIZE];
+    const char *host;
+    if (!split_leaf(leaf, job, &host) || strcmp(host, here) != 0 || segment_exists(job))
         return false;
-    owner[length] = '\0';
-    if (sscanf(owner, "%llu:%llu", &space, &start) != 2 || space != ftc_process_namespace())
+    int fd = open_directory(base_fd, leaf);
+    if (fd < 0)
         return false;
-    return ftc_process_life(pid_of(job), start) == FTC_LIFE_GONE;
+    bool dead = ftc_lock_directory(fd) == FTC_LOCK_TAKEN && ftc_lock_names(base_fd, leaf, fd);
+    if (dead)
+        remove_tree(base_fd, leaf, 0);
+    close(fd);
+    return dead;
 }
 
 static int collect_directories(void)
 {
-    char base[108];
+    char base[108], here[HOST_DIGITS + 1];
     int removed = 0;
-    if (base_path(base) != 0)
+    this_host(here);
+    if (strcmp(here, UNKNOWN_HOST) == 0 || base_path(base) != 0)
         return 0;
     int base_fd = open_base(base);
     if (base_fd < 0)
@@ -400,17 +486,8 @@ static int collect_directories(void)
         close(base_fd);
         return 0;
     }
-    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        if (!ftc_job_name_valid(entry->d_name) || segment_exists(entry->d_name))
-            continue;
-        if (owner_dead(base_fd, entry->d_name)) {
-            remove_tree(base_fd, entry->d_name, 0);
-            removed++;
-        } else if (ftc_process_life(pid_of(entry->d_name), 0) == FTC_LIFE_GONE) {
-            /* Its maker died before the mark, or it is of another namespace: goes only if empty. */
-            removed += unlinkat(base_fd, entry->d_name, AT_REMOVEDIR) == 0;
-        }
-    }
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
+        removed += collect_directory(base_fd, entry->d_name, here);
     closedir(dir);
     (void)rmdir(base);
     return removed;

@@ -30,59 +30,15 @@
 
 /* --- names --- */
 
-bool ftc_job_name_valid(const char *job)
-{
-    size_t pid = strspn(job, "0123456789");
-    if (pid == 0 || pid > 10 || job[pid] != '.')
-        return false;
-    size_t number = strspn(job + pid + 1, "0123456789");
-    return number > 0 && number <= 10 && job[pid + 1 + number] == '\0';
-}
-
 static int check_name(const char *job)
 {
     if (!ftc_job_name_valid(job))
         return ftc_error_set(FTC_ERR_ARG,
-                             "\"%.40s\" is no job name: they look like 4711.0 (see ftcoll-status)", job);
+                             "\"%.40s\" is no job name: they look like 4711.048213 (see ftcoll-status)", job);
     return 0;
 }
 
-void ftc_segment_path(char path[128], uid_t uid, const char *job)
-{
-    snprintf(path, 128, "/dev/shm/ftcoll-%lu-%s", (unsigned long)uid, job);
-}
-
 /* --- creating --- */
-
-static int create_error(const char *path)
-{
-    if (errno == ENOENT || errno == ENOTDIR)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "cannot create %s: %m: /dev/shm is missing; mount a tmpfs there "
-                             "(mount -t tmpfs tmpfs /dev/shm)",
-                             path);
-    if (errno == EROFS)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "cannot create %s: %m: make /dev/shm writable "
-                             "(mount -o remount,rw /dev/shm)",
-                             path);
-    if (errno == EEXIST)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "cannot create %s: %m: another job has this name; "
-                             "ftcoll-status --gc removes dead ones",
-                             path);
-    if (errno == ENOSPC)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "cannot create %s: %m: free some space or files in /dev/shm "
-                             "(ftcoll-status --gc removes dead jobs)",
-                             path);
-    if (errno == EACCES || errno == EPERM)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "cannot create %s: %m: /dev/shm must be writable for every user "
-                             "(mode 1777)",
-                             path);
-    return ftc_error_set(FTC_ERR_SYSTEM, "cannot create %s: %m", path);
-}
 
 /* Going over the limit would not only fail but raise SIGXFSZ, so it is looked at first. */
 static int check_file_limit(uint64_t bytes)
@@ -208,6 +164,7 @@ static int new_segment(struct ftc_segment **out, const char *job)
     if (segment == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a node segment");
     ftc_segment_path(segment->path, geteuid(), job);
+    segment->fd = -1;
     *out = segment;
     return 0;
 }
@@ -239,34 +196,25 @@ int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *
     int rc = prepare_segment(&segment, spec);
     if (rc != 0)
         return rc;
-    int fd = open(segment->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        rc = create_error(segment->path);
+    rc = ftc_segment_file_make(segment->path, &segment->fd);
+    if (rc != 0)
         goto err_free;
-    }
     /* The umask may have taken bits away, and the owner must be able to attach. */
-    if (fchmod(fd, 0600) != 0) {
+    if (fchmod(segment->fd, 0600) != 0)
         rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot set the mode of %s: %m", segment->path);
-        goto err_remove;
-    }
-    rc = size_file(fd, &segment->layout);
-    if (rc != 0)
-        goto err_remove;
-    rc = map_file(segment, fd, segment->layout.total_size, true);
-    if (rc != 0)
-        goto err_remove;
-    rc = draw_all(ftc_segment_header(segment), spec);
+    if (rc == 0)
+        rc = size_file(segment->fd, &segment->layout);
+    if (rc == 0)
+        rc = map_file(segment, segment->fd, segment->layout.total_size, true);
+    if (rc == 0)
+        rc = draw_all(ftc_segment_header(segment), spec);
     if (rc == 0)
         rc = fill_header(segment, spec);
-    if (rc != 0)
-        goto err_remove;
-    close(fd);
-    *out = segment;
-    return 0;
-
-err_remove:
-    unlink(segment->path);
-    close(fd);
+    if (rc == 0) {
+        *out = segment;
+        return 0;
+    }
+    ftc_segment_remove(segment);
 err_free:
     ftc_segment_detach(segment);
     return rc;
@@ -370,14 +318,13 @@ int ftc_segment_attach(struct ftc_segment **out, const char *job, bool writable)
     if (rc != 0)
         return rc;
     struct ftc_segment_header header;
-    int fd = open_checked(segment->path, writable, &header, &segment->layout);
-    if (fd < 0) {
-        rc = fd;
+    segment->fd = open_checked(segment->path, writable, &header, &segment->layout);
+    if (segment->fd < 0) {
+        rc = segment->fd;
         goto err_free;
     }
-    rc =
-        map_file(segment, fd, writable ? segment->layout.total_size : segment->layout.rings_offset, writable);
-    close(fd);
+    rc = map_file(segment, segment->fd, writable ? segment->layout.total_size : segment->layout.rings_offset,
+                  writable);
     if (rc == 0)
         rc = keep_text(segment);
     if (rc == 0)
@@ -398,21 +345,11 @@ void ftc_segment_detach(struct ftc_segment *segment)
         return;
     if (segment->base != NULL)
         munmap(segment->base, segment->mapped);
+    if (segment->fd >= 0)
+        close(segment->fd);
     free(segment->first);
     free(segment->text);
     free(segment);
-}
-
-int ftc_segment_remove(const char *job)
-{
-    char path[128];
-    int rc = check_name(job);
-    if (rc != 0)
-        return rc;
-    ftc_segment_path(path, geteuid(), job);
-    if (unlink(path) != 0 && errno != ENOENT)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot remove %s: %m", path);
-    return 0;
 }
 
 /* --- what is in it --- */

@@ -8,7 +8,7 @@
  *
  * Crash safety. Every word has one writer (the rank that owns a slot, or the launcher), except those marked
  * "any rank", which are changed by atomic read-modify-write only. A writer may die between any two stores:
- * each struct says what a reader then sees. Nothing here is locked.
+ * each struct says what a reader then sees. No word here is locked.
  *
  * Trust. A reader checks what it reads: ftc_segment_attach() checks magic, version, sizes and offsets against
  * the file's size, and keeps private copies of them, so that a later change cannot lead it out of the map.
@@ -29,8 +29,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "node/process.h"
+
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 9
+#define FTC_SEGMENT_VERSION 10
 #define FTC_NODE_MAX_RANKS  4096
 /* Before the name of a job in that of its PMIx namespace, where ftrun is the server. */
 #define FTC_PMIX_SPACE         "ftcoll-"
@@ -243,7 +245,9 @@ struct ftc_segment_spec {
 struct ftc_segment; /* a mapping; private copies of the layout */
 
 /*
- * Create /dev/shm/<name of spec->job> (mode 0600, exclusive), its front part really allocated, and map it.
+ * Create /dev/shm/<name of spec->job> (mode 0600, exclusive), its front part really allocated, and map it. The
+ * caller is its launcher: others count it as alive until it has detached, or has ended.
+ * FTC_ERR_STATE: the name is not free.
  * FTC_ERR_SYSTEM with cause and remedy: /dev/shm read-only, full, missing; file-size or address-space limit.
  */
 int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *spec);
@@ -258,9 +262,20 @@ int ftc_segment_peek(struct ftc_segment_header *header, const char *job);
 int ftc_segment_attach(struct ftc_segment **out, const char *job, bool writable);
 
 void ftc_segment_detach(struct ftc_segment *segment); /* NULL is legal */
-int ftc_segment_remove(const char *job);              /* unlink; 0 also if it is gone */
 
-/* A job name is "<pid>.<n>", in digits; whatever else comes as one is refused before a path is made of it. */
+/* Take away its name, if that still leads to this segment; for its launcher. */
+void ftc_segment_remove(struct ftc_segment *segment);
+
+/* Does the launcher live? Its lock decides, in any pid namespace; without locks its pid, where that
+ * means something. */
+enum ftc_life ftc_segment_launcher(struct ftc_segment *segment);
+
+/* For a collector: a descriptor that holds the lock of the segment's file, whatever is in it, if
+ * its launcher is known to be gone; else -1. Who holds it may unlink the file. */
+int ftc_segment_seize(const char *path);
+
+/* A job name is "<pid>.<six digits>"; whatever else comes as one is refused before a path is made
+ * of it. Pids are not unique where several pid namespaces share /dev/shm; the digits are drawn. */
 bool ftc_job_name_valid(const char *job);
 
 /* The path of a job's segment: "/dev/shm/ftcoll-<uid>-<job>". */

@@ -9,12 +9,16 @@ struct ftc_segment {
     struct ftc_layout layout; /* private: nothing that happens in the file leads out of the map */
     uint32_t node; /* private too, as is this: first rank of each node, and their number at the end */
     uint32_t *first;
+    int fd; /* of the launcher: holds the lock (node/lock.h) */
     unsigned char *base;
     size_t mapped;
     bool writable;
     char *text;
     char path[128];
 };
+
+/* A new file, locked. FTC_ERR_STATE: the name is not free; FTC_ERR_SYSTEM. */
+int ftc_segment_file_make(const char *path, int *fd);
 
 /* Write the table of nodes of a segment that is being made; and copy that of one that is attached: FTC_ERR_PROTO, FTC_ERR_NOMEM. */
 int ftc_nodes_fill(struct ftc_segment *segment, const struct ftc_segment_spec *spec);

@@ -61,9 +61,7 @@ void ftc_thread_drive(struct ftc_comm *comm)
 
 static void check_launcher(struct ftc_comm *comm)
 {
-    const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
-
-    if (ftc_process_life(header->launcher_pid, header->launcher_start) == FTC_LIFE_GONE)
+    if (ftc_segment_launcher(comm->segment) == FTC_LIFE_GONE)
         ftc_comm_leave(comm, FTC_EXIT_ORPHANED, "the launcher is gone");
 }
 
@@ -127,16 +125,19 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* A pidfd tells at once; without one every beat looks. */
+/* A pidfd tells at once, where the launcher's pid is known to mean it; else every beat looks. */
 static void watch_launcher(struct ftc_comm *comm)
 {
     struct ftc_thread *t = &comm->thread;
     const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
 
+    if (header->pid_namespace == 0 || header->pid_namespace != ftc_process_namespace())
+        return;
     t->launcher_fd = (int)syscall(SYS_pidfd_open, header->launcher_pid, 0);
     if (t->launcher_fd < 0)
         return;
-    check_launcher(comm); /* the pid may have been reused before it was opened */
+    /* The pid may have been reused before it was opened: not so if the launcher lives still. */
+    check_launcher(comm);
     ev_io_init(&t->launcher, on_launcher, t->launcher_fd, EV_READ);
     t->launcher.data = comm;
     ev_io_start(t->loop, &t->launcher);

@@ -228,6 +228,7 @@ static char *make_text(int count, char **assignments)
 int main(int argc, char **argv)
 {
     char job[FTC_JOB_NAME_SIZE], directory[108];
+    int lock;
     int ranks = argc > 2 ? atoi(argv[1]) : 0;
     if (ranks < 1 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return 2;
@@ -245,7 +246,7 @@ int main(int argc, char **argv)
     if (spec.text == NULL)
         return 2;
     spread(&spec, nodes);
-    if (fake.frozen == NULL || ftc_jobs_new(job, directory) != 0 ||
+    if (fake.frozen == NULL || ftc_jobs_new(job, directory, &lock) != 0 ||
         ftc_segment_create(&fake.segment, &spec) != 0) {
         fprintf(stderr, "fake_job: %s\n", ftc_last_error());
         return 1;
@@ -256,8 +257,8 @@ int main(int argc, char **argv)
     puts(job);
     fflush(stdout);
     live(&fake);
+    ftc_jobs_remove(directory, lock, fake.segment);
     ftc_segment_detach(fake.segment);
-    ftc_jobs_remove(job);
     free((char *)spec.text);
     free(fake.frozen);
     return 0;

@@ -18,7 +18,7 @@ static struct ftc_segment *make_segment(void)
 {
     char job[FTC_JOB_NAME_SIZE];
     struct ftc_segment *segment = NULL;
-    snprintf(job, sizeof(job), "%d.9", (int)getpid());
+    snprintf(job, sizeof(job), "%d.000009", (int)getpid());
     struct ftc_segment_spec spec = {.job = job,
                                     .host = "node",
                                     .command = "./app",
@@ -30,7 +30,7 @@ static struct ftc_segment *make_segment(void)
                                     .heartbeat_timeout_ns = FTC_NS_PER_S};
     if (ftc_segment_create(&segment, &spec) != 0)
         abort();
-    ftc_segment_remove(job); /* the mapping stays */
+    ftc_segment_remove(segment); /* the mapping stays */
     return segment;
 }
 

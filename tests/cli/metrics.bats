@@ -139,7 +139,7 @@ samples_of_metrics() {
         [ "$SECONDS" -lt "$deadline" ] || { cat out err; kill "$pid"; return 1; }
         sleep 0.1
     done
-    job=$(pgrep -P "$pid").0 # pid is that of timeout
+    job=$("$STATUS_TOOL" --json "$(pgrep -P "$pid")" | jq -r ".jobs[0].job") # pid is that of timeout
     measure "$job"
     "$STATUS_TOOL" --json "$job" >json || true
     : >over
@@ -165,7 +165,7 @@ samples_of_metrics() {
         [ "$SECONDS" -lt "$deadline" ] || { cat out err; kill "$pid"; return 1; }
         sleep 0.1
     done
-    job=$(pgrep -P "$pid").0 # pid is that of timeout
+    job=$("$STATUS_TOOL" --json "$(pgrep -P "$pid")" | jq -r ".jobs[0].job") # pid is that of timeout
     measure "$job"
     : >over
     wait "$pid" || code=$?

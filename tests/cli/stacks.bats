@@ -40,7 +40,7 @@ real() {
     ln -s "$path" "$work/only/$1"
     timeout -k 1 60 "$FTRUN" -np 3 -f 1 --set detector.heartbeat_timeout_ms=20000 "$SPIN" >"$work/out" 2>&1 </dev/null 3>&- &
     launcher=$!
-    until job=$(pgrep -P "$launcher").0 && # launcher is timeout
+    until job=$(pgrep -P "$launcher") && # launcher is timeout
         "$STATUS_TOOL" --no-sample --json "$job" 2>/dev/null | jq -ne '[input.jobs[0].ranks[].called] == [1, 0, 1]' >/dev/null; do
         [ "$SECONDS" -lt "$deadline" ] || return 1
         sleep 0.1

@@ -302,6 +302,16 @@ load helper
     [ "$status" -eq 1 ]
 }
 
+@test "the pid of its ftrun names a job, too" {
+    start 2 1
+    run "$STATUS_TOOL" --json "${job%.*}"
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '.jobs[0].job' <<<"$output")" = "$job" ]
+    run "$STATUS_TOOL" 1
+    [ "$status" -eq 1 ]
+    has "no job of an ftrun with pid 1"
+}
+
 @test "SIGINT leaves --watch cleanly" {
     start 2 1
     # A shell without job control has SIGINT ignored in the background; env puts it back.

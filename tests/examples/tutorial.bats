@@ -96,7 +96,7 @@ follow() {
     cd "$WORK"
     start -np 4 sh -c '[ $FTCOLL_RANK != 2 ] || sleep 60; exec ./mean'
     # As the text says of ftcoll-status.
-    wait_until 'ftcoll-status "$pid.0" | grep -q "finally wait for rank 2"'
+    wait_until 'ftcoll-status "$pid" | grep -q "finally wait for rank 2"'
     kill "$pid"
     finish
 }

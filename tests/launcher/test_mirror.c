@@ -30,7 +30,7 @@ static void setup(void)
                                               {.host = "gamma", .first = 5, .count = 1}};
     static const unsigned char secret[FTC_JOB_SECRET];
 
-    ck_assert_int_eq(ftc_jobs_new(job.name, job.directory), 0);
+    ck_assert_int_eq(ftc_jobs_new(job.name, job.directory, &job.lock), 0);
     struct ftc_segment_spec spec = {.job = job.name,
                                     .host = "alpha",
                                     .directory = job.directory,

@@ -18,7 +18,9 @@ static char job[FTC_JOB_NAME_SIZE];
 
 static void remove_job(void)
 {
-    ftc_segment_remove(job);
+    char path[128];
+    ftc_segment_path(path, geteuid(), job);
+    (void)unlink(path);
 }
 
 /* The descriptor of a sound segment's file, and its front part. */
@@ -26,7 +28,7 @@ static int sound_segment(unsigned char **front, size_t *front_size)
 {
     char path[128];
     struct ftc_segment *segment;
-    snprintf(job, sizeof(job), "%ld.66", (long)getpid());
+    snprintf(job, sizeof(job), "%ld.000066", (long)getpid());
     struct ftc_segment_spec spec = {.job = job, .directory = "/tmp/x", .text = "a=b\n", .ranks = RANKS};
     if (ftc_segment_create(&segment, &spec) != 0)
         abort();

@@ -35,7 +35,7 @@ static void sweep(const char *tmpdir)
     for (int i = 0; i < count; i++) {
         struct ftc_segment_header header;
         if (ftc_segment_peek(&header, jobs[i]) == 0 && strncmp(header.directory, tmpdir, strlen(tmpdir)) == 0)
-            ftc_jobs_remove(jobs[i]);
+            (void)ftc_jobs_collect(jobs[i]);
     }
     free(jobs);
 }
@@ -57,7 +57,7 @@ int scratch_run(Suite *suite)
 void scratch_job_make_as(struct scratch_job *job, const struct ftc_segment_spec *wanted)
 {
     struct ftc_segment_spec spec = *wanted;
-    ck_assert_msg(ftc_jobs_new(job->name, job->directory) == 0, "%s", ftc_last_error());
+    ck_assert_msg(ftc_jobs_new(job->name, job->directory, &job->lock) == 0, "%s", ftc_last_error());
     spec.job = job->name;
     spec.directory = job->directory;
     ck_assert_msg(ftc_segment_create(&job->segment, &spec) == 0, "%s", ftc_last_error());
@@ -80,9 +80,10 @@ void scratch_job_make(struct scratch_job *job, int ranks)
 
 void scratch_job_remove(struct scratch_job *job)
 {
+    ftc_jobs_remove(job->directory, job->lock, job->segment);
     ftc_segment_detach(job->segment);
+    close(job->lock);
     job->segment = NULL;
-    ftc_jobs_remove(job->name);
 }
 
 pid_t scratch_fork(int (*body)(void *arg), void *arg)

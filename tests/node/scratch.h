@@ -17,6 +17,7 @@ int scratch_run(Suite *suite);
 struct scratch_job {
     char name[FTC_JOB_NAME_SIZE];
     char directory[108];
+    int lock; /* of the directory */
     struct ftc_segment *segment;
 };
 void scratch_job_make(struct scratch_job *job, int ranks);

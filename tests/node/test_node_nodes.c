@@ -32,7 +32,7 @@ static struct ftc_segment_spec spec_of(const struct ftc_node *nodes)
 
 static void setup(void)
 {
-    ck_assert_int_eq(ftc_jobs_new(job.name, job.directory), 0);
+    ck_assert_int_eq(ftc_jobs_new(job.name, job.directory, &job.lock), 0);
     struct ftc_segment_spec spec = spec_of(members);
     ck_assert_msg(ftc_segment_create(&job.segment, &spec) == 0, "%s", ftc_last_error());
 }

@@ -114,14 +114,22 @@ END_TEST
 
 START_TEST(bad_job_names_are_refused)
 {
-    static const char *const names[] = {
-        "", "1", "1.", ".1", "../../etc/passwd", "1.1/x", "1.1 ", "12345678901.1", "a.1"};
+    static const char *const names[] = {"",
+                                        "1",
+                                        "1.",
+                                        ".000001",
+                                        "../../etc/passwd",
+                                        "1.000001/x",
+                                        "1.000001 ",
+                                        "12345678901.000001",
+                                        "a.000001",
+                                        "4711.0",
+                                        "1.0000001"};
     struct ftc_segment *seen;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         ck_assert_int_eq(ftc_segment_attach(&seen, names[i], false), FTC_ERR_ARG);
-        ck_assert_int_eq(ftc_segment_remove(names[i]), FTC_ERR_ARG);
     }
-    ck_assert(ftc_job_name_valid("4711.0"));
+    ck_assert(ftc_job_name_valid("4711.048213"));
 }
 END_TEST
 
@@ -129,7 +137,7 @@ START_TEST(the_name_is_taken_once)
 {
     struct ftc_segment *second;
     struct ftc_segment_spec spec = {.job = job.name, .directory = job.directory, .ranks = 2};
-    ck_assert_int_eq(ftc_segment_create(&second, &spec), FTC_ERR_SYSTEM);
+    ck_assert_int_eq(ftc_segment_create(&second, &spec), FTC_ERR_STATE);
     ck_assert_ptr_nonnull(strstr(ftc_last_error(), "--gc"));
     ck_assert_int_eq(ftc_segment_attach(&second, job.name, false), 0);
     ck_assert_int_eq(ftc_segment_ranks(second), 3);
@@ -351,7 +359,7 @@ static int refused(const struct refusal *expected)
     struct stat info;
     struct ftc_segment *segment;
     struct ftc_segment_spec spec = {
-        .job = "4294967295.77", .directory = "/nowhere", .ranks = expected->ranks};
+        .job = "4294967295.000077", .directory = "/nowhere", .ranks = expected->ranks};
     int rc = ftc_segment_create(&segment, &spec);
     if (rc != FTC_ERR_SYSTEM || strstr(ftc_last_error(), expected->words) == NULL) {
         fprintf(stderr, "expected \"%s\": %d, %s\n", expected->words, rc, ftc_last_error());
@@ -437,7 +445,7 @@ static int mount_shm(uint64_t more)
 static int with_rings_that_fill_shm(void *arg)
 {
     struct ftc_segment *segment;
-    struct ftc_segment_spec spec = {.job = "4294967295.78", .directory = "/nowhere", .ranks = 8};
+    struct ftc_segment_spec spec = {.job = "4294967295.000078", .directory = "/nowhere", .ranks = 8};
     struct ftc_ring ring;
     int made = 0;
     (void)arg;
@@ -460,7 +468,7 @@ static int with_rings_that_fill_shm(void *arg)
 static int with_areas_that_fill_shm(void *arg)
 {
     struct ftc_segment *segment;
-    struct ftc_segment_spec spec = {.job = "4294967295.79", .directory = "/nowhere", .ranks = 8};
+    struct ftc_segment_spec spec = {.job = "4294967295.000079", .directory = "/nowhere", .ranks = 8};
     int made = 0;
     (void)arg;
     int rc = mount_shm(10 * FTC_BOARD_BLOCK);

@@ -57,7 +57,7 @@ ended() {
 # of_job FILTER: is that true of what the first node of the job in the background says of it?
 of_job() {
     local state
-    state=$("$STATUS" --json "$(pgrep -P "$pid" | sort -n | head -n 1).0" 2>/dev/null) && jq -e ".jobs[0].ranks | $1" <<<"$state" >/dev/null
+    state=$("$STATUS" --json "$(pgrep -P "$pid" | sort -n | head -n 1)" 2>/dev/null) && jq -e ".jobs[0].ranks | $1" <<<"$state" >/dev/null
 }
 
 going_on() { # N: some rank has come to its Nth operation
@@ -72,7 +72,7 @@ carried() {
 @test "operations span nodes: shared memory inside, queue pairs between" {
     start_nodes 4 -np 8 --set collectives.levels=1 --set log.level=debug "$LOOP" 100000 1
     wait_until 'going_on 50 && carried verbs "max >= 2"'
-    "$STATUS" "$(pgrep -P "$pid" | sort -n | head -n 1).0" | tee /dev/stderr | grep -q "verbs [1-6]"
+    "$STATUS" "$(pgrep -P "$pid" | sort -n | head -n 1)" | tee /dev/stderr | grep -q "verbs [1-6]"
     carried tcp 'add == 0'
     kill -TERM "$pid"
     ended

@@ -48,8 +48,8 @@ survivors() {
 
 @test "ftcoll-status tells what carries messages" {
     start -np 3 --set transport.order=tcp "$LOOP" 100000 1
-    wait_until '"$STATUS" "$pid.0" 2>/dev/null | grep -q "tcp 2"'
-    "$STATUS" --json "$pid.0" | jq -e '[.jobs[0].ranks[].carriers.shm] == [null, null, null]'
+    wait_until '"$STATUS" "$pid" 2>/dev/null | grep -q "tcp 2"'
+    "$STATUS" --json "$pid" | jq -e '[.jobs[0].ranks[].carriers.shm] == [null, null, null]'
     kill -TERM "$pid"
     finish
     nothing_left "$pid"

@@ -20,11 +20,11 @@ static struct ftc_segment *make_segment(void)
 {
     char job[FTC_JOB_NAME_SIZE];
     struct ftc_segment *segment;
-    snprintf(job, sizeof(job), "%ld.67", (long)getpid());
+    snprintf(job, sizeof(job), "%ld.000067", (long)getpid());
     struct ftc_segment_spec spec = {.job = job, .directory = "/tmp/x", .ranks = 2};
     if (ftc_segment_create(&segment, &spec) != 0)
         abort();
-    ftc_segment_remove(job); /* the mapping is enough */
+    ftc_segment_remove(segment); /* the mapping is enough */
     return segment;
 }
 
