@@ -106,8 +106,14 @@ static void set_patience(struct ftc_comm *comm)
 static int join(struct ftc_comm *comm)
 {
     struct ftc_slot *slot = comm->slot;
+    uint64_t its = ftc_segment_header(comm->segment)->pid_namespace, mine = ftc_process_namespace();
     int32_t nobody = 0;
 
+    if (its != 0 && mine != 0 && its != mine)
+        return ftc_error_set(FTC_ERR_UNSUPPORTED,
+                             "rank %d is in another pid namespace than its ftrun, which could not see it "
+                             "end; start one container for all ranks of a host, with ftrun in it",
+                             comm->rank);
     if (!atomic_compare_exchange_strong(&slot->pid, &nobody, (int32_t)getpid()) && nobody < 0)
         return ftc_error_set(FTC_ERR_FENCED,
                              "rank %d has ended already: the process that ftrun started for it is gone",
