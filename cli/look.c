@@ -157,9 +157,10 @@ static void look_failure(const struct ftc_status *status, struct ftc_slot *slot,
     failure->declared_after_ns = age(declared, suspected);
 }
 
-static enum ftc_status_state look_state(struct ftc_slot *slot)
+static enum ftc_status_state look_state(struct ftc_segment *segment, int rank)
 {
-    if (atomic_load_explicit(&slot->failed, memory_order_acquire) != 0)
+    struct ftc_slot *slot = ftc_segment_slot(segment, rank);
+    if (ftc_segment_failed(segment, rank))
         return FTC_STATUS_FAILED;
     if (atomic_load_explicit(&slot->ended, memory_order_acquire) != 0)
         return FTC_STATUS_ENDED;
@@ -240,7 +241,7 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
     struct ftc_slot *slot = ftc_segment_slot(segment, i);
     struct ftc_status_rank *rank = &status->rank[i];
 
-    rank->state = look_state(slot);
+    rank->state = look_state(segment, i);
     rank->node = ftc_segment_node_of(segment, i);
     look_carriers(status, rank, slot);
     look_process(rank, slot);

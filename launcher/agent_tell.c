@@ -41,14 +41,14 @@ static void tell_joined(struct ftc_agent *agent, int rank, const struct ftc_slot
 
 static struct ftc_agent_message notice_of(const struct ftc_agent *agent, int rank)
 {
-    const struct ftc_slot *slot = ftc_segment_slot(agent->mirror.segment, rank);
-    uint64_t suspected = atomic_load(&slot->suspected_ns), declared = atomic_load(&slot->declared_ns);
+    const struct ftc_failure *failure = &agent->mirror.ranks->at[rank].failure;
+    uint64_t suspected = failure->suspected_ns, declared = failure->declared_ns;
 
     return (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
                                       .rank = rank,
-                                      .value = atomic_load(&slot->detail),
-                                      .cause = (enum ftc_failure_cause)atomic_load(&slot->cause),
-                                      .seen_by = atomic_load(&slot->seen_by),
+                                      .value = failure->detail,
+                                      .cause = failure->cause,
+                                      .seen_by = failure->seen_by,
                                       .took_ns = declared > suspected ? declared - suspected : 0};
 }
 
@@ -92,7 +92,7 @@ static void look_at(struct ftc_agent *agent, int rank)
         *told |= TOLD_JOINED;
         tell_joined(agent, rank, slot);
     }
-    if (phase == FTC_PHASE_FINALIZED && !(*told & TOLD_MARKED)) {
+    if (!(*told & TOLD_MARKED) && ftc_ranks_marked(agent->mirror.ranks, agent->mirror.segment, rank)) {
         *told |= TOLD_MARKED;
         ftc_agent_send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_MARKED, .rank = rank});
     }

@@ -4,6 +4,7 @@
 
 #include <ev.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 #include "launcher/agent.h"
 #include "launcher/drill.h"
@@ -46,10 +47,11 @@ struct ftc_job {
     bool adopts;            /* its ranks run already */
     int leader;             /* ... and one of them is at the other end of this; -1 */
 
-    struct ev_idle spawner;  /* starts one rank per turn, so that news of those that run are not held up */
-    struct ev_async poke;    /* from PMIx's thread: look at the abort word */
-    struct ev_timer timeout; /* --timeout */
-    struct ev_timer check;   /* the end: what still keeps the job? */
+    struct ev_idle spawner; /* starts one rank per turn, so that news of those that run are not held up */
+    struct ev_async poke;   /* from PMIx's thread: look at pmix_abort */
+    _Atomic uint64_t pmix_abort; /* PMIx_Abort(): 0, or FTC_ABORT(rank, code) */
+    struct ev_timer timeout;     /* --timeout */
+    struct ev_timer check;       /* the end: what still keeps the job? */
     int next_rank, end_rank; /* of this node; those below and from here on are there, or are not its own */
     bool strays;             /* the ranks left some, and people were told */
     int checks, silent_checks;

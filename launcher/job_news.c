@@ -123,10 +123,24 @@ static void on_output_closed(void *arg)
 
 /* --- news --- */
 
-/* ftc_abort(), PMIx_Abort(): the word in the header. */
+/* ftc_abort(): the word in the header. One that no rank writes is damage: it is taken away, or nobody could abort any more. */
+static uint64_t read_abort(struct ftc_job *job)
+{
+    _Atomic uint64_t *shared = &ftc_segment_header(job->segment)->abort;
+    uint64_t word = atomic_load(shared);
+
+    if (word == 0 || (word == FTC_ABORT(FTC_ABORT_RANK(word), FTC_ABORT_CODE(word)) &&
+                      (uint32_t)FTC_ABORT_RANK(word) < (uint32_t)job->ranks.count))
+        return word;
+    (void)atomic_compare_exchange_strong(shared, &word, 0);
+    return 0;
+}
+
 static void look_for_abort(struct ftc_job *job)
 {
-    uint64_t word = atomic_load(&ftc_segment_header(job->segment)->abort);
+    uint64_t word = atomic_load(&job->pmix_abort);
+    if (word == 0)
+        word = read_abort(job);
     if (word == 0 || job->ending)
         return;
     int code = FTC_ABORT_CODE(word);
@@ -203,6 +217,8 @@ void ftc_job_on_pmix_abort(void *arg, int rank, int code)
 {
     struct ftc_job *job = arg;
     uint64_t none = 0;
+    (void)atomic_compare_exchange_strong(&job->pmix_abort, &none, FTC_ABORT(rank, code));
+    none = 0; /* for ftcoll-status */
     (void)atomic_compare_exchange_strong(&ftc_segment_header(job->segment)->abort, &none,
                                          FTC_ABORT(rank, code));
     ev_async_send(job->loop, &job->poke);

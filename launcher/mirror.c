@@ -13,9 +13,9 @@ static struct ftc_slot *slot_of(const struct ftc_mirror *mirror, int rank)
     return ftc_segment_slot(mirror->segment, rank);
 }
 
-static uint32_t phase_of(const struct ftc_mirror *mirror, int rank)
+static bool marked(const struct ftc_mirror *mirror, int rank)
 {
-    return atomic_load_explicit(&slot_of(mirror, rank)->phase, memory_order_acquire);
+    return ftc_ranks_marked(mirror->ranks, mirror->segment, rank);
 }
 
 void ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message *message)
@@ -23,7 +23,7 @@ void ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message
     struct ftc_slot *slot = slot_of(mirror, message->rank);
     char *endpoint = ftc_segment_endpoint(mirror->segment, message->rank);
 
-    if (phase_of(mirror, message->rank) != FTC_PHASE_SPAWNED || endpoint == NULL)
+    if (mirror->ranks->at[message->rank].joined || endpoint == NULL)
         return;
     memcpy(endpoint, message->bytes, message->size);
     endpoint[message->size] = '\0';
@@ -39,8 +39,9 @@ void ftc_mirror_marked(struct ftc_mirror *mirror, int rank)
 {
     struct ftc_segment_header *header = ftc_segment_header(mirror->segment);
 
-    if (phase_of(mirror, rank) == FTC_PHASE_FINALIZED)
+    if (marked(mirror, rank))
         return;
+    mirror->ranks->at[rank].marked = true;
     atomic_store_explicit(&slot_of(mirror, rank)->phase, FTC_PHASE_FINALIZED, memory_order_release);
     uint32_t marks = atomic_fetch_add(&header->finalized, 1) + 1;
     if (marks + atomic_load(&header->failures) >= (uint32_t)mirror->ranks->count)
@@ -81,6 +82,7 @@ bool ftc_mirror_failed(struct ftc_mirror *mirror, const struct ftc_agent_message
     ftc_bell_ring_all(mirror->bell);
     ftc_board_ring_all(mirror->segment);
     process->failed = true;
+    process->failure = failure;
     process->told = true; /* its own agent has printed it */
     process->suspected_ns = failure.suspected_ns;
     if (process->ended_ns == 0)
@@ -124,7 +126,7 @@ void ftc_mirror_refuse(struct ftc_mirror *mirror, int node)
 /* Has its agent told an end of it that is none of a failure? */
 static bool departed(const struct ftc_mirror *mirror, int rank)
 {
-    return mirror->ranks->at[rank].ended && phase_of(mirror, rank) == FTC_PHASE_FINALIZED;
+    return mirror->ranks->at[rank].ended && marked(mirror, rank);
 }
 
 /* A node that is gone: whoever of its ranks has not departed has failed. */
@@ -161,7 +163,7 @@ bool ftc_mirror_settled(const struct ftc_mirror *mirror)
 {
     for (int rank = 0; rank < mirror->ranks->count; rank++) {
         const struct ftc_process *process = &mirror->ranks->at[rank];
-        if (!process->ended && !process->failed && phase_of(mirror, rank) != FTC_PHASE_FINALIZED)
+        if (!process->ended && !process->failed && !marked(mirror, rank))
             return false;
     }
     return true;

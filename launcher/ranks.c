@@ -2,7 +2,11 @@
 #include "launcher/ranks.h"
 
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,6 +41,69 @@ int ftc_ranks_find(const struct ftc_ranks *ranks, pid_t child)
         if (ranks->at[rank].child == child)
             return rank;
     return -1;
+}
+
+bool ftc_ranks_marked(struct ftc_ranks *ranks, struct ftc_segment *segment, int rank)
+{
+    struct ftc_process *process = &ranks->at[rank];
+    const struct ftc_slot *slot = ftc_segment_slot(segment, rank);
+
+    if (ftc_segment_is_local(segment, rank) &&
+        atomic_load_explicit(&slot->phase, memory_order_acquire) == FTC_PHASE_FINALIZED)
+        process->marked = true;
+    return process->marked;
+}
+
+/* Was it given this rank's number? Each rank gets its own from ftrun, and what it starts inherits it. */
+static bool has_number(pid_t pid, int rank)
+{
+    char path[40], own[32], *variable = NULL;
+    size_t room = 0;
+    bool has = false;
+
+    snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
+    snprintf(own, sizeof(own), "FTCOLL_RANK=%d", rank);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && !has && getdelim(&variable, &room, '\0', file) > 0)
+        has = strcmp(variable, own) == 0;
+    if (file != NULL)
+        fclose(file);
+    free(variable);
+    return has;
+}
+
+/* Has it a node segment in its memory, as a wrapper has not? */
+static bool is_rank(pid_t pid)
+{
+    char path[32], *line = NULL;
+    size_t room = 0;
+    bool has = false;
+
+    snprintf(path, sizeof(path), "/proc/%ld/maps", (long)pid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && !has && getline(&line, &room, file) > 0)
+        has = strstr(line, "/dev/shm/ftcoll-") != NULL;
+    if (file != NULL)
+        fclose(file);
+    free(line);
+    return has;
+}
+
+bool ftc_ranks_may_join(const struct ftc_ranks *ranks, int rank, pid_t pid, uint64_t start)
+{
+    const struct ftc_process *process = &ranks->at[rank];
+    char path[32];
+    struct stat info;
+
+    if (pid <= 1 || pid == getpid() || (start != 0 && start < process->child_start))
+        return false;
+    enum ftc_life life = ftc_process_life(pid, start);
+    if (life == FTC_LIFE_GONE)
+        return start != 0 && (process->child_ended || !is_rank(process->child));
+    if (life == FTC_LIFE_UNKNOWN)
+        return true;
+    snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
+    return stat(path, &info) == 0 && info.st_uid == geteuid() && has_number(pid, rank);
 }
 
 /* The pid came out of the segment: a pidfd names the process that was checked, whatever reuses its number

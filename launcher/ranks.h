@@ -28,18 +28,21 @@ struct ftc_process {
     int joined_fd; /* pidfd of it, -1 */
     bool joined_ended;
 
+    bool marked; /* its mark of ftc_finalize() was seen; it cannot be taken back */
     bool ended;  /* the rank is over: no process of it can act any more */
     bool failed; /* declared */
     bool silent; /* ended with 0 and never joined: a failure only if others join */
     bool told;   /* its failure was printed */
     bool warned; /* suspected while fencing is off: printed */
 
+    struct ftc_failure failure;    /* as it was declared, if failed */
     enum ftc_failure_cause reason; /* why ftrun killed it, FTC_CAUSE_NONE if it did not */
     int accuser;                   /* rank, -1 */
     uint64_t suspected_ns;         /* first sign: the exit seen or the kill sent; 0: none */
     uint64_t heartbeat, beat_ns;   /* the last one, and when it was seen to change */
     uint64_t stopped_ns;           /* when it was last stopped by job control */
     uint64_t ended_ns;
+    uint32_t fencings;
 };
 
 struct ftc_ranks {
@@ -51,6 +54,14 @@ struct ftc_ranks {
 
 int ftc_ranks_init(struct ftc_ranks *ranks, int count); /* FTC_ERR_NOMEM */
 void ftc_ranks_fini(struct ftc_ranks *ranks);
+
+/* Has `rank` set its mark? Of a rank of this node its slot is looked at; of others the mirror tells. */
+bool ftc_ranks_marked(struct ftc_ranks *ranks, struct ftc_segment *segment, int rank);
+
+/* Can this process have joined as `rank`? The pid came out of shared memory, and may be that of another rank, or of a stranger. One
+ * that is gone can, if the child is but a wrapper; else the child itself has joined, and its end is to come. One that
+ * cannot be looked at can: it must be seen gone. */
+bool ftc_ranks_may_join(const struct ftc_ranks *ranks, int rank, pid_t pid, uint64_t start);
 
 /* Which rank's child is this? -1: none. */
 int ftc_ranks_find(const struct ftc_ranks *ranks, pid_t child);

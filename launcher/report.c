@@ -96,21 +96,21 @@ static void add_end(json_t *object, const struct ftc_process *process)
     }
 }
 
-static void add_failure(json_t *object, const struct ftc_job_report *report, struct ftc_slot *slot, int rank)
+static void add_failure(json_t *object, const struct ftc_job_report *report, int rank)
 {
+    const struct ftc_failure *failure = &report->verdict->ranks->at[rank].failure;
     bool failed = ftc_verdict_failed(report->verdict, rank);
     json_object_set_new(object, "failed", json_boolean(failed));
     if (!failed)
         return;
-    enum ftc_failure_cause cause = atomic_load(&slot->cause);
-    int seen_by = atomic_load(&slot->seen_by);
-    uint64_t suspected = atomic_load(&slot->suspected_ns), declared = atomic_load(&slot->declared_ns);
-    json_object_set_new(object, "cause", json_string(ftc_failure_cause_name(cause)));
-    json_object_set_new(object, "detail", json_integer(atomic_load(&slot->detail)));
-    json_object_set_new(object, "seen_by", seen_by < 0 ? json_string("ftrun") : json_integer(seen_by));
-    json_object_set_new(object, "suspected_ms", span(report->started_ns, suspected));
-    json_object_set_new(object, "declared_ms", span(report->started_ns, declared));
-    json_object_set_new(object, "detection_ms", span(ftc_verdict_began(report->verdict, rank), declared));
+    json_object_set_new(object, "cause", json_string(ftc_failure_cause_name(failure->cause)));
+    json_object_set_new(object, "detail", json_integer(failure->detail));
+    json_object_set_new(object, "seen_by",
+                        failure->seen_by < 0 ? json_string("ftrun") : json_integer(failure->seen_by));
+    json_object_set_new(object, "suspected_ms", span(report->started_ns, failure->suspected_ns));
+    json_object_set_new(object, "declared_ms", span(report->started_ns, failure->declared_ns));
+    json_object_set_new(object, "detection_ms",
+                        span(ftc_verdict_began(report->verdict, rank), failure->declared_ns));
 }
 
 static json_t *make_rank(const struct ftc_job_report *report, int rank)
@@ -124,7 +124,7 @@ static json_t *make_rank(const struct ftc_job_report *report, int rank)
     json_object_set_new(object, "pid", json_integer(pid));
     json_object_set_new(object, "phase", json_string(phase_name(phase)));
     add_end(object, process);
-    add_failure(object, report, slot, rank);
+    add_failure(object, report, rank);
     json_object_set_new(object, "joined_ms", span(report->started_ns, atomic_load(&slot->joined_ns)));
     json_object_set_new(object, "first_result_ms",
                         span(report->started_ns, atomic_load(&slot->first_result_ns)));

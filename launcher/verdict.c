@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -62,13 +61,12 @@ bool ftc_verdict_failed(const struct ftc_verdict *verdict, int rank)
 uint64_t ftc_verdict_began(const struct ftc_verdict *verdict, int rank)
 {
     const struct ftc_process *process = &verdict->ranks->at[rank];
-    struct ftc_slot *slot = ftc_segment_slot(verdict->segment, rank);
-    enum ftc_failure_cause cause = atomic_load(&slot->cause);
+    enum ftc_failure_cause cause = process->failure.cause;
     if (cause == FTC_CAUSE_STALLED && process->beat_ns != 0)
         return process->beat_ns;
     if (cause == FTC_CAUSE_STOPPED && process->stopped_ns != 0)
         return process->stopped_ns;
-    return atomic_load(&slot->suspected_ns);
+    return process->failure.suspected_ns;
 }
 
 void ftc_verdict_tell(struct ftc_verdict *verdict, int rank)
@@ -77,13 +75,12 @@ void ftc_verdict_tell(struct ftc_verdict *verdict, int rank)
     if (process->told || !ftc_verdict_failed(verdict, rank))
         return;
     process->told = true;
-    struct ftc_slot *slot = ftc_segment_slot(verdict->segment, rank);
-    enum ftc_failure_cause cause = atomic_load(&slot->cause);
-    int detail = atomic_load(&slot->detail), seen_by = atomic_load(&slot->seen_by);
+    enum ftc_failure_cause cause = process->failure.cause;
+    int detail = process->failure.detail, seen_by = process->failure.seen_by;
     if (verdict->forwarded != 0 && cause == FTC_CAUSE_SIGNAL && detail == verdict->forwarded)
         return;
     char what[128], who[32] = "ftrun";
-    double after = (double)(atomic_load(&slot->declared_ns) - ftc_verdict_began(verdict, rank)) / 1e6;
+    double after = (double)(process->failure.declared_ns - ftc_verdict_began(verdict, rank)) / 1e6;
     if (seen_by >= 0)
         snprintf(who, sizeof(who), "rank %d", seen_by);
     ftc_sink_say(verdict->err, "rank %d failed: %s, seen by %s after %.1f ms", rank,
@@ -110,13 +107,13 @@ int ftc_verdict_failures(const struct ftc_verdict *verdict)
     return count;
 }
 
-/* Of a rank of another node the failure is told before its end, which may not come any more. What the slot says is not trusted: as exit code
- * 256 would be success. */
+/* Of a rank of another node the failure is told before its end, which may not come any more. What another node
+ * says is not trusted: as exit code 256 would be success. */
 static int code_of_failure(const struct ftc_verdict *verdict, int rank)
 {
-    struct ftc_slot *slot = ftc_segment_slot(verdict->segment, rank);
-    int detail = atomic_load(&slot->detail);
-    switch ((enum ftc_failure_cause)atomic_load(&slot->cause)) {
+    const struct ftc_failure *failure = &verdict->ranks->at[rank].failure;
+    int detail = failure->detail;
+    switch (failure->cause) {
     case FTC_CAUSE_SIGNAL:
         return detail > 0 && detail < 128 ? 128 + detail : 1;
     case FTC_CAUSE_EXIT:

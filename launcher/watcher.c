@@ -10,9 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +29,7 @@ static struct ftc_slot *slot_of(const struct ftc_watcher *watcher, int rank)
 
 static bool finalized(const struct ftc_watcher *watcher, int rank)
 {
-    return atomic_load_explicit(&slot_of(watcher, rank)->phase, memory_order_acquire) == FTC_PHASE_FINALIZED;
+    return ftc_ranks_marked(watcher->ranks, watcher->segment, rank);
 }
 
 /* Its mark is set and nobody can need an answer of it any more (agreement.md, finalize): then its end is no
@@ -80,6 +78,7 @@ static void declare(struct ftc_watcher *watcher, int rank, const struct ftc_fail
     ftc_bell_ring_all(watcher->bell);
     ftc_board_ring_all(watcher->segment);
     watcher->ranks->at[rank].failed = true;
+    watcher->ranks->at[rank].failure = *failure;
     if (watcher->failed != NULL)
         watcher->failed(watcher->arg, rank);
 }
@@ -123,22 +122,6 @@ static void end_rank(struct ftc_watcher *watcher, int rank, uint64_t now)
 
 /* --- joining --- */
 
-/* The pid came out of shared memory: can it be a process of the rank? It is not older than the
- * child, and, if it is still there, of the same user. One that cannot be looked at can be: it must
- * be seen gone. */
-static bool plausible(const struct ftc_process *process, pid_t pid, uint64_t start)
-{
-    char path[32];
-    struct stat st;
-    snprintf(path, sizeof(path), "/proc/%d", pid);
-    if (pid <= 1 || pid == getpid() || (start != 0 && start < process->child_start))
-        return false;
-    enum ftc_life life = ftc_process_life(pid, start);
-    if (life == FTC_LIFE_ALIVE)
-        return stat(path, &st) != 0 || st.st_uid == geteuid();
-    return life == FTC_LIFE_UNKNOWN || start != 0;
-}
-
 static void on_joined_ended(struct ev_loop *loop, struct ev_io *io, int events)
 {
     struct ftc_watcher *watcher = io->data;
@@ -181,7 +164,7 @@ static void adopt(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t sta
     struct ftc_process *process = &watcher->ranks->at[rank];
     if (start == 0) /* it has not written it yet, or could not read it */
         start = ftc_process_start(pid);
-    if (!plausible(process, pid, start))
+    if (!ftc_ranks_may_join(watcher->ranks, rank, pid, start))
         return; /* nonsense: the child's end decides */
     process->joined_pid = pid;
     process->joined_start = start;
@@ -354,9 +337,8 @@ static void publish_suspicions(struct ftc_watcher *watcher, int rank)
 
 static void count_fencing(struct ftc_watcher *watcher, int rank)
 {
-    struct ftc_slot *slot = slot_of(watcher, rank);
-    uint32_t count = atomic_load_explicit(&slot->fencings, memory_order_relaxed);
-    atomic_store_explicit(&slot->fencings, count + 1, memory_order_relaxed);
+    uint32_t count = ++watcher->ranks->at[rank].fencings;
+    atomic_store_explicit(&slot_of(watcher, rank)->fencings, count, memory_order_relaxed);
 }
 
 static void fence(struct ftc_watcher *watcher, int rank)
@@ -431,6 +413,7 @@ static void report_suspects(struct ftc_watcher *watcher)
 static void look(struct ftc_watcher *watcher)
 {
     uint64_t now = ftc_clock_now();
+    ftc_segment_restore_failures(watcher->segment);
     ftc_watch_tick(&watcher->watch, now);
     for (int rank = 0; rank < watcher->ranks->count; rank++) {
         if (!watcher->ranks->at[rank].started)

@@ -1,5 +1,15 @@
-/* The failure log: one writer, the launcher; what a reader meets after a death at any line is a log that ends earlier. */
+/*
+ * The failure log: one writer, the launcher; what a reader meets after a death at any line is a log that ends earlier.
+ *
+ * A rank can damage it, as it can every word of the segment. So the launcher decides by a log of its own, which it never reads back
+ * from shared memory, and makes good what was damaged; and a reader believes no entry or flag that does not carry its check.
+ */
 #include "node/segment_inside.h"
+
+#define RANK_BITS 13
+#define GOLDEN    0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio: its multiples have mixed upper bits */
+
+_Static_assert(FTC_NODE_MAX_RANKS < 1 << RANK_BITS, "a rank + 1 fits below the check");
 
 const char *ftc_failure_cause_name(enum ftc_failure_cause cause)
 {
@@ -16,40 +26,80 @@ static _Atomic uint32_t *failure_log(struct ftc_segment *segment)
     return (_Atomic uint32_t *)(void *)(segment->base + segment->layout.log_offset);
 }
 
-void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure)
+/* Entry `index` of the log if it names `rank`; the flag in the slot is entry 0 of a log of its own. */
+static uint32_t checked(uint32_t index, uint32_t rank)
 {
-    struct ftc_segment_header *header = ftc_segment_header(segment);
-    struct ftc_slot *slot = ftc_segment_slot(segment, rank);
-    uint32_t entries = atomic_load_explicit(&header->failures, memory_order_relaxed);
-    if (atomic_load_explicit(&slot->failed, memory_order_relaxed) != 0 || entries >= segment->layout.ranks)
-        return;
+    uint64_t mixed = ((uint64_t)index << 32 | (rank + 1)) * GOLDEN;
+
+    return (uint32_t)(mixed >> (32 + RANK_BITS)) << RANK_BITS | (rank + 1);
+}
+
+/* Ranks read these lines all the time: a word is written only if it is wrong. */
+static void put(_Atomic uint32_t *word, uint32_t right)
+{
+    if (atomic_load_explicit(word, memory_order_relaxed) != right)
+        atomic_store_explicit(word, right, memory_order_release);
+}
+
+static void publish_log(struct ftc_segment *segment)
+{
+    const struct ftc_declared *own = &segment->declared;
+
+    for (uint32_t i = 0; i < own->count; i++)
+        put(&failure_log(segment)[i], checked(i, own->log[i]));
+    /* Pairs with ftc_segment_next_failure(). A launcher killed before this line leaves a log that ends
+     * earlier. */
+    put(&ftc_segment_header(segment)->failures, own->count);
+}
+
+static void fill_slot(struct ftc_slot *slot, const struct ftc_failure *failure)
+{
     atomic_store_explicit(&slot->cause, (uint32_t)failure->cause, memory_order_relaxed);
     atomic_store_explicit(&slot->detail, failure->detail, memory_order_relaxed);
     atomic_store_explicit(&slot->seen_by, failure->seen_by, memory_order_relaxed);
     atomic_store_explicit(&slot->suspected_ns, failure->suspected_ns, memory_order_relaxed);
     atomic_store_explicit(&slot->declared_ns, failure->declared_ns, memory_order_relaxed);
+}
+
+void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure)
+{
+    struct ftc_declared *own = &segment->declared;
+
+    if (own->has[rank])
+        return;
+    fill_slot(ftc_segment_slot(segment, rank), failure);
     /* Pairs with ftc_segment_failed(): who sees the flag sees the fields. */
-    atomic_store_explicit(&slot->failed, 1, memory_order_release);
-    atomic_store_explicit(&failure_log(segment)[entries], (uint32_t)rank, memory_order_relaxed);
-    /* Pairs with ftc_segment_next_failure(). A launcher killed before this line leaves a log that ends
-     * earlier. */
-    atomic_store_explicit(&header->failures, entries + 1, memory_order_release);
+    put(&ftc_segment_slot(segment, rank)->failed, checked(0, (uint32_t)rank));
+    own->has[rank] = true;
+    own->log[own->count++] = (uint32_t)rank;
+    publish_log(segment);
+}
+
+void ftc_segment_restore_failures(struct ftc_segment *segment)
+{
+    const struct ftc_declared *own = &segment->declared;
+
+    for (uint32_t rank = 0; rank < segment->layout.ranks; rank++)
+        put(&ftc_segment_slot(segment, (int)rank)->failed, own->has[rank] ? checked(0, rank) : 0);
+    publish_log(segment);
 }
 
 int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor)
 {
     uint32_t entries = atomic_load_explicit(&ftc_segment_header(segment)->failures, memory_order_acquire);
-    if (entries > segment->layout.ranks)
-        entries = segment->layout.ranks;
-    while (*cursor < entries) {
-        uint32_t rank = atomic_load_explicit(&failure_log(segment)[(*cursor)++], memory_order_relaxed);
-        if (rank < segment->layout.ranks)
-            return (int)rank;
-    }
-    return -1;
+
+    if (*cursor >= entries || *cursor >= segment->layout.ranks)
+        return -1;
+    uint32_t entry = atomic_load_explicit(&failure_log(segment)[*cursor], memory_order_acquire);
+    uint32_t rank = (entry & ((1u << RANK_BITS) - 1)) - 1;
+    if (rank >= segment->layout.ranks || entry != checked(*cursor, rank))
+        return -1; /* damaged: the launcher makes it good */
+    ++*cursor;
+    return (int)rank;
 }
 
 bool ftc_segment_failed(struct ftc_segment *segment, int rank)
 {
-    return atomic_load_explicit(&ftc_segment_slot(segment, rank)->failed, memory_order_acquire) != 0;
+    return atomic_load_explicit(&ftc_segment_slot(segment, rank)->failed, memory_order_acquire) ==
+           checked(0, (uint32_t)rank);
 }

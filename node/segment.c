@@ -359,6 +359,13 @@ struct ftc_segment_header *ftc_segment_header(struct ftc_segment *segment)
     return (struct ftc_segment_header *)(void *)segment->base;
 }
 
+bool ftc_segment_holds(const struct ftc_segment *segment, const void *address)
+{
+    uintptr_t base = (uintptr_t)segment->base, at = (uintptr_t)address;
+
+    return at >= base && at - base < segment->mapped;
+}
+
 int ftc_segment_ranks(const struct ftc_segment *segment)
 {
     return (int)segment->layout.ranks;

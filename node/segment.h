@@ -177,7 +177,8 @@ struct ftc_slot {
     _Atomic uint32_t ended;       /* its exit was seen; release: the fields below are filled in */
     _Atomic int32_t wait_status;  /* of waitpid(), valid if ended */
     _Atomic uint64_t spawned_ns, ended_ns;
-    _Atomic uint32_t failed;       /* declared failed; release: the fields below are filled in */
+    _Atomic uint32_t
+        failed; /* declared failed, with a check (failures.c); release: the fields below are filled in */
     _Atomic uint32_t cause;        /* enum ftc_failure_cause */
     _Atomic int32_t detail;        /* signal, exit code or errno */
     _Atomic int32_t seen_by;       /* -1: the launcher */
@@ -283,6 +284,7 @@ void ftc_segment_path(char path[128], uid_t uid, const char *job);
 
 struct ftc_segment_header *ftc_segment_header(struct ftc_segment *segment);
 int ftc_segment_ranks(const struct ftc_segment *segment);
+bool ftc_segment_holds(const struct ftc_segment *segment, const void *address); /* is it of the map? */
 const char *ftc_segment_text(struct ftc_segment *segment); /* NUL-terminated copy, owned by the mapping */
 struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank);
 
@@ -322,12 +324,16 @@ struct ftc_failure {
 };
 
 /* Declare `rank` failed, once its exit was seen: fills its slot, appends to the log, then publishes. A second
- * declaration of the same rank is ignored. Waking the sleepers is the caller's next step (ftc_bell_ring_all, ftc_board_ring_all).
+ * declaration of the same rank is ignored. Decided by what this process has declared, never by what
+ * shared memory says. Waking the sleepers is the caller's next step (ftc_bell_ring_all, ftc_board_ring_all).
  */
 void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure);
 
-/* The next rank declared after *cursor entries (start at 0), and advance it; -1: none. Skips damaged entries.
- */
+/* Write again what this process has declared, and nothing else: a rank may have damaged the flags, the log or its length. */
+void ftc_segment_restore_failures(struct ftc_segment *segment);
+
+/* The next rank declared after *cursor entries (start at 0), and advance it; -1: none, or the entry is damaged: the launcher
+ * makes it good. */
 int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor);
 
 bool ftc_segment_failed(struct ftc_segment *segment, int rank); /* acquire */

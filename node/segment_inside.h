@@ -5,6 +5,13 @@
 #include "node/layout.h"
 #include "node/segment.h"
 
+/* What this process has declared, in order. */
+struct ftc_declared {
+    uint32_t count;
+    uint32_t log[FTC_NODE_MAX_RANKS];
+    bool has[FTC_NODE_MAX_RANKS];
+};
+
 struct ftc_segment {
     struct ftc_layout layout; /* private: nothing that happens in the file leads out of the map */
     uint32_t node; /* private too, as is this: first rank of each node, and their number at the end */
@@ -14,6 +21,7 @@ struct ftc_segment {
     size_t mapped;
     bool writable;
     char *text;
+    struct ftc_declared declared; /* the launcher's: shared memory only tells it to others */
     char path[128];
 };
 

@@ -14,14 +14,15 @@ static inline void ftc_lease_check(struct ftc_comm *comm)
     uint64_t lease_ns =
         atomic_load_explicit(&ftc_segment_header(comm->segment)->lease_ns, memory_order_acquire);
 
-    if (lease_ns != UINT64_MAX)
+    if (lease_ns != UINT64_MAX && ftc_segment_nodes(comm->segment) > 1)
         ftc_lease_look(comm, lease_ns);
 }
 
 /* The same where a call is about to return: it waits for the first lease, detector.heartbeat_timeout_ms at most. */
 static inline void ftc_lease_before_return(struct ftc_comm *comm)
 {
-    if (atomic_load_explicit(&ftc_segment_header(comm->segment)->lease_ns, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&ftc_segment_header(comm->segment)->lease_ns, memory_order_relaxed) == 0 &&
+        ftc_segment_nodes(comm->segment) > 1)
         ftc_lease_await(comm);
     ftc_lease_check(comm);
 }

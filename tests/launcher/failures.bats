@@ -252,3 +252,23 @@ refused_report() {
     run "$FTRUN" -np 1 --report /nonexistent/report true
     [ "$status" -eq 1 ]
 }
+
+@test "a rank that has damaged words of the segment is declared like any other when it dies" {
+    local what
+    for what in failed ended failures no-failures phase no-phase pid accused accused-self unreachable finalized abort state; do
+        run timeout 30 "$FTRUN" -np 3 sh -c "$(as_rank 2 "exec \"\$JOIN_PROBE\" damage $what" 'exec "$JOIN_PROBE" survive 1')"
+        echo "$what: $output"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c '^rank 2 failed: signal 9$' <<<"$output")" -eq 2 ]
+    done
+}
+
+@test "a rank that names another rank's process cannot have it killed" {
+    start -np 3 --kill 1@0.3 sh -c 'case $FTCOLL_RANK in
+        0) echo $$ >victim; exec "$JOIN_PROBE" survive 1;;
+        1) until [ -s victim ]; do sleep 0.05; done; exec "$JOIN_PROBE" pid "$(cat victim)";;
+        2) exec "$JOIN_PROBE" survive 1;; esac'
+    finish
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^rank 1 failed: drill 9$' out)" -eq 2 ]
+}

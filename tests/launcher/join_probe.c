@@ -12,6 +12,7 @@
  *   join_probe wait R      claim to wait for rank R, for ever
  *   join_probe linger MS   finalize, then live on that long without beating, exit 0
  *   join_probe pid P       claim to be process P, then as "survive 1"
+ *   join_probe damage WHAT be killed, after a word of the segment was damaged by this rank
  */
 #include <signal.h>
 #include <stdatomic.h>
@@ -122,6 +123,41 @@ static void enter(struct probe *probe, int op)
         beat(probe);
 }
 
+struct damage {
+    const char *what;
+    _Atomic uint32_t *word;
+    uint32_t value;
+};
+
+/* Words that ftrun writes, or reads. The accused is dead, or nobody. */
+static _Noreturn void damage(struct probe *probe, const char *what)
+{
+    struct ftc_segment_header *header = ftc_segment_header(probe->segment);
+    struct ftc_slot *slot = probe->slot;
+    const struct damage all[] = {
+        {"failed", &slot->failed, 1},
+        {"ended", &slot->ended, 1},
+        {"failures", &header->failures, 2},
+        {"no-failures", &header->failures, UINT32_MAX},
+        {"phase", &slot->phase, FTC_PHASE_FINALIZED},
+        {"no-phase", &slot->phase, 77},
+        {"pid", (_Atomic uint32_t *)&slot->pid, 0x7ffffff0},
+        {"accused", (_Atomic uint32_t *)&slot->accused, 0x80000000},
+        {"accused-self", (_Atomic uint32_t *)&slot->accused, (uint32_t)probe->rank + 1},
+        {"unreachable", (_Atomic uint32_t *)&slot->unreachable, 4711},
+        {"finalized", &header->finalized, 4711},
+        {"abort", (_Atomic uint32_t *)&header->abort, 4711},
+        {"state", &header->state, FTC_JOB_ENDED},
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (strcmp(what, all[i].what) == 0)
+            atomic_store(all[i].word, all[i].value);
+    ftc_bell_ring_launcher(&probe->bell);
+    raise(SIGKILL);
+    _exit(96);
+}
+
 int main(int argc, char **argv)
 {
     static struct probe probe; /* static: what it holds is given back by exit() */
@@ -134,6 +170,8 @@ int main(int argc, char **argv)
         return survive(&probe, 1);
     if (strcmp(what, "exit") == 0)
         return number;
+    if (strcmp(what, "damage") == 0)
+        damage(&probe, argv[2]);
     if (strcmp(what, "stall") == 0)
         pause();
     if (strcmp(what, "wait") == 0)

@@ -145,10 +145,21 @@ START_TEST(no_damaged_notice_makes_a_failure_a_success)
 
     ck_assert(notice(4));
     for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
-        atomic_store(&slot(4)->cause, damaged[i].cause);
-        atomic_store(&slot(4)->detail, damaged[i].detail);
+        ranks.at[4].failure.cause = damaged[i].cause;
+        ranks.at[4].failure.detail = damaged[i].detail;
         ck_assert_int_eq(ftc_verdict_code(&verdict), 1);
     }
+}
+END_TEST
+
+START_TEST(what_shared_memory_says_of_a_failure_is_not_read_back)
+{
+    struct ftc_verdict verdict = {.ranks = &ranks, .segment = job.segment};
+
+    ck_assert(notice(4));
+    atomic_store(&slot(4)->cause, FTC_CAUSE_EXIT);
+    atomic_store(&slot(4)->detail, 0);
+    ck_assert_int_eq(ftc_verdict_code(&verdict), 128 + SIGKILL);
 }
 END_TEST
 
@@ -293,6 +304,7 @@ int main(void)
     tcase_add_test(tests, a_notice_is_declared_once);
     tcase_add_test(tests, a_notice_says_what_the_exit_code_will_be);
     tcase_add_test(tests, no_damaged_notice_makes_a_failure_a_success);
+    tcase_add_test(tests, what_shared_memory_says_of_a_failure_is_not_read_back);
     tcase_add_test(tests, nothing_of_a_refused_node_is_taken_in);
     tcase_add_test(tests, with_a_node_fails_whoever_has_not_ended);
     tcase_add_loop_test(tests, an_end_without_a_mark_is_a_failure_when_the_node_goes, 0, 2);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "node/board_memory.h"
+#include "node/segment_inside.h"
 #include "tests/node/board_box.h"
 
 /* --- host --- */
@@ -218,6 +219,7 @@ static struct ftc_segment *fresh_segment(struct board_box *box)
     atomic_store(&ftc_segment_header(job->segment)->failures, 0);
     for (int rank = 0; rank < ranks; rank++)
         atomic_store(&ftc_segment_slot(job->segment, rank)->failed, 0);
+    job->segment->declared = (struct ftc_declared){0};
     return job->segment;
 }
 

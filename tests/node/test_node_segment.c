@@ -522,21 +522,40 @@ START_TEST(failures_are_told_once_and_in_order)
 }
 END_TEST
 
-START_TEST(a_damaged_log_names_nobody_who_is_not_there)
+START_TEST(a_damaged_log_is_not_believed_and_made_good)
 {
     struct ftc_failure failure = {.cause = FTC_CAUSE_EXIT};
+    struct ftc_segment_header *header = ftc_segment_header(job.segment);
     struct ftc_layout layout;
-    ftc_segment_declare(job.segment, 1, &failure);
-    ftc_segment_declare(job.segment, 2, &failure);
-    ck_assert_int_eq(ftc_layout_compute(&layout, 3, 1, false, strlen("a.b=c\n") + 1), 0);
-    poke_file(layout.log_offset, &(uint32_t){4000000000u}, 4);
-    atomic_store(&ftc_segment_header(job.segment)->failures, 0xffffffffu);
     uint32_t cursor = 0;
-    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 2);
-    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 0); /* an entry never written */
+    ftc_segment_declare(job.segment, 1, &failure);
+    ck_assert_int_eq(ftc_layout_compute(&layout, 3, 1, false, strlen("a.b=c\n") + 1), 0);
+    for (uint32_t entry = 0; entry < 3; entry++) {
+        poke_file(layout.log_offset, &entry, 4);
+        atomic_store(&header->failures, 0xffffffffu);
+        ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
+    }
+    ftc_segment_restore_failures(job.segment);
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 1);
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
     cursor = 0xffffffffu;
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
+}
+END_TEST
+
+START_TEST(a_rank_that_sets_its_flag_or_the_length_of_the_log_is_declared_all_the_same)
+{
+    struct ftc_failure failure = {.cause = FTC_CAUSE_EXIT};
+    struct ftc_segment_header *header = ftc_segment_header(job.segment);
+    uint32_t cursor = 0;
+    atomic_store(&ftc_segment_slot(job.segment, 2)->failed, 1);
+    atomic_store(&header->failures, 3);
+    ck_assert(!ftc_segment_failed(job.segment, 2));
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
+    ftc_segment_declare(job.segment, 2, &failure);
+    ck_assert(ftc_segment_failed(job.segment, 2));
+    ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 2);
+    ck_assert_uint_eq(atomic_load(&header->failures), 1);
 }
 END_TEST
 
@@ -577,7 +596,8 @@ int main(void)
     tcase_add_test(attach, files_that_are_no_segments_are_refused);
     tcase_add_test(attach, a_read_only_mapping_cannot_disturb);
     tcase_add_test(attach, failures_are_told_once_and_in_order);
-    tcase_add_test(attach, a_damaged_log_names_nobody_who_is_not_there);
+    tcase_add_test(attach, a_damaged_log_is_not_believed_and_made_good);
+    tcase_add_test(attach, a_rank_that_sets_its_flag_or_the_length_of_the_log_is_declared_all_the_same);
     suite_add_tcase(suite, attach);
     return scratch_run(suite);
 }

@@ -1,16 +1,21 @@
 /*
- * Declares a live rank failed, as no launcher would: what a wrong verdict does to the rank that it hits.
+ * Declares a live rank failed, as no launcher would: what a wrong verdict does to the rank that it hits. ftrun takes back what it has not
+ * said itself: so it is said again until the rank has ended.
  *
  *   declare JOB RANK
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "node/bell.h"
 #include "node/board.h"
 #include "node/segment.h"
+
+#define LOOKS   10000
+#define LOOK_US 1000
 
 int main(int argc, char **argv)
 {
@@ -24,8 +29,13 @@ int main(int argc, char **argv)
     struct ftc_bell bell = {.segment = segment, .self = FTC_BELL_LAUNCHER, .fd = -1};
     failure.suspected_ns = failure.declared_ns;
     ftc_segment_declare(segment, atoi(argv[2]), &failure);
-    ftc_bell_ring_all(&bell);
-    ftc_board_ring_all(segment);
+    for (int look = 0; look < LOOKS && atomic_load(&ftc_segment_slot(segment, atoi(argv[2]))->ended) == 0;
+         look++) {
+        ftc_segment_restore_failures(segment);
+        ftc_bell_ring_all(&bell);
+        ftc_board_ring_all(segment);
+        usleep(LOOK_US);
+    }
     ftc_segment_detach(segment);
     return 0;
 }
