@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "launcher/adopt.h"
+#include "launcher/bus.h"
 #include "launcher/job_inside.h"
 #include "launcher/limits.h"
 #include "launcher/pmix_listener.h"
@@ -173,6 +174,8 @@ static int prepare_node(struct ftc_job *job, char *const environment[])
     if (rc == FTC_SUCCESS)
         rc = make_place(job);
     if (rc == FTC_SUCCESS)
+        ftc_bus_guard(&job->ranks, job->segment, job->directory, job->directory_lock);
+    if (rc == FTC_SUCCESS)
         rc = ftc_bell_open(&job->bell, job->segment, FTC_BELL_LAUNCHER);
     if (rc == FTC_SUCCESS)
         rc = make_environment(job, environment);
@@ -277,6 +280,7 @@ static void clean_up(struct ftc_job *job)
         ev_loop_destroy(job->loop);
     ftc_environment_fini(&job->environment);
     ftc_bell_close(&job->bell);
+    ftc_bus_unguard();
     remove_place(job);
     free(job->program);
 }

@@ -90,3 +90,15 @@ load helper
         nothing_left "$pid"
     done
 }
+
+@test "after another program has cut the segment short: a message, and the ranks are killed" {
+    start -np 2 sh -c 'echo $$ >>pids; exec "$JOIN_PROBE" stall'
+    wait_until '[ -e pids ] && [ "$(wc -l <pids)" -eq 2 ]'
+    truncate -s 0 "/dev/shm/$(segments_of "$pid")"
+    finish
+    [ "$status" -eq 1 ]
+    grep -q "ftrun: /dev/shm/ftcoll-.* was cut short by another program" err
+    # shellcheck disable=SC2046
+    wait_until 'gone $(cat pids)'
+    nothing_left "$pid"
+}
