@@ -238,8 +238,8 @@ static json_t *nodes_json(const struct ftc_status *status)
 
 static json_t *job_json(const struct ftc_status *status)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o}",                                           //
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, "
+                     "s:o, s:o, s:o, s:o}",                                      //
                      "job", status->job,                                         //
                      "state", ftc_status_job_state(status),                      //
                      "node", status->host,                                       //
@@ -251,6 +251,7 @@ static json_t *job_json(const struct ftc_status *status)
                      "uid", number(status->uid),                                 //
                      "launcher_pid", status->launcher_pid,                       //
                      "launcher_alive", status->launcher_alive,                   //
+                     "launcher_stopped", status->launcher_stopped,               //
                      "age_ns", number(status->age_ns),                           //
                      "started_realtime_ns", number(status->started_realtime_ns), //
                      "heartbeat_period_ns", number(status->period_ns),           //

@@ -356,6 +356,8 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
     status->f = header->f;
     status->launcher_pid = header->launcher_pid > 0 ? header->launcher_pid : 0;
     status->launcher_alive = header->launcher_pid > 0 && ftc_segment_launcher(segment) != FTC_LIFE_GONE;
+    status->launcher_stopped =
+        status->launcher_alive && ftc_process_stopped(header->launcher_pid, header->launcher_start);
     status->state =
         enum_or_bad(atomic_load_explicit(&header->state, memory_order_acquire), FTC_JOB_ENDED + 1);
     status->age_ns = age(status->now_ns, header->started_ns);

@@ -94,6 +94,13 @@ static void print_nodes(const struct ftc_status *status, FILE *out)
     fputc('\n', out);
 }
 
+static const char *launcher_word(const struct ftc_status *status)
+{
+    if (!status->launcher_alive)
+        return " (gone)";
+    return status->launcher_stopped ? " (stopped)" : "";
+}
+
 static void print_head(const struct ftc_status *status, FILE *out)
 {
     char clock[FTC_STATUS_TEXT], since[FTC_STATUS_TEXT];
@@ -101,7 +108,7 @@ static void print_head(const struct ftc_status *status, FILE *out)
             status->ranks, status->f, status->failures);
     fprintf(out, "command: %s\n", status->command);
     fprintf(out, "node %s  launcher pid %d%s  since %s (%s)\n", status->host, status->launcher_pid,
-            status->launcher_alive ? "" : " (gone)", ftc_status_clock(status, status->age_ns, clock),
+            launcher_word(status), ftc_status_clock(status, status->age_ns, clock),
             ftc_status_age(status->age_ns, since));
     print_settings(status, out);
     print_multicast(status, out);
@@ -109,6 +116,9 @@ static void print_head(const struct ftc_status *status, FILE *out)
     print_abort(status, out);
     if (!status->launcher_alive && status->state != FTC_JOB_ENDED)
         fprintf(out, "the launcher is gone: ftcoll-status --gc removes what it left\n");
+    if (status->launcher_stopped)
+        fprintf(out, "the launcher is stopped: no death is noticed until it goes on (kill -CONT %d)\n",
+                status->launcher_pid);
 }
 
 /* --- who is waited for --- */

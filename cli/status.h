@@ -144,7 +144,8 @@ struct ftc_status {
     bool carried; /* messages go by more than shared memory */
     int launcher_pid;
     bool launcher_alive;
-    int state; /* enum ftc_job_state, FTC_STATUS_BAD */
+    bool launcher_stopped; /* by SIGSTOP or a debugger: nobody watches the ranks */
+    int state;             /* enum ftc_job_state, FTC_STATUS_BAD */
     uint64_t age_ns, started_realtime_ns;
     uint64_t period_ns, timeout_ns;
     uint64_t abort;               /* the word of the header */

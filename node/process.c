@@ -96,6 +96,12 @@ enum ftc_life ftc_process_life(pid_t pid, uint64_t start)
     return start == 0 || line.start == start ? FTC_LIFE_ALIVE : FTC_LIFE_GONE;
 }
 
+bool ftc_process_stopped(pid_t pid, uint64_t start)
+{
+    struct stat_line line;
+    return read_stat(pid, &line) && (line.state == 'T' || line.state == 't') && line.start == start;
+}
+
 uint64_t ftc_process_namespace(void)
 {
     struct stat info;

@@ -51,6 +51,17 @@ has() { # TEXT: blanks in a row count as one
     has "algorithm ${ALGORITHM:-board}"
 }
 
+@test "a launcher that was stopped is shown as such" {
+    start pace
+    look ".launcher_alive and (.launcher_stopped | not) and .state == \"running\""
+    kill -STOP "$pid"
+    look ".launcher_stopped"
+    has "(stopped)"
+    has "the launcher is stopped: no death is noticed until it goes on (kill -CONT $pid)"
+    kill -CONT "$pid"
+    look ".launcher_stopped | not"
+}
+
 @test "a loop that runs: calls are counted, and nobody is far behind" {
     start pace
     look '[.ranks[] | select(.returned > 100)] | length == 4'
