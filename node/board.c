@@ -55,6 +55,7 @@ int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup)
     b->finished = calloc((size_t)ranks, sizeof(*b->finished));
     if (b->member == NULL || b->finished == NULL || ftc_set_init(&b->agreed, ranks) != 0 ||
         ftc_set_init(&b->known, ranks) != 0 || ftc_set_init(&b->failed, ranks) != 0 ||
+        ftc_set_init(&b->accused, ranks) != 0 || ftc_set_init(&b->gone, ranks) != 0 ||
         ftc_set_init(&b->left_out, ranks) != 0) {
         ftc_board_close(b);
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
@@ -71,6 +72,8 @@ void ftc_board_close(struct ftc_board *b)
     ftc_set_fini(&b->agreed);
     ftc_set_fini(&b->known);
     ftc_set_fini(&b->failed);
+    ftc_set_fini(&b->accused);
+    ftc_set_fini(&b->gone);
     ftc_set_fini(&b->left_out);
     free(b->member);
     free(b->finished);
@@ -109,6 +112,7 @@ FTC_HOT static void decide(struct ftc_board *b, const struct ftc_set *more)
     if (b->nothing_new)
         return;
     ftc_set_unite(&b->failed, &b->left_out);
+    ftc_set_unite(&b->gone, &b->left_out);
     if (more != NULL)
         ftc_set_unite(&b->failed, more);
     ftc_set_unite(&b->known, &b->failed);
@@ -259,6 +263,8 @@ FTC_HOT static void reduce(struct ftc_board *b)
         reduce_one_block(b, s->root);
     if (b->leaving == 0)
         return;
+    if (s->size > FTC_BOARD_BLOCK) /* all have waited, and found the same */
+        ftc_set_unite(&b->gone, &b->left_out);
     /* No decision: what the root left out it knows, and a later decision will name. */
     ftc_set_copy(&b->failed, &b->known);
     all_back(b);
@@ -271,20 +277,22 @@ FTC_HOT static bool root_posted_or_failed(struct ftc_board *b)
 {
     int root = b->call->signature.root;
     bool failed = FTC_BOARD_CHECKS && ftc_set_has(&b->known, root);
-    struct ftc_board_post *post = ftc_board_post_of(b, b->round, root);
+    enum ftc_board_standing standing = ftc_board_standing(b, root, failed);
 
-    if (FTC_BOARD_LOAD(post->mark) == b->round + 1) {
-        ftc_board_check_post(b, root, post);
+    b->judged = b->failures; /* L was looked at before the mark, and is not taken in between */
+    if (standing == FTC_POST_SOUND) {
+        if (FTC_BOARD_CHECKS && !ftc_board_decide_posts(b))
+            return false;
         /* The root may be ahead: its next posts come while this one is copied. */
         __builtin_prefetch(b->memory.posts + (b->round + 2) % FTC_BOARD_DEPTH * b->memory.post_stride +
-                           (size_t)root * sizeof(*post));
+                           (size_t)root * sizeof(struct ftc_board_post));
         return true;
     }
-    if (failed) {
+    if (standing == FTC_POST_MISSING) {
         ftc_set_add(&b->left_out, root);
         b->leaving = 1;
     }
-    return failed;
+    return standing == FTC_POST_MISSING;
 }
 
 FTC_HOT static int broadcast_from(struct ftc_board *b)
@@ -393,6 +401,7 @@ FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, voi
     b->call = call;
     b->mine = call->signature;
     b->mine.earlier = (uint8_t)(b->earlier >> 56);
+    b->check = ftc_board_check_of(&b->mine);
     b->receive = receive;
     b->restarts = 0;
     b->begun = b->round;
@@ -415,8 +424,8 @@ static void who_is_awaited(const struct ftc_board *b, struct ftc_board_activity 
     for (int i = 0; i < b->members; i++) {
         int rank = b->member[i];
         if (rank == b->rank || (rooted && rank != b->call->signature.root) ||
-            atomic_load_explicit(&ftc_board_post_of(b, b->round, rank)->mark, memory_order_relaxed) ==
-                b->round + 1)
+            (atomic_load_explicit(&ftc_board_post_of(b, b->round, rank)->mark, memory_order_relaxed) &
+             FTC_BOARD_ROUND_MASK) == b->round + 1)
             continue;
         if (activity->waits++ == 0)
             activity->waits_for = rank;

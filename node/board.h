@@ -32,7 +32,9 @@ struct ftc_board_host {
     void (*asleep)(void *arg, bool asleep);
     /* `rank` posted another call for this round: the job cannot go on. Does not return. */
     void (*mismatch)(void *arg, int rank, const struct ftc_signature *theirs);
-    /* A word or place read from the board cannot be: fail-stop. Does not return. */
+    /* `rank` has damaged what it wrote: it is to be fenced. Once for each rank. */
+    void (*accuse)(void *arg, int rank, const char *what);
+    /* This process cannot go on: what it wrote itself was damaged, or what it must read. Does not return. */
     void (*damaged)(void *arg, const char *what);
     /* No memory, or /dev/shm is full (ftc_last_error() says so). Does not return. */
     void (*exhausted)(void *arg, int error);
@@ -71,6 +73,9 @@ void ftc_board_close(struct ftc_board *board);
  * FTC_ERR_ROOT_FAILED (`receive` is then as it was). Blocks until this rank has the result.
  */
 int ftc_board_call(struct ftc_board *board, const struct ftc_call *call, void *receive);
+
+/* A rank whose own marks were damaged would be waited for: it looks at them before it waits itself, and here when it waits elsewhere. */
+void ftc_board_check_own(struct ftc_board *board);
 
 /* Take in what was declared since: L grows. */
 void ftc_board_take_failures(struct ftc_board *board);

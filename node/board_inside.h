@@ -1,4 +1,4 @@
-/* The inside of the board: board.c (life, calls), board_post.c (posting), board_round.c (collecting rounds),
+/* The inside of the board: board.c (life, calls), board_post.c (posting), board_judge.c (is a post sound), board_round.c (collecting rounds),
  * board_wait.c (waiting and waking). Private to this room. */
 #ifndef FTC_NODE_BOARD_INSIDE_H
 #define FTC_NODE_BOARD_INSIDE_H
@@ -33,10 +33,12 @@ struct ftc_board {
     uint64_t op;    /* calls made */
     uint64_t round; /* the next, or the one under way */
 
-    struct ftc_set agreed; /* G */
-    struct ftc_set known;  /* L */
-    struct ftc_set failed; /* of the last decision */
-    uint32_t failures;     /* cursor in the failure log */
+    struct ftc_set agreed;  /* G */
+    struct ftc_set known;   /* L */
+    struct ftc_set failed;  /* of the last decision */
+    struct ftc_set gone;    /* missing in a decision: no later post of theirs counts, whatever G says */
+    struct ftc_set accused; /* told to the host */
+    uint32_t failures;      /* cursor in the failure log */
     int *member; /* who takes part in a round: all but G, less those left out of this operation; ascending */
     int members;
     int live; /* members that are not in L */
@@ -52,6 +54,7 @@ struct ftc_board {
     /* The call under way. */
     const struct ftc_call *call; /* NULL: none */
     struct ftc_signature mine;   /* its signature, with the digest of earlier calls */
+    uint64_t check;              /* of it, as in a mark */
     uint64_t earlier;            /* digest of the broadcasts and plain reduces so far */
     uint64_t begun;              /* its first round */
     unsigned char *receive;
@@ -69,16 +72,17 @@ struct ftc_board {
     unsigned char *scratch; /* two pieces */
 
     /* The collecting round under way. */
-    size_t offset, bytes;                       /* of its block */
-    const unsigned char *source;                /* where this rank's post was copied from */
-    int cursor;                                 /* members before it have posted or will never */
-    bool over;                                  /* all are before it */
-    bool suspicious;                            /* look at the marks whatever the arrival count says */
-    int missing;                                /* members that will never post */
-    unsigned chunk;                             /* chunks before it are done */
-    bool short_of_members;                      /* one of those was combined without some */
-    int awaited;                                /* rank whose room is waited for, ... */
-    uint64_t awaited_end;                       /* ... up to this round; 0: none is */
+    size_t offset, bytes;        /* of its block */
+    const unsigned char *source; /* where this rank's post was copied from */
+    int cursor;                  /* members before it have posted or will never */
+    uint32_t judged;             /* failures that were taken in when the first of them was looked at */
+    bool over;                   /* all are before it */
+    bool suspicious;             /* look at the marks whatever the arrival count says */
+    int missing;                 /* members that will never post */
+    unsigned chunk;              /* chunks before it are done */
+    bool short_of_members;       /* one of those was combined without some */
+    int awaited;                 /* rank whose room is waited for, ... */
+    uint64_t awaited_end;        /* ... up to this round; 0: none is */
     unsigned char bits[FTC_NODE_MAX_RANKS / 8]; /* validate: L to post, then the union */
 };
 
@@ -134,8 +138,59 @@ void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out);
 /* out := first op second. Neither overlaps `out`, but where the call can merge either may be it. */
 void ftc_board_combine_two(const struct ftc_call *call, const unsigned char *first,
                            const unsigned char *second, unsigned char *out, size_t size);
-/* The call's signature against that of a post. */
-void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_post *post);
+
+/* --- board_judge.c --- */
+
+/* The check of a signature: the upper bits go into a mark. */
+uint64_t ftc_board_check_of(const struct ftc_signature *s);
+
+enum ftc_board_standing {
+    FTC_POST_AWAITED,
+    FTC_POST_SOUND,
+    FTC_POST_MISSING /* its rank is in L, and it is in nobody's result */
+};
+/* For ftc_board_standing(): what is not sound at first sight. */
+enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t mark, bool failed);
+/* The posts that this rank has found in this round are those that it takes. False: one was taken away, look again. */
+bool ftc_board_decide_posts(struct ftc_board *b);
+
+static inline bool ftc_board_same_call(const struct ftc_signature *a, const struct ftc_signature *b)
+{
+    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
+           a->earlier == b->earlier && a->root == b->root && a->size == b->size;
+}
+
+/* The check stands for the round, too: no mark is that of another round by a changed number. */
+static inline uint64_t ftc_board_mark(uint64_t end, uint64_t check)
+{
+    return end | ((check ^ end * FTC_BOARD_GOLDEN) >> FTC_BOARD_CHECK_SHIFT << FTC_BOARD_CHECK_SHIFT);
+}
+
+/* Is its data in its rank's area? */
+static inline bool ftc_board_readable(const struct ftc_board *b, const struct ftc_board_post *post)
+{
+    return b->bytes <= FTC_BOARD_INLINE || (post->offset % 64 == 0 && post->offset <= FTC_BOARD_AREA &&
+                                            b->bytes <= FTC_BOARD_AREA - post->offset);
+}
+
+static inline bool ftc_board_fits(const struct ftc_board *b, const struct ftc_board_post *post)
+{
+    return !FTC_BOARD_CHECKS ||
+           (ftc_board_same_call(&post->signature, &b->mine) && ftc_board_readable(b, post));
+}
+
+/* How `rank`'s post of this round stands; `failed`: it was in L before this look. */
+static inline enum ftc_board_standing ftc_board_standing(struct ftc_board *b, int rank, bool failed)
+{
+    struct ftc_board_post *post = ftc_board_post_of(b, b->round, rank);
+    uint64_t mark = FTC_BOARD_LOAD(post->mark);
+
+    if (failed && ftc_set_has(&b->gone, rank))
+        return FTC_POST_MISSING;
+    if (mark == ftc_board_mark(b->round + 1, b->check) && ftc_board_fits(b, post))
+        return FTC_POST_SOUND;
+    return ftc_board_judge(b, rank, mark, failed);
+}
 
 /* --- board_wait.c --- */
 

@@ -8,7 +8,12 @@
 #define FTC_NODE_BOARD_MUTATION_H
 
 #define FTC_BOARD_MUTATIONS_LIST(X)                                                                          \
-    X(LATE_LOOK, "L is read after the mark that it settles")                                                 \
+    X(DAMAGE_AWAITED, "a rank with a damaged post is awaited, and not accused")                              \
+    X(SETTLED_BLINDLY, "a damaged post is void, whoever has counted it")                                     \
+    X(SETTLED_APART, "each survivor settles a damaged post for itself")                                      \
+    X(SETTLED_EARLY, "a post is settled where others have still to read an older one")                       \
+    X(DECIDED_UNSEEN, "who has decided does not look at what was declared meanwhile")                        \
+    X(OWN_UNCHECKED, "nobody looks at its own marks")                                                        \
     X(MISSING_COMBINED, "a missing member is combined all the same")                                         \
     X(CLAIM_STOLEN, "a claim is taken from a holder that lives")                                             \
     X(SHORT_FORGOTTEN, "a chunk without some members is set done like any other")                            \

@@ -115,6 +115,12 @@ static bool combine_half(struct ftc_board *b, const unsigned char *input, unsign
 
 /* --- a call --- */
 
+/* Who damaged it is fenced; then this rank is alone. */
+static bool is_fenced(struct ftc_board *b)
+{
+    return ftc_set_has(&b->known, partner(b));
+}
+
 /* Both make an offer. False: the other one died before. */
 static bool exchange_offers(struct ftc_board *b, struct offer *mine, struct offer *theirs)
 {
@@ -122,9 +128,11 @@ static bool exchange_offers(struct ftc_board *b, struct offer *mine, struct offe
     mine->check = check_of(mine);
     if (!exchange(b, mine, theirs, sizeof(*mine)))
         return false;
-    if (theirs->check != check_of(theirs))
-        b->set.host.damaged(b->set.host.arg, "an offer to copy does not match its check");
-    return true;
+    if (theirs->check == check_of(theirs))
+        return true;
+    b->set.host.accuse(b->set.host.arg, partner(b), "made an offer to copy that does not match its check");
+    ftc_board_until(b, is_fenced, false);
+    return false;
 }
 
 static enum ftc_board_pair together(struct ftc_board *b, const void *input, void *output)

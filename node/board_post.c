@@ -128,12 +128,6 @@ static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
 
 /* --- posting --- */
 
-FTC_HOT static bool same_call(const struct ftc_signature *a, const struct ftc_signature *b)
-{
-    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
-           a->earlier == b->earlier && a->root == b->root && a->size == b->size;
-}
-
 FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *post, size_t bytes,
                                          int reader)
 {
@@ -146,7 +140,7 @@ FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_p
     ftc_board_step();
     /* Where others write to the line, it may be taken away between two stores: the fewer the better. Where they do not,
      * a look at it would wait for the line, and stores need not. */
-    if (alone || !same_call(&post->signature, &b->mine))
+    if (alone || !ftc_board_same_call(&post->signature, &b->mine))
         post->signature = b->mine;
     use->end = b->round + 1;
     use->reader = reader;
@@ -167,17 +161,11 @@ FTC_HOT void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes,
         memcpy(buffer, data, FTC_BOARD_INLINE);
     else if (bytes > 0)
         memcpy(buffer, data, bytes);
-    FTC_BOARD_STORE(post->mark, b->round + 1);
+    FTC_BOARD_STORE(post->mark, ftc_board_mark(b->round + 1, b->check));
     b->set.host.pass(b->set.host.arg, FTC_BOARD_POSTED);
 }
 
 /* --- reading --- */
-
-FTC_HOT void ftc_board_check_post(struct ftc_board *b, int rank, const struct ftc_board_post *post)
-{
-    if (FTC_BOARD_CHECKS && !same_call(&post->signature, &b->mine))
-        b->set.host.mismatch(b->set.host.arg, rank, &post->signature);
-}
 
 FTC_HOT const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
                                             size_t bytes)
@@ -186,7 +174,7 @@ FTC_HOT const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const
     if (bytes <= FTC_BOARD_INLINE)
         return post->data;
     uint64_t offset = post->offset;
-    if (FTC_BOARD_CHECKS && (offset % 64 != 0 || offset > FTC_BOARD_AREA || bytes > FTC_BOARD_AREA - offset))
+    if (FTC_BOARD_CHECKS && !ftc_board_readable(b, post))
         b->set.host.damaged(b->set.host.arg, "a post lies outside of its rank's area");
     return b->memory.areas + (size_t)rank * FTC_BOARD_AREA + offset;
 }

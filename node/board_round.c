@@ -12,32 +12,26 @@
 
 /* --- who has posted --- */
 
-static inline bool look_again(struct ftc_board *b, int rank)
-{
-    ftc_board_look(b);
-    return ftc_set_has(&b->known, rank);
-}
-
-/* agreement.md, "Deciding". The flag in L is read before the mark that it settles. True if the round is over: every member is
- * marked or never will be. */
+/* agreement.md, "Deciding". The flag in L is read before the mark that it settles. True if the round is over: every post is sound
+ * or never will be. */
 FTC_HOT static bool look_at_marks(struct ftc_board *b)
 {
-    uint64_t marked = b->round + 1;
-
+    if (b->cursor == 0)
+        b->judged = b->failures;
     while (b->cursor < b->members) {
         int rank = b->member[b->cursor];
-        struct ftc_board_post *post = ftc_board_post_of(b, b->round, rank);
         bool failed = FTC_BOARD_CHECKS && b->live < b->members && ftc_set_has(&b->known, rank);
-        if (b->apart && rank == b->rank) {
-            /* not posted, and not needed */
-        } else if (FTC_BOARD_LOAD(post->mark) == marked) {
-            ftc_board_check_post(b, rank, post);
-        } else if (failed || (FTC_BOARD_MUTATED(LATE_LOOK) && look_again(b, rank))) {
+        if ((b->apart && rank == b->rank) || (b->leaving > 0 && ftc_set_has(&b->left_out, rank))) {
+            b->cursor++; /* not posted, and not needed; or missing already */
+            continue;
+        }
+        enum ftc_board_standing standing = ftc_board_standing(b, rank, failed);
+        if (standing == FTC_POST_AWAITED)
+            return false;
+        if (standing == FTC_POST_MISSING) {
             ftc_set_add(&b->left_out, rank);
             b->leaving++;
             b->missing++;
-        } else {
-            return false;
         }
         b->cursor++;
     }
@@ -46,8 +40,11 @@ FTC_HOT static bool look_at_marks(struct ftc_board *b)
 
 FTC_HOT static bool is_over(struct ftc_board *b)
 {
+    if (b->over || !look_at_marks(b))
+        return b->over;
+    b->over = !FTC_BOARD_CHECKS || ftc_board_decide_posts(b);
     if (!b->over)
-        b->over = look_at_marks(b);
+        b->cursor = 0;
     return b->over;
 }
 
@@ -138,17 +135,19 @@ static unsigned char *result(const struct ftc_board *b)
     return b->memory.results + (b->round % FTC_BOARD_RESULTS) * FTC_BOARD_BLOCK;
 }
 
-/* A claim is free if it is of another round, or its holder is in L: it has stopped writing. */
+/* A claim is free if it is of another round, or its holder is in L: it has stopped writing. So is one that cannot be; whoever has
+ * damaged it, the work is done again. This rank holds none while it looks. */
 static bool may_claim(struct ftc_board *b, uint64_t word)
 {
     int holder = (int)(FTC_BOARD_VALUE(word) >> 2);
 
     if ((word & ~(uint64_t)0xffff) != FTC_BOARD_TAG(b->round))
         return true;
-    if (holder >= b->ranks)
-        b->set.host.damaged(b->set.host.arg, "a claim names a rank that does not exist");
+    if ((word & 3) == FTC_CLAIM_NONE)
+        return true;
     return (word & 3) == FTC_CLAIM_TAKEN &&
-           (ftc_set_has(&b->known, holder) || FTC_BOARD_MUTATED(CLAIM_STOLEN));
+           (holder >= b->ranks || holder == b->rank || ftc_set_has(&b->known, holder) ||
+            FTC_BOARD_MUTATED(CLAIM_STOLEN));
 }
 
 static bool is_done(const struct ftc_board *b, uint64_t word)

@@ -200,6 +200,7 @@ static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_don
     uint32_t failures = b->failures;
 
     host->asleep(host->arg, true);
+    ftc_board_check_own(b);
     uint32_t expected = FTC_BOARD_LOAD(*bed->bell);
     if (bed->progress != NULL)
         wish(bed->progress, bed->end);

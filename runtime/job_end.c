@@ -46,6 +46,7 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
         return;
     struct ftc_slot *slot = ftc_segment_slot(comm->segment, own.waits_for);
     if (!read_activity(&slot->activity, &op, &kind, &root) || op != own.op || kind == FTC_CALL_NONE ||
+        kind >= FTC_CALL_KINDS || root < -1 || root >= comm->size ||
         ftc_segment_failed(comm->segment, own.waits_for) || (kind == (uint32_t)own.kind && root == own.root))
         return;
     char words[160];

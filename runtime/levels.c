@@ -271,13 +271,26 @@ static void post(struct ftc_comm *comm, const struct ftc_call *call)
 
 /* --- waiting --- */
 
-/* A post of another epoch is none: its writer is dead, and the notice will come. */
-static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *record)
+/* It says what is called here, and cannot be it. */
+static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_record *record)
+{
+    const struct ftc_call *call = comm->levels->call;
+
+    return same_call(&record->signature, &call->signature) && record->size != post_size(comm, call);
+}
+
+/* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged one is, too, and its writer is accused; but
+ * only if nobody can be writing a later one over it (`gathers`). */
+static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *record, bool gathers)
 {
     if (!ftc_level_marked(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank))
         return false;
-    if (ftc_level_read(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank, record) != 0)
-        damaged(comm, ftc_last_error());
+    if (ftc_level_read(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank, record) != 0 ||
+        (gathers && is_damaged(comm, record))) {
+        if (gathers && !knows_failed(comm, rank) && !ftc_set_has(&comm->accused, rank))
+            ftc_progress_accuse(comm, rank, "has damaged its post in the node segment");
+        return false;
+    }
     return ftc_epoch_equal(record->epoch, ftc_member_epoch(comm->member));
 }
 
@@ -289,7 +302,7 @@ static bool has_gathered(struct ftc_comm *comm)
 
     for (; levels->posted < levels->end; levels->posted++) {
         bool failed = knows_failed(comm, levels->posted);
-        if (find_post(comm, levels->posted, &record))
+        if (find_post(comm, levels->posted, &record, true))
             continue;
         if (!failed)
             return false;
@@ -319,7 +332,7 @@ static void compare(struct ftc_comm *comm, int delegate)
     struct ftc_levels *levels = comm->levels;
     struct ftc_level_record record;
 
-    if (levels->compared || !find_post(comm, delegate, &record))
+    if (levels->compared || !find_post(comm, delegate, &record, false))
         return;
     levels->compared = same_call(&record.signature, &levels->call->signature);
     atomic_thread_fence(memory_order_acquire);

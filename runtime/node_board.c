@@ -13,6 +13,7 @@
 #include "node/futex.h"
 #include "runtime/job_end.h"
 #include "runtime/peer_memory.h"
+#include "runtime/progress.h"
 #include "runtime/publish.h"
 
 /* --- host --- */
@@ -62,13 +63,19 @@ _Noreturn static void mismatch(void *arg, int rank, const struct ftc_signature *
     ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
 }
 
-_Noreturn static void damaged(void *arg, const char *what)
+/* The launcher fences it, as one that damaged a ring. */
+static void accuse(void *arg, int rank, const char *what)
 {
     struct ftc_comm *comm = arg;
-    char words[160];
 
-    snprintf(words, sizeof(words), "the node segment is damaged: %s", what);
-    ftc_job_end(comm, FTC_EXIT_INTERNAL, words);
+    pthread_mutex_lock(&comm->lock);
+    ftc_progress_accuse(comm, rank, what);
+    pthread_mutex_unlock(&comm->lock);
+}
+
+_Noreturn static void damaged(void *arg, const char *what)
+{
+    ftc_comm_leave(arg, FTC_EXIT_CORRUPT, what);
 }
 
 /* What the system refuses, a full /dev/shm, it refuses to every rank of the node. Memory may be this rank's own matter. */
@@ -155,6 +162,7 @@ int ftc_node_board_open(struct ftc_comm *comm)
                  .look = look,
                  .asleep = asleep,
                  .mismatch = mismatch,
+                 .accuse = accuse,
                  .damaged = damaged,
                  .exhausted = exhausted,
                  .pass = pass,

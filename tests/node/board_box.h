@@ -61,7 +61,8 @@ struct board_box {
 
     struct actor actor[BOARD_RANKS];
     struct ftc_set killed, declared;
-    int copies; /* between ranks, so far */
+    int copies;   /* between ranks, so far */
+    bool damaged; /* the plan's damage is done */
     struct fact fact[BOARD_LENGTH];
 };
 

@@ -206,6 +206,26 @@ static bool must_die(const struct board_box *box)
     return false;
 }
 
+static void do_damage(struct board_box *box)
+{
+    const struct board_damage *damage = &box->plan->damage;
+    struct ftc_board_memory memory = ftc_segment_board(box->job[box->plan->ranks].segment);
+    struct ftc_board_post *post =
+        (struct ftc_board_post *)(void *)(memory.posts + damage->place * memory.post_stride) + damage->rank;
+
+    if (damage->rank != box->self || damage->step != box->fiber[box->self].steps)
+        return;
+    box->damaged = true;
+    if (damage->harm == BOARD_HARM_CLEARED)
+        post->mark = 0;
+    else if (damage->harm == BOARD_HARM_MARK)
+        post->mark ^= UINT64_C(0x5555);
+    else if (damage->harm == BOARD_HARM_AHEAD)
+        post->mark += 3 * FTC_BOARD_DEPTH;
+    else
+        post->signature.size ^= 0x40;
+}
+
 /* Between two touches of shared memory. */
 void ftc_board_step(void)
 {
@@ -217,6 +237,8 @@ void ftc_board_step(void)
     self->steps++;
     if (++box->outcome->steps > STEP_LIMIT(box->plan))
         board_violate(box, "no end after %u steps", box->outcome->steps);
+    if (box->self < box->plan->ranks)
+        do_damage(box);
     if (box->self < box->plan->ranks && must_die(box)) {
         ftc_set_add(&box->killed, box->self);
         launcher_notice(box);

@@ -34,11 +34,29 @@ static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
                   actor->called - 1, rank, ftc_call_kind_name(theirs->kind), (int)theirs->size);
 }
 
+/* The launcher kills it: it stops where it is. One that has ended is declared, too: others lack the mark. */
+static void accuse(void *arg, int rank, const char *what)
+{
+    const struct actor *actor = arg;
+    struct board_box *box = actor->box;
+
+    if (rank != box->plan->damage.rank || !box->damaged)
+        board_violate(box, "rank %d says that rank %d %s", actor->rank, rank, what);
+    box->fiber[rank].state = FIBER_DEAD;
+    ftc_set_add(&box->killed, rank);
+    launcher_notice(box);
+}
+
 static void damaged(void *arg, const char *what)
 {
     struct actor *actor = arg;
+    struct board_box *box = actor->box;
 
-    board_violate(actor->box, "rank %d in operation %d: %s", actor->rank, actor->called - 1, what);
+    if (actor->rank != box->plan->damage.rank || !box->damaged)
+        board_violate(box, "rank %d in operation %d: %s", actor->rank, actor->called - 1, what);
+    ftc_set_add(&box->killed, actor->rank);
+    launcher_notice(box);
+    fiber_leave(box, FIBER_DEAD);
 }
 
 static void exhausted(void *arg, int error)
@@ -134,9 +152,12 @@ static void live(struct actor *actor)
         unsigned char *receive = ledger_prepare(actor, &call);
         actor->called++;
         int status = ftc_board_call(actor->board, &call, receive);
-        ledger_check(actor, receive, status);
+        if (plan->damage.step == 0 ||
+            actor->rank != plan->damage.rank) /* what the damaged one delivers binds nobody */
+            ledger_check(actor, receive, status);
         actor->returned++;
     }
+    ftc_board_check_own(actor->board); /* as ftc_finalize() does while it lingers */
 }
 
 static int next_to_declare(const struct board_box *box)
@@ -238,6 +259,7 @@ static void open_board(struct actor *actor, struct ftc_segment *segment)
                                              .look = look,
                                              .asleep = asleep,
                                              .mismatch = mismatch,
+                                             .accuse = accuse,
                                              .damaged = damaged,
                                              .exhausted = exhausted,
                                              .pass = pass,
@@ -265,6 +287,7 @@ static void start(struct board_box *box)
         open_board(actor, segment);
     }
     box->copies = 0;
+    box->damaged = false;
     ck_assert_int_eq(ftc_set_init(&box->killed, ranks), 0);
     ck_assert_int_eq(ftc_set_init(&box->declared, ranks), 0);
     for (int op = 0; op < box->plan->length; op++)

@@ -39,6 +39,21 @@ struct board_kill {
     uint32_t step;
 };
 
+/* Before its `step`-th step a rank damages its post in that place, and goes on. 0: never. */
+enum board_harm {
+    BOARD_HARM_CLEARED, /* the mark */
+    BOARD_HARM_MARK,
+    BOARD_HARM_AHEAD, /* a mark of a later round in the same place */
+    BOARD_HARM_SIGNATURE,
+    BOARD_HARMS
+};
+struct board_damage {
+    int rank;
+    uint32_t step;
+    unsigned place;
+    enum board_harm harm;
+};
+
 /* Before the `step`-th step of all, whatever the policy says; to a rank, or to the launcher: the number of ranks. */
 struct board_switch {
     uint32_t step;
@@ -65,6 +80,7 @@ struct board_plan {
     int ranks, length;
     struct board_operation program[BOARD_LENGTH];
     struct board_kill kill[BOARD_KILLS];
+    struct board_damage damage;
     struct board_switch forced[BOARD_FORCED];
     enum board_policy policy;
     enum ftc_share share;
@@ -99,7 +115,7 @@ void board_box_run(struct board_box *box, const struct board_plan *plan, struct 
 /* A plan from a seed. */
 void board_plan_random(struct board_plan *plan, uint64_t seed);
 /* For people: ranks, program, kills. */
-#define BOARD_WORDS 1024
+#define BOARD_WORDS 4096
 const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WORDS]);
 
 #endif

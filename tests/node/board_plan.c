@@ -66,6 +66,17 @@ static void random_kills(struct board_plan *plan, struct test_random *random)
     }
 }
 
+static void random_damage(struct board_plan *plan, struct test_random *random)
+{
+    int64_t scale = (int64_t)1 << test_random_between(random, 3, 9);
+
+    plan->damage =
+        (struct board_damage){.rank = (int)test_random_between(random, 0, plan->ranks - 1),
+                              .step = (uint32_t)test_random_between(random, 1, scale),
+                              .place = (unsigned)test_random_between(random, 0, FTC_BOARD_DEPTH - 1),
+                              .harm = (enum board_harm)test_random_between(random, 0, BOARD_HARMS - 1)};
+}
+
 void board_plan_random(struct board_plan *plan, uint64_t seed)
 {
     struct test_random random = {seed};
@@ -84,6 +95,9 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
     plan->copies = (enum board_copies)test_random_between(&random, 0, BOARD_COPIES - 1);
     plan->copies_made = (int)test_random_between(&random, 0, 20);
     plan->time_limits = test_random_chance(&random, 10);
+    if (test_random_chance(&random, 40))
+        random_damage(plan, &random);
+    plan->time_limits |= plan->damage.step > 0; /* who sleeps when its mark is damaged finds it afterwards */
 }
 
 const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WORDS])
@@ -103,6 +117,9 @@ const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WOR
         if (plan->kill[i].step > 0)
             at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; kill %d at %u", plan->kill[i].rank,
                            plan->kill[i].step);
+    if (plan->damage.step > 0 && at < BOARD_WORDS)
+        at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; damage %d of rank %d, place %u, at %u",
+                       plan->damage.harm, plan->damage.rank, plan->damage.place, plan->damage.step);
     for (int i = 0; i < BOARD_FORCED && at < BOARD_WORDS; i++)
         if (plan->forced[i].step > 0)
             at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; at %u to %d", plan->forced[i].step,

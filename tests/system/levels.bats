@@ -107,3 +107,9 @@ took() {
         run ! grep -q "came through" <<<"$output"
     done
 }
+
+@test "a post that cannot be has its owner fenced, and the others go on" {
+    nodes 2 -np 6 -f 1 --max-failures 1 --timeout 30 "$FORGE_APP" post
+    [ "$status" -eq 0 ]
+    grep -q "rank 1 failed: sent damaged data, killed" <<<"$output"
+}

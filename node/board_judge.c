@@ -1,0 +1,174 @@
+/*
+ * Judging posts (agreement.md, "Damaged posts"). On the happy path one comparison says that a post is sound (ftc_board_standing()). What
+ * is not sound is not there yet, or another call, or damage: the writer of damage is accused, and once it is in L the survivors settle
+ * what its post is, once for all, by a compare-and-swap of its mark.
+ */
+#include "base/cpu.h"
+#include "node/board_inside.h"
+
+#define UNFENCED_NS 1000000u /* where nobody can fence for others: longer than a store stays unseen */
+
+/* --- what a post says --- */
+
+uint64_t ftc_board_check_of(const struct ftc_signature *s)
+{
+    uint64_t word = (uint64_t)s->kind << 56 ^ (uint64_t)s->type << 48 ^ (uint64_t)s->operator_code << 40 ^
+                    (uint64_t)s->earlier << 32 ^ (uint64_t)(uint32_t)s->root;
+    uint64_t mixed = ((word ^ FTC_BOARD_GOLDEN) * FTC_BOARD_GOLDEN ^ s->size) * FTC_BOARD_GOLDEN;
+
+    return mixed ^ mixed << 24;
+}
+
+/* No rank writes such a mark before its readers have finished this round. */
+static bool cannot_be(uint64_t round, uint64_t end)
+{
+    return round >= end || (round != 0 && round % FTC_BOARD_DEPTH != end % FTC_BOARD_DEPTH);
+}
+
+/* Its writer called something else, and says so in its mark, too. */
+static bool is_other_call(const struct ftc_board *b, const struct ftc_board_post *post, uint64_t mark)
+{
+    return mark == ftc_board_mark(b->round + 1, ftc_board_check_of(&post->signature)) &&
+           !ftc_board_same_call(&post->signature, &b->mine);
+}
+
+static void accuse(struct ftc_board *b, int rank)
+{
+    if (ftc_set_has(&b->accused, rank) || FTC_BOARD_MUTATED(DAMAGE_AWAITED))
+        return;
+    ftc_set_add(&b->accused, rank);
+    b->set.host.accuse(b->set.host.arg, rank, "has damaged its post in the node segment");
+}
+
+/* --- settling --- */
+
+static void fence_others(struct ftc_board *b)
+{
+    const struct ftc_board_host *host = &b->set.host;
+    _Atomic uint32_t nobodys_bell = 0;
+
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!host->fence_all(host->arg))
+        host->sleep(host->arg, &nobodys_bell, 0, UNFENCED_NS);
+}
+
+static bool has_decided(struct ftc_board *b, int rank)
+{
+    return FTC_BOARD_LOAD(b->memory.progress[rank].decided) > b->round;
+}
+
+/* Has anybody taken the posts of this round as they were? In a plain reduce the root alone does: the others go on.
+ * In a broadcast all do but the root, which is dead. */
+static bool somebody_decided(struct ftc_board *b)
+{
+    const struct ftc_signature *s = &b->call->signature;
+    bool alone = s->kind == FTC_CALL_REDUCE && s->size <= FTC_BOARD_BLOCK;
+
+    if (FTC_BOARD_MUTATED(SETTLED_BLINDLY))
+        return false;
+    if (has_decided(b, b->rank))
+        return true;
+    if (alone)
+        return false;
+    fence_others(b);
+    for (int i = 0; i < b->members; i++)
+        if (!(s->kind == FTC_CALL_BCAST && b->member[i] == s->root) && has_decided(b, b->member[i]))
+            return true;
+    return false;
+}
+
+/* The post that lies there may be of the round W before, and a receiver of broadcasts may still have to read it: "Reuse" holds for who
+ * writes in the place of the dead, too. Until then this rank naps (board_wait.c). */
+static bool may_settle(struct ftc_board *b)
+{
+    return b->round < FTC_BOARD_DEPTH || ftc_board_settled(b, b->round + 1 - FTC_BOARD_DEPTH) ||
+           FTC_BOARD_MUTATED(SETTLED_EARLY);
+}
+
+/* The mark of a rank in L, from what it is to what it will be for ever. Returns what it is. */
+static uint64_t settle(struct ftc_board *b, struct ftc_board_post *post, uint64_t mark)
+{
+    uint64_t settled = (b->round + 1) | (somebody_decided(b) ? FTC_BOARD_COUNTED : FTC_BOARD_VOID);
+
+    if (FTC_BOARD_MUTATED(SETTLED_APART) || FTC_BOARD_SWAP(post->mark, &mark, settled))
+        return settled;
+    return mark;
+}
+
+enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t mark, bool failed)
+{
+    struct ftc_board_post *post = ftc_board_post_of(b, b->round, rank);
+    uint64_t end = b->round + 1, round = mark & FTC_BOARD_ROUND_MASK;
+
+    if (mark == ftc_board_mark(end, b->check) && ftc_board_fits(b, post))
+        return FTC_POST_SOUND;
+    if (mark == (end | FTC_BOARD_VOID))
+        return failed ? FTC_POST_MISSING : FTC_POST_AWAITED;
+    if (mark == (end | FTC_BOARD_COUNTED)) {
+        if (!ftc_board_readable(b, post))
+            b->set.host.damaged(b->set.host.arg, "others have counted a post that cannot be read any more");
+        return FTC_POST_SOUND;
+    }
+    if (is_other_call(b, post, mark))
+        b->set.host.mismatch(b->set.host.arg, rank, &post->signature);
+    if (rank == b->rank)
+        b->set.host.damaged(b->set.host.arg, "this process's own post has changed");
+    if (failed && !may_settle(b))
+        return FTC_POST_AWAITED;
+    if (failed)
+        return ftc_board_judge(b, rank, settle(b, post, mark), true);
+    if (cannot_be(round, end))
+        accuse(b, rank);
+    return FTC_POST_AWAITED;
+}
+
+/* --- deciding --- */
+
+/* Whose posts this round is made of. */
+static bool takes_part(const struct ftc_board *b, int rank)
+{
+    if (b->call->signature.kind == FTC_CALL_BCAST)
+        return rank == b->call->signature.root;
+    return !ftc_set_has(&b->agreed, rank) && !ftc_set_has(&b->left_out, rank) &&
+           !(b->apart && rank == b->rank);
+}
+
+/* Of those declared since the first post of this round was looked at, has nobody's post been taken away? */
+static bool still_stand(struct ftc_board *b)
+{
+    uint32_t cursor = b->judged;
+    int rank;
+
+    while ((rank = ftc_segment_next_failure(b->set.segment, &cursor)) >= 0)
+        if (takes_part(b, rank) && rank != b->rank && ftc_board_standing(b, rank, true) == FTC_POST_MISSING)
+            return false;
+    return true;
+}
+
+/* Shown first, looked at after that: who settles a post does it the other way round, with a fence for both. */
+FTC_HOT bool ftc_board_decide_posts(struct ftc_board *b)
+{
+    FTC_BOARD_STORE(b->memory.progress[b->rank].decided, b->round + 1);
+    if (b->set.fenced_by_others)
+        atomic_signal_fence(memory_order_seq_cst);
+    else
+        atomic_thread_fence(memory_order_seq_cst);
+    if (FTC_BOARD_LOAD(b->header->failures) == b->judged || FTC_BOARD_MUTATED(DECIDED_UNSEEN))
+        return true;
+    return still_stand(b);
+}
+
+/* --- this rank's own --- */
+
+void ftc_board_check_own(struct ftc_board *b)
+{
+    for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++) {
+        uint64_t end = b->place[i].end;
+        if (end == 0 || (end == b->round + 1 && b->awaited_end != 0)) /* none yet; it is not written yet */
+            continue;
+        const struct ftc_board_post *own = ftc_board_post_of(b, end - 1, b->rank);
+        uint64_t mark = atomic_load_explicit(&own->mark, memory_order_relaxed);
+        if ((mark & FTC_BOARD_ROUND_MASK) != end && !FTC_BOARD_MUTATED(OWN_UNCHECKED))
+            b->set.host.damaged(b->set.host.arg, "this process's own mark has changed");
+    }
+}
