@@ -9,6 +9,7 @@
 #include "base/mix.h"
 #include "base/wire.h"
 #include "collectives/gossip_inside.h"
+#include "collectives/mutation.h"
 
 #define HEAD_BYTES 16
 
@@ -269,18 +270,19 @@ static void send(struct ftc_gossip *g, int link)
     ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
 }
 
-/* Estimate, and send over the link: what each message that comes, and each timer, sets off. */
-static void step(struct ftc_gossip *g, int link)
+/* Estimate, and send over the link: what each message that comes, and each timer, sets off. False: the estimate is corrupt. */
+static bool step(struct ftc_gossip *g, int link)
 {
     g->steps++;
     g->timer_due = g->set.patience_ns > 0;
     if (!g->ops->prepare(g))
-        return;
+        return false;
     memcpy(g->kept, g->estimate, g->width * sizeof(double)); /* a push halves it */
     if (link < 0)
-        return;
+        return true;
     flip_estimate(g);
     send(g, link);
+    return true;
 }
 
 void ftc_gossip_start(struct ftc_gossip *gossip)
@@ -370,21 +372,38 @@ static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
     return number + 1 == link->number && !ftc_gossip_holds(g, at) ? NEWS_UNANSWERED : NEWS_NONE;
 }
 
-static void answer_again(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+/* gossip.md, rule 2: the flow of this link is sound even where the estimate is not. */
+static void answer_again(struct ftc_gossip *g, int link)
+{
+    if (!step(g, link) && !FTC_MUTATED(NO_ANSWER_WHILE_CORRUPT))
+        ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
+}
+
+static void answer_question(struct ftc_gossip *g, int link)
 {
     if (g->ops->heal != NULL)
-        g->ops->heal(g, link, letter);
-    step(g, link);
+        g->ops->heal(g, link, NULL);
+    answer_again(g, link);
+}
+
+/* gossip.md, rule 1: it does not matter what else waits. */
+static bool heals(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+{
+    if (g->ops->heal == NULL || (g->more && FTC_MUTATED(HEAL_WHEN_NOTHING_WAITS)))
+        return false;
+    return g->ops->heal(g, link, letter);
 }
 
 /* The other end said nothing new: perhaps it waits, and a repetition sets off another. Where timers are too short for slow ranks,
  * these would go on for good (as in TFTP: RFC 1123, 4.2.3.1): not while there is something else to answer. */
 static void remind(struct ftc_gossip *g, int link, enum news news, const struct ftc_gossip_letter *letter)
 {
-    if (g->more)
+    bool healed = news == NEWS_UNANSWERED && heals(g, link, letter);
+
+    if (g->more && !healed)
         g->timer_due = g->set.patience_ns > 0;
     else if (news == NEWS_UNANSWERED)
-        answer_again(g, link, letter);
+        answer_again(g, link);
     else if (news == NEWS_AGAIN) /* it was sent instead of a push, and so sets one off */
         step(g, ftc_gossip_draw_link(g));
 }
@@ -406,7 +425,7 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
         return FTC_SUCCESS;
     gossip->counters.received++;
     if (letter.kind == FTC_GOSSIP_ASK) {
-        answer_again(gossip, link, NULL);
+        answer_question(gossip, link);
         return FTC_SUCCESS;
     }
     if (gossip->set.turns) {

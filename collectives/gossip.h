@@ -74,7 +74,8 @@ void ftc_gossip_start(struct ftc_gossip *gossip); /* once */
 /* FTC_ERR_PROTO: no message of this operation's algorithm from a neighbour; it was ignored. */
 int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size);
 void ftc_gossip_notice(struct ftc_gossip *gossip, int rank); /* rank has failed: its flows are zeroed */
-/* Whether further messages wait for this rank behind those that it receives from now on: repetitions need no answer then. */
+/* Whether further messages wait for this rank behind those that it receives from now on: repetitions need no answer then. A hint:
+ * a `true` that is wrong, even for good, costs time alone (docs/design/gossip.md, rules 1 to 3). */
 void ftc_gossip_more(struct ftc_gossip *gossip, bool more);
 void ftc_gossip_timer(struct ftc_gossip *gossip);
 bool ftc_gossip_next_output(struct ftc_gossip *gossip, struct ftc_gossip_output *output);

@@ -191,14 +191,15 @@ static bool take_cooperative(struct ftc_gossip *g, int link, const struct ftc_go
     return true;
 }
 
-/* Lest both ends ask, and neither answers: what the other holds is as good as the own flow was before its last push; where neither is sound,
+/* gossip.md, rules 1 and 3: what the other end holds is as good as the own flow was before its last push; where neither is sound,
  * lines 13-15. */
-static void heal(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+static bool heal(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
     if (!off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
-        return;
+        return false;
     if (letter == NULL || !take_sound(g, link, letter, suspicious(g)))
         zero(g, link);
+    return true;
 }
 
 static void remove_link(struct ftc_gossip *g, int link)

@@ -54,7 +54,10 @@
     X(DELEGATE_IGNORED, "two levels: who is asked for a ballot by a new delegate starts none")               \
     X(FORGET_ON_WORD, "two levels: forget D when the word of a later broadcast is found")                    \
     X(SETTLE_BY_NODES, "two levels: forget D when a broadcast's later ballot has collected from nodes")      \
-    X(ROOT_NOT_FIRST, "two levels: the lowest rank acts for its node though the root lives there")
+    X(ROOT_NOT_FIRST, "two levels: the lowest rank acts for its node though the root lives there")           \
+    /* of gossip, which storms do not run */                                                                 \
+    X(HEAL_WHEN_NOTHING_WAITS, "gossip: a corrupt flow is not healed while other messages wait")             \
+    X(NO_ANSWER_WHILE_CORRUPT, "gossip: a rank that asks does not answer a question")
 
 enum ftc_mutation {
     FTC_MUTATION_NONE,

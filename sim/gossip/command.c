@@ -83,6 +83,15 @@ static int take_flip_rate(void *command, const char *text)
     return ftc_option_real("--flip-rate", text, 0, 1, &((struct command *)command)->run.flip_rate);
 }
 
+static int take_crowd(void *command, const char *text)
+{
+    double percent;
+    int rc = ftc_option_real("--crowd", text, 0, 100, &percent);
+
+    ((struct command *)command)->run.crowd = rc == 0 ? percent / 100 : 0;
+    return rc;
+}
+
 static int take_flips_end(void *command, const char *text)
 {
     return ftc_option_number("--flips-end", text, 1, UINT64_MAX, &((struct command *)command)->run.flips_end);
@@ -246,6 +255,10 @@ static const struct ftc_option options[] = {
     {"bits", 0, "LIST", "bits for --flip, a row for each, as 0..63", take_bits},
     {"flip-rate", 0, "RATE", "of messages: so often a random bit of a flow turns over before one is taken in",
      take_flip_rate},
+    {"crowd", 0, "PERCENT",
+     "so often a rank that takes a message in is told that others wait, and answers no repetition (default: "
+     "0)",
+     take_crowd},
     {"flips-end", 0, "STEP", "no more of these from here on", take_flips_end},
     {"tau", 0, "TAU", "threshold of the checksums (default: from estimate and rounding)", take_tau},
     {"kill", 0, "RANKS@STEP", "so many ranks die when the first one has sent STEP messages", take_kill},

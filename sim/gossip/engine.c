@@ -180,6 +180,13 @@ static int take_outputs(struct engine *e, int rank)
 
 /* --- asynchronous --- */
 
+/* By chance: what a job tells need not be true (collectives/gossip.h). */
+static void crowd(struct engine *e, struct ftc_gossip *gossip)
+{
+    if (e->run->crowd > 0)
+        ftc_gossip_more(gossip, ftc_gossip_random_real(&e->random) < e->run->crowd);
+}
+
 static int handle(struct engine *e, const struct ftc_event *event)
 {
     struct rank *rank = &e->rank[event->rank];
@@ -189,6 +196,7 @@ static int handle(struct engine *e, const struct ftc_event *event)
         struct ftc_packet *packet = event->item;
         if (!rank->dead) {
             flip_at_random(e, at);
+            crowd(e, rank->gossip);
             ftc_gossip_receive(rank->gossip, (int)event->other, packet->bytes, packet->size);
         }
         free(packet);

@@ -25,6 +25,7 @@ struct ftc_gossip_run {
     enum ftc_gossip_inputs inputs;
     enum ftc_gossip_cost cost;
     double loss;          /* 0 .. 1, of whole messages */
+    double crowd;         /* 0 .. 1: so often a rank that takes a message in is told that more of them wait */
     double flip_rate;     /* 0 .. 1: before a rank takes a message in, a random bit of a flow turns over */
     uint64_t flips_end;   /* no more of these when a rank has sent so many; 0: no end */
     struct ftc_flip flip; /* when the first rank has sent `step` messages; rank -1: one drawn at random */

@@ -337,6 +337,41 @@ START_TEST(flips_heal_while_messages_are_lost)
 }
 END_TEST
 
+static int pair_size(const struct pair *pair, int rank)
+{
+    return (int)pair->size[rank][pair->sent[rank] - 1];
+}
+
+/* gossip.md, "Rules of a corrupt flow", 1: the message of one end is lost, and then its flow turns corrupt. It asks, and is told that
+ * other messages wait, as by shared memory it is after each message. */
+START_TEST(a_repetition_heals_though_other_messages_wait)
+{
+    struct ftc_flip flip = {.variable = FTC_FLIP_CHECKSUM, .bit = 55};
+    struct pair pair;
+
+    pair_begin(&pair, FTC_GOSSIP_PFCC, true);
+    int self = ftc_gossip_holds(pair.rank[0], 0) ? 1 : 0; /* the second of the two to send */
+    pair_send(&pair, !self);
+    pair_deliver(&pair, !self);
+    pair_send(&pair, self);
+    pair.delivered[self]++; /* lost */
+    int flow = pair_size(&pair, self);
+    ck_assert(ftc_gossip_flip(pair.rank[self], &flip));
+    pair_send(&pair, self);
+    int question = pair_size(&pair, self);
+    ck_assert_int_lt(question, flow);
+    pair_deliver(&pair, self); /* the other repeats what it sent at first */
+    ftc_gossip_more(pair.rank[self], true);
+    pair_deliver(&pair, !self);
+    ck_assert_double_lt(ftc_mass_error(ftc_gossip_flow_of(pair.rank[self], 0, 0), pair.rank[self]->width),
+                        1e-12);
+    ck_assert_int_eq(pair_size(&pair, self), flow); /* what was lost, once more */
+    pair_deliver(&pair, self);
+    ck_assert_double_eq(pair_lost(&pair), 0);
+    pair_end(&pair);
+}
+END_TEST
+
 START_TEST(push_flow_does_not_heal_a_flipped_exponent)
 {
     int wrong = 0;
@@ -499,6 +534,7 @@ int main(void)
     tcase_add_test(tcase, push_cancel_flow_once_stuck_stays_so);
     tcase_add_loop_test(tcase, checksums_heal_a_flip_of_any_bit_of_any_variable, 0, 2);
     tcase_add_loop_test(tcase, flips_heal_while_messages_are_lost, 0, 2);
+    tcase_add_test(tcase, a_repetition_heals_though_other_messages_wait);
     tcase_add_test(tcase, push_flow_does_not_heal_a_flipped_exponent);
     tcase_add_loop_test(tcase, a_rank_that_takes_itself_for_settled_is_right, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(tcase, nonsense_is_refused_and_changes_nothing, 0, FTC_GOSSIP_ALGORITHMS);

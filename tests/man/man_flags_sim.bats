@@ -203,6 +203,7 @@ gossip --patience :: changes gossip -n 8 -r 1 --loss 20 -- --patience 2 :: chang
 gossip --flip :: sim gossip -n 8 -r 1 --flip 1:flow:60@20 :: csv 15 1
 gossip --bits :: sim gossip -n 8 -r 1 --flip 1:flow:0@20 --bits 3,5 :: csv 7 "3 5"
 gossip --flip-rate :: changes gossip -n 8 -r 1 -- --flip-rate 0.1 :: changed
+gossip --crowd :: changes gossip -n 8 -r 1 --loss 40 -- --crowd 100 :: changed
 gossip --flips-end :: changes gossip -n 8 -r 1 --flip-rate 0.1 -- --flips-end 2 :: changed
 gossip --tau :: sim gossip -n 8 -r 1 --tau x :: code 2 && err "--tau"
 gossip --kill :: changes gossip -n 8 -r 1 -- --kill 1@5 :: changed
