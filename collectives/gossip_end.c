@@ -15,13 +15,14 @@ struct ftc_gossip_end {
     struct ftc_gossip_end_settings set;
     struct ftc_gossip *gossip;
     struct ftc_set removed;
-    int failed_before; /* when the operation began */
-    bool settled;      /* at the last look */
-    uint64_t since;    /* ... since this step of the gossip */
-    bool entered;      /* the first agreement was called */
-    bool moved;        /* ... and the estimate has not stood still since */
-    bool gives_up;     /* this rank has sent as many messages as it may */
-    bool hopeless;     /* the result cannot become right */
+    int failed_before;                     /* when the operation began */
+    bool settled;                          /* at the last look */
+    uint64_t since;                        /* ... since this step of the gossip */
+    bool entered;                          /* the first agreement was called */
+    bool moved;                            /* ... and the estimate has not stood still since */
+    bool late;                             /* this rank has gossiped for as long as it may */
+    bool hopeless;                         /* the result cannot become right */
+    enum ftc_gossip_cause gives_up, cause; /* this rank; all */
     int attempts;
     double input;             /* largest magnitude of an initial value */
     double *least, *greatest; /* of the estimates since this rank settled */
@@ -95,23 +96,34 @@ void ftc_gossip_end_give_up(struct ftc_gossip_end *end)
     end->hopeless = true;
 }
 
+void ftc_gossip_end_late(struct ftc_gossip_end *end)
+{
+    end->late = true;
+}
+
 static bool too_many(const struct ftc_gossip_end *end, uint64_t sent)
 {
     return end->set.most_messages > 0 && sent >= end->set.most_messages;
 }
 
+static bool is_still(const struct ftc_gossip_end *end)
+{
+    return end->settled && ftc_gossip_answered(end->gossip, end->since);
+}
+
 bool ftc_gossip_end_ready(const struct ftc_gossip_end *end, uint64_t sent)
 {
-    bool answered = end->settled && ftc_gossip_answered(end->gossip, end->since);
-
-    return answered || end->hopeless || too_many(end, sent);
+    return is_still(end) || end->hopeless || end->late || too_many(end, sent);
 }
 
 void ftc_gossip_end_enter(struct ftc_gossip_end *end, uint64_t sent)
 {
     end->entered = true;
-    end->moved = !end->settled;
-    end->gives_up |= too_many(end, sent);
+    end->moved = !is_still(end);
+    if (end->late)
+        end->gives_up = FTC_GOSSIP_CAUSE_TIME;
+    else if (too_many(end, sent))
+        end->gives_up = FTC_GOSSIP_CAUSE_MESSAGES;
 }
 
 /* --- what all make of it --- */
@@ -141,7 +153,7 @@ const double *ftc_gossip_end_freeze(struct ftc_gossip_end *end)
     end->moved |= !ftc_gossip_sound(end->gossip);
     put(end->pairs, REMOVED, removed, removed);
     put(end->pairs, MOVED, 0, end->moved || end->hopeless);
-    put(end->pairs, GIVES_UP, 0, end->gives_up || end->hopeless);
+    put(end->pairs, GIVES_UP, 0, end->hopeless ? FTC_GOSSIP_CAUSE_HOPELESS : end->gives_up);
     put(end->pairs, INPUT, 0, end->input);
     for (size_t i = 0; i < end->set.count; i++)
         put(end->pairs, PAIRS + i, end->least[i], end->greatest[i]);
@@ -156,6 +168,13 @@ static double least(const double *decided, size_t at)
 static double greatest(const double *decided, size_t at)
 {
     return decided[2 * at + 1];
+}
+
+static enum ftc_gossip_cause cause_of(const double *decided)
+{
+    double cause = greatest(decided, GIVES_UP);
+
+    return cause > 0 && cause < FTC_GOSSIP_CAUSES ? (enum ftc_gossip_cause)cause : FTC_GOSSIP_CAUSE_ATTEMPTS;
 }
 
 /* Comparisons are such that what is not finite is not near. */
@@ -188,8 +207,11 @@ enum ftc_gossip_verdict ftc_gossip_end_decide(struct ftc_gossip_end *end, const 
     bool same = least(decided, REMOVED) == removed && greatest(decided, REMOVED) == removed;
     bool still = greatest(decided, MOVED) == 0;
 
-    if (died && !end->set.survives)
+    end->cause = cause_of(decided);
+    if (died && !end->set.survives) {
+        end->cause = FTC_GOSSIP_CAUSE_HOPELESS;
         return FTC_GOSSIP_GIVEN_UP;
+    }
     if (same && still && near(end, decided, average))
         return FTC_GOSSIP_AGREED;
     if (same && still && died)
@@ -198,6 +220,11 @@ enum ftc_gossip_verdict ftc_gossip_end_decide(struct ftc_gossip_end *end, const 
         return FTC_GOSSIP_GIVEN_UP;
     thaw(end);
     return FTC_GOSSIP_AGAIN;
+}
+
+enum ftc_gossip_cause ftc_gossip_end_cause(const struct ftc_gossip_end *end)
+{
+    return end->cause;
 }
 
 int ftc_gossip_end_attempts(const struct ftc_gossip_end *end)

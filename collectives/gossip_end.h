@@ -40,6 +40,15 @@ struct ftc_gossip_end_settings {
 
 struct ftc_gossip_end;
 
+/* Why there is no result. Of the causes of several ranks the greatest is told. */
+enum ftc_gossip_cause {
+    FTC_GOSSIP_CAUSE_ATTEMPTS, /* most_attempts were in vain */
+    FTC_GOSSIP_CAUSE_HOPELESS, /* an input is not finite, or a rank died and the algorithm does not survive that */
+    FTC_GOSSIP_CAUSE_MESSAGES, /* a rank has sent most_messages */
+    FTC_GOSSIP_CAUSE_TIME,     /* a rank was told ftc_gossip_end_late() */
+    FTC_GOSSIP_CAUSES
+};
+
 /* `values`: this rank's input, count doubles; `gossip` is used, not owned. FTC_ERR_NOMEM. */
 int ftc_gossip_end_create(struct ftc_gossip_end **out, const struct ftc_gossip_end_settings *settings,
                           struct ftc_gossip *gossip, const double *values);
@@ -51,6 +60,9 @@ void ftc_gossip_end_look(struct ftc_gossip_end *end);
 void ftc_gossip_end_removed(struct ftc_gossip_end *end, int rank);
 /* This rank knows that the result cannot become right: all give up with it. */
 void ftc_gossip_end_give_up(struct ftc_gossip_end *end);
+
+/* This rank has gossiped for as long as it may: it gives up. */
+void ftc_gossip_end_late(struct ftc_gossip_end *end);
 
 /* May this rank, which has sent so many messages, call the first agreement? */
 bool ftc_gossip_end_ready(const struct ftc_gossip_end *end, uint64_t sent);
@@ -72,6 +84,8 @@ enum ftc_gossip_verdict {
 enum ftc_gossip_verdict ftc_gossip_end_decide(struct ftc_gossip_end *end, const double *decided,
                                               const struct ftc_set *failed, double *average);
 
+/* After FTC_GOSSIP_GIVEN_UP: the same at every rank. */
+enum ftc_gossip_cause ftc_gossip_end_cause(const struct ftc_gossip_end *end);
 int ftc_gossip_end_attempts(const struct ftc_gossip_end *end); /* so far */
 
 #endif

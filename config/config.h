@@ -102,6 +102,7 @@ struct ftc_config {
     bool gossip_turns;              /* gossip.turns: where the algorithm can take them */
     int64_t gossip_patience_us;     /* gossip.patience_us */
     int64_t gossip_most_messages;   /* gossip.most_messages */
+    int64_t gossip_most_seconds;    /* gossip.most_seconds */
     int64_t drill_message_loss_ppm; /* drill.message_loss */
     int64_t drill_seed;             /* drill.seed */
     char drill_flip[FTC_CONFIG_STRING_MAX + 1];     /* drill.flip: collectives/flip.h reads it */

@@ -199,6 +199,8 @@ const struct ftc_config_key ftc_config_schema[] = {
         "A rank that has got no message for so long sends one by itself: what was lost is made up for so."),
     INT("gossip", "most_messages", gossip_most_messages, 0, INT64_C(1) << 40, "5000", "",
         "A rank that has sent so many gives up, and the operation ends without a result; 0: never."),
+    INT("gossip", "most_seconds", gossip_most_seconds, 0, 1000000, "60", "s",
+        "A rank that has gossiped for so long, since it heard of all its neighbours, gives up, too; 0: never."),
 
     PERCENT("drill", "message_loss", drill_message_loss_ppm, 99, "0",
         "Test switch: messages of gossip aggregation that a process drops; some have to come, or it never ends."),

@@ -215,7 +215,7 @@ typedef struct ftc_gossip_options {
  * in docs/design/gossip.md. The input of a failed rank is left out. send may be FTC_IN_PLACE. Exact results are ftc_allreduce()'s,
  * and mostly faster.
  * Errors: FTC_ERR_ARG, FTC_ERR_TYPE (another operator), FTC_ERR_NOMEM; FTC_ERR_NOT_CONVERGED at every survivor, recv unchanged: a rank has sent
- * max_messages, an input is not finite, or a rank died and the algorithm does not survive that ("push-sum", "push-cancel-flow")
+ * max_messages or gossiped for gossip.most_seconds, an input is not finite, or a rank died and the algorithm does not survive that ("push-sum", "push-cancel-flow")
  * or the neighbourhood ("directed-hypercube").
  */
 FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count, ftc_op op,

@@ -293,25 +293,57 @@ static bool hears(const struct ftc_gossip_run *run, int self, int place)
     return link >= 0 && ftc_neighbourhood_sends(&run->neighbourhood, place, link);
 }
 
+/* Living neighbours that no message has come from: how many, and the lowest of them, -1. */
+static int count_silent(const struct ftc_comm *comm, int *lowest)
+{
+    const struct ftc_gossip_run *run = comm->gossip;
+    const struct ftc_set *failed = ftc_member_known_failed(comm->member);
+    int silent = 0;
+
+    *lowest = -1;
+    for (int place = run->places - 1; place >= 0; place--) {
+        int rank = run->rank[place];
+        if (!hears(run, run->place[comm->rank], place) || ftc_set_has(&run->heard, rank) ||
+            ftc_set_has(failed, rank))
+            continue;
+        silent++;
+        *lowest = rank;
+    }
+    return silent;
+}
+
+void ftc_gossip_run_clock(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+    uint64_t now = ftc_clock_now(), most = (uint64_t)comm->config.gossip_most_seconds * FTC_NS_PER_S;
+    int lowest;
+
+    if (run->began_ns == 0) {
+        if (count_silent(comm, &lowest) == 0)
+            run->began_ns = now;
+    } else if (most > 0 && run->spent_ns + (now - run->began_ns) >= most) {
+        ftc_gossip_end_late(run->end);
+    }
+}
+
+void ftc_gossip_run_clock_stop(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    run->spent_ns += run->began_ns > 0 ? ftc_clock_now() - run->began_ns : 0;
+    run->began_ns = 0;
+}
+
 /* Silent neighbours are waited for: if one is in another collective, that is why. */
 void ftc_gossip_run_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
     const struct ftc_gossip_run *run = comm->gossip;
-    const struct ftc_set *failed = ftc_member_known_failed(comm->member);
 
     if (run == NULL || run->core == NULL || run->agreeing)
         return;
     now->kind = FTC_CALL_GOSSIP;
     now->op = run->head.op;
     now->wait = FTC_WAIT_GOSSIP;
-    now->root = now->waits_for = -1;
-    now->waits = 0;
-    for (int place = run->places - 1; place >= 0; place--) {
-        int rank = run->rank[place];
-        if (!hears(run, run->place[comm->rank], place) || ftc_set_has(&run->heard, rank) ||
-            ftc_set_has(failed, rank))
-            continue;
-        now->waits++;
-        now->waits_for = rank;
-    }
+    now->root = -1;
+    now->waits = count_silent(comm, &now->waits_for);
 }

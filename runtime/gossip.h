@@ -26,7 +26,9 @@ struct ftc_gossip_run {
     bool agreeing; /* an agreement is under way */
     bool taking;   /* no rest: what comes, or was kept, is taken in at once */
     uint64_t due_ns;
-    uint64_t sent; /* messages */
+    uint64_t began_ns; /* when time began to count in this attempt; 0: not yet, or not now */
+    uint64_t spent_ns; /* in earlier attempts */
+    uint64_t sent;     /* messages */
     uint64_t
         spared; /* ... while the estimate stood still: who waits for others does not use up what it may send */
     uint64_t stood;         /* ... until it stood still */
@@ -53,6 +55,9 @@ void ftc_gossip_run_timer(struct ftc_comm *comm);            /* due_ns has passe
 void ftc_gossip_run_take_kept(struct ftc_comm *comm);
 /* Carry out what the aggregation wants, and look at where it is. */
 void ftc_gossip_run_outputs(struct ftc_comm *comm);
+/* gossip.md, "Bound in time": tells the protocol when the time is up; while this rank gossips, and when it no longer does. */
+void ftc_gossip_run_clock(struct ftc_comm *comm);
+void ftc_gossip_run_clock_stop(struct ftc_comm *comm);
 /* Flips that are due by now. */
 void ftc_gossip_run_strike(struct ftc_comm *comm);
 

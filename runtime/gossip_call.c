@@ -227,6 +227,7 @@ static void reset(struct aggregation *a)
                                          .operator_code = (uint8_t)a->operator_code};
     run->frozen = run->agreeing = false;
     run->sent = run->spared = run->stood = 0;
+    run->began_ns = run->spent_ns = 0;
     run->silent = 0;
     ftc_set_clear(&run->heard);
 }
@@ -321,6 +322,7 @@ static int agree(struct aggregation *a, const double *contribution, double *deci
 static bool is_ready(struct ftc_comm *comm, void *arg)
 {
     (void)arg;
+    ftc_gossip_run_clock(comm);
     return ftc_gossip_end_ready(comm->gossip->end, comm->gossip->sent - comm->gossip->spared);
 }
 
@@ -361,6 +363,7 @@ static int attempt(struct aggregation *a, enum ftc_gossip_verdict *verdict)
     uint64_t ns = ftc_clock_now();
 
     ftc_progress_until(comm, &(struct ftc_until){.done = is_ready});
+    ftc_gossip_run_clock_stop(comm);
     run->report.gossip_seconds += seconds_since(&ns);
     ftc_gossip_end_enter(run->end, run->sent - run->spared);
     int rc = agree(a, NULL, NULL);
@@ -414,6 +417,30 @@ static void start_anew(struct aggregation *a)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
 }
 
+/* The same cause at every survivor. */
+static int no_result(const struct aggregation *a)
+{
+    static const char *const words[FTC_GOSSIP_CAUSES] = {
+        [FTC_GOSSIP_CAUSE_ATTEMPTS] = "no attempt had one: take a coarser accuracy, or another algorithm",
+        [FTC_GOSSIP_CAUSE_HOPELESS] =
+            "an input is not finite, or a rank died: take finite inputs, and push-flow, pflc or "
+            "pfcc in an undirected neighbourhood",
+        [FTC_GOSSIP_CAUSE_MESSAGES] =
+            "a rank has sent as many messages as it may: take a coarser accuracy, another "
+            "algorithm, or a greater gossip.most_messages",
+        [FTC_GOSSIP_CAUSE_TIME] =
+            "a rank has gossiped for as long as it may: take a coarser accuracy, another "
+            "algorithm, or a greater gossip.most_seconds"};
+    const struct ftc_gossip_run *run = a->comm->gossip;
+
+    return ftc_error_set(
+        FTC_ERR_NOT_CONVERGED,
+        "gossip by %s, accuracy %g, ended without a result after %d attempts and %llu messages of "
+        "this rank; %s",
+        algorithm_name((int)a->core.algorithm), a->core.accuracy, run->report.attempts,
+        (unsigned long long)run->report.messages, words[ftc_gossip_end_cause(run->end)]);
+}
+
 static bool is_over(enum ftc_gossip_verdict verdict)
 {
     return verdict == FTC_GOSSIP_AGREED || verdict == FTC_GOSSIP_GIVEN_UP;
@@ -432,13 +459,7 @@ static int run_attempts(struct aggregation *a)
             start_anew(a);
     }
     add_to_report(a->comm);
-    if (rc == FTC_SUCCESS && verdict == FTC_GOSSIP_GIVEN_UP)
-        rc = ftc_error_set(FTC_ERR_NOT_CONVERGED,
-                           "gossip by %s ended without a result after %d attempts and %llu messages of this "
-                           "rank: take an accuracy above %g, another algorithm, or more messages",
-                           algorithm_name((int)a->core.algorithm), a->comm->gossip->report.attempts,
-                           (unsigned long long)a->comm->gossip->report.messages, a->core.accuracy);
-    return rc;
+    return rc == FTC_SUCCESS && verdict == FTC_GOSSIP_GIVEN_UP ? no_result(a) : rc;
 }
 
 static int aggregate(struct aggregation *a, const double *input, double *recv)

@@ -314,11 +314,52 @@ START_TEST(one_that_gives_up_ends_it_for_all)
         e.sent[rank] = 100000;
     ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
     ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]), 1);
+    ck_assert_int_eq(ftc_gossip_end_cause(e.end[0]), FTC_GOSSIP_CAUSE_MESSAGES);
     finish(&e);
     frame.accuracy = 1e-6;
     begin(&e, &frame);
     ftc_gossip_end_give_up(e.end[4]);
     ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP); /* though all have settled, and near each other */
+    ck_assert_int_eq(ftc_gossip_end_cause(e.end[0]), FTC_GOSSIP_CAUSE_HOPELESS);
+    finish(&e);
+}
+END_TEST
+
+START_TEST(one_whose_time_is_up_ends_it_for_all_and_all_know_why)
+{
+    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
+    struct ending e;
+
+    begin(&e, &frame);
+    ftc_gossip_end_late(e.end[4]);
+    ck_assert(ftc_gossip_end_ready(e.end[4], 0)); /* it waits for nothing more */
+    ck_assert(!ftc_gossip_end_ready(e.end[3], 0));
+    ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
+    for (int rank = 0; rank < 8; rank++)
+        ck_assert_int_eq(ftc_gossip_end_cause(e.end[rank]), FTC_GOSSIP_CAUSE_TIME);
+    finish(&e);
+}
+END_TEST
+
+/* Its estimate has stood still, but nobody has answered its last push: what that carries may lie anywhere. */
+START_TEST(one_that_was_not_answered_has_not_stood_still)
+{
+    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
+    struct ending e;
+
+    begin(&e, &frame);
+    for (int steps = 0; steps < MOST_STEPS && !ftc_gossip_settled(gossip_net_rank(e.net, 4)); steps++) {
+        gossip_net_step(e.net);
+        look(&e);
+    }
+    for (int i = 0; i < 4; i++)
+        gossip_net_fire(e.net, 4); /* along one link after the other: pushes where it has the turn */
+    ftc_gossip_end_look(e.end[4]);
+    ck_assert(!ftc_gossip_end_ready(e.end[4], 0));
+    ftc_gossip_end_late(e.end[4]);
+    ftc_gossip_end_enter(e.end[4], 0);
+    const double *own = ftc_gossip_end_freeze(e.end[4]);
+    ck_assert_double_eq(own[3], 1); /* the greater one of the second pair: it has moved */
     finish(&e);
 }
 END_TEST
@@ -398,6 +439,8 @@ int main(void)
     tcase_add_test(refuse, who_does_not_know_of_a_death_that_others_know_of_stops_it);
     tcase_add_test(refuse, who_moves_after_the_barrier_stops_it);
     tcase_add_test(refuse, one_that_gives_up_ends_it_for_all);
+    tcase_add_test(refuse, one_whose_time_is_up_ends_it_for_all_and_all_know_why);
+    tcase_add_test(refuse, one_that_was_not_answered_has_not_stood_still);
     tcase_add_test(refuse, an_initial_value_that_cannot_be_repaired_ends_it);
     tcase_add_test(refuse, attempts_end);
     tcase_add_test(refuse, estimates_that_lie_apart_or_are_not_finite_are_none);

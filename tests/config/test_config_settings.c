@@ -98,6 +98,7 @@ static void set_all(void)
         "gossip.turns=off",
         "gossip.patience_us=100",
         "gossip.most_messages=1099511627776",
+        "gossip.most_seconds=1000000",
         "drill.message_loss=20",
         "drill.multicast_loss=0.0001",
         "drill.multicast_duplicate=99.99",

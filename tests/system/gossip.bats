@@ -158,6 +158,18 @@ gossip() {
     [[ $output == *"gossip: 0 converged, 2 not, of 8 ranks"* ]]
 }
 
+@test "no result is no hang: the time is up, and every rank says so" {
+    gossip 4 --set drill.message_loss=97 --set gossip.patience_us=100 --set gossip.most_messages=0 \
+        --set gossip.most_seconds=1 -- 1 3 accuracy=1e-12 why=1
+    [[ $output == *"gossip: 0 converged, 1 not, of 4 ranks"* ]]
+    [ "$(grep -c "a rank has gossiped for as long as it may: take .* or a greater gossip.most_seconds" <<<"$output")" -eq 4 ]
+}
+
+@test "a rank that comes late to the call uses up nobody's time" {
+    gossip 4 --set gossip.most_seconds=1 -- 1 3 late=2 pause=3000
+    [[ $output == *"gossip: 1 converged, 0 not, of 4 ranks"* ]]
+}
+
 @test "ranks that gossip about different things, or not at all, end the job" {
     run timeout -s KILL 60 "$FTRUN" -np 2 "$GOSSIP_APP" 1 1 other=1
     echo "$output"

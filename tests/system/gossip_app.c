@@ -5,7 +5,7 @@
  *   gossip_app TIMES COUNT [NAME=VALUE...]
  *
  * Names: algorithm, neighbourhood, accuracy, turns (1, -1), messages as in ftc_gossip_options; op=sum|avg; mix=1: an exact allreduce
- * after each one; late=RANK: that rank comes 50 ms late to each; nan=RANK: an input of that rank is not a number;
+ * after each one; late=RANK: that rank comes 50 ms, or pause=MS, late to each; why=1: each rank says why there is no result; nan=RANK: an input of that rank is not a number;
  * other=RANK: that rank gossips about twice as many values; barrier=RANK: that rank calls a barrier instead.
  * The lowest survivor prints how many converged, the greatest relative error, and the messages of a rank in the last one.
  */
@@ -25,8 +25,8 @@ struct app {
     int rank, size;
     size_t count;
     ftc_gossip_options options;
-    bool sum, mix;
-    int late, nan, other, barrier;
+    bool sum, mix, why;
+    int late, pause_ms, nan, other, barrier;
     double accuracy; /* to check with */
     double *send, *recv;
     unsigned long converged, given_up;
@@ -122,7 +122,9 @@ static void aggregate(struct app *app, unsigned long i)
     if (app->rank == app->barrier)
         ftc_barrier(app->world);
     if (app->rank == app->late)
-        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        nanosleep(
+            &(struct timespec){.tv_sec = app->pause_ms / 1000, .tv_nsec = app->pause_ms % 1000 * 1000000L},
+            NULL);
     int rc = ftc_gossip_allreduce(app->send, app->recv, app->count * (app->rank == app->other ? 2 : 1),
                                   app->sum ? FTC_SUM : FTC_AVG, &app->options, app->world);
     if (rc == FTC_SUCCESS) {
@@ -130,6 +132,8 @@ static void aggregate(struct app *app, unsigned long i)
         check_value(app, i);
     } else if (rc == FTC_ERR_NOT_CONVERGED) {
         app->given_up++;
+        if (app->why)
+            fprintf(stderr, "gossip: rank %d: %s\n", app->rank, ftc_last_error());
         if (app->recv[0] != -1)
             wrong(app, i, "it has no result, and has changed the buffer");
     } else {
@@ -159,6 +163,10 @@ static void read_option(struct app *app, const char *name, const char *value)
         app->mix = atoi(value) != 0;
     else if (strcmp(name, "late") == 0)
         app->late = atoi(value);
+    else if (strcmp(name, "pause") == 0)
+        app->pause_ms = atoi(value);
+    else if (strcmp(name, "why") == 0)
+        app->why = atoi(value) != 0;
     else if (strcmp(name, "nan") == 0)
         app->nan = atoi(value);
     else if (strcmp(name, "other") == 0)
@@ -199,6 +207,7 @@ int main(int argc, char **argv)
 {
     struct app app = {.accuracy = 1e-9,
                       .late = -1,
+                      .pause_ms = 50,
                       .nan = -1,
                       .other = -1,
                       .barrier = -1,
