@@ -35,9 +35,15 @@ static json_t *set_json(const struct ftc_set *set)
     return array;
 }
 
+/* What the word says is of gossip alone, and stays when that is over. */
+static bool gossips(const struct ftc_status_activity *activity)
+{
+    return activity->kind == FTC_CALL_GOSSIP && activity->wait == FTC_WAIT_GOSSIP;
+}
+
 static json_t *activity_json(const struct ftc_status_activity *activity)
 {
-    return json_pack("{s:o, s:b, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o}",       //
+    return json_pack("{s:o, s:b, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o}",  //
                      "operation", name_or_null(activity->kind, ftc_status_kind_name(activity->kind)), //
                      "certain", activity->certain,                                                    //
                      "number", number(activity->op),                                                  //
@@ -50,7 +56,8 @@ static json_t *activity_json(const struct ftc_status_activity *activity)
                      "epoch_operation", number(activity->epoch_op),                                   //
                      "epoch_ballot", number(activity->epoch_i), number(activity->epoch_s),            //
                      "known_failed", number(activity->known_failed),                                  //
-                     "agreed_failed", number(activity->agreed_failed));
+                     "agreed_failed", number(activity->agreed_failed),                                //
+                     "unsettled_ns", number(gossips(activity) ? activity->unsettled_ns : FTC_STATUS_NEVER));
 }
 
 static json_t *failure_json(const struct ftc_status_failure *failure)

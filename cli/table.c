@@ -58,7 +58,7 @@ static const struct {
 struct row {
     struct ftc_set ranks;
     int first, count;
-    uint64_t longest_ns, stillest_ns;
+    uint64_t longest_ns, stillest_ns, unsettled_ns;
     bool one_target;        /* all wait for the same rank, and for as many */
     bool one_node, one_way; /* all are on one node; have the same carriers */
     char cell[COLUMNS][CELL_SIZE];
@@ -113,6 +113,8 @@ static void join_row(struct row *row, const struct ftc_status *status, int rank)
     row->one_way &= memcmp(first->carriers, other->carriers, sizeof(first->carriers)) == 0;
     if (other->activity.age_ns != FTC_STATUS_NEVER && other->activity.age_ns > row->longest_ns)
         row->longest_ns = other->activity.age_ns;
+    if (other->activity.unsettled_ns != FTC_STATUS_NEVER && other->activity.unsettled_ns > row->unsettled_ns)
+        row->unsettled_ns = other->activity.unsettled_ns;
     if (other->still_ns > row->stillest_ns)
         row->stillest_ns = other->still_ns;
 }
@@ -208,6 +210,8 @@ static void fill_activity(struct row *row, const struct ftc_status_rank *rank)
     fill_epoch(row->cell[EPOCH], activity);
     if (rank->lag > 0)
         snprintf(row->cell[NOTE], CELL_SIZE, "lags by %" PRIu64, rank->lag);
+    else if (activity->kind == FTC_CALL_GOSSIP && activity->wait == FTC_WAIT_GOSSIP && row->unsettled_ns > 0)
+        snprintf(row->cell[NOTE], CELL_SIZE, "unsettled %.20s", ftc_status_age(row->unsettled_ns, age));
 }
 
 static void fill(struct row *row, const struct ftc_status *status)

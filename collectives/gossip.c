@@ -363,7 +363,7 @@ static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
 
     if (number == link->number + 1 && !ftc_gossip_holds(g, at)) {
         link->number = number;
-        link->since = g->counters.received;
+        link->since = link->news = g->counters.received;
         link->open = false;
         return NEWS_NEW;
     }

@@ -98,6 +98,9 @@ void ftc_gossip_unsettle(struct ftc_gossip *gossip);
 /* Does the result stay the average of the living when a rank dies? */
 bool ftc_gossip_survives(enum ftc_gossip_algorithm algorithm);
 
+/* For people: in turns the neighbour whose message this rank has waited for longest, -1: none; `waits`: how many it waits for. */
+int ftc_gossip_awaits(const struct ftc_gossip *gossip, int *waits);
+
 struct ftc_gossip_counters {
     uint64_t sent, received; /* messages */
     uint64_t timers;         /* messages that a timer sent */

@@ -11,6 +11,7 @@ struct ftc_gossip_link {
     bool dead;        /* the neighbour has failed; not kept by push-sum, which is lost then anyway */
     uint32_t number;  /* turns: of the last message on this link; who begins sends the odd ones */
     uint64_t since;   /* turns: messages received when this link was last used */
+    uint64_t news;    /* turns: messages received when the other end last sent a new one */
     bool open;        /* turns: this end has changed the flow, and the other has not answered since */
     uint64_t changed; /* ... first at this step */
     uint8_t active;   /* push-cancel-flow: which of the two flows is the active one (c of algorithm 4) */

@@ -110,3 +110,18 @@ int ftc_gossip_draw_link(struct ftc_gossip *g)
 {
     return g->set.turns ? draw_turn(g) : ftc_gossip_draw_any(g);
 }
+
+int ftc_gossip_awaits(const struct ftc_gossip *gossip, int *waits)
+{
+    int chosen = -1;
+
+    *waits = 0;
+    for (int link = 0; gossip->set.turns && link < gossip->links; link++) {
+        if (gossip->link[link].dead || ftc_gossip_holds(gossip, link))
+            continue;
+        ++*waits;
+        if (chosen < 0 || gossip->link[link].news < gossip->link[chosen].news)
+            chosen = link;
+    }
+    return chosen >= 0 ? ftc_neighbourhood_peer(&gossip->set.neighbourhood, gossip->set.self, chosen) : -1;
+}

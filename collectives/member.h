@@ -143,6 +143,7 @@ struct ftc_member_activity {
     int waits;     /* how many */
     int root;
     int known_failed, agreed_failed; /* |L|, |G| */
+    uint64_t unsettled_ns;           /* gossip: not ready to agree since; 0: ready */
 };
 
 /* Of the call delivered last; before the first one, as set. */

@@ -22,6 +22,7 @@ enum {
     EPOCH_S,
     KNOWN,
     AGREED,
+    UNSETTLED_NS,
     CALLED,
     OPERATIONS,
     HEARTBEAT,
@@ -37,6 +38,11 @@ enum {
 size_t ftc_agent_activity_room(int ranks)
 {
     return (WORDS + 2 * (size_t)ftc_set_words(ranks)) * sizeof(uint64_t);
+}
+
+static uint64_t age(uint64_t now, uint64_t since)
+{
+    return since != 0 && since < now ? now - since : 0;
 }
 
 static void copy_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
@@ -58,6 +64,7 @@ static void copy_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
     words[EPOCH_S] = LOAD(a->epoch_s);
     words[KNOWN] = LOAD(a->known_failed);
     words[AGREED] = LOAD(a->agreed_failed);
+    words[UNSETTLED_NS] = age(now, LOAD(a->unsettled_ns));
     words[CALLED] = LOAD(slot->called);
     words[OPERATIONS] = LOAD(slot->counters.operations);
     words[HEARTBEAT] = LOAD(slot->heartbeat);
@@ -122,6 +129,7 @@ static void write_slot(struct ftc_slot *slot, const uint64_t words[WORDS])
     STORE(a->epoch_s, (uint32_t)words[EPOCH_S]);
     STORE(a->known_failed, (uint32_t)words[KNOWN]);
     STORE(a->agreed_failed, (uint32_t)words[AGREED]);
+    STORE(a->unsettled_ns, age(now, words[UNSETTLED_NS]));
     STORE(slot->called, words[CALLED]);
     STORE(slot->counters.operations, words[OPERATIONS]);
     STORE(slot->heartbeat, words[HEARTBEAT]);

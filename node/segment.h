@@ -111,6 +111,7 @@ struct ftc_activity {
     _Atomic uint32_t epoch_i, epoch_s;
     _Atomic uint32_t known_failed;  /* |L| */
     _Atomic uint32_t agreed_failed; /* |G| */
+    _Atomic uint64_t unsettled_ns;  /* gossip: not ready to agree since; 0: ready */
 };
 
 #define FTC_MESSAGE_KINDS 8

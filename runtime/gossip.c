@@ -117,6 +117,11 @@ static uint64_t patience(const struct ftc_gossip_run *run, uint64_t delay_ns)
     return (delay_ns + run->head.count * sizeof(double) * NS_PER_BYTE) << run->silent;
 }
 
+bool ftc_gossip_run_ready(const struct ftc_gossip_run *run)
+{
+    return ftc_gossip_end_ready(run->end, run->sent - run->spared);
+}
+
 void ftc_gossip_run_outputs(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = comm->gossip;
@@ -131,6 +136,10 @@ void ftc_gossip_run_outputs(struct ftc_comm *comm)
     ftc_gossip_end_look(run->end);
     if (!ftc_gossip_settled(run->core))
         run->stood = run->sent;
+    if (ftc_gossip_run_ready(run))
+        run->unsettled_ns = 0;
+    else if (run->unsettled_ns == 0)
+        run->unsettled_ns = ftc_clock_now();
 }
 
 /* --- in --- */
@@ -334,7 +343,7 @@ void ftc_gossip_run_clock_stop(struct ftc_comm *comm)
     run->began_ns = 0;
 }
 
-/* Silent neighbours are waited for: if one is in another collective, that is why. */
+/* Silent neighbours come first: if one is in another collective, that is why. */
 void ftc_gossip_run_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
     const struct ftc_gossip_run *run = comm->gossip;
@@ -345,5 +354,10 @@ void ftc_gossip_run_activity(const struct ftc_comm *comm, struct ftc_member_acti
     now->op = run->head.op;
     now->wait = FTC_WAIT_GOSSIP;
     now->root = -1;
+    now->unsettled_ns = run->unsettled_ns;
     now->waits = count_silent(comm, &now->waits_for);
+    if (now->waits > 0)
+        return;
+    int place = ftc_gossip_awaits(run->core, &now->waits);
+    now->waits_for = place >= 0 ? run->rank[place] : -1;
 }

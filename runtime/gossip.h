@@ -32,6 +32,7 @@ struct ftc_gossip_run {
     uint64_t
         spared; /* ... while the estimate stood still: who waits for others does not use up what it may send */
     uint64_t stood;         /* ... until it stood still */
+    uint64_t unsettled_ns;  /* not ready for the first agreement since; 0: ready */
     unsigned silent;        /* timers since a message came */
     bool clogged;           /* what was sent has not all gone out: the receivers do not keep up */
     bool struck[FTC_FLIPS]; /* flips that have been carried out */
@@ -55,6 +56,8 @@ void ftc_gossip_run_timer(struct ftc_comm *comm);            /* due_ns has passe
 void ftc_gossip_run_take_kept(struct ftc_comm *comm);
 /* Carry out what the aggregation wants, and look at where it is. */
 void ftc_gossip_run_outputs(struct ftc_comm *comm);
+/* May this rank call the first agreement? */
+bool ftc_gossip_run_ready(const struct ftc_gossip_run *run);
 /* gossip.md, "Bound in time": tells the protocol when the time is up; while this rank gossips, and when it no longer does. */
 void ftc_gossip_run_clock(struct ftc_comm *comm);
 void ftc_gossip_run_clock_stop(struct ftc_comm *comm);

@@ -227,7 +227,7 @@ static void reset(struct aggregation *a)
                                          .operator_code = (uint8_t)a->operator_code};
     run->frozen = run->agreeing = false;
     run->sent = run->spared = run->stood = 0;
-    run->began_ns = run->spent_ns = 0;
+    run->began_ns = run->spent_ns = run->unsettled_ns = 0;
     run->silent = 0;
     ftc_set_clear(&run->heard);
 }
@@ -323,7 +323,7 @@ static bool is_ready(struct ftc_comm *comm, void *arg)
 {
     (void)arg;
     ftc_gossip_run_clock(comm);
-    return ftc_gossip_end_ready(comm->gossip->end, comm->gossip->sent - comm->gossip->spared);
+    return ftc_gossip_run_ready(comm->gossip);
 }
 
 /* Nothing that was sent before its sender came to the barrier is left in a ring (gossip_end.h). */

@@ -32,6 +32,7 @@ static void fill(struct ftc_activity *a, const struct ftc_member_activity *now, 
     if (now->known_failed >= 0)
         STORE(a->known_failed, (uint32_t)now->known_failed);
     STORE(a->agreed_failed, (uint32_t)now->agreed_failed);
+    STORE(a->unsettled_ns, now->unsettled_ns);
 }
 
 /* The board's view in the member's words; there are no ballots. */

@@ -7,6 +7,7 @@
  *   call RANK KIND OP                rank is in an operation
  *   enter RANK OP                    rank has called an operation and shows no more of it
  *   wait RANK ROLE FOR COUNT         what its call waits for
+ *   unsettled RANK SECONDS           it gossips, and has not been ready to agree for so long
  *   pieces RANK DATAGRAM RING OTHER  of multicast decisions
  *   datagrams RANK FOREIGN CORRUPT SENSELESS
  *   results RANK COMPARED CORRECTED DETECTED  operations that it coordinated
@@ -102,6 +103,8 @@ static void obey(struct fake *fake, const char *line)
         activity->role = (uint32_t)a;
         activity->waits_for = b;
         activity->waits = (uint32_t)c;
+    } else if (strcmp(verb, "unsettled") == 0) {
+        activity->unsettled_ns = ftc_clock_now() - (uint64_t)a * FTC_NS_PER_S;
     } else if (strcmp(verb, "out") == 0) {
         activity->kind = activity->role = 0;
         activity->waits_for = -1;

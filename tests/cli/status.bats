@@ -65,6 +65,19 @@ load helper
     lacks null
 }
 
+@test "ranks that gossip and do not converge say since when, and who waits for whom" {
+    start 3 1
+    tell "call 0 7 4" "wait 0 10 2 1" "unsettled 0 125" "call 1 7 4" "wait 1 10 2 1" "call 2 7 4" "wait 2 10 0 1" "unsettled 2 4"
+    run "$STATUS_TOOL" "$job"
+    has "unsettled 2 min 5 s"
+    has "ranks 0 -> 2 -> 0 wait for each other"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].ranks | .[0].activity.unsettled_ns > 1e11 and .[1].activity.unsettled_ns == null' <<<"$output"
+    tell "wait 0 8 2 1"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].ranks[0].activity.unsettled_ns == null' <<<"$output"
+}
+
 @test "a rank that is in a call and shows no more of it is not outside" {
     start 4 1
     tell "call 0 1 7" "wait 0 9 2 1" "enter 2 7" "out 3 7"

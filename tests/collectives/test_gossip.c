@@ -337,6 +337,25 @@ START_TEST(flips_heal_while_messages_are_lost)
 }
 END_TEST
 
+START_TEST(a_rank_in_gossip_names_whom_it_waits_for)
+{
+    struct pair pair;
+    int waits;
+
+    pair_begin(&pair, FTC_GOSSIP_PFCC, true);
+    int first = ftc_gossip_holds(pair.rank[0], 0) ? 0 : 1;
+    ck_assert_int_eq(ftc_gossip_awaits(pair.rank[!first], &waits), first);
+    ck_assert_int_eq(ftc_gossip_awaits(pair.rank[first], &waits), -1); /* it is its turn */
+    ck_assert_int_eq(waits, 0);
+    pair_send(&pair, first);
+    ck_assert_int_eq(ftc_gossip_awaits(pair.rank[first], &waits), !first);
+    ck_assert_int_eq(waits, 1);
+    ftc_gossip_notice(pair.rank[first], !first);
+    ck_assert_int_eq(ftc_gossip_awaits(pair.rank[first], &waits), -1);
+    pair_end(&pair);
+}
+END_TEST
+
 static int pair_size(const struct pair *pair, int rank)
 {
     return (int)pair->size[rank][pair->sent[rank] - 1];
@@ -534,6 +553,7 @@ int main(void)
     tcase_add_test(tcase, push_cancel_flow_once_stuck_stays_so);
     tcase_add_loop_test(tcase, checksums_heal_a_flip_of_any_bit_of_any_variable, 0, 2);
     tcase_add_loop_test(tcase, flips_heal_while_messages_are_lost, 0, 2);
+    tcase_add_test(tcase, a_rank_in_gossip_names_whom_it_waits_for);
     tcase_add_test(tcase, a_repetition_heals_though_other_messages_wait);
     tcase_add_test(tcase, push_flow_does_not_heal_a_flipped_exponent);
     tcase_add_loop_test(tcase, a_rank_that_takes_itself_for_settled_is_right, 0, FTC_GOSSIP_ALGORITHMS);

@@ -256,6 +256,7 @@ START_TEST(what_a_rank_does_is_seen_elsewhere)
     atomic_store(&here->waits_for, 2);
     atomic_store(&here->known_failed, 1);
     atomic_store(&slot(1)->spawned_ns, 1);
+    atomic_store(&here->unsettled_ns, 2);
     atomic_store(&ftc_segment_known_row(job.segment, 1)[0], 1u << 5);
     size_t size = ftc_agent_activity_write(job.segment, 1, bytes, sizeof(bytes));
     ck_assert_uint_eq(size, ftc_agent_activity_room(RANKS));
@@ -265,6 +266,8 @@ START_TEST(what_a_rank_does_is_seen_elsewhere)
     ck_assert_uint_le(atomic_load(&there->since_ns), FTC_NS_PER_S);
     ck_assert_uint_ge(atomic_load(&slot(4)->spawned_ns), 1);
     ck_assert_uint_le(atomic_load(&slot(4)->spawned_ns), FTC_NS_PER_S);
+    ck_assert_uint_gt(atomic_load(&there->unsettled_ns), 0);
+    ck_assert_uint_le(atomic_load(&there->unsettled_ns), FTC_NS_PER_S);
     ck_assert_uint_eq(atomic_load(&there->sequence) % 2, 0);
     ck_assert_uint_eq(atomic_load(&ftc_segment_known_row(job.segment, 4)[0]), 1u << 5);
 }

@@ -5,6 +5,7 @@
 
 setup() {
     report=$BATS_TEST_TMPDIR/report.json
+    json=$BATS_TEST_TMPDIR/status.json
     export FTCOLL_COLLECTIVES_ALGORITHM=${ALGORITHM:-board}
 }
 
@@ -168,6 +169,23 @@ gossip() {
 @test "a rank that comes late to the call uses up nobody's time" {
     gossip 4 --set gossip.most_seconds=1 -- 1 3 late=2 pause=3000
     [[ $output == *"gossip: 1 converged, 0 not, of 4 ranks"* ]]
+}
+
+@test "where nothing converges ftcoll-status says since when, and who waits for whom" {
+    local end=$((SECONDS + 60)) pid
+    "$FTRUN" -np 4 --set drill.message_loss=97 --set gossip.patience_us=100 --set gossip.most_messages=0 \
+        "$GOSSIP_APP" 1 3 accuracy=1e-12 >/dev/null 2>&1 3>&- &
+    pid=$!
+    until "$STATUS" --json "$pid.0" >"$json" 2>/dev/null && jq -ne 'input.jobs[0].ranks | length == 4 and all(.[].activity;
+            .operation == "gossip" and .unsettled_ns > 1e9 and .waits_for_rank != null and .waits >= 1)' "$json"; do
+        [ "$SECONDS" -lt "$end" ] || { cat "$json"; kill "$pid"; return 1; }
+        sleep 0.05
+    done
+    COLUMNS=200 run "$STATUS" "$pid.0"
+    kill "$pid"
+    wait "$pid" || true
+    echo "$output"
+    [[ $output == *"unsettled "* ]]
 }
 
 @test "ranks that gossip about different things, or not at all, end the job" {
