@@ -1,4 +1,5 @@
 /* Calls of a member: what this process gives to an operation, and how its first ballot begins (agreement.md, "Operations"). */
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -132,6 +133,7 @@ static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct 
     op->view = ftc_view_ref(m->view);
     op->epoch = m->epoch;
     op->levels = ftc_member_two_levels(m, &call->signature);
+    op->checked = ftc_integrity_checks(m, &call->signature);
     struct ftc_view *participants = op->levels ? ftc_levels_delegates(m, call->signature.root) : op->view;
     *out = op;
     if (participants == NULL)
@@ -150,6 +152,13 @@ static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct 
     if (rc == 0)
         rc = ftc_ballot_enter(m, op, (struct ftc_ballot_id){0}, participants);
     return rc == 0 ? ftc_levels_adopt_kept(m, op) : rc;
+}
+
+void ftc_member_skip(struct ftc_member *m, uint64_t op)
+{
+    assert(!call_under_way(m));
+    if (op > m->next_op)
+        m->next_op = op;
 }
 
 int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)

@@ -41,7 +41,7 @@ bool ftc_exchange_suits(const struct ftc_member_settings *set, const struct ftc_
 {
     int kind = signature->kind;
     bool plain = set->scheme == FTC_SCHEME_LIST && set->share == FTC_SHARE_PIGGYBACK &&
-                 set->integrity == FTC_INTEGRITY_NONE && set->flips == NULL &&
+                 set->integrity == FTC_INTEGRITY_NONE && (set->flips == NULL || kind == FTC_CALL_GOSSIP) &&
                  set->dissemination == FTC_DISSEMINATION_TREE && set->correction == FTC_CORRECTION_NONE;
 
     return plain && kind != FTC_CALL_BCAST && kind != FTC_CALL_REDUCE && participants > 1 &&
@@ -127,6 +127,12 @@ static int combine(struct ftc_member *m, struct ftc_operation *op, struct ftc_aw
     return rc;
 }
 
+/* From here on it is sent, decided, or combined with the next one. */
+static int protect(struct ftc_member *m, struct ftc_operation *op)
+{
+    return op->checked ? ftc_integrity_protect(m, op, FTC_FLIP_PARTIAL, &op->ballot.sum.value) : 0;
+}
+
 /* What everyone decides who gets here: nothing but what all have contributed, and G. */
 static int decide(struct ftc_member *m, struct ftc_operation *op)
 {
@@ -142,7 +148,9 @@ static int decide(struct ftc_member *m, struct ftc_operation *op)
     if (ftc_call_has_result(op->call.signature.kind))
         ftc_value_set(&decision->value, &b->sum.value);
     ftc_rule_taken(m, FTC_RULE_EXCHANGE);
-    int rc = ftc_broadcast_hold(m, op, decision, &(struct ftc_arrival){.from = m->set.self});
+    int rc = op->checked ? ftc_integrity_disturb(m, op, FTC_FLIP_DECISION, 0, &decision->value) : 0;
+    if (rc == 0)
+        rc = ftc_broadcast_hold(m, op, decision, &(struct ftc_arrival){.from = m->set.self});
     ftc_decision_unref(decision);
     return rc;
 }
@@ -157,6 +165,8 @@ int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op)
         return 0;
     int rc = partner->arrived ? combine(m, op, partner) : 0;
     b->round++;
+    if (rc == 0)
+        rc = protect(m, op);
     if (rc == 0)
         rc = current(b) != NULL ? begin_round(m, op) : decide(m, op);
     return rc == 0 ? 1 : rc;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mix.h"
 
 #define FLIP_TEXT 96 /* bytes; the longest flip is shorter */
 
@@ -19,6 +20,7 @@ static const char *const names[FTC_FLIP_VARIABLES] = {
     [FTC_FLIP_UP] = "up",
     [FTC_FLIP_PARTIAL] = "partial",
     [FTC_FLIP_DECISION] = "decision",
+    [FTC_FLIP_HEAD] = "head",
 };
 
 const char *ftc_flip_variable_name(enum ftc_flip_variable variable)
@@ -54,6 +56,28 @@ static const char *parse_place(const char *text, struct ftc_flip *flip)
     return text + used;
 }
 
+static uint64_t below(uint64_t *state, uint64_t limit)
+{
+    *state += 0x9e3779b97f4a7c15u;
+    return ftc_mix(*state) % limit;
+}
+
+/* Half of the messages and heads are among the first that a rank sends: an agreement is over with
+ * a few. */
+struct ftc_flip ftc_flips_draw(const struct ftc_flips *flips, uint64_t op, int ranks)
+{
+    uint64_t state = ftc_mix(flips->seed) ^ ftc_mix(op + 1);
+    struct ftc_flip flip = {.op = op, .rank = (int)below(&state, (uint64_t)ranks)};
+
+    flip.variable = (enum ftc_flip_variable)below(&state, FTC_FLIP_VARIABLES);
+    flip.element = (int)below(&state, 12);
+    flip.bit = (int)below(&state, 64);
+    flip.step = below(&state, below(&state, 2) == 0 ? 4 : 40);
+    if (flip.variable >= FTC_FLIP_UP && flip.variable <= FTC_FLIP_DECISION)
+        flip.step = 0;
+    return flip;
+}
+
 /* "[OPERATION/]STEP" and nothing after it. */
 static bool parse_time(const char *text, struct ftc_flip *flip)
 {
@@ -78,8 +102,8 @@ int ftc_flip_parse(const char *text, struct ftc_flip *flip)
     return ftc_error_set(
         FTC_ERR_ARG,
         "\"%s\" is no flip: RANK:VARIABLE[.ELEMENT]:BIT@[OPERATION/]STEP is, as 3:flow:55@150, with "
-        "BIT 0..63 and VARIABLE input, flow, weight, checksum, estimate, message, up, partial or "
-        "decision",
+        "BIT 0..63 and VARIABLE input, flow, weight, checksum, estimate, message, up, partial, "
+        "decision or head",
         text);
 }
 
@@ -93,6 +117,12 @@ int ftc_flips_parse(const char *text, struct ftc_flips *flips)
         return FTC_SUCCESS;
     do {
         size_t length = strcspn(text, ",");
+        int used = 0;
+        if (sscanf(text, "random:%18" SCNu64 "%n", &flips->seed, &used) == 1 && (size_t)used == length) {
+            flips->drawn = true;
+            text += length;
+            continue;
+        }
         if (flips->count == FTC_FLIPS)
             return ftc_error_set(FTC_ERR_ARG, "more than %d flips; give fewer", FTC_FLIPS);
         snprintf(item, sizeof(item), "%.*s", (int)length, text);
@@ -112,6 +142,8 @@ char *ftc_flips_format(const struct ftc_flips *flips, char *text, size_t size)
         fprintf(out, "%s%d:%s.%d:%d@%" PRIu64 "/%" PRIu64, i > 0 ? "," : "", flip->rank,
                 ftc_flip_variable_name(flip->variable), flip->element, flip->bit, flip->op, flip->step);
     }
+    if (out != NULL && flips->drawn)
+        fprintf(out, "%srandom:%" PRIu64, flips->count > 0 ? "," : "", flips->seed);
     if (out != NULL)
         fclose(out);
     return text;

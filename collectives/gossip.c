@@ -11,7 +11,7 @@
 #include "collectives/gossip_inside.h"
 #include "collectives/mutation.h"
 
-#define HEAD_BYTES 16
+#define HEAD_BYTES FTC_GOSSIP_LETTER_HEAD
 
 static const struct ftc_gossip_ops *const algorithms[FTC_GOSSIP_ALGORITHMS] = {
     [FTC_GOSSIP_PUSH_SUM] = &ftc_gossip_push_sum,

@@ -63,6 +63,10 @@ struct ftc_gossip_output {
     uint64_t delay_ns; /* TIMER: call ftc_gossip_timer() after so long; replaces the earlier one */
 };
 
+/* A message begins with so many bytes that say what it is: nothing in the protocol finds out that
+ * they are damaged. */
+#define FTC_GOSSIP_LETTER_HEAD 16
+
 struct ftc_gossip;
 
 /* `values`: count doubles, copied. FTC_ERR_ARG as of ftc_gossip_check(), FTC_ERR_NOMEM. */

@@ -2,7 +2,10 @@
  * Messages of gossip aggregation on the wire: this head, then what ftc_gossip_receive() takes. It travels beside the messages of the
  * agreement core, which have a kind in the same place.
  *
- *   u8 version | u8 kind | u8 algorithm | u8 neighbourhood | u8 turns | u8 operator | u16 0 | u64 op | u64 count | u64 0 | letter
+ *   u8 version | u8 kind | u8 algorithm | u8 neighbourhood | u8 turns | u8 operator | u16 0 | u64 op | u64 count | u64 checksum | letter
+ *
+ * The checksum is that of the head and of the letter's own head: nothing else finds out that these are damaged. The flows that follow
+ * are the algorithm's to heal.
  *
  * Everything read is untrusted.
  */
@@ -14,7 +17,7 @@
 #include "base/buffer.h"
 #include "collectives/gossip.h"
 
-#define FTC_GOSSIP_HEAD 32 /* bytes; a multiple of FTC_VALUE_ALIGNMENT */
+#define FTC_GOSSIP_HEAD (32 + FTC_GOSSIP_LETTER_HEAD) /* bytes, with that of the letter */
 
 /* What all ranks of an operation have to agree on, so that a mismatch is named. */
 struct ftc_gossip_head {
@@ -23,13 +26,14 @@ struct ftc_gossip_head {
     uint8_t algorithm, neighbourhood, turns, operator_code;
 };
 
-/* A buffer of FTC_GOSSIP_HEAD bytes; NULL: out of memory. */
-struct ftc_buffer *ftc_gossip_head_encode(const struct ftc_gossip_head *head);
+/* A buffer of FTC_GOSSIP_HEAD bytes, which the rest of this letter follows; NULL: out of memory. */
+struct ftc_buffer *ftc_gossip_head_encode(const struct ftc_gossip_head *head, const void *letter);
 
 /* Is it one of these, and none of the agreement core? */
 bool ftc_gossip_is_message(const struct ftc_buffer *buffer);
 
-/* The head, and where in the buffer the letter is. FTC_ERR_PROTO. */
+/* The head, and where in the buffer the letter is. FTC_ERR_CORRUPT: a bit has turned over, on the
+ * way or before. FTC_ERR_PROTO: it makes no sense as it was sent. */
 int ftc_gossip_head_decode(const struct ftc_buffer *buffer, struct ftc_gossip_head *head,
                            const unsigned char **letter, size_t *size);
 

@@ -71,6 +71,7 @@ struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation 
     message.op = op->k;
     message.epoch = op->epoch;
     message.signature = op->call.signature;
+    message.sealed = op->checked && kind != FTC_MESSAGE_FRAGMENT; /* the whole that it is of has one */
     if (!poke)
         message.ballot = op->ballot.id;
     message.has_participants =
@@ -89,7 +90,7 @@ static int put(struct ftc_member *m, struct ftc_operation *op, struct ftc_output
     ftc_buffer_unref(output->head);
     if (rc != 0 || m->set.flips == NULL)
         return rc;
-    return ftc_integrity_disturb(m, op, FTC_FLIP_MESSAGE, op->sent++, &m->output[m->output_count - 1].value);
+    return ftc_integrity_disturb_message(m, op, (size_t)m->output_count - 1);
 }
 
 int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
@@ -102,6 +103,7 @@ int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_mes
                                 .message = kind,
                                 .head = ftc_member_encode(m, op, kind, content),
                                 .value = *ftc_message_value(content),
+                                .op = op->k,
                                 .urgent = is_urgent(kind, op->ballot.id)};
 
     return put(m, op, &output);

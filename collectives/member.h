@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "collectives/call.h"
+#include "collectives/flip.h"
 #include "collectives/message.h"
 #include "collectives/topology.h"
 
@@ -31,6 +32,7 @@ enum ftc_output_kind {
     FTC_OUTPUT_ACCUSE,    /* `to` broke the protocol and should be fenced */
     FTC_OUTPUT_FENCED,    /* this process was declared failed: it must exit */
     FTC_OUTPUT_CORRUPT,   /* a value in its memory has changed by itself: it must exit */
+    FTC_OUTPUT_FLIPPED,   /* a drill was carried out: ftc_member_flip() */
     FTC_OUTPUT_MISMATCH, /* `to` is in another collective: the job cannot go on; ftc_member_mismatch() says how */
 };
 
@@ -41,8 +43,8 @@ struct ftc_output {
     enum ftc_message_kind message;
     struct ftc_buffer *head;
     struct ftc_value value; /* follows the head; buffer NULL: none */
+    uint64_t op;
     struct ftc_piece piece; /* MULTICAST: of which it is the datagram */
-    uint64_t op;            /* ... and of which operation */
     bool urgent;            /* must be answered though the receiver's caller is outside the library */
     /* DELIVER */
     int status; /* FTC_SUCCESS, _ERR_ROOT_FAILED, _ERR_TOO_MANY_FAILURES, _ERR_CORRUPT */
@@ -186,6 +188,9 @@ int ftc_member_adopt(struct ftc_member *member, uint64_t op, struct ftc_decision
 bool ftc_member_two_levels(const struct ftc_member *member, const struct ftc_signature *signature);
 /* ... and wait for the posts of all ranks of this node, if it is the next one? A broadcast with a reduce does, others need no input. */
 bool ftc_member_gathers(const struct ftc_member *member, const struct ftc_signature *signature);
+/* The next operation is number `op`, or a later one: those before it were decided by other means.
+ * Alike at all members, and none is under way. */
+void ftc_member_skip(struct ftc_member *member, uint64_t op);
 /* A message by datagram: it may be lost, doubled, late and out of order. FTC_ERR_PROTO: nobody is to blame. */
 int ftc_member_datagram(struct ftc_member *member, int from, struct ftc_buffer *message);
 int ftc_member_more(struct ftc_member *member);
@@ -209,6 +214,7 @@ uint64_t ftc_member_ballots(const struct ftc_member *member);                /* 
 const struct ftc_epoch *ftc_member_entered(const struct ftc_member *member); /* the last of them */
 const uint64_t *ftc_member_pieces(const struct ftc_member *member);          /* FTC_PIECES_KINDS counters */
 int ftc_member_retained(const struct ftc_member *member);                    /* operations kept, for tests */
+const struct ftc_flip *ftc_member_flip(const struct ftc_member *member);     /* the last one carried out */
 /* Words for FTC_OUTPUT_MISMATCH: "rank 3 is in bcast(...), this rank in allreduce(...), operation 17". */
 const char *ftc_member_mismatch(const struct ftc_member *member);
 /* Everything the future of this member depends on, in a canonical form: equal bytes, equal behaviour. Its rank and settings

@@ -106,6 +106,11 @@ const struct ftc_value *ftc_message_value(const struct ftc_message *message)
 
 /* --- encoding --- */
 
+static bool has_checksum(const struct ftc_message *message)
+{
+    return message->sealed || ftc_message_value(message)->checksum != 0;
+}
+
 static bool message_has_contribution(enum ftc_message_kind kind)
 {
     return kind == FTC_MESSAGE_UP || kind == FTC_MESSAGE_TREE || kind == FTC_MESSAGE_DECIDE ||
@@ -133,7 +138,7 @@ static size_t message_head_size(const struct ftc_message *message)
         size += decision_size(message->contribution.decision);
     if (message->way == FTC_WAY_GOSSIP)
         size += 4;
-    if (ftc_message_value(message)->checksum != 0)
+    if (has_checksum(message))
         size += 8;
     if (message->kind == FTC_MESSAGE_FRAGMENT)
         size += 12;
@@ -204,7 +209,7 @@ static void write_head(struct ftc_writer *w, const struct ftc_message *message, 
         flags |= FLAG_DECIDED;
     if (message->correcting)
         flags |= FLAG_CORRECTING;
-    if (ftc_message_value(message)->checksum != 0)
+    if (has_checksum(message))
         flags |= FLAG_CHECKSUM;
     flags |= (unsigned)message->way * FLAG_WAY;
     ftc_write_u8(w, MESSAGE_VERSION);
@@ -246,7 +251,7 @@ struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ft
         ftc_write_u32(&w, message->rounds);
     if (message->kind == FTC_MESSAGE_FRAGMENT)
         write_piece(&w, &message->piece);
-    if (ftc_message_value(message)->checksum != 0)
+    if (has_checksum(message))
         ftc_write_u64(&w, ftc_value_checksum_with_head(ftc_message_value(message), head->data, w.used));
     assert(!w.failed);
     head->size = w.used;
@@ -350,11 +355,13 @@ static void read_piece(struct ftc_reader *r, struct ftc_piece *piece)
     r->failed |= piece->number >= piece->count || r->used == r->size;
 }
 
-/* Give the value its checksum; false: it, or the head of this size, is not what was sent. */
-static bool check_value(struct ftc_value *value, size_t head, uint64_t checksum)
+/* Give the value, if there is one, its checksum; false: it, or the head of this size, is not what
+ * was sent. */
+static bool check_value(struct ftc_value *value, const unsigned char *head, size_t size, uint64_t checksum)
 {
-    ftc_value_seal(value);
-    return ftc_value_checksum_with_head(value, value->buffer->data, head) == checksum;
+    if (value->buffer != NULL)
+        ftc_value_seal(value);
+    return ftc_value_checksum_with_head(value, head, size) == checksum;
 }
 
 /* What is left after the head is the value; only a contribution has one. */
@@ -363,17 +370,22 @@ static void read_value(struct ftc_reader *r, struct ftc_message *message, struct
 {
     size_t head = r->used;
     uint64_t checksum = checked ? ftc_read_u64(r) : 0;
+    struct ftc_value value = {0};
 
-    if (r->failed || (r->used == r->size && !checked))
+    if (r->failed)
         return;
+    if (r->used == r->size) {
+        r->failed = checked && !check_value(&value, r->data, head, checksum);
+        return;
+    }
     ftc_read_align(r, FTC_VALUE_ALIGNMENT);
     if (r->failed || r->used == r->size || !message_has_contribution(message->kind)) {
         r->failed = true;
         return;
     }
-    struct ftc_value value = {.buffer = buffer, .offset = r->used, .size = r->size - r->used};
+    value = (struct ftc_value){.buffer = buffer, .offset = r->used, .size = r->size - r->used};
     struct ftc_decision *decision = message->contribution.decision;
-    r->failed = checked && !check_value(&value, head, checksum);
+    r->failed = checked && !check_value(&value, r->data, head, checksum);
     ftc_value_set(decision != NULL ? &decision->value : &message->contribution.value, &value);
 }
 

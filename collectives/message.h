@@ -14,7 +14,7 @@
  * Failure information is a set (`list`), u32 number of write-offs * 2 + bit (`count`), or u8 bit (`bit`).
  * A message is one head and, where it carries a value, a reference to the bytes that follow it. Everything read is
  * untrusted: ftc_message_decode() checks lengths, ranks, kinds and that what must be there is. A checksum is there if the
- * value has one; it is that of the message up to there and of the value, and is checked, too.
+ * value has one, or the message is sealed; it is that of the message up to there and of the value, if there is one, and is checked, too.
  */
 #ifndef FTC_COLLECTIVES_MESSAGE_H
 #define FTC_COLLECTIVES_MESSAGE_H
@@ -120,6 +120,7 @@ struct ftc_message {
     bool has_list;                        /* UP: `info.list` travels (two levels) */
     struct ftc_failure_info info;         /* TREE; its list: UP, with has_list */
     struct ftc_contribution contribution; /* UP, TREE; DECIDE has its decision here */
+    bool sealed;                          /* it carries a checksum, without a value too */
 };
 int ftc_message_init(struct ftc_message *message, int ranks);
 void ftc_message_fini(struct ftc_message *message);

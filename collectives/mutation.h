@@ -43,10 +43,13 @@
     X(EXCHANGE_WITHOUT_DEAD, "exchange: who finds a partner dead goes on without it")                        \
     X(EXCHANGE_WITH_L, "exchange: the failed set has what the decider alone knows")                          \
     X(EXCHANGE_FOR_EVER, "exchange: nobody gives it up while c_0 lives")                                     \
+    X(GOSSIP_UNCHECKED, "gossip: the agreements of its end carry no checksums")                              \
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */              \
     /* harmless as long as there is PULL: without it they are found */                                       \
     X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                                \
     X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")                  \
+    /* of gossip itself, which storms do not run */                                                          \
+    X(GOSSIP_HEAD_UNCHECKED, "gossip: nobody looks at the checksum of a message's head")                     \
     /* of two levels: storms, on one, do not meet them */                                                    \
     X(LEAVE_OUT_NODE, "two levels: decide though a node that has live ranks lost its delegate")              \
     X(UP_WITHOUT_LIST, "two levels: UP does not say whose input its node lacks")                             \

@@ -87,6 +87,7 @@ struct ftc_operation {
     struct ftc_epoch epoch;        /* at op k */
     bool first_collects;           /* ballot (0,0) has a reduce */
     bool exchanges;                /* ballot (0,0) is an exchange */
+    bool checked;                  /* values and messages carry checksums */
     bool levels;                   /* delegates of nodes take part */
     struct ftc_set missing;        /* levels: ranks of this node that posted nothing */
     bool returned;                 /* delivered to the caller */
@@ -118,6 +119,8 @@ struct ftc_member {
     uint64_t pieces[FTC_PIECES_KINDS];
     bool fenced; /* this process was declared failed, or is damaged: no input does anything any more */
     bool flipped[FTC_FLIPS]; /* drills that were carried out */
+    uint64_t drawn_for;      /* the last operation, plus 1, whose drawn one was */
+    struct ftc_flip flip;    /* the last of all */
     struct ftc_value
         looked; /* found sound, or made, last in this step; compared with others, never followed */
 
@@ -198,6 +201,8 @@ int ftc_vote_keep_list(struct ftc_awaited *head, const struct ftc_set *list);
 int ftc_vote_choose(struct ftc_member *m, struct ftc_operation *op);
 
 /* integrity.c: checksums, and damage on request */
+/* Do the values and messages of such an operation carry checksums? */
+bool ftc_integrity_checks(const struct ftc_member *m, const struct ftc_signature *signature);
 /* A value as it will be used from now on: give it its checksum, then do what drills want. */
 int ftc_integrity_protect(struct ftc_member *m, const struct ftc_operation *op,
                           enum ftc_flip_variable variable, struct ftc_value *value);
@@ -206,6 +211,8 @@ bool ftc_integrity_sound(struct ftc_member *m, const struct ftc_value *value);
 /* What drills want at this step of a variable. */
 int ftc_integrity_disturb(struct ftc_member *m, const struct ftc_operation *op,
                           enum ftc_flip_variable variable, uint64_t step, struct ftc_value *value);
+/* ... and of the message that is output `at`. */
+int ftc_integrity_disturb_message(struct ftc_member *m, struct ftc_operation *op, size_t at);
 int ftc_integrity_corrupt(struct ftc_member *m); /* this process is damaged: FTC_ERR_FENCED, as below */
 
 /* How DECIDE(b) came to this process. */

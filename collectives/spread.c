@@ -17,6 +17,8 @@ static enum ftc_dissemination dissemination_of(const struct ftc_member *m, const
 
     if (set->dissemination != FTC_DISSEMINATION_MULTICAST)
         return set->dissemination;
+    if (op->call.signature.kind == FTC_CALL_GOSSIP) /* a piece has no checksum of its own */
+        return FTC_DISSEMINATION_TREE;
     if (op->ballot.size < set->multicast_least || size > set->multicast_most ||
         size > FTC_FRAGMENTS_WHOLE / 2)
         return FTC_DISSEMINATION_TREE;

@@ -217,9 +217,9 @@ const struct ftc_config_key ftc_config_schema[] = {
     INT("drill", "seed", drill_seed, 0, INT64_C(1) << 62, "1", "",
         "Test switch: seed of what the drills above draw."),
     STRING("drill", "flip", drill_flip, "",
-        "Test switch: bits that turn over, RANK:VARIABLE[.ELEMENT]:BIT@[OPERATION/]STEP, separated by commas. VARIABLE is "
-        "input, up, partial, decision or message; in gossip aggregation input, flow, weight, checksum, estimate or "
-        "message."),
+        "Test switch: bits that turn over, RANK:VARIABLE[.ELEMENT]:BIT@[OPERATION/]STEP, or random:SEED, separated by "
+        "commas. VARIABLE is input, up, partial, decision, message or head; in gossip aggregation input, flow, weight, "
+        "checksum, estimate, message or head. random: one for each operation of gossip."),
 
     ENUM("log", "level", log_level, level_names, "warn",
         "Least important kind of log line that is written."),

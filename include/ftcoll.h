@@ -228,7 +228,7 @@ typedef struct ftc_gossip_report {
     const char *algorithm, *neighbourhood; /* NULL: there was none */
     double accuracy;                       /* aimed at */
     uint64_t messages;                     /* sent */
-    uint64_t corrupt;                      /* flows found corrupt, own or received */
+    uint64_t corrupt;                      /* flows found corrupt, own or received; heads */
     uint64_t repairs;                      /* of the own input */
     int attempts;                          /* to agree that all have converged */
     /* Until this rank had converged; until all had; and agreeing on the result. Of all attempts. */

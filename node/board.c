@@ -414,6 +414,15 @@ FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, voi
     return status;
 }
 
+void ftc_board_decided(struct ftc_board *b, uint64_t op, const struct ftc_set *failed)
+{
+    assert(b->call == NULL && op >= b->op);
+    b->op = op;
+    b->begun = b->round;
+    b->restarts = 0;
+    decide(b, failed);
+}
+
 /* --- looking in --- */
 
 /* Whose posts are missing, or who combines. */

@@ -77,6 +77,10 @@ int ftc_board_call(struct ftc_board *board, const struct ftc_call *call, void *r
 /* A rank whose own marks were damaged would be waited for: it looks at them before it waits itself, and here when it waits elsewhere. */
 void ftc_board_check_own(struct ftc_board *board);
 
+/* Operations were decided by other means, with these failed (agreement.md, rule 5), alike at all
+ * ranks; the next one is number `op`. Between two calls. */
+void ftc_board_decided(struct ftc_board *board, uint64_t op, const struct ftc_set *failed);
+
 /* Take in what was declared since: L grows. */
 void ftc_board_take_failures(struct ftc_board *board);
 

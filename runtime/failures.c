@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "runtime/call.h"
+#include "runtime/failures.h"
 #include "runtime/large.h"
 #include "runtime/progress.h"
 
@@ -16,8 +17,7 @@ static int begin(const ftc_comm *comm, const void *output)
     return rc == 0 ? ftc_call_begin(comm) : rc;
 }
 
-/* What a decision on the board has named counts as known, too: L ⊇ G. */
-static int learn_from_board(ftc_comm *comm)
+int ftc_failures_learn_from_board(ftc_comm *comm)
 {
     const struct ftc_set *known = comm->board != NULL ? ftc_board_known(comm->board) : NULL;
     int rc = 0;
@@ -36,7 +36,7 @@ FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
     ftc_call_enter(comm);
     while (ftc_progress_step(comm))
         ;
-    rc = learn_from_board(comm);
+    rc = ftc_failures_learn_from_board(comm);
     if (rc != 0)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
     ftc_snapshot_local(&comm->snapshot, ftc_member_known_failed(comm->member));

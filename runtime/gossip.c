@@ -65,20 +65,47 @@ void ftc_gossip_run_close(struct ftc_comm *comm)
 
 /* --- drills --- */
 
+/* The i-th flip that this operation may meet; the drawn one is the last. NULL: there are no more. */
+static const struct ftc_flip *flip_of(const struct ftc_comm *comm, int i)
+{
+    if (i < comm->flips.count)
+        return &comm->flips.flip[i];
+    return i == comm->flips.count && comm->flips.drawn ? &comm->gossip->drawn : NULL;
+}
+
+static bool is_due(const struct ftc_comm *comm, int i, const struct ftc_flip *flip)
+{
+    const struct ftc_gossip_run *run = comm->gossip;
+
+    return !run->struck[i] && flip->rank == comm->rank && flip->op == run->head.op && flip->step <= run->sent;
+}
+
+static void struck(struct ftc_comm *comm, int i, const struct ftc_flip *flip, bool done)
+{
+    comm->gossip->struck[i] = done;
+    if (done)
+        FTC_LOG(&comm->log, FTC_LOG_INFO, "drill: bit %d of %s.%d turned over after %llu messages", flip->bit,
+                ftc_flip_variable_name(flip->variable), flip->element,
+                (unsigned long long)comm->gossip->sent);
+}
+
 void ftc_gossip_run_strike(struct ftc_comm *comm)
 {
-    struct ftc_gossip_run *run = comm->gossip;
+    const struct ftc_flip *flip;
 
-    for (int i = 0; i < comm->flips.count; i++) {
-        const struct ftc_flip *flip = &comm->flips.flip[i];
-        if (run->struck[i] || flip->rank != comm->rank || flip->op != run->head.op || flip->step > run->sent)
-            continue;
-        run->struck[i] = ftc_gossip_flip(run->core, flip);
-        if (run->struck[i])
-            FTC_LOG(&comm->log, FTC_LOG_INFO, "drill: bit %d of %s.%d turned over after %llu messages",
-                    flip->bit, ftc_flip_variable_name(flip->variable), flip->element,
-                    (unsigned long long)run->sent);
-    }
+    for (int i = 0; (flip = flip_of(comm, i)) != NULL; i++)
+        if (is_due(comm, i, flip))
+            struck(comm, i, flip, ftc_gossip_flip(comm->gossip->core, flip));
+}
+
+/* A message as it leaves. */
+static void strike_head(struct ftc_comm *comm, struct ftc_buffer *head)
+{
+    const struct ftc_flip *flip;
+
+    for (int i = 0; (flip = flip_of(comm, i)) != NULL; i++)
+        if (flip->variable == FTC_FLIP_HEAD && is_due(comm, i, flip))
+            struck(comm, i, flip, ftc_flip_bytes(flip, head->data, head->size));
 }
 
 static bool is_lost(struct ftc_comm *comm)
@@ -93,21 +120,35 @@ static bool is_lost(struct ftc_comm *comm)
 
 /* --- out --- */
 
+/* What follows the head; none of a letter that asks. */
+static struct ftc_value rest_of(struct ftc_comm *comm, const struct ftc_gossip_output *output)
+{
+    struct ftc_value value = {.size = output->size - FTC_GOSSIP_LETTER_HEAD};
+
+    if (value.size == 0)
+        return value;
+    value.buffer = ftc_buffer_new(value.size);
+    if (value.buffer == NULL)
+        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
+    memcpy(value.buffer->data, (const unsigned char *)output->bytes + FTC_GOSSIP_LETTER_HEAD, value.size);
+    return value;
+}
+
 static void send(struct ftc_comm *comm, const struct ftc_gossip_output *output)
 {
     struct ftc_gossip_run *run = comm->gossip;
-    struct ftc_value value = {.buffer = ftc_buffer_new(output->size), .size = output->size};
+    struct ftc_value value = rest_of(comm, output);
+    struct ftc_buffer *head = ftc_gossip_head_encode(&run->head, output->bytes);
 
-    if (value.buffer == NULL)
+    if (head == NULL)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
-    memcpy(value.buffer->data, output->bytes, output->size);
+    strike_head(comm, head);
     run->sent++;
     run->spared += ftc_gossip_settled(run->core);
-    ftc_publish_sent(comm, FTC_MESSAGE_GOSSIP, FTC_GOSSIP_HEAD + output->size);
-    /* On the board the receiver may wait for an agreement, and its thread has to be woken. */
-    int rc = comm->transport->ops->send(comm->transport, run->rank[output->to], run->head_bytes, &value,
-                                        comm->board != NULL);
-    ftc_buffer_unref(value.buffer);
+    ftc_publish_sent(comm, FTC_MESSAGE_GOSSIP, head->size + value.size);
+    int rc = comm->transport->ops->send(comm->transport, run->rank[output->to], head, &value, false);
+    ftc_buffer_unref(head);
+    ftc_value_drop(&value);
     ftc_progress_must(comm, rc);
     ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
 }
@@ -215,6 +256,33 @@ static int put_off(struct ftc_comm *comm, int from, struct ftc_buffer *message)
     return keep(comm, from, message);
 }
 
+/* Operations that this rank has called. The caller may be on the board, without the lock. */
+static uint64_t called(const struct ftc_comm *comm)
+{
+    uint64_t calls = atomic_load_explicit(&comm->slot->called, memory_order_relaxed);
+
+    return calls > comm->gossip->head.op ? calls : comm->gossip->head.op;
+}
+
+void ftc_gossip_run_catch_up(struct ftc_comm *comm)
+{
+    if (comm->gossip->core == NULL)
+        ftc_member_skip(comm->member, called(comm));
+}
+
+/* It cannot be told of which operation it was. In turns it is missed, and comes again; else
+ * nothing may get lost, and it is its sender that is not to be trusted. */
+static int drop_damaged(struct ftc_comm *comm, int from)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    if (run->core == NULL || run->head.turns == 0)
+        return FTC_ERR_PROTO;
+    run->damaged++;
+    FTC_LOG(&comm->log, FTC_LOG_INFO, "gossip: the head of a message from rank %d is damaged: dropped", from);
+    return FTC_SUCCESS;
+}
+
 static int judge(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     struct ftc_gossip_run *run = comm->gossip;
@@ -223,9 +291,11 @@ static int judge(struct ftc_comm *comm, int from, struct ftc_buffer *message)
     size_t size;
     int rc = ftc_gossip_head_decode(message, &head, &letter, &size);
 
+    if (rc == FTC_ERR_CORRUPT)
+        return drop_damaged(comm, from);
     if (rc != FTC_SUCCESS)
         return rc;
-    if (head.op > run->head.op + KEPT_FURTHEST)
+    if (head.op > called(comm) + KEPT_FURTHEST)
         return ftc_error_set(FTC_ERR_PROTO, "rank %d gossips in operation %llu", from,
                              (unsigned long long)head.op);
     if (head.op < run->head.op)

@@ -1,6 +1,6 @@
 /*
- * Gossip aggregation at run time: its messages travel beside the member's, and whoever drives the member drives it, too: while
- * the caller waits on the node board that is the progress thread. All under comm->lock.
+ * Gossip aggregation at run time: its messages travel beside the member's, and whoever drives the member drives it, too. All under
+ * comm->lock.
  */
 #ifndef FTC_RUNTIME_GOSSIP_H
 #define FTC_RUNTIME_GOSSIP_H
@@ -14,9 +14,8 @@ struct ftc_gossip_kept;
 /* The aggregation under way, and what outlives it. */
 struct ftc_gossip_run {
     struct ftc_gossip_head
-        head; /* head.op: the operation under way, or the least that a later one can have */
-    struct ftc_buffer *head_bytes; /* NULL: none is under way, nor are the next four */
-    struct ftc_gossip *core;
+        head;                /* head.op: the operation under way, or the least that a later one can have */
+    struct ftc_gossip *core; /* NULL: none is under way, nor is the next one */
     struct ftc_gossip_end *end;
     struct ftc_set heard; /* ranks that a message has come from */
     struct ftc_neighbourhood neighbourhood;
@@ -31,11 +30,14 @@ struct ftc_gossip_run {
     uint64_t sent;     /* messages */
     uint64_t
         spared; /* ... while the estimate stood still: who waits for others does not use up what it may send */
-    uint64_t stood;         /* ... until it stood still */
-    uint64_t unsettled_ns;  /* not ready for the first agreement since; 0: ready */
-    unsigned silent;        /* timers since a message came */
-    bool clogged;           /* what was sent has not all gone out: the receivers do not keep up */
-    bool struck[FTC_FLIPS]; /* flips that have been carried out */
+    uint64_t stood;             /* ... until it stood still */
+    uint64_t unsettled_ns;      /* not ready for the first agreement since; 0: ready */
+    unsigned silent;            /* timers since a message came */
+    bool clogged;               /* what was sent has not all gone out: the receivers do not keep up */
+    struct ftc_flip drawn;      /* flip of this operation, if they are drawn */
+    bool struck[FTC_FLIPS + 1]; /* flips that have been carried out, the drawn one last */
+    uint64_t damaged;           /* messages dropped for a damaged head since it began, ... */
+    uint64_t dropped;           /* ... and in the aggregations before */
 
     struct ftc_gossip_kept *first, *last; /* messages that came too early, in the order of arrival */
     size_t kept, kept_bytes;
@@ -43,6 +45,10 @@ struct ftc_gossip_run {
     uint64_t random; /* of [drill] message_loss */
     ftc_gossip_report report;
 };
+
+/* Beside the board: the member learns how far operations are by now, to tell messages that come
+ * early from those that make no sense. */
+void ftc_gossip_run_catch_up(struct ftc_comm *comm);
 
 int ftc_gossip_run_open(struct ftc_comm *comm); /* FTC_ERR_NOMEM */
 void ftc_gossip_run_close(struct ftc_comm *comm);

@@ -9,8 +9,8 @@
 #include "base/probes.h"
 #include "collectives/types.h"
 #include "runtime/call.h"
+#include "runtime/failures.h"
 #include "runtime/gossip.h"
-#include "runtime/node_board.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 
@@ -162,7 +162,7 @@ static int settle_settings(struct aggregation *a, const struct ftc_set *failed)
 
     place_ranks(a->comm, failed);
     a->core.self = run->place[a->comm->rank];
-    a->core.seed = ftc_mix(ftc_call_number(a->comm) + 1);
+    a->core.seed = ftc_mix(ftc_member_next_op(a->comm->member) + 1);
     int rc = ftc_neighbourhood_init(&a->core.neighbourhood, a->neighbourhood, run->places);
     run->neighbourhood = a->core.neighbourhood;
     a->end.removed = failed;
@@ -194,8 +194,6 @@ static int create(struct aggregation *a)
     int rc = ftc_gossip_create(&run->core, &a->core, a->input);
     if (rc == FTC_SUCCESS)
         rc = ftc_gossip_end_create(&run->end, &a->end, run->core, a->input);
-    if (rc == FTC_SUCCESS && (run->head_bytes = ftc_gossip_head_encode(&run->head)) == NULL)
-        rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip");
     return rc;
 }
 
@@ -205,11 +203,9 @@ static void destroy(struct ftc_comm *comm)
 
     ftc_gossip_end_destroy(run->end);
     ftc_gossip_destroy(run->core);
-    ftc_buffer_unref(run->head_bytes);
     run->end = NULL;
     run->core = NULL;
-    run->head_bytes = NULL;
-    run->head.op = ftc_call_number(comm);
+    run->head.op = ftc_member_next_op(comm->member);
     run->overflowed = false;
     ftc_progress_gossip_due(comm, 0);
 }
@@ -219,17 +215,19 @@ static void reset(struct aggregation *a)
 {
     struct ftc_gossip_run *run = a->comm->gossip;
 
-    run->head = (struct ftc_gossip_head){.op = ftc_call_number(a->comm),
+    run->head = (struct ftc_gossip_head){.op = ftc_member_next_op(a->comm->member),
                                          .count = a->core.count,
                                          .algorithm = (uint8_t)a->core.algorithm,
                                          .neighbourhood = (uint8_t)a->neighbourhood,
                                          .turns = a->core.turns,
                                          .operator_code = (uint8_t)a->operator_code};
     run->frozen = run->agreeing = false;
-    run->sent = run->spared = run->stood = 0;
+    run->sent = run->spared = run->stood = run->damaged = 0;
     run->began_ns = run->spent_ns = run->unsettled_ns = 0;
     run->silent = 0;
     ftc_set_clear(&run->heard);
+    if (a->comm->flips.drawn)
+        run->drawn = ftc_flips_draw(&a->comm->flips, run->head.op, a->comm->size);
 }
 
 static void reset_report(struct aggregation *a)
@@ -264,32 +262,19 @@ static void begin(struct aggregation *a)
 
 static const struct ftc_set *decided_failed(const struct ftc_comm *comm)
 {
-    struct ftc_member_report member;
-    struct ftc_board_report board;
+    struct ftc_member_report report;
 
-    if (comm->board == NULL) {
-        ftc_member_report(comm->member, &member);
-        return member.failed;
-    }
-    ftc_board_report(comm->board, &board);
-    return board.failed;
+    ftc_member_report(comm->member, &report);
+    return report.failed;
 }
 
-/* On the board the caller cannot drive gossip meanwhile: the thread does. By messages this one goes on. */
+/* By messages, whose values and heads have checksums; the node board has none. */
 static int run_agreement(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
-    int rc;
-
     comm->gossip->agreeing = true;
-    if (comm->board != NULL) {
-        ftc_call_leave(comm);
-        rc = ftc_node_board_call(comm, call, receive);
-        ftc_call_enter(comm);
-    } else {
-        rc = ftc_call_wait(comm, call, receive);
-        comm->receive = NULL;
-    }
+    int rc = ftc_call_wait(comm, call, receive);
     comm->gossip->agreeing = false;
+    comm->receive = NULL;
     return rc;
 }
 
@@ -387,7 +372,9 @@ static void add_to_report(struct ftc_comm *comm)
     ftc_gossip_counters(run->core, &counters);
     run->report.messages += run->sent;
     run->report.attempts += ftc_gossip_end_attempts(run->end);
-    run->report.corrupt += counters.corrupt;
+    run->report.corrupt += counters.corrupt + run->damaged;
+    run->dropped += run->damaged;
+    run->damaged = 0;
     run->report.repairs += counters.repairs;
 }
 
@@ -462,6 +449,23 @@ static int run_attempts(struct aggregation *a)
     return rc == FTC_SUCCESS && verdict == FTC_GOSSIP_GIVEN_UP ? no_result(a) : rc;
 }
 
+/* Where operations go over the board, the agreements of this one are beside it, and it is told
+ * what they have decided. */
+static void leave_board(struct ftc_comm *comm)
+{
+    if (comm->board == NULL)
+        return;
+    ftc_member_skip(comm->member, ftc_board_operations(comm->board));
+    ftc_progress_must(comm, ftc_failures_learn_from_board(comm));
+    ftc_progress_outputs(comm);
+}
+
+static void return_to_board(struct ftc_comm *comm)
+{
+    if (comm->board != NULL)
+        ftc_board_decided(comm->board, ftc_member_next_op(comm->member), decided_failed(comm));
+}
+
 static int aggregate(struct aggregation *a, const double *input, double *recv)
 {
     struct ftc_comm *comm = a->comm;
@@ -470,9 +474,12 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
     int rc = take_input(a, input);
     if (rc == FTC_SUCCESS) {
         reset_report(a);
+        leave_board(comm);
         rc = start(a, agreed_failed(comm));
-        if (rc == FTC_SUCCESS)
+        if (rc == FTC_SUCCESS) {
             rc = run_attempts(a);
+            return_to_board(comm);
+        }
         int living = comm->size - ftc_set_count(decided_failed(comm));
         for (size_t i = 0; rc == FTC_SUCCESS && i < a->core.count; i++)
             recv[i] = a->operator_code == CODE_SUM ? a->average[i] * living : a->average[i];

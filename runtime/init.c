@@ -83,7 +83,7 @@ static int make_member(struct ftc_comm *comm, uint32_t fragment)
     int rc = ftc_flips_parse(comm->config.drill_flip, &comm->flips);
     if (rc != 0)
         return ftc_error_wrap(FTC_ERR_CONFIG, "drill.flip");
-    settings.flips = comm->flips.count > 0 ? &comm->flips : NULL;
+    settings.flips = ftc_flips_any(&comm->flips) ? &comm->flips : NULL;
     rc = ftc_runtime_levels_open(comm, &settings);
     return rc == 0 ? ftc_member_create(&comm->member, &settings) : rc;
 }

@@ -122,6 +122,14 @@ static void output_deliver(struct ftc_comm *comm, const struct ftc_output *outpu
         log_verdict(comm);
 }
 
+static void log_flip(struct ftc_comm *comm)
+{
+    const struct ftc_flip *flip = ftc_member_flip(comm->member);
+
+    FTC_LOG(&comm->log, FTC_LOG_INFO, "drill: bit %d of %s.%d turned over in operation %llu", flip->bit,
+            ftc_flip_variable_name(flip->variable), flip->element, (unsigned long long)flip->op);
+}
+
 /* The member does no I/O; what it has entered shows here, before what it says about it. */
 static void probe_ballot(struct ftc_comm *comm)
 {
@@ -166,6 +174,9 @@ void ftc_progress_outputs(struct ftc_comm *comm)
         case FTC_OUTPUT_CORRUPT:
             ftc_comm_leave(comm, FTC_EXIT_CORRUPT,
                            "a value in the memory of this process has changed by itself: a checksum says so");
+        case FTC_OUTPUT_FLIPPED:
+            log_flip(comm);
+            break;
         case FTC_OUTPUT_MISMATCH:
             ftc_job_end(comm, FTC_EXIT_MISMATCH, ftc_member_mismatch(comm->member));
         }
@@ -285,6 +296,8 @@ static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *mess
     if (comm->flow != NULL && ftc_flow_is_message(message))
         return take_flow(comm, from, message);
     ftc_large_run_look(comm, from, message);
+    if (comm->board != NULL)
+        ftc_gossip_run_catch_up(comm);
     return ftc_member_receive(comm->member, from, message);
 }
 

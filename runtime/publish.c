@@ -56,12 +56,30 @@ static void board_activity(const struct ftc_board *board, struct ftc_member_acti
         now->kind = (enum ftc_call_kind)a.signature->kind;
 }
 
+/* An agreement of gossip goes by messages. */
+static bool is_beside_board(const struct ftc_comm *comm)
+{
+    return comm->gossip != NULL && comm->gossip->agreeing;
+}
+
+/* Beside the board, how many have failed is the board's to say. */
+static void member_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
+{
+    struct ftc_member_activity board = *now;
+
+    ftc_member_activity(comm->member, now);
+    if (comm->board == NULL)
+        return;
+    now->known_failed = board.known_failed;
+    now->agreed_failed = board.agreed_failed;
+}
+
 void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
     if (comm->board != NULL)
         board_activity(comm->board, now);
-    else
-        ftc_member_activity(comm->member, now);
+    if (comm->board == NULL || is_beside_board(comm))
+        member_activity(comm, now);
     ftc_runtime_levels_activity(comm, now);
     ftc_gossip_run_activity(comm, now);
     ftc_large_run_activity(comm, now);
@@ -178,8 +196,8 @@ void ftc_publish_returned(struct ftc_comm *comm)
     counters = &comm->slot->counters;
     ADD(counters->operations, 1);
     STORE(counters->ballots, ftc_member_ballots(comm->member));
-    STORE(counters->dropped,
-          rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] + rules[FTC_RULE_DROP_EPOCH]);
+    STORE(counters->dropped, rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
+                                 rules[FTC_RULE_DROP_EPOCH] + comm->gossip->dropped + comm->gossip->damaged);
     for (int i = 0; i < FTC_RULES_COUNT; i++)
         STORE(counters->rules[i], rules[i]);
     if (LOAD(comm->slot->first_result_ns) == 0)
@@ -188,5 +206,7 @@ void ftc_publish_returned(struct ftc_comm *comm)
     if (ftc_set_empty(ftc_member_known_failed(comm->member)))
         return;
     publish_set(ftc_segment_known_row(comm->segment, comm->rank), ftc_member_known_failed(comm->member));
-    publish_set(ftc_segment_agreed_row(comm->segment, comm->rank), ftc_member_agreed_failed(comm->member));
+    if (comm->board == NULL)
+        publish_set(ftc_segment_agreed_row(comm->segment, comm->rank),
+                    ftc_member_agreed_failed(comm->member));
 }

@@ -392,7 +392,7 @@ static int understand(struct parse *parse)
     rc = ftc_flips_parse(setup->settings.value.drill_flip, &setup->flips);
     if (rc != 0)
         return rc;
-    setup->member.flips = setup->flips.count > 0 ? &setup->flips : NULL;
+    setup->member.flips = ftc_flips_any(&setup->flips) ? &setup->flips : NULL;
     if (setup->ops == NULL)
         return 0;
     return ftc_program_parse(&setup->program, setup->ops, setup->ranks_given ? (int)parse->ranks : RANKS_MAX);

@@ -313,9 +313,9 @@ void ftc_explore_board_check_counted(struct ftc_exploration *x, const struct ftc
                                      const struct ftc_local_delivery *d, uint32_t to)
 {
     const struct ftc_local_history *mine = &x->local.state[to].history;
-    enum ftc_call_kind kind = x->local.program->operation[d->op].kind;
-    bool counts = kind == FTC_CALL_ALLREDUCE ||
-                  (kind == FTC_CALL_REDUCE && rank == x->local.program->operation[d->op].root);
+    const struct ftc_program_operation *operation = &x->local.program->operation[d->op];
+    bool counts = ftc_program_combines_for_all(operation) ||
+                  (operation->kind == FTC_CALL_REDUCE && rank == operation->root);
 
     if (!has_board(x) || !counts || d->op == 0 || mine->forgotten >= d->op)
         return;

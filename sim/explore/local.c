@@ -245,6 +245,7 @@ static int take_output(struct ftc_learning *l, const struct ftc_output *output)
         l->step.fenced = true;
         ftc_learning_violate(l, "rank %d is told that it was declared failed, but it lives", l->rank);
         break;
+    case FTC_OUTPUT_FLIPPED: /* no explored job has drills */
     case FTC_OUTPUT_CORRUPT:
         ftc_learning_violate(l, "rank %d finds its memory damaged, which it is not", l->rank);
         break;

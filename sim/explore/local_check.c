@@ -280,7 +280,7 @@ static void check_result(struct ftc_learning *l, const struct ftc_output *output
 {
     const struct ftc_decision *decision = output->decision;
     const struct ftc_program_operation *operation = ftc_learning_operation(l);
-    bool gives = operation->kind == FTC_CALL_ALLREDUCE || operation->kind == FTC_CALL_BCAST;
+    bool gives = ftc_program_combines_for_all(operation) || operation->kind == FTC_CALL_BCAST;
 
     if (output->status != decision->status ||
         (output->status != FTC_SUCCESS &&
@@ -316,7 +316,7 @@ static void check_decision(struct ftc_learning *l, const struct ftc_output *outp
     d->root_failed = decision->status == FTC_ERR_ROOT_FAILED;
     check_failed(l, decision, d);
     check_result(l, output, d->op);
-    if (kind == FTC_CALL_ALLREDUCE)
+    if (ftc_program_combines_for_all(ftc_learning_operation(l)))
         check_counts(l, &decision->value, d->failed, d);
     if (kind == FTC_CALL_REDUCE && output->result.buffer != NULL)
         check_counts(l, &output->result, d->failed, d);

@@ -26,15 +26,9 @@ size_t ftc_local_size(const struct ftc_local *local, int op)
 {
     const struct ftc_program_operation *operation = &local->program->operation[op];
 
-    switch (operation->kind) {
-    case FTC_CALL_BCAST:
+    if (operation->kind == FTC_CALL_BCAST)
         return operation->root == local->ranks - 1 ? BROADCAST_SIZE : 2;
-    case FTC_CALL_ALLREDUCE:
-    case FTC_CALL_REDUCE:
-        return (size_t)local->ranks;
-    default:
-        return 0;
-    }
+    return ftc_program_combines(operation) ? (size_t)local->ranks : 0;
 }
 
 static void fill(const struct ftc_local *local, int rank, int op, unsigned char *bytes)
@@ -51,7 +45,7 @@ static void fill(const struct ftc_local *local, int rank, int op, unsigned char 
 void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes, struct ftc_call *call)
 {
     const struct ftc_program_operation *operation = &local->program->operation[op];
-    bool combines = operation->kind == FTC_CALL_ALLREDUCE || operation->kind == FTC_CALL_REDUCE;
+    bool combines = ftc_program_combines(operation);
     size_t size = ftc_local_size(local, op);
 
     fill(local, rank, op, bytes);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mix.h"
+#include "collectives/gossip_wire.h"
 #include "sim/gossip/exact.h"
 
 enum { EVENT_MESSAGE, EVENT_TIMER };
@@ -27,6 +28,7 @@ struct engine {
     struct ftc_medium medium;
     uint64_t random, most;
     bool flipped, killed;
+    int head_of; /* rank of whose next message the head is to be damaged; -1: nobody's */
 };
 
 /* --- what the harness sees --- */
@@ -73,6 +75,10 @@ static bool is_over(const struct engine *e)
 
 static bool flip(struct engine *e, int rank, const struct ftc_flip *what)
 {
+    if (what->variable == FTC_FLIP_HEAD) { /* as it leaves */
+        e->head_of = rank;
+        return true;
+    }
     bool there = ftc_gossip_flip(e->rank[rank].gossip, what);
     e->outcome->flips += there;
     return there;
@@ -149,10 +155,83 @@ static void note_sent(struct engine *e, int rank)
     sample(e);
 }
 
+static struct ftc_gossip_head head_of(const struct engine *e)
+{
+    const struct ftc_gossip_settings *gossip = &e->run->gossip;
+
+    return (struct ftc_gossip_head){.count = gossip->count,
+                                    .algorithm = (uint8_t)gossip->algorithm,
+                                    .neighbourhood = (uint8_t)gossip->neighbourhood.kind,
+                                    .turns = gossip->turns};
+}
+
+/* As it is in jobs: behind a head. */
+static int post_with_head(struct engine *e, int from, const struct ftc_gossip_output *output)
+{
+    struct ftc_gossip_head head = head_of(e);
+    struct ftc_buffer *bytes = ftc_gossip_head_encode(&head, output->bytes);
+    size_t rest = output->size - FTC_GOSSIP_LETTER_HEAD;
+    struct ftc_buffer *whole = bytes != NULL ? ftc_buffer_new(FTC_GOSSIP_HEAD + rest) : NULL;
+
+    if (whole == NULL) {
+        ftc_buffer_unref(bytes);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a message");
+    }
+    memcpy(whole->data, bytes->data, FTC_GOSSIP_HEAD);
+    memcpy(whole->data + FTC_GOSSIP_HEAD, (const unsigned char *)output->bytes + FTC_GOSSIP_LETTER_HEAD,
+           rest);
+    if (e->head_of == from) {
+        e->outcome->flips += ftc_flip_bytes(&e->run->flip, whole->data, FTC_GOSSIP_HEAD);
+        e->head_of = -1;
+    }
+    int rc = ftc_medium_send(&e->medium, EVENT_MESSAGE, from, output->to, whole->data, whole->size, NULL);
+    ftc_buffer_unref(bytes);
+    ftc_buffer_unref(whole);
+    return rc;
+}
+
+static bool has_heads(const struct engine *e)
+{
+    return e->run->flips && e->run->flip.variable == FTC_FLIP_HEAD;
+}
+
 static int post(struct engine *e, int from, const struct ftc_gossip_output *output)
 {
     note_sent(e, from);
+    if (has_heads(e))
+        return post_with_head(e, from, output);
     return ftc_medium_send(&e->medium, EVENT_MESSAGE, from, output->to, output->bytes, output->size, NULL);
+}
+
+/* What a job does with it (runtime/gossip.c): a damaged head is dropped, one that says something
+ * else would end the job. */
+static int take_with_head(struct engine *e, int rank, int from, const struct ftc_packet *packet)
+{
+    struct ftc_buffer *buffer = ftc_buffer_new(packet->size);
+    struct ftc_gossip_head own = head_of(e), head;
+    const unsigned char *letter;
+    size_t size;
+
+    if (buffer == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a message");
+    memcpy(buffer->data, packet->bytes, packet->size);
+    int rc = ftc_gossip_is_message(buffer) ? ftc_gossip_head_decode(buffer, &head, &letter, &size)
+                                           : ftc_error_set(FTC_ERR_PROTO, "no message of gossip came");
+    if (rc == FTC_SUCCESS && !ftc_gossip_head_equal(&own, &head))
+        rc = ftc_error_set(FTC_ERR_PROTO, "rank %d takes rank %d for one in another collective", rank, from);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_gossip_receive(e->rank[rank].gossip, from, letter, size);
+    e->outcome->dropped += rc == FTC_ERR_CORRUPT;
+    ftc_buffer_unref(buffer);
+    return rc == FTC_ERR_CORRUPT ? FTC_SUCCESS : rc;
+}
+
+static int take(struct engine *e, int rank, int from, const struct ftc_packet *packet)
+{
+    if (has_heads(e))
+        return take_with_head(e, rank, from, packet);
+    ftc_gossip_receive(e->rank[rank].gossip, from, packet->bytes, packet->size);
+    return FTC_SUCCESS;
 }
 
 /* One event is pending for each timer; it finds out that the deadline has moved. */
@@ -194,13 +273,14 @@ static int handle(struct engine *e, const struct ftc_event *event)
 
     if (event->kind == EVENT_MESSAGE) {
         struct ftc_packet *packet = event->item;
+        int rc = 0;
         if (!rank->dead) {
             flip_at_random(e, at);
             crowd(e, rank->gossip);
-            ftc_gossip_receive(rank->gossip, (int)event->other, packet->bytes, packet->size);
+            rc = take(e, at, (int)event->other, packet);
         }
         free(packet);
-        return rank->dead ? 0 : take_outputs(e, at);
+        return rank->dead || rc != 0 ? rc : take_outputs(e, at);
     }
     rank->armed = false;
     if (rank->dead)
@@ -318,7 +398,7 @@ static void end(struct engine *e)
 static int run_gossip(const struct ftc_gossip_run *run, struct ftc_gossip_outcome *outcome)
 {
     int ranks = run->gossip.neighbourhood.ranks;
-    struct engine e = {.run = run, .outcome = outcome, .ranks = ranks, .live = ranks};
+    struct engine e = {.run = run, .outcome = outcome, .ranks = ranks, .live = ranks, .head_of = -1};
 
     e.random = ftc_mix(run->seed + 1);
     e.medium.random = &e.random;
@@ -340,7 +420,11 @@ int ftc_gossip_run(const struct ftc_gossip_run *run, struct ftc_gossip_outcome *
 
 int ftc_gossip_run_check(const struct ftc_gossip_run *run)
 {
-    return run->deterministic ? ftc_exact_check(run) : ftc_gossip_check(&run->gossip);
+    if (run->deterministic)
+        return ftc_exact_check(run);
+    if (run->flips && run->flip.variable == FTC_FLIP_HEAD && run->sync)
+        return ftc_error_set(FTC_ERR_ARG, "messages in rounds have no heads: leave out --sync or --flip");
+    return ftc_gossip_check(&run->gossip);
 }
 
 const char *ftc_gossip_run_name(const struct ftc_gossip_run *run)

@@ -173,12 +173,22 @@ static struct ftc_buffer *join(const struct ftc_cluster *c, const struct ftc_out
     return bytes;
 }
 
+/* That it can be read is the ledger's to say; a drill may have damaged it. */
+static struct ftc_message_head head_of(const struct ftc_output *output)
+{
+    struct ftc_message_head head;
+
+    if (ftc_message_peek(output->head, &head) == FTC_SUCCESS && head.op == output->op &&
+        head.kind == output->message)
+        return head;
+    return (struct ftc_message_head){.kind = output->message, .op = output->op};
+}
+
 static void send(struct ftc_cluster *c, int from, const struct ftc_output *output)
 {
-    struct ftc_message_head head = {.kind = output->message};
+    struct ftc_message_head head = head_of(output);
     int to = output->to;
 
-    ftc_message_peek(output->head, &head); /* that it can be read is the ledger's to say */
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_SEND, from, to, &head);
     ftc_ledger_sends(c->ledger, from, output);
     if (ftc_cluster_broken(c) || !c->process[to].alive || (c->unanswered && head.kind == FTC_MESSAGE_PULL))
@@ -237,9 +247,8 @@ static void cast_to(struct ftc_cluster *c, int to, const struct ftc_cluster_mess
 
 static void multicast(struct ftc_cluster *c, int from, const struct ftc_output *output)
 {
-    struct ftc_cluster_message datagram = {.from = from, .head = {.kind = output->message}};
+    struct ftc_cluster_message datagram = {.from = from, .head = head_of(output)};
 
-    ftc_message_peek(output->head, &datagram.head);
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_MULTICAST, from, 0, &datagram.head);
     ftc_ledger_sends(c->ledger, from, output);
     if (ftc_cluster_broken(c))
@@ -381,6 +390,9 @@ static void carry_out(struct ftc_cluster *c, int rank, const struct ftc_output *
     case FTC_OUTPUT_FENCED:
     case FTC_OUTPUT_MISMATCH:
         ftc_ledger_protests(c->ledger, rank, c->process[rank].member, output);
+        break;
+    case FTC_OUTPUT_FLIPPED:
+        c->flips++;
         break;
     case FTC_OUTPUT_CORRUPT:
         ftc_ledger_protests(c->ledger, rank, c->process[rank].member, output);

@@ -84,6 +84,7 @@ struct ftc_cluster {
     uint64_t random;
     uint64_t bias; /* not 0: storms prefer some events over others, by this seed */
     uint64_t steps;
+    uint64_t flips;                  /* bits that drills turned over */
     struct ftc_cluster_trace *trace; /* NULL: none is kept */
     FILE *log;                       /* not NULL: each step of the trace is printed to it at once */
     const char *violation;           /* the ledger's: "" while all promises were kept */

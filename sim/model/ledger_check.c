@@ -36,7 +36,7 @@ static void check_result(struct ftc_ledger *l, int rank, int op, const struct ft
     if (output->result.buffer != NULL && !ftc_ledger_same_value(&output->result, &decision->value))
         ftc_ledger_violate(l, "rank %d: the result of operation %d is not the decision's value", rank, op);
     if (output->result.buffer == NULL && decision->status == FTC_SUCCESS && o->root != rank &&
-        (o->kind == FTC_CALL_ALLREDUCE || o->kind == FTC_CALL_BCAST))
+        (ftc_program_combines_for_all(o) || o->kind == FTC_CALL_BCAST))
         ftc_ledger_violate(l, "rank %d: operation %d delivers no value", rank, op);
 }
 
@@ -66,12 +66,13 @@ static int count_flips(const struct ftc_ledger *l, int op, bool outvoted)
 }
 
 /* Nothing protects a value that more than one bit has hit, or one that was hit before or after the comparison, or of which
- * there was one only. With checksums all are protected. */
+ * there was one only. With checksums all are protected, and the end of gossip has them always. */
 static bool may_be_wrong(const struct ftc_ledger *l, int op, uint32_t compared)
 {
     int flips = count_flips(l, op, false);
 
-    if (flips == 0 || l->settings.integrity == FTC_INTEGRITY_CHECKSUM)
+    if (flips == 0 || l->settings.integrity == FTC_INTEGRITY_CHECKSUM ||
+        operation_of(l, op)->kind == FTC_CALL_GOSSIP)
         return false;
     return compared == 0 || flips > 1 || count_flips(l, op, true) == 0;
 }
@@ -311,7 +312,7 @@ void ftc_ledger_check_outcome(struct ftc_ledger *l, int rank, int op,
         return;
     check_status(l, rank, op, outcome);
     check_failed(l, rank, op, history, decision);
-    if (o->kind == FTC_CALL_ALLREDUCE && !o->floating && decision->status == FTC_SUCCESS &&
+    if (ftc_program_combines_for_all(o) && !o->floating && decision->status == FTC_SUCCESS &&
         !may_be_wrong(l, op, decision->verdict.compared))
         ftc_ledger_check_counts(l, rank, op, &decision->value, &decision->failed);
     if (o->kind == FTC_CALL_BCAST)

@@ -138,7 +138,7 @@ static size_t write_input(struct ftc_ledger *l, int rank, int op)
         write_broadcast(op, o->root, l->input);
         return FTC_LEDGER_BROADCAST_SIZE;
     }
-    if (o->kind != FTC_CALL_ALLREDUCE && o->kind != FTC_CALL_REDUCE)
+    if (!ftc_program_combines(o))
         return 0;
     if (o->floating) {
         double x = floating_input(rank);
@@ -153,7 +153,7 @@ void ftc_ledger_prepare(struct ftc_ledger *l, int rank, int op, struct ftc_call 
 {
     assert(op >= 0 && op < l->program->length);
     const struct ftc_program_operation *o = &l->program->operation[op];
-    bool combines = o->kind == FTC_CALL_ALLREDUCE || o->kind == FTC_CALL_REDUCE;
+    bool combines = ftc_program_combines(o);
 
     l->input_size = write_input(l, rank, op);
     *call = (struct ftc_call){

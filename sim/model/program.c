@@ -12,7 +12,10 @@
 #define LENGTH_LIMIT 1000000
 
 static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE,   FTC_CALL_BCAST,
-                                           FTC_CALL_BARRIER,   FTC_CALL_VALIDATE, FTC_CALL_FINALIZE};
+                                           FTC_CALL_BARRIER,   FTC_CALL_VALIDATE, FTC_CALL_FINALIZE,
+                                           FTC_CALL_GOSSIP};
+
+#define EMPTY "-barrier" /* behind "gossip" */
 
 static bool has_root(enum ftc_call_kind kind)
 {
@@ -78,7 +81,11 @@ static int read_item(struct item *item, int ranks)
 
     while (at < item->end && *at != ':' && *at != '*')
         at++;
-    item->operation.kind = find_kind(item->text, (size_t)(at - item->text));
+    size_t length = (size_t)(at - item->text), tail = strlen(EMPTY);
+    item->operation = (struct ftc_program_operation){.kind = find_kind(item->text, length)};
+    if (length > tail && memcmp(at - tail, EMPTY, tail) == 0 &&
+        find_kind(item->text, length - tail) == FTC_CALL_GOSSIP)
+        item->operation = (struct ftc_program_operation){.kind = FTC_CALL_GOSSIP, .empty = true};
     if (item->operation.kind == FTC_CALL_NONE)
         return wrong(item, "no such operation");
     int rc = read_root(item, &at, ranks);
@@ -154,12 +161,14 @@ void ftc_program_fini(struct ftc_program *program)
 
 static bool same(const struct ftc_program_operation *a, const struct ftc_program_operation *b)
 {
-    return a->kind == b->kind && a->root == b->root;
+    return a->kind == b->kind && a->root == b->root && a->empty == b->empty;
 }
 
 static void print_item(FILE *out, const struct ftc_program_operation *operation, int times)
 {
     fputs(ftc_call_kind_name(operation->kind), out);
+    if (operation->empty)
+        fputs(EMPTY, out);
     if (has_root(operation->kind))
         fprintf(out, ":%d", operation->root);
     if (times > 1)
@@ -188,11 +197,21 @@ char *ftc_program_format(const struct ftc_program *program)
     return NULL;
 }
 
+bool ftc_program_combines_for_all(const struct ftc_program_operation *operation)
+{
+    return operation->kind == FTC_CALL_ALLREDUCE || (operation->kind == FTC_CALL_GOSSIP && !operation->empty);
+}
+
+bool ftc_program_combines(const struct ftc_program_operation *operation)
+{
+    return operation->kind == FTC_CALL_REDUCE || ftc_program_combines_for_all(operation);
+}
+
 bool ftc_program_exchanges(const struct ftc_member_settings *s, enum ftc_call_kind kind, int members)
 {
-    bool plain = s->scheme == FTC_SCHEME_LIST && s->share == FTC_SHARE_PIGGYBACK && s->flips == NULL &&
-                 s->integrity == FTC_INTEGRITY_NONE && s->dissemination == FTC_DISSEMINATION_TREE &&
-                 s->correction == FTC_CORRECTION_NONE;
+    bool plain = s->scheme == FTC_SCHEME_LIST && s->share == FTC_SHARE_PIGGYBACK &&
+                 (s->flips == NULL || kind == FTC_CALL_GOSSIP) && s->integrity == FTC_INTEGRITY_NONE &&
+                 s->dissemination == FTC_DISSEMINATION_TREE && s->correction == FTC_CORRECTION_NONE;
 
     return plain && kind != FTC_CALL_REDUCE && kind != FTC_CALL_BCAST && members > 1 &&
            members <= s->doubling;

@@ -12,6 +12,7 @@ struct ftc_program_operation {
     enum ftc_call_kind kind;
     int root;      /* of a broadcast or reduce, else -1 */
     bool floating; /* sums of doubles instead of counts: for tests that compare bits */
+    bool empty;    /* of gossip: the barrier before the agreement that has the value */
 };
 
 struct ftc_program {
@@ -25,6 +26,10 @@ int ftc_program_parse(struct ftc_program *program, const char *text, int ranks);
 void ftc_program_fini(struct ftc_program *program);
 /* The same text back, malloc'ed: equal neighbours as "barrier*3". NULL: out of memory. */
 char *ftc_program_format(const struct ftc_program *program);
+
+/* Has the operation a value that is combined? Does everybody get it? */
+bool ftc_program_combines(const struct ftc_program_operation *operation);
+bool ftc_program_combines_for_all(const struct ftc_program_operation *operation);
 
 /* What agreement.md allows an operation of `members`, the view at its call, under these settings. */
 /* Rule 2, "Exchange": is its ballot (0,0) one? */

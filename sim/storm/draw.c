@@ -418,6 +418,55 @@ static void draw_doubling(struct ftc_storm *s, const struct ftc_storm_frame *fra
     }
 }
 
+/* --- the end of gossip --- */
+
+/* Its agreements, in place of allreduces and barriers: they are the same but for their checksums. */
+static void make_gossip(struct ftc_storm *s)
+{
+    for (int op = 0; op < s->length; op++) {
+        enum ftc_call_kind kind = s->operation[op].kind;
+        if ((kind == FTC_CALL_ALLREDUCE && !one_in(s, 3)) || kind == FTC_CALL_BARRIER)
+            s->operation[op] = (struct ftc_program_operation){
+                .kind = FTC_CALL_GOSSIP, .root = -1, .empty = kind == FTC_CALL_BARRIER};
+    }
+}
+
+static void flip_gossip(struct ftc_storm *s, int op)
+{
+    static const enum ftc_flip_variable variables[] = {FTC_FLIP_UP,       FTC_FLIP_PARTIAL, FTC_FLIP_INPUT,
+                                                       FTC_FLIP_DECISION, FTC_FLIP_MESSAGE, FTC_FLIP_HEAD,
+                                                       FTC_FLIP_HEAD};
+    enum ftc_flip_variable variable = variables[below(s, 7)];
+    bool leaves = variable == FTC_FLIP_MESSAGE || variable == FTC_FLIP_HEAD;
+
+    s->flips.flip[s->flips.count++] = (struct ftc_flip){
+        .rank = below(s, s->settings.ranks),
+        .variable = variable,
+        .element = below(s, variable == FTC_FLIP_HEAD ? 10 : 3),
+        .bit = below(s, 64),
+        .op = (uint64_t)op,
+        .step = leaves ? (uint64_t)below(s, s->settings.f + 4) : 0,
+    };
+}
+
+/* Whatever the mode is: a bit of every other agreement, of whatever it is made. The last of all to
+ * be drawn. */
+static void draw_gossip(struct ftc_storm *s, const struct ftc_storm_frame *frame)
+{
+    if (frame->program == NULL && !one_in(s, 4))
+        return;
+    if (frame->program == NULL)
+        make_gossip(s);
+    struct ftc_program program = ftc_storm_program(s);
+    if ((frame->pinned & FTC_STORM_PIN_FLIP) != 0)
+        return;
+    for (int op = 0; op < program.length && s->flips.count < FTC_FLIPS; op++)
+        if (program.operation[op].kind == FTC_CALL_GOSSIP && one_in(s, 2))
+            flip_gossip(s, op);
+    if (s->flips.count > 0)
+        s->settings.flips = &s->flips;
+}
+
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed)
 {
     assert(frame->program == NULL || frame->program->length > 0);
@@ -431,4 +480,5 @@ void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame
     draw_integrity(storm, frame);
     draw_direct(storm, frame);
     draw_doubling(storm, frame);
+    draw_gossip(storm, frame);
 }

@@ -272,6 +272,7 @@ static void gather(const struct pool *pool, struct ftc_storm_outcome *outcome)
         outcome->sums.runs += slot->sums.runs;
         outcome->sums.deaths += slot->sums.deaths;
         outcome->sums.steps += slot->sums.steps;
+        outcome->sums.flips += slot->sums.flips;
         for (int rule = 0; rule < FTC_RULES_COUNT; rule++)
             outcome->sums.rules[rule] += slot->sums.rules[rule];
         if (lowest == NONE || slot->violated != lowest)

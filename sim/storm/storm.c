@@ -43,6 +43,7 @@ static void add_sums(struct ftc_storm_sums *sums, const struct ftc_cluster *c)
     sums->runs++;
     sums->deaths += (uint64_t)(c->n - ftc_ledger_alive(c->ledger));
     sums->steps += c->steps;
+    sums->flips += c->flips;
     for (int rule = 0; rule < FTC_RULES_COUNT; rule++)
         sums->rules[rule] += ftc_cluster_rule(c, (enum ftc_rule)rule);
 }

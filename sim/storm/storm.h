@@ -73,7 +73,7 @@ struct ftc_storm {
 
 /* Sums over storms. */
 struct ftc_storm_sums {
-    uint64_t runs, deaths, steps;
+    uint64_t runs, deaths, steps, flips;
     uint64_t rules[FTC_RULES_COUNT];
 };
 

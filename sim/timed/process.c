@@ -119,18 +119,15 @@ static struct ftc_buffer *join(const struct ftc_output *output)
 static struct ftc_timed_message *message_new(const struct ftc_timed *t, const struct ftc_output *output)
 {
     struct ftc_timed_message *message = malloc(sizeof(*message));
-    struct ftc_message_head head;
-    int rc = ftc_message_peek(output->head, &head);
 
-    assert(rc == 0 && head.op < (uint64_t)t->program->length); /* a member made it */
-    (void)rc;
+    assert(output->op < (uint64_t)t->program->length); /* a member made it */
     if (message == NULL)
         return NULL;
     bool contributes = output->message == FTC_MESSAGE_UP || output->message == FTC_MESSAGE_TREE;
-    uint64_t payload = payload_of(t, output, head.op);
+    uint64_t payload = payload_of(t, output, output->op);
     *message = (struct ftc_timed_message){.buffer = join(output),
                                           .references = 1,
-                                          .op = (uint32_t)head.op,
+                                          .op = (uint32_t)output->op,
                                           .kind = (uint8_t)output->message,
                                           .combines = contributes && payload > 0,
                                           .datagram = output->kind == FTC_OUTPUT_MULTICAST,
@@ -440,6 +437,8 @@ static int take_output(struct ftc_timed *t, int rank, const struct ftc_output *o
         return queue_send(t, rank, output, last);
     if (output->kind == FTC_OUTPUT_DELIVER)
         return take_delivery(t, rank);
+    if (output->kind == FTC_OUTPUT_FLIPPED)
+        return 0;
     if (output->kind == FTC_OUTPUT_CORRUPT)
         return ftc_timed_push(t, t->now, FTC_TIMED_DEATH, rank, 0, NULL);
     if (output->kind == FTC_OUTPUT_ACCUSE)

@@ -127,6 +127,71 @@ static void expect_death(int n, int f, enum ftc_flip_variable variable, int rank
     ftc_cluster_free(c);
 }
 
+/* --- the end of gossip, in whatever mode --- */
+
+static const struct ftc_program_operation attempt[] = {{.kind = FTC_CALL_GOSSIP, .root = -1, .empty = true},
+                                                       {.kind = FTC_CALL_GOSSIP, .root = -1},
+                                                       {.kind = FTC_CALL_ALLREDUCE, .root = -1},
+                                                       {.kind = FTC_CALL_FINALIZE, .root = -1}};
+
+/* The ledger sees to it that results are right, and the same, and that nobody waits for ever. Was
+ * there such a bit? */
+static bool costs_one_rank_at_most(const struct ftc_member_settings *plain, const struct ftc_flip *flip)
+{
+    const struct ftc_program program = {.operation = (struct ftc_program_operation *)attempt, .length = 4};
+    struct ftc_flips flips = {.count = 1, .flip = {*flip}};
+    struct ftc_member_settings settings = *plain;
+    settings.flips = &flips;
+    struct ftc_cluster *c = story_begin(&settings, &program);
+
+    story_finish(c);
+    bool flipped = c->flips > 0;
+    ck_assert_msg(ftc_ledger_alive(c->ledger) >= settings.ranks - flipped, "%d:%s.%d:%d@%d/%d costs more",
+                  flip->rank, ftc_flip_variable_name(flip->variable), flip->element, flip->bit, (int)flip->op,
+                  (int)flip->step);
+    ftc_cluster_free(c);
+    return flipped;
+}
+
+/* By the tree, straight to c_0, and by recursive doubling; with lists, and without. */
+START_TEST(each_bit_of_a_head_in_the_end_of_gossip_costs_one_rank_at_most)
+{
+    struct ftc_member_settings settings = ftc_cluster_settings(5 + _i, 1 + _i % 2);
+    int flipped = 0;
+
+    settings.direct = _i == 1 ? 16 : 0;
+    settings.doubling = _i == 2 ? 16 : 0;
+    settings.scheme = _i == 3 ? FTC_SCHEME_BIT : FTC_SCHEME_LIST;
+    for (int at = 0; at < 10 * 64; at++)
+        for (int rank = 0; rank < 4; rank += 1 + _i % 2)
+            flipped += costs_one_rank_at_most(&settings, &(struct ftc_flip){.rank = rank,
+                                                                            .variable = FTC_FLIP_HEAD,
+                                                                            .element = at / 64,
+                                                                            .bit = at % 64,
+                                                                            .op = (uint64_t)(at + rank) % 2,
+                                                                            .step = (uint64_t)(at / 3) % 2});
+    ck_assert_int_gt(flipped, 500);
+}
+END_TEST
+
+START_TEST(each_variable_in_the_end_of_gossip_costs_one_rank_at_most)
+{
+    static const enum ftc_flip_variable variables[] = {FTC_FLIP_INPUT, FTC_FLIP_UP, FTC_FLIP_PARTIAL,
+                                                       FTC_FLIP_DECISION, FTC_FLIP_MESSAGE};
+    struct ftc_member_settings settings = ftc_cluster_settings(8, 1 + _i % 2);
+    int flipped = 0;
+
+    settings.doubling = _i >= 2 ? 16 : 0;
+    for (int v = 0; v < 5; v++)
+        for (int bit = 0; bit < 64; bit++)
+            for (int rank = 0; rank < 8; rank++)
+                flipped += costs_one_rank_at_most(
+                    &settings,
+                    &(struct ftc_flip){.rank = rank, .variable = variables[v], .bit = bit, .op = 1});
+    ck_assert_int_gt(flipped, 64 * 8);
+}
+END_TEST
+
 /* Of the subtrees the lowest is taken, whatever becomes of the others; of an incomplete last group they have the value, and the
  * coordinator's own is not used. */
 static bool is_used(int n, enum ftc_flip_variable variable, int rank)
@@ -162,6 +227,8 @@ int main(void)
     tcase_add_test(messages, without_a_checksum_a_changed_bit_is_not_seen);
     suite_add_tcase(suite, messages);
     tcase_add_test(jobs, every_operation_with_every_shape);
+    tcase_add_loop_test(jobs, each_bit_of_a_head_in_the_end_of_gossip_costs_one_rank_at_most, 0, 4);
+    tcase_add_loop_test(jobs, each_variable_in_the_end_of_gossip_costs_one_rank_at_most, 0, 4);
     tcase_add_test(jobs, damaged_memory_is_a_death);
     suite_add_tcase(suite, jobs);
     return test_suite_run(suite);

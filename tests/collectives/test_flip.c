@@ -31,6 +31,30 @@ START_TEST(each_variable_has_a_name_that_is_read_back)
 }
 END_TEST
 
+/* For sweeps: every variable, at every rank, and the same again from the same seed. */
+START_TEST(flips_are_drawn_for_each_operation)
+{
+    struct ftc_flips flips, again;
+    unsigned variables = 0, ranks = 0;
+    char text[128];
+
+    ck_assert_int_eq(ftc_flips_parse("3:flow:55@7/1,random:41", &flips), FTC_SUCCESS);
+    ck_assert(flips.count == 1 && flips.drawn && flips.seed == 41 && ftc_flips_any(&flips));
+    ck_assert_int_eq(ftc_flips_parse(ftc_flips_format(&flips, text, sizeof(text)), &again), FTC_SUCCESS);
+    for (uint64_t op = 0; op < 1000; op++) {
+        struct ftc_flip flip = ftc_flips_draw(&flips, op, 8), same = ftc_flips_draw(&again, op, 8);
+        ck_assert(flip.op == op && flip.rank < 8 && flip.bit < 64);
+        ck_assert(flip.rank == same.rank && flip.variable == same.variable && flip.bit == same.bit);
+        variables |= 1u << flip.variable;
+        ranks |= 1u << flip.rank;
+    }
+    ck_assert_uint_eq(variables, (1u << FTC_FLIP_VARIABLES) - 1);
+    ck_assert_uint_eq(ranks, 0xff);
+    ck_assert_int_eq(ftc_flips_parse("random:", &flips), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_flips_parse("random:1x", &flips), FTC_ERR_ARG);
+}
+END_TEST
+
 START_TEST(other_lines_are_refused_with_what_a_flip_looks_like)
 {
     static const char *const wrong[] = {"",
@@ -121,6 +145,7 @@ int main(void)
     Suite *suite = suite_create("flip");
     TCase *tcase = tcase_create("flip");
     tcase_add_test(tcase, a_line_names_a_flip);
+    tcase_add_test(tcase, flips_are_drawn_for_each_operation);
     tcase_add_test(tcase, each_variable_has_a_name_that_is_read_back);
     tcase_add_test(tcase, other_lines_are_refused_with_what_a_flip_looks_like);
     tcase_add_test(tcase, a_bit_turns_over_and_back);

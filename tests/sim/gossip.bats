@@ -67,6 +67,16 @@ column() {
     awk -v d="$drawn" -v p="$permuted" -v f="$(column most)" 'BEGIN { exit !(p < d && f < 1.05 * p) }'
 }
 
+@test "a damaged head of a message is dropped, and costs nothing" {
+    gossip -n 16 -a pfcc,pflc -e 1e-9 --flip any:head.1:0@20 --bits 0..63 -r 5
+    [ "$status" -eq 0 ]
+    [ "$(column converged | sort -u)" = 5 ]
+    [ "$(column flips | sort -u)" = 1 ]
+    gossip -n 16 -a pfcc --sync --flip any:head:0@20
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"messages in rounds have no heads"* ]]
+}
+
 @test "loss, deaths, vectors and other inputs: the same command is the same table" {
     args=(-n 27 -b torus -a pflc,pfcc --turns off --loss 0,10 --kill 2@30 --count 5 --inputs exponential --cost random)
     args+=(--flip-rate 0.001 --flips-end 100 --repeat 3 --seed 5)

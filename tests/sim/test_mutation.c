@@ -6,9 +6,12 @@
  */
 #include <string.h>
 
+#include "base/error.h"
+#include "collectives/gossip_wire.h"
 #include "collectives/mutation.h"
 #include "include/ftcoll.h"
 #include "sim/explore/explore.h"
+#include "sim/gossip/engine.h"
 #include "sim/model/cluster.h"
 #include "sim/storm/pool.h"
 #include "tests/suite.h"
@@ -79,6 +82,45 @@ START_TEST(a_late_contribution_is_harmless_but_where_results_are_compared)
 }
 END_TEST
 
+/* --- gossip --- */
+
+/* One bit of the head of a message: false if that ended the job, or left it without a result. */
+static bool gossip_survives(int element, int bit)
+{
+    struct ftc_gossip_run run = {
+        .gossip = {.algorithm = FTC_GOSSIP_PFCC,
+                   .count = 1,
+                   .accuracy = 1e-6,
+                   .turns = true,
+                   .patience_ns = 16 * FTC_GOSSIP_TICKS},
+        .seed = (uint64_t)(64 * element + bit),
+        .flips = true,
+        .flip = {.variable = FTC_FLIP_HEAD, .element = element, .bit = bit, .step = 9},
+        .most = 2000};
+    struct ftc_gossip_outcome outcome;
+
+    ck_assert_int_eq(ftc_neighbourhood_init(&run.gossip.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 8), 0);
+    int rc = ftc_gossip_run(&run, &outcome);
+    ck_assert(rc != FTC_SUCCESS || outcome.flips == 1);
+    return rc == FTC_SUCCESS && outcome.converged;
+}
+
+START_TEST(a_damaged_head_costs_nothing_as_its_checksum_is_looked_at)
+{
+    int ended = 0;
+
+    for (int at = 0; at < FTC_GOSSIP_HEAD * 8; at++)
+        ck_assert_msg(gossip_survives(at / 64, at % 64), "bit %d: %s", at, ftc_last_error());
+    ftc_mutation = FTC_MUTATION_GOSSIP_HEAD_UNCHECKED;
+    for (int at = 0; at < FTC_GOSSIP_HEAD * 8; at++)
+        ended += !gossip_survives(at / 64, at % 64);
+    ftc_mutation = FTC_MUTATION_NONE;
+    printf("%s: %d of %d bits end the job\n", words[FTC_MUTATION_GOSSIP_HEAD_UNCHECKED], ended,
+           FTC_GOSSIP_HEAD * 8);
+    ck_assert_int_gt(ended, 100);
+}
+END_TEST
+
 /* --- the explorer --- */
 
 static const struct {
@@ -132,7 +174,7 @@ int main(void)
 {
     Suite *suite = suite_create("mutations");
     TCase *faults = tcase_create("faults"), *harmless = tcase_create("harmless"),
-          *explorer = tcase_create("explorer");
+          *gossip = tcase_create("gossip"), *explorer = tcase_create("explorer");
 
     tcase_add_loop_test(faults, a_fault_is_found, FTC_MUTATION_NONE + 1, FTC_MUTATIONS_COUNT);
     tcase_set_timeout(faults, 300);
@@ -141,6 +183,9 @@ int main(void)
     tcase_set_timeout(harmless, 300);
     suite_add_tcase(suite, faults);
     suite_add_tcase(suite, harmless);
+    tcase_add_test(gossip, a_damaged_head_costs_nothing_as_its_checksum_is_looked_at);
+    tcase_set_timeout(gossip, 60);
+    suite_add_tcase(suite, gossip);
     tcase_add_loop_test(explorer, reductions_hide_no_fault, 0, EXPLORED);
     tcase_set_timeout(explorer, 300);
     suite_add_tcase(suite, explorer);

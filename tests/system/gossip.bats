@@ -129,6 +129,44 @@ gossip() {
     done
 }
 
+# The numbers of the ranks that failed, in the report.
+victims() {
+    jq -c '[.ranks[] | select(.failed) | .rank]' "$report"
+}
+
+# Each attempt has two agreements; an allreduce of fewer words follows.
+@test "a bit flipped in the agreement that ends an operation costs its rank, in a later one too" {
+    local bit operation variable flips
+    for bit in 3 55; do
+        gossip 8 --set "drill.flip=0:message.8:$bit@1/1" -- 2 1
+        [[ $output == *"gossip: 2 converged, 0 not, of 7 ranks"* && $(victims) == "[0]" ]]
+    done
+    flips=$(printf ',0:message.8:55@%d/1' 3 4 5 6 7)
+    gossip 8 --set "drill.flip=${flips#,}" -- 4 1
+    [[ $output == *"gossip: 4 converged, 0 not, of 7 ranks"* && $(victims) == "[0]" ]]
+    for variable in input partial decision; do
+        gossip 8 --set reduce.doubling=0 --set "drill.flip=0:$variable.8:55@1/0" -- 2 1
+        [[ $output == *"gossip: 2 converged, 0 not, of 7 ranks"* && $(victims) == "[0]" ]]
+        [ "$(jq '.ranks[0].code' "$report")" -eq 117 ]
+    done
+    for operation in 0 1; do # the barrier has a head alone
+        gossip 8 --set "drill.flip=0:head.1:7@$operation/0" -- 2 1
+        [[ $output == *"gossip: 2 converged, 0 not, of 7 ranks"* && $(victims) == "[0]" ]]
+    done
+}
+
+@test "a bit flipped in the head of a message of gossip costs nothing, or without turns its rank" {
+    local place
+    for place in 0:1 0:8 0:17 0:33 1:0 1:60 2:5 3:9 4:0 4:33 5:1; do # from the version to the letter's number
+        gossip 8 --set "drill.flip=2:head.${place%:*}:${place#*:}@0/12" --set log.level=info -- 2 3
+        [[ $output == *"gossip: 2 converged, 0 not, of 8 ranks"* && $(victims) == "[]" ]]
+        [[ $output == *"is damaged: dropped"* ]]
+    done
+    [ "$(jq '[.ranks[].counters.dropped] | add' "$report")" -ge 1 ]
+    gossip 8 --set drill.flip=2:head.1:0@0/12 -- 1 3 turns=-1 # it may end without a result, as after any death
+    [[ $output == *" of 7 ranks"* && $(victims) == "[2]" ]]
+}
+
 @test "an initial value that was flipped is repaired" {
     gossip 8 --set drill.flip=0:input.2:60@0/12 -- 1 3
     [[ $output == *" 1 repairs"* ]]
