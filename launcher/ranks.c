@@ -54,39 +54,45 @@ bool ftc_ranks_marked(struct ftc_ranks *ranks, struct ftc_segment *segment, int 
     return process->marked;
 }
 
-/* Was it given this rank's number? Each rank gets its own from ftrun, and what it starts inherits it. */
-static bool has_number(pid_t pid, int rank)
+/* Was it given this rank's number? Each rank gets its own from ftrun, and what it starts inherits it. A process
+ * that is about to end has no environment any more: *ending. */
+static bool has_number(pid_t pid, int rank, bool *ending)
 {
     char path[40], own[32], *variable = NULL;
     size_t room = 0;
     bool has = false;
 
+    *ending = true;
     snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
     snprintf(own, sizeof(own), "FTCOLL_RANK=%d", rank);
     FILE *file = fopen(path, "re");
-    while (file != NULL && !has && getdelim(&variable, &room, '\0', file) > 0)
+    while (file != NULL && !has && getdelim(&variable, &room, '\0', file) > 0) {
+        *ending = false;
         has = strcmp(variable, own) == 0;
+    }
     if (file != NULL)
         fclose(file);
     free(variable);
     return has;
 }
 
-/* Has it a node segment in its memory, as a wrapper has not? */
-static bool is_rank(pid_t pid)
+/* Is it a process without a node segment in its memory? One that is about to end has no memory any more. */
+static bool is_wrapper(pid_t pid)
 {
     char path[32], *line = NULL;
     size_t room = 0;
-    bool has = false;
+    bool has = false, ending = true;
 
     snprintf(path, sizeof(path), "/proc/%ld/maps", (long)pid);
     FILE *file = fopen(path, "re");
-    while (file != NULL && !has && getline(&line, &room, file) > 0)
+    while (file != NULL && !has && getline(&line, &room, file) > 0) {
+        ending = false;
         has = strstr(line, "/dev/shm/ftcoll-") != NULL;
+    }
     if (file != NULL)
         fclose(file);
     free(line);
-    return has;
+    return !has && !ending;
 }
 
 bool ftc_ranks_may_join(const struct ftc_ranks *ranks, int rank, pid_t pid, uint64_t start)
@@ -94,16 +100,23 @@ bool ftc_ranks_may_join(const struct ftc_ranks *ranks, int rank, pid_t pid, uint
     const struct ftc_process *process = &ranks->at[rank];
     char path[32];
     struct stat info;
+    bool ending = false;
 
     if (pid <= 1 || pid == getpid() || (start != 0 && start < process->child_start))
         return false;
     enum ftc_life life = ftc_process_life(pid, start);
-    if (life == FTC_LIFE_GONE)
-        return start != 0 && (process->child_ended || !is_rank(process->child));
     if (life == FTC_LIFE_UNKNOWN)
         return true;
     snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
-    return stat(path, &info) == 0 && info.st_uid == geteuid() && has_number(pid, rank);
+    if (life == FTC_LIFE_ALIVE && stat(path, &info) == 0) {
+        if (info.st_uid != geteuid())
+            return false;
+        if (has_number(pid, rank, &ending))
+            return true;
+        if (!ending)
+            return false;
+    }
+    return start != 0 && (process->child_ended || is_wrapper(process->child));
 }
 
 /* The pid came out of the segment: a pidfd names the process that was checked, whatever reuses its number

@@ -20,12 +20,23 @@ _Noreturn void ftc_comm_leave(struct ftc_comm *left, int exit_code, const char *
     exit(exit_code);
 }
 
-static void setup(void)
+static void join(void)
 {
-    scratch_job_make(&job, 1);
-    comm = (struct ftc_comm){.size = 1, .segment = job.segment, .started_ns = ftc_clock_now()};
+    comm = (struct ftc_comm){
+        .size = ftc_segment_ranks(job.segment), .segment = job.segment, .started_ns = ftc_clock_now()};
     comm.config.heartbeat_timeout_ms = TIMEOUT_MS;
     lease = &ftc_segment_header(job.segment)->lease_ns;
+}
+
+static void setup(void)
+{
+    static const struct ftc_node nodes[] = {{.host = "alpha", .first = 0, .count = 1},
+                                            {.host = "beta", .first = 1, .count = 1}};
+    const struct ftc_segment_spec spec = {
+        .host = "beta", .ranks = 2, .node = 1, .nodes = 2, .cluster = "4711.0", .members = nodes};
+
+    scratch_job_make_as(&job, &spec);
+    join();
 }
 
 static void teardown(void)
@@ -33,10 +44,16 @@ static void teardown(void)
     scratch_job_remove(&job);
 }
 
-START_TEST(on_one_node_there_is_none)
+START_TEST(on_one_node_there_is_none_whatever_the_word_says)
 {
+    scratch_job_remove(&job);
+    scratch_job_make(&job, 1);
+    join();
     comm.started_ns = 0; /* long ago */
     ck_assert_uint_eq(atomic_load(lease), UINT64_MAX);
+    ftc_lease_check(&comm);
+    ftc_lease_before_return(&comm);
+    atomic_store(lease, ftc_clock_now() - 1);
     ftc_lease_check(&comm);
     ftc_lease_before_return(&comm);
 }
@@ -102,7 +119,7 @@ int main(void)
     TCase *tests = tcase_create("lease");
 
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, on_one_node_there_is_none);
+    tcase_add_test(tests, on_one_node_there_is_none_whatever_the_word_says);
     tcase_add_test(tests, within_the_lease_calls_return);
     tcase_add_exit_test(tests, after_the_lease_no_call_returns, FTC_EXIT_FENCED);
     tcase_add_exit_test(tests, after_the_lease_the_heartbeat_ends_the_process, FTC_EXIT_FENCED);

@@ -72,16 +72,18 @@ static struct ftc_transport transport = {.ops = &pipe_ops};
 /* --- the fixture --- */
 
 static struct scratch_job job;
+static struct ftc_segment *segment; /* as a rank has it: it looks at the lock of another descriptor */
 static struct ftc_comm comm;
 
 static void setup(void)
 {
     scratch_job_make(&job, 1);
+    ck_assert_int_eq(ftc_segment_attach(&segment, job.name, true), 0);
     comm = (struct ftc_comm){
-        .size = 1, .segment = job.segment, .slot = ftc_segment_slot(job.segment, 0), .transport = &transport};
+        .size = 1, .segment = segment, .slot = ftc_segment_slot(segment, 0), .transport = &transport};
     comm.config.heartbeat_period_ms = PERIOD_MS;
     ck_assert_int_eq(pthread_mutex_init(&comm.lock, NULL), 0);
-    ck_assert_int_eq(ftc_bell_open(&comm.bell, job.segment, 0), 0);
+    ck_assert_int_eq(ftc_bell_open(&comm.bell, segment, 0), 0);
     ck_assert_int_eq(pipe(messages), 0);
     atomic_store(&flooded, false);
     ck_assert_int_eq(ftc_thread_start(&comm), 0);
@@ -95,6 +97,7 @@ static void teardown(void)
     close(messages[0]);
     close(messages[1]);
     pthread_mutex_destroy(&comm.lock);
+    ftc_segment_detach(segment);
     scratch_job_remove(&job);
 }
 
