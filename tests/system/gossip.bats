@@ -214,12 +214,12 @@ victims() {
     "$FTRUN" -np 4 --set drill.message_loss=97 --set gossip.patience_us=100 --set gossip.most_messages=0 \
         "$GOSSIP_APP" 1 3 accuracy=1e-12 >/dev/null 2>&1 3>&- &
     pid=$!
-    until "$STATUS" --json "$pid.0" >"$json" 2>/dev/null && jq -ne 'input.jobs[0].ranks | length == 4 and all(.[].activity;
+    until "$STATUS" --json "$pid" >"$json" 2>/dev/null && jq -ne 'input.jobs[0].ranks | length == 4 and all(.[].activity;
             .operation == "gossip" and .unsettled_ns > 1e9 and .waits_for_rank != null and .waits >= 1)' "$json"; do
         [ "$SECONDS" -lt "$end" ] || { cat "$json"; kill "$pid"; return 1; }
         sleep 0.05
     done
-    COLUMNS=200 run "$STATUS" "$pid.0"
+    COLUMNS=200 run "$STATUS" "$pid"
     kill "$pid"
     wait "$pid" || true
     echo "$output"

@@ -119,7 +119,8 @@ near() { # LOSS_PERCENT
     launch report.json -- "$times" "${sizes[@]}" >"$TMPDIR/output" &
     pid=$!
     until job=$(compgen -G "$TMPDIR/ftcoll-$UID/*/$((np - 1)).call"); do [ "$SECONDS" -lt "$deadline" ] && sleep 0.02; done
-    timeout -s KILL 20 "$PROBE" send --job "$(basename "$(dirname "$job")")" --count 100 --size 100 --pace 200
+    job=$(basename "$(dirname "$job")") # "<job>-<host>"
+    timeout -s KILL 20 "$PROBE" send --job "${job%-*}" --count 100 --size 100 --pace 200
     wait "$pid"
     [ "$(cat "$TMPDIR/output")" = "$times delivered, 0 without a root" ]
     figures=$(sums report.json)
