@@ -181,13 +181,15 @@ static bool is_shared(struct ftc_board *b, const struct bed *bed)
            !ftc_board_settled(b, b->round + 1 - FTC_BOARD_DEPTH) && !FTC_BOARD_MUTATED(SHARED_PLACE);
 }
 
-/* Elsewhere, where nobody is woken in this rank's stead. */
+/* Elsewhere, where nobody is woken in this rank's stead. The ranks behind may be waiting for an
+ * older mark of this one. */
 static void nap(struct ftc_board *b)
 {
     const struct ftc_board_host *host = &b->set.host;
     _Atomic uint32_t nobodys_bell = 0;
 
     host->asleep(host->arg, true);
+    ftc_board_check_own(b);
     host->sleep(host->arg, &nobodys_bell, 0, NAP_NS);
     b->suspicious = true;
     host->asleep(host->arg, false);

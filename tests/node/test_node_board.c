@@ -1,6 +1,7 @@
 /*
  * The node board, stopped at each of its steps (board_harness.h): by storms of random plans; at every step of every rank of small
- * programs; in every interleaving of smaller ones with few switches. And each deliberate fault is found.
+ * programs; in every interleaving of smaller ones with few switches; and with each post damaged at each step. Each deliberate
+ * fault is found.
  *
  * FTC_TEST_SEED=n makes the storm's plan of that seed the first, so that what broke is shown again. FTC_TEST_PLANS sets how
  * many plans a storm has; FTC_TEST_FOLLOWERS how many operations come after a death in each; FTC_TEST_SWITCHES how many
@@ -218,6 +219,49 @@ START_TEST(each_rank_may_die_at_each_step)
 }
 END_TEST
 
+/* --- every damage --- */
+
+/* One rank runs ahead of the other, as far as it may, and then waits for it. */
+static void program_ahead(struct board_plan *plan, size_t first)
+{
+    *plan = (struct board_plan){.ranks = 2, .fenced_by_others = true, .time_limits = true};
+    plan->program[plan->length++] = every[first];
+    while (plan->length < (int)FTC_BOARD_DEPTH)
+        plan->program[plan->length++] =
+            (struct board_operation){.kind = FTC_CALL_BCAST, .size = FTC_BOARD_INLINE, .root = 1};
+    plan->program[plan->length++] =
+        (struct board_operation){.kind = FTC_CALL_BCAST, .size = FTC_BOARD_INLINE, .root = 0};
+    plan->program[plan->length++] = (struct board_operation){.kind = FTC_CALL_FINALIZE};
+}
+
+/* This rank's post in each place, in each way; the policies take turns. */
+static void damage_at(struct board_plan *plan, int rank, uint32_t step)
+{
+    struct board_outcome outcome;
+
+    for (unsigned place = 0; place < FTC_BOARD_DEPTH; place++) {
+        for (enum board_harm harm = 0; harm < BOARD_HARMS; harm++) {
+            plan->policy = (enum board_policy)((step + place + (unsigned)harm) % BOARD_POLICIES);
+            plan->damage = (struct board_damage){rank, step, place, harm};
+            run(plan, &outcome);
+        }
+    }
+}
+
+START_TEST(each_post_may_be_damaged_at_each_step)
+{
+    struct board_plan plan;
+    struct board_outcome reference;
+
+    program_ahead(&plan, (size_t)_i);
+    plan.seed = test_random_start().state;
+    run(&plan, &reference);
+    for (int rank = 0; rank < plan.ranks; rank++)
+        for (uint32_t step = 1; step <= reference.taken[rank]; step++)
+            damage_at(&plan, rank, step);
+}
+END_TEST
+
 /* --- every interleaving --- */
 
 struct walk {
@@ -300,6 +344,7 @@ int main(void)
     add_case(suite, "storm", a_storm_finds_nothing, 0, 1);
     add_case(suite, "mutations", a_storm_finds_each_mutation, 1, MUTANTS);
     add_case(suite, "kills", each_rank_may_die_at_each_step, 0, (MOST_RANKS - 1) * EVERY);
+    add_case(suite, "damage", each_post_may_be_damaged_at_each_step, 0, EVERY);
     add_case(suite, "interleavings", two_ranks_may_be_interleaved_in_any_way, 0, COPY_MODES * EVERY);
     return scratch_run(suite);
 }
