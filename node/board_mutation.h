@@ -14,6 +14,7 @@
     X(SETTLED_EARLY, "a post is settled where others have still to read an older one")                       \
     X(DECIDED_UNSEEN, "who has decided does not look at what was declared meanwhile")                        \
     X(OWN_UNCHECKED, "nobody looks at its own marks")                                                        \
+    X(NAP_UNCHECKED, "a rank that naps does not look at its own marks")                                      \
     X(MISSING_COMBINED, "a missing member is combined all the same")                                         \
     X(CLAIM_STOLEN, "a claim is taken from a holder that lives")                                             \
     X(SHORT_FORGOTTEN, "a chunk without some members is set done like any other")                            \

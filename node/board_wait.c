@@ -189,7 +189,8 @@ static void nap(struct ftc_board *b)
     _Atomic uint32_t nobodys_bell = 0;
 
     host->asleep(host->arg, true);
-    ftc_board_check_own(b);
+    if (!FTC_BOARD_MUTATED(NAP_UNCHECKED))
+        ftc_board_check_own(b);
     host->sleep(host->arg, &nobodys_bell, 0, NAP_NS);
     b->suspicious = true;
     host->asleep(host->arg, false);

@@ -5,7 +5,8 @@
 #include "tests/node/board_harness.h"
 #include "tests/random.h"
 
-#define FEW 5 /* ranks; more are slow, but a round of them is woken in several steps */
+#define FEW         5  /* ranks; more are slow, but a round of them is woken in several steps */
+#define AHEAD_STEPS 32 /* about as many as a rank takes to run ahead */
 
 /* Sizes on both sides of every border: in the post, small, a block of some chunks, several blocks; of broadcasts, several wholes. */
 static uint32_t random_size(struct test_random *random, bool broadcast)
@@ -77,6 +78,27 @@ static void random_damage(struct board_plan *plan, struct test_random *random)
                               .harm = (enum board_harm)test_random_between(random, 0, BOARD_HARMS - 1)};
 }
 
+/* A root runs ahead of the others, as far as it may, and then waits for one of them. A post of its own
+ * is damaged. */
+static void run_ahead(struct board_plan *plan, struct test_random *random)
+{
+    int64_t last = plan->ranks - 1;
+    struct board_operation o = {.kind = FTC_CALL_BCAST, .size = FTC_BOARD_INLINE};
+
+    o.root = (int)test_random_between(random, 0, last);
+    plan->program[0] = random_operation(random, plan->ranks);
+    for (plan->length = 1; plan->length < (int)FTC_BOARD_DEPTH; plan->length++)
+        plan->program[plan->length] = o;
+    random_damage(plan, random);
+    plan->damage.rank = o.root;
+    plan->damage.step = (uint32_t)test_random_between(random, 1, AHEAD_STEPS);
+    o.root = (int)test_random_between(random, 0, last);
+    plan->program[plan->length++] = o;
+    plan->program[plan->length++] = (struct board_operation){.kind = FTC_CALL_FINALIZE};
+    if (test_random_chance(random, 50))
+        plan->policy = BOARD_RUN;
+}
+
 void board_plan_random(struct board_plan *plan, uint64_t seed)
 {
     struct test_random random = {seed};
@@ -97,6 +119,8 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
     plan->time_limits = test_random_chance(&random, 10);
     if (test_random_chance(&random, 40))
         random_damage(plan, &random);
+    if (test_random_chance(&random, 8))
+        run_ahead(plan, &random);
     plan->time_limits |= plan->damage.step > 0; /* who sleeps when its mark is damaged finds it afterwards */
 }
 
