@@ -178,10 +178,10 @@ static void look_at_reach(struct ftc_agent *agent)
     for (int node = 0; node < agent->meeting.nodes; node++)
         ftc_lease_reach(agent->lease, node, true);
     for (int rank = first; rank < first + count; rank++) {
-        int other = atomic_load(&ftc_segment_slot(agent->mirror.segment, rank)->unreachable) - 1;
         const struct ftc_ranks *ranks = agent->mirror.ranks;
-        if (other >= 0 && other < ranks->count && !ranks->at[rank].ended && !ranks->at[other].ended &&
-            !ranks->at[other].failed)
+        int other = ftc_slot_names(atomic_load(&ftc_segment_slot(agent->mirror.segment, rank)->unreachable),
+                                   ranks->count);
+        if (other >= 0 && !ranks->at[rank].ended && !ranks->at[other].ended && !ranks->at[other].failed)
             ftc_lease_reach(agent->lease, ftc_segment_node_of(agent->mirror.segment, other), false);
     }
 }

@@ -377,8 +377,9 @@ static void feed(struct ftc_watcher *watcher, int rank, uint64_t now)
         process->beat_ns = now;
     process->heartbeat = heartbeat;
     ftc_watch_heartbeat(&watcher->watch, rank, heartbeat, now);
-    int accused = atomic_load_explicit(&slot->accused, memory_order_acquire) - 1;
-    if (accused < 0 || accused >= watcher->ranks->count || accused == rank || process->failed)
+    int accused =
+        ftc_slot_names(atomic_load_explicit(&slot->accused, memory_order_acquire), watcher->ranks->count);
+    if (accused < 0 || accused == rank || process->failed)
         return;
     if (ftc_segment_is_local(watcher->segment, accused))
         ftc_watch_accused(&watcher->watch, accused, rank, now);

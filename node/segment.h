@@ -190,6 +190,12 @@ struct ftc_slot {
     _Atomic uint32_t fencings;   /* ... and the launcher killed it for one */
 };
 
+/* The rank that `accused` or `unreachable` of a slot names; -1: none, or there is none of that number. */
+static inline int ftc_slot_names(int32_t word, int ranks)
+{
+    return word >= 1 && word <= ranks ? word - 1 : -1;
+}
+
 struct ftc_segment_header {
     _Atomic uint64_t magic; /* written last, release: what is below is filled in */
     uint32_t version, ranks;
