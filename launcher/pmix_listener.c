@@ -2,12 +2,14 @@
  * accept() of this program is the one that libpmix calls, since the dynamic linker looks here first. It
  * runs in libpmix's listening thread.
  *
- * A refused connection is reported as ECONNABORTED: libpmix then goes on without a word, while any other
- * error ends its listening for good.
+ * Each failure is reported as ECONNABORTED: libpmix then goes on without a word, while other errors end its
+ * listening for good. A port that is closed becomes a descriptor at which nothing ever happens, so that
+ * libpmix's thread waits, and is joined, as if nothing had changed.
  */
 #include "launcher/pmix_listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -18,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -106,7 +109,7 @@ static bool may_in(int fd)
     return getpeername(fd, &peer.any, &peer_size) == 0 && ask_owner(&peer, &own, &uid) && uid == geteuid();
 }
 
-/* Too many files for now: the connection waits in the queue. It is no reason to end. */
+/* Too many files for now: the connection waits in the queue. */
 static bool is_shortage(int error)
 {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -116,12 +119,12 @@ __attribute__((visibility("default"))) int accept(int listener, __SOCKADDR_ARG a
                                                   socklen_t *restrict size)
 {
     int fd = accept4(listener, address, size, SOCK_CLOEXEC);
-    if (fd < 0 && is_shortage(errno)) {
+    if (fd < 0 && is_shortage(errno))
         (void)poll(NULL, 0, SHORTAGE_MS);
+    if (fd < 0) {
         errno = ECONNABORTED;
-    }
-    if (fd < 0)
         return -1;
+    }
     if (!may_in(fd)) {
         atomic_fetch_add(&refused, 1);
         close(fd);
@@ -150,8 +153,12 @@ int ftc_pmix_listener_find(int port)
 
 void ftc_pmix_listener_close(int listener)
 {
-    if (listener >= 0) /* accept() then fails with EINVAL, by which libpmix's thread ends */
-        (void)shutdown(listener, SHUT_RDWR);
+    int silent = listener >= 0 ? eventfd(0, EFD_CLOEXEC) : -1;
+    if (silent < 0)
+        return;
+    (void)shutdown(listener, SHUT_RDWR); /* libpmix may wait for it at this moment */
+    (void)dup3(silent, listener, O_CLOEXEC);
+    close(silent);
 }
 
 uint64_t ftc_pmix_listener_refused(void)

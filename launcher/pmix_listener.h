@@ -11,8 +11,8 @@
 int ftc_pmix_listener_find(int port);
 
 /*
- * Nobody can connect any more; those who are connected stay. libpmix keeps the descriptor and closes
- * it. Legal for -1, and twice.
+ * Nobody can connect any more; processes that are connected stay so. libpmix closes the descriptor in the
+ * end. Legal for -1. Without a free descriptor the port stays open.
  */
 void ftc_pmix_listener_close(int listener);
 
