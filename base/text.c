@@ -1,4 +1,4 @@
-/* What of a text is visible. */
+/* Which characters of a text are visible. */
 #include "base/text.h"
 
 #include <stdbool.h>

@@ -35,7 +35,7 @@ static json_t *set_json(const struct ftc_set *set)
     return array;
 }
 
-/* What the word says is of gossip alone, and stays when that is over. */
+/* The word `unsettled_ns` is set by gossip alone, and keeps its value when gossip is over. */
 static bool gossips(const struct ftc_status_activity *activity)
 {
     return activity->kind == FTC_CALL_GOSSIP && activity->wait == FTC_WAIT_GOSSIP;
