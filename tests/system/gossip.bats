@@ -117,10 +117,11 @@ gossip() {
 }
 
 @test "flips of every variable heal with pfcc, and with pflc" {
-    local variable algorithm bit
+    local variable algorithm bit bits="1 51 55 62 63"
+    [ "$SANITIZED" != yes ] || bits=55 # a sanitizer makes a job of eight take seconds
     for algorithm in pfcc pflc; do
         for variable in input flow weight checksum estimate message; do
-            for bit in 1 51 55 62 63; do
+            for bit in $bits; do
                 gossip 8 --set "drill.flip=2:$variable:$bit@0/9" --set log.level=info -- 1 3 "algorithm=$algorithm"
                 [[ $output == *"gossip: 1 converged, 0 not, of 8 ranks"* ]]
                 [[ $output == *"drill: bit $bit of $variable.0 turned over"* ]]
