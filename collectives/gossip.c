@@ -372,18 +372,11 @@ static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
     return number + 1 == link->number && !ftc_gossip_holds(g, at) ? NEWS_UNANSWERED : NEWS_NONE;
 }
 
-/* gossip.md, rule 2: the flow of this link is sound even where the estimate is not. */
+/* gossip.md, rule 2: the flow of this link may be sound where the estimate is not. */
 static void answer_again(struct ftc_gossip *g, int link)
 {
     if (!step(g, link) && !FTC_MUTATED(NO_ANSWER_WHILE_CORRUPT))
         ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
-}
-
-static void answer_question(struct ftc_gossip *g, int link)
-{
-    if (g->ops->heal != NULL)
-        g->ops->heal(g, link, NULL);
-    answer_again(g, link);
 }
 
 /* gossip.md, rule 1: it does not matter what else waits. */
@@ -425,7 +418,7 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
         return FTC_SUCCESS;
     gossip->counters.received++;
     if (letter.kind == FTC_GOSSIP_ASK) {
-        answer_question(gossip, link);
+        answer_again(gossip, link);
         return FTC_SUCCESS;
     }
     if (gossip->set.turns) {

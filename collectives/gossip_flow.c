@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collectives/gossip_inside.h"
+#include "collectives/mutation.h"
 
 #define UNIT (DBL_EPSILON / 2)
 
@@ -180,25 +181,31 @@ static bool take_local(struct ftc_gossip *g, int link, const struct ftc_gossip_l
     return false;
 }
 
+/* gossip.md, rule 3: neither end is sound (algorithm 6, lines 13-15). */
+static void begin_anew(struct ftc_gossip *g, int link)
+{
+    if (!FTC_MUTATED(KEEP_WHERE_NEITHER_IS_SOUND))
+        zero(g, link);
+}
+
 /* Algorithm 6, lines 10-16. The answer is this step's message. */
 static bool take_cooperative(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
     if (take_sound(g, link, letter, suspicious(g)))
         return false;
     if (off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
-        zero(g, link);
+        begin_anew(g, link);
     ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
     return true;
 }
 
-/* gossip.md, rules 1 and 3: what the other end holds is as good as the own flow was before its last push; where neither is sound,
- * lines 13-15. */
+/* gossip.md, rule 1: what the other end holds is as good as the own flow was before its last push. */
 static bool heal(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
     if (!off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
         return false;
-    if (letter == NULL || !take_sound(g, link, letter, suspicious(g)))
-        zero(g, link);
+    if (!take_sound(g, link, letter, suspicious(g)))
+        begin_anew(g, link);
     return true;
 }
 

@@ -60,7 +60,8 @@
     X(ROOT_NOT_FIRST, "two levels: the lowest rank acts for its node though the root lives there")           \
     /* of gossip, which storms do not run */                                                                 \
     X(HEAL_WHEN_NOTHING_WAITS, "gossip: a corrupt flow is not healed while other messages wait")             \
-    X(NO_ANSWER_WHILE_CORRUPT, "gossip: a rank that asks does not answer a question")
+    X(NO_ANSWER_WHILE_CORRUPT, "gossip: a rank that asks does not answer a question")                        \
+    X(KEEP_WHERE_NEITHER_IS_SOUND, "gossip: nobody zeroes a flow that is corrupt at both ends")
 
 enum ftc_mutation {
     FTC_MUTATION_NONE,
