@@ -191,8 +191,8 @@ static bool take_cooperative(struct ftc_gossip *g, int link, const struct ftc_go
     return true;
 }
 
-/* gossip.md, rules 1 and 3: what the other end holds is as good as the own flow was before its last push; where neither is sound,
- * lines 13-15. */
+/* gossip.md, rules 1 and 3: what the other end holds is as good as the own flow was before its last
+ * push; where neither is sound, lines 13-15. */
 static bool heal(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
     if (!off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))

@@ -42,8 +42,9 @@ struct ftc_gossip_ops {
     void (*push)(struct ftc_gossip *g, int link); /* half of the estimate goes over this link */
     /* A message was taken in; true: it is answered, so that this step sends nothing else. */
     bool (*take)(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter);
-    /* The other end waits for a message that was lost, and sent `letter` again, or asks, NULL: a flow that is corrupt is made
-     * sound. Returns whether it was corrupt. NULL: it never is. */
+    /* The other end waits for a message that was lost. It sent `letter` again, or it asks: then
+     * `letter` is NULL. A flow that is corrupt is made sound. Returns whether it was corrupt. A
+     * function that is NULL: no flow ever is. */
     bool (*heal)(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter);
     void (*remove)(struct ftc_gossip *g, int link);                          /* the neighbour has failed */
     void (*write)(const struct ftc_gossip *g, int link, unsigned char *out); /* what a message carries now */
