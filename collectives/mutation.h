@@ -48,7 +48,7 @@
     /* harmless as long as there is PULL: without it they are found */                                       \
     X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                                \
     X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")                  \
-    /* of gossip: tests/sim/test_mutation.c has runs of it */                                                 \
+    /* of gossip: tests/sim/test_mutation.c has runs of it */                                                \
     X(GOSSIP_HEAD_UNCHECKED, "gossip: nobody looks at the checksum of a message's head")                     \
     /* of two levels: storms, on one, do not meet them */                                                    \
     X(LEAVE_OUT_NODE, "two levels: decide though a node that has live ranks lost its delegate")              \
