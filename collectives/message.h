@@ -29,6 +29,9 @@
 #include "base/value.h"
 #include "collectives/call.h"
 
+/* Messages of flow control, of doubling and of large allreduces have the same one. */
+#define FTC_MESSAGE_VERSION 1
+
 enum ftc_message_kind {
     FTC_MESSAGE_UP,
     FTC_MESSAGE_TREE,
