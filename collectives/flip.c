@@ -1,6 +1,7 @@
 /* Silent corruption on request. */
 #include "collectives/flip.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,6 +108,17 @@ int ftc_flip_parse(const char *text, struct ftc_flip *flip)
         text);
 }
 
+/* "random:SEED" and nothing after it. */
+static bool parse_seed(const char *text, size_t length, uint64_t *seed)
+{
+    static const char word[] = "random:";
+    size_t before = sizeof(word) - 1;
+    int used = 0;
+
+    return strncmp(text, word, before) == 0 && isdigit((unsigned char)text[before]) &&
+           sscanf(text + before, "%18" SCNu64 "%n", seed, &used) == 1 && before + (size_t)used == length;
+}
+
 int ftc_flips_parse(const char *text, struct ftc_flips *flips)
 {
     char item[FLIP_TEXT];
@@ -117,8 +129,7 @@ int ftc_flips_parse(const char *text, struct ftc_flips *flips)
         return FTC_SUCCESS;
     do {
         size_t length = strcspn(text, ",");
-        int used = 0;
-        if (sscanf(text, "random:%18" SCNu64 "%n", &flips->seed, &used) == 1 && (size_t)used == length) {
+        if (parse_seed(text, length, &flips->seed)) {
             flips->drawn = true;
             text += length;
             continue;

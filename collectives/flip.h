@@ -48,7 +48,7 @@ struct ftc_flips {
     uint64_t seed;
 };
 
-/* Is there any? */
+/* Are there any flips? */
 static inline bool ftc_flips_any(const struct ftc_flips *flips)
 {
     return flips->count > 0 || flips->drawn;

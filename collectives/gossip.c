@@ -270,7 +270,8 @@ static void send(struct ftc_gossip *g, int link)
     ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
 }
 
-/* Estimate, and send over the link: what each message that comes, and each timer, sets off. False: the estimate is corrupt. */
+/* Estimate, and send over the link: each message that comes, and each timer, sets this off. False:
+ * the estimate is corrupt. */
 static bool step(struct ftc_gossip *g, int link)
 {
     g->steps++;

@@ -63,8 +63,8 @@ struct ftc_gossip_output {
     uint64_t delay_ns; /* TIMER: call ftc_gossip_timer() after so long; replaces the earlier one */
 };
 
-/* A message begins with so many bytes that say what it is: nothing in the protocol finds out that
- * they are damaged. */
+/* A message begins with so many bytes that say what it is. Gossip itself does not find damage in
+ * them: gossip_wire.h protects them. */
 #define FTC_GOSSIP_LETTER_HEAD 16
 
 struct ftc_gossip;
@@ -78,8 +78,9 @@ void ftc_gossip_start(struct ftc_gossip *gossip); /* once */
 /* FTC_ERR_PROTO: no message of this operation's algorithm from a neighbour; it was ignored. */
 int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size);
 void ftc_gossip_notice(struct ftc_gossip *gossip, int rank); /* rank has failed: its flows are zeroed */
-/* Whether further messages wait for this rank behind those that it receives from now on: repetitions need no answer then. A hint:
- * a `true` that is wrong, even for good, costs time alone (docs/design/gossip.md, rules 1 to 3). */
+/* Do further messages wait for this rank behind those that it receives from now on? Repetitions need
+ * no answer then. This is a hint: a `true` that is wrong, even for good, costs time alone
+ * (docs/design/gossip.md, rules 1 to 3). */
 void ftc_gossip_more(struct ftc_gossip *gossip, bool more);
 void ftc_gossip_timer(struct ftc_gossip *gossip);
 bool ftc_gossip_next_output(struct ftc_gossip *gossip, struct ftc_gossip_output *output);
@@ -102,7 +103,8 @@ void ftc_gossip_unsettle(struct ftc_gossip *gossip);
 /* Does the result stay the average of the living when a rank dies? */
 bool ftc_gossip_survives(enum ftc_gossip_algorithm algorithm);
 
-/* For people: in turns the neighbour whose message this rank has waited for longest, -1: none; `waits`: how many it waits for. */
+/* For people: in turns the neighbour whose message this rank has waited for longest, -1: none;
+ * `waits`: how many it waits for. */
 int ftc_gossip_awaits(const struct ftc_gossip *gossip, int *waits);
 
 struct ftc_gossip_counters {

@@ -40,12 +40,14 @@ struct ftc_gossip_end_settings {
 
 struct ftc_gossip_end;
 
-/* Why there is no result. Of the causes of several ranks the greatest is told. */
+/* Why there is no result. Of the causes of several ranks the greatest is told: last is the one that
+ * no setting cures. */
 enum ftc_gossip_cause {
     FTC_GOSSIP_CAUSE_ATTEMPTS, /* most_attempts were in vain */
-    FTC_GOSSIP_CAUSE_HOPELESS, /* an input is not finite, or a rank died and the algorithm does not survive that */
     FTC_GOSSIP_CAUSE_MESSAGES, /* a rank has sent most_messages */
     FTC_GOSSIP_CAUSE_TIME,     /* a rank was told ftc_gossip_end_late() */
+    /* A rank was told ftc_gossip_end_give_up(), or one died and the algorithm does not survive that. */
+    FTC_GOSSIP_CAUSE_HOPELESS,
     FTC_GOSSIP_CAUSES
 };
 

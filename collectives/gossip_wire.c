@@ -11,11 +11,12 @@
 #include "collectives/message.h"
 #include "collectives/mutation.h"
 
-/* Every other kind of message has version 1: two bits away, so that no flip makes one of the
- * other. */
+/* Two bits away from FTC_MESSAGE_VERSION, so that no flip makes one of the other. */
 #define GOSSIP_VERSION 2
-#define OTHER_VERSION  1
 #define CHECKSUM_AT    24 /* behind it the letter's head */
+
+_Static_assert(((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) & ((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) - 1)) != 0,
+               "more than one bit");
 
 _Static_assert(FTC_GOSSIP_HEAD % FTC_VALUE_ALIGNMENT == 0, "what follows does so without padding");
 _Static_assert(FTC_GOSSIP_HEAD == CHECKSUM_AT + 8 + FTC_GOSSIP_LETTER_HEAD, "see gossip_wire.h");
@@ -53,8 +54,9 @@ struct ftc_buffer *ftc_gossip_head_encode(const struct ftc_gossip_head *head, co
 /* One bit of either byte may have turned over. */
 bool ftc_gossip_is_message(const struct ftc_buffer *buffer)
 {
-    return buffer->size >= 2 && (buffer->data[0] == GOSSIP_VERSION ||
-                                 (buffer->data[1] == FTC_MESSAGE_GOSSIP && buffer->data[0] != OTHER_VERSION));
+    return buffer->size >= 2 &&
+           (buffer->data[0] == GOSSIP_VERSION ||
+            (buffer->data[1] == FTC_MESSAGE_GOSSIP && buffer->data[0] != FTC_MESSAGE_VERSION));
 }
 
 int ftc_gossip_head_decode(const struct ftc_buffer *buffer, struct ftc_gossip_head *head,

@@ -2,10 +2,11 @@
  * Messages of gossip aggregation on the wire: this head, then what ftc_gossip_receive() takes. It travels beside the messages of the
  * agreement core, which have a kind in the same place.
  *
- *   u8 version | u8 kind | u8 algorithm | u8 neighbourhood | u8 turns | u8 operator | u16 0 | u64 op | u64 count | u64 checksum | letter
+ *   u8 version | u8 kind | u8 algorithm | u8 neighbourhood | u8 turns | u8 operator | u16 0 |
+ *   u64 op | u64 count | u64 checksum | letter
  *
- * The checksum is that of the head and of the letter's own head: nothing else finds out that these are damaged. The flows that follow
- * are the algorithm's to heal.
+ * The checksum is that of the head and of the letter's own head, which nothing else protects. The
+ * algorithm heals the flows that follow.
  *
  * Everything read is untrusted.
  */

@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "base/wire.h"
 
-#define MESSAGE_VERSION 1
-#define HEAD_FIXED      52 /* everything before the optional parts */
-#define SIGNATURE_AT    (HEAD_FIXED - 16)
+#define HEAD_FIXED   52 /* everything before the optional parts */
+#define SIGNATURE_AT (HEAD_FIXED - 16)
 
 enum {
     FLAG_PARTICIPANTS = 1,
@@ -212,7 +211,7 @@ static void write_head(struct ftc_writer *w, const struct ftc_message *message, 
     if (has_checksum(message))
         flags |= FLAG_CHECKSUM;
     flags |= (unsigned)message->way * FLAG_WAY;
-    ftc_write_u8(w, MESSAGE_VERSION);
+    ftc_write_u8(w, FTC_MESSAGE_VERSION);
     ftc_write_u8(w, (uint8_t)message->kind);
     ftc_write_u8(w, (uint8_t)scheme);
     ftc_write_u8(w, (uint8_t)flags);
@@ -284,7 +283,7 @@ static bool read_signature(struct ftc_reader *r, struct ftc_signature *signature
 /* Returns the flags, or -1. */
 static int read_head(struct ftc_reader *r, struct ftc_message *message, int ranks, enum ftc_scheme scheme)
 {
-    bool sound = ftc_read_u8(r) == MESSAGE_VERSION;
+    bool sound = ftc_read_u8(r) == FTC_MESSAGE_VERSION;
     unsigned kind = ftc_read_u8(r);
 
     sound &= ftc_read_u8(r) == (uint8_t)scheme;
@@ -444,7 +443,7 @@ int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, i
 int ftc_message_peek(const struct ftc_buffer *buffer, struct ftc_message_head *head)
 {
     struct ftc_reader r = {.data = buffer->data, .size = buffer->size};
-    bool sound = ftc_read_u8(&r) == MESSAGE_VERSION;
+    bool sound = ftc_read_u8(&r) == FTC_MESSAGE_VERSION;
     unsigned kind = ftc_read_u8(&r);
 
     ftc_read_u16(&r);

@@ -14,7 +14,8 @@
  * Failure information is a set (`list`), u32 number of write-offs * 2 + bit (`count`), or u8 bit (`bit`).
  * A message is one head and, where it carries a value, a reference to the bytes that follow it. Everything read is
  * untrusted: ftc_message_decode() checks lengths, ranks, kinds and that what must be there is. A checksum is there if the
- * value has one, or the message is sealed; it is that of the message up to there and of the value, if there is one, and is checked, too.
+ * value has one, or the message is sealed. It is that of the message up to there, and of the value if there is one; it
+ * is checked, too.
  */
 #ifndef FTC_COLLECTIVES_MESSAGE_H
 #define FTC_COLLECTIVES_MESSAGE_H
@@ -27,6 +28,9 @@
 #include "base/settings.h"
 #include "base/value.h"
 #include "collectives/call.h"
+
+/* Messages of flow control, of doubling and of large allreduces have the same one. */
+#define FTC_MESSAGE_VERSION 1
 
 enum ftc_message_kind {
     FTC_MESSAGE_UP,

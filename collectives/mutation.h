@@ -48,7 +48,7 @@
     /* harmless as long as there is PULL: without it they are found */                                       \
     X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                                \
     X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")                  \
-    /* of gossip itself, which storms do not run */                                                          \
+    /* of gossip: tests/sim/test_mutation.c has runs of it */                                                \
     X(GOSSIP_HEAD_UNCHECKED, "gossip: nobody looks at the checksum of a message's head")                     \
     /* of two levels: storms, on one, do not meet them */                                                    \
     X(LEAVE_OUT_NODE, "two levels: decide though a node that has live ranks lost its delegate")              \
@@ -58,7 +58,7 @@
     X(FORGET_ON_WORD, "two levels: forget D when the word of a later broadcast is found")                    \
     X(SETTLE_BY_NODES, "two levels: forget D when a broadcast's later ballot has collected from nodes")      \
     X(ROOT_NOT_FIRST, "two levels: the lowest rank acts for its node though the root lives there")           \
-    /* of gossip, which storms do not run */                                                                 \
+    /* of gossip: tests/sim/test_gossip_mutation.c takes all from here on */                                 \
     X(HEAL_WHEN_NOTHING_WAITS, "gossip: a corrupt flow is not healed while other messages wait")             \
     X(NO_ANSWER_WHILE_CORRUPT, "gossip: a rank that asks does not answer a question")                        \
     X(KEEP_WHERE_NEITHER_IS_SOUND, "gossip: nobody zeroes a flow that is corrupt at both ends")

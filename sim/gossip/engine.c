@@ -221,7 +221,6 @@ static int take_with_head(struct engine *e, int rank, int from, const struct ftc
         rc = ftc_error_set(FTC_ERR_PROTO, "rank %d takes rank %d for one in another collective", rank, from);
     if (rc == FTC_SUCCESS)
         rc = ftc_gossip_receive(e->rank[rank].gossip, from, letter, size);
-    e->outcome->dropped += rc == FTC_ERR_CORRUPT;
     ftc_buffer_unref(buffer);
     return rc == FTC_ERR_CORRUPT ? FTC_SUCCESS : rc;
 }

@@ -46,7 +46,6 @@ struct ftc_gossip_outcome {
     double error;  /* greatest of a live rank, relative to the greatest true average of an element */
     double time;   /* in messages of mean cost, one after the other */
     uint64_t flips, corrupt, resets, repairs;
-    uint64_t dropped; /* messages, for the checksums of their heads */
     double flow;
     int samples;
 };

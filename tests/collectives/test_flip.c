@@ -52,6 +52,7 @@ START_TEST(flips_are_drawn_for_each_operation)
     ck_assert_uint_eq(ranks, 0xff);
     ck_assert_int_eq(ftc_flips_parse("random:", &flips), FTC_ERR_ARG);
     ck_assert_int_eq(ftc_flips_parse("random:1x", &flips), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_flips_parse("random:-1", &flips), FTC_ERR_ARG);
 }
 END_TEST
 

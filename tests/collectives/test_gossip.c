@@ -361,8 +361,9 @@ static int pair_size(const struct pair *pair, int rank)
     return (int)pair->size[rank][pair->sent[rank] - 1];
 }
 
-/* gossip.md, "Rules of a corrupt flow", 1: the message of one end is lost, and then its flow turns corrupt. It asks, and is told that
- * other messages wait, as by shared memory it is after each message. */
+/* gossip.md, "Rules of a corrupt flow", 1: the message of one end is lost, and then its flow turns
+ * corrupt. It asks, and is told that other messages wait, as by shared memory it is after each
+ * message. */
 START_TEST(a_repetition_heals_though_other_messages_wait)
 {
     struct ftc_flip flip = {.variable = FTC_FLIP_CHECKSUM, .bit = 55};
@@ -530,12 +531,10 @@ START_TEST(too_many_values_are_an_error_in_words)
         .algorithm = FTC_GOSSIP_PFCC, .count = (size_t)1 << 56, .accuracy = 1e-9};
     struct ftc_gossip *gossip = NULL;
     double value = 0;
-    ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 8),
-                     0);
+    ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 8), 0);
     ck_assert_int_eq(ftc_gossip_create(&gossip, &settings, &value), FTC_ERR_NOMEM);
     ck_assert_ptr_null(gossip);
-    ck_assert_str_eq(ftc_last_error(),
-                     "no memory for gossip with 72057594037927936 values and 3 neighbours");
+    ck_assert_str_eq(ftc_last_error(), "no memory for gossip with 72057594037927936 values and 3 neighbours");
 }
 END_TEST
 

@@ -341,7 +341,7 @@ START_TEST(one_whose_time_is_up_ends_it_for_all_and_all_know_why)
 }
 END_TEST
 
-/* Its estimate has stood still, but nobody has answered its last push: what that carries may lie anywhere. */
+/* Its estimate has stood still, but nobody has answered its last push, which may carry anything. */
 START_TEST(one_that_was_not_answered_has_not_stood_still)
 {
     struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);

@@ -1,6 +1,7 @@
 /*
- * Gossip that heals comes to an end, whatever is lost, flips and waits: drawn runs converge within a bound of messages. And the
- * prover itself: each fault of gossip (collectives/mutation.h), compiled into this program alone, is found by the same draws.
+ * Gossip that heals comes to an end, whatever is lost, flips and waits: drawn runs converge within a
+ * bound of messages. The draws are tested, too: they find each fault of gossip
+ * (collectives/mutation.h), which is compiled into this program alone.
  */
 #include "base/error.h"
 #include "collectives/mutation.h"
@@ -10,8 +11,8 @@
 
 #define BUDGET   20000
 #define HARMLESS (TEST_SANITIZED ? 300 : 3000)
-#define MOST                                                                                                 \
-    20000 /* messages of a rank; what converges needs some hundreds, where half is lost some thousands */
+/* Messages of a rank. A run that converges needs some hundreds, where half is lost some thousands. */
+#define MOST 20000
 
 enum ftc_mutation ftc_mutation;
 
