@@ -67,7 +67,7 @@ bool ftc_job_spawning(const struct ftc_job *job)
 /* What ranks have left behind ends with the job. */
 static void end_strays(struct ftc_job *job)
 {
-    int count = job->adopts ? 0 : ftc_strays_kill(job->name);
+    int count = job->adopts ? 0 : ftc_strays_kill(job->name, &job->ranks);
 
     if (count > 0 && !job->strays)
         ftc_sink_say(job->verdict.err,

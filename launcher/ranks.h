@@ -17,6 +17,7 @@
 struct ftc_process {
     pid_t child;          /* 0: not started, or reaped */
     uint64_t child_start; /* /proc/<pid>/stat field 22 */
+    pid_t group;          /* that it led or leads; 0: not started */
     bool started;
     bool adopted;     /* no child, but a process that joins by itself: joined_pid from the start */
     bool child_ended; /* `status` is valid */

@@ -501,7 +501,7 @@ void ftc_watcher_started(struct ftc_watcher *watcher, int rank, pid_t child)
     struct ftc_process *process = &watcher->ranks->at[rank];
     struct ftc_slot *slot = slot_of(watcher, rank);
     uint64_t now = ftc_clock_now();
-    process->child = child;
+    process->child = process->group = child;
     process->child_start = ftc_process_start(child);
     process->started = true;
     watcher->ranks->running++;
