@@ -377,10 +377,8 @@ void ftc_server_free_environment(char **environment)
 
 void ftc_server_close(struct ftc_server *server)
 {
-    if (!server->running)
-        return;
-    ftc_pmix_listener_close(server->listener);
-    server->listener = -1;
+    if (server->running && ftc_pmix_listener_close(server->listener))
+        server->listener = -1;
 }
 
 static void *finalize(void *arg)
