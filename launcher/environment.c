@@ -29,7 +29,7 @@ static int append(struct ftc_environment *environment, char *entry)
     return FTC_SUCCESS;
 }
 
-/* What the ftrun in front believes is an agent's alone. */
+/* The token proves to the ftrun in front that an agent speaks. No rank may have it. */
 static bool is_for_ranks(const char *entry)
 {
     return !ftc_environment_foreign(entry) &&

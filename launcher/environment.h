@@ -10,7 +10,7 @@ struct ftc_environment {
 };
 
 /* Copy of `from` without PMIX_* other than PMIX_MCA_*, which belong to the server that started
- * ftrun, and without the token of an ftrun in front, which a rank must not show. FTC_ERR_NOMEM. */
+ * ftrun, and without the token of an ftrun in front, which no rank may have. FTC_ERR_NOMEM. */
 int ftc_environment_copy(struct ftc_environment *environment, char *const from[]);
 void ftc_environment_fini(struct ftc_environment *environment); /* legal when zeroed */
 

@@ -1,10 +1,10 @@
 /*
- * libpmix calls the accept() of this file, since the dynamic linker looks in the program first. It
- * runs in libpmix's listening thread.
+ * libpmix calls the accept() of this file, since the dynamic linker looks in the program first.
+ * It runs in libpmix's listening thread.
  *
  * accept() reports each failure as ECONNABORTED: libpmix then goes on without a word, while other
- * errors end its listening for good. Closing the port puts a descriptor in its place at which nothing
- * ever happens. So libpmix's thread waits, and is joined, as if nothing had changed.
+ * errors end its listening for good. Closing the port puts a descriptor in its place at which
+ * nothing ever happens. So libpmix's thread waits, and is joined, as if nothing had changed.
  */
 #include "launcher/pmix_listener.h"
 
@@ -62,8 +62,8 @@ static void copy_address(const union address *address, __be16 *port, __be32 wher
     }
 }
 
-/* *uid: the owner of the socket from `peer` to `own`. False: the kernel does not say, or that socket
- * is closed. */
+/* *uid: the owner of the socket from `peer` to `own`. False: the kernel does not say, or that
+ * socket is closed. */
 static bool ask_owner(const union address *peer, const union address *own, uid_t *uid)
 {
     struct question question = {

@@ -12,8 +12,9 @@
 int ftc_pmix_listener_find(int port);
 
 /*
- * Nobody can connect any more. Processes that are connected stay so. libpmix closes the descriptor in
- * the end. False: there is no free descriptor, and the port stays open. -1 is legal.
+ * Nobody can connect any more. Processes that are connected stay so. libpmix closes the
+ * descriptor in the end. False: there is no free descriptor, and the port stays open. -1 is
+ * legal.
  */
 bool ftc_pmix_listener_close(int listener);
 
