@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "launcher/environment.h"
 #include "node/jobs.h"
 
 int ftc_ranks_init(struct ftc_ranks *ranks, int count)
@@ -59,21 +60,12 @@ bool ftc_ranks_marked(struct ftc_ranks *ranks, struct ftc_segment *segment, int 
  * environment any more. */
 static bool has_number(pid_t pid, int rank, bool *ending)
 {
-    char path[40], own[32], *variable = NULL;
-    size_t room = 0;
-    bool has = false;
+    char own[32];
+    bool any;
 
-    *ending = true;
-    snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
     snprintf(own, sizeof(own), "FTCOLL_RANK=%d", rank);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && !has && getdelim(&variable, &room, '\0', file) > 0) {
-        *ending = false;
-        has = strcmp(variable, own) == 0;
-    }
-    if (file != NULL)
-        fclose(file);
-    free(variable);
+    bool has = ftc_environment_shows(pid, own, &any);
+    *ending = !any;
     return has;
 }
 

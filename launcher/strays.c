@@ -5,13 +5,12 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "launcher/environment.h"
 #include "node/process.h"
 
 #define LONGEST_NS FTC_NS_PER_S
@@ -25,19 +24,11 @@ void ftc_strays_adopt(void)
 /* Does it show the job in its environment? A zombie has none. */
 static bool belongs(pid_t pid, const char *job)
 {
-    char path[64], wanted[128], *entry = NULL;
-    size_t room = 0;
-    bool found = false;
+    char wanted[128];
+    bool any;
 
-    snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
     snprintf(wanted, sizeof(wanted), "FTCOLL_JOB_SEGMENT=%s", job);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && !found && getdelim(&entry, &room, '\0', file) > 0)
-        found = strcmp(entry, wanted) == 0;
-    if (file != NULL)
-        fclose(file);
-    free(entry);
-    return found;
+    return ftc_environment_shows(pid, wanted, &any);
 }
 
 /* What is looked for, and what was found. */
