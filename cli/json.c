@@ -35,12 +35,6 @@ static json_t *set_json(const struct ftc_set *set)
     return array;
 }
 
-/* The word `unsettled_ns` is set by gossip alone, and keeps its value when gossip is over. */
-static bool gossips(const struct ftc_status_activity *activity)
-{
-    return activity->kind == FTC_CALL_GOSSIP && activity->wait == FTC_WAIT_GOSSIP;
-}
-
 static json_t *activity_json(const struct ftc_status_activity *activity)
 {
     return json_pack("{s:o, s:b, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o}",  //
@@ -57,7 +51,7 @@ static json_t *activity_json(const struct ftc_status_activity *activity)
                      "epoch_ballot", number(activity->epoch_i), number(activity->epoch_s),            //
                      "known_failed", number(activity->known_failed),                                  //
                      "agreed_failed", number(activity->agreed_failed),                                //
-                     "unsettled_ns", number(gossips(activity) ? activity->unsettled_ns : FTC_STATUS_NEVER));
+                     "unsettled_ns", number(activity->unsettled_ns));
 }
 
 static json_t *failure_json(const struct ftc_status_failure *failure)

@@ -111,7 +111,9 @@ static void copy_activity(const struct ftc_status *status, struct ftc_activity *
     to->epoch_s = LOAD(from->epoch_s);
     to->known_failed = LOAD(from->known_failed);
     to->agreed_failed = LOAD(from->agreed_failed);
-    to->unsettled_ns = age(status->now_ns, LOAD(from->unsettled_ns));
+    /* Gossip alone sets this word, which keeps its value when gossip is over. */
+    bool gossips = to->kind == FTC_CALL_GOSSIP && to->wait == FTC_WAIT_GOSSIP;
+    to->unsettled_ns = gossips ? age(status->now_ns, LOAD(from->unsettled_ns)) : FTC_STATUS_NEVER;
 }
 
 /* The sequence count is odd while its rank writes; a rank that died there leaves it odd for ever. */

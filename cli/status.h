@@ -63,7 +63,7 @@ struct ftc_status_activity {
     uint64_t epoch_op;
     uint32_t epoch_i, epoch_s;
     uint32_t known_failed, agreed_failed;
-    uint64_t unsettled_ns; /* gossip: not ready to agree for so long; FTC_STATUS_NEVER: ready */
+    uint64_t unsettled_ns; /* in gossip, not ready to agree for so long; else FTC_STATUS_NEVER */
 };
 
 struct ftc_status_failure {

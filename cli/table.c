@@ -210,7 +210,7 @@ static void fill_activity(struct row *row, const struct ftc_status_rank *rank)
     fill_epoch(row->cell[EPOCH], activity);
     if (rank->lag > 0)
         snprintf(row->cell[NOTE], CELL_SIZE, "lags by %" PRIu64, rank->lag);
-    else if (activity->kind == FTC_CALL_GOSSIP && activity->wait == FTC_WAIT_GOSSIP && row->unsettled_ns > 0)
+    else if (row->unsettled_ns > 0)
         snprintf(row->cell[NOTE], CELL_SIZE, "unsettled %.20s", ftc_status_age(row->unsettled_ns, age));
 }
 

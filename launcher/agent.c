@@ -22,8 +22,8 @@ static const char *endpoint_of(void *context, int node)
     return agent->meeting.endpoints[node];
 }
 
-/* A firewall opens one range of ports on a host. Each rank that listens for tcp takes one of them,
- * and so does the agent. */
+/* A firewall opens one range of ports on a host. Each rank that listens for tcp takes one port of
+ * it, and so does the agent. */
 static int check_ports(const struct ftc_agent *agent, const struct ftc_config *config)
 {
     int64_t first = config->tcp_port, last = config->tcp_port_last > first ? config->tcp_port_last : first;

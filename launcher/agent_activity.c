@@ -26,7 +26,7 @@ enum {
     CALLED,
     OPERATIONS,
     HEARTBEAT,
-    SPAWNED_AGE_NS, /* and 1; 0: it was not */
+    SPAWNED_AGE_NS, /* plus 1; 0: it was not spawned */
     WORDS
 };
 

@@ -155,7 +155,7 @@ void ftc_agent_show(struct ftc_agent *agent)
     agent->shown_ns = now;
     for (int rank = first; rank < first + count; rank++)
         if (agent->mirror.ranks->at[rank].started && !(agent->told[rank] & TOLD_ENDED))
-            show_rank(agent, rank); /* also one that does not join: people ask which one it is */
+            show_rank(agent, rank); /* also one that does not join: ftcoll-status names it */
 }
 
 void ftc_agent_accuse(struct ftc_agent *agent, int rank, int accuser)

@@ -1,10 +1,12 @@
 /*
- * The handler of SIGBUS. The signal comes from an access to the segment, in whatever thread: so no lock of the C library is held, and
- * what this does is allowed. It touches nothing in the segment.
+ * The handler of SIGBUS. The signal comes from an access to the segment, in whatever thread. That
+ * thread then holds no lock of the C library, and so the handler may call its functions. It touches
+ * nothing in the segment.
  */
 #include "launcher/bus.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,9 +26,13 @@ static struct {
 
 static void on_bus(int number, siginfo_t *info, void *context)
 {
+    bool sent = info->si_code <= 0; /* by a process, with kill(2): no access has failed */
+
     (void)context;
-    if (guard.segment == NULL || !ftc_segment_holds(guard.segment, info->si_addr)) {
-        (void)signal(number, SIG_DFL); /* the access is made again, and ends the process */
+    if (sent || guard.segment == NULL || !ftc_segment_holds(guard.segment, info->si_addr)) {
+        (void)signal(number, SIG_DFL); /* a failed access is made again, and ends the process */
+        if (sent)
+            (void)raise(number);
         return;
     }
     if (guard.ranks->at != NULL)
@@ -44,8 +50,8 @@ void ftc_bus_guard(struct ftc_ranks *ranks, struct ftc_segment *segment, const c
 
     ftc_segment_path(path, geteuid(), ftc_segment_header(segment)->job);
     snprintf(guard.words, sizeof(guard.words),
-             "ftrun: %s was cut short by another program; the job cannot go on, its ranks are killed. Leave "
-             "/dev/shm/ftcoll-* alone while jobs run\n",
+             "ftrun: %s was cut short by another program; the job cannot go on, its ranks are "
+             "killed. Leave /dev/shm/ftcoll-* alone while jobs run\n",
              path);
     guard.ranks = ranks;
     guard.directory = directory;

@@ -1,6 +1,7 @@
 /*
- * The node segment is a file that every program of the user may cut short. A touch of what is gone raises SIGBUS; here it ends the job:
- * with a message, and with nothing left behind.
+ * The node segment is a file that every program of the user may cut short. An access to the part
+ * that is gone raises SIGBUS. The handler here ends the job with a message, and leaves nothing
+ * behind.
  */
 #ifndef FTC_LAUNCHER_BUS_H
 #define FTC_LAUNCHER_BUS_H
@@ -8,8 +9,9 @@
 #include "launcher/ranks.h"
 #include "node/segment.h"
 
-/* From here on. `ranks`, which may still be empty, and `segment` must stay until ftc_bus_unguard(), and so
- * must `directory` and `lock`, those of the job (node/jobs.h). */
+/* The handler guards `segment` from this call to ftc_bus_unguard(). Until then these must stay:
+ * `ranks`, which may still be empty, `segment`, and `directory` and `lock` of the job
+ * (node/jobs.h). */
 void ftc_bus_guard(struct ftc_ranks *ranks, struct ftc_segment *segment, const char *directory, int lock);
 void ftc_bus_unguard(void);
 

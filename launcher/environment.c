@@ -1,7 +1,7 @@
 /* Lists of environment variables. */
 #include "launcher/environment.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static int append(struct ftc_environment *environment, char *entry)
     return FTC_SUCCESS;
 }
 
-/* What the ftrun in front believes is an agent's alone. */
+/* The token proves to the ftrun in front that an agent speaks. No rank may have it. */
 static bool is_for_ranks(const char *entry)
 {
     return !ftc_environment_foreign(entry) &&
@@ -85,4 +85,23 @@ int ftc_environment_set(struct ftc_environment *environment, const char *assignm
 int ftc_environment_default(struct ftc_environment *environment, const char *assignment)
 {
     return find(environment, assignment) >= 0 ? FTC_SUCCESS : ftc_environment_set(environment, assignment);
+}
+
+bool ftc_environment_shows(pid_t pid, const char *entry, bool *any)
+{
+    char path[40], *shown = NULL;
+    size_t room = 0;
+    bool found = false;
+
+    *any = false;
+    snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && !found && getdelim(&shown, &room, '\0', file) > 0) {
+        *any = true;
+        found = strcmp(shown, entry) == 0;
+    }
+    if (file != NULL)
+        fclose(file);
+    free(shown);
+    return found;
 }

@@ -1,6 +1,10 @@
-/* The ranks' environment: ftrun's own without its PMIx variables, then -x, then what PMIx and ftrun add. */
+/* The ranks' environment: ftrun's own without its PMIx variables, then -x, then what PMIx and ftrun
+ * add. Also: what environment a process shows in /proc. */
 #ifndef FTC_LAUNCHER_ENVIRONMENT_H
 #define FTC_LAUNCHER_ENVIRONMENT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
 
 /* A NULL-terminated, growing list of "NAME=value" strings, all malloc'ed: the form that PMIx's argv
  * functions use. */
@@ -10,7 +14,7 @@ struct ftc_environment {
 };
 
 /* Copy of `from` without PMIX_* other than PMIX_MCA_*, which belong to the server that started
- * ftrun, and without the token of an ftrun in front, which a rank must not show. FTC_ERR_NOMEM. */
+ * ftrun, and without the token of an ftrun in front, which no rank may have. FTC_ERR_NOMEM. */
 int ftc_environment_copy(struct ftc_environment *environment, char *const from[]);
 void ftc_environment_fini(struct ftc_environment *environment); /* legal when zeroed */
 
@@ -21,5 +25,9 @@ int ftc_environment_default(struct ftc_environment *environment, const char *ass
 
 /* Does the variable `entry` belong to the PMIx server that started this process, if any? */
 int ftc_environment_foreign(const char *entry);
+
+/* Does process `pid` show this entry, "NAME=value", in the environment that it was started with?
+ * *any: it shows some entry. A process that has ended, or is about to end, shows none. */
+bool ftc_environment_shows(pid_t pid, const char *entry, bool *any);
 
 #endif

@@ -87,7 +87,7 @@ static void remove_place(struct ftc_job *job)
     job->segment = NULL;
 }
 
-/* A job in another pid namespace may draw the same name at the same time: the one that comes second
+/* A job in another pid namespace may draw the same name at the same time. The second of the two
  * draws again. */
 static int make_place(struct ftc_job *job)
 {
@@ -107,7 +107,7 @@ static int make_environment(struct ftc_job *job, char *const environment[])
     int rc = ftc_environment_copy(&job->environment, environment);
     if (rc == FTC_SUCCESS) /* as in the server: saves each rank a dlopen() in PMIx_Init() */
         rc = ftc_environment_default(&job->environment, "PMIX_MCA_pcompress=^zlib");
-    if (rc == FTC_SUCCESS) /* somebody may block the server: then a rank goes on without it */
+    if (rc == FTC_SUCCESS) /* another user may block the server: then a rank goes on without it */
         rc = ftc_environment_default(&job->environment, "PMIX_MCA_ptl_base_handshake_wait_time=10");
     snprintf(segment, sizeof(segment), "FTCOLL_JOB_SEGMENT=%s", job->name);
     if (rc == FTC_SUCCESS)
@@ -123,7 +123,7 @@ static int make_environment(struct ftc_job *job, char *const environment[])
     return rc;
 }
 
-/* Without it ranks of ftcoll start all the same: they inherit what they need. */
+/* Ranks of ftcoll start without the server, too: they inherit what they need. */
 static void make_server(struct ftc_job *job)
 {
     struct ftc_server_spec spec = {
@@ -193,7 +193,7 @@ static int prepare(struct ftc_job *job, char *const environment[])
 {
     bool meets = job->adopts || job->command->engine == FTC_ENGINE_PMIX;
     int rc = meets ? ftc_job_meet(job) : FTC_SUCCESS;
-    bool met = job->agent.meeting.members != NULL; /* the others, who wait for this node */
+    bool met = job->agent.meeting.members != NULL; /* then the other nodes wait for this one */
 
     if (rc != FTC_SUCCESS)
         return job->adopts || met ? ftc_job_met(job, rc) : rc;

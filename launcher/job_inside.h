@@ -53,7 +53,7 @@ struct ftc_job {
     struct ev_timer timeout;     /* --timeout */
     struct ev_timer check;       /* the end: what still keeps the job? */
     int next_rank, end_rank; /* of this node; those below and from here on are there, or are not its own */
-    bool strays;             /* the ranks left some, and people were told */
+    bool strays;             /* ranks left some, and ftrun has said so */
     int checks, silent_checks;
     sigset_t deferred; /* signals that came before all ranks were there */
     bool ending;       /* it is being killed */

@@ -64,10 +64,10 @@ bool ftc_job_spawning(const struct ftc_job *job)
     return !job->ending && job->next_rank < job->end_rank;
 }
 
-/* What ranks have left behind ends with the job. */
+/* The processes that ranks have left behind end with the job. */
 static void end_strays(struct ftc_job *job)
 {
-    int count = job->adopts ? 0 : ftc_strays_kill(job->name);
+    int count = job->adopts ? 0 : ftc_strays_kill(job->name, &job->ranks);
 
     if (count > 0 && !job->strays)
         ftc_sink_say(job->verdict.err,
@@ -123,7 +123,8 @@ static void on_output_closed(void *arg)
 
 /* --- news --- */
 
-/* ftc_abort(): the word in the header. One that no rank writes is damage: it is taken away, or nobody could abort any more. */
+/* ftc_abort(): the word in the header. A word that no rank can have written is damage. It is
+ * removed, since the first word keeps out all later ones. */
 static uint64_t read_abort(struct ftc_job *job)
 {
     _Atomic uint64_t *shared = &ftc_segment_header(job->segment)->abort;
@@ -189,7 +190,8 @@ static void on_suspected(void *arg, int rank)
     ftc_verdict_tell_suspect(&job->verdict, rank);
 }
 
-/* PMIx is what ranks start with: once each one has joined, or ended, nobody else has business there. */
+/* Ranks need PMIx to start. Once each of them has joined or ended, nobody needs to connect any
+ * more. */
 static void look_for_joined(struct ftc_job *job)
 {
     int count, first = ftc_segment_local(job->segment, &count);

@@ -160,7 +160,7 @@ static void on_relieved(void *arg)
 }
 
 /* The directory may be one in which others write, too: no link is followed, and no FIFO makes ftrun
- * wait. -1: not opened; with errno 0 it is something else than a file. */
+ * wait. -1: it was not opened. errno 0 then means that it is no regular file. */
 static int open_regular(const char *path)
 {
     struct stat info;
@@ -190,9 +190,6 @@ static int open_file(struct ftc_stream *stream, const char *suffix)
     if (stream->file_fd < 0)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot write %s: %s; give another --output-filename",
                              stream->file_name, errno == 0 ? "it is no regular file" : strerror(errno));
-    if (stream->file_fd < 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot write %s: %m; give another --output-filename",
-                             stream->file_name);
     ftc_sink_init(&stream->file, output->loop, stream->file_fd, stream->file_name);
     stream->sink = &stream->file;
     return FTC_SUCCESS;

@@ -1,10 +1,10 @@
 /*
- * accept() of this program is the one that libpmix calls, since the dynamic linker looks here first. It
- * runs in libpmix's listening thread.
+ * libpmix calls the accept() of this file, since the dynamic linker looks in the program first.
+ * It runs in libpmix's listening thread.
  *
- * Each failure is reported as ECONNABORTED: libpmix then goes on without a word, while other errors end its
- * listening for good. A port that is closed becomes a descriptor at which nothing ever happens, so that
- * libpmix's thread waits, and is joined, as if nothing had changed.
+ * accept() reports each failure as ECONNABORTED: libpmix then goes on without a word, while other
+ * errors end its listening for good. Closing the port puts a descriptor in its place at which
+ * nothing ever happens. So libpmix's thread waits, and is joined, as if nothing had changed.
  */
 #include "launcher/pmix_listener.h"
 
@@ -62,7 +62,8 @@ static void copy_address(const union address *address, __be16 *port, __be32 wher
     }
 }
 
-/* Who has the socket from `peer` to `own`? False: the kernel does not say, or nobody has it any more. */
+/* *uid: the owner of the socket from `peer` to `own`. False: the kernel does not say, or that
+ * socket is closed. */
 static bool ask_owner(const union address *peer, const union address *own, uid_t *uid)
 {
     struct question question = {
@@ -96,8 +97,8 @@ static bool is_internet(const union address *address)
     return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
 }
 
-/* A socket that is none of the internet protocols is not this file's business. */
-static bool may_in(int fd)
+/* Is the other end of this user? So are sockets that are not of the internet protocols. */
+static bool is_of_this_user(int fd)
 {
     union address own, peer;
     socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
@@ -106,7 +107,9 @@ static bool may_in(int fd)
         return false;
     if (!is_internet(&own))
         return true;
-    return getpeername(fd, &peer.any, &peer_size) == 0 && ask_owner(&peer, &own, &uid) && uid == geteuid();
+    if (getpeername(fd, &peer.any, &peer_size) != 0 || !ask_owner(&peer, &own, &uid))
+        return false;
+    return uid == geteuid();
 }
 
 /* Too many files for now: the connection waits in the queue. */
@@ -125,7 +128,7 @@ __attribute__((visibility("default"))) int accept(int listener, __SOCKADDR_ARG a
         errno = ECONNABORTED;
         return -1;
     }
-    if (!may_in(fd)) {
+    if (!is_of_this_user(fd)) {
         atomic_fetch_add(&refused, 1);
         close(fd);
         errno = ECONNABORTED;
@@ -151,14 +154,15 @@ int ftc_pmix_listener_find(int port)
     return -1;
 }
 
-void ftc_pmix_listener_close(int listener)
+bool ftc_pmix_listener_close(int listener)
 {
     int silent = listener >= 0 ? eventfd(0, EFD_CLOEXEC) : -1;
     if (silent < 0)
-        return;
+        return listener < 0;
     (void)shutdown(listener, SHUT_RDWR); /* libpmix may wait for it at this moment */
-    (void)dup3(silent, listener, O_CLOEXEC);
+    bool closed = dup3(silent, listener, O_CLOEXEC) >= 0;
     close(silent);
+    return closed;
 }
 
 uint64_t ftc_pmix_listener_refused(void)

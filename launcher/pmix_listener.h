@@ -5,16 +5,18 @@
 #ifndef FTC_LAUNCHER_PMIX_LISTENER_H
 #define FTC_LAUNCHER_PMIX_LISTENER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The listening socket of this process at `port` of an internet address; -1: there is none. */
 int ftc_pmix_listener_find(int port);
 
 /*
- * Nobody can connect any more; processes that are connected stay so. libpmix closes the descriptor in the
- * end. Legal for -1. Without a free descriptor the port stays open.
+ * Nobody can connect any more. Processes that are connected stay so. libpmix closes the
+ * descriptor in the end. False: there is no free descriptor, and the port stays open. -1 is
+ * legal.
  */
-void ftc_pmix_listener_close(int listener);
+bool ftc_pmix_listener_close(int listener);
 
 /* How many connections were refused so far. Any thread. */
 uint64_t ftc_pmix_listener_refused(void);

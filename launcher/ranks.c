@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "launcher/environment.h"
 #include "node/jobs.h"
 
 int ftc_ranks_init(struct ftc_ranks *ranks, int count)
@@ -54,29 +55,22 @@ bool ftc_ranks_marked(struct ftc_ranks *ranks, struct ftc_segment *segment, int 
     return process->marked;
 }
 
-/* Was it given this rank's number? Each rank gets its own from ftrun, and what it starts inherits it. A process
- * that is about to end has no environment any more: *ending. */
+/* Does this process have the number of this rank? Each rank gets its own from ftrun, and the
+ * processes that it starts inherit it. *ending: the process is about to end, and has no
+ * environment any more. */
 static bool has_number(pid_t pid, int rank, bool *ending)
 {
-    char path[40], own[32], *variable = NULL;
-    size_t room = 0;
-    bool has = false;
+    char own[32];
+    bool any;
 
-    *ending = true;
-    snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
     snprintf(own, sizeof(own), "FTCOLL_RANK=%d", rank);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && !has && getdelim(&variable, &room, '\0', file) > 0) {
-        *ending = false;
-        has = strcmp(variable, own) == 0;
-    }
-    if (file != NULL)
-        fclose(file);
-    free(variable);
+    bool has = ftc_environment_shows(pid, own, &any);
+    *ending = !any;
     return has;
 }
 
-/* Is it a process without a node segment in its memory? One that is about to end has no memory any more. */
+/* Does this process have no node segment in its memory? A process that is about to end shows no
+ * memory at all, and is not taken for a wrapper. */
 static bool is_wrapper(pid_t pid)
 {
     char path[32], *line = NULL;

@@ -17,6 +17,7 @@
 struct ftc_process {
     pid_t child;          /* 0: not started, or reaped */
     uint64_t child_start; /* /proc/<pid>/stat field 22 */
+    pid_t group;          /* that it led or leads; 0: not started */
     bool started;
     bool adopted;     /* no child, but a process that joins by itself: joined_pid from the start */
     bool child_ended; /* `status` is valid */
@@ -55,12 +56,14 @@ struct ftc_ranks {
 int ftc_ranks_init(struct ftc_ranks *ranks, int count); /* FTC_ERR_NOMEM */
 void ftc_ranks_fini(struct ftc_ranks *ranks);
 
-/* Has `rank` set its mark? Of a rank of this node its slot is looked at; of others the mirror tells. */
+/* Has `rank` set its mark of ftc_finalize()? A rank of this node shows it in its slot. For a rank
+ * of another node the mirror has recorded it. */
 bool ftc_ranks_marked(struct ftc_ranks *ranks, struct ftc_segment *segment, int rank);
 
-/* Can this process have joined as `rank`? The pid came out of shared memory, and may be that of another rank, or of a stranger. One
- * that is gone can, if the child is but a wrapper; else the child itself has joined, and its end is to come. One that
- * cannot be looked at can: it must be seen gone. */
+/* Can this process have joined as `rank`? The pid came out of shared memory: it may be that of
+ * another rank, or of a process outside the job. A process that is gone can have joined if the
+ * child is but a wrapper. Otherwise the child itself has joined, and its end is still to come. A
+ * process that cannot be looked at can have joined: it must be seen gone. */
 bool ftc_ranks_may_join(const struct ftc_ranks *ranks, int rank, pid_t pid, uint64_t start);
 
 /* Which rank's child is this? -1: none. */

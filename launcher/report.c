@@ -173,8 +173,8 @@ static json_t *make_report(const struct ftc_job_report *report)
 
 /* --- where it goes --- */
 
-/* The descriptor that a name as "/dev/stdout" or "/dev/fd/63" (a process substitution) stands for;
- * -1: the name is another one. */
+/* The descriptor that a name such as "/dev/stdout" or "/dev/fd/63" (a process substitution)
+ * stands for. -1: the name stands for none. */
 static int named_descriptor(const char *path)
 {
     static const char *const standard[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
@@ -199,8 +199,8 @@ static int refuse(const char *path, const char *why)
     return ftc_error_set(FTC_ERR_SYSTEM, "cannot write the report %s: %s; give another --report", path, why);
 }
 
-/* A copy, so that it is there at the end. The sockets that this process has opened itself are not
- * meant. */
+/* *fd is a copy, so that it is still open at the end. A socket above standard error is one that
+ * ftrun itself has opened. It is not meant. */
 static int take_descriptor(int *fd, const char *path, int named)
 {
     struct stat info;
@@ -214,7 +214,7 @@ static int take_descriptor(int *fd, const char *path, int named)
     return *fd >= 0 ? FTC_SUCCESS : refuse(path, strerror(errno));
 }
 
-/* A file that is not there yet is made at the end: can it be? */
+/* A file that is not there yet is made at the end. Will that be possible? */
 static int check_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -227,7 +227,7 @@ static int check_directory(const char *path)
     return access(directory, W_OK | X_OK) == 0 ? FTC_SUCCESS : refuse(path, strerror(errno));
 }
 
-/* O_NONBLOCK: should it be a FIFO by now, the open would wait for a reader. */
+/* O_NONBLOCK: the name may be a FIFO by now, and open() would wait for its reader. */
 static int open_device(int *fd, const char *path)
 {
     struct stat info;
@@ -264,7 +264,7 @@ int ftc_job_report_open(const char *path, int *fd)
 
 /* --- writing --- */
 
-/* Standard output may have been made non-blocking by whoever else holds it. */
+/* Another process that shares the descriptor may have made it non-blocking. */
 static bool put_all(int fd, const char *bytes, size_t size)
 {
     while (size > 0) {
@@ -294,8 +294,8 @@ static int write_json(json_t *object, int fd, const char *path)
     return ftc_error_set(FTC_ERR_SYSTEM, "writing the report %s: %m; it is incomplete", path);
 }
 
-/* A file is replaced as a whole: of several nodes, two may write it at once. O_EXCL: nothing that
- * somebody else has put at that name is written to. */
+/* A file is replaced as a whole, since two nodes may write it at once. O_EXCL: ftrun writes to
+ * nothing that another user has put at that name. */
 static int write_file(json_t *object, const char *path)
 {
     char fresh[4096];
@@ -303,7 +303,7 @@ static int write_file(json_t *object, const char *path)
 
     if (length >= (int)sizeof(fresh))
         return refuse(path, strerror(ENAMETOOLONG));
-    (void)unlink(fresh); /* of a process before this one, which was killed */
+    (void)unlink(fresh); /* left by an earlier process of this pid, which was killed */
     int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
         return refuse(path, strerror(errno));

@@ -314,9 +314,11 @@ static int find_listener(struct ftc_server *server, int rank)
     int listener = -1;
     if (ftc_server_environment(server, rank, &environment) != FTC_SUCCESS)
         return -1;
-    for (char **entry = environment; *entry != NULL && listener < 0; entry++)
-        if (strncmp(*entry, "PMIX_SERVER_URI", 15) == 0)
-            listener = ftc_pmix_listener_find(atoi(strrchr(*entry, ':') + 1));
+    for (char **entry = environment; *entry != NULL && listener < 0; entry++) {
+        const char *colon = strrchr(*entry, ':');
+        if (colon != NULL && strncmp(*entry, "PMIX_SERVER_URI", strlen("PMIX_SERVER_URI")) == 0)
+            listener = ftc_pmix_listener_find(atoi(colon + 1));
+    }
     ftc_server_free_environment(environment);
     return listener;
 }
@@ -375,10 +377,8 @@ void ftc_server_free_environment(char **environment)
 
 void ftc_server_close(struct ftc_server *server)
 {
-    if (!server->running)
-        return;
-    ftc_pmix_listener_close(server->listener);
-    server->listener = -1;
+    if (server->running && ftc_pmix_listener_close(server->listener))
+        server->listener = -1;
 }
 
 static void *finalize(void *arg)

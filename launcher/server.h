@@ -20,7 +20,7 @@ struct ftc_server {
     bool running;
     char space[FTC_SERVER_SPACE_SIZE]; /* its PMIx namespace; only the ranks' environment tells it */
     int np;
-    int listener; /* where ranks connect; -1: it is closed */
+    int listener; /* where ranks connect; -1: it is closed, or was not found */
     /* A rank called PMIx_Abort(). Called in PMIx's thread: must not block. */
     void (*aborted)(void *arg, int rank, int code);
     void *arg;
@@ -40,12 +40,13 @@ struct ftc_server_spec {
  */
 int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *spec);
 
-/* The PMIX_* variables for a rank, NULL-terminated, none if it does not run; free by
+/* The PMIX_* variables for a rank, NULL-terminated; none if the server does not run. Free them by
  * ftc_server_free_environment(). FTC_ERR_SYSTEM. */
 int ftc_server_environment(struct ftc_server *server, int rank, char ***environment);
 void ftc_server_free_environment(char **environment);
 
-/* No rank of this node will connect any more. Those that are connected go on being served. */
+/* No rank of this node will connect any more. Those that are connected go on being served. The
+ * caller tries again later if the listener is still there: no descriptor was free. */
 void ftc_server_close(struct ftc_server *server);
 
 /* Stop it, waiting at most two seconds: a PMIx thread that hangs must not keep ftrun. Legal when zeroed. */

@@ -5,41 +5,65 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "launcher/environment.h"
 #include "node/process.h"
 
 #define LONGEST_NS FTC_NS_PER_S
-#define ONE_NS     (100 * FTC_NS_PER_MS) /* for one process to be gone; the kernel may hold it for longer */
+#define ONE_NS     (100 * FTC_NS_PER_MS) /* for one process: the kernel may hold it for longer */
 
 void ftc_strays_adopt(void)
 {
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-/* A zombie shows no environment. */
+/* Does it show the job in its environment? A zombie has none. */
 static bool belongs(pid_t pid, const char *job)
 {
-    char path[64], wanted[128], *entry = NULL;
-    size_t room = 0;
-    bool found = false;
+    char wanted[128];
+    bool any;
 
-    snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
     snprintf(wanted, sizeof(wanted), "FTCOLL_JOB_SEGMENT=%s", job);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && !found && getdelim(&entry, &room, '\0', file) > 0)
-        found = strcmp(entry, wanted) == 0;
-    if (file != NULL)
-        fclose(file);
-    free(entry);
-    return found;
+    return ftc_environment_shows(pid, wanted, &any);
 }
 
-static int kill_children_of(const char *thread, const char *job)
+/* What is looked for, and what was found. */
+struct hunt {
+    const char *job;
+    const struct ftc_ranks *ranks;
+    int strays;
+};
+
+/* Such a process was sent SIGKILL when the leader of its group ended. It may not be gone yet. */
+static bool in_group_of_rank(const struct ftc_ranks *ranks, pid_t pid)
+{
+    pid_t group = getpgid(pid);
+
+    for (int rank = 0; group > 0 && rank < ranks->count; rank++)
+        if (ranks->at[rank].group == group)
+            return true;
+    return false;
+}
+
+/* False: this child is none of the job's, or is gone, or cannot be killed. */
+static bool kill_child(struct hunt *hunt, pid_t pid)
+{
+    bool of_rank = in_group_of_rank(hunt->ranks, pid);
+
+    if (of_rank ? ftc_process_life(pid, 0) != FTC_LIFE_ALIVE : !belongs(pid, hunt->job))
+        return false;
+    if (!ftc_process_kill(pid, ftc_process_start(pid), ONE_NS))
+        return false;
+    hunt->strays += !of_rank;
+    return true;
+}
+
+/* Children of one thread. Returns how many were killed. */
+static int kill_children_of(struct hunt *hunt, const char *thread)
 {
     char path[300];
     long pid;
@@ -48,15 +72,14 @@ static int kill_children_of(const char *thread, const char *job)
     snprintf(path, sizeof(path), "/proc/self/task/%s/children", thread);
     FILE *file = fopen(path, "re");
     while (file != NULL && fscanf(file, "%ld", &pid) == 1)
-        count +=
-            belongs((pid_t)pid, job) && ftc_process_kill((pid_t)pid, ftc_process_start((pid_t)pid), ONE_NS);
+        count += kill_child(hunt, (pid_t)pid);
     if (file != NULL)
         fclose(file);
     return count;
 }
 
 /* Linux keeps children by the thread that they were given to. */
-static int kill_children(const char *job)
+static int kill_children(struct hunt *hunt)
 {
     const struct dirent *entry;
     int count = 0;
@@ -64,20 +87,20 @@ static int kill_children(const char *job)
     DIR *threads = opendir("/proc/self/task");
     while (threads != NULL && (entry = readdir(threads)) != NULL)
         if (isdigit((unsigned char)entry->d_name[0]))
-            count += kill_children_of(entry->d_name, job);
+            count += kill_children_of(hunt, entry->d_name);
     if (threads != NULL)
         closedir(threads);
     return count;
 }
 
-int ftc_strays_kill(const char *job)
+int ftc_strays_kill(const char *job, const struct ftc_ranks *ranks)
 {
     uint64_t end = ftc_clock_now() + LONGEST_NS;
-    int all = 0, count;
+    struct hunt hunt = {.job = job, .ranks = ranks};
+    int count;
 
-    do {
-        count = kill_children(job);
-        all += count;
-    } while (count > 0 && ftc_clock_now() < end);
-    return all;
+    do
+        count = kill_children(&hunt);
+    while (count > 0 && ftc_clock_now() < end);
+    return hunt.strays;
 }

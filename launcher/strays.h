@@ -7,12 +7,15 @@
 #ifndef FTC_LAUNCHER_STRAYS_H
 #define FTC_LAUNCHER_STRAYS_H
 
+#include "launcher/ranks.h"
+
 /* Before the first rank. Where the system refuses it, strays are not found. */
 void ftc_strays_adopt(void);
 
-/* When no rank is left: SIGKILL to the children of this process that belong to `job`, and to
- * those that become its children by that, until there are none, or for a second. Returns how
- * many there were; the watcher reaps them. */
-int ftc_strays_kill(const char *job);
+/* When no rank is left: this sends SIGKILL to the children of this process that belong to `job`,
+ * and to those that become its children by that, until there are none, or for a second. It also
+ * waits for what is left of the process groups of `ranks`, whose children may be strays. It returns
+ * the number of strays. The watcher reaps them. */
+int ftc_strays_kill(const char *job, const struct ftc_ranks *ranks);
 
 #endif

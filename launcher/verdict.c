@@ -107,8 +107,8 @@ int ftc_verdict_failures(const struct ftc_verdict *verdict)
     return count;
 }
 
-/* Of a rank of another node the failure is told before its end, which may not come any more. What another node
- * says is not trusted: as exit code 256 would be success. */
+/* The failure of a rank of another node is told before its end, which may not come any more. The
+ * words of another node are not trusted: exit code 256 would be success. */
 static int code_of_failure(const struct ftc_verdict *verdict, int rank)
 {
     const struct ftc_failure *failure = &verdict->ranks->at[rank].failure;

@@ -137,7 +137,7 @@ static void on_joined_ended(struct ev_loop *loop, struct ev_io *io, int events)
         watcher->changed(watcher->arg);
 }
 
-/* Failing that, look_at_joined() tries again on every tick. */
+/* Where no pidfd can be opened, look_at_joined() tries again on every tick. */
 static void open_joined(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
@@ -162,7 +162,7 @@ static void open_joined(struct ftc_watcher *watcher, int rank)
 static void adopt(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t start)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
-    if (start == 0) /* it has not written it yet, or could not read it */
+    if (start == 0) /* the process has not written its start time yet, or could not read it */
         start = ftc_process_start(pid);
     if (!ftc_ranks_may_join(watcher->ranks, rank, pid, start))
         return; /* nonsense: the child's end decides */
@@ -219,7 +219,7 @@ static void look_at_joined(struct ftc_watcher *watcher, int rank, uint64_t now)
         return;
     if (ftc_process_life(process->joined_pid, process->joined_start) != FTC_LIFE_GONE) {
         open_joined(watcher, rank);
-        if (process->child_ended) /* that was too early for SIGKILL to reach it */
+        if (process->child_ended) /* the SIGKILL at the child's end came too early to reach it */
             ftc_ranks_signal(watcher->ranks, rank, SIGKILL);
         return;
     }
@@ -501,7 +501,7 @@ void ftc_watcher_started(struct ftc_watcher *watcher, int rank, pid_t child)
     struct ftc_process *process = &watcher->ranks->at[rank];
     struct ftc_slot *slot = slot_of(watcher, rank);
     uint64_t now = ftc_clock_now();
-    process->child = child;
+    process->child = process->group = child;
     process->child_start = ftc_process_start(child);
     process->started = true;
     watcher->ranks->running++;

@@ -91,6 +91,17 @@ load helper
     done
 }
 
+@test "a SIGBUS that a process sends ends ftrun" {
+    start -np 1 sh -c 'echo $$ >rank; exec sleep 1000'
+    wait_until '[ -s rank ]'
+    kill -BUS "$pid"
+    finish
+    [ "$status" -eq $((128 + $(kill -l BUS))) ]
+    wait_until 'gone $(cat rank)'
+    "$FTRUN" -np 1 true
+    nothing_left "$pid"
+}
+
 @test "after another program has cut the segment short: a message, and the ranks are killed" {
     start -np 2 sh -c 'echo $$ >>pids; exec "$JOIN_PROBE" stall'
     wait_until '[ -e pids ] && [ "$(wc -l <pids)" -eq 2 ]'

@@ -152,6 +152,14 @@ EOF
     gone "${family[@]}"
 }
 
+@test "what is left in the process group of a rank ends with the rank, and ftrun says nothing" {
+    run timeout -s KILL 30 "$FTRUN" -np 1 sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 60 & echo $! >>group; done'
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    mapfile -t group <group
+    gone "${group[@]}"
+}
+
 @test "a process that is meant to outlive the job is started without FTCOLL_JOB_SEGMENT" {
     run timeout -s KILL 30 "$FTRUN" -np 1 env -u FTCOLL_JOB_SEGMENT sh -c "$(daemon_script daemon)"
     [ "$status" -eq 0 ]

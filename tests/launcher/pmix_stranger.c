@@ -1,5 +1,6 @@
 /*
- * What another user of the machine can do at the port of ftrun's PMIx server, by its first argument:
+ * What another user of the machine can do at the port of ftrun's PMIx server, by its first
+ * argument:
  *
  *   idle PORT             connects, says nothing, and stays until standard input ends
  *   crowd PORT COUNT      the same with COUNT connections
