@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,13 +164,26 @@ static int read_text(struct ftc_settings *settings, struct source source)
     return ftc_settings_conclude(settings, &draft, rc);
 }
 
-int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size,
-                           const char *name)
+int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size, const char *name)
 {
     return read_text(settings, (struct source){.name = name, .text = text, .size = size});
 }
 
 /* --- files ------------------------------------------------------------------------------------------- */
+
+/* The owner of the directory can put any file there. It is root, or what root is called in a
+ * container. */
+static bool owns_directory(uid_t owner, const char *path)
+{
+    char directory[PATH_MAX];
+    struct stat info;
+    snprintf(directory, sizeof(directory), "%s", path);
+    char *leaf = strrchr(directory, '/');
+    if (leaf == NULL || leaf == directory)
+        return false;
+    *leaf = '\0';
+    return stat(directory, &info) == 0 && info.st_uid == owner && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
 
 /* An account that can change this file decides for all users. The caller's own file harms nobody
  * else: in an image of a container all files may be the caller's. */
@@ -177,15 +191,14 @@ static int check_owner(FILE *file, const char *path)
 {
     struct stat info;
     if (fstat(fileno(file), &info) != 0)
-        return ftc_error_set(FTC_ERR_CONFIG, "%s: cannot see who owns the configuration file: %m",
-                             path);
-    if ((info.st_uid == 0 || info.st_uid == geteuid()) && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return ftc_error_set(FTC_ERR_CONFIG, "%s: cannot see who owns the configuration file: %m", path);
+    bool trusted = info.st_uid == 0 || info.st_uid == geteuid() || owns_directory(info.st_uid, path);
+    if (trusted && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
         return FTC_SUCCESS;
-    return ftc_error_set(
-        FTC_ERR_CONFIG,
-        "%s: uid %lu owns it and its mode is %04o, so others than root could change it; "
-        "the administrator should run `chown root: %s && chmod 644 %s`",
-        path, (unsigned long)info.st_uid, (unsigned)(info.st_mode & 07777), path, path);
+    return ftc_error_set(FTC_ERR_CONFIG,
+                         "%s: uid %lu owns it and its mode is %04o, so others than root could change it; "
+                         "the administrator should run `chown root: %s && chmod 644 %s`",
+                         path, (unsigned long)info.st_uid, (unsigned)(info.st_mode & 07777), path, path);
 }
 
 /* The whole file into text[FILE_SIZE + 1]. */
@@ -217,8 +230,7 @@ static int read_path(struct ftc_settings *settings, const char *path, bool requi
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading %s", path);
     int rc = read_whole(path, required, system, text, &size);
     if (rc == FTC_SUCCESS)
-        rc = read_text(settings,
-                       (struct source){.name = path, .text = text, .size = size, .system = system});
+        rc = read_text(settings, (struct source){.name = path, .text = text, .size = size, .system = system});
     free(text);
     return rc;
 }

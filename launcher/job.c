@@ -247,10 +247,12 @@ static int write_report(struct ftc_job *job, int code)
 
 static void tell_refused(struct ftc_job *job)
 {
-    unsigned long long refused = ftc_pmix_listener_refused();
-    if (refused > 0)
-        ftc_sink_say(job->verdict.err, "other users tried to connect to the PMIx port: refused %llu times",
-                     refused);
+    struct ftc_pmix_refused refused = ftc_pmix_listener_refused();
+    if (refused.others + refused.unknown > 0)
+        ftc_sink_say(job->verdict.err,
+                     "refused connections to the PMIx port: %llu of other users, %llu of which the kernel "
+                     "did not say whose they were",
+                     (unsigned long long)refused.others, (unsigned long long)refused.unknown);
 }
 
 static int conclude(struct ftc_job *job)

@@ -31,7 +31,8 @@
 #define HIGHEST_FD  1024
 #define SHORTAGE_MS 10
 
-static atomic_uint_fast64_t refused; /* accept() has no argument that could lead to it */
+/* accept() has no argument that could lead to them. */
+static atomic_uint_fast64_t refused_others, refused_unknown;
 
 union address {
     struct sockaddr any;
@@ -62,9 +63,9 @@ static void copy_address(const union address *address, __be16 *port, __be32 wher
     }
 }
 
-/* *uid: the owner of the socket from `peer` to `own`. False: the kernel does not say, or that
- * socket is closed. */
-static bool ask_owner(const union address *peer, const union address *own, uid_t *uid)
+/* *uid: the owner of the socket from `peer` to `own`. False: `kernel`, a socket of sock_diag, does
+ * not say, or that socket is closed. */
+static bool ask_owner(int kernel, const union address *peer, const union address *own, uid_t *uid)
 {
     struct question question = {
         .header = {.nlmsg_len = sizeof(question),
@@ -79,12 +80,9 @@ static bool ask_owner(const union address *peer, const union address *own, uid_t
     struct inet_diag_sockid *id = &question.socket.id;
     copy_address(peer, &id->idiag_sport, id->idiag_src);
     copy_address(own, &id->idiag_dport, id->idiag_dst);
-    int kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     ssize_t got = -1;
-    if (kernel >= 0 && send(kernel, &question, sizeof(question), 0) == (ssize_t)sizeof(question))
+    if (send(kernel, &question, sizeof(question), 0) == (ssize_t)sizeof(question))
         got = recv(kernel, &answer, sizeof(answer), 0);
-    if (kernel >= 0)
-        close(kernel);
     if (got < (ssize_t)offsetof(struct answer, attributes) ||
         answer.header.nlmsg_type != SOCK_DIAG_BY_FAMILY || answer.socket.idiag_state != TCP_ESTABLISHED)
         return false;
@@ -97,40 +95,44 @@ static bool is_internet(const union address *address)
     return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
 }
 
-/* Is the other end of this user? So are sockets that are not of the internet protocols. */
-static bool is_of_this_user(int fd)
+/* Is the other end of this user? So are sockets that are not of the internet protocols. Others are
+ * counted. */
+static bool is_of_this_user(int kernel, int fd)
 {
     union address own, peer;
     socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
-    uid_t uid;
-    if (getsockname(fd, &own.any, &own_size) != 0)
-        return false;
-    if (!is_internet(&own))
+    uid_t uid = 0;
+    bool named = getsockname(fd, &own.any, &own_size) == 0;
+    if (named && !is_internet(&own))
         return true;
-    if (getpeername(fd, &peer.any, &peer_size) != 0 || !ask_owner(&peer, &own, &uid))
-        return false;
-    return uid == geteuid();
+    bool told = named && getpeername(fd, &peer.any, &peer_size) == 0 && ask_owner(kernel, &peer, &own, &uid);
+    if (told && uid == geteuid())
+        return true;
+    atomic_fetch_add(told ? &refused_others : &refused_unknown, 1);
+    return false;
 }
 
 /* Too many files for now: the connection waits in the queue. */
-static bool is_shortage(int error)
+static void wait_in_shortage(int error)
 {
-    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+    if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)
+        (void)poll(NULL, 0, SHORTAGE_MS);
 }
 
 __attribute__((visibility("default"))) int accept(int listener, __SOCKADDR_ARG address,
                                                   socklen_t *restrict size)
 {
-    int fd = accept4(listener, address, size, SOCK_CLOEXEC);
-    if (fd < 0 && is_shortage(errno))
-        (void)poll(NULL, 0, SHORTAGE_MS);
-    if (fd < 0) {
-        errno = ECONNABORTED;
-        return -1;
-    }
-    if (!is_of_this_user(fd)) {
-        atomic_fetch_add(&refused, 1);
+    /* First: who is accepted must be asked about. */
+    int kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    int fd = kernel >= 0 ? accept4(listener, address, size, SOCK_CLOEXEC) : -1;
+    if (fd < 0)
+        wait_in_shortage(errno);
+    bool own = fd >= 0 && is_of_this_user(kernel, fd);
+    if (kernel >= 0)
+        close(kernel);
+    if (fd >= 0 && !own)
         close(fd);
+    if (!own) {
         errno = ECONNABORTED;
         return -1;
     }
@@ -165,7 +167,8 @@ bool ftc_pmix_listener_close(int listener)
     return closed;
 }
 
-uint64_t ftc_pmix_listener_refused(void)
+struct ftc_pmix_refused ftc_pmix_listener_refused(void)
 {
-    return atomic_load(&refused);
+    return (struct ftc_pmix_refused){.others = atomic_load(&refused_others),
+                                     .unknown = atomic_load(&refused_unknown)};
 }

@@ -18,7 +18,13 @@ int ftc_pmix_listener_find(int port);
  */
 bool ftc_pmix_listener_close(int listener);
 
-/* How many connections were refused so far. Any thread. */
-uint64_t ftc_pmix_listener_refused(void);
+/* Connections that were refused so far. */
+struct ftc_pmix_refused {
+    uint64_t others;  /* of other users */
+    uint64_t unknown; /* the kernel did not say of whom; closed at once, for example */
+};
+
+/* Any thread. */
+struct ftc_pmix_refused ftc_pmix_listener_refused(void);
 
 #endif

@@ -105,7 +105,7 @@ bool ftc_ranks_may_join(const struct ftc_ranks *ranks, int rank, pid_t pid, uint
     if (life == FTC_LIFE_ALIVE && stat(path, &info) == 0) {
         if (info.st_uid != geteuid())
             return false;
-        if (has_number(pid, rank, &ending))
+        if (getpgid(pid) == process->child || has_number(pid, rank, &ending))
             return true;
         if (!ending)
             return false;
@@ -115,14 +115,17 @@ bool ftc_ranks_may_join(const struct ftc_ranks *ranks, int rank, pid_t pid, uint
 
 /* The pid came out of the segment: a pidfd names the process that was checked, whatever reuses its number
  * later. */
-static bool signal_joined(struct ftc_process *process, int signal)
+static bool signal_joined(const struct ftc_ranks *ranks, int rank, int signal)
 {
+    const struct ftc_process *process = &ranks->at[rank];
+
     if (process->joined_pid == 0 || process->joined_ended)
         return false;
     if (process->joined_fd >= 0)
         return syscall(SYS_pidfd_send_signal, process->joined_fd, signal, NULL, 0) == 0;
     return process->joined_start != 0 &&
            ftc_process_life(process->joined_pid, process->joined_start) == FTC_LIFE_ALIVE &&
+           ftc_ranks_may_join(ranks, rank, process->joined_pid, process->joined_start) &&
            kill(process->joined_pid, signal) == 0;
 }
 
@@ -135,7 +138,7 @@ bool ftc_ranks_signal(struct ftc_ranks *ranks, int rank, int signal)
     pid_t joined = process->joined_pid;
     if (group && signal != SIGKILL && joined > 0 && getpgid(joined) == process->child)
         return true;
-    return signal_joined(process, signal) || group;
+    return signal_joined(ranks, rank, signal) || group;
 }
 
 void ftc_ranks_signal_all(struct ftc_ranks *ranks, int signal)

@@ -345,6 +345,8 @@ int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *sp
         return refuse("registering the job", status);
     }
     server->listener = find_listener(server, ftc_segment_local(spec->segment, &count));
+    if (server->listener < 0)
+        fprintf(stderr, "ftrun: the port of PMIx is not found, and so stays open as long as the job runs\n");
     return FTC_SUCCESS;
 }
 

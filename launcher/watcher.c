@@ -151,6 +151,12 @@ static void open_joined(struct ftc_watcher *watcher, int rank)
         close(fd);
         return;
     }
+    /* It may have been believed because nothing could be seen of it. */
+    if (!ftc_ranks_may_join(watcher->ranks, rank, process->joined_pid, process->joined_start)) {
+        process->joined_pid = 0; /* nonsense: the child's end decides */
+        close(fd);
+        return;
+    }
     process->joined_fd = fd;
     ev_io_init(io, on_joined_ended, fd, EV_READ);
     ev_set_priority(io, EV_MAXPRI);
@@ -224,7 +230,11 @@ static void look_at_joined(struct ftc_watcher *watcher, int rank, uint64_t now)
         return;
     }
     process->joined_ended = true;
-    end_rank(watcher, rank, now);
+    /* Nobody saw it end, so another process may be the one that joined: the child's end decides. */
+    if (!process->child_ended && process->child > 0 && !finalized(watcher, rank))
+        (void)kill(-process->child, SIGKILL);
+    else
+        end_rank(watcher, rank, now);
 }
 
 /* A descendant that left the group may be about to join: from here on it cannot. One that is in the middle

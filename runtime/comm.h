@@ -95,6 +95,7 @@ struct ftc_comm {
     uint64_t senseless;              /* datagrams that made no sense to the member */
     struct ftc_thread thread;
     struct ftc_patience patience;
+    atomic_ullong called; /* collectives, by the caller; the slot shows it */
     struct ftc_drill drill;
 
     /* Under the lock: whoever drives the member, the caller for the whole of a call, else the thread. */

@@ -259,7 +259,7 @@ static int put_off(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 /* Operations that this rank has called. The caller may be on the board, without the lock. */
 static uint64_t called(const struct ftc_comm *comm)
 {
-    uint64_t calls = atomic_load_explicit(&comm->slot->called, memory_order_relaxed);
+    uint64_t calls = atomic_load_explicit(&comm->called, memory_order_relaxed);
 
     return calls > comm->gossip->head.op ? calls : comm->gossip->head.op;
 }
@@ -271,12 +271,13 @@ void ftc_gossip_run_catch_up(struct ftc_comm *comm)
 }
 
 /* It cannot be told of which operation it was. In turns it is missed, and comes again; else
- * nothing may get lost, and it is its sender that is not to be trusted. */
+ * nothing may get lost, and it is its sender that is not to be trusted. While this rank agrees on
+ * the end, it may be of the next operation, whose turns are not known. */
 static int drop_damaged(struct ftc_comm *comm, int from)
 {
     struct ftc_gossip_run *run = comm->gossip;
 
-    if (run->core == NULL || run->head.turns == 0)
+    if (run->core == NULL || run->head.turns == 0 || run->frozen || run->agreeing)
         return FTC_ERR_PROTO;
     run->damaged++;
     FTC_LOG(&comm->log, FTC_LOG_INFO, "gossip: the head of a message from rank %d is damaged: dropped", from);

@@ -295,10 +295,12 @@ static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *mess
         return ftc_large_run_receive(comm, from, message);
     if (comm->flow != NULL && ftc_flow_is_message(message))
         return take_flow(comm, from, message);
-    ftc_large_run_look(comm, from, message);
     if (comm->board != NULL)
         ftc_gossip_run_catch_up(comm);
-    return ftc_member_receive(comm->member, from, message);
+    int rc = ftc_member_receive(comm->member, from, message);
+    if (rc == 0) /* it is sound */
+        ftc_large_run_look(comm, from, message);
+    return rc;
 }
 
 static int awaited(const struct ftc_comm *comm)

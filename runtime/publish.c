@@ -139,6 +139,7 @@ FTC_HOT void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
 {
     if (comm->alone)
         return;
+    STORE(comm->called, calls);
     STORE(comm->slot->called, calls);
     if (comm->board == NULL)
         STORE(comm->slot->activity.since_ns, ftc_clock_now());
@@ -157,7 +158,7 @@ FTC_HOT void ftc_publish_counted(struct ftc_comm *comm)
 
 void ftc_publish_beat(struct ftc_comm *comm)
 {
-    uint64_t moves = LOAD(comm->slot->called) + LOAD(comm->slot->counters.operations);
+    uint64_t moves = LOAD(comm->called) + LOAD(comm->slot->counters.operations);
 
     if (comm->board == NULL || moves == comm->thread.moves)
         return;

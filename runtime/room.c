@@ -43,7 +43,7 @@ void ftc_room_answer(struct ftc_comm *comm)
 
     if (comm->flow == NULL)
         return;
-    called = atomic_load_explicit(&comm->slot->called, memory_order_relaxed);
+    called = atomic_load_explicit(&comm->called, memory_order_relaxed);
     while ((rank = ftc_flow_answer(comm->flow, called, &answer)) >= 0) {
         if (answer == NULL)
             ftc_progress_must(comm, FTC_ERR_NOMEM);

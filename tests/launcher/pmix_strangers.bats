@@ -82,7 +82,7 @@ variables_of_rank() { # NAMESPACE
         if grep -q "PMIx_Abort" abort.out; then return 1; fi
     done
     joins_and_ends
-    grep -q "other users tried to connect to the PMIx port" err
+    grep -Eq "refused connections to the PMIx port: [1-9][0-9]* of other users" err
 }
 
 @test "the namespace cannot be told from the job's name, and is another one each time" {

@@ -25,3 +25,10 @@ harm() {
     harm cleared
     grep -q "rank 1 failed: exited with code 117" <<<"$output"
 }
+
+@test "a rank takes the number of its own calls from nowhere but its own memory" {
+    run timeout 60 "$FTRUN" -np 4 "$DAMAGE_APP" called
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "^rank .: sum 4$" <<<"$output")" -eq 4 ]
+}
