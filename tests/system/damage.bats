@@ -6,7 +6,7 @@ load ../launcher/helper
 
 # harm WHAT: four ranks, of which rank 1 damages its post.
 harm() {
-    run timeout 60 "$FTRUN" -np 4 -f 1 --max-failures 1 "$DAMAGE_APP" "$1"
+    run timeout 60 "$FTRUN" -np 4 -f 1 --max-failures 1 "$DAMAGE_APP" "$1" "$PWD/damaged.$1"
     echo "$1: $output"
     [ "$status" -eq 0 ]
     [ "$(grep -c "^rank .: broadcast .*, sum 3$" <<<"$output")" -eq 3 ]

@@ -1,8 +1,9 @@
 /*
  * A rank that damages its own post on the node board, while it lives and others have still to read it; by damage.bats:
  *
- *   damage_app HARM    rank 1 is the root of a broadcast, and damages its post before the others come to it. They must get the same
- *                      from the broadcast, and then sum up without rank 1
+ *   damage_app HARM FILE    rank 1 is the root of a broadcast, and damages its post before the others
+ *                           come to it: they wait for FILE. They must get the same from the broadcast,
+ *                           and then sum up without rank 1
  *
  * HARM is mark, signature, size, offset, cleared or sequence.
  */
@@ -10,15 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ftcoll.h"
 #include "node/board_memory.h"
 #include "node/segment.h"
 
-#define ROOT    1
-#define COUNT   64
-#define LATE_US 300000
+#define ROOT  1
+#define COUNT 64
 
 static _Noreturn void wrong(const char *what)
 {
@@ -49,13 +50,31 @@ static void damage(const char *harm)
         post->mark += FTC_BOARD_DEPTH;
 }
 
-static void be_root(ftc_comm *world, int64_t *values, const char *harm)
+/* The others may come. */
+static void make_file(const char *path)
+{
+    FILE *file = fopen(path, "w");
+
+    if (file == NULL || fclose(file) != 0)
+        wrong("no file");
+}
+
+static void wait_for(const char *path)
+{
+    struct timespec moment = {.tv_nsec = 10000000};
+
+    while (access(path, F_OK) != 0)
+        nanosleep(&moment, NULL);
+}
+
+static void be_root(ftc_comm *world, int64_t *values, const char *harm, const char *path)
 {
     int64_t one = 1, sum;
 
     if (ftc_bcast(values, COUNT, FTC_INT64, ROOT, world) != FTC_SUCCESS)
         wrong("the root's broadcast failed");
     damage(harm);
+    make_file(path);
     if (strcmp(harm, "cleared") == 0) /* nobody else sees that */
         (void)ftc_allreduce(&one, &sum, 1, FTC_INT64, FTC_SUM, world);
     pause();
@@ -66,11 +85,11 @@ int main(int argc, char **argv)
     int64_t values[COUNT] = {0}, one = 1, sum = 0;
     ftc_comm *world;
 
-    if (argc != 2 || ftc_init(NULL, &world) != FTC_SUCCESS)
+    if (argc != 3 || ftc_init(NULL, &world) != FTC_SUCCESS)
         wrong("run it by ftrun");
     if (ftc_rank(world) == ROOT)
-        be_root(world, values, argv[1]);
-    usleep(LATE_US);
+        be_root(world, values, argv[1], argv[2]);
+    wait_for(argv[2]);
     int rc = ftc_bcast(values, COUNT, FTC_INT64, ROOT, world);
     if (ftc_allreduce(&one, &sum, 1, FTC_INT64, FTC_SUM, world) != FTC_SUCCESS)
         wrong("allreduce");
