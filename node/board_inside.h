@@ -166,17 +166,17 @@ static inline uint64_t ftc_board_mark(uint64_t end, uint64_t check)
     return end | ((check ^ end * FTC_BOARD_GOLDEN) >> FTC_BOARD_CHECK_SHIFT << FTC_BOARD_CHECK_SHIFT);
 }
 
-/* Is its data in its rank's area? */
-static inline bool ftc_board_readable(const struct ftc_board *b, const struct ftc_board_post *post)
+/* Is the data of a post with this offset in its rank's area? */
+static inline bool ftc_board_readable(const struct ftc_board *b, uint64_t offset)
 {
-    return b->bytes <= FTC_BOARD_INLINE || (post->offset % 64 == 0 && post->offset <= FTC_BOARD_AREA &&
-                                            b->bytes <= FTC_BOARD_AREA - post->offset);
+    return b->bytes <= FTC_BOARD_INLINE ||
+           (offset % 64 == 0 && offset <= FTC_BOARD_AREA && b->bytes <= FTC_BOARD_AREA - offset);
 }
 
 static inline bool ftc_board_fits(const struct ftc_board *b, const struct ftc_board_post *post)
 {
     return !FTC_BOARD_CHECKS ||
-           (ftc_board_same_call(&post->signature, &b->mine) && ftc_board_readable(b, post));
+           (ftc_board_same_call(&post->signature, &b->mine) && ftc_board_readable(b, post->offset));
 }
 
 /* How `rank`'s post of this round stands; `failed`: it was in L before this look. */

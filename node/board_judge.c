@@ -105,7 +105,7 @@ enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t 
     if (mark == (end | FTC_BOARD_VOID))
         return failed ? FTC_POST_MISSING : FTC_POST_AWAITED;
     if (mark == (end | FTC_BOARD_COUNTED)) {
-        if (!ftc_board_readable(b, post))
+        if (!ftc_board_readable(b, post->offset))
             b->set.host.damaged(b->set.host.arg, "others have counted a post that cannot be read any more");
         return FTC_POST_SOUND;
     }
