@@ -413,7 +413,7 @@ static void collect_directory_of(struct ftc_segment *segment, const char *job)
     size_t length = strlen(job);
     bool its = strncmp(leaf, job, length) == 0 && leaf[length] == '-';
     int fd = its ? open_directory(base_fd, leaf) : -1;
-    if (fd >= 0 && ftc_lock_directory(fd) != FTC_LOCK_HELD)
+    if (fd >= 0 && ftc_lock_directory(fd) != FTC_LOCK_HELD && ftc_lock_names(base_fd, leaf, fd))
         remove_tree(base_fd, leaf, 0);
     if (fd >= 0)
         close(fd);
