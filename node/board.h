@@ -74,7 +74,8 @@ void ftc_board_close(struct ftc_board *board);
  */
 int ftc_board_call(struct ftc_board *board, const struct ftc_call *call, void *receive);
 
-/* A rank whose own marks were damaged would be waited for: it looks at them before it waits itself, and here when it waits elsewhere. */
+/* A rank whose own marks were damaged would be waited for. It looks at them before it sleeps on the
+ * board, and by this before it sleeps elsewhere. */
 void ftc_board_check_own(struct ftc_board *board);
 
 /* Operations were decided by other means, with these failed (agreement.md, rule 5), alike at all

@@ -290,8 +290,6 @@ static bool nobody_needs_me(struct ftc_comm *comm, void *arg)
 {
     int *from = arg; /* ranks below have the mark or have failed for good */
 
-    if (comm->board != NULL)
-        ftc_board_check_own(comm->board);
     for (int rank = *from; rank < comm->size; rank++, ++*from) {
         const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
         if (atomic_load_explicit(&slot->phase, memory_order_acquire) != FTC_PHASE_FINALIZED &&

@@ -5,7 +5,8 @@
  *                           come to it: they wait for FILE. They must get the same from the broadcast,
  *                           and then sum up without rank 1
  *
- * HARM is mark, signature, size, offset, cleared or sequence.
+ * HARM is mark, signature, size, offset, cleared, cleared-gossip or sequence. Of a cleared mark nobody
+ * knows but rank 1: it calls an allreduce, or gossips, and is to find it there.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static void damage(const char *harm)
         post->signature.size = 4711;
     else if (strcmp(harm, "offset") == 0)
         post->offset = UINT64_MAX;
-    else if (strcmp(harm, "cleared") == 0)
+    else if (strncmp(harm, "cleared", strlen("cleared")) == 0)
         post->mark = 0;
     else
         post->mark += FTC_BOARD_DEPTH;
@@ -70,13 +71,16 @@ static void wait_for(const char *path)
 static void be_root(ftc_comm *world, int64_t *values, const char *harm, const char *path)
 {
     int64_t one = 1, sum;
+    double in = 1, out;
 
     if (ftc_bcast(values, COUNT, FTC_INT64, ROOT, world) != FTC_SUCCESS)
         wrong("the root's broadcast failed");
     damage(harm);
     make_file(path);
-    if (strcmp(harm, "cleared") == 0) /* nobody else sees that */
+    if (strcmp(harm, "cleared") == 0)
         (void)ftc_allreduce(&one, &sum, 1, FTC_INT64, FTC_SUM, world);
+    if (strcmp(harm, "cleared-gossip") == 0)
+        (void)ftc_gossip_allreduce(&in, &out, 1, FTC_SUM, NULL, world);
     pause();
 }
 
