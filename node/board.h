@@ -32,9 +32,10 @@ struct ftc_board_host {
     void (*asleep)(void *arg, bool asleep);
     /* `rank` posted another call for this round: the job cannot go on. Does not return. */
     void (*mismatch)(void *arg, int rank, const struct ftc_signature *theirs);
-    /* `rank` has damaged what it wrote: it is to be fenced. Once for each rank. */
+    /* `rank` has damaged its post or its offer, and is to be fenced. Once for each rank. */
     void (*accuse)(void *arg, int rank, const char *what);
-    /* This process cannot go on: what it wrote itself was damaged, or what it must read. Does not return. */
+    /* This process cannot go on: a word that it wrote itself was damaged, or one that it must read.
+     * Does not return. */
     void (*damaged)(void *arg, const char *what);
     /* No memory, or /dev/shm is full (ftc_last_error() says so). Does not return. */
     void (*exhausted)(void *arg, int error);
