@@ -162,7 +162,8 @@ static int make_guard(struct ftc_comm *comm)
         comm->guard = NULL;
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
     }
-    (void)madvise(comm->guard, size, MADV_WIPEONFORK); /* before Linux 4.14 children are not told apart */
+    /* Before Linux 4.14 children are not told apart. */
+    (void)madvise(comm->guard, size, MADV_WIPEONFORK);
     comm->guard->mine = 1;
     return 0;
 }

@@ -271,7 +271,7 @@ static void post(struct ftc_comm *comm, const struct ftc_call *call)
 
 /* --- waiting --- */
 
-/* It says what is called here, and cannot be it. */
+/* It names the call that is made here, and has another size than a post of that call. */
 static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_record *record)
 {
     const struct ftc_call *call = comm->levels->call;
@@ -279,8 +279,9 @@ static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_recor
     return same_call(&record->signature, &call->signature) && record->size != post_size(comm, call);
 }
 
-/* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged one is, too, and its writer is accused; but
- * only if nobody can be writing a later one over it (`gathers`). */
+/* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged post is
+ * ignored, too, and its writer is accused: but only if no rank can be writing a later post over it
+ * (`gathers`). */
 static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *record, bool gathers)
 {
     if (!ftc_level_marked(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank))

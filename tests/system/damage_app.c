@@ -1,5 +1,6 @@
 /*
- * A rank that damages its own post on the node board, while it lives and others have still to read it; by damage.bats:
+ * A rank that damages its own post on the node board, while it lives and others have still to read
+ * it; by damage.bats:
  *
  *   damage_app HARM FILE    rank 1 is the root of a broadcast, and damages its post before the others
  *                           come to it: they wait for FILE. They must get the same from the broadcast,

@@ -2,7 +2,8 @@
  * A rank that finds a decision word which cannot be in its node's segment, by levels.bats:
  *
  *   forge_app status|size     rank 1 writes one in the name of rank 0, its delegate, and calls a barrier; the others wait
- *   forge_app post            rank 1 posts for a barrier what cannot be, and lives on; the others call it, and must come through
+ *   forge_app post            rank 1 makes a post for a barrier that cannot be one, and lives on; the
+ *                             others call the barrier, and must come through
  */
 #include <stdio.h>
 #include <stdlib.h>
