@@ -393,6 +393,7 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
     if (comm->board != NULL) /* this wait is beside it: gossip, and the end of the job */
         ftc_board_check_own(comm->board);
+    ftc_runtime_levels_check_own(comm);
     ftc_publish_activity(comm, until->wait);
     ftc_publish_multicast(comm);
     ftc_reach_publish(comm);
