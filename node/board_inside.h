@@ -152,8 +152,8 @@ enum ftc_board_standing {
 };
 /* For ftc_board_standing(): a post that is not sound at first sight. */
 enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t mark, bool failed);
-/* Decide for the posts that this rank has found in this round. False: one of them is void by now, and
- * all are to be looked at again. */
+/* Decide for the posts that this rank has found in this round. False: one of them is void by now,
+ * and all are to be looked at again. */
 bool ftc_board_decide_posts(struct ftc_board *b);
 
 static inline bool ftc_board_same_call(const struct ftc_signature *a, const struct ftc_signature *b)

@@ -1,8 +1,8 @@
 /*
- * Judging posts (agreement.md, "Damaged posts"). On the happy path one comparison says that a post is
- * sound (ftc_board_standing()). Any other post is not there yet, or is one of another call, or is
- * damaged. The writer of a damaged one is accused. Once it is in L, the survivors settle what its post
- * is, once for all, by a compare-and-swap of its mark.
+ * Judging posts (agreement.md, "Damaged posts"). On the happy path one comparison says that a post
+ * is sound (ftc_board_standing()). Any other post is not there yet, or is one of another call, or
+ * is damaged. The writer of a damaged one is accused. Once it is in L, the survivors settle what
+ * its post is, once for all, by a compare-and-swap of its mark.
  */
 #include "base/cpu.h"
 #include "node/board_inside.h"
@@ -79,9 +79,9 @@ static bool somebody_decided(struct ftc_board *b)
     return false;
 }
 
-/* The post in this place may be of the round W before, and a receiver of broadcasts may still have to
- * read it. A rank that writes in the place of a dead one keeps to "Reuse", too. Until it may, it naps
- * (board_wait.c). */
+/* The post in this place may be of the round W before, and a receiver of broadcasts may still have
+ * to read it. A rank that writes in the place of a dead one keeps to "Reuse", too. Until it may, it
+ * naps (board_wait.c). */
 static bool may_settle(struct ftc_board *b)
 {
     return b->round < FTC_BOARD_DEPTH || ftc_board_settled(b, b->round + 1 - FTC_BOARD_DEPTH) ||
@@ -136,8 +136,8 @@ static bool takes_part(const struct ftc_board *b, int rank)
            !(b->apart && rank == b->rank);
 }
 
-/* Ranks may have been declared since the first post of this round was looked at: are the posts of all
- * of them still counted? */
+/* Ranks may have been declared since the first post of this round was looked at: are the posts of
+ * all of them still counted? */
 static bool still_stand(struct ftc_board *b)
 {
     uint32_t cursor = b->judged;
@@ -149,8 +149,8 @@ static bool still_stand(struct ftc_board *b)
     return true;
 }
 
-/* This rank shows that it has decided, and looks at the log after that. A rank that settles a post does
- * it the other way round, with a fence for both. */
+/* This rank shows that it has decided, and looks at the log after that. A rank that settles a post
+ * does it the other way round, with a fence for both. */
 FTC_HOT bool ftc_board_decide_posts(struct ftc_board *b)
 {
     FTC_BOARD_STORE(b->memory.progress[b->rank].decided, b->round + 1);

@@ -33,8 +33,9 @@
 #define FTC_BOARD_BLOCK  (FTC_BOARD_CHUNK * FTC_BOARD_CHUNKS) /* most bytes of a post that is combined */
 
 /* One per rank and place. Its rank writes; the mark of a rank in L is written by the survivors. Two
- * posts share a cache line on purpose: the rank that posts second gets the first one's post with the
- * line it writes to, so two ranks exchange with two transfers instead of four (0.16 us for 0.22). */
+ * posts share a cache line on purpose: the rank that posts second gets the first one's post with
+ * the line it writes to, so two ranks exchange with two transfers instead of four (0.16 us for
+ * 0.22). */
 struct ftc_board_post {
     /* ftc_board_mark(), or one of the two below; release: the rest is there. */
     _Atomic uint64_t mark;
@@ -64,8 +65,8 @@ struct ftc_board_progress {
     _Atomic uint32_t bell; /* futex word; its rank and the launcher */
 };
 
-/* A mark: round + 1, and the check of the signature; or the word that the survivors of its writer have
- * settled on. */
+/* A mark: round + 1, and the check of the signature; or the word that the survivors of its writer
+ * have settled on. */
 #define FTC_BOARD_ROUND_MASK  ((UINT64_C(1) << 46) - 1)
 #define FTC_BOARD_COUNTED     (UINT64_C(1) << 46) /* a rank has counted the post: all do */
 #define FTC_BOARD_VOID        (UINT64_C(1) << 47) /* no rank has, and none does */

@@ -1,10 +1,10 @@
 /*
- * The failure log. The launcher alone writes it. If it dies at any line, readers find a log that ends
- * earlier.
+ * The failure log. The launcher alone writes it. If it dies at any line, readers find a log that
+ * ends earlier.
  *
- * A rank can damage the log, as it can every word of the segment. So the launcher decides by a log of
- * its own, which it never reads back from shared memory, and writes damaged words again. A reader
- * believes no entry or flag that does not carry its check.
+ * A rank can damage the log, as it can every word of the segment. So the launcher decides by a log
+ * of its own, which it never reads back from shared memory, and writes damaged words again. A
+ * reader believes no entry or flag that does not carry its check.
  */
 #include "node/segment_inside.h"
 
@@ -50,8 +50,8 @@ static void publish_log(struct ftc_segment *segment)
 
     for (uint32_t i = 0; i < own->count; i++)
         put(&failure_log(segment)[i], checked(i, own->log[i]));
-    /* Pairs with ftc_segment_next_failure(). A launcher that is killed before this line leaves a log
-     * that ends earlier. */
+    /* Pairs with ftc_segment_next_failure(). A launcher that is killed before this line leaves a
+     * log that ends earlier. */
     put(&ftc_segment_header(segment)->failures, own->count);
 }
 

@@ -1,5 +1,5 @@
-/* The segment's file in /dev/shm. Its launcher makes and locks it. Only a process that holds that lock
- * removes it. */
+/* The segment's file in /dev/shm. Its launcher makes and locks it. Only a process that holds that
+ * lock removes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

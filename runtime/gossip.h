@@ -1,6 +1,6 @@
 /*
- * Gossip aggregation at run time. Its messages travel beside the member's. The thread that drives the
- * member drives it, too. All under comm->lock.
+ * Gossip aggregation at run time. Its messages travel beside the member's. The thread that drives
+ * the member drives it, too. All under comm->lock.
  */
 #ifndef FTC_RUNTIME_GOSSIP_H
 #define FTC_RUNTIME_GOSSIP_H

@@ -279,9 +279,9 @@ static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_recor
     return same_call(&record->signature, &call->signature) && record->size != post_size(comm, call);
 }
 
-/* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged post is
- * ignored, too, and its writer is accused: but only if no rank can be writing a later post over it
- * (`gathers`). */
+/* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged post
+ * is ignored, too, and its writer is accused: but only if no rank can be writing a later post over
+ * it (`gathers`). */
 static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *record, bool gathers)
 {
     if (!ftc_level_marked(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank))

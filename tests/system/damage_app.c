@@ -2,12 +2,12 @@
  * A rank that damages its own post on the node board, while it lives and others have still to read
  * it; by damage.bats:
  *
- *   damage_app HARM FILE    rank 1 is the root of a broadcast, and damages its post before the others
- *                           come to it: they wait for FILE. They must get the same from the broadcast,
- *                           and then sum up without rank 1
+ *   damage_app HARM FILE    rank 1 is the root of a broadcast, and damages its post before the
+ *                           others come to it: they wait for FILE. They must get the same from the
+ *                           broadcast, and then sum up without rank 1
  *
- * HARM is mark, signature, size, offset, cleared, cleared-gossip or sequence. Of a cleared mark nobody
- * knows but rank 1: it calls an allreduce, or gossips, and is to find it there.
+ * HARM is mark, signature, size, offset, cleared, cleared-gossip or sequence. Of a cleared mark
+ * nobody knows but rank 1: it calls an allreduce, or gossips, and is to find it there.
  */
 #include <stdatomic.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
  * A rank that finds a decision word which cannot be in its node's segment, by levels.bats:
  *
  *   forge_app status|size     rank 1 writes one in the name of rank 0, its delegate, and calls a barrier; the others wait
- *   forge_app post            rank 1 makes a post for a barrier that cannot be one, and lives on; the
- *                             others call the barrier, and must come through
- *   forge_app mark            rank 1 waits in a barrier for rank 0, which comes once rank 2 has changed
- *                             rank 1's mark; all but rank 1 must come through
+ *   forge_app post            rank 1 makes a post for a barrier that cannot be one, and lives on;
+ *                             the others call the barrier, and must come through
+ *   forge_app mark            rank 1 waits in a barrier for rank 0, which comes once rank 2 has
+ *                             changed rank 1's mark; all but rank 1 must come through
  */
 #include <stdio.h>
 #include <stdlib.h>
