@@ -215,8 +215,9 @@ typedef struct ftc_gossip_options {
  * in docs/design/gossip.md. The input of a failed rank is left out. send may be FTC_IN_PLACE. Exact results are ftc_allreduce()'s,
  * and mostly faster.
  * Errors: FTC_ERR_ARG, FTC_ERR_TYPE (another operator), FTC_ERR_NOMEM; FTC_ERR_NOT_CONVERGED at every survivor, recv unchanged: a rank has sent
- * max_messages or gossiped for gossip.most_seconds, an input is not finite, or a rank died and the algorithm does not survive that ("push-sum", "push-cancel-flow")
- * or the neighbourhood ("directed-hypercube").
+ * max_messages or gossiped for gossip.most_seconds, an input is not finite, or a rank died and the
+ * algorithm ("push-sum", "push-cancel-flow") or the neighbourhood ("directed-hypercube") does not
+ * survive that.
  */
 FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count, ftc_op op,
                                  const ftc_gossip_options *options, ftc_comm *comm);
@@ -228,7 +229,7 @@ typedef struct ftc_gossip_report {
     const char *algorithm, *neighbourhood; /* NULL: there was none */
     double accuracy;                       /* aimed at */
     uint64_t messages;                     /* sent */
-    uint64_t corrupt;                      /* flows found corrupt, own or received; heads */
+    uint64_t corrupt;                      /* flows found corrupt, own or received; damaged heads */
     uint64_t repairs;                      /* of the own input */
     int attempts;                          /* to agree that all have converged */
     /* Until this rank had converged; until all had; and agreeing on the result. Of all attempts. */
@@ -311,8 +312,8 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
 /* --- operators and errors -------------------------------------------------------------------------- */
 
 /*
- * inout[i] := in[i] op inout[i] for i < count. Must be associative and commutative. It must not call the library,
- * which refuses calls on the communicator meanwhile.
+ * inout[i] := in[i] op inout[i] for i < count. It must be associative and commutative. It must not
+ * call the library: calls on the communicator are refused meanwhile.
  * It is called only inside a collective call that was given the operator, from the calling thread or
  * from the library's own.
  * Errors: FTC_ERR_ARG (no function, no place for the operator), FTC_ERR_NOMEM.

@@ -32,9 +32,10 @@ struct ftc_board_host {
     void (*asleep)(void *arg, bool asleep);
     /* `rank` posted another call for this round: the job cannot go on. Does not return. */
     void (*mismatch)(void *arg, int rank, const struct ftc_signature *theirs);
-    /* `rank` has damaged what it wrote: it is to be fenced. Once for each rank. */
+    /* `rank` has damaged its post or its offer, and is to be fenced. Once for each rank. */
     void (*accuse)(void *arg, int rank, const char *what);
-    /* This process cannot go on: what it wrote itself was damaged, or what it must read. Does not return. */
+    /* This process cannot go on: a word that it wrote itself was damaged, or one that it must read.
+     * Does not return. */
     void (*damaged)(void *arg, const char *what);
     /* No memory, or /dev/shm is full (ftc_last_error() says so). Does not return. */
     void (*exhausted)(void *arg, int error);
@@ -74,7 +75,8 @@ void ftc_board_close(struct ftc_board *board);
  */
 int ftc_board_call(struct ftc_board *board, const struct ftc_call *call, void *receive);
 
-/* A rank whose own marks were damaged would be waited for: it looks at them before it waits itself, and here when it waits elsewhere. */
+/* A rank whose own marks were damaged would be waited for. It looks at them before it sleeps on the
+ * board, and by this before it sleeps elsewhere. */
 void ftc_board_check_own(struct ftc_board *board);
 
 /* Operations were decided by other means, with these failed (agreement.md, rule 5), alike at all

@@ -1,5 +1,6 @@
-/* The inside of the board: board.c (life, calls), board_post.c (posting), board_judge.c (is a post sound), board_round.c (collecting rounds),
- * board_wait.c (waiting and waking). Private to this room. */
+/* The inside of the board: board.c (life, calls), board_post.c (posting), board_judge.c (is a post
+ * sound), board_pair.c (two members), board_round.c (collecting rounds), board_wait.c (waiting and
+ * waking). Private to this room. */
 #ifndef FTC_NODE_BOARD_INSIDE_H
 #define FTC_NODE_BOARD_INSIDE_H
 
@@ -36,7 +37,7 @@ struct ftc_board {
     struct ftc_set agreed;  /* G */
     struct ftc_set known;   /* L */
     struct ftc_set failed;  /* of the last decision */
-    struct ftc_set gone;    /* missing in a decision: no later post of theirs counts, whatever G says */
+    struct ftc_set gone;    /* missing in a decision: no later post of these counts, even if not in G */
     struct ftc_set accused; /* told to the host */
     uint32_t failures;      /* cursor in the failure log */
     int *member; /* who takes part in a round: all but G, less those left out of this operation; ascending */
@@ -75,7 +76,7 @@ struct ftc_board {
     size_t offset, bytes;        /* of its block */
     const unsigned char *source; /* where this rank's post was copied from */
     int cursor;                  /* members before it have posted or will never */
-    uint32_t judged;             /* failures that were taken in when the first of them was looked at */
+    uint32_t judged;             /* failures known when the first member's post was looked at */
     bool over;                   /* all are before it */
     bool suspicious;             /* look at the marks whatever the arrival count says */
     int missing;                 /* members that will never post */
@@ -149,9 +150,10 @@ enum ftc_board_standing {
     FTC_POST_SOUND,
     FTC_POST_MISSING /* its rank is in L, and it is in nobody's result */
 };
-/* For ftc_board_standing(): what is not sound at first sight. */
+/* For ftc_board_standing(): a post that is not sound at first sight. */
 enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t mark, bool failed);
-/* The posts that this rank has found in this round are those that it takes. False: one was taken away, look again. */
+/* Decide for the posts that this rank has found in this round. False: one of them is void by now,
+ * and all are to be looked at again. */
 bool ftc_board_decide_posts(struct ftc_board *b);
 
 static inline bool ftc_board_same_call(const struct ftc_signature *a, const struct ftc_signature *b)
@@ -166,17 +168,17 @@ static inline uint64_t ftc_board_mark(uint64_t end, uint64_t check)
     return end | ((check ^ end * FTC_BOARD_GOLDEN) >> FTC_BOARD_CHECK_SHIFT << FTC_BOARD_CHECK_SHIFT);
 }
 
-/* Is its data in its rank's area? */
-static inline bool ftc_board_readable(const struct ftc_board *b, const struct ftc_board_post *post)
+/* Is the data of a post with this offset in its rank's area? */
+static inline bool ftc_board_readable(const struct ftc_board *b, uint64_t offset)
 {
-    return b->bytes <= FTC_BOARD_INLINE || (post->offset % 64 == 0 && post->offset <= FTC_BOARD_AREA &&
-                                            b->bytes <= FTC_BOARD_AREA - post->offset);
+    return b->bytes <= FTC_BOARD_INLINE ||
+           (offset % 64 == 0 && offset <= FTC_BOARD_AREA && b->bytes <= FTC_BOARD_AREA - offset);
 }
 
 static inline bool ftc_board_fits(const struct ftc_board *b, const struct ftc_board_post *post)
 {
     return !FTC_BOARD_CHECKS ||
-           (ftc_board_same_call(&post->signature, &b->mine) && ftc_board_readable(b, post));
+           (ftc_board_same_call(&post->signature, &b->mine) && ftc_board_readable(b, post->offset));
 }
 
 /* How `rank`'s post of this round stands; `failed`: it was in L before this look. */

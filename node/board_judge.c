@@ -1,12 +1,14 @@
 /*
- * Judging posts (agreement.md, "Damaged posts"). On the happy path one comparison says that a post is sound (ftc_board_standing()). What
- * is not sound is not there yet, or another call, or damage: the writer of damage is accused, and once it is in L the survivors settle
- * what its post is, once for all, by a compare-and-swap of its mark.
+ * Judging posts (agreement.md, "Damaged posts"). On the happy path one comparison says that a post
+ * is sound (ftc_board_standing()). Any other post is not there yet, or is one of another call, or
+ * is damaged. The writer of a damaged one is accused. Once it is in L, the survivors settle what
+ * its post is, once for all, by a compare-and-swap of its mark.
  */
 #include "base/cpu.h"
 #include "node/board_inside.h"
 
-#define UNFENCED_NS 1000000u /* where nobody can fence for others: longer than a store stays unseen */
+/* Where no process can fence for others: longer than a store stays unseen. */
+#define UNFENCED_NS 1000000u
 
 /* --- what a post says --- */
 
@@ -57,8 +59,8 @@ static bool has_decided(struct ftc_board *b, int rank)
     return FTC_BOARD_LOAD(b->memory.progress[rank].decided) > b->round;
 }
 
-/* Has anybody taken the posts of this round as they were? In a plain reduce the root alone does: the others go on.
- * In a broadcast all do but the root, which is dead. */
+/* Has any member decided this round? A plain reduce is decided by its root alone, and the others go
+ * on. A broadcast is decided by all but its root, which is dead. */
 static bool somebody_decided(struct ftc_board *b)
 {
     const struct ftc_signature *s = &b->call->signature;
@@ -77,8 +79,9 @@ static bool somebody_decided(struct ftc_board *b)
     return false;
 }
 
-/* The post that lies there may be of the round W before, and a receiver of broadcasts may still have to read it: "Reuse" holds for who
- * writes in the place of the dead, too. Until then this rank naps (board_wait.c). */
+/* The post in this place may be of the round W before, and a receiver of broadcasts may still have
+ * to read it. A rank that writes in the place of a dead one keeps to "Reuse", too. Until it may, it
+ * naps (board_wait.c). */
 static bool may_settle(struct ftc_board *b)
 {
     return b->round < FTC_BOARD_DEPTH || ftc_board_settled(b, b->round + 1 - FTC_BOARD_DEPTH) ||
@@ -105,7 +108,7 @@ enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t 
     if (mark == (end | FTC_BOARD_VOID))
         return failed ? FTC_POST_MISSING : FTC_POST_AWAITED;
     if (mark == (end | FTC_BOARD_COUNTED)) {
-        if (!ftc_board_readable(b, post))
+        if (!ftc_board_readable(b, post->offset))
             b->set.host.damaged(b->set.host.arg, "others have counted a post that cannot be read any more");
         return FTC_POST_SOUND;
     }
@@ -133,7 +136,8 @@ static bool takes_part(const struct ftc_board *b, int rank)
            !(b->apart && rank == b->rank);
 }
 
-/* Of those declared since the first post of this round was looked at, has nobody's post been taken away? */
+/* Ranks may have been declared since the first post of this round was looked at: are the posts of
+ * all of them still counted? */
 static bool still_stand(struct ftc_board *b)
 {
     uint32_t cursor = b->judged;
@@ -145,7 +149,8 @@ static bool still_stand(struct ftc_board *b)
     return true;
 }
 
-/* Shown first, looked at after that: who settles a post does it the other way round, with a fence for both. */
+/* This rank shows that it has decided, and looks at the log after that. A rank that settles a post
+ * does it the other way round, with a fence for both. */
 FTC_HOT bool ftc_board_decide_posts(struct ftc_board *b)
 {
     FTC_BOARD_STORE(b->memory.progress[b->rank].decided, b->round + 1);
@@ -164,7 +169,8 @@ void ftc_board_check_own(struct ftc_board *b)
 {
     for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++) {
         uint64_t end = b->place[i].end;
-        if (end == 0 || (end == b->round + 1 && b->awaited_end != 0)) /* none yet; it is not written yet */
+        bool unwritten = end == b->round + 1 && b->awaited_end != 0; /* it waits for a buffer */
+        if (end == 0 || unwritten)
             continue;
         const struct ftc_board_post *own = ftc_board_post_of(b, end - 1, b->rank);
         uint64_t mark = atomic_load_explicit(&own->mark, memory_order_relaxed);

@@ -32,11 +32,13 @@
 #define FTC_BOARD_CHUNKS 16u                                  /* claims in a round: two cache lines */
 #define FTC_BOARD_BLOCK  (FTC_BOARD_CHUNK * FTC_BOARD_CHUNKS) /* most bytes of a post that is combined */
 
-/* One per rank and place; its rank writes, and of a rank in L the survivors its mark. Two share a cache line on purpose: who posts second gets the first one's post
- * with the line it writes to, so two ranks exchange with two transfers instead of four (0.16 us for 0.22). */
+/* One per rank and place. Its rank writes; the mark of a rank in L is written by the survivors. Two
+ * posts share a cache line on purpose: the rank that posts second gets the first one's post with
+ * the line it writes to, so two ranks exchange with two transfers instead of four (0.16 us for
+ * 0.22). */
 struct ftc_board_post {
-    _Atomic uint64_t
-        mark; /* FTC_BOARD_MARK; release: the rest is there. Of a rank in L: settled by the survivors */
+    /* ftc_board_mark(), or one of the two below; release: the rest is there. */
+    _Atomic uint64_t mark;
     struct ftc_signature signature;
     union {
         unsigned char data[FTC_BOARD_INLINE];
@@ -57,16 +59,17 @@ struct ftc_board_place {
 struct ftc_board_progress {
     _Alignas(64) _Atomic uint64_t
         finished; /* the last round that does not collect that is finished, + 1; its rank, release: reads are done */
-    _Atomic uint64_t decided; /* the last round whose posts it has taken as they are, + 1; its rank */
+    _Atomic uint64_t decided; /* the last round that it has decided, + 1; its rank */
     _Atomic uint64_t
         wanted; /* 0, or ring when `finished` reaches it; any rank makes it smaller, its rank clears it */
     _Atomic uint32_t bell; /* futex word; its rank and the launcher */
 };
 
-/* A mark: round + 1, and the check of the signature, or what the survivors of its writer have settled. */
+/* A mark: round + 1, and the check of the signature; or the word that the survivors of its writer
+ * have settled on. */
 #define FTC_BOARD_ROUND_MASK  ((UINT64_C(1) << 46) - 1)
-#define FTC_BOARD_COUNTED     (UINT64_C(1) << 46) /* somebody has counted the post: all do */
-#define FTC_BOARD_VOID        (UINT64_C(1) << 47) /* nobody has, and nobody does */
+#define FTC_BOARD_COUNTED     (UINT64_C(1) << 46) /* a rank has counted the post: all do */
+#define FTC_BOARD_VOID        (UINT64_C(1) << 47) /* no rank has, and none does */
 #define FTC_BOARD_CHECK_SHIFT 48
 
 #define FTC_BOARD_TAG(round)         (((round) + 1) << 16)

@@ -173,8 +173,8 @@ FTC_HOT const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const
     ftc_board_step();
     if (bytes <= FTC_BOARD_INLINE)
         return post->data;
-    uint64_t offset = post->offset;
-    if (FTC_BOARD_CHECKS && !ftc_board_readable(b, post))
+    uint64_t offset = post->offset; /* once: what is checked is what is used */
+    if (FTC_BOARD_CHECKS && !ftc_board_readable(b, offset))
         b->set.host.damaged(b->set.host.arg, "a post lies outside of its rank's area");
     return b->memory.areas + (size_t)rank * FTC_BOARD_AREA + offset;
 }

@@ -135,8 +135,9 @@ static unsigned char *result(const struct ftc_board *b)
     return b->memory.results + (b->round % FTC_BOARD_RESULTS) * FTC_BOARD_BLOCK;
 }
 
-/* A claim is free if it is of another round, or its holder is in L: it has stopped writing. So is one that cannot be; whichever rank has
- * damaged it, the work is done again. This rank holds none while it looks. */
+/* A claim is free if it is of another round, or if its holder is in L and has stopped writing. A
+ * claim that cannot be is free, too: whichever rank has damaged it, the work is done again. This
+ * rank holds none while it looks. */
 static bool may_claim(struct ftc_board *b, uint64_t word)
 {
     int holder = (int)(FTC_BOARD_VALUE(word) >> 2);

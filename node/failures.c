@@ -1,13 +1,16 @@
 /*
- * The failure log: one writer, the launcher; what a reader meets after a death at any line is a log that ends earlier.
+ * The failure log. The launcher alone writes it. If it dies at any line, readers find a log that
+ * ends earlier.
  *
- * A rank can damage it, as it can every word of the segment. So the launcher decides by a log of its own, which it never reads back
- * from shared memory, and makes good what was damaged; and a reader believes no entry or flag that does not carry its check.
+ * A rank can damage the log, as it can every word of the segment. So the launcher decides by a log
+ * of its own, which it never reads back from shared memory, and writes damaged words again. A
+ * reader believes no entry or flag that does not carry its check.
  */
 #include "node/segment_inside.h"
 
 #define RANK_BITS 13
-#define GOLDEN    0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio: its multiples have mixed upper bits */
+/* 2^64 over the golden ratio: its multiples have mixed upper bits. */
+#define GOLDEN 0x9e3779b97f4a7c15ull
 
 _Static_assert(FTC_NODE_MAX_RANKS < 1 << RANK_BITS, "a rank + 1 fits below the check");
 
@@ -26,7 +29,7 @@ static _Atomic uint32_t *failure_log(struct ftc_segment *segment)
     return (_Atomic uint32_t *)(void *)(segment->base + segment->layout.log_offset);
 }
 
-/* Entry `index` of the log if it names `rank`; the flag in the slot is entry 0 of a log of its own. */
+/* Entry `index` of the log if it names `rank`. The flag in a slot is entry 0 of a log of its own. */
 static uint32_t checked(uint32_t index, uint32_t rank)
 {
     uint64_t mixed = ((uint64_t)index << 32 | (rank + 1)) * GOLDEN;
@@ -47,8 +50,8 @@ static void publish_log(struct ftc_segment *segment)
 
     for (uint32_t i = 0; i < own->count; i++)
         put(&failure_log(segment)[i], checked(i, own->log[i]));
-    /* Pairs with ftc_segment_next_failure(). A launcher killed before this line leaves a log that ends
-     * earlier. */
+    /* Pairs with ftc_segment_next_failure(). A launcher that is killed before this line leaves a
+     * log that ends earlier. */
     put(&ftc_segment_header(segment)->failures, own->count);
 }
 

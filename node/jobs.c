@@ -1,9 +1,10 @@
 /*
  * The jobs of a user on this node. A job is a segment in /dev/shm and a private directory for
  * sockets and PMIx files, both named after the job. Its launcher holds a lock on each
- * (node/lock.h): a lock that can be had is of a dead job. Removing a job goes from the outside in: processes,
- * directory, segment; the segment says where the directory is, so that a collector that is killed
- * half-way leaves the rest findable. docs/design/nodes.md, "What belongs to whom", has the rules.
+ * (node/lock.h): a lock that another process can take is of a dead job. Removing a job goes from
+ * the outside in: processes, directory, segment. The segment says where the directory is, so a
+ * collector that is killed half-way leaves the rest findable. docs/design/nodes.md, "What belongs
+ * to whom", has the rules.
  *
  * Hosts may share the directory of all jobs, and locks need not reach from one to the other: the
  * name of a job's directory says of which host it is, and one of another host is left alone.
@@ -413,7 +414,7 @@ static void collect_directory_of(struct ftc_segment *segment, const char *job)
     size_t length = strlen(job);
     bool its = strncmp(leaf, job, length) == 0 && leaf[length] == '-';
     int fd = its ? open_directory(base_fd, leaf) : -1;
-    if (fd >= 0 && ftc_lock_directory(fd) != FTC_LOCK_HELD)
+    if (fd >= 0 && ftc_lock_directory(fd) != FTC_LOCK_HELD && ftc_lock_names(base_fd, leaf, fd))
         remove_tree(base_fd, leaf, 0);
     if (fd >= 0)
         close(fd);

@@ -81,8 +81,8 @@ static bool has_pid(pid_t pid)
     return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-/* The kernel is asked first whether there is such a pid: that takes neither /proc nor a descriptor.
- * */
+/* The kernel is asked first whether there is such a pid: that takes neither /proc nor a
+ * descriptor. */
 enum ftc_life ftc_process_life(pid_t pid, uint64_t start)
 {
     struct stat_line line;

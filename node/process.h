@@ -16,7 +16,8 @@ enum ftc_life { FTC_LIFE_GONE, FTC_LIFE_ALIVE, FTC_LIFE_UNKNOWN };
 enum ftc_life ftc_process_life(pid_t pid, uint64_t start);
 /* Is it there and stopped, by a signal of job control or by a debugger? */
 bool ftc_process_stopped(pid_t pid, uint64_t start);
-uint64_t ftc_process_start(pid_t pid); /* /proc/<pid>/stat field 22; 0: none, or it cannot be read */
+/* Field 22 of /proc/<pid>/stat. 0: there is no such process, or it cannot be read. */
+uint64_t ftc_process_start(pid_t pid);
 
 /* The pid namespace of this process; 0: unknown. Pids from another one mean nothing here. */
 uint64_t ftc_process_namespace(void);

@@ -193,12 +193,13 @@ static int prepare_segment(struct ftc_segment **out, const struct ftc_segment_sp
 int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *spec)
 {
     struct ftc_segment *segment = NULL;
-    int rc = prepare_segment(&segment, spec);
+    int fd, rc = prepare_segment(&segment, spec);
     if (rc != 0)
         return rc;
-    rc = ftc_segment_file_make(segment->path, &segment->fd);
+    rc = ftc_segment_file_make(segment->path, &fd);
     if (rc != 0)
         goto err_free;
+    ftc_segment_file_keep(segment, fd);
     /* The umask may have taken bits away, and the owner must be able to attach. */
     if (fchmod(segment->fd, 0600) != 0)
         rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot set the mode of %s: %m", segment->path);
@@ -318,11 +319,12 @@ int ftc_segment_attach(struct ftc_segment **out, const char *job, bool writable)
     if (rc != 0)
         return rc;
     struct ftc_segment_header header;
-    segment->fd = open_checked(segment->path, writable, &header, &segment->layout);
-    if (segment->fd < 0) {
-        rc = segment->fd;
+    int fd = open_checked(segment->path, writable, &header, &segment->layout);
+    if (fd < 0) {
+        rc = fd;
         goto err_free;
     }
+    ftc_segment_file_keep(segment, fd);
     rc = map_file(segment, segment->fd, writable ? segment->layout.total_size : segment->layout.rings_offset,
                   writable);
     if (rc == 0)
@@ -345,7 +347,7 @@ void ftc_segment_detach(struct ftc_segment *segment)
         return;
     if (segment->base != NULL)
         munmap(segment->base, segment->mapped);
-    if (segment->fd >= 0)
+    if (ftc_segment_file_kept(segment))
         close(segment->fd);
     free(segment->first);
     free(segment->text);
@@ -427,8 +429,9 @@ void *ftc_segment_ring(struct ftc_segment *segment, int from, int to)
     return segment->writable ? segment->base + ring_offset(segment, from, to) : NULL;
 }
 
-/* For kernels before 5.14, which know no MADV_POPULATE_WRITE. No descriptor is kept open for this: a program
- * may close all it does not know, and open other files under the same numbers. */
+/* For kernels before 5.14, which know no MADV_POPULATE_WRITE. The descriptor of the
+ * segment is not used for this: a program may close all that it does not know, and open other files
+ * under the same numbers. */
 static int allocate_by_path(const struct ftc_segment *segment, uint64_t offset, uint64_t size)
 {
     int fd = open(segment->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);

@@ -13,7 +13,6 @@
  * Trust. A reader checks what it reads: ftc_segment_attach() checks magic, version, sizes and offsets against
  * the file's size, and keeps private copies of them, so that a later change cannot lead it out of the map.
  *
-
  * Nodes. A job of several nodes has a segment on each, with a slot for every rank. A rank of another node is *remote*: its slot is
  * written by this node's launcher, as the rank's own launcher tells.
  *
@@ -178,8 +177,8 @@ struct ftc_slot {
     _Atomic uint32_t ended;       /* its exit was seen; release: the fields below are filled in */
     _Atomic int32_t wait_status;  /* of waitpid(), valid if ended */
     _Atomic uint64_t spawned_ns, ended_ns;
-    _Atomic uint32_t
-        failed; /* declared failed, with a check (failures.c); release: the fields below are filled in */
+    /* Declared failed, with a check (failures.c); release: the fields below are filled in. */
+    _Atomic uint32_t failed;
     _Atomic uint32_t cause;        /* enum ftc_failure_cause */
     _Atomic int32_t detail;        /* signal, exit code or errno */
     _Atomic int32_t seen_by;       /* -1: the launcher */
@@ -190,7 +189,7 @@ struct ftc_slot {
     _Atomic uint32_t fencings;   /* ... and the launcher killed it for one */
 };
 
-/* The rank that `accused` or `unreachable` of a slot names; -1: none, or there is none of that number. */
+/* The rank that `accused` or `unreachable` of a slot names. -1: none, or no rank of this job. */
 static inline int ftc_slot_names(int32_t word, int ranks)
 {
     return word >= 1 && word <= ranks ? word - 1 : -1;
@@ -253,8 +252,8 @@ struct ftc_segment_spec {
 struct ftc_segment; /* a mapping; private copies of the layout */
 
 /*
- * Create /dev/shm/<name of spec->job> (mode 0600, exclusive), its front part really allocated, and map it. The
- * caller is its launcher: others count it as alive until it has detached, or has ended.
+ * Create /dev/shm/<name of spec->job> (mode 0600, exclusive), its front part really allocated, and
+ * map it. The caller is its launcher: others count it as alive until it has detached, or has ended.
  * FTC_ERR_STATE: the name is not free.
  * FTC_ERR_SYSTEM with cause and remedy: /dev/shm read-only, full, missing; file-size or address-space limit.
  */
@@ -279,7 +278,7 @@ void ftc_segment_remove(struct ftc_segment *segment);
 enum ftc_life ftc_segment_launcher(struct ftc_segment *segment);
 
 /* For a collector: a descriptor that holds the lock of the segment's file, whatever is in it, if
- * its launcher is known to be gone; else -1. Who holds it may unlink the file. */
+ * its launcher is known to be gone; else -1. A process that holds the lock may unlink the file. */
 int ftc_segment_seize(const char *path);
 
 /* A job name is "<pid>.<six digits>"; whatever else comes as one is refused before a path is made
@@ -291,7 +290,8 @@ void ftc_segment_path(char path[128], uid_t uid, const char *job);
 
 struct ftc_segment_header *ftc_segment_header(struct ftc_segment *segment);
 int ftc_segment_ranks(const struct ftc_segment *segment);
-bool ftc_segment_holds(const struct ftc_segment *segment, const void *address); /* is it of the map? */
+/* Is this an address in the mapping? */
+bool ftc_segment_holds(const struct ftc_segment *segment, const void *address);
 const char *ftc_segment_text(struct ftc_segment *segment); /* NUL-terminated copy, owned by the mapping */
 struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank);
 
@@ -331,16 +331,18 @@ struct ftc_failure {
 };
 
 /* Declare `rank` failed, once its exit was seen: fills its slot, appends to the log, then publishes. A second
- * declaration of the same rank is ignored. Decided by what this process has declared, never by what
- * shared memory says. Waking the sleepers is the caller's next step (ftc_bell_ring_all, ftc_board_ring_all).
+ * declaration of the same rank is ignored: what this process has declared decides that, never what
+ * shared memory says. Waking the sleepers is the caller's next step (ftc_bell_ring_all,
+ * ftc_board_ring_all).
  */
 void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure);
 
-/* Write again what this process has declared, and nothing else: a rank may have damaged the flags, the log or its length. */
+/* Write again what this process has declared, and nothing else: a rank may have damaged the flags,
+ * the log or its length. */
 void ftc_segment_restore_failures(struct ftc_segment *segment);
 
-/* The next rank declared after *cursor entries (start at 0), and advance it; -1: none, or the entry is damaged: the launcher
- * makes it good. */
+/* The next rank declared after *cursor entries (start at 0), and advance it. -1: none, or the entry
+ * is damaged, and the launcher will write it again. */
 int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor);
 
 bool ftc_segment_failed(struct ftc_segment *segment, int rank); /* acquire */

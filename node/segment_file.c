@@ -1,5 +1,5 @@
-/* The segment's file in /dev/shm: made, locked by its launcher, and removed by whoever holds that
- * lock alone. */
+/* The segment's file in /dev/shm. Its launcher makes and locks it. Only a process that holds that
+ * lock removes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -72,6 +72,25 @@ int ftc_segment_file_make(const char *path, int *fd)
     return ftc_error_set(FTC_ERR_STATE, "%s was taken for what a dead job left: use another name", path);
 }
 
+void ftc_segment_file_keep(struct ftc_segment *segment, int fd)
+{
+    struct stat info;
+
+    segment->fd = fd;
+    if (fstat(fd, &info) != 0)
+        return;
+    segment->device = info.st_dev;
+    segment->inode = info.st_ino;
+}
+
+bool ftc_segment_file_kept(const struct ftc_segment *segment)
+{
+    struct stat info;
+
+    return segment->fd >= 0 && fstat(segment->fd, &info) == 0 && info.st_dev == segment->device &&
+           info.st_ino == segment->inode;
+}
+
 void ftc_segment_remove(struct ftc_segment *segment)
 {
     if (ftc_lock_names(AT_FDCWD, segment->path, segment->fd))
@@ -94,7 +113,8 @@ int ftc_segment_seize(const char *path)
 enum ftc_life ftc_segment_launcher(struct ftc_segment *segment)
 {
     const struct ftc_segment_header *header = ftc_segment_header(segment);
-    enum ftc_life life = ftc_lock_life(segment->fd);
+    bool kept = ftc_segment_file_kept(segment);
+    enum ftc_life life = kept ? ftc_lock_life(segment->fd) : FTC_LIFE_UNKNOWN;
     if (life != FTC_LIFE_UNKNOWN || header->pid_namespace == 0 ||
         header->pid_namespace != ftc_process_namespace())
         return life;

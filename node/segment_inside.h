@@ -16,7 +16,9 @@ struct ftc_segment {
     struct ftc_layout layout; /* private: nothing that happens in the file leads out of the map */
     uint32_t node; /* private too, as is this: first rank of each node, and their number at the end */
     uint32_t *first;
-    int fd; /* of the launcher: holds the lock (node/lock.h) */
+    int fd;       /* of the file; the launcher's holds the lock (node/lock.h) */
+    dev_t device; /* of the file ... */
+    ino_t inode;  /* ... since `fd` may be another one's by now */
     unsigned char *base;
     size_t mapped;
     bool writable;
@@ -27,6 +29,12 @@ struct ftc_segment {
 
 /* A new file, locked. FTC_ERR_STATE: the name is not free; FTC_ERR_SYSTEM. */
 int ftc_segment_file_make(const char *path, int *fd);
+
+/* The segment owns this descriptor from here on. */
+void ftc_segment_file_keep(struct ftc_segment *segment, int fd);
+/* Is the descriptor still that of the segment's file? A program may close all descriptors that it
+ * does not know, and open other files under the same numbers. */
+bool ftc_segment_file_kept(const struct ftc_segment *segment);
 
 /* Write the table of nodes of a segment that is being made; and copy that of one that is attached: FTC_ERR_PROTO, FTC_ERR_NOMEM. */
 int ftc_nodes_fill(struct ftc_segment *segment, const struct ftc_segment_spec *spec);

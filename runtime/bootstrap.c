@@ -71,7 +71,8 @@ static int ask(struct ftc_identity *identity)
     return result;
 }
 
-/* What ftrun handed down in the environment. False: another launcher, or none, has started this process. */
+/* What ftrun handed down in the environment. False: another launcher, or none, has started this
+ * process; or it cannot be used, and ftc_last_error() says why. */
 static bool read_inherited(struct ftc_identity *identity)
 {
     const char *job = getenv("FTCOLL_JOB_SEGMENT"), *rank = getenv("FTCOLL_RANK");
@@ -82,10 +83,13 @@ static bool read_inherited(struct ftc_identity *identity)
     if (job == NULL || rank == NULL || (space != NULL && !is_of_ftrun(space)) ||
         (space != NULL && (pmix_rank == NULL || strcmp(rank, pmix_rank) != 0)))
         return false;
-    long number = strtol(rank, &end, 10);
-    if (end == rank || *end != '\0' || ftc_segment_peek(&header, job) != 0 || number < 0 ||
-        number >= (long)header.ranks)
+    if (ftc_segment_peek(&header, job) != 0)
         return false;
+    long number = strtol(rank, &end, 10);
+    if (end == rank || *end != '\0' || number < 0 || number >= (long)header.ranks) {
+        (void)ftc_error_set(FTC_ERR_PROTO, "\"%.20s\" is no rank of a job of %u", rank, header.ranks);
+        return false;
+    }
     *identity = (struct ftc_identity){.rank = (int)number, .size = (int)header.ranks};
     strcpy(identity->job, job); /* a valid name fits */
     return true;
@@ -110,6 +114,19 @@ static int ask_ftrun(struct ftc_identity *identity, const struct ftc_identity *i
     return 0;
 }
 
+/* A rank that computed alone would return wrong results, and say nothing. */
+static int start_alone(void)
+{
+    const char *job = getenv("FTCOLL_JOB_SEGMENT"), *rank = getenv("FTCOLL_RANK");
+
+    if (job == NULL || rank == NULL)
+        return 0;
+    return ftc_error_wrap(FTC_ERR_SYSTEM,
+                          "cannot join job %.40s as rank %.20s, as the environment says (unset "
+                          "FTCOLL_JOB_SEGMENT to run this program alone)",
+                          job, rank);
+}
+
 /* With fewer files PMIx and libevent fail in ways that tell nothing. */
 static int check_files(void)
 {
@@ -132,7 +149,7 @@ int ftc_bootstrap(struct ftc_identity *identity)
 
     *identity = of_ftrun ? inherited : (struct ftc_identity){.size = 1, .alone = !pmix};
     if (!pmix)
-        return 0;
+        return of_ftrun ? 0 : start_alone();
     int rc = check_files();
     if (rc != 0)
         return rc;

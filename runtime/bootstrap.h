@@ -18,10 +18,10 @@ struct ftc_identity {
 
 /*
  * PMIx_Init, ask, PMIx_Finalize: PMIx is for bootstrap only, since neither its events nor its fences survive a death.
- * Under ftrun there is no fence: the segment has all that ranks of one node need to know of each other.
- * Its ranks inherit their identity, too, and go on with that when PMIx does not answer. Under another server
- * the ranks meet (runtime/foreign.h). FTC_ERR_SYSTEM (PMIx failed, or a node cannot take part),
- * FTC_ERR_UNSUPPORTED.
+ * Under ftrun there is no fence: the segment has all that ranks of one node need to know of each
+ * other. Its ranks inherit their identity, too, and go on with that when PMIx does not answer.
+ * Under another server the ranks meet (runtime/foreign.h). FTC_ERR_SYSTEM (PMIx failed, a node
+ * cannot take part, or a rank of ftrun cannot find its job), FTC_ERR_UNSUPPORTED.
  */
 int ftc_bootstrap(struct ftc_identity *identity);
 

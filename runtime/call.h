@@ -9,8 +9,7 @@ int ftc_call_check(const struct ftc_comm *comm);
 
 /* ... and it is this thread's from here to ftc_call_end(), which returns `rc`. Every call of the
  * API but ftc_rank(), ftc_size() and ftc_abort() goes between the two. FTC_ERR_STATE also where
- * another thread is in a call: both would wait for the lock, and count operations that others do
- * not. */
+ * another thread is in a call: two at once would count operations that the other ranks do not. */
 int ftc_call_begin(const struct ftc_comm *comm);
 int ftc_call_end(const struct ftc_comm *comm, int rc);
 

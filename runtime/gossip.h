@@ -1,6 +1,6 @@
 /*
- * Gossip aggregation at run time: its messages travel beside the member's, and whoever drives the member drives it, too. All under
- * comm->lock.
+ * Gossip aggregation at run time. Its messages travel beside the member's. The thread that drives
+ * the member drives it, too. All under comm->lock.
  */
 #ifndef FTC_RUNTIME_GOSSIP_H
 #define FTC_RUNTIME_GOSSIP_H
@@ -13,8 +13,8 @@ struct ftc_gossip_kept;
 
 /* The aggregation under way, and what outlives it. */
 struct ftc_gossip_run {
-    struct ftc_gossip_head
-        head;                /* head.op: the operation under way, or the least that a later one can have */
+    /* head.op: the operation under way, or the least that a later one can have. */
+    struct ftc_gossip_head head;
     struct ftc_gossip *core; /* NULL: none is under way, nor is the next one */
     struct ftc_gossip_end *end;
     struct ftc_set heard; /* ranks that a message has come from */
@@ -64,8 +64,9 @@ void ftc_gossip_run_take_kept(struct ftc_comm *comm);
 void ftc_gossip_run_outputs(struct ftc_comm *comm);
 /* May this rank call the first agreement? */
 bool ftc_gossip_run_ready(const struct ftc_gossip_run *run);
-/* gossip.md, "Bound in time": tells the protocol when the time is up; while this rank gossips, and when it no longer does. */
+/* gossip.md, "Bound in time". While this rank gossips: tell the protocol if the time is up. */
 void ftc_gossip_run_clock(struct ftc_comm *comm);
+/* This rank does not gossip any more: its time does not run. */
 void ftc_gossip_run_clock_stop(struct ftc_comm *comm);
 /* Flips that are due by now. */
 void ftc_gossip_run_strike(struct ftc_comm *comm);

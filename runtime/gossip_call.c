@@ -449,8 +449,8 @@ static int run_attempts(struct aggregation *a)
     return rc == FTC_SUCCESS && verdict == FTC_GOSSIP_GIVEN_UP ? no_result(a) : rc;
 }
 
-/* Where operations go over the board, the agreements of this one are beside it, and it is told
- * what they have decided. */
+/* Where operations go over the board, the agreements of gossip go beside it. The board is told what
+ * they have decided. */
 static void leave_board(struct ftc_comm *comm)
 {
     if (comm->board == NULL)

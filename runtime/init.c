@@ -162,7 +162,8 @@ static int make_guard(struct ftc_comm *comm)
         comm->guard = NULL;
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
     }
-    (void)madvise(comm->guard, size, MADV_WIPEONFORK); /* before Linux 4.14 children are not told apart */
+    /* Before Linux 4.14 children are not told apart. */
+    (void)madvise(comm->guard, size, MADV_WIPEONFORK);
     comm->guard->mine = 1;
     return 0;
 }
@@ -290,8 +291,6 @@ static bool nobody_needs_me(struct ftc_comm *comm, void *arg)
 {
     int *from = arg; /* ranks below have the mark or have failed for good */
 
-    if (comm->board != NULL)
-        ftc_board_check_own(comm->board);
     for (int rank = *from; rank < comm->size; rank++, ++*from) {
         const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
         if (atomic_load_explicit(&slot->phase, memory_order_acquire) != FTC_PHASE_FINALIZED &&

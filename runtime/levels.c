@@ -271,7 +271,7 @@ static void post(struct ftc_comm *comm, const struct ftc_call *call)
 
 /* --- waiting --- */
 
-/* It says what is called here, and cannot be it. */
+/* It names the call that is made here, and has another size than a post of that call. */
 static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_record *record)
 {
     const struct ftc_call *call = comm->levels->call;
@@ -279,14 +279,17 @@ static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_recor
     return same_call(&record->signature, &call->signature) && record->size != post_size(comm, call);
 }
 
-/* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged one is, too, and its writer is accused; but
- * only if nobody can be writing a later one over it (`gathers`). */
+/* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged post
+ * is ignored, too, and its writer is accused: but only if no rank can be writing a later post over
+ * it (`gathers`). */
 static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *record, bool gathers)
 {
     if (!ftc_level_marked(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank))
         return false;
     if (ftc_level_read(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank, record) != 0 ||
         (gathers && is_damaged(comm, record))) {
+        if (gathers && rank == comm->rank) /* nobody else fences a rank for its own accusation */
+            ftc_comm_leave(comm, FTC_EXIT_CORRUPT, "this process's own post has changed");
         if (gathers && !knows_failed(comm, rank) && !ftc_set_has(&comm->accused, rank))
             ftc_progress_accuse(comm, rank, "has damaged its post in the node segment");
         return false;
@@ -497,6 +500,18 @@ void ftc_runtime_levels_run(struct ftc_comm *comm, const struct ftc_call *call)
     levels->leads = false;
     levels->call = NULL;
     levels->round++;
+}
+
+void ftc_runtime_levels_check_own(struct ftc_comm *comm)
+{
+    const struct ftc_levels *levels = comm->levels;
+
+    if (levels == NULL)
+        return;
+    /* In a call this round's post is made before any wait. */
+    for (uint64_t back = levels->call != NULL ? 0 : 1; back <= AHEAD && back <= levels->round; back++)
+        if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - back, comm->rank))
+            ftc_comm_leave(comm, FTC_EXIT_CORRUPT, "this process's own mark has changed");
 }
 
 /* The word, before anybody hears of it. */

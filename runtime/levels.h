@@ -17,6 +17,9 @@ void ftc_runtime_levels_run(struct ftc_comm *comm, const struct ftc_call *call);
 /* The member delivers the call under way: what the others of this node shall find. Before anything else comes of it. */
 void ftc_runtime_levels_deliver(struct ftc_comm *comm, const struct ftc_output *output);
 
+/* A rank whose own marks were damaged would be waited for: it looks at them before it sleeps. */
+void ftc_runtime_levels_check_own(struct ftc_comm *comm);
+
 /* What a rank shows of itself before its member has the call. */
 void ftc_runtime_levels_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
 

@@ -393,6 +393,9 @@ static uint64_t sleep_time(const struct ftc_comm *comm, uint64_t longest_ns)
 /* Everything that could end the wait is looked at after the sleep was announced, or a ring could be lost. */
 static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
+    if (comm->board != NULL) /* this wait is beside it: gossip, and the end of the job */
+        ftc_board_check_own(comm->board);
+    ftc_runtime_levels_check_own(comm);
     ftc_publish_activity(comm, until->wait);
     ftc_publish_multicast(comm);
     ftc_reach_publish(comm);

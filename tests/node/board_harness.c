@@ -34,7 +34,8 @@ static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
                   actor->called - 1, rank, ftc_call_kind_name(theirs->kind), (int)theirs->size);
 }
 
-/* The launcher kills it: it stops where it is. One that has ended is declared, too: others lack the mark. */
+/* The launcher kills the rank, which stops where it is. A rank that has ended is declared, too:
+ * other ranks do not have the finalized mark yet. */
 static void accuse(void *arg, int rank, const char *what)
 {
     const struct actor *actor = arg;

@@ -121,7 +121,8 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
         random_damage(plan, &random);
     if (test_random_chance(&random, 8))
         run_ahead(plan, &random);
-    plan->time_limits |= plan->damage.step > 0; /* who sleeps when its mark is damaged finds it afterwards */
+    /* A rank that sleeps while its mark is damaged finds it when it wakes. */
+    plan->time_limits |= plan->damage.step > 0;
 }
 
 const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WORDS])

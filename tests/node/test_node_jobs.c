@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "node/bell.h"
 #include "node/jobs.h"
+#include "node/segment_inside.h"
 #include "scratch.h"
 
 static bool exists(const char *path)
@@ -173,8 +174,8 @@ START_TEST(a_process_with_a_strange_name_is_read)
 }
 END_TEST
 
-/* What a process without a free descriptor can know of one that lives, and of one that has ended.
- * */
+/* What a process without a free descriptor can know of one that lives, and of one that has
+ * ended. */
 START_TEST(what_cannot_be_looked_at_is_not_taken_for_dead)
 {
     struct rlimit none, before;
@@ -450,6 +451,27 @@ START_TEST(a_job_of_another_pid_namespace_is_collected_when_its_launcher_is_gone
 }
 END_TEST
 
+/* A rank keeps a descriptor of the segment, and its program does not know of it. */
+START_TEST(a_descriptor_that_is_another_files_by_now_tells_nothing_and_is_not_closed)
+{
+    struct show *show = show_make();
+    struct ftc_segment *segment;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    pid_t launcher = scratch_fork(fake_launcher, show);
+    wait_ready(show);
+    ck_assert_int_eq(ftc_segment_attach(&segment, show->job, true), 0);
+    int its = segment->fd, mine = open("/dev/null", O_RDWR);
+    ck_assert_int_eq(dup2(mine, its), its);
+    enum ftc_life life = ftc_segment_launcher(segment);
+    ftc_segment_detach(segment);
+    bool still_mine = fcntl(its, F_GETFD) >= 0;
+    end_child(launcher);
+    ck_assert(ftc_jobs_collect(show->job)); /* the rank, too */
+    ck_assert_int_eq(life, FTC_LIFE_ALIVE);
+    ck_assert(still_mine);
+}
+END_TEST
+
 /* --- a kernel without locks --- */
 
 #define NO_SECCOMP 77
@@ -529,6 +551,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_file_without_a_sound_header_is_judged_by_its_lock, 0, 2);
     tcase_add_test(tcase, the_end_of_a_job_leaves_another_one_of_the_same_name);
     tcase_add_test(tcase, a_job_of_another_pid_namespace_is_collected_when_its_launcher_is_gone);
+    tcase_add_test(tcase, a_descriptor_that_is_another_files_by_now_tells_nothing_and_is_not_closed);
     tcase_add_test(tcase, where_there_are_no_locks_nothing_is_removed);
     suite_add_tcase(suite, tcase);
     return scratch_run(suite);

@@ -114,21 +114,13 @@ END_TEST
 
 START_TEST(bad_job_names_are_refused)
 {
-    static const char *const names[] = {"",
-                                        "1",
-                                        "1.",
-                                        ".000001",
-                                        "../../etc/passwd",
-                                        "1.000001/x",
-                                        "1.000001 ",
-                                        "12345678901.000001",
-                                        "a.000001",
-                                        "4711.0",
-                                        "1.0000001"};
+    static const char *const names[] = {"",          "1",         "1.0",
+                                        "1.",        ".000001",   "../1.000001",
+                                        "1.000001/", "1.000001 ", "12345678901.000001",
+                                        "a.000001",  "1.0000001"};
     struct ftc_segment *seen;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         ck_assert_int_eq(ftc_segment_attach(&seen, names[i], false), FTC_ERR_ARG);
-    }
     ck_assert(ftc_job_name_valid("4711.048213"));
 }
 END_TEST

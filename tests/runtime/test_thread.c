@@ -72,7 +72,8 @@ static struct ftc_transport transport = {.ops = &pipe_ops};
 /* --- the fixture --- */
 
 static struct scratch_job job;
-static struct ftc_segment *segment; /* as a rank has it: it looks at the lock of another descriptor */
+/* As a rank has it: attached, so that the launcher's lock belongs to another descriptor. */
+static struct ftc_segment *segment;
 static struct ftc_comm comm;
 
 static void setup(void)

@@ -1,25 +1,29 @@
 /*
- * A rank that damages what it has in the node segment, while it lives and others have still to read it; by damage.bats:
+ * A rank that damages its own post on the node board, while it lives and others have still to read
+ * it; by damage.bats:
  *
- *   damage_app HARM    rank 1 is the root of a broadcast, and damages its post before the others come to it. They must get the same
- *                      from the broadcast, and then sum up without rank 1
- *   damage_app called  rank 1 damages the number of its calls before messages of a gossip come, which no other rank reads
+ *   damage_app HARM FILE    rank 1 is the root of a broadcast, and damages its post before the
+ *                           others come to it: they wait for FILE. They must get the same from the
+ *                           broadcast, and then sum up without rank 1
+ *   damage_app called FILE  rank 1 damages the number of its calls, makes FILE, and waits: messages
+ *                           of the others' gossip come meanwhile. No other rank reads that number
  *
- * HARM is mark, signature, size, offset, cleared or sequence.
+ * HARM is mark, signature, size, offset, cleared, cleared-gossip or sequence. Of a cleared mark
+ * nobody knows but rank 1: it calls an allreduce, or gossips, and is to find it there.
  */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ftcoll.h"
 #include "node/board_memory.h"
 #include "node/segment.h"
 
-#define ROOT    1
-#define COUNT   64
-#define LATE_US 300000
+#define ROOT  1
+#define COUNT 64
 
 static _Noreturn void wrong(const char *what)
 {
@@ -49,25 +53,46 @@ static void damage_post(const char *harm)
         post->signature.size = 4711;
     else if (strcmp(harm, "offset") == 0)
         post->offset = UINT64_MAX;
-    else if (strcmp(harm, "cleared") == 0)
+    else if (strncmp(harm, "cleared", strlen("cleared")) == 0)
         post->mark = 0;
     else
         post->mark += FTC_BOARD_DEPTH;
 }
 
-static void be_root(ftc_comm *world, int64_t *values, const char *harm)
+/* The others may come. */
+static void make_file(const char *path)
+{
+    FILE *file = fopen(path, "w");
+
+    if (file == NULL || fclose(file) != 0)
+        wrong("no file");
+}
+
+static void wait_for(const char *path)
+{
+    struct timespec moment = {.tv_nsec = 10000000};
+
+    while (access(path, F_OK) != 0)
+        nanosleep(&moment, NULL);
+}
+
+static void be_root(ftc_comm *world, int64_t *values, const char *harm, const char *path)
 {
     int64_t one = 1, sum;
+    double in = 1, out;
 
     if (ftc_bcast(values, COUNT, FTC_INT64, ROOT, world) != FTC_SUCCESS)
         wrong("the root's broadcast failed");
     damage_post(harm);
-    if (strcmp(harm, "cleared") == 0) /* nobody else sees that */
+    make_file(path);
+    if (strcmp(harm, "cleared") == 0)
         (void)ftc_allreduce(&one, &sum, 1, FTC_INT64, FTC_SUM, world);
+    if (strcmp(harm, "cleared-gossip") == 0)
+        (void)ftc_gossip_allreduce(&in, &out, 1, FTC_SUM, NULL, world);
     pause();
 }
 
-static int gossip_with_damaged_count(ftc_comm *world)
+static int gossip_with_damaged_count(ftc_comm *world, const char *path)
 {
     double one = 1, sum = 0;
 
@@ -75,6 +100,7 @@ static int gossip_with_damaged_count(ftc_comm *world)
         wrong("barrier");
     if (ftc_rank(world) == ROOT) {
         ftc_segment_slot(attach(), ROOT)->called += 1000;
+        make_file(path);
         usleep(LATE_US); /* the messages of the others come meanwhile */
     }
     if (ftc_gossip_allreduce(&one, &sum, 1, FTC_SUM, NULL, world) != FTC_SUCCESS)
@@ -88,13 +114,13 @@ int main(int argc, char **argv)
     int64_t values[COUNT] = {0}, one = 1, sum = 0;
     ftc_comm *world;
 
-    if (argc != 2 || ftc_init(NULL, &world) != FTC_SUCCESS)
+    if (argc != 3 || ftc_init(NULL, &world) != FTC_SUCCESS)
         wrong("run it by ftrun");
     if (strcmp(argv[1], "called") == 0)
-        return gossip_with_damaged_count(world);
+        return gossip_with_damaged_count(world, argv[2]);
     if (ftc_rank(world) == ROOT)
-        be_root(world, values, argv[1]);
-    usleep(LATE_US);
+        be_root(world, values, argv[1], argv[2]);
+    wait_for(argv[2]);
     int rc = ftc_bcast(values, COUNT, FTC_INT64, ROOT, world);
     if (ftc_allreduce(&one, &sum, 1, FTC_INT64, FTC_SUM, world) != FTC_SUCCESS)
         wrong("allreduce");

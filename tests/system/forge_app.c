@@ -2,11 +2,15 @@
  * A rank that finds a decision word which cannot be in its node's segment, by levels.bats:
  *
  *   forge_app status|size     rank 1 writes one in the name of rank 0, its delegate, and calls a barrier; the others wait
- *   forge_app post            rank 1 posts for a barrier what cannot be, and lives on; the others call it, and must come through
+ *   forge_app post            rank 1 makes a post for a barrier that cannot be one, and lives on;
+ *                             the others call the barrier, and must come through
+ *   forge_app mark            rank 1 waits in a barrier for rank 0, which comes once rank 2 has
+ *                             changed rank 1's mark; all but rank 1 must come through
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/set.h"
@@ -37,6 +41,40 @@ static void forge(struct ftc_level *level, const char *what)
         wrong("cannot write the word");
 }
 
+static int come_through(ftc_comm *world)
+{
+    return ftc_barrier(world) == FTC_SUCCESS && ftc_finalize(world) == FTC_SUCCESS ? 0 : 1;
+}
+
+/* Until rank 1's place for round 0 has the mark of `round`. */
+static void wait_for_mark(const struct ftc_level *level, uint64_t round)
+{
+    struct timespec moment = {.tv_nsec = 1000000};
+
+    while (!ftc_level_marked(level, FTC_LEVEL_POST, round, DELEGATE + 1))
+        nanosleep(&moment, NULL);
+}
+
+static void change_mark(int rank, const char *job)
+{
+    struct ftc_level_record record = {.signature = {.kind = FTC_CALL_BARRIER, .root = -1}};
+    struct ftc_segment *segment;
+    struct ftc_level *level;
+
+    if (rank != DELEGATE && rank != DELEGATE + 2)
+        return;
+    if (ftc_segment_attach(&segment, job, true) != FTC_SUCCESS ||
+        ftc_level_open(&level, segment, DELEGATE + 1) != FTC_SUCCESS)
+        wrong("cannot write in the segment");
+    if (rank == DELEGATE) {
+        wait_for_mark(level, FTC_LEVEL_PLACES);
+        return;
+    }
+    wait_for_mark(level, 0);
+    if (ftc_level_write(level, FTC_LEVEL_POST, FTC_LEVEL_PLACES, &record) != FTC_SUCCESS)
+        wrong("cannot write the post");
+}
+
 int main(int argc, char **argv)
 {
     const char *job = getenv("FTCOLL_JOB_SEGMENT");
@@ -46,9 +84,11 @@ int main(int argc, char **argv)
 
     if (argc != 2 || job == NULL || ftc_init(NULL, &world) != FTC_SUCCESS)
         wrong("run it by ftrun");
-    bool post = strcmp(argv[1], "post") == 0;
-    if (post && ftc_rank(world) != DELEGATE + 1)
-        return ftc_barrier(world) == FTC_SUCCESS && ftc_finalize(world) == FTC_SUCCESS ? 0 : 1;
+    bool post = strcmp(argv[1], "post") == 0, mark = strcmp(argv[1], "mark") == 0;
+    if (mark)
+        change_mark(ftc_rank(world), job);
+    if (mark || (post && ftc_rank(world) != DELEGATE + 1))
+        return come_through(world);
     if (ftc_rank(world) != DELEGATE + 1) {
         sleep(LIMIT_S);
         wrong("nobody ended the job");

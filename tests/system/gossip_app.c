@@ -6,9 +6,9 @@
  *
  * Names: algorithm, neighbourhood, accuracy, turns (1, -1), messages as in ftc_gossip_options; op=sum|avg; mix=1: an exact allreduce
  * after each one; late=RANK: that rank comes 50 ms, or pause=MS, late to each; why=1: each rank says
- * why there is no result; nan=RANK: an input of that rank is not a number;
- * other=RANK: that rank gossips about twice as many values; barrier=RANK: that rank calls a barrier instead;
- * least=RANKS: stop when fewer are left; unchecked=1: results need not be right, but the same everywhere.
+ * why there is no result; nan=RANK: an input of that rank is not a number; other=RANK: that rank
+ * gossips about twice as many values; barrier=RANK: that rank calls a barrier instead; least=RANKS:
+ * stop when fewer are left; unchecked=1: results need not be right, but the same everywhere.
  * The lowest survivor prints how many converged, the greatest relative error, and the messages of a rank in the last one.
  */
 #include <inttypes.h>

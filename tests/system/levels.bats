@@ -113,3 +113,9 @@ took() {
     [ "$status" -eq 0 ]
     grep -q "rank 1 failed: sent damaged data, killed" <<<"$output"
 }
+
+@test "a rank whose own mark was changed leaves, and the others go on" {
+    nodes 2 -np 6 -f 1 --max-failures 1 --timeout 30 "$FORGE_APP" mark
+    [ "$status" -eq 0 ]
+    grep -q "rank 1 failed: exited with code 117" <<<"$output"
+}

@@ -285,6 +285,15 @@ full_shm_is_named() {
     [ "$(grep -c "^came through$" ahead.out)" -eq 2 ]
 }
 
+@test "a rank that cannot find its job gets an error, and does not compute alone" {
+    run env -u PMIX_NAMESPACE FTCOLL_JOB_SEGMENT=1.000001 FTCOLL_RANK=0 "$WRONG_APP" finalize
+    echo "$output"
+    [ "$status" -eq 98 ]
+    [[ "$output" == *"cannot join job 1.000001 as rank 0, "*": no such job: "* ]]
+    run env -u PMIX_NAMESPACE FTCOLL_RANK=0 "$WRONG_APP" finalize
+    [ "$status" -eq 0 ]
+}
+
 @test "exit without ftc_finalize is a failure, and the others finish" {
     run timeout -s KILL 60 "$FTRUN" -np 4 "$WRONG_APP" leave
     echo "$output"
