@@ -30,7 +30,7 @@ harm() {
 }
 
 @test "a rank takes the number of its own calls from nowhere but its own memory" {
-    run timeout 60 "$FTRUN" -np 4 "$DAMAGE_APP" called
+    run timeout 60 "$FTRUN" -np 4 "$DAMAGE_APP" called "$PWD/damaged.called"
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(grep -c "^rank .: sum 4$" <<<"$output")" -eq 4 ]

@@ -22,8 +22,9 @@
 #include "node/board_memory.h"
 #include "node/segment.h"
 
-#define ROOT  1
-#define COUNT 64
+#define ROOT    1
+#define COUNT   64
+#define LATE_US 300000
 
 static _Noreturn void wrong(const char *what)
 {
@@ -102,6 +103,8 @@ static int gossip_with_damaged_count(ftc_comm *world, const char *path)
         ftc_segment_slot(attach(), ROOT)->called += 1000;
         make_file(path);
         usleep(LATE_US); /* the messages of the others come meanwhile */
+    } else {
+        wait_for(path);
     }
     if (ftc_gossip_allreduce(&one, &sum, 1, FTC_SUM, NULL, world) != FTC_SUCCESS)
         wrong("gossip");
