@@ -13,7 +13,8 @@
 
 /* Two bits away from FTC_MESSAGE_VERSION, so that no flip makes one of the other. */
 #define GOSSIP_VERSION 2
-#define CHECKSUM_AT    24 /* behind it the letter's head */
+#define CHECKSUM_AT    24   /* behind it the letter's head */
+#define IN_TURNS       0xff /* else 0: no flip makes one of the other, so a damaged head shows it, too */
 
 _Static_assert(((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) & ((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) - 1)) != 0,
                "more than one bit");
@@ -41,7 +42,7 @@ struct ftc_buffer *ftc_gossip_head_encode(const struct ftc_gossip_head *head, co
     ftc_write_u8(&writer, FTC_MESSAGE_GOSSIP);
     ftc_write_u8(&writer, head->algorithm);
     ftc_write_u8(&writer, head->neighbourhood);
-    ftc_write_u8(&writer, head->turns);
+    ftc_write_u8(&writer, head->turns != 0 ? IN_TURNS : 0);
     ftc_write_u8(&writer, head->operator_code);
     ftc_write_u16(&writer, 0);
     ftc_write_u64(&writer, head->op);
@@ -66,12 +67,14 @@ int ftc_gossip_head_decode(const struct ftc_buffer *buffer, struct ftc_gossip_he
 
     if (buffer->size < FTC_GOSSIP_HEAD)
         return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of gossip", buffer->size);
-    bool sound = ftc_read_u8(&reader) == GOSSIP_VERSION && ftc_read_u8(&reader) == FTC_MESSAGE_GOSSIP;
+    bool sound = ftc_read_u8(&reader) == GOSSIP_VERSION;
+    sound &= ftc_read_u8(&reader) == FTC_MESSAGE_GOSSIP;
     head->algorithm = ftc_read_u8(&reader);
     head->neighbourhood = ftc_read_u8(&reader);
-    head->turns = ftc_read_u8(&reader);
+    unsigned turns = ftc_read_u8(&reader);
+    head->turns = __builtin_popcount(turns) > 4;
     head->operator_code = ftc_read_u8(&reader);
-    sound &= ftc_read_u16(&reader) == 0;
+    sound &= ftc_read_u16(&reader) == 0 && (turns == 0 || turns == IN_TURNS);
     head->op = ftc_read_u64(&reader);
     head->count = ftc_read_u64(&reader);
     if (ftc_read_u64(&reader) != checksum_of(buffer->data) && !FTC_MUTATED(GOSSIP_HEAD_UNCHECKED))

@@ -31,8 +31,9 @@ struct ftc_board {
     struct ftc_segment_header *header;
     int rank, ranks;
 
-    uint64_t op;    /* calls made */
-    uint64_t round; /* the next, or the one under way */
+    uint64_t op;           /* calls made */
+    uint64_t round;        /* the next, or the one under way */
+    uint64_t own_finished; /* as this rank has stored it */
 
     struct ftc_set agreed;  /* G */
     struct ftc_set known;   /* L */
@@ -162,10 +163,11 @@ static inline bool ftc_board_same_call(const struct ftc_signature *a, const stru
            a->earlier == b->earlier && a->root == b->root && a->size == b->size;
 }
 
-/* The check stands for the round, too: no mark is that of another round by a changed number. */
+/* The check stands for the round, too: no mark is that of another round by a changed number. It is
+ * odd, so no flip makes a word of it that survivors settle on. */
 static inline uint64_t ftc_board_mark(uint64_t end, uint64_t check)
 {
-    return end | ((check ^ end * FTC_BOARD_GOLDEN) >> FTC_BOARD_CHECK_SHIFT << FTC_BOARD_CHECK_SHIFT);
+    return end | ((check ^ end * FTC_BOARD_GOLDEN) >> FTC_BOARD_CHECK_SHIFT | 1) << FTC_BOARD_CHECK_SHIFT;
 }
 
 /* Is the data of a post with this offset in its rank's area? */

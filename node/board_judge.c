@@ -146,7 +146,8 @@ static bool still_stand(struct ftc_board *b)
     while ((rank = ftc_segment_next_failure(b->set.segment, &cursor)) >= 0)
         if (takes_part(b, rank) && rank != b->rank && ftc_board_standing(b, rank, true) == FTC_POST_MISSING)
             return false;
-    return true;
+    /* Fewer entries than the log has: one is damaged, and is made good soon. */
+    return cursor >= FTC_BOARD_LOAD(b->header->failures);
 }
 
 /* This rank shows that it has decided, and looks at the log after that. A rank that settles a post
@@ -167,6 +168,8 @@ FTC_HOT bool ftc_board_decide_posts(struct ftc_board *b)
 
 void ftc_board_check_own(struct ftc_board *b)
 {
+    if (FTC_BOARD_LOAD(b->memory.progress[b->rank].finished) != b->own_finished)
+        b->set.host.damaged(b->set.host.arg, "this process's own count of rounds has changed");
     for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++) {
         uint64_t end = b->place[i].end;
         bool unwritten = end == b->round + 1 && b->awaited_end != 0; /* it waits for a buffer */

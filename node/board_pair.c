@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "node/board_inside.h"
 
+#define SUCCEEDED FTC_BOARD_GOLDEN
+#define REFUSED   (~FTC_BOARD_GOLDEN)
+
 /* What a member says of itself before anything is copied. */
 struct offer {
     uint64_t input, output; /* addresses of its own; 0: it wants no result */
@@ -115,10 +118,16 @@ static bool combine_half(struct ftc_board *b, const unsigned char *input, unsign
 
 /* --- a call --- */
 
-/* Who damaged it is fenced; then this rank is alone. */
 static bool is_fenced(struct ftc_board *b)
 {
     return ftc_set_has(&b->known, partner(b));
+}
+
+/* The partner has damaged what it posted: it is fenced, and then this rank is alone. */
+static void lose_partner(struct ftc_board *b, const char *what)
+{
+    b->set.host.accuse(b->set.host.arg, partner(b), what);
+    ftc_board_until(b, is_fenced, false);
 }
 
 /* Both make an offer. False: the other one died before. */
@@ -130,8 +139,24 @@ static bool exchange_offers(struct ftc_board *b, struct offer *mine, struct offe
         return false;
     if (theirs->check == check_of(theirs))
         return true;
-    b->set.host.accuse(b->set.host.arg, partner(b), "made an offer to copy that does not match its check");
-    ftc_board_until(b, is_fenced, false);
+    lose_partner(b, "made an offer to copy that does not match its check");
+    return false;
+}
+
+/* Did it work here, and there? The two words are far apart, so a damaged one is neither. False: the
+ * other one died before, or is lost. */
+static bool exchange_success(struct ftc_board *b, bool here, bool *there)
+{
+    uint64_t mine = here ? SUCCEEDED : REFUSED, theirs;
+
+    if (!exchange(b, &mine, &theirs, sizeof(mine))) {
+        b->restarts++;
+        return false;
+    }
+    *there = theirs == SUCCEEDED;
+    if (*there || theirs == REFUSED)
+        return true;
+    lose_partner(b, "says neither that its copy succeeded nor that it was refused");
     return false;
 }
 
@@ -139,15 +164,13 @@ static enum ftc_board_pair together(struct ftc_board *b, const void *input, void
 {
     struct offer mine = {.input = (uintptr_t)input, .output = (uintptr_t)output}, theirs;
     bool early = FTC_BOARD_MUTATED(PAIR_EARLY);
-    uint64_t succeeded, theirs_succeeded;
+    bool succeeded, theirs_succeeded;
 
     if (!exchange_offers(b, &mine, &theirs))
         return FTC_PAIR_ALONE;
     succeeded = mine.allowed && theirs.allowed && (early || combine_half(b, input, output, &theirs));
-    if (!exchange(b, &succeeded, &theirs_succeeded, sizeof(succeeded))) {
-        b->restarts++;
+    if (!exchange_success(b, succeeded, &theirs_succeeded))
         return FTC_BOARD_MUTATED(PAIR_HALF) && succeeded ? FTC_PAIR_DONE : FTC_PAIR_ALONE;
-    }
     if (early)
         (void)combine_half(b, input, output, &theirs);
     b->refused = !succeeded || (!theirs_succeeded && !FTC_BOARD_MUTATED(PAIR_REFUSED_ALONE));

@@ -86,8 +86,10 @@ FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
 {
     struct ftc_board_progress *own = &b->memory.progress[b->rank];
 
-    if (!collecting) /* else the others see it in this rank's next post */
-        FTC_BOARD_STORE(own->finished, b->round + 1);
+    if (!collecting) { /* else the others see it in this rank's next post */
+        b->own_finished = b->round + 1;
+        FTC_BOARD_STORE(own->finished, b->own_finished);
+    }
     ring(b, !collecting);
     if (!collecting)
         ring_wanted(b, own);

@@ -271,15 +271,12 @@ void ftc_gossip_run_catch_up(struct ftc_comm *comm)
 }
 
 /* It cannot be told of which operation it was. In turns it is missed, and comes again; else
- * nothing may get lost, and it is its sender that is not to be trusted. While this rank agrees on
- * the end, it may be of the next operation, whose turns are not known. */
-static int drop_damaged(struct ftc_comm *comm, int from)
+ * nothing may get lost, and it is its sender that is not to be trusted. */
+static int drop_damaged(struct ftc_comm *comm, int from, bool turns)
 {
-    struct ftc_gossip_run *run = comm->gossip;
-
-    if (run->core == NULL || run->head.turns == 0 || run->frozen || run->agreeing)
+    if (!turns)
         return FTC_ERR_PROTO;
-    run->damaged++;
+    comm->gossip->damaged++;
     FTC_LOG(&comm->log, FTC_LOG_INFO, "gossip: the head of a message from rank %d is damaged: dropped", from);
     return FTC_SUCCESS;
 }
@@ -293,7 +290,7 @@ static int judge(struct ftc_comm *comm, int from, struct ftc_buffer *message)
     int rc = ftc_gossip_head_decode(message, &head, &letter, &size);
 
     if (rc == FTC_ERR_CORRUPT)
-        return drop_damaged(comm, from);
+        return drop_damaged(comm, from, head.turns != 0);
     if (rc != FTC_SUCCESS)
         return rc;
     if (head.op > called(comm) + KEPT_FURTHEST)

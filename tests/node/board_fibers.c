@@ -222,8 +222,12 @@ static void do_damage(struct board_box *box)
         post->mark ^= UINT64_C(0x5555);
     else if (damage->harm == BOARD_HARM_AHEAD)
         post->mark += 3 * FTC_BOARD_DEPTH;
-    else
+    else if (damage->harm == BOARD_HARM_VOID)
+        post->mark ^= FTC_BOARD_VOID;
+    else if (damage->harm == BOARD_HARM_SIGNATURE)
         post->signature.size ^= 0x40;
+    else
+        memory.progress[damage->rank].finished = 0;
 }
 
 /* Between two touches of shared memory. */

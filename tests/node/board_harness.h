@@ -44,7 +44,9 @@ enum board_harm {
     BOARD_HARM_CLEARED, /* the mark */
     BOARD_HARM_MARK,
     BOARD_HARM_AHEAD, /* a mark of a later round in the same place */
+    BOARD_HARM_VOID,  /* as if survivors had settled on it */
     BOARD_HARM_SIGNATURE,
+    BOARD_HARM_FINISHED, /* not the post: its count of rounds */
     BOARD_HARMS
 };
 struct board_damage {

@@ -164,6 +164,11 @@ victims() {
         [[ $output == *"is damaged: dropped"* ]]
     done
     [ "$(jq '[.ranks[].counters.dropped] | add' "$report")" -ge 1 ]
+    for place in 0:1 0:8 0:33 1:0; do # before the receiver has called
+        gossip 2 --set "drill.flip=0:head.${place%:*}:${place#*:}@0/6" --set log.level=info -- 2 3 late=1 pause=200
+        [[ $output == *"gossip: 2 converged, 0 not, of 2 ranks"* && $(victims) == "[]" ]]
+        [[ $output == *"is damaged: dropped"* ]]
+    done
     gossip 8 --set drill.flip=2:head.1:0@0/12 -- 1 3 turns=-1 # it may end without a result, as after any death
     [[ $output == *" of 7 ranks"* && $(victims) == "[2]" ]]
 }
