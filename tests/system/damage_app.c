@@ -100,7 +100,9 @@ static int gossip_with_damaged_count(ftc_comm *world, const char *path)
     if (ftc_barrier(world) != FTC_SUCCESS)
         wrong("barrier");
     if (ftc_rank(world) == ROOT) {
-        ftc_segment_slot(attach(), ROOT)->called += 1000;
+        struct ftc_segment *segment = attach();
+        ftc_segment_slot(segment, ROOT)->called += 1000;
+        ftc_segment_detach(segment);
         make_file(path);
         usleep(LATE_US); /* the messages of the others come meanwhile */
     } else {
