@@ -112,7 +112,7 @@ static bool is_of_this_user(int kernel, int fd)
     return false;
 }
 
-/* Too many files for now: the connection waits in the queue. */
+/* Where descriptors or memory are short, the connection waits in the queue. */
 static void wait_in_shortage(int error)
 {
     if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)

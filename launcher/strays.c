@@ -31,7 +31,7 @@ static bool belongs(pid_t pid, const char *job)
     return ftc_environment_shows(pid, wanted, &any);
 }
 
-/* What is looked for, and what was found. */
+/* One search for strays: its criteria, and the processes found. */
 struct hunt {
     const char *job;
     const struct ftc_ranks *ranks;

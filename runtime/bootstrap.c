@@ -71,8 +71,8 @@ static int ask(struct ftc_identity *identity)
     return result;
 }
 
-/* What ftrun handed down in the environment. False: another launcher, or none, has started this
- * process; or it cannot be used, and ftc_last_error() says why. */
+/* The identity that ftrun handed down in the environment. False: another launcher, or none, has
+ * started this process; or the identity cannot be used, and ftc_last_error() says why. */
 static bool read_inherited(struct ftc_identity *identity)
 {
     const char *job = getenv("FTCOLL_JOB_SEGMENT"), *rank = getenv("FTCOLL_RANK");

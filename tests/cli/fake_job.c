@@ -78,38 +78,10 @@ static void fail(struct fake *fake, int rank, int cause, int detail, int seen_by
     }
 }
 
-/* One line; numbers that are missing are 0. Unknown commands end the program: a mistake in a test. */
-static void obey(struct fake *fake, const char *line)
+/* Does this verb set counters? */
+static bool obey_count(struct ftc_slot *slot, const char *verb, int a, int b, int c)
 {
-    char verb[16] = "";
-    int rank = 0, a = 0, b = 0, c = 0;
-    sscanf(line, "%15s %d %d %d %d", verb, &rank, &a, &b, &c);
-    if (rank < 0 || rank >= fake->ranks)
-        exit(3);
-    struct ftc_slot *slot = ftc_segment_slot(fake->segment, rank);
-    struct ftc_activity *activity = &slot->activity;
-    if (strcmp(verb, "fail") == 0) {
-        fail(fake, rank, a, b, c);
-    } else if (strcmp(verb, "call") == 0) {
-        activity->kind = (uint32_t)a;
-        activity->op = (uint64_t)b;
-        slot->called = (uint64_t)b + 1;
-        slot->counters.operations = (uint64_t)b;
-        activity->since_ns = ftc_clock_now();
-    } else if (strcmp(verb, "enter") == 0) {
-        slot->called = (uint64_t)a + 1;
-        slot->counters.operations = (uint64_t)a;
-    } else if (strcmp(verb, "wait") == 0) {
-        activity->role = (uint32_t)a;
-        activity->waits_for = b;
-        activity->waits = (uint32_t)c;
-    } else if (strcmp(verb, "unsettled") == 0) {
-        activity->unsettled_ns = ftc_clock_now() - (uint64_t)a * FTC_NS_PER_S;
-    } else if (strcmp(verb, "out") == 0) {
-        activity->kind = activity->role = 0;
-        activity->waits_for = -1;
-        slot->called = slot->counters.operations = (uint64_t)a;
-    } else if (strcmp(verb, "sent") == 0) {
+    if (strcmp(verb, "sent") == 0) {
         slot->counters.sent[a % FTC_MESSAGES] = (uint64_t)b;
     } else if (strcmp(verb, "traffic") == 0) {
         slot->counters.bytes = (uint64_t)a;
@@ -132,6 +104,45 @@ static void obey(struct fake *fake, const char *line)
         slot->counters.rules[FTC_RULE_COMPARE] = (uint64_t)a;
         slot->counters.rules[FTC_RULE_OUTVOTE] = (uint64_t)b;
         slot->counters.rules[FTC_RULE_DETECT] = (uint64_t)c;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* One line; numbers that are missing are 0. Unknown commands end the program: a mistake in a test. */
+static void obey(struct fake *fake, const char *line)
+{
+    char verb[16] = "";
+    int rank = 0, a = 0, b = 0, c = 0;
+    sscanf(line, "%15s %d %d %d %d", verb, &rank, &a, &b, &c);
+    if (rank < 0 || rank >= fake->ranks)
+        exit(3);
+    struct ftc_slot *slot = ftc_segment_slot(fake->segment, rank);
+    struct ftc_activity *activity = &slot->activity;
+    if (obey_count(slot, verb, a, b, c))
+        return;
+    if (strcmp(verb, "fail") == 0) {
+        fail(fake, rank, a, b, c);
+    } else if (strcmp(verb, "call") == 0) {
+        activity->kind = (uint32_t)a;
+        activity->op = (uint64_t)b;
+        slot->called = (uint64_t)b + 1;
+        slot->counters.operations = (uint64_t)b;
+        activity->since_ns = ftc_clock_now();
+    } else if (strcmp(verb, "enter") == 0) {
+        slot->called = (uint64_t)a + 1;
+        slot->counters.operations = (uint64_t)a;
+    } else if (strcmp(verb, "wait") == 0) {
+        activity->role = (uint32_t)a;
+        activity->waits_for = b;
+        activity->waits = (uint32_t)c;
+    } else if (strcmp(verb, "unsettled") == 0) {
+        activity->unsettled_ns = ftc_clock_now() - (uint64_t)a * FTC_NS_PER_S;
+    } else if (strcmp(verb, "out") == 0) {
+        activity->kind = activity->role = 0;
+        activity->waits_for = -1;
+        slot->called = slot->counters.operations = (uint64_t)a;
     } else if (strcmp(verb, "carriers") == 0) {
         slot->carriers[FTC_CARRIER_SHM] = (uint32_t)a;
         slot->carriers[FTC_CARRIER_VERBS] = (uint32_t)b;

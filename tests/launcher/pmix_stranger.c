@@ -1,5 +1,5 @@
 /*
- * What another user of the machine can do at the port of ftrun's PMIx server, by its first
+ * The attacks that another user of the machine can try at the port of ftrun's PMIx server, by its first
  * argument:
  *
  *   idle PORT             connects, says nothing, and stays until standard input ends

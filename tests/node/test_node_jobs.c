@@ -174,7 +174,7 @@ START_TEST(a_process_with_a_strange_name_is_read)
 }
 END_TEST
 
-/* What a process without a free descriptor can know of one that lives, and of one that has
+/* The answers that a process without a free descriptor gets about one that lives, and of one that has
  * ended. */
 START_TEST(what_cannot_be_looked_at_is_not_taken_for_dead)
 {
