@@ -324,19 +324,22 @@ static void enter(void)
     fiber_leave(box, FIBER_ENDED);
 }
 
-static void prepare(struct board_box *box)
+static void prepare(struct board_box *box, struct fiber *fiber)
 {
-    for (int i = 0; i <= box->plan->ranks; i++) {
-        struct fiber *fiber = &box->fiber[i];
-        getcontext(&fiber->context);
-        fiber->context.uc_stack.ss_sp = fiber->stack;
-        fiber->context.uc_stack.ss_size = STACK_SIZE;
-        fiber->context.uc_link = NULL;
-        makecontext(&fiber->context, enter, 0);
-        fiber->state = FIBER_READY;
-        fiber->steps = 0;
-        fiber->priority = (uint32_t)test_random_bits(&box->random) >> 1;
-    }
+    getcontext(&fiber->context);
+    fiber->context.uc_stack.ss_sp = fiber->stack;
+    fiber->context.uc_stack.ss_size = STACK_SIZE;
+    fiber->context.uc_link = NULL;
+    makecontext(&fiber->context, enter, 0);
+    fiber->state = FIBER_READY;
+    fiber->steps = 0;
+    fiber->priority = (uint32_t)test_random_bits(&box->random) >> 1;
+}
+
+static void prepare_all(struct board_box *box)
+{
+    for (int i = 0; i <= box->plan->ranks; i++)
+        prepare(box, &box->fiber[i]);
     box->lowest_priority = UINT32_MAX >> 1;
 }
 
@@ -344,7 +347,7 @@ void fibers_run(struct board_box *box)
 {
     void *own = NULL;
 
-    prepare(box);
+    prepare_all(box);
     the_box = box;
     box->outside_stack = NULL;
     box->self = (int)test_random_between(&box->random, 0, box->plan->ranks);
