@@ -165,7 +165,7 @@ EOF
     [ "$status" -eq 0 ]
     kill -0 "$(cat daemon)"
     kill "$(cat daemon)"
-    run timeout -s KILL 30 sh -c 'sleep 60 & echo $! >before; exec "$0" -np 1 true' "$FTRUN"
+    run timeout -s KILL 30 sh -c 'sleep 60 >/dev/null 2>&1 & echo $! >before; exec "$0" -np 1 true' "$FTRUN"
     [ "$status" -eq 0 ]
     kill "$(cat before)" # a child of ftrun, but from before it
 }

@@ -90,12 +90,12 @@ shows() { # SECTION KEY VALUE
         END { exit !found }' out
 }
 
-accepts_all() { # SOURCE
+accepts_all() { # SOURCE [HOW MANY values of each key]
     local section key fallback allowed value good bad with code where count=0
     while IFS='|' read -r section key fallback allowed; do
         values_of "$section.$key" "$fallback" "$allowed"
         companion "$section.$key"
-        for value in "${good[@]}"; do
+        for value in "${good[@]:0:${2:-99}}"; do
             give "$1" "$section" "$key" "$value" "${with[@]}"
             if [ "$code" -ne 0 ] || ! shows "$section" "$key" "$value"; then
                 echo "$section.$key = \"$value\" by $1: exit code $code"
@@ -165,11 +165,11 @@ names() { # KEY VALUE ALLOWED
 }
 
 @test "what the page allows is taken and shown: variables" {
-    accepts_all variable
+    accepts_all variable 2
 }
 
 @test "what the page allows is taken and shown: a file" {
-    accepts_all file
+    accepts_all file 2
 }
 
 @test "what the page does not allow is refused: --set" {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # Gossip aggregation in real processes: right, the same bits everywhere, whatever dies, is lost or flips. gossip_app checks every result.
 # shellcheck disable=SC2153 # GOSSIP_APP and STATUS come from ctest
-# Both on the board and by messages: ALGORITHM.
+# The agreement at its end is on the board here; storms and flips have it by messages, too.
 
 setup() {
     report=$BATS_TEST_TMPDIR/report.json
     json=$BATS_TEST_TMPDIR/status.json
-    export FTCOLL_COLLECTIVES_ALGORITHM=${ALGORITHM:-board}
+    export FTCOLL_COLLECTIVES_ALGORITHM=board
 }
 
 # gossip NP [ftrun's options --] gossip_app's arguments: in $output what it says
