@@ -33,6 +33,7 @@ gossip() {
     done
 }
 
+# bats test_tags=optimised
 @test "every algorithm in every neighbourhood, or an error that says why not" {
     local algorithm neighbourhood
     for algorithm in push-sum push-flow push-cancel-flow pflc pfcc; do
@@ -59,6 +60,7 @@ gossip() {
     done
 }
 
+# bats test_tags=optimised
 @test "accuracies from coarse to fine" {
     local accuracy
     for accuracy in 1e-2 1e-6 1e-9 1e-12; do
@@ -116,9 +118,9 @@ gossip() {
     [[ $output == *"gossip: 6 converged, 0 not, of 1 ranks"* ]]
 }
 
+# bats test_tags=optimised
 @test "flips of every variable heal with pfcc, and with pflc" {
     local variable algorithm bit bits="1 51 55 62 63"
-    [ "$SANITIZED" != yes ] || bits=55 # a sanitizer makes a job of eight take seconds
     for algorithm in pfcc pflc; do
         for variable in input flow weight checksum estimate message; do
             for bit in $bits; do
@@ -178,8 +180,8 @@ victims() {
     [[ $output == *" 1 repairs"* ]]
 }
 
+# bats test_tags=optimised
 @test "a fifth of the messages lost, 64 ranks" {
-    if [ -n "$SANITIZED" ]; then skip "64 ranks under a sanitizer take minutes"; fi
     gossip 64 --set drill.message_loss=20 -- 3 2 accuracy=1e-6
     [[ $output == *"gossip: 3 converged, 0 not, of 64 ranks"* ]]
 }
