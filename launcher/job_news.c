@@ -238,7 +238,7 @@ static void on_timeout(struct ev_loop *loop, struct ev_timer *timer, int events)
     struct ftc_job *job = timer->data;
     (void)loop;
     (void)events;
-    if (job->ending) /* who ends the job has said why: here its ranks end already */
+    if (job->ending) /* its ranks are being killed, and the agent that began it has said why */
         return;
     ftc_sink_say(job->verdict.err, "timeout after %g s; who waits for whom:", job->command->timeout_s);
     ftc_waiters_print(job->verdict.err, &job->ranks, job->segment);

@@ -1,6 +1,6 @@
 /*
- * The attacks that another user of the machine can try at the port of ftrun's PMIx server, by its first
- * argument:
+ * The attacks that another user of the machine can try at the port of ftrun's PMIx server. The first
+ * argument chooses one:
  *
  *   idle PORT             connects, says nothing, and stays until standard input ends
  *   crowd PORT COUNT      the same with COUNT connections

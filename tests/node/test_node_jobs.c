@@ -174,8 +174,8 @@ START_TEST(a_process_with_a_strange_name_is_read)
 }
 END_TEST
 
-/* The answers that a process without a free descriptor gets about one that lives, and of one that has
- * ended. */
+/* The answers that a process without a free descriptor gets about one that lives, and about one
+ * that has ended. */
 START_TEST(what_cannot_be_looked_at_is_not_taken_for_dead)
 {
     struct rlimit none, before;
