@@ -65,8 +65,8 @@ static bool allocate(struct ftc_gossip *g)
 
     g->initial = calloc(doubles * g->width + 2 * g->set.count, sizeof(double));
     g->order = calloc(g->set.permuted ? (size_t)g->links + 1 : 1, sizeof(*g->order));
-    g->link = calloc(flows + 1, sizeof(*g->link)); /* one at least for each link that has flows */
-    g->room = g->ops->checksum ? g->links + 1 : 1; /* pfcc may ask all */
+    g->link = calloc((size_t)g->links + 1, sizeof(*g->link));
+    g->room = g->links + 1; /* pfcc may ask all, a mark goes to all */
     g->queue = calloc((size_t)g->room, sizeof(*g->queue));
     g->bytes = malloc(HEAD_BYTES + (size_t)g->ops->masses * g->width * sizeof(double));
     if (g->initial == NULL || g->order == NULL || g->link == NULL || g->queue == NULL || g->bytes == NULL)
@@ -270,11 +270,20 @@ static void send(struct ftc_gossip *g, int link)
     ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
 }
 
+void ftc_gossip_mark(struct ftc_gossip *gossip, uint32_t number)
+{
+    gossip->mark = number;
+    for (int link = 0; !gossip->set.turns && link < gossip->links; link++)
+        if (ftc_gossip_usable(gossip, link))
+            ftc_gossip_queue(gossip, link, FTC_GOSSIP_MARK);
+}
+
 /* Estimate, and send over the link: each message that comes, and each timer, sets this off. False:
  * the estimate is corrupt. */
 static bool step(struct ftc_gossip *g, int link)
 {
     g->steps++;
+    g->owed = false;
     g->timer_due = g->set.patience_ns > 0;
     if (!g->ops->prepare(g))
         return false;
@@ -303,10 +312,12 @@ void ftc_gossip_notice(struct ftc_gossip *gossip, int rank)
 {
     int link = ftc_neighbourhood_link(&gossip->set.neighbourhood, gossip->set.self, rank);
 
-    if (link < 0 || gossip->ops->flows == 0 || gossip->link[link].dead)
+    if (link < 0 || gossip->link[link].dead)
+        return;
+    gossip->link[link].dead = true;
+    if (gossip->ops->flows == 0)
         return;
     gossip->ops->remove(gossip, link);
-    gossip->link[link].dead = true;
     gossip->dead++;
     gossip->steady = 0;
     if (is_alone(gossip))
@@ -315,11 +326,28 @@ void ftc_gossip_notice(struct ftc_gossip *gossip, int rank)
 
 /* --- messages --- */
 
+static bool is_known(const struct ftc_gossip *g, unsigned kind)
+{
+    return kind == FTC_GOSSIP_FLOW || kind == (g->set.turns ? FTC_GOSSIP_ASK : FTC_GOSSIP_MARK);
+}
+
+/* Bytes behind the head of such a letter. */
+static size_t bytes_of_mass(const struct ftc_gossip *g, unsigned kind)
+{
+    bool carries = kind == FTC_GOSSIP_FLOW || (kind == FTC_GOSSIP_MARK && g->ops->flows > 0);
+
+    return carries ? (size_t)g->ops->masses * g->width * sizeof(double) : 0;
+}
+
+bool ftc_gossip_is_mark(const void *head)
+{
+    return *(const unsigned char *)head == FTC_GOSSIP_MARK;
+}
+
 static bool read_letter(const struct ftc_gossip *g, const void *bytes, size_t size,
                         struct ftc_gossip_letter *letter)
 {
     struct ftc_reader reader = {.data = bytes, .size = size};
-    size_t mass = (size_t)g->ops->masses * g->width * sizeof(double);
 
     *letter = (struct ftc_gossip_letter){.kind = ftc_read_u8(&reader)};
     letter->active = ftc_read_u8(&reader) & 1;
@@ -327,26 +355,26 @@ static bool read_letter(const struct ftc_gossip *g, const void *bytes, size_t si
     letter->number = ftc_read_u32(&reader);
     letter->cancels = ftc_read_u32(&reader);
     ftc_read_align(&reader, HEAD_BYTES);
-    if (letter->kind == FTC_GOSSIP_FLOW)
+    size_t mass = bytes_of_mass(g, letter->kind);
+    if (mass > 0)
         letter->mass = ftc_read_bytes(&reader, mass);
-    bool known = letter->kind == FTC_GOSSIP_FLOW || letter->kind == FTC_GOSSIP_ASK;
-    return known && !reader.failed && reader.used == size;
+    return is_known(g, letter->kind) && !reader.failed && reader.used == size;
 }
 
 static void write_letter(struct ftc_gossip *g, const struct ftc_gossip_queued *queued)
 {
-    struct ftc_gossip_link link = g->ops->flows > 0 ? g->link[queued->link] : (struct ftc_gossip_link){0};
+    const struct ftc_gossip_link *link = &g->link[queued->link];
     struct ftc_writer writer = {.data = g->bytes, .size = HEAD_BYTES};
-    size_t mass = (size_t)g->ops->masses * g->width * sizeof(double);
+    size_t mass = bytes_of_mass(g, queued->kind);
 
     ftc_write_u8(&writer, (uint8_t)queued->kind);
-    ftc_write_u8(&writer, link.active);
+    ftc_write_u8(&writer, link->active);
     ftc_write_align(&writer, 4);
-    ftc_write_u32(&writer, link.number);
-    ftc_write_u32(&writer, link.cancels);
+    ftc_write_u32(&writer, queued->kind == FTC_GOSSIP_MARK ? g->mark : link->number);
+    ftc_write_u32(&writer, link->cancels);
     ftc_write_align(&writer, HEAD_BYTES);
-    g->size = HEAD_BYTES + (queued->kind == FTC_GOSSIP_FLOW ? mass : 0);
-    if (queued->kind != FTC_GOSSIP_FLOW)
+    g->size = HEAD_BYTES + mass;
+    if (mass == 0)
         return;
     g->ops->write(g, queued->link, g->bytes + HEAD_BYTES);
     if (g->pending.variable == FTC_FLIP_MESSAGE) {
@@ -407,19 +435,52 @@ void ftc_gossip_more(struct ftc_gossip *gossip, bool more)
     gossip->more = more;
 }
 
+void ftc_gossip_answer(struct ftc_gossip *gossip)
+{
+    if (gossip->owed)
+        step(gossip, ftc_gossip_draw_link(gossip));
+}
+
+/* gossip.md, rule 4: what came together sets off one push. */
+static void answer_new(struct ftc_gossip *g)
+{
+    if (g->set.turns || !g->more || FTC_MUTATED(PUSH_FOR_EACH)) {
+        step(g, ftc_gossip_draw_link(g));
+        return;
+    }
+    g->owed = true;
+    g->timer_due = g->set.patience_ns > 0;
+}
+
+/* gossip.md, rule 5. The flow that a mark carries is all that its link ever carried. */
+static void take_mark(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+{
+    uint64_t corrupt = g->counters.corrupt;
+
+    if (letter->mass != NULL)
+        g->ops->take(g, link, letter);
+    g->link[link].marked = letter->number;
+    step(g, -1);
+    if (g->counters.corrupt != corrupt)
+        g->steady = 0;
+}
+
 int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size)
 {
     struct ftc_gossip_letter letter;
     int link = ftc_neighbourhood_link(&gossip->set.neighbourhood, gossip->set.self, from);
 
-    if (link < 0 || !read_letter(gossip, bytes, size, &letter) ||
-        (letter.kind == FTC_GOSSIP_ASK && !gossip->set.turns))
+    if (link < 0 || !read_letter(gossip, bytes, size, &letter))
         return ftc_error_set(FTC_ERR_PROTO, "rank %d sent what is no message of %s", from, gossip->ops->name);
-    if (gossip->ops->flows > 0 && gossip->link[link].dead)
+    if (gossip->link[link].dead)
         return FTC_SUCCESS;
     gossip->counters.received++;
     if (letter.kind == FTC_GOSSIP_ASK) {
         answer_again(gossip, link);
+        return FTC_SUCCESS;
+    }
+    if (letter.kind == FTC_GOSSIP_MARK) {
+        take_mark(gossip, link, &letter);
         return FTC_SUCCESS;
     }
     if (gossip->set.turns) {
@@ -430,7 +491,7 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
         }
     }
     if (!gossip->ops->take(gossip, link, &letter) && !gossip->set.rounds)
-        step(gossip, ftc_gossip_draw_link(gossip));
+        answer_new(gossip);
     else
         gossip->timer_due = gossip->set.patience_ns > 0;
     return FTC_SUCCESS;

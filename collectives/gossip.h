@@ -66,6 +66,8 @@ struct ftc_gossip_output {
 /* A message begins with so many bytes that say what it is. Gossip itself does not find damage in
  * them: gossip_wire.h protects them. */
 #define FTC_GOSSIP_LETTER_HEAD 16
+/* Is this head that of a mark? Drills do not lose marks (docs/design/gossip.md, rule 5). */
+bool ftc_gossip_is_mark(const void *head);
 
 struct ftc_gossip;
 
@@ -78,10 +80,13 @@ void ftc_gossip_start(struct ftc_gossip *gossip); /* once */
 /* FTC_ERR_PROTO: no message of this operation's algorithm from a neighbour; it was ignored. */
 int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size);
 void ftc_gossip_notice(struct ftc_gossip *gossip, int rank); /* rank has failed: its flows are zeroed */
-/* Do further messages wait for this rank behind those that it receives from now on? Repetitions need
- * no answer then. This is a hint: a `true` that is wrong, even for good, costs time alone
- * (docs/design/gossip.md, rules 1 to 3). */
+/* Do further messages wait for this rank behind those that it receives from now on? In turns
+ * repetitions need no answer then; without turns messages are only taken in, and one push for all of
+ * them is owed. This is a hint: a `true` that is wrong, even for good, costs time alone
+ * (docs/design/gossip.md, rules 1 to 4). */
 void ftc_gossip_more(struct ftc_gossip *gossip, bool more);
+/* No further message waits: push, if that is owed. */
+void ftc_gossip_answer(struct ftc_gossip *gossip);
 void ftc_gossip_timer(struct ftc_gossip *gossip);
 bool ftc_gossip_next_output(struct ftc_gossip *gossip, struct ftc_gossip_output *output);
 
@@ -103,8 +108,15 @@ void ftc_gossip_unsettle(struct ftc_gossip *gossip);
 /* Does the result stay the average of the living when a rank dies? */
 bool ftc_gossip_survives(enum ftc_gossip_algorithm algorithm);
 
-/* For people: in turns the neighbour whose message this rank has waited for longest, -1: none;
- * `waits`: how many it waits for. */
+/* Without turns: say over each link that this rank has come to the barrier of the attempt `number`,
+ * which counts from 1 (docs/design/gossip.md, rule 5). In turns it does nothing. */
+void ftc_gossip_mark(struct ftc_gossip *gossip, uint32_t number);
+/* Have all living neighbours that send to this rank said so, too? Then it has taken in all that they
+ * sent before. True in turns. */
+bool ftc_gossip_marked(const struct ftc_gossip *gossip);
+
+/* For people: the neighbour whose message this rank has waited for longest, in turns, or the first
+ * whose mark has not come; -1: none. `waits`: how many it waits for. */
 int ftc_gossip_awaits(const struct ftc_gossip *gossip, int *waits);
 
 struct ftc_gossip_counters {

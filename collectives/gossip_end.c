@@ -124,6 +124,12 @@ void ftc_gossip_end_enter(struct ftc_gossip_end *end, uint64_t sent)
         end->gives_up = FTC_GOSSIP_CAUSE_TIME;
     else if (too_many(end, sent))
         end->gives_up = FTC_GOSSIP_CAUSE_MESSAGES;
+    ftc_gossip_mark(end->gossip, (uint32_t)end->attempts + 1);
+}
+
+bool ftc_gossip_end_complete(const struct ftc_gossip_end *end)
+{
+    return ftc_gossip_marked(end->gossip);
 }
 
 /* --- what all make of it --- */

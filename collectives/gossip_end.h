@@ -5,7 +5,7 @@
  * One attempt, in two agreements of the communicator:
  *   1. a barrier, called by a rank when its own estimate stands still (ftc_gossip_settled()) and what it pushed before that has been answered,
  *      or when it gives up. Gossip goes on meanwhile: who has settled must answer, or the others starve.
- *   2. a rank that returns from it freezes: it takes in no message and sends none. It contributes what its estimates have been at least and
+ *   2. a rank that returns from it freezes, without turns after the marks: it takes in no message and sends none. It contributes what its estimates have been at least and
  *      at most since it settled, element by element, and the ranks that it has removed, as a digest; all are combined by maximum.
  * The attempt succeeds if all had stood still since before the barrier, everyone has removed exactly the failed set of the decision,
  * and greatest - least <= accuracy * |middle|, the largest magnitude of all elements, or the rounding of the initial values. The result is the
@@ -15,9 +15,9 @@
  * What that guarantees. Mass is conserved: the average of the survivors is a convex combination of their estimates and of those that
  * pushes carry which the other end has not taken in. Where each of these was made since its rank settled, all lie between least and greatest,
  * and the result is off by no more than half the accuracy (rounding and flips too small for a checksum apart). In turns that holds whatever
- * is lost or late: the other end has answered all earlier ones. Without turns it holds where channels are FIFO and lose nothing: what was
- * sent before its sender came to the barrier has arrived when the barrier ends, and who freezes takes it in first; where they lose messages it is
- * an assumption. An initial value that was corrupt before its checksum was made is outside of it; one that is
+ * is lost or late: the other end has answered all earlier ones. Without turns it holds where channels are FIFO: a rank freezes when it has
+ * the marks of its neighbours, which follow all that these sent before they came to the barrier (ftc_gossip_end_complete()). What a
+ * channel loses the flow of a mark restores, but for push-sum, which has none. An initial value that was corrupt before its checksum was made is outside of it; one that is
  * found corrupt then stops the attempt, and the last one too if it cannot be repaired. Nothing reads the true result.
  *
  * All is decided from the decision's value and failed set alone, so that success, another attempt and giving up are the same everywhere.
@@ -68,9 +68,12 @@ void ftc_gossip_end_late(struct ftc_gossip_end *end);
 
 /* May this rank, which has sent so many messages, call the first agreement? */
 bool ftc_gossip_end_ready(const struct ftc_gossip_end *end, uint64_t sent);
-/* It calls it now. */
+/* It calls it now: before that, take the outputs of the gossip. */
 void ftc_gossip_end_enter(struct ftc_gossip_end *end, uint64_t sent);
 
+/* It has returned from it: has it taken in all that others sent before they called? Until then it
+ * goes on (docs/design/gossip.md, rule 5). */
+bool ftc_gossip_end_complete(const struct ftc_gossip_end *end);
 /* It has returned from it, and takes in no message from here on: this rank's contribution to the second agreement, so many doubles, to be
  * combined by FTC_MAX; valid until the next call. */
 size_t ftc_gossip_end_contributes(size_t count);

@@ -8,7 +8,8 @@
 
 /* One end of a link. */
 struct ftc_gossip_link {
-    bool dead;        /* the neighbour has failed; not kept by push-sum, which is lost then anyway */
+    bool dead;        /* the neighbour has failed */
+    uint32_t marked;  /* without turns: the last mark that came over this link */
     uint32_t number;  /* turns: of the last message on this link; who begins sends the odd ones */
     uint64_t since;   /* turns: messages received when this link was last used */
     uint64_t news;    /* turns: messages received when the other end last sent a new one */
@@ -28,7 +29,8 @@ struct ftc_gossip_letter {
 
 enum ftc_gossip_letter_kind {
     FTC_GOSSIP_FLOW = 1,
-    FTC_GOSSIP_ASK = 2, /* pfcc in turns: "send yours", when it is the other's turn */
+    FTC_GOSSIP_ASK = 2,  /* pfcc in turns: "send yours", when it is the other's turn */
+    FTC_GOSSIP_MARK = 3, /* without turns: the sender has come to the barrier; with its flow, if it has one */
 };
 
 struct ftc_gossip_ops {
@@ -73,6 +75,8 @@ struct ftc_gossip {
     double input;     /* largest magnitude of an initial value */
     int steady;       /* steps for which the estimate has stayed near the anchor */
     bool more;        /* messages wait for this rank */
+    bool owed;        /* messages were taken in that have set off no push yet */
+    uint32_t mark;    /* of the attempt under way; 0: none */
     int dead;         /* links whose other end has failed */
     uint64_t steps;
     uint64_t random;
@@ -96,7 +100,8 @@ void ftc_gossip_changed(struct ftc_gossip *g, int link); /* this end has changed
 void ftc_gossip_value_set(struct ftc_gossip *g);
 
 /* gossip_links.c; -1: there is no link */
-bool ftc_gossip_holds(const struct ftc_gossip *g, int link); /* is it this end's turn? */
+bool ftc_gossip_usable(const struct ftc_gossip *g, int link); /* may this end send? */
+bool ftc_gossip_holds(const struct ftc_gossip *g, int link);  /* is it this end's turn? */
 uint64_t ftc_gossip_draw(struct ftc_gossip *g);
 int ftc_gossip_draw_any(struct ftc_gossip *g);
 int ftc_gossip_draw_link(struct ftc_gossip *g); /* heeds turns */

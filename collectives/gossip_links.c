@@ -2,6 +2,7 @@
 #include "base/mix.h"
 #include "collectives/gossip.h"
 #include "collectives/gossip_inside.h"
+#include "collectives/mutation.h"
 
 uint64_t ftc_gossip_draw(struct ftc_gossip *g)
 {
@@ -25,10 +26,9 @@ bool ftc_gossip_holds(const struct ftc_gossip *g, int link)
     return begins(g, link) == (g->link[link].number % 2 == 0);
 }
 
-static bool usable(const struct ftc_gossip *g, int link)
+bool ftc_gossip_usable(const struct ftc_gossip *g, int link)
 {
-    return (g->ops->flows == 0 || !g->link[link].dead) &&
-           ftc_neighbourhood_sends(&g->set.neighbourhood, g->set.self, link);
+    return !g->link[link].dead && ftc_neighbourhood_sends(&g->set.neighbourhood, g->set.self, link);
 }
 
 static void shuffle(struct ftc_gossip *g)
@@ -48,7 +48,7 @@ static int draw_placed(struct ftc_gossip *g)
         if (g->placed == g->links)
             shuffle(g);
         int link = g->order[g->placed++];
-        if (usable(g, link))
+        if (ftc_gossip_usable(g, link))
             return link;
     }
     return -1;
@@ -65,11 +65,11 @@ int ftc_gossip_draw_any(struct ftc_gossip *g)
         return draw_placed(g);
     if (g->links > 0) { /* hardly ever is one dead */
         int link = (int)(ftc_gossip_draw(g) % (uint64_t)g->links);
-        if (usable(g, link))
+        if (ftc_gossip_usable(g, link))
             return link;
     }
     for (int link = 0; link < g->links; link++)
-        if (usable(g, link) && ftc_gossip_draw(g) % (uint64_t)++seen == 0)
+        if (ftc_gossip_usable(g, link) && ftc_gossip_draw(g) % (uint64_t)++seen == 0)
             chosen = link;
     return chosen;
 }
@@ -80,7 +80,7 @@ static int draw_rested(struct ftc_gossip *g, bool held)
     int chosen = -1, seen = 0;
 
     for (int link = 0; link < g->links; link++) {
-        if (!usable(g, link) || ftc_gossip_holds(g, link) != held)
+        if (!ftc_gossip_usable(g, link) || ftc_gossip_holds(g, link) != held)
             continue;
         uint64_t since = g->link[link].since;
         if (chosen < 0 || since < g->link[chosen].since)
@@ -111,13 +111,38 @@ int ftc_gossip_draw_link(struct ftc_gossip *g)
     return g->set.turns ? draw_turn(g) : ftc_gossip_draw_any(g);
 }
 
+/* Does a mark of the attempt under way have to come over this link? */
+static bool owes_mark(const struct ftc_gossip *g, int link)
+{
+    const struct ftc_neighbourhood *among = &g->set.neighbourhood;
+    int peer = ftc_neighbourhood_peer(among, g->set.self, link);
+
+    return !g->link[link].dead && g->link[link].marked < g->mark &&
+           ftc_neighbourhood_sends(among, peer, ftc_neighbourhood_link(among, peer, g->set.self));
+}
+
+bool ftc_gossip_marked(const struct ftc_gossip *gossip)
+{
+    for (int link = 0; !gossip->set.turns && link < gossip->links; link++)
+        if (owes_mark(gossip, link) && !FTC_MUTATED(FREEZE_UNMARKED))
+            return false;
+    return true;
+}
+
+static bool is_awaited(const struct ftc_gossip *g, int link)
+{
+    if (!g->set.turns)
+        return owes_mark(g, link);
+    return !g->link[link].dead && !ftc_gossip_holds(g, link);
+}
+
 int ftc_gossip_awaits(const struct ftc_gossip *gossip, int *waits)
 {
     int chosen = -1;
 
     *waits = 0;
-    for (int link = 0; gossip->set.turns && link < gossip->links; link++) {
-        if (gossip->link[link].dead || ftc_gossip_holds(gossip, link))
+    for (int link = 0; link < gossip->links; link++) {
+        if (!is_awaited(gossip, link))
             continue;
         ++*waits;
         if (chosen < 0 || gossip->link[link].news < gossip->link[chosen].news)

@@ -26,6 +26,10 @@
 #define REST_AFTER 64
 #define REST_NS    FTC_NS_PER_MS
 
+/* A rank that always has messages never sleeps, before which others show what they do: it does so as
+ * often as this. */
+#define SHOW_NS (10 * FTC_NS_PER_MS)
+
 struct ftc_gossip_kept {
     struct ftc_gossip_kept *next;
     int from;
@@ -200,7 +204,25 @@ _Noreturn static void mismatch(struct ftc_comm *comm, int from, const struct ftc
     ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
 }
 
-/* Of the operation under way. */
+static bool in_turns(const struct ftc_gossip_run *run)
+{
+    return run->head.turns != 0;
+}
+
+void ftc_gossip_run_answer(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    if (!run->owing)
+        return;
+    run->owing = false;
+    if (run->core == NULL || run->frozen)
+        return;
+    ftc_gossip_answer(run->core);
+    ftc_gossip_run_outputs(comm);
+}
+
+/* Of the operation under way. Without turns its push follows, with that of all that lies here. */
 static int take(struct ftc_comm *comm, int from, const struct ftc_gossip_head *head,
                 const unsigned char *letter, size_t size)
 {
@@ -213,7 +235,8 @@ static int take(struct ftc_comm *comm, int from, const struct ftc_gossip_head *h
     ftc_set_add(&run->heard, from);
     run->silent = 0;
     ftc_gossip_run_strike(comm);
-    ftc_gossip_more(run->core, comm->transport->ops->ready(comm->transport));
+    ftc_gossip_more(run->core, !in_turns(run) || comm->transport->ops->ready(comm->transport));
+    run->owing = !in_turns(run);
     int rc = ftc_gossip_receive(run->core, run->place[from], letter, size);
     ftc_gossip_run_outputs(comm);
     return rc;
@@ -243,16 +266,21 @@ static int keep(struct ftc_comm *comm, int from, struct ftc_buffer *message)
     return FTC_SUCCESS;
 }
 
+/* Messages that are put off stay in the order of their arrival, and none of them is dropped. */
 static bool rests(const struct ftc_gossip_run *run)
 {
-    return ftc_gossip_settled(run->core) && run->sent - run->stood > REST_AFTER;
+    bool room = run->kept < KEPT_MOST && run->kept_bytes < KEPT_BYTES;
+
+    return !run->taking && room &&
+           (run->putting_off || (ftc_gossip_settled(run->core) && run->sent - run->stood > REST_AFTER));
 }
 
 /* To be taken in when this rank has rested. */
 static int put_off(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
-    if (comm->gossip->first == NULL)
+    if (!comm->gossip->putting_off)
         ftc_progress_gossip_due(comm, ftc_clock_now() + REST_NS);
+    comm->gossip->putting_off = true;
     return keep(comm, from, message);
 }
 
@@ -300,22 +328,34 @@ static int judge(struct ftc_comm *comm, int from, struct ftc_buffer *message)
         return FTC_SUCCESS; /* that is over */
     if (run->core == NULL || run->frozen || head.op > run->head.op)
         return keep(comm, from, message);
-    return rests(run) && !run->taking ? put_off(comm, from, message) : take(comm, from, &head, letter, size);
+    if (rests(run))
+        return put_off(comm, from, message);
+    if (run->putting_off && !run->taking)
+        ftc_gossip_run_take_kept(comm);
+    return take(comm, from, &head, letter, size);
+}
+
+static bool is_mark(const struct ftc_buffer *message)
+{
+    return message->size >= FTC_GOSSIP_HEAD &&
+           ftc_gossip_is_mark(message->data + FTC_GOSSIP_HEAD - FTC_GOSSIP_LETTER_HEAD);
 }
 
 int ftc_gossip_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
-    return is_lost(comm) ? FTC_SUCCESS : judge(comm, from, message);
+    return !is_mark(message) && is_lost(comm) ? FTC_SUCCESS : judge(comm, from, message);
 }
 
 void ftc_gossip_run_take_kept(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = comm->gossip;
     struct ftc_gossip_kept *kept = run->first;
+    bool taking = run->taking;
 
     run->first = run->last = NULL;
     run->kept = run->kept_bytes = 0;
     run->taking = true;
+    run->putting_off = false;
     while (kept != NULL) {
         struct ftc_gossip_kept *next = kept->next;
         int rc = judge(comm, kept->from, kept->message);
@@ -327,7 +367,8 @@ void ftc_gossip_run_take_kept(struct ftc_comm *comm)
         free(kept);
         kept = next;
     }
-    run->taking = false;
+    run->taking = taking;
+    ftc_gossip_run_answer(comm);
 }
 
 void ftc_gossip_run_timer(struct ftc_comm *comm)
@@ -395,6 +436,10 @@ void ftc_gossip_run_clock(struct ftc_comm *comm)
     uint64_t now = ftc_clock_now(), most = (uint64_t)comm->config.gossip_most_seconds * FTC_NS_PER_S;
     int lowest;
 
+    if (now - run->shown_ns > SHOW_NS) {
+        run->shown_ns = now;
+        ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+    }
     if (run->began_ns == 0) {
         if (count_silent(comm, &lowest) == 0)
             run->began_ns = now;

@@ -21,12 +21,15 @@ struct ftc_gossip_run {
     struct ftc_neighbourhood neighbourhood;
     int *rank, *place; /* gossip goes on in the view: its i-th rank; where a rank is in it, -1 */
     int places;
-    bool frozen;   /* what comes is kept */
-    bool agreeing; /* an agreement is under way */
-    bool taking;   /* no rest: what comes, or was kept, is taken in at once */
+    bool frozen;      /* what comes is kept */
+    bool agreeing;    /* an agreement is under way */
+    bool taking;      /* no rest: what comes, or was kept, is taken in at once */
+    bool putting_off; /* messages were kept because this rank rests: later ones come after them */
+    bool owing;       /* messages were taken in, and what they set off is not out yet */
     uint64_t due_ns;
     uint64_t began_ns; /* when time began to count in this attempt; 0: not yet, or not now */
     uint64_t spent_ns; /* in earlier attempts */
+    uint64_t shown_ns; /* when this rank last showed what it does */
     uint64_t sent;     /* messages */
     uint64_t
         spared; /* ... while the estimate stood still: who waits for others does not use up what it may send */
@@ -60,6 +63,8 @@ void ftc_gossip_run_timer(struct ftc_comm *comm);            /* due_ns has passe
 
 /* What was put off while this rank was frozen, or before it called: take it in. */
 void ftc_gossip_run_take_kept(struct ftc_comm *comm);
+/* No further message lies here: what those that were taken in set off (gossip.md, rule 4). */
+void ftc_gossip_run_answer(struct ftc_comm *comm);
 /* Carry out what the aggregation wants, and look at where it is. */
 void ftc_gossip_run_outputs(struct ftc_comm *comm);
 /* May this rank call the first agreement? */

@@ -15,10 +15,8 @@
 #include "runtime/publish.h"
 
 #define ATTEMPTS 64 /* of which each but the last found ranks too far apart, or a death in between */
-/* Of up to 64 messages each: more than can lie in the rings of those that take turns. */
-#define DRAIN_STEPS 64
-#define CODE_SUM    1
-#define CODE_AVG    12
+#define CODE_SUM 1
+#define CODE_AVG 12
 
 /* What one call is about. */
 struct aggregation {
@@ -221,7 +219,7 @@ static void reset(struct aggregation *a)
                                          .neighbourhood = (uint8_t)a->neighbourhood,
                                          .turns = a->core.turns,
                                          .operator_code = (uint8_t)a->operator_code};
-    run->frozen = run->agreeing = false;
+    run->frozen = run->agreeing = run->owing = run->putting_off = false;
     run->sent = run->spared = run->stood = run->damaged = 0;
     run->began_ns = run->spent_ns = run->unsettled_ns = 0;
     run->silent = 0;
@@ -273,7 +271,7 @@ static int run_agreement(struct ftc_comm *comm, const struct ftc_call *call, voi
 {
     comm->gossip->agreeing = true;
     int rc = ftc_call_wait(comm, call, receive);
-    comm->gossip->agreeing = false;
+    comm->gossip->agreeing = comm->delivered = false; /* gossip goes on: no message waits for a return */
     comm->receive = NULL;
     return rc;
 }
@@ -311,13 +309,18 @@ static bool is_ready(struct ftc_comm *comm, void *arg)
     return ftc_gossip_run_ready(comm->gossip);
 }
 
-/* Nothing that was sent before its sender came to the barrier is left in a ring (gossip_end.h). */
+static bool is_complete(struct ftc_comm *comm, void *arg)
+{
+    (void)arg;
+    return ftc_gossip_end_complete(comm->gossip->end);
+}
+
+/* The wait ends: a neighbour that came to the barrier had sent its mark, or it is declared failed. */
 static void freeze(struct ftc_comm *comm)
 {
-    ftc_gossip_run_take_kept(comm);
     comm->gossip->taking = true;
-    for (int steps = 0; steps < DRAIN_STEPS && ftc_progress_step(comm); steps++)
-        ;
+    ftc_gossip_run_take_kept(comm);
+    ftc_progress_until(comm, &(struct ftc_until){.done = is_complete});
     comm->gossip->taking = false;
     comm->gossip->frozen = true;
     ftc_progress_gossip_due(comm, 0);
@@ -351,6 +354,7 @@ static int attempt(struct aggregation *a, enum ftc_gossip_verdict *verdict)
     ftc_gossip_run_clock_stop(comm);
     run->report.gossip_seconds += seconds_since(&ns);
     ftc_gossip_end_enter(run->end, run->sent - run->spared);
+    ftc_gossip_run_outputs(comm);
     int rc = agree(a, NULL, NULL);
     run->report.barrier_seconds += seconds_since(&ns);
     if (rc != FTC_SUCCESS)

@@ -351,6 +351,7 @@ bool ftc_progress_step(struct ftc_comm *comm)
         if (comm->delivered)
             break;
     }
+    ftc_gossip_run_answer(comm);
     any |= step_gossip(comm);
     any |= step_more(comm);
     ftc_progress_must(comm, comm->transport->ops->flush(comm->transport, &idle));

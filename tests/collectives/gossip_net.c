@@ -26,6 +26,7 @@ struct gossip_net {
     struct ftc_gossip **rank;
     bool *dead;
     uint64_t *patience;
+    int held;                /* a channel; -1: none */
     int steps, *heard;       /* of each rank: the step of its last message or timer */
     struct channel *channel; /* from * ranks + to */
 };
@@ -51,7 +52,7 @@ static void put(struct gossip_net *net, int from, const struct ftc_gossip_output
     channel->length++;
 }
 
-static void take_outputs(struct gossip_net *net, int rank)
+void gossip_net_take(struct gossip_net *net, int rank)
 {
     struct ftc_gossip_output output;
     while (ftc_gossip_next_output(net->rank[rank], &output))
@@ -76,6 +77,7 @@ struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
 
     net->frame = *frame;
     net->random.state = frame->seed;
+    net->held = -1;
     net->rank = calloc(ranks, sizeof(*net->rank));
     net->dead = calloc(ranks, sizeof(*net->dead));
     net->patience = calloc(ranks, sizeof(*net->patience));
@@ -91,7 +93,7 @@ struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
         ftc_gossip_start(net->rank[rank]);
     }
     for (int rank = 0; rank < frame->ranks; rank++)
-        take_outputs(net, rank);
+        gossip_net_take(net, rank);
     return net;
 }
 
@@ -148,14 +150,14 @@ void gossip_net_deliver(struct gossip_net *net, int from, int to)
         ck_abort_msg("%s", ftc_last_error());
     free(packet);
     net->heard[to] = net->steps;
-    take_outputs(net, to);
+    gossip_net_take(net, to);
 }
 
 void gossip_net_fire(struct gossip_net *net, int rank)
 {
     net->heard[rank] = net->steps;
     ftc_gossip_timer(net->rank[rank]);
-    take_outputs(net, rank);
+    gossip_net_take(net, rank);
 }
 
 /* Of a rank that has had no message for so long, in messages for each rank. */
@@ -172,6 +174,20 @@ static bool fire_timer(struct gossip_net *net, int silence)
     return false;
 }
 
+void gossip_net_hold(struct gossip_net *net, int from, int to)
+{
+    net->held = from < 0 ? -1 : from * net->frame.ranks + to;
+}
+
+static void hint(struct gossip_net *net, int rank)
+{
+    int waiting = 0;
+
+    for (int from = 0; from < net->frame.ranks; from++)
+        waiting += gossip_net_waiting(net, from, rank);
+    ftc_gossip_more(net->rank[rank], !net->frame.turns && waiting > 1);
+}
+
 bool gossip_net_step(struct gossip_net *net)
 {
     int channels = net->frame.ranks * net->frame.ranks;
@@ -181,8 +197,9 @@ bool gossip_net_step(struct gossip_net *net)
         return true;
     for (int i = 0; i < channels; i++) {
         int at = (first + i) % channels;
-        if (net->channel[at].length == 0)
+        if (net->channel[at].length == 0 || at == net->held)
             continue;
+        hint(net, at % net->frame.ranks);
         gossip_net_deliver(net, at / net->frame.ranks, at % net->frame.ranks);
         return true;
     }

@@ -1,4 +1,7 @@
 /* Gossip among ranks that are slow: timers that are too short for them do no harm. */
+#include <stdio.h>
+
+#include "collectives/mutation.h"
 #include "tests/collectives/gossip_net.h"
 #include "tests/suite.h"
 
@@ -7,6 +10,8 @@
 #define RANKS_MOST 32
 #define LONGEST    6 /* timers in vain after which one waits no longer than before, as in jobs */
 #define SENT_MOST  20000
+
+enum ftc_mutation ftc_mutation;
 
 /* One core that all ranks share. */
 struct machine {
@@ -106,6 +111,46 @@ START_TEST(ranks_that_share_a_slow_core_do_not_drown_in_repetitions)
 }
 END_TEST
 
+/* Without turns a timer adds a message for good, where each message sets off another. */
+static bool drowns_without_turns(uint64_t seed)
+{
+    static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_SUM, FTC_GOSSIP_PUSH_FLOW,
+                                                           FTC_GOSSIP_PFLC};
+    struct gossip_net_frame frame = {.algorithm = algorithms[seed % 3],
+                                     .neighbourhood = seed / 3 % 2 == 0 ? FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE
+                                                                        : FTC_NEIGHBOURHOOD_HYPERCUBE,
+                                     .ranks = 16,
+                                     .count = 4,
+                                     .accuracy = 1e-9,
+                                     .seed = seed,
+                                     .patience_ns = 600 * SECOND};
+    uint64_t calm = messages_needed(&frame, MS);
+
+    frame.patience_ns = MS / 2;
+    uint64_t hasty = messages_needed(&frame, MS);
+    printf("seed %d: %d messages, %d with all patience\n", (int)seed, (int)hasty, (int)calm);
+    return hasty > 12 * calm;
+}
+
+START_TEST(nor_in_pushes_without_turns)
+{
+    for (uint64_t seed = 1; seed <= 18; seed++)
+        ck_assert_msg(!drowns_without_turns(seed), "seed %d", (int)seed);
+}
+END_TEST
+
+START_TEST(where_each_message_sets_off_a_push_they_drown)
+{
+    uint64_t seed = 1;
+
+    ftc_mutation = FTC_MUTATION_PUSH_FOR_EACH;
+    while (seed <= 18 && !drowns_without_turns(seed))
+        seed++;
+    ftc_mutation = FTC_MUTATION_NONE;
+    ck_assert_int_le(seed, 18);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("gossip_haste");
@@ -113,6 +158,8 @@ static Suite *suite(void)
 
     tcase_set_timeout(slow, 120);
     tcase_add_test(slow, ranks_that_share_a_slow_core_do_not_drown_in_repetitions);
+    tcase_add_test(slow, nor_in_pushes_without_turns);
+    tcase_add_test(slow, where_each_message_sets_off_a_push_they_drown);
     suite_add_tcase(suite, slow);
     return suite;
 }

@@ -120,7 +120,8 @@ int main(void)
     TCase *tcase = tcase_create("faults");
 
     tcase_set_timeout(tcase, 300);
-    tcase_add_loop_test(tcase, a_fault_is_found, FTC_MUTATION_HEAL_WHEN_NOTHING_WAITS, FTC_MUTATIONS_COUNT);
+    tcase_add_loop_test(tcase, a_fault_is_found, FTC_MUTATION_HEAL_WHEN_NOTHING_WAITS,
+                        FTC_MUTATION_PUSH_FOR_EACH);
     tcase_add_test(tcase, what_heals_converges_whatever_is_lost_and_flips);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);

@@ -235,6 +235,23 @@ victims() {
     wait "$pid" || true
 }
 
+@test "a rank that always has messages shows in ftcoll-status that it gossips" {
+    local end=$((SECONDS + 60)) pid
+    "$FTRUN" -np 16 --set gossip.most_messages=0 --set collectives.algorithm=corrected "$GOSSIP_APP" 1 300 \
+        algorithm=pflc neighbourhood=directed-hypercube accuracy=1e-300 >/dev/null 2>&1 3>&- &
+    pid=$!
+    shows_gossip() {
+        "$STATUS" --json "$pid" >"$json" 2>/dev/null &&
+            jq -ne 'input.jobs[0].ranks | all(.[].activity; .operation == "gossip")' "$json" >/dev/null
+    }
+    until shows_gossip; do
+        [ "$SECONDS" -lt "$end" ] || { cat "$json"; kill "$pid"; return 1; }
+        sleep 0.05
+    done
+    kill "$pid"
+    wait "$pid" || true
+}
+
 @test "ranks that gossip about different things, or not at all, end the job" {
     run timeout -s KILL 60 "$FTRUN" -np 2 "$GOSSIP_APP" 1 1 other=1
     echo "$output"
