@@ -86,7 +86,7 @@ struct ftc_member_settings {
     uint32_t settle_every;   /* w: every w-th broadcast in a row collects; 0: none */
     enum ftc_prepare prepare;
     enum ftc_integrity integrity;
-    const struct ftc_flips *flips; /* drills of corruption (collectives/flip.h); NULL: none */
+    const struct ftc_flips *flips; /* drills of corruption (collectives/values/flip.h); NULL: none */
     /* Two levels (docs/design/nodes.md): node i has the ranks first_ranks[i] .. first_ranks[i + 1] - 1. 0 nodes: one level. The
      * array must outlive the member. */
     int nodes;

@@ -9,7 +9,7 @@
  * not joined), or in a cycle, which is named by its lowest rank.
  */
 #include "cli/status.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 
 enum { UNSEEN = -1, ON_PATH = -2 }; /* in `culprit`, before it is known */
 

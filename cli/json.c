@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/status.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 
 /* Words of 64 bits do not all fit JSON's signed integers: what is absurd becomes null. */
 static json_t *number(uint64_t value)

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/status.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "config/config.h"
 #include "node/jobs.h"
 

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/status.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "include/ftcoll.h"
 
 enum scope { OF_JOB, OF_RANK, OF_LOCAL, OF_FAILED, OF_MULTICAST, OF_VOTE };

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/status.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 
 #define SET_TEXT      128
 #define MOST_CULPRITS 3

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cli/status.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 
 #define CELL_SIZE 32
 #define SMALL_JOB 16 /* up to so many ranks each has its row */

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "cli/status.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 
 const char *ftc_status_state_name(enum ftc_status_state state)
 {

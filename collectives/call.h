@@ -15,7 +15,7 @@ enum ftc_call_kind {
     FTC_CALL_BARRIER,
     FTC_CALL_VALIDATE,
     FTC_CALL_FINALIZE, /* the last barrier */
-    FTC_CALL_GOSSIP,   /* the agreements of a gossip aggregation (gossip_end.h) */
+    FTC_CALL_GOSSIP,   /* the agreements of a gossip aggregation (gossip/end.h) */
     FTC_CALL_LARGE,    /* commits an attempt of a large allreduce (large.h) */
     FTC_CALL_KINDS
 };

@@ -40,7 +40,7 @@ enum ftc_message_kind {
     FTC_MESSAGE_POKE,
     FTC_MESSAGE_PULL,
     FTC_MESSAGE_FRAGMENT,
-    FTC_MESSAGE_GOSSIP, /* none of the agreement core: gossip_wire.h */
+    FTC_MESSAGE_GOSSIP, /* none of the agreement core: gossip/wire.h */
     FTC_MESSAGES
 };
 const char *ftc_message_kind_name(enum ftc_message_kind kind); /* "UP", ... */

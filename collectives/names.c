@@ -2,10 +2,10 @@
 #include <stdio.h>
 
 #include "collectives/call.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "collectives/message.h"
-#include "collectives/types.h"
-#include "collectives/types.h"
+#include "collectives/values/types.h"
+#include "collectives/values/types.h"
 
 #define NAME_OF(table, value)                                                                                \
     ((unsigned)(value) < sizeof(table) / sizeof((table)[0]) && (table)[value] != NULL ? (table)[value] : "?")

@@ -96,7 +96,7 @@ struct ftc_config {
     int64_t drill_corrupt_ppm;                           /* drill.multicast_corrupt */
     int64_t drill_foreign_ppm;                           /* drill.multicast_foreign */
     enum ftc_integrity integrity;                        /* integrity.mode */
-    int gossip_algorithm;           /* gossip.algorithm: enum ftc_gossip_algorithm of collectives/gossip.h */
+    int gossip_algorithm;           /* gossip.algorithm: enum ftc_gossip_algorithm of collectives/gossip/gossip.h */
     int gossip_neighbourhood;       /* gossip.neighbourhood: enum ftc_neighbourhood_kind */
     double gossip_accuracy;         /* gossip.accuracy: relative */
     bool gossip_turns;              /* gossip.turns: where the algorithm can take them */
@@ -105,7 +105,7 @@ struct ftc_config {
     int64_t gossip_most_seconds;    /* gossip.most_seconds */
     int64_t drill_message_loss_ppm; /* drill.message_loss */
     int64_t drill_seed;             /* drill.seed */
-    char drill_flip[FTC_CONFIG_STRING_MAX + 1];     /* drill.flip: collectives/flip.h reads it */
+    char drill_flip[FTC_CONFIG_STRING_MAX + 1];     /* drill.flip: collectives/values/flip.h reads it */
     int8_t transport_order[FTC_CONFIG_LIST_MAX];    /* transport.order: enum ftc_carrier of node/segment.h */
     char tcp_address[FTC_CONFIG_STRING_MAX + 1];    /* transport.tcp_address; empty: all */
     char agent_address[FTC_CONFIG_STRING_MAX + 1];  /* transport.agent_address; empty: tcp_address */

@@ -2,7 +2,7 @@
  * The correction of notices between nodes (docs/design/nodes.md, "Notices"), without I/O. The agent that saw a rank fail tells all others
  * directly; each of them passes the notice on to the next live node in the ring, so that nobody waits for a lease to run out when that
  * agent dies, or is cut off from some, in between: a broadcast by a flat tree, corrected along the ring, as that of
- * results can be (collectives/correction.h).
+ * results can be (collectives/spread/correction.h).
  *
  * Use. learn() for each notice that was news and came from another node, gone() for each node to which nothing goes any more; after each
  * of them next() until there is none.

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/flip.h"
+#include "collectives/values/flip.h"
 #include "node/segment.h"
 
 /* A year: far beyond any use, and far below what a timer could not hold. */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "collectives/message.h"
 
 _Static_assert(FTC_MESSAGES <= FTC_MESSAGE_KINDS && FTC_RULES_COUNT <= FTC_RULES &&

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/set.h"
 #include "collectives/call.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 
 #define MOST_ROWS 24
 #define TRIES     100

@@ -102,7 +102,7 @@ struct ftc_activity {
     _Atomic uint64_t op;       /* the operation's number k */
     _Atomic uint64_t since_ns; /* ftc_clock_now() at the call or the return */
     _Atomic uint32_t ballot_i, ballot_s;
-    _Atomic uint32_t role;     /* enum ftc_wait of collectives/member.h: what it waits for */
+    _Atomic uint32_t role;     /* enum ftc_wait of collectives/agreement/member.h: what it waits for */
     _Atomic int32_t waits_for; /* lowest rank it waits for, -1: none */
     _Atomic uint32_t waits;    /* how many ranks it waits for */
     _Atomic int32_t root;      /* -1: none */

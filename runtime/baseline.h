@@ -5,7 +5,7 @@
 #ifndef FTC_RUNTIME_BASELINE_H
 #define FTC_RUNTIME_BASELINE_H
 
-#include "collectives/doubling.h"
+#include "collectives/baseline/doubling.h"
 #include "include/ftcoll.h"
 
 /*

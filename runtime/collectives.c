@@ -4,7 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
-#include "collectives/types.h"
+#include "collectives/values/types.h"
 #include "runtime/call.h"
 
 static int check_root(const ftc_comm *comm, int root)

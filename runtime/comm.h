@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "base/log.h"
-#include "collectives/flip.h"
-#include "collectives/member.h"
+#include "collectives/values/flip.h"
+#include "collectives/agreement/member.h"
 #include "config/config.h"
 #include "include/ftcoll.h"
 #include "node/bell.h"

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mix.h"
-#include "collectives/types.h"
+#include "collectives/values/types.h"
 #include "runtime/job_end.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"

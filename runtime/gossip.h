@@ -5,8 +5,8 @@
 #ifndef FTC_RUNTIME_GOSSIP_H
 #define FTC_RUNTIME_GOSSIP_H
 
-#include "collectives/gossip_end.h"
-#include "collectives/gossip_wire.h"
+#include "collectives/gossip/end.h"
+#include "collectives/gossip/wire.h"
 #include "runtime/comm.h"
 
 struct ftc_gossip_kept;

@@ -1,4 +1,4 @@
-/* ftc_gossip_allreduce(): from the arguments to a gossip aggregation, and its agreements (collectives/gossip_end.h). */
+/* ftc_gossip_allreduce(): from the arguments to a gossip aggregation, and its agreements (collectives/gossip/end.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mix.h"
 #include "base/probes.h"
-#include "collectives/types.h"
+#include "collectives/values/types.h"
 #include "runtime/call.h"
 #include "runtime/failures.h"
 #include "runtime/gossip.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "collectives/large.h"
-#include "collectives/types.h"
+#include "collectives/ring/large.h"
+#include "collectives/values/types.h"
 #include "runtime/call.h"
 #include "runtime/job_end.h"
 #include "runtime/progress.h"

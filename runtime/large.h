@@ -1,5 +1,5 @@
 /*
- * Large allreduces across nodes (collectives/large.h) at run time: their messages travel beside the member's, and whoever drives the
+ * Large allreduces across nodes (collectives/ring/large.h) at run time: their messages travel beside the member's, and whoever drives the
  * member takes them in. All under comm->lock.
  */
 #ifndef FTC_RUNTIME_LARGE_H

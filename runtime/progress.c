@@ -10,7 +10,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/probes.h"
-#include "collectives/large.h"
+#include "collectives/ring/large.h"
 #include "runtime/doubling.h"
 #include "runtime/flow.h"
 #include "runtime/gossip.h"

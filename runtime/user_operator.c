@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "collectives/types.h"
+#include "collectives/values/types.h"
 
 FTC_API int ftc_op_create(ftc_op_fn *function, void *arg, ftc_op *op)
 {

@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "base/option.h"
-#include "collectives/flip.h"
-#include "collectives/member.h"
+#include "collectives/values/flip.h"
+#include "collectives/agreement/member.h"
 #include "config/config.h"
 #include "sim/model/program.h"
 

@@ -1,7 +1,7 @@
 /* Positive acknowledgement: a tree of collectors, up which it goes that all below have the value. */
 #include <math.h>
 
-#include "collectives/topology.h"
+#include "collectives/spread/topology.h"
 #include "sim/baseline/engine.h"
 
 /* --- who collects whose --- */

@@ -23,7 +23,7 @@
 #ifndef FTC_SIM_EXPLORE_EXPLORE_H
 #define FTC_SIM_EXPLORE_EXPLORE_H
 
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "sim/model/program.h"
 
 struct ftc_explore_result;

@@ -14,7 +14,7 @@
 #ifndef FTC_SIM_EXPLORE_LOCAL_H
 #define FTC_SIM_EXPLORE_LOCAL_H
 
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "sim/explore/table.h"
 #include "sim/model/program.h"
 

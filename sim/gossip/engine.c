@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/mix.h"
-#include "collectives/gossip_wire.h"
+#include "collectives/gossip/wire.h"
 #include "sim/gossip/exact.h"
 
 enum { EVENT_MESSAGE, EVENT_TIMER };
@@ -258,7 +258,7 @@ static int take_outputs(struct engine *e, int rank)
 
 /* --- asynchronous --- */
 
-/* By chance: what a job tells need not be true (collectives/gossip.h). */
+/* By chance: what a job tells need not be true (collectives/gossip/gossip.h). */
 static void crowd(struct engine *e, struct ftc_gossip *gossip)
 {
     if (e->run->crowd > 0)

@@ -1,12 +1,12 @@
 /*
- * One gossip aggregation on a virtual machine: the product's objects (collectives/gossip.h), messages that take their time, get
+ * One gossip aggregation on a virtual machine: the product's objects (collectives/gossip/gossip.h), messages that take their time, get
  * lost and are damaged, and a harness that alone knows the true average (Wimmer 2016, algorithm 9; with `sync` algorithm 7).
  */
 #ifndef FTC_SIM_GOSSIP_ENGINE_H
 #define FTC_SIM_GOSSIP_ENGINE_H
 
-#include "collectives/doubling.h"
-#include "collectives/gossip.h"
+#include "collectives/baseline/doubling.h"
+#include "collectives/gossip/gossip.h"
 #include "sim/gossip/inputs.h"
 #include "sim/gossip/medium.h"
 

@@ -1,6 +1,6 @@
 /*
- * Large allreduces in a simulated communicator: each process has a member (collectives/member.h) and drives attempts, commits and reruns
- * (collectives/large.h) over channels that are late, while processes die between any two messages and notices of it come at different
+ * Large allreduces in a simulated communicator: each process has a member (collectives/agreement/member.h) and drives attempts, commits and reruns
+ * (collectives/ring/large.h) over channels that are late, while processes die between any two messages and notices of it come at different
  * times. Among them barriers and broadcasts. Judged is what ftc_allreduce() promises: the same bytes at every survivor, the input of
  * everybody alive in it, that of a failed rank entirely or not at all, and, with the scheme `list`, everybody named who is left out; nobody waits
  * for ever; nobody who lives is accused or takes the call for another one.

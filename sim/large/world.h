@@ -2,8 +2,8 @@
 #ifndef FTC_SIM_LARGE_WORLD_H
 #define FTC_SIM_LARGE_WORLD_H
 
-#include "collectives/large.h"
-#include "collectives/member.h"
+#include "collectives/ring/large.h"
+#include "collectives/agreement/member.h"
 #include "sim/large/large.h"
 
 #define FTC_LARGE_SIM_N FTC_LARGE_SIM_RANKS

@@ -1,5 +1,5 @@
 /*
- * A whole communicator in one process: n members of collectives/member.h, a virtual network and a perfect
+ * A whole communicator in one process: n members of collectives/agreement/member.h, a virtual network and a perfect
  * detector, with every promise of docs/design/agreement.md checked at each step.
  *
  * Everything that can happen next is an *event*: the first message of a channel arrives, a datagram does, an observer is
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "include/ftcoll.h"
 #include "sim/model/ledger.h"
 #include "sim/model/program.h"

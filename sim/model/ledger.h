@@ -9,7 +9,7 @@
 #ifndef FTC_SIM_MODEL_LEDGER_H
 #define FTC_SIM_MODEL_LEDGER_H
 
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "sim/model/program.h"
 
 struct ftc_ledger;

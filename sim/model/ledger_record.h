@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "collectives/flip.h"
+#include "collectives/values/flip.h"
 #include "include/ftcoll.h"
 #include "sim/model/ledger.h"
 

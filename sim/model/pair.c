@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "config/config.h"
 
 #define TREES       (FTC_TREE_LAME + 1)

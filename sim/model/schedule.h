@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "sim/model/cluster_event.h"
 #include "sim/model/program.h"
 

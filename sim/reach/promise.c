@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "collectives/topology.h"
+#include "collectives/spread/topology.h"
 
 static bool is_live(const struct ftc_reach_facts *facts, int rank)
 {

@@ -5,7 +5,7 @@
 #ifndef FTC_SIM_STORM_STORM_H
 #define FTC_SIM_STORM_STORM_H
 
-#include "collectives/flip.h"
+#include "collectives/values/flip.h"
 #include "sim/model/cluster.h"
 #include "sim/model/schedule.h"
 #include "sim/storm/record.h"

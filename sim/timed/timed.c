@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mix.h"
-#include "collectives/flip.h"
+#include "collectives/values/flip.h"
 #include "sim/timed/engine.h"
 
 /* --- events --- */

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "sim/model/program.h"
 #include "sim/timed/cost.h"
 #include "sim/timed/distance.h"

@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "collectives/message.h"
 #include "config/config.h"
 #include "include/ftcoll.h"

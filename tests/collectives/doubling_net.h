@@ -2,7 +2,7 @@
 #ifndef FTC_TEST_DOUBLING_NET_H
 #define FTC_TEST_DOUBLING_NET_H
 
-#include "collectives/doubling.h"
+#include "collectives/baseline/doubling.h"
 #include "tests/random.h"
 
 #define DOUBLING_NET_RANKS  64 /* at most */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/doubling.h"
-#include "collectives/gossip.h"
+#include "collectives/baseline/doubling.h"
+#include "collectives/gossip/gossip.h"
 #include "include/ftcoll.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/wire.h"
-#include "collectives/large.h"
+#include "collectives/ring/large.h"
 #include "include/ftcoll.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

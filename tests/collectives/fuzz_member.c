@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/fragments.h"
-#include "collectives/member.h"
+#include "collectives/spread/fragments.h"
+#include "collectives/agreement/member.h"
 #include "include/ftcoll.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

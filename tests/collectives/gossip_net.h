@@ -2,7 +2,7 @@
 #ifndef FTC_TEST_GOSSIP_NET_H
 #define FTC_TEST_GOSSIP_NET_H
 
-#include "collectives/gossip.h"
+#include "collectives/gossip/gossip.h"
 
 struct gossip_net;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/flip.h"
+#include "collectives/values/flip.h"
 #include "story.h"
 #include "tests/suite.h"
 

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "collectives/correction.h"
-#include "collectives/topology.h"
+#include "collectives/spread/correction.h"
+#include "collectives/spread/topology.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/flip.h"
+#include "collectives/values/flip.h"
 #include "tests/suite.h"
 
 START_TEST(a_line_names_a_flip)

@@ -1,7 +1,7 @@
 /* A value in pieces: whatever way they come, it is whole or not there. */
 #include <string.h>
 
-#include "collectives/fragments.h"
+#include "collectives/spread/fragments.h"
 #include "include/ftcoll.h"
 #include "tests/random.h"
 #include "tests/suite.h"

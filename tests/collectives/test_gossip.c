@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/gossip_inside.h"
+#include "collectives/gossip/internal.h"
 #include "include/ftcoll.h"
 #include "tests/collectives/gossip_net.h"
 #include "tests/random.h"

@@ -1,5 +1,5 @@
 /* The end of a gossip aggregation: all come to the same verdict, and what they agree on is right. */
-#include "collectives/gossip_end.h"
+#include "collectives/gossip/end.h"
 
 #include <math.h>
 #include <stdio.h>

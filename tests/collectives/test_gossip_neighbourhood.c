@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/gossip_neighbourhood.h"
+#include "collectives/gossip/neighbourhood.h"
 #include "include/ftcoll.h"
 #include "tests/random.h"
 #include "tests/suite.h"

@@ -1,7 +1,7 @@
 /* Attempts of large allreduces as one rank sees them: what it takes for damage, for another collective, for an old or an early block. */
 #include <string.h>
 
-#include "collectives/large.h"
+#include "collectives/ring/large.h"
 #include "include/ftcoll.h"
 #include "tests/suite.h"
 

@@ -2,7 +2,7 @@
  * The pace of a correction: at least so long between two of its messages, whatever other operations wait for. The root of
  * broadcasts, alone: the others do not answer.
  */
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "include/ftcoll.h"
 #include "tests/suite.h"
 

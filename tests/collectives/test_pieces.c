@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/wire.h"
-#include "collectives/fragments.h"
-#include "collectives/member.h"
+#include "collectives/spread/fragments.h"
+#include "collectives/agreement/member.h"
 #include "include/ftcoll.h"
 #include "tests/suite.h"
 

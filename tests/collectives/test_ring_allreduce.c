@@ -1,7 +1,7 @@
 /* The ring by itself: a few ranks in one process, and messages that arrive in any order. */
 #include <string.h>
 
-#include "collectives/ring_allreduce.h"
+#include "collectives/ring/ring_allreduce.h"
 #include "include/ftcoll.h"
 #include "tests/random.h"
 #include "tests/suite.h"

@@ -1,5 +1,5 @@
 /* Stories of how a decision reaches everyone: gossip, multicast in pieces, the ring, and patience. */
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "story.h"
 #include "tests/suite.h"
 

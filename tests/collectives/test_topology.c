@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/topology.h"
+#include "collectives/spread/topology.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/loops.h"
+#include "collectives/values/loops.h"
 #include "tests/suite.h"
 #include "types_reference.h"
 

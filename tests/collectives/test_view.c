@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "collectives/view.h"
+#include "collectives/agreement/view.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 

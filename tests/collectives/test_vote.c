@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/flip.h"
+#include "collectives/values/flip.h"
 #include "story.h"
 #include "tests/suite.h"
 

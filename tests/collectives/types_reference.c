@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "collectives/loops.h"
+#include "collectives/values/loops.h"
 
 static bool is_pair(ftc_type type)
 {

@@ -2,7 +2,7 @@
 #ifndef FTC_TEST_TYPES_REFERENCE_H
 #define FTC_TEST_TYPES_REFERENCE_H
 
-#include "collectives/types.h"
+#include "collectives/values/types.h"
 #include "tests/random.h"
 
 /* *inout := *in op *inout, one element; padding stays. */

@@ -24,7 +24,7 @@
 
 #include "base/clock.h"
 #include "collectives/call.h"
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "node/bell.h"
 #include "node/process.h"
 #include "node/segment.h"

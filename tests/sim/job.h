@@ -7,7 +7,7 @@
 
 #include <check.h>
 
-#include "collectives/operation.h"
+#include "collectives/agreement/internal.h"
 #include "include/ftcoll.h"
 #include "sim/model/ledger.h"
 

@@ -1,8 +1,8 @@
 /*
- * The prover itself: each fault of large allreduces (collectives/large_mutation.h), compiled into this program alone, is found within a
+ * The prover itself: each fault of large allreduces (collectives/ring/mutation.h), compiled into this program alone, is found within a
  * budget. Seeds are fixed, so that the same runs find it every time.
  */
-#include "collectives/large_mutation.h"
+#include "collectives/ring/mutation.h"
 #include "collectives/mutation.h"
 #include "sim/large/large.h"
 #include "tests/suite.h"

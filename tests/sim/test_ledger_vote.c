@@ -1,5 +1,5 @@
 /* What comparing the results of subtrees promises (agreement.md, "Vote"): the ledger knows which bits have changed. */
-#include "collectives/flip.h"
+#include "collectives/values/flip.h"
 #include "job.h"
 #include "tests/suite.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/gossip_wire.h"
+#include "collectives/gossip/wire.h"
 #include "collectives/mutation.h"
 #include "include/ftcoll.h"
 #include "sim/explore/explore.h"

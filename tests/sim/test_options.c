@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "include/ftcoll.h"
 #include "sim/model/pair.h"
 #include "tests/suite.h"

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "collectives/message.h"
 #include "ftcoll.h"
 #include "node/segment.h"

@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectives/member.h"
+#include "collectives/agreement/member.h"
 #include "include/ftcoll.h"
 #include "tests/system/record.h"
 #include "tests/system/storm_run.h"

@@ -1,0 +1,184 @@
+/* Calls of a member: what this process gives to an operation, and how its first ballot begins (agreement.md, "Operations"). */
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "collectives/agreement/member.h"
+#include "collectives/agreement/internal.h"
+
+/* x of a validate: L as a bit set. */
+static int take_known(struct ftc_member *m, struct ftc_operation *op)
+{
+    size_t size = ftc_set_bytes(m->set.ranks);
+    struct ftc_buffer *buffer = ftc_buffer_new(size);
+
+    if (buffer == NULL)
+        return FTC_ERR_NOMEM;
+    ftc_set_to_bytes(&m->known, buffer->data);
+    if (op->levels && op->call.input != NULL) /* what the ranks of this node have posted */
+        ftc_set_unite_bytes(NULL, op->call.input, buffer->data, size);
+    op->input = (struct ftc_value){.buffer = buffer, .size = size};
+    op->call.signature.size = size;
+    op->call.combine = ftc_set_unite_bytes;
+    return 0;
+}
+
+static int take_input(struct ftc_member *m, struct ftc_operation *op)
+{
+    size_t size = op->call.signature.size;
+
+    if (op->call.signature.kind == FTC_CALL_VALIDATE)
+        return take_known(m, op);
+    if (size == 0 || op->call.input == NULL)
+        return 0;
+    struct ftc_buffer *buffer = ftc_buffer_new(size);
+    if (buffer == NULL)
+        return FTC_ERR_NOMEM;
+    memcpy(buffer->data, op->call.input, size);
+    op->input = (struct ftc_value){.buffer = buffer, .size = size};
+    return 0;
+}
+
+/* Two levels: whom this node lost before they posted. They have failed. */
+static int take_missing(struct ftc_member *m, struct ftc_operation *op)
+{
+    ftc_set_clear(&op->missing);
+    if (op->call.missing == NULL)
+        return 0;
+    ftc_set_copy(&op->missing, op->call.missing);
+    op->call.missing = NULL;
+    return ftc_member_learn(m, &op->missing);
+}
+
+/* Every w-th broadcast in a row has a reduce in ballot (0,0) too (agreement.md, Operations). */
+bool ftc_member_gathers(const struct ftc_member *m, const struct ftc_signature *signature)
+{
+    if (signature->kind != FTC_CALL_BCAST)
+        return true;
+    return m->set.settle_every > 0 && (m->row + 1) % m->set.settle_every == 0;
+}
+
+static bool first_ballot_collects(struct ftc_member *m, const struct ftc_signature *signature)
+{
+    bool collects = ftc_member_gathers(m, signature);
+
+    if (signature->kind == FTC_CALL_BCAST)
+        m->row++;
+    else if (signature->kind != FTC_CALL_REDUCE)
+        m->row = 0;
+    return collects;
+}
+
+/* Index in the view of c_0. */
+static int rotation_start(const struct ftc_member *m, const struct ftc_signature *signature, uint64_t k,
+                          const struct ftc_view *participants)
+{
+    if (signature->root >= 0)
+        return ftc_view_index(m->view, signature->root);
+    if (participants != m->view &&
+        m->set.rotation == FTC_ROTATION_SPREAD) /* two levels: from a delegate on */
+        return ftc_view_index(m->view,
+                              ftc_view_member(participants, (int)(k % (uint64_t)participants->size)));
+    return m->set.rotation == FTC_ROTATION_FIRST ? 0 : (int)(k % (uint64_t)m->view->size);
+}
+
+/* The root is in G: everybody returns at once, with no message and no state. */
+static int call_without_root(struct ftc_member *m, const struct ftc_call *call)
+{
+    bool bcast = call->signature.kind == FTC_CALL_BCAST;
+    struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER,
+                                .status = bcast ? FTC_ERR_ROOT_FAILED : FTC_SUCCESS};
+
+    m->report = (struct ftc_member_report){.coordinator = -1};
+    ftc_set_clear(&m->report_wrong);
+    ftc_set_copy(&m->report_failed, bcast ? &m->agreed : &m->known);
+    int rc = ftc_receive_kept(m, NULL);
+    return rc == 0 ? ftc_member_output(m, &output) : rc;
+}
+
+static bool call_under_way(const struct ftc_member *m)
+{
+    return m->newest != NULL && !m->newest->returned;
+}
+
+static int call_sound(const struct ftc_member *m, const struct ftc_call *call)
+{
+    const struct ftc_signature *s = &call->signature;
+    bool rooted = s->kind == FTC_CALL_REDUCE || s->kind == FTC_CALL_BCAST;
+    bool reduces = s->kind == FTC_CALL_REDUCE || s->kind == FTC_CALL_ALLREDUCE;
+
+    if (s->kind <= FTC_CALL_NONE || s->kind >= FTC_CALL_KINDS)
+        return ftc_error_set(FTC_ERR_ARG, "call kind %d does not exist", s->kind);
+    if (rooted ? s->root < 0 || s->root >= m->set.ranks : s->root != -1)
+        return ftc_error_set(FTC_ERR_ARG, "root %d is not allowed here", (int)s->root);
+    bool decided = m->word != NULL; /* nothing of this rank is needed any more */
+    if (reduces && s->size > 0 && !decided && (call->input == NULL || call->combine == NULL))
+        return ftc_error_set(FTC_ERR_ARG, "a reduction needs an input and an operator");
+    if (s->kind == FTC_CALL_BCAST && s->size > 0 && s->root == m->set.self && call->input == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "the root of a broadcast needs an input");
+    if (call_under_way(m))
+        return ftc_error_set(FTC_ERR_STATE, "another operation is under way; wait for it to return");
+    return 0;
+}
+
+static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct ftc_operation **out)
+{
+    struct ftc_operation *op;
+    int rc = ftc_operation_new(m, &op);
+
+    if (rc != 0)
+        return rc;
+    op->k = m->next_op - 1;
+    op->call = *call;
+    op->view = ftc_view_ref(m->view);
+    op->epoch = m->epoch;
+    op->levels = ftc_member_two_levels(m, &call->signature);
+    op->checked = ftc_integrity_checks(m, &call->signature);
+    struct ftc_view *participants = op->levels ? ftc_levels_delegates(m, call->signature.root) : op->view;
+    *out = op;
+    if (participants == NULL)
+        return FTC_ERR_NOMEM;
+    op->start = rotation_start(m, &call->signature, op->k, participants);
+    op->lead = 0;
+    if (op->levels && call->signature.root >= 0)
+        ftc_levels_rotation(m, op);
+    op->first_collects = first_ballot_collects(m, &call->signature);
+    op->exchanges = ftc_exchange_suits(&m->set, &call->signature, participants->size);
+    rc = take_input(m, op);
+    if (rc == 0 && op->levels)
+        rc = take_missing(m, op);
+    if (rc == 0)
+        rc = ftc_integrity_protect(m, op, FTC_FLIP_INPUT, &op->input);
+    if (rc == 0)
+        rc = ftc_ballot_enter(m, op, (struct ftc_ballot_id){0}, participants);
+    return rc == 0 ? ftc_levels_adopt_kept(m, op) : rc;
+}
+
+void ftc_member_skip(struct ftc_member *m, uint64_t op)
+{
+    assert(!call_under_way(m));
+    if (op > m->next_op)
+        m->next_op = op;
+}
+
+int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
+{
+    struct ftc_operation *op;
+    int rc = call_sound(m, call);
+
+    if (rc != 0)
+        return rc;
+    m->next_op++;
+    if (m->fenced)
+        return 0;
+    if (FTC_MUTATED(FORGET_AT_CALL))
+        ftc_operation_free_before(m, m->next_op);
+    if (call->signature.root >= 0 && ftc_set_has(&m->agreed, call->signature.root))
+        return ftc_member_settle(m, m->next_op - 1, call_without_root(m, call));
+    rc = call_begin(m, call, &op);
+    if (rc == 0 && !op->ballot.collects && op->ballot.position == 0)
+        rc = ftc_collect_decide(m, op); /* a broadcast's root sends DECIDE straight away */
+    if (rc == 0)
+        rc = ftc_receive_kept(m, op);
+    return ftc_member_settle(m, m->next_op - 1, rc);
+}

@@ -1,0 +1,222 @@
+/*
+ * Ballot (0,0) by recursive doubling (agreement.md, rule 2, "Exchange"): everyone gets the contributions of all, and whoever has them
+ * decides what everybody else would.
+ *
+ * Of m participants, p the largest power of two up to m, the first 2 (m - p) in ascending order are pairs, of which the second gives
+ * its contribution to the first before, and gets the decision from it afterwards. (Thakur, Rabenseifner, Gropp 2005, section 4.4.)
+ */
+#include <assert.h>
+
+#include "collectives/agreement/internal.h"
+
+/* Places are those among the participants in ascending order, whoever is c_0: the order of combination. */
+struct places {
+    int own;   /* place of this rank */
+    int pairs; /* number of them */
+    int power; /* p: so many take part in the rounds */
+};
+
+static struct places places_of(const struct ftc_member *m, const struct ftc_ballot *b)
+{
+    struct places places = {.own = ftc_view_index(b->participants, m->set.self), .power = 1};
+
+    while (2 * places.power <= b->size)
+        places.power *= 2;
+    places.pairs = b->size - places.power;
+    return places;
+}
+
+static bool is_second(const struct places *places)
+{
+    return places->own < 2 * places->pairs && places->own % 2 == 1;
+}
+
+static bool is_first(const struct places *places)
+{
+    return places->own < 2 * places->pairs && places->own % 2 == 0;
+}
+
+bool ftc_exchange_suits(const struct ftc_member_settings *set, const struct ftc_signature *signature,
+                        int participants)
+{
+    int kind = signature->kind;
+    bool plain = set->scheme == FTC_SCHEME_LIST && set->share == FTC_SHARE_PIGGYBACK &&
+                 set->integrity == FTC_INTEGRITY_NONE && (set->flips == NULL || kind == FTC_CALL_GOSSIP) &&
+                 set->dissemination == FTC_DISSEMINATION_TREE && set->correction == FTC_CORRECTION_NONE;
+
+    return plain && kind != FTC_CALL_BCAST && kind != FTC_CALL_REDUCE && participants > 1 &&
+           participants <= set->doubling;
+}
+
+/* --- rounds --- */
+
+/* One in each round, and the second of the own pair. */
+int ftc_exchange_partners(int participants)
+{
+    int partners = 1;
+
+    for (; participants > 1; participants /= 2)
+        partners++;
+    return partners;
+}
+
+/* Whose contribution is awaited next; NULL: nobody's. */
+static struct ftc_awaited *current(struct ftc_ballot *b)
+{
+    return b->round < b->group_size ? &b->group[b->round] : NULL;
+}
+
+static int send_sum(struct ftc_member *m, struct ftc_operation *op, int to)
+{
+    struct ftc_message up = {.has_list = op->levels, .info = op->ballot.info};
+
+    up.contribution.value = op->ballot.sum.value;
+    return ftc_knows_failed(m, to) ? 0 : ftc_member_send(m, op, FTC_MESSAGE_UP, to, &up);
+}
+
+/* The second of a pair has sent before its first takes part in the rounds. */
+static int begin_round(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct places places = places_of(m, &op->ballot);
+    struct ftc_awaited *partner = current(&op->ballot);
+
+    if (partner == NULL || (is_first(&places) && op->ballot.round == 0))
+        return 0;
+    return send_sum(m, op, partner->rank);
+}
+
+/* Those whose contributions come to this rank, in order: the second of its pair, then its partners. */
+static void await_partners(struct ftc_ballot *b, const struct places *places)
+{
+    int number = places->own < 2 * places->pairs ? places->own / 2 : places->own - places->pairs;
+
+    if (is_first(places))
+        ftc_ballot_await(b->group, &b->group_size, ftc_view_member(b->participants, places->own + 1));
+    for (int bit = 1; bit < places->power; bit *= 2) {
+        int other = number ^ bit;
+        int place = other < places->pairs ? 2 * other : other + places->pairs;
+        ftc_ballot_await(b->group, &b->group_size, ftc_view_member(b->participants, place));
+    }
+}
+
+int ftc_exchange_begin(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct places places = places_of(m, b);
+
+    ftc_value_set(&b->sum.value, &op->input);
+    if (is_second(&places)) {
+        b->phase = FTC_BALLOT_DONE;
+        return send_sum(m, op, ftc_exchange_decider(m, b));
+    }
+    await_partners(b, &places);
+    assert(b->group_size <= m->group_room);
+    return begin_round(m, op);
+}
+
+/* In ascending order of places at everyone: the same bits. */
+static int combine(struct ftc_member *m, struct ftc_operation *op, struct ftc_awaited *partner)
+{
+    struct ftc_contribution *sum = &op->ballot.sum, *theirs = &partner->contribution;
+
+    if (partner->rank > m->set.self)
+        return ftc_collect_combine(m, op, sum, theirs);
+    int rc = ftc_collect_combine(m, op, theirs, sum);
+    *sum = *theirs;
+    *theirs = (struct ftc_contribution){0};
+    return rc;
+}
+
+/* From here on it is sent, decided, or combined with the next one. */
+static int protect(struct ftc_member *m, struct ftc_operation *op)
+{
+    return op->checked ? ftc_integrity_protect(m, op, FTC_FLIP_PARTIAL, &op->ballot.sum.value) : 0;
+}
+
+/* What everyone decides who gets here: nothing but what all have contributed, and G. */
+static int decide(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_decision *decision = ftc_decision_new(m->set.ranks);
+
+    if (decision == NULL)
+        return FTC_ERR_NOMEM;
+    ftc_set_copy(&decision->failed, FTC_MUTATED(EXCHANGE_WITH_L) ? &m->known : &m->agreed);
+    ftc_set_unite(&decision->failed, &b->info.list);
+    if (op->call.signature.kind == FTC_CALL_VALIDATE)
+        ftc_set_add_bytes(&decision->failed, ftc_value_bytes(&b->sum.value));
+    if (ftc_call_has_result(op->call.signature.kind))
+        ftc_value_set(&decision->value, &b->sum.value);
+    ftc_rule_taken(m, FTC_RULE_EXCHANGE);
+    int rc = op->checked ? ftc_integrity_disturb(m, op, FTC_FLIP_DECISION, 0, &decision->value) : 0;
+    if (rc == 0)
+        rc = ftc_broadcast_hold(m, op, decision, &(struct ftc_arrival){.from = m->set.self});
+    ftc_decision_unref(decision);
+    return rc;
+}
+
+int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_awaited *partner = current(b);
+
+    if (partner == NULL ||
+        (!partner->arrived && !(FTC_MUTATED(EXCHANGE_WITHOUT_DEAD) && ftc_knows_failed(m, partner->rank))))
+        return 0;
+    int rc = partner->arrived ? combine(m, op, partner) : 0;
+    b->round++;
+    if (rc == 0)
+        rc = protect(m, op);
+    if (rc == 0)
+        rc = current(b) != NULL ? begin_round(m, op) : decide(m, op);
+    return rc == 0 ? 1 : rc;
+}
+
+/* --- the decision of those who do not take part in rounds, and the next ballot --- */
+
+int ftc_exchange_decider(const struct ftc_member *m, const struct ftc_ballot *b)
+{
+    struct places places = places_of(m, b);
+
+    return is_second(&places) ? ftc_view_member(b->participants, places.own - 1) : -1;
+}
+
+int ftc_exchange_pass_on(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct places places = places_of(m, &op->ballot);
+
+    if (!is_first(&places))
+        return 0;
+    int to = ftc_view_member(op->ballot.participants, places.own + 1);
+    return ftc_knows_failed(m, to) ? 0 : ftc_broadcast_send(m, op, to, FTC_WAY_OWED, 0);
+}
+
+int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_message poke = {.ballot = {.s = 1}};
+    bool unfinished = !op->returned || (b->position == 0 && b->given_up);
+
+    if (!b->exchanges || !unfinished || b->position < 0 || FTC_MUTATED(EXCHANGE_FOR_EVER) ||
+        !ftc_set_intersects(&m->known, &b->participants->set) || ftc_knows_failed(m, b->coordinator))
+        return 0;
+    if (b->position == 0) {
+        ftc_rule_taken(m, FTC_RULE_GIVE_UP_EXCHANGE);
+        int rc = ftc_ballot_start(m, op, poke.ballot);
+        return rc == 0 ? 1 : rc;
+    }
+    if (b->given_up)
+        return 0;
+    b->given_up = true;
+    ftc_rule_taken(m, FTC_RULE_POKE);
+    return ftc_member_send(m, op, FTC_MESSAGE_POKE, b->coordinator, &poke);
+}
+
+/* c_0 learns that somebody cannot finish, and will of the failure that it waits for. */
+void ftc_exchange_given_up(struct ftc_member *m, struct ftc_operation *op)
+{
+    bool late = !op->ballot.exchanges;
+
+    op->ballot.given_up |= !late;
+    ftc_rule_taken(m, late ? FTC_RULE_DROP_SMALLER : FTC_RULE_POKED);
+}

@@ -1,0 +1,233 @@
+/* Two levels (docs/design/nodes.md): who takes part for a node, and what the node's decision word says. */
+#include <assert.h>
+
+#include "collectives/agreement/internal.h"
+
+bool ftc_member_two_levels(const struct ftc_member *m, const struct ftc_signature *signature)
+{
+    int kind = signature->kind;
+    bool without_root = signature->root >= 0 && ftc_set_has(&m->agreed, signature->root);
+    bool known = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_REDUCE || kind == FTC_CALL_BCAST ||
+                 kind == FTC_CALL_BARRIER || kind == FTC_CALL_VALIDATE || kind == FTC_CALL_FINALIZE;
+
+    return m->set.nodes > 1 && known && !without_root && signature->size <= m->set.levels_most;
+}
+
+bool ftc_levels_sound(const struct ftc_member_settings *set)
+{
+    if (set->nodes <= 1)
+        return true;
+    bool sound = set->first_ranks != NULL && set->first_ranks[0] == 0 &&
+                 set->first_ranks[set->nodes] == set->ranks && set->scheme == FTC_SCHEME_LIST &&
+                 set->integrity == FTC_INTEGRITY_NONE && set->dissemination != FTC_DISSEMINATION_MULTICAST;
+
+    for (int node = 0; sound && node < set->nodes; node++)
+        sound = set->first_ranks[node] < set->first_ranks[node + 1];
+    return sound;
+}
+
+static int node_of(const struct ftc_member *m, int rank)
+{
+    int low = 0, high = m->set.nodes - 1;
+
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        if (m->set.first_ranks[middle] <= rank)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* The first rank of `rank`'s node. */
+static int first_of(const struct ftc_member *m, int rank)
+{
+    return m->set.first_ranks[node_of(m, rank)];
+}
+
+static int end_of(const struct ftc_member *m, int rank)
+{
+    return m->set.first_ranks[node_of(m, rank) + 1];
+}
+
+/* Is the root another rank of `rank`'s node? Then it comes before it. */
+static bool behind_root(const struct ftc_member *m, int root, int rank)
+{
+    return root >= 0 && root != rank && node_of(m, root) == node_of(m, rank);
+}
+
+void ftc_levels_keep_delegates(const struct ftc_member *m, int root, struct ftc_set *members)
+{
+    for (int node = 0; node < m->set.nodes; node++) {
+        int first = m->set.first_ranks[node], end = m->set.first_ranks[node + 1];
+        bool leads = root >= first && root < end && ftc_set_has(members, root);
+        int delegate = leads ? root : ftc_set_next(members, first);
+        for (int rank = ftc_set_next(members, first); rank >= 0 && rank < end;
+             rank = ftc_set_next(members, rank + 1))
+            if (rank != delegate)
+                ftc_set_remove(members, rank);
+    }
+}
+
+/* Those of the view; kept as long as the view is, and the root. */
+struct ftc_view *ftc_levels_delegates(struct ftc_member *m, int root)
+{
+    struct ftc_set members = {0};
+
+    if (m->delegates != NULL && m->delegates_of == m->view && m->delegates_root == root)
+        return m->delegates;
+    if (ftc_set_init(&members, m->set.ranks) != 0)
+        return NULL;
+    ftc_set_copy(&members, &m->view->set);
+    ftc_levels_keep_delegates(m, root, &members);
+    struct ftc_view *delegates = ftc_view_new(&members);
+    ftc_set_fini(&members);
+    if (delegates == NULL)
+        return NULL;
+    ftc_view_unref(m->delegates);
+    ftc_view_unref(m->delegates_of);
+    m->delegates = delegates;
+    m->delegates_of = ftc_view_ref(m->view);
+    m->delegates_root = root;
+    return delegates;
+}
+
+/* The root, then its node from the first rank on without it, then the next nodes: so c_i' is the next delegate of its node. */
+void ftc_levels_rotation(const struct ftc_member *m, struct ftc_operation *op)
+{
+    int root = op->call.signature.root;
+    int start = ftc_view_index(op->view, ftc_set_next(&op->view->set, first_of(m, root)));
+
+    op->lead = (uint32_t)(ftc_view_index(op->view, root) - start);
+    op->start = start;
+}
+
+/* No rank of the view before it on its node can still act. */
+bool ftc_levels_is_delegate(const struct ftc_member *m, const struct ftc_operation *op)
+{
+    int self = m->set.self, root = op->call.signature.root;
+    int rank = ftc_set_next(&op->view->set, first_of(m, self));
+
+    if (root == self)
+        return true;
+    if (behind_root(m, root, self) && !ftc_knows_failed(m, root) && !FTC_MUTATED(ROOT_NOT_FIRST))
+        return false;
+    while (rank < self && ftc_knows_failed(m, rank))
+        rank = ftc_set_next(&op->view->set, rank + 1);
+    return rank == self;
+}
+
+int ftc_levels_learn_before(struct ftc_member *m, const struct ftc_operation *op, int delegate)
+{
+    int rank = ftc_set_next(&op->view->set, first_of(m, delegate)), root = op->call.signature.root;
+
+    if (root == delegate)
+        return 0;
+    if (behind_root(m, root, delegate)) {
+        int rc = ftc_member_learn_rank(m, root);
+        if (rc != 0)
+            return rc;
+    }
+    for (; rank >= 0 && rank < delegate; rank = ftc_set_next(&op->view->set, rank + 1)) {
+        int rc = ftc_member_learn_rank(m, rank);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* Somebody of `rank`'s node lives. */
+static bool survives(const struct ftc_member *m, const struct ftc_operation *op, int rank)
+{
+    int other = ftc_set_next(&op->view->set, first_of(m, rank)), end = end_of(m, rank);
+
+    for (; other >= 0 && other < end; other = ftc_set_next(&op->view->set, other + 1))
+        if (!ftc_knows_failed(m, other) && !ftc_set_has(&op->ballot.info.list, other))
+            return true;
+    return false;
+}
+
+bool ftc_levels_lost_a_delegate(const struct ftc_member *m, const struct ftc_operation *op)
+{
+    const struct ftc_set *participants = &op->ballot.participants->set;
+
+    if (!op->levels || FTC_MUTATED(LEAVE_OUT_NODE))
+        return false;
+    for (int rank = ftc_set_next(participants, 0); rank >= 0; rank = ftc_set_next(participants, rank + 1))
+        if ((ftc_knows_failed(m, rank) || ftc_set_has(&op->ballot.info.list, rank)) && survives(m, op, rank))
+            return true;
+    return false;
+}
+
+bool ftc_levels_one_of_each(const struct ftc_member *m, const struct ftc_set *participants)
+{
+    int rank = ftc_set_next(participants, 0);
+
+    while (rank >= 0) {
+        int next = ftc_set_next(participants, rank + 1);
+        if (next >= 0 && next < end_of(m, rank))
+            return false;
+        rank = next;
+    }
+    return true;
+}
+
+bool ftc_levels_before_me(const struct ftc_member *m, int root, const struct ftc_set *participants)
+{
+    int self = m->set.self, rank = ftc_set_next(participants, first_of(m, self));
+
+    if (root == self)
+        return false;
+    return (behind_root(m, root, self) && ftc_set_has(participants, root)) || (rank >= 0 && rank < self);
+}
+
+/* --- the decision word --- */
+
+static int adopt(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision)
+{
+    int rc = ftc_member_deliver(m, op, decision->status, decision, &decision->value);
+
+    if (rc != 0)
+        return rc;
+    ftc_rule_taken(m, FTC_RULE_ADOPT);
+    if (ftc_operation_settles(op, decision->ballot) || FTC_MUTATED(FORGET_ON_WORD))
+        ftc_operation_free_before(m, op->k);
+    return 0;
+}
+
+int ftc_levels_adopt_kept(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_decision *decision = m->word;
+
+    if (decision == NULL)
+        return 0;
+    m->word = NULL;
+    int rc = adopt(m, op, decision);
+    ftc_decision_unref(decision);
+    return rc;
+}
+
+static bool word_sound(const struct ftc_member *m, const struct ftc_decision *decision)
+{
+    return decision->failed.size == m->set.ranks && decision->verdict.compared == 0 &&
+           ftc_set_subset(&m->agreed, &decision->failed);
+}
+
+int ftc_member_adopt(struct ftc_member *m, uint64_t k, struct ftc_decision *decision)
+{
+    struct ftc_operation *op = ftc_operation_find(m, k);
+
+    if (m->fenced || (op != NULL && op->returned) || k > m->next_op || (op == NULL && k < m->next_op))
+        return 0;
+    if (!word_sound(m, decision) || (op != NULL && !op->levels))
+        return FTC_ERR_PROTO;
+    if (op == NULL) { /* not called yet */
+        if (m->word == NULL)
+            m->word = ftc_decision_ref(decision);
+        return 0;
+    }
+    if (!ftc_decision_fits(&op->call.signature, decision))
+        return FTC_ERR_PROTO;
+    return ftc_member_settle(m, k, adopt(m, op, decision));
+}

@@ -1,0 +1,443 @@
+/* Life of an operation; entering and starting ballots (agreement.md, rules 1, 7 and 8). */
+#include "collectives/agreement/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void awaited_clear(struct ftc_awaited *awaited, int count)
+{
+    for (int i = 0; i < count; i++) {
+        ftc_contribution_drop(&awaited[i].contribution);
+        ftc_buffer_unref(awaited[i].list);
+        awaited[i].list = NULL;
+    }
+}
+
+void ftc_ballot_forget(struct ftc_ballot *b)
+{
+    awaited_clear(b->group, b->group_size);
+    awaited_clear(b->child, b->child_size);
+    ftc_contribution_drop(&b->sum);
+    ftc_set_fini(&b->verdict.wrong);
+    b->verdict.compared = 0;
+    ftc_fragments_drop(&b->spread.fragments);
+}
+
+static void ballot_clear(struct ftc_ballot *b)
+{
+    ftc_ballot_forget(b);
+    b->group_size = b->child_size = 0;
+    ftc_view_unref(b->participants);
+    b->participants = NULL;
+}
+
+void ftc_operation_destroy(struct ftc_operation *op)
+{
+    if (op == NULL)
+        return;
+    ballot_clear(&op->ballot);
+    ftc_set_fini(&op->ballot.info.list);
+    ftc_set_fini(&op->ballot.asked);
+    ftc_set_fini(&op->ballot.decide_sent);
+    ftc_set_fini(&op->ballot.prepare_sent);
+    ftc_set_fini(&op->missing);
+    free(op->ballot.spread.near);
+    free(op->ballot.group);
+    free(op->ballot.child);
+    ftc_value_drop(&op->input);
+    ftc_value_drop(&op->result);
+    ftc_decision_unref(op->decision);
+    ftc_view_unref(op->view);
+    free(op);
+}
+
+static struct ftc_operation *operation_allocate(const struct ftc_member *m)
+{
+    struct ftc_operation *op = calloc(1, sizeof(*op));
+    int n = m->set.ranks;
+
+    if (op == NULL)
+        return NULL;
+    op->ballot.group = calloc((size_t)m->group_room, sizeof(*op->ballot.group));
+    op->ballot.child = calloc((size_t)m->child_room, sizeof(*op->ballot.child));
+    op->ballot.spread.near = calloc(2 * (size_t)ftc_correction_room(&m->correction), sizeof(int));
+    if (op->ballot.group == NULL || op->ballot.child == NULL || op->ballot.spread.near == NULL ||
+        ftc_set_init(&op->ballot.info.list, n) != 0 || ftc_set_init(&op->ballot.asked, n) != 0 ||
+        ftc_set_init(&op->ballot.decide_sent, n) != 0 || ftc_set_init(&op->ballot.prepare_sent, n) != 0 ||
+        ftc_set_init(&op->missing, n) != 0) {
+        ftc_operation_destroy(op);
+        return NULL;
+    }
+    return op;
+}
+
+int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out)
+{
+    struct ftc_operation *op = m->spare;
+
+    if (op != NULL)
+        m->spare = op->next;
+    else if ((op = operation_allocate(m)) == NULL)
+        return FTC_ERR_NOMEM;
+    op->next = NULL;
+    op->returned = false;
+    op->poked = 0;
+    op->ballots = 0;
+    op->sent = 0;
+    if (m->newest != NULL)
+        m->newest->next = op;
+    else
+        m->oldest = op;
+    m->newest = op;
+    m->retained++;
+    *out = op;
+    return 0;
+}
+
+void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_operation **link = &m->oldest, *before = NULL;
+
+    while (*link != op) {
+        before = *link;
+        link = &before->next;
+    }
+    *link = op->next;
+    if (m->newest == op)
+        m->newest = before;
+    m->retained--;
+    ballot_clear(&op->ballot);
+    ftc_value_drop(&op->input);
+    ftc_value_drop(&op->result);
+    ftc_decision_unref(op->decision);
+    op->decision = NULL;
+    ftc_view_unref(op->view);
+    op->view = NULL;
+    op->next = m->spare;
+    m->spare = op;
+    ftc_rule_taken(m, FTC_RULE_FREE);
+}
+
+/* agreement.md, rule 8: every live process has called a later op, hence delivered these. */
+void ftc_operation_free_before(struct ftc_member *m, uint64_t k)
+{
+    while (m->oldest != NULL && m->oldest->k < k)
+        ftc_operation_free(m, m->oldest);
+}
+
+struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k)
+{
+    struct ftc_operation *op = m->newest;
+
+    if (op != NULL && op->k == k)
+        return op;
+    for (op = m->oldest; op != NULL && op->k < k; op = op->next)
+        ;
+    return op != NULL && op->k == k ? op : NULL;
+}
+
+bool ftc_operation_plain_reduce(const struct ftc_operation *op)
+{
+    return op->call.signature.kind == FTC_CALL_REDUCE && !op->levels;
+}
+
+int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i)
+{
+    uint32_t behind = i == 0 ? op->lead : i <= op->lead ? i - 1 : i;
+
+    assert(i < (uint32_t)op->view->size);
+    return ftc_view_member(op->view, (int)(((uint32_t)op->start + behind) % (uint32_t)op->view->size));
+}
+
+/* A broadcast's x is empty (agreement.md, Operations). */
+size_t ftc_operation_contribution_size(const struct ftc_operation *op)
+{
+    return op->call.signature.kind == FTC_CALL_BCAST ? 0 : op->call.signature.size;
+}
+
+/* Over two levels the ranks of a node have called a broadcast only if they were to be gathered for it, from (0,0) on. */
+bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot)
+{
+    bool gathered = !op->levels || op->call.signature.kind != FTC_CALL_BCAST || FTC_MUTATED(SETTLE_BY_NODES);
+
+    return op->first_collects || (gathered && (ballot.i > 0 || ballot.s > 0));
+}
+
+bool ftc_call_has_result(int kind)
+{
+    return kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_LARGE;
+}
+
+/* Of a reduce the root alone has the value. */
+bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision)
+{
+    int kind = signature->kind;
+    bool carries = ftc_call_has_result(kind) || kind == FTC_CALL_BCAST;
+
+    if (decision->status == FTC_ERR_ROOT_FAILED)
+        return kind == FTC_CALL_BCAST && decision->value.size == 0;
+    return decision->status == FTC_SUCCESS && decision->value.size == (carries ? signature->size : 0);
+}
+
+int ftc_ballot_rank(const struct ftc_ballot *b, int position)
+{
+    return ftc_view_rank(b->participants, b->coordinator, position);
+}
+
+int ftc_ballot_position(const struct ftc_ballot *b, int rank)
+{
+    return ftc_view_position(b->participants, b->coordinator, rank);
+}
+
+struct ftc_awaited *ftc_ballot_await(struct ftc_awaited *list, int *count, int rank)
+{
+    struct ftc_awaited *awaited = &list[(*count)++];
+
+    assert(awaited->contribution.value.buffer == NULL && awaited->contribution.decision == NULL);
+    *awaited = (struct ftc_awaited){.rank = rank};
+    return awaited;
+}
+
+/* agreement.md, rule 2, "Direct": c_b awaits everybody, and nobody else anybody. */
+static void ballot_await_directly(const struct ftc_member *m, struct ftc_ballot *b)
+{
+    if (b->position > 0)
+        ftc_ballot_await(b->group, &b->group_size, m->set.self);
+    for (int j = 0; b->position == 0 && j < b->size; j++)
+        ftc_ballot_await(b->group, &b->group_size, ftc_ballot_rank(b, j));
+    assert(b->group_size <= m->group_room);
+}
+
+/* The group in order of position: the canonical order of combination. */
+static void ballot_await_group(const struct ftc_member *m, struct ftc_ballot *b)
+{
+    struct ftc_group group = ftc_topology_group(b->size, m->set.f, b->position);
+
+    if (group.with_root)
+        ftc_ballot_await(b->group, &b->group_size, b->coordinator);
+    for (int i = 0; i < group.count; i++)
+        ftc_ballot_await(b->group, &b->group_size, ftc_ballot_rank(b, group.first + i));
+    if (b->group_size == 0)
+        ftc_ballot_await(b->group, &b->group_size, m->set.self);
+    assert(b->group_size <= m->group_room);
+}
+
+static void ballot_await_children(const struct ftc_member *m, struct ftc_ballot *b)
+{
+    int f = m->set.f, arity = m->set.reduce_arity;
+    int room = b->position == 0 ? f + 1 : arity;
+
+    for (int c = 0; c < room; c++) {
+        int j = b->position == 0 ? ftc_topology_head(b->size, f, c)
+                                 : ftc_topology_reduce_child(b->size, f, arity, b->position, c);
+        if (j < 0)
+            break;
+        ftc_ballot_await(b->child, &b->child_size, ftc_ballot_rank(b, j));
+    }
+    assert(b->child_size <= m->child_room);
+}
+
+static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
+                         struct ftc_view *participants)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    ballot_clear(b);
+    b->id = id;
+    b->collects = id.i > 0 || id.s > 0 || op->first_collects;
+    b->participants = ftc_view_ref(participants);
+    b->coordinator = ftc_operation_coordinator(op, id.i);
+    b->size = participants->size;
+    b->position = ftc_ballot_position(b, m->set.self);
+    b->phase = b->collects && b->position >= 0 ? FTC_BALLOT_GROUP : FTC_BALLOT_DONE;
+    b->status = FTC_SUCCESS;
+    b->exchanges = op->exchanges && id.i == 0 && id.s == 0;
+    b->round = 0;
+    b->given_up = false;
+    b->holding = false;
+    b->pulled = -1;
+    b->info.count = 0;
+    b->info.child = false;
+    if (op->levels && b->position >= 0 && !op->returned)
+        ftc_set_copy(&b->info.list, &op->missing);
+    else
+        ftc_set_clear(&b->info.list);
+    ftc_set_clear(&b->asked);
+    ftc_set_clear(&b->decide_sent);
+    ftc_set_clear(&b->prepare_sent);
+    assert(b->position >= 0 || op->levels);
+    ftc_spread_reset(m, op);
+}
+
+static int send_up(struct ftc_member *m, struct ftc_operation *op, int to, const struct ftc_message *up)
+{
+    return ftc_knows_failed(m, to) ? 0 : ftc_member_send(m, op, FTC_MESSAGE_UP, to, up);
+}
+
+static void arrive_here(struct ftc_awaited *awaited, const struct ftc_message *up)
+{
+    awaited->arrived = true;
+    if (up->contribution.decision != NULL)
+        awaited->contribution.decision = ftc_decision_ref(up->contribution.decision);
+    else
+        ftc_value_set(&awaited->contribution.value, &up->contribution.value);
+}
+
+static int contribute_directly(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *up)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    ballot_await_directly(m, b);
+    arrive_here(&b->group[0], up); /* c_b has position 0 */
+    return b->position == 0 ? 0 : send_up(m, op, b->coordinator, up);
+}
+
+static int contribute_to_group(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *up)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    ballot_await_group(m, b);
+    ballot_await_children(m, b);
+    for (int i = 0; i < b->group_size; i++) {
+        int rc = 0;
+        if (b->group[i].rank == m->set.self)
+            arrive_here(&b->group[i], up);
+        else
+            rc = send_up(m, op, b->group[i].rank, up);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* agreement.md, rule 1: contribute once, by UP, DECIDED(D) if op k was delivered. */
+static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_message up = {.has_list = op->levels, .info = b->info};
+    bool decided = op->decision != NULL && !FTC_MUTATED(CONTRIBUTE_UNDECIDED);
+
+    if (b->exchanges)
+        return ftc_exchange_begin(m, op);
+    if (decided) {
+        up.contribution.decision = op->decision;
+        ftc_rule_taken(m, FTC_RULE_CONTRIBUTE_DECIDED);
+    } else if (op->call.signature.kind != FTC_CALL_BCAST) {
+        up.contribution.value = op->input;
+    }
+    return ftc_ballot_direct(m, b) ? contribute_directly(m, op, &up) : contribute_to_group(m, op, &up);
+}
+
+/* Two levels: another rank takes part for this node; or this one does from now on, and those before it have stopped. */
+static int enter_level(struct ftc_member *m, struct ftc_operation *op, bool stood_by)
+{
+    if (!op->levels)
+        return 0;
+    if (op->ballot.position < 0) {
+        ftc_rule_taken(m, FTC_RULE_STAND_BY);
+        return 0;
+    }
+    if (stood_by)
+        ftc_rule_taken(m, FTC_RULE_TAKE_OVER);
+    return ftc_levels_learn_before(m, op, m->set.self);
+}
+
+static int ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
+                        struct ftc_view *participants, bool starts)
+{
+    bool stood_by = op->ballot.participants != NULL && op->ballot.position < 0;
+
+    ballot_reset(m, op, id, participants);
+    op->ballots++;
+    m->ballots++;
+    m->entered = (struct ftc_epoch){.op = op->k, .ballot = id};
+    if (op->returned)
+        ftc_rule_taken(m, FTC_RULE_RETAIN);
+    for (uint32_t i = 0; i < id.i; i++) {
+        int rc = ftc_member_learn_rank(m, ftc_operation_coordinator(op, i));
+        if (rc != 0)
+            return rc;
+    }
+    int rc = enter_level(m, op, stood_by);
+    if (rc != 0)
+        return rc;
+    if (starts) {
+        rc = ftc_repair_prepare(m, op);
+        if (rc != 0)
+            return rc;
+    }
+    rc = ftc_spread_wait(m, op);
+    if (rc != 0)
+        return rc;
+    return op->ballot.collects && op->ballot.position >= 0 ? ballot_contribute(m, op) : 0;
+}
+
+int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
+                     struct ftc_view *participants)
+{
+    return ballot_enter(m, op, id, participants, false);
+}
+
+/* To start b is to fix its participants, send PREPARE and enter b (agreement.md, rule 3). */
+int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id)
+{
+    struct ftc_set members = {0};
+
+    for (uint32_t i = 0; i < id.i; i++) {
+        int rc = ftc_member_learn_rank(m, ftc_operation_coordinator(op, i));
+        if (rc != 0)
+            return rc;
+    }
+    if (ftc_set_init(&members, m->set.ranks) != 0)
+        return FTC_ERR_NOMEM;
+    ftc_set_copy(&members, &op->view->set);
+    ftc_set_subtract(&members, &m->known);
+    if (op->levels)
+        ftc_levels_keep_delegates(m, op->call.signature.root, &members);
+    struct ftc_view *participants = ftc_view_new(&members);
+    ftc_set_fini(&members);
+    if (participants == NULL)
+        return FTC_ERR_NOMEM;
+    int rc = ballot_enter(m, op, id, participants, true);
+    ftc_view_unref(participants);
+    return rc;
+}
+
+static int rotate_poke(struct ftc_member *m, struct ftc_operation *op, uint32_t i)
+{
+    struct ftc_message poke = {.ballot = {.i = i}};
+
+    if (i < op->poked || (FTC_MUTATED(POKE_ONCE) && op->poked > 0))
+        return 0;
+    op->poked = i + 1;
+    ftc_rule_taken(m, FTC_RULE_POKE);
+    int rc = ftc_member_send(m, op, FTC_MESSAGE_POKE, ftc_operation_coordinator(op, i), &poke);
+    return rc == 0 ? 1 : rc;
+}
+
+/* p knows that c_b failed; or (two levels) p, the delegate of its node by now, takes no part in b, nor in any other ballot. */
+static bool must_rotate(struct ftc_member *m, const struct ftc_operation *op)
+{
+    if (op->ballot.position >= 0)
+        return ftc_knows_failed(m, op->ballot.coordinator);
+    return ftc_levels_is_delegate(m, op) && !FTC_MUTATED(NO_BALLOT_FOR_DELEGATE);
+}
+
+/* agreement.md, rule 7, first half: p, undecided, knows that c_b failed. */
+int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op)
+{
+    uint32_t i = op->ballot.id.i;
+
+    if (op->returned || ftc_operation_plain_reduce(op) || !must_rotate(m, op))
+        return 0;
+    while (i < (uint32_t)op->view->size && ftc_knows_failed(m, ftc_operation_coordinator(op, i)))
+        i++;
+    if (i == (uint32_t)op->view->size)
+        return 0; /* only a process that was itself declared failed gets here; it has been told to exit */
+    if (ftc_operation_coordinator(op, i) != m->set.self)
+        return rotate_poke(m, op, i);
+    ftc_rule_taken(m, FTC_RULE_ROTATE);
+    int rc = ftc_ballot_start(m, op, (struct ftc_ballot_id){.i = i});
+    return rc == 0 ? 1 : rc;
+}

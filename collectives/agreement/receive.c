@@ -1,0 +1,440 @@
+/* What a member does with a message: agreement.md, rule 0, and entering ballots on messages (rule 1). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/agreement/internal.h"
+
+#define KEPT_BUCKETS  64
+#define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
+/* Of datagrams, which anybody can send and which may get lost: no more ops ahead, and no more bytes in all. */
+#define DATAGRAMS_FURTHEST 256
+#define DATAGRAMS_MOST     (64u << 20)
+
+struct kept {
+    struct kept *next;
+    uint64_t k;
+    int from;
+    bool datagram;
+    struct ftc_buffer *buffer;
+};
+
+/* In the order of arrival. */
+struct ftc_kept_bucket {
+    struct kept *first, *last;
+};
+
+/* --- messages of ops not called yet --- */
+
+static bool too_much(const struct ftc_member *m, uint64_t ahead, const struct ftc_buffer *datagram)
+{
+    return ahead > DATAGRAMS_FURTHEST || m->kept_datagrams + datagram->size > DATAGRAMS_MOST;
+}
+
+static int keep(struct ftc_member *m, const struct kept *message)
+{
+    struct ftc_kept_bucket *bucket = &m->kept[message->k % KEPT_BUCKETS];
+    struct kept *kept = malloc(sizeof(*kept));
+
+    if (kept == NULL)
+        return FTC_ERR_NOMEM;
+    *kept = *message;
+    ftc_buffer_ref(kept->buffer);
+    if (bucket->last != NULL)
+        bucket->last->next = kept;
+    else
+        bucket->first = kept;
+    bucket->last = kept;
+    m->kept_datagrams += kept->datagram ? kept->buffer->size : 0;
+    ftc_rule_taken(m, FTC_RULE_KEEP_EARLY);
+    return 0;
+}
+
+int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram, struct ftc_buffer *buffer)
+{
+    if (k - m->next_op > KEPT_FURTHEST)
+        return FTC_ERR_PROTO;
+    if (datagram && too_much(m, k - m->next_op, buffer))
+        return 0;
+    if (m->kept == NULL && (m->kept = calloc(KEPT_BUCKETS, sizeof(*m->kept))) == NULL)
+        return FTC_ERR_NOMEM;
+    return keep(m, &(struct kept){.k = k, .from = from, .datagram = datagram, .buffer = buffer});
+}
+
+static void kept_free(struct ftc_member *m, struct kept *kept)
+{
+    m->kept_datagrams -= kept->datagram ? kept->buffer->size : 0;
+    ftc_buffer_unref(kept->buffer);
+    free(kept);
+}
+
+/* Take the oldest kept message of op k out of its bucket; NULL: none left. */
+static struct kept *kept_take(struct ftc_member *m, uint64_t k)
+{
+    struct kept *before = NULL, *kept;
+
+    if (m->kept == NULL)
+        return NULL;
+    struct ftc_kept_bucket *bucket = &m->kept[k % KEPT_BUCKETS];
+    for (kept = bucket->first; kept != NULL && kept->k != k; kept = kept->next)
+        before = kept;
+    if (kept == NULL)
+        return NULL;
+    if (before == NULL)
+        bucket->first = kept->next;
+    else
+        before->next = kept->next;
+    if (bucket->last == kept)
+        bucket->last = before;
+    return kept;
+}
+
+void ftc_receive_drop_kept(struct ftc_member *m)
+{
+    for (int i = 0; m->kept != NULL && i < KEPT_BUCKETS; i++) {
+        while (m->kept[i].first != NULL) {
+            struct kept *kept = m->kept[i].first;
+            m->kept[i].first = kept->next;
+            kept_free(m, kept);
+        }
+    }
+    free(m->kept);
+}
+
+/* Those of one operation are judged in the order of arrival; the order between operations says nothing. */
+void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg)
+{
+    for (int i = 0; m->kept != NULL && i < KEPT_BUCKETS; i++) {
+        for (const struct kept *kept = m->kept[i].first; kept != NULL; kept = kept->next) {
+            uint64_t head[] = {kept->k, (uint64_t)kept->from << 1 | kept->datagram, kept->buffer->size};
+            sink(arg, head, sizeof(head));
+            sink(arg, kept->buffer->data, kept->buffer->size);
+        }
+    }
+}
+
+/* Judge what was kept for the op that has just been called; `op` NULL: the op has no state (its root is in G). */
+int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
+{
+    uint64_t k = m->next_op - 1;
+    struct kept *kept;
+    int rc = 0;
+
+    while (rc == 0 && (kept = kept_take(m, k)) != NULL) {
+        if (op != NULL)
+            rc = ftc_message_decode(&m->scratch, kept->buffer, m->set.ranks, m->set.scheme);
+        if (rc == FTC_ERR_PROTO) /* it was sound when it came */
+            rc = ftc_integrity_corrupt(m);
+        if (op != NULL && rc == 0)
+            rc = ftc_receive_judge(m, op, kept->from, kept->datagram);
+        ftc_contribution_drop(&m->scratch.contribution);
+        if (rc == FTC_ERR_PROTO && kept->datagram)
+            rc = 0; /* nobody is to blame */
+        if (rc == FTC_ERR_PROTO)
+            rc = ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_ACCUSE, .to = kept->from});
+        kept_free(m, kept);
+    }
+    return rc;
+}
+
+/* --- judging --- */
+
+static bool signature_equal(const struct ftc_signature *a, const struct ftc_signature *b)
+{
+    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
+           a->root == b->root && a->size == b->size;
+}
+
+static int mismatch(struct ftc_member *m, const struct ftc_operation *op, int from)
+{
+    const struct ftc_signature *own = &op->call.signature, *theirs = &m->scratch.signature;
+
+    if (m->mismatch == NULL && (m->mismatch = malloc(FTC_MISMATCH_WORDS)) == NULL)
+        return FTC_ERR_NOMEM;
+    ftc_mismatch_words(m->mismatch, op->k, from, theirs, m->set.self, own);
+    return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_MISMATCH, .to = from});
+}
+
+/* The participants of a later ballot: part of the view at op k, with its coordinator and the sender, without the
+ * coordinators before it (rule 7). */
+static bool participants_sound(const struct ftc_operation *op, const struct ftc_message *message, int from)
+{
+    bool sound = message->ballot.i < (uint32_t)op->view->size &&
+                 ftc_set_subset(&message->participants, &op->view->set) &&
+                 ftc_set_has(&message->participants, ftc_operation_coordinator(op, message->ballot.i)) &&
+                 ftc_set_has(&message->participants, from);
+
+    for (uint32_t i = 0; sound && i < message->ballot.i; i++)
+        sound = !ftc_set_has(&message->participants, ftc_operation_coordinator(op, i));
+    return sound;
+}
+
+/* UNDECIDED(x): of the operation's size, but for the TREE of one whose group is left to the coordinator. */
+static bool contribution_fits(const struct ftc_member *m, const struct ftc_operation *op, int from)
+{
+    const struct ftc_message *message = &m->scratch;
+    int position = ftc_ballot_position(&op->ballot, from);
+    bool empty = message->kind == FTC_MESSAGE_TREE && ftc_vote_left_out(m, op, position);
+
+    return message->contribution.value.size == (empty ? 0 : ftc_operation_contribution_size(op));
+}
+
+static bool value_fits(const struct ftc_member *m, const struct ftc_operation *op, int from)
+{
+    const struct ftc_decision *decision = m->scratch.contribution.decision;
+    int kind = op->call.signature.kind;
+
+    if (decision == NULL)
+        return contribution_fits(m, op, from);
+    bool compared = decision->verdict.compared > 0;
+    if (compared && (m->set.integrity != FTC_INTEGRITY_VOTE || kind != FTC_CALL_ALLREDUCE))
+        return false;
+    if (decision->status == FTC_ERR_CORRUPT)
+        return compared && decision->value.size == 0;
+    return ftc_decision_fits(&op->call.signature, decision);
+}
+
+static bool awaits(const struct ftc_awaited *list, int count, int rank)
+{
+    for (int i = 0; i < count; i++)
+        if (list[i].rank == rank)
+            return true;
+    return false;
+}
+
+/* Two levels: a delegate that took over too late to be in the ballot of this coordinator asks for the next one. */
+static bool calls_for_ballot(const struct ftc_member *m, const struct ftc_operation *op,
+                             struct ftc_ballot_id id, int from)
+{
+    return op->levels && op->ballot.id.i == id.i && op->ballot.position == 0 && !ftc_knows_failed(m, from) &&
+           !ftc_set_has(&op->ballot.participants->set, from) && !FTC_MUTATED(DELEGATE_IGNORED);
+}
+
+/* (i', 0); c_0 is asked for (0,1) after an exchange, and (two levels) for (0,0). */
+static bool poke_sound(const struct ftc_operation *op, struct ftc_ballot_id id)
+{
+    bool sound = id.i > 0 ? id.s == 0 : id.s == 0 ? op->levels : id.s == 1 && op->exchanges;
+
+    return sound && id.i < (uint32_t)op->view->size && !ftc_operation_plain_reduce(op);
+}
+
+/* agreement.md, rule 7, second half: c_i', poked in a smaller ballot, decided or not, starts (i', 0); rule 2, "Exchange". */
+static int judge_poke(struct ftc_member *m, struct ftc_operation *op, int from)
+{
+    struct ftc_ballot_id id = m->scratch.ballot;
+
+    if (!poke_sound(op, id) || ftc_operation_coordinator(op, id.i) != m->set.self)
+        return FTC_ERR_PROTO;
+    if (FTC_MUTATED(DECIDED_IGNORE_POKE) && op->returned)
+        return 0;
+    if (id.s > 0) {
+        ftc_exchange_given_up(m, op);
+        return 0;
+    }
+    bool new_delegate = calls_for_ballot(m, op, id, from);
+    if (!new_delegate && ftc_ballot_compare(op->ballot.id, id) >= 0) {
+        ftc_rule_taken(m, FTC_RULE_DROP_SMALLER);
+        return 0;
+    }
+    ftc_rule_taken(m, new_delegate ? FTC_RULE_CALLED_BALLOT : FTC_RULE_POKED);
+    if (new_delegate)
+        id.s = op->ballot.id.s + 1;
+    int rc = op->levels ? ftc_levels_learn_before(m, op, from) : 0;
+    return rc == 0 ? ftc_ballot_start(m, op, id) : rc;
+}
+
+/* m->scratch is a DECIDE of the ballot that p is in. */
+static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from, bool pieces)
+{
+    struct ftc_decision *decision = m->scratch.contribution.decision;
+    struct ftc_arrival arrival = {.from = from,
+                                  .way = m->scratch.way,
+                                  .correcting = m->scratch.correcting,
+                                  .pieces = pieces,
+                                  .rounds = m->scratch.rounds};
+
+    if (ftc_operation_plain_reduce(op) || !value_fits(m, op, from))
+        return FTC_ERR_PROTO;
+    if (!op->ballot.holding && !op->returned && !ftc_set_subset(&m->agreed, &decision->failed))
+        return FTC_ERR_PROTO;
+    int rc = ftc_spread_heard(m, op, &arrival);
+    if (rc != 0 || op->ballot.holding)
+        return rc;
+    ftc_decision_ref(decision);
+    rc = ftc_broadcast_hold(m, op, decision, &arrival);
+    ftc_decision_unref(decision);
+    return rc;
+}
+
+/* Could it be a piece of DECIDE(b)? Before memory is taken for the whole. */
+static bool piece_sound(const struct ftc_member *m, const struct ftc_operation *op, int from, bool datagram)
+{
+    const struct ftc_ballot *b = &op->ballot;
+
+    return !ftc_operation_plain_reduce(op) && b->spread.dissemination == FTC_DISSEMINATION_MULTICAST &&
+           b->position > 0 && (!datagram || from == b->coordinator) &&
+           m->scratch.piece.whole <= ftc_message_decide_most(m->set.ranks, op->call.signature.size);
+}
+
+/* What the pieces make is in m->scratch: is it a DECIDE of this ballot? */
+static bool whole_sound(const struct ftc_member *m, const struct ftc_operation *op)
+{
+    const struct ftc_message *whole = &m->scratch;
+
+    return whole->kind == FTC_MESSAGE_DECIDE && whole->op == op->k &&
+           ftc_ballot_compare(whole->ballot, op->ballot.id) == 0 &&
+           ftc_epoch_equal(whole->epoch, op->epoch) &&
+           signature_equal(&whole->signature, &op->call.signature) &&
+           (!whole->has_participants || ftc_set_equal(&whole->participants, &op->ballot.participants->set));
+}
+
+/* Anybody can send a datagram, and who passes a piece on along the ring cannot know: nobody is to blame for pieces that
+ * contradict each other, or make no DECIDE(b). */
+static int judge_piece(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
+{
+    bool complete;
+
+    if (!piece_sound(m, op, from, datagram))
+        return FTC_ERR_PROTO;
+    int rc = ftc_broadcast_piece(m, op, datagram, &complete);
+    if (rc == 0 && complete)
+        rc = whole_sound(m, op) ? judge_decide(m, op, op->ballot.coordinator, true) : FTC_ERR_PROTO;
+    return rc == FTC_ERR_PROTO ? ftc_broadcast_drop_pieces(m, op) : rc;
+}
+
+/* A message of the ballot that p is in. */
+static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
+{
+    struct ftc_ballot *b = &op->ballot;
+    struct ftc_message *message = &m->scratch;
+
+    if (op->levels && (b->position < 0 || !ftc_set_has(&b->participants->set, from)))
+        return FTC_ERR_PROTO;
+    switch (message->kind) {
+    case FTC_MESSAGE_UP:
+        if (message->has_list != op->levels || !b->collects || !awaits(b->group, b->group_size, from) ||
+            (b->exchanges && message->contribution.decision != NULL) || !value_fits(m, op, from))
+            return FTC_ERR_PROTO;
+        ftc_collect_up(m, op, from, message);
+        return 0;
+    case FTC_MESSAGE_TREE:
+        if (!b->collects || !awaits(b->child, b->child_size, from) || !value_fits(m, op, from))
+            return FTC_ERR_PROTO;
+        return ftc_collect_tree(m, op, from, message);
+    case FTC_MESSAGE_DECIDE:
+        if (b->exchanges && from != ftc_exchange_decider(m, b))
+            return FTC_ERR_PROTO;
+        return judge_decide(m, op, from, false);
+    case FTC_MESSAGE_FRAGMENT:
+        return judge_piece(m, op, from, datagram);
+    case FTC_MESSAGE_PULL:
+        if (ftc_operation_plain_reduce(op) || b->exchanges)
+            return FTC_ERR_PROTO;
+        return ftc_repair_asked(m, op, from);
+    default:
+        /* PREPARE has done its work by entering; in ballot (0,0) there is none. */
+        return b->id.i == 0 && b->id.s == 0 ? FTC_ERR_PROTO : 0;
+    }
+}
+
+static void count_entry(struct ftc_member *m)
+{
+    switch (m->scratch.kind) {
+    case FTC_MESSAGE_UP:
+        ftc_rule_taken(m, FTC_RULE_ENTER_UP);
+        break;
+    case FTC_MESSAGE_TREE:
+        ftc_rule_taken(m, FTC_RULE_ENTER_TREE);
+        break;
+    case FTC_MESSAGE_PULL:
+        ftc_rule_taken(m, FTC_RULE_ENTER_PULL);
+        break;
+    default:
+        ftc_rule_taken(m, FTC_RULE_ENTER_PREPARE);
+        break;
+    }
+}
+
+/* Two mutations: agreement.md, "Why rule 5 drops old decisions". */
+
+static int deliver_smaller(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_decision *decision = m->scratch.contribution.decision;
+
+    return ftc_member_deliver(m, op, decision->status, decision, &decision->value);
+}
+
+static int short_cut(struct ftc_member *m, struct ftc_operation *op, int to)
+{
+    struct ftc_message decide = {.contribution = {.decision = op->decision}};
+
+    return ftc_member_send(m, op, FTC_MESSAGE_DECIDE, to, &decide);
+}
+
+/* A message of a greater ballot: rule 1. A DECIDE of one cannot come, for it would have collected from p, nor a piece of one but
+ * by somebody who believed a datagram. */
+static int judge_greater(struct ftc_member *m, struct ftc_operation *op, int from)
+{
+    struct ftc_message *message = &m->scratch;
+
+    if (message->kind == FTC_MESSAGE_FRAGMENT)
+        return 0;
+    if (message->kind == FTC_MESSAGE_DECIDE || ftc_operation_plain_reduce(op))
+        return FTC_ERR_PROTO;
+    if (FTC_MUTATED(ONLY_UNDECIDED_ENTER) && op->returned)
+        return 0;
+    struct ftc_view *participants = ftc_view_new(&message->participants);
+    if (participants == NULL)
+        return FTC_ERR_NOMEM;
+    count_entry(m);
+    int rc = ftc_ballot_enter(m, op, message->ballot, participants);
+    ftc_view_unref(participants);
+    if (FTC_MUTATED(SHORT_CUT) && rc == 0 && op->returned && message->kind == FTC_MESSAGE_PREPARE)
+        return short_cut(m, op, from);
+    return rc == 0 ? judge_equal(m, op, from, false) : rc;
+}
+
+/* A message of a ballot that p may be in, or enter. */
+static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
+{
+    struct ftc_message *message = &m->scratch;
+    int order = ftc_ballot_compare(message->ballot, op->ballot.id);
+
+    if (order < 0) {
+        if (FTC_MUTATED(DELIVER_SMALLER) && message->kind == FTC_MESSAGE_DECIDE && !op->returned)
+            return deliver_smaller(m, op);
+        ftc_rule_taken(m, FTC_RULE_DROP_SMALLER);
+        return 0;
+    }
+    if (message->has_participants) {
+        if (!participants_sound(op, message, from))
+            return FTC_ERR_PROTO;
+        if (op->levels && !ftc_levels_one_of_each(m, &message->participants))
+            return FTC_ERR_PROTO;
+        if (!ftc_set_has(&message->participants, m->set.self))
+            return op->levels && ftc_levels_before_me(m, op->call.signature.root, &message->participants)
+                       ? FTC_ERR_PROTO
+                       : ftc_member_fence(m);
+    }
+    if (order > 0)
+        return judge_greater(m, op, from);
+    if (message->has_participants && !ftc_set_equal(&message->participants, &op->ballot.participants->set))
+        return FTC_ERR_PROTO;
+    return judge_equal(m, op, from, datagram);
+}
+
+int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
+{
+    bool foreign = !ftc_epoch_equal(m->scratch.epoch, op->epoch) && !FTC_MUTATED(NO_EPOCH) &&
+                   !FTC_MUTATED(VIEW_FOR_EPOCH);
+    if (foreign || (!ftc_set_has(&op->view->set, from) && !FTC_MUTATED(NO_EPOCH))) {
+        ftc_rule_taken(m, FTC_RULE_DROP_EPOCH);
+        return 0;
+    }
+    if (!signature_equal(&m->scratch.signature, &op->call.signature) && datagram)
+        return FTC_ERR_PROTO;
+    if (!signature_equal(&m->scratch.signature, &op->call.signature))
+        return mismatch(m, op, from);
+    return m->scratch.kind == FTC_MESSAGE_POKE ? judge_poke(m, op, from)
+                                               : judge_ballot(m, op, from, datagram);
+}

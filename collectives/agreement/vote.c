@@ -1,0 +1,215 @@
+/*
+ * Comparing the results of the subtrees: agreement.md, rule 2, "Vote".
+ *
+ * Every complete group goes into every subtree, in the same order, so equal lists of who is left out mean equal bits. The
+ * coordinator adds the value of the last group itself, once for each result and each time from the UPs again, so that
+ * one bit that changes by itself changes one result.
+ */
+#include <string.h>
+
+#include "collectives/agreement/internal.h"
+
+bool ftc_vote_compares(const struct ftc_member *m, const struct ftc_operation *op)
+{
+    int kind = op->call.signature.kind;
+
+    return m->set.integrity == FTC_INTEGRITY_VOTE &&
+           (kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_REDUCE) && op->call.signature.size > 0 &&
+           op->ballot.size > m->set.f + 1;
+}
+
+bool ftc_vote_left_out(const struct ftc_member *m, const struct ftc_operation *op, int position)
+{
+    return position > 0 && ftc_vote_compares(m, op) && !FTC_MUTATED(GROUP_IN_TREE) &&
+           ftc_topology_group(op->ballot.size, m->set.f, position).with_root;
+}
+
+int ftc_vote_keep_list(struct ftc_awaited *head, const struct ftc_set *list)
+{
+    if (ftc_set_empty(list))
+        return 0;
+    head->list = ftc_buffer_new(ftc_set_bytes(list->size));
+    if (head->list == NULL)
+        return FTC_ERR_NOMEM;
+    ftc_set_to_bytes(list, head->list->data);
+    return 0;
+}
+
+/* --- which are alike --- */
+
+static bool usable(const struct ftc_awaited *head)
+{
+    return head->arrived && head->failure_free;
+}
+
+/* The same inputs are in both results. */
+static bool comparable(const struct ftc_awaited *a, const struct ftc_awaited *b)
+{
+    if (!usable(a) || !usable(b))
+        return false;
+    if (FTC_MUTATED(COMPARE_ANY))
+        return true;
+    if (a->list == NULL || b->list == NULL)
+        return a->list == b->list;
+    return memcmp(a->list->data, b->list->data, a->list->size) == 0;
+}
+
+/* ... and they are the same bits. */
+static bool agree(const struct ftc_awaited *a, const struct ftc_awaited *b)
+{
+    const struct ftc_value *x = &a->contribution.value, *y = &b->contribution.value;
+
+    return comparable(a, b) && memcmp(ftc_value_bytes(x), ftc_value_bytes(y), x->size) == 0;
+}
+
+typedef bool alike_fn(const struct ftc_awaited *a, const struct ftc_awaited *b);
+
+static int count_alike(const struct ftc_ballot *b, const struct ftc_awaited *head, alike_fn *alike)
+{
+    int count = 0;
+
+    for (int s = 0; s < b->child_size; s++)
+        count += &b->child[s] == head ? usable(head) : alike(&b->child[s], head);
+    return count;
+}
+
+/* The head that most are like, the lowest of several; NULL if none is usable. `most`: how many can be alike. */
+static struct ftc_awaited *find_most_alike(struct ftc_ballot *b, alike_fn *alike,
+                                           const struct ftc_awaited *within, int most, int *count)
+{
+    struct ftc_awaited *best = NULL;
+
+    *count = 0;
+    for (int s = 0; s < b->child_size && 2 * *count <= most; s++) {
+        if (within != NULL && !comparable(&b->child[s], within))
+            continue;
+        int here = count_alike(b, &b->child[s], alike);
+        if (here > *count) {
+            *count = here;
+            best = &b->child[s];
+        }
+    }
+    return best;
+}
+
+/* --- results --- */
+
+/* Of the coordinator's group, from the UPs, which stay. */
+static int add_group(struct ftc_member *m, struct ftc_operation *op, struct ftc_contribution *sum)
+{
+    struct ftc_ballot *b = &op->ballot;
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < b->group_size; i++) {
+        struct ftc_contribution up = {0};
+        if (!b->group[i].arrived)
+            continue;
+        ftc_value_set(&up.value, &b->group[i].contribution.value);
+        if (sum->value.buffer == NULL)
+            *sum = up;
+        else
+            rc = ftc_collect_combine(m, op, sum, &up);
+    }
+    return rc != 0 ? rc : ftc_integrity_protect(m, op, FTC_FLIP_UP, &sum->value);
+}
+
+/* The head's contribution becomes the whole result. */
+static int complete(struct ftc_member *m, struct ftc_operation *op, struct ftc_awaited *head)
+{
+    struct ftc_contribution sum = {0};
+    int rc = add_group(m, op, &sum);
+
+    if (rc == 0)
+        rc = ftc_collect_combine(m, op, &sum, &head->contribution);
+    if (rc == 0)
+        rc = ftc_integrity_protect(m, op, FTC_FLIP_PARTIAL, &sum.value);
+    if (rc == 0)
+        head->contribution = sum;
+    else
+        ftc_contribution_drop(&sum);
+    return rc;
+}
+
+static int complete_all(struct ftc_member *m, struct ftc_operation *op, const struct ftc_awaited *peer)
+{
+    struct ftc_ballot *b = &op->ballot;
+    int rc = 0;
+
+    for (int s = 0; rc == 0 && s < b->child_size; s++)
+        if (comparable(&b->child[s], peer))
+            rc = complete(m, op, &b->child[s]);
+    return rc;
+}
+
+/* --- verdict --- */
+
+static void take(struct ftc_ballot *b, struct ftc_contribution *contribution)
+{
+    b->sum = *contribution;
+    *contribution = (struct ftc_contribution){0};
+}
+
+/* Whoever delivered, and lives, is in every failure-free subtree: there is nothing to compare. */
+static bool take_decided(struct ftc_ballot *b)
+{
+    struct ftc_contribution *decided = NULL;
+
+    for (int i = 0; i < b->group_size; i++)
+        if (b->group[i].contribution.decision != NULL)
+            decided = &b->group[i].contribution;
+    for (int s = 0; s < b->child_size; s++)
+        if (usable(&b->child[s]) && b->child[s].contribution.decision != NULL)
+            decided = &b->child[s].contribution;
+    if (decided != NULL)
+        take(b, decided);
+    return decided != NULL;
+}
+
+/* `best` is one of the majority; NULL: there is none. */
+static int record(struct ftc_member *m, struct ftc_ballot *b, const struct ftc_awaited *peer, int compared,
+                  const struct ftc_awaited *best)
+{
+    struct ftc_vote_verdict *verdict = &b->verdict;
+
+    if (ftc_set_init(&verdict->wrong, m->set.ranks) != 0)
+        return FTC_ERR_NOMEM;
+    verdict->compared = (uint32_t)compared;
+    for (int s = 0; s < b->child_size; s++) {
+        const struct ftc_awaited *head = &b->child[s];
+        if (comparable(head, peer) && (best == NULL || !agree(head, best)))
+            ftc_set_add(&verdict->wrong, head->rank);
+    }
+    ftc_rule_taken(m, FTC_RULE_COMPARE);
+    if (best == NULL)
+        ftc_rule_taken(m, FTC_RULE_DETECT);
+    else if (!ftc_set_empty(&verdict->wrong))
+        ftc_rule_taken(m, FTC_RULE_OUTVOTE);
+    return 0;
+}
+
+int ftc_vote_choose(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+    int compared, votes;
+    const struct ftc_awaited *peer = find_most_alike(b, comparable, NULL, b->child_size, &compared);
+
+    if (peer == NULL)
+        return 0;
+    if (take_decided(b))
+        return 1;
+    int rc = complete_all(m, op, peer);
+    if (rc != 0)
+        return rc;
+    struct ftc_awaited *best = find_most_alike(b, agree, peer, compared, &votes);
+    if (2 * votes <= compared && !FTC_MUTATED(NO_MAJORITY))
+        best = NULL;
+    if (compared > 1)
+        rc = record(m, b, peer, compared, best);
+    if (rc != 0)
+        return rc;
+    if (best == NULL)
+        b->status = FTC_ERR_CORRUPT;
+    else
+        take(b, &best->contribution);
+    return 1;
+}

@@ -1,0 +1,568 @@
+/* Life of a gossip aggregation: whom to send to, turns, timers and messages. What is sent is the algorithm's. */
+#include "collectives/gossip/gossip.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mix.h"
+#include "base/wire.h"
+#include "collectives/gossip/internal.h"
+#include "collectives/mutation.h"
+
+#define HEAD_BYTES FTC_GOSSIP_LETTER_HEAD
+
+static const struct ftc_gossip_ops *const algorithms[FTC_GOSSIP_ALGORITHMS] = {
+    [FTC_GOSSIP_PUSH_SUM] = &ftc_gossip_push_sum,
+    [FTC_GOSSIP_PUSH_FLOW] = &ftc_gossip_push_flow,
+    [FTC_GOSSIP_PUSH_CANCEL_FLOW] = &ftc_gossip_push_cancel_flow,
+    [FTC_GOSSIP_PFLC] = &ftc_gossip_pflc,
+    [FTC_GOSSIP_PFCC] = &ftc_gossip_pfcc,
+};
+
+const char *ftc_gossip_algorithm_name(enum ftc_gossip_algorithm algorithm)
+{
+    return (unsigned)algorithm < FTC_GOSSIP_ALGORITHMS ? algorithms[algorithm]->name : "?";
+}
+
+bool ftc_gossip_survives(enum ftc_gossip_algorithm algorithm)
+{
+    return algorithms[algorithm]->survives;
+}
+
+/* --- life --- */
+
+int ftc_gossip_check(const struct ftc_gossip_settings *settings)
+{
+    if ((unsigned)settings->algorithm >= FTC_GOSSIP_ALGORITHMS)
+        return ftc_error_set(FTC_ERR_ARG, "gossip algorithm %d: there is none", (int)settings->algorithm);
+    const struct ftc_gossip_ops *ops = algorithms[settings->algorithm];
+    bool directed = settings->neighbourhood.kind == FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
+    if (settings->count == 0)
+        return ftc_error_set(FTC_ERR_ARG, "gossip: no values");
+    if (!(settings->accuracy > 0 && settings->accuracy < 1) || !(settings->tau >= 0))
+        return ftc_error_set(FTC_ERR_ARG,
+                             "gossip: accuracy %g, tau %g: 0 < accuracy < 1 and tau >= 0 are needed",
+                             settings->accuracy, settings->tau);
+    if (directed && (ops->answers || settings->turns))
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "%s%s needs answers, which the links of a directed hypercube do not carry: take hypercube",
+            ops->name, settings->turns && !ops->answers ? " in turns" : "");
+    if (settings->turns && ops->flows == 0)
+        return ftc_error_set(FTC_ERR_ARG, "%s has no turns to take", ops->name);
+    if (settings->turns && settings->permuted)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "gossip in turns takes the link that has rested longest: there is no "
+                             "order to permute; leave out one of the two");
+    return FTC_SUCCESS;
+}
+
+static bool allocate(struct ftc_gossip *g)
+{
+    size_t flows = (size_t)g->links * (size_t)g->ops->flows, doubles = flows + 6;
+
+    g->initial = calloc(doubles * g->width + 2 * g->set.count, sizeof(double));
+    g->order = calloc(g->set.permuted ? (size_t)g->links + 1 : 1, sizeof(*g->order));
+    g->link = calloc((size_t)g->links + 1, sizeof(*g->link));
+    g->room = g->links + 1; /* pfcc may ask all, a mark goes to all */
+    g->queue = calloc((size_t)g->room, sizeof(*g->queue));
+    g->bytes = malloc(HEAD_BYTES + (size_t)g->ops->masses * g->width * sizeof(double));
+    if (g->initial == NULL || g->order == NULL || g->link == NULL || g->queue == NULL || g->bytes == NULL)
+        return false;
+    for (int link = 0; link < g->links && g->set.permuted; link++)
+        g->order[link] = link;
+    g->placed = g->links;
+    g->absorbed = g->initial + g->width;
+    g->estimate = g->absorbed + g->width;
+    g->kept = g->estimate + g->width;
+    g->came = g->kept + g->width;
+    g->flow = g->came + g->width;
+    g->value = g->flow + (flows + 1) * g->width;
+    g->anchor = g->value + g->set.count;
+    return true;
+}
+
+static void fill(struct ftc_gossip *g, const double *values)
+{
+    size_t count = g->set.count;
+
+    for (size_t i = 0; i < count; i++) {
+        g->initial[i] = g->value[i] = g->anchor[i] = values[i];
+        g->input = fmax(g->input, fabs(values[i]));
+    }
+    g->initial[count] = 1;
+    if (g->ops->checksum)
+        ftc_mass_mend(g->initial, g->width);
+    memcpy(g->kept, g->initial, g->width * sizeof(double));
+    memcpy(g->estimate, g->initial, g->width * sizeof(double));
+    g->scale = ftc_mass_magnitude(g->initial, count + 2);
+}
+
+int ftc_gossip_create(struct ftc_gossip **out, const struct ftc_gossip_settings *settings,
+                      const double *values)
+{
+    int rc = ftc_gossip_check(settings);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    struct ftc_gossip *g = calloc(1, sizeof(*g));
+    if (g == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip");
+    g->set = *settings;
+    g->ops = algorithms[settings->algorithm];
+    g->links = ftc_neighbourhood_links(&settings->neighbourhood, settings->self);
+    g->width = settings->count + (g->ops->checksum ? 2 : 1);
+    g->directed = -1;
+    g->pending.variable = FTC_FLIP_VARIABLES;
+    g->random = ftc_mix(settings->seed ^ ftc_mix((uint64_t)settings->self + 1));
+    if (!allocate(g)) {
+        ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip with %zu values and %d neighbours",
+                      settings->count, g->links);
+        ftc_gossip_destroy(g);
+        return FTC_ERR_NOMEM;
+    }
+    fill(g, values);
+    *out = g;
+    return FTC_SUCCESS;
+}
+
+void ftc_gossip_destroy(struct ftc_gossip *gossip)
+{
+    if (gossip == NULL)
+        return;
+    free(gossip->initial);
+    free(gossip->order);
+    free(gossip->link);
+    free(gossip->queue);
+    free(gossip->bytes);
+    free(gossip);
+}
+
+/* --- the estimate, and whether it stands still --- */
+
+/* Below this, rounding of the initial values alone makes the difference. */
+static double tolerance(const struct ftc_gossip *g, double size)
+{
+    return fmax(g->set.accuracy * size, 0x1p-50 * g->input);
+}
+
+void ftc_gossip_value_set(struct ftc_gossip *g)
+{
+    double size = 0, moved = 0;
+
+    for (size_t i = 0; i < g->set.count; i++) {
+        g->value[i] = g->estimate[i] / g->estimate[g->set.count];
+        size = fmax(size, fabs(g->value[i]));
+        moved = fmax(moved, fabs(g->value[i] - g->anchor[i]));
+        if (!isfinite(g->value[i]))
+            moved = INFINITY;
+    }
+    if (moved <= tolerance(g, size) / 2) {
+        g->steady++;
+        return;
+    }
+    g->steady = 0;
+    memcpy(g->anchor, g->value, g->set.count * sizeof(double));
+}
+
+/* No message can move the estimate any more. */
+static bool is_alone(const struct ftc_gossip *g)
+{
+    return g->dead == g->links;
+}
+
+bool ftc_gossip_settled(const struct ftc_gossip *gossip)
+{
+    int rounds = 4; /* twice the steps in which a message can have reached everybody, and some */
+    for (int reached = 1; reached < gossip->set.neighbourhood.ranks; reached *= 2)
+        rounds += 2;
+    return gossip->steady >= rounds || is_alone(gossip);
+}
+
+void ftc_gossip_changed(struct ftc_gossip *g, int link)
+{
+    if (!g->link[link].open)
+        g->link[link].changed = g->steps;
+    g->link[link].open = true;
+}
+
+uint64_t ftc_gossip_steps(const struct ftc_gossip *gossip)
+{
+    return gossip->steps;
+}
+
+bool ftc_gossip_answered(const struct ftc_gossip *gossip, uint64_t step)
+{
+    for (int link = 0; gossip->set.turns && link < gossip->links; link++) {
+        const struct ftc_gossip_link *l = &gossip->link[link];
+        if (l->open && !l->dead && l->changed < step)
+            return false;
+    }
+    return true;
+}
+
+bool ftc_gossip_sound(const struct ftc_gossip *gossip)
+{
+    return !gossip->ops->checksum || ftc_mass_error(gossip->initial, gossip->width) == 0;
+}
+
+const double *ftc_gossip_initial(const struct ftc_gossip *gossip)
+{
+    return gossip->initial;
+}
+
+void ftc_gossip_unsettle(struct ftc_gossip *gossip)
+{
+    gossip->steady = 0;
+}
+
+const double *ftc_gossip_estimate(const struct ftc_gossip *gossip)
+{
+    return gossip->value;
+}
+
+void ftc_gossip_counters(const struct ftc_gossip *gossip, struct ftc_gossip_counters *counters)
+{
+    size_t entries = (size_t)gossip->links * (size_t)gossip->ops->flows * gossip->width;
+
+    *counters = gossip->counters;
+    for (size_t i = 0; i < entries; i++)
+        counters->largest_flow = fmax(counters->largest_flow, fabs(gossip->flow[i]));
+}
+
+void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind)
+{
+    if (g->queued == g->room)
+        return;
+    if (g->set.turns && kind == FTC_GOSSIP_FLOW && ftc_gossip_holds(g, link))
+        g->link[link].number++;
+    if (g->set.turns)
+        g->link[link].since = g->counters.received;
+    g->queue[g->queued++] = (struct ftc_gossip_queued){.link = link, .kind = kind};
+    g->counters.sent++;
+}
+
+/* --- steps --- */
+
+static void flip_estimate(struct ftc_gossip *g)
+{
+    if (g->pending.variable != FTC_FLIP_ESTIMATE)
+        return;
+    ftc_flip_double(&g->pending, &g->estimate[g->pending.element]);
+    g->pending.variable = FTC_FLIP_VARIABLES;
+}
+
+/* Out of turn the last message is repeated. To push once more would let mass run away to an end that never answers. */
+static void send(struct ftc_gossip *g, int link)
+{
+    bool turn = !g->set.turns || ftc_gossip_holds(g, link);
+
+    if (!turn && g->link[link].number == 0) { /* the other end was to begin */
+        ftc_gossip_queue(g, link, FTC_GOSSIP_ASK);
+        return;
+    }
+    if (turn) {
+        g->ops->push(g, link);
+        if (g->ops->flows > 0)
+            ftc_gossip_changed(g, link);
+    }
+    ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
+}
+
+void ftc_gossip_mark(struct ftc_gossip *gossip, uint32_t number)
+{
+    gossip->mark = number;
+    for (int link = 0; !gossip->set.turns && link < gossip->links; link++)
+        if (ftc_gossip_usable(gossip, link))
+            ftc_gossip_queue(gossip, link, FTC_GOSSIP_MARK);
+}
+
+/* Estimate, and send over the link: each message that comes, and each timer, sets this off. False:
+ * the estimate is corrupt. */
+static bool step(struct ftc_gossip *g, int link)
+{
+    g->steps++;
+    g->owed = false;
+    g->timer_due = g->set.patience_ns > 0;
+    if (!g->ops->prepare(g))
+        return false;
+    memcpy(g->kept, g->estimate, g->width * sizeof(double)); /* a push halves it */
+    if (link < 0)
+        return true;
+    flip_estimate(g);
+    send(g, link);
+    return true;
+}
+
+void ftc_gossip_start(struct ftc_gossip *gossip)
+{
+    step(gossip, ftc_gossip_draw_link(gossip));
+}
+
+void ftc_gossip_timer(struct ftc_gossip *gossip)
+{
+    int link = ftc_gossip_draw_any(gossip);
+
+    gossip->counters.timers += link >= 0;
+    step(gossip, link);
+}
+
+void ftc_gossip_notice(struct ftc_gossip *gossip, int rank)
+{
+    int link = ftc_neighbourhood_link(&gossip->set.neighbourhood, gossip->set.self, rank);
+
+    if (link < 0 || gossip->link[link].dead)
+        return;
+    gossip->link[link].dead = true;
+    if (gossip->ops->flows == 0)
+        return;
+    gossip->ops->remove(gossip, link);
+    gossip->dead++;
+    gossip->steady = 0;
+    if (is_alone(gossip))
+        step(gossip, -1); /* nothing else will sum up what is left */
+}
+
+/* --- messages --- */
+
+static bool is_known(const struct ftc_gossip *g, unsigned kind)
+{
+    return kind == FTC_GOSSIP_FLOW || kind == (g->set.turns ? FTC_GOSSIP_ASK : FTC_GOSSIP_MARK);
+}
+
+/* Bytes behind the head of such a letter. */
+static size_t bytes_of_mass(const struct ftc_gossip *g, unsigned kind)
+{
+    bool carries = kind == FTC_GOSSIP_FLOW || (kind == FTC_GOSSIP_MARK && g->ops->flows > 0);
+
+    return carries ? (size_t)g->ops->masses * g->width * sizeof(double) : 0;
+}
+
+bool ftc_gossip_is_mark(const void *head)
+{
+    return *(const unsigned char *)head == FTC_GOSSIP_MARK;
+}
+
+static bool read_letter(const struct ftc_gossip *g, const void *bytes, size_t size,
+                        struct ftc_gossip_letter *letter)
+{
+    struct ftc_reader reader = {.data = bytes, .size = size};
+
+    *letter = (struct ftc_gossip_letter){.kind = ftc_read_u8(&reader)};
+    letter->active = ftc_read_u8(&reader) & 1;
+    ftc_read_align(&reader, 4);
+    letter->number = ftc_read_u32(&reader);
+    letter->cancels = ftc_read_u32(&reader);
+    ftc_read_align(&reader, HEAD_BYTES);
+    size_t mass = bytes_of_mass(g, letter->kind);
+    if (mass > 0)
+        letter->mass = ftc_read_bytes(&reader, mass);
+    return is_known(g, letter->kind) && !reader.failed && reader.used == size;
+}
+
+static void write_letter(struct ftc_gossip *g, const struct ftc_gossip_queued *queued)
+{
+    const struct ftc_gossip_link *link = &g->link[queued->link];
+    struct ftc_writer writer = {.data = g->bytes, .size = HEAD_BYTES};
+    size_t mass = bytes_of_mass(g, queued->kind);
+
+    ftc_write_u8(&writer, (uint8_t)queued->kind);
+    ftc_write_u8(&writer, link->active);
+    ftc_write_align(&writer, 4);
+    ftc_write_u32(&writer, queued->kind == FTC_GOSSIP_MARK ? g->mark : link->number);
+    ftc_write_u32(&writer, link->cancels);
+    ftc_write_align(&writer, HEAD_BYTES);
+    g->size = HEAD_BYTES + mass;
+    if (mass == 0)
+        return;
+    g->ops->write(g, queued->link, g->bytes + HEAD_BYTES);
+    if (g->pending.variable == FTC_FLIP_MESSAGE) {
+        ftc_flip_bytes(&g->pending, g->bytes + HEAD_BYTES, mass);
+        g->pending.variable = FTC_FLIP_VARIABLES;
+    }
+}
+
+enum news { NEWS_NONE, NEWS_AGAIN, NEWS_UNANSWERED, NEWS_NEW };
+
+/* Turns: is this the other's next message, the last one again, one whose answer it has not got, or neither? */
+static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
+{
+    struct ftc_gossip_link *link = &g->link[at];
+
+    if (number == link->number + 1 && !ftc_gossip_holds(g, at)) {
+        link->number = number;
+        link->since = link->news = g->counters.received;
+        link->open = false;
+        return NEWS_NEW;
+    }
+    if (number == link->number && ftc_gossip_holds(g, at))
+        return NEWS_AGAIN;
+    return number + 1 == link->number && !ftc_gossip_holds(g, at) ? NEWS_UNANSWERED : NEWS_NONE;
+}
+
+/* gossip.md, rule 2: the flow of this link may be sound where the estimate is not. */
+static void answer_again(struct ftc_gossip *g, int link)
+{
+    if (!step(g, link) && !FTC_MUTATED(NO_ANSWER_WHILE_CORRUPT))
+        ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
+}
+
+/* gossip.md, rule 1: it does not matter what else waits. */
+static bool heals(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+{
+    if (g->ops->heal == NULL || (g->more && FTC_MUTATED(HEAL_WHEN_NOTHING_WAITS)))
+        return false;
+    return g->ops->heal(g, link, letter);
+}
+
+/* The other end said nothing new: perhaps it waits, and a repetition sets off another. Where timers are too short for slow ranks,
+ * these would go on for good (as in TFTP: RFC 1123, 4.2.3.1): not while there is something else to answer. */
+static void remind(struct ftc_gossip *g, int link, enum news news, const struct ftc_gossip_letter *letter)
+{
+    bool healed = news == NEWS_UNANSWERED && heals(g, link, letter);
+
+    if (g->more && !healed)
+        g->timer_due = g->set.patience_ns > 0;
+    else if (news == NEWS_UNANSWERED)
+        answer_again(g, link);
+    else if (news == NEWS_AGAIN) /* it was sent instead of a push, and so sets one off */
+        step(g, ftc_gossip_draw_link(g));
+}
+
+void ftc_gossip_more(struct ftc_gossip *gossip, bool more)
+{
+    gossip->more = more;
+}
+
+void ftc_gossip_answer(struct ftc_gossip *gossip)
+{
+    if (gossip->owed)
+        step(gossip, ftc_gossip_draw_link(gossip));
+}
+
+/* gossip.md, rule 4: what came together sets off one push. */
+static void answer_new(struct ftc_gossip *g)
+{
+    if (g->set.turns || !g->more || FTC_MUTATED(PUSH_FOR_EACH)) {
+        step(g, ftc_gossip_draw_link(g));
+        return;
+    }
+    g->owed = true;
+    g->timer_due = g->set.patience_ns > 0;
+}
+
+/* gossip.md, rule 5. The flow that a mark carries is all that its link ever carried. */
+static void take_mark(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+{
+    uint64_t corrupt = g->counters.corrupt;
+
+    if (letter->mass != NULL)
+        g->ops->take(g, link, letter);
+    g->link[link].marked = letter->number;
+    step(g, -1);
+    if (g->counters.corrupt != corrupt)
+        g->steady = 0;
+}
+
+int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size)
+{
+    struct ftc_gossip_letter letter;
+    int link = ftc_neighbourhood_link(&gossip->set.neighbourhood, gossip->set.self, from);
+
+    if (link < 0 || !read_letter(gossip, bytes, size, &letter))
+        return ftc_error_set(FTC_ERR_PROTO, "rank %d sent what is no message of %s", from, gossip->ops->name);
+    if (gossip->link[link].dead)
+        return FTC_SUCCESS;
+    gossip->counters.received++;
+    if (letter.kind == FTC_GOSSIP_ASK) {
+        answer_again(gossip, link);
+        return FTC_SUCCESS;
+    }
+    if (letter.kind == FTC_GOSSIP_MARK) {
+        take_mark(gossip, link, &letter);
+        return FTC_SUCCESS;
+    }
+    if (gossip->set.turns) {
+        enum news news = sort(gossip, link, letter.number);
+        if (news != NEWS_NEW) {
+            remind(gossip, link, news, &letter);
+            return FTC_SUCCESS;
+        }
+    }
+    if (!gossip->ops->take(gossip, link, &letter) && !gossip->set.rounds)
+        answer_new(gossip);
+    else
+        gossip->timer_due = gossip->set.patience_ns > 0;
+    return FTC_SUCCESS;
+}
+
+bool ftc_gossip_next_output(struct ftc_gossip *gossip, struct ftc_gossip_output *output)
+{
+    if (gossip->taken < gossip->queued) {
+        const struct ftc_gossip_queued *queued = &gossip->queue[gossip->taken++];
+        write_letter(gossip, queued);
+        int to = ftc_neighbourhood_peer(&gossip->set.neighbourhood, gossip->set.self, queued->link);
+        *output = (struct ftc_gossip_output){
+            .kind = FTC_GOSSIP_SEND, .to = to, .bytes = gossip->bytes, .size = gossip->size};
+        return true;
+    }
+    gossip->taken = gossip->queued = 0;
+    if (!gossip->timer_due)
+        return false;
+    gossip->timer_due = false;
+    *output = (struct ftc_gossip_output){.kind = FTC_GOSSIP_TIMER, .delay_ns = gossip->set.patience_ns};
+    return true;
+}
+
+/* --- drills --- */
+
+static bool flip_mass(const struct ftc_gossip *g, double *mass, const struct ftc_flip *flip)
+{
+    size_t at = (size_t)flip->element;
+
+    if (flip->variable == FTC_FLIP_WEIGHT)
+        at = g->set.count;
+    else if (flip->variable == FTC_FLIP_CHECKSUM)
+        at = g->ops->checksum ? g->set.count + 1 : g->width;
+    if (at >= g->width)
+        return false;
+    ftc_flip_double(flip, &mass[at]);
+    return true;
+}
+
+static bool flip_flow(struct ftc_gossip *g, const struct ftc_flip *flip)
+{
+    if (g->ops->flows == 0)
+        return flip_mass(g, g->initial, flip);
+    if (g->links == 0)
+        return false;
+    int link = (int)(ftc_gossip_draw(g) % (uint64_t)g->links);
+    int which = (int)(ftc_gossip_draw(g) % (uint64_t)g->ops->flows);
+    return flip_mass(g, ftc_gossip_flow_of(g, link, which), flip);
+}
+
+bool ftc_gossip_flip(struct ftc_gossip *gossip, const struct ftc_flip *flip)
+{
+    switch (flip->variable) {
+    case FTC_FLIP_INPUT:
+        return flip_mass(gossip, gossip->initial, flip);
+    case FTC_FLIP_FLOW:
+    case FTC_FLIP_WEIGHT:
+    case FTC_FLIP_CHECKSUM:
+        return flip_flow(gossip, flip);
+    case FTC_FLIP_ESTIMATE:
+    case FTC_FLIP_MESSAGE:
+        if ((size_t)flip->element >= gossip->width)
+            return false;
+        gossip->pending = *flip;
+        return true;
+    default:
+        return false;
+    }
+}
+
+void ftc_gossip_direct(struct ftc_gossip *gossip, int link)
+{
+    gossip->directed = link;
+}

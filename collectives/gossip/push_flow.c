@@ -1,0 +1,264 @@
+/*
+ * Push-flow, and what checksums make of it: Wimmer 2016, algorithms 3, 5 and 6, with slips of the text put right: the
+ * estimate is the own one (e_i, not e_j), and nothing is pushed while it is corrupt, since that would carry the
+ * corruption into a sound flow (lines 6-9 of algorithm 6).
+ *
+ * The estimate is summed up afresh in every step: so a flow that is overwritten takes its error with it.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "collectives/gossip/internal.h"
+#include "collectives/mutation.h"
+
+#define UNIT (DBL_EPSILON / 2)
+
+static void sum_up(struct ftc_gossip *g)
+{
+    memcpy(g->estimate, g->initial, g->width * sizeof(double));
+    for (int link = 0; link < g->links; link++)
+        ftc_mass_add(g->estimate, ftc_gossip_flow_of(g, link, 0), g->width);
+}
+
+/* --- thresholds (docs/design/gossip.md, "tau") --- */
+
+/* Off by more than rounding explains: a bit was flipped. Each step and each flow in a sum add an ulp of either sign. */
+static double suspicious(const struct ftc_gossip *g)
+{
+    double roundings = 16 + (double)g->links + (double)g->counters.sent;
+    return g->set.tau > 0 ? g->set.tau : 16 * sqrt(roundings) * UNIT * g->scale;
+}
+
+/* Off by so much that what rounding leaves of it, once it is overwritten, is more than the accuracy aimed at. */
+static double harmful(const struct ftc_gossip *g)
+{
+    if (g->set.tau > 0)
+        return g->set.tau;
+    double size = 0;
+    for (size_t i = 0; i < g->set.count; i++)
+        size = fmax(size, fabs(g->value[i]));
+    /* The weight's size is 1: the smaller one is hurt first. What is lost is shared by all. */
+    double lost = g->set.accuracy * fmin(size, 1) * g->set.neighbourhood.ranks;
+    return fmax(suspicious(g), lost / (8 * UNIT));
+}
+
+static bool off(const struct ftc_gossip *g, const double *mass, double threshold)
+{
+    return !(ftc_mass_error(mass, g->width) <= threshold);
+}
+
+/* What is sound says how much rounding there is. */
+static void note_scale(struct ftc_gossip *g, const double *mass)
+{
+    g->scale = fmax(g->scale, ftc_mass_magnitude(mass, g->width));
+}
+
+/* --- the initial value --- */
+
+/* Section 3.3: e - sum of flows, where both are sound. `kept` is of the last step: when a flow has changed it is void. The
+ * initial value never changes, so its checksum is exact. */
+static void repair_initial(struct ftc_gossip *g)
+{
+    if (!off(g, g->initial, 0) || off(g, g->kept, suspicious(g)))
+        return;
+    for (int link = 0; link < g->links; link++)
+        if (off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
+            return;
+    memcpy(g->initial, g->kept, g->width * sizeof(double));
+    for (int link = 0; link < g->links; link++)
+        ftc_mass_subtract(g->initial, ftc_gossip_flow_of(g, link, 0), g->width);
+    ftc_mass_mend(g->initial, g->width);
+    g->counters.repairs++;
+}
+
+/* --- steps --- */
+
+static bool prepare_plain(struct ftc_gossip *g)
+{
+    sum_up(g);
+    ftc_gossip_value_set(g);
+    return true;
+}
+
+static void zero(struct ftc_gossip *g, int link)
+{
+    memset(ftc_gossip_flow_of(g, link, 0), 0, g->width * sizeof(double));
+    ftc_gossip_changed(g, link);
+    g->steady = 0;
+    g->counters.resets++;
+}
+
+static bool sound_estimate(struct ftc_gossip *g)
+{
+    note_scale(g, g->estimate);
+    ftc_gossip_value_set(g);
+    return true;
+}
+
+/* Algorithm 5, lines 2-7. */
+static bool prepare_local(struct ftc_gossip *g)
+{
+    repair_initial(g);
+    sum_up(g);
+    if (!off(g, g->estimate, suspicious(g)))
+        return sound_estimate(g);
+    for (int link = 0; link < g->links; link++) {
+        double *flow = ftc_gossip_flow_of(g, link, 0);
+        if (!off(g, flow, suspicious(g)))
+            continue;
+        g->counters.corrupt++;
+        if (off(g, flow, harmful(g)))
+            zero(g, link);
+        else /* push-flow heals it; its error shall not spread to the checksums of sound flows */
+            ftc_mass_mend(flow, g->width);
+    }
+    sum_up(g);
+    return sound_estimate(g);
+}
+
+/* Ask for the neighbour's flow: by sending one's own, or, if it is the neighbour's turn, by an empty message. */
+static void ask(struct ftc_gossip *g, int link)
+{
+    bool turn = !g->set.turns || ftc_gossip_holds(g, link);
+    ftc_gossip_queue(g, link, turn ? FTC_GOSSIP_FLOW : FTC_GOSSIP_ASK);
+}
+
+/* Algorithm 6, lines 2-6. */
+static bool prepare_cooperative(struct ftc_gossip *g)
+{
+    int corrupt = 0;
+
+    repair_initial(g);
+    sum_up(g);
+    if (!off(g, g->estimate, suspicious(g)))
+        return sound_estimate(g);
+    for (int link = 0; link < g->links; link++) {
+        if (off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g))) {
+            corrupt++;
+            ask(g, link);
+        }
+    }
+    g->counters.corrupt += (uint64_t)corrupt;
+    return corrupt > 0 ? false : sound_estimate(g);
+}
+
+static void push(struct ftc_gossip *g, int link)
+{
+    ftc_mass_halve(g->estimate, g->width);
+    ftc_mass_subtract(ftc_gossip_flow_of(g, link, 0), g->estimate, g->width);
+    if (g->ops->checksum) /* what is left of the estimate is its other half */
+        memcpy(g->kept, g->estimate, g->width * sizeof(double));
+}
+
+static bool take_plain(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+{
+    ftc_mass_negate(ftc_gossip_flow_of(g, link, 0), letter->mass, g->width);
+    return false;
+}
+
+/* A received flow that is off by no more than this overwrites the own one. */
+static bool take_sound(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter, double most)
+{
+    repair_initial(g);
+    ftc_mass_negate(g->came, letter->mass, g->width);
+    bool corrupt = off(g, g->came, suspicious(g));
+    g->counters.corrupt += corrupt;
+    if (off(g, g->came, most))
+        return false;
+    if (corrupt)
+        ftc_mass_mend(g->came, g->width);
+    memcpy(ftc_gossip_flow_of(g, link, 0), g->came, g->width * sizeof(double));
+    g->kept[0] = NAN;
+    note_scale(g, g->came);
+    return true;
+}
+
+/* Algorithm 5, lines 11-13. */
+static bool take_local(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+{
+    take_sound(g, link, letter, harmful(g));
+    return false;
+}
+
+/* gossip.md, rule 3: neither end is sound (algorithm 6, lines 13-15). */
+static void begin_anew(struct ftc_gossip *g, int link)
+{
+    if (!FTC_MUTATED(KEEP_WHERE_NEITHER_IS_SOUND))
+        zero(g, link);
+}
+
+/* Algorithm 6, lines 10-16. The answer is this step's message. */
+static bool take_cooperative(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+{
+    if (take_sound(g, link, letter, suspicious(g)))
+        return false;
+    if (off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
+        begin_anew(g, link);
+    ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
+    return true;
+}
+
+/* gossip.md, rule 1: what the other end holds is as good as the own flow was before its last push. */
+static bool heal(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
+{
+    if (!off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
+        return false;
+    if (!take_sound(g, link, letter, suspicious(g)))
+        begin_anew(g, link);
+    return true;
+}
+
+static void remove_link(struct ftc_gossip *g, int link)
+{
+    if (g->ops->checksum)
+        repair_initial(g);
+    memset(ftc_gossip_flow_of(g, link, 0), 0, g->width * sizeof(double));
+    if (g->ops->checksum)
+        g->kept[0] = NAN;
+}
+
+static void write_flow(const struct ftc_gossip *g, int link, unsigned char *out)
+{
+    memcpy(out, ftc_gossip_flow_of(g, link, 0), g->width * sizeof(double));
+}
+
+const struct ftc_gossip_ops ftc_gossip_push_flow = {
+    .name = "push-flow",
+    .survives = true,
+    .flows = 1,
+    .masses = 1,
+    .prepare = prepare_plain,
+    .push = push,
+    .take = take_plain,
+    .remove = remove_link,
+    .write = write_flow,
+};
+
+const struct ftc_gossip_ops ftc_gossip_pflc = {
+    .name = "pflc",
+    .checksum = true,
+    .survives = true,
+    .flows = 1,
+    .masses = 1,
+    .prepare = prepare_local,
+    .push = push,
+    .take = take_local,
+    .remove = remove_link,
+    .write = write_flow,
+};
+
+const struct ftc_gossip_ops ftc_gossip_pfcc = {
+    .name = "pfcc",
+    .checksum = true,
+    .survives = true,
+    .answers = true,
+    .flows = 1,
+    .masses = 1,
+    .prepare = prepare_cooperative,
+    .push = push,
+    .take = take_cooperative,
+    .heal = heal,
+    .remove = remove_link,
+    .write = write_flow,
+};

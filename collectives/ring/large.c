@@ -1,0 +1,474 @@
+/* Large allreduces: attempts, and what commits them. */
+#include "collectives/ring/large.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/wire.h"
+#include "collectives/ring/mutation.h"
+#include "collectives/ring/ring_allreduce.h"
+
+/*
+ * A message is this head, then the bytes of a block:
+ * u8 version | u8 kind | zeroes up to 8 | u64 operation | u64 epoch op | u32 epoch i | u32 epoch s |
+ * signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size | u32 block | u32 hop | zeroes up to 64
+ */
+#define HEAD     64
+#define VERSION  1
+#define KIND     253        /* in the same place as the kinds of message.h, and far from them */
+#define FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
+
+_Static_assert(HEAD % FTC_VALUE_ALIGNMENT == 0, "what follows is not padded");
+
+struct head {
+    uint64_t op;
+    struct ftc_epoch epoch;
+    struct ftc_signature signature;
+    uint32_t block, hop;
+};
+
+/* Came before its attempt began. */
+struct kept {
+    struct kept *next;
+    int from;
+    struct head head;
+    struct ftc_buffer *message;
+};
+
+struct ftc_large {
+    struct ftc_large_settings set;
+    const struct ftc_call *call; /* NULL: none is under way */
+    void *result;                /* of the call, written before it is committed; NULL: not */
+    size_t element;
+    enum ftc_large_state state;
+    int attempt; /* of this call, from 0 */
+    uint64_t op;
+    struct ftc_epoch epoch;
+    int *rank, *place; /* the i-th of the ring; where a rank is in it, -1 */
+    int places;
+    struct ftc_ring_allreduce *ring;
+    struct ftc_set failed;       /* as decisions have named them */
+    unsigned char *contribution; /* one byte, not zero: torn; then L */
+    struct kept *first, **last;
+    struct ftc_buffer *head; /* of the output that was taken last */
+    char mismatch[FTC_MISMATCH_WORDS];
+    struct ftc_large_counters counters;
+};
+
+/* --- life --- */
+
+static size_t contribution_size(const struct ftc_large *large)
+{
+    return 1 + ftc_set_bytes(large->set.ranks);
+}
+
+int ftc_large_create(struct ftc_large **out, const struct ftc_large_settings *settings)
+{
+    struct ftc_large *large = calloc(1, sizeof(*large));
+
+    if (large != NULL) {
+        large->set = *settings;
+        large->last = &large->first;
+        large->rank = calloc(2 * (size_t)settings->ranks, sizeof(int));
+        large->contribution = malloc(contribution_size(large));
+    }
+    if (large == NULL || large->rank == NULL || large->contribution == NULL ||
+        ftc_set_init(&large->failed, settings->ranks) != FTC_SUCCESS) {
+        ftc_large_destroy(large);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", settings->ranks);
+    }
+    large->place = large->rank + settings->ranks;
+    *out = large;
+    return FTC_SUCCESS;
+}
+
+/* Drop those kept of operations before `op`. */
+static void forget(struct ftc_large *large, uint64_t op)
+{
+    struct kept **link = &large->first;
+
+    while (*link != NULL) {
+        struct kept *kept = *link;
+        if (kept->head.op >= op) {
+            link = &kept->next;
+            continue;
+        }
+        *link = kept->next;
+        ftc_buffer_unref(kept->message);
+        free(kept);
+    }
+    large->last = link;
+}
+
+void ftc_large_destroy(struct ftc_large *large)
+{
+    if (large == NULL)
+        return;
+    forget(large, UINT64_MAX);
+    ftc_ring_allreduce_destroy(large->ring);
+    ftc_buffer_unref(large->head);
+    ftc_set_fini(&large->failed);
+    free(large->contribution);
+    free(large->rank);
+    free(large);
+}
+
+void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element, void *result)
+{
+    assert(large->call == NULL && call->signature.size > 0 && element > 0);
+    large->result = result != call->input ? result : NULL;
+    large->call = call;
+    large->element = element;
+    large->attempt = 0;
+}
+
+static void drop_attempt(struct ftc_large *large)
+{
+    ftc_ring_allreduce_destroy(large->ring);
+    large->ring = NULL;
+    large->state = FTC_LARGE_IDLE;
+}
+
+void ftc_large_end(struct ftc_large *large)
+{
+    drop_attempt(large);
+    large->call = NULL;
+}
+
+enum ftc_large_state ftc_large_state(const struct ftc_large *large)
+{
+    return large->state;
+}
+
+const struct ftc_set *ftc_large_failed(const struct ftc_large *large)
+{
+    return &large->failed;
+}
+
+const char *ftc_large_mismatch(const struct ftc_large *large)
+{
+    return large->mismatch;
+}
+
+void ftc_large_counters(const struct ftc_large *large, struct ftc_large_counters *counters)
+{
+    *counters = large->counters;
+}
+
+int ftc_large_awaited(const struct ftc_large *large)
+{
+    if (large->state != FTC_LARGE_UNDER_WAY)
+        return -1;
+    int place = large->place[large->set.self];
+    return large->rank[place > 0 ? place - 1 : large->places - 1];
+}
+
+/* --- out --- */
+
+static struct ftc_buffer *encode(const struct ftc_large *large, uint32_t block, uint32_t hop)
+{
+    const struct ftc_signature *signature = &large->call->signature;
+    struct ftc_buffer *buffer = ftc_buffer_new(HEAD);
+    struct ftc_writer w = {.size = HEAD};
+
+    if (buffer == NULL)
+        return NULL;
+    w.data = buffer->data;
+    ftc_write_u8(&w, VERSION);
+    ftc_write_u8(&w, KIND);
+    ftc_write_align(&w, 8);
+    ftc_write_u64(&w, large->op);
+    ftc_write_u64(&w, large->epoch.op);
+    ftc_write_u32(&w, large->epoch.ballot.i);
+    ftc_write_u32(&w, large->epoch.ballot.s);
+    ftc_write_u8(&w, signature->kind);
+    ftc_write_u8(&w, signature->type);
+    ftc_write_u8(&w, signature->operator_code);
+    ftc_write_u8(&w, 0);
+    ftc_write_u32(&w, (uint32_t)signature->root);
+    ftc_write_u64(&w, signature->size);
+    ftc_write_u32(&w, block);
+    ftc_write_u32(&w, hop);
+    ftc_write_align(&w, HEAD);
+    assert(!w.failed && w.used == HEAD);
+    return buffer;
+}
+
+bool ftc_large_next_output(struct ftc_large *large, struct ftc_large_output *output)
+{
+    struct ftc_ring_allreduce_output next;
+
+    ftc_buffer_unref(large->head);
+    large->head = NULL;
+    if (large->ring == NULL || !ftc_ring_allreduce_next_output(large->ring, &next))
+        return false;
+    large->head = encode(large, next.block, next.hop);
+    *output = (struct ftc_large_output){.to = large->rank[next.to], .head = large->head, .value = next.value};
+    return true;
+}
+
+/* --- in --- */
+
+bool ftc_large_is_message(const struct ftc_buffer *buffer)
+{
+    return buffer->size >= 2 && buffer->data[1] == KIND;
+}
+
+static bool decode(const struct ftc_buffer *message, struct head *head)
+{
+    struct ftc_reader r = {.data = message->data, .size = message->size};
+    bool sound = ftc_read_u8(&r) == VERSION && ftc_read_u8(&r) == KIND;
+
+    ftc_read_align(&r, 8);
+    head->op = ftc_read_u64(&r);
+    head->epoch.op = ftc_read_u64(&r);
+    head->epoch.ballot.i = ftc_read_u32(&r);
+    head->epoch.ballot.s = ftc_read_u32(&r);
+    head->signature = (struct ftc_signature){.kind = ftc_read_u8(&r)};
+    head->signature.type = ftc_read_u8(&r);
+    head->signature.operator_code = ftc_read_u8(&r);
+    sound &= ftc_read_u8(&r) == 0;
+    head->signature.root = (int32_t)ftc_read_u32(&r);
+    head->signature.size = ftc_read_u64(&r);
+    head->block = ftc_read_u32(&r);
+    head->hop = ftc_read_u32(&r);
+    ftc_read_align(&r, HEAD);
+    return sound && !r.failed && r.used == HEAD && head->signature.kind == FTC_CALL_ALLREDUCE;
+}
+
+static bool signatures_equal(const struct ftc_signature *a, const struct ftc_signature *b)
+{
+    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
+           a->root == b->root && a->size == b->size;
+}
+
+static int mismatch(struct ftc_large *large, uint64_t op, int from, const struct ftc_signature *theirs,
+                    const struct ftc_signature *own)
+{
+    ftc_mismatch_words(large->mismatch, op, from, theirs, large->set.self, own);
+    return ftc_error_set(FTC_ERR_MISMATCH, "%s", large->mismatch);
+}
+
+/* Of the attempt that was started last. */
+static int take(struct ftc_large *large, int from, const struct head *head, struct ftc_buffer *message)
+{
+    struct ftc_value value = {.buffer = message, .offset = HEAD, .size = message->size - HEAD};
+
+    if (!ftc_epoch_equal(head->epoch, large->epoch) && !FTC_LARGE_MUTATED(NO_EPOCH)) {
+        large->counters.foreign++;
+        return FTC_SUCCESS;
+    }
+    if (!signatures_equal(&head->signature, &large->call->signature))
+        return mismatch(large, head->op, from, &head->signature, &large->call->signature);
+    if (large->state != FTC_LARGE_UNDER_WAY)
+        return FTC_SUCCESS; /* torn, or from somebody who repeats himself */
+    if (large->place[from] < 0)
+        return ftc_error_set(FTC_ERR_PROTO, "rank %d is not in the ring", from);
+    int rc = ftc_ring_allreduce_receive(large->ring, large->place[from], head->block, head->hop, &value);
+    if (ftc_ring_allreduce_whole(large->ring))
+        large->state = FTC_LARGE_WHOLE;
+    return rc;
+}
+
+/* A neighbour can be ahead by as much as this rank's part of one attempt, and not begin another without it. */
+static int keep(struct ftc_large *large, int from, const struct head *head, struct ftc_buffer *message)
+{
+    struct kept *kept;
+
+    if (FTC_LARGE_MUTATED(FORGET_EARLY))
+        return FTC_SUCCESS;
+    kept = malloc(sizeof(*kept));
+    if (kept == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory to keep a message of rank %d", from);
+    *kept = (struct kept){.from = from, .head = *head, .message = ftc_buffer_ref(message)};
+    *large->last = kept;
+    large->last = &kept->next;
+    large->counters.early++;
+    return FTC_SUCCESS;
+}
+
+/* The operation that the sender takes for a large allreduce is another collective here, and under way. */
+static bool contradicts(const struct head *head, const struct ftc_large_now *now)
+{
+    return now->under_way != NULL && head->op + 1 == now->op && ftc_epoch_equal(head->epoch, now->epoch) &&
+           now->under_way->kind != FTC_CALL_LARGE;
+}
+
+static bool is_of_attempt(const struct ftc_large *large, const struct head *head)
+{
+    bool older = FTC_LARGE_MUTATED(OLD_ATTEMPT) && head->op < large->op;
+    return large->state != FTC_LARGE_IDLE && (head->op == large->op || older);
+}
+
+int ftc_large_receive(struct ftc_large *large, const struct ftc_large_now *now, int from,
+                      struct ftc_buffer *message)
+{
+    struct head head;
+
+    if (!decode(message, &head) || head.op > now->op + FURTHEST)
+        return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of a large allreduce", message->size);
+    if (contradicts(&head, now))
+        return mismatch(large, head.op, from, &head.signature, now->under_way);
+    if (is_of_attempt(large, &head))
+        return take(large, from, &head, message);
+    if (head.op >= now->op)
+        return keep(large, from, &head, message);
+    large->counters.late++;
+    return FTC_SUCCESS;
+}
+
+static struct ftc_signature commit_signature(const struct ftc_large *large)
+{
+    struct ftc_signature signature = large->call->signature;
+
+    signature.kind = FTC_CALL_LARGE;
+    signature.size = contribution_size(large);
+    return signature;
+}
+
+int ftc_large_look(struct ftc_large *large, int from, const struct ftc_buffer *message)
+{
+    struct ftc_message_head head;
+    struct ftc_signature theirs, commit;
+
+    if (large->state != FTC_LARGE_UNDER_WAY || ftc_message_peek(message, &head) != FTC_SUCCESS ||
+        head.op != large->op || !ftc_epoch_equal(head.epoch, large->epoch) ||
+        ftc_message_peek_signature(message, &theirs) != FTC_SUCCESS)
+        return FTC_SUCCESS;
+    commit = commit_signature(large);
+    if (signatures_equal(&theirs, &commit))
+        return FTC_SUCCESS;
+    return mismatch(large, head.op, from, &theirs, &large->call->signature);
+}
+
+void ftc_large_notice(struct ftc_large *large, int rank)
+{
+    if (large->state == FTC_LARGE_UNDER_WAY && large->place[rank] >= 0 && !FTC_LARGE_MUTATED(STAY))
+        large->state = FTC_LARGE_TORN;
+}
+
+/* --- attempts --- */
+
+static void place_ranks(struct ftc_large *large, const struct ftc_set *agreed, const struct ftc_set *known)
+{
+    large->places = 0;
+    for (int rank = 0; rank < large->set.ranks; rank++) {
+        bool left_out = ftc_set_has(agreed, rank) || ftc_set_has(&large->failed, rank);
+        if (FTC_LARGE_MUTATED(KNOWN_PLACES))
+            left_out = ftc_set_has(known, rank);
+        large->place[rank] = left_out ? -1 : large->places;
+        if (!left_out)
+            large->rank[large->places++] = rank;
+    }
+}
+
+static int create_ring(struct ftc_large *large)
+{
+    const struct ftc_call *call = large->call;
+    struct ftc_ring_allreduce_settings settings = {.self = large->place[large->set.self],
+                                                   .ranks = large->places,
+                                                   .size = call->signature.size,
+                                                   .element = large->element,
+                                                   .block_least = large->set.block_least,
+                                                   .block_most = large->set.block_most,
+                                                   .input = call->input,
+                                                   .result = large->result,
+                                                   .combine = call->combine,
+                                                   .combine_arg = call->combine_arg,
+                                                   .pool = large->set.pool};
+
+    int rc = ftc_ring_allreduce_create(&large->ring, &settings);
+    return rc == FTC_SUCCESS ? ftc_ring_allreduce_start(large->ring) : rc;
+}
+
+static void settle_state(struct ftc_large *large, const struct ftc_set *known)
+{
+    large->state = ftc_ring_allreduce_whole(large->ring) ? FTC_LARGE_WHOLE : FTC_LARGE_UNDER_WAY;
+    for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
+        ftc_large_notice(large, rank);
+}
+
+int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now, const struct ftc_set *agreed,
+                    const struct ftc_set *known)
+{
+    assert(large->call != NULL && large->state == FTC_LARGE_IDLE);
+    large->op = now->op;
+    large->epoch = now->epoch;
+    large->counters.attempts++;
+    place_ranks(large, agreed, known);
+    int rc = create_ring(large);
+    if (rc == FTC_SUCCESS)
+        settle_state(large, known);
+    return rc;
+}
+
+int ftc_large_early(struct ftc_large *large, int *from)
+{
+    struct kept **link = &large->first;
+
+    while (*link != NULL && (*link)->head.op != large->op)
+        link = &(*link)->next;
+    struct kept *kept = *link;
+    if (kept == NULL)
+        return 0;
+    *link = kept->next;
+    if (*link == NULL)
+        large->last = link;
+    *from = kept->from;
+    int rc = take(large, kept->from, &kept->head, kept->message);
+    ftc_buffer_unref(kept->message);
+    free(kept);
+    return rc == FTC_SUCCESS ? 1 : rc;
+}
+
+int ftc_large_called(struct ftc_large *large, const struct ftc_large_now *now)
+{
+    for (const struct kept *kept = large->first; kept != NULL; kept = kept->next)
+        if (contradicts(&kept->head, now))
+            return mismatch(large, kept->head.op, kept->from, &kept->head.signature, now->under_way);
+    forget(large, now->op);
+    return FTC_SUCCESS;
+}
+
+void ftc_large_commit(struct ftc_large *large, const struct ftc_set *known, struct ftc_call *commit)
+{
+    large->contribution[0] = large->state != FTC_LARGE_WHOLE;
+    ftc_set_to_bytes(known, large->contribution + 1);
+    *commit = (struct ftc_call){
+        .signature = commit_signature(large), .input = large->contribution, .combine = ftc_set_unite_bytes};
+}
+
+/* Ranks that the decision names, itself or in its value, have failed for good. */
+static void learn(struct ftc_large *large, const unsigned char *decided, const struct ftc_set *failed)
+{
+    ftc_set_add_bytes(&large->failed, decided + 1);
+    ftc_set_unite(&large->failed, failed);
+}
+
+int ftc_large_decide(struct ftc_large *large, const unsigned char *decided, const struct ftc_set *failed,
+                     enum ftc_large_verdict *verdict)
+{
+    bool torn = decided[0] != 0;
+
+    if (!torn && large->state != FTC_LARGE_WHOLE && !FTC_LARGE_MUTATED(COMMIT_TORN))
+        return ftc_error_set(FTC_ERR_PROTO, "a large allreduce was committed that is not whole here");
+    if (FTC_LARGE_MUTATED(OWN_WORD))
+        torn = large->state != FTC_LARGE_WHOLE;
+    learn(large, decided, failed);
+    if (!torn || FTC_LARGE_MUTATED(COMMIT_TORN)) {
+        *verdict = FTC_LARGE_COMMITTED;
+        return FTC_SUCCESS;
+    }
+    drop_attempt(large);
+    large->counters.again++;
+    *verdict = ++large->attempt < large->set.attempts ? FTC_LARGE_AGAIN : FTC_LARGE_PROTECTED;
+    large->counters.fallbacks += *verdict == FTC_LARGE_PROTECTED;
+    return FTC_SUCCESS;
+}
+
+void ftc_large_copy(const struct ftc_large *large, void *to)
+{
+    ftc_ring_allreduce_copy(large->ring, to);
+}

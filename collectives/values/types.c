@@ -1,0 +1,136 @@
+/* Element types and operators: names, sizes, and which loop combines what (collectives/values/loops.c). */
+#include "collectives/values/types.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "collectives/values/loops.h"
+
+#define CODE_USER 255
+#define PAGE_ZERO 4096 /* no object lives below: such a handle is a number that is no operator */
+
+struct type_info {
+    const char *name; /* NULL: no such type */
+    size_t size;
+};
+
+#define INFO_ROW(constant, suffix, T, unused) [constant] = {#suffix, sizeof(T)},
+static const struct type_info infos[FTC_TYPES] = {INTEGER_TYPES(INFO_ROW) FLOAT_TYPES(INFO_ROW)
+                                                      PAIR_TYPES(INFO_ROW)};
+
+static const struct type_info *info_of(ftc_type type)
+{
+    static const struct type_info none = {NULL, 0};
+    return (unsigned)type < FTC_TYPES ? &infos[type] : &none;
+}
+
+FTC_HOT size_t ftc_type_size(ftc_type type)
+{
+    return info_of(type)->size;
+}
+
+const char *ftc_type_name(ftc_type type)
+{
+    const char *name = info_of(type)->name;
+    return name != NULL ? name : "?";
+}
+
+const char *ftc_operator_name(int operator_code)
+{
+    static const char *const names[CODES] = {"none", "sum",  "prod", "min",  "max",    "land",
+                                             "lor",  "band", "bor",  "bxor", "minloc", "maxloc"};
+
+    if (operator_code == CODE_USER)
+        return "user-defined";
+    return operator_code >= 0 && operator_code < CODES ? names[operator_code] : "?";
+}
+
+/* --- reductions --- */
+
+/* For this processor. All give the same bits. */
+static ftc_loops *best_loops(void)
+{
+#ifdef FTC_LOOPS_X86
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512cd"))
+        return &ftc_loops_v4;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        return &ftc_loops_v3;
+#endif
+    return &ftc_loops_baseline;
+}
+
+/* What the operators that exclude a type do take: the remedy in the message. */
+static const char *types_of(int operator_code)
+{
+    if (operator_code >= MINLOC)
+        return "a value-index pair type";
+    return operator_code >= LAND ? "an integer type" : "an integer or floating-point type";
+}
+
+/* A handle that is no built-in operator: from ftc_op_create(), or garbage as far as that can be told. */
+static bool is_user_handle(ftc_op op)
+{
+    uintptr_t handle = (uintptr_t)op;
+    return handle >= PAGE_ZERO && handle % _Alignof(struct ftc_operator) == 0 && op->function != NULL;
+}
+
+FTC_HOT int ftc_reduction_init(struct ftc_reduction *reduction, ftc_type type, ftc_op op)
+{
+    struct ftc_reduction r = {.type = type, .element_size = ftc_type_size(type)};
+    uintptr_t code = (uintptr_t)op;
+
+    if (r.element_size == 0)
+        return ftc_error_set(FTC_ERR_ARG, "%d is no element type: pass one of FTC_INT8 ... FTC_DOUBLE_INT32",
+                             (int)type);
+    if (code >= SUM && code < CODES) {
+        r.operator_code = (int)code;
+        r.builtin = (*best_loops())[type][code];
+        if (r.builtin == NULL)
+            return ftc_error_set(FTC_ERR_TYPE, "operator %s is not defined for type %s: pass %s",
+                                 ftc_operator_name(r.operator_code), ftc_type_name(type),
+                                 types_of(r.operator_code));
+    } else if (is_user_handle(op)) {
+        r.operator_code = CODE_USER;
+        r.user = op;
+    } else if (op == FTC_AVG) {
+        return ftc_error_set(FTC_ERR_ARG,
+                             "FTC_AVG is for ftc_gossip_allreduce() alone: divide a sum by the ranks in it");
+    } else {
+        return ftc_error_set(FTC_ERR_ARG,
+                             "%p is no operator: pass a built-in one or one from ftc_op_create()",
+                             (const void *)op);
+    }
+    *reduction = r;
+    return FTC_SUCCESS;
+}
+
+FTC_HOT void ftc_reduction_combine(void *arg, const void *in, void *inout, size_t size)
+{
+    const struct ftc_reduction *reduction = arg;
+    size_t count = size / reduction->element_size;
+
+    assert(size % reduction->element_size == 0);
+    if (count == 0) /* the sides may be NULL then; a user's function need not know */
+        return;
+    if (reduction->builtin != NULL)
+        reduction->builtin(in, inout, inout, count);
+    else
+        reduction->user->function(in, inout, count, reduction->type, reduction->user->arg);
+}
+
+FTC_HOT void ftc_reduction_merge(void *arg, const void *in, const void *with, void *out, size_t size)
+{
+    const struct ftc_reduction *reduction = arg;
+
+    reduction->builtin(in, with, out, size / reduction->element_size);
+}
+
+FTC_HOT bool ftc_reduction_merges(const struct ftc_reduction *reduction)
+{
+    return reduction->builtin != NULL && reduction->type <= FTC_DOUBLE;
+}
