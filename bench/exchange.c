@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "bench/job.h"
 #include "node/jobs.h"
-#include "node/process.h"
+#include "node/system/process.h"
 #include "transport/transport.h"
 
 #define LIMIT_NS   (30 * FTC_NS_PER_S) /* for one message, and for the start */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 struct job {
     pid_t ftrun;

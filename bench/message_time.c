@@ -19,7 +19,7 @@
 
 #include "bench/exchange.h"
 #include "bench/job.h"
-#include "node/process.h"
+#include "node/system/process.h"
 
 #define ROUNDS  3
 #define CLASSES 7

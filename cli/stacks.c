@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "node/process.h"
+#include "node/system/process.h"
 
 #define MOST_OUTPUT    (256 * 1024)
 #define LONGEST_NS     (10 * FTC_NS_PER_S)

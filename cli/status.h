@@ -16,7 +16,7 @@
 #include "base/set.h"
 #include "base/settings.h"
 #include "collectives/call.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #define FTC_STATUS_SCHEMA 1          /* of --json */
 #define FTC_STATUS_NEVER  UINT64_MAX /* an age that is not known */

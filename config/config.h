@@ -106,7 +106,7 @@ struct ftc_config {
     int64_t drill_message_loss_ppm; /* drill.message_loss */
     int64_t drill_seed;             /* drill.seed */
     char drill_flip[FTC_CONFIG_STRING_MAX + 1];     /* drill.flip: collectives/values/flip.h reads it */
-    int8_t transport_order[FTC_CONFIG_LIST_MAX];    /* transport.order: enum ftc_carrier of node/segment.h */
+    int8_t transport_order[FTC_CONFIG_LIST_MAX];    /* transport.order: enum ftc_carrier of node/segment/segment.h */
     char tcp_address[FTC_CONFIG_STRING_MAX + 1];    /* transport.tcp_address; empty: all */
     char agent_address[FTC_CONFIG_STRING_MAX + 1];  /* transport.agent_address; empty: tcp_address */
     int64_t tcp_port;                               /* transport.tcp_port: the first; 0: any */
@@ -205,7 +205,7 @@ void ftc_config_fit(struct ftc_member_settings *member, int ranks);
 
 /* Do messages between ranks of one node go another way than by shared memory? */
 bool ftc_config_leaves_node(const struct ftc_config *config);
-/* Is this carrier (enum ftc_carrier of node/segment.h) in transport.order? */
+/* Is this carrier (enum ftc_carrier of node/segment/segment.h) in transport.order? */
 bool ftc_config_goes_by(const struct ftc_config *config, int carrier);
 /* collectives.algorithm, with auto decided for a job of so many nodes. */
 enum ftc_algorithm ftc_config_algorithm(const struct ftc_config *config, int nodes);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "node/process.h"
+#include "node/system/process.h"
 
 static int is_socket(int fd)
 {

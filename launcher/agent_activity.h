@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 /* Largest number of bytes for a job of so many ranks. */
 size_t ftc_agent_activity_room(int ranks);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 enum ftc_agent_kind {
     FTC_AGENT_LEASE,  /* detector/lease.h: `bytes` */

@@ -7,7 +7,7 @@
 #define FTC_LAUNCHER_BUS_H
 
 #include "launcher/ranks.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 /* The handler guards `segment` from this call to ftc_bus_unguard(). Until then these must stay:
  * `ranks`, which may still be empty, `segment`, and `directory` and `lock` of the job

@@ -18,7 +18,7 @@
 #include "launcher/verdict.h"
 #include "launcher/watcher.h"
 #include "node/bell.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 struct ftc_job {
     const struct ftc_command *command;

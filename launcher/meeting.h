@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "node/adoption.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 #include "transport/tcp_endpoint.h"
 
 struct ftc_meeting {

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "node/board.h"
+#include "node/board/board.h"
 
 static struct ftc_slot *slot_of(const struct ftc_mirror *mirror, int rank)
 {

@@ -8,7 +8,7 @@
 #include "launcher/agent_wire.h"
 #include "launcher/ranks.h"
 #include "node/bell.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 struct ftc_mirror {
     struct ftc_segment *segment;

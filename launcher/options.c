@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "collectives/values/flip.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 /* A year: far beyond any use, and far below what a timer could not hold. */
 #define MAX_SECONDS 31536000.0

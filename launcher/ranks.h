@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 /*
  * A rank is a child of ftrun, the leader of a process group of its own. The process that called ftc_init()

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 /* Job-level key with the job's name, from which the segment's follows: clients PMIx_Get it with
  * PMIX_RANK_WILDCARD. */

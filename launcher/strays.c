@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "launcher/environment.h"
-#include "node/process.h"
+#include "node/system/process.h"
 
 #define LONGEST_NS FTC_NS_PER_S
 #define ONE_NS     (100 * FTC_NS_PER_MS) /* for one process: the kernel may hold it for longer */

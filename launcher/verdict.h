@@ -7,7 +7,7 @@
 
 #include "launcher/ranks.h"
 #include "launcher/sink.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 struct ftc_verdict {
     struct ftc_ranks *ranks;

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "node/board.h"
+#include "node/board/board.h"
 #include "node/jobs.h"
 
 #define ADOPTED_PATIENCE 12 /* timeouts: it is in ftc_init(), but nobody tells if it is stopped there */

@@ -17,7 +17,7 @@
 #include "detector/watch.h"
 #include "launcher/ranks.h"
 #include "node/bell.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 struct ftc_watcher {
     struct ev_loop *loop;

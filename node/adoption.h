@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #define FTC_ADOPTION_MAGIC   0x61746366u
 #define FTC_ADOPTION_VERSION 1

@@ -31,7 +31,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "node/futex.h"
+#include "node/system/futex.h"
 
 #define DRAIN_LIMIT 1024 /* more rings than a socket's queue holds: one drain always ends */
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #define FTC_BELL_LAUNCHER (-1)
 

@@ -1,7 +1,7 @@
 /*
  * The jobs of a user on this node. A job is a segment in /dev/shm and a private directory for
  * sockets and PMIx files, both named after the job. Its launcher holds a lock on each
- * (node/lock.h): a lock that another process can take is of a dead job. Removing a job goes from
+ * (node/system/lock.h): a lock that another process can take is of a dead job. Removing a job goes from
  * the outside in: processes, directory, segment. The segment says where the directory is, so a
  * collector that is killed half-way leaves the rest findable. docs/design/nodes.md, "What belongs
  * to whom", has the rules.
@@ -26,7 +26,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "node/lock.h"
+#include "node/system/lock.h"
 
 #define MAX_DEPTH      16 /* of what PMIx builds in a job's directory */
 #define MAX_TRIES      100

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "node/process.h"
-#include "node/segment.h"
+#include "node/system/process.h"
+#include "node/segment/segment.h"
 
 /* A fresh job name for the calling launcher and its directory: $TMPDIR or /tmp,
  * "ftcoll-<uid>/<job>-<host>", both levels mode 0700 and owned by the caller (refused otherwise:

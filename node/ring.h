@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #define FTC_RING_PAGE 4096u
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 /* Job-level key that ftrun's PMIx server gives to its clients: the job's name, from which the segment's follows. */
 #define FTC_PMIX_KEY_JOB "ftcoll.segment"

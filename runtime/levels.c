@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "node/level.h"
+#include "node/board/level.h"
 #include "runtime/job_end.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"

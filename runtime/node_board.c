@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/error.h"
-#include "node/futex.h"
+#include "node/system/futex.h"
 #include "runtime/job_end.h"
 #include "runtime/peer_memory.h"
 #include "runtime/progress.h"

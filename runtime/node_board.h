@@ -1,4 +1,4 @@
-/* Collective calls on the node board: what node/board.h asks of its host. */
+/* Collective calls on the node board: what node/board/board.h asks of its host. */
 #ifndef FTC_RUNTIME_NODE_BOARD_H
 #define FTC_RUNTIME_NODE_BOARD_H
 

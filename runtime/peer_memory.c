@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/uio.h>
 
-#include "node/process.h"
+#include "node/system/process.h"
 
 /* Where the Yama module is, a process may only be copied from and to by its parents, and one other that it names: the ranks of a job
  * are siblings. Elsewhere this is refused, and not needed. */

@@ -1,4 +1,4 @@
-/* Copies between this process's memory and another rank's (process_vm_readv(2)): what node/board.h asks of its host. */
+/* Copies between this process's memory and another rank's (process_vm_readv(2)): what node/board/board.h asks of its host. */
 #ifndef FTC_RUNTIME_PEER_MEMORY_H
 #define FTC_RUNTIME_PEER_MEMORY_H
 

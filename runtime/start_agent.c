@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "node/process.h"
+#include "node/system/process.h"
 
 #define BEGIN_SECONDS 20
 #define LOOK_MS       5

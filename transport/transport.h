@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/value.h"
 #include "node/bell.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #define FTC_CAP_LOCAL 1u /* reaches ranks of this node only */
 

@@ -43,7 +43,7 @@
 #include "config/config.h"
 #include "include/ftcoll.h"
 #include "node/jobs.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #define PERIOD_MS 20
 

@@ -26,8 +26,8 @@
 #include "collectives/call.h"
 #include "collectives/agreement/member.h"
 #include "node/bell.h"
-#include "node/process.h"
-#include "node/segment.h"
+#include "node/system/process.h"
+#include "node/segment/segment.h"
 
 #define BEAT_US  10000
 #define PATIENCE 3000 /* beats: 30 s */

@@ -6,7 +6,7 @@
 #include <ucontext.h>
 
 #include "base/set.h"
-#include "node/board.h"
+#include "node/board/board.h"
 #include "tests/node/board_harness.h"
 #include "tests/node/scratch.h"
 #include "tests/random.h"

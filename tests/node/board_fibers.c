@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/board_memory.h"
-#include "node/futex.h"
+#include "node/board/memory.h"
+#include "node/system/futex.h"
 #include "tests/node/board_box.h"
 #include "tests/suite.h"
 
@@ -293,7 +293,7 @@ void fibers_wake(struct board_box *box, const _Atomic uint32_t *word, int count)
     }
 }
 
-/* In the place of node/futex.c: what does not go through the board's host. */
+/* In the place of node/system/futex.c: what does not go through the board's host. */
 void ftc_futex_wake(_Atomic uint32_t *word, int count)
 {
     fibers_wake(the_box, word, count);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "node/board_memory.h"
-#include "node/segment_inside.h"
+#include "node/board/memory.h"
+#include "node/segment/internal.h"
 #include "tests/node/board_box.h"
 
 /* --- host --- */

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "node/layout.h"
-#include "node/segment.h"
+#include "node/segment/layout.h"
+#include "node/segment/segment.h"
 
 #define RANKS 5
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 /* Run a suite in a TMPDIR of its own; returns main()'s exit code. Segments of jobs made there and the
  * directory are removed afterwards, also when a test was killed half-way. */

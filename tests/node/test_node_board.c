@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "node/board_memory.h"
-#include "node/board_mutation.h"
+#include "node/board/memory.h"
+#include "node/board/mutation.h"
 #include "tests/node/board_harness.h"
 #include "tests/node/scratch.h"
 #include "tests/random.h"

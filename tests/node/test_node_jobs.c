@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "node/bell.h"
 #include "node/jobs.h"
-#include "node/segment_inside.h"
+#include "node/segment/internal.h"
 #include "scratch.h"
 
 static bool exists(const char *path)

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/set.h"
-#include "node/board_memory.h"
-#include "node/level.h"
+#include "node/board/memory.h"
+#include "node/board/level.h"
 #include "scratch.h"
 
 #define RANKS 9

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "node/jobs.h"
-#include "node/layout.h"
+#include "node/segment/layout.h"
 #include "scratch.h"
 
 #define RANKS 9

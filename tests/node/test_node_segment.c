@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "node/board_memory.h"
-#include "node/layout.h"
+#include "node/board/memory.h"
+#include "node/segment/layout.h"
 #include "node/ring.h"
 #include "scratch.h"
 

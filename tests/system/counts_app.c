@@ -22,7 +22,7 @@
 #include "collectives/agreement/member.h"
 #include "collectives/message.h"
 #include "ftcoll.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #define ROUNDS 3
 #define KINDS  5

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "ftcoll.h"
-#include "node/board_memory.h"
-#include "node/segment.h"
+#include "node/board/memory.h"
+#include "node/segment/segment.h"
 
 #define ROOT    1
 #define COUNT   64

@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "node/bell.h"
-#include "node/board.h"
-#include "node/segment.h"
+#include "node/board/board.h"
+#include "node/segment/segment.h"
 
 #define LOOKS   10000
 #define LOOK_US 1000

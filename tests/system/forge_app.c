@@ -15,7 +15,7 @@
 
 #include "base/set.h"
 #include "ftcoll.h"
-#include "node/level.h"
+#include "node/board/level.h"
 
 #define DELEGATE 0
 #define LIMIT_S  60

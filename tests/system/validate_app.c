@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "ftcoll.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #define RANKS   6
 #define FIRST   0 /* who dies first: the coordinator */

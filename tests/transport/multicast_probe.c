@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 #include "transport/multicast.h"
 
 #define RANKS      64

@@ -1,12 +1,12 @@
-/* The inside of the board: board.c (life, calls), board_post.c (posting), board_judge.c (is a post
- * sound), board_pair.c (two members), board_round.c (collecting rounds), board_wait.c (waiting and
+/* The inside of the board: board.c (life, calls), board/post.c (posting), board/judge.c (is a post
+ * sound), board/pair.c (two members), board/round.c (collecting rounds), board/wait.c (waiting and
  * waking). Private to this room. */
-#ifndef FTC_NODE_BOARD_INSIDE_H
-#define FTC_NODE_BOARD_INSIDE_H
+#ifndef FTC_NODE_BOARD_INTERNAL_H
+#define FTC_NODE_BOARD_INTERNAL_H
 
-#include "node/board.h"
-#include "node/board_memory.h"
-#include "node/board_mutation.h"
+#include "node/board/board.h"
+#include "node/board/memory.h"
+#include "node/board/mutation.h"
 
 #define FTC_BOARD_EVERYBODY (-1)                  /* as a reader */
 #define FTC_BOARD_GOLDEN    0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio: mixes digests */
@@ -107,7 +107,7 @@ void ftc_board_list_members(struct ftc_board *b);
 /* Make b->kept that large. */
 void ftc_board_make_room(struct ftc_board *b, size_t bytes);
 
-/* --- board_pair.c --- */
+/* --- board/pair.c --- */
 
 enum ftc_board_pair {
     FTC_PAIR_DONE,
@@ -120,7 +120,7 @@ bool ftc_board_is_pair(const struct ftc_board *b, size_t size);
 /* Combine the inputs of both. If refused, *input is where this rank's own was kept. */
 enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **input);
 
-/* --- board_post.c --- */
+/* --- board/post.c --- */
 
 /* Post `bytes` of data for `reader` in this round. */
 void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
@@ -130,7 +130,7 @@ bool ftc_board_settled(struct ftc_board *b, uint64_t end);
 const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
                                     size_t bytes);
 
-/* --- board_round.c --- */
+/* --- board/round.c --- */
 
 /* Wait until the round is over and, unless members are missing in a block that is not the first, its combined value is in `out`
  * (NULL: not wanted). */
@@ -141,7 +141,7 @@ void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out);
 void ftc_board_combine_two(const struct ftc_call *call, const unsigned char *first,
                            const unsigned char *second, unsigned char *out, size_t size);
 
-/* --- board_judge.c --- */
+/* --- board/judge.c --- */
 
 /* The check of a signature: the upper bits go into a mark. */
 uint64_t ftc_board_check_of(const struct ftc_signature *s);
@@ -196,7 +196,7 @@ static inline enum ftc_board_standing ftc_board_standing(struct ftc_board *b, in
     return ftc_board_judge(b, rank, mark, failed);
 }
 
-/* --- board_wait.c --- */
+/* --- board/wait.c --- */
 
 typedef bool ftc_board_done(struct ftc_board *b);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "node/segment_inside.h"
+#include "node/segment/internal.h"
 
 static struct ftc_node *table(const struct ftc_segment *segment)
 {

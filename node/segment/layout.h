@@ -1,11 +1,11 @@
-/* Where the parts of a node segment lie. Of this room only: everybody else asks node/segment.h. */
-#ifndef FTC_NODE_LAYOUT_H
-#define FTC_NODE_LAYOUT_H
+/* Where the parts of a node segment lie. Of this room only: everybody else asks node/segment/segment.h. */
+#ifndef FTC_NODE_SEGMENT_LAYOUT_H
+#define FTC_NODE_SEGMENT_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #define FTC_LAYOUT_MAX_TEXT (1u << 20) /* bytes of configuration text with its NUL */
 

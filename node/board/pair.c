@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "node/board_inside.h"
+#include "node/board/internal.h"
 
 #define SUCCEEDED FTC_BOARD_GOLDEN
 #define REFUSED   (~FTC_BOARD_GOLDEN)

@@ -5,7 +5,7 @@
  * block is a round in which the root alone waits; of several, a collecting operation whose result only the root copies. A broadcast is a
  * round, or several, in which the root alone posts.
  */
-#include "node/board.h"
+#include "node/board/board.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
-#include "node/board_inside.h"
+#include "node/board/internal.h"
 
 _Static_assert(FTC_BOARD_CHUNKS * sizeof(uint64_t) == 128, "the claims of a round take two lines");
 _Static_assert(FTC_NODE_MAX_RANKS / 8 <= FTC_BOARD_BLOCK, "a set of ranks fits into a block");

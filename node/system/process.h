@@ -1,6 +1,6 @@
 /* Processes by pid and start time, so that a reused pid is never taken for the one that is meant. */
-#ifndef FTC_NODE_PROCESS_H
-#define FTC_NODE_PROCESS_H
+#ifndef FTC_NODE_SYSTEM_PROCESS_H
+#define FTC_NODE_SYSTEM_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

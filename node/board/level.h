@@ -5,15 +5,15 @@
  *
  * One object per process; not thread-safe. It waits for nobody and wakes nobody.
  */
-#ifndef FTC_NODE_LEVEL_H
-#define FTC_NODE_LEVEL_H
+#ifndef FTC_NODE_BOARD_LEVEL_H
+#define FTC_NODE_BOARD_LEVEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "collectives/message.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #define FTC_LEVEL_MOST   (1u << 17) /* bytes of the largest value */
 #define FTC_LEVEL_PLACES 4u         /* of a round's record the next one but so many takes the place */

@@ -1,8 +1,8 @@
 /* Layout of the node segment: computed from the number of ranks and the size of the text, and never taken
  * from a file: a file's header has to say the same. */
-#include "node/layout.h"
+#include "node/segment/layout.h"
 
-#include "node/board_memory.h"
+#include "node/board/memory.h"
 
 #include <string.h>
 

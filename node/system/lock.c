@@ -1,6 +1,6 @@
 /* Directories take flock() alone. Files take locks of open file descriptions, as these can be
  * looked at without being taken: a reader that is stopped there keeps nobody from the lock. */
-#include "node/lock.h"
+#include "node/system/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

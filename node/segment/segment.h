@@ -19,8 +19,8 @@
  * Rings. There is room for one ring for each ordered pair of ranks, at a fixed place; the file is sparse, so
  * a pair that never talks costs no memory (node/ring.h).
  */
-#ifndef FTC_NODE_SEGMENT_H
-#define FTC_NODE_SEGMENT_H
+#ifndef FTC_NODE_SEGMENT_SEGMENT_H
+#define FTC_NODE_SEGMENT_SEGMENT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "node/process.h"
+#include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
 #define FTC_SEGMENT_VERSION 10

@@ -4,8 +4,8 @@
  *
  * What it cannot know by itself it asks its host: the runtime in a job, a harness in tests.
  */
-#ifndef FTC_NODE_BOARD_H
-#define FTC_NODE_BOARD_H
+#ifndef FTC_NODE_BOARD_BOARD_H
+#define FTC_NODE_BOARD_BOARD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "base/set.h"
 #include "base/settings.h"
 #include "collectives/call.h"
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 struct ftc_board;
 

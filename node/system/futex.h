@@ -1,6 +1,6 @@
 /* Sleeping on a word of shared memory until another process wakes. */
-#ifndef FTC_NODE_FUTEX_H
-#define FTC_NODE_FUTEX_H
+#ifndef FTC_NODE_SYSTEM_FUTEX_H
+#define FTC_NODE_SYSTEM_FUTEX_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* The mapping of a segment. Of this room only. */
-#ifndef FTC_NODE_SEGMENT_INSIDE_H
-#define FTC_NODE_SEGMENT_INSIDE_H
+#ifndef FTC_NODE_SEGMENT_INTERNAL_H
+#define FTC_NODE_SEGMENT_INTERNAL_H
 
-#include "node/layout.h"
-#include "node/segment.h"
+#include "node/segment/layout.h"
+#include "node/segment/segment.h"
 
 /* What this process has declared, in order. */
 struct ftc_declared {
@@ -16,7 +16,7 @@ struct ftc_segment {
     struct ftc_layout layout; /* private: nothing that happens in the file leads out of the map */
     uint32_t node; /* private too, as is this: first rank of each node, and their number at the end */
     uint32_t *first;
-    int fd;       /* of the file; the launcher's holds the lock (node/lock.h) */
+    int fd;       /* of the file; the launcher's holds the lock (node/system/lock.h) */
     dev_t device; /* of the file ... */
     ino_t inode;  /* ... since `fd` may be another one's by now */
     unsigned char *base;

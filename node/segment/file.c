@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "node/lock.h"
-#include "node/segment_inside.h"
+#include "node/system/lock.h"
+#include "node/segment/internal.h"
 
 #define NAME_DIGITS 6
 

@@ -1,5 +1,5 @@
 /* Posts and decision words of two levels, in the areas of the board. */
-#include "node/level.h"
+#include "node/board/level.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/set.h"
-#include "node/board_memory.h"
+#include "node/board/memory.h"
 
 #define PAGE_BYTES 4096u
 #define PLACES     FTC_LEVEL_PLACES

@@ -1,11 +1,11 @@
 /* Which launcher lives is told by locks on what it has made: the kernel drops them when it ends,
  * however it ends. A lock means the same in every pid namespace, and where there is no /proc. */
-#ifndef FTC_NODE_LOCK_H
-#define FTC_NODE_LOCK_H
+#ifndef FTC_NODE_SYSTEM_LOCK_H
+#define FTC_NODE_SYSTEM_LOCK_H
 
 #include <stdbool.h>
 
-#include "node/process.h"
+#include "node/system/process.h"
 
 enum ftc_lock {
     FTC_LOCK_TAKEN,

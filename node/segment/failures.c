@@ -6,7 +6,7 @@
  * of its own, which it never reads back from shared memory, and writes damaged words again. A
  * reader believes no entry or flag that does not carry its check.
  */
-#include "node/segment_inside.h"
+#include "node/segment/internal.h"
 
 #define RANK_BITS 13
 /* 2^64 over the golden ratio: its multiples have mixed upper bits. */

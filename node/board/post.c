@@ -3,7 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
-#include "node/board_inside.h"
+#include "node/board/internal.h"
 
 #define PAGE_BYTES 4096u
 

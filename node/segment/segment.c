@@ -6,7 +6,7 @@
  * (SIGBUS). The rings and areas behind it stay holes until they are used (ftc_segment_ring_allocate,
  * ftc_segment_area_allocate).
  */
-#include "node/segment.h"
+#include "node/segment/segment.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -23,10 +23,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/set.h"
-#include "node/board_memory.h"
-#include "node/layout.h"
-#include "node/process.h"
-#include "node/segment_inside.h"
+#include "node/board/memory.h"
+#include "node/segment/layout.h"
+#include "node/system/process.h"
+#include "node/segment/internal.h"
 
 /* --- names --- */
 

@@ -1,4 +1,4 @@
-#include "node/futex.h"
+#include "node/system/futex.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

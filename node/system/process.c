@@ -1,6 +1,6 @@
 /* Which process lives behind a pid: it is read from /proc, and killed through a pidfd so that the
  * pid cannot be reused in between. */
-#include "node/process.h"
+#include "node/system/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * its post is, once for all, by a compare-and-swap of its mark.
  */
 #include "base/cpu.h"
-#include "node/board_inside.h"
+#include "node/board/internal.h"
 
 /* Where no process can fence for others: longer than a store stays unseen. */
 #define UNFENCED_NS 1000000u
@@ -81,7 +81,7 @@ static bool somebody_decided(struct ftc_board *b)
 
 /* The post in this place may be of the round W before, and a receiver of broadcasts may still have
  * to read it. A rank that writes in the place of a dead one keeps to "Reuse", too. Until it may, it
- * naps (board_wait.c). */
+ * naps (board/wait.c). */
 static bool may_settle(struct ftc_board *b)
 {
     return b->round < FTC_BOARD_DEPTH || ftc_board_settled(b, b->round + 1 - FTC_BOARD_DEPTH) ||

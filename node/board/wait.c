@@ -18,8 +18,8 @@
 #include <sched.h>
 
 #include "base/cpu.h"
-#include "node/board_inside.h"
-#include "node/futex.h"
+#include "node/board/internal.h"
+#include "node/system/futex.h"
 
 #define QUICK_LOOKS       100 /* without a pause, which alone takes as long as a line from another core */
 #define ROOM_PAUSES       16  /* about a microsecond */

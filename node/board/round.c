@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "node/board_inside.h"
+#include "node/board/internal.h"
 
 /* --- who has posted --- */
 
