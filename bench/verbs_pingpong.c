@@ -19,8 +19,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "transport/tcp_endpoint.h"
-#include "transport/verbs.h"
+#include "transport/tcp/endpoint.h"
+#include "transport/verbs/verbs.h"
 
 #define WARM_UP 100
 #define LOST_NS (60 * FTC_NS_PER_S)

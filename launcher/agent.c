@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "launcher/agent_activity.h"
 #include "launcher/agent_inside.h"
-#include "transport/tcp.h"
+#include "transport/tcp/tcp.h"
 
 #define MESSAGES_PER_TURN 256
 

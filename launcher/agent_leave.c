@@ -1,7 +1,7 @@
 /* How an agent leaves, and what the one that is left may say of the job's end. */
 #include "base/clock.h"
 #include "launcher/agent_inside.h"
-#include "transport/tcp.h"
+#include "transport/tcp/tcp.h"
 
 #define OTHERS_END_NS (2 * FTC_NS_PER_S) /* ... and T, in which LEFT is to be acknowledged */
 #define ENDING_NS     FTC_NS_PER_S       /* a job that is being killed waits no longer for that */

@@ -10,7 +10,7 @@
 
 #include "node/adoption.h"
 #include "node/segment/segment.h"
-#include "transport/tcp_endpoint.h"
+#include "transport/tcp/endpoint.h"
 
 struct ftc_meeting {
     int node, nodes;

@@ -5,10 +5,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "transport/multicast_interface.h"
-#include "transport/route.h"
-#include "transport/tcp.h"
-#include "transport/verbs.h"
+#include "transport/multicast/interface.h"
+#include "transport/route/route.h"
+#include "transport/tcp/tcp.h"
+#include "transport/verbs/verbs.h"
 
 _Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
                "transport.order has the names of enum ftc_carrier");

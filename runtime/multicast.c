@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "runtime/progress.h"
-#include "transport/multicast.h"
+#include "transport/multicast/multicast.h"
 
 _Static_assert(FTC_MULTICAST_DRAWN == FTC_JOB_GROUP, "a group is made of all that was drawn for it");
 
@@ -131,7 +131,7 @@ void ftc_runtime_multicast_publish(struct ftc_comm *comm)
         atomic_store_explicit(&comm->slot->counters.datagrams[i], counts[i], memory_order_relaxed);
 }
 
-/* nodes.md, rule 6, as in transport/route.c: after it was taken out of the socket. */
+/* nodes.md, rule 6, as in transport/route/route.c: after it was taken out of the socket. */
 static bool is_refused(const struct ftc_comm *comm, int rank)
 {
     atomic_thread_fence(memory_order_seq_cst);

@@ -21,7 +21,7 @@
 #include "runtime/publish.h"
 #include "runtime/reach.h"
 #include "runtime/room.h"
-#include "transport/route.h"
+#include "transport/route/route.h"
 
 #define MESSAGES_PER_STEP 64 /* then look at failures and the delivery again */
 

@@ -15,9 +15,9 @@
 
 #define FTC_CAP_LOCAL 1u /* reaches ranks of this node only */
 
-struct ftc_tcp_setup;   /* transport/tcp.h */
-struct ftc_verbs_setup; /* transport/verbs.h */
-struct ftc_route_setup; /* transport/route.h */
+struct ftc_tcp_setup;   /* transport/tcp/tcp.h */
+struct ftc_verbs_setup; /* transport/verbs/verbs.h */
+struct ftc_route_setup; /* transport/route/route.h */
 
 struct ftc_transport_setup {
     int ranks, self;

@@ -145,7 +145,7 @@ struct ftc_counters {
     _Atomic uint64_t dropped;                  /* messages dropped by rule, any reason */
     _Atomic uint64_t rules[FTC_RULES];         /* how often each rule of agreement.md was taken */
     _Atomic uint64_t pieces[FTC_PIECES];       /* of multicast decisions, by how they came */
-    _Atomic uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast: transport/multicast.h */
+    _Atomic uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast: transport/multicast/multicast.h */
 };
 
 /* One per rank. Each group of fields is on cache lines of its own. */

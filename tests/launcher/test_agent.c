@@ -10,7 +10,7 @@
 #include "node/jobs.h"
 #include "tests/node/scratch.h"
 #include "tests/suite.h"
-#include "transport/tcp.h"
+#include "transport/tcp/tcp.h"
 
 #define NODES      3 /* of one rank each */
 #define AGENTS     2

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "tests/random.h"
-#include "transport/tcp_handshake.h"
+#include "transport/tcp/handshake.h"
 
 #define MOST_PORTS    64
 #define PATIENCE_MS   5000

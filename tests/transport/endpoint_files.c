@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "transport/tcp_endpoint.h"
+#include "transport/tcp/endpoint.h"
 
 static const char *job_directory;
 

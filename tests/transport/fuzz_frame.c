@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "node/ring.h"
-#include "transport/shm.h"
+#include "transport/shm/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__asan_default_options(void);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/datagram.h"
+#include "transport/multicast/datagram.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/tcp_endpoint.h"
-#include "transport/tcp_frame.h"
-#include "transport/tcp_handshake.h"
-#include "transport/tcp_queue.h"
+#include "transport/tcp/endpoint.h"
+#include "transport/tcp/frame.h"
+#include "transport/tcp/handshake.h"
+#include "transport/tcp/queue.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "transport/verbs_card.h"
+#include "transport/verbs/card.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)

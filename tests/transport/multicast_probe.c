@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "node/segment/segment.h"
-#include "transport/multicast.h"
+#include "transport/multicast/multicast.h"
 
 #define RANKS      64
 #define NUMBER_MAX 1000000ull

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "transport/tcp.h"
+#include "transport/tcp/tcp.h"
 
 struct played *plays[FTC_CARRIERS];
 bool plays_device;

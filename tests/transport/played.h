@@ -2,8 +2,8 @@
 #ifndef FTC_TEST_PLAYED_H
 #define FTC_TEST_PLAYED_H
 
-#include "transport/route.h"
-#include "transport/verbs.h"
+#include "transport/route/route.h"
+#include "transport/verbs/verbs.h"
 
 #define PLAYED_RANKS 6
 #define PLAYED_MOST  32

@@ -5,8 +5,8 @@
 #include <check.h>
 
 #include "base/clock.h"
-#include "transport/tcp.h"
-#include "transport/tcp_endpoint.h"
+#include "transport/tcp/tcp.h"
+#include "transport/tcp/endpoint.h"
 
 #define TCP_RANKS   3 /* of the job of tcp_join() */
 #define TCP_ENDS    128

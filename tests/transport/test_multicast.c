@@ -3,7 +3,7 @@
  * By UDP on the loopback; FTC_TEST_TRANSPORT=verbs and FTC_TEST_INTERFACES choose others, as the .bats files here and in
  * tests/rdma do.
  */
-#include "transport/multicast.h"
+#include "transport/multicast/multicast.h"
 
 #include <glob.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "tests/random.h"
 #include "tests/suite.h"
-#include "transport/multicast_inside.h"
+#include "transport/multicast/internal.h"
 
 #define RANKS      4
 #define PATIENCE   (60 * FTC_NS_PER_S)

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "tests/random.h"
 #include "tests/suite.h"
-#include "transport/multicast.h"
-#include "transport/multicast_interface.h"
+#include "transport/multicast/multicast.h"
+#include "transport/multicast/interface.h"
 
 #define PAYLOAD 1000
 

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "tests/node/scratch.h"
 #include "tests/transport/played.h"
-#include "transport/route.h"
-#include "transport/tcp.h"
-#include "transport/verbs.h"
+#include "transport/route/route.h"
+#include "transport/tcp/tcp.h"
+#include "transport/verbs/verbs.h"
 
 #define RANKS PLAYED_RANKS /* two nodes: 0 to 2 here, 3 to 5 there */
 

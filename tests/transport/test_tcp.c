@@ -15,7 +15,7 @@
 #include "tests/node/scratch.h"
 #include "tests/random.h"
 #include "tests/suite.h"
-#include "transport/tcp_inside.h"
+#include "transport/tcp/internal.h"
 
 /* --- meeting --- */
 

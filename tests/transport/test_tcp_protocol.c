@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "tests/random.h"
 #include "tests/suite.h"
-#include "transport/tcp_endpoint.h"
-#include "transport/tcp_frame.h"
-#include "transport/tcp_handshake.h"
-#include "transport/tcp_queue.h"
+#include "transport/tcp/endpoint.h"
+#include "transport/tcp/frame.h"
+#include "transport/tcp/handshake.h"
+#include "transport/tcp/queue.h"
 
 /* --- frames --- */
 

@@ -10,7 +10,7 @@
 #include "tcp_ends.h"
 #include "tests/random.h"
 #include "tests/suite.h"
-#include "transport/tcp_inside.h"
+#include "transport/tcp/internal.h"
 
 static int call(int rank)
 {

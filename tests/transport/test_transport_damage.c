@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "node/ring.h"
 #include "tests/node/scratch.h"
-#include "transport/shm.h"
+#include "transport/shm/internal.h"
 
 static struct scratch_job job;
 static struct ftc_bell bell[3];

@@ -1,8 +1,8 @@
 /* The conformance suite, on TCP as a job comes to it: chosen, with endpoints from the node segment. */
 #include <stdio.h>
 
-#include "transport/route.h"
-#include "transport/tcp.h"
+#include "transport/route/route.h"
+#include "transport/tcp/tcp.h"
 #include "transport_suite.h"
 
 static int open_route(struct ftc_transport **out, struct ftc_transport_setup *setup, const char *directory)

@@ -1,6 +1,6 @@
 /* The conformance suite, on TCP over loopback. */
 #include "endpoint_files.h"
-#include "transport/tcp.h"
+#include "transport/tcp/tcp.h"
 #include "transport_suite.h"
 
 static int open_tcp(struct ftc_transport **out, struct ftc_transport_setup *setup, const char *directory)

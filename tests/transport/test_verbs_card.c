@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "tests/random.h"
 #include "tests/suite.h"
-#include "transport/tcp_endpoint.h"
-#include "transport/verbs_card.h"
+#include "transport/tcp/endpoint.h"
+#include "transport/verbs/card.h"
 
 static struct ftc_verbs_card sound_card(void)
 {

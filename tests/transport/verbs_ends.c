@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "transport/verbs_device.h"
+#include "transport/verbs/device.h"
 
 bool verbs_possible(void)
 {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "transport/verbs.h"
+#include "transport/verbs/verbs.h"
 
 /* Is there a device? Else say so; main() then exits with VERBS_SKIPPED. */
 #define VERBS_SKIPPED 77

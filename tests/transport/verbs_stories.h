@@ -3,7 +3,7 @@
 #define FTC_TEST_VERBS_STORIES_H
 
 #include "tcp_ends.h"
-#include "transport/verbs_inside.h"
+#include "transport/verbs/internal.h"
 #include "verbs_ends.h"
 
 #define VERBS_RANKS 4 /* of the job of verbs_join() */

@@ -1,0 +1,233 @@
+/*
+ * Sending: straight into the ring when there is room and nothing waits, else into the peer's queue, which
+ * flush() empties as the receiver gives room back. The straight way neither allocates nor makes a system call
+ * while the receiver is awake.
+ */
+#include "transport/shm/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* --- frames --- */
+
+static uint64_t frame_total(const struct ftc_frame *frame)
+{
+    return sizeof(frame->header) + frame->header.head + frame->header.value;
+}
+
+static void frame_init(struct ftc_frame *frame, struct ftc_buffer *head, const struct ftc_value *value,
+                       bool urgent)
+{
+    uint64_t size = value != NULL && value->buffer != NULL ? value->size : 0;
+    *frame = (struct ftc_frame){.head = head, .urgent = urgent};
+    frame->header = (struct ftc_frame_header){.magic = FTC_FRAME_MAGIC,
+                                              .check = ftc_frame_check(head->size, size),
+                                              .head = head->size,
+                                              .value = size};
+    /* Borrowed until the frame is queued. */
+    if (value != NULL && value->buffer != NULL)
+        frame->value = *value;
+}
+
+static bool take_spare(struct ftc_shm *shm)
+{
+    if (shm->spare == NULL)
+        shm->spare = malloc(sizeof(*shm->spare));
+    return shm->spare != NULL;
+}
+
+static void frame_free(struct ftc_shm *shm, struct ftc_frame *frame)
+{
+    ftc_buffer_unref(frame->head);
+    ftc_value_drop(&frame->value);
+    if (shm->spare == NULL)
+        shm->spare = frame;
+    else
+        free(frame);
+}
+
+/* Append a copy with references of its own; the spare must be there. */
+static void enqueue(struct ftc_shm *shm, struct ftc_shm_peer *peer, const struct ftc_frame *frame)
+{
+    struct ftc_frame *copy = shm->spare;
+    shm->spare = NULL;
+    *copy = *frame;
+    copy->next = NULL;
+    ftc_buffer_ref(copy->head);
+    copy->value = (struct ftc_value){0};
+    if (frame->value.buffer != NULL)
+        ftc_value_set(&copy->value, &frame->value);
+    if (peer->first == NULL) {
+        peer->first = copy;
+        ftc_set_add(&shm->queued, peer->rank);
+        shm->queued_count++;
+    } else {
+        peer->last->next = copy;
+    }
+    peer->last = copy;
+    peer->urgent_queued += copy->urgent;
+}
+
+static void dequeue(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+{
+    struct ftc_frame *frame = peer->first;
+    peer->first = frame->next;
+    peer->urgent_queued -= frame->urgent;
+    frame_free(shm, frame);
+    if (peer->first != NULL)
+        return;
+    peer->last = NULL;
+    ftc_set_remove(&shm->queued, peer->rank);
+    shm->queued_count--;
+}
+
+void ftc_shm_drop_queue(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+{
+    while (peer->first != NULL)
+        dequeue(shm, peer);
+}
+
+/* --- into the ring --- */
+
+/* The bytes of the frame from `sent` on that lie together. */
+static const unsigned char *next_piece(const struct ftc_frame *frame, size_t *size)
+{
+    uint64_t at = frame->sent;
+    if (at < sizeof(frame->header)) {
+        *size = sizeof(frame->header) - (size_t)at;
+        return (const unsigned char *)&frame->header + at;
+    }
+    at -= sizeof(frame->header);
+    if (at < frame->head->size) {
+        *size = frame->head->size - (size_t)at;
+        return frame->head->data + at;
+    }
+    at -= frame->head->size;
+    *size = frame->value.size - (size_t)at;
+    return ftc_value_bytes(&frame->value) + at;
+}
+
+/* As much of the frame as there is room for: 0, or FTC_ERR_PROTO. */
+static int fill(struct ftc_ring *ring, struct ftc_frame *frame)
+{
+    while (frame->sent < frame_total(frame)) {
+        size_t size;
+        const unsigned char *bytes = next_piece(frame, &size);
+        long written = ftc_ring_write(ring, bytes, size);
+        if (written < 0)
+            return (int)written;
+        frame->sent += (uint64_t)written;
+        if ((size_t)written < size)
+            break;
+    }
+    return 0;
+}
+
+/* Pending bit after publishing, both before the ring: who sees the bit (acquire in take_pending) sees the
+ * bytes. */
+static void announce(struct ftc_shm *shm, struct ftc_shm_peer *peer, bool urgent)
+{
+    int self = shm->setup.self;
+    _Atomic uint64_t *row = ftc_segment_pending_row(shm->setup.segment, peer->rank);
+    ftc_ring_publish(&peer->out);
+    atomic_fetch_or_explicit(&row[self / 64], 1ull << (self % 64), memory_order_release);
+    ftc_bell_ring(shm->setup.bell, peer->rank, urgent);
+}
+
+/* Put in what goes in: 1 the frame is out, 0 the ring is full and the receiver knows that we wait,
+ * FTC_ERR_PROTO. */
+static int push(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_frame *frame)
+{
+    for (;;) {
+        uint64_t before = frame->sent;
+        ftc_ring_expect(&peer->out, (size_t)(frame_total(frame) - before));
+        int rc = fill(&peer->out, frame);
+        if (rc != 0)
+            return rc;
+        if (frame->sent != before)
+            announce(shm, peer, frame->urgent || peer->urgent_queued > 0);
+        if (frame->sent == frame_total(frame))
+            return 1;
+        if (!ftc_ring_starve(&peer->out))
+            return 0;
+    }
+}
+
+/* The channel to a peer that may be sent to: 1; 0: messages to it go nowhere; or an error. */
+static int channel(struct ftc_shm *shm, int to, struct ftc_shm_peer **out)
+{
+    struct ftc_shm_peer *peer = ftc_shm_peer(shm, to);
+    if (peer == NULL || !take_spare(shm))
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", to);
+    if (peer->closed || peer->damaged || peer->reported)
+        return 0;
+    if (!peer->can_send) {
+        int rc = ftc_ring_create(&peer->out, shm->setup.segment, shm->setup.self, to);
+        if (rc != 0)
+            return rc;
+        peer->can_send = true;
+    }
+    *out = peer;
+    return 1;
+}
+
+int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
+                 const struct ftc_value *value, bool urgent)
+{
+    struct ftc_shm *shm = (struct ftc_shm *)transport;
+    struct ftc_shm_peer *peer = NULL;
+    struct ftc_frame frame;
+    assert(to >= 0 && to < shm->setup.ranks && to != shm->setup.self && head->size > 0);
+    int rc = channel(shm, to, &peer);
+    if (rc <= 0)
+        return rc;
+    frame_init(&frame, head, value, urgent);
+    if (peer->first != NULL) {
+        enqueue(shm, peer, &frame);
+        /* What is before it in the ring may not have been urgent: the receiver has to make room all the same.
+         */
+        if (urgent)
+            ftc_bell_ring(shm->setup.bell, to, true);
+        return 0;
+    }
+    rc = push(shm, peer, &frame);
+    if (rc < 0)
+        ftc_shm_damage(shm, peer);
+    else if (rc == 0)
+        enqueue(shm, peer, &frame);
+    return 0;
+}
+
+static void flush_peer(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+{
+    while (peer->first != NULL) {
+        int rc = push(shm, peer, peer->first);
+        if (rc < 0)
+            ftc_shm_damage(shm, peer);
+        if (rc <= 0)
+            return;
+        dequeue(shm, peer);
+    }
+}
+
+int ftc_shm_flush(struct ftc_transport *transport, bool *idle)
+{
+    struct ftc_shm *shm = (struct ftc_shm *)transport;
+    if (shm->queued_count > 0)
+        for (int rank = ftc_set_next(&shm->queued, 0); rank >= 0; rank = ftc_set_next(&shm->queued, rank + 1))
+            flush_peer(shm, shm->peer[rank]);
+    *idle = shm->queued_count == 0;
+    return 0;
+}
+
+bool ftc_shm_can_flush(struct ftc_shm *shm)
+{
+    if (shm->queued_count == 0)
+        return false;
+    for (int rank = ftc_set_next(&shm->queued, 0); rank >= 0; rank = ftc_set_next(&shm->queued, rank + 1))
+        if (ftc_ring_room(&shm->peer[rank]->out) != 0) /* damage is for flush() to find */
+            return true;
+    return false;
+}

@@ -1,0 +1,132 @@
+/* The shared-memory transport: its life and its peers. Sending and receiving are in files of their own. */
+#include "transport/shm/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+uint32_t ftc_frame_check(uint64_t head, uint64_t value)
+{
+    return (uint32_t)((head * 0x9e3779b97f4a7c15ull ^ (value + 1) * 0xbf58476d1ce4e5b9ull) >> 32);
+}
+
+struct ftc_shm_peer *ftc_shm_peer(struct ftc_shm *shm, int rank)
+{
+    struct ftc_shm_peer *peer = shm->peer[rank];
+    if (peer != NULL)
+        return peer;
+    peer = calloc(1, sizeof(*peer));
+    if (peer == NULL)
+        return NULL;
+    peer->rank = rank;
+    shm->peer[rank] = peer;
+    return peer;
+}
+
+void ftc_shm_activate(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+{
+    if (peer->active)
+        return;
+    assert(shm->active_count < shm->setup.ranks);
+    peer->active = true;
+    shm->active[(shm->active_first + shm->active_count) % shm->setup.ranks] = peer->rank;
+    shm->active_count++;
+}
+
+void ftc_shm_damage(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+{
+    if (peer->damaged || peer->reported)
+        return;
+    peer->damaged = true;
+    shm->damaged++;
+    ftc_shm_drop_queue(shm, peer);
+    ftc_buffer_unref(peer->message);
+    peer->message = NULL;
+    ftc_shm_activate(shm, peer);
+    FTC_LOG(shm->setup.log, FTC_LOG_WARN, "closed the channel to rank %d, %u so far: %s", peer->rank,
+            shm->damaged, ftc_last_error());
+}
+
+static void free_peer(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+{
+    if (peer == NULL)
+        return;
+    ftc_shm_drop_queue(shm, peer);
+    ftc_buffer_unref(peer->message);
+    free(peer);
+}
+
+static void shm_close(struct ftc_transport *transport)
+{
+    struct ftc_shm *shm = (struct ftc_shm *)transport;
+    if (shm->peer != NULL)
+        for (int rank = 0; rank < shm->setup.ranks; rank++)
+            free_peer(shm, shm->peer[rank]);
+    free(shm->spare);
+    free(shm->peer);
+    free(shm->active);
+    ftc_set_fini(&shm->queued);
+    free(shm);
+}
+
+static int shm_open(struct ftc_transport **out, const struct ftc_transport_setup *setup)
+{
+    if (setup->segment == NULL || setup->ranks != ftc_segment_ranks(setup->segment) || setup->self < 0 ||
+        setup->self >= setup->ranks)
+        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d does not fit this node's segment", setup->self,
+                             setup->ranks);
+    struct ftc_shm *shm = calloc(1, sizeof(*shm));
+    if (shm == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
+    shm->base.ops = &ftc_transport_shm;
+    shm->setup = *setup;
+    shm->peer = calloc((size_t)setup->ranks, sizeof(struct ftc_shm_peer *));
+    shm->active = calloc((size_t)setup->ranks, sizeof(int));
+    if (shm->peer == NULL || shm->active == NULL || ftc_set_init(&shm->queued, setup->ranks) != 0) {
+        shm_close(&shm->base);
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
+    }
+    *out = &shm->base;
+    return 0;
+}
+
+static bool shm_ready(struct ftc_transport *transport)
+{
+    struct ftc_shm *shm = (struct ftc_shm *)transport;
+    return shm->active_count > 0 || ftc_shm_pending(shm) || ftc_shm_can_flush(shm);
+}
+
+/* Who publishes rings the bell. */
+static int shm_descriptor(struct ftc_transport *transport)
+{
+    (void)transport;
+    return -1;
+}
+
+static void shm_close_peer(struct ftc_transport *transport, int rank)
+{
+    struct ftc_shm *shm = (struct ftc_shm *)transport;
+    struct ftc_shm_peer *peer = ftc_shm_peer(shm, rank);
+    /* Out of memory: messages to it stay in a ring that nobody reads; no harm. */
+    if (peer == NULL || peer->closed)
+        return;
+    peer->closed = true;
+    ftc_shm_drop_queue(shm, peer);
+    /* One last visit: for what it published without setting its bit, and to drop half a message. */
+    if (peer->can_receive)
+        ftc_shm_activate(shm, peer);
+}
+
+const struct ftc_transport_ops ftc_transport_shm = {
+    .name = "shm",
+    .caps = FTC_CAP_LOCAL,
+    .open = shm_open,
+    .send = ftc_shm_send,
+    .flush = ftc_shm_flush,
+    .receive = ftc_shm_receive,
+    .ready = shm_ready,
+    .descriptor = shm_descriptor,
+    .close_peer = shm_close_peer,
+    .close = shm_close,
+};

@@ -1,0 +1,196 @@
+/* The handshake's messages and proofs. HMAC-SHA256 and the comparison are Nettle's. */
+#include "transport/tcp/handshake.h"
+
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
+#include <string.h>
+
+#include "base/wire.h"
+
+/* First bytes that no text protocol sends. */
+static const unsigned char magic[FTC_TCP_PROTOCOLS][FTC_TCP_MAGIC_SIZE] = {
+    [FTC_TCP_PROTOCOL_SOCKET] = {0xfc, 'f', 't', 'c', 't', 'c', 'p', '\n'},
+    [FTC_TCP_PROTOCOL_VERBS] = {0xfc, 'f', 't', 'c', 'v', 'r', 'b', '\n'},
+};
+
+#define ANSWER_PLAIN (FTC_TCP_ANSWER_SIZE - FTC_TCP_PROOF_SIZE)
+
+const char *ftc_tcp_refusal_text(enum ftc_tcp_refusal refusal)
+{
+    static const char *const texts[] = {
+        [FTC_TCP_ACCEPTED] = "accepted",
+        [FTC_TCP_REFUSED_VERSION] = "no common version of the protocol",
+        [FTC_TCP_REFUSED_JOB] = "it belongs to another job",
+        [FTC_TCP_REFUSED_RANK] = "another rank was meant",
+        [FTC_TCP_REFUSED_SECRET] = "wrong job secret",
+        [FTC_TCP_REFUSED_BUSY] = "both connect, the lower rank's connection counts",
+        [FTC_TCP_REFUSED_CLOSED] = "it regards this rank as failed",
+    };
+    return (unsigned)refusal < FTC_TCP_REFUSALS ? texts[refusal] : "?";
+}
+
+unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one, const struct ftc_tcp_versions *other)
+{
+    unsigned highest = one->highest < other->highest ? one->highest : other->highest;
+    return highest >= one->lowest && highest >= other->lowest ? highest : 0;
+}
+
+bool ftc_tcp_magic_begins(enum ftc_tcp_protocol protocol, const unsigned char *bytes, size_t size)
+{
+    return memcmp(bytes, magic[protocol], size < FTC_TCP_MAGIC_SIZE ? size : FTC_TCP_MAGIC_SIZE) == 0;
+}
+
+static void write_start(struct ftc_writer *w, enum ftc_tcp_protocol protocol,
+                        const struct ftc_tcp_versions *versions)
+{
+    ftc_write_bytes(w, magic[protocol], FTC_TCP_MAGIC_SIZE);
+    ftc_write_u16(w, (uint16_t)versions->lowest);
+    ftc_write_u16(w, (uint16_t)versions->highest);
+}
+
+/* False: no magic, or no range. */
+static bool read_start(struct ftc_reader *r, enum ftc_tcp_protocol *protocol,
+                       struct ftc_tcp_versions *versions)
+{
+    const unsigned char *first = ftc_read_bytes(r, FTC_TCP_MAGIC_SIZE);
+    versions->lowest = ftc_read_u16(r);
+    versions->highest = ftc_read_u16(r);
+    *protocol = FTC_TCP_PROTOCOL_SOCKET;
+    if (!r->failed && ftc_tcp_magic_begins(FTC_TCP_PROTOCOL_VERBS, first, FTC_TCP_MAGIC_SIZE))
+        *protocol = FTC_TCP_PROTOCOL_VERBS;
+    return !r->failed && ftc_tcp_magic_begins(*protocol, first, FTC_TCP_MAGIC_SIZE) &&
+           versions->lowest >= 1 && versions->lowest <= versions->highest;
+}
+
+void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE], const struct ftc_tcp_hello *hello)
+{
+    struct ftc_writer w = {.data = bytes, .size = FTC_TCP_HELLO_SIZE};
+    write_start(&w, hello->protocol, &hello->versions);
+    ftc_write_u32(&w, hello->sender);
+    ftc_write_u32(&w, hello->target);
+    ftc_write_bytes(&w, hello->job, sizeof(hello->job));
+    ftc_write_bytes(&w, hello->challenge, sizeof(hello->challenge));
+}
+
+bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello, const unsigned char bytes[FTC_TCP_HELLO_SIZE])
+{
+    struct ftc_reader r = {.data = bytes, .size = FTC_TCP_HELLO_SIZE};
+    if (!read_start(&r, &hello->protocol, &hello->versions))
+        return false;
+    hello->sender = ftc_read_u32(&r);
+    hello->target = ftc_read_u32(&r);
+    memcpy(hello->job, ftc_read_bytes(&r, sizeof(hello->job)), sizeof(hello->job));
+    memcpy(hello->challenge, ftc_read_bytes(&r, sizeof(hello->challenge)), sizeof(hello->challenge));
+    return hello->job[FTC_TCP_JOB_SIZE - 1] == '\0';
+}
+
+static const char *const labels[] = {[FTC_TCP_RANKS] = "ftcoll ranks", [FTC_TCP_AGENTS] = "ftcoll agents"};
+
+/* The words differ by role, so that a proof cannot be sent back to the end that made it, and by
+ * kind of ends, so that it cannot be taken from ranks to agents or back. Each word ends with its
+ * NUL. */
+static void prove(unsigned char proof[FTC_TCP_PROOF_SIZE], const char *role, const unsigned char *hello,
+                  const unsigned char *answer, size_t answer_size, const struct ftc_tcp_secret *secret)
+{
+    const char *label = labels[secret->ends];
+    struct hmac_sha256_ctx context;
+    hmac_sha256_set_key(&context, secret->size, secret->bytes);
+    hmac_sha256_update(&context, strlen(label) + 1, (const uint8_t *)label);
+    hmac_sha256_update(&context, strlen(role) + 1, (const uint8_t *)role);
+    hmac_sha256_update(&context, FTC_TCP_HELLO_SIZE, hello);
+    hmac_sha256_update(&context, answer_size, answer);
+    hmac_sha256_digest(&context, FTC_TCP_PROOF_SIZE, proof);
+    explicit_bzero(&context, sizeof(context));
+}
+
+static void prove_listener(unsigned char proof[FTC_TCP_PROOF_SIZE], const unsigned char *hello,
+                           const unsigned char *answer, const struct ftc_tcp_secret *secret)
+{
+    prove(proof, "listener", hello, answer, ANSWER_PLAIN, secret);
+}
+
+static void prove_connector(unsigned char proof[FTC_TCP_PROOF_SIZE], const unsigned char *hello,
+                            const unsigned char *answer, const struct ftc_tcp_secret *secret)
+{
+    prove(proof, "connector", hello, answer, FTC_TCP_ANSWER_SIZE, secret);
+}
+
+void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE], const struct ftc_tcp_answer *answer,
+                           const unsigned char hello[FTC_TCP_HELLO_SIZE], const struct ftc_tcp_secret *secret)
+{
+    struct ftc_writer w = {.data = bytes, .size = FTC_TCP_ANSWER_SIZE};
+    memset(bytes, 0, FTC_TCP_ANSWER_SIZE);
+    write_start(&w, answer->protocol, &answer->versions);
+    ftc_write_u16(&w, (uint16_t)answer->version);
+    ftc_write_u16(&w, (uint16_t)answer->refusal);
+    if (answer->refusal != FTC_TCP_ACCEPTED)
+        return;
+    ftc_write_bytes(&w, answer->challenge, sizeof(answer->challenge));
+    prove_listener(bytes + ANSWER_PLAIN, hello, bytes, secret);
+}
+
+bool ftc_tcp_answer_decode(struct ftc_tcp_answer *answer, const unsigned char bytes[FTC_TCP_ANSWER_SIZE])
+{
+    struct ftc_reader r = {.data = bytes, .size = FTC_TCP_ANSWER_SIZE};
+    if (!read_start(&r, &answer->protocol, &answer->versions))
+        return false;
+    answer->version = ftc_read_u16(&r);
+    unsigned refusal = ftc_read_u16(&r);
+    answer->refusal = (enum ftc_tcp_refusal)refusal;
+    memcpy(answer->challenge, ftc_read_bytes(&r, sizeof(answer->challenge)), sizeof(answer->challenge));
+    return refusal < FTC_TCP_REFUSALS;
+}
+
+bool ftc_tcp_answer_proven(const unsigned char answer[FTC_TCP_ANSWER_SIZE],
+                           const unsigned char hello[FTC_TCP_HELLO_SIZE], const struct ftc_tcp_secret *secret)
+{
+    unsigned char proof[FTC_TCP_PROOF_SIZE];
+    prove_listener(proof, hello, answer, secret);
+    return memeql_sec(proof, answer + ANSWER_PLAIN, sizeof(proof));
+}
+
+void ftc_tcp_proof_encode(unsigned char bytes[FTC_TCP_PROOF_BYTES], const struct ftc_tcp_place *place,
+                          const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                          const unsigned char answer[FTC_TCP_ANSWER_SIZE],
+                          const struct ftc_tcp_secret *secret)
+{
+    struct ftc_writer w = {.data = bytes + FTC_TCP_PROOF_SIZE, .size = 16};
+    prove_connector(bytes, hello, answer, secret);
+    ftc_write_u64(&w, place->expected);
+    ftc_write_u64(&w, place->offset);
+}
+
+bool ftc_tcp_proof_decode(struct ftc_tcp_place *place, const unsigned char bytes[FTC_TCP_PROOF_BYTES],
+                          const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                          const unsigned char answer[FTC_TCP_ANSWER_SIZE],
+                          const struct ftc_tcp_secret *secret)
+{
+    struct ftc_reader r = {.data = bytes + FTC_TCP_PROOF_SIZE, .size = 16};
+    unsigned char proof[FTC_TCP_PROOF_SIZE];
+    prove_connector(proof, hello, answer, secret);
+    place->expected = ftc_read_u64(&r);
+    place->offset = ftc_read_u64(&r);
+    return memeql_sec(proof, bytes, sizeof(proof));
+}
+
+void ftc_tcp_verdict_encode(unsigned char bytes[FTC_TCP_VERDICT_SIZE], enum ftc_tcp_refusal refusal,
+                            const struct ftc_tcp_place *place)
+{
+    struct ftc_writer w = {.data = bytes, .size = FTC_TCP_VERDICT_SIZE};
+    ftc_write_u64(&w, (uint64_t)refusal);
+    ftc_write_u64(&w, place->expected);
+    ftc_write_u64(&w, place->offset);
+}
+
+bool ftc_tcp_verdict_decode(enum ftc_tcp_refusal *refusal, struct ftc_tcp_place *place,
+                            const unsigned char bytes[FTC_TCP_VERDICT_SIZE])
+{
+    struct ftc_reader r = {.data = bytes, .size = FTC_TCP_VERDICT_SIZE};
+    uint64_t word = ftc_read_u64(&r);
+    place->expected = ftc_read_u64(&r);
+    place->offset = ftc_read_u64(&r);
+    if (word >= FTC_TCP_REFUSALS)
+        return false;
+    *refusal = (enum ftc_tcp_refusal)word;
+    return true;
+}

@@ -1,0 +1,103 @@
+/*
+ * What two ranks say before anything else on a connection. No I/O.
+ *
+ * connector -> listener: hello (who, to whom, versions, challenge)
+ * listener -> connector: answer (version or refusal, challenge, proof)
+ * connector -> listener: proof, and where it goes on
+ * listener -> connector: verdict, and where it goes on
+ */
+#ifndef FTC_TRANSPORT_TCP_HANDSHAKE_H
+#define FTC_TRANSPORT_TCP_HANDSHAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "transport/tcp/protocol.h"
+
+#define FTC_TCP_WIRE_VERSION   2 /* of either protocol, in this release; 2: proofs name the ends */
+#define FTC_TCP_MAGIC_SIZE     8
+#define FTC_TCP_JOB_SIZE       32
+#define FTC_TCP_CHALLENGE_SIZE 32
+#define FTC_TCP_PROOF_SIZE     32
+#define FTC_TCP_SECRET_MIN     16
+#define FTC_TCP_SECRET_MAX     64
+
+#define FTC_TCP_HELLO_SIZE   (FTC_TCP_MAGIC_SIZE + 12 + FTC_TCP_JOB_SIZE + FTC_TCP_CHALLENGE_SIZE)
+#define FTC_TCP_ANSWER_SIZE  (FTC_TCP_MAGIC_SIZE + 8 + FTC_TCP_CHALLENGE_SIZE + FTC_TCP_PROOF_SIZE)
+#define FTC_TCP_PROOF_BYTES  (FTC_TCP_PROOF_SIZE + 16)
+#define FTC_TCP_VERDICT_SIZE 24
+
+enum ftc_tcp_refusal {
+    FTC_TCP_ACCEPTED,
+    FTC_TCP_REFUSED_VERSION,
+    FTC_TCP_REFUSED_JOB,
+    FTC_TCP_REFUSED_RANK,   /* not the one that was meant, or none of the job's */
+    FTC_TCP_REFUSED_SECRET, /* the proof is wrong */
+    FTC_TCP_REFUSED_BUSY,   /* the listener connects as well, and the lower rank's connection counts */
+    FTC_TCP_REFUSED_CLOSED, /* the connector is regarded as failed */
+    FTC_TCP_REFUSALS,
+};
+const char *ftc_tcp_refusal_text(enum ftc_tcp_refusal refusal);
+
+/* Versions that a side speaks, lowest to highest. */
+struct ftc_tcp_versions {
+    unsigned lowest, highest;
+};
+/* The highest common one; 0: none. */
+unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one, const struct ftc_tcp_versions *other);
+
+struct ftc_tcp_hello {
+    enum ftc_tcp_protocol protocol;
+    struct ftc_tcp_versions versions;
+    uint32_t sender, target;
+    char job[FTC_TCP_JOB_SIZE];
+    unsigned char challenge[FTC_TCP_CHALLENGE_SIZE];
+};
+void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE], const struct ftc_tcp_hello *hello);
+bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello, const unsigned char bytes[FTC_TCP_HELLO_SIZE]);
+/* Can the first `size` bytes be those of a hello or answer? So that a stranger is known by his first byte. */
+bool ftc_tcp_magic_begins(enum ftc_tcp_protocol protocol, const unsigned char *bytes, size_t size);
+
+struct ftc_tcp_answer {
+    enum ftc_tcp_protocol protocol;
+    struct ftc_tcp_versions versions;
+    unsigned version;
+    enum ftc_tcp_refusal refusal;
+    unsigned char challenge[FTC_TCP_CHALLENGE_SIZE];
+};
+/* The proof is made over the hello and this. A refusal carries zeros. */
+struct ftc_tcp_secret {
+    enum ftc_tcp_ends ends; /* what it proves to be */
+    size_t size;
+    unsigned char bytes[FTC_TCP_SECRET_MAX];
+};
+void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE], const struct ftc_tcp_answer *answer,
+                           const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                           const struct ftc_tcp_secret *secret);
+bool ftc_tcp_answer_decode(struct ftc_tcp_answer *answer, const unsigned char bytes[FTC_TCP_ANSWER_SIZE]);
+/* Does the listener know the secret? In constant time. */
+bool ftc_tcp_answer_proven(const unsigned char answer[FTC_TCP_ANSWER_SIZE],
+                           const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                           const struct ftc_tcp_secret *secret);
+
+/* Where a side goes on: the next message it expects, and how many of its bytes it has. */
+struct ftc_tcp_place {
+    uint64_t expected, offset;
+};
+void ftc_tcp_proof_encode(unsigned char bytes[FTC_TCP_PROOF_BYTES], const struct ftc_tcp_place *place,
+                          const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                          const unsigned char answer[FTC_TCP_ANSWER_SIZE],
+                          const struct ftc_tcp_secret *secret);
+/* False: the connector does not know the secret. */
+bool ftc_tcp_proof_decode(struct ftc_tcp_place *place, const unsigned char bytes[FTC_TCP_PROOF_BYTES],
+                          const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                          const unsigned char answer[FTC_TCP_ANSWER_SIZE],
+                          const struct ftc_tcp_secret *secret);
+
+void ftc_tcp_verdict_encode(unsigned char bytes[FTC_TCP_VERDICT_SIZE], enum ftc_tcp_refusal refusal,
+                            const struct ftc_tcp_place *place);
+bool ftc_tcp_verdict_decode(enum ftc_tcp_refusal *refusal, struct ftc_tcp_place *place,
+                            const unsigned char bytes[FTC_TCP_VERDICT_SIZE]);
+
+#endif

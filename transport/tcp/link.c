@@ -1,0 +1,167 @@
+/* A link: from the end of its handshake until it breaks, and sending on it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "transport/tcp/internal.h"
+
+#define PIECES 64 /* small messages go out together */
+
+struct ftc_tcp_place ftc_tcp_link_place(const struct ftc_tcp_peer *peer)
+{
+    return (struct ftc_tcp_place){peer->expected, peer->coming != NULL ? peer->used : 0};
+}
+
+static void acknowledged(struct ftc_tcp_peer *peer)
+{
+    peer->acknowledge_at = 0;
+    peer->quiet_bytes = peer->quiet_messages = 0;
+}
+
+int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_tcp_connection *connection,
+                    const struct ftc_tcp_place *place)
+{
+    connection->state = FTC_TCP_LINKED;
+    connection->buffer = malloc(FTC_TCP_READ_SIZE);
+    if (connection->buffer == NULL) {
+        ftc_tcp_hang_up(tcp, connection);
+        ftc_tcp_note(tcp, FTC_TCP_DESCRIPTORS, "out of memory for the connection with rank %d", peer->rank);
+        ftc_tcp_retry(tcp, peer);
+        return FTC_ERR_NOMEM;
+    }
+    connection->frame = FTC_TCP_READ_SIZE;
+    peer->link = connection;
+    peer->linked_at = ftc_clock_now();
+    if (!ftc_tcp_queue_resume(&peer->out, place->expected, place->offset)) {
+        int rc = ftc_error_set(FTC_ERR_PROTO, "rank %d goes on at message %llu, which it cannot have reached",
+                               peer->rank, (unsigned long long)place->expected);
+        ftc_tcp_damage(tcp, peer);
+        return rc;
+    }
+    acknowledged(peer); /* the handshake said it */
+    peer->retry_at = 0;
+    return FTC_SUCCESS;
+}
+
+void ftc_tcp_link_proven(struct ftc_tcp_peer *peer)
+{
+    peer->link->proven = true;
+    peer->attempts = 0;
+    peer->broken_since = 0;
+}
+
+void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    if (peer->link == NULL)
+        return;
+    ftc_tcp_hang_up(tcp, peer->link);
+    peer->link = NULL;
+    acknowledged(peer);
+}
+
+void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const char *why)
+{
+    bool proven = peer->link->proven;
+    ftc_tcp_link_drop(tcp, peer);
+    if (peer->closed) {
+        ftc_tcp_coming_drop(peer);
+        return;
+    }
+    if (!proven)
+        peer->attempts++;
+    if (peer->broken_since == 0)
+        peer->broken_since = ftc_clock_now();
+    /* An end of a connection on which nothing was under way is how a rank leaves. */
+    if (peer->out.first != NULL || peer->coming != NULL)
+        ftc_tcp_note(tcp, FTC_TCP_BROKEN, "lost the connection with rank %d: %s; connecting again",
+                     peer->rank, why);
+    ftc_tcp_retry(tcp, peer);
+}
+
+/* --- sending --- */
+
+static bool acknowledgement_due(const struct ftc_tcp *tcp, const struct ftc_tcp_peer *peer)
+{
+    if (peer->acknowledge_at == 0)
+        return false;
+    return peer->quiet_bytes >= FTC_TCP_ACK_BYTES || peer->quiet_messages >= FTC_TCP_ACK_MESSAGES ||
+           tcp->now >= peer->acknowledge_at;
+}
+
+/* A frame of its own, if no message is there to carry it. */
+static void make_acknowledgement(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    struct ftc_tcp_connection *link = peer->link;
+    struct ftc_tcp_header header = {.expected = peer->expected};
+    if (peer->out.unsent != NULL || link->acknowledgement_left > 0 || !acknowledgement_due(tcp, peer))
+        return;
+    ftc_tcp_header_encode(link->acknowledgement, &header);
+    link->acknowledgement_left = sizeof(link->acknowledgement);
+    acknowledged(peer);
+}
+
+static int gather(struct ftc_tcp_peer *peer, struct iovec *pieces)
+{
+    struct ftc_tcp_connection *link = peer->link;
+    int count = 0;
+    /* Left over from before a message was begun: so none is amid. */
+    if (link->acknowledgement_left > 0)
+        pieces[count++] =
+            (struct iovec){link->acknowledgement + sizeof(link->acknowledgement) - link->acknowledgement_left,
+                           link->acknowledgement_left};
+    if (peer->out.unsent != NULL && !ftc_tcp_queue_amid(&peer->out))
+        acknowledged(peer);
+    return count + ftc_tcp_queue_gather(&peer->out, pieces + count, PIECES - count, peer->expected);
+}
+
+static void advance(struct ftc_tcp_peer *peer, size_t bytes)
+{
+    struct ftc_tcp_connection *link = peer->link;
+    size_t step = bytes < link->acknowledgement_left ? bytes : link->acknowledgement_left;
+    link->acknowledgement_left -= step;
+    ftc_tcp_queue_advance(&peer->out, bytes - step);
+}
+
+/* What came before is read first: its sender may be gone for good, and nobody sends it again. */
+static void write_failed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int error)
+{
+    ftc_tcp_read_rest(tcp, peer);
+    if (peer->link != NULL)
+        ftc_tcp_link_lost(tcp, peer, strerror(error));
+}
+
+void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    struct iovec pieces[PIECES];
+    while (peer->link != NULL && !peer->closed) {
+        make_acknowledgement(tcp, peer);
+        int count = gather(peer, pieces);
+        if (count == 0)
+            break;
+        ssize_t sent = tcp->wire->send(tcp, peer, pieces, count);
+        if (sent >= 0) {
+            advance(peer, (size_t)sent);
+        } else if (errno == EAGAIN) {
+            peer->link->blocked = true;
+            break;
+        } else if (errno != EINTR) {
+            write_failed(tcp, peer, errno);
+        }
+    }
+    if (peer->link != NULL)
+        tcp->wire->wait(tcp, peer);
+}
+
+/* Reading what is there keeps the close from becoming a reset, which would take the last bytes with it. */
+void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    char rest[4096];
+    if (peer->link == NULL || peer->closed)
+        return;
+    tcp->wire->acknowledge(tcp, peer);
+    if (peer->link == NULL || shutdown(peer->link->fd, SHUT_WR) != 0)
+        return;
+    for (int i = 0; i < 256 && recv(peer->link->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0; i++)
+        ;
+}

@@ -1,0 +1,266 @@
+/*
+ * epoll, and one timer descriptor in it, so that whoever polls the epoll descriptor wakes for timers too. Not libev: its
+ * timers live in the time-out of its own wait, and what was changed reaches its epoll only at the next turn, so that a
+ * sleeper outside of it misses both.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "transport/tcp/internal.h"
+
+#define EVENTS 64
+/* What sockets and timers may wait where messages come by something without system calls. */
+#define LOOK_NS (FTC_NS_PER_MS / 5)
+
+static int add(struct ftc_tcp *tcp, int fd, uint32_t events, void *what)
+{
+    struct epoll_event event = {.events = events, .data.ptr = what};
+    return epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* The listener is known by NULL, the timer by its place, everything else is a connection. */
+int ftc_tcp_loop_open(struct ftc_tcp *tcp)
+{
+    tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
+    tcp->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (tcp->epoll < 0 || tcp->timer < 0 || add(tcp, tcp->listener, EPOLLIN, NULL) != 0 ||
+        add(tcp, tcp->timer, EPOLLIN, &tcp->timer) != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot watch sockets: %m%s",
+                             errno == EMFILE ? "; raise the limit: `ulimit -n`" : "");
+    return FTC_SUCCESS;
+}
+
+int ftc_tcp_watch_wire(struct ftc_tcp *tcp, int fd, int which)
+{
+    if (add(tcp, fd, EPOLLIN, &tcp->wire_event[which]) != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM, "cannot watch a device: %m");
+    return FTC_SUCCESS;
+}
+
+static void free_closed(struct ftc_tcp *tcp)
+{
+    while (tcp->closed != NULL) {
+        struct ftc_tcp_connection *connection = tcp->closed;
+        tcp->closed = connection->next;
+        free(connection);
+    }
+}
+
+void ftc_tcp_loop_close(struct ftc_tcp *tcp)
+{
+    free_closed(tcp);
+    if (tcp->listener >= 0)
+        close(tcp->listener);
+    if (tcp->timer >= 0)
+        close(tcp->timer);
+    if (tcp->epoll >= 0)
+        close(tcp->epoll);
+}
+
+/* --- connections --- */
+
+int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd, enum ftc_tcp_state state,
+                  uint32_t events)
+{
+    struct ftc_tcp_connection *connection = calloc(1, sizeof(*connection));
+    if (connection == NULL || add(tcp, fd, events, connection) != 0) {
+        int code = connection == NULL ? FTC_ERR_NOMEM : FTC_ERR_SYSTEM;
+        ftc_error_set(code, "cannot watch a connection: %m");
+        free(connection);
+        close(fd);
+        return code;
+    }
+    connection->fd = fd;
+    connection->state = state;
+    connection->events = events;
+    connection->rank = -1;
+    connection->since = ftc_clock_now();
+    connection->deadline = connection->since + FTC_TCP_HANDSHAKE_NS;
+    *out = connection;
+    return FTC_SUCCESS;
+}
+
+void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = connection};
+    if (connection->events == events)
+        return;
+    connection->events = events;
+    epoll_ctl(tcp->epoll, EPOLL_CTL_MOD, connection->fd, &event); /* cannot fail: it is there */
+}
+
+void ftc_tcp_unwatch(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
+{
+    epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, connection->fd, NULL); /* cannot fail: it is there */
+}
+
+void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
+{
+    if (connection->state == FTC_TCP_WAIT_HELLO || connection->state == FTC_TCP_WAIT_PROOF)
+        ftc_tcp_half_open_remove(tcp, connection);
+    tcp->wire->end(tcp, connection);
+    close(connection->fd);
+    connection->fd = -1;
+    free(connection->buffer);
+    connection->buffer = NULL;
+    connection->next = tcp->closed;
+    tcp->closed = connection;
+}
+
+void ftc_tcp_listen_to(struct ftc_tcp *tcp, bool yes)
+{
+    struct epoll_event event = {.events = yes ? EPOLLIN : 0};
+    epoll_ctl(tcp->epoll, EPOLL_CTL_MOD, tcp->listener, &event);
+}
+
+/* --- timers --- */
+
+static void run_timers_of(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint64_t now)
+{
+    if (peer->acknowledge_at != 0 && now >= peer->acknowledge_at && peer->link != NULL &&
+        !peer->link->blocked)
+        ftc_tcp_link_write(tcp, peer);
+    if (peer->dial != NULL && now >= peer->dial->deadline)
+        ftc_tcp_dial_late(tcp, peer);
+    if (peer->reach_by != 0 && now >= peer->reach_by)
+        ftc_tcp_reach_late(tcp, peer);
+    if (peer->retry_at != 0 && now >= peer->retry_at) {
+        peer->retry_at = 0;
+        if (peer->link == NULL && peer->dial == NULL && ftc_tcp_wanted(peer))
+            ftc_tcp_dial(tcp, peer);
+    }
+}
+
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+    if (one == 0 || other == 0)
+        return one + other;
+    return one < other ? one : other;
+}
+
+/* When the peer's next timer is due; 0: it has none. */
+static uint64_t next_of(const struct ftc_tcp_peer *peer)
+{
+    uint64_t next = earlier(peer->retry_at, peer->dial != NULL ? peer->dial->deadline : 0);
+    next = earlier(next, peer->reach_by);
+    /* A full socket says when it has room. */
+    if (peer->link != NULL && !peer->link->blocked)
+        next = earlier(next, peer->acknowledge_at);
+    return next;
+}
+
+static uint64_t run_timers_of_peers(struct ftc_tcp *tcp, uint64_t now)
+{
+    uint64_t next = 0;
+    for (int i = 0; i < tcp->timed_count;) {
+        struct ftc_tcp_peer *peer = tcp->peer[tcp->timed[i]];
+        run_timers_of(tcp, peer, now);
+        uint64_t due = next_of(peer);
+        next = earlier(next, due);
+        if (due != 0) {
+            i++;
+        } else {
+            peer->timed = false;
+            tcp->timed[i] = tcp->timed[--tcp->timed_count];
+        }
+    }
+    return next;
+}
+
+static bool has_timers(const struct ftc_tcp *tcp)
+{
+    return tcp->timed_count > 0 || tcp->half_first != NULL || tcp->accept_again_at != 0;
+}
+
+static uint64_t run_timers(struct ftc_tcp *tcp, uint64_t now)
+{
+    while (tcp->half_first != NULL && now >= tcp->half_first->deadline) {
+        ftc_tcp_note(tcp, FTC_TCP_LATE, "dropped a connection that did not say who it is within %d s",
+                     (int)(FTC_TCP_HANDSHAKE_NS / FTC_NS_PER_S));
+        ftc_tcp_hang_up(tcp, tcp->half_first);
+    }
+    if (tcp->accept_again_at != 0 && now >= tcp->accept_again_at) {
+        tcp->accept_again_at = 0;
+        ftc_tcp_listen_to(tcp, true);
+    }
+    uint64_t next = run_timers_of_peers(tcp, now);
+    next = earlier(next, tcp->half_first != NULL ? tcp->half_first->deadline : 0);
+    return earlier(next, tcp->accept_again_at);
+}
+
+/* Only ever set to an earlier time: a timer that fires for nothing costs less than one set for every message. */
+static void set_timer(struct ftc_tcp *tcp, uint64_t at)
+{
+    if (at == 0 || (tcp->timer_at != 0 && tcp->timer_at <= at))
+        return;
+    struct itimerspec when = {.it_value = {(time_t)(at / FTC_NS_PER_S), (long)(at % FTC_NS_PER_S)}};
+    timerfd_settime(tcp->timer, TFD_TIMER_ABSTIME, &when, NULL); /* cannot fail: the arguments are right */
+    tcp->timer_at = at;
+}
+
+static void timer_fired(struct ftc_tcp *tcp)
+{
+    uint64_t times;
+    if (read(tcp->timer, &times, sizeof(times)) == sizeof(times))
+        tcp->timer_at = 0;
+}
+
+/* --- a turn --- */
+
+static void dispatch(struct ftc_tcp *tcp, void *what, uint32_t events)
+{
+    struct ftc_tcp_connection *connection = what;
+    if (what == NULL)
+        ftc_tcp_accept(tcp);
+    else if (what == &tcp->timer)
+        timer_fired(tcp);
+    else if (what == &tcp->wire_event[0] || what == &tcp->wire_event[1])
+        tcp->wire->wake(tcp, what == &tcp->wire_event[1]);
+    else if (connection->fd < 0)
+        return; /* closed earlier in this turn */
+    else if (connection->state == FTC_TCP_LINKED)
+        tcp->wire->step(tcp, tcp->peer[connection->rank], events);
+    else if (connection->state == FTC_TCP_WAIT_HELLO || connection->state == FTC_TCP_WAIT_PROOF)
+        ftc_tcp_accept_step(tcp, connection);
+    else
+        ftc_tcp_dial_step(tcp, connection);
+}
+
+/* Sockets, timers, and the descriptors of the wire. */
+static void look(struct ftc_tcp *tcp)
+{
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(tcp->epoll, events, EVENTS, 0);
+    if (count <= 0 && !has_timers(tcp))
+        return;
+    tcp->now = ftc_clock_now();
+    for (int i = 0; i < count; i++)
+        dispatch(tcp, events[i].data.ptr, events[i].events);
+    set_timer(tcp, run_timers(tcp, tcp->now));
+}
+
+/* Beside a wire without system calls, or as a transport that nobody uses, it looks seldom. */
+static bool look_is_due(struct ftc_tcp *tcp)
+{
+    bool idle = tcp->met_count == 0 && tcp->half_open == 0;
+    if (tcp->wire->poll == NULL && !idle)
+        return true;
+    tcp->now = ftc_clock_now();
+    if (tcp->now < tcp->look_at)
+        return false;
+    tcp->look_at = tcp->now + LOOK_NS;
+    return true;
+}
+
+void ftc_tcp_turn(struct ftc_tcp *tcp)
+{
+    if (tcp->wire->poll != NULL)
+        tcp->wire->poll(tcp);
+    if (look_is_due(tcp))
+        look(tcp);
+    free_closed(tcp);
+}

@@ -1,0 +1,333 @@
+/* The TCP transport: its life, its peers, what it counts. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "transport/tcp/internal.h"
+
+#define LOG_PERIOD_NS (10 * FTC_NS_PER_S)
+
+struct ftc_tcp_peer *ftc_tcp_peer(struct ftc_tcp *tcp, int rank)
+{
+    struct ftc_tcp_peer *peer = tcp->peer[rank];
+    if (peer != NULL)
+        return peer;
+    peer = calloc(1, sizeof(*peer));
+    if (peer == NULL)
+        return NULL;
+    peer->rank = rank;
+    tcp->peer[rank] = peer;
+    tcp->met[tcp->met_count++] = rank;
+    return peer;
+}
+
+void ftc_tcp_activate(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    if (peer->active)
+        return;
+    assert(tcp->active_count < tcp->ranks);
+    peer->active = true;
+    tcp->active[(tcp->active_first + tcp->active_count) % tcp->ranks] = peer->rank;
+    tcp->active_count++;
+}
+
+void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    if (peer->timed)
+        return;
+    assert(tcp->timed_count < tcp->ranks);
+    peer->timed = true;
+    tcp->timed[tcp->timed_count++] = peer->rank;
+}
+
+void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *format, ...)
+{
+    char text[512];
+    uint64_t now = ftc_clock_now();
+    tcp->count[event]++;
+    if (tcp->count[event] > 1 && now - tcp->logged_at[event] < LOG_PERIOD_NS)
+        return;
+    tcp->logged_at[event] = now;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    /* A peer that dies breaks its connections, too, and its failure is told by others. */
+    bool common = event == FTC_TCP_BROKEN || event == FTC_TCP_UNREACHABLE;
+    FTC_LOG(tcp->log, common ? FTC_LOG_INFO : FTC_LOG_WARN, "%s; %llu of this kind so far", text,
+            (unsigned long long)tcp->count[event]);
+}
+
+/* Nothing goes to the peer any more. */
+static void silence(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    ftc_tcp_queue_drop(&peer->out);
+    ftc_tcp_dial_drop(tcp, peer);
+    peer->retry_at = 0;
+    peer->acknowledge_at = 0;
+    peer->reach_by = 0;
+    peer->broken_since = 0;
+}
+
+void ftc_tcp_damage(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    if (peer->damaged || peer->reported)
+        return;
+    FTC_LOG(tcp->log, FTC_LOG_WARN, "closed the channel to rank %d: %s", peer->rank, ftc_last_error());
+    peer->damaged = true;
+    silence(tcp, peer);
+    ftc_tcp_link_drop(tcp, peer);
+    ftc_tcp_coming_drop(peer);
+    ftc_tcp_activate(tcp, peer);
+}
+
+/* --- life --- */
+
+static void free_peer(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    ftc_tcp_link_farewell(tcp, peer);
+    silence(tcp, peer);
+    ftc_tcp_link_drop(tcp, peer);
+    ftc_tcp_coming_drop(peer);
+    ftc_tcp_arrivals_drop(peer->inbox);
+    free(peer);
+}
+
+void ftc_tcp_close(struct ftc_transport *transport)
+{
+    struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+    for (int i = 0; i < tcp->met_count; i++)
+        free_peer(tcp, tcp->peer[tcp->met[i]]);
+    while (tcp->half_first != NULL)
+        ftc_tcp_hang_up(tcp, tcp->half_first);
+    if (tcp->wire->close != NULL)
+        tcp->wire->close(tcp);
+    ftc_tcp_loop_close(tcp);
+    free(tcp->peer);
+    free(tcp->met);
+    free(tcp->active);
+    free(tcp->timed);
+    explicit_bzero(&tcp->secret, sizeof(tcp->secret));
+    free(tcp);
+}
+
+int ftc_tcp_check_setup(const struct ftc_transport_setup *setup)
+{
+    const struct ftc_tcp_setup *tcp = setup->tcp;
+    if (tcp == NULL || setup->ranks < 1 || setup->self < 0 || setup->self >= setup->ranks)
+        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d cannot talk to others", setup->self, setup->ranks);
+    if (tcp->job == NULL || strnlen(tcp->job, FTC_TCP_JOB_SIZE) == FTC_TCP_JOB_SIZE || tcp->endpoint == NULL)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "a transport needs a job name below %d characters and a way to find others",
+                             FTC_TCP_JOB_SIZE);
+    if (tcp->secret == NULL || tcp->secret_size < FTC_TCP_SECRET_MIN || tcp->secret_size > FTC_TCP_SECRET_MAX)
+        return ftc_error_set(FTC_ERR_ARG, "the job secret has %zu bytes: %d to %d are needed",
+                             tcp->secret_size, FTC_TCP_SECRET_MIN, FTC_TCP_SECRET_MAX);
+    return FTC_SUCCESS;
+}
+
+void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setup,
+                     const struct ftc_tcp_wire *wire)
+{
+    tcp->base.ops = wire->ops;
+    tcp->wire = wire;
+    tcp->ranks = setup->ranks;
+    tcp->self = setup->self;
+    tcp->log = setup->log;
+    tcp->pool = setup->pool;
+    tcp->setup = *setup->tcp;
+    tcp->epoll = tcp->timer = tcp->listener = -1;
+    tcp->expected = -1;
+    snprintf(tcp->job, sizeof(tcp->job), "%s", setup->tcp->job);
+    tcp->secret.ends = setup->tcp->ends;
+    tcp->secret.size = setup->tcp->secret_size;
+    memcpy(tcp->secret.bytes, setup->tcp->secret, tcp->secret.size);
+}
+
+int ftc_tcp_start(struct ftc_tcp *tcp)
+{
+    tcp->peer = calloc((size_t)tcp->ranks, sizeof(struct ftc_tcp_peer *));
+    tcp->met = calloc((size_t)tcp->ranks, sizeof(int));
+    tcp->active = calloc((size_t)tcp->ranks, sizeof(int));
+    tcp->timed = calloc((size_t)tcp->ranks, sizeof(int));
+    if (tcp->peer == NULL || tcp->met == NULL || tcp->active == NULL || tcp->timed == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
+    int rc = ftc_tcp_listen(tcp);
+    if (rc == 0)
+        rc = ftc_tcp_congestion_choose(tcp);
+    return rc != 0 ? rc : ftc_tcp_loop_open(tcp);
+}
+
+static int tcp_open(struct ftc_transport **out, const struct ftc_transport_setup *setup)
+{
+    int rc = ftc_tcp_check_setup(setup);
+    if (rc != 0)
+        return rc;
+    struct ftc_tcp *tcp = calloc(1, sizeof(*tcp));
+    if (tcp == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
+    ftc_tcp_fill_in(tcp, setup, &ftc_tcp_wire_socket);
+    rc = ftc_tcp_start(tcp);
+    if (rc != 0)
+        ftc_tcp_close(&tcp->base);
+    else
+        *out = &tcp->base;
+    return rc;
+}
+
+/* --- the other operations --- */
+
+int ftc_tcp_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
+                 const struct ftc_value *value, bool urgent)
+{
+    struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+    struct ftc_tcp_peer *peer = ftc_tcp_peer(tcp, to);
+    (void)urgent; /* a rank that sleeps in poll() is woken by any bytes */
+    assert(to != tcp->self && head->size >= 1 && head->size <= FTC_TCP_HEAD_MAX);
+    if (peer == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the channel to rank %d", to);
+    if (peer->closed || peer->damaged || peer->reported)
+        return FTC_SUCCESS;
+    if (!ftc_tcp_queue_append(&peer->out, head, value))
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", to);
+    if (peer->link != NULL && !peer->link->blocked)
+        ftc_tcp_link_write(tcp, peer);
+    else if (peer->link == NULL && peer->dial == NULL && peer->retry_at == 0)
+        ftc_tcp_dial(tcp, peer);
+    return FTC_SUCCESS;
+}
+
+static bool any_peer(const struct ftc_tcp *tcp, bool (*has)(const struct ftc_tcp_peer *peer))
+{
+    for (int i = 0; i < tcp->met_count; i++)
+        if (has(tcp->peer[tcp->met[i]]))
+            return true;
+    return false;
+}
+
+static bool has_unsent(const struct ftc_tcp_peer *peer)
+{
+    return peer->out.unsent != NULL;
+}
+
+static bool has_unacknowledged(const struct ftc_tcp_peer *peer)
+{
+    return peer->out.first != NULL;
+}
+
+int ftc_tcp_flush(struct ftc_transport *transport, bool *idle)
+{
+    struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+    /* A turn is a system call, and receive() has just taken one. */
+    if (!tcp->turned)
+        ftc_tcp_turn(tcp);
+    tcp->turned = false;
+    *idle = tcp->idle = !any_peer(tcp, has_unsent);
+    return FTC_SUCCESS;
+}
+
+bool ftc_tcp_ready(struct ftc_transport *transport)
+{
+    struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+    tcp->look_at = 0;  /* whoever sleeps has looked everywhere before */
+    ftc_tcp_turn(tcp); /* what could be sent is sent now, so there never is room for something queued */
+    if (tcp->active_count == 0 && tcp->wire->arm != NULL)
+        tcp->wire->arm(tcp);
+    return tcp->active_count > 0;
+}
+
+int ftc_tcp_descriptor(struct ftc_transport *transport)
+{
+    return ((struct ftc_tcp *)transport)->epoll;
+}
+
+void ftc_tcp_close_peer(struct ftc_transport *transport, int rank)
+{
+    struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+    struct ftc_tcp_peer *peer = ftc_tcp_peer(tcp, rank);
+    /* Out of memory: there was nothing to close, and the detector goes on telling others. */
+    if (peer == NULL || peer->closed)
+        return;
+    if (peer->link != NULL)
+        tcp->wire->acknowledge(tcp, peer); /* it may wait for that alone */
+    peer->closed = true;
+    silence(tcp, peer);
+    if (peer->link == NULL)
+        ftc_tcp_coming_drop(peer);
+    else
+        ftc_tcp_activate(tcp, peer); /* one last visit, for what it sent before */
+}
+
+/* --- accessors --- */
+
+const char *ftc_tcp_endpoint(const struct ftc_transport *transport)
+{
+    return ((const struct ftc_tcp *)transport)->endpoint;
+}
+
+uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank)
+{
+    const struct ftc_tcp_peer *peer = ((const struct ftc_tcp *)transport)->peer[rank];
+    return peer != NULL ? peer->broken_since : 0;
+}
+
+int ftc_tcp_unreachable(const struct ftc_transport *transport, int from, uint64_t since_ns)
+{
+    const struct ftc_tcp *tcp = (const struct ftc_tcp *)transport;
+    int lowest = -1;
+
+    for (int i = 0; i < tcp->met_count; i++) {
+        const struct ftc_tcp_peer *peer = tcp->peer[tcp->met[i]];
+        if (peer->rank >= from && (lowest < 0 || peer->rank < lowest) && peer->broken_since != 0 &&
+            peer->broken_since <= since_ns && has_unacknowledged(peer))
+            lowest = peer->rank;
+    }
+    return lowest;
+}
+
+bool ftc_tcp_settled(const struct ftc_transport *transport)
+{
+    return !any_peer((const struct ftc_tcp *)transport, has_unacknowledged);
+}
+
+bool ftc_tcp_settled_with(const struct ftc_transport *transport, int rank)
+{
+    const struct ftc_tcp_peer *peer = ((const struct ftc_tcp *)transport)->peer[rank];
+    return peer == NULL || !has_unacknowledged(peer);
+}
+
+uint64_t ftc_tcp_count(const struct ftc_transport *transport, enum ftc_tcp_event event)
+{
+    return ((const struct ftc_tcp *)transport)->count[event];
+}
+
+int ftc_tcp_half_open(const struct ftc_transport *transport)
+{
+    return ((const struct ftc_tcp *)transport)->half_open;
+}
+
+bool ftc_tcp_break(struct ftc_transport *transport, int rank)
+{
+    const struct ftc_tcp_peer *peer = ((struct ftc_tcp *)transport)->peer[rank];
+    return peer != NULL && peer->link != NULL && shutdown(peer->link->fd, SHUT_RDWR) == 0;
+}
+
+const struct ftc_transport_ops ftc_transport_tcp = {
+    .name = "tcp",
+    .caps = 0,
+    .open = tcp_open,
+    .send = ftc_tcp_send,
+    .flush = ftc_tcp_flush,
+    .receive = ftc_tcp_receive,
+    .expect = ftc_tcp_expect,
+    .ready = ftc_tcp_ready,
+    .descriptor = ftc_tcp_descriptor,
+    .close_peer = ftc_tcp_close_peer,
+    .endpoint = ftc_tcp_endpoint,
+    .settled = ftc_tcp_settled,
+    .unreachable = ftc_tcp_unreachable,
+    .close = ftc_tcp_close,
+};

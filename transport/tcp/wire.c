@@ -1,0 +1,97 @@
+/* The wire of the TCP transport: a link's bytes go by its socket, and TCP holds back who sends too much. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "transport/tcp/internal.h"
+
+#define JOINED_MOST 512
+
+static void socket_wait(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    uint32_t events = 0;
+    if (peer->inbox_size < FTC_TCP_INBOX_MAX)
+        events |= EPOLLIN;
+    if (peer->link->blocked)
+        events |= EPOLLOUT;
+    ftc_tcp_wait_for(tcp, peer->link, events);
+}
+
+static void socket_begin(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    ftc_tcp_link_proven(peer);
+    ftc_tcp_link_write(tcp, peer);
+}
+
+static void socket_step(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint32_t events)
+{
+    struct ftc_tcp_connection *connection = peer->link;
+    if (events & EPOLLOUT) {
+        connection->blocked = false;
+        ftc_tcp_link_write(tcp, peer);
+    }
+    if (connection->fd >= 0 && (events & ~(uint32_t)EPOLLOUT) != 0)
+        ftc_tcp_read(tcp, peer);
+}
+
+/* Small pieces are copied together, if they fit: each costs the kernel more than that. */
+static size_t join(const struct iovec *pieces, int count, unsigned char bytes[JOINED_MOST])
+{
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        if (pieces[i].iov_len > JOINED_MOST - size)
+            return 0;
+        memcpy(bytes + size, pieces[i].iov_base, pieces[i].iov_len);
+        size += pieces[i].iov_len;
+    }
+    return size;
+}
+
+static ssize_t socket_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces,
+                           int count)
+{
+    unsigned char bytes[JOINED_MOST];
+    size_t joined = join(pieces, count, bytes);
+    if (joined > 0)
+        return send(peer->link->fd, bytes, joined, MSG_NOSIGNAL | MSG_DONTWAIT);
+    struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)count};
+    (void)tcp;
+    return sendmsg(peer->link->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static ssize_t socket_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *places,
+                              int count)
+{
+    (void)tcp;
+    if (places[0].iov_len == 0) /* a message begins: this is the shorter way through the kernel */
+        return recv(peer->link->fd, places[1].iov_base, places[1].iov_len, MSG_DONTWAIT);
+    return readv(peer->link->fd, places, count);
+}
+
+static void socket_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    if (peer->acknowledge_at == 0)
+        return;
+    peer->acknowledge_at = 1; /* due since long ago */
+    ftc_tcp_link_write(tcp, peer);
+}
+
+static void socket_end(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
+{
+    (void)tcp;
+    (void)connection;
+}
+
+const struct ftc_tcp_wire ftc_tcp_wire_socket = {
+    .ops = &ftc_transport_tcp,
+    .protocol = FTC_TCP_PROTOCOL_SOCKET,
+    .versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION},
+    .begin = socket_begin,
+    .step = socket_step,
+    .wait = socket_wait,
+    .send = socket_send,
+    .receive = socket_receive,
+    .acknowledge = socket_acknowledge,
+    .end = socket_end,
+};
