@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "launcher/engine.h"
-#include "launcher/job.h"
+#include "launcher/job/job.h"
 #include "launcher/options.h"
 
 extern char **environ;

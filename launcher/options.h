@@ -31,7 +31,7 @@ enum ftc_engine {
     FTC_ENGINE_LOCAL, /* this ftrun, here */
     FTC_ENGINE_SLURM, /* srun starts an ftrun on each host */
     FTC_ENGINE_PMIX,  /* this is one of these: whoever started them has PMIx */
-    FTC_ENGINE_ADOPT, /* this is one of these, for ranks that PMIx has started: one of them calls it (launcher/adopt.h) */
+    FTC_ENGINE_ADOPT, /* this is one of these, for ranks that PMIx has started: one of them calls it (launcher/job/adopt.h) */
 };
 
 enum ftc_action { FTC_ACTION_RUN, FTC_ACTION_HELP, FTC_ACTION_VERSION, FTC_ACTION_PRINT_CONFIG };

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launcher/agent_wire.h"
+#include "launcher/agent/wire.h"
 
 #define RANKS 70
 

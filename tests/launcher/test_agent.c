@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "launcher/agent_inside.h"
+#include "launcher/agent/internal.h"
 #include "node/jobs.h"
 #include "tests/node/scratch.h"
 #include "tests/suite.h"

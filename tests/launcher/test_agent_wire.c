@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "launcher/agent_wire.h"
+#include "launcher/agent/wire.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 

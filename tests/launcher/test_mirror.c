@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "launcher/agent_activity.h"
-#include "launcher/mirror.h"
+#include "launcher/agent/activity.h"
+#include "launcher/agent/mirror.h"
 #include "launcher/verdict.h"
 #include "node/jobs.h"
 #include "tests/node/scratch.h"

@@ -49,7 +49,7 @@ static int draw_nodes(const struct run *run, uint64_t *state)
     return nodes < run->n ? nodes : run->n;
 }
 
-/* As launcher/meeting.c spreads them: the ranks of a node. */
+/* As launcher/meeting/meeting.c spreads them: the ranks of a node. */
 static uint64_t ranks_of(const struct run *run, int node)
 {
     uint64_t ranks = 0;

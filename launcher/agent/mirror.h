@@ -2,10 +2,10 @@
  * Ranks of other nodes, in this node's segment and table of processes: their agents tell, this writes down. So ranks, verdict,
  * report and ftcoll-status see a rank of another node as they see one of this node.
  */
-#ifndef FTC_LAUNCHER_MIRROR_H
-#define FTC_LAUNCHER_MIRROR_H
+#ifndef FTC_LAUNCHER_AGENT_MIRROR_H
+#define FTC_LAUNCHER_AGENT_MIRROR_H
 
-#include "launcher/agent_wire.h"
+#include "launcher/agent/wire.h"
 #include "launcher/ranks.h"
 #include "node/bell.h"
 #include "node/segment/segment.h"

@@ -1,4 +1,4 @@
-#include "launcher/adopt.h"
+#include "launcher/job/adopt.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "launcher/engine.h"
-#include "launcher/job_inside.h"
+#include "launcher/job/internal.h"
 
 int ftc_job_meet(struct ftc_job *job)
 {

@@ -3,8 +3,8 @@
  * keeps this node's lease, and stops listening to nodes that are silent (docs/design/nodes.md; the rules are detector/lease.h's). Links are TCP
  * connections of the agents' own. All in ftrun's loop.
  */
-#ifndef FTC_LAUNCHER_AGENT_H
-#define FTC_LAUNCHER_AGENT_H
+#ifndef FTC_LAUNCHER_AGENT_AGENT_H
+#define FTC_LAUNCHER_AGENT_AGENT_H
 
 #include <ev.h>
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 #include "config/config.h"
 #include "detector/lease.h"
 #include "detector/notices.h"
-#include "launcher/meeting.h"
-#include "launcher/mirror.h"
+#include "launcher/meeting/meeting.h"
+#include "launcher/agent/mirror.h"
 #include "launcher/watcher.h"
 #include "transport/transport.h"
 

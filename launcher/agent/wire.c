@@ -1,5 +1,5 @@
 /* kind u8 | rank u32 | value u32 | cause u32 | seen_by u32 | took u64 | the rest is `bytes`. One shape for all: these are few. */
-#include "launcher/agent_wire.h"
+#include "launcher/agent/wire.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Order of stores as a rank's own: what a phase or a flag promises is there before it. */
-#include "launcher/mirror.h"
+#include "launcher/agent/mirror.h"
 
 #include <stdatomic.h>
 #include <string.h>

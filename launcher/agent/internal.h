@@ -1,9 +1,9 @@
 /* Between the parts of an agent. */
-#ifndef FTC_LAUNCHER_AGENT_INSIDE_H
-#define FTC_LAUNCHER_AGENT_INSIDE_H
+#ifndef FTC_LAUNCHER_AGENT_INTERNAL_H
+#define FTC_LAUNCHER_AGENT_INTERNAL_H
 
-#include "launcher/agent.h"
-#include "launcher/agent_wire.h"
+#include "launcher/agent/agent.h"
+#include "launcher/agent/wire.h"
 
 /* What a meeting's end is to find: lease, links and memory. Times, log and meeting are set but for endpoints. FTC_ERR_*. */
 int ftc_agent_prepare(struct ftc_agent *agent, int ranks, const struct ftc_config *config);

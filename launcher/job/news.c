@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "launcher/job_inside.h"
+#include "launcher/job/internal.h"
 #include "launcher/strays.h"
 #include "launcher/waiters.h"
 #include "node/jobs.h"

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "launcher/agent_activity.h"
-#include "launcher/agent_inside.h"
+#include "launcher/agent/activity.h"
+#include "launcher/agent/internal.h"
 
 #define SHOWN_PER_SECOND 256 /* ranks */
 

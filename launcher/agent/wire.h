@@ -15,7 +15,7 @@ enum ftc_agent_kind {
     FTC_AGENT_ENDED,  /* `rank` has ended: `value` of waitpid(), and its counters */
     FTC_AGENT_FAILED, /* the notice: `rank` has failed; `cause`, `value` in detail, `seen_by`, after `took_ns` */
     FTC_AGENT_ACCUSED,  /* `rank`, of the receiver's node, sent damaged data to `value` */
-    FTC_AGENT_ACTIVITY, /* what `rank` does: launcher/agent_activity.h, `bytes` */
+    FTC_AGENT_ACTIVITY, /* what `rank` does: launcher/agent/activity.h, `bytes` */
     FTC_AGENT_LOST,     /* node `value`, which everybody refuses, is declared: nodes.md rule 7 */
     FTC_AGENT_END,      /* kill the job; its exit code is `value` */
     FTC_AGENT_LEFT,     /* the sender has told the end of each of its ranks, and leaves */

@@ -3,8 +3,8 @@
  * bootstrap only: when the meeting is over its client is finalized, so that no agent's death is the engine's business, and this
  * process may become a PMIx server itself.
  */
-#ifndef FTC_LAUNCHER_MEETING_H
-#define FTC_LAUNCHER_MEETING_H
+#ifndef FTC_LAUNCHER_MEETING_MEETING_H
+#define FTC_LAUNCHER_MEETING_MEETING_H
 
 #include <stdbool.h>
 

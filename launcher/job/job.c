@@ -5,7 +5,7 @@
  * Steps are taken in the order segment, server, loop, ranks, and undone in the opposite one, from wherever
  * it stopped.
  */
-#include "launcher/job.h"
+#include "launcher/job/job.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,9 +16,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "launcher/adopt.h"
+#include "launcher/job/adopt.h"
 #include "launcher/bus.h"
-#include "launcher/job_inside.h"
+#include "launcher/job/internal.h"
 #include "launcher/limits.h"
 #include "launcher/pmix_listener.h"
 #include "launcher/program.h"

@@ -1,5 +1,5 @@
 /* Numbers in the order of `words`, then L and G if one of them is not empty. It is for people, never for the protocol. */
-#include "launcher/agent_activity.h"
+#include "launcher/agent/activity.h"
 
 #include <stdatomic.h>
 

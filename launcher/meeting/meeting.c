@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/stream.h"
-#include "launcher/meeting_inside.h"
+#include "launcher/meeting/internal.h"
 
 #define MOST_TEXT 512
 

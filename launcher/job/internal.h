@@ -1,16 +1,16 @@
 /* A job under way. Of job*.c only. */
-#ifndef FTC_LAUNCHER_JOB_INSIDE_H
-#define FTC_LAUNCHER_JOB_INSIDE_H
+#ifndef FTC_LAUNCHER_JOB_INTERNAL_H
+#define FTC_LAUNCHER_JOB_INTERNAL_H
 
 #include <ev.h>
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "launcher/agent.h"
+#include "launcher/agent/agent.h"
 #include "launcher/drill.h"
 #include "launcher/environment.h"
 #include "launcher/input.h"
-#include "launcher/job.h"
+#include "launcher/job/job.h"
 #include "launcher/output.h"
 #include "launcher/server.h"
 #include "launcher/signals.h"
@@ -60,7 +60,7 @@ struct ftc_job {
     int exit_code;     /* -1: the verdict's */
 };
 
-/* job_news.c: kill the job, on all nodes or on this one only; its exit code is decided. Leave the loop if there is nothing to wait for. */
+/* job/news.c: kill the job, on all nodes or on this one only; its exit code is decided. Leave the loop if there is nothing to wait for. */
 void ftc_job_end(struct ftc_job *job, int code);
 void ftc_job_end_here(struct ftc_job *job, int code);
 void ftc_job_fence(struct ftc_job *job); /* this node is cut off */
@@ -70,10 +70,10 @@ void ftc_job_set_callbacks(struct ftc_job *job);
 void ftc_job_on_pmix_abort(void *arg, int rank, int code); /* in PMIx's thread */
 void ftc_job_init_watchers(struct ftc_job *job);           /* and the timers of both */
 
-/* job_start.c: for the idle watcher that starts a rank per turn. */
+/* job/start.c: for the idle watcher that starts a rank per turn. */
 void ftc_job_on_spawn(struct ev_loop *loop, struct ev_idle *idle, int events);
 
-/* job_nodes.c: several nodes. */
+/* job/nodes.c: several nodes. */
 int ftc_job_meet(struct ftc_job *job);
 int ftc_job_met(struct ftc_job *job, int rc);
 int ftc_job_start_agent(struct ftc_job *job);

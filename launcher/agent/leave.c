@@ -1,6 +1,6 @@
 /* How an agent leaves, and what the one that is left may say of the job's end. */
 #include "base/clock.h"
-#include "launcher/agent_inside.h"
+#include "launcher/agent/internal.h"
 #include "transport/tcp/tcp.h"
 
 #define OTHERS_END_NS (2 * FTC_NS_PER_S) /* ... and T, in which LEFT is to be acknowledged */

@@ -1,6 +1,6 @@
 /* A job's whole life: segment, PMIx server, ranks, watching, end, clean-up. */
-#ifndef FTC_LAUNCHER_JOB_H
-#define FTC_LAUNCHER_JOB_H
+#ifndef FTC_LAUNCHER_JOB_JOB_H
+#define FTC_LAUNCHER_JOB_JOB_H
 
 #include "config/config.h"
 #include "launcher/options.h"

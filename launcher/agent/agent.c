@@ -1,5 +1,5 @@
 /* An agent: its links, its lease, and what it takes in. All of it once before each sleep of the loop, whatever woke it. */
-#include "launcher/agent.h"
+#include "launcher/agent/agent.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "launcher/agent_activity.h"
-#include "launcher/agent_inside.h"
+#include "launcher/agent/activity.h"
+#include "launcher/agent/internal.h"
 #include "transport/tcp/tcp.h"
 
 #define MESSAGES_PER_TURN 256

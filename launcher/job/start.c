@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "launcher/job_inside.h"
+#include "launcher/job/internal.h"
 
 /* --- starting ranks --- */
 

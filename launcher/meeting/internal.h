@@ -1,8 +1,8 @@
 /* The two halves of a meeting. Of meeting*.c only. */
-#ifndef FTC_LAUNCHER_MEETING_INSIDE_H
-#define FTC_LAUNCHER_MEETING_INSIDE_H
+#ifndef FTC_LAUNCHER_MEETING_INTERNAL_H
+#define FTC_LAUNCHER_MEETING_INTERNAL_H
 
-#include "launcher/meeting.h"
+#include "launcher/meeting/meeting.h"
 
 #define FTC_MEETING_SECONDS 300 /* for each half: a launcher may take its time on hundreds of hosts */
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/stream.h"
-#include "launcher/meeting_inside.h"
+#include "launcher/meeting/internal.h"
 #include "node/adoption.h"
 
 _Static_assert(FTC_ADOPTION_TEXT == FTC_TCP_ENDPOINT_SIZE, "an endpoint fits");

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 #include "base/error.h"
-#include "launcher/meeting_inside.h"
+#include "launcher/meeting/internal.h"
 #include "node/jobs.h"
 
 #define KEY_JOB      "ftcoll.job" /* node 0: name and secret */
