@@ -2,7 +2,7 @@
  * Pairs of nodes that cannot reach each other, though both reach the leader: rule 8 of docs/design/nodes.md. Each node counts the rounds in
  * which it heard nothing from another one; the leader collects what nodes say of each other, and chooses who has to go.
  *
- * Part of a lease (detector/lease.h), without I/O, and of its thread; times are ns of this node's clock.
+ * Part of a lease (detector/lease/lease.h), without I/O, and of its thread; times are ns of this node's clock.
  */
 #ifndef FTC_DETECTOR_APART_H
 #define FTC_DETECTOR_APART_H

@@ -1,6 +1,6 @@
 /*
  * A job of several nodes, as one node's ftrun takes part in it: tells the other agents about its ranks, takes in what they tell,
- * keeps this node's lease, and stops listening to nodes that are silent (docs/design/nodes.md; the rules are detector/lease.h's). Links are TCP
+ * keeps this node's lease, and stops listening to nodes that are silent (docs/design/nodes.md; the rules are detector/lease/lease.h's). Links are TCP
  * connections of the agents' own. All in ftrun's loop.
  */
 #ifndef FTC_LAUNCHER_AGENT_AGENT_H
@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/set.h"
 #include "config/config.h"
-#include "detector/lease.h"
+#include "detector/lease/lease.h"
 #include "detector/notices.h"
 #include "launcher/meeting/meeting.h"
 #include "launcher/agent/mirror.h"

@@ -1,5 +1,5 @@
 /*
- * Several nodes in virtual time: an agent with a lease (detector/lease.h) on each, its ranks, all members of one communicator
+ * Several nodes in virtual time: an agent with a lease (detector/lease/lease.h) on each, its ranks, all members of one communicator
  * (collectives/agreement/member.h), between them channels that are late or cut, and clocks of their own. Nodes, agents and ranks are paused and die
  * between any two steps. Judged are the promises of docs/design/nodes.md and, by the ledger, those of agreement.md: nobody is declared
  * failed who may still return from a call or is heard; who lost ends; a quorum that can talk goes on and finishes; nobody hangs.

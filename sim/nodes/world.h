@@ -2,7 +2,7 @@
 #ifndef FTC_SIM_NODES_WORLD_H
 #define FTC_SIM_NODES_WORLD_H
 
-#include "detector/lease.h"
+#include "detector/lease/lease.h"
 #include "sim/nodes/nodes.h"
 #include "sim/timed/queue.h"
 

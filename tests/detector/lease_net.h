@@ -5,7 +5,7 @@
 #ifndef FTC_TEST_LEASE_NET_H
 #define FTC_TEST_LEASE_NET_H
 
-#include "detector/lease.h"
+#include "detector/lease/lease.h"
 
 #define LEASE_NODES   9
 #define LEASE_PERIOD  UINT64_C(100000000) /* ns */

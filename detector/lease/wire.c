@@ -1,7 +1,7 @@
 /* Messages of leases as bytes: kind u8 | term u64 | leader's time u64 | node's time u64 | refused | declared | unheard. */
 #include "base/error.h"
 #include "base/wire.h"
-#include "detector/lease.h"
+#include "detector/lease/lease.h"
 
 #define MOST_TERM (UINT64_MAX / 2) /* there is always a higher one */
 

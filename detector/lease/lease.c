@@ -1,5 +1,5 @@
 /* Leases: rules 1 to 8 of docs/design/nodes.md. */
-#include "detector/lease_inside.h"
+#include "detector/lease/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Between the parts of a lease. Private to detector/lease*.c. */
-#ifndef FTC_DETECTOR_LEASE_INSIDE_H
-#define FTC_DETECTOR_LEASE_INSIDE_H
+#ifndef FTC_DETECTOR_LEASE_INTERNAL_H
+#define FTC_DETECTOR_LEASE_INTERNAL_H
 
 #include "detector/apart.h"
-#include "detector/lease.h"
+#include "detector/lease/lease.h"
 
 enum role { FOLLOWER, ASKING, LEADER };
 

@@ -14,8 +14,8 @@
  *
  * Belongs to one thread. Messages are untrusted as far as their bytes go: ftc_lease_decode() checks them.
  */
-#ifndef FTC_DETECTOR_LEASE_H
-#define FTC_DETECTOR_LEASE_H
+#ifndef FTC_DETECTOR_LEASE_LEASE_H
+#define FTC_DETECTOR_LEASE_LEASE_H
 
 #include <stdbool.h>
 #include <stddef.h>

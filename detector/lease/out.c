@@ -1,7 +1,7 @@
 /* What a lease puts out: refusals, messages, declarations. */
 #include <string.h>
 
-#include "detector/lease_inside.h"
+#include "detector/lease/internal.h"
 
 static struct ftc_lease_message regular(const struct ftc_lease *l, int to)
 {
