@@ -41,8 +41,9 @@ struct ftc_buffer *ftc_buffer_ref(struct ftc_buffer *buffer)
 #define ORDER_MOST  24
 
 struct ftc_buffer_pool {
-    size_t most, kept; /* bytes: as many as were used last in each, which are those that have pages */
-    long out;          /* buffers that somebody refers to */
+    size_t most,
+        kept; /* bytes: as many as were used last in each, which are those that have pages */
+    long out; /* buffers that somebody refers to */
     bool closed;
     struct ftc_buffer *first[ORDER_MOST - ORDER_LEAST + 1]; /* linked by their first bytes */
 };

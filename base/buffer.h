@@ -9,8 +9,9 @@ struct ftc_buffer_pool;
 
 struct ftc_buffer {
     int references;
-    int order;                    /* its size in the pool; -1: it comes from malloc() */
-    struct ftc_buffer_pool *pool; /* where it goes when nobody refers to it; NULL: back to the system */
+    int order; /* its size in the pool; -1: it comes from malloc() */
+    struct ftc_buffer_pool
+        *pool; /* where it goes when nobody refers to it; NULL: back to the system */
     size_t size;
     _Alignas(16) unsigned char data[];
 };
@@ -20,8 +21,9 @@ struct ftc_buffer *ftc_buffer_new(size_t size);
 struct ftc_buffer *ftc_buffer_ref(struct ftc_buffer *buffer); /* NULL is legal */
 void ftc_buffer_unref(struct ftc_buffer *buffer);             /* NULL is legal */
 
-/* Buffers of 16 KiB to 16 MiB that were used, for the next messages of such sizes: malloc() gives their pages back to the system, which makes
- * new ones, filled with zeros, each time. It keeps at most so many bytes; NULL when out of memory. */
+/* Buffers of 16 KiB to 16 MiB that were used, for the next messages of such sizes: malloc() gives
+ * their pages back to the system, which makes new ones, filled with zeros, each time. It keeps at
+ * most so many bytes; NULL when out of memory. */
 struct ftc_buffer_pool *ftc_buffer_pool_new(size_t most);
 /* Buffers from it may outlive it. NULL is legal. */
 void ftc_buffer_pool_close(struct ftc_buffer_pool *pool);

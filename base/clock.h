@@ -7,7 +7,8 @@
 #define FTC_NS_PER_MS 1000000ull
 #define FTC_NS_PER_S  1000000000ull
 
-uint64_t ftc_clock_now(void);      /* CLOCK_MONOTONIC, ns */
-uint64_t ftc_clock_realtime(void); /* CLOCK_REALTIME, ns since the epoch: for people, never for waiting */
+uint64_t ftc_clock_now(void); /* CLOCK_MONOTONIC, ns */
+uint64_t
+ftc_clock_realtime(void); /* CLOCK_REALTIME, ns since the epoch: for people, never for waiting */
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef FTC_BASE_CPU_H
 #define FTC_BASE_CPU_H
 
-/* On the way of every operation: such functions are laid side by side, on few pages, since with many ranks on a core each one
- * comes back to cold caches. */
+/* On the way of every operation: such functions are laid side by side, on few pages, since with
+ * many ranks on a core each one comes back to cold caches. */
 #define FTC_HOT __attribute__((hot))
 
 /* In a loop that waits for another core. */

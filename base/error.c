@@ -10,8 +10,8 @@
 
 static _Thread_local char last_error[ERROR_SIZE];
 
-/* Arguments may point into last_error ("...: %s", ftc_last_error()), so text is made beside it. errno stays,
- * because callers look at it after the words are set. */
+/* Arguments may point into last_error ("...: %s", ftc_last_error()), so text is made beside it.
+ * errno stays, because callers look at it after the words are set. */
 int ftc_error_set(int code, const char *format, ...)
 {
     char text[ERROR_SIZE];
@@ -65,8 +65,8 @@ const char *ftc_strerror(int error)
     switch (error) {
     case FTC_SUCCESS:
         return "success";
-#define ERROR_CASE(name, value, text)                                                                        \
-    case name:                                                                                               \
+#define ERROR_CASE(name, value, text)                                                              \
+    case name:                                                                                     \
         return text;
         FTC_ERRORS(ERROR_CASE)
 #undef ERROR_CASE

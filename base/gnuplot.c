@@ -15,13 +15,15 @@ int ftc_gnuplot_check(const char *path, char problem[FTC_GNUPLOT_PROBLEM])
 {
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         snprintf(problem, FTC_GNUPLOT_PROBLEM,
-                 "--plot needs gnuplot, which is not installed; install it (Debian: gnuplot-nox) or leave "
+                 "--plot needs gnuplot, which is not installed; install it (Debian: gnuplot-nox) "
+                 "or leave "
                  "out --plot");
         return FTC_ERR_UNSUPPORTED;
     }
     FILE *out = fopen(path, "a"); /* gnuplot would draw to standard output, into the table */
     if (out == NULL) {
-        snprintf(problem, FTC_GNUPLOT_PROBLEM, "--plot %s: %m; give a file that can be written", path);
+        snprintf(problem, FTC_GNUPLOT_PROBLEM, "--plot %s: %m; give a file that can be written",
+                 path);
         return FTC_ERR_SYSTEM;
     }
     fclose(out);
@@ -85,10 +87,12 @@ static int draw(const struct ftc_gnuplot *figure, char problem[FTC_GNUPLOT_PROBL
     if (out == NULL)
         snprintf(problem, FTC_GNUPLOT_PROBLEM, "cannot run gnuplot: %m");
     else if (status != 0)
-        snprintf(problem, FTC_GNUPLOT_PROBLEM, "gnuplot could not make %s (status %d); what it said is above",
-                 figure->path, WIFEXITED(status) ? WEXITSTATUS(status) : status);
+        snprintf(problem, FTC_GNUPLOT_PROBLEM,
+                 "gnuplot could not make %s (status %d); what it said is above", figure->path,
+                 WIFEXITED(status) ? WEXITSTATUS(status) : status);
     else if (!is_whole(figure->path))
-        snprintf(problem, FTC_GNUPLOT_PROBLEM, "%s is not complete; is the disk full?", figure->path);
+        snprintf(problem, FTC_GNUPLOT_PROBLEM, "%s is not complete; is the disk full?",
+                 figure->path);
     else
         return 0;
     return FTC_ERR_SYSTEM;

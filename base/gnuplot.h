@@ -1,6 +1,7 @@
 /*
- * Figures as SVG by gnuplot: what ftcoll-sim and ftcoll-perf share, the look among it. The words of an error go to `problem`,
- * not to base/error.h: a program on libftcoll has the library's ftc_last_error() and must not bring another.
+ * Figures as SVG by gnuplot: what ftcoll-sim and ftcoll-perf share, the look among it. The words of
+ * an error go to `problem`, not to base/error.h: a program on libftcoll has the library's
+ * ftc_last_error() and must not bring another.
  */
 #ifndef FTC_BASE_GNUPLOT_H
 #define FTC_BASE_GNUPLOT_H
@@ -9,8 +10,8 @@
 
 #define FTC_GNUPLOT_PROBLEM 512
 
-/* Before the work: is gnuplot to be found, and can the file be made? Else FTC_ERR_UNSUPPORTED or FTC_ERR_SYSTEM, with
- * cause and remedy in `problem`. Leaves no file behind that was not there. */
+/* Before the work: is gnuplot to be found, and can the file be made? Else FTC_ERR_UNSUPPORTED or
+ * FTC_ERR_SYSTEM, with cause and remedy in `problem`. Leaves no file behind that was not there. */
 int ftc_gnuplot_check(const char *path, char problem[FTC_GNUPLOT_PROBLEM]);
 
 struct ftc_gnuplot {

@@ -1,4 +1,5 @@
-/* Log lines: one write(2) for each, so that lines of many processes on one standard error never tear. */
+/* Log lines: one write(2) for each, so that lines of many processes on one standard error never
+ * tear. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -33,8 +34,9 @@ int ftc_log_level_parse(const char *name)
     return -1;
 }
 
-/* What cannot be written soon is lost: a log line must never stop a process (full disk, closed pipe, a reader that has
- * paused), and a progress thread that waits for it would be fenced as stalled. */
+/* What cannot be written soon is lost: a log line must never stop a process (full disk, closed
+ * pipe, a reader that has paused), and a progress thread that waits for it would be fenced as
+ * stalled. */
 static void write_line(const char *line, size_t size)
 {
     struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};

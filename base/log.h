@@ -1,5 +1,5 @@
-/* Log lines on standard error: "ftcoll: job 1234.1 rank 12: warn: text". Lower case, one line each, written
- * by one write(2) so that lines of different ranks never tear. Safe from any thread. */
+/* Log lines on standard error: "ftcoll: job 1234.1 rank 12: warn: text". Lower case, one line each,
+ * written by one write(2) so that lines of different ranks never tear. Safe from any thread. */
 #ifndef FTC_BASE_LOG_H
 #define FTC_BASE_LOG_H
 
@@ -24,10 +24,10 @@ void ftc_log_write(const struct ftc_log *log, enum ftc_log_level level, const ch
     __attribute__((format(printf, 3, 4)));
 
 /* The level is looked at before anything is formatted. A NULL log is silent. */
-#define FTC_LOG(log, at, ...)                                                                                \
-    do {                                                                                                     \
-        if ((log) != NULL && (at) <= (log)->level)                                                           \
-            ftc_log_write((log), (at), __VA_ARGS__);                                                         \
+#define FTC_LOG(log, at, ...)                                                                      \
+    do {                                                                                           \
+        if ((log) != NULL && (at) <= (log)->level)                                                 \
+            ftc_log_write((log), (at), __VA_ARGS__);                                               \
     } while (0)
 
 #endif

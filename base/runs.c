@@ -54,7 +54,8 @@ bool ftc_runs_has(const struct ftc_runs *runs, int rank)
 
 bool ftc_runs_add(struct ftc_runs *runs, struct ftc_run range)
 {
-    int lo = ftc_runs_find(runs, range.first - 1); /* a run that ends where the range begins joins it */
+    int lo =
+        ftc_runs_find(runs, range.first - 1); /* a run that ends where the range begins joins it */
     int hi = lo;
 
     assert(range.first < range.end);

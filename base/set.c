@@ -1,5 +1,5 @@
-/* Sets of ranks: bits in one word, bits in several, or runs, by the number of ranks. Loops over bits go over words;
- * bits past the size are zero, which every function keeps. */
+/* Sets of ranks: bits in one word, bits in several, or runs, by the number of ranks. Loops over
+ * bits go over words; bits past the size are zero, which every function keeps. */
 #include "base/set.h"
 
 #include <assert.h>
@@ -154,8 +154,8 @@ bool ftc_set_equal(const struct ftc_set *a, const struct ftc_set *b)
     assert(a->size == b->size);
     if (is_sparse(a))
         return a->runs.count == b->runs.count &&
-               (a->runs.count == 0 ||
-                memcmp(a->runs.run, b->runs.run, (size_t)a->runs.count * sizeof(struct ftc_run)) == 0);
+               (a->runs.count == 0 || memcmp(a->runs.run, b->runs.run,
+                                             (size_t)a->runs.count * sizeof(struct ftc_run)) == 0);
     return memcmp(read_words(a), read_words(b), bytes_of(a)) == 0;
 }
 
@@ -337,7 +337,8 @@ static size_t format_run(char *text, size_t room, bool comma, int first, int las
 char *ftc_set_format(const struct ftc_set *set, char *text, unsigned long length)
 {
     static const char cut[] = ",...";
-    size_t used = 0, safe = 0; /* `safe`: the longest prefix of whole items after which `cut` still fits */
+    size_t used = 0,
+           safe = 0; /* `safe`: the longest prefix of whole items after which `cut` still fits */
     snprintf(text, length, "none");
     for (int first = ftc_set_next(set, 0), last; first >= 0; first = ftc_set_next(set, last + 1)) {
         int beyond = ftc_set_next_missing(set, first);

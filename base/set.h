@@ -1,10 +1,11 @@
 /*
  * A set of ranks 0..size-1. Sets that are combined have the same size.
  *
- * Up to FTC_SET_DENSE_MAX ranks it is a bit set, made with all its memory: nothing can fail after ftc_set_init(). Over
- * more ranks it is kept as runs, so that what it takes depends on what is in it: a simulated job of a million ranks has
- * millions of sets, nearly all of them nearly empty or nearly full. Such a set grows as it is filled; without memory the
- * process then ends by abort(), a fail-stop like any other.
+ * Up to FTC_SET_DENSE_MAX ranks it is a bit set, made with all its memory: nothing can fail after
+ * ftc_set_init(). Over more ranks it is kept as runs, so that what it takes depends on what is in
+ * it: a simulated job of a million ranks has millions of sets, nearly all of them nearly empty or
+ * nearly full. Such a set grows as it is filled; without memory the process then ends by abort(), a
+ * fail-stop like any other.
  *
  * A copy of the struct may be read as long as the original lives and does not change.
  */
@@ -55,19 +56,23 @@ int ftc_set_next(const struct ftc_set *set, int from);
 /* Lowest rank >= from that is no member, or -1. */
 int ftc_set_next_missing(const struct ftc_set *set, int from);
 
-/* The bit set, rank r in bit r % 64 of word r / 64, for what is laid out so: shared memory, the wire. */
+/* The bit set, rank r in bit r % 64 of word r / 64, for what is laid out so: shared memory, the
+ * wire. */
 int ftc_set_words(int size);
 uint64_t ftc_set_word(const struct ftc_set *set, int index);
-void ftc_set_add_word(struct ftc_set *set, int index, uint64_t word); /* bits past the size are ignored */
+void ftc_set_add_word(struct ftc_set *set, int index,
+                      uint64_t word); /* bits past the size are ignored */
 
 /* The same in bytes, rank r in bit r % 8 of byte r / 8: the value of a validate. */
 size_t ftc_set_bytes(int size);
 void ftc_set_to_bytes(const struct ftc_set *set, unsigned char *bytes);
-void ftc_set_add_bytes(struct ftc_set *set, const unsigned char *bytes); /* bits past the size are ignored */
+void ftc_set_add_bytes(struct ftc_set *set,
+                       const unsigned char *bytes); /* bits past the size are ignored */
 /* inout := in ∪ inout; the form of a combining function. */
 void ftc_set_unite_bytes(void *arg, const void *in, void *inout, size_t bytes);
 
-/* Write the members in ascending order to ranks[] (room for ftc_set_count()); returns their number. */
+/* Write the members in ascending order to ranks[] (room for ftc_set_count()); returns their
+ * number. */
 int ftc_set_list(const struct ftc_set *set, int ranks[]);
 
 /* "1-3,7" for people; "none" if empty. Cut with "..." when `text` is too short. Returns text. */

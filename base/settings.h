@@ -1,5 +1,5 @@
-/* The values of settings that both the configuration and the protocols name. All members of a communicator have
- * the same ones (agreement.md, Model). */
+/* The values of settings that both the configuration and the protocols name. All members of a
+ * communicator have the same ones (agreement.md, Model). */
 #ifndef FTC_BASE_SETTINGS_H
 #define FTC_BASE_SETTINGS_H
 
@@ -36,8 +36,8 @@ enum ftc_correction {
     FTC_CORRECTION_CHECKED,       /* until it meets another one on both sides */
     FTC_CORRECTION_THROTTLED,     /* ... sides strictly in turn */
     FTC_CORRECTION_FAILURE_PROOF, /* until it meets f + 1 on both sides */
-    FTC_CORRECTION_DELAYED,       /* to one side only, and to the other when nothing comes from there */
-    FTC_CORRECTION_RING,          /* everyone to its successor */
+    FTC_CORRECTION_DELAYED, /* to one side only, and to the other when nothing comes from there */
+    FTC_CORRECTION_RING,    /* everyone to its successor */
 };
 
 /* What a round of gossip counts (docs/design/broadcast.md, "Gossip"). */
@@ -60,7 +60,8 @@ struct ftc_tree_shape {
     int arity; /* k: k-ary >= 2; Lamé 1..64, 1 is the binomial tree; binomial: ignored */
 };
 
-/* What a member of a communicator is made with; ftc_config_member() fills it from the configuration. */
+/* What a member of a communicator is made with; ftc_config_member() fills it from the
+ * configuration. */
 struct ftc_member_settings {
     int ranks, self;
     int f;
@@ -75,7 +76,7 @@ struct ftc_member_settings {
     enum ftc_correction correction;
     int distance;                 /* d of opportunistic correction */
     uint64_t correction_delay_ns; /* pace of correction messages; 0: as fast as they can be sent */
-    uint64_t patience_ns;         /* wait for what should come by itself before asking; 0: for ever */
+    uint64_t patience_ns; /* wait for what should come by itself before asking; 0: for ever */
     enum ftc_gossip_bound gossip_bound;
     int gossip_rounds;       /* that the root grants */
     int gossip_hop;          /* rounds that a message is on its way, by FTC_GOSSIP_TIME */
@@ -86,9 +87,10 @@ struct ftc_member_settings {
     uint32_t settle_every;   /* w: every w-th broadcast in a row collects; 0: none */
     enum ftc_prepare prepare;
     enum ftc_integrity integrity;
-    const struct ftc_flips *flips; /* drills of corruption (collectives/values/flip.h); NULL: none */
-    /* Two levels (docs/design/nodes.md): node i has the ranks first_ranks[i] .. first_ranks[i + 1] - 1. 0 nodes: one level. The
-     * array must outlive the member. */
+    const struct ftc_flips
+        *flips; /* drills of corruption (collectives/values/flip.h); NULL: none */
+    /* Two levels (docs/design/nodes.md): node i has the ranks first_ranks[i] .. first_ranks[i + 1]
+     * - 1. 0 nodes: one level. The array must outlive the member. */
     int nodes;
     const int *first_ranks;
     uint64_t levels_most; /* bytes of the largest value that goes over two levels */

@@ -8,8 +8,8 @@
 
 #include "base/buffer.h"
 
-/* A message in one buffer is its head, padding up to this, and the value: operators want aligned elements. The
- * padding is in memory only; it does not travel. */
+/* A message in one buffer is its head, padding up to this, and the value: operators want aligned
+ * elements. The padding is in memory only; it does not travel. */
 #define FTC_VALUE_ALIGNMENT 16
 
 struct ftc_value {
@@ -21,8 +21,8 @@ struct ftc_value {
 unsigned char *ftc_value_bytes(const struct ftc_value *value);          /* NULL if there is none */
 void ftc_value_set(struct ftc_value *to, const struct ftc_value *from); /* takes a reference */
 void ftc_value_drop(struct ftc_value *value);
-/* Make the bytes such that they may be overwritten: if anyone else refers to the buffer, a copy. The checksum stays.
- * FTC_ERR_NOMEM. */
+/* Make the bytes such that they may be overwritten: if anyone else refers to the buffer, a copy.
+ * The checksum stays. FTC_ERR_NOMEM. */
 int ftc_value_own(struct ftc_value *value);
 
 /* Give it the checksum of its bytes. */
@@ -38,7 +38,8 @@ static inline size_t ftc_value_offset(size_t head)
     return (head + FTC_VALUE_ALIGNMENT - 1) & ~(size_t)(FTC_VALUE_ALIGNMENT - 1);
 }
 
-/* A buffer for a head and a value of these sizes (value 0: none), its padding zeroed; NULL: out of memory. */
+/* A buffer for a head and a value of these sizes (value 0: none), its padding zeroed; NULL: out of
+ * memory. */
 struct ftc_buffer *ftc_value_new_message(size_t head, size_t value);
 /* ... from a pool. */
 struct ftc_buffer *ftc_value_take_message(struct ftc_buffer_pool *pool, size_t head, size_t value);

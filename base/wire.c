@@ -1,5 +1,5 @@
-/* Bounds-checked encoding and decoding. Numbers are put together byte by byte: independent of the byte order
- * of the machine and of alignment; compilers make one move of it. */
+/* Bounds-checked encoding and decoding. Numbers are put together byte by byte: independent of the
+ * byte order of the machine and of alignment; compilers make one move of it. */
 #include "base/wire.h"
 
 #include <assert.h>
@@ -164,7 +164,8 @@ void ftc_write_set(struct ftc_writer *w, const struct ftc_set *set)
             ftc_write_u32(w, (uint32_t)rank);
         break;
     case SET_MISSING:
-        for (int rank = ftc_set_next_missing(set, 0); rank >= 0; rank = ftc_set_next_missing(set, rank + 1))
+        for (int rank = ftc_set_next_missing(set, 0); rank >= 0;
+             rank = ftc_set_next_missing(set, rank + 1))
             ftc_write_u32(w, (uint32_t)rank);
         break;
     case SET_BITS:
@@ -203,7 +204,8 @@ static void read_set_ranks(struct ftc_reader *r, struct ftc_set *set, uint32_t c
     }
 }
 
-static void read_set_form(struct ftc_reader *r, struct ftc_set *set, enum set_form form, uint32_t count)
+static void read_set_form(struct ftc_reader *r, struct ftc_set *set, enum set_form form,
+                          uint32_t count)
 {
     switch (form) {
     case SET_LIST:

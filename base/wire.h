@@ -1,5 +1,6 @@
-/* Bounds-checked encoding and decoding, little-endian, unaligned. Both sides are sticky: after the first
- * overrun everything else is a no-op (reads give 0) and `failed` stays set; check it once at the end. */
+/* Bounds-checked encoding and decoding, little-endian, unaligned. Both sides are sticky: after the
+ * first overrun everything else is a no-op (reads give 0) and `failed` stays set; check it once at
+ * the end. */
 #ifndef FTC_BASE_WIRE_H
 #define FTC_BASE_WIRE_H
 
@@ -37,10 +38,11 @@ const void *ftc_read_bytes(struct ftc_reader *r, size_t size);
 void ftc_read_align(struct ftc_reader *r, size_t alignment);
 
 /*
- * A set of ranks: u32 with the number of members and, in its two top bits, which form follows, the shortest: the
- * members ascending as u32 (0), the ranks that are missing (1), or the bit set (2). So neither few failed ranks nor all
- * but a few participants take space in proportion to the job. Reading checks: ranks in range, strictly ascending, no
- * bits past the size, canonical form. `set` must be initialised with the size that both sides agree on.
+ * A set of ranks: u32 with the number of members and, in its two top bits, which form follows, the
+ * shortest: the members ascending as u32 (0), the ranks that are missing (1), or the bit set (2).
+ * So neither few failed ranks nor all but a few participants take space in proportion to the job.
+ * Reading checks: ranks in range, strictly ascending, no bits past the size, canonical form. `set`
+ * must be initialised with the size that both sides agree on.
  */
 size_t ftc_wire_set_size(const struct ftc_set *set);
 void ftc_write_set(struct ftc_writer *w, const struct ftc_set *set);

@@ -104,14 +104,16 @@ static void sleep_once(struct end *end)
     ftc_bell_awake(&end->bell);
 }
 
-/* Waits as the runtime does (runtime/progress.c). Returns what its sender said of it: the last one. */
+/* Waits as the runtime does (runtime/progress.c). Returns what its sender said of it: the last
+ * one. */
 static bool receive(struct end *end)
 {
     struct ftc_buffer *message = NULL;
     uint64_t limit = 0;
     bool idle;
     int rc, from;
-    for (int looks = 1; (rc = end->transport->ops->receive(end->transport, &from, &message)) == 0; looks++) {
+    for (int looks = 1; (rc = end->transport->ops->receive(end->transport, &from, &message)) == 0;
+         looks++) {
         must(end, end->transport->ops->flush(end->transport, &idle));
         if (looks <= end->spins) {
             ftc_cpu_relax();
@@ -217,8 +219,8 @@ static _Noreturn void run_rank(const struct exchange_plan *plan, struct shared *
 
 /* --- all of them --- */
 
-static void fork_ranks(const struct exchange_plan *plan, struct shared *shared, struct ftc_segment *segment,
-                       const int gate[2], pid_t pids[])
+static void fork_ranks(const struct exchange_plan *plan, struct shared *shared,
+                       struct ftc_segment *segment, const int gate[2], pid_t pids[])
 {
     pid_t parent = getpid();
     for (int rank = 0; rank < plan->ranks; rank++) {
@@ -230,8 +232,8 @@ static void fork_ranks(const struct exchange_plan *plan, struct shared *shared, 
             run_rank(plan, shared, segment, gate, rank);
         }
         if (pids[rank] < 0) {
-            fprintf(stderr, "message_time: cannot fork process %d of %d: %m; raise ulimit -u\n", rank,
-                    plan->ranks);
+            fprintf(stderr, "message_time: cannot fork process %d of %d: %m; raise ulimit -u\n",
+                    rank, plan->ranks);
             return;
         }
     }
@@ -316,7 +318,8 @@ static struct ftc_segment *make_segment(const struct exchange_plan *plan, const 
     return segment;
 }
 
-/* Every channel is made before the segment loses its name: nobody has to remove it after the measurement. Signals wait until then. */
+/* Every channel is made before the segment loses its name: nobody has to remove it after the
+ * measurement. Signals wait until then. */
 static bool start(const struct exchange_plan *plan, struct shared *shared, pid_t pids[])
 {
     char job[FTC_JOB_NAME_SIZE], directory[108];
@@ -341,7 +344,8 @@ static bool start(const struct exchange_plan *plan, struct shared *shared, pid_t
     return started;
 }
 
-static bool evaluate(const struct exchange_plan *plan, struct shared *shared, struct exchange_result *result)
+static bool evaluate(const struct exchange_plan *plan, struct shared *shared,
+                     struct exchange_result *result)
 {
     double total_us = 0, *samples = malloc((size_t)plan->ranks / 2 * SAMPLES * sizeof(double));
     size_t count = 0;
@@ -364,7 +368,8 @@ static bool evaluate(const struct exchange_plan *plan, struct shared *shared, st
     return true;
 }
 
-static bool measure(const struct exchange_plan *plan, struct shared *shared, struct exchange_result *result)
+static bool measure(const struct exchange_plan *plan, struct shared *shared,
+                    struct exchange_result *result)
 {
     pid_t pids[EXCHANGE_RANKS_MAX] = {0};
     bool done = start(plan, shared, pids) && await_ranks(plan, pids);
@@ -375,7 +380,8 @@ static bool measure(const struct exchange_plan *plan, struct shared *shared, str
 bool exchange_run(const struct exchange_plan *plan, struct exchange_result *result)
 {
     size_t size = sizeof(struct shared) + (size_t)plan->ranks * sizeof(struct tally);
-    struct shared *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct shared *shared =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
         fprintf(stderr, "message_time: no shared memory: %m\n");
         return false;

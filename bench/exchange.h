@@ -1,6 +1,7 @@
 /*
- * Messages between pairs of processes by the transport of jobs, in a node segment of their own, and nothing else: no runtime, no
- * protocol. For bench/message_time. Rank r has r ^ 1 for a partner; all pairs are at it at once.
+ * Messages between pairs of processes by the transport of jobs, in a node segment of their own, and
+ * nothing else: no runtime, no protocol. For bench/message_time. Rank r has r ^ 1 for a partner;
+ * all pairs are at it at once.
  */
 #ifndef FTC_BENCH_EXCHANGE_H
 #define FTC_BENCH_EXCHANGE_H
@@ -27,7 +28,8 @@ struct exchange_plan {
     double seconds;
 };
 
-/* Microseconds of one message. In turns: half of the way there and back. Both: from one message of a rank to its next. */
+/* Microseconds of one message. In turns: half of the way there and back. Both: from one message of
+ * a rank to its next. */
 struct exchange_result {
     long messages; /* in each direction, of all pairs */
     double mean, median, p90;

@@ -20,7 +20,8 @@
 
 void job_nap(long microseconds)
 {
-    struct timespec time = {.tv_sec = microseconds / 1000000, .tv_nsec = microseconds % 1000000 * 1000};
+    struct timespec time = {.tv_sec = microseconds / 1000000,
+                            .tv_nsec = microseconds % 1000000 * 1000};
     nanosleep(&time, NULL);
 }
 
@@ -110,7 +111,8 @@ void job_await_operations(struct job *job, uint64_t operations, int limit_s)
         while (!job_failed(job, rank) &&
                atomic_load(&job_slot(job, rank)->counters.operations) < operations) {
             if (ended(job, &status))
-                job_die(&(struct job){0}, "the job ended early (wait status %#x)", (unsigned)status);
+                job_die(&(struct job){0}, "the job ended early (wait status %#x)",
+                        (unsigned)status);
             if (ftc_clock_now() > limit)
                 job_die(job, "rank %d did not finish %llu operations in %d s", rank,
                         (unsigned long long)operations, limit_s);

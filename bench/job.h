@@ -1,7 +1,7 @@
 /*
- * A job under measurement: ftrun is started with a program, and its node segment is looked at, read-only,
- * from outside. For benchmarks and system tests: whatever goes wrong here ends the process with exit code
- * 1, and ftrun with it.
+ * A job under measurement: ftrun is started with a program, and its node segment is looked at,
+ * read-only, from outside. For benchmarks and system tests: whatever goes wrong here ends the
+ * process with exit code 1, and ftrun with it.
  */
 #ifndef FTC_BENCH_JOB_H
 #define FTC_BENCH_JOB_H
@@ -20,9 +20,9 @@ struct job {
     struct ftc_segment *segment;
 };
 
-/* Start `ftrun -np ranks <words>`: options, then a program with its arguments, NULL-terminated. Waits until
- * the segment is there. ftrun is $FTRUN, or the one of this build. If `quiet`, its standard output
- * goes to /dev/null. */
+/* Start `ftrun -np ranks <words>`: options, then a program with its arguments, NULL-terminated.
+ * Waits until the segment is there. ftrun is $FTRUN, or the one of this build. If `quiet`, its
+ * standard output goes to /dev/null. */
 void job_start(struct job *job, int ranks, const char *const words[], bool quiet);
 
 /* Wait until every live rank has returned from `operations` collective calls. */
@@ -32,11 +32,13 @@ struct ftc_slot *job_slot(const struct job *job, int rank);
 bool job_failed(const struct job *job, int rank);
 pid_t job_pid(const struct job *job, int rank); /* the process that joined */
 
-/* Send `signal` to ftrun if it is not 0, wait for its end, return its exit code (128 + signal if killed). */
+/* Send `signal` to ftrun if it is not 0, wait for its end, return its exit code (128 + signal if
+ * killed). */
 int job_end(struct job *job, int signal, int limit_s);
 
 /* Say what is wrong, kill ftrun, exit with 1. */
-_Noreturn void job_die(struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void job_die(struct job *job, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 void job_nap(long microseconds);
 

@@ -1,5 +1,6 @@
 /*
- * The program under the benchmarks: first some allreduces, then, until it is killed or the time is over:
+ * The program under the benchmarks: first some allreduces, then, until it is killed or the time is
+ * over:
  *
  *   loop_app reduce SECONDS     allreduce after allreduce
  *   loop_app pace SECONDS       allreduce, then a millisecond's sleep

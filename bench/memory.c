@@ -1,10 +1,11 @@
 /*
- * What ftcoll costs in memory for each rank: the resident size of a rank that has done some allreduces,
- * minus that of an empty PMIx client under the same ftrun.
+ * What ftcoll costs in memory for each rank: the resident size of a rank that has done some
+ * allreduces, minus that of an empty PMIx client under the same ftrun.
  *
  *   memory [RANKS [LIMIT_MIB]]      default: 512 ranks, no limit; exit code 1 if the difference is more
  *
- * Rss counts pages shared with other processes in full; Pss divides them by the number of their users.
+ * Rss counts pages shared with other processes in full; Pss divides them by the number of their
+ * users.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +45,8 @@ static struct usage measure(struct job *job, bool joined)
     if (rss == NULL || pss == NULL)
         job_die(job, "out of memory");
     for (int rank = 0; rank < job->ranks; rank++) {
-        pid_t pid = joined ? job_pid(job, rank) : (pid_t)atomic_load(&job_slot(job, rank)->child_pid);
+        pid_t pid =
+            joined ? job_pid(job, rank) : (pid_t)atomic_load(&job_slot(job, rank)->child_pid);
         if (!read_usage(pid, &rss[rank], &pss[rank]))
             job_die(job, "cannot read the memory usage of rank %d (process %d)", rank, (int)pid);
     }

@@ -1,15 +1,17 @@
 /*
- * What a message between two ranks of this machine costs, by class: where the two are, and how many ranks share a core with them
- * (Wimmer 2016, section 5.5.3, whose classes are distances in a cluster).
+ * What a message between two ranks of this machine costs, by class: where the two are, and how many
+ * ranks share a core with them (Wimmer 2016, section 5.5.3, whose classes are distances in a
+ * cluster).
  *
  *   message_time [SECONDS]                       tables of classes and sizes; SECONDS for each figure and round (default: 0.1)
  *   message_time RANKS BIND BYTES WAY SECONDS    one figure: message_time WAY BIND RANKS BYTES messages mean_us median_us p90_us
  *
- * BIND: none; one (all ranks on one core); cores (rank i on core i, in turn)
- * WAY: turns: half of the time there and back; both: both send, then both receive: the time from one message of a rank to its next
+ * BIND: none; one (all ranks on one core); cores (rank i on core i, in turn) WAY: turns: half of
+ * the time there and back; both: both send, then both receive: the time from one message of a rank
+ * to its next
  *
- * Rank r exchanges with r ^ 1, all pairs at once. The tables have the medians over the rounds of means and medians, in microseconds;
- * each round takes every class and size in turn.
+ * Rank r exchanges with r ^ 1, all pairs at once. The tables have the medians over the rounds of
+ * means and medians, in microseconds; each round takes every class and size in turn.
  */
 #include <errno.h>
 #include <math.h>
@@ -79,7 +81,8 @@ static void run_round(struct table *table, int round, bool both, double seconds)
 
 static void print_table(struct table *table, bool both)
 {
-    printf("\n%s\n%-20s", both ? "both ways at once, from one message to the next" : "in turns, one way", "");
+    printf("\n%s\n%-20s",
+           both ? "both ways at once, from one message to the next" : "in turns, one way", "");
     for (int s = 0; s < SIZES; s++)
         printf("  %14zu B", sizes[s]);
     for (int c = 0; c < CLASSES; c++) {
@@ -98,7 +101,8 @@ static void print_table(struct table *table, bool both)
 static int print_classes(double seconds)
 {
     static struct table tables[2];
-    printf("us of a message, mean / median; %d cores, medians of %d rounds\n", ftc_process_cores(), ROUNDS);
+    printf("us of a message, mean / median; %d cores, medians of %d rounds\n", ftc_process_cores(),
+           ROUNDS);
     for (int round = 0; round < ROUNDS; round++)
         for (int both = 0; both < 2; both++)
             run_round(&tables[both], round, both, seconds);
@@ -129,13 +133,16 @@ static double read_number(const char *word, double least, double most)
 static bool read_plan(char **words, struct exchange_plan *plan)
 {
     double ranks = read_number(words[0], 2, EXCHANGE_RANKS_MAX),
-           bytes = read_number(words[2], 1, EXCHANGE_BYTES_MAX), seconds = read_number(words[4], 0.001, 60);
+           bytes = read_number(words[2], 1, EXCHANGE_BYTES_MAX),
+           seconds = read_number(words[4], 0.001, 60);
     int bind = 0;
-    while (bind < EXCHANGE_BINDS && strcmp(words[1], exchange_bind_name((enum exchange_bind)bind)) != 0)
+    while (bind < EXCHANGE_BINDS &&
+           strcmp(words[1], exchange_bind_name((enum exchange_bind)bind)) != 0)
         bind++;
-    *plan = (struct exchange_plan){.bind = (enum exchange_bind)bind, .both = strcmp(words[3], "both") == 0};
-    if (isnan(ranks) || isnan(bytes) || isnan(seconds) || fmod(ranks, 2) != 0 || bind == EXCHANGE_BINDS ||
-        (!plan->both && strcmp(words[3], "turns") != 0))
+    *plan = (struct exchange_plan){.bind = (enum exchange_bind)bind,
+                                   .both = strcmp(words[3], "both") == 0};
+    if (isnan(ranks) || isnan(bytes) || isnan(seconds) || fmod(ranks, 2) != 0 ||
+        bind == EXCHANGE_BINDS || (!plan->both && strcmp(words[3], "turns") != 0))
         return false;
     plan->ranks = (int)ranks;
     plan->bytes = (size_t)bytes;

@@ -3,10 +3,11 @@
  *
  *   notice [RANKS [KILLS]]      default: 64 ranks, 25 kills for each kind of program
  *
- * Kills one rank after another by SIGKILL. For each survivor: the time from just before the signal was sent
- * to the moment at which it had taken the notice in (slot->noticed_ns). The first part of it, to ftrun's
- * declaration, has the death itself in it: a killed process must get a core before it can end, which takes
- * long where every core has many computing ranks. "spread" is the rest, from the declaration to the notice.
+ * Kills one rank after another by SIGKILL. For each survivor: the time from just before the signal
+ * was sent to the moment at which it had taken the notice in (slot->noticed_ns). The first part of
+ * it, to ftrun's declaration, has the death itself in it: a killed process must get a core before
+ * it can end, which takes long where every core has many computing ranks. "spread" is the rest,
+ * from the declaration to the notice.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -15,8 +16,9 @@
 #include "base/clock.h"
 #include "bench/job.h"
 
-#define PAUSE_US 20000 /* between two kills, so that the second does not meet the repair of the first */
-#define LIMIT_S  20
+#define PAUSE_US                                                                                   \
+    20000 /* between two kills, so that the second does not meet the repair of the first */
+#define LIMIT_S 20
 
 struct samples {
     double *notice_ms, *spread_ms, *declared_ms;
@@ -68,8 +70,8 @@ static void kill_one(struct job *job, uint32_t failures, uint64_t *state, struct
 static void print_row(const char *mode, const char *what, double values[], size_t count)
 {
     double median = job_quantile(values, count, 0.5);
-    printf("%-8s  %-9s  %7zu  %10.3f  %10.3f  %10.3f  %10.3f\n", mode, what, count, values[0], median,
-           job_quantile(values, count, 0.99), values[count - 1]);
+    printf("%-8s  %-9s  %7zu  %10.3f  %10.3f  %10.3f  %10.3f\n", mode, what, count, values[0],
+           median, job_quantile(values, count, 0.99), values[count - 1]);
     fflush(stdout);
 }
 
@@ -108,8 +110,8 @@ int main(int argc, char **argv)
     }
     uint64_t state = job_seed();
     printf("milliseconds from SIGKILL, %d ranks, %d kills\n", ranks, kills);
-    printf("%-8s  %-9s  %7s  %10s  %10s  %10s  %10s\n", "program", "event", "samples", "min", "median", "p99",
-           "max");
+    printf("%-8s  %-9s  %7s  %10s  %10s  %10s  %10s\n", "program", "event", "samples", "min",
+           "median", "p99", "max");
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         measure(modes[i], ranks, kills, &state);
     return 0;

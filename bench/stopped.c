@@ -1,12 +1,12 @@
 /*
- * How long after a rank was stopped is it declared failed? At most the timeout and two periods: one until
- * the last heartbeat ages, one until ftrun looks again.
+ * How long after a rank was stopped is it declared failed? At most the timeout and two periods: one
+ * until the last heartbeat ages, one until ftrun looks again.
  *
  *   stopped [TIMES [PERIOD_MS [TIMEOUT_MS [SLACK_PERCENT]]]]      default: 50 times, 50 ms, 500 ms, 0 %
  *
- * SIGSTOP to one of 8 ranks, again and again, in as many jobs as it takes; survivors must go on. Exit code
- * 1 if a declaration came later than the bound plus the slack (percent of the timeout), or before the
- * timeout was over.
+ * SIGSTOP to one of 8 ranks, again and again, in as many jobs as it takes; survivors must go on.
+ * Exit code 1 if a declaration came later than the bound plus the slack (percent of the timeout),
+ * or before the timeout was over.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@ static double stop_one(struct job *job, int victim)
         job_die(job, "cannot stop rank %d: %m", victim);
     while (!job_failed(job, victim)) {
         if (ftc_clock_now() > start + LIMIT_S * FTC_NS_PER_S)
-            job_die(job, "rank %d was stopped and is not declared failed after %d s", victim, LIMIT_S);
+            job_die(job, "rank %d was stopped and is not declared failed after %d s", victim,
+                    LIMIT_S);
         job_nap(2000);
     }
     return (double)(atomic_load(&slot->declared_ns) - start) / 1e6;
@@ -39,7 +40,8 @@ static double stop_one(struct job *job, int victim)
 /* The survivors finish operations that were called after the death. */
 static void expect_progress(struct job *job, int survivor)
 {
-    job_await_operations(job, atomic_load(&job_slot(job, survivor)->counters.operations) + 3, LIMIT_S);
+    job_await_operations(job, atomic_load(&job_slot(job, survivor)->counters.operations) + 3,
+                         LIMIT_S);
 }
 
 /* One job: stops up to RANKS - 1 ranks, the first coordinators among them. Returns how many. */
@@ -48,8 +50,9 @@ static int run_job(const struct plan *plan, int wanted, double *times_ms)
     char period[64], timeout[64];
     snprintf(period, sizeof(period), "detector.heartbeat_period_ms=%d", plan->period_ms);
     snprintf(timeout, sizeof(timeout), "detector.heartbeat_timeout_ms=%d", plan->timeout_ms);
-    const char *const words[] = {"-f",   "1",   "--set", period, "--set", timeout, "--", FTC_BENCH_LOOP_APP,
-                                 "pace", "600", NULL};
+    const char *const words[] = {"-f",    "1",     "--set", period,
+                                 "--set", timeout, "--",    FTC_BENCH_LOOP_APP,
+                                 "pace",  "600",   NULL};
     struct job job;
     int stopped = 0;
     job_start(&job, RANKS, words, true);
@@ -68,11 +71,13 @@ static int judge(const struct plan *plan, double *times_ms)
     size_t count = (size_t)plan->times;
     double bound = plan->timeout_ms + 2 * plan->period_ms,
            slack = plan->timeout_ms * plan->slack_percent / 100.;
-    double median = job_quantile(times_ms, count, 0.5), least = times_ms[0], most = times_ms[count - 1];
-    printf("SIGSTOP to declaration, %d times, period %d ms, timeout %d ms: min %.1f, median %.1f, p99 %.1f, "
+    double median = job_quantile(times_ms, count, 0.5), least = times_ms[0],
+           most = times_ms[count - 1];
+    printf("SIGSTOP to declaration, %d times, period %d ms, timeout %d ms: min %.1f, median %.1f, "
+           "p99 %.1f, "
            "max %.1f ms; bound %.0f ms + slack %.0f ms\n",
-           plan->times, plan->period_ms, plan->timeout_ms, least, median, job_quantile(times_ms, count, 0.99),
-           most, bound, slack);
+           plan->times, plan->period_ms, plan->timeout_ms, least, median,
+           job_quantile(times_ms, count, 0.99), most, bound, slack);
     if (most > bound + slack)
         printf("too late\n");
     if (least < plan->timeout_ms - plan->period_ms)

@@ -3,10 +3,10 @@
  *
  *   verbs_pingpong [--sleep] [--drill] BYTES COUNT INTERFACE INTERFACE
  *
- * Prints the mean of COUNT round trips in microseconds, as ibv_rc_pingpong does. A process that waits looks again and again;
- * with --sleep it sleeps on the transport's descriptor. With --drill it says "warm", goes on until somebody has broken the
- * link, says "broken", and then measures. Ends with 1 where there is no such device, and says why; with 2 if a message does
- * not come.
+ * Prints the mean of COUNT round trips in microseconds, as ibv_rc_pingpong does. A process that
+ * waits looks again and again; with --sleep it sleeps on the transport's descriptor. With --drill
+ * it says "warm", goes on until somebody has broken the link, says "broken", and then measures.
+ * Ends with 1 where there is no such device, and says why; with 2 if a message does not come.
  */
 #include <poll.h>
 #include <signal.h>
@@ -187,7 +187,8 @@ static int run(struct end *end, int in, int out)
 {
     if (!open_end(end))
         return 1;
-    bool ran = make_messages(end) && exchange(end, in, out) && (end->self == 0 ? measure(end) : answer(end));
+    bool ran = make_messages(end) && exchange(end, in, out) &&
+               (end->self == 0 ? measure(end) : answer(end));
     if (!ran)
         return 2;
     bool settled = settle(end);
@@ -241,7 +242,8 @@ int main(int argc, char **argv)
     }
     if (end - words != 4 || !read_number(words[0], 1, 1 << 20, &bytes) ||
         !read_number(words[1], 1, 1000000, &plan.count)) {
-        fprintf(stderr, "usage: verbs_pingpong [--sleep] [--drill] BYTES COUNT INTERFACE INTERFACE\n");
+        fprintf(stderr,
+                "usage: verbs_pingpong [--sleep] [--drill] BYTES COUNT INTERFACE INTERFACE\n");
         return 2;
     }
     plan.bytes = (size_t)bytes;

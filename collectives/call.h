@@ -27,29 +27,31 @@ typedef void ftc_combine_fn(void *arg, const void *in, void *inout, size_t size)
 /* out := in op with; out may be one of them, or apart. */
 typedef void ftc_merge_fn(void *arg, const void *in, const void *with, void *out, size_t size);
 
-/* What every member must agree on; travels in each message, so that a mismatch is named instead of hanging. */
+/* What every member must agree on; travels in each message, so that a mismatch is named instead of
+ * hanging. */
 struct ftc_signature {
     uint8_t kind;          /* enum ftc_call_kind */
     uint8_t type;          /* ftc_type, 0: none */
     uint8_t operator_code; /* built-in operator's number, 255: user-defined, 0: none */
-    uint8_t earlier;       /* node board: digest of the calls before that nobody waited in; else 0 */
-    int32_t root;          /* -1: none */
-    uint64_t size;         /* bytes of the value */
+    uint8_t earlier; /* node board: digest of the calls before that nobody waited in; else 0 */
+    int32_t root;    /* -1: none */
+    uint64_t size;   /* bytes of the value */
 };
 
 /* "operation 17: rank 3 is in bcast (8 bytes of double, root 0), rank 0 in allreduce (...)" */
 #define FTC_MISMATCH_WORDS 256
 void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank,
-                        const struct ftc_signature *theirs, int self, const struct ftc_signature *own);
+                        const struct ftc_signature *theirs, int self,
+                        const struct ftc_signature *own);
 
 struct ftc_call {
     struct ftc_signature signature;
-    const void *input;       /* signature.size bytes, copied by the call; NULL if this rank has none */
+    const void *input; /* signature.size bytes, copied by the call; NULL if this rank has none */
     ftc_combine_fn *combine; /* used until the call is delivered; NULL: nothing to combine */
     ftc_merge_fn *merge;     /* the same with a third side; NULL: there is none */
     void *combine_arg;
-    /* Two levels: `input` is the combination of what the ranks of this node have posted, of a validate too; these have died
-     * without. NULL: none. Copied. */
+    /* Two levels: `input` is the combination of what the ranks of this node have posted, of a
+     * validate too; these have died without. NULL: none. Copied. */
     const struct ftc_set *missing;
 };
 

@@ -1,4 +1,5 @@
-/* Messages of the agreement core: reference-counted contents, encoding, and decoding of untrusted bytes. */
+/* Messages of the agreement core: reference-counted contents, encoding, and decoding of untrusted
+ * bytes. */
 #include "collectives/message.h"
 
 #include <assert.h>
@@ -26,7 +27,8 @@ enum { STATUS_SUCCESS, STATUS_ROOT_FAILED, STATUS_CORRUPT, STATUS_VERDICT = 4 };
 
 /* A datagram is one block, without the padding of memory: the piece must follow an aligned head. */
 _Static_assert((HEAD_FIXED + 12) % FTC_VALUE_ALIGNMENT == 0, "a fragment needs no padding");
-_Static_assert(HEAD_FIXED + 12 == FTC_FRAGMENT_HEAD, "message.h says how long the head of a fragment is");
+_Static_assert(HEAD_FIXED + 12 == FTC_FRAGMENT_HEAD,
+               "message.h says how long the head of a fragment is");
 
 int ftc_ballot_compare(struct ftc_ballot_id a, struct ftc_ballot_id b)
 {
@@ -82,7 +84,8 @@ void ftc_contribution_drop(struct ftc_contribution *contribution)
 int ftc_message_init(struct ftc_message *message, int ranks)
 {
     *message = (struct ftc_message){0};
-    if (ftc_set_init(&message->participants, ranks) != 0 || ftc_set_init(&message->info.list, ranks) != 0) {
+    if (ftc_set_init(&message->participants, ranks) != 0 ||
+        ftc_set_init(&message->info.list, ranks) != 0) {
         ftc_message_fini(message);
         return FTC_ERR_NOMEM;
     }
@@ -120,7 +123,8 @@ static size_t decision_size(const struct ftc_decision *decision)
 {
     size_t size = 1 + ftc_wire_set_size(&decision->failed) + 8;
 
-    return decision->verdict.compared > 0 ? size + 4 + ftc_wire_set_size(&decision->verdict.wrong) : size;
+    return decision->verdict.compared > 0 ? size + 4 + ftc_wire_set_size(&decision->verdict.wrong)
+                                          : size;
 }
 
 static size_t message_head_size(const struct ftc_message *message)
@@ -161,7 +165,8 @@ static void write_ballot(struct ftc_writer *w, struct ftc_ballot_id ballot)
 }
 
 /* What the scheme lets travel (Küttler, Härtig 2026, section 4.4). */
-static void write_info(struct ftc_writer *w, const struct ftc_failure_info *info, enum ftc_scheme scheme)
+static void write_info(struct ftc_writer *w, const struct ftc_failure_info *info,
+                       enum ftc_scheme scheme)
 {
     if (scheme == FTC_SCHEME_LIST) {
         ftc_write_set(w, &info->list);
@@ -196,7 +201,8 @@ static void write_piece(struct ftc_writer *w, const struct ftc_piece *piece)
     ftc_write_u32(w, piece->whole);
 }
 
-static void write_head(struct ftc_writer *w, const struct ftc_message *message, enum ftc_scheme scheme)
+static void write_head(struct ftc_writer *w, const struct ftc_message *message,
+                       enum ftc_scheme scheme)
 {
     unsigned flags = 0;
 
@@ -251,7 +257,8 @@ struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ft
     if (message->kind == FTC_MESSAGE_FRAGMENT)
         write_piece(&w, &message->piece);
     if (has_checksum(message))
-        ftc_write_u64(&w, ftc_value_checksum_with_head(ftc_message_value(message), head->data, w.used));
+        ftc_write_u64(&w,
+                      ftc_value_checksum_with_head(ftc_message_value(message), head->data, w.used));
     assert(!w.failed);
     head->size = w.used;
     return head;
@@ -281,7 +288,8 @@ static bool read_signature(struct ftc_reader *r, struct ftc_signature *signature
 }
 
 /* Returns the flags, or -1. */
-static int read_head(struct ftc_reader *r, struct ftc_message *message, int ranks, enum ftc_scheme scheme)
+static int read_head(struct ftc_reader *r, struct ftc_message *message, int ranks,
+                     enum ftc_scheme scheme)
 {
     bool sound = ftc_read_u8(r) == FTC_MESSAGE_VERSION;
     unsigned kind = ftc_read_u8(r);
@@ -356,7 +364,8 @@ static void read_piece(struct ftc_reader *r, struct ftc_piece *piece)
 
 /* Give the value, if there is one, its checksum; false: it, or the head of this size, is not what
  * was sent. */
-static bool check_value(struct ftc_value *value, const unsigned char *head, size_t size, uint64_t checksum)
+static bool check_value(struct ftc_value *value, const unsigned char *head, size_t size,
+                        uint64_t checksum)
 {
     if (value->buffer != NULL)
         ftc_value_seal(value);
@@ -388,16 +397,18 @@ static void read_value(struct ftc_reader *r, struct ftc_message *message, struct
     ftc_value_set(decision != NULL ? &decision->value : &message->contribution.value, &value);
 }
 
-/* A decision travels in DECIDE always, in UP and TREE if it is DECIDED(D), elsewhere never; only a POKE, a FRAGMENT or a
- * message of ballot (0,0) has no participants. */
+/* A decision travels in DECIDE always, in UP and TREE if it is DECIDED(D), elsewhere never; only a
+ * POKE, a FRAGMENT or a message of ballot (0,0) has no participants. */
 static bool flags_fit(const struct ftc_message *message, int flags)
 {
     bool first = message->ballot.i == 0 && message->ballot.s == 0;
     bool decided = flags & FLAG_DECIDED;
 
-    bool without = first || message->kind == FTC_MESSAGE_POKE || message->kind == FTC_MESSAGE_FRAGMENT;
+    bool without =
+        first || message->kind == FTC_MESSAGE_POKE || message->kind == FTC_MESSAGE_FRAGMENT;
 
-    if (message->has_participants == without || (message->has_list && message->kind != FTC_MESSAGE_UP))
+    if (message->has_participants == without ||
+        (message->has_list && message->kind != FTC_MESSAGE_UP))
         return false;
     if (message->kind == FTC_MESSAGE_DECIDE)
         return decided;

@@ -11,11 +11,11 @@
  * A decision is u8 status (0; 1: ROOT_FAILED, 2: CORRUPT; plus 4 if there is a verdict) | failed set | u32 i | u32 s |
  * [verdict: u32 compared, set].
  *
- * Failure information is a set (`list`), u32 number of write-offs * 2 + bit (`count`), or u8 bit (`bit`).
- * A message is one head and, where it carries a value, a reference to the bytes that follow it. Everything read is
- * untrusted: ftc_message_decode() checks lengths, ranks, kinds and that what must be there is. A checksum is there if the
- * value has one, or the message is sealed. It is that of the message up to there, and of the value if there is one; it
- * is checked, too.
+ * Failure information is a set (`list`), u32 number of write-offs * 2 + bit (`count`), or u8 bit
+ * (`bit`). A message is one head and, where it carries a value, a reference to the bytes that
+ * follow it. Everything read is untrusted: ftc_message_decode() checks lengths, ranks, kinds and
+ * that what must be there is. A checksum is there if the value has one, or the message is sealed.
+ * It is that of the message up to there, and of the value if there is one; it is checked, too.
  */
 #ifndef FTC_COLLECTIVES_MESSAGE_H
 #define FTC_COLLECTIVES_MESSAGE_H
@@ -48,7 +48,8 @@ const char *ftc_message_kind_name(enum ftc_message_kind kind); /* "UP", ... */
 struct ftc_ballot_id {
     uint32_t i, s; /* round s of coordinator number i */
 };
-int ftc_ballot_compare(struct ftc_ballot_id a, struct ftc_ballot_id b); /* <0, 0, >0: lexicographic */
+int ftc_ballot_compare(struct ftc_ballot_id a,
+                       struct ftc_ballot_id b); /* <0, 0, >0: lexicographic */
 
 struct ftc_epoch {
     uint64_t op;
@@ -59,8 +60,8 @@ bool ftc_epoch_equal(struct ftc_epoch a, struct ftc_epoch b);
 /* What comparing the results of the subtrees gave (agreement.md, "Vote"). */
 struct ftc_vote_verdict {
     uint32_t compared; /* results: 2 or more; 0: none were */
-    /* Heads of the subtrees with another result than the one taken; where none was, of all compared. Size 0: not
-     * compared. */
+    /* Heads of the subtrees with another result than the one taken; where none was, of all
+     * compared. Size 0: not compared. */
     struct ftc_set wrong;
 };
 
@@ -73,7 +74,8 @@ struct ftc_decision {
     struct ftc_ballot_id ballot; /* that first decided it */
     struct ftc_vote_verdict verdict;
 };
-struct ftc_decision *ftc_decision_new(int ranks); /* success, no value, empty set; NULL: out of memory */
+struct ftc_decision *
+ftc_decision_new(int ranks); /* success, no value, empty set; NULL: out of memory */
 struct ftc_decision *ftc_decision_ref(struct ftc_decision *decision);
 void ftc_decision_unref(struct ftc_decision *decision); /* NULL is legal */
 
@@ -84,8 +86,8 @@ struct ftc_contribution {
 };
 void ftc_contribution_drop(struct ftc_contribution *contribution);
 
-/* Failure information of a ballot: `list` uses the set, `count` number and bit, `bit` the bit. All are kept
- * by everyone; the scheme says what travels. */
+/* Failure information of a ballot: `list` uses the set, `count` number and bit, `bit` the bit. All
+ * are kept by everyone; the scheme says what travels. */
 struct ftc_failure_info {
     struct ftc_set list;
     uint32_t count;
@@ -108,7 +110,8 @@ struct ftc_piece {
     uint32_t whole; /* bytes of all */
 };
 
-/* A decoded message. Sets are owned by the struct (init once, reuse); values point into `buffer`. */
+/* A decoded message. Sets are owned by the struct (init once, reuse); values point into
+ * `buffer`. */
 struct ftc_message {
     enum ftc_message_kind kind;
     uint64_t op;
@@ -129,16 +132,17 @@ struct ftc_message {
 int ftc_message_init(struct ftc_message *message, int ranks);
 void ftc_message_fini(struct ftc_message *message);
 
-/* Encode everything but the value's bytes; NULL: out of memory. The value, if any, is contribution.value or the
- * decision's value. */
+/* Encode everything but the value's bytes; NULL: out of memory. The value, if any, is
+ * contribution.value or the decision's value. */
 struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ftc_scheme scheme);
 
-/* Size of the largest DECIDE with a value of `value` bytes, as it lies in memory: head, padding, value. */
+/* Size of the largest DECIDE with a value of `value` bytes, as it lies in memory: head, padding,
+ * value. */
 size_t ftc_message_decide_most(int ranks, size_t value);
 const struct ftc_value *ftc_message_value(const struct ftc_message *message);
 
-/* Decode head and value from one buffer, which the message then refers to. FTC_ERR_PROTO or FTC_ERR_NOMEM leaves
- * `message` without references. */
+/* Decode head and value from one buffer, which the message then refers to. FTC_ERR_PROTO or
+ * FTC_ERR_NOMEM leaves `message` without references. */
 int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, int ranks,
                        enum ftc_scheme scheme);
 

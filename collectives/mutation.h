@@ -1,69 +1,71 @@
 /*
- * Deliberate faults in the protocol, one for each mutation that agreement.md names ("What the simulator must
- * establish"). They exist to test the tests: tests/sim/test_mutation.c shows that storms find each.
+ * Deliberate faults in the protocol, one for each mutation that agreement.md names ("What the
+ * simulator must establish"). They exist to test the tests: tests/sim/test_mutation.c shows that
+ * storms find each.
  *
- * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each FTC_MUTATED() is the
- * constant false, and no trace of it is left in the code.
+ * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each
+ * FTC_MUTATED() is the constant false, and no trace of it is left in the code.
  */
 #ifndef FTC_COLLECTIVES_MUTATION_H
 #define FTC_COLLECTIVES_MUTATION_H
 
-#define FTC_MUTATIONS_LIST(X)                                                                                \
-    X(DELIVER_SMALLER, "deliver DECIDE of a smaller ballot")                                                 \
-    X(SHORT_CUT, "answer PREPARE with DECIDE")                                                               \
-    X(CONTRIBUTE_UNDECIDED, "contribute UNDECIDED after delivering")                                         \
-    X(UNDECIDED_WINS, "UNDECIDED not beaten by DECIDED")                                                     \
-    X(FORGET_AT_RETURN, "forget D at the return")                                                            \
-    X(FORGET_AT_CALL, "forget D at the next call")                                                           \
-    X(FORGET_ON_BROADCAST, "forget D on a broadcast's (0,0)")                                                \
-    X(NO_EPOCH, "no epoch")                                                                                  \
-    X(VIEW_FOR_EPOCH, "only \"sender in the view\" in place of the epoch")                                   \
-    X(G_FROM_L, "take G from L")                                                                             \
-    X(FAILED_SUBTREE, "pick a subtree that reported a failure")                                              \
-    X(ROOT_OUTSIDE, "the root outside the last group")                                                       \
-    X(ROOT_ADDED_ALWAYS, "the root's value added always")                                                    \
-    X(ROOT_ADDED_NEVER, "the root's value added never")                                                      \
-    X(EMPTY_SUBTREE_FAILED, "call an empty subtree failed")                                                  \
-    X(UNITE_LATER_LISTS, "unite later failed lists into D")                                                  \
-    X(LEAVE_OUT_L, "leave L out of the failed set")                                                          \
-    X(ONLY_UNDECIDED_ENTER, "only the undecided enter the next ballot")                                      \
-    X(NO_ADOPTION, "PREPARE down a tree without adoption")                                                   \
-    X(ONLY_UNDECIDED_PULL, "only the undecided pull")                                                        \
-    X(EARLY_PULL_FORGOTTEN, "a PULL that comes too early is forgotten")                                      \
-    X(DECIDED_KEEP_DECIDE, "the decided do not pass DECIDE on")                                              \
-    X(DECIDED_IGNORE_POKE, "the decided ignore POKE")                                                        \
-    X(POKE_ONCE, "POKE only once")                                                                           \
-    X(MASK_NOTHING, "retry though a subtree is failure-free")                                                \
-    X(PULL_FOR_FAILURES_ONLY, "gossip and multicast: no PULL without a failure")                             \
-    X(PULL_FOR_PARENT_ONLY, "gossip and multicast: PULL only when the parent failed")                        \
-    X(RETRY_AT_ONCE, "next sub-round at once")                                                               \
-    X(COMPARE_ANY, "vote: compare results whose lists differ")                                               \
-    X(GROUP_IN_TREE, "vote: the last group's value goes up the subtrees, too")                               \
-    X(NO_MAJORITY, "vote: take a result that no majority has")                                               \
-    X(EXCHANGE_WITHOUT_DEAD, "exchange: who finds a partner dead goes on without it")                        \
-    X(EXCHANGE_WITH_L, "exchange: the failed set has what the decider alone knows")                          \
-    X(EXCHANGE_FOR_EVER, "exchange: nobody gives it up while c_0 lives")                                     \
-    X(GOSSIP_UNCHECKED, "gossip: the agreements of its end carry no checksums")                              \
-    X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */              \
-    /* harmless as long as there is PULL: without it they are found */                                       \
-    X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                                \
-    X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")                  \
-    /* of gossip: tests/sim/test_mutation.c has runs of it */                                                \
-    X(GOSSIP_HEAD_UNCHECKED, "gossip: nobody looks at the checksum of a message's head")                     \
-    /* of two levels: storms, on one, do not meet them */                                                    \
-    X(LEAVE_OUT_NODE, "two levels: decide though a node that has live ranks lost its delegate")              \
-    X(UP_WITHOUT_LIST, "two levels: UP does not say whose input its node lacks")                             \
-    X(NO_BALLOT_FOR_DELEGATE, "two levels: a new delegate waits to be called")                               \
-    X(DELEGATE_IGNORED, "two levels: who is asked for a ballot by a new delegate starts none")               \
-    X(FORGET_ON_WORD, "two levels: forget D when the word of a later broadcast is found")                    \
-    X(SETTLE_BY_NODES, "two levels: forget D when a broadcast's later ballot has collected from nodes")      \
-    X(ROOT_NOT_FIRST, "two levels: the lowest rank acts for its node though the root lives there")           \
-    /* of gossip: tests/sim/test_gossip_mutation.c takes these three */                                      \
-    X(HEAL_WHEN_NOTHING_WAITS, "gossip: a corrupt flow is not healed while other messages wait")             \
-    X(NO_ANSWER_WHILE_CORRUPT, "gossip: a rank that asks does not answer a question")                        \
-    X(KEEP_WHERE_NEITHER_IS_SOUND, "gossip: nobody zeroes a flow that is corrupt at both ends")              \
-    /* of gossip without turns: tests/collectives/test_gossip_{haste,end}.c */                               \
-    X(PUSH_FOR_EACH, "gossip without turns: each message sets off a push, whatever else waits")              \
+#define FTC_MUTATIONS_LIST(X)                                                                      \
+    X(DELIVER_SMALLER, "deliver DECIDE of a smaller ballot")                                       \
+    X(SHORT_CUT, "answer PREPARE with DECIDE")                                                     \
+    X(CONTRIBUTE_UNDECIDED, "contribute UNDECIDED after delivering")                               \
+    X(UNDECIDED_WINS, "UNDECIDED not beaten by DECIDED")                                           \
+    X(FORGET_AT_RETURN, "forget D at the return")                                                  \
+    X(FORGET_AT_CALL, "forget D at the next call")                                                 \
+    X(FORGET_ON_BROADCAST, "forget D on a broadcast's (0,0)")                                      \
+    X(NO_EPOCH, "no epoch")                                                                        \
+    X(VIEW_FOR_EPOCH, "only \"sender in the view\" in place of the epoch")                         \
+    X(G_FROM_L, "take G from L")                                                                   \
+    X(FAILED_SUBTREE, "pick a subtree that reported a failure")                                    \
+    X(ROOT_OUTSIDE, "the root outside the last group")                                             \
+    X(ROOT_ADDED_ALWAYS, "the root's value added always")                                          \
+    X(ROOT_ADDED_NEVER, "the root's value added never")                                            \
+    X(EMPTY_SUBTREE_FAILED, "call an empty subtree failed")                                        \
+    X(UNITE_LATER_LISTS, "unite later failed lists into D")                                        \
+    X(LEAVE_OUT_L, "leave L out of the failed set")                                                \
+    X(ONLY_UNDECIDED_ENTER, "only the undecided enter the next ballot")                            \
+    X(NO_ADOPTION, "PREPARE down a tree without adoption")                                         \
+    X(ONLY_UNDECIDED_PULL, "only the undecided pull")                                              \
+    X(EARLY_PULL_FORGOTTEN, "a PULL that comes too early is forgotten")                            \
+    X(DECIDED_KEEP_DECIDE, "the decided do not pass DECIDE on")                                    \
+    X(DECIDED_IGNORE_POKE, "the decided ignore POKE")                                              \
+    X(POKE_ONCE, "POKE only once")                                                                 \
+    X(MASK_NOTHING, "retry though a subtree is failure-free")                                      \
+    X(PULL_FOR_FAILURES_ONLY, "gossip and multicast: no PULL without a failure")                   \
+    X(PULL_FOR_PARENT_ONLY, "gossip and multicast: PULL only when the parent failed")              \
+    X(RETRY_AT_ONCE, "next sub-round at once")                                                     \
+    X(COMPARE_ANY, "vote: compare results whose lists differ")                                     \
+    X(GROUP_IN_TREE, "vote: the last group's value goes up the subtrees, too")                     \
+    X(NO_MAJORITY, "vote: take a result that no majority has")                                     \
+    X(EXCHANGE_WITHOUT_DEAD, "exchange: who finds a partner dead goes on without it")              \
+    X(EXCHANGE_WITH_L, "exchange: the failed set has what the decider alone knows")                \
+    X(EXCHANGE_FOR_EVER, "exchange: nobody gives it up while c_0 lives")                           \
+    X(GOSSIP_UNCHECKED, "gossip: the agreements of its end carry no checksums")                    \
+    X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */    \
+    /* harmless as long as there is PULL: without it they are found */                             \
+    X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                      \
+    X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")        \
+    /* of gossip: tests/sim/test_mutation.c has runs of it */                                      \
+    X(GOSSIP_HEAD_UNCHECKED, "gossip: nobody looks at the checksum of a message's head")           \
+    /* of two levels: storms, on one, do not meet them */                                          \
+    X(LEAVE_OUT_NODE, "two levels: decide though a node that has live ranks lost its delegate")    \
+    X(UP_WITHOUT_LIST, "two levels: UP does not say whose input its node lacks")                   \
+    X(NO_BALLOT_FOR_DELEGATE, "two levels: a new delegate waits to be called")                     \
+    X(DELEGATE_IGNORED, "two levels: who is asked for a ballot by a new delegate starts none")     \
+    X(FORGET_ON_WORD, "two levels: forget D when the word of a later broadcast is found")          \
+    X(SETTLE_BY_NODES,                                                                             \
+      "two levels: forget D when a broadcast's later ballot has collected from nodes")             \
+    X(ROOT_NOT_FIRST, "two levels: the lowest rank acts for its node though the root lives there") \
+    /* of gossip: tests/sim/test_gossip_mutation.c takes these three */                            \
+    X(HEAL_WHEN_NOTHING_WAITS, "gossip: a corrupt flow is not healed while other messages wait")   \
+    X(NO_ANSWER_WHILE_CORRUPT, "gossip: a rank that asks does not answer a question")              \
+    X(KEEP_WHERE_NEITHER_IS_SOUND, "gossip: nobody zeroes a flow that is corrupt at both ends")    \
+    /* of gossip without turns: tests/collectives/test_gossip_{haste,end}.c */                     \
+    X(PUSH_FOR_EACH, "gossip without turns: each message sets off a push, whatever else waits")    \
     X(FREEZE_UNMARKED, "gossip without turns: a rank freezes before all marks have come")
 
 enum ftc_mutation {

@@ -1,22 +1,27 @@
 /* Names for people: logs, ftcoll-status, reports. */
 #include <stdio.h>
 
-#include "collectives/call.h"
 #include "collectives/agreement/member.h"
+#include "collectives/call.h"
 #include "collectives/message.h"
 #include "collectives/values/types.h"
-#include "collectives/values/types.h"
 
-#define NAME_OF(table, value)                                                                                \
-    ((unsigned)(value) < sizeof(table) / sizeof((table)[0]) && (table)[value] != NULL ? (table)[value] : "?")
+#define NAME_OF(table, value)                                                                      \
+    ((unsigned)(value) < sizeof(table) / sizeof((table)[0]) && (table)[value] != NULL              \
+         ? (table)[value]                                                                          \
+         : "?")
 
 const char *ftc_call_kind_name(enum ftc_call_kind kind)
 {
     static const char *const names[FTC_CALL_KINDS] = {
-        [FTC_CALL_NONE] = "none",         [FTC_CALL_ALLREDUCE] = "allreduce",
-        [FTC_CALL_REDUCE] = "reduce",     [FTC_CALL_BCAST] = "bcast",
-        [FTC_CALL_BARRIER] = "barrier",   [FTC_CALL_VALIDATE] = "validate",
-        [FTC_CALL_FINALIZE] = "finalize", [FTC_CALL_GOSSIP] = "gossip",
+        [FTC_CALL_NONE] = "none",
+        [FTC_CALL_ALLREDUCE] = "allreduce",
+        [FTC_CALL_REDUCE] = "reduce",
+        [FTC_CALL_BCAST] = "bcast",
+        [FTC_CALL_BARRIER] = "barrier",
+        [FTC_CALL_VALIDATE] = "validate",
+        [FTC_CALL_FINALIZE] = "finalize",
+        [FTC_CALL_GOSSIP] = "gossip",
         [FTC_CALL_LARGE] = "large allreduce",
     };
 
@@ -122,20 +127,17 @@ const char *ftc_integrity_name(enum ftc_integrity integrity)
 const char *ftc_correction_name(enum ftc_correction correction)
 {
     static const char *const names[] = {
-        [FTC_CORRECTION_NONE] = "none",
-        [FTC_CORRECTION_OPPORTUNISTIC] = "opportunistic",
-        [FTC_CORRECTION_OPTIMISED] = "optimised",
-        [FTC_CORRECTION_CHECKED] = "checked",
-        [FTC_CORRECTION_THROTTLED] = "throttled",
-        [FTC_CORRECTION_FAILURE_PROOF] = "failure-proof",
-        [FTC_CORRECTION_DELAYED] = "delayed",
-        [FTC_CORRECTION_RING] = "ring",
+        [FTC_CORRECTION_NONE] = "none",           [FTC_CORRECTION_OPPORTUNISTIC] = "opportunistic",
+        [FTC_CORRECTION_OPTIMISED] = "optimised", [FTC_CORRECTION_CHECKED] = "checked",
+        [FTC_CORRECTION_THROTTLED] = "throttled", [FTC_CORRECTION_FAILURE_PROOF] = "failure-proof",
+        [FTC_CORRECTION_DELAYED] = "delayed",     [FTC_CORRECTION_RING] = "ring",
     };
 
     return NAME_OF(names, correction);
 }
 
-const char *ftc_combination_name(enum ftc_dissemination dissemination, enum ftc_correction correction)
+const char *ftc_combination_name(enum ftc_dissemination dissemination,
+                                 enum ftc_correction correction)
 {
     static const struct {
         enum ftc_dissemination dissemination;
@@ -188,9 +190,11 @@ const char *ftc_wait_name(enum ftc_wait wait)
 }
 
 /* A call in words, such as "reduce (40 bytes of int32, sum, root 2)". */
-static const char *describe(char words[FTC_MISMATCH_WORDS / 3], const struct ftc_signature *signature)
+static const char *describe(char words[FTC_MISMATCH_WORDS / 3],
+                            const struct ftc_signature *signature)
 {
-    const char *operator_name = signature->operator_code != 0 ? ftc_operator_name(signature->operator_code) : "";
+    const char *operator_name =
+        signature->operator_code != 0 ? ftc_operator_name(signature->operator_code) : "";
     const char *kind = ftc_call_kind_name(signature->kind);
     char root[24] = "";
 
@@ -205,10 +209,11 @@ static const char *describe(char words[FTC_MISMATCH_WORDS / 3], const struct ftc
 }
 
 void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank,
-                        const struct ftc_signature *theirs, int self, const struct ftc_signature *own)
+                        const struct ftc_signature *theirs, int self,
+                        const struct ftc_signature *own)
 {
     char one[FTC_MISMATCH_WORDS / 3], other[FTC_MISMATCH_WORDS / 3];
 
-    snprintf(words, FTC_MISMATCH_WORDS, "operation %llu: rank %d is in %s, rank %d in %s", (unsigned long long)op,
-             rank, describe(one, theirs), self, describe(other, own));
+    snprintf(words, FTC_MISMATCH_WORDS, "operation %llu: rank %d is in %s, rank %d in %s",
+             (unsigned long long)op, rank, describe(one, theirs), self, describe(other, own));
 }

@@ -1,9 +1,11 @@
-/* From the configuration to what a member is made with: the same way in a job and in the simulator. */
+/* From the configuration to what a member is made with: the same way in a job and in the
+ * simulator. */
 #include "config/config.h"
 
 #define GOSSIP_DISTANCE 4 /* what gossip leaves are gaps of a few ranks */
 
-_Static_assert(FTC_CONFIG_DISSEMINATION_MULTICAST == FTC_DISSEMINATION_MULTICAST + 1, "see config.h");
+_Static_assert(FTC_CONFIG_DISSEMINATION_MULTICAST == FTC_DISSEMINATION_MULTICAST + 1,
+               "see config.h");
 _Static_assert(FTC_CONFIG_CORRECTION_RING == FTC_CORRECTION_RING + 1, "see config.h");
 
 static enum ftc_dissemination dissemination_of(const struct ftc_config *c)
@@ -28,8 +30,9 @@ static enum ftc_correction correction_of(const struct ftc_config *c)
     return FTC_CORRECTION_NONE;
 }
 
-/* ceil(2 log2(ranks)), that is the smallest power of two that is not below ranks², and some more: all but a few ranks have it
- * then (sim/figures/gossip_plan.h plans the same for 1024 ranks and a hop of 4, and 2 more for 4096). */
+/* ceil(2 log2(ranks)), that is the smallest power of two that is not below ranks², and some more:
+ * all but a few ranks have it then (sim/figures/gossip_plan.h plans the same for 1024 ranks and a
+ * hop of 4, and 2 more for 4096). */
 static int gossip_rounds(const struct ftc_member_settings *member, int ranks)
 {
     uint64_t square = (uint64_t)ranks * (uint64_t)ranks;
@@ -93,11 +96,13 @@ bool ftc_config_goes_by(const struct ftc_config *c, int carrier)
     return false;
 }
 
-/* Who names a way to spread decisions or to carry messages, or wants results checked or damaged, wants messages. */
+/* Who names a way to spread decisions or to carry messages, or wants results checked or damaged,
+ * wants messages. */
 static bool wants_messages(const struct ftc_config *c)
 {
-    return c->dissemination != FTC_CONFIG_DISSEMINATION_AUTO || c->integrity != FTC_INTEGRITY_NONE ||
-           c->drill_flip[0] != '\0' || ftc_config_leaves_node(c);
+    return c->dissemination != FTC_CONFIG_DISSEMINATION_AUTO ||
+           c->integrity != FTC_INTEGRITY_NONE || c->drill_flip[0] != '\0' ||
+           ftc_config_leaves_node(c);
 }
 
 enum ftc_algorithm ftc_config_algorithm(const struct ftc_config *c, int nodes)

@@ -45,9 +45,10 @@ static int check_complete(const struct ftc_settings *settings)
 {
     for (size_t i = 0; i < ftc_config_schema_size; i++)
         if (settings->source[i] == NULL)
-            return ftc_error_set(FTC_ERR_CONFIG,
-                                 "%s: %s.%s is missing: use a launcher and a library of the same version",
-                                 LOADED_FROM, ftc_config_schema[i].section, ftc_config_schema[i].key);
+            return ftc_error_set(
+                FTC_ERR_CONFIG,
+                "%s: %s.%s is missing: use a launcher and a library of the same version",
+                LOADED_FROM, ftc_config_schema[i].section, ftc_config_schema[i].key);
     return FTC_SUCCESS;
 }
 
@@ -95,9 +96,10 @@ static void print_alias(FILE *out)
     char variable[FTC_CONFIG_TEXT];
     fprintf(out, "# %s = NAME: %s\n", ftc_config_alias.key, ftc_config_alias.help);
     for (size_t i = 0; ftc_config_alias.names[i] != NULL; i++)
-        fprintf(out, "#   %s: %s, %s\n", ftc_config_alias.names[i], ftc_config_combinations[i].dissemination,
-                ftc_config_combinations[i].correction);
-    fprintf(out, "# Variable: %s\n", ftc_config_variable(&ftc_config_alias, variable, sizeof(variable)));
+        fprintf(out, "#   %s: %s, %s\n", ftc_config_alias.names[i],
+                ftc_config_combinations[i].dissemination, ftc_config_combinations[i].correction);
+    fprintf(out, "# Variable: %s\n",
+            ftc_config_variable(&ftc_config_alias, variable, sizeof(variable)));
 }
 
 void ftc_settings_print(const struct ftc_settings *settings, FILE *out)

@@ -1,10 +1,11 @@
 /*
  * INI files, by inih.
  *
- * inih cuts what is too long for its buffers, joins indented lines to the key before them, and skips what
- * follows a section's "]". None of that may pass silently, so it gets its lines from next_line() below, which
- * hands over whole, checked lines without leading blanks, counts them, and stops at the first error. Of the
- * library's globals nothing is changed: they are shared with whatever else the process links.
+ * inih cuts what is too long for its buffers, joins indented lines to the key before them, and
+ * skips what follows a section's "]". None of that may pass silently, so it gets its lines from
+ * next_line() below, which hands over whole, checked lines without leading blanks, counts them, and
+ * stops at the first error. Of the library's globals nothing is changed: they are shared with
+ * whatever else the process links.
  */
 #include "config/config.h"
 
@@ -36,7 +37,8 @@ struct source {
     int rc; /* first error */
 };
 
-/* --- lines ------------------------------------------------------------------------------------------- */
+/* --- lines
+ * ------------------------------------------------------------------------------------------- */
 
 /* The next line is text[0..*length-1] and `taken` bytes with its newline. */
 static size_t find_line(const struct source *source, size_t *length)
@@ -58,13 +60,15 @@ static int refuse_line(const struct source *source, const char *format, ...)
     return ftc_error_set(FTC_ERR_CONFIG, "%s:%d: %s", source->name, source->line, why);
 }
 
-/* A line that begins with '[': inih would take an unknown section, and anything behind the bracket. */
+/* A line that begins with '[': inih would take an unknown section, and anything behind the
+ * bracket. */
 static int check_section(const struct source *source, const char *line)
 {
     char quoted[FTC_CONFIG_TEXT], name[FTC_CONFIG_TEXT];
     const char *end = strchr(line, ']');
     if (end == NULL)
-        return refuse_line(source, "%s: the ] of a section is missing", ftc_config_quote(line, quoted));
+        return refuse_line(source, "%s: the ] of a section is missing",
+                           ftc_config_quote(line, quoted));
     snprintf(name, sizeof(name), "%.*s", (int)(end - line - 1), line + 1);
     end++;
     end += strspn(end, " \t\r\f\v");
@@ -82,8 +86,10 @@ static int check_section(const struct source *source, const char *line)
     return refuse_line(source, "%s: no such section; `ftrun --print-config` lists them", quoted);
 }
 
-/* Checks a line and leaves in `line` what inih is to see of it: no comment line, so that it may be long. */
-static int take_line(const struct source *source, const char *text, size_t length, char *line, size_t room)
+/* Checks a line and leaves in `line` what inih is to see of it: no comment line, so that it may be
+ * long. */
+static int take_line(const struct source *source, const char *text, size_t length, char *line,
+                     size_t room)
 {
     if (memchr(text, '\0', length) != NULL)
         return refuse_line(source, "a zero byte: this is not a text file");
@@ -95,7 +101,8 @@ static int take_line(const struct source *source, const char *text, size_t lengt
         length--;
     if (length > 0 && (*text == ';' || *text == '#'))
         length = 0;
-    if (length + 2 > room) /* newline and end; a full buffer makes inih take more for the same line */
+    if (length + 2 >
+        room) /* newline and end; a full buffer makes inih take more for the same line */
         return refuse_line(source, "the line is too long (allowed: %zu characters)", room - 2);
     memcpy(line, text, length);
     line[length] = '\0';
@@ -142,7 +149,8 @@ static int parse(struct source *source)
     int line = ini_parse_stream(next_line, source, take_value, source);
     if (line < 0)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading %s", source->name);
-    /* A line that is no assignment stops nobody, so the first error may be older than the one that was noted.
+    /* A line that is no assignment stops nobody, so the first error may be older than the one that
+     * was noted.
      */
     if (line > 0 && (source->rc == FTC_SUCCESS || line < source->line)) {
         source->line = line;
@@ -164,12 +172,14 @@ static int read_text(struct ftc_settings *settings, struct source source)
     return ftc_settings_conclude(settings, &draft, rc);
 }
 
-int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size, const char *name)
+int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size_t size,
+                           const char *name)
 {
     return read_text(settings, (struct source){.name = name, .text = text, .size = size});
 }
 
-/* --- files ------------------------------------------------------------------------------------------- */
+/* --- files
+ * ------------------------------------------------------------------------------------------- */
 
 /* The owner of the directory can put any file there. It is root, or what root is called in a
  * container. */
@@ -182,7 +192,8 @@ static bool owns_directory(uid_t owner, const char *path)
     if (leaf == NULL || leaf == directory)
         return false;
     *leaf = '\0';
-    return stat(directory, &info) == 0 && info.st_uid == owner && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return stat(directory, &info) == 0 && info.st_uid == owner &&
+           (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 /* An account that can change this file decides for all users. The caller's own file harms nobody
@@ -191,14 +202,17 @@ static int check_owner(FILE *file, const char *path)
 {
     struct stat info;
     if (fstat(fileno(file), &info) != 0)
-        return ftc_error_set(FTC_ERR_CONFIG, "%s: cannot see who owns the configuration file: %m", path);
-    bool trusted = info.st_uid == 0 || info.st_uid == geteuid() || owns_directory(info.st_uid, path);
+        return ftc_error_set(FTC_ERR_CONFIG, "%s: cannot see who owns the configuration file: %m",
+                             path);
+    bool trusted =
+        info.st_uid == 0 || info.st_uid == geteuid() || owns_directory(info.st_uid, path);
     if (trusted && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
         return FTC_SUCCESS;
-    return ftc_error_set(FTC_ERR_CONFIG,
-                         "%s: uid %lu owns it and its mode is %04o, so others than root could change it; "
-                         "the administrator should run `chown root: %s && chmod 644 %s`",
-                         path, (unsigned long)info.st_uid, (unsigned)(info.st_mode & 07777), path, path);
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "%s: uid %lu owns it and its mode is %04o, so others than root could change it; "
+        "the administrator should run `chown root: %s && chmod 644 %s`",
+        path, (unsigned long)info.st_uid, (unsigned)(info.st_mode & 07777), path, path);
 }
 
 /* The whole file into text[FILE_SIZE + 1]. */
@@ -216,8 +230,8 @@ static int read_whole(const char *path, bool required, bool system, char *text, 
     if (rc == FTC_SUCCESS && ferror(file))
         rc = ftc_error_set(FTC_ERR_CONFIG, "%s: cannot read the configuration file: %m", path);
     else if (*size > FILE_SIZE)
-        rc = ftc_error_set(FTC_ERR_CONFIG, "%s: longer than %d bytes: not a configuration file", path,
-                           FILE_SIZE);
+        rc = ftc_error_set(FTC_ERR_CONFIG, "%s: longer than %d bytes: not a configuration file",
+                           path, FILE_SIZE);
     fclose(file);
     return rc;
 }
@@ -230,7 +244,8 @@ static int read_path(struct ftc_settings *settings, const char *path, bool requi
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading %s", path);
     int rc = read_whole(path, required, system, text, &size);
     if (rc == FTC_SUCCESS)
-        rc = read_text(settings, (struct source){.name = path, .text = text, .size = size, .system = system});
+        rc = read_text(settings,
+                       (struct source){.name = path, .text = text, .size = size, .system = system});
     free(text);
     return rc;
 }
@@ -245,8 +260,8 @@ int ftc_settings_read_system(struct ftc_settings *settings, const char *path)
     return read_path(settings, path, false, true);
 }
 
-/* The user's file in *path (malloc'ed), or NULL if there is no home. $XDG_CONFIG_HOME counts only if it is
- * absolute (XDG Base Directory Specification). */
+/* The user's file in *path (malloc'ed), or NULL if there is no home. $XDG_CONFIG_HOME counts only
+ * if it is absolute (XDG Base Directory Specification). */
 static int user_file(char **path)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -258,7 +273,8 @@ static int user_file(char **path)
         length = asprintf(path, "%s/.config/ftcoll.ini", home);
     if (length < 0) {
         *path = NULL;
-        return ftc_error_set(FTC_ERR_NOMEM, "out of memory while looking for the configuration file");
+        return ftc_error_set(FTC_ERR_NOMEM,
+                             "out of memory while looking for the configuration file");
     }
     return FTC_SUCCESS;
 }

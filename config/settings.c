@@ -1,4 +1,5 @@
-/* Settings: values, where they came from, and the sources that are not files: defaults, variables, flags. */
+/* Settings: values, where they came from, and the sources that are not files: defaults, variables,
+ * flags. */
 #include "config/config.h"
 
 #include <stdlib.h>
@@ -9,12 +10,14 @@
 
 #define VARIABLE_PREFIX "FTCOLL_"
 
-/* FTCOLL_* variables that are no settings: the project sets them for its own processes, or tests do. */
+/* FTCOLL_* variables that are no settings: the project sets them for its own processes, or tests
+ * do. */
 static const char *const own_variables[] = {"FTCOLL_JOB_SEGMENT", "FTCOLL_RANK", "FTCOLL_CONFIG",
                                             "FTCOLL_FTRUN"};
 static const char test_prefix[] = "FTCOLL_TEST_";
 
-/* --- one value --------------------------------------------------------------------------------------- */
+/* --- one value
+ * --------------------------------------------------------------------------------------- */
 
 static int refuse_key(const char *section, const char *key, const char *source)
 {
@@ -23,14 +26,15 @@ static int refuse_key(const char *section, const char *key, const char *source)
     snprintf(name, sizeof(name), "%s%s%s", section, section[0] != '\0' ? "." : "", key);
     ftc_config_quote(name, quoted);
     if (section[0] == '\0')
-        return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: a key without a section%s%s%s", source, quoted,
-                             nearest != NULL ? "; did you mean [" : "; begin with a line like [job]",
-                             nearest != NULL ? nearest->section : "", nearest != NULL ? "]?" : "");
+        return ftc_error_set(
+            FTC_ERR_CONFIG, "%s: %s: a key without a section%s%s%s", source, quoted,
+            nearest != NULL ? "; did you mean [" : "; begin with a line like [job]",
+            nearest != NULL ? nearest->section : "", nearest != NULL ? "]?" : "");
     if (nearest != NULL)
-        return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; did you mean %s.%s?", source, quoted,
-                             nearest->section, nearest->key);
-    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; `ftrun --print-config` lists them", source,
-                         quoted);
+        return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; did you mean %s.%s?", source,
+                             quoted, nearest->section, nearest->key);
+    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; `ftrun --print-config` lists them",
+                         source, quoted);
 }
 
 static bool is_alias(const char *section, const char *key)
@@ -55,8 +59,8 @@ static int apply_alias(struct ftc_settings *settings, const char *value, const c
     return ftc_settings_conclude(settings, &draft, rc);
 }
 
-int ftc_settings_apply(struct ftc_settings *settings, const char *section, const char *key, const char *value,
-                       const char *source)
+int ftc_settings_apply(struct ftc_settings *settings, const char *section, const char *key,
+                       const char *value, const char *source)
 {
     int index = ftc_config_find(section, key);
     if (index < 0)
@@ -77,7 +81,8 @@ int ftc_settings_apply(struct ftc_settings *settings, const char *section, const
     return FTC_SUCCESS;
 }
 
-/* --- all values -------------------------------------------------------------------------------------- */
+/* --- all values
+ * -------------------------------------------------------------------------------------- */
 
 int ftc_settings_init(struct ftc_settings *settings)
 {
@@ -138,7 +143,8 @@ int ftc_settings_conclude(struct ftc_settings *settings, struct ftc_settings *dr
     return FTC_SUCCESS;
 }
 
-/* --- variables and flags ----------------------------------------------------------------------------- */
+/* --- variables and flags
+ * ----------------------------------------------------------------------------- */
 
 static bool is_own_variable(const char *name)
 {
@@ -156,11 +162,13 @@ static int refuse_variable(const char *name)
     const struct ftc_config_key *nearest = ftc_config_nearest_variable(name);
     ftc_config_quote(name, quoted);
     if (nearest != NULL)
-        return ftc_error_set(FTC_ERR_CONFIG, "environment variable %s: no such setting; did you mean %s?",
-                             quoted, ftc_config_variable(nearest, variable, sizeof(variable)));
+        return ftc_error_set(FTC_ERR_CONFIG,
+                             "environment variable %s: no such setting; did you mean %s?", quoted,
+                             ftc_config_variable(nearest, variable, sizeof(variable)));
     return ftc_error_set(
         FTC_ERR_CONFIG,
-        "environment variable %s: no such setting; unset it (`ftrun --print-config` lists them)", quoted);
+        "environment variable %s: no such setting; unset it (`ftrun --print-config` lists them)",
+        quoted);
 }
 
 static bool is_alias_variable(const char *name)
@@ -169,12 +177,14 @@ static bool is_alias_variable(const char *name)
     return strcmp(name, ftc_config_variable(&ftc_config_alias, variable, sizeof(variable))) == 0;
 }
 
-/* The alias: before the keys, so that a variable for one of them wins in whatever order they stand. */
+/* The alias: before the keys, so that a variable for one of them wins in whatever order they
+ * stand. */
 static int apply_alias_variable(struct ftc_settings *settings, const char *name, const char *value)
 {
     if (!is_alias_variable(name))
         return FTC_SUCCESS;
-    return ftc_settings_apply(settings, ftc_config_alias.section, ftc_config_alias.key, value, name);
+    return ftc_settings_apply(settings, ftc_config_alias.section, ftc_config_alias.key, value,
+                              name);
 }
 
 static int apply_variable(struct ftc_settings *settings, const char *name, const char *value)
@@ -192,7 +202,8 @@ static int apply_variable(struct ftc_settings *settings, const char *name, const
 
 /* One "NAME=value" of the environment, and what to do with it. */
 static int read_variable(struct ftc_settings *settings, const char *entry,
-                         int (*apply)(struct ftc_settings *settings, const char *name, const char *value))
+                         int (*apply)(struct ftc_settings *settings, const char *name,
+                                      const char *value))
 {
     const char *equals = strchr(entry, '=');
     if (equals == NULL || strncmp(entry, VARIABLE_PREFIX, sizeof(VARIABLE_PREFIX) - 1) != 0)
@@ -222,7 +233,8 @@ int ftc_settings_set(struct ftc_settings *settings, const char *assignment, cons
 {
     char quoted[FTC_CONFIG_TEXT];
     const char *equals = strchr(assignment, '=');
-    const char *dot = equals != NULL ? memchr(assignment, '.', (size_t)(equals - assignment)) : NULL;
+    const char *dot =
+        equals != NULL ? memchr(assignment, '.', (size_t)(equals - assignment)) : NULL;
     if (dot == NULL)
         return ftc_error_set(FTC_ERR_CONFIG, "%s: %s is not of the form section.key=value", source,
                              ftc_config_quote(assignment, quoted));
@@ -238,19 +250,21 @@ int ftc_settings_set(struct ftc_settings *settings, const char *assignment, cons
     return rc;
 }
 
-/* --- rules between keys ------------------------------------------------------------------------------ */
+/* --- rules between keys
+ * ------------------------------------------------------------------------------ */
 
-static const char *source_of(const struct ftc_settings *settings, const char *section, const char *key)
+static const char *source_of(const struct ftc_settings *settings, const char *section,
+                             const char *key)
 {
     return settings->source[ftc_config_find(section, key)];
 }
 
 /* In words. */
-static const char *value_of(const struct ftc_settings *settings, const char *section, const char *key,
-                            char text[FTC_CONFIG_TEXT])
+static const char *value_of(const struct ftc_settings *settings, const char *section,
+                            const char *key, char text[FTC_CONFIG_TEXT])
 {
-    return ftc_config_format(&ftc_config_schema[ftc_config_find(section, key)], &settings->value, text,
-                             FTC_CONFIG_TEXT);
+    return ftc_config_format(&ftc_config_schema[ftc_config_find(section, key)], &settings->value,
+                             text, FTC_CONFIG_TEXT);
 }
 
 static int check_heartbeats(const struct ftc_settings *settings)
@@ -262,8 +276,10 @@ static int check_heartbeats(const struct ftc_settings *settings)
         FTC_ERR_CONFIG,
         "detector.heartbeat_timeout_ms: %lld ms (%s) is less than two heartbeat periods of %lld "
         "ms (%s): one late heartbeat would count as a failure; set at least %lld",
-        (long long)value->heartbeat_timeout_ms, source_of(settings, "detector", "heartbeat_timeout_ms"),
-        (long long)value->heartbeat_period_ms, source_of(settings, "detector", "heartbeat_period_ms"),
+        (long long)value->heartbeat_timeout_ms,
+        source_of(settings, "detector", "heartbeat_timeout_ms"),
+        (long long)value->heartbeat_period_ms,
+        source_of(settings, "detector", "heartbeat_period_ms"),
         2 * (long long)value->heartbeat_period_ms);
 }
 
@@ -271,10 +287,11 @@ static int check_notices(const struct ftc_settings *settings)
 {
     if (settings->value.exit_notices || settings->value.fence)
         return FTC_SUCCESS;
-    return ftc_error_set(
-        FTC_ERR_CONFIG,
-        "detector.exit_notices: off (%s) needs detector.fence on (%s): else no failure is ever declared",
-        source_of(settings, "detector", "exit_notices"), source_of(settings, "detector", "fence"));
+    return ftc_error_set(FTC_ERR_CONFIG,
+                         "detector.exit_notices: off (%s) needs detector.fence on (%s): else no "
+                         "failure is ever declared",
+                         source_of(settings, "detector", "exit_notices"),
+                         source_of(settings, "detector", "fence"));
 }
 
 static int check_tree(const struct ftc_settings *settings)
@@ -300,7 +317,8 @@ static int check_board(const struct ftc_settings *settings)
         "broadcast.dissemination: %s (%s) needs messages, but collectives.algorithm is board (%s): "
         "set one of them to auto",
         value_of(settings, "broadcast", "dissemination", wish),
-        source_of(settings, "broadcast", "dissemination"), source_of(settings, "collectives", "algorithm"));
+        source_of(settings, "broadcast", "dissemination"),
+        source_of(settings, "collectives", "algorithm"));
 }
 
 static int check_multicast(const struct ftc_settings *settings)
@@ -316,7 +334,8 @@ static int check_multicast(const struct ftc_settings *settings)
         source_of(settings, "multicast", "transport"));
 }
 
-/* On the board there are neither values that travel nor subtrees; without lists nobody knows which results are comparable. */
+/* On the board there are neither values that travel nor subtrees; without lists nobody knows which
+ * results are comparable. */
 static int check_integrity(const struct ftc_settings *settings)
 {
     char mode[FTC_CONFIG_TEXT], scheme[FTC_CONFIG_TEXT];
@@ -333,12 +352,14 @@ static int check_integrity(const struct ftc_settings *settings)
             FTC_ERR_CONFIG,
             "integrity.mode: vote (%s) needs to know whose inputs a result leaves out, which "
             "failure_info.scheme %s (%s) does not say: set that to list",
-            source_of(settings, "integrity", "mode"), value_of(settings, "failure_info", "scheme", scheme),
+            source_of(settings, "integrity", "mode"),
+            value_of(settings, "failure_info", "scheme", scheme),
             source_of(settings, "failure_info", "scheme"));
     return FTC_SUCCESS;
 }
 
-/* Whom gossip or datagrams missed, and no correction is sure to reach (docs/design/broadcast.md, "PULL"). */
+/* Whom gossip or datagrams missed, and no correction is sure to reach (docs/design/broadcast.md,
+ * "PULL"). */
 static bool may_miss(const struct ftc_config *value)
 {
     if (value->dissemination != FTC_CONFIG_DISSEMINATION_GOSSIP &&
@@ -355,19 +376,20 @@ static int check_patience(const struct ftc_settings *settings)
     char dissemination[FTC_CONFIG_TEXT], correction[FTC_CONFIG_TEXT];
     if (settings->value.patience_us > 0 || !may_miss(&settings->value))
         return FTC_SUCCESS;
-    return ftc_error_set(FTC_ERR_CONFIG,
-                         "broadcast.patience_us: 0 (%s) with broadcast.dissemination %s (%s) and "
-                         "broadcast.correction %s (%s): a rank that was missed would wait for ever; set a "
-                         "patience, or checked correction",
-                         source_of(settings, "broadcast", "patience_us"),
-                         value_of(settings, "broadcast", "dissemination", dissemination),
-                         source_of(settings, "broadcast", "dissemination"),
-                         value_of(settings, "broadcast", "correction", correction),
-                         source_of(settings, "broadcast", "correction"));
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "broadcast.patience_us: 0 (%s) with broadcast.dissemination %s (%s) and "
+        "broadcast.correction %s (%s): a rank that was missed would wait for ever; set a "
+        "patience, or checked correction",
+        source_of(settings, "broadcast", "patience_us"),
+        value_of(settings, "broadcast", "dissemination", dissemination),
+        source_of(settings, "broadcast", "dissemination"),
+        value_of(settings, "broadcast", "correction", correction),
+        source_of(settings, "broadcast", "correction"));
 }
 
-static int check_range(const struct ftc_settings *settings, const char *first, int64_t from, const char *last,
-                       int64_t to)
+static int check_range(const struct ftc_settings *settings, const char *first, int64_t from,
+                       const char *last, int64_t to)
 {
     if (to == 0 || (from > 0 && from <= to))
         return FTC_SUCCESS;
@@ -382,7 +404,8 @@ static int check_range(const struct ftc_settings *settings, const char *first, i
 static int check_ports(const struct ftc_settings *settings)
 {
     const struct ftc_config *value = &settings->value;
-    int rc = check_range(settings, "tcp_port", value->tcp_port, "tcp_port_last", value->tcp_port_last);
+    int rc =
+        check_range(settings, "tcp_port", value->tcp_port, "tcp_port_last", value->tcp_port_last);
     return rc != 0 ? rc
                    : check_range(settings, "verbs_port", value->verbs_port, "verbs_port_last",
                                  value->verbs_port_last);

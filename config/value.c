@@ -21,19 +21,22 @@ char *ftc_config_quote(const char *input, char text[FTC_CONFIG_TEXT])
     return text;
 }
 
-/* --- from text --------------------------------------------------------------------------------------- */
+/* --- from text
+ * --------------------------------------------------------------------------------------- */
 
 static int refuse_value(const struct ftc_config_key *key, const char *value, const char *source,
                         const char *why)
 {
     char quoted[FTC_CONFIG_TEXT], allowed[FTC_CONFIG_TEXT];
-    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s.%s: %s%s%s (allowed: %s)", source, key->section, key->key,
-                         value[0] != '\0' ? ftc_config_quote(value, quoted) : "", value[0] != '\0' ? " " : "",
-                         why, ftc_config_allowed(key, allowed, sizeof(allowed)));
+    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s.%s: %s%s%s (allowed: %s)", source, key->section,
+                         key->key, value[0] != '\0' ? ftc_config_quote(value, quoted) : "",
+                         value[0] != '\0' ? " " : "", why,
+                         ftc_config_allowed(key, allowed, sizeof(allowed)));
 }
 
 /* The type of a field is that of its key. */
-static int store(const struct ftc_config_key *key, struct ftc_config *config, const void *value, size_t size)
+static int store(const struct ftc_config_key *key, struct ftc_config *config, const void *value,
+                 size_t size)
 {
     assert(key->size == size);
     memcpy((char *)config + key->offset, value, size);
@@ -46,7 +49,8 @@ static int parse_int(const struct ftc_config_key *key, const char *value, const 
     char *end;
     errno = 0;
     long long number = strtoll(value, &end, 10);
-    if (end == value || *end != '\0' || isspace((unsigned char)value[0])) /* strtoll() skips blanks */
+    if (end == value || *end != '\0' ||
+        isspace((unsigned char)value[0])) /* strtoll() skips blanks */
         return refuse_value(key, value, source, "is not an integer");
     if (errno == ERANGE || number < key->minimum || number > key->maximum)
         return refuse_value(key, value, source, "is out of range");
@@ -74,7 +78,8 @@ static int parse_bool(const struct ftc_config_key *key, const char *value, const
     return store(key, config, &flag, sizeof(flag));
 }
 
-int ftc_config_choose(const struct ftc_config_key *key, const char *value, const char *source, int *choice)
+int ftc_config_choose(const struct ftc_config_key *key, const char *value, const char *source,
+                      int *choice)
 {
     if (value[0] == '\0')
         return refuse_value(key, value, source, "the value is empty");
@@ -93,7 +98,8 @@ static int parse_enum(const struct ftc_config_key *key, const char *value, const
     return rc == FTC_SUCCESS ? store(key, config, &choice, sizeof(choice)) : rc;
 }
 
-/* "0.287" or "50", with or without "%", in parts per million. Not by strtod(), which listens to the locale. */
+/* "0.287" or "50", with or without "%", in parts per million. Not by strtod(), which listens to the
+ * locale. */
 static bool read_percent(const char *value, int64_t *ppm)
 {
     static const char digits[] = "0123456789";
@@ -121,7 +127,8 @@ static int parse_percent(const struct ftc_config_key *key, const char *value, co
     return store(key, config, &ppm, sizeof(ppm));
 }
 
-/* 10 to this power is exact in a double, and so are as many digits as below: the quotient is then rounded once. */
+/* 10 to this power is exact in a double, and so are as many digits as below: the quotient is then
+ * rounded once. */
 #define POWER_MAX  22
 #define DIGITS_MAX 15
 
@@ -242,7 +249,8 @@ int ftc_config_parse(const struct ftc_config_key *key, const char *value, const 
     return FTC_ERR_CONFIG;
 }
 
-/* --- to text ----------------------------------------------------------------------------------------- */
+/* --- to text
+ * ----------------------------------------------------------------------------------------- */
 
 static void format_percent(int64_t ppm, char *text, size_t size)
 {
@@ -256,16 +264,18 @@ static void format_percent(int64_t ppm, char *text, size_t size)
         snprintf(text, size, "%" PRId64, whole);
 }
 
-static void format_list(const struct ftc_config_key *key, const int8_t *list, char *text, size_t size)
+static void format_list(const struct ftc_config_key *key, const int8_t *list, char *text,
+                        size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < key->size && list[i] >= 0 && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? "," : "", key->names[list[i]]);
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? "," : "",
+                                 key->names[list[i]]);
 }
 
-char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_config *config, char *text,
-                        size_t size)
+char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_config *config,
+                        char *text, size_t size)
 {
     const void *field = (const char *)config + key->offset;
     switch (key->type) {

@@ -1,5 +1,5 @@
-/* What the files of this room share: finding a key, parsing and printing a value, changing settings as a
- * whole. */
+/* What the files of this room share: finding a key, parsing and printing a value, changing settings
+ * as a whole. */
 #ifndef FTC_CONFIG_VALUE_H
 #define FTC_CONFIG_VALUE_H
 
@@ -15,28 +15,33 @@
 int ftc_config_find(const char *section, const char *key);
 bool ftc_config_has_section(const char *section);
 
-/* The key that `section`.`key` was probably meant to be, NULL if none is near; `section` "" is legal. */
+/* The key that `section`.`key` was probably meant to be, NULL if none is near; `section` "" is
+ * legal. */
 const struct ftc_config_key *ftc_config_nearest(const char *section, const char *key);
 /* The same for the name of a section, and of a variable. */
 const char *ftc_config_nearest_section(const char *section);
 const struct ftc_config_key *ftc_config_nearest_variable(const char *name);
 
-/* Input in quotes for an error text: control characters become '?', long input is cut. Returns text. */
+/* Input in quotes for an error text: control characters become '?', long input is cut. Returns
+ * text. */
 char *ftc_config_quote(const char *input, char text[FTC_CONFIG_TEXT]);
 
-/* Parse one value into its field. FTC_ERR_CONFIG naming `source` and what is allowed: nothing has changed. */
+/* Parse one value into its field. FTC_ERR_CONFIG naming `source` and what is allowed: nothing has
+ * changed. */
 int ftc_config_parse(const struct ftc_config_key *key, const char *value, const char *source,
                      struct ftc_config *config);
 /* The same for the index of a name of an FTC_CONFIG_ENUM. */
-int ftc_config_choose(const struct ftc_config_key *key, const char *value, const char *source, int *choice);
+int ftc_config_choose(const struct ftc_config_key *key, const char *value, const char *source,
+                      int *choice);
 
 /* The value of a key in words, as it is written in a file. Returns text. */
-char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_config *config, char *text,
-                        size_t size);
+char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_config *config,
+                        char *text, size_t size);
 
-/* Parse and store one value; `source` is copied. FTC_ERR_CONFIG, FTC_ERR_NOMEM: nothing has changed. */
-int ftc_settings_apply(struct ftc_settings *settings, const char *section, const char *key, const char *value,
-                       const char *source);
+/* Parse and store one value; `source` is copied. FTC_ERR_CONFIG, FTC_ERR_NOMEM: nothing has
+ * changed. */
+int ftc_settings_apply(struct ftc_settings *settings, const char *section, const char *key,
+                       const char *value, const char *source);
 /* The same for a key that is locked: FTC_ERR_CONFIG unless `value` is the one that it has. */
 int ftc_settings_apply_locked(const struct ftc_settings *settings, size_t index, const char *value,
                               const char *source);

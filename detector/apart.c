@@ -104,7 +104,8 @@ void ftc_apart_lead(struct ftc_apart *apart, uint64_t now_ns)
     apart->looked_ns = now_ns;
 }
 
-void ftc_apart_echo(struct ftc_apart *apart, int from, const struct ftc_set *unheard, uint64_t now_ns)
+void ftc_apart_echo(struct ftc_apart *apart, int from, const struct ftc_set *unheard,
+                    uint64_t now_ns)
 {
     struct ftc_apart_peer *peer = &apart->peer[from];
 
@@ -131,11 +132,13 @@ static bool is_stale(const struct ftc_apart *apart, int node, uint64_t now_ns)
            now_ns - apart->peer[node].heard_ns >= apart->patience_ns / 2;
 }
 
-/* Of one node. Who has stopped, and was seen to, but could not tell this one, is chosen: that costs nobody anything. */
+/* Of one node. Who has stopped, and was seen to, but could not tell this one, is chosen: that costs
+ * nobody anything. */
 static bool collect_of(struct ftc_apart *apart, int node, const struct ftc_set *base,
                        const struct ftc_set *refused, uint64_t now_ns)
 {
-    const struct ftc_set *unheard = node == apart->self ? &apart->unreachable : &apart->peer[node].unheard;
+    const struct ftc_set *unheard =
+        node == apart->self ? &apart->unreachable : &apart->peer[node].unheard;
     bool any = false;
 
     for (int i = ftc_set_next(unheard, 0); i >= 0; i = ftc_set_next(unheard, i + 1)) {
@@ -155,8 +158,8 @@ static bool collect_of(struct ftc_apart *apart, int node, const struct ftc_set *
 }
 
 /* True: somebody has to be chosen, or is already. */
-static bool collect(struct ftc_apart *apart, const struct ftc_set *base, const struct ftc_set *refused,
-                    uint64_t now_ns)
+static bool collect(struct ftc_apart *apart, const struct ftc_set *base,
+                    const struct ftc_set *refused, uint64_t now_ns)
 {
     bool any = false;
 
@@ -170,7 +173,8 @@ static bool collect(struct ftc_apart *apart, const struct ftc_set *base, const s
     return any || !ftc_set_empty(&apart->chosen);
 }
 
-/* Who is apart from most; of several the highest, but the leader only if nobody else is. -1: there are no pairs. */
+/* Who is apart from most; of several the highest, but the leader only if nobody else is. -1: there
+ * are no pairs. */
 static int worst(const struct ftc_apart *apart)
 {
     int node = -1, most = 0;
@@ -189,14 +193,16 @@ static void choose(struct ftc_apart *apart, int node)
 {
     ftc_set_add(&apart->chosen, node);
     for (int i = 0; i < apart->nodes; i++) {
-        if (FTC_LEASE_MUTATED(APART_BOTH) && i != apart->self && ftc_set_has(&apart->peer[i].pairs, node))
+        if (FTC_LEASE_MUTATED(APART_BOTH) && i != apart->self &&
+            ftc_set_has(&apart->peer[i].pairs, node))
             ftc_set_add(&apart->chosen, i);
         ftc_set_remove(&apart->peer[i].pairs, node);
     }
     ftc_set_clear(&apart->peer[node].pairs);
 }
 
-/* Not at once: of those who do not hear a node some say so two rounds later than others, who should not be taken for the cause. */
+/* Not at once: of those who do not hear a node some say so two rounds later than others, who should
+ * not be taken for the cause. */
 const struct ftc_set *ftc_apart_choose(struct ftc_apart *apart, const struct ftc_set *base,
                                        const struct ftc_set *refused, uint64_t now_ns)
 {

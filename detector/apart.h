@@ -1,8 +1,10 @@
 /*
- * Pairs of nodes that cannot reach each other, though both reach the leader: rule 8 of docs/design/nodes.md. Each node counts the rounds in
- * which it heard nothing from another one; the leader collects what nodes say of each other, and chooses who has to go.
+ * Pairs of nodes that cannot reach each other, though both reach the leader: rule 8 of
+ * docs/design/nodes.md. Each node counts the rounds in which it heard nothing from another one; the
+ * leader collects what nodes say of each other, and chooses who has to go.
  *
- * Part of a lease (detector/lease/lease.h), without I/O, and of its thread; times are ns of this node's clock.
+ * Part of a lease (detector/lease/lease.h), without I/O, and of its thread; times are ns of this
+ * node's clock.
  */
 #ifndef FTC_DETECTOR_APART_H
 #define FTC_DETECTOR_APART_H
@@ -38,7 +40,8 @@ struct ftc_apart {
 int ftc_apart_init(struct ftc_apart *apart, int self, int nodes, uint64_t timeout_ns);
 void ftc_apart_fini(struct ftc_apart *apart);
 
-/* True: a round begins; everybody is to be greeted. Only rounds in which this node ran count: its own pauses accuse nobody. */
+/* True: a round begins; everybody is to be greeted. Only rounds in which this node ran count: its
+ * own pauses accuse nobody. */
 bool ftc_apart_round(struct ftc_apart *apart, const struct ftc_set *base, uint64_t now_ns);
 uint64_t ftc_apart_due(const struct ftc_apart *apart);
 void ftc_apart_hear(struct ftc_apart *apart, int from);
@@ -48,8 +51,10 @@ void ftc_apart_reach(struct ftc_apart *apart, int node, bool reached);
 
 /* The leader. It begins to lead: what was said to others counts no more. */
 void ftc_apart_lead(struct ftc_apart *apart, uint64_t now_ns);
-void ftc_apart_echo(struct ftc_apart *apart, int from, const struct ftc_set *unheard, uint64_t now_ns);
-/* Who has to be refused now; NULL: nobody. With `self` in it this node is to end itself, and nobody is to be refused. */
+void ftc_apart_echo(struct ftc_apart *apart, int from, const struct ftc_set *unheard,
+                    uint64_t now_ns);
+/* Who has to be refused now; NULL: nobody. With `self` in it this node is to end itself, and nobody
+ * is to be refused. */
 const struct ftc_set *ftc_apart_choose(struct ftc_apart *apart, const struct ftc_set *base,
                                        const struct ftc_set *refused, uint64_t now_ns);
 

@@ -1,22 +1,23 @@
 /*
- * Deliberate faults in leases, those that nodes.md names ("What has to be shown"). They exist to test the tests:
- * tests/sim/test_nodes_mutation.c shows that storms of several nodes find each.
+ * Deliberate faults in leases, those that nodes.md names ("What has to be shown"). They exist to
+ * test the tests: tests/sim/test_nodes_mutation.c shows that storms of several nodes find each.
  *
- * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each FTC_LEASE_MUTATED() is the constant
- * false, and no trace of it is left in the code.
+ * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each
+ * FTC_LEASE_MUTATED() is the constant false, and no trace of it is left in the code.
  */
 #ifndef FTC_DETECTOR_MUTATION_H
 #define FTC_DETECTOR_MUTATION_H
 
-#define FTC_LEASE_MUTATIONS_LIST(X)                                                                          \
-    X(DECLARE_UNREFUSED, "declare before all refuse")                                                        \
-    X(NO_WAIT, "declare without the wait E + L")                                                             \
-    X(NO_WAIT_AGAIN, "... without it when a base that became smaller gives a leader a quorum again")         \
-    X(HALF_WITHOUT_LOWEST, "half of the base is a quorum without the lowest")                                \
-    X(FROM_RECEIPT, "a lease runs from the receipt of its beat")                                             \
-    X(APART_NEVER, "nobody is refused whom others cannot reach")                                             \
-    X(APART_SILENT, "of two who cannot reach each other one may be silent to the leader")                    \
-    X(NO_WAIT_APART, "declare who could be heard until now before its lease is over")                        \
+#define FTC_LEASE_MUTATIONS_LIST(X)                                                                \
+    X(DECLARE_UNREFUSED, "declare before all refuse")                                              \
+    X(NO_WAIT, "declare without the wait E + L")                                                   \
+    X(NO_WAIT_AGAIN,                                                                               \
+      "... without it when a base that became smaller gives a leader a quorum again")              \
+    X(HALF_WITHOUT_LOWEST, "half of the base is a quorum without the lowest")                      \
+    X(FROM_RECEIPT, "a lease runs from the receipt of its beat")                                   \
+    X(APART_NEVER, "nobody is refused whom others cannot reach")                                   \
+    X(APART_SILENT, "of two who cannot reach each other one may be silent to the leader")          \
+    X(NO_WAIT_APART, "declare who could be heard until now before its lease is over")              \
     X(APART_BOTH, "both of them are refused")
 
 enum ftc_lease_mutation {

@@ -1,4 +1,5 @@
-/* The detector of one node: a row per rank, judged once per tick. The rules and bounds are in the header. */
+/* The detector of one node: a row per rank, judged once per tick. The rules and bounds are in the
+ * header. */
 #include "detector/watch.h"
 
 #include <assert.h>
@@ -6,7 +7,8 @@
 
 #include "base/error.h"
 
-/* Time from `since` to now; an event may carry a slightly later time than the tick that judges it. */
+/* Time from `since` to now; an event may carry a slightly later time than the tick that judges
+ * it. */
 static uint64_t elapsed(uint64_t since_ns, uint64_t now_ns)
 {
     return now_ns > since_ns ? now_ns - since_ns : 0;
@@ -48,12 +50,14 @@ static void withdraw(struct ftc_watch_entry *entry, enum ftc_suspicion suspicion
     entry->suspected_ns = 0;
 }
 
-int ftc_watch_init(struct ftc_watch *watch, int ranks, uint64_t period_ns, uint64_t timeout_ns, bool fence)
+int ftc_watch_init(struct ftc_watch *watch, int ranks, uint64_t period_ns, uint64_t timeout_ns,
+                   bool fence)
 {
     assert(ranks >= 1 && period_ns > 0 && timeout_ns >= 2 * period_ns);
     struct ftc_watch_entry *entry = calloc((size_t)ranks, sizeof(*entry));
     if (entry == NULL)
-        return ftc_error_set(FTC_ERR_NOMEM, "no memory to watch %d ranks: start fewer on this node", ranks);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory to watch %d ranks: start fewer on this node",
+                             ranks);
     for (int rank = 0; rank < ranks; rank++)
         entry[rank].accuser = -1;
     *watch = (struct ftc_watch){
@@ -154,7 +158,8 @@ static void judge(const struct ftc_watch *watch, struct ftc_watch_entry *entry, 
         return;
     if (entry->stopped && elapsed(entry->stopped_ns, now_ns) > watch->timeout_ns)
         suspect(entry, FTC_SUSPECT_STOPPED, now_ns);
-    if (!entry->stopped && entry->joined && !entry->released && elapsed(entry->changed_ns, now_ns) > watch->timeout_ns)
+    if (!entry->stopped && entry->joined && !entry->released &&
+        elapsed(entry->changed_ns, now_ns) > watch->timeout_ns)
         suspect(entry, FTC_SUSPECT_STALLED, now_ns);
 }
 

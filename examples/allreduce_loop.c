@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A failed rank's input is in the result entirely or not at all, and the failed set alone does not say which:
- * so the count lies between the survivors and all, and what is missing from the sum is failed ranks' input.
- * With [failure_info] scheme = list, the default, the failed set names every rank that is left out. */
+/* A failed rank's input is in the result entirely or not at all, and the failed set alone does not
+ * say which: so the count lies between the survivors and all, and what is missing from the sum is
+ * failed ranks' input. With [failure_info] scheme = list, the default, the failed set names every
+ * rank that is left out. */
 static int plausible(const int64_t sum[2], const ftc_report *report, int size)
 {
     int64_t failed_sum = 0, all = (int64_t)size * (size - 1) / 2;
@@ -47,7 +48,7 @@ int main(int argc, char **argv)
         }
         nanosleep(&pause, NULL);
     }
-    printf("rank %d: the sum of %" PRId64 " ranks is %" PRId64 ", %d failed\n", ftc_rank(world), sum[1],
-           sum[0], report.failed_count);
+    printf("rank %d: the sum of %" PRId64 " ranks is %" PRId64 ", %d failed\n", ftc_rank(world),
+           sum[1], sum[0], report.failed_count);
     return ftc_finalize(world) == FTC_SUCCESS ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 /*
- * Fit a line to points that are spread over the ranks, by averaged gradients: roughly by gossip, then exactly. Who dies takes its
- * points along.
+ * Fit a line to points that are spread over the ranks, by averaged gradients: roughly by gossip,
+ * then exactly. Who dies takes its points along.
  *
  *     ftrun -np 8 -f 2 --kill 3@0.2 ./average 40 10
  *
@@ -14,7 +14,8 @@
 #define POINTS      1000 /* of each rank */
 #define EXACT_STEPS 40
 
-/* Our share of the gradient: of half the mean squared error of y = line[0] x + line[1]. The points lie around y = 3 x + 2. */
+/* Our share of the gradient: of half the mean squared error of y = line[0] x + line[1]. The points
+ * lie around y = 3 x + 2. */
 static void gradient(int rank, const double line[2], double slope[2])
 {
     unsigned random = 2463534242u + (unsigned)rank * 2654435761u;
@@ -29,7 +30,8 @@ static void gradient(int rank, const double line[2], double slope[2])
     }
 }
 
-/* The mean over the survivors, to two digits: enough for the direction of a step. It is the same at all of them, and so is the line. */
+/* The mean over the survivors, to two digits: enough for the direction of a step. It is the same at
+ * all of them, and so is the line. */
 static int roughly(double slope[2], ftc_comm *world)
 {
     ftc_gossip_options rough = {.struct_size = sizeof(rough), .accuracy = 0.01};
@@ -52,8 +54,8 @@ static int exactly(double slope[2], ftc_comm *world)
     return rc;
 }
 
-static void descend(long steps, int mean(double slope[2], ftc_comm *world), double line[2], long pause_ms,
-                    ftc_comm *world)
+static void descend(long steps, int mean(double slope[2], ftc_comm *world), double line[2],
+                    long pause_ms, ftc_comm *world)
 {
     struct timespec pause = {.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000};
     double slope[2];
@@ -88,6 +90,7 @@ int main(int argc, char **argv)
     if (ftc_last_report(world, &report) != FTC_SUCCESS)
         ftc_abort(world, 1);
     printf("rank %d: by gossip y = %.4f x + %.4f, exactly y = %.9f x + %.9f, points of %d ranks\n",
-           ftc_rank(world), rough[0], rough[1], line[0], line[1], ftc_size(world) - report.failed_count);
+           ftc_rank(world), rough[0], rough[1], line[0], line[1],
+           ftc_size(world) - report.failed_count);
     return ftc_finalize(world) == FTC_SUCCESS ? 0 : 1;
 }

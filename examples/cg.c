@@ -1,25 +1,27 @@
 /*
- * Conjugate gradients for A x = b, b = (1, ..., 1), on a symmetric positive definite matrix in a Matrix
- * Market file; it converges whichever ranks die.
+ * Conjugate gradients for A x = b, b = (1, ..., 1), on a symmetric positive definite matrix in a
+ * Matrix Market file; it converges whichever ranks die.
  *
  *     poisson 64 > poisson64.mtx
  *     ftrun -np 8 -f 2 --kill 3@0.2 ./cg --slow 5 poisson64.mtx
  *
- * Every rank holds the matrix and the vectors x, r, p; what is shared out is the work: q = A p by blocks of
- * rows. Each rank computes its rows of q, zero elsewhere, and one allreduce (sum) brings all of q, and p.q,
- * to all. How failures are handled:
+ * Every rank holds the matrix and the vectors x, r, p; what is shared out is the work: q = A p by
+ * blocks of rows. Each rank computes its rows of q, zero elsewhere, and one allreduce (sum) brings
+ * all of q, and p.q, to all. How failures are handled:
  *
  *   - A result has the same bits on every survivor. x, r and p come from results and from the same
- *     arithmetic, so they are the same everywhere, after every step, without being exchanged: the last
- *     consistent x is each survivor's own.
- *   - The result holds a failed rank's rows entirely or not at all, and the failed set alone does not say
- *     which. So each rank adds a 1 in a place of its own behind q: the result says whose rows are in it. If
- *     an owner's are missing, every survivor sees that, shares the rows out anew over the others, and
- *     computes this q again.
- *   - Ranks in the agreed failed set get no rows from the next step on, though their rows were in this one.
+ *     arithmetic, so they are the same everywhere, after every step, without being exchanged: the
+ *     last consistent x is each survivor's own.
+ *   - The result holds a failed rank's rows entirely or not at all, and the failed set alone does
+ *     not say which. So each rank adds a 1 in a place of its own behind q: the result says whose
+ *     rows are in it. If an owner's are missing, every survivor sees that, shares the rows out anew
+ *     over the others, and computes this q again.
+ *   - Ranks in the agreed failed set get no rows from the next step on, though their rows were in
+ *     this one.
  *
- * Nothing is lost but the one product. The digits of p.q depend on how rows are shared out (floating-point
- * sums), so a run with failures may need an iteration more or less than one without.
+ * Nothing is lost but the one product. The digits of p.q depend on how rows are shared out
+ * (floating-point sums), so a run with failures may need an iteration more or less than one
+ * without.
  */
 #include <errno.h>
 #include <ftcoll.h>
@@ -34,7 +36,8 @@
 #include <string.h>
 #include <time.h>
 
-/* --- the matrix: compressed rows, both triangles ------------------------------------------------------- */
+/* --- the matrix: compressed rows, both triangles
+ * ------------------------------------------------------- */
 
 struct matrix {
     int n;
@@ -61,7 +64,8 @@ struct reader {
     size_t entries;
 };
 
-/* "file:line: what is wrong", on this rank's standard error only if asked: all ranks read the same file. */
+/* "file:line: what is wrong", on this rank's standard error only if asked: all ranks read the same
+ * file. */
 struct complaint {
     char text[512];
 };
@@ -71,7 +75,8 @@ static bool bad(struct complaint *complaint, const struct reader *reader, const 
 static bool bad(struct complaint *complaint, const struct reader *reader, const char *format, ...)
 {
     va_list arguments;
-    int used = snprintf(complaint->text, sizeof(complaint->text), "%.256s:%ld: ", reader->path, reader->line);
+    int used = snprintf(complaint->text, sizeof(complaint->text), "%.256s:%ld: ", reader->path,
+                        reader->line);
     va_start(arguments, format);
     vsnprintf(complaint->text + used, sizeof(complaint->text) - (size_t)used, format, arguments);
     va_end(arguments);
@@ -104,10 +109,11 @@ static bool read_banner(struct reader *reader, struct complaint *why)
     if (fgets(reader->text, sizeof(reader->text), reader->file) == NULL)
         return bad(why, reader, "the file is empty or cannot be read");
     reader->line = 1;
-    if (sscanf(reader->text, "%%%%MatrixMarket %15s %15s %15s %19s %1s", object, format, field, symmetry,
-               more) != 4)
-        return bad(why, reader,
-                   "not a Matrix Market header (%%%%MatrixMarket matrix coordinate real symmetric)");
+    if (sscanf(reader->text, "%%%%MatrixMarket %15s %15s %15s %19s %1s", object, format, field,
+               symmetry, more) != 4)
+        return bad(
+            why, reader,
+            "not a Matrix Market header (%%%%MatrixMarket matrix coordinate real symmetric)");
     if (strcmp(object, "matrix") != 0 || strcmp(format, "coordinate") != 0)
         return bad(why, reader, "it holds a '%s %s'; give a 'matrix coordinate'", object, format);
     if (strcmp(field, "real") != 0 && strcmp(field, "integer") != 0)
@@ -124,8 +130,8 @@ static bool take_integer(const char **text, long low, long high, long *value)
     char *end;
     errno = 0;
     *value = strtol(*text, &end, 10);
-    bool good =
-        end != *text && errno == 0 && *value >= low && *value <= high && strchr(" \t\r\n", *end) != NULL;
+    bool good = end != *text && errno == 0 && *value >= low && *value <= high &&
+                strchr(" \t\r\n", *end) != NULL;
     *text = end;
     return good;
 }
@@ -135,8 +141,8 @@ static bool at_end(const char *text)
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* n, n and the number of entries, which cannot be more than the file has room for: nothing absurd is
- * allocated. */
+/* n, n and the number of entries, which cannot be more than the file has room for: nothing absurd
+ * is allocated. */
 static bool read_size(struct reader *reader, struct complaint *why)
 {
     long columns;
@@ -144,12 +150,13 @@ static bool read_size(struct reader *reader, struct complaint *why)
     int got = next_line(reader, why);
     if (got <= 0)
         return got < 0 ? false : bad(why, reader, "the file ends before the size line");
-    if (!take_integer(&text, 1, INT_MAX - 1, &reader->n) || !take_integer(&text, 1, INT_MAX - 1, &columns) ||
+    if (!take_integer(&text, 1, INT_MAX - 1, &reader->n) ||
+        !take_integer(&text, 1, INT_MAX - 1, &columns) ||
         !take_integer(&text, 1, LONG_MAX / 64, &reader->declared) || !at_end(text))
         return bad(why, reader, "not a size line: rows, columns and entries, three numbers from 1");
     if (reader->n != columns)
-        return bad(why, reader, "the matrix has %ld rows and %ld columns; it must be square", reader->n,
-                   columns);
+        return bad(why, reader, "the matrix has %ld rows and %ld columns; it must be square",
+                   reader->n, columns);
     long here = ftell(reader->file);
     if (here < 0 || fseek(reader->file, 0, SEEK_END) != 0)
         return bad(why, reader, "cannot find the end of the file: %s", strerror(errno));
@@ -160,7 +167,8 @@ static bool read_size(struct reader *reader, struct complaint *why)
         return bad(why, reader, "%ld entries are promised, the file has room for %ld at most",
                    reader->declared, room);
     if (reader->n > reader->declared)
-        return bad(why, reader, "%ld rows and %ld entries: some row is empty, so the matrix is singular",
+        return bad(why, reader,
+                   "%ld rows and %ld entries: some row is empty, so the matrix is singular",
                    reader->n, reader->declared);
     return true;
 }
@@ -172,16 +180,18 @@ static bool read_entry(struct reader *reader, struct complaint *why)
     const char *text = reader->text;
     int got = next_line(reader, why);
     if (got <= 0)
-        return got < 0
-                   ? false
-                   : bad(why, reader, "the file ends before its %ld entries are complete", reader->declared);
+        return got < 0 ? false
+                       : bad(why, reader, "the file ends before its %ld entries are complete",
+                             reader->declared);
     if (!take_integer(&text, 1, reader->n, &row) || !take_integer(&text, 1, reader->n, &column))
-        return bad(why, reader, "not an entry: row and column, from 1 to %ld, and a value", reader->n);
+        return bad(why, reader, "not an entry: row and column, from 1 to %ld, and a value",
+                   reader->n);
     double value = strtod(text, &end);
     if (end == text || !at_end(end) || !isfinite(value))
         return bad(why, reader, "not an entry: the value must be one finite number");
     if (reader->symmetric && column > row)
-        return bad(why, reader, "entry (%ld, %ld) is above the diagonal of a symmetric matrix", row, column);
+        return bad(why, reader, "entry (%ld, %ld) is above the diagonal of a symmetric matrix", row,
+                   column);
     struct entry entry = {
         .row = (int)row - 1, .column = (int)column - 1, .value = value, .line = reader->line};
     reader->entry[reader->entries++] = entry;
@@ -211,7 +221,8 @@ static bool check_entries(struct reader *reader, struct complaint *why)
         const struct entry *entry = &reader->entry[i];
         reader->line = entry->line;
         if (i > 0 && entry[-1].row == entry->row && entry[-1].column == entry->column)
-            return bad(why, reader, "entry (%d, %d) is there twice", entry->row + 1, entry->column + 1);
+            return bad(why, reader, "entry (%d, %d) is there twice", entry->row + 1,
+                       entry->column + 1);
     }
     for (size_t i = 0; i < reader->entries && !reader->symmetric; i++) {
         const struct entry *entry = &reader->entry[i];
@@ -228,7 +239,8 @@ static bool check_entries(struct reader *reader, struct complaint *why)
         const struct entry *found = &reader->entry[low < reader->entries ? low : 0];
         reader->line = entry->line;
         if (found->row != key.row || found->column != key.column || found->value != entry->value)
-            return bad(why, reader, "entry (%d, %d) has no equal (%d, %d): the matrix is not symmetric",
+            return bad(why, reader,
+                       "entry (%d, %d) has no equal (%d, %d): the matrix is not symmetric",
                        entry->row + 1, entry->column + 1, entry->column + 1, entry->row + 1);
     }
     return true;
@@ -236,7 +248,8 @@ static bool check_entries(struct reader *reader, struct complaint *why)
 
 static bool read_entries(struct reader *reader, struct complaint *why)
 {
-    reader->entry = calloc((size_t)reader->declared * (reader->symmetric ? 2 : 1), sizeof(reader->entry[0]));
+    reader->entry =
+        calloc((size_t)reader->declared * (reader->symmetric ? 2 : 1), sizeof(reader->entry[0]));
     if (reader->entry == NULL)
         return bad(why, reader, "out of memory for %ld entries", reader->declared);
     for (long i = 0; i < reader->declared; i++)
@@ -244,7 +257,8 @@ static bool read_entries(struct reader *reader, struct complaint *why)
             return false;
     int more = next_line(reader, why);
     if (more != 0)
-        return more < 0 ? false : bad(why, reader, "more entries than the %ld promised", reader->declared);
+        return more < 0 ? false
+                        : bad(why, reader, "more entries than the %ld promised", reader->declared);
     return check_entries(reader, why);
 }
 
@@ -283,14 +297,15 @@ static bool read_matrix(const char *path, struct matrix *matrix, struct complain
         snprintf(why->text, sizeof(why->text), "%.256s: %s", path, strerror(errno));
         return false;
     }
-    bool good = read_banner(&reader, why) && read_size(&reader, why) && read_entries(&reader, why) &&
-                compress(&reader, matrix, why);
+    bool good = read_banner(&reader, why) && read_size(&reader, why) &&
+                read_entries(&reader, why) && compress(&reader, matrix, why);
     free(reader.entry);
     fclose(reader.file);
     return good;
 }
 
-/* --- the solver -------------------------------------------------------------------------------------- */
+/* --- the solver
+ * -------------------------------------------------------------------------------------- */
 
 struct options {
     const char *path;
@@ -347,8 +362,8 @@ static void multiply_mine(struct solver *s, const double *v)
     s->q[n + 1 + s->rank] = 1;
 }
 
-/* Take rows from owners that the result lacks, or that the agreed failed set names. False if rows are
- * missing. */
+/* Take rows from owners that the result lacks, or that the agreed failed set names. False if rows
+ * are missing. */
 static bool accept(struct solver *s)
 {
     ftc_report report = {.struct_size = sizeof(report)};
@@ -428,14 +443,15 @@ static const char *solve(struct solver *s)
     return s->residual <= 10 * s->options->tolerance ? NULL : "not converged";
 }
 
-/* --- the result -------------------------------------------------------------------------------------- */
+/* --- the result
+ * -------------------------------------------------------------------------------------- */
 
 static void print_result(const struct solver *s, const char *why)
 {
     if (why != NULL)
         fprintf(stderr, "cg: %s: %s\n", s->options->path, why);
-    printf("%ld iterations, residual %.3e, %ld repeated products, failed ranks:", s->iterations, s->residual,
-           s->repeated);
+    printf("%ld iterations, residual %.3e, %ld repeated products, failed ranks:", s->iterations,
+           s->residual, s->repeated);
     int failed = 0;
     for (int rank = 0; rank < s->size; rank++)
         if (!s->owner[rank]) {
@@ -448,7 +464,8 @@ static void print_result(const struct solver *s, const char *why)
     fflush(stdout);
 }
 
-/* The lowest survivor prints. If it fails before all agree that it had its turn, the next one does. */
+/* The lowest survivor prints. If it fails before all agree that it had its turn, the next one
+ * does. */
 static void print_once(struct solver *s, const char *why)
 {
     int printer;
@@ -462,7 +479,8 @@ static void print_once(struct solver *s, const char *why)
         ftc_rank_info *infos = calloc((size_t)count + 1, sizeof(*infos));
         if (infos == NULL)
             ftc_abort(s->world, 1);
-        check(s, ftc_get_state_global(s->world, FTC_RANK_FAILED | FTC_RANK_NULL, count, &count, infos));
+        check(s, ftc_get_state_global(s->world, FTC_RANK_FAILED | FTC_RANK_NULL, count, &count,
+                                      infos));
         for (int i = 0; i < count; i++)
             s->owner[infos[i].rank] = false;
         free(infos);
@@ -515,7 +533,8 @@ static int run(struct solver *s)
     return code;
 }
 
-/* --- the command line -------------------------------------------------------------------------------- */
+/* --- the command line
+ * -------------------------------------------------------------------------------- */
 
 static bool parse_long(const char *text, long low, long high, long *value)
 {
@@ -561,9 +580,9 @@ int main(int argc, char **argv)
     struct options options = {.tolerance = 1e-8, .most = 10000};
     struct solver solver = {.options = &options};
     if (!parse(argc, argv, &options)) {
-        fprintf(stderr,
-                "usage: cg [--tolerance T] [--max ITERATIONS] [--slow MS (pause after each iteration)]\n"
-                "          [--print (the solution)] MATRIX.mtx\n");
+        fprintf(stderr, "usage: cg [--tolerance T] [--max ITERATIONS] [--slow MS (pause after each "
+                        "iteration)]\n"
+                        "          [--print (the solution)] MATRIX.mtx\n");
         return 2;
     }
     if (ftc_init(NULL, &solver.world) != FTC_SUCCESS) {

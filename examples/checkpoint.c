@@ -1,17 +1,23 @@
 /*
- * Checkpoints of a state that is spread over the ranks: all survivors agree on who has failed and which checkpoint is whole, go back to
- * it when a part of the state has died, and a job that was killed altogether goes on from it when it is started again.
+ * Checkpoints of a state that is spread over the ranks: all survivors agree on who has failed and
+ * which checkpoint is whole, go back to it when a part of the state has died, and a job that was
+ * killed altogether goes on from it when it is started again.
  *
  *     ftrun -np 8 -f 2 --kill 3@0.2 --kill 5@0.4 ./checkpoint state 400 20 5     # once more: goes on from where it was
  *
- * arguments: directory (made if missing; of all hosts), steps, steps between checkpoints (20), pause within each write in milliseconds (0)
+ * arguments: directory (made if missing; of all hosts), steps, steps between checkpoints (20),
+ * pause within each write in milliseconds (0)
  *
- *   1. Each rank writes its shards to a name of its own, syncs, and renames them to one of two slots: the one that is not in use.
- *   2. An allreduce counts the shards that are there. Less than all: somebody died; the checkpoint in the other slot stays.
- *   3. The lowest survivor renames `latest`, which names slot and step, into place. An allreduce says so to all; if that
- *      rank is not in it, it has died, before or after it did so, and the next does it again: to the same effect.
+ *   1. Each rank writes its shards to a name of its own, syncs, and renames them to one of two
+ *      slots: the one that is not in use.
+ *   2. An allreduce counts the shards that are there. Less than all: somebody died; the checkpoint
+ *      in the other slot stays.
+ *   3. The lowest survivor renames `latest`, which names slot and step, into place. An allreduce
+ *      says so to all; if that rank is not in it, it has died, before or after it did so, and the
+ *      next does it again: to the same effect.
  *
- * A kill at any moment leaves `latest` as it was or as it will be, and whole shards of the checkpoint that it names.
+ * A kill at any moment leaves `latest` as it was or as it will be, and whole shards of the
+ * checkpoint that it names.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +42,8 @@ struct job {
     bool mine[SHARDS];
     uint64_t state[SHARDS]; /* of our shards */
     uint64_t total;
-    int64_t step, saved, number; /* saved, number: the last whole checkpoint's, as in `latest`; 0: none */
+    int64_t step, saved,
+        number; /* saved, number: the last whole checkpoint's, as in `latest`; 0: none */
     long went_back;
 };
 
@@ -53,7 +60,8 @@ static void need(const struct job *job, bool good, const char *what)
 static void sum(const struct job *job, uint64_t *numbers, size_t count)
 {
     errno = 0;
-    need(job, ftc_allreduce(FTC_IN_PLACE, numbers, count, FTC_UINT64, FTC_SUM, job->world) == 0, "allreduce");
+    need(job, ftc_allreduce(FTC_IN_PLACE, numbers, count, FTC_UINT64, FTC_SUM, job->world) == 0,
+         "allreduce");
 }
 
 static const char *own_name(char name[32], int rank)
@@ -62,15 +70,18 @@ static const char *own_name(char name[32], int rank)
     return name;
 }
 
-/* A file is there as a whole or not at all. The end of a host that was cut off may reach a shared disk late, but under this name only. */
+/* A file is there as a whole or not at all. The end of a host that was cut off may reach a shared
+ * disk late, but under this name only. */
 static void write_whole(const struct job *job, const char *name, const char *text)
 {
     char own[32];
     size_t half = strlen(text) / 2, rest = strlen(text) - half;
-    int fd = openat(job->folder, own_name(own, job->rank), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = openat(job->folder, own_name(own, job->rank), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                    0666);
     need(job, fd >= 0 && write(fd, text, half) == (ssize_t)half, own);
     nanosleep(&job->pause, NULL); /* to be killed in */
-    need(job, write(fd, text + half, rest) == (ssize_t)rest && fsync(fd) == 0 && close(fd) == 0, own);
+    need(job, write(fd, text + half, rest) == (ssize_t)rest && fsync(fd) == 0 && close(fd) == 0,
+         own);
     need(job, renameat(job->folder, own, job->folder, name) == 0 && fsync(job->folder) == 0, name);
 }
 
@@ -100,7 +111,8 @@ static void write_checked(const struct job *job, const char *name, uint64_t valu
 
 static const char *shard_name(char name[32], int shard, int64_t number)
 {
-    snprintf(name, 32, "shard-%d.%d", shard, (int)(number % 2)); /* the slot of the one before stays */
+    snprintf(name, 32, "shard-%d.%d", shard,
+             (int)(number % 2)); /* the slot of the one before stays */
     return name;
 }
 
@@ -113,7 +125,8 @@ static void share_out(struct job *job)
     need(job, failed != NULL, "memory");
     errno = 0;
     need(job, ftc_validate_global(job->world, &count) == 0, "validate");
-    need(job, ftc_get_state_global(job->world, FTC_RANK_NULL, job->size, &count, failed) == 0, "validate");
+    need(job, ftc_get_state_global(job->world, FTC_RANK_NULL, job->size, &count, failed) == 0,
+         "validate");
     for (int i = 0; i < count; i++) {
         job->alive[failed[i].rank] = false;
         unlinkat(job->folder, own_name(name, failed[i].rank), 0); /* if it has left one */
@@ -136,7 +149,8 @@ static void go_back(struct job *job)
         int64_t step = 0;
         job->state[i] = (uint64_t)i + 1;
         if (job->mine[i] && job->number > 0)
-            need(job, read_whole(job, shard_name(name, i, job->number), &step, &job->state[i]), name);
+            need(job, read_whole(job, shard_name(name, i, job->number), &step, &job->state[i]),
+                 name);
         errno = EBADMSG;
         need(job, !job->mine[i] || step == job->saved, name);
     }
@@ -188,20 +202,22 @@ static bool save(struct job *job)
     return true;
 }
 
-/* What `latest` says, if it says the same to all. First the last ranks of a job whose ftrun was killed must have ended: they might
- * write still. Each holds a lock as long as it lives. */
+/* What `latest` says, if it says the same to all. First the last ranks of a job whose ftrun was
+ * killed must have ended: they might write still. Each holds a lock as long as it lives. */
 static void open_folder(struct job *job, const char *path)
 {
     uint64_t number = 0;
     need(job, mkdir(path, 0777) == 0 || errno == EEXIST, path);
     job->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     need(job, job->folder >= 0, path);
-    int lock = openat(job->folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* closed by the end */
+    int lock =
+        openat(job->folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* closed by the end */
     need(job, lock >= 0 && flock(lock, LOCK_EX) == 0 && flock(lock, LOCK_UN) == 0, "lock");
     read_whole(job, "latest", &job->saved, &number);
     int64_t most[2] = {(int64_t)number, -(int64_t)number};
     errno = 0;
-    need(job, ftc_allreduce(FTC_IN_PLACE, most, 2, FTC_INT64, FTC_MAX, job->world) == 0, "allreduce");
+    need(job, ftc_allreduce(FTC_IN_PLACE, most, 2, FTC_INT64, FTC_MAX, job->world) == 0,
+         "allreduce");
     errno = ESTALE;
     need(job, most[0] == -most[1], "hosts see different checkpoints");
     need(job, flock(lock, LOCK_SH) == 0, "lock"); /* all have passed the other */
@@ -215,7 +231,8 @@ int main(int argc, char **argv)
     struct job job = {.pause = {.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000}};
 
     if (steps < 1 || every < 1 || ftc_init(NULL, &job.world) != FTC_SUCCESS) {
-        fprintf(stderr, "usage: checkpoint DIRECTORY STEPS [EVERY [PAUSE_MS]]\n%s\n", ftc_last_error());
+        fprintf(stderr, "usage: checkpoint DIRECTORY STEPS [EVERY [PAUSE_MS]]\n%s\n",
+                ftc_last_error());
         return 2;
     }
     job.rank = ftc_rank(job.world);
@@ -239,7 +256,8 @@ int main(int argc, char **argv)
             job.went_back++;
         }
     }
-    printf("rank %d: from step %" PRId64 " to %" PRId64 ", went back %ld times, total %" PRIu64 "\n",
+    printf("rank %d: from step %" PRId64 " to %" PRId64 ", went back %ld times, total %" PRIu64
+           "\n",
            job.rank, began, job.step, job.went_back, job.total);
     close(job.folder);
     free(job.alive);

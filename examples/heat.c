@@ -1,17 +1,20 @@
 /*
- * The temperature of a plate whose rim is held warm, by relaxation. The rows are spread over the ranks; when ranks die, the survivors
- * share all rows out anew and go on, to the same temperatures.
+ * The temperature of a plate whose rim is held warm, by relaxation. The rows are spread over the
+ * ranks; when ranks die, the survivors share all rows out anew and go on, to the same temperatures.
  *
  *     ftrun -np 8 -f 2 --kill 3@0.2 --kill 5@0.4 ./heat 24 1
  *
- * arguments: rows and columns within the rim (default 24), pause after each step in milliseconds (default 0)
+ * arguments: rows and columns within the rim (default 24), pause after each step in milliseconds
+ * (default 0)
  *
- *   - A step relaxes a rank's own rows, then one allreduce brings every rank's first and last row to all, the squared change, and a
- *     1 in a place of each rank's own: a rank whose 1 is missing has died, and its edges are missing with it.
- *   - Then one allreduce gathers all rows. A dead rank's are as they were when last gathered (at first: cold). Every survivor has the
- *     same rows and the same agreed failed set, so each takes its share of them without asking.
- *   - Relaxation forgets where it began: what was lost costs steps, not correctness. A computation that does not forget reads
- *     lost rows from a checkpoint: checkpoint.c.
+ *   - A step relaxes a rank's own rows, then one allreduce brings every rank's first and last row
+ *     to all, the squared change, and a 1 in a place of each rank's own: a rank whose 1 is missing
+ *     has died, and its edges are missing with it.
+ *   - Then one allreduce gathers all rows. A dead rank's are as they were when last gathered (at
+ *     first: cold). Every survivor has the same rows and the same agreed failed set, so each takes
+ *     its share of them without asking.
+ *   - Relaxation forgets where it began: what was lost costs steps, not correctness. A computation
+ *     that does not forget reads lost rows from a checkpoint: checkpoint.c.
  */
 #include <ftcoll.h>
 #include <math.h>
@@ -53,12 +56,14 @@ static void rows_of(const struct plate *p, int rank, int *first, int *last)
     *last = 1 + (before + 1) * p->n / owners;
 }
 
-/* Sum p->sum, of `count` numbers and a 1 in the place of each rank that is in it. True if all owners are. */
+/* Sum p->sum, of `count` numbers and a 1 in the place of each rank that is in it. True if all
+ * owners are. */
 static bool everybody(struct plate *p, size_t count)
 {
     bool all = true;
     p->sum[count + (size_t)p->rank] = 1;
-    if (ftc_allreduce(FTC_IN_PLACE, p->sum, count + (size_t)p->size, FTC_DOUBLE, FTC_SUM, p->world) != 0) {
+    if (ftc_allreduce(FTC_IN_PLACE, p->sum, count + (size_t)p->size, FTC_DOUBLE, FTC_SUM,
+                      p->world) != 0) {
         fprintf(stderr, "heat: rank %d: %s\n", p->rank, ftc_last_error());
         ftc_abort(p->world, 1);
     }
@@ -67,7 +72,8 @@ static bool everybody(struct plate *p, size_t count)
     return all;
 }
 
-/* All rows to all; the owners from now on are those that were in it and are not known to have died since. */
+/* All rows to all; the owners from now on are those that were in it and are not known to have died
+ * since. */
 static bool gather(struct plate *p)
 {
     ftc_report report = {.struct_size = sizeof(report)};
@@ -123,7 +129,8 @@ static void take_edges(struct plate *p, const double *edge)
         memcpy(&p->cell[(size_t)(p->first - 1) * row], edge + ((size_t)before * 2 + 1) * row,
                row * sizeof(double));
     if (behind < p->size)
-        memcpy(&p->cell[(size_t)p->last * row], edge + (size_t)behind * 2 * row, row * sizeof(double));
+        memcpy(&p->cell[(size_t)p->last * row], edge + (size_t)behind * 2 * row,
+               row * sizeof(double));
 }
 
 /* True if all owners took part and hardly anything changed. */
@@ -132,7 +139,8 @@ static bool step(struct plate *p)
     size_t row = (size_t)p->width, edges = (size_t)p->size * 2 * row;
     memset(p->sum, 0, (edges + 1 + (size_t)p->size) * sizeof(double));
     p->sum[edges] = relax(p);
-    memcpy(&p->sum[(size_t)p->rank * 2 * row], &p->cell[(size_t)p->first * row], row * sizeof(double));
+    memcpy(&p->sum[(size_t)p->rank * 2 * row], &p->cell[(size_t)p->first * row],
+           row * sizeof(double));
     memcpy(&p->sum[((size_t)p->rank * 2 + 1) * row], &p->cell[(size_t)(p->last - 1) * row],
            row * sizeof(double));
     p->steps++;
@@ -180,7 +188,8 @@ int main(int argc, char **argv)
     p.rank = ftc_rank(p.world);
     p.size = ftc_size(p.world);
     if (n < p.size || n > 2000 || !prepare(&p, n)) {
-        fprintf(stderr, "heat: no plate of %d x %d: give 1 to 2000, and not less than there are ranks\n", n,
+        fprintf(stderr,
+                "heat: no plate of %d x %d: give 1 to 2000, and not less than there are ranks\n", n,
                 n);
         ftc_abort(p.world, 2);
     }
@@ -190,8 +199,8 @@ int main(int argc, char **argv)
     while (!gather(&p)); /* who dies in it takes rows along: go on */
     for (int i = 0; i < p.width * p.width; i++)
         worst = fmax(worst, fabs(p.known[i] - exact(&p, i / p.width, i % p.width)));
-    printf("rank %d: %ld steps, shared out anew %ld times, %ld rows lost, largest error %.1e\n", p.rank,
-           p.steps, p.shared_out, p.lost, worst);
+    printf("rank %d: %ld steps, shared out anew %ld times, %ld rows lost, largest error %.1e\n",
+           p.rank, p.steps, p.shared_out, p.lost, worst);
     free(p.owner);
     free(p.cell);
     return ftc_finalize(p.world) == FTC_SUCCESS ? 0 : 1;

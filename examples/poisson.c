@@ -1,6 +1,6 @@
 /*
- * Print the matrix of the 2-d Poisson equation (5-point stencil on an N x N grid) in Matrix Market format:
- * symmetric, positive definite, N*N rows. Input for cg.
+ * Print the matrix of the 2-d Poisson equation (5-point stencil on an N x N grid) in Matrix Market
+ * format: symmetric, positive definite, N*N rows. Input for cg.
  *
  *     poisson 64 > poisson64.mtx
  */
@@ -16,7 +16,9 @@ int main(int argc, char **argv)
         return 2;
     }
     /* The lower triangle: each point with itself, its left and its upper neighbour. */
-    printf("%%%%MatrixMarket matrix coordinate real symmetric\n%% 5-point stencil, %ld x %ld grid\n", n, n);
+    printf(
+        "%%%%MatrixMarket matrix coordinate real symmetric\n%% 5-point stencil, %ld x %ld grid\n",
+        n, n);
     printf("%ld %ld %ld\n", n * n, n * n, n * n + 2 * n * (n - 1));
     for (long point = 1; point <= n * n; point++) {
         printf("%ld %ld 4\n", point, point);

@@ -1,14 +1,17 @@
 /*
- * Train a small neural network on points that are spread over the ranks: in every step one allreduce sums gradients, losses and how many
- * points they are of, and every survivor takes the same step. Who dies takes its points along; the weights are at every rank.
+ * Train a small neural network on points that are spread over the ranks: in every step one
+ * allreduce sums gradients, losses and how many points they are of, and every survivor takes the
+ * same step. Who dies takes its points along; the weights are at every rank.
  *
  *     ftrun -np 8 -f 2 --kill 3@0.3 --kill 5@0.6 ./train loss.csv 300 3
  *     gnuplot -e "csv='loss.csv'" train.gnuplot > loss.svg
  *
- * arguments: file for the loss of each step, steps (default 300), pause after each in milliseconds (default 0)
+ * arguments: file for the loss of each step, steps (default 300), pause after each in milliseconds
+ * (default 0)
  *
- * The mean is over the points that are in the sum, entirely or not at all a rank's: so the sum says itself how many there are. All
- * weights come from the same seed and the same sums, so they are the same bits everywhere without being exchanged.
+ * The mean is over the points that are in the sum, entirely or not at all a rank's: so the sum says
+ * itself how many there are. All weights come from the same seed and the same sums, so they are the
+ * same bits everywhere without being exchanged.
  */
 #include <ftcoll.h>
 #include <math.h>
@@ -19,7 +22,7 @@
 
 #define POINTS 200 /* of each rank */
 #define HIDDEN 12
-#define WEIGHTS                                                                                              \
+#define WEIGHTS                                                                                    \
     (4 * HIDDEN + 1) /* of each hidden unit: two inputs, bias, output; and the bias of the output */
 #define RATE 1.0
 
@@ -82,13 +85,14 @@ static void check(const struct training *t, int rc)
     ftc_abort(t->world, 1);
 }
 
-/* A line of the history: step, loss, share of points that are guessed right, ranks in it, and who is newly known to have died. */
+/* A line of the history: step, loss, share of points that are guessed right, ranks in it, and who
+ * is newly known to have died. */
 static void note(struct training *t, long step, const double sum[SUMS])
 {
     ftc_report report = {.struct_size = sizeof(report)};
     check(t, ftc_last_report(t->world, &report));
-    fprintf(t->history, "%ld,%.9f,%.6f,%.0f,", step, sum[LOSS] / sum[COUNT], sum[RIGHT] / sum[COUNT],
-            sum[RANKS]);
+    fprintf(t->history, "%ld,%.9f,%.6f,%.0f,", step, sum[LOSS] / sum[COUNT],
+            sum[RIGHT] / sum[COUNT], sum[RANKS]);
     const char *between = "";
     for (int i = 0; i < report.failed_count; i++)
         if (!t->dead[report.failed[i]]) {
@@ -123,7 +127,8 @@ static bool write_file(const char *path, const char *text)
     return good;
 }
 
-/* The lowest survivor writes. If it is not in the sum that says so, it has died: the next one does. */
+/* The lowest survivor writes. If it is not in the sum that says so, it has died: the next one
+ * does. */
 static void write_once(struct training *t, const char *path, const char *text)
 {
     for (int writer = 0; writer < t->size; writer++) {
@@ -164,8 +169,8 @@ int main(int argc, char **argv)
     if (fclose(t.history) != 0)
         ftc_abort(t.world, 1);
     write_once(&t, argv[1], text);
-    printf("rank %d: loss %.9f, %.1f %% right, points of %.0f ranks\n", t.rank, sum[LOSS] / sum[COUNT],
-           100 * sum[RIGHT] / sum[COUNT], sum[RANKS]);
+    printf("rank %d: loss %.9f, %.1f %% right, points of %.0f ranks\n", t.rank,
+           sum[LOSS] / sum[COUNT], 100 * sum[RIGHT] / sum[COUNT], sum[RANKS]);
     free(t.dead);
     free(text);
     return ftc_finalize(t.world) == FTC_SUCCESS ? 0 : 1;

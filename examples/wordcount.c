@@ -3,19 +3,19 @@
  *
  *     ftrun -np 8 -f 2 --kill 3@0.2 ./wordcount --slow 50 /usr/share/common-licenses/GPL-3
  *
- * The files, one after the other, are one text, cut into shards of bytes. Each rank counts its shards; one
- * allreduce brings all counts to all ranks. How failures are handled:
+ * The files, one after the other, are one text, cut into shards of bytes. Each rank counts its
+ * shards; one allreduce brings all counts to all ranks. How failures are handled:
  *
- *   - The result holds a failed rank's input entirely or not at all, and the failed set alone does not say
- *     which. So the input is a table with a row for each shard, -1 where this rank did not count, and the
- *     operator is the maximum: the result itself says which shards are counted. Counting a shard twice
- *     does no harm.
- *   - Shards that are not counted are shared out anew among the ranks not in the agreed failed set. Every
- *     survivor has the same table and the same set, so each knows its part without asking.
+ *   - The result holds a failed rank's input entirely or not at all, and the failed set alone does
+ *     not say which. So the input is a table with a row for each shard, -1 where this rank did not
+ *     count, and the operator is the maximum: the result itself says which shards are counted.
+ *     Counting a shard twice does no harm.
+ *   - Shards that are not counted are shared out anew among the ranks not in the agreed failed set.
+ *     Every survivor has the same table and the same set, so each knows its part without asking.
  *   - That repeats until the table is full.
  *
- * The words are those of `cat FILES | wc -w` in the C locale: runs of bytes between white space with at least
- * one printable byte. A word belongs to the shard in which it begins.
+ * The words are those of `cat FILES | wc -w` in the C locale: runs of bytes between white space
+ * with at least one printable byte. A word belongs to the shard in which it begins.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -57,7 +57,8 @@ struct options {
     int file_count;
 };
 
-/* --- the text ---------------------------------------------------------------------------------------- */
+/* --- the text
+ * ---------------------------------------------------------------------------------------- */
 
 static bool open_file(struct text *text, const char *path)
 {
@@ -117,7 +118,8 @@ static int cursor_next(struct cursor *cursor)
         size_t want = left < (int64_t)sizeof(cursor->data) ? (size_t)left : sizeof(cursor->data);
         ssize_t got;
         do
-            got = pread(text->fd[cursor->file], cursor->data, want, cursor->next - text->start[cursor->file]);
+            got = pread(text->fd[cursor->file], cursor->data, want,
+                        cursor->next - text->start[cursor->file]);
         while (got < 0 && errno == EINTR);
         if (got <= 0)
             return -2;
@@ -128,7 +130,8 @@ static int cursor_next(struct cursor *cursor)
     return cursor->data[cursor->used++];
 }
 
-/* --- counting ---------------------------------------------------------------------------------------- */
+/* --- counting
+ * ---------------------------------------------------------------------------------------- */
 
 /* Skip the word that began before `from`: the previous shard counts it. */
 static int first_byte(struct cursor *cursor, const struct text *text, int64_t from)
@@ -165,7 +168,8 @@ static bool count_shard(const struct text *text, int64_t from, int64_t to, int64
     return byte != -2;
 }
 
-/* --- sharing the work -------------------------------------------------------------------------------- */
+/* --- sharing the work
+ * -------------------------------------------------------------------------------- */
 
 struct job {
     ftc_comm *world;
@@ -187,7 +191,8 @@ static void check(struct job *job, int rc)
     ftc_abort(job->world, 1);
 }
 
-/* Agree on who has failed: the union of what all survivors know, the same everywhere, with every scheme. */
+/* Agree on who has failed: the union of what all survivors know, the same everywhere, with every
+ * scheme. */
 static void agree_on_failed(struct job *job)
 {
     int count;
@@ -199,7 +204,8 @@ static void agree_on_failed(struct job *job)
         fprintf(stderr, "wordcount: out of memory\n");
         ftc_abort(job->world, 1);
     }
-    check(job, ftc_get_state_global(job->world, FTC_RANK_FAILED | FTC_RANK_NULL, count, &count, infos));
+    check(job,
+          ftc_get_state_global(job->world, FTC_RANK_FAILED | FTC_RANK_NULL, count, &count, infos));
     for (int i = 0; i < count; i++)
         job->failed[infos[i].rank] = true;
     job->failed_count = count;
@@ -227,7 +233,8 @@ static long place(const struct job *job)
 static void count_mine(struct job *job)
 {
     const struct options *options = job->options;
-    struct timespec slow = {.tv_sec = options->slow_ms / 1000, .tv_nsec = options->slow_ms % 1000 * 1000000};
+    struct timespec slow = {.tv_sec = options->slow_ms / 1000,
+                            .tv_nsec = options->slow_ms % 1000 * 1000000};
     long survivors = job->size - job->failed_count, mine = place(job), open = 0;
     int64_t bytes = job->text.start[job->text.files];
 
@@ -238,7 +245,8 @@ static void count_mine(struct job *job)
         int64_t step = bytes / job->shards, rest = bytes % job->shards;
         int64_t from = shard * step + (shard < rest ? shard : rest);
         if (!count_shard(&job->text, from, from + step + (shard < rest), row)) {
-            fprintf(stderr, "wordcount: rank %d: a file cannot be read, or became shorter\n", job->rank);
+            fprintf(stderr, "wordcount: rank %d: a file cannot be read, or became shorter\n",
+                    job->rank);
             ftc_abort(job->world, 1);
         }
         nanosleep(&slow, NULL);
@@ -267,7 +275,8 @@ static void count_all(struct job *job)
     }
 }
 
-/* --- the result -------------------------------------------------------------------------------------- */
+/* --- the result
+ * -------------------------------------------------------------------------------------- */
 
 static void print_result(const struct job *job)
 {
@@ -286,8 +295,9 @@ static void print_result(const struct job *job)
     fflush(stdout);
 }
 
-/* The lowest survivor prints. It may die before it has: so agree once more, and if it is in the failed set
- * now, the next one prints (again, perhaps: nobody can know whether the dead one's output came out). */
+/* The lowest survivor prints. It may die before it has: so agree once more, and if it is in the
+ * failed set now, the next one prints (again, perhaps: nobody can know whether the dead one's
+ * output came out). */
 static void print_once(struct job *job)
 {
     int printer;
@@ -335,7 +345,8 @@ static int run(struct job *job)
     return code;
 }
 
-/* --- the command line -------------------------------------------------------------------------------- */
+/* --- the command line
+ * -------------------------------------------------------------------------------- */
 
 static bool parse_number(const char *text, long most, long *value)
 {
@@ -370,8 +381,8 @@ int main(int argc, char **argv)
     struct options options = {0};
     struct job job = {.options = &options};
     if (!parse(argc, argv, &options)) {
-        fprintf(stderr,
-                "usage: wordcount [--histogram] [--slow MS (pause after each shard)] [--shards N] FILE...\n");
+        fprintf(stderr, "usage: wordcount [--histogram] [--slow MS (pause after each shard)] "
+                        "[--shards N] FILE...\n");
         return 2;
     }
     if (ftc_init(NULL, &job.world) != FTC_SUCCESS) {

@@ -43,7 +43,8 @@ static void on_bus(int number, siginfo_t *info, void *context)
     _exit(EXIT_CODE);
 }
 
-void ftc_bus_guard(struct ftc_ranks *ranks, struct ftc_segment *segment, const char *directory, int lock)
+void ftc_bus_guard(struct ftc_ranks *ranks, struct ftc_segment *segment, const char *directory,
+                   int lock)
 {
     struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
     char path[128];

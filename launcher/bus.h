@@ -12,7 +12,8 @@
 /* The handler guards `segment` from this call to ftc_bus_unguard(). Until then these must stay:
  * `ranks`, which may still be empty, `segment`, and `directory` and `lock` of the job
  * (node/jobs.h). */
-void ftc_bus_guard(struct ftc_ranks *ranks, struct ftc_segment *segment, const char *directory, int lock);
+void ftc_bus_guard(struct ftc_ranks *ranks, struct ftc_segment *segment, const char *directory,
+                   int lock);
 void ftc_bus_unguard(void);
 
 #endif

@@ -14,8 +14,9 @@ static void on_time(struct ev_loop *loop, struct ev_timer *timer, int events)
         ftc_sink_say(own->drill->err, "--kill %d: the rank has ended already", own->rank);
 }
 
-int ftc_launch_drill_start(struct ftc_launch_drill *drill, struct ev_loop *loop, struct ftc_watcher *watcher,
-                           struct ftc_sink *err, const struct ftc_command *command)
+int ftc_launch_drill_start(struct ftc_launch_drill *drill, struct ev_loop *loop,
+                           struct ftc_watcher *watcher, struct ftc_sink *err,
+                           const struct ftc_command *command)
 {
     *drill = (struct ftc_launch_drill){.loop = loop, .watcher = watcher, .err = err};
     if (command->kill_count == 0)

@@ -22,10 +22,11 @@ struct ftc_launch_drill {
     int count;
 };
 
-/* Start the clocks of all orders: the ranks have been started. FTC_ERR_NOMEM. fini() of a zeroed struct is
- * legal. */
-int ftc_launch_drill_start(struct ftc_launch_drill *drill, struct ev_loop *loop, struct ftc_watcher *watcher,
-                           struct ftc_sink *err, const struct ftc_command *command);
+/* Start the clocks of all orders: the ranks have been started. FTC_ERR_NOMEM. fini() of a zeroed
+ * struct is legal. */
+int ftc_launch_drill_start(struct ftc_launch_drill *drill, struct ev_loop *loop,
+                           struct ftc_watcher *watcher, struct ftc_sink *err,
+                           const struct ftc_command *command);
 void ftc_launch_drill_fini(struct ftc_launch_drill *drill);
 
 #endif

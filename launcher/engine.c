@@ -8,8 +8,9 @@
 #include "base/error.h"
 #include "launcher/program.h"
 
-#define MOST_WAIT_MS       3600000L
-#define SLURM_SPECIAL_STEP 0xfffffff0ul /* batch script, interactive shell: steps above are no srun's */
+#define MOST_WAIT_MS 3600000L
+#define SLURM_SPECIAL_STEP                                                                         \
+    0xfffffff0ul /* batch script, interactive shell: steps above are no srun's */
 
 static unsigned long number_of(const char *variable)
 {
@@ -49,17 +50,18 @@ static int choose_nodes(struct ftc_command *command)
     if (command->nodes == 0)
         command->nodes = there;
     if (command->nodes == 0)
-        return ftc_error_set(
-            FTC_ERR_ARG,
-            "outside of an allocation the number of hosts is not known; give --nodes N, or use salloc "
-            "or sbatch");
+        return ftc_error_set(FTC_ERR_ARG, "outside of an allocation the number of hosts is not "
+                                          "known; give --nodes N, or use salloc "
+                                          "or sbatch");
     if (command->nodes < least)
-        return ftc_error_set(FTC_ERR_ARG, "%d ranks do not fit on %d hosts of %d ranks; give --nodes %d", np,
+        return ftc_error_set(FTC_ERR_ARG,
+                             "%d ranks do not fit on %d hosts of %d ranks; give --nodes %d", np,
                              command->nodes, per_node, least);
     if (there > 0 && command->nodes > there)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "%d hosts are wanted, the allocation has %d; give --nodes %d, or allocate more",
-                             command->nodes, there, there);
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "%d hosts are wanted, the allocation has %d; give --nodes %d, or allocate more",
+            command->nodes, there, there);
     if (command->nodes > np)
         command->nodes = np;
     return FTC_SUCCESS;
@@ -84,7 +86,8 @@ int ftc_engine_choose(struct ftc_command *command)
     if (command->engine == FTC_ENGINE_LOCAL && command->nodes > 1)
         return ftc_error_set(
             FTC_ERR_ARG,
-            "--nodes %d: this is no allocation of Slurm, and only a launcher with PMIx can start ranks on "
+            "--nodes %d: this is no allocation of Slurm, and only a launcher with PMIx can start "
+            "ranks on "
             "other hosts; use --engine slurm, or one ftrun --engine pmix on each host",
             command->nodes);
     return FTC_SUCCESS;
@@ -92,12 +95,15 @@ int ftc_engine_choose(struct ftc_command *command)
 
 /* --- the last line --- */
 
-void ftc_engine_format_end(char *line, size_t size, const char *token, const struct ftc_engine_end *job)
+void ftc_engine_format_end(char *line, size_t size, const char *token,
+                           const struct ftc_engine_end *job)
 {
-    snprintf(line, size, "%cftrun %s %d %u %s\n", FTC_ENGINE_MARK, token, job->code, job->wait_ms, job->text);
+    snprintf(line, size, "%cftrun %s %d %u %s\n", FTC_ENGINE_MARK, token, job->code, job->wait_ms,
+             job->text);
 }
 
-/* The number at *text, which a blank ends; *text is then behind it. -1: there is none of up to `most`. */
+/* The number at *text, which a blank ends; *text is then behind it. -1: there is none of up to
+ * `most`. */
 static long take_number(const char **text, long most)
 {
     char *end;

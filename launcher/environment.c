@@ -64,7 +64,8 @@ static int find(const struct ftc_environment *environment, const char *assignmen
 {
     size_t length = strcspn(assignment, "=");
     for (int i = 0; i < environment->count; i++)
-        if (strncmp(environment->at[i], assignment, length) == 0 && environment->at[i][length] == '=')
+        if (strncmp(environment->at[i], assignment, length) == 0 &&
+            environment->at[i][length] == '=')
             return i;
     return -1;
 }
@@ -84,7 +85,8 @@ int ftc_environment_set(struct ftc_environment *environment, const char *assignm
 
 int ftc_environment_default(struct ftc_environment *environment, const char *assignment)
 {
-    return find(environment, assignment) >= 0 ? FTC_SUCCESS : ftc_environment_set(environment, assignment);
+    return find(environment, assignment) >= 0 ? FTC_SUCCESS
+                                              : ftc_environment_set(environment, assignment);
 }
 
 bool ftc_environment_shows(pid_t pid, const char *entry, bool *any)

@@ -61,11 +61,13 @@ static void on_room(struct ev_loop *loop, struct ev_io *watcher, int events)
 int ftc_input_init(struct ftc_input *input, struct ev_loop *loop)
 {
     int pair[2];
-    *input = (struct ftc_input){.loop = loop, .child_fd = STDIN_FILENO, .pipe_fd = -1, .read_end = -1};
+    *input =
+        (struct ftc_input){.loop = loop, .child_fd = STDIN_FILENO, .pipe_fd = -1, .read_end = -1};
     if (!isatty(STDIN_FILENO))
         return FTC_SUCCESS;
     if (pipe2(pair, O_CLOEXEC) != 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a pipe for standard input: %m; raise ulimit -n");
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot make a pipe for standard input: %m; raise ulimit -n");
     (void)fcntl(pair[1], F_SETFL, O_NONBLOCK);
     input->child_fd = input->read_end = pair[0];
     input->pipe_fd = pair[1];

@@ -1,7 +1,7 @@
 /*
- * Standard input goes to rank 0. A file or a pipe is simply inherited, so nobody reads more of it than the
- * rank does. A terminal is not: rank 0 is in a background process group and would be stopped; ftrun reads
- * it and passes it on.
+ * Standard input goes to rank 0. A file or a pipe is simply inherited, so nobody reads more of it
+ * than the rank does. A terminal is not: rank 0 is in a background process group and would be
+ * stopped; ftrun reads it and passes it on.
  */
 #ifndef FTC_LAUNCHER_INPUT_H
 #define FTC_LAUNCHER_INPUT_H

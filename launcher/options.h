@@ -54,8 +54,8 @@ struct ftc_command {
     char **program; /* argv of the ranks, NULL-terminated, inside argv */
 };
 
-/* Read argv. FTC_ERR_ARG with cause and remedy; FTC_ERR_NOMEM. fini() of a zeroed struct and after an error
- * is legal. Strings point into argv. */
+/* Read argv. FTC_ERR_ARG with cause and remedy; FTC_ERR_NOMEM. fini() of a zeroed struct and after
+ * an error is legal. Strings point into argv. */
 int ftc_command_parse(struct ftc_command *command, int argc, char **argv);
 void ftc_command_fini(struct ftc_command *command);
 void ftc_command_help(FILE *out);
@@ -63,9 +63,9 @@ void ftc_command_help(FILE *out);
 bool ftc_command_option(int i, struct ftc_option_text *text);
 
 /*
- * All sources of settings in their order of precedence, then the rules between them and the number of
- * ranks: a default f is cut to what np allows, one that was asked for is an error. FTC_ERR_CONFIG,
- * FTC_ERR_ARG. `settings` must be finished by the caller, also after an error.
+ * All sources of settings in their order of precedence, then the rules between them and the number
+ * of ranks: a default f is cut to what np allows, one that was asked for is an error.
+ * FTC_ERR_CONFIG, FTC_ERR_ARG. `settings` must be finished by the caller, also after an error.
  */
 int ftc_command_settings(const struct ftc_command *command, char *const environment[],
                          struct ftc_settings *settings);

@@ -1,9 +1,10 @@
 /*
  * The ranks' output: two pipes per rank into two sinks, or into files.
  *
- * Only whole lines go on, so lines of different ranks never tear each other; a line's beginning waits in
- * its stream. A turn of the loop reads no more than TURN bytes in all, so that a flood of output cannot
- * hold up the news of a death. A full sink stops its streams, and through the pipes the ranks.
+ * Only whole lines go on, so lines of different ranks never tear each other; a line's beginning
+ * waits in its stream. A turn of the loop reads no more than TURN bytes in all, so that a flood of
+ * output cannot hold up the news of a death. A full sink stops its streams, and through the pipes
+ * the ranks.
  */
 #include "launcher/output.h"
 
@@ -43,7 +44,8 @@ static void put_prefix(struct ftc_stream *stream)
         clock_gettime(CLOCK_REALTIME, &now);
         localtime_r(&now.tv_sec, &local);
         length = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &local);
-        length += (size_t)snprintf(text + length, sizeof(text) - length, ".%03ld ", now.tv_nsec / 1000000);
+        length += (size_t)snprintf(text + length, sizeof(text) - length, ".%03ld ",
+                                   now.tv_nsec / 1000000);
     }
     if (output->tag)
         length += (size_t)snprintf(text + length, sizeof(text) - length, "[%d] ", stream->rank);
@@ -164,7 +166,8 @@ static void on_relieved(void *arg)
 static int open_regular(const char *path)
 {
     struct stat info;
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+    int fd = open(
+        path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
 
     if (fd < 0) {
         errno = errno == ELOOP || errno == ENXIO ? 0 : errno;
@@ -182,14 +185,16 @@ static int open_regular(const char *path)
 static int open_file(struct ftc_stream *stream, const char *suffix)
 {
     struct ftc_output *output = stream->output;
-    if (asprintf(&stream->file_name, "%s/rank.%d.%s", output->directory, stream->rank, suffix) < 0) {
+    if (asprintf(&stream->file_name, "%s/rank.%d.%s", output->directory, stream->rank, suffix) <
+        0) {
         stream->file_name = NULL;
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
     }
     stream->file_fd = open_regular(stream->file_name);
     if (stream->file_fd < 0)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot write %s: %s; give another --output-filename",
-                             stream->file_name, errno == 0 ? "it is no regular file" : strerror(errno));
+                             stream->file_name,
+                             errno == 0 ? "it is no regular file" : strerror(errno));
     ftc_sink_init(&stream->file, output->loop, stream->file_fd, stream->file_name);
     stream->sink = &stream->file;
     return FTC_SUCCESS;
@@ -201,7 +206,8 @@ int ftc_output_add(struct ftc_output *output, int rank, int out_fd, int err_fd)
         struct ftc_stream *stream = &output->streams[2 * rank + i];
         stream->rank = rank;
         stream->sink = i == 0 ? &output->out : output->err_sink;
-        int rc = output->directory != NULL ? open_file(stream, i == 0 ? "out" : "err") : FTC_SUCCESS;
+        int rc =
+            output->directory != NULL ? open_file(stream, i == 0 ? "out" : "err") : FTC_SUCCESS;
         if (rc != FTC_SUCCESS) {
             if (i == 0)
                 close(out_fd);
@@ -227,14 +233,15 @@ static bool same_file(int a, int b)
            first.st_ino == second.st_ino;
 }
 
-int ftc_output_init(struct ftc_output *output, struct ev_loop *loop, int np, bool tag, bool timestamp,
-                    const char *directory)
+int ftc_output_init(struct ftc_output *output, struct ev_loop *loop, int np, bool tag,
+                    bool timestamp, const char *directory)
 {
     *output = (struct ftc_output){
         .loop = loop, .tag = tag, .timestamp = timestamp, .directory = directory, .count = 2 * np};
     if (directory != NULL && mkdir(directory, 0777) != 0 && errno != EEXIST)
         return ftc_error_set(FTC_ERR_SYSTEM,
-                             "cannot make the directory %s: %m; give another --output-filename", directory);
+                             "cannot make the directory %s: %m; give another --output-filename",
+                             directory);
     output->streams = calloc(2 * (size_t)np, sizeof(*output->streams));
     if (output->streams == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %d ranks", np);

@@ -27,7 +27,8 @@ struct ftc_output {
     bool tag, timestamp;
     const char *directory; /* NULL: ftrun's own output */
     struct ftc_sink out, err;
-    struct ftc_sink *err_sink;  /* &err, or &out if both are the same file: lines must not tear each other */
+    struct ftc_sink
+        *err_sink; /* &err, or &out if both are the same file: lines must not tear each other */
     struct ftc_stream *streams; /* two per rank: out, err */
     int count, open;
     size_t budget; /* bytes that may still be read in this turn of the loop */
@@ -37,13 +38,14 @@ struct ftc_output {
     void *closed_arg;
 };
 
-/* FTC_ERR_NOMEM; FTC_ERR_SYSTEM if `directory` cannot be made. fini() of a zeroed struct is legal. */
-int ftc_output_init(struct ftc_output *output, struct ev_loop *loop, int np, bool tag, bool timestamp,
-                    const char *directory);
+/* FTC_ERR_NOMEM; FTC_ERR_SYSTEM if `directory` cannot be made. fini() of a zeroed struct is
+ * legal. */
+int ftc_output_init(struct ftc_output *output, struct ev_loop *loop, int np, bool tag,
+                    bool timestamp, const char *directory);
 void ftc_output_fini(struct ftc_output *output);
 
-/* Take over the read ends of a rank's pipes. FTC_ERR_SYSTEM: its file cannot be made; the descriptors are
- * closed. */
+/* Take over the read ends of a rank's pipes. FTC_ERR_SYSTEM: its file cannot be made; the
+ * descriptors are closed. */
 int ftc_output_add(struct ftc_output *output, int rank, int out_fd, int err_fd);
 
 /* True if nothing was read since the last call, and nothing is kept for a slow reader. */

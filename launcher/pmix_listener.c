@@ -84,7 +84,8 @@ static bool ask_owner(int kernel, const union address *peer, const union address
     if (send(kernel, &question, sizeof(question), 0) == (ssize_t)sizeof(question))
         got = recv(kernel, &answer, sizeof(answer), 0);
     if (got < (ssize_t)offsetof(struct answer, attributes) ||
-        answer.header.nlmsg_type != SOCK_DIAG_BY_FAMILY || answer.socket.idiag_state != TCP_ESTABLISHED)
+        answer.header.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+        answer.socket.idiag_state != TCP_ESTABLISHED)
         return false;
     *uid = answer.socket.idiag_uid;
     return true;
@@ -105,7 +106,8 @@ static bool is_of_this_user(int kernel, int fd)
     bool named = getsockname(fd, &own.any, &own_size) == 0;
     if (named && !is_internet(&own))
         return true;
-    bool told = named && getpeername(fd, &peer.any, &peer_size) == 0 && ask_owner(kernel, &peer, &own, &uid);
+    bool told = named && getpeername(fd, &peer.any, &peer_size) == 0 &&
+                ask_owner(kernel, &peer, &own, &uid);
     if (told && uid == geteuid())
         return true;
     atomic_fetch_add(told ? &refused_others : &refused_unknown, 1);
@@ -150,7 +152,8 @@ int ftc_pmix_listener_find(int port)
         socklen_t listens_size = sizeof(listens);
         if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) != 0 || !listens)
             continue;
-        if (getsockname(fd, &own.any, &size) == 0 && is_internet(&own) && ntohs(own.v4.sin_port) == port)
+        if (getsockname(fd, &own.any, &size) == 0 && is_internet(&own) &&
+            ntohs(own.v4.sin_port) == port)
             return fd; /* both families have the port at the same place */
     }
     return -1;

@@ -1,5 +1,5 @@
-/* Looks the program up and checks that it can be executed, so that a typing error costs one line and no
- * rank. */
+/* Looks the program up and checks that it can be executed, so that a typing error costs one line
+ * and no rank. */
 #include "launcher/program.h"
 
 #include <errno.h>
@@ -32,7 +32,8 @@ static bool missing(int error)
     return error == ENOENT || error == ENOTDIR;
 }
 
-/* Walk $PATH; *path is the first hit that can be executed. Returns 0 or the best reason against it. */
+/* Walk $PATH; *path is the first hit that can be executed. Returns 0 or the best reason against
+ * it. */
 static int search(int at, const char *name, char **path)
 {
     const char *list = getenv("PATH");
@@ -64,13 +65,15 @@ static int refuse(const char *name, int error, int *exit_code)
     *exit_code = missing(error) ? FTC_EXIT_NOT_FOUND : FTC_EXIT_NOT_EXECUTABLE;
     errno = error;
     if (error == ENOENT && strchr(name, '/') == NULL)
-        return ftc_error_set(FTC_ERR_ARG, "program '%s' was not found in $PATH; give a path such as ./%s",
-                             name, name);
+        return ftc_error_set(FTC_ERR_ARG,
+                             "program '%s' was not found in $PATH; give a path such as ./%s", name,
+                             name);
     if (missing(error))
         return ftc_error_set(FTC_ERR_ARG, "program '%s' was not found: %m; check the path", name);
     if (error == EISDIR)
         return ftc_error_set(FTC_ERR_ARG, "'%s' is a directory; give the program in it", name);
-    return ftc_error_set(FTC_ERR_ARG, "program '%s' cannot be executed: %m; check its mode (chmod +x)", name);
+    return ftc_error_set(FTC_ERR_ARG,
+                         "program '%s' cannot be executed: %m; check its mode (chmod +x)", name);
 }
 
 int ftc_program_find(const char *name, const char *directory, char **path, int *exit_code)
@@ -80,7 +83,8 @@ int ftc_program_find(const char *name, const char *directory, char **path, int *
         at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (at < 0) {
             *exit_code = FTC_EXIT_USAGE;
-            return ftc_error_set(FTC_ERR_ARG, "--wdir %s: %m; give an existing directory", directory);
+            return ftc_error_set(FTC_ERR_ARG, "--wdir %s: %m; give an existing directory",
+                                 directory);
         }
     }
     char *found = NULL;

@@ -113,8 +113,8 @@ bool ftc_ranks_may_join(const struct ftc_ranks *ranks, int rank, pid_t pid, uint
     return start != 0 && (process->child_ended || is_wrapper(process->child));
 }
 
-/* The pid came out of the segment: a pidfd names the process that was checked, whatever reuses its number
- * later. */
+/* The pid came out of the segment: a pidfd names the process that was checked, whatever reuses its
+ * number later. */
 static bool signal_joined(const struct ftc_ranks *ranks, int rank, int signal)
 {
     const struct ftc_process *process = &ranks->at[rank];
@@ -133,8 +133,8 @@ bool ftc_ranks_signal(struct ftc_ranks *ranks, int rank, int signal)
 {
     struct ftc_process *process = &ranks->at[rank];
     bool group = process->child > 0 && kill(-process->child, signal) == 0;
-    /* Usually the process that joined is in the group: it would get the signal twice. SIGKILL may come
-     * twice. */
+    /* Usually the process that joined is in the group: it would get the signal twice. SIGKILL may
+     * come twice. */
     pid_t joined = process->joined_pid;
     if (group && signal != SIGKILL && joined > 0 && getpgid(joined) == process->child)
         return true;

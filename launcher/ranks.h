@@ -9,10 +9,10 @@
 #include "node/segment/segment.h"
 
 /*
- * A rank is a child of ftrun, the leader of a process group of its own. The process that called ftc_init()
- * may be a descendant of it (a wrapper script); then both are watched, and the rank's end is that of the
- * process that joined. The child is reaped only after its group was killed, so that the group's number
- * cannot have been reused.
+ * A rank is a child of ftrun, the leader of a process group of its own. The process that called
+ * ftc_init() may be a descendant of it (a wrapper script); then both are watched, and the rank's
+ * end is that of the process that joined. The child is reaped only after its group was killed, so
+ * that the group's number cannot have been reused.
  */
 struct ftc_process {
     pid_t child;          /* 0: not started, or reaped */
@@ -69,8 +69,8 @@ bool ftc_ranks_may_join(const struct ftc_ranks *ranks, int rank, pid_t pid, uint
 /* Which rank's child is this? -1: none. */
 int ftc_ranks_find(const struct ftc_ranks *ranks, pid_t child);
 
-/* Send `signal` to the rank's process group and to the process that joined, if it is elsewhere. False:
- * nobody there. */
+/* Send `signal` to the rank's process group and to the process that joined, if it is elsewhere.
+ * False: nobody there. */
 bool ftc_ranks_signal(struct ftc_ranks *ranks, int rank, int signal);
 void ftc_ranks_signal_all(struct ftc_ranks *ranks, int signal);
 

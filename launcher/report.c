@@ -65,7 +65,8 @@ static json_t *make_counters(const struct ftc_counters *counters)
         json_object_set_new(sent, ftc_message_kind_name((enum ftc_message_kind)kind),
                             number(&counters->sent[kind]));
     for (int rule = 0; rule < FTC_RULES_COUNT; rule++)
-        json_object_set_new(rules, ftc_rule_name((enum ftc_rule)rule), number(&counters->rules[rule]));
+        json_object_set_new(rules, ftc_rule_name((enum ftc_rule)rule),
+                            number(&counters->rules[rule]));
     json_object_set_new(all, "sent", sent);
     json_object_set_new(all, "bytes", number(&counters->bytes));
     json_object_set_new(all, "operations", number(&counters->operations));
@@ -106,7 +107,8 @@ static void add_failure(json_t *object, const struct ftc_job_report *report, int
     json_object_set_new(object, "cause", json_string(ftc_failure_cause_name(failure->cause)));
     json_object_set_new(object, "detail", json_integer(failure->detail));
     json_object_set_new(object, "seen_by",
-                        failure->seen_by < 0 ? json_string("ftrun") : json_integer(failure->seen_by));
+                        failure->seen_by < 0 ? json_string("ftrun")
+                                             : json_integer(failure->seen_by));
     json_object_set_new(object, "suspected_ms", span(report->started_ns, failure->suspected_ns));
     json_object_set_new(object, "declared_ms", span(report->started_ns, failure->declared_ns));
     json_object_set_new(object, "detection_ms",
@@ -125,7 +127,8 @@ static json_t *make_rank(const struct ftc_job_report *report, int rank)
     json_object_set_new(object, "phase", json_string(phase_name(phase)));
     add_end(object, process);
     add_failure(object, report, rank);
-    json_object_set_new(object, "joined_ms", span(report->started_ns, atomic_load(&slot->joined_ns)));
+    json_object_set_new(object, "joined_ms",
+                        span(report->started_ns, atomic_load(&slot->joined_ns)));
     json_object_set_new(object, "first_result_ms",
                         span(report->started_ns, atomic_load(&slot->first_result_ns)));
     json_object_set_new(object, "counters", make_counters(&slot->counters));
@@ -137,7 +140,8 @@ static json_t *make_startup(const struct ftc_job_report *report)
     uint64_t joined = 0, first = 0;
     for (int rank = 0; rank < report->verdict->ranks->count; rank++) {
         struct ftc_slot *slot = ftc_segment_slot(report->verdict->segment, rank);
-        uint64_t own_joined = atomic_load(&slot->joined_ns), own_first = atomic_load(&slot->first_result_ns);
+        uint64_t own_joined = atomic_load(&slot->joined_ns),
+                 own_first = atomic_load(&slot->first_result_ns);
         joined = own_joined > joined ? own_joined : joined;
         first = own_first > first ? own_first : first;
     }
@@ -196,7 +200,8 @@ static int named_descriptor(const char *path)
 
 static int refuse(const char *path, const char *why)
 {
-    return ftc_error_set(FTC_ERR_SYSTEM, "cannot write the report %s: %s; give another --report", path, why);
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot write the report %s: %s; give another --report",
+                         path, why);
 }
 
 /* *fd is a copy, so that it is still open at the end. A socket above standard error is one that
@@ -223,7 +228,8 @@ static int check_directory(const char *path)
     if (strlen(path) > sizeof(directory) - 16) /* room for a pid */
         return refuse(path, strerror(ENAMETOOLONG));
     if (slash != NULL)
-        snprintf(directory, sizeof(directory), "%.*s", slash > path ? (int)(slash - path) : 1, path);
+        snprintf(directory, sizeof(directory), "%.*s", slash > path ? (int)(slash - path) : 1,
+                 path);
     return access(directory, W_OK | X_OK) == 0 ? FTC_SUCCESS : refuse(path, strerror(errno));
 }
 
@@ -323,8 +329,8 @@ int ftc_job_report_write(const struct ftc_job_report *report)
 
     if (object == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the report");
-    int rc =
-        report->fd >= 0 ? write_json(object, report->fd, report->path) : write_file(object, report->path);
+    int rc = report->fd >= 0 ? write_json(object, report->fd, report->path)
+                             : write_file(object, report->path);
     json_decref(object);
     return rc;
 }

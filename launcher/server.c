@@ -1,9 +1,9 @@
 /*
  * The embedded PMIx server (PMIx 4.x).
  *
- * While every member of a collective is local and alive, libpmix finishes fences and gets by itself; the
- * upcalls below serve the rest: after a death, and requests that one node cannot meet. All of them run in
- * PMIx's thread.
+ * While every member of a collective is local and alive, libpmix finishes fences and gets by
+ * itself; the upcalls below serve the rest: after a death, and requests that one node cannot meet.
+ * All of them run in PMIx's thread.
  */
 #include "launcher/server.h"
 
@@ -31,8 +31,8 @@ extern char **environ;
 
 /* --- upcalls --- */
 
-static pmix_status_t client_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t count,
-                                      pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t client_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
+                                      size_t count, pmix_op_cbfunc_t done, void *arg)
 {
     (void)proc;
     (void)object;
@@ -43,7 +43,8 @@ static pmix_status_t client_connected(const pmix_proc_t *proc, void *object, pmi
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done,
+                                      void *arg)
 {
     (void)proc;
     (void)object;
@@ -52,8 +53,9 @@ static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object, pmi
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t abort_job(const pmix_proc_t *proc, void *object, int status, const char message[],
-                               pmix_proc_t procs[], size_t count, pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t abort_job(const pmix_proc_t *proc, void *object, int status,
+                               const char message[], pmix_proc_t procs[], size_t count,
+                               pmix_op_cbfunc_t done, void *arg)
 {
     struct ftc_server *server = object;
     (void)message;
@@ -67,7 +69,8 @@ static pmix_status_t abort_job(const pmix_proc_t *proc, void *object, int status
 }
 
 static pmix_status_t fence(const pmix_proc_t procs[], size_t proc_count, const pmix_info_t info[],
-                           size_t count, char *data, size_t size, pmix_modex_cbfunc_t done, void *arg)
+                           size_t count, char *data, size_t size, pmix_modex_cbfunc_t done,
+                           void *arg)
 {
     (void)procs;
     (void)proc_count;
@@ -90,8 +93,9 @@ static pmix_status_t direct_modex(const pmix_proc_t *proc, const pmix_info_t inf
     return PMIX_ERR_NOT_FOUND;
 }
 
-static pmix_status_t register_events(pmix_status_t *codes, size_t code_count, const pmix_info_t info[],
-                                     size_t count, pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t register_events(pmix_status_t *codes, size_t code_count,
+                                     const pmix_info_t info[], size_t count, pmix_op_cbfunc_t done,
+                                     void *arg)
 {
     (void)codes;
     (void)code_count;
@@ -102,7 +106,8 @@ static pmix_status_t register_events(pmix_status_t *codes, size_t code_count, co
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t deregister_events(pmix_status_t *codes, size_t count, pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t deregister_events(pmix_status_t *codes, size_t count, pmix_op_cbfunc_t done,
+                                       void *arg)
 {
     (void)codes;
     (void)count;
@@ -111,8 +116,8 @@ static pmix_status_t deregister_events(pmix_status_t *codes, size_t count, pmix_
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t query(pmix_proc_t *proc, pmix_query_t *queries, size_t count, pmix_info_cbfunc_t done,
-                           void *arg)
+static pmix_status_t query(pmix_proc_t *proc, pmix_query_t *queries, size_t count,
+                           pmix_info_cbfunc_t done, void *arg)
 {
     (void)proc;
     (void)queries;
@@ -137,9 +142,10 @@ static pmix_server_module_t module = {
 
 static int refuse(const char *what, pmix_status_t status)
 {
-    return ftc_error_set(FTC_ERR_SYSTEM,
-                         "the PMIx server: %s: %s; check that libpmix works here and $TMPDIR is writable",
-                         what, PMIx_Error_string(status));
+    return ftc_error_set(
+        FTC_ERR_SYSTEM,
+        "the PMIx server: %s: %s; check that libpmix works here and $TMPDIR is writable", what,
+        PMIx_Error_string(status));
 }
 
 /* Whoever started ftrun may be a PMIx server too: its variables would make ours a client of it. */
@@ -159,9 +165,9 @@ static void drop_outer_server(void)
 }
 
 /*
- * What PMIx_server_init() need not do, unless the user says otherwise: looking for compression (a dlopen),
- * and for hardware. A flat topology of the right size costs 3 ms instead of 14 ms; ftrun's own binding does
- * not use it.
+ * What PMIx_server_init() need not do, unless the user says otherwise: looking for compression (a
+ * dlopen), and for hardware. A flat topology of the right size costs 3 ms instead of 14 ms; ftrun's
+ * own binding does not use it.
  */
 static void simplify(void)
 {
@@ -243,8 +249,8 @@ static pmix_status_t make_maps(struct ftc_segment *segment, char **nodes, char *
 
 static pmix_status_t register_job(const struct ftc_server_spec *spec, const char *space)
 {
-    static const char *const counts[] = {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS, PMIX_LOCAL_SIZE,
-                                         PMIX_NODE_SIZE};
+    static const char *const counts[] = {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS,
+                                         PMIX_LOCAL_SIZE, PMIX_NODE_SIZE};
     enum { OF_JOB = 3, COUNTS = sizeof(counts) / sizeof(counts[0]), ALL = COUNTS + 7 };
     int count, node = ftc_segment_node(spec->segment);
     uint32_t np = (uint32_t)ftc_segment_ranks(spec->segment), one = 1,
@@ -282,15 +288,16 @@ done:
     return status;
 }
 
-/* All of them before the first is started: once clients run, ftrun's loop calls nothing that could wait for
- * them. */
+/* All of them before the first is started: once clients run, ftrun's loop calls nothing that could
+ * wait for them. */
 static pmix_status_t register_ranks(struct ftc_server *server, const struct ftc_segment *segment)
 {
     int count, first = ftc_segment_local(segment, &count);
     for (int rank = first; rank < first + count; rank++) {
         pmix_proc_t proc;
         PMIX_LOAD_PROCID(&proc, server->space, (pmix_rank_t)rank);
-        pmix_status_t status = PMIx_server_register_client(&proc, getuid(), getgid(), server, NULL, NULL);
+        pmix_status_t status =
+            PMIx_server_register_client(&proc, getuid(), getgid(), server, NULL, NULL);
         if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
             return status;
     }
@@ -302,8 +309,8 @@ static int draw_space(char space[FTC_SERVER_SPACE_SIZE])
     uint64_t bits[2];
     if (getrandom(bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
         return ftc_error_set(FTC_ERR_SYSTEM, "no random bytes for the PMIx namespace: %m");
-    snprintf(space, FTC_SERVER_SPACE_SIZE, FTC_PMIX_SPACE "%016llx%016llx", (unsigned long long)bits[0],
-             (unsigned long long)bits[1]);
+    snprintf(space, FTC_SERVER_SPACE_SIZE, FTC_PMIX_SPACE "%016llx%016llx",
+             (unsigned long long)bits[0], (unsigned long long)bits[1]);
     return FTC_SUCCESS;
 }
 
@@ -326,8 +333,10 @@ static int find_listener(struct ftc_server *server, int rank)
 int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *spec)
 {
     int count;
-    *server = (struct ftc_server){
-        .np = ftc_segment_ranks(spec->segment), .listener = -1, .aborted = spec->aborted, .arg = spec->arg};
+    *server = (struct ftc_server){.np = ftc_segment_ranks(spec->segment),
+                                  .listener = -1,
+                                  .aborted = spec->aborted,
+                                  .arg = spec->arg};
     int rc = draw_space(server->space);
     if (rc != FTC_SUCCESS)
         return rc;
@@ -346,7 +355,9 @@ int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *sp
     }
     server->listener = find_listener(server, ftc_segment_local(spec->segment, &count));
     if (server->listener < 0)
-        fprintf(stderr, "ftrun: the port of PMIx is not found, and so stays open as long as the job runs\n");
+        fprintf(
+            stderr,
+            "ftrun: the port of PMIx is not found, and so stays open as long as the job runs\n");
     return FTC_SUCCESS;
 }
 

@@ -1,6 +1,6 @@
 /*
- * The PMIx server inside ftrun: identity for the ranks, nothing else. It answers in a thread of its own;
- * failures, events and the end of the job are the launcher's and the segment's business.
+ * The PMIx server inside ftrun: identity for the ranks, nothing else. It answers in a thread of its
+ * own; failures, events and the end of the job are the launcher's and the segment's business.
  */
 #ifndef FTC_LAUNCHER_SERVER_H
 #define FTC_LAUNCHER_SERVER_H
@@ -18,7 +18,8 @@
 
 struct ftc_server {
     bool running;
-    char space[FTC_SERVER_SPACE_SIZE]; /* its PMIx namespace; only the ranks' environment tells it */
+    char
+        space[FTC_SERVER_SPACE_SIZE]; /* its PMIx namespace; only the ranks' environment tells it */
     int np;
     int listener; /* where ranks connect; -1: it is closed, or was not found */
     /* A rank called PMIx_Abort(). Called in PMIx's thread: must not block. */
@@ -34,9 +35,9 @@ struct ftc_server_spec {
 };
 
 /*
- * Start it, with every file of its own in spec->directory, and tell it about the job. Changes ftrun's
- * environment (PMIX_* of an outer server go away), so call it before there are threads. FTC_ERR_SYSTEM with
- * PMIx's reason.
+ * Start it, with every file of its own in spec->directory, and tell it about the job. Changes
+ * ftrun's environment (PMIX_* of an outer server go away), so call it before there are threads.
+ * FTC_ERR_SYSTEM with PMIx's reason.
  */
 int ftc_server_start(struct ftc_server *server, const struct ftc_server_spec *spec);
 
@@ -49,7 +50,8 @@ void ftc_server_free_environment(char **environment);
  * caller tries again later if the listener is still there: no descriptor was free. */
 void ftc_server_close(struct ftc_server *server);
 
-/* Stop it, waiting at most two seconds: a PMIx thread that hangs must not keep ftrun. Legal when zeroed. */
+/* Stop it, waiting at most two seconds: a PMIx thread that hangs must not keep ftrun. Legal when
+ * zeroed. */
 void ftc_server_stop(struct ftc_server *server);
 
 #endif

@@ -21,13 +21,14 @@ struct ftc_signals {
 };
 
 /*
- * Before anything is made that must be removed again, and before there are threads: block the signals that
- * start() will take, in this thread and those to come, and ignore those that would end ftrun for its
- * output's sake.
+ * Before anything is made that must be removed again, and before there are threads: block the
+ * signals that start() will take, in this thread and those to come, and ignore those that would end
+ * ftrun for its output's sake.
  */
 void ftc_signals_block(struct ftc_signals *signals);
 
-/* Take them from now on; what came meanwhile comes now. forward, kill_all, resumed and arg are set. */
+/* Take them from now on; what came meanwhile comes now. forward, kill_all, resumed and arg are
+ * set. */
 void ftc_signals_start(struct ftc_signals *signals, struct ev_loop *loop);
 
 /* Take none any more and let them wait: the clean-up must not be interrupted. */

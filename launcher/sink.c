@@ -70,10 +70,12 @@ static void give_up(struct ftc_sink *sink, int error)
         return;
     char line[160];
     errno = error;
-    int length = snprintf(line, sizeof(line), "ftrun: writing %s: %m; the rest of it is lost\n", sink->name);
+    int length =
+        snprintf(line, sizeof(line), "ftrun: writing %s: %m; the rest of it is lost\n", sink->name);
     struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (length > 0 && poll(&ready, 1, 0) == 1)
-        (void)!write(STDERR_FILENO, line, (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1);
+        (void)!write(STDERR_FILENO, line,
+                     (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1);
 }
 
 void ftc_sink_put(struct ftc_sink *sink, const char *bytes, size_t size)
@@ -88,7 +90,8 @@ void ftc_sink_put(struct ftc_sink *sink, const char *bytes, size_t size)
     sink->used += size;
 }
 
-/* How much to write at once: a pipe that polls writable takes PIPE_BUF bytes whole and without waiting. */
+/* How much to write at once: a pipe that polls writable takes PIPE_BUF bytes whole and without
+ * waiting. */
 static size_t next_piece(const struct ftc_sink *sink)
 {
     if (sink->regular || sink->used <= PIPE_BUF)
@@ -138,7 +141,8 @@ void ftc_sink_say(struct ftc_sink *sink, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(line + head, sizeof(line) - head - 1, format, args);
     va_end(args);
-    ftc_text_clean(line, sizeof(line) - 1, line, sizeof(line)); /* it may quote input from outside */
+    ftc_text_clean(line, sizeof(line) - 1, line,
+                   sizeof(line)); /* it may quote input from outside */
     size_t end = strlen(line);
     line[end++] = '\n';
     ftc_sink_put(sink, line, end);

@@ -1,7 +1,7 @@
 /*
- * A file that ftrun writes to, never waiting for its reader: what cannot be written now is kept. Writes end
- * at line ends wherever lines are shorter than PIPE_BUF, so that lines stay whole next to other writers
- * too.
+ * A file that ftrun writes to, never waiting for its reader: what cannot be written now is kept.
+ * Writes end at line ends wherever lines are shorter than PIPE_BUF, so that lines stay whole next
+ * to other writers too.
  */
 #ifndef FTC_LAUNCHER_SINK_H
 #define FTC_LAUNCHER_SINK_H
@@ -31,7 +31,8 @@ void ftc_sink_fini(struct ftc_sink *sink); /* drops what is left; legal when zer
 /* Keep bytes for writing. Out of memory: they are dropped, and said so once. */
 void ftc_sink_put(struct ftc_sink *sink, const char *bytes, size_t size);
 /* "ftrun: ..." with a newline; written at once if possible. */
-void ftc_sink_say(struct ftc_sink *sink, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ftc_sink_say(struct ftc_sink *sink, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Write what can be written without waiting. */
 void ftc_sink_flush(struct ftc_sink *sink);
 

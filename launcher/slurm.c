@@ -141,7 +141,8 @@ static void sum_up(struct front *front)
         ftc_sink_say(&front->err, "%s", front->summary);
     if (front->code >= 0)
         return;
-    int code = WIFSIGNALED(front->status) ? 128 + WTERMSIG(front->status) : WEXITSTATUS(front->status);
+    int code =
+        WIFSIGNALED(front->status) ? 128 + WTERMSIG(front->status) : WEXITSTATUS(front->status);
     ftc_sink_say(&front->err, "no host could tell how the job ended; srun's exit code is %d", code);
     front->code = code != 0 ? code : 1;
 }
@@ -179,7 +180,8 @@ static void on_forward(void *arg, int number)
     bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 
     if (!front->ended)
-        (void)kill(front->srun, ends ? SIGTERM : number); /* an interrupt alone makes it print a table */
+        (void)kill(front->srun,
+                   ends ? SIGTERM : number); /* an interrupt alone makes it print a table */
 }
 
 static void on_kill_all(void *arg, int number)
@@ -232,8 +234,8 @@ static void add(struct words *words, const char *format, ...)
     words->at[words->count++] = text;
 }
 
-/* Flags: the death of an agent or of a host ends nobody else's (--no-kill, --kill-on-bad-exit=0, --wait=0); an ftrun may use all of
- * its host's processors, and run beside other steps. */
+/* Flags: the death of an agent or of a host ends nobody else's (--no-kill, --kill-on-bad-exit=0,
+ * --wait=0); an ftrun may use all of its host's processors, and run beside other steps. */
 static void add_srun(struct words *words, const struct front *front, int nodes)
 {
     add(words, "srun");
@@ -270,8 +272,8 @@ static int add_ftrun(struct words *words, const struct ftc_command *command, cha
     return FTC_SUCCESS;
 }
 
-static int make_words(struct words *words, const struct front *front, const struct ftc_command *command,
-                      char **argv)
+static int make_words(struct words *words, const struct front *front,
+                      const struct ftc_command *command, char **argv)
 {
     size_t all = OUR_ARGUMENTS + 1;
 
@@ -290,7 +292,8 @@ static _Noreturn void become_srun(char **words, int write_end)
 
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* then it ends the step */
     (void)dup2(write_end, STDERR_FILENO);
-    (void)setenv("SLURM_CPU_BIND", "none", 0); /* as an option it draws a warning where nothing binds */
+    (void)setenv("SLURM_CPU_BIND", "none",
+                 0); /* as an option it draws a warning where nothing binds */
     sigemptyset(&none);
     for (int number = 1; number < NSIG; number++)
         (void)signal(number, SIG_DFL);
@@ -361,7 +364,8 @@ int ftc_slurm_run(const struct ftc_command *command, char **argv)
     front.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (front.loop == NULL || draw_token(front.token) != FTC_SUCCESS ||
         make_words(&words, &front, command, argv) != FTC_SUCCESS)
-        fprintf(stderr, "ftrun: %s\n", front.loop == NULL ? "cannot make an event loop" : ftc_last_error());
+        fprintf(stderr, "ftrun: %s\n",
+                front.loop == NULL ? "cannot make an event loop" : ftc_last_error());
     else
         code = run(&front, words.at);
     ftc_sink_fini(&front.err);

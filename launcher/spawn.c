@@ -1,9 +1,9 @@
 /*
  * Starting a rank.
  *
- * vfork() and not fork(): the parent has tens of megabytes mapped, and 512 copies of its page tables cost
- * more than the exec. The child shares the parent's memory until exec, so it only makes system calls and
- * writes one word, the error, which the parent finds when it goes on.
+ * vfork() and not fork(): the parent has tens of megabytes mapped, and 512 copies of its page
+ * tables cost more than the exec. The child shares the parent's memory until exec, so it only makes
+ * system calls and writes one word, the error, which the parent finds when it goes on.
  */
 #include "launcher/spawn.h"
 
@@ -26,15 +26,17 @@ struct plan {
 };
 
 /* Which step failed, for the message. */
-static const char *const steps[] = {"starting",     "process group of", "standard files of", "limits of",
-                                    "directory of", "binding",          "executing"};
+static const char *const steps[] = {"starting",  "process group of", "standard files of",
+                                    "limits of", "directory of",     "binding",
+                                    "executing"};
 enum step { STEP_START, STEP_GROUP, STEP_FILES, STEP_LIMITS, STEP_DIRECTORY, STEP_BIND, STEP_EXEC };
 
 int ftc_spawn_init(struct ftc_spawn *spawn)
 {
     CPU_ZERO(&spawn->allowed);
     if (sched_getaffinity(0, sizeof(spawn->allowed), &spawn->allowed) != 0 && spawn->bind)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot read the CPUs to bind to: %m; use --bind-to none");
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot read the CPUs to bind to: %m; use --bind-to none");
     spawn->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (spawn->null_fd < 0)
         return ftc_error_set(FTC_ERR_SYSTEM,
@@ -62,7 +64,8 @@ static void choose_cpu(const struct ftc_spawn *spawn, int rank, cpu_set_t *chose
     }
 }
 
-/* Handlers must not run in the child, on the parent's memory; what ftrun ignores, a rank does not. */
+/* Handlers must not run in the child, on the parent's memory; what ftrun ignores, a rank does
+ * not. */
 static void reset_signals(bool ignore_hangup)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -83,7 +86,8 @@ static void close_others(void)
         close(fd);
 }
 
-/* In the child, on the parent's memory: system calls only. Returns the step that failed, errno has why. */
+/* In the child, on the parent's memory: system calls only. Returns the step that failed, errno has
+ * why. */
 static enum step prepare_and_exec(const struct plan *plan)
 {
     const struct ftc_spawn *spawn = plan->spawn;
@@ -173,7 +177,8 @@ static int refuse(int rank, enum step step, int error, const char *path)
     else if (step == STEP_EXEC)
         remedy = "check the program";
     errno = error;
-    return ftc_error_set(FTC_ERR_SYSTEM, "%s rank %d (%s): %m; %s", steps[step], rank, path, remedy);
+    return ftc_error_set(FTC_ERR_SYSTEM, "%s rank %d (%s): %m; %s", steps[step], rank, path,
+                         remedy);
 }
 
 int ftc_spawn_rank(const struct ftc_spawn *spawn, int rank, char *const environment[], int input_fd,

@@ -29,9 +29,10 @@ int ftc_spawn_init(struct ftc_spawn *spawn);
 void ftc_spawn_fini(struct ftc_spawn *spawn);
 
 /*
- * Start `rank` with this environment; its standard input is input_fd, or /dev/null if that is -1. It leads
- * a process group of its own, dies with the calling thread, and has no other descriptor of ftrun's. Returns
- * when the program runs. On error nothing is left, *error is the errno, and FTC_ERR_SYSTEM is returned.
+ * Start `rank` with this environment; its standard input is input_fd, or /dev/null if that is -1.
+ * It leads a process group of its own, dies with the calling thread, and has no other descriptor of
+ * ftrun's. Returns when the program runs. On error nothing is left, *error is the errno, and
+ * FTC_ERR_SYSTEM is returned.
  */
 int ftc_spawn_rank(const struct ftc_spawn *spawn, int rank, char *const environment[], int input_fd,
                    struct ftc_spawned *spawned, int *error);

@@ -95,8 +95,9 @@ void ftc_verdict_tell_all(struct ftc_verdict *verdict)
 
 void ftc_verdict_tell_suspect(struct ftc_verdict *verdict, int rank)
 {
-    ftc_sink_say(verdict->err,
-                 "rank %d is suspected but not killed: detector.fence is off; others may wait for it", rank);
+    ftc_sink_say(
+        verdict->err,
+        "rank %d is suspected but not killed: detector.fence is off; others may wait for it", rank);
 }
 
 int ftc_verdict_failures(const struct ftc_verdict *verdict)
@@ -134,7 +135,8 @@ int ftc_verdict_rank_code(const struct ftc_verdict *verdict, int rank)
     bool failed = ftc_verdict_failed(verdict, rank);
     int code = 0;
     if (process->child_ended)
-        code = WIFSIGNALED(process->status) ? 128 + WTERMSIG(process->status) : WEXITSTATUS(process->status);
+        code = WIFSIGNALED(process->status) ? 128 + WTERMSIG(process->status)
+                                            : WEXITSTATUS(process->status);
     else if (failed)
         code = code_of_failure(verdict, rank);
     return code == 0 && failed ? 1 : code;
@@ -145,7 +147,8 @@ static int first_of(const struct ftc_verdict *verdict, bool failed)
     int first = -1;
     for (int rank = 0; rank < verdict->ranks->count; rank++) {
         const struct ftc_process *process = &verdict->ranks->at[rank];
-        if (ftc_verdict_failed(verdict, rank) != failed || ftc_verdict_rank_code(verdict, rank) == 0)
+        if (ftc_verdict_failed(verdict, rank) != failed ||
+            ftc_verdict_rank_code(verdict, rank) == 0)
             continue;
         if (first < 0 || process->ended_ns < verdict->ranks->at[first].ended_ns)
             first = rank;
@@ -177,8 +180,8 @@ bool ftc_verdict_summary(const struct ftc_verdict *verdict, int exit_code, char 
         if (ftc_verdict_failed(verdict, rank))
             ftc_set_add(&failed, rank);
     snprintf(text, size, "%d of %d ranks failed (%s); --max-failures is %d; exit code %d", count,
-             verdict->ranks->count, ftc_set_format(&failed, list, sizeof(list)), verdict->max_failures,
-             exit_code);
+             verdict->ranks->count, ftc_set_format(&failed, list, sizeof(list)),
+             verdict->max_failures, exit_code);
     ftc_set_fini(&failed);
     return true;
 }

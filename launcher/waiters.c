@@ -1,6 +1,6 @@
 /*
- * Who waits for whom, from the ranks' activity words. What is read may be torn or nonsense: it is checked,
- * and nothing but text comes of it.
+ * Who waits for whom, from the ranks' activity words. What is read may be torn or nonsense: it is
+ * checked, and nothing but text comes of it.
  */
 #include "launcher/waiters.h"
 
@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/set.h"
-#include "collectives/call.h"
 #include "collectives/agreement/member.h"
+#include "collectives/call.h"
 
 #define MOST_ROWS 24
 #define TRIES     100
@@ -53,8 +53,8 @@ static struct row read_activity(struct ftc_slot *slot, int np)
         row.waits = atomic_load_explicit(&activity->waits, memory_order_relaxed);
         row.since_ns = atomic_load_explicit(&activity->since_ns, memory_order_relaxed);
         atomic_thread_fence(memory_order_acquire);
-        row.uncertain =
-            before % 2 != 0 || atomic_load_explicit(&activity->sequence, memory_order_relaxed) != before;
+        row.uncertain = before % 2 != 0 ||
+                        atomic_load_explicit(&activity->sequence, memory_order_relaxed) != before;
     }
     if (row.kind == FTC_CALL_NONE || row.kind >= FTC_CALL_KINDS)
         row.place = PLACE_OUTSIDE;
@@ -95,7 +95,8 @@ static bool same_row(const struct row *a, const struct row *b)
         return a->op == b->op;
     if (a->place != PLACE_WAITS && a->place != PLACE_BUSY)
         return true;
-    return a->kind == b->kind && a->role == b->role && a->op == b->op && a->waits_for == b->waits_for;
+    return a->kind == b->kind && a->role == b->role && a->op == b->op &&
+           a->waits_for == b->waits_for;
 }
 
 static double seconds_since(uint64_t since_ns, uint64_t now)
@@ -103,7 +104,8 @@ static double seconds_since(uint64_t since_ns, uint64_t now)
     return since_ns == 0 || since_ns > now ? 0 : (double)(now - since_ns) / 1e9;
 }
 
-static void describe(const struct row *row, uint64_t longest_since, uint64_t now, char *text, size_t size)
+static void describe(const struct row *row, uint64_t longest_since, uint64_t now, char *text,
+                     size_t size)
 {
     double seconds = seconds_since(longest_since, now);
     const char *doubt = row->uncertain ? " (uncertain)" : "";
@@ -127,12 +129,13 @@ static void describe(const struct row *row, uint64_t longest_since, uint64_t now
         snprintf(text, size, "outside the library for %.1f s%s", seconds, doubt);
         break;
     case PLACE_CALL:
-        snprintf(text, size, "in operation %llu for %.1f s%s", (unsigned long long)row->op, seconds, doubt);
+        snprintf(text, size, "in operation %llu for %.1f s%s", (unsigned long long)row->op, seconds,
+                 doubt);
         break;
     case PLACE_WAITS:
         snprintf(text, size, "in %s, operation %llu, for %.1f s: waits for rank %d%s (%s)%s",
-                 ftc_call_kind_name(row->kind), (unsigned long long)row->op, seconds, row->waits_for, more,
-                 ftc_wait_name(row->role), doubt);
+                 ftc_call_kind_name(row->kind), (unsigned long long)row->op, seconds,
+                 row->waits_for, more, ftc_wait_name(row->role), doubt);
         break;
     case PLACE_BUSY:
         snprintf(text, size, "in %s, operation %llu, for %.1f s: waits for no rank%s",
@@ -163,8 +166,8 @@ static void print_group(struct ftc_sink *err, const struct row *rows, bool *done
     ftc_set_fini(&group);
 }
 
-/* Where the chain of waiting that begins at `rank` ends: the rank that waits for nobody, or, in a cycle,
- * its lowest. */
+/* Where the chain of waiting that begins at `rank` ends: the rank that waits for nobody, or, in a
+ * cycle, its lowest. */
 static int end_of_chain(const struct row *rows, int np, int rank)
 {
     int at = rank;
@@ -195,8 +198,9 @@ static void print_culprit(struct ftc_sink *err, const struct row *rows, int np, 
         return;
     char text[256];
     describe(&rows[best], rows[best].since_ns, ftc_clock_now(), text, sizeof(text));
-    ftc_sink_say(err, "%d of the %d waiting ranks finally wait for rank %d: %s%s", votes[best], waiting, best,
-                 text, rows[best].place == PLACE_WAITS ? " (they wait for each other)" : "");
+    ftc_sink_say(err, "%d of the %d waiting ranks finally wait for rank %d: %s%s", votes[best],
+                 waiting, best, text,
+                 rows[best].place == PLACE_WAITS ? " (they wait for each other)" : "");
 }
 
 void ftc_waiters_print(struct ftc_sink *err, struct ftc_ranks *ranks, struct ftc_segment *segment)

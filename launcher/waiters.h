@@ -6,7 +6,8 @@
 #include "launcher/sink.h"
 #include "node/segment/segment.h"
 
-/* Print a short table of what the ranks are doing, and the rank that most of them wait for in the end. */
+/* Print a short table of what the ranks are doing, and the rank that most of them wait for in the
+ * end. */
 void ftc_waiters_print(struct ftc_sink *err, struct ftc_ranks *ranks, struct ftc_segment *segment);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Watching the ranks.
  *
- * A child's exit is first looked at with WNOWAIT: while it is a zombie, its process group cannot be reused,
- * so what is left of the group can be killed safely. Only then it is reaped.
+ * A child's exit is first looked at with WNOWAIT: while it is a zombie, its process group cannot be
+ * reused, so what is left of the group can be killed safely. Only then it is reaped.
  */
 #include "launcher/watcher.h"
 
@@ -20,7 +20,8 @@
 #include "node/board/board.h"
 #include "node/jobs.h"
 
-#define ADOPTED_PATIENCE 12 /* timeouts: it is in ftc_init(), but nobody tells if it is stopped there */
+#define ADOPTED_PATIENCE                                                                           \
+    12 /* timeouts: it is in ftc_init(), but nobody tells if it is stopped there */
 
 static struct ftc_slot *slot_of(const struct ftc_watcher *watcher, int rank)
 {
@@ -32,8 +33,9 @@ static bool finalized(const struct ftc_watcher *watcher, int rank)
     return ftc_ranks_marked(watcher->ranks, watcher->segment, rank);
 }
 
-/* Its mark is set and nobody can need an answer of it any more (agreement.md, finalize): then its end is no
- * failure. One that is killed while others still lack the mark may owe them the decision. */
+/* Its mark is set and nobody can need an answer of it any more (agreement.md, finalize): then
+ * its end is no failure. One that is killed while others still lack the mark may owe them the
+ * decision. */
 static bool departed(const struct ftc_watcher *watcher, int rank)
 {
     if (!finalized(watcher, rank))
@@ -58,7 +60,8 @@ static struct ftc_failure judge(const struct ftc_process *process, uint64_t now)
                                   .seen_by = -1,
                                   .suspected_ns = process->suspected_ns,
                                   .declared_ns = now};
-    bool by_ftrun = process->reason != FTC_CAUSE_NONE && (!process->child_ended || killed(process->status));
+    bool by_ftrun =
+        process->reason != FTC_CAUSE_NONE && (!process->child_ended || killed(process->status));
     if (by_ftrun) {
         failure.cause = process->reason;
         failure.detail = SIGKILL;
@@ -112,7 +115,8 @@ static void end_rank(struct ftc_watcher *watcher, int rank, uint64_t now)
         process->suspected_ns = now;
     process->silent = !process->joined && process->child_ended && WIFEXITED(process->status) &&
                       WEXITSTATUS(process->status) == 0;
-    /* detector.exit_notices = off: the standing heartbeat alone makes it known (tests of that way). */
+    /* detector.exit_notices = off: the standing heartbeat alone makes it known (tests of that
+     * way). */
     bool wait_for_heartbeat = !watcher->exit_notices && process->joined &&
                               process->reason == FTC_CAUSE_NONE && !departed(watcher, rank);
     if (!wait_for_heartbeat)
@@ -181,7 +185,8 @@ static void look_at_joining(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
     struct ftc_slot *slot = slot_of(watcher, rank);
-    if (process->joined || atomic_load_explicit(&slot->phase, memory_order_acquire) == FTC_PHASE_SPAWNED)
+    if (process->joined ||
+        atomic_load_explicit(&slot->phase, memory_order_acquire) == FTC_PHASE_SPAWNED)
         return;
     pid_t pid = atomic_load_explicit(&slot->pid, memory_order_relaxed);
     process->joined = true;
@@ -190,7 +195,8 @@ static void look_at_joining(struct ftc_watcher *watcher, int rank)
         adopt(watcher, rank, pid, atomic_load_explicit(&slot->pid_start, memory_order_relaxed));
 }
 
-/* Its status is known only where Linux tells it (ftc_process_status()). What is told of a rank without one is that it has ended. */
+/* Its status is known only where Linux tells it (ftc_process_status()). What is told of a rank
+ * without one is that it has ended. */
 static void on_adopted_ended(struct ev_loop *loop, struct ev_io *io, int events)
 {
     struct ftc_watcher *watcher = io->data;
@@ -237,8 +243,8 @@ static void look_at_joined(struct ftc_watcher *watcher, int rank, uint64_t now)
         end_rank(watcher, rank, now);
 }
 
-/* A descendant that left the group may be about to join: from here on it cannot. One that is in the middle
- * of it counts as joined: it must be seen gone before the rank is declared. */
+/* A descendant that left the group may be about to join: from here on it cannot. One that is in the
+ * middle of it counts as joined: it must be seen gone before the rank is declared. */
 static void close_joining(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
@@ -306,7 +312,8 @@ static bool next_child(struct ftc_watcher *watcher)
         if (info.si_code == CLD_STOPPED)
             watcher->ranks->at[rank].stopped_ns = now;
     }
-    /* Take it, so that it is not reported again; a stranger's too (a child from before our exec). */
+    /* Take it, so that it is not reported again; a stranger's too (a child from before our
+     * exec). */
     (void)waitid(P_PID, (id_t)info.si_pid, &info, events);
     return true;
 }
@@ -336,7 +343,8 @@ static enum ftc_failure_cause cause_of(enum ftc_suspicion suspicion)
     }
 }
 
-/* For ftcoll-status. Ranks read this line with each message that comes: it is written for news alone. */
+/* For ftcoll-status. Ranks read this line with each message that comes: it is written for news
+ * alone. */
 static void publish_suspicions(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_slot *slot = slot_of(watcher, rank);
@@ -387,8 +395,8 @@ static void feed(struct ftc_watcher *watcher, int rank, uint64_t now)
         process->beat_ns = now;
     process->heartbeat = heartbeat;
     ftc_watch_heartbeat(&watcher->watch, rank, heartbeat, now);
-    int accused =
-        ftc_slot_names(atomic_load_explicit(&slot->accused, memory_order_acquire), watcher->ranks->count);
+    int accused = ftc_slot_names(atomic_load_explicit(&slot->accused, memory_order_acquire),
+                                 watcher->ranks->count);
     if (accused < 0 || accused == rank || process->failed)
         return;
     if (ftc_segment_is_local(watcher->segment, accused))
@@ -397,8 +405,8 @@ static void feed(struct ftc_watcher *watcher, int rank, uint64_t now)
         watcher->accused_elsewhere(watcher->arg, accused, rank);
 }
 
-/* When everybody that lives has finalized, nobody needs an answer any more: a program may take its time to
- * exit. */
+/* When everybody that lives has finalized, nobody needs an answer any more: a program may take its
+ * time to exit. */
 static void release_finalized(struct ftc_watcher *watcher)
 {
     for (int rank = 0; rank < watcher->ranks->count; rank++)
@@ -464,16 +472,17 @@ static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
 /* --- interface --- */
 
 int ftc_watcher_init(struct ftc_watcher *watcher, struct ev_loop *loop, struct ftc_ranks *ranks,
-                     struct ftc_segment *segment, struct ftc_bell *bell, const struct ftc_config *config)
+                     struct ftc_segment *segment, struct ftc_bell *bell,
+                     const struct ftc_config *config)
 {
     *watcher = (struct ftc_watcher){
         .ranks = ranks, .segment = segment, .bell = bell, .exit_notices = config->exit_notices};
     watcher->joined = calloc((size_t)ranks->count, sizeof(*watcher->joined));
     if (watcher->joined == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %d ranks", ranks->count);
-    int rc =
-        ftc_watch_init(&watcher->watch, ranks->count, (uint64_t)config->heartbeat_period_ms * FTC_NS_PER_MS,
-                       (uint64_t)config->heartbeat_timeout_ms * FTC_NS_PER_MS, config->fence);
+    int rc = ftc_watch_init(&watcher->watch, ranks->count,
+                            (uint64_t)config->heartbeat_period_ms * FTC_NS_PER_MS,
+                            (uint64_t)config->heartbeat_timeout_ms * FTC_NS_PER_MS, config->fence);
     if (rc != FTC_SUCCESS)
         return rc;
     watcher->loop = loop;
@@ -546,8 +555,11 @@ void ftc_watcher_adopted(struct ftc_watcher *watcher, int rank, pid_t pid, uint6
 void ftc_watcher_not_started(struct ftc_watcher *watcher, int rank, int error)
 {
     uint64_t now = ftc_clock_now();
-    struct ftc_failure failure = {
-        .cause = FTC_CAUSE_LAUNCH, .detail = error, .seen_by = -1, .suspected_ns = now, .declared_ns = now};
+    struct ftc_failure failure = {.cause = FTC_CAUSE_LAUNCH,
+                                  .detail = error,
+                                  .seen_by = -1,
+                                  .suspected_ns = now,
+                                  .declared_ns = now};
     watcher->ranks->at[rank].ended_ns = now;
     declare(watcher, rank, &failure);
 }

@@ -132,7 +132,8 @@ static void for_each_table(void (*print)(const struct table *table, FILE *out), 
 {
     char name[64];
 
-    for (const struct ftc_man_program *program = ftc_man_programs; program->name != NULL; program++) {
+    for (const struct ftc_man_program *program = ftc_man_programs; program->name != NULL;
+         program++) {
         struct table table = {.name = program->name, .command = -1, .program = program};
         print(&table, out);
         if (strcmp(program->name, "ftcoll-sim") != 0)
@@ -176,10 +177,11 @@ static void print_words(FILE *out)
 
 void ftc_completion_print(FILE *out)
 {
-    fputs(
-        "# bash completion of ftrun, ftcoll-status, ftcoll-perf and ftcoll-sim.\n# shellcheck shell=bash\n\n"
-        "# Options of each program, and of each command of ftcoll-sim.\ndeclare -gA _ftcoll_option=(\n",
-        out);
+    fputs("# bash completion of ftrun, ftcoll-status, ftcoll-perf and ftcoll-sim.\n# shellcheck "
+          "shell=bash\n\n"
+          "# Options of each program, and of each command of ftcoll-sim.\ndeclare -gA "
+          "_ftcoll_option=(\n",
+          out);
     for_each_table(print_names, out);
     fputs(")\n# What options take.\ndeclare -gA _ftcoll_argument=(\n", out);
     for_each_table(print_arguments, out);

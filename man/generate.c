@@ -1,5 +1,6 @@
-/* What manual pages and completion take from the tables in the code: `generate PROGRAM` gives its options,
- * `generate keys` the settings, both as scdoc; `generate completion` the tables of the completion in bash. */
+/* What manual pages and completion take from the tables in the code: `generate PROGRAM` gives its
+ * options, `generate keys` the settings, both as scdoc; `generate completion` the tables of the
+ * completion in bash. */
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +53,8 @@ static void print_sim(void)
     struct ftc_option_text option;
 
     fputs("# COMMON OPTIONS\n\n"
-          "They describe the communicator, and set what *ftcoll.ini*(5) describes. An option that a command "
+          "They describe the communicator, and set what *ftcoll.ini*(5) describes. An option that "
+          "a command "
           "has of "
           "its own hides the common one of the same name.\n\n",
           stdout);
@@ -85,7 +87,8 @@ static bool generate(const char *what)
 int main(int argc, char **argv)
 {
     if (argc != 2 || !generate(argv[1])) {
-        fputs("usage: generate ftrun|ftcoll-status|ftcoll-perf|ftcoll-sim|keys|completion\n", stderr);
+        fputs("usage: generate ftrun|ftcoll-status|ftcoll-perf|ftcoll-sim|keys|completion\n",
+              stderr);
         return 2;
     }
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;

@@ -33,8 +33,10 @@ bool ftc_man_sim_option(int n, int i, struct ftc_option_text *text)
     if (i >= own)
         return ftc_setup_common(usage, i - own, text);
     const struct ftc_option *option = &usage->option[i];
-    *text = (struct ftc_option_text){
-        .name = option->name, .letter = option->letter, .argument = option->argument, .help = option->help};
+    *text = (struct ftc_option_text){.name = option->name,
+                                     .letter = option->letter,
+                                     .argument = option->argument,
+                                     .help = option->help};
     return true;
 }
 

@@ -16,7 +16,8 @@ struct ftc_man_program {
 };
 extern const struct ftc_man_program ftc_man_programs[]; /* ends with a NULL name */
 
-/* The i-th option of the n-th command of ftcoll-sim, its own before the common ones; false: there is none. */
+/* The i-th option of the n-th command of ftcoll-sim, its own before the common ones; false: there
+ * is none. */
 bool ftc_man_sim_option(int n, int i, struct ftc_option_text *text);
 
 /* Of "section.key", a key of the schema or the alias. */

@@ -30,7 +30,8 @@ static void print_item(const char *line, FILE *out)
     const char *gap = strstr(line, "  ");
     char names[LINE_SIZE];
 
-    snprintf(names, sizeof(names), "%.*s", gap != NULL ? (int)(gap - line) : (int)strlen(line), line);
+    snprintf(names, sizeof(names), "%.*s", gap != NULL ? (int)(gap - line) : (int)strlen(line),
+             line);
     ftc_scdoc_bold(names, out);
     if (gap != NULL) {
         fputs("\n\t", out);

@@ -12,7 +12,8 @@
 void ftc_scdoc_text(const char *text, FILE *out);
 /* In bold. */
 void ftc_scdoc_bold(const char *text, FILE *out);
-/* Lines of a text; those that begin with a blank are a list, what stands behind two more blanks belongs to it. */
+/* Lines of a text; those that begin with a blank are a list, what stands behind two more blanks
+ * belongs to it. */
 void ftc_scdoc_lines(const char *lines, FILE *out);
 /* Commands, a line for each, as literal text; long ones are broken as a shell takes it. */
 void ftc_scdoc_commands(const char *lines, FILE *out);

@@ -1,10 +1,11 @@
 /*
- * Ranks that PMIx started without ftrun: what the first rank of a node and the agent that it starts say to each other, over a pair of
- * sockets that is the agent's standard input (docs/design/nodes.md, "Adopted ranks"). In this order:
+ * Ranks that PMIx started without ftrun: what the first rank of a node and the agent that it starts
+ * say to each other, over a pair of sockets that is the agent's standard input
+ * (docs/design/nodes.md, "Adopted ranks"). In this order:
  *
- *   rank:  struct ftc_adoption_hello, ftc_adoption_member of each node, ftc_adopted of each rank of this node
- *   agent: struct ftc_adoption_answer; if it refuses, that is all
- *   rank:  struct ftc_adoption_verdict; if it is a success, the endpoint of each node's agent
+ *   rank:  struct ftc_adoption_hello, ftc_adoption_member of each node, ftc_adopted of each rank of
+ *   this node agent: struct ftc_adoption_answer; if it refuses, that is all rank:  struct
+ *   ftc_adoption_verdict; if it is a success, the endpoint of each node's agent
  *
  * Both are of one machine, and of one user; they may be of two releases, so versions come first.
  */

@@ -1,9 +1,9 @@
 /*
- * Waking other processes: a futex in the slot for ranks that sleep inside a call, a datagram socket for
- * progress threads and the launcher.
+ * Waking other processes: a futex in the slot for ranks that sleep inside a call, a datagram socket
+ * for progress threads and the launcher.
  *
- * No wake-up is lost, by two pairs of full fences (each side stores, fences, then loads what the other
- * stored):
+ * No wake-up is lost, by two pairs of full fences (each side stores, fences, then loads what the
+ * other stored):
  *
  *   ringer                              sleeper
  *   R1 publish something                S1 sleep := FUTEX              ftc_bell_prepare()
@@ -12,10 +12,10 @@
  *   R4 if FUTEX: bell += 1, wake        S4 look at everything
  *                                       S5 sleep while bell == expected
  *
- * If R3 does not see S1, the fences order R1 before S4: the sleeper finds it by itself. If R3 sees S1, the
- * bump R4 comes before S3, and S3 (acquire) sees R1 too, or after it, and then S5 does not sleep or is woken:
- * the kernel compares and queues under one lock. Who sleeps in poll() announces that in S1; R4 then puts a byte into its
- * socket, where it stays until S5 finds it.
+ * If R3 does not see S1, the fences order R1 before S4: the sleeper finds it by itself. If R3 sees
+ * S1, the bump R4 comes before S3, and S3 (acquire) sees R1 too, or after it, and then S5 does not
+ * sleep or is woken: the kernel compares and queues under one lock. Who sleeps in poll() announces
+ * that in S1; R4 then puts a byte into its socket, where it stays until S5 finds it.
  */
 #include "node/bell.h"
 
@@ -35,22 +35,25 @@
 
 #define DRAIN_LIMIT 1024 /* more rings than a socket's queue holds: one drain always ends */
 
-static bool socket_address(const struct ftc_bell *bell, int whose, bool call, struct sockaddr_un *address)
+static bool socket_address(const struct ftc_bell *bell, int whose, bool call,
+                           struct sockaddr_un *address)
 {
     int length;
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (whose == FTC_BELL_LAUNCHER)
-        length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/launcher", bell->directory);
+        length =
+            snprintf(address->sun_path, sizeof(address->sun_path), "%s/launcher", bell->directory);
     else
-        length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/%d%s", bell->directory, whose,
-                          call ? ".call" : "");
+        length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/%d%s", bell->directory,
+                          whose, call ? ".call" : "");
     return length > 0 && (size_t)length < sizeof(address->sun_path);
 }
 
 /* The directory is private to the user (mode 0700), so that nobody else ever reaches the socket. */
 static int bind_socket(int fd, const struct sockaddr_un *address)
 {
-    /* Whoever bound this name before had this rank and is dead: the launcher starts one process per rank. */
+    /* Whoever bound this name before had this rank and is dead: the launcher starts one process per
+     * rank. */
     unlink(address->sun_path);
     if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
         return 0;
@@ -108,7 +111,8 @@ static void close_socket(const struct ftc_bell *bell, bool call, int *fd)
     *fd = -1;
 }
 
-/* Who saw an earlier sleep in poll() may ring nobody now: it did not see the next S1, so S4 after that finds what it published. */
+/* Who saw an earlier sleep in poll() may ring nobody now: it did not see the next S1, so S4 after
+ * that finds what it published. */
 void ftc_bell_poll_end(struct ftc_bell *bell)
 {
     close_socket(bell, true, &bell->call_fd);
@@ -146,12 +150,14 @@ static bool send_byte(int fd, const struct sockaddr_un *address)
     return sent >= 0 || (errno != EAGAIN && errno != ENOBUFS);
 }
 
-/* A full queue means rung already, a missing socket nobody there. But what lies unread is charged to the sender: after
- * some 280 rings its own buffer is full. A fresh socket has room, and what it sent outlives it. */
+/* A full queue means rung already, a missing socket nobody there. But what lies unread is charged
+ * to the sender: after some 280 rings its own buffer is full. A fresh socket has room, and what it
+ * sent outlives it. */
 static void ring_socket(const struct ftc_bell *bell, int whose, bool call)
 {
     struct sockaddr_un address;
-    if (bell->fd < 0 || !socket_address(bell, whose, call, &address) || send_byte(bell->fd, &address))
+    if (bell->fd < 0 || !socket_address(bell, whose, call, &address) ||
+        send_byte(bell->fd, &address))
         return;
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -180,7 +186,8 @@ void ftc_bell_ring_all(struct ftc_bell *bell)
 {
     int ranks = ftc_segment_ranks(bell->segment);
     for (int rank = 0; rank < ranks; rank++)
-        atomic_fetch_add_explicit(&ftc_segment_slot(bell->segment, rank)->bell, 1, memory_order_acq_rel);
+        atomic_fetch_add_explicit(&ftc_segment_slot(bell->segment, rank)->bell, 1,
+                                  memory_order_acq_rel);
     /* R2 again: who is not seen asleep below has yet to read its bell, and finds it bumped. */
     atomic_thread_fence(memory_order_seq_cst);
     for (int rank = 0; rank < ranks; rank++) {
@@ -227,7 +234,8 @@ static void sleep_in_poll(struct ftc_bell *bell, uint64_t timeout_ns, int fd, in
         drain(bell->call_fd);
 }
 
-void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd, int other)
+void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd,
+                    int other)
 {
     if (bell->call_fd >= 0)
         sleep_in_poll(bell, timeout_ns, fd, other);
@@ -244,7 +252,7 @@ void ftc_bell_outside(struct ftc_bell *bell, bool outside)
 {
     uint32_t sleep = outside ? FTC_SLEEP_SOCKET : FTC_SLEEP_AWAKE;
     atomic_store_explicit(&own_slot(bell)->sleep, sleep, memory_order_relaxed);
-    /* As S2, with the socket in place of the bell: rings after this fence go there, what came before is found
-     * by the look that the caller owes. */
+    /* As S2, with the socket in place of the bell: rings after this fence go there, what came
+     * before is found by the look that the caller owes. */
     atomic_thread_fence(memory_order_seq_cst);
 }

@@ -1,16 +1,16 @@
 /*
  * The jobs of a user on this node. A job is a segment in /dev/shm and a private directory for
  * sockets and PMIx files, both named after the job. Its launcher holds a lock on each
- * (node/system/lock.h): a lock that another process can take is of a dead job. Removing a job goes from
- * the outside in: processes, directory, segment. The segment says where the directory is, so a
+ * (node/system/lock.h): a lock that another process can take is of a dead job. Removing a job goes
+ * from the outside in: processes, directory, segment. The segment says where the directory is, so a
  * collector that is killed half-way leaves the rest findable. docs/design/nodes.md, "What belongs
  * to whom", has the rules.
  *
  * Hosts may share the directory of all jobs, and locks need not reach from one to the other: the
  * name of a job's directory says of which host it is, and one of another host is left alone.
  *
- * Nothing is followed that could lead out: every step down is an openat() that refuses symbolic links, and
- * the directory above the jobs must belong to this user alone.
+ * Nothing is followed that could lead out: every step down is an openat() that refuses symbolic
+ * links, and the directory above the jobs must belong to this user alone.
  */
 #include "node/jobs.h"
 
@@ -49,7 +49,8 @@ static int base_path(char base[108])
     int length = snprintf(base, 108, "%s/ftcoll-%lu", root, uid);
     if (length < 0 || (size_t)length + longest > 108)
         return ftc_error_set(FTC_ERR_SYSTEM,
-                             "TMPDIR is too long for sockets in it (%s): set it to a shorter path", root);
+                             "TMPDIR is too long for sockets in it (%s): set it to a shorter path",
+                             root);
     return 0;
 }
 
@@ -59,10 +60,11 @@ static int open_base(const char *base)
     int fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat info;
     if (fd < 0)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "cannot open %s: %m: it must be a directory of yours; move away what is "
-                             "there or set TMPDIR",
-                             base);
+        return ftc_error_set(
+            FTC_ERR_SYSTEM,
+            "cannot open %s: %m: it must be a directory of yours; move away what is "
+            "there or set TMPDIR",
+            base);
     if (fstat(fd, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 0777) == 0700)
         return fd;
     close(fd);
@@ -80,7 +82,8 @@ static int make_private(const char *path)
     return chmod(path, 0700);
 }
 
-/* Another job's end removes it while it is empty, perhaps between two of these lines: then once more. */
+/* Another job's end removes it while it is empty, perhaps between two of these lines: then once
+ * more. */
 static int make_base(const char *base)
 {
     for (int tries = 0; tries < MAX_TRIES; tries++) {
@@ -94,7 +97,8 @@ static int make_base(const char *base)
             return fd;
     }
     return ftc_error_set(FTC_ERR_SYSTEM,
-                         "cannot make %s: %m: set TMPDIR to a directory that you may write to", base);
+                         "cannot make %s: %m: set TMPDIR to a directory that you may write to",
+                         base);
 }
 
 /* --- new jobs --- */
@@ -195,14 +199,16 @@ int ftc_jobs_new(char job[FTC_JOB_NAME_SIZE], char directory[108], int *lock)
         return 0;
     }
     return ftc_error_set(FTC_ERR_SYSTEM,
-                         "no free job name in %s: remove what dead jobs left (ftcoll-status --gc)", base);
+                         "no free job name in %s: remove what dead jobs left (ftcoll-status --gc)",
+                         base);
 }
 
 void ftc_jobs_name_cluster(char cluster[FTC_JOB_NAME_SIZE])
 {
     const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
 
-    int length = job != NULL && step != NULL ? snprintf(cluster, FTC_JOB_NAME_SIZE, "%s.%s", job, step) : -1;
+    int length =
+        job != NULL && step != NULL ? snprintf(cluster, FTC_JOB_NAME_SIZE, "%s.%s", job, step) : -1;
     if (length < 0 || length >= FTC_JOB_NAME_SIZE)
         draw_name(cluster);
 }
@@ -316,12 +322,14 @@ static struct job_entry *append(struct job_entry *list, int count, const char *n
 static int scan(DIR *dir, struct job_entry **list, int *count)
 {
     char prefix[32];
-    size_t length = (size_t)snprintf(prefix, sizeof(prefix), "ftcoll-%lu-", (unsigned long)geteuid());
+    size_t length =
+        (size_t)snprintf(prefix, sizeof(prefix), "ftcoll-%lu-", (unsigned long)geteuid());
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         struct stat info;
-        if (strncmp(entry->d_name, prefix, length) != 0 || !ftc_job_name_valid(entry->d_name + length) ||
-            fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode) ||
-            info.st_uid != geteuid())
+        if (strncmp(entry->d_name, prefix, length) != 0 ||
+            !ftc_job_name_valid(entry->d_name + length) ||
+            fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(info.st_mode) || info.st_uid != geteuid())
             continue;
         *list = append(*list, *count, entry->d_name + length);
         if (*list == NULL)

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "node/system/process.h"
 #include "node/segment/segment.h"
+#include "node/system/process.h"
 
 /* A fresh job name for the calling launcher and its directory: $TMPDIR or /tmp,
  * "ftcoll-<uid>/<job>-<host>", both levels mode 0700 and owned by the caller (refused otherwise:
@@ -13,7 +13,8 @@
  * others count the job as alive. */
 int ftc_jobs_new(char job[FTC_JOB_NAME_SIZE], char directory[108], int *lock);
 
-/* What a job of several nodes is called on all of them: "JOB.STEP" of Slurm, or, without it, after the calling process. */
+/* What a job of several nodes is called on all of them: "JOB.STEP" of Slurm, or, without it, after
+ * the calling process. */
 void ftc_jobs_name_cluster(char cluster[FTC_JOB_NAME_SIZE]);
 
 /* Remove what the calling launcher has made: the directory with what is in it, unless `lock` is -1,

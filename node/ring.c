@@ -1,9 +1,9 @@
 /*
- * The byte ring. Orders: bytes before `written` (release, pairs with the acquire in ftc_ring_available); the
- * consumer's copies before `consumed` (release, pairs with the acquire in ftc_ring_room()); and a pair of
- * full fences for the question "is the producer waiting": it stores starved, fences, reads consumed; the
- * consumer stores consumed, fences, reads starved. At least one sees the other, so that no producer waits for
- * ever.
+ * The byte ring. Orders: bytes before `written` (release, pairs with the acquire in
+ * ftc_ring_available); the consumer's copies before `consumed` (release, pairs with the acquire in
+ * ftc_ring_room()); and a pair of full fences for the question "is the producer waiting": it stores
+ * starved, fences, reads consumed; the consumer stores consumed, fences, reads starved. At least
+ * one sees the other, so that no producer waits for ever.
  */
 #include "node/ring.h"
 
@@ -22,10 +22,11 @@ int ftc_ring_create(struct ftc_ring *ring, struct ftc_segment *segment, int from
     struct ftc_ring made = {
         .shared = ftc_segment_ring(segment, from, to), .segment = segment, .from = from, .to = to};
     if (atomic_load_explicit(&made.shared->written, memory_order_relaxed) != 0)
-        return ftc_error_set(FTC_ERR_PROTO,
-                             "the channel from rank %d to rank %d was used before: only one process "
-                             "may join as a rank",
-                             from, to);
+        return ftc_error_set(
+            FTC_ERR_PROTO,
+            "the channel from rank %d to rank %d was used before: only one process "
+            "may join as a rank",
+            from, to);
     *ring = made;
     return 0;
 }
@@ -43,9 +44,9 @@ static uint64_t capacity(const struct ftc_ring *ring)
 
 static int damaged(const struct ftc_ring *ring, const char *what, uint64_t value)
 {
-    return ftc_error_set(FTC_ERR_PROTO,
-                         "damaged channel from rank %d to rank %d: %s is %llu at position %llu", ring->from,
-                         ring->to, what, (unsigned long long)value, (unsigned long long)ring->position);
+    return ftc_error_set(
+        FTC_ERR_PROTO, "damaged channel from rank %d to rank %d: %s is %llu at position %llu",
+        ring->from, ring->to, what, (unsigned long long)value, (unsigned long long)ring->position);
 }
 
 long ftc_ring_room(const struct ftc_ring *ring)
@@ -63,8 +64,8 @@ static unsigned char *start(const struct ftc_ring *ring)
     return ring->large ? (unsigned char *)ring->shared + FTC_RING_PAGE : ring->shared->data;
 }
 
-/* The next `size` bytes lie in at most two pieces: *first bytes from the returned place, the others from
- * start(). */
+/* The next `size` bytes lie in at most two pieces: *first bytes from the returned place, the others
+ * from start(). */
 static unsigned char *piece(const struct ftc_ring *ring, size_t size, size_t *first)
 {
     uint64_t offset = (ring->position - ring->origin) % capacity(ring);
@@ -97,11 +98,12 @@ void ftc_ring_expect(struct ftc_ring *ring, size_t size)
 {
     if (size <= FTC_RING_SMALL || ring->large || ring->denied)
         return;
-    /* Empty: the consumer has its position where ours is, and takes the next byte from the large part. */
+    /* Empty: the consumer has its position where ours is, and takes the next byte from the large
+     * part. */
     if (atomic_load_explicit(&ring->shared->consumed, memory_order_acquire) != ring->position)
         return;
-    if (ftc_segment_ring_allocate(ring->segment, ring->from, ring->to, FTC_RING_PAGE, FTC_RING_CAPACITY) !=
-        0) {
+    if (ftc_segment_ring_allocate(ring->segment, ring->from, ring->to, FTC_RING_PAGE,
+                                  FTC_RING_CAPACITY) != 0) {
         ring->denied = true;
         return;
     }

@@ -1,13 +1,15 @@
 /*
  * A byte ring from one rank to another in the node segment: single producer, single consumer.
  *
- * A ring begins small, on one page, since most pairs of ranks exchange little; a producer that expects a long
- * message while the ring is empty moves on to the large part behind it, once and for good.
+ * A ring begins small, on one page, since most pairs of ranks exchange little; a producer that
+ * expects a long message while the ring is empty moves on to the large part behind it, once and for
+ * good.
  *
- * Crash safety: the producer copies bytes in, then release-stores `written`; the consumer copies bytes out,
- * then release-stores `consumed`. Killed at any instruction, either leaves the other a sound ring: bytes not
- * published were never sent. Both sides keep private copies of their own position and check the other's
- * before use, so that a damaged word cannot lead out of the ring: FTC_ERR_PROTO.
+ * Crash safety: the producer copies bytes in, then release-stores `written`; the consumer copies
+ * bytes out, then release-stores `consumed`. Killed at any instruction, either leaves the other a
+ * sound ring: bytes not published were never sent. Both sides keep private copies of their own
+ * position and check the other's before use, so that a damaged word cannot lead out of the ring:
+ * FTC_ERR_PROTO.
  */
 #ifndef FTC_NODE_RING_H
 #define FTC_NODE_RING_H
@@ -22,8 +24,8 @@
 #define FTC_RING_PAGE 4096u
 
 struct ftc_ring_shared {
-    _Alignas(64) _Atomic uint64_t written;  /* bytes ever written; the producer */
-    _Atomic uint64_t grown;                 /* 0: small; else 1 + written when it grew; the producer */
+    _Alignas(64) _Atomic uint64_t written; /* bytes ever written; the producer */
+    _Atomic uint64_t grown; /* 0: small; else 1 + written when it grew; the producer */
     _Alignas(64) _Atomic uint64_t consumed; /* bytes ever read; the consumer */
     _Atomic uint32_t starved; /* the producer waits for room: ring it after consuming; both sides */
     _Alignas(64) unsigned char data[];
@@ -40,17 +42,18 @@ struct ftc_ring {
     uint64_t position; /* own side's: trusted */
     uint64_t origin;   /* position at which the large part began to be used */
     bool large;
-    bool denied; /* producer: /dev/shm had no room for the large part; the small one goes on working */
+    bool
+        denied; /* producer: /dev/shm had no room for the large part; the small one goes on working */
 };
 
-/* Producer: allocate the first page. FTC_ERR_SYSTEM when /dev/shm is full, FTC_ERR_PROTO if the ring was used
- * before. */
+/* Producer: allocate the first page. FTC_ERR_SYSTEM when /dev/shm is full, FTC_ERR_PROTO if the
+ * ring was used before. */
 int ftc_ring_create(struct ftc_ring *ring, struct ftc_segment *segment, int from, int to);
 /* Consumer: only after the pending bit of `from` was seen set. */
 void ftc_ring_attach(struct ftc_ring *ring, struct ftc_segment *segment, int from, int to);
 
-/* Producer: copy up to `size` bytes in; returns how many went in, FTC_ERR_PROTO if the other side's word is
- * damaged. Not visible before ftc_ring_publish(). */
+/* Producer: copy up to `size` bytes in; returns how many went in, FTC_ERR_PROTO if the other side's
+ * word is damaged. Not visible before ftc_ring_publish(). */
 long ftc_ring_write(struct ftc_ring *ring, const void *bytes, size_t size);
 void ftc_ring_publish(struct ftc_ring *ring);
 

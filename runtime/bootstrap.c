@@ -18,12 +18,13 @@ static int get_size(const pmix_proc_t *job, int *size)
     pmix_status_t rc = PMIx_Get(job, PMIX_JOB_SIZE, NULL, 0, &value);
 
     if (rc != PMIX_SUCCESS)
-        return ftc_error_set(FTC_ERR_SYSTEM, "PMIx does not tell the job's size: %s", PMIx_Error_string(rc));
+        return ftc_error_set(FTC_ERR_SYSTEM, "PMIx does not tell the job's size: %s",
+                             PMIx_Error_string(rc));
     uint32_t ranks = value->type == PMIX_UINT32 ? value->data.uint32 : 0;
     PMIX_VALUE_RELEASE(value);
     if (ranks < 1 || ranks > FTC_NODE_MAX_RANKS)
-        return ftc_error_set(FTC_ERR_UNSUPPORTED, "a job of %u ranks is not possible (1..%d)", ranks,
-                             FTC_NODE_MAX_RANKS);
+        return ftc_error_set(FTC_ERR_UNSUPPORTED, "a job of %u ranks is not possible (1..%d)",
+                             ranks, FTC_NODE_MAX_RANKS);
     *size = (int)ranks;
     return 0;
 }
@@ -36,7 +37,8 @@ static int get_job(const pmix_proc_t *job, char name[FTC_JOB_NAME_SIZE])
     int result = 0;
 
     if (rc != PMIX_SUCCESS)
-        return ftc_error_set(FTC_ERR_SYSTEM, "ftrun does not tell the job's name: %s", PMIx_Error_string(rc));
+        return ftc_error_set(FTC_ERR_SYSTEM, "ftrun does not tell the job's name: %s",
+                             PMIx_Error_string(rc));
     if (value->type != PMIX_STRING || value->data.string == NULL ||
         strlen(value->data.string) >= FTC_JOB_NAME_SIZE)
         result = ftc_error_set(FTC_ERR_PROTO, "the PMIx server gave a malformed job name");
@@ -62,11 +64,12 @@ static int ask(struct ftc_identity *identity)
     PMIX_LOAD_PROCID(&job, self.nspace, PMIX_RANK_WILDCARD);
     int result = get_size(&job, &identity->size);
     if (result == 0 && self.rank >= (pmix_rank_t)identity->size)
-        result =
-            ftc_error_set(FTC_ERR_PROTO, "PMIx rank %u is outside a job of %d", self.rank, identity->size);
+        result = ftc_error_set(FTC_ERR_PROTO, "PMIx rank %u is outside a job of %d", self.rank,
+                               identity->size);
     identity->rank = (int)self.rank;
     if (result == 0)
-        result = is_of_ftrun(self.nspace) ? get_job(&job, identity->job) : ftc_foreign_meet(&self, identity);
+        result = is_of_ftrun(self.nspace) ? get_job(&job, identity->job)
+                                          : ftc_foreign_meet(&self, identity);
     PMIx_Finalize(NULL, 0);
     return result;
 }
@@ -87,7 +90,8 @@ static bool read_inherited(struct ftc_identity *identity)
         return false;
     long number = strtol(rank, &end, 10);
     if (end == rank || *end != '\0' || number < 0 || number >= (long)header.ranks) {
-        (void)ftc_error_set(FTC_ERR_PROTO, "\"%.20s\" is no rank of a job of %u", rank, header.ranks);
+        (void)ftc_error_set(FTC_ERR_PROTO, "\"%.20s\" is no rank of a job of %u", rank,
+                            header.ranks);
         return false;
     }
     *identity = (struct ftc_identity){.rank = (int)number, .size = (int)header.ranks};
@@ -136,9 +140,10 @@ static int check_files(void)
         return 0;
     limit.rlim_cur = FILES_NEEDED;
     if (limit.rlim_max < FILES_NEEDED || setrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "only %llu files may be open, a rank needs %d; raise the limit (ulimit -n %d)",
-                             (unsigned long long)limit.rlim_max, FILES_NEEDED, FILES_NEEDED);
+        return ftc_error_set(
+            FTC_ERR_SYSTEM,
+            "only %llu files may be open, a rank needs %d; raise the limit (ulimit -n %d)",
+            (unsigned long long)limit.rlim_max, FILES_NEEDED, FILES_NEEDED);
     return 0;
 }
 

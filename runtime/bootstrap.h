@@ -6,7 +6,8 @@
 
 #include "node/segment/segment.h"
 
-/* Job-level key that ftrun's PMIx server gives to its clients: the job's name, from which the segment's follows. */
+/* Job-level key that ftrun's PMIx server gives to its clients: the job's name, from which the
+ * segment's follows. */
 #define FTC_PMIX_KEY_JOB "ftcoll.segment"
 
 struct ftc_identity {
@@ -17,11 +18,11 @@ struct ftc_identity {
 };
 
 /*
- * PMIx_Init, ask, PMIx_Finalize: PMIx is for bootstrap only, since neither its events nor its fences survive a death.
- * Under ftrun there is no fence: the segment has all that ranks of one node need to know of each
- * other. Its ranks inherit their identity, too, and go on with that when PMIx does not answer.
- * Under another server the ranks meet (runtime/foreign.h). FTC_ERR_SYSTEM (PMIx failed, a node
- * cannot take part, or a rank of ftrun cannot find its job), FTC_ERR_UNSUPPORTED.
+ * PMIx_Init, ask, PMIx_Finalize: PMIx is for bootstrap only, since neither its events nor its
+ * fences survive a death. Under ftrun there is no fence: the segment has all that ranks of one node
+ * need to know of each other. Its ranks inherit their identity, too, and go on with that when PMIx
+ * does not answer. Under another server the ranks meet (runtime/foreign.h). FTC_ERR_SYSTEM (PMIx
+ * failed, a node cannot take part, or a rank of ftrun cannot find its job), FTC_ERR_UNSUPPORTED.
  */
 int ftc_bootstrap(struct ftc_identity *identity);
 

@@ -27,7 +27,8 @@ void ftc_call_enter(struct ftc_comm *comm)
     ftc_gate_enter(comm);
 }
 
-/* Sockets that nobody watches between calls are the next call's, or the thread's at its next tick. */
+/* Sockets that nobody watches between calls are the next call's, or the thread's at its next
+ * tick. */
 static bool has_rest(struct ftc_comm *comm)
 {
     return ftc_gate_is_shut(comm) ? ftc_progress_ready_but_sockets(comm) : ftc_progress_ready(comm);
@@ -108,16 +109,17 @@ int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *rece
 static int explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
 {
     if (rc == FTC_ERR_ROOT_FAILED)
-        return ftc_error_set(rc, "rank %d, the root of the broadcast, failed before it could finish",
+        return ftc_error_set(rc,
+                             "rank %d, the root of the broadcast, failed before it could finish",
                              (int)call->signature.root);
     if (rc == FTC_ERR_TOO_MANY_FAILURES)
-        return ftc_error_set(rc,
-                             "more than f = %d ranks failed during the reduce; repeat it, or use allreduce",
-                             (int)comm->config.f);
+        return ftc_error_set(
+            rc, "more than f = %d ranks failed during the reduce; repeat it, or use allreduce",
+            (int)comm->config.f);
     if (rc == FTC_ERR_CORRUPT)
-        return ftc_error_set(rc,
-                             "results that should be equal differ, and no majority of them agrees: memory or "
-                             "a message was damaged; call again");
+        return ftc_error_set(
+            rc, "results that should be equal differ, and no majority of them agrees: memory or "
+                "a message was damaged; call again");
     return rc;
 }
 
@@ -138,9 +140,10 @@ FTC_HOT int ftc_call_begin(const struct ftc_comm *comm)
 
     if (rc != 0 || atomic_exchange_explicit(&comm->guard->busy, 1, memory_order_acquire) == 0)
         return rc;
-    return ftc_error_set(FTC_ERR_STATE,
-                         "another call on this communicator is under way, of another thread, or of the one "
-                         "whose operator makes this call; make one call at a time, by a lock of your own");
+    return ftc_error_set(
+        FTC_ERR_STATE,
+        "another call on this communicator is under way, of another thread, or of the one "
+        "whose operator makes this call; make one call at a time, by a lock of your own");
 }
 
 FTC_HOT int ftc_call_end(const struct ftc_comm *comm, int rc)
@@ -151,7 +154,8 @@ FTC_HOT int ftc_call_end(const struct ftc_comm *comm, int rc)
 
 uint64_t ftc_call_number(const struct ftc_comm *comm)
 {
-    return comm->board != NULL ? ftc_board_operations(comm->board) : ftc_member_next_op(comm->member);
+    return comm->board != NULL ? ftc_board_operations(comm->board)
+                               : ftc_member_next_op(comm->member);
 }
 
 static FTC_HOT int run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)

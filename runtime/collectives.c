@@ -39,7 +39,8 @@ FTC_HOT static int check_input(const void *send, const void *recv, size_t size, 
 }
 
 FTC_HOT static int reduction_call(struct ftc_reduction *reduction, struct ftc_call *call, int kind,
-                                  const void *send, const void *recv, size_t count, ftc_type type, ftc_op op)
+                                  const void *send, const void *recv, size_t count, ftc_type type,
+                                  ftc_op op)
 {
     size_t size = 0;
     int rc = check_size(count, type, &size);
@@ -59,8 +60,8 @@ FTC_HOT static int reduction_call(struct ftc_reduction *reduction, struct ftc_ca
     return rc;
 }
 
-FTC_HOT FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
-                                  ftc_comm *comm)
+FTC_HOT FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type,
+                                  ftc_op op, ftc_comm *comm)
 {
     struct ftc_reduction reduction = {0};
     struct ftc_call call = {0};
@@ -74,8 +75,8 @@ FTC_HOT FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ft
     return ftc_call_end(comm, rc == 0 ? ftc_call_run(comm, &call, recv) : rc);
 }
 
-FTC_HOT FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, int root,
-                               ftc_comm *comm)
+FTC_HOT FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                               int root, ftc_comm *comm)
 {
     struct ftc_reduction reduction = {0};
     struct ftc_call call = {0};
@@ -107,8 +108,8 @@ FTC_HOT FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int roo
         rc = ftc_error_set(FTC_ERR_ARG, "buffer is NULL");
     if (rc != 0)
         return ftc_call_end(comm, rc);
-    call.signature =
-        (struct ftc_signature){.kind = FTC_CALL_BCAST, .type = (uint8_t)type, .root = root, .size = size};
+    call.signature = (struct ftc_signature){
+        .kind = FTC_CALL_BCAST, .type = (uint8_t)type, .root = root, .size = size};
     call.input = comm->rank == root ? buffer : NULL;
     return ftc_call_end(comm, ftc_call_run(comm, &call, comm->rank == root ? NULL : buffer));
 }

@@ -1,4 +1,5 @@
-/* A communicator at run time: the member, and what connects it to the node. Private to this room. */
+/* A communicator at run time: the member, and what connects it to the node. Private to this
+ * room. */
 #ifndef FTC_RUNTIME_COMM_H
 #define FTC_RUNTIME_COMM_H
 
@@ -8,8 +9,8 @@
 #include <stdbool.h>
 
 #include "base/log.h"
-#include "collectives/values/flip.h"
 #include "collectives/agreement/member.h"
+#include "collectives/values/flip.h"
 #include "config/config.h"
 #include "include/ftcoll.h"
 #include "node/bell.h"
@@ -26,17 +27,19 @@ struct ftc_flow;
 struct ftc_large_run;
 struct ftc_levels;
 
-/* How long a waiting call stays awake: looks while cores are free, then yields, then sleeps on the futex. */
+/* How long a waiting call stays awake: looks while cores are free, then yields, then sleeps on the
+ * futex. */
 struct ftc_patience {
     int spins, yields;
 };
 
-/* The thread that beats, and answers for finished operations while the caller is outside the library. */
+/* The thread that beats, and answers for finished operations while the caller is outside the
+ * library. */
 /* Who watches the transport's descriptor (runtime/gate.h). */
 struct ftc_gate {
-    int fd;                 /* epoll over the descriptor; -1: it has none */
-    ev_io sockets;          /* the thread's */
-    ev_timer tick;          /* the thread's; active while it stays shut, and until that was noticed */
+    int fd;        /* epoll over the descriptor; -1: it has none */
+    ev_io sockets; /* the thread's */
+    ev_timer tick; /* the thread's; active while it stays shut, and until that was noticed */
     atomic_bool stays_shut; /* between calls, too; changed under the lock */
     atomic_ulong calls;     /* that began */
     uint64_t calls_at_tick; /* the thread's */
@@ -57,10 +60,12 @@ struct ftc_thread {
     int launcher_fd;   /* pidfd of the launcher, -1: none, then looked for at every beat */
     atomic_bool stop;
     atomic_bool missed; /* there was something to do while the caller held the lock */
-    atomic_bool wanted; /* the caller waits for the lock: the thread, always quicker to it, leaves it alone */
+    atomic_bool
+        wanted; /* the caller waits for the lock: the thread, always quicker to it, leaves it alone */
 };
 
-/* The rank that copies between its memory and ours go to, and its process; pid 0: none may be made. */
+/* The rank that copies between its memory and ours go to, and its process; pid 0: none may be
+ * made. */
 struct ftc_peer {
     bool known;
     int rank;
@@ -98,26 +103,28 @@ struct ftc_comm {
     atomic_ullong called; /* collectives, by the caller; the slot shows it */
     struct ftc_drill drill;
 
-    /* Under the lock: whoever drives the member, the caller for the whole of a call, else the thread. */
+    /* Under the lock: whoever drives the member, the caller for the whole of a call, else the
+     * thread. */
     pthread_mutex_t lock;
     struct ftc_member *member;
-    uint32_t failures_seen;                  /* cursor in the failure log */
-    uint64_t probed_ballots;                 /* ballots entered when the probe last said so */
-    uint64_t reached_ns;                     /* when it was last published whom this rank cannot reach */
-    uint64_t timer_ns;                       /* when the next of the two timers is due; 0: none */
-    uint64_t member_due_ns;                  /* the member's; that of gossip is its own */
-    struct ftc_gossip_run *gossip;           /* NULL: alone */
-    struct ftc_doubling_run *doubling;       /* NULL: alone */
-    struct ftc_flow *flow;                   /* NULL: the job has one node */
-    uint64_t bytes_of[FTC_OPERATIONS_AHEAD]; /* of the last operations that may run ahead, by number */
-    uint64_t bytes_ahead;                    /* their sum */
-    struct ftc_large_run *large;             /* NULL: alone */
-    struct ftc_levels *levels;               /* NULL: all operations are by messages among all ranks */
-    bool more;                               /* the member wants to go on */
-    bool delivered;                          /* the call under way is done */
-    int status;                              /* its result */
-    void *receive;                           /* where its value goes; NULL: nowhere */
-    struct ftc_set accused;                  /* ranks that the launcher shall fence and has not yet */
+    uint32_t failures_seen;            /* cursor in the failure log */
+    uint64_t probed_ballots;           /* ballots entered when the probe last said so */
+    uint64_t reached_ns;               /* when it was last published whom this rank cannot reach */
+    uint64_t timer_ns;                 /* when the next of the two timers is due; 0: none */
+    uint64_t member_due_ns;            /* the member's; that of gossip is its own */
+    struct ftc_gossip_run *gossip;     /* NULL: alone */
+    struct ftc_doubling_run *doubling; /* NULL: alone */
+    struct ftc_flow *flow;             /* NULL: the job has one node */
+    uint64_t
+        bytes_of[FTC_OPERATIONS_AHEAD]; /* of the last operations that may run ahead, by number */
+    uint64_t bytes_ahead;               /* their sum */
+    struct ftc_large_run *large;        /* NULL: alone */
+    struct ftc_levels *levels;          /* NULL: all operations are by messages among all ranks */
+    bool more;                          /* the member wants to go on */
+    bool delivered;                     /* the call under way is done */
+    int status;                         /* its result */
+    void *receive;                      /* where its value goes; NULL: nowhere */
+    struct ftc_set accused;             /* ranks that the launcher shall fence and has not yet */
     struct ftc_snapshot snapshot;
     /* Of the member's call, until it is delivered; NULL: none is under way. */
     const struct ftc_signature *under_way;

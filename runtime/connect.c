@@ -13,11 +13,13 @@
 _Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
                "transport.order has the names of enum ftc_carrier");
 
-/* tcp.md, "Patience": about as long as an allreduce of few hosts takes; longer where each rank of this node has a core. */
+/* tcp.md, "Patience": about as long as an allreduce of few hosts takes; longer where each rank of
+ * this node has a core. */
 #define SOCKET_YIELDS     40
 #define OWN_SOCKET_YIELDS 1000
 
-static struct ftc_tcp_setup tcp_of(const struct ftc_config *c, const struct ftc_segment_header *header)
+static struct ftc_tcp_setup tcp_of(const struct ftc_config *c,
+                                   const struct ftc_segment_header *header)
 {
     return (struct ftc_tcp_setup){.job = header->cluster,
                                   .secret = header->secret,
@@ -28,8 +30,8 @@ static struct ftc_tcp_setup tcp_of(const struct ftc_config *c, const struct ftc_
                                   .congestion = c->tcp_congestion};
 }
 
-static struct ftc_verbs_setup verbs_of(const struct ftc_config *c, const struct ftc_segment_header *header,
-                                       const char *device)
+static struct ftc_verbs_setup verbs_of(const struct ftc_config *c,
+                                       const struct ftc_segment_header *header, const char *device)
 {
     return (struct ftc_verbs_setup){.job = header->cluster,
                                     .secret = header->secret,
@@ -68,8 +70,8 @@ static int open_transport(struct ftc_comm *comm)
     return ftc_transport_route.open(&comm->transport, &setup);
 }
 
-/* A look at sockets costs system calls, and where both ends share a host it takes the time in which the kernel would bring the message:
- * so it gives way after each. */
+/* A look at sockets costs system calls, and where both ends share a host it takes the time in which
+ * the kernel would bring the message: so it gives way after each. */
 static int sleep_on_sockets(struct ftc_comm *comm)
 {
     if (!ftc_route_has(comm->transport, FTC_CARRIER_VERBS)) /* by which a look is one at memory */

@@ -11,7 +11,8 @@
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 
-/* A message is this head, u8 version | u8 kind | u16, u32 0 | u64 number of the call, and what ftc_doubling_receive() takes. */
+/* A message is this head, u8 version | u8 kind | u16, u32 0 | u64 number of the call, and what ftc_doubling_receive() takes.
+ */
 #define HEAD    16
 #define VERSION 1
 #define KIND    255 /* in the same place as the kinds of collectives/message.h, and far from them */
@@ -85,8 +86,8 @@ static void send(struct ftc_comm *comm, const struct ftc_doubling_output *output
     if (head == NULL || value.buffer == NULL)
         ftc_progress_must(comm, FTC_ERR_NOMEM);
     memcpy(value.buffer->data, output->bytes, output->size);
-    ftc_progress_must(
-        comm, comm->transport->ops->send(comm->transport, run->rank[output->to], head, &value, false));
+    ftc_progress_must(comm, comm->transport->ops->send(comm->transport, run->rank[output->to], head,
+                                                       &value, false));
     ftc_buffer_unref(value.buffer);
     ftc_buffer_unref(head);
 }
@@ -130,22 +131,26 @@ static int take(struct ftc_comm *comm, int from, const struct ftc_buffer *messag
 
     if (run->place[from] < 0)
         return FTC_SUCCESS; /* it had failed before */
-    int rc = ftc_doubling_receive(run->core, run->place[from], message->data + HEAD, message->size - HEAD);
+    int rc = ftc_doubling_receive(run->core, run->place[from], message->data + HEAD,
+                                  message->size - HEAD);
     put_out(comm);
     return rc;
 }
 
-/* Who ends a call has had something from everybody who takes part in it: nobody is further ahead than the next one. */
+/* Who ends a call has had something from everybody who takes part in it: nobody is further ahead
+ * than the next one. */
 int ftc_doubling_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     struct ftc_doubling_run *run = comm->doubling;
     uint64_t call;
 
     if (!read_head(message, &call) || call > run->calls + (run->core != NULL))
-        return ftc_error_set(FTC_ERR_PROTO, "rank %d sent what is no message of this call or the next", from);
+        return ftc_error_set(FTC_ERR_PROTO,
+                             "rank %d sent what is no message of this call or the next", from);
     if (call < run->calls)
         return FTC_SUCCESS; /* a death has ended it here */
-    return run->core != NULL && call == run->calls ? take(comm, from, message) : keep(run, from, message);
+    return run->core != NULL && call == run->calls ? take(comm, from, message)
+                                                   : keep(run, from, message);
 }
 
 void ftc_doubling_run_notice(struct ftc_comm *comm, int rank)
@@ -176,8 +181,8 @@ static void take_kept(struct ftc_comm *comm)
 static void place_ranks(struct ftc_comm *comm)
 {
     struct ftc_doubling_run *run = comm->doubling;
-    const struct ftc_set *failed =
-        comm->board != NULL ? ftc_board_agreed(comm->board) : ftc_member_agreed_failed(comm->member);
+    const struct ftc_set *failed = comm->board != NULL ? ftc_board_agreed(comm->board)
+                                                       : ftc_member_agreed_failed(comm->member);
 
     run->places = 0;
     for (int rank = 0; rank < comm->size; rank++) {
@@ -218,14 +223,15 @@ static int result(const struct ftc_doubling *core, double *recv, size_t count)
     case FTC_DOUBLING_NO_MAJORITY:
         return ftc_error_set(FTC_ERR_CORRUPT, "three runs of an allreduce had three results");
     default:
-        return ftc_error_set(FTC_ERR_TOO_MANY_FAILURES,
-                             "a rank has failed, which this allreduce does not survive; agree on the failed "
-                             "set with ftc_validate_global(), and repeat it");
+        return ftc_error_set(
+            FTC_ERR_TOO_MANY_FAILURES,
+            "a rank has failed, which this allreduce does not survive; agree on the failed "
+            "set with ftc_validate_global(), and repeat it");
     }
 }
 
-static int run(struct ftc_comm *comm, struct ftc_doubling_settings *settings, const double *send_values,
-               double *recv)
+static int run(struct ftc_comm *comm, struct ftc_doubling_settings *settings,
+               const double *send_values, double *recv)
 {
     struct ftc_doubling_run *here = comm->doubling;
 
@@ -245,7 +251,8 @@ static int run(struct ftc_comm *comm, struct ftc_doubling_settings *settings, co
     return rc;
 }
 
-static int run_alone(struct ftc_doubling_settings *settings, const double *send_values, double *recv)
+static int run_alone(struct ftc_doubling_settings *settings, const double *send_values,
+                     double *recv)
 {
     struct ftc_doubling *core;
     int rc = ftc_doubling_create(&core, settings, send_values);
@@ -258,8 +265,8 @@ static int run_alone(struct ftc_doubling_settings *settings, const double *send_
     return rc;
 }
 
-FTC_API int ftc_baseline_allreduce(enum ftc_doubling_algorithm algorithm, const double *send, double *recv,
-                                   size_t count, ftc_comm *comm)
+FTC_API int ftc_baseline_allreduce(enum ftc_doubling_algorithm algorithm, const double *send,
+                                   double *recv, size_t count, ftc_comm *comm)
 {
     struct ftc_doubling_settings settings = {.ranks = 1, .algorithm = algorithm, .count = count};
     int rc = ftc_call_check(comm);

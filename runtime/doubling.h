@@ -1,6 +1,6 @@
 /*
- * The deterministic allreduces of runtime/baseline.h at run time: their messages travel beside the member's, and whoever drives the
- * member takes them in. All under comm->lock.
+ * The deterministic allreduces of runtime/baseline.h at run time: their messages travel beside the
+ * member's, and whoever drives the member takes them in. All under comm->lock.
  */
 #ifndef FTC_RUNTIME_DOUBLING_H
 #define FTC_RUNTIME_DOUBLING_H

@@ -13,13 +13,14 @@
 #define DIE  "FTCOLL_TEST_DIE"
 #define DEAF "FTCOLL_TEST_DEAF"
 
-static const char *const points[FTC_DRILL_POINTS] = {"attached", "joined", "call",   "send",  "deliver",
-                                                     "return",   "mark",   "marked", "linger"};
+static const char *const points[FTC_DRILL_POINTS] = {
+    "attached", "joined", "call", "send", "deliver", "return", "mark", "marked", "linger"};
 
 static const struct {
     const char *name;
     int signal;
-} ways[] = {{"kill", SIGKILL}, {"stop", SIGSTOP}, {"exit", 0}, {"abort", SIGABRT}, {"segv", SIGSEGV}};
+} ways[] = {
+    {"kill", SIGKILL}, {"stop", SIGSTOP}, {"exit", 0}, {"abort", SIGABRT}, {"segv", SIGSEGV}};
 
 static int find_point(const char *name)
 {

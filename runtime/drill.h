@@ -1,8 +1,9 @@
 /*
- * Fault drills at exact points of the library, for tests: FTCOLL_TEST_DIE="RANK@POINT[:N][=HOW],..." ends rank RANK when it
- * passes POINT for the N-th time (default 1). HOW: kill (default), stop, exit, abort, segv.
- * FTCOLL_TEST_DEAF="RANK@MS,..." makes a rank take in each failure MS milliseconds late: the detector may tell at
- * different times (agreement.md, Model), which on one node it hardly does by itself.
+ * Fault drills at exact points of the library, for tests:
+ * FTCOLL_TEST_DIE="RANK@POINT[:N][=HOW],..." ends rank RANK when it passes POINT for the N-th time
+ * (default 1). HOW: kill (default), stop, exit, abort, segv. FTCOLL_TEST_DEAF="RANK@MS,..." makes a
+ * rank take in each failure MS milliseconds late: the detector may tell at different times
+ * (agreement.md, Model), which on one node it hardly does by itself.
  */
 #ifndef FTC_RUNTIME_DRILL_H
 #define FTC_RUNTIME_DRILL_H
@@ -27,7 +28,7 @@ struct ftc_drill {
     int at[FTC_DRILL_POINTS];  /* passes left until it happens; 0: never */
     int how[FTC_DRILL_POINTS]; /* a signal, 0: exit(3) */
     uint64_t deaf_ns;          /* how late failures are taken in; 0: at once */
-    uint64_t heard_ns;         /* since when one waits; 0: none does; reset when they are taken in */
+    uint64_t heard_ns; /* since when one waits; 0: none does; reset when they are taken in */
 };
 
 /* Read the variables; FTC_ERR_CONFIG if one is malformed. */

@@ -13,7 +13,8 @@ static int begin(const ftc_comm *comm, const void *output)
     int rc = ftc_call_check(comm);
 
     if (rc == 0 && output == NULL)
-        rc = ftc_error_set(FTC_ERR_ARG, "there is nowhere to put the result: the output pointer is NULL");
+        rc = ftc_error_set(FTC_ERR_ARG,
+                           "there is nowhere to put the result: the output pointer is NULL");
     return rc == 0 ? ftc_call_begin(comm) : rc;
 }
 
@@ -45,7 +46,8 @@ FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
     return ftc_call_end(comm, 0);
 }
 
-/* On the board each start of an operation counts as a ballot, which one ballot (0,0) decides in the end. */
+/* On the board each start of an operation counts as a ballot, which one ballot (0,0) decides in the
+ * end. */
 static void last_report(const struct ftc_comm *comm, struct ftc_member_report *report)
 {
     struct ftc_board_report board;
@@ -78,7 +80,8 @@ FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count)
     return ftc_call_end(comm, 0);
 }
 
-FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[])
+FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *outcount,
+                                ftc_rank_info infos[])
 {
     int rc = begin(comm, outcount);
 
@@ -88,7 +91,8 @@ FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *out
     return ftc_call_end(comm, rc);
 }
 
-FTC_API int ftc_get_state_global(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[])
+FTC_API int ftc_get_state_global(ftc_comm *comm, int types, int incount, int *outcount,
+                                 ftc_rank_info infos[])
 {
     int rc = begin(comm, outcount);
 
@@ -105,7 +109,8 @@ FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[])
     return rc == 0 ? ftc_call_end(comm, ftc_snapshot_recognize(&comm->snapshot, count, ranks)) : rc;
 }
 
-static void report_spread(const ftc_comm *comm, const struct ftc_member_report *last, ftc_report *report)
+static void report_spread(const ftc_comm *comm, const struct ftc_member_report *last,
+                          ftc_report *report)
 {
     struct ftc_member_settings settings = ftc_config_member(&comm->config, comm->size, comm->rank);
 
@@ -117,7 +122,8 @@ static void report_spread(const ftc_comm *comm, const struct ftc_member_report *
     report->correction = ftc_correction_name(last->correction);
 }
 
-static void report_integrity(const ftc_comm *comm, const struct ftc_member_report *last, ftc_report *report)
+static void report_integrity(const ftc_comm *comm, const struct ftc_member_report *last,
+                             ftc_report *report)
 {
     bool messages = !comm->alone && comm->board == NULL;
 
@@ -137,7 +143,8 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
     if (rc != 0)
         return rc;
     if (report->struct_size < sizeof(report->struct_size))
-        return ftc_call_end(comm, ftc_error_set(FTC_ERR_ARG, "set report.struct_size to sizeof(ftc_report)"));
+        return ftc_call_end(
+            comm, ftc_error_set(FTC_ERR_ARG, "set report.struct_size to sizeof(ftc_report)"));
     ftc_comm *mutable = (ftc_comm *)comm;
     pthread_mutex_lock(&mutable->lock);
     last_report(comm, &last);

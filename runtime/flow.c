@@ -99,7 +99,8 @@ int ftc_flow_receive(struct ftc_flow *flow, int from, const struct ftc_buffer *m
     ftc_read_align(&reader, 8);
     uint64_t number = ftc_read_u64(&reader);
     if (!sound || reader.failed || reader.used != reader.size || what > ANSWER || number == 0)
-        return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of flow control", message->size);
+        return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of flow control",
+                             message->size);
     if (what == QUESTION)
         set_wants(flow, far, number);
     else if (number > far->called)

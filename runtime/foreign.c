@@ -1,7 +1,9 @@
 /*
- * First fence: each rank says where it is. Then the lowest rank of each node starts the agent, which takes over the processes of the
- * node's ranks. Second fence: what the agents are called, and where they listen, or why there is none. So nobody goes on before all are
- * watched, and all have the same answer. After it PMIx is out of it: a rank that dies while it is connected ends the step (Slurm).
+ * First fence: each rank says where it is. Then the lowest rank of each node starts the agent,
+ * which takes over the processes of the node's ranks. Second fence: what the agents are called, and
+ * where they listen, or why there is none. So nobody goes on before all are watched, and all have
+ * the same answer. After it PMIx is out of it: a rank that dies while it is connected ends the step
+ * (Slurm).
  */
 #include "runtime/foreign.h"
 
@@ -20,8 +22,8 @@
 
 #define KEY_RANK   "ftcoll.rank" /* struct place */
 #define KEY_SECRET "ftcoll.job"  /* rank 0: struct secret */
-#define KEY_AGENT                                                                                            \
-    "ftcoll.agent"        /* the lowest rank of a node: struct agent, then the lowest ranks of all nodes */
+#define KEY_AGENT                                                                                  \
+    "ftcoll.agent" /* the lowest rank of a node: struct agent, then the lowest ranks of all nodes */
 #define FENCE_SECONDS 240 /* less than an agent waits */
 #define GET_SECONDS   20  /* a fence has brought it, or a rank that died has never told it */
 #define AGENT_SECONDS 60
@@ -62,8 +64,8 @@ struct meeting {
 
 static int refuse(const char *what, pmix_status_t status)
 {
-    return ftc_error_set(FTC_ERR_SYSTEM, "%s: PMIx says %s; see the log of what started the ranks", what,
-                         PMIx_Error_string(status));
+    return ftc_error_set(FTC_ERR_SYSTEM, "%s: PMIx says %s; see the log of what started the ranks",
+                         what, PMIx_Error_string(status));
 }
 
 static int put(const char *key, const void *bytes, size_t size)
@@ -79,8 +81,8 @@ static int put(const char *key, const void *bytes, size_t size)
 }
 
 /* From `least` to `most` bytes; *size is how many. */
-static int get(const struct meeting *m, int rank, const char *key, void *bytes, size_t least, size_t most,
-               size_t *size)
+static int get(const struct meeting *m, int rank, const char *key, void *bytes, size_t least,
+               size_t most, size_t *size)
 {
     pmix_proc_t proc;
     pmix_value_t *value = NULL;
@@ -94,8 +96,8 @@ static int get(const struct meeting *m, int rank, const char *key, void *bytes, 
     PMIX_INFO_DESTRUCT(&info);
     if (status != PMIX_SUCCESS)
         return refuse("asking for another rank's place", status);
-    bool fits =
-        value->type == PMIX_BYTE_OBJECT && value->data.bo.size >= least && value->data.bo.size <= most;
+    bool fits = value->type == PMIX_BYTE_OBJECT && value->data.bo.size >= least &&
+                value->data.bo.size <= most;
     if (fits)
         memcpy(bytes, value->data.bo.bytes, value->data.bo.size);
     *size = fits ? value->data.bo.size : 0;
@@ -104,7 +106,8 @@ static int get(const struct meeting *m, int rank, const char *key, void *bytes, 
     if (fits && (strcmp(key, KEY_SECRET) == 0 || memcmp(bytes, &version, sizeof(version)) == 0))
         return FTC_SUCCESS;
     return ftc_error_set(FTC_ERR_PROTO,
-                         "rank %d told nonsense over PMIx: use one release of ftcoll on all hosts", rank);
+                         "rank %d told nonsense over PMIx: use one release of ftcoll on all hosts",
+                         rank);
 }
 
 /* With data, or it would be no barrier (Slurm). */
@@ -138,7 +141,8 @@ static int find_lowest(struct meeting *m)
     pmix_status_t status = PMIx_Get(&job, PMIX_LOCAL_PEERS, NULL, 0, &value);
     if (status != PMIX_SUCCESS)
         return refuse("asking for the ranks of this host", status);
-    const char *at = value->type == PMIX_STRING && value->data.string != NULL ? value->data.string : "";
+    const char *at =
+        value->type == PMIX_STRING && value->data.string != NULL ? value->data.string : "";
     while (*at != '\0') {
         char *end;
         long number = strtol(at, &end, 10);
@@ -179,13 +183,15 @@ static int draw_secret(struct meeting *m)
 static int learn_places(struct meeting *m)
 {
     size_t size;
-    int rc = m->rank == 0 ? FTC_SUCCESS
-                          : get(m, 0, KEY_SECRET, &m->secret, sizeof(m->secret), sizeof(m->secret), &size);
+    int rc = m->rank == 0
+                 ? FTC_SUCCESS
+                 : get(m, 0, KEY_SECRET, &m->secret, sizeof(m->secret), sizeof(m->secret), &size);
 
     if (rc == FTC_SUCCESS && memchr(m->secret.cluster, '\0', sizeof(m->secret.cluster)) == NULL)
         rc = ftc_error_set(FTC_ERR_PROTO, "rank 0 told nonsense over PMIx");
     for (int rank = 0; rank < m->size && rc == FTC_SUCCESS; rank++) {
-        rc = get(m, rank, KEY_RANK, &m->places[rank], sizeof(struct place), sizeof(struct place), &size);
+        rc = get(m, rank, KEY_RANK, &m->places[rank], sizeof(struct place), sizeof(struct place),
+                 &size);
         m->places[rank].host[sizeof(m->places[rank].host) - 1] = '\0';
     }
     return rc;
@@ -197,14 +203,16 @@ static int list_nodes(struct meeting *m)
     for (int rank = 0; rank < m->size; rank++) {
         const struct place *place = &m->places[rank];
         if (place->lowest != rank && (rank == 0 || place->lowest != m->places[rank - 1].lowest))
-            return ftc_error_set(FTC_ERR_UNSUPPORTED,
-                                 "ranks of a host must follow one another, and rank %d (%s) does not follow "
-                                 "rank %d; use srun --distribution=block",
-                                 rank, place->host, place->lowest);
+            return ftc_error_set(
+                FTC_ERR_UNSUPPORTED,
+                "ranks of a host must follow one another, and rank %d (%s) does not follow "
+                "rank %d; use srun --distribution=block",
+                rank, place->host, place->lowest);
         if (place->lowest != rank)
             continue;
         if (m->nodes == FTC_NODE_MAX_NODES)
-            return ftc_error_set(FTC_ERR_UNSUPPORTED, "a job has 1 to %d hosts", FTC_NODE_MAX_NODES);
+            return ftc_error_set(FTC_ERR_UNSUPPORTED, "a job has 1 to %d hosts",
+                                 FTC_NODE_MAX_NODES);
         m->node = rank == m->rank ? m->nodes : m->node;
         m->leaders[m->nodes++] = rank;
     }
@@ -220,10 +228,11 @@ static int check_namespaces(const struct meeting *m)
 {
     for (int rank = m->rank; rank < end_of(m, m->node); rank++)
         if (m->places[rank].pid_namespace != m->places[m->rank].pid_namespace)
-            return ftc_error_set(FTC_ERR_UNSUPPORTED,
-                                 "rank %d and rank %d, both of host %s, cannot see each other's processes; "
-                                 "start one container for all ranks of a host, with ftrun in it",
-                                 m->rank, rank, m->places[m->rank].host);
+            return ftc_error_set(
+                FTC_ERR_UNSUPPORTED,
+                "rank %d and rank %d, both of host %s, cannot see each other's processes; "
+                "start one container for all ranks of a host, with ftrun in it",
+                m->rank, rank, m->places[m->rank].host);
     return FTC_SUCCESS;
 }
 
@@ -241,7 +250,8 @@ static bool send_hello(const struct meeting *m)
     bool sent = ftc_stream_put(m->agent_fd, &hello, sizeof(hello));
     for (int node = 0; node < m->nodes && sent; node++) {
         struct ftc_adoption_member member = {.first = (uint32_t)m->leaders[node],
-                                             .count = (uint32_t)(end_of(m, node) - m->leaders[node])};
+                                             .count =
+                                                 (uint32_t)(end_of(m, node) - m->leaders[node])};
         memcpy(member.host, m->places[m->leaders[node]].host, sizeof(member.host));
         sent = ftc_stream_put(m->agent_fd, &member, sizeof(member));
     }
@@ -336,9 +346,10 @@ static int learn_agent(const struct meeting *m, int lowest, struct agent *agent,
     return FTC_SUCCESS;
 }
 
-/* Where the agents listen, in the order of nodes; every rank asks, so that all end if one cannot take part. */
-static int learn_agents(const struct meeting *m, char (*endpoints)[FTC_ADOPTION_TEXT], struct agent *own,
-                        int32_t *leaders)
+/* Where the agents listen, in the order of nodes; every rank asks, so that all end if one cannot
+ * take part. */
+static int learn_agents(const struct meeting *m, char (*endpoints)[FTC_ADOPTION_TEXT],
+                        struct agent *own, int32_t *leaders)
 {
     struct agent agent;
     int rc = learn_agent(m, m->lowest, own, leaders);
@@ -364,7 +375,8 @@ static int tell_agent(const struct meeting *m, int rc, char (*endpoints)[FTC_ADO
     if (told && rc == FTC_SUCCESS)
         told = ftc_stream_put(m->agent_fd, endpoints, (size_t)m->nodes * sizeof(*endpoints));
     if (rc == FTC_SUCCESS && !told)
-        return ftc_error_set(FTC_ERR_SYSTEM, "the ftrun that has to watch this host's ranks has ended");
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "the ftrun that has to watch this host's ranks has ended");
     return rc;
 }
 
@@ -406,7 +418,8 @@ static int meet(struct meeting *m, struct ftc_identity *identity)
 
 int ftc_foreign_meet(const pmix_proc_t *self, struct ftc_identity *identity)
 {
-    struct meeting m = {.self = self, .rank = identity->rank, .size = identity->size, .agent_fd = -1};
+    struct meeting m = {
+        .self = self, .rank = identity->rank, .size = identity->size, .agent_fd = -1};
     int rc = meet(&m, identity);
 
     if (m.agent_fd >= 0)

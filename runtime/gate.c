@@ -17,7 +17,8 @@ static void set(struct ftc_comm *comm, bool open)
 {
     struct epoll_event event = {.events = open ? EPOLLIN : 0};
 
-    epoll_ctl(comm->thread.gate.fd, EPOLL_CTL_MOD, comm->transport->ops->descriptor(comm->transport), &event);
+    epoll_ctl(comm->thread.gate.fd, EPOLL_CTL_MOD,
+              comm->transport->ops->descriptor(comm->transport), &event);
 }
 
 /* --- the caller --- */
@@ -84,7 +85,8 @@ static void tick_every(struct ftc_comm *comm, double seconds)
     ev_timer_again(t->loop, &t->gate.tick);
 }
 
-/* Opens it, and ends, if no call came since the last tick. It ends with the lock alone: else the caller might just be about to rely on it. */
+/* Opens it, and ends, if no call came since the last tick. It ends with the lock alone: else the
+ * caller might just be about to rely on it. */
 static void on_tick(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     struct ftc_comm *comm = watcher->data;

@@ -12,22 +12,25 @@
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 
-/* Of messages that come before the call, or while this rank is frozen: the next operation's alone can. */
+/* Of messages that come before the call, or while this rank is frozen: the next operation's alone
+ * can. */
 #define KEPT_MOST     4096
 #define KEPT_BYTES    (64u << 20)
 #define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
 
-/* A timer waits longer each time that no message comes, and for the bytes of one to come through a busy machine. */
+/* A timer waits longer each time that no message comes, and for the bytes of one to come through a
+ * busy machine. */
 #define SILENT_MOST 6
 #define NS_PER_BYTE 100
 
-/* Who has stood still for so many messages waits for a slow rank: what comes is then answered at this pace, until the estimate
- * moves. Two that are left alone would else send thousands to each other. */
+/* Who has stood still for so many messages waits for a slow rank: what comes is then answered at
+ * this pace, until the estimate moves. Two that are left alone would else send thousands to each
+ * other. */
 #define REST_AFTER 64
 #define REST_NS    FTC_NS_PER_MS
 
-/* A rank that always has messages never sleeps, before which others show what they do: it does so as
- * often as this. */
+/* A rank that always has messages never sleeps, before which others show what they do: it does so
+ * as often as this. */
 #define SHOW_NS (10 * FTC_NS_PER_MS)
 
 struct ftc_gossip_kept {
@@ -69,7 +72,8 @@ void ftc_gossip_run_close(struct ftc_comm *comm)
 
 /* --- drills --- */
 
-/* The i-th flip that this operation may meet; the drawn one is the last. NULL: there are no more. */
+/* The i-th flip that this operation may meet; the drawn one is the last. NULL: there are no
+ * more. */
 static const struct ftc_flip *flip_of(const struct ftc_comm *comm, int i)
 {
     if (i < comm->flips.count)
@@ -81,15 +85,16 @@ static bool is_due(const struct ftc_comm *comm, int i, const struct ftc_flip *fl
 {
     const struct ftc_gossip_run *run = comm->gossip;
 
-    return !run->struck[i] && flip->rank == comm->rank && flip->op == run->head.op && flip->step <= run->sent;
+    return !run->struck[i] && flip->rank == comm->rank && flip->op == run->head.op &&
+           flip->step <= run->sent;
 }
 
 static void struck(struct ftc_comm *comm, int i, const struct ftc_flip *flip, bool done)
 {
     comm->gossip->struck[i] = done;
     if (done)
-        FTC_LOG(&comm->log, FTC_LOG_INFO, "drill: bit %d of %s.%d turned over after %llu messages", flip->bit,
-                ftc_flip_variable_name(flip->variable), flip->element,
+        FTC_LOG(&comm->log, FTC_LOG_INFO, "drill: bit %d of %s.%d turned over after %llu messages",
+                flip->bit, ftc_flip_variable_name(flip->variable), flip->element,
                 (unsigned long long)comm->gossip->sent);
 }
 
@@ -119,7 +124,8 @@ static bool is_lost(struct ftc_comm *comm)
     if (comm->config.drill_message_loss_ppm == 0)
         return false;
     run->random += 0x9e3779b97f4a7c15u;
-    return (int64_t)(ftc_mix(run->random) % (uint64_t)FTC_CONFIG_PPM) < comm->config.drill_message_loss_ppm;
+    return (int64_t)(ftc_mix(run->random) % (uint64_t)FTC_CONFIG_PPM) <
+           comm->config.drill_message_loss_ppm;
 }
 
 /* --- out --- */
@@ -134,7 +140,8 @@ static struct ftc_value rest_of(struct ftc_comm *comm, const struct ftc_gossip_o
     value.buffer = ftc_buffer_new(value.size);
     if (value.buffer == NULL)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
-    memcpy(value.buffer->data, (const unsigned char *)output->bytes + FTC_GOSSIP_LETTER_HEAD, value.size);
+    memcpy(value.buffer->data, (const unsigned char *)output->bytes + FTC_GOSSIP_LETTER_HEAD,
+           value.size);
     return value;
 }
 
@@ -150,7 +157,8 @@ static void send(struct ftc_comm *comm, const struct ftc_gossip_output *output)
     run->sent++;
     run->spared += ftc_gossip_settled(run->core);
     ftc_publish_sent(comm, FTC_MESSAGE_GOSSIP, head->size + value.size);
-    int rc = comm->transport->ops->send(comm->transport, run->rank[output->to], head, &value, false);
+    int rc =
+        comm->transport->ops->send(comm->transport, run->rank[output->to], head, &value, false);
     ftc_buffer_unref(head);
     ftc_value_drop(&value);
     ftc_progress_must(comm, rc);
@@ -189,18 +197,20 @@ void ftc_gossip_run_outputs(struct ftc_comm *comm)
 
 /* --- in --- */
 
-_Noreturn static void mismatch(struct ftc_comm *comm, int from, const struct ftc_gossip_head *theirs)
+_Noreturn static void mismatch(struct ftc_comm *comm, int from,
+                               const struct ftc_gossip_head *theirs)
 {
     const struct ftc_gossip_head *own = &comm->gossip->head;
     char words[FTC_MISMATCH_WORDS];
 
     snprintf(words, sizeof(words),
-             "operation %llu: rank %d gossips about %llu doubles (algorithm %d, neighbourhood %d, turns %d, "
+             "operation %llu: rank %d gossips about %llu doubles (algorithm %d, neighbourhood %d, "
+             "turns %d, "
              "operator %d), rank %d about %llu (%d, %d, %d, %d)",
-             (unsigned long long)own->op, from, (unsigned long long)theirs->count, theirs->algorithm,
-             theirs->neighbourhood, theirs->turns, theirs->operator_code, comm->rank,
-             (unsigned long long)own->count, own->algorithm, own->neighbourhood, own->turns,
-             own->operator_code);
+             (unsigned long long)own->op, from, (unsigned long long)theirs->count,
+             theirs->algorithm, theirs->neighbourhood, theirs->turns, theirs->operator_code,
+             comm->rank, (unsigned long long)own->count, own->algorithm, own->neighbourhood,
+             own->turns, own->operator_code);
     ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
 }
 
@@ -272,7 +282,8 @@ static bool rests(const struct ftc_gossip_run *run)
     bool room = run->kept < KEPT_MOST && run->kept_bytes < KEPT_BYTES;
 
     return !run->taking && room &&
-           (run->putting_off || (ftc_gossip_settled(run->core) && run->sent - run->stood > REST_AFTER));
+           (run->putting_off ||
+            (ftc_gossip_settled(run->core) && run->sent - run->stood > REST_AFTER));
 }
 
 /* To be taken in when this rank has rested. */
@@ -305,7 +316,8 @@ static int drop_damaged(struct ftc_comm *comm, int from, bool turns)
     if (!turns)
         return FTC_ERR_PROTO;
     comm->gossip->damaged++;
-    FTC_LOG(&comm->log, FTC_LOG_INFO, "gossip: the head of a message from rank %d is damaged: dropped", from);
+    FTC_LOG(&comm->log, FTC_LOG_INFO,
+            "gossip: the head of a message from rank %d is damaged: dropped", from);
     return FTC_SUCCESS;
 }
 
@@ -383,8 +395,9 @@ void ftc_gossip_run_timer(struct ftc_comm *comm)
     }
     run->silent += run->silent < SILENT_MOST;
     if (run->clogged) {
-        ftc_progress_gossip_due(comm, ftc_clock_now() +
-                                          patience(run, (uint64_t)comm->config.gossip_patience_us * 1000));
+        ftc_progress_gossip_due(
+            comm,
+            ftc_clock_now() + patience(run, (uint64_t)comm->config.gossip_patience_us * 1000));
         return;
     }
     ftc_gossip_run_strike(comm);
@@ -433,7 +446,8 @@ static int count_silent(const struct ftc_comm *comm, int *lowest)
 void ftc_gossip_run_clock(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = comm->gossip;
-    uint64_t now = ftc_clock_now(), most = (uint64_t)comm->config.gossip_most_seconds * FTC_NS_PER_S;
+    uint64_t now = ftc_clock_now(),
+             most = (uint64_t)comm->config.gossip_most_seconds * FTC_NS_PER_S;
     int lowest;
 
     if (now - run->shown_ns > SHOW_NS) {

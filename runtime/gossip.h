@@ -33,16 +33,17 @@ struct ftc_gossip_run {
     uint64_t sent;     /* messages */
     uint64_t
         spared; /* ... while the estimate stood still: who waits for others does not use up what it may send */
-    uint64_t stood;             /* ... until it stood still */
-    uint64_t unsettled_ns;      /* not ready for the first agreement since; 0: ready */
-    unsigned silent;            /* timers since a message came */
-    bool clogged;               /* what was sent has not all gone out: the receivers do not keep up */
-    struct ftc_flip drawn;      /* flip of this operation, if they are drawn */
+    uint64_t stood;        /* ... until it stood still */
+    uint64_t unsettled_ns; /* not ready for the first agreement since; 0: ready */
+    unsigned silent;       /* timers since a message came */
+    bool clogged;          /* what was sent has not all gone out: the receivers do not keep up */
+    struct ftc_flip drawn; /* flip of this operation, if they are drawn */
     bool struck[FTC_FLIPS + 1]; /* flips that have been carried out, the drawn one last */
     uint64_t damaged;           /* messages dropped for a damaged head since it began, ... */
     uint64_t dropped;           /* ... and in the aggregations before */
 
-    struct ftc_gossip_kept *first, *last; /* messages that came too early, in the order of arrival */
+    struct ftc_gossip_kept *first,
+        *last; /* messages that came too early, in the order of arrival */
     size_t kept, kept_bytes;
     bool overflowed; /* some were dropped */
     uint64_t random; /* of [drill] message_loss */

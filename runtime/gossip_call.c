@@ -1,4 +1,5 @@
-/* ftc_gossip_allreduce(): from the arguments to a gossip aggregation, and its agreements (collectives/gossip/end.h). */
+/* ftc_gossip_allreduce(): from the arguments to a gossip aggregation, and its agreements
+ * (collectives/gossip/end.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 
-#define ATTEMPTS 64 /* of which each but the last found ranks too far apart, or a death in between */
+#define ATTEMPTS                                                                                   \
+    64 /* of which each but the last found ranks too far apart, or a death in between */
 #define CODE_SUM 1
 #define CODE_AVG 12
 
@@ -75,12 +77,13 @@ static int override(struct aggregation *a, const ftc_gossip_options *options)
         neighbourhood = find_name(options->neighbourhood, neighbourhood_name, FTC_NEIGHBOURHOODS);
     if (algorithm < 0)
         return ftc_error_set(
-            FTC_ERR_ARG, "gossip algorithm \"%s\": take push-sum, push-flow, push-cancel-flow, pflc or pfcc",
+            FTC_ERR_ARG,
+            "gossip algorithm \"%s\": take push-sum, push-flow, push-cancel-flow, pflc or pfcc",
             options->algorithm);
     if (neighbourhood < 0)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "neighbourhood \"%s\": take full, hypercube, directed-hypercube or torus",
-                             options->neighbourhood);
+        return ftc_error_set(
+            FTC_ERR_ARG, "neighbourhood \"%s\": take full, hypercube, directed-hypercube or torus",
+            options->neighbourhood);
     a->core.algorithm = (enum ftc_gossip_algorithm)algorithm;
     a->neighbourhood = (enum ftc_neighbourhood_kind)neighbourhood;
     if (options->accuracy != 0)
@@ -93,8 +96,8 @@ static int override(struct aggregation *a, const ftc_gossip_options *options)
 /* Turns are for whom they can be for, unless the call asks for them. */
 static bool choose_turns(const struct aggregation *a, const ftc_gossip_options *options)
 {
-    bool possible =
-        a->core.algorithm != FTC_GOSSIP_PUSH_SUM && a->neighbourhood != FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
+    bool possible = a->core.algorithm != FTC_GOSSIP_PUSH_SUM &&
+                    a->neighbourhood != FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
 
     if (options != NULL && options->turns != 0)
         return options->turns > 0;
@@ -137,7 +140,8 @@ static int check(struct aggregation *a, const void *send, const void *recv, size
 
 static const struct ftc_set *agreed_failed(const struct ftc_comm *comm)
 {
-    return comm->board != NULL ? ftc_board_agreed(comm->board) : ftc_member_agreed_failed(comm->member);
+    return comm->board != NULL ? ftc_board_agreed(comm->board)
+                               : ftc_member_agreed_failed(comm->member);
 }
 
 /* Gossip goes on among the ranks that are not in `failed`, which is agreed upon. */
@@ -271,7 +275,8 @@ static int run_agreement(struct ftc_comm *comm, const struct ftc_call *call, voi
 {
     comm->gossip->agreeing = true;
     int rc = ftc_call_wait(comm, call, receive);
-    comm->gossip->agreeing = comm->delivered = false; /* gossip goes on: no message waits for a return */
+    comm->gossip->agreeing = comm->delivered =
+        false; /* gossip goes on: no message waits for a return */
     comm->receive = NULL;
     return rc;
 }
@@ -315,7 +320,8 @@ static bool is_complete(struct ftc_comm *comm, void *arg)
     return ftc_gossip_end_complete(comm->gossip->end);
 }
 
-/* The wait ends: a neighbour that came to the barrier had sent its mark, or it is declared failed. */
+/* The wait ends: a neighbour that came to the barrier had sent its mark, or it is declared
+ * failed. */
 static void freeze(struct ftc_comm *comm)
 {
     comm->gossip->taking = true;
@@ -331,7 +337,8 @@ static void thaw(struct ftc_comm *comm)
     struct ftc_gossip_run *run = comm->gossip;
 
     run->frozen = false;
-    ftc_progress_gossip_due(comm, ftc_clock_now()); /* what was under way may have died with its sender */
+    ftc_progress_gossip_due(comm,
+                            ftc_clock_now()); /* what was under way may have died with its sender */
     ftc_gossip_run_take_kept(comm);
 }
 
@@ -395,8 +402,8 @@ static int start(struct aggregation *a, const struct ftc_set *failed)
     return rc;
 }
 
-/* Deaths have parted the survivors: once more, among those that are alive. The initial value has been under its checksum since it was
- * taken. */
+/* Deaths have parted the survivors: once more, among those that are alive. The initial value has
+ * been under its checksum since it was taken. */
 static void start_anew(struct aggregation *a)
 {
     struct ftc_comm *comm = a->comm;
@@ -412,7 +419,8 @@ static void start_anew(struct aggregation *a)
 static int no_result(const struct aggregation *a)
 {
     static const char *const words[FTC_GOSSIP_CAUSES] = {
-        [FTC_GOSSIP_CAUSE_ATTEMPTS] = "no attempt had one: take a coarser accuracy, or another algorithm",
+        [FTC_GOSSIP_CAUSE_ATTEMPTS] =
+            "no attempt had one: take a coarser accuracy, or another algorithm",
         [FTC_GOSSIP_CAUSE_HOPELESS] =
             "an input is not finite, or a rank died: take finite inputs, and push-flow, pflc or "
             "pfcc in an undirected neighbourhood",
@@ -495,11 +503,13 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
 }
 
 /* Without values, and in a job of one, nothing but a barrier is left. */
-static int aggregate_nothing(struct ftc_comm *comm, const void *send, void *recv, size_t count, int code)
+static int aggregate_nothing(struct ftc_comm *comm, const void *send, void *recv, size_t count,
+                             int code)
 {
-    struct ftc_call call = {
-        .signature = {
-            .kind = FTC_CALL_GOSSIP, .type = FTC_DOUBLE, .operator_code = (uint8_t)code, .root = -1}};
+    struct ftc_call call = {.signature = {.kind = FTC_CALL_GOSSIP,
+                                          .type = FTC_DOUBLE,
+                                          .operator_code = (uint8_t)code,
+                                          .root = -1}};
     int rc = ftc_call_run(comm, &call, NULL);
 
     if (rc == FTC_SUCCESS && send != FTC_IN_PLACE && count > 0)
@@ -537,7 +547,8 @@ FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *repo
     int rc = ftc_call_check(comm);
 
     if (rc == FTC_SUCCESS && (report == NULL || report->struct_size < sizeof(report->struct_size)))
-        rc = ftc_error_set(FTC_ERR_ARG, "give a report with struct_size set to sizeof(ftc_gossip_report)");
+        rc = ftc_error_set(FTC_ERR_ARG,
+                           "give a report with struct_size set to sizeof(ftc_gossip_report)");
     if (rc == FTC_SUCCESS)
         rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)

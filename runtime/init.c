@@ -23,8 +23,8 @@
 #include "runtime/room.h"
 #include "runtime/thread.h"
 
-/* 4, 8 and 12 nodes of one machine took 0.66 to 0.77 of the time, from 8 B to 64 KiB; with cores of their own the root is the bottleneck
- * sooner. */
+/* 4, 8 and 12 nodes of one machine took 0.66 to 0.77 of the time, from 8 B to 64 KiB; with cores of
+ * their own the root is the bottleneck sooner. */
 #define DIRECT_BETWEEN_NODES   8
 #define DOUBLING_BETWEEN_NODES 16
 
@@ -53,14 +53,16 @@ static int read_settings(struct ftc_comm *comm)
     return rc;
 }
 
-static int set_log(struct ftc_comm *comm, const struct ftc_identity *identity, const ftc_options *options)
+static int set_log(struct ftc_comm *comm, const struct ftc_identity *identity,
+                   const ftc_options *options)
 {
     int level = (int)comm->config.log_level;
 
     if (options != NULL && options->struct_size >= sizeof(*options) && options->log_level != NULL) {
         level = ftc_log_level_parse(options->log_level);
         if (level < 0)
-            return ftc_error_set(FTC_ERR_ARG, "log level \"%s\" does not exist", options->log_level);
+            return ftc_error_set(FTC_ERR_ARG, "log level \"%s\" does not exist",
+                                 options->log_level);
     }
     comm->log.level = (enum ftc_log_level)level;
     snprintf(comm->log.who, sizeof(comm->log.who), "job %s rank %d",
@@ -88,8 +90,8 @@ static int make_member(struct ftc_comm *comm, uint32_t fragment)
     return rc == 0 ? ftc_member_create(&comm->member, &settings) : rc;
 }
 
-/* Spinning pays while every rank has a core of its own, and for some microseconds only: something else may have taken the
- * other's core. A yield lets the awaited rank run. */
+/* Spinning pays while every rank has a core of its own, and for some microseconds only: something
+ * else may have taken the other's core. A yield lets the awaited rank run. */
 static void set_patience(struct ftc_comm *comm)
 {
     uint32_t bound = comm->alone ? 0 : ftc_segment_header(comm->segment)->bound_cores;
@@ -110,16 +112,18 @@ static int join(struct ftc_comm *comm)
     int32_t nobody = 0;
 
     if (its != 0 && mine != 0 && its != mine)
-        return ftc_error_set(FTC_ERR_UNSUPPORTED,
-                             "rank %d is in another pid namespace than its ftrun, which could not see it "
-                             "end; start one container for all ranks of a host, with ftrun in it",
-                             comm->rank);
+        return ftc_error_set(
+            FTC_ERR_UNSUPPORTED,
+            "rank %d is in another pid namespace than its ftrun, which could not see it "
+            "end; start one container for all ranks of a host, with ftrun in it",
+            comm->rank);
     if (!atomic_compare_exchange_strong(&slot->pid, &nobody, (int32_t)getpid()) && nobody < 0)
-        return ftc_error_set(FTC_ERR_FENCED,
-                             "rank %d has ended already: the process that ftrun started for it is gone",
-                             comm->rank);
+        return ftc_error_set(
+            FTC_ERR_FENCED,
+            "rank %d has ended already: the process that ftrun started for it is gone", comm->rank);
     if (nobody != 0)
-        return ftc_error_set(FTC_ERR_STATE, "rank %d has joined already, as process %d; call ftc_init() once",
+        return ftc_error_set(FTC_ERR_STATE,
+                             "rank %d has joined already, as process %d; call ftc_init() once",
                              comm->rank, (int)nobody);
     comm->joined = true;
     atomic_store(&slot->pid_start, ftc_process_start(getpid()));
@@ -205,7 +209,8 @@ static void destroy(struct ftc_comm *comm)
     free(comm);
 }
 
-static int build(struct ftc_comm *comm, const struct ftc_identity *identity, const ftc_options *options)
+static int build(struct ftc_comm *comm, const struct ftc_identity *identity,
+                 const ftc_options *options)
 {
     uint32_t fragment;
     int rc = ftc_drill_init(&comm->drill, comm->rank);
@@ -285,8 +290,9 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
 
 /* --- finalize --- */
 
-/* agreement.md, finalize: p goes on answering until each other process has the mark or has failed. As its launcher knows it, which
- * takes the exit of a rank that left before for a failure; on several nodes a decision may tell of one earlier. */
+/* agreement.md, finalize: p goes on answering until each other process has the mark or has failed.
+ * As its launcher knows it, which takes the exit of a rank that left before for a failure; on
+ * several nodes a decision may tell of one earlier. */
 static bool nobody_needs_me(struct ftc_comm *comm, void *arg)
 {
     int *from = arg; /* ranks below have the mark or have failed for good */
@@ -300,8 +306,8 @@ static bool nobody_needs_me(struct ftc_comm *comm, void *arg)
     return true;
 }
 
-/* The count is a hint that spares a scan; whoever completes it wakes the others, and a heartbeat period later they look
- * anyway. */
+/* The count is a hint that spares a scan; whoever completes it wakes the others, and a heartbeat
+ * period later they look anyway. */
 static void set_mark(struct ftc_comm *comm)
 {
     struct ftc_segment_header *header = ftc_segment_header(comm->segment);

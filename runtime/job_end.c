@@ -41,19 +41,21 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
 
     ftc_publish_what(comm, &own);
     /* What ranks of other nodes do is known late, and may not be of one moment. */
-    if (own.kind == FTC_CALL_NONE || own.waits == 0 || own.waits_for < 0 || own.waits_for >= comm->size ||
-        !ftc_segment_is_local(comm->segment, own.waits_for))
+    if (own.kind == FTC_CALL_NONE || own.waits == 0 || own.waits_for < 0 ||
+        own.waits_for >= comm->size || !ftc_segment_is_local(comm->segment, own.waits_for))
         return;
     struct ftc_slot *slot = ftc_segment_slot(comm->segment, own.waits_for);
-    if (!read_activity(&slot->activity, &op, &kind, &root) || op != own.op || kind == FTC_CALL_NONE ||
-        kind >= FTC_CALL_KINDS || root < -1 || root >= comm->size ||
-        ftc_segment_failed(comm->segment, own.waits_for) || (kind == (uint32_t)own.kind && root == own.root))
+    if (!read_activity(&slot->activity, &op, &kind, &root) || op != own.op ||
+        kind == FTC_CALL_NONE || kind >= FTC_CALL_KINDS || root < -1 || root >= comm->size ||
+        ftc_segment_failed(comm->segment, own.waits_for) ||
+        (kind == (uint32_t)own.kind && root == own.root))
         return;
     char words[160];
     snprintf(words, sizeof(words),
-             "operation %llu: rank %d is in %s (root %d), rank %d in %s (root %d): ranks are in different "
+             "operation %llu: rank %d is in %s (root %d), rank %d in %s (root %d): ranks are in "
+             "different "
              "collectives",
-             (unsigned long long)op, own.waits_for, ftc_call_kind_name((enum ftc_call_kind)kind), root,
-             comm->rank, ftc_call_kind_name(own.kind), own.root);
+             (unsigned long long)op, own.waits_for, ftc_call_kind_name((enum ftc_call_kind)kind),
+             root, comm->rank, ftc_call_kind_name(own.kind), own.root);
     ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
 }

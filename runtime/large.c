@@ -83,8 +83,8 @@ static void put_out(struct ftc_comm *comm)
         if (output.head == NULL)
             ftc_progress_must(comm, FTC_ERR_NOMEM);
         ftc_publish_bytes(comm, output.head->size + output.value.size);
-        ftc_progress_must(
-            comm, comm->transport->ops->send(comm->transport, output.to, output.head, &output.value, false));
+        ftc_progress_must(comm, comm->transport->ops->send(comm->transport, output.to, output.head,
+                                                           &output.value, false));
         ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
     }
 }
@@ -189,7 +189,8 @@ static void run_attempt(struct ftc_comm *comm)
     tell_member(comm);
     here = now(comm);
     ftc_publish_called(comm, here.op);
-    ftc_progress_must(comm, ftc_large_start(comm->large->core, &here, ftc_member_agreed_failed(comm->member),
+    ftc_progress_must(comm, ftc_large_start(comm->large->core, &here,
+                                            ftc_member_agreed_failed(comm->member),
                                             ftc_member_known_failed(comm->member)));
     put_out(comm);
     take_early(comm);
@@ -227,5 +228,6 @@ int ftc_large_run_call(struct ftc_comm *comm, const struct ftc_call *call, void 
     if (run->committed)
         ftc_large_copy(run->core, receive);
     ftc_large_end(run->core);
-    return rc == FTC_SUCCESS && verdict == FTC_LARGE_PROTECTED ? ftc_call_wait(comm, call, receive) : rc;
+    return rc == FTC_SUCCESS && verdict == FTC_LARGE_PROTECTED ? ftc_call_wait(comm, call, receive)
+                                                               : rc;
 }

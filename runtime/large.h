@@ -1,6 +1,6 @@
 /*
- * Large allreduces across nodes (collectives/ring/large.h) at run time: their messages travel beside the member's, and whoever drives the
- * member takes them in. All under comm->lock.
+ * Large allreduces across nodes (collectives/ring/large.h) at run time: their messages travel
+ * beside the member's, and whoever drives the member takes them in. All under comm->lock.
  */
 #ifndef FTC_RUNTIME_LARGE_H
 #define FTC_RUNTIME_LARGE_H
@@ -17,7 +17,8 @@ int ftc_large_run_call(struct ftc_comm *comm, const struct ftc_call *call, void 
 /* Did the last call end so? */
 bool ftc_large_run_committed(const struct ftc_comm *comm);
 
-/* FTC_ERR_PROTO: its sender broke the protocol. FTC_ERR_NOMEM. What tells of another collective ends the job. */
+/* FTC_ERR_PROTO: its sender broke the protocol. FTC_ERR_NOMEM. What tells of another collective
+ * ends the job. */
 int ftc_large_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message);
 /* A message of the agreement core that is taken in next. */
 void ftc_large_run_look(struct ftc_comm *comm, int from, const struct ftc_buffer *message);

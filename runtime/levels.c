@@ -1,10 +1,13 @@
 /*
- * Operations over two levels. A rank posts; then it waits for the decision word of its node, or, as its delegate, until all have posted or
- * failed, and then its member takes the call for the node. Not before: so what other nodes send meanwhile is kept, and nobody but the
- * delegate can act for the node. When a delegate dies the next one finds itself in that place, with the posts still there.
+ * Operations over two levels. A rank posts; then it waits for the decision word of its node, or, as
+ * its delegate, until all have posted or failed, and then its member takes the call for the node.
+ * Not before: so what other nodes send meanwhile is kept, and nobody but the delegate can act for
+ * the node. When a delegate dies the next one finds itself in that place, with the posts still
+ * there.
  *
- * A broadcast without a reduce does not wait for posts. Its delegates wait for those of the round AHEAD before: whoever has made one
- * has read what the word of this round is written over, that of the round before it.
+ * A broadcast without a reduce does not wait for posts. Its delegates wait for those of the round
+ * AHEAD before: whoever has made one has read what the word of this round is written over, that of
+ * the round before it.
  */
 #include "runtime/levels.h"
 
@@ -19,7 +22,8 @@
 #include "runtime/publish.h"
 #include "runtime/room.h"
 
-#define AHEAD (FTC_LEVEL_PLACES - 1) /* rounds that a broadcast's root may be ahead of a rank of its node */
+#define AHEAD                                                                                      \
+    (FTC_LEVEL_PLACES - 1) /* rounds that a broadcast's root may be ahead of a rank of its node */
 
 struct ftc_levels {
     struct ftc_level *shared;
@@ -40,7 +44,8 @@ struct ftc_levels {
 
 /* --- life --- */
 
-static bool wants_two(const struct ftc_comm *comm, const struct ftc_member_settings *settings, int nodes)
+static bool wants_two(const struct ftc_comm *comm, const struct ftc_member_settings *settings,
+                      int nodes)
 {
     return comm->config.levels == FTC_LEVELS_AUTO && nodes > 1 && comm->size > nodes &&
            settings->scheme == FTC_SCHEME_LIST && settings->share == FTC_SHARE_PIGGYBACK &&
@@ -138,7 +143,8 @@ static void read_record(struct ftc_comm *comm, enum ftc_level_kind kind, int ran
 }
 
 /* The data of a post, or of a word: as large as it must be. */
-static const unsigned char *data_of(struct ftc_comm *comm, const struct ftc_level_record *record, size_t size)
+static const unsigned char *data_of(struct ftc_comm *comm, const struct ftc_level_record *record,
+                                    size_t size)
 {
     if (record->size != size)
         damaged(comm, "a record has not the size of its call");
@@ -187,7 +193,8 @@ static int delegate_of(const struct ftc_comm *comm)
 
 /* --- decision words --- */
 
-/* Is the word of a rank before this one there? *last: it may still come, and no other. L is read before the mark. */
+/* Is the word of a rank before this one there? *last: it may still come, and no other. L is read
+ * before the mark. */
 static bool has_word(const struct ftc_comm *comm, int rank, bool *last)
 {
     struct ftc_levels *levels = comm->levels;
@@ -215,7 +222,8 @@ static bool find_word(const struct ftc_comm *comm)
 
 /* --- posting --- */
 
-/* The delegate of a broadcast that waits for this rank's mark: who lives and has posted for that round knows its root. */
+/* The delegate of a broadcast that waits for this rank's mark: who lives and has posted for that
+ * round knows its root. */
 static void wake_ahead(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
@@ -226,7 +234,8 @@ static void wake_ahead(struct ftc_comm *comm)
     while (rank < levels->end && (ftc_segment_failed(comm->segment, rank) ||
                                   !ftc_level_marked(levels->shared, FTC_LEVEL_POST, round, rank)))
         rank++;
-    if (rank == levels->end || ftc_level_read(levels->shared, FTC_LEVEL_POST, round, rank, &record) != 0)
+    if (rank == levels->end ||
+        ftc_level_read(levels->shared, FTC_LEVEL_POST, round, rank, &record) != 0)
         return;
     int root = (int)record.signature.root;
     if (root >= levels->first && root < levels->end && !ftc_segment_failed(comm->segment, root)) {
@@ -238,12 +247,14 @@ static void wake_ahead(struct ftc_comm *comm)
     ring_node(comm, lowest, lowest + 1);
 }
 
-/* Who has posted is to see what came before, and others this post: sequentially consistent, as for a bell. */
+/* Who has posted is to see what came before, and others this post: sequentially consistent, as for
+ * a bell. */
 static void ring_for_post(struct ftc_comm *comm)
 {
     int delegate = delegate_of(comm);
 
-    if (comm->levels->gathers) { /* who takes over after it has read this will look at the posts anyway */
+    if (comm->levels
+            ->gathers) { /* who takes over after it has read this will look at the posts anyway */
         ring_node(comm, delegate, delegate + 1);
         return;
     }
@@ -264,7 +275,8 @@ static void post(struct ftc_comm *comm, const struct ftc_call *call)
         ftc_set_to_bytes(ftc_member_known_failed(comm->member), levels->input);
         record.data = levels->input;
     }
-    ftc_progress_must(comm, ftc_level_write(levels->shared, FTC_LEVEL_POST, levels->round, &record));
+    ftc_progress_must(comm,
+                      ftc_level_write(levels->shared, FTC_LEVEL_POST, levels->round, &record));
     ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
     ring_for_post(comm);
 }
@@ -282,11 +294,13 @@ static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_recor
 /* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged post
  * is ignored, too, and its writer is accused: but only if no rank can be writing a later post over
  * it (`gathers`). */
-static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *record, bool gathers)
+static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *record,
+                      bool gathers)
 {
     if (!ftc_level_marked(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank))
         return false;
-    if (ftc_level_read(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank, record) != 0 ||
+    if (ftc_level_read(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank, record) !=
+            0 ||
         (gathers && is_damaged(comm, record))) {
         if (gathers && rank == comm->rank) /* nobody else fences a rank for its own accusation */
             ftc_comm_leave(comm, FTC_EXIT_CORRUPT, "this process's own post has changed");
@@ -314,22 +328,24 @@ static bool has_gathered(struct ftc_comm *comm)
     return true;
 }
 
-/* Have all posted in that round, hence read the word of the one before it? Nobody has posted for the next one, in the same place. */
+/* Have all posted in that round, hence read the word of the one before it? Nobody has posted for
+ * the next one, in the same place. */
 static bool has_room(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
 
     for (; levels->round >= AHEAD && levels->posted < levels->end; levels->posted++) {
         bool failed = knows_failed(comm, levels->posted);
-        if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - AHEAD, levels->posted) &&
+        if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - AHEAD,
+                              levels->posted) &&
             !failed)
             return false;
     }
     return true;
 }
 
-/* Who is in another operation than its delegate would wait for ever. When the word is there, which is looked at after it, the delegate may
- * be writing its post of a later round over this one. */
+/* Who is in another operation than its delegate would wait for ever. When the word is there, which
+ * is looked at after it, the delegate may be writing its post of a later round over this one. */
 static void compare(struct ftc_comm *comm, int delegate)
 {
     struct ftc_levels *levels = comm->levels;
@@ -509,7 +525,8 @@ void ftc_runtime_levels_check_own(struct ftc_comm *comm)
     if (levels == NULL)
         return;
     /* In a call this round's post is made before any wait. */
-    for (uint64_t back = levels->call != NULL ? 0 : 1; back <= AHEAD && back <= levels->round; back++)
+    for (uint64_t back = levels->call != NULL ? 0 : 1; back <= AHEAD && back <= levels->round;
+         back++)
         if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - back, comm->rank))
             ftc_comm_leave(comm, FTC_EXIT_CORRUPT, "this process's own mark has changed");
 }
@@ -532,7 +549,8 @@ void ftc_runtime_levels_deliver(struct ftc_comm *comm, const struct ftc_output *
 
     ftc_set_to_bytes(&decision->failed, set);
     record.set = set;
-    ftc_progress_must(comm, ftc_level_write(levels->shared, FTC_LEVEL_WORD, levels->round, &record));
+    ftc_progress_must(comm,
+                      ftc_level_write(levels->shared, FTC_LEVEL_WORD, levels->round, &record));
     ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
 }
 
@@ -551,5 +569,6 @@ void ftc_runtime_levels_activity(const struct ftc_comm *comm, struct ftc_member_
     now->root = (int)levels->call->signature.root;
     now->wait = delegate == comm->rank ? FTC_WAIT_POST : FTC_WAIT_RESULT;
     now->waits = 1;
-    now->waits_for = delegate == comm->rank && levels->posted < levels->end ? levels->posted : delegate;
+    now->waits_for =
+        delegate == comm->rank && levels->posted < levels->end ? levels->posted : delegate;
 }

@@ -7,7 +7,8 @@
 #include "runtime/progress.h"
 #include "transport/multicast/multicast.h"
 
-_Static_assert(FTC_MULTICAST_DRAWN == FTC_JOB_GROUP, "a group is made of all that was drawn for it");
+_Static_assert(FTC_MULTICAST_DRAWN == FTC_JOB_GROUP,
+               "a group is made of all that was drawn for it");
 
 /* Where no datagram can go out its size does not matter, as long as it is one. */
 #define FRAGMENT_WITHOUT 1024
@@ -46,9 +47,10 @@ static int join(struct ftc_comm *comm)
 
     if (c->multicast_interface[0] == '\0' && c->multicast_transport == FTC_MULTICAST_UDP &&
         ftc_segment_nodes(comm->segment) > 1)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "the loopback, where datagrams go by default, does not leave the node: set "
-                             "multicast.interface");
+        return ftc_error_set(
+            FTC_ERR_SYSTEM,
+            "the loopback, where datagrams go by default, does not leave the node: set "
+            "multicast.interface");
     make_group(comm, &setup.group);
     const struct ftc_multicast_ops *ops =
         c->multicast_transport == FTC_MULTICAST_VERBS ? &ftc_multicast_verbs : &ftc_multicast_udp;
@@ -78,8 +80,9 @@ int ftc_runtime_multicast_open(struct ftc_comm *comm, uint32_t *fragment)
         return rc;
     size_t room = rc == 0 ? ftc_multicast_payload_max(comm->multicast) : 0;
     if (rc == 0 && room <= FTC_FRAGMENT_HEAD)
-        rc = ftc_error_set(FTC_ERR_UNSUPPORTED,
-                           "no room in a datagram of %zu bytes: take an interface with a larger MTU", room);
+        rc = ftc_error_set(
+            FTC_ERR_UNSUPPORTED,
+            "no room in a datagram of %zu bytes: take an interface with a larger MTU", room);
     if (rc != 0)
         go_without(comm, ftc_last_error());
     else
@@ -135,11 +138,13 @@ void ftc_runtime_multicast_publish(struct ftc_comm *comm)
 static bool is_refused(const struct ftc_comm *comm, int rank)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&ftc_segment_slot(comm->segment, rank)->refused, memory_order_acquire) != 0;
+    return atomic_load_explicit(&ftc_segment_slot(comm->segment, rank)->refused,
+                                memory_order_acquire) != 0;
 }
 
 /* Nobody is to blame for a datagram that makes no sense: anybody may have sent it. */
-static void take(struct ftc_comm *comm, const struct ftc_datagram *fields, struct ftc_buffer *payload)
+static void take(struct ftc_comm *comm, const struct ftc_datagram *fields,
+                 struct ftc_buffer *payload)
 {
     if (is_refused(comm, (int)fields->source))
         return;

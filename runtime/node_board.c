@@ -78,7 +78,8 @@ _Noreturn static void damaged(void *arg, const char *what)
     ftc_comm_leave(arg, FTC_EXIT_CORRUPT, what);
 }
 
-/* What the system refuses, a full /dev/shm, it refuses to every rank of the node. Memory may be this rank's own matter. */
+/* What the system refuses, a full /dev/shm, it refuses to every rank of the node. Memory may be
+ * this rank's own matter. */
 _Noreturn static void exhausted(void *arg, int error)
 {
     if (error == FTC_ERR_NOMEM)
@@ -134,16 +135,17 @@ static int check_nodes(const struct ftc_comm *comm)
 
     if (nodes == 1)
         return FTC_SUCCESS;
-    return ftc_error_set(
-        FTC_ERR_CONFIG,
-        "collectives.algorithm is board, in memory that ranks of one node share, and this job has %d "
-        "nodes: set it to auto or corrected",
-        nodes);
+    return ftc_error_set(FTC_ERR_CONFIG,
+                         "collectives.algorithm is board, in memory that ranks of one node share, "
+                         "and this job has %d "
+                         "nodes: set it to auto or corrected",
+                         nodes);
 }
 
 int ftc_node_board_open(struct ftc_comm *comm)
 {
-    if (ftc_config_algorithm(&comm->config, ftc_segment_nodes(comm->segment)) == FTC_ALGORITHM_CORRECTED)
+    if (ftc_config_algorithm(&comm->config, ftc_segment_nodes(comm->segment)) ==
+        FTC_ALGORITHM_CORRECTED)
         return FTC_SUCCESS;
     int rc = check_nodes(comm);
     if (rc != FTC_SUCCESS)
@@ -157,7 +159,8 @@ int ftc_node_board_open(struct ftc_comm *comm)
         .yields = comm->patience.yields,
         .longest_ns = (uint64_t)comm->config.heartbeat_period_ms * FTC_NS_PER_MS,
         .light = comm->size <= get_nprocs_conf(),
-        .fenced_by_others = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0,
+        .fenced_by_others =
+            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0,
         .host = {.arg = comm,
                  .look = look,
                  .asleep = asleep,

@@ -4,10 +4,12 @@
 
 #include "runtime/comm.h"
 
-/* Make comm->board, unless the job's operations go by messages. FTC_ERR_NOMEM, FTC_ERR_CONFIG: the job has several nodes. */
+/* Make comm->board, unless the job's operations go by messages. FTC_ERR_NOMEM, FTC_ERR_CONFIG: the
+ * job has several nodes. */
 int ftc_node_board_open(struct ftc_comm *comm);
 
-/* Run one call; FTC_SUCCESS or FTC_ERR_ROOT_FAILED. The progress thread drives the member meanwhile: no lock is held. */
+/* Run one call; FTC_SUCCESS or FTC_ERR_ROOT_FAILED. The progress thread drives the member
+ * meanwhile: no lock is held. */
 int ftc_node_board_call(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
 
 #endif

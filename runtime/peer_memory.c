@@ -8,15 +8,16 @@
 
 #include "node/system/process.h"
 
-/* Where the Yama module is, a process may only be copied from and to by its parents, and one other that it names: the ranks of a job
- * are siblings. Elsewhere this is refused, and not needed. */
+/* Where the Yama module is, a process may only be copied from and to by its parents, and one other
+ * that it names: the ranks of a job are siblings. Elsewhere this is refused, and not needed. */
 static void admit(pid_t pid)
 {
     (void)prctl(PR_SET_PTRACER, (unsigned long)pid, 0, 0, 0);
 }
 
-/* Its pid stays this rank's: ftrun declares the rank before it reaps it, and the board looks for that before each copy. What remains
- * is a rank that is stopped between look and copy while all pids are used once; or a wrapper that reaps, for a moment. */
+/* Its pid stays this rank's: ftrun declares the rank before it reaps it, and the board looks for
+ * that before each copy. What remains is a rank that is stopped between look and copy while all
+ * pids are used once; or a wrapper that reaps, for a moment. */
 static pid_t find_process(const struct ftc_comm *comm, int rank)
 {
     const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
@@ -49,14 +50,14 @@ static void look_for(struct ftc_comm *comm, int rank)
 
     comm->peer = (struct ftc_peer){.known = true, .rank = rank};
     if (why != NULL) {
-        FTC_LOG(&comm->log, FTC_LOG_INFO, "no copies between this process's memory and rank %d's: %s", rank,
-                why);
+        FTC_LOG(&comm->log, FTC_LOG_INFO,
+                "no copies between this process's memory and rank %d's: %s", rank, why);
         return;
     }
     comm->peer.pid = pid;
     admit(pid);
-    FTC_LOG(&comm->log, FTC_LOG_DEBUG, "large values go straight to and from rank %d's memory, pid %d", rank,
-            (int)pid);
+    FTC_LOG(&comm->log, FTC_LOG_DEBUG,
+            "large values go straight to and from rank %d's memory, pid %d", rank, (int)pid);
 }
 
 bool ftc_peer_allow(struct ftc_comm *comm, int rank)
@@ -69,19 +70,22 @@ bool ftc_peer_allow(struct ftc_comm *comm, int rank)
 typedef ssize_t transfer(pid_t pid, const struct iovec *local, unsigned long locals,
                          const struct iovec *remote, unsigned long remotes, unsigned long flags);
 
-/* A dead process's memory is gone: nothing to tell. Anything else is told once, for it ends the copies. */
+/* A dead process's memory is gone: nothing to tell. Anything else is told once, for it ends the
+ * copies. */
 static bool failed(const struct ftc_comm *comm, int error)
 {
     if (error != ESRCH)
         FTC_LOG(&comm->log, FTC_LOG_INFO,
-                "cannot copy between this process's memory and rank %d's: %s; large values go through shared "
+                "cannot copy between this process's memory and rank %d's: %s; large values go "
+                "through shared "
                 "memory from now on",
                 comm->peer.rank, strerror(error));
     return false;
 }
 
 /* The kernel may stop early at 2 GiB. */
-static bool copy(transfer *call, const struct ftc_comm *comm, char *own, uint64_t address, size_t size)
+static bool copy(transfer *call, const struct ftc_comm *comm, char *own, uint64_t address,
+                 size_t size)
 {
     while (size > 0) {
         struct iovec local = {own, size}, remote = {(void *)(uintptr_t)address, size};
@@ -97,10 +101,12 @@ static bool copy(transfer *call, const struct ftc_comm *comm, char *own, uint64_
 
 bool ftc_peer_copy_from(struct ftc_comm *comm, int rank, void *to, uint64_t address, size_t size)
 {
-    return comm->peer.rank == rank && comm->peer.pid != 0 && copy(process_vm_readv, comm, to, address, size);
+    return comm->peer.rank == rank && comm->peer.pid != 0 &&
+           copy(process_vm_readv, comm, to, address, size);
 }
 
-bool ftc_peer_copy_to(struct ftc_comm *comm, int rank, uint64_t address, const void *from, size_t size)
+bool ftc_peer_copy_to(struct ftc_comm *comm, int rank, uint64_t address, const void *from,
+                      size_t size)
 {
     return comm->peer.rank == rank && comm->peer.pid != 0 &&
            copy(process_vm_writev, comm, (char *)(uintptr_t)from, address, size);

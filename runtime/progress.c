@@ -33,14 +33,16 @@ _Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *
     _exit(exit_code);
 }
 
-/* An input that cannot be finished leaves the member unfinished: fail-stop, as a death would be. What the system
- * refuses, a full /dev/shm, it refuses to every rank of the node: then the job ends at once. */
+/* An input that cannot be finished leaves the member unfinished: fail-stop, as a death would be.
+ * What the system refuses, a full /dev/shm, it refuses to every rank of the node: then the job ends
+ * at once. */
 void ftc_progress_must(struct ftc_comm *comm, int rc)
 {
     if (rc == FTC_ERR_SYSTEM)
         ftc_job_end(comm, FTC_EXIT_INTERNAL, ftc_last_error());
     if (rc != 0)
-        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, rc == FTC_ERR_NOMEM ? "out of memory" : ftc_last_error());
+        ftc_comm_leave(comm, FTC_EXIT_INTERNAL,
+                       rc == FTC_ERR_NOMEM ? "out of memory" : ftc_last_error());
 }
 
 /* --- outputs --- */
@@ -104,7 +106,8 @@ static void log_verdict(struct ftc_comm *comm)
     if (report.coordinator != comm->rank || ftc_set_empty(report.wrong))
         return;
     FTC_LOG(&comm->log, FTC_LOG_WARN,
-            "silent corruption: of %u results that should be equal, those of the subtrees of rank %s %s",
+            "silent corruption: of %u results that should be equal, those of the subtrees of rank "
+            "%s %s",
             report.compared, ftc_set_format(report.wrong, heads, sizeof(heads)),
             comm->status == FTC_SUCCESS ? "were wrong and are corrected" : "differ; none is taken");
 }
@@ -126,8 +129,9 @@ static void log_flip(struct ftc_comm *comm)
 {
     const struct ftc_flip *flip = ftc_member_flip(comm->member);
 
-    FTC_LOG(&comm->log, FTC_LOG_INFO, "drill: bit %d of %s.%d turned over in operation %llu", flip->bit,
-            ftc_flip_variable_name(flip->variable), flip->element, (unsigned long long)flip->op);
+    FTC_LOG(&comm->log, FTC_LOG_INFO, "drill: bit %d of %s.%d turned over in operation %llu",
+            flip->bit, ftc_flip_variable_name(flip->variable), flip->element,
+            (unsigned long long)flip->op);
 }
 
 /* The member does no I/O; what it has entered shows here, before what it says about it. */
@@ -172,8 +176,9 @@ void ftc_progress_outputs(struct ftc_comm *comm)
         case FTC_OUTPUT_FENCED:
             ftc_comm_leave(comm, FTC_EXIT_FENCED, "this process was declared failed");
         case FTC_OUTPUT_CORRUPT:
-            ftc_comm_leave(comm, FTC_EXIT_CORRUPT,
-                           "a value in the memory of this process has changed by itself: a checksum says so");
+            ftc_comm_leave(
+                comm, FTC_EXIT_CORRUPT,
+                "a value in the memory of this process has changed by itself: a checksum says so");
         case FTC_OUTPUT_FLIPPED:
             log_flip(comm);
             break;
@@ -198,7 +203,8 @@ static bool failures_waiting(struct ftc_comm *comm)
 static void probe_failure(struct ftc_comm *comm, int rank)
 {
     struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
-    uint64_t since = atomic_load_explicit(&slot->suspected_ns, memory_order_relaxed), now = ftc_clock_now();
+    uint64_t since = atomic_load_explicit(&slot->suspected_ns, memory_order_relaxed),
+             now = ftc_clock_now();
     uint64_t after = since != 0 && since < now ? now - since : 0;
 
     FTC_PROBE_FAILURE(rank, after, atomic_load_explicit(&slot->cause, memory_order_relaxed));
@@ -343,8 +349,9 @@ bool ftc_progress_step(struct ftc_comm *comm)
     any = ftc_progress_failures(comm);
     any |= step_timer(comm);
     /* First: the ring brings later what a datagram that lies here already brings. */
-    for (int i = 0;
-         i < MESSAGES_PER_STEP && comm->delivered == delivered && ftc_runtime_multicast_receive(comm); i++)
+    for (int i = 0; i < MESSAGES_PER_STEP && comm->delivered == delivered &&
+                    ftc_runtime_multicast_receive(comm);
+         i++)
         any = true;
     for (int i = 0; i < MESSAGES_PER_STEP && step_message(comm); i++) {
         any = true;
@@ -362,7 +369,8 @@ bool ftc_progress_step(struct ftc_comm *comm)
 static bool is_ready(struct ftc_comm *comm, bool (*transport_ready)(struct ftc_transport *))
 {
     return failures_waiting(comm) || comm->more || transport_ready(comm->transport) ||
-           ftc_runtime_multicast_ready(comm) || (comm->timer_ns != 0 && ftc_clock_now() >= comm->timer_ns);
+           ftc_runtime_multicast_ready(comm) ||
+           (comm->timer_ns != 0 && ftc_clock_now() >= comm->timer_ns);
 }
 
 bool ftc_progress_ready(struct ftc_comm *comm)
@@ -391,7 +399,8 @@ static uint64_t sleep_time(const struct ftc_comm *comm, uint64_t longest_ns)
     return comm->timer_ns - now < ns ? comm->timer_ns - now : ns;
 }
 
-/* Everything that could end the wait is looked at after the sleep was announced, or a ring could be lost. */
+/* Everything that could end the wait is looked at after the sleep was announced, or a ring could be
+ * lost. */
 static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
     if (comm->board != NULL) /* this wait is beside it: gossip, and the end of the job */
@@ -405,7 +414,8 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
     uint32_t expected = ftc_bell_prepare(&comm->bell);
     bool slept = !ftc_progress_ready(comm) && !until->done(comm, until->arg);
     if (slept)
-        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns), messages, datagrams);
+        ftc_bell_sleep(&comm->bell, expected, sleep_time(comm, until->longest_ns), messages,
+                       datagrams);
     ftc_bell_awake(&comm->bell);
     if (slept && until->wait == FTC_WAIT_NOTHING && !ftc_progress_ready(comm))
         ftc_job_look_for_mismatch(comm);
@@ -427,7 +437,8 @@ void ftc_progress_until(struct ftc_comm *comm, const struct ftc_until *until)
             sched_yield();
         } else {
             sleep_once(comm, until);
-            idle = comm->patience.spins; /* woken: others may be about to run; yield again before sleeping */
+            idle = comm->patience
+                       .spins; /* woken: others may be about to run; yield again before sleeping */
         }
     }
 }

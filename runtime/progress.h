@@ -1,4 +1,5 @@
-/* Driving a member: failures, timers and messages in, outputs out, and waiting. All under comm->lock. */
+/* Driving a member: failures, timers and messages in, outputs out, and waiting. All under
+ * comm->lock. */
 #ifndef FTC_RUNTIME_PROGRESS_H
 #define FTC_RUNTIME_PROGRESS_H
 
@@ -13,10 +14,12 @@ void ftc_progress_accuse(struct ftc_comm *comm, int rank, const char *what);
 /* When the timer of gossip is due; 0: it has none. */
 void ftc_progress_gossip_due(struct ftc_comm *comm, uint64_t due_ns);
 
-/* Carry out what the member wants. Leaves the process when it was declared failed or cannot go on. */
+/* Carry out what the member wants. Leaves the process when it was declared failed or cannot go
+ * on. */
 void ftc_progress_outputs(struct ftc_comm *comm);
 
-/* Take in what there is: failures, a due timer, messages; push queued messages. True if anything happened. */
+/* Take in what there is: failures, a due timer, messages; push queued messages. True if anything
+ * happened. */
 bool ftc_progress_step(struct ftc_comm *comm);
 
 /* Anything to take in? For the look before a sleep. */

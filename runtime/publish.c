@@ -1,4 +1,5 @@
-/* Publishing in the slot. Each word has this rank as its only writer, so plain relaxed stores do. */
+/* Publishing in the slot. Each word has this rank as its only writer, so plain relaxed stores
+ * do. */
 #include "runtime/publish.h"
 
 #include "base/clock.h"
@@ -45,13 +46,14 @@ static void board_activity(const struct ftc_board *board, struct ftc_member_acti
     struct ftc_board_activity a;
 
     ftc_board_activity(board, &a);
-    *now = (struct ftc_member_activity){.op = a.op,
-                                        .wait = waits[a.wait],
-                                        .waits_for = a.waits_for,
-                                        .waits = a.waits,
-                                        .root = a.signature != NULL ? a.signature->root : -1,
-                                        .known_failed = -1, /* the thread shows what it has taken in */
-                                        .agreed_failed = ftc_set_count(ftc_board_agreed(board))};
+    *now =
+        (struct ftc_member_activity){.op = a.op,
+                                     .wait = waits[a.wait],
+                                     .waits_for = a.waits_for,
+                                     .waits = a.waits,
+                                     .root = a.signature != NULL ? a.signature->root : -1,
+                                     .known_failed = -1, /* the thread shows what it has taken in */
+                                     .agreed_failed = ftc_set_count(ftc_board_agreed(board))};
     if (a.signature != NULL)
         now->kind = (enum ftc_call_kind)a.signature->kind;
 }
@@ -168,11 +170,13 @@ void ftc_publish_beat(struct ftc_comm *comm)
 
 void ftc_publish_noticed(struct ftc_comm *comm)
 {
-    publish_set(ftc_segment_known_row(comm->segment, comm->rank), ftc_member_known_failed(comm->member));
+    publish_set(ftc_segment_known_row(comm->segment, comm->rank),
+                ftc_member_known_failed(comm->member));
     if (comm->board == NULL) /* else the caller's to publish */
         publish_set(ftc_segment_agreed_row(comm->segment, comm->rank),
                     ftc_member_agreed_failed(comm->member));
-    STORE(comm->slot->activity.known_failed, (uint32_t)ftc_set_count(ftc_member_known_failed(comm->member)));
+    STORE(comm->slot->activity.known_failed,
+          (uint32_t)ftc_set_count(ftc_member_known_failed(comm->member)));
     STORE(comm->slot->noticed_ns, ftc_clock_now());
     atomic_store_explicit(&comm->slot->noticed, comm->failures_seen, memory_order_release);
 }
@@ -198,7 +202,8 @@ void ftc_publish_returned(struct ftc_comm *comm)
     ADD(counters->operations, 1);
     STORE(counters->ballots, ftc_member_ballots(comm->member));
     STORE(counters->dropped, rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
-                                 rules[FTC_RULE_DROP_EPOCH] + comm->gossip->dropped + comm->gossip->damaged);
+                                 rules[FTC_RULE_DROP_EPOCH] + comm->gossip->dropped +
+                                 comm->gossip->damaged);
     for (int i = 0; i < FTC_RULES_COUNT; i++)
         STORE(counters->rules[i], rules[i]);
     if (LOAD(comm->slot->first_result_ns) == 0)
@@ -206,7 +211,8 @@ void ftc_publish_returned(struct ftc_comm *comm)
     STORE(comm->slot->activity.since_ns, now);
     if (ftc_set_empty(ftc_member_known_failed(comm->member)))
         return;
-    publish_set(ftc_segment_known_row(comm->segment, comm->rank), ftc_member_known_failed(comm->member));
+    publish_set(ftc_segment_known_row(comm->segment, comm->rank),
+                ftc_member_known_failed(comm->member));
     if (comm->board == NULL)
         publish_set(ftc_segment_agreed_row(comm->segment, comm->rank),
                     ftc_member_agreed_failed(comm->member));

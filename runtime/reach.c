@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 
-/* A rank that stands still is fenced after one timeout, and answers nobody until then: it must not cost its node. */
+/* A rank that stands still is fenced after one timeout, and answers nobody until then: it must not
+ * cost its node. */
 #define TIMEOUTS 2
 
 /* Who has its mark may be gone, and needs no message any more. */

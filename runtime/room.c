@@ -18,7 +18,8 @@ struct room {
 
 int ftc_room_open(struct ftc_comm *comm)
 {
-    return ftc_segment_nodes(comm->segment) > 1 ? ftc_flow_create(&comm->flow, comm->size) : FTC_SUCCESS;
+    return ftc_segment_nodes(comm->segment) > 1 ? ftc_flow_create(&comm->flow, comm->size)
+                                                : FTC_SUCCESS;
 }
 
 void ftc_room_close(struct ftc_comm *comm)
@@ -57,8 +58,8 @@ static bool has_called(struct ftc_comm *comm, int rank, uint64_t wanted)
     struct ftc_buffer *question;
 
     if (ftc_segment_is_local(comm->segment, rank))
-        return atomic_load_explicit(&ftc_segment_slot(comm->segment, rank)->called, memory_order_relaxed) >=
-               wanted;
+        return atomic_load_explicit(&ftc_segment_slot(comm->segment, rank)->called,
+                                    memory_order_relaxed) >= wanted;
     if (ftc_flow_called(comm->flow, rank) >= wanted)
         return true;
     ftc_progress_must(comm, ftc_flow_ask(comm->flow, rank, wanted, &question));
@@ -76,7 +77,8 @@ static bool has_room(struct ftc_comm *comm, void *arg)
     if (count < 0)
         ftc_progress_must(comm, count);
     for (int i = 0; i < count; i++)
-        if (!ftc_segment_failed(comm->segment, ranks[i]) && !has_called(comm, ranks[i], room->called))
+        if (!ftc_segment_failed(comm->segment, ranks[i]) &&
+            !has_called(comm, ranks[i], room->called))
             return false;
     return true;
 }

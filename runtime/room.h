@@ -1,5 +1,5 @@
-/* Flow control: plain reduces and broadcasts do not wait for their receivers (agreement.md, "plain reduce": it may delay the start of
- * a later op). All under comm->lock. */
+/* Flow control: plain reduces and broadcasts do not wait for their receivers (agreement.md, "plain
+ * reduce": it may delay the start of a later op). All under comm->lock. */
 #ifndef FTC_RUNTIME_ROOM_H
 #define FTC_RUNTIME_ROOM_H
 

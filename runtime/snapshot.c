@@ -56,7 +56,8 @@ static int state_of(const struct ftc_snapshot *s, bool global, int rank)
     return FTC_RANK_FAILED;
 }
 
-/* New is who entered the set since the matching validate before the last; a live rank never changed. */
+/* New is who entered the set since the matching validate before the last; a live rank never
+ * changed. */
 static bool is_new(const struct ftc_snapshot *s, bool global, int rank)
 {
     const struct ftc_set *now = global ? &s->agreed : &s->known;
@@ -71,11 +72,12 @@ static bool matches(const struct ftc_snapshot *s, bool global, int types, int ra
 
     if (!(state_of(s, global, rank) & types))
         return false;
-    return modifiers == 0 || modifiers == MODIFIERS || is_new(s, global, rank) == (modifiers == FTC_RANK_NEW);
+    return modifiers == 0 || modifiers == MODIFIERS ||
+           is_new(s, global, rank) == (modifiers == FTC_RANK_NEW);
 }
 
-int ftc_snapshot_states(const struct ftc_snapshot *s, bool global, int types, int incount, int *outcount,
-                        ftc_rank_info infos[])
+int ftc_snapshot_states(const struct ftc_snapshot *s, bool global, int types, int incount,
+                        int *outcount, ftc_rank_info infos[])
 {
     int count = 0, written = 0;
 
@@ -103,8 +105,8 @@ int ftc_snapshot_recognize(struct ftc_snapshot *s, int count, const int ranks[])
         return ftc_error_set(FTC_ERR_ARG, "ranks must be given");
     for (int i = 0; i < count; i++)
         if (ranks[i] < 0 || ranks[i] >= s->known.size || !ftc_set_has(&s->known, ranks[i]))
-            return ftc_error_set(FTC_ERR_ARG, "rank %d is not in L; call ftc_validate_local() first",
-                                 ranks[i]);
+            return ftc_error_set(FTC_ERR_ARG,
+                                 "rank %d is not in L; call ftc_validate_local() first", ranks[i]);
     for (int i = 0; i < count; i++)
         ftc_set_add(&s->recognized, ranks[i]);
     return 0;

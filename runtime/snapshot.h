@@ -1,6 +1,6 @@
 /*
- * The sets a caller sees: snapshots L and G of api "MPI_Comm_validate parameters" (Hursey, Buntinas 2011), which change
- * only in a validate call. The protocol's own sets are the member's.
+ * The sets a caller sees: snapshots L and G of api "MPI_Comm_validate parameters" (Hursey, Buntinas
+ * 2011), which change only in a validate call. The protocol's own sets are the member's.
  */
 #ifndef FTC_RUNTIME_SNAPSHOT_H
 #define FTC_RUNTIME_SNAPSHOT_H

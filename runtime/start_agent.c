@@ -133,29 +133,31 @@ static bool end_in_time(pid_t child)
     return ended;
 }
 
-/* What was started leaves an agent behind and ends. The program may wait for children of its own, or ignore them: then somebody else has
- * got its status, and the agent's silence tells. */
+/* What was started leaves an agent behind and ends. The program may wait for children of its own,
+ * or ignore them: then somebody else has got its status, and the agent's silence tells. */
 static int await(pid_t child)
 {
     int status = 0;
 
     if (!end_in_time(child)) {
         (void)waitpid(child, &status, WNOHANG);
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "ftrun, which has to watch this host's ranks, did not begin within %d s; does "
-                             "FTCOLL_FTRUN name an ftrun?",
-                             BEGIN_SECONDS);
+        return ftc_error_set(
+            FTC_ERR_SYSTEM,
+            "ftrun, which has to watch this host's ranks, did not begin within %d s; does "
+            "FTCOLL_FTRUN name an ftrun?",
+            BEGIN_SECONDS);
     }
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return FTC_SUCCESS;
     if (status == 0)
         return FTC_SUCCESS;
-    return ftc_error_set(FTC_ERR_SYSTEM,
-                         "ftrun, which has to watch this host's ranks, could not begin (%s %d); it has said "
-                         "why to standard error; is it of this release?",
-                         WIFSIGNALED(status) ? "signal" : "exit code",
-                         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    return ftc_error_set(
+        FTC_ERR_SYSTEM,
+        "ftrun, which has to watch this host's ranks, could not begin (%s %d); it has said "
+        "why to standard error; is it of this release?",
+        WIFSIGNALED(status) ? "signal" : "exit code",
+        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 int ftc_start_agent(int ranks, int *fd)
@@ -169,12 +171,14 @@ int ftc_start_agent(int ranks, int *fd)
     int error = spawn_one(&child, ranks, pair[1], &tried);
     close(pair[1]);
     errno = error;
-    int rc = error == 0 ? await(child)
-                        : ftc_error_set(FTC_ERR_SYSTEM,
-                                        "no ftrun here to watch this host's ranks (%s: %m); install ftcoll "
-                                        "on each host, set FTCOLL_FTRUN=/path/to/ftrun, or start the "
-                                        "program with ftrun",
-                                        tried);
+    int rc =
+        error == 0
+            ? await(child)
+            : ftc_error_set(FTC_ERR_SYSTEM,
+                            "no ftrun here to watch this host's ranks (%s: %m); install ftcoll "
+                            "on each host, set FTCOLL_FTRUN=/path/to/ftrun, or start the "
+                            "program with ftrun",
+                            tried);
     if (rc == FTC_SUCCESS)
         *fd = pair[0];
     else

@@ -38,8 +38,8 @@ static bool is_wanted(struct ftc_comm *comm)
     return atomic_load_explicit(&comm->thread.wanted, memory_order_relaxed);
 }
 
-/* If the caller is in the library it does all this itself; if it is just leaving, it sees `missed` and nudges. Waiting for
- * the lock instead would stop the heartbeat. */
+/* If the caller is in the library it does all this itself; if it is just leaving, it sees `missed`
+ * and nudges. Waiting for the lock instead would stop the heartbeat. */
 void ftc_thread_drive(struct ftc_comm *comm)
 {
     if (is_wanted(comm) || pthread_mutex_trylock(&comm->lock) != 0) {

@@ -1,6 +1,7 @@
 /*
- * The progress thread: beats the heart, watches the launcher, and drives the member while the caller is outside the
- * library, so that operations already returned keep answering (agreement.md, rule 8).
+ * The progress thread: beats the heart, watches the launcher, and drives the member while the
+ * caller is outside the library, so that operations already returned keep answering (agreement.md,
+ * rule 8).
  */
 #ifndef FTC_RUNTIME_THREAD_H
 #define FTC_RUNTIME_THREAD_H

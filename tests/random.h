@@ -1,6 +1,7 @@
 /*
  * Random numbers for tests, from one seed that is printed and can be given back: FTC_TEST_SEED=1234
- * test_view. main() calls test_seed_announce() before anything forks; the seed travels in the environment.
+ * test_view. main() calls test_seed_announce() before anything forks; the seed travels in the
+ * environment.
  */
 #ifndef FTC_TEST_RANDOM_H
 #define FTC_TEST_RANDOM_H
@@ -23,7 +24,8 @@ static inline void test_seed_announce(void)
 
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(text, sizeof(text), "%llu",
-             ((unsigned long long)now.tv_nsec << 20 ^ (unsigned long long)getpid()) & 0xffffffffffull);
+             ((unsigned long long)now.tv_nsec << 20 ^ (unsigned long long)getpid()) &
+                 0xffffffffffull);
     setenv("FTC_TEST_SEED", text, 0);
     printf("FTC_TEST_SEED=%s\n", getenv("FTC_TEST_SEED"));
     fflush(stdout);

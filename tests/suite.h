@@ -1,4 +1,5 @@
-/* Running a Check suite: what every main() of a test ends with. CK_FORK=no for a debugger or valgrind. */
+/* Running a Check suite: what every main() of a test ends with. CK_FORK=no for a debugger or
+ * valgrind. */
 #ifndef FTC_TEST_SUITE_H
 #define FTC_TEST_SUITE_H
 

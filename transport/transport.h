@@ -1,6 +1,7 @@
 /*
- * Reliable FIFO messages between ranks, behind one ops table. Non-blocking throughout; not thread-safe: the
- * runtime serialises. A message is a head and an optional value, delivered as one buffer (head, then value).
+ * Reliable FIFO messages between ranks, behind one ops table. Non-blocking throughout; not
+ * thread-safe: the runtime serialises. A message is a head and an optional value, delivered as one
+ * buffer (head, then value).
  */
 #ifndef FTC_TRANSPORT_TRANSPORT_H
 #define FTC_TRANSPORT_TRANSPORT_H
@@ -41,46 +42,52 @@ struct ftc_transport_ops {
     /* FTC_ERR_NOMEM, FTC_ERR_SYSTEM. */
     int (*open)(struct ftc_transport **out, const struct ftc_transport_setup *setup);
 
-    /* Queue a message; takes references of its own, so the caller may drop his. Goes out now if there is
-     * room, else by later polls. Errors: FTC_ERR_NOMEM, FTC_ERR_SYSTEM (no channel can be made). A send to a
-     * closed peer succeeds and goes nowhere. */
+    /* Queue a message; takes references of its own, so the caller may drop his. Goes out now if
+     * there is room, else by later polls. Errors: FTC_ERR_NOMEM, FTC_ERR_SYSTEM (no channel can be
+     * made). A send to a closed peer succeeds and goes nowhere. */
     int (*send)(struct ftc_transport *transport, int to, struct ftc_buffer *head,
                 const struct ftc_value *value, bool urgent);
 
     /* Push queued messages on. True in *idle if nothing is queued any more. */
     int (*flush)(struct ftc_transport *transport, bool *idle);
 
-    /* The next complete message: 1 and *from, *message (the caller's reference), 0 if there is none, or
-     * FTC_ERR_PROTO with *from: that peer's channel is damaged and closed. FTC_ERR_NOMEM. */
+    /* The next complete message: 1 and *from, *message (the caller's reference), 0 if there is
+     * none, or FTC_ERR_PROTO with *from: that peer's channel is damaged and closed.
+     * FTC_ERR_NOMEM. */
     int (*receive)(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
 
-    /* The caller waits for this rank (-1: for anybody): what it sends is looked for first, and the others are looked at now and then.
-     * A hint, good until the next one. Not there: it would not help. */
+    /* The caller waits for this rank (-1: for anybody): what it sends is looked for first, and the
+     * others are looked at now and then. A hint, good until the next one. Not there: it would not
+     * help. */
     void (*expect)(struct ftc_transport *transport, int from);
 
     /* Is there anything to receive or room for something queued? For the look before a sleep. */
     bool (*ready)(struct ftc_transport *transport);
 
-    /* What a sleeper polls for readability besides its bell, after ready() was false; -1: the bell says it all. Stays
-     * the same until close. */
+    /* What a sleeper polls for readability besides its bell, after ready() was false; -1: the bell
+     * says it all. Stays the same until close. */
     int (*descriptor)(struct ftc_transport *transport);
 
-    /* Does it reach a peer? For who has a choice, asked until it is known and before the first send. While it is not, it is tried,
-     * and descriptor() wakes at the end of that. Not there: it does. */
+    /* Does it reach a peer? For who has a choice, asked until it is known and before the first
+     * send. While it is not, it is tried, and descriptor() wakes at the end of that. Not there: it
+     * does. */
     enum ftc_reach (*reach)(struct ftc_transport *transport, int peer);
 
-    /* A failed peer: what is queued for it is dropped; what it sent before may still be received. */
+    /* A failed peer: what is queued for it is dropped; what it sent before may still be
+     * received. */
     void (*close_peer)(struct ftc_transport *transport, int peer);
 
-    /* Where others find this end, "NAME:..." without blanks. Not there: they do not need to be told. */
+    /* Where others find this end, "NAME:..." without blanks. Not there: they do not need to be
+     * told. */
     const char *(*endpoint)(const struct ftc_transport *transport);
 
-    /* Has each message to a peer that is not closed been taken over by its transport? An end that leaves before may take some
-     * with it. Not there: as soon as flush() is idle. */
+    /* Has each message to a peer that is not closed been taken over by its transport? An end that
+     * leaves before may take some with it. Not there: as soon as flush() is idle. */
     bool (*settled)(const struct ftc_transport *transport);
 
-    /* The lowest rank from `from` on for which something waits, and that could not be reached since then or longer
-     * (ftc_clock_now()); -1: there is none. A hint, never a verdict. Not there: it cannot be told. */
+    /* The lowest rank from `from` on for which something waits, and that could not be reached since
+     * then or longer (ftc_clock_now()); -1: there is none. A hint, never a verdict. Not there: it
+     * cannot be told. */
     int (*unreachable)(const struct ftc_transport *transport, int from, uint64_t since_ns);
 
     void (*close)(struct ftc_transport *transport);

@@ -1,11 +1,13 @@
 /*
- * What it takes to get going, for ftcoll and its peers: joins, makes one allreduce of 8 bytes, leaves.
+ * What it takes to get going, for ftcoll and its peers: joins, makes one allreduce of 8 bytes,
+ * leaves.
  *
  *   first start      prints: library start np MS     from the start of the launcher to the first result on the last rank
  *   first memory     prints: library memory np KIB   memory of a rank after it
  *
- * START_US in the environment is the launcher's start, in microseconds of the real-time clock. Memory is Pss
- * (shared pages divided by the number of their users), summed over the ranks and divided by their number.
+ * START_US in the environment is the launcher's start, in microseconds of the real-time clock.
+ * Memory is Pss (shared pages divided by the number of their users), summed over the ranks and
+ * divided by their number.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +28,8 @@ static double pss_kib(void)
     char line[128];
     double pss = 0;
     FILE *file = fopen("/proc/self/smaps_rollup", "re");
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL && sscanf(line, "Pss: %lf", &pss) != 1)
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL &&
+           sscanf(line, "Pss: %lf", &pss) != 1)
         ;
     if (file != NULL)
         fclose(file);

@@ -1,6 +1,6 @@
 /*
- * The floor under every barrier: a bare counter in shared memory among forked processes, without any library. The
- * last to arrive bumps a generation word, for which the others wait.
+ * The floor under every barrier: a bare counter in shared memory among forked processes, without
+ * any library. The last to arrive bumps a generation word, for which the others wait.
  *
  *   floor NP WAIT BIND SECONDS    prints: floor WAIT BIND NP iterations median_us p99_us    (batches: series.h)
  *

@@ -1,6 +1,7 @@
 /*
- * The handful of collective calls that the peers' programs make, on ftcoll or, with PEER_MPI defined, on the MPI
- * library whose compiler wrapper builds them. Data is double, the operator sum, the root 0. An error ends the job.
+ * The handful of collective calls that the peers' programs make, on ftcoll or, with PEER_MPI
+ * defined, on the MPI library whose compiler wrapper builds them. Data is double, the operator sum,
+ * the root 0. An error ends the job.
  */
 #ifndef FTC_BENCH_PEERS_LIBRARY_H
 #define FTC_BENCH_PEERS_LIBRARY_H
@@ -40,13 +41,15 @@ static inline void library_abort(struct library *library)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static inline void library_allreduce(struct library *library, const double *send, double *recv, size_t count)
+static inline void library_allreduce(struct library *library, const double *send, double *recv,
+                                     size_t count)
 {
     (void)library;
     MPI_Allreduce(send, recv, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static inline void library_reduce(struct library *library, const double *send, double *recv, size_t count)
+static inline void library_reduce(struct library *library, const double *send, double *recv,
+                                  size_t count)
 {
     (void)library;
     MPI_Reduce(send, recv, (int)count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -110,12 +113,14 @@ static inline void library_finalize(struct library *library)
     library_must(library, ftc_finalize(library->world));
 }
 
-static inline void library_allreduce(struct library *library, const double *send, double *recv, size_t count)
+static inline void library_allreduce(struct library *library, const double *send, double *recv,
+                                     size_t count)
 {
     library_must(library, ftc_allreduce(send, recv, count, FTC_DOUBLE, FTC_SUM, library->world));
 }
 
-static inline void library_reduce(struct library *library, const double *send, double *recv, size_t count)
+static inline void library_reduce(struct library *library, const double *send, double *recv,
+                                  size_t count)
 {
     library_must(library, ftc_reduce(send, recv, count, FTC_DOUBLE, FTC_SUM, 0, library->world));
 }

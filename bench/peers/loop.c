@@ -3,10 +3,11 @@
  *
  *   loop SECONDS OPERATION:BYTES...     OPERATION: allreduce, reduce, bcast or barrier
  *
- * Rank 0 prints a line for each point: library operation np bytes iterations median_us p99_us. A batch (series.h) is
- * barrier, start of the clock, K operations, barrier, stop; with fixed root 0, reduce and bcast can overlap with
- * their successors. The closing barrier makes the figure one of all ranks; when K barriers are
- * measured it is the last of them. p99 is that of batches. Every point's last result is checked on every rank.
+ * Rank 0 prints a line for each point: library operation np bytes iterations median_us p99_us. A
+ * batch (series.h) is barrier, start of the clock, K operations, barrier, stop; with fixed root 0,
+ * reduce and bcast can overlap with their successors. The closing barrier makes the figure one of
+ * all ranks; when K barriers are measured it is the last of them. p99 is that of batches. Every
+ * point's last result is checked on every rank.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@
 
 enum operation { ALLREDUCE, REDUCE, BCAST, BARRIER, OPERATION_COUNT };
 
-static const char *const operation_names[OPERATION_COUNT] = {"allreduce", "reduce", "bcast", "barrier"};
+static const char *const operation_names[OPERATION_COUNT] = {"allreduce", "reduce", "bcast",
+                                                             "barrier"};
 
 struct point {
     enum operation operation;
@@ -40,7 +42,8 @@ static bool point_parse(struct point *point, const char *word)
     for (int i = 0; i < OPERATION_COUNT; i++)
         if (strlen(operation_names[i]) == (size_t)(colon - word) &&
             strncmp(operation_names[i], word, (size_t)(colon - word)) == 0) {
-            *point = (struct point){.operation = (enum operation)i, .count = (size_t)bytes / sizeof(double)};
+            *point = (struct point){.operation = (enum operation)i,
+                                    .count = (size_t)bytes / sizeof(double)};
             return true;
         }
     return false;
@@ -58,9 +61,10 @@ static void point_prepare(struct point *point, struct library *library)
     point->send = aligned_alloc(4096, bytes);
     point->recv = aligned_alloc(4096, bytes);
     if (point->send == NULL || point->recv == NULL) {
-        fprintf(stderr,
-                "loop: out of memory: two buffers of %zu bytes for each rank; measure smaller sizes\n",
-                bytes);
+        fprintf(
+            stderr,
+            "loop: out of memory: two buffers of %zu bytes for each rank; measure smaller sizes\n",
+            bytes);
         library_abort(library);
     }
     for (size_t i = 0; i < point->count; i++)
@@ -110,15 +114,16 @@ static void check(const struct point *point, struct library *library)
         double wanted = point->operation == BCAST ? input(0, i) : sum;
         if (point->recv[i] != wanted) {
             fprintf(stderr, "loop: %s of %zu doubles: element %zu on rank %d is %g, not %g\n",
-                    operation_names[point->operation], point->count, i, library->rank, point->recv[i],
-                    wanted);
+                    operation_names[point->operation], point->count, i, library->rank,
+                    point->recv[i], wanted);
             library_abort(library);
         }
     }
 }
 
 /* Rank 0 alone decides how the point goes on; the others learn it outside of the timed part. */
-static void measure(struct point *point, struct library *library, struct series *series, double seconds)
+static void measure(struct point *point, struct library *library, struct series *series,
+                    double seconds)
 {
     point_prepare(point, library);
     double operations = (double)series_start(series, seconds);
@@ -136,8 +141,9 @@ static void measure(struct point *point, struct library *library, struct series 
 static void report(const struct point *point, const struct library *library, struct series *series)
 {
     size_t bytes = point->operation == BARRIER ? 0 : point->count * sizeof(double);
-    printf("%s %s %d %zu %ld %.4f %.4f\n", LIBRARY_NAME, operation_names[point->operation], library->size,
-           bytes, series->total, series_quantile(series, 0.5), series_quantile(series, 0.99));
+    printf("%s %s %d %zu %ld %.4f %.4f\n", LIBRARY_NAME, operation_names[point->operation],
+           library->size, bytes, series->total, series_quantile(series, 0.5),
+           series_quantile(series, 0.99));
     fflush(stdout); /* the run may be cut short */
 }
 
@@ -151,14 +157,16 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++)
         usable = usable && point_parse(&point, argv[i]);
     if (!usable) {
-        fputs("usage: loop SECONDS OPERATION:BYTES...\n"
-              "OPERATION: allreduce, reduce, bcast, barrier; BYTES: a multiple of 8, at most 1 GiB\n",
-              stderr);
+        fputs(
+            "usage: loop SECONDS OPERATION:BYTES...\n"
+            "OPERATION: allreduce, reduce, bcast, barrier; BYTES: a multiple of 8, at most 1 GiB\n",
+            stderr);
         return 2;
     }
     library_init(&library);
     point = (struct point){.operation = BARRIER, .count = 1};
-    measure(&point, &library, &series, seconds); /* not reported: a job that has just started is slower */
+    measure(&point, &library, &series,
+            seconds); /* not reported: a job that has just started is slower */
     for (int i = 2; i < argc; i++) {
         point_parse(&point, argv[i]);
         measure(&point, &library, &series, seconds);

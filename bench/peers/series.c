@@ -26,8 +26,9 @@ long series_start(struct series *series, double seconds)
     return 1;
 }
 
-/* Each number of operations is tried twice and judged by the quicker batch: the other may have had a cold start or a
- * stranger on its core. A batch that ends the calibration does not count: it was chosen for its length. */
+/* Each number of operations is tried twice and judged by the quicker batch: the other may have had
+ * a cold start or a stranger on its core. A batch that ends the calibration does not count: it was
+ * chosen for its length. */
 static void calibrate(struct series *series, double elapsed_s)
 {
     if (series->quickest_s == 0) {
@@ -40,7 +41,8 @@ static void calibrate(struct series *series, double elapsed_s)
         series->calibrated = true;
         return;
     }
-    double growth = quicker_s * GROWTH_MAX > series->batch_s ? series->batch_s / quicker_s : GROWTH_MAX;
+    double growth =
+        quicker_s * GROWTH_MAX > series->batch_s ? series->batch_s / quicker_s : GROWTH_MAX;
     series->operations = (long)((double)series->operations * growth) + 1;
 }
 

@@ -1,9 +1,9 @@
 /*
- * The batches of one measured point, as rank 0 keeps them. A batch is a number of operations timed together; its
- * figure is the time of one. The number is one at first, and grows until a batch takes about
- * 10 ms (a tenth of the point's time if that is less), and stays. Only batches after that count, unless
- * the point's time is used up before: then the last one does. So a point ends, with a figure, after
- * its time and one more batch, however slow an operation is.
+ * The batches of one measured point, as rank 0 keeps them. A batch is a number of operations timed
+ * together; its figure is the time of one. The number is one at first, and grows until a batch
+ * takes about 10 ms (a tenth of the point's time if that is less), and stays. Only batches after
+ * that count, unless the point's time is used up before: then the last one does. So a point ends,
+ * with a figure, after its time and one more batch, however slow an operation is.
  */
 #ifndef FTC_BENCH_PEERS_SERIES_H
 #define FTC_BENCH_PEERS_SERIES_H
@@ -16,9 +16,10 @@
 struct series {
     double start_s, limit_s, batch_s;
     bool calibrated;
-    double quickest_s; /* of the two batches tried with this number of operations; 0 before the first */
-    long operations;   /* of the next batch */
-    long total;        /* operations in the batches that count */
+    double
+        quickest_s; /* of the two batches tried with this number of operations; 0 before the first */
+    long operations;            /* of the next batch */
+    long total;                 /* operations in the batches that count */
     double figures[SERIES_MAX]; /* microseconds */
     size_t count;
 };

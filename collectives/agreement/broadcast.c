@@ -9,7 +9,8 @@ int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, e
 {
     struct ftc_message decide = {.way = way,
                                  .rounds = rounds,
-                                 .correcting = ftc_corrector_takes_part(&op->ballot.spread.corrector),
+                                 .correcting =
+                                     ftc_corrector_takes_part(&op->ballot.spread.corrector),
                                  .contribution = {.decision = op->decision}};
 
     ftc_set_add(&op->ballot.decide_sent, to);
@@ -42,7 +43,8 @@ static void count_passed(struct ftc_ballot *b, int to, uint32_t count)
 }
 
 /* broadcast.md, "ring": as soon as it is there. */
-static int pass_piece(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *piece)
+static int pass_piece(struct ftc_member *m, struct ftc_operation *op,
+                      const struct ftc_message *piece)
 {
     int to = m->correction.kind == FTC_CORRECTION_RING ? successor(m, &op->ballot) : -1;
 
@@ -56,7 +58,8 @@ static int pass_piece(struct ftc_member *m, struct ftc_operation *op, const stru
 /* The encoded DECIDE as a receiver has it in memory: head, padding, value. */
 static struct ftc_buffer *encode_whole(struct ftc_member *m, struct ftc_operation *op)
 {
-    struct ftc_message decide = {.correcting = ftc_corrector_takes_part(&op->ballot.spread.corrector),
+    struct ftc_message decide = {.correcting =
+                                     ftc_corrector_takes_part(&op->ballot.spread.corrector),
                                  .contribution = {.decision = op->decision}};
     const struct ftc_value *value = &op->decision->value;
     struct ftc_buffer *head = ftc_member_encode(m, op, FTC_MESSAGE_DECIDE, &decide);
@@ -74,8 +77,8 @@ static struct ftc_buffer *encode_whole(struct ftc_member *m, struct ftc_operatio
 }
 
 /* First all to all, then all along the ring. */
-static int multicast_pieces(struct ftc_member *m, struct ftc_operation *op, struct ftc_buffer *whole,
-                            bool ring)
+static int multicast_pieces(struct ftc_member *m, struct ftc_operation *op,
+                            struct ftc_buffer *whole, bool ring)
 {
     uint32_t count = ftc_fragments_count(whole->size, m->set.fragment);
     int rc = 0;
@@ -84,7 +87,8 @@ static int multicast_pieces(struct ftc_member *m, struct ftc_operation *op, stru
         struct ftc_message piece = {0};
         struct ftc_value *bytes = &piece.contribution.value;
         bytes->buffer = whole;
-        ftc_fragments_cut(whole->size, m->set.fragment, number, &piece.piece, &bytes->offset, &bytes->size);
+        ftc_fragments_cut(whole->size, m->set.fragment, number, &piece.piece, &bytes->offset,
+                          &bytes->size);
         rc = ring ? pass_piece(m, op, &piece) : ftc_member_multicast(m, op, &piece);
     }
     return rc;
@@ -106,14 +110,16 @@ static int multicast(struct ftc_member *m, struct ftc_operation *op)
     return rc;
 }
 
-int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram, bool *complete)
+int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram,
+                        bool *complete)
 {
     struct ftc_ballot *b = &op->ballot;
     int rc = 0;
 
     *complete = false;
     if (!b->holding)
-        rc = ftc_fragments_add(&b->spread.fragments, &m->scratch.piece, &m->scratch.contribution.value);
+        rc = ftc_fragments_add(&b->spread.fragments, &m->scratch.piece,
+                               &m->scratch.contribution.value);
     if (rc < 0)
         return rc;
     m->pieces[rc == 0 ? FTC_PIECES_AGAIN : datagram ? FTC_PIECES_DATAGRAM : FTC_PIECES_RING]++;
@@ -154,17 +160,19 @@ static int pass_to_children(struct ftc_member *m, struct ftc_operation *op)
     return rc;
 }
 
-static int pass_on(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival)
+static int pass_on(struct ftc_member *m, struct ftc_operation *op,
+                   const struct ftc_arrival *arrival)
 {
     struct ftc_ballot *b = &op->ballot;
     int rc = 0;
 
     if (b->spread.dissemination == FTC_DISSEMINATION_TREE)
         rc = pass_to_children(m, op);
-    else if (b->spread.dissemination == FTC_DISSEMINATION_MULTICAST && arrival->from == m->set.self &&
-             b->size > 1)
+    else if (b->spread.dissemination == FTC_DISSEMINATION_MULTICAST &&
+             arrival->from == m->set.self && b->size > 1)
         rc = multicast(m, op);
-    for (int to = ftc_set_next(&b->asked, 0); rc == 0 && to >= 0; to = ftc_set_next(&b->asked, to + 1)) {
+    for (int to = ftc_set_next(&b->asked, 0); rc == 0 && to >= 0;
+         to = ftc_set_next(&b->asked, to + 1)) {
         ftc_rule_taken(m, FTC_RULE_PULL_ANSWER);
         rc = ftc_broadcast_send(m, op, to, FTC_WAY_OWED, 0);
     }
@@ -180,19 +188,21 @@ static int spread(struct ftc_member *m, struct ftc_operation *op, const struct f
 }
 
 /* Pieces that will not be needed any more. */
-static void count_pieces(struct ftc_member *m, const struct ftc_ballot *b, const struct ftc_arrival *arrival)
+static void count_pieces(struct ftc_member *m, const struct ftc_ballot *b,
+                         const struct ftc_arrival *arrival)
 {
     const struct ftc_fragments *fragments = &b->spread.fragments;
 
     if (b->spread.dissemination != FTC_DISSEMINATION_MULTICAST || arrival->pieces ||
         arrival->from == m->set.self)
         return;
-    m->pieces[FTC_PIECES_OTHER] += fragments->whole != NULL ? fragments->count - fragments->there : 1;
+    m->pieces[FTC_PIECES_OTHER] +=
+        fragments->whole != NULL ? fragments->count - fragments->there : 1;
 }
 
 /* Hold DECIDE(b), from the coordinator's own decision or a message: deliver, pass on (rule 5). */
-int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision,
-                       const struct ftc_arrival *arrival)
+int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op,
+                       struct ftc_decision *decision, const struct ftc_arrival *arrival)
 {
     struct ftc_ballot *b = &op->ballot;
     bool again = op->returned;

@@ -1,10 +1,11 @@
-/* Calls of a member: what this process gives to an operation, and how its first ballot begins (agreement.md, "Operations"). */
+/* Calls of a member: what this process gives to an operation, and how its first ballot begins
+ * (agreement.md, "Operations"). */
 #include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/agreement/member.h"
 #include "collectives/agreement/internal.h"
+#include "collectives/agreement/member.h"
 
 /* x of a validate: L as a bit set. */
 static int take_known(struct ftc_member *m, struct ftc_operation *op)
@@ -70,15 +71,15 @@ static bool first_ballot_collects(struct ftc_member *m, const struct ftc_signatu
 }
 
 /* Index in the view of c_0. */
-static int rotation_start(const struct ftc_member *m, const struct ftc_signature *signature, uint64_t k,
-                          const struct ftc_view *participants)
+static int rotation_start(const struct ftc_member *m, const struct ftc_signature *signature,
+                          uint64_t k, const struct ftc_view *participants)
 {
     if (signature->root >= 0)
         return ftc_view_index(m->view, signature->root);
     if (participants != m->view &&
         m->set.rotation == FTC_ROTATION_SPREAD) /* two levels: from a delegate on */
-        return ftc_view_index(m->view,
-                              ftc_view_member(participants, (int)(k % (uint64_t)participants->size)));
+        return ftc_view_index(
+            m->view, ftc_view_member(participants, (int)(k % (uint64_t)participants->size)));
     return m->set.rotation == FTC_ROTATION_FIRST ? 0 : (int)(k % (uint64_t)m->view->size);
 }
 
@@ -117,7 +118,8 @@ static int call_sound(const struct ftc_member *m, const struct ftc_call *call)
     if (s->kind == FTC_CALL_BCAST && s->size > 0 && s->root == m->set.self && call->input == NULL)
         return ftc_error_set(FTC_ERR_ARG, "the root of a broadcast needs an input");
     if (call_under_way(m))
-        return ftc_error_set(FTC_ERR_STATE, "another operation is under way; wait for it to return");
+        return ftc_error_set(FTC_ERR_STATE,
+                             "another operation is under way; wait for it to return");
     return 0;
 }
 
@@ -134,7 +136,8 @@ static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct 
     op->epoch = m->epoch;
     op->levels = ftc_member_two_levels(m, &call->signature);
     op->checked = ftc_integrity_checks(m, &call->signature);
-    struct ftc_view *participants = op->levels ? ftc_levels_delegates(m, call->signature.root) : op->view;
+    struct ftc_view *participants =
+        op->levels ? ftc_levels_delegates(m, call->signature.root) : op->view;
     *out = op;
     if (participants == NULL)
         return FTC_ERR_NOMEM;

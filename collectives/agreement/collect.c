@@ -1,9 +1,10 @@
 /*
  * Collecting: agreement.md, rules 2, 3 and 4.
  *
- * A participant waits for the UP of each group member, then for the TREE of each child, until the message or a notice
- * comes; contributions wait in their slots and are combined in order of position, never of arrival, so that
- * everybody gets the same bits. The coordinator takes the lowest failure-free subtree.
+ * A participant waits for the UP of each group member, then for the TREE of each child, until the
+ * message or a notice comes; contributions wait in their slots and are combined in order of
+ * position, never of arrival, so that everybody gets the same bits. The coordinator takes the
+ * lowest failure-free subtree.
  */
 #include <assert.h>
 #include <string.h>
@@ -27,8 +28,8 @@ static int combine(struct ftc_member *m, const struct ftc_operation *op, struct 
 }
 
 /* sum := sum op next; `next` is used up. DECIDED beats UNDECIDED; two DECIDED are equal. */
-int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op, struct ftc_contribution *sum,
-                        struct ftc_contribution *next)
+int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op,
+                        struct ftc_contribution *sum, struct ftc_contribution *next)
 {
     int rc = 0;
 
@@ -41,7 +42,8 @@ int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op, st
             *next = (struct ftc_contribution){0};
         }
     } else if (!op->returned && next->value.size > 0) {
-        /* Once returned, the own DECIDED(D) will beat all this: the operator may be gone with its caller. */
+        /* Once returned, the own DECIDED(D) will beat all this: the operator may be gone with its
+         * caller. */
         rc = combine(m, op, &sum->value, &next->value);
     }
     ftc_contribution_drop(next);
@@ -93,15 +95,16 @@ static bool settled(struct ftc_member *m, struct ftc_ballot *b, struct ftc_await
 }
 
 /* b->sum is complete, as far as this phase goes. */
-static int protect_sum(struct ftc_member *m, struct ftc_operation *op, enum ftc_flip_variable variable)
+static int protect_sum(struct ftc_member *m, struct ftc_operation *op,
+                       enum ftc_flip_variable variable)
 {
     struct ftc_contribution *sum = &op->ballot.sum;
 
     return sum->decision == NULL ? ftc_integrity_protect(m, op, variable, &sum->value) : 0;
 }
 
-/* Up-correction is done. Where results are compared, c_b keeps what it is made of, and the others of its group leave it to
- * c_b: nothing of it goes up. */
+/* Up-correction is done. Where results are compared, c_b keeps what it is made of, and the others
+ * of its group leave it to c_b: nothing of it goes up. */
 static int group_combine(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -158,7 +161,8 @@ static int tree_advance(struct ftc_member *m, struct ftc_operation *op)
         rc = protect_sum(m, op, FTC_FLIP_PARTIAL);
     if (rc != 0)
         return rc;
-    int parent = ftc_ballot_rank(b, ftc_topology_reduce_parent(m->set.f, m->set.reduce_arity, b->position));
+    int parent =
+        ftc_ballot_rank(b, ftc_topology_reduce_parent(m->set.f, m->set.reduce_arity, b->position));
     if (!ftc_knows_failed(m, parent)) {
         struct ftc_message tree = {.info = b->info, .contribution = b->sum};
         rc = ftc_member_send(m, op, FTC_MESSAGE_TREE, parent, &tree);
@@ -181,7 +185,8 @@ static int reduce_deliver(struct ftc_member *m, struct ftc_operation *op, int st
     return rc == 0 ? 1 : rc;
 }
 
-/* agreement.md, rule 3: more than f failures hit this ballot, or (two levels) a node that has live ranks lost its delegate. */
+/* agreement.md, rule 3: more than f failures hit this ballot, or (two levels) a node that has live
+ * ranks lost its delegate. */
 static int coordinator_retry(struct ftc_member *m, struct ftc_operation *op);
 
 static int coordinator_done(struct ftc_member *m, struct ftc_operation *op)
@@ -247,13 +252,15 @@ static int take_subtree(struct ftc_member *m, struct ftc_operation *op, int s)
     return rc == 0 ? protect_sum(m, op, FTC_FLIP_PARTIAL) : rc;
 }
 
-/* c_b takes the lowest failure-free subtree once all lower ones have come or are written off (rule 2). */
+/* c_b takes the lowest failure-free subtree once all lower ones have come or are written off (rule
+ * 2). */
 static int coordinator_advance(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
 
     if (b->child_size < m->set.f + 1 && !FTC_MUTATED(EMPTY_SUBTREE_FAILED)) {
-        /* A subtree is empty, hence failure-free, or all came directly: the own up-corrected value is complete. */
+        /* A subtree is empty, hence failure-free, or all came directly: the own up-corrected value
+         * is complete. */
         ftc_rule_taken(m, FTC_RULE_EMPTY_SUBTREE);
         return coordinator_done(m, op);
     }
@@ -309,7 +316,8 @@ static int learn_collected(struct ftc_member *m, const struct ftc_value *value)
     return rc;
 }
 
-/* What is decided afresh: (OK, the collected value or a broadcast root's own, L, b), or ROOT_FAILED. */
+/* What is decided afresh: (OK, the collected value or a broadcast root's own, L, b), or
+ * ROOT_FAILED. */
 static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -387,7 +395,8 @@ static void awaited_arrive(struct ftc_awaited *awaited, struct ftc_message *mess
     message->contribution = (struct ftc_contribution){0};
 }
 
-void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message)
+void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from,
+                    struct ftc_message *message)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_awaited *awaited = awaited_find(b->group, b->group_size, from);
@@ -410,7 +419,8 @@ static bool subtree_failure_free(const struct ftc_member *m, const struct ftc_ba
     if (m->set.scheme != FTC_SCHEME_LIST)
         return !info->child;
     int s = ftc_topology_subtree(m->set.f, ftc_ballot_position(b, from));
-    for (int rank = ftc_set_next(&info->list, 0); rank >= 0; rank = ftc_set_next(&info->list, rank + 1)) {
+    for (int rank = ftc_set_next(&info->list, 0); rank >= 0;
+         rank = ftc_set_next(&info->list, rank + 1)) {
         int position = ftc_ballot_position(b, rank);
         if (position > 0 && ftc_topology_subtree(m->set.f, position) == s)
             return false;
@@ -419,7 +429,8 @@ static bool subtree_failure_free(const struct ftc_member *m, const struct ftc_ba
 }
 
 /* A TREE may come before the own group is complete: it waits in its slot (rule 0). */
-int ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message)
+int ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from,
+                     struct ftc_message *message)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_awaited *awaited = awaited_find(b->child, b->child_size, from);

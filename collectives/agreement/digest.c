@@ -1,7 +1,7 @@
 /*
- * A member's state as bytes, for exploring state spaces. What no later step looks at is left out, so that histories
- * which lead to the same behaviour give the same bytes: counters for reports, what a finished phase has used up, and
- * what only a setting that is off would read.
+ * A member's state as bytes, for exploring state spaces. What no later step looks at is left out,
+ * so that histories which lead to the same behaviour give the same bytes: counters for reports,
+ * what a finished phase has used up, and what only a setting that is off would read.
  */
 #include "collectives/agreement/internal.h"
 

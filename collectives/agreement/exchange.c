@@ -1,15 +1,17 @@
 /*
- * Ballot (0,0) by recursive doubling (agreement.md, rule 2, "Exchange"): everyone gets the contributions of all, and whoever has them
- * decides what everybody else would.
+ * Ballot (0,0) by recursive doubling (agreement.md, rule 2, "Exchange"): everyone gets the
+ * contributions of all, and whoever has them decides what everybody else would.
  *
- * Of m participants, p the largest power of two up to m, the first 2 (m - p) in ascending order are pairs, of which the second gives
- * its contribution to the first before, and gets the decision from it afterwards. (Thakur, Rabenseifner, Gropp 2005, section 4.4.)
+ * Of m participants, p the largest power of two up to m, the first 2 (m - p) in ascending order are
+ * pairs, of which the second gives its contribution to the first before, and gets the decision from
+ * it afterwards. (Thakur, Rabenseifner, Gropp 2005, section 4.4.)
  */
 #include <assert.h>
 
 #include "collectives/agreement/internal.h"
 
-/* Places are those among the participants in ascending order, whoever is c_0: the order of combination. */
+/* Places are those among the participants in ascending order, whoever is c_0: the order of
+ * combination. */
 struct places {
     int own;   /* place of this rank */
     int pairs; /* number of them */
@@ -36,13 +38,14 @@ static bool is_first(const struct places *places)
     return places->own < 2 * places->pairs && places->own % 2 == 0;
 }
 
-bool ftc_exchange_suits(const struct ftc_member_settings *set, const struct ftc_signature *signature,
-                        int participants)
+bool ftc_exchange_suits(const struct ftc_member_settings *set,
+                        const struct ftc_signature *signature, int participants)
 {
     int kind = signature->kind;
-    bool plain = set->scheme == FTC_SCHEME_LIST && set->share == FTC_SHARE_PIGGYBACK &&
-                 set->integrity == FTC_INTEGRITY_NONE && (set->flips == NULL || kind == FTC_CALL_GOSSIP) &&
-                 set->dissemination == FTC_DISSEMINATION_TREE && set->correction == FTC_CORRECTION_NONE;
+    bool plain =
+        set->scheme == FTC_SCHEME_LIST && set->share == FTC_SHARE_PIGGYBACK &&
+        set->integrity == FTC_INTEGRITY_NONE && (set->flips == NULL || kind == FTC_CALL_GOSSIP) &&
+        set->dissemination == FTC_DISSEMINATION_TREE && set->correction == FTC_CORRECTION_NONE;
 
     return plain && kind != FTC_CALL_BCAST && kind != FTC_CALL_REDUCE && participants > 1 &&
            participants <= set->doubling;
@@ -85,13 +88,15 @@ static int begin_round(struct ftc_member *m, struct ftc_operation *op)
     return send_sum(m, op, partner->rank);
 }
 
-/* Those whose contributions come to this rank, in order: the second of its pair, then its partners. */
+/* Those whose contributions come to this rank, in order: the second of its pair, then its
+ * partners. */
 static void await_partners(struct ftc_ballot *b, const struct places *places)
 {
     int number = places->own < 2 * places->pairs ? places->own / 2 : places->own - places->pairs;
 
     if (is_first(places))
-        ftc_ballot_await(b->group, &b->group_size, ftc_view_member(b->participants, places->own + 1));
+        ftc_ballot_await(b->group, &b->group_size,
+                         ftc_view_member(b->participants, places->own + 1));
     for (int bit = 1; bit < places->power; bit *= 2) {
         int other = number ^ bit;
         int place = other < places->pairs ? 2 * other : other + places->pairs;
@@ -160,8 +165,8 @@ int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_ballot *b = &op->ballot;
     struct ftc_awaited *partner = current(b);
 
-    if (partner == NULL ||
-        (!partner->arrived && !(FTC_MUTATED(EXCHANGE_WITHOUT_DEAD) && ftc_knows_failed(m, partner->rank))))
+    if (partner == NULL || (!partner->arrived && !(FTC_MUTATED(EXCHANGE_WITHOUT_DEAD) &&
+                                                   ftc_knows_failed(m, partner->rank))))
         return 0;
     int rc = partner->arrived ? combine(m, op, partner) : 0;
     b->round++;
@@ -198,7 +203,8 @@ int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op)
     bool unfinished = !op->returned || (b->position == 0 && b->given_up);
 
     if (!b->exchanges || !unfinished || b->position < 0 || FTC_MUTATED(EXCHANGE_FOR_EVER) ||
-        !ftc_set_intersects(&m->known, &b->participants->set) || ftc_knows_failed(m, b->coordinator))
+        !ftc_set_intersects(&m->known, &b->participants->set) ||
+        ftc_knows_failed(m, b->coordinator))
         return 0;
     if (b->position == 0) {
         ftc_rule_taken(m, FTC_RULE_GIVE_UP_EXCHANGE);

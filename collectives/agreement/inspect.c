@@ -74,14 +74,16 @@ static void waits_for_awaited(const struct ftc_awaited *list, int count, enum ft
             waits_for_rank(activity, wait, list[i].rank);
 }
 
-/* Who owes this process the decision: the one it pulled, else its broadcast parent, or, where nobody does, who sends it first. */
+/* Who owes this process the decision: the one it pulled, else its broadcast parent, or, where
+ * nobody does, who sends it first. */
 static void waits_for_decision(const struct ftc_member *m, const struct ftc_operation *op,
                                struct ftc_member_activity *activity)
 {
     const struct ftc_ballot *b = &op->ballot;
 
     if ((b->position < 0 || ftc_knows_failed(m, b->coordinator)) && op->poked > 0)
-        waits_for_rank(activity, FTC_WAIT_COORDINATOR, ftc_operation_coordinator(op, op->poked - 1));
+        waits_for_rank(activity, FTC_WAIT_COORDINATOR,
+                       ftc_operation_coordinator(op, op->poked - 1));
     else if (b->pulled >= 0)
         waits_for_rank(activity, FTC_WAIT_DECISION, b->pulled);
     else if (b->exchanges && b->position >= 0)
@@ -89,8 +91,9 @@ static void waits_for_decision(const struct ftc_member *m, const struct ftc_oper
     else if (b->position > 0 && b->spread.dissemination != FTC_DISSEMINATION_TREE)
         waits_for_rank(activity, FTC_WAIT_DECISION, b->coordinator);
     else if (b->position > 0)
-        waits_for_rank(activity, FTC_WAIT_DECISION,
-                       ftc_ballot_rank(b, ftc_topology_broadcast_parent(&m->set.tree, b->position)));
+        waits_for_rank(
+            activity, FTC_WAIT_DECISION,
+            ftc_ballot_rank(b, ftc_topology_broadcast_parent(&m->set.tree, b->position)));
 }
 
 static void waits(const struct ftc_member *m, const struct ftc_operation *op,
@@ -167,12 +170,13 @@ static int reduce_targets(const struct ftc_member *m, int root, int ranks[], int
         if (group.first + i != j)
             ranks[count++] = ftc_view_rank(m->view, root, group.first + i);
     if (j > 0 && count < room)
-        ranks[count++] = ftc_view_rank(m->view, root, ftc_topology_reduce_parent(f, m->set.reduce_arity, j));
+        ranks[count++] =
+            ftc_view_rank(m->view, root, ftc_topology_reduce_parent(f, m->set.reduce_arity, j));
     return count;
 }
 
-static int broadcast_targets(const struct ftc_member *m, const struct ftc_view *view, int root, int ranks[],
-                             int room)
+static int broadcast_targets(const struct ftc_member *m, const struct ftc_view *view, int root,
+                             int ranks[], int room)
 {
     int count = 0, j = ftc_view_position(view, root, m->set.self);
 
@@ -185,7 +189,8 @@ static int broadcast_targets(const struct ftc_member *m, const struct ftc_view *
     return count;
 }
 
-int ftc_member_targets(struct ftc_member *m, const struct ftc_signature *signature, int ranks[], int room)
+int ftc_member_targets(struct ftc_member *m, const struct ftc_signature *signature, int ranks[],
+                       int room)
 {
     int root = signature->root;
 

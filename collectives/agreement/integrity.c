@@ -36,14 +36,16 @@ bool ftc_integrity_sound(struct ftc_member *m, const struct ftc_value *value)
     return true;
 }
 
-static bool is_meant(const struct ftc_member *m, const struct ftc_flip *flip, const struct ftc_operation *op,
-                     enum ftc_flip_variable variable, uint64_t step)
+static bool is_meant(const struct ftc_member *m, const struct ftc_flip *flip,
+                     const struct ftc_operation *op, enum ftc_flip_variable variable, uint64_t step)
 {
-    return flip->rank == m->set.self && flip->variable == variable && flip->op == op->k && flip->step == step;
+    return flip->rank == m->set.self && flip->variable == variable && flip->op == op->k &&
+           flip->step == step;
 }
 
 /* Turn the bit over, if this is where and when. */
-static int strike(struct ftc_member *m, const struct ftc_flip *flip, struct ftc_value *value, bool *done)
+static int strike(struct ftc_member *m, const struct ftc_flip *flip, struct ftc_value *value,
+                  bool *done)
 {
     int rc = ftc_value_own(value);
 
@@ -90,7 +92,8 @@ int ftc_integrity_disturb(struct ftc_member *m, const struct ftc_operation *op,
 int ftc_integrity_disturb_message(struct ftc_member *m, struct ftc_operation *op, size_t at)
 {
     struct ftc_output *output = &m->output[at];
-    struct ftc_value head = {.buffer = output->head, .size = output->head->size}, value = output->value;
+    struct ftc_value head = {.buffer = output->head, .size = output->head->size},
+                     value = output->value;
     uint64_t step = op->sent++;
 
     int rc = ftc_integrity_disturb(m, op, FTC_FLIP_HEAD, step, &head);

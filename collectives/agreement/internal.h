@@ -3,12 +3,12 @@
 #define FTC_COLLECTIVES_AGREEMENT_INTERNAL_H
 
 #include "base/error.h"
-#include "collectives/spread/correction.h"
-#include "collectives/values/flip.h"
-#include "collectives/spread/fragments.h"
 #include "collectives/agreement/member.h"
-#include "collectives/mutation.h"
 #include "collectives/agreement/view.h"
+#include "collectives/mutation.h"
+#include "collectives/spread/correction.h"
+#include "collectives/spread/fragments.h"
+#include "collectives/values/flip.h"
 
 enum ftc_ballot_phase {
     FTC_BALLOT_GROUP, /* waits for UPs (rule 2) */
@@ -17,15 +17,16 @@ enum ftc_ballot_phase {
     FTC_BALLOT_DONE,  /* its part of the collect is done, or there is none */
 };
 
-/* One awaited contribution: of a group member, a child, or, at the coordinator, the head of a subtree. */
+/* One awaited contribution: of a group member, a child, or, at the coordinator, the head of a
+ * subtree. */
 struct ftc_awaited {
     int rank;
     bool arrived, written_off;
     bool failure_free; /* heads: this subtree reported no failure of its own */
     uint32_t count;    /* heads: write-offs it reported */
     struct ftc_contribution contribution;
-    struct ftc_buffer
-        *list; /* heads, where results are compared: the list that came, as a bit set; NULL: empty */
+    struct ftc_buffer *
+        list; /* heads, where results are compared: the list that came, as a bit set; NULL: empty */
 };
 
 /* When the spreading goes on. */
@@ -57,18 +58,21 @@ struct ftc_ballot {
     int coordinator;    /* rank of c_b */
     int position, size; /* position -1: another one takes part for this node (two levels) */
     enum ftc_ballot_phase phase;
-    struct ftc_awaited *group; /* own group in order of position, self included; member->group_room entries */
+    struct ftc_awaited
+        *group; /* own group in order of position, self included; member->group_room entries */
     int group_size;
     struct ftc_awaited *child; /* children, or heads of subtrees; member->child_room entries */
     int child_size;
-    struct ftc_contribution sum; /* combined so far; where results are compared, c_b's is empty until then */
-    int status;                  /* of the collected value: FTC_SUCCESS or FTC_ERR_CORRUPT */
+    struct ftc_contribution
+        sum;    /* combined so far; where results are compared, c_b's is empty until then */
+    int status; /* of the collected value: FTC_SUCCESS or FTC_ERR_CORRUPT */
     struct ftc_vote_verdict verdict;
     struct ftc_failure_info info; /* of this ballot: own write-offs and all lists that came */
-    bool exchanges; /* by recursive doubling; then the group is of those whose UP is awaited, in order */
-    int round;      /* ... which of them is next */
-    bool given_up;  /* ... and c_0 has been asked for (0,1): by this rank, or this is c_0 */
-    bool holding;   /* DECIDE(b) */
+    bool
+        exchanges; /* by recursive doubling; then the group is of those whose UP is awaited, in order */
+    int round;     /* ... which of them is next */
+    bool given_up;        /* ... and c_0 has been asked for (0,1): by this rank, or this is c_0 */
+    bool holding;         /* DECIDE(b) */
     struct ftc_set asked; /* who sent PULL and waits for the answer */
     struct ftc_set decide_sent, prepare_sent;
     int pulled; /* rank last asked by PULL, -1: none */
@@ -110,14 +114,15 @@ struct ftc_member {
     uint32_t row;                              /* broadcasts in a row */
     struct ftc_view *view;                     /* all ranks but G */
     struct ftc_view *delegates, *delegates_of; /* two levels: of the nodes, in this view */
-    int delegates_root;                        /* ... of an operation with this root; -1: without one */
-    struct ftc_decision *word;                 /* two levels: of the next op, not called yet; NULL: none */
-    bool changed;                              /* L grew: apply the rules to every op again */
-    bool more_asked;                           /* FTC_OUTPUT_MORE is under way */
+    int delegates_root;        /* ... of an operation with this root; -1: without one */
+    struct ftc_decision *word; /* two levels: of the next op, not called yet; NULL: none */
+    bool changed;              /* L grew: apply the rules to every op again */
+    bool more_asked;           /* FTC_OUTPUT_MORE is under way */
     bool ticking;      /* within ftc_member_timer(), which asks for the next timer at its end */
     uint64_t timer_ns; /* FTC_OUTPUT_TIMER is, with this delay; 0: none */
     uint64_t pieces[FTC_PIECES_KINDS];
-    bool fenced; /* this process was declared failed, or is damaged: no input does anything any more */
+    bool
+        fenced; /* this process was declared failed, or is damaged: no input does anything any more */
     bool flipped[FTC_FLIPS]; /* drills that were carried out */
     uint64_t drawn_for;      /* the last operation, plus 1, whose drawn one was */
     struct ftc_flip flip;    /* the last of all */
@@ -159,7 +164,8 @@ static inline bool ftc_knows_failed(const struct ftc_member *m, int rank)
 
 /* operation.c: life of an operation, entering and starting ballots (rules 1 and 7) */
 int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out);
-void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op); /* unlinks; keeps it as a spare */
+void ftc_operation_free(struct ftc_member *m,
+                        struct ftc_operation *op); /* unlinks; keeps it as a spare */
 void ftc_operation_destroy(struct ftc_operation *op);
 void ftc_operation_free_before(struct ftc_member *m, uint64_t k); /* rule 8 */
 struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k);
@@ -184,11 +190,13 @@ int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op); /* rul
 /* collect.c: rules 2, 3, 4 */
 int ftc_collect_advance(struct ftc_member *m, struct ftc_operation *op); /* 1: changed */
 int ftc_collect_decide(struct ftc_member *m, struct ftc_operation *op);
-void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message);
-int ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *message);
+void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from,
+                    struct ftc_message *message);
+int ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from,
+                     struct ftc_message *message);
 
-int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op, struct ftc_contribution *sum,
-                        struct ftc_contribution *next);
+int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op,
+                        struct ftc_contribution *sum, struct ftc_contribution *next);
 
 /* vote.c: rule 2, "Vote" */
 /* Are the results of this operation's subtrees compared? */
@@ -196,8 +204,8 @@ bool ftc_vote_compares(const struct ftc_member *m, const struct ftc_operation *o
 /* ... and is the value of this position's group left to the coordinator? */
 bool ftc_vote_left_out(const struct ftc_member *m, const struct ftc_operation *op, int position);
 int ftc_vote_keep_list(struct ftc_awaited *head, const struct ftc_set *list);
-/* All heads have come or are written off: leave in the ballot what is taken, or that nothing can be, and the verdict. 1; 0: there
- * is no failure-free subtree. */
+/* All heads have come or are written off: leave in the ballot what is taken, or that nothing can
+ * be, and the verdict. 1; 0: there is no failure-free subtree. */
 int ftc_vote_choose(struct ftc_member *m, struct ftc_operation *op);
 
 /* integrity.c: checksums, and damage on request */
@@ -206,14 +214,16 @@ bool ftc_integrity_checks(const struct ftc_member *m, const struct ftc_signature
 /* A value as it will be used from now on: give it its checksum, then do what drills want. */
 int ftc_integrity_protect(struct ftc_member *m, const struct ftc_operation *op,
                           enum ftc_flip_variable variable, struct ftc_value *value);
-/* Are these still the bytes that were sealed? Within a step nothing has had the time to change them: a value is looked at once. */
+/* Are these still the bytes that were sealed? Within a step nothing has had the time to change
+ * them: a value is looked at once. */
 bool ftc_integrity_sound(struct ftc_member *m, const struct ftc_value *value);
 /* What drills want at this step of a variable. */
 int ftc_integrity_disturb(struct ftc_member *m, const struct ftc_operation *op,
                           enum ftc_flip_variable variable, uint64_t step, struct ftc_value *value);
 /* ... and of the message that is output `at`. */
 int ftc_integrity_disturb_message(struct ftc_member *m, struct ftc_operation *op, size_t at);
-int ftc_integrity_corrupt(struct ftc_member *m); /* this process is damaged: FTC_ERR_FENCED, as below */
+int ftc_integrity_corrupt(
+    struct ftc_member *m); /* this process is damaged: FTC_ERR_FENCED, as below */
 
 /* How DECIDE(b) came to this process. */
 struct ftc_arrival {
@@ -253,37 +263,43 @@ static inline bool ftc_ballot_direct(const struct ftc_member *m, const struct ft
 }
 
 /* exchange.c: rule 2, "Exchange" */
-bool ftc_exchange_suits(const struct ftc_member_settings *set, const struct ftc_signature *signature,
-                        int participants);
+bool ftc_exchange_suits(const struct ftc_member_settings *set,
+                        const struct ftc_signature *signature, int participants);
 int ftc_exchange_partners(int participants); /* at most, of one of so many or fewer */
 int ftc_exchange_begin(struct ftc_member *m, struct ftc_operation *op);
 int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op); /* 1: changed */
 /* Rank from which this one gets DECIDE(b); -1: it decides itself. */
 int ftc_exchange_decider(const struct ftc_member *m, const struct ftc_ballot *b);
 int ftc_exchange_pass_on(struct ftc_member *m, struct ftc_operation *op);
-/* Undecided, this rank knows a participant failed, which may have contributed to some only: c_0 starts (0,1), decided or not, once it
- * knows of one, too. 1: changed. */
+/* Undecided, this rank knows a participant failed, which may have contributed to some only: c_0
+ * starts (0,1), decided or not, once it knows of one, too. 1: changed. */
 int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op);
-void ftc_exchange_given_up(struct ftc_member *m, struct ftc_operation *op); /* POKE (0,1) has come */
+void ftc_exchange_given_up(struct ftc_member *m,
+                           struct ftc_operation *op); /* POKE (0,1) has come */
 
 /* broadcast.c: rule 5 */
-int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision,
-                       const struct ftc_arrival *arrival);
+int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op,
+                       struct ftc_decision *decision, const struct ftc_arrival *arrival);
 int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
                        uint32_t rounds);
-/* A piece, by datagram or along the ring; *complete: it was the last one, and m->scratch has what they make. FTC_ERR_PROTO: it
- * contradicts the others, or they make no message. */
-int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram, bool *complete);
+/* A piece, by datagram or along the ring; *complete: it was the last one, and m->scratch has what
+ * they make. FTC_ERR_PROTO: it contradicts the others, or they make no message. */
+int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram,
+                        bool *complete);
 /* Those that came are worth nothing: begin again, and ask. */
 int ftc_broadcast_drop_pieces(struct ftc_member *m, struct ftc_operation *op);
 
 /* spread.c: dissemination and correction, step by step */
 void ftc_spread_reset(struct ftc_member *m, struct ftc_operation *op);
-enum ftc_correction ftc_spread_correction(const struct ftc_member *m, const struct ftc_operation *op);
-int ftc_spread_wait(struct ftc_member *m, struct ftc_operation *op); /* for DECIDE(b), with patience */
-void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival);
+enum ftc_correction ftc_spread_correction(const struct ftc_member *m,
+                                          const struct ftc_operation *op);
+int ftc_spread_wait(struct ftc_member *m,
+                    struct ftc_operation *op); /* for DECIDE(b), with patience */
+void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op,
+                       const struct ftc_arrival *arrival);
 int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op);
-int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival);
+int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op,
+                     const struct ftc_arrival *arrival);
 
 /* repair.c: rule 6 */
 int ftc_repair_pull(struct ftc_member *m, struct ftc_operation *op);
@@ -294,20 +310,23 @@ int ftc_repair_prepare(struct ftc_member *m, struct ftc_operation *op);
 int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from,
                       bool datagram); /* m->scratch; FTC_ERR_PROTO */
 int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op);
-int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram, struct ftc_buffer *buffer);
+int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram,
+                     struct ftc_buffer *buffer);
 void ftc_receive_drop_kept(struct ftc_member *m);
 void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg);
 
 /* member.c */
 int ftc_member_output(struct ftc_member *m, const struct ftc_output *output); /* takes references */
-int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
-                    const struct ftc_message *content);
+int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,
+                    int to, const struct ftc_message *content);
 struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
                                      enum ftc_message_kind kind,
                                      const struct ftc_message *content); /* NULL: out of memory */
-int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *piece);
-int ftc_member_settle(struct ftc_member *m, uint64_t k, int rc); /* apply the rules after a step on op k */
-int ftc_member_fence(struct ftc_member *m);                      /* FTC_ERR_FENCED, which ends the step */
+int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
+                         const struct ftc_message *piece);
+int ftc_member_settle(struct ftc_member *m, uint64_t k,
+                      int rc);              /* apply the rules after a step on op k */
+int ftc_member_fence(struct ftc_member *m); /* FTC_ERR_FENCED, which ends the step */
 int ftc_member_learn(struct ftc_member *m,
                      const struct ftc_set *failed); /* L grows; FTC_ERR_FENCED if self is in it */
 int ftc_member_learn_rank(struct ftc_member *m, int rank);

@@ -1,4 +1,5 @@
-/* Two levels (docs/design/nodes.md): who takes part for a node, and what the node's decision word says. */
+/* Two levels (docs/design/nodes.md): who takes part for a node, and what the node's decision word
+ * says. */
 #include <assert.h>
 
 #include "collectives/agreement/internal.h"
@@ -19,7 +20,8 @@ bool ftc_levels_sound(const struct ftc_member_settings *set)
         return true;
     bool sound = set->first_ranks != NULL && set->first_ranks[0] == 0 &&
                  set->first_ranks[set->nodes] == set->ranks && set->scheme == FTC_SCHEME_LIST &&
-                 set->integrity == FTC_INTEGRITY_NONE && set->dissemination != FTC_DISSEMINATION_MULTICAST;
+                 set->integrity == FTC_INTEGRITY_NONE &&
+                 set->dissemination != FTC_DISSEMINATION_MULTICAST;
 
     for (int node = 0; sound && node < set->nodes; node++)
         sound = set->first_ranks[node] < set->first_ranks[node + 1];
@@ -93,7 +95,8 @@ struct ftc_view *ftc_levels_delegates(struct ftc_member *m, int root)
     return delegates;
 }
 
-/* The root, then its node from the first rank on without it, then the next nodes: so c_i' is the next delegate of its node. */
+/* The root, then its node from the first rank on without it, then the next nodes: so c_i' is the
+ * next delegate of its node. */
 void ftc_levels_rotation(const struct ftc_member *m, struct ftc_operation *op)
 {
     int root = op->call.signature.root;
@@ -154,8 +157,10 @@ bool ftc_levels_lost_a_delegate(const struct ftc_member *m, const struct ftc_ope
 
     if (!op->levels || FTC_MUTATED(LEAVE_OUT_NODE))
         return false;
-    for (int rank = ftc_set_next(participants, 0); rank >= 0; rank = ftc_set_next(participants, rank + 1))
-        if ((ftc_knows_failed(m, rank) || ftc_set_has(&op->ballot.info.list, rank)) && survives(m, op, rank))
+    for (int rank = ftc_set_next(participants, 0); rank >= 0;
+         rank = ftc_set_next(participants, rank + 1))
+        if ((ftc_knows_failed(m, rank) || ftc_set_has(&op->ballot.info.list, rank)) &&
+            survives(m, op, rank))
             return true;
     return false;
 }
@@ -179,7 +184,8 @@ bool ftc_levels_before_me(const struct ftc_member *m, int root, const struct ftc
 
     if (root == self)
         return false;
-    return (behind_root(m, root, self) && ftc_set_has(participants, root)) || (rank >= 0 && rank < self);
+    return (behind_root(m, root, self) && ftc_set_has(participants, root)) ||
+           (rank >= 0 && rank < self);
 }
 
 /* --- the decision word --- */
@@ -218,7 +224,8 @@ int ftc_member_adopt(struct ftc_member *m, uint64_t k, struct ftc_decision *deci
 {
     struct ftc_operation *op = ftc_operation_find(m, k);
 
-    if (m->fenced || (op != NULL && op->returned) || k > m->next_op || (op == NULL && k < m->next_op))
+    if (m->fenced || (op != NULL && op->returned) || k > m->next_op ||
+        (op == NULL && k < m->next_op))
         return 0;
     if (!word_sound(m, decision) || (op != NULL && !op->levels))
         return FTC_ERR_PROTO;

@@ -1,10 +1,11 @@
 /*
- * A member of a communicator: its inputs and outputs, and the life of its operations. They begin in call.c; the rules
- * are in operation.c (ballots), collect.c (reduce and decision), broadcast.c (holding a decision), spread.c and
- * correction.c (spreading it), repair.c (asking for it) and receive.c (messages).
+ * A member of a communicator: its inputs and outputs, and the life of its operations. They begin in
+ * call.c; the rules are in operation.c (ballots), collect.c (reduce and decision), broadcast.c
+ * (holding a decision), spread.c and correction.c (spreading it), repair.c (asking for it) and
+ * receive.c (messages).
  *
- * After each input the rules are applied until nothing changes: to the operation concerned, and to every retained one
- * when L has grown (agreement.md, rule 0).
+ * After each input the rules are applied until nothing changes: to the operation concerned, and to
+ * every retained one when L has grown (agreement.md, rule 0).
  */
 #include "collectives/agreement/member.h"
 
@@ -20,7 +21,8 @@
 int ftc_member_output(struct ftc_member *m, const struct ftc_output *output)
 {
     if (m->output_count == m->output_room) {
-        int room = m->output_room == 0 ? 4 : 2 * m->output_room; /* enough for nearly all of a large job */
+        int room =
+            m->output_room == 0 ? 4 : 2 * m->output_room; /* enough for nearly all of a large job */
         struct ftc_output *grown = realloc(m->output, (size_t)room * sizeof(*grown));
         if (grown == NULL)
             return FTC_ERR_NOMEM;
@@ -55,7 +57,8 @@ const struct ftc_output *ftc_member_next_output(struct ftc_member *m)
     return &m->current;
 }
 
-/* A DECIDE of a later ballot, and whatever may need an answer, cannot wait for the receiver's next call. */
+/* A DECIDE of a later ballot, and whatever may need an answer, cannot wait for the receiver's next
+ * call. */
 static bool is_urgent(enum ftc_message_kind kind, struct ftc_ballot_id ballot)
 {
     return kind == FTC_MESSAGE_POKE || kind == FTC_MESSAGE_PULL || ballot.i > 0 || ballot.s > 0;
@@ -71,7 +74,8 @@ struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation 
     message.op = op->k;
     message.epoch = op->epoch;
     message.signature = op->call.signature;
-    message.sealed = op->checked && kind != FTC_MESSAGE_FRAGMENT; /* the whole that it is of has one */
+    message.sealed =
+        op->checked && kind != FTC_MESSAGE_FRAGMENT; /* the whole that it is of has one */
     if (!poke)
         message.ballot = op->ballot.id;
     message.has_participants =
@@ -93,8 +97,8 @@ static int put(struct ftc_member *m, struct ftc_operation *op, struct ftc_output
     return ftc_integrity_disturb_message(m, op, (size_t)m->output_count - 1);
 }
 
-int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind, int to,
-                    const struct ftc_message *content)
+int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,
+                    int to, const struct ftc_message *content)
 {
     if (!ftc_integrity_sound(m, ftc_message_value(content)))
         return ftc_integrity_corrupt(m);
@@ -109,7 +113,8 @@ int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_mes
     return put(m, op, &output);
 }
 
-int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *piece)
+int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
+                         const struct ftc_message *piece)
 {
     struct ftc_output output = {.kind = FTC_OUTPUT_MULTICAST,
                                 .to = -1,
@@ -139,7 +144,8 @@ static int unless_fenced(int rc)
 
 /* --- L --- */
 
-/* Nothing more is done by a process that was declared failed: the rules assume that it has stopped. */
+/* Nothing more is done by a process that was declared failed: the rules assume that it has
+ * stopped. */
 static int learned(struct ftc_member *m)
 {
     m->changed = true;
@@ -161,8 +167,10 @@ int ftc_member_learn_rank(struct ftc_member *m, int rank)
 
 /* --- delivery --- */
 
-/* agreement.md, rule 5: G := D's failed set, L := L ∪ G, epoch := (k, D's ballot) unless that is (0,0). */
-static int adopt_decision(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision)
+/* agreement.md, rule 5: G := D's failed set, L := L ∪ G, epoch := (k, D's ballot) unless that is
+ * (0,0). */
+static int adopt_decision(struct ftc_member *m, struct ftc_operation *op,
+                          struct ftc_decision *decision)
 {
     op->decision = ftc_decision_ref(decision);
     if (decision->ballot.i > 0 || decision->ballot.s > 0)
@@ -231,7 +239,8 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
 
 /* --- applying the rules --- */
 
-/* Returns 1 if something changed. A plain reduce frees itself when it is done: do not touch `op` after it. */
+/* Returns 1 if something changed. A plain reduce frees itself when it is done: do not touch `op`
+ * after it. */
 static int apply(struct ftc_member *m, struct ftc_operation *op)
 {
     if (ftc_operation_plain_reduce(op))
@@ -370,19 +379,20 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
 {
     int n = settings->ranks;
 
-    if (n < 1 || settings->self < 0 || settings->self >= n || settings->f < 0 || settings->reduce_arity < 1)
-        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d with f = %d is not possible", settings->self, n,
-                             settings->f);
+    if (n < 1 || settings->self < 0 || settings->self >= n || settings->f < 0 ||
+        settings->reduce_arity < 1)
+        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d with f = %d is not possible",
+                             settings->self, n, settings->f);
     if (!ftc_levels_sound(settings))
-        return ftc_error_set(
-            FTC_ERR_ARG,
-            "two levels need nodes with consecutive ranks, scheme list, no integrity, no multicast");
+        return ftc_error_set(FTC_ERR_ARG, "two levels need nodes with consecutive ranks, scheme "
+                                          "list, no integrity, no multicast");
     assert(settings->dissemination != FTC_DISSEMINATION_MULTICAST || settings->fragment > 0);
     struct ftc_member *m = calloc(1, sizeof(*m));
     if (m == NULL)
         return FTC_ERR_NOMEM;
     m->set = *settings;
-    m->correction = (struct ftc_correction_shape){settings->correction, settings->distance, settings->f};
+    m->correction =
+        (struct ftc_correction_shape){settings->correction, settings->distance, settings->f};
     m->report = (struct ftc_member_report){.coordinator = -1,
                                            .spreads = true,
                                            .dissemination = settings->dissemination,
@@ -390,7 +400,8 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
     m->group_room = settings->f + 2 > settings->direct ? settings->f + 2 : settings->direct;
     if (m->group_room < ftc_exchange_partners(settings->doubling))
         m->group_room = ftc_exchange_partners(settings->doubling);
-    m->child_room = settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
+    m->child_room =
+        settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||
         ftc_set_init(&m->report_failed, n) != 0 || ftc_set_init(&m->report_wrong, n) != 0 ||
         ftc_message_init(&m->scratch, n) != 0 || all_ranks(m) != 0) {

@@ -64,8 +64,8 @@ static struct ftc_operation *operation_allocate(const struct ftc_member *m)
     op->ballot.spread.near = calloc(2 * (size_t)ftc_correction_room(&m->correction), sizeof(int));
     if (op->ballot.group == NULL || op->ballot.child == NULL || op->ballot.spread.near == NULL ||
         ftc_set_init(&op->ballot.info.list, n) != 0 || ftc_set_init(&op->ballot.asked, n) != 0 ||
-        ftc_set_init(&op->ballot.decide_sent, n) != 0 || ftc_set_init(&op->ballot.prepare_sent, n) != 0 ||
-        ftc_set_init(&op->missing, n) != 0) {
+        ftc_set_init(&op->ballot.decide_sent, n) != 0 ||
+        ftc_set_init(&op->ballot.prepare_sent, n) != 0 || ftc_set_init(&op->missing, n) != 0) {
         ftc_operation_destroy(op);
         return NULL;
     }
@@ -147,7 +147,8 @@ int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i)
     uint32_t behind = i == 0 ? op->lead : i <= op->lead ? i - 1 : i;
 
     assert(i < (uint32_t)op->view->size);
-    return ftc_view_member(op->view, (int)(((uint32_t)op->start + behind) % (uint32_t)op->view->size));
+    return ftc_view_member(op->view,
+                           (int)(((uint32_t)op->start + behind) % (uint32_t)op->view->size));
 }
 
 /* A broadcast's x is empty (agreement.md, Operations). */
@@ -156,10 +157,12 @@ size_t ftc_operation_contribution_size(const struct ftc_operation *op)
     return op->call.signature.kind == FTC_CALL_BCAST ? 0 : op->call.signature.size;
 }
 
-/* Over two levels the ranks of a node have called a broadcast only if they were to be gathered for it, from (0,0) on. */
+/* Over two levels the ranks of a node have called a broadcast only if they were to be gathered for
+ * it, from (0,0) on. */
 bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot)
 {
-    bool gathered = !op->levels || op->call.signature.kind != FTC_CALL_BCAST || FTC_MUTATED(SETTLE_BY_NODES);
+    bool gathered =
+        !op->levels || op->call.signature.kind != FTC_CALL_BCAST || FTC_MUTATED(SETTLE_BY_NODES);
 
     return op->first_collects || (gathered && (ballot.i > 0 || ballot.s > 0));
 }
@@ -177,7 +180,8 @@ bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_d
 
     if (decision->status == FTC_ERR_ROOT_FAILED)
         return kind == FTC_CALL_BCAST && decision->value.size == 0;
-    return decision->status == FTC_SUCCESS && decision->value.size == (carries ? signature->size : 0);
+    return decision->status == FTC_SUCCESS &&
+           decision->value.size == (carries ? signature->size : 0);
 }
 
 int ftc_ballot_rank(const struct ftc_ballot *b, int position)
@@ -270,7 +274,8 @@ static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct 
     ftc_spread_reset(m, op);
 }
 
-static int send_up(struct ftc_member *m, struct ftc_operation *op, int to, const struct ftc_message *up)
+static int send_up(struct ftc_member *m, struct ftc_operation *op, int to,
+                   const struct ftc_message *up)
 {
     return ftc_knows_failed(m, to) ? 0 : ftc_member_send(m, op, FTC_MESSAGE_UP, to, up);
 }
@@ -284,7 +289,8 @@ static void arrive_here(struct ftc_awaited *awaited, const struct ftc_message *u
         ftc_value_set(&awaited->contribution.value, &up->contribution.value);
 }
 
-static int contribute_directly(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *up)
+static int contribute_directly(struct ftc_member *m, struct ftc_operation *op,
+                               const struct ftc_message *up)
 {
     struct ftc_ballot *b = &op->ballot;
 
@@ -293,7 +299,8 @@ static int contribute_directly(struct ftc_member *m, struct ftc_operation *op, c
     return b->position == 0 ? 0 : send_up(m, op, b->coordinator, up);
 }
 
-static int contribute_to_group(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *up)
+static int contribute_to_group(struct ftc_member *m, struct ftc_operation *op,
+                               const struct ftc_message *up)
 {
     struct ftc_ballot *b = &op->ballot;
 
@@ -326,10 +333,12 @@ static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
     } else if (op->call.signature.kind != FTC_CALL_BCAST) {
         up.contribution.value = op->input;
     }
-    return ftc_ballot_direct(m, b) ? contribute_directly(m, op, &up) : contribute_to_group(m, op, &up);
+    return ftc_ballot_direct(m, b) ? contribute_directly(m, op, &up)
+                                   : contribute_to_group(m, op, &up);
 }
 
-/* Two levels: another rank takes part for this node; or this one does from now on, and those before it have stopped. */
+/* Two levels: another rank takes part for this node; or this one does from now on, and those before
+ * it have stopped. */
 static int enter_level(struct ftc_member *m, struct ftc_operation *op, bool stood_by)
 {
     if (!op->levels)
@@ -416,7 +425,8 @@ static int rotate_poke(struct ftc_member *m, struct ftc_operation *op, uint32_t 
     return rc == 0 ? 1 : rc;
 }
 
-/* p knows that c_b failed; or (two levels) p, the delegate of its node by now, takes no part in b, nor in any other ballot. */
+/* p knows that c_b failed; or (two levels) p, the delegate of its node by now, takes no part in b,
+ * nor in any other ballot. */
 static bool must_rotate(struct ftc_member *m, const struct ftc_operation *op)
 {
     if (op->ballot.position >= 0)

@@ -1,4 +1,5 @@
-/* What a member does with a message: agreement.md, rule 0, and entering ballots on messages (rule 1). */
+/* What a member does with a message: agreement.md, rule 0, and entering ballots on messages (rule
+ * 1). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 
 #define KEPT_BUCKETS  64
 #define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
-/* Of datagrams, which anybody can send and which may get lost: no more ops ahead, and no more bytes in all. */
+/* Of datagrams, which anybody can send and which may get lost: no more ops ahead, and no more bytes
+ * in all. */
 #define DATAGRAMS_FURTHEST 256
 #define DATAGRAMS_MOST     (64u << 20)
 
@@ -50,7 +52,8 @@ static int keep(struct ftc_member *m, const struct kept *message)
     return 0;
 }
 
-int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram, struct ftc_buffer *buffer)
+int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram,
+                     struct ftc_buffer *buffer)
 {
     if (k - m->next_op > KEPT_FURTHEST)
         return FTC_ERR_PROTO;
@@ -101,19 +104,22 @@ void ftc_receive_drop_kept(struct ftc_member *m)
     free(m->kept);
 }
 
-/* Those of one operation are judged in the order of arrival; the order between operations says nothing. */
+/* Those of one operation are judged in the order of arrival; the order between operations says
+ * nothing. */
 void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg)
 {
     for (int i = 0; m->kept != NULL && i < KEPT_BUCKETS; i++) {
         for (const struct kept *kept = m->kept[i].first; kept != NULL; kept = kept->next) {
-            uint64_t head[] = {kept->k, (uint64_t)kept->from << 1 | kept->datagram, kept->buffer->size};
+            uint64_t head[] = {kept->k, (uint64_t)kept->from << 1 | kept->datagram,
+                               kept->buffer->size};
             sink(arg, head, sizeof(head));
             sink(arg, kept->buffer->data, kept->buffer->size);
         }
     }
 }
 
-/* Judge what was kept for the op that has just been called; `op` NULL: the op has no state (its root is in G). */
+/* Judge what was kept for the op that has just been called; `op` NULL: the op has no state (its
+ * root is in G). */
 int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
 {
     uint64_t k = m->next_op - 1;
@@ -131,7 +137,8 @@ int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
         if (rc == FTC_ERR_PROTO && kept->datagram)
             rc = 0; /* nobody is to blame */
         if (rc == FTC_ERR_PROTO)
-            rc = ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_ACCUSE, .to = kept->from});
+            rc = ftc_member_output(
+                m, &(struct ftc_output){.kind = FTC_OUTPUT_ACCUSE, .to = kept->from});
         kept_free(m, kept);
     }
     return rc;
@@ -155,21 +162,24 @@ static int mismatch(struct ftc_member *m, const struct ftc_operation *op, int fr
     return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_MISMATCH, .to = from});
 }
 
-/* The participants of a later ballot: part of the view at op k, with its coordinator and the sender, without the
- * coordinators before it (rule 7). */
-static bool participants_sound(const struct ftc_operation *op, const struct ftc_message *message, int from)
+/* The participants of a later ballot: part of the view at op k, with its coordinator and the
+ * sender, without the coordinators before it (rule 7). */
+static bool participants_sound(const struct ftc_operation *op, const struct ftc_message *message,
+                               int from)
 {
-    bool sound = message->ballot.i < (uint32_t)op->view->size &&
-                 ftc_set_subset(&message->participants, &op->view->set) &&
-                 ftc_set_has(&message->participants, ftc_operation_coordinator(op, message->ballot.i)) &&
-                 ftc_set_has(&message->participants, from);
+    bool sound =
+        message->ballot.i < (uint32_t)op->view->size &&
+        ftc_set_subset(&message->participants, &op->view->set) &&
+        ftc_set_has(&message->participants, ftc_operation_coordinator(op, message->ballot.i)) &&
+        ftc_set_has(&message->participants, from);
 
     for (uint32_t i = 0; sound && i < message->ballot.i; i++)
         sound = !ftc_set_has(&message->participants, ftc_operation_coordinator(op, i));
     return sound;
 }
 
-/* UNDECIDED(x): of the operation's size, but for the TREE of one whose group is left to the coordinator. */
+/* UNDECIDED(x): of the operation's size, but for the TREE of one whose group is left to the
+ * coordinator. */
 static bool contribution_fits(const struct ftc_member *m, const struct ftc_operation *op, int from)
 {
     const struct ftc_message *message = &m->scratch;
@@ -202,12 +212,14 @@ static bool awaits(const struct ftc_awaited *list, int count, int rank)
     return false;
 }
 
-/* Two levels: a delegate that took over too late to be in the ballot of this coordinator asks for the next one. */
+/* Two levels: a delegate that took over too late to be in the ballot of this coordinator asks for
+ * the next one. */
 static bool calls_for_ballot(const struct ftc_member *m, const struct ftc_operation *op,
                              struct ftc_ballot_id id, int from)
 {
-    return op->levels && op->ballot.id.i == id.i && op->ballot.position == 0 && !ftc_knows_failed(m, from) &&
-           !ftc_set_has(&op->ballot.participants->set, from) && !FTC_MUTATED(DELEGATE_IGNORED);
+    return op->levels && op->ballot.id.i == id.i && op->ballot.position == 0 &&
+           !ftc_knows_failed(m, from) && !ftc_set_has(&op->ballot.participants->set, from) &&
+           !FTC_MUTATED(DELEGATE_IGNORED);
 }
 
 /* (i', 0); c_0 is asked for (0,1) after an exchange, and (two levels) for (0,0). */
@@ -218,7 +230,8 @@ static bool poke_sound(const struct ftc_operation *op, struct ftc_ballot_id id)
     return sound && id.i < (uint32_t)op->view->size && !ftc_operation_plain_reduce(op);
 }
 
-/* agreement.md, rule 7, second half: c_i', poked in a smaller ballot, decided or not, starts (i', 0); rule 2, "Exchange". */
+/* agreement.md, rule 7, second half: c_i', poked in a smaller ballot, decided or not, starts (i',
+ * 0); rule 2, "Exchange". */
 static int judge_poke(struct ftc_member *m, struct ftc_operation *op, int from)
 {
     struct ftc_ballot_id id = m->scratch.ballot;
@@ -267,12 +280,14 @@ static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from
 }
 
 /* Could it be a piece of DECIDE(b)? Before memory is taken for the whole. */
-static bool piece_sound(const struct ftc_member *m, const struct ftc_operation *op, int from, bool datagram)
+static bool piece_sound(const struct ftc_member *m, const struct ftc_operation *op, int from,
+                        bool datagram)
 {
     const struct ftc_ballot *b = &op->ballot;
 
-    return !ftc_operation_plain_reduce(op) && b->spread.dissemination == FTC_DISSEMINATION_MULTICAST &&
-           b->position > 0 && (!datagram || from == b->coordinator) &&
+    return !ftc_operation_plain_reduce(op) &&
+           b->spread.dissemination == FTC_DISSEMINATION_MULTICAST && b->position > 0 &&
+           (!datagram || from == b->coordinator) &&
            m->scratch.piece.whole <= ftc_message_decide_most(m->set.ranks, op->call.signature.size);
 }
 
@@ -285,11 +300,12 @@ static bool whole_sound(const struct ftc_member *m, const struct ftc_operation *
            ftc_ballot_compare(whole->ballot, op->ballot.id) == 0 &&
            ftc_epoch_equal(whole->epoch, op->epoch) &&
            signature_equal(&whole->signature, &op->call.signature) &&
-           (!whole->has_participants || ftc_set_equal(&whole->participants, &op->ballot.participants->set));
+           (!whole->has_participants ||
+            ftc_set_equal(&whole->participants, &op->ballot.participants->set));
 }
 
-/* Anybody can send a datagram, and who passes a piece on along the ring cannot know: nobody is to blame for pieces that
- * contradict each other, or make no DECIDE(b). */
+/* Anybody can send a datagram, and who passes a piece on along the ring cannot know: nobody is to
+ * blame for pieces that contradict each other, or make no DECIDE(b). */
 static int judge_piece(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
 {
     bool complete;
@@ -312,7 +328,8 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
         return FTC_ERR_PROTO;
     switch (message->kind) {
     case FTC_MESSAGE_UP:
-        if (message->has_list != op->levels || !b->collects || !awaits(b->group, b->group_size, from) ||
+        if (message->has_list != op->levels || !b->collects ||
+            !awaits(b->group, b->group_size, from) ||
             (b->exchanges && message->contribution.decision != NULL) || !value_fits(m, op, from))
             return FTC_ERR_PROTO;
         ftc_collect_up(m, op, from, message);
@@ -371,8 +388,8 @@ static int short_cut(struct ftc_member *m, struct ftc_operation *op, int to)
     return ftc_member_send(m, op, FTC_MESSAGE_DECIDE, to, &decide);
 }
 
-/* A message of a greater ballot: rule 1. A DECIDE of one cannot come, for it would have collected from p, nor a piece of one but
- * by somebody who believed a datagram. */
+/* A message of a greater ballot: rule 1. A DECIDE of one cannot come, for it would have collected
+ * from p, nor a piece of one but by somebody who believed a datagram. */
 static int judge_greater(struct ftc_member *m, struct ftc_operation *op, int from)
 {
     struct ftc_message *message = &m->scratch;
@@ -412,13 +429,15 @@ static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from
         if (op->levels && !ftc_levels_one_of_each(m, &message->participants))
             return FTC_ERR_PROTO;
         if (!ftc_set_has(&message->participants, m->set.self))
-            return op->levels && ftc_levels_before_me(m, op->call.signature.root, &message->participants)
+            return op->levels &&
+                           ftc_levels_before_me(m, op->call.signature.root, &message->participants)
                        ? FTC_ERR_PROTO
                        : ftc_member_fence(m);
     }
     if (order > 0)
         return judge_greater(m, op, from);
-    if (message->has_participants && !ftc_set_equal(&message->participants, &op->ballot.participants->set))
+    if (message->has_participants &&
+        !ftc_set_equal(&message->participants, &op->ballot.participants->set))
         return FTC_ERR_PROTO;
     return judge_equal(m, op, from, datagram);
 }

@@ -1,8 +1,8 @@
 /* Rule 6 of agreement.md: asking for a decision (PULL), and announcing a ballot (PREPARE). */
 #include "collectives/agreement/internal.h"
 
-/* With the tree, its parent owes p DECIDE(b). Without, nobody does: any failure may have been that of who would have sent it,
- * and without failures chance may have missed p. */
+/* With the tree, its parent owes p DECIDE(b). Without, nobody does: any failure may have been that
+ * of who would have sent it, and without failures chance may have missed p. */
 static bool must_ask(const struct ftc_member *m, const struct ftc_ballot *b, int parent)
 {
     if (b->spread.dissemination == FTC_DISSEMINATION_TREE || FTC_MUTATED(PULL_FOR_PARENT_ONLY))
@@ -11,8 +11,8 @@ static bool must_ask(const struct ftc_member *m, const struct ftc_ballot *b, int
            ftc_set_intersects(&m->known, &b->participants->set);
 }
 
-/* agreement.md, rule 6: decided or not, p without DECIDE(b) asks its nearest live ancestor, up to c_b, and the next one when that
- * fails too. */
+/* agreement.md, rule 6: decided or not, p without DECIDE(b) asks its nearest live ancestor, up to
+ * c_b, and the next one when that fails too. */
 int ftc_repair_pull(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -73,7 +73,8 @@ static int prepare_all(struct ftc_member *m, struct ftc_operation *op)
     return 0;
 }
 
-/* To the children of `position`; in place of a child known failed to that child's children, and so on. */
+/* To the children of `position`; in place of a child known failed to that child's children, and so
+ * on. */
 static int prepare_children(struct ftc_member *m, struct ftc_operation *op, int position)
 {
     struct ftc_ballot *b = &op->ballot;

@@ -1,6 +1,6 @@
 /*
- * How a decision goes on from a process that holds it, step by step: dissemination, then correction, and patience with
- * what should come by itself (docs/design/broadcast.md).
+ * How a decision goes on from a process that holds it, step by step: dissemination, then
+ * correction, and patience with what should come by itself (docs/design/broadcast.md).
  */
 #include <assert.h>
 
@@ -10,7 +10,8 @@
 /* --- which dissemination --- */
 
 /* Alike at all: everyone knows the participants and the size (broadcast.md, "multicast"). */
-static enum ftc_dissemination dissemination_of(const struct ftc_member *m, const struct ftc_operation *op)
+static enum ftc_dissemination dissemination_of(const struct ftc_member *m,
+                                               const struct ftc_operation *op)
 {
     const struct ftc_member_settings *set = &m->set;
     uint64_t size = op->call.signature.size;
@@ -51,8 +52,8 @@ static uint64_t sooner(uint64_t a, uint64_t b)
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* One timer for all: as long as the shortest thing that somebody waits for. One under way is replaced by a shorter one only, so
- * that new operations cannot put off old ones for ever. */
+/* One timer for all: as long as the shortest thing that somebody waits for. One under way is
+ * replaced by a shorter one only, so that new operations cannot put off old ones for ever. */
 static int arm(struct ftc_member *m)
 {
     uint64_t need = 0;
@@ -71,7 +72,8 @@ static int arm(struct ftc_member *m)
     return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_TIMER, .delay_ns = need});
 }
 
-/* From now on: what has passed of a timer under way does not count. One that is longer will be replaced. */
+/* From now on: what has passed of a timer under way does not count. One that is longer will be
+ * replaced. */
 static uint64_t from_now(const struct ftc_member *m, uint64_t delay_ns)
 {
     return m->timer_ns <= delay_ns ? delay_ns + m->timer_ns : delay_ns;
@@ -123,7 +125,8 @@ static int go_on(struct ftc_member *m, struct ftc_operation *op)
 
 /* --- gossip --- */
 
-/* A random participant that may lack DECIDE(b); after some misses the next such one round the ring. -1: there is none. */
+/* A random participant that may lack DECIDE(b); after some misses the next such one round the ring.
+ * -1: there is none. */
 static int gossip_target(const struct ftc_member *m, const struct ftc_operation *op)
 {
     const struct ftc_ballot *b = &op->ballot;
@@ -138,7 +141,8 @@ static int gossip_target(const struct ftc_member *m, const struct ftc_operation 
         else
             position = position % others + 1;
         int to = ftc_ballot_rank(b, position);
-        if (position != b->position && !ftc_set_has(&b->decide_sent, to) && !ftc_knows_failed(m, to))
+        if (position != b->position && !ftc_set_has(&b->decide_sent, to) &&
+            !ftc_knows_failed(m, to))
             return to;
     }
     return -1;
@@ -162,12 +166,14 @@ static int gossip_round(struct ftc_member *m, struct ftc_operation *op)
 
 static int rank_at(const struct ftc_ballot *b, enum ftc_side side, int distance)
 {
-    int position = side == FTC_SIDE_RIGHT ? b->position + distance : b->position - distance + b->size;
+    int position =
+        side == FTC_SIDE_RIGHT ? b->position + distance : b->position - distance + b->size;
 
     return ftc_ballot_rank(b, position % b->size);
 }
 
-/* One message of the correction. Who was sent DECIDE already, or is known failed, counts as sent to. */
+/* One message of the correction. Who was sent DECIDE already, or is known failed, counts as sent
+ * to. */
 static int correct(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -181,7 +187,8 @@ static int correct(struct ftc_member *m, struct ftc_operation *op)
             ftc_corrector_pass_over(c, &m->correction);
         } else if (!ftc_set_has(&b->decide_sent, to)) {
             ftc_rule_taken(m, FTC_RULE_CORRECT);
-            return ftc_broadcast_send(m, op, to, side == FTC_SIDE_RIGHT ? FTC_WAY_RIGHT : FTC_WAY_LEFT, 0);
+            return ftc_broadcast_send(m, op, to,
+                                      side == FTC_SIDE_RIGHT ? FTC_WAY_RIGHT : FTC_WAY_LEFT, 0);
         }
     }
     return 0;
@@ -194,8 +201,8 @@ static int step(struct ftc_member *m, struct ftc_operation *op)
     return rc == 0 ? go_on(m, op) : rc;
 }
 
-/* Coloured by the dissemination, not by correction? With the tree it is the parent that owes; another's answer to PULL is
- * correction. */
+/* Coloured by the dissemination, not by correction? With the tree it is the parent that owes;
+ * another's answer to PULL is correction. */
 static bool disseminated(const struct ftc_member *m, const struct ftc_ballot *b,
                          const struct ftc_arrival *arrival)
 {
@@ -205,7 +212,8 @@ static bool disseminated(const struct ftc_member *m, const struct ftc_ballot *b,
         return arrival->way == FTC_WAY_GOSSIP;
     return b->spread.dissemination == FTC_DISSEMINATION_TREE && arrival->way == FTC_WAY_OWED &&
            b->position > 0 &&
-           ftc_topology_broadcast_parent(&m->set.tree, b->position) == ftc_ballot_position(b, arrival->from);
+           ftc_topology_broadcast_parent(&m->set.tree, b->position) ==
+               ftc_ballot_position(b, arrival->from);
 }
 
 static uint32_t rounds_of(const struct ftc_member *m, const struct ftc_ballot *b,
@@ -222,16 +230,20 @@ static uint32_t rounds_of(const struct ftc_member *m, const struct ftc_ballot *b
     return arrival->rounds < granted ? arrival->rounds : granted;
 }
 
-/* The ring brings what datagrams did not. Where multicast left the work to the tree, parents owe. */
-enum ftc_correction ftc_spread_correction(const struct ftc_member *m, const struct ftc_operation *op)
+/* The ring brings what datagrams did not. Where multicast left the work to the tree, parents
+ * owe. */
+enum ftc_correction ftc_spread_correction(const struct ftc_member *m,
+                                          const struct ftc_operation *op)
 {
     bool left = m->set.dissemination != op->ballot.spread.dissemination;
 
-    return left && m->correction.kind == FTC_CORRECTION_RING ? FTC_CORRECTION_NONE : m->correction.kind;
+    return left && m->correction.kind == FTC_CORRECTION_RING ? FTC_CORRECTION_NONE
+                                                             : m->correction.kind;
 }
 
 /* This process was coloured. What its messages say of it depends on it: before the first one. */
-void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival)
+void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op,
+                       const struct ftc_arrival *arrival)
 {
     struct ftc_spread *s = &op->ballot.spread;
 
@@ -251,7 +263,8 @@ int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op)
 }
 
 /* A DECIDE(b) came, the first one or another. */
-int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op, const struct ftc_arrival *arrival)
+int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op,
+                     const struct ftc_arrival *arrival)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_spread *s = &b->spread;

@@ -1,8 +1,10 @@
 /*
- * An ordered set of members, for going between ranks and positions: participants of a ballot, or the view at an
- * operation. Immutable and reference-counted, since operations with the same G share one.
+ * An ordered set of members, for going between ranks and positions: participants of a ballot, or
+ * the view at an operation. Immutable and reference-counted, since operations with the same G share
+ * one.
  *
- * Nearly every rank is a member, so what is kept is who is missing: space O(missing), a look-up O(log missing).
+ * Nearly every rank is a member, so what is kept is who is missing: space O(missing), a look-up
+ * O(log missing).
  */
 #ifndef FTC_COLLECTIVES_AGREEMENT_VIEW_H
 #define FTC_COLLECTIVES_AGREEMENT_VIEW_H
@@ -20,7 +22,8 @@ struct ftc_view *ftc_view_new(const struct ftc_set *members); /* NULL: out of me
 struct ftc_view *ftc_view_ref(struct ftc_view *view);
 void ftc_view_unref(struct ftc_view *view); /* NULL is legal */
 
-/* Place of a rank among the members in ascending order, -1 if it is no member; and back, 0 <= index < size. */
+/* Place of a rank among the members in ascending order, -1 if it is no member; and back, 0 <= index
+ * < size. */
 int ftc_view_index(const struct ftc_view *view, int rank);
 int ftc_view_member(const struct ftc_view *view, int index);
 

@@ -1,9 +1,10 @@
 /*
  * Comparing the results of the subtrees: agreement.md, rule 2, "Vote".
  *
- * Every complete group goes into every subtree, in the same order, so equal lists of who is left out mean equal bits. The
- * coordinator adds the value of the last group itself, once for each result and each time from the UPs again, so that
- * one bit that changes by itself changes one result.
+ * Every complete group goes into every subtree, in the same order, so equal lists of who is left
+ * out mean equal bits. The coordinator adds the value of the last group itself, once for each
+ * result and each time from the UPs again, so that one bit that changes by itself changes one
+ * result.
  */
 #include <string.h>
 
@@ -73,7 +74,8 @@ static int count_alike(const struct ftc_ballot *b, const struct ftc_awaited *hea
     return count;
 }
 
-/* The head that most are like, the lowest of several; NULL if none is usable. `most`: how many can be alike. */
+/* The head that most are like, the lowest of several; NULL if none is usable. `most`: how many can
+ * be alike. */
 static struct ftc_awaited *find_most_alike(struct ftc_ballot *b, alike_fn *alike,
                                            const struct ftc_awaited *within, int most, int *count)
 {
@@ -130,7 +132,8 @@ static int complete(struct ftc_member *m, struct ftc_operation *op, struct ftc_a
     return rc;
 }
 
-static int complete_all(struct ftc_member *m, struct ftc_operation *op, const struct ftc_awaited *peer)
+static int complete_all(struct ftc_member *m, struct ftc_operation *op,
+                        const struct ftc_awaited *peer)
 {
     struct ftc_ballot *b = &op->ballot;
     int rc = 0;
@@ -166,8 +169,8 @@ static bool take_decided(struct ftc_ballot *b)
 }
 
 /* `best` is one of the majority; NULL: there is none. */
-static int record(struct ftc_member *m, struct ftc_ballot *b, const struct ftc_awaited *peer, int compared,
-                  const struct ftc_awaited *best)
+static int record(struct ftc_member *m, struct ftc_ballot *b, const struct ftc_awaited *peer,
+                  int compared, const struct ftc_awaited *best)
 {
     struct ftc_vote_verdict *verdict = &b->verdict;
 

@@ -1,4 +1,5 @@
-/* Recursive doubling, Rabenseifner's algorithm, and doubling with a vote: a plan of steps, and walking along it. */
+/* Recursive doubling, Rabenseifner's algorithm, and doubling with a vote: a plan of steps, and
+ * walking along it. */
 #include "collectives/baseline/doubling.h"
 
 #include <stdint.h>
@@ -16,7 +17,8 @@ struct part {
     size_t first, count;
 };
 
-/* An exchange, or half of one. A run has the same numbers of steps at all ranks: messages carry them. */
+/* An exchange, or half of one. A run has the same numbers of steps at all ranks: messages carry
+ * them. */
 struct step {
     int peer;                /* -1: this rank has no part in it */
     bool sends, takes, adds; /* adds: what is taken, instead of replacing */
@@ -75,8 +77,10 @@ static struct part blocks(const struct ftc_doubling *d, int core, int first, int
     return (struct part){start, high * whole + (high < rest ? high : rest) - start};
 }
 
-/* Ranks from `core` on give their vectors away in the first step of a run, and get the sum in the last one. */
-static void plan_fold(const struct ftc_doubling *d, int core, struct step *before, struct step *after)
+/* Ranks from `core` on give their vectors away in the first step of a run, and get the sum in the
+ * last one. */
+static void plan_fold(const struct ftc_doubling *d, int core, struct step *before,
+                      struct step *after)
 {
     bool outside = d->set.self >= core;
     int peer = outside ? d->set.self - core : d->set.self + core;
@@ -85,9 +89,10 @@ static void plan_fold(const struct ftc_doubling *d, int core, struct step *befor
     *before = *after = (struct step){.peer = -1};
     if (peer >= d->set.ranks)
         return;
-    *before =
-        (struct step){.peer = peer, .sends = outside, .takes = !outside, .adds = true, .out = all, .in = all};
-    *after = (struct step){.peer = peer, .sends = !outside, .takes = outside, .out = all, .in = all};
+    *before = (struct step){
+        .peer = peer, .sends = outside, .takes = !outside, .adds = true, .out = all, .in = all};
+    *after =
+        (struct step){.peer = peer, .sends = !outside, .takes = outside, .out = all, .in = all};
 }
 
 static void plan_doubling(const struct ftc_doubling *d, int levels, struct step *step)
@@ -95,12 +100,16 @@ static void plan_doubling(const struct ftc_doubling *d, int levels, struct step 
     struct part all = {0, d->set.count};
 
     for (int k = 0; k < levels; k++)
-        step[k] = (struct step){
-            .peer = d->set.self ^ 1 << k, .sends = true, .takes = true, .adds = true, .out = all, .in = all};
+        step[k] = (struct step){.peer = d->set.self ^ 1 << k,
+                                .sends = true,
+                                .takes = true,
+                                .adds = true,
+                                .out = all,
+                                .in = all};
 }
 
-/* Halving, from the farthest peer to the nearest, leaves each rank with the sum of the block of its number. On the way back
- * the same parts are passed on in the other direction. */
+/* Halving, from the farthest peer to the nearest, leaves each rank with the sum of the block of its
+ * number. On the way back the same parts are passed on in the other direction. */
 static void plan_rabenseifner(const struct ftc_doubling *d, int levels, struct step *step)
 {
     for (int k = 0; k < levels; k++) {
@@ -136,7 +145,8 @@ static void plan_run(const struct ftc_doubling *d, struct step *step)
 static int check(const struct ftc_doubling_settings *settings)
 {
     if ((unsigned)settings->algorithm >= FTC_DOUBLING_ALGORITHMS)
-        return ftc_error_set(FTC_ERR_ARG, "algorithm %d: there is none; take doubling, rabenseifner or voted",
+        return ftc_error_set(FTC_ERR_ARG,
+                             "algorithm %d: there is none; take doubling, rabenseifner or voted",
                              (int)settings->algorithm);
     if (settings->self < 0 || settings->self >= settings->ranks)
         return ftc_error_set(FTC_ERR_ARG, "rank %d of %d: 0 to the number of ranks - 1 is needed",
@@ -170,7 +180,8 @@ int ftc_doubling_create(struct ftc_doubling **out, const struct ftc_doubling_set
     d->pending.variable = FTC_FLIP_VARIABLES;
     if (ftc_reduction_init(&d->sum, FTC_DOUBLE, FTC_SUM) != FTC_SUCCESS || !allocate(d)) {
         ftc_doubling_destroy(d);
-        return ftc_error_set(FTC_ERR_NOMEM, "no memory for an allreduce of %zu values", settings->count);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for an allreduce of %zu values",
+                             settings->count);
     }
     for (int run = 0; run < d->runs; run++) {
         memcpy(d->copy + (size_t)run * settings->count, values, settings->count * sizeof(double));
@@ -203,14 +214,16 @@ const double *ftc_doubling_result(const struct ftc_doubling *doubling)
     return doubling->state == FTC_DOUBLING_DONE ? doubling->copy : NULL;
 }
 
-void ftc_doubling_counters(const struct ftc_doubling *doubling, struct ftc_doubling_counters *counters)
+void ftc_doubling_counters(const struct ftc_doubling *doubling,
+                           struct ftc_doubling_counters *counters)
 {
     *counters = doubling->counters;
 }
 
 /* --- the vote --- */
 
-/* a := what two of the three are, bit by bit: so NaN equals itself, and 0 is not -0. False: there are no two. */
+/* a := what two of the three are, bit by bit: so NaN equals itself, and 0 is not -0. False: there
+ * are no two. */
 static bool vote_value(struct ftc_doubling *d, double *a, const double *b, const double *c)
 {
     bool ab = memcmp(a, b, sizeof(*a)) == 0, ac = memcmp(a, c, sizeof(*a)) == 0;
@@ -227,7 +240,8 @@ static bool vote(struct ftc_doubling *d)
     size_t count = d->set.count, size = count * sizeof(double);
     bool majority = true;
 
-    if (memcmp(d->copy, d->copy + count, size) == 0 && memcmp(d->copy, d->copy + 2 * count, size) == 0)
+    if (memcmp(d->copy, d->copy + count, size) == 0 &&
+        memcmp(d->copy, d->copy + 2 * count, size) == 0)
         return true; /* nearly always */
     for (size_t i = 0; i < count; i++)
         majority &= vote_value(d, &d->copy[i], &d->copy[count + i], &d->copy[2 * count + i]);
@@ -340,8 +354,8 @@ static void write_message(struct ftc_doubling *d, struct ftc_doubling_output *ou
     ftc_write_u64(&writer, d->set.count);
     memcpy(d->bytes + FTC_DOUBLING_HEAD, running_sum(d) + step->out.first, size);
     flip_message(d, size);
-    *output =
-        (struct ftc_doubling_output){.to = step->peer, .bytes = d->bytes, .size = FTC_DOUBLING_HEAD + size};
+    *output = (struct ftc_doubling_output){
+        .to = step->peer, .bytes = d->bytes, .size = FTC_DOUBLING_HEAD + size};
     d->counters.bytes += size;
 }
 
@@ -380,7 +394,8 @@ bool ftc_doubling_next_output(struct ftc_doubling *doubling, struct ftc_doubling
 
 /* --- messages --- */
 
-/* The step that a message is of, if that is still to come; -1: it is nothing that this rank waits for. */
+/* The step that a message is of, if that is still to come; -1: it is nothing that this rank waits
+ * for. */
 static int read_step(const struct ftc_doubling *d, int from, const void *bytes, size_t size)
 {
     struct ftc_reader reader = {.data = bytes, .size = size};
@@ -401,7 +416,8 @@ static int keep(struct step *step, const void *bytes, size_t size)
 {
     step->kept = malloc(size);
     if (step->kept == NULL)
-        return ftc_error_set(FTC_ERR_NOMEM, "no memory to keep %zu bytes of rank %d until their turn", size,
+        return ftc_error_set(FTC_ERR_NOMEM,
+                             "no memory to keep %zu bytes of rank %d until their turn", size,
                              step->peer);
     memcpy(step->kept, bytes, size);
     return FTC_SUCCESS;

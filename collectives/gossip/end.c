@@ -34,14 +34,16 @@ size_t ftc_gossip_end_contributes(size_t count)
     return 2 * (PAIRS + count);
 }
 
-int ftc_gossip_end_create(struct ftc_gossip_end **out, const struct ftc_gossip_end_settings *settings,
-                          struct ftc_gossip *gossip, const double *values)
+int ftc_gossip_end_create(struct ftc_gossip_end **out,
+                          const struct ftc_gossip_end_settings *settings, struct ftc_gossip *gossip,
+                          const double *values)
 {
     size_t count = settings->count;
     struct ftc_gossip_end *end = calloc(1, sizeof(*end));
 
     if (end == NULL || ftc_set_init(&end->removed, settings->removed->size) != 0 ||
-        (end->least = calloc(2 * count + ftc_gossip_end_contributes(count), sizeof(double))) == NULL) {
+        (end->least = calloc(2 * count + ftc_gossip_end_contributes(count), sizeof(double))) ==
+            NULL) {
         ftc_gossip_end_destroy(end);
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip with %zu values", count);
     }
@@ -80,7 +82,8 @@ void ftc_gossip_end_look(struct ftc_gossip_end *end)
     end->moved |= end->entered && !end->settled;
     for (size_t i = 0; i < end->set.count; i++) {
         end->least[i] = before && end->settled ? fmin(end->least[i], estimate[i]) : estimate[i];
-        end->greatest[i] = before && end->settled ? fmax(end->greatest[i], estimate[i]) : estimate[i];
+        end->greatest[i] =
+            before && end->settled ? fmax(end->greatest[i], estimate[i]) : estimate[i];
     }
 }
 
@@ -134,7 +137,8 @@ bool ftc_gossip_end_complete(const struct ftc_gossip_end *end)
 
 /* --- what all make of it --- */
 
-/* Of 52 bits, so that a double holds it: equal sets are told from others but for one chance in 10^15. */
+/* Of 52 bits, so that a double holds it: equal sets are told from others but for one chance in
+ * 10^15. */
 static double digest(const struct ftc_set *set)
 {
     uint64_t word = 0;
@@ -180,7 +184,8 @@ static enum ftc_gossip_cause cause_of(const double *decided)
 {
     double cause = greatest(decided, GIVES_UP);
 
-    return cause > 0 && cause < FTC_GOSSIP_CAUSES ? (enum ftc_gossip_cause)cause : FTC_GOSSIP_CAUSE_ATTEMPTS;
+    return cause > 0 && cause < FTC_GOSSIP_CAUSES ? (enum ftc_gossip_cause)cause
+                                                  : FTC_GOSSIP_CAUSE_ATTEMPTS;
 }
 
 /* Comparisons are such that what is not finite is not near. */

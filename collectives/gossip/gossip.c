@@ -1,4 +1,5 @@
-/* Life of a gossip aggregation: whom to send to, turns, timers and messages. What is sent is the algorithm's. */
+/* Life of a gossip aggregation: whom to send to, turns, timers and messages. What is sent is the
+ * algorithm's. */
 #include "collectives/gossip/gossip.h"
 
 #include <math.h>
@@ -36,20 +37,21 @@ bool ftc_gossip_survives(enum ftc_gossip_algorithm algorithm)
 int ftc_gossip_check(const struct ftc_gossip_settings *settings)
 {
     if ((unsigned)settings->algorithm >= FTC_GOSSIP_ALGORITHMS)
-        return ftc_error_set(FTC_ERR_ARG, "gossip algorithm %d: there is none", (int)settings->algorithm);
+        return ftc_error_set(FTC_ERR_ARG, "gossip algorithm %d: there is none",
+                             (int)settings->algorithm);
     const struct ftc_gossip_ops *ops = algorithms[settings->algorithm];
     bool directed = settings->neighbourhood.kind == FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
     if (settings->count == 0)
         return ftc_error_set(FTC_ERR_ARG, "gossip: no values");
     if (!(settings->accuracy > 0 && settings->accuracy < 1) || !(settings->tau >= 0))
-        return ftc_error_set(FTC_ERR_ARG,
-                             "gossip: accuracy %g, tau %g: 0 < accuracy < 1 and tau >= 0 are needed",
-                             settings->accuracy, settings->tau);
-    if (directed && (ops->answers || settings->turns))
         return ftc_error_set(
-            FTC_ERR_ARG,
-            "%s%s needs answers, which the links of a directed hypercube do not carry: take hypercube",
-            ops->name, settings->turns && !ops->answers ? " in turns" : "");
+            FTC_ERR_ARG, "gossip: accuracy %g, tau %g: 0 < accuracy < 1 and tau >= 0 are needed",
+            settings->accuracy, settings->tau);
+    if (directed && (ops->answers || settings->turns))
+        return ftc_error_set(FTC_ERR_ARG,
+                             "%s%s needs answers, which the links of a directed hypercube do not "
+                             "carry: take hypercube",
+                             ops->name, settings->turns && !ops->answers ? " in turns" : "");
     if (settings->turns && ops->flows == 0)
         return ftc_error_set(FTC_ERR_ARG, "%s has no turns to take", ops->name);
     if (settings->turns && settings->permuted)
@@ -69,7 +71,8 @@ static bool allocate(struct ftc_gossip *g)
     g->room = g->links + 1; /* pfcc may ask all, a mark goes to all */
     g->queue = calloc((size_t)g->room, sizeof(*g->queue));
     g->bytes = malloc(HEAD_BYTES + (size_t)g->ops->masses * g->width * sizeof(double));
-    if (g->initial == NULL || g->order == NULL || g->link == NULL || g->queue == NULL || g->bytes == NULL)
+    if (g->initial == NULL || g->order == NULL || g->link == NULL || g->queue == NULL ||
+        g->bytes == NULL)
         return false;
     for (int link = 0; link < g->links && g->set.permuted; link++)
         g->order[link] = link;
@@ -253,7 +256,8 @@ static void flip_estimate(struct ftc_gossip *g)
     g->pending.variable = FTC_FLIP_VARIABLES;
 }
 
-/* Out of turn the last message is repeated. To push once more would let mass run away to an end that never answers. */
+/* Out of turn the last message is repeated. To push once more would let mass run away to an end
+ * that never answers. */
 static void send(struct ftc_gossip *g, int link)
 {
     bool turn = !g->set.turns || ftc_gossip_holds(g, link);
@@ -385,7 +389,8 @@ static void write_letter(struct ftc_gossip *g, const struct ftc_gossip_queued *q
 
 enum news { NEWS_NONE, NEWS_AGAIN, NEWS_UNANSWERED, NEWS_NEW };
 
-/* Turns: is this the other's next message, the last one again, one whose answer it has not got, or neither? */
+/* Turns: is this the other's next message, the last one again, one whose answer it has not got, or
+ * neither? */
 static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
 {
     struct ftc_gossip_link *link = &g->link[at];
@@ -416,9 +421,11 @@ static bool heals(struct ftc_gossip *g, int link, const struct ftc_gossip_letter
     return g->ops->heal(g, link, letter);
 }
 
-/* The other end said nothing new: perhaps it waits, and a repetition sets off another. Where timers are too short for slow ranks,
- * these would go on for good (as in TFTP: RFC 1123, 4.2.3.1): not while there is something else to answer. */
-static void remind(struct ftc_gossip *g, int link, enum news news, const struct ftc_gossip_letter *letter)
+/* The other end said nothing new: perhaps it waits, and a repetition sets off another. Where timers
+ * are too short for slow ranks, these would go on for good (as in TFTP: RFC 1123, 4.2.3.1): not
+ * while there is something else to answer. */
+static void remind(struct ftc_gossip *g, int link, enum news news,
+                   const struct ftc_gossip_letter *letter)
 {
     bool healed = news == NEWS_UNANSWERED && heals(g, link, letter);
 
@@ -471,7 +478,8 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
     int link = ftc_neighbourhood_link(&gossip->set.neighbourhood, gossip->set.self, from);
 
     if (link < 0 || !read_letter(gossip, bytes, size, &letter))
-        return ftc_error_set(FTC_ERR_PROTO, "rank %d sent what is no message of %s", from, gossip->ops->name);
+        return ftc_error_set(FTC_ERR_PROTO, "rank %d sent what is no message of %s", from,
+                             gossip->ops->name);
     if (gossip->link[link].dead)
         return FTC_SUCCESS;
     gossip->counters.received++;
@@ -511,7 +519,8 @@ bool ftc_gossip_next_output(struct ftc_gossip *gossip, struct ftc_gossip_output 
     if (!gossip->timer_due)
         return false;
     gossip->timer_due = false;
-    *output = (struct ftc_gossip_output){.kind = FTC_GOSSIP_TIMER, .delay_ns = gossip->set.patience_ns};
+    *output =
+        (struct ftc_gossip_output){.kind = FTC_GOSSIP_TIMER, .delay_ns = gossip->set.patience_ns};
     return true;
 }
 

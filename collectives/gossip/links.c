@@ -1,4 +1,5 @@
-/* Links of a gossip aggregation: whose turn it is on each, and over which one the next message goes. */
+/* Links of a gossip aggregation: whose turn it is on each, and over which one the next message
+ * goes. */
 #include "base/mix.h"
 #include "collectives/gossip/gossip.h"
 #include "collectives/gossip/internal.h"
@@ -10,7 +11,8 @@ uint64_t ftc_gossip_draw(struct ftc_gossip *g)
     return ftc_mix(g->random);
 }
 
-/* Who begins: either end, by lot, so that nobody begins on most of its links and is then hardly sent anything. */
+/* Who begins: either end, by lot, so that nobody begins on most of its links and is then hardly
+ * sent anything. */
 static bool begins(const struct ftc_gossip *g, int link)
 {
     uint64_t self = (uint64_t)g->set.self;
@@ -74,7 +76,8 @@ int ftc_gossip_draw_any(struct ftc_gossip *g)
     return chosen;
 }
 
-/* The link that has rested longest of those on which it is this end's turn, or the other's; -1: there is none. */
+/* The link that has rested longest of those on which it is this end's turn, or the other's; -1:
+ * there is none. */
 static int draw_rested(struct ftc_gossip *g, bool held)
 {
     int chosen = -1, seen = 0;
@@ -93,9 +96,9 @@ static int draw_rested(struct ftc_gossip *g, bool held)
     return chosen;
 }
 
-/* Turns: the link that has rested longest, not one drawn, which often sends back at once to where the last message came from.
- * An answer is overdue after as many messages from others as there are links: then this end repeats its last message, since either
- * of the two may be lost. */
+/* Turns: the link that has rested longest, not one drawn, which often sends back at once to where
+ * the last message came from. An answer is overdue after as many messages from others as there are
+ * links: then this end repeats its last message, since either of the two may be lost. */
 static int draw_turn(struct ftc_gossip *g)
 {
     int held = draw_rested(g, true), waits = draw_rested(g, false);
@@ -148,5 +151,7 @@ int ftc_gossip_awaits(const struct ftc_gossip *gossip, int *waits)
         if (chosen < 0 || gossip->link[link].news < gossip->link[chosen].news)
             chosen = link;
     }
-    return chosen >= 0 ? ftc_neighbourhood_peer(&gossip->set.neighbourhood, gossip->set.self, chosen) : -1;
+    return chosen >= 0
+               ? ftc_neighbourhood_peer(&gossip->set.neighbourhood, gossip->set.self, chosen)
+               : -1;
 }

@@ -38,15 +38,16 @@ static bool is_power_of_two(int n)
     return (n & (n - 1)) == 0;
 }
 
-int ftc_neighbourhood_init(struct ftc_neighbourhood *neighbourhood, enum ftc_neighbourhood_kind kind,
-                           int ranks)
+int ftc_neighbourhood_init(struct ftc_neighbourhood *neighbourhood,
+                           enum ftc_neighbourhood_kind kind, int ranks)
 {
     if (ranks < 1)
         return ftc_error_set(FTC_ERR_ARG, "%d ranks cannot gossip", ranks);
     if (kind == FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE && (ranks < 4 || !is_power_of_two(ranks)))
-        return ftc_error_set(FTC_ERR_ARG,
-                             "no directed hypercube has %d ranks: take 4, 8, 16, ... of them, or a hypercube",
-                             ranks);
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "no directed hypercube has %d ranks: take 4, 8, 16, ... of them, or a hypercube",
+            ranks);
     *neighbourhood = (struct ftc_neighbourhood){.kind = kind, .ranks = ranks};
     choose_sides(ranks, neighbourhood->side);
     return 0;
@@ -162,7 +163,8 @@ static double torus_gap(const struct ftc_neighbourhood *h)
 {
     double slowest = 1;
 
-    /* Side s alone has the eigenvalues cos(2 pi k / s) of its links' mean; the slowest mode lies along one side. */
+    /* Side s alone has the eigenvalues cos(2 pi k / s) of its links' mean; the slowest mode lies
+     * along one side. */
     for (int i = 0; i < 3; i++) {
         int links = side_links(h->side[i]);
         double moves = links * (1 - cos(2 * acos(-1) / h->side[i])) / torus_links(h) / 2;

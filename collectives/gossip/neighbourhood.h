@@ -1,13 +1,15 @@
 /*
- * Who gossips with whom: the communication graph of gossip aggregation (Wimmer 2016, section 5.2.2), for any number of
- * ranks.
+ * Who gossips with whom: the communication graph of gossip aggregation (Wimmer 2016, section
+ * 5.2.2), for any number of ranks.
  *
  *   full                all others.
  *   hypercube           ranks that differ in one bit. With n no power of two it is the part of the next larger cube that exists:
- *                       connected, since clearing a bit of a rank gives a smaller one, but the largest ranks have fewer neighbours.
- *   directed hypercube  each edge of the cube in one direction: bit k of a rank of parity p is a way out if k = p (mod 2), else a way
- *                       in (the unidirectional hypercube of Chou, Du 1990; that of the thesis's source is acyclic). Strongly
- *                       connected for n = 4, 8, 16, ...; no others.
+ *                       connected, since clearing a bit of a rank gives a smaller one, but the
+ *                       largest ranks have fewer neighbours.
+ *   directed hypercube  each edge of the cube in one direction: bit k of a rank of parity p is a
+ *   way out if k = p (mod 2), else a way
+ *                       in (the unidirectional hypercube of Chou, Du 1990; that of the thesis's
+ *                       source is acyclic). Strongly connected for n = 4, 8, 16, ...; no others.
  *   torus               a x b x c with the factors of n that lie nearest together; without such ones, for a prime, a ring.
  *                       A side of 2 has one neighbour in it, a side of 1 none.
  *
@@ -25,7 +27,8 @@ enum ftc_neighbourhood_kind {
     FTC_NEIGHBOURHOOD_TORUS,
     FTC_NEIGHBOURHOODS
 };
-const char *ftc_neighbourhood_name(enum ftc_neighbourhood_kind kind); /* "full", "directed-hypercube" */
+const char *
+ftc_neighbourhood_name(enum ftc_neighbourhood_kind kind); /* "full", "directed-hypercube" */
 
 struct ftc_neighbourhood {
     enum ftc_neighbourhood_kind kind;
@@ -34,8 +37,8 @@ struct ftc_neighbourhood {
 };
 
 /* FTC_ERR_ARG, with cause and remedy: no ranks, or no directed hypercube of so many. */
-int ftc_neighbourhood_init(struct ftc_neighbourhood *neighbourhood, enum ftc_neighbourhood_kind kind,
-                           int ranks);
+int ftc_neighbourhood_init(struct ftc_neighbourhood *neighbourhood,
+                           enum ftc_neighbourhood_kind kind, int ranks);
 
 /* The links of a rank are numbered from 0, in an order that is fixed for each rank. */
 int ftc_neighbourhood_links(const struct ftc_neighbourhood *neighbourhood, int rank);
@@ -45,8 +48,9 @@ int ftc_neighbourhood_link(const struct ftc_neighbourhood *neighbourhood, int ra
 /* May `rank` send along it? */
 bool ftc_neighbourhood_sends(const struct ftc_neighbourhood *neighbourhood, int rank, int link);
 
-/* 1 - lambda_2 of the push matrix (Wimmer 2016, section 5.2.2): closed forms, for a complete graph, a whole hypercube, and a torus
- * of any sides. < 0: none is known (the directed one, parts of cubes). */
+/* 1 - lambda_2 of the push matrix (Wimmer 2016, section 5.2.2): closed forms, for a complete graph,
+ * a whole hypercube, and a torus of any sides. < 0: none is known (the directed one, parts of
+ * cubes). */
 double ftc_neighbourhood_gap(const struct ftc_neighbourhood *neighbourhood);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * Push-cancel-flow: Wimmer 2016, algorithm 4 (Niederbrucker, Strakova, Gansterer 2012), with slips of the text put right: half of
- * the estimate is taken once, for flow and sum alike (lines 2 and 4 take it one after the other), and the
- * result is (initial + absorbed), not absorbed alone (line 24). It needs turns on each link: with two messages in a
- * row the counters of both ends part, and from then on every message is thrown away (figure 2.5).
+ * Push-cancel-flow: Wimmer 2016, algorithm 4 (Niederbrucker, Strakova, Gansterer 2012), with slips
+ * of the text put right: half of the estimate is taken once, for flow and sum alike (lines 2 and 4
+ * take it one after the other), and the result is (initial + absorbed), not absorbed alone (line
+ * 24). It needs turns on each link: with two messages in a row the counters of both ends part, and
+ * from then on every message is thrown away (figure 2.5).
  */
 #include <string.h>
 

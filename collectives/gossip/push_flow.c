@@ -1,9 +1,10 @@
 /*
- * Push-flow, and what checksums make of it: Wimmer 2016, algorithms 3, 5 and 6, with slips of the text put right: the
- * estimate is the own one (e_i, not e_j), and nothing is pushed while it is corrupt, since that would carry the
- * corruption into a sound flow (lines 6-9 of algorithm 6).
+ * Push-flow, and what checksums make of it: Wimmer 2016, algorithms 3, 5 and 6, with slips of the
+ * text put right: the estimate is the own one (e_i, not e_j), and nothing is pushed while it is
+ * corrupt, since that would carry the corruption into a sound flow (lines 6-9 of algorithm 6).
  *
- * The estimate is summed up afresh in every step: so a flow that is overwritten takes its error with it.
+ * The estimate is summed up afresh in every step: so a flow that is overwritten takes its error
+ * with it.
  */
 #include <float.h>
 #include <math.h>
@@ -23,14 +24,16 @@ static void sum_up(struct ftc_gossip *g)
 
 /* --- thresholds (docs/design/gossip.md, "tau") --- */
 
-/* Off by more than rounding explains: a bit was flipped. Each step and each flow in a sum add an ulp of either sign. */
+/* Off by more than rounding explains: a bit was flipped. Each step and each flow in a sum add an
+ * ulp of either sign. */
 static double suspicious(const struct ftc_gossip *g)
 {
     double roundings = 16 + (double)g->links + (double)g->counters.sent;
     return g->set.tau > 0 ? g->set.tau : 16 * sqrt(roundings) * UNIT * g->scale;
 }
 
-/* Off by so much that what rounding leaves of it, once it is overwritten, is more than the accuracy aimed at. */
+/* Off by so much that what rounding leaves of it, once it is overwritten, is more than the accuracy
+ * aimed at. */
 static double harmful(const struct ftc_gossip *g)
 {
     if (g->set.tau > 0)
@@ -56,8 +59,8 @@ static void note_scale(struct ftc_gossip *g, const double *mass)
 
 /* --- the initial value --- */
 
-/* Section 3.3: e - sum of flows, where both are sound. `kept` is of the last step: when a flow has changed it is void. The
- * initial value never changes, so its checksum is exact. */
+/* Section 3.3: e - sum of flows, where both are sound. `kept` is of the last step: when a flow has
+ * changed it is void. The initial value never changes, so its checksum is exact. */
 static void repair_initial(struct ftc_gossip *g)
 {
     if (!off(g, g->initial, 0) || off(g, g->kept, suspicious(g)))
@@ -117,7 +120,8 @@ static bool prepare_local(struct ftc_gossip *g)
     return sound_estimate(g);
 }
 
-/* Ask for the neighbour's flow: by sending one's own, or, if it is the neighbour's turn, by an empty message. */
+/* Ask for the neighbour's flow: by sending one's own, or, if it is the neighbour's turn, by an
+ * empty message. */
 static void ask(struct ftc_gossip *g, int link)
 {
     bool turn = !g->set.turns || ftc_gossip_holds(g, link);
@@ -158,7 +162,8 @@ static bool take_plain(struct ftc_gossip *g, int link, const struct ftc_gossip_l
 }
 
 /* A received flow that is off by no more than this overwrites the own one. */
-static bool take_sound(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter, double most)
+static bool take_sound(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter,
+                       double most)
 {
     repair_initial(g);
     ftc_mass_negate(g->came, letter->mass, g->width);
@@ -199,7 +204,8 @@ static bool take_cooperative(struct ftc_gossip *g, int link, const struct ftc_go
     return true;
 }
 
-/* gossip.md, rule 1: what the other end holds is as good as the own flow was before its last push. */
+/* gossip.md, rule 1: what the other end holds is as good as the own flow was before its last
+ * push. */
 static bool heal(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
     if (!off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))

@@ -1,4 +1,5 @@
-/* Push-sum: Wimmer 2016, algorithm 8, which is algorithm 2 with one message sent for each received. */
+/* Push-sum: Wimmer 2016, algorithm 8, which is algorithm 2 with one message sent for each
+ * received. */
 #include <string.h>
 
 #include "collectives/gossip/internal.h"

@@ -13,10 +13,11 @@
 
 /* Two bits away from FTC_MESSAGE_VERSION, so that no flip makes one of the other. */
 #define GOSSIP_VERSION 2
-#define CHECKSUM_AT    24   /* behind it the letter's head */
+#define CHECKSUM_AT    24 /* behind it the letter's head */
 #define IN_TURNS       0xff /* else 0: no flip makes one of the other, so a damaged head shows it, too */
 
-_Static_assert(((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) & ((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) - 1)) != 0,
+_Static_assert(((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) &
+                ((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) - 1)) != 0,
                "more than one bit");
 
 _Static_assert(FTC_GOSSIP_HEAD % FTC_VALUE_ALIGNMENT == 0, "what follows does so without padding");

@@ -1,6 +1,6 @@
 /*
- * Messages of gossip aggregation on the wire: this head, then what ftc_gossip_receive() takes. It travels beside the messages of the
- * agreement core, which have a kind in the same place.
+ * Messages of gossip aggregation on the wire: this head, then what ftc_gossip_receive() takes. It
+ * travels beside the messages of the agreement core, which have a kind in the same place.
  *
  *   u8 version | u8 kind | u8 algorithm | u8 neighbourhood | u8 turns (0, 255) | u8 operator | u16 0 |
  *   u64 op | u64 count | u64 checksum | letter
@@ -34,7 +34,8 @@ struct ftc_buffer *ftc_gossip_head_encode(const struct ftc_gossip_head *head, co
 bool ftc_gossip_is_message(const struct ftc_buffer *buffer);
 
 /* The head, and where in the buffer the letter is. FTC_ERR_CORRUPT: a bit has turned over, on the
- * way or before; head->turns is right all the same. FTC_ERR_PROTO: it makes no sense as it was sent. */
+ * way or before; head->turns is right all the same. FTC_ERR_PROTO: it makes no sense as it was
+ * sent. */
 int ftc_gossip_head_decode(const struct ftc_buffer *buffer, struct ftc_gossip_head *head,
                            const unsigned char **letter, size_t *size);
 

@@ -77,7 +77,8 @@ int ftc_large_create(struct ftc_large **out, const struct ftc_large_settings *se
     if (large == NULL || large->rank == NULL || large->contribution == NULL ||
         ftc_set_init(&large->failed, settings->ranks) != FTC_SUCCESS) {
         ftc_large_destroy(large);
-        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", settings->ranks);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks",
+                             settings->ranks);
     }
     large->place = large->rank + settings->ranks;
     *out = large;
@@ -115,7 +116,8 @@ void ftc_large_destroy(struct ftc_large *large)
     free(large);
 }
 
-void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element, void *result)
+void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element,
+                     void *result)
 {
     assert(large->call == NULL && call->signature.size > 0 && element > 0);
     large->result = result != call->input ? result : NULL;
@@ -205,7 +207,8 @@ bool ftc_large_next_output(struct ftc_large *large, struct ftc_large_output *out
     if (large->ring == NULL || !ftc_ring_allreduce_next_output(large->ring, &next))
         return false;
     large->head = encode(large, next.block, next.hop);
-    *output = (struct ftc_large_output){.to = large->rank[next.to], .head = large->head, .value = next.value};
+    *output = (struct ftc_large_output){
+        .to = large->rank[next.to], .head = large->head, .value = next.value};
     return true;
 }
 
@@ -244,15 +247,16 @@ static bool signatures_equal(const struct ftc_signature *a, const struct ftc_sig
            a->root == b->root && a->size == b->size;
 }
 
-static int mismatch(struct ftc_large *large, uint64_t op, int from, const struct ftc_signature *theirs,
-                    const struct ftc_signature *own)
+static int mismatch(struct ftc_large *large, uint64_t op, int from,
+                    const struct ftc_signature *theirs, const struct ftc_signature *own)
 {
     ftc_mismatch_words(large->mismatch, op, from, theirs, large->set.self, own);
     return ftc_error_set(FTC_ERR_MISMATCH, "%s", large->mismatch);
 }
 
 /* Of the attempt that was started last. */
-static int take(struct ftc_large *large, int from, const struct head *head, struct ftc_buffer *message)
+static int take(struct ftc_large *large, int from, const struct head *head,
+                struct ftc_buffer *message)
 {
     struct ftc_value value = {.buffer = message, .offset = HEAD, .size = message->size - HEAD};
 
@@ -266,14 +270,17 @@ static int take(struct ftc_large *large, int from, const struct head *head, stru
         return FTC_SUCCESS; /* torn, or from somebody who repeats himself */
     if (large->place[from] < 0)
         return ftc_error_set(FTC_ERR_PROTO, "rank %d is not in the ring", from);
-    int rc = ftc_ring_allreduce_receive(large->ring, large->place[from], head->block, head->hop, &value);
+    int rc =
+        ftc_ring_allreduce_receive(large->ring, large->place[from], head->block, head->hop, &value);
     if (ftc_ring_allreduce_whole(large->ring))
         large->state = FTC_LARGE_WHOLE;
     return rc;
 }
 
-/* A neighbour can be ahead by as much as this rank's part of one attempt, and not begin another without it. */
-static int keep(struct ftc_large *large, int from, const struct head *head, struct ftc_buffer *message)
+/* A neighbour can be ahead by as much as this rank's part of one attempt, and not begin another
+ * without it. */
+static int keep(struct ftc_large *large, int from, const struct head *head,
+                struct ftc_buffer *message)
 {
     struct kept *kept;
 
@@ -289,11 +296,12 @@ static int keep(struct ftc_large *large, int from, const struct head *head, stru
     return FTC_SUCCESS;
 }
 
-/* The operation that the sender takes for a large allreduce is another collective here, and under way. */
+/* The operation that the sender takes for a large allreduce is another collective here, and under
+ * way. */
 static bool contradicts(const struct head *head, const struct ftc_large_now *now)
 {
-    return now->under_way != NULL && head->op + 1 == now->op && ftc_epoch_equal(head->epoch, now->epoch) &&
-           now->under_way->kind != FTC_CALL_LARGE;
+    return now->under_way != NULL && head->op + 1 == now->op &&
+           ftc_epoch_equal(head->epoch, now->epoch) && now->under_way->kind != FTC_CALL_LARGE;
 }
 
 static bool is_of_attempt(const struct ftc_large *large, const struct head *head)
@@ -308,7 +316,8 @@ int ftc_large_receive(struct ftc_large *large, const struct ftc_large_now *now, 
     struct head head;
 
     if (!decode(message, &head) || head.op > now->op + FURTHEST)
-        return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of a large allreduce", message->size);
+        return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of a large allreduce",
+                             message->size);
     if (contradicts(&head, now))
         return mismatch(large, head.op, from, &head.signature, now->under_way);
     if (is_of_attempt(large, &head))
@@ -351,7 +360,8 @@ void ftc_large_notice(struct ftc_large *large, int rank)
 
 /* --- attempts --- */
 
-static void place_ranks(struct ftc_large *large, const struct ftc_set *agreed, const struct ftc_set *known)
+static void place_ranks(struct ftc_large *large, const struct ftc_set *agreed,
+                        const struct ftc_set *known)
 {
     large->places = 0;
     for (int rank = 0; rank < large->set.ranks; rank++) {
@@ -390,8 +400,8 @@ static void settle_state(struct ftc_large *large, const struct ftc_set *known)
         ftc_large_notice(large, rank);
 }
 
-int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now, const struct ftc_set *agreed,
-                    const struct ftc_set *known)
+int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now,
+                    const struct ftc_set *agreed, const struct ftc_set *known)
 {
     assert(large->call != NULL && large->state == FTC_LARGE_IDLE);
     large->op = now->op;
@@ -427,7 +437,8 @@ int ftc_large_called(struct ftc_large *large, const struct ftc_large_now *now)
 {
     for (const struct kept *kept = large->first; kept != NULL; kept = kept->next)
         if (contradicts(&kept->head, now))
-            return mismatch(large, kept->head.op, kept->from, &kept->head.signature, now->under_way);
+            return mismatch(large, kept->head.op, kept->from, &kept->head.signature,
+                            now->under_way);
     forget(large, now->op);
     return FTC_SUCCESS;
 }
@@ -436,24 +447,27 @@ void ftc_large_commit(struct ftc_large *large, const struct ftc_set *known, stru
 {
     large->contribution[0] = large->state != FTC_LARGE_WHOLE;
     ftc_set_to_bytes(known, large->contribution + 1);
-    *commit = (struct ftc_call){
-        .signature = commit_signature(large), .input = large->contribution, .combine = ftc_set_unite_bytes};
+    *commit = (struct ftc_call){.signature = commit_signature(large),
+                                .input = large->contribution,
+                                .combine = ftc_set_unite_bytes};
 }
 
 /* Ranks that the decision names, itself or in its value, have failed for good. */
-static void learn(struct ftc_large *large, const unsigned char *decided, const struct ftc_set *failed)
+static void learn(struct ftc_large *large, const unsigned char *decided,
+                  const struct ftc_set *failed)
 {
     ftc_set_add_bytes(&large->failed, decided + 1);
     ftc_set_unite(&large->failed, failed);
 }
 
-int ftc_large_decide(struct ftc_large *large, const unsigned char *decided, const struct ftc_set *failed,
-                     enum ftc_large_verdict *verdict)
+int ftc_large_decide(struct ftc_large *large, const unsigned char *decided,
+                     const struct ftc_set *failed, enum ftc_large_verdict *verdict)
 {
     bool torn = decided[0] != 0;
 
     if (!torn && large->state != FTC_LARGE_WHOLE && !FTC_LARGE_MUTATED(COMMIT_TORN))
-        return ftc_error_set(FTC_ERR_PROTO, "a large allreduce was committed that is not whole here");
+        return ftc_error_set(FTC_ERR_PROTO,
+                             "a large allreduce was committed that is not whole here");
     if (FTC_LARGE_MUTATED(OWN_WORD))
         torn = large->state != FTC_LARGE_WHOLE;
     learn(large, decided, failed);

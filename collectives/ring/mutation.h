@@ -1,19 +1,20 @@
 /*
- * Deliberate faults in large allreduces (large.h). They exist to test the tests: tests/sim/test_large.c shows that storms find each.
+ * Deliberate faults in large allreduces (large.h). They exist to test the tests:
+ * tests/sim/test_large.c shows that storms find each.
  *
- * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each FTC_LARGE_MUTATED() is the constant
- * false, and no trace of it is left in the code.
+ * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each
+ * FTC_LARGE_MUTATED() is the constant false, and no trace of it is left in the code.
  */
 #ifndef FTC_COLLECTIVES_RING_MUTATION_H
 #define FTC_COLLECTIVES_RING_MUTATION_H
 
-#define FTC_LARGE_MUTATIONS_LIST(X)                                                                          \
-    X(COMMIT_TORN, "commit although a rank is not whole")                                                    \
-    X(OWN_WORD, "commit or run again by the own state in place of the decision")                             \
-    X(OLD_ATTEMPT, "take a message of an older attempt")                                                     \
-    X(NO_EPOCH, "take a message of another history")                                                         \
-    X(FORGET_EARLY, "forget messages that come before the attempt begins")                                   \
-    X(STAY, "wait for a rank that is known failed")                                                          \
+#define FTC_LARGE_MUTATIONS_LIST(X)                                                                \
+    X(COMMIT_TORN, "commit although a rank is not whole")                                          \
+    X(OWN_WORD, "commit or run again by the own state in place of the decision")                   \
+    X(OLD_ATTEMPT, "take a message of an older attempt")                                           \
+    X(NO_EPOCH, "take a message of another history")                                               \
+    X(FORGET_EARLY, "forget messages that come before the attempt begins")                         \
+    X(STAY, "wait for a rank that is known failed")                                                \
     X(KNOWN_PLACES, "run again among those that this rank does not know to have failed")
 
 enum ftc_large_mutation {

@@ -76,17 +76,18 @@ static uint64_t count_blocks(const struct ftc_ring_allreduce_settings *set)
 static int check(const struct ftc_ring_allreduce_settings *set)
 {
     if (set->self < 0 || set->self >= set->ranks)
-        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d: 0 to the number of ranks - 1 is needed", set->self,
-                             set->ranks);
+        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d: 0 to the number of ranks - 1 is needed",
+                             set->self, set->ranks);
     if (set->element == 0 || set->size == 0 || set->size % set->element != 0)
-        return ftc_error_set(FTC_ERR_ARG, "%zu bytes of elements of %zu: whole ones are needed, at least one",
+        return ftc_error_set(FTC_ERR_ARG,
+                             "%zu bytes of elements of %zu: whole ones are needed, at least one",
                              set->size, set->element);
     if (set->block_least == 0 || set->block_most < set->block_least)
-        return ftc_error_set(FTC_ERR_ARG, "blocks of %zu to %zu bytes: there are none", set->block_least,
-                             set->block_most);
+        return ftc_error_set(FTC_ERR_ARG, "blocks of %zu to %zu bytes: there are none",
+                             set->block_least, set->block_most);
     if (count_blocks(set) > INT_MAX)
-        return ftc_error_set(FTC_ERR_ARG, "%zu bytes in blocks of %zu are too many blocks", set->size,
-                             set->block_most);
+        return ftc_error_set(FTC_ERR_ARG, "%zu bytes in blocks of %zu are too many blocks",
+                             set->size, set->block_most);
     return FTC_SUCCESS;
 }
 
@@ -146,7 +147,8 @@ void ftc_ring_allreduce_copy(const struct ftc_ring_allreduce *ring, void *to)
 
 /* --- out --- */
 
-/* They are neighbours. The input must outlive the call alone, and messages may leave later: they have bytes of their own. */
+/* They are neighbours. The input must outlive the call alone, and messages may leave later: they
+ * have bytes of their own. */
 int ftc_ring_allreduce_start(struct ftc_ring_allreduce *ring)
 {
     uint32_t first = 0, end;
@@ -173,15 +175,18 @@ static int right_of(const struct ftc_ring_allreduce *ring)
     return ring->set.self + 1 < ring->set.ranks ? ring->set.self + 1 : 0;
 }
 
-static struct ftc_ring_allreduce_output start_block(const struct ftc_ring_allreduce *ring, uint32_t b)
+static struct ftc_ring_allreduce_output start_block(const struct ftc_ring_allreduce *ring,
+                                                    uint32_t b)
 {
     struct ftc_value value = {.buffer = ftc_buffer_ref(ring->own),
                               .offset = block_offset(ring, b) - ring->own_offset,
                               .size = block_size(ring, b)};
-    return (struct ftc_ring_allreduce_output){.to = right_of(ring), .block = b, .hop = 0, .value = value};
+    return (struct ftc_ring_allreduce_output){
+        .to = right_of(ring), .block = b, .hop = 0, .value = value};
 }
 
-bool ftc_ring_allreduce_next_output(struct ftc_ring_allreduce *ring, struct ftc_ring_allreduce_output *output)
+bool ftc_ring_allreduce_next_output(struct ftc_ring_allreduce *ring,
+                                    struct ftc_ring_allreduce_output *output)
 {
     ftc_value_drop(&ring->current);
     if (ring->forwards) {
@@ -224,9 +229,11 @@ static void finish(struct ftc_ring_allreduce *ring, uint32_t b, const struct ftc
         ftc_value_set(&block->result, value);
 }
 
-static void take(struct ftc_ring_allreduce *ring, uint32_t b, uint32_t hop, const struct ftc_value *value)
+static void take(struct ftc_ring_allreduce *ring, uint32_t b, uint32_t hop,
+                 const struct ftc_value *value)
 {
-    uint32_t last = (uint32_t)ring->set.ranks - 1; /* rank, by its distance, that has combined all */
+    uint32_t last =
+        (uint32_t)ring->set.ranks - 1; /* rank, by its distance, that has combined all */
     struct block *block = &ring->block[b];
 
     block->passed = true;
@@ -246,16 +253,17 @@ static void take(struct ftc_ring_allreduce *ring, uint32_t b, uint32_t hop, cons
     ring->forwards = true;
 }
 
-int ftc_ring_allreduce_receive(struct ftc_ring_allreduce *ring, int from, uint32_t block, uint32_t hop,
-                               const struct ftc_value *value)
+int ftc_ring_allreduce_receive(struct ftc_ring_allreduce *ring, int from, uint32_t block,
+                               uint32_t hop, const struct ftc_value *value)
 {
     int left = ring->set.self > 0 ? ring->set.self - 1 : ring->set.ranks - 1;
 
     if (ring->set.ranks == 1 || from != left || block >= ring->blocks || value->buffer == NULL ||
         value->size != block_size(ring, block) || !awaits(ring, block, hop))
-        return ftc_error_set(FTC_ERR_PROTO,
-                             "rank %d of the ring sent hop %u of block %u (%zu bytes), which is not awaited",
-                             from, hop, block, value->size);
+        return ftc_error_set(
+            FTC_ERR_PROTO,
+            "rank %d of the ring sent hop %u of block %u (%zu bytes), which is not awaited", from,
+            hop, block, value->size);
     take(ring, block, hop, value);
     return FTC_SUCCESS;
 }

@@ -10,8 +10,8 @@ int ftc_correction_room(const struct ftc_correction_shape *shape)
     return shape->kind == FTC_CORRECTION_FAILURE_PROOF ? shape->f + 1 : 1;
 }
 
-void ftc_corrector_reset(struct ftc_corrector *c, const struct ftc_correction_shape *shape, int position,
-                         int size, int *near)
+void ftc_corrector_reset(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
+                         int position, int size, int *near)
 {
     *c = (struct ftc_corrector){
         .size = size,
@@ -23,7 +23,8 @@ void ftc_corrector_reset(struct ftc_corrector *c, const struct ftc_correction_sh
         near[i] = size;
 }
 
-/* Distance of the process on this side that makes it finished: the nearest, or the (f+1)-st nearest. */
+/* Distance of the process on this side that makes it finished: the nearest, or the (f+1)-st
+ * nearest. */
 static int near_of(const struct ftc_corrector *c, enum ftc_side side)
 {
     return c->near[(side + 1) * c->room - 1];
@@ -47,7 +48,8 @@ static bool everyone_corrects(enum ftc_correction kind)
            kind == FTC_CORRECTION_RING;
 }
 
-void ftc_corrector_begin(struct ftc_corrector *c, const struct ftc_correction_shape *shape, bool disseminated)
+void ftc_corrector_begin(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
+                         bool disseminated)
 {
     if (shape->kind == FTC_CORRECTION_NONE || c->size < 2)
         return;
@@ -77,17 +79,18 @@ static void insert(struct ftc_corrector *c, enum ftc_side side, int distance)
 }
 
 /* The reach of a process to one side (opportunistic). */
-static int reach(const struct ftc_corrector *c, const struct ftc_correction_shape *shape, enum ftc_side side)
+static int reach(const struct ftc_corrector *c, const struct ftc_correction_shape *shape,
+                 enum ftc_side side)
 {
     int left = shape->distance / 2, most = side == FTC_SIDE_LEFT ? left : shape->distance - left;
 
     return most < c->size - 1 ? most : c->size - 1;
 }
 
-/* It comes from this side and will go on to all within its reach: those of them beyond this process can be left to it.
- * Nothing else can (broadcast.md says why). */
-static void leave_out(struct ftc_corrector *c, const struct ftc_correction_shape *shape, enum ftc_side from,
-                      int distance)
+/* It comes from this side and will go on to all within its reach: those of them beyond this process
+ * can be left to it. Nothing else can (broadcast.md says why). */
+static void leave_out(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
+                      enum ftc_side from, int distance)
 {
     enum ftc_side to = other(from);
     int covered = reach(c, shape, to) - distance;
@@ -156,8 +159,8 @@ static enum ftc_side less_advanced(const struct ftc_corrector *c)
     return c->off[FTC_SIDE_LEFT] < c->off[FTC_SIDE_RIGHT] ? FTC_SIDE_LEFT : FTC_SIDE_RIGHT;
 }
 
-static enum ftc_correction_step send_next(struct ftc_corrector *c, enum ftc_side which, enum ftc_side *side,
-                                          int *distance)
+static enum ftc_correction_step send_next(struct ftc_corrector *c, enum ftc_side which,
+                                          enum ftc_side *side, int *distance)
 {
     *side = which;
     *distance = ++c->off[which];
@@ -177,15 +180,16 @@ static enum ftc_correction_step next_opportunistic(struct ftc_corrector *c,
     return send_next(c, which, side, distance);
 }
 
-/* Sent as far as the nearest correcting process there: between us everyone was sent to, by me or by it. */
+/* Sent as far as the nearest correcting process there: between us everyone was sent to, by me or by
+ * it. */
 static bool finished(const struct ftc_corrector *c, enum ftc_side side)
 {
     return c->off[side] >= near_of(c, side);
 }
 
 static enum ftc_correction_step next_checked(struct ftc_corrector *c,
-                                             const struct ftc_correction_shape *shape, enum ftc_side *side,
-                                             int *distance)
+                                             const struct ftc_correction_shape *shape,
+                                             enum ftc_side *side, int *distance)
 {
     enum ftc_side which = less_advanced(c);
 
@@ -202,7 +206,8 @@ static enum ftc_correction_step next_checked(struct ftc_corrector *c,
     return send_next(c, which, side, distance);
 }
 
-static enum ftc_correction_step next_delayed(struct ftc_corrector *c, enum ftc_side *side, int *distance)
+static enum ftc_correction_step next_delayed(struct ftc_corrector *c, enum ftc_side *side,
+                                             int *distance)
 {
     if (c->off[FTC_SIDE_RIGHT] == 0)
         return send_next(c, FTC_SIDE_RIGHT, side, distance);
@@ -214,7 +219,8 @@ static enum ftc_correction_step next_delayed(struct ftc_corrector *c, enum ftc_s
 }
 
 /* The last position does not send to the coordinator. */
-static enum ftc_correction_step next_ring(struct ftc_corrector *c, enum ftc_side *side, int *distance)
+static enum ftc_correction_step next_ring(struct ftc_corrector *c, enum ftc_side *side,
+                                          int *distance)
 {
     if (c->walks || c->off[FTC_SIDE_RIGHT] >= c->to_end)
         return FTC_CORRECTION_END;
@@ -222,8 +228,9 @@ static enum ftc_correction_step next_ring(struct ftc_corrector *c, enum ftc_side
     return send_next(c, FTC_SIDE_RIGHT, side, distance);
 }
 
-static enum ftc_correction_step next(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
-                                     enum ftc_side *side, int *distance)
+static enum ftc_correction_step next(struct ftc_corrector *c,
+                                     const struct ftc_correction_shape *shape, enum ftc_side *side,
+                                     int *distance)
 {
     if (is_checked(shape->kind))
         return next_checked(c, shape, side, distance);
@@ -234,7 +241,8 @@ static enum ftc_correction_step next(struct ftc_corrector *c, const struct ftc_c
     return next_opportunistic(c, shape, side, distance);
 }
 
-enum ftc_correction_step ftc_corrector_next(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
+enum ftc_correction_step ftc_corrector_next(struct ftc_corrector *c,
+                                            const struct ftc_correction_shape *shape,
                                             enum ftc_side *side, int *distance)
 {
     if (c->answer > 0 && c->state != FTC_CORRECTOR_OFF) {

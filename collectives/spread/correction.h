@@ -1,7 +1,8 @@
 /*
- * Correction over the ring of a ballot's positions: whom one process sends DECIDE to, and when it is done
- * (docs/design/broadcast.md, "Correction"; algorithms-notes.md, 2). Position-free: everything is a distance to the right
- * or to the left. It knows nothing of messages, failures or time.
+ * Correction over the ring of a ballot's positions: whom one process sends DECIDE to, and when it
+ * is done (docs/design/broadcast.md, "Correction"; algorithms-notes.md, 2). Position-free:
+ * everything is a distance to the right or to the left. It knows nothing of messages, failures or
+ * time.
  *
  * Not thread-safe.
  */
@@ -37,7 +38,7 @@ struct ftc_corrector {
     int room;   /* 1, or f + 1 */
     int to_end; /* distance of the last position, to the right */
     int answer; /* distance to the right of one that walks here and wants an answer (delayed); 0: none */
-    bool walks; /* to the left (delayed); has sent (ring) */
+    bool walks;         /* to the left (delayed); has sent (ring) */
     enum ftc_side turn; /* whose slot is next (throttled) */
 };
 
@@ -49,17 +50,18 @@ enum ftc_correction_step {
     FTC_CORRECTION_END,
 };
 
-/* `near` has room for 2 * ftc_correction_room() distances and stays the caller's; `position` is that on the ring. */
+/* `near` has room for 2 * ftc_correction_room() distances and stays the caller's; `position` is
+ * that on the ring. */
 int ftc_correction_room(const struct ftc_correction_shape *shape);
-void ftc_corrector_reset(struct ftc_corrector *c, const struct ftc_correction_shape *shape, int position,
-                         int size, int *near);
+void ftc_corrector_reset(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
+                         int position, int size, int *near);
 
 /* This process was coloured, by the dissemination or by correction: it begins, or not. */
 void ftc_corrector_begin(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
                          bool disseminated);
 
-/* A correcting process is at this distance on this side; `travels`: by a message of correction that travels along the
- * ring and came from that side, not by one of the dissemination. */
+/* A correcting process is at this distance on this side; `travels`: by a message of correction that
+ * travels along the ring and came from that side, not by one of the dissemination. */
 void ftc_corrector_heard(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
                          enum ftc_side side, int distance, bool travels);
 
@@ -69,10 +71,12 @@ bool ftc_corrector_awaits(const struct ftc_corrector *c); /* does it want ftc_co
 bool ftc_corrector_wants(const struct ftc_corrector *c);  /* does it want ftc_corrector_next()? */
 
 /* Take the next step: what it says counts as done. */
-enum ftc_correction_step ftc_corrector_next(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
+enum ftc_correction_step ftc_corrector_next(struct ftc_corrector *c,
+                                            const struct ftc_correction_shape *shape,
                                             enum ftc_side *side, int *distance);
 
-/* The process of the last SEND is known failed: as if sent to, but for the ring, which goes on to the next one. */
+/* The process of the last SEND is known failed: as if sent to, but for the ring, which goes on to
+ * the next one. */
 void ftc_corrector_pass_over(struct ftc_corrector *c, const struct ftc_correction_shape *shape);
 
 /* Does it take part: would it send for others to rely on? What a message says of its sender. */

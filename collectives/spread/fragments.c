@@ -60,12 +60,14 @@ int ftc_fragments_add(struct ftc_fragments *fragments, const struct ftc_piece *p
         return FTC_ERR_NOMEM;
     if (fragments->whole->size != piece->whole || fragments->size != size)
         return FTC_ERR_PROTO;
-    unsigned char bit = (unsigned char)(1u << piece->number % 8), *byte = &fragments->come[piece->number / 8];
+    unsigned char bit = (unsigned char)(1u << piece->number % 8),
+                  *byte = &fragments->come[piece->number / 8];
     if (*byte & bit)
         return 0;
     *byte |= bit;
     fragments->there++;
-    memcpy(fragments->whole->data + (size_t)piece->number * size, ftc_value_bytes(bytes), bytes->size);
+    memcpy(fragments->whole->data + (size_t)piece->number * size, ftc_value_bytes(bytes),
+           bytes->size);
     return 1;
 }
 

@@ -1,6 +1,7 @@
 /*
- * An encoded DECIDE in pieces (docs/design/broadcast.md, "Fragments"): cutting it, and putting it together from pieces
- * that come in any order, twice, or never. All pieces but the last have the same size, which is the coordinator's to choose.
+ * An encoded DECIDE in pieces (docs/design/broadcast.md, "Fragments"): cutting it, and putting it
+ * together from pieces that come in any order, twice, or never. All pieces but the last have the
+ * same size, which is the coordinator's to choose.
  *
  * Not thread-safe.
  */
@@ -27,10 +28,12 @@ void ftc_fragments_cut(size_t size, uint32_t fragment, uint32_t number, struct f
                        size_t *offset, size_t *length);
 uint32_t ftc_fragments_count(size_t size, uint32_t fragment);
 
-/* Put a piece in: 1; 0: it was there; FTC_ERR_PROTO: it does not fit the others, or itself; FTC_ERR_NOMEM. */
+/* Put a piece in: 1; 0: it was there; FTC_ERR_PROTO: it does not fit the others, or itself;
+ * FTC_ERR_NOMEM. */
 int ftc_fragments_add(struct ftc_fragments *fragments, const struct ftc_piece *piece,
                       const struct ftc_value *bytes);
 bool ftc_fragments_complete(const struct ftc_fragments *fragments);
-void ftc_fragments_drop(struct ftc_fragments *fragments); /* a zeroed struct is legal, and so it is after */
+void ftc_fragments_drop(
+    struct ftc_fragments *fragments); /* a zeroed struct is legal, and so it is after */
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * The shapes of a ballot: up-correction groups, the I(f)-tree and the dissemination trees.
  *
- * Everything is computed from a position when it is asked for, so a member of a job of any size keeps no
- * table. Positions and subtrees are int, products of them int64_t: m, f and the arities may be anything up to
- * 2^30.
+ * Everything is computed from a position when it is asked for, so a member of a job of any size
+ * keeps no table. Positions and subtrees are int, products of them int64_t: m, f and the arities
+ * may be anything up to 2^30.
  */
 #include "collectives/spread/topology.h"
 
@@ -116,7 +116,8 @@ static struct level kary_next(struct level level, int arity)
 static int kary_parent(int arity, int j)
 {
     struct level above = {0, 1};
-    for (struct level at = kary_next(above, arity); j >= at.first + at.width; at = kary_next(at, arity))
+    for (struct level at = kary_next(above, arity); j >= at.first + at.width;
+         at = kary_next(at, arity))
         above = at;
     return (int)(above.first + (j - above.first) % above.width);
 }
@@ -130,9 +131,10 @@ static int64_t kary_child(int arity, int limit, int j, int c)
 }
 
 /*
- * Lamé tree of order k: R(t) positions have the message at time t, with R(t) = 1 for t < k and
- * R(t) = R(t-1) + R(t-k), since a message needs k steps until its receiver can send. Position j has it at
- * s(j) = min {t : R(t) > j}; its children are j + R(t) for t >= s(j) + k - 1, its parent is j - R(s(j) - 1).
+ * Lamé tree of order k: R(t) positions have the message at time t, with R(t) = 1 for t < k and R(t)
+ * = R(t-1) + R(t-k), since a message needs k steps until its receiver can send. Position j has it
+ * at s(j) = min {t : R(t) > j}; its children are j + R(t) for t >= s(j) + k - 1, its parent is j -
+ * R(s(j) - 1).
  */
 struct lame {
     int order, t;
@@ -193,7 +195,8 @@ static const struct tree_ops trees[] = {
 static const struct tree_ops *tree_ops(const struct ftc_tree_shape *shape)
 {
     assert(shape->tree <= FTC_TREE_LAME);
-    assert(shape->tree != FTC_TREE_KARY || shape->arity >= 2); /* a chain has no logarithmic depth */
+    assert(shape->tree != FTC_TREE_KARY ||
+           shape->arity >= 2); /* a chain has no logarithmic depth */
     return &trees[shape->tree];
 }
 
@@ -216,7 +219,8 @@ long ftc_topology_up_messages(int n, int f)
 {
     assert(n >= 1 && f >= 0);
     long size = (long)f + 1;
-    long last = (n - 1) % size + 1; /* the incomplete group with the root; 1: the root alone, in none */
+    long last =
+        (n - 1) % size + 1; /* the incomplete group with the root; 1: the root alone, in none */
 
     return f * size * ((n - 1) / size) + last * (last - 1);
 }

@@ -98,11 +98,13 @@ int ftc_flip_parse(const char *text, struct ftc_flip *flip)
 {
     *flip = (struct ftc_flip){0};
     const char *time = parse_place(text, flip);
-    if (time != NULL && parse_time(time, flip) && flip->rank >= 0 && flip->bit >= 0 && flip->bit < 64)
+    if (time != NULL && parse_time(time, flip) && flip->rank >= 0 && flip->bit >= 0 &&
+        flip->bit < 64)
         return FTC_SUCCESS;
     return ftc_error_set(
         FTC_ERR_ARG,
-        "\"%s\" is no flip: RANK:VARIABLE[.ELEMENT]:BIT@[OPERATION/]STEP is, as 3:flow:55@150, with "
+        "\"%s\" is no flip: RANK:VARIABLE[.ELEMENT]:BIT@[OPERATION/]STEP is, as 3:flow:55@150, "
+        "with "
         "BIT 0..63 and VARIABLE input, flow, weight, checksum, estimate, message, up, partial, "
         "decision or head",
         text);
@@ -116,7 +118,8 @@ static bool parse_seed(const char *text, size_t length, uint64_t *seed)
     int used = 0;
 
     return strncmp(text, word, before) == 0 && isdigit((unsigned char)text[before]) &&
-           sscanf(text + before, "%18" SCNu64 "%n", seed, &used) == 1 && before + (size_t)used == length;
+           sscanf(text + before, "%18" SCNu64 "%n", seed, &used) == 1 &&
+           before + (size_t)used == length;
 }
 
 int ftc_flips_parse(const char *text, struct ftc_flips *flips)
@@ -151,7 +154,8 @@ char *ftc_flips_format(const struct ftc_flips *flips, char *text, size_t size)
     for (int i = 0; out != NULL && i < flips->count; i++) {
         const struct ftc_flip *flip = &flips->flip[i];
         fprintf(out, "%s%d:%s.%d:%d@%" PRIu64 "/%" PRIu64, i > 0 ? "," : "", flip->rank,
-                ftc_flip_variable_name(flip->variable), flip->element, flip->bit, flip->op, flip->step);
+                ftc_flip_variable_name(flip->variable), flip->element, flip->bit, flip->op,
+                flip->step);
     }
     if (out != NULL && flips->drawn)
         fprintf(out, "%srandom:%" PRIu64, flips->count > 0 ? "," : "", flips->seed);

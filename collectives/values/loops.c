@@ -1,11 +1,12 @@
 /*
- * Combining loops, written for the vectoriser: no branches, one element at a time. This file is compiled once for each instruction
- * set, as FTC_LOOPS; all give the same bits (no fused multiply-add: -ffp-contract=off).
+ * Combining loops, written for the vectoriser: no branches, one element at a time. This file is
+ * compiled once for each instruction set, as FTC_LOOPS; all give the same bits (no fused
+ * multiply-add: -ffp-contract=off).
  *
- * Every built-in operator gives the same bits whichever side an operand is on. Floating point needs care for
- * that: a NaN on either side makes the result the one quiet, positive NaN, and MIN and MAX know that -0 is
- * less than +0. (Sums and products of several are still rounded in the order of combining: the protocol fixes
- * that order.)
+ * Every built-in operator gives the same bits whichever side an operand is on. Floating point needs
+ * care for that: a NaN on either side makes the result the one quiet, positive NaN, and MIN and MAX
+ * know that -0 is less than +0. (Sums and products of several are still rounded in the order of
+ * combining: the protocol fixes that order.)
  */
 #include "collectives/values/loops.h"
 
@@ -16,64 +17,66 @@
 
 /* --- two elements --- */
 
-#define INTEGER_ELEMENTS(constant, suffix, T, U)                                                             \
-    static inline T sum2_##suffix(T a, T b)                                                                  \
-    {                                                                                                        \
-        return (T)((U)a + (U)b);                                                                             \
-    }                                                                                                        \
-    static inline T prod2_##suffix(T a, T b)                                                                 \
-    {                                                                                                        \
-        return (T)((U)a * (U)b);                                                                             \
-    }                                                                                                        \
-    static inline T min2_##suffix(T a, T b)                                                                  \
-    {                                                                                                        \
-        return a < b ? a : b;                                                                                \
-    }                                                                                                        \
-    static inline T max2_##suffix(T a, T b)                                                                  \
-    {                                                                                                        \
-        return a > b ? a : b;                                                                                \
+#define INTEGER_ELEMENTS(constant, suffix, T, U)                                                   \
+    static inline T sum2_##suffix(T a, T b)                                                        \
+    {                                                                                              \
+        return (T)((U)a + (U)b);                                                                   \
+    }                                                                                              \
+    static inline T prod2_##suffix(T a, T b)                                                       \
+    {                                                                                              \
+        return (T)((U)a * (U)b);                                                                   \
+    }                                                                                              \
+    static inline T min2_##suffix(T a, T b)                                                        \
+    {                                                                                              \
+        return a < b ? a : b;                                                                      \
+    }                                                                                              \
+    static inline T max2_##suffix(T a, T b)                                                        \
+    {                                                                                              \
+        return a > b ? a : b;                                                                      \
     }
 INTEGER_TYPES(INTEGER_ELEMENTS)
 
-/* Where a == b the bits differ in the sign of zero at most: OR gives -0 if there is one, AND gives +0. */
-#define FLOAT_ELEMENTS(constant, suffix, T, U)                                                               \
-    static inline U bits_##suffix(T value)                                                                   \
-    {                                                                                                        \
-        U bits;                                                                                              \
-        memcpy(&bits, &value, sizeof(bits));                                                                 \
-        return bits;                                                                                         \
-    }                                                                                                        \
-    static inline T choose_##suffix(U bits, T a, T b)                                                        \
-    {                                                                                                        \
-        T value;                                                                                             \
-        memcpy(&value, &bits, sizeof(value));                                                                \
-        return isunordered(a, b) ? (T)NAN : value;                                                           \
-    }                                                                                                        \
-    static inline T sum2_##suffix(T a, T b)                                                                  \
-    {                                                                                                        \
-        T sum = a + b;                                                                                       \
-        return isnan(sum) ? (T)NAN : sum;                                                                    \
-    }                                                                                                        \
-    static inline T prod2_##suffix(T a, T b)                                                                 \
-    {                                                                                                        \
-        T product = a * b;                                                                                   \
-        return isnan(product) ? (T)NAN : product;                                                            \
-    }                                                                                                        \
-    static inline T min2_##suffix(T a, T b)                                                                  \
-    {                                                                                                        \
-        U bits = a < b ? bits_##suffix(a) : bits_##suffix(b);                                                \
-        return choose_##suffix(a == b ? bits_##suffix(a) | bits_##suffix(b) : bits, a, b);                   \
-    }                                                                                                        \
-    static inline T max2_##suffix(T a, T b)                                                                  \
-    {                                                                                                        \
-        U bits = a > b ? bits_##suffix(a) : bits_##suffix(b);                                                \
-        return choose_##suffix(a == b ? bits_##suffix(a) & bits_##suffix(b) : bits, a, b);                   \
+/* Where a == b the bits differ in the sign of zero at most: OR gives -0 if there is one, AND gives
+ * +0. */
+#define FLOAT_ELEMENTS(constant, suffix, T, U)                                                     \
+    static inline U bits_##suffix(T value)                                                         \
+    {                                                                                              \
+        U bits;                                                                                    \
+        memcpy(&bits, &value, sizeof(bits));                                                       \
+        return bits;                                                                               \
+    }                                                                                              \
+    static inline T choose_##suffix(U bits, T a, T b)                                              \
+    {                                                                                              \
+        T value;                                                                                   \
+        memcpy(&value, &bits, sizeof(value));                                                      \
+        return isunordered(a, b) ? (T)NAN : value;                                                 \
+    }                                                                                              \
+    static inline T sum2_##suffix(T a, T b)                                                        \
+    {                                                                                              \
+        T sum = a + b;                                                                             \
+        return isnan(sum) ? (T)NAN : sum;                                                          \
+    }                                                                                              \
+    static inline T prod2_##suffix(T a, T b)                                                       \
+    {                                                                                              \
+        T product = a * b;                                                                         \
+        return isnan(product) ? (T)NAN : product;                                                  \
+    }                                                                                              \
+    static inline T min2_##suffix(T a, T b)                                                        \
+    {                                                                                              \
+        U bits = a < b ? bits_##suffix(a) : bits_##suffix(b);                                      \
+        return choose_##suffix(a == b ? bits_##suffix(a) | bits_##suffix(b) : bits, a, b);         \
+    }                                                                                              \
+    static inline T max2_##suffix(T a, T b)                                                        \
+    {                                                                                              \
+        U bits = a > b ? bits_##suffix(a) : bits_##suffix(b);                                      \
+        return choose_##suffix(a == b ? bits_##suffix(a) & bits_##suffix(b) : bits, a, b);         \
     }
 FLOAT_TYPES(FLOAT_ELEMENTS)
 
 /* --- loops --- */
 
-/* `out` may be one of the two, which the vectoriser need not care for: each element is read before it is written. */
+/* `out` may be one of the two, which the vectoriser need not care for: each element is read before
+ * it is written. */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -81,62 +84,63 @@ FLOAT_TYPES(FLOAT_ELEMENTS)
 #endif
 
 /* out[i] := expression, in which a is in[i] and b is with[i] */
-#define LOOP(name, T, expression)                                                                            \
-    static void name(const void *in, const void *with, void *out, size_t count)                              \
-    {                                                                                                        \
-        const T *left = in, *right = with;                                                                   \
-        T *to = out;                                                                                         \
-        INDEPENDENT                                                                                          \
-        for (size_t i = 0; i < count; i++) {                                                                 \
-            T a = left[i], b = right[i];                                                                     \
-            to[i] = (T)(expression);                                                                         \
-        }                                                                                                    \
+#define LOOP(name, T, expression)                                                                  \
+    static void name(const void *in, const void *with, void *out, size_t count)                    \
+    {                                                                                              \
+        const T *left = in, *right = with;                                                         \
+        T *to = out;                                                                               \
+        INDEPENDENT                                                                                \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            T a = left[i], b = right[i];                                                           \
+            to[i] = (T)(expression);                                                               \
+        }                                                                                          \
     }
 
-#define ARITHMETIC_LOOPS(constant, suffix, T, U)                                                             \
-    LOOP(sum_##suffix, T, sum2_##suffix(a, b))                                                               \
-    LOOP(prod_##suffix, T, prod2_##suffix(a, b))                                                             \
-    LOOP(min_##suffix, T, min2_##suffix(a, b))                                                               \
+#define ARITHMETIC_LOOPS(constant, suffix, T, U)                                                   \
+    LOOP(sum_##suffix, T, sum2_##suffix(a, b))                                                     \
+    LOOP(prod_##suffix, T, prod2_##suffix(a, b))                                                   \
+    LOOP(min_##suffix, T, min2_##suffix(a, b))                                                     \
     LOOP(max_##suffix, T, max2_##suffix(a, b))
 INTEGER_TYPES(ARITHMETIC_LOOPS)
 FLOAT_TYPES(ARITHMETIC_LOOPS)
 
-#define INTEGER_LOOPS(constant, suffix, T, U)                                                                \
-    LOOP(land_##suffix, T, (a != 0) & (b != 0))                                                              \
-    LOOP(lor_##suffix, T, (a != 0) | (b != 0))                                                               \
-    LOOP(band_##suffix, T, a &b)                                                                             \
-    LOOP(bor_##suffix, T, a | b)                                                                             \
+#define INTEGER_LOOPS(constant, suffix, T, U)                                                      \
+    LOOP(land_##suffix, T, (a != 0) & (b != 0))                                                    \
+    LOOP(lor_##suffix, T, (a != 0) | (b != 0))                                                     \
+    LOOP(band_##suffix, T, a &b)                                                                   \
+    LOOP(bor_##suffix, T, a | b)                                                                   \
     LOOP(bxor_##suffix, T, a ^ b)
 INTEGER_TYPES(INTEGER_LOOPS)
 
 /* Equal as operands of MINLOC and MAXLOC: a NaN is equal to a NaN, -0 to +0. */
 #define SAME(x, y) ((x) == (y) || ((x) != (x) && (y) != (y)))
 
-/* The value is that of MIN or MAX, the index the lowest one whose value is the same. Only the two fields are
- * assigned: padding stays what it was in out. */
-#define PAIR_LOOP(name, T, best2)                                                                            \
-    static void name(const void *in, const void *with, void *out, size_t count)                              \
-    {                                                                                                        \
-        const T *left = in, *right = with;                                                                   \
-        T *to = out;                                                                                         \
-        for (size_t i = 0; i < count; i++) {                                                                 \
-            T a = left[i], b = right[i];                                                                     \
-            T best = {.value = best2(a.value, b.value)};                                                     \
-            bool keep = !SAME(a.value, best.value) || (SAME(b.value, best.value) && b.index <= a.index);     \
-            to[i].value = best.value;                                                                        \
-            to[i].index = keep ? b.index : a.index;                                                          \
-        }                                                                                                    \
+/* The value is that of MIN or MAX, the index the lowest one whose value is the same. Only the two
+ * fields are assigned: padding stays what it was in out. */
+#define PAIR_LOOP(name, T, best2)                                                                  \
+    static void name(const void *in, const void *with, void *out, size_t count)                    \
+    {                                                                                              \
+        const T *left = in, *right = with;                                                         \
+        T *to = out;                                                                               \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            T a = left[i], b = right[i];                                                           \
+            T best = {.value = best2(a.value, b.value)};                                           \
+            bool keep =                                                                            \
+                !SAME(a.value, best.value) || (SAME(b.value, best.value) && b.index <= a.index);   \
+            to[i].value = best.value;                                                              \
+            to[i].index = keep ? b.index : a.index;                                                \
+        }                                                                                          \
     }
-#define PAIR_LOOPS(constant, suffix, T, value)                                                               \
-    PAIR_LOOP(minloc_##suffix, T, min2_##value)                                                              \
+#define PAIR_LOOPS(constant, suffix, T, value)                                                     \
+    PAIR_LOOP(minloc_##suffix, T, min2_##value)                                                    \
     PAIR_LOOP(maxloc_##suffix, T, max2_##value)
 PAIR_TYPES(PAIR_LOOPS)
 
 /* --- tables --- */
 
 #define ARITHMETIC_ROW(s) [SUM] = sum_##s, [PROD] = prod_##s, [MIN] = min_##s, [MAX] = max_##s
-#define INTEGER_ROW(constant, s, T, U)                                                                       \
-    [constant] = {ARITHMETIC_ROW(s), [LAND] = land_##s, [LOR] = lor_##s,                                     \
+#define INTEGER_ROW(constant, s, T, U)                                                             \
+    [constant] = {ARITHMETIC_ROW(s), [LAND] = land_##s, [LOR] = lor_##s,                           \
                   [BAND] = band_##s, [BOR] = bor_##s,   [BXOR] = bxor_##s},
 #define FLOAT_ROW(constant, s, T, U)    [constant] = {ARITHMETIC_ROW(s)},
 #define PAIR_ROW(constant, s, T, value) [constant] = {[MINLOC] = minloc_##s, [MAXLOC] = maxloc_##s},

@@ -1,4 +1,5 @@
-/* Element types and operators: names, sizes, and which loop combines what (collectives/values/loops.c). */
+/* Element types and operators: names, sizes, and which loop combines what
+ * (collectives/values/loops.c). */
 #include "collectives/values/types.h"
 
 #include <assert.h>
@@ -58,7 +59,8 @@ static ftc_loops *best_loops(void)
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512cd"))
         return &ftc_loops_v4;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
         return &ftc_loops_v3;
 #endif
     return &ftc_loops_baseline;
@@ -72,11 +74,13 @@ static const char *types_of(int operator_code)
     return operator_code >= LAND ? "an integer type" : "an integer or floating-point type";
 }
 
-/* A handle that is no built-in operator: from ftc_op_create(), or garbage as far as that can be told. */
+/* A handle that is no built-in operator: from ftc_op_create(), or garbage as far as that can be
+ * told. */
 static bool is_user_handle(ftc_op op)
 {
     uintptr_t handle = (uintptr_t)op;
-    return handle >= PAGE_ZERO && handle % _Alignof(struct ftc_operator) == 0 && op->function != NULL;
+    return handle >= PAGE_ZERO && handle % _Alignof(struct ftc_operator) == 0 &&
+           op->function != NULL;
 }
 
 FTC_HOT int ftc_reduction_init(struct ftc_reduction *reduction, ftc_type type, ftc_op op)
@@ -85,7 +89,8 @@ FTC_HOT int ftc_reduction_init(struct ftc_reduction *reduction, ftc_type type, f
     uintptr_t code = (uintptr_t)op;
 
     if (r.element_size == 0)
-        return ftc_error_set(FTC_ERR_ARG, "%d is no element type: pass one of FTC_INT8 ... FTC_DOUBLE_INT32",
+        return ftc_error_set(FTC_ERR_ARG,
+                             "%d is no element type: pass one of FTC_INT8 ... FTC_DOUBLE_INT32",
                              (int)type);
     if (code >= SUM && code < CODES) {
         r.operator_code = (int)code;
@@ -98,8 +103,9 @@ FTC_HOT int ftc_reduction_init(struct ftc_reduction *reduction, ftc_type type, f
         r.operator_code = CODE_USER;
         r.user = op;
     } else if (op == FTC_AVG) {
-        return ftc_error_set(FTC_ERR_ARG,
-                             "FTC_AVG is for ftc_gossip_allreduce() alone: divide a sum by the ranks in it");
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "FTC_AVG is for ftc_gossip_allreduce() alone: divide a sum by the ranks in it");
     } else {
         return ftc_error_set(FTC_ERR_ARG,
                              "%p is no operator: pass a built-in one or one from ftc_op_create()",
@@ -123,7 +129,8 @@ FTC_HOT void ftc_reduction_combine(void *arg, const void *in, void *inout, size_
         reduction->user->function(in, inout, count, reduction->type, reduction->user->arg);
 }
 
-FTC_HOT void ftc_reduction_merge(void *arg, const void *in, const void *with, void *out, size_t size)
+FTC_HOT void ftc_reduction_merge(void *arg, const void *in, const void *with, void *out,
+                                 size_t size)
 {
     const struct ftc_reduction *reduction = arg;
 

@@ -22,13 +22,14 @@ struct ftc_lease {
     uint64_t patience_ns, lease_ns; /* E, L */
     enum role role;
     bool probing; /* asking, without consequences */
-    bool proven;  /* leader: a quorum has voted or echoed in this term; before that nothing is granted */
-    bool grants;  /* ... and one has within E: beats grant leases, nodes are refused and declared */
+    bool
+        proven; /* leader: a quorum has voted or echoed in this term; before that nothing is granted */
+    bool grants; /* ... and one has within E: beats grant leases, nodes are refused and declared */
     bool fenced, fence_told;
     uint64_t term; /* followed, or voted in for another */
     uint64_t
         asked_term; /* the highest that this node has asked for votes in; its own vote counts while it asks */
-    int leader;     /* of `term`: that is followed, or was voted for; -1: nobody */
+    int leader;           /* of `term`: that is followed, or was voted for; -1: nobody */
     uint64_t beat_ns;     /* when the last beat was taken in */
     uint64_t promised_ns; /* no vote for anybody before this */
     uint64_t hold_ns;     /* somebody else is trying: no questions of our own before this */

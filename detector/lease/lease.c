@@ -33,22 +33,25 @@ static bool allocate(struct ftc_lease *l)
     l->greet = calloc(nodes, sizeof(*l->greet));
     if (l->peer == NULL || l->sorted == NULL || l->pending == NULL || l->greet == NULL)
         return false;
-    struct ftc_set *sets[] = {&l->base, &l->refused, &l->declared, &l->told_refused, &l->told_declared};
+    struct ftc_set *sets[] = {&l->base, &l->refused, &l->declared, &l->told_refused,
+                              &l->told_declared};
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]) && rc == 0; i++)
         rc = ftc_set_init(sets[i], l->set.nodes);
     for (int i = 0; i < l->set.nodes && rc == 0; i++)
         rc = ftc_set_init(&l->peer[i].refused, l->set.nodes);
-    return rc == 0 && ftc_apart_init(&l->apart, l->set.self, l->set.nodes, l->set.timeout_ns) == FTC_SUCCESS;
+    return rc == 0 &&
+           ftc_apart_init(&l->apart, l->set.self, l->set.nodes, l->set.timeout_ns) == FTC_SUCCESS;
 }
 
 int ftc_lease_create(struct ftc_lease **out, const struct ftc_lease_settings *settings)
 {
     if (settings->nodes < 1 || settings->self < 0 || settings->self >= settings->nodes)
-        return ftc_error_set(FTC_ERR_ARG, "there is no node %d of %d", settings->self, settings->nodes);
+        return ftc_error_set(FTC_ERR_ARG, "there is no node %d of %d", settings->self,
+                             settings->nodes);
     if (settings->period_ns == 0 || settings->timeout_ns / LEAST_PERIODS < settings->period_ns)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "nodes need a timeout of at least %d heartbeat periods; give a longer one",
-                             LEAST_PERIODS);
+        return ftc_error_set(
+            FTC_ERR_ARG, "nodes need a timeout of at least %d heartbeat periods; give a longer one",
+            LEAST_PERIODS);
     struct ftc_lease *l = calloc(1, sizeof(*l));
     if (l == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for leases");
@@ -116,7 +119,8 @@ static uint64_t quorum_time(struct ftc_lease *l, uint64_t own)
         if (i != lowest)
             l->sorted[count++] = i == l->set.self ? own : l->peer[i].echoed_ns;
     qsort(l->sorted, (size_t)count, sizeof(*l->sorted), descending);
-    /* base / 2 others and the lowest are more than half, and base / 2 - 1 of an even base the half with it */
+    /* base / 2 others and the lowest are more than half, and base / 2 - 1 of an even base the half
+     * with it */
     int others = base % 2 == 0 ? base / 2 - 1 : base / 2;
     uint64_t worst = others > 0 ? l->sorted[others - 1] : with_lowest,
              first = worst < with_lowest ? worst : with_lowest;
@@ -137,7 +141,8 @@ static bool has_votes(const struct ftc_lease *l)
         count += votes;
         of_lowest |= votes && i == lowest;
     }
-    return 2 * count > base || (2 * count == base && (of_lowest || FTC_LEASE_MUTATED(HALF_WITHOUT_LOWEST)));
+    return 2 * count > base ||
+           (2 * count == base && (of_lowest || FTC_LEASE_MUTATED(HALF_WITHOUT_LOWEST)));
 }
 
 /* --- ends --- */
@@ -152,7 +157,8 @@ static void fence(struct ftc_lease *l)
 
 static void check_lease(struct ftc_lease *l, uint64_t now_ns)
 {
-    bool over = l->until_ns != 0 ? now_ns >= l->until_ns : now_ns - l->start_ns >= l->set.timeout_ns;
+    bool over =
+        l->until_ns != 0 ? now_ns >= l->until_ns : now_ns - l->start_ns >= l->set.timeout_ns;
 
     if (over || ftc_set_has(&l->refused, l->set.self))
         fence(l);
@@ -194,7 +200,8 @@ static void lead(struct ftc_lease *l, bool proven, uint64_t backed_ns, uint64_t 
         /* nobody was heard later than the last leader */
         l->peer[i].heard_ns = l->peer[i].heard_ns > l->beat_ns ? l->peer[i].heard_ns : l->beat_ns;
         l->peer[i].echoed_ns = 0;
-        l->peer[i].node_ns = l->peer[i].votes ? l->peer[i].node_ns : 0; /* a vote is as good as an echo */
+        l->peer[i].node_ns =
+            l->peer[i].votes ? l->peer[i].node_ns : 0; /* a vote is as good as an echo */
         ftc_set_clear(&l->peer[i].refused);
     }
     ftc_apart_lead(&l->apart, now_ns);
@@ -218,7 +225,8 @@ static uint64_t margin_ns(const struct ftc_lease *l)
 
 static bool is_over(const struct ftc_lease *l, int node, uint64_t now_ns)
 {
-    return FTC_LEASE_MUTATED(NO_WAIT_APART) || now_ns - l->peer[node].heard_ns >= l->lease_ns + margin_ns(l);
+    return FTC_LEASE_MUTATED(NO_WAIT_APART) ||
+           now_ns - l->peer[node].heard_ns >= l->lease_ns + margin_ns(l);
 }
 
 /* Who is refused, and cannot say whom he refuses, listens to nobody once his lease is over. */
@@ -227,13 +235,15 @@ static bool all_refuse(const struct ftc_lease *l, int node, uint64_t now_ns)
     for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1)) {
         if (i == l->set.self || i == node || FTC_LEASE_MUTATED(DECLARE_UNREFUSED))
             continue;
-        if (ftc_set_has(&l->refused, i) ? !is_over(l, i, now_ns) : !ftc_set_has(&l->peer[i].refused, node))
+        if (ftc_set_has(&l->refused, i) ? !is_over(l, i, now_ns)
+                                        : !ftc_set_has(&l->peer[i].refused, node))
             return false;
     }
     return true;
 }
 
-/* Rule 7. Our own grants to a node end L after its last echo; those of earlier leaders E + L after our election. 1 %: clocks. */
+/* Rule 7. Our own grants to a node end L after its last echo; those of earlier leaders E + L after
+ * our election. 1 %: clocks. */
 static void declare_refused(struct ftc_lease *l, uint64_t now_ns)
 {
     bool old = FTC_LEASE_MUTATED(NO_WAIT) || l->led_ns == 0 ||
@@ -279,7 +289,8 @@ static void tick_leader(struct ftc_lease *l, uint64_t now_ns)
 
 /* --- elections: rules 3, 5 --- */
 
-/* A vote binds for a shorter time than an echo: it may have been given to one who lost, and somebody has to try again soon. */
+/* A vote binds for a shorter time than an echo: it may have been given to one who lost, and
+ * somebody has to try again soon. */
 static uint64_t vote_ns(const struct ftc_lease *l)
 {
     return 2 * l->set.period_ns;
@@ -301,7 +312,8 @@ static int position(const struct ftc_lease *l)
     return before;
 }
 
-/* Who would vote holds that for a while: answers to the last probe count too, else messages that take half a period never make a quorum. */
+/* Who would vote holds that for a while: answers to the last probe count too, else messages that
+ * take half a period never make a quorum. */
 static void ask(struct ftc_lease *l, bool probing, uint64_t now_ns)
 {
     bool again = probing && l->role == ASKING && l->probing;
@@ -336,7 +348,8 @@ static void count_votes(struct ftc_lease *l, uint64_t now_ns)
     }
 }
 
-/* Again soon: where a node could not vote yet it may now. A question that is meant gets the time that a vote binds for. */
+/* Again soon: where a node could not vote yet it may now. A question that is meant gets the time
+ * that a vote binds for. */
 static uint64_t next_question(const struct ftc_lease *l)
 {
     uint64_t due = l->promised_ns + (uint64_t)position(l) * l->set.period_ns;
@@ -355,18 +368,22 @@ static void tick_other(struct ftc_lease *l, uint64_t now_ns)
 
 /* --- messages --- */
 
-static void answer(struct ftc_lease *l, int to, enum ftc_lease_kind kind, uint64_t leader_ns, uint64_t now_ns)
+static void answer(struct ftc_lease *l, int to, enum ftc_lease_kind kind, uint64_t leader_ns,
+                   uint64_t now_ns)
 {
     l->reply_to = to;
-    l->reply =
-        (struct ftc_lease_message){.kind = kind, .term = l->term, .leader_ns = leader_ns, .node_ns = now_ns};
+    l->reply = (struct ftc_lease_message){
+        .kind = kind, .term = l->term, .leader_ns = leader_ns, .node_ns = now_ns};
 }
 
-/* Nobody else's than his whom this node voted for; a second leader of a term is possible where a base shrank. Whoever cannot be followed is
- * told of a term above all that are known here: if he is backed he has himself elected anew. */
-static void take_beat(struct ftc_lease *l, int from, const struct ftc_lease_message *message, uint64_t now_ns)
+/* Nobody else's than his whom this node voted for; a second leader of a term is possible where a
+ * base shrank. Whoever cannot be followed is told of a term above all that are known here: if he is
+ * backed he has himself elected anew. */
+static void take_beat(struct ftc_lease *l, int from, const struct ftc_lease_message *message,
+                      uint64_t now_ns)
 {
-    bool second = message->term == l->term && ((l->leader >= 0 && l->leader != from) || l->role == LEADER);
+    bool second =
+        message->term == l->term && ((l->leader >= 0 && l->leader != from) || l->role == LEADER);
 
     if (message->term < l->term || second) {
         answer(l, from, FTC_LEASE_PROBE, 0, now_ns);
@@ -385,7 +402,8 @@ static void take_beat(struct ftc_lease *l, int from, const struct ftc_lease_mess
     answer(l, from, FTC_LEASE_ECHO, message->leader_ns, now_ns);
 }
 
-static void take_echo(struct ftc_lease *l, int from, const struct ftc_lease_message *message, uint64_t now_ns)
+static void take_echo(struct ftc_lease *l, int from, const struct ftc_lease_message *message,
+                      uint64_t now_ns)
 {
     struct peer *peer = &l->peer[from];
 
@@ -407,7 +425,8 @@ static void take_question(struct ftc_lease *l, int from, const struct ftc_lease_
 
     if (l->role == LEADER && l->grants && message->term > l->term + 1) {
         l->asked_term = message->term - 1 > l->asked_term ? message->term - 1 : l->asked_term;
-        ask(l, false, now_ns); /* somebody has voted in a later term, and would never follow this one again */
+        ask(l, false,
+            now_ns); /* somebody has voted in a later term, and would never follow this one again */
         return;
     }
     if (message->term <= l->term || (asking && message->term <= l->asked_term) ||
@@ -426,7 +445,8 @@ static void take_question(struct ftc_lease *l, int from, const struct ftc_lease_
     l->reply.term = message->term;
 }
 
-static void take_vote(struct ftc_lease *l, int from, const struct ftc_lease_message *message, uint64_t now_ns)
+static void take_vote(struct ftc_lease *l, int from, const struct ftc_lease_message *message,
+                      uint64_t now_ns)
 {
     bool wanted = message->kind == (l->probing ? FTC_LEASE_WOULD : FTC_LEASE_VOTE);
 
@@ -485,7 +505,8 @@ void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns)
 {
     if (lease->fenced)
         return;
-    /* a leader's own lease may just have been backed by echoes that it has not counted: they were, when they came */
+    /* a leader's own lease may just have been backed by echoes that it has not counted: they were,
+     * when they came */
     check_lease(lease, now_ns);
     if (lease->fenced)
         return;
@@ -497,8 +518,9 @@ void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns)
 }
 
 /*
- * A leader without a quorum may get one because the base becomes smaller. Then another one may have been elected, by echoes of the node
- * that leaves: what he granted ends E + L from now at the latest. While a leader is backed nobody else is elected.
+ * A leader without a quorum may get one because the base becomes smaller. Then another one may have
+ * been elected, by echoes of the node that leaves: what he granted ends E + L from now at the
+ * latest. While a leader is backed nobody else is elected.
  */
 void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
 {
@@ -519,13 +541,15 @@ void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
 
 void ftc_lease_reach(struct ftc_lease *lease, int node, bool reached)
 {
-    if (node >= 0 && node < lease->set.nodes && node != lease->set.self && ftc_set_has(&lease->base, node))
+    if (node >= 0 && node < lease->set.nodes && node != lease->set.self &&
+        ftc_set_has(&lease->base, node))
         ftc_apart_reach(&lease->apart, node, reached);
 }
 
 uint64_t ftc_lease_due(const struct ftc_lease *lease)
 {
-    uint64_t due = lease->role == LEADER ? lease->sent_ns + lease->set.period_ns : next_question(lease);
+    uint64_t due =
+        lease->role == LEADER ? lease->sent_ns + lease->set.period_ns : next_question(lease);
     uint64_t end = lease->until_ns != 0 ? lease->until_ns : lease->start_ns + lease->set.timeout_ns;
     uint64_t round = ftc_apart_due(&lease->apart);
 

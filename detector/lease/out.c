@@ -59,8 +59,8 @@ static bool put_message(struct ftc_lease *l, struct ftc_lease_output *output)
 }
 
 /* Something of `now` that was not told yet. */
-static bool put_news(const struct ftc_set *now, struct ftc_set *told, struct ftc_lease_output *output,
-                     enum ftc_lease_output_kind kind)
+static bool put_news(const struct ftc_set *now, struct ftc_set *told,
+                     struct ftc_lease_output *output, enum ftc_lease_output_kind kind)
 {
     for (int i = ftc_set_next(now, 0); i >= 0; i = ftc_set_next(now, i + 1)) {
         if (ftc_set_has(told, i))

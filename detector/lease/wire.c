@@ -1,6 +1,7 @@
-/* Messages of leases as bytes: kind u8 | term u64 | leader's time u64 | node's time u64 | refused | declared | unheard. */
-#include "base/error.h"
+/* Messages of leases as bytes: kind u8 | term u64 | leader's time u64 | node's time u64 | refused | declared | unheard.
+ */
 #include "base/wire.h"
+#include "base/error.h"
 #include "detector/lease/lease.h"
 
 #define MOST_TERM (UINT64_MAX / 2) /* there is always a higher one */
@@ -19,14 +20,17 @@ size_t ftc_lease_encode(const struct ftc_lease_message *message, unsigned char *
     return w.failed ? 0 : w.used;
 }
 
-int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_set *refused, struct ftc_set *declared,
-                     struct ftc_set *unheard, const unsigned char *bytes, size_t size)
+int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_set *refused,
+                     struct ftc_set *declared, struct ftc_set *unheard, const unsigned char *bytes,
+                     size_t size)
 {
     struct ftc_reader r = {.data = bytes, .size = size};
     uint8_t kind = ftc_read_u8(&r);
 
-    *message = (struct ftc_lease_message){
-        .kind = (enum ftc_lease_kind)kind, .refused = refused, .declared = declared, .unheard = unheard};
+    *message = (struct ftc_lease_message){.kind = (enum ftc_lease_kind)kind,
+                                          .refused = refused,
+                                          .declared = declared,
+                                          .unheard = unheard};
     message->term = ftc_read_u64(&r);
     message->leader_ns = ftc_read_u64(&r);
     message->node_ns = ftc_read_u64(&r);

@@ -1,4 +1,5 @@
-/* Numbers in the order of `words`, then L and G if one of them is not empty. It is for people, never for the protocol. */
+/* Numbers in the order of `words`, then L and G if one of them is not empty. It is for people,
+ * never for the protocol. */
 #include "launcher/agent/activity.h"
 
 #include <stdatomic.h>
@@ -91,7 +92,8 @@ static void write_row(struct ftc_writer *w, _Atomic uint64_t *row, int words)
         ftc_write_u64(w, LOAD(row[i]));
 }
 
-size_t ftc_agent_activity_write(struct ftc_segment *segment, int rank, unsigned char *bytes, size_t room)
+size_t ftc_agent_activity_write(struct ftc_segment *segment, int rank, unsigned char *bytes,
+                                size_t room)
 {
     struct ftc_writer w = {.data = bytes, .size = room};
     uint64_t words[WORDS];
@@ -133,8 +135,9 @@ static void write_slot(struct ftc_slot *slot, const uint64_t words[WORDS])
     STORE(slot->called, words[CALLED]);
     STORE(slot->counters.operations, words[OPERATIONS]);
     STORE(slot->heartbeat, words[HEARTBEAT]);
-    STORE(slot->spawned_ns,
-          words[SPAWNED_AGE_NS] > 0 && words[SPAWNED_AGE_NS] <= now ? now - words[SPAWNED_AGE_NS] + 1 : 0);
+    STORE(slot->spawned_ns, words[SPAWNED_AGE_NS] > 0 && words[SPAWNED_AGE_NS] <= now
+                                ? now - words[SPAWNED_AGE_NS] + 1
+                                : 0);
     atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
 }
 
@@ -144,13 +147,15 @@ static void read_row(struct ftc_reader *r, _Atomic uint64_t *row, int words)
         STORE(row[i], ftc_read_u64(r));
 }
 
-bool ftc_agent_activity_take(struct ftc_segment *segment, int rank, const unsigned char *bytes, size_t size)
+bool ftc_agent_activity_take(struct ftc_segment *segment, int rank, const unsigned char *bytes,
+                             size_t size)
 {
     struct ftc_reader r = {.data = bytes, .size = size};
     uint64_t words[WORDS];
     int row = ftc_set_words(ftc_segment_ranks(segment));
 
-    if (size != WORDS * sizeof(uint64_t) && size != ftc_agent_activity_room(ftc_segment_ranks(segment)))
+    if (size != WORDS * sizeof(uint64_t) &&
+        size != ftc_agent_activity_room(ftc_segment_ranks(segment)))
         return false;
     for (int i = 0; i < WORDS; i++)
         words[i] = ftc_read_u64(&r);

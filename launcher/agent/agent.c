@@ -1,4 +1,5 @@
-/* An agent: its links, its lease, and what it takes in. All of it once before each sleep of the loop, whatever woke it. */
+/* An agent: its links, its lease, and what it takes in. All of it once before each sleep of the
+ * loop, whatever woke it. */
 #include "launcher/agent/agent.h"
 
 #include <stdatomic.h>
@@ -26,7 +27,8 @@ static const char *endpoint_of(void *context, int node)
  * it, and so does the agent. */
 static int check_ports(const struct ftc_agent *agent, const struct ftc_config *config)
 {
-    int64_t first = config->tcp_port, last = config->tcp_port_last > first ? config->tcp_port_last : first;
+    int64_t first = config->tcp_port,
+            last = config->tcp_port_last > first ? config->tcp_port_last : first;
     bool listen = ftc_config_goes_by(config, FTC_CARRIER_TCP);
     int64_t ranks = listen ? agent->meeting.members[agent->meeting.node].count : 0;
 
@@ -54,8 +56,10 @@ static int open_links(struct ftc_agent *agent, const struct ftc_config *config)
                                 .user_timeout_ms = (unsigned)(agent->timeout_ns / FTC_NS_PER_MS),
                                 .endpoint = endpoint_of,
                                 .context = agent};
-    struct ftc_transport_setup setup = {
-        .ranks = agent->meeting.nodes, .self = agent->meeting.node, .log = &agent->log, .tcp = &tcp};
+    struct ftc_transport_setup setup = {.ranks = agent->meeting.nodes,
+                                        .self = agent->meeting.node,
+                                        .log = &agent->log,
+                                        .tcp = &tcp};
     int rc = check_ports(agent, config);
 
     return rc == FTC_SUCCESS ? ftc_transport_tcp.open(&agent->links, &setup) : rc;
@@ -71,8 +75,8 @@ static int make_room(struct ftc_agent *agent, int ranks)
     agent->left_ns = calloc(nodes, sizeof(*agent->left_ns));
     agent->heard = calloc(nodes, sizeof(*agent->heard));
     agent->agreed_ns = calloc(nodes, sizeof(*agent->agreed_ns));
-    if (agent->told == NULL || agent->gone == NULL || agent->left == NULL || agent->left_ns == NULL ||
-        agent->heard == NULL || agent->agreed_ns == NULL)
+    if (agent->told == NULL || agent->gone == NULL || agent->left == NULL ||
+        agent->left_ns == NULL || agent->heard == NULL || agent->agreed_ns == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %zu nodes", nodes);
     int rc = ftc_notices_init(&agent->notices, agent->meeting.node, agent->meeting.nodes, ranks);
     rc = rc == FTC_SUCCESS ? ftc_set_init(&agent->refused, agent->meeting.nodes) : rc;
@@ -92,17 +96,18 @@ int ftc_agent_prepare(struct ftc_agent *agent, int ranks, const struct ftc_confi
     return rc == FTC_SUCCESS ? open_links(agent, config) : rc;
 }
 
-int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks, const struct ftc_config *config,
-                   int leader)
+int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks,
+                   const struct ftc_config *config, int leader)
 {
-    *agent = (struct ftc_agent){.timeout_ns = (uint64_t)config->heartbeat_timeout_ms * FTC_NS_PER_MS,
-                                .period_ns = (uint64_t)config->heartbeat_period_ms * FTC_NS_PER_MS,
-                                .log = {.level = (enum ftc_log_level)config->log_level}};
+    *agent =
+        (struct ftc_agent){.timeout_ns = (uint64_t)config->heartbeat_timeout_ms * FTC_NS_PER_MS,
+                           .period_ns = (uint64_t)config->heartbeat_period_ms * FTC_NS_PER_MS,
+                           .log = {.level = (enum ftc_log_level)config->log_level}};
     int rc = ftc_meeting_begin(&agent->meeting, host, ranks, leader);
     if (rc != FTC_SUCCESS)
         return rc;
-    snprintf(agent->log.who, sizeof(agent->log.who), "job %s agent of node %d", agent->meeting.cluster,
-             agent->meeting.node);
+    snprintf(agent->log.who, sizeof(agent->log.who), "job %s agent of node %d",
+             agent->meeting.cluster, agent->meeting.node);
     return ftc_agent_prepare(agent, ranks, config);
 }
 
@@ -126,8 +131,8 @@ static void refuse_node(struct ftc_agent *agent, int node)
 {
     agent->heard[node] = !ftc_set_has(ftc_lease_unheard(agent->lease), node);
     if (!agent->gone[node])
-        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d (%s) %s: nothing it sends is taken in any more", node,
-                agent->meeting.members[node].host,
+        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d (%s) %s: nothing it sends is taken in any more",
+                node, agent->meeting.members[node].host,
                 agent->heard[node] ? "and others cannot reach each other" : "is silent");
     ftc_mirror_refuse(&agent->mirror, node);
     ftc_agent_drop_node(agent, node);
@@ -145,10 +150,12 @@ static void lose_node(struct ftc_agent *agent, int node)
         agent->lost(agent->arg, node, ranks, agent->heard[node]);
 }
 
-/* The leader tells at once: beats say it too, but it may have left by the next one. Who has not refused the node takes no such word. */
+/* The leader tells at once: beats say it too, but it may have left by the next one. Who has not
+ * refused the node takes no such word. */
 static void take_lost(struct ftc_agent *agent, int node)
 {
-    if (node >= 0 && node < agent->meeting.nodes && ftc_set_has(ftc_lease_refused(agent->lease), node))
+    if (node >= 0 && node < agent->meeting.nodes &&
+        ftc_set_has(ftc_lease_refused(agent->lease), node))
         lose_node(agent, node);
 }
 
@@ -156,7 +163,8 @@ static void declare_node(struct ftc_agent *agent, int node)
 {
     lose_node(agent, node);
     if (ftc_lease_leader(agent->lease) == agent->meeting.node)
-        ftc_agent_send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LOST, .value = node});
+        ftc_agent_send_all(agent,
+                           &(struct ftc_agent_message){.kind = FTC_AGENT_LOST, .value = node});
 }
 
 /* Its LEFT is acknowledged by the close. */
@@ -179,15 +187,17 @@ static void look_at_reach(struct ftc_agent *agent)
         ftc_lease_reach(agent->lease, node, true);
     for (int rank = first; rank < first + count; rank++) {
         const struct ftc_ranks *ranks = agent->mirror.ranks;
-        int other = ftc_slot_names(atomic_load(&ftc_segment_slot(agent->mirror.segment, rank)->unreachable),
-                                   ranks->count);
-        if (other >= 0 && !ranks->at[rank].ended && !ranks->at[other].ended && !ranks->at[other].failed)
+        int other = ftc_slot_names(
+            atomic_load(&ftc_segment_slot(agent->mirror.segment, rank)->unreachable), ranks->count);
+        if (other >= 0 && !ranks->at[rank].ended && !ranks->at[other].ended &&
+            !ranks->at[other].failed)
             ftc_lease_reach(agent->lease, ftc_segment_node_of(agent->mirror.segment, other), false);
     }
 }
 
-/* All of its ranks have failed: who decided that was told, and here the notices have to come, too, and its LEFT. They do not if its agent
- * died, or was cut off, while it told them; and outside of the base nobody is declared. */
+/* All of its ranks have failed: who decided that was told, and here the notices have to come, too,
+ * and its LEFT. They do not if its agent died, or was cut off, while it told them; and outside of
+ * the base nobody is declared. */
 static void await_leave(struct ftc_agent *agent, int node, uint64_t now)
 {
     if (agent->agreed_ns[node] == 0)
@@ -206,7 +216,8 @@ static void look_at_base(struct ftc_agent *agent, uint64_t now)
     agent->base_looked_ns = now;
     look_at_reach(agent);
     for (int node = 0; node < agent->meeting.nodes; node++) {
-        if (node == agent->meeting.node || agent->left[node] || !ftc_mirror_agreed_gone(&agent->mirror, node))
+        if (node == agent->meeting.node || agent->left[node] ||
+            !ftc_mirror_agreed_gone(&agent->mirror, node))
             continue;
         ftc_lease_left(agent->lease, node, now);
         await_leave(agent, node, now);
@@ -223,19 +234,24 @@ static void take_lease(struct ftc_agent *agent, int node, const struct ftc_agent
                          message->size) == FTC_SUCCESS)
         ftc_lease_receive(agent->lease, node, &lease, ftc_clock_now());
     else
-        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d sent a malformed lease: %s", node, ftc_last_error());
+        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d sent a malformed lease: %s", node,
+                ftc_last_error());
 }
 
-static void take_activity(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
+static void take_activity(struct ftc_agent *agent, int node,
+                          const struct ftc_agent_message *message)
 {
     if (!agent->mirror.ranks->at[message->rank].ended &&
-        !ftc_agent_activity_take(agent->mirror.segment, message->rank, message->bytes, message->size))
+        !ftc_agent_activity_take(agent->mirror.segment, message->rank, message->bytes,
+                                 message->size))
         FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d sent a malformed activity of rank %d", node,
                 message->rank);
 }
 
-/* A node speaks for its own ranks, passes on notices of others' but the receiver's, and accuses none but the receiver's. */
-static bool may_say(const struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
+/* A node speaks for its own ranks, passes on notices of others' but the receiver's, and accuses
+ * none but the receiver's. */
+static bool may_say(const struct ftc_agent *agent, int node,
+                    const struct ftc_agent_message *message)
 {
     const struct ftc_segment *segment = agent->mirror.segment;
 
@@ -327,7 +343,8 @@ static bool receive(struct ftc_agent *agent)
         if (rc == 1)
             take_message(agent, node, buffer);
         else
-            FTC_LOG(&agent->log, FTC_LOG_WARN, "a link between agents is damaged: %s", ftc_last_error());
+            FTC_LOG(&agent->log, FTC_LOG_WARN, "a link between agents is damaged: %s",
+                    ftc_last_error());
         ftc_buffer_unref(buffer);
     }
     return true;
@@ -342,8 +359,10 @@ static void send_lease(struct ftc_agent *agent, const struct ftc_lease_output *o
 
     if (bytes != NULL && !agent->gone[output->node] &&
         agent->leaving_ns == 0) { /* LEFT is the last that others take */
-        struct ftc_agent_message message = {
-            .kind = FTC_AGENT_LEASE, .bytes = bytes, .size = ftc_lease_encode(&output->message, bytes, room)};
+        struct ftc_agent_message message = {.kind = FTC_AGENT_LEASE,
+                                            .bytes = bytes,
+                                            .size =
+                                                ftc_lease_encode(&output->message, bytes, room)};
         ftc_agent_send(agent, output->node, &message);
     }
     free(bytes);
@@ -386,8 +405,9 @@ static void take_outputs(struct ftc_agent *agent)
 static void publish_lease(struct ftc_agent *agent)
 {
     struct ftc_segment_header *header = ftc_segment_header(agent->mirror.segment);
-    uint64_t until =
-        agent->apart || ftc_mirror_settled(&agent->mirror) ? UINT64_MAX : ftc_lease_until(agent->lease);
+    uint64_t until = agent->apart || ftc_mirror_settled(&agent->mirror)
+                         ? UINT64_MAX
+                         : ftc_lease_until(agent->lease);
 
     atomic_store_explicit(&header->lease_ns, until, memory_order_release);
     if (until != 0 && !agent->has_lease) {

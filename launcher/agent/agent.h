@@ -1,7 +1,8 @@
 /*
- * A job of several nodes, as one node's ftrun takes part in it: tells the other agents about its ranks, takes in what they tell,
- * keeps this node's lease, and stops listening to nodes that are silent (docs/design/nodes.md; the rules are detector/lease/lease.h's). Links are TCP
- * connections of the agents' own. All in ftrun's loop.
+ * A job of several nodes, as one node's ftrun takes part in it: tells the other agents about its
+ * ranks, takes in what they tell, keeps this node's lease, and stops listening to nodes that are
+ * silent (docs/design/nodes.md; the rules are detector/lease/lease.h's). Links are TCP connections
+ * of the agents' own. All in ftrun's loop.
  */
 #ifndef FTC_LAUNCHER_AGENT_AGENT_H
 #define FTC_LAUNCHER_AGENT_AGENT_H
@@ -15,8 +16,8 @@
 #include "config/config.h"
 #include "detector/lease/lease.h"
 #include "detector/notices.h"
-#include "launcher/meeting/meeting.h"
 #include "launcher/agent/mirror.h"
+#include "launcher/meeting/meeting.h"
 #include "launcher/watcher.h"
 #include "transport/transport.h"
 
@@ -40,7 +41,8 @@ struct ftc_agent {
     bool *left;          /* per node: it left by itself */
     uint64_t *left_ns;   /* ... then */
     uint64_t lost_ns;    /* when the last node was refused or lost; 0: none was */
-    uint64_t *agreed_ns; /* per node: since when a decision has all of its ranks in G; 0: none has */
+    uint64_t
+        *agreed_ns; /* per node: since when a decision has all of its ranks in G; 0: none has */
     struct ftc_set refused, declared, unheard; /* of the message that is being read */
     struct ftc_notices notices;
     uint64_t base_looked_ns, shown_ns;
@@ -52,7 +54,8 @@ struct ftc_agent {
     /* Called from the loop. */
     void (*granted)(void *arg); /* the first lease has come: ranks may start */
     void (*fence)(void *arg);   /* this node is cut off: kill its ranks and end */
-    /* This many of a lost node's ranks have failed with it. `heard`: it was not silent, but others could not reach it. */
+    /* This many of a lost node's ranks have failed with it. `heard`: it was not silent, but others
+     * could not reach it. */
     void (*lost)(void *arg, int node, int ranks, bool heard);
     void (*end)(void *arg, int node, int code); /* another node ends the job */
     void (*changed)(void *arg);                 /* anything: look at the job again */
@@ -60,11 +63,12 @@ struct ftc_agent {
     bool has_lease;
 };
 
-/* Meet the others: links, lease and meeting. Before there are threads. `leader`: as in ftc_meeting_begin(). FTC_ERR_*; fini() of a zeroed
- * struct is legal. */
-int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks, const struct ftc_config *config,
-                   int leader);
-/* The end of the meeting. `able` false: this node cannot go on, because of ftc_last_error(), and so nobody does. */
+/* Meet the others: links, lease and meeting. Before there are threads. `leader`: as in
+ * ftc_meeting_begin(). FTC_ERR_*; fini() of a zeroed struct is legal. */
+int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks,
+                   const struct ftc_config *config, int leader);
+/* The end of the meeting. `able` false: this node cannot go on, because of ftc_last_error(), and so
+ * nobody does. */
 int ftc_agent_met(struct ftc_agent *agent, bool able);
 
 /* Begin. The callbacks are set. FTC_ERR_NOMEM. */
@@ -81,17 +85,20 @@ void ftc_agent_accuse(struct ftc_agent *agent, int rank, int accuser);
 /* This node ends the job: the others shall, too. */
 void ftc_agent_end(struct ftc_agent *agent, int code);
 
-/* All ranks of this node have ended: say so and leave. True: everybody who is there knows all that this node had to tell, or does not
- * answer any more; call again until then, at each change and now and then. */
+/* All ranks of this node have ended: say so and leave. True: everybody who is there knows all that
+ * this node had to tell, or does not answer any more; call again until then, at each change and now
+ * and then. */
 bool ftc_agent_leave(struct ftc_agent *agent);
 
-/* How long the agents that are there, or have left, may take to end when the job has ended. Those of hosts that were lost do not, so then
- * nobody waits for long, but for those that left before: they may still wait for the lost ones to acknowledge it. */
+/* How long the agents that are there, or have left, may take to end when the job has ended. Those
+ * of hosts that were lost do not, so then nobody waits for long, but for those that left before:
+ * they may still wait for the lost ones to acknowledge it. */
 uint64_t ftc_agent_longest_end(const struct ftc_agent *agent, uint64_t now_ns);
 
 /* Is this the lowest node that is there? It prints what concerns the whole job. */
 bool ftc_agent_speaks(const struct ftc_agent *agent);
-/* Does it tell how the job ended? When it was killed all know it, also those that have left; else those that left may not have known. */
+/* Does it tell how the job ended? When it was killed all know it, also those that have left; else
+ * those that left may not have known. */
 bool ftc_agent_sums_up(const struct ftc_agent *agent, bool killed);
 
 #endif

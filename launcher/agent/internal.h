@@ -5,7 +5,8 @@
 #include "launcher/agent/agent.h"
 #include "launcher/agent/wire.h"
 
-/* What a meeting's end is to find: lease, links and memory. Times, log and meeting are set but for endpoints. FTC_ERR_*. */
+/* What a meeting's end is to find: lease, links and memory. Times, log and meeting are set but for
+ * endpoints. FTC_ERR_*. */
 int ftc_agent_prepare(struct ftc_agent *agent, int ranks, const struct ftc_config *config);
 
 /* It left, or is refused or lost: nothing goes there, nothing is taken any more. */

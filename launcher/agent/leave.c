@@ -6,11 +6,13 @@
 #define OTHERS_END_NS (2 * FTC_NS_PER_S) /* ... and T, in which LEFT is to be acknowledged */
 #define ENDING_NS     FTC_NS_PER_S       /* a job that is being killed waits no longer for that */
 
-/* An agent that leaves is in nobody's base any more: what it has told must have come, what others tell it need not. */
+/* An agent that leaves is in nobody's base any more: what it has told must have come, what others
+ * tell it need not. */
 static bool everybody_knows(const struct ftc_agent *agent)
 {
     for (int node = 0; node < agent->meeting.nodes; node++)
-        if (node != agent->meeting.node && !agent->gone[node] && !ftc_tcp_settled_with(agent->links, node))
+        if (node != agent->meeting.node && !agent->gone[node] &&
+            !ftc_tcp_settled_with(agent->links, node))
             return false;
     return true;
 }
@@ -22,7 +24,8 @@ static bool answers(const struct ftc_agent *agent, int node)
            (!agent->gone[node] && ftc_tcp_settled_with(agent->links, node));
 }
 
-/* Of the nodes with a rank that has not failed. Without them it may be this one that was cut off, or stopped. */
+/* Of the nodes with a rank that has not failed. Without them it may be this one that was cut off,
+ * or stopped. */
 static bool has_quorum_at_end(const struct ftc_agent *agent)
 {
     int base = 0, there = 0;
@@ -45,7 +48,8 @@ static void give_up_on_silent(struct ftc_agent *agent)
         if (answers(agent, node) || agent->gone[node])
             continue;
         FTC_LOG(&agent->log, FTC_LOG_WARN,
-                "node %d (%s) did not answer at the end: ranks of it that have not ended count as failed",
+                "node %d (%s) did not answer at the end: ranks of it that have not ended count as "
+                "failed",
                 node, agent->meeting.members[node].host);
         ftc_agent_drop_node(agent, node);
         (void)ftc_mirror_lost(&agent->mirror, node);
@@ -103,7 +107,8 @@ uint64_t ftc_agent_longest_end(const struct ftc_agent *agent, uint64_t now_ns)
         return OTHERS_END_NS + agent->timeout_ns;
     for (int node = 0; node < agent->meeting.nodes; node++) {
         uint64_t ends_ns = agent->left_ns[node] + agent->timeout_ns;
-        if (agent->left[node] && agent->left_ns[node] < agent->lost_ns && ends_ns > now_ns + longest)
+        if (agent->left[node] && agent->left_ns[node] < agent->lost_ns &&
+            ends_ns > now_ns + longest)
             longest = ends_ns - now_ns;
     }
     return OTHERS_END_NS + longest;

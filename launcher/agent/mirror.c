@@ -57,7 +57,8 @@ void ftc_mirror_ended(struct ftc_mirror *mirror, const struct ftc_agent_message 
         return;
     process->child_ended = process->ended = true;
     process->status = message->value;
-    process->silent = !process->joined && WIFEXITED(message->value) && WEXITSTATUS(message->value) == 0;
+    process->silent =
+        !process->joined && WIFEXITED(message->value) && WEXITSTATUS(message->value) == 0;
     process->ended_ns = ftc_clock_now();
     ftc_agent_counters(message, &slot->counters);
     atomic_store_explicit(&slot->wait_status, message->value, memory_order_relaxed);
@@ -73,7 +74,8 @@ bool ftc_mirror_failed(struct ftc_mirror *mirror, const struct ftc_agent_message
     struct ftc_failure failure = {.cause = message->cause,
                                   .detail = message->value,
                                   .seen_by = message->seen_by,
-                                  .suspected_ns = message->took_ns < now ? now - message->took_ns : now,
+                                  .suspected_ns =
+                                      message->took_ns < now ? now - message->took_ns : now,
                                   .declared_ns = now};
 
     if (process->failed)
@@ -100,7 +102,8 @@ static void set_state(struct ftc_mirror *mirror, int node, enum ftc_node_state s
     atomic_store_explicit(&entry->state, state, memory_order_release);
 }
 
-/* The ranks of a node: from *first, *count of them. By the table that was checked, not by shared memory. */
+/* The ranks of a node: from *first, *count of them. By the table that was checked, not by shared
+ * memory. */
 static void ranks_of(const struct ftc_mirror *mirror, int node, int *first, int *end)
 {
     int rank = 0, ranks = mirror->ranks->count;
@@ -113,7 +116,8 @@ static void ranks_of(const struct ftc_mirror *mirror, int node, int *first, int 
     *end = rank;
 }
 
-/* nodes.md rule 6. A rank looks at the word after a message has come: what it takes in all the same was sent before. */
+/* nodes.md rule 6. A rank looks at the word after a message has come: what it takes in all the same
+ * was sent before. */
 void ftc_mirror_refuse(struct ftc_mirror *mirror, int node)
 {
     int rank, end;
@@ -135,8 +139,11 @@ static int fail_rest(struct ftc_mirror *mirror, int node)
     int rank, end, count = 0;
 
     for (ranks_of(mirror, node, &rank, &end); rank < end; rank++) {
-        struct ftc_agent_message message = {
-            .kind = FTC_AGENT_FAILED, .rank = rank, .cause = FTC_CAUSE_NODE, .value = node, .seen_by = -1};
+        struct ftc_agent_message message = {.kind = FTC_AGENT_FAILED,
+                                            .rank = rank,
+                                            .cause = FTC_CAUSE_NODE,
+                                            .value = node,
+                                            .seen_by = -1};
         if (departed(mirror, rank))
             continue;
         count += ftc_mirror_failed(mirror, &message);

@@ -16,8 +16,10 @@ void ftc_agent_send(struct ftc_agent *agent, int node, const struct ftc_agent_me
 {
     struct ftc_buffer *buffer = ftc_agent_encode(message);
 
-    if (buffer == NULL || agent->links->ops->send(agent->links, node, buffer, NULL, false) != FTC_SUCCESS)
-        FTC_LOG(&agent->log, FTC_LOG_ERROR, "cannot tell node %d what happened: out of memory", node);
+    if (buffer == NULL ||
+        agent->links->ops->send(agent->links, node, buffer, NULL, false) != FTC_SUCCESS)
+        FTC_LOG(&agent->log, FTC_LOG_ERROR, "cannot tell node %d what happened: out of memory",
+                node);
     ftc_buffer_unref(buffer);
 }
 
@@ -33,7 +35,8 @@ static void tell_joined(struct ftc_agent *agent, int rank, const struct ftc_slot
     const char *endpoint = ftc_segment_endpoint(agent->mirror.segment, rank);
     struct ftc_agent_message message = {.kind = FTC_AGENT_JOINED,
                                         .rank = rank,
-                                        .value = atomic_load_explicit(&slot->pid, memory_order_relaxed),
+                                        .value =
+                                            atomic_load_explicit(&slot->pid, memory_order_relaxed),
                                         .bytes = (const unsigned char *)endpoint,
                                         .size = strnlen(endpoint, FTC_ENDPOINT_SIZE - 1)};
     ftc_agent_send_all(agent, &message);
@@ -92,9 +95,11 @@ static void look_at(struct ftc_agent *agent, int rank)
         *told |= TOLD_JOINED;
         tell_joined(agent, rank, slot);
     }
-    if (!(*told & TOLD_MARKED) && ftc_ranks_marked(agent->mirror.ranks, agent->mirror.segment, rank)) {
+    if (!(*told & TOLD_MARKED) &&
+        ftc_ranks_marked(agent->mirror.ranks, agent->mirror.segment, rank)) {
         *told |= TOLD_MARKED;
-        ftc_agent_send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_MARKED, .rank = rank});
+        ftc_agent_send_all(agent,
+                           &(struct ftc_agent_message){.kind = FTC_AGENT_MARKED, .rank = rank});
     }
     if (process->failed && !(*told & TOLD_FAILED)) {
         *told |= TOLD_FAILED;
@@ -106,12 +111,14 @@ static void look_at(struct ftc_agent *agent, int rank)
     }
 }
 
-/* Before others can know it: then this node may be in their base no more, and must not count itself. */
+/* Before others can know it: then this node may be in their base no more, and must not count
+ * itself. */
 static void leave_base(struct ftc_agent *agent)
 {
     if (agent->idle || !ftc_mirror_ended_here(&agent->mirror))
         return;
-    /* It may have been stopped, and the others have left since: that is no end that it could tell of. */
+    /* It may have been stopped, and the others have left since: that is no end that it could tell
+     * of. */
     ftc_agent_keep_lease(agent);
     if (agent->apart || agent->fenced)
         return;
@@ -147,7 +154,8 @@ static void show_rank(struct ftc_agent *agent, int rank)
 /* Each second; in large jobs less often, so that it costs no more. */
 void ftc_agent_show(struct ftc_agent *agent)
 {
-    uint64_t now = ftc_clock_now(), seconds = 1 + (uint64_t)agent->mirror.ranks->count / SHOWN_PER_SECOND;
+    uint64_t now = ftc_clock_now(),
+             seconds = 1 + (uint64_t)agent->mirror.ranks->count / SHOWN_PER_SECOND;
     int count, first = ftc_segment_local(agent->mirror.segment, &count);
 
     if (now - agent->shown_ns < seconds * FTC_NS_PER_S)
@@ -165,8 +173,9 @@ void ftc_agent_accuse(struct ftc_agent *agent, int rank, int accuser)
     if (agent->gone[node] || agent->told[rank] & TOLD_ACCUSED)
         return;
     agent->told[rank] |= TOLD_ACCUSED;
-    ftc_agent_send(agent, node,
-                   &(struct ftc_agent_message){.kind = FTC_AGENT_ACCUSED, .rank = rank, .value = accuser});
+    ftc_agent_send(
+        agent, node,
+        &(struct ftc_agent_message){.kind = FTC_AGENT_ACCUSED, .rank = rank, .value = accuser});
 }
 
 void ftc_agent_end(struct ftc_agent *agent, int code)

@@ -1,4 +1,5 @@
-/* kind u8 | rank u32 | value u32 | cause u32 | seen_by u32 | took u64 | the rest is `bytes`. One shape for all: these are few. */
+/* kind u8 | rank u32 | value u32 | cause u32 | seen_by u32 | took u64 | the rest is `bytes`. One shape for all: these are few.
+ */
 #include "launcher/agent/wire.h"
 
 #include <stdatomic.h>
@@ -9,7 +10,8 @@
 
 #define HEAD_BYTES 25u
 
-_Static_assert(sizeof(struct ftc_counters) % sizeof(uint64_t) == 0, "counters are numbers of 64 bits");
+_Static_assert(sizeof(struct ftc_counters) % sizeof(uint64_t) == 0,
+               "counters are numbers of 64 bits");
 
 static void write_counters(struct ftc_writer *w, const struct ftc_counters *counters)
 {
@@ -71,8 +73,8 @@ static bool sound(const struct ftc_agent_message *m, int ranks)
         return m->value >= 0 && m->value < ranks;
     if (m->kind == FTC_AGENT_END)
         return m->value >= 0 && m->value <= 255;
-    return m->kind != FTC_AGENT_FAILED ||
-           (m->cause < FTC_CAUSES && m->cause != FTC_CAUSE_NONE && m->seen_by >= -1 && m->seen_by < ranks);
+    return m->kind != FTC_AGENT_FAILED || (m->cause < FTC_CAUSES && m->cause != FTC_CAUSE_NONE &&
+                                           m->seen_by >= -1 && m->seen_by < ranks);
 }
 
 int ftc_agent_decode(struct ftc_agent_message *message, const struct ftc_buffer *buffer, int ranks)
@@ -90,7 +92,8 @@ int ftc_agent_decode(struct ftc_agent_message *message, const struct ftc_buffer 
         message->bytes = r.data + r.used;
     }
     if (r.failed || !sound(message, ranks))
-        return ftc_error_set(FTC_ERR_PROTO, "a malformed message of %zu bytes, kind %d, between agents",
+        return ftc_error_set(FTC_ERR_PROTO,
+                             "a malformed message of %zu bytes, kind %d, between agents",
                              buffer->size, (int)message->kind);
     return FTC_SUCCESS;
 }

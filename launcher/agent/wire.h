@@ -9,7 +9,7 @@
 #include "node/segment/segment.h"
 
 enum ftc_agent_kind {
-    FTC_AGENT_LEASE,  /* detector/lease/lease.h: `bytes` */
+    FTC_AGENT_LEASE, /* detector/lease/lease.h: `bytes` */
     FTC_AGENT_JOINED, /* `rank` of the sender's node: its process `value`, and its endpoints, `bytes` */
     FTC_AGENT_MARKED, /* `rank` has set its mark (agreement.md, finalize) */
     FTC_AGENT_ENDED,  /* `rank` has ended: `value` of waitpid(), and its counters */

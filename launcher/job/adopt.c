@@ -20,7 +20,8 @@ static int is_socket(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
 }
 
-/* The rank that started this agent may be bound to one core, and keep it busy. A cpuset still holds. */
+/* The rank that started this agent may be bound to one core, and keep it busy. A cpuset still
+ * holds. */
 static void unbind(void)
 {
     cpu_set_t all;
@@ -32,9 +33,10 @@ static void unbind(void)
 int ftc_adopt_detach(int *leader)
 {
     if (!is_socket(STDIN_FILENO))
-        return ftc_error_set(FTC_ERR_STATE,
-                             "--engine adopt is what programs call in ftc_init() when PMIx has started "
-                             "them; start yours by ftrun, or by srun --mpi=pmix");
+        return ftc_error_set(
+            FTC_ERR_STATE,
+            "--engine adopt is what programs call in ftc_init() when PMIx has started "
+            "them; start yours by ftrun, or by srun --mpi=pmix");
     pid_t child = fork();
     if (child < 0)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot start an agent: %m; raise ulimit -u");
@@ -45,7 +47,8 @@ int ftc_adopt_detach(int *leader)
     *leader = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (*leader < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot open the files of an agent: %m; raise ulimit -n");
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot open the files of an agent: %m; raise ulimit -n");
     close(null);
     return FTC_SUCCESS;
 }
@@ -59,8 +62,9 @@ static int adopt_rank(struct ftc_job *job, int rank, const struct ftc_adopted *p
         return FTC_SUCCESS;
     }
     if (errno == ENOSYS)
-        return ftc_error_set(FTC_ERR_UNSUPPORTED,
-                             "ranks that are started without ftrun need Linux 5.3; start them by ftrun");
+        return ftc_error_set(
+            FTC_ERR_UNSUPPORTED,
+            "ranks that are started without ftrun need Linux 5.3; start them by ftrun");
     return ftc_error_set(FTC_ERR_SYSTEM,
                          "rank %d (process %d) has ended before the job began, or cannot be "
                          "watched: %m",

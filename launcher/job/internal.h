@@ -47,20 +47,23 @@ struct ftc_job {
     bool adopts;            /* its ranks run already */
     int leader;             /* ... and one of them is at the other end of this; -1 */
 
-    struct ev_idle spawner; /* starts one rank per turn, so that news of those that run are not held up */
-    struct ev_async poke;   /* from PMIx's thread: look at pmix_abort */
+    struct ev_idle
+        spawner; /* starts one rank per turn, so that news of those that run are not held up */
+    struct ev_async poke;        /* from PMIx's thread: look at pmix_abort */
     _Atomic uint64_t pmix_abort; /* PMIx_Abort(): 0, or FTC_ABORT(rank, code) */
     struct ev_timer timeout;     /* --timeout */
     struct ev_timer check;       /* the end: what still keeps the job? */
-    int next_rank, end_rank; /* of this node; those below and from here on are there, or are not its own */
-    bool strays;             /* ranks left some, and ftrun has said so */
+    int next_rank,
+        end_rank; /* of this node; those below and from here on are there, or are not its own */
+    bool strays;  /* ranks left some, and ftrun has said so */
     int checks, silent_checks;
     sigset_t deferred; /* signals that came before all ranks were there */
     bool ending;       /* it is being killed */
     int exit_code;     /* -1: the verdict's */
 };
 
-/* job/news.c: kill the job, on all nodes or on this one only; its exit code is decided. Leave the loop if there is nothing to wait for. */
+/* job/news.c: kill the job, on all nodes or on this one only; its exit code is decided. Leave the
+ * loop if there is nothing to wait for. */
 void ftc_job_end(struct ftc_job *job, int code);
 void ftc_job_end_here(struct ftc_job *job, int code);
 void ftc_job_fence(struct ftc_job *job); /* this node is cut off */

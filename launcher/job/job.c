@@ -1,9 +1,9 @@
 /*
  * A job from the command line to the exit code.
  *
- * Everything happens in one thread and one event loop; PMIx has threads of its own and only pokes the loop.
- * Steps are taken in the order segment, server, loop, ranks, and undone in the opposite one, from wherever
- * it stopped.
+ * Everything happens in one thread and one event loop; PMIx has threads of its own and only pokes
+ * the loop. Steps are taken in the order segment, server, loop, ranks, and undone in the opposite
+ * one, from wherever it stopped.
  */
 #include "launcher/job/job.h"
 
@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "launcher/job/adopt.h"
 #include "launcher/bus.h"
+#include "launcher/job/adopt.h"
 #include "launcher/job/internal.h"
 #include "launcher/limits.h"
 #include "launcher/pmix_listener.h"
@@ -117,7 +117,8 @@ static int make_environment(struct ftc_job *job, char *const environment[])
         if (strchr(variable, '=') != NULL)
             rc = ftc_environment_set(&job->environment, variable);
         else if (getenv(variable) == NULL)
-            fprintf(stderr, "ftrun: -x %s: the variable is not set here; give -x %s=VALUE to set it\n",
+            fprintf(stderr,
+                    "ftrun: -x %s: the variable is not set here; give -x %s=VALUE to set it\n",
                     variable, variable);
     }
     return rc;
@@ -166,7 +167,8 @@ static int make_loop(struct ftc_job *job)
 static int prepare_node(struct ftc_job *job, char *const environment[])
 {
     const struct ftc_command *command = job->command;
-    int rc = command->report != NULL ? ftc_job_report_open(command->report, &job->report_fd) : FTC_SUCCESS;
+    int rc = command->report != NULL ? ftc_job_report_open(command->report, &job->report_fd)
+                                     : FTC_SUCCESS;
     if (rc == FTC_SUCCESS)
         rc = ftc_limits_raise(command->np, command->output_directory != NULL, &job->spawn.files);
     int nodes = job->several ? job->agent.meeting.nodes : 1;
@@ -249,10 +251,11 @@ static void tell_refused(struct ftc_job *job)
 {
     struct ftc_pmix_refused refused = ftc_pmix_listener_refused();
     if (refused.others + refused.unknown > 0)
-        ftc_sink_say(job->verdict.err,
-                     "refused connections to the PMIx port: %llu of other users, %llu of which the kernel "
-                     "did not say whose they were",
-                     (unsigned long long)refused.others, (unsigned long long)refused.unknown);
+        ftc_sink_say(
+            job->verdict.err,
+            "refused connections to the PMIx port: %llu of other users, %llu of which the kernel "
+            "did not say whose they were",
+            (unsigned long long)refused.others, (unsigned long long)refused.unknown);
 }
 
 static int conclude(struct ftc_job *job)
@@ -287,7 +290,8 @@ static void clean_up(struct ftc_job *job)
     free(job->program);
 }
 
-int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings, char *const environment[])
+int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings,
+                char *const environment[])
 {
     struct ftc_job job = {
         .command = command,
@@ -308,8 +312,8 @@ int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings
             fprintf(stderr, "ftrun: %s\n", ftc_last_error());
             return code;
         }
-    } else if (ftc_program_find(command->program[0], command->working_directory, &job.program, &code) !=
-               FTC_SUCCESS) {
+    } else if (ftc_program_find(command->program[0], command->working_directory, &job.program,
+                                &code) != FTC_SUCCESS) {
         fprintf(stderr, "ftrun: %s\n", ftc_last_error());
         return code;
     }

@@ -6,9 +6,10 @@
 #include "launcher/options.h"
 
 /*
- * Run `command` with these settings and this environment and return ftrun's exit code. Errors of its own
- * are printed; whatever happens, nothing of the job is left when it returns.
+ * Run `command` with these settings and this environment and return ftrun's exit code. Errors of
+ * its own are printed; whatever happens, nothing of the job is left when it returns.
  */
-int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings, char *const environment[]);
+int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings,
+                char *const environment[]);
 
 #endif

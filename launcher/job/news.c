@@ -9,10 +9,12 @@
 #include "launcher/waiters.h"
 #include "node/jobs.h"
 
-#define CHECK_SECONDS   0.1
-#define HELD_CHECKS     10 /* a pipe that stays open and silent so long after the end is held by a stranger */
-#define FORCED_CHECKS   20 /* a reader that is so slow when the job was killed gets no more */
-#define UNKILLED_CHECKS 100 /* a process that is still there so long after SIGKILL is left to the kernel */
+#define CHECK_SECONDS 0.1
+#define HELD_CHECKS                                                                                \
+    10 /* a pipe that stays open and silent so long after the end is held by a stranger */
+#define FORCED_CHECKS 20 /* a reader that is so slow when the job was killed gets no more */
+#define UNKILLED_CHECKS                                                                            \
+    100 /* a process that is still there so long after SIGKILL is left to the kernel */
 
 /* --- ending --- */
 
@@ -31,8 +33,9 @@ static void begin_end(struct ftc_job *job, int code)
     ev_timer_start(job->loop, &job->check);
 }
 
-/* An agent that has adopted its ranks may end with the last of them: Slurm kills what is left of a step on a host
- * (proctrack/cgroup). So what has a name goes before they do; who has it open keeps it. */
+/* An agent that has adopted its ranks may end with the last of them: Slurm kills what is left of a
+ * step on a host (proctrack/cgroup). So what has a name goes before they do; who has it open keeps
+ * it. */
 static void drop_names(const struct ftc_job *job)
 {
     if (job->adopts)
@@ -70,9 +73,10 @@ static void end_strays(struct ftc_job *job)
     int count = job->adopts ? 0 : ftc_strays_kill(job->name, &job->ranks);
 
     if (count > 0 && !job->strays)
-        ftc_sink_say(job->verdict.err,
-                     "killed what ranks had left running; a process that shall outlive the job has to be "
-                     "started without FTCOLL_JOB_SEGMENT in its environment");
+        ftc_sink_say(
+            job->verdict.err,
+            "killed what ranks had left running; a process that shall outlive the job has to be "
+            "started without FTCOLL_JOB_SEGMENT in its environment");
     job->strays = job->strays || count > 0;
 }
 
@@ -102,7 +106,8 @@ static void on_check(struct ev_loop *loop, struct ev_timer *timer, int events)
         ftc_ranks_signal_all(&job->ranks, SIGKILL);
         if (job->checks < UNKILLED_CHECKS)
             return;
-        ftc_sink_say(job->verdict.err, "%d ranks do not end although they were killed; giving up on them",
+        ftc_sink_say(job->verdict.err,
+                     "%d ranks do not end although they were killed; giving up on them",
                      job->ranks.running);
         ev_break(loop, EVBREAK_ALL);
         return;
@@ -163,8 +168,9 @@ static void look_for_limit(struct ftc_job *job)
         ftc_job_end_here(job, code);
         return;
     }
-    ftc_sink_say(job->verdict.err, "%d ranks failed, more than --max-failures %d; killing the others",
-                 failures, job->verdict.max_failures);
+    ftc_sink_say(job->verdict.err,
+                 "%d ranks failed, more than --max-failures %d; killing the others", failures,
+                 job->verdict.max_failures);
     ftc_job_end(job, code);
 }
 
@@ -240,7 +246,8 @@ static void on_timeout(struct ev_loop *loop, struct ev_timer *timer, int events)
     (void)events;
     if (job->ending) /* its ranks are being killed, and the agent that began it has said why */
         return;
-    ftc_sink_say(job->verdict.err, "timeout after %g s; who waits for whom:", job->command->timeout_s);
+    ftc_sink_say(job->verdict.err,
+                 "timeout after %g s; who waits for whom:", job->command->timeout_s);
     ftc_waiters_print(job->verdict.err, &job->ranks, job->segment);
     ftc_job_end(job, FTC_EXIT_TIMEOUT);
 }

@@ -1,4 +1,5 @@
-/* A job of several nodes, seen from one of them: what the agent's news mean for it, and how its end is told. */
+/* A job of several nodes, seen from one of them: what the agent's news mean for it, and how its end
+ * is told. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 
 int ftc_job_meet(struct ftc_job *job)
 {
-    int rc = ftc_agent_meet(&job->agent, job->host, job->command->np, &job->settings->value, job->leader);
+    int rc = ftc_agent_meet(&job->agent, job->host, job->command->np, &job->settings->value,
+                            job->leader);
 
     job->several = job->agent.meeting.nodes > 1;
     return rc;
@@ -41,10 +43,11 @@ static void on_fence(void *arg)
 {
     struct ftc_job *job = arg;
 
-    ftc_sink_say(job->verdict.err,
-                 "node %d (%s) cannot reach most of the job's nodes any more, or one that the others reach; "
-                 "killing its ranks, since the others go on without them",
-                 job->agent.meeting.node, job->host);
+    ftc_sink_say(
+        job->verdict.err,
+        "node %d (%s) cannot reach most of the job's nodes any more, or one that the others reach; "
+        "killing its ranks, since the others go on without them",
+        job->agent.meeting.node, job->host);
     ftc_job_fence(job);
     ftc_job_look_for_end(job);
 }
@@ -55,8 +58,9 @@ static void on_lost(void *arg, int node, int ranks, bool heard)
     const struct ftc_node *lost = &job->agent.meeting.members[node];
 
     if (ranks > 0 && ftc_agent_speaks(&job->agent))
-        ftc_sink_say(job->verdict.err, "node %d (%s) is lost: %s for %.1f s; ranks %u-%u have failed with it",
-                     node, lost->host,
+        ftc_sink_say(job->verdict.err,
+                     "node %d (%s) is lost: %s for %.1f s; ranks %u-%u have failed with it", node,
+                     lost->host,
                      heard ? "it and others could not reach each other" : "nothing came from it",
                      (double)job->settings->value.heartbeat_timeout_ms / 1e3, lost->first,
                      lost->first + lost->count - 1);

@@ -40,7 +40,8 @@ static int start_rank(struct ftc_job *job, int rank, struct ftc_spawned *spawned
     if (all == NULL)
         rc = ftc_error_set(FTC_ERR_NOMEM, "out of memory");
     else
-        rc = ftc_spawn_rank(&job->spawn, rank, all, rank == 0 ? job->input.child_fd : -1, spawned, error);
+        rc = ftc_spawn_rank(&job->spawn, rank, all, rank == 0 ? job->input.child_fd : -1, spawned,
+                            error);
     free(all);
     ftc_server_free_environment(pmix);
     return rc;
@@ -83,8 +84,8 @@ static void all_started(struct ftc_job *job)
     for (int number = 1; number < NSIG; number++)
         if (sigismember(&job->deferred, number) == 1)
             ftc_ranks_signal_all(&job->ranks, number);
-    if (ftc_launch_drill_start(&job->drill, job->loop, &job->watcher, job->verdict.err, job->command) !=
-        FTC_SUCCESS)
+    if (ftc_launch_drill_start(&job->drill, job->loop, &job->watcher, job->verdict.err,
+                               job->command) != FTC_SUCCESS)
         ftc_sink_say(job->verdict.err, "--kill: %s", ftc_last_error());
     ftc_job_look_for_end(job);
 }

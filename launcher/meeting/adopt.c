@@ -1,4 +1,5 @@
-/* A meeting for ranks that run already: the first of them on this node is the PMIx client, and tells (node/adoption.h). */
+/* A meeting for ranks that run already: the first of them on this node is the PMIx client, and
+ * tells (node/adoption.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,10 @@ static int gone(void)
 
 static int nonsense(void)
 {
-    return ftc_error_set(FTC_ERR_PROTO,
-                         "the program is linked with another release of libftcoll than this ftrun is of; "
-                         "name the right one by FTCOLL_FTRUN");
+    return ftc_error_set(
+        FTC_ERR_PROTO,
+        "the program is linked with another release of libftcoll than this ftrun is of; "
+        "name the right one by FTCOLL_FTRUN");
 }
 
 /* Rows that follow one another and hold all ranks. */
@@ -83,7 +85,8 @@ static int answer(struct ftc_meeting *m, const char *endpoint)
     struct ftc_adoption_verdict verdict;
 
     snprintf(answer.job, sizeof(answer.job), "%s", m->job);
-    snprintf(answer.text, sizeof(answer.text), "%s", endpoint != NULL ? endpoint : ftc_last_error());
+    snprintf(answer.text, sizeof(answer.text), "%s",
+             endpoint != NULL ? endpoint : ftc_last_error());
     if (!ftc_stream_put(m->fd, &answer, sizeof(answer)))
         return gone();
     if (endpoint == NULL)

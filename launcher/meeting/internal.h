@@ -4,11 +4,13 @@
 
 #include "launcher/meeting/meeting.h"
 
-#define FTC_MEETING_SECONDS 300 /* for each half: a launcher may take its time on hundreds of hosts */
+#define FTC_MEETING_SECONDS                                                                        \
+    300 /* for each half: a launcher may take its time on hundreds of hosts */
 
 #define FTC_MEETING_REFUSAL '!' /* in place of an endpoint: this node cannot take part, and why */
 
-/* Members and endpoints for meeting->nodes; and which ranks are where. FTC_ERR_ARG, FTC_ERR_NOMEM. */
+/* Members and endpoints for meeting->nodes; and which ranks are where. FTC_ERR_ARG,
+ * FTC_ERR_NOMEM. */
 int ftc_meeting_make_room(struct ftc_meeting *meeting, int ranks);
 
 /* In the process that is the PMIx client. */

@@ -1,10 +1,12 @@
 /*
- * The client lives in a child of its own: libpmix 4.2 cannot be a client first and a server then in one process (its component that
- * writes node maps is left pointing into a library that was unloaded).
+ * The client lives in a child of its own: libpmix 4.2 cannot be a client first and a server then in
+ * one process (its component that writes node maps is left pointing into a library that was
+ * unloaded).
  *
- * Over a pair of sockets, each a number for FTC_SUCCESS or an error and its text, and what was learnt: child: node, nodes, name, secret, hosts;
- * parent: endpoint or refusal; child: endpoints. Who dies is seen by the other as the end of the stream; a client that ends before
- * PMIx_Finalize() ends the job of all nodes, as it must.
+ * Over a pair of sockets, each a number for FTC_SUCCESS or an error and its text, and what was
+ * learnt: child: node, nodes, name, secret, hosts; parent: endpoint or refusal; child: endpoints.
+ * Who dies is seen by the other as the end of the stream; a client that ends before PMIx_Finalize()
+ * ends the job of all nodes, as it must.
  */
 #include <errno.h>
 #include <signal.h>
@@ -39,8 +41,8 @@ static void spread_ranks(struct ftc_meeting *m, int ranks)
 int ftc_meeting_make_room(struct ftc_meeting *m, int ranks)
 {
     if (m->nodes > ranks)
-        return ftc_error_set(FTC_ERR_ARG, "%d agents for %d ranks: start no more agents than ranks", m->nodes,
-                             ranks);
+        return ftc_error_set(FTC_ERR_ARG, "%d agents for %d ranks: start no more agents than ranks",
+                             m->nodes, ranks);
     m->members = calloc((size_t)m->nodes, sizeof(*m->members));
     m->endpoints = calloc((size_t)m->nodes, sizeof(*m->endpoints));
     if (m->members == NULL || m->endpoints == NULL)
@@ -67,11 +69,12 @@ static bool put_outcome(int fd, int rc)
 
 static int not_met(void)
 {
-    return ftc_error_set(FTC_ERR_SYSTEM,
-                         "the nodes have not met: the PMIx client of this one ended, or %d s were not "
-                         "enough; see the log of what "
-                         "started the agents",
-                         FTC_MEETING_SECONDS);
+    return ftc_error_set(
+        FTC_ERR_SYSTEM,
+        "the nodes have not met: the PMIx client of this one ended, or %d s were not "
+        "enough; see the log of what "
+        "started the agents",
+        FTC_MEETING_SECONDS);
 }
 
 static int get_outcome(int fd)
@@ -110,7 +113,8 @@ static bool serve(int fd, struct ftc_meeting *m, const char *host, int ranks)
     return put_outcome(fd, rc) && ftc_stream_put(fd, m->endpoints, endpoints_size(m));
 }
 
-/* No clean-up: it holds nothing but memory, and what its parent has prepared must not be touched. */
+/* No clean-up: it holds nothing but memory, and what its parent has prepared must not be
+ * touched. */
 static _Noreturn void be_client(int fd, struct ftc_meeting *m, const char *host, int ranks)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -166,7 +170,8 @@ int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks, 
     if (getenv("PMIX_NAMESPACE") == NULL)
         return ftc_error_set(
             FTC_ERR_STATE,
-            "--engine pmix: no PMIx launcher has started this process; use --engine slurm, or start "
+            "--engine pmix: no PMIx launcher has started this process; use --engine slurm, or "
+            "start "
             "one ftrun on each node by a launcher with PMIx, such as srun --mpi=pmix");
     int rc = start_client(meeting, host, ranks);
     return rc == FTC_SUCCESS ? take_names(meeting, ranks) : rc;
@@ -199,7 +204,8 @@ int ftc_meeting_end(struct ftc_meeting *meeting, const char *endpoint)
         rc = get_outcome(meeting->fd);
     else
         rc = not_met();
-    if (rc == FTC_SUCCESS && !ftc_stream_get(meeting->fd, meeting->endpoints, endpoints_size(meeting)))
+    if (rc == FTC_SUCCESS &&
+        !ftc_stream_get(meeting->fd, meeting->endpoints, endpoints_size(meeting)))
         rc = not_met();
     end_client(meeting);
     return rc;

@@ -1,7 +1,8 @@
 /*
- * How the agents of a job's nodes meet: over the PMIx of whoever started them, one on each node, once, at the start. PMIx is for
- * bootstrap only: when the meeting is over its client is finalized, so that no agent's death is the engine's business, and this
- * process may become a PMIx server itself.
+ * How the agents of a job's nodes meet: over the PMIx of whoever started them, one on each node,
+ * once, at the start. PMIx is for bootstrap only: when the meeting is over its client is finalized,
+ * so that no agent's death is the engine's business, and this process may become a PMIx server
+ * itself.
  */
 #ifndef FTC_LAUNCHER_MEETING_MEETING_H
 #define FTC_LAUNCHER_MEETING_MEETING_H
@@ -26,15 +27,17 @@ struct ftc_meeting {
 };
 
 /*
- * Meet: who are we? Ranks 0..ranks-1 are spread evenly, nodes hold ranks in a row. Waits for all other agents, for five minutes.
- * FTC_ERR_STATE: nobody started this process with PMIx; FTC_ERR_SYSTEM: PMIx failed; FTC_ERR_ARG: more nodes than ranks.
-
+ * Meet: who are we? Ranks 0..ranks-1 are spread evenly, nodes hold ranks in a row. Waits for all
+ * other agents, for five minutes. FTC_ERR_STATE: nobody started this process with PMIx;
+ * FTC_ERR_SYSTEM: PMIx failed; FTC_ERR_ARG: more nodes than ranks.
+ *
  * `leader`: socket to a rank that runs already, and speaks to PMIx for this agent; -1: none.
  */
 int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks, int leader);
 
-/* Tell one's endpoint, learn those of the others, and be done with PMIx. `endpoint` NULL: this agent cannot go on, and ends the meeting
- * for all of them, with ftc_last_error(). FTC_ERR_SYSTEM: PMIx failed, or another agent could not go on: which, and why. */
+/* Tell one's endpoint, learn those of the others, and be done with PMIx. `endpoint` NULL: this
+ * agent cannot go on, and ends the meeting for all of them, with ftc_last_error(). FTC_ERR_SYSTEM:
+ * PMIx failed, or another agent could not go on: which, and why. */
 int ftc_meeting_end(struct ftc_meeting *meeting, const char *endpoint);
 
 void ftc_meeting_fini(struct ftc_meeting *meeting); /* legal when zeroed */

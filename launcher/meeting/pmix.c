@@ -1,6 +1,6 @@
 /*
- * The PMIx client of a meeting. Two collecting fences: name, secret and hosts; then endpoints. A fence without data would be no barrier
- * (Slurm).
+ * The PMIx client of a meeting. Two collecting fences: name, secret and hosts; then endpoints. A
+ * fence without data would be no barrier (Slurm).
  */
 #include <pmix.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@
 
 static int refuse(const char *what, pmix_status_t status)
 {
-    return ftc_error_set(FTC_ERR_SYSTEM, "%s: PMIx says %s; see the log of what started the agents", what,
-                         PMIx_Error_string(status));
+    return ftc_error_set(FTC_ERR_SYSTEM, "%s: PMIx says %s; see the log of what started the agents",
+                         what, PMIx_Error_string(status));
 }
 
 static pmix_status_t put(const char *key, const void *bytes, size_t size)
@@ -49,8 +49,9 @@ static int get(const char *space, int node, const char *key, void *bytes, size_t
     *size = fits ? value->data.bo.size : 0;
     PMIX_VALUE_RELEASE(value);
     if (!fits)
-        return ftc_error_set(FTC_ERR_PROTO,
-                             "node %d told nonsense over PMIx: use one release of ftcoll on all nodes", node);
+        return ftc_error_set(
+            FTC_ERR_PROTO,
+            "node %d told nonsense over PMIx: use one release of ftcoll on all nodes", node);
     return FTC_SUCCESS;
 }
 
@@ -91,8 +92,8 @@ static int get_nodes(const pmix_proc_t *self, int *nodes)
     uint32_t count = value->type == PMIX_UINT32 ? value->data.uint32 : 0;
     PMIX_VALUE_RELEASE(value);
     if (count < 1 || count > FTC_NODE_MAX_NODES || self->rank >= count)
-        return ftc_error_set(FTC_ERR_UNSUPPORTED, "agent %u of %u: a job has 1 to %d nodes", self->rank,
-                             count, FTC_NODE_MAX_NODES);
+        return ftc_error_set(FTC_ERR_UNSUPPORTED, "agent %u of %u: a job has 1 to %d nodes",
+                             self->rank, count, FTC_NODE_MAX_NODES);
     *nodes = (int)count;
     return FTC_SUCCESS;
 }
@@ -119,8 +120,9 @@ static int learn_job(struct ftc_meeting *m, const char *space)
     if (rc != FTC_SUCCESS)
         return rc;
     if (size != sizeof(job) || job[size - 1] != '\0')
-        return ftc_error_set(FTC_ERR_PROTO,
-                             "node 0 told nonsense over PMIx: use one release of ftcoll on all nodes");
+        return ftc_error_set(
+            FTC_ERR_PROTO,
+            "node 0 told nonsense over PMIx: use one release of ftcoll on all nodes");
     memcpy(m->secret, job, sizeof(m->secret));
     memcpy(m->cluster, job + sizeof(m->secret), sizeof(m->cluster));
     return FTC_SUCCESS;
@@ -159,7 +161,8 @@ int ftc_meeting_pmix_begin(struct ftc_meeting *meeting, const char *host, int ra
 static int learn_endpoints(struct ftc_meeting *m, const char *space)
 {
     for (int node = 0; node < m->nodes; node++) {
-        int rc = get_text(space, node, KEY_ENDPOINT, m->endpoints[node], sizeof(m->endpoints[node]));
+        int rc =
+            get_text(space, node, KEY_ENDPOINT, m->endpoints[node], sizeof(m->endpoints[node]));
         if (rc != FTC_SUCCESS)
             return rc;
         if (m->endpoints[node][0] == FTC_MEETING_REFUSAL)
@@ -177,8 +180,8 @@ int ftc_meeting_pmix_end(struct ftc_meeting *meeting, const char *text)
     pmix_status_t status = put(KEY_ENDPOINT, text, strlen(text));
     if (status == PMIX_SUCCESS)
         status = fence();
-    int rc =
-        status == PMIX_SUCCESS ? learn_endpoints(meeting, space) : refuse("meeting the other nodes", status);
+    int rc = status == PMIX_SUCCESS ? learn_endpoints(meeting, space)
+                                    : refuse("meeting the other nodes", status);
     PMIx_Finalize(NULL, 0);
     return rc;
 }

@@ -1,9 +1,10 @@
 /*
  * The board: its life, and operations as sequences of rounds.
  *
- * Allreduce, barrier, validate and finalize are collecting rounds, one for each block of the value. A plain reduce of one
- * block is a round in which the root alone waits; of several, a collecting operation whose result only the root copies. A broadcast is a
- * round, or several, in which the root alone posts.
+ * Allreduce, barrier, validate and finalize are collecting rounds, one for each block of the value.
+ * A plain reduce of one block is a round in which the root alone waits; of several, a collecting
+ * operation whose result only the root copies. A broadcast is a round, or several, in which the
+ * root alone posts.
  */
 #include "node/board/board.h"
 
@@ -101,8 +102,8 @@ static void all_back(struct ftc_board *b)
     ftc_board_list_members(b);
 }
 
-/* agreement.md, rule 5: G := D's failed set, L := L ∪ G. Who decides finds the same failed set: those in G, those who did not post,
- * and those whom `more` names (NULL: nobody). */
+/* agreement.md, rule 5: G := D's failed set, L := L ∪ G. Who decides finds the same failed set:
+ * those in G, those who did not post, and those whom `more` names (NULL: nobody). */
 FTC_HOT static void decide(struct ftc_board *b, const struct ftc_set *more)
 {
     if (b->leaving == 0 && more == NULL && b->nothing_new)
@@ -136,14 +137,17 @@ void ftc_board_make_room(struct ftc_board *b, size_t bytes)
     b->kept = malloc(bytes);
     b->kept_room = b->kept == NULL ? 0 : bytes;
     if (b->kept == NULL)
-        b->set.host.exhausted(b->set.host.arg,
-                              ftc_error_set(FTC_ERR_NOMEM, "no memory for a copy of %zu bytes", bytes));
+        b->set.host.exhausted(
+            b->set.host.arg,
+            ftc_error_set(FTC_ERR_NOMEM, "no memory for a copy of %zu bytes", bytes));
 }
 
 /* --- collecting operations --- */
 
-/* One block of `input`, posted, awaited and copied out. False: start again, without those who are missing. */
-FTC_HOT static bool collect_block(struct ftc_board *b, const unsigned char *input, unsigned char *out)
+/* One block of `input`, posted, awaited and copied out. False: start again, without those who are
+ * missing. */
+FTC_HOT static bool collect_block(struct ftc_board *b, const unsigned char *input,
+                                  unsigned char *out)
 {
     ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY);
     ftc_board_collect(b, out);
@@ -154,7 +158,8 @@ FTC_HOT static bool collect_block(struct ftc_board *b, const unsigned char *inpu
     return whole;
 }
 
-/* In place, the input of a block is kept before its result overwrites it: another start needs it again. */
+/* In place, the input of a block is kept before its result overwrites it: another start needs it
+ * again. */
 FTC_HOT static bool collect_from_start(struct ftc_board *b, size_t *kept)
 {
     const unsigned char *input = b->call->input;
@@ -216,7 +221,8 @@ static void validate(struct ftc_board *b)
     struct ftc_set more = {0};
 
     if (ftc_set_init(&more, b->ranks) != 0)
-        b->set.host.exhausted(b->set.host.arg, ftc_error_set(FTC_ERR_NOMEM, "no memory for a set of ranks"));
+        b->set.host.exhausted(b->set.host.arg,
+                              ftc_error_set(FTC_ERR_NOMEM, "no memory for a set of ranks"));
     b->call = &call;
     ftc_board_look(b);
     ftc_set_to_bytes(&b->known, b->bits);
@@ -284,7 +290,8 @@ FTC_HOT static bool root_posted_or_failed(struct ftc_board *b)
         if (FTC_BOARD_CHECKS && !ftc_board_decide_posts(b))
             return false;
         /* The root may be ahead: its next posts come while this one is copied. */
-        __builtin_prefetch(b->memory.posts + (b->round + 2) % FTC_BOARD_DEPTH * b->memory.post_stride +
+        __builtin_prefetch(b->memory.posts +
+                           (b->round + 2) % FTC_BOARD_DEPTH * b->memory.post_stride +
                            (size_t)root * sizeof(struct ftc_board_post));
         return true;
     }
@@ -329,7 +336,8 @@ FTC_HOT static int broadcast_to(struct ftc_board *b)
             memcpy(b->kept + b->offset, b->receive + b->offset, b->bytes);
         if (came && b->bytes > 0)
             memcpy(b->receive + b->offset,
-                   ftc_board_data(b, root, ftc_board_post_of(b, b->round, root), b->bytes), b->bytes);
+                   ftc_board_data(b, root, ftc_board_post_of(b, b->round, root), b->bytes),
+                   b->bytes);
         ftc_board_finish(b, false);
         if (!came) {
             if (b->offset > 0 && !FTC_BOARD_MUTATED(NOT_RESTORED))
@@ -372,12 +380,13 @@ FTC_HOT static int run(struct ftc_board *b)
     }
 }
 
-/* Who sends in a broadcast or a plain reduce waits for nobody, so nobody may ever look at what it posted. What it called is seen in
- * its next post that somebody reads: ranks that disagreed are told so then, but for one chance in 256. */
+/* Who sends in a broadcast or a plain reduce waits for nobody, so nobody may ever look at what it
+ * posted. What it called is seen in its next post that somebody reads: ranks that disagreed are
+ * told so then, but for one chance in 256. */
 FTC_HOT static void remember(struct ftc_board *b, const struct ftc_signature *s)
 {
-    uint64_t word = (uint64_t)s->kind << 48 ^ (uint64_t)s->type << 40 ^ (uint64_t)s->operator_code << 32 ^
-                    (uint64_t)(uint32_t)s->root;
+    uint64_t word = (uint64_t)s->kind << 48 ^ (uint64_t)s->type << 40 ^
+                    (uint64_t)s->operator_code << 32 ^ (uint64_t)(uint32_t)s->root;
 
     if (s->kind != FTC_CALL_BCAST && s->kind != FTC_CALL_REDUCE)
         return;
@@ -433,7 +442,8 @@ static void who_is_awaited(const struct ftc_board *b, struct ftc_board_activity 
     for (int i = 0; i < b->members; i++) {
         int rank = b->member[i];
         if (rank == b->rank || (rooted && rank != b->call->signature.root) ||
-            (atomic_load_explicit(&ftc_board_post_of(b, b->round, rank)->mark, memory_order_relaxed) &
+            (atomic_load_explicit(&ftc_board_post_of(b, b->round, rank)->mark,
+                                  memory_order_relaxed) &
              FTC_BOARD_ROUND_MASK) == b->round + 1)
             continue;
         if (activity->waits++ == 0)
@@ -475,6 +485,7 @@ const struct ftc_set *ftc_board_known(const struct ftc_board *b)
 
 void ftc_board_report(const struct ftc_board *b, struct ftc_board_report *report)
 {
-    *report = (struct ftc_board_report){
-        .failed = &b->failed, .restarts = b->restarts, .starts = b->round == b->begun ? 0 : b->restarts + 1};
+    *report = (struct ftc_board_report){.failed = &b->failed,
+                                        .restarts = b->restarts,
+                                        .starts = b->round == b->begun ? 0 : b->restarts + 1};
 }

@@ -1,6 +1,7 @@
 /*
- * The node board: collective operations of ranks that share a node, decided in shared memory (agreement.md, "Node
- * board"). One object per process and communicator; not thread-safe, and its calls block.
+ * The node board: collective operations of ranks that share a node, decided in shared memory
+ * (agreement.md, "Node board"). One object per process and communicator; not thread-safe, and its
+ * calls block.
  *
  * What it cannot know by itself it asks its host: the runtime in a job, a harness in tests.
  */
@@ -25,8 +26,8 @@ enum ftc_board_point {
 
 struct ftc_board_host {
     void *arg;
-    /* Failures were declared since the last look: call ftc_board_take_failures(), now or later. Does not return in a
-     * process that was declared failed itself. */
+    /* Failures were declared since the last look: call ftc_board_take_failures(), now or later.
+     * Does not return in a process that was declared failed itself. */
     void (*look)(void *arg);
     /* About to sleep, after spinning and yielding; and back. For what a rank shows of itself. */
     void (*asleep)(void *arg, bool asleep);
@@ -41,8 +42,9 @@ struct ftc_board_host {
     void (*exhausted)(void *arg, int error);
     void (*pass)(void *arg, enum ftc_board_point point);
 
-    /* Copies between this process and `rank`'s: may they be made, both ways, as far as this side knows; and make one. False if they
-     * may not, or could not be made whole. `address` is of the other process, and unchecked. */
+    /* Copies between this process and `rank`'s: may they be made, both ways, as far as this side
+     * knows; and make one. False if they may not, or could not be made whole. `address` is of the
+     * other process, and unchecked. */
     bool (*allow_copies)(void *arg, int rank);
     bool (*copy_from)(void *arg, int rank, void *to, uint64_t address, size_t size);
     bool (*copy_to)(void *arg, int rank, uint64_t address, const void *from, size_t size);
@@ -70,8 +72,9 @@ int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup);
 void ftc_board_close(struct ftc_board *board);
 
 /*
- * Run one collective call; the result goes to `receive` (NULL: nowhere), which may be the call's input. Returns FTC_SUCCESS or
- * FTC_ERR_ROOT_FAILED (`receive` is then as it was). Blocks until this rank has the result.
+ * Run one collective call; the result goes to `receive` (NULL: nowhere), which may be the call's
+ * input. Returns FTC_SUCCESS or FTC_ERR_ROOT_FAILED (`receive` is then as it was). Blocks until
+ * this rank has the result.
  */
 int ftc_board_call(struct ftc_board *board, const struct ftc_call *call, void *receive);
 
@@ -116,7 +119,8 @@ struct ftc_board_report {
 };
 void ftc_board_report(const struct ftc_board *board, struct ftc_board_report *report);
 
-/* After a declaration: bump every bell, then wake every sleeper (agreement.md, "Waking"). The launcher. */
+/* After a declaration: bump every bell, then wake every sleeper (agreement.md, "Waking"). The
+ * launcher. */
 void ftc_board_ring_all(struct ftc_segment *segment);
 
 #endif

@@ -11,7 +11,8 @@
 #define FTC_BOARD_EVERYBODY (-1)                  /* as a reader */
 #define FTC_BOARD_GOLDEN    0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio: mixes digests */
 
-/* What looks for failures and wrong posts; bench/tolerance measures what it costs against a library without. */
+/* What looks for failures and wrong posts; bench/tolerance measures what it costs against a library
+ * without. */
 #ifdef FTC_BOARD_UNCHECKED
 #define FTC_BOARD_CHECKS false
 #else
@@ -35,13 +36,15 @@ struct ftc_board {
     uint64_t round;        /* the next, or the one under way */
     uint64_t own_finished; /* as this rank has stored it */
 
-    struct ftc_set agreed;  /* G */
-    struct ftc_set known;   /* L */
-    struct ftc_set failed;  /* of the last decision */
-    struct ftc_set gone;    /* missing in a decision: no later post of these counts, even if not in G */
+    struct ftc_set agreed; /* G */
+    struct ftc_set known;  /* L */
+    struct ftc_set failed; /* of the last decision */
+    struct ftc_set
+        gone; /* missing in a decision: no later post of these counts, even if not in G */
     struct ftc_set accused; /* told to the host */
     uint32_t failures;      /* cursor in the failure log */
-    int *member; /* who takes part in a round: all but G, less those left out of this operation; ascending */
+    int *
+        member; /* who takes part in a round: all but G, less those left out of this operation; ascending */
     int members;
     int live; /* members that are not in L */
 
@@ -93,7 +96,8 @@ static inline struct ftc_board_place *ftc_board_place(const struct ftc_board *b,
     return &b->memory.places[round % FTC_BOARD_DEPTH];
 }
 
-static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b, uint64_t round, int rank)
+static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b, uint64_t round,
+                                                       int rank)
 {
     return (struct ftc_board_post *)(void *)(b->memory.posts +
                                              round % FTC_BOARD_DEPTH * b->memory.post_stride) +
@@ -127,15 +131,16 @@ void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int rea
 /* Have all finished the rounds before `end`? Looks, and does not wait. */
 bool ftc_board_settled(struct ftc_board *b, uint64_t end);
 /* The data of a post that is marked for this round, after every check. */
-const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
-                                    size_t bytes);
+const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
+                                    const struct ftc_board_post *post, size_t bytes);
 
 /* --- board/round.c --- */
 
-/* Wait until the round is over and, unless members are missing in a block that is not the first, its combined value is in `out`
- * (NULL: not wanted). */
+/* Wait until the round is over and, unless members are missing in a block that is not the first,
+ * its combined value is in `out` (NULL: not wanted). */
 void ftc_board_collect(struct ftc_board *b, unsigned char *out);
-/* The same, by this rank alone and for itself: few members and little data, and the root of a plain reduce. */
+/* The same, by this rank alone and for itself: few members and little data, and the root of a plain
+ * reduce. */
 void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out);
 /* out := first op second. Neither overlaps `out`, but where the call can merge either may be it. */
 void ftc_board_combine_two(const struct ftc_call *call, const unsigned char *first,
@@ -167,7 +172,8 @@ static inline bool ftc_board_same_call(const struct ftc_signature *a, const stru
  * odd, so no flip makes a word of it that survivors settle on. */
 static inline uint64_t ftc_board_mark(uint64_t end, uint64_t check)
 {
-    return end | ((check ^ end * FTC_BOARD_GOLDEN) >> FTC_BOARD_CHECK_SHIFT | 1) << FTC_BOARD_CHECK_SHIFT;
+    return end | ((check ^ end * FTC_BOARD_GOLDEN) >> FTC_BOARD_CHECK_SHIFT | 1)
+                     << FTC_BOARD_CHECK_SHIFT;
 }
 
 /* Is the data of a post with this offset in its rank's area? */
@@ -200,8 +206,8 @@ static inline enum ftc_board_standing ftc_board_standing(struct ftc_board *b, in
 
 typedef bool ftc_board_done(struct ftc_board *b);
 
-/* Until `done`, which does itself what it can: sleeping at this round's place. `light`: who ends the wait may leave out the
- * fence between publishing and looking for sleepers. */
+/* Until `done`, which does itself what it can: sleeping at this round's place. `light`: who ends
+ * the wait may leave out the fence between publishing and looking for sleepers. */
 void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light);
 /* Until `rank` has finished the rounds before `end` or is in L. */
 void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end);

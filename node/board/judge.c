@@ -14,8 +14,9 @@
 
 uint64_t ftc_board_check_of(const struct ftc_signature *s)
 {
-    uint64_t word = (uint64_t)s->kind << 56 ^ (uint64_t)s->type << 48 ^ (uint64_t)s->operator_code << 40 ^
-                    (uint64_t)s->earlier << 32 ^ (uint64_t)(uint32_t)s->root;
+    uint64_t word = (uint64_t)s->kind << 56 ^ (uint64_t)s->type << 48 ^
+                    (uint64_t)s->operator_code << 40 ^ (uint64_t)s->earlier << 32 ^
+                    (uint64_t)(uint32_t)s->root;
     uint64_t mixed = ((word ^ FTC_BOARD_GOLDEN) * FTC_BOARD_GOLDEN ^ s->size) * FTC_BOARD_GOLDEN;
 
     return mixed ^ mixed << 24;
@@ -28,7 +29,8 @@ static bool cannot_be(uint64_t round, uint64_t end)
 }
 
 /* Its writer called something else, and says so in its mark, too. */
-static bool is_other_call(const struct ftc_board *b, const struct ftc_board_post *post, uint64_t mark)
+static bool is_other_call(const struct ftc_board *b, const struct ftc_board_post *post,
+                          uint64_t mark)
 {
     return mark == ftc_board_mark(b->round + 1, ftc_board_check_of(&post->signature)) &&
            !ftc_board_same_call(&post->signature, &b->mine);
@@ -109,7 +111,8 @@ enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t 
         return failed ? FTC_POST_MISSING : FTC_POST_AWAITED;
     if (mark == (end | FTC_BOARD_COUNTED)) {
         if (!ftc_board_readable(b, post->offset))
-            b->set.host.damaged(b->set.host.arg, "others have counted a post that cannot be read any more");
+            b->set.host.damaged(b->set.host.arg,
+                                "others have counted a post that cannot be read any more");
         return FTC_POST_SOUND;
     }
     if (is_other_call(b, post, mark))
@@ -144,7 +147,8 @@ static bool still_stand(struct ftc_board *b)
     int rank;
 
     while ((rank = ftc_segment_next_failure(b->set.segment, &cursor)) >= 0)
-        if (takes_part(b, rank) && rank != b->rank && ftc_board_standing(b, rank, true) == FTC_POST_MISSING)
+        if (takes_part(b, rank) && rank != b->rank &&
+            ftc_board_standing(b, rank, true) == FTC_POST_MISSING)
             return false;
     /* Fewer entries than the log has: one is damaged, and is made good soon. */
     return cursor >= FTC_BOARD_LOAD(b->header->failures);

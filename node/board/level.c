@@ -14,8 +14,9 @@
 #define PLACES     FTC_LEVEL_PLACES
 #define HEAD_BYTES (2 * PLACES * RECORD)
 
-/* Its rank writes it. What it says, of a WORD the failed set, padded to 16 bytes, then the value, follows, or, where that is too much, lies in
- * the place's block. All of a rank are at the beginning of its area. */
+/* Its rank writes it. What it says, of a WORD the failed set, padded to 16 bytes, then the value,
+ * follows, or, where that is too much, lies in the place's block. All of a rank are at the
+ * beginning of its area. */
 struct record {
     _Alignas(64) _Atomic uint64_t mark; /* round + 1; release: the rest is there */
     uint64_t size;
@@ -32,7 +33,8 @@ struct record {
 
 _Static_assert(sizeof(struct record) % 16 == 0, "what follows is aligned");
 _Static_assert(HEAD_BYTES % PAGE_BYTES == 0, "blocks begin on pages");
-_Static_assert(HEAD_BYTES + 2 * PLACES * BLOCK <= FTC_BOARD_AREA, "the records fit into a rank's area");
+_Static_assert(HEAD_BYTES + 2 * PLACES * BLOCK <= FTC_BOARD_AREA,
+               "the records fit into a rank's area");
 
 struct ftc_level {
     struct ftc_segment *segment;
@@ -43,7 +45,8 @@ struct ftc_level {
     size_t populated[2 * PLACES]; /* bytes of this rank's blocks that are allocated */
 };
 
-/* The marks of others are looked at before they are there: a hole that is read is filled, and where /dev/shm is full that is a SIGBUS. */
+/* The marks of others are looked at before they are there: a hole that is read is filled, and where
+ * /dev/shm is full that is a SIGBUS. */
 static int populate_marks(struct ftc_level *level)
 {
     int count, first = ftc_segment_local(level->segment, &count), rc = 0;
@@ -84,8 +87,8 @@ static unsigned place_of(enum ftc_level_kind kind, uint64_t round)
     return (unsigned)kind * PLACES + (unsigned)(round % PLACES);
 }
 
-static struct record *record_of(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
-                                int rank)
+static struct record *record_of(const struct ftc_level *level, enum ftc_level_kind kind,
+                                uint64_t round, int rank)
 {
     return (struct record *)(void *)(level->areas + (size_t)rank * FTC_BOARD_AREA +
                                      place_of(kind, round) * RECORD);
@@ -108,8 +111,8 @@ static int populate(struct ftc_level *level, unsigned place, size_t bytes)
     if (bytes <= INLINE || bytes <= *populated)
         return 0;
     size_t to = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    int rc = ftc_segment_area_allocate(level->segment, level->rank, HEAD_BYTES + place * BLOCK + *populated,
-                                       to - *populated);
+    int rc = ftc_segment_area_allocate(level->segment, level->rank,
+                                       HEAD_BYTES + place * BLOCK + *populated, to - *populated);
     if (rc == 0)
         *populated = to;
     return rc;
@@ -140,14 +143,15 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
     return 0;
 }
 
-bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round, int rank)
+bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
+                      int rank)
 {
     return atomic_load_explicit(&record_of(level, kind, round, rank)->mark, memory_order_acquire) ==
            round + 1;
 }
 
-int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round, int rank,
-                   struct ftc_level_record *record)
+int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
+                   int rank, struct ftc_level_record *record)
 {
     const struct record *theirs = record_of(level, kind, round, rank);
     size_t before = kind == FTC_LEVEL_WORD ? level->padded : 0;

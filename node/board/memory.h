@@ -1,8 +1,10 @@
 /*
- * The board as it lies in the node segment, and the only ways to touch what is shared in it. Of this room only.
+ * The board as it lies in the node segment, and the only ways to touch what is shared in it. Of
+ * this room only.
  *
- * Each word says who writes it. All of it may be stale (of an older round) or, if a writer broke, garbage: readers check
- * the round, ranks and places before use. agreement.md, "Node board", has the protocol.
+ * Each word says who writes it. All of it may be stale (of an older round) or, if a writer broke,
+ * garbage: readers check the round, ranks and places before use. agreement.md, "Node board", has
+ * the protocol.
  */
 #ifndef FTC_NODE_BOARD_MEMORY_H
 #define FTC_NODE_BOARD_MEMORY_H
@@ -13,14 +15,16 @@
 
 #include "collectives/call.h"
 
-/* Tests of the protocol make these smaller: few bytes are then many blocks, and a few rounds use a place again. */
+/* Tests of the protocol make these smaller: few bytes are then many blocks, and a few rounds use a
+ * place again. */
 #ifndef FTC_BOARD_STEP
 #define FTC_BOARD_DEPTH 32u /* W: rounds a rank may be ahead of its readers */
 /* Bytes combined under one claim: the result and one post fit into the first-level cache. */
 #define FTC_BOARD_CHUNK 8192u
 #define FTC_BOARD_SMALL 1024u
 #define FTC_BOARD_WHOLE (4u << 20) /* most bytes of a broadcast's post */
-/* Below this many bytes of posts to read, each member combines for itself: cheaper than to wait for another's result. */
+/* Below this many bytes of posts to read, each member combines for itself: cheaper than to wait for
+ * another's result. */
 #define FTC_BOARD_SELF 1024u
 /* From this many bytes on, two members copy between their memories, in pieces. */
 #define FTC_BOARD_PAIR       16384u
@@ -28,9 +32,10 @@
 #define FTC_BOARD_PAIR_UNIT  4096u /* halves end at a multiple: no value of an element is split */
 #endif
 
-#define FTC_BOARD_INLINE 8u                                   /* bytes that travel in the post itself */
-#define FTC_BOARD_CHUNKS 16u                                  /* claims in a round: two cache lines */
-#define FTC_BOARD_BLOCK  (FTC_BOARD_CHUNK * FTC_BOARD_CHUNKS) /* most bytes of a post that is combined */
+#define FTC_BOARD_INLINE 8u  /* bytes that travel in the post itself */
+#define FTC_BOARD_CHUNKS 16u /* claims in a round: two cache lines */
+#define FTC_BOARD_BLOCK                                                                            \
+    (FTC_BOARD_CHUNK * FTC_BOARD_CHUNKS) /* most bytes of a post that is combined */
 
 /* One per rank and place. Its rank writes; the mark of a rank in L is written by the survivors. Two
  * posts share a cache line on purpose: the rank that posts second gets the first one's post with
@@ -92,7 +97,8 @@ enum ftc_board_claim {
 #define FTC_BOARD_WHOLE_OFFSET (FTC_BOARD_BLOCK_OFFSET + FTC_BOARD_BLOCK * FTC_BOARD_BLOCK_COUNT)
 #define FTC_BOARD_AREA         (FTC_BOARD_WHOLE_OFFSET + FTC_BOARD_WHOLE * FTC_BOARD_WHOLE_COUNT)
 
-#define FTC_BOARD_RESULTS 2u /* results of rounds r and r + 1 lie apart: one would do, but caches like it */
+#define FTC_BOARD_RESULTS                                                                          \
+    2u /* results of rounds r and r + 1 lie apart: one would do, but caches like it */
 
 struct ftc_board_memory {
     struct ftc_board_place *places;      /* FTC_BOARD_DEPTH */
@@ -100,15 +106,17 @@ struct ftc_board_memory {
     unsigned char *posts;                /* by place, then by rank */
     uint64_t post_stride;                /* bytes between two places */
     unsigned char *results;              /* FTC_BOARD_RESULTS blocks */
-    unsigned char *areas;                /* FTC_BOARD_AREA bytes for each rank; NULL in a read-only mapping */
+    unsigned char *areas; /* FTC_BOARD_AREA bytes for each rank; NULL in a read-only mapping */
 };
 
 struct ftc_segment;
 struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment);
-/* Really allocate that part of the rank's area, so that a full /dev/shm is an error here and no SIGBUS later. FTC_ERR_SYSTEM. */
+/* Really allocate that part of the rank's area, so that a full /dev/shm is an error here and no
+ * SIGBUS later. FTC_ERR_SYSTEM. */
 int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offset, size_t size);
 
-/* Between any two touches of shared memory a process may be killed: the harness of tests/node stops it there. */
+/* Between any two touches of shared memory a process may be killed: the harness of tests/node stops
+ * it there. */
 #ifdef FTC_BOARD_STEP
 void ftc_board_step(void);
 #else
@@ -118,11 +126,11 @@ static inline void ftc_board_step(void)
 #endif
 
 #define FTC_BOARD_LOAD(word) (ftc_board_step(), atomic_load_explicit(&(word), memory_order_acquire))
-#define FTC_BOARD_STORE(word, value)                                                                         \
+#define FTC_BOARD_STORE(word, value)                                                               \
     (ftc_board_step(), atomic_store_explicit(&(word), (value), memory_order_release))
-#define FTC_BOARD_ADD(word, value)                                                                           \
+#define FTC_BOARD_ADD(word, value)                                                                 \
     (ftc_board_step(), atomic_fetch_add_explicit(&(word), (value), memory_order_seq_cst))
-#define FTC_BOARD_SWAP(word, expected, value)                                                                \
+#define FTC_BOARD_SWAP(word, expected, value)                                                      \
     (ftc_board_step(), atomic_compare_exchange_strong(&(word), (expected), (value)))
 
 #endif

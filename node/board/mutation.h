@@ -1,42 +1,44 @@
 /*
- * Deliberate faults in the board, to test its tests: tests/node/test_node_board.c shows that the harness finds each.
+ * Deliberate faults in the board, to test its tests: tests/node/test_node_board.c shows that the
+ * harness finds each.
  *
- * Only a build with FTC_BOARD_MUTATIONS has them, and only the tests make one. In the product each FTC_BOARD_MUTATED()
- * is the constant false, and no trace of it is left in the code.
+ * Only a build with FTC_BOARD_MUTATIONS has them, and only the tests make one. In the product each
+ * FTC_BOARD_MUTATED() is the constant false, and no trace of it is left in the code.
  */
 #ifndef FTC_NODE_BOARD_MUTATION_H
 #define FTC_NODE_BOARD_MUTATION_H
 
-#define FTC_BOARD_MUTATIONS_LIST(X)                                                                          \
-    X(DAMAGE_AWAITED, "a rank with a damaged post is awaited, and not accused")                              \
-    X(SETTLED_BLINDLY, "a damaged post is void, whoever has counted it")                                     \
-    X(SETTLED_APART, "each survivor settles a damaged post for itself")                                      \
-    X(SETTLED_EARLY, "a post is settled where others have still to read an older one")                       \
-    X(DECIDED_UNSEEN, "who has decided does not look at what was declared meanwhile")                        \
-    X(OWN_UNCHECKED, "nobody looks at its own marks")                                                        \
-    X(NAP_UNCHECKED, "a rank that naps does not look at its own marks")                                      \
-    X(MISSING_COMBINED, "a missing member is combined all the same")                                         \
-    X(CLAIM_STOLEN, "a claim is taken from a holder that lives")                                             \
-    X(SHORT_FORGOTTEN, "a chunk without some members is set done like any other")                            \
-    X(NO_RESTART, "a member missing in a later block is no reason to start again")                           \
-    X(INPUT_NOT_KEPT, "in place, another start takes what the result has overwritten")                       \
-    X(NOT_RESTORED, "the buffer is not restored when the root dies in a later part")                         \
-    X(EARLY_FINISH, "finished is stored before the copy")                                                    \
-    X(NO_WAIT_FOR_READERS, "a place or buffer is used again whoever still reads it")                         \
-    X(PAIR_INPUT_NOT_KEPT,                                                                                   \
-      "of a pair, the survivor, or who was refused, takes as input what the other one overwrote")            \
-    X(PAIR_NOT_DELIVERED, "of a pair, the survivor leaves in its result what was there")                     \
-    X(PAIR_HALF, "of a pair, the survivor takes its half for the whole")                                     \
-    X(PAIR_EARLY, "of a pair, a rank says that it has succeeded before it has copied")                       \
-    X(PAIR_REFUSED_ALONE, "of a pair, a rank does not heed that the other one was refused")                  \
-    X(PAIR_COPIES_THE_DEAD, "of a pair, a rank copies from and to the other one after its declaration")      \
-    X(NO_LAST_LOOK, "no look between counting oneself asleep and sleeping")                                  \
-    X(NO_BUMP, "sleepers are woken without the bell")                                                        \
-    X(NO_FAN_OUT, "two are woken, and no more")                                                              \
-    X(WISH_WITHOUT_BELL, "a wish that came true is cleared without the bell")                                \
-    X(LATE_BELL, "the bell is read after counting oneself asleep")                                           \
-    X(SHARED_PLACE, "a place is slept at for several rounds")                                                \
-    X(DEATH_WITHOUT_BUMP, "a declaration wakes without bumping")                                             \
+#define FTC_BOARD_MUTATIONS_LIST(X)                                                                \
+    X(DAMAGE_AWAITED, "a rank with a damaged post is awaited, and not accused")                    \
+    X(SETTLED_BLINDLY, "a damaged post is void, whoever has counted it")                           \
+    X(SETTLED_APART, "each survivor settles a damaged post for itself")                            \
+    X(SETTLED_EARLY, "a post is settled where others have still to read an older one")             \
+    X(DECIDED_UNSEEN, "who has decided does not look at what was declared meanwhile")              \
+    X(OWN_UNCHECKED, "nobody looks at its own marks")                                              \
+    X(NAP_UNCHECKED, "a rank that naps does not look at its own marks")                            \
+    X(MISSING_COMBINED, "a missing member is combined all the same")                               \
+    X(CLAIM_STOLEN, "a claim is taken from a holder that lives")                                   \
+    X(SHORT_FORGOTTEN, "a chunk without some members is set done like any other")                  \
+    X(NO_RESTART, "a member missing in a later block is no reason to start again")                 \
+    X(INPUT_NOT_KEPT, "in place, another start takes what the result has overwritten")             \
+    X(NOT_RESTORED, "the buffer is not restored when the root dies in a later part")               \
+    X(EARLY_FINISH, "finished is stored before the copy")                                          \
+    X(NO_WAIT_FOR_READERS, "a place or buffer is used again whoever still reads it")               \
+    X(PAIR_INPUT_NOT_KEPT,                                                                         \
+      "of a pair, the survivor, or who was refused, takes as input what the other one overwrote")  \
+    X(PAIR_NOT_DELIVERED, "of a pair, the survivor leaves in its result what was there")           \
+    X(PAIR_HALF, "of a pair, the survivor takes its half for the whole")                           \
+    X(PAIR_EARLY, "of a pair, a rank says that it has succeeded before it has copied")             \
+    X(PAIR_REFUSED_ALONE, "of a pair, a rank does not heed that the other one was refused")        \
+    X(PAIR_COPIES_THE_DEAD,                                                                        \
+      "of a pair, a rank copies from and to the other one after its declaration")                  \
+    X(NO_LAST_LOOK, "no look between counting oneself asleep and sleeping")                        \
+    X(NO_BUMP, "sleepers are woken without the bell")                                              \
+    X(NO_FAN_OUT, "two are woken, and no more")                                                    \
+    X(WISH_WITHOUT_BELL, "a wish that came true is cleared without the bell")                      \
+    X(LATE_BELL, "the bell is read after counting oneself asleep")                                 \
+    X(SHARED_PLACE, "a place is slept at for several rounds")                                      \
+    X(DEATH_WITHOUT_BUMP, "a declaration wakes without bumping")                                   \
     X(DEATH_WAKES_COUNTED, "a declaration wakes only where sleepers are counted")
 
 enum ftc_board_mutation {

@@ -1,6 +1,7 @@
 /*
- * Two members and a large value: each combines half of it, reading the other's input and writing the other's result where they are, in
- * the other process's memory (agreement.md, "Pairs"). One copy of each byte instead of two, and half of the combining.
+ * Two members and a large value: each combines half of it, reading the other's input and writing
+ * the other's result where they are, in the other process's memory (agreement.md, "Pairs"). One
+ * copy of each byte instead of two, and half of the combining.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 struct offer {
     uint64_t input, output; /* addresses of its own; 0: it wants no result */
     uint64_t allowed;       /* its memory may be copied from and to, as far as it knows */
-    uint64_t check;         /* of the others: to write to a wrong address is worse than a wrong value */
+    uint64_t check; /* of the others: to write to a wrong address is worse than a wrong value */
 };
 
 static uint64_t check_of(const struct offer *offer)
@@ -61,7 +62,8 @@ struct half {
 /* The lower rank's is the first one. */
 static struct half half_of(const struct ftc_board *b)
 {
-    size_t size = b->call->signature.size, middle = size / 2 / FTC_BOARD_PAIR_UNIT * FTC_BOARD_PAIR_UNIT;
+    size_t size = b->call->signature.size,
+           middle = size / 2 / FTC_BOARD_PAIR_UNIT * FTC_BOARD_PAIR_UNIT;
 
     if (b->rank < partner(b))
         return (struct half){0, middle};
@@ -81,12 +83,13 @@ static unsigned char *scratch(struct ftc_board *b)
     if (b->scratch == NULL)
         b->scratch = malloc(2 * (size_t)FTC_BOARD_PAIR_PIECE);
     if (b->scratch == NULL)
-        b->set.host.exhausted(b->set.host.arg, ftc_error_set(FTC_ERR_NOMEM, "no memory to combine in"));
+        b->set.host.exhausted(b->set.host.arg,
+                              ftc_error_set(FTC_ERR_NOMEM, "no memory to combine in"));
     return b->scratch;
 }
 
-/* Read theirs, combine in rank order, write the result where it is wanted. Theirs is read to where the result goes, if the
- * operator can take it from there. */
+/* Read theirs, combine in rank order, write the result where it is wanted. Theirs is read to where
+ * the result goes, if the operator can take it from there. */
 static bool combine_piece(struct ftc_board *b, const unsigned char *input, unsigned char *output,
                           const struct offer *theirs, size_t at, size_t size)
 {
@@ -168,7 +171,8 @@ static enum ftc_board_pair together(struct ftc_board *b, const void *input, void
 
     if (!exchange_offers(b, &mine, &theirs))
         return FTC_PAIR_ALONE;
-    succeeded = mine.allowed && theirs.allowed && (early || combine_half(b, input, output, &theirs));
+    succeeded =
+        mine.allowed && theirs.allowed && (early || combine_half(b, input, output, &theirs));
     if (!exchange_success(b, succeeded, &theirs_succeeded))
         return FTC_BOARD_MUTATED(PAIR_HALF) && succeeded ? FTC_PAIR_DONE : FTC_PAIR_ALONE;
     if (early)

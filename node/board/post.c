@@ -1,4 +1,5 @@
-/* Posting: a place in this round, a buffer for what does not fit into the post, and no reader left in either. */
+/* Posting: a place in this round, a buffer for what does not fit into the post, and no reader left
+ * in either. */
 #include <string.h>
 
 #include "base/cpu.h"
@@ -78,13 +79,16 @@ struct shelf {
 static struct shelf shelf_for(struct ftc_board *b, size_t bytes)
 {
     if (bytes <= FTC_BOARD_SMALL)
-        return (struct shelf){b->small, FTC_BOARD_SMALL_COUNT, FTC_BOARD_SMALL, FTC_BOARD_SMALL_OFFSET};
+        return (struct shelf){b->small, FTC_BOARD_SMALL_COUNT, FTC_BOARD_SMALL,
+                              FTC_BOARD_SMALL_OFFSET};
     if (bytes <= FTC_BOARD_BLOCK)
-        return (struct shelf){b->block, FTC_BOARD_BLOCK_COUNT, FTC_BOARD_BLOCK, FTC_BOARD_BLOCK_OFFSET};
+        return (struct shelf){b->block, FTC_BOARD_BLOCK_COUNT, FTC_BOARD_BLOCK,
+                              FTC_BOARD_BLOCK_OFFSET};
     return (struct shelf){b->whole, FTC_BOARD_WHOLE_COUNT, FTC_BOARD_WHOLE, FTC_BOARD_WHOLE_OFFSET};
 }
 
-/* The first free one, so that few are ever used and stay in the caches; else the one used longest ago. */
+/* The first free one, so that few are ever used and stay in the caches; else the one used longest
+ * ago. */
 static uint32_t take_buffer(struct ftc_board *b, const struct shelf *shelf)
 {
     uint32_t oldest = 0;
@@ -99,7 +103,8 @@ static uint32_t take_buffer(struct ftc_board *b, const struct shelf *shelf)
     return oldest;
 }
 
-/* A full /dev/shm must be an error here and no SIGBUS later. Only what is needed: /dev/shm may be small, and ranks many. */
+/* A full /dev/shm must be an error here and no SIGBUS later. Only what is needed: /dev/shm may be
+ * small, and ranks many. */
 static void populate(struct ftc_board *b, struct ftc_board_use *use, uint32_t offset, size_t bytes)
 {
     uint32_t from = offset / PAGE_BYTES * PAGE_BYTES; /* small buffers share pages */
@@ -128,8 +133,8 @@ static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
 
 /* --- posting --- */
 
-FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *post, size_t bytes,
-                                         int reader)
+FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *post,
+                                         size_t bytes, int reader)
 {
     struct ftc_board_use *use = &b->place[b->round % FTC_BOARD_DEPTH];
     int kind = b->call->signature.kind;
@@ -138,8 +143,8 @@ FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_p
     until_free(b, use);
     ftc_cpu_own(post);
     ftc_board_step();
-    /* Where others write to the line, it may be taken away between two stores: the fewer the better. Where they do not,
-     * a look at it would wait for the line, and stores need not. */
+    /* Where others write to the line, it may be taken away between two stores: the fewer the
+     * better. Where they do not, a look at it would wait for the line, and stores need not. */
     if (alone || !ftc_board_same_call(&post->signature, &b->mine))
         post->signature = b->mine;
     use->end = b->round + 1;
@@ -167,8 +172,8 @@ FTC_HOT void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes,
 
 /* --- reading --- */
 
-FTC_HOT const unsigned char *ftc_board_data(struct ftc_board *b, int rank, const struct ftc_board_post *post,
-                                            size_t bytes)
+FTC_HOT const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
+                                            const struct ftc_board_post *post, size_t bytes)
 {
     ftc_board_step();
     if (bytes <= FTC_BOARD_INLINE)

@@ -1,9 +1,10 @@
 /*
  * Collecting rounds: who has posted, and the combined value.
  *
- * Happy path, few members and little data: wait for each mark in rank order, combine for oneself. Otherwise: whoever adds the last
- * one to the arrival count finds the round over, claims the chunks that nobody has claimed, combines them and sets them done; the
- * others copy. A claimer that dies is replaced by whoever finds it in L.
+ * Happy path, few members and little data: wait for each mark in rank order, combine for oneself.
+ * Otherwise: whoever adds the last one to the arrival count finds the round over, claims the chunks
+ * that nobody has claimed, combines them and sets them done; the others copy. A claimer that dies
+ * is replaced by whoever finds it in L.
  */
 #include <string.h>
 
@@ -12,8 +13,8 @@
 
 /* --- who has posted --- */
 
-/* agreement.md, "Deciding". The flag in L is read before the mark that it settles. True if the round is over: every post is sound
- * or never will be. */
+/* agreement.md, "Deciding". The flag in L is read before the mark that it settles. True if the
+ * round is over: every post is sound or never will be. */
 FTC_HOT static bool look_at_marks(struct ftc_board *b)
 {
     if (b->cursor == 0)
@@ -161,7 +162,8 @@ static uint64_t claim_word(const struct ftc_board *b, enum ftc_board_claim state
     return FTC_BOARD_WORD(b->round, (unsigned)b->rank << 2 | state);
 }
 
-/* The word is compared with what was read after L, so a holder in L that had set done meanwhile is noticed. */
+/* The word is compared with what was read after L, so a holder in L that had set done meanwhile is
+ * noticed. */
 static void try_chunk(struct ftc_board *b, unsigned index)
 {
     _Atomic uint64_t *claim = &ftc_board_place(b, b->round)->claim[index];
@@ -176,8 +178,8 @@ static void try_chunk(struct ftc_board *b, unsigned index)
     FTC_BOARD_STORE(*claim, claim_word(b, short_of ? FTC_CLAIM_DONE_SHORT : FTC_CLAIM_DONE));
 }
 
-/* True if all chunks are done; else b->chunk is the first that is not. Who did one that members are missing in had them in L,
- * and so they are declared: this rank will find the same. */
+/* True if all chunks are done; else b->chunk is the first that is not. Who did one that members are
+ * missing in had them in L, and so they are declared: this rank will find the same. */
 FTC_HOT static bool all_done(struct ftc_board *b)
 {
     struct ftc_board_place *place = ftc_board_place(b, b->round);
@@ -199,7 +201,8 @@ FTC_HOT static void arrive(struct ftc_board *b)
     struct ftc_board_place *place = ftc_board_place(b, b->round);
     uint64_t tag = FTC_BOARD_TAG(b->round), word = FTC_BOARD_LOAD(place->arrived);
 
-    while (!FTC_BOARD_SWAP(place->arrived, &word, (word & ~(uint64_t)0xffff) == tag ? word + 1 : tag + 1))
+    while (!FTC_BOARD_SWAP(place->arrived, &word,
+                           (word & ~(uint64_t)0xffff) == tag ? word + 1 : tag + 1))
         ;
 }
 
@@ -208,7 +211,8 @@ FTC_HOT static bool all_arrived(struct ftc_board *b)
 {
     uint64_t word = FTC_BOARD_LOAD(ftc_board_place(b, b->round)->arrived);
 
-    return (word & ~(uint64_t)0xffff) == FTC_BOARD_TAG(b->round) && (int)FTC_BOARD_VALUE(word) >= b->live;
+    return (word & ~(uint64_t)0xffff) == FTC_BOARD_TAG(b->round) &&
+           (int)FTC_BOARD_VALUE(word) >= b->live;
 }
 
 FTC_HOT static bool done_together(struct ftc_board *b)

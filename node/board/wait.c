@@ -7,13 +7,15 @@
  *   P3 read the count                      S3 look at everything
  *   P4 if any: bell += 1, wake two         S4 sleep while bell == expected
  *
- * If P3 does not see S2, S3 sees P1; if it does, P4 comes after S1, and the kernel does not let it sleep or wakes it. Where P2
- * would be felt (a broadcast's root, a sender of a plain reduce, everybody where sleep is rare), the sleeper fences for both
- * (membarrier) after S2, and P2 only keeps the compiler from moving P3.
+ * If P3 does not see S2, S3 sees P1; if it does, P4 comes after S1, and the kernel does not let it
+ * sleep or wakes it. Where P2 would be felt (a broadcast's root, a sender of a plain reduce,
+ * everybody where sleep is rare), the sleeper fences for both (membarrier) after S2, and P2 only
+ * keeps the compiler from moving P3.
  *
- * The count of sleepers holds their round. Who wakes two takes two off, so the count never is less than those asleep; each woken
- * one finishes the round and wakes two more. In a broadcast nobody waits for the receivers, so one may be in round r + W while others
- * sleep in round r: before they have finished it naps elsewhere, a millisecond at a time.
+ * The count of sleepers holds their round. Who wakes two takes two off, so the count never is less
+ * than those asleep; each woken one finishes the round and wakes two more. In a broadcast nobody
+ * waits for the receivers, so one may be in round r + W while others sleep in round r: before they
+ * have finished it naps elsewhere, a millisecond at a time.
  */
 #include <sched.h>
 
@@ -22,7 +24,7 @@
 #include "node/system/futex.h"
 
 #define QUICK_LOOKS       100 /* without a pause, which alone takes as long as a line from another core */
-#define ROOM_PAUSES       16  /* about a microsecond */
+#define ROOM_PAUSES       16 /* about a microsecond */
 #define FAN_OUT           2
 #define UNFENCED_SLEEP_NS 1000000u /* where nobody can fence for others */
 #define NAP_NS            1000000u
@@ -75,7 +77,8 @@ FTC_HOT static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *
 
     if (wanted == 0 || wanted > b->round + 1)
         return;
-    FTC_BOARD_STORE(own->wanted, 0); /* who wrote a smaller one meanwhile looks again: the bell moves */
+    FTC_BOARD_STORE(own->wanted,
+                    0); /* who wrote a smaller one meanwhile looks again: the bell moves */
     if (FTC_BOARD_MUTATED(WISH_WITHOUT_BELL))
         return;
     FTC_BOARD_ADD(own->bell, 1);
@@ -111,7 +114,8 @@ void ftc_board_ring_all(struct ftc_segment *segment)
         FTC_BOARD_ADD(memory.places[i].bell, 1);
     for (int rank = 0; rank < ranks; rank++)
         FTC_BOARD_ADD(memory.progress[rank].bell, 1);
-    /* Who is not asleep yet has still to read its bell, and finds it bumped and the failure declared. */
+    /* Who is not asleep yet has still to read its bell, and finds it bumped and the failure
+     * declared. */
     atomic_thread_fence(memory_order_seq_cst);
     /* Whatever the counts say: who died may have taken sleepers off and not yet woken them. */
     for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++)
@@ -140,7 +144,8 @@ static void count_sleeper(struct ftc_board *b, struct ftc_board_place *place)
 
     do {
         bool same = tag_of(word) == tag;
-        if (same && FTC_BOARD_VALUE(word) == 0xffff) /* more than there can be: old sleeps that timed out */
+        if (same &&
+            FTC_BOARD_VALUE(word) == 0xffff) /* more than there can be: old sleeps that timed out */
             return;
         next = same ? word + 1 : tag + 1;
     } while (!FTC_BOARD_SWAP(place->sleepers, &word, next));
@@ -155,7 +160,8 @@ static void wish(struct ftc_board_progress *progress, uint64_t end)
         ;
 }
 
-/* A wish that was not the smallest is gone once that one came true. Looked at after the bell was read. */
+/* A wish that was not the smallest is gone once that one came true. Looked at after the bell was
+ * read. */
 static bool wish_stands(struct ftc_board_progress *progress, uint64_t end)
 {
     uint64_t wanted = FTC_BOARD_LOAD(progress->wanted);
@@ -167,7 +173,8 @@ static bool failures_waiting(const struct ftc_board *b)
 {
     uint32_t failures = FTC_BOARD_LOAD(b->header->failures);
 
-    return failures != b->failures && b->failures < (uint32_t)b->ranks; /* more is damage: not for ever */
+    return failures != b->failures &&
+           b->failures < (uint32_t)b->ranks; /* more is damage: not for ever */
 }
 
 FTC_HOT void ftc_board_look(struct ftc_board *b)
@@ -180,7 +187,8 @@ FTC_HOT void ftc_board_look(struct ftc_board *b)
 static bool is_shared(struct ftc_board *b, const struct bed *bed)
 {
     return bed->place != NULL && b->round >= FTC_BOARD_DEPTH &&
-           !ftc_board_settled(b, b->round + 1 - FTC_BOARD_DEPTH) && !FTC_BOARD_MUTATED(SHARED_PLACE);
+           !ftc_board_settled(b, b->round + 1 - FTC_BOARD_DEPTH) &&
+           !FTC_BOARD_MUTATED(SHARED_PLACE);
 }
 
 /* Elsewhere, where nobody is woken in this rank's stead. The ranks behind may be waiting for an
@@ -225,7 +233,8 @@ static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_don
     host->asleep(host->arg, false);
 }
 
-/* There is no hurry where 32 rounds are under way, and each look takes the line from who is working on them. */
+/* There is no hurry where 32 rounds are under way, and each look takes the line from who is working
+ * on them. */
 static void relax(const struct bed *bed, int idle)
 {
     int pauses = bed->place == NULL ? ROOM_PAUSES : idle > QUICK_LOOKS ? 1 : 0;
@@ -252,7 +261,8 @@ FTC_HOT static void until(struct ftc_board *b, const struct bed *bed, ftc_board_
             idle = b->set.spins;
         } else {
             sleep_once(b, bed, done);
-            idle = b->set.spins; /* woken: others may be about to run; yield again before sleeping */
+            idle =
+                b->set.spins; /* woken: others may be about to run; yield again before sleeping */
         }
     }
 }
@@ -278,7 +288,8 @@ void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end)
 
     b->awaited = rank;
     b->awaited_end = end;
-    until(b, &(struct bed){.bell = &progress->bell, .progress = progress, .end = end, .light = true},
+    until(b,
+          &(struct bed){.bell = &progress->bell, .progress = progress, .end = end, .light = true},
           has_finished);
     b->awaited_end = 0;
 }

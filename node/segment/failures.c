@@ -17,9 +17,11 @@ _Static_assert(FTC_NODE_MAX_RANKS < 1 << RANK_BITS, "a rank + 1 fits below the c
 const char *ftc_failure_cause_name(enum ftc_failure_cause cause)
 {
     static const char *const names[FTC_CAUSES] = {
-        [FTC_CAUSE_NONE] = "none",       [FTC_CAUSE_SIGNAL] = "signal",   [FTC_CAUSE_EXIT] = "exit",
-        [FTC_CAUSE_STALLED] = "stalled", [FTC_CAUSE_STOPPED] = "stopped", [FTC_CAUSE_ACCUSED] = "accused",
-        [FTC_CAUSE_DRILL] = "drill",     [FTC_CAUSE_LAUNCH] = "launch",   [FTC_CAUSE_NODE] = "node",
+        [FTC_CAUSE_NONE] = "none",       [FTC_CAUSE_SIGNAL] = "signal",
+        [FTC_CAUSE_EXIT] = "exit",       [FTC_CAUSE_STALLED] = "stalled",
+        [FTC_CAUSE_STOPPED] = "stopped", [FTC_CAUSE_ACCUSED] = "accused",
+        [FTC_CAUSE_DRILL] = "drill",     [FTC_CAUSE_LAUNCH] = "launch",
+        [FTC_CAUSE_NODE] = "node",
     };
     return (unsigned)cause < FTC_CAUSES ? names[cause] : "unknown";
 }
@@ -29,7 +31,8 @@ static _Atomic uint32_t *failure_log(struct ftc_segment *segment)
     return (_Atomic uint32_t *)(void *)(segment->base + segment->layout.log_offset);
 }
 
-/* Entry `index` of the log if it names `rank`. The flag in a slot is entry 0 of a log of its own. */
+/* Entry `index` of the log if it names `rank`. The flag in a slot is entry 0 of a log of its
+ * own. */
 static uint32_t checked(uint32_t index, uint32_t rank)
 {
     uint64_t mixed = ((uint64_t)index << 32 | (rank + 1)) * GOLDEN;
@@ -89,7 +92,8 @@ void ftc_segment_restore_failures(struct ftc_segment *segment)
 
 int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor)
 {
-    uint32_t entries = atomic_load_explicit(&ftc_segment_header(segment)->failures, memory_order_acquire);
+    uint32_t entries =
+        atomic_load_explicit(&ftc_segment_header(segment)->failures, memory_order_acquire);
 
     if (*cursor >= entries || *cursor >= segment->layout.ranks)
         return -1;

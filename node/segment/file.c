@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "node/system/lock.h"
 #include "node/segment/internal.h"
+#include "node/system/lock.h"
 
 #define NAME_DIGITS 6
 
@@ -69,7 +69,8 @@ int ftc_segment_file_make(const char *path, int *fd)
         return 0;
     close(*fd);
     *fd = -1;
-    return ftc_error_set(FTC_ERR_STATE, "%s was taken for what a dead job left: use another name", path);
+    return ftc_error_set(FTC_ERR_STATE, "%s was taken for what a dead job left: use another name",
+                         path);
 }
 
 void ftc_segment_file_keep(struct ftc_segment *segment, int fd)

@@ -14,7 +14,8 @@ struct ftc_declared {
 
 struct ftc_segment {
     struct ftc_layout layout; /* private: nothing that happens in the file leads out of the map */
-    uint32_t node; /* private too, as is this: first rank of each node, and their number at the end */
+    uint32_t
+        node; /* private too, as is this: first rank of each node, and their number at the end */
     uint32_t *first;
     int fd;       /* of the file; the launcher's holds the lock (node/system/lock.h) */
     dev_t device; /* of the file ... */
@@ -36,7 +37,8 @@ void ftc_segment_file_keep(struct ftc_segment *segment, int fd);
  * does not know, and open other files under the same numbers. */
 bool ftc_segment_file_kept(const struct ftc_segment *segment);
 
-/* Write the table of nodes of a segment that is being made; and copy that of one that is attached: FTC_ERR_PROTO, FTC_ERR_NOMEM. */
+/* Write the table of nodes of a segment that is being made; and copy that of one that is attached:
+ * FTC_ERR_PROTO, FTC_ERR_NOMEM. */
 int ftc_nodes_fill(struct ftc_segment *segment, const struct ftc_segment_spec *spec);
 int ftc_nodes_keep(struct ftc_segment *segment);
 

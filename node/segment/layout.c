@@ -1,5 +1,5 @@
-/* Layout of the node segment: computed from the number of ranks and the size of the text, and never taken
- * from a file: a file's header has to say the same. */
+/* Layout of the node segment: computed from the number of ranks and the size of the text, and never
+ * taken from a file: a file's header has to say the same. */
 #include "node/segment/layout.h"
 
 #include "node/board/memory.h"
@@ -12,8 +12,9 @@
 #define PAGE_BYTES 4096u
 #define LINE_BYTES 64u
 
-/* What is shared between processes must look the same in all of them, and but for posts, which do on
- * purpose, nothing of one writer may share a cache line with another's. A change of these numbers is a change of FTC_SEGMENT_VERSION. */
+/* What is shared between processes must look the same in all of them, and but for posts, which do
+ * on purpose, nothing of one writer may share a cache line with another's. A change of these
+ * numbers is a change of FTC_SEGMENT_VERSION. */
 _Static_assert(sizeof(struct ftc_slot) % LINE_BYTES == 0, "slots are padded");
 _Static_assert(sizeof(struct ftc_slot) == 1152, "layout of the slot");
 _Static_assert(sizeof(struct ftc_segment_header) == 1088, "layout of the header");
@@ -22,7 +23,8 @@ _Static_assert(2 * sizeof(struct ftc_board_post) == LINE_BYTES, "two small posts
 _Static_assert(sizeof(struct ftc_board_progress) == LINE_BYTES, "layout of the board");
 _Static_assert(sizeof(struct ftc_board_place) == 4 * LINE_BYTES, "layout of the board");
 _Static_assert(FTC_BOARD_AREA % PAGE_BYTES == 0, "areas begin on pages");
-_Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no locks between processes");
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2,
+               "no locks between processes");
 
 static uint64_t round_up(uint64_t value, uint64_t step)
 {
@@ -37,32 +39,36 @@ int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes
                              (unsigned long long)ranks, FTC_NODE_MAX_RANKS);
     if (nodes < 1 || nodes > FTC_NODE_MAX_NODES || nodes > ranks)
         return ftc_error_set(
-            FTC_ERR_ARG, "%llu ranks on %llu nodes: each node must have a rank, and %d nodes are the most",
+            FTC_ERR_ARG,
+            "%llu ranks on %llu nodes: each node must have a rank, and %d nodes are the most",
             (unsigned long long)ranks, (unsigned long long)nodes, FTC_NODE_MAX_NODES);
     if (text_size < 1 || text_size > FTC_LAYOUT_MAX_TEXT)
         return ftc_error_set(FTC_ERR_ARG, "a configuration of %llu bytes: at most %u are possible",
                              (unsigned long long)text_size, FTC_LAYOUT_MAX_TEXT);
     /* No overflow: both factors are bounded above, the largest total is about 2^40. */
     uint64_t row = round_up((uint64_t)ftc_set_words((int)ranks) * sizeof(uint64_t), LINE_BYTES);
-    *layout = (struct ftc_layout){.ranks = (uint32_t)ranks, .nodes = (uint32_t)nodes, .text_size = text_size};
+    *layout = (struct ftc_layout){
+        .ranks = (uint32_t)ranks, .nodes = (uint32_t)nodes, .text_size = text_size};
     layout->endpoint_size = endpoints || nodes > 1 ? FTC_ENDPOINT_SIZE : 0;
     layout->text_offset = round_up(sizeof(struct ftc_segment_header), LINE_BYTES);
     layout->slots_offset = round_up(layout->text_offset + text_size, LINE_BYTES);
     layout->nodes_offset = layout->slots_offset + ranks * sizeof(struct ftc_slot);
-    layout->endpoints_offset = round_up(layout->nodes_offset + nodes * sizeof(struct ftc_node), LINE_BYTES);
+    layout->endpoints_offset =
+        round_up(layout->nodes_offset + nodes * sizeof(struct ftc_node), LINE_BYTES);
     layout->log_offset = layout->endpoints_offset + ranks * layout->endpoint_size;
     layout->sets_offset = round_up(layout->log_offset + ranks * sizeof(uint32_t), LINE_BYTES);
     layout->set_stride = row;
     layout->pending_offset = layout->sets_offset + 2 * ranks * row;
     layout->pending_stride = row;
     layout->places_offset = layout->pending_offset + ranks * row;
-    layout->progress_offset = layout->places_offset + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place);
+    layout->progress_offset =
+        layout->places_offset + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place);
     layout->posts_offset = layout->progress_offset + ranks * sizeof(struct ftc_board_progress);
     layout->post_stride = round_up(ranks * sizeof(struct ftc_board_post), LINE_BYTES);
     layout->results_offset =
         round_up(layout->posts_offset + FTC_BOARD_DEPTH * layout->post_stride, PAGE_BYTES);
-    layout->rings_offset =
-        round_up(layout->results_offset + (uint64_t)FTC_BOARD_RESULTS * FTC_BOARD_BLOCK, PAGE_BYTES);
+    layout->rings_offset = round_up(
+        layout->results_offset + (uint64_t)FTC_BOARD_RESULTS * FTC_BOARD_BLOCK, PAGE_BYTES);
     layout->areas_offset = layout->rings_offset + ranks * ranks * FTC_SEGMENT_RING_BYTES;
     layout->total_size = layout->areas_offset + ranks * FTC_BOARD_AREA;
     return 0;
@@ -109,14 +115,16 @@ static bool terminated(const char *text, size_t size)
     return memchr(text, '\0', size) != NULL;
 }
 
-int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header *header, uint64_t file_size)
+int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header *header,
+                     uint64_t file_size)
 {
     uint64_t magic = atomic_load_explicit(&header->magic, memory_order_relaxed);
     if (magic != FTC_SEGMENT_MAGIC)
-        return ftc_error_set(FTC_ERR_PROTO, "%s",
-                             magic == 0 ? "the segment is only half made: its launcher is still starting, or "
-                                          "died there (ftcoll-status --gc removes it)"
-                                        : "not a segment of ftcoll");
+        return ftc_error_set(
+            FTC_ERR_PROTO, "%s",
+            magic == 0 ? "the segment is only half made: its launcher is still starting, or "
+                         "died there (ftcoll-status --gc removes it)"
+                       : "not a segment of ftcoll");
     if (header->version != FTC_SEGMENT_VERSION)
         return ftc_error_set(FTC_ERR_PROTO,
                              "segment of version %u, this is version %u: use one release of "
@@ -133,13 +141,15 @@ int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header 
         return ftc_error_set(FTC_ERR_PROTO,
                              "damaged segment: its layout is not that of %u ranks in %llu bytes",
                              header->ranks, (unsigned long long)file_size);
-    if (!terminated(header->job, sizeof(header->job)) || !terminated(header->host, sizeof(header->host)) ||
+    if (!terminated(header->job, sizeof(header->job)) ||
+        !terminated(header->host, sizeof(header->host)) ||
         !terminated(header->command, sizeof(header->command)) ||
         !terminated(header->directory, sizeof(header->directory)) ||
         !terminated(header->cluster, sizeof(header->cluster)))
         return ftc_error_set(FTC_ERR_PROTO, "damaged segment: a name in its header has no end");
     if (header->node >= header->nodes)
-        return ftc_error_set(FTC_ERR_PROTO, "damaged segment: node %u of %u", header->node, header->nodes);
+        return ftc_error_set(FTC_ERR_PROTO, "damaged segment: node %u of %u", header->node,
+                             header->nodes);
     *layout = expected;
     return 0;
 }

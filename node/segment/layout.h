@@ -1,4 +1,5 @@
-/* Where the parts of a node segment lie. Of this room only: everybody else asks node/segment/segment.h. */
+/* Where the parts of a node segment lie. Of this room only: everybody else asks
+ * node/segment/segment.h. */
 #ifndef FTC_NODE_SEGMENT_LAYOUT_H
 #define FTC_NODE_SEGMENT_LAYOUT_H
 
@@ -9,7 +10,8 @@
 
 #define FTC_LAYOUT_MAX_TEXT (1u << 20) /* bytes of configuration text with its NUL */
 
-/* Offsets and sizes in bytes, from the start of the file. A function of ranks, nodes, endpoints and text_size alone. */
+/* Offsets and sizes in bytes, from the start of the file. A function of ranks, nodes, endpoints and
+ * text_size alone. */
 struct ftc_layout {
     uint32_t ranks, nodes;
     uint64_t text_offset, text_size; /* text_size counts the NUL */
@@ -26,14 +28,16 @@ struct ftc_layout {
     uint64_t total_size;
 };
 
-/* FTC_ERR_ARG: ranks outside 1..FTC_NODE_MAX_RANKS, nodes outside 1..FTC_NODE_MAX_NODES, or text too long. */
+/* FTC_ERR_ARG: ranks outside 1..FTC_NODE_MAX_RANKS, nodes outside 1..FTC_NODE_MAX_NODES, or text
+ * too long. */
 int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes, bool endpoints,
                        uint64_t text_size);
 
-/* Write the layout into a header that is being made; and check a header from outside against the layout
- * recomputed from its ranks and text size, and against the file's size: FTC_ERR_PROTO. `header` is a private
- * copy. */
+/* Write the layout into a header that is being made; and check a header from outside against the
+ * layout recomputed from its ranks and text size, and against the file's size: FTC_ERR_PROTO.
+ * `header` is a private copy. */
 void ftc_layout_store(const struct ftc_layout *layout, struct ftc_segment_header *header);
-int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header *header, uint64_t file_size);
+int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header *header,
+                     uint64_t file_size);
 
 #endif

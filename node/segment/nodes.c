@@ -24,7 +24,8 @@ int ftc_nodes_keep(struct ftc_segment *segment)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a table of nodes");
     for (uint32_t node = 0; node < segment->layout.nodes; node++) {
         uint32_t first = nodes[node].first, count = nodes[node].count;
-        if (first != next || count < 1 || memchr(nodes[node].host, '\0', sizeof(nodes[node].host)) == NULL)
+        if (first != next || count < 1 ||
+            memchr(nodes[node].host, '\0', sizeof(nodes[node].host)) == NULL)
             break;
         segment->first[node] = first;
         next += count;
@@ -44,7 +45,8 @@ int ftc_nodes_fill(struct ftc_segment *segment, const struct ftc_segment_spec *s
     const struct ftc_node *members = spec->nodes > 0 ? spec->members : &one;
 
     snprintf(one.host, sizeof(one.host), "%s", spec->host != NULL ? spec->host : "");
-    snprintf(header->cluster, sizeof(header->cluster), "%s", spec->nodes > 0 ? spec->cluster : spec->job);
+    snprintf(header->cluster, sizeof(header->cluster), "%s",
+             spec->nodes > 0 ? spec->cluster : spec->job);
     if (spec->secret != NULL)
         memcpy(header->secret, spec->secret, FTC_JOB_SECRET);
     header->node = (uint32_t)spec->node;
@@ -54,7 +56,8 @@ int ftc_nodes_fill(struct ftc_segment *segment, const struct ftc_segment_spec *s
         nodes[node].count = members[node].count;
     }
     /* One node needs no lease; of several, ranks must not return before the first has come. */
-    atomic_store_explicit(&header->lease_ns, spec->nodes > 1 ? 0 : UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&header->lease_ns, spec->nodes > 1 ? 0 : UINT64_MAX,
+                          memory_order_relaxed);
     return ftc_nodes_keep(segment);
 }
 
@@ -86,7 +89,8 @@ bool ftc_segment_is_local(const struct ftc_segment *segment, int rank)
 int ftc_segment_node_of(const struct ftc_segment *segment, int rank)
 {
     uint32_t low = 0,
-             high = segment->layout.nodes; /* low has a first rank that is not above, high one that is */
+             high = segment->layout
+                        .nodes; /* low has a first rank that is not above, high one that is */
 
     assert(rank >= 0 && (uint32_t)rank < segment->layout.ranks);
     while (high - low > 1) {
@@ -110,5 +114,6 @@ char *ftc_segment_endpoint(struct ftc_segment *segment, int rank)
     assert(rank >= 0 && (uint32_t)rank < segment->layout.ranks);
     if (segment->layout.endpoint_size == 0)
         return NULL;
-    return (char *)segment->base + segment->layout.endpoints_offset + (size_t)rank * FTC_ENDPOINT_SIZE;
+    return (char *)segment->base + segment->layout.endpoints_offset +
+           (size_t)rank * FTC_ENDPOINT_SIZE;
 }

@@ -1,10 +1,10 @@
 /*
- * The node segment as a file in /dev/shm: made whole or not at all, attached after every check, removed by
- * name.
+ * The node segment as a file in /dev/shm: made whole or not at all, attached after every check,
+ * removed by name.
  *
- * The front part is allocated for good when it is made, so that no later store in it can meet a full /dev/shm
- * (SIGBUS). The rings and areas behind it stay holes until they are used (ftc_segment_ring_allocate,
- * ftc_segment_area_allocate).
+ * The front part is allocated for good when it is made, so that no later store in it can meet a
+ * full /dev/shm (SIGBUS). The rings and areas behind it stay holes until they are used
+ * (ftc_segment_ring_allocate, ftc_segment_area_allocate).
  */
 #include "node/segment/segment.h"
 
@@ -24,17 +24,18 @@
 #include "base/error.h"
 #include "base/set.h"
 #include "node/board/memory.h"
+#include "node/segment/internal.h"
 #include "node/segment/layout.h"
 #include "node/system/process.h"
-#include "node/segment/internal.h"
 
 /* --- names --- */
 
 static int check_name(const char *job)
 {
     if (!ftc_job_name_valid(job))
-        return ftc_error_set(FTC_ERR_ARG,
-                             "\"%.40s\" is no job name: they look like 4711.048213 (see ftcoll-status)", job);
+        return ftc_error_set(
+            FTC_ERR_ARG, "\"%.40s\" is no job name: they look like 4711.048213 (see ftcoll-status)",
+            job);
     return 0;
 }
 
@@ -44,7 +45,8 @@ static int check_name(const char *job)
 static int check_file_limit(uint64_t bytes)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < bytes)
         return ftc_error_set(
             FTC_ERR_SYSTEM,
             "the node segment is a (sparse) file of %llu bytes but the limit on file sizes is "
@@ -67,7 +69,8 @@ static int size_file(int fd, const struct ftc_layout *layout)
     if (rc != 0)
         return rc;
     if (ftruncate(fd, (off_t)layout->total_size) != 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot make a (sparse) file of %llu bytes in /dev/shm: %m",
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot make a (sparse) file of %llu bytes in /dev/shm: %m",
                              (unsigned long long)layout->total_size);
     if (allocate_file(fd, 0, layout->rings_offset) == 0)
         return 0;
@@ -89,10 +92,11 @@ static int map_file(struct ftc_segment *segment, int fd, uint64_t size, bool wri
         base = mmap(NULL, (size_t)size, writable ? PROT_READ | PROT_WRITE : PROT_READ,
                     MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (base == MAP_FAILED && errno == ENOMEM)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "cannot map the node segment, %llu bytes of address space: %m: raise the limit "
-                             "(ulimit -v unlimited)",
-                             (unsigned long long)size);
+        return ftc_error_set(
+            FTC_ERR_SYSTEM,
+            "cannot map the node segment, %llu bytes of address space: %m: raise the limit "
+            "(ulimit -v unlimited)",
+            (unsigned long long)size);
     if (base == MAP_FAILED)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot map the node segment: %m");
     segment->base = base;
@@ -147,8 +151,10 @@ static int fill_header(struct ftc_segment *segment, const struct ftc_segment_spe
     header->heartbeat_timeout_ns = spec->heartbeat_timeout_ns;
     for (int rank = 0; rank < spec->ranks; rank++) {
         atomic_store_explicit(&ftc_segment_slot(segment, rank)->seen_by, -1, memory_order_relaxed);
-        atomic_store_explicit(&ftc_segment_slot(segment, rank)->activity.waits_for, -1, memory_order_relaxed);
-        atomic_store_explicit(&ftc_segment_slot(segment, rank)->activity.root, -1, memory_order_relaxed);
+        atomic_store_explicit(&ftc_segment_slot(segment, rank)->activity.waits_for, -1,
+                              memory_order_relaxed);
+        atomic_store_explicit(&ftc_segment_slot(segment, rank)->activity.root, -1,
+                              memory_order_relaxed);
     }
     int rc = ftc_nodes_fill(segment, spec);
     if (rc != 0)
@@ -228,7 +234,8 @@ static int open_file(const char *path, bool writable, uint64_t *size)
     int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return ftc_error_set(
-            FTC_ERR_SYSTEM, errno == ENOENT ? "no such job: cannot open %s: %m" : "cannot open %s: %m", path);
+            FTC_ERR_SYSTEM,
+            errno == ENOENT ? "no such job: cannot open %s: %m" : "cannot open %s: %m", path);
     struct stat info;
     int rc = 0;
     if (fstat(fd, &info) != 0)
@@ -237,8 +244,8 @@ static int open_file(const char *path, bool writable, uint64_t *size)
         rc = ftc_error_set(FTC_ERR_PROTO, "%s is not a regular file", path);
     else if (info.st_uid != geteuid() || (info.st_mode & 0077) != 0)
         rc = ftc_error_set(FTC_ERR_PROTO,
-                           "%s belongs to or is open to others (owner %lu, mode %03o): not used", path,
-                           (unsigned long)info.st_uid, (unsigned)(info.st_mode & 0777));
+                           "%s belongs to or is open to others (owner %lu, mode %03o): not used",
+                           path, (unsigned long)info.st_uid, (unsigned)(info.st_mode & 0777));
     else if (info.st_size < (off_t)sizeof(struct ftc_segment_header))
         rc = ftc_error_set(FTC_ERR_PROTO, "%s is only half made or damaged: %lld bytes", path,
                            (long long)info.st_size);
@@ -253,7 +260,8 @@ static int open_file(const char *path, bool writable, uint64_t *size)
 /* A private copy of the header. */
 static int read_header(struct ftc_segment_header *header, int fd)
 {
-    const struct ftc_segment_header *mapped = mmap(NULL, sizeof(*mapped), PROT_READ, MAP_SHARED, fd, 0);
+    const struct ftc_segment_header *mapped =
+        mmap(NULL, sizeof(*mapped), PROT_READ, MAP_SHARED, fd, 0);
     if (mapped == MAP_FAILED)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot map the header of the node segment: %m");
     /* Pairs with the release in fill_header(); the copy must not start before it. */
@@ -325,8 +333,8 @@ int ftc_segment_attach(struct ftc_segment **out, const char *job, bool writable)
         goto err_free;
     }
     ftc_segment_file_keep(segment, fd);
-    rc = map_file(segment, segment->fd, writable ? segment->layout.total_size : segment->layout.rings_offset,
-                  writable);
+    rc = map_file(segment, segment->fd,
+                  writable ? segment->layout.total_size : segment->layout.rings_offset, writable);
     if (rc == 0)
         rc = keep_text(segment);
     if (rc == 0)
@@ -391,7 +399,8 @@ struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank)
     return (struct ftc_slot *)(void *)(segment->base + segment->layout.slots_offset) + rank;
 }
 
-static _Atomic uint64_t *row(struct ftc_segment *segment, uint64_t offset, uint64_t stride, uint64_t index)
+static _Atomic uint64_t *row(struct ftc_segment *segment, uint64_t offset, uint64_t stride,
+                             uint64_t index)
 {
     return (_Atomic uint64_t *)(void *)(segment->base + offset + stride * index);
 }
@@ -399,19 +408,22 @@ static _Atomic uint64_t *row(struct ftc_segment *segment, uint64_t offset, uint6
 _Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank)
 {
     check_rank(segment, rank);
-    return row(segment, segment->layout.sets_offset, segment->layout.set_stride, 2 * (uint64_t)rank);
+    return row(segment, segment->layout.sets_offset, segment->layout.set_stride,
+               2 * (uint64_t)rank);
 }
 
 _Atomic uint64_t *ftc_segment_agreed_row(struct ftc_segment *segment, int rank)
 {
     check_rank(segment, rank);
-    return row(segment, segment->layout.sets_offset, segment->layout.set_stride, 2 * (uint64_t)rank + 1);
+    return row(segment, segment->layout.sets_offset, segment->layout.set_stride,
+               2 * (uint64_t)rank + 1);
 }
 
 _Atomic uint64_t *ftc_segment_pending_row(struct ftc_segment *segment, int rank)
 {
     check_rank(segment, rank);
-    return row(segment, segment->layout.pending_offset, segment->layout.pending_stride, (uint64_t)rank);
+    return row(segment, segment->layout.pending_offset, segment->layout.pending_stride,
+               (uint64_t)rank);
 }
 
 /* --- rings --- */
@@ -463,7 +475,8 @@ static bool shm_full(void)
     return errno == EFAULT || errno == ENOSPC;
 }
 
-int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, size_t offset, size_t size)
+int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, size_t offset,
+                              size_t size)
 {
     assert(offset <= FTC_SEGMENT_RING_BYTES && size <= FTC_SEGMENT_RING_BYTES - offset);
     if (allocate(segment, ring_offset(segment, from, to) + offset, size) == 0)
@@ -473,7 +486,8 @@ int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, siz
                              "/dev/shm is full: no room for a channel of %zu bytes from rank %d to "
                              "rank %d: enlarge it (mount -o remount,size=1g /dev/shm)",
                              size, from, to);
-    return ftc_error_set(FTC_ERR_SYSTEM, "cannot allocate a channel from rank %d to rank %d: %m", from, to);
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot allocate a channel from rank %d to rank %d: %m",
+                         from, to);
 }
 
 /* --- board --- */
@@ -497,12 +511,14 @@ int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offs
 {
     check_rank(segment, rank);
     assert(offset <= FTC_BOARD_AREA && size <= FTC_BOARD_AREA - offset);
-    if (allocate(segment, segment->layout.areas_offset + (uint64_t)rank * FTC_BOARD_AREA + offset, size) == 0)
+    if (allocate(segment, segment->layout.areas_offset + (uint64_t)rank * FTC_BOARD_AREA + offset,
+                 size) == 0)
         return 0;
     if (shm_full())
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "/dev/shm is full: no room for a buffer of %zu bytes for rank %d: enlarge it "
-                             "(mount -o remount,size=1g /dev/shm)",
-                             size, rank);
+        return ftc_error_set(
+            FTC_ERR_SYSTEM,
+            "/dev/shm is full: no room for a buffer of %zu bytes for rank %d: enlarge it "
+            "(mount -o remount,size=1g /dev/shm)",
+            size, rank);
     return ftc_error_set(FTC_ERR_SYSTEM, "cannot allocate a buffer for rank %d: %m", rank);
 }

@@ -1,23 +1,25 @@
 /*
- * The node segment: one shared-memory file per job and node, made by the launcher, through which launcher,
- * ranks and ftcoll-status see each other. Nobody outside this room knows its layout on disk; the structs
- * below are mapped as they are.
+ * The node segment: one shared-memory file per job and node, made by the launcher, through which
+ * launcher, ranks and ftcoll-status see each other. Nobody outside this room knows its layout on
+ * disk; the structs below are mapped as they are.
  *
  *   header | configuration text | slots, one per rank | nodes | endpoints | failure log | set rows | pending rows | board |
  *   rings, sparse | areas of the board, sparse
  *
- * Crash safety. Every word has one writer (the rank that owns a slot, or the launcher), except those marked
- * "any rank", which are changed by atomic read-modify-write only. A writer may die between any two stores:
- * each struct says what a reader then sees. No word here is locked.
+ * Crash safety. Every word has one writer (the rank that owns a slot, or the launcher), except
+ * those marked "any rank", which are changed by atomic read-modify-write only. A writer may die
+ * between any two stores: each struct says what a reader then sees. No word here is locked.
  *
- * Trust. A reader checks what it reads: ftc_segment_attach() checks magic, version, sizes and offsets against
- * the file's size, and keeps private copies of them, so that a later change cannot lead it out of the map.
+ * Trust. A reader checks what it reads: ftc_segment_attach() checks magic, version, sizes and
+ * offsets against the file's size, and keeps private copies of them, so that a later change cannot
+ * lead it out of the map.
  *
- * Nodes. A job of several nodes has a segment on each, with a slot for every rank. A rank of another node is *remote*: its slot is
- * written by this node's launcher, as the rank's own launcher tells.
+ * Nodes. A job of several nodes has a segment on each, with a slot for every rank. A rank of
+ * another node is *remote*: its slot is written by this node's launcher, as the rank's own launcher
+ * tells.
  *
- * Rings. There is room for one ring for each ordered pair of ranks, at a fixed place; the file is sparse, so
- * a pair that never talks costs no memory (node/ring.h).
+ * Rings. There is room for one ring for each ordered pair of ranks, at a fixed place; the file is
+ * sparse, so a pair that never talks costs no memory (node/ring.h).
  */
 #ifndef FTC_NODE_SEGMENT_SEGMENT_H
 #define FTC_NODE_SEGMENT_SEGMENT_H
@@ -66,9 +68,9 @@ const char *ftc_failure_cause_name(enum ftc_failure_cause cause); /* "signal", "
 /* A node of the job, as this node's launcher knows it. A node goes down this list only. */
 enum ftc_node_state {
     FTC_NODE_PRESENT,
-    FTC_NODE_LEFT,    /* ended after it had told the end of each of its ranks */
+    FTC_NODE_LEFT, /* ended after it had told the end of each of its ranks */
     FTC_NODE_REFUSED, /* silent: nothing that its ranks send is taken in any more (docs/design/nodes.md) */
-    FTC_NODE_LOST,    /* declared: all its ranks have failed */
+    FTC_NODE_LOST, /* declared: all its ranks have failed */
 };
 
 struct ftc_node {
@@ -78,7 +80,8 @@ struct ftc_node {
     _Atomic uint64_t changed_ns;
 };
 
-/* Where a rank is, as the rank itself writes it. A rank that never joined stays at FTC_RANK_SPAWNED. */
+/* Where a rank is, as the rank itself writes it. A rank that never joined stays at
+ * FTC_RANK_SPAWNED. */
 enum ftc_rank_phase {
     FTC_PHASE_SPAWNED,
     FTC_PHASE_JOINED,    /* ftc_init() done */
@@ -87,22 +90,22 @@ enum ftc_rank_phase {
 
 /* How a rank can be woken (node/bell.h). */
 enum ftc_sleep {
-    FTC_SLEEP_AWAKE,  /* polls by itself */
-    FTC_SLEEP_FUTEX,  /* sleeps on slot->bell inside a collective call */
+    FTC_SLEEP_AWAKE, /* polls by itself */
+    FTC_SLEEP_FUTEX, /* sleeps on slot->bell inside a collective call */
     FTC_SLEEP_SOCKET, /* its caller is outside the library; the progress thread waits on the bell socket */
     FTC_SLEEP_POLL, /* sleeps inside a collective call on a socket of its own, and on something else beside it */
 };
 
-/* What a rank is doing: for people (ftcoll-status), never for the protocol. Written by its rank under a
- * sequence count that is odd meanwhile; a rank that dies there leaves it odd for ever: readers try a few
- * times, then show what they read as uncertain. */
+/* What a rank is doing: for people (ftcoll-status), never for the protocol. Written by its rank
+ * under a sequence count that is odd meanwhile; a rank that dies there leaves it odd for ever:
+ * readers try a few times, then show what they read as uncertain. */
 struct ftc_activity {
     _Atomic uint32_t sequence;
-    _Atomic uint32_t kind;     /* enum ftc_call_kind of collectives/call.h; 0: outside the library */
-    _Atomic uint64_t op;       /* the operation's number k */
+    _Atomic uint32_t kind; /* enum ftc_call_kind of collectives/call.h; 0: outside the library */
+    _Atomic uint64_t op;   /* the operation's number k */
     _Atomic uint64_t since_ns; /* ftc_clock_now() at the call or the return */
     _Atomic uint32_t ballot_i, ballot_s;
-    _Atomic uint32_t role;     /* enum ftc_wait of collectives/agreement/member.h: what it waits for */
+    _Atomic uint32_t role; /* enum ftc_wait of collectives/agreement/member.h: what it waits for */
     _Atomic int32_t waits_for; /* lowest rank it waits for, -1: none */
     _Atomic uint32_t waits;    /* how many ranks it waits for */
     _Atomic int32_t root;      /* -1: none */
@@ -155,17 +158,18 @@ struct ftc_slot {
     _Atomic uint32_t sleep;             /* enum ftc_sleep; written by the rank */
 
     /* The rank. */
-    _Alignas(64) _Atomic uint32_t phase; /* enum ftc_rank_phase; release: what is below is filled in */
-    _Atomic int32_t pid;        /* the process that joined; may be a descendant of the launcher's child */
-    _Atomic uint64_t pid_start; /* its start time, /proc/<pid>/stat field 22 */
-    _Atomic uint64_t joined_ns; /* ftc_clock_now() */
-    _Atomic uint64_t first_result_ns;        /* when its first collective returned; 0: not yet */
-    _Atomic uint64_t heartbeat;              /* grows once per period while the progress thread runs */
-    _Atomic uint64_t called;                 /* number of operations called so far: flow control */
-    _Atomic int32_t accused;                 /* rank + 1 whom this rank wants fenced; 0: none */
-    _Atomic int32_t unreachable;             /* rank + 1 that it cannot connect to for long; 0: none */
-    _Atomic uint32_t noticed;                /* entries of the failure log it has taken in */
-    _Atomic uint64_t noticed_ns;             /* ... the last of them at this time */
+    _Alignas(
+        64) _Atomic uint32_t phase; /* enum ftc_rank_phase; release: what is below is filled in */
+    _Atomic int32_t pid; /* the process that joined; may be a descendant of the launcher's child */
+    _Atomic uint64_t pid_start;       /* its start time, /proc/<pid>/stat field 22 */
+    _Atomic uint64_t joined_ns;       /* ftc_clock_now() */
+    _Atomic uint64_t first_result_ns; /* when its first collective returned; 0: not yet */
+    _Atomic uint64_t heartbeat;       /* grows once per period while the progress thread runs */
+    _Atomic uint64_t called;          /* number of operations called so far: flow control */
+    _Atomic int32_t accused;          /* rank + 1 whom this rank wants fenced; 0: none */
+    _Atomic int32_t unreachable;      /* rank + 1 that it cannot connect to for long; 0: none */
+    _Atomic uint32_t noticed;         /* entries of the failure log it has taken in */
+    _Atomic uint64_t noticed_ns;      /* ... the last of them at this time */
     _Atomic uint32_t carriers[FTC_CARRIERS]; /* ranks it talks to, by how */
 
     _Alignas(64) struct ftc_activity activity;
@@ -173,9 +177,10 @@ struct ftc_slot {
 
     /* The launcher. */
     _Alignas(64) _Atomic int32_t child_pid; /* 0: not started */
-    _Atomic uint64_t child_start; /* ftc_process_start(child_pid); 0: unknown, garbage collection spares it */
-    _Atomic uint32_t ended;       /* its exit was seen; release: the fields below are filled in */
-    _Atomic int32_t wait_status;  /* of waitpid(), valid if ended */
+    _Atomic uint64_t
+        child_start; /* ftc_process_start(child_pid); 0: unknown, garbage collection spares it */
+    _Atomic uint32_t ended;      /* its exit was seen; release: the fields below are filled in */
+    _Atomic int32_t wait_status; /* of waitpid(), valid if ended */
     _Atomic uint64_t spawned_ns, ended_ns;
     /* Declared failed, with a check (failures.c); release: the fields below are filled in. */
     _Atomic uint32_t failed;
@@ -184,9 +189,11 @@ struct ftc_slot {
     _Atomic int32_t seen_by;       /* -1: the launcher */
     _Atomic uint64_t declared_ns;  /* ftc_clock_now() at the declaration */
     _Atomic uint64_t suspected_ns; /* when the suspicion or the exit was first seen */
-    _Atomic uint32_t refused; /* remote: take in nothing that it sends. Looked at after a message has come */
-    _Atomic uint32_t suspicions; /* how often the detector suspected it, if it is of this node: to count */
-    _Atomic uint32_t fencings;   /* ... and the launcher killed it for one */
+    _Atomic uint32_t
+        refused; /* remote: take in nothing that it sends. Looked at after a message has come */
+    _Atomic uint32_t
+        suspicions; /* how often the detector suspected it, if it is of this node: to count */
+    _Atomic uint32_t fencings; /* ... and the launcher killed it for one */
 };
 
 /* The rank that `accused` or `unreachable` of a slot names. -1: none, or no rank of this job. */
@@ -218,22 +225,24 @@ struct ftc_segment_header {
     uint64_t pid_namespace;  /* in which these pids mean something; 0: unknown */
     uint64_t started_ns, started_realtime_ns;
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
-    unsigned char multicast_group[FTC_JOB_GROUP]; /* drawn for this job; on the wire, so no secret */
-    uint32_t node;                                /* this one */
-    char cluster[FTC_JOB_NAME_SIZE];      /* the job's name on all nodes; `job` if there is one node */
+    unsigned char
+        multicast_group[FTC_JOB_GROUP]; /* drawn for this job; on the wire, so no secret */
+    uint32_t node;                      /* this one */
+    char cluster[FTC_JOB_NAME_SIZE]; /* the job's name on all nodes; `job` if there is one node */
     unsigned char secret[FTC_JOB_SECRET]; /* where there are endpoints: proves each connection */
 
     _Alignas(64) _Atomic uint32_t state;     /* enum ftc_job_state; the launcher */
     _Atomic uint32_t failures;               /* entries in the failure log; the launcher, release */
     _Alignas(64) _Atomic uint32_t finalized; /* hint: how many set the mark; any rank adds 1 */
-    _Alignas(64) _Atomic uint64_t abort;     /* 0, or FTC_ABORT(rank, code): any rank, first one wins */
+    _Alignas(64) _Atomic uint64_t abort; /* 0, or FTC_ABORT(rank, code): any rank, first one wins */
     _Alignas(64) _Atomic uint64_t
         lease_ns; /* ranks return from no call after this time (ftc_clock_now()); the launcher */
 };
 
-#define FTC_ABORT(rank, code) ((1ull << 63) | ((uint64_t)(uint32_t)(rank) << 16) | (uint64_t)((code)&0xffff))
-#define FTC_ABORT_RANK(word)  ((int)(((word) >> 16) & 0xffffffff))
-#define FTC_ABORT_CODE(word)  ((int)((word)&0xffff))
+#define FTC_ABORT(rank, code)                                                                      \
+    ((1ull << 63) | ((uint64_t)(uint32_t)(rank) << 16) | (uint64_t)((code)&0xffff))
+#define FTC_ABORT_RANK(word) ((int)(((word) >> 16) & 0xffffffff))
+#define FTC_ABORT_CODE(word) ((int)((word)&0xffff))
 
 /* What the launcher asks for. Strings are copied and cut to fit. */
 struct ftc_segment_spec {
@@ -254,8 +263,8 @@ struct ftc_segment; /* a mapping; private copies of the layout */
 /*
  * Create /dev/shm/<name of spec->job> (mode 0600, exclusive), its front part really allocated, and
  * map it. The caller is its launcher: others count it as alive until it has detached, or has ended.
- * FTC_ERR_STATE: the name is not free.
- * FTC_ERR_SYSTEM with cause and remedy: /dev/shm read-only, full, missing; file-size or address-space limit.
+ * FTC_ERR_STATE: the name is not free. FTC_ERR_SYSTEM with cause and remedy: /dev/shm read-only,
+ * full, missing; file-size or address-space limit.
  */
 int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *spec);
 
@@ -263,9 +272,9 @@ int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *
  * FTC_ERR_SYSTEM. */
 int ftc_segment_peek(struct ftc_segment_header *header, const char *job);
 
-/* Map an existing one. `writable` false: read-only, front part only (no rings): what ftcoll-status uses; it
- * cannot disturb the job. FTC_ERR_PROTO when what is there is not a sound segment of this version;
- * FTC_ERR_SYSTEM. */
+/* Map an existing one. `writable` false: read-only, front part only (no rings): what ftcoll-status
+ * uses; it cannot disturb the job. FTC_ERR_PROTO when what is there is not a sound segment of this
+ * version; FTC_ERR_SYSTEM. */
 int ftc_segment_attach(struct ftc_segment **out, const char *job, bool writable);
 
 void ftc_segment_detach(struct ftc_segment *segment); /* NULL is legal */
@@ -292,7 +301,8 @@ struct ftc_segment_header *ftc_segment_header(struct ftc_segment *segment);
 int ftc_segment_ranks(const struct ftc_segment *segment);
 /* Is this an address in the mapping? */
 bool ftc_segment_holds(const struct ftc_segment *segment, const void *address);
-const char *ftc_segment_text(struct ftc_segment *segment); /* NUL-terminated copy, owned by the mapping */
+const char *
+ftc_segment_text(struct ftc_segment *segment); /* NUL-terminated copy, owned by the mapping */
 struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank);
 
 /* --- nodes --- */
@@ -304,22 +314,26 @@ int ftc_segment_local(const struct ftc_segment *segment, int *count);
 bool ftc_segment_is_local(const struct ftc_segment *segment, int rank);
 int ftc_segment_node_of(const struct ftc_segment *segment, int rank);
 struct ftc_node *ftc_segment_node_at(struct ftc_segment *segment, int node);
-/* FTC_ENDPOINT_SIZE bytes, to be read only once the rank's phase is FTC_PHASE_JOINED, and not trusted. NULL: the job has none. */
+/* FTC_ENDPOINT_SIZE bytes, to be read only once the rank's phase is FTC_PHASE_JOINED, and not
+ * trusted. NULL: the job has none. */
 char *ftc_segment_endpoint(struct ftc_segment *segment, int rank);
 
-/* Rows of the sets that a rank publishes for ftcoll-status, ftc_set_words(ranks) words each; may be torn. */
+/* Rows of the sets that a rank publishes for ftcoll-status, ftc_set_words(ranks) words each; may be
+ * torn. */
 _Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank);  /* L */
 _Atomic uint64_t *ftc_segment_agreed_row(struct ftc_segment *segment, int rank); /* G */
 
-/* Row of bits of `rank`: bit q is set after q put something into the ring q -> rank. Any rank, atomic
- * or/exchange. */
+/* Row of bits of `rank`: bit q is set after q put something into the ring q -> rank. Any rank,
+ * atomic or/exchange. */
 _Atomic uint64_t *ftc_segment_pending_row(struct ftc_segment *segment, int rank);
 
-/* Start of the ring from -> to; NULL in a read-only mapping. Touch it only after ftc_ring_create(). */
+/* Start of the ring from -> to; NULL in a read-only mapping. Touch it only after
+ * ftc_ring_create(). */
 void *ftc_segment_ring(struct ftc_segment *segment, int from, int to);
-/* Really allocate `size` bytes from `offset` of that ring, so that a full /dev/shm is an error here and not
- * SIGBUS later. FTC_ERR_SYSTEM. */
-int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, size_t offset, size_t size);
+/* Really allocate `size` bytes from `offset` of that ring, so that a full /dev/shm is an error here
+ * and not SIGBUS later. FTC_ERR_SYSTEM. */
+int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, size_t offset,
+                              size_t size);
 
 /* --- failures: one writer, the launcher --- */
 
@@ -330,10 +344,10 @@ struct ftc_failure {
     uint64_t suspected_ns, declared_ns;
 };
 
-/* Declare `rank` failed, once its exit was seen: fills its slot, appends to the log, then publishes. A second
- * declaration of the same rank is ignored: what this process has declared decides that, never what
- * shared memory says. Waking the sleepers is the caller's next step (ftc_bell_ring_all,
- * ftc_board_ring_all).
+/* Declare `rank` failed, once its exit was seen: fills its slot, appends to the log, then
+ * publishes. A second declaration of the same rank is ignored: what this process has declared
+ * decides that, never what shared memory says. Waking the sleepers is the caller's next step
+ * (ftc_bell_ring_all, ftc_board_ring_all).
  */
 void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure);
 

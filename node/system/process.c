@@ -57,13 +57,14 @@ static bool read_stat(pid_t pid, struct stat_line *line)
     snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
     if (pid <= 0 || !proc_is_ours() || !read_whole(path, text, sizeof(text)))
         return false;
-    /* Field 2 is the program's name in parentheses and may hold blanks and parentheses itself: the last one
-     * ends it. */
+    /* Field 2 is the program's name in parentheses and may hold blanks and parentheses itself: the
+     * last one ends it. */
     char *after = strrchr(text, ')');
     if (after == NULL)
         return false;
     unsigned long long start = 0;
-    if (sscanf(after + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %*s %llu",
+    if (sscanf(after + 1,
+               " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %*s %llu",
                &line->state, &line->threads, &start) != 3)
         return false;
     line->start = start;
@@ -90,7 +91,8 @@ enum ftc_life ftc_process_life(pid_t pid, uint64_t start)
         return FTC_LIFE_GONE;
     if (!read_stat(pid, &line)) /* it may have ended since */
         return has_pid(pid) ? FTC_LIFE_UNKNOWN : FTC_LIFE_GONE;
-    /* A zombie only waits for its parent, but one with more threads has lost no more than its first. */
+    /* A zombie only waits for its parent, but one with more threads has lost no more than its
+     * first. */
     if ((line.state == 'Z' || line.state == 'X') && line.threads <= 1)
         return FTC_LIFE_GONE;
     return start == 0 || line.start == start ? FTC_LIFE_ALIVE : FTC_LIFE_GONE;
@@ -200,6 +202,7 @@ static bool ask_proc(pid_t pid, int *status)
 
 bool ftc_process_status(int pidfd, pid_t pid, int *status)
 {
-    /* A zombie is told by /proc, one that was reaped by its descriptor; it may be reaped in between. */
+    /* A zombie is told by /proc, one that was reaped by its descriptor; it may be reaped in
+     * between. */
     return ask_pidfd(pidfd, status) || ask_proc(pid, status) || ask_pidfd(pidfd, status);
 }

@@ -1,4 +1,5 @@
-/* Processes by pid and start time, so that a reused pid is never taken for the one that is meant. */
+/* Processes by pid and start time, so that a reused pid is never taken for the one that is
+ * meant. */
 #ifndef FTC_NODE_SYSTEM_PROCESS_H
 #define FTC_NODE_SYSTEM_PROCESS_H
 
@@ -24,8 +25,8 @@ uint64_t ftc_process_namespace(void);
 
 int ftc_process_cores(void); /* that the caller may run on; at least 1 */
 
-/* SIGKILL that process, and nobody else if its pid was reused meanwhile, and wait until it is gone, at most
- * timeout_ns. True if it is known to be gone. It need not be a child of the caller. */
+/* SIGKILL that process, and nobody else if its pid was reused meanwhile, and wait until it is gone,
+ * at most timeout_ns. True if it is known to be gone. It need not be a child of the caller. */
 bool ftc_process_kill(pid_t pid, uint64_t start, uint64_t timeout_ns);
 
 /* A descriptor for that process, close-on-exec, and never for another one that has its pid since;
@@ -33,8 +34,9 @@ bool ftc_process_kill(pid_t pid, uint64_t start, uint64_t timeout_ns);
  * Others: it cannot be looked at. */
 int ftc_process_open(pid_t pid, uint64_t start);
 
-/* How a process has ended that need be no child of the caller: as waitpid() would tell. False: Linux does not say it (before 6.15 only until
- * its parent has reaped it). `pidfd` was opened while it lived. */
+/* How a process has ended that need be no child of the caller: as waitpid() would tell. False:
+ * Linux does not say it (before 6.15 only until its parent has reaped it). `pidfd` was opened while
+ * it lived. */
 bool ftc_process_status(int pidfd, pid_t pid, int *status);
 
 #endif

@@ -1,5 +1,5 @@
-/* Allocations that fail on request. Link fail_alloc.c and pass -Wl,--wrap=NAME for each function of interest:
- * malloc, calloc, strdup, strndup, asprintf, open_memstream. */
+/* Allocations that fail on request. Link fail_alloc.c and pass -Wl,--wrap=NAME for each function of
+ * interest: malloc, calloc, strdup, strndup, asprintf, open_memstream. */
 #ifndef FTC_TEST_FAIL_ALLOC_H
 #define FTC_TEST_FAIL_ALLOC_H
 

@@ -1,4 +1,5 @@
-/* Fuzz the set decoder: what it accepts must be canonical, so encoding it again gives the same bytes. */
+/* Fuzz the set decoder: what it accepts must be canonical, so encoding it again gives the same
+ * bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@ static void check_again(const struct ftc_set *set, const uint8_t *data, size_t u
     if (w.data == NULL)
         abort();
     ftc_write_set(&w, set);
-    if (w.failed || w.used != used || ftc_wire_set_size(set) != used || memcmp(w.data, data, used) != 0)
+    if (w.failed || w.used != used || ftc_wire_set_size(set) != used ||
+        memcmp(w.data, data, used) != 0)
         abort();
     free(w.data);
 }

@@ -1,4 +1,5 @@
-/* Sets and buffers: every operation against a plain array of flags, at random; failing allocations. */
+/* Sets and buffers: every operation against a plain array of flags, at random; failing
+ * allocations. */
 #include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,8 +38,8 @@ static void pair_fill(struct pair *pair, int percent)
         }
 }
 
-/* From the last rank down, so that the model knows the next one without a search. An assertion of Check is a
- * write to its parent: one for each rank would take minutes under a sanitizer. */
+/* From the last rank down, so that the model knows the next one without a search. An assertion of
+ * Check is a write to its parent: one for each rank would take minutes under a sanitizer. */
 static int disagreements(const struct pair *pair)
 {
     int wrong = 0, next = -1, missing = -1;

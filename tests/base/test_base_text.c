@@ -14,7 +14,8 @@
 #include "base/text.h"
 #include "tests/suite.h"
 
-/* --- errors ------------------------------------------------------------------------------------------ */
+/* --- errors
+ * ------------------------------------------------------------------------------------------ */
 
 START_TEST(set_gives_code_and_words)
 {
@@ -104,7 +105,8 @@ START_TEST(every_code_has_a_text)
 }
 END_TEST
 
-/* --- log --------------------------------------------------------------------------------------------- */
+/* --- log
+ * --------------------------------------------------------------------------------------------- */
 
 /* Standard error of this process goes into a pipe. (Each test is a process of its own.) */
 static int pipe_end[2];
@@ -121,7 +123,8 @@ static const char *caught(char *text, size_t size)
 {
     ck_assert_int_eq(close(STDERR_FILENO), 0);
     size_t used = 0;
-    for (ssize_t got; used < size - 1 && (got = read(pipe_end[0], text + used, size - 1 - used)) > 0;)
+    for (ssize_t got;
+         used < size - 1 && (got = read(pipe_end[0], text + used, size - 1 - used)) > 0;)
         used += (size_t)got;
     text[used] = '\0';
     return text;
@@ -203,7 +206,10 @@ START_TEST(a_long_line_is_cut_and_says_so)
 }
 END_TEST
 
-enum { WRITERS = 8, LINES = 150 }; /* all of them fit the pipe: what a slow reader keeps waiting is lost */
+enum {
+    WRITERS = 8,
+    LINES = 150
+}; /* all of them fit the pipe: what a slow reader keeps waiting is lost */
 
 static void write_lines(int writer)
 {
@@ -231,8 +237,8 @@ START_TEST(lines_of_many_processes_do_not_tear)
     while (fgets(line, sizeof(line), in) != NULL) {
         ck_assert_int_eq(sscanf(line, "ftcoll: rank %d: ", &writer), 1);
         ck_assert(writer >= 0 && writer < WRITERS);
-        snprintf(expected, sizeof(expected), "ftcoll: rank %d: info: line %d of %d\n", writer, next[writer]++,
-                 LINES);
+        snprintf(expected, sizeof(expected), "ftcoll: rank %d: info: line %d of %d\n", writer,
+                 next[writer]++, LINES);
         ck_assert_str_eq(line, expected);
     }
     fclose(in);

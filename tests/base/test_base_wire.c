@@ -103,7 +103,8 @@ START_TEST(padding_is_zero_and_checked)
 }
 END_TEST
 
-/* --- sets -------------------------------------------------------------------------------------------- */
+/* --- sets
+ * -------------------------------------------------------------------------------------------- */
 
 static struct ftc_set random_set(int size, int percent)
 {
@@ -206,9 +207,9 @@ static void expect_words(int size, const uint32_t words[], size_t count, bool ac
     ck_assert_int_eq(decode(data, count * 4, &set, &used), accepted);
     ftc_set_fini(&set);
 }
-#define EXPECT(size, accepted, ...)                                                                          \
-    expect_words((size), (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / 4,       \
-                 (accepted))
+#define EXPECT(size, accepted, ...)                                                                \
+    expect_words((size), (const uint32_t[]){__VA_ARGS__},                                          \
+                 sizeof((const uint32_t[]){__VA_ARGS__}) / 4, (accepted))
 
 START_TEST(lists_that_are_no_sets_are_refused)
 {

@@ -1,7 +1,7 @@
 /*
- * A job that exists in its segment only: fills the slots as launcher and ranks would, prints the job's name,
- * keeps the heartbeats of its live ranks going, and removes it all when standard input ends. Lines on
- * standard input change it:
+ * A job that exists in its segment only: fills the slots as launcher and ranks would, prints the
+ * job's name, keeps the heartbeats of its live ranks going, and removes it all when standard input
+ * ends. Lines on standard input change it:
  *
  *   fail RANK CAUSE DETAIL SEEN_BY   declare a rank failed (cause as its number)
  *   call RANK KIND OP                rank is in an operation
@@ -110,7 +110,8 @@ static bool obey_count(struct ftc_slot *slot, const char *verb, int a, int b, in
     return true;
 }
 
-/* One line; numbers that are missing are 0. Unknown commands end the program: a mistake in a test. */
+/* One line; numbers that are missing are 0. Unknown commands end the program: a mistake in a
+ * test. */
 static void obey(struct fake *fake, const char *line)
 {
     char verb[16] = "";
@@ -148,7 +149,8 @@ static void obey(struct fake *fake, const char *line)
         slot->carriers[FTC_CARRIER_VERBS] = (uint32_t)b;
         slot->carriers[FTC_CARRIER_TCP] = (uint32_t)c;
     } else if (strcmp(verb, "node") == 0) {
-        struct ftc_node *node = ftc_segment_node_at(fake->segment, ftc_segment_node_of(fake->segment, rank));
+        struct ftc_node *node =
+            ftc_segment_node_at(fake->segment, ftc_segment_node_of(fake->segment, rank));
         node->changed_ns = ftc_clock_now();
         node->state = (uint32_t)a;
     } else if (strcmp(verb, "process") == 0) {

@@ -1,7 +1,7 @@
 /*
- * Fuzzing ftcoll-status: the slots, sets and changeable header words of a segment are overwritten with the
- * input, and every way of showing it must come through. What is fixed at creation is checked by
- * ftc_segment_attach() and fuzzed there.
+ * Fuzzing ftcoll-status: the slots, sets and changeable header words of a segment are overwritten
+ * with the input, and every way of showing it must come through. What is fixed at creation is
+ * checked by ftc_segment_attach() and fuzzed there.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,15 @@
 /*
- * Is standard input OpenMetrics 1.0 text? A strict reader of its ABNF and of what the specification says beside it, for the
- * types that ftcoll writes: counter and gauge, without timestamps and exemplars. Exits 0, or says the first line that is wrong.
+ * Is standard input OpenMetrics 1.0 text? A strict reader of its ABNF and of what the specification
+ * says beside it, for the types that ftcoll writes: counter and gauge, without timestamps and
+ * exemplars. Exits 0, or says the first line that is wrong.
  *
  *   exposition = *family "# EOF" LF        family = *descriptor *sample
  *   descriptor = "# " ("TYPE" / "HELP" / "UNIT") SP name SP text LF
  *   sample = name ["{" [label *("," label)] "}"] SP number LF        label = label-name "=" DQUOTE escaped DQUOTE
  *
- * Beside the ABNF: UTF-8; families not interleaved, nor described after their samples, nor twice; a type before samples; counters
- * end in _total, are finite and not negative; a family with a unit ends in it; no label twice in a sample, no sample twice.
+ * Beside the ABNF: UTF-8; families not interleaved, nor described after their samples, nor twice; a
+ * type before samples; counters end in _total, are finite and not negative; a family with a unit
+ * ends in it; no label twice in a sample, no sample twice.
  */
 #include <ctype.h>
 #include <math.h>
@@ -88,7 +90,8 @@ static bool takes(struct reader *reader, const char *text)
 static void read_name(struct reader *reader, bool colon, char *name, size_t size)
 {
     const char *start = reader->at;
-    while (isalnum((unsigned char)*reader->at) || *reader->at == '_' || (colon && *reader->at == ':'))
+    while (isalnum((unsigned char)*reader->at) || *reader->at == '_' ||
+           (colon && *reader->at == ':'))
         reader->at++;
     size_t length = (size_t)(reader->at - start);
     if (length == 0 || isdigit((unsigned char)*start) || length >= size)
@@ -175,7 +178,8 @@ static double read_number(struct reader *reader)
 static bool ends_in(const char *name, const char *unit)
 {
     size_t length = strlen(name), tail = strlen(unit);
-    return length > tail + 1 && name[length - tail - 1] == '_' && strcmp(name + length - tail, unit) == 0;
+    return length > tail + 1 && name[length - tail - 1] == '_' &&
+           strcmp(name + length - tail, unit) == 0;
 }
 
 static void begin_family(struct reader *reader, const char *name)

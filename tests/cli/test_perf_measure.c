@@ -19,7 +19,8 @@ static int run_slow_at_first(const struct ftc_perf_job *job, const struct ftc_pe
     return FTC_SUCCESS;
 }
 
-static const struct ftc_perf_operation slow_at_first = {.name = "slow at first", .run = run_slow_at_first};
+static const struct ftc_perf_operation slow_at_first = {.name = "slow at first",
+                                                        .run = run_slow_at_first};
 
 struct stage {
     ftc_comm *world;
@@ -29,8 +30,8 @@ struct stage {
 
 static void stage_init(struct stage *stage, const struct ftc_perf_options *options)
 {
-    stage->bench =
-        (struct ftc_perf_bench){.job = &stage->job, .options = options, .operation = &slow_at_first};
+    stage->bench = (struct ftc_perf_bench){
+        .job = &stage->job, .options = options, .operation = &slow_at_first};
     ck_assert_int_eq(ftc_init(NULL, &stage->world), FTC_SUCCESS);
     ck_assert_int_eq(ftc_perf_job_init(&stage->job, stage->world), 0);
     ck_assert_int_eq(ftc_perf_buffers_init(&stage->bench.buffers, sizeof(double)), 0);
@@ -51,7 +52,8 @@ START_TEST(a_cold_start_does_not_shorten_the_warm_up)
 
     stage_init(&stage, &options);
     ck_assert_int_eq(ftc_perf_warm_up(&stage.bench, &us), 0);
-    ck_assert_double_gt(stage.bench.buffers.send[0], 1000); /* 12, had the cold ones been all that it knows */
+    ck_assert_double_gt(stage.bench.buffers.send[0],
+                        1000); /* 12, had the cold ones been all that it knows */
     ck_assert_double_lt(us, 1000);
     stage_fini(&stage);
 }

@@ -6,7 +6,8 @@
 #include "cli/perf/options.h"
 #include "tests/suite.h"
 
-/* --- sizes ------------------------------------------------------------------------------------------- */
+/* --- sizes
+ * ------------------------------------------------------------------------------------------- */
 
 START_TEST(sizes_are_written_with_suffixes)
 {
@@ -58,14 +59,16 @@ START_TEST(a_range_has_a_first_and_a_last)
     ck_assert(ftc_perf_sizes_read("64K", &sizes));
     ck_assert_uint_eq(sizes.first, 65536);
     ck_assert_uint_eq(sizes.last, 65536);
-    static const char *const bad[] = {"", ":", "8:", ":8", "16:8", "0:8", "8:16:32", "8-16", "8:16x"};
+    static const char *const bad[] = {"",    ":",       "8:",   ":8",   "16:8",
+                                      "0:8", "8:16:32", "8-16", "8:16x"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         ck_assert_msg(!ftc_perf_sizes_read(bad[i], &sizes), "%s", bad[i]);
     ck_assert_uint_eq(sizes.first, 65536);
 }
 END_TEST
 
-/* --- quantiles and chance ---------------------------------------------------------------------------- */
+/* --- quantiles and chance
+ * ---------------------------------------------------------------------------- */
 
 START_TEST(quantiles_are_observed_values)
 {
@@ -100,7 +103,8 @@ START_TEST(the_seed_decides_the_sequence)
 }
 END_TEST
 
-/* --- results ----------------------------------------------------------------------------------------- */
+/* --- results
+ * ----------------------------------------------------------------------------------------- */
 
 #define COUNT 20
 
@@ -109,7 +113,8 @@ START_TEST(a_wrong_element_of_a_result_is_found)
     bool failed[3] = {false, true, false}; /* the sum is of ranks 0 and 2: 1 + 3, and 2 (i mod 7) */
     struct ftc_perf_job job = {.rank = 2, .size = 3, .living = 2, .lead = 0, .failed = failed};
     struct ftc_perf_buffers buffers;
-    const struct ftc_perf_operation *allreduce = &ftc_perf_operations[0], *bcast = &ftc_perf_operations[2];
+    const struct ftc_perf_operation *allreduce = &ftc_perf_operations[0],
+                                    *bcast = &ftc_perf_operations[2];
 
     ck_assert_int_eq(ftc_perf_buffers_init(&buffers, COUNT * sizeof(double)), 0);
     ftc_perf_operation_fill(&job, &buffers, COUNT);
@@ -128,7 +133,8 @@ START_TEST(a_wrong_element_of_a_result_is_found)
 }
 END_TEST
 
-/* --- the command line -------------------------------------------------------------------------------- */
+/* --- the command line
+ * -------------------------------------------------------------------------------- */
 
 #define WORDS_MAX 12
 

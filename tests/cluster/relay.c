@@ -1,11 +1,12 @@
 /*
- * cluster_relay - a cable with delay and loss, for kernels without netem: it makes two TAP devices and carries frames
- * from each to the other.
+ * cluster_relay - a cable with delay and loss, for kernels without netem: it makes two TAP devices
+ * and carries frames from each to the other.
  *
  *   cluster_relay TAP TAP DIRECTORY FILE
  *
- * DIRECTORY/FILE says "MILLISECONDS PERCENT SEED": how long every frame is held, how many are lost by chance, and the
- * seed of the chances. It is read again whenever another is renamed to it. Ends by a signal, or when its directory goes.
+ * DIRECTORY/FILE says "MILLISECONDS PERCENT SEED": how long every frame is held, how many are lost
+ * by chance, and the seed of the chances. It is read again whenever another is renamed to it. Ends
+ * by a signal, or when its directory goes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -155,7 +156,8 @@ static void take_in(struct relay *relay, struct direction *way)
 {
     ssize_t size;
 
-    for (int i = 0; i < BATCH && (size = read(way->from, relay->buffer, sizeof(relay->buffer))) > 0; i++)
+    for (int i = 0; i < BATCH && (size = read(way->from, relay->buffer, sizeof(relay->buffer))) > 0;
+         i++)
         hold(relay, way, (size_t)size);
 }
 
@@ -218,8 +220,8 @@ static int relay_open(struct relay *relay, char **taps)
         way->to = fds[1 - i];
         way->last = &way->first;
     }
-    if (watch(relay, relay->notify) < 0 || watch(relay, relay->timer) < 0 || watch(relay, fds[0]) < 0 ||
-        watch(relay, fds[1]) < 0)
+    if (watch(relay, relay->notify) < 0 || watch(relay, relay->timer) < 0 ||
+        watch(relay, fds[0]) < 0 || watch(relay, fds[1]) < 0)
         return failed("cannot wait for", taps[0], "too few file descriptors?");
     return 0;
 }

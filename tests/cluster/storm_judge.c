@@ -1,5 +1,6 @@
 /*
- * What the ranks of a storm wrote down (tests/system/record.h): those that have come to their end must agree.
+ * What the ranks of a storm wrote down (tests/system/record.h): those that have come to their end
+ * must agree.
  *
  *   cluster_storm_judge DIRECTORY RANKS OPERATIONS REQUIRED     REQUIRED: ranks as a number of bits; these must have come to their end
  *
@@ -86,9 +87,10 @@ static bool judge_rank(const struct storm *storm, int rank, int first)
             what = "is not what another rank says";
         if (what == NULL)
             continue;
-        printf("rank %d (and %d): operation %d (kind %u, status %d, failed %llx, counted %llx) %s\n", rank,
-               first, op, record->kind, record->status, (unsigned long long)record->failed,
-               (unsigned long long)record->counted, what);
+        printf(
+            "rank %d (and %d): operation %d (kind %u, status %d, failed %llx, counted %llx) %s\n",
+            rank, first, op, record->kind, record->status, (unsigned long long)record->failed,
+            (unsigned long long)record->counted, what);
         return false;
     }
     return true;

@@ -1,4 +1,5 @@
-/* A few ranks with a deterministic allreduce over channels of their own. Assertions cost a system call each: not for each message. */
+/* A few ranks with a deterministic allreduce over channels of their own. Assertions cost a system
+ * call each: not for each message. */
 #include "tests/collectives/doubling_net.h"
 
 #include <check.h>
@@ -69,8 +70,8 @@ bool doubling_net_step(struct doubling_net *net)
     return true;
 }
 
-struct doubling_net *doubling_net_new(enum ftc_doubling_algorithm algorithm, int ranks, size_t count,
-                                      double (*value)(int rank, size_t i))
+struct doubling_net *doubling_net_new(enum ftc_doubling_algorithm algorithm, int ranks,
+                                      size_t count, double (*value)(int rank, size_t i))
 {
     struct doubling_net *net = calloc(1, sizeof(*net));
     double values[DOUBLING_NET_VALUES];
@@ -78,7 +79,8 @@ struct doubling_net *doubling_net_new(enum ftc_doubling_algorithm algorithm, int
     net->random = test_random_start();
     net->channel = calloc((size_t)ranks * (size_t)ranks, sizeof(*net->channel));
     net->busy = calloc((size_t)ranks * (size_t)ranks, sizeof(*net->busy));
-    net->settings = (struct ftc_doubling_settings){.ranks = ranks, .algorithm = algorithm, .count = count};
+    net->settings =
+        (struct ftc_doubling_settings){.ranks = ranks, .algorithm = algorithm, .count = count};
     for (int rank = 0; rank < ranks; rank++) {
         for (size_t i = 0; i < count; i++)
             values[i] = value(rank, i);

@@ -1,4 +1,5 @@
-/* A few ranks with a deterministic allreduce over channels of their own. Deterministic from the seed of tests/random.h. */
+/* A few ranks with a deterministic allreduce over channels of their own. Deterministic from the
+ * seed of tests/random.h. */
 #ifndef FTC_TEST_DOUBLING_NET_H
 #define FTC_TEST_DOUBLING_NET_H
 
@@ -20,11 +21,12 @@ struct doubling_net {
 };
 
 /* Element i of rank r is value(r, i). Nobody has started. */
-struct doubling_net *doubling_net_new(enum ftc_doubling_algorithm algorithm, int ranks, size_t count,
-                                      double (*value)(int rank, size_t i));
+struct doubling_net *doubling_net_new(enum ftc_doubling_algorithm algorithm, int ranks,
+                                      size_t count, double (*value)(int rank, size_t i));
 void doubling_net_free(struct doubling_net *net);
 
-/* Deliver the oldest message of a channel drawn at random; those to the dead are lost. False: there is none. */
+/* Deliver the oldest message of a channel drawn at random; those to the dead are lost. False: there
+ * is none. */
 bool doubling_net_step(struct doubling_net *net);
 /* To the end: ranks start in any order, while messages are delivered. */
 void doubling_net_run(struct doubling_net *net);

@@ -1,7 +1,8 @@
 /*
- * libFuzzer: neighbours that send anything to a gossip aggregation, and peers to a deterministic allreduce, in the middle of it: raw
- * bytes, and its own messages thrown back, damaged. What is wrong must be refused, and nothing may crash, leak or send without end. The
- * input is a script: each byte picks what happens next.
+ * libFuzzer: neighbours that send anything to a gossip aggregation, and peers to a deterministic
+ * allreduce, in the middle of it: raw bytes, and its own messages thrown back, damaged. What is
+ * wrong must be refused, and nothing may crash, leak or send without end. The input is a script:
+ * each byte picks what happens next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -202,15 +203,15 @@ static void next_event(struct fuzz *z)
 /* False: these settings do not go together. */
 static bool create_gossip(struct fuzz *z, const double *values, size_t count)
 {
-    struct ftc_gossip_settings settings = {.self = z->self,
-                                           .algorithm =
-                                               (enum ftc_gossip_algorithm)take(z, FTC_GOSSIP_ALGORITHMS),
-                                           .count = count,
-                                           .accuracy = 1e-9,
-                                           .turns = take(z, 2) == 1,
-                                           .rounds = take(z, 4) == 0,
-                                           .seed = take(z, 256),
-                                           .patience_ns = take(z, 2)};
+    struct ftc_gossip_settings settings = {
+        .self = z->self,
+        .algorithm = (enum ftc_gossip_algorithm)take(z, FTC_GOSSIP_ALGORITHMS),
+        .count = count,
+        .accuracy = 1e-9,
+        .turns = take(z, 2) == 1,
+        .rounds = take(z, 4) == 0,
+        .seed = take(z, 256),
+        .patience_ns = take(z, 2)};
     enum ftc_neighbourhood_kind kind = (enum ftc_neighbourhood_kind)take(z, FTC_NEIGHBOURHOODS);
 
     if (ftc_neighbourhood_init(&settings.neighbourhood, kind, z->ranks) != FTC_SUCCESS)

@@ -1,8 +1,9 @@
 /*
- * libFuzzer: peers that send anything to a large allreduce: raw bytes, heads that are nearly right, its own messages thrown
- * back, damaged, early, late and twice; and deaths, torn attempts and commits at any moment. It must refuse or ignore what is wrong, and
- * never crash, leak, write beside its blocks or call the operator for anything but a block. The input is a script: each byte picks
- * what happens next.
+ * libFuzzer: peers that send anything to a large allreduce: raw bytes, heads that are nearly right,
+ * its own messages thrown back, damaged, early, late and twice; and deaths, torn attempts and
+ * commits at any moment. It must refuse or ignore what is wrong, and never crash, leak, write
+ * beside its blocks or call the operator for anything but a block. The input is a script: each byte
+ * picks what happens next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,8 @@ static unsigned take(struct fuzz *z, unsigned limit)
 
 static int peer(struct fuzz *z)
 {
-    return (z->settings.self + 1 + (int)take(z, (unsigned)z->settings.ranks - 1)) % z->settings.ranks;
+    return (z->settings.self + 1 + (int)take(z, (unsigned)z->settings.ranks - 1)) %
+           z->settings.ranks;
 }
 
 static void add_bytes(void *arg, const void *in, void *inout, size_t size)
@@ -72,7 +74,8 @@ static void take_outputs(struct fuzz *z)
 
     while (ftc_large_next_output(z->large, &output)) {
         require(output.head != NULL && output.head->size == HEAD && output.to != z->settings.self);
-        require(output.to >= 0 && output.to < z->settings.ranks && !ftc_set_has(&z->agreed, output.to));
+        require(output.to >= 0 && output.to < z->settings.ranks &&
+                !ftc_set_has(&z->agreed, output.to));
         struct ftc_buffer *joined = ftc_value_new_message(HEAD, output.value.size);
         require(joined != NULL);
         memcpy(joined->data, output.head->data, HEAD);
@@ -110,11 +113,13 @@ static void start(struct fuzz *z)
 
 static void begin(struct fuzz *z)
 {
-    z->call = (struct ftc_call){
-        .signature = {.kind = FTC_CALL_ALLREDUCE, .type = FTC_INT32, .operator_code = 1, .root = -1},
-        .input = z->input,
-        .combine = add_bytes,
-        .combine_arg = z};
+    z->call = (struct ftc_call){.signature = {.kind = FTC_CALL_ALLREDUCE,
+                                              .type = FTC_INT32,
+                                              .operator_code = 1,
+                                              .root = -1},
+                                .input = z->input,
+                                .combine = add_bytes,
+                                .combine_arg = z};
     z->call.signature.size = ELEMENT * (1 + take(z, MOST / ELEMENT));
     z->busy = true;
     ftc_large_begin(z->large, &z->call, ELEMENT, NULL);
@@ -127,7 +132,8 @@ static void end(struct fuzz *z)
     z->busy = false;
 }
 
-/* What others have said of the attempt, and whom they know to have failed, is the script's; nobody says that this rank has. */
+/* What others have said of the attempt, and whom they know to have failed, is the script's; nobody
+ * says that this rank has. */
 static void commit(struct fuzz *z)
 {
     unsigned char decided[1 + RANKS];
@@ -163,7 +169,8 @@ static void commit(struct fuzz *z)
 
 static void go_on(struct fuzz *z)
 {
-    require((ftc_large_awaited(z->large) >= 0) == (ftc_large_state(z->large) == FTC_LARGE_UNDER_WAY));
+    require((ftc_large_awaited(z->large) >= 0) ==
+            (ftc_large_state(z->large) == FTC_LARGE_UNDER_WAY));
     if (!z->busy)
         begin(z);
     else if (ftc_large_state(z->large) != FTC_LARGE_UNDER_WAY)
@@ -212,16 +219,19 @@ static void send_back(struct fuzz *z)
     require(message != NULL);
     memcpy(message->data, kept->data, size);
     for (unsigned change = take(z, 4); change > 0 && size > 0; change--)
-        message->data[take(z, (unsigned)(size <= HEAD ? size : HEAD + 1))] = (unsigned char)take(z, 256);
+        message->data[take(z, (unsigned)(size <= HEAD ? size : HEAD + 1))] =
+            (unsigned char)take(z, 256);
     feed(z, message);
 }
 
-/* A head as large.c writes it, of this operation or one near to it, with any block and hop; and bytes, often of a block's size. */
+/* A head as large.c writes it, of this operation or one near to it, with any block and hop; and
+ * bytes, often of a block's size. */
 static void send_lie(struct fuzz *z)
 {
     uint64_t size = take(z, 8) == 0 ? take(z, 256) : z->call.signature.size;
     uint32_t block = take(z, RANKS + 1), hop = take(z, 2 * RANKS);
-    size_t bytes = take(z, 2) == 0 ? take(z, 128) : (size_t)(size / ELEMENT / (1 + take(z, RANKS)) * ELEMENT);
+    size_t bytes =
+        take(z, 2) == 0 ? take(z, 128) : (size_t)(size / ELEMENT / (1 + take(z, RANKS)) * ELEMENT);
     struct ftc_buffer *message = ftc_value_new_message(HEAD, bytes);
 
     require(message != NULL);

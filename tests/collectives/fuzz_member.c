@@ -1,14 +1,14 @@
 /*
- * libFuzzer: peers that send anything to a member in the middle of operations: raw bytes, well-formed
- * lies, and its own messages thrown back, damaged. It must refuse or ignore what is wrong, never crash,
- * leak or call an operator that is not under way. The input is a script: each byte picks what happens
- * next.
+ * libFuzzer: peers that send anything to a member in the middle of operations: raw bytes,
+ * well-formed lies, and its own messages thrown back, damaged. It must refuse or ignore what is
+ * wrong, never crash, leak or call an operator that is not under way. The input is a script: each
+ * byte picks what happens next.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/spread/fragments.h"
 #include "collectives/agreement/member.h"
+#include "collectives/spread/fragments.h"
 #include "include/ftcoll.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -89,7 +89,8 @@ static void take_outputs(struct fuzz *z, int rc)
             require(output->head->size == FTC_FRAGMENT_HEAD && output->value.size > 0);
             keep(z, output);
         } else if (output->kind == FTC_OUTPUT_SEND) {
-            require(output->to >= 0 && output->to < z->settings.ranks && output->to != z->settings.self);
+            require(output->to >= 0 && output->to < z->settings.ranks &&
+                    output->to != z->settings.self);
             keep(z, output);
         } else if (output->kind == FTC_OUTPUT_DELIVER) {
             require(z->under_way);
@@ -105,7 +106,8 @@ static void take_outputs(struct fuzz *z, int rc)
 
 static void call_next(struct fuzz *z)
 {
-    enum ftc_call_kind kind = (enum ftc_call_kind)(FTC_CALL_ALLREDUCE + take(z, FTC_CALL_KINDS - 1));
+    enum ftc_call_kind kind =
+        (enum ftc_call_kind)(FTC_CALL_ALLREDUCE + take(z, FTC_CALL_KINDS - 1));
     bool rooted = kind == FTC_CALL_REDUCE || kind == FTC_CALL_BCAST;
     bool combines = kind == FTC_CALL_REDUCE || kind == FTC_CALL_ALLREDUCE;
     unsigned char input[VALUE_SIZE];
@@ -227,7 +229,8 @@ static struct ftc_buffer *lie(struct fuzz *z, enum ftc_message_kind kind)
     message.signature = z->signature;
     if (take(z, 8) == 0)
         message.signature.root = (int)take(z, 8) - 1;
-    message.has_participants = message.kind != FTC_MESSAGE_POKE && message.kind != FTC_MESSAGE_FRAGMENT &&
+    message.has_participants = message.kind != FTC_MESSAGE_POKE &&
+                               message.kind != FTC_MESSAGE_FRAGMENT &&
                                (message.ballot.i > 0 || message.ballot.s > 0 || take(z, 8) == 0);
     if (message.has_participants)
         random_set(z, &message.participants);
@@ -330,7 +333,8 @@ static void draw_settings(struct fuzz *z)
     s->reduce_arity = 1 + (int)take(z, 3);
     s->direct = (int)take(z, 6);
     s->doubling = (int)take(z, 9);
-    s->tree = (struct ftc_tree_shape){.tree = (enum ftc_tree)take(z, 3), .arity = 2 + (int)take(z, 2)};
+    s->tree =
+        (struct ftc_tree_shape){.tree = (enum ftc_tree)take(z, 3), .arity = 2 + (int)take(z, 2)};
     s->correction = (enum ftc_correction)take(z, FTC_CORRECTION_RING + 1);
     s->dissemination = (enum ftc_dissemination)take(z, 3);
     s->distance = (int)take(z, 6);

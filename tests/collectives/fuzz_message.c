@@ -14,7 +14,8 @@ static void require(bool truth)
         abort();
 }
 
-static struct ftc_buffer *joined(const void *head, size_t head_size, const void *value, size_t value_size)
+static struct ftc_buffer *joined(const void *head, size_t head_size, const void *value,
+                                 size_t value_size)
 {
     struct ftc_buffer *buffer = ftc_value_new_message(head_size, value_size);
 
@@ -35,8 +36,9 @@ static void round_trip(const struct ftc_message *message, int ranks, enum ftc_sc
     bool has_value = value != NULL && value->buffer != NULL;
 
     require(head != NULL && ftc_message_init(&again, ranks) == FTC_SUCCESS);
-    struct ftc_buffer *both = joined(head->data, head->size, has_value ? ftc_value_bytes(value) : NULL,
-                                     has_value ? value->size : 0);
+    struct ftc_buffer *both =
+        joined(head->data, head->size, has_value ? ftc_value_bytes(value) : NULL,
+               has_value ? value->size : 0);
     require(ftc_message_decode(&again, both, ranks, scheme) == FTC_SUCCESS);
     require(again.kind == message->kind && again.op == message->op);
     require(ftc_ballot_compare(again.ballot, message->ballot) == 0 &&

@@ -83,13 +83,15 @@ struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
     net->patience = calloc(ranks, sizeof(*net->patience));
     net->heard = calloc(ranks, sizeof(*net->heard));
     net->channel = calloc(ranks * ranks, sizeof(*net->channel));
-    ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, frame->neighbourhood, frame->ranks), 0);
+    ck_assert_int_eq(
+        ftc_neighbourhood_init(&settings.neighbourhood, frame->neighbourhood, frame->ranks), 0);
     for (int rank = 0; rank < frame->ranks; rank++) {
         double values[64];
         for (size_t i = 0; i < frame->count; i++)
             values[i] = (double)(rank + 1) * (double)(i + 1);
         settings.self = rank;
-        ck_assert_msg(ftc_gossip_create(&net->rank[rank], &settings, values) == 0, "%s", ftc_last_error());
+        ck_assert_msg(ftc_gossip_create(&net->rank[rank], &settings, values) == 0, "%s",
+                      ftc_last_error());
         ftc_gossip_start(net->rank[rank]);
     }
     for (int rank = 0; rank < frame->ranks; rank++)

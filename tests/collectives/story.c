@@ -9,7 +9,8 @@ uint64_t story_seed(void)
     return text != NULL ? strtoull(text, NULL, 0) : 1;
 }
 
-struct ftc_cluster *story_begin(const struct ftc_member_settings *settings, const struct ftc_program *program)
+struct ftc_cluster *story_begin(const struct ftc_member_settings *settings,
+                                const struct ftc_program *program)
 {
     return ftc_cluster_new(settings, program, story_seed());
 }
@@ -38,11 +39,12 @@ void story_finish(struct ftc_cluster *c)
     story_kept(c);
 }
 
-void story_expect(struct ftc_cluster *c, int op, int at, const char *value, const char *failed, unsigned i,
-                  unsigned s)
+void story_expect(struct ftc_cluster *c, int op, int at, const char *value, const char *failed,
+                  unsigned i, unsigned s)
 {
     story_kept(c);
-    ck_assert_msg(ftc_cluster_delivered(c, op, at), "rank %d has not delivered operation %d", at, op);
+    ck_assert_msg(ftc_cluster_delivered(c, op, at), "rank %d has not delivered operation %d", at,
+                  op);
     ck_assert_str_eq(ftc_cluster_value(c, op, at), value);
     ck_assert_str_eq(ftc_cluster_failed(c, op, at), failed);
     ck_assert_uint_eq(ftc_cluster_ballot(c, op, at).i, i);

@@ -6,41 +6,41 @@
 
 #include "sim/model/cluster.h"
 
-#define ALLREDUCE                                                                                            \
-    {                                                                                                        \
-        .kind = FTC_CALL_ALLREDUCE, .root = -1                                                               \
+#define ALLREDUCE                                                                                  \
+    {                                                                                              \
+        .kind = FTC_CALL_ALLREDUCE, .root = -1                                                     \
     }
-#define BARRIER                                                                                              \
-    {                                                                                                        \
-        .kind = FTC_CALL_BARRIER, .root = -1                                                                 \
+#define BARRIER                                                                                    \
+    {                                                                                              \
+        .kind = FTC_CALL_BARRIER, .root = -1                                                       \
     }
-#define VALIDATE                                                                                             \
-    {                                                                                                        \
-        .kind = FTC_CALL_VALIDATE, .root = -1                                                                \
+#define VALIDATE                                                                                   \
+    {                                                                                              \
+        .kind = FTC_CALL_VALIDATE, .root = -1                                                      \
     }
-#define FINALIZE                                                                                             \
-    {                                                                                                        \
-        .kind = FTC_CALL_FINALIZE, .root = -1                                                                \
+#define FINALIZE                                                                                   \
+    {                                                                                              \
+        .kind = FTC_CALL_FINALIZE, .root = -1                                                      \
     }
-#define BCAST(r)                                                                                             \
-    {                                                                                                        \
-        .kind = FTC_CALL_BCAST, .root = (r)                                                                  \
+#define BCAST(r)                                                                                   \
+    {                                                                                              \
+        .kind = FTC_CALL_BCAST, .root = (r)                                                        \
     }
-#define REDUCE(r)                                                                                            \
-    {                                                                                                        \
-        .kind = FTC_CALL_REDUCE, .root = (r)                                                                 \
+#define REDUCE(r)                                                                                  \
+    {                                                                                              \
+        .kind = FTC_CALL_REDUCE, .root = (r)                                                       \
     }
-#define SUM_DOUBLE                                                                                           \
-    {                                                                                                        \
-        .kind = FTC_CALL_ALLREDUCE, .root = -1, .floating = true                                             \
+#define SUM_DOUBLE                                                                                 \
+    {                                                                                              \
+        .kind = FTC_CALL_ALLREDUCE, .root = -1, .floating = true                                   \
     }
 
 /* A program of the operations above. */
-#define PROGRAM(...)                                                                                         \
-    {                                                                                                        \
-        .operation = (struct ftc_program_operation[]){__VA_ARGS__},                                          \
-        .length =                                                                                            \
-            sizeof((struct ftc_program_operation[]){__VA_ARGS__}) / sizeof(struct ftc_program_operation)     \
+#define PROGRAM(...)                                                                               \
+    {                                                                                              \
+        .operation = (struct ftc_program_operation[]){__VA_ARGS__},                                \
+        .length = sizeof((struct ftc_program_operation[]){__VA_ARGS__}) /                          \
+                  sizeof(struct ftc_program_operation)                                             \
     }
 
 /* The seed of a story's schedule: FTC_TEST_SEED, or 1. */
@@ -55,7 +55,7 @@ void story_kept(struct ftc_cluster *c);
 void story_finish(struct ftc_cluster *c);
 
 /* What `at` delivered for operation op. */
-void story_expect(struct ftc_cluster *c, int op, int at, const char *value, const char *failed, unsigned i,
-                  unsigned s);
+void story_expect(struct ftc_cluster *c, int op, int at, const char *value, const char *failed,
+                  unsigned i, unsigned s);
 
 #endif

@@ -1,4 +1,5 @@
-/* Checksums of values: damaged memory and damaged messages become deaths, and nobody gets a wrong result. */
+/* Checksums of values: damaged memory and damaged messages become deaths, and nobody gets a wrong
+ * result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +21,10 @@ static struct ftc_buffer *encode(struct ftc_message *message, bool sealed)
     if (sealed)
         ftc_value_seal(&decision->value);
     ftc_set_add(&decision->failed, 2);
-    *message = (struct ftc_message){.kind = FTC_MESSAGE_DECIDE,
-                                    .signature = {.kind = FTC_CALL_ALLREDUCE, .root = -1, .size = 24},
-                                    .contribution = {.decision = decision}};
+    *message =
+        (struct ftc_message){.kind = FTC_MESSAGE_DECIDE,
+                             .signature = {.kind = FTC_CALL_ALLREDUCE, .root = -1, .size = 24},
+                             .contribution = {.decision = decision}};
     struct ftc_buffer *head = ftc_message_encode(message, FTC_SCHEME_LIST);
     struct ftc_buffer *whole = ftc_value_new_message(head->size, 24);
     memcpy(whole->data, head->data, head->size);
@@ -98,7 +100,8 @@ static struct ftc_member_settings checking(int n, int f)
 
 START_TEST(every_operation_with_every_shape)
 {
-    const struct ftc_program program = PROGRAM(ALLREDUCE, REDUCE(0), BCAST(0), BARRIER, VALIDATE, FINALIZE);
+    const struct ftc_program program =
+        PROGRAM(ALLREDUCE, REDUCE(0), BCAST(0), BARRIER, VALIDATE, FINALIZE);
 
     for (int n = 1; n <= 17; n++) {
         struct ftc_member_settings settings = checking(n, n < 3 ? n - 1 : n % 3);
@@ -115,7 +118,8 @@ END_TEST
 static void expect_death(int n, int f, enum ftc_flip_variable variable, int rank)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, ALLREDUCE, FINALIZE);
-    struct ftc_flips flips = {.count = 1, .flip = {{.rank = rank, .variable = variable, .bit = 5, .op = 1}}};
+    struct ftc_flips flips = {.count = 1,
+                              .flip = {{.rank = rank, .variable = variable, .bit = 5, .op = 1}}};
     struct ftc_member_settings settings = checking(n, f);
     settings.flips = &flips;
     struct ftc_cluster *c = story_begin(&settings, &program);
@@ -129,16 +133,19 @@ static void expect_death(int n, int f, enum ftc_flip_variable variable, int rank
 
 /* --- the end of gossip, in whatever mode --- */
 
-static const struct ftc_program_operation attempt[] = {{.kind = FTC_CALL_GOSSIP, .root = -1, .empty = true},
-                                                       {.kind = FTC_CALL_GOSSIP, .root = -1},
-                                                       {.kind = FTC_CALL_ALLREDUCE, .root = -1},
-                                                       {.kind = FTC_CALL_FINALIZE, .root = -1}};
+static const struct ftc_program_operation attempt[] = {
+    {.kind = FTC_CALL_GOSSIP, .root = -1, .empty = true},
+    {.kind = FTC_CALL_GOSSIP, .root = -1},
+    {.kind = FTC_CALL_ALLREDUCE, .root = -1},
+    {.kind = FTC_CALL_FINALIZE, .root = -1}};
 
 /* The ledger sees to it that results are right, and the same, and that nobody waits for ever. Was
  * there such a bit? */
-static bool costs_one_rank_at_most(const struct ftc_member_settings *plain, const struct ftc_flip *flip)
+static bool costs_one_rank_at_most(const struct ftc_member_settings *plain,
+                                   const struct ftc_flip *flip)
 {
-    const struct ftc_program program = {.operation = (struct ftc_program_operation *)attempt, .length = 4};
+    const struct ftc_program program = {.operation = (struct ftc_program_operation *)attempt,
+                                        .length = 4};
     struct ftc_flips flips = {.count = 1, .flip = {*flip}};
     struct ftc_member_settings settings = *plain;
     settings.flips = &flips;
@@ -146,8 +153,9 @@ static bool costs_one_rank_at_most(const struct ftc_member_settings *plain, cons
 
     story_finish(c);
     bool flipped = c->flips > 0;
-    ck_assert_msg(ftc_ledger_alive(c->ledger) >= settings.ranks - flipped, "%d:%s.%d:%d@%d/%d costs more",
-                  flip->rank, ftc_flip_variable_name(flip->variable), flip->element, flip->bit, (int)flip->op,
+    ck_assert_msg(ftc_ledger_alive(c->ledger) >= settings.ranks - flipped,
+                  "%d:%s.%d:%d@%d/%d costs more", flip->rank,
+                  ftc_flip_variable_name(flip->variable), flip->element, flip->bit, (int)flip->op,
                   (int)flip->step);
     ftc_cluster_free(c);
     return flipped;
@@ -164,20 +172,21 @@ START_TEST(each_bit_of_a_head_in_the_end_of_gossip_costs_one_rank_at_most)
     settings.scheme = _i == 3 ? FTC_SCHEME_BIT : FTC_SCHEME_LIST;
     for (int at = 0; at < 10 * 64; at++)
         for (int rank = 0; rank < 4; rank += 1 + _i % 2)
-            flipped += costs_one_rank_at_most(&settings, &(struct ftc_flip){.rank = rank,
-                                                                            .variable = FTC_FLIP_HEAD,
-                                                                            .element = at / 64,
-                                                                            .bit = at % 64,
-                                                                            .op = (uint64_t)(at + rank) % 2,
-                                                                            .step = (uint64_t)(at / 3) % 2});
+            flipped += costs_one_rank_at_most(&settings,
+                                              &(struct ftc_flip){.rank = rank,
+                                                                 .variable = FTC_FLIP_HEAD,
+                                                                 .element = at / 64,
+                                                                 .bit = at % 64,
+                                                                 .op = (uint64_t)(at + rank) % 2,
+                                                                 .step = (uint64_t)(at / 3) % 2});
     ck_assert_int_gt(flipped, 500);
 }
 END_TEST
 
 START_TEST(each_variable_in_the_end_of_gossip_costs_one_rank_at_most)
 {
-    static const enum ftc_flip_variable variables[] = {FTC_FLIP_INPUT, FTC_FLIP_UP, FTC_FLIP_PARTIAL,
-                                                       FTC_FLIP_DECISION, FTC_FLIP_MESSAGE};
+    static const enum ftc_flip_variable variables[] = {
+        FTC_FLIP_INPUT, FTC_FLIP_UP, FTC_FLIP_PARTIAL, FTC_FLIP_DECISION, FTC_FLIP_MESSAGE};
     struct ftc_member_settings settings = ftc_cluster_settings(8, 1 + _i % 2);
     int flipped = 0;
 
@@ -186,14 +195,14 @@ START_TEST(each_variable_in_the_end_of_gossip_costs_one_rank_at_most)
         for (int bit = 0; bit < 64; bit++)
             for (int rank = 0; rank < 8; rank++)
                 flipped += costs_one_rank_at_most(
-                    &settings,
-                    &(struct ftc_flip){.rank = rank, .variable = variables[v], .bit = bit, .op = 1});
+                    &settings, &(struct ftc_flip){
+                                   .rank = rank, .variable = variables[v], .bit = bit, .op = 1});
     ck_assert_int_gt(flipped, 64 * 8);
 }
 END_TEST
 
-/* Of the subtrees the lowest is taken, whatever becomes of the others; of an incomplete last group they have the value, and the
- * coordinator's own is not used. */
+/* Of the subtrees the lowest is taken, whatever becomes of the others; of an incomplete last group
+ * they have the value, and the coordinator's own is not used. */
 static bool is_used(int n, enum ftc_flip_variable variable, int rank)
 {
     if (variable == FTC_FLIP_INPUT || variable == FTC_FLIP_MESSAGE)
@@ -205,8 +214,8 @@ static bool is_used(int n, enum ftc_flip_variable variable, int rank)
 
 START_TEST(damaged_memory_is_a_death)
 {
-    static const enum ftc_flip_variable variables[] = {FTC_FLIP_INPUT, FTC_FLIP_UP, FTC_FLIP_PARTIAL,
-                                                       FTC_FLIP_MESSAGE};
+    static const enum ftc_flip_variable variables[] = {FTC_FLIP_INPUT, FTC_FLIP_UP,
+                                                       FTC_FLIP_PARTIAL, FTC_FLIP_MESSAGE};
 
     for (int v = 0; v < 4; v++)
         for (int n = 7; n <= 9; n++)

@@ -1,6 +1,7 @@
 /*
- * Corrections on a ring under LogP, one process after the other: the numbers of docs/design/algorithms-notes.md, 2.6. A message
- * costs its receiver L + 2o after its send began; who can receive and send receives. All begin at the same moment.
+ * Corrections on a ring under LogP, one process after the other: the numbers of
+ * docs/design/algorithms-notes.md, 2.6. A message costs its receiver L + 2o after its send began;
+ * who can receive and send receives. All begin at the same moment.
  */
 #include <stdlib.h>
 
@@ -40,7 +41,8 @@ struct ring {
 
 static void ring_open(struct ring *r, enum ftc_correction kind, int size, int L, int o)
 {
-    *r = (struct ring){.shape = {.kind = kind, .distance = 4, .f = 2}, .size = size, .L = L, .o = o};
+    *r =
+        (struct ring){.shape = {.kind = kind, .distance = 4, .f = 2}, .size = size, .L = L, .o = o};
     r->process = calloc((size_t)size, sizeof(*r->process));
     ck_assert_ptr_nonnull(r->process);
     for (int p = 0; p < size; p++)
@@ -74,8 +76,8 @@ static void post(struct ring *r, int from, enum ftc_side side, int distance, int
         return;
     if (p->last == INBOX) /* a ck_assert here would be most of the time */
         ck_abort_msg("%d messages for one process", INBOX);
-    p->inbox[p->last++] =
-        (struct letter){now + r->o + r->L, side == FTC_SIDE_RIGHT ? FTC_SIDE_LEFT : FTC_SIDE_RIGHT, distance};
+    p->inbox[p->last++] = (struct letter){
+        now + r->o + r->L, side == FTC_SIDE_RIGHT ? FTC_SIDE_LEFT : FTC_SIDE_RIGHT, distance};
 }
 
 /* What a process that is free at this moment does next. */
@@ -108,8 +110,8 @@ static bool pending(const struct ring *r, int now)
 {
     for (int i = 0; i < r->size; i++) {
         const struct process *p = &r->process[i];
-        if (!p->dead && (p->busy >= now || p->first < p->last || ftc_corrector_wants(&p->corrector) ||
-                         ftc_corrector_awaits(&p->corrector)))
+        if (!p->dead && (p->busy >= now || p->first < p->last ||
+                         ftc_corrector_wants(&p->corrector) || ftc_corrector_awaits(&p->corrector)))
             return true;
     }
     return false;
@@ -152,7 +154,8 @@ static bool all_coloured(const struct ring *r)
 /* --- checked --- */
 
 static const struct {
-    int L, o, duration[7], beyond, slope; /* duration for the gaps below; slope * G + beyond for large ones */
+    int L, o, duration[7], beyond,
+        slope; /* duration for the gaps below; slope * G + beyond for large ones */
 } vectors[] = {
     {1, 1, {4, 8, 9, 10, 11, 15, 23}, 7, 1},
     {2, 1, {6, 8, 11, 12, 13, 17, 25}, 9, 1},
@@ -183,7 +186,8 @@ START_TEST(checked_without_failures_costs_what_the_formula_says)
     int L = vectors[_i].L, o = vectors[_i].o, sent;
     int each = 1 + (L + o - 1) / o;
 
-    ck_assert_int_eq(duration_with_gap(FTC_CORRECTION_CHECKED, L, o, 0, false, &sent), 2 * o * each);
+    ck_assert_int_eq(duration_with_gap(FTC_CORRECTION_CHECKED, L, o, 0, false, &sent),
+                     2 * o * each);
     ck_assert_int_eq(sent, 256 * each);
 }
 END_TEST
@@ -429,8 +433,8 @@ int main(void)
     tcase_add_test(checked, throttled_sends_no_more_than_checked_and_closes_every_gap);
     suite_add_tcase(suite, checked);
     tcase_add_test(others, opportunistic_sends_d_messages_each_and_returns_at_once);
-    tcase_add_loop_test(others, opportunistic_closes_gaps_up_to_its_distance, FTC_CORRECTION_OPPORTUNISTIC,
-                        FTC_CORRECTION_OPTIMISED + 1);
+    tcase_add_loop_test(others, opportunistic_closes_gaps_up_to_its_distance,
+                        FTC_CORRECTION_OPPORTUNISTIC, FTC_CORRECTION_OPTIMISED + 1);
     tcase_add_test(others, optimised_sends_less);
     tcase_add_test(others, delayed_sends_one_message_each_without_failures);
     tcase_add_test(others, delayed_closes_every_gap);

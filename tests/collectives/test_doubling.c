@@ -1,4 +1,5 @@
-/* The deterministic baselines: right sums, their costs, and what corruption, deaths and nonsense do to them. */
+/* The deterministic baselines: right sums, their costs, and what corruption, deaths and nonsense do
+ * to them. */
 #include <math.h>
 #include <string.h>
 
@@ -69,7 +70,8 @@ static const char *title(const struct doubling_net *net)
 {
     static char text[100];
     snprintf(text, sizeof(text), "%s of %zu values at %d ranks",
-             ftc_doubling_algorithm_name(net->settings.algorithm), net->settings.count, net->settings.ranks);
+             ftc_doubling_algorithm_name(net->settings.algorithm), net->settings.count,
+             net->settings.ranks);
     return text;
 }
 
@@ -77,7 +79,8 @@ START_TEST(the_sum_is_right_for_any_number_of_ranks_and_values)
 {
     for (int ranks = 1; ranks <= 64; ranks += ranks == 33 ? 31 : 1) {
         for (size_t count = 1; count <= DOUBLING_NET_VALUES; count += TEST_SANITIZED ? 7 : 1) {
-            struct doubling_net *net = doubling_net_new((enum ftc_doubling_algorithm)_i, ranks, count, whole);
+            struct doubling_net *net =
+                doubling_net_new((enum ftc_doubling_algorithm)_i, ranks, count, whole);
             doubling_net_run(net);
             if (wrong_ranks(net) > 0)
                 ck_abort_msg("%s: %d are wrong", title(net), wrong_ranks(net));
@@ -101,8 +104,10 @@ static bool same_everywhere(const struct doubling_net *net)
 START_TEST(inexact_sums_are_the_same_bits_at_every_rank_and_again)
 {
     for (int ranks = 1; ranks <= 33; ranks++) {
-        struct doubling_net *net = doubling_net_new((enum ftc_doubling_algorithm)_i, ranks, 13, fraction);
-        struct doubling_net *again = doubling_net_new((enum ftc_doubling_algorithm)_i, ranks, 13, fraction);
+        struct doubling_net *net =
+            doubling_net_new((enum ftc_doubling_algorithm)_i, ranks, 13, fraction);
+        struct doubling_net *again =
+            doubling_net_new((enum ftc_doubling_algorithm)_i, ranks, 13, fraction);
         again->random.state++; /* other orders of messages */
         doubling_net_run(net);
         doubling_net_run(again);
@@ -122,8 +127,8 @@ START_TEST(a_vote_changes_nothing_where_nothing_is_wrong)
     doubling_net_run(plain);
     doubling_net_run(voted);
     for (int rank = 0; rank < 11; rank++) {
-        ck_assert_mem_eq(ftc_doubling_result(voted->rank[rank]), ftc_doubling_result(plain->rank[rank]),
-                         7 * sizeof(double));
+        ck_assert_mem_eq(ftc_doubling_result(voted->rank[rank]),
+                         ftc_doubling_result(plain->rank[rank]), 7 * sizeof(double));
         ck_assert_uint_eq(counters_of(voted, rank).differed, 0);
     }
     doubling_net_free(plain);
@@ -151,7 +156,8 @@ struct cost {
 };
 
 /* The formulas of doubling.h; N divides l. */
-static struct cost cost_of(enum ftc_doubling_algorithm algorithm, uint64_t levels, uint64_t n, uint64_t l)
+static struct cost cost_of(enum ftc_doubling_algorithm algorithm, uint64_t levels, uint64_t n,
+                           uint64_t l)
 {
     uint64_t runs = algorithm == FTC_DOUBLING_VOTED ? 3 : 1;
     if (algorithm == FTC_DOUBLING_RABENSEIFNER)
@@ -243,8 +249,8 @@ static bool any_differed(const struct doubling_net *net)
     return false;
 }
 
-/* What turns over in the first copy or in a message is noticed, if it is not so little that rounding takes it away; a sum may be
- * overwritten before it does harm. */
+/* What turns over in the first copy or in a message is noticed, if it is not so little that
+ * rounding takes it away; a sum may be overwritten before it does harm. */
 static void flip_and_vote(int ranks, int rank, const struct ftc_flip *flip)
 {
     struct doubling_net *net = run_flipped(FTC_DOUBLING_VOTED, ranks, rank, flip);
@@ -253,11 +259,11 @@ static void flip_and_vote(int ranks, int rank, const struct ftc_flip *flip)
     bool first = flip->variable == FTC_FLIP_INPUT && flip->step == 0;
 
     if (wrong_ranks(net) > 0)
-        ck_abort_msg("rank %d of %d: bit %d of %s after %d messages: %d are wrong", rank, ranks, flip->bit,
-                     name, (int)flip->step, wrong_ranks(net));
+        ck_abort_msg("rank %d of %d: bit %d of %s after %d messages: %d are wrong", rank, ranks,
+                     flip->bit, name, (int)flip->step, wrong_ranks(net));
     if (flip->bit >= 40 && (sent || first) && !any_differed(net))
-        ck_abort_msg("rank %d of %d: bit %d of %s after %d messages is not noticed", rank, ranks, flip->bit,
-                     name, (int)flip->step);
+        ck_abort_msg("rank %d of %d: bit %d of %s after %d messages is not noticed", rank, ranks,
+                     flip->bit, name, (int)flip->step);
     doubling_net_free(net);
 }
 
@@ -265,7 +271,8 @@ static const int voters[] = {1, 2, 7, 8, 11};
 
 START_TEST(a_vote_corrects_any_single_flip)
 {
-    static const enum ftc_flip_variable variables[] = {FTC_FLIP_INPUT, FTC_FLIP_PARTIAL, FTC_FLIP_MESSAGE};
+    static const enum ftc_flip_variable variables[] = {FTC_FLIP_INPUT, FTC_FLIP_PARTIAL,
+                                                       FTC_FLIP_MESSAGE};
     int ranks = voters[_i], most = 3 * 4; /* messages of a rank */
     for (int rank = 0; rank < ranks; rank++) {
         for (int sent = 0; sent <= most; sent++) {
@@ -307,7 +314,8 @@ START_TEST(what_is_not_there_does_not_turn_over)
     ck_assert(!ftc_doubling_flip(net->rank[0], &flip));
     flip.element = -1;
     ck_assert(!ftc_doubling_flip(net->rank[0], &flip));
-    flip = (struct ftc_flip){.variable = FTC_FLIP_INPUT, .bit = 51, .step = 1000}; /* so many are not sent */
+    flip = (struct ftc_flip){
+        .variable = FTC_FLIP_INPUT, .bit = 51, .step = 1000}; /* so many are not sent */
     ck_assert(ftc_doubling_flip(net->rank[0], &flip));
     doubling_net_run(net);
     ck_assert_int_eq(wrong_ranks(net), 0);
@@ -335,7 +343,8 @@ START_TEST(a_death_ends_it_where_it_is_not_done)
                 continue;
             enum ftc_doubling_state state = ftc_doubling_state(net->rank[rank]);
             ck_assert(state == FTC_DOUBLING_RANK_FAILED || is_right(net, rank));
-            ck_assert((state == FTC_DOUBLING_DONE) == (ftc_doubling_result(net->rank[rank]) != NULL));
+            ck_assert((state == FTC_DOUBLING_DONE) ==
+                      (ftc_doubling_result(net->rank[rank]) != NULL));
             failed += state == FTC_DOUBLING_RANK_FAILED;
         }
         doubling_net_free(net);
@@ -360,13 +369,16 @@ END_TEST
 
 /* --- what must not be taken --- */
 
-static void refuse(const struct doubling_net *net, int from, const unsigned char *bytes, size_t size)
+static void refuse(const struct doubling_net *net, int from, const unsigned char *bytes,
+                   size_t size)
 {
     ck_assert_int_eq(ftc_doubling_receive(net->rank[0], from, bytes, size), FTC_ERR_PROTO);
-    ck_assert_ptr_nonnull(strstr(ftc_last_error(), ftc_doubling_algorithm_name(net->settings.algorithm)));
+    ck_assert_ptr_nonnull(
+        strstr(ftc_last_error(), ftc_doubling_algorithm_name(net->settings.algorithm)));
 }
 
-/* Rank 0 of two takes its peer's message once, before it starts; all else it refuses, and is right all the same. */
+/* Rank 0 of two takes its peer's message once, before it starts; all else it refuses, and is right
+ * all the same. */
 START_TEST(nonsense_is_refused_and_changes_nothing)
 {
     struct doubling_net *net = doubling_net_new((enum ftc_doubling_algorithm)_i, 2, 4, whole);
@@ -436,9 +448,11 @@ int main(void)
     tcase_add_loop_test(tcase, values_that_are_no_numbers_are_summed_like_others, 0, all);
     tcase_add_loop_test(tcase, each_rank_sends_and_adds_what_the_formulas_say, 0, all);
     tcase_add_test(tcase, ranks_past_a_power_of_two_send_once_and_cost_their_partner_one_more);
-    tcase_add_loop_test(tcase, any_bit_of_an_input_makes_the_sum_wrong_everywhere, 0, FTC_DOUBLING_VOTED);
+    tcase_add_loop_test(tcase, any_bit_of_an_input_makes_the_sum_wrong_everywhere, 0,
+                        FTC_DOUBLING_VOTED);
     tcase_add_test(tcase, a_later_flip_makes_doubling_wrong_at_half_as_many_ranks_with_each_step);
-    tcase_add_loop_test(tcase, a_vote_corrects_any_single_flip, 0, sizeof(voters) / sizeof(voters[0]));
+    tcase_add_loop_test(tcase, a_vote_corrects_any_single_flip, 0,
+                        sizeof(voters) / sizeof(voters[0]));
     tcase_add_test(tcase, three_different_results_are_no_result);
     tcase_add_loop_test(tcase, what_is_not_there_does_not_turn_over, 0, all);
     tcase_add_loop_test(tcase, a_death_ends_it_where_it_is_not_done, 0, all);

@@ -1,4 +1,5 @@
-/* Exchanges (agreement.md, rule 2): stories of few ranks, in which everyone gets the contributions of all. */
+/* Exchanges (agreement.md, rule 2): stories of few ranks, in which everyone gets the contributions
+ * of all. */
 #include "story.h"
 #include "tests/suite.h"
 
@@ -12,7 +13,8 @@ static struct ftc_member_settings exchanging(int ranks, int f)
     return settings;
 }
 
-/* By hand, lest the formula and the program share an error. 7 ranks: 0 and 1, 2 and 3, 4 and 5 are pairs, 0, 2, 4, 6 take two rounds. */
+/* By hand, lest the formula and the program share an error. 7 ranks: 0 and 1, 2 and 3, 4 and 5 are
+ * pairs, 0, 2, 4, 6 take two rounds. */
 START_TEST(the_numbers_of_seven_ranks_by_hand)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, BCAST(3), BARRIER, FINALIZE);

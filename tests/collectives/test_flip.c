@@ -11,10 +11,12 @@ START_TEST(a_line_names_a_flip)
 {
     struct ftc_flip flip;
     ck_assert_int_eq(ftc_flip_parse("3:flow:55@150", &flip), FTC_SUCCESS);
-    ck_assert(flip.rank == 3 && flip.variable == FTC_FLIP_FLOW && flip.element == 0 && flip.bit == 55);
+    ck_assert(flip.rank == 3 && flip.variable == FTC_FLIP_FLOW && flip.element == 0 &&
+              flip.bit == 55);
     ck_assert(flip.op == 0 && flip.step == 150);
     ck_assert_int_eq(ftc_flip_parse("12:partial.7:0@41/2", &flip), FTC_SUCCESS);
-    ck_assert(flip.rank == 12 && flip.variable == FTC_FLIP_PARTIAL && flip.element == 7 && flip.bit == 0);
+    ck_assert(flip.rank == 12 && flip.variable == FTC_FLIP_PARTIAL && flip.element == 7 &&
+              flip.bit == 0);
     ck_assert(flip.op == 41 && flip.step == 2);
 }
 END_TEST
@@ -24,7 +26,8 @@ START_TEST(each_variable_has_a_name_that_is_read_back)
     for (int i = 0; i < FTC_FLIP_VARIABLES; i++) {
         char text[64];
         struct ftc_flip flip;
-        snprintf(text, sizeof(text), "0:%s:63@0", ftc_flip_variable_name((enum ftc_flip_variable)i));
+        snprintf(text, sizeof(text), "0:%s:63@0",
+                 ftc_flip_variable_name((enum ftc_flip_variable)i));
         ck_assert_msg(ftc_flip_parse(text, &flip) == FTC_SUCCESS, "%s: %s", text, ftc_last_error());
         ck_assert_int_eq((int)flip.variable, i);
     }
@@ -40,7 +43,8 @@ START_TEST(flips_are_drawn_for_each_operation)
 
     ck_assert_int_eq(ftc_flips_parse("3:flow:55@7/1,random:41", &flips), FTC_SUCCESS);
     ck_assert(flips.count == 1 && flips.drawn && flips.seed == 41 && ftc_flips_any(&flips));
-    ck_assert_int_eq(ftc_flips_parse(ftc_flips_format(&flips, text, sizeof(text)), &again), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_flips_parse(ftc_flips_format(&flips, text, sizeof(text)), &again),
+                     FTC_SUCCESS);
     for (uint64_t op = 0; op < 1000; op++) {
         struct ftc_flip flip = ftc_flips_draw(&flips, op, 8), same = ftc_flips_draw(&again, op, 8);
         ck_assert(flip.op == op && flip.rank < 8 && flip.bit < 64);
@@ -119,7 +123,8 @@ START_TEST(a_list_is_read_and_written)
     ck_assert_int_eq(ftc_flips_parse("3:up:62@1/0,12:partial.7:0@41/2", &flips), FTC_SUCCESS);
     ck_assert_int_eq(flips.count, 2);
     ck_assert(flips.flip[1].rank == 12 && flips.flip[1].op == 41 && flips.flip[1].step == 2);
-    ck_assert_str_eq(ftc_flips_format(&flips, text, sizeof(text)), "3:up.0:62@1/0,12:partial.7:0@41/2");
+    ck_assert_str_eq(ftc_flips_format(&flips, text, sizeof(text)),
+                     "3:up.0:62@1/0,12:partial.7:0@41/2");
     ck_assert_int_eq(ftc_flips_parse(text, &again), FTC_SUCCESS);
     ck_assert_int_eq(memcmp(&flips, &again, sizeof(flips)), 0);
 }
@@ -128,7 +133,8 @@ END_TEST
 START_TEST(a_list_with_a_gap_or_too_long_is_refused)
 {
     struct ftc_flips flips;
-    static const char *const lists[] = {",", "0:up:1@0,", ",0:up:1@0", "0:up:1@0,,0:up:1@0", "0:up:1@0 "};
+    static const char *const lists[] = {",", "0:up:1@0,", ",0:up:1@0", "0:up:1@0,,0:up:1@0",
+                                        "0:up:1@0 "};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         ck_assert_msg(ftc_flips_parse(lists[i], &flips) == FTC_ERR_ARG, "\"%s\"", lists[i]);
     char text[16 * (FTC_FLIPS + 1)] = "0:up:1@0";

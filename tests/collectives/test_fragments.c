@@ -16,7 +16,8 @@ static struct ftc_buffer *whole_of(size_t size)
     return whole;
 }
 
-static int add(struct ftc_fragments *fragments, struct ftc_buffer *whole, uint32_t size, uint32_t number)
+static int add(struct ftc_fragments *fragments, struct ftc_buffer *whole, uint32_t size,
+               uint32_t number)
 {
     struct ftc_value bytes = {.buffer = whole};
     struct ftc_piece piece;
@@ -37,7 +38,8 @@ START_TEST(pieces_in_any_order_and_twice)
         uint32_t count = ftc_fragments_count(length, size), there = 0;
         while (there < count) {
             ck_assert(!ftc_fragments_complete(&fragments));
-            int rc = add(&fragments, whole, size, (uint32_t)test_random_between(&random, 0, count - 1));
+            int rc =
+                add(&fragments, whole, size, (uint32_t)test_random_between(&random, 0, count - 1));
             ck_assert_int_ge(rc, 0);
             there += (uint32_t)rc;
         }

@@ -1,4 +1,5 @@
-/* Gossip aggregation: it converges, to the right thing, whatever is lost; and stories of single messages. */
+/* Gossip aggregation: it converges, to the right thing, whatever is lost; and stories of single
+ * messages. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static bool possible(const struct gossip_net_frame *frame)
 {
     struct ftc_gossip_settings settings = {
         .algorithm = frame->algorithm, .count = 1, .accuracy = 0.5, .turns = frame->turns};
-    return ftc_neighbourhood_init(&settings.neighbourhood, frame->neighbourhood, frame->ranks) == 0 &&
+    return ftc_neighbourhood_init(&settings.neighbourhood, frame->neighbourhood, frame->ranks) ==
+               0 &&
            ftc_gossip_check(&settings) == 0;
 }
 
@@ -37,9 +39,10 @@ static int run_to_the_end(const struct gossip_net_frame *frame)
     struct gossip_net *net = gossip_net_new(frame);
     int steps = gossip_net_run(net, MOST_STEPS);
     if (steps < 0)
-        ck_abort_msg("%s of %d ranks, %s, %s: error %g", ftc_gossip_algorithm_name(frame->algorithm),
-                     frame->ranks, ftc_neighbourhood_name(frame->neighbourhood),
-                     frame->turns ? "turns" : "free", gossip_net_error(net));
+        ck_abort_msg("%s of %d ranks, %s, %s: error %g",
+                     ftc_gossip_algorithm_name(frame->algorithm), frame->ranks,
+                     ftc_neighbourhood_name(frame->neighbourhood), frame->turns ? "turns" : "free",
+                     gossip_net_error(net));
     gossip_net_free(net);
     return steps;
 }
@@ -57,7 +60,8 @@ START_TEST(every_algorithm_converges_in_every_neighbourhood)
                 frame.turns = turns;
                 frame.count = turns ? 3 : 1;
                 frame.seed++;
-                /* without turns push-cancel-flow is broken; the others are, where messages meet all the time */
+                /* without turns push-cancel-flow is broken; the others are, where messages meet all
+                 * the time */
                 bool sound = turns || frame.algorithm == FTC_GOSSIP_PUSH_SUM ||
                              (frame.algorithm != FTC_GOSSIP_PUSH_CANCEL_FLOW && frame.ranks > 3);
                 if (sound && possible(&frame))
@@ -76,10 +80,12 @@ START_TEST(lost_messages_heal_but_in_push_sum)
         frame.loss_percent = loss;
         frame.accuracy = 1e-10;
         struct gossip_net *net = gossip_net_new(&frame);
-        int steps = gossip_net_run(net, frame.algorithm == FTC_GOSSIP_PUSH_SUM ? 20000 : MOST_STEPS);
+        int steps =
+            gossip_net_run(net, frame.algorithm == FTC_GOSSIP_PUSH_SUM ? 20000 : MOST_STEPS);
         ck_assert_msg((steps < 0) == (frame.algorithm == FTC_GOSSIP_PUSH_SUM),
-                      "%s, %d %% lost: %d steps, error %g", ftc_gossip_algorithm_name(frame.algorithm), loss,
-                      steps, gossip_net_error(net));
+                      "%s, %d %% lost: %d steps, error %g",
+                      ftc_gossip_algorithm_name(frame.algorithm), loss, steps,
+                      gossip_net_error(net));
         gossip_net_free(net);
     }
 }
@@ -163,7 +169,8 @@ static bool pair_deliver(struct pair *pair, int from)
     if (n == pair->sent[from])
         return false;
     pair->delivered[from]++;
-    if (ftc_gossip_receive(pair->rank[!from], from, pair->packet[from][n], pair->size[from][n]) != 0)
+    if (ftc_gossip_receive(pair->rank[!from], from, pair->packet[from][n], pair->size[from][n]) !=
+        0)
         ck_abort_msg("%s", ftc_last_error());
     pair_take(pair, !from);
     return true;
@@ -172,7 +179,8 @@ static bool pair_deliver(struct pair *pair, int from)
 /* Flow conservation: what one end sent is what the other got. */
 static double pair_lost(const struct pair *pair)
 {
-    return fabs(ftc_gossip_flow_of(pair->rank[0], 0, 0)[0] + ftc_gossip_flow_of(pair->rank[1], 0, 0)[0]);
+    return fabs(ftc_gossip_flow_of(pair->rank[0], 0, 0)[0] +
+                ftc_gossip_flow_of(pair->rank[1], 0, 0)[0]);
 }
 
 /* Both send, and both messages arrive: in turns only one of them is a flow. */
@@ -217,8 +225,8 @@ static void pair_play(struct pair *pair, unsigned script, int length)
 static bool pair_dead(const struct pair *pair)
 {
     const struct ftc_gossip_link *a = pair->rank[0]->link, *b = pair->rank[1]->link;
-    return a->active != b->active && a->cancels != b->cancels && pair->delivered[0] == pair->sent[0] &&
-           pair->delivered[1] == pair->sent[1];
+    return a->active != b->active && a->cancels != b->cancels &&
+           pair->delivered[0] == pair->sent[0] && pair->delivered[1] == pair->sent[1];
 }
 
 /* Is something delivered only after it was sent, and all in the end? (In turns less is sent.) */
@@ -292,8 +300,9 @@ static struct gossip_net *warm(enum ftc_gossip_algorithm algorithm, int steps)
 
 START_TEST(checksums_heal_a_flip_of_any_bit_of_any_variable)
 {
-    static const enum ftc_flip_variable variables[] = {FTC_FLIP_FLOW,     FTC_FLIP_WEIGHT,  FTC_FLIP_CHECKSUM,
-                                                       FTC_FLIP_ESTIMATE, FTC_FLIP_MESSAGE, FTC_FLIP_INPUT};
+    static const enum ftc_flip_variable variables[] = {FTC_FLIP_FLOW,     FTC_FLIP_WEIGHT,
+                                                       FTC_FLIP_CHECKSUM, FTC_FLIP_ESTIMATE,
+                                                       FTC_FLIP_MESSAGE,  FTC_FLIP_INPUT};
     enum ftc_gossip_algorithm algorithm = _i == 0 ? FTC_GOSSIP_PFLC : FTC_GOSSIP_PFCC;
     for (size_t v = 0; v < sizeof(variables) / sizeof(variables[0]); v++) {
         for (int bit = 0; bit < 64; bit += TEST_SANITIZED ? 7 : 1) {
@@ -302,23 +311,25 @@ START_TEST(checksums_heal_a_flip_of_any_bit_of_any_variable)
             if (!ftc_gossip_flip(gossip_net_rank(net, bit % 16), &flip))
                 ck_abort_msg("no %s", ftc_flip_variable_name(variables[v]));
             if (gossip_net_run(net, MOST_STEPS) < 0)
-                ck_abort_msg("%s: bit %d of %s: error %g", ftc_gossip_algorithm_name(algorithm), bit,
-                             ftc_flip_variable_name(variables[v]), gossip_net_error(net));
+                ck_abort_msg("%s: bit %d of %s: error %g", ftc_gossip_algorithm_name(algorithm),
+                             bit, ftc_flip_variable_name(variables[v]), gossip_net_error(net));
             gossip_net_free(net);
         }
     }
 }
 END_TEST
 
-/* Where the message that was made of a flow is lost and then the flow turns corrupt, one end asks and the other repeats itself; where both ends
- * are corrupt, both ask. Somebody has to answer. */
+/* Where the message that was made of a flow is lost and then the flow turns corrupt, one end asks
+ * and the other repeats itself; where both ends are corrupt, both ask. Somebody has to answer. */
 START_TEST(flips_heal_while_messages_are_lost)
 {
-    static const enum ftc_flip_variable variables[] = {FTC_FLIP_FLOW, FTC_FLIP_WEIGHT, FTC_FLIP_CHECKSUM};
+    static const enum ftc_flip_variable variables[] = {FTC_FLIP_FLOW, FTC_FLIP_WEIGHT,
+                                                       FTC_FLIP_CHECKSUM};
     struct test_random random = test_random_start();
 
     for (int story = 0; story < 400; story++) {
-        struct gossip_net_frame frame = frame_of(_i == 0 ? FTC_GOSSIP_PFLC : FTC_GOSSIP_PFCC, 2 + story % 3);
+        struct gossip_net_frame frame =
+            frame_of(_i == 0 ? FTC_GOSSIP_PFLC : FTC_GOSSIP_PFCC, 2 + story % 3);
         frame.accuracy = 1e-9;
         frame.loss_percent = 30;
         frame.seed += (uint64_t)story;
@@ -329,9 +340,11 @@ START_TEST(flips_heal_while_messages_are_lost)
             for (uint64_t steps = (uint64_t)test_random_between(&random, 0, 20); steps > 0; steps--)
                 gossip_net_step(net);
             ck_assert(ftc_gossip_flip(
-                gossip_net_rank(net, (int)test_random_between(&random, 0, frame.ranks - 1)), &flip));
+                gossip_net_rank(net, (int)test_random_between(&random, 0, frame.ranks - 1)),
+                &flip));
         }
-        ck_assert_msg(gossip_net_run(net, 20000) >= 0, "story %d: error %g", story, gossip_net_error(net));
+        ck_assert_msg(gossip_net_run(net, 20000) >= 0, "story %d: error %g", story,
+                      gossip_net_error(net));
         gossip_net_free(net);
     }
 }
@@ -383,8 +396,8 @@ START_TEST(a_repetition_heals_though_other_messages_wait)
     pair_deliver(&pair, self); /* the other repeats what it sent at first */
     ftc_gossip_more(pair.rank[self], true);
     pair_deliver(&pair, !self);
-    ck_assert_double_lt(ftc_mass_error(ftc_gossip_flow_of(pair.rank[self], 0, 0), pair.rank[self]->width),
-                        1e-12);
+    ck_assert_double_lt(
+        ftc_mass_error(ftc_gossip_flow_of(pair.rank[self], 0, 0), pair.rank[self]->width), 1e-12);
     ck_assert_int_eq(pair_size(&pair, self), flow); /* what was lost, once more */
     pair_deliver(&pair, self);
     ck_assert_double_eq(pair_lost(&pair), 0);
@@ -418,8 +431,9 @@ START_TEST(a_rank_that_takes_itself_for_settled_is_right)
         int steps = 0;
         while (!gossip_net_settled(net) && steps++ < MOST_STEPS)
             gossip_net_step(net);
-        ck_assert_msg(gossip_net_error(net) <= 10 * frame.accuracy, "%s settled with an error of %g",
-                      ftc_gossip_algorithm_name(frame.algorithm), gossip_net_error(net));
+        ck_assert_msg(gossip_net_error(net) <= 10 * frame.accuracy,
+                      "%s settled with an error of %g", ftc_gossip_algorithm_name(frame.algorithm),
+                      gossip_net_error(net));
         gossip_net_free(net);
         frame.seed++;
     }
@@ -479,7 +493,8 @@ START_TEST(a_permuted_schedule_has_each_living_neighbour_once_each_time_round)
         unsigned seen = 0, order = 0;
         for (int i = 0; i < 7; i++) {
             int peer = next_peer(gossip);
-            ck_assert_msg(peer > 0 && peer != 4 && (seen & 1u << peer) == 0, "round %d: %d", round, peer);
+            ck_assert_msg(peer > 0 && peer != 4 && (seen & 1u << peer) == 0, "round %d: %d", round,
+                          peer);
             seen |= 1u << peer;
             order = order * 9 + (unsigned)peer;
         }
@@ -496,9 +511,11 @@ END_TEST
 
 START_TEST(what_cannot_go_together_is_refused_with_a_remedy)
 {
-    struct ftc_gossip_settings settings = {.algorithm = FTC_GOSSIP_PFCC, .count = 1, .accuracy = 1e-9};
+    struct ftc_gossip_settings settings = {
+        .algorithm = FTC_GOSSIP_PFCC, .count = 1, .accuracy = 1e-9};
     ck_assert_int_eq(
-        ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE, 16), 0);
+        ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE, 16),
+        0);
     ck_assert_int_eq(ftc_gossip_check(&settings), FTC_ERR_ARG);
     ck_assert_ptr_nonnull(strstr(ftc_last_error(), "pfcc needs answers"));
     settings.algorithm = FTC_GOSSIP_PUSH_CANCEL_FLOW;
@@ -508,7 +525,8 @@ START_TEST(what_cannot_go_together_is_refused_with_a_remedy)
     settings.turns = true;
     ck_assert_int_eq(ftc_gossip_check(&settings), FTC_ERR_ARG);
     ck_assert_ptr_nonnull(strstr(ftc_last_error(), "take hypercube"));
-    ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 16), 0);
+    ck_assert_int_eq(
+        ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 16), 0);
     settings.permuted = true;
     ck_assert_int_eq(ftc_gossip_check(&settings), FTC_ERR_ARG);
     ck_assert_ptr_nonnull(strstr(ftc_last_error(), "leave out one"));
@@ -531,10 +549,12 @@ START_TEST(too_many_values_are_an_error_in_words)
         .algorithm = FTC_GOSSIP_PFCC, .count = (size_t)1 << 56, .accuracy = 1e-9};
     struct ftc_gossip *gossip = NULL;
     double value = 0;
-    ck_assert_int_eq(ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 8), 0);
+    ck_assert_int_eq(
+        ftc_neighbourhood_init(&settings.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 8), 0);
     ck_assert_int_eq(ftc_gossip_create(&gossip, &settings, &value), FTC_ERR_NOMEM);
     ck_assert_ptr_null(gossip);
-    ck_assert_str_eq(ftc_last_error(), "no memory for gossip with 72057594037927936 values and 3 neighbours");
+    ck_assert_str_eq(ftc_last_error(),
+                     "no memory for gossip with 72057594037927936 values and 3 neighbours");
 }
 END_TEST
 
@@ -544,7 +564,8 @@ int main(void)
     Suite *suite = suite_create("gossip");
     TCase *tcase = tcase_create("gossip");
     tcase_set_timeout(tcase, 300);
-    tcase_add_loop_test(tcase, every_algorithm_converges_in_every_neighbourhood, 0, FTC_GOSSIP_ALGORITHMS);
+    tcase_add_loop_test(tcase, every_algorithm_converges_in_every_neighbourhood, 0,
+                        FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(tcase, lost_messages_heal_but_in_push_sum, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(tcase, the_average_of_the_living_is_what_remains, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_test(tcase, messages_that_meet_break_conservation_and_turns_keep_it);
@@ -555,7 +576,8 @@ int main(void)
     tcase_add_test(tcase, a_rank_in_gossip_names_whom_it_waits_for);
     tcase_add_test(tcase, a_repetition_heals_though_other_messages_wait);
     tcase_add_test(tcase, push_flow_does_not_heal_a_flipped_exponent);
-    tcase_add_loop_test(tcase, a_rank_that_takes_itself_for_settled_is_right, 0, FTC_GOSSIP_ALGORITHMS);
+    tcase_add_loop_test(tcase, a_rank_that_takes_itself_for_settled_is_right, 0,
+                        FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(tcase, nonsense_is_refused_and_changes_nothing, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_test(tcase, a_permuted_schedule_has_each_living_neighbour_once_each_time_round);
     tcase_add_test(tcase, what_cannot_go_together_is_refused_with_a_remedy);

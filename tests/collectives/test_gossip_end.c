@@ -1,4 +1,5 @@
-/* The end of a gossip aggregation: all come to the same verdict, and what they agree on is right. */
+/* The end of a gossip aggregation: all come to the same verdict, and what they agree on is
+ * right. */
 #include "collectives/gossip/end.h"
 
 #include <math.h>
@@ -46,7 +47,8 @@ static void begin(struct ending *e, const struct gossip_net_frame *frame)
         for (size_t i = 0; i < frame->count; i++)
             values[i] = (double)(rank + 1) * (double)(i + 1);
         ck_assert_int_eq(
-            ftc_gossip_end_create(&e->end[rank], &settings, gossip_net_rank(e->net, rank), values), 0);
+            ftc_gossip_end_create(&e->end[rank], &settings, gossip_net_rank(e->net, rank), values),
+            0);
         ftc_gossip_end_look(e->end[rank]);
     }
 }
@@ -119,7 +121,8 @@ static enum ftc_gossip_verdict decide(struct ending *e, const struct ftc_set *fa
     for (int rank = 0; rank < e->frame.ranks; rank++) {
         if (!lives(e, rank))
             continue;
-        enum ftc_gossip_verdict own = ftc_gossip_end_decide(e->end[rank], decided, failed, e->average[rank]);
+        enum ftc_gossip_verdict own =
+            ftc_gossip_end_decide(e->end[rank], decided, failed, e->average[rank]);
         if (first < 0)
             first = rank;
         verdict = rank == first ? own : verdict;
@@ -172,7 +175,8 @@ static void check_average(const struct ending *e)
     ck_assert_double_le(error_of(e), e->frame.accuracy / 2 + 0x1p-46 * e->frame.ranks);
 }
 
-static struct gossip_net_frame frame_of(enum ftc_gossip_algorithm algorithm, int ranks, double accuracy)
+static struct gossip_net_frame frame_of(enum ftc_gossip_algorithm algorithm, int ranks,
+                                        double accuracy)
 {
     return (struct gossip_net_frame){
         .algorithm = algorithm,
@@ -192,7 +196,8 @@ START_TEST(what_all_agree_on_is_the_average)
 
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
         for (size_t a = 0; a < sizeof(accuracies) / sizeof(accuracies[0]); a++) {
-            struct gossip_net_frame frame = frame_of((enum ftc_gossip_algorithm)_i, sizes[s], accuracies[a]);
+            struct gossip_net_frame frame =
+                frame_of((enum ftc_gossip_algorithm)_i, sizes[s], accuracies[a]);
             struct ending e;
             frame.seed += s * 10 + a;
             begin(&e, &frame);
@@ -206,7 +211,8 @@ END_TEST
 
 /* --- without turns, where one channel may be slow --- */
 
-/* All ranks have come to the barrier, and leave it one after the other. Who has all marks takes in no more. */
+/* All ranks have come to the barrier, and leave it one after the other. Who has all marks takes in
+ * no more. */
 static void freeze(struct ending *e)
 {
     for (int rank = 0; rank < e->frame.ranks; rank++) {
@@ -222,8 +228,8 @@ static void freeze(struct ending *e)
 /* Is what they agree upon right? Of a drawn run, in which one channel is slow. */
 static bool ends_right(uint64_t seed)
 {
-    static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_SUM, FTC_GOSSIP_PUSH_FLOW,
-                                                           FTC_GOSSIP_PFLC};
+    static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_SUM,
+                                                           FTC_GOSSIP_PUSH_FLOW, FTC_GOSSIP_PFLC};
     struct gossip_net_frame frame = frame_of(algorithms[seed % 3], 8, seed % 2 ? 1e-3 : 1e-6);
     enum ftc_gossip_verdict verdict = FTC_GOSSIP_AGAIN;
     struct ending e;
@@ -286,7 +292,8 @@ START_TEST(a_death_leaves_the_average_of_the_others_or_ends_it)
 }
 END_TEST
 
-/* A hypercube of three is a line: 1 - 0 - 2. Those left know nothing of each other, but all of them that it is so. */
+/* A hypercube of three is a line: 1 - 0 - 2. Those left know nothing of each other, but all of them
+ * that it is so. */
 START_TEST(survivors_that_a_death_has_parted_begin_anew)
 {
     static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_FLOW, FTC_GOSSIP_PFLC,
@@ -333,7 +340,8 @@ START_TEST(a_decision_that_names_others_than_were_removed_is_none)
     ck_assert_int_eq(ftc_set_init(&none, 8), 0);
     kill_rank(&e, 3);
     ck_assert(barrier(&e));
-    ck_assert_int_eq(decide(&e, &none), FTC_GOSSIP_AGAIN); /* all know of 3, the decision does not */
+    ck_assert_int_eq(decide(&e, &none),
+                     FTC_GOSSIP_AGAIN); /* all know of 3, the decision does not */
     ck_assert(barrier(&e));
     ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_AGREED);
     check_average(&e);
@@ -374,8 +382,8 @@ START_TEST(who_moves_after_the_barrier_stops_it)
     look(&e);
     ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_AGAIN);
     ck_assert(barrier(&e));
-    ck_assert(
-        ftc_gossip_flip(gossip_net_rank(e.net, 2), &flip)); /* heals before anybody has settled afresh */
+    ck_assert(ftc_gossip_flip(gossip_net_rank(e.net, 2),
+                              &flip)); /* heals before anybody has settled afresh */
     ck_assert_int_eq(run(&e), FTC_GOSSIP_AGREED);
     check_average(&e);
     finish(&e);
@@ -397,7 +405,8 @@ START_TEST(one_that_gives_up_ends_it_for_all)
     frame.accuracy = 1e-6;
     begin(&e, &frame);
     ftc_gossip_end_give_up(e.end[4]);
-    ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP); /* though all have settled, and near each other */
+    ck_assert_int_eq(run(&e),
+                     FTC_GOSSIP_GIVEN_UP); /* though all have settled, and near each other */
     ck_assert_int_eq(ftc_gossip_end_cause(e.end[0]), FTC_GOSSIP_CAUSE_HOPELESS);
     finish(&e);
 }
@@ -426,12 +435,14 @@ START_TEST(one_that_was_not_answered_has_not_stood_still)
     struct ending e;
 
     begin(&e, &frame);
-    for (int steps = 0; steps < MOST_STEPS && !ftc_gossip_settled(gossip_net_rank(e.net, 4)); steps++) {
+    for (int steps = 0; steps < MOST_STEPS && !ftc_gossip_settled(gossip_net_rank(e.net, 4));
+         steps++) {
         gossip_net_step(e.net);
         look(&e);
     }
     for (int i = 0; i < 4; i++)
-        gossip_net_fire(e.net, 4); /* along one link after the other: pushes where it has the turn */
+        gossip_net_fire(e.net,
+                        4); /* along one link after the other: pushes where it has the turn */
     ftc_gossip_end_look(e.end[4]);
     ck_assert(!ftc_gossip_end_ready(e.end[4], 0));
     ftc_gossip_end_late(e.end[4]);
@@ -456,7 +467,8 @@ START_TEST(an_initial_value_that_cannot_be_repaired_ends_it)
     kill_rank(&e, 3); /* of the last estimate, from which it would be repaired, a part is gone */
     ck_assert(ftc_gossip_flip(gossip_net_rank(e.net, 2), &flip));
     ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
-    ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]), 20); /* though all stand still, and near each other */
+    ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]),
+                     20); /* though all stand still, and near each other */
     finish(&e);
 }
 END_TEST
@@ -490,11 +502,13 @@ START_TEST(estimates_that_lie_apart_or_are_not_finite_are_none)
     begin(&e, &frame);
     for (size_t i = 0; i < sizeof(lows) / sizeof(lows[0]); i++) {
         ck_assert(barrier(&e));
-        memcpy(decided, ftc_gossip_end_freeze(e.end[0]), sizeof(double) * ftc_gossip_end_contributes(3));
+        memcpy(decided, ftc_gossip_end_freeze(e.end[0]),
+               sizeof(double) * ftc_gossip_end_contributes(3));
         size_t last = ftc_gossip_end_contributes(3) - 2;
         decided[last] = lows[i];
         decided[last + 1] = highs[i];
-        ck_assert_int_eq(ftc_gossip_end_decide(e.end[0], decided, &e.failed, average), FTC_GOSSIP_AGAIN);
+        ck_assert_int_eq(ftc_gossip_end_decide(e.end[0], decided, &e.failed, average),
+                         FTC_GOSSIP_AGAIN);
     }
     finish(&e);
 }
@@ -509,7 +523,8 @@ int main(void)
     tcase_add_loop_test(agree, what_all_agree_on_is_the_average, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_test(agree, without_turns_nothing_that_was_sent_before_is_left_out);
     tcase_add_test(agree, who_does_not_wait_for_marks_agrees_on_what_is_wrong);
-    tcase_add_loop_test(agree, a_death_leaves_the_average_of_the_others_or_ends_it, 0, FTC_GOSSIP_ALGORITHMS);
+    tcase_add_loop_test(agree, a_death_leaves_the_average_of_the_others_or_ends_it, 0,
+                        FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(agree, survivors_that_a_death_has_parted_begin_anew, 0, 3);
     tcase_add_test(agree, what_does_not_survive_a_death_ends_with_it);
     suite_add_tcase(suite, agree);

@@ -73,7 +73,8 @@ static uint64_t most_sent(const struct machine *m)
 /* Messages of the rank that sends most until all are accurate. */
 static uint64_t messages_needed(const struct gossip_net_frame *frame, uint64_t message_ns)
 {
-    struct machine m = {.net = gossip_net_new(frame), .ranks = frame->ranks, .message_ns = message_ns};
+    struct machine m = {
+        .net = gossip_net_new(frame), .ranks = frame->ranks, .message_ns = message_ns};
 
     for (int rank = 0; rank < m.ranks; rank++)
         m.due[rank] = frame->patience_ns;
@@ -90,7 +91,8 @@ static uint64_t messages_needed(const struct gossip_net_frame *frame, uint64_t m
 
 START_TEST(ranks_that_share_a_slow_core_do_not_drown_in_repetitions)
 {
-    static const enum ftc_neighbourhood_kind kinds[] = {FTC_NEIGHBOURHOOD_HYPERCUBE, FTC_NEIGHBOURHOOD_TORUS};
+    static const enum ftc_neighbourhood_kind kinds[] = {FTC_NEIGHBOURHOOD_HYPERCUBE,
+                                                        FTC_NEIGHBOURHOOD_TORUS};
     static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_FLOW, FTC_GOSSIP_PFCC};
 
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -105,8 +107,8 @@ START_TEST(ranks_that_share_a_slow_core_do_not_drown_in_repetitions)
         uint64_t calm = messages_needed(&frame, MS);
         frame.patience_ns = MS / 2;
         uint64_t hasty = messages_needed(&frame, MS);
-        ck_assert_msg(hasty <= 4 * calm, "seed %d: %d messages, %d with all patience", (int)seed, (int)hasty,
-                      (int)calm);
+        ck_assert_msg(hasty <= 4 * calm, "seed %d: %d messages, %d with all patience", (int)seed,
+                      (int)hasty, (int)calm);
     }
 }
 END_TEST
@@ -114,11 +116,12 @@ END_TEST
 /* Without turns a timer adds a message for good, where each message sets off another. */
 static bool drowns_without_turns(uint64_t seed)
 {
-    static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_SUM, FTC_GOSSIP_PUSH_FLOW,
-                                                           FTC_GOSSIP_PFLC};
+    static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_SUM,
+                                                           FTC_GOSSIP_PUSH_FLOW, FTC_GOSSIP_PFLC};
     struct gossip_net_frame frame = {.algorithm = algorithms[seed % 3],
-                                     .neighbourhood = seed / 3 % 2 == 0 ? FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE
-                                                                        : FTC_NEIGHBOURHOOD_HYPERCUBE,
+                                     .neighbourhood = seed / 3 % 2 == 0
+                                                          ? FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE
+                                                          : FTC_NEIGHBOURHOOD_HYPERCUBE,
                                      .ranks = 16,
                                      .count = 4,
                                      .accuracy = 1e-9,

@@ -1,4 +1,5 @@
-/* Neighbourhoods of gossip: symmetric, connected, of the sizes that they should have; spectral gaps by iteration. */
+/* Neighbourhoods of gossip: symmetric, connected, of the sizes that they should have; spectral gaps
+ * by iteration. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ static struct ftc_neighbourhood make(enum ftc_neighbourhood_kind kind, int ranks
 
 static bool exists(enum ftc_neighbourhood_kind kind, int ranks)
 {
-    return kind != FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE || (ranks >= 4 && (ranks & (ranks - 1)) == 0);
+    return kind != FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE ||
+           (ranks >= 4 && (ranks & (ranks - 1)) == 0);
 }
 
 static int reached_from_0(const struct ftc_neighbourhood *h)
@@ -48,12 +50,15 @@ static void check_links(const struct ftc_neighbourhood *h, int rank)
 {
     for (int link = 0; link < ftc_neighbourhood_links(h, rank); link++) {
         int peer = ftc_neighbourhood_peer(h, rank, link);
-        if (peer < 0 || peer >= h->ranks || peer == rank || ftc_neighbourhood_link(h, rank, peer) != link)
-            ck_abort_msg("%s of %d: link %d of %d", ftc_neighbourhood_name(h->kind), h->ranks, link, rank);
+        if (peer < 0 || peer >= h->ranks || peer == rank ||
+            ftc_neighbourhood_link(h, rank, peer) != link)
+            ck_abort_msg("%s of %d: link %d of %d", ftc_neighbourhood_name(h->kind), h->ranks, link,
+                         rank);
         int back = ftc_neighbourhood_link(h, peer, rank);
-        if (back < 0 || (!ftc_neighbourhood_sends(h, rank, link) && !ftc_neighbourhood_sends(h, peer, back)))
-            ck_abort_msg("%s of %d: nobody uses the link of %d and %d", ftc_neighbourhood_name(h->kind),
-                         h->ranks, rank, peer);
+        if (back < 0 ||
+            (!ftc_neighbourhood_sends(h, rank, link) && !ftc_neighbourhood_sends(h, peer, back)))
+            ck_abort_msg("%s of %d: nobody uses the link of %d and %d",
+                         ftc_neighbourhood_name(h->kind), h->ranks, rank, peer);
         if (h->kind == FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE &&
             ftc_neighbourhood_sends(h, rank, link) == ftc_neighbourhood_sends(h, peer, back))
             ck_abort_msg("both ways: %d and %d", rank, peer);
@@ -69,7 +74,8 @@ START_TEST(links_join_two_and_everyone_is_reached)
             struct ftc_neighbourhood h = make((enum ftc_neighbourhood_kind)kind, ranks);
             for (int rank = 0; rank < ranks; rank++)
                 check_links(&h, rank);
-            if (reached_from_0(&h) != ranks) /* strongly, for the directed one looks alike from everywhere */
+            if (reached_from_0(&h) !=
+                ranks) /* strongly, for the directed one looks alike from everywhere */
                 ck_abort_msg("%s of %d ranks", ftc_neighbourhood_name(h.kind), ranks);
         }
     }
@@ -92,9 +98,9 @@ END_TEST
 
 START_TEST(a_torus_is_as_even_as_the_factors_allow)
 {
-    static const int sides[][4] = {{1, 1, 1, 1},   {7, 1, 1, 7},           {8, 2, 2, 2},   {27, 3, 3, 3},
-                                   {30, 2, 3, 5},  {64, 4, 4, 4},          {512, 8, 8, 8}, {60, 3, 4, 5},
-                                   {97, 1, 1, 97}, {1 << 20, 64, 128, 128}};
+    static const int sides[][4] = {
+        {1, 1, 1, 1},  {7, 1, 1, 7},   {8, 2, 2, 2},  {27, 3, 3, 3},  {30, 2, 3, 5},
+        {64, 4, 4, 4}, {512, 8, 8, 8}, {60, 3, 4, 5}, {97, 1, 1, 97}, {1 << 20, 64, 128, 128}};
 
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
         struct ftc_neighbourhood h = make(FTC_NEIGHBOURHOOD_TORUS, sides[i][0]);
@@ -110,8 +116,10 @@ START_TEST(what_cannot_be_is_refused)
     struct ftc_neighbourhood h;
 
     ck_assert_int_eq(ftc_neighbourhood_init(&h, FTC_NEIGHBOURHOOD_FULL, 0), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_neighbourhood_init(&h, FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE, 2), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_neighbourhood_init(&h, FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE, 48), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_neighbourhood_init(&h, FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE, 2),
+                     FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_neighbourhood_init(&h, FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE, 48),
+                     FTC_ERR_ARG);
     ck_assert_ptr_nonnull(strstr(ftc_last_error(), "48 ranks"));
     struct ftc_neighbourhood torus = make(FTC_NEIGHBOURHOOD_TORUS, 27);
     ck_assert_int_eq(ftc_neighbourhood_link(&torus, 0, 13), -1);
@@ -132,12 +140,13 @@ static void push(const struct ftc_neighbourhood *h, const double *x, double *y)
     }
 }
 
-/* The second eigenvalue by power iteration, without the part along the first eigenvector: all ones in regular graphs. */
+/* The second eigenvalue by power iteration, without the part along the first eigenvector: all ones
+ * in regular graphs. */
 static double gap_by_iteration(const struct ftc_neighbourhood *h)
 {
     struct test_random random = test_random_start();
-    double *x = calloc((size_t)h->ranks, sizeof(double)), *y = calloc((size_t)h->ranks, sizeof(double)),
-           size = 1;
+    double *x = calloc((size_t)h->ranks, sizeof(double)),
+           *y = calloc((size_t)h->ranks, sizeof(double)), size = 1;
 
     for (int i = 0; i < h->ranks; i++)
         x[i] = test_random_between(&random, -1000, 1000);
@@ -178,7 +187,8 @@ START_TEST(spectral_gaps_are_the_closed_forms)
             ck_assert_double_eq_tol(closed, gap_by_iteration(&h), 1e-5);
         }
     }
-    struct ftc_neighbourhood torus = make(FTC_NEIGHBOURHOOD_TORUS, 512); /* (1 - cos(2 pi / n)) / 2d */
+    struct ftc_neighbourhood torus =
+        make(FTC_NEIGHBOURHOOD_TORUS, 512); /* (1 - cos(2 pi / n)) / 2d */
     ck_assert_double_eq_tol(ftc_neighbourhood_gap(&torus), (1 - cos(acos(-1) / 4)) / 6, 1e-12);
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* Attempts of large allreduces as one rank sees them: what it takes for damage, for another collective, for an old or an early block. */
+/* Attempts of large allreduces as one rank sees them: what it takes for damage, for another
+ * collective, for an old or an early block. */
 #include <string.h>
 
 #include "collectives/ring/large.h"
@@ -30,9 +31,9 @@ static void rank_init(struct rank *rank, int self)
     struct ftc_large_settings settings = {
         .self = self, .ranks = RANKS, .attempts = 2, .block_least = 8, .block_most = 4096};
 
-    *rank =
-        (struct rank){.call = {.signature = {FTC_CALL_ALLREDUCE, FTC_UINT64, 1, 0, -1, sizeof(rank->input)},
-                               .combine = add}};
+    *rank = (struct rank){
+        .call = {.signature = {FTC_CALL_ALLREDUCE, FTC_UINT64, 1, 0, -1, sizeof(rank->input)},
+                 .combine = add}};
     rank->call.input = rank->input;
     ck_assert_int_eq(ftc_set_init(&rank->none, RANKS), FTC_SUCCESS);
     ck_assert_int_eq(ftc_large_create(&rank->large, &settings), FTC_SUCCESS);
@@ -118,7 +119,8 @@ START_TEST(another_size_or_collective_is_told)
     start(&right, 5);
     struct ftc_buffer *message = next_block(&left);
     ck_assert_int_eq(receive(&right, 5, 0, message), FTC_ERR_MISMATCH);
-    ck_assert_ptr_nonnull(strstr(ftc_large_mismatch(right.large), "rank 0 is in allreduce (40 bytes"));
+    ck_assert_ptr_nonnull(
+        strstr(ftc_large_mismatch(right.large), "rank 0 is in allreduce (40 bytes"));
     ftc_large_end(right.large);
     ck_assert_int_eq(ftc_large_receive(right.large, &in_barrier, 0, message), FTC_ERR_MISMATCH);
     ck_assert_ptr_nonnull(strstr(ftc_large_mismatch(right.large), "rank 1 in barrier"));

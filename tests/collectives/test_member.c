@@ -84,7 +84,8 @@ START_TEST(the_numbers_of_seven_ranks_by_hand)
 }
 END_TEST
 
-/* Every rank, every schedule: the same bits, though sums of doubles depend on their order. To one coordinator, and by exchange. */
+/* Every rank, every schedule: the same bits, though sums of doubles depend on their order. To one
+ * coordinator, and by exchange. */
 START_TEST(the_same_bits_on_every_rank_and_from_run_to_run)
 {
     const struct ftc_program program = PROGRAM(SUM_DOUBLE, SUM_DOUBLE, FINALIZE);
@@ -113,7 +114,8 @@ END_TEST
 /* Rule 8 and w: a root's operations pile up until something collects. */
 START_TEST(broadcasts_pile_up_until_something_collects)
 {
-    const struct ftc_program program = PROGRAM(BCAST(0), BCAST(0), BCAST(0), BCAST(0), BARRIER, FINALIZE);
+    const struct ftc_program program =
+        PROGRAM(BCAST(0), BCAST(0), BCAST(0), BCAST(0), BARRIER, FINALIZE);
 
     for (uint32_t w = 0; w < 4; w++) {
         struct ftc_member_settings settings = ftc_cluster_settings(3, 1);
@@ -196,7 +198,8 @@ START_TEST(the_coordinator_dies_after_telling_one)
     ftc_cluster_release_notices(c, 0);
     story_finish(c);
     for (int rank = 1; rank < 4; rank++) {
-        story_expect(c, 0, rank, "0-3", "none", 0, 0); /* 0's input is in, for one survivor had it */
+        story_expect(c, 0, rank, "0-3", "none", 0,
+                     0); /* 0's input is in, for one survivor had it */
         /* Operation 1 finds 0 dead in its ballot (0,0). */
         story_expect(c, 1, rank, "1-3", "0", 1, 0);
     }
@@ -403,7 +406,8 @@ static struct ftc_buffer *message_to(struct ftc_member *from, int to)
     struct ftc_buffer *bytes = ftc_value_new_message(output->head->size, value);
     memcpy(bytes->data, output->head->data, output->head->size);
     if (value > 0)
-        memcpy(bytes->data + ftc_value_offset(output->head->size), ftc_value_bytes(&output->value), value);
+        memcpy(bytes->data + ftc_value_offset(output->head->size), ftc_value_bytes(&output->value),
+               value);
     return bytes;
 }
 

@@ -1,10 +1,12 @@
-/* The counter-examples of agreement.md, "Why it is safe", as schedules: what must come out instead. */
+/* The counter-examples of agreement.md, "Why it is safe", as schedules: what must come out
+ * instead. */
 #include <stdlib.h>
 
 #include "story.h"
 #include "tests/suite.h"
 
-/* "Why entering (i, s) fills L": c_2 hears of c_1's death only, and must know of the root's all the same. */
+/* "Why entering (i, s) fills L": c_2 hears of c_1's death only, and must know of the root's all the
+ * same. */
 START_TEST(who_enters_a_ballot_knows_that_earlier_coordinators_failed)
 {
     const struct ftc_program program = PROGRAM(BCAST(0), FINALIZE);
@@ -27,7 +29,8 @@ START_TEST(who_enters_a_ballot_knows_that_earlier_coordinators_failed)
 }
 END_TEST
 
-/* "Why rule 5 drops old decisions": 1 delivers D in (0,0), passes it to 3, dies; 3 is in (2,0) by then. */
+/* "Why rule 5 drops old decisions": 1 delivers D in (0,0), passes it to 3, dies; 3 is in (2,0) by
+ * then. */
 START_TEST(a_decision_of_a_smaller_ballot_is_dropped)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, FINALIZE);
@@ -59,8 +62,8 @@ START_TEST(a_decision_of_a_smaller_ballot_is_dropped)
 }
 END_TEST
 
-/* "Why the epoch", n = 4: 0 delivers D, starts operation 1 in D's view and pokes 2; D dies with it. In
- * the view of the survivors the POKE would put live rank 3 into L. */
+/* "Why the epoch", n = 4: 0 delivers D, starts operation 1 in D's view and pokes 2; D dies with it.
+ * In the view of the survivors the POKE would put live rank 3 into L. */
 START_TEST(a_message_built_on_a_lost_decision_is_dropped)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, ALLREDUCE, FINALIZE);
@@ -93,8 +96,8 @@ START_TEST(a_message_built_on_a_lost_decision_is_dropped)
 }
 END_TEST
 
-/* "Why the epoch", n = 5 with `bit`: the survivors' decision does not name the sender, which so stays in
- * their view. */
+/* "Why the epoch", n = 5 with `bit`: the survivors' decision does not name the sender, which so
+ * stays in their view. */
 START_TEST(to_drop_senders_outside_the_view_is_not_enough)
 {
     const struct ftc_program program =
@@ -142,7 +145,8 @@ START_TEST(to_drop_senders_outside_the_view_is_not_enough)
 }
 END_TEST
 
-/* "Why a broadcast does not settle": 1 may not forget operation 0 because its own broadcast is done. */
+/* "Why a broadcast does not settle": 1 may not forget operation 0 because its own broadcast is
+ * done. */
 START_TEST(a_broadcast_does_not_settle)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, BCAST(1), FINALIZE);

@@ -1,6 +1,6 @@
 /*
- * The pace of a correction: at least so long between two of its messages, whatever other operations wait for. The root of
- * broadcasts, alone: the others do not answer.
+ * The pace of a correction: at least so long between two of its messages, whatever other operations
+ * wait for. The root of broadcasts, alone: the others do not answer.
  */
 #include "collectives/agreement/member.h"
 #include "include/ftcoll.h"
@@ -53,7 +53,8 @@ static void teardown(void)
 static void broadcast(void)
 {
     const struct ftc_call call = {
-        .signature = {.kind = FTC_CALL_BCAST, .type = FTC_UINT8, .root = 0, .size = 4}, .input = "abc"};
+        .signature = {.kind = FTC_CALL_BCAST, .type = FTC_UINT8, .root = 0, .size = 4},
+        .input = "abc"};
 
     ck_assert_int_eq(ftc_member_call(root, &call), 0);
     take_outputs();

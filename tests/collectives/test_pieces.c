@@ -1,13 +1,14 @@
 /*
- * Datagrams come from anybody. Rank 2 of 4 is in a broadcast from rank 0 by multicast with a ring, and gets pieces that are
- * not those of rank 0: it takes none of the honest ranks for broken, gets the value in the end, and spends little memory.
+ * Datagrams come from anybody. Rank 2 of 4 is in a broadcast from rank 0 by multicast with a ring,
+ * and gets pieces that are not those of rank 0: it takes none of the honest ranks for broken, gets
+ * the value in the end, and spends little memory.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/wire.h"
-#include "collectives/spread/fragments.h"
 #include "collectives/agreement/member.h"
+#include "collectives/spread/fragments.h"
 #include "include/ftcoll.h"
 #include "tests/suite.h"
 
@@ -58,7 +59,8 @@ static struct ftc_buffer *join(const struct ftc_output *output)
     ck_assert_ptr_nonnull(joined);
     memcpy(joined->data, output->head->data, output->head->size);
     if (size > 0)
-        memcpy(joined->data + ftc_value_offset(output->head->size), ftc_value_bytes(&output->value), size);
+        memcpy(joined->data + ftc_value_offset(output->head->size), ftc_value_bytes(&output->value),
+               size);
     return joined;
 }
 
@@ -83,7 +85,8 @@ static void take_outputs_of_tested(void)
 static void call(struct ftc_member *member, const void *input)
 {
     const struct ftc_call broadcast = {
-        .signature = {.kind = FTC_CALL_BCAST, .type = FTC_UINT8, .root = 0, .size = VALUE}, .input = input};
+        .signature = {.kind = FTC_CALL_BCAST, .type = FTC_UINT8, .root = 0, .size = VALUE},
+        .input = input};
 
     ck_assert_int_eq(ftc_member_call(member, &broadcast), 0);
 }

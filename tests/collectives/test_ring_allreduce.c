@@ -79,12 +79,14 @@ static void put_out(struct net *net, int rank)
     struct ftc_ring_allreduce_output output;
 
     while (ftc_ring_allreduce_next_output(net->ring[rank], &output)) {
-        struct ftc_value value = {.buffer = ftc_buffer_new(output.value.size), .size = output.value.size};
+        struct ftc_value value = {.buffer = ftc_buffer_new(output.value.size),
+                                  .size = output.value.size};
         ck_assert_ptr_nonnull(value.buffer);
         memcpy(value.buffer->data, ftc_value_bytes(&output.value), value.size);
         ck_assert_int_lt(net->packets, MESSAGES);
         ck_assert_int_eq(output.to, (rank + 1) % net->ranks);
-        net->packet[net->packets++] = (struct packet){rank, output.to, output.block, output.hop, value};
+        net->packet[net->packets++] =
+            (struct packet){rank, output.to, output.block, output.hop, value};
         net->sent[rank] += value.size;
         net->messages[rank]++;
     }
@@ -100,8 +102,8 @@ static void start(struct net *net)
 
 static int give(struct net *net, const struct packet *packet)
 {
-    return ftc_ring_allreduce_receive(net->ring[packet->to], packet->from, packet->block, packet->hop,
-                                      &packet->value);
+    return ftc_ring_allreduce_receive(net->ring[packet->to], packet->from, packet->block,
+                                      packet->hop, &packet->value);
 }
 
 static void run(struct net *net)
@@ -144,8 +146,8 @@ START_TEST(every_rank_gets_the_same_sum)
         for (int i = 0; i < 20; i++) {
             size_t elements = (size_t)test_random_between(&random, 1, ELEMENTS);
             size_t least = (size_t)test_random_between(&random, 1, 300);
-            struct net *net =
-                net_new(ranks, elements, least, least + (size_t)test_random_between(&random, 0, 300));
+            struct net *net = net_new(ranks, elements, least,
+                                      least + (size_t)test_random_between(&random, 0, 300));
             run(net);
             expect_sums(net);
             net_free(net);

@@ -1,4 +1,5 @@
-/* Stories of how a decision reaches everyone: gossip, multicast in pieces, the ring, and patience. */
+/* Stories of how a decision reaches everyone: gossip, multicast in pieces, the ring, and
+ * patience. */
 #include "collectives/agreement/member.h"
 #include "story.h"
 #include "tests/suite.h"
@@ -7,7 +8,8 @@
 
 static const struct ftc_program one = PROGRAM(BCAST(0), FINALIZE);
 
-static struct ftc_cluster *begin(enum ftc_dissemination dissemination, enum ftc_correction correction)
+static struct ftc_cluster *begin(enum ftc_dissemination dissemination,
+                                 enum ftc_correction correction)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(N, 1);
 
@@ -36,7 +38,8 @@ static void all_have_delivered(struct ftc_cluster *c, bool yes)
 {
     story_kept(c);
     for (int rank = 1; rank < N; rank++)
-        ck_assert_msg(!c->process[rank].alive || ftc_cluster_delivered(c, 0, rank) == yes, "rank %d", rank);
+        ck_assert_msg(!c->process[rank].alive || ftc_cluster_delivered(c, 0, rank) == yes,
+                      "rank %d", rank);
 }
 
 /* --- multicast --- */
@@ -58,7 +61,8 @@ START_TEST(multicast_needs_no_other_message)
 END_TEST
 
 /* The network is lossy by the seed of the settings; this one loses everything. */
-static struct ftc_cluster *begin_deaf(enum ftc_dissemination dissemination, enum ftc_correction correction)
+static struct ftc_cluster *begin_deaf(enum ftc_dissemination dissemination,
+                                      enum ftc_correction correction)
 {
     struct ftc_cluster *c = begin(dissemination, correction);
 
@@ -163,8 +167,8 @@ END_TEST
 
 /* --- the tree --- */
 
-/* Each rank that has it from its parent begins to correct, with one message at once; the others come with the timer. Who asked
- * for it, since its parent is dead, does not. */
+/* Each rank that has it from its parent begins to correct, with one message at once; the others
+ * come with the timer. Who asked for it, since its parent is dead, does not. */
 START_TEST(an_answer_to_pull_is_no_dissemination)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(N, 1);

@@ -1,7 +1,7 @@
 /*
- * The shapes of a ballot, checked against their definitions for all small sizes: groups, I(f)-trees of every
- * arity, dissemination trees; what the protocol needs of them together (every value once, short gaps); the
- * paper's example.
+ * The shapes of a ballot, checked against their definitions for all small sizes: groups, I(f)-trees
+ * of every arity, dissemination trees; what the protocol needs of them together (every value once,
+ * short gaps); the paper's example.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -16,11 +16,12 @@
 #define MAX_ARITY 4
 #define LARGE     (1 << 30)
 
-/* As EXPECT(), but free where it holds: Check writes a line for each assertion, and here are millions. */
-#define EXPECT(condition, ...)                                                                               \
-    do {                                                                                                     \
-        if (!(condition))                                                                                    \
-            ck_abort_msg(__VA_ARGS__);                                                                       \
+/* As EXPECT(), but free where it holds: Check writes a line for each assertion, and here are
+ * millions. */
+#define EXPECT(condition, ...)                                                                     \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            ck_abort_msg(__VA_ARGS__);                                                             \
     } while (0)
 
 static bool in_group(int m, int f, int j, int member)
@@ -38,7 +39,8 @@ static int group_size(int m, int f, int j)
 
 /* --- groups --- */
 
-/* agreement.md: number floor((j-1)/F); position 0 is in the last one if that is incomplete, else in none. */
+/* agreement.md: number floor((j-1)/F); position 0 is in the last one if that is incomplete, else in
+ * none. */
 static bool same_group_by_definition(int m, int f, int j, int q)
 {
     int size = f + 1, last = (m - 2) / size;
@@ -70,7 +72,8 @@ START_TEST(groups_partition_the_positions)
             int next = 1;
             while (next < m) {
                 struct ftc_group group = ftc_topology_group(m, f, next);
-                EXPECT(group.first == next && group.count >= 1 && group.count + group.with_root <= f + 1,
+                EXPECT(group.first == next && group.count >= 1 &&
+                           group.count + group.with_root <= f + 1,
                        "m %d, f %d: %d", m, f, next);
                 for (int j = next; j < next + group.count; j++) {
                     struct ftc_group other = ftc_topology_group(m, f, j);
@@ -79,7 +82,8 @@ START_TEST(groups_partition_the_positions)
                            "m %d, f %d: %d and %d", m, f, next, j);
                 }
                 next += group.count;
-                EXPECT(!group.with_root || next == m, "m %d, f %d: root in the group before %d", m, f, next);
+                EXPECT(!group.with_root || next == m, "m %d, f %d: root in the group before %d", m,
+                       f, next);
             }
             ck_assert_int_eq(next, m);
         }
@@ -105,7 +109,8 @@ END_TEST
 
 /* --- I(f)-trees --- */
 
-/* Walk down from `j`; count the visits, check each step. Returns the number of positions below and with j. */
+/* Walk down from `j`; count the visits, check each step. Returns the number of positions below and
+ * with j. */
 static int visit(int m, int f, int arity, int j, int visits[])
 {
     int size = 1, previous = j;
@@ -119,8 +124,8 @@ static int visit(int m, int f, int arity, int j, int visits[])
         }
         bool family = ftc_topology_reduce_parent(f, arity, child) == j &&
                       ftc_topology_subtree(f, child) == ftc_topology_subtree(f, j);
-        EXPECT(child > previous && child < m && family, "m %d, f %d, arity %d: child %d of %d is %d", m, f,
-               arity, c, j, child);
+        EXPECT(child > previous && child < m && family,
+               "m %d, f %d, arity %d: child %d of %d is %d", m, f, arity, c, j, child);
         previous = child;
         size += visit(m, f, arity, child, visits);
     }
@@ -136,7 +141,8 @@ static void check_reduce_tree(int m, int f, int arity)
         int head = ftc_topology_head(m, f, s), size = 0;
         EXPECT(head == (s + 1 < m ? s + 1 : -1), "m %d: head %d of subtree %d", m, head, s);
         if (head != -1) {
-            EXPECT(ftc_topology_reduce_parent(f, arity, head) == 0, "f %d: parent of head %d", f, head);
+            EXPECT(ftc_topology_reduce_parent(f, arity, head) == 0, "f %d: parent of head %d", f,
+                   head);
             EXPECT(ftc_topology_subtree(f, head) == s, "f %d: subtree of head %d", f, head);
             size = visit(m, f, arity, head, visits);
         }
@@ -144,7 +150,8 @@ static void check_reduce_tree(int m, int f, int arity)
         most = size > most ? size : most;
     }
     for (int j = 1; j < m; j++)
-        EXPECT(visits[j] == 1, "m %d, f %d, arity %d: %d visited %d times", m, f, arity, j, visits[j]);
+        EXPECT(visits[j] == 1, "m %d, f %d, arity %d: %d visited %d times", m, f, arity, j,
+               visits[j]);
     EXPECT(most - least <= 1, "m %d, f %d: subtrees of %d to %d", m, f, least, most);
 }
 
@@ -164,8 +171,8 @@ START_TEST(a_chain_is_a_heap_of_arity_one)
 }
 END_TEST
 
-/* How often each rank's value is in what the coordinator gets of subtree s without failures: real messages up
- * the real tree, with vectors of multiplicities as values. */
+/* How often each rank's value is in what the coordinator gets of subtree s without failures: real
+ * messages up the real tree, with vectors of multiplicities as values. */
 static void reduce_multiplicities(int m, int f, int arity, uint8_t value[MAX_N][MAX_N])
 {
     for (int j = 0; j < m; j++) {
@@ -202,7 +209,8 @@ START_TEST(every_subtree_gives_every_value_exactly_once)
 }
 END_TEST
 
-/* Küttler, Härtig 2026, 4.3 and figure 2: n = 7, f = 1, process 1 dead, everyone sends its number. */
+/* Küttler, Härtig 2026, 4.3 and figure 2: n = 7, f = 1, process 1 dead, everyone sends its
+ * number. */
 START_TEST(the_example_of_the_paper)
 {
     enum { N = 7, F = 1, DEAD = 1 };
@@ -239,9 +247,10 @@ END_TEST
 /* --- dissemination trees --- */
 
 static const struct ftc_tree_shape shapes[] = {
-    {FTC_TREE_BINOMIAL, 0}, {FTC_TREE_KARY, 2}, {FTC_TREE_KARY, 3}, {FTC_TREE_KARY, 4},
-    {FTC_TREE_KARY, 7},     {FTC_TREE_LAME, 1}, {FTC_TREE_LAME, 2}, {FTC_TREE_LAME, 3},
-    {FTC_TREE_LAME, 4},     {FTC_TREE_LAME, 6}, {FTC_TREE_LAME, 9}, {FTC_TREE_LAME, FTC_TOPOLOGY_LAME_MAX},
+    {FTC_TREE_BINOMIAL, 0}, {FTC_TREE_KARY, 2}, {FTC_TREE_KARY, 3},
+    {FTC_TREE_KARY, 4},     {FTC_TREE_KARY, 7}, {FTC_TREE_LAME, 1},
+    {FTC_TREE_LAME, 2},     {FTC_TREE_LAME, 3}, {FTC_TREE_LAME, 4},
+    {FTC_TREE_LAME, 6},     {FTC_TREE_LAME, 9}, {FTC_TREE_LAME, FTC_TOPOLOGY_LAME_MAX},
 };
 #define SHAPES ((int)(sizeof(shapes) / sizeof(shapes[0])))
 
@@ -254,7 +263,8 @@ static int visit_broadcast(const struct ftc_tree_shape *shape, int m, int j, int
     EXPECT(visits[j] == 1, "m %d: %d reached twice", m, j); /* or a wrong tree might run for ever */
     for (int c = 0, child; (child = ftc_topology_broadcast_child(shape, m, j, c)) != -1; c++) {
         EXPECT(child > previous && child < m, "m %d: child %d of %d is %d", m, c, j, child);
-        EXPECT(ftc_topology_broadcast_parent(shape, child) == j, "parent of %d is not %d", child, j);
+        EXPECT(ftc_topology_broadcast_parent(shape, child) == j, "parent of %d is not %d", child,
+               j);
         int below = visit_broadcast(shape, m, child, visits);
         EXPECT(below <= larger, "m %d: %d has a larger subtree than a child before it", m, child);
         larger = below;
@@ -281,8 +291,8 @@ static int top_of(const struct ftc_tree_shape *shape, int j)
     return j;
 }
 
-/* So the death of one leaves only gaps of 1 on the ring: two neighbours never have an ancestor in common but
- * 0. */
+/* So the death of one leaves only gaps of 1 on the ring: two neighbours never have an ancestor in
+ * common but 0. */
 START_TEST(a_subtree_never_holds_two_neighbours)
 {
     for (int j = 1; j < 5000; j++)
@@ -302,7 +312,8 @@ START_TEST(lame_of_order_one_is_binomial)
 END_TEST
 
 /* LogP: when does the last have the message, if each sends to its children one after the other? */
-static int finish_time(struct ftc_tree_shape shape, int m, int latency, int overhead, int j, int now)
+static int finish_time(struct ftc_tree_shape shape, int m, int latency, int overhead, int j,
+                       int now)
 {
     int last = now;
 
@@ -338,17 +349,19 @@ START_TEST(reduce_trees_of_a_billion_positions)
     for (int round = 0; round < 200000; round++) {
         int m = LARGE - (int)test_random_between(&random, 0, 1000);
         int f = (int)(test_random_bits(&random) >> test_random_between(&random, 34, 63)) % (m - 1);
-        int arity = (int)test_random_between(&random, 1, test_random_chance(&random, 5) ? LARGE : 64);
-        int j = 1 + (int)(test_random_bits(&random) >> test_random_between(&random, 34, 63)) % (m - 1);
+        int arity =
+            (int)test_random_between(&random, 1, test_random_chance(&random, 5) ? LARGE : 64);
+        int j =
+            1 + (int)(test_random_bits(&random) >> test_random_between(&random, 34, 63)) % (m - 1);
         int c = (int)test_random_between(&random, 0, arity - 1);
         int child = ftc_topology_reduce_child(m, f, arity, j, c);
         int parent = ftc_topology_reduce_parent(f, arity, j);
 
-        bool family =
-            child == -1 || (child > j && child < m && ftc_topology_reduce_parent(f, arity, child) == j);
+        bool family = child == -1 ||
+                      (child > j && child < m && ftc_topology_reduce_parent(f, arity, child) == j);
         bool grouped = in_group(m, f, j, j) && group_size(m, f, j) <= f + 1;
-        EXPECT(family && grouped && parent >= 0 && parent < j, "m %d, f %d, arity %d: %d, child %d is %d", m,
-               f, arity, j, c, child);
+        EXPECT(family && grouped && parent >= 0 && parent < j,
+               "m %d, f %d, arity %d: %d, child %d is %d", m, f, arity, j, c, child);
     }
 }
 END_TEST
@@ -359,15 +372,18 @@ START_TEST(broadcast_trees_of_a_billion_positions)
 
     for (int round = 0; round < 5000; round++) {
         int m = LARGE - (int)test_random_between(&random, 0, 1000);
-        int j = 1 + (int)(test_random_bits(&random) >> test_random_between(&random, 34, 63)) % (m - 1);
+        int j =
+            1 + (int)(test_random_bits(&random) >> test_random_between(&random, 34, 63)) % (m - 1);
         int parent = ftc_topology_broadcast_parent(&shapes[_i], j), c = 0, child;
 
         EXPECT(parent >= 0 && parent < j, "parent of %d is %d", j, parent);
         while ((child = ftc_topology_broadcast_child(&shapes[_i], m, parent, c)) != j) {
-            EXPECT(child != -1 && child < j, "m %d: %d is not among the children of %d", m, j, parent);
+            EXPECT(child != -1 && child < j, "m %d: %d is not among the children of %d", m, j,
+                   parent);
             c++;
         }
-        EXPECT(ftc_topology_broadcast_child(&shapes[_i], m, j, INT32_MAX) == -1, "%d has no end", j);
+        EXPECT(ftc_topology_broadcast_child(&shapes[_i], m, j, INT32_MAX) == -1, "%d has no end",
+               j);
     }
 }
 END_TEST

@@ -1,6 +1,7 @@
 /*
- * Element types and operators: every pair, with the loops for each instruction set that this processor has, against a slow
- * reference that is written another way, on random data rich in awkward values; what is refused; user-defined operators.
+ * Element types and operators: every pair, with the loops for each instruction set that this
+ * processor has, against a slow reference that is written another way, on random data rich in
+ * awkward values; what is refused; user-defined operators.
  */
 #include <check.h>
 #include <math.h>
@@ -41,10 +42,11 @@ static struct set set_of(int index)
                            __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                                __builtin_cpu_supports("bmi2")};
     if (index == 2)
-        set = (struct set){"v4", &ftc_loops_v4,
-                           __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                               __builtin_cpu_supports("avx512cd")};
+        set = (struct set){
+            "v4", &ftc_loops_v4,
+            __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                __builtin_cpu_supports("avx512cd")};
 #endif
     return set;
 }
@@ -109,7 +111,8 @@ static struct ftc_reduction reduction_in(const struct set *set, ftc_type type, i
 }
 
 /* The input of one check, and what comes out; of each side the elements and GUARD behind them. */
-static void make_sides(struct test_random *random, struct sides *s, ftc_type type, int code, size_t count)
+static void make_sides(struct test_random *random, struct sides *s, ftc_type type, int code,
+                       size_t count)
 {
     size_t size = ftc_type_size(type);
 
@@ -121,8 +124,8 @@ static void make_sides(struct test_random *random, struct sides *s, ftc_type typ
 }
 
 /* Sides that begin at an element after the aligned first one, as bits of `shift` say. */
-static void check_combine(const struct ftc_reduction *op, const struct sides *s, size_t count, unsigned shift,
-                          const char *set)
+static void check_combine(const struct ftc_reduction *op, const struct sides *s, size_t count,
+                          unsigned shift, const char *set)
 {
     _Alignas(64) unsigned char in[ROOM], inout[ROOM];
     size_t size = op->element_size, bytes = span(op->type, count);
@@ -135,8 +138,8 @@ static void check_combine(const struct ftc_reduction *op, const struct sides *s,
                   ftc_operator_name(op->operator_code), count, ftc_type_name(op->type), shift, set);
 }
 
-static void check_merge(const struct ftc_reduction *op, const struct sides *s, size_t count, unsigned shift,
-                        const char *set)
+static void check_merge(const struct ftc_reduction *op, const struct sides *s, size_t count,
+                        unsigned shift, const char *set)
 {
     _Alignas(64) unsigned char in[ROOM], with[ROOM], out[ROOM];
     size_t size = op->element_size, bytes = span(op->type, count);
@@ -148,10 +151,11 @@ static void check_merge(const struct ftc_reduction *op, const struct sides *s, s
     memset(to, GUARD, bytes);
     ftc_reduction_merge((void *)op, from, side, to, count * size);
     ck_assert_msg(memcmp(to, s->expected, bytes) == 0 && memcmp(side, s->inout, bytes) == 0,
-                  "merge: %s of %zu %s, shift %u, loops %s", ftc_operator_name(op->operator_code), count,
-                  ftc_type_name(op->type), shift, set);
+                  "merge: %s of %zu %s, shift %u, loops %s", ftc_operator_name(op->operator_code),
+                  count, ftc_type_name(op->type), shift, set);
     ftc_reduction_merge((void *)op, from, side, side, count * size);
-    ck_assert_msg(memcmp(side, s->expected, bytes) == 0, "merge in place: %s of %zu %s, shift %u, loops %s",
+    ck_assert_msg(memcmp(side, s->expected, bytes) == 0,
+                  "merge in place: %s of %zu %s, shift %u, loops %s",
                   ftc_operator_name(op->operator_code), count, ftc_type_name(op->type), shift, set);
 }
 
@@ -212,13 +216,15 @@ START_TEST(the_best_loops_of_this_processor_are_taken)
     for (int type = FTC_INT8; type < FTC_TYPES; type++)
         for (int code = SUM; code < CODES; code++)
             if (is_valid((ftc_type)type, code))
-                ck_assert_msg(reduction_of((ftc_type)type, code).builtin == (*set.loops)[type][code],
+                ck_assert_msg(reduction_of((ftc_type)type, code).builtin ==
+                                  (*set.loops)[type][code],
                               "%s of %s is not that of %s", ftc_operator_name(code),
                               ftc_type_name((ftc_type)type), set.name);
 }
 END_TEST
 
-/* The same bits whichever side an operand is on; and, but for rounding, however three are grouped. */
+/* The same bits whichever side an operand is on; and, but for rounding, however three are
+ * grouped. */
 START_TEST(the_order_of_operands_does_not_show)
 {
     struct test_random random = test_random_start();

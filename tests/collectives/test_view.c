@@ -10,7 +10,8 @@
 static struct ftc_set random_set(struct test_random *random)
 {
     struct ftc_set set;
-    int size = (int)test_random_between(random, 1, 300), percent = (int)test_random_between(random, 0, 100);
+    int size = (int)test_random_between(random, 1, 300),
+        percent = (int)test_random_between(random, 0, 100);
 
     ck_assert_int_eq(ftc_set_init(&set, size), 0);
     for (int rank = 0; rank < size; rank++)
@@ -85,7 +86,8 @@ START_TEST(a_view_lives_until_its_last_reference)
 }
 END_TEST
 
-/* From every zero, positions and ranks are each other's inverse and go round in ascending order once. */
+/* From every zero, positions and ranks are each other's inverse and go round in ascending order
+ * once. */
 static void check_from(const struct ftc_view *view, int zero)
 {
     int previous = zero, wraps = 0;

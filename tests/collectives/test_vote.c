@@ -1,4 +1,5 @@
-/* Comparing the results of subtrees (agreement.md, "Vote"): which bits that change by themselves are found, and corrected. */
+/* Comparing the results of subtrees (agreement.md, "Vote"): which bits that change by themselves
+ * are found, and corrected. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,9 +7,9 @@
 #include "story.h"
 #include "tests/suite.h"
 
-#define REDUCE_DOUBLE(r)                                                                                     \
-    {                                                                                                        \
-        .kind = FTC_CALL_REDUCE, .root = (r), .floating = true                                               \
+#define REDUCE_DOUBLE(r)                                                                           \
+    {                                                                                              \
+        .kind = FTC_CALL_REDUCE, .root = (r), .floating = true                                     \
     }
 
 static const struct ftc_program sums = PROGRAM(SUM_DOUBLE, REDUCE_DOUBLE(0), SUM_DOUBLE, FINALIZE);
@@ -33,7 +34,8 @@ static struct ftc_member_report report_of(const struct ftc_cluster *c, int rank)
 
 START_TEST(all_results_are_compared_with_every_shape)
 {
-    const struct ftc_program program = PROGRAM(ALLREDUCE, REDUCE(0), BCAST(0), VALIDATE, ALLREDUCE, FINALIZE);
+    const struct ftc_program program =
+        PROGRAM(ALLREDUCE, REDUCE(0), BCAST(0), VALIDATE, ALLREDUCE, FINALIZE);
 
     for (int n = 1; n <= 17; n++) {
         for (int f = 0; f < 4 && f < n; f++) {
@@ -132,7 +134,8 @@ static bool matters(int n, int f, int rank)
     return rank == 0 || rank <= (n - 1) / (f + 1) * (f + 1);
 }
 
-/* Carry out one flip. Whatever it does, nobody gets a wrong result; what shows is what is expected of f. */
+/* Carry out one flip. Whatever it does, nobody gets a wrong result; what shows is what is expected
+ * of f. */
 static void flip(int n, int f, int op, struct ftc_flip flip, double right)
 {
     struct ftc_flips flips = {.count = 1, .flip = {flip}};
@@ -143,23 +146,25 @@ static void flip(int n, int f, int op, struct ftc_flip flip, double right)
     settings.flips = &flips;
     struct outcome o = run(&settings, op);
     ftc_flips_format(&flips, text, sizeof(text));
-    ck_assert_msg(o.compared == (unsigned)f + 1, "n %d, f %d, %s: compared %u", n, f, text, o.compared);
+    ck_assert_msg(o.compared == (unsigned)f + 1, "n %d, f %d, %s: compared %u", n, f, text,
+                  o.compared);
     if (f > 1 || o.status == FTC_SUCCESS)
-        ck_assert_msg(o.status == FTC_SUCCESS && same_bits(o.value, right), "n %d, f %d, %s: status %d, %a",
-                      n, f, text, o.status, o.value);
+        ck_assert_msg(o.status == FTC_SUCCESS && same_bits(o.value, right),
+                      "n %d, f %d, %s: status %d, %a", n, f, text, o.status, o.value);
     else
-        ck_assert_msg(o.status == FTC_ERR_CORRUPT && o.wrong == 2, "n %d, f %d, %s: status %d", n, f, text,
-                      o.status);
+        ck_assert_msg(o.status == FTC_ERR_CORRUPT && o.wrong == 2, "n %d, f %d, %s: status %d", n,
+                      f, text, o.status);
     if (flip.bit >= 52 && matters(n, f, flip.rank)) /* lower ones may be rounded away */
         ck_assert_msg(o.wrong == (f > 1 ? 1 : 2), "n %d, f %d, %s: %d found", n, f, text, o.wrong);
     if (f > 1 && o.wrong > 0 && flip.rank > 0)
-        ck_assert_msg(o.first_wrong == (flip.rank - 1) % (f + 1) + 1, "n %d, f %d, %s: blames rank %d", n, f,
-                      text, o.first_wrong);
+        ck_assert_msg(o.first_wrong == (flip.rank - 1) % (f + 1) + 1,
+                      "n %d, f %d, %s: blames rank %d", n, f, text, o.first_wrong);
 }
 
 static const int sizes[] = {7, 16, TEST_SANITIZED ? 17 : 64};
 
-/* A sign, an exponent, the lowest bit and others, at every rank, after up-correction and in partial results. */
+/* A sign, an exponent, the lowest bit and others, at every rank, after up-correction and in partial
+ * results. */
 START_TEST(a_bit_at_any_rank)
 {
     static const int bits[] = {0, 30, 51, 52, 62, 63};
@@ -170,9 +175,11 @@ START_TEST(a_bit_at_any_rank)
         double right = run(&sound, op).value;
         for (int rank = 0; rank < n; rank++)
             for (int b = 0; b < 6; b++) {
-                flip(n, f, op, (struct ftc_flip){.rank = rank, .variable = FTC_FLIP_UP, .bit = bits[b]},
+                flip(n, f, op,
+                     (struct ftc_flip){.rank = rank, .variable = FTC_FLIP_UP, .bit = bits[b]},
                      right);
-                flip(n, f, op, (struct ftc_flip){.rank = rank, .variable = FTC_FLIP_PARTIAL, .bit = bits[b]},
+                flip(n, f, op,
+                     (struct ftc_flip){.rank = rank, .variable = FTC_FLIP_PARTIAL, .bit = bits[b]},
                      right);
             }
     }
@@ -188,18 +195,22 @@ START_TEST(any_bit_at_some_ranks)
 
     for (int bit = 0; bit < 64; bit += TEST_SANITIZED ? 9 : 1)
         for (int r = 0; r < 5; r++) {
-            flip(n, f, 0, (struct ftc_flip){.rank = ranks[r], .variable = FTC_FLIP_UP, .bit = bit}, right);
-            flip(n, f, 0, (struct ftc_flip){.rank = ranks[r], .variable = FTC_FLIP_PARTIAL, .bit = bit},
+            flip(n, f, 0, (struct ftc_flip){.rank = ranks[r], .variable = FTC_FLIP_UP, .bit = bit},
+                 right);
+            flip(n, f, 0,
+                 (struct ftc_flip){.rank = ranks[r], .variable = FTC_FLIP_PARTIAL, .bit = bit},
                  right);
         }
 }
 END_TEST
 
-/* With a death f = 2 has two results left, which detects; the next call is right, and so is the third. */
+/* With a death f = 2 has two results left, which detects; the next call is right, and so is the
+ * third. */
 START_TEST(a_death_and_a_bit_are_detected)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, ALLREDUCE, FINALIZE);
-    struct ftc_flips flips = {.count = 1, .flip = {{.rank = 4, .variable = FTC_FLIP_PARTIAL, .bit = 1}}};
+    struct ftc_flips flips = {.count = 1,
+                              .flip = {{.rank = 4, .variable = FTC_FLIP_PARTIAL, .bit = 1}}};
     struct ftc_member_settings settings = voting(7, 2);
     settings.flips = &flips;
     struct ftc_cluster *c = story_begin(&settings, &program);

@@ -111,8 +111,8 @@ static struct number located(int sign, const struct number *a, const struct numb
     return r;
 }
 
-/* A sum or product of floats is rounded once: the double is exact, or its second rounding does no harm (2 *
- * 24 + 2 bits fit into a double). */
+/* A sum or product of floats is rounded once: the double is exact, or its second rounding does no
+ * harm (2 * 24 + 2 bits fit into a double). */
 static struct number arithmetic(int code, const struct number *a, const struct number *b)
 {
     struct number r = {.floating = a->floating};
@@ -190,8 +190,9 @@ void reference_combine(ftc_type type, int code, const void *in, void *inout)
 /* Of the limits, small numbers (so that ties and zeros happen) and anything. */
 static int64_t awkward_integer(struct test_random *random)
 {
-    static const int64_t limits[] = {INT8_MIN,  INT8_MAX,  UINT8_MAX,  INT16_MIN, INT16_MAX, UINT16_MAX,
-                                     INT32_MIN, INT32_MAX, UINT32_MAX, INT64_MIN, INT64_MAX, -1};
+    static const int64_t limits[] = {INT8_MIN,   INT8_MAX,   UINT8_MAX, INT16_MIN,
+                                     INT16_MAX,  UINT16_MAX, INT32_MIN, INT32_MAX,
+                                     UINT32_MAX, INT64_MIN,  INT64_MAX, -1};
 
     switch (test_random_between(random, 0, 2)) {
     case 0:
@@ -203,7 +204,8 @@ static int64_t awkward_integer(struct test_random *random)
     }
 }
 
-/* Also both zeros, infinities, NaNs of either sign with a payload, the smallest and largest numbers. */
+/* Also both zeros, infinities, NaNs of either sign with a payload, the smallest and largest
+ * numbers. */
 static uint64_t awkward_bits(struct test_random *random, bool narrow)
 {
     static const uint32_t singles[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,
@@ -220,8 +222,8 @@ void reference_random(struct test_random *random, ftc_type type, void *to)
 {
     struct number n = {.index = (int32_t)test_random_between(random, -2, 2)};
 
-    n.floating =
-        type == FTC_FLOAT || type == FTC_DOUBLE || type == FTC_FLOAT_INT32 || type == FTC_DOUBLE_INT32;
+    n.floating = type == FTC_FLOAT || type == FTC_DOUBLE || type == FTC_FLOAT_INT32 ||
+                 type == FTC_DOUBLE_INT32;
     n.integer = awkward_integer(random);
     n.real = (double)(float)(n.integer / 3.0);
     store(type, to, &n);

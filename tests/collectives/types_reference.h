@@ -1,4 +1,5 @@
-/* Elements and operators once more, slowly and written another way, to compare the combining loops with. */
+/* Elements and operators once more, slowly and written another way, to compare the combining loops
+ * with. */
 #ifndef FTC_TEST_TYPES_REFERENCE_H
 #define FTC_TEST_TYPES_REFERENCE_H
 

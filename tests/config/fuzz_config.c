@@ -1,4 +1,5 @@
-/* Fuzz the INI reader: an error has words and changes nothing; what is accepted survives print and dump. */
+/* Fuzz the INI reader: an error has words and changes nothing; what is accepted survives print and
+ * dump. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The settings of broadcasts: what auto becomes for a member, the names of combinations, and what cannot go together. */
+/* The settings of broadcasts: what auto becomes for a member, the names of combinations, and what
+ * cannot go together. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static const char *source_of(const char *key)
 
 static void set(const char *assignment)
 {
-    ck_assert_msg(ftc_settings_set(&settings, assignment, "--set") == FTC_SUCCESS, "%s", ftc_last_error());
+    ck_assert_msg(ftc_settings_set(&settings, assignment, "--set") == FTC_SUCCESS, "%s",
+                  ftc_last_error());
 }
 
 static struct ftc_member_settings member(int ranks)
@@ -40,7 +42,8 @@ static struct ftc_member_settings member(int ranks)
     return ftc_config_member(&settings.value, ranks, 0);
 }
 
-/* --- what a member is made with ---------------------------------------------------------------------- */
+/* --- what a member is made with
+ * ---------------------------------------------------------------------- */
 
 START_TEST(a_member_gets_the_defaults)
 {
@@ -65,9 +68,15 @@ END_TEST
 START_TEST(a_member_gets_what_is_set)
 {
     static const char *const given[] = {
-        "broadcast.distance=9",    "broadcast.correction_delay_us=0",    "broadcast.patience_us=600000000",
-        "broadcast.gossip_hop=3",  "broadcast.gossip_bound=time",        "broadcast.gossip_rounds=17",
-        "multicast.least_ranks=2", "multicast.most_bytes=1099511627776", "broadcast.seed=4611686018427387904",
+        "broadcast.distance=9",
+        "broadcast.correction_delay_us=0",
+        "broadcast.patience_us=600000000",
+        "broadcast.gossip_hop=3",
+        "broadcast.gossip_bound=time",
+        "broadcast.gossip_rounds=17",
+        "multicast.least_ranks=2",
+        "multicast.most_bytes=1099511627776",
+        "broadcast.seed=4611686018427387904",
     };
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         set(given[i]);
@@ -93,7 +102,8 @@ START_TEST(every_pair_reaches_a_member)
     char assignment[64];
     for (int d = 0; d < 3; d++)
         for (int c = 0; c < 8; c++) {
-            snprintf(assignment, sizeof(assignment), "broadcast.dissemination=%s", disseminations[d]);
+            snprintf(assignment, sizeof(assignment), "broadcast.dissemination=%s",
+                     disseminations[d]);
             set(assignment);
             snprintf(assignment, sizeof(assignment), "broadcast.correction=%s", corrections[c]);
             set(assignment);
@@ -129,7 +139,8 @@ START_TEST(gossip_has_more_rounds_with_more_ranks)
 {
     static const struct {
         int ranks, rounds;
-    } row[] = {{1, 2}, {2, 4}, {3, 6}, {4, 6}, {5, 7}, {6, 8}, {8, 8}, {1024, 22}, {1025, 23}, {1048576, 42}};
+    } row[] = {{1, 2}, {2, 4}, {3, 6},     {4, 6},     {5, 7},
+               {6, 8}, {8, 8}, {1024, 22}, {1025, 23}, {1048576, 42}};
     for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
         ck_assert_int_eq(member(row[i].ranks).gossip_rounds, row[i].rounds);
 }
@@ -153,7 +164,8 @@ START_TEST(ranks_may_be_known_later)
 }
 END_TEST
 
-/* --- names of combinations --------------------------------------------------------------------------- */
+/* --- names of combinations
+ * --------------------------------------------------------------------------- */
 
 START_TEST(a_combination_has_a_name)
 {
@@ -183,7 +195,8 @@ END_TEST
 
 START_TEST(a_file_may_name_a_combination)
 {
-    static const char text[] = "[broadcast]\nalgorithm = ccg ; corrected gossip\ncorrection = delayed\n";
+    static const char text[] =
+        "[broadcast]\nalgorithm = ccg ; corrected gossip\ncorrection = delayed\n";
     ck_assert_int_eq(ftc_settings_read_text(&settings, text, strlen(text), "a.ini"), FTC_SUCCESS);
     ck_assert_int_eq(member(8).dissemination, FTC_DISSEMINATION_GOSSIP);
     ck_assert_int_eq(member(8).correction, FTC_CORRECTION_DELAYED); /* the later line wins */
@@ -281,7 +294,8 @@ START_TEST(a_combination_is_set_whole_or_not_at_all)
 }
 END_TEST
 
-/* --- what cannot go together ------------------------------------------------------------------------- */
+/* --- what cannot go together
+ * ------------------------------------------------------------------------- */
 
 START_TEST(shared_memory_sends_no_messages)
 {
@@ -289,8 +303,9 @@ START_TEST(shared_memory_sends_no_messages)
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
     set("broadcast.dissemination=tree");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
-    ck_assert_str_eq(ftc_last_error(), "broadcast.dissemination: tree (--set) needs messages, but "
-                                       "collectives.algorithm is board (--set): set one of them to auto");
+    ck_assert_str_eq(ftc_last_error(),
+                     "broadcast.dissemination: tree (--set) needs messages, but "
+                     "collectives.algorithm is board (--set): set one of them to auto");
     set("collectives.algorithm=auto");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
 }
@@ -308,7 +323,8 @@ START_TEST(who_was_missed_must_be_repaired_or_ask)
     ck_assert_str_eq(
         ftc_last_error(),
         "broadcast.patience_us: 0 (--set) with broadcast.dissemination gossip (--set) and "
-        "broadcast.correction none (--set): a rank that was missed would wait for ever; set a patience, "
+        "broadcast.correction none (--set): a rank that was missed would wait for ever; set a "
+        "patience, "
         "or checked correction");
     static const struct {
         const char *correction;

@@ -1,5 +1,5 @@
-/* INI files: what is taken, what is refused and with which words, which source wins, and that print reads
- * back. */
+/* INI files: what is taken, what is refused and with which words, which source wins, and that print
+ * reads back. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,12 +62,14 @@ static void write_file(const char *text)
 static const char *source_of(const char *section, const char *key)
 {
     for (size_t i = 0; i < ftc_config_schema_size; i++)
-        if (strcmp(ftc_config_schema[i].section, section) == 0 && strcmp(ftc_config_schema[i].key, key) == 0)
+        if (strcmp(ftc_config_schema[i].section, section) == 0 &&
+            strcmp(ftc_config_schema[i].key, key) == 0)
             return settings.source[i];
     return NULL;
 }
 
-/* --- what is taken ----------------------------------------------------------------------------------- */
+/* --- what is taken
+ * ----------------------------------------------------------------------------------- */
 
 START_TEST(an_ordinary_file)
 {
@@ -139,7 +141,8 @@ static void padded_line(char *text, size_t size, size_t length)
     snprintf(text, size, "[job]\nf =%*s3\nf_none = 1\n", (int)(length - 4), "");
 }
 
-/* Whatever inih's limit is: up to it a line is taken whole, from there on it is an error with its number. */
+/* Whatever inih's limit is: up to it a line is taken whole, from there on it is an error with its
+ * number. */
 START_TEST(a_line_is_taken_whole_or_refused)
 {
     char text[2048], expected[128];
@@ -153,7 +156,8 @@ START_TEST(a_line_is_taken_whole_or_refused)
     }
     ck_assert_uint_ge(limit, 100);
     ck_assert_uint_lt(limit, 1499);
-    snprintf(expected, sizeof(expected), "a.ini:2: the line is too long (allowed: %zu characters)", limit);
+    snprintf(expected, sizeof(expected), "a.ini:2: the line is too long (allowed: %zu characters)",
+             limit);
     ck_assert_str_eq(ftc_last_error(), expected);
 }
 END_TEST
@@ -170,17 +174,21 @@ START_TEST(comments_may_be_long)
 }
 END_TEST
 
-/* --- what is refused --------------------------------------------------------------------------------- */
+/* --- what is refused
+ * --------------------------------------------------------------------------------- */
 
 START_TEST(wrong_values_have_file_and_line)
 {
     refuse("[detector]\n\nheartbeat_timeout_ms = soon\n",
-           "a.ini:3: detector.heartbeat_timeout_ms: \"soon\" is not an integer (allowed: 2..600000 ms)");
+           "a.ini:3: detector.heartbeat_timeout_ms: \"soon\" is not an integer (allowed: 2..600000 "
+           "ms)");
     refuse("[detector]\nheartbeat_timeout_ms = 700000\n",
-           "a.ini:2: detector.heartbeat_timeout_ms: \"700000\" is out of range (allowed: 2..600000 ms)");
+           "a.ini:2: detector.heartbeat_timeout_ms: \"700000\" is out of range (allowed: 2..600000 "
+           "ms)");
     refuse("[job]\nf =\n", "a.ini:2: job.f: the value is empty (allowed: 0..4095)");
     refuse("[job]\nf = ; 3\n", "a.ini:2: job.f: the value is empty (allowed: 0..4095)");
-    refuse("[job]\nf = 1 # one\n", "a.ini:2: job.f: \"1 # one\" is not an integer (allowed: 0..4095)");
+    refuse("[job]\nf = 1 # one\n",
+           "a.ini:2: job.f: \"1 # one\" is not an integer (allowed: 0..4095)");
 }
 END_TEST
 
@@ -188,8 +196,10 @@ START_TEST(unknown_names_are_refused)
 {
     refuse("[job]\nff = 1\n", "a.ini:2: \"job.ff\": no such key; did you mean job.f?");
     refuse("[detecter]\n", "a.ini:1: \"detecter\": no such section; did you mean [detector]?");
-    refuse("[colours]\n", "a.ini:1: \"colours\": no such section; `ftrun --print-config` lists them");
-    refuse("colour = 1\n", "a.ini:1: \"colour\": a key without a section; begin with a line like [job]");
+    refuse("[colours]\n",
+           "a.ini:1: \"colours\": no such section; `ftrun --print-config` lists them");
+    refuse("colour = 1\n",
+           "a.ini:1: \"colour\": a key without a section; begin with a line like [job]");
     refuse("[]\n", "a.ini:1: \"\": no such section; `ftrun --print-config` lists them");
     refuse("f = 1\n", "a.ini:1: \"f\": a key without a section; did you mean [job]?");
     refuse("heartbeat_period_ms = 1\n",
@@ -216,7 +226,8 @@ START_TEST(lines_that_are_nothing_are_refused)
     refuse("[job]\nf\nf = x\n", "a.ini:2: neither \"key = value\", \"[section]\" nor a comment");
     refuse("[job]\nf = x\nf\n", "a.ini:2: job.f: \"x\" is not an integer (allowed: 0..4095)");
     refuse("[job\nf = 1\n", "a.ini:1: \"[job\": the ] of a section is missing");
-    refuse("[job] f = 1\n", "a.ini:1: \"[job] f = 1\": put what follows the section on a line of its own");
+    refuse("[job] f = 1\n",
+           "a.ini:1: \"[job] f = 1\": put what follows the section on a line of its own");
     refuse("[job]\nf = 1\n  2\n", "a.ini:3: neither \"key = value\", \"[section]\" nor a comment");
 }
 END_TEST
@@ -224,20 +235,22 @@ END_TEST
 START_TEST(zero_bytes_are_refused)
 {
     static const char text[] = "[job]\nf = 1\0002\n";
-    ck_assert_int_eq(ftc_settings_read_text(&settings, text, sizeof(text) - 1, "a.ini"), FTC_ERR_CONFIG);
+    ck_assert_int_eq(ftc_settings_read_text(&settings, text, sizeof(text) - 1, "a.ini"),
+                     FTC_ERR_CONFIG);
     ck_assert_str_eq(ftc_last_error(), "a.ini:2: a zero byte: this is not a text file");
 }
 END_TEST
 
-/* --- files ------------------------------------------------------------------------------------------- */
+/* --- files
+ * ------------------------------------------------------------------------------------------- */
 
 START_TEST(a_missing_file_is_an_error_if_it_was_asked_for)
 {
     char expected[512];
     ck_assert_int_eq(ftc_settings_read_file(&settings, path, false), FTC_SUCCESS);
     ck_assert_int_eq(ftc_settings_read_file(&settings, path, true), FTC_ERR_CONFIG);
-    snprintf(expected, sizeof(expected), "%s: cannot open the configuration file: No such file or directory",
-             path);
+    snprintf(expected, sizeof(expected),
+             "%s: cannot open the configuration file: No such file or directory", path);
     ck_assert_str_eq(ftc_last_error(), expected);
 }
 END_TEST
@@ -246,7 +259,8 @@ START_TEST(a_directory_is_an_error_always)
 {
     char expected[512];
     ck_assert_int_eq(ftc_settings_read_file(&settings, folder, false), FTC_ERR_CONFIG);
-    snprintf(expected, sizeof(expected), "%s: cannot read the configuration file: Is a directory", folder);
+    snprintf(expected, sizeof(expected), "%s: cannot read the configuration file: Is a directory",
+             folder);
     ck_assert_str_eq(ftc_last_error(), expected);
 }
 END_TEST
@@ -265,7 +279,8 @@ END_TEST
 START_TEST(an_endless_file_is_refused)
 {
     ck_assert_int_eq(ftc_settings_read_file(&settings, "/dev/zero", true), FTC_ERR_CONFIG);
-    ck_assert_str_eq(ftc_last_error(), "/dev/zero: longer than 1048576 bytes: not a configuration file");
+    ck_assert_str_eq(ftc_last_error(),
+                     "/dev/zero: longer than 1048576 bytes: not a configuration file");
 }
 END_TEST
 
@@ -333,7 +348,8 @@ START_TEST(later_sources_win)
 }
 END_TEST
 
-/* --- print ------------------------------------------------------------------------------------------- */
+/* --- print
+ * ------------------------------------------------------------------------------------------- */
 
 static char *printed(void)
 {
@@ -353,7 +369,8 @@ START_TEST(print_tells_all_about_a_key)
     char *text = printed();
     ck_assert_ptr_nonnull(strstr(
         text, "\n# A process without a heartbeat for so long is suspected; at least two periods.\n"
-              "# Allowed: 2..600000 ms. Default: 5000. Variable: FTCOLL_DETECTOR_HEARTBEAT_TIMEOUT_MS. Set "
+              "# Allowed: 2..600000 ms. Default: 5000. Variable: "
+              "FTCOLL_DETECTOR_HEARTBEAT_TIMEOUT_MS. Set "
               "by: b.ini:7\n"
               "heartbeat_timeout_ms = 900\n"));
     ck_assert_ptr_eq(strstr(text, "[job]\n"), text);
@@ -366,9 +383,9 @@ START_TEST(an_empty_string_is_printed_and_read)
 {
     accept("[multicast]\ninterface =\n");
     char *text = printed();
-    ck_assert_ptr_nonnull(strstr(text,
-                                 " Default: empty. Variable: FTCOLL_MULTICAST_INTERFACE. Set by: a.ini:2\n"
-                                 "interface =\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, " Default: empty. Variable: FTCOLL_MULTICAST_INTERFACE. Set by: a.ini:2\n"
+                     "interface =\n"));
     accept("[multicast]\ninterface = eth0\n");
     accept(text);
     ck_assert_str_eq(settings.value.multicast_interface, "");
@@ -381,7 +398,8 @@ START_TEST(print_reads_back_as_the_same_values)
     accept("[job]\nf = 9\n[detector]\nfence = no\n[broadcast]\ntree = lame\n[multicast]\n"
            "interface = eth0,eth1 ; two\n[drill]\nmulticast_loss = preset\n[log]\nlevel = info\n");
     /* A source is what a caller or a path says: it must not break out of its comment. */
-    ck_assert_int_eq(ftc_settings_set(&settings, "broadcast.arity=5", "dir\n[job]\nf = 1"), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_settings_set(&settings, "broadcast.arity=5", "dir\n[job]\nf = 1"),
+                     FTC_SUCCESS);
     char *text = printed(), *dump = ftc_settings_dump(&settings);
     ftc_settings_fini(&settings);
     ck_assert_int_eq(ftc_settings_init(&settings), FTC_SUCCESS);

@@ -1,4 +1,5 @@
-/* Settings without files: defaults, variables, assignments, rules between keys, text that comes back. */
+/* Settings without files: defaults, variables, assignments, rules between keys, text that comes
+ * back. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ static void end(void)
 static const char *source_of(const struct ftc_settings *of, const char *section, const char *key)
 {
     for (size_t i = 0; i < ftc_config_schema_size; i++)
-        if (strcmp(ftc_config_schema[i].section, section) == 0 && strcmp(ftc_config_schema[i].key, key) == 0)
+        if (strcmp(ftc_config_schema[i].section, section) == 0 &&
+            strcmp(ftc_config_schema[i].key, key) == 0)
             return of->source[i];
     ck_abort_msg("no key %s.%s", section, key);
     return NULL;
@@ -30,7 +32,8 @@ static const char *source_of(const struct ftc_settings *of, const char *section,
 
 static void set(const char *assignment)
 {
-    ck_assert_msg(ftc_settings_set(&settings, assignment, "--set") == FTC_SUCCESS, "%s", ftc_last_error());
+    ck_assert_msg(ftc_settings_set(&settings, assignment, "--set") == FTC_SUCCESS, "%s",
+                  ftc_last_error());
 }
 
 static void refuse(const char *assignment, const char *words)
@@ -113,7 +116,8 @@ static void set_all(void)
     ck_assert_uint_eq(sizeof(changed_values) / sizeof(changed_values[0]), ftc_config_schema_size);
     for (size_t i = 0; i < ftc_config_schema_size; i++) {
         set(changed_values[i]);
-        ck_assert_str_eq(settings.source[i], "--set"); /* each key once, in the order of the schema */
+        ck_assert_str_eq(settings.source[i],
+                         "--set"); /* each key once, in the order of the schema */
     }
 }
 
@@ -127,7 +131,8 @@ static void assert_same_values(const struct ftc_settings *a, const struct ftc_se
     free(right);
 }
 
-/* --- defaults and schema ----------------------------------------------------------------------------- */
+/* --- defaults and schema
+ * ----------------------------------------------------------------------------- */
 
 START_TEST(defaults_are_those_of_the_manual)
 {
@@ -155,7 +160,8 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_int_eq(value->gossip_hop, 4);
     ck_assert_int_eq(value->broadcast_seed, 1);
     ck_assert_int_eq(value->settle_every, 16);
-    ck_assert_mem_eq(value->transport_order, ((const int8_t[]){0, 1, 2, -1}), 4); /* shm, verbs, tcp */
+    ck_assert_mem_eq(value->transport_order, ((const int8_t[]){0, 1, 2, -1}),
+                     4); /* shm, verbs, tcp */
     ck_assert_str_eq(value->tcp_address, "");
     ck_assert_str_eq(value->agent_address, "");
     ck_assert_int_eq(value->tcp_port, 0);
@@ -242,10 +248,12 @@ START_TEST(the_ends_of_every_range_are_allowed_and_no_more)
         for (int64_t side = -1; side <= 1 && key->type == FTC_CONFIG_INT; side++) {
             snprintf(assignment, sizeof(assignment), "%s.%s=%lld", key->section, key->key,
                      (long long)(key->minimum + side));
-            ck_assert_int_eq(ftc_settings_set(&settings, assignment, "x") == FTC_SUCCESS, side >= 0);
+            ck_assert_int_eq(ftc_settings_set(&settings, assignment, "x") == FTC_SUCCESS,
+                             side >= 0);
             snprintf(assignment, sizeof(assignment), "%s.%s=%lld", key->section, key->key,
                      (long long)(key->maximum + side));
-            ck_assert_int_eq(ftc_settings_set(&settings, assignment, "x") == FTC_SUCCESS, side <= 0);
+            ck_assert_int_eq(ftc_settings_set(&settings, assignment, "x") == FTC_SUCCESS,
+                             side <= 0);
         }
     }
 }
@@ -276,12 +284,14 @@ START_TEST(texts_about_a_key_are_cut_to_their_room)
 }
 END_TEST
 
-/* --- errors ------------------------------------------------------------------------------------------ */
+/* --- errors
+ * ------------------------------------------------------------------------------------------ */
 
 START_TEST(wrong_values_are_named_with_what_is_allowed)
 {
-    refuse("detector.heartbeat_timeout_ms=soon",
-           "--set: detector.heartbeat_timeout_ms: \"soon\" is not an integer (allowed: 2..600000 ms)");
+    refuse(
+        "detector.heartbeat_timeout_ms=soon",
+        "--set: detector.heartbeat_timeout_ms: \"soon\" is not an integer (allowed: 2..600000 ms)");
     refuse("job.f=12x", "--set: job.f: \"12x\" is not an integer (allowed: 0..4095)");
     refuse("job.f= 1", "--set: job.f: \" 1\" is not an integer (allowed: 0..4095)");
     refuse("job.f=0x10", "--set: job.f: \"0x10\" is not an integer (allowed: 0..4095)");
@@ -292,9 +302,10 @@ START_TEST(wrong_values_are_named_with_what_is_allowed)
     refuse("detector.fence=maybe",
            "--set: detector.fence: \"maybe\" is neither on nor off (allowed: on, off, true, "
            "false, yes, no, 1, 0)");
-    refuse("failure_info.scheme=lists",
-           "--set: failure_info.scheme: \"lists\" is not one of its values (allowed: list, count, bit)");
-    refuse("log.level=", "--set: log.level: the value is empty (allowed: error, warn, info, debug, trace)");
+    refuse("failure_info.scheme=lists", "--set: failure_info.scheme: \"lists\" is not one of its "
+                                        "values (allowed: list, count, bit)");
+    refuse("log.level=",
+           "--set: log.level: the value is empty (allowed: error, warn, info, debug, trace)");
 }
 END_TEST
 
@@ -304,17 +315,18 @@ START_TEST(input_is_quoted_harmlessly)
     memset(assignment + 6, 'a', 300);
     refuse("job.f=\x1b[2J\n1", "--set: job.f: \"?[2J?1\" is not an integer (allowed: 0..4095)");
     refuse(assignment,
-           "--set: job.f: \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...\" is not an "
+           "--set: job.f: \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...\" is "
+           "not an "
            "integer (allowed: 0..4095)");
 }
 END_TEST
 
 START_TEST(unknown_keys_suggest_the_nearest)
 {
-    refuse(
-        "detector.heartbeat_timout_ms=5",
-        "--set: \"detector.heartbeat_timout_ms\": no such key; did you mean detector.heartbeat_timeout_ms?");
-    refuse("detctor.fence=on", "--set: \"detctor.fence\": no such key; did you mean detector.fence?");
+    refuse("detector.heartbeat_timout_ms=5", "--set: \"detector.heartbeat_timout_ms\": no such "
+                                             "key; did you mean detector.heartbeat_timeout_ms?");
+    refuse("detctor.fence=on",
+           "--set: \"detctor.fence\": no such key; did you mean detector.fence?");
     refuse("job.settle_every=1",
            "--set: \"job.settle_every\": no such key; did you mean broadcast.settle_every?");
     refuse("job.fence_everything=1",
@@ -339,10 +351,10 @@ START_TEST(a_timeout_needs_two_periods)
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
     ftc_settings_set(&settings, "detector.heartbeat_timeout_ms=499", "a.ini:3");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
-    ck_assert_str_eq(
-        ftc_last_error(),
-        "detector.heartbeat_timeout_ms: 499 ms (a.ini:3) is less than two heartbeat periods of 250 ms "
-        "(--set): one late heartbeat would count as a failure; set at least 500");
+    ck_assert_str_eq(ftc_last_error(),
+                     "detector.heartbeat_timeout_ms: 499 ms (a.ini:3) is less than two heartbeat "
+                     "periods of 250 ms "
+                     "(--set): one late heartbeat would count as a failure; set at least 500");
 }
 END_TEST
 
@@ -366,10 +378,9 @@ START_TEST(integrity_needs_messages)
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
     set("collectives.algorithm=board");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
-    ck_assert_str_eq(
-        ftc_last_error(),
-        "integrity.mode: checksum (--set) needs messages, but collectives.algorithm is board (--set): "
-        "set that to auto or corrected, or the mode to none");
+    ck_assert_str_eq(ftc_last_error(), "integrity.mode: checksum (--set) needs messages, but "
+                                       "collectives.algorithm is board (--set): "
+                                       "set that to auto or corrected, or the mode to none");
     set("collectives.algorithm=corrected");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
 }
@@ -382,9 +393,10 @@ START_TEST(a_vote_needs_lists)
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
     set("integrity.mode=vote");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
-    ck_assert_str_eq(ftc_last_error(),
-                     "integrity.mode: vote (--set) needs to know whose inputs a result leaves out, which "
-                     "failure_info.scheme bit (--set) does not say: set that to list");
+    ck_assert_str_eq(
+        ftc_last_error(),
+        "integrity.mode: vote (--set) needs to know whose inputs a result leaves out, which "
+        "failure_info.scheme bit (--set) does not say: set that to list");
     set("failure_info.scheme=list");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
     ck_assert_int_eq(ftc_config_member(&settings.value, 7, 0).integrity, FTC_INTEGRITY_VOTE);
@@ -428,7 +440,8 @@ START_TEST(auto_means_the_board_on_one_node_where_nothing_asks_for_messages)
 }
 END_TEST
 
-/* --- environment ------------------------------------------------------------------------------------- */
+/* --- environment
+ * ------------------------------------------------------------------------------------- */
 
 START_TEST(variables_set_every_key)
 {
@@ -450,8 +463,9 @@ END_TEST
 
 START_TEST(the_projects_own_variables_are_left_alone)
 {
-    char *const environment[] = {"FTCOLL_JOB_SEGMENT=/ftcoll-1",  "FTCOLL_RANK=3",      "FTCOLL_CONFIG=x",
-                                 "FTCOLL_TEST_ANYTHING=whatever", "FTCOLL_TEST_=empty", NULL};
+    char *const environment[] = {
+        "FTCOLL_JOB_SEGMENT=/ftcoll-1",  "FTCOLL_RANK=3",      "FTCOLL_CONFIG=x",
+        "FTCOLL_TEST_ANYTHING=whatever", "FTCOLL_TEST_=empty", NULL};
     ck_assert_int_eq(ftc_settings_read_environment(&settings, environment), FTC_SUCCESS);
 }
 END_TEST
@@ -465,12 +479,13 @@ static void refuse_variables(char *const environment[], const char *words)
 START_TEST(wrong_variables_are_named)
 {
     char *const unknown[] = {"FTCOLL_DETECTOR_FENCES=1", NULL};
-    refuse_variables(unknown,
-                     "environment variable \"FTCOLL_DETECTOR_FENCES\": no such setting; did you mean "
-                     "FTCOLL_DETECTOR_FENCE?");
+    refuse_variables(
+        unknown, "environment variable \"FTCOLL_DETECTOR_FENCES\": no such setting; did you mean "
+                 "FTCOLL_DETECTOR_FENCE?");
     char *const far[] = {"FTCOLL_COLOUR=1", NULL};
-    refuse_variables(far, "environment variable \"FTCOLL_COLOUR\": no such setting; unset it (`ftrun "
-                          "--print-config` lists them)");
+    refuse_variables(far,
+                     "environment variable \"FTCOLL_COLOUR\": no such setting; unset it (`ftrun "
+                     "--print-config` lists them)");
     char *const value[] = {"FTCOLL_JOB_F=x", NULL};
     refuse_variables(value, "FTCOLL_JOB_F: job.f: \"x\" is not an integer (allowed: 0..4095)");
     char *const empty[] = {"FTCOLL_JOB_F=", NULL};
@@ -487,7 +502,8 @@ START_TEST(a_wrong_variable_undoes_those_before_it)
 }
 END_TEST
 
-/* --- dump and load ----------------------------------------------------------------------------------- */
+/* --- dump and load
+ * ----------------------------------------------------------------------------------- */
 
 START_TEST(a_dump_loads_as_the_same_values)
 {
@@ -525,11 +541,13 @@ END_TEST
 START_TEST(load_names_what_is_wrong)
 {
     ck_assert_int_eq(ftc_settings_load(&settings, "job.f=1\n"), FTC_ERR_CONFIG);
-    ck_assert_str_eq(ftc_last_error(),
-                     "launcher: detector.heartbeat_period_ms is missing: use a launcher and a library "
-                     "of the same version");
+    ck_assert_str_eq(
+        ftc_last_error(),
+        "launcher: detector.heartbeat_period_ms is missing: use a launcher and a library "
+        "of the same version");
     ck_assert_int_eq(ftc_settings_load(&settings, "job.f=a\n"), FTC_ERR_CONFIG);
-    ck_assert_str_eq(ftc_last_error(), "launcher: job.f: \"a\" is not an integer (allowed: 0..4095)");
+    ck_assert_str_eq(ftc_last_error(),
+                     "launcher: job.f: \"a\" is not an integer (allowed: 0..4095)");
     ck_assert_int_eq(ftc_settings_load(&settings, "job.f=1\n\n"), FTC_ERR_CONFIG);
     ck_assert_str_eq(ftc_last_error(), "launcher: \"\" is not of the form section.key=value");
 }

@@ -21,7 +21,8 @@ static void end(void)
 
 static void set(const char *assignment)
 {
-    ck_assert_msg(ftc_settings_set(&settings, assignment, "--set") == FTC_SUCCESS, "%s", ftc_last_error());
+    ck_assert_msg(ftc_settings_set(&settings, assignment, "--set") == FTC_SUCCESS, "%s",
+                  ftc_last_error());
 }
 
 static void refuse(const char *assignment, const char *words)
@@ -34,7 +35,8 @@ static void refuse(const char *assignment, const char *words)
 
 START_TEST(booleans_have_many_words)
 {
-    static const char *const yes[] = {"on", "true", "yes", "1"}, *const no[] = {"off", "false", "no", "0"};
+    static const char *const yes[] = {"on", "true", "yes", "1"}, *const no[] = {"off", "false",
+                                                                                "no", "0"};
     char assignment[64];
     for (size_t i = 0; i < 4; i++) {
         snprintf(assignment, sizeof(assignment), "detector.fence=%s", no[i]);
@@ -47,7 +49,8 @@ START_TEST(booleans_have_many_words)
 }
 END_TEST
 
-/* --- percentages ------------------------------------------------------------------------------------- */
+/* --- percentages
+ * ------------------------------------------------------------------------------------- */
 
 START_TEST(percentages_are_kept_to_a_part_in_a_million)
 {
@@ -75,7 +78,8 @@ START_TEST(percentages_are_kept_to_a_part_in_a_million)
         ck_assert_int_eq(settings.value.drill_loss_ppm, row[i].ppm);
         snprintf(line, sizeof(line), "\ndrill.multicast_loss=%s\n", row[i].again);
         char *dump = ftc_settings_dump(&settings);
-        ck_assert_msg(strstr(dump, line) != NULL, "%s does not come back as %s", row[i].text, row[i].again);
+        ck_assert_msg(strstr(dump, line) != NULL, "%s does not come back as %s", row[i].text,
+                      row[i].again);
         free(dump);
     }
 }
@@ -83,30 +87,35 @@ END_TEST
 
 START_TEST(what_is_no_percentage_is_refused)
 {
-    static const char *const wrong[] = {"some", "5.",  ".5",      "-1", "+1",   "1e1", "1,5",   " 1",
-                                        "1 %",  "1%%", "0.00001", "%",  "0x10", "nan", "Preset"};
+    static const char *const wrong[] = {"some",    "5.",  ".5",   "-1",  "+1",
+                                        "1e1",     "1,5", " 1",   "1 %", "1%%",
+                                        "0.00001", "%",   "0x10", "nan", "Preset"};
     char assignment[64], words[160];
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         snprintf(assignment, sizeof(assignment), "drill.multicast_loss=%s", wrong[i]);
         snprintf(words, sizeof(words),
-                 "--set: drill.multicast_loss: \"%s\" is no percentage of at most four decimals (allowed: "
+                 "--set: drill.multicast_loss: \"%s\" is no percentage of at most four decimals "
+                 "(allowed: "
                  "0..100 %%, preset (0.287 %%))",
                  wrong[i]);
         refuse(assignment, words);
     }
-    refuse("drill.multicast_loss=100.0001",
-           "--set: drill.multicast_loss: \"100.0001\" is out of range (allowed: 0..100 %, preset (0.287 %))");
+    refuse("drill.multicast_loss=100.0001", "--set: drill.multicast_loss: \"100.0001\" is out of "
+                                            "range (allowed: 0..100 %, preset (0.287 %))");
     refuse("drill.multicast_loss=99999999999999999999999",
-           "--set: drill.multicast_loss: \"99999999999999999999999\" is out of range (allowed: 0..100 %, "
+           "--set: drill.multicast_loss: \"99999999999999999999999\" is out of range (allowed: "
+           "0..100 %, "
            "preset (0.287 %))");
-    refuse("drill.message_loss=99.5",
-           "--set: drill.message_loss: \"99.5\" is out of range (allowed: 0..99 %, preset (0.287 %))");
+    refuse(
+        "drill.message_loss=99.5",
+        "--set: drill.message_loss: \"99.5\" is out of range (allowed: 0..99 %, preset (0.287 %))");
     refuse("drill.multicast_loss=",
            "--set: drill.multicast_loss: the value is empty (allowed: 0..100 %, preset (0.287 %))");
 }
 END_TEST
 
-/* --- fractions --------------------------------------------------------------------------------------- */
+/* --- fractions
+ * --------------------------------------------------------------------------------------- */
 
 START_TEST(a_fraction_comes_back_as_the_same_number)
 {
@@ -139,7 +148,8 @@ START_TEST(what_is_no_fraction_is_refused)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         snprintf(assignment, sizeof(assignment), "gossip.accuracy=%s", wrong[i]);
         snprintf(words, sizeof(words),
-                 "--set: gossip.accuracy: \"%s\" is no such number (allowed: a number above 0 and below 1, "
+                 "--set: gossip.accuracy: \"%s\" is no such number (allowed: a number above 0 and "
+                 "below 1, "
                  "as 1e-9 or 0.001)",
                  wrong[i]);
         refuse(assignment, words);
@@ -147,7 +157,8 @@ START_TEST(what_is_no_fraction_is_refused)
     for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
         snprintf(assignment, sizeof(assignment), "gossip.accuracy=%s", outside[i]);
         snprintf(words, sizeof(words),
-                 "--set: gossip.accuracy: \"%s\" is out of range (allowed: a number above 0 and below 1, as "
+                 "--set: gossip.accuracy: \"%s\" is out of range (allowed: a number above 0 and "
+                 "below 1, as "
                  "1e-9 or 0.001)",
                  outside[i]);
         refuse(assignment, words);
@@ -155,7 +166,8 @@ START_TEST(what_is_no_fraction_is_refused)
 }
 END_TEST
 
-/* --- strings ----------------------------------------------------------------------------------------- */
+/* --- strings
+ * ----------------------------------------------------------------------------------------- */
 
 START_TEST(a_string_may_be_empty_or_long)
 {
@@ -175,7 +187,8 @@ END_TEST
 /* What a file, a dump or the end of a line would change on the way. */
 START_TEST(a_string_is_one_printable_word)
 {
-    static const char *const wrong[] = {"a b", " a", "a ", "a\tb", "a\nb", "a\x7f", "\xc3\xa4", "a;b"};
+    static const char *const wrong[] = {"a b",  " a",    "a ",       "a\tb",
+                                        "a\nb", "a\x7f", "\xc3\xa4", "a;b"};
     char assignment[FTC_CONFIG_STRING_MAX + 40], *value = assignment;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         snprintf(assignment, sizeof(assignment), "multicast.interface=%s", wrong[i]);
@@ -193,7 +206,8 @@ START_TEST(a_string_is_one_printable_word)
 }
 END_TEST
 
-/* --- lists ------------------------------------------------------------------------------------------- */
+/* --- lists
+ * ------------------------------------------------------------------------------------------- */
 
 START_TEST(a_list_keeps_its_order)
 {
@@ -229,11 +243,11 @@ START_TEST(a_list_names_what_there_is_and_each_once)
     char assignment[64], words[256];
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         snprintf(assignment, sizeof(assignment), "transport.order=%s", wrong[i][0]);
-        snprintf(
-            words, sizeof(words),
-            "--set: transport.order: \"%s\" %s (allowed: shm, verbs, tcp; one or more, separated by commas, "
-            "each once)",
-            wrong[i][0], wrong[i][1]);
+        snprintf(words, sizeof(words),
+                 "--set: transport.order: \"%s\" %s (allowed: shm, verbs, tcp; one or more, "
+                 "separated by commas, "
+                 "each once)",
+                 wrong[i][0], wrong[i][1]);
         refuse(assignment, words);
     }
     refuse("transport.order=",

@@ -167,8 +167,8 @@ static void deliver(struct lease_net *net, int from, int to)
     ck_assert_int_eq(ftc_set_init(&refused, net->nodes), 0);
     ck_assert_int_eq(ftc_set_init(&declared, net->nodes), 0);
     ck_assert_int_eq(ftc_set_init(&unheard, net->nodes), 0);
-    ck_assert_int_eq(ftc_lease_decode(&message, &refused, &declared, &unheard, letter->bytes, letter->size),
-                     0);
+    ck_assert_int_eq(
+        ftc_lease_decode(&message, &refused, &declared, &unheard, letter->bytes, letter->size), 0);
     if (!net->node[to].refused[from]) {
         ftc_lease_receive(net->node[to].lease, from, &message, clock_of(net, to));
         take_outputs(net, to);
@@ -192,7 +192,8 @@ static void step_node(struct lease_net *net, int node)
     for (int i = 0; i < net->nodes; i++) {
         int from = (first + i) % net->nodes;
         struct channel *channel = &net->channel[from][node];
-        while (runs(net, node) && !channel->cut && channel->first != NULL && channel->first->at <= net->now)
+        while (runs(net, node) && !channel->cut && channel->first != NULL &&
+               channel->first->at <= net->now)
             deliver(net, from, node);
     }
     if (runs(net, node) && clock_of(net, node) >= ftc_lease_due(net->node[node].lease)) {

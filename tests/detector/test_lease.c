@@ -24,13 +24,15 @@ static struct lease_net *warm(int nodes, int i)
     return net;
 }
 
-/* All nodes in `side` are up; all others but the dead have ended; the former have declared all others. */
+/* All nodes in `side` are up; all others but the dead have ended; the former have declared all
+ * others. */
 static void expect_only(const struct lease_net *net, int nodes, unsigned side)
 {
     for (int i = 0; i < nodes; i++) {
         ck_assert_msg(lease_net_is_up(net, i) == (side >> i & 1), "node %d of %d", i, nodes);
         for (int j = 0; j < nodes && (side >> i & 1); j++)
-            ck_assert_msg(lease_net_declared_by(net, i, j) == !(side >> j & 1), "node %d of node %d", i, j);
+            ck_assert_msg(lease_net_declared_by(net, i, j) == !(side >> j & 1),
+                          "node %d of node %d", i, j);
     }
 }
 
@@ -54,7 +56,8 @@ START_TEST(a_dead_node_is_declared_in_time)
         lease_net_kill(net, victim);
         lease_net_run(net, BOUND + LEASE_PERIOD);
         expect_only(net, 5, 31u & ~(1u << victim));
-        ck_assert_msg(lease_net_declared(net, victim) - died <= BOUND, "node %d after %.2f timeouts", victim,
+        ck_assert_msg(lease_net_declared(net, victim) - died <= BOUND,
+                      "node %d after %.2f timeouts", victim,
                       (double)(lease_net_declared(net, victim) - died) / (double)LEASE_TIMEOUT);
         lease_net_free(net);
     }
@@ -73,7 +76,8 @@ START_TEST(the_side_with_the_majority_goes_on_and_the_other_ends)
         lease_net_split(net, cuts[i].side);
         lease_net_run(net, 3 * LEASE_TIMEOUT);
         expect_only(net, cuts[i].nodes, cuts[i].side);
-        lease_net_split(net, 0); /* too late for those that have ended, and harmless for the others */
+        lease_net_split(net,
+                        0); /* too late for those that have ended, and harmless for the others */
         lease_net_run(net, 3 * LEASE_TIMEOUT);
         expect_only(net, cuts[i].nodes, cuts[i].side);
         lease_net_free(net);
@@ -97,7 +101,8 @@ START_TEST(a_cut_that_heals_soon_costs_nobody_anything)
 }
 END_TEST
 
-/* Of two nodes the second cannot tell the first one's end from a cut, unless somebody has seen it. */
+/* Of two nodes the second cannot tell the first one's end from a cut, unless somebody has seen
+ * it. */
 START_TEST(a_node_that_was_seen_to_end_costs_nobody_its_life)
 {
     for (int seen = 0; seen < 2; seen++) {
@@ -131,7 +136,8 @@ START_TEST(of_two_that_cannot_reach_each_other_the_higher_one_goes)
         part(net, a, b, true);
         lease_net_run(net, 2 * LEASE_TIMEOUT);
         expect_only(net, 5, 31u & ~(1u << goes));
-        ck_assert_msg(lease_net_declared(net, goes) - cut <= LEASE_TIMEOUT * 3 / 2 + 2 * LEASE_PERIOD,
+        ck_assert_msg(lease_net_declared(net, goes) - cut <=
+                          LEASE_TIMEOUT * 3 / 2 + 2 * LEASE_PERIOD,
                       "nodes %d and %d: after %.2f timeouts", a, b,
                       (double)(lease_net_declared(net, goes) - cut) / (double)LEASE_TIMEOUT);
         lease_net_free(net);
@@ -149,7 +155,8 @@ START_TEST(it_suffices_that_one_does_not_hear_the_other)
 }
 END_TEST
 
-/* What ranks say, whose connections do not go where those of agents go; a leader whose ranks reach nobody leaves the others alone. */
+/* What ranks say, whose connections do not go where those of agents go; a leader whose ranks reach
+ * nobody leaves the others alone. */
 START_TEST(nodes_whose_ranks_cannot_reach_each_other_are_apart)
 {
     for (int first = 0; first < 3; first++) {
@@ -258,7 +265,8 @@ static void strike(struct lease_net *net, int nodes, struct test_random *random)
         break;
     case 1:
     case 2:
-        lease_net_pause(net, a, (uint64_t)test_random_between(random, 0, 2 * (int64_t)LEASE_TIMEOUT));
+        lease_net_pause(net, a,
+                        (uint64_t)test_random_between(random, 0, 2 * (int64_t)LEASE_TIMEOUT));
         break;
     case 3:
         lease_net_split(net, (unsigned)test_random_bits(random));
@@ -284,7 +292,8 @@ START_TEST(whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard)
         int nodes = (int)test_random_between(&random, 2, LEASE_NODES);
         struct lease_net *net = lease_net_new(nodes, test_random_bits(&random));
         for (int i = 0; i < 60; i++) {
-            lease_net_run(net, (uint64_t)test_random_between(&random, 0, (int64_t)LEASE_TIMEOUT / 2));
+            lease_net_run(net,
+                          (uint64_t)test_random_between(&random, 0, (int64_t)LEASE_TIMEOUT / 2));
             strike(net, nodes, &random);
         }
         for (int node = 0; node < nodes; node++)
@@ -301,12 +310,14 @@ static uint64_t granted(struct ftc_lease *lease, int node)
     struct ftc_lease_output output;
     uint64_t node_ns = UINT64_MAX;
     while (ftc_lease_next_output(lease, &output))
-        if (output.kind == FTC_LEASE_SEND && output.node == node && output.message.kind == FTC_LEASE_BEAT)
+        if (output.kind == FTC_LEASE_SEND && output.node == node &&
+            output.message.kind == FTC_LEASE_BEAT)
             node_ns = output.message.node_ns;
     return node_ns;
 }
 
-/* A vote binds for two periods from the question: who was paused meanwhile leads, but grants nothing before a quorum echoes. */
+/* A vote binds for two periods from the question: who was paused meanwhile leads, but grants
+ * nothing before a quorum echoes. */
 START_TEST(votes_that_are_counted_late_back_nobody)
 {
     for (int late = 0; late < 2; late++) {
@@ -378,7 +389,8 @@ static void tick(struct driven *d, uint64_t now)
 
 static void hear(struct driven *d, int from, enum ftc_lease_kind kind, uint64_t term, uint64_t now)
 {
-    struct ftc_lease_message message = {kind, term, d->beat_ns, now, &d->refused, &d->none, &d->unheard};
+    struct ftc_lease_message message = {kind,        term,     d->beat_ns, now,
+                                        &d->refused, &d->none, &d->unheard};
     ftc_lease_receive(d->lease, from, &message, now);
     take(d, now);
 }
@@ -426,17 +438,20 @@ START_TEST(a_new_leader_declares_nobody_before_old_leases_are_over)
         tick(&d, now);
     }
     ck_assert_uint_ge(d.declares_ns - elected, LEASE_TIMEOUT / 5 + LEASE_TIMEOUT / 2);
-    ck_assert_uint_le(d.declares_ns - elected, LEASE_TIMEOUT / 5 + LEASE_TIMEOUT / 2 + LEASE_PERIOD);
+    ck_assert_uint_le(d.declares_ns - elected,
+                      LEASE_TIMEOUT / 5 + LEASE_TIMEOUT / 2 + LEASE_PERIOD);
     stop(&d);
 }
 END_TEST
 
-/* Nodes 1 and 2, who hear the leader no more, elect node 1; when node 2 leaves, node 0 alone is half of the base with its lowest node, and
- * leads again. Node 1's lease, by node 2's last echo, holds half a timeout from then on. */
+/* Nodes 1 and 2, who hear the leader no more, elect node 1; when node 2 leaves, node 0 alone is
+ * half of the base with its lowest node, and leads again. Node 1's lease, by node 2's last echo,
+ * holds half a timeout from then on. */
 START_TEST(a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over)
 {
     struct driven d;
-    uint64_t start = 1000 * LEASE_PERIOD, left = start + LEASE_TIMEOUT / 2 - LEASE_PERIOD, now = start;
+    uint64_t start = 1000 * LEASE_PERIOD, left = start + LEASE_TIMEOUT / 2 - LEASE_PERIOD,
+             now = start;
     drive(&d, 0, 3, start);
     hear(&d, 1, FTC_LEASE_ECHO, 1, now + 1);
     hear(&d, 2, FTC_LEASE_ECHO, 1, now + 2);
@@ -491,7 +506,8 @@ START_TEST(a_node_without_ranks_takes_part_in_nothing)
 }
 END_TEST
 
-/* Where a base shrank, two may lead in one term, by voters that are not the same: node 0, whose voter has left, is told of the other one. */
+/* Where a base shrank, two may lead in one term, by voters that are not the same: node 0, whose
+ * voter has left, is told of the other one. */
 START_TEST(two_leaders_of_a_term_become_one_of_a_later_term)
 {
     struct driven d, other;
@@ -518,21 +534,26 @@ START_TEST(damaged_messages_are_refused)
     ck_assert_int_eq(ftc_set_init(&unheard, 9), 0);
     ftc_set_add(&unheard, 8);
     ftc_set_add(&refused, 4);
-    struct ftc_lease_message message = {FTC_LEASE_ECHO, 3, 7, 9, &refused, &declared, &unheard}, back;
+    struct ftc_lease_message message = {FTC_LEASE_ECHO, 3, 7, 9, &refused, &declared, &unheard},
+                             back;
     size_t size = ftc_lease_encode(&message, bytes, sizeof(bytes));
     ck_assert_uint_eq(ftc_lease_encode(&message, bytes, size - 1), 0);
     ck_assert_uint_eq(ftc_lease_encode(&message, bytes, sizeof(bytes)), size);
     for (size_t cut = 0; cut < size; cut++)
-        ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, cut), FTC_ERR_PROTO);
+        ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, cut),
+                         FTC_ERR_PROTO);
     ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size), 0);
-    ck_assert(back.kind == FTC_LEASE_ECHO && back.term == 3 && back.leader_ns == 7 && back.node_ns == 9);
+    ck_assert(back.kind == FTC_LEASE_ECHO && back.term == 3 && back.leader_ns == 7 &&
+              back.node_ns == 9);
     ck_assert(ftc_set_has(&refused, 4) && ftc_set_empty(&declared) && ftc_set_has(&unheard, 8));
     bytes[8] = 0x80; /* a term above which there might be none */
-    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size), FTC_ERR_PROTO);
+    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size),
+                     FTC_ERR_PROTO);
     bytes[8] = 0;
     ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size), 0);
     bytes[0] = FTC_LEASE_KINDS;
-    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size), FTC_ERR_PROTO);
+    ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size),
+                     FTC_ERR_PROTO);
     ftc_set_fini(&refused);
     ftc_set_fini(&declared);
     ftc_set_fini(&unheard);
@@ -570,11 +591,14 @@ int main(void)
     tcase_add_loop_test(tcase, nodes_whose_ranks_cannot_reach_each_other_are_apart, 0, 5);
     tcase_add_loop_test(tcase, ranks_that_reach_each_other_again_cost_nobody, 0, 5);
     tcase_add_loop_test(tcase, who_is_apart_from_several_goes_alone, 0, 10);
-    tcase_add_loop_test(tcase, a_pair_that_is_cut_for_less_than_six_tenths_of_the_timeout_costs_nobody, 0, 5);
+    tcase_add_loop_test(
+        tcase, a_pair_that_is_cut_for_less_than_six_tenths_of_the_timeout_costs_nobody, 0, 5);
     tcase_add_loop_test(tcase, who_keeps_no_quorum_ends, 0, 3);
-    tcase_add_loop_test(tcase, one_after_the_other_may_die_where_each_is_left_out_of_the_base, 0, 3);
+    tcase_add_loop_test(tcase, one_after_the_other_may_die_where_each_is_left_out_of_the_base, 0,
+                        3);
     tcase_add_loop_test(tcase, a_paused_node_ends_if_it_was_too_long, 0, 10);
-    tcase_add_loop_test(tcase, whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard, 0, 4);
+    tcase_add_loop_test(tcase, whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard, 0,
+                        4);
     tcase_add_test(tcase, votes_that_are_counted_late_back_nobody);
     tcase_add_test(tcase, answers_to_the_last_two_probes_make_a_quorum);
     tcase_add_test(tcase, a_new_leader_declares_nobody_before_old_leases_are_over);

@@ -1,6 +1,6 @@
 /*
- * The detector of a node in virtual time: stories for each rule, and the bounds of detector/watch.h for
- * random heartbeats, deaths, late watchers and pauses of the whole machine.
+ * The detector of a node in virtual time: stories for each rule, and the bounds of detector/watch.h
+ * for random heartbeats, deaths, late watchers and pauses of the whole machine.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -59,7 +59,8 @@ static void look(struct world *w)
     w->next_tick = w->now + PERIOD / 2;
 }
 
-/* The launcher's loop: beats as they come, a look every half period unless next_tick was put off. */
+/* The launcher's loop: beats as they come, a look every half period unless next_tick was put
+ * off. */
 static void run_until(struct world *w, uint64_t end)
 {
     while (w->now < end) {
@@ -70,7 +71,8 @@ static void run_until(struct world *w, uint64_t end)
                 continue;
             rank->beats++;
             rank->last_beat = w->now;
-            rank->next_beat = w->now + (uint64_t)test_random_between(&w->random, 1, (int64_t)rank->longest);
+            rank->next_beat =
+                w->now + (uint64_t)test_random_between(&w->random, 1, (int64_t)rank->longest);
         }
         if (w->now >= w->next_tick)
             look(w);
@@ -216,7 +218,8 @@ START_TEST(a_stop_that_lasts_is_fenced)
 }
 END_TEST
 
-/* Stopped just before the next beat was due, for nearly the timeout, it has what was left to beat. */
+/* Stopped just before the next beat was due, for nearly the timeout, it has what was left to
+ * beat. */
 START_TEST(continuing_leaves_the_time_that_was_left)
 {
     struct world w = world_new(true);
@@ -406,7 +409,8 @@ START_TEST(a_stop_is_suspected_within_the_bound)
         run_for(&w, (uint64_t)test_random_between(&w.random, TIMEOUT, 5 * TIMEOUT));
         int r = (int)test_random_between(&w.random, 0, RANKS - 1);
         stall(&w, r);
-        run_for(&w, (uint64_t)test_random_between(&w.random, 0, PERIOD / 2)); /* the news takes a while */
+        run_for(&w, (uint64_t)test_random_between(&w.random, 0,
+                                                  PERIOD / 2)); /* the news takes a while */
         ftc_watch_stopped(&w.watch, r, true, w.now);
         run_for(&w, 3 * TIMEOUT);
         ck_assert_int_eq(fenced_count(&w), 1);
@@ -454,8 +458,8 @@ START_TEST(a_pause_of_the_machine_suspects_nobody)
         struct world w = irregular_world(TIMEOUT - PERIOD, round);
         for (int i = 0; i < 10; i++) {
             run_for(&w, (uint64_t)test_random_between(&w.random, 3 * TIMEOUT, 4 * TIMEOUT));
-            pause_machine(
-                &w, (uint64_t)test_random_between(&w.random, 0, i % 2 == 0 ? 20 * TIMEOUT : 2 * PERIOD));
+            pause_machine(&w, (uint64_t)test_random_between(
+                                  &w.random, 0, i % 2 == 0 ? 20 * TIMEOUT : 2 * PERIOD));
         }
         check_nobody_suspected(&w);
         world_free(&w);

@@ -1,7 +1,9 @@
 /*
- * Check the solution that `cg --print` gives against Gaussian elimination with pivoting on the dense matrix.
+ * Check the solution that `cg --print` gives against Gaussian elimination with pivoting on the
+ * dense matrix.
  *
- * usage: dense_solve MATRIX.mtx < output of cg; exit code 0 if all of x agree to 1e-6 relative to the largest
+ * usage: dense_solve MATRIX.mtx < output of cg; exit code 0 if all of x agree to 1e-6 relative to
+ * the largest
  */
 #include <math.h>
 #include <stdio.h>
@@ -73,7 +75,8 @@ int main(int argc, char **argv)
 {
     int n = 0, seen = 0;
     char line[256];
-    double *a = argc == 2 ? read_dense(argv[1], &n) : NULL, *b = calloc((size_t)n + 1, sizeof(double));
+    double *a = argc == 2 ? read_dense(argv[1], &n) : NULL,
+           *b = calloc((size_t)n + 1, sizeof(double));
     if (a == NULL || b == NULL)
         return 2;
     for (int i = 0; i < n; i++)

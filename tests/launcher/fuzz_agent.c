@@ -1,4 +1,5 @@
-/* Fuzz what an agent reads from another: what is taken for a message must name ranks and causes that exist. */
+/* Fuzz what an agent reads from another: what is taken for a message must name ranks and causes
+ * that exist. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,9 @@ static void check(const struct ftc_agent_message *message)
 {
     struct ftc_counters counters;
 
-    if (message->rank >= RANKS && message->kind != FTC_AGENT_LEASE && message->kind != FTC_AGENT_LOST &&
-        message->kind != FTC_AGENT_END && message->kind != FTC_AGENT_LEFT)
+    if (message->rank >= RANKS && message->kind != FTC_AGENT_LEASE &&
+        message->kind != FTC_AGENT_LOST && message->kind != FTC_AGENT_END &&
+        message->kind != FTC_AGENT_LEFT)
         abort();
     if (message->kind == FTC_AGENT_FAILED && message->cause >= FTC_CAUSES)
         abort();

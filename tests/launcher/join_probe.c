@@ -1,6 +1,6 @@
 /*
- * What ftrun sees of a rank, without the library: fills the slot as ftc_init() would, beats, and then does
- * as told.
+ * What ftrun sees of a rank, without the library: fills the slot as ftc_init() would, beats, and
+ * then does as told.
  *
  *   join_probe survive N   wait until N ranks were declared failed, print them, finalize, exit 0
  *   join_probe finalize C  finalize, exit with C
@@ -23,11 +23,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collectives/call.h"
 #include "collectives/agreement/member.h"
+#include "collectives/call.h"
 #include "node/bell.h"
-#include "node/system/process.h"
 #include "node/segment/segment.h"
+#include "node/system/process.h"
 
 #define BEAT_US  10000
 #define PATIENCE 3000 /* beats: 30 s */
@@ -92,8 +92,8 @@ static int survive(struct probe *probe, int count)
         int failed = ftc_segment_next_failure(probe->segment, &cursor);
         if (failed >= 0) {
             struct ftc_slot *slot = ftc_segment_slot(probe->segment, failed);
-            printf("rank %d failed: %s %d\n", failed, ftc_failure_cause_name(atomic_load(&slot->cause)),
-                   atomic_load(&slot->detail));
+            printf("rank %d failed: %s %d\n", failed,
+                   ftc_failure_cause_name(atomic_load(&slot->cause)), atomic_load(&slot->detail));
             count--;
         }
         beat(probe);

@@ -1,10 +1,12 @@
 /*
- * A PMIx launcher that is not ftrun, as far as these tests need one: ranks on several "hosts", all of which are this machine.
+ * A PMIx launcher that is not ftrun, as far as these tests need one: ranks on several "hosts", all
+ * of which are this machine.
  *
  *   pmix_launcher HOSTS RANKS_PER_HOST program arguments
  *
- * One PMIx server for each host, a child of this process, which passes on what they collect in fences. It lets ranks die, as Slurm does
- * that finalized PMIx. Exit code: the largest of the ranks', 128 + signal.
+ * One PMIx server for each host, a child of this process, which passes on what they collect in
+ * fences. It lets ranks die, as Slurm does that finalized PMIx. Exit code: the largest of the
+ * ranks', 128 + signal.
  */
 #include <errno.h>
 #include <pmix.h>
@@ -46,8 +48,8 @@ struct host {
 
 static struct host host; /* PMIx's upcalls have no argument */
 
-static pmix_status_t connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t count,
-                               pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
+                               size_t count, pmix_op_cbfunc_t done, void *arg)
 {
     (void)proc, (void)object, (void)info, (void)count;
     if (done != NULL)
@@ -55,7 +57,8 @@ static pmix_status_t connected(const pmix_proc_t *proc, void *object, pmix_info_
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done,
+                               void *arg)
 {
     (void)proc, (void)object;
     if (done != NULL)
@@ -83,7 +86,8 @@ static void *receive(void *arg)
 }
 
 static pmix_status_t fence(const pmix_proc_t procs[], size_t proc_count, const pmix_info_t info[],
-                           size_t count, char *data, size_t size, pmix_modex_cbfunc_t done, void *arg)
+                           size_t count, char *data, size_t size, pmix_modex_cbfunc_t done,
+                           void *arg)
 {
     uint64_t length = size;
     (void)procs, (void)proc_count, (void)info, (void)count;
@@ -147,7 +151,8 @@ static void start_server(void)
     pmix_info_t *info;
 
     snprintf(name, sizeof(name), "host%d", host.number);
-    const char *temporary = getenv("BATS_TEST_TMPDIR"); /* not TMPDIR, which jobs have to leave empty */
+    const char *temporary =
+        getenv("BATS_TEST_TMPDIR"); /* not TMPDIR, which jobs have to leave empty */
     int length = snprintf(host.directory, sizeof(host.directory), "%s/pmix_launcher.XXXXXX",
                           temporary != NULL ? temporary : "/tmp");
     must(length < (int)sizeof(host.directory), "naming a directory: BATS_TEST_TMPDIR is too long");

@@ -1,5 +1,5 @@
-/* A plain PMIx client for testing ftrun's server: prints rank, size and the segment's name; "fence" also
- * meets the others. */
+/* A plain PMIx client for testing ftrun's server: prints rank, size and the segment's name; "fence"
+ * also meets the others. */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * The attacks that another user of the machine can try at the port of ftrun's PMIx server. The first
- * argument chooses one:
+ * The attacks that another user of the machine can try at the port of ftrun's PMIx server. The
+ * first argument chooses one:
  *
  *   idle PORT             connects, says nothing, and stays until standard input ends
  *   crowd PORT COUNT      the same with COUNT connections
@@ -107,6 +107,7 @@ int main(int argc, char **argv)
         return garbage(argv[2], atoi(argv[3]));
     if (strcmp(what, "abort") == 0)
         return abort_job((uid_t)atoi(argv[2]));
-    fprintf(stderr, "pmix_stranger: idle PORT | crowd PORT COUNT | garbage PORT COUNT | abort UID\n");
+    fprintf(stderr,
+            "pmix_stranger: idle PORT | crowd PORT COUNT | garbage PORT COUNT | abort UID\n");
     return 2;
 }

@@ -1,4 +1,5 @@
-/* Two agents with their links and leases, in one loop; node 2's is this test, which tells whom it likes what it likes. */
+/* Two agents with their links and leases, in one loop; node 2's is this test, which tells whom it
+ * likes what it likes. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +13,13 @@
 #include "tests/suite.h"
 #include "transport/tcp/tcp.h"
 
-#define NODES      3 /* of one rank each */
-#define AGENTS     2
-#define GAMMA      2
-#define PERIOD_NS  (100 * FTC_NS_PER_MS)
-#define TIMEOUT_NS ((TEST_SANITIZED ? 120 : 60) * PERIOD_NS) /* a machine may stand still for half of it */
-#define DEADLINE   20                                        /* timeouts: then it never comes */
+#define NODES     3 /* of one rank each */
+#define AGENTS    2
+#define GAMMA     2
+#define PERIOD_NS (100 * FTC_NS_PER_MS)
+#define TIMEOUT_NS                                                                                 \
+    ((TEST_SANITIZED ? 120 : 60) * PERIOD_NS) /* a machine may stand still for half of it */
+#define DEADLINE 20                           /* timeouts: then it never comes */
 
 struct one {
     struct scratch_job job;
@@ -80,24 +82,27 @@ static void make_agent(struct one *one, int node)
     struct ftc_agent *agent = &one->agent;
 
     make_job(one, node);
-    *agent = (struct ftc_agent){.timeout_ns = TIMEOUT_NS,
-                                .period_ns = PERIOD_NS,
-                                .log = quiet,
-                                .meeting = {.node = node, .nodes = NODES, .cluster = "1.0", .fd = -1},
-                                .granted = on_news,
-                                .changed = on_news,
-                                .fence = on_fence,
-                                .lost = on_lost,
-                                .arg = one};
+    *agent =
+        (struct ftc_agent){.timeout_ns = TIMEOUT_NS,
+                           .period_ns = PERIOD_NS,
+                           .log = quiet,
+                           .meeting = {.node = node, .nodes = NODES, .cluster = "1.0", .fd = -1},
+                           .granted = on_news,
+                           .changed = on_news,
+                           .fence = on_fence,
+                           .lost = on_lost,
+                           .arg = one};
     agent->meeting.members = malloc(sizeof(members));
     agent->meeting.endpoints = calloc(NODES, sizeof(*agent->meeting.endpoints));
     memcpy(agent->meeting.members, members, sizeof(members));
-    ck_assert_msg(ftc_agent_prepare(agent, NODES, &(struct ftc_config){0}) == 0, "%s", ftc_last_error());
+    ck_assert_msg(ftc_agent_prepare(agent, NODES, &(struct ftc_config){0}) == 0, "%s",
+                  ftc_last_error());
 }
 
 static void start_agent(struct one *one)
 {
-    struct ftc_mirror mirror = {.segment = one->job.segment, .ranks = &one->ranks, .bell = &one->bell};
+    struct ftc_mirror mirror = {
+        .segment = one->job.segment, .ranks = &one->ranks, .bell = &one->bell};
 
     ck_assert_int_eq(ftc_agent_start(&one->agent, loop, &mirror, &one->watcher), 0);
 }
@@ -135,11 +140,14 @@ static void gamma_tells_its_end(int node)
 {
     static struct ftc_counters counters;
 
+    gamma_tells(node, (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
+                                                 .rank = 2,
+                                                 .cause = FTC_CAUSE_EXIT,
+                                                 .value = 3,
+                                                 .seen_by = -1});
     gamma_tells(node,
                 (struct ftc_agent_message){
-                    .kind = FTC_AGENT_FAILED, .rank = 2, .cause = FTC_CAUSE_EXIT, .value = 3, .seen_by = -1});
-    gamma_tells(node, (struct ftc_agent_message){
-                          .kind = FTC_AGENT_ENDED, .rank = 2, .value = 3 << 8, .counters = &counters});
+                    .kind = FTC_AGENT_ENDED, .rank = 2, .value = 3 << 8, .counters = &counters});
     gamma_tells(node, (struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
 }
 
@@ -235,11 +243,13 @@ static void setup(void)
         for (int other = 0; other < AGENTS; other++)
             snprintf(meeting->endpoints[other], FTC_TCP_ENDPOINT_SIZE, "%s",
                      ftc_tcp_endpoint(nodes[other].agent.links));
-        snprintf(meeting->endpoints[GAMMA], FTC_TCP_ENDPOINT_SIZE, "%s", ftc_tcp_endpoint(gamma_links));
+        snprintf(meeting->endpoints[GAMMA], FTC_TCP_ENDPOINT_SIZE, "%s",
+                 ftc_tcp_endpoint(gamma_links));
     }
     for (int node = 0; node < AGENTS; node++)
         start_agent(&nodes[node]);
-    ev_timer_init(&pause_timer, on_pause, 0.005, 0.005); /* for node 2, of which the loop knows nothing */
+    ev_timer_init(&pause_timer, on_pause, 0.005,
+                  0.005); /* for node 2, of which the loop knows nothing */
     ev_timer_start(loop, &pause_timer);
     ck_assert(until(have_leases));
 }
@@ -259,8 +269,9 @@ static void teardown(void)
 
 /* --- stories --- */
 
-/* Killed between two notices: node 0 passes on what it was told, and node 1 need not wait for a lease to run out, which would have lost the
- * cause. Node 0 leads, and is told that node 2 has left: it would not refuse it for its silence. */
+/* Killed between two notices: node 0 passes on what it was told, and node 1 need not wait for a
+ * lease to run out, which would have lost the cause. Node 0 leads, and is told that node 2 has
+ * left: it would not refuse it for its silence. */
 START_TEST(a_death_that_was_not_told_everywhere_is_passed_on)
 {
     gamma_tells_its_end(0);
@@ -283,7 +294,8 @@ START_TEST(a_death_that_was_not_told_at_all_is_known_everywhere)
 }
 END_TEST
 
-/* The same, but a decision names it at once: then its node is in nobody's base, and nobody refuses it. */
+/* The same, but a decision names it at once: then its node is in nobody's base, and nobody refuses
+ * it. */
 START_TEST(the_end_of_a_node_that_was_decided_but_not_told_is_known_everywhere)
 {
     gamma_tells_its_end(0);
@@ -317,12 +329,16 @@ END_TEST
 /* A notice comes from anybody, but nobody knows better than an agent itself how its ranks are. */
 START_TEST(nobody_is_told_that_his_own_rank_has_failed)
 {
-    gamma_tells(0,
-                (struct ftc_agent_message){
-                    .kind = FTC_AGENT_FAILED, .rank = 0, .cause = FTC_CAUSE_EXIT, .value = 3, .seen_by = -1});
-    gamma_tells(0,
-                (struct ftc_agent_message){
-                    .kind = FTC_AGENT_FAILED, .rank = 1, .cause = FTC_CAUSE_EXIT, .value = 3, .seen_by = -1});
+    gamma_tells(0, (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
+                                              .rank = 0,
+                                              .cause = FTC_CAUSE_EXIT,
+                                              .value = 3,
+                                              .seen_by = -1});
+    gamma_tells(0, (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
+                                              .rank = 1,
+                                              .cause = FTC_CAUSE_EXIT,
+                                              .value = 3,
+                                              .seen_by = -1});
     while (!ftc_segment_failed(nodes[0].job.segment, 1))
         turn();
     ck_assert(!ftc_segment_failed(nodes[0].job.segment, 0));
@@ -363,7 +379,8 @@ static void end_well(struct one *one, int rank)
     process->ended = process->child_ended = true;
 }
 
-/* Else both would tell how the job ended, and differ. Node 2 has left before, and counts no more. */
+/* Else both would tell how the job ended, and differ. Node 2 has left before, and counts no
+ * more. */
 START_TEST(of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows)
 {
     struct one *one = &nodes[_i];
@@ -398,7 +415,8 @@ START_TEST(who_left_before_another_node_was_lost_may_wait_for_its_acknowledgemen
     agent.lost_ns = 5 * TIMEOUT_NS; /* before node 1 left, which had refused it */
     shortest = ftc_agent_longest_end(&agent, 10 * TIMEOUT_NS);
     agent.lost_ns = 10 * TIMEOUT_NS + 1;
-    ck_assert_uint_eq(ftc_agent_longest_end(&agent, 10 * TIMEOUT_NS + 2), shortest + TIMEOUT_NS - 2);
+    ck_assert_uint_eq(ftc_agent_longest_end(&agent, 10 * TIMEOUT_NS + 2),
+                      shortest + TIMEOUT_NS - 2);
     ck_assert_uint_eq(ftc_agent_longest_end(&agent, 11 * TIMEOUT_NS), shortest);
     left[GAMMA] = true; /* none is lost: LEFT may wait for anybody */
     ck_assert_uint_eq(ftc_agent_longest_end(&agent, 11 * TIMEOUT_NS), shortest + TIMEOUT_NS);
@@ -417,7 +435,8 @@ int main(void)
     tcase_add_test(tests, nobody_is_told_that_his_own_rank_has_failed);
     tcase_add_test(tests, a_death_that_was_decided_but_not_told_is_known_everywhere);
     tcase_add_test(tests, a_death_that_is_told_after_its_decision_keeps_its_cause);
-    tcase_add_loop_test(tests, of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows, 0, 2);
+    tcase_add_loop_test(tests, of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows, 0,
+                        2);
     suite_add_tcase(suite, tests);
     TCase *alone = tcase_create("alone");
     tcase_add_test(alone, who_left_before_another_node_was_lost_may_wait_for_its_acknowledgement);

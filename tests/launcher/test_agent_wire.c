@@ -9,7 +9,8 @@
 
 #define RANKS 12
 
-static struct ftc_agent_message through(const struct ftc_agent_message *message, struct ftc_buffer **buffer)
+static struct ftc_agent_message through(const struct ftc_agent_message *message,
+                                        struct ftc_buffer **buffer)
 {
     struct ftc_agent_message out;
 
@@ -101,7 +102,10 @@ END_TEST
 START_TEST(an_endpoint_that_is_too_long_is_refused)
 {
     static unsigned char bytes[FTC_ENDPOINT_SIZE];
-    struct ftc_agent_message joined = {.kind = FTC_AGENT_JOINED, .bytes = bytes, .size = sizeof(bytes)}, out;
+    struct ftc_agent_message joined = {.kind = FTC_AGENT_JOINED,
+                                       .bytes = bytes,
+                                       .size = sizeof(bytes)},
+                             out;
     struct ftc_buffer *buffer = ftc_agent_encode(&joined);
 
     ck_assert_int_eq(ftc_agent_decode(&out, buffer, RANKS), FTC_ERR_PROTO);

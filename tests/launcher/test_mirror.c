@@ -1,4 +1,5 @@
-/* Ranks of another node in this node's segment and table: what their agent told, in any order, twice, and late. */
+/* Ranks of another node in this node's segment and table: what their agent told, in any order,
+ * twice, and late. */
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -168,7 +169,8 @@ START_TEST(nothing_of_a_refused_node_is_taken_in)
     ftc_mirror_refuse(&mirror, BETA);
     for (int rank = 0; rank < RANKS; rank++)
         ck_assert_uint_eq(atomic_load(&slot(rank)->refused), rank >= 2 && rank <= 4);
-    ck_assert_uint_eq(atomic_load(&ftc_segment_node_at(job.segment, BETA)->state), FTC_NODE_REFUSED);
+    ck_assert_uint_eq(atomic_load(&ftc_segment_node_at(job.segment, BETA)->state),
+                      FTC_NODE_REFUSED);
     ck_assert(!ftc_segment_failed(job.segment, 2)); /* refused is not declared */
 }
 END_TEST

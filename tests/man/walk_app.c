@@ -1,7 +1,8 @@
 /*
- * Calls every function of ftcoll.h, so that it succeeds and so that it fails, by man_functions.bats and man_exits.bats: each
- * mode is a story, told at the function that plays it. What a call really returned is appended to the file that
- * WALK_SEEN names, a line "function code" for each; what is not as the story expects ends the process with 99.
+ * Calls every function of ftcoll.h, so that it succeeds and so that it fails, by man_functions.bats
+ * and man_exits.bats: each mode is a story, told at the function that plays it. What a call really
+ * returned is appended to the file that WALK_SEEN names, a line "function code" for each; what is
+ * not as the story expects ends the process with 99.
  *
  *   [ftrun options] walk_app MODE [NUMBER]
  */
@@ -23,8 +24,8 @@
 
 static const char *name_of(int code)
 {
-#define NAME_CODE(name, value, text)                                                                         \
-    if (code == (value))                                                                                     \
+#define NAME_CODE(name, value, text)                                                               \
+    if (code == (value))                                                                           \
         return #name;
     FTC_ERRORS(NAME_CODE)
     return "FTC_SUCCESS";
@@ -47,8 +48,8 @@ static int see(int expected, const char *function, int code)
     int kind = code > 0 ? FTC_SUCCESS : code; /* a rank, a size */
 
     if (kind != expected) {
-        fprintf(stderr, "walk_app: %s: %s, not %s (%s)\n", function, name_of(kind), name_of(expected),
-                ftc_last_error());
+        fprintf(stderr, "walk_app: %s: %s, not %s (%s)\n", function, name_of(kind),
+                name_of(expected), ftc_last_error());
         exit(99);
     }
     if (kind != FTC_SUCCESS && ftc_last_error()[0] == '\0') {
@@ -117,7 +118,8 @@ static void add(const void *in, void *inout, size_t count, ftc_type type, void *
         ((int32_t *)inout)[i] += ((const int32_t *)in)[i];
 }
 
-/* --- everything goes well -------------------------------------------------------------------------- */
+/* --- everything goes well
+ * -------------------------------------------------------------------------- */
 
 static void reductions(ftc_comm *world, int size)
 {
@@ -177,7 +179,8 @@ static int words(long number)
     return 0;
 }
 
-/* --- calls that are refused ------------------------------------------------------------------------ */
+/* --- calls that are refused
+ * ------------------------------------------------------------------------ */
 
 static void wrong_reductions(ftc_comm *world)
 {
@@ -299,7 +302,8 @@ static int cannot_join(long number)
     return 0;
 }
 
-/* What ftrun started ends, once this is in a session of its own, before this, its child, joins; rank 0 stays until it has tried. */
+/* What ftrun started ends, once this is in a session of its own, before this, its child, joins;
+ * rank 0 stays until it has tried. */
 static int late(long number)
 {
     const char *rank = getenv("FTCOLL_RANK");
@@ -318,7 +322,8 @@ static int late(long number)
     return leave(world);
 }
 
-/* --- memory ------------------------------------------------------------------------------------------ */
+/* --- memory
+ * ------------------------------------------------------------------------------------------ */
 
 /* Nothing is left of the address space, down to the last bytes. */
 static void exhaust(void)
@@ -365,7 +370,8 @@ static int no_memory_inside(ftc_comm *world, long number)
     return 98;
 }
 
-/* --- operations that fail --------------------------------------------------------------------------- */
+/* --- operations that fail
+ * --------------------------------------------------------------------------- */
 
 static int root_dies(ftc_comm *world, long number)
 {
@@ -437,7 +443,8 @@ static int one_dies(ftc_comm *world, long number)
     return leave(world);
 }
 
-/* --- how processes end ------------------------------------------------------------------------------- */
+/* --- how processes end
+ * ------------------------------------------------------------------------------- */
 
 static int ends_with(ftc_comm *world, long number)
 {

@@ -1,5 +1,5 @@
-/* The inside of the box: board_harness.c (ranks, launcher, host), board_fibers.c (who goes on), board_ledger.c (what is
- * right), board_plan.c. */
+/* The inside of the box: board_harness.c (ranks, launcher, host), board_fibers.c (who goes on),
+ * board_ledger.c (what is right), board_plan.c. */
 #ifndef FTC_TEST_BOARD_BOX_H
 #define FTC_TEST_BOARD_BOX_H
 
@@ -79,8 +79,8 @@ void fiber_wait(struct board_box *box, enum fiber_state state);
 void fiber_sleep(struct board_box *box, _Atomic uint32_t *word, uint32_t expected, bool brief);
 void fibers_wake(struct board_box *box, const _Atomic uint32_t *word, int count);
 /* In a fiber: the first thing that is wrong ends the run. */
-_Noreturn __attribute__((format(printf, 2, 3))) void board_violate(struct board_box *box, const char *format,
-                                                                   ...);
+_Noreturn __attribute__((format(printf, 2, 3))) void board_violate(struct board_box *box,
+                                                                   const char *format, ...);
 
 /* --- board_harness.c --- */
 

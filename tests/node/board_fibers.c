@@ -150,7 +150,8 @@ static int by_policy(struct board_box *box, const int list[], int count)
     }
 }
 
-/* Who may stop sleeping by itself: all, if the plan has time limits, else those who sleep uncounted and briefly. */
+/* Who may stop sleeping by itself: all, if the plan has time limits, else those who sleep uncounted
+ * and briefly. */
 static int may_time_out(const struct board_box *box, int list[])
 {
     int count = 0;
@@ -191,8 +192,9 @@ static void go_on(struct board_box *box)
     time_out_one(box, ready(box, list));
     int count = ready(box, list);
     if (count == 0)
-        board_violate(box, "deadlock: rank %d sleeps in operation %d, and nobody is left to wake it", asleep,
-                      box->actor[asleep].called - 1);
+        board_violate(box,
+                      "deadlock: rank %d sleeps in operation %d, and nobody is left to wake it",
+                      asleep, box->actor[asleep].called - 1);
     switch_to(box, by_policy(box, list, count));
 }
 
@@ -211,7 +213,8 @@ static void do_damage(struct board_box *box)
     const struct board_damage *damage = &box->plan->damage;
     struct ftc_board_memory memory = ftc_segment_board(box->job[box->plan->ranks].segment);
     struct ftc_board_post *post =
-        (struct ftc_board_post *)(void *)(memory.posts + damage->place * memory.post_stride) + damage->rank;
+        (struct ftc_board_post *)(void *)(memory.posts + damage->place * memory.post_stride) +
+        damage->rank;
 
     if (damage->rank != box->self || damage->step != box->fiber[box->self].steps)
         return;

@@ -30,8 +30,9 @@ static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
 {
     struct actor *actor = arg;
 
-    board_violate(actor->box, "rank %d in operation %d takes rank %d to be in %s of %d bytes", actor->rank,
-                  actor->called - 1, rank, ftc_call_kind_name(theirs->kind), (int)theirs->size);
+    board_violate(actor->box, "rank %d in operation %d takes rank %d to be in %s of %d bytes",
+                  actor->rank, actor->called - 1, rank, ftc_call_kind_name(theirs->kind),
+                  (int)theirs->size);
 }
 
 /* The launcher kills the rank, which stops where it is. A rank that has ended is declared, too:
@@ -102,7 +103,8 @@ static bool allow_copies(void *arg, int rank)
     const struct board_plan *plan = actor->box->plan;
 
     if (actor->box->actor[rank].called == 0)
-        board_violate(actor->box, "rank %d asks for rank %d, which may not have joined", actor->rank, rank);
+        board_violate(actor->box, "rank %d asks for rank %d, which may not have joined",
+                      actor->rank, rank);
     return plan->copies != BOARD_COPIES_FORBIDDEN || actor->rank % 2 == 0;
 }
 
@@ -112,12 +114,13 @@ static bool may_copy(const struct actor *actor, int rank)
     struct board_box *box = actor->box;
 
     if (ftc_set_has(&box->declared, rank))
-        board_violate(box, "rank %d copies from or to rank %d, which is declared", actor->rank, rank);
+        board_violate(box, "rank %d copies from or to rank %d, which is declared", actor->rank,
+                      rank);
     return !ftc_set_has(&box->killed, rank) || test_random_chance(&box->random, 50);
 }
 
-static bool copy_bytes(const struct actor *actor, int rank, unsigned char *to, const unsigned char *from,
-                       size_t size)
+static bool copy_bytes(const struct actor *actor, int rank, unsigned char *to,
+                       const unsigned char *from, size_t size)
 {
     struct board_box *box = actor->box;
     bool fails = box->plan->copies == BOARD_COPIES_FAIL && box->copies >= box->plan->copies_made;
@@ -163,7 +166,8 @@ static void live(struct actor *actor)
 
 static int next_to_declare(const struct board_box *box)
 {
-    for (int rank = ftc_set_next(&box->killed, 0); rank >= 0; rank = ftc_set_next(&box->killed, rank + 1))
+    for (int rank = ftc_set_next(&box->killed, 0); rank >= 0;
+         rank = ftc_set_next(&box->killed, rank + 1))
         if (!ftc_set_has(&box->declared, rank))
             return rank;
     return -1;
@@ -305,7 +309,8 @@ static void stop(struct board_box *box)
     }
 }
 
-void board_box_run(struct board_box *box, const struct board_plan *plan, struct board_outcome *outcome)
+void board_box_run(struct board_box *box, const struct board_plan *plan,
+                   struct board_outcome *outcome)
 {
     *outcome = (struct board_outcome){.broken = false};
     box->plan = plan;

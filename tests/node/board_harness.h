@@ -1,14 +1,16 @@
 /*
- * The board in a box: every rank of a job is a fiber of this one process, all on one segment, and before each touch of
- * shared memory a scheduler decides who goes on (ftc_board_step()). So a rank can be stopped for ever, as SIGKILL does,
- * between any two of its stores, and each interleaving can be made again from its plan.
+ * The board in a box: every rank of a job is a fiber of this one process, all on one segment, and
+ * before each touch of shared memory a scheduler decides who goes on (ftc_board_step()). So a rank
+ * can be stopped for ever, as SIGKILL does, between any two of its stores, and each interleaving
+ * can be made again from its plan.
  *
- * The launcher is a fiber too: some steps after a rank was killed, never before, it declares the failure and rings. Sleep has no time limit unless
- * the plan says so: a lost wake-up ends in a deadlock, which is seen. Memory is sequentially consistent here: the fences
- * are not tested.
+ * The launcher is a fiber too: some steps after a rank was killed, never before, it declares the
+ * failure and rings. Sleep has no time limit unless the plan says so: a lost wake-up ends in a
+ * deadlock, which is seen. Memory is sequentially consistent here: the fences are not tested.
  *
- * A ledger checks each delivery against agreement.md: the same result at all, every input in it entirely or not at all,
- * nobody called failed but the declared, the buffers untouched where nothing is delivered.
+ * A ledger checks each delivery against agreement.md: the same result at all, every input in it
+ * entirely or not at all, nobody called failed but the declared, the buffers untouched where
+ * nothing is delivered.
  */
 #ifndef FTC_TEST_BOARD_HARNESS_H
 #define FTC_TEST_BOARD_HARNESS_H
@@ -56,7 +58,8 @@ struct board_damage {
     enum board_harm harm;
 };
 
-/* Before the `step`-th step of all, whatever the policy says; to a rank, or to the launcher: the number of ranks. */
+/* Before the `step`-th step of all, whatever the policy says; to a rank, or to the launcher: the
+ * number of ranks. */
 struct board_switch {
     uint32_t step;
     int to;
@@ -112,7 +115,8 @@ struct board_box *board_box_make(void);
 void board_box_free(struct board_box *box);
 
 /* The same plan has the same outcome. */
-void board_box_run(struct board_box *box, const struct board_plan *plan, struct board_outcome *outcome);
+void board_box_run(struct board_box *box, const struct board_plan *plan,
+                   struct board_outcome *outcome);
 
 /* A plan from a seed. */
 void board_plan_random(struct board_plan *plan, uint64_t seed);

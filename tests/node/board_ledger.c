@@ -1,6 +1,7 @@
 /*
- * What is right. The input of a rank is a stream of bytes of its own in each operation, and the operator, x := 31 x + y,
- * depends on the order: a result tells, in each byte, who is in it, once, and in rank order.
+ * What is right. The input of a rank is a stream of bytes of its own in each operation, and the
+ * operator, x := 31 x + y, depends on the order: a result tells, in each byte, who is in it, once,
+ * and in rank order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,8 @@ static void combine(void *arg, const void *in, void *inout, size_t size)
 }
 
 /* The value of all but `missing`. */
-static void expect(const struct board_box *box, int op, const struct ftc_set *missing, unsigned char *value)
+static void expect(const struct board_box *box, int op, const struct ftc_set *missing,
+                   unsigned char *value)
 {
     size_t size = box->plan->program[op].size;
     unsigned char input[BOARD_SIZE];
@@ -126,33 +128,37 @@ static bool buffer_is_own(const struct actor *actor, const unsigned char *bytes,
 static void check_buffers(const struct actor *actor, const struct board_operation *o)
 {
     if (!all_bytes(actor->output, BOARD_GUARD, GUARD_BYTE) ||
-        !all_bytes(actor->output + BOARD_GUARD + o->size, sizeof(actor->output) - BOARD_GUARD - o->size,
-                   GUARD_BYTE))
+        !all_bytes(actor->output + BOARD_GUARD + o->size,
+                   sizeof(actor->output) - BOARD_GUARD - o->size, GUARD_BYTE))
         board_violate(actor->box, "rank %d: operation %d writes past its buffer", actor->rank,
                       actor->returned);
     if (combines(o) && !o->in_place && o->size > 0 && !buffer_is_own(actor, actor->input, o->size))
-        board_violate(actor->box, "rank %d: operation %d changes its input", actor->rank, actor->returned);
+        board_violate(actor->box, "rank %d: operation %d changes its input", actor->rank,
+                      actor->returned);
 }
 
 /* The buffer as it was before the call. */
 static void check_untouched(const struct actor *actor, const struct board_operation *o,
                             const unsigned char *receive)
 {
-    bool own = (combines(o) && o->in_place) || (o->kind == FTC_CALL_BCAST && o->root == actor->rank);
+    bool own =
+        (combines(o) && o->in_place) || (o->kind == FTC_CALL_BCAST && o->root == actor->rank);
 
-    if (o->size > 0 &&
-        !(own ? buffer_is_own(actor, receive, o->size) : all_bytes(receive, o->size, UNTOUCHED_BYTE)))
-        board_violate(actor->box, "rank %d: operation %d touches the buffer", actor->rank, actor->returned);
+    if (o->size > 0 && !(own ? buffer_is_own(actor, receive, o->size)
+                             : all_bytes(receive, o->size, UNTOUCHED_BYTE)))
+        board_violate(actor->box, "rank %d: operation %d touches the buffer", actor->rank,
+                      actor->returned);
 }
 
-/* Only the declared are in it: whoever lives, or was killed so late that nobody can know, is not. */
+/* Only the declared are in it: whoever lives, or was killed so late that nobody can know, is
+ * not. */
 static void check_failed(const struct actor *actor, const struct ftc_set *failed)
 {
     struct board_box *box = actor->box;
 
     if (!ftc_set_subset(failed, &box->declared))
-        board_violate(box, "rank %d: operation %d calls somebody failed who is not declared", actor->rank,
-                      actor->returned);
+        board_violate(box, "rank %d: operation %d calls somebody failed who is not declared",
+                      actor->rank, actor->returned);
 }
 
 /* All who are not in the failed set have entered a collecting operation when it is delivered. */
@@ -162,8 +168,8 @@ static void check_entered(const struct actor *actor, const struct ftc_set *faile
 
     for (int rank = 0; rank < box->plan->ranks; rank++)
         if (!ftc_set_has(failed, rank) && box->actor[rank].called <= actor->returned)
-            board_violate(box, "rank %d: operation %d is delivered before rank %d is in it", actor->rank,
-                          actor->returned, rank);
+            board_violate(box, "rank %d: operation %d is delivered before rank %d is in it",
+                          actor->rank, actor->returned, rank);
 }
 
 static void check_same(const struct actor *actor, const struct ftc_board_report *report, int status)
@@ -174,11 +180,11 @@ static void check_same(const struct actor *actor, const struct ftc_board_report 
     bool reduce = box->plan->program[op].kind == FTC_CALL_REDUCE;
 
     if (fact->status != status)
-        board_violate(box, "operation %d has status %d at rank %d, %d at another", op, status, actor->rank,
-                      fact->status);
+        board_violate(box, "operation %d has status %d at rank %d, %d at another", op, status,
+                      actor->rank, fact->status);
     if (fact->restarts != report->restarts)
-        board_violate(box, "operation %d has %u restarts at rank %d, %u at another", op, report->restarts,
-                      actor->rank, fact->restarts);
+        board_violate(box, "operation %d has %u restarts at rank %d, %u at another", op,
+                      report->restarts, actor->rank, fact->restarts);
     if (!reduce && !ftc_set_equal(&fact->failed, report->failed))
         board_violate(box, "operation %d has another failed set at rank %d", op, actor->rank);
     if (!ftc_set_equal(&fact->agreed, ftc_board_agreed(actor->board)))
@@ -203,14 +209,16 @@ static void check_agreed(const struct actor *actor, const struct ftc_board_repor
 
     agreed_before(actor, &before);
     if (decided && !ftc_set_subset(&before, report->failed))
-        board_violate(box, "rank %d: operation %d forgets agreed failures", actor->rank, actor->returned);
+        board_violate(box, "rank %d: operation %d forgets agreed failures", actor->rank,
+                      actor->returned);
     if (!ftc_set_equal(ftc_board_agreed(actor->board), grows ? report->failed : &before))
         board_violate(box, "rank %d: after operation %d G is not the decision's", actor->rank,
                       actor->returned);
 }
 
 static void check_broadcast(const struct actor *actor, const struct board_operation *o,
-                            const unsigned char *receive, const struct ftc_board_report *report, int status)
+                            const unsigned char *receive, const struct ftc_board_report *report,
+                            int status)
 {
     struct board_box *box = actor->box;
     struct ftc_set failed;
@@ -220,7 +228,8 @@ static void check_broadcast(const struct actor *actor, const struct board_operat
     if (status != FTC_SUCCESS)
         ftc_set_add(&failed, o->root);
     if (!ftc_set_equal(&failed, report->failed))
-        board_violate(box, "rank %d: broadcast %d has the wrong failed set", actor->rank, actor->returned);
+        board_violate(box, "rank %d: broadcast %d has the wrong failed set", actor->rank,
+                      actor->returned);
     if (status != FTC_SUCCESS) {
         box->outcome->unnamed++;
         check_untouched(actor, o, receive);
@@ -228,15 +237,17 @@ static void check_broadcast(const struct actor *actor, const struct board_operat
     }
     write_input(sent, o->size, actor->returned, o->root);
     if (o->size > 0 && memcmp(sent, receive, o->size) != 0)
-        board_violate(box, "rank %d: broadcast %d is not what root %d sent", actor->rank, actor->returned,
-                      o->root);
+        board_violate(box, "rank %d: broadcast %d is not what root %d sent", actor->rank,
+                      actor->returned, o->root);
 }
 
-/* Some set of failed ranks, all of them known to the root and G among them, is what is missing in the value. */
+/* Some set of failed ranks, all of them known to the root and G among them, is what is missing in
+ * the value. */
 static bool is_value_of_some(const struct actor *actor, const struct board_operation *o,
                              const unsigned char *receive)
 {
-    const struct ftc_set *known = ftc_board_known(actor->board), *agreed = ftc_board_agreed(actor->board);
+    const struct ftc_set *known = ftc_board_known(actor->board),
+                         *agreed = ftc_board_agreed(actor->board);
     int rank[BOARD_RANKS], count = 0;
     unsigned char value[BOARD_SIZE];
 
@@ -263,7 +274,8 @@ static void check_reduce(const struct actor *actor, const struct board_operation
         return;
     }
     if (o->size > 0 && !is_value_of_some(actor, o, receive))
-        board_violate(actor->box, "root %d: reduce %d is of no set of ranks", actor->rank, actor->returned);
+        board_violate(actor->box, "root %d: reduce %d is of no set of ranks", actor->rank,
+                      actor->returned);
 }
 
 /* Allreduce, barrier, validate, finalize: the failed set says who is missing in the value. */
@@ -275,8 +287,8 @@ static void check_collecting(const struct actor *actor, const struct board_opera
 
     check_entered(actor, report->failed);
     if (o->kind == FTC_CALL_VALIDATE && !ftc_set_subset(&actor->declared, report->failed))
-        board_violate(box, "rank %d: validate %d does not name all that were declared before", actor->rank,
-                      actor->returned);
+        board_violate(box, "rank %d: validate %d does not name all that were declared before",
+                      actor->rank, actor->returned);
     if (o->kind == FTC_CALL_ALLREDUCE && o->size > 0 && memcmp(fact->value, receive, o->size) != 0)
         board_violate(box, "rank %d: allreduce %d is not of all but the failed", actor->rank,
                       actor->returned);

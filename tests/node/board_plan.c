@@ -8,7 +8,8 @@
 #define FEW         5  /* ranks; more are slow, but a round of them is woken in several steps */
 #define AHEAD_STEPS 32 /* about as many as a rank takes to run ahead */
 
-/* Sizes on both sides of every border: in the post, small, a block of some chunks, several blocks; of broadcasts, several wholes. */
+/* Sizes on both sides of every border: in the post, small, a block of some chunks, several blocks;
+ * of broadcasts, several wholes. */
 static uint32_t random_size(struct test_random *random, bool broadcast)
 {
     switch (test_random_between(random, 0, broadcast ? 4 : 3)) {
@@ -27,8 +28,9 @@ static uint32_t random_size(struct test_random *random, bool broadcast)
 
 static struct board_operation random_operation(struct test_random *random, int ranks)
 {
-    static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE,
-                                               FTC_CALL_BCAST,     FTC_CALL_BARRIER,   FTC_CALL_VALIDATE};
+    static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE,
+                                               FTC_CALL_REDUCE,    FTC_CALL_BCAST,
+                                               FTC_CALL_BARRIER,   FTC_CALL_VALIDATE};
     struct board_operation o = {.kind = kinds[test_random_between(random, 0, 5)],
                                 .root = (int)test_random_between(random, 0, ranks - 1),
                                 .in_place = test_random_chance(random, 50),
@@ -71,15 +73,15 @@ static void random_damage(struct board_plan *plan, struct test_random *random)
 {
     int64_t scale = (int64_t)1 << test_random_between(random, 3, 9);
 
-    plan->damage =
-        (struct board_damage){.rank = (int)test_random_between(random, 0, plan->ranks - 1),
-                              .step = (uint32_t)test_random_between(random, 1, scale),
-                              .place = (unsigned)test_random_between(random, 0, FTC_BOARD_DEPTH - 1),
-                              .harm = (enum board_harm)test_random_between(random, 0, BOARD_HARMS - 1)};
+    plan->damage = (struct board_damage){
+        .rank = (int)test_random_between(random, 0, plan->ranks - 1),
+        .step = (uint32_t)test_random_between(random, 1, scale),
+        .place = (unsigned)test_random_between(random, 0, FTC_BOARD_DEPTH - 1),
+        .harm = (enum board_harm)test_random_between(random, 0, BOARD_HARMS - 1)};
 }
 
-/* A root runs ahead of the others, as far as it may, and then waits for one of them. A post of its own
- * is damaged. */
+/* A root runs ahead of the others, as far as it may, and then waits for one of them. A post of its
+ * own is damaged. */
 static void run_ahead(struct board_plan *plan, struct test_random *random)
 {
     int64_t last = plan->ranks - 1;
@@ -108,8 +110,9 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
         plan->ranks = (int)test_random_between(&random, 24, BOARD_RANKS);
     random_program(plan, &random);
     random_kills(plan, &random);
-    plan->policy = test_random_chance(&random, 50) ? BOARD_PRIORITIES
-                                                   : (enum board_policy)test_random_between(&random, 0, 2);
+    plan->policy = test_random_chance(&random, 50)
+                       ? BOARD_PRIORITIES
+                       : (enum board_policy)test_random_between(&random, 0, 2);
     plan->share = test_random_chance(&random, 20) ? FTC_SHARE_OFF : FTC_SHARE_PIGGYBACK;
     plan->spins = (int)test_random_between(&random, 0, 2);
     plan->yields = (int)test_random_between(&random, 0, 1);
@@ -127,9 +130,10 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
 
 const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WORDS])
 {
-    int at = snprintf(words, BOARD_WORDS, "%d ranks, policy %d, copies %d (%d)%s, seed %llu:", plan->ranks,
-                      plan->policy, plan->copies, plan->copies_made,
-                      plan->share == FTC_SHARE_OFF ? ", share off" : "", (unsigned long long)plan->seed);
+    int at = snprintf(
+        words, BOARD_WORDS, "%d ranks, policy %d, copies %d (%d)%s, seed %llu:", plan->ranks,
+        plan->policy, plan->copies, plan->copies_made,
+        plan->share == FTC_SHARE_OFF ? ", share off" : "", (unsigned long long)plan->seed);
 
     for (int i = 0; i < plan->length && at < BOARD_WORDS; i++) {
         const struct board_operation *o = &plan->program[i];
@@ -140,14 +144,15 @@ const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WOR
     }
     for (int i = 0; i < BOARD_KILLS && at < BOARD_WORDS; i++)
         if (plan->kill[i].step > 0)
-            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; kill %d at %u", plan->kill[i].rank,
-                           plan->kill[i].step);
+            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; kill %d at %u",
+                           plan->kill[i].rank, plan->kill[i].step);
     if (plan->damage.step > 0 && at < BOARD_WORDS)
-        at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; damage %d of rank %d, place %u, at %u",
-                       plan->damage.harm, plan->damage.rank, plan->damage.place, plan->damage.step);
+        at += snprintf(words + at, (size_t)(BOARD_WORDS - at),
+                       "; damage %d of rank %d, place %u, at %u", plan->damage.harm,
+                       plan->damage.rank, plan->damage.place, plan->damage.step);
     for (int i = 0; i < BOARD_FORCED && at < BOARD_WORDS; i++)
         if (plan->forced[i].step > 0)
-            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; at %u to %d", plan->forced[i].step,
-                           plan->forced[i].to);
+            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; at %u to %d",
+                           plan->forced[i].step, plan->forced[i].to);
     return words;
 }

@@ -1,5 +1,5 @@
-/* Fuzz attaching: the input overwrites parts of a sound segment's front; what is attached must be safe to
- * read. */
+/* Fuzz attaching: the input overwrites parts of a sound segment's front; what is attached must be
+ * safe to read. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static int sound_segment(unsigned char **front, size_t *front_size)
     char path[128];
     struct ftc_segment *segment;
     snprintf(job, sizeof(job), "%ld.000066", (long)getpid());
-    struct ftc_segment_spec spec = {.job = job, .directory = "/tmp/x", .text = "a=b\n", .ranks = RANKS};
+    struct ftc_segment_spec spec = {
+        .job = job, .directory = "/tmp/x", .text = "a=b\n", .ranks = RANKS};
     if (ftc_segment_create(&segment, &spec) != 0)
         abort();
     atexit(remove_job);
@@ -61,8 +62,8 @@ static uint64_t look(struct ftc_segment *segment)
     return sum;
 }
 
-/* Records of u16 offset (in steps of 4 bytes), u8 length, bytes; the first byte says whether the file's size
- * follows. */
+/* Records of u16 offset (in steps of 4 bytes), u8 length, bytes; the first byte says whether the
+ * file's size follows. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int fd = -1;
@@ -86,7 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at += length;
     }
     uint64_t total;
-    memcpy(&total, (resize ? front : sound) + offsetof(struct ftc_segment_header, total_size), sizeof(total));
+    memcpy(&total, (resize ? front : sound) + offsetof(struct ftc_segment_header, total_size),
+           sizeof(total));
     if (total < front_size || total > 1ull << 42)
         total = front_size;
     if (pwrite(fd, front, front_size, 0) != (ssize_t)front_size || ftruncate(fd, (off_t)total) != 0)

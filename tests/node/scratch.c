@@ -34,7 +34,8 @@ static void sweep(const char *tmpdir)
         return;
     for (int i = 0; i < count; i++) {
         struct ftc_segment_header header;
-        if (ftc_segment_peek(&header, jobs[i]) == 0 && strncmp(header.directory, tmpdir, strlen(tmpdir)) == 0)
+        if (ftc_segment_peek(&header, jobs[i]) == 0 &&
+            strncmp(header.directory, tmpdir, strlen(tmpdir)) == 0)
             (void)ftc_jobs_collect(jobs[i]);
     }
     free(jobs);

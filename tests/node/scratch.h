@@ -1,4 +1,5 @@
-/* A place for tests that make jobs: a TMPDIR of their own, swept clean at the end whatever a test did. */
+/* A place for tests that make jobs: a TMPDIR of their own, swept clean at the end whatever a test
+ * did. */
 #ifndef FTC_TEST_SCRATCH_H
 #define FTC_TEST_SCRATCH_H
 
@@ -9,8 +10,8 @@
 
 #include "node/segment/segment.h"
 
-/* Run a suite in a TMPDIR of its own; returns main()'s exit code. Segments of jobs made there and the
- * directory are removed afterwards, also when a test was killed half-way. */
+/* Run a suite in a TMPDIR of its own; returns main()'s exit code. Segments of jobs made there and
+ * the directory are removed afterwards, also when a test was killed half-way. */
 int scratch_run(Suite *suite);
 
 /* A job with a segment for `ranks` ranks, made by this process. Fails the test on error. */

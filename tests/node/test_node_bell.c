@@ -29,8 +29,8 @@ static void teardown(void)
 
 static bool has_come(int self, uint64_t round)
 {
-    return atomic_load_explicit(&ftc_segment_slot(job.segment, 1 - self)->called, memory_order_acquire) >=
-           round;
+    return atomic_load_explicit(&ftc_segment_slot(job.segment, 1 - self)->called,
+                                memory_order_acquire) >= round;
 }
 
 static bool wait_on_futex(struct ftc_bell *bell, uint64_t round)
@@ -81,7 +81,8 @@ static int play(void *arg)
 {
     struct player *player = arg;
     struct ftc_bell bell;
-    if (ftc_bell_open(&bell, job.segment, player->self) != 0 || (player->polls && ftc_bell_poll(&bell) != 0))
+    if (ftc_bell_open(&bell, job.segment, player->self) != 0 ||
+        (player->polls && ftc_bell_poll(&bell) != 0))
         return 1;
     struct ftc_slot *own = ftc_segment_slot(job.segment, player->self);
     for (uint64_t round = 1; round <= ROUNDS; round++) {

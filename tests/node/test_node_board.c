@@ -1,11 +1,12 @@
 /*
- * The node board, stopped at each of its steps (board_harness.h): by storms of random plans; at every step of every rank of small
- * programs; in every interleaving of smaller ones with few switches; and with each post damaged at each step. Each deliberate
- * fault is found.
+ * The node board, stopped at each of its steps (board_harness.h): by storms of random plans; at
+ * every step of every rank of small programs; in every interleaving of smaller ones with few
+ * switches; and with each post damaged at each step. Each deliberate fault is found.
  *
- * FTC_TEST_SEED=n makes the storm's plan of that seed the first, so that what broke is shown again. FTC_TEST_PLANS sets how
- * many plans a storm has; FTC_TEST_FOLLOWERS how many operations come after a death in each; FTC_TEST_SWITCHES how many
- * switches an interleaving has (one less with a death, and in the long operations).
+ * FTC_TEST_SEED=n makes the storm's plan of that seed the first, so that what broke is shown again.
+ * FTC_TEST_PLANS sets how many plans a storm has; FTC_TEST_FOLLOWERS how many operations come after
+ * a death in each; FTC_TEST_SWITCHES how many switches an interleaving has (one less with a death,
+ * and in the long operations).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +20,12 @@
 
 #define STORM_RUNS  (TEST_SANITIZED ? 1500 : 10000)
 #define MUTANT_RUNS 40000
-#define MUTANTS     (TEST_SANITIZED ? 1 : FTC_BOARD_MUTATIONS_COUNT) /* what they show, they show without too */
-#define FOLLOWERS   1
-#define MOST_RANKS  (TEST_SANITIZED ? 3 : 4)
-#define SWITCHES    2
-#define COPY_MODES  (TEST_SANITIZED ? 1 : BOARD_COPIES)
+#define MUTANTS                                                                                    \
+    (TEST_SANITIZED ? 1 : FTC_BOARD_MUTATIONS_COUNT) /* what they show, they show without too */
+#define FOLLOWERS  1
+#define MOST_RANKS (TEST_SANITIZED ? 3 : 4)
+#define SWITCHES   2
+#define COPY_MODES (TEST_SANITIZED ? 1 : BOARD_COPIES)
 
 enum ftc_board_mutation ftc_board_mutation;
 
@@ -73,12 +75,12 @@ START_TEST(a_storm_finds_nothing)
         left_two += outcome.copies > 0 && plan.ranks > 2;
         steps += outcome.steps;
     }
-    printf(
-        "%llu plans, %llu steps; with sleep %llu, restarts %llu, broadcasts without their root %llu, copies "
-        "%llu, between the last two of more %llu\n",
-        (unsigned long long)runs, (unsigned long long)steps, (unsigned long long)asleep,
-        (unsigned long long)restarts, (unsigned long long)unnamed, (unsigned long long)copies,
-        (unsigned long long)left_two);
+    printf("%llu plans, %llu steps; with sleep %llu, restarts %llu, broadcasts without their root "
+           "%llu, copies "
+           "%llu, between the last two of more %llu\n",
+           (unsigned long long)runs, (unsigned long long)steps, (unsigned long long)asleep,
+           (unsigned long long)restarts, (unsigned long long)unnamed, (unsigned long long)copies,
+           (unsigned long long)left_two);
     if (runs >= 1000) { /* else chance decides */
         ck_assert(asleep > runs / 4 && restarts > runs / 100 && unnamed > runs / 50);
         ck_assert(copies > runs / 50 && left_two > runs / 500);
@@ -137,10 +139,12 @@ static const struct board_operation every[] = {
 static bool is_pair(int ranks, const struct board_operation *o)
 {
     return ranks <= 3 && o->size >= FTC_BOARD_PAIR &&
-           (o->kind == FTC_CALL_ALLREDUCE || (o->kind == FTC_CALL_REDUCE && o->size > FTC_BOARD_BLOCK));
+           (o->kind == FTC_CALL_ALLREDUCE ||
+            (o->kind == FTC_CALL_REDUCE && o->size > FTC_BOARD_BLOCK));
 }
 
-/* One, or one after the other: the second finds what the first one's death left. Before a pair's first one they must have met. */
+/* One, or one after the other: the second finds what the first one's death left. Before a pair's
+ * first one they must have met. */
 static void small_program(struct board_plan *plan, int ranks, size_t first, size_t second)
 {
     *plan = (struct board_plan){.ranks = ranks, .fenced_by_others = true};
@@ -345,6 +349,7 @@ int main(void)
     add_case(suite, "mutations", a_storm_finds_each_mutation, 1, MUTANTS);
     add_case(suite, "kills", each_rank_may_die_at_each_step, 0, (MOST_RANKS - 1) * EVERY);
     add_case(suite, "damage", each_post_may_be_damaged_at_each_step, 0, EVERY);
-    add_case(suite, "interleavings", two_ranks_may_be_interleaved_in_any_way, 0, COPY_MODES * EVERY);
+    add_case(suite, "interleavings", two_ranks_may_be_interleaved_in_any_way, 0,
+             COPY_MODES * EVERY);
     return scratch_run(suite);
 }

@@ -1,4 +1,5 @@
-/* Jobs: names, the refusal of foreign directories, and what is collected after a launcher's death. */
+/* Jobs: names, the refusal of foreign directories, and what is collected after a launcher's
+ * death. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -179,13 +180,15 @@ END_TEST
 START_TEST(what_cannot_be_looked_at_is_not_taken_for_dead)
 {
     struct rlimit none, before;
-    pid_t living = scratch_fork(pause_with_name, "living"), dead = scratch_fork(pause_with_name, "dead");
+    pid_t living = scratch_fork(pause_with_name, "living"),
+          dead = scratch_fork(pause_with_name, "dead");
     uint64_t start = ftc_process_start(living), its = ftc_process_start(dead);
     end_child(dead);
     getrlimit(RLIMIT_NOFILE, &before);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
     setrlimit(RLIMIT_NOFILE, &none);
-    enum ftc_life of_living = ftc_process_life(living, start), of_dead = ftc_process_life(dead, its);
+    enum ftc_life of_living = ftc_process_life(living, start),
+                  of_dead = ftc_process_life(dead, its);
     bool said_killed = ftc_process_kill(living, start, 0);
     int fd = ftc_process_open(living, start), error = errno;
     setrlimit(RLIMIT_NOFILE, &before);
@@ -199,7 +202,8 @@ START_TEST(what_cannot_be_looked_at_is_not_taken_for_dead)
 }
 END_TEST
 
-/* A descriptor is for the process that is meant only, and tells how it ended, before it is reaped and, where Linux does, after. */
+/* A descriptor is for the process that is meant only, and tells how it ended, before it is reaped
+ * and, where Linux does, after. */
 START_TEST(another_process_is_watched_by_a_descriptor)
 {
     int status = 0, later = 0;
@@ -238,7 +242,8 @@ struct show {
 
 static struct show *show_make(void)
 {
-    struct show *show = mmap(NULL, sizeof(*show), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct show *show =
+        mmap(NULL, sizeof(*show), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(show, MAP_FAILED);
     return show;
 }
@@ -551,7 +556,8 @@ int main(void)
     tcase_add_loop_test(tcase, a_file_without_a_sound_header_is_judged_by_its_lock, 0, 2);
     tcase_add_test(tcase, the_end_of_a_job_leaves_another_one_of_the_same_name);
     tcase_add_test(tcase, a_job_of_another_pid_namespace_is_collected_when_its_launcher_is_gone);
-    tcase_add_test(tcase, a_descriptor_that_is_another_files_by_now_tells_nothing_and_is_not_closed);
+    tcase_add_test(tcase,
+                   a_descriptor_that_is_another_files_by_now_tells_nothing_and_is_not_closed);
     tcase_add_test(tcase, where_there_are_no_locks_nothing_is_removed);
     suite_add_tcase(suite, tcase);
     return scratch_run(suite);

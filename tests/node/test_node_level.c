@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/set.h"
-#include "node/board/memory.h"
 #include "node/board/level.h"
+#include "node/board/memory.h"
 #include "scratch.h"
 
 #define RANKS 9
@@ -16,8 +16,12 @@ static void setup(void)
 {
     static const struct ftc_node nodes[] = {{.host = "alpha", .first = 0, .count = 4},
                                             {.host = "beta", .first = 4, .count = 5}};
-    struct ftc_segment_spec spec = {
-        .host = "beta", .ranks = RANKS, .node = 1, .nodes = 2, .cluster = "4711.0", .members = nodes};
+    struct ftc_segment_spec spec = {.host = "beta",
+                                    .ranks = RANKS,
+                                    .node = 1,
+                                    .nodes = 2,
+                                    .cluster = "4711.0",
+                                    .members = nodes};
 
     scratch_job_make_as(&job, &spec);
     ck_assert_int_eq(ftc_level_open(&one, job.segment, 4), 0);
@@ -33,11 +37,14 @@ static void teardown(void)
 
 static struct ftc_level_record post_of(const void *data, size_t size)
 {
-    return (struct ftc_level_record){
-        .signature = {.kind = FTC_CALL_ALLREDUCE, .type = 3, .operator_code = 1, .root = -1, .size = size},
-        .epoch = {.op = 41, .ballot = {1, 2}},
-        .data = data,
-        .size = size};
+    return (struct ftc_level_record){.signature = {.kind = FTC_CALL_ALLREDUCE,
+                                                   .type = 3,
+                                                   .operator_code = 1,
+                                                   .root = -1,
+                                                   .size = size},
+                                     .epoch = {.op = 41, .ballot = {1, 2}},
+                                     .data = data,
+                                     .size = size};
 }
 
 /* Small ones lie beside their mark, others in a block of their own. */
@@ -88,7 +95,8 @@ START_TEST(a_decision_word_says_who_failed_and_which_ballot_decided)
 }
 END_TEST
 
-/* Some rounds lie apart; the one behind them takes the place of the first, whose mark counts no more. */
+/* Some rounds lie apart; the one behind them takes the place of the first, whose mark counts no
+ * more. */
 START_TEST(some_rounds_are_there_at_once)
 {
     struct ftc_level_record record;

@@ -125,7 +125,8 @@ START_TEST(nodes_without_ranks_cannot_be_asked_for)
 
     ck_assert_int_eq(ftc_layout_compute(&layout, 3, 4, false, 1), FTC_ERR_ARG);
     ck_assert_int_eq(ftc_layout_compute(&layout, 3, 0, false, 1), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&layout, 4096, FTC_NODE_MAX_NODES + 1, false, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_layout_compute(&layout, 4096, FTC_NODE_MAX_NODES + 1, false, 1),
+                     FTC_ERR_ARG);
     ck_assert_int_eq(ftc_layout_compute(&layout, 4096, FTC_NODE_MAX_NODES, false, 1), 0);
     ck_assert_uint_eq(layout.log_offset - layout.endpoints_offset, 4096ull * FTC_ENDPOINT_SIZE);
 }

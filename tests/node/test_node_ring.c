@@ -65,7 +65,8 @@ START_TEST(every_size_around_the_capacity_comes_back)
                                    FTC_RING_CAPACITY,
                                    FTC_RING_CAPACITY + 1,
                                    2 * FTC_RING_CAPACITY + 7};
-    unsigned char *sent = malloc(2 * FTC_RING_CAPACITY + 7), *got = malloc(2 * FTC_RING_CAPACITY + 7);
+    unsigned char *sent = malloc(2 * FTC_RING_CAPACITY + 7),
+                  *got = malloc(2 * FTC_RING_CAPACITY + 7);
     uint64_t at = 0;
     for (int round = 0; round < 50; round++) {
         size_t size = sizes[(size_t)round % (sizeof(sizes) / sizeof(sizes[0]))], put = 0, taken = 0;
@@ -190,8 +191,8 @@ static int produce(void *arg)
     return 0;
 }
 
-/* Read until `total` bytes have come or, if the producer is gone, the ring is empty; check each. Returns how
- * many. */
+/* Read until `total` bytes have come or, if the producer is gone, the ring is empty; check each.
+ * Returns how many. */
 static uint64_t consume(uint64_t total, pid_t producer, int *status)
 {
     struct ftc_bell bell = {.segment = job.segment, .self = 1, .fd = -1};
@@ -201,7 +202,8 @@ static uint64_t consume(uint64_t total, pid_t producer, int *status)
     while (at < total) {
         long got = ftc_ring_read(&in, bytes, sizeof(bytes));
         ck_assert_msg(got >= 0, "%s", ftc_last_error());
-        ck_assert_msg(matches(bytes, at, (size_t)got), "wrong bytes at %llu", (unsigned long long)at);
+        ck_assert_msg(matches(bytes, at, (size_t)got), "wrong bytes at %llu",
+                      (unsigned long long)at);
         at += (uint64_t)got;
         if (got > 0 && ftc_ring_release(&in))
             ftc_bell_ring(&bell, 0, true);

@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "node/board/memory.h"
-#include "node/segment/layout.h"
 #include "node/ring.h"
+#include "node/segment/layout.h"
 #include "scratch.h"
 
 static struct scratch_job job;
@@ -55,7 +55,8 @@ START_TEST(parts_follow_each_other_at_every_size)
 }
 END_TEST
 
-/* Words of different writers share no cache line, but for the posts, on purpose; results are copied by the page. */
+/* Words of different writers share no cache line, but for the posts, on purpose; results are copied
+ * by the page. */
 START_TEST(the_board_lies_between_the_sets_and_the_rings)
 {
     static const int sizes[] = {1, 2, 3, 63, 64, 65, 512, 4096};
@@ -63,7 +64,8 @@ START_TEST(the_board_lies_between_the_sets_and_the_rings)
     struct ftc_layout a;
     ck_assert_int_eq(ftc_layout_compute(&a, n, 1, false, 100), 0);
     ck_assert_uint_eq(a.places_offset % 64, 0);
-    ck_assert_uint_ge(a.progress_offset, a.places_offset + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place));
+    ck_assert_uint_ge(a.progress_offset,
+                      a.places_offset + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place));
     ck_assert_uint_eq(a.progress_offset % 64, 0);
     ck_assert_uint_ge(a.posts_offset, a.progress_offset + n * sizeof(struct ftc_board_progress));
     ck_assert_uint_eq(a.posts_offset % 64, 0);
@@ -182,19 +184,21 @@ static void assert_refused(const char *what)
     }
 }
 
-#define FIELD(name)                                                                                          \
-    {                                                                                                        \
-#name, offsetof(struct ftc_segment_header, name), sizeof(((struct ftc_segment_header *)0)->name)     \
+#define FIELD(name)                                                                                \
+    {                                                                                              \
+#name, offsetof(struct ftc_segment_header, name),                                          \
+            sizeof(((struct ftc_segment_header *)0)->name)                                         \
     }
 
 static const struct {
     const char *name;
     size_t offset, size;
-} fields[] = {FIELD(magic),         FIELD(version),         FIELD(ranks),          FIELD(slot_size),
-              FIELD(ring_size),     FIELD(text_offset),     FIELD(text_size),      FIELD(slots_offset),
-              FIELD(log_offset),    FIELD(sets_offset),     FIELD(pending_offset), FIELD(rings_offset),
-              FIELD(places_offset), FIELD(progress_offset), FIELD(posts_offset),   FIELD(results_offset),
-              FIELD(areas_offset),  FIELD(total_size),      FIELD(pending_stride), FIELD(set_stride)};
+} fields[] = {
+    FIELD(magic),         FIELD(version),         FIELD(ranks),          FIELD(slot_size),
+    FIELD(ring_size),     FIELD(text_offset),     FIELD(text_size),      FIELD(slots_offset),
+    FIELD(log_offset),    FIELD(sets_offset),     FIELD(pending_offset), FIELD(rings_offset),
+    FIELD(places_offset), FIELD(progress_offset), FIELD(posts_offset),   FIELD(results_offset),
+    FIELD(areas_offset),  FIELD(total_size),      FIELD(pending_stride), FIELD(set_stride)};
 
 START_TEST(one_damaged_field_is_enough_to_be_refused)
 {
@@ -283,7 +287,8 @@ END_TEST
 /* --- the board --- */
 
 /* In the bytes from the header on that this mapping has. */
-static void assert_inside(struct ftc_segment *segment, uint64_t mapped, const void *part, size_t size)
+static void assert_inside(struct ftc_segment *segment, uint64_t mapped, const void *part,
+                          size_t size)
 {
     uintptr_t base = (uintptr_t)ftc_segment_header(segment), from = (uintptr_t)part;
     ck_assert_uint_gt(from, base);
@@ -300,7 +305,8 @@ START_TEST(the_board_lies_inside_the_map)
     size_t n = (size_t)sizes[_i];
     const struct ftc_segment_header *header = ftc_segment_header(made.segment);
     for (int writable = 0; writable < 2; writable++) {
-        ck_assert_msg(ftc_segment_attach(&seen, made.name, writable != 0) == 0, "%s", ftc_last_error());
+        ck_assert_msg(ftc_segment_attach(&seen, made.name, writable != 0) == 0, "%s",
+                      ftc_last_error());
         struct ftc_board_memory board = ftc_segment_board(seen);
         uint64_t mapped = writable ? header->total_size : header->rings_offset;
         assert_inside(seen, mapped, board.places, FTC_BOARD_DEPTH * sizeof(*board.places));
@@ -437,7 +443,8 @@ static int mount_shm(uint64_t more)
 static int with_rings_that_fill_shm(void *arg)
 {
     struct ftc_segment *segment;
-    struct ftc_segment_spec spec = {.job = "4294967295.000078", .directory = "/nowhere", .ranks = 8};
+    struct ftc_segment_spec spec = {
+        .job = "4294967295.000078", .directory = "/nowhere", .ranks = 8};
     struct ftc_ring ring;
     int made = 0;
     (void)arg;
@@ -460,7 +467,8 @@ static int with_rings_that_fill_shm(void *arg)
 static int with_areas_that_fill_shm(void *arg)
 {
     struct ftc_segment *segment;
-    struct ftc_segment_spec spec = {.job = "4294967295.000079", .directory = "/nowhere", .ranks = 8};
+    struct ftc_segment_spec spec = {
+        .job = "4294967295.000079", .directory = "/nowhere", .ranks = 8};
     int made = 0;
     (void)arg;
     int rc = mount_shm(10 * FTC_BOARD_BLOCK);
@@ -485,8 +493,8 @@ static int with_areas_that_fill_shm(void *arg)
 
 START_TEST(dev_shm_full_read_only_or_missing_is_named)
 {
-    int (*const bodies[])(void *) = {with_full_shm, with_read_only_shm, without_shm, with_rings_that_fill_shm,
-                                     with_areas_that_fill_shm};
+    int (*const bodies[])(void *) = {with_full_shm, with_read_only_shm, without_shm,
+                                     with_rings_that_fill_shm, with_areas_that_fill_shm};
     int status = scratch_wait(scratch_fork(bodies[_i], NULL));
     ck_assert(WIFEXITED(status));
     if (WEXITSTATUS(status) == SKIPPED)
@@ -500,7 +508,8 @@ END_TEST
 
 START_TEST(failures_are_told_once_and_in_order)
 {
-    struct ftc_failure by_signal = {.cause = FTC_CAUSE_SIGNAL, .detail = 9, .seen_by = -1, .declared_ns = 5};
+    struct ftc_failure by_signal = {
+        .cause = FTC_CAUSE_SIGNAL, .detail = 9, .seen_by = -1, .declared_ns = 5};
     uint32_t cursor = 0;
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
     ftc_segment_declare(job.segment, 2, &by_signal);
@@ -589,7 +598,8 @@ int main(void)
     tcase_add_test(attach, a_read_only_mapping_cannot_disturb);
     tcase_add_test(attach, failures_are_told_once_and_in_order);
     tcase_add_test(attach, a_damaged_log_is_not_believed_and_made_good);
-    tcase_add_test(attach, a_rank_that_sets_its_flag_or_the_length_of_the_log_is_declared_all_the_same);
+    tcase_add_test(attach,
+                   a_rank_that_sets_its_flag_or_the_length_of_the_log_is_declared_all_the_same);
     suite_add_tcase(suite, attach);
     return scratch_run(suite);
 }

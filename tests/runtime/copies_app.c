@@ -1,6 +1,7 @@
 /*
- * Large reductions of two ranks, which copy between their memories: sums and an operator that depends on the order, in place and
- * not, to both and to one. Every result is of both ranks, or, once the other one is reported failed, the own input.
+ * Large reductions of two ranks, which copy between their memories: sums and an operator that
+ * depends on the order, in place and not, to both and to one. Every result is of both ranks, or,
+ * once the other one is reported failed, the own input.
  *
  *   copies_app [RANK]   the kernel refuses rank RANK to copy
  */
@@ -76,7 +77,8 @@ static bool other_failed(struct app *app)
     return ftc_last_report(app->world, &report) == FTC_SUCCESS && report.failed_count > 0;
 }
 
-static bool is_of(const struct app *app, const uint32_t *result, size_t count, ftc_op op, bool alone)
+static bool is_of(const struct app *app, const uint32_t *result, size_t count, ftc_op op,
+                  bool alone)
 {
     for (size_t i = 0; i < count; i++)
         if (result[i] != expected(app, op, alone, i))
@@ -91,7 +93,8 @@ static bool right(struct app *app, const uint32_t *result, size_t count, ftc_op 
 
     if (is_of(app, result, count, op, failed) || (!decides && is_of(app, result, count, op, false)))
         return true;
-    fprintf(stderr, "rank %d, %zu elements, root %d: the result is wrong\n", app->rank, count, root);
+    fprintf(stderr, "rank %d, %zu elements, root %d: the result is wrong\n", app->rank, count,
+            root);
     return false;
 }
 
@@ -141,5 +144,6 @@ int main(int argc, char **argv)
                 return 1;
     printf("rank %d is through\n", app.rank);
     fflush(stdout);
-    return ftc_finalize(app.world) == FTC_SUCCESS && ftc_op_free(&app.in_order) == FTC_SUCCESS ? 0 : 1;
+    return ftc_finalize(app.world) == FTC_SUCCESS && ftc_op_free(&app.in_order) == FTC_SUCCESS ? 0
+                                                                                               : 1;
 }

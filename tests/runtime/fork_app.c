@@ -11,8 +11,8 @@ static int child(ftc_comm *world)
     ftc_report report = {.struct_size = sizeof(report)};
     int refused = ftc_allreduce(&one, &sum, 1, FTC_INT32, FTC_SUM, world) == FTC_ERR_STATE &&
                   ftc_validate_local(world, &failed) == FTC_ERR_STATE &&
-                  ftc_last_report(world, &report) == FTC_ERR_STATE && ftc_abort(world, 7) == FTC_ERR_STATE &&
-                  ftc_finalize(world) == FTC_ERR_STATE;
+                  ftc_last_report(world, &report) == FTC_ERR_STATE &&
+                  ftc_abort(world, 7) == FTC_ERR_STATE && ftc_finalize(world) == FTC_ERR_STATE;
 
     fprintf(stderr, "%s\n", ftc_last_error());
     return refused ? 0 : 1;
@@ -30,7 +30,8 @@ int main(void)
         pid_t pid = fork();
         if (pid == 0)
             _exit(child(world));
-        if (ftc_allreduce(&one, &sum, 1, FTC_INT32, FTC_SUM, world) != FTC_SUCCESS || sum != ftc_size(world))
+        if (ftc_allreduce(&one, &sum, 1, FTC_INT32, FTC_SUM, world) != FTC_SUCCESS ||
+            sum != ftc_size(world))
             return 1;
         if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
             return 1;

@@ -65,7 +65,8 @@ START_TEST(a_question_is_asked_once)
     ck_assert(ask(100));
     ck_assert(!ask(100));
     ck_assert(!ask(90));
-    ck_assert(ask(101)); /* the caller went on meanwhile, for the rank failed that it had waited for too */
+    ck_assert(ask(
+        101)); /* the caller went on meanwhile, for the rank failed that it had waited for too */
     ck_assert(!answers(100));
     ck_assert(answers(101));
     ck_assert(!answers(102));

@@ -22,8 +22,9 @@ _Noreturn void ftc_comm_leave(struct ftc_comm *left, int exit_code, const char *
 
 static void join(void)
 {
-    comm = (struct ftc_comm){
-        .size = ftc_segment_ranks(job.segment), .segment = job.segment, .started_ns = ftc_clock_now()};
+    comm = (struct ftc_comm){.size = ftc_segment_ranks(job.segment),
+                             .segment = job.segment,
+                             .started_ns = ftc_clock_now()};
     comm.config.heartbeat_timeout_ms = TIMEOUT_MS;
     lease = &ftc_segment_header(job.segment)->lease_ns;
 }

@@ -1,4 +1,5 @@
-/* A program started without a launcher is a job of one rank: the whole API works, and wrong arguments are refused. */
+/* A program started without a launcher is a job of one rank: the whole API works, and wrong
+ * arguments are refused. */
 #include <check.h>
 #include <limits.h>
 #include <stdint.h>
@@ -80,7 +81,8 @@ END_TEST
 static void refused(int rc, int code, const char *part)
 {
     ck_assert_int_eq(rc, code);
-    ck_assert_msg(strstr(ftc_last_error(), part) != NULL, "\"%s\" is not in \"%s\"", part, ftc_last_error());
+    ck_assert_msg(strstr(ftc_last_error(), part) != NULL, "\"%s\" is not in \"%s\"", part,
+                  ftc_last_error());
 }
 
 START_TEST(wrong_arguments_are_refused_with_a_reason)
@@ -95,7 +97,8 @@ START_TEST(wrong_arguments_are_refused_with_a_reason)
     refused(ftc_allreduce(in, out, 2, (ftc_type)77, FTC_SUM, world), FTC_ERR_ARG, "type");
     refused(ftc_allreduce(in, out, 2, FTC_DOUBLE, NULL, world), FTC_ERR_ARG, "operator");
     refused(ftc_allreduce(in, out, 2, FTC_DOUBLE, FTC_BAND, world), FTC_ERR_TYPE, "band");
-    refused(ftc_allreduce(in, out, SIZE_MAX / 8, FTC_DOUBLE, FTC_SUM, world), FTC_ERR_ARG, "memory");
+    refused(ftc_allreduce(in, out, SIZE_MAX / 8, FTC_DOUBLE, FTC_SUM, world), FTC_ERR_ARG,
+            "memory");
     refused(ftc_reduce(in, out, 2, FTC_DOUBLE, FTC_SUM, 1, world), FTC_ERR_ARG, "root");
     refused(ftc_reduce(in, out, 2, FTC_DOUBLE, FTC_SUM, INT_MIN, world), FTC_ERR_ARG, "root");
     refused(ftc_bcast(NULL, 2, FTC_DOUBLE, 0, world), FTC_ERR_ARG, "buffer");

@@ -45,7 +45,8 @@ START_TEST(a_death_between_count_and_fetch_changes_nothing)
     ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_FAILED, 0, &count, NULL), 0);
     ck_assert_int_eq(count, 1);
     dies(5);
-    ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_FAILED, count, &count, infos), 0);
+    ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_FAILED, count, &count, infos),
+                     0);
     ck_assert_int_eq(count, 1);
     ck_assert_int_eq(infos[0].rank, 2);
     ck_assert_int_eq(infos[0].state, FTC_RANK_FAILED);
@@ -60,7 +61,8 @@ START_TEST(a_short_array_is_an_error_and_nothing_is_written)
     ftc_snapshot_local(&snapshot, &detector);
     infos[0].rank = -7;
     count = -7;
-    ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_FAILED, 1, &count, infos), FTC_ERR_SIZE);
+    ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_FAILED, 1, &count, infos),
+                     FTC_ERR_SIZE);
     ck_assert_int_eq(infos[0].rank, -7);
     ck_assert_int_eq(count, -7);
 }
@@ -128,9 +130,12 @@ START_TEST(wrong_types_and_missing_outputs_are_refused)
     ck_assert_int_eq(local(0), FTC_ERR_ARG);
     ck_assert_int_eq(local(FTC_RANK_NEW), FTC_ERR_ARG);
     ck_assert_int_eq(local(1 << 9), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_OK, 4, &count, NULL), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_OK, -1, &count, infos), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_OK, 4, NULL, infos), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_OK, 4, &count, NULL),
+                     FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_OK, -1, &count, infos),
+                     FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_snapshot_states(&snapshot, false, FTC_RANK_OK, 4, NULL, infos),
+                     FTC_ERR_ARG);
 }
 END_TEST
 

@@ -1,4 +1,5 @@
-/* The progress thread's turns: whatever comes in, the heartbeat goes on. What it drives is played by the test. */
+/* The progress thread's turns: whatever comes in, the heartbeat goes on. What it drives is played
+ * by the test. */
 #include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -48,7 +49,8 @@ void ftc_publish_multicast(struct ftc_comm *comm)
 void ftc_lease_look(struct ftc_comm *comm, uint64_t lease_ns)
 {
     (void)comm;
-    ck_abort_msg("looking at a lease of %llu ns in a job of one node", (unsigned long long)lease_ns);
+    ck_abort_msg("looking at a lease of %llu ns in a job of one node",
+                 (unsigned long long)lease_ns);
 }
 
 _Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *why)
@@ -80,8 +82,10 @@ static void setup(void)
 {
     scratch_job_make(&job, 1);
     ck_assert_int_eq(ftc_segment_attach(&segment, job.name, true), 0);
-    comm = (struct ftc_comm){
-        .size = 1, .segment = segment, .slot = ftc_segment_slot(segment, 0), .transport = &transport};
+    comm = (struct ftc_comm){.size = 1,
+                             .segment = segment,
+                             .slot = ftc_segment_slot(segment, 0),
+                             .transport = &transport};
     comm.config.heartbeat_period_ms = PERIOD_MS;
     ck_assert_int_eq(pthread_mutex_init(&comm.lock, NULL), 0);
     ck_assert_int_eq(ftc_bell_open(&comm.bell, segment, 0), 0);
@@ -130,7 +134,8 @@ START_TEST(what_is_left_after_a_turn_is_taken_in_without_another_ring)
     unsigned long before = atomic_load(&steps);
     wait_for_beats(10);
     /* By the beats alone it would be four for each. */
-    ck_assert_uint_gt(atomic_load(&steps) - before, 10 * (atomic_load(&comm.slot->heartbeat) - beats));
+    ck_assert_uint_gt(atomic_load(&steps) - before,
+                      10 * (atomic_load(&comm.slot->heartbeat) - beats));
 }
 END_TEST
 

@@ -13,7 +13,8 @@ void job_begin(struct job *job, int n, int f)
 
 void job_open(struct job *job, const char *operations, const struct ftc_set *mortal)
 {
-    ck_assert_int_eq(ftc_program_parse(&job->program, operations, job->settings.ranks), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_program_parse(&job->program, operations, job->settings.ranks),
+                     FTC_SUCCESS);
     job->ledger = ftc_ledger_new(&job->settings, &job->program, mortal);
     ck_assert_ptr_nonnull(job->ledger);
     for (int rank = 0; rank < job->settings.ranks; rank++) {
@@ -48,8 +49,8 @@ static void post(struct job *job, int from, const struct ftc_output *output)
     if (job->member[output->to] == NULL)
         return;
     ck_assert_int_lt(job->last, JOB_LETTERS);
-    job->letter[job->last++] =
-        (struct job_letter){.from = from, .to = output->to, .bytes = join(output->head, &output->value)};
+    job->letter[job->last++] = (struct job_letter){
+        .from = from, .to = output->to, .bytes = join(output->head, &output->value)};
 }
 
 static void carry_out(struct job *job, int rank, const struct ftc_output *output)
@@ -166,7 +167,8 @@ struct ftc_value job_value(struct job *job, int at, const int ranks[])
     int op = under_way(job, at);
 
     ftc_ledger_prepare(job->ledger, at, op, &mine);
-    struct ftc_value value = {.buffer = ftc_buffer_new(mine.signature.size), .size = mine.signature.size};
+    struct ftc_value value = {.buffer = ftc_buffer_new(mine.signature.size),
+                              .size = mine.signature.size};
     memset(value.buffer->data, 0, value.size);
     for (int r = 0; ranks[r] >= 0; r++) {
         ftc_ledger_prepare(job->ledger, ranks[r], op, &call);
@@ -221,6 +223,6 @@ void job_kept(const struct job *job)
 
 void job_broken(const struct job *job, const char *words)
 {
-    ck_assert_msg(strstr(ftc_ledger_violation(job->ledger), words) != NULL, "\"%s\" is not in \"%s\"", words,
-                  ftc_ledger_violation(job->ledger));
+    ck_assert_msg(strstr(ftc_ledger_violation(job->ledger), words) != NULL,
+                  "\"%s\" is not in \"%s\"", words, ftc_ledger_violation(job->ledger));
 }

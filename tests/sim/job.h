@@ -1,6 +1,7 @@
 /*
- * A job of a few real members around a ledger, run by hand. Whatever the ledger is told, a test may say otherwise: it
- * hands a member a decision that nobody made, changes an output on its way to the ledger, or reaches into a member.
+ * A job of a few real members around a ledger, run by hand. Whatever the ledger is told, a test may
+ * say otherwise: it hands a member a decision that nobody made, changes an output on its way to the
+ * ledger, or reaches into a member.
  */
 #ifndef FTC_TEST_JOB_H
 #define FTC_TEST_JOB_H
@@ -38,12 +39,13 @@ void job_end(struct job *job);
 void job_call(struct job *job, int rank);
 void job_all_call(struct job *job);
 void job_deliver_letters(struct job *job); /* until there is none on the way */
-void job_run(struct job *job);             /* the program to its end, and the ledger's last checks */
+void job_run(struct job *job); /* the program to its end, and the ledger's last checks */
 void job_kill(struct job *job, int rank);
 void job_tell(struct job *job, int observer, int dead);
 void job_tell_all(struct job *job, int dead);
 
-/* The input of each rank in the list, which ends with -1, combined for `at`, whose call is under way. */
+/* The input of each rank in the list, which ends with -1, combined for `at`, whose call is under
+ * way. */
 struct ftc_value job_value(struct job *job, int at, const int ranks[]);
 /* Of ballot (0,0), with these ranks counted if it is a reduction; the failed set is empty. */
 struct ftc_decision *job_decision(struct job *job, int at, const int counted[]);

@@ -1,4 +1,5 @@
-/* ftcoll-sim reach and broadcast over a correction with a fault, for what they say and do when a promise is broken. */
+/* ftcoll-sim reach and broadcast over a correction with a fault, for what they say and do when a
+ * promise is broken. */
 #include <string.h>
 
 #include "collectives/mutation.h"

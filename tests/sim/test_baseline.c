@@ -1,4 +1,5 @@
-/* Multicast made reliable by acknowledgements: numbers of messages and times by hand, loss, the dead, large groups. */
+/* Multicast made reliable by acknowledgements: numbers of messages and times by hand, loss, the
+ * dead, large groups. */
 #include "sim/baseline/baseline.h"
 
 #include <string.h>
@@ -71,7 +72,8 @@ START_TEST(all_have_the_value_at_once)
                 struct ftc_baseline_settings set = settings(kind, ranks);
                 set.fragments = fragments;
                 run(&set);
-                ck_assert_double_eq(result.mean, LATENCY + 2 * OVERHEAD + (fragments - 1) * OVERHEAD);
+                ck_assert_double_eq(result.mean,
+                                    LATENCY + 2 * OVERHEAD + (fragments - 1) * OVERHEAD);
                 ck_assert_uint_eq(result.first, result.last);
                 ck_assert_uint_eq(result.last, LATENCY + 2 * OVERHEAD + (fragments - 1) * OVERHEAD);
             }
@@ -95,15 +97,18 @@ START_TEST(linear_completion_is_linear)
 }
 END_TEST
 
-/* Rank 0 of a binomial tree over 2^k has k children, the last of which is done one message later than the one before. */
+/* Rank 0 of a binomial tree over 2^k has k children, the last of which is done one message later
+ * than the one before. */
 START_TEST(tree_completion_is_logarithmic)
 {
     for (int k = 1; k <= 12; k++)
-        ck_assert_uint_eq(root_free(FTC_BASELINE_TREE, 1 << k), (uint64_t)(k + 1) * (LATENCY + 2 * OVERHEAD));
+        ck_assert_uint_eq(root_free(FTC_BASELINE_TREE, 1 << k),
+                          (uint64_t)(k + 1) * (LATENCY + 2 * OVERHEAD));
 }
 END_TEST
 
-/* s groups of s: co-roots have their s - 1 acknowledgements when the root has its own s - 1; theirs come then. */
+/* s groups of s: co-roots have their s - 1 acknowledgements when the root has its own s - 1; theirs
+ * come then. */
 START_TEST(co_root_completion_is_a_square_root)
 {
     for (int s = 2; s <= 64; s *= 2)
@@ -142,7 +147,8 @@ static void check_lossy(const struct ftc_baseline_settings *set)
         ck_assert_uint_ge(result.root_free, result.last);
     if (!positive(set->kind)) {
         ck_assert_uint_ge(result.count.naks, result.count.lost);
-        if (set->fragments == 1) /* of more, requests delay the later ones: they are asked for in vain */
+        if (set->fragments ==
+            1) /* of more, requests delay the later ones: they are asked for in vain */
             ck_assert_uint_eq(result.count.naks, result.count.lost);
         ck_assert_uint_eq(result.count.repairs, result.count.naks);
     } else {
@@ -158,7 +164,8 @@ START_TEST(everyone_gets_everything_at_any_loss)
     for (int kind = 0; kind < FTC_BASELINES; kind++)
         for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
             for (int round = 0; round < 40; round++) {
-                struct ftc_baseline_settings set = settings(kind, (int)test_random_between(&random, 1, 300));
+                struct ftc_baseline_settings set =
+                    settings(kind, (int)test_random_between(&random, 1, 300));
                 set.fragments = (int)test_random_between(&random, 1, 20);
                 set.loss = losses[i];
                 set.seed = test_random_bits(&random);
@@ -174,13 +181,14 @@ START_TEST(as_many_are_lost_as_asked_for)
         set.fragments = 100;
         set.loss = 0.1;
         run(&set);
-        ck_assert_double_eq_tol((double)result.count.lost / ((double)result.count.datagrams * 1000), 0.1,
-                                0.005);
+        ck_assert_double_eq_tol((double)result.count.lost / ((double)result.count.datagrams * 1000),
+                                0.1, 0.005);
     }
 }
 END_TEST
 
-/* One lost datagram of one receiver: its fragment comes again, by the way of the scheme and after its timeout. */
+/* One lost datagram of one receiver: its fragment comes again, by the way of the scheme and after
+ * its timeout. */
 START_TEST(one_lost_datagram_is_repaired)
 {
     for (int kind = 0; kind < FTC_BASELINES; kind++) {
@@ -203,7 +211,8 @@ START_TEST(one_lost_datagram_is_repaired)
 }
 END_TEST
 
-/* With three fragments and the first one lost, the second one tells: nobody waits for the timeout. */
+/* With three fragments and the first one lost, the second one tells: nobody waits for the
+ * timeout. */
 START_TEST(a_later_fragment_tells_of_a_lost_one)
 {
     struct ftc_baseline_settings set = settings(FTC_BASELINE_NEGATIVE, 2);
@@ -280,7 +289,8 @@ START_TEST(who_waits_for_the_dead_waits_for_ever)
             ck_assert(!result.complete);
             ck_assert_int_eq(result.served, result.receivers);
             ck_assert_uint_eq(result.last, LATENCY + 2 * OVERHEAD);
-            if (kind == FTC_BASELINE_LINEAR) /* what came after the last acknowledgement is not counted */
+            if (kind ==
+                FTC_BASELINE_LINEAR) /* what came after the last acknowledgement is not counted */
                 ck_assert_uint_eq(result.count.datagrams, 1);
             ck_assert_uint_le(result.count.acks, 99 - (uint64_t)dead);
         }
@@ -311,7 +321,8 @@ START_TEST(a_detector_lets_everyone_go_on)
 
     for (int kind = 0; kind < FTC_BASELINES; kind++)
         for (int round = 0; round < 200; round++) {
-            struct ftc_baseline_settings set = settings(kind, (int)test_random_between(&random, 2, 200));
+            struct ftc_baseline_settings set =
+                settings(kind, (int)test_random_between(&random, 2, 200));
             set.fragments = (int)test_random_between(&random, 1, 5);
             set.loss = (double)test_random_between(&random, 0, 6) / 10;
             set.dead = (int)test_random_between(&random, 1, set.ranks - 1);
@@ -319,8 +330,8 @@ START_TEST(a_detector_lets_everyone_go_on)
             set.detect_ns = (uint64_t)test_random_between(&random, 0, 1000000);
             set.seed = test_random_bits(&random);
             run(&set);
-            ck_assert_msg(result.served == result.receivers, "%s: %d of %d", where(&set), result.served,
-                          result.receivers);
+            ck_assert_msg(result.served == result.receivers, "%s: %d of %d", where(&set),
+                          result.served, result.receivers);
             ck_assert_msg(result.complete == positive(kind), "%s: completion", where(&set));
             if (result.complete)
                 ck_assert_uint_ge(result.root_free, set.detect_ns);
@@ -341,9 +352,10 @@ START_TEST(large_groups_fit)
             set.loss = losses[i];
             set.fragments = 4;
             check_lossy(&set);
-            printf("%s: mean %.0f, last %llu, root free %llu ns, %llu datagrams, %llu repairs\n", where(&set),
-                   result.mean, (unsigned long long)result.last, (unsigned long long)result.root_free,
-                   (unsigned long long)result.count.datagrams, (unsigned long long)result.count.repairs);
+            printf("%s: mean %.0f, last %llu, root free %llu ns, %llu datagrams, %llu repairs\n",
+                   where(&set), result.mean, (unsigned long long)result.last,
+                   (unsigned long long)result.root_free, (unsigned long long)result.count.datagrams,
+                   (unsigned long long)result.count.repairs);
         }
 }
 END_TEST
@@ -352,12 +364,12 @@ START_TEST(nonsense_is_refused)
 {
     struct ftc_baseline_settings good = settings(FTC_BASELINE_LINEAR, 4), bad;
 
-#define REFUSED(change)                                                                                      \
-    do {                                                                                                     \
-        bad = good;                                                                                          \
-        bad.change;                                                                                          \
-        ck_assert_int_eq(ftc_baseline_run(&bad, &result), FTC_ERR_ARG);                                      \
-        ck_assert_ptr_nonnull(strstr(ftc_last_error(), "give"));                                             \
+#define REFUSED(change)                                                                            \
+    do {                                                                                           \
+        bad = good;                                                                                \
+        bad.change;                                                                                \
+        ck_assert_int_eq(ftc_baseline_run(&bad, &result), FTC_ERR_ARG);                            \
+        ck_assert_ptr_nonnull(strstr(ftc_last_error(), "give"));                                   \
     } while (0)
     REFUSED(ranks = 0);
     REFUSED(ranks = FTC_BASELINE_RANKS_MAX + 1);

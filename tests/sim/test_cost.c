@@ -11,7 +11,8 @@
 
 static struct ftc_cost cost;
 
-static void expect(const char *text, const char *name, double L, double o, double g, double G, double c)
+static void expect(const char *text, const char *name, double L, double o, double g, double G,
+                   double c)
 {
     ck_assert_msg(ftc_cost_parse(&cost, text) == 0, "%s: %s", text, ftc_last_error());
     ck_assert_str_eq(cost.name, name);
@@ -39,7 +40,8 @@ START_TEST(nonsense_is_refused_with_a_remedy)
                                         "x=1", "L=1,,o=2", "o=1,rdma", "L=1e99", "G"};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        ck_assert_msg(ftc_cost_parse(&cost, texts[i]) == FTC_ERR_ARG, "'%s' was accepted", texts[i]);
+        ck_assert_msg(ftc_cost_parse(&cost, texts[i]) == FTC_ERR_ARG, "'%s' was accepted",
+                      texts[i]);
         ck_assert_ptr_nonnull(strstr(ftc_last_error(), "give shared-memory, rdma or tcp"));
     }
 }
@@ -105,7 +107,8 @@ START_TEST(a_fat_tree_has_a_distance_for_each_level)
 }
 END_TEST
 
-/* Each of the 60 nodes of a torus is used once; distances are symmetric, at most half way round in each direction. */
+/* Each of the 60 nodes of a torus is used once; distances are symmetric, at most half way round in
+ * each direction. */
 START_TEST(a_torus_places_each_rank_on_a_node_of_its_own)
 {
     bool used[64] = {false};
@@ -118,7 +121,8 @@ START_TEST(a_torus_places_each_rank_on_a_node_of_its_own)
         ck_assert(!used[distance.node[a]]);
         used[distance.node[a]] = true;
         for (int b = 0; b < 60; b++) {
-            ck_assert_int_eq(ftc_distance_hops(&distance, a, b), ftc_distance_hops(&distance, b, a));
+            ck_assert_int_eq(ftc_distance_hops(&distance, a, b),
+                             ftc_distance_hops(&distance, b, a));
             ck_assert_int_ge(ftc_distance_hops(&distance, a, b), a != b);
             ck_assert_int_le(ftc_distance_hops(&distance, a, b), most);
         }
@@ -157,11 +161,13 @@ END_TEST
 
 START_TEST(unknown_topologies_are_refused)
 {
-    static const char *const texts[] = {"", "ring", "fat-tree:", "fat-tree:1", "fat-tree:x", "torus:3"};
+    static const char *const texts[] = {
+        "", "ring", "fat-tree:", "fat-tree:1", "fat-tree:x", "torus:3"};
     struct ftc_distance_settings settings;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        ck_assert_msg(ftc_distance_parse(&settings, texts[i]) == FTC_ERR_ARG, "'%s' was accepted", texts[i]);
+        ck_assert_msg(ftc_distance_parse(&settings, texts[i]) == FTC_ERR_ARG, "'%s' was accepted",
+                      texts[i]);
 }
 END_TEST
 
@@ -227,7 +233,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("cost");
-    TCase *costs = tcase_create("cost"), *distances = tcase_create("distance"), *axes = tcase_create("axes");
+    TCase *costs = tcase_create("cost"), *distances = tcase_create("distance"),
+          *axes = tcase_create("axes");
 
     tcase_add_test(costs, models_are_presets_or_values_or_both);
     tcase_add_test(costs, nonsense_is_refused_with_a_remedy);

@@ -1,4 +1,5 @@
-/* Exploring small communicators exhaustively: verdicts, what the reductions keep, counter-examples, limits. */
+/* Exploring small communicators exhaustively: verdicts, what the reductions keep, counter-examples,
+ * limits. */
 #include <string.h>
 
 #include "include/ftcoll.h"
@@ -34,8 +35,10 @@ static struct ftc_member_settings settings_of(const struct job *job)
     return settings;
 }
 
-/* Explore with these limits, but the job's own crashes and fencing. Returns what ftc_explore() does. */
-static int explore(const struct job *job, struct ftc_explore_limits limits, struct ftc_explore_result *result)
+/* Explore with these limits, but the job's own crashes and fencing. Returns what ftc_explore()
+ * does. */
+static int explore(const struct job *job, struct ftc_explore_limits limits,
+                   struct ftc_explore_result *result)
 {
     struct ftc_member_settings settings = settings_of(job);
     struct ftc_program program;
@@ -61,7 +64,8 @@ static void expect_kept(const struct job *job, struct ftc_explore_limits limits,
 
 /* --- verdicts and numbers --- */
 
-/* What is explored is a function of the protocol alone. Who changes the protocol changes these numbers. */
+/* What is explored is a function of the protocol alone. Who changes the protocol changes these
+ * numbers. */
 START_TEST(small_jobs_have_known_numbers_of_states)
 {
     static const struct {
@@ -69,8 +73,14 @@ START_TEST(small_jobs_have_known_numbers_of_states)
         uint64_t states, transitions, terminal;
     } known[] = {
         {{.name = "n 1", .n = 1, .f = 0, .crashes = 3, .program = "allreduce"}, 2, 1, 1},
-        {{.name = "n 2, one crash", .n = 2, .f = 1, .crashes = 1, .program = "allreduce"}, 21, 41, 6},
-        {{.name = "n 3, two crashes", .n = 3, .f = 1, .crashes = 2, .program = "allreduce"}, 423, 1493, 38},
+        {{.name = "n 2, one crash", .n = 2, .f = 1, .crashes = 1, .program = "allreduce"},
+         21,
+         41,
+         6},
+        {{.name = "n 3, two crashes", .n = 3, .f = 1, .crashes = 2, .program = "allreduce"},
+         423,
+         1493,
+         38},
     };
 
     for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++) {
@@ -105,7 +115,11 @@ END_TEST
 
 static const struct job compared[] = {
     {.name = "allreduce", .n = 3, .f = 1, .crashes = 2, .program = "allreduce"},
-    {.name = "allreduce, f 0, bit", .n = 3, .crashes = 2, .program = "allreduce", .scheme = FTC_SCHEME_BIT},
+    {.name = "allreduce, f 0, bit",
+     .n = 3,
+     .crashes = 2,
+     .program = "allreduce",
+     .scheme = FTC_SCHEME_BIT},
     {.name = "allreduce, f 2, count",
      .n = 3,
      .f = 2,
@@ -118,14 +132,23 @@ static const struct job compared[] = {
      .crashes = 2,
      .program = "allreduce,bcast:1",
      .scheme = FTC_SCHEME_BIT},
-    {.name = "bcast, reduce, validate", .n = 3, .f = 1, .crashes = 1, .program = "bcast:1,reduce:0,validate"},
+    {.name = "bcast, reduce, validate",
+     .n = 3,
+     .f = 1,
+     .crashes = 1,
+     .program = "bcast:1,reduce:0,validate"},
     {.name = "three broadcasts, w 2",
      .n = 3,
      .f = 1,
      .crashes = 2,
      .program = "bcast:0,bcast:1,bcast:0",
      .settle_every = 2},
-    {.name = "share off", .n = 3, .f = 1, .crashes = 2, .program = "allreduce*2", .share = FTC_SHARE_OFF},
+    {.name = "share off",
+     .n = 3,
+     .f = 1,
+     .crashes = 2,
+     .program = "allreduce*2",
+     .share = FTC_SHARE_OFF},
     {.name = "checked correction",
      .n = 3,
      .f = 1,
@@ -177,7 +200,8 @@ static const char *first_coordinator_only(int rank, int op, struct ftc_ballot_id
 
 START_TEST(a_broken_promise_gives_a_short_counter_example)
 {
-    static const struct job job = {.name = "", .n = 3, .f = 1, .crashes = 1, .program = "allreduce"};
+    static const struct job job = {
+        .name = "", .n = 3, .f = 1, .crashes = 1, .program = "allreduce"};
     struct ftc_explore_limits limits = {.promise = first_coordinator_only};
     struct ftc_explore_result longer, shorter;
 
@@ -199,8 +223,10 @@ END_TEST
 
 START_TEST(without_reductions_the_same_promise_is_broken)
 {
-    static const struct job job = {.name = "", .n = 3, .f = 1, .crashes = 1, .program = "allreduce"};
-    struct ftc_explore_limits limits = {.promise = first_coordinator_only, .shorten = 100000, .plain = true};
+    static const struct job job = {
+        .name = "", .n = 3, .f = 1, .crashes = 1, .program = "allreduce"};
+    struct ftc_explore_limits limits = {
+        .promise = first_coordinator_only, .shorten = 100000, .plain = true};
     struct ftc_explore_result result;
 
     ck_assert_int_eq(explore(&job, limits, &result), FTC_SUCCESS);
@@ -216,9 +242,11 @@ START_TEST(without_fencing_two_running_ranks_disagree)
         .name = "", .n = 3, .f = 1, .crashes = 1, .program = "allreduce", .unfenced = true};
     struct ftc_explore_result result;
 
-    ck_assert_int_eq(explore(&job, (struct ftc_explore_limits){.shorten = 100000}, &result), FTC_SUCCESS);
+    ck_assert_int_eq(explore(&job, (struct ftc_explore_limits){.shorten = 100000}, &result),
+                     FTC_SUCCESS);
     ck_assert(result.violated);
-    ck_assert_ptr_nonnull(strstr(result.violation, "both running, deliver operation 0 differently"));
+    ck_assert_ptr_nonnull(
+        strstr(result.violation, "both running, deliver operation 0 differently"));
     ck_assert_ptr_nonnull(strstr(result.path, "declared failed but goes on"));
     ck_assert_ptr_null(result.replay); /* a cluster fences */
     ftc_explore_result_fini(&result);
@@ -229,10 +257,12 @@ END_TEST
 
 START_TEST(a_limit_of_states_ends_without_a_verdict)
 {
-    static const struct job job = {.name = "", .n = 4, .f = 1, .crashes = 1, .program = "allreduce"};
+    static const struct job job = {
+        .name = "", .n = 4, .f = 1, .crashes = 1, .program = "allreduce"};
     struct ftc_explore_result result;
 
-    ck_assert_int_eq(explore(&job, (struct ftc_explore_limits){.states = 100}, &result), FTC_SUCCESS);
+    ck_assert_int_eq(explore(&job, (struct ftc_explore_limits){.states = 100}, &result),
+                     FTC_SUCCESS);
     ck_assert(!result.exhausted && !result.violated);
     ck_assert_uint_eq(result.states, 100);
     ck_assert_str_eq(result.incomplete, "the limit of 100 states was reached");

@@ -1,6 +1,7 @@
 /*
- * Two levels (docs/design/nodes.md), exhaustively: four to six ranks on two or three nodes, deaths between post, decision word and each send;
- * and each fault of the protocol, or of who drives it, that breaks a promise there.
+ * Two levels (docs/design/nodes.md), exhaustively: four to six ranks on two or three nodes, deaths
+ * between post, decision word and each send; and each fault of the protocol, or of who drives it,
+ * that breaks a promise there.
  */
 #include "collectives/mutation.h"
 #include "include/ftcoll.h"
@@ -13,7 +14,8 @@ enum ftc_mutation ftc_mutation;
 struct job {
     int n, nodes, f, crashes;
     const char *program;
-    uint64_t most; /* bytes over two levels; 0: all. A broadcast has 2, the last rank's 6, a reduction n */
+    uint64_t
+        most; /* bytes over two levels; 0: all. A broadcast has 2, the last rank's 6, a reduction n */
     uint32_t settle_every;
     enum ftc_rotation rotation;
     enum ftc_prepare prepare;
@@ -59,7 +61,12 @@ static const struct job sound[] = {
      .crashes = 3,
      .program = "allreduce,barrier",
      .rotation = FTC_ROTATION_SPREAD},
-    {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "validate*2", .rotation = FTC_ROTATION_SPREAD},
+    {.n = 4,
+     .nodes = 2,
+     .f = 1,
+     .crashes = 3,
+     .program = "validate*2",
+     .rotation = FTC_ROTATION_SPREAD},
     {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce*2", .share = FTC_SHARE_OFF},
     {.n = 4,
      .nodes = 2,
@@ -73,13 +80,29 @@ static const struct job sound[] = {
      .crashes = 2,
      .program = "allreduce",
      .dissemination = FTC_DISSEMINATION_GOSSIP},
-    {.n = 4, .nodes = 3, .f = 1, .crashes = 3, .program = "allreduce*2", .prepare = FTC_PREPARE_TREE},
+    {.n = 4,
+     .nodes = 3,
+     .f = 1,
+     .crashes = 3,
+     .program = "allreduce*2",
+     .prepare = FTC_PREPARE_TREE},
     {.n = 5, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce"},
     {.n = 5, .nodes = 3, .f = 1, .crashes = 2, .program = "allreduce"},
     /* by messages among all in between */
     {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "allreduce,bcast:3,allreduce", .most = 5},
-    {.n = 4, .nodes = 2, .f = 1, .crashes = 1, .program = "reduce:3,validate,bcast:3,allreduce", .most = 3},
-    {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce,bcast:1", .most = 3, .settle_every = 1},
+    {.n = 4,
+     .nodes = 2,
+     .f = 1,
+     .crashes = 1,
+     .program = "reduce:3,validate,bcast:3,allreduce",
+     .most = 3},
+    {.n = 4,
+     .nodes = 2,
+     .f = 1,
+     .crashes = 2,
+     .program = "allreduce,bcast:1",
+     .most = 3,
+     .settle_every = 1},
     {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "allreduce,bcast:1*2,bcast:3", .most = 3},
     /* with a root: in the middle of its node, first of it, another one each time */
     {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "bcast:1,bcast:3,allreduce"},
@@ -99,7 +122,12 @@ static const struct job sound[] = {
     {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "allreduce*2", .doubling = 2},
     {.n = 4, .nodes = 3, .f = 0, .crashes = 2, .program = "allreduce,validate", .doubling = 3},
     {.n = 5, .nodes = 3, .f = 1, .crashes = 2, .program = "allreduce", .doubling = 4},
-    {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce,bcast:1,barrier", .doubling = 2},
+    {.n = 4,
+     .nodes = 2,
+     .f = 1,
+     .crashes = 2,
+     .program = "allreduce,bcast:1,barrier",
+     .doubling = 2},
     {.n = 5, .nodes = 3, .f = 1, .crashes = 1, .program = "bcast:1,reduce:3,bcast:4"},
 };
 
@@ -111,8 +139,8 @@ START_TEST(every_promise_is_kept)
     explore(job, (struct ftc_explore_limits){0}, &result);
     ck_assert_msg(!result.violated, "%s: %s\n%s", job->program, result.violation, result.path);
     ck_assert(result.exhausted);
-    printf("%d ranks on %d nodes, f = %d, %d crashes, %-36s %9llu states\n", job->n, job->nodes, job->f,
-           job->crashes, job->program, (unsigned long long)result.states);
+    printf("%d ranks on %d nodes, f = %d, %d crashes, %-36s %9llu states\n", job->n, job->nodes,
+           job->f, job->crashes, job->program, (unsigned long long)result.states);
     ftc_explore_result_fini(&result);
 }
 END_TEST
@@ -152,11 +180,23 @@ static const struct {
      {0},
      "allreduce",
      0},
-    {"UP does not say whose input its node lacks", FTC_MUTATION_UP_WITHOUT_LIST, {0}, "allreduce", 0},
+    {"UP does not say whose input its node lacks",
+     FTC_MUTATION_UP_WITHOUT_LIST,
+     {0},
+     "allreduce",
+     0},
     {"a new delegate waits to be called", FTC_MUTATION_NO_BALLOT_FOR_DELEGATE, {0}, "allreduce", 0},
-    {"a new delegate's call for a ballot is ignored", FTC_MUTATION_DELEGATE_IGNORED, {0}, "allreduce", 0},
+    {"a new delegate's call for a ballot is ignored",
+     FTC_MUTATION_DELEGATE_IGNORED,
+     {0},
+     "allreduce",
+     0},
     {"no look at the decision word", FTC_MUTATION_NONE, {.late_look = true}, "allreduce", 0},
-    {"posts of another history count", FTC_MUTATION_NONE, {.no_epoch = true}, "bcast:3,allreduce", 5},
+    {"posts of another history count",
+     FTC_MUTATION_NONE,
+     {.no_epoch = true},
+     "bcast:3,allreduce",
+     5},
     {"returned before the word is written, and posts of another history count",
      FTC_MUTATION_NONE,
      {.no_epoch = true, .late_word = true},
@@ -172,7 +212,8 @@ static const struct {
      {0},
      "bcast:2*2",
      0},
-    {"a broadcast with a reduce does not wait for its node, and settles what went by messages among all",
+    {"a broadcast with a reduce does not wait for its node, and settles what went by messages "
+     "among all",
      FTC_MUTATION_NONE,
      {.no_gather = true},
      "allreduce,bcast:1",
@@ -209,7 +250,8 @@ START_TEST(a_fault_is_found)
 }
 END_TEST
 
-/* Its post for the next operation then is of another history, and counts no more than it itself: the order spares the proof. */
+/* Its post for the next operation then is of another history, and counts no more than it itself:
+ * the order spares the proof. */
 START_TEST(to_return_before_the_word_is_written_is_harmless)
 {
     struct job job = {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce*3"};

@@ -1,9 +1,9 @@
 /* What an exploration remembers: hashes of states, queues of messages, things by number. */
+#include "base/mix.h"
 #include "include/ftcoll.h"
 #include "sim/explore/channel.h"
 #include "sim/explore/table.h"
 #include "sim/explore/visited.h"
-#include "base/mix.h"
 #include "tests/suite.h"
 
 #define MANY 300000u
@@ -110,7 +110,8 @@ START_TEST(things_that_share_half_a_digest_have_numbers_of_their_own)
         ck_assert(fresh);
         ck_assert_uint_eq(number, high);
     }
-    ck_assert_int_eq(ftc_intern_number(&intern, (struct ftc_digest){5, 1}, &number, &fresh), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_intern_number(&intern, (struct ftc_digest){5, 1}, &number, &fresh),
+                     FTC_SUCCESS);
     ck_assert(!fresh);
     ck_assert_uint_eq(number, 1);
     ftc_intern_fini(&intern);

@@ -1,6 +1,6 @@
 /*
- * Broadcasts as rows of a table: times and messages that the literature or the design gives, parameters that are chosen,
- * and what is measured beside what a formula expects.
+ * Broadcasts as rows of a table: times and messages that the literature or the design gives,
+ * parameters that are chosen, and what is measured beside what a formula expects.
  */
 #include "sim/figures/figures.h"
 
@@ -18,7 +18,8 @@ static struct ftc_figures_row row;
 /* Times in us are multiples of o. */
 static void setup(void)
 {
-    figures = (struct ftc_figures){.member = ftc_cluster_settings(1, 1), .bytes = 8, .seed = 1, .repeat = 20};
+    figures = (struct ftc_figures){
+        .member = ftc_cluster_settings(1, 1), .bytes = 8, .seed = 1, .repeat = 20};
     figures.member.fragment = FTC_SETUP_FRAGMENT;
     ck_assert_int_eq(ftc_cost_parse(&cost, "L=2000,o=1000"), 0);
 }
@@ -60,8 +61,8 @@ START_TEST(trees_take_what_the_literature_says)
 }
 END_TEST
 
-/* broadcast.md, "What each promises": messages for each process where all are coloured, x = 2; f = 1, d = 2. The root
- * corrects a little sooner and its neighbours a little later. */
+/* broadcast.md, "What each promises": messages for each process where all are coloured, x = 2; f =
+ * 1, d = 2. The root corrects a little sooner and its neighbours a little later. */
 START_TEST(corrections_take_the_messages_of_the_design)
 {
     static const struct {
@@ -82,8 +83,8 @@ START_TEST(corrections_take_the_messages_of_the_design)
 }
 END_TEST
 
-/* t_send = L + 2o: everyone has the datagram after one, and has heard of its predecessor after another, one more o
- * behind the root's. Whatever n is. */
+/* t_send = L + 2o: everyone has the datagram after one, and has heard of its predecessor after
+ * another, one more o behind the root's. Whatever n is. */
 START_TEST(multicast_takes_constant_time)
 {
     for (int n = 8; n <= 4096; n *= 8) {
@@ -130,7 +131,8 @@ START_TEST(what_is_given_is_not_chosen)
     figures.member.distance = 3;
     figures.member.patience_ns = 77;
     figures.member.correction_delay_ns = 88;
-    figures.given = FTC_FIGURES_ROUNDS | FTC_FIGURES_DISTANCE | FTC_FIGURES_PATIENCE | FTC_FIGURES_PACE;
+    figures.given =
+        FTC_FIGURES_ROUNDS | FTC_FIGURES_DISTANCE | FTC_FIGURES_PATIENCE | FTC_FIGURES_PACE;
     prepare("ocg", 1024, &nobody);
     struct ftc_member_settings member = ftc_figures_member(&figures, &row);
     ck_assert(member.gossip_rounds == 9 && member.distance == 3 && member.patience_ns == 77 &&
@@ -145,8 +147,8 @@ START_TEST(what_is_given_is_not_chosen)
 }
 END_TEST
 
-/* The mean field has g-nodes send at every o; those of the product also receive, which costs them rounds: fewer messages,
- * and more ranks to correct. */
+/* The mean field has g-nodes send at every o; those of the product also receive, which costs them
+ * rounds: fewer messages, and more ranks to correct. */
 START_TEST(gossip_stays_behind_its_formula)
 {
     measure("gossip+none", 1024, &nobody);
@@ -205,7 +207,8 @@ START_TEST(axes_are_lists)
 
     ck_assert_int_eq(ftc_figures_read_ways(&axes, "all"), 0);
     ck_assert_int_eq(axes.ways, FTC_PAIRS);
-    ck_assert_int_eq(ftc_figures_read_ways(&axes, "baselines,fcg,gossip+failure-proof,ack-tree"), 0);
+    ck_assert_int_eq(ftc_figures_read_ways(&axes, "baselines,fcg,gossip+failure-proof,ack-tree"),
+                     0);
     ck_assert_int_eq(axes.ways, FTC_BASELINES + 1);
     ck_assert_str_eq(ftc_figures_way_name(&axes.way[1], name), "ack-tree");
     ck_assert_str_eq(ftc_figures_way_name(&axes.way[4], name), "gossip+failure-proof");
@@ -227,7 +230,8 @@ START_TEST(axes_are_lists)
     ck_assert_int_eq(axes.losses, 3);
     ck_assert_double_eq(axes.loss[1], 0.287);
     ck_assert_int_eq(ftc_figures_read_losses(&axes, "101"), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_figures_read_losses(&axes, "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"), FTC_ERR_ARG);
+    ck_assert_int_eq(ftc_figures_read_losses(&axes, "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"),
+                     FTC_ERR_ARG);
 }
 END_TEST
 

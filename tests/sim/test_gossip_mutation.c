@@ -1,6 +1,6 @@
 /*
- * Gossip that heals comes to an end, whatever is lost, flips and waits: drawn runs converge within a
- * bound of messages. The draws are tested, too: they find each fault of gossip
+ * Gossip that heals comes to an end, whatever is lost, flips and waits: drawn runs converge within
+ * a bound of messages. The draws are tested, too: they find each fault of gossip
  * (collectives/mutation.h), which is compiled into this program alone.
  */
 #include "base/error.h"
@@ -11,7 +11,8 @@
 
 #define BUDGET   20000
 #define HARMLESS (TEST_SANITIZED ? 300 : 3000)
-/* Messages of a rank. A run that converges needs some hundreds, where half is lost some thousands. */
+/* Messages of a rank. A run that converges needs some hundreds, where half is lost some
+ * thousands. */
 #define MOST 20000
 
 enum ftc_mutation ftc_mutation;
@@ -22,33 +23,37 @@ static const char *const words[FTC_MUTATIONS_COUNT] = {"sound",
 #undef WORDS
 };
 
-#define PICK(random, array)                                                                                  \
+#define PICK(random, array)                                                                        \
     (array)[test_random_between(random, 0, (long)(sizeof(array) / sizeof((array)[0])) - 1)]
 
 static void draw_gossip(struct ftc_gossip_settings *gossip, struct test_random *random)
 {
     static const int ranks[] = {2, 3, 4, 5, 8, 16};
-    static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PFCC, FTC_GOSSIP_PFCC, FTC_GOSSIP_PFLC,
-                                                           FTC_GOSSIP_PUSH_FLOW, FTC_GOSSIP_PUSH_CANCEL_FLOW};
-    static const enum ftc_neighbourhood_kind kinds[] = {FTC_NEIGHBOURHOOD_HYPERCUBE, FTC_NEIGHBOURHOOD_FULL,
-                                                        FTC_NEIGHBOURHOOD_TORUS};
+    static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PFCC, FTC_GOSSIP_PFCC,
+                                                           FTC_GOSSIP_PFLC, FTC_GOSSIP_PUSH_FLOW,
+                                                           FTC_GOSSIP_PUSH_CANCEL_FLOW};
+    static const enum ftc_neighbourhood_kind kinds[] = {
+        FTC_NEIGHBOURHOOD_HYPERCUBE, FTC_NEIGHBOURHOOD_FULL, FTC_NEIGHBOURHOOD_TORUS};
 
-    *gossip = (struct ftc_gossip_settings){.algorithm = PICK(random, algorithms),
-                                           .count = (size_t)test_random_between(random, 1, 3),
-                                           .accuracy = 1e-9,
-                                           .turns = true,
-                                           .patience_ns = (uint64_t)test_random_between(random, 2, 64) *
-                                                          FTC_GOSSIP_TICKS};
-    ck_assert_int_eq(ftc_neighbourhood_init(&gossip->neighbourhood, PICK(random, kinds), PICK(random, ranks)),
-                     0);
+    *gossip = (struct ftc_gossip_settings){
+        .algorithm = PICK(random, algorithms),
+        .count = (size_t)test_random_between(random, 1, 3),
+        .accuracy = 1e-9,
+        .turns = true,
+        .patience_ns = (uint64_t)test_random_between(random, 2, 64) * FTC_GOSSIP_TICKS};
+    ck_assert_int_eq(
+        ftc_neighbourhood_init(&gossip->neighbourhood, PICK(random, kinds), PICK(random, ranks)),
+        0);
 }
 
 /* One flip of any variable, and some of flows. */
 static void draw_flips(struct ftc_gossip_run *run, struct test_random *random)
 {
-    static const enum ftc_flip_variable variables[] = {FTC_FLIP_FLOW,     FTC_FLIP_WEIGHT,  FTC_FLIP_CHECKSUM,
-                                                       FTC_FLIP_ESTIMATE, FTC_FLIP_MESSAGE, FTC_FLIP_INPUT};
-    bool heals = run->gossip.algorithm == FTC_GOSSIP_PFLC || run->gossip.algorithm == FTC_GOSSIP_PFCC;
+    static const enum ftc_flip_variable variables[] = {FTC_FLIP_FLOW,     FTC_FLIP_WEIGHT,
+                                                       FTC_FLIP_CHECKSUM, FTC_FLIP_ESTIMATE,
+                                                       FTC_FLIP_MESSAGE,  FTC_FLIP_INPUT};
+    bool heals =
+        run->gossip.algorithm == FTC_GOSSIP_PFLC || run->gossip.algorithm == FTC_GOSSIP_PFCC;
 
     if (!heals || test_random_chance(random, 10))
         return;
@@ -90,11 +95,12 @@ static int find(enum ftc_mutation mutation, int most)
         ck_assert_msg(ftc_gossip_run(&run, &outcome) == 0, "%s", ftc_last_error());
         if (outcome.converged)
             continue;
-        printf("%s: draw %d: %s of %d ranks, %s, %g lost, crowd %g, %d flips, %s after %d: error %g\n",
-               words[mutation], runs, ftc_gossip_run_name(&run), run.gossip.neighbourhood.ranks,
-               ftc_neighbourhood_name(run.gossip.neighbourhood.kind), run.loss, run.crowd, (int)outcome.flips,
-               run.flips ? ftc_flip_variable_name(run.flip.variable) : "none", (int)run.flip.step,
-               outcome.error);
+        printf(
+            "%s: draw %d: %s of %d ranks, %s, %g lost, crowd %g, %d flips, %s after %d: error %g\n",
+            words[mutation], runs, ftc_gossip_run_name(&run), run.gossip.neighbourhood.ranks,
+            ftc_neighbourhood_name(run.gossip.neighbourhood.kind), run.loss, run.crowd,
+            (int)outcome.flips, run.flips ? ftc_flip_variable_name(run.flip.variable) : "none",
+            (int)run.flip.step, outcome.error);
         break;
     }
     ftc_mutation = FTC_MUTATION_NONE;

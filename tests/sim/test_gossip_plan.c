@@ -1,4 +1,5 @@
-/* Gossip by formula: the vectors of the notes, the limits, and gossip itself played with dice beside its formula. */
+/* Gossip by formula: the vectors of the notes, the limits, and gossip itself played with dice
+ * beside its formula. */
 #include "sim/figures/gossip_plan.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@
 
 /* --- the vectors of docs/design/algorithms-notes.md, 3: L = 2, o = 1, epsilon = 1e-6 --- */
 
-static void expect_plan(int ranks, int dead, int rounds, int coloured, double messages, int distance)
+static void expect_plan(int ranks, int dead, int rounds, int coloured, double messages,
+                        int distance)
 {
     struct ftc_gossip_model model = {ranks, ranks - dead, ftc_gossip_plan_hop(2, 1)};
     struct ftc_gossip_plan plan = ftc_gossip_plan_choose(&model, 1e-6);
@@ -57,7 +59,8 @@ START_TEST(a_ring_of_one_or_two_is_simple)
     ck_assert_double_eq(plan.spread.messages, 0);
     ck_assert_double_eq(ftc_gossip_plan_spread(&pair, 1).coloured, 2);
     ck_assert_double_eq(ftc_gossip_plan_spread(&pair, 1).messages, 1);
-    ck_assert_int_eq(ftc_gossip_plan_choose(&pair, 1e-6).rounds, 0); /* the other is the root's neighbour */
+    ck_assert_int_eq(ftc_gossip_plan_choose(&pair, 1e-6).rounds,
+                     0); /* the other is the root's neighbour */
 }
 END_TEST
 
@@ -75,7 +78,8 @@ END_TEST
 
 /* --- rounds and gaps --- */
 
-/* The first round has one sender and one target; until the first message is in, each round adds one. */
+/* The first round has one sender and one target; until the first message is in, each round adds
+ * one. */
 START_TEST(the_first_rounds_are_counted_by_hand)
 {
     struct ftc_gossip_model model = {1000, 1000, 3};
@@ -89,7 +93,8 @@ START_TEST(the_first_rounds_are_counted_by_hand)
 }
 END_TEST
 
-/* By counted rounds the coloured double, at first; in the end each round leaves 1/e of who is missing. */
+/* By counted rounds the coloured double, at first; in the end each round leaves 1/e of who is
+ * missing. */
 START_TEST(counted_rounds_double_and_end_exponentially)
 {
     struct ftc_gossip_model model = {1 << 20, 1 << 20, 1};
@@ -172,7 +177,8 @@ static bool someone_reaches(const struct game *g, int rank, int distance)
     return false;
 }
 
-/* Everyone coloured sends, by correction too, until nobody is new. Returns how many live ranks stay without. */
+/* Everyone coloured sends, by correction too, until nobody is new. Returns how many live ranks stay
+ * without. */
 static int correct(struct game *g, int distance)
 {
     int missed;
@@ -222,7 +228,8 @@ static void compare_missed(struct test_random *random, int dead, int rounds, int
         missed += correct(&game, distance) / (double)runs;
     }
     double expected = ftc_gossip_plan_missed(&model, coloured, distance);
-    printf("%d dead, %d rounds, d = %d: %.1f coloured (by formula %.1f), %.3f missed (%.3f, with the true "
+    printf("%d dead, %d rounds, d = %d: %.1f coloured (by formula %.1f), %.3f missed (%.3f, with "
+           "the true "
            "coloured "
            "%.3f)\n",
            dead, rounds, distance, coloured, planned, missed,
@@ -230,7 +237,8 @@ static void compare_missed(struct test_random *random, int dead, int rounds, int
     ck_assert_double_eq_tol(missed, expected, 0.3 * expected);
 }
 
-/* Lost first messages slow gossip down more than their mean does: given how many are coloured, the rest is right. */
+/* Lost first messages slow gossip down more than their mean does: given how many are coloured, the
+ * rest is right. */
 START_TEST(dice_miss_what_the_formula_says)
 {
     struct test_random random = test_random_start();
@@ -262,7 +270,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("gossip_plan");
-    TCase *plans = tcase_create("plans"), *parts = tcase_create("parts"), *dice = tcase_create("dice");
+    TCase *plans = tcase_create("plans"), *parts = tcase_create("parts"),
+          *dice = tcase_create("dice");
 
     test_seed_announce();
     tcase_add_test(plans, the_plans_of_the_notes_come_out);

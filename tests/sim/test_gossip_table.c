@@ -1,4 +1,5 @@
-/* Gossip aggregation on the virtual machine: what the source measured, and what the checksums promise. */
+/* Gossip aggregation on the virtual machine: what the source measured, and what the checksums
+ * promise. */
 #include <math.h>
 
 #include "base/error.h"
@@ -8,13 +9,15 @@
 #define FEW (TEST_SANITIZED ? 2 : 10)
 
 /* A table with one row. */
-static struct ftc_gossip_row one(enum ftc_gossip_algorithm algorithm, enum ftc_neighbourhood_kind kind,
-                                 int ranks, double accuracy)
+static struct ftc_gossip_row one(enum ftc_gossip_algorithm algorithm,
+                                 enum ftc_neighbourhood_kind kind, int ranks, double accuracy)
 {
     struct ftc_gossip_row row = {.bit = -1, .repeat = FEW};
     row.run = (struct ftc_gossip_run){.seed = 1, .most = 5000};
-    row.run.gossip = (struct ftc_gossip_settings){
-        .algorithm = algorithm, .count = 1, .accuracy = accuracy, .patience_ns = 16 * FTC_GOSSIP_TICKS};
+    row.run.gossip = (struct ftc_gossip_settings){.algorithm = algorithm,
+                                                  .count = 1,
+                                                  .accuracy = accuracy,
+                                                  .patience_ns = 16 * FTC_GOSSIP_TICKS};
     ck_assert_int_eq(ftc_neighbourhood_init(&row.run.gossip.neighbourhood, kind, ranks), 0);
     return row;
 }
@@ -23,8 +26,8 @@ static double measured(struct ftc_gossip_row *row)
 {
     ftc_gossip_row_measure(row);
     ck_assert_msg(row->rc == 0, "%s", row->words);
-    ck_assert_msg(row->converged == row->repeat, "%d of %d converged, error %g", row->converged, row->repeat,
-                  row->error);
+    ck_assert_msg(row->converged == row->repeat, "%d of %d converged, error %g", row->converged,
+                  row->repeat, row->error);
     return row->most;
 }
 
@@ -32,8 +35,8 @@ static void check_near(const char *what, double value, double expected, double s
 {
     if (TEST_SANITIZED) /* too few runs for a mean */
         share *= 2;
-    ck_assert_msg(fabs(value - expected) <= share * expected, "%s: %.1f messages, %.0f expected", what, value,
-                  expected);
+    ck_assert_msg(fabs(value - expected) <= share * expected, "%s: %.1f messages, %.0f expected",
+                  what, value, expected);
 }
 
 /* Wimmer 2016, table 2.1: single runs there, means here. */
@@ -56,7 +59,8 @@ START_TEST(as_many_messages_as_in_the_source)
     };
     for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
         struct ftc_gossip_row row = one(cells[i].algorithm, cells[i].kind, cells[i].ranks, 1e-11);
-        check_near(ftc_gossip_algorithm_name(cells[i].algorithm), measured(&row), cells[i].messages, 0.15);
+        check_near(ftc_gossip_algorithm_name(cells[i].algorithm), measured(&row), cells[i].messages,
+                   0.15);
     }
 }
 END_TEST
@@ -77,15 +81,15 @@ END_TEST
 
 START_TEST(turns_need_no_more_messages_than_push_sum)
 {
-    static const enum ftc_neighbourhood_kind kinds[] = {FTC_NEIGHBOURHOOD_FULL, FTC_NEIGHBOURHOOD_HYPERCUBE,
-                                                        FTC_NEIGHBOURHOOD_TORUS};
+    static const enum ftc_neighbourhood_kind kinds[] = {
+        FTC_NEIGHBOURHOOD_FULL, FTC_NEIGHBOURHOOD_HYPERCUBE, FTC_NEIGHBOURHOOD_TORUS};
     for (int i = 0; i < 3; i++) {
         struct ftc_gossip_row sum = one(FTC_GOSSIP_PUSH_SUM, kinds[i], 64, 1e-11);
         struct ftc_gossip_row flow = one(FTC_GOSSIP_PFCC, kinds[i], 64, 1e-11);
         flow.run.gossip.turns = true;
         double most = measured(&flow), limit = measured(&sum);
-        ck_assert_msg(most <= 1.1 * limit, "%s: %.1f, push-sum %.1f", ftc_neighbourhood_name(kinds[i]), most,
-                      limit);
+        ck_assert_msg(most <= 1.1 * limit, "%s: %.1f, push-sum %.1f",
+                      ftc_neighbourhood_name(kinds[i]), most, limit);
     }
 }
 END_TEST
@@ -107,7 +111,8 @@ START_TEST(a_flip_costs_pfcc_nothing)
     for (int bit = 3; bit < 64; bit += 10) {
         struct ftc_gossip_row row = one(FTC_GOSSIP_PFCC, FTC_NEIGHBOURHOOD_HYPERCUBE, 32, 1e-14);
         row.run.flips = true;
-        row.run.flip = (struct ftc_flip){.rank = -1, .variable = FTC_FLIP_FLOW, .bit = bit, .step = 150};
+        row.run.flip =
+            (struct ftc_flip){.rank = -1, .variable = FTC_FLIP_FLOW, .bit = bit, .step = 150};
         check_near("pfcc", measured(&row), without, 0.05);
         row.run.gossip.algorithm = FTC_GOSSIP_PFLC;
         row.converged = 0;
@@ -119,14 +124,15 @@ END_TEST
 
 START_TEST(push_sum_and_push_flow_do_not_survive_one)
 {
-    static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_SUM, FTC_GOSSIP_PUSH_FLOW,
-                                                           FTC_GOSSIP_PUSH_CANCEL_FLOW};
+    static const enum ftc_gossip_algorithm algorithms[] = {
+        FTC_GOSSIP_PUSH_SUM, FTC_GOSSIP_PUSH_FLOW, FTC_GOSSIP_PUSH_CANCEL_FLOW};
     for (int i = 0; i < 3; i++) {
         struct ftc_gossip_row row = one(algorithms[i], FTC_NEIGHBOURHOOD_HYPERCUBE, 32, 1e-14);
         row.run.gossip.turns = algorithms[i] == FTC_GOSSIP_PUSH_CANCEL_FLOW;
         row.run.flips = true;
         row.run.most = 1000;
-        row.run.flip = (struct ftc_flip){.rank = -1, .variable = FTC_FLIP_WEIGHT, .bit = 62, .step = 60};
+        row.run.flip =
+            (struct ftc_flip){.rank = -1, .variable = FTC_FLIP_WEIGHT, .bit = 62, .step = 60};
         ftc_gossip_row_measure(&row);
         ck_assert_msg(row.converged < row.repeat, "%s", ftc_gossip_algorithm_name(algorithms[i]));
         ck_assert_double_gt(row.error, 1e-10);
@@ -143,8 +149,8 @@ START_TEST(loss_costs_no_more_than_what_is_lost)
         struct ftc_gossip_row row = one(FTC_GOSSIP_PFCC, FTC_NEIGHBOURHOOD_HYPERCUBE, 32, 1e-14);
         row.run.loss = losses[i];
         double most = measured(&row);
-        ck_assert_msg(most <= 1.3 / (1 - losses[i]) * without, "%g lost: %.1f, %.1f without", losses[i], most,
-                      without);
+        ck_assert_msg(most <= 1.3 / (1 - losses[i]) * without, "%g lost: %.1f, %.1f without",
+                      losses[i], most, without);
     }
 }
 END_TEST
@@ -178,7 +184,8 @@ START_TEST(the_fit_finds_the_curve)
         rows[i] = one(FTC_GOSSIP_PUSH_SUM, FTC_NEIGHBOURHOOD_HYPERCUBE, 32 << i, 1e-14);
         rows[i].converged = rows[i].repeat;
         rows[i].most =
-            0.9 * log2((32 << i) - 16) / ftc_neighbourhood_gap(&rows[i].run.gossip.neighbourhood) + 130;
+            0.9 * log2((32 << i) - 16) / ftc_neighbourhood_gap(&rows[i].run.gossip.neighbourhood) +
+            130;
     }
     ck_assert(ftc_gossip_fit(&table, 0, &fit));
     ck_assert_int_eq(fit.points, 8);

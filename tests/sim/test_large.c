@@ -1,4 +1,5 @@
-/* Large allreduces under deaths: promises are kept, the same seed is the same run, all that can happen did. */
+/* Large allreduces under deaths: promises are kept, the same seed is the same run, all that can
+ * happen did. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ static uint64_t seed_start(void)
     return test_random_bits(&random) >> 16;
 }
 
-static bool run(uint64_t seed, struct ftc_large_sums *sums, FILE *log, char violation[FTC_LARGE_SIM_WORDS])
+static bool run(uint64_t seed, struct ftc_large_sums *sums, FILE *log,
+                char violation[FTC_LARGE_SIM_WORDS])
 {
     struct ftc_large_story story;
 
@@ -29,8 +31,8 @@ START_TEST(promises_are_kept)
     uint64_t seed = seed_start();
 
     for (uint64_t i = 0; i < RUNS; i++)
-        ck_assert_msg(run(seed + i, &sums, NULL, violation), "seed %llu: %s", (unsigned long long)(seed + i),
-                      violation);
+        ck_assert_msg(run(seed + i, &sums, NULL, violation), "seed %llu: %s",
+                      (unsigned long long)(seed + i), violation);
     /* else nothing was tried */
     ck_assert_uint_gt(sums.deaths, sums.runs / 3);
     ck_assert_uint_gt(sums.committed, 2 * sums.runs);

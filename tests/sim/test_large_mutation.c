@@ -1,9 +1,10 @@
 /*
- * The prover itself: each fault of large allreduces (collectives/ring/mutation.h), compiled into this program alone, is found within a
- * budget. Seeds are fixed, so that the same runs find it every time.
+ * The prover itself: each fault of large allreduces (collectives/ring/mutation.h), compiled into
+ * this program alone, is found within a budget. Seeds are fixed, so that the same runs find it
+ * every time.
  */
-#include "collectives/ring/mutation.h"
 #include "collectives/mutation.h"
+#include "collectives/ring/mutation.h"
 #include "sim/large/large.h"
 #include "tests/suite.h"
 
@@ -38,8 +39,8 @@ static int find(enum ftc_large_mutation mutation, int most)
 
 START_TEST(a_fault_is_found)
 {
-    ck_assert_msg(find((enum ftc_large_mutation)_i, BUDGET) <= BUDGET, "%d runs do not find: %s", BUDGET,
-                  words[_i]);
+    ck_assert_msg(find((enum ftc_large_mutation)_i, BUDGET) <= BUDGET, "%d runs do not find: %s",
+                  BUDGET, words[_i]);
 }
 END_TEST
 
@@ -56,7 +57,8 @@ int main(void)
     TCase *tcase = tcase_create("faults");
 
     tcase_set_timeout(tcase, TEST_SANITIZED ? 300 : 60);
-    tcase_add_loop_test(tcase, a_fault_is_found, FTC_LARGE_MUTATION_NONE + 1, FTC_LARGE_MUTATIONS_COUNT);
+    tcase_add_loop_test(tcase, a_fault_is_found, FTC_LARGE_MUTATION_NONE + 1,
+                        FTC_LARGE_MUTATIONS_COUNT);
     tcase_add_test(tcase, a_sound_one_keeps_its_promises);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);

@@ -230,8 +230,8 @@ static struct ftc_decision *broadcast_decision(int at, unsigned char byte)
     struct ftc_call call;
 
     ftc_ledger_prepare(job.ledger, 0, 0, &call);
-    decision->value =
-        (struct ftc_value){.buffer = ftc_buffer_new(call.signature.size), .size = call.signature.size};
+    decision->value = (struct ftc_value){.buffer = ftc_buffer_new(call.signature.size),
+                                         .size = call.signature.size};
     memcpy(decision->value.buffer->data, call.input, call.signature.size);
     decision->value.buffer->data[7] ^= byte;
     return decision;

@@ -1,4 +1,5 @@
-/* What the ledger notices in calls, messages, inputs, values and at the end; test_ledger.c has the deliveries. */
+/* What the ledger notices in calls, messages, inputs, values and at the end; test_ledger.c has the
+ * deliveries. */
 #include <string.h>
 
 #include "job.h"
@@ -56,8 +57,9 @@ START_TEST(the_living_call_with_the_same_history)
 END_TEST
 
 /* What a plain reduce tells its root is no decision. */
-static const char *const unchanged[] = {"rank 2: G after operation 0 is not what was decided",
-                                        "rank 2: the epoch after operation 0 is not that of the decision"};
+static const char *const unchanged[] = {
+    "rank 2: G after operation 0 is not what was decided",
+    "rank 2: the epoch after operation 0 is not that of the decision"};
 
 START_TEST(nothing_but_a_decision_changes_the_history)
 {
@@ -328,7 +330,8 @@ START_TEST(an_honest_job_with_tickets)
     ck_assert_int_eq(ftc_ledger_counts(job.ledger, 0, 0, 1), 1);
     ck_assert_int_eq(ftc_ledger_counts(job.ledger, 1, 2, 4), 0);
     ck_assert_int_eq(ftc_ledger_counts(job.ledger, 0, 0, 2), -1); /* no count of its own */
-    ck_assert_uint_eq(ftc_ledger_result(job.ledger, 0, 0).size, sizeof(uint64_t) + 2 * sizeof(uint16_t));
+    ck_assert_uint_eq(ftc_ledger_result(job.ledger, 0, 0).size,
+                      sizeof(uint64_t) + 2 * sizeof(uint16_t));
 }
 END_TEST
 
@@ -353,12 +356,14 @@ START_TEST(a_survivor_that_never_delivers)
 }
 END_TEST
 
-/* The same message of the first operation of rank 1, `times` times; like one of its TREEs, but of another kind. */
+/* The same message of the first operation of rank 1, `times` times; like one of its TREEs, but of
+ * another kind. */
 static void send_more(enum ftc_message_kind kind, int times)
 {
     struct ftc_message message = {.kind = kind};
-    struct ftc_output output = {
-        .kind = FTC_OUTPUT_SEND, .message = kind, .head = ftc_message_encode(&message, FTC_SCHEME_LIST)};
+    struct ftc_output output = {.kind = FTC_OUTPUT_SEND,
+                                .message = kind,
+                                .head = ftc_message_encode(&message, FTC_SCHEME_LIST)};
 
     for (int t = 0; t < times; t++)
         ftc_ledger_sends(job.ledger, 1, &output);
@@ -416,7 +421,8 @@ START_TEST(a_message_too_few)
 }
 END_TEST
 
-/* With one failure: allreduce at most twice the messages, PREPARE and POKE apart; a reduce not more. */
+/* With one failure: allreduce at most twice the messages, PREPARE and POKE apart; a reduce not
+ * more. */
 static const struct {
     const char *operation;
     enum ftc_message_kind kind;

@@ -1,4 +1,5 @@
-/* What comparing the results of subtrees promises (agreement.md, "Vote"): the ledger knows which bits have changed. */
+/* What comparing the results of subtrees promises (agreement.md, "Vote"): the ledger knows which
+ * bits have changed. */
 #include "collectives/values/flip.h"
 #include "job.h"
 #include "tests/suite.h"
@@ -24,7 +25,8 @@ static void teardown(void)
     job_end(&job);
 }
 
-/* Rank `at` delivers a decision in which the heads 1 to `wrong` of so many were found wrong; without a value: CORRUPT. */
+/* Rank `at` delivers a decision in which the heads 1 to `wrong` of so many were found wrong;
+ * without a value: CORRUPT. */
 static void decide(int at, const int counted[], unsigned compared, int wrong)
 {
     struct ftc_decision *decision = job_decision(&job, at, counted != NULL ? counted : everyone);

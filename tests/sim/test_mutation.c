@@ -1,8 +1,8 @@
 /*
- * The prover itself: each fault that agreement.md names ("What the simulator must establish"), compiled into this
- * program alone, is found by storms within a budget. The storms have fixed seeds, so that the same ones find it every
- * time. "Declare failed without fencing" is no fault of a member: test_explore.c has it. And the reductions of the
- * explorer hide no fault.
+ * The prover itself: each fault that agreement.md names ("What the simulator must establish"),
+ * compiled into this program alone, is found by storms within a budget. The storms have fixed
+ * seeds, so that the same ones find it every time. "Declare failed without fencing" is no fault of
+ * a member: test_explore.c has it. And the reductions of the explorer hide no fault.
  */
 #include <string.h>
 
@@ -31,10 +31,11 @@ static const char *const words[FTC_MUTATIONS_COUNT] = {"the sound protocol",
 static void storm(enum ftc_mutation mutation, uint64_t runs, unsigned pinned,
                   struct ftc_storm_outcome *outcome)
 {
-    struct ftc_storm_plan plan = {.frame = {.settings = ftc_cluster_settings(1, 0), .pinned = pinned},
-                                  .seed = 1,
-                                  .runs = runs,
-                                  .jobs = WORKERS};
+    struct ftc_storm_plan plan = {
+        .frame = {.settings = ftc_cluster_settings(1, 0), .pinned = pinned},
+        .seed = 1,
+        .runs = runs,
+        .jobs = WORKERS};
 
     ftc_mutation = mutation; /* the workers are forked with it */
     ck_assert_int_eq(ftc_storm_pool_run(&plan, outcome), FTC_SUCCESS);
@@ -61,22 +62,25 @@ START_TEST(the_sound_protocol_keeps_its_promises)
     struct ftc_storm_outcome outcome;
 
     storm(FTC_MUTATION_NONE, HARMLESS, 0, &outcome);
-    ck_assert_msg(!outcome.violated, "seed %llu: %s", (unsigned long long)outcome.seed, outcome.violation);
+    ck_assert_msg(!outcome.violated, "seed %llu: %s", (unsigned long long)outcome.seed,
+                  outcome.violation);
 }
 END_TEST
 
 /*
- * Taking a contribution after its sender was written off is harmless. A rank that still waits for others is then in
- * the state that it would be in had the contribution come before the notice: an order that the sound protocol knows.
- * One that waits for nobody any more has sent what it made of the others' and looks at no contribution again.
- * Where results are compared it is a fault, for its list then names a rank whose input is in.
+ * Taking a contribution after its sender was written off is harmless. A rank that still waits for
+ * others is then in the state that it would be in had the contribution come before the notice: an
+ * order that the sound protocol knows. One that waits for nobody any more has sent what it made of
+ * the others' and looks at no contribution again. Where results are compared it is a fault, for its
+ * list then names a rank whose input is in.
  */
 START_TEST(a_late_contribution_is_harmless_but_where_results_are_compared)
 {
     struct ftc_storm_outcome outcome;
 
     storm(FTC_MUTATION_LATE_CONTRIBUTION, HARMLESS, FTC_STORM_PIN_INTEGRITY, &outcome);
-    ck_assert_msg(!outcome.violated, "seed %llu: %s", (unsigned long long)outcome.seed, outcome.violation);
+    ck_assert_msg(!outcome.violated, "seed %llu: %s", (unsigned long long)outcome.seed,
+                  outcome.violation);
     storm(FTC_MUTATION_LATE_CONTRIBUTION, BUDGET, 0, &outcome);
     ck_assert_msg(outcome.violated, "%d storms do not find it where results are compared", BUDGET);
 }
@@ -99,7 +103,8 @@ static bool gossip_survives(int element, int bit)
         .most = 2000};
     struct ftc_gossip_outcome outcome;
 
-    ck_assert_int_eq(ftc_neighbourhood_init(&run.gossip.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 8), 0);
+    ck_assert_int_eq(
+        ftc_neighbourhood_init(&run.gossip.neighbourhood, FTC_NEIGHBOURHOOD_HYPERCUBE, 8), 0);
     int rc = ftc_gossip_run(&run, &outcome);
     ck_assert(rc != FTC_SUCCESS || outcome.flips == 1);
     return rc == FTC_SUCCESS && outcome.converged;
@@ -161,11 +166,13 @@ START_TEST(reductions_hide_no_fault)
 
     for (ftc_mutation = FTC_MUTATION_NONE; ftc_mutation < FTC_MUTATIONS_COUNT; ftc_mutation++) {
         bool broken = is_broken(_i, false);
-        ck_assert_msg(broken == is_broken(_i, true), "%s: %s", explored[_i].program, words[ftc_mutation]);
+        ck_assert_msg(broken == is_broken(_i, true), "%s: %s", explored[_i].program,
+                      words[ftc_mutation]);
         ck_assert(!broken || ftc_mutation != FTC_MUTATION_NONE);
         found += broken;
     }
-    printf("%s: the explorer finds %d of %d faults\n", explored[_i].program, found, FTC_MUTATIONS_COUNT - 2);
+    printf("%s: the explorer finds %d of %d faults\n", explored[_i].program, found,
+           FTC_MUTATIONS_COUNT - 2);
     ck_assert_int_gt(found, 3);
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* Storms of nodes with leases: promises are kept, the same seed is the same run, and who drives the objects wrongly is found out. */
+/* Storms of nodes with leases: promises are kept, the same seed is the same run, and who drives the
+ * objects wrongly is found out. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,8 +33,8 @@ START_TEST(promises_are_kept)
     uint64_t seed = seed_start();
 
     for (int i = 0; i < RUNS; i++)
-        ck_assert_msg(run(seed + (uint64_t)i, FTC_NODES_SOUND, &sums, NULL, violation), "seed %llu: %s",
-                      (unsigned long long)seed + (unsigned long long)i, violation);
+        ck_assert_msg(run(seed + (uint64_t)i, FTC_NODES_SOUND, &sums, NULL, violation),
+                      "seed %llu: %s", (unsigned long long)seed + (unsigned long long)i, violation);
     /* else nothing was tried */
     ck_assert_uint_gt(sums.leaders, sums.runs + sums.runs / 20);
     ck_assert_uint_gt(sums.declared, sums.runs / 20);
@@ -108,7 +109,8 @@ int main(void)
     tcase_set_timeout(tcase, TEST_SANITIZED ? 300 : 60);
     tcase_add_test(tcase, promises_are_kept);
     tcase_add_test(tcase, the_same_seed_is_the_same_run);
-    tcase_add_loop_test(tcase, a_fault_of_the_driver_is_found, FTC_NODES_UNCHECKED, FTC_NODES_STAYS + 1);
+    tcase_add_loop_test(tcase, a_fault_of_the_driver_is_found, FTC_NODES_UNCHECKED,
+                        FTC_NODES_STAYS + 1);
     tcase_add_test(tcase, a_base_that_shrinks_by_l_is_harmless);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);

@@ -1,6 +1,7 @@
 /*
- * The prover itself: each fault of leases that nodes.md names (detector/mutation.h), compiled into this program alone, is found by
- * storms of nodes within a budget. Seeds are fixed, so that the same runs find it every time.
+ * The prover itself: each fault of leases that nodes.md names (detector/mutation.h), compiled into
+ * this program alone, is found by storms of nodes within a budget. Seeds are fixed, so that the
+ * same runs find it every time.
  */
 #include "detector/mutation.h"
 #include "sim/nodes/nodes.h"
@@ -37,8 +38,8 @@ static int find(enum ftc_lease_mutation mutation, int most)
 
 START_TEST(a_fault_is_found)
 {
-    ck_assert_msg(find((enum ftc_lease_mutation)_i, BUDGET) <= BUDGET, "%d runs do not find: %s", BUDGET,
-                  words[_i]);
+    ck_assert_msg(find((enum ftc_lease_mutation)_i, BUDGET) <= BUDGET, "%d runs do not find: %s",
+                  BUDGET, words[_i]);
 }
 END_TEST
 
@@ -55,7 +56,8 @@ int main(void)
     TCase *tcase = tcase_create("faults");
 
     tcase_set_timeout(tcase, TEST_SANITIZED ? 300 : 60);
-    tcase_add_loop_test(tcase, a_fault_is_found, FTC_LEASE_MUTATION_NONE + 1, FTC_LEASE_MUTATIONS_COUNT);
+    tcase_add_loop_test(tcase, a_fault_is_found, FTC_LEASE_MUTATION_NONE + 1,
+                        FTC_LEASE_MUTATIONS_COUNT);
     tcase_add_test(tcase, sound_leases_keep_their_promises);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);

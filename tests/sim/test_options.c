@@ -1,5 +1,5 @@
-/* The command line of ftcoll-sim: what is understood, how it maps to the members' settings, what is refused and how,
- * and that a replay line gives the same communicator again. */
+/* The command line of ftcoll-sim: what is understood, how it maps to the members' settings, what is
+ * refused and how, and that a replay line gives the same communicator again. */
 #include "sim/options.h"
 
 #include <stdlib.h>
@@ -51,8 +51,10 @@ static const struct ftc_option hiding_options[] = {
     {"ranks", 'n', "LIST", "numbers of ranks", take_ranks},
     {NULL, 0, NULL, NULL, NULL},
 };
-static const struct ftc_usage plain = {.synopsis = "test", .summary = "A test.", .option = plain_options};
-static const struct ftc_usage hiding = {.synopsis = "test", .summary = "A test.", .option = hiding_options};
+static const struct ftc_usage plain = {
+    .synopsis = "test", .summary = "A test.", .option = plain_options};
+static const struct ftc_usage hiding = {
+    .synopsis = "test", .summary = "A test.", .option = hiding_options};
 static const struct ftc_usage bounded = {
     .synopsis = "test", .summary = "A test.", .most_ranks = 8, .seedless = true};
 
@@ -128,9 +130,10 @@ END_TEST
 
 START_TEST(every_short_form_reaches_the_members)
 {
-    accept(
-        "-n 9 -f 2 -s 77 --scheme bit --share off --rotation spread --reduce-tree chain --dissemination lame "
-        "--arity 3 --correction checked --correction-delay 5 --prepare tree --settle-every 0 barrier");
+    accept("-n 9 -f 2 -s 77 --scheme bit --share off --rotation spread --reduce-tree chain "
+           "--dissemination lame "
+           "--arity 3 --correction checked --correction-delay 5 --prepare tree --settle-every 0 "
+           "barrier");
     ck_assert_int_eq(setup.member.f, 2);
     ck_assert_int_eq(setup.member.scheme, FTC_SCHEME_BIT);
     ck_assert_int_eq(setup.member.share, FTC_SHARE_OFF);
@@ -149,10 +152,11 @@ END_TEST
 
 START_TEST(short_forms_of_broadcasts_reach_the_members)
 {
-    accept("-n 9 --dissemination gossip --tree kary --correction failure-proof --distance 6 "
-           "--correction-delay 0 "
-           "--patience 20 --gossip-bound time --gossip-rounds 11 --gossip-hop 3 --broadcast-seed 99 "
-           "--fragment 1500 --set multicast.least_ranks=3 --set multicast.most_bytes=0 bcast");
+    accept(
+        "-n 9 --dissemination gossip --tree kary --correction failure-proof --distance 6 "
+        "--correction-delay 0 "
+        "--patience 20 --gossip-bound time --gossip-rounds 11 --gossip-hop 3 --broadcast-seed 99 "
+        "--fragment 1500 --set multicast.least_ranks=3 --set multicast.most_bytes=0 bcast");
     ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_GOSSIP);
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_KARY);
     ck_assert_int_eq(setup.member.correction, FTC_CORRECTION_FAILURE_PROOF);
@@ -179,7 +183,8 @@ START_TEST(a_tree_is_a_word_for_dissemination_too)
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_LAME);
     accept("-n 4 bcast --dissemination kary --dissemination binomial");
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_BINOMIAL);
-    accept("-n 4 bcast --dissemination kary --dissemination multicast"); /* whom to ask: the kary tree */
+    accept(
+        "-n 4 bcast --dissemination kary --dissemination multicast"); /* whom to ask: the kary tree */
     ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_MULTICAST);
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_KARY);
 }
@@ -205,7 +210,8 @@ START_TEST(reports_and_settings_name_things_alike)
 
     for (int i = 0; i < FTC_PAIRS; i++) {
         struct ftc_pair pair = ftc_pair_at(i);
-        const char *const values[] = {ftc_dissemination_name(pair.dissemination), ftc_tree_name(pair.tree),
+        const char *const values[] = {ftc_dissemination_name(pair.dissemination),
+                                      ftc_tree_name(pair.tree),
                                       ftc_correction_name(pair.correction)};
         const char *const keys[] = {"dissemination", "tree", "correction"};
         ck_assert_int_eq(ftc_settings_init(&settings), 0);
@@ -284,13 +290,15 @@ START_TEST(wrong_words_name_cause_and_remedy)
     refuse("-n 4 frobnicate", "\"frobnicate\"", "allreduce");
     refuse("-n 4 bcast:4", "bcast:4", "");
     refuse("-n 4 --dissemination kary --arity 1 bcast", "too small", "at least 2");
-    refuse("-n 4 --dissemination rumour bcast", "\"rumour\"", "allowed: auto, tree, gossip, multicast");
-    refuse("-n 4 --algorithm ogc bcast", "--algorithm: broadcast.algorithm: \"ogc\"", "ocg, ccg, fcg");
+    refuse("-n 4 --dissemination rumour bcast", "\"rumour\"",
+           "allowed: auto, tree, gossip, multicast");
+    refuse("-n 4 --algorithm ogc bcast", "--algorithm: broadcast.algorithm: \"ogc\"",
+           "ocg, ccg, fcg");
     refuse("-n 4 --gossip-hop 0 bcast", "--gossip-hop", "allowed: 1..1000");
     refuse("-n 4 --fragment 0 bcast", "--fragment 0", "give 1 to 65536");
     refuse("-n 4 --fragment 65537 bcast", "--fragment 65537", "give 1 to 65536");
-    refuse("-n 4 --dissemination gossip --correction none --patience 0 bcast", "would wait for ever",
-           "set a patience");
+    refuse("-n 4 --dissemination gossip --correction none --patience 0 bcast",
+           "would wait for ever", "set a patience");
     refuse("-n 4 --speed 10 bcast", "--speed 10", "give 1 to 9");
 }
 END_TEST
@@ -410,12 +418,15 @@ START_TEST(a_replay_line_gives_the_same_again)
     static const char *const lines[] = {
         "-n 1 -f 0 allreduce",
         "-n 16 -f 3 --share off --rotation spread --reduce-tree chain --prepare tree validate",
-        "-n 5 --dissemination kary --arity 4 --correction checked --correction-delay 7 --settle-every 3 "
+        "-n 5 --dissemination kary --arity 4 --correction checked --correction-delay 7 "
+        "--settle-every 3 "
         "bcast:4",
         "-n 7 --dissemination gossip bcast",
         "-n 7 --dissemination multicast --correction ring --fragment 9000 bcast",
-        "-n 7 --dissemination tree --tree lame --correction delayed --patience 0 --distance 9 bcast",
-        "-n 7 --dissemination gossip --tree kary --correction throttled --distance 5 --correction-delay 0 "
+        "-n 7 --dissemination tree --tree lame --correction delayed --patience 0 --distance 9 "
+        "bcast",
+        "-n 7 --dissemination gossip --tree kary --correction throttled --distance 5 "
+        "--correction-delay 0 "
         "--patience 123 --gossip-bound time --gossip-rounds 9 --gossip-hop 2 --broadcast-seed "
         "4611686018427387904 "
         "--fragment 1 bcast",
@@ -446,20 +457,24 @@ static void assert_line(const char *given, const char *wanted)
 
 START_TEST(a_replay_line_has_the_flips)
 {
-    assert_line("-n 8 allreduce --integrity vote --flip 3:up:62@1/0,0:message.2:1@0/4",
-                "-n 8 -f 1 --integrity vote --flip 3:up.0:62@1/0,0:message.2:1@0/4 --ops allreduce");
+    assert_line(
+        "-n 8 allreduce --integrity vote --flip 3:up:62@1/0,0:message.2:1@0/4",
+        "-n 8 -f 1 --integrity vote --flip 3:up.0:62@1/0,0:message.2:1@0/4 --ops allreduce");
 }
 END_TEST
 
 START_TEST(a_replay_line_leaves_out_what_auto_chooses)
 {
-    assert_line("-n 8 bcast --dissemination tree --correction none --distance 2", "-n 8 -f 1 --ops bcast:0");
+    assert_line("-n 8 bcast --dissemination tree --correction none --distance 2",
+                "-n 8 -f 1 --ops bcast:0");
     assert_line("-n 8 bcast --algorithm ccg --gossip-rounds 8 --distance 4",
                 "-n 8 -f 1 --dissemination gossip --ops bcast:0");
-    assert_line("-n 8 bcast --algorithm corrected-tree", "-n 8 -f 1 --correction checked --ops bcast:0");
+    assert_line("-n 8 bcast --algorithm corrected-tree",
+                "-n 8 -f 1 --correction checked --ops bcast:0");
     assert_line(
         "-n 8 bcast --algorithm fcg --dissemination multicast --set multicast.least_ranks=2",
-        "-n 8 -f 1 --dissemination multicast --correction failure-proof --set multicast.least_ranks=2 "
+        "-n 8 -f 1 --dissemination multicast --correction failure-proof --set "
+        "multicast.least_ranks=2 "
         "--ops bcast:0");
 }
 END_TEST

@@ -24,7 +24,8 @@ static void expect(int op, enum ftc_call_kind kind, int root)
 START_TEST(every_kind_is_understood)
 {
     ck_assert_int_eq(
-        ftc_program_parse(&program, "allreduce,reduce:3,bcast:2,barrier,validate,reduce,bcast,finalize", 4),
+        ftc_program_parse(&program,
+                          "allreduce,reduce:3,bcast:2,barrier,validate,reduce,bcast,finalize", 4),
         FTC_SUCCESS);
     ck_assert_int_eq(program.length, 8);
     expect(0, FTC_CALL_ALLREDUCE, -1);
@@ -115,7 +116,8 @@ int main(void)
     tcase_add_checked_fixture(text, NULL, teardown);
     tcase_add_test(text, every_kind_is_understood);
     tcase_add_test(text, a_star_repeats);
-    tcase_add_loop_test(text, what_was_read_is_written_and_read_again, 0, sizeof(texts) / sizeof(texts[0]));
+    tcase_add_loop_test(text, what_was_read_is_written_and_read_again, 0,
+                        sizeof(texts) / sizeof(texts[0]));
     tcase_add_loop_test(text, what_is_wrong_is_named, 0, sizeof(wrong) / sizeof(wrong[0]));
     suite_add_tcase(suite, text);
     return test_suite_run(suite);

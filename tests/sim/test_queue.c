@@ -1,4 +1,5 @@
-/* The queue of events against a plain sorted list: order, FIFO among equals, what is late, memory. */
+/* The queue of events against a plain sorted list: order, FIFO among equals, what is late,
+ * memory. */
 #include "sim/timed/queue.h"
 
 #include <stdlib.h>
@@ -85,7 +86,8 @@ START_TEST(what_is_late_happens_now)
 }
 END_TEST
 
-/* A simulation's pattern: each event schedules a few later ones. The model: an array sorted by key and order of coming. */
+/* A simulation's pattern: each event schedules a few later ones. The model: an array sorted by key
+ * and order of coming. */
 struct entry {
     uint64_t key;
     uint32_t pushed, left; /* as which */

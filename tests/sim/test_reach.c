@@ -1,6 +1,7 @@
 /*
- * What each dissemination with each correction promises by itself, over random runs; and two faults of a correction that
- * the agreement core makes harmless are found where nobody helps. The runs have fixed seeds.
+ * What each dissemination with each correction promises by itself, over random runs; and two faults
+ * of a correction that the agreement core makes harmless are found where nobody helps. The runs
+ * have fixed seeds.
  */
 #include <string.h>
 
@@ -53,9 +54,12 @@ START_TEST(a_pair_keeps_its_promise)
 
     ftc_pair_name(ftc_pair_at(_i), name);
     ftc_mutation = FTC_MUTATION_NONE;
-    ck_assert_msg(reach(ftc_pair_at(_i), RUNS, &sums, words), "%s, seed %d: %s", name, sums.done, words);
-    ck_assert_msg(sums.dead > RUNS / 2 && sums.dead < RUNS, "%s: ranks die in %d runs", name, sums.dead);
-    ck_assert_msg(sums.coloured > 0 && sums.missed > 0, "%s: %d and %d", name, sums.coloured, sums.missed);
+    ck_assert_msg(reach(ftc_pair_at(_i), RUNS, &sums, words), "%s, seed %d: %s", name, sums.done,
+                  words);
+    ck_assert_msg(sums.dead > RUNS / 2 && sums.dead < RUNS, "%s: ranks die in %d runs", name,
+                  sums.dead);
+    ck_assert_msg(sums.coloured > 0 && sums.missed > 0, "%s: %d and %d", name, sums.coloured,
+                  sums.missed);
 }
 END_TEST
 
@@ -96,7 +100,8 @@ START_TEST(a_fault_is_found)
         bool kept = reach(pair, faulty ? BUDGET : RUNS / 10, &sums, words);
         ftc_mutation = FTC_MUTATION_NONE;
         ftc_pair_name(pair, name);
-        ck_assert_msg(kept == !faulty, "%s, run %d: %s", name, sums.done, kept ? "not found" : words);
+        ck_assert_msg(kept == !faulty, "%s, run %d: %s", name, sums.done,
+                      kept ? "not found" : words);
         if (!kept)
             printf("%s, seed %d: %s\n", name, sums.done, words);
     }

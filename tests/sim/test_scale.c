@@ -1,6 +1,6 @@
 /*
- * A large job fits: one allreduce of 65,536 ranks, f = 3, in at most 4 KiB per rank, which is 4 GiB at 1,048,576.
- * FTC_TEST_SCALE=1048576 runs that one.
+ * A large job fits: one allreduce of 65,536 ranks, f = 3, in at most 4 KiB per rank, which is 4 GiB
+ * at 1,048,576. FTC_TEST_SCALE=1048576 runs that one.
  */
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -44,7 +44,8 @@ static void run(const char *operation, int kills, struct ftc_timed_result *resul
 
     ck_assert_int_eq(ftc_cost_parse(&timed.cost, "rdma"), 0);
     ck_assert_int_eq(ftc_program_parse(&program, operation, members.ranks), 0);
-    ck_assert_msg(ftc_timed_run(&members, &program, &timed, NULL, result) == 0, "%s", ftc_last_error());
+    ck_assert_msg(ftc_timed_run(&members, &program, &timed, NULL, result) == 0, "%s",
+                  ftc_last_error());
     ck_assert_msg(result->violation[0] == '\0', "%s", result->violation);
     ck_assert_int_eq(result->operation[0].deliveries, members.ranks - kills);
     ftc_program_fini(&program);

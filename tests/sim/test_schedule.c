@@ -30,9 +30,9 @@ static const char *run(struct story *story)
     FILE *log = open_memstream(&story->log, &size);
     ck_assert_ptr_nonnull(log);
     ck_assert_int_eq(ftc_schedule_check(&story->schedule, story->settings.ranks), FTC_SUCCESS);
-    ck_assert_msg(
-        ftc_schedule_run(&story->settings, &story->program, &story->schedule, log, story->violation), "%s",
-        story->violation);
+    ck_assert_msg(ftc_schedule_run(&story->settings, &story->program, &story->schedule, log,
+                                   story->violation),
+                  "%s", story->violation);
     fclose(log);
     return story->log;
 }
@@ -60,14 +60,16 @@ static int count_of(const char *log, const char *rank, const char *word)
 
     for (const char *line = log; *line != '\0'; line = strchr(line, '\n') + 1) {
         const char *at = strstr(line, word);
-        found += strncmp(line + 8, rank, strlen(rank)) == 0 && at != NULL && at < strchr(line, '\n');
+        found +=
+            strncmp(line + 8, rank, strlen(rank)) == 0 && at != NULL && at < strchr(line, '\n');
     }
     return found;
 }
 
 /* --- text --- */
 
-static void reads(const char *crashes, const char *losses, const char *deviations, const char *expected)
+static void reads(const char *crashes, const char *losses, const char *deviations,
+                  const char *expected)
 {
     struct ftc_schedule schedule = {0};
 
@@ -93,7 +95,8 @@ START_TEST(text_comes_back)
 }
 END_TEST
 
-static void refuses(int (*parse)(struct ftc_schedule *, const char *), const char *text, const char *why)
+static void refuses(int (*parse)(struct ftc_schedule *, const char *), const char *text,
+                    const char *why)
 {
     struct ftc_schedule schedule = {0};
 
@@ -142,7 +145,8 @@ END_TEST
 START_TEST(a_channel_loses_once)
 {
     unfit("0@0", "0:2@1,0:1@0,0:2@3", 3);
-    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "from rank 0 to rank 2 are lost twice; leave one out"));
+    ck_assert_ptr_nonnull(
+        strstr(ftc_last_error(), "from rank 0 to rank 2 are lost twice; leave one out"));
 }
 END_TEST
 
@@ -198,7 +202,8 @@ START_TEST(too_large_a_deviation_takes_the_youngest)
 }
 END_TEST
 
-/* Rank 0 of a broadcast to three others sends each a DECIDE and delivers: four outputs to die after. */
+/* Rank 0 of a broadcast to three others sends each a DECIDE and delivers: four outputs to die
+ * after. */
 START_TEST(a_crash_comes_after_so_many_outputs)
 {
     for (int outputs = 0; outputs <= 4; outputs++) {
@@ -210,7 +215,8 @@ START_TEST(a_crash_comes_after_so_many_outputs)
         snprintf(crash, sizeof(crash), "0@%d", outputs);
         ftc_schedule_parse_crashes(&story.schedule, crash);
         const char *log = run(&story);
-        int made = count_of(log, "rank 0  ", "sends DECIDE") + count_of(log, "rank 0  ", "delivers");
+        int made =
+            count_of(log, "rank 0  ", "sends DECIDE") + count_of(log, "rank 0  ", "delivers");
         ck_assert_int_eq(made, outputs);
         ck_assert_int_eq(count(log, "CRASHES"), 1);
         end(&story);
@@ -256,8 +262,9 @@ START_TEST(events_become_deviations)
         {.kind = FTC_CLUSTER_CALL, .a = 2},
     };
 
-    ck_assert_int_eq(ftc_schedule_from_events(&story.schedule, &story.settings, &story.program, calls, 3),
-                     FTC_SUCCESS);
+    ck_assert_int_eq(
+        ftc_schedule_from_events(&story.schedule, &story.settings, &story.program, calls, 3),
+        FTC_SUCCESS);
     char *text = ftc_schedule_format(&story.schedule);
     ck_assert_str_eq(text, "--schedule 1:1,2:1");
     free(text);

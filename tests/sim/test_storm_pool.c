@@ -1,4 +1,5 @@
-/* Storms over many workers: the same result as with one, and no run that dies or is stopped goes unnoticed.
+/* Storms over many workers: the same result as with one, and no run that dies or is stopped goes
+ * unnoticed.
  */
 #include <errno.h>
 #include <signal.h>

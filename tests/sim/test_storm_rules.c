@@ -2,8 +2,8 @@
  * Random storms over whole communicators: any operations, deaths and schedules, every promise of
  * agreement.md, and every rule of the protocol taken.
  *
- * FTC_TEST_SEED=n runs one storm and shows it; FTC_TEST_RUNS sets how many run, FTC_TEST_FIRST the first
- * seed; FTC_TEST_RULES=1 prints how often each rule was taken.
+ * FTC_TEST_SEED=n runs one storm and shows it; FTC_TEST_RUNS sets how many run, FTC_TEST_FIRST the
+ * first seed; FTC_TEST_RULES=1 prints how often each rule was taken.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,8 @@ END_TEST
 static void print_rules(const uint64_t rules[FTC_RULES_COUNT])
 {
     for (int rule = 0; rule < FTC_RULES_ONE_LEVEL; rule++)
-        fprintf(stderr, "%12llu  %s\n", (unsigned long long)rules[rule], ftc_rule_name((enum ftc_rule)rule));
+        fprintf(stderr, "%12llu  %s\n", (unsigned long long)rules[rule],
+                ftc_rule_name((enum ftc_rule)rule));
 }
 
 START_TEST(all_keep_their_promises_and_take_every_rule)
@@ -57,7 +58,8 @@ START_TEST(all_keep_their_promises_and_take_every_rule)
     ck_assert_int_eq(ftc_storm_pool_run(&plan, &outcome), FTC_SUCCESS);
     ck_assert_msg(!outcome.violated,
                   "%s; replay: FTC_TEST_SEED=%llu, or ftcoll-sim storm --seed %llu --runs 1",
-                  outcome.violation, (unsigned long long)outcome.seed, (unsigned long long)outcome.seed);
+                  outcome.violation, (unsigned long long)outcome.seed,
+                  (unsigned long long)outcome.seed);
     ck_assert_uint_eq(outcome.sums.runs, plan.runs);
     if (getenv("FTC_TEST_RULES") != NULL)
         print_rules(outcome.sums.rules);

@@ -1,4 +1,5 @@
-/* One storm: the same seed is the same run; what is pinned is not drawn; a record is enough to have it again.
+/* One storm: the same seed is the same run; what is pinned is not drawn; a record is enough to have
+ * it again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,8 @@ START_TEST(the_same_seed_is_the_same_run)
     int different = 0;
 
     for (uint64_t seed = 1; seed <= 50; seed++) {
-        char *once = log_of(&frame, seed), *again = log_of(&frame, seed), *other = log_of(&frame, seed + 1);
+        char *once = log_of(&frame, seed), *again = log_of(&frame, seed),
+             *other = log_of(&frame, seed + 1);
         ck_assert_str_eq(once, again);
         different += strcmp(once, other) != 0;
         free(once);
@@ -201,8 +203,8 @@ static char *log_of_schedule(const struct ftc_storm *storm, const struct ftc_sch
     size_t size;
     FILE *log = open_memstream(&text, &size);
 
-    ck_assert_msg(ftc_schedule_run(&storm->settings, &program, schedule, log, violation), "seed %llu: %s",
-                  (unsigned long long)storm->seed, violation);
+    ck_assert_msg(ftc_schedule_run(&storm->settings, &program, schedule, log, violation),
+                  "seed %llu: %s", (unsigned long long)storm->seed, violation);
     fclose(log);
     return text;
 }

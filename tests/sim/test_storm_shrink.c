@@ -1,4 +1,5 @@
-/* Shrinking, shown on promises that no sound run keeps: the smallest run that breaks each is known. */
+/* Shrinking, shown on promises that no sound run keeps: the smallest run that breaks each is
+ * known. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,10 +84,12 @@ static struct ftc_shrunk shrink(const struct ftc_promise *promise, unsigned pinn
         ck_assert_int_eq(ftc_storm_record_try(record, run, &trial), FTC_SUCCESS);
     } while (record->violation[0] == '\0');
     struct ftc_program program = ftc_storm_program(&storm);
-    ck_assert_int_eq(ftc_shrink(&shrunk, &storm.settings, &frame.settings, &program, record, promise),
-                     FTC_SUCCESS);
+    ck_assert_int_eq(
+        ftc_shrink(&shrunk, &storm.settings, &frame.settings, &program, record, promise),
+        FTC_SUCCESS);
     ftc_storm_record_free(record);
-    ck_assert_msg(shrunk.violation[0] != '\0', "seed %llu is not broken again", (unsigned long long)*seed);
+    ck_assert_msg(shrunk.violation[0] != '\0', "seed %llu is not broken again",
+                  (unsigned long long)*seed);
     return shrunk;
 }
 
@@ -96,15 +99,16 @@ static char *text_of(const struct ftc_shrunk *shrunk)
          *operations = ftc_program_format(&shrunk->program);
     char *text = NULL;
 
-    ck_assert_int_gt(asprintf(&text, "-n %d -f %d %s %s", shrunk->settings.ranks, shrunk->settings.f,
-                              operations, schedule),
+    ck_assert_int_gt(asprintf(&text, "-n %d -f %d %s %s", shrunk->settings.ranks,
+                              shrunk->settings.f, operations, schedule),
                      0);
     free(schedule);
     free(operations);
     return text;
 }
 
-/* A poke takes a dead coordinator, the one to poke and one who pokes it, one operation, and no losses. */
+/* A poke takes a dead coordinator, the one to poke and one who pokes it, one operation, and no
+ * losses. */
 START_TEST(a_poke_shrinks_to_three_ranks)
 {
     const struct ftc_promise promise = {.check = nobody_pokes};
@@ -113,9 +117,9 @@ START_TEST(a_poke_shrinks_to_three_ranks)
     for (int again = 0; again < 5; again++) {
         struct ftc_shrunk shrunk = shrink(&promise, BY_TREE, &seed);
         char *text = text_of(&shrunk);
-        ck_assert_msg(shrunk.settings.ranks == 3 && shrunk.settings.f == 0 && shrunk.program.length == 1 &&
-                          shrunk.schedule.crashes == 1 && shrunk.schedule.losses == 0 &&
-                          shrunk.schedule.deviations == 0,
+        ck_assert_msg(shrunk.settings.ranks == 3 && shrunk.settings.f == 0 &&
+                          shrunk.program.length == 1 && shrunk.schedule.crashes == 1 &&
+                          shrunk.schedule.losses == 0 && shrunk.schedule.deviations == 0,
                       "seed %llu: %s", (unsigned long long)seed, text);
         ck_assert_int_eq(strncmp(shrunk.violation, "somebody pokes", 14), 0);
         ck_assert_ptr_nonnull(strstr(shrunk.trace, "sends POKE"));
@@ -201,7 +205,8 @@ START_TEST(no_edit_makes_f_negative)
         for (size_t size = 1; size <= 4 && ftc_draft_edits[e].count(&from) > 0; size++) {
             ck_assert_int_eq(ftc_draft_copy(&draft, &from), FTC_SUCCESS);
             bool legal = ftc_draft_edits[e].apply(&draft, 0, size);
-            ck_assert_msg(!legal || (draft.settings.f >= 0 && draft.settings.f < draft.settings.ranks),
+            ck_assert_msg(!legal ||
+                              (draft.settings.f >= 0 && draft.settings.f < draft.settings.ranks),
                           "edit %zu of %zu: f = %d", e, size, draft.settings.f);
             ftc_draft_fini(&draft);
         }
@@ -225,7 +230,8 @@ START_TEST(no_edit_makes_ranks_wait_for_ever)
         for (size_t first = 0; first < ftc_draft_edits[e].count(&from); first++) {
             ck_assert_int_eq(ftc_draft_copy(&draft, &from), FTC_SUCCESS);
             bool legal = ftc_draft_edits[e].apply(&draft, first, 1);
-            ck_assert_msg(!legal || !ftc_storm_waits_for_ever(&draft.settings), "edit %zu of %zu", first, e);
+            ck_assert_msg(!legal || !ftc_storm_waits_for_ever(&draft.settings), "edit %zu of %zu",
+                          first, e);
             edits += legal;
             ftc_draft_fini(&draft);
         }

@@ -1,6 +1,6 @@
 /*
- * Runs in virtual time: the times that LogP gives by hand or in the literature, message counts, deaths and notices, and
- * that a run depends on its seed alone.
+ * Runs in virtual time: the times that LogP gives by hand or in the literature, message counts,
+ * deaths and notices, and that a run depends on its seed alone.
  */
 #include "sim/timed/timed.h"
 
@@ -25,7 +25,8 @@ static void setup(void)
                                            .tree = {.tree = FTC_TREE_BINOMIAL, .arity = 2},
                                            .correction_delay_ns = 1000,
                                            .settle_every = 16};
-    timed = (struct ftc_timed_settings){.bytes = 8, .detect_ns = 5000, .jitter_ns = 1000, .seed = 1};
+    timed =
+        (struct ftc_timed_settings){.bytes = 8, .detect_ns = 5000, .jitter_ns = 1000, .seed = 1};
     ck_assert_int_eq(ftc_cost_parse(&timed.cost, "L=100,o=10"), 0);
 }
 
@@ -42,8 +43,9 @@ static void run(const char *operations, FILE *trace)
     ck_assert_int_eq(ftc_program_parse(&program, operations, members.ranks), 0);
     int rc = ftc_timed_run(&members, &program, &timed, trace, &result);
     ck_assert_msg(rc == 0, "%s", ftc_last_error());
-    ck_assert_msg(result.violation[0] == '\0', "n = %d, f = %d, seed %" PRIu64 ", %d deaths, %s: %s",
-                  members.ranks, members.f, timed.seed, timed.kills, operations, result.violation);
+    ck_assert_msg(result.violation[0] == '\0',
+                  "n = %d, f = %d, seed %" PRIu64 ", %d deaths, %s: %s", members.ranks, members.f,
+                  timed.seed, timed.kills, operations, result.violation);
     for (int op = 0; op < program.length; op++)
         ck_assert_int_eq(result.operation[op].deliveries, members.ranks - timed.kills);
 }
@@ -114,8 +116,8 @@ START_TEST(long_messages_leave_byte_by_byte)
 }
 END_TEST
 
-/* f = 0: 1 and 2 send TREE at 0, which arrive at the same time; 0 needs 1's subtree, which holds 2's. With arity 2 and
- * n = 3: 2 is 1's child. */
+/* f = 0: 1 and 2 send TREE at 0, which arrive at the same time; 0 needs 1's subtree, which holds
+ * 2's. With arity 2 and n = 3: 2 is 1's child. */
 START_TEST(combining_costs_c_for_each_byte)
 {
     members.ranks = 3;
@@ -129,7 +131,8 @@ START_TEST(combining_costs_c_for_each_byte)
 }
 END_TEST
 
-/* 1 to 3 send TREE to their parent 0 or 1 at once; the chain of receives at 1 is what takes time. */
+/* 1 to 3 send TREE to their parent 0 or 1 at once; the chain of receives at 1 is what takes
+ * time. */
 START_TEST(simultaneous_messages_are_received_one_after_the_other)
 {
     members.ranks = 5; /* f = 0: 1 has the children 2 and 3, 2 has 4 */
@@ -164,11 +167,13 @@ static void expect_no_repair(int op)
     ck_assert_uint_eq(result.operation[op].ballots, 1);
 }
 
-/* Küttler, Härtig 2026, Theorem 5. An allreduce may leave out TREEs: who has the decision stops early. */
+/* Küttler, Härtig 2026, Theorem 5. An allreduce may leave out TREEs: who has the decision stops
+ * early. */
 START_TEST(failure_free_messages_are_those_of_the_theorem)
 {
     for (members.f = 0; members.f <= 8; members.f++)
-        for (members.ranks = members.f + 1; members.ranks <= 300; members.ranks += TEST_SANITIZED ? 17 : 1) {
+        for (members.ranks = members.f + 1; members.ranks <= 300;
+             members.ranks += TEST_SANITIZED ? 17 : 1) {
             uint64_t up = (uint64_t)ftc_topology_up_messages(members.ranks, members.f);
             uint64_t others = (uint64_t)members.ranks - 1;
             run("reduce:0,allreduce", NULL);
@@ -216,7 +221,8 @@ static bool next_line(char **trace, struct line *line)
 
     if (text == NULL || *text == '\0')
         return false;
-    ck_assert_int_eq(sscanf(text, "%" SCNu64 ".%3" SCNu64 " us rank %d %n", &us, &ns, &line->rank, &used), 3);
+    ck_assert_int_eq(
+        sscanf(text, "%" SCNu64 ".%3" SCNu64 " us rank %d %n", &us, &ns, &line->rank, &used), 3);
     line->ns = us * 1000 + ns;
     line->words = text + used;
     return true;
@@ -300,7 +306,8 @@ START_TEST(a_run_depends_on_its_seed_alone)
     timed.think_ns = 300;
     timed.distance = (struct ftc_distance_settings){FTC_DISTANCE_TORUS, 0, 40};
     timed.seed = test_random_bits(&random);
-    char *first = trace_of("allreduce,barrier,bcast:1"), *again = trace_of("allreduce,barrier,bcast:1");
+    char *first = trace_of("allreduce,barrier,bcast:1"),
+         *again = trace_of("allreduce,barrier,bcast:1");
     timed.seed++;
     char *other = trace_of("allreduce,barrier,bcast:1");
     ck_assert_str_eq(first, again);
@@ -435,7 +442,8 @@ START_TEST(someone_must_survive)
     timed.kills = 4;
     ck_assert_int_eq(ftc_program_parse(&program, "barrier", 4), 0);
     ck_assert_int_eq(ftc_timed_run(&members, &program, &timed, NULL, &result), FTC_ERR_ARG);
-    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "--kill 4 leaves no survivor among 4 ranks; give 0 to 3"));
+    ck_assert_ptr_nonnull(
+        strstr(ftc_last_error(), "--kill 4 leaves no survivor among 4 ranks; give 0 to 3"));
 }
 END_TEST
 
@@ -450,7 +458,8 @@ static int reached(void)
     return count;
 }
 
-/* Rank 0 to 4, 4 to 5 and 6, 6 to 7: whoever is behind a dead rank is never reached, and nobody asks. */
+/* Rank 0 to 4, 4 to 5 and 6, 6 to 7: whoever is behind a dead rank is never reached, and nobody
+ * asks. */
 START_TEST(nobody_is_told_and_nobody_asks)
 {
     timed.alone = timed.at_start = true;
@@ -474,8 +483,8 @@ START_TEST(nobody_is_told_and_nobody_asks)
 }
 END_TEST
 
-/* The root multicasts at 0 and sends to its successor at 10; all others have it at 120. The successor receives once more
- * and sends at 130, the others at 120. */
+/* The root multicasts at 0 and sends to its successor at 10; all others have it at 120. The
+ * successor receives once more and sends at 130, the others at 120. */
 START_TEST(a_multicast_reaches_all_at_once)
 {
     members.dissemination = FTC_DISSEMINATION_MULTICAST;
@@ -520,7 +529,8 @@ int main(void)
 {
     Suite *suite = suite_create("timed");
     TCase *times = tcase_create("time"), *messages = tcase_create("messages"),
-          *traces = tcase_create("trace"), *deaths = tcase_create("deaths"), *alone = tcase_create("alone");
+          *traces = tcase_create("trace"), *deaths = tcase_create("deaths"),
+          *alone = tcase_create("alone");
 
     test_seed_announce();
     tcase_add_checked_fixture(times, setup, teardown);

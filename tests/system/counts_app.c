@@ -1,6 +1,6 @@
 /*
- * Counts the messages of single operations in a running job and compares them with agreement.md, "Cost
- * without failures". Run by counts.bats under ftrun.
+ * Counts the messages of single operations in a running job and compares them with agreement.md,
+ * "Cost without failures". Run by counts.bats under ftrun.
  *
  *   counts_app healthy COLLECTS  every kind of operation, nobody dies; do broadcasts collect?
  *   counts_app after DEAD        the ranks in the bit set DEAD (0 to 63) die; then every kind without them
@@ -8,8 +8,8 @@
  *                                FTCOLL_TEST_DIE): no more messages than without failures
  *   counts_app bytes DEAD        prints the bytes of one reduce with share = off, DEAD being dead
  *
- * A rank's *window* of an operation reaches from its call to the next call. Rank by rank counts are added
- * up by an allreduce at the end, which is in no window.
+ * A rank's *window* of an operation reaches from its call to the next call. Rank by rank counts are
+ * added up by an allreduce at the end, which is in no window.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -29,7 +29,8 @@
 #define OPS    (ROUNDS * KINDS)
 
 enum kind { REDUCE, ALLREDUCE, BARRIER, VALIDATE, BCAST };
-static const char *const kind_names[KINDS] = {"reduce", "allreduce", "barrier", "validate", "bcast"};
+static const char *const kind_names[KINDS] = {"reduce", "allreduce", "barrier", "validate",
+                                              "bcast"};
 
 /* Sums of these over all ranks are what an operation cost. */
 enum {
@@ -127,7 +128,8 @@ static void run_windows(struct app *app)
             wrong(app, "an operation failed");
     }
     close_window(app);
-    if (ftc_allreduce(app->windows, app->sums, OPS * COUNTS, FTC_INT64, FTC_SUM, app->world) != FTC_SUCCESS)
+    if (ftc_allreduce(app->windows, app->sums, OPS * COUNTS, FTC_INT64, FTC_SUM, app->world) !=
+        FTC_SUCCESS)
         wrong(app, "adding up failed");
 }
 
@@ -146,20 +148,22 @@ static void judge(const struct app *app, int op, int m, bool broadcasts_collect)
     int64_t up = collects ? up_messages(m, app->f) : 0, tree = collects ? m - 1 : 0;
     int64_t decide = kind == REDUCE ? 0 : m - 1;
     bool tree_exact = kind == REDUCE || app->f == 0 || !collects;
-    bool good = count[FTC_MESSAGE_UP] == up && count[FTC_MESSAGE_DECIDE] == decide &&
-                (tree_exact ? count[FTC_MESSAGE_TREE] == tree : count[FTC_MESSAGE_TREE] <= tree) &&
-                count[FTC_MESSAGE_PREPARE] + count[FTC_MESSAGE_POKE] + count[FTC_MESSAGE_PULL] == 0 &&
-                count[WRITTEN_OFF] == 0 && count[RETRIES] == 0;
+    bool good =
+        count[FTC_MESSAGE_UP] == up && count[FTC_MESSAGE_DECIDE] == decide &&
+        (tree_exact ? count[FTC_MESSAGE_TREE] == tree : count[FTC_MESSAGE_TREE] <= tree) &&
+        count[FTC_MESSAGE_PREPARE] + count[FTC_MESSAGE_POKE] + count[FTC_MESSAGE_PULL] == 0 &&
+        count[WRITTEN_OFF] == 0 && count[RETRIES] == 0;
     if (good)
         return;
     fprintf(stderr,
             "counts: operation %d (%s), %d participants, f %d: UP %" PRId64 " (expected %" PRId64
-            ") TREE %" PRId64 " (%s %" PRId64 ") DECIDE %" PRId64 " (expected %" PRId64 ") PREPARE %" PRId64
-            " POKE %" PRId64 " PULL %" PRId64 " written off %" PRId64 " retries %" PRId64 "\n",
+            ") TREE %" PRId64 " (%s %" PRId64 ") DECIDE %" PRId64 " (expected %" PRId64
+            ") PREPARE %" PRId64 " POKE %" PRId64 " PULL %" PRId64 " written off %" PRId64
+            " retries %" PRId64 "\n",
             op, kind_names[kind], m, app->f, count[FTC_MESSAGE_UP], up, count[FTC_MESSAGE_TREE],
             tree_exact ? "expected" : "at most", tree, count[FTC_MESSAGE_DECIDE], decide,
-            count[FTC_MESSAGE_PREPARE], count[FTC_MESSAGE_POKE], count[FTC_MESSAGE_PULL], count[WRITTEN_OFF],
-            count[RETRIES]);
+            count[FTC_MESSAGE_PREPARE], count[FTC_MESSAGE_POKE], count[FTC_MESSAGE_PULL],
+            count[WRITTEN_OFF], count[RETRIES]);
     wrong(app, "the numbers of messages are not those of the formula");
 }
 
@@ -176,7 +180,8 @@ static int failed_count(const struct app *app)
     return report.failed_count;
 }
 
-/* Operations until one has delivered all of the dead as failed, and one more, so that all repair is over. */
+/* Operations until one has delivered all of the dead as failed, and one more, so that all repair is
+ * over. */
 static void die_and_agree(struct app *app)
 {
     if (run(app, BARRIER, 0) != FTC_SUCCESS)
@@ -221,8 +226,8 @@ static void reduce(struct app *app)
     }
     if (sum.count[FTC_MESSAGE_UP] > up_messages(app->size, app->f) ||
         sum.count[FTC_MESSAGE_TREE] > app->size - 1 ||
-        sum.count[FTC_MESSAGE_DECIDE] + sum.count[FTC_MESSAGE_PREPARE] + sum.count[FTC_MESSAGE_POKE] +
-                sum.count[FTC_MESSAGE_PULL] !=
+        sum.count[FTC_MESSAGE_DECIDE] + sum.count[FTC_MESSAGE_PREPARE] +
+                sum.count[FTC_MESSAGE_POKE] + sum.count[FTC_MESSAGE_PULL] !=
             0)
         wrong(app, "a reduce with failures sent more than one without");
 }

@@ -45,7 +45,8 @@ static struct ftc_segment *attach(void)
 static void damage_post(const char *harm)
 {
     struct ftc_board_memory memory = ftc_segment_board(attach());
-    struct ftc_board_post *post = (struct ftc_board_post *)(void *)memory.posts + ROOT; /* of round 0 */
+    struct ftc_board_post *post =
+        (struct ftc_board_post *)(void *)memory.posts + ROOT; /* of round 0 */
     if (strcmp(harm, "mark") == 0)
         post->mark = 0x123456789abcdefull;
     else if (strcmp(harm, "signature") == 0)

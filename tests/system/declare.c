@@ -21,7 +21,8 @@
 int main(int argc, char **argv)
 {
     struct ftc_segment *segment;
-    struct ftc_failure failure = {.cause = FTC_CAUSE_STALLED, .seen_by = -1, .declared_ns = ftc_clock_now()};
+    struct ftc_failure failure = {
+        .cause = FTC_CAUSE_STALLED, .seen_by = -1, .declared_ns = ftc_clock_now()};
 
     if (argc != 3 || ftc_segment_attach(&segment, argv[1], true) != 0) {
         fprintf(stderr, "declare: %s\n", ftc_last_error());
@@ -30,7 +31,8 @@ int main(int argc, char **argv)
     struct ftc_bell bell = {.segment = segment, .self = FTC_BELL_LAUNCHER, .fd = -1};
     failure.suspected_ns = failure.declared_ns;
     ftc_segment_declare(segment, atoi(argv[2]), &failure);
-    for (int look = 0; look < LOOKS && atomic_load(&ftc_segment_slot(segment, atoi(argv[2]))->ended) == 0;
+    for (int look = 0;
+         look < LOOKS && atomic_load(&ftc_segment_slot(segment, atoi(argv[2]))->ended) == 0;
          look++) {
         ftc_segment_restore_failures(segment);
         ftc_bell_ring_all(&bell);

@@ -1,15 +1,17 @@
 /*
- * Gossip aggregations one after the other; every rank checks each result against the exact one of the ranks that are in it, and that all
- * survivors have the same bits. Run by gossip.bats under ftrun.
+ * Gossip aggregations one after the other; every rank checks each result against the exact one of
+ * the ranks that are in it, and that all survivors have the same bits. Run by gossip.bats under
+ * ftrun.
  *
  *   gossip_app TIMES COUNT [NAME=VALUE...]
  *
- * Names: algorithm, neighbourhood, accuracy, turns (1, -1), messages as in ftc_gossip_options; op=sum|avg; mix=1: an exact allreduce
- * after each one; late=RANK: that rank comes 50 ms, or pause=MS, late to each; why=1: each rank says
- * why there is no result; nan=RANK: an input of that rank is not a number; other=RANK: that rank
- * gossips about twice as many values; barrier=RANK: that rank calls a barrier instead; least=RANKS:
- * stop when fewer are left; unchecked=1: results need not be right, but the same everywhere.
- * The lowest survivor prints how many converged, the greatest relative error, and the messages of a rank in the last one.
+ * Names: algorithm, neighbourhood, accuracy, turns (1, -1), messages as in ftc_gossip_options;
+ * op=sum|avg; mix=1: an exact allreduce after each one; late=RANK: that rank comes 50 ms, or
+ * pause=MS, late to each; why=1: each rank says why there is no result; nan=RANK: an input of that
+ * rank is not a number; other=RANK: that rank gossips about twice as many values; barrier=RANK:
+ * that rank calls a barrier instead; least=RANKS: stop when fewer are left; unchecked=1: results
+ * need not be right, but the same everywhere. The lowest survivor prints how many converged, the
+ * greatest relative error, and the messages of a rank in the last one.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -37,7 +39,8 @@ struct app {
 
 static _Noreturn void wrong(const struct app *app, unsigned long i, const char *what)
 {
-    fprintf(stderr, "gossip: rank %d, operation %lu: %s (%s)\n", app->rank, i, what, ftc_last_error());
+    fprintf(stderr, "gossip: rank %d, operation %lu: %s (%s)\n", app->rank, i, what,
+            ftc_last_error());
     ftc_abort(app->world, 99);
     exit(99);
 }
@@ -59,7 +62,8 @@ static bool failed(const ftc_report *report, int rank)
     return false;
 }
 
-static double expected(const struct app *app, const ftc_report *report, unsigned long i, size_t element)
+static double expected(const struct app *app, const ftc_report *report, unsigned long i,
+                       size_t element)
 {
     double sum = 0;
 
@@ -102,7 +106,8 @@ static void check_same(const struct app *app, unsigned long i)
         both[0] = (int64_t)((uint64_t)both[0] * 31u + (uint64_t)bits) & INT64_MAX;
     }
     both[1] = -both[0];
-    if (ftc_allreduce(both, all, 2, FTC_INT64, FTC_MAX, app->world) != FTC_SUCCESS || all[0] != -all[1])
+    if (ftc_allreduce(both, all, 2, FTC_INT64, FTC_MAX, app->world) != FTC_SUCCESS ||
+        all[0] != -all[1])
         wrong(app, i, "ranks have different results");
 }
 
@@ -110,8 +115,8 @@ static void mixed_in(const struct app *app, unsigned long i)
 {
     int64_t one = 1, ranks;
 
-    if (ftc_allreduce(&one, &ranks, 1, FTC_INT64, FTC_SUM, app->world) != FTC_SUCCESS || ranks < 1 ||
-        ranks > app->size)
+    if (ftc_allreduce(&one, &ranks, 1, FTC_INT64, FTC_SUM, app->world) != FTC_SUCCESS ||
+        ranks < 1 || ranks > app->size)
         wrong(app, i, "an allreduce in between went wrong");
 }
 
@@ -126,11 +131,12 @@ static void aggregate(struct app *app, unsigned long i)
     if (app->rank == app->barrier)
         ftc_barrier(app->world);
     if (app->rank == app->late)
-        nanosleep(
-            &(struct timespec){.tv_sec = app->pause_ms / 1000, .tv_nsec = app->pause_ms % 1000 * 1000000L},
-            NULL);
-    int rc = ftc_gossip_allreduce(app->send, app->recv, app->count * (app->rank == app->other ? 2 : 1),
-                                  app->sum ? FTC_SUM : FTC_AVG, &app->options, app->world);
+        nanosleep(&(struct timespec){.tv_sec = app->pause_ms / 1000,
+                                     .tv_nsec = app->pause_ms % 1000 * 1000000L},
+                  NULL);
+    int rc =
+        ftc_gossip_allreduce(app->send, app->recv, app->count * (app->rank == app->other ? 2 : 1),
+                             app->sum ? FTC_SUM : FTC_AVG, &app->options, app->world);
     if (rc == FTC_SUCCESS) {
         app->converged++;
         check_value(app, i);
@@ -214,10 +220,11 @@ static void say(const struct app *app)
     while (failed(&report, first))
         first++;
     if (app->rank == first)
-        printf("gossip: %lu converged, %lu not, of %d ranks; error %.2g; by %s: %" PRIu64 " messages, "
+        printf("gossip: %lu converged, %lu not, of %d ranks; error %.2g; by %s: %" PRIu64
+               " messages, "
                "%d attempts, %" PRIu64 " corrupt, %" PRIu64 " repairs\n",
-               app->converged, app->given_up, app->size - report.failed_count, app->worst, gossip.algorithm,
-               gossip.messages, gossip.attempts, gossip.corrupt, gossip.repairs);
+               app->converged, app->given_up, app->size - report.failed_count, app->worst,
+               gossip.algorithm, gossip.messages, gossip.attempts, gossip.corrupt, gossip.repairs);
 }
 
 int main(int argc, char **argv)

@@ -1,12 +1,12 @@
 /*
- * Sums of small whole numbers, which are exact: every survivor knows what may be right for the failed set that it is told.
- * Run by integrity.bats under ftrun.
+ * Sums of small whole numbers, which are exact: every survivor knows what may be right for the
+ * failed set that it is told. Run by integrity.bats under ftrun.
  *
  *   integrity_app TIMES [reduce]    allreduces, or reduces to rank 0
  *
- * The lowest survivor that has results prints a line for each operation that was not right and unanimous,
- * "operation 3: right, 3 compared, wrong: 1" or "operation 3: corrupt, 2 compared, wrong: 1 2", and at the end how many it counted,
- * "20 right, 0 corrupt, 0 wrong".
+ * The lowest survivor that has results prints a line for each operation that was not right and
+ * unanimous, "operation 3: right, 3 compared, wrong: 1" or "operation 3: corrupt, 2 compared,
+ * wrong: 1 2", and at the end how many it counted, "20 right, 0 corrupt, 0 wrong".
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ struct app {
 
 static _Noreturn void fail(const struct app *app, long i, const char *what)
 {
-    fprintf(stderr, "integrity: rank %d, operation %ld: %s (%s)\n", app->rank, i, what, ftc_last_error());
+    fprintf(stderr, "integrity: rank %d, operation %ld: %s (%s)\n", app->rank, i, what,
+            ftc_last_error());
     ftc_abort(app->world, 99);
     exit(99);
 }
@@ -38,7 +39,8 @@ static double input(int rank, long i, int element)
 }
 
 /* The sum of all ranks but those of the failed ones that `out` has a bit for. */
-static bool is_sum(const struct app *app, long i, const double *sum, const ftc_report *report, unsigned out)
+static bool is_sum(const struct app *app, long i, const double *sum, const ftc_report *report,
+                   unsigned out)
 {
     for (int e = 0; e < ELEMENTS; e++) {
         double expected = 0;
@@ -133,7 +135,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < strtol(argv[1], NULL, 10); i++)
         sum_up(&app, i);
     if (ftc_last_report(app.world, &report) == FTC_SUCCESS && has_results(&app, &report))
-        printf("%ld right, %ld corrupt, %ld wrong; integrity %s\n", app.right, app.corrupt, app.wrong,
-               report.integrity);
+        printf("%ld right, %ld corrupt, %ld wrong; integrity %s\n", app.right, app.corrupt,
+               app.wrong, report.integrity);
     return ftc_finalize(app.world) == FTC_SUCCESS ? 0 : 1;
 }

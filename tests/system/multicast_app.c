@@ -1,11 +1,12 @@
 /*
- * Broadcasts from each rank in turn, a barrier after each, so that no root runs ahead of those who receive. Every rank checks
- * every byte. Run by multicast.bats under ftrun, whose report counts how the pieces came.
+ * Broadcasts from each rank in turn, a barrier after each, so that no root runs ahead of those who
+ * receive. Every rank checks every byte. Run by multicast.bats under ftrun, whose report counts how
+ * the pieces came.
  *
  *   multicast_app TIMES SIZE...    the sizes in turn, in bytes
  *
- * Without the root, when that has failed, the buffer stays as it was. The lowest survivor prints how many broadcasts were
- * delivered, and how many had no root.
+ * Without the root, when that has failed, the buffer stays as it was. The lowest survivor prints
+ * how many broadcasts were delivered, and how many had no root.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,7 +28,8 @@ struct app {
 
 static _Noreturn void wrong(const struct app *app, unsigned long i, const char *what)
 {
-    fprintf(stderr, "multicast: rank %d, broadcast %lu: %s (%s)\n", app->rank, i, what, ftc_last_error());
+    fprintf(stderr, "multicast: rank %d, broadcast %lu: %s (%s)\n", app->rank, i, what,
+            ftc_last_error());
     ftc_abort(app->world, 99);
     exit(99);
 }
@@ -44,7 +46,8 @@ static void check(const struct app *app, unsigned long i, size_t size, bool came
 {
     for (size_t at = 0; at < size; at++)
         if (app->value[at] != (came ? byte_of(i, at) : UNTOUCHED))
-            wrong(app, i, came ? "the value is damaged" : "without its root it has changed the buffer");
+            wrong(app, i,
+                  came ? "the value is damaged" : "without its root it has changed the buffer");
 }
 
 static void broadcast(struct app *app, unsigned long i, size_t size)

@@ -1,4 +1,5 @@
-/* What a rank of the storm program writes down for each operation; the driver compares the survivors' files. */
+/* What a rank of the storm program writes down for each operation; the driver compares the
+ * survivors' files. */
 #ifndef FTC_TESTS_SYSTEM_RECORD_H
 #define FTC_TESTS_SYSTEM_RECORD_H
 
@@ -25,7 +26,8 @@ enum record_kind {
 struct record {
     uint32_t op, kind;
     int32_t status, root;
-    uint64_t counted;   /* whose input is in the result, exactly once each; ~0 where that is not known */
+    uint64_t
+        counted; /* whose input is in the result, exactly once each; ~0 where that is not known */
     uint64_t failed;    /* of ftc_last_report() */
     uint64_t hash;      /* of the result's bytes; 0 at a rank that gets none */
     uint64_t board;     /* 1 if ftc_last_report() says so, 0 if it says "corrected" */
@@ -49,13 +51,16 @@ static inline int record_is_reduce(uint32_t kind)
     return kind == RECORD_REDUCE || kind == RECORD_LARGE_REDUCE || kind == RECORD_REDUCES;
 }
 
-/* `gossip`: one in five is an aggregation by gossip; among many ranks, where it takes long, one in twelve. */
-static inline enum record_kind record_pick(uint64_t seed, uint32_t op, int ranks, int gossip, int *root)
+/* `gossip`: one in five is an aggregation by gossip; among many ranks, where it takes long, one in
+ * twelve. */
+static inline enum record_kind record_pick(uint64_t seed, uint32_t op, int ranks, int gossip,
+                                           int *root)
 {
     static const unsigned char percent[RECORD_KINDS] = {
-        [RECORD_ALLREDUCE] = 36, [RECORD_LARGE] = 6,    [RECORD_REDUCE] = 12,     [RECORD_LARGE_REDUCE] = 3,
-        [RECORD_REDUCES] = 2,    [RECORD_BCAST] = 16,   [RECORD_LARGE_BCAST] = 4, [RECORD_BCASTS] = 2,
-        [RECORD_BARRIER] = 9,    [RECORD_VALIDATE] = 10};
+        [RECORD_ALLREDUCE] = 36,   [RECORD_LARGE] = 6,   [RECORD_REDUCE] = 12,
+        [RECORD_LARGE_REDUCE] = 3, [RECORD_REDUCES] = 2, [RECORD_BCAST] = 16,
+        [RECORD_LARGE_BCAST] = 4,  [RECORD_BCASTS] = 2,  [RECORD_BARRIER] = 9,
+        [RECORD_VALIDATE] = 10};
     uint64_t state = seed * 1000003u + op;
     uint64_t dice = record_random(&state) % 100;
     int kind = 0;

@@ -1,20 +1,23 @@
 /*
- * Kill storms in real processes: run after run, a job of random size and settings whose ranks die at random and at
- * chosen moments; then the survivors' records must agree, count every survivor once, and nothing may be left behind.
+ * Kill storms in real processes: run after run, a job of random size and settings whose ranks die
+ * at random and at chosen moments; then the survivors' records must agree, count every survivor
+ * once, and nothing may be left behind.
  *
  *   storm RUNS [SEED]        environment: FTRUN, STORM_APP, STORM_NOTICES=off,
- *                        STORM_ALGORITHM=board|corrected (else every second run is by messages, at random),
+ *                        STORM_ALGORITHM=board|corrected (else every second run is by messages, at
+ *                        random),
  *                        STORM_TRANSPORT=shm|tcp|... (transport.order; else at random),
  *                        STORM_KIND=plain|gossip|vote|checksum (storm_strikes.c; else at random),
- *                        STORM_NODES=N (so many nodes, where there are ranks for them; else at random),
- *                        STORM_RANKS=N (at most; else up to 64), STORM_TIMEOUT_MS=T (of several nodes),
- *                        STORM_WATCHDOG_S=S (when a run hangs; 90),
- *                        STORM_LARGE=BYTES (from which an allreduce goes round the ring; 0: never; else at random),
- *                        STORM_LEVELS=two (settings with which operations of several nodes go over two levels),
- *                        STORM_BROADCAST=gossip+checked, kary+none, ... (by messages, spread like that; else at random)
+ *                        STORM_NODES=N (so many nodes, where there are ranks for them; else at
+ *                        random), STORM_RANKS=N (at most; else up to 64), STORM_TIMEOUT_MS=T (of
+ *                        several nodes), STORM_WATCHDOG_S=S (when a run hangs; 90),
+ *                        STORM_LARGE=BYTES (from which an allreduce goes round the ring; 0: never;
+ *                        else at random), STORM_LEVELS=two (settings with which operations of
+ *                        several nodes go over two levels), STORM_BROADCAST=gossip+checked,
+ *                        kary+none, ... (by messages, spread like that; else at random)
  *
- * Prints the seed of each failing run; `storm 1 SEED` replays it. Sums up how often each rule of agreement.md ran: in runs by
- * messages only, the board needs none.
+ * Prints the seed of each failing run; `storm 1 SEED` replays it. Sums up how often each rule of
+ * agreement.md ran: in runs by messages only, the board needs none.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -39,7 +42,7 @@
 
 #define WATCHDOG_S 90
 #define MANY_RUNS  50 /* by messages: enough for every rule that is not rare */
-#define MOST_RUNS                                                                                            \
+#define MOST_RUNS                                                                                  \
     800 /* by messages: enough for those too that need one pair of broadcast, or a rare moment */
 #define MANY_STRUCK 30 /* with votes, or with checksums: enough for flips that they see */
 
@@ -48,13 +51,14 @@ struct totals {
     uint64_t deaths, runs, messages;                  /* runs by messages */
     uint64_t of_kind[STORM_KINDS], gossip, converged; /* operations */
     uint64_t damaged;                                 /* ranks that left for it */
-    uint64_t several, lost;                           /* runs of several nodes; nodes that were struck */
-    uint64_t unreported;                              /* the agent that was struck was the last one */
+    uint64_t several, lost; /* runs of several nodes; nodes that were struck */
+    uint64_t unreported;    /* the agent that was struck was the last one */
 };
 
 /* --- running --- */
 
-static void complain(const struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void complain(const struct run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void complain(const struct run *run, const char *format, ...)
 {
     va_list list;
@@ -70,8 +74,8 @@ static void complain(const struct run *run, const char *format, ...)
             : run->board   ? "board"
                            : "corrected",
             (unsigned long long)run->seed, run->n, run->f, run->victims);
-    static const char *const choices[] = {"STORM_TRANSPORT", "STORM_KIND", "STORM_LEVELS", "STORM_NODES",
-                                          "STORM_LARGE"};
+    static const char *const choices[] = {"STORM_TRANSPORT", "STORM_KIND", "STORM_LEVELS",
+                                          "STORM_NODES", "STORM_LARGE"};
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
         if (getenv(choices[i]) != NULL)
             fprintf(stderr, "%s=%s ", choices[i], getenv(choices[i]));
@@ -186,7 +190,8 @@ static void add_rules(const struct run *run, struct totals *totals)
         json_t *counters = json_object_get(json_array_get(ranks, (size_t)rank), "counters");
         json_t *rules = json_object_get(counters, "rules");
         for (int i = 0; i < FTC_RULES_COUNT; i++)
-            totals->rules[i] += (uint64_t)json_integer_value(json_object_get(rules, ftc_rule_name(i)));
+            totals->rules[i] +=
+                (uint64_t)json_integer_value(json_object_get(rules, ftc_rule_name(i)));
     }
 }
 
@@ -223,7 +228,8 @@ static bool judge_record(const struct run *run, int rank, const struct record *r
         what = "has a survivor in its failed set";
     else if (record->status == FTC_ERR_ROOT_FAILED && (alive >> record->root & 1))
         what = "says that a live root failed";
-    else if (record->status == FTC_ERR_TOO_MANY_FAILURES && __builtin_popcountll(run->failed) <= run->f)
+    else if (record->status == FTC_ERR_TOO_MANY_FAILURES &&
+             __builtin_popcountll(run->failed) <= run->f)
         what = "says too many failures, which there were not";
     else if (record->status == FTC_ERR_CORRUPT && !(run->flipped >> record->op & 1))
         what = "says corrupt, which nothing was";
@@ -231,29 +237,34 @@ static bool judge_record(const struct run *run, int rank, const struct record *r
         what = "was not corrected, though nobody died";
     else if (record->unchecked && run->failed == 0)
         what = "compared nothing, though nobody died";
-    else if (record->status == FTC_ERR_NOT_CONVERGED && run->converges && (run->survives || run->failed == 0))
+    else if (record->status == FTC_ERR_NOT_CONVERGED && run->converges &&
+             (run->survives || run->failed == 0))
         what = "ended without a result, for no reason";
     if (what != NULL)
         complain(run, "rank %d: operation %u (kind %u) %s", rank, record->op, record->kind, what);
     return what == NULL;
 }
 
-static bool equal_records(const struct run *run, int a, int b, const struct record *x, const struct record *y)
+static bool equal_records(const struct run *run, int a, int b, const struct record *x,
+                          const struct record *y)
 {
     bool equal = record_is_reduce(x->kind) || (x->status == y->status && x->failed == y->failed &&
                                                x->counted == y->counted && x->hash == y->hash);
 
     if (!equal)
         complain(run,
-                 "ranks %d and %d disagree about operation %u (kind %u): status %d %d, failed %llx %llx, "
+                 "ranks %d and %d disagree about operation %u (kind %u): status %d %d, failed %llx "
+                 "%llx, "
                  "counted %llx %llx, hash %llx %llx",
                  a, b, x->op, x->kind, x->status, y->status, (unsigned long long)x->failed,
                  (unsigned long long)y->failed, (unsigned long long)x->counted,
-                 (unsigned long long)y->counted, (unsigned long long)x->hash, (unsigned long long)y->hash);
+                 (unsigned long long)y->counted, (unsigned long long)x->hash,
+                 (unsigned long long)y->hash);
     return equal;
 }
 
-static bool judge_survivor(const struct run *run, int rank, int first, const struct record *reference)
+static bool judge_survivor(const struct run *run, int rank, int first,
+                           const struct record *reference)
 {
     const struct record *records = map_records(run, rank);
     bool good = records != NULL;
@@ -342,10 +353,12 @@ static bool struck_left(const struct run *run, struct totals *totals)
     return true;
 }
 
-/* Its agent may have been killed after it had reported: what it leaves is removed by the next ftrun. */
+/* Its agent may have been killed after it had reported: what it leaves is removed by the next
+ * ftrun. */
 static bool reporter_was_struck(const struct run *run)
 {
-    const char *job = json_string_value(json_object_get(run->json, "job")), *node = strrchr(job, '.');
+    const char *job = json_string_value(json_object_get(run->json, "job")),
+               *node = strrchr(job, '.');
 
     return run->hit && !run->stops_agent && node != NULL && atoi(node + 1) == run->struck_node;
 }
@@ -377,7 +390,8 @@ static bool nothing_left(const struct run *run)
     if (!reporter_was_struck(run) && !no_file_left(run))
         return false;
     for (int rank = 0; rank < run->n; rank++) {
-        pid_t pid = (pid_t)json_integer_value(json_object_get(json_array_get(ranks, (size_t)rank), "pid"));
+        pid_t pid =
+            (pid_t)json_integer_value(json_object_get(json_array_get(ranks, (size_t)rank), "pid"));
         if (pid > 0 && kill(pid, 0) == 0) {
             complain(run, "process %d of rank %d was left", (int)pid, rank);
             return false;
@@ -394,8 +408,8 @@ static bool was_said(const struct run *run, const char *words)
     return system(command) == 0;
 }
 
-/* Only the last agent knows how the job has ended. If it was that one that was killed, the others had left, and their ranks have all
- * results. */
+/* Only the last agent knows how the job has ended. If it was that one that was killed, the others
+ * had left, and their ranks have all results. */
 static bool report_died(const struct run *run)
 {
     char killed[64];
@@ -478,14 +492,16 @@ static void print_kinds(const struct totals *totals)
            "%llu with checksums: %llu ranks left\n",
            (unsigned long long)totals->of_kind[STORM_GOSSIP], (unsigned long long)totals->converged,
            (unsigned long long)totals->gossip, (unsigned long long)totals->of_kind[STORM_VOTE],
-           (unsigned long long)totals->of_kind[STORM_CHECKSUM], (unsigned long long)totals->damaged);
+           (unsigned long long)totals->of_kind[STORM_CHECKSUM],
+           (unsigned long long)totals->damaged);
 }
 
 static void print_totals(const struct totals *totals)
 {
     printf("%llu runs, %llu deaths, %llu runs by messages\n", (unsigned long long)totals->runs,
            (unsigned long long)totals->deaths, (unsigned long long)totals->messages);
-    printf("%llu runs of several nodes, of which %llu were struck, %llu of them after all others had left\n",
+    printf("%llu runs of several nodes, of which %llu were struck, %llu of them after all others "
+           "had left\n",
            (unsigned long long)totals->several, (unsigned long long)totals->lost,
            (unsigned long long)totals->unreported);
     print_kinds(totals);
@@ -512,10 +528,12 @@ static bool all_were_taken(const struct totals *totals, const enum ftc_rule rule
     return good;
 }
 
-/* Rules of the protocol's recovery, and of all ways to spread: storms that never take one of them have become harmless. */
+/* Rules of the protocol's recovery, and of all ways to spread: storms that never take one of them
+ * have become harmless. */
 static bool rules_were_taken(const struct totals *totals)
 {
-    static const enum ftc_rule rare[] = {FTC_RULE_DECIDED_BEATS, FTC_RULE_PASS_PIECE, FTC_RULE_JOIN};
+    static const enum ftc_rule rare[] = {FTC_RULE_DECIDED_BEATS, FTC_RULE_PASS_PIECE,
+                                         FTC_RULE_JOIN};
     static const enum ftc_rule wanted[] = {FTC_RULE_DROP_SMALLER,
                                            FTC_RULE_DROP_FREED,
                                            FTC_RULE_CONTRIBUTE_DECIDED,
@@ -535,7 +553,8 @@ static bool rules_were_taken(const struct totals *totals)
                                            FTC_RULE_RETAIN};
     bool good;
 
-    if (totals->messages < MANY_RUNS || getenv("STORM_BROADCAST") != NULL || getenv("STORM_KIND") != NULL)
+    if (totals->messages < MANY_RUNS || getenv("STORM_BROADCAST") != NULL ||
+        getenv("STORM_KIND") != NULL)
         return true;
     good = all_were_taken(totals, wanted, sizeof(wanted) / sizeof(wanted[0]));
     if (totals->messages >= MOST_RUNS)

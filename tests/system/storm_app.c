@@ -1,12 +1,12 @@
 /*
- * The program that kill storms run: a loop of mixed operations that checks what one rank can check, and writes a record
- * of each for the driver, which compares the survivors'.
+ * The program that kill storms run: a loop of mixed operations that checks what one rank can check,
+ * and writes a record of each for the driver, which compares the survivors'.
  *
  *   storm_app SEED OPERATIONS DIRECTORY [gossip] [flips] [flipped:OP ...] [RANK:OP:HOW ...]     HOW: kill stop exit abort segv
  *
- * RANK dies before operation OP, or, if OP is negative, in the middle of one, about -OP microseconds after the start.
- * gossip: some operations are aggregations by gossip; flips: bits turn over in these; flipped: one does in OP, a reduce or allreduce whose results are
- * compared.
+ * RANK dies before operation OP, or, if OP is negative, in the middle of one, about -OP
+ * microseconds after the start. gossip: some operations are aggregations by gossip; flips: bits
+ * turn over in these; flipped: one does in OP, a reduce or allreduce whose results are compared.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -38,7 +38,8 @@ struct app {
 
 static _Noreturn void wrong(const struct app *app, uint32_t op, const char *what)
 {
-    fprintf(stderr, "storm: rank %d, operation %u: %s (%s)\n", app->rank, op, what, ftc_last_error());
+    fprintf(stderr, "storm: rank %d, operation %u: %s (%s)\n", app->rank, op, what,
+            ftc_last_error());
     ftc_abort(app->world, 99);
     exit(99);
 }
@@ -67,7 +68,8 @@ static int way(const char *name)
     static const struct {
         const char *name;
         int how;
-    } ways[] = {{"kill", SIGKILL}, {"stop", SIGSTOP}, {"exit", 0}, {"abort", SIGABRT}, {"segv", SIGSEGV}};
+    } ways[] = {
+        {"kill", SIGKILL}, {"stop", SIGSTOP}, {"exit", 0}, {"abort", SIGABRT}, {"segv", SIGSEGV}};
 
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
         if (strcmp(name, ways[i].name) == 0)
@@ -115,9 +117,11 @@ static void take_orders(struct app *app, int count, char **orders)
             app->die_before = op;
             app->die_how = way(how);
         } else {
-            struct itimerval timer = {.it_value = {.tv_sec = -op / 1000000, .tv_usec = -op % 1000000}};
+            struct itimerval timer = {
+                .it_value = {.tv_sec = -op / 1000000, .tv_usec = -op % 1000000}};
             alarm_how = way(how);
-            if (alarm_how == SIGSEGV) /* a sanitizer's handler may wait for a lock that was held just now */
+            if (alarm_how ==
+                SIGSEGV) /* a sanitizer's handler may wait for a lock that was held just now */
                 signal(SIGSEGV, SIG_DFL);
             signal(SIGALRM, on_alarm);
             setitimer(ITIMER_REAL, &timer, NULL);
@@ -235,7 +239,8 @@ static void do_reduces(struct app *app, uint32_t op, int root, struct record *re
     }
 }
 
-static int bcast(struct app *app, uint32_t op, int root, uint64_t seed, uint64_t *mine, size_t count)
+static int bcast(struct app *app, uint32_t op, int root, uint64_t seed, uint64_t *mine,
+                 size_t count)
 {
     uint64_t state = seed;
 
@@ -271,7 +276,8 @@ static void do_bcasts(struct app *app, uint32_t op, int root, struct record *rec
 
 /* --- more than one block --- */
 
-/* Bytes. On the board a block is 128 KiB, of a broadcast 4 MiB: those are rare, and not among many ranks. */
+/* Bytes. On the board a block is 128 KiB, of a broadcast 4 MiB: those are rare, and not among many
+ * ranks. */
 static size_t large_size(const struct app *app, uint64_t *state, bool is_bcast)
 {
     static const size_t sizes[] = {131080, 131080, 131080, 393216, 393216, 320000, 131072, 65544};
@@ -341,7 +347,8 @@ static void do_validate(struct app *app, uint32_t op, struct record *record)
     record->counted = ~0ull;
     record->status = ftc_validate_global(app->world, &agreed);
     if (record->status != FTC_SUCCESS ||
-        ftc_get_state_global(app->world, FTC_RANK_NULL, 64, &count, infos) != FTC_SUCCESS || count != agreed)
+        ftc_get_state_global(app->world, FTC_RANK_NULL, 64, &count, infos) != FTC_SUCCESS ||
+        count != agreed)
         wrong(app, op, "validate failed");
     record->hash = hash_bytes(infos, (size_t)count * sizeof(infos[0]));
     for (int i = 0; i < count; i++)

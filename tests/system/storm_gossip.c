@@ -60,8 +60,9 @@ static double average(const struct aggregation *a, const ftc_report *report, siz
     return (double)(sum / (size - report->failed_count));
 }
 
-/* Off by half the accuracy at most, relative to the largest element (docs/design/gossip.md, "Guarantee"); flips that no checksum tells
- * may add as much. The rounding of the inputs comes on top. */
+/* Off by half the accuracy at most, relative to the largest element (docs/design/gossip.md,
+ * "Guarantee"); flips that no checksum tells may add as much. The rounding of the inputs comes on
+ * top. */
 static bool is_near(const struct aggregation *a, const double *result)
 {
     ftc_report report = {.struct_size = sizeof(report)};
@@ -71,7 +72,8 @@ static bool is_near(const struct aggregation *a, const double *result)
         return false;
     int living = ftc_size(a->world) - report.failed_count;
     for (size_t i = 0; i < a->count; i++) {
-        double right = average(a, &report, i), error = fabs(result[i] / (a->sum ? living : 1) - right);
+        double right = average(a, &report, i),
+               error = fabs(result[i] / (a->sum ? living : 1) - right);
         size = fmax(size, fabs(right));
         off = error <= off ? off : error;
     }
@@ -111,8 +113,8 @@ struct storm_gossip storm_gossip(ftc_comm *world, uint64_t seed, uint32_t op, bo
         result[i] = a.in_place ? mine[i] : UNTOUCHED;
     }
     struct storm_gossip done = {
-        .status = ftc_gossip_allreduce(a.in_place ? (const double *)FTC_IN_PLACE : mine, result, a.count,
-                                       a.sum ? FTC_SUM : FTC_AVG, &options, world)};
+        .status = ftc_gossip_allreduce(a.in_place ? (const double *)FTC_IN_PLACE : mine, result,
+                                       a.count, a.sum ? FTC_SUM : FTC_AVG, &options, world)};
     if (done.status == FTC_SUCCESS && !is_near(&a, result))
         done.what = "the gossip's result is not that of the survivors";
     else if (done.status == FTC_ERR_NOT_CONVERGED && !is_untouched(&a, result))

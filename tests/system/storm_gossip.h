@@ -13,8 +13,9 @@ struct storm_gossip {
     const char *what; /* is wrong; NULL: nothing */
 };
 
-/* Operation `op`: its size, operator and accuracy come from the seed, algorithm and neighbourhood from the job's settings. `flips`: bits
- * may turn over, so that the result may be off by what is too small for a checksum. */
+/* Operation `op`: its size, operator and accuracy come from the seed, algorithm and neighbourhood
+ * from the job's settings. `flips`: bits may turn over, so that the result may be off by what is
+ * too small for a checksum. */
 struct storm_gossip storm_gossip(ftc_comm *world, uint64_t seed, uint32_t op, bool flips);
 
 #endif

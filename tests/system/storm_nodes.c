@@ -1,5 +1,5 @@
-/* Runs of several nodes: each is an ftrun that another one has started, all on this machine; and what strikes a whole node. From random
- * numbers of their own: a seed keeps its deaths. */
+/* Runs of several nodes: each is an ftrun that another one has started, all on this machine; and
+ * what strikes a whole node. From random numbers of their own: a seed keeps its deaths. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -151,7 +151,8 @@ static bool is_rank(pid_t pid)
     return is;
 }
 
-/* Not before its ranks run, and its PMIx client is gone: one that never was among the others would end the job of all. */
+/* Not before its ranks run, and its PMIx client is gone: one that never was among the others would
+ * end the job of all. */
 static bool runs(pid_t agent)
 {
     char path[64];

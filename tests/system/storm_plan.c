@@ -48,7 +48,8 @@ static void plan_transport(struct run *run, uint64_t dice)
 {
     static const char *const orders[] = {"shm", "tcp", "shm,tcp", "tcp,shm"};
     const char *forced = getenv("STORM_TRANSPORT");
-    const char *order = run->nodes > 1 ? orders[1 + dice % 3] : orders[dice % 4]; /* other nodes need tcp */
+    const char *order =
+        run->nodes > 1 ? orders[1 + dice % 3] : orders[dice % 4]; /* other nodes need tcp */
 
     storm_setting(run, "transport.order=%s", forced != NULL ? forced : order);
 }
@@ -70,7 +71,8 @@ static void plan_algorithm(struct run *run)
 
     (void)record_random(&state); /* plan_board()'s */
     storm_setting(run, "collectives.algorithm=%s", run->board ? "board" : "corrected");
-    storm_setting(run, "collectives.direct_copies=%s", record_random(&state) % 4 == 0 ? "off" : "on");
+    storm_setting(run, "collectives.direct_copies=%s",
+                  record_random(&state) % 4 == 0 ? "off" : "on");
     plan_transport(run, record_random(&state));
 }
 
@@ -106,7 +108,8 @@ static void force_broadcast(const char *text, struct spread *spread)
     spread->correction = find(correction, corrections, COUNT(corrections));
     if (spread->dissemination < COUNT(disseminations) && spread->correction < COUNT(corrections))
         return;
-    fprintf(stderr, "storm: STORM_BROADCAST=%s: wanted is one such as gossip+checked or kary+none\n", text);
+    fprintf(stderr,
+            "storm: STORM_BROADCAST=%s: wanted is one such as gossip+checked or kary+none\n", text);
     exit(2);
 }
 
@@ -155,7 +158,8 @@ static void plan_multicast(struct run *run, uint64_t *state)
                       drilled ? percents[record_random(state) % COUNT(percents)] : 0);
 }
 
-/* Any combination, from random numbers of its own: a seed has the same deaths with each. `plain`: the tree alone. */
+/* Any combination, from random numbers of its own: a seed has the same deaths with each. `plain`:
+ * the tree alone. */
 static void plan_broadcast(struct run *run, unsigned tree, bool plain)
 {
     const char *forced = getenv("STORM_BROADCAST");
@@ -178,7 +182,8 @@ static void plan_broadcast(struct run *run, unsigned tree, bool plain)
     plan_multicast(run, &state);
 }
 
-/* From random numbers of its own: a seed has the same deaths with either. STORM_LARGE: at how many bytes an allreduce is large; 0: never. */
+/* From random numbers of its own: a seed has the same deaths with either. STORM_LARGE: at how many
+ * bytes an allreduce is large; 0: never. */
 static void plan_large(struct run *run)
 {
     static const int at[] = {0, 1, 1000, 65536};
@@ -194,8 +199,8 @@ static void plan_settings(struct run *run)
 {
     static const char *const schemes[] = {"list", "count", "bit"};
     uint64_t scheme = pick(run, 3);
-    bool levels =
-        getenv("STORM_LEVELS") != NULL; /* what operations over two levels need (docs/design/nodes.md) */
+    bool levels = getenv("STORM_LEVELS") !=
+                  NULL; /* what operations over two levels need (docs/design/nodes.md) */
 
     if (run->kind == STORM_VOTE || levels)
         scheme = 0; /* whose results can be compared the lists say */
@@ -219,7 +224,8 @@ static void plan_settings(struct run *run)
         storm_setting(run, "detector.exit_notices=%s", getenv("STORM_NOTICES"));
 }
 
-/* Who may die: some of the first ranks (coordinators) with more than their share, two in a row, everyone but one. */
+/* Who may die: some of the first ranks (coordinators) with more than their share, two in a row,
+ * everyone but one. */
 static void plan_victims(struct run *run)
 {
     uint64_t dice = pick(run, 10);
@@ -271,7 +277,8 @@ static void plan_deaths(struct run *run)
             plan_point(run, rank);
             points++;
         } else if (dice < 7) {
-            storm_argument(run, "%d:%d:%s", rank, (int)pick(run, (uint64_t)run->operations), pick_way(run));
+            storm_argument(run, "%d:%d:%s", rank, (int)pick(run, (uint64_t)run->operations),
+                           pick_way(run));
         } else {
             storm_argument(run, "%d:%d:%s", rank, -1 - (int)pick(run, 60000), pick_way(run));
         }
@@ -286,8 +293,8 @@ static void plan_deaf(struct run *run)
     for (int rank = 0; rank < run->n; rank++) {
         size_t used = strlen(run->deaf);
         if (pick(run, 3) == 0)
-            snprintf(run->deaf + used, sizeof(run->deaf) - used, "%s%d@%d", used > 0 ? "," : "", rank,
-                     1 + (int)pick(run, 60));
+            snprintf(run->deaf + used, sizeof(run->deaf) - used, "%s%d@%d", used > 0 ? "," : "",
+                     rank, 1 + (int)pick(run, 60));
     }
 }
 

@@ -12,8 +12,8 @@
 /* What a run is about beside deaths. */
 enum storm_kind {
     STORM_PLAIN,
-    STORM_GOSSIP,   /* some operations are aggregations by gossip; messages get lost, bits turn over */
-    STORM_VOTE,     /* bits turn over in reduces and allreduces, whose results are compared */
+    STORM_GOSSIP, /* some operations are aggregations by gossip; messages get lost, bits turn over */
+    STORM_VOTE,   /* bits turn over in reduces and allreduces, whose results are compared */
     STORM_CHECKSUM, /* ... in anything, and make deaths of it */
     STORM_KINDS
 };
@@ -45,11 +45,12 @@ struct run {
     int exit_code, status;
 };
 
-/* Draw the job, its settings and its deaths from run->seed; the directory and the files in it are given. Ends the program
- * when the environment (storm.c) makes no sense. */
+/* Draw the job, its settings and its deaths from run->seed; the directory and the files in it are
+ * given. Ends the program when the environment (storm.c) makes no sense. */
 void storm_plan(struct run *run);
 
-/* storm_strikes.c: what kind of a run it is; with the f and the ranks that this needs; its settings. */
+/* storm_strikes.c: what kind of a run it is; with the f and the ranks that this needs; its
+ * settings. */
 void storm_kind(struct run *run);
 void storm_strikes(struct run *run);
 void storm_tell_strikes(struct run *run); /* arguments of the program */

@@ -1,5 +1,6 @@
-/* What strikes the values of a storm's runs: aggregations by gossip with lost messages and flipped bits, and bits that turn over in exact
- * operations, which are compared or have checksums. All from random numbers of their own: a seed keeps its deaths. */
+/* What strikes the values of a storm's runs: aggregations by gossip with lost messages and flipped
+ * bits, and bits that turn over in exact operations, which are compared or have checksums. All from
+ * random numbers of their own: a seed keeps its deaths. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static enum storm_kind draw_kind(uint64_t *state)
 
     for (int kind = 0; forced != NULL; kind++) {
         if (kind == STORM_KINDS) {
-            fprintf(stderr, "storm: STORM_KIND=%s: wanted is plain, gossip, vote or checksum\n", forced);
+            fprintf(stderr, "storm: STORM_KIND=%s: wanted is plain, gossip, vote or checksum\n",
+                    forced);
             exit(2);
         }
         if (strcmp(forced, kinds[kind]) == 0)
@@ -99,7 +101,8 @@ static int draw_operation(const struct run *run, uint64_t *state, uint64_t taken
     return -1;
 }
 
-/* The number that the library gives it; after gossip that took more than one attempt it is another one, and the flip hits nothing. */
+/* The number that the library gives it; after gossip that took more than one attempt it is another
+ * one, and the flip hits nothing. */
 static unsigned number_of(const struct run *run, int op)
 {
     unsigned number = 0;
@@ -123,7 +126,8 @@ static bool is_first(const struct run *run, int op)
 /* A flip of gossip must not hit an exact operation, whose steps are 0, but for messages. */
 static const char *draw_variable(const struct run *run, uint64_t *state, int op)
 {
-    static const char *const gossip[] = {"input", "flow", "weight", "checksum", "estimate", "message"};
+    static const char *const gossip[] = {"input",    "flow",     "weight",
+                                         "checksum", "estimate", "message"};
     static const char *const vote[] = {"up", "partial"};
     static const char *const checksum[] = {"input", "up", "partial", "decision", "message"};
 
@@ -157,8 +161,8 @@ static void draw_flip(struct run *run, uint64_t *state, uint64_t *taken, char *t
     unsigned within = run->kind == STORM_GOSSIP ? 1 : record_operations(kind_of(run, op));
     unsigned number = number_of(run, op) + (unsigned)below(state, (int)within);
     int element = below(state, 3) == 0 ? below(state, 40) : 0, bit = below(state, 64);
-    snprintf(text + used, size - used, "%s%d:%s.%d:%d@%u/%d", used > 0 ? "," : "", rank, variable, element,
-             bit, number, draw_step(run, state, variable));
+    snprintf(text + used, size - used, "%s%d:%s.%d:%d@%u/%d", used > 0 ? "," : "", rank, variable,
+             element, bit, number, draw_step(run, state, variable));
     *taken |= 1ull << op;
     run->struck |= 1ull << rank;
     run->flips++;
@@ -187,20 +191,24 @@ struct gossip_plan {
 
 static void draw_algorithm(struct gossip_plan *plan, uint64_t *state)
 {
-    static const char *const algorithms[] = {
-        "pfcc", "pfcc", "pfcc", "pflc", "pflc", "push-flow", "push-flow", "push-sum", "push-cancel-flow"};
+    static const char *const algorithms[] = {"pfcc",      "pfcc",     "pfcc",
+                                             "pflc",      "pflc",     "push-flow",
+                                             "push-flow", "push-sum", "push-cancel-flow"};
 
     plan->algorithm = algorithms[below(state, 9)];
     plan->checksum = strncmp(plan->algorithm, "pf", 2) == 0;
     plan->heals = strcmp(plan->algorithm, "push-sum") != 0;
 }
 
-/* Neither a directed hypercube nor push-sum knows turns; a full graph of many ranks takes seconds. */
+/* Neither a directed hypercube nor push-sum knows turns; a full graph of many ranks takes
+ * seconds. */
 static void draw_neighbourhood(struct run *run, struct gossip_plan *plan, uint64_t *state)
 {
-    static const char *const names[] = {"hypercube", "hypercube", "torus", "full", "directed-hypercube"};
+    static const char *const names[] = {"hypercube", "hypercube", "torus", "full",
+                                        "directed-hypercube"};
     int dice = below(state, 5);
-    bool answers = strcmp(plan->algorithm, "pfcc") == 0 || strcmp(plan->algorithm, "push-cancel-flow") == 0;
+    bool answers =
+        strcmp(plan->algorithm, "pfcc") == 0 || strcmp(plan->algorithm, "push-cancel-flow") == 0;
     bool directed = !answers && run->n >= 4 && (run->n & (run->n - 1)) == 0;
 
     if ((dice == 3 && run->n > 16) || (dice == 4 && !directed))
@@ -233,7 +241,8 @@ static void plan_gossip(struct run *run, uint64_t *state)
     if (plan.turns && plan.checksum && below(state, 2))
         plan_flips(run, state);
     run->converges &=
-        run->flips == 0; /* an input may be past repair, where a death took a part of the estimate */
+        run->flips ==
+        0; /* an input may be past repair, where a death took a part of the estimate */
 }
 
 void storm_strikes(struct run *run)

@@ -1,11 +1,12 @@
 /*
- * Those who knock at a rank's or an agent's port and do not belong to the job: scanners, fuzzers, wrong secrets, handshakes that are
- * never finished, and crowds that say nothing.
+ * Those who knock at a rank's or an agent's port and do not belong to the job: scanners, fuzzers,
+ * wrong secrets, handshakes that are never finished, and crowds that say nothing.
  *
  *     strangers PID JOB RANK RANKS IDLE ROUNDS
  *
- * PID listens for the connections of rank RANK (of an agent: its node) of RANKS of the job JOB. IDLE connections are held; ROUNDS times
- * one of each other kind comes. Then a line to stdout; the idle ones stay until stdin ends.
+ * PID listens for the connections of rank RANK (of an agent: its node) of RANKS of the job JOB.
+ * IDLE connections are held; ROUNDS times one of each other kind comes. Then a line to stdout; the
+ * idle ones stay until stdin ends.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -74,8 +75,8 @@ static int listening(const struct strangers *s, const char *path, unsigned ports
     while (table != NULL && count < MOST_PORTS && fgets(line, sizeof(line), table) != NULL) {
         unsigned port, state;
         unsigned long inode;
-        if (sscanf(line, " %*d: %*[0-9A-F]:%x %*[0-9A-F]:%*x %x %*x:%*x %*x:%*x %*x %*u %*u %lu", &port,
-                   &state, &inode) == 3 &&
+        if (sscanf(line, " %*d: %*[0-9A-F]:%x %*[0-9A-F]:%*x %x %*x:%*x %*x:%*x %*x %*u %*u %lu",
+                   &port, &state, &inode) == 3 &&
             state == TCP_LISTENING && has_socket(s->pid, inode))
             ports[count++] = port;
     }
@@ -146,8 +147,8 @@ static void find_port(struct strangers *s)
             s->port = ports[i];
     if (s->port != 0)
         return;
-    fprintf(stderr, "strangers: of %d ports of process %d none is for rank %d of job %s\n", count, s->pid,
-            s->rank, s->job);
+    fprintf(stderr, "strangers: of %d ports of process %d none is for rank %d of job %s\n", count,
+            s->pid, s->rank, s->job);
     exit(1);
 }
 
@@ -182,7 +183,8 @@ static void fuzz(struct strangers *s)
 /* A liar, who goes on after an answer that proves nothing to him. */
 static void lie(struct strangers *s)
 {
-    unsigned char bytes[FTC_TCP_HELLO_SIZE + FTC_TCP_PROOF_BYTES] = {0}, answer[FTC_TCP_ANSWER_SIZE];
+    unsigned char bytes[FTC_TCP_HELLO_SIZE + FTC_TCP_PROOF_BYTES] = {0},
+                                             answer[FTC_TCP_ANSWER_SIZE];
     int fd = call(s->port);
     struct pollfd readable = {.fd = fd, .events = POLLIN};
 

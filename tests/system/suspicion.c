@@ -1,11 +1,11 @@
 /*
- * Nobody is suspected for being busy: 512 ranks compute between allreduces on as few cores as there are,
- * and the default timeout must do.
+ * Nobody is suspected for being busy: 512 ranks compute between allreduces on as few cores as there
+ * are, and the default timeout must do.
  *
  *   suspicion [SECONDS [RANKS]]      default: 60 seconds, 512 ranks
  *
- * Watches the heartbeat counters from outside and prints the longest time for which one stood still. Exit
- * code 1 if a rank was declared failed.
+ * Watches the heartbeat counters from outside and prints the longest time for which one stood
+ * still. Exit code 1 if a rank was declared failed.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ static double look(struct job *job, struct beat *beats, double longest_ms)
         double gap_ms = (double)(now - beats[rank].since_ns) / 1e6;
         if (job_failed(job, rank))
             job_die(job,
-                    "rank %d was declared failed (%s) while it computed; its heartbeat had stood for %.0f ms",
+                    "rank %d was declared failed (%s) while it computed; its heartbeat had stood "
+                    "for %.0f ms",
                     rank, ftc_failure_cause_name(atomic_load(&job_slot(job, rank)->cause)), gap_ms);
         if (gap_ms > longest_ms)
             longest_ms = gap_ms;
@@ -52,7 +53,8 @@ static double watch(struct job *job, struct beat *beats, int seconds)
 
 int main(int argc, char **argv)
 {
-    static const char *const words[] = {"-f", "3", "--", FTC_BENCH_LOOP_APP, "busy", "100000", NULL};
+    static const char *const words[] = {"-f",   "3",      "--", FTC_BENCH_LOOP_APP,
+                                        "busy", "100000", NULL};
     int seconds = argc > 1 ? atoi(argv[1]) : 60, ranks = argc > 2 ? atoi(argv[2]) : 512;
     struct beat *beats;
     struct job job;
@@ -63,10 +65,12 @@ int main(int argc, char **argv)
     job_await_operations(&job, 1, 120);
     double longest_ms = watch(&job, beats, seconds);
     const struct ftc_segment_header *header = ftc_segment_header(job.segment);
-    printf("%d ranks, %d s, %llu operations: longest time without a heartbeat %.0f ms; period %.0f ms, "
+    printf("%d ranks, %d s, %llu operations: longest time without a heartbeat %.0f ms; period %.0f "
+           "ms, "
            "timeout %.0f ms\n",
            ranks, seconds, (unsigned long long)atomic_load(&job_slot(&job, 0)->counters.operations),
-           longest_ms, (double)header->heartbeat_period_ns / 1e6, (double)header->heartbeat_timeout_ns / 1e6);
+           longest_ms, (double)header->heartbeat_period_ns / 1e6,
+           (double)header->heartbeat_timeout_ns / 1e6);
     job_end(&job, SIGTERM, 60);
     free(beats);
     return 0;

@@ -1,6 +1,6 @@
 /*
- * Sums the ranks, a millisecond apart, until somebody sees a file: how long the job goes on is the story's to say, not the
- * machine's. Argument: the file.
+ * Sums the ranks, a millisecond apart, until somebody sees a file: how long the job goes on is the
+ * story's to say, not the machine's. Argument: the file.
  */
 #include <ftcoll.h>
 #include <inttypes.h>
@@ -29,6 +29,7 @@ int main(int argc, char **argv)
             stop(world, "the sum is wrong");
         nanosleep(&pause, NULL);
     }
-    printf("rank %d: the sum of %" PRId64 " ranks is %" PRId64 "\n", ftc_rank(world), sum[1], sum[0]);
+    printf("rank %d: the sum of %" PRId64 " ranks is %" PRId64 "\n", ftc_rank(world), sum[1],
+           sum[0]);
     return ftc_finalize(world) == FTC_SUCCESS ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 /*
- * The validate calls in a running job whose ranks die between count and fetch. Run under ftrun with 6
- * ranks, by validate.bats; each survivor checks for itself, and that all saw the same G.
+ * The validate calls in a running job whose ranks die between count and fetch. Run under ftrun with
+ * 6 ranks, by validate.bats; each survivor checks for itself, and that all saw the same G.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -24,10 +24,10 @@ struct app {
     int rank;
 };
 
-#define CHECK(app, condition)                                                                                \
-    do {                                                                                                     \
-        if (!(condition))                                                                                    \
-            wrong(app, __LINE__, #condition);                                                                \
+#define CHECK(app, condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            wrong(app, __LINE__, #condition);                                                      \
     } while (0)
 
 static _Noreturn void wrong(const struct app *app, int line, const char *what)
@@ -93,16 +93,18 @@ static void first_death(const struct app *app)
     global_ranks(app, FTC_RANK_NULL, 0); /* G has not changed */
 }
 
-/* SECOND dies between the call that counts and the one that fetches: what is fetched is what was counted. */
+/* SECOND dies between the call that counts and the one that fetches: what is fetched is what was
+ * counted. */
 static void second_death(const struct app *app)
 {
     ftc_rank_info infos[RANKS];
     int count = -1, fetched = -1, first = FIRST, alive = SECOND;
     CHECK(app, ftc_barrier(app->world) == FTC_SUCCESS); /* SECOND has made its checks too */
-    CHECK(app,
-          ftc_get_state_local(app->world, FTC_RANK_FAILED, 0, &count, NULL) == FTC_SUCCESS && count == 1);
+    CHECK(app, ftc_get_state_local(app->world, FTC_RANK_FAILED, 0, &count, NULL) == FTC_SUCCESS &&
+                   count == 1);
     die(app, SECOND, 2);
-    CHECK(app, ftc_get_state_local(app->world, FTC_RANK_FAILED, count, &fetched, infos) == FTC_SUCCESS);
+    CHECK(app,
+          ftc_get_state_local(app->world, FTC_RANK_FAILED, count, &fetched, infos) == FTC_SUCCESS);
     CHECK(app, fetched == 1 && infos[0].rank == FIRST && infos[0].state == FTC_RANK_FAILED);
     CHECK(app, ftc_recognize(app->world, 1, &alive) == FTC_ERR_ARG); /* not in L yet */
     CHECK(app, ftc_recognize(app->world, 1, &first) == FTC_SUCCESS);
@@ -151,8 +153,9 @@ int main(void)
     }
     app.rank = ftc_rank(app.world);
     CHECK(&app, ftc_size(app.world) == RANKS);
-    CHECK(&app, getenv("FTCOLL_JOB_SEGMENT") != NULL &&
-                    ftc_segment_attach(&app.segment, getenv("FTCOLL_JOB_SEGMENT"), false) == FTC_SUCCESS);
+    CHECK(&app,
+          getenv("FTCOLL_JOB_SEGMENT") != NULL &&
+              ftc_segment_attach(&app.segment, getenv("FTCOLL_JOB_SEGMENT"), false) == FTC_SUCCESS);
     first_death(&app);
     second_death(&app);
     agree(&app, 1u << FIRST | 1u << SECOND);

@@ -1,11 +1,12 @@
 /*
- * An allreduce loop for wide jobs that checks every result: each rank adds one at its own place, so the
- * result says whose inputs are in it, and how often.
+ * An allreduce loop for wide jobs that checks every result: each rank adds one at its own place, so
+ * the result says whose inputs are in it, and how often.
  *
  *   wide_app SECONDS
  *
- * Rule out at each survivor: an input counted twice, the own one missing, a live rank's missing, one
- * missing that the failed set does not name. At the end all survivors compare a hash of all results.
+ * Rule out at each survivor: an input counted twice, the own one missing, a live rank's missing,
+ * one missing that the failed set does not name. At the end all survivors compare a hash of all
+ * results.
  */
 #include <stdio.h>
 #include <stdlib.h>

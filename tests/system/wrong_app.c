@@ -106,7 +106,8 @@ static void add(const void *in, void *inout, size_t n, ftc_type type, void *arg)
         to[i] += from[i];
 }
 
-/* A death may make the library redo an operation that has returned here: not with this operator any more. */
+/* A death may make the library redo an operation that has returned here: not with this operator any
+ * more. */
 static void use_operator(ftc_comm *world, int times)
 {
     int64_t size = ftc_size(world);
@@ -191,7 +192,8 @@ static void *wait_in_barrier(void *world)
 
 static void must_refuse(int rc, const char *what)
 {
-    if (rc != FTC_ERR_STATE || strstr(ftc_last_error(), "another call on this communicator") == NULL)
+    if (rc != FTC_ERR_STATE ||
+        strstr(ftc_last_error(), "another call on this communicator") == NULL)
         wrong(what);
 }
 
@@ -257,9 +259,11 @@ static void two_threads(ftc_comm *world, const char *path)
             wrong("barrier failed");
     }
     if (ftc_op_create(call_back, world, &op) != FTC_SUCCESS ||
-        ftc_allreduce(&one, &sum, 1, FTC_INT64, op, world) != FTC_SUCCESS || ftc_op_free(&op) != FTC_SUCCESS)
+        ftc_allreduce(&one, &sum, 1, FTC_INT64, op, world) != FTC_SUCCESS ||
+        ftc_op_free(&op) != FTC_SUCCESS)
         wrong("an operator");
-    if (ftc_allreduce(&one, &sum, 1, FTC_INT64, FTC_SUM, world) != FTC_SUCCESS || sum != ftc_size(world))
+    if (ftc_allreduce(&one, &sum, 1, FTC_INT64, FTC_SUM, world) != FTC_SUCCESS ||
+        sum != ftc_size(world))
         wrong("the communicator is not usable any more");
     printf("came through\n");
 }

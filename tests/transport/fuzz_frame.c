@@ -1,5 +1,6 @@
-/* Fuzz the receiver of the shared-memory transport: the input is what a damaged sender puts into its ring.
- * Sizes up to FTC_FRAME_VALUE_MAX are asked of malloc, so run with -malloc_limit_mb=2000000; it may then say no. */
+/* Fuzz the receiver of the shared-memory transport: the input is what a damaged sender puts into
+ * its ring. Sizes up to FTC_FRAME_VALUE_MAX are asked of malloc, so run with
+ * -malloc_limit_mb=2000000; it may then say no. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,14 +53,15 @@ static void put(struct ftc_segment *segment, struct ftc_ring *ring, const void *
     atomic_fetch_or(&ftc_segment_pending_row(segment, 0)[0], 2);
 }
 
-static void put_header(struct ftc_segment *segment, struct ftc_ring *ring, uint64_t head, uint64_t value)
+static void put_header(struct ftc_segment *segment, struct ftc_ring *ring, uint64_t head,
+                       uint64_t value)
 {
     struct ftc_frame_header header = {FTC_FRAME_MAGIC, ftc_frame_check(head, value), head, value};
     put(segment, ring, &header, sizeof(header));
 }
 
-/* Commands of one byte, its low bits say what, the high ones how much: bytes, a sound header, damaged words,
- * receive. */
+/* Commands of one byte, its low bits say what, the high ones how much: bytes, a sound header,
+ * damaged words, receive. */
 static void play(struct ftc_segment *segment, struct ftc_transport *transport, const uint8_t *data,
                  size_t size)
 {

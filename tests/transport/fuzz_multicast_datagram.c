@@ -1,5 +1,5 @@
-/* Fuzz the judgement of datagrams: the input is one, as it is, and with identity, length and checksum made right. What is
- * sound must come out the same when it is encoded again. */
+/* Fuzz the judgement of datagrams: the input is one, as it is, and with identity, length and
+ * checksum made right. What is sound must come out the same when it is encoded again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@ static enum ftc_datagram_verdict judge(unsigned char *bytes, size_t size)
     struct ftc_datagram fields;
     struct iovec payload;
     unsigned char head[FTC_DATAGRAM_HEAD];
-    enum ftc_datagram_verdict verdict = ftc_datagram_decode(&fields, &payload, bytes, size, communicator);
+    enum ftc_datagram_verdict verdict =
+        ftc_datagram_decode(&fields, &payload, bytes, size, communicator);
     if (verdict != FTC_DATAGRAM_SOUND)
         return verdict;
     if (fields.sequence >= fields.count || payload.iov_len != size - FTC_DATAGRAM_HEAD)

@@ -1,6 +1,6 @@
 /*
- * Fuzz what the TCP transport reads from a socket: frames, the messages of the handshake, endpoints, and where a peer
- * says it goes on. The first byte says which.
+ * Fuzz what the TCP transport reads from a socket: frames, the messages of the handshake,
+ * endpoints, and where a peer says it goes on. The first byte says which.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,8 @@ static void fuzz_fields(const uint8_t *data, size_t size)
     uint64_t words[6];
     unsigned char bytes[FTC_TCP_HEADER_SIZE];
     fill((unsigned char *)words, sizeof(words), data, size);
-    struct ftc_tcp_header header = {(unsigned)words[0] & 3, words[1], words[2], words[3], words[4], words[5]};
+    struct ftc_tcp_header header = {
+        (unsigned)words[0] & 3, words[1], words[2], words[3], words[4], words[5]};
     ftc_tcp_header_encode(bytes, &header);
     fuzz_frame(bytes, sizeof(bytes));
 }
@@ -62,9 +63,11 @@ static void fuzz_handshake(const uint8_t *data, size_t size)
     ftc_tcp_magic_begins(FTC_TCP_PROTOCOL_SOCKET, data, size);
     if (ftc_tcp_hello_decode(&hello, hello_bytes) && strlen(hello.job) >= FTC_TCP_JOB_SIZE)
         abort();
-    if (ftc_tcp_answer_decode(&answer, answer_bytes) && ftc_tcp_refusal_text(answer.refusal)[0] == '?')
+    if (ftc_tcp_answer_decode(&answer, answer_bytes) &&
+        ftc_tcp_refusal_text(answer.refusal)[0] == '?')
         abort();
-    if (ftc_tcp_verdict_decode(&refusal, &place, verdict_bytes) && ftc_tcp_refusal_text(refusal)[0] == '?')
+    if (ftc_tcp_verdict_decode(&refusal, &place, verdict_bytes) &&
+        ftc_tcp_refusal_text(refusal)[0] == '?')
         abort();
     if (ftc_tcp_answer_proven(answer_bytes, hello_bytes, &secret) ||
         ftc_tcp_proof_decode(&place, proof, hello_bytes, answer_bytes, &secret))

@@ -3,14 +3,16 @@
  *
  *   multicast_probe group              print a new group
  *   multicast_probe send OPTION...     send numbered datagrams, then several that say it was all; print what was counted
- *   multicast_probe receive OPTION...  say "ready"; take datagrams until one says it was all; print what was counted
+ *   multicast_probe receive OPTION...  say "ready"; take datagrams until one says it was all; print
+ *   what was counted
  *
  *   --group HEX|--job NAME --transport udp|verbs --interfaces LIST --rank R (0)
  *   --count N (1000) --first NUMBER (0) --size BYTES (the most) --pace MICROSECONDS (1000) --unended   when sending
  *   --receives N (5) --loss PPM --seed N --split NUMBER --late                                         when receiving
  *
- * A receiver counts datagrams below and from NUMBER on apart; a late one takes none before a line comes on its standard
- * input. What is printed is one JSON object. Exit code 2: wrong use or it could not be opened, 3: a minute passed.
+ * A receiver counts datagrams below and from NUMBER on apart; a late one takes none before a line
+ * comes on its standard input. What is printed is one JSON object. Exit code 2: wrong use or it
+ * could not be opened, 3: a minute passed.
  */
 #include <getopt.h>
 #include <poll.h>
@@ -40,7 +42,8 @@ struct probe {
     unsigned pace_us;
     bool unended, late;
     uint64_t deadline;
-    uint64_t below, above, twice, wrong; /* distinct numbers received; those received again; damaged ones */
+    uint64_t below, above, twice,
+        wrong; /* distinct numbers received; those received again; damaged ones */
     unsigned char seen[NUMBER_MAX];
 };
 
@@ -81,7 +84,8 @@ static void send_all(struct probe *probe)
 
 /* --- receiving --- */
 
-static void put_down(struct probe *probe, const struct ftc_datagram *fields, const struct ftc_buffer *payload)
+static void put_down(struct probe *probe, const struct ftc_datagram *fields,
+                     const struct ftc_buffer *payload)
 {
     uint64_t number = fields->broadcast;
     bool whole = number < NUMBER_MAX;
@@ -146,17 +150,19 @@ static void print_counters(const struct probe *probe)
 {
     struct ftc_multicast_counters now;
     ftc_multicast_counters(probe->multicast, &now);
-    printf(
-        "{\"payload_max\": %zu, \"sent\": %llu, \"send_failed\": %llu, \"received\": %llu, \"below\": %llu, "
-        "\"above\": %llu, \"twice\": %llu, \"wrong\": %llu, \"own\": %llu, \"foreign\": %llu, \"corrupt\": "
-        "%llu, "
-        "\"receive_failed\": %llu, \"lost\": %llu}\n",
-        ftc_multicast_payload_max(probe->multicast), (unsigned long long)now.sent,
-        (unsigned long long)now.send_failed, (unsigned long long)now.received,
-        (unsigned long long)probe->below, (unsigned long long)probe->above, (unsigned long long)probe->twice,
-        (unsigned long long)probe->wrong, (unsigned long long)now.own, (unsigned long long)now.foreign,
-        (unsigned long long)now.corrupt, (unsigned long long)now.receive_failed,
-        (unsigned long long)now.drilled.lost);
+    printf("{\"payload_max\": %zu, \"sent\": %llu, \"send_failed\": %llu, \"received\": %llu, "
+           "\"below\": %llu, "
+           "\"above\": %llu, \"twice\": %llu, \"wrong\": %llu, \"own\": %llu, \"foreign\": %llu, "
+           "\"corrupt\": "
+           "%llu, "
+           "\"receive_failed\": %llu, \"lost\": %llu}\n",
+           ftc_multicast_payload_max(probe->multicast), (unsigned long long)now.sent,
+           (unsigned long long)now.send_failed, (unsigned long long)now.received,
+           (unsigned long long)probe->below, (unsigned long long)probe->above,
+           (unsigned long long)probe->twice, (unsigned long long)probe->wrong,
+           (unsigned long long)now.own, (unsigned long long)now.foreign,
+           (unsigned long long)now.corrupt, (unsigned long long)now.receive_failed,
+           (unsigned long long)now.drilled.lost);
 }
 
 static int print_group(void)

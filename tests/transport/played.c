@@ -11,8 +11,8 @@ struct played *plays[FTC_CARRIERS];
 bool plays_device;
 struct ftc_verbs_setup plays_given_to_verbs;
 
-static int play(struct ftc_transport **out, const struct ftc_transport_setup *setup, enum ftc_carrier carrier,
-                const struct ftc_transport_ops *ops)
+static int play(struct ftc_transport **out, const struct ftc_transport_setup *setup,
+                enum ftc_carrier carrier, const struct ftc_transport_ops *ops)
 {
     struct played *played = calloc(1, sizeof(*played));
 
@@ -116,9 +116,9 @@ static const char *tcp_endpoint(const struct ftc_transport *transport)
     return "tcp:v1;here";
 }
 
-#define PLAYED                                                                                               \
-    .send = played_send, .flush = played_flush, .receive = played_receive, .ready = played_ready,            \
-    .descriptor = played_descriptor, .close_peer = played_close_peer, .settled = played_settled,             \
+#define PLAYED                                                                                     \
+    .send = played_send, .flush = played_flush, .receive = played_receive, .ready = played_ready,  \
+    .descriptor = played_descriptor, .close_peer = played_close_peer, .settled = played_settled,   \
     .close = played_close
 
 static int play_shm(struct ftc_transport **out, const struct ftc_transport_setup *setup);

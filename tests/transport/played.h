@@ -1,4 +1,5 @@
-/* Transports that are played by a test: they keep what is sent, and hand out what the test puts into them. */
+/* Transports that are played by a test: they keep what is sent, and hand out what the test puts
+ * into them. */
 #ifndef FTC_TEST_PLAYED_H
 #define FTC_TEST_PLAYED_H
 

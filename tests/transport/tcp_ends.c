@@ -18,15 +18,19 @@ static const char *look_up(void *context, int rank)
 
 struct ftc_tcp_setup tcp_usual(void)
 {
-    return (struct ftc_tcp_setup){
-        .job = "1234.1", .secret = secret, .secret_size = 32, .address = "127.0.0.1", .endpoint = look_up};
+    return (struct ftc_tcp_setup){.job = "1234.1",
+                                  .secret = secret,
+                                  .secret_size = 32,
+                                  .address = "127.0.0.1",
+                                  .endpoint = look_up};
 }
 
 void tcp_join_as(int rank, int ranks, const struct ftc_tcp_setup *tcp)
 {
     struct ftc_transport_setup setup = {.ranks = ranks, .self = rank, .tcp = tcp};
     ck_assert_msg(ftc_transport_tcp.open(&tcp_end[rank], &setup) == 0, "%s", ftc_last_error());
-    snprintf(tcp_endpoints[rank], sizeof(tcp_endpoints[rank]), "%s", ftc_tcp_endpoint(tcp_end[rank]));
+    snprintf(tcp_endpoints[rank], sizeof(tcp_endpoints[rank]), "%s",
+             ftc_tcp_endpoint(tcp_end[rank]));
 }
 
 void tcp_join(int rank)

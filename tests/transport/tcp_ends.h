@@ -5,8 +5,8 @@
 #include <check.h>
 
 #include "base/clock.h"
-#include "transport/tcp/tcp.h"
 #include "transport/tcp/endpoint.h"
+#include "transport/tcp/tcp.h"
 
 #define TCP_RANKS   3 /* of the job of tcp_join() */
 #define TCP_ENDS    128
@@ -32,13 +32,13 @@ void tcp_assert_goes_on(void);
 /* All ends do what they can. */
 void tcp_turn(void);
 
-#define WAIT_UNTIL(condition)                                                                                \
-    do {                                                                                                     \
-        uint64_t deadline_ = ftc_clock_now() + TCP_LOST_NS;                                                  \
-        while (!(condition)) {                                                                               \
-            tcp_turn();                                                                                      \
-            ck_assert_msg(ftc_clock_now() < deadline_, "in vain: %s", #condition);                           \
-        }                                                                                                    \
+#define WAIT_UNTIL(condition)                                                                      \
+    do {                                                                                           \
+        uint64_t deadline_ = ftc_clock_now() + TCP_LOST_NS;                                        \
+        while (!(condition)) {                                                                     \
+            tcp_turn();                                                                            \
+            ck_assert_msg(ftc_clock_now() < deadline_, "in vain: %s", #condition);                 \
+        }                                                                                          \
     } while (0)
 
 #endif

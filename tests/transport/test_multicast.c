@@ -1,7 +1,7 @@
 /*
- * Conformance of a multicast transport, all ranks in one process: delivery, strangers, drills, overrun, waiting, errors.
- * By UDP on the loopback; FTC_TEST_TRANSPORT=verbs and FTC_TEST_INTERFACES choose others, as the .bats files here and in
- * tests/rdma do.
+ * Conformance of a multicast transport, all ranks in one process: delivery, strangers, drills,
+ * overrun, waiting, errors. By UDP on the loopback; FTC_TEST_TRANSPORT=verbs and
+ * FTC_TEST_INTERFACES choose others, as the .bats files here and in tests/rdma do.
  */
 #include "transport/multicast/multicast.h"
 
@@ -113,17 +113,20 @@ static int64_t take_sized(struct ftc_multicast *at, uint32_t *source, size_t *si
         ck_abort_msg("%s", ftc_last_error());
     if (fields.operation != ~fields.broadcast || fields.sequence != fields.broadcast % 7 ||
         fields.count != fields.broadcast % 7 + 1)
-        ck_abort_msg("the fields of datagram %llu are another's", (unsigned long long)fields.broadcast);
+        ck_abort_msg("the fields of datagram %llu are another's",
+                     (unsigned long long)fields.broadcast);
     for (size_t i = 0; i < payload->size; i++)
         if (payload->data[i] != byte_of(fields.broadcast, i))
-            ck_abort_msg("datagram %llu differs at byte %zu", (unsigned long long)fields.broadcast, i);
+            ck_abort_msg("datagram %llu differs at byte %zu", (unsigned long long)fields.broadcast,
+                         i);
     *source = fields.source;
     *size = payload->size;
     ftc_buffer_unref(payload);
     return (int64_t)fields.broadcast;
 }
 
-/* Sleep until something may be there; false: nothing came in time. The way that the header names. */
+/* Sleep until something may be there; false: nothing came in time. The way that the header
+ * names. */
 static bool sleep_until(struct ftc_multicast *at, uint64_t deadline)
 {
     uint64_t now = ftc_clock_now();
@@ -163,8 +166,8 @@ static struct ftc_multicast_counters counters(int rank)
 static uint64_t seen(int rank)
 {
     struct ftc_multicast_counters now = counters(rank);
-    return now.own + now.foreign - now.drilled.foreign + now.corrupt + now.drilled.lost + now.received -
-           now.drilled.duplicated;
+    return now.own + now.foreign - now.drilled.foreign + now.corrupt + now.drilled.lost +
+           now.received - now.drilled.duplicated;
 }
 
 /* Take all until `count` came over the wire; what was received is put down in `heard` by number. */
@@ -180,12 +183,13 @@ static void pump(int rank, uint64_t count, unsigned char *heard)
         if (number < 0 && seen(rank) == count)
             return;
         if (number < 0)
-            ck_assert_msg(sleep_until(end[rank], deadline), "rank %d: %llu of %llu datagrams came", rank,
-                          (unsigned long long)seen(rank), (unsigned long long)count);
+            ck_assert_msg(sleep_until(end[rank], deadline), "rank %d: %llu of %llu datagrams came",
+                          rank, (unsigned long long)seen(rank), (unsigned long long)count);
     }
 }
 
-/* Send `count` numbers from rank 0 to rank 1, as fast as it takes them. Each is heard heard[number] times. */
+/* Send `count` numbers from rank 0 to rank 1, as fast as it takes them. Each is heard heard[number]
+ * times. */
 static void stream(int count, unsigned char *heard)
 {
     memset(heard, 0, (size_t)count);
@@ -222,7 +226,8 @@ START_TEST(every_size_up_to_the_largest)
 {
     start(0, NULL);
     start(1, NULL);
-    size_t most = ftc_multicast_payload_max(end[0]), sizes[] = {0, 1, 15, 16, 17, 1000, most - 1, most}, size;
+    size_t most = ftc_multicast_payload_max(end[0]),
+           sizes[] = {0, 1, 15, 16, 17, 1000, most - 1, most}, size;
     uint32_t source;
     ck_assert_uint_ge(most, 1000);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -287,7 +292,8 @@ START_TEST(noise_is_counted_and_dropped)
     start(1, NULL);
     push(0, "?", 1);
     push(0, "a datagram of something else that is as long as an envelope of ours, or longer", 78);
-    ftc_datagram_encode(head, &fields, group.communicator, &nothing, 1); /* a rank that is not there */
+    ftc_datagram_encode(head, &fields, group.communicator, &nothing,
+                        1); /* a rank that is not there */
     push(0, head, sizeof(head));
     fields.source = 0;
     ftc_datagram_encode(head, &fields, group.communicator, &nothing, 1);
@@ -305,13 +311,14 @@ END_TEST
 
 /* --- drills --- */
 
-/* Five standard deviations around what the drill says: missed by chance in one of a million runs. */
+/* Five standard deviations around what the drill says: missed by chance in one of a million
+ * runs. */
 static void assert_near(uint64_t count, double probability)
 {
     double expected = probability * MANY, spread = 25 * expected * (1 - probability);
     double miss = (double)count - expected;
-    ck_assert_msg(miss * miss <= spread, "%llu of %d, expected %.0f", (unsigned long long)count, MANY,
-                  expected);
+    ck_assert_msg(miss * miss <= spread, "%llu of %d, expected %.0f", (unsigned long long)count,
+                  MANY, expected);
 }
 
 START_TEST(loss_is_as_often_as_asked)
@@ -356,7 +363,8 @@ START_TEST(duplicates_come_twice)
     static const uint32_t ppm[] = {50000, FTC_DRILL_CERTAIN};
     static unsigned char heard[MANY];
     struct test_random random = test_random_start();
-    struct ftc_multicast_drill drill = {.duplicate_ppm = ppm[_i], .seed = test_random_bits(&random)};
+    struct ftc_multicast_drill drill = {.duplicate_ppm = ppm[_i],
+                                        .seed = test_random_bits(&random)};
     uint64_t twice = 0;
     start(0, NULL);
     start(1, &drill);
@@ -527,8 +535,10 @@ static void assert_refused(const struct ftc_multicast_setup *setup, int code, co
     struct ftc_multicast *none = NULL;
     ck_assert_int_eq(ftc_multicast_open(&none, ops(), setup), code);
     ck_assert_ptr_null(none);
-    ck_assert_msg(strstr(ftc_last_error(), cause) != NULL, "no \"%s\" in: %s", cause, ftc_last_error());
-    ck_assert_msg(strstr(ftc_last_error(), remedy) != NULL, "no \"%s\" in: %s", remedy, ftc_last_error());
+    ck_assert_msg(strstr(ftc_last_error(), cause) != NULL, "no \"%s\" in: %s", cause,
+                  ftc_last_error());
+    ck_assert_msg(strstr(ftc_last_error(), remedy) != NULL, "no \"%s\" in: %s", remedy,
+                  ftc_last_error());
 }
 
 START_TEST(what_cannot_be_opened_says_why_and_what_to_do)

@@ -6,13 +6,16 @@
 #include "base/error.h"
 #include "tests/random.h"
 #include "tests/suite.h"
-#include "transport/multicast/multicast.h"
 #include "transport/multicast/interface.h"
+#include "transport/multicast/multicast.h"
 
 #define PAYLOAD 1000
 
-static const struct ftc_datagram sent = {
-    .source = 7, .broadcast = 1ull << 40, .operation = 12345678901234ull, .sequence = 3, .count = 4};
+static const struct ftc_datagram sent = {.source = 7,
+                                         .broadcast = 1ull << 40,
+                                         .operation = 12345678901234ull,
+                                         .sequence = 3,
+                                         .count = 4};
 static unsigned char communicator[FTC_COMMUNICATOR_SIZE] = "of this job....";
 static unsigned char bytes[FTC_DATAGRAM_HEAD + PAYLOAD + 1];
 
@@ -41,7 +44,8 @@ START_TEST(what_was_sent_comes_out)
     struct ftc_datagram fields;
     struct iovec payload;
     size_t size = encode(&sent, sizes[_i]);
-    ck_assert_int_eq(ftc_datagram_decode(&fields, &payload, bytes, size, communicator), FTC_DATAGRAM_SOUND);
+    ck_assert_int_eq(ftc_datagram_decode(&fields, &payload, bytes, size, communicator),
+                     FTC_DATAGRAM_SOUND);
     ck_assert_uint_eq(fields.source, sent.source);
     ck_assert_uint_eq(fields.broadcast, sent.broadcast);
     ck_assert_uint_eq(fields.operation, sent.operation);
@@ -123,7 +127,8 @@ END_TEST
 START_TEST(ranks_take_entries_in_turn)
 {
     char entry[FTC_MULTICAST_ENTRY];
-    static const char *const expected[] = {"eth0", "192.0.2.1", "fe80::1%eth0", "eth0", "192.0.2.1"};
+    static const char *const expected[] = {"eth0", "192.0.2.1", "fe80::1%eth0", "eth0",
+                                           "192.0.2.1"};
     for (int rank = 0; rank < 5; rank++) {
         ck_assert_int_eq(ftc_multicast_entry(entry, "eth0,192.0.2.1,fe80::1%eth0", rank), 0);
         ck_assert_str_eq(entry, expected[rank]);
@@ -135,7 +140,8 @@ START_TEST(ranks_take_entries_in_turn)
     ck_assert_int_eq(ftc_multicast_entry(entry, "a,,b", 1), FTC_ERR_CONFIG);
     ck_assert_int_eq(ftc_multicast_entry(entry, "a,", 3), FTC_ERR_CONFIG);
     ck_assert_int_eq(
-        ftc_multicast_entry(entry, "0123456789012345678901234567890123456789012345678901234567890123", 0),
+        ftc_multicast_entry(entry,
+                            "0123456789012345678901234567890123456789012345678901234567890123", 0),
         FTC_ERR_CONFIG);
 }
 END_TEST

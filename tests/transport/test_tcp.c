@@ -26,11 +26,13 @@ static const char *congestion_of(int from, int to)
     socklen_t size = FTC_TCP_CONGESTION_SIZE;
     const struct ftc_tcp *tcp = (const struct ftc_tcp *)tcp_end[from];
 
-    ck_assert_int_eq(getsockopt(tcp->peer[to]->link->fd, IPPROTO_TCP, TCP_CONGESTION, name, &size), 0);
+    ck_assert_int_eq(getsockopt(tcp->peer[to]->link->fd, IPPROTO_TCP, TCP_CONGESTION, name, &size),
+                     0);
     return name;
 }
 
-/* The system's own, what any user may use, and what is chosen: which both ends of a link have then. */
+/* The system's own, what any user may use, and what is chosen: which both ends of a link have
+ * then. */
 START_TEST(congestion_control_is_what_was_asked_for)
 {
     static const char *const wanted[] = {NULL, "reno", ""};
@@ -105,7 +107,8 @@ START_TEST(the_next_address_is_tried)
 {
     char first[FTC_TCP_ENDPOINT_SIZE];
     const char *port = strrchr(tcp_endpoints[1], ';');
-    snprintf(first, sizeof(first), "tcp:v1;127.0.0.77,127.0.0.1%s", port); /* nobody listens at the first */
+    snprintf(first, sizeof(first), "tcp:v1;127.0.0.77,127.0.0.1%s",
+             port); /* nobody listens at the first */
     memcpy(tcp_endpoints[1], first, sizeof(first));
     tcp_must_send(0, 1, 1, 10);
     tcp_expect(1, 0, 1, 10);
@@ -200,8 +203,9 @@ START_TEST(what_breaks_goes_on_where_it_was)
         int rank = test_random_chance(&random, 50);
         if (test_random_between(&random, 0, 60) == 0)
             breaks += ftc_tcp_break(tcp_end[rank], 1 - rank);
-        ck_assert_msg(ftc_clock_now() < deadline, "%llu and %llu of %llu came", (unsigned long long)there.got,
-                      (unsigned long long)back.got, (unsigned long long)total);
+        ck_assert_msg(ftc_clock_now() < deadline, "%llu and %llu of %llu came",
+                      (unsigned long long)there.got, (unsigned long long)back.got,
+                      (unsigned long long)total);
     }
     WAIT_UNTIL(ftc_tcp_settled(tcp_end[0]) && ftc_tcp_settled(tcp_end[1]));
     ck_assert_int_gt(breaks, 10);
@@ -259,7 +263,8 @@ START_TEST(a_link_that_is_cut_and_healed_goes_on)
     set_link(false);
     tcp_must_send(0, 1, 1, 100000);
     tcp_must_send(1, 0, 2, 10);
-    WAIT_UNTIL(ftc_tcp_broken_since(tcp_end[0], 1) != 0 && ftc_tcp_broken_since(tcp_end[1], 0) != 0);
+    WAIT_UNTIL(ftc_tcp_broken_since(tcp_end[0], 1) != 0 &&
+               ftc_tcp_broken_since(tcp_end[1], 0) != 0);
     set_link(true);
     tcp_expect(1, 0, 1, 100000);
     tcp_expect(0, 1, 2, 10);
@@ -344,7 +349,8 @@ START_TEST(a_peer_that_is_killed_is_a_hint_until_it_is_closed)
     while (ftc_tcp_broken_since(tcp_end[0], 2) == 0 && ftc_clock_now() < deadline)
         next += tcp_take(0, 2, next, 70000);
     ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 2), 0);
-    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX), -1); /* nothing waits for it */
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX),
+                     -1); /* nothing waits for it */
     tcp_must_send(0, 2, 0, 10);
     ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX), 2);
     ck_assert(!ftc_tcp_settled(tcp_end[0]));
@@ -386,7 +392,8 @@ static void until_unread(int sender, int bytes)
         ck_assert_msg(ftc_clock_now() < deadline, "rank %d sent nothing", sender);
 }
 
-/* Whom the caller waits for is looked at first, message by message; nobody else is forgotten, and nobody who is not there waited for. */
+/* Whom the caller waits for is looked at first, message by message; nobody else is forgotten, and
+ * nobody who is not there waited for. */
 START_TEST(who_is_expected_is_heard_first_and_the_others_too)
 {
     tcp_join(2);
@@ -413,7 +420,8 @@ START_TEST(who_is_expected_is_heard_first_and_the_others_too)
 }
 END_TEST
 
-/* The first message to a peer that has gone is answered by a reset; what it said before is there all the same. */
+/* The first message to a peer that has gone is answered by a reset; what it said before is there
+ * all the same. */
 START_TEST(the_last_words_of_who_has_gone_are_heard)
 {
     tcp_assert_goes_on();

@@ -1,4 +1,5 @@
-/* The pieces of the TCP transport that do no I/O: frames, handshake, endpoints, what is sent again. */
+/* The pieces of the TCP transport that do no I/O: frames, handshake, endpoints, what is sent
+ * again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,9 +78,13 @@ static unsigned char hello_bytes[FTC_TCP_HELLO_SIZE], answer_bytes[FTC_TCP_ANSWE
 
 static void shake(void)
 {
-    hello = (struct ftc_tcp_hello){
-        .versions = {1, 3}, .sender = 5, .target = 9, .job = "1234.1", .challenge = "by the connector"};
-    answer = (struct ftc_tcp_answer){.versions = {2, 4}, .version = 3, .challenge = "by the listener"};
+    hello = (struct ftc_tcp_hello){.versions = {1, 3},
+                                   .sender = 5,
+                                   .target = 9,
+                                   .job = "1234.1",
+                                   .challenge = "by the connector"};
+    answer =
+        (struct ftc_tcp_answer){.versions = {2, 4}, .version = 3, .challenge = "by the listener"};
     place = (struct ftc_tcp_place){77, 1000};
     ftc_tcp_hello_encode(hello_bytes, &hello);
     ftc_tcp_answer_encode(answer_bytes, &answer, hello_bytes, &secret);
@@ -189,8 +194,9 @@ END_TEST
 
 START_TEST(an_endpoint_survives_its_text)
 {
-    static const char *const texts[] = {"tcp:v1;10.0.0.1;1", "tcp:v1;10.0.0.1,fe00::1,::1;65535",
-                                        "tcp:v1;1.1.1.1,2.2.2.2,3.3.3.3,4.4.4.4,5.5.5.5,6::6,7::7,8::8;80"};
+    static const char *const texts[] = {
+        "tcp:v1;10.0.0.1;1", "tcp:v1;10.0.0.1,fe00::1,::1;65535",
+        "tcp:v1;1.1.1.1,2.2.2.2,3.3.3.3,4.4.4.4,5.5.5.5,6::6,7::7,8::8;80"};
     struct ftc_tcp_endpoint endpoint;
     char text[FTC_TCP_ENDPOINT_SIZE];
     ck_assert_int_eq(ftc_tcp_endpoint_parse(&endpoint, texts[_i]), 0);
@@ -333,7 +339,8 @@ START_TEST(any_breaks_anywhere_give_every_byte_once)
             ftc_tcp_queue_advance(&queue, step < there ? step : there);
             /* What of it arrives before the break: the sender's own record, up to a cut. */
             const struct ftc_tcp_message *m = queue.first;
-            for (; m != NULL && m->sent == totals[m->sequence] && m->header_sent == HEADER; m = m->next)
+            for (; m != NULL && m->sent == totals[m->sequence] && m->header_sent == HEADER;
+                 m = m->next)
                 if (m->sequence == expected) {
                     ck_assert_uint_ge(m->sent, offset);
                     expected++;

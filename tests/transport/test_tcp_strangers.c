@@ -18,7 +18,8 @@ static int call(int rank)
     ck_assert_int_eq(ftc_tcp_endpoint_parse(&endpoint, tcp_endpoints[rank]), 0);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&endpoint.address[0], sizeof(struct sockaddr_in)), 0);
+    ck_assert_int_eq(
+        connect(fd, (struct sockaddr *)&endpoint.address[0], sizeof(struct sockaddr_in)), 0);
     ck_assert_int_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
     return fd;
 }
@@ -46,8 +47,10 @@ static void assert_refused(const void *bytes, size_t size, enum ftc_tcp_event ev
 
 static struct ftc_tcp_hello sound_hello(void)
 {
-    return (struct ftc_tcp_hello){
-        .versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION}, .sender = 2, .target = 0, .job = "1234.1"};
+    return (struct ftc_tcp_hello){.versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION},
+                                  .sender = 2,
+                                  .target = 0,
+                                  .job = "1234.1"};
 }
 
 static void assert_hello_refused(const struct ftc_tcp_hello *hello, enum ftc_tcp_event event)
@@ -137,14 +140,16 @@ START_TEST(a_wrong_secret_is_refused_by_the_listener)
 }
 END_TEST
 
-/* Both connect, and 1's own attempt, which it has dropped for that of 0, is slow: its proof is sent again and again. */
+/* Both connect, and 1's own attempt, which it has dropped for that of 0, is slow: its proof is sent
+ * again and again. */
 START_TEST(a_proof_that_is_older_than_the_link_ends_nothing)
 {
     struct ftc_tcp_setup tcp = tcp_usual();
     struct ftc_tcp_secret secret = {.ends = FTC_TCP_RANKS, .size = tcp.secret_size};
     struct ftc_tcp_hello hello = sound_hello();
     struct ftc_tcp_place nowhere = {0};
-    unsigned char bytes[FTC_TCP_HELLO_SIZE], answer[FTC_TCP_ANSWER_SIZE], proof[FTC_TCP_PROOF_BYTES];
+    unsigned char bytes[FTC_TCP_HELLO_SIZE], answer[FTC_TCP_ANSWER_SIZE],
+        proof[FTC_TCP_PROOF_BYTES];
     int fd = call(0);
 
     memcpy(secret.bytes, tcp.secret, secret.size);

@@ -1,4 +1,5 @@
-/* Shared memory that somebody scribbled over: the channel is closed and its peer named, the others go on. */
+/* Shared memory that somebody scribbled over: the channel is closed and its peer named, the others
+ * go on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,7 +134,8 @@ END_TEST
 START_TEST(a_setup_that_does_not_fit_is_refused)
 {
     struct ftc_transport *none = NULL;
-    struct ftc_transport_setup given = {.ranks = 4, .self = 0, .segment = job.segment, .bell = &bell[0]};
+    struct ftc_transport_setup given = {
+        .ranks = 4, .self = 0, .segment = job.segment, .bell = &bell[0]};
     ck_assert_int_eq(ops->open(&none, &given), FTC_ERR_ARG);
     given.ranks = 3;
     given.self = 3;

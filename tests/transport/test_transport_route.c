@@ -1,11 +1,13 @@
-/* The conformance suite, on TCP as a job comes to it: chosen, with endpoints from the node segment. */
+/* The conformance suite, on TCP as a job comes to it: chosen, with endpoints from the node
+ * segment. */
 #include <stdio.h>
 
 #include "transport/route/route.h"
 #include "transport/tcp/tcp.h"
 #include "transport_suite.h"
 
-static int open_route(struct ftc_transport **out, struct ftc_transport_setup *setup, const char *directory)
+static int open_route(struct ftc_transport **out, struct ftc_transport_setup *setup,
+                      const char *directory)
 {
     static const int8_t order[] = {FTC_CARRIER_TCP, FTC_CARRIER_SHM, -1};
     static const struct ftc_route_setup route = {

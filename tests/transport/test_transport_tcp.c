@@ -3,7 +3,8 @@
 #include "transport/tcp/tcp.h"
 #include "transport_suite.h"
 
-static int open_tcp(struct ftc_transport **out, struct ftc_transport_setup *setup, const char *directory)
+static int open_tcp(struct ftc_transport **out, struct ftc_transport_setup *setup,
+                    const char *directory)
 {
     struct ftc_tcp_setup tcp = {.job = "1234.1",
                                 .secret = (const unsigned char *)"a secret of 32 bytes, or nearly.",

@@ -3,7 +3,8 @@
 #include "transport_suite.h"
 #include "verbs_ends.h"
 
-static int open_verbs(struct ftc_transport **out, struct ftc_transport_setup *setup, const char *directory)
+static int open_verbs(struct ftc_transport **out, struct ftc_transport_setup *setup,
+                      const char *directory)
 {
     struct ftc_verbs_setup verbs = verbs_usual(setup->self);
     verbs.endpoint = endpoint_files_look_up;

@@ -99,7 +99,8 @@ END_TEST
 START_TEST(who_was_asked_for_and_failed_is_asked_for_no_longer)
 {
     ftc_transport_verbs.close_peer(tcp_end[0], 3);
-    ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 3), FTC_REACH_YES); /* where nothing goes */
+    ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 3),
+                     FTC_REACH_YES); /* where nothing goes */
     ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 2), FTC_REACH_NOT_YET);
     ftc_transport_verbs.close_peer(tcp_end[0], 2);
     ck_assert(!ftc_tcp_wanted(((struct ftc_tcp *)tcp_end[0])->peer[2]));
@@ -151,7 +152,8 @@ static void assert_no_slot_is_lost(int rank, int other)
 {
     const struct ftc_verbs_pool *pool = &((struct ftc_verbs *)tcp_end[rank])->pool;
     const struct ftc_verbs_link *link = verbs_link_of(rank, other);
-    ck_assert_uint_eq(pool->made - pool->free_count, link != NULL ? link->receives + link->sends : 0);
+    ck_assert_uint_eq(pool->made - pool->free_count,
+                      link != NULL ? link->receives + link->sends : 0);
 }
 
 START_TEST(what_breaks_goes_on_where_it_was)
@@ -168,8 +170,9 @@ START_TEST(what_breaks_goes_on_where_it_was)
         int rank = test_random_chance(&random, 50);
         if (test_random_between(&random, 0, 40) == 0)
             breaks += ftc_verbs_break(tcp_end[rank], 1 - rank);
-        ck_assert_msg(ftc_clock_now() < deadline, "%llu and %llu of %llu came", (unsigned long long)there.got,
-                      (unsigned long long)back.got, (unsigned long long)total);
+        ck_assert_msg(ftc_clock_now() < deadline, "%llu and %llu of %llu came",
+                      (unsigned long long)there.got, (unsigned long long)back.got,
+                      (unsigned long long)total);
     }
     WAIT_UNTIL(verbs_all_settled());
     ck_assert_int_gt(breaks, 5);
@@ -298,7 +301,8 @@ static int live_and_be_stopped(void *arg)
     return 1;
 }
 
-/* It answers nothing and its queue pair is sound: work that is posted for it stays so until the peer is closed. */
+/* It answers nothing and its queue pair is sound: work that is posted for it stays so until the
+ * peer is closed. */
 START_TEST(a_peer_that_stands_still_is_closed_with_all_that_is_posted)
 {
     int status;

@@ -1,4 +1,5 @@
-/* The card that describes a queue pair: what is said is understood, what is damaged or cannot be is refused. */
+/* The card that describes a queue pair: what is said is understood, what is damaged or cannot be is
+ * refused. */
 #include <check.h>
 #include <string.h>
 
@@ -10,8 +11,12 @@
 
 static struct ftc_verbs_card sound_card(void)
 {
-    struct ftc_verbs_card card = {
-        .ethernet = true, .mtu = 3, .queue_pair = 0xfffffe, .first = 0x123456, .receives = 64, .lid = 0xffff};
+    struct ftc_verbs_card card = {.ethernet = true,
+                                  .mtu = 3,
+                                  .queue_pair = 0xfffffe,
+                                  .first = 0x123456,
+                                  .receives = 64,
+                                  .lid = 0xffff};
     memcpy(card.gid, "sixteen bytes..", sizeof(card.gid));
     return card;
 }

@@ -1,4 +1,5 @@
-/* Links by RDMA among strangers: wrong secrets, other jobs and transports, ends that know the secret and go astray. */
+/* Links by RDMA among strangers: wrong secrets, other jobs and transports, ends that know the
+ * secret and go astray. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +45,8 @@ START_TEST(a_rank_of_the_tcp_transport_is_a_stranger)
     ck_assert_int_eq(ftc_transport_tcp.open(&tcp_end[2], &given), 0);
     memcpy(own, tcp_endpoints[0], sizeof(own));
     tcp_must_send(2, 0, 1, 10);
-    WAIT_UNTIL(ftc_tcp_count(tcp_end[2], FTC_TCP_UNREACHABLE) >= 1); /* another transport's endpoint */
+    WAIT_UNTIL(ftc_tcp_count(tcp_end[2], FTC_TCP_UNREACHABLE) >=
+               1); /* another transport's endpoint */
     snprintf(tcp_endpoints[0], sizeof(own), "tcp%s", own + strlen("verbs"));
     WAIT_UNTIL(ftc_verbs_count(tcp_end[0], FTC_TCP_STRANGER) >= 1);
     memcpy(tcp_endpoints[0], own, sizeof(own));
@@ -57,8 +59,9 @@ static int call(int rank)
     struct ftc_tcp_endpoint endpoint;
     ck_assert_int_eq(ftc_tcp_endpoint_parse(&endpoint, tcp_endpoints[rank]), 0);
     int fd = socket(endpoint.address[0].ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(
-        connect(fd, (struct sockaddr *)&endpoint.address[0], ftc_tcp_address_size(&endpoint.address[0])), 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&endpoint.address[0],
+                             ftc_tcp_address_size(&endpoint.address[0])),
+                     0);
     return fd;
 }
 

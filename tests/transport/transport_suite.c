@@ -1,5 +1,5 @@
-/* Conformance of a transport: every size, order, queues, closed peers, the truth of ready(), deaths,
- * sleeping. */
+/* Conformance of a transport: every size, order, queues, closed peers, the truth of ready(),
+ * deaths, sleeping. */
 #include "transport_suite.h"
 
 #include <check.h>
@@ -193,8 +193,9 @@ static uint64_t pump(int sender, int receiver)
 
 START_TEST(every_size_arrives_whole)
 {
-    static const size_t sizes[] = {16,   64,    65,    100,   3900,  3951,  3952,   3953,    3968,
-                                   4096, 10000, 61423, 61424, 61425, 65536, 200000, 1 << 20, 4 << 20};
+    static const size_t sizes[] = {16,    64,    65,    100,    3900,    3951,
+                                   3952,  3953,  3968,  4096,   10000,   61423,
+                                   61424, 61425, 65536, 200000, 1 << 20, 4 << 20};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         for (uint64_t again = 0; again < 3; again++) {
             must_send(0, 1, 10 * i + again, sizes[i]);
@@ -209,7 +210,8 @@ START_TEST(messages_stay_in_order)
     struct test_random random = test_random_start();
     uint64_t sent = 0, got = 0;
     while (got < 3000) {
-        for (int64_t burst = test_random_between(&random, 0, 20); burst > 0 && sent < 3000; burst--) {
+        for (int64_t burst = test_random_between(&random, 0, 20); burst > 0 && sent < 3000;
+             burst--) {
             int64_t most = test_random_chance(&random, 5) ? 100000 : 300;
             must_send(2, 5, sent++, (size_t)test_random_between(&random, HEAD_BYTES, most));
         }
@@ -381,8 +383,8 @@ static int talk(void *arg)
         bool moved = false;
         if (sent < TALK && sent < got + 8) {
             int64_t most = test_random_chance(&random, 3) ? 1 << 20 : 500;
-            if (send_message(self, other, sent++, (size_t)test_random_between(&random, HEAD_BYTES, most),
-                             false) != 0)
+            if (send_message(self, other, sent++,
+                             (size_t)test_random_between(&random, HEAD_BYTES, most), false) != 0)
                 return 1;
             moved = true;
         }

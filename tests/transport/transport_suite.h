@@ -7,11 +7,12 @@
 struct transport_kit {
     const struct ftc_transport_ops *ops;
     /* Open an end; `setup` has ranks, self, segment and bell. NULL: ops->open(). */
-    int (*open)(struct ftc_transport **out, struct ftc_transport_setup *setup, const char *directory);
+    int (*open)(struct ftc_transport **out, struct ftc_transport_setup *setup,
+                const char *directory);
     /* May an end leave without taking messages with it? NULL: when flush() is idle. */
     bool (*settled)(const struct ftc_transport *transport);
-    /* A message is at the receiver when send() or flush() has returned, and room is that of a ring: what that means for
-     * ready() is part of the suite. */
+    /* A message is at the receiver when send() or flush() has returned, and room is that of a ring:
+     * what that means for ready() is part of the suite. */
     bool rings;
     bool endpoints; /* ranks write in the segment where they listen */
 };

@@ -36,7 +36,8 @@ const char *verbs_interface(int rank)
 struct ftc_verbs_setup verbs_usual(int rank)
 {
     return (struct ftc_verbs_setup){.job = "1234.1",
-                                    .secret = (const unsigned char *)"a secret of 32 bytes, or nearly.",
+                                    .secret =
+                                        (const unsigned char *)"a secret of 32 bytes, or nearly.",
                                     .secret_size = 32,
                                     .interface = verbs_interface(rank)};
 }

@@ -10,7 +10,8 @@
 #define VERBS_SKIPPED 77
 bool verbs_possible(void);
 
-/* The device of a rank: FTC_TEST_INTERFACES lists them, a comma between two; NULL: any. Valid until the next call. */
+/* The device of a rank: FTC_TEST_INTERFACES lists them, a comma between two; NULL: any. Valid until
+ * the next call. */
 const char *verbs_interface(int rank);
 
 /* Job and secret are those of tcp_ends.c; the caller adds how to find others. */

@@ -1,4 +1,5 @@
-/* Ends of the verbs transport in one process, for stories: their messages are those of tcp_ends.c. */
+/* Ends of the verbs transport in one process, for stories: their messages are those of
+ * tcp_ends.c. */
 #include "verbs_stories.h"
 
 #include <poll.h>
@@ -16,7 +17,8 @@ void verbs_join_as(int rank, int ranks, const struct ftc_verbs_setup *verbs)
 {
     struct ftc_transport_setup setup = {.ranks = ranks, .self = rank, .verbs = verbs};
     ck_assert_msg(ftc_transport_verbs.open(&tcp_end[rank], &setup) == 0, "%s", ftc_last_error());
-    snprintf(tcp_endpoints[rank], sizeof(tcp_endpoints[rank]), "%s", ftc_verbs_endpoint(tcp_end[rank]));
+    snprintf(tcp_endpoints[rank], sizeof(tcp_endpoints[rank]), "%s",
+             ftc_verbs_endpoint(tcp_end[rank]));
 }
 
 struct ftc_verbs_setup verbs_story_setup(int rank)
@@ -56,7 +58,8 @@ bool verbs_sleep_and_look(int rank)
 {
     struct pollfd item = {.fd = ftc_transport_verbs.descriptor(tcp_end[rank]), .events = POLLIN};
     bool idle;
-    if (!ftc_transport_verbs.ready(tcp_end[rank]) && poll(&item, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)) != 1)
+    if (!ftc_transport_verbs.ready(tcp_end[rank]) &&
+        poll(&item, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)) != 1)
         return false;
     ftc_transport_verbs.flush(tcp_end[rank], &idle);
     return true;

@@ -1,4 +1,5 @@
-/* Ends of the verbs transport in one process, kept in tcp_end[]: what tcp_ends.h says of messages holds for them. */
+/* Ends of the verbs transport in one process, kept in tcp_end[]: what tcp_ends.h says of messages
+ * holds for them. */
 #ifndef FTC_TEST_VERBS_STORIES_H
 #define FTC_TEST_VERBS_STORIES_H
 

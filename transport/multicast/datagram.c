@@ -7,8 +7,9 @@
 
 #include "base/wire.h"
 
-#define MAGIC  0x66744d01u             /* "ftM", version 1 */
-#define SUMMED (FTC_DATAGRAM_HEAD - 4) /* bytes of the head that the checksum, its last field, covers */
+#define MAGIC 0x66744d01u /* "ftM", version 1 */
+#define SUMMED                                                                                     \
+    (FTC_DATAGRAM_HEAD - 4) /* bytes of the head that the checksum, its last field, covers */
 
 static uint32_t checksum(const unsigned char *head, const struct iovec *pieces, int count)
 {
@@ -40,8 +41,9 @@ void ftc_datagram_encode(unsigned char head[FTC_DATAGRAM_HEAD], const struct ftc
     assert(!w.failed);
 }
 
-enum ftc_datagram_verdict ftc_datagram_decode(struct ftc_datagram *fields, struct iovec *payload, void *bytes,
-                                              size_t size, const unsigned char *communicator)
+enum ftc_datagram_verdict ftc_datagram_decode(struct ftc_datagram *fields, struct iovec *payload,
+                                              void *bytes, size_t size,
+                                              const unsigned char *communicator)
 {
     struct ftc_reader r = {.data = bytes, .size = size};
     uint32_t magic = ftc_read_u32(&r);

@@ -1,9 +1,11 @@
 /*
- * The envelope of a multicast datagram, which holds one fragment of a broadcast (Hoefler, Siebert, Rehm 2007: sequence
- * number, broadcast id, CRC-32, payload; here with communicator, source and operation):
+ * The envelope of a multicast datagram, which holds one fragment of a broadcast (Hoefler, Siebert,
+ * Rehm 2007: sequence number, broadcast id, CRC-32, payload; here with communicator, source and
+ * operation):
  *
- *     u32 magic and version, u8[16] communicator, u32 source, u64 broadcast, u64 operation, u32 sequence, u32 count,
- *     u32 payload bytes, u32 CRC-32 (zlib's) over all the rest; then the payload, up to the end of the datagram
+ *     u32 magic and version, u8[16] communicator, u32 source, u64 broadcast, u64 operation, u32
+ *     sequence, u32 count, u32 payload bytes, u32 CRC-32 (zlib's) over all the rest; then the
+ *     payload, up to the end of the datagram
  *
  * Anybody on the network can send anything to a group, so everything is checked.
  */
@@ -31,12 +33,14 @@ enum ftc_datagram_verdict {
     FTC_DATAGRAM_CORRUPT, /* of this communicator, but with a wrong checksum, length or fragment number */
 };
 
-/* Write the head of a datagram whose payload is these pieces, one after the other: less than 4 GiB together. */
+/* Write the head of a datagram whose payload is these pieces, one after the other: less than 4 GiB
+ * together. */
 void ftc_datagram_encode(unsigned char head[FTC_DATAGRAM_HEAD], const struct ftc_datagram *fields,
                          const unsigned char *communicator, const struct iovec *pieces, int count);
 
 /* Judge what came. If it is sound: its fields, and where in `bytes` the payload is. */
-enum ftc_datagram_verdict ftc_datagram_decode(struct ftc_datagram *fields, struct iovec *payload, void *bytes,
-                                              size_t size, const unsigned char *communicator);
+enum ftc_datagram_verdict ftc_datagram_decode(struct ftc_datagram *fields, struct iovec *payload,
+                                              void *bytes, size_t size,
+                                              const unsigned char *communicator);
 
 #endif

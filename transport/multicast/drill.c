@@ -7,15 +7,15 @@
 #include "base/error.h"
 #include "base/mix.h"
 
-int ftc_multicast_drill_init(struct ftc_multicast_drill_state *state, const struct ftc_multicast_drill *drill,
-                             uint32_t rank)
+int ftc_multicast_drill_init(struct ftc_multicast_drill_state *state,
+                             const struct ftc_multicast_drill *drill, uint32_t rank)
 {
-    const uint32_t parts[] = {drill->loss_ppm, drill->duplicate_ppm, drill->reorder_ppm, drill->corrupt_ppm,
-                              drill->foreign_ppm};
+    const uint32_t parts[] = {drill->loss_ppm, drill->duplicate_ppm, drill->reorder_ppm,
+                              drill->corrupt_ppm, drill->foreign_ppm};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         if (parts[i] > FTC_DRILL_CERTAIN)
-            return ftc_error_set(FTC_ERR_ARG, "a drill of %u parts per million: give at most %u", parts[i],
-                                 FTC_DRILL_CERTAIN);
+            return ftc_error_set(FTC_ERR_ARG, "a drill of %u parts per million: give at most %u",
+                                 parts[i], FTC_DRILL_CERTAIN);
     memset(state, 0, sizeof(*state));
     state->drill = *drill;
     state->random = drill->seed ^ (uint64_t)rank << 32; /* not the same losses at every rank */
@@ -53,7 +53,8 @@ bool ftc_multicast_drill_foreign(struct ftc_multicast_drill_state *state)
     return strikes(state, state->drill.foreign_ppm, &state->drilled.foreign);
 }
 
-bool ftc_multicast_drill_corrupt(struct ftc_multicast_drill_state *state, unsigned char *bytes, size_t size)
+bool ftc_multicast_drill_corrupt(struct ftc_multicast_drill_state *state, unsigned char *bytes,
+                                 size_t size)
 {
     if (!strikes(state, state->drill.corrupt_ppm, &state->drilled.corrupted))
         return false;
@@ -69,8 +70,8 @@ static void append(struct ftc_multicast_drill_state *state, const struct ftc_dat
     state->held[state->count++] = (struct ftc_multicast_held){*fields, payload, after};
 }
 
-void ftc_multicast_drill_put(struct ftc_multicast_drill_state *state, const struct ftc_datagram *fields,
-                             struct ftc_buffer *payload)
+void ftc_multicast_drill_put(struct ftc_multicast_drill_state *state,
+                             const struct ftc_datagram *fields, struct ftc_buffer *payload)
 {
     const struct ftc_multicast_drill *drill = &state->drill;
     unsigned after = 0;
@@ -88,14 +89,15 @@ static void take(struct ftc_multicast_drill_state *state, int at, struct ftc_dat
     *fields = state->held[at].fields;
     *payload = state->held[at].payload;
     state->count--;
-    memmove(&state->held[at], &state->held[at + 1], (size_t)(state->count - at) * sizeof(state->held[0]));
+    memmove(&state->held[at], &state->held[at + 1],
+            (size_t)(state->count - at) * sizeof(state->held[0]));
     for (int i = 0; i < state->count; i++)
         if (state->held[i].after > 0)
             state->held[i].after--;
 }
 
-bool ftc_multicast_drill_take(struct ftc_multicast_drill_state *state, bool idle, struct ftc_datagram *fields,
-                              struct ftc_buffer **payload)
+bool ftc_multicast_drill_take(struct ftc_multicast_drill_state *state, bool idle,
+                              struct ftc_datagram *fields, struct ftc_buffer **payload)
 {
     for (int i = 0; i < state->count; i++)
         if (idle || state->held[i].after == 0) {

@@ -1,7 +1,7 @@
 /*
- * What a network may do to datagrams, made to happen at the receiver: one implementation for all multicast transports.
- * Everything that is random follows from the seed and the receiving rank, so a run can be repeated as far as the
- * datagrams come alike.
+ * What a network may do to datagrams, made to happen at the receiver: one implementation for all
+ * multicast transports. Everything that is random follows from the seed and the receiving rank, so
+ * a run can be repeated as far as the datagrams come alike.
  */
 #ifndef FTC_TRANSPORT_MULTICAST_DRILL_H
 #define FTC_TRANSPORT_MULTICAST_DRILL_H
@@ -47,22 +47,24 @@ struct ftc_multicast_drill_state {
 };
 
 /* FTC_ERR_ARG: a probability above one. */
-int ftc_multicast_drill_init(struct ftc_multicast_drill_state *state, const struct ftc_multicast_drill *drill,
-                             uint32_t rank);
+int ftc_multicast_drill_init(struct ftc_multicast_drill_state *state,
+                             const struct ftc_multicast_drill *drill, uint32_t rank);
 void ftc_multicast_drill_fini(struct ftc_multicast_drill_state *state);
 
 /* What befalls the bytes of a sound datagram. Each returns whether it struck. */
 bool ftc_multicast_drill_loss(struct ftc_multicast_drill_state *state);
 bool ftc_multicast_drill_foreign(
     struct ftc_multicast_drill_state *state); /* the caller makes the foreign one */
-bool ftc_multicast_drill_corrupt(struct ftc_multicast_drill_state *state, unsigned char *bytes, size_t size);
+bool ftc_multicast_drill_corrupt(struct ftc_multicast_drill_state *state, unsigned char *bytes,
+                                 size_t size);
 
-/* Put in a datagram, with the caller's reference to its payload; it may be doubled or held back. All that can be taken
- * out must have been. */
-void ftc_multicast_drill_put(struct ftc_multicast_drill_state *state, const struct ftc_datagram *fields,
-                             struct ftc_buffer *payload);
-/* Take out the next one whose turn it is; with `idle`, since no other is to come before, one that is held back too. */
-bool ftc_multicast_drill_take(struct ftc_multicast_drill_state *state, bool idle, struct ftc_datagram *fields,
-                              struct ftc_buffer **payload);
+/* Put in a datagram, with the caller's reference to its payload; it may be doubled or held back.
+ * All that can be taken out must have been. */
+void ftc_multicast_drill_put(struct ftc_multicast_drill_state *state,
+                             const struct ftc_datagram *fields, struct ftc_buffer *payload);
+/* Take out the next one whose turn it is; with `idle`, since no other is to come before, one that
+ * is held back too. */
+bool ftc_multicast_drill_take(struct ftc_multicast_drill_state *state, bool idle,
+                              struct ftc_datagram *fields, struct ftc_buffer **payload);
 
 #endif

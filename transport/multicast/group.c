@@ -57,6 +57,7 @@ socklen_t ftc_multicast_group_address(struct sockaddr_storage *address,
 {
     memset(address, 0, sizeof(*address));
     if (family == AF_INET6)
-        return address_6((struct sockaddr_in6 *)address, group, interface->index, interface->loopback);
+        return address_6((struct sockaddr_in6 *)address, group, interface->index,
+                         interface->loopback);
     return address_4((struct sockaddr_in *)address, group);
 }

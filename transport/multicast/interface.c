@@ -11,7 +11,8 @@
 
 static bool usable(const struct ifaddrs *one, int family)
 {
-    return one->ifa_addr != NULL && one->ifa_addr->sa_family == family && (one->ifa_flags & IFF_UP) != 0;
+    return one->ifa_addr != NULL && one->ifa_addr->sa_family == family &&
+           (one->ifa_flags & IFF_UP) != 0;
 }
 
 static void describe(struct ftc_multicast_interface *interface, const struct ifaddrs *one)
@@ -50,13 +51,14 @@ int ftc_multicast_interfaces(struct ftc_multicast_interface **out, int *count)
     return 0;
 }
 
-bool ftc_multicast_interface_named(const struct ftc_multicast_interface *interface, const char *entry)
+bool ftc_multicast_interface_named(const struct ftc_multicast_interface *interface,
+                                   const char *entry)
 {
     char text[NI_MAXHOST];
     if (strcmp(interface->name, entry) == 0)
         return true;
-    if (getnameinfo((const struct sockaddr *)&interface->address, interface->address_size, text, sizeof(text),
-                    NULL, 0, NI_NUMERICHOST) != 0)
+    if (getnameinfo((const struct sockaddr *)&interface->address, interface->address_size, text,
+                    sizeof(text), NULL, 0, NI_NUMERICHOST) != 0)
         return false;
     if (strchr(entry, '%') == NULL)
         text[strcspn(text, "%")] = '\0'; /* the interface behind a link-local address */
@@ -76,10 +78,11 @@ int ftc_multicast_entry(char entry[FTC_MULTICAST_ENTRY], const char *list, int r
         start = strchr(start, ',') + 1;
     size_t length = strcspn(start, ",");
     if (length == 0 || length >= FTC_MULTICAST_ENTRY)
-        return ftc_error_set(FTC_ERR_CONFIG,
-                             "\"%s\" has an entry that is empty or too long: give names, with one comma "
-                             "between two",
-                             list);
+        return ftc_error_set(
+            FTC_ERR_CONFIG,
+            "\"%s\" has an entry that is empty or too long: give names, with one comma "
+            "between two",
+            list);
     memcpy(entry, start, length);
     entry[length] = '\0';
     return 0;

@@ -1,12 +1,12 @@
 /*
- * The inside of the multicast transports, for their own files. multicast.c has what is the same for all: envelope,
- * drill, counters. An implementation only moves bytes: whole datagrams out and in.
+ * The inside of the multicast transports, for their own files. multicast.c has what is the same for
+ * all: envelope, drill, counters. An implementation only moves bytes: whole datagrams out and in.
  */
 #ifndef FTC_TRANSPORT_MULTICAST_INTERNAL_H
 #define FTC_TRANSPORT_MULTICAST_INTERNAL_H
 
-#include "transport/multicast/multicast.h"
 #include "transport/multicast/interface.h"
+#include "transport/multicast/multicast.h"
 
 struct ftc_multicast_ops {
     const char *name;
@@ -15,10 +15,11 @@ struct ftc_multicast_ops {
     int (*open)(struct ftc_multicast **out, const struct ftc_multicast_setup *setup);
     void (*close)(struct ftc_multicast *multicast); /* frees it */
 
-    /* One datagram of these pieces, datagram_max bytes at most. False: it could not go out at once. */
+    /* One datagram of these pieces, datagram_max bytes at most. False: it could not go out at
+     * once. */
     bool (*push)(struct ftc_multicast *multicast, const struct iovec *pieces, int count);
-    /* The next one from the wire, whatever it is, into `bytes`, which has room for datagram_max: 1 and its size, 0, or
-     * FTC_ERR_SYSTEM. One that is longer is cut. */
+    /* The next one from the wire, whatever it is, into `bytes`, which has room for datagram_max: 1
+     * and its size, 0, or FTC_ERR_SYSTEM. One that is longer is cut. */
     int (*pull)(struct ftc_multicast *multicast, unsigned char *bytes, size_t *size);
 
     int (*fd)(const struct ftc_multicast *multicast);

@@ -16,8 +16,8 @@ static int check_setup(const struct ftc_multicast_setup *setup)
         return ftc_error_set(FTC_ERR_ARG, "multicast for rank %d of %d: no such rank", setup->self,
                              setup->ranks);
     if (setup->receives < 0 || setup->receives > FTC_MULTICAST_RECEIVES_MAX)
-        return ftc_error_set(FTC_ERR_ARG, "multicast with %d receives: give 1 to %d", setup->receives,
-                             FTC_MULTICAST_RECEIVES_MAX);
+        return ftc_error_set(FTC_ERR_ARG, "multicast with %d receives: give 1 to %d",
+                             setup->receives, FTC_MULTICAST_RECEIVES_MAX);
     return 0;
 }
 
@@ -77,7 +77,8 @@ static void count_sent(struct ftc_multicast *multicast, bool sent)
     multicast->counters.send_failed++;
     if (!multicast->told)
         FTC_LOG(multicast->log, FTC_LOG_DEBUG,
-                "multicast by %s: a datagram could not be sent (%m), the first", multicast->ops->name);
+                "multicast by %s: a datagram could not be sent (%m), the first",
+                multicast->ops->name);
     multicast->told = true;
 }
 
@@ -121,8 +122,8 @@ static bool judge(struct ftc_multicast *multicast, size_t size, struct ftc_datag
 }
 
 /* The drill on the bytes of a sound datagram. False: nothing is left of it. */
-static bool survives_drill(struct ftc_multicast *multicast, size_t size, struct ftc_datagram *fields,
-                           struct iovec *payload)
+static bool survives_drill(struct ftc_multicast *multicast, size_t size,
+                           struct ftc_datagram *fields, struct iovec *payload)
 {
     unsigned char *bytes = multicast->scratch, *key = bytes + FTC_DATAGRAM_KEY;
     if (ftc_multicast_drill_loss(&multicast->drill))
@@ -142,11 +143,13 @@ static int accept_datagram(struct ftc_multicast *multicast, size_t size)
 {
     struct ftc_datagram fields;
     struct iovec payload;
-    if (!judge(multicast, size, &fields, &payload) || !survives_drill(multicast, size, &fields, &payload))
+    if (!judge(multicast, size, &fields, &payload) ||
+        !survives_drill(multicast, size, &fields, &payload))
         return 0;
     struct ftc_buffer *buffer = ftc_buffer_new(payload.iov_len);
     if (buffer == NULL)
-        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a datagram from rank %u", fields.source);
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a datagram from rank %u",
+                             fields.source);
     memcpy(buffer->data, payload.iov_base, payload.iov_len);
     ftc_multicast_drill_put(&multicast->drill, &fields, buffer);
     return 0;
@@ -156,7 +159,8 @@ int ftc_multicast_receive(struct ftc_multicast *multicast, struct ftc_datagram *
                           struct ftc_buffer **payload)
 {
     bool idle = false;
-    for (int looked = 0; !ftc_multicast_drill_take(&multicast->drill, idle, fields, payload); looked++) {
+    for (int looked = 0; !ftc_multicast_drill_take(&multicast->drill, idle, fields, payload);
+         looked++) {
         size_t size;
         if (idle || looked == LOOK_MAX)
             return 0;
@@ -189,7 +193,8 @@ bool ftc_multicast_ready(struct ftc_multicast *multicast)
     return multicast->drill.count > 0 || multicast->ops->ready(multicast);
 }
 
-void ftc_multicast_counters(const struct ftc_multicast *multicast, struct ftc_multicast_counters *counters)
+void ftc_multicast_counters(const struct ftc_multicast *multicast,
+                            struct ftc_multicast_counters *counters)
 {
     *counters = multicast->counters;
     counters->drilled = multicast->drill.drilled;

@@ -1,6 +1,7 @@
 /*
- * Multicast by UDP: one socket, bound to the group's address and port, so that nothing else of this host comes in; its
- * receive buffer is what is pre-posted. Datagrams stay on the link: the system's hop limit for multicast is 1.
+ * Multicast by UDP: one socket, bound to the group's address and port, so that nothing else of this
+ * host comes in; its receive buffer is what is pre-posted. Datagrams stay on the link: the system's
+ * hop limit for multicast is 1.
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +29,8 @@ struct udp {
 /* --- where --- */
 
 /* Would a datagram to the group find a way? Linux gives a loopback no IPv6 route for multicast. */
-static bool routed(const struct ftc_multicast_interface *interface, const struct ftc_multicast_group *group)
+static bool routed(const struct ftc_multicast_interface *interface,
+                   const struct ftc_multicast_group *group)
 {
     struct sockaddr_storage address;
     socklen_t size = ftc_multicast_group_address(&address, group, interface->family, interface);
@@ -65,9 +67,9 @@ static int choose(struct ftc_multicast_interface *chosen, const struct ftc_multi
         rc = ftc_error_set(FTC_ERR_UNSUPPORTED,
                            "no loopback interface is up: `ip link set lo up`, or name another");
     else
-        rc = ftc_error_set(FTC_ERR_CONFIG,
-                           "no interface or address \"%s\" is up here and can multicast: see `ip address`",
-                           entry);
+        rc = ftc_error_set(
+            FTC_ERR_CONFIG,
+            "no interface or address \"%s\" is up here and can multicast: see `ip address`", entry);
     free(all);
     return rc;
 }
@@ -76,8 +78,8 @@ static int choose(struct ftc_multicast_interface *chosen, const struct ftc_multi
 
 static int failed(const char *what, const struct ftc_multicast_interface *interface)
 {
-    return ftc_error_set(errno == ENOMEM ? FTC_ERR_NOMEM : FTC_ERR_SYSTEM, "cannot %s on %s: %m", what,
-                         interface->name);
+    return ftc_error_set(errno == ENOMEM ? FTC_ERR_NOMEM : FTC_ERR_SYSTEM, "cannot %s on %s: %m",
+                         what, interface->name);
 }
 
 static int set(int socket, int level, int option, int value)
@@ -88,7 +90,8 @@ static int set(int socket, int level, int option, int value)
 static int join_6(struct udp *udp, const struct ftc_multicast_interface *interface)
 {
     const struct sockaddr_in6 *group = (const struct sockaddr_in6 *)&udp->group;
-    struct ipv6_mreq request = {.ipv6mr_multiaddr = group->sin6_addr, .ipv6mr_interface = interface->index};
+    struct ipv6_mreq request = {.ipv6mr_multiaddr = group->sin6_addr,
+                                .ipv6mr_interface = interface->index};
     if (set(udp->socket, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0) != 0 ||
         set(udp->socket, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 1) != 0 ||
         set(udp->socket, IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)interface->index) != 0)
@@ -121,9 +124,9 @@ static int bind_group(struct udp *udp, const struct ftc_multicast_interface *int
         bind(udp->socket, (struct sockaddr *)&udp->group, udp->group_size) == 0)
         return 0;
     if (errno == EADDRINUSE)
-        return ftc_error_set(FTC_ERR_SYSTEM,
-                             "the multicast group's port is taken by another program: start the job "
-                             "again, it draws another");
+        return ftc_error_set(
+            FTC_ERR_SYSTEM, "the multicast group's port is taken by another program: start the job "
+                            "again, it draws another");
     return failed("bind the multicast group", interface);
 }
 
@@ -136,7 +139,8 @@ static int size_datagrams(struct udp *udp, const struct ftc_multicast_interface 
         return failed("read the MTU", interface);
     int room = request.ifr_mtu - headers;
     if (room <= FTC_DATAGRAM_HEAD)
-        return ftc_error_set(FTC_ERR_UNSUPPORTED, "an MTU of %d on %s is too small: give it at least %d",
+        return ftc_error_set(FTC_ERR_UNSUPPORTED,
+                             "an MTU of %d on %s is too small: give it at least %d",
                              request.ifr_mtu, interface->name, headers + FTC_DATAGRAM_HEAD + 1);
     udp->base.datagram_max = (size_t)(room < DATAGRAM_MAX ? room : DATAGRAM_MAX);
     return 0;
@@ -151,8 +155,8 @@ static size_t buffer_size(const struct udp *udp)
     return (size_t)doubled / 2;
 }
 
-/* Room for that many datagrams, where the system's default has less. It doubles what is asked, for its own needs, and
- * gives no more than net.core.rmem_max: fewer are no error. */
+/* Room for that many datagrams, where the system's default has less. It doubles what is asked, for
+ * its own needs, and gives no more than net.core.rmem_max: fewer are no error. */
 static void size_buffer(struct udp *udp, const struct ftc_multicast_setup *setup)
 {
     size_t each = udp->base.datagram_max + BUFFER_EXTRA, wanted = (size_t)setup->receives * each;
@@ -173,7 +177,8 @@ static int open_socket(struct udp *udp, const struct ftc_multicast_setup *setup)
     int rc = choose(&interface, setup);
     if (rc != 0)
         return rc;
-    udp->group_size = ftc_multicast_group_address(&udp->group, &setup->group, interface.family, &interface);
+    udp->group_size =
+        ftc_multicast_group_address(&udp->group, &setup->group, interface.family, &interface);
     udp->socket = socket(interface.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (udp->socket < 0)
         return failed("open a socket", &interface);
@@ -185,7 +190,8 @@ static int open_socket(struct udp *udp, const struct ftc_multicast_setup *setup)
     if (rc == 0) {
         size_buffer(udp, setup);
         FTC_LOG(setup->log, FTC_LOG_DEBUG, "multicast by udp: %s on %s, %zu bytes a datagram",
-                interface.family == AF_INET6 ? "IPv6" : "IPv4", interface.name, udp->base.datagram_max);
+                interface.family == AF_INET6 ? "IPv6" : "IPv4", interface.name,
+                udp->base.datagram_max);
     }
     return rc;
 }

@@ -1,12 +1,13 @@
 /*
- * Multicast by libibverbs and librdmacm: one queue pair of unreliable datagrams. The receives that are pre-posted are
- * all the room there is: what comes past them to a rank that is late is lost, and no error.
+ * Multicast by libibverbs and librdmacm: one queue pair of unreliable datagrams. The receives that
+ * are pre-posted are all the room there is: what comes past them to a rank that is late is lost,
+ * and no error.
  *
- * On RoCE the group is an IPv4 address, since the connection manager refuses to join IPv6 groups there. On InfiniBand it
- * is the IPv6 one, of which 80 random bits go into the MGID.
+ * On RoCE the group is an IPv4 address, since the connection manager refuses to join IPv6 groups
+ * there. On InfiniBand it is the IPv6 one, of which 80 random bits go into the MGID.
  *
- * One block of registered memory holds the slots: those of the receives, each with the 40 bytes of the global route
- * header before the datagram, then those of datagrams on their way out.
+ * One block of registered memory holds the slots: those of the receives, each with the 40 bytes of
+ * the global route header before the datagram, then those of datagrams on their way out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +90,8 @@ static bool poll_queue(struct verbs *verbs, struct ibv_cq *queue, struct ibv_wc 
 
 static int post_receive(struct verbs *verbs, uint64_t slot)
 {
-    struct ibv_sge piece = {(uintptr_t)slot_bytes(verbs, slot), (uint32_t)verbs->slot, verbs->region->lkey};
+    struct ibv_sge piece = {(uintptr_t)slot_bytes(verbs, slot), (uint32_t)verbs->slot,
+                            verbs->region->lkey};
     struct ibv_recv_wr request = {.wr_id = slot, .sg_list = &piece, .num_sge = 1}, *bad;
     errno = ibv_post_recv(verbs->id->qp, &request, &bad);
     return errno == 0 ? 0 : broken(verbs, strerror(errno));
@@ -105,7 +107,8 @@ static bool next_completion(struct verbs *verbs)
 static int verbs_pull(struct ftc_multicast *multicast, unsigned char *bytes, size_t *size)
 {
     struct verbs *verbs = (struct verbs *)multicast;
-    for (int looked = 0; looked < verbs->receives && !is_broken(verbs) && next_completion(verbs); looked++) {
+    for (int looked = 0; looked < verbs->receives && !is_broken(verbs) && next_completion(verbs);
+         looked++) {
         const struct ibv_wc *done = &verbs->next;
         bool good = done->status == IBV_WC_SUCCESS && done->byte_len >= ROUTE_HEADER;
         verbs->has_next = false;
@@ -135,7 +138,8 @@ static int verbs_fd(const struct ftc_multicast *multicast)
     return ((const struct verbs *)multicast)->channel->fd;
 }
 
-/* Completions from now on make the channel readable; those of before, the caller looks for afterwards. */
+/* Completions from now on make the channel readable; those of before, the caller looks for
+ * afterwards. */
 static int verbs_arm(struct ftc_multicast *multicast)
 {
     struct verbs *verbs = (struct verbs *)multicast;
@@ -198,7 +202,8 @@ static bool verbs_push(struct ftc_multicast *multicast, const struct iovec *piec
 static bool is_ethernet(const struct rdma_cm_id *id)
 {
     struct ibv_port_attr port;
-    return ibv_query_port(id->verbs, id->port_num, &port) == 0 && port.link_layer == IBV_LINK_LAYER_ETHERNET;
+    return ibv_query_port(id->verbs, id->port_num, &port) == 0 &&
+           port.link_layer == IBV_LINK_LAYER_ETHERNET;
 }
 
 /* An identifier bound to that address, or NULL: no RDMA device has it. */
@@ -247,10 +252,11 @@ static int choose(struct verbs *verbs, const char *entry)
         return ftc_error_set(FTC_ERR_UNSUPPORTED,
                              "no RDMA device has a network interface with an IPv4 address: give it "
                              "one by `ip address add`, or use udp");
-    return ftc_error_set(FTC_ERR_CONFIG,
-                         "no RDMA device is \"%s\" or has it, with an IPv4 address: see `rdma link` and "
-                         "`ip address`",
-                         entry);
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "no RDMA device is \"%s\" or has it, with an IPv4 address: see `rdma link` and "
+        "`ip address`",
+        entry);
 }
 
 static int find_device(struct verbs *verbs, const struct ftc_multicast_setup *setup)
@@ -262,8 +268,8 @@ static int find_device(struct verbs *verbs, const struct ftc_multicast_setup *se
         rc = ftc_verbs_library_load();
     if (rc != 0)
         return rc;
-    /* Else a fork() of the application could take pages away from the device. It fails where the application used verbs
-     * before without: then forks are its own risk already. */
+    /* Else a fork() of the application could take pages away from the device. It fails where the
+     * application used verbs before without: then forks are its own risk already. */
     (void)ibv_fork_init();
     struct ibv_device **devices = ibv_get_device_list(&count);
     if (devices != NULL)
@@ -287,18 +293,19 @@ static int failed(const struct verbs *verbs, const char *what)
     if (errno != ENOMEM)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot %s on %s: %m", what, device);
     getrlimit(RLIMIT_MEMLOCK, &limit);
-    return ftc_error_set(FTC_ERR_SYSTEM,
-                         "cannot %s on %s: out of memory that may be locked: raise memlock (`ulimit -l`), "
-                         "%llu KiB now",
-                         what, device, (unsigned long long)limit.rlim_cur / 1024);
+    return ftc_error_set(
+        FTC_ERR_SYSTEM,
+        "cannot %s on %s: out of memory that may be locked: raise memlock (`ulimit -l`), "
+        "%llu KiB now",
+        what, device, (unsigned long long)limit.rlim_cur / 1024);
 }
 
 static int failed_queue(const struct verbs *verbs, const char *what)
 {
-    return ftc_error_set(
-        FTC_ERR_SYSTEM,
-        "cannot make %s for %d datagrams on %s: %m: lower multicast.receives, or raise memlock (`ulimit -l`)",
-        what, verbs->receives, ibv_get_device_name(verbs->id->verbs->device));
+    return ftc_error_set(FTC_ERR_SYSTEM,
+                         "cannot make %s for %d datagrams on %s: %m: lower multicast.receives, or "
+                         "raise memlock (`ulimit -l`)",
+                         what, verbs->receives, ibv_get_device_name(verbs->id->verbs->device));
 }
 
 static int set_nonblocking(const struct verbs *verbs, int fd)
@@ -318,7 +325,8 @@ static int make_memory(struct verbs *verbs)
     verbs->base.datagram_max = (size_t)128 << port.active_mtu; /* IBV_MTU_256 is 1 */
     verbs->slot = ROUTE_HEADER + verbs->base.datagram_max;
     size_t size = verbs->slot * (size_t)(verbs->receives + SENDS);
-    /* Whole pages: those of registered memory a child made by fork() does not get, and nothing else may be there. */
+    /* Whole pages: those of registered memory a child made by fork() does not get, and nothing else
+     * may be there. */
     size = (size + (size_t)page - 1) / (size_t)page * (size_t)page;
     errno = posix_memalign((void **)&verbs->memory, (size_t)page, size);
     if (errno != 0)
@@ -365,7 +373,8 @@ static int post_receives(struct verbs *verbs)
 
 /* --- the group --- */
 
-/* The connection manager's next event, or NULL when the deadline has passed (errno ETIMEDOUT) or on error. */
+/* The connection manager's next event, or NULL when the deadline has passed (errno ETIMEDOUT) or on
+ * error. */
 static struct rdma_cm_event *await_event(struct verbs *verbs, uint64_t deadline)
 {
     struct rdma_cm_event *event;
@@ -458,7 +467,8 @@ static int open_queue_pair(struct verbs *verbs, const struct ftc_multicast_setup
     if (rc == 0)
         rc = join_group(verbs, &setup->group);
     if (rc == 0)
-        FTC_LOG(setup->log, FTC_LOG_DEBUG, "multicast by verbs: %s on %s of %s, %zu bytes a datagram",
+        FTC_LOG(setup->log, FTC_LOG_DEBUG,
+                "multicast by verbs: %s on %s of %s, %zu bytes a datagram",
                 verbs->interface.family == AF_INET6 ? "IPv6" : "IPv4",
                 ibv_get_device_name(verbs->id->verbs->device), verbs->interface.name,
                 verbs->base.datagram_max);

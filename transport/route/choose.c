@@ -15,7 +15,8 @@ static bool read_endpoint(struct ftc_segment *segment, int rank, char text[FTC_E
     const char *shared = ftc_segment_endpoint(segment, rank);
 
     /* Pairs with the release of the phase: the text is there. */
-    if (shared == NULL || atomic_load_explicit(&slot->phase, memory_order_acquire) < FTC_PHASE_JOINED)
+    if (shared == NULL ||
+        atomic_load_explicit(&slot->phase, memory_order_acquire) < FTC_PHASE_JOINED)
         return false;
     memcpy(text, shared, FTC_ENDPOINT_SIZE);
     text[FTC_ENDPOINT_SIZE - 1] = '\0';
@@ -104,8 +105,8 @@ int ftc_route_choose(const struct ftc_route *route, int rank)
         rank, text, ftc_route_order_text(route, order));
 }
 
-int ftc_route_hold(struct ftc_route *route, int to, struct ftc_buffer *head, const struct ftc_value *value,
-                   bool urgent)
+int ftc_route_hold(struct ftc_route *route, int to, struct ftc_buffer *head,
+                   const struct ftc_value *value, bool urgent)
 {
     struct ftc_route_queue *queue = &route->queue[to];
     struct ftc_route_held *held = calloc(1, sizeof(*held));
@@ -150,7 +151,8 @@ static void settle_choice(struct ftc_route *route, int rank, enum ftc_carrier ca
 
     route->chosen[rank] = (int8_t)carrier;
     atomic_store_explicit(&own->carriers[carrier], count + 1, memory_order_relaxed);
-    FTC_LOG(route->setup.log, FTC_LOG_DEBUG, "messages to rank %d go by %s", rank, ftc_carrier_name(carrier));
+    FTC_LOG(route->setup.log, FTC_LOG_DEBUG, "messages to rank %d go by %s", rank,
+            ftc_carrier_name(carrier));
 }
 
 int ftc_route_decide(struct ftc_route *route, int rank)

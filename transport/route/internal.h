@@ -52,8 +52,8 @@ int ftc_route_choose(const struct ftc_route *route, int rank);
 /* ... for good; what waited goes first. */
 int ftc_route_decide(struct ftc_route *route, int rank);
 /* Until then. FTC_ERR_NOMEM. */
-int ftc_route_hold(struct ftc_route *route, int to, struct ftc_buffer *head, const struct ftc_value *value,
-                   bool urgent);
+int ftc_route_hold(struct ftc_route *route, int to, struct ftc_buffer *head,
+                   const struct ftc_value *value, bool urgent);
 void ftc_route_drop_first(struct ftc_route *route, int to);
 
 #endif

@@ -46,14 +46,16 @@ static bool reaches_all(const struct ftc_route *route)
            (route->carrier[FTC_CARRIER_SHM] != NULL && local == route->setup.ranks);
 }
 
-/* Many hosts have no device. One that is there and does not work, or that is all there is, is another matter. */
+/* Many hosts have no device. One that is there and does not work, or that is all there is, is
+ * another matter. */
 static int go_without(const struct ftc_route *route, int why)
 {
     bool alternative = false;
 
     for (int i = 0; route->order[i] >= 0; i++)
         alternative = alternative || route->order[i] == FTC_CARRIER_TCP;
-    enum ftc_log_level level = why == FTC_ERR_UNSUPPORTED && alternative ? FTC_LOG_INFO : FTC_LOG_WARN;
+    enum ftc_log_level level =
+        why == FTC_ERR_UNSUPPORTED && alternative ? FTC_LOG_INFO : FTC_LOG_WARN;
     FTC_LOG(route->setup.log, level, "messages go without verbs: %s", ftc_last_error());
     return FTC_SUCCESS;
 }
@@ -79,7 +81,8 @@ static int open_carrier(struct ftc_route *route, const struct ftc_transport_ops 
         setup.verbs = &verbs;
     }
     int rc = ops->open(&route->carrier[carrier], &setup);
-    return rc != 0 && rc != FTC_ERR_NOMEM && carrier == FTC_CARRIER_VERBS ? go_without(route, rc) : rc;
+    return rc != 0 && rc != FTC_ERR_NOMEM && carrier == FTC_CARRIER_VERBS ? go_without(route, rc)
+                                                                          : rc;
 }
 
 static int open_carriers(struct ftc_route *route)
@@ -108,10 +111,10 @@ static int check_reach(const struct ftc_route *route)
     bool far = route->carrier[FTC_CARRIER_TCP] != NULL || route->carrier[FTC_CARRIER_VERBS] != NULL;
     bool near = far || route->carrier[FTC_CARRIER_SHM] != NULL || route->setup.ranks == 1;
     if (local > 1 && !near)
-        return ftc_error_set(
-            FTC_ERR_CONFIG,
-            "transport.order: by %s the ranks of a node cannot reach one another here; add shm, or tcp",
-            ftc_route_order_text(route, order));
+        return ftc_error_set(FTC_ERR_CONFIG,
+                             "transport.order: by %s the ranks of a node cannot reach one another "
+                             "here; add shm, or tcp",
+                             ftc_route_order_text(route, order));
     if (local < route->setup.ranks && !far)
         return ftc_error_set(
             FTC_ERR_CONFIG,
@@ -186,7 +189,8 @@ static int make(struct ftc_route **out, const struct ftc_transport_setup *setup)
         route->order[i] = setup->route->order[i];
     route->queue = calloc((size_t)setup->ranks, sizeof(*route->queue));
     route->chosen = malloc((size_t)setup->ranks);
-    if (route->queue == NULL || route->chosen == NULL || ftc_set_init(&route->waiting, setup->ranks) != 0 ||
+    if (route->queue == NULL || route->chosen == NULL ||
+        ftc_set_init(&route->waiting, setup->ranks) != 0 ||
         ftc_set_init(&route->closed, setup->ranks) != 0) {
         route_close(&route->base);
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
@@ -216,9 +220,10 @@ static int route_open(struct ftc_transport **out, const struct ftc_transport_set
     struct ftc_route *route = NULL;
     int rc;
 
-    if (setup->segment == NULL || setup->route == NULL || setup->ranks != ftc_segment_ranks(setup->segment))
-        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d does not fit this node's segment", setup->self,
-                             setup->ranks);
+    if (setup->segment == NULL || setup->route == NULL ||
+        setup->ranks != ftc_segment_ranks(setup->segment))
+        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d does not fit this node's segment",
+                             setup->self, setup->ranks);
     rc = make(&route, setup);
     if (rc != 0)
         return rc;
@@ -285,8 +290,9 @@ static int route_flush(struct ftc_transport *transport, bool *idle)
     return rc;
 }
 
-/* After the message was taken out: a rank of a refused node that still sends is heard by nobody once the refusal is known,
- * wherever it was paused. The fence keeps the look from being done before. */
+/* After the message was taken out: a rank of a refused node that still sends is heard by nobody
+ * once the refusal is known, wherever it was paused. The fence keeps the look from being done
+ * before. */
 static bool refused(const struct ftc_route *route, int carrier, int rank)
 {
     if (carrier == FTC_CARRIER_SHM)
@@ -321,8 +327,8 @@ static int receive_by(struct ftc_route *route, int carrier, int *from, struct ft
             ftc_buffer_unref(*message);
         *message = NULL;
         if (!ftc_set_has(&route->closed, *from))
-            FTC_LOG(route->setup.log, FTC_LOG_INFO, "rank %d's node is refused: its messages are dropped",
-                    *from);
+            FTC_LOG(route->setup.log, FTC_LOG_INFO,
+                    "rank %d's node is refused: its messages are dropped", *from);
         route_close_peer(&route->base, *from);
     }
 }

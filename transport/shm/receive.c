@@ -1,6 +1,6 @@
 /*
- * Receiving: only peers whose pending bit was set are visited, in turn, one message each. A message is put
- * together in one buffer of the announced size while its bytes stream through the ring.
+ * Receiving: only peers whose pending bit was set are visited, in turn, one message each. A message
+ * is put together in one buffer of the announced size while its bytes stream through the ring.
  */
 #include "transport/shm/internal.h"
 
@@ -75,10 +75,13 @@ static int start_message(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     const struct ftc_frame_header *header = &peer->header;
     if (header->magic != FTC_FRAME_MAGIC || header->head < 1 || header->head > FTC_FRAME_HEAD_MAX ||
-        header->value > FTC_FRAME_VALUE_MAX || header->check != ftc_frame_check(header->head, header->value))
+        header->value > FTC_FRAME_VALUE_MAX ||
+        header->check != ftc_frame_check(header->head, header->value))
         return ftc_error_set(FTC_ERR_PROTO,
-                             "damaged channel from rank %d: no message begins where one should", peer->rank);
-    peer->message = ftc_value_take_message(shm->setup.pool, (size_t)header->head, (size_t)header->value);
+                             "damaged channel from rank %d: no message begins where one should",
+                             peer->rank);
+    peer->message =
+        ftc_value_take_message(shm->setup.pool, (size_t)header->head, (size_t)header->value);
     if (peer->message == NULL)
         return ftc_error_set(header->value > FTC_FRAME_SANE ? FTC_ERR_PROTO : FTC_ERR_NOMEM,
                              "out of memory for a message of %llu bytes from rank %d",
@@ -92,7 +95,8 @@ static int pull_header(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     size_t missing = sizeof(peer->header) - peer->header_used;
     if (missing > 0) {
-        long got = ftc_ring_read(&peer->in, (unsigned char *)&peer->header + peer->header_used, missing);
+        long got =
+            ftc_ring_read(&peer->in, (unsigned char *)&peer->header + peer->header_used, missing);
         if (got < 0)
             return (int)got;
         peer->header_used += (size_t)got;
@@ -103,7 +107,8 @@ static int pull_header(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
     return rc != 0 ? rc : 1;
 }
 
-/* Where the next bytes go, and how many belong there: first the head, then the value behind the padding. */
+/* Where the next bytes go, and how many belong there: first the head, then the value behind the
+ * padding. */
 static unsigned char *next_place(const struct ftc_shm_peer *peer, size_t *size)
 {
     size_t head = (size_t)peer->header.head, value = (size_t)peer->header.value;

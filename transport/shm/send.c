@@ -1,7 +1,7 @@
 /*
- * Sending: straight into the ring when there is room and nothing waits, else into the peer's queue, which
- * flush() empties as the receiver gives room back. The straight way neither allocates nor makes a system call
- * while the receiver is awake.
+ * Sending: straight into the ring when there is room and nothing waits, else into the peer's queue,
+ * which flush() empties as the receiver gives room back. The straight way neither allocates nor
+ * makes a system call while the receiver is awake.
  */
 #include "transport/shm/internal.h"
 
@@ -17,8 +17,8 @@ static uint64_t frame_total(const struct ftc_frame *frame)
     return sizeof(frame->header) + frame->header.head + frame->header.value;
 }
 
-static void frame_init(struct ftc_frame *frame, struct ftc_buffer *head, const struct ftc_value *value,
-                       bool urgent)
+static void frame_init(struct ftc_frame *frame, struct ftc_buffer *head,
+                       const struct ftc_value *value, bool urgent)
 {
     uint64_t size = value != NULL && value->buffer != NULL ? value->size : 0;
     *frame = (struct ftc_frame){.head = head, .urgent = urgent};
@@ -125,8 +125,8 @@ static int fill(struct ftc_ring *ring, struct ftc_frame *frame)
     return 0;
 }
 
-/* Pending bit after publishing, both before the ring: who sees the bit (acquire in take_pending) sees the
- * bytes. */
+/* Pending bit after publishing, both before the ring: who sees the bit (acquire in take_pending)
+ * sees the bytes. */
 static void announce(struct ftc_shm *shm, struct ftc_shm_peer *peer, bool urgent)
 {
     int self = shm->setup.self;
@@ -186,7 +186,8 @@ int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
     frame_init(&frame, head, value, urgent);
     if (peer->first != NULL) {
         enqueue(shm, peer, &frame);
-        /* What is before it in the ring may not have been urgent: the receiver has to make room all the same.
+        /* What is before it in the ring may not have been urgent: the receiver has to make room all
+         * the same.
          */
         if (urgent)
             ftc_bell_ring(shm->setup.bell, to, true);
@@ -216,7 +217,8 @@ int ftc_shm_flush(struct ftc_transport *transport, bool *idle)
 {
     struct ftc_shm *shm = (struct ftc_shm *)transport;
     if (shm->queued_count > 0)
-        for (int rank = ftc_set_next(&shm->queued, 0); rank >= 0; rank = ftc_set_next(&shm->queued, rank + 1))
+        for (int rank = ftc_set_next(&shm->queued, 0); rank >= 0;
+             rank = ftc_set_next(&shm->queued, rank + 1))
             flush_peer(shm, shm->peer[rank]);
     *idle = shm->queued_count == 0;
     return 0;
@@ -226,7 +228,8 @@ bool ftc_shm_can_flush(struct ftc_shm *shm)
 {
     if (shm->queued_count == 0)
         return false;
-    for (int rank = ftc_set_next(&shm->queued, 0); rank >= 0; rank = ftc_set_next(&shm->queued, rank + 1))
+    for (int rank = ftc_set_next(&shm->queued, 0); rank >= 0;
+         rank = ftc_set_next(&shm->queued, rank + 1))
         if (ftc_ring_room(&shm->peer[rank]->out) != 0) /* damage is for flush() to find */
             return true;
     return false;

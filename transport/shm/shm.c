@@ -1,4 +1,5 @@
-/* The shared-memory transport: its life and its peers. Sending and receiving are in files of their own. */
+/* The shared-memory transport: its life and its peers. Sending and receiving are in files of their
+ * own. */
 #include "transport/shm/internal.h"
 
 #include <assert.h>
@@ -44,8 +45,8 @@ void ftc_shm_damage(struct ftc_shm *shm, struct ftc_shm_peer *peer)
     ftc_buffer_unref(peer->message);
     peer->message = NULL;
     ftc_shm_activate(shm, peer);
-    FTC_LOG(shm->setup.log, FTC_LOG_WARN, "closed the channel to rank %d, %u so far: %s", peer->rank,
-            shm->damaged, ftc_last_error());
+    FTC_LOG(shm->setup.log, FTC_LOG_WARN, "closed the channel to rank %d, %u so far: %s",
+            peer->rank, shm->damaged, ftc_last_error());
 }
 
 static void free_peer(struct ftc_shm *shm, struct ftc_shm_peer *peer)
@@ -72,10 +73,10 @@ static void shm_close(struct ftc_transport *transport)
 
 static int shm_open(struct ftc_transport **out, const struct ftc_transport_setup *setup)
 {
-    if (setup->segment == NULL || setup->ranks != ftc_segment_ranks(setup->segment) || setup->self < 0 ||
-        setup->self >= setup->ranks)
-        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d does not fit this node's segment", setup->self,
-                             setup->ranks);
+    if (setup->segment == NULL || setup->ranks != ftc_segment_ranks(setup->segment) ||
+        setup->self < 0 || setup->self >= setup->ranks)
+        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d does not fit this node's segment",
+                             setup->self, setup->ranks);
     struct ftc_shm *shm = calloc(1, sizeof(*shm));
     if (shm == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");

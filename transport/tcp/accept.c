@@ -1,6 +1,6 @@
 /*
- * The listener's side. Until its proof a connection belongs to nobody: it costs a descriptor and a little memory, has a
- * deadline, and of too many the oldest goes, those of the same address first.
+ * The listener's side. Until its proof a connection belongs to nobody: it costs a descriptor and a
+ * little memory, has a deadline, and of too many the oldest goes, those of the same address first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,8 +43,8 @@ void ftc_tcp_half_open_remove(struct ftc_tcp *tcp, struct ftc_tcp_connection *co
 }
 
 /* The oldest of that address, and how many there are. */
-static struct ftc_tcp_connection *oldest_of(const struct ftc_tcp *tcp, const unsigned char address[16],
-                                            int *count)
+static struct ftc_tcp_connection *oldest_of(const struct ftc_tcp *tcp,
+                                            const unsigned char address[16], int *count)
 {
     struct ftc_tcp_connection *oldest = NULL;
     *count = 0;
@@ -67,7 +67,8 @@ static void make_room(struct ftc_tcp *tcp, const unsigned char address[16])
     ftc_tcp_accept_step(tcp, goes); /* where many come at once, its words may lie there unread */
     if (goes->fd < 0 || goes->state == FTC_TCP_LINKED)
         return;
-    ftc_tcp_note(tcp, FTC_TCP_CROWD, "dropped a connection: %d others have not said who they are either",
+    ftc_tcp_note(tcp, FTC_TCP_CROWD,
+                 "dropped a connection: %d others have not said who they are either",
                  tcp->half_open - 1);
     ftc_tcp_hang_up(tcp, goes);
 }
@@ -117,7 +118,8 @@ void ftc_tcp_accept(struct ftc_tcp *tcp)
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         struct sockaddr_storage from = {0};
         socklen_t size = sizeof(from);
-        int fd = accept4(tcp->listener, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd =
+            accept4(tcp->listener, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) {
             accept_failed(tcp);
             return;
@@ -145,7 +147,8 @@ static bool objectionable(struct ftc_tcp *tcp, struct ftc_tcp_connection *connec
     struct ftc_tcp_versions own = tcp->wire->versions;
     if (ftc_tcp_common_version(&own, &hello->versions) == 0) {
         ftc_tcp_note(tcp, FTC_TCP_VERSION,
-                     "refused a connection: it speaks versions %u to %u of the protocol, this rank %u to %u: "
+                     "refused a connection: it speaks versions %u to %u of the protocol, this rank "
+                     "%u to %u: "
                      "use one ftcoll on all hosts",
                      hello->versions.lowest, hello->versions.highest, own.lowest, own.highest);
         refuse_hello(tcp, connection, FTC_TCP_REFUSED_VERSION);
@@ -155,8 +158,8 @@ static bool objectionable(struct ftc_tcp *tcp, struct ftc_tcp_connection *connec
     } else if (hello->target != (uint32_t)tcp->self || hello->sender >= (uint32_t)tcp->ranks ||
                hello->sender == (uint32_t)tcp->self) {
         ftc_tcp_note(tcp, FTC_TCP_WRONG_RANK,
-                     "refused a connection of rank %u to rank %u: this is rank %d of %d", hello->sender,
-                     hello->target, tcp->self, tcp->ranks);
+                     "refused a connection of rank %u to rank %u: this is rank %d of %d",
+                     hello->sender, hello->target, tcp->self, tcp->ranks);
         refuse_hello(tcp, connection, FTC_TCP_REFUSED_RANK);
     } else {
         return false;
@@ -171,7 +174,8 @@ static void take_hello(struct ftc_tcp *tcp, struct ftc_tcp_connection *connectio
     struct ftc_tcp_answer answer = {.protocol = tcp->wire->protocol, .versions = own};
     memcpy(connection->hello, connection->in, sizeof(connection->hello));
     if (!ftc_tcp_hello_decode(&hello, connection->hello) || hello.protocol != tcp->wire->protocol) {
-        ftc_tcp_note(tcp, FTC_TCP_STRANGER, "dropped a connection that does not speak this protocol");
+        ftc_tcp_note(tcp, FTC_TCP_STRANGER,
+                     "dropped a connection that does not speak this protocol");
         ftc_tcp_hang_up(tcp, connection);
         return;
     }
@@ -180,8 +184,8 @@ static void take_hello(struct ftc_tcp *tcp, struct ftc_tcp_connection *connectio
     answer.version = ftc_tcp_common_version(&own, &hello.versions);
     connection->rank = (int)hello.sender;
     connection->state = FTC_TCP_WAIT_PROOF;
-    bool random =
-        getrandom(answer.challenge, sizeof(answer.challenge), GRND_NONBLOCK) == sizeof(answer.challenge);
+    bool random = getrandom(answer.challenge, sizeof(answer.challenge), GRND_NONBLOCK) ==
+                  sizeof(answer.challenge);
     if (random)
         ftc_tcp_answer_encode(connection->answer, &answer, connection->hello, &tcp->secret);
     if (!random || !ftc_tcp_put(connection, connection->answer, sizeof(connection->answer)))
@@ -199,8 +203,8 @@ static void give_verdict(struct ftc_tcp *tcp, struct ftc_tcp_connection *connect
 }
 
 /* A newer link replaces an older one: the other end would not connect if it still had that. */
-static void welcome(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_tcp_connection *connection,
-                    const struct ftc_tcp_place *theirs)
+static void welcome(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                    struct ftc_tcp_connection *connection, const struct ftc_tcp_place *theirs)
 {
     unsigned char verdict[FTC_TCP_VERDICT_SIZE];
     ftc_tcp_dial_drop(tcp, peer);
@@ -218,9 +222,10 @@ static void welcome(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_t
     tcp->wire->begin(tcp, peer);
 }
 
-/* Where both connect, and messages are slow, a proof may come when its sender has long dropped the attempt for a link. Where it goes on is no more
- * true, either. */
-static bool is_outdated(const struct ftc_tcp_peer *peer, const struct ftc_tcp_connection *connection)
+/* Where both connect, and messages are slow, a proof may come when its sender has long dropped the
+ * attempt for a link. Where it goes on is no more true, either. */
+static bool is_outdated(const struct ftc_tcp_peer *peer,
+                        const struct ftc_tcp_connection *connection)
 {
     return connection->since <= peer->linked_at;
 }
@@ -228,9 +233,10 @@ static bool is_outdated(const struct ftc_tcp_peer *peer, const struct ftc_tcp_co
 static void take_proof(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
 {
     struct ftc_tcp_place theirs;
-    if (!ftc_tcp_proof_decode(&theirs, connection->in, connection->hello, connection->answer, &tcp->secret)) {
-        ftc_tcp_note(tcp, FTC_TCP_SECRET, "refused a connection that says rank %d: wrong job secret",
-                     connection->rank);
+    if (!ftc_tcp_proof_decode(&theirs, connection->in, connection->hello, connection->answer,
+                              &tcp->secret)) {
+        ftc_tcp_note(tcp, FTC_TCP_SECRET,
+                     "refused a connection that says rank %d: wrong job secret", connection->rank);
         give_verdict(tcp, connection, FTC_TCP_REFUSED_SECRET);
         return;
     }
@@ -249,8 +255,10 @@ void ftc_tcp_accept_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connect
 {
     bool hello = connection->state == FTC_TCP_WAIT_HELLO;
     int rc = ftc_tcp_take(connection, hello ? FTC_TCP_HELLO_SIZE : FTC_TCP_PROOF_BYTES);
-    if (hello && rc == 0 && !ftc_tcp_magic_begins(tcp->wire->protocol, connection->in, connection->used)) {
-        ftc_tcp_note(tcp, FTC_TCP_STRANGER, "dropped a connection that does not speak this protocol");
+    if (hello && rc == 0 &&
+        !ftc_tcp_magic_begins(tcp->wire->protocol, connection->in, connection->used)) {
+        ftc_tcp_note(tcp, FTC_TCP_STRANGER,
+                     "dropped a connection that does not speak this protocol");
         rc = -1;
     }
     if (rc < 0)

@@ -1,6 +1,6 @@
 /*
- * Which congestion control connections use. BBR is for the Internet: a timer lets each packet go, which between the hosts of a
- * cluster takes more time than it saves.
+ * Which congestion control connections use. BBR is for the Internet: a timer lets each packet go,
+ * which between the hosts of a cluster takes more time than it saves.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -25,7 +25,8 @@ static bool paces(int fd)
     char name[FTC_TCP_CONGESTION_SIZE] = "";
     socklen_t size = sizeof(name) - 1;
 
-    return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0 && strncmp(name, "bbr", 3) == 0;
+    return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0 &&
+           strncmp(name, "bbr", 3) == 0;
 }
 
 int ftc_tcp_congestion_choose(struct ftc_tcp *tcp)
@@ -42,11 +43,11 @@ int ftc_tcp_congestion_choose(struct ftc_tcp *tcp)
     errno = 0;
     if (strlen(wanted) < FTC_TCP_CONGESTION_SIZE && use(tcp, tcp->listener, wanted))
         return FTC_SUCCESS;
-    return ftc_error_set(FTC_ERR_CONFIG,
-                         "transport.tcp_congestion: '%s' cannot be used: %s; `sysctl "
-                         "net.ipv4.tcp_allowed_congestion_control` lists what can",
-                         wanted,
-                         errno == EPERM ? "it is for root alone" : "this kernel has none of that name");
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "transport.tcp_congestion: '%s' cannot be used: %s; `sysctl "
+        "net.ipv4.tcp_allowed_congestion_control` lists what can",
+        wanted, errno == EPERM ? "it is for root alone" : "this kernel has none of that name");
 }
 
 void ftc_tcp_congestion_set(const struct ftc_tcp *tcp, int fd)

@@ -1,4 +1,5 @@
-/* The connector's side: an attempt to get a link, until it has one or fails; then again, ever more rarely. */
+/* The connector's side: an attempt to get a link, until it has one or fails; then again, ever more
+ * rarely. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -27,10 +28,12 @@ static void set(int fd, int level, int option, int value)
 
 void ftc_tcp_options(const struct ftc_tcp *tcp, int fd)
 {
-    int user_timeout = tcp->setup.user_timeout_ms > 0 ? (int)tcp->setup.user_timeout_ms : USER_TIMEOUT_MS;
+    int user_timeout =
+        tcp->setup.user_timeout_ms > 0 ? (int)tcp->setup.user_timeout_ms : USER_TIMEOUT_MS;
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout);
-    /* After a cut, or on a bad line, leases wait for what is sent again: with doubled pauses for twice as long as the cut was. */
+    /* After a cut, or on a bad line, leases wait for what is sent again: with doubled pauses for
+     * twice as long as the cut was. */
     set(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);
     set(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, RETRANSMIT_MS);
     /* A black hole is noticed even by who only waits. */
@@ -43,7 +46,8 @@ void ftc_tcp_options(const struct ftc_tcp *tcp, int fd)
 /* Not a byte more than the message: what follows belongs to the link. */
 int ftc_tcp_take(struct ftc_tcp_connection *connection, size_t size)
 {
-    ssize_t got = recv(connection->fd, connection->in + connection->used, size - connection->used, 0);
+    ssize_t got =
+        recv(connection->fd, connection->in + connection->used, size - connection->used, 0);
     if (got <= 0)
         return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
     connection->used += (size_t)got;
@@ -73,7 +77,8 @@ void ftc_tcp_retry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     uint64_t wait = BACKOFF_NS << doubled, now = ftc_clock_now();
     if (!ftc_tcp_wanted(peer))
         return;
-    /* Half of it by chance: two that wait for each other, or many that wait for one, must not meet again. */
+    /* Half of it by chance: two that wait for each other, or many that wait for one, must not meet
+     * again. */
     wait = wait / 2 + ftc_mix(now ^ (uint64_t)tcp->self << 32 ^ (uint64_t)peer->rank) % (wait / 2);
     peer->retry_at = now + wait;
     ftc_tcp_time(tcp, peer);
@@ -90,7 +95,8 @@ static void give_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 static void unreachable(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const char *why)
 {
-    ftc_tcp_note(tcp, FTC_TCP_UNREACHABLE, "cannot connect to rank %d: %s; trying again", peer->rank, why);
+    ftc_tcp_note(tcp, FTC_TCP_UNREACHABLE, "cannot connect to rank %d: %s; trying again",
+                 peer->rank, why);
     give_up(tcp, peer);
 }
 
@@ -118,7 +124,8 @@ static bool bind_source(const struct ftc_tcp *tcp, int fd, const struct sockaddr
            bind(fd, (const struct sockaddr *)source, ftc_tcp_address_size(source)) == 0;
 }
 
-static void connect_to(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct sockaddr_storage *address)
+static void connect_to(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                       const struct sockaddr_storage *address)
 {
     int fd = new_socket(tcp, peer, address->ss_family);
     if (fd < 0) {
@@ -186,11 +193,12 @@ void ftc_tcp_reach_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     peer->reach = FTC_REACH_NO;
     peer->reach_by = 0;
-    ftc_tcp_note(
-        tcp, FTC_TCP_GIVEN_UP,
-        "%s does not reach rank %d within %llu ms: messages to it go by another of transport.order, if there "
-        "is one; log.level = info tells of each attempt",
-        tcp->wire->ops->name, peer->rank, (unsigned long long)(tcp->reach_ns / FTC_NS_PER_MS));
+    ftc_tcp_note(tcp, FTC_TCP_GIVEN_UP,
+                 "%s does not reach rank %d within %llu ms: messages to it go by another of "
+                 "transport.order, if there "
+                 "is one; log.level = info tells of each attempt",
+                 tcp->wire->ops->name, peer->rank,
+                 (unsigned long long)(tcp->reach_ns / FTC_NS_PER_MS));
 }
 
 /* --- its handshake --- */
@@ -210,7 +218,8 @@ static void say_hello(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         return;
     }
     memcpy(hello.job, tcp->job, sizeof(hello.job));
-    if (getrandom(hello.challenge, sizeof(hello.challenge), GRND_NONBLOCK) != sizeof(hello.challenge)) {
+    if (getrandom(hello.challenge, sizeof(hello.challenge), GRND_NONBLOCK) !=
+        sizeof(hello.challenge)) {
         unreachable(tcp, peer, "no random numbers yet");
         return;
     }
@@ -241,10 +250,11 @@ static void refused(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, enum ftc_tcp
 static void refused_version(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
                             const struct ftc_tcp_versions *theirs)
 {
-    ftc_tcp_note(
-        tcp, FTC_TCP_VERSION,
-        "rank %d speaks versions %u to %u of the protocol, this one %u to %u: use one ftcoll on all hosts",
-        peer->rank, theirs->lowest, theirs->highest, tcp->wire->versions.lowest, tcp->wire->versions.highest);
+    ftc_tcp_note(tcp, FTC_TCP_VERSION,
+                 "rank %d speaks versions %u to %u of the protocol, this one %u to %u: use one "
+                 "ftcoll on all hosts",
+                 peer->rank, theirs->lowest, theirs->highest, tcp->wire->versions.lowest,
+                 tcp->wire->versions.highest);
     give_up(tcp, peer);
 }
 
@@ -263,8 +273,8 @@ static void take_answer(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     } else if (answer.refusal != FTC_TCP_ACCEPTED) {
         refused(tcp, peer, answer.refusal);
     } else if (!ftc_tcp_answer_proven(dial->answer, dial->hello, &tcp->secret)) {
-        ftc_tcp_note(tcp, FTC_TCP_SECRET, "where rank %d should listen, one without the job secret does",
-                     peer->rank);
+        ftc_tcp_note(tcp, FTC_TCP_SECRET,
+                     "where rank %d should listen, one without the job secret does", peer->rank);
         give_up(tcp, peer);
     } else if (answer.version != ftc_tcp_common_version(&own, &answer.versions)) {
         refused_version(tcp, peer, &answer.versions);

@@ -12,7 +12,8 @@ static const char *const prefixes[FTC_TCP_PROTOCOLS] = {"tcp:v1;", "verbs:v1;"};
 
 socklen_t ftc_tcp_address_size(const struct sockaddr_storage *address)
 {
-    return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                          : sizeof(struct sockaddr_in);
 }
 
 unsigned ftc_tcp_address_port(const struct sockaddr_storage *address)
@@ -39,14 +40,16 @@ int ftc_tcp_address_parse(struct sockaddr_storage *address, const char *text)
     else if (inet_pton(AF_INET6, text, &six->sin6_addr) == 1)
         address->ss_family = AF_INET6;
     else
-        return ftc_error_set(FTC_ERR_PROTO, "\"%.60s\" is no IPv4 or IPv6 address in numbers", text);
+        return ftc_error_set(FTC_ERR_PROTO, "\"%.60s\" is no IPv4 or IPv6 address in numbers",
+                             text);
     return FTC_SUCCESS;
 }
 
 static int malformed(const char *text)
 {
     return ftc_error_set(FTC_ERR_PROTO,
-                         "endpoint \"%.100s\" is neither tcp:v1;ADDRESS,...;PORT nor verbs:v1;...", text);
+                         "endpoint \"%.100s\" is neither tcp:v1;ADDRESS,...;PORT nor verbs:v1;...",
+                         text);
 }
 
 /* 1 to 65535, digits only; 0: none. */
@@ -67,7 +70,8 @@ static int parse_addresses(struct ftc_tcp_endpoint *endpoint, const char *list, 
         const char *comma = memchr(list, ',', (size_t)(end - list));
         size_t length = (size_t)((comma != NULL ? comma : end) - list);
         if (length >= sizeof(one) || endpoint->count == FTC_TCP_ADDRESSES)
-            return ftc_error_set(FTC_ERR_PROTO, "an endpoint has an overlong address or more than %d",
+            return ftc_error_set(FTC_ERR_PROTO,
+                                 "an endpoint has an overlong address or more than %d",
                                  FTC_TCP_ADDRESSES);
         memcpy(one, list, length);
         int rc = ftc_tcp_address_parse(&endpoint->address[endpoint->count++], one);
@@ -115,14 +119,15 @@ static const char *address_text(char text[INET6_ADDRSTRLEN], const struct sockad
     return inet_ntop(address->ss_family, bytes, text, INET6_ADDRSTRLEN);
 }
 
-void ftc_tcp_endpoint_format(char text[FTC_TCP_ENDPOINT_SIZE], const struct ftc_tcp_endpoint *endpoint)
+void ftc_tcp_endpoint_format(char text[FTC_TCP_ENDPOINT_SIZE],
+                             const struct ftc_tcp_endpoint *endpoint)
 {
     char one[INET6_ADDRSTRLEN];
     /* 8 addresses of 45 characters always fit. */
     int used = snprintf(text, FTC_TCP_ENDPOINT_SIZE, "%s", prefixes[endpoint->protocol]);
     for (int i = 0; i < endpoint->count; i++)
-        used += snprintf(text + used, (size_t)(FTC_TCP_ENDPOINT_SIZE - used), "%s%s", i > 0 ? "," : "",
-                         address_text(one, &endpoint->address[i]));
+        used += snprintf(text + used, (size_t)(FTC_TCP_ENDPOINT_SIZE - used), "%s%s",
+                         i > 0 ? "," : "", address_text(one, &endpoint->address[i]));
     snprintf(text + used, (size_t)(FTC_TCP_ENDPOINT_SIZE - used), ";%u",
              ftc_tcp_address_port(&endpoint->address[0]));
 }

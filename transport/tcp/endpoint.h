@@ -1,5 +1,5 @@
-/* Where a rank listens, as text: "tcp:v1;address,address;port" or "verbs:v1;...", IPv4 or IPv6 addresses in numbers. No
- * I/O. */
+/* Where a rank listens, as text: "tcp:v1;address,address;port" or "verbs:v1;...", IPv4 or IPv6
+ * addresses in numbers. No I/O. */
 #ifndef FTC_TRANSPORT_TCP_ENDPOINT_H
 #define FTC_TRANSPORT_TCP_ENDPOINT_H
 
@@ -21,7 +21,8 @@ struct ftc_tcp_endpoint {
 /* FTC_ERR_PROTO: malformed, of another version, or more addresses than there is room for. */
 int ftc_tcp_endpoint_parse(struct ftc_tcp_endpoint *endpoint, const char *text);
 /* At least one address. */
-void ftc_tcp_endpoint_format(char text[FTC_TCP_ENDPOINT_SIZE], const struct ftc_tcp_endpoint *endpoint);
+void ftc_tcp_endpoint_format(char text[FTC_TCP_ENDPOINT_SIZE],
+                             const struct ftc_tcp_endpoint *endpoint);
 
 /* The size of an IPv4 or IPv6 address, and its port. */
 socklen_t ftc_tcp_address_size(const struct sockaddr_storage *address);

@@ -14,7 +14,8 @@ static uint32_t check_of(const unsigned char *bytes)
     return (uint32_t)XXH3_64bits(bytes, CHECKED_SIZE);
 }
 
-void ftc_tcp_header_encode(unsigned char bytes[FTC_TCP_HEADER_SIZE], const struct ftc_tcp_header *header)
+void ftc_tcp_header_encode(unsigned char bytes[FTC_TCP_HEADER_SIZE],
+                           const struct ftc_tcp_header *header)
 {
     struct ftc_writer w = {.data = bytes, .size = FTC_TCP_HEADER_SIZE};
     ftc_write_u32(&w, MAGIC);
@@ -31,13 +32,16 @@ void ftc_tcp_header_encode(unsigned char bytes[FTC_TCP_HEADER_SIZE], const struc
 static int check_sizes(const struct ftc_tcp_header *header)
 {
     if (header->flags == 0)
-        return header->sequence == 0 && header->head == 0 && header->value == 0 && header->offset == 0;
+        return header->sequence == 0 && header->head == 0 && header->value == 0 &&
+               header->offset == 0;
     /* Nothing is left to send of a message that had come whole: that is acknowledged instead. */
-    return header->flags == FTC_TCP_MESSAGE && header->head >= 1 && header->head <= FTC_TCP_HEAD_MAX &&
-           header->value <= FTC_TCP_VALUE_MAX && header->offset < header->head + header->value;
+    return header->flags == FTC_TCP_MESSAGE && header->head >= 1 &&
+           header->head <= FTC_TCP_HEAD_MAX && header->value <= FTC_TCP_VALUE_MAX &&
+           header->offset < header->head + header->value;
 }
 
-int ftc_tcp_header_decode(struct ftc_tcp_header *header, const unsigned char bytes[FTC_TCP_HEADER_SIZE])
+int ftc_tcp_header_decode(struct ftc_tcp_header *header,
+                          const unsigned char bytes[FTC_TCP_HEADER_SIZE])
 {
     struct ftc_reader r = {.data = bytes, .size = FTC_TCP_HEADER_SIZE};
     uint32_t magic = ftc_read_u32(&r);

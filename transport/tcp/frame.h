@@ -1,4 +1,5 @@
-/* The header of a frame on a TCP connection: little-endian, of one size, with a checksum. No I/O. */
+/* The header of a frame on a TCP connection: little-endian, of one size, with a checksum. No
+ * I/O. */
 #ifndef FTC_TRANSPORT_TCP_FRAME_H
 #define FTC_TRANSPORT_TCP_FRAME_H
 
@@ -15,12 +16,14 @@ struct ftc_tcp_header {
     uint64_t sequence;    /* of the message, from 0 in each direction of a pair */
     uint64_t expected;    /* cumulative acknowledgement: all messages below it have come */
     uint64_t head, value; /* bytes of each in the whole message */
-    uint64_t offset;      /* bytes of head and value that the receiver has from an earlier connection */
+    uint64_t offset; /* bytes of head and value that the receiver has from an earlier connection */
 };
 
-void ftc_tcp_header_encode(unsigned char bytes[FTC_TCP_HEADER_SIZE], const struct ftc_tcp_header *header);
+void ftc_tcp_header_encode(unsigned char bytes[FTC_TCP_HEADER_SIZE],
+                           const struct ftc_tcp_header *header);
 
 /* FTC_ERR_PROTO: damaged, or a length out of bounds. */
-int ftc_tcp_header_decode(struct ftc_tcp_header *header, const unsigned char bytes[FTC_TCP_HEADER_SIZE]);
+int ftc_tcp_header_decode(struct ftc_tcp_header *header,
+                          const unsigned char bytes[FTC_TCP_HEADER_SIZE]);
 
 #endif

@@ -29,7 +29,8 @@ const char *ftc_tcp_refusal_text(enum ftc_tcp_refusal refusal)
     return (unsigned)refusal < FTC_TCP_REFUSALS ? texts[refusal] : "?";
 }
 
-unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one, const struct ftc_tcp_versions *other)
+unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one,
+                                const struct ftc_tcp_versions *other)
 {
     unsigned highest = one->highest < other->highest ? one->highest : other->highest;
     return highest >= one->lowest && highest >= other->lowest ? highest : 0;
@@ -37,7 +38,8 @@ unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one, const struct
 
 bool ftc_tcp_magic_begins(enum ftc_tcp_protocol protocol, const unsigned char *bytes, size_t size)
 {
-    return memcmp(bytes, magic[protocol], size < FTC_TCP_MAGIC_SIZE ? size : FTC_TCP_MAGIC_SIZE) == 0;
+    return memcmp(bytes, magic[protocol], size < FTC_TCP_MAGIC_SIZE ? size : FTC_TCP_MAGIC_SIZE) ==
+           0;
 }
 
 static void write_start(struct ftc_writer *w, enum ftc_tcp_protocol protocol,
@@ -62,7 +64,8 @@ static bool read_start(struct ftc_reader *r, enum ftc_tcp_protocol *protocol,
            versions->lowest >= 1 && versions->lowest <= versions->highest;
 }
 
-void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE], const struct ftc_tcp_hello *hello)
+void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE],
+                          const struct ftc_tcp_hello *hello)
 {
     struct ftc_writer w = {.data = bytes, .size = FTC_TCP_HELLO_SIZE};
     write_start(&w, hello->protocol, &hello->versions);
@@ -72,7 +75,8 @@ void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE], const struct 
     ftc_write_bytes(&w, hello->challenge, sizeof(hello->challenge));
 }
 
-bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello, const unsigned char bytes[FTC_TCP_HELLO_SIZE])
+bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello,
+                          const unsigned char bytes[FTC_TCP_HELLO_SIZE])
 {
     struct ftc_reader r = {.data = bytes, .size = FTC_TCP_HELLO_SIZE};
     if (!read_start(&r, &hello->protocol, &hello->versions))
@@ -80,17 +84,20 @@ bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello, const unsigned char bytes
     hello->sender = ftc_read_u32(&r);
     hello->target = ftc_read_u32(&r);
     memcpy(hello->job, ftc_read_bytes(&r, sizeof(hello->job)), sizeof(hello->job));
-    memcpy(hello->challenge, ftc_read_bytes(&r, sizeof(hello->challenge)), sizeof(hello->challenge));
+    memcpy(hello->challenge, ftc_read_bytes(&r, sizeof(hello->challenge)),
+           sizeof(hello->challenge));
     return hello->job[FTC_TCP_JOB_SIZE - 1] == '\0';
 }
 
-static const char *const labels[] = {[FTC_TCP_RANKS] = "ftcoll ranks", [FTC_TCP_AGENTS] = "ftcoll agents"};
+static const char *const labels[] = {
+    [FTC_TCP_RANKS] = "ftcoll ranks", [FTC_TCP_AGENTS] = "ftcoll agents"};
 
 /* The words differ by role, so that a proof cannot be sent back to the end that made it, and by
  * kind of ends, so that it cannot be taken from ranks to agents or back. Each word ends with its
  * NUL. */
-static void prove(unsigned char proof[FTC_TCP_PROOF_SIZE], const char *role, const unsigned char *hello,
-                  const unsigned char *answer, size_t answer_size, const struct ftc_tcp_secret *secret)
+static void prove(unsigned char proof[FTC_TCP_PROOF_SIZE], const char *role,
+                  const unsigned char *hello, const unsigned char *answer, size_t answer_size,
+                  const struct ftc_tcp_secret *secret)
 {
     const char *label = labels[secret->ends];
     struct hmac_sha256_ctx context;
@@ -115,8 +122,10 @@ static void prove_connector(unsigned char proof[FTC_TCP_PROOF_SIZE], const unsig
     prove(proof, "connector", hello, answer, FTC_TCP_ANSWER_SIZE, secret);
 }
 
-void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE], const struct ftc_tcp_answer *answer,
-                           const unsigned char hello[FTC_TCP_HELLO_SIZE], const struct ftc_tcp_secret *secret)
+void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE],
+                           const struct ftc_tcp_answer *answer,
+                           const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                           const struct ftc_tcp_secret *secret)
 {
     struct ftc_writer w = {.data = bytes, .size = FTC_TCP_ANSWER_SIZE};
     memset(bytes, 0, FTC_TCP_ANSWER_SIZE);
@@ -129,7 +138,8 @@ void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE], const struc
     prove_listener(bytes + ANSWER_PLAIN, hello, bytes, secret);
 }
 
-bool ftc_tcp_answer_decode(struct ftc_tcp_answer *answer, const unsigned char bytes[FTC_TCP_ANSWER_SIZE])
+bool ftc_tcp_answer_decode(struct ftc_tcp_answer *answer,
+                           const unsigned char bytes[FTC_TCP_ANSWER_SIZE])
 {
     struct ftc_reader r = {.data = bytes, .size = FTC_TCP_ANSWER_SIZE};
     if (!read_start(&r, &answer->protocol, &answer->versions))
@@ -137,19 +147,22 @@ bool ftc_tcp_answer_decode(struct ftc_tcp_answer *answer, const unsigned char by
     answer->version = ftc_read_u16(&r);
     unsigned refusal = ftc_read_u16(&r);
     answer->refusal = (enum ftc_tcp_refusal)refusal;
-    memcpy(answer->challenge, ftc_read_bytes(&r, sizeof(answer->challenge)), sizeof(answer->challenge));
+    memcpy(answer->challenge, ftc_read_bytes(&r, sizeof(answer->challenge)),
+           sizeof(answer->challenge));
     return refusal < FTC_TCP_REFUSALS;
 }
 
 bool ftc_tcp_answer_proven(const unsigned char answer[FTC_TCP_ANSWER_SIZE],
-                           const unsigned char hello[FTC_TCP_HELLO_SIZE], const struct ftc_tcp_secret *secret)
+                           const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                           const struct ftc_tcp_secret *secret)
 {
     unsigned char proof[FTC_TCP_PROOF_SIZE];
     prove_listener(proof, hello, answer, secret);
     return memeql_sec(proof, answer + ANSWER_PLAIN, sizeof(proof));
 }
 
-void ftc_tcp_proof_encode(unsigned char bytes[FTC_TCP_PROOF_BYTES], const struct ftc_tcp_place *place,
+void ftc_tcp_proof_encode(unsigned char bytes[FTC_TCP_PROOF_BYTES],
+                          const struct ftc_tcp_place *place,
                           const unsigned char hello[FTC_TCP_HELLO_SIZE],
                           const unsigned char answer[FTC_TCP_ANSWER_SIZE],
                           const struct ftc_tcp_secret *secret)
@@ -160,7 +173,8 @@ void ftc_tcp_proof_encode(unsigned char bytes[FTC_TCP_PROOF_BYTES], const struct
     ftc_write_u64(&w, place->offset);
 }
 
-bool ftc_tcp_proof_decode(struct ftc_tcp_place *place, const unsigned char bytes[FTC_TCP_PROOF_BYTES],
+bool ftc_tcp_proof_decode(struct ftc_tcp_place *place,
+                          const unsigned char bytes[FTC_TCP_PROOF_BYTES],
                           const unsigned char hello[FTC_TCP_HELLO_SIZE],
                           const unsigned char answer[FTC_TCP_ANSWER_SIZE],
                           const struct ftc_tcp_secret *secret)

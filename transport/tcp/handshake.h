@@ -34,7 +34,7 @@ enum ftc_tcp_refusal {
     FTC_TCP_REFUSED_JOB,
     FTC_TCP_REFUSED_RANK,   /* not the one that was meant, or none of the job's */
     FTC_TCP_REFUSED_SECRET, /* the proof is wrong */
-    FTC_TCP_REFUSED_BUSY,   /* the listener connects as well, and the lower rank's connection counts */
+    FTC_TCP_REFUSED_BUSY, /* the listener connects as well, and the lower rank's connection counts */
     FTC_TCP_REFUSED_CLOSED, /* the connector is regarded as failed */
     FTC_TCP_REFUSALS,
 };
@@ -45,7 +45,8 @@ struct ftc_tcp_versions {
     unsigned lowest, highest;
 };
 /* The highest common one; 0: none. */
-unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one, const struct ftc_tcp_versions *other);
+unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one,
+                                const struct ftc_tcp_versions *other);
 
 struct ftc_tcp_hello {
     enum ftc_tcp_protocol protocol;
@@ -54,9 +55,12 @@ struct ftc_tcp_hello {
     char job[FTC_TCP_JOB_SIZE];
     unsigned char challenge[FTC_TCP_CHALLENGE_SIZE];
 };
-void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE], const struct ftc_tcp_hello *hello);
-bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello, const unsigned char bytes[FTC_TCP_HELLO_SIZE]);
-/* Can the first `size` bytes be those of a hello or answer? So that a stranger is known by his first byte. */
+void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE],
+                          const struct ftc_tcp_hello *hello);
+bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello,
+                          const unsigned char bytes[FTC_TCP_HELLO_SIZE]);
+/* Can the first `size` bytes be those of a hello or answer? So that a stranger is known by his
+ * first byte. */
 bool ftc_tcp_magic_begins(enum ftc_tcp_protocol protocol, const unsigned char *bytes, size_t size);
 
 struct ftc_tcp_answer {
@@ -72,10 +76,12 @@ struct ftc_tcp_secret {
     size_t size;
     unsigned char bytes[FTC_TCP_SECRET_MAX];
 };
-void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE], const struct ftc_tcp_answer *answer,
+void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE],
+                           const struct ftc_tcp_answer *answer,
                            const unsigned char hello[FTC_TCP_HELLO_SIZE],
                            const struct ftc_tcp_secret *secret);
-bool ftc_tcp_answer_decode(struct ftc_tcp_answer *answer, const unsigned char bytes[FTC_TCP_ANSWER_SIZE]);
+bool ftc_tcp_answer_decode(struct ftc_tcp_answer *answer,
+                           const unsigned char bytes[FTC_TCP_ANSWER_SIZE]);
 /* Does the listener know the secret? In constant time. */
 bool ftc_tcp_answer_proven(const unsigned char answer[FTC_TCP_ANSWER_SIZE],
                            const unsigned char hello[FTC_TCP_HELLO_SIZE],
@@ -85,12 +91,14 @@ bool ftc_tcp_answer_proven(const unsigned char answer[FTC_TCP_ANSWER_SIZE],
 struct ftc_tcp_place {
     uint64_t expected, offset;
 };
-void ftc_tcp_proof_encode(unsigned char bytes[FTC_TCP_PROOF_BYTES], const struct ftc_tcp_place *place,
+void ftc_tcp_proof_encode(unsigned char bytes[FTC_TCP_PROOF_BYTES],
+                          const struct ftc_tcp_place *place,
                           const unsigned char hello[FTC_TCP_HELLO_SIZE],
                           const unsigned char answer[FTC_TCP_ANSWER_SIZE],
                           const struct ftc_tcp_secret *secret);
 /* False: the connector does not know the secret. */
-bool ftc_tcp_proof_decode(struct ftc_tcp_place *place, const unsigned char bytes[FTC_TCP_PROOF_BYTES],
+bool ftc_tcp_proof_decode(struct ftc_tcp_place *place,
+                          const unsigned char bytes[FTC_TCP_PROOF_BYTES],
                           const unsigned char hello[FTC_TCP_HELLO_SIZE],
                           const unsigned char answer[FTC_TCP_ANSWER_SIZE],
                           const struct ftc_tcp_secret *secret);

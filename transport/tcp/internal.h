@@ -1,11 +1,12 @@
 /*
- * The inside of the TCP transport, for its own files, and of the verbs transport, which has another wire: tcp.c (life,
- * ops), tcp/loop.c (epoll, timers), tcp/listen.c,
- * tcp/connect.c (the connector's side), tcp/accept.c (the listener's), tcp/link.c (sending, life of a link),
- * tcp/receive.c, tcp/wire.c (what a link's bytes go by).
+ * The inside of the TCP transport, for its own files, and of the verbs transport, which has another
+ * wire: tcp.c (life, ops), tcp/loop.c (epoll, timers), tcp/listen.c, tcp/connect.c (the connector's
+ * side), tcp/accept.c (the listener's), tcp/link.c (sending, life of a link), tcp/receive.c,
+ * tcp/wire.c (what a link's bytes go by).
  *
- * A peer outlives its connections. It has at most one link (a connection after its handshake) and one dial (an own
- * attempt to get one); accepted connections belong to nobody until they have proven who they are.
+ * A peer outlives its connections. It has at most one link (a connection after its handshake) and
+ * one dial (an own attempt to get one); accepted connections belong to nobody until they have
+ * proven who they are.
  */
 #ifndef FTC_TRANSPORT_TCP_INTERNAL_H
 #define FTC_TRANSPORT_TCP_INTERNAL_H
@@ -13,13 +14,14 @@
 #include <netinet/in.h>
 
 #include "base/clock.h"
-#include "transport/tcp/tcp.h"
 #include "transport/tcp/endpoint.h"
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/queue.h"
+#include "transport/tcp/tcp.h"
 
-#define FTC_TCP_READ_SIZE         16384
-#define FTC_TCP_INBOX_MAX         (1u << 20) /* bytes of whole messages of one peer; then TCP holds it back */
+#define FTC_TCP_READ_SIZE 16384
+#define FTC_TCP_INBOX_MAX                                                                          \
+    (1u << 20) /* bytes of whole messages of one peer; then TCP holds it back */
 #define FTC_TCP_TURN_MAX          (4u << 20) /* bytes of one peer in one turn: others want theirs */
 #define FTC_TCP_SANE              (1ull << 30) /* a longer value that does not fit into memory is damage */
 #define FTC_TCP_HALF_OPEN_MAX     128
@@ -43,11 +45,12 @@ struct ftc_tcp_connection {
     int fd;          /* -1: closed, memory stays until the turn's end */
     uint32_t events; /* waited for */
     enum ftc_tcp_state state;
-    int rank;                                   /* of the other end; a claim until its proof; -1: unknown */
-    uint64_t since;                             /* it was made */
-    uint64_t deadline;                          /* of the handshake */
-    struct ftc_tcp_connection *previous, *next; /* half-open ones, oldest first; or the closed ones */
-    unsigned char address[16];                  /* of an accepted one, for the limit by address */
+    int rank;          /* of the other end; a claim until its proof; -1: unknown */
+    uint64_t since;    /* it was made */
+    uint64_t deadline; /* of the handshake */
+    struct ftc_tcp_connection *previous,
+        *next;                 /* half-open ones, oldest first; or the closed ones */
+    unsigned char address[16]; /* of an accepted one, for the limit by address */
 
     size_t used; /* of the handshake's current message */
     unsigned char in[FTC_TCP_HELLO_SIZE];
@@ -55,7 +58,8 @@ struct ftc_tcp_connection {
 
     unsigned char *buffer; /* of a link: read, [begin, end) not looked at */
     size_t begin, end;
-    size_t frame; /* bytes of the last whole one, with its message, if they fit the buffer; else the buffer */
+    size_t
+        frame; /* bytes of the last whole one, with its message, if they fit the buffer; else the buffer */
     bool payload; /* the header of the message that comes was read */
     bool blocked; /* the wire is full */
     bool proven;  /* it has carried something: until then an end of it is an attempt that failed */
@@ -113,15 +117,18 @@ struct ftc_tcp_wire {
     /* Watch the link's socket for what is waited for, given inbox and queue. */
     void (*wait)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
     /* As writev(2) and readv(2) without waiting: EAGAIN is when the link gets blocked, or dry. */
-    ssize_t (*send)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces, int count);
-    ssize_t (*receive)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *places, int count);
+    ssize_t (*send)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces,
+                    int count);
+    ssize_t (*receive)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *places,
+                       int count);
     /* Acknowledge what came, in a way that does not need the link any more. */
     void (*acknowledge)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
     /* The connection ends; its descriptor is still open. */
     void (*end)(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
 
-    /* Of a wire that is more than sockets; NULL: it is not. Look at each turn; make that its descriptors say when to
-     * look, before a sleep; one of them (0 or 1) is readable; close what links shared. */
+    /* Of a wire that is more than sockets; NULL: it is not. Look at each turn; make that its
+     * descriptors say when to look, before a sleep; one of them (0 or 1) is readable; close what
+     * links shared. */
     void (*poll)(struct ftc_tcp *tcp);
     void (*arm)(struct ftc_tcp *tcp);
     void (*wake)(struct ftc_tcp *tcp, int which);
@@ -145,11 +152,12 @@ struct ftc_tcp {
     struct sockaddr_storage source; /* to connect from; no family: any */
 
     int epoll, timer, listener;
-    char wire_event[2];       /* their places stand for the descriptors of the wire */
-    uint64_t now;             /* when it last looked: for what is due in milliseconds */
-    uint64_t look_at;         /* at sockets and timers, where messages do not come by them */
-    uint64_t timer_at;        /* set for; 0: not set */
-    uint64_t accept_again_at; /* out of descriptors: the listener rests until then; 0: it does not */
+    char wire_event[2]; /* their places stand for the descriptors of the wire */
+    uint64_t now;       /* when it last looked: for what is due in milliseconds */
+    uint64_t look_at;   /* at sockets and timers, where messages do not come by them */
+    uint64_t timer_at;  /* set for; 0: not set */
+    uint64_t
+        accept_again_at; /* out of descriptors: the listener rests until then; 0: it does not */
 
     struct ftc_tcp_peer **peer; /* by rank, NULL: never met */
     int *met;                   /* ranks that have a peer */
@@ -170,8 +178,8 @@ struct ftc_tcp {
     uint64_t reach_ns; /* see ftc_tcp_reach() */
 };
 
-/* tcp.c. Opening: check, fill in what calloc() gave, start; what was filled in must be closed. FTC_ERR_ARG,
- * FTC_ERR_NOMEM, FTC_ERR_SYSTEM, FTC_ERR_CONFIG. */
+/* tcp.c. Opening: check, fill in what calloc() gave, start; what was filled in must be closed.
+ * FTC_ERR_ARG, FTC_ERR_NOMEM, FTC_ERR_SYSTEM, FTC_ERR_CONFIG. */
 /* tcp/congestion.c. FTC_ERR_CONFIG: it is not to be had here. */
 int ftc_tcp_congestion_choose(struct ftc_tcp *tcp);
 void ftc_tcp_congestion_set(const struct ftc_tcp *tcp, int fd);
@@ -204,9 +212,10 @@ int ftc_tcp_loop_open(struct ftc_tcp *tcp);
 void ftc_tcp_loop_close(struct ftc_tcp *tcp);
 /* Do what can be done without waiting. */
 void ftc_tcp_turn(struct ftc_tcp *tcp);
-/* Watch a new connection's descriptor, which is closed if that fails. FTC_ERR_SYSTEM, FTC_ERR_NOMEM. */
-int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd, enum ftc_tcp_state state,
-                  uint32_t events);
+/* Watch a new connection's descriptor, which is closed if that fails. FTC_ERR_SYSTEM,
+ * FTC_ERR_NOMEM. */
+int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd,
+                  enum ftc_tcp_state state, uint32_t events);
 void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection, uint32_t events);
 /* Watch a descriptor of the wire: 0 or 1. FTC_ERR_SYSTEM. */
 int ftc_tcp_watch_wire(struct ftc_tcp *tcp, int fd, int which);
@@ -229,7 +238,8 @@ void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_dial_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
 void ftc_tcp_dial_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_dial_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* As ftc_transport_ops.reach: no is the answer when the peer's link has not carried a message of ours tcp->reach_ns later. */
+/* As ftc_transport_ops.reach: no is the answer when the peer's link has not carried a message of
+ * ours tcp->reach_ns later. */
 enum ftc_reach ftc_tcp_reach(struct ftc_transport *transport, int rank);
 void ftc_tcp_reach_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_reached(struct ftc_tcp_peer *peer);
@@ -239,15 +249,17 @@ bool ftc_tcp_wanted(const struct ftc_tcp_peer *peer);
 void ftc_tcp_retry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Options of every connection. */
 void ftc_tcp_options(const struct ftc_tcp *tcp, int fd);
-/* The next message of a handshake into connection->in: 1: whole; 0: not yet; -1: the connection ended. */
+/* The next message of a handshake into connection->in: 1: whole; 0: not yet; -1: the connection
+ * ended. */
 int ftc_tcp_take(struct ftc_tcp_connection *connection, size_t size);
 /* A message of a handshake: an empty socket has room for it. */
 bool ftc_tcp_put(const struct ftc_tcp_connection *connection, const void *bytes, size_t size);
 
 /* tcp/link.c */
-/* The connection becomes the peer's link; the other end goes on at `place`. FTC_ERR_PROTO, FTC_ERR_NOMEM. */
-int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_tcp_connection *connection,
-                    const struct ftc_tcp_place *place);
+/* The connection becomes the peer's link; the other end goes on at `place`. FTC_ERR_PROTO,
+ * FTC_ERR_NOMEM. */
+int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                    struct ftc_tcp_connection *connection, const struct ftc_tcp_place *place);
 /* The link has carried something: the peer is not broken. */
 void ftc_tcp_link_proven(struct ftc_tcp_peer *peer);
 /* Where this end goes on. */
@@ -262,7 +274,8 @@ void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 
 /* tcp/receive.c */
 void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* All that came on a link that can send no more; it may be gone afterwards. What finds no room in the inbox stays unread. */
+/* All that came on a link that can send no more; it may be gone afterwards. What finds no room in
+ * the inbox stays unread. */
 void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
 void ftc_tcp_expect(struct ftc_transport *transport, int from);

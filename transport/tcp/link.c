@@ -19,14 +19,15 @@ static void acknowledged(struct ftc_tcp_peer *peer)
     peer->quiet_bytes = peer->quiet_messages = 0;
 }
 
-int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_tcp_connection *connection,
-                    const struct ftc_tcp_place *place)
+int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                    struct ftc_tcp_connection *connection, const struct ftc_tcp_place *place)
 {
     connection->state = FTC_TCP_LINKED;
     connection->buffer = malloc(FTC_TCP_READ_SIZE);
     if (connection->buffer == NULL) {
         ftc_tcp_hang_up(tcp, connection);
-        ftc_tcp_note(tcp, FTC_TCP_DESCRIPTORS, "out of memory for the connection with rank %d", peer->rank);
+        ftc_tcp_note(tcp, FTC_TCP_DESCRIPTORS, "out of memory for the connection with rank %d",
+                     peer->rank);
         ftc_tcp_retry(tcp, peer);
         return FTC_ERR_NOMEM;
     }
@@ -34,7 +35,8 @@ int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_t
     peer->link = connection;
     peer->linked_at = ftc_clock_now();
     if (!ftc_tcp_queue_resume(&peer->out, place->expected, place->offset)) {
-        int rc = ftc_error_set(FTC_ERR_PROTO, "rank %d goes on at message %llu, which it cannot have reached",
+        int rc = ftc_error_set(FTC_ERR_PROTO,
+                               "rank %d goes on at message %llu, which it cannot have reached",
                                peer->rank, (unsigned long long)place->expected);
         ftc_tcp_damage(tcp, peer);
         return rc;
@@ -94,7 +96,8 @@ static void make_acknowledgement(const struct ftc_tcp *tcp, struct ftc_tcp_peer 
 {
     struct ftc_tcp_connection *link = peer->link;
     struct ftc_tcp_header header = {.expected = peer->expected};
-    if (peer->out.unsent != NULL || link->acknowledgement_left > 0 || !acknowledgement_due(tcp, peer))
+    if (peer->out.unsent != NULL || link->acknowledgement_left > 0 ||
+        !acknowledgement_due(tcp, peer))
         return;
     ftc_tcp_header_encode(link->acknowledgement, &header);
     link->acknowledgement_left = sizeof(link->acknowledgement);
@@ -107,9 +110,9 @@ static int gather(struct ftc_tcp_peer *peer, struct iovec *pieces)
     int count = 0;
     /* Left over from before a message was begun: so none is amid. */
     if (link->acknowledgement_left > 0)
-        pieces[count++] =
-            (struct iovec){link->acknowledgement + sizeof(link->acknowledgement) - link->acknowledgement_left,
-                           link->acknowledgement_left};
+        pieces[count++] = (struct iovec){link->acknowledgement + sizeof(link->acknowledgement) -
+                                             link->acknowledgement_left,
+                                         link->acknowledgement_left};
     if (peer->out.unsent != NULL && !ftc_tcp_queue_amid(&peer->out))
         acknowledged(peer);
     return count + ftc_tcp_queue_gather(&peer->out, pieces + count, PIECES - count, peer->expected);
@@ -153,7 +156,8 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         tcp->wire->wait(tcp, peer);
 }
 
-/* Reading what is there keeps the close from becoming a reset, which would take the last bytes with it. */
+/* Reading what is there keeps the close from becoming a reset, which would take the last bytes with
+ * it. */
 void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     char rest[4096];

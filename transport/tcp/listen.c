@@ -23,9 +23,10 @@ static bool usable(const struct ifaddrs *entry)
            !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)entry->ifa_addr)->sin6_addr);
 }
 
-/* Append addresses of one family, of the interface of that name or (NULL) of all that are, or are not, loopback. */
-static void collect(struct ftc_tcp_endpoint *found, const struct ifaddrs *list, int family, const char *name,
-                    bool loopback)
+/* Append addresses of one family, of the interface of that name or (NULL) of all that are, or are
+ * not, loopback. */
+static void collect(struct ftc_tcp_endpoint *found, const struct ifaddrs *list, int family,
+                    const char *name, bool loopback)
 {
     for (; list != NULL && found->count < FTC_TCP_ADDRESSES; list = list->ifa_next) {
         if (!usable(list) || list->ifa_addr->sa_family != family)
@@ -40,8 +41,8 @@ static void collect(struct ftc_tcp_endpoint *found, const struct ifaddrs *list, 
     }
 }
 
-/* IPv4 first: where a host has both, it is the one that is more often routed. Loopback only if there is nothing else:
- * on another host it is somebody else. */
+/* IPv4 first: where a host has both, it is the one that is more often routed. Loopback only if
+ * there is nothing else: on another host it is somebody else. */
 static int find_addresses(struct ftc_tcp_endpoint *found, const char *name)
 {
     struct ifaddrs *list;
@@ -54,7 +55,8 @@ static int find_addresses(struct ftc_tcp_endpoint *found, const char *name)
     }
     freeifaddrs(list);
     if (found->count == 0)
-        return ftc_error_set(FTC_ERR_CONFIG, "no interface or address \"%s\" is up here: see `ip address`",
+        return ftc_error_set(FTC_ERR_CONFIG,
+                             "no interface or address \"%s\" is up here: see `ip address`",
                              name != NULL ? name : "");
     return FTC_SUCCESS;
 }
@@ -83,7 +85,8 @@ static int try_port(const struct sockaddr_storage *where, bool all, unsigned por
 
 static int try_range(const struct ftc_tcp *tcp, const struct sockaddr_storage *where, bool all)
 {
-    unsigned port = tcp->setup.port, last = tcp->setup.port_last > port ? tcp->setup.port_last : port;
+    unsigned port = tcp->setup.port,
+             last = tcp->setup.port_last > port ? tcp->setup.port_last : port;
     int fd = -1;
     for (; fd < 0 && port <= last; port++) {
         fd = try_port(where, all, port);
@@ -95,13 +98,15 @@ static int try_range(const struct ftc_tcp *tcp, const struct sockaddr_storage *w
 
 static int failed(const struct ftc_tcp *tcp)
 {
-    unsigned first = tcp->setup.port, last = tcp->setup.port_last > first ? tcp->setup.port_last : first;
+    unsigned first = tcp->setup.port,
+             last = tcp->setup.port_last > first ? tcp->setup.port_last : first;
     const char *remedy = "";
     if (errno == EADDRINUSE)
         remedy = ": give a wider range of ports, or 0";
     else if (errno == EMFILE)
         remedy = ": raise the limit, `ulimit -n`";
-    return ftc_error_set(FTC_ERR_SYSTEM, "cannot listen on ports %u to %u: %m%s", first, last, remedy);
+    return ftc_error_set(FTC_ERR_SYSTEM, "cannot listen on ports %u to %u: %m%s", first, last,
+                         remedy);
 }
 
 /* The port that it became, into every address. */

@@ -1,7 +1,7 @@
 /*
- * epoll, and one timer descriptor in it, so that whoever polls the epoll descriptor wakes for timers too. Not libev: its
- * timers live in the time-out of its own wait, and what was changed reaches its epoll only at the next turn, so that a
- * sleeper outside of it misses both.
+ * epoll, and one timer descriptor in it, so that whoever polls the epoll descriptor wakes for
+ * timers too. Not libev: its timers live in the time-out of its own wait, and what was changed
+ * reaches its epoll only at the next turn, so that a sleeper outside of it misses both.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ void ftc_tcp_loop_close(struct ftc_tcp *tcp)
 
 /* --- connections --- */
 
-int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd, enum ftc_tcp_state state,
-                  uint32_t events)
+int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd,
+                  enum ftc_tcp_state state, uint32_t events)
 {
     struct ftc_tcp_connection *connection = calloc(1, sizeof(*connection));
     if (connection == NULL || add(tcp, fd, events, connection) != 0) {
@@ -179,7 +179,8 @@ static bool has_timers(const struct ftc_tcp *tcp)
 static uint64_t run_timers(struct ftc_tcp *tcp, uint64_t now)
 {
     while (tcp->half_first != NULL && now >= tcp->half_first->deadline) {
-        ftc_tcp_note(tcp, FTC_TCP_LATE, "dropped a connection that did not say who it is within %d s",
+        ftc_tcp_note(tcp, FTC_TCP_LATE,
+                     "dropped a connection that did not say who it is within %d s",
                      (int)(FTC_TCP_HANDSHAKE_NS / FTC_NS_PER_S));
         ftc_tcp_hang_up(tcp, tcp->half_first);
     }
@@ -192,13 +193,15 @@ static uint64_t run_timers(struct ftc_tcp *tcp, uint64_t now)
     return earlier(next, tcp->accept_again_at);
 }
 
-/* Only ever set to an earlier time: a timer that fires for nothing costs less than one set for every message. */
+/* Only ever set to an earlier time: a timer that fires for nothing costs less than one set for
+ * every message. */
 static void set_timer(struct ftc_tcp *tcp, uint64_t at)
 {
     if (at == 0 || (tcp->timer_at != 0 && tcp->timer_at <= at))
         return;
     struct itimerspec when = {.it_value = {(time_t)(at / FTC_NS_PER_S), (long)(at % FTC_NS_PER_S)}};
-    timerfd_settime(tcp->timer, TFD_TIMER_ABSTIME, &when, NULL); /* cannot fail: the arguments are right */
+    timerfd_settime(tcp->timer, TFD_TIMER_ABSTIME, &when,
+                    NULL); /* cannot fail: the arguments are right */
     tcp->timer_at = at;
 }
 

@@ -1,4 +1,5 @@
-/* Transports that share endpoints, handshake, queues and frames. They do not speak to each other. */
+/* Transports that share endpoints, handshake, queues and frames. They do not speak to each
+ * other. */
 #ifndef FTC_TRANSPORT_TCP_PROTOCOL_H
 #define FTC_TRANSPORT_TCP_PROTOCOL_H
 

@@ -8,7 +8,8 @@ static uint64_t total(const struct ftc_tcp_message *message)
     return message->head->size + message->value.size;
 }
 
-bool ftc_tcp_queue_append(struct ftc_tcp_queue *queue, struct ftc_buffer *head, const struct ftc_value *value)
+bool ftc_tcp_queue_append(struct ftc_tcp_queue *queue, struct ftc_buffer *head,
+                          const struct ftc_value *value)
 {
     struct ftc_tcp_message *message = calloc(1, sizeof(*message));
     if (message == NULL)
@@ -112,7 +113,8 @@ static int gather_one(struct ftc_tcp_message *message, struct iovec *pieces, int
     return count;
 }
 
-int ftc_tcp_queue_gather(struct ftc_tcp_queue *queue, struct iovec *pieces, int most, uint64_t expected)
+int ftc_tcp_queue_gather(struct ftc_tcp_queue *queue, struct iovec *pieces, int most,
+                         uint64_t expected)
 {
     int count = 0;
     for (struct ftc_tcp_message *message = queue->unsent; message != NULL && count + 3 <= most;

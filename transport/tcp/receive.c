@@ -1,7 +1,7 @@
 /*
- * Receiving: what a socket holds is read at each turn, since acknowledgements are among it, into the buffer of its
- * message, and whole messages wait in the peer's inbox. When that is full the socket is left alone, and TCP holds the
- * sender back.
+ * Receiving: what a socket holds is read at each turn, since acknowledgements are among it, into
+ * the buffer of its message, and whole messages wait in the peer's inbox. When that is full the
+ * socket is left alone, and TCP holds the sender back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ static int begin_message(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
 {
     struct ftc_tcp_arrival *coming = calloc(1, sizeof(*coming));
     if (coming != NULL)
-        coming->message = ftc_value_take_message(tcp->pool, (size_t)header->head, (size_t)header->value);
+        coming->message =
+            ftc_value_take_message(tcp->pool, (size_t)header->head, (size_t)header->value);
     if (coming == NULL || coming->message == NULL) {
         free(coming);
         return out_of_memory(peer, header);
@@ -62,9 +63,10 @@ static int take_message_header(const struct ftc_tcp *tcp, struct ftc_tcp_peer *p
     bool rest = peer->coming != NULL;
     if (header->sequence != peer->expected || header->offset != (rest ? peer->used : 0) ||
         (rest && (header->head != peer->header.head || header->value != peer->header.value)))
-        return ftc_error_set(FTC_ERR_PROTO, "rank %d sent message %llu at byte %llu where %llu was expected",
-                             peer->rank, (unsigned long long)header->sequence,
-                             (unsigned long long)header->offset, (unsigned long long)peer->expected);
+        return ftc_error_set(
+            FTC_ERR_PROTO, "rank %d sent message %llu at byte %llu where %llu was expected",
+            peer->rank, (unsigned long long)header->sequence, (unsigned long long)header->offset,
+            (unsigned long long)peer->expected);
     int rc = rest ? FTC_SUCCESS : begin_message(tcp, peer, header);
     if (rc == 0)
         peer->link->payload = true;
@@ -83,7 +85,8 @@ static int take_header(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         return rc;
     link->begin += FTC_TCP_HEADER_SIZE;
     if (!ftc_tcp_queue_acknowledge(&peer->out, header.expected))
-        return ftc_error_set(FTC_ERR_PROTO, "rank %d acknowledges messages up to %llu, which were not sent",
+        return ftc_error_set(FTC_ERR_PROTO,
+                             "rank %d acknowledges messages up to %llu, which were not sent",
                              peer->rank, (unsigned long long)header.expected);
     if ((header.flags & FTC_TCP_MESSAGE) != 0)
         rc = take_message_header(tcp, peer, &header);
@@ -92,10 +95,12 @@ static int take_header(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 /* --- payload --- */
 
-/* Where the next bytes go, and how many belong there: the head, then the value behind the padding. */
+/* Where the next bytes go, and how many belong there: the head, then the value behind the
+ * padding. */
 static struct iovec next_place(const struct ftc_tcp_peer *peer)
 {
-    size_t head = (size_t)peer->header.head, value = (size_t)peer->header.value, used = (size_t)peer->used;
+    size_t head = (size_t)peer->header.head, value = (size_t)peer->header.value,
+           used = (size_t)peer->used;
     unsigned char *data = peer->coming->message->data;
     if (used < head)
         return (struct iovec){data + used, head - used};
@@ -132,7 +137,8 @@ static int take_payload(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     struct ftc_tcp_connection *link = peer->link;
     for (;;) {
         struct iovec place = next_place(peer);
-        size_t there = link->end - link->begin, step = there < place.iov_len ? there : place.iov_len;
+        size_t there = link->end - link->begin,
+               step = there < place.iov_len ? there : place.iov_len;
         if (place.iov_len == 0) {
             deliver(tcp, peer);
             return 1;
@@ -147,13 +153,14 @@ static int take_payload(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 /* --- the socket --- */
 
-/* Read behind what is in the buffer, at most so many bytes where a frame begins; payload goes straight to its place. As read(2); *all:
- * that was all there is. */
+/* Read behind what is in the buffer, at most so many bytes where a frame begins; payload goes
+ * straight to its place. As read(2); *all: that was all there is. */
 static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most, bool *all)
 {
     struct ftc_tcp_connection *link = peer->link;
     struct iovec places[2] = {{0}};
-    memmove(link->buffer, link->buffer + link->begin, link->end - link->begin); /* less than a header */
+    memmove(link->buffer, link->buffer + link->begin,
+            link->end - link->begin); /* less than a header */
     link->end -= link->begin;
     link->begin = 0;
     size_t room = FTC_TCP_READ_SIZE - link->end;
@@ -173,7 +180,8 @@ static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most,
     return got;
 }
 
-/* The socket is empty (0) or the connection ended (-1): what there was to read was read. False: read on. */
+/* The socket is empty (0) or the connection ended (-1): what there was to read was read. False:
+ * read on. */
 static bool dry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, ssize_t got)
 {
     if (got > 0 || (got < 0 && errno == EINTR))
@@ -280,13 +288,14 @@ void ftc_tcp_expect(struct ftc_transport *transport, int from)
     ((struct ftc_tcp *)transport)->expected = from;
 }
 
-/* One system call less than by epoll. If messages have equal sizes, what came behind the expected one stays in the kernel, which acknowledges
- * it with what is sent there next; were it read before that, by a packet of its own, which costs as much as a message. */
+/* One system call less than by epoll. If messages have equal sizes, what came behind the expected
+ * one stays in the kernel, which acknowledges it with what is sent there next; were it read before
+ * that, by a packet of its own, which costs as much as a message. */
 static bool look_at_expected(struct ftc_tcp *tcp)
 {
     struct ftc_tcp_peer *peer = tcp->expected >= 0 ? tcp->peer[tcp->expected] : NULL;
-    if (peer == NULL || peer->link == NULL || peer->closed || !tcp->idle || tcp->wire->poll != NULL ||
-        tcp->looked >= LOOKS_AT_ONE) {
+    if (peer == NULL || peer->link == NULL || peer->closed || !tcp->idle ||
+        tcp->wire->poll != NULL || tcp->looked >= LOOKS_AT_ONE) {
         tcp->looked = 0;
         return false;
     }

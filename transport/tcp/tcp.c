@@ -76,7 +76,8 @@ void ftc_tcp_damage(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     if (peer->damaged || peer->reported)
         return;
-    FTC_LOG(tcp->log, FTC_LOG_WARN, "closed the channel to rank %d: %s", peer->rank, ftc_last_error());
+    FTC_LOG(tcp->log, FTC_LOG_WARN, "closed the channel to rank %d: %s", peer->rank,
+            ftc_last_error());
     peer->damaged = true;
     silence(tcp, peer);
     ftc_tcp_link_drop(tcp, peer);
@@ -118,12 +119,16 @@ int ftc_tcp_check_setup(const struct ftc_transport_setup *setup)
 {
     const struct ftc_tcp_setup *tcp = setup->tcp;
     if (tcp == NULL || setup->ranks < 1 || setup->self < 0 || setup->self >= setup->ranks)
-        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d cannot talk to others", setup->self, setup->ranks);
-    if (tcp->job == NULL || strnlen(tcp->job, FTC_TCP_JOB_SIZE) == FTC_TCP_JOB_SIZE || tcp->endpoint == NULL)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "a transport needs a job name below %d characters and a way to find others",
-                             FTC_TCP_JOB_SIZE);
-    if (tcp->secret == NULL || tcp->secret_size < FTC_TCP_SECRET_MIN || tcp->secret_size > FTC_TCP_SECRET_MAX)
+        return ftc_error_set(FTC_ERR_ARG, "rank %d of %d cannot talk to others", setup->self,
+                             setup->ranks);
+    if (tcp->job == NULL || strnlen(tcp->job, FTC_TCP_JOB_SIZE) == FTC_TCP_JOB_SIZE ||
+        tcp->endpoint == NULL)
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "a transport needs a job name below %d characters and a way to find others",
+            FTC_TCP_JOB_SIZE);
+    if (tcp->secret == NULL || tcp->secret_size < FTC_TCP_SECRET_MIN ||
+        tcp->secret_size > FTC_TCP_SECRET_MAX)
         return ftc_error_set(FTC_ERR_ARG, "the job secret has %zu bytes: %d to %d are needed",
                              tcp->secret_size, FTC_TCP_SECRET_MIN, FTC_TCP_SECRET_MAX);
     return FTC_SUCCESS;
@@ -232,8 +237,9 @@ int ftc_tcp_flush(struct ftc_transport *transport, bool *idle)
 bool ftc_tcp_ready(struct ftc_transport *transport)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
-    tcp->look_at = 0;  /* whoever sleeps has looked everywhere before */
-    ftc_tcp_turn(tcp); /* what could be sent is sent now, so there never is room for something queued */
+    tcp->look_at = 0; /* whoever sleeps has looked everywhere before */
+    ftc_tcp_turn(
+        tcp); /* what could be sent is sent now, so there never is room for something queued */
     if (tcp->active_count == 0 && tcp->wire->arm != NULL)
         tcp->wire->arm(tcp);
     return tcp->active_count > 0;

@@ -1,9 +1,9 @@
 /*
- * Reliable messages between ranks of different hosts by TCP. Behind the ops table of transport.h; what only this
- * transport needs is here.
+ * Reliable messages between ranks of different hosts by TCP. Behind the ops table of transport.h;
+ * what only this transport needs is here.
  *
- * A sleeper polls ops->descriptor(), after ready() has said that there is nothing to do: timers are behind it as well.
- * Not thread-safe.
+ * A sleeper polls ops->descriptor(), after ready() has said that there is nothing to do: timers are
+ * behind it as well. Not thread-safe.
  */
 #ifndef FTC_TRANSPORT_TCP_TCP_H
 #define FTC_TRANSPORT_TCP_TCP_H
@@ -15,13 +15,14 @@ struct ftc_tcp_setup {
     const char *job;             /* name, below 32 characters */
     const unsigned char *secret; /* of the job: 16 to 64 bytes; copied */
     size_t secret_size;
-    enum ftc_tcp_ends ends;   /* what this end and its peers are */
-    const char *address;      /* to listen at: an IP address in numbers or an interface; NULL: all */
+    enum ftc_tcp_ends ends; /* what this end and its peers are */
+    const char *address;    /* to listen at: an IP address in numbers or an interface; NULL: all */
     unsigned port, port_last; /* 0: the system chooses; else the first free one of the range */
-    const char *congestion;   /* control, as in the setting transport.tcp_congestion; NULL: the system's */
+    const char
+        *congestion; /* control, as in the setting transport.tcp_congestion; NULL: the system's */
     unsigned user_timeout_ms; /* unanswered for so long, a connection is broken; 0: 10 s */
-    /* The endpoint text of a rank, asked for before each attempt to connect; valid until the next call. NULL: not
-     * known yet. */
+    /* The endpoint text of a rank, asked for before each attempt to connect; valid until the next
+     * call. NULL: not known yet. */
     const char *(*endpoint)(void *context, int rank);
     void *context;
 };
@@ -31,11 +32,12 @@ extern const struct ftc_transport_ops ftc_transport_tcp;
 /* Where this rank listens: what others get from setup->endpoint(). */
 const char *ftc_tcp_endpoint(const struct ftc_transport *transport);
 
-/* Since when the rank cannot be reached though it should (ftc_clock_now()); 0: it can, or nobody tried. A hint for the
- * detector, never a verdict. */
+/* Since when the rank cannot be reached though it should (ftc_clock_now()); 0: it can, or nobody
+ * tried. A hint for the detector, never a verdict. */
 uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank);
 
-/* Has each message to a peer that is not closed been acknowledged? An end that leaves before may take some with it. */
+/* Has each message to a peer that is not closed been acknowledged? An end that leaves before may
+ * take some with it. */
 bool ftc_tcp_settled(const struct ftc_transport *transport);
 /* ... to this one, if it is not closed? */
 bool ftc_tcp_settled_with(const struct ftc_transport *transport, int rank);
@@ -57,8 +59,8 @@ enum ftc_tcp_event {
 };
 uint64_t ftc_tcp_count(const struct ftc_transport *transport, enum ftc_tcp_event event);
 
-/* For tests: how many accepted connections have not said who they are; break the connection with a rank, as a reset
- * would (false: there is none). */
+/* For tests: how many accepted connections have not said who they are; break the connection with a
+ * rank, as a reset would (false: there is none). */
 int ftc_tcp_half_open(const struct ftc_transport *transport);
 bool ftc_tcp_break(struct ftc_transport *transport, int rank);
 

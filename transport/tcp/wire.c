@@ -1,4 +1,5 @@
-/* The wire of the TCP transport: a link's bytes go by its socket, and TCP holds back who sends too much. */
+/* The wire of the TCP transport: a link's bytes go by its socket, and TCP holds back who sends too
+ * much. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -48,8 +49,8 @@ static size_t join(const struct iovec *pieces, int count, unsigned char bytes[JO
     return size;
 }
 
-static ssize_t socket_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces,
-                           int count)
+static ssize_t socket_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                           const struct iovec *pieces, int count)
 {
     unsigned char bytes[JOINED_MOST];
     size_t joined = join(pieces, count, bytes);
@@ -60,8 +61,8 @@ static ssize_t socket_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const
     return sendmsg(peer->link->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static ssize_t socket_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *places,
-                              int count)
+static ssize_t socket_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                              const struct iovec *places, int count)
 {
     (void)tcp;
     if (places[0].iov_len == 0) /* a message begins: this is the shorter way through the kernel */

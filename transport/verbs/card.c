@@ -10,7 +10,8 @@
 #define MAGIC        0x56435446u /* "FTCV" */
 #define CHECKED_SIZE (FTC_VERBS_CARD_SIZE - 4)
 
-void ftc_verbs_card_encode(unsigned char bytes[FTC_VERBS_CARD_SIZE], const struct ftc_verbs_card *card)
+void ftc_verbs_card_encode(unsigned char bytes[FTC_VERBS_CARD_SIZE],
+                           const struct ftc_verbs_card *card)
 {
     struct ftc_writer w = {.data = bytes, .size = FTC_VERBS_CARD_SIZE};
     ftc_write_u32(&w, MAGIC);
@@ -25,7 +26,8 @@ void ftc_verbs_card_encode(unsigned char bytes[FTC_VERBS_CARD_SIZE], const struc
     ftc_write_u32(&w, (uint32_t)crc32(0, bytes, CHECKED_SIZE));
 }
 
-int ftc_verbs_card_decode(struct ftc_verbs_card *card, const unsigned char bytes[FTC_VERBS_CARD_SIZE])
+int ftc_verbs_card_decode(struct ftc_verbs_card *card,
+                          const unsigned char bytes[FTC_VERBS_CARD_SIZE])
 {
     struct ftc_reader r = {.data = bytes, .size = FTC_VERBS_CARD_SIZE};
     uint32_t magic = ftc_read_u32(&r);

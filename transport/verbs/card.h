@@ -8,7 +8,7 @@
 #define FTC_VERBS_CARD_SIZE    48
 #define FTC_VERBS_RECEIVES_MIN 4
 #define FTC_VERBS_RECEIVES_MAX 4096
-#define FTC_VERBS_SLOT_SIZE                                                                                  \
+#define FTC_VERBS_SLOT_SIZE                                                                        \
     4096 /* bytes of a receive, at least and at most: part of the protocol's version 1 */
 
 struct ftc_verbs_card {
@@ -21,8 +21,10 @@ struct ftc_verbs_card {
     unsigned char gid[16];
 };
 
-void ftc_verbs_card_encode(unsigned char bytes[FTC_VERBS_CARD_SIZE], const struct ftc_verbs_card *card);
+void ftc_verbs_card_encode(unsigned char bytes[FTC_VERBS_CARD_SIZE],
+                           const struct ftc_verbs_card *card);
 /* FTC_ERR_PROTO: damaged, or something out of bounds. */
-int ftc_verbs_card_decode(struct ftc_verbs_card *card, const unsigned char bytes[FTC_VERBS_CARD_SIZE]);
+int ftc_verbs_card_decode(struct ftc_verbs_card *card,
+                          const unsigned char bytes[FTC_VERBS_CARD_SIZE]);
 
 #endif

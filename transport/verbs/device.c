@@ -1,6 +1,6 @@
 /*
- * Choosing a device. On Ethernet (RoCE version 2) it is chosen by its GIDs, which are IP addresses of its network
- * interfaces: IPv4 first, no link-local ones. On InfiniBand the port's first GID.
+ * Choosing a device. On Ethernet (RoCE version 2) it is chosen by its GIDs, which are IP addresses
+ * of its network interfaces: IPv4 first, no link-local ones. On InfiniBand the port's first GID.
  */
 #include "transport/verbs/device.h"
 
@@ -39,10 +39,11 @@ static bool link_local(const struct sockaddr_storage *address)
 static bool same_address(const struct sockaddr_storage *one, const struct sockaddr_storage *other)
 {
     return one->ss_family == other->ss_family &&
-           (one->ss_family == AF_INET ? memcmp(&((const struct sockaddr_in *)one)->sin_addr,
-                                               &((const struct sockaddr_in *)other)->sin_addr, 4) == 0
-                                      : memcmp(&((const struct sockaddr_in6 *)one)->sin6_addr,
-                                               &((const struct sockaddr_in6 *)other)->sin6_addr, 16) == 0);
+           (one->ss_family == AF_INET
+                ? memcmp(&((const struct sockaddr_in *)one)->sin_addr,
+                         &((const struct sockaddr_in *)other)->sin_addr, 4) == 0
+                : memcmp(&((const struct sockaddr_in6 *)one)->sin6_addr,
+                         &((const struct sockaddr_in6 *)other)->sin6_addr, 16) == 0);
 }
 
 /* Is this what the caller means by `wanted`? */
@@ -51,7 +52,8 @@ static bool meant(const struct ibv_context *context, const struct ibv_gid_entry 
 {
     char name[IF_NAMESIZE];
     struct sockaddr_storage given;
-    if (wanted == NULL || wanted[0] == '\0' || strcmp(wanted, ibv_get_device_name(context->device)) == 0)
+    if (wanted == NULL || wanted[0] == '\0' ||
+        strcmp(wanted, ibv_get_device_name(context->device)) == 0)
         return true;
     if (entry->ndev_ifindex != 0 && if_indextoname(entry->ndev_ifindex, name) != NULL &&
         strcmp(wanted, name) == 0)
@@ -68,12 +70,14 @@ static void consider(struct ftc_verbs_device *device, struct ibv_context *contex
     bool ethernet = entry->gid_type != IBV_GID_TYPE_IB;
     if (ethernet)
         gid_address(&address, &entry->gid);
-    if (entry->gid_type == IBV_GID_TYPE_ROCE_V1 || link_local(&address) || entry->gid_index > UINT8_MAX ||
-        (!ethernet && entry->gid_index != 0) || !meant(context, entry, &address, wanted))
+    if (entry->gid_type == IBV_GID_TYPE_ROCE_V1 || link_local(&address) ||
+        entry->gid_index > UINT8_MAX || (!ethernet && entry->gid_index != 0) ||
+        !meant(context, entry, &address, wanted))
         return;
     if (device->port != 0 && (device->address.ss_family == AF_INET || address.ss_family != AF_INET))
         return;
-    if (ibv_query_port(context, (uint8_t)entry->port_num, &port) != 0 || port.state != IBV_PORT_ACTIVE)
+    if (ibv_query_port(context, (uint8_t)entry->port_num, &port) != 0 ||
+        port.state != IBV_PORT_ACTIVE)
         return;
     device->port = (uint8_t)entry->port_num;
     device->ethernet = ethernet;
@@ -113,10 +117,11 @@ static int none(const char *wanted, int devices, int failure)
             FTC_ERR_UNSUPPORTED,
             "no RDMA device has a port that is up and an IP address: see `rdma link` and `ip "
             "address`");
-    return ftc_error_set(FTC_ERR_CONFIG,
-                         "no RDMA device with a port that is up is \"%s\" or has it: see `rdma link` and `ip "
-                         "address`",
-                         wanted);
+    return ftc_error_set(
+        FTC_ERR_CONFIG,
+        "no RDMA device with a port that is up is \"%s\" or has it: see `rdma link` and `ip "
+        "address`",
+        wanted);
 }
 
 int ftc_verbs_device_open(struct ftc_verbs_device *device, const char *wanted)
@@ -126,8 +131,8 @@ int ftc_verbs_device_open(struct ftc_verbs_device *device, const char *wanted)
     int rc = ftc_verbs_library_load();
     if (rc != 0)
         return rc;
-    /* Else a fork() of the application could take pages away from the device. It fails where the application used verbs
-     * before without: then forks are its own risk already. */
+    /* Else a fork() of the application could take pages away from the device. It fails where the
+     * application used verbs before without: then forks are its own risk already. */
     (void)ibv_fork_init();
     struct ibv_device **list = ibv_get_device_list(&count);
     for (int i = 0; list != NULL && i < count && device->context == NULL; i++) {

@@ -17,8 +17,9 @@ struct ftc_verbs_device {
     struct sockaddr_storage address; /* on Ethernet, the GID's; else no family */
 };
 
-/* Open the device that `wanted` is the name, an interface or an address of; NULL or "": the first usable.
- * FTC_ERR_UNSUPPORTED: there is none; FTC_ERR_CONFIG: none of them is it; FTC_ERR_SYSTEM. */
+/* Open the device that `wanted` is the name, an interface or an address of; NULL or "": the
+ * first usable. FTC_ERR_UNSUPPORTED: there is none; FTC_ERR_CONFIG: none of them is it;
+ * FTC_ERR_SYSTEM. */
 int ftc_verbs_device_open(struct ftc_verbs_device *device, const char *wanted);
 void ftc_verbs_device_close(struct ftc_verbs_device *device);
 

@@ -1,19 +1,20 @@
 /*
- * The inside of the verbs transport, for its own files: verbs.c (life, what it shares with tcp), verbs/link.c (a queue
- * pair, from the first card to its end), verbs/stream.c (bytes on it, completions), verbs/pool.c, verbs/device.c,
- * verbs/card.c.
+ * The inside of the verbs transport, for its own files: verbs.c (life, what it shares with tcp),
+ * verbs/link.c (a queue pair, from the first card to its end), verbs/stream.c (bytes on it,
+ * completions), verbs/pool.c, verbs/device.c, verbs/card.c.
  *
- * Peers, meeting, handshake, message queues and resumption are the TCP transport's (tcp/internal.h). A link's socket stays
- * open beside its queue pair: it says when the other end is gone.
+ * Peers, meeting, handshake, message queues and resumption are the TCP transport's
+ * (tcp/internal.h). A link's socket stays open beside its queue pair: it says when the other end is
+ * gone.
  */
 #ifndef FTC_TRANSPORT_VERBS_INTERNAL_H
 #define FTC_TRANSPORT_VERBS_INTERNAL_H
 
 #include "transport/tcp/internal.h"
-#include "transport/verbs/verbs.h"
 #include "transport/verbs/card.h"
 #include "transport/verbs/device.h"
 #include "transport/verbs/pool.h"
+#include "transport/verbs/verbs.h"
 
 #define FTC_VERBS_SHARE_LEAST 6 /* slots of a link: two thirds receive */
 #define FTC_VERBS_SHARE_MOST  96
@@ -74,18 +75,21 @@ void ftc_verbs_begin(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_verbs_step(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint32_t events);
 void ftc_verbs_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_verbs_end(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
-/* The peer's link carries nothing more: for that errno; 0: its end closed it. It is lost once what came was taken. */
+/* The peer's link carries nothing more: for that errno; 0: its end closed it. It is lost once what
+ * came was taken. */
 void ftc_verbs_fail(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int error);
 void ftc_verbs_fail_all(struct ftc_tcp *tcp, int error);
 
 /* verbs/stream.c: see struct ftc_tcp_wire. */
-ssize_t ftc_verbs_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces, int count);
-ssize_t ftc_verbs_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *places,
-                          int count);
+ssize_t ftc_verbs_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces,
+                       int count);
+ssize_t ftc_verbs_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                          const struct iovec *places, int count);
 void ftc_verbs_poll(struct ftc_tcp *tcp);
 void ftc_verbs_arm(struct ftc_tcp *tcp);
 /* Post the receive at a place of link->slots. 0 or errno. */
-int ftc_verbs_post_receive(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer, uint32_t place);
+int ftc_verbs_post_receive(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer,
+                           uint32_t place);
 /* A first message, of no bytes: when it is done, the way carries messages. */
 void ftc_verbs_prove(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer);
 /* There is a reason to try: write what the link was too full for. */

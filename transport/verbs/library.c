@@ -1,6 +1,7 @@
 /*
- * What this room calls of libibverbs and librdmacm, under the same names: each call goes on to the library. Whoever calls one that is
- * not listed here finds out when libftcoll is linked. None of them carries messages: those go by the device's own functions.
+ * What this room calls of libibverbs and librdmacm, under the same names: each call goes on to the
+ * library. Whoever calls one that is not listed here finds out when libftcoll is linked. None of
+ * them carries messages: those go by the device's own functions.
  */
 #include "transport/verbs/library.h"
 

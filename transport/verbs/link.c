@@ -1,7 +1,8 @@
 /*
- * A queue pair beside a link's socket. After the handshake each end makes one, posts its receives, and sends a card that
- * describes it; with the other's card it connects its own, and says that it is ready. From then on bytes go by the
- * queue pairs. On the socket there only come last acknowledgements, and its end.
+ * A queue pair beside a link's socket. After the handshake each end makes one, posts its receives,
+ * and sends a card that describes it; with the other's card it connects its own, and says that it
+ * is ready. From then on bytes go by the queue pairs. On the socket there only come last
+ * acknowledgements, and its end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -106,7 +107,8 @@ static int initialise(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer)
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT,
                                      .pkey_index = PARTITION,
                                      .port_num = verbs->device.port,
-                                     .qp_access_flags = 0}; /* nothing of this rank is for others to read */
+                                     .qp_access_flags =
+                                         0}; /* nothing of this rank is for others to read */
     errno = ibv_modify_qp(link->queue_pair, &attributes,
                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
     for (uint32_t place = 0; errno == 0 && place < link->receives; place++)
@@ -155,7 +157,8 @@ void ftc_verbs_begin(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     peer->link->blocked = true;
     ftc_tcp_wait_for(tcp, peer->link, EPOLLIN);
     if (make_link(verbs, peer) != 0) {
-        ftc_tcp_note(tcp, FTC_TCP_DESCRIPTORS, "no queue pair for rank %d: %s", peer->rank, ftc_last_error());
+        ftc_tcp_note(tcp, FTC_TCP_DESCRIPTORS, "no queue pair for rank %d: %s", peer->rank,
+                     ftc_last_error());
         ftc_tcp_link_lost(tcp, peer, ftc_last_error());
     } else if (!send_card(verbs, peer->link)) {
         ftc_tcp_link_lost(tcp, peer, strerror(errno));
@@ -181,8 +184,8 @@ static int to_receive(const struct ftc_verbs *verbs, struct ibv_qp *queue_pair,
                     .grh = {.sgid_index = device->gid_index, .hop_limit = HOPS}}};
     memcpy(attributes.ah_attr.grh.dgid.raw, card->gid, sizeof(card->gid));
     return ibv_modify_qp(queue_pair, &attributes,
-                         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+                         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                             IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 }
 
 /* All retries end: a dead peer makes a completion with an error. */
@@ -194,14 +197,16 @@ static int to_send(const struct ftc_verbs *verbs, struct ibv_qp *queue_pair, uin
                                      .rnr_retry = FTC_VERBS_RETRIES,
                                      .sq_psn = first};
     return ibv_modify_qp(queue_pair, &attributes,
-                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                             IBV_QP_MAX_QP_RD_ATOMIC);
+                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-static int connect_to(struct ftc_verbs *verbs, struct ftc_verbs_link *link, const struct ftc_verbs_card *card)
+static int connect_to(struct ftc_verbs *verbs, struct ftc_verbs_link *link,
+                      const struct ftc_verbs_card *card)
 {
     if (card->ethernet != verbs->device.ethernet)
-        return ftc_error_set(FTC_ERR_CONFIG, "one of two devices is of InfiniBand, the other of Ethernet");
+        return ftc_error_set(FTC_ERR_CONFIG,
+                             "one of two devices is of InfiniBand, the other of Ethernet");
     link->credits = link->credits_most = card->receives;
     errno = to_receive(verbs, link->queue_pair, card);
     if (errno == 0)
@@ -248,7 +253,8 @@ static void take_acknowledgement(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     struct ftc_tcp_header header;
     int rc = ftc_tcp_header_decode(&header, peer->link->in);
     if (rc == 0 && (header.flags != 0 || !ftc_tcp_queue_acknowledge(&peer->out, header.expected)))
-        rc = ftc_error_set(FTC_ERR_PROTO, "rank %d acknowledges messages that were not sent", peer->rank);
+        rc = ftc_error_set(FTC_ERR_PROTO, "rank %d acknowledges messages that were not sent",
+                           peer->rank);
     if (rc != 0)
         ftc_tcp_damage(tcp, peer);
 }

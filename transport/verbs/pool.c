@@ -29,7 +29,8 @@ static int grow(struct ftc_verbs_pool *pool)
 {
     unsigned slots = pool->most - pool->made < CHUNK ? pool->most - pool->made : CHUNK;
     struct ftc_verbs_chunk chunk = {.size = (size_t)slots * FTC_VERBS_SLOT_SIZE};
-    chunk.memory = mmap(NULL, chunk.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    chunk.memory =
+        mmap(NULL, chunk.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (chunk.memory == MAP_FAILED)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
     /* Its device writes there; nobody else may. */

@@ -1,6 +1,7 @@
 /*
- * Registered memory of a transport, in slots of FTC_VERBS_SLOT_SIZE bytes. It grows by chunks as links need it, up to
- * its bound, and shrinks only at its end. Every request that is posted has a slot, so the pool bounds them too.
+ * Registered memory of a transport, in slots of FTC_VERBS_SLOT_SIZE bytes. It grows by chunks as
+ * links need it, up to its bound, and shrinks only at its end. Every request that is posted has a
+ * slot, so the pool bounds them too.
  */
 #ifndef FTC_TRANSPORT_VERBS_POOL_H
 #define FTC_TRANSPORT_VERBS_POOL_H

@@ -1,7 +1,8 @@
 /*
- * Bytes on a queue pair: cut into sends of at most a slot, which come in order. Each send uses one receive of the peer
- * and carries, as immediate data, how many receives were posted again, so that a receive is always there. The last one is
- * kept for a message that only carries such credits: so two ends that are both full get out of it.
+ * Bytes on a queue pair: cut into sends of at most a slot, which come in order. Each send uses one
+ * receive of the peer and carries, as immediate data, how many receives were posted again, so that
+ * a receive is always there. The last one is kept for a message that only carries such credits: so
+ * two ends that are both full get out of it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +19,8 @@
 /* rank, generation, place */
 static uint64_t request_number(const struct ftc_tcp_peer *peer, uint32_t place)
 {
-    return (uint64_t)(uint32_t)peer->rank << 32 | (uint64_t)peer->link->queue_pair->generation << 16 | place;
+    return (uint64_t)(uint32_t)peer->rank << 32 |
+           (uint64_t)peer->link->queue_pair->generation << 16 | place;
 }
 
 /* The peer whose link it is of; NULL: that link is gone. */
@@ -56,14 +58,15 @@ struct sends {
     int count;
 };
 
-static void add_send(struct sends *sends, const struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer,
-                     uint32_t place, uint32_t size)
+static void add_send(struct sends *sends, const struct ftc_verbs *verbs,
+                     const struct ftc_tcp_peer *peer, uint32_t place, uint32_t size)
 {
     struct ftc_verbs_link *link = peer->link->queue_pair;
     struct ibv_send_wr *request = &sends->requests[sends->count];
     uint32_t slot = link->slots[place];
-    sends->pieces[sends->count] = (struct ibv_sge){(uintptr_t)ftc_verbs_pool_bytes(&verbs->pool, slot), size,
-                                                   ftc_verbs_pool_key(&verbs->pool, slot)};
+    sends->pieces[sends->count] =
+        (struct ibv_sge){(uintptr_t)ftc_verbs_pool_bytes(&verbs->pool, slot), size,
+                         ftc_verbs_pool_key(&verbs->pool, slot)};
     *request = (struct ibv_send_wr){.wr_id = request_number(peer, OF_SEND | place),
                                     .sg_list = &sends->pieces[sends->count],
                                     .num_sge = 1,
@@ -84,7 +87,8 @@ static void starve(struct ftc_verbs *verbs, struct ftc_verbs_link *link)
     link->starved = true;
 }
 
-ssize_t ftc_verbs_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces, int count)
+ssize_t ftc_verbs_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces,
+                       int count)
 {
     struct ftc_verbs *verbs = (struct ftc_verbs *)tcp;
     struct ftc_verbs_link *link = peer->link->queue_pair;
@@ -108,7 +112,8 @@ ssize_t ftc_verbs_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const str
     return errno == 0 ? (ssize_t)done : -1;
 }
 
-/* A message of no bytes. Where it cannot be posted the queue pair has broken: a completion says so. */
+/* A message of no bytes. Where it cannot be posted the queue pair has broken: a completion says
+ * so. */
 static void post_credits(struct ftc_verbs_link *link, uint64_t number)
 {
     struct ibv_send_wr *bad;
@@ -123,11 +128,13 @@ static void post_credits(struct ftc_verbs_link *link, uint64_t number)
     link->credit_posted = true;
 }
 
-/* If enough receives wait for being told. At least two, so that such messages answer each other ever more rarely. */
+/* If enough receives wait for being told. At least two, so that such messages answer each other
+ * ever more rarely. */
 static void give_credits(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer)
 {
     struct ftc_verbs_link *link = peer->link->queue_pair;
-    if (link->state != FTC_VERBS_UP || link->ended || link->owed < link->receives / 2 || link->credits == 0)
+    if (link->state != FTC_VERBS_UP || link->ended || link->owed < link->receives / 2 ||
+        link->credits == 0)
         return;
     if (link->credit_posted)
         starve(verbs, link);
@@ -146,8 +153,8 @@ void ftc_verbs_prove(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer)
 void ftc_verbs_unblock(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_verbs_link *link = peer->link->queue_pair;
-    if (!peer->link->blocked || link->state != FTC_VERBS_UP || link->ended || link->idle_count == 0 ||
-        link->credits < 2)
+    if (!peer->link->blocked || link->state != FTC_VERBS_UP || link->ended ||
+        link->idle_count == 0 || link->credits < 2)
         return;
     peer->link->blocked = false;
     ftc_tcp_link_write(tcp, peer);
@@ -159,14 +166,17 @@ int ftc_verbs_post_receive(struct ftc_verbs *verbs, const struct ftc_tcp_peer *p
 {
     struct ftc_verbs_link *link = peer->link->queue_pair;
     uint32_t slot = link->slots[place];
-    struct ibv_sge piece = {(uintptr_t)ftc_verbs_pool_bytes(&verbs->pool, slot), FTC_VERBS_SLOT_SIZE,
-                            ftc_verbs_pool_key(&verbs->pool, slot)};
-    struct ibv_recv_wr request = {.wr_id = request_number(peer, place), .sg_list = &piece, .num_sge = 1},
+    struct ibv_sge piece = {(uintptr_t)ftc_verbs_pool_bytes(&verbs->pool, slot),
+                            FTC_VERBS_SLOT_SIZE, ftc_verbs_pool_key(&verbs->pool, slot)};
+    struct ibv_recv_wr request = {.wr_id = request_number(peer, place),
+                                  .sg_list = &piece,
+                                  .num_sge = 1},
                        *bad;
     return ibv_post_recv(link->queue_pair, &request, &bad);
 }
 
-/* Its bytes were taken, or it had none. A queue pair that takes no receives has broken: a completion says why. */
+/* Its bytes were taken, or it had none. A queue pair that takes no receives has broken: a
+ * completion says why. */
 static void post_again(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer, uint32_t place)
 {
     struct ftc_verbs_link *link = peer->link->queue_pair;
@@ -175,7 +185,8 @@ static void post_again(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer, uint3
 }
 
 /* Up to `room` bytes of what came first. */
-static size_t take_bytes(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer, unsigned char *to, size_t room)
+static size_t take_bytes(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer, unsigned char *to,
+                         size_t room)
 {
     struct ftc_verbs_link *link = peer->link->queue_pair;
     struct ftc_verbs_arrival first = link->arrived[link->arrived_first];
@@ -191,16 +202,16 @@ static size_t take_bytes(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer, uns
     return step;
 }
 
-ssize_t ftc_verbs_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *places,
-                          int count)
+ssize_t ftc_verbs_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                          const struct iovec *places, int count)
 {
     struct ftc_verbs *verbs = (struct ftc_verbs *)tcp;
     struct ftc_verbs_link *link = peer->link->queue_pair;
     size_t total = 0;
     for (int i = 0; i < count; i++)
         for (size_t done = 0; link->arrived_count > 0 && done < places[i].iov_len;) {
-            size_t step =
-                take_bytes(verbs, peer, (unsigned char *)places[i].iov_base + done, places[i].iov_len - done);
+            size_t step = take_bytes(verbs, peer, (unsigned char *)places[i].iov_base + done,
+                                     places[i].iov_len - done);
             done += step;
             total += step;
         }
@@ -308,8 +319,9 @@ void ftc_verbs_poll(struct ftc_tcp *tcp)
 }
 
 /*
- * The channel becomes readable by what comes or fails from now on, and, where a link waits for that, by what was sent: a
- * sleeper is not woken by each message of its own. What completed before does nothing, so it is looked for afterwards.
+ * The channel becomes readable by what comes or fails from now on, and, where a link waits for
+ * that, by what was sent: a sleeper is not woken by each message of its own. What completed before
+ * does nothing, so it is looked for afterwards.
  */
 void ftc_verbs_arm(struct ftc_tcp *tcp)
 {

@@ -23,11 +23,12 @@ static void device_event(struct ftc_tcp *tcp)
     if (ibv_get_async_event(verbs->device.context, &event) != 0)
         return;
     enum ibv_event_type type = event.event_type;
-    bool fatal = type == IBV_EVENT_CQ_ERR || type == IBV_EVENT_DEVICE_FATAL || type == IBV_EVENT_QP_FATAL;
+    bool fatal =
+        type == IBV_EVENT_CQ_ERR || type == IBV_EVENT_DEVICE_FATAL || type == IBV_EVENT_QP_FATAL;
     ibv_ack_async_event(&event); /* before anything is destroyed, which waits for that */
     if (fatal || type == IBV_EVENT_PORT_ERR)
-        ftc_tcp_note(tcp, FTC_TCP_BROKEN, "%s: %s", ibv_get_device_name(verbs->device.context->device),
-                     ibv_event_type_str(type));
+        ftc_tcp_note(tcp, FTC_TCP_BROKEN, "%s: %s",
+                     ibv_get_device_name(verbs->device.context->device), ibv_event_type_str(type));
     if (fatal) /* rare enough to begin anew with all */
         ftc_verbs_fail_all(tcp, EIO);
 }
@@ -82,7 +83,8 @@ static int set_nonblocking(const struct ftc_verbs *verbs, int fd)
     return FTC_SUCCESS;
 }
 
-/* How many slots, and so requests; the completion queue has half as much again for those of queue pairs that are gone. */
+/* How many slots, and so requests; the completion queue has half as much again for those of queue
+ * pairs that are gone. */
 static int count_slots(unsigned *slots, const struct ftc_verbs *verbs, size_t memory)
 {
     struct ibv_device_attr attributes;
@@ -95,8 +97,8 @@ static int count_slots(unsigned *slots, const struct ftc_verbs *verbs, size_t me
     size_t most = (size_t)attributes.max_cqe / 3 * 2;
     *slots = (unsigned)(memory / FTC_VERBS_SLOT_SIZE < most ? memory / FTC_VERBS_SLOT_SIZE : most);
     if (*slots < FTC_VERBS_SHARE_LEAST)
-        return ftc_error_set(FTC_ERR_ARG, "%zu bytes of registered memory are too few: %d at least", memory,
-                             FTC_VERBS_SHARE_LEAST * FTC_VERBS_SLOT_SIZE);
+        return ftc_error_set(FTC_ERR_ARG, "%zu bytes of registered memory are too few: %d at least",
+                             memory, FTC_VERBS_SHARE_LEAST * FTC_VERBS_SLOT_SIZE);
     return FTC_SUCCESS;
 }
 
@@ -122,7 +124,8 @@ static int make_queues(struct ftc_verbs *verbs, size_t memory)
     return rc != 0 ? rc : set_nonblocking(verbs, verbs->device.context->async_fd);
 }
 
-/* The longest time of a try such that all tries take no longer than asked for: 4.096 us times two to what is returned. */
+/* The longest time of a try such that all tries take no longer than asked for: 4.096 us times two
+ * to what is returned. */
 static uint8_t timeout_of(unsigned unanswered_ms)
 {
     uint64_t all = unanswered_ms * FTC_NS_PER_MS;
