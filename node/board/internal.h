@@ -5,7 +5,7 @@
 #define FTC_NODE_BOARD_INTERNAL_H
 
 #include "node/board/board.h"
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 #include "node/board/mutation.h"
 
 #define FTC_BOARD_EVERYBODY (-1)                  /* as a reader */

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/set.h"
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 
 #define PAGE_BYTES 4096u
 #define PLACES     FTC_LEVEL_PLACES

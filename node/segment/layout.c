@@ -2,7 +2,7 @@
  * taken from a file: a file's header has to say the same. */
 #include "node/segment/layout.h"
 
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 
 #include <string.h>
 

@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/set.h"
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 #include "node/segment/internal.h"
 #include "node/segment/layout.h"
 #include "node/system/process.h"

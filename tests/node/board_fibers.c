@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 #include "node/system/futex.h"
 #include "tests/node/board_box.h"
 #include "tests/suite.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 #include "node/segment/internal.h"
 #include "tests/node/board_box.h"
 

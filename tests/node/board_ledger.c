@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "include/ftcoll.h"
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 #include "tests/node/board_box.h"
 
 #define GUARD_BYTE     0xa5

@@ -1,7 +1,7 @@
 /* Plans from seeds. */
 #include <stdio.h>
 
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 #include "tests/node/board_harness.h"
 #include "tests/random.h"
 

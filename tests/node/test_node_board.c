@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 #include "node/board/mutation.h"
 #include "tests/node/board_harness.h"
 #include "tests/node/scratch.h"

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/set.h"
 #include "node/board/level.h"
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 #include "scratch.h"
 
 #define RANKS 9

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 #include "node/ring.h"
 #include "node/segment/layout.h"
 #include "scratch.h"

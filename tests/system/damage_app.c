@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "ftcoll.h"
-#include "node/board/memory.h"
+#include "node/segment/board_memory.h"
 #include "node/segment/segment.h"
 
 #define ROOT    1

@@ -6,8 +6,8 @@
  * garbage: readers check the round, ranks and places before use. agreement.md, "Node board", has
  * the protocol.
  */
-#ifndef FTC_NODE_BOARD_MEMORY_H
-#define FTC_NODE_BOARD_MEMORY_H
+#ifndef FTC_NODE_SEGMENT_BOARD_MEMORY_H
+#define FTC_NODE_SEGMENT_BOARD_MEMORY_H
 
 #include <stdatomic.h>
 #include <stddef.h>
