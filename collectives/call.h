@@ -2,6 +2,7 @@
 #ifndef FTC_COLLECTIVES_CALL_H
 #define FTC_COLLECTIVES_CALL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,17 @@ enum ftc_call_kind {
 };
 const char *ftc_call_kind_name(enum ftc_call_kind kind); /* "allreduce", ..., "none" */
 
+/* How the kinds of calls differ. */
+struct ftc_call_traits {
+    const char *name;
+    bool rooted;     /* one rank has a part of its own: it alone gives the value, or gets it */
+    bool reduces;    /* an operator of the caller combines the values of the members */
+    bool has_result; /* the combined value is delivered to every member */
+    bool carries;    /* the decision carries a value: a result, or that of the root */
+    bool levels;     /* several nodes may decide it over two levels (docs/design/nodes.md) */
+};
+extern const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS];
+
 /* inout := in op inout, over `size` bytes. Deterministic; never fails. */
 typedef void ftc_combine_fn(void *arg, const void *in, void *inout, size_t size);
 
@@ -37,6 +49,13 @@ struct ftc_signature {
     int32_t root;    /* -1: none */
     uint64_t size;   /* bytes of the value */
 };
+
+/* Do both call the same? `earlier` is the board's to compare. */
+static inline bool ftc_signature_equal(const struct ftc_signature *a, const struct ftc_signature *b)
+{
+    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
+           a->root == b->root && a->size == b->size;
+}
 
 /* "operation 17: rank 3 is in bcast (8 bytes of double, root 0), rank 0 in allreduce (...)" */
 #define FTC_MISMATCH_WORDS 256

@@ -211,7 +211,7 @@ _Noreturn static void mismatch(struct ftc_comm *comm, int from,
              theirs->algorithm, theirs->neighbourhood, theirs->turns, theirs->operator_code,
              comm->rank, (unsigned long long)own->count, own->algorithm, own->neighbourhood,
              own->turns, own->operator_code);
-    ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
+    ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, words);
 }
 
 static bool in_turns(const struct ftc_gossip_run *run)

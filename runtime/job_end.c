@@ -6,7 +6,7 @@
 
 #include "runtime/publish.h"
 
-_Noreturn void ftc_job_end(struct ftc_comm *comm, int exit_code, const char *why)
+_Noreturn void ftc_comm_end_job(struct ftc_comm *comm, int exit_code, const char *why)
 {
     uint64_t none = 0;
 
@@ -57,5 +57,5 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
              "collectives",
              (unsigned long long)op, own.waits_for, ftc_call_kind_name((enum ftc_call_kind)kind),
              root, comm->rank, ftc_call_kind_name(own.kind), own.root);
-    ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
+    ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, words);
 }

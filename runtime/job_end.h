@@ -6,7 +6,7 @@
 
 /* Say why, ask the launcher to end everybody with `exit_code` (the first one to ask wins), and
  * leave. */
-_Noreturn void ftc_job_end(struct ftc_comm *comm, int exit_code, const char *why);
+_Noreturn void ftc_comm_end_job(struct ftc_comm *comm, int exit_code, const char *why);
 
 /*
  * A call has waited for long: is the rank it waits for in another collective of the same number?

@@ -95,7 +95,7 @@ static void put_out(struct ftc_comm *comm)
 static int judged(struct ftc_comm *comm, int rc)
 {
     if (rc == FTC_ERR_MISMATCH)
-        ftc_job_end(comm, FTC_EXIT_MISMATCH, ftc_large_mismatch(comm->large->core));
+        ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, ftc_large_mismatch(comm->large->core));
     return rc;
 }
 

@@ -113,13 +113,7 @@ _Noreturn static void damaged(struct ftc_comm *comm, const char *what)
     char words[160];
 
     snprintf(words, sizeof(words), "the node segment is damaged: %s", what);
-    ftc_job_end(comm, FTC_EXIT_INTERNAL, words);
-}
-
-static bool same_call(const struct ftc_signature *a, const struct ftc_signature *b)
-{
-    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
-           a->root == b->root && a->size == b->size;
+    ftc_comm_end_job(comm, FTC_EXIT_INTERNAL, words);
 }
 
 _Noreturn static void mismatch(struct ftc_comm *comm, int rank, const struct ftc_signature *theirs)
@@ -128,7 +122,7 @@ _Noreturn static void mismatch(struct ftc_comm *comm, int rank, const struct ftc
 
     ftc_mismatch_words(words, ftc_member_next_op(comm->member), rank, theirs, comm->rank,
                        &comm->levels->call->signature);
-    ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
+    ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, words);
 }
 
 static void read_record(struct ftc_comm *comm, enum ftc_level_kind kind, int rank,
@@ -138,7 +132,7 @@ static void read_record(struct ftc_comm *comm, enum ftc_level_kind kind, int ran
 
     if (ftc_level_read(levels->shared, kind, levels->round, rank, record) != 0)
         damaged(comm, ftc_last_error());
-    if (!same_call(&record->signature, &levels->call->signature))
+    if (!ftc_signature_equal(&record->signature, &levels->call->signature))
         mismatch(comm, rank, &record->signature);
 }
 
@@ -288,7 +282,7 @@ static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_recor
 {
     const struct ftc_call *call = comm->levels->call;
 
-    return same_call(&record->signature, &call->signature) && record->size != post_size(comm, call);
+    return ftc_signature_equal(&record->signature, &call->signature) && record->size != post_size(comm, call);
 }
 
 /* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged post
@@ -353,7 +347,7 @@ static void compare(struct ftc_comm *comm, int delegate)
 
     if (levels->compared || !find_post(comm, delegate, &record, false))
         return;
-    levels->compared = same_call(&record.signature, &levels->call->signature);
+    levels->compared = ftc_signature_equal(&record.signature, &levels->call->signature);
     atomic_thread_fence(memory_order_acquire);
     if (!levels->compared && !find_word(comm))
         mismatch(comm, delegate, &record.signature);
@@ -441,7 +435,7 @@ static int decision_from(struct ftc_comm *comm, struct ftc_decision **out)
 
     read_record(comm, FTC_LEVEL_WORD, levels->writer, &record);
     bool root_failed = kind == FTC_CALL_BCAST && record.status == FTC_ERR_ROOT_FAILED;
-    bool carries = (kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_BCAST) && !root_failed;
+    bool carries = ftc_call_table[kind].carries && !root_failed;
     if (record.status != FTC_SUCCESS && !root_failed)
         damaged(comm, "a decision word has a status that cannot be");
     size_t size = carries ? (size_t)levels->call->signature.size : 0;

@@ -41,12 +41,6 @@ static void asleep(void *arg, bool asleep)
     comm->shown = true;
 }
 
-static bool same_but_earlier(const struct ftc_signature *a, const struct ftc_signature *b)
-{
-    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
-           a->root == b->root && a->size == b->size;
-}
-
 _Noreturn static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
 {
     struct ftc_comm *comm = arg;
@@ -54,13 +48,13 @@ _Noreturn static void mismatch(void *arg, int rank, const struct ftc_signature *
     char words[FTC_MISMATCH_WORDS];
 
     ftc_board_activity(comm->board, &now);
-    if (same_but_earlier(theirs, now.signature))
+    if (ftc_signature_equal(theirs, now.signature))
         snprintf(words, sizeof(words),
                  "before operation %llu, ranks %d and %d called different broadcasts or reduces",
                  (unsigned long long)now.op, rank, comm->rank);
     else
         ftc_mismatch_words(words, now.op, rank, theirs, comm->rank, now.signature);
-    ftc_job_end(comm, FTC_EXIT_MISMATCH, words);
+    ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, words);
 }
 
 /* The launcher fences it, as one that damaged a ring. */
@@ -84,7 +78,7 @@ _Noreturn static void exhausted(void *arg, int error)
 {
     if (error == FTC_ERR_NOMEM)
         ftc_comm_leave(arg, FTC_EXIT_INTERNAL, ftc_last_error());
-    ftc_job_end(arg, FTC_EXIT_INTERNAL, ftc_last_error());
+    ftc_comm_end_job(arg, FTC_EXIT_INTERNAL, ftc_last_error());
 }
 
 FTC_HOT static void pass(void *arg, enum ftc_board_point point)

@@ -39,7 +39,7 @@ _Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *
 void ftc_progress_must(struct ftc_comm *comm, int rc)
 {
     if (rc == FTC_ERR_SYSTEM)
-        ftc_job_end(comm, FTC_EXIT_INTERNAL, ftc_last_error());
+        ftc_comm_end_job(comm, FTC_EXIT_INTERNAL, ftc_last_error());
     if (rc != 0)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL,
                        rc == FTC_ERR_NOMEM ? "out of memory" : ftc_last_error());
@@ -183,7 +183,7 @@ void ftc_progress_outputs(struct ftc_comm *comm)
             log_flip(comm);
             break;
         case FTC_OUTPUT_MISMATCH:
-            ftc_job_end(comm, FTC_EXIT_MISMATCH, ftc_member_mismatch(comm->member));
+            ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, ftc_member_mismatch(comm->member));
         }
     }
 }

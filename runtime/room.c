@@ -112,7 +112,7 @@ static void note_bytes(struct ftc_comm *comm, uint64_t k, uint64_t bytes)
 void ftc_room_wait(struct ftc_comm *comm, const struct ftc_call *call)
 {
     const struct ftc_signature *signature = &call->signature;
-    bool runs_ahead = signature->kind == FTC_CALL_REDUCE || signature->kind == FTC_CALL_BCAST;
+    bool runs_ahead = ftc_call_table[signature->kind].rooted;
     uint64_t k = ftc_member_next_op(comm->member), bytes = runs_ahead ? signature->size : 0;
 
     if (comm->alone)

@@ -105,15 +105,14 @@ static bool call_under_way(const struct ftc_member *m)
 static int call_sound(const struct ftc_member *m, const struct ftc_call *call)
 {
     const struct ftc_signature *s = &call->signature;
-    bool rooted = s->kind == FTC_CALL_REDUCE || s->kind == FTC_CALL_BCAST;
-    bool reduces = s->kind == FTC_CALL_REDUCE || s->kind == FTC_CALL_ALLREDUCE;
 
     if (s->kind <= FTC_CALL_NONE || s->kind >= FTC_CALL_KINDS)
         return ftc_error_set(FTC_ERR_ARG, "call kind %d does not exist", s->kind);
-    if (rooted ? s->root < 0 || s->root >= m->set.ranks : s->root != -1)
+    const struct ftc_call_traits *traits = &ftc_call_table[s->kind];
+    if (traits->rooted ? s->root < 0 || s->root >= m->set.ranks : s->root != -1)
         return ftc_error_set(FTC_ERR_ARG, "root %d is not allowed here", (int)s->root);
     bool decided = m->word != NULL; /* nothing of this rank is needed any more */
-    if (reduces && s->size > 0 && !decided && (call->input == NULL || call->combine == NULL))
+    if (traits->reduces && s->size > 0 && !decided && (call->input == NULL || call->combine == NULL))
         return ftc_error_set(FTC_ERR_ARG, "a reduction needs an input and an operator");
     if (s->kind == FTC_CALL_BCAST && s->size > 0 && s->root == m->set.self && call->input == NULL)
         return ftc_error_set(FTC_ERR_ARG, "the root of a broadcast needs an input");

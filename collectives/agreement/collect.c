@@ -341,7 +341,7 @@ static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct 
     decision->status = b->status;
     decision->verdict = b->verdict;
     b->verdict = (struct ftc_vote_verdict){0};
-    if (ftc_call_has_result(kind))
+    if (ftc_call_table[kind].has_result)
         ftc_value_set(&decision->value, &b->sum.value);
     else if (kind == FTC_CALL_REDUCE && b->id.i == 0)
         ftc_value_set(&op->result, &b->sum.value);

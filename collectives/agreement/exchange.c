@@ -47,7 +47,7 @@ bool ftc_exchange_suits(const struct ftc_member_settings *set,
         set->integrity == FTC_INTEGRITY_NONE && (set->flips == NULL || kind == FTC_CALL_GOSSIP) &&
         set->dissemination == FTC_DISSEMINATION_TREE && set->correction == FTC_CORRECTION_NONE;
 
-    return plain && kind != FTC_CALL_BCAST && kind != FTC_CALL_REDUCE && participants > 1 &&
+    return plain && !ftc_call_table[kind].rooted && participants > 1 &&
            participants <= set->doubling;
 }
 
@@ -150,7 +150,7 @@ static int decide(struct ftc_member *m, struct ftc_operation *op)
     ftc_set_unite(&decision->failed, &b->info.list);
     if (op->call.signature.kind == FTC_CALL_VALIDATE)
         ftc_set_add_bytes(&decision->failed, ftc_value_bytes(&b->sum.value));
-    if (ftc_call_has_result(op->call.signature.kind))
+    if (ftc_call_table[op->call.signature.kind].has_result)
         ftc_value_set(&decision->value, &b->sum.value);
     ftc_rule_taken(m, FTC_RULE_EXCHANGE);
     int rc = op->checked ? ftc_integrity_disturb(m, op, FTC_FLIP_DECISION, 0, &decision->value) : 0;

@@ -175,7 +175,6 @@ size_t ftc_operation_contribution_size(const struct ftc_operation *op);
 /* Does a decision of this operation's ballot prove that every live rank has called it (rule 8)? */
 bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot);
 /* Does a decision of such a call carry what was collected? */
-bool ftc_call_has_result(int kind);
 /* Has a decision of such a call the size that its status asks for? */
 bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision);
 int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,

@@ -6,12 +6,10 @@
 
 bool ftc_member_two_levels(const struct ftc_member *m, const struct ftc_signature *signature)
 {
-    int kind = signature->kind;
     bool without_root = signature->root >= 0 && ftc_set_has(&m->agreed, signature->root);
-    bool known = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_REDUCE || kind == FTC_CALL_BCAST ||
-                 kind == FTC_CALL_BARRIER || kind == FTC_CALL_VALIDATE || kind == FTC_CALL_FINALIZE;
 
-    return m->set.nodes > 1 && known && !without_root && signature->size <= m->set.levels_most;
+    return m->set.nodes > 1 && ftc_call_table[signature->kind].levels && !without_root &&
+           signature->size <= m->set.levels_most;
 }
 
 bool ftc_levels_sound(const struct ftc_member_settings *set)

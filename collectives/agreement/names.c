@@ -11,23 +11,6 @@
          ? (table)[value]                                                                          \
          : "?")
 
-const char *ftc_call_kind_name(enum ftc_call_kind kind)
-{
-    static const char *const names[FTC_CALL_KINDS] = {
-        [FTC_CALL_NONE] = "none",
-        [FTC_CALL_ALLREDUCE] = "allreduce",
-        [FTC_CALL_REDUCE] = "reduce",
-        [FTC_CALL_BCAST] = "bcast",
-        [FTC_CALL_BARRIER] = "barrier",
-        [FTC_CALL_VALIDATE] = "validate",
-        [FTC_CALL_FINALIZE] = "finalize",
-        [FTC_CALL_GOSSIP] = "gossip",
-        [FTC_CALL_LARGE] = "large allreduce",
-    };
-
-    return NAME_OF(names, kind);
-}
-
 const char *ftc_message_kind_name(enum ftc_message_kind kind)
 {
     static const char *const names[FTC_MESSAGES] = {

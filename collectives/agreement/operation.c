@@ -167,21 +167,15 @@ bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id 
     return op->first_collects || (gathered && (ballot.i > 0 || ballot.s > 0));
 }
 
-bool ftc_call_has_result(int kind)
-{
-    return kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_GOSSIP || kind == FTC_CALL_LARGE;
-}
-
 /* Of a reduce the root alone has the value. */
 bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision)
 {
     int kind = signature->kind;
-    bool carries = ftc_call_has_result(kind) || kind == FTC_CALL_BCAST;
 
     if (decision->status == FTC_ERR_ROOT_FAILED)
         return kind == FTC_CALL_BCAST && decision->value.size == 0;
     return decision->status == FTC_SUCCESS &&
-           decision->value.size == (carries ? signature->size : 0);
+           decision->value.size == (ftc_call_table[kind].carries ? signature->size : 0);
 }
 
 int ftc_ballot_rank(const struct ftc_ballot *b, int position)

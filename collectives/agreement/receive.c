@@ -146,12 +146,6 @@ int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
 
 /* --- judging --- */
 
-static bool signature_equal(const struct ftc_signature *a, const struct ftc_signature *b)
-{
-    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
-           a->root == b->root && a->size == b->size;
-}
-
 static int mismatch(struct ftc_member *m, const struct ftc_operation *op, int from)
 {
     const struct ftc_signature *own = &op->call.signature, *theirs = &m->scratch.signature;
@@ -299,7 +293,7 @@ static bool whole_sound(const struct ftc_member *m, const struct ftc_operation *
     return whole->kind == FTC_MESSAGE_DECIDE && whole->op == op->k &&
            ftc_ballot_compare(whole->ballot, op->ballot.id) == 0 &&
            ftc_epoch_equal(whole->epoch, op->epoch) &&
-           signature_equal(&whole->signature, &op->call.signature) &&
+           ftc_signature_equal(&whole->signature, &op->call.signature) &&
            (!whole->has_participants ||
             ftc_set_equal(&whole->participants, &op->ballot.participants->set));
 }
@@ -450,9 +444,9 @@ int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from, 
         ftc_rule_taken(m, FTC_RULE_DROP_EPOCH);
         return 0;
     }
-    if (!signature_equal(&m->scratch.signature, &op->call.signature) && datagram)
+    if (!ftc_signature_equal(&m->scratch.signature, &op->call.signature) && datagram)
         return FTC_ERR_PROTO;
-    if (!signature_equal(&m->scratch.signature, &op->call.signature))
+    if (!ftc_signature_equal(&m->scratch.signature, &op->call.signature))
         return mismatch(m, op, from);
     return m->scratch.kind == FTC_MESSAGE_POKE ? judge_poke(m, op, from)
                                                : judge_ballot(m, op, from, datagram);

@@ -12,11 +12,10 @@
 
 bool ftc_vote_compares(const struct ftc_member *m, const struct ftc_operation *op)
 {
-    int kind = op->call.signature.kind;
+    const struct ftc_signature *s = &op->call.signature;
 
-    return m->set.integrity == FTC_INTEGRITY_VOTE &&
-           (kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_REDUCE) && op->call.signature.size > 0 &&
-           op->ballot.size > m->set.f + 1;
+    return m->set.integrity == FTC_INTEGRITY_VOTE && ftc_call_table[s->kind].reduces &&
+           s->size > 0 && op->ballot.size > m->set.f + 1;
 }
 
 bool ftc_vote_left_out(const struct ftc_member *m, const struct ftc_operation *op, int position)

@@ -241,12 +241,6 @@ static bool decode(const struct ftc_buffer *message, struct head *head)
     return sound && !r.failed && r.used == HEAD && head->signature.kind == FTC_CALL_ALLREDUCE;
 }
 
-static bool signatures_equal(const struct ftc_signature *a, const struct ftc_signature *b)
-{
-    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
-           a->root == b->root && a->size == b->size;
-}
-
 static int mismatch(struct ftc_large *large, uint64_t op, int from,
                     const struct ftc_signature *theirs, const struct ftc_signature *own)
 {
@@ -264,7 +258,7 @@ static int take(struct ftc_large *large, int from, const struct head *head,
         large->counters.foreign++;
         return FTC_SUCCESS;
     }
-    if (!signatures_equal(&head->signature, &large->call->signature))
+    if (!ftc_signature_equal(&head->signature, &large->call->signature))
         return mismatch(large, head->op, from, &head->signature, &large->call->signature);
     if (large->state != FTC_LARGE_UNDER_WAY)
         return FTC_SUCCESS; /* torn, or from somebody who repeats himself */
@@ -347,7 +341,7 @@ int ftc_large_look(struct ftc_large *large, int from, const struct ftc_buffer *m
         ftc_message_peek_signature(message, &theirs) != FTC_SUCCESS)
         return FTC_SUCCESS;
     commit = commit_signature(large);
-    if (signatures_equal(&theirs, &commit))
+    if (ftc_signature_equal(&theirs, &commit))
         return FTC_SUCCESS;
     return mismatch(large, head.op, from, &theirs, &large->call->signature);
 }

@@ -388,7 +388,7 @@ FTC_HOT static void remember(struct ftc_board *b, const struct ftc_signature *s)
     uint64_t word = (uint64_t)s->kind << 48 ^ (uint64_t)s->type << 40 ^
                     (uint64_t)s->operator_code << 32 ^ (uint64_t)(uint32_t)s->root;
 
-    if (s->kind != FTC_CALL_BCAST && s->kind != FTC_CALL_REDUCE)
+    if (!ftc_call_table[s->kind].rooted)
         return;
     b->earlier = (b->earlier ^ word) * FTC_BOARD_GOLDEN;
     b->earlier = (b->earlier ^ s->size) * FTC_BOARD_GOLDEN;

@@ -164,8 +164,7 @@ bool ftc_board_decide_posts(struct ftc_board *b);
 
 static inline bool ftc_board_same_call(const struct ftc_signature *a, const struct ftc_signature *b)
 {
-    return a->kind == b->kind && a->type == b->type && a->operator_code == b->operator_code &&
-           a->earlier == b->earlier && a->root == b->root && a->size == b->size;
+    return ftc_signature_equal(a, b) && a->earlier == b->earlier;
 }
 
 /* The check stands for the round, too: no mark is that of another round by a changed number. It is

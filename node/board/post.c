@@ -137,8 +137,7 @@ FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_p
                                          size_t bytes, int reader)
 {
     struct ftc_board_use *use = &b->place[b->round % FTC_BOARD_DEPTH];
-    int kind = b->call->signature.kind;
-    bool alone = kind == FTC_CALL_BCAST || kind == FTC_CALL_REDUCE;
+    bool alone = ftc_call_table[b->call->signature.kind].rooted;
 
     until_free(b, use);
     ftc_cpu_own(post);

@@ -162,7 +162,7 @@ static bool collects(struct ftc_ledger *l, int rank, int op, const struct ftc_me
     const struct ftc_program_operation *o = &l->program->operation[op];
     uint32_t w = l->settings.settle_every;
 
-    if (o->kind != FTC_CALL_BCAST && o->kind != FTC_CALL_REDUCE)
+    if (!ftc_call_table[o->kind].rooted)
         p->row = 0;
     if (o->kind != FTC_CALL_BCAST)
         return true;
@@ -520,7 +520,7 @@ static void check_retained(struct ftc_ledger *l, int rank, const struct ftc_memb
     if (p->called == 0 || p->under_way || retained <= 1)
         return;
     enum ftc_call_kind last = l->program->operation[p->called - 1].kind;
-    if (last != FTC_CALL_BCAST && last != FTC_CALL_REDUCE)
+    if (!ftc_call_table[last].rooted)
         ftc_ledger_violate(l, "rank %d retains %d operations after one that settles", rank, retained);
 }
 

@@ -198,7 +198,7 @@ static void step_done(struct ftc_world *w, int node)
     ftc_agent_go_on(w, node);
 }
 
-void ftc_agent_start(struct ftc_world *w, int node)
+void ftc_node_agent_start(struct ftc_world *w, int node)
 {
     ftc_lease_start(w->node[node].lease, ftc_world_clock(w, node));
     step_done(w, node);
@@ -269,7 +269,7 @@ void ftc_agent_exit(struct ftc_world *w, int node, int rank)
         step_done(w, node);
 }
 
-void ftc_agent_look(struct ftc_world *w, int node)
+void ftc_node_agent_look(struct ftc_world *w, int node)
 {
     for (int i = 0; i < w->nodes; i++)
         if (i != node && all_of(w, w->node[node].agreed, i))

@@ -183,13 +183,13 @@ static void happen_to_rank(struct ftc_world *w, enum ftc_world_event kind, int r
 static void happen_to_agent(struct ftc_world *w, enum ftc_world_event kind, int node, int other)
 {
     if (kind == FTC_WORLD_START)
-        ftc_agent_start(w, node);
+        ftc_node_agent_start(w, node);
     else if (kind == FTC_WORLD_TICK)
         ftc_agent_tick(w, node);
     else if (kind == FTC_WORLD_EXIT)
         ftc_agent_exit(w, node, other);
     else if (kind == FTC_WORLD_LOOK)
-        ftc_agent_look(w, node);
+        ftc_node_agent_look(w, node);
     else if (kind == FTC_WORLD_RESIGN)
         ftc_agent_resign(w, node);
 }

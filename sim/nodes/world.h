@@ -119,11 +119,11 @@ void ftc_world_pause(struct ftc_world *w, int actor, uint64_t ns);
 void ftc_world_say(struct ftc_world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* agent.c */
-void ftc_agent_start(struct ftc_world *w, int node);
+void ftc_node_agent_start(struct ftc_world *w, int node);
 void ftc_agent_take(struct ftc_world *w, int node, int from, struct ftc_packet *packet);
 void ftc_agent_tick(struct ftc_world *w, int node);
 void ftc_agent_exit(struct ftc_world *w, int node, int rank);
-void ftc_agent_look(struct ftc_world *w, int node);
+void ftc_node_agent_look(struct ftc_world *w, int node);
 void ftc_agent_resign(struct ftc_world *w, int node);
 void ftc_agent_go_on(struct ftc_world *w, int node); /* carry out what is left of the last step */
 void ftc_agent_die(struct ftc_world *w, int node);

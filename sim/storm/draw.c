@@ -164,7 +164,7 @@ static void draw_program(struct ftc_storm *s)
             kind = FTC_CALL_BCAST;
         if (op == s->length - 1)
             kind = FTC_CALL_FINALIZE;
-        bool rooted = kind == FTC_CALL_BCAST || kind == FTC_CALL_REDUCE;
+        bool rooted = ftc_call_table[kind].rooted;
         int root = below(s, s->settings.ranks);
         s->operation[op] = (struct ftc_program_operation){.kind = kind, .root = rooted ? root : -1};
     }
@@ -316,12 +316,12 @@ static int draw_reduction(struct ftc_storm *s)
 
     for (int op = 0; op < program.length; op++) {
         enum ftc_call_kind kind = program.operation[op].kind;
-        reductions += kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_REDUCE;
+        reductions += ftc_call_table[kind].reduces;
     }
     int drawn = reductions > 0 ? below(s, reductions) : -1;
     for (int op = 0; op < program.length; op++) {
         enum ftc_call_kind kind = program.operation[op].kind;
-        if ((kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_REDUCE) && drawn-- == 0)
+        if (ftc_call_table[kind].reduces && drawn-- == 0)
             return op;
     }
     return -1;

@@ -1,0 +1,23 @@
+/* The kinds of calls: one table. */
+#include "collectives/call.h"
+
+const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS] = {
+    [FTC_CALL_NONE] = {.name = "none"},
+    [FTC_CALL_ALLREDUCE] = {.name = "allreduce",
+                            .reduces = true,
+                            .has_result = true,
+                            .carries = true,
+                            .levels = true},
+    [FTC_CALL_REDUCE] = {.name = "reduce", .rooted = true, .reduces = true, .levels = true},
+    [FTC_CALL_BCAST] = {.name = "bcast", .rooted = true, .carries = true, .levels = true},
+    [FTC_CALL_BARRIER] = {.name = "barrier", .levels = true},
+    [FTC_CALL_VALIDATE] = {.name = "validate", .levels = true},
+    [FTC_CALL_FINALIZE] = {.name = "finalize", .levels = true},
+    [FTC_CALL_GOSSIP] = {.name = "gossip", .has_result = true, .carries = true},
+    [FTC_CALL_LARGE] = {.name = "large allreduce", .has_result = true, .carries = true},
+};
+
+const char *ftc_call_kind_name(enum ftc_call_kind kind)
+{
+    return (unsigned)kind < FTC_CALL_KINDS ? ftc_call_table[kind].name : "?";
+}
