@@ -13,16 +13,15 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "multicast_numbers.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 #include "transport/multicast/internal.h"
 
 #define RANKS      4
-#define PATIENCE   (60 * FTC_NS_PER_S)
 #define MANY       10000
-#define BATCH      64 /* datagrams on their way at one time: less than any receiver here has room for */
+#define BATCH      64 /* datagrams on their way at one time: less than any receiver has room for */
 #define ENOUGH     (4 * BATCH)
-#define SMALL_SIZE 100
 #define LOSS_PAPER 2870u /* parts per million (Hoefler, Siebert, Rehm 2007) */
 
 static struct ftc_multicast_group group;
@@ -77,83 +76,7 @@ static void teardown(void)
     }
 }
 
-/* --- datagrams: all follows from a number --- */
-
-static unsigned char byte_of(uint64_t number, size_t at)
-{
-    return (unsigned char)((number + at) * 0x9e3779b97f4a7c15ull >> 56);
-}
-
-static void send_sized(struct ftc_multicast *from, uint64_t number, size_t size)
-{
-    static unsigned char payload[65536];
-    struct ftc_datagram fields = {
-        .broadcast = number, .operation = ~number, .sequence = number % 7, .count = number % 7 + 1};
-    struct iovec pieces[2] = {{payload, size / 4}, {payload + size / 4, size - size / 4}};
-    for (size_t i = 0; i < size; i++)
-        payload[i] = byte_of(number, i);
-    ftc_multicast_send(from, &fields, pieces, 2);
-}
-
-static void send_number(struct ftc_multicast *from, uint64_t number)
-{
-    send_sized(from, number, SMALL_SIZE);
-}
-
-/* The next datagram's number, checked to the last byte; -1: none. */
-static int64_t take_sized(struct ftc_multicast *at, uint32_t *source, size_t *size)
-{
-    struct ftc_datagram fields;
-    struct ftc_buffer *payload;
-    int rc = ftc_multicast_receive(at, &fields, &payload);
-    if (rc == 0)
-        return -1;
-    /* Of each of many thousands: a ck_assert that holds writes, too. */
-    if (rc < 0)
-        ck_abort_msg("%s", ftc_last_error());
-    if (fields.operation != ~fields.broadcast || fields.sequence != fields.broadcast % 7 ||
-        fields.count != fields.broadcast % 7 + 1)
-        ck_abort_msg("the fields of datagram %llu are another's",
-                     (unsigned long long)fields.broadcast);
-    for (size_t i = 0; i < payload->size; i++)
-        if (payload->data[i] != byte_of(fields.broadcast, i))
-            ck_abort_msg("datagram %llu differs at byte %zu", (unsigned long long)fields.broadcast,
-                         i);
-    *source = fields.source;
-    *size = payload->size;
-    ftc_buffer_unref(payload);
-    return (int64_t)fields.broadcast;
-}
-
-/* Sleep until something may be there; false: nothing came in time. The way that the header
- * names. */
-static bool sleep_until(struct ftc_multicast *at, uint64_t deadline)
-{
-    uint64_t now = ftc_clock_now();
-    ck_assert_msg(ftc_multicast_arm(at) == 0, "%s", ftc_last_error());
-    if (ftc_multicast_ready(at))
-        return true;
-    struct pollfd item = {.fd = ftc_multicast_fd(at), .events = POLLIN};
-    return now < deadline && poll(&item, 1, (int)((deadline - now) / FTC_NS_PER_MS) + 1) > 0;
-}
-
-static int64_t await_sized(struct ftc_multicast *at, uint32_t *source, size_t *size)
-{
-    uint64_t deadline = ftc_clock_now() + PATIENCE;
-    int64_t number;
-    while ((number = take_sized(at, source, size)) < 0)
-        ck_assert_msg(sleep_until(at, deadline), "waited in vain for a datagram");
-    return number;
-}
-
-static int64_t await_number(struct ftc_multicast *at)
-{
-    uint32_t source;
-    size_t size;
-    int64_t number = await_sized(at, &source, &size);
-    ck_assert_uint_eq(size, SMALL_SIZE);
-    return number;
-}
+/* --- what came --- */
 
 static struct ftc_multicast_counters counters(int rank)
 {
