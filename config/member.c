@@ -1,8 +1,8 @@
-/* From the configuration to what a member is made with: the same way in a job and in the
- * simulator. */
+/* Makes the settings of a member from the configuration. Jobs and the simulator use the same
+ * code. */
 #include "config/config.h"
 
-#define GOSSIP_DISTANCE 4 /* what gossip leaves are gaps of a few ranks */
+#define GOSSIP_DISTANCE 4 /* because gossip leaves gaps of a few ranks */
 
 _Static_assert(FTC_CONFIG_DISSEMINATION_MULTICAST == FTC_DISSEMINATION_MULTICAST + 1,
                "see config.h");
@@ -30,9 +30,9 @@ static enum ftc_correction correction_of(const struct ftc_config *c)
     return FTC_CORRECTION_NONE;
 }
 
-/* ceil(2 log2(ranks)), that is the smallest power of two that is not below ranks², and some more:
- * all but a few ranks have it then (sim/figures/gossip_plan.h plans the same for 1024 ranks and a
- * hop of 4, and 2 more for 4096). */
+/* ceil(2 log2(ranks)), which is the exponent of the smallest power of two >= ranks², and some
+ * rounds more. After that all but a few ranks have the decision. sim/figures/gossip_plan.h plans
+ * the same number for 1024 ranks and a hop of 4, and 2 rounds more for 4096 ranks. */
 static int gossip_rounds(const struct ftc_member_settings *member, int ranks)
 {
     uint64_t square = (uint64_t)ranks * (uint64_t)ranks;
@@ -96,8 +96,8 @@ bool ftc_config_goes_by(const struct ftc_config *c, int carrier)
     return false;
 }
 
-/* Who names a way to spread decisions or to carry messages, or wants results checked or damaged,
- * wants messages. */
+/* Does the configuration need messages instead of the board? It does if it names a dissemination or
+ * a carrier, or wants results checked or damaged. */
 static bool wants_messages(const struct ftc_config *c)
 {
     return c->dissemination != FTC_CONFIG_DISSEMINATION_AUTO ||
@@ -105,7 +105,7 @@ static bool wants_messages(const struct ftc_config *c)
            ftc_config_leaves_node(c);
 }
 
-enum ftc_algorithm ftc_config_algorithm(const struct ftc_config *c, int nodes)
+enum ftc_config_collectives ftc_config_algorithm(const struct ftc_config *c, int nodes)
 {
     if (c->algorithm != FTC_ALGORITHM_AUTO)
         return c->algorithm;

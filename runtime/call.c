@@ -4,14 +4,12 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/probes.h"
+#include "runtime/algorithm.h"
+#include "runtime/flow_control.h"
 #include "runtime/gate.h"
-#include "runtime/large.h"
 #include "runtime/lease.h"
-#include "runtime/levels.h"
-#include "runtime/node_board.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
-#include "runtime/room.h"
 #include "runtime/thread.h"
 
 #define LEAVING_STEPS 16
@@ -69,37 +67,31 @@ static bool is_delivered(struct ftc_comm *comm, void *arg)
     return comm->delivered;
 }
 
-static int run_by_messages(struct ftc_comm *comm, const struct ftc_call *call)
+void ftc_call_await_delivery(struct ftc_comm *comm)
 {
-    int rc = ftc_member_call(comm->member, call);
-
-    if (rc == FTC_ERR_NOMEM)
-        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
-    if (rc != 0)
-        return rc;
-    comm->under_way = &call->signature;
-    ftc_publish_called(comm, ftc_member_next_op(comm->member));
-    if (!comm->alone)
-        ftc_large_run_called(comm);
-    ftc_room_answer(comm);
     ftc_progress_outputs(comm);
     ftc_progress_until(comm, &(struct ftc_until){.done = is_delivered});
-    return 0;
 }
 
-int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
+                  const struct ftc_algorithm *after)
+{
+    const struct ftc_algorithm *algorithm = ftc_algorithm_choose(comm, &call->signature, after);
+
+    comm->ran = algorithm->name;
+    return algorithm->run(comm, call, receive);
+}
+
+int ftc_call_agree(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
+                   int (*go)(struct ftc_comm *comm, const struct ftc_call *call))
 {
     comm->delivered = false;
     comm->receive = receive;
-    ftc_room_wait(comm, call);
+    ftc_flow_control_wait(comm, call);
     ftc_progress_failures(
         comm); /* before anything is sent: a process that was declared failed must not act */
     ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
-    int rc = 0;
-    if (ftc_runtime_levels_takes_call(comm, call))
-        ftc_runtime_levels_run(comm, call);
-    else
-        rc = run_by_messages(comm, call);
+    int rc = go(comm, call);
     if (rc != 0)
         return rc;
     ftc_publish_returned(comm);
@@ -161,12 +153,11 @@ uint64_t ftc_call_number(const struct ftc_comm *comm)
 static FTC_HOT int run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     if (comm->board != NULL) {
-        int rc = ftc_node_board_call(comm, call, receive);
+        int rc = ftc_board_run(comm, call, receive);
         return rc == 0 ? rc : explain(comm, call, rc);
     }
     ftc_call_enter(comm);
-    int rc = ftc_large_run_takes(comm, call) ? ftc_large_run_call(comm, call, receive)
-                                             : ftc_call_wait(comm, call, receive);
+    int rc = ftc_call_wait(comm, call, receive, NULL);
     comm->receive = NULL;
     ftc_drill_pass(&comm->drill, FTC_DRILL_RETURN);
     ftc_call_leave(comm);

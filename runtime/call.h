@@ -17,8 +17,18 @@ int ftc_call_end(const struct ftc_comm *comm, int rc);
 void ftc_call_enter(struct ftc_comm *comm);
 void ftc_call_leave(struct ftc_comm *comm);
 
-/* Call and wait, by messages, between enter and leave. */
-int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
+struct ftc_algorithm;
+
+/* Call and wait, between enter and leave, by the first algorithm behind `after` that takes the call;
+ * NULL: of all. */
+int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
+                  const struct ftc_algorithm *after);
+
+/* For algorithms that give the call to the member. Around it go flow control, a look for failures
+ * and what the slot shows; `go` returns when the call is delivered, or why it cannot be made. */
+int ftc_call_agree(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
+                   int (*go)(struct ftc_comm *comm, const struct ftc_call *call));
+void ftc_call_await_delivery(struct ftc_comm *comm);
 
 /* Enter, call, wait, leave. The result goes to `receive` (NULL: nowhere) on success. */
 int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive);

@@ -78,7 +78,7 @@ struct ftc_guard {
     atomic_int busy; /* 1: a thread is in a call */
 };
 
-/* Flow control of a sender (runtime/room.h): so many operations it may be ahead of a receiver. */
+/* Flow control of a sender (runtime/flow_control.h): so many operations it may be ahead of a receiver. */
 #define FTC_OPERATIONS_AHEAD 64
 
 struct ftc_comm {
@@ -107,11 +107,16 @@ struct ftc_comm {
      * thread. */
     pthread_mutex_t lock;
     struct ftc_member *member;
-    uint32_t failures_seen;            /* cursor in the failure log */
-    uint64_t probed_ballots;           /* ballots entered when the probe last said so */
-    uint64_t reached_ns;               /* when it was last published whom this rank cannot reach */
-    uint64_t timer_ns;                 /* when the next of the two timers is due; 0: none */
-    uint64_t member_due_ns;            /* the member's; that of gossip is its own */
+    uint32_t failures_seen;    /* cursor in the failure log */
+    uint64_t probed_ballots;   /* ballots entered when the probe last said so */
+    uint64_t reached_ns;       /* when it was last published whom this rank cannot reach */
+    uint64_t timer_ns;         /* when the next of the two timers is due; 0: none */
+    uint64_t member_due_ns;    /* the member's */
+    uint64_t algorithm_due_ns; /* that of the algorithm that has one */
+    bool clogged;     /* what was sent has not all gone out: the receivers do not keep up */
+    bool agreeing;    /* an algorithm runs an agreement by messages, beside the board */
+    uint64_t dropped; /* messages that algorithms have dropped, because they were damaged */
+    const char *ran;  /* name of the algorithm of the last call; NULL: there was none */
     struct ftc_gossip_run *gossip;     /* NULL: alone */
     struct ftc_doubling_run *doubling; /* NULL: alone */
     struct ftc_flow *flow;             /* NULL: the job has one node */

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "runtime/algorithm.h"
 #include "runtime/call.h"
 #include "runtime/failures.h"
-#include "runtime/large.h"
 #include "runtime/progress.h"
 
 /* Begins a call, if it returns 0. */
@@ -133,6 +133,16 @@ static void report_integrity(const ftc_comm *comm, const struct ftc_member_repor
     report->corrupt = comm->report_corrupt;
 }
 
+/* Before the first call it is the algorithm of a barrier. */
+static const char *algorithm_of(const struct ftc_comm *comm)
+{
+    static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
+
+    if (comm->alone)
+        return "self";
+    return comm->ran != NULL ? comm->ran : ftc_algorithm_choose(comm, &barrier, NULL)->name;
+}
+
 /* Copies no more than the caller's struct holds: an older program's is shorter. */
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
 {
@@ -159,10 +169,7 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
                         .failed = comm->report_failed,
                         .ballots = last.ballots,
                         .retries = last.retries,
-                        .algorithm = comm->alone                     ? "self"
-                                     : comm->board != NULL           ? "board"
-                                     : ftc_large_run_committed(comm) ? "ring"
-                                                                     : "corrected"};
+                        .algorithm = algorithm_of(comm)};
     report_spread(comm, &last, &full);
     report_integrity(comm, &last, &full);
     memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));

@@ -9,18 +9,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "node/jobs.h"
+#include "runtime/algorithm.h"
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
 #include "runtime/connect.h"
-#include "runtime/doubling.h"
-#include "runtime/gossip.h"
-#include "runtime/large.h"
-#include "runtime/levels.h"
+#include "runtime/flow_control.h"
 #include "runtime/multicast.h"
-#include "runtime/node_board.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
-#include "runtime/room.h"
 #include "runtime/thread.h"
 
 /* 4, 8 and 12 nodes of one machine took 0.66 to 0.77 of the time, from 8 B to 64 KiB; with cores of
@@ -86,7 +82,7 @@ static int make_member(struct ftc_comm *comm, uint32_t fragment)
     if (rc != 0)
         return ftc_error_wrap(FTC_ERR_CONFIG, "drill.flip");
     settings.flips = ftc_flips_any(&comm->flips) ? &comm->flips : NULL;
-    rc = ftc_runtime_levels_open(comm, &settings);
+    rc = ftc_algorithms_settings(comm, &settings);
     return rc == 0 ? ftc_member_create(&comm->member, &settings) : rc;
 }
 
@@ -185,13 +181,8 @@ static void destroy(struct ftc_comm *comm)
     if (comm->member != NULL && !comm->alone)
         ftc_publish_multicast(comm);
     unjoin(comm);
-    ftc_board_close(comm->board);
-    ftc_gossip_run_close(comm);
-    ftc_doubling_run_close(comm);
-    ftc_large_run_close(comm);
-    ftc_room_close(comm);
     ftc_member_destroy(comm->member);
-    ftc_runtime_levels_close(comm);
+    ftc_algorithms_close(comm);
     ftc_runtime_multicast_close(comm);
     if (comm->transport != NULL)
         comm->transport->ops->close(comm->transport);
@@ -240,15 +231,7 @@ static int build(struct ftc_comm *comm, const struct ftc_identity *identity,
     if (rc == 0)
         rc = make_member(comm, fragment);
     if (rc == 0 && !comm->alone)
-        rc = ftc_gossip_run_open(comm);
-    if (rc == 0 && !comm->alone)
-        rc = ftc_doubling_run_open(comm);
-    if (rc == 0 && !comm->alone)
-        rc = ftc_large_run_open(comm);
-    if (rc == 0 && !comm->alone)
-        rc = ftc_room_open(comm);
-    if (rc == 0 && !comm->alone)
-        rc = ftc_node_board_open(comm);
+        rc = ftc_algorithms_open(comm);
     if (rc == 0 && !comm->alone)
         rc = ftc_thread_start(comm);
     return rc;

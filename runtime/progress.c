@@ -10,17 +10,11 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/probes.h"
-#include "collectives/ring/large.h"
-#include "runtime/doubling.h"
-#include "runtime/flow.h"
-#include "runtime/gossip.h"
+#include "runtime/algorithm.h"
 #include "runtime/job_end.h"
-#include "runtime/large.h"
-#include "runtime/levels.h"
 #include "runtime/multicast.h"
 #include "runtime/publish.h"
 #include "runtime/reach.h"
-#include "runtime/room.h"
 #include "transport/route/route.h"
 
 #define MESSAGES_PER_STEP 64 /* then look at failures and the delivery again */
@@ -66,18 +60,18 @@ void ftc_progress_accuse(struct ftc_comm *comm, int rank, const char *what)
     publish_accused(comm);
 }
 
-/* --- timers: the member's and that of gossip; the thread looks at the earlier one --- */
+/* --- timers: the member's and that of an algorithm; the thread looks at the earlier one --- */
 
 static void set_timer(struct ftc_comm *comm)
 {
-    uint64_t member = comm->member_due_ns, gossip = comm->gossip != NULL ? comm->gossip->due_ns : 0;
+    uint64_t member = comm->member_due_ns, other = comm->algorithm_due_ns;
 
-    comm->timer_ns = member == 0 || (gossip != 0 && gossip < member) ? gossip : member;
+    comm->timer_ns = member == 0 || (other != 0 && other < member) ? other : member;
 }
 
-void ftc_progress_gossip_due(struct ftc_comm *comm, uint64_t due_ns)
+void ftc_progress_algorithm_due(struct ftc_comm *comm, uint64_t due_ns)
 {
-    comm->gossip->due_ns = due_ns;
+    comm->algorithm_due_ns = due_ns;
     set_timer(comm);
 }
 
@@ -115,7 +109,7 @@ static void log_verdict(struct ftc_comm *comm)
 static void output_deliver(struct ftc_comm *comm, const struct ftc_output *output)
 {
     ftc_drill_pass(&comm->drill, FTC_DRILL_DELIVER);
-    ftc_runtime_levels_deliver(comm, output);
+    ftc_algorithms_deliver(comm, output);
     if (output->status == FTC_SUCCESS && comm->receive != NULL && output->result.size > 0)
         memcpy(comm->receive, ftc_value_bytes(&output->result), output->result.size);
     comm->status = output->status;
@@ -226,14 +220,7 @@ bool ftc_progress_failures(struct ftc_comm *comm)
         comm->transport->ops->close_peer(comm->transport, rank);
         ftc_progress_must(comm, ftc_member_notice(comm->member, rank));
         ftc_progress_outputs(comm);
-        if (comm->gossip != NULL)
-            ftc_gossip_run_notice(comm, rank);
-        if (comm->doubling != NULL)
-            ftc_doubling_run_notice(comm, rank);
-        if (comm->large != NULL)
-            ftc_large_run_notice(comm, rank);
-        if (comm->flow != NULL)
-            ftc_flow_notice(comm->flow, rank);
+        ftc_algorithms_notice(comm, rank);
         any = true;
     }
     comm->drill.heard_ns = 0;
@@ -264,11 +251,11 @@ static bool step_timer(struct ftc_comm *comm)
 }
 
 /* After messages: who was not scheduled for long has not been sent nothing. */
-static bool step_gossip(struct ftc_comm *comm)
+static bool step_algorithm(struct ftc_comm *comm)
 {
-    if (!take_due(comm, &comm->gossip->due_ns))
+    if (!take_due(comm, &comm->algorithm_due_ns))
         return false;
-    ftc_gossip_run_timer(comm);
+    ftc_algorithms_timer(comm);
     return true;
 }
 
@@ -283,35 +270,22 @@ static bool step_more(struct ftc_comm *comm)
     return true;
 }
 
-static int take_flow(struct ftc_comm *comm, int from, struct ftc_buffer *message)
-{
-    int rc = ftc_flow_receive(comm->flow, from, message);
-
-    ftc_room_answer(comm);
-    return rc;
-}
-
 static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
-    if (ftc_gossip_is_message(message))
-        return ftc_gossip_run_receive(comm, from, message);
-    if (ftc_doubling_is_message(message))
-        return ftc_doubling_run_receive(comm, from, message);
-    if (ftc_large_is_message(message))
-        return ftc_large_run_receive(comm, from, message);
-    if (comm->flow != NULL && ftc_flow_is_message(message))
-        return take_flow(comm, from, message);
-    if (comm->board != NULL)
-        ftc_gossip_run_catch_up(comm);
+    const struct ftc_algorithm *owner = ftc_algorithms_owner(comm, message);
+
+    if (owner != NULL)
+        return owner->receive(comm, from, message);
+    ftc_algorithms_precede(comm);
     int rc = ftc_member_receive(comm->member, from, message);
     if (rc == 0) /* it is sound */
-        ftc_large_run_look(comm, from, message);
+        ftc_algorithms_look(comm, from, message);
     return rc;
 }
 
 static int awaited(const struct ftc_comm *comm)
 {
-    int rank = ftc_large_run_awaits(comm);
+    int rank = ftc_algorithms_await(comm);
 
     return rank >= 0 ? rank : ftc_member_awaits(comm->member);
 }
@@ -358,11 +332,11 @@ bool ftc_progress_step(struct ftc_comm *comm)
         if (comm->delivered)
             break;
     }
-    ftc_gossip_run_answer(comm);
-    any |= step_gossip(comm);
+    ftc_algorithms_received(comm);
+    any |= step_algorithm(comm);
     any |= step_more(comm);
     ftc_progress_must(comm, comm->transport->ops->flush(comm->transport, &idle));
-    comm->gossip->clogged = !idle;
+    comm->clogged = !idle;
     return any;
 }
 
@@ -403,9 +377,7 @@ static uint64_t sleep_time(const struct ftc_comm *comm, uint64_t longest_ns)
  * lost. */
 static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
-    if (comm->board != NULL) /* this wait is beside it: gossip, and the end of the job */
-        ftc_board_check_own(comm->board);
-    ftc_runtime_levels_check_own(comm);
+    ftc_algorithms_sleep(comm);
     ftc_publish_activity(comm, until->wait);
     ftc_publish_multicast(comm);
     ftc_reach_publish(comm);

@@ -11,8 +11,8 @@ void ftc_progress_must(struct ftc_comm *comm, int rc);
 /* `rank` broke the protocol, in words: the launcher shall fence it. */
 void ftc_progress_accuse(struct ftc_comm *comm, int rank, const char *what);
 
-/* When the timer of gossip is due; 0: it has none. */
-void ftc_progress_gossip_due(struct ftc_comm *comm, uint64_t due_ns);
+/* When the timer of the algorithm is due that has one; 0: none. */
+void ftc_progress_algorithm_due(struct ftc_comm *comm, uint64_t due_ns);
 
 /* Carry out what the member wants. Leaves the process when it was declared failed or cannot go
  * on. */

@@ -1,12 +1,10 @@
 /* Publishing in the slot. Each word has this rank as its only writer, so plain relaxed stores
  * do. */
 #include "runtime/publish.h"
+#include "runtime/algorithm.h"
 
 #include "base/clock.h"
 #include "base/cpu.h"
-#include "runtime/gossip.h"
-#include "runtime/large.h"
-#include "runtime/levels.h"
 #include "runtime/multicast.h"
 
 _Static_assert(FTC_PIECES == FTC_PIECES_KINDS, "the slot has room for all kinds");
@@ -58,12 +56,6 @@ static void board_activity(const struct ftc_board *board, struct ftc_member_acti
         now->kind = (enum ftc_call_kind)a.signature->kind;
 }
 
-/* An agreement of gossip goes by messages. */
-static bool is_beside_board(const struct ftc_comm *comm)
-{
-    return comm->gossip != NULL && comm->gossip->agreeing;
-}
-
 /* Beside the board, how many have failed is the board's to say. */
 static void member_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
@@ -80,11 +72,9 @@ void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *n
 {
     if (comm->board != NULL)
         board_activity(comm->board, now);
-    if (comm->board == NULL || is_beside_board(comm))
+    if (comm->board == NULL || comm->agreeing)
         member_activity(comm, now);
-    ftc_runtime_levels_activity(comm, now);
-    ftc_gossip_run_activity(comm, now);
-    ftc_large_run_activity(comm, now);
+    ftc_algorithms_activity(comm, now);
 }
 
 static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
@@ -202,8 +192,7 @@ void ftc_publish_returned(struct ftc_comm *comm)
     ADD(counters->operations, 1);
     STORE(counters->ballots, ftc_member_ballots(comm->member));
     STORE(counters->dropped, rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
-                                 rules[FTC_RULE_DROP_EPOCH] + comm->gossip->dropped +
-                                 comm->gossip->damaged);
+                                 rules[FTC_RULE_DROP_EPOCH] + comm->dropped);
     for (int i = 0; i < FTC_RULES_COUNT; i++)
         STORE(counters->rules[i], rules[i]);
     if (LOAD(comm->slot->first_result_ns) == 0)

@@ -1,4 +1,4 @@
-/* Looking into a member: for the API, status and tests. Changes nothing. */
+/* Looking into a member, for the API, ftcoll-status and tests. Nothing here changes the member. */
 #include "collectives/agreement/internal.h"
 
 uint64_t ftc_member_next_op(const struct ftc_member *m)
@@ -74,8 +74,8 @@ static void waits_for_awaited(const struct ftc_awaited *list, int count, enum ft
             waits_for_rank(activity, wait, list[i].rank);
 }
 
-/* Who owes this process the decision: the one it pulled, else its broadcast parent, or, where
- * nobody does, who sends it first. */
+/* The rank that this process waits for: the coordinator that it poked; or the ancestor that it
+ * asked by PULL; or its broadcast parent; or, if nobody owes it the decision, the coordinator. */
 static void waits_for_decision(const struct ftc_member *m, const struct ftc_operation *op,
                                struct ftc_member_activity *activity)
 {
@@ -107,7 +107,7 @@ static void waits(const struct ftc_member *m, const struct ftc_operation *op,
     }
     switch (b->phase) {
     case FTC_BALLOT_GROUP:
-        if (b->exchanges) /* a round after the other */
+        if (b->exchanges) /* it waits for one round after the other */
             waits_for_rank(activity, FTC_WAIT_GROUP, b->group[b->round].rank);
         else
             waits_for_awaited(b->group, b->group_size, FTC_WAIT_GROUP, activity);
@@ -187,6 +187,18 @@ static int broadcast_targets(const struct ftc_member *m, const struct ftc_view *
         ranks[count++] = ftc_view_rank(view, root, child);
     }
     return count;
+}
+
+enum ftc_collects ftc_member_collects_by(const struct ftc_member *m,
+                                         const struct ftc_signature *signature)
+{
+    int participants = m->view->size;
+
+    if (ftc_exchange_suits(&m->set, signature, participants))
+        return FTC_COLLECTS_BY_EXCHANGE;
+    if (signature->kind != FTC_CALL_BCAST && ftc_collects_directly(m, participants))
+        return FTC_COLLECTS_DIRECTLY;
+    return FTC_COLLECTS_BY_TREE;
 }
 
 int ftc_member_targets(struct ftc_member *m, const struct ftc_signature *signature, int ranks[],

@@ -203,7 +203,7 @@ static int post(struct engine *e, int from, const struct ftc_gossip_output *outp
     return ftc_medium_send(&e->medium, EVENT_MESSAGE, from, output->to, output->bytes, output->size, NULL);
 }
 
-/* What a job does with it (runtime/gossip.c): a damaged head is dropped, one that says something
+/* What a job does with it (runtime/algorithms/gossip.c): a damaged head is dropped, one that says something
  * else would end the job. */
 static int take_with_head(struct engine *e, int rank, int from, const struct ftc_packet *packet)
 {

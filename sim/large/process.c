@@ -1,4 +1,4 @@
-/* A process: drives its member and its large allreduces as runtime/large.c does. */
+/* A process: drives its member and its large allreduces as runtime/algorithms/ring.c does. */
 #include <string.h>
 
 #include "include/ftcoll.h"

@@ -102,16 +102,16 @@ column() {
 @test "how results spread, and f: in the title, in JSON, in CSV" {
     perf 3 -f 2 --set broadcast.algorithm=ccg -- -m 8 -t 0.01 bcast
     [ "$status" -eq 0 ]
-    [[ ${lines[0]} == *"; algorithm corrected, gossip + checked; f 2" ]]
+    [[ ${lines[0]} == *"; algorithm tree, gossip + checked; f 2" ]]
     perf 3 --set collectives.algorithm=corrected --set broadcast.tree=kary -- -m 8 -t 0.01 bcast
-    [[ ${lines[0]} == *"; algorithm corrected, kary tree + none; f 1" ]]
+    [[ ${lines[0]} == *"; algorithm tree, kary tree + none; f 1" ]]
     perf 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 -- -m 8 -t 0.01 --csv bcast
-    [[ ${lines[1]} == bcast,corrected,3,*,1,multicast,binomial,ring ]]
+    [[ ${lines[1]} == bcast,tree,3,*,1,multicast,binomial,ring ]]
     perf 3 --set broadcast.dissemination=multicast -- -m 8 -t 0.01 --csv bcast reduce # with few ranks it leaves that to the tree
-    [[ ${lines[1]} == bcast,corrected,3,*,1,tree,binomial,none ]]
-    [[ ${lines[2]} == reduce,corrected,3,*,1,,, ]]
+    [[ ${lines[1]} == bcast,tree,3,*,1,tree,binomial,none ]]
+    [[ ${lines[2]} == reduce,tree,3,*,1,,, ]]
     perf 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 --set multicast.most_bytes=8 -- -m 8:16 -t 0.01 bcast
-    [[ ${lines[0]} == *"; algorithm corrected, multicast + ring; f 1" ]]
+    [[ ${lines[0]} == *"; algorithm tree, multicast + ring; f 1" ]]
     [[ ${lines[-2]} != *tree* && ${lines[-1]} == *"  binomial tree + none" ]]
     perf 3 -f 0 --set broadcast.algorithm=ocg -- -m 8 -t 0.01 --json bcast
     jq -e '{dissemination: "gossip", tree: "binomial", correction: "opportunistic"} as $ocg

@@ -15,7 +15,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define KEPT     8
-#define HEAD     64 /* large.c */
+#define HEAD     64 /* ring/large.c */
 #define ELEMENT  4
 #define MOST     400 /* bytes of an input */
 #define RANKS    6
@@ -224,7 +224,7 @@ static void send_back(struct fuzz *z)
     feed(z, message);
 }
 
-/* A head as large.c writes it, of this operation or one near to it, with any block and hop; and
+/* A head as ring/large.c writes it, of this operation or one near to it, with any block and hop; and
  * bytes, often of a block's size. */
 static void send_lie(struct fuzz *z)
 {

@@ -23,13 +23,13 @@ most_bytes() {
 
 @test "the ring is what a job of several nodes takes for large values, and no rank sends as much as before" {
     most_bytes off
-    grep -q "algorithm corrected" <<<"$output"
+    grep -q "algorithm exchange" <<<"$output"
     local off=$most
     most_bytes auto
     grep -q "algorithm ring" <<<"$output"
     [ "$most" -lt "$off" ]
     nodes 4 -np 8 "$PERF" -m 1K -i 3 -w 1 allreduce
-    grep -q "algorithm corrected" <<<"$output"
+    grep -q "algorithm levels" <<<"$output"
 }
 
 @test "ranks die during large allreduces: the others have the right sums" {

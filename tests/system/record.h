@@ -30,7 +30,7 @@ struct record {
         counted; /* whose input is in the result, exactly once each; ~0 where that is not known */
     uint64_t failed;    /* of ftc_last_report() */
     uint64_t hash;      /* of the result's bytes; 0 at a rank that gets none */
-    uint64_t board;     /* 1 if ftc_last_report() says so, 0 if it says "corrected" */
+    uint64_t board;     /* 1 if ftc_last_report() names it, else 0 */
     uint64_t unchecked; /* a bit turned over in it, and there was nothing to compare */
     uint64_t done;      /* 1, written last: the record is whole */
 };

@@ -1,5 +1,5 @@
 /* Collective calls on the node board. */
-#include "runtime/node_board.h"
+#include "runtime/algorithms/table.h"
 
 #include <linux/membarrier.h>
 #include <stdio.h>
@@ -136,7 +136,7 @@ static int check_nodes(const struct ftc_comm *comm)
                          nodes);
 }
 
-int ftc_node_board_open(struct ftc_comm *comm)
+static int board_open(struct ftc_comm *comm)
 {
     if (ftc_config_algorithm(&comm->config, ftc_segment_nodes(comm->segment)) ==
         FTC_ALGORITHM_CORRECTED)
@@ -172,9 +172,10 @@ int ftc_node_board_open(struct ftc_comm *comm)
     return ftc_board_open(&comm->board, &setup);
 }
 
-FTC_HOT int ftc_node_board_call(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+FTC_HOT int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
+    comm->ran = ftc_algorithm_board.name;
     ftc_publish_called(comm, ftc_board_operations(comm->board) + 1);
     int rc = ftc_board_call(comm->board, call, receive);
     ftc_publish_counted(comm);
@@ -185,3 +186,31 @@ FTC_HOT int ftc_node_board_call(struct ftc_comm *comm, const struct ftc_call *ca
     ftc_drill_pass(&comm->drill, FTC_DRILL_RETURN);
     return rc;
 }
+
+static void board_close(struct ftc_comm *comm)
+{
+    ftc_board_close(comm->board);
+    comm->board = NULL;
+}
+
+static bool takes(const struct ftc_comm *comm, const struct ftc_signature *signature)
+{
+    (void)signature;
+    return comm->board != NULL;
+}
+
+/* A rank that waits beside the board looks at its own marks there, too. */
+static void sleeps(struct ftc_comm *comm)
+{
+    if (comm->board != NULL)
+        ftc_board_check_own(comm->board);
+}
+
+const struct ftc_algorithm ftc_algorithm_board = {
+    .name = "board",
+    .takes = takes,
+    .run = ftc_board_run,
+    .open = board_open,
+    .close = board_close,
+    .sleeps = sleeps,
+};

@@ -9,7 +9,7 @@
  * AHEAD before: whoever has made one has read what the word of this round is written over, that of
  * the round before it.
  */
-#include "runtime/levels.h"
+#include "runtime/algorithms/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +17,11 @@
 
 #include "base/error.h"
 #include "node/board/level.h"
+#include "runtime/call.h"
+#include "runtime/flow_control.h"
 #include "runtime/job_end.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
-#include "runtime/room.h"
 
 #define AHEAD                                                                                      \
     (FTC_LEVEL_PLACES - 1) /* rounds that a broadcast's root may be ahead of a rank of its node */
@@ -64,7 +65,7 @@ static int list_nodes(struct ftc_comm *comm, struct ftc_levels *levels, int node
     return 0;
 }
 
-int ftc_runtime_levels_open(struct ftc_comm *comm, struct ftc_member_settings *settings)
+int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *settings)
 {
     int nodes = comm->alone ? 1 : ftc_segment_nodes(comm->segment), count;
 
@@ -87,7 +88,7 @@ int ftc_runtime_levels_open(struct ftc_comm *comm, struct ftc_member_settings *s
     return rc;
 }
 
-void ftc_runtime_levels_close(struct ftc_comm *comm)
+static void levels_close(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
 
@@ -101,9 +102,9 @@ void ftc_runtime_levels_close(struct ftc_comm *comm)
     comm->levels = NULL;
 }
 
-bool ftc_runtime_levels_takes_call(const struct ftc_comm *comm, const struct ftc_call *call)
+static bool takes(const struct ftc_comm *comm, const struct ftc_signature *signature)
 {
-    return comm->levels != NULL && ftc_member_two_levels(comm->member, &call->signature);
+    return comm->levels != NULL && ftc_member_two_levels(comm->member, signature);
 }
 
 /* --- records of others --- */
@@ -282,7 +283,8 @@ static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_recor
 {
     const struct ftc_call *call = comm->levels->call;
 
-    return ftc_signature_equal(&record->signature, &call->signature) && record->size != post_size(comm, call);
+    return ftc_signature_equal(&record->signature, &call->signature) &&
+           record->size != post_size(comm, call);
 }
 
 /* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged post
@@ -365,12 +367,6 @@ static bool is_ready(struct ftc_comm *comm, void *arg)
         return levels->gathers ? has_gathered(comm) : has_room(comm);
     compare(comm, delegate);
     return levels->writer >= 0;
-}
-
-static bool is_delivered(struct ftc_comm *comm, void *arg)
-{
-    (void)arg;
-    return comm->delivered;
 }
 
 /* --- the call --- */
@@ -490,29 +486,34 @@ static void begin(struct ftc_comm *comm, const struct ftc_call *call)
     ftc_set_clear(&levels->missing);
 }
 
-void ftc_runtime_levels_run(struct ftc_comm *comm, const struct ftc_call *call)
+static int go(struct ftc_comm *comm, const struct ftc_call *call)
 {
     struct ftc_levels *levels = comm->levels;
 
     begin(comm, call);
     ftc_publish_called(comm, ftc_member_next_op(comm->member) + 1);
     post(comm, call);
-    ftc_room_answer(comm);
+    ftc_flow_control_answer(comm);
     ftc_progress_until(comm, &(struct ftc_until){.done = is_ready});
     if (levels->writer >= 0)
         call_decided(comm, call);
     else
         call_for_node(comm, call);
-    ftc_progress_outputs(comm);
-    ftc_progress_until(comm, &(struct ftc_until){.done = is_delivered});
+    ftc_call_await_delivery(comm);
     if (levels->leads)
         ring_node(comm, levels->root == comm->rank ? levels->first : comm->rank + 1, levels->end);
     levels->leads = false;
     levels->call = NULL;
     levels->round++;
+    return 0;
 }
 
-void ftc_runtime_levels_check_own(struct ftc_comm *comm)
+static int run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+{
+    return ftc_call_agree(comm, call, receive, go);
+}
+
+static void check_own(struct ftc_comm *comm)
 {
     const struct ftc_levels *levels = comm->levels;
 
@@ -526,7 +527,7 @@ void ftc_runtime_levels_check_own(struct ftc_comm *comm)
 }
 
 /* The word, before anybody hears of it. */
-void ftc_runtime_levels_deliver(struct ftc_comm *comm, const struct ftc_output *output)
+static void deliver(struct ftc_comm *comm, const struct ftc_output *output)
 {
     struct ftc_levels *levels = comm->levels;
 
@@ -551,7 +552,7 @@ void ftc_runtime_levels_deliver(struct ftc_comm *comm, const struct ftc_output *
 /* --- looking in --- */
 
 /* The delegate waits for posts, the others for the delegate. */
-void ftc_runtime_levels_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
+static void activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
     const struct ftc_levels *levels = comm->levels;
 
@@ -566,3 +567,13 @@ void ftc_runtime_levels_activity(const struct ftc_comm *comm, struct ftc_member_
     now->waits_for =
         delegate == comm->rank && levels->posted < levels->end ? levels->posted : delegate;
 }
+
+const struct ftc_algorithm ftc_algorithm_levels = {
+    .name = "levels",
+    .takes = takes,
+    .run = run,
+    .close = levels_close,
+    .delivers = deliver,
+    .sleeps = check_own,
+    .activity = activity,
+};

@@ -1,5 +1,5 @@
 /* Deterministic allreduces without tolerance, for ftcoll-perf. */
-#include "runtime/doubling.h"
+#include "runtime/algorithms/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ struct ftc_doubling_run {
     int kepts;
 };
 
-int ftc_doubling_run_open(struct ftc_comm *comm)
+static int baseline_open(struct ftc_comm *comm)
 {
     struct ftc_doubling_run *run = calloc(1, sizeof(*run));
 
@@ -47,7 +47,7 @@ int ftc_doubling_run_open(struct ftc_comm *comm)
     return FTC_SUCCESS;
 }
 
-void ftc_doubling_run_close(struct ftc_comm *comm)
+static void baseline_close(struct ftc_comm *comm)
 {
     struct ftc_doubling_run *run = comm->doubling;
 
@@ -102,8 +102,9 @@ static void put_out(struct ftc_comm *comm)
 
 /* --- in --- */
 
-bool ftc_doubling_is_message(const struct ftc_buffer *buffer)
+static bool owns(const struct ftc_comm *comm, const struct ftc_buffer *buffer)
 {
+    (void)comm;
     return buffer->size >= 2 && buffer->data[1] == KIND;
 }
 
@@ -139,7 +140,7 @@ static int take(struct ftc_comm *comm, int from, const struct ftc_buffer *messag
 
 /* Who ends a call has had something from everybody who takes part in it: nobody is further ahead
  * than the next one. */
-int ftc_doubling_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+static int receive_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     struct ftc_doubling_run *run = comm->doubling;
     uint64_t call;
@@ -153,7 +154,7 @@ int ftc_doubling_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer 
                                                    : keep(run, from, message);
 }
 
-void ftc_doubling_run_notice(struct ftc_comm *comm, int rank)
+static void notice(struct ftc_comm *comm, int rank)
 {
     struct ftc_doubling_run *run = comm->doubling;
 
@@ -206,7 +207,7 @@ static void run_core(struct ftc_comm *comm)
     comm->delivered = false; /* of the call under way: no message waits for its return */
     ftc_progress_failures(comm);
     for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
-        ftc_doubling_run_notice(comm, rank);
+        notice(comm, rank);
     ftc_doubling_start(comm->doubling->core);
     put_out(comm);
     take_kept(comm);
@@ -281,3 +282,12 @@ FTC_API int ftc_baseline_allreduce(enum ftc_doubling_algorithm algorithm, const 
     rc = comm->alone ? run_alone(&settings, send, recv) : run(comm, &settings, send, recv);
     return ftc_call_end(comm, rc);
 }
+
+const struct ftc_algorithm ftc_algorithm_baseline = {
+    .name = "baseline",
+    .open = baseline_open,
+    .close = baseline_close,
+    .owns = owns,
+    .receive = receive_message,
+    .notice = notice,
+};

@@ -1,5 +1,5 @@
-/* Large allreduces: messages, waiting, commits. */
-#include "runtime/large.h"
+/* Large allreduces between nodes (collectives/ring/large.h): messages, waiting, commits. */
+#include "runtime/algorithms/table.h"
 
 #include <stdlib.h>
 
@@ -18,10 +18,9 @@
 struct ftc_large_run {
     struct ftc_large *core;
     unsigned char *decided; /* value of a commit */
-    bool committed;
 };
 
-int ftc_large_run_open(struct ftc_comm *comm)
+static int ring_open(struct ftc_comm *comm)
 {
     struct ftc_large_run *run = calloc(1, sizeof(*run));
     struct ftc_large_settings settings = {.self = comm->rank,
@@ -37,7 +36,7 @@ int ftc_large_run_open(struct ftc_comm *comm)
     return ftc_large_create(&run->core, &settings);
 }
 
-void ftc_large_run_close(struct ftc_comm *comm)
+static void ring_close(struct ftc_comm *comm)
 {
     struct ftc_large_run *run = comm->large;
 
@@ -49,21 +48,16 @@ void ftc_large_run_close(struct ftc_comm *comm)
     comm->large = NULL;
 }
 
-bool ftc_large_run_takes(const struct ftc_comm *comm, const struct ftc_call *call)
+static bool takes(const struct ftc_comm *comm, const struct ftc_signature *signature)
 {
     const struct ftc_config *config = &comm->config;
     bool wanted = config->large == FTC_CONFIG_LARGE_RING ||
                   (config->large == FTC_CONFIG_LARGE_AUTO && comm->large != NULL &&
                    ftc_segment_nodes(comm->segment) > 1);
 
-    return comm->large != NULL && comm->board == NULL && wanted && config->drill_flip[0] == '\0' &&
-           config->integrity == FTC_INTEGRITY_NONE && call->signature.kind == FTC_CALL_ALLREDUCE &&
-           call->signature.size > 0 && call->signature.size >= (uint64_t)config->large_at;
-}
-
-bool ftc_large_run_committed(const struct ftc_comm *comm)
-{
-    return comm->large != NULL && comm->large->committed;
+    return comm->large != NULL && wanted && config->drill_flip[0] == '\0' &&
+           config->integrity == FTC_INTEGRITY_NONE && signature->kind == FTC_CALL_ALLREDUCE &&
+           signature->size > 0 && signature->size >= (uint64_t)config->large_at;
 }
 
 static struct ftc_large_now now(const struct ftc_comm *comm)
@@ -99,7 +93,7 @@ static int judged(struct ftc_comm *comm, int rc)
     return rc;
 }
 
-int ftc_large_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+static int receive_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     struct ftc_large_now here = now(comm);
     int rc = judged(comm, ftc_large_receive(comm->large->core, &here, from, message));
@@ -108,20 +102,19 @@ int ftc_large_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *me
     return rc;
 }
 
-void ftc_large_run_look(struct ftc_comm *comm, int from, const struct ftc_buffer *message)
+static void look(struct ftc_comm *comm, int from, const struct ftc_buffer *message)
 {
     (void)judged(comm, ftc_large_look(comm->large->core, from, message));
 }
 
-void ftc_large_run_called(struct ftc_comm *comm)
+static void called(struct ftc_comm *comm)
 {
     struct ftc_large_now here = now(comm);
 
-    comm->large->committed = false;
     (void)judged(comm, ftc_large_called(comm->large->core, &here));
 }
 
-void ftc_large_run_notice(struct ftc_comm *comm, int rank)
+static void notice(struct ftc_comm *comm, int rank)
 {
     ftc_large_notice(comm->large->core, rank);
 }
@@ -141,14 +134,14 @@ static void take_early(struct ftc_comm *comm)
 
 /* --- the call --- */
 
-int ftc_large_run_awaits(const struct ftc_comm *comm)
+static int awaits(const struct ftc_comm *comm)
 {
     return comm->large != NULL ? ftc_large_awaited(comm->large->core) : -1;
 }
 
-void ftc_large_run_activity(const struct ftc_comm *comm, struct ftc_member_activity *activity)
+static void activity_of(const struct ftc_comm *comm, struct ftc_member_activity *activity)
 {
-    int awaited = ftc_large_run_awaits(comm);
+    int awaited = awaits(comm);
 
     if (awaited < 0)
         return;
@@ -204,7 +197,7 @@ static int commit(struct ftc_comm *comm, enum ftc_large_verdict *verdict)
     struct ftc_call call;
 
     ftc_large_commit(run->core, ftc_member_known_failed(comm->member), &call);
-    int rc = ftc_call_wait(comm, &call, run->decided);
+    int rc = ftc_call_wait(comm, &call, run->decided, &ftc_algorithm_ring);
     comm->receive = NULL;
     if (rc != FTC_SUCCESS)
         return rc;
@@ -213,7 +206,7 @@ static int commit(struct ftc_comm *comm, enum ftc_large_verdict *verdict)
     return FTC_SUCCESS;
 }
 
-int ftc_large_run_call(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+static int run_call(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     struct ftc_large_run *run = comm->large;
     enum ftc_large_verdict verdict = FTC_LARGE_AGAIN;
@@ -224,10 +217,32 @@ int ftc_large_run_call(struct ftc_comm *comm, const struct ftc_call *call, void 
         run_attempt(comm);
         rc = commit(comm, &verdict);
     }
-    run->committed = rc == FTC_SUCCESS && verdict == FTC_LARGE_COMMITTED;
-    if (run->committed)
+    if (rc == FTC_SUCCESS && verdict == FTC_LARGE_COMMITTED)
         ftc_large_copy(run->core, receive);
     ftc_large_end(run->core);
-    return rc == FTC_SUCCESS && verdict == FTC_LARGE_PROTECTED ? ftc_call_wait(comm, call, receive)
-                                                               : rc;
+    if (rc == FTC_SUCCESS && verdict == FTC_LARGE_PROTECTED)
+        return ftc_call_wait(comm, call, receive, &ftc_algorithm_ring);
+    comm->ran = ftc_algorithm_ring.name; /* and not the algorithm of the commit */
+    return rc;
 }
+
+static bool owns(const struct ftc_comm *comm, const struct ftc_buffer *message)
+{
+    (void)comm;
+    return ftc_large_is_message(message);
+}
+
+const struct ftc_algorithm ftc_algorithm_ring = {
+    .name = "ring",
+    .takes = takes,
+    .run = run_call,
+    .open = ring_open,
+    .close = ring_close,
+    .owns = owns,
+    .receive = receive_message,
+    .awaits = awaits,
+    .called = called,
+    .looks = look,
+    .notice = notice,
+    .activity = activity_of,
+};

@@ -1,5 +1,5 @@
 /* Messages, timers and notices of a gossip aggregation. */
-#include "runtime/gossip.h"
+#include "runtime/algorithms/gossip.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ struct ftc_gossip_kept {
     struct ftc_buffer *message;
 };
 
-int ftc_gossip_run_open(struct ftc_comm *comm)
+static int gossip_open(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = calloc(1, sizeof(*run));
 
@@ -52,7 +52,7 @@ int ftc_gossip_run_open(struct ftc_comm *comm)
     return FTC_SUCCESS;
 }
 
-void ftc_gossip_run_close(struct ftc_comm *comm)
+static void gossip_close(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = comm->gossip;
 
@@ -184,7 +184,7 @@ void ftc_gossip_run_outputs(struct ftc_comm *comm)
         if (output.kind == FTC_GOSSIP_SEND)
             send(comm, &output);
         else
-            ftc_progress_gossip_due(comm, ftc_clock_now() + patience(run, output.delay_ns));
+            ftc_progress_algorithm_due(comm, ftc_clock_now() + patience(run, output.delay_ns));
     }
     ftc_gossip_end_look(run->end);
     if (!ftc_gossip_settled(run->core))
@@ -219,7 +219,7 @@ static bool in_turns(const struct ftc_gossip_run *run)
     return run->head.turns != 0;
 }
 
-void ftc_gossip_run_answer(struct ftc_comm *comm)
+static void received(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = comm->gossip;
 
@@ -290,7 +290,7 @@ static bool rests(const struct ftc_gossip_run *run)
 static int put_off(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     if (!comm->gossip->putting_off)
-        ftc_progress_gossip_due(comm, ftc_clock_now() + REST_NS);
+        ftc_progress_algorithm_due(comm, ftc_clock_now() + REST_NS);
     comm->gossip->putting_off = true;
     return keep(comm, from, message);
 }
@@ -303,9 +303,11 @@ static uint64_t called(const struct ftc_comm *comm)
     return calls > comm->gossip->head.op ? calls : comm->gossip->head.op;
 }
 
-void ftc_gossip_run_catch_up(struct ftc_comm *comm)
+/* Beside the board the member learns how far operations are by now, to tell messages that come
+ * early from those that make no sense. */
+static void catch_up(struct ftc_comm *comm)
 {
-    if (comm->gossip->core == NULL)
+    if (comm->board != NULL && comm->gossip->core == NULL)
         ftc_member_skip(comm->member, called(comm));
 }
 
@@ -316,6 +318,7 @@ static int drop_damaged(struct ftc_comm *comm, int from, bool turns)
     if (!turns)
         return FTC_ERR_PROTO;
     comm->gossip->damaged++;
+    comm->dropped++;
     FTC_LOG(&comm->log, FTC_LOG_INFO,
             "gossip: the head of a message from rank %d is damaged: dropped", from);
     return FTC_SUCCESS;
@@ -353,7 +356,7 @@ static bool is_mark(const struct ftc_buffer *message)
            ftc_gossip_is_mark(message->data + FTC_GOSSIP_HEAD - FTC_GOSSIP_LETTER_HEAD);
 }
 
-int ftc_gossip_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+static int receive_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     return !is_mark(message) && is_lost(comm) ? FTC_SUCCESS : judge(comm, from, message);
 }
@@ -380,10 +383,10 @@ void ftc_gossip_run_take_kept(struct ftc_comm *comm)
         kept = next;
     }
     run->taking = taking;
-    ftc_gossip_run_answer(comm);
+    received(comm);
 }
 
-void ftc_gossip_run_timer(struct ftc_comm *comm)
+static void timer(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = comm->gossip;
 
@@ -394,8 +397,8 @@ void ftc_gossip_run_timer(struct ftc_comm *comm)
         return;
     }
     run->silent += run->silent < SILENT_MOST;
-    if (run->clogged) {
-        ftc_progress_gossip_due(
+    if (comm->clogged) {
+        ftc_progress_algorithm_due(
             comm,
             ftc_clock_now() + patience(run, (uint64_t)comm->config.gossip_patience_us * 1000));
         return;
@@ -409,7 +412,7 @@ void ftc_gossip_run_notice(struct ftc_comm *comm, int rank)
 {
     struct ftc_gossip_run *run = comm->gossip;
 
-    if (run->core == NULL || run->place[rank] < 0)
+    if (run == NULL || run->core == NULL || run->place[rank] < 0)
         return;
     ftc_gossip_notice(run->core, run->place[rank]);
     ftc_gossip_end_removed(run->end, rank);
@@ -471,11 +474,11 @@ void ftc_gossip_run_clock_stop(struct ftc_comm *comm)
 }
 
 /* Silent neighbours come first: if one is in another collective, that is why. */
-void ftc_gossip_run_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
+static void activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
     const struct ftc_gossip_run *run = comm->gossip;
 
-    if (run == NULL || run->core == NULL || run->agreeing)
+    if (run == NULL || run->core == NULL || comm->agreeing)
         return;
     now->kind = FTC_CALL_GOSSIP;
     now->op = run->head.op;
@@ -488,3 +491,22 @@ void ftc_gossip_run_activity(const struct ftc_comm *comm, struct ftc_member_acti
     int place = ftc_gossip_awaits(run->core, &now->waits);
     now->waits_for = place >= 0 ? run->rank[place] : -1;
 }
+
+static bool owns(const struct ftc_comm *comm, const struct ftc_buffer *message)
+{
+    (void)comm;
+    return ftc_gossip_is_message(message);
+}
+
+const struct ftc_algorithm ftc_algorithm_gossip = {
+    .name = "gossip",
+    .open = gossip_open,
+    .close = gossip_close,
+    .owns = owns,
+    .receive = receive_message,
+    .received = received,
+    .timer = timer,
+    .precedes = catch_up,
+    .notice = ftc_gossip_run_notice,
+    .activity = activity,
+};

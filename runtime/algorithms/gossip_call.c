@@ -9,9 +9,9 @@
 #include "base/mix.h"
 #include "base/probes.h"
 #include "collectives/values/types.h"
+#include "runtime/algorithms/gossip.h"
 #include "runtime/call.h"
 #include "runtime/failures.h"
-#include "runtime/gossip.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 
@@ -209,7 +209,7 @@ static void destroy(struct ftc_comm *comm)
     run->core = NULL;
     run->head.op = ftc_member_next_op(comm->member);
     run->overflowed = false;
-    ftc_progress_gossip_due(comm, 0);
+    ftc_progress_algorithm_due(comm, 0);
 }
 
 /* Gossip that begins, or begins anew. */
@@ -223,7 +223,7 @@ static void reset(struct aggregation *a)
                                          .neighbourhood = (uint8_t)a->neighbourhood,
                                          .turns = a->core.turns,
                                          .operator_code = (uint8_t)a->operator_code};
-    run->frozen = run->agreeing = run->owing = run->putting_off = false;
+    run->frozen = run->owing = run->putting_off = false;
     run->sent = run->spared = run->stood = run->damaged = 0;
     run->began_ns = run->spent_ns = run->unsettled_ns = 0;
     run->silent = 0;
@@ -273,10 +273,9 @@ static const struct ftc_set *decided_failed(const struct ftc_comm *comm)
 /* By messages, whose values and heads have checksums; the node board has none. */
 static int run_agreement(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
-    comm->gossip->agreeing = true;
-    int rc = ftc_call_wait(comm, call, receive);
-    comm->gossip->agreeing = comm->delivered =
-        false; /* gossip goes on: no message waits for a return */
+    comm->agreeing = true;
+    int rc = ftc_call_wait(comm, call, receive, &ftc_algorithm_board);
+    comm->agreeing = comm->delivered = false; /* gossip goes on: no message waits for a return */
     comm->receive = NULL;
     return rc;
 }
@@ -329,7 +328,7 @@ static void freeze(struct ftc_comm *comm)
     ftc_progress_until(comm, &(struct ftc_until){.done = is_complete});
     comm->gossip->taking = false;
     comm->gossip->frozen = true;
-    ftc_progress_gossip_due(comm, 0);
+    ftc_progress_algorithm_due(comm, 0);
 }
 
 static void thaw(struct ftc_comm *comm)
@@ -337,8 +336,8 @@ static void thaw(struct ftc_comm *comm)
     struct ftc_gossip_run *run = comm->gossip;
 
     run->frozen = false;
-    ftc_progress_gossip_due(comm,
-                            ftc_clock_now()); /* what was under way may have died with its sender */
+    ftc_progress_algorithm_due(
+        comm, ftc_clock_now()); /* what was under way may have died with its sender */
     ftc_gossip_run_take_kept(comm);
 }
 
@@ -384,7 +383,6 @@ static void add_to_report(struct ftc_comm *comm)
     run->report.messages += run->sent;
     run->report.attempts += ftc_gossip_end_attempts(run->end);
     run->report.corrupt += counters.corrupt + run->damaged;
-    run->dropped += run->damaged;
     run->damaged = 0;
     run->report.repairs += counters.repairs;
 }
@@ -490,6 +488,7 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
         rc = start(a, agreed_failed(comm));
         if (rc == FTC_SUCCESS) {
             rc = run_attempts(a);
+            comm->ran = ftc_algorithm_gossip.name;
             return_to_board(comm);
         }
         int living = comm->size - ftc_set_count(decided_failed(comm));

@@ -1,5 +1,5 @@
 /* Waiting for receivers that are behind. */
-#include "runtime/room.h"
+#include "runtime/flow_control.h"
 
 #include "runtime/flow.h"
 #include "runtime/progress.h"
@@ -16,13 +16,13 @@ struct room {
     uint64_t called;
 };
 
-int ftc_room_open(struct ftc_comm *comm)
+static int flow_control_open(struct ftc_comm *comm)
 {
     return ftc_segment_nodes(comm->segment) > 1 ? ftc_flow_create(&comm->flow, comm->size)
                                                 : FTC_SUCCESS;
 }
 
-void ftc_room_close(struct ftc_comm *comm)
+static void flow_control_close(struct ftc_comm *comm)
 {
     ftc_flow_destroy(comm->flow);
     comm->flow = NULL;
@@ -36,7 +36,7 @@ static void send(struct ftc_comm *comm, int rank, struct ftc_buffer *message)
     ftc_progress_must(comm, rc);
 }
 
-void ftc_room_answer(struct ftc_comm *comm)
+void ftc_flow_control_answer(struct ftc_comm *comm)
 {
     uint64_t called;
     struct ftc_buffer *answer;
@@ -109,7 +109,7 @@ static void note_bytes(struct ftc_comm *comm, uint64_t k, uint64_t bytes)
 }
 
 /* Each settle_every-th broadcast waits for all, so that their number is bounded without this. */
-void ftc_room_wait(struct ftc_comm *comm, const struct ftc_call *call)
+void ftc_flow_control_wait(struct ftc_comm *comm, const struct ftc_call *call)
 {
     const struct ftc_signature *signature = &call->signature;
     bool runs_ahead = ftc_call_table[signature->kind].rooted;
@@ -126,3 +126,31 @@ void ftc_room_wait(struct ftc_comm *comm, const struct ftc_call *call)
         ftc_progress_until(comm, &(struct ftc_until){has_room, &(struct room){signature, k - ahead},
                                                      FTC_WAIT_ROOM, ROOM_LOOK_NS});
 }
+
+static bool owns(const struct ftc_comm *comm, const struct ftc_buffer *message)
+{
+    return comm->flow != NULL && ftc_flow_is_message(message);
+}
+
+static int receive_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    int rc = ftc_flow_receive(comm->flow, from, message);
+
+    ftc_flow_control_answer(comm);
+    return rc;
+}
+
+static void notice(struct ftc_comm *comm, int rank)
+{
+    if (comm->flow != NULL)
+        ftc_flow_notice(comm->flow, rank);
+}
+
+const struct ftc_algorithm ftc_algorithm_flow_control = {
+    .name = "flow control",
+    .open = flow_control_open,
+    .close = flow_control_close,
+    .owns = owns,
+    .receive = receive_message,
+    .notice = notice,
+};

@@ -2,12 +2,12 @@
  * Gossip aggregation at run time. Its messages travel beside the member's. The thread that drives
  * the member drives it, too. All under comm->lock.
  */
-#ifndef FTC_RUNTIME_GOSSIP_H
-#define FTC_RUNTIME_GOSSIP_H
+#ifndef FTC_RUNTIME_ALGORITHMS_GOSSIP_H
+#define FTC_RUNTIME_ALGORITHMS_GOSSIP_H
 
 #include "collectives/gossip/end.h"
 #include "collectives/gossip/wire.h"
-#include "runtime/comm.h"
+#include "runtime/algorithms/table.h"
 
 struct ftc_gossip_kept;
 
@@ -21,26 +21,22 @@ struct ftc_gossip_run {
     struct ftc_neighbourhood neighbourhood;
     int *rank, *place; /* gossip goes on in the view: its i-th rank; where a rank is in it, -1 */
     int places;
-    bool frozen;      /* what comes is kept */
-    bool agreeing;    /* an agreement is under way */
-    bool taking;      /* no rest: what comes, or was kept, is taken in at once */
-    bool putting_off; /* messages were kept because this rank rests: later ones come after them */
-    bool owing;       /* messages were taken in, and what they set off is not out yet */
-    uint64_t due_ns;
+    bool frozen;       /* what comes is kept */
+    bool taking;       /* no rest: what comes, or was kept, is taken in at once */
+    bool putting_off;  /* messages were kept because this rank rests: later ones come after them */
+    bool owing;        /* messages were taken in, and what they set off is not out yet */
     uint64_t began_ns; /* when time began to count in this attempt; 0: not yet, or not now */
     uint64_t spent_ns; /* in earlier attempts */
     uint64_t shown_ns; /* when this rank last showed what it does */
     uint64_t sent;     /* messages */
     uint64_t
         spared; /* ... while the estimate stood still: who waits for others does not use up what it may send */
-    uint64_t stood;        /* ... until it stood still */
-    uint64_t unsettled_ns; /* not ready for the first agreement since; 0: ready */
-    unsigned silent;       /* timers since a message came */
-    bool clogged;          /* what was sent has not all gone out: the receivers do not keep up */
-    struct ftc_flip drawn; /* flip of this operation, if they are drawn */
+    uint64_t stood;             /* ... until it stood still */
+    uint64_t unsettled_ns;      /* not ready for the first agreement since; 0: ready */
+    unsigned silent;            /* timers since a message came */
+    struct ftc_flip drawn;      /* flip of this operation, if they are drawn */
     bool struck[FTC_FLIPS + 1]; /* flips that have been carried out, the drawn one last */
-    uint64_t damaged;           /* messages dropped for a damaged head since it began, ... */
-    uint64_t dropped;           /* ... and in the aggregations before */
+    uint64_t damaged;           /* messages dropped for a damaged head since it began */
 
     struct ftc_gossip_kept *first,
         *last; /* messages that came too early, in the order of arrival */
@@ -50,22 +46,11 @@ struct ftc_gossip_run {
     ftc_gossip_report report;
 };
 
-/* Beside the board: the member learns how far operations are by now, to tell messages that come
- * early from those that make no sense. */
-void ftc_gossip_run_catch_up(struct ftc_comm *comm);
-
-int ftc_gossip_run_open(struct ftc_comm *comm); /* FTC_ERR_NOMEM */
-void ftc_gossip_run_close(struct ftc_comm *comm);
-
-/* A message that ftc_gossip_is_message(): FTC_ERR_PROTO, its sender broke the protocol. */
-int ftc_gossip_run_receive(struct ftc_comm *comm, int from, struct ftc_buffer *message);
-void ftc_gossip_run_notice(struct ftc_comm *comm, int rank); /* rank has failed */
-void ftc_gossip_run_timer(struct ftc_comm *comm);            /* due_ns has passed */
+/* rank has failed. */
+void ftc_gossip_run_notice(struct ftc_comm *comm, int rank);
 
 /* What was put off while this rank was frozen, or before it called: take it in. */
 void ftc_gossip_run_take_kept(struct ftc_comm *comm);
-/* No further message lies here: what those that were taken in set off (gossip.md, rule 4). */
-void ftc_gossip_run_answer(struct ftc_comm *comm);
 /* Carry out what the aggregation wants, and look at where it is. */
 void ftc_gossip_run_outputs(struct ftc_comm *comm);
 /* May this rank call the first agreement? */
@@ -76,8 +61,5 @@ void ftc_gossip_run_clock(struct ftc_comm *comm);
 void ftc_gossip_run_clock_stop(struct ftc_comm *comm);
 /* Flips that are due by now. */
 void ftc_gossip_run_strike(struct ftc_comm *comm);
-
-/* If the caller waits for gossip, and not for an agreement: what it shows. */
-void ftc_gossip_run_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
 
 #endif

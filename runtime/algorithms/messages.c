@@ -1,0 +1,52 @@
+/* By messages among all ranks: exchange, direct and tree. They differ in what the first ballot
+ * collects by, which the member decides (docs/design/agreement.md, rule 2). */
+#include "runtime/algorithms/table.h"
+#include "runtime/call.h"
+#include "runtime/flow_control.h"
+#include "runtime/progress.h"
+#include "runtime/publish.h"
+
+static int go(struct ftc_comm *comm, const struct ftc_call *call)
+{
+    int rc = ftc_member_call(comm->member, call);
+
+    if (rc == FTC_ERR_NOMEM)
+        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
+    if (rc != 0)
+        return rc;
+    comm->under_way = &call->signature;
+    ftc_publish_called(comm, ftc_member_next_op(comm->member));
+    if (!comm->alone)
+        ftc_algorithms_called(comm);
+    ftc_flow_control_answer(comm);
+    ftc_call_await_delivery(comm);
+    return 0;
+}
+
+static int run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+{
+    return ftc_call_agree(comm, call, receive, go);
+}
+
+static bool exchanges(const struct ftc_comm *comm, const struct ftc_signature *signature)
+{
+    return ftc_member_collects_by(comm->member, signature) == FTC_COLLECTS_BY_EXCHANGE;
+}
+
+static bool collects_directly(const struct ftc_comm *comm, const struct ftc_signature *signature)
+{
+    return ftc_member_collects_by(comm->member, signature) == FTC_COLLECTS_DIRECTLY;
+}
+
+static bool takes_all(const struct ftc_comm *comm, const struct ftc_signature *signature)
+{
+    (void)comm;
+    (void)signature;
+    return true;
+}
+
+const struct ftc_algorithm ftc_algorithm_exchange = {
+    .name = "exchange", .takes = exchanges, .run = run};
+const struct ftc_algorithm ftc_algorithm_direct = {
+    .name = "direct", .takes = collects_directly, .run = run};
+const struct ftc_algorithm ftc_algorithm_tree = {.name = "tree", .takes = takes_all, .run = run};

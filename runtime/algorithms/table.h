@@ -1,0 +1,14 @@
+/* The entries of the table. Each is in the file of its name, but for the last of them. */
+#ifndef FTC_RUNTIME_ALGORITHMS_TABLE_H
+#define FTC_RUNTIME_ALGORITHMS_TABLE_H
+
+#include "runtime/algorithm.h"
+
+extern const struct ftc_algorithm ftc_algorithm_board, ftc_algorithm_ring, ftc_algorithm_levels;
+extern const struct ftc_algorithm ftc_algorithm_exchange, ftc_algorithm_direct,
+    ftc_algorithm_tree; /* messages.c */
+extern const struct ftc_algorithm ftc_algorithm_gossip;
+extern const struct ftc_algorithm ftc_algorithm_baseline;     /* doubling.c */
+extern const struct ftc_algorithm ftc_algorithm_flow_control; /* runtime/flow_control.c */
+
+#endif
