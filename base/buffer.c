@@ -41,9 +41,9 @@ struct ftc_buffer *ftc_buffer_ref(struct ftc_buffer *buffer)
 #define ORDER_MOST  24
 
 struct ftc_buffer_pool {
-    size_t most,
-        kept; /* bytes: as many as were used last in each, which are those that have pages */
-    long out; /* buffers that somebody refers to */
+    /* Bytes. `kept` counts what the last user of each buffer asked for: only that has pages. */
+    size_t most, kept;
+    long out; /* buffers that are in use */
     bool closed;
     struct ftc_buffer *first[ORDER_MOST - ORDER_LEAST + 1]; /* linked by their first bytes */
 };
@@ -76,7 +76,7 @@ static struct ftc_buffer *take_first(struct ftc_buffer_pool *pool, int order)
     return buffer;
 }
 
-/* The last one of a closed pool takes it along. */
+/* The last buffer that comes back to a closed pool frees the pool. */
 static void take_back(struct ftc_buffer_pool *pool, struct ftc_buffer *buffer)
 {
     struct ftc_buffer **first = &pool->first[buffer->order - ORDER_LEAST];
@@ -114,7 +114,8 @@ static int order_of(size_t size)
     return order;
 }
 
-/* What is behind the bytes that were asked for has no pages, hence costs nothing. */
+/* The size is rounded up to a power of two. Nobody touches the bytes past `size`, so the system
+ * gives them no pages, and they cost nothing. */
 struct ftc_buffer *ftc_buffer_pool_take(struct ftc_buffer_pool *pool, size_t size)
 {
     if (pool == NULL || size < (size_t)1 << ORDER_LEAST || size > (size_t)1 << ORDER_MOST)

@@ -1,4 +1,4 @@
-/* The clocks. clock_gettime() goes through the vDSO: no system call. */
+/* The clocks. clock_gettime() needs no system call, because the vDSO serves it. */
 #include "base/clock.h"
 
 #include <time.h>

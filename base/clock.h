@@ -8,7 +8,7 @@
 #define FTC_NS_PER_S  1000000000ull
 
 uint64_t ftc_clock_now(void); /* CLOCK_MONOTONIC, ns */
-uint64_t
-ftc_clock_realtime(void); /* CLOCK_REALTIME, ns since the epoch: for people, never for waiting */
+/* CLOCK_REALTIME, ns since the epoch: to show to people, never to wait for. */
+uint64_t ftc_clock_realtime(void);
 
 #endif

@@ -1,12 +1,12 @@
-/* Hints to the processor; without effect on what a program does. */
+/* Hints to the processor. They change the speed of a program, never its results. */
 #ifndef FTC_BASE_CPU_H
 #define FTC_BASE_CPU_H
 
-/* On the way of every operation: such functions are laid side by side, on few pages, since with
- * many ranks on a core each one comes back to cold caches. */
+/* For functions that every operation calls. The linker lays them side by side on few pages, which
+ * helps where many ranks share a core and each rank finds cold caches when its turn comes. */
 #define FTC_HOT __attribute__((hot))
 
-/* In a loop that waits for another core. */
+/* Call this in a loop that waits for another core. */
 static inline void ftc_cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -16,7 +16,8 @@ static inline void ftc_cpu_relax(void)
 #endif
 }
 
-/* The cache line of `address` will be read and written: fetch it once, to own it. */
+/* Fetch the cache line of `address` for writing. A line that is read first and then written would
+ * otherwise travel twice. */
 static inline void ftc_cpu_own(const void *address)
 {
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-/* Error codes in words, and the last error of each thread. */
+/* The texts of error codes, and the last error of each thread. */
 #include "base/error.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 static _Thread_local char last_error[ERROR_SIZE];
 
-/* Arguments may point into last_error ("...: %s", ftc_last_error()), so text is made beside it.
- * errno stays, because callers look at it after the words are set. */
+/* The text is made in a buffer of its own, because arguments may point into last_error ("...: %s",
+ * ftc_last_error()). errno is kept, because callers read it afterwards. */
 int ftc_error_set(int code, const char *format, ...)
 {
     char text[ERROR_SIZE];
@@ -25,7 +25,8 @@ int ftc_error_set(int code, const char *format, ...)
     return code;
 }
 
-/* Append what fits of `more` to the `used` characters of text[ERROR_SIZE]; returns its length. */
+/* Append to the `used` characters of text[ERROR_SIZE] as much of `more` as fits. Returns the new
+ * length. */
 static size_t append(char *text, size_t used, const char *more)
 {
     size_t size = strnlen(more, ERROR_SIZE - 1 - used);
@@ -43,7 +44,7 @@ int ftc_error_wrap(int code, const char *format, ...)
     int written = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (written > 0) {
-        /* The context keeps its room; what does not fit is the tail of the older words. */
+        /* The context is kept whole; the end of the older text is cut if both do not fit. */
         size_t used = (size_t)written < sizeof(text) ? (size_t)written : sizeof(text) - 1;
         if (last_error[0] != '\0') {
             used = append(text, used, ": ");

@@ -1,4 +1,4 @@
-/* The script goes to gnuplot's standard input. */
+/* Runs gnuplot and writes the script to its standard input. */
 #include "base/gnuplot.h"
 
 #include <signal.h>
@@ -20,7 +20,8 @@ int ftc_gnuplot_check(const char *path, char problem[FTC_GNUPLOT_PROBLEM])
                  "out --plot");
         return FTC_ERR_UNSUPPORTED;
     }
-    FILE *out = fopen(path, "a"); /* gnuplot would draw to standard output, into the table */
+    /* gnuplot would draw to standard output, into the table, if it could not open the file. */
+    FILE *out = fopen(path, "a");
     if (out == NULL) {
         snprintf(problem, FTC_GNUPLOT_PROBLEM, "--plot %s: %m; give a file that can be written",
                  path);
@@ -29,11 +30,12 @@ int ftc_gnuplot_check(const char *path, char problem[FTC_GNUPLOT_PROBLEM])
     fclose(out);
     struct stat file;
     if (stat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
-        unlink(path); /* nothing is left behind if the work fails */
+        unlink(path); /* so that no empty file is left if the work fails */
     return 0;
 }
 
-/* gnuplot takes "|command" for a pipe and "-" for standard output: neither begins with "./". */
+/* gnuplot reads "|command" as a pipe and "-" as standard output. The "./" keeps a file of such a
+ * name a file. */
 static void write_output(const char *path, FILE *out)
 {
     fprintf(out, "set output '%s", path[0] == '/' ? "" : "./");
@@ -59,7 +61,7 @@ static void write_style(const struct ftc_gnuplot *figure, FILE *out)
           out);
 }
 
-/* gnuplot does not say that the disk is full. */
+/* gnuplot reports no error when the disk is full, so look for the end of the file. */
 static bool is_whole(const char *path)
 {
     static const char end[] = "</svg>";
@@ -100,7 +102,7 @@ static int draw(const struct ftc_gnuplot *figure, char problem[FTC_GNUPLOT_PROBL
 
 int ftc_gnuplot_draw(const struct ftc_gnuplot *figure, char problem[FTC_GNUPLOT_PROBLEM])
 {
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* of a gnuplot that ends early */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* gnuplot may end before it has read all */
     int rc = draw(figure, problem);
 
     signal(SIGPIPE, before);

@@ -1,7 +1,7 @@
 /*
- * Figures as SVG by gnuplot: what ftcoll-sim and ftcoll-perf share, the look among it. The words of
- * an error go to `problem`, not to base/error.h: a program on libftcoll has the library's
- * ftc_last_error() and must not bring another.
+ * SVG figures by gnuplot: the code and the style that ftcoll-sim and ftcoll-perf share. The text of
+ * an error goes to `problem`, not to base/error.h, because a program that links with libftcoll has
+ * the ftc_last_error() of the library and must not bring a second one.
  */
 #ifndef FTC_BASE_GNUPLOT_H
 #define FTC_BASE_GNUPLOT_H
@@ -10,14 +10,15 @@
 
 #define FTC_GNUPLOT_PROBLEM 512
 
-/* Before the work: is gnuplot to be found, and can the file be made? Else FTC_ERR_UNSUPPORTED or
- * FTC_ERR_SYSTEM, with cause and remedy in `problem`. Leaves no file behind that was not there. */
+/* Call this before the work whose result is to be drawn. FTC_ERR_UNSUPPORTED: gnuplot is not
+ * installed. FTC_ERR_SYSTEM: the file cannot be written. `problem` then has cause and remedy. A
+ * file that did not exist before does not exist afterwards. */
 int ftc_gnuplot_check(const char *path, char problem[FTC_GNUPLOT_PROBLEM]);
 
 struct ftc_gnuplot {
     const char *path;
     int width, height; /* pixels */
-    /* Data and plot commands: terminal, output and style are set. */
+    /* Writes data and plot commands. Terminal, output and style are already set. */
     void (*write_script)(const void *data, FILE *out);
     const void *data;
 };

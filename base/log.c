@@ -1,5 +1,5 @@
-/* Log lines: one write(2) for each, so that lines of many processes on one standard error never
- * tear. */
+/* Log lines. One write(2) writes each, so that the lines of many processes on one standard error
+ * never mix. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 /* Below PIPE_BUF (4096), so that a write to a pipe is atomic. */
 #define LINE_SIZE  2048
-#define LONGEST_MS 100 /* that a line may wait for a slow reader */
+#define LONGEST_MS 100 /* how long a line may wait for a slow reader */
 
 static const char *const level_names[] = {
     [FTC_LOG_ERROR] = "error", [FTC_LOG_WARN] = "warn",   [FTC_LOG_INFO] = "info",
@@ -34,8 +34,8 @@ int ftc_log_level_parse(const char *name)
     return -1;
 }
 
-/* What cannot be written soon is lost: a log line must never stop a process (full disk, closed
- * pipe, a reader that has paused), and a progress thread that waits for it would be fenced as
+/* A line that cannot be written soon is dropped. A full disk, a closed pipe or a reader that has
+ * paused must not stop a process, and a progress thread that waited here would be fenced as
  * stalled. */
 static void write_line(const char *line, size_t size)
 {
@@ -49,7 +49,7 @@ static void write_line(const char *line, size_t size)
     } while (written < 0 && errno == EINTR);
 }
 
-/* Bytes that an snprintf into `room` bytes has left there, given what it returned. */
+/* How many characters an snprintf() into `room` bytes has stored. `written` is what it returned. */
 static size_t stored(int written, size_t room)
 {
     if (written < 0)

@@ -1,5 +1,5 @@
-/* Sets of ranks: bits in one word, bits in several, or runs, by the number of ranks. Loops over
- * bits go over words; bits past the size are zero, which every function keeps. */
+/* Sets of ranks. The number of ranks decides the form: bits in one word, bits in several words, or
+ * runs. Every function keeps the bits past the size zero, so that loops can go over words. */
 #include "base/set.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static inline bool is_sparse(const struct ftc_set *set)
     return set->size > FTC_SET_DENSE_MAX;
 }
 
-/* Of a dense set. */
+/* The words of a dense set. */
 static inline uint64_t *words_of(struct ftc_set *set)
 {
     return set->size <= WORD_BITS ? &set->only : set->word;
@@ -219,7 +219,7 @@ static int next_run(const struct ftc_runs *runs, int from)
     return runs->run[at].first > from ? runs->run[at].first : from;
 }
 
-/* Lowest set bit >= from of the words, each turned over by `flip`; -1: none. */
+/* The lowest bit >= from that is set after each word is XORed with `flip`. -1: there is none. */
 static int next_bit(const struct ftc_set *set, int from, uint64_t flip)
 {
     int words = ftc_set_words(set->size), i = from / WORD_BITS;
@@ -323,7 +323,7 @@ int ftc_set_list(const struct ftc_set *set, int ranks[])
 
 /* --- for people --- */
 
-/* ",3" or ",3-7" without the comma in front of the first item; returns its length. */
+/* Write ",3" or ",3-7"; the first item has no comma. Returns the length. */
 static size_t format_run(char *text, size_t room, bool comma, int first, int last)
 {
     int length;

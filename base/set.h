@@ -1,13 +1,13 @@
 /*
- * A set of ranks 0..size-1. Sets that are combined have the same size.
+ * A set of ranks 0..size-1. Two sets in one call must have the same size.
  *
- * Up to FTC_SET_DENSE_MAX ranks it is a bit set, made with all its memory: nothing can fail after
- * ftc_set_init(). Over more ranks it is kept as runs, so that what it takes depends on what is in
- * it: a simulated job of a million ranks has millions of sets, nearly all of them nearly empty or
- * nearly full. Such a set grows as it is filled; without memory the process then ends by abort(), a
- * fail-stop like any other.
+ * A set of up to FTC_SET_DENSE_MAX ranks is a bit set. ftc_set_init() allocates all its memory, so
+ * nothing can fail later. A larger set is kept as runs (base/runs.h), so that its memory depends on
+ * its members: a simulated job of a million ranks has millions of sets, and nearly all of them are
+ * nearly empty or nearly full. Such a set grows as it is filled. When memory is missing then, the
+ * process ends by abort(), a fail-stop like any other.
  *
- * A copy of the struct may be read as long as the original lives and does not change.
+ * A copy of the struct may be read as long as the original exists and does not change.
  */
 #ifndef FTC_BASE_SET_H
 #define FTC_BASE_SET_H
@@ -22,7 +22,7 @@
 
 struct ftc_set {
     int size;           /* ranks 0..size-1 may be members */
-    union {             /* private; by size */
+    union {             /* private; `size` decides which one is used */
         uint64_t only;  /* up to 64 ranks */
         uint64_t *word; /* up to FTC_SET_DENSE_MAX; bits past size are zero */
         struct ftc_runs runs;
@@ -56,26 +56,26 @@ int ftc_set_next(const struct ftc_set *set, int from);
 /* Lowest rank >= from that is no member, or -1. */
 int ftc_set_next_missing(const struct ftc_set *set, int from);
 
-/* The bit set, rank r in bit r % 64 of word r / 64, for what is laid out so: shared memory, the
- * wire. */
+/* The set as words, rank r in bit r % 64 of word r / 64. Shared memory and messages use this form.
+ * ftc_set_add_word() ignores bits past the size. */
 int ftc_set_words(int size);
 uint64_t ftc_set_word(const struct ftc_set *set, int index);
-void ftc_set_add_word(struct ftc_set *set, int index,
-                      uint64_t word); /* bits past the size are ignored */
+void ftc_set_add_word(struct ftc_set *set, int index, uint64_t word);
 
-/* The same in bytes, rank r in bit r % 8 of byte r / 8: the value of a validate. */
+/* The set as bytes, rank r in bit r % 8 of byte r / 8. The value of a validate has this form.
+ * ftc_set_add_bytes() ignores bits past the size. */
 size_t ftc_set_bytes(int size);
 void ftc_set_to_bytes(const struct ftc_set *set, unsigned char *bytes);
-void ftc_set_add_bytes(struct ftc_set *set,
-                       const unsigned char *bytes); /* bits past the size are ignored */
-/* inout := in ∪ inout; the form of a combining function. */
+void ftc_set_add_bytes(struct ftc_set *set, const unsigned char *bytes);
+/* inout := in ∪ inout, with the signature of a combining function. */
 void ftc_set_unite_bytes(void *arg, const void *in, void *inout, size_t bytes);
 
-/* Write the members in ascending order to ranks[] (room for ftc_set_count()); returns their
- * number. */
+/* Write the members in ascending order to ranks[], which must have room for ftc_set_count() of
+ * them. Returns their number. */
 int ftc_set_list(const struct ftc_set *set, int ranks[]);
 
-/* "1-3,7" for people; "none" if empty. Cut with "..." when `text` is too short. Returns text. */
+/* Write the set for people: "1-3,7", or "none" if it is empty. The end becomes "..." when `text` is
+ * too short. Returns text. */
 char *ftc_set_format(const struct ftc_set *set, char *text, unsigned long length);
 
 #endif

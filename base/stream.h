@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All of them. False: the other end is gone, or SO_RCVTIMEO has passed. */
+/* Write, or read, all `size` bytes. False: the other end is gone, or the time of
+ * ftc_stream_patience() has passed. */
 bool ftc_stream_put(int fd, const void *bytes, size_t size);
 bool ftc_stream_get(int fd, void *bytes, size_t size);
 
-/* From now on a wait for bytes ends after so long. */
+/* From now on both functions wait at most so long before each further byte. */
 void ftc_stream_patience(int fd, int seconds);
 
 #endif

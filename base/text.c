@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes of the sequence that begins so; 0: none does. */
+/* The length of the UTF-8 sequence that begins with this byte. 0: none does. */
 static size_t sequence_length(unsigned char first)
 {
     if (first >= 0xf0)

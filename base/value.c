@@ -1,4 +1,4 @@
-/* Values: references to bytes, and the layout of a message in memory. */
+/* Values, and the layout of a message in memory. */
 #include "base/value.h"
 
 #include <stdint.h>
@@ -41,7 +41,7 @@ int ftc_value_own(struct ftc_value *value)
     return FTC_SUCCESS;
 }
 
-/* Never 0, which means that there is none. */
+/* Never 0, because 0 means that there is no checksum. */
 static uint64_t checksum_of(const struct ftc_value *value)
 {
     uint64_t hash = XXH3_64bits(ftc_value_bytes(value), value->size);

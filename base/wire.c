@@ -1,15 +1,15 @@
-/* Bounds-checked encoding and decoding. Numbers are put together byte by byte: independent of the
- * byte order of the machine and of alignment; compilers make one move of it. */
+/* Bounds-checked encoding and decoding. Numbers are put together byte by byte, so that neither the
+ * byte order of the machine nor alignment matters. Compilers make one move of it. */
 #include "base/wire.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* A set begins with its number of members and, in the two top bits, its form. */
+/* The first u32 of a set has the form in its two top bits, and the number of members below. */
 #define SET_FORM_SHIFT 30
 #define SET_COUNT_MASK ((1u << SET_FORM_SHIFT) - 1)
 
-/* Room for `size` bytes, NULL and failed for ever if there is not that much. */
+/* Room for `size` bytes. NULL, and `failed` is set for good, if there is less room. */
 static unsigned char *claim(struct ftc_writer *w, size_t size)
 {
     if (w->failed || size > w->size - w->used) {
@@ -114,7 +114,8 @@ uint64_t ftc_read_u64(struct ftc_reader *r)
     return read_number(r, 8);
 }
 
-/* Padding that is not zero is an error: what is not looked at cannot be given a meaning later. */
+/* Padding that is not zero is an error. If readers ignored it, a later version could not give it a
+ * meaning. */
 void ftc_read_align(struct ftc_reader *r, size_t alignment)
 {
     size_t size = padding(r->used, alignment);
@@ -124,7 +125,8 @@ void ftc_read_align(struct ftc_reader *r, size_t alignment)
             r->failed = true;
 }
 
-/* How a set travels. Canonical form: the shortest, the first of equally short ones. */
+/* The forms of a set (wire.h). The canonical form is the shortest; of equally short forms it is the
+ * first one. */
 enum set_form { SET_LIST, SET_MISSING, SET_BITS };
 
 static enum set_form set_form(int size, uint32_t count)
@@ -187,7 +189,7 @@ static void read_set_bits(struct ftc_reader *r, struct ftc_set *set)
     }
 }
 
-/* Ranks, strictly ascending, each to be added or removed. */
+/* Read `count` strictly ascending ranks, and add or remove each by `change`. */
 static void read_set_ranks(struct ftc_reader *r, struct ftc_set *set, uint32_t count,
                            void (*change)(struct ftc_set *set, int rank))
 {
@@ -221,7 +223,7 @@ static void read_set_form(struct ftc_reader *r, struct ftc_set *set, enum set_fo
     }
 }
 
-/* After a failure `set` is empty, so that nothing half-read can be used. */
+/* After a failure `set` is empty, so that no caller uses a set that was read in part. */
 void ftc_read_set(struct ftc_reader *r, struct ftc_set *set)
 {
     uint32_t head = ftc_read_u32(r), count = head & SET_COUNT_MASK, form = head >> SET_FORM_SHIFT;

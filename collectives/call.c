@@ -1,4 +1,4 @@
-/* The kinds of calls: one table. */
+/* The kinds of calls, in one table. */
 #include "collectives/call.h"
 
 const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS] = {

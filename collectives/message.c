@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/wire.h"
 
-#define HEAD_FIXED   52 /* everything before the optional parts */
+#define HEAD_FIXED   52 /* bytes before the optional parts */
 #define SIGNATURE_AT (HEAD_FIXED - 16)
 
 enum {
@@ -22,10 +22,11 @@ enum {
     FLAGS_ALL = 127
 };
 
-/* In the status of a decision. */
+/* Values of the status byte of a decision. STATUS_VERDICT is added to the others. */
 enum { STATUS_SUCCESS, STATUS_ROOT_FAILED, STATUS_CORRUPT, STATUS_VERDICT = 4 };
 
-/* A datagram is one block, without the padding of memory: the piece must follow an aligned head. */
+/* A datagram is sent as one block, without the padding that a value has in memory. So the bytes of
+ * the piece must come after a head of aligned size. */
 _Static_assert((HEAD_FIXED + 12) % FTC_VALUE_ALIGNMENT == 0, "a fragment needs no padding");
 _Static_assert(HEAD_FIXED + 12 == FTC_FRAGMENT_HEAD,
                "message.h says how long the head of a fragment is");
@@ -164,7 +165,7 @@ static void write_ballot(struct ftc_writer *w, struct ftc_ballot_id ballot)
     ftc_write_u32(w, ballot.s);
 }
 
-/* What the scheme lets travel (Küttler, Härtig 2026, section 4.4). */
+/* Writes what the scheme lets a message carry (Küttler, Härtig 2026, section 4.4). */
 static void write_info(struct ftc_writer *w, const struct ftc_failure_info *info,
                        enum ftc_scheme scheme)
 {
@@ -230,7 +231,7 @@ static void write_head(struct ftc_writer *w, const struct ftc_message *message,
 
 size_t ftc_message_decide_most(int ranks, size_t value)
 {
-    size_t set = 4 + (size_t)ftc_set_words(ranks) * 8; /* the longest form */
+    size_t set = 4 + (size_t)ftc_set_words(ranks) * 8; /* the longest form of a set */
 
     return ftc_value_offset(HEAD_FIXED + set + (1 + set + 8 + 4 + set) + 4 + 8) + value;
 }
@@ -287,7 +288,7 @@ static bool read_signature(struct ftc_reader *r, struct ftc_signature *signature
            signature->root >= -1 && signature->root < ranks;
 }
 
-/* Returns the flags, or -1. */
+/* Returns the flags, or -1 if the head makes no sense. */
 static int read_head(struct ftc_reader *r, struct ftc_message *message, int ranks,
                      enum ftc_scheme scheme)
 {
@@ -362,8 +363,8 @@ static void read_piece(struct ftc_reader *r, struct ftc_piece *piece)
     r->failed |= piece->number >= piece->count || r->used == r->size;
 }
 
-/* Give the value, if there is one, its checksum; false: it, or the head of this size, is not what
- * was sent. */
+/* Gives the value, if there is one, its checksum. Returns whether the value and the head, of `size`
+ * bytes, are what was sent. */
 static bool check_value(struct ftc_value *value, const unsigned char *head, size_t size,
                         uint64_t checksum)
 {
@@ -372,7 +373,7 @@ static bool check_value(struct ftc_value *value, const unsigned char *head, size
     return ftc_value_checksum_with_head(value, head, size) == checksum;
 }
 
-/* What is left after the head is the value; only a contribution has one. */
+/* The rest after the head is the value. Only a contribution has one. */
 static void read_value(struct ftc_reader *r, struct ftc_message *message, struct ftc_buffer *buffer,
                        bool checked)
 {
@@ -397,8 +398,9 @@ static void read_value(struct ftc_reader *r, struct ftc_message *message, struct
     ftc_value_set(decision != NULL ? &decision->value : &message->contribution.value, &value);
 }
 
-/* A decision travels in DECIDE always, in UP and TREE if it is DECIDED(D), elsewhere never; only a
- * POKE, a FRAGMENT or a message of ballot (0,0) has no participants. */
+/* A DECIDE always carries a decision. An UP or TREE carries one if it is DECIDED(D), and other
+ * messages never do. A message has participants unless it is a POKE, a FRAGMENT or of ballot
+ * (0,0). */
 static bool flags_fit(const struct ftc_message *message, int flags)
 {
     bool first = message->ballot.i == 0 && message->ballot.s == 0;

@@ -1,10 +1,10 @@
 /*
- * Deliberate faults in the protocol, one for each mutation that agreement.md names ("What the
- * simulator must establish"). They exist to test the tests: tests/sim/test_mutation.c shows that
- * storms find each.
+ * Mutations: deliberate faults in the protocol, one for each mutation that agreement.md names
+ * ("What the simulator must establish"). They test the tests: tests/sim/test_mutation.c shows that
+ * storms find each of them.
  *
- * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each
- * FTC_MUTATED() is the constant false, and no trace of it is left in the code.
+ * Only a build with FTC_MUTATIONS has them, and only the tests make such a build. In the product
+ * each FTC_MUTATED() is the constant false, and the compiler leaves nothing of it in the code.
  */
 #ifndef FTC_COLLECTIVES_MUTATION_H
 #define FTC_COLLECTIVES_MUTATION_H
@@ -46,12 +46,12 @@
     X(EXCHANGE_FOR_EVER, "exchange: nobody gives it up while c_0 lives")                           \
     X(GOSSIP_UNCHECKED, "gossip: the agreements of its end carry no checksums")                    \
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */    \
-    /* harmless as long as there is PULL: without it they are found */                             \
+    /* harmless as long as there is PULL; found in runs without PULL */                            \
     X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                      \
     X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")        \
-    /* of gossip: tests/sim/test_mutation.c has runs of it */                                      \
+    /* of gossip: tests/sim/test_mutation.c has runs for it */                                     \
     X(GOSSIP_HEAD_UNCHECKED, "gossip: nobody looks at the checksum of a message's head")           \
-    /* of two levels: storms, on one, do not meet them */                                          \
+    /* of two levels: storms on one level cannot find them */                                      \
     X(LEAVE_OUT_NODE, "two levels: decide though a node that has live ranks lost its delegate")    \
     X(UP_WITHOUT_LIST, "two levels: UP does not say whose input its node lacks")                   \
     X(NO_BALLOT_FOR_DELEGATE, "two levels: a new delegate waits to be called")                     \
@@ -60,7 +60,7 @@
     X(SETTLE_BY_NODES,                                                                             \
       "two levels: forget D when a broadcast's later ballot has collected from nodes")             \
     X(ROOT_NOT_FIRST, "two levels: the lowest rank acts for its node though the root lives there") \
-    /* of gossip: tests/sim/test_gossip_mutation.c takes these three */                            \
+    /* of gossip: tests/sim/test_gossip_mutation.c finds these three */                            \
     X(HEAL_WHEN_NOTHING_WAITS, "gossip: a corrupt flow is not healed while other messages wait")   \
     X(NO_ANSWER_WHILE_CORRUPT, "gossip: a rank that asks does not answer a question")              \
     X(KEEP_WHERE_NEITHER_IS_SOUND, "gossip: nobody zeroes a flow that is corrupt at both ends")    \

@@ -1,4 +1,4 @@
-/* Keys that the system's file locks: no later source may give them another value. */
+/* Keys that /etc/ftcoll.ini locks: no later source may give them another value. */
 #include "config/config.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "config/value.h"
 
-/* "transport" covers every key of that section, "transport.order" that key alone. */
+/* "transport" covers every key of that section, "transport.order" only that key. */
 static bool covers(const char *name, const struct ftc_config_key *key)
 {
     size_t size = strlen(key->section);
@@ -79,7 +79,8 @@ int ftc_settings_lock(struct ftc_settings *settings, const char *key, const char
     return rc;
 }
 
-/* The value that it has anyway is welcome: the output of --print-config can be read back. */
+/* A value that the key already has is no error, so that the output of --print-config can be read
+ * back. */
 int ftc_settings_apply_locked(const struct ftc_settings *settings, size_t index, const char *value,
                               const char *source)
 {

@@ -1,4 +1,4 @@
-/* Settings as text: for the ranks (dump, load) and for people (print). */
+/* Settings as text, for the ranks (dump, load) and for people (print). */
 #include "config/config.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ char *ftc_settings_dump(const struct ftc_settings *settings)
     return text;
 }
 
-/* One line of a dump, without its newline. */
+/* `line` is a line of a dump, without its newline. */
 static int load_line(struct ftc_settings *settings, const char *line, size_t size)
 {
     char *copy = strndup(line, size);
@@ -40,7 +40,7 @@ static int load_line(struct ftc_settings *settings, const char *line, size_t siz
     return rc;
 }
 
-/* A dump names every key; a line that is missing means that it was cut or is of another version. */
+/* A dump names every key. If one is missing, the dump was cut or is of another version. */
 static int check_complete(const struct ftc_settings *settings)
 {
     for (size_t i = 0; i < ftc_config_schema_size; i++)
@@ -66,7 +66,7 @@ int ftc_settings_load(struct ftc_settings *settings, const char *text)
     return ftc_settings_conclude(settings, &loaded, rc);
 }
 
-/* A source can hold any character that a path can; one of them could end the comment. */
+/* A source can hold any character that a path can hold. A newline would end the comment. */
 static void print_source(const char *source, FILE *out)
 {
     for (; *source != '\0'; source++)
@@ -90,7 +90,7 @@ static void print_key(const struct ftc_settings *settings, size_t index, FILE *o
     fprintf(out, "\n%s =%s%s\n", key->key, text[0] != '\0' ? " " : "", text);
 }
 
-/* No line of its own: it is the two keys that count. */
+/* The alias appears in a comment only, because the file has its two keys. */
 static void print_alias(FILE *out)
 {
     char variable[FTC_CONFIG_TEXT];

@@ -1,11 +1,11 @@
 /*
- * INI files, by inih.
+ * Reads INI files with inih.
  *
- * inih cuts what is too long for its buffers, joins indented lines to the key before them, and
- * skips what follows a section's "]". None of that may pass silently, so it gets its lines from
- * next_line() below, which hands over whole, checked lines without leading blanks, counts them, and
- * stops at the first error. Of the library's globals nothing is changed: they are shared with
- * whatever else the process links.
+ * inih cuts lines that are too long for its buffers, joins an indented line to the key before it,
+ * and skips the text after the "]" of a section. None of that may pass silently. So inih gets its
+ * lines from next_line() below, which hands over whole, checked lines without leading blanks,
+ * counts them, and stops at the first error. No global of inih is changed, because the rest of the
+ * process may use inih, too.
  */
 #include "config/config.h"
 
@@ -23,24 +23,23 @@
 #include "config/value.h"
 
 #define LOCKED    "locked"  /* the section that names locked keys */
-#define FILE_SIZE (1 << 20) /* bytes of a file at most: it is no settings file otherwise */
+#define FILE_SIZE (1 << 20) /* most bytes of a file: a longer one is no settings file */
 
 static const char byte_order_mark[] = "\xef\xbb\xbf";
 
 struct source {
     struct ftc_settings *settings;
     const char *name;
-    const char *text; /* what is left */
+    const char *text; /* the rest that is still to be read */
     size_t size;
-    bool system; /* the administrator's file: it may lock keys */
+    bool system; /* true: the administrator's file, which may lock keys */
     int line;
     int rc; /* first error */
 };
 
-/* --- lines
- * ------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 
-/* The next line is text[0..*length-1] and `taken` bytes with its newline. */
+/* The next line is text[0..*length-1]. Returns its number of bytes with the newline. */
 static size_t find_line(const struct source *source, size_t *length)
 {
     const char *newline = memchr(source->text, '\n', source->size);
@@ -60,7 +59,7 @@ static int refuse_line(const struct source *source, const char *format, ...)
     return ftc_error_set(FTC_ERR_CONFIG, "%s:%d: %s", source->name, source->line, why);
 }
 
-/* A line that begins with '[': inih would take an unknown section, and anything behind the
+/* Check a line that begins with '['. inih would accept an unknown section, and any text after the
  * bracket. */
 static int check_section(const struct source *source, const char *line)
 {
@@ -86,8 +85,8 @@ static int check_section(const struct source *source, const char *line)
     return refuse_line(source, "%s: no such section; `ftrun --print-config` lists them", quoted);
 }
 
-/* Checks a line and leaves in `line` what inih is to see of it: no comment line, so that it may be
- * long. */
+/* Check a line, and write to `line` what inih gets of it. A comment becomes an empty line, so that
+ * a comment may be long. */
 static int take_line(const struct source *source, const char *text, size_t length, char *line,
                      size_t room)
 {
@@ -101,8 +100,8 @@ static int take_line(const struct source *source, const char *text, size_t lengt
         length--;
     if (length > 0 && (*text == ';' || *text == '#'))
         length = 0;
-    if (length + 2 >
-        room) /* newline and end; a full buffer makes inih take more for the same line */
+    /* + 2 for newline and NUL. A full buffer would make inih read more for the same line. */
+    if (length + 2 > room)
         return refuse_line(source, "the line is too long (allowed: %zu characters)", room - 2);
     memcpy(line, text, length);
     line[length] = '\0';
@@ -111,7 +110,7 @@ static int take_line(const struct source *source, const char *text, size_t lengt
     return rc;
 }
 
-/* inih's reader: as fgets(); NULL after an error, which ends the parsing. */
+/* inih calls this in place of fgets(). NULL after an error ends the parsing. */
 static char *next_line(char *line, int room, void *stream)
 {
     struct source *source = stream;
@@ -127,7 +126,7 @@ static char *next_line(char *line, int room, void *stream)
     return source->rc == FTC_SUCCESS ? line : NULL;
 }
 
-/* inih's handler: 0 is an error. */
+/* inih calls this for each assignment. 0 tells it of an error. */
 static int take_value(void *user, const char *section, const char *key, const char *value)
 {
     struct source *source = user;
@@ -149,9 +148,8 @@ static int parse(struct source *source)
     int line = ini_parse_stream(next_line, source, take_value, source);
     if (line < 0)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading %s", source->name);
-    /* A line that is no assignment stops nobody, so the first error may be older than the one that
-     * was noted.
-     */
+    /* inih goes on after a line that is no assignment, and returns the number of the first such
+     * line. That line may come before the error in source->rc, and is then reported instead. */
     if (line > 0 && (source->rc == FTC_SUCCESS || line < source->line)) {
         source->line = line;
         return refuse_line(source, "neither \"key = value\", \"[section]\" nor a comment");
@@ -159,7 +157,8 @@ static int parse(struct source *source)
     return source->rc;
 }
 
-/* The locks hold once the file that made them is read: it may set a key that it has locked. */
+/* The locks hold once the file that made them has been read, so that this file may set keys that it
+ * locks. */
 static int read_text(struct ftc_settings *settings, struct source source)
 {
     struct ftc_settings draft;
@@ -178,11 +177,10 @@ int ftc_settings_read_text(struct ftc_settings *settings, const char *text, size
     return read_text(settings, (struct source){.name = name, .text = text, .size = size});
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------------- */
+/* --- files --- */
 
-/* The owner of the directory can put any file there. It is root, or what root is called in a
- * container. */
+/* The owner of the directory can put any file there, so a file of that owner is as safe as the
+ * directory. The owner is root, or the user that root appears as in a container. */
 static bool owns_directory(uid_t owner, const char *path)
 {
     char directory[PATH_MAX];
@@ -196,8 +194,8 @@ static bool owns_directory(uid_t owner, const char *path)
            (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* An account that can change this file decides for all users. The caller's own file harms nobody
- * else: in an image of a container all files may be the caller's. */
+/* An account that can change this file decides for all users. A file of the caller is allowed,
+ * because it harms nobody else: in a container image all files may belong to the caller. */
 static int check_owner(FILE *file, const char *path)
 {
     struct stat info;
@@ -215,7 +213,7 @@ static int check_owner(FILE *file, const char *path)
         path, (unsigned long)info.st_uid, (unsigned)(info.st_mode & 07777), path, path);
 }
 
-/* The whole file into text[FILE_SIZE + 1]. */
+/* Read the whole file into text[FILE_SIZE + 1]. */
 static int read_whole(const char *path, bool required, bool system, char *text, size_t *size)
 {
     FILE *file = fopen(path, "re");
@@ -260,8 +258,8 @@ int ftc_settings_read_system(struct ftc_settings *settings, const char *path)
     return read_path(settings, path, false, true);
 }
 
-/* The user's file in *path (malloc'ed), or NULL if there is no home. $XDG_CONFIG_HOME counts only
- * if it is absolute (XDG Base Directory Specification). */
+/* Store the path of the user's file in *path (malloc'ed), or NULL if there is no home. A relative
+ * $XDG_CONFIG_HOME is ignored (XDG Base Directory Specification). */
 static int user_file(char **path)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

@@ -1,5 +1,5 @@
-/* Settings: values, where they came from, and the sources that are not files: defaults, variables,
- * flags. */
+/* Settings: the values and their sources, and reading the sources that are no files: defaults,
+ * variables, options. */
 #include "config/config.h"
 
 #include <stdlib.h>
@@ -10,14 +10,13 @@
 
 #define VARIABLE_PREFIX "FTCOLL_"
 
-/* FTCOLL_* variables that are no settings: the project sets them for its own processes, or tests
- * do. */
+/* FTCOLL_* variables that are no settings. The project, or a test, sets them for its own
+ * processes. */
 static const char *const own_variables[] = {"FTCOLL_JOB_SEGMENT", "FTCOLL_RANK", "FTCOLL_CONFIG",
                                             "FTCOLL_FTRUN"};
 static const char test_prefix[] = "FTCOLL_TEST_";
 
-/* --- one value
- * --------------------------------------------------------------------------------------- */
+/* --- one value --- */
 
 static int refuse_key(const char *section, const char *key, const char *source)
 {
@@ -42,7 +41,7 @@ static bool is_alias(const char *section, const char *key)
     return strcmp(section, ftc_config_alias.section) == 0 && strcmp(key, ftc_config_alias.key) == 0;
 }
 
-/* Both keys or none. */
+/* Set both keys, or none of them. */
 static int apply_alias(struct ftc_settings *settings, const char *value, const char *source)
 {
     struct ftc_settings draft;
@@ -81,8 +80,7 @@ int ftc_settings_apply(struct ftc_settings *settings, const char *section, const
     return FTC_SUCCESS;
 }
 
-/* --- all values
- * -------------------------------------------------------------------------------------- */
+/* --- all values --- */
 
 int ftc_settings_init(struct ftc_settings *settings)
 {
@@ -108,7 +106,7 @@ void ftc_settings_fini(struct ftc_settings *settings)
     memset(settings, 0, sizeof(*settings));
 }
 
-/* Copies of the texts that there are. False: out of memory. */
+/* Copy the texts that are not NULL. False: out of memory. */
 static bool copy_texts(char *const *from, char **to)
 {
     for (size_t i = 0; i < ftc_config_schema_size; i++) {
@@ -143,8 +141,7 @@ int ftc_settings_conclude(struct ftc_settings *settings, struct ftc_settings *dr
     return FTC_SUCCESS;
 }
 
-/* --- variables and flags
- * ----------------------------------------------------------------------------- */
+/* --- variables and options --- */
 
 static bool is_own_variable(const char *name)
 {
@@ -177,8 +174,8 @@ static bool is_alias_variable(const char *name)
     return strcmp(name, ftc_config_variable(&ftc_config_alias, variable, sizeof(variable))) == 0;
 }
 
-/* The alias: before the keys, so that a variable for one of them wins in whatever order they
- * stand. */
+/* The alias is applied before the keys, so that a variable for one of its keys overrides it,
+ * whatever their order in the environment is. */
 static int apply_alias_variable(struct ftc_settings *settings, const char *name, const char *value)
 {
     if (!is_alias_variable(name))
@@ -200,7 +197,7 @@ static int apply_variable(struct ftc_settings *settings, const char *name, const
     return is_own_variable(name) ? FTC_SUCCESS : refuse_variable(name);
 }
 
-/* One "NAME=value" of the environment, and what to do with it. */
+/* Call `apply` for one "NAME=value" of the environment, if the name begins with FTCOLL_. */
 static int read_variable(struct ftc_settings *settings, const char *entry,
                          int (*apply)(struct ftc_settings *settings, const char *name,
                                       const char *value))
@@ -250,8 +247,7 @@ int ftc_settings_set(struct ftc_settings *settings, const char *assignment, cons
     return rc;
 }
 
-/* --- rules between keys
- * ------------------------------------------------------------------------------ */
+/* --- rules between keys --- */
 
 static const char *source_of(const struct ftc_settings *settings, const char *section,
                              const char *key)
@@ -259,7 +255,7 @@ static const char *source_of(const struct ftc_settings *settings, const char *se
     return settings->source[ftc_config_find(section, key)];
 }
 
-/* In words. */
+/* The value of a key, as text. */
 static const char *value_of(const struct ftc_settings *settings, const char *section,
                             const char *key, char text[FTC_CONFIG_TEXT])
 {
@@ -305,7 +301,7 @@ static int check_tree(const struct ftc_settings *settings)
         source_of(settings, "broadcast", "tree"));
 }
 
-/* Any dissemination that is named means messages. */
+/* A dissemination other than auto needs messages, which the board does not send. */
 static int check_board(const struct ftc_settings *settings)
 {
     char wish[FTC_CONFIG_TEXT];
@@ -334,8 +330,8 @@ static int check_multicast(const struct ftc_settings *settings)
         source_of(settings, "multicast", "transport"));
 }
 
-/* On the board there are neither values that travel nor subtrees; without lists nobody knows which
- * results are comparable. */
+/* The board has neither messages to check nor subtrees to compare. A vote needs the lists of
+ * failures to know which results can be compared. */
 static int check_integrity(const struct ftc_settings *settings)
 {
     char mode[FTC_CONFIG_TEXT], scheme[FTC_CONFIG_TEXT];
@@ -358,8 +354,8 @@ static int check_integrity(const struct ftc_settings *settings)
     return FTC_SUCCESS;
 }
 
-/* Whom gossip or datagrams missed, and no correction is sure to reach (docs/design/broadcast.md,
- * "PULL"). */
+/* Can gossip or datagrams miss a rank that no correction is sure to reach either? Only a PULL then
+ * reaches it (docs/design/broadcast.md, "PULL"). */
 static bool may_miss(const struct ftc_config *value)
 {
     if (value->dissemination != FTC_CONFIG_DISSEMINATION_GOSSIP &&

@@ -1,4 +1,4 @@
-/* One value: from text into its field, and back. */
+/* Converts a value from text into its field, and back. */
 #include "config/value.h"
 
 #include <assert.h>
@@ -21,8 +21,7 @@ char *ftc_config_quote(const char *input, char text[FTC_CONFIG_TEXT])
     return text;
 }
 
-/* --- from text
- * --------------------------------------------------------------------------------------- */
+/* --- from text --- */
 
 static int refuse_value(const struct ftc_config_key *key, const char *value, const char *source,
                         const char *why)
@@ -34,7 +33,7 @@ static int refuse_value(const struct ftc_config_key *key, const char *value, con
                          ftc_config_allowed(key, allowed, sizeof(allowed)));
 }
 
-/* The type of a field is that of its key. */
+/* The schema guarantees that the field has the type of its key. */
 static int store(const struct ftc_config_key *key, struct ftc_config *config, const void *value,
                  size_t size)
 {
@@ -49,8 +48,8 @@ static int parse_int(const struct ftc_config_key *key, const char *value, const 
     char *end;
     errno = 0;
     long long number = strtoll(value, &end, 10);
-    if (end == value || *end != '\0' ||
-        isspace((unsigned char)value[0])) /* strtoll() skips blanks */
+    /* strtoll() skips leading blanks. */
+    if (end == value || *end != '\0' || isspace((unsigned char)value[0]))
         return refuse_value(key, value, source, "is not an integer");
     if (errno == ERANGE || number < key->minimum || number > key->maximum)
         return refuse_value(key, value, source, "is out of range");
@@ -58,7 +57,7 @@ static int parse_int(const struct ftc_config_key *key, const char *value, const 
     return store(key, config, &stored, sizeof(stored));
 }
 
-/* Index of value in a NULL-terminated list, or -1. */
+/* The index of value in a NULL-terminated list, or -1. */
 static int index_of(const char *value, const char *const *names)
 {
     for (int i = 0; names[i] != NULL; i++)
@@ -98,7 +97,7 @@ static int parse_enum(const struct ftc_config_key *key, const char *value, const
     return rc == FTC_SUCCESS ? store(key, config, &choice, sizeof(choice)) : rc;
 }
 
-/* "0.287" or "50", with or without "%", in parts per million. Not by strtod(), which listens to the
+/* Parse "0.287" or "50", with or without "%", into parts per million. strtod() would depend on the
  * locale. */
 static bool read_percent(const char *value, int64_t *ppm)
 {
@@ -127,12 +126,12 @@ static int parse_percent(const struct ftc_config_key *key, const char *value, co
     return store(key, config, &ppm, sizeof(ppm));
 }
 
-/* 10 to this power is exact in a double, and so are as many digits as below: the quotient is then
- * rounded once. */
+/* 10^POWER_MAX and every integer of DIGITS_MAX digits are exact in a double. So their quotient is
+ * rounded only once. */
 #define POWER_MAX  22
 #define DIGITS_MAX 15
 
-/* "0.001" or "2.5e-7", to the nearest double. Not by strtod(), which listens to the locale. */
+/* Parse "0.001" or "2.5e-7" to the nearest double. strtod() would depend on the locale. */
 static bool read_fraction(const char *value, double *fraction)
 {
     static const char digits[] = "0123456789";
@@ -173,7 +172,8 @@ static int parse_fraction(const struct ftc_config_key *key, const char *value, c
     return store(key, config, &fraction, sizeof(fraction));
 }
 
-/* Neither a blank at an end nor a comment behind it may get lost on the way through a file. */
+/* Blanks and ';' are not allowed, because reading the value from a file would cut blanks at its
+ * ends and take a ';' for a comment. */
 static bool is_word(const char *value)
 {
     for (; *value != '\0'; value++)
@@ -194,7 +194,8 @@ static int parse_string(const struct ftc_config_key *key, const char *value, con
     return store(key, config, text, sizeof(text));
 }
 
-/* The name from `value` to the next comma, as an index; -1: none. */
+/* The index of the name from *value to the next comma, and advance *value past the comma. -1: there
+ * is no such name. */
 static int next_name(const struct ftc_config_key *key, const char **value)
 {
     size_t length = strcspn(*value, ",");
@@ -219,7 +220,7 @@ static int parse_list(const struct ftc_config_key *key, const char *value, const
             return refuse_value(key, value, source, "has a word that is not one of its values");
         if (memchr(list, index, sizeof(list)) != NULL)
             return refuse_value(key, value, source, "names one twice");
-        list[count++] = (int8_t)index; /* all of them fit, and each is there once at most */
+        list[count++] = (int8_t)index; /* fits, because each name is in the list once at most */
     } while (*rest != '\0');
     return store(key, config, list, sizeof(list));
 }
@@ -249,8 +250,7 @@ int ftc_config_parse(const struct ftc_config_key *key, const char *value, const 
     return FTC_ERR_CONFIG;
 }
 
-/* --- to text
- * ----------------------------------------------------------------------------------------- */
+/* --- to text --- */
 
 static void format_percent(int64_t ppm, char *text, size_t size)
 {

@@ -1,4 +1,4 @@
-/* Nodes that cannot reach each other: rule 8 of docs/design/nodes.md. */
+/* Pairs of nodes that cannot reach each other: rule 8 of docs/design/nodes.md. */
 #include "detector/apart.h"
 
 #include <stdlib.h>
@@ -92,7 +92,7 @@ void ftc_apart_reach(struct ftc_apart *apart, int node, bool reached)
     }
 }
 
-/* --- what the leader makes of it --- */
+/* --- what the leader decides --- */
 
 void ftc_apart_lead(struct ftc_apart *apart, uint64_t now_ns)
 {
@@ -115,7 +115,8 @@ void ftc_apart_echo(struct ftc_apart *apart, int from, const struct ftc_set *unh
     ftc_set_copy(&peer->unheard, unheard);
 }
 
-/* Who is silent, or was until just now, is a matter of rule 6: others do not hear it either. */
+/* Have the echoes of this node come for E without a gap of L? A node that is silent, or was until
+ * recently, is a case for rule 6, because then the other nodes do not hear it either. */
 static bool is_steady(const struct ftc_apart *apart, int node, uint64_t now_ns)
 {
     const struct ftc_apart_peer *peer = &apart->peer[node];
@@ -132,8 +133,8 @@ static bool is_stale(const struct ftc_apart *apart, int node, uint64_t now_ns)
            now_ns - apart->peer[node].heard_ns >= apart->patience_ns / 2;
 }
 
-/* Of one node. Who has stopped, and was seen to, but could not tell this one, is chosen: that costs
- * nobody anything. */
+/* Collect the pairs that `node` reports. A node that it calls unheard and that has left the base is
+ * chosen at once: its refusal costs nobody anything, and `node` learns of its end by it. */
 static bool collect_of(struct ftc_apart *apart, int node, const struct ftc_set *base,
                        const struct ftc_set *refused, uint64_t now_ns)
 {
@@ -157,7 +158,7 @@ static bool collect_of(struct ftc_apart *apart, int node, const struct ftc_set *
     return any;
 }
 
-/* True: somebody has to be chosen, or is already. */
+/* Collect the pairs of all nodes. True: there is a pair, or a node is chosen already. */
 static bool collect(struct ftc_apart *apart, const struct ftc_set *base,
                     const struct ftc_set *refused, uint64_t now_ns)
 {
@@ -173,8 +174,8 @@ static bool collect(struct ftc_apart *apart, const struct ftc_set *base,
     return any || !ftc_set_empty(&apart->chosen);
 }
 
-/* Who is apart from most; of several the highest, but the leader only if nobody else is. -1: there
- * are no pairs. */
+/* The node that is apart from most others. In a tie it is the highest one, but the leader (self)
+ * only if no other node is apart from as many. -1: there are no pairs. */
 static int worst(const struct ftc_apart *apart)
 {
     int node = -1, most = 0;
@@ -201,8 +202,9 @@ static void choose(struct ftc_apart *apart, int node)
     ftc_set_clear(&apart->peer[node].pairs);
 }
 
-/* Not at once: of those who do not hear a node some say so two rounds later than others, who should
- * not be taken for the cause. */
+/* The leader waits for COLLECTING_ROUNDS before it chooses. Of the nodes that do not hear a node
+ * some report it up to two rounds later than others, and a choice before that could take one of the
+ * reporting nodes for the cause. */
 const struct ftc_set *ftc_apart_choose(struct ftc_apart *apart, const struct ftc_set *base,
                                        const struct ftc_set *refused, uint64_t now_ns)
 {

@@ -1,9 +1,9 @@
 /*
- * Deliberate faults in leases, those that nodes.md names ("What has to be shown"). They exist to
- * test the tests: tests/sim/test_nodes_mutation.c shows that storms of several nodes find each.
+ * Deliberate faults in leases, those that nodes.md names ("What has been shown"). They test the
+ * tests: tests/sim/test_nodes_mutation.c shows that storms of several nodes find each fault.
  *
- * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each
- * FTC_LEASE_MUTATED() is the constant false, and no trace of it is left in the code.
+ * Only a build with FTC_MUTATIONS has the faults, and only the tests are built so. In the product
+ * each FTC_LEASE_MUTATED() is the constant false, and leaves no trace in the binary.
  */
 #ifndef FTC_DETECTOR_MUTATION_H
 #define FTC_DETECTOR_MUTATION_H

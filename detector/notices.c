@@ -1,4 +1,4 @@
-/* Passing notices on along the ring of nodes. */
+/* Passes notices on along the ring of nodes. */
 #include "detector/notices.h"
 
 #include "base/error.h"
@@ -19,7 +19,7 @@ void ftc_notices_fini(struct ftc_notices *notices)
     ftc_set_fini(&notices->waiting);
 }
 
-/* Who told it knows it, and so does the rank's own node. */
+/* `right` need not be told if it sent the notice, or if the rank is its own. */
 void ftc_notices_learn(struct ftc_notices *notices, int rank, int home, int from)
 {
     ftc_set_add(&notices->known, rank);

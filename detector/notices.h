@@ -1,18 +1,18 @@
 /*
- * The correction of notices between nodes (docs/design/nodes.md, "Notices"), without I/O. The agent
- * that saw a rank fail tells all others directly; each of them passes the notice on to the next
- * live node in the ring, so that nobody waits for a lease to run out when that agent dies, or is
- * cut off from some, in between: a broadcast by a flat tree, corrected along the ring, as that of
- * results can be (collectives/spread/correction.h).
+ * The correction of notices between nodes (docs/design/nodes.md, "Notices"). It does no I/O. The
+ * agent that saw a rank fail tells all other agents directly. Each of them passes the notice on to
+ * the next live node in the ring. So nobody waits for a lease to run out when the first agent dies,
+ * or is cut off from some nodes, before it has told all. This is a broadcast by a flat tree with a
+ * correction along the ring, as broadcasts of results can have (collectives/spread/correction.h).
  *
- * Use. learn() for each notice that was news and came from another node, gone() for each node to
- * which nothing goes any more; after each of them next() until there is none.
+ * Use. Call learn() for each notice that was news and came from another node. Call gone() for each
+ * node to which nothing is sent any more. After each of these calls, call next() until it gives -1.
  *
- * What it promises: of a failure that one node knows by notice, all nodes know that live and can
- * talk with their neighbours in the ring, whoever dies meanwhile: a live node has told its
- * neighbour all that it knows, and when that goes the one behind it.
+ * Promise. If a node knows of a failure by notice, then all nodes learn of it that live and can
+ * talk with their neighbours in the ring, whichever nodes die meanwhile. A live node tells its
+ * neighbour all that it knows; when the neighbour goes, it tells the next one.
  *
- * Belongs to one thread. Allocates only in init(). Ranks and nodes are in range.
+ * An object belongs to one thread. Only init() allocates. Ranks and nodes must be in range.
  */
 #ifndef FTC_DETECTOR_NOTICES_H
 #define FTC_DETECTOR_NOTICES_H
@@ -22,22 +22,22 @@
 #include "base/set.h"
 
 struct ftc_notices {
-    int self, nodes, right; /* the neighbour; self: nobody is left */
-    struct ftc_set gone;    /* nodes */
-    struct ftc_set known;   /* ranks of other nodes, by notice */
-    struct ftc_set waiting; /* those of them that `right` is still to be told of */
+    int self, nodes, right; /* `right` is the neighbour; self: no other node is left */
+    struct ftc_set gone;    /* nodes to which nothing is sent any more */
+    struct ftc_set known;   /* failed ranks that other nodes sent notices of */
+    struct ftc_set waiting; /* those of `known` that `right` must still be told of */
 };
 
 /* FTC_ERR_NOMEM. fini() of a zeroed struct is legal. */
 int ftc_notices_init(struct ftc_notices *notices, int self, int nodes, int ranks);
 void ftc_notices_fini(struct ftc_notices *notices);
 
-/* `rank` of node `home` has failed, says node `from`. */
+/* Node `from` has sent a notice: `rank`, which is of node `home`, has failed. */
 void ftc_notices_learn(struct ftc_notices *notices, int rank, int home, int from);
 void ftc_notices_gone(struct ftc_notices *notices, int node);
 
-/* Tell node `right` of this rank's failure, unless it is of that node; -1: nothing is left to
- * tell. */
+/* The next rank whose failure node `right` must be told of, unless the rank is of that node. -1:
+ * there is none. */
 int ftc_notices_next(struct ftc_notices *notices);
 
 #endif

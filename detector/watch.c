@@ -1,5 +1,5 @@
-/* The detector of one node: a row per rank, judged once per tick. The rules and bounds are in the
- * header. */
+/* The detector of one node. It has an entry for each rank, and judges each entry once per tick. The
+ * header has the rules and bounds. */
 #include "detector/watch.h"
 
 #include <assert.h>
@@ -7,20 +7,20 @@
 
 #include "base/error.h"
 
-/* Time from `since` to now; an event may carry a slightly later time than the tick that judges
- * it. */
+/* The time from `since` to now. It can be negative, and is then 0, because an event may carry a
+ * slightly later time than the tick that judges it. */
 static uint64_t elapsed(uint64_t since_ns, uint64_t now_ns)
 {
     return now_ns > since_ns ? now_ns - since_ns : 0;
 }
 
-/* Move a deadline's start by what was missed, but not into the future. */
+/* Move the start of a deadline by the missed time, but not into the future. */
 static void move(uint64_t *since_ns, uint64_t missed_ns, uint64_t now_ns)
 {
     *since_ns += missed_ns < elapsed(*since_ns, now_ns) ? missed_ns : elapsed(*since_ns, now_ns);
 }
 
-/* The row of a rank that runs and can still be suspected, or NULL. */
+/* The entry of a rank that runs and is not fenced yet, or NULL. */
 static struct ftc_watch_entry *running(struct ftc_watch *watch, int rank)
 {
     if (rank < 0 || rank >= watch->ranks)
@@ -40,7 +40,7 @@ static void suspect(struct ftc_watch_entry *entry, enum ftc_suspicion suspicion,
     entry->suspicion = suspicion;
 }
 
-/* The reason for a suspicion is gone before anything was done about it. */
+/* Withdraw a suspicion whose reason is gone, if the rank is not fenced yet. */
 static void withdraw(struct ftc_watch_entry *entry, enum ftc_suspicion suspicion)
 {
     if (entry->state != FTC_WATCH_SUSPECTED || entry->suspicion != suspicion)
@@ -151,7 +151,7 @@ void ftc_watch_tick(struct ftc_watch *watch, uint64_t now_ns)
     }
 }
 
-/* Has this rank been still, or stopped, for too long? */
+/* Suspect a rank that has been stopped, or has not beaten, for too long. */
 static void judge(const struct ftc_watch *watch, struct ftc_watch_entry *entry, uint64_t now_ns)
 {
     if (entry->state != FTC_WATCH_ALIVE)

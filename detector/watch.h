@@ -1,25 +1,29 @@
 /*
- * The detector of one node, without I/O: who is suspected, who must be fenced, who may be declared
- * failed.
+ * The detector of one node. It tells which ranks are suspected, which must be fenced, and which may
+ * be declared failed. It does no I/O.
  *
- * Rules (architecture.md, "Failure detection"). A verdict needs a process known stopped: its exit
- * seen. A stalled heartbeat, a job-control stop that lasts, or an accusation only asks for fencing
- * (SIGKILL); the exit that follows is the proof. Marked finalized before the exit: no failure.
+ * Rules (architecture.md, "Failure detection"). A rank may be declared failed only when its process
+ * is known to be stopped, that is when its exit was seen. A stalled heartbeat, a long stop by job
+ * control, or an accusation is only a reason to fence the rank (SIGKILL); the exit that follows is
+ * the proof. An exit is no failure if the rank had set the finalized mark before.
  *
- * Use. Every period/2: ftc_watch_tick(), then ftc_watch_heartbeat() for every rank that joined,
- * then ftc_watch_next_to_fence() until it gives -1. Suspicions arise in that last call alone, after
- * the fresh heartbeats were read, so a late watcher never blames a rank for its own lateness.
- * Everything else may be called at any time. All times are of one monotonic clock, in ns, and never
- * go back.
+ * Use. Every period/2 call ftc_watch_tick(), then ftc_watch_heartbeat() for every rank that has
+ * joined, then ftc_watch_next_to_fence() until it gives -1. Suspicions of stalls and stops arise
+ * only in that last call, after the fresh heartbeats were read. So a late watcher never blames a
+ * rank for its own lateness. All other functions may be called at any time. All times are ns of one
+ * monotonic clock, and never go back.
  *
- * Bounds, with ticks every period/2. A rank that stops beating, or is stopped, is suspected within
+ * Bounds, with a tick every period/2. A rank that stops beating, or is stopped, is suspected within
  * timeout + 2 periods of its last beat. A rank whose beats come within `timeout` of each other is
- * never suspected, however late the watcher is. Local health: if a tick comes more than a period
- * after the last, the machine was probably busy or asleep and the ranks missed the same time, so
- * every deadline moves by what was missed: one such pause of the whole machine, however long, makes
- * nobody suspected whose beats come within timeout - period of running time.
+ * never suspected, however late the watcher is.
  *
- * A watch belongs to one thread. Ranks out of range (they may come from shared memory) are ignored.
+ * Local health. If a tick comes more than a period after the last one, the machine was probably
+ * busy or asleep, and the ranks missed the same time. Then every deadline moves by the missed time.
+ * So one such pause of the whole machine, however long, makes no rank suspected whose beats come
+ * within timeout - period of running time.
+ *
+ * A watch belongs to one thread. Ranks out of range are ignored, because they may come from shared
+ * memory.
  */
 #ifndef FTC_DETECTOR_WATCH_H
 #define FTC_DETECTOR_WATCH_H
@@ -30,10 +34,10 @@
 enum ftc_watch_state {
     FTC_WATCH_ABSENT, /* not started */
     FTC_WATCH_ALIVE,
-    FTC_WATCH_SUSPECTED, /* to be fenced */
-    FTC_WATCH_FENCED,    /* killed, exit not seen yet */
-    FTC_WATCH_LEFT,      /* exit seen, no failure */
-    FTC_WATCH_FAILED,    /* exit seen, declared */
+    FTC_WATCH_SUSPECTED, /* must be fenced */
+    FTC_WATCH_FENCED,    /* must be killed, or was; its exit was not seen yet */
+    FTC_WATCH_LEFT,      /* its exit was seen, and is no failure */
+    FTC_WATCH_FAILED,    /* its exit was seen, and is a failure */
 };
 
 enum ftc_suspicion {
@@ -45,17 +49,17 @@ enum ftc_suspicion {
 
 struct ftc_watch_entry {
     enum ftc_watch_state state;
-    enum ftc_suspicion suspicion; /* kept after the exit: the cause of a failure */
-    bool joined;                  /* has a heartbeat */
-    bool released;                /* needs none any more */
+    enum ftc_suspicion suspicion; /* kept after the exit, as the cause of a failure */
+    bool joined;                  /* the rank has a heartbeat */
+    bool released;                /* the rank may stop beating */
     bool stopped;                 /* by job control */
     uint64_t heartbeat;           /* as last seen */
-    uint64_t
-        changed_ns; /* when it was seen to change, moved by what the watcher or the rank missed */
-    uint64_t stopped_ns;   /* if stopped: since when, moved likewise */
+    /* When the heartbeat last changed, moved by the time that the watcher or the rank missed. */
+    uint64_t changed_ns;
+    uint64_t stopped_ns;   /* if stopped: when it stopped, moved by the time that was missed */
     uint64_t suspected_ns; /* when the suspicion arose */
-    uint32_t suspicions;   /* so many have arisen */
-    int accuser;           /* rank, -1 */
+    uint32_t suspicions;   /* how many have arisen */
+    int accuser;           /* a rank; -1: none */
 };
 
 struct ftc_watch {
@@ -63,40 +67,40 @@ struct ftc_watch {
     uint64_t period_ns, timeout_ns;
     bool fence;
     bool ticked;           /* last_look_ns is valid */
-    uint64_t last_look_ns; /* of the last tick */
+    uint64_t last_look_ns; /* the time of the last tick */
     struct ftc_watch_entry *entry;
 };
 
-/* period: of the heartbeats; timeout >= 2 periods. FTC_ERR_NOMEM. fini() of a zeroed struct is
- * legal. */
+/* `period_ns` is the period of the heartbeats, and timeout_ns >= 2 * period_ns. FTC_ERR_NOMEM.
+ * fini() of a zeroed struct is legal. */
 int ftc_watch_init(struct ftc_watch *watch, int ranks, uint64_t period_ns, uint64_t timeout_ns,
                    bool fence);
 void ftc_watch_fini(struct ftc_watch *watch);
 
 void ftc_watch_started(struct ftc_watch *watch, int rank, uint64_t now_ns);
-/* Its heartbeat as read now; the first call for a rank says that it joined. Withdraws an unfenced
- * stall. */
+/* The heartbeat of the rank as it was read now. The first call for a rank tells that it joined. A
+ * changed heartbeat withdraws the suspicion of a stall, unless the rank is already FENCED. */
 void ftc_watch_heartbeat(struct ftc_watch *watch, int rank, uint64_t heartbeat, uint64_t now_ns);
-/* Stopped or continued by job control, whether it joined or not. Its heartbeat is not judged
- * meanwhile; when it continues it has as long to beat as it had left, and an unfenced suspicion of
- * the stop is withdrawn. */
+/* The rank was stopped or continued by job control; it need not have joined. While it is stopped
+ * its heartbeat is not judged. When it continues it has as much time to beat as it had left when it
+ * stopped, and a suspicion of the stop is withdrawn, unless the rank is already FENCED. */
 void ftc_watch_stopped(struct ftc_watch *watch, int rank, bool stopped, uint64_t now_ns);
-/* Suspects at once; the first accuser is remembered. */
+/* Rank `accuser` accuses `rank`, which is suspected at once. The first accuser is kept. */
 void ftc_watch_accused(struct ftc_watch *watch, int rank, int accuser, uint64_t now_ns);
-/* It finalized and nobody can need an answer of it any more: it may stop beating for good. One that
- * is stopped by job control is fenced all the same, or the job would never end. */
+/* The rank has finalized, and no rank can need an answer of it any more. It may stop beating for
+ * good. If job control stops it, it is fenced all the same, because the job would never end. */
 void ftc_watch_released(struct ftc_watch *watch, int rank);
 
-/* Once per tick, before the heartbeats of that tick are fed in: moves deadlines if the watcher
- * slept. */
+/* Call this once per tick, before the heartbeats of that tick. It moves the deadlines if the
+ * watcher slept. */
 void ftc_watch_tick(struct ftc_watch *watch, uint64_t now_ns);
 
-/* The next rank that must be killed now (state becomes FENCED), or -1. With fence off always -1,
- * but suspicions arise all the same and stay visible until they are withdrawn. */
+/* The next rank that must be killed now, whose state becomes FENCED, or -1. With fence off it is
+ * always -1, but suspicions arise all the same, and stay visible until they are withdrawn. */
 int ftc_watch_next_to_fence(struct ftc_watch *watch, uint64_t now_ns);
 
-/* Its exit was seen; `finalized`: the mark was set. True, once, if that makes it a failure to
- * declare. */
+/* The exit of the rank was seen. `finalized`: it had set the finalized mark. True, and only once,
+ * if the exit is a failure that must be declared. */
 bool ftc_watch_exited(struct ftc_watch *watch, int rank, bool finalized);
 
 #endif

@@ -1,13 +1,16 @@
 /*
- * Ranks that PMIx started without ftrun: what the first rank of a node and the agent that it starts
- * say to each other, over a pair of sockets that is the agent's standard input
- * (docs/design/nodes.md, "Adopted ranks"). In this order:
+ * Ranks that PMIx started without ftrun are adopted by an agent (docs/design/nodes.md, "Adopted
+ * ranks"). The first rank of a node starts the agent, and talks with it over a pair of sockets that
+ * is the standard input of the agent. They send, in this order:
  *
- *   rank:  struct ftc_adoption_hello, ftc_adoption_member of each node, ftc_adopted of each rank of
- *   this node agent: struct ftc_adoption_answer; if it refuses, that is all rank:  struct
- *   ftc_adoption_verdict; if it is a success, the endpoint of each node's agent
+ *   rank    struct ftc_adoption_hello
+ *           struct ftc_adoption_member, one for each node
+ *           struct ftc_adopted, one for each rank of this node
+ *   agent   struct ftc_adoption_answer; if it refuses, nothing follows
+ *   rank    struct ftc_adoption_verdict
+ *           the endpoint of each node's agent, if the verdict is a success
  *
- * Both are of one machine, and of one user; they may be of two releases, so versions come first.
+ * Both run on one machine and for one user. They may be of two releases, so versions come first.
  */
 #ifndef FTC_NODE_ADOPTION_H
 #define FTC_NODE_ADOPTION_H
@@ -18,7 +21,7 @@
 
 #define FTC_ADOPTION_MAGIC   0x61746366u
 #define FTC_ADOPTION_VERSION 1
-#define FTC_ADOPTION_TEXT    512 /* an endpoint, or why there is none */
+#define FTC_ADOPTION_TEXT    512 /* bytes of an endpoint, or of the reason why there is none */
 
 struct ftc_adoption_hello {
     uint32_t magic, version, segment_version;
@@ -32,7 +35,7 @@ struct ftc_adoption_member {
     uint32_t first, count;
 };
 
-/* A process, and when it started (ftc_process_start()). */
+/* A process, with its start time (ftc_process_start()). */
 struct ftc_adopted {
     int32_t pid;
     uint32_t unused;
@@ -46,7 +49,7 @@ struct ftc_adoption_answer {
 };
 
 struct ftc_adoption_verdict {
-    int32_t met; /* 0: the nodes have not met; the rank knows why */
+    int32_t met; /* 0: the nodes have not met; the rank reports why */
 };
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * Waking another process of the node. A rank sleeps either inside a collective call, on the futex
- * word of its slot, or, while its caller computes, in its progress thread on a datagram socket
- * <directory>/<rank>. The launcher has a socket too, <directory>/launcher. A ring is never an
- * information, only a reason to look again; a lost one costs at most one heartbeat period, the
- * backstop of every sleep.
+ * Bells wake other processes of the node. The place where a process sleeps depends on what it does:
  *
- * Who must also wake for a descriptor sleeps inside a call in poll(), on that and on a second
- * socket, <directory>/<rank>.call.
+ *   rank inside a collective call      the futex word of its slot
+ *   the same, after ftc_bell_poll()    poll() on the socket <directory>/<rank>.call and on others
+ *   rank whose caller computes         its progress thread, on the socket <directory>/<rank>
+ *   launcher                           the socket <directory>/launcher
+ *
+ * All sockets are datagram sockets. A ring carries no information; it is only a reason to look
+ * again. A lost ring costs at most one heartbeat period, which is the limit of every sleep.
  */
 #ifndef FTC_NODE_BELL_H
 #define FTC_NODE_BELL_H
@@ -20,52 +21,59 @@
 
 struct ftc_bell {
     struct ftc_segment *segment;
-    int self;    /* own rank or FTC_BELL_LAUNCHER */
-    int fd;      /* bound datagram socket, non-blocking, close-on-exec: readable when rung */
-    int call_fd; /* the second one; -1: it sleeps on the futex */
-    char directory[108]; /* private copy: the header could change */
+    int self;    /* own rank, or FTC_BELL_LAUNCHER */
+    int fd;      /* the socket <rank> or launcher, non-blocking, close-on-exec; readable if rung */
+    int call_fd; /* the socket <rank>.call; -1: calls sleep on the futex */
+    char directory[108]; /* a private copy, because the segment could be damaged */
 };
 
-/* Bind this process's socket in the job's directory. FTC_ERR_SYSTEM. close() of a zeroed struct
- * with fd -1 is legal and removes the socket. */
+/* Bind the socket of this process in the directory of the job. FTC_ERR_SYSTEM. */
 int ftc_bell_open(struct ftc_bell *bell, struct ftc_segment *segment, int self);
+/* Remove the sockets. Legal for a zeroed struct with fd -1. */
 void ftc_bell_close(struct ftc_bell *bell);
 
-/* From now on sleep in poll(). FTC_ERR_SYSTEM: it goes on sleeping on the futex. Legal again. */
+/* Calls sleep in poll() from now on. A second call is legal. FTC_ERR_SYSTEM: they still sleep on
+ * the futex. */
 int ftc_bell_poll(struct ftc_bell *bell);
-/* ... and on the futex again, which costs ringers less. Not between prepare and awake. */
+/* Calls sleep on the futex again, where a ring costs less. Illegal between ftc_bell_prepare() and
+ * ftc_bell_awake(). */
 void ftc_bell_poll_end(struct ftc_bell *bell);
 
-/* Take what lies in the socket, so that it can become readable again. */
+/* Read the socket empty, so that it can become readable again. */
 void ftc_bell_drain(struct ftc_bell *bell);
 
 /*
- * Make `rank` look again, after publishing (release or stronger) what it shall see. A rank that is
- * awake costs a fence and a load. One that sleeps inside a call is woken, on the futex or, in
- * poll(), by a byte into its second socket; one whose caller is outside is rung only if `urgent`:
- * something that must be answered though its caller is away.
+ * Make `rank` look again. The caller has published (release or stronger) what the rank must see.
+ * If the rank is awake, this costs a fence and a load. If it sleeps inside a call, it is woken: on
+ * the futex, or by a byte into its socket <rank>.call. If its caller is outside the library, it is
+ * rung only if `urgent` is true, that is if it must answer although its caller is away.
  */
 void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent);
 
-/* Ring everybody that is not failed, and the launcher's own waiters: after a declaration. */
+/* Ring all ranks that have not failed. The launcher calls this after a declaration. */
 void ftc_bell_ring_all(struct ftc_bell *bell);
 
-/* Ring the launcher: a rank joined, accuses, aborts. */
+/* Ring the launcher, when this rank has joined, accuses another one, or aborts. */
 void ftc_bell_ring_launcher(struct ftc_bell *bell);
 
 /*
- * Sleep inside a call, at most timeout_ns. Protocol: expected = ftc_bell_prepare(b) announces the
- * sleep; look at everything again; then ftc_bell_sleep(b, expected, timeout) or, if there was
- * something, skip it; ftc_bell_awake(b) in both cases. No ring between prepare and sleep is lost.
- * `fd` and `other`: wake when one of them is readable too, after ftc_bell_poll(); -1: none.
+ * Sleep inside a call, at most timeout_ns. The steps are:
+ *
+ *   1. expected = ftc_bell_prepare(bell), which announces the sleep
+ *   2. look at everything again
+ *   3. if there is nothing to do: ftc_bell_sleep(bell, expected, ...)
+ *   4. ftc_bell_awake(bell), also if step 3 was skipped
+ *
+ * No ring between steps 1 and 3 is lost. After ftc_bell_poll() the sleep also ends when `fd` or
+ * `other` is readable; -1 means no descriptor.
  */
 uint32_t ftc_bell_prepare(struct ftc_bell *bell);
 void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd,
                     int other);
 void ftc_bell_awake(struct ftc_bell *bell);
 
-/* The caller leaves the library (true: rings go to the socket) or comes back (false). After leave,
- * look at everything once more. */
+/* True: the caller leaves the library, and rings go to the socket of the progress thread. After
+ * that look at everything once more. False: the caller comes back. */
 void ftc_bell_outside(struct ftc_bell *bell, bool outside);
 
 #endif

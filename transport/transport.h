@@ -1,7 +1,9 @@
 /*
- * Reliable FIFO messages between ranks, behind one ops table. Non-blocking throughout; not
- * thread-safe: the runtime serialises. A message is a head and an optional value, delivered as one
- * buffer (head, then value).
+ * Reliable messages between ranks, in order, behind one table of functions (the ops table). A
+ * message is a head and an optional value. It is delivered as one buffer: the head, then the value
+ * at ftc_value_offset() (base/value.h).
+ *
+ * No call waits. Not thread-safe: the runtime makes one call at a time.
  */
 #ifndef FTC_TRANSPORT_TRANSPORT_H
 #define FTC_TRANSPORT_TRANSPORT_H
@@ -14,7 +16,7 @@
 #include "node/bell.h"
 #include "node/segment/segment.h"
 
-#define FTC_CAP_LOCAL 1u /* reaches ranks of this node only */
+#define FTC_CAP_LOCAL 1u /* the transport reaches only ranks of this node */
 
 struct ftc_tcp_setup;   /* transport/tcp/tcp.h */
 struct ftc_verbs_setup; /* transport/verbs/verbs.h */
@@ -23,15 +25,15 @@ struct ftc_route_setup; /* transport/route/route.h */
 struct ftc_transport_setup {
     int ranks, self;
     const struct ftc_log *log;
-    struct ftc_buffer_pool *pool;        /* of large messages that come; NULL: none */
-    struct ftc_segment *segment;         /* shm */
-    struct ftc_bell *bell;               /* shm */
-    const struct ftc_tcp_setup *tcp;     /* tcp */
-    const struct ftc_verbs_setup *verbs; /* verbs */
-    const struct ftc_route_setup *route; /* route */
+    struct ftc_buffer_pool *pool; /* for large messages that come; NULL: no pool */
+    struct ftc_segment *segment;  /* for shm and route */
+    struct ftc_bell *bell;        /* for shm */
+    const struct ftc_tcp_setup *tcp;
+    const struct ftc_verbs_setup *verbs;
+    const struct ftc_route_setup *route;
 };
 
-struct ftc_transport; /* each implementation embeds it first */
+struct ftc_transport; /* the first member of each implementation */
 
 enum ftc_reach { FTC_REACH_NO = -1, FTC_REACH_NOT_YET, FTC_REACH_YES };
 
@@ -39,55 +41,60 @@ struct ftc_transport_ops {
     const char *name;
     unsigned caps;
 
-    /* FTC_ERR_NOMEM, FTC_ERR_SYSTEM. */
+    /* Errors: FTC_ERR_ARG, FTC_ERR_NOMEM, FTC_ERR_SYSTEM, and those that the header of the
+     * transport names. */
     int (*open)(struct ftc_transport **out, const struct ftc_transport_setup *setup);
 
-    /* Queue a message; takes references of its own, so the caller may drop his. Goes out now if
-     * there is room, else by later polls. Errors: FTC_ERR_NOMEM, FTC_ERR_SYSTEM (no channel can be
-     * made). A send to a closed peer succeeds and goes nowhere. */
+    /* Queue a message. The transport takes its own references to head and value, so the caller may
+     * drop its own. The message goes out now if there is room, and otherwise in later calls.
+     * `urgent`: it must be answered even while the receiver's caller is outside of the library
+     * (node/bell.h). Errors: FTC_ERR_NOMEM, FTC_ERR_SYSTEM (no channel can be made). A send to a
+     * closed peer succeeds, and the message is dropped. */
     int (*send)(struct ftc_transport *transport, int to, struct ftc_buffer *head,
                 const struct ftc_value *value, bool urgent);
 
-    /* Push queued messages on. True in *idle if nothing is queued any more. */
+    /* Send on what is queued. *idle: nothing is queued any more. */
     int (*flush)(struct ftc_transport *transport, bool *idle);
 
-    /* The next complete message: 1 and *from, *message (the caller's reference), 0 if there is
-     * none, or FTC_ERR_PROTO with *from: that peer's channel is damaged and closed.
-     * FTC_ERR_NOMEM. */
+    /* The next complete message. 1: it is in *message (the reference is the caller's), and its
+     * sender in *from. 0: there is none. FTC_ERR_PROTO: the channel of the peer *from is damaged
+     * and is closed now. FTC_ERR_NOMEM. */
     int (*receive)(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
 
-    /* The caller waits for this rank (-1: for anybody): what it sends is looked for first, and the
-     * others are looked at now and then. A hint, good until the next one. Not there: it would not
-     * help. */
+    /* The caller waits for a message of this rank (-1: of any rank). The transport looks for that
+     * rank's messages first, and for the others only now and then. This is a hint. It holds until
+     * the next call. NULL: the hint would not help this transport. */
     void (*expect)(struct ftc_transport *transport, int from);
 
-    /* Is there anything to receive or room for something queued? For the look before a sleep. */
+    /* Is there something to receive, or room for something that is queued? The caller asks this
+     * before it sleeps. */
     bool (*ready)(struct ftc_transport *transport);
 
-    /* What a sleeper polls for readability besides its bell, after ready() was false; -1: the bell
-     * says it all. Stays the same until close. */
+    /* A rank that wants to sleep polls this descriptor together with its bell, after ready() was
+     * false. It stays the same until close. -1: the bell rings for everything. */
     int (*descriptor)(struct ftc_transport *transport);
 
-    /* Does it reach a peer? For who has a choice, asked until it is known and before the first
-     * send. While it is not, it is tried, and descriptor() wakes at the end of that. Not there: it
-     * does. */
+    /* Does this transport reach the peer? Asked before the first send, by a caller that can choose
+     * among transports, until the answer is known. Meanwhile the transport tries, and descriptor()
+     * becomes readable when the trial ends. NULL: the transport reaches every peer. */
     enum ftc_reach (*reach)(struct ftc_transport *transport, int peer);
 
-    /* A failed peer: what is queued for it is dropped; what it sent before may still be
+    /* The peer has failed. What is queued for it is dropped. What it sent before may still be
      * received. */
     void (*close_peer)(struct ftc_transport *transport, int peer);
 
-    /* Where others find this end, "NAME:..." without blanks. Not there: they do not need to be
-     * told. */
+    /* The text that tells others where this end listens, "NAME:..." without blanks. NULL: others
+     * need not be told. */
     const char *(*endpoint)(const struct ftc_transport *transport);
 
-    /* Has each message to a peer that is not closed been taken over by its transport? An end that
-     * leaves before may take some with it. Not there: as soon as flush() is idle. */
+    /* Has the other end taken over every message to every peer that is not closed? If this end
+     * leaves before, such messages may be lost. NULL: they have been taken over as soon as flush()
+     * is idle. */
     bool (*settled)(const struct ftc_transport *transport);
 
-    /* The lowest rank from `from` on for which something waits, and that could not be reached since
-     * then or longer (ftc_clock_now()); -1: there is none. A hint, never a verdict. Not there: it
-     * cannot be told. */
+    /* The lowest rank, `from` or higher, for which messages wait and which has been unreachable
+     * since since_ns (ftc_clock_now()) or longer. -1: there is none. This is a hint, never a
+     * verdict. NULL: this transport cannot tell. */
     int (*unreachable)(const struct ftc_transport *transport, int from, uint64_t since_ns);
 
     void (*close)(struct ftc_transport *transport);

@@ -19,7 +19,8 @@ int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, e
 
 /* --- pieces --- */
 
-/* The successor on the ring: the next live position; -1: none before the coordinator. */
+/* The successor of this rank on the ring: the next live position; -1: there is none before the
+ * coordinator. */
 static int successor(const struct ftc_member *m, const struct ftc_ballot *b)
 {
     for (int position = b->position + 1; position < b->size; position++) {
@@ -30,7 +31,8 @@ static int successor(const struct ftc_member *m, const struct ftc_ballot *b)
     return -1;
 }
 
-/* Whoever has all pieces from here counts as sent to: of the ring nothing is left to do then. */
+/* A rank to which all pieces were passed on counts as sent to: the correction has nothing left to
+ * do for it. */
 static void count_passed(struct ftc_ballot *b, int to, uint32_t count)
 {
     struct ftc_spread *s = &b->spread;
@@ -42,7 +44,7 @@ static void count_passed(struct ftc_ballot *b, int to, uint32_t count)
         ftc_set_add(&b->decide_sent, to);
 }
 
-/* broadcast.md, "ring": as soon as it is there. */
+/* broadcast.md, "ring": a piece is passed on as soon as it has come. */
 static int pass_piece(struct ftc_member *m, struct ftc_operation *op,
                       const struct ftc_message *piece)
 {
@@ -55,7 +57,7 @@ static int pass_piece(struct ftc_member *m, struct ftc_operation *op,
     return ftc_member_send(m, op, FTC_MESSAGE_FRAGMENT, to, piece);
 }
 
-/* The encoded DECIDE as a receiver has it in memory: head, padding, value. */
+/* Encodes DECIDE as a receiver has it in memory: head, padding, value. */
 static struct ftc_buffer *encode_whole(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_message decide = {.correcting =
@@ -76,7 +78,7 @@ static struct ftc_buffer *encode_whole(struct ftc_member *m, struct ftc_operatio
     return whole;
 }
 
-/* First all to all, then all along the ring. */
+/* Sends all pieces: to all by multicast, or along the ring. */
 static int multicast_pieces(struct ftc_member *m, struct ftc_operation *op,
                             struct ftc_buffer *whole, bool ring)
 {
@@ -94,7 +96,7 @@ static int multicast_pieces(struct ftc_member *m, struct ftc_operation *op,
     return rc;
 }
 
-/* The coordinator's part of a multicast. */
+/* The coordinator's part of a multicast: the pieces go to all first, and then along the ring. */
 static int multicast(struct ftc_member *m, struct ftc_operation *op)
 {
     if (!ftc_integrity_sound(m, &op->decision->value))
@@ -187,7 +189,7 @@ static int spread(struct ftc_member *m, struct ftc_operation *op, const struct f
     return rc == 0 ? ftc_spread_begin(m, op) : rc;
 }
 
-/* Pieces that will not be needed any more. */
+/* Counts the pieces that this process will not need any more. */
 static void count_pieces(struct ftc_member *m, const struct ftc_ballot *b,
                          const struct ftc_arrival *arrival)
 {
@@ -200,7 +202,8 @@ static void count_pieces(struct ftc_member *m, const struct ftc_ballot *b,
         fragments->whole != NULL ? fragments->count - fragments->there : 1;
 }
 
-/* Hold DECIDE(b), from the coordinator's own decision or a message: deliver, pass on (rule 5). */
+/* Holds DECIDE(b), from the coordinator's own decision or from a message: delivers it, and passes
+ * it on (rule 5). */
 int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op,
                        struct ftc_decision *decision, const struct ftc_arrival *arrival)
 {

@@ -1,4 +1,4 @@
-/* Calls of a member: what this process gives to an operation, and how its first ballot begins
+/* Calls of a member: what this process contributes to an operation, and how its first ballot begins
  * (agreement.md, "Operations"). */
 #include <assert.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "collectives/agreement/internal.h"
 #include "collectives/agreement/member.h"
 
-/* x of a validate: L as a bit set. */
+/* x of a validate is L, as a bit set. */
 static int take_known(struct ftc_member *m, struct ftc_operation *op)
 {
     size_t size = ftc_set_bytes(m->set.ranks);
@@ -16,7 +16,7 @@ static int take_known(struct ftc_member *m, struct ftc_operation *op)
     if (buffer == NULL)
         return FTC_ERR_NOMEM;
     ftc_set_to_bytes(&m->known, buffer->data);
-    if (op->levels && op->call.input != NULL) /* what the ranks of this node have posted */
+    if (op->levels && op->call.input != NULL) /* the posts of this node's ranks */
         ftc_set_unite_bytes(NULL, op->call.input, buffer->data, size);
     op->input = (struct ftc_value){.buffer = buffer, .size = size};
     op->call.signature.size = size;
@@ -40,7 +40,7 @@ static int take_input(struct ftc_member *m, struct ftc_operation *op)
     return 0;
 }
 
-/* Two levels: whom this node lost before they posted. They have failed. */
+/* Two levels: adds the ranks of this node that died without a post to L. */
 static int take_missing(struct ftc_member *m, struct ftc_operation *op)
 {
     ftc_set_clear(&op->missing);
@@ -51,7 +51,7 @@ static int take_missing(struct ftc_member *m, struct ftc_operation *op)
     return ftc_member_learn(m, &op->missing);
 }
 
-/* Every w-th broadcast in a row has a reduce in ballot (0,0) too (agreement.md, Operations). */
+/* Every w-th broadcast in a row has a reduce in ballot (0,0), too (agreement.md, "Operations"). */
 bool ftc_member_gathers(const struct ftc_member *m, const struct ftc_signature *signature)
 {
     if (signature->kind != FTC_CALL_BCAST)
@@ -70,20 +70,20 @@ static bool first_ballot_collects(struct ftc_member *m, const struct ftc_signatu
     return collects;
 }
 
-/* Index in the view of c_0. */
+/* The index of c_0 in the view. */
 static int rotation_start(const struct ftc_member *m, const struct ftc_signature *signature,
                           uint64_t k, const struct ftc_view *participants)
 {
     if (signature->root >= 0)
         return ftc_view_index(m->view, signature->root);
     if (participants != m->view &&
-        m->set.rotation == FTC_ROTATION_SPREAD) /* two levels: from a delegate on */
+        m->set.rotation == FTC_ROTATION_SPREAD) /* two levels: start at a delegate */
         return ftc_view_index(
             m->view, ftc_view_member(participants, (int)(k % (uint64_t)participants->size)));
     return m->set.rotation == FTC_ROTATION_FIRST ? 0 : (int)(k % (uint64_t)m->view->size);
 }
 
-/* The root is in G: everybody returns at once, with no message and no state. */
+/* The root is in G: every member returns at once, with no message and no state. */
 static int call_without_root(struct ftc_member *m, const struct ftc_call *call)
 {
     bool bcast = call->signature.kind == FTC_CALL_BCAST;
@@ -111,7 +111,7 @@ static int call_sound(const struct ftc_member *m, const struct ftc_call *call)
     const struct ftc_call_traits *traits = &ftc_call_table[s->kind];
     if (traits->rooted ? s->root < 0 || s->root >= m->set.ranks : s->root != -1)
         return ftc_error_set(FTC_ERR_ARG, "root %d is not allowed here", (int)s->root);
-    bool decided = m->word != NULL; /* nothing of this rank is needed any more */
+    bool decided = m->word != NULL; /* the decision is here already: no input is needed */
     if (traits->reduces && s->size > 0 && !decided && (call->input == NULL || call->combine == NULL))
         return ftc_error_set(FTC_ERR_ARG, "a reduction needs an input and an operator");
     if (s->kind == FTC_CALL_BCAST && s->size > 0 && s->root == m->set.self && call->input == NULL)

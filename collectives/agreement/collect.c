@@ -1,8 +1,8 @@
 /*
- * Collecting: agreement.md, rules 2, 3 and 4.
+ * Collecting and deciding: agreement.md, rules 2, 3 and 4.
  *
- * A participant waits for the UP of each group member, then for the TREE of each child, until the
- * message or a notice comes; contributions wait in their slots and are combined in order of
+ * A participant waits for the UP of each group member, and then for the TREE of each child, until
+ * the message or a notice comes. Contributions wait in their slots. They are combined in order of
  * position, never of arrival, so that everybody gets the same bits. The coordinator takes the
  * lowest failure-free subtree.
  */
@@ -11,7 +11,7 @@
 
 #include "collectives/agreement/internal.h"
 
-/* sum := sum op next, both of which must still be what they were. */
+/* Sets sum to "sum op next". First it checks that both values are still what they were. */
 static int combine(struct ftc_member *m, const struct ftc_operation *op, struct ftc_value *sum,
                    struct ftc_value *next)
 {
@@ -27,7 +27,7 @@ static int combine(struct ftc_member *m, const struct ftc_operation *op, struct 
     return 0;
 }
 
-/* sum := sum op next; `next` is used up. DECIDED beats UNDECIDED; two DECIDED are equal. */
+/* Combines `next` into `sum`, and uses it up. DECIDED beats UNDECIDED; two DECIDED are equal. */
 int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op,
                         struct ftc_contribution *sum, struct ftc_contribution *next)
 {
@@ -42,15 +42,15 @@ int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op,
             *next = (struct ftc_contribution){0};
         }
     } else if (!op->returned && next->value.size > 0) {
-        /* Once returned, the own DECIDED(D) will beat all this: the operator may be gone with its
-         * caller. */
+        /* A process that has returned contributes DECIDED(D), which will beat this sum. And its
+         * caller may have destroyed the operator. */
         rc = combine(m, op, &sum->value, &next->value);
     }
     ftc_contribution_drop(next);
     return rc;
 }
 
-/* Combine what arrived, in order, onto the sum. */
+/* Combines the contributions that arrived with the sum, in order. */
 static int combine_arrived(struct ftc_member *m, struct ftc_operation *op, struct ftc_awaited *list,
                            int count, bool sum_is_empty)
 {
@@ -72,7 +72,7 @@ static int combine_arrived(struct ftc_member *m, struct ftc_operation *op, struc
     return 0;
 }
 
-/* Everyone here has come or is written off? Write off those who are known failed by now. */
+/* Writes off the ranks of the list that are known to have failed. Has each of the others come? */
 static bool settled(struct ftc_member *m, struct ftc_ballot *b, struct ftc_awaited *list, int count,
                     bool children)
 {
@@ -94,7 +94,7 @@ static bool settled(struct ftc_member *m, struct ftc_ballot *b, struct ftc_await
     return all;
 }
 
-/* b->sum is complete, as far as this phase goes. */
+/* To be called when the sum of a phase is complete. */
 static int protect_sum(struct ftc_member *m, struct ftc_operation *op,
                        enum ftc_flip_variable variable)
 {
@@ -103,8 +103,8 @@ static int protect_sum(struct ftc_member *m, struct ftc_operation *op,
     return sum->decision == NULL ? ftc_integrity_protect(m, op, variable, &sum->value) : 0;
 }
 
-/* Up-correction is done. Where results are compared, c_b keeps what it is made of, and the others
- * of its group leave it to c_b: nothing of it goes up. */
+/* The up-correction is done. If results are compared, c_b keeps the contributions of its group, and
+ * the other members leave the group's value to c_b: they send nothing of it up. */
 static int group_combine(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -121,7 +121,7 @@ static int group_combine(struct ftc_member *m, struct ftc_operation *op)
     return protect_sum(m, op, FTC_FLIP_UP);
 }
 
-/* p != c_b has done its part of collecting. */
+/* p != c_b has done its part of the collection. */
 static int contributor_done(struct ftc_member *m, struct ftc_operation *op)
 {
     op->ballot.phase = FTC_BALLOT_DONE;
@@ -149,7 +149,7 @@ static int group_advance(struct ftc_member *m, struct ftc_operation *op)
     return 1;
 }
 
-/* p != c_b: all children are in, or written off; pass the sum on to the I(f)-parent. */
+/* p != c_b: all children have come or are written off. Passes the sum on to the I(f)-parent. */
 static int tree_advance(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -172,7 +172,7 @@ static int tree_advance(struct ftc_member *m, struct ftc_operation *op)
     return contributor_done(m, op);
 }
 
-/* The root of a plain reduce has its value: every live process has called this op (rule 8). */
+/* The root of a plain reduce has the value. So every live process has called this op (rule 8). */
 static int reduce_deliver(struct ftc_member *m, struct ftc_operation *op, int status)
 {
     struct ftc_value none = {0};
@@ -185,7 +185,7 @@ static int reduce_deliver(struct ftc_member *m, struct ftc_operation *op, int st
     return rc == 0 ? 1 : rc;
 }
 
-/* agreement.md, rule 3: more than f failures hit this ballot, or (two levels) a node that has live
+/* agreement.md, rule 3: more than f failures hit this ballot. Or (two levels) a node that has live
  * ranks lost its delegate. */
 static int coordinator_retry(struct ftc_member *m, struct ftc_operation *op);
 
@@ -222,7 +222,7 @@ static int coordinator_retry(struct ftc_member *m, struct ftc_operation *op)
     return rc == 0 ? 1 : rc;
 }
 
-/* Rule 2, "Vote": c_b waits for all subtrees. */
+/* Rule 2, "Vote": c_b waits for all heads. */
 static int coordinator_compare(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -235,7 +235,7 @@ static int coordinator_compare(struct ftc_member *m, struct ftc_operation *op)
     return rc == 1 ? coordinator_done(m, op) : coordinator_retry(m, op);
 }
 
-/* The value of subtree s, with that of the coordinator's group. */
+/* Takes the value of subtree s, combined with that of the coordinator's group. */
 static int take_subtree(struct ftc_member *m, struct ftc_operation *op, int s)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -252,15 +252,15 @@ static int take_subtree(struct ftc_member *m, struct ftc_operation *op, int s)
     return rc == 0 ? protect_sum(m, op, FTC_FLIP_PARTIAL) : rc;
 }
 
-/* c_b takes the lowest failure-free subtree once all lower ones have come or are written off (rule
+/* c_b takes the lowest failure-free subtree, once all lower ones have come or are written off (rule
  * 2). */
 static int coordinator_advance(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
 
     if (b->child_size < m->set.f + 1 && !FTC_MUTATED(EMPTY_SUBTREE_FAILED)) {
-        /* A subtree is empty, hence failure-free, or all came directly: the own up-corrected value
-         * is complete. */
+        /* A subtree is empty, and hence failure-free; or the form is Direct. In both cases the
+         * coordinator's own up-corrected value is complete. */
         ftc_rule_taken(m, FTC_RULE_EMPTY_SUBTREE);
         return coordinator_done(m, op);
     }
@@ -300,7 +300,8 @@ int ftc_collect_advance(struct ftc_member *m, struct ftc_operation *op)
     return 0;
 }
 
-/* A validate's collected value is a union of L; bits past the last rank are not ours to trust. */
+/* The value that a validate has collected is a union of L. Bits after the last rank are ignored:
+ * others have sent them. */
 static int learn_collected(struct ftc_member *m, const struct ftc_value *value)
 {
     struct ftc_set collected = {0};
@@ -316,8 +317,8 @@ static int learn_collected(struct ftc_member *m, const struct ftc_value *value)
     return rc;
 }
 
-/* What is decided afresh: (OK, the collected value or a broadcast root's own, L, b), or
- * ROOT_FAILED. */
+/* Makes a new decision (rule 4): (OK or CORRUPT, the collected value or a broadcast root's own, L,
+ * b), or ROOT_FAILED. */
 static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -387,7 +388,7 @@ static struct ftc_awaited *awaited_find(struct ftc_awaited *list, int count, int
     return NULL;
 }
 
-/* What is not awaited any more is dropped. */
+/* Keeps a contribution that is awaited, and drops any other. */
 static void awaited_arrive(struct ftc_awaited *awaited, struct ftc_message *message)
 {
     awaited->arrived = true;
@@ -405,12 +406,12 @@ void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from,
     if (b->phase != FTC_BALLOT_GROUP || awaited->arrived ||
         (awaited->written_off && !FTC_MUTATED(LATE_CONTRIBUTION)))
         return;
-    if (message->has_list && !FTC_MUTATED(UP_WITHOUT_LIST)) /* whose input its node lacks */
+    if (message->has_list && !FTC_MUTATED(UP_WITHOUT_LIST)) /* ranks without a post */
         ftc_set_unite(&b->info.list, &message->info.list);
     awaited_arrive(awaited, message);
 }
 
-/* Subtree s is failure-free if the list names no member of it, or the bit is not set. */
+/* Subtree s is failure-free if the list names no member of it, or if the bit is not set. */
 static bool subtree_failure_free(const struct ftc_member *m, const struct ftc_ballot *b, int from,
                                  const struct ftc_failure_info *info)
 {
@@ -428,7 +429,7 @@ static bool subtree_failure_free(const struct ftc_member *m, const struct ftc_ba
     return true;
 }
 
-/* A TREE may come before the own group is complete: it waits in its slot (rule 0). */
+/* A TREE that comes before the own group is complete waits in its slot (rule 0). */
 int ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from,
                      struct ftc_message *message)
 {

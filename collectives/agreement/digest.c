@@ -1,7 +1,7 @@
 /*
- * A member's state as bytes, for exploring state spaces. What no later step looks at is left out,
- * so that histories which lead to the same behaviour give the same bytes: counters for reports,
- * what a finished phase has used up, and what only a setting that is off would read.
+ * The state of a member as bytes, for exploring state spaces. Histories that lead to the same
+ * behaviour must give the same bytes. So this leaves out what no later step looks at: counters for
+ * reports, what a finished phase has used up, and what is read only with a setting that is off.
  */
 #include "collectives/agreement/internal.h"
 
@@ -64,7 +64,7 @@ static void add_contribution(const struct digest *d, const struct ftc_contributi
         add_value(d, &contribution->value);
 }
 
-/* The number of write-offs travels with `count` alone. */
+/* A message carries the number of write-offs with `count` only. */
 static void add_info(const struct digest *d, const struct ftc_failure_info *info)
 {
     add_set(d, &info->list);
@@ -85,7 +85,7 @@ static void add_awaited(const struct digest *d, const struct ftc_awaited *list, 
     }
 }
 
-/* Rule 2: each phase looks at its own part and at what is still to come. */
+/* Rule 2: each phase looks at its own part, and at what is still to come. */
 static void add_collect(const struct digest *d, const struct ftc_ballot *b)
 {
     add_number(d, (uint64_t)b->phase | (uint64_t)(b->exchanges && b->given_up) << 8);
@@ -117,7 +117,7 @@ static void add_correction(const struct digest *d, const struct ftc_ballot *b)
         add_number(d, (uint64_t)c->near[i]);
 }
 
-/* Pieces are left out: exploring loses no datagram, and hence has none. */
+/* Pieces are left out: exploring loses no datagram, so there are none to wait for. */
 static void add_spread(const struct digest *d, const struct ftc_ballot *b)
 {
     const struct ftc_spread *s = &b->spread;

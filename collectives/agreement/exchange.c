@@ -1,21 +1,22 @@
 /*
- * Ballot (0,0) by recursive doubling (agreement.md, rule 2, "Exchange"): everyone gets the
- * contributions of all, and whoever has them decides what everybody else would.
+ * Ballot (0,0) by recursive doubling (agreement.md, rule 2, "Exchange"). Each participant gets the
+ * contributions of all, and then decides the same as all others.
  *
- * Of m participants, p the largest power of two up to m, the first 2 (m - p) in ascending order are
- * pairs, of which the second gives its contribution to the first before, and gets the decision from
- * it afterwards. (Thakur, Rabenseifner, Gropp 2005, section 4.4.)
+ * m' is the largest power of two up to m, the number of participants. The first 2 (m - m')
+ * participants in ascending order are pairs. The second of a pair gives its contribution to the
+ * first before the rounds, and gets the decision from it after them. (Thakur, Rabenseifner, Gropp
+ * 2005, section 4.4.)
  */
 #include <assert.h>
 
 #include "collectives/agreement/internal.h"
 
-/* Places are those among the participants in ascending order, whoever is c_0: the order of
- * combination. */
+/* A place is an index among the participants in ascending order, whichever of them is c_0. Values
+ * are combined in order of place. */
 struct places {
     int own;   /* place of this rank */
-    int pairs; /* number of them */
-    int power; /* p: so many take part in the rounds */
+    int pairs; /* number of pairs */
+    int power; /* m': so many participants take part in the rounds */
 };
 
 static struct places places_of(const struct ftc_member *m, const struct ftc_ballot *b)
@@ -53,7 +54,7 @@ bool ftc_exchange_suits(const struct ftc_member_settings *set,
 
 /* --- rounds --- */
 
-/* One in each round, and the second of the own pair. */
+/* At most one partner in each round, and the second of the own pair. */
 int ftc_exchange_partners(int participants)
 {
     int partners = 1;
@@ -63,7 +64,7 @@ int ftc_exchange_partners(int participants)
     return partners;
 }
 
-/* Whose contribution is awaited next; NULL: nobody's. */
+/* The rank whose contribution this rank waits for; NULL: there is none. */
 static struct ftc_awaited *current(struct ftc_ballot *b)
 {
     return b->round < b->group_size ? &b->group[b->round] : NULL;
@@ -77,7 +78,8 @@ static int send_sum(struct ftc_member *m, struct ftc_operation *op, int to)
     return ftc_knows_failed(m, to) ? 0 : ftc_member_send(m, op, FTC_MESSAGE_UP, to, &up);
 }
 
-/* The second of a pair has sent before its first takes part in the rounds. */
+/* Sends the sum to the rank that is awaited now. In round 0 the first of a pair awaits the second,
+ * to which it sends nothing. */
 static int begin_round(struct ftc_member *m, struct ftc_operation *op)
 {
     struct places places = places_of(m, &op->ballot);
@@ -88,8 +90,8 @@ static int begin_round(struct ftc_member *m, struct ftc_operation *op)
     return send_sum(m, op, partner->rank);
 }
 
-/* Those whose contributions come to this rank, in order: the second of its pair, then its
- * partners. */
+/* Lists the ranks whose contributions come to this rank, in order: the second of its pair, then the
+ * partners of the rounds. */
 static void await_partners(struct ftc_ballot *b, const struct places *places)
 {
     int number = places->own < 2 * places->pairs ? places->own / 2 : places->own - places->pairs;
@@ -119,7 +121,7 @@ int ftc_exchange_begin(struct ftc_member *m, struct ftc_operation *op)
     return begin_round(m, op);
 }
 
-/* In ascending order of places at everyone: the same bits. */
+/* Everybody combines in ascending order of places, so all get the same bits. */
 static int combine(struct ftc_member *m, struct ftc_operation *op, struct ftc_awaited *partner)
 {
     struct ftc_contribution *sum = &op->ballot.sum, *theirs = &partner->contribution;
@@ -132,13 +134,13 @@ static int combine(struct ftc_member *m, struct ftc_operation *op, struct ftc_aw
     return rc;
 }
 
-/* From here on it is sent, decided, or combined with the next one. */
+/* The sum will now be sent, decided, or combined with the next one. */
 static int protect(struct ftc_member *m, struct ftc_operation *op)
 {
     return op->checked ? ftc_integrity_protect(m, op, FTC_FLIP_PARTIAL, &op->ballot.sum.value) : 0;
 }
 
-/* What everyone decides who gets here: nothing but what all have contributed, and G. */
+/* Decides from the contributions of all and from G only, and so the same as everybody else. */
 static int decide(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -177,7 +179,7 @@ int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op)
     return rc == 0 ? 1 : rc;
 }
 
-/* --- the decision of those who do not take part in rounds, and the next ballot --- */
+/* --- the second of a pair, and the next ballot --- */
 
 int ftc_exchange_decider(const struct ftc_member *m, const struct ftc_ballot *b)
 {
@@ -218,7 +220,7 @@ int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op)
     return ftc_member_send(m, op, FTC_MESSAGE_POKE, b->coordinator, &poke);
 }
 
-/* c_0 learns that somebody cannot finish, and will of the failure that it waits for. */
+/* c_0 was poked: some rank cannot finish. c_0 starts (0,1) once it knows of the failure itself. */
 void ftc_exchange_given_up(struct ftc_member *m, struct ftc_operation *op)
 {
     bool late = !op->ballot.exchanges;

@@ -1,8 +1,8 @@
 /* Checksums of values and messages, and damage on request (docs/design/integrity.md). */
 #include "collectives/agreement/internal.h"
 
-/* The end of gossip: ranks that do not get the same from it go different ways, whatever the mode
- * is. */
+/* The agreements that end gossip carry checksums in every mode: if ranks got different results from
+ * them, they would go different ways. */
 bool ftc_integrity_checks(const struct ftc_member *m, const struct ftc_signature *signature)
 {
     bool ends_gossip = signature->kind == FTC_CALL_GOSSIP && !FTC_MUTATED(GOSSIP_UNCHECKED);
@@ -43,7 +43,7 @@ static bool is_meant(const struct ftc_member *m, const struct ftc_flip *flip,
            flip->step == step;
 }
 
-/* Turn the bit over, if this is where and when. */
+/* Turns the bit over, if the value has it. *done: it has. */
 static int strike(struct ftc_member *m, const struct ftc_flip *flip, struct ftc_value *value,
                   bool *done)
 {
@@ -59,7 +59,7 @@ static int strike(struct ftc_member *m, const struct ftc_flip *flip, struct ftc_
     return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_FLIPPED});
 }
 
-/* The flip that is drawn for each agreement of gossip. */
+/* Carries out the flip that is drawn for an agreement of gossip. */
 static int disturb_as_drawn(struct ftc_member *m, const struct ftc_operation *op,
                             enum ftc_flip_variable variable, uint64_t step, struct ftc_value *value)
 {
@@ -99,7 +99,7 @@ int ftc_integrity_disturb_message(struct ftc_member *m, struct ftc_operation *op
     int rc = ftc_integrity_disturb(m, op, FTC_FLIP_HEAD, step, &head);
     if (rc == 0)
         rc = ftc_integrity_disturb(m, op, FTC_FLIP_MESSAGE, step, &value);
-    m->output[at].head = head.buffer; /* there may be more outputs by now, elsewhere */
+    m->output[at].head = head.buffer; /* the queue may have grown, and moved */
     m->output[at].value = value;
     return rc;
 }

@@ -1,4 +1,5 @@
-/* Inside of a member: one operation, its ballot, and what the rules share. Private to this room. */
+/* Inside of a member: an operation, its ballot, and what the rules share. Private to this
+ * folder. */
 #ifndef FTC_COLLECTIVES_AGREEMENT_INTERNAL_H
 #define FTC_COLLECTIVES_AGREEMENT_INTERNAL_H
 
@@ -13,42 +14,44 @@
 enum ftc_ballot_phase {
     FTC_BALLOT_GROUP, /* waits for UPs (rule 2) */
     FTC_BALLOT_TREE,  /* waits for TREEs (rule 2) */
-    FTC_BALLOT_RETRY, /* the coordinator waits for L to hold a participant (rule 3) */
-    FTC_BALLOT_DONE,  /* its part of the collect is done, or there is none */
+    FTC_BALLOT_RETRY, /* rule 3: the coordinator waits until L holds a participant */
+    FTC_BALLOT_DONE,  /* the own part of the collection is done, or there is none */
 };
 
-/* One awaited contribution: of a group member, a child, or, at the coordinator, the head of a
- * subtree. */
+/* One awaited contribution: that of a group member, of a child or, at the coordinator, of the head
+ * of a subtree. */
 struct ftc_awaited {
     int rank;
     bool arrived, written_off;
-    bool failure_free; /* heads: this subtree reported no failure of its own */
-    uint32_t count;    /* heads: write-offs it reported */
+    bool failure_free; /* of a head: its subtree reported no failure of its own */
+    uint32_t count;    /* of a head: the number of write-offs that it reported */
     struct ftc_contribution contribution;
-    struct ftc_buffer *
-        list; /* heads, where results are compared: the list that came, as a bit set; NULL: empty */
+    /* Of a head, if results are compared: the list that came, as a bit set. NULL: the list is
+     * empty. */
+    struct ftc_buffer *list;
 };
 
-/* When the spreading goes on. */
+/* When the next step of dissemination or correction is due. */
 enum ftc_pace {
     FTC_PACE_IDLE,
-    FTC_PACE_MORE, /* as soon as the outputs are out, and what has come is taken in */
-    FTC_PACE_TICK, /* with the timer */
+    FTC_PACE_MORE, /* when the outputs are out, and what has come is taken in */
+    FTC_PACE_TICK, /* when the timer fires */
 };
 
-/* How DECIDE(b) gets to this process and on from it (docs/design/broadcast.md). */
+/* How DECIDE(b) comes to this process, and how the process spreads it
+ * (docs/design/broadcast.md). */
 struct ftc_spread {
     enum ftc_dissemination dissemination;
     enum ftc_pace pace;
-    uint32_t rounds;      /* of gossip that are left */
-    uint64_t pace_ns;     /* TICK: until the next step */
-    uint64_t patience_ns; /* that is left; 0: nothing is waited for */
-    bool impatient;       /* it ended before DECIDE(b) came */
+    uint32_t rounds;      /* of gossip that are left to this process */
+    uint64_t pace_ns;     /* TICK: time until the next step */
+    uint64_t patience_ns; /* patience that is left; 0: this process waits for nothing */
+    bool impatient;       /* the patience ended before DECIDE(b) came */
     struct ftc_corrector corrector;
-    int *near;                      /* the corrector's */
-    struct ftc_fragments fragments; /* until it holds DECIDE(b) */
-    int passed_to;                  /* ring: rank to which pieces went on; -1 */
-    uint32_t passed;                /* how many */
+    int *near;                      /* memory of the corrector */
+    struct ftc_fragments fragments; /* the pieces that came, until this process holds DECIDE(b) */
+    int passed_to;                  /* ring: the rank to which pieces were passed on; -1: none */
+    uint32_t passed;                /* ring: the number of these pieces */
 };
 
 struct ftc_ballot {
@@ -56,53 +59,55 @@ struct ftc_ballot {
     bool collects;
     struct ftc_view *participants;
     int coordinator;    /* rank of c_b */
-    int position, size; /* position -1: another one takes part for this node (two levels) */
+    int position, size; /* position -1: another rank takes part for this node (two levels) */
     enum ftc_ballot_phase phase;
-    struct ftc_awaited
-        *group; /* own group in order of position, self included; member->group_room entries */
+    /* The own group in order of position, with this rank; member->group_room entries. In an
+     * exchange: the ranks whose UP is awaited, in order. */
+    struct ftc_awaited *group;
     int group_size;
     struct ftc_awaited *child; /* children, or heads of subtrees; member->child_room entries */
     int child_size;
-    struct ftc_contribution
-        sum;    /* combined so far; where results are compared, c_b's is empty until then */
+    /* What is combined so far. If results are compared, that of c_b is empty until then. */
+    struct ftc_contribution sum;
     int status; /* of the collected value: FTC_SUCCESS or FTC_ERR_CORRUPT */
     struct ftc_vote_verdict verdict;
-    struct ftc_failure_info info; /* of this ballot: own write-offs and all lists that came */
-    bool
-        exchanges; /* by recursive doubling; then the group is of those whose UP is awaited, in order */
-    int round;     /* ... which of them is next */
-    bool given_up;        /* ... and c_0 has been asked for (0,1): by this rank, or this is c_0 */
-    bool holding;         /* DECIDE(b) */
-    struct ftc_set asked; /* who sent PULL and waits for the answer */
+    struct ftc_failure_info info; /* of this ballot: own write-offs, and all lists that came */
+    /* The ballot is an exchange (rule 2). */
+    bool exchanges;
+    int round; /* exchange: index in `group` of the next rank to wait for */
+    /* Exchange: c_0 has been asked for (0,1), by this rank or, if this is c_0, by another one. */
+    bool given_up;
+    bool holding;         /* this process holds DECIDE(b) */
+    struct ftc_set asked; /* ranks that sent PULL and wait for the answer */
     struct ftc_set decide_sent, prepare_sent;
-    int pulled; /* rank last asked by PULL, -1: none */
+    int pulled; /* rank that was last asked by PULL; -1: none */
     struct ftc_spread spread;
 };
 
 struct ftc_operation {
-    struct ftc_operation *next; /* the next later one retained */
+    struct ftc_operation *next; /* the next later operation that is retained */
     uint64_t k;
     struct ftc_call call;
-    struct ftc_value input;        /* until delivered */
-    struct ftc_value result;       /* of a reduce over two levels, at its root, until delivered */
+    struct ftc_value input;        /* x, until delivery */
+    struct ftc_value result;       /* of a reduce over two levels, at its root, until delivery */
     struct ftc_view *view;         /* at op k */
-    int start;                     /* index in the view from which the rotation order starts */
-    uint32_t lead;                 /* c_0 is so many ranks behind that, and comes first */
+    int start;                     /* index in the view at which the rotation order starts */
+    uint32_t lead;                 /* c_0 is that many ranks after `start`, and still comes first */
     struct ftc_epoch epoch;        /* at op k */
-    bool first_collects;           /* ballot (0,0) has a reduce */
+    bool first_collects;           /* ballot (0,0) collects */
     bool exchanges;                /* ballot (0,0) is an exchange */
     bool checked;                  /* values and messages carry checksums */
-    bool levels;                   /* delegates of nodes take part */
-    struct ftc_set missing;        /* levels: ranks of this node that posted nothing */
+    bool levels;                   /* two levels: delegates of the nodes take part */
+    struct ftc_set missing;        /* two levels: ranks of this node without a post */
     bool returned;                 /* delivered to the caller */
-    uint32_t poked;                /* highest i' poked (rule 7), plus 1; 0: none */
-    unsigned ballots;              /* entered */
-    uint64_t sent;                 /* messages, counted for drills */
+    uint32_t poked;                /* the highest i' poked (rule 7), plus 1; 0: none */
+    unsigned ballots;              /* number of ballots entered */
+    uint64_t sent;                 /* messages sent, counted for drills */
     struct ftc_decision *decision; /* D once delivered; NULL for a plain reduce */
     struct ftc_ballot ballot;
 };
 
-struct ftc_kept_bucket; /* messages of ops not called yet */
+struct ftc_kept_bucket; /* messages of ops that are not called yet */
 
 struct ftc_member {
     struct ftc_member_settings set;
@@ -111,46 +116,48 @@ struct ftc_member {
     struct ftc_set known;  /* L */
     struct ftc_set agreed; /* G */
     struct ftc_epoch epoch;
-    uint32_t row;                              /* broadcasts in a row */
+    uint32_t row;                              /* number of broadcasts in a row */
     struct ftc_view *view;                     /* all ranks but G */
-    struct ftc_view *delegates, *delegates_of; /* two levels: of the nodes, in this view */
-    int delegates_root;        /* ... of an operation with this root; -1: without one */
-    struct ftc_decision *word; /* two levels: of the next op, not called yet; NULL: none */
-    bool changed;              /* L grew: apply the rules to every op again */
-    bool more_asked;           /* FTC_OUTPUT_MORE is under way */
-    bool ticking;      /* within ftc_member_timer(), which asks for the next timer at its end */
-    uint64_t timer_ns; /* FTC_OUTPUT_TIMER is, with this delay; 0: none */
+    struct ftc_view *delegates, *delegates_of; /* two levels: of the nodes; in this view */
+    int delegates_root;                        /* two levels: the root they belong to; -1: none */
+    struct ftc_decision *word; /* two levels: decision of the next op, not called yet; NULL: none */
+    bool changed;              /* L grew: the rules must be applied to every op again */
+    bool more_asked;           /* FTC_OUTPUT_MORE was put out, and is not answered yet */
+    bool ticking;              /* in ftc_member_timer(), which asks for the next timer at its end */
+    uint64_t timer_ns;         /* delay of the timer that is under way; 0: none is */
     uint64_t pieces[FTC_PIECES_KINDS];
-    bool
-        fenced; /* this process was declared failed, or is damaged: no input does anything any more */
-    bool flipped[FTC_FLIPS]; /* drills that were carried out */
-    uint64_t drawn_for;      /* the last operation, plus 1, whose drawn one was */
-    struct ftc_flip flip;    /* the last of all */
-    struct ftc_value
-        looked; /* found sound, or made, last in this step; compared with others, never followed */
+    /* This process was declared failed, or its memory is damaged. It ignores every input. */
+    bool fenced;
+    bool flipped[FTC_FLIPS]; /* the drills that were carried out */
+    uint64_t drawn_for;      /* the last operation whose drawn flip was carried out, plus 1 */
+    struct ftc_flip flip;    /* the last flip that was carried out */
+    /* The value that was last made, or found sound, in this step. It is compared with other values,
+     * and its pointer is never followed. */
+    struct ftc_value looked;
 
-    struct ftc_operation *oldest, *newest; /* retained, ascending */
-    struct ftc_operation *spare;           /* freed, for reuse */
+    struct ftc_operation *oldest, *newest; /* the retained operations, ascending */
+    struct ftc_operation *spare;           /* freed operations, for reuse */
     int retained, group_room, child_room;
 
-    struct ftc_kept_bucket *kept; /* by op number, modulo; NULL before the first one */
-    size_t kept_datagrams;        /* bytes */
+    struct ftc_kept_bucket *kept; /* by op number, modulo; NULL until the first message is kept */
+    size_t kept_datagrams;        /* bytes of the datagrams among them */
     struct ftc_message scratch;
 
-    struct ftc_output *output; /* queue */
+    struct ftc_output *output; /* the queue of outputs */
     int output_count, output_taken, output_room;
-    struct ftc_output current; /* handed out; its references are held here */
+    struct ftc_output current; /* the output that was handed out; it holds its references */
     struct ftc_decision *current_decision;
 
     struct ftc_set report_failed, report_wrong;
     struct ftc_member_report report; /* `failed` is report_failed */
     uint64_t ballots;
-    struct ftc_epoch entered; /* the last of them */
+    struct ftc_epoch entered; /* the last of these ballots */
     uint64_t rules[FTC_RULES_COUNT];
-    char *mismatch; /* words, made when there is one */
+    char *mismatch; /* the words of ftc_member_mismatch(), made when there is one */
 };
 
-/* All return 0 or FTC_ERR_NOMEM unless said otherwise; "1: something changed" where they say so. */
+/* Unless a comment says otherwise, each function that returns int returns 0 or FTC_ERR_NOMEM. A
+ * comment "1: changed" means that it may also return 1: it has changed the state. */
 
 static inline void ftc_rule_taken(struct ftc_member *m, enum ftc_rule rule)
 {
@@ -164,26 +171,25 @@ static inline bool ftc_knows_failed(const struct ftc_member *m, int rank)
 
 /* operation.c: life of an operation, entering and starting ballots (rules 1 and 7) */
 int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out);
-void ftc_operation_free(struct ftc_member *m,
-                        struct ftc_operation *op); /* unlinks; keeps it as a spare */
+/* Takes the operation out of the list, and keeps its memory as a spare. */
+void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op);
 void ftc_operation_destroy(struct ftc_operation *op);
 void ftc_operation_free_before(struct ftc_member *m, uint64_t k); /* rule 8 */
 struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k);
 bool ftc_operation_plain_reduce(const struct ftc_operation *op);
 int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i); /* rank of c_i */
 size_t ftc_operation_contribution_size(const struct ftc_operation *op);
-/* Does a decision of this operation's ballot prove that every live rank has called it (rule 8)? */
+/* Does a decision of this ballot prove that every live rank has called the operation (rule 8)? */
 bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot);
-/* Does a decision of such a call carry what was collected? */
-/* Has a decision of such a call the size that its status asks for? */
+/* Does the decision have the size that such a call, and its status, ask for? */
 bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision);
 int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
                      struct ftc_view *participants);
 int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id);
-void ftc_ballot_forget(struct ftc_ballot *b); /* drop the contributions collected so far */
+void ftc_ballot_forget(struct ftc_ballot *b); /* drops the contributions collected so far */
 struct ftc_awaited *ftc_ballot_await(struct ftc_awaited *list, int *count, int rank);
 int ftc_ballot_rank(const struct ftc_ballot *b, int position);
-int ftc_ballot_position(const struct ftc_ballot *b, int rank);            /* -1: no participant */
+int ftc_ballot_position(const struct ftc_ballot *b, int rank);            /* -1: it takes no part */
 int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op); /* rule 7; 1: changed */
 
 /* collect.c: rules 2, 3, 4 */
@@ -200,58 +206,64 @@ int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op,
 /* vote.c: rule 2, "Vote" */
 /* Are the results of this operation's subtrees compared? */
 bool ftc_vote_compares(const struct ftc_member *m, const struct ftc_operation *op);
-/* ... and is the value of this position's group left to the coordinator? */
+/* Does the group of this position leave its value to the coordinator? */
 bool ftc_vote_left_out(const struct ftc_member *m, const struct ftc_operation *op, int position);
 int ftc_vote_keep_list(struct ftc_awaited *head, const struct ftc_set *list);
-/* All heads have come or are written off: leave in the ballot what is taken, or that nothing can
- * be, and the verdict. 1; 0: there is no failure-free subtree. */
+/* Called when all heads have come or are written off. Returns 1, and leaves in the ballot the value
+ * that is taken, or that none can be taken, and the verdict. Returns 0 if no subtree is
+ * failure-free. */
 int ftc_vote_choose(struct ftc_member *m, struct ftc_operation *op);
 
 /* integrity.c: checksums, and damage on request */
 /* Do the values and messages of such an operation carry checksums? */
 bool ftc_integrity_checks(const struct ftc_member *m, const struct ftc_signature *signature);
-/* A value as it will be used from now on: give it its checksum, then do what drills want. */
+/* Called when a value is complete and will be used from now on: gives it its checksum, and then
+ * does to it what the drills want. */
 int ftc_integrity_protect(struct ftc_member *m, const struct ftc_operation *op,
                           enum ftc_flip_variable variable, struct ftc_value *value);
-/* Are these still the bytes that were sealed? Within a step nothing has had the time to change
- * them: a value is looked at once. */
+/* Are these still the bytes that were sealed? A value is looked at once in a step, since nothing
+ * has the time to change it within a step. */
 bool ftc_integrity_sound(struct ftc_member *m, const struct ftc_value *value);
-/* What drills want at this step of a variable. */
+/* Does what the drills want at this step of a variable. */
 int ftc_integrity_disturb(struct ftc_member *m, const struct ftc_operation *op,
                           enum ftc_flip_variable variable, uint64_t step, struct ftc_value *value);
-/* ... and of the message that is output `at`. */
+/* Does what the drills want to the message that is output number `at`. */
 int ftc_integrity_disturb_message(struct ftc_member *m, struct ftc_operation *op, size_t at);
-int ftc_integrity_corrupt(
-    struct ftc_member *m); /* this process is damaged: FTC_ERR_FENCED, as below */
+/* This process is damaged. Returns FTC_ERR_FENCED, like ftc_member_fence(). */
+int ftc_integrity_corrupt(struct ftc_member *m);
 
 /* How DECIDE(b) came to this process. */
 struct ftc_arrival {
-    int from; /* rank; self: its own decision */
+    int from; /* the sender; self: this process has decided */
     enum ftc_way way;
-    bool correcting; /* its sender takes part in the correction */
-    bool pieces;     /* by multicast */
-    uint32_t rounds; /* of gossip */
+    bool correcting; /* the sender takes part in the correction */
+    bool pieces;     /* it came in pieces, by multicast */
+    uint32_t rounds; /* budget of rounds of gossip */
 };
 
 /* levels.c: two levels (docs/design/nodes.md) */
 bool ftc_levels_sound(const struct ftc_member_settings *set);
-/* Of each node its first: the root, if it is one of them, else the lowest. */
+/* Keeps one rank of each node in the set: the root if it is in the set, otherwise the lowest
+ * rank. */
 void ftc_levels_keep_delegates(const struct ftc_member *m, int root, struct ftc_set *members);
-/* Those of the view, the member's; NULL: out of memory. */
+/* The delegates of the nodes in the member's view. The member owns the result. NULL: out of
+ * memory. */
 struct ftc_view *ftc_levels_delegates(struct ftc_member *m, int root);
-/* The rotation order of an operation with a root. */
+/* Sets the rotation order of an operation with a root. */
 void ftc_levels_rotation(const struct ftc_member *m, struct ftc_operation *op);
 bool ftc_levels_is_delegate(const struct ftc_member *m, const struct ftc_operation *op);
-/* Whoever acts as a delegate knows that those before it on its node have stopped. */
+/* The rank `delegate` acts for its node. So the ranks before it on the node have stopped, and L
+ * grows. */
 int ftc_levels_learn_before(struct ftc_member *m, const struct ftc_operation *op, int delegate);
-/* Some participant is known failed, and its node has live ranks. */
+/* Is a participant known to have failed whose node still has live ranks? */
 bool ftc_levels_lost_a_delegate(const struct ftc_member *m, const struct ftc_operation *op);
+/* Do these participants contain at most one rank of each node? */
 bool ftc_levels_one_of_each(const struct ftc_member *m, const struct ftc_set *participants);
-/* ... has somebody who comes before this rank on its node. */
+/* Do these participants contain a rank that comes before this rank on its node? */
 bool ftc_levels_before_me(const struct ftc_member *m, int root, const struct ftc_set *participants);
 int ftc_levels_adopt_kept(struct ftc_member *m, struct ftc_operation *op);
 
-/* Rule 2, "Direct". */
+/* Rule 2: does a ballot with so many participants use "Direct"? */
 static inline bool ftc_collects_directly(const struct ftc_member *m, int participants)
 {
     return participants <= m->set.direct && m->set.integrity != FTC_INTEGRITY_VOTE;
@@ -264,36 +276,38 @@ static inline bool ftc_ballot_direct(const struct ftc_member *m, const struct ft
 /* exchange.c: rule 2, "Exchange" */
 bool ftc_exchange_suits(const struct ftc_member_settings *set,
                         const struct ftc_signature *signature, int participants);
-int ftc_exchange_partners(int participants); /* at most, of one of so many or fewer */
+int ftc_exchange_partners(int participants); /* the most that a rank has */
 int ftc_exchange_begin(struct ftc_member *m, struct ftc_operation *op);
 int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op); /* 1: changed */
-/* Rank from which this one gets DECIDE(b); -1: it decides itself. */
+/* The rank that sends DECIDE(b) to this one; -1: this rank decides itself. */
 int ftc_exchange_decider(const struct ftc_member *m, const struct ftc_ballot *b);
 int ftc_exchange_pass_on(struct ftc_member *m, struct ftc_operation *op);
-/* Undecided, this rank knows a participant failed, which may have contributed to some only: c_0
- * starts (0,1), decided or not, once it knows of one, too. 1: changed. */
+/* This rank is undecided and knows that a participant failed. The failed rank may have contributed
+ * to some ranks only. So this rank asks c_0 to start (0,1). c_0 does so, decided or not, once it
+ * knows of a failed participant itself. 1: changed. */
 int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op);
-void ftc_exchange_given_up(struct ftc_member *m,
-                           struct ftc_operation *op); /* POKE (0,1) has come */
+/* POKE (0,1) has come. */
+void ftc_exchange_given_up(struct ftc_member *m, struct ftc_operation *op);
 
 /* broadcast.c: rule 5 */
 int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op,
                        struct ftc_decision *decision, const struct ftc_arrival *arrival);
 int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
                        uint32_t rounds);
-/* A piece, by datagram or along the ring; *complete: it was the last one, and m->scratch has what
- * they make. FTC_ERR_PROTO: it contradicts the others, or they make no message. */
+/* A piece came, by datagram or along the ring. *complete: it was the last one, and m->scratch holds
+ * the message that the pieces make. FTC_ERR_PROTO: the piece contradicts others, or the pieces make
+ * no message. */
 int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram,
                         bool *complete);
-/* Those that came are worth nothing: begin again, and ask. */
+/* The pieces that came are worthless: drops them, and asks by PULL. */
 int ftc_broadcast_drop_pieces(struct ftc_member *m, struct ftc_operation *op);
 
 /* spread.c: dissemination and correction, step by step */
 void ftc_spread_reset(struct ftc_member *m, struct ftc_operation *op);
 enum ftc_correction ftc_spread_correction(const struct ftc_member *m,
                                           const struct ftc_operation *op);
-int ftc_spread_wait(struct ftc_member *m,
-                    struct ftc_operation *op); /* for DECIDE(b), with patience */
+/* Waits for DECIDE(b), with patience. */
+int ftc_spread_wait(struct ftc_member *m, struct ftc_operation *op);
 void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op,
                        const struct ftc_arrival *arrival);
 int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op);
@@ -306,8 +320,8 @@ int ftc_repair_asked(struct ftc_member *m, struct ftc_operation *op, int from);
 int ftc_repair_prepare(struct ftc_member *m, struct ftc_operation *op);
 
 /* receive.c: rule 0 */
-int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from,
-                      bool datagram); /* m->scratch; FTC_ERR_PROTO */
+/* Judges the message in m->scratch. Error: also FTC_ERR_PROTO. */
+int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram);
 int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op);
 int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram,
                      struct ftc_buffer *buffer);
@@ -315,19 +329,22 @@ void ftc_receive_drop_kept(struct ftc_member *m);
 void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg);
 
 /* member.c */
-int ftc_member_output(struct ftc_member *m, const struct ftc_output *output); /* takes references */
+/* Takes over the references of the output. */
+int ftc_member_output(struct ftc_member *m, const struct ftc_output *output);
 int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,
                     int to, const struct ftc_message *content);
+/* NULL: out of memory. */
 struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
                                      enum ftc_message_kind kind,
-                                     const struct ftc_message *content); /* NULL: out of memory */
+                                     const struct ftc_message *content);
 int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
                          const struct ftc_message *piece);
-int ftc_member_settle(struct ftc_member *m, uint64_t k,
-                      int rc);              /* apply the rules after a step on op k */
-int ftc_member_fence(struct ftc_member *m); /* FTC_ERR_FENCED, which ends the step */
-int ftc_member_learn(struct ftc_member *m,
-                     const struct ftc_set *failed); /* L grows; FTC_ERR_FENCED if self is in it */
+/* Applies the rules after a step on op k. */
+int ftc_member_settle(struct ftc_member *m, uint64_t k, int rc);
+/* Puts out that this process must exit. Returns FTC_ERR_FENCED, which ends the step. */
+int ftc_member_fence(struct ftc_member *m);
+/* Adds to L. FTC_ERR_FENCED: this rank is in the set. */
+int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed);
 int ftc_member_learn_rank(struct ftc_member *m, int rank);
 int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int status,
                        struct ftc_decision *decision, const struct ftc_value *result);

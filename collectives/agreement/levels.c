@@ -1,5 +1,5 @@
-/* Two levels (docs/design/nodes.md): who takes part for a node, and what the node's decision word
- * says. */
+/* Two levels (docs/design/nodes.md, "Two levels"): which rank takes part for a node, and what the
+ * decision word of the node says. */
 #include <assert.h>
 
 #include "collectives/agreement/internal.h"
@@ -40,7 +40,7 @@ static int node_of(const struct ftc_member *m, int rank)
     return low;
 }
 
-/* The first rank of `rank`'s node. */
+/* The lowest rank of the node of `rank`. */
 static int first_of(const struct ftc_member *m, int rank)
 {
     return m->set.first_ranks[node_of(m, rank)];
@@ -51,7 +51,7 @@ static int end_of(const struct ftc_member *m, int rank)
     return m->set.first_ranks[node_of(m, rank) + 1];
 }
 
-/* Is the root another rank of `rank`'s node? Then it comes before it. */
+/* Is the root another rank of the same node? Then it comes before `rank`. */
 static bool behind_root(const struct ftc_member *m, int root, int rank)
 {
     return root >= 0 && root != rank && node_of(m, root) == node_of(m, rank);
@@ -70,7 +70,7 @@ void ftc_levels_keep_delegates(const struct ftc_member *m, int root, struct ftc_
     }
 }
 
-/* Those of the view; kept as long as the view is, and the root. */
+/* The delegates in the view are kept until the view or the root changes. */
 struct ftc_view *ftc_levels_delegates(struct ftc_member *m, int root)
 {
     struct ftc_set members = {0};
@@ -93,8 +93,8 @@ struct ftc_view *ftc_levels_delegates(struct ftc_member *m, int root)
     return delegates;
 }
 
-/* The root, then its node from the first rank on without it, then the next nodes: so c_i' is the
- * next delegate of its node. */
+/* The rotation order: the root, the other ranks of its node in ascending order, the next nodes. So
+ * the next coordinator after the root is the next delegate of its node. */
 void ftc_levels_rotation(const struct ftc_member *m, struct ftc_operation *op)
 {
     int root = op->call.signature.root;
@@ -104,7 +104,7 @@ void ftc_levels_rotation(const struct ftc_member *m, struct ftc_operation *op)
     op->start = start;
 }
 
-/* No rank of the view before it on its node can still act. */
+/* Have all ranks failed that come before this rank on its node? */
 bool ftc_levels_is_delegate(const struct ftc_member *m, const struct ftc_operation *op)
 {
     int self = m->set.self, root = op->call.signature.root;
@@ -138,7 +138,7 @@ int ftc_levels_learn_before(struct ftc_member *m, const struct ftc_operation *op
     return 0;
 }
 
-/* Somebody of `rank`'s node lives. */
+/* Does a rank on the node of `rank` live? */
 static bool survives(const struct ftc_member *m, const struct ftc_operation *op, int rank)
 {
     int other = ftc_set_next(&op->view->set, first_of(m, rank)), end = end_of(m, rank);
@@ -227,7 +227,7 @@ int ftc_member_adopt(struct ftc_member *m, uint64_t k, struct ftc_decision *deci
         return 0;
     if (!word_sound(m, decision) || (op != NULL && !op->levels))
         return FTC_ERR_PROTO;
-    if (op == NULL) { /* not called yet */
+    if (op == NULL) { /* the operation is not called yet */
         if (m->word == NULL)
             m->word = ftc_decision_ref(decision);
         return 0;

@@ -1,11 +1,11 @@
 /*
- * A member of a communicator: its inputs and outputs, and the life of its operations. They begin in
- * call.c; the rules are in operation.c (ballots), collect.c (reduce and decision), broadcast.c
- * (holding a decision), spread.c and correction.c (spreading it), repair.c (asking for it) and
- * receive.c (messages).
+ * A member of a communicator: its inputs and outputs, and the life of its operations. Operations
+ * begin in call.c. The rules are in operation.c (ballots), collect.c (reduce and decision),
+ * broadcast.c (holding a decision), spread.c and spread/correction.c (spreading it), repair.c
+ * (asking for it) and receive.c (messages).
  *
- * After each input the rules are applied until nothing changes: to the operation concerned, and to
- * every retained one when L has grown (agreement.md, rule 0).
+ * After each input the rules are applied until nothing changes: to the operation that the input is
+ * about, and to every retained one if L has grown (agreement.md, rule 0).
  */
 #include "collectives/agreement/member.h"
 
@@ -21,8 +21,8 @@
 int ftc_member_output(struct ftc_member *m, const struct ftc_output *output)
 {
     if (m->output_count == m->output_room) {
-        int room =
-            m->output_room == 0 ? 4 : 2 * m->output_room; /* enough for nearly all of a large job */
+        /* 4 is enough for nearly all ranks of a large job. */
+        int room = m->output_room == 0 ? 4 : 2 * m->output_room;
         struct ftc_output *grown = realloc(m->output, (size_t)room * sizeof(*grown));
         if (grown == NULL)
             return FTC_ERR_NOMEM;
@@ -57,8 +57,8 @@ const struct ftc_output *ftc_member_next_output(struct ftc_member *m)
     return &m->current;
 }
 
-/* A DECIDE of a later ballot, and whatever may need an answer, cannot wait for the receiver's next
- * call. */
+/* A POKE, a PULL and all messages of a later ballot may need an answer. They cannot wait for the
+ * receiver's next call. */
 static bool is_urgent(enum ftc_message_kind kind, struct ftc_ballot_id ballot)
 {
     return kind == FTC_MESSAGE_POKE || kind == FTC_MESSAGE_PULL || ballot.i > 0 || ballot.s > 0;
@@ -74,8 +74,8 @@ struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation 
     message.op = op->k;
     message.epoch = op->epoch;
     message.signature = op->call.signature;
-    message.sealed =
-        op->checked && kind != FTC_MESSAGE_FRAGMENT; /* the whole that it is of has one */
+    /* A FRAGMENT has no checksum of its own: the DECIDE that it is a piece of has one. */
+    message.sealed = op->checked && kind != FTC_MESSAGE_FRAGMENT;
     if (!poke)
         message.ballot = op->ballot.id;
     message.has_participants =
@@ -85,7 +85,7 @@ struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation 
     return ftc_message_encode(&message, m->set.scheme);
 }
 
-/* An output whose head is its own. */
+/* Puts out an output with a head of its own. */
 static int put(struct ftc_member *m, struct ftc_operation *op, struct ftc_output *output)
 {
     if (output->head == NULL)
@@ -136,7 +136,7 @@ int ftc_member_fence(struct ftc_member *m)
     return rc == 0 ? FTC_ERR_FENCED : rc;
 }
 
-/* The output says it all: to the engine this input went well. */
+/* A process that was fenced learns it by an output. The input itself went well. */
 static int unless_fenced(int rc)
 {
     return rc == FTC_ERR_FENCED ? 0 : rc;
@@ -144,8 +144,7 @@ static int unless_fenced(int rc)
 
 /* --- L --- */
 
-/* Nothing more is done by a process that was declared failed: the rules assume that it has
- * stopped. */
+/* A process that was declared failed does nothing more: the rules assume that it has stopped. */
 static int learned(struct ftc_member *m)
 {
     m->changed = true;
@@ -167,8 +166,8 @@ int ftc_member_learn_rank(struct ftc_member *m, int rank)
 
 /* --- delivery --- */
 
-/* agreement.md, rule 5: G := D's failed set, L := L ∪ G, epoch := (k, D's ballot) unless that is
- * (0,0). */
+/* agreement.md, rule 5: G := D's failed set; L := L ∪ G; epoch := (k, D's ballot), unless that
+ * ballot is (0,0). */
 static int adopt_decision(struct ftc_member *m, struct ftc_operation *op,
                           struct ftc_decision *decision)
 {
@@ -223,7 +222,7 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
         ftc_set_copy(&m->report_failed, &decision->failed);
         ftc_decision_ref(decision);
         ftc_decision_unref(m->current_decision);
-        m->current_decision = decision; /* keeps output.decision valid: one delivery per call */
+        m->current_decision = decision; /* output.decision stays valid: a call has one delivery */
     } else {
         ftc_set_copy(&m->report_failed, &m->known);
         ftc_set_unite(&m->report_failed, &op->ballot.info.list);
@@ -239,8 +238,8 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
 
 /* --- applying the rules --- */
 
-/* Returns 1 if something changed. A plain reduce frees itself when it is done: do not touch `op`
- * after it. */
+/* Applies the rules to an operation. 1: something changed. A plain reduce frees itself when it is
+ * done: do not touch `op` after that. */
 static int apply(struct ftc_member *m, struct ftc_operation *op)
 {
     if (ftc_operation_plain_reduce(op))
@@ -260,7 +259,7 @@ static int apply(struct ftc_member *m, struct ftc_operation *op)
     return rc < 0 ? rc : rotated | collected | given_up;
 }
 
-/* Apply the rules to op k, if it is still retained, until nothing changes. */
+/* Applies the rules to op k, if it is still retained, until nothing changes. */
 static int settle_one(struct ftc_member *m, uint64_t k)
 {
     struct ftc_operation *op;
@@ -280,7 +279,7 @@ static struct ftc_operation *first_after(const struct ftc_member *m, uint64_t k)
     return op;
 }
 
-/* Growth of L concerns every op retained. */
+/* If L has grown, applies the rules to every retained operation. */
 static int settle_all(struct ftc_member *m)
 {
     while (m->changed) {

@@ -1,4 +1,4 @@
-/* Life of an operation; entering and starting ballots (agreement.md, rules 1, 7 and 8). */
+/* Life of an operation, and entering and starting ballots (agreement.md, rules 1, 7 and 8). */
 #include "collectives/agreement/internal.h"
 
 #include <assert.h>
@@ -119,7 +119,7 @@ void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op)
     ftc_rule_taken(m, FTC_RULE_FREE);
 }
 
-/* agreement.md, rule 8: every live process has called a later op, hence delivered these. */
+/* agreement.md, rule 8: every live process has called a later op, and so has delivered these. */
 void ftc_operation_free_before(struct ftc_member *m, uint64_t k)
 {
     while (m->oldest != NULL && m->oldest->k < k)
@@ -151,14 +151,14 @@ int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i)
                            (int)(((uint32_t)op->start + behind) % (uint32_t)op->view->size));
 }
 
-/* A broadcast's x is empty (agreement.md, Operations). */
+/* x of a broadcast is empty (agreement.md, "Operations"). */
 size_t ftc_operation_contribution_size(const struct ftc_operation *op)
 {
     return op->call.signature.kind == FTC_CALL_BCAST ? 0 : op->call.signature.size;
 }
 
-/* Over two levels the ranks of a node have called a broadcast only if they were to be gathered for
- * it, from (0,0) on. */
+/* Over two levels a decision of a broadcast proves only that the delegates have called it, unless
+ * (0,0) collects: then the delegates wait for the posts of all ranks. */
 bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot)
 {
     bool gathered =
@@ -167,7 +167,7 @@ bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id 
     return op->first_collects || (gathered && (ballot.i > 0 || ballot.s > 0));
 }
 
-/* Of a reduce the root alone has the value. */
+/* Only the root of a reduce has the value. */
 bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision)
 {
     int kind = signature->kind;
@@ -197,7 +197,7 @@ struct ftc_awaited *ftc_ballot_await(struct ftc_awaited *list, int *count, int r
     return awaited;
 }
 
-/* agreement.md, rule 2, "Direct": c_b awaits everybody, and nobody else anybody. */
+/* agreement.md, rule 2, "Direct": c_b awaits all others, and these await nobody. */
 static void ballot_await_directly(const struct ftc_member *m, struct ftc_ballot *b)
 {
     if (b->position > 0)
@@ -207,7 +207,7 @@ static void ballot_await_directly(const struct ftc_member *m, struct ftc_ballot 
     assert(b->group_size <= m->group_room);
 }
 
-/* The group in order of position: the canonical order of combination. */
+/* The group is in order of position, which is the order of combination. */
 static void ballot_await_group(const struct ftc_member *m, struct ftc_ballot *b)
 {
     struct ftc_group group = ftc_topology_group(b->size, m->set.f, b->position);
@@ -289,7 +289,7 @@ static int contribute_directly(struct ftc_member *m, struct ftc_operation *op,
     struct ftc_ballot *b = &op->ballot;
 
     ballot_await_directly(m, b);
-    arrive_here(&b->group[0], up); /* c_b has position 0 */
+    arrive_here(&b->group[0], up); /* the own contribution: c_b has position 0 */
     return b->position == 0 ? 0 : send_up(m, op, b->coordinator, up);
 }
 
@@ -312,7 +312,7 @@ static int contribute_to_group(struct ftc_member *m, struct ftc_operation *op,
     return 0;
 }
 
-/* agreement.md, rule 1: contribute once, by UP, DECIDED(D) if op k was delivered. */
+/* agreement.md, rule 1: p contributes once, by UP: DECIDED(D) if it has delivered op k. */
 static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -331,8 +331,8 @@ static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
                                    : contribute_to_group(m, op, &up);
 }
 
-/* Two levels: another rank takes part for this node; or this one does from now on, and those before
- * it have stopped. */
+/* Two levels. If another rank takes part for this node, this rank stands by. If this rank takes
+ * part from now on, the ranks before it on its node have stopped. */
 static int enter_level(struct ftc_member *m, struct ftc_operation *op, bool stood_by)
 {
     if (!op->levels)
@@ -382,7 +382,7 @@ int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_
     return ballot_enter(m, op, id, participants, false);
 }
 
-/* To start b is to fix its participants, send PREPARE and enter b (agreement.md, rule 3). */
+/* agreement.md, rule 3: to start b is to fix its participants, send PREPARE, and enter b. */
 int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id)
 {
     struct ftc_set members = {0};
@@ -419,8 +419,8 @@ static int rotate_poke(struct ftc_member *m, struct ftc_operation *op, uint32_t 
     return rc == 0 ? 1 : rc;
 }
 
-/* p knows that c_b failed; or (two levels) p, the delegate of its node by now, takes no part in b,
- * nor in any other ballot. */
+/* Rule 7: p knows that c_b failed. Or (two levels) p has become the delegate of its node, and takes
+ * part in no ballot. */
 static bool must_rotate(struct ftc_member *m, const struct ftc_operation *op)
 {
     if (op->ballot.position >= 0)
@@ -428,7 +428,7 @@ static bool must_rotate(struct ftc_member *m, const struct ftc_operation *op)
     return ftc_levels_is_delegate(m, op) && !FTC_MUTATED(NO_BALLOT_FOR_DELEGATE);
 }
 
-/* agreement.md, rule 7, first half: p, undecided, knows that c_b failed. */
+/* agreement.md, rule 7, first half: p is undecided and knows that c_b failed. */
 int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op)
 {
     uint32_t i = op->ballot.id.i;
@@ -438,7 +438,9 @@ int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op)
     while (i < (uint32_t)op->view->size && ftc_knows_failed(m, ftc_operation_coordinator(op, i)))
         i++;
     if (i == (uint32_t)op->view->size)
-        return 0; /* only a process that was itself declared failed gets here; it has been told to exit */
+        /* Every rank is in L, this process, too: it was declared failed, and has been told to
+         * exit. */
+        return 0;
     if (ftc_operation_coordinator(op, i) != m->set.self)
         return rotate_poke(m, op, i);
     ftc_rule_taken(m, FTC_RULE_ROTATE);

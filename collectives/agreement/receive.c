@@ -1,5 +1,5 @@
-/* What a member does with a message: agreement.md, rule 0, and entering ballots on messages (rule
- * 1). */
+/* What a member does with a message (agreement.md, rule 0), and how messages make it enter a ballot
+ * (rule 1). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "collectives/agreement/internal.h"
 
 #define KEPT_BUCKETS  64
-#define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
-/* Of datagrams, which anybody can send and which may get lost: no more ops ahead, and no more bytes
- * in all. */
+#define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is none of this job */
+/* Limits for kept datagrams, which anybody can send and which may get lost anyway: how many ops
+ * ahead they may be, and how many bytes are kept in all. */
 #define DATAGRAMS_FURTHEST 256
 #define DATAGRAMS_MOST     (64u << 20)
 
@@ -21,12 +21,12 @@ struct kept {
     struct ftc_buffer *buffer;
 };
 
-/* In the order of arrival. */
+/* Messages in the order of arrival. */
 struct ftc_kept_bucket {
     struct kept *first, *last;
 };
 
-/* --- messages of ops not called yet --- */
+/* --- messages of ops that are not called yet --- */
 
 static bool too_much(const struct ftc_member *m, uint64_t ahead, const struct ftc_buffer *datagram)
 {
@@ -71,7 +71,7 @@ static void kept_free(struct ftc_member *m, struct kept *kept)
     free(kept);
 }
 
-/* Take the oldest kept message of op k out of its bucket; NULL: none left. */
+/* Takes the oldest kept message of op k out of its bucket; NULL: there is none. */
 static struct kept *kept_take(struct ftc_member *m, uint64_t k)
 {
     struct kept *before = NULL, *kept;
@@ -104,8 +104,8 @@ void ftc_receive_drop_kept(struct ftc_member *m)
     free(m->kept);
 }
 
-/* Those of one operation are judged in the order of arrival; the order between operations says
- * nothing. */
+/* Messages of one operation are judged in the order of arrival. The order between operations does
+ * not matter, so it is not in the digest. */
 void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg)
 {
     for (int i = 0; m->kept != NULL && i < KEPT_BUCKETS; i++) {
@@ -118,8 +118,8 @@ void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void 
     }
 }
 
-/* Judge what was kept for the op that has just been called; `op` NULL: the op has no state (its
- * root is in G). */
+/* Judges the messages that were kept for the op that has just been called. `op` is NULL if the op
+ * has no state, since its root is in G. */
 int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
 {
     uint64_t k = m->next_op - 1;
@@ -129,13 +129,13 @@ int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
     while (rc == 0 && (kept = kept_take(m, k)) != NULL) {
         if (op != NULL)
             rc = ftc_message_decode(&m->scratch, kept->buffer, m->set.ranks, m->set.scheme);
-        if (rc == FTC_ERR_PROTO) /* it was sound when it came */
+        if (rc == FTC_ERR_PROTO) /* the message was sound when it came */
             rc = ftc_integrity_corrupt(m);
         if (op != NULL && rc == 0)
             rc = ftc_receive_judge(m, op, kept->from, kept->datagram);
         ftc_contribution_drop(&m->scratch.contribution);
         if (rc == FTC_ERR_PROTO && kept->datagram)
-            rc = 0; /* nobody is to blame */
+            rc = 0; /* anybody can send a datagram */
         if (rc == FTC_ERR_PROTO)
             rc = ftc_member_output(
                 m, &(struct ftc_output){.kind = FTC_OUTPUT_ACCUSE, .to = kept->from});
@@ -156,8 +156,8 @@ static int mismatch(struct ftc_member *m, const struct ftc_operation *op, int fr
     return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_MISMATCH, .to = from});
 }
 
-/* The participants of a later ballot: part of the view at op k, with its coordinator and the
- * sender, without the coordinators before it (rule 7). */
+/* Are these participants of a later ballot possible? They are part of the view at op k, have the
+ * coordinator and the sender among them, and none of the coordinators before (rule 7). */
 static bool participants_sound(const struct ftc_operation *op, const struct ftc_message *message,
                                int from)
 {
@@ -172,8 +172,8 @@ static bool participants_sound(const struct ftc_operation *op, const struct ftc_
     return sound;
 }
 
-/* UNDECIDED(x): of the operation's size, but for the TREE of one whose group is left to the
- * coordinator. */
+/* Does UNDECIDED(x) have the operation's size? A TREE from a group that leaves its value to the
+ * coordinator must have no value. */
 static bool contribution_fits(const struct ftc_member *m, const struct ftc_operation *op, int from)
 {
     const struct ftc_message *message = &m->scratch;
@@ -206,8 +206,8 @@ static bool awaits(const struct ftc_awaited *list, int count, int rank)
     return false;
 }
 
-/* Two levels: a delegate that took over too late to be in the ballot of this coordinator asks for
- * the next one. */
+/* Two levels: a delegate that took over too late to be in this coordinator's ballot asks for the
+ * next ballot. */
 static bool calls_for_ballot(const struct ftc_member *m, const struct ftc_operation *op,
                              struct ftc_ballot_id id, int from)
 {
@@ -216,7 +216,8 @@ static bool calls_for_ballot(const struct ftc_member *m, const struct ftc_operat
            !FTC_MUTATED(DELEGATE_IGNORED);
 }
 
-/* (i', 0); c_0 is asked for (0,1) after an exchange, and (two levels) for (0,0). */
+/* POKE asks for (i', 0). After an exchange c_0 may be asked for (0,1), and over two levels for
+ * (0,0). */
 static bool poke_sound(const struct ftc_operation *op, struct ftc_ballot_id id)
 {
     bool sound = id.i > 0 ? id.s == 0 : id.s == 0 ? op->levels : id.s == 1 && op->exchanges;
@@ -224,8 +225,8 @@ static bool poke_sound(const struct ftc_operation *op, struct ftc_ballot_id id)
     return sound && id.i < (uint32_t)op->view->size && !ftc_operation_plain_reduce(op);
 }
 
-/* agreement.md, rule 7, second half: c_i', poked in a smaller ballot, decided or not, starts (i',
- * 0); rule 2, "Exchange". */
+/* agreement.md, rule 7, second half: c_i' is poked in a smaller ballot, decided or not, and starts
+ * (i', 0). Rule 2, "Exchange": c_0 may start (0,1). */
 static int judge_poke(struct ftc_member *m, struct ftc_operation *op, int from)
 {
     struct ftc_ballot_id id = m->scratch.ballot;
@@ -250,7 +251,7 @@ static int judge_poke(struct ftc_member *m, struct ftc_operation *op, int from)
     return rc == 0 ? ftc_ballot_start(m, op, id) : rc;
 }
 
-/* m->scratch is a DECIDE of the ballot that p is in. */
+/* Judges m->scratch, a DECIDE of the ballot that p is in. */
 static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from, bool pieces)
 {
     struct ftc_decision *decision = m->scratch.contribution.decision;
@@ -273,7 +274,7 @@ static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from
     return rc;
 }
 
-/* Could it be a piece of DECIDE(b)? Before memory is taken for the whole. */
+/* Could this be a piece of DECIDE(b)? This is checked before memory is allocated for the whole. */
 static bool piece_sound(const struct ftc_member *m, const struct ftc_operation *op, int from,
                         bool datagram)
 {
@@ -285,7 +286,7 @@ static bool piece_sound(const struct ftc_member *m, const struct ftc_operation *
            m->scratch.piece.whole <= ftc_message_decide_most(m->set.ranks, op->call.signature.size);
 }
 
-/* What the pieces make is in m->scratch: is it a DECIDE of this ballot? */
+/* Is m->scratch, which was made of pieces, a DECIDE of this ballot? */
 static bool whole_sound(const struct ftc_member *m, const struct ftc_operation *op)
 {
     const struct ftc_message *whole = &m->scratch;
@@ -298,8 +299,8 @@ static bool whole_sound(const struct ftc_member *m, const struct ftc_operation *
             ftc_set_equal(&whole->participants, &op->ballot.participants->set));
 }
 
-/* Anybody can send a datagram, and who passes a piece on along the ring cannot know: nobody is to
- * blame for pieces that contradict each other, or make no DECIDE(b). */
+/* Nobody is to blame for pieces that contradict each other, or make no DECIDE(b). Anybody can send
+ * a datagram, and a rank that passes a piece on along the ring cannot know. */
 static int judge_piece(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
 {
     bool complete;
@@ -312,7 +313,7 @@ static int judge_piece(struct ftc_member *m, struct ftc_operation *op, int from,
     return rc == FTC_ERR_PROTO ? ftc_broadcast_drop_pieces(m, op) : rc;
 }
 
-/* A message of the ballot that p is in. */
+/* Judges a message of the ballot that p is in. */
 static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -343,7 +344,7 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
             return FTC_ERR_PROTO;
         return ftc_repair_asked(m, op, from);
     default:
-        /* PREPARE has done its work by entering; in ballot (0,0) there is none. */
+        /* p has entered on PREPARE already. Ballot (0,0) has no PREPARE. */
         return b->id.i == 0 && b->id.s == 0 ? FTC_ERR_PROTO : 0;
     }
 }
@@ -366,7 +367,7 @@ static void count_entry(struct ftc_member *m)
     }
 }
 
-/* Two mutations: agreement.md, "Why rule 5 drops old decisions". */
+/* The next two functions are mutations: agreement.md, "Why rule 5 drops old decisions". */
 
 static int deliver_smaller(struct ftc_member *m, struct ftc_operation *op)
 {
@@ -382,8 +383,9 @@ static int short_cut(struct ftc_member *m, struct ftc_operation *op, int to)
     return ftc_member_send(m, op, FTC_MESSAGE_DECIDE, to, &decide);
 }
 
-/* A message of a greater ballot: rule 1. A DECIDE of one cannot come, for it would have collected
- * from p, nor a piece of one but by somebody who believed a datagram. */
+/* Judges a message of a greater ballot (rule 1). A DECIDE of one cannot come, since that ballot
+ * would have collected from p first. A piece of one comes only from a rank that believed a false
+ * datagram. */
 static int judge_greater(struct ftc_member *m, struct ftc_operation *op, int from)
 {
     struct ftc_message *message = &m->scratch;
@@ -405,7 +407,7 @@ static int judge_greater(struct ftc_member *m, struct ftc_operation *op, int fro
     return rc == 0 ? judge_equal(m, op, from, false) : rc;
 }
 
-/* A message of a ballot that p may be in, or enter. */
+/* Judges a message of a ballot that p is in, or may enter. */
 static int judge_ballot(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram)
 {
     struct ftc_message *message = &m->scratch;

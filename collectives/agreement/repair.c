@@ -1,8 +1,9 @@
-/* Rule 6 of agreement.md: asking for a decision (PULL), and announcing a ballot (PREPARE). */
+/* agreement.md, rule 6: asking for a decision (PULL), and announcing a ballot (PREPARE). */
 #include "collectives/agreement/internal.h"
 
-/* With the tree, its parent owes p DECIDE(b). Without, nobody does: any failure may have been that
- * of who would have sent it, and without failures chance may have missed p. */
+/* With the tree the broadcast parent owes p DECIDE(b). With gossip and multicast nobody does: any
+ * failed rank may be the one that would have sent it, and chance may have missed p without a
+ * failure. */
 static bool must_ask(const struct ftc_member *m, const struct ftc_ballot *b, int parent)
 {
     if (b->spread.dissemination == FTC_DISSEMINATION_TREE || FTC_MUTATED(PULL_FOR_PARENT_ONLY))
@@ -11,8 +12,8 @@ static bool must_ask(const struct ftc_member *m, const struct ftc_ballot *b, int
            ftc_set_intersects(&m->known, &b->participants->set);
 }
 
-/* agreement.md, rule 6: decided or not, p without DECIDE(b) asks its nearest live ancestor, up to
- * c_b, and the next one when that fails too. */
+/* agreement.md, rule 6: p does not hold DECIDE(b). Decided or not, it asks its nearest live
+ * ancestor, up to c_b, and the next one when that one fails, too. */
 int ftc_repair_pull(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -38,7 +39,8 @@ int ftc_repair_pull(struct ftc_member *m, struct ftc_operation *op)
     return ftc_member_send(m, op, FTC_MESSAGE_PULL, to, &pull);
 }
 
-/* The asked one remembers, and answers once it holds DECIDE(b), even if it sent it before. */
+/* A rank that is asked remembers it, and answers once it holds DECIDE(b), even if it has sent it
+ * before. */
 int ftc_repair_asked(struct ftc_member *m, struct ftc_operation *op, int from)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -73,8 +75,8 @@ static int prepare_all(struct ftc_member *m, struct ftc_operation *op)
     return 0;
 }
 
-/* To the children of `position`; in place of a child known failed to that child's children, and so
- * on. */
+/* Sends PREPARE to the children of `position`. In place of a child that is known to have failed it
+ * goes to the children of that child, and so on. */
 static int prepare_children(struct ftc_member *m, struct ftc_operation *op, int position)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -95,7 +97,8 @@ static int prepare_children(struct ftc_member *m, struct ftc_operation *op, int 
     }
 }
 
-/* Called when c_b starts b, and down a tree for everyone in b without DECIDE(b) (rule 6). */
+/* c_b calls this when it starts b. If PREPARE goes down the tree, every rank in b without DECIDE(b)
+ * calls it, too (rule 6). */
 int ftc_repair_prepare(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;

@@ -1,6 +1,7 @@
 /*
- * How a decision goes on from a process that holds it, step by step: dissemination, then
- * correction, and patience with what should come by itself (docs/design/broadcast.md).
+ * How a process that holds a decision spreads it, step by step: first dissemination, then
+ * correction; and how a process waits, with patience, for messages that should come by themselves
+ * (docs/design/broadcast.md).
  */
 #include <assert.h>
 
@@ -9,7 +10,8 @@
 
 /* --- which dissemination --- */
 
-/* Alike at all: everyone knows the participants and the size (broadcast.md, "multicast"). */
+/* All participants choose the same, since all know the participants and the size (broadcast.md,
+ * "multicast"). */
 static enum ftc_dissemination dissemination_of(const struct ftc_member *m,
                                                const struct ftc_operation *op)
 {
@@ -52,8 +54,8 @@ static uint64_t sooner(uint64_t a, uint64_t b)
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* One timer for all: as long as the shortest thing that somebody waits for. One under way is
- * replaced by a shorter one only, so that new operations cannot put off old ones for ever. */
+/* There is one timer for all waits, and it is as long as the shortest of them. Only a shorter timer
+ * replaces the one under way. So a stream of new operations cannot put off old ones for ever. */
 static int arm(struct ftc_member *m)
 {
     uint64_t need = 0;
@@ -72,8 +74,9 @@ static int arm(struct ftc_member *m)
     return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_TIMER, .delay_ns = need});
 }
 
-/* From now on: what has passed of a timer under way does not count. One that is longer will be
- * replaced. */
+/* The length of a wait that begins now, for the countdown. When the timer under way fires, all of
+ * it is subtracted, though a part had passed before. So it is added here. A longer timer will be
+ * replaced, and does not matter. */
 static uint64_t from_now(const struct ftc_member *m, uint64_t delay_ns)
 {
     return m->timer_ns <= delay_ns ? delay_ns + m->timer_ns : delay_ns;
@@ -84,7 +87,7 @@ static void be_patient(const struct ftc_member *m, struct ftc_spread *s)
     s->patience_ns = m->set.patience_ns > 0 ? from_now(m, m->set.patience_ns) : 0;
 }
 
-/* Entered b, with nobody who owes this process DECIDE(b). */
+/* This process has entered b. If nobody owes it DECIDE(b), it waits with patience. */
 int ftc_spread_wait(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_spread *s = &op->ballot.spread;
@@ -105,7 +108,7 @@ static bool at_once(const struct ftc_member *m, const struct ftc_spread *s)
            kind == FTC_CORRECTION_RING;
 }
 
-/* After each step: when is the next one? */
+/* To be called after each step: says when the next one is due. */
 static int go_on(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_spread *s = &op->ballot.spread;
@@ -125,8 +128,8 @@ static int go_on(struct ftc_member *m, struct ftc_operation *op)
 
 /* --- gossip --- */
 
-/* A random participant that may lack DECIDE(b); after some misses the next such one round the ring.
- * -1: there is none. */
+/* Draws a participant that may lack DECIDE(b). After nine misses it takes the next such participant
+ * on the ring. -1: there is none. */
 static int gossip_target(const struct ftc_member *m, const struct ftc_operation *op)
 {
     const struct ftc_ballot *b = &op->ballot;
@@ -172,8 +175,8 @@ static int rank_at(const struct ftc_ballot *b, enum ftc_side side, int distance)
     return ftc_ballot_rank(b, position % b->size);
 }
 
-/* One message of the correction. Who was sent DECIDE already, or is known failed, counts as sent
- * to. */
+/* Sends one message of the correction. A process that was sent DECIDE before, or is known to have
+ * failed, counts as sent to. */
 static int correct(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -201,8 +204,8 @@ static int step(struct ftc_member *m, struct ftc_operation *op)
     return rc == 0 ? go_on(m, op) : rc;
 }
 
-/* Coloured by the dissemination, not by correction? With the tree it is the parent that owes;
- * another's answer to PULL is correction. */
+/* Was this process coloured by dissemination, and not by correction? With the tree only a DECIDE
+ * from its parent is dissemination. An answer of another rank to PULL counts as correction. */
 static bool disseminated(const struct ftc_member *m, const struct ftc_ballot *b,
                          const struct ftc_arrival *arrival)
 {
@@ -230,8 +233,8 @@ static uint32_t rounds_of(const struct ftc_member *m, const struct ftc_ballot *b
     return arrival->rounds < granted ? arrival->rounds : granted;
 }
 
-/* The ring brings what datagrams did not. Where multicast left the work to the tree, parents
- * owe. */
+/* The ring is for what datagrams did not bring. If the tree is used in place of multicast, there is
+ * no ring: the parents owe DECIDE. */
 enum ftc_correction ftc_spread_correction(const struct ftc_member *m,
                                           const struct ftc_operation *op)
 {
@@ -241,7 +244,8 @@ enum ftc_correction ftc_spread_correction(const struct ftc_member *m,
                                                              : m->correction.kind;
 }
 
-/* This process was coloured. What its messages say of it depends on it: before the first one. */
+/* This process was coloured. To be called before its first message, which says whether it
+ * corrects. */
 void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op,
                        const struct ftc_arrival *arrival)
 {
@@ -262,7 +266,7 @@ int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op)
     return go_on(m, op);
 }
 
-/* A DECIDE(b) came, the first one or another. */
+/* A DECIDE(b) came: the first one or another one. */
 int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op,
                      const struct ftc_arrival *arrival)
 {
@@ -297,7 +301,7 @@ int ftc_member_more(struct ftc_member *m)
     return rc;
 }
 
-/* The patience with DECIDE(b) has ended, or that of the correction. */
+/* The patience has ended: that with DECIDE(b), or that of the correction. */
 static int patience_ends(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_spread *s = &op->ballot.spread;

@@ -1,4 +1,4 @@
-/* Ordered sets of members, by the ascending list of those that are missing. */
+/* Ordered sets of members. Each keeps the ascending list of the ranks that are missing. */
 #include "collectives/agreement/view.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 
 #include "include/ftcoll.h"
 
-/* NULL if nobody is missing; *ok says whether there was memory. */
+/* The list of missing ranks; NULL if none is missing. *ok: there was enough memory. */
 static int *list_missing(const struct ftc_set *members, int missing, bool *ok)
 {
     int *list = missing > 0 ? calloc((size_t)missing, sizeof(*list)) : NULL;
@@ -62,7 +62,8 @@ void ftc_view_unref(struct ftc_view *view)
     free(view);
 }
 
-/* How many are missing below a rank, or, by index, before the member with that index. */
+/* How many ranks are missing below the rank `limit`; or, by index, before the member with the index
+ * `limit`. */
 static int count_missing(const struct ftc_view *view, int limit, bool by_index)
 {
     int lo = 0, hi = view->set.size - view->size;
@@ -108,6 +109,6 @@ int ftc_view_rank(const struct ftc_view *view, int zero, int position)
 
     assert(start >= 0);
     assert(position >= 0 && position < view->size);
-    int left = view->size - start; /* positions before the wrap-around */
+    int left = view->size - start; /* positions before the order wraps around */
     return ftc_view_member(view, position < left ? start + position : position - left);
 }

@@ -1,10 +1,10 @@
 /*
- * An ordered set of members, for going between ranks and positions: participants of a ballot, or
- * the view at an operation. Immutable and reference-counted, since operations with the same G share
- * one.
+ * An ordered set of members, which translates between ranks and positions. It holds the
+ * participants of a ballot, or the view at an operation. It never changes after it was made. It is
+ * reference-counted, since operations with the same G share one view.
  *
- * Nearly every rank is a member, so what is kept is who is missing: space O(missing), a look-up
- * O(log missing).
+ * Nearly every rank is a member. So the view keeps the ranks that are missing: it takes space
+ * O(missing), and a look-up takes time O(log missing).
  */
 #ifndef FTC_COLLECTIVES_AGREEMENT_VIEW_H
 #define FTC_COLLECTIVES_AGREEMENT_VIEW_H
@@ -15,19 +15,20 @@ struct ftc_view {
     int references;
     int size; /* number of members */
     struct ftc_set set;
-    int *missing; /* ranks that are no members, ascending; set.size - size of them */
+    int *missing; /* the ranks that are not members, ascending: set.size - size of them */
 };
 
 struct ftc_view *ftc_view_new(const struct ftc_set *members); /* NULL: out of memory */
 struct ftc_view *ftc_view_ref(struct ftc_view *view);
 void ftc_view_unref(struct ftc_view *view); /* NULL is legal */
 
-/* Place of a rank among the members in ascending order, -1 if it is no member; and back, 0 <= index
- * < size. */
+/* The index of a rank among the members in ascending order; -1 if it is not a member. */
 int ftc_view_index(const struct ftc_view *view, int rank);
+/* The member with this index, 0 <= index < size. */
 int ftc_view_member(const struct ftc_view *view, int index);
 
-/* Position of `rank`, counted cyclically from `zero` (a member) = 0; -1 if it is no member. */
+/* The position of `rank`, counted cyclically from the member `zero`, which has position 0; -1 if
+ * `rank` is not a member. */
 int ftc_view_position(const struct ftc_view *view, int zero, int rank);
 int ftc_view_rank(const struct ftc_view *view, int zero, int position);
 

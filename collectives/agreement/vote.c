@@ -1,10 +1,10 @@
 /*
  * Comparing the results of the subtrees: agreement.md, rule 2, "Vote".
  *
- * Every complete group goes into every subtree, in the same order, so equal lists of who is left
- * out mean equal bits. The coordinator adds the value of the last group itself, once for each
- * result and each time from the UPs again, so that one bit that changes by itself changes one
- * result.
+ * Every complete group is in every subtree, in the same order. So if the lists of the ranks that
+ * are left out are equal, the bits must be equal. The coordinator itself adds the value of the last
+ * group to each result. Each time it combines that value afresh from the UPs. So one bit that
+ * changes by itself changes one result.
  */
 #include <string.h>
 
@@ -35,14 +35,14 @@ int ftc_vote_keep_list(struct ftc_awaited *head, const struct ftc_set *list)
     return 0;
 }
 
-/* --- which are alike --- */
+/* --- which results are alike --- */
 
 static bool usable(const struct ftc_awaited *head)
 {
     return head->arrived && head->failure_free;
 }
 
-/* The same inputs are in both results. */
+/* Do both results have the same inputs? */
 static bool comparable(const struct ftc_awaited *a, const struct ftc_awaited *b)
 {
     if (!usable(a) || !usable(b))
@@ -54,7 +54,7 @@ static bool comparable(const struct ftc_awaited *a, const struct ftc_awaited *b)
     return memcmp(a->list->data, b->list->data, a->list->size) == 0;
 }
 
-/* ... and they are the same bits. */
+/* Do they have the same inputs and the same bits? */
 static bool agree(const struct ftc_awaited *a, const struct ftc_awaited *b)
 {
     const struct ftc_value *x = &a->contribution.value, *y = &b->contribution.value;
@@ -73,8 +73,9 @@ static int count_alike(const struct ftc_ballot *b, const struct ftc_awaited *hea
     return count;
 }
 
-/* The head that most are like, the lowest of several; NULL if none is usable. `most`: how many can
- * be alike. */
+/* Returns the head to which most heads are alike; if there are several such heads, the lowest; NULL
+ * if none is usable. If `within` is not NULL, only heads that are comparable to it count. No more
+ * than `most` heads can be alike. */
 static struct ftc_awaited *find_most_alike(struct ftc_ballot *b, alike_fn *alike,
                                            const struct ftc_awaited *within, int most, int *count)
 {
@@ -95,7 +96,7 @@ static struct ftc_awaited *find_most_alike(struct ftc_ballot *b, alike_fn *alike
 
 /* --- results --- */
 
-/* Of the coordinator's group, from the UPs, which stay. */
+/* Computes the value of the coordinator's group from the UPs, and keeps the UPs. */
 static int add_group(struct ftc_member *m, struct ftc_operation *op, struct ftc_contribution *sum)
 {
     struct ftc_ballot *b = &op->ballot;
@@ -114,7 +115,7 @@ static int add_group(struct ftc_member *m, struct ftc_operation *op, struct ftc_
     return rc != 0 ? rc : ftc_integrity_protect(m, op, FTC_FLIP_UP, &sum->value);
 }
 
-/* The head's contribution becomes the whole result. */
+/* Combines the head's contribution with the value of the group: the whole result. */
 static int complete(struct ftc_member *m, struct ftc_operation *op, struct ftc_awaited *head)
 {
     struct ftc_contribution sum = {0};
@@ -151,7 +152,8 @@ static void take(struct ftc_ballot *b, struct ftc_contribution *contribution)
     *contribution = (struct ftc_contribution){0};
 }
 
-/* Whoever delivered, and lives, is in every failure-free subtree: there is nothing to compare. */
+/* Takes DECIDED(D), if a member contributed it. A live process that has delivered D is in every
+ * failure-free subtree, so there is nothing to compare. */
 static bool take_decided(struct ftc_ballot *b)
 {
     struct ftc_contribution *decided = NULL;
@@ -167,7 +169,7 @@ static bool take_decided(struct ftc_ballot *b)
     return decided != NULL;
 }
 
-/* `best` is one of the majority; NULL: there is none. */
+/* Records the verdict. `best` is one of the majority; NULL: there is no majority. */
 static int record(struct ftc_member *m, struct ftc_ballot *b, const struct ftc_awaited *peer,
                   int compared, const struct ftc_awaited *best)
 {

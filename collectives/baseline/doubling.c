@@ -1,5 +1,5 @@
-/* Recursive doubling, Rabenseifner's algorithm, and doubling with a vote: a plan of steps, and
- * walking along it. */
+/* Recursive doubling, Rabenseifner's algorithm, and doubling with a vote. A rank makes a plan of
+ * steps, and then goes through it. */
 #include "collectives/baseline/doubling.h"
 
 #include <stdint.h>
@@ -10,35 +10,35 @@
 #include "base/wire.h"
 #include "collectives/values/types.h"
 
-#define RUNS 3 /* of voted */
+#define RUNS 3 /* runs of `voted` */
 
-/* Of a vector. */
+/* A part of the vector. */
 struct part {
     size_t first, count;
 };
 
-/* An exchange, or half of one. A run has the same numbers of steps at all ranks: messages carry
- * them. */
+/* A step is an exchange with a peer, or half of one. All ranks have the same number of steps in a
+ * run, so that messages can carry the number of their step. */
 struct step {
     int peer;                /* -1: this rank has no part in it */
-    bool sends, takes, adds; /* adds: what is taken, instead of replacing */
+    bool sends, takes, adds; /* adds: adds what it takes to its own, and does not replace it */
     struct part out, in;
-    unsigned char *kept; /* the peer's message, if it came before its turn */
+    unsigned char *kept; /* the peer's message, if it came too early */
 };
 
 struct ftc_doubling {
     struct ftc_doubling_settings set;
     struct ftc_reduction sum;
     enum ftc_doubling_state state;
-    int runs, steps; /* steps of all runs */
-    double *copy;    /* runs * count: the input, which becomes the sum */
-    double *came;    /* a message's values where they are not aligned */
+    int runs, steps; /* steps: of all runs together */
+    double *copy;    /* runs * count values: the input, which becomes the sum */
+    double *came;    /* the values of a message that are not aligned */
     struct step *step;
-    int at;                /* step under way; steps: none */
-    int begun;             /* runs that have sent or taken something */
-    bool started, put_out; /* put_out: the message of the step under way */
+    int at;                /* the step under way; `steps`: all are done */
+    int begun;             /* number of runs in which something was sent or taken */
+    bool started, put_out; /* put_out: the message of the step under way was put out */
     unsigned char *bytes;
-    struct ftc_flip pending; /* FTC_FLIP_VARIABLES means none */
+    struct ftc_flip pending; /* FTC_FLIP_VARIABLES: there is none */
     struct ftc_doubling_counters counters;
 };
 
@@ -68,7 +68,8 @@ static int steps_of(const struct ftc_doubling_settings *settings)
     return exchanges * levels_of(settings->ranks) + 2;
 }
 
-/* Blocks first .. first + count - 1 of `core` nearly equal ones. */
+/* The vector is cut into `core` blocks of nearly equal size. These are the blocks first .. first +
+ * count - 1. */
 static struct part blocks(const struct ftc_doubling *d, int core, int first, int count)
 {
     size_t whole = d->set.count / (size_t)core, rest = d->set.count % (size_t)core;
@@ -77,8 +78,8 @@ static struct part blocks(const struct ftc_doubling *d, int core, int first, int
     return (struct part){start, high * whole + (high < rest ? high : rest) - start};
 }
 
-/* Ranks from `core` on give their vectors away in the first step of a run, and get the sum in the
- * last one. */
+/* The ranks from `core` on give their vectors away in the first step of a run, and get the sum in
+ * the last one. */
 static void plan_fold(const struct ftc_doubling *d, int core, struct step *before,
                       struct step *after)
 {
@@ -108,8 +109,8 @@ static void plan_doubling(const struct ftc_doubling *d, int levels, struct step 
                                 .in = all};
 }
 
-/* Halving, from the farthest peer to the nearest, leaves each rank with the sum of the block of its
- * number. On the way back the same parts are passed on in the other direction. */
+/* The halving goes from the farthest peer to the nearest. It leaves each rank with the sum of the
+ * block that has the rank's number. On the way back the same parts go in the other direction. */
 static void plan_rabenseifner(const struct ftc_doubling *d, int levels, struct step *step)
 {
     for (int k = 0; k < levels; k++) {
@@ -222,8 +223,8 @@ void ftc_doubling_counters(const struct ftc_doubling *doubling,
 
 /* --- the vote --- */
 
-/* a := what two of the three are, bit by bit: so NaN equals itself, and 0 is not -0. False: there
- * are no two. */
+/* Sets *a to the value that two of the three have, bit by bit. So a NaN equals itself, and 0 is not
+ * -0. False: no two are equal. */
 static bool vote_value(struct ftc_doubling *d, double *a, const double *b, const double *c)
 {
     bool ab = memcmp(a, b, sizeof(*a)) == 0, ac = memcmp(a, c, sizeof(*a)) == 0;
@@ -242,7 +243,7 @@ static bool vote(struct ftc_doubling *d)
 
     if (memcmp(d->copy, d->copy + count, size) == 0 &&
         memcmp(d->copy, d->copy + 2 * count, size) == 0)
-        return true; /* nearly always */
+        return true; /* this is nearly always so */
     for (size_t i = 0; i < count; i++)
         majority &= vote_value(d, &d->copy[i], &d->copy[count + i], &d->copy[2 * count + i]);
     return majority;
@@ -286,7 +287,7 @@ bool ftc_doubling_flip(struct ftc_doubling *doubling, const struct ftc_flip *fli
 
 /* --- steps --- */
 
-/* To the next step in which this rank has a part. */
+/* Goes on to the next step in which this rank has a part. */
 static void move_on(struct ftc_doubling *d, int at)
 {
     d->put_out = false;
@@ -318,7 +319,7 @@ static const double *aligned(struct ftc_doubling *d, const unsigned char *values
     return d->came;
 }
 
-/* The peer's values of the step under way. */
+/* Takes the peer's values in the step under way. */
 static void take(struct ftc_doubling *d, const unsigned char *values)
 {
     const struct step *step = &d->step[d->at];
@@ -368,7 +369,7 @@ static void send(struct ftc_doubling *d, struct ftc_doubling_output *output)
     flip_due(d);
 }
 
-/* The step under way waits for nothing but its message. */
+/* Does the step under way wait for its message only? */
 static bool waits(const struct ftc_doubling *d)
 {
     return d->started && d->step[d->at].takes && (d->put_out || !d->step[d->at].sends);
@@ -394,8 +395,8 @@ bool ftc_doubling_next_output(struct ftc_doubling *doubling, struct ftc_doubling
 
 /* --- messages --- */
 
-/* The step that a message is of, if that is still to come; -1: it is nothing that this rank waits
- * for. */
+/* The number of the step to which the message belongs; -1: this rank does not wait for such a
+ * message. */
 static int read_step(const struct ftc_doubling *d, int from, const void *bytes, size_t size)
 {
     struct ftc_reader reader = {.data = bytes, .size = size};

@@ -8,21 +8,22 @@
 #include "base/error.h"
 #include "base/mix.h"
 
-/* What is contributed: pairs (-least, greatest), these and then one for each element. */
+/* What a rank contributes: pairs (-least, greatest). First the four pairs named here, then one for
+ * each element. */
 enum { REMOVED, MOVED, GIVES_UP, INPUT, PAIRS };
 
 struct ftc_gossip_end {
     struct ftc_gossip_end_settings set;
     struct ftc_gossip *gossip;
     struct ftc_set removed;
-    int failed_before;                     /* when the operation began */
-    bool settled;                          /* at the last look */
-    uint64_t since;                        /* ... since this step of the gossip */
-    bool entered;                          /* the first agreement was called */
-    bool moved;                            /* ... and the estimate has not stood still since */
-    bool late;                             /* this rank has gossiped for as long as it may */
-    bool hopeless;                         /* the result cannot become right */
-    enum ftc_gossip_cause gives_up, cause; /* this rank; all */
+    int failed_before; /* number of ranks that had failed when the operation began */
+    bool settled;      /* this rank had settled when it was last looked at */
+    uint64_t since;    /* it has settled since this step of the gossip */
+    bool entered;      /* this rank has called the barrier */
+    bool moved;        /* the estimate has not stood still since then */
+    bool late;         /* this rank has gossiped for as long as it may */
+    bool hopeless;     /* the result cannot become right */
+    enum ftc_gossip_cause gives_up, cause; /* cause of this rank; cause of all */
     int attempts;
     double input;             /* largest magnitude of an initial value */
     double *least, *greatest; /* of the estimates since this rank settled */
@@ -69,7 +70,7 @@ void ftc_gossip_end_destroy(struct ftc_gossip_end *end)
     free(end);
 }
 
-/* --- one rank's judgement --- */
+/* --- the judgement of one rank --- */
 
 void ftc_gossip_end_look(struct ftc_gossip_end *end)
 {
@@ -90,7 +91,7 @@ void ftc_gossip_end_look(struct ftc_gossip_end *end)
 void ftc_gossip_end_removed(struct ftc_gossip_end *end, int rank)
 {
     ftc_set_add(&end->removed, rank);
-    end->hopeless |= !end->set.survives; /* why wait until it has settled? */
+    end->hopeless |= !end->set.survives; /* it need not wait until it has settled */
     ftc_gossip_end_look(end);
 }
 
@@ -135,10 +136,10 @@ bool ftc_gossip_end_complete(const struct ftc_gossip_end *end)
     return ftc_gossip_marked(end->gossip);
 }
 
-/* --- what all make of it --- */
+/* --- the decision of all --- */
 
-/* Of 52 bits, so that a double holds it: equal sets are told from others but for one chance in
- * 10^15. */
+/* A digest of 52 bits, which a double can hold. Two different sets have the same digest with a
+ * chance of one in 10^15. */
 static double digest(const struct ftc_set *set)
 {
     uint64_t word = 0;
@@ -148,7 +149,7 @@ static double digest(const struct ftc_set *set)
     return (double)(word >> 12);
 }
 
-/* Adding 0 makes one of the two zeros of the other. */
+/* Adding 0 turns -0 into +0, so that equal numbers have equal bits. */
 static void put(double *pairs, size_t at, double least, double greatest)
 {
     pairs[2 * at] = -least + 0.0;
@@ -188,7 +189,7 @@ static enum ftc_gossip_cause cause_of(const double *decided)
                                                   : FTC_GOSSIP_CAUSE_ATTEMPTS;
 }
 
-/* Comparisons are such that what is not finite is not near. */
+/* Are least and greatest of each element near enough? Each comparison is false for a NaN. */
 static bool near(const struct ftc_gossip_end *end, const double *decided, double *average)
 {
     double size = 0, spread = 0;

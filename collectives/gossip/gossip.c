@@ -1,5 +1,5 @@
-/* Life of a gossip aggregation: whom to send to, turns, timers and messages. What is sent is the
- * algorithm's. */
+/* Life of a gossip aggregation: links, turns, timers and messages. The algorithms say what a
+ * message carries. */
 #include "collectives/gossip/gossip.h"
 
 #include <math.h>
@@ -68,7 +68,7 @@ static bool allocate(struct ftc_gossip *g)
     g->initial = calloc(doubles * g->width + 2 * g->set.count, sizeof(double));
     g->order = calloc(g->set.permuted ? (size_t)g->links + 1 : 1, sizeof(*g->order));
     g->link = calloc((size_t)g->links + 1, sizeof(*g->link));
-    g->room = g->links + 1; /* pfcc may ask all, a mark goes to all */
+    g->room = g->links + 1; /* pfcc may ask over all links; marks go over all links */
     g->queue = calloc((size_t)g->room, sizeof(*g->queue));
     g->bytes = malloc(HEAD_BYTES + (size_t)g->ops->masses * g->width * sizeof(double));
     if (g->initial == NULL || g->order == NULL || g->link == NULL || g->queue == NULL ||
@@ -144,7 +144,8 @@ void ftc_gossip_destroy(struct ftc_gossip *gossip)
 
 /* --- the estimate, and whether it stands still --- */
 
-/* Below this, rounding of the initial values alone makes the difference. */
+/* A difference up to this may come from the rounding of the initial values alone, or is within the
+ * accuracy. */
 static double tolerance(const struct ftc_gossip *g, double size)
 {
     return fmax(g->set.accuracy * size, 0x1p-50 * g->input);
@@ -169,7 +170,7 @@ void ftc_gossip_value_set(struct ftc_gossip *g)
     memcpy(g->anchor, g->value, g->set.count * sizeof(double));
 }
 
-/* No message can move the estimate any more. */
+/* All neighbours have failed: no message can move the estimate any more. */
 static bool is_alone(const struct ftc_gossip *g)
 {
     return g->dead == g->links;
@@ -177,7 +178,7 @@ static bool is_alone(const struct ftc_gossip *g)
 
 bool ftc_gossip_settled(const struct ftc_gossip *gossip)
 {
-    int rounds = 4; /* twice the steps in which a message can have reached everybody, and some */
+    int rounds = 4; /* twice the steps in which a message can reach everybody, and 4 more */
     for (int reached = 1; reached < gossip->set.neighbourhood.ranks; reached *= 2)
         rounds += 2;
     return gossip->steady >= rounds || is_alone(gossip);
@@ -256,8 +257,8 @@ static void flip_estimate(struct ftc_gossip *g)
     g->pending.variable = FTC_FLIP_VARIABLES;
 }
 
-/* Out of turn the last message is repeated. To push once more would let mass run away to an end
- * that never answers. */
+/* Out of turn this rank repeats its last message. If it pushed once more, it would lose its mass to
+ * an end that never answers. */
 static void send(struct ftc_gossip *g, int link)
 {
     bool turn = !g->set.turns || ftc_gossip_holds(g, link);
@@ -282,8 +283,8 @@ void ftc_gossip_mark(struct ftc_gossip *gossip, uint32_t number)
             ftc_gossip_queue(gossip, link, FTC_GOSSIP_MARK);
 }
 
-/* Estimate, and send over the link: each message that comes, and each timer, sets this off. False:
- * the estimate is corrupt. */
+/* Each message that comes, and each timer, sets off a step: it computes the estimate, and sends
+ * over `link` (-1: it sends nothing). Returns false if the estimate is corrupt. */
 static bool step(struct ftc_gossip *g, int link)
 {
     g->steps++;
@@ -291,7 +292,7 @@ static bool step(struct ftc_gossip *g, int link)
     g->timer_due = g->set.patience_ns > 0;
     if (!g->ops->prepare(g))
         return false;
-    memcpy(g->kept, g->estimate, g->width * sizeof(double)); /* a push halves it */
+    memcpy(g->kept, g->estimate, g->width * sizeof(double)); /* a push halves the estimate */
     if (link < 0)
         return true;
     flip_estimate(g);
@@ -325,7 +326,7 @@ void ftc_gossip_notice(struct ftc_gossip *gossip, int rank)
     gossip->dead++;
     gossip->steady = 0;
     if (is_alone(gossip))
-        step(gossip, -1); /* nothing else will sum up what is left */
+        step(gossip, -1); /* no message will set off another step */
 }
 
 /* --- messages --- */
@@ -335,7 +336,7 @@ static bool is_known(const struct ftc_gossip *g, unsigned kind)
     return kind == FTC_GOSSIP_FLOW || kind == (g->set.turns ? FTC_GOSSIP_ASK : FTC_GOSSIP_MARK);
 }
 
-/* Bytes behind the head of such a letter. */
+/* The number of bytes after the head of such a message. */
 static size_t bytes_of_mass(const struct ftc_gossip *g, unsigned kind)
 {
     bool carries = kind == FTC_GOSSIP_FLOW || (kind == FTC_GOSSIP_MARK && g->ops->flows > 0);
@@ -389,8 +390,9 @@ static void write_letter(struct ftc_gossip *g, const struct ftc_gossip_queued *q
 
 enum news { NEWS_NONE, NEWS_AGAIN, NEWS_UNANSWERED, NEWS_NEW };
 
-/* Turns: is this the other's next message, the last one again, one whose answer it has not got, or
- * neither? */
+/* In turns a message is one of these: the other end's next message (NEW); its last message once
+ * more, which this rank has not answered (AGAIN); its last message once more, though this rank has
+ * answered it (UNANSWERED); or none of these (NONE). */
 static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
 {
     struct ftc_gossip_link *link = &g->link[at];
@@ -406,14 +408,14 @@ static enum news sort(struct ftc_gossip *g, int at, uint32_t number)
     return number + 1 == link->number && !ftc_gossip_holds(g, at) ? NEWS_UNANSWERED : NEWS_NONE;
 }
 
-/* gossip.md, rule 2: the flow of this link may be sound where the estimate is not. */
+/* gossip.md, rule 2: the flow of this link may be sound though the estimate is not. */
 static void answer_again(struct ftc_gossip *g, int link)
 {
     if (!step(g, link) && !FTC_MUTATED(NO_ANSWER_WHILE_CORRUPT))
         ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
 }
 
-/* gossip.md, rule 1: it does not matter what else waits. */
+/* gossip.md, rule 1: a repetition heals, whatever else waits. */
 static bool heals(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
     if (g->ops->heal == NULL || (g->more && FTC_MUTATED(HEAL_WHEN_NOTHING_WAITS)))
@@ -421,9 +423,9 @@ static bool heals(struct ftc_gossip *g, int link, const struct ftc_gossip_letter
     return g->ops->heal(g, link, letter);
 }
 
-/* The other end said nothing new: perhaps it waits, and a repetition sets off another. Where timers
- * are too short for slow ranks, these would go on for good (as in TFTP: RFC 1123, 4.2.3.1): not
- * while there is something else to answer. */
+/* The other end has sent nothing new. It may wait, so a repetition is answered by a step. If timers
+ * are too short for slow ranks, these would go on for good (as in TFTP: RFC 1123, 4.2.3.1). So
+ * there is no step while another message waits to be answered. */
 static void remind(struct ftc_gossip *g, int link, enum news news,
                    const struct ftc_gossip_letter *letter)
 {
@@ -433,7 +435,7 @@ static void remind(struct ftc_gossip *g, int link, enum news news,
         g->timer_due = g->set.patience_ns > 0;
     else if (news == NEWS_UNANSWERED)
         answer_again(g, link);
-    else if (news == NEWS_AGAIN) /* it was sent instead of a push, and so sets one off */
+    else if (news == NEWS_AGAIN) /* it was sent in place of a push, so it sets off a step */
         step(g, ftc_gossip_draw_link(g));
 }
 
@@ -448,7 +450,7 @@ void ftc_gossip_answer(struct ftc_gossip *gossip)
         step(gossip, ftc_gossip_draw_link(gossip));
 }
 
-/* gossip.md, rule 4: what came together sets off one push. */
+/* gossip.md, rule 4: messages that came together set off one push. */
 static void answer_new(struct ftc_gossip *g)
 {
     if (g->set.turns || !g->more || FTC_MUTATED(PUSH_FOR_EACH)) {
@@ -459,7 +461,7 @@ static void answer_new(struct ftc_gossip *g)
     g->timer_due = g->set.patience_ns > 0;
 }
 
-/* gossip.md, rule 5. The flow that a mark carries is all that its link ever carried. */
+/* gossip.md, rule 5. The flow in a mark is all that ever went over the link. */
 static void take_mark(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
     uint64_t corrupt = g->counters.corrupt;

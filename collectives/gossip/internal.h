@@ -1,58 +1,65 @@
-/* Inside of gossip aggregation: what the algorithms share. Private to this room. */
+/* Inside of gossip aggregation: what the algorithms share. Private to this folder. */
 #ifndef FTC_COLLECTIVES_GOSSIP_INTERNAL_H
 #define FTC_COLLECTIVES_GOSSIP_INTERNAL_H
 
 #include "collectives/gossip/gossip.h"
 
-/* A mass: count values, their weight, and with checksums their sum: `width` doubles. */
+/* A mass is `width` doubles: count values, their weight, and, with checksums, the sum of these. */
 
-/* One end of a link. */
+/* One end of a link. Numbers of messages and steps count from the beginning of the operation. */
 struct ftc_gossip_link {
     bool dead;       /* the neighbour has failed */
-    uint32_t marked; /* without turns: the last mark that came over this link */
-    uint32_t number; /* turns: of the last message on this link; who begins sends the odd ones */
-    uint64_t since;  /* turns: messages received when this link was last used */
-    uint64_t news;   /* turns: messages received when the other end last sent a new one */
-    bool open; /* turns: this end has changed the flow, and the other has not answered since */
-    uint64_t changed; /* ... first at this step */
-    uint8_t
-        active; /* push-cancel-flow: which of the two flows is the active one (c of algorithm 4) */
-    uint32_t cancels; /* push-cancel-flow: how often a flow was cancelled (r of algorithm 4) */
+    uint32_t marked; /* without turns: the number of the last mark that came over this link */
+    /* Turns: the number of the last message on this link. The end that begins sends the odd
+     * numbers. */
+    uint32_t number;
+    uint64_t since; /* turns: messages that this rank had received when it last used this link */
+    /* Turns: messages that this rank had received when the other end's last new message came. */
+    uint64_t news;
+    /* Turns: this end has changed the flow, and the other end has not answered since. */
+    bool open;
+    uint64_t changed; /* turns: the step of the first such change */
+    /* push-cancel-flow: which of the two flows is the active one (c of algorithm 4) */
+    uint8_t active;
+    uint32_t cancels; /* push-cancel-flow: number of cancelled flows (r of algorithm 4) */
 };
 
-/* What a message is made of. */
+/* The parts of a message. */
 struct ftc_gossip_letter {
     uint32_t number;
     uint8_t kind, active;
     uint32_t cancels;
-    const unsigned char *mass; /* ops->masses * width doubles, unaligned; NULL: none */
+    const unsigned char *mass; /* ops->masses * width doubles, unaligned; NULL: no mass */
 };
 
 enum ftc_gossip_letter_kind {
     FTC_GOSSIP_FLOW = 1,
-    FTC_GOSSIP_ASK = 2, /* pfcc in turns: "send yours", when it is the other's turn */
-    FTC_GOSSIP_MARK =
-        3, /* without turns: the sender has come to the barrier; with its flow, if it has one */
+    /* pfcc in turns: asks for the other end's flow when it is the other end's turn. */
+    FTC_GOSSIP_ASK = 2,
+    /* Without turns: the sender has come to the barrier. It carries the sender's flow, if there are
+     * flows. */
+    FTC_GOSSIP_MARK = 3,
 };
 
 struct ftc_gossip_ops {
     const char *name;
     bool checksum, survives;
-    bool answers; /* needs links that are used both ways */
-    int flows;    /* kept for each link: 0, 1 or 2 */
-    int masses;   /* that a message carries */
-    /* Compute the estimate from what is there; false: it is corrupt, and what this step sends
-     * instead is queued. */
+    bool answers; /* needs links that carry messages both ways */
+    int flows;    /* number of flows kept for a link: 0, 1 or 2 */
+    int masses;   /* number of masses in a message */
+    /* Computes the estimate. False: it is corrupt, and the messages that this step sends instead of
+     * a push are queued. */
     bool (*prepare)(struct ftc_gossip *g);
-    void (*push)(struct ftc_gossip *g, int link); /* half of the estimate goes over this link */
-    /* A message was taken in; true: it is answered, so that this step sends nothing else. */
+    void (*push)(struct ftc_gossip *g, int link); /* sends half of the estimate over this link */
+    /* Takes a message in. True: the answer is queued, so this step sends nothing else. */
     bool (*take)(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter);
-    /* The other end waits for a message that was lost, and has sent `letter` again: a flow that is
-     * corrupt is made sound. Returns whether it was corrupt. NULL: no flow ever is. */
+    /* The other end has sent `letter` again, since it waits for a message that was lost. If the
+     * flow of this link is corrupt, makes it sound and returns true. NULL: the algorithm cannot
+     * find a flow corrupt. */
     bool (*heal)(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter);
     void (*remove)(struct ftc_gossip *g, int link); /* the neighbour has failed */
-    void (*write)(const struct ftc_gossip *g, int link,
-                  unsigned char *out); /* what a message carries now */
+    /* Writes what a message over this link carries now. */
+    void (*write)(const struct ftc_gossip *g, int link, unsigned char *out);
 };
 extern const struct ftc_gossip_ops ftc_gossip_push_sum, ftc_gossip_push_flow,
     ftc_gossip_push_cancel_flow, ftc_gossip_pflc, ftc_gossip_pfcc;
@@ -67,49 +74,49 @@ struct ftc_gossip {
     const struct ftc_gossip_ops *ops;
     int links;
     size_t width;
-    double *initial;  /* push-sum: the mass itself */
+    double *initial;  /* push-sum: the whole mass of this rank */
     double *absorbed; /* push-cancel-flow: phi; push-sum: what came since the last step */
     double *flow;     /* links * ops->flows * width */
-    double *estimate; /* a mass; after a push half of it */
-    double *
-        kept; /* pflc, pfcc: the estimate after the last step, from which `initial` can be repaired */
-    double *came;   /* pflc, pfcc: a mass that was received, to be looked at */
-    double *value;  /* the last estimate that was sound, divided by its weight */
+    double *estimate; /* a mass; after a push, half of it */
+    /* pflc, pfcc: the estimate after the last step. `initial` can be repaired from it. */
+    double *kept;
+    double *came;   /* pflc, pfcc: a received mass, while it is checked */
+    double *value;  /* the last sound estimate, divided by its weight */
     double *anchor; /* the estimate that later ones are compared with */
     double scale;   /* pflc, pfcc: largest sum of magnitudes of a sound mass so far */
     double input;   /* largest magnitude of an initial value */
-    int steady;     /* steps for which the estimate has stayed near the anchor */
-    bool more;      /* messages wait for this rank */
-    bool owed;      /* messages were taken in that have set off no push yet */
-    uint32_t mark;  /* of the attempt under way; 0: none */
-    int dead;       /* links whose other end has failed */
+    int steady;     /* number of steps in which the estimate has stayed near the anchor */
+    bool more;      /* other messages wait for this rank */
+    bool owed;      /* messages were taken in that have not set off a push yet */
+    uint32_t mark;  /* number of the attempt whose marks were sent; 0: none */
+    int dead;       /* number of links whose other end has failed */
     uint64_t steps;
     uint64_t random;
-    int directed; /* link that ftc_gossip_direct() asked for, -1 */
+    int directed; /* the link that ftc_gossip_direct() asked for; -1: none */
     struct ftc_gossip_link *link;
-    int *order; /* permuted: of the links; from `placed` on still to be used */
+    int *order; /* permuted: the order of the links; those from `placed` on are not used yet */
     int placed;
     struct ftc_gossip_queued *queue;
     int queued, taken, room;
-    bool timer_due; /* FTC_GOSSIP_TIMER is to be put out */
+    bool timer_due; /* FTC_GOSSIP_TIMER must be put out */
     unsigned char *bytes;
     size_t size;
-    struct ftc_flip pending; /* of the next step: FTC_FLIP_VARIABLES means none */
+    struct ftc_flip pending; /* for the next step; FTC_FLIP_VARIABLES: none */
     struct ftc_gossip_counters counters;
 };
 
 /* gossip.c */
 void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind);
 void ftc_gossip_changed(struct ftc_gossip *g, int link); /* this end has changed the flow */
-/* The estimate that is sound from here on; called by prepare(). */
+/* Called by prepare(): the estimate is sound. Computes `value` from it. */
 void ftc_gossip_value_set(struct ftc_gossip *g);
 
-/* gossip/links.c; -1: there is no link */
+/* gossip/links.c. Functions that return a link return -1 if there is none. */
 bool ftc_gossip_usable(const struct ftc_gossip *g, int link); /* may this end send? */
 bool ftc_gossip_holds(const struct ftc_gossip *g, int link);  /* is it this end's turn? */
 uint64_t ftc_gossip_draw(struct ftc_gossip *g);
 int ftc_gossip_draw_any(struct ftc_gossip *g);
-int ftc_gossip_draw_link(struct ftc_gossip *g); /* heeds turns */
+int ftc_gossip_draw_link(struct ftc_gossip *g); /* obeys the turns */
 
 static inline double *ftc_gossip_flow_of(const struct ftc_gossip *g, int link, int which)
 {
@@ -120,13 +127,14 @@ static inline double *ftc_gossip_flow_of(const struct ftc_gossip *g, int link, i
 void ftc_mass_add(double *to, const double *mass, size_t width);
 void ftc_mass_subtract(double *from, const double *mass, size_t width);
 void ftc_mass_halve(double *mass, size_t width);
-void ftc_mass_negate(double *to, const unsigned char *mass,
-                     size_t width); /* to := -mass, which is unaligned */
+/* to := -mass; `mass` is unaligned */
+void ftc_mass_negate(double *to, const unsigned char *mass, size_t width);
 bool ftc_mass_equal(const double *a, const double *b, size_t width);
 bool ftc_mass_zero(const double *mass, size_t width);
-void ftc_mass_mend(double *mass, size_t width); /* the checksum becomes what it should be */
-double ftc_mass_magnitude(const double *mass, size_t width); /* sum of |entries| but the last one */
-double ftc_mass_error(const double *mass,
-                      size_t width); /* |sum - checksum|; infinity if not finite */
+void ftc_mass_mend(double *mass, size_t width); /* the checksum becomes the sum of the rest */
+/* The sum of the magnitudes of all entries but the last one. */
+double ftc_mass_magnitude(const double *mass, size_t width);
+/* |sum - checksum|; infinity if an entry is not finite. */
+double ftc_mass_error(const double *mass, size_t width);
 
 #endif

@@ -1,5 +1,5 @@
-/* Links of a gossip aggregation: whose turn it is on each, and over which one the next message
- * goes. */
+/* Links of a gossip aggregation: which end has the turn on a link, and over which link the next
+ * message goes. */
 #include "base/mix.h"
 #include "collectives/gossip/gossip.h"
 #include "collectives/gossip/internal.h"
@@ -11,8 +11,8 @@ uint64_t ftc_gossip_draw(struct ftc_gossip *g)
     return ftc_mix(g->random);
 }
 
-/* Who begins: either end, by lot, so that nobody begins on most of its links and is then hardly
- * sent anything. */
+/* A draw for each link says which end begins. If low ranks began, some ranks would begin on most of
+ * their links, and would hardly be sent anything. */
 static bool begins(const struct ftc_gossip *g, int link)
 {
     uint64_t self = (uint64_t)g->set.self;
@@ -22,7 +22,7 @@ static bool begins(const struct ftc_gossip *g, int link)
     return lower == (ftc_mix(lower ? self << 32 | peer : peer << 32 | self) % 2 == 0);
 }
 
-/* Who begins sends the odd numbers. */
+/* The end that begins sends the odd numbers. */
 bool ftc_gossip_holds(const struct ftc_gossip *g, int link)
 {
     return begins(g, link) == (g->link[link].number % 2 == 0);
@@ -43,7 +43,7 @@ static void shuffle(struct ftc_gossip *g)
     g->placed = 0;
 }
 
-/* The next link of the order that may be used; -1: there is none. */
+/* Permuted: the next link in the drawn order that this end may use; -1: there is none. */
 static int draw_placed(struct ftc_gossip *g)
 {
     for (int i = 0; i < 2 * g->links; i++) {
@@ -56,7 +56,7 @@ static int draw_placed(struct ftc_gossip *g)
     return -1;
 }
 
-/* One of the links that may be used, each as likely; -1: there is none. */
+/* Draws one of the links that this end may use, all with the same chance; -1: there is none. */
 int ftc_gossip_draw_any(struct ftc_gossip *g)
 {
     int chosen = -1, seen = 0;
@@ -65,7 +65,7 @@ int ftc_gossip_draw_any(struct ftc_gossip *g)
         return g->directed;
     if (g->set.permuted)
         return draw_placed(g);
-    if (g->links > 0) { /* hardly ever is one dead */
+    if (g->links > 0) { /* a link is hardly ever dead */
         int link = (int)(ftc_gossip_draw(g) % (uint64_t)g->links);
         if (ftc_gossip_usable(g, link))
             return link;
@@ -76,8 +76,8 @@ int ftc_gossip_draw_any(struct ftc_gossip *g)
     return chosen;
 }
 
-/* The link that has rested longest of those on which it is this end's turn, or the other's; -1:
- * there is none. */
+/* Of the links where it is this end's turn (held), or the other end's turn, the one that has rested
+ * longest; -1: there is none. */
 static int draw_rested(struct ftc_gossip *g, bool held)
 {
     int chosen = -1, seen = 0;
@@ -96,9 +96,10 @@ static int draw_rested(struct ftc_gossip *g, bool held)
     return chosen;
 }
 
-/* Turns: the link that has rested longest, not one drawn, which often sends back at once to where
- * the last message came from. An answer is overdue after as many messages from others as there are
- * links: then this end repeats its last message, since either of the two may be lost. */
+/* In turns a rank sends over the link that has rested longest. A drawn link would often lead back
+ * to where the last message came from. If this rank has received more messages than it has links
+ * since it last used a link, the answer there is overdue. Then it repeats its last message, since
+ * its message or the answer may be lost. */
 static int draw_turn(struct ftc_gossip *g)
 {
     int held = draw_rested(g, true), waits = draw_rested(g, false);
@@ -114,7 +115,7 @@ int ftc_gossip_draw_link(struct ftc_gossip *g)
     return g->set.turns ? draw_turn(g) : ftc_gossip_draw_any(g);
 }
 
-/* Does a mark of the attempt under way have to come over this link? */
+/* Must a mark of the attempt under way come over this link? */
 static bool owes_mark(const struct ftc_gossip *g, int link)
 {
     const struct ftc_neighbourhood *among = &g->set.neighbourhood;

@@ -1,4 +1,4 @@
-/* Masses: vectors of values, weight and perhaps a checksum. */
+/* Masses: vectors of values, a weight and, in some algorithms, a checksum. */
 #include <math.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ double ftc_mass_magnitude(const double *mass, size_t width)
     return sum;
 }
 
-/* Pairwise: of n values it rounds log n times, not n times. */
+/* Sums up pairwise: so each of n values is rounded log n times, not n times. */
 static double sum_of(const double *values, size_t count)
 {
     double sum = 0;

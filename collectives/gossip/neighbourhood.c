@@ -1,4 +1,4 @@
-/* Who gossips with whom. */
+/* Neighbourhoods of gossip aggregation. */
 #include "collectives/gossip/neighbourhood.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ const char *ftc_neighbourhood_name(enum ftc_neighbourhood_kind kind)
     return kind < FTC_NEIGHBOURHOODS ? names[kind] : "?";
 }
 
-/* The three factors that lie nearest together: the least sum. */
+/* Chooses three factors that lie nearest together: those with the least sum. */
 static void choose_sides(int ranks, int side[3])
 {
     long best = 3L * ranks + 1;
@@ -53,7 +53,7 @@ int ftc_neighbourhood_init(struct ftc_neighbourhood *neighbourhood,
     return 0;
 }
 
-/* --- hypercube: links in the order of the bits --- */
+/* --- hypercube: the links are in the order of the bits --- */
 
 static int cube_next(const struct ftc_neighbourhood *h, int rank, int bit)
 {
@@ -89,7 +89,7 @@ static int parity(int rank)
     return ones;
 }
 
-/* --- torus: up and down in each direction that has another rank --- */
+/* --- torus: a link up and one down along each side that has another rank --- */
 
 static int side_links(int side)
 {
@@ -114,7 +114,7 @@ static int torus_peer(const struct ftc_neighbourhood *h, int rank, int link)
     return rank + (to - at) * stride;
 }
 
-/* --- all --- */
+/* --- all neighbourhoods --- */
 
 int ftc_neighbourhood_links(const struct ftc_neighbourhood *neighbourhood, int rank)
 {
@@ -163,8 +163,8 @@ static double torus_gap(const struct ftc_neighbourhood *h)
 {
     double slowest = 1;
 
-    /* Side s alone has the eigenvalues cos(2 pi k / s) of its links' mean; the slowest mode lies
-     * along one side. */
+    /* Along side s alone, the mean of the links has the eigenvalues cos(2 pi k / s). The slowest
+     * mode lies along one side. */
     for (int i = 0; i < 3; i++) {
         int links = side_links(h->side[i]);
         double moves = links * (1 - cos(2 * acos(-1) / h->side[i])) / torus_links(h) / 2;

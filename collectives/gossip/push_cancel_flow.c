@@ -1,9 +1,9 @@
 /*
- * Push-cancel-flow: Wimmer 2016, algorithm 4 (Niederbrucker, Strakova, Gansterer 2012), with slips
- * of the text put right: half of the estimate is taken once, for flow and sum alike (lines 2 and 4
- * take it one after the other), and the result is (initial + absorbed), not absorbed alone (line
- * 24). It needs turns on each link: with two messages in a row the counters of both ends part, and
- * from then on every message is thrown away (figure 2.5).
+ * Push-cancel-flow: Wimmer 2016, algorithm 4 (Niederbrucker, Strakova, Gansterer 2012), with two
+ * slips of the text put right. Half of the estimate is taken once, for both flow and sum (lines 2
+ * and 4 take it one after the other). And the result is (initial + absorbed), not absorbed alone
+ * (line 24). The algorithm needs turns on each link: after two messages in a row the counters of
+ * both ends differ, and from then on every message is thrown away (figure 2.5).
  */
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void adopt(struct ftc_gossip *g, double *own, const double *opposite)
     memcpy(own, opposite, g->width * sizeof(double));
 }
 
-/* Lines 12-23: the passive flows cancel, and change their part with the active ones. */
+/* Lines 12-23: the passive flows cancel, and change places with the active ones. */
 static void take_passive(struct ftc_gossip *g, struct ftc_gossip_link *link, double *own,
                          const double *opposite, uint32_t cancels)
 {
@@ -65,7 +65,8 @@ static bool take(struct ftc_gossip *g, int at, const struct ftc_gossip_letter *l
     return false;
 }
 
-/* What was cancelled before is not undone: the result is no longer the average of the living. */
+/* What was cancelled before is not undone. So the result is not the average of the living any
+ * more. */
 static void remove_link(struct ftc_gossip *g, int link)
 {
     for (int which = 0; which < 2; which++) {

@@ -1,9 +1,10 @@
 /*
- * Push-flow, and what checksums make of it: Wimmer 2016, algorithms 3, 5 and 6, with slips of the
- * text put right: the estimate is the own one (e_i, not e_j), and nothing is pushed while it is
- * corrupt, since that would carry the corruption into a sound flow (lines 6-9 of algorithm 6).
+ * Push-flow, pflc and pfcc: Wimmer 2016, algorithms 3, 5 and 6, with two slips of the text put
+ * right. The estimate is that of the own rank (e_i, not e_j). And nothing is pushed while the
+ * estimate is corrupt, since that would carry the error into a sound flow (lines 6-9 of algorithm
+ * 6).
  *
- * The estimate is summed up afresh in every step: so a flow that is overwritten takes its error
+ * A rank sums its estimate up afresh in each step. So when a flow is overwritten, its error goes
  * with it.
  */
 #include <float.h>
@@ -24,16 +25,16 @@ static void sum_up(struct ftc_gossip *g)
 
 /* --- thresholds (docs/design/gossip.md, "tau") --- */
 
-/* Off by more than rounding explains: a bit was flipped. Each step and each flow in a sum add an
- * ulp of either sign. */
+/* More than rounding explains: a bit was flipped. Each step, and each flow in a sum, adds an ulp of
+ * either sign. */
 static double suspicious(const struct ftc_gossip *g)
 {
     double roundings = 16 + (double)g->links + (double)g->counters.sent;
     return g->set.tau > 0 ? g->set.tau : 16 * sqrt(roundings) * UNIT * g->scale;
 }
 
-/* Off by so much that what rounding leaves of it, once it is overwritten, is more than the accuracy
- * aimed at. */
+/* When a flow that is off by this is overwritten, rounding leaves an error that is larger than the
+ * accuracy aimed at. */
 static double harmful(const struct ftc_gossip *g)
 {
     if (g->set.tau > 0)
@@ -41,7 +42,8 @@ static double harmful(const struct ftc_gossip *g)
     double size = 0;
     for (size_t i = 0; i < g->set.count; i++)
         size = fmax(size, fabs(g->value[i]));
-    /* The weight's size is 1: the smaller one is hurt first. What is lost is shared by all. */
+    /* The size of the weight is 1. So the smaller one, weight or value, is hurt first. All ranks
+     * share the error. */
     double lost = g->set.accuracy * fmin(size, 1) * g->set.neighbourhood.ranks;
     return fmax(suspicious(g), lost / (8 * UNIT));
 }
@@ -51,7 +53,7 @@ static bool off(const struct ftc_gossip *g, const double *mass, double threshold
     return !(ftc_mass_error(mass, g->width) <= threshold);
 }
 
-/* What is sound says how much rounding there is. */
+/* The size of a sound mass says how much rounding to expect. */
 static void note_scale(struct ftc_gossip *g, const double *mass)
 {
     g->scale = fmax(g->scale, ftc_mass_magnitude(mass, g->width));
@@ -59,8 +61,9 @@ static void note_scale(struct ftc_gossip *g, const double *mass)
 
 /* --- the initial value --- */
 
-/* Section 3.3: e - sum of flows, where both are sound. `kept` is of the last step: when a flow has
- * changed it is void. The initial value never changes, so its checksum is exact. */
+/* Section 3.3: the initial mass is the estimate minus the flows, if these are sound. `kept` is the
+ * estimate of the last step; it is void (NaN) once a flow has changed. The initial mass never
+ * changes, so its checksum is exact. */
 static void repair_initial(struct ftc_gossip *g)
 {
     if (!off(g, g->initial, 0) || off(g, g->kept, suspicious(g)))
@@ -113,14 +116,14 @@ static bool prepare_local(struct ftc_gossip *g)
         g->counters.corrupt++;
         if (off(g, flow, harmful(g)))
             zero(g, link);
-        else /* push-flow heals it; its error shall not spread to the checksums of sound flows */
+        else /* push-flow heals the flow; its checksum's error must not spread to sound flows */
             ftc_mass_mend(flow, g->width);
     }
     sum_up(g);
     return sound_estimate(g);
 }
 
-/* Ask for the neighbour's flow: by sending one's own, or, if it is the neighbour's turn, by an
+/* Asks for the neighbour's flow: by sending the own flow or, if it is the neighbour's turn, by an
  * empty message. */
 static void ask(struct ftc_gossip *g, int link)
 {
@@ -151,7 +154,7 @@ static void push(struct ftc_gossip *g, int link)
 {
     ftc_mass_halve(g->estimate, g->width);
     ftc_mass_subtract(ftc_gossip_flow_of(g, link, 0), g->estimate, g->width);
-    if (g->ops->checksum) /* what is left of the estimate is its other half */
+    if (g->ops->checksum) /* the rest of the estimate is its other half */
         memcpy(g->kept, g->estimate, g->width * sizeof(double));
 }
 
@@ -161,7 +164,8 @@ static bool take_plain(struct ftc_gossip *g, int link, const struct ftc_gossip_l
     return false;
 }
 
-/* A received flow that is off by no more than this overwrites the own one. */
+/* A received flow that is off by no more than `most` overwrites the own one. Returns whether it
+ * did. */
 static bool take_sound(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter,
                        double most)
 {
@@ -186,14 +190,15 @@ static bool take_local(struct ftc_gossip *g, int link, const struct ftc_gossip_l
     return false;
 }
 
-/* gossip.md, rule 3: neither end is sound (algorithm 6, lines 13-15). */
+/* gossip.md, rule 3: the flow is corrupt at both ends (algorithm 6, lines 13-15). */
 static void begin_anew(struct ftc_gossip *g, int link)
 {
     if (!FTC_MUTATED(KEEP_WHERE_NEITHER_IS_SOUND))
         zero(g, link);
 }
 
-/* Algorithm 6, lines 10-16. The answer is this step's message. */
+/* Algorithm 6, lines 10-16. If the received flow is corrupt, the answer is the message of this
+ * step. */
 static bool take_cooperative(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
     if (take_sound(g, link, letter, suspicious(g)))
@@ -204,7 +209,7 @@ static bool take_cooperative(struct ftc_gossip *g, int link, const struct ftc_go
     return true;
 }
 
-/* gossip.md, rule 1: what the other end holds is as good as the own flow was before its last
+/* gossip.md, rule 1: the flow of the other end is as good as the own flow was before its last
  * push. */
 static bool heal(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {

@@ -1,4 +1,4 @@
-/* Push-sum: Wimmer 2016, algorithm 8, which is algorithm 2 with one message sent for each
+/* Push-sum: Wimmer 2016, algorithm 8. This is algorithm 2, with one message sent for each one
  * received. */
 #include <string.h>
 

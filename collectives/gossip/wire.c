@@ -11,10 +11,11 @@
 #include "collectives/message.h"
 #include "collectives/mutation.h"
 
-/* Two bits away from FTC_MESSAGE_VERSION, so that no flip makes one of the other. */
+/* Differs from FTC_MESSAGE_VERSION in two bits, so that no flip turns one into the other. */
 #define GOSSIP_VERSION 2
-#define CHECKSUM_AT    24 /* behind it the letter's head */
-#define IN_TURNS       0xff /* else 0: no flip makes one of the other, so a damaged head shows it, too */
+#define CHECKSUM_AT    24 /* the letter's head comes after it */
+/* Otherwise 0. No flip turns one into the other, so `turns` is right in a damaged head, too. */
+#define IN_TURNS       0xff
 
 _Static_assert(((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) &
                 ((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) - 1)) != 0,
@@ -53,7 +54,7 @@ struct ftc_buffer *ftc_gossip_head_encode(const struct ftc_gossip_head *head, co
     return buffer;
 }
 
-/* One bit of either byte may have turned over. */
+/* One bit in either byte may have turned over. */
 bool ftc_gossip_is_message(const struct ftc_buffer *buffer)
 {
     return buffer->size >= 2 &&

@@ -1,4 +1,4 @@
-/* Large allreduces: attempts, and what commits them. */
+/* Large allreduces: attempts, and their commits. */
 #include "collectives/ring/large.h"
 
 #include <assert.h>
@@ -11,14 +11,17 @@
 #include "collectives/ring/ring_allreduce.h"
 
 /*
- * A message is this head, then the bytes of a block:
- * u8 version | u8 kind | zeroes up to 8 | u64 operation | u64 epoch op | u32 epoch i | u32 epoch s |
- * signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size | u32 block | u32 hop | zeroes up to 64
+ * A message is this head, and then the bytes of a block:
+ *
+ *   u8 version | u8 kind | zeroes up to 8 | u64 operation |
+ *   u64 epoch op | u32 epoch i | u32 epoch s |
+ *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
+ *   u32 block | u32 hop | zeroes up to 64
  */
 #define HEAD     64
 #define VERSION  1
 #define KIND     253        /* in the same place as the kinds of message.h, and far from them */
-#define FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
+#define FURTHEST (1u << 20) /* an op further ahead than this is none of this job */
 
 _Static_assert(HEAD % FTC_VALUE_ALIGNMENT == 0, "what follows is not padded");
 
@@ -29,7 +32,7 @@ struct head {
     uint32_t block, hop;
 };
 
-/* Came before its attempt began. */
+/* A message that came before its attempt began. */
 struct kept {
     struct kept *next;
     int from;
@@ -39,18 +42,18 @@ struct kept {
 
 struct ftc_large {
     struct ftc_large_settings set;
-    const struct ftc_call *call; /* NULL: none is under way */
-    void *result;                /* of the call, written before it is committed; NULL: not */
+    const struct ftc_call *call; /* NULL: no call is under way */
+    void *result;                /* the call's output, written before the commit; NULL: it is not */
     size_t element;
     enum ftc_large_state state;
-    int attempt; /* of this call, from 0 */
+    int attempt; /* number of the attempt in this call, from 0 */
     uint64_t op;
     struct ftc_epoch epoch;
-    int *rank, *place; /* the i-th of the ring; where a rank is in it, -1 */
+    int *rank, *place; /* rank[i]: the i-th one of the ring; place[r]: that of rank r, or -1 */
     int places;
     struct ftc_ring_allreduce *ring;
-    struct ftc_set failed;       /* as decisions have named them */
-    unsigned char *contribution; /* one byte, not zero: torn; then L */
+    struct ftc_set failed;       /* all ranks that commits have named */
+    unsigned char *contribution; /* a byte that is not zero if this rank is torn; then L */
     struct kept *first, **last;
     struct ftc_buffer *head; /* of the output that was taken last */
     char mismatch[FTC_MISMATCH_WORDS];
@@ -85,7 +88,7 @@ int ftc_large_create(struct ftc_large **out, const struct ftc_large_settings *se
     return FTC_SUCCESS;
 }
 
-/* Drop those kept of operations before `op`. */
+/* Drops the kept messages of operations before `op`. */
 static void forget(struct ftc_large *large, uint64_t op)
 {
     struct kept **link = &large->first;
@@ -248,7 +251,7 @@ static int mismatch(struct ftc_large *large, uint64_t op, int from,
     return ftc_error_set(FTC_ERR_MISMATCH, "%s", large->mismatch);
 }
 
-/* Of the attempt that was started last. */
+/* Takes in a message of the attempt that was started last. */
 static int take(struct ftc_large *large, int from, const struct head *head,
                 struct ftc_buffer *message)
 {
@@ -261,7 +264,7 @@ static int take(struct ftc_large *large, int from, const struct head *head,
     if (!ftc_signature_equal(&head->signature, &large->call->signature))
         return mismatch(large, head->op, from, &head->signature, &large->call->signature);
     if (large->state != FTC_LARGE_UNDER_WAY)
-        return FTC_SUCCESS; /* torn, or from somebody who repeats himself */
+        return FTC_SUCCESS; /* torn; or the sender repeats itself */
     if (large->place[from] < 0)
         return ftc_error_set(FTC_ERR_PROTO, "rank %d is not in the ring", from);
     int rc =
@@ -271,8 +274,8 @@ static int take(struct ftc_large *large, int from, const struct head *head,
     return rc;
 }
 
-/* A neighbour can be ahead by as much as this rank's part of one attempt, and not begin another
- * without it. */
+/* A neighbour can be ahead by no more than this rank's part of one attempt: it cannot begin the
+ * next attempt without this rank. So what is kept is bounded. */
 static int keep(struct ftc_large *large, int from, const struct head *head,
                 struct ftc_buffer *message)
 {
@@ -290,8 +293,8 @@ static int keep(struct ftc_large *large, int from, const struct head *head,
     return FTC_SUCCESS;
 }
 
-/* The operation that the sender takes for a large allreduce is another collective here, and under
- * way. */
+/* Is another collective under way here as the operation that the sender takes for a large
+ * allreduce? */
 static bool contradicts(const struct head *head, const struct ftc_large_now *now)
 {
     return now->under_way != NULL && head->op + 1 == now->op &&
@@ -446,7 +449,7 @@ void ftc_large_commit(struct ftc_large *large, const struct ftc_set *known, stru
                                 .combine = ftc_set_unite_bytes};
 }
 
-/* Ranks that the decision names, itself or in its value, have failed for good. */
+/* All ranks that the decision names, in its failed set or in its value, have failed for good. */
 static void learn(struct ftc_large *large, const unsigned char *decided,
                   const struct ftc_set *failed)
 {

@@ -1,26 +1,32 @@
 /*
- * An allreduce of a large value across nodes: a ring (ring_allreduce.h) that survives nothing, then
- * an operation of the agreement core that commits its result or has it run again
- * (docs/design/nodes.md, "Large values").
+ * An allreduce of a large value (docs/design/nodes.md, "Large values"). First a ring runs, which
+ * tolerates no failure (ring_allreduce.h). Then an operation of the agreement core, the *commit*,
+ * makes its result valid, or has it run again.
  *
- * One *attempt* belongs to the next operation k of the communicator, not called yet, and its
- * messages carry k and the epoch at k (agreement.md, Names). It is run among all ranks but G and
- * those that earlier commits named: the same at every live rank, since all that it is made of are
- * decisions. Who has all of the result is *whole*; who knows before that a rank of the ring has
- * failed is *torn* and drops the attempt. Either calls operation k, which unites whether somebody
- * is torn, and L. Nobody torn: the result is delivered. Else the ranks in the united L, which have
- * failed, are left out and another attempt is made, a few times; then the operation is the
- * agreement core's alone.
+ * An *attempt* belongs to the next operation k of the communicator, which nobody has called yet.
+ * Its messages carry k and the epoch at k (agreement.md, Names). Its ranks are all but G and those
+ * that earlier commits named. They are the same at every live rank, since all of this was decided.
+ * A rank that has all of the result is *whole*. A rank that learns, before it is whole, that a rank
+ * of the ring has failed is *torn*, and drops the attempt. Whole and torn ranks call operation k.
+ * It unites their L, and whether a rank is torn. If no rank is torn, the result is delivered.
+ * Otherwise the ranks in the united L, which have failed, are left out of the next attempt. After a
+ * few attempts the agreement core alone does the operation.
  *
- * Why that is safe. The commit has a contribution of every rank that lives when it is decided: all
- * of them have the result of this attempt, the same bits, with the inputs of everyone who was in
- * the ring. A message of another attempt has another k; one of the same k and another epoch is from
- * a rank that died with a decision of its own, and is dropped as the agreement core drops its own.
+ * Why this is safe: every rank that lives when the commit is decided has contributed to it. So if
+ * no rank is torn, all of them have the result of this attempt: the same bits, with the inputs of
+ * all ranks of the ring. A message of another attempt has another k. A message with the same k and
+ * another epoch is from a rank that died with a decision of its own. It is dropped, as the
+ * agreement core drops its own messages (agreement.md, "Why the epoch").
  *
- * How to drive it: begin; then, until decide() says something else than AGAIN: start, early
- * messages, messages and notices as long as it is UNDER_WAY, commit, the call that commit() gives
- * to the member, decide. After start and each message take the outputs until there is none. Does no
- * I/O. What comes is untrusted. Not thread-safe.
+ * How to drive it:
+ * 1. begin().
+ * 2. start(); early() until no early message is left; then messages and notices, while it is
+ *    UNDER_WAY.
+ * 3. commit(). The member calls what it returns.
+ * 4. decide(). If it says AGAIN, go on with step 2.
+ *
+ * After start() and after each message take the outputs until there is none. It does no I/O, and
+ * trusts nothing that it receives. Not thread-safe.
  */
 #ifndef FTC_COLLECTIVES_RING_LARGE_H
 #define FTC_COLLECTIVES_RING_LARGE_H
@@ -36,27 +42,27 @@
 
 struct ftc_large_settings {
     int self, ranks;
-    int attempts;                   /* at most; at least 1 */
+    int attempts;                   /* the most attempts, at least 1 */
     size_t block_least, block_most; /* ring_allreduce.h */
     struct ftc_buffer_pool *pool;   /* NULL: none */
 };
 
-/* Where the member is: what a message may be of. */
+/* Where the member is. This says to what operation a message may belong. */
 struct ftc_large_now {
-    uint64_t op; /* operations called */
+    uint64_t op; /* number of operations called */
     struct ftc_epoch epoch;
     const struct ftc_signature *under_way; /* of operation op - 1; NULL: it has been delivered */
 };
 
 struct ftc_large_output {
     int to;
-    struct ftc_buffer
-        *head; /* NULL: out of memory; the references are the object's until the next call */
+    /* NULL: out of memory. The object holds the references, until the next call. */
+    struct ftc_buffer *head;
     struct ftc_value value;
 };
 
 enum ftc_large_state {
-    FTC_LARGE_IDLE, /* no attempt is under way: what comes is kept */
+    FTC_LARGE_IDLE, /* no attempt is under way: messages that come are kept */
     FTC_LARGE_UNDER_WAY,
     FTC_LARGE_WHOLE,
     FTC_LARGE_TORN,
@@ -65,7 +71,7 @@ enum ftc_large_state {
 enum ftc_large_verdict {
     FTC_LARGE_COMMITTED, /* take the result */
     FTC_LARGE_AGAIN,     /* start another attempt */
-    FTC_LARGE_PROTECTED, /* no more of them: let the member do it */
+    FTC_LARGE_PROTECTED, /* no attempt is left: the member must do the operation */
 };
 
 struct ftc_large;
@@ -74,61 +80,63 @@ int ftc_large_create(struct ftc_large **out,
                      const struct ftc_large_settings *settings); /* FTC_ERR_NOMEM */
 void ftc_large_destroy(struct ftc_large *large);                 /* NULL is legal */
 
-/* An allreduce of at least one element of `element` bytes; *call, its input and the result's place
- * must live until end(). The result is written as it comes, before it is committed, unless that is
- * the input, or NULL. */
+/* Begins an allreduce of at least one element of `element` bytes. *call, its input and `result`
+ * must live until end(). The result is written as it comes, before it is committed, unless `result`
+ * is the input or NULL. */
 void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element,
                      void *result);
-/* An attempt as operation now->op. `agreed`: G, `known`: L. FTC_ERR_NOMEM. */
+/* Starts an attempt, as operation now->op. `agreed` is G, `known` is L. Error: FTC_ERR_NOMEM. */
 int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now,
                     const struct ftc_set *agreed, const struct ftc_set *known);
 
 bool ftc_large_is_message(const struct ftc_buffer *buffer);
-/* A message, whose bytes may be overwritten from now on. FTC_ERR_PROTO: its sender broke the
- * protocol; it was ignored. FTC_ERR_NOMEM. FTC_ERR_MISMATCH: its sender is in another collective
- * call; ftc_large_mismatch() says so in words. */
+/* Takes a message in; its bytes may be overwritten from now on. Errors:
+ * - FTC_ERR_PROTO: its sender broke the protocol. The message was ignored.
+ * - FTC_ERR_MISMATCH: its sender is in another collective call. ftc_large_mismatch() has the words.
+ * - FTC_ERR_NOMEM. */
 int ftc_large_receive(struct ftc_large *large, const struct ftc_large_now *now, int from,
                       struct ftc_buffer *message);
-/* The same for a message of the agreement core, which is not taken: FTC_SUCCESS or
- * FTC_ERR_MISMATCH. Without it a rank that waits in the ring for one that never comes would not
- * learn why. */
+/* Looks at a message of the agreement core, and does not take it in. FTC_ERR_MISMATCH: its sender
+ * is in another collective call, and will never come to the ring. Without this look a rank that
+ * waits for it would not learn why. Otherwise FTC_SUCCESS. */
 int ftc_large_look(struct ftc_large *large, int from, const struct ftc_buffer *message);
 const char *ftc_large_mismatch(const struct ftc_large *large);
-void ftc_large_notice(struct ftc_large *large, int rank); /* rank has failed */
+void ftc_large_notice(struct ftc_large *large, int rank); /* `rank` has failed */
 
-/* After start and its outputs, and again after the outputs of each: take in the next message that
- * came before. 1: there was one; 0: none is left; else as receive(), with its sender. */
+/* To be called after start() and its outputs, and again after the outputs of each call: takes in
+ * the next message that came before the attempt. 1: there was one; 0: there is none; otherwise an
+ * error like those of receive(). *from is its sender. */
 int ftc_large_early(struct ftc_large *large, int *from);
-/* After each call of the member, commits too: FTC_ERR_MISMATCH as of receive(), for what came
- * before. */
+/* To be called after each call of the member, a commit included. FTC_ERR_MISMATCH, like receive(),
+ * for a message that came before. */
 int ftc_large_called(struct ftc_large *large, const struct ftc_large_now *now);
 
 bool ftc_large_next_output(struct ftc_large *large, struct ftc_large_output *output);
 
 enum ftc_large_state ftc_large_state(const struct ftc_large *large);
-int ftc_large_awaited(
-    const struct ftc_large *large); /* rank whose messages it waits for; -1: not UNDER_WAY */
+/* The rank whose messages it waits for; -1: it is not UNDER_WAY. */
+int ftc_large_awaited(const struct ftc_large *large);
 
-/* What is to be called as operation k; its input is valid until decide(). */
+/* What the member must call as operation k. The input of the call is valid until decide(). */
 void ftc_large_commit(struct ftc_large *large, const struct ftc_set *known,
                       struct ftc_call *commit);
-/* It was delivered: its value, of as many bytes as commit() said, and its failed set.
- * FTC_ERR_PROTO: it contradicts what this rank contributed. */
+/* The commit was delivered, with this value, whose size is that in commit(), and this failed set.
+ * FTC_ERR_PROTO: the decision contradicts what this rank contributed. */
 int ftc_large_decide(struct ftc_large *large, const unsigned char *decided,
                      const struct ftc_set *failed, enum ftc_large_verdict *verdict);
-/* All that decisions have named. Before the next call the member has to be told of those that it
- * does not know (ftc_member_notice()), so that what it decides names all whose input is left
+/* All ranks that commits have named. Before its next call the member must be told of those that it
+ * does not know (ftc_member_notice()). Then its decision names all ranks whose input is left
  * out. */
 const struct ftc_set *ftc_large_failed(const struct ftc_large *large);
 
-/* COMMITTED: the result; `to` may be the input. */
+/* After COMMITTED: copies the result. `to` may be the input. */
 void ftc_large_copy(const struct ftc_large *large, void *to);
 void ftc_large_end(struct ftc_large *large);
 
 struct ftc_large_counters {
     uint64_t attempts, again, fallbacks; /* again: attempts that were not committed */
-    uint64_t early, late;                /* messages that were kept; of an earlier operation */
-    uint64_t foreign;                    /* of another history: dropped */
+    uint64_t early, late; /* messages that were kept; messages of an earlier operation */
+    uint64_t foreign;     /* dropped messages of another epoch */
 };
 void ftc_large_counters(const struct ftc_large *large, struct ftc_large_counters *counters);
 

@@ -1,9 +1,10 @@
 /*
- * Deliberate faults in large allreduces (large.h). They exist to test the tests:
- * tests/sim/test_large.c shows that storms find each.
+ * Mutations of large allreduces: deliberate faults (large.h). They test the tests:
+ * tests/sim/test_large.c shows that storms find each of them.
  *
- * Only a build with FTC_MUTATIONS has them, and only the tests make one. In the product each
- * FTC_LARGE_MUTATED() is the constant false, and no trace of it is left in the code.
+ * Only a build with FTC_MUTATIONS has them, and only the tests make such a build. In the product
+ * each FTC_LARGE_MUTATED() is the constant false, and the compiler leaves nothing of it in the
+ * code.
  */
 #ifndef FTC_COLLECTIVES_RING_MUTATION_H
 #define FTC_COLLECTIVES_RING_MUTATION_H

@@ -9,18 +9,18 @@
 #include "base/error.h"
 
 struct block {
-    bool passed;             /* the first round has come by, or begins here */
+    bool passed;             /* its first round has passed this rank, or it begins here */
     bool whole;              /* its result is here */
-    struct ftc_value result; /* whole, and not written to where the caller wants it: kept */
+    struct ftc_value result; /* the result, kept here if the caller gave no memory for it */
 };
 
 struct ftc_ring_allreduce {
     struct ftc_ring_allreduce_settings set;
-    uint32_t blocks, missing; /* missing: results */
-    struct ftc_buffer *own;   /* of the input: the blocks that begin here */
+    uint32_t blocks, missing; /* missing: results that are not here yet */
+    struct ftc_buffer *own;   /* a copy of the input's blocks that begin here */
     size_t own_offset;
-    uint32_t starting, starting_end; /* ... those that have not begun yet */
-    bool forwards;                   /* `forward` waits to be taken */
+    uint32_t starting, starting_end; /* those of them that were not sent yet */
+    bool forwards;                   /* `forward` is to be put out */
     struct ftc_ring_allreduce_output forward;
     struct ftc_value current; /* of the output that was taken last */
     struct block block[];
@@ -28,7 +28,7 @@ struct ftc_ring_allreduce {
 
 /* --- the plan --- */
 
-/* Elements before block b. */
+/* The number of elements before block b. */
 static size_t first_element(const struct ftc_ring_allreduce *ring, uint32_t b)
 {
     size_t elements = ring->set.size / ring->set.element;
@@ -52,14 +52,15 @@ static int first_rank(const struct ftc_ring_allreduce *ring, uint32_t b)
     return (int)((uint64_t)b * (uint64_t)ring->set.ranks / ring->blocks);
 }
 
-/* How far this rank is behind the one where the block begins. */
+/* How many ranks this rank is behind the one at which the block begins. */
 static uint32_t distance(const struct ftc_ring_allreduce *ring, uint32_t b)
 {
     int behind = ring->set.self - first_rank(ring, b);
     return (uint32_t)(behind < 0 ? behind + ring->set.ranks : behind);
 }
 
-/* One for each rank if none becomes too small, more of them if they become too large. */
+/* There is one block for each rank. There are fewer if blocks would become too small, and more if
+ * they would become too large. */
 static uint64_t count_blocks(const struct ftc_ring_allreduce_settings *set)
 {
     uint64_t ranks = (uint64_t)set->ranks, most = set->size / set->block_least;
@@ -147,8 +148,8 @@ void ftc_ring_allreduce_copy(const struct ftc_ring_allreduce *ring, void *to)
 
 /* --- out --- */
 
-/* They are neighbours. The input must outlive the call alone, and messages may leave later: they
- * have bytes of their own. */
+/* The blocks that begin here are adjacent, so one copy holds them all. They are copied since the
+ * input must outlive the call only, and messages may leave later. */
 int ftc_ring_allreduce_start(struct ftc_ring_allreduce *ring)
 {
     uint32_t first = 0, end;
@@ -215,7 +216,7 @@ static bool awaits(const struct ftc_ring_allreduce *ring, uint32_t b, uint32_t h
     return behind < last && hop == last + behind && !block->whole;
 }
 
-/* Written while its bytes are in the cache. */
+/* Writes the result to the caller's memory while its bytes are in the cache. */
 static void finish(struct ftc_ring_allreduce *ring, uint32_t b, const struct ftc_value *value)
 {
     struct block *block = &ring->block[b];
@@ -232,8 +233,8 @@ static void finish(struct ftc_ring_allreduce *ring, uint32_t b, const struct ftc
 static void take(struct ftc_ring_allreduce *ring, uint32_t b, uint32_t hop,
                  const struct ftc_value *value)
 {
-    uint32_t last =
-        (uint32_t)ring->set.ranks - 1; /* rank, by its distance, that has combined all */
+    /* The distance of the last rank that combines. */
+    uint32_t last = (uint32_t)ring->set.ranks - 1;
     struct block *block = &ring->block[b];
 
     block->passed = true;

@@ -23,14 +23,14 @@ void ftc_corrector_reset(struct ftc_corrector *c, const struct ftc_correction_sh
         near[i] = size;
 }
 
-/* Distance of the process on this side that makes it finished: the nearest, or the (f+1)-st
- * nearest. */
+/* The distance up to which this process must send to this side: that of the nearest correcting
+ * process, or (failure-proof) of the (f+1)-st nearest. */
 static int near_of(const struct ftc_corrector *c, enum ftc_side side)
 {
     return c->near[(side + 1) * c->room - 1];
 }
 
-/* f + 1 different correcting processes: one of them outlives f deaths. */
+/* Failure-proof: heard of f + 1 different correcting processes. One of them outlives f deaths. */
 static bool heard_enough(const struct ftc_corrector *c)
 {
     return near_of(c, FTC_SIDE_LEFT) < c->size;
@@ -78,7 +78,7 @@ static void insert(struct ftc_corrector *c, enum ftc_side side, int distance)
     near[i] = distance;
 }
 
-/* The reach of a process to one side (opportunistic). */
+/* Opportunistic: how far a process sends to one side. */
 static int reach(const struct ftc_corrector *c, const struct ftc_correction_shape *shape,
                  enum ftc_side side)
 {
@@ -87,8 +87,9 @@ static int reach(const struct ftc_corrector *c, const struct ftc_correction_shap
     return most < c->size - 1 ? most : c->size - 1;
 }
 
-/* It comes from this side and will go on to all within its reach: those of them beyond this process
- * can be left to it. Nothing else can (broadcast.md says why). */
+/* Optimised: the sender of the message is at this distance on the side `from`, and will go on to
+ * all within its reach. This process can leave those beyond itself to it. It can leave nothing else
+ * out (broadcast.md says why). */
 static void leave_out(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
                       enum ftc_side from, int distance)
 {
@@ -101,13 +102,13 @@ static void leave_out(struct ftc_corrector *c, const struct ftc_correction_shape
         c->off[from] = reach(c, shape, from);
 }
 
-/* All between this process and the nearest correcting one to the left were sent to. */
+/* Have all been sent to between this process and the nearest correcting one on its left? */
 static bool gap_closed(const struct ftc_corrector *c)
 {
     return c->off[FTC_SIDE_LEFT] + 1 >= near_of(c, FTC_SIDE_LEFT);
 }
 
-/* On a ring everyone is on both sides. */
+/* On a ring every process is on both sides. */
 void ftc_corrector_heard(struct ftc_corrector *c, const struct ftc_correction_shape *shape,
                          enum ftc_side side, int distance, bool travels)
 {
@@ -180,8 +181,8 @@ static enum ftc_correction_step next_opportunistic(struct ftc_corrector *c,
     return send_next(c, which, side, distance);
 }
 
-/* Sent as far as the nearest correcting process there: between us everyone was sent to, by me or by
- * it. */
+/* This process has sent as far as the nearest correcting process there. One of the two has sent to
+ * each process between them. */
 static bool finished(const struct ftc_corrector *c, enum ftc_side side)
 {
     return c->off[side] >= near_of(c, side);

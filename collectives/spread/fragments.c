@@ -1,4 +1,4 @@
-/* A decision in pieces. */
+/* An encoded DECIDE in pieces. */
 #include "collectives/spread/fragments.h"
 
 #include <stdlib.h>
@@ -20,7 +20,8 @@ void ftc_fragments_cut(size_t size, uint32_t fragment, uint32_t number, struct f
     *length = size - *offset < fragment ? size - *offset : fragment;
 }
 
-/* Size of all pieces but the last, if this is one as ftc_fragments_cut() makes them; else 0. */
+/* The size of all pieces but the last, computed from this piece; 0: ftc_fragments_cut() never makes
+ * such a piece. */
 static size_t size_of_all(const struct ftc_piece *piece, const struct ftc_value *bytes)
 {
     size_t size = bytes->size, whole = piece->whole;

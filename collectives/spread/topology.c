@@ -1,9 +1,9 @@
 /*
- * The shapes of a ballot: up-correction groups, the I(f)-tree and the dissemination trees.
+ * The shapes of a ballot: up-correction groups, the I(f)-tree and the broadcast trees.
  *
- * Everything is computed from a position when it is asked for, so a member of a job of any size
- * keeps no table. Positions and subtrees are int, products of them int64_t: m, f and the arities
- * may be anything up to 2^30.
+ * Everything is computed from a position when it is asked for, so a member keeps no table, however
+ * large the job is. Positions and subtrees are int, and products of them int64_t: m, f and the
+ * arities may be anything up to 2^30.
  */
 #include "collectives/spread/topology.h"
 
@@ -17,7 +17,7 @@ struct ftc_group ftc_topology_group(int m, int f, int j)
 {
     assert(f >= 0 && 0 <= j && j < m);
     int size = f + 1;
-    int incomplete = (m - 1) % size; /* members of the last group, if it is not full */
+    int incomplete = (m - 1) % size; /* members of the last group, if it is incomplete */
 
     if (j == 0 && FTC_MUTATED(ROOT_OUTSIDE))
         return (struct ftc_group){0};
@@ -63,7 +63,7 @@ int ftc_topology_reduce_child(int m, int f, int arity, int j, int c)
 
 int ftc_topology_head(int m, int f, int s)
 {
-    (void)f; /* bounds s only */
+    (void)f; /* f bounds s only */
     assert(m >= 1 && 0 <= s && s <= f);
     return s < m - 1 ? s + 1 : -1;
 }
@@ -76,15 +76,16 @@ bool ftc_topology_subtree_has_root_value(int m, int f, int s)
     return s < (m - 1) % (f + 1);
 }
 
-/* --- dissemination trees (algorithms-notes.md, 1) --- */
+/* --- broadcast trees (algorithms-notes.md, 1) --- */
 
-/* Each has a parent and a c-th child; largest subtree first falls out of ascending positions. */
+/* Each tree has a parent and a c-th child. Children in ascending order have the largest subtree
+ * first. */
 struct tree_ops {
     int (*parent)(int arity, int j);
-    int64_t (*child)(int arity, int limit, int j, int c); /* >= limit: there is none */
+    int64_t (*child)(int arity, int limit, int j, int c); /* >= limit: there is no such child */
 };
 
-/* Number of bits of j: the step at which a binomial broadcast reaches it. */
+/* The number of bits of j. A binomial broadcast reaches j in this step. */
 static int bit_length(int j)
 {
     return j == 0 ? 0 : 32 - __builtin_clz((unsigned)j);
@@ -103,7 +104,7 @@ static int64_t binomial_child(int arity, int limit, int j, int c)
     return c > 31 - bit ? limit : j + ((int64_t)1 << (bit + c));
 }
 
-/* A level of the k-ary tree: `width` = k^depth positions from `first` on. */
+/* A level of the k-ary tree: `width` = k^depth positions, from `first` on. */
 struct level {
     int64_t first, width;
 };
@@ -131,21 +132,21 @@ static int64_t kary_child(int arity, int limit, int j, int c)
 }
 
 /*
- * Lamé tree of order k: R(t) positions have the message at time t, with R(t) = 1 for t < k and R(t)
- * = R(t-1) + R(t-k), since a message needs k steps until its receiver can send. Position j has it
- * at s(j) = min {t : R(t) > j}; its children are j + R(t) for t >= s(j) + k - 1, its parent is j -
- * R(s(j) - 1).
+ * Lamé tree of order k: R(t) positions have the message at time t. R(t) = 1 for t < k, and R(t) =
+ * R(t-1) + R(t-k) from then on, since a message needs k steps until its receiver can send. Position
+ * j has it at s(j) = min {t : R(t) > j}. The children of j are j + R(t) for t >= s(j) + k - 1. Its
+ * parent is j - R(s(j) - 1).
  */
 struct lame {
     int order, t;
-    int64_t past[FTC_TOPOLOGY_LAME_MAX]; /* R(t-k+1) .. R(t), R(u) at u mod k */
+    int64_t past[FTC_TOPOLOGY_LAME_MAX]; /* R(t-k+1) .. R(t); R(u) is at index u mod k */
 };
 
 static void lame_start(struct lame *lame, int order)
 {
     assert(1 <= order && order <= FTC_TOPOLOGY_LAME_MAX);
     lame->order = order;
-    lame->t = order - 1; /* R is 1 up to here */
+    lame->t = order - 1; /* R is 1 up to this t */
     for (int i = 0; i < order; i++)
         lame->past[i] = 1;
 }
@@ -159,7 +160,7 @@ static void lame_step(struct lame *lame)
 {
     int64_t value = lame_value(lame);
     lame->t++;
-    lame->past[lame->t % lame->order] += value; /* R(t-k) was there */
+    lame->past[lame->t % lame->order] += value; /* the entry was R(t-k) */
 }
 
 static int lame_parent(int arity, int j)
@@ -179,7 +180,7 @@ static int64_t lame_child(int arity, int limit, int j, int c)
     lame_start(&lame, arity);
     while (lame_value(&lame) <= j)
         lame_step(&lame);
-    int64_t reached = j == 0 ? 0 : lame.t; /* s(j); R(0) = 1 > 0 already */
+    int64_t reached = j == 0 ? 0 : lame.t; /* s(j); for j = 0, R(0) = 1 > 0 already */
     int64_t when = reached + arity - 1 + c;
     while (lame.t < when && j + lame_value(&lame) < limit)
         lame_step(&lame);
@@ -195,8 +196,8 @@ static const struct tree_ops trees[] = {
 static const struct tree_ops *tree_ops(const struct ftc_tree_shape *shape)
 {
     assert(shape->tree <= FTC_TREE_LAME);
-    assert(shape->tree != FTC_TREE_KARY ||
-           shape->arity >= 2); /* a chain has no logarithmic depth */
+    /* A chain would have no logarithmic depth. */
+    assert(shape->tree != FTC_TREE_KARY || shape->arity >= 2);
     return &trees[shape->tree];
 }
 
@@ -219,8 +220,9 @@ long ftc_topology_up_messages(int n, int f)
 {
     assert(n >= 1 && f >= 0);
     long size = (long)f + 1;
-    long last =
-        (n - 1) % size + 1; /* the incomplete group with the root; 1: the root alone, in none */
+    /* Size of the incomplete group, with the root in it; 1: the root alone, which then is in no
+     * group. */
+    long last = (n - 1) % size + 1;
 
     return f * size * ((n - 1) / size) + last * (last - 1);
 }

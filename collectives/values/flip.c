@@ -1,4 +1,4 @@
-/* Silent corruption on request. */
+/* Flips: silent corruption on request. */
 #include "collectives/values/flip.h"
 
 #include <ctype.h>
@@ -37,7 +37,8 @@ static int find_variable(const char *name)
     return -1;
 }
 
-/* "RANK:VARIABLE[.ELEMENT]:BIT@": where it ends, NULL if it is none. */
+/* Reads "RANK:VARIABLE[.ELEMENT]:BIT@". Returns where it ends, or NULL if the text is something
+ * else. */
 static const char *parse_place(const char *text, struct ftc_flip *flip)
 {
     char name[16] = "";
@@ -63,8 +64,8 @@ static uint64_t below(uint64_t *state, uint64_t limit)
     return ftc_mix(*state) % limit;
 }
 
-/* Half of the messages and heads are among the first that a rank sends: an agreement is over with
- * a few. */
+/* Half of the draws for messages and heads are among the first four that a rank sends: an agreement
+ * is over after a few. */
 struct ftc_flip ftc_flips_draw(const struct ftc_flips *flips, uint64_t op, int ranks)
 {
     uint64_t state = ftc_mix(flips->seed) ^ ftc_mix(op + 1);
@@ -79,7 +80,7 @@ struct ftc_flip ftc_flips_draw(const struct ftc_flips *flips, uint64_t op, int r
     return flip;
 }
 
-/* "[OPERATION/]STEP" and nothing after it. */
+/* Reads "[OPERATION/]STEP", with nothing after it. */
 static bool parse_time(const char *text, struct ftc_flip *flip)
 {
     int used = 0;
@@ -110,7 +111,7 @@ int ftc_flip_parse(const char *text, struct ftc_flip *flip)
         text);
 }
 
-/* "random:SEED" and nothing after it. */
+/* Reads "random:SEED", with nothing after it. */
 static bool parse_seed(const char *text, size_t length, uint64_t *seed)
 {
     static const char word[] = "random:";

@@ -1,16 +1,21 @@
 /*
- * Silent corruption on request: one bit of one variable of one rank turns over at one moment. What
- * the drills of jobs ([drill] flip) and of ftcoll-sim (--flip) name in a line, and what carries one
- * out. Pure; any thread.
+ * Flips: silent corruption on request. A bit of a variable of a rank turns over at some moment. The
+ * drills of jobs ([drill] flip) and of ftcoll-sim (--flip) name a flip in a line of text:
  *
- *   RANK:VARIABLE[.ELEMENT]:BIT@[OPERATION/]STEP        3:flow:55@150      rank 3, when it has sent 150 messages
- *                                                       2:partial.7:62@41/0   in operation 41
- *   random:SEED                                         one drawn for each operation of gossip: for sweeps
+ *   RANK:VARIABLE[.ELEMENT]:BIT@[OPERATION/]STEP
+ *   random:SEED
  *
- * Operation and step count from 0, ELEMENT (0) is that of the vector, BIT 0 the lowest one of its
- * 64. In gossip aggregation a step is a message sent by the rank. Elsewhere the step is 0, but for
- * `message`: which of those that the rank sends in the operation. So it is for `head`, whose
- * elements are words of the message before its value.
+ * For example, 3:flow:55@150 is a flip at rank 3, when it has sent 150 messages.
+ * 2:partial.7:62@41/0 is a flip in operation 41. random:SEED draws a flip for each operation of
+ * gossip; it is made for sweeps.
+ *
+ * Operations, steps and the ELEMENTs of a vector count from 0. Without ELEMENT it is element 0. BIT
+ * 0 is the lowest of the 64 bits. In gossip aggregation STEP is the number of messages that the
+ * rank has sent. In other operations STEP is 0, but for `message` and `head`: there it is the
+ * number of the message among those that the rank sends in the operation. The elements of `head`
+ * are words of the message before its value.
+ *
+ * The functions are pure, and any thread may call them.
  */
 #ifndef FTC_COLLECTIVES_VALUES_FLIP_H
 #define FTC_COLLECTIVES_VALUES_FLIP_H
@@ -20,16 +25,18 @@
 #include <stdint.h>
 
 enum ftc_flip_variable {
-    FTC_FLIP_INPUT, /* the caller's value as the operation holds it */
-    FTC_FLIP_FLOW, /* gossip: that of a link drawn at random (push-sum: the value of the rank's pair) */
-    FTC_FLIP_WEIGHT,   /* gossip: the weight in it (push-sum: of the rank's pair) */
-    FTC_FLIP_CHECKSUM, /* gossip: the checksum in it */
-    FTC_FLIP_ESTIMATE, /* gossip: the sum that the next message is made of */
-    FTC_FLIP_MESSAGE,  /* as it leaves */
+    FTC_FLIP_INPUT, /* the caller's value, as the operation holds it */
+    /* Gossip: the flow of a link that is drawn (push-sum: the value that the rank keeps). */
+    FTC_FLIP_FLOW,
+    /* Gossip: the weight in that flow (push-sum: the weight that the rank keeps). */
+    FTC_FLIP_WEIGHT,
+    FTC_FLIP_CHECKSUM, /* gossip: the checksum in that flow */
+    FTC_FLIP_ESTIMATE, /* gossip: the sum from which the next message is made */
+    FTC_FLIP_MESSAGE,  /* the value of a message, when it leaves */
     FTC_FLIP_UP,       /* reduce: the value after up-correction */
-    FTC_FLIP_PARTIAL,  /* reduce: the value combined with the children's */
+    FTC_FLIP_PARTIAL,  /* reduce: the value after combining with those of the children */
     FTC_FLIP_DECISION, /* the result that the coordinator spreads */
-    FTC_FLIP_HEAD,     /* of a message, as it leaves */
+    FTC_FLIP_HEAD,     /* the part of a message before its value, when it leaves */
     FTC_FLIP_VARIABLES
 };
 const char *ftc_flip_variable_name(enum ftc_flip_variable variable); /* "input", ... */
@@ -41,12 +48,12 @@ struct ftc_flip {
     uint64_t op, step;
 };
 
-/* What a setting or a command line names, in that order. */
+/* The flips that a setting or a command line names, in that order. */
 #define FTC_FLIPS 16
 struct ftc_flips {
     int count;
     struct ftc_flip flip[FTC_FLIPS];
-    bool drawn; /* one more for each operation of gossip, drawn from */
+    bool drawn; /* there is another one for each operation of gossip, drawn from `seed` */
     uint64_t seed;
 };
 
@@ -56,19 +63,22 @@ static inline bool ftc_flips_any(const struct ftc_flips *flips)
     return flips->count > 0 || flips->drawn;
 }
 
-/* If they are drawn: the one of this operation, of a job of so many ranks. */
+/* If flips are drawn: the flip of this operation, in a job of so many ranks. */
 struct ftc_flip ftc_flips_draw(const struct ftc_flips *flips, uint64_t op, int ranks);
 
-/* FTC_ERR_ARG, with cause and remedy, if that is no flip. */
+/* Reads a flip. Error: FTC_ERR_ARG, with cause and remedy. */
 int ftc_flip_parse(const char *text, struct ftc_flip *flip);
-/* The same of a list with commas between, of which one may be "random:SEED"; "" is an empty one. */
+/* Reads a list of flips with commas between them. One of them may be "random:SEED". "" is an empty
+ * list. Error: as above. */
 int ftc_flips_parse(const char *text, struct ftc_flips *flips);
-/* As text that ftc_flips_parse() reads, cut if it does not fit. Returns text. */
+/* Writes the text that ftc_flips_parse() reads. The text is cut if it does not fit. Returns
+ * `text`. */
 char *ftc_flips_format(const struct ftc_flips *flips, char *text, size_t size);
 
-/* Turn the bit over: in a double, or in the 64-bit word `element` of size bytes (a shorter last
- * word: if it has the bit). False, and nothing happens, if there is no such bit. */
+/* Turns the bit over in a double. */
 void ftc_flip_double(const struct ftc_flip *flip, double *value);
+/* Turns the bit over in the 64-bit word number flip->element of `size` bytes. The last word may be
+ * shorter. False: there is no such bit, and nothing has changed. */
 bool ftc_flip_bytes(const struct ftc_flip *flip, void *bytes, size_t size);
 
 #endif

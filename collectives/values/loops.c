@@ -1,12 +1,13 @@
 /*
- * Combining loops, written for the vectoriser: no branches, one element at a time. This file is
- * compiled once for each instruction set, as FTC_LOOPS; all give the same bits (no fused
- * multiply-add: -ffp-contract=off).
+ * The combining loops, written so that the compiler can vectorise them: no branches, one element at
+ * a time. This file is compiled once for each instruction set, and FTC_LOOPS is the name of the
+ * table. All give the same bits, since multiplications and additions are not fused
+ * (-ffp-contract=off).
  *
- * Every built-in operator gives the same bits whichever side an operand is on. Floating point needs
- * care for that: a NaN on either side makes the result the one quiet, positive NaN, and MIN and MAX
- * know that -0 is less than +0. (Sums and products of several are still rounded in the order of
- * combining: the protocol fixes that order.)
+ * A built-in operator gives the same bits for (a, b) and (b, a). In floating point that needs care.
+ * If either side is a NaN, the result is the one quiet, positive NaN. And MIN and MAX treat -0 as
+ * less than +0. (A sum or product of more than two is still rounded in the order of combination,
+ * which the protocol fixes.)
  */
 #include "collectives/values/loops.h"
 
@@ -36,8 +37,8 @@
     }
 INTEGER_TYPES(INTEGER_ELEMENTS)
 
-/* Where a == b the bits differ in the sign of zero at most: OR gives -0 if there is one, AND gives
- * +0. */
+/* If a == b, their bits differ in the sign of a zero at most. OR then gives -0 if one of them is
+ * -0, and AND gives +0. */
 #define FLOAT_ELEMENTS(constant, suffix, T, U)                                                     \
     static inline U bits_##suffix(T value)                                                         \
     {                                                                                              \
@@ -75,15 +76,15 @@ FLOAT_TYPES(FLOAT_ELEMENTS)
 
 /* --- loops --- */
 
-/* `out` may be one of the two, which the vectoriser need not care for: each element is read before
- * it is written. */
+/* `out` may be `in` or `with`. The vectoriser need not care: each element is read before it is
+ * written. */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* out[i] := expression, in which a is in[i] and b is with[i] */
+/* Sets out[i] to the expression, in which a is in[i] and b is with[i]. */
 #define LOOP(name, T, expression)                                                                  \
     static void name(const void *in, const void *with, void *out, size_t count)                    \
     {                                                                                              \
@@ -112,11 +113,11 @@ FLOAT_TYPES(ARITHMETIC_LOOPS)
     LOOP(bxor_##suffix, T, a ^ b)
 INTEGER_TYPES(INTEGER_LOOPS)
 
-/* Equal as operands of MINLOC and MAXLOC: a NaN is equal to a NaN, -0 to +0. */
+/* Equal as operands of MINLOC and MAXLOC: a NaN equals a NaN, and -0 equals +0. */
 #define SAME(x, y) ((x) == (y) || ((x) != (x) && (y) != (y)))
 
-/* The value is that of MIN or MAX, the index the lowest one whose value is the same. Only the two
- * fields are assigned: padding stays what it was in out. */
+/* The value is that of MIN or MAX. The index is the lowest one whose value is the same. Only the
+ * two fields are assigned: the padding in `out` stays as it is. */
 #define PAIR_LOOP(name, T, best2)                                                                  \
     static void name(const void *in, const void *with, void *out, size_t count)                    \
     {                                                                                              \

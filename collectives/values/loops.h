@@ -1,5 +1,5 @@
-/* The combining loops of all valid pairs of element type and operator, once for each instruction
- * set. */
+/* The combining loops: one for each element type and operator that fit together, once for each
+ * instruction set. */
 #ifndef FTC_COLLECTIVES_VALUES_LOOPS_H
 #define FTC_COLLECTIVES_VALUES_LOOPS_H
 
@@ -7,13 +7,14 @@
 
 #include "collectives/values/types.h"
 
-/* The built-in operators' numbers, as in ftcoll.h: they travel in messages. */
+/* The numbers of the built-in operators, as in ftcoll.h. Messages carry them. */
 enum ftc_code { SUM = 1, PROD, MIN, MAX, LAND, LOR, BAND, BOR, BXOR, MINLOC, MAXLOC, CODES };
 
 #define FTC_TYPES (FTC_DOUBLE_INT32 + 1)
 
-/* constant, suffix, element type, unsigned type to calculate in: it wraps, and is wide enough that
- * int takes no part (the product of two uint16 overflows an int) */
+/* Constant, suffix, element type, and the type to calculate in. That type is unsigned, so that it
+ * wraps. It is at least as wide as an int, since the product of two uint16 would overflow an
+ * int. */
 #define INTEGER_TYPES(X)                                                                           \
     X(FTC_INT8, int8, int8_t, uint32_t)                                                            \
     X(FTC_INT16, int16, int16_t, uint32_t)                                                         \
@@ -24,19 +25,19 @@ enum ftc_code { SUM = 1, PROD, MIN, MAX, LAND, LOR, BAND, BOR, BXOR, MINLOC, MAX
     X(FTC_UINT32, uint32, uint32_t, uint32_t)                                                      \
     X(FTC_UINT64, uint64, uint64_t, uint64_t)
 
-/* constant, suffix, element type, unsigned type of the same size */
+/* Constant, suffix, element type, and an unsigned type of the same size. */
 #define FLOAT_TYPES(X)                                                                             \
     X(FTC_FLOAT, float, float, uint32_t)                                                           \
     X(FTC_DOUBLE, double, double, uint64_t)
 
-/* constant, suffix, element type, suffix of its value */
+/* Constant, suffix, element type, and the suffix of its value. */
 #define PAIR_TYPES(X)                                                                              \
     X(FTC_INT32_INT32, int32_int32, ftc_int32_int32, int32)                                        \
     X(FTC_INT64_INT32, int64_int32, ftc_int64_int32, int64)                                        \
     X(FTC_FLOAT_INT32, float_int32, ftc_float_int32, float)                                        \
     X(FTC_DOUBLE_INT32, double_int32, ftc_double_int32, double)
 
-/* By type and code; NULL: the operator is not defined for the type. */
+/* Indexed by type and code. NULL: the operator is not defined for the type. */
 typedef ftc_loop *const ftc_loops[FTC_TYPES][CODES];
 extern ftc_loops ftc_loops_baseline;
 #ifdef FTC_LOOPS_X86

@@ -1,5 +1,4 @@
-/* Element types and operators: names, sizes, and which loop combines what
- * (collectives/values/loops.c). */
+/* Element types and operators: names, sizes, and which loop combines what (values/loops.c). */
 #include "collectives/values/types.h"
 
 #include <assert.h>
@@ -11,10 +10,10 @@
 #include "collectives/values/loops.h"
 
 #define CODE_USER 255
-#define PAGE_ZERO 4096 /* no object lives below: such a handle is a number that is no operator */
+#define PAGE_ZERO 4096 /* no object lies below: such a handle is a number, not a pointer */
 
 struct type_info {
-    const char *name; /* NULL: no such type */
+    const char *name; /* NULL: there is no such type */
     size_t size;
 };
 
@@ -51,7 +50,7 @@ const char *ftc_operator_name(int operator_code)
 
 /* --- reductions --- */
 
-/* For this processor. All give the same bits. */
+/* The loops for this processor. All loops give the same bits. */
 static ftc_loops *best_loops(void)
 {
 #ifdef FTC_LOOPS_X86
@@ -66,7 +65,7 @@ static ftc_loops *best_loops(void)
     return &ftc_loops_baseline;
 }
 
-/* What the operators that exclude a type do take: the remedy in the message. */
+/* For an error message: the types for which such an operator is defined. */
 static const char *types_of(int operator_code)
 {
     if (operator_code >= MINLOC)
@@ -74,8 +73,7 @@ static const char *types_of(int operator_code)
     return operator_code >= LAND ? "an integer type" : "an integer or floating-point type";
 }
 
-/* A handle that is no built-in operator: from ftc_op_create(), or garbage as far as that can be
- * told. */
+/* Is this a handle of ftc_op_create()? Garbage is recognised as far as possible. */
 static bool is_user_handle(ftc_op op)
 {
     uintptr_t handle = (uintptr_t)op;
@@ -121,7 +119,7 @@ FTC_HOT void ftc_reduction_combine(void *arg, const void *in, void *inout, size_
     size_t count = size / reduction->element_size;
 
     assert(size % reduction->element_size == 0);
-    if (count == 0) /* the sides may be NULL then; a user's function need not know */
+    if (count == 0) /* the sides may be NULL then; a user's function need not handle that */
         return;
     if (reduction->builtin != NULL)
         reduction->builtin(in, inout, inout, count);

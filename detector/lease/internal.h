@@ -1,4 +1,4 @@
-/* Between the parts of a lease. Private to detector/lease*.c. */
+/* The state of a lease. Private to detector/lease/. */
 #ifndef FTC_DETECTOR_LEASE_INTERNAL_H
 #define FTC_DETECTOR_LEASE_INTERNAL_H
 
@@ -7,47 +7,50 @@
 
 enum role { FOLLOWER, ASKING, LEADER };
 
-/* Another node, as the leader sees it; reset with each term. */
+/* Another node, as the leader sees it. A new term resets it. */
 struct peer {
-    uint64_t echoed_ns;     /* the latest beat that it has echoed, by our clock; 0: none */
-    uint64_t node_ns;       /* its own clock's time of that echo */
-    uint64_t heard_ns;      /* when that echo came */
-    struct ftc_set refused; /* what it refused then */
-    bool votes;             /* for us, in the term that we ask for */
-    uint64_t voted_ns;      /* when that came */
+    uint64_t echoed_ns;     /* when the latest beat that it has echoed was sent; 0: none */
+    uint64_t node_ns;       /* when it sent its last echo or vote, by its clock; 0: none */
+    uint64_t heard_ns;      /* when its last echo came */
+    struct ftc_set refused; /* the nodes that it refuses, by its echoes */
+    bool votes;             /* for this node, in the term that this node asks for */
+    uint64_t voted_ns;      /* when that vote, or the answer to a probe, came */
 };
 
 struct ftc_lease {
     struct ftc_lease_settings set;
     uint64_t patience_ns, lease_ns; /* E, L */
     enum role role;
-    bool probing; /* asking, without consequences */
-    bool
-        proven; /* leader: a quorum has voted or echoed in this term; before that nothing is granted */
-    bool grants; /* ... and one has within E: beats grant leases, nodes are refused and declared */
+    bool probing; /* ASKING: the question is a probe, which changes nothing at the others */
+    bool proven;  /* LEADER: a quorum has voted or echoed in this term; needed to grant leases */
+    /* LEADER: proven, and backed (rule 2). Then beats grant leases, and this node refuses and
+     * declares others. */
+    bool grants;
     bool fenced, fence_told;
-    uint64_t term; /* followed, or voted in for another */
-    uint64_t
-        asked_term; /* the highest that this node has asked for votes in; its own vote counts while it asks */
-    int leader;           /* of `term`: that is followed, or was voted for; -1: nobody */
-    uint64_t beat_ns;     /* when the last beat was taken in */
-    uint64_t promised_ns; /* no vote for anybody before this */
-    uint64_t hold_ns;     /* somebody else is trying: no questions of our own before this */
-    uint64_t until_ns;    /* of the lease; 0: none yet */
+    uint64_t term; /* the term that this node follows, leads or has voted in */
+    /* The highest term that this node has asked votes for. Its own vote counts while it asks. */
+    uint64_t asked_term;
+    int leader;           /* the node that leads `term`, or that this node voted for; -1: none */
+    uint64_t beat_ns;     /* when the last beat came */
+    uint64_t promised_ns; /* this node votes for nobody else before this time (rule 3) */
+    uint64_t hold_ns;     /* another node probes or asks: this node does not before this time */
+    uint64_t until_ns;    /* the end of this node's lease; 0: it has had none */
     uint64_t start_ns;
-    uint64_t led_ns;            /* leader: elected at; 0: from the start, when no lease was older */
-    uint64_t backed_ns;         /* leader: a quorum's promises hold until then */
-    uint64_t asked_ns, sent_ns; /* the last round of questions; of beats */
+    /* LEADER: when it was elected, or when its base shrank while it was not backed. Declarations
+     * wait for E + L after that (rule 7). 0: it leads from the start, with no older leases. */
+    uint64_t led_ns;
+    uint64_t backed_ns;         /* LEADER: it is backed until this time */
+    uint64_t asked_ns, sent_ns; /* when it last asked; when it last sent beats or questions */
     struct peer *peer;
     uint64_t *sorted; /* scratch */
     struct ftc_set base, refused, declared, told_refused, told_declared;
     struct ftc_apart apart;
-    bool *pending, *greet; /* a message to that node is to be put out */
+    bool *pending, *greet; /* per node: a beat or question, or a greeting, must still be sent */
     struct ftc_lease_message reply;
-    int reply_to; /* -1: none */
+    int reply_to; /* the node that `reply` goes to; -1: there is no reply */
 };
 
-/* In which term this node asks; its role is ASKING. */
+/* The term that this node asks for. Its role must be ASKING. */
 uint64_t ftc_lease_question_term(const struct ftc_lease *lease);
 
 #endif

@@ -109,7 +109,7 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The latest time at which a quorum had each `of` at least that; `of` of this node is `own`. */
+/* The sending time of the latest beat that a quorum has echoed. `own` stands for this node. */
 static uint64_t quorum_time(struct ftc_lease *l, uint64_t own)
 {
     int count = 0, base = ftc_set_count(&l->base), lowest = ftc_set_next(&l->base, 0);
@@ -119,13 +119,13 @@ static uint64_t quorum_time(struct ftc_lease *l, uint64_t own)
         if (i != lowest)
             l->sorted[count++] = i == l->set.self ? own : l->peer[i].echoed_ns;
     qsort(l->sorted, (size_t)count, sizeof(*l->sorted), descending);
-    /* base / 2 others and the lowest are more than half, and base / 2 - 1 of an even base the half
-     * with it */
+    /* With the lowest node a quorum needs base / 2 others (more than half) of an odd base, and
+     * base / 2 - 1 others (exactly half) of an even base. */
     int others = base % 2 == 0 ? base / 2 - 1 : base / 2;
     uint64_t worst = others > 0 ? l->sorted[others - 1] : with_lowest,
              first = worst < with_lowest ? worst : with_lowest;
-    uint64_t without =
-        base / 2 + 1 <= count ? l->sorted[base / 2] : 0; /* more than half, without the lowest */
+    /* Without the lowest node a quorum needs more than half of the base. */
+    uint64_t without = base / 2 + 1 <= count ? l->sorted[base / 2] : 0;
     if (FTC_LEASE_MUTATED(HALF_WITHOUT_LOWEST) && base % 2 == 0 && count >= base / 2)
         without = l->sorted[base / 2 - 1];
     return first > without ? first : without;
@@ -188,7 +188,7 @@ static void send_beats(struct ftc_lease *l, uint64_t now_ns)
     l->sent_ns = now_ns;
 }
 
-/* At the start nobody has voted: beats grant nothing yet. */
+/* Begin to lead. At the start `proven` is false, for nobody has voted: beats then grant nothing. */
 static void lead(struct ftc_lease *l, bool proven, uint64_t backed_ns, uint64_t now_ns)
 {
     l->role = LEADER;
@@ -197,11 +197,11 @@ static void lead(struct ftc_lease *l, bool proven, uint64_t backed_ns, uint64_t 
     l->grants = proven && now_ns < backed_ns; /* votes may have come late */
     l->backed_ns = backed_ns;
     for (int i = 0; i < l->set.nodes; i++) {
-        /* nobody was heard later than the last leader */
+        /* The silence of a node counts from the last beat of the former leader at the earliest. */
         l->peer[i].heard_ns = l->peer[i].heard_ns > l->beat_ns ? l->peer[i].heard_ns : l->beat_ns;
         l->peer[i].echoed_ns = 0;
-        l->peer[i].node_ns =
-            l->peer[i].votes ? l->peer[i].node_ns : 0; /* a vote is as good as an echo */
+        /* A vote counts as an echo, so that the first beat can grant a lease. */
+        l->peer[i].node_ns = l->peer[i].votes ? l->peer[i].node_ns : 0;
         ftc_set_clear(&l->peer[i].refused);
     }
     ftc_apart_lead(&l->apart, now_ns);
@@ -217,7 +217,7 @@ static void refuse_silent(struct ftc_lease *l, uint64_t now_ns)
             ftc_set_add(&l->refused, i);
 }
 
-/* What clocks of different rates make of E + L. */
+/* More than clocks whose rates differ by 1 % can differ by during E + L. */
 static uint64_t margin_ns(const struct ftc_lease *l)
 {
     return l->lease_ns / 50;
@@ -229,7 +229,8 @@ static bool is_over(const struct ftc_lease *l, int node, uint64_t now_ns)
            now_ns - l->peer[node].heard_ns >= l->lease_ns + margin_ns(l);
 }
 
-/* Who is refused, and cannot say whom he refuses, listens to nobody once his lease is over. */
+/* Has every other node stopped to listen to `node`? A refused node cannot report whom it refuses,
+ * but it listens to nobody once its lease is over. */
 static bool all_refuse(const struct ftc_lease *l, int node, uint64_t now_ns)
 {
     for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1)) {
@@ -242,8 +243,8 @@ static bool all_refuse(const struct ftc_lease *l, int node, uint64_t now_ns)
     return true;
 }
 
-/* Rule 7. Our own grants to a node end L after its last echo; those of earlier leaders E + L after
- * our election. 1 %: clocks. */
+/* Rule 7. The grants of this leader to a node end L after the last echo of that node. Those of
+ * earlier leaders end E + L after the election of this one. */
 static void declare_refused(struct ftc_lease *l, uint64_t now_ns)
 {
     bool old = FTC_LEASE_MUTATED(NO_WAIT) || l->led_ns == 0 ||
@@ -289,8 +290,8 @@ static void tick_leader(struct ftc_lease *l, uint64_t now_ns)
 
 /* --- elections: rules 3, 5 --- */
 
-/* A vote binds for a shorter time than an echo: it may have been given to one who lost, and
- * somebody has to try again soon. */
+/* How long a vote binds. That is shorter than for an echo, because the node that got the vote may
+ * have lost, and then another one must be able to try soon. */
 static uint64_t vote_ns(const struct ftc_lease *l)
 {
     return 2 * l->set.period_ns;
@@ -302,7 +303,7 @@ static bool may_vote(const struct ftc_lease *l, int whom, uint64_t now_ns)
     return !leads && (now_ns >= l->promised_ns || whom == l->leader);
 }
 
-/* Among those that may take over from a leader that is silent. */
+/* k of rule 5: the position among the nodes that may take over from a silent leader. */
 static int position(const struct ftc_lease *l)
 {
     int before = 0;
@@ -312,8 +313,9 @@ static int position(const struct ftc_lease *l)
     return before;
 }
 
-/* Who would vote holds that for a while: answers to the last probe count too, else messages that
- * take half a period never make a quorum. */
+/* Ask all nodes, by a probe or for votes. A node that would vote sticks to it for a while, so
+ * answers to the last probe count, too. If they did not, a repetition each P/2 would never get a
+ * quorum where messages take that long. */
 static void ask(struct ftc_lease *l, bool probing, uint64_t now_ns)
 {
     bool again = probing && l->role == ASKING && l->probing;
@@ -325,7 +327,7 @@ static void ask(struct ftc_lease *l, bool probing, uint64_t now_ns)
         l->asked_term = (l->asked_term > l->term ? l->asked_term : l->term) + 1;
     for (int i = 0; i < l->set.nodes; i++)
         l->peer[i].votes &= again && now_ns - l->peer[i].voted_ns < vote_ns(l);
-    send_beats(l, now_ns); /* questions, as long as it is asking */
+    send_beats(l, now_ns); /* while the role is ASKING these messages are the questions */
 }
 
 uint64_t ftc_lease_question_term(const struct ftc_lease *l)
@@ -334,7 +336,7 @@ uint64_t ftc_lease_question_term(const struct ftc_lease *l)
     return l->probing ? last + 1 : l->asked_term;
 }
 
-/* Where the votes suffice: from a probe to the question, from there to leading. */
+/* If there is a quorum of yeses to a probe, ask for votes. If there is a quorum of votes, lead. */
 static void count_votes(struct ftc_lease *l, uint64_t now_ns)
 {
     while (l->role == ASKING && has_votes(l)) {
@@ -348,8 +350,8 @@ static void count_votes(struct ftc_lease *l, uint64_t now_ns)
     }
 }
 
-/* Again soon: where a node could not vote yet it may now. A question that is meant gets the time
- * that a vote binds for. */
+/* When this node asks next. A probe is repeated after P/2, because a node that could not vote then
+ * may be able to now. A question for votes is given the time that a vote binds. */
 static uint64_t next_question(const struct ftc_lease *l)
 {
     uint64_t due = l->promised_ns + (uint64_t)position(l) * l->set.period_ns;
@@ -376,9 +378,9 @@ static void answer(struct ftc_lease *l, int to, enum ftc_lease_kind kind, uint64
         .kind = kind, .term = l->term, .leader_ns = leader_ns, .node_ns = now_ns};
 }
 
-/* Nobody else's than his whom this node voted for; a second leader of a term is possible where a
- * base shrank. Whoever cannot be followed is told of a term above all that are known here: if he is
- * backed he has himself elected anew. */
+/* Rule 5. In a term this node follows only the leader that it voted for; where the base shrank, the
+ * same term can have a second leader. A leader that cannot be followed is told a term above all
+ * that this node knows. If that leader is backed it has itself elected anew. */
 static void take_beat(struct ftc_lease *l, int from, const struct ftc_lease_message *message,
                       uint64_t now_ns)
 {
@@ -410,7 +412,7 @@ static void take_echo(struct ftc_lease *l, int from, const struct ftc_lease_mess
     if (l->role != LEADER || message->term != l->term || message->leader_ns > now_ns)
         return;
     peer->echoed_ns = message->leader_ns > peer->echoed_ns ? message->leader_ns : peer->echoed_ns;
-    l->pending[from] |= peer->node_ns == 0; /* its first lease of this term, at once */
+    l->pending[from] |= peer->node_ns == 0; /* send its first lease of this term at once */
     peer->node_ns = message->node_ns;
     peer->heard_ns = now_ns;
     ftc_set_unite(&peer->refused, message->refused);
@@ -425,13 +427,13 @@ static void take_question(struct ftc_lease *l, int from, const struct ftc_lease_
 
     if (l->role == LEADER && l->grants && message->term > l->term + 1) {
         l->asked_term = message->term - 1 > l->asked_term ? message->term - 1 : l->asked_term;
-        ask(l, false,
-            now_ns); /* somebody has voted in a later term, and would never follow this one again */
+        /* A node has voted in a later term, and would never follow this term again. */
+        ask(l, false, now_ns);
         return;
     }
     if (message->term <= l->term || (asking && message->term <= l->asked_term) ||
         !may_vote(l, from, now_ns) || (probing && from > l->set.self))
-        return; /* of two who ask the lower one goes on */
+        return; /* of two nodes that probe, the lower one goes on */
     if (probing)
         l->role = FOLLOWER;
     l->hold_ns = now_ns + vote_ns(l);
@@ -462,7 +464,8 @@ static void take_vote(struct ftc_lease *l, int from, const struct ftc_lease_mess
     count_votes(l, now_ns);
 }
 
-/* Before anything else is put out: who is heard by the leader has greeted the others. */
+/* Rule 8. Greetings go out before any other message, so that a node that the leader hears has
+ * greeted all other nodes. */
 static void keep_round(struct ftc_lease *l, uint64_t now_ns)
 {
     if (ftc_apart_round(&l->apart, &l->base, now_ns))
@@ -505,8 +508,7 @@ void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns)
 {
     if (lease->fenced)
         return;
-    /* a leader's own lease may just have been backed by echoes that it has not counted: they were,
-     * when they came */
+    /* The own lease of a leader is up to date here, because each echo was counted when it came. */
     check_lease(lease, now_ns);
     if (lease->fenced)
         return;
@@ -518,9 +520,10 @@ void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns)
 }
 
 /*
- * A leader without a quorum may get one because the base becomes smaller. Then another one may have
- * been elected, by echoes of the node that leaves: what he granted ends E + L from now at the
- * latest. While a leader is backed nobody else is elected.
+ * A smaller base can give a leader the quorum that it lacked. Meanwhile another leader may have
+ * been elected, with the echoes of the node that leaves. What that leader granted ends E + L from
+ * now at the latest, so this one waits that long (rule 7). While a leader is backed nobody else is
+ * elected, so a backed leader need not wait.
  */
 void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
 {

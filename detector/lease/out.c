@@ -1,4 +1,4 @@
-/* What a lease puts out: refusals, messages, declarations. */
+/* The outputs of a lease: refusals, messages, declarations. */
 #include <string.h>
 
 #include "detector/lease/internal.h"
@@ -18,7 +18,7 @@ static struct ftc_lease_message regular(const struct ftc_lease *l, int to)
     return message;
 }
 
-/* -1: to nobody. */
+/* Take the first node out of `pending`. -1: there is none. */
 static int take_first(bool pending[], int nodes)
 {
     for (int i = 0; i < nodes; i++) {
@@ -30,7 +30,7 @@ static int take_first(bool pending[], int nodes)
     return -1;
 }
 
-/* To whom; -1: to nobody. */
+/* Returns the node that the message goes to. -1: there is no message. */
 static int next_message(struct ftc_lease *l, struct ftc_lease_message *message)
 {
     int to = take_first(l->greet, l->set.nodes);
@@ -41,7 +41,7 @@ static int next_message(struct ftc_lease *l, struct ftc_lease_message *message)
         to = l->reply_to;
         l->reply_to = -1;
     }
-    if (to < 0 && l->role == FOLLOWER) /* what it was to ask is settled */
+    if (to < 0 && l->role == FOLLOWER) /* it no longer asks, so drop its questions */
         memset(l->pending, 0, (size_t)l->set.nodes * sizeof(*l->pending));
     if (to < 0 && (to = take_first(l->pending, l->set.nodes)) >= 0)
         *message = regular(l, to);
@@ -58,7 +58,7 @@ static bool put_message(struct ftc_lease *l, struct ftc_lease_output *output)
     return output->node >= 0;
 }
 
-/* Something of `now` that was not told yet. */
+/* Put out a member of `now` that is not in `told`. */
 static bool put_news(const struct ftc_set *now, struct ftc_set *told,
                      struct ftc_lease_output *output, enum ftc_lease_output_kind kind)
 {
@@ -72,7 +72,7 @@ static bool put_news(const struct ftc_set *now, struct ftc_set *told,
     return false;
 }
 
-/* Refusals first: nobody may be told of one, by message, that is not carried out yet. */
+/* Refusals come first: a message may report a refusal only after it was carried out. */
 bool ftc_lease_next_output(struct ftc_lease *lease, struct ftc_lease_output *output)
 {
     if (lease->fenced) {

@@ -1,10 +1,12 @@
-/* Messages of leases as bytes: kind u8 | term u64 | leader's time u64 | node's time u64 | refused | declared | unheard.
+/* Messages of leases as bytes (base/wire.h):
+ *
+ *   u8 kind | u64 term | u64 leader_ns | u64 node_ns | set refused | set declared | set unheard
  */
 #include "base/wire.h"
 #include "base/error.h"
 #include "detector/lease/lease.h"
 
-#define MOST_TERM (UINT64_MAX / 2) /* there is always a higher one */
+#define MOST_TERM (UINT64_MAX / 2) /* so that there is always a higher term */
 
 size_t ftc_lease_encode(const struct ftc_lease_message *message, unsigned char *bytes, size_t size)
 {

@@ -1,9 +1,10 @@
 /*
- * The node board: collective operations of ranks that share a node, decided in shared memory
- * (agreement.md, "Node board"). One object per process and communicator; not thread-safe, and its
- * calls block.
+ * The node board: ranks that share a node decide their collective operations in shared memory
+ * (agreement.md, "Node board"). A process has one object for each communicator. The object is not
+ * thread-safe, and its calls block.
  *
- * What it cannot know by itself it asks its host: the runtime in a job, a harness in tests.
+ * The board calls its host for everything that it cannot do by itself. In a job the host is the
+ * runtime, in tests a harness.
  */
 #ifndef FTC_NODE_BOARD_BOARD_H
 #define FTC_NODE_BOARD_BOARD_H
@@ -18,41 +19,45 @@
 
 struct ftc_board;
 
-/* Where a test may end the process; the numbers are the host's own (runtime/drill.h). */
+/* The points at which a drill may end the process. The host has numbers of its own for them
+ * (runtime/drill.h). */
 enum ftc_board_point {
-    FTC_BOARD_POSTED,    /* the mark is set */
-    FTC_BOARD_DELIVERED, /* the operation is decided and copied out */
+    FTC_BOARD_POSTED,    /* this rank has set its mark */
+    FTC_BOARD_DELIVERED, /* the operation is decided, and its result is copied out */
 };
 
 struct ftc_board_host {
     void *arg;
-    /* Failures were declared since the last look: call ftc_board_take_failures(), now or later.
-     * Does not return in a process that was declared failed itself. */
+    /* Failures were declared since the last look. The host calls ftc_board_take_failures(), now or
+     * later. In a process that was itself declared failed this does not return. */
     void (*look)(void *arg);
-    /* About to sleep, after spinning and yielding; and back. For what a rank shows of itself. */
+    /* True: this rank has spun and yielded, and is about to sleep. False: it is awake again. The
+     * host shows this in the activity of the rank. */
     void (*asleep)(void *arg, bool asleep);
-    /* `rank` posted another call for this round: the job cannot go on. Does not return. */
+    /* `rank` posted another call for this round, so the job cannot go on. Does not return. */
     void (*mismatch)(void *arg, int rank, const struct ftc_signature *theirs);
-    /* `rank` has damaged its post or its offer, and is to be fenced. Once for each rank. */
+    /* `rank` has damaged its post or its offer, and must be fenced. */
     void (*accuse)(void *arg, int rank, const char *what);
-    /* This process cannot go on: a word that it wrote itself was damaged, or one that it must read.
+    /* This process cannot go on, because a word that it wrote, or that it must read, was damaged.
      * Does not return. */
     void (*damaged)(void *arg, const char *what);
-    /* No memory, or /dev/shm is full (ftc_last_error() says so). Does not return. */
+    /* Memory is exhausted, or /dev/shm is full; ftc_last_error() has the text. Does not return. */
     void (*exhausted)(void *arg, int error);
+    /* This rank has come to `point`. */
     void (*pass)(void *arg, enum ftc_board_point point);
 
-    /* Copies between this process and `rank`'s: may they be made, both ways, as far as this side
-     * knows; and make one. False if they may not, or could not be made whole. `address` is of the
-     * other process, and unchecked. */
+    /* Copies between the memories of this process and of `rank`. allow_copies: are copies allowed
+     * in both directions, as far as this process knows? copy_from, copy_to: make one. False: it is
+     * not allowed, or was not made whole. `address` is in the other process, and is unchecked. */
     bool (*allow_copies)(void *arg, int rank);
     bool (*copy_from)(void *arg, int rank, void *to, uint64_t address, size_t size);
     bool (*copy_to)(void *arg, int rank, uint64_t address, const void *from, size_t size);
 
-    /* The system: futex(2) on a shared word, membarrier(2). */
+    /* Sleep on a shared word, and wake its sleepers, by futex(2). */
     void (*sleep)(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
     void (*wake)(void *arg, _Atomic uint32_t *word, int count);
-    /* A full fence on every processor that runs a thread of the job: true if it was made. */
+    /* Make a full fence on every processor that runs a thread of the job, by membarrier(2). True if
+     * it was made. */
     bool (*fence_all)(void *arg);
 };
 
@@ -60,10 +65,11 @@ struct ftc_board_setup {
     struct ftc_segment *segment;
     int rank;
     enum ftc_share share;
-    int spins, yields;     /* looks before the next way of waiting */
-    uint64_t longest_ns;   /* of one sleep */
-    bool light;            /* sleep is rare: the sleeper fences for all, the same at all ranks */
-    bool fenced_by_others; /* this process may leave out fences: fence_all() of others reaches it */
+    int spins, yields;   /* looks while spinning, and while yielding, before a sleep */
+    uint64_t longest_ns; /* limit of one sleep */
+    /* Sleep is rare, so the sleeper makes the fences for all (wait.c). Alike at all ranks. */
+    bool light;
+    bool fenced_by_others; /* fence_all() of others reaches this process: it may omit fences */
     struct ftc_board_host host;
 };
 
@@ -72,21 +78,23 @@ int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup);
 void ftc_board_close(struct ftc_board *board);
 
 /*
- * Run one collective call; the result goes to `receive` (NULL: nowhere), which may be the call's
- * input. Returns FTC_SUCCESS or FTC_ERR_ROOT_FAILED (`receive` is then as it was). Blocks until
- * this rank has the result.
+ * Run one collective call. Blocks until this rank has the result, which goes to `receive`. NULL:
+ * this rank wants no result. `receive` may be the input of the call. Returns FTC_SUCCESS or
+ * FTC_ERR_ROOT_FAILED; `receive` is then unchanged.
  */
 int ftc_board_call(struct ftc_board *board, const struct ftc_call *call, void *receive);
 
-/* A rank whose own marks were damaged would be waited for. It looks at them before it sleeps on the
- * board, and by this before it sleeps elsewhere. */
+/* Check this rank's own marks and its own word finished. If they were damaged, others would wait
+ * for this rank for ever. The board checks them before each sleep of its own; a rank that sleeps
+ * elsewhere calls this before. */
 void ftc_board_check_own(struct ftc_board *board);
 
-/* Operations were decided by other means, with these failed (agreement.md, rule 5), alike at all
- * ranks; the next one is number `op`. Between two calls. */
+/* Operations were decided by other means than the board, alike at all ranks, with `failed` as the
+ * failed set (agreement.md, rule 5). The next operation has number `op`. Call this only between two
+ * calls. */
 void ftc_board_decided(struct ftc_board *board, uint64_t op, const struct ftc_set *failed);
 
-/* Take in what was declared since: L grows. */
+/* Take in the failures that were declared since the last time: L grows. */
 void ftc_board_take_failures(struct ftc_board *board);
 
 /* --- looking in --- */
@@ -100,27 +108,27 @@ enum ftc_board_wait {
 
 struct ftc_board_activity {
     const struct ftc_signature *signature; /* NULL: no call under way */
-    uint64_t op;                           /* its number */
+    uint64_t op; /* number of the call under way, else of the next one */
     enum ftc_board_wait wait;
-    int waits_for; /* lowest rank, -1: none */
-    int waits;     /* how many */
+    int waits_for; /* the lowest rank that it waits for; -1: none */
+    int waits;     /* how many ranks it waits for */
 };
 void ftc_board_activity(const struct ftc_board *board, struct ftc_board_activity *activity);
 
-uint64_t ftc_board_operations(const struct ftc_board *board);          /* called */
+uint64_t ftc_board_operations(const struct ftc_board *board);          /* how many were called */
 const struct ftc_set *ftc_board_agreed(const struct ftc_board *board); /* G */
 const struct ftc_set *ftc_board_known(const struct ftc_board *board);  /* L */
 
-/* Of the call that returned last. */
+/* A report of the call that returned last. */
 struct ftc_board_report {
-    const struct ftc_set *failed; /* of the decision */
-    unsigned starts;              /* 0: it took no round, for its root was in G */
-    unsigned restarts;            /* of a large operation, because a rank died in it */
+    const struct ftc_set *failed; /* the failed set of the decision */
+    unsigned starts;              /* 0: the call took no round, because its root was in G */
+    unsigned restarts;            /* how often a large operation began again after a death */
 };
 void ftc_board_report(const struct ftc_board *board, struct ftc_board_report *report);
 
-/* After a declaration: bump every bell, then wake every sleeper (agreement.md, "Waking"). The
- * launcher. */
+/* Increment every bell, then wake every sleeper (agreement.md, "Waking"). The launcher calls this
+ * after a declaration. */
 void ftc_board_ring_all(struct ftc_segment *segment);
 
 #endif

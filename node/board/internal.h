@@ -1,6 +1,6 @@
-/* The inside of the board: board.c (life, calls), board/post.c (posting), board/judge.c (is a post
- * sound), board/pair.c (two members), board/round.c (collecting rounds), board/wait.c (waiting and
- * waking). Private to this room. */
+/* The inside of the board. Private to node/. The files are board.c (life, calls), post.c (posting),
+ * judge.c (whether a post is sound), pair.c (pairs), round.c (collecting rounds) and wait.c
+ * (waiting and waking). */
 #ifndef FTC_NODE_BOARD_INTERNAL_H
 #define FTC_NODE_BOARD_INTERNAL_H
 
@@ -11,19 +11,19 @@
 #define FTC_BOARD_EVERYBODY (-1)                  /* as a reader */
 #define FTC_BOARD_GOLDEN    0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio: mixes digests */
 
-/* What looks for failures and wrong posts; bench/tolerance measures what it costs against a library
- * without. */
+/* False in a library without the checks for failures and wrong posts, by which bench/tolerance
+ * measures what the checks cost. */
 #ifdef FTC_BOARD_UNCHECKED
 #define FTC_BOARD_CHECKS false
 #else
 #define FTC_BOARD_CHECKS true
 #endif
 
-/* The post made last in a place or a buffer, and who reads it. */
+/* The last use of a place or of a buffer by a post of this rank. */
 struct ftc_board_use {
-    uint64_t end;       /* its round + 1; 0: never used */
-    int reader;         /* a rank, or FTC_BOARD_EVERYBODY */
-    uint32_t populated; /* a buffer's: bytes that are allocated */
+    uint64_t end;       /* the round of the post + 1; 0: never used */
+    int reader;         /* the rank that reads the post, or FTC_BOARD_EVERYBODY */
+    uint32_t populated; /* for a buffer: bytes that are allocated */
 };
 
 struct ftc_board {
@@ -32,25 +32,25 @@ struct ftc_board {
     struct ftc_segment_header *header;
     int rank, ranks;
 
-    uint64_t op;           /* calls made */
-    uint64_t round;        /* the next, or the one under way */
-    uint64_t own_finished; /* as this rank has stored it */
+    uint64_t op;           /* how many calls were made */
+    uint64_t round;        /* the number of the round under way, or of the next one */
+    uint64_t own_finished; /* what this rank has stored in its word finished */
 
     struct ftc_set agreed; /* G */
     struct ftc_set known;  /* L */
-    struct ftc_set failed; /* of the last decision */
-    struct ftc_set
-        gone; /* missing in a decision: no later post of these counts, even if not in G */
-    struct ftc_set accused; /* told to the host */
+    struct ftc_set failed; /* the failed set of the last decision */
+    /* Ranks that were missing in a decision. Their later posts do not count, even if they are not
+     * in G ("Damaged posts", rule 4). */
+    struct ftc_set gone;
+    struct ftc_set accused; /* ranks that this rank has accused */
     uint32_t failures;      /* cursor in the failure log */
-    int *
-        member; /* who takes part in a round: all but G, less those left out of this operation; ascending */
+    int *member;            /* ranks outside of G and of `left_out`, ascending */
     int members;
     int live; /* members that are not in L */
 
-    /* Reuse. */
+    /* "Reuse". */
     uint64_t settled;   /* every member has finished the rounds before this one */
-    uint64_t *finished; /* of each rank, as last read */
+    uint64_t *finished; /* the word finished of each rank, as last read */
     struct ftc_board_use place[FTC_BOARD_DEPTH];
     struct ftc_board_use small[FTC_BOARD_SMALL_COUNT];
     struct ftc_board_use block[FTC_BOARD_BLOCK_COUNT];
@@ -59,35 +59,35 @@ struct ftc_board {
     /* The call under way. */
     const struct ftc_call *call; /* NULL: none */
     struct ftc_signature mine;   /* its signature, with the digest of earlier calls */
-    uint64_t check;              /* of it, as in a mark */
+    uint64_t check;              /* the check of `mine`, which is part of a mark */
     uint64_t earlier;            /* digest of the broadcasts and plain reduces so far */
-    uint64_t begun;              /* its first round */
+    uint64_t begun;              /* the first round of the call */
     unsigned char *receive;
     unsigned restarts;
-    struct ftc_set left_out; /* members that did not post ... */
-    int leaving;             /* ... and their number */
-    bool nothing_new;        /* `failed` is G */
-    bool apart;              /* the root of a plain reduce, which reads its own input where it is */
+    struct ftc_set left_out; /* members that are missing in this operation */
+    int leaving;             /* the number of these */
+    bool nothing_new;        /* `failed` equals G */
+    bool apart;              /* this root of a plain reduce has no post, and reads its own input */
     unsigned char *kept;     /* input that the result has overwritten, for another start */
     size_t kept_room;
 
-    /* Pairs. */
-    bool met;               /* a collecting round is over: each member has joined the job */
-    bool refused;           /* copies between the two failed once: never again */
-    unsigned char *scratch; /* two pieces */
+    /* "Pairs". */
+    bool met;               /* a collecting round is over, so each member has joined the job */
+    bool refused;           /* copies between the two have failed once, so none is tried again */
+    unsigned char *scratch; /* room for two pieces */
 
     /* The collecting round under way. */
-    size_t offset, bytes;        /* of its block */
-    const unsigned char *source; /* where this rank's post was copied from */
-    int cursor;                  /* members before it have posted or will never */
+    size_t offset, bytes;        /* its block of the value */
+    const unsigned char *source; /* where the post of this rank was copied from */
+    int cursor;                  /* the posts of the members before it are sound or missing */
     uint32_t judged;             /* failures known when the first member's post was looked at */
-    bool over;                   /* all are before it */
+    bool over;                   /* the posts of all members are sound or missing */
     bool suspicious;             /* look at the marks whatever the arrival count says */
-    int missing;                 /* members that will never post */
-    unsigned chunk;              /* chunks before it are done */
-    bool short_of_members;       /* one of those was combined without some */
-    int awaited;                 /* rank whose room is waited for, ... */
-    uint64_t awaited_end;        /* ... up to this round; 0: none is */
+    int missing;                 /* how many members are missing in this round */
+    unsigned chunk;              /* the chunks before it are done */
+    bool short_of_members;       /* a chunk was combined without a missing member */
+    int awaited;                 /* this rank waits until `awaited` has finished ... */
+    uint64_t awaited_end;        /* ... the rounds before awaited_end; 0: it does not wait so */
     unsigned char bits[FTC_NODE_MAX_RANKS / 8]; /* validate: L to post, then the union */
 };
 
@@ -106,60 +106,62 @@ static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b
 
 /* --- board.c --- */
 
-/* All but G and those who did not post in this operation. Between two rounds only. */
+/* Make the list of members: all ranks but G and `left_out`. Only between two rounds. */
 void ftc_board_list_members(struct ftc_board *b);
-/* Make b->kept that large. */
+/* Make b->kept large enough for so many bytes. */
 void ftc_board_make_room(struct ftc_board *b, size_t bytes);
 
 /* --- board/pair.c --- */
 
 enum ftc_board_pair {
     FTC_PAIR_DONE,
-    FTC_PAIR_ALONE,  /* the other one died: this rank delivers what it has itself */
-    FTC_PAIR_REFUSED /* nothing is delivered, and the call is to be run in another way */
+    FTC_PAIR_ALONE,  /* the other member died, so this rank delivers its own input */
+    FTC_PAIR_REFUSED /* nothing is delivered; the call must be run in another way */
 };
 
-/* Are copies between two members the way to run a call of `size` bytes? Alike at both. */
+/* Is a call of `size` bytes run by copies between two members? The answer is alike at both. */
 bool ftc_board_is_pair(const struct ftc_board *b, size_t size);
-/* Combine the inputs of both. If refused, *input is where this rank's own was kept. */
+/* Combine the inputs of both members. Afterwards *input is this rank's own input, or the copy that
+ * was kept because the result may overwrite the input. */
 enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **input);
 
 /* --- board/post.c --- */
 
 /* Post `bytes` of data for `reader` in this round. */
 void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
-/* Have all finished the rounds before `end`? Looks, and does not wait. */
+/* Have all live members finished the rounds before `end`? Does not wait. */
 bool ftc_board_settled(struct ftc_board *b, uint64_t end);
-/* The data of a post that is marked for this round, after every check. */
+/* The data of a sound post of this round. The place of the data is checked. */
 const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
                                     const struct ftc_board_post *post, size_t bytes);
 
 /* --- board/round.c --- */
 
-/* Wait until the round is over and, unless members are missing in a block that is not the first,
- * its combined value is in `out` (NULL: not wanted). */
+/* Wait until the round is over, and write its combined value to `out`. NULL: the value is not
+ * wanted. If members are missing in a block that is not the first, nothing is written. */
 void ftc_board_collect(struct ftc_board *b, unsigned char *out);
-/* The same, by this rank alone and for itself: few members and little data, and the root of a plain
- * reduce. */
+/* The same, but this rank combines only for itself. For few members with little data, and for the
+ * root of a plain reduce. */
 void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out);
-/* out := first op second. Neither overlaps `out`, but where the call can merge either may be it. */
+/* out := first op second. Neither input may overlap `out`, except that it may be equal to `out` if
+ * the call has a merge function. */
 void ftc_board_combine_two(const struct ftc_call *call, const unsigned char *first,
                            const unsigned char *second, unsigned char *out, size_t size);
 
 /* --- board/judge.c --- */
 
-/* The check of a signature: the upper bits go into a mark. */
+/* The check of a signature. Its upper bits are part of a mark. */
 uint64_t ftc_board_check_of(const struct ftc_signature *s);
 
 enum ftc_board_standing {
     FTC_POST_AWAITED,
     FTC_POST_SOUND,
-    FTC_POST_MISSING /* its rank is in L, and it is in nobody's result */
+    FTC_POST_MISSING /* its rank is in L, and no rank's result has it */
 };
-/* For ftc_board_standing(): a post that is not sound at first sight. */
+/* The rest of ftc_board_standing(), for a post that is not sound at first sight. */
 enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t mark, bool failed);
-/* Decide for the posts that this rank has found in this round. False: one of them is void by now,
- * and all are to be looked at again. */
+/* Decide this round with the posts that this rank has found sound. False: one of them is void by
+ * now, and all posts must be looked at again. */
 bool ftc_board_decide_posts(struct ftc_board *b);
 
 static inline bool ftc_board_same_call(const struct ftc_signature *a, const struct ftc_signature *b)
@@ -167,15 +169,16 @@ static inline bool ftc_board_same_call(const struct ftc_signature *a, const stru
     return ftc_signature_equal(a, b) && a->earlier == b->earlier;
 }
 
-/* The check stands for the round, too: no mark is that of another round by a changed number. It is
- * odd, so no flip makes a word of it that survivors settle on. */
+/* The check in a mark depends on the round, so that a changed number does not make it a mark of
+ * another round. The check is odd, so that no flip of a bit turns a mark into one of the words that
+ * survivors settle on. */
 static inline uint64_t ftc_board_mark(uint64_t end, uint64_t check)
 {
     return end | ((check ^ end * FTC_BOARD_GOLDEN) >> FTC_BOARD_CHECK_SHIFT | 1)
                      << FTC_BOARD_CHECK_SHIFT;
 }
 
-/* Is the data of a post with this offset in its rank's area? */
+/* Is the data of a post with this offset inside the area of its rank? */
 static inline bool ftc_board_readable(const struct ftc_board *b, uint64_t offset)
 {
     return b->bytes <= FTC_BOARD_INLINE ||
@@ -188,7 +191,7 @@ static inline bool ftc_board_fits(const struct ftc_board *b, const struct ftc_bo
            (ftc_board_same_call(&post->signature, &b->mine) && ftc_board_readable(b, post->offset));
 }
 
-/* How `rank`'s post of this round stands; `failed`: it was in L before this look. */
+/* How the post of `rank` in this round stands. `failed`: the rank was in L before this look. */
 static inline enum ftc_board_standing ftc_board_standing(struct ftc_board *b, int rank, bool failed)
 {
     struct ftc_board_post *post = ftc_board_post_of(b, b->round, rank);
@@ -205,14 +208,15 @@ static inline enum ftc_board_standing ftc_board_standing(struct ftc_board *b, in
 
 typedef bool ftc_board_done(struct ftc_board *b);
 
-/* Until `done`, which does itself what it can: sleeping at this round's place. `light`: who ends
- * the wait may leave out the fence between publishing and looking for sleepers. */
+/* Wait until done(b) is true. Each call of `done` does all the work that can be done. Sleeps are at
+ * the place of this round. `light`: the rank that ends the wait may omit the fence between
+ * publishing and reading the count of sleepers. */
 void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light);
-/* Until `rank` has finished the rounds before `end` or is in L. */
+/* Wait until `rank` has finished the rounds before `end`, or is in L. */
 void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end);
-/* Take in failures, if there are any and the host wants it. */
+/* Let the host take in new failures, if there are any. */
 void ftc_board_look(struct ftc_board *b);
-/* This round's end for this rank: its reads are done. */
+/* End this round for this rank, whose reads are done. */
 void ftc_board_finish(struct ftc_board *b, bool collecting);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * Two levels on one node (docs/design/nodes.md, "Two levels"): what a rank posts for an operation,
- * and the decision word of its node. Each rank has FTC_LEVEL_PLACES records of either kind, which
- * the rounds use in turn, where the board would have its data: a job of several nodes has no board.
- * Operations over two levels are numbered in rounds, alike at all ranks.
+ * The records of two levels on one node (docs/design/nodes.md, "Two levels"): the post of a rank
+ * for an operation, and the decision word of a delegate. Each rank has FTC_LEVEL_PLACES records of
+ * either kind, which the rounds use in turn. They lie in the areas of the board, because a job of
+ * several nodes does not use the board. Each operation over two levels is a round, and rounds are
+ * numbered alike at all ranks.
  *
- * One object per process; not thread-safe. It waits for nobody and wakes nobody.
+ * A process has one object. It is not thread-safe. It neither waits nor wakes anybody.
  */
 #ifndef FTC_NODE_BOARD_LEVEL_H
 #define FTC_NODE_BOARD_LEVEL_H
@@ -17,37 +18,37 @@
 #include "node/segment/segment.h"
 
 #define FTC_LEVEL_MOST   (1u << 17) /* bytes of the largest value */
-#define FTC_LEVEL_PLACES 4u /* of a round's record the next one but so many takes the place */
+#define FTC_LEVEL_PLACES 4u /* W: the record of round r + W overwrites that of round r */
 
 enum ftc_level_kind { FTC_LEVEL_POST, FTC_LEVEL_WORD };
 
-/* What a record says. */
+/* The contents of a record. */
 struct ftc_level_record {
     struct ftc_signature signature;
-    struct ftc_epoch epoch;      /* POST: of its writer */
-    struct ftc_ballot_id ballot; /* WORD: that first decided it */
+    struct ftc_epoch epoch;      /* POST: the epoch of its writer */
+    struct ftc_ballot_id ballot; /* WORD: the ballot that first decided */
     int status;                  /* WORD */
-    const unsigned char *set;    /* WORD: the failed set, ftc_set_bytes() of the ranks */
+    const unsigned char *set;    /* WORD: the failed set, in ftc_set_bytes(ranks) bytes */
     const unsigned char *data;   /* `size` bytes, aligned for any type */
     size_t size;
 };
 
 struct ftc_level;
 
-/* FTC_ERR_NOMEM; FTC_ERR_SYSTEM: /dev/shm is full. */
+/* FTC_ERR_NOMEM. FTC_ERR_SYSTEM: /dev/shm is full. */
 int ftc_level_open(struct ftc_level **out, struct ftc_segment *segment, int rank);
 void ftc_level_close(struct ftc_level *level); /* NULL is legal */
 
-/* Write this rank's record of a round, its mark last (release). FTC_ERR_SYSTEM: /dev/shm is
- * full. */
+/* Write the record of this rank for a round, with its mark last (release). FTC_ERR_SYSTEM: /dev/shm
+ * is full. */
 int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
                     const struct ftc_level_record *record);
 
-/* Is `rank`'s record of this round there (acquire)? */
+/* Is the record of `rank` for this round marked (acquire)? */
 bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
                       int rank);
-/* Read one that is. What it refers to stays until this rank has posted for a later round.
- * FTC_ERR_PROTO: it cannot be. */
+/* Read a marked record. Its set and data are valid until this rank has posted for a later round.
+ * FTC_ERR_PROTO: its contents are impossible. */
 int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
                    int rank, struct ftc_level_record *record);
 

@@ -1,9 +1,9 @@
 /*
- * Deliberate faults in the board, to test its tests: tests/node/test_node_board.c shows that the
- * harness finds each.
+ * Deliberate faults in the board. They test its tests: tests/node/test_node_board.c shows that the
+ * harness finds each fault.
  *
- * Only a build with FTC_BOARD_MUTATIONS has them, and only the tests make one. In the product each
- * FTC_BOARD_MUTATED() is the constant false, and no trace of it is left in the code.
+ * Only a build with FTC_BOARD_MUTATIONS has the faults, and only the tests are built so. In the
+ * product each FTC_BOARD_MUTATED() is the constant false, and leaves no trace in the binary.
  */
 #ifndef FTC_NODE_BOARD_MUTATION_H
 #define FTC_NODE_BOARD_MUTATION_H

@@ -1,25 +1,36 @@
 /*
- * The node segment: one shared-memory file per job and node, made by the launcher, through which
- * launcher, ranks and ftcoll-status see each other. Nobody outside this room knows its layout on
- * disk; the structs below are mapped as they are.
+ * The node segment is a shared-memory file, one per job and node. The launcher makes it. Launcher,
+ * ranks and ftcoll-status see each other through it. Its parts follow one another in this order:
  *
- *   header | configuration text | slots, one per rank | nodes | endpoints | failure log | set rows | pending rows | board |
- *   rings, sparse | areas of the board, sparse
+ *   header
+ *   configuration text
+ *   slots, one per rank
+ *   nodes
+ *   endpoints
+ *   failure log
+ *   set rows
+ *   pending rows
+ *   board
+ *   rings, sparse
+ *   areas of the board, sparse
  *
- * Crash safety. Every word has one writer (the rank that owns a slot, or the launcher), except
- * those marked "any rank", which are changed by atomic read-modify-write only. A writer may die
- * between any two stores: each struct says what a reader then sees. No word here is locked.
+ * Nothing outside of node/ knows where the parts lie. The structs below are mapped as they are.
  *
- * Trust. A reader checks what it reads: ftc_segment_attach() checks magic, version, sizes and
- * offsets against the file's size, and keeps private copies of them, so that a later change cannot
- * lead it out of the map.
+ * Crash safety. Every word has one writer, which is the rank that owns the slot, or the launcher.
+ * Words that are marked "any rank" are an exception, and are changed by atomic read-modify-write
+ * only. A writer may die between any two stores, and each struct says what a reader then sees. No
+ * lock protects any word.
  *
- * Nodes. A job of several nodes has a segment on each, with a slot for every rank. A rank of
- * another node is *remote*: its slot is written by this node's launcher, as the rank's own launcher
- * tells.
+ * Trust. A reader checks all that it reads. ftc_segment_attach() checks magic, version, sizes and
+ * offsets against the size of the file, and keeps private copies of them, so that a later change
+ * cannot lead it out of the map.
  *
- * Rings. There is room for one ring for each ordered pair of ranks, at a fixed place; the file is
- * sparse, so a pair that never talks costs no memory (node/ring.h).
+ * Nodes. A job of several nodes has a segment on each node, with a slot for every rank of the job.
+ * A rank of another node is *remote*. The launcher of this node writes the slot of a remote rank,
+ * as the launcher of that rank tells it.
+ *
+ * Rings. Each ordered pair of ranks has room for one ring, at a fixed place. The file is sparse, so
+ * a pair that never talks costs no memory (node/ring.h).
  */
 #ifndef FTC_NODE_SEGMENT_SEGMENT_H
 #define FTC_NODE_SEGMENT_SEGMENT_H
@@ -35,13 +46,13 @@
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
 #define FTC_SEGMENT_VERSION 10
 #define FTC_NODE_MAX_RANKS  4096
-/* Before the name of a job in that of its PMIx namespace, where ftrun is the server. */
+/* The name of the PMIx namespace of a job, where ftrun is the server, is this and the job's name. */
 #define FTC_PMIX_SPACE         "ftcoll-"
 #define FTC_JOB_NAME_SIZE      32
 #define FTC_JOB_GROUP          32 /* bytes */
 #define FTC_JOB_SECRET         32 /* bytes */
 #define FTC_NODE_MAX_NODES     1024
-#define FTC_ENDPOINT_SIZE      1024  /* where a rank listens, as text with its NUL */
+#define FTC_ENDPOINT_SIZE      1024  /* bytes of an endpoint, with its NUL */
 #define FTC_SEGMENT_RING_BYTES 65536 /* one ring with its header */
 
 enum ftc_job_state {
@@ -55,50 +66,54 @@ enum ftc_failure_cause {
     FTC_CAUSE_NONE,
     FTC_CAUSE_SIGNAL,  /* ended by a signal; `detail` is its number */
     FTC_CAUSE_EXIT,    /* exited before ftc_finalize(); `detail` is its code */
-    FTC_CAUSE_STALLED, /* heartbeat stood still; fenced */
-    FTC_CAUSE_STOPPED, /* stopped (job control) for longer than the timeout; fenced */
-    FTC_CAUSE_ACCUSED, /* another rank got damaged data from it; fenced; `seen_by` is that rank */
-    FTC_CAUSE_DRILL,   /* ftrun --kill */
+    FTC_CAUSE_STALLED, /* fenced, because its heartbeat stood still */
+    FTC_CAUSE_STOPPED, /* fenced, because job control stopped it for longer than the timeout */
+    FTC_CAUSE_ACCUSED, /* fenced, because rank `seen_by` got damaged data from it */
+    FTC_CAUSE_DRILL,   /* killed by ftrun --kill */
     FTC_CAUSE_LAUNCH,  /* could not be started; `detail` is errno */
     FTC_CAUSE_NODE,    /* its node was lost; `detail` is the node */
     FTC_CAUSES
 };
 const char *ftc_failure_cause_name(enum ftc_failure_cause cause); /* "signal", "exit", ... */
 
-/* A node of the job, as this node's launcher knows it. A node goes down this list only. */
+/* The state of a node of the job, as the launcher of this node knows it. A state only changes to
+ * one further down in this list. */
 enum ftc_node_state {
     FTC_NODE_PRESENT,
-    FTC_NODE_LEFT, /* ended after it had told the end of each of its ranks */
-    FTC_NODE_REFUSED, /* silent: nothing that its ranks send is taken in any more (docs/design/nodes.md) */
-    FTC_NODE_LOST, /* declared: all its ranks have failed */
+    FTC_NODE_LEFT, /* it ended after it had told the end of each of its ranks */
+    /* It was silent: nothing that its ranks send is taken in any more (docs/design/nodes.md). */
+    FTC_NODE_REFUSED,
+    FTC_NODE_LOST, /* it was declared: all its ranks have failed */
 };
 
 struct ftc_node {
     char host[64];
-    uint32_t first, count;  /* its ranks, in a row */
+    uint32_t first, count;  /* its ranks are first .. first + count - 1 */
     _Atomic uint32_t state; /* enum ftc_node_state; the launcher */
     _Atomic uint64_t changed_ns;
 };
 
-/* Where a rank is, as the rank itself writes it. A rank that never joined stays at
- * FTC_RANK_SPAWNED. */
+/* How far a rank is. The rank itself writes this. A rank that never joined stays at
+ * FTC_PHASE_SPAWNED. */
 enum ftc_rank_phase {
     FTC_PHASE_SPAWNED,
-    FTC_PHASE_JOINED,    /* ftc_init() done */
-    FTC_PHASE_FINALIZED, /* agreement.md, finalize: the mark; an exit after it is no failure */
+    FTC_PHASE_JOINED,    /* ftc_init() is done */
+    FTC_PHASE_FINALIZED, /* the mark (agreement.md, finalize): an exit after it is no failure */
 };
 
 /* How a rank can be woken (node/bell.h). */
 enum ftc_sleep {
-    FTC_SLEEP_AWAKE, /* polls by itself */
-    FTC_SLEEP_FUTEX, /* sleeps on slot->bell inside a collective call */
-    FTC_SLEEP_SOCKET, /* its caller is outside the library; the progress thread waits on the bell socket */
-    FTC_SLEEP_POLL, /* sleeps inside a collective call on a socket of its own, and on something else beside it */
+    FTC_SLEEP_AWAKE, /* it looks by itself, and needs no wake-up */
+    FTC_SLEEP_FUTEX, /* it sleeps inside a collective call, on slot->bell */
+    /* Its caller is outside the library. The progress thread waits on the socket <rank>. */
+    FTC_SLEEP_SOCKET,
+    /* It sleeps inside a collective call, in poll(): on the socket <rank>.call and on others. */
+    FTC_SLEEP_POLL,
 };
 
-/* What a rank is doing: for people (ftcoll-status), never for the protocol. Written by its rank
- * under a sequence count that is odd meanwhile; a rank that dies there leaves it odd for ever:
- * readers try a few times, then show what they read as uncertain. */
+/* What a rank is doing. This is shown to people (ftcoll-status); no protocol reads it. The sequence
+ * count is odd while the rank writes. A rank that dies meanwhile leaves it odd for ever. So readers
+ * try a few times, then show what they have read as uncertain. */
 struct ftc_activity {
     _Atomic uint32_t sequence;
     _Atomic uint32_t kind; /* enum ftc_call_kind of collectives/call.h; 0: outside the library */
@@ -113,130 +128,135 @@ struct ftc_activity {
     _Atomic uint32_t epoch_i, epoch_s;
     _Atomic uint32_t known_failed;  /* |L| */
     _Atomic uint32_t agreed_failed; /* |G| */
-    _Atomic uint64_t unsettled_ns;  /* gossip: not ready to agree since; 0: ready */
+    _Atomic uint64_t unsettled_ns;  /* gossip: since when it is not ready to agree; 0: it is ready */
 };
 
 #define FTC_MESSAGE_KINDS 8
-#define FTC_PID_CLOSED    (-1) /* in slot->pid: the rank has ended, nobody may join as it any more */
+#define FTC_PID_CLOSED    (-1) /* in slot->pid: the rank has ended, and nobody may join as it */
 #define FTC_RULES         64
 #define FTC_PIECES        4
 
-/* Datagrams of multicast. */
+/* What became of datagrams of multicast. */
 enum ftc_datagrams {
     FTC_DATAGRAMS_SENT,
-    FTC_DATAGRAMS_RECEIVED,  /* sound, of this job and from others */
-    FTC_DATAGRAMS_FOREIGN,   /* of another job, or nobody's: ignored */
-    FTC_DATAGRAMS_CORRUPT,   /* by their checksum: dropped */
-    FTC_DATAGRAMS_SENSELESS, /* sound, but not what a member could take: ignored */
-    FTC_DATAGRAMS_FAILED,    /* not sent, or not received, for want of room */
+    FTC_DATAGRAMS_RECEIVED,  /* sound, and from another rank of this job */
+    FTC_DATAGRAMS_FOREIGN,   /* ignored: from another job, or from no job */
+    FTC_DATAGRAMS_CORRUPT,   /* dropped: the checksum was wrong */
+    FTC_DATAGRAMS_SENSELESS, /* ignored: sound, but of no use for a member */
+    FTC_DATAGRAMS_FAILED,    /* not sent or not received, because there was no room */
     FTC_DATAGRAMS_DRILL_LOST,
-    FTC_DATAGRAMS_DRILL_OTHER, /* doubled, late, damaged, foreign */
+    FTC_DATAGRAMS_DRILL_OTHER, /* made double, late, damaged or foreign by a drill */
     FTC_DATAGRAMS
 };
 const char *ftc_datagrams_name(enum ftc_datagrams kind); /* "sent", "drill_lost", ... */
 
-/* How messages to another rank go. */
+/* How messages to another rank travel. */
 enum ftc_carrier { FTC_CARRIER_SHM, FTC_CARRIER_VERBS, FTC_CARRIER_TCP, FTC_CARRIERS };
 const char *ftc_carrier_name(enum ftc_carrier carrier); /* "shm", "verbs", "tcp" */
 
-/* Counters a rank publishes; they only grow. Indices: collectives/message.h, member.h. */
+/* Counters that a rank publishes. They only grow. collectives/message.h and member.h have the
+ * meanings of the indices. */
 struct ftc_counters {
     _Atomic uint64_t sent[FTC_MESSAGE_KINDS];  /* messages by kind */
     _Atomic uint64_t bytes;                    /* bytes of messages sent, headers included */
     _Atomic uint64_t operations;               /* collective calls that returned */
     _Atomic uint64_t ballots;                  /* ballots entered */
-    _Atomic uint64_t dropped;                  /* messages dropped by rule, any reason */
+    _Atomic uint64_t dropped;                  /* messages dropped by a rule, whatever the reason */
     _Atomic uint64_t rules[FTC_RULES];         /* how often each rule of agreement.md was taken */
-    _Atomic uint64_t pieces[FTC_PIECES];       /* of multicast decisions, by how they came */
+    _Atomic uint64_t pieces[FTC_PIECES];       /* pieces of multicast decisions, by how they came */
     _Atomic uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast: transport/multicast/multicast.h */
 };
 
-/* One per rank. Each group of fields is on cache lines of its own. */
+/* The words of one rank. Each group of fields has cache lines of its own. */
 struct ftc_slot {
-    /* Any rank and the launcher. */
-    _Alignas(64) _Atomic uint32_t bell; /* futex word: bumped before every wake-up */
-    _Atomic uint32_t sleep;             /* enum ftc_sleep; written by the rank */
+    /* Written by any rank and the launcher. */
+    _Alignas(64) _Atomic uint32_t bell; /* futex word, incremented before every wake-up */
+    _Atomic uint32_t sleep;             /* enum ftc_sleep; written by the rank only */
 
-    /* The rank. */
-    _Alignas(
-        64) _Atomic uint32_t phase; /* enum ftc_rank_phase; release: what is below is filled in */
+    /* Written by the rank. */
+    /* enum ftc_rank_phase; release: the fields below are filled in. */
+    _Alignas(64) _Atomic uint32_t phase;
     _Atomic int32_t pid; /* the process that joined; may be a descendant of the launcher's child */
     _Atomic uint64_t pid_start;       /* its start time, /proc/<pid>/stat field 22 */
     _Atomic uint64_t joined_ns;       /* ftc_clock_now() */
     _Atomic uint64_t first_result_ns; /* when its first collective returned; 0: not yet */
     _Atomic uint64_t heartbeat;       /* grows once per period while the progress thread runs */
-    _Atomic uint64_t called;          /* number of operations called so far: flow control */
-    _Atomic int32_t accused;          /* rank + 1 whom this rank wants fenced; 0: none */
-    _Atomic int32_t unreachable;      /* rank + 1 that it cannot connect to for long; 0: none */
-    _Atomic uint32_t noticed;         /* entries of the failure log it has taken in */
-    _Atomic uint64_t noticed_ns;      /* ... the last of them at this time */
-    _Atomic uint32_t carriers[FTC_CARRIERS]; /* ranks it talks to, by how */
+    _Atomic uint64_t called;          /* how many operations it has called, for flow control */
+    _Atomic int32_t accused;          /* the rank that it accuses, + 1; 0: none */
+    _Atomic int32_t unreachable;      /* a rank that it could not connect to for long, + 1; 0: none */
+    _Atomic uint32_t noticed;         /* how many entries of the failure log it has taken in */
+    _Atomic uint64_t noticed_ns;      /* when it took in the last of these entries */
+    _Atomic uint32_t carriers[FTC_CARRIERS]; /* to how many ranks it talks by each carrier */
 
     _Alignas(64) struct ftc_activity activity;
     _Alignas(64) struct ftc_counters counters;
 
-    /* The launcher. */
+    /* Written by the launcher. */
     _Alignas(64) _Atomic int32_t child_pid; /* 0: not started */
-    _Atomic uint64_t
-        child_start; /* ftc_process_start(child_pid); 0: unknown, garbage collection spares it */
+    /* ftc_process_start(child_pid). 0: unknown; a collector does not kill the process then. */
+    _Atomic uint64_t child_start;
     _Atomic uint32_t ended;      /* its exit was seen; release: the fields below are filled in */
-    _Atomic int32_t wait_status; /* of waitpid(), valid if ended */
+    _Atomic int32_t wait_status; /* as of waitpid(); valid if ended */
     _Atomic uint64_t spawned_ns, ended_ns;
-    /* Declared failed, with a check (failures.c); release: the fields below are filled in. */
+    /* It was declared failed. The word carries a check (failures.c). Release: the fields below are
+     * filled in. */
     _Atomic uint32_t failed;
     _Atomic uint32_t cause;        /* enum ftc_failure_cause */
     _Atomic int32_t detail;        /* signal, exit code or errno */
     _Atomic int32_t seen_by;       /* -1: the launcher */
     _Atomic uint64_t declared_ns;  /* ftc_clock_now() at the declaration */
     _Atomic uint64_t suspected_ns; /* when the suspicion or the exit was first seen */
-    _Atomic uint32_t
-        refused; /* remote: take in nothing that it sends. Looked at after a message has come */
-    _Atomic uint32_t
-        suspicions; /* how often the detector suspected it, if it is of this node: to count */
-    _Atomic uint32_t fencings; /* ... and the launcher killed it for one */
+    /* For a remote rank: take in nothing that it sends. Read this after a message has come. */
+    _Atomic uint32_t refused;
+    /* For a rank of this node: how often the detector suspected it. */
+    _Atomic uint32_t suspicions;
+    _Atomic uint32_t fencings; /* how often the launcher killed it because of a suspicion */
 };
 
-/* The rank that `accused` or `unreachable` of a slot names. -1: none, or no rank of this job. */
+/* The rank that the word `accused` or `unreachable` of a slot names. -1: it names none, or one that
+ * is not of this job. */
 static inline int ftc_slot_names(int32_t word, int ranks)
 {
     return word >= 1 && word <= ranks ? word - 1 : -1;
 }
 
 struct ftc_segment_header {
-    _Atomic uint64_t magic; /* written last, release: what is below is filled in */
+    _Atomic uint64_t magic; /* written last; release: the fields below are filled in */
     uint32_t version, ranks;
     uint32_t slot_size, ring_size;
     uint64_t text_offset, text_size;
     uint32_t nodes, node_size;
-    uint32_t endpoint_size, unused; /* 0: there are none */
+    uint32_t endpoint_size, unused; /* endpoint_size 0: the job has no endpoints */
     uint64_t slots_offset, nodes_offset, endpoints_offset, log_offset, sets_offset, pending_offset;
     uint64_t places_offset, progress_offset, posts_offset, results_offset; /* the board */
     uint64_t rings_offset, areas_offset, total_size;
     uint64_t pending_stride, set_stride; /* bytes between two rows */
     char job[FTC_JOB_NAME_SIZE];
     char host[64];
-    char command[256];   /* for people; cut */
+    char command[256];   /* shown to people; cut to fit */
     char directory[108]; /* of the job's sockets (node/bell.h) and PMIx files */
     uint32_t uid;
     int32_t f;
-    uint32_t bound_cores; /* each rank is bound to one of so many, in turn; 0: they are not bound */
+    uint32_t bound_cores; /* ranks are bound to so many cores in turn; 0: they are not bound */
     int32_t launcher_pid;
-    uint64_t launcher_start; /* /proc/<pid>/stat field 22: tells a reused pid */
-    uint64_t pid_namespace;  /* in which these pids mean something; 0: unknown */
+    uint64_t launcher_start; /* /proc/<pid>/stat field 22, by which a reused pid is noticed */
+    uint64_t pid_namespace;  /* the pid namespace of all pids in the segment; 0: unknown */
     uint64_t started_ns, started_realtime_ns;
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
-    unsigned char
-        multicast_group[FTC_JOB_GROUP]; /* drawn for this job; on the wire, so no secret */
-    uint32_t node;                      /* this one */
-    char cluster[FTC_JOB_NAME_SIZE]; /* the job's name on all nodes; `job` if there is one node */
-    unsigned char secret[FTC_JOB_SECRET]; /* where there are endpoints: proves each connection */
+    /* Drawn for this job. It is sent in the clear, so it is no secret. */
+    unsigned char multicast_group[FTC_JOB_GROUP];
+    uint32_t node;                        /* the number of this node */
+    char cluster[FTC_JOB_NAME_SIZE];      /* the job's name on all nodes; `job` on a single node */
+    unsigned char secret[FTC_JOB_SECRET]; /* the job secret, if there are endpoints */
 
-    _Alignas(64) _Atomic uint32_t state;     /* enum ftc_job_state; the launcher */
-    _Atomic uint32_t failures;               /* entries in the failure log; the launcher, release */
-    _Alignas(64) _Atomic uint32_t finalized; /* hint: how many set the mark; any rank adds 1 */
-    _Alignas(64) _Atomic uint64_t abort; /* 0, or FTC_ABORT(rank, code): any rank, first one wins */
-    _Alignas(64) _Atomic uint64_t
-        lease_ns; /* ranks return from no call after this time (ftc_clock_now()); the launcher */
+    _Alignas(64) _Atomic uint32_t state; /* enum ftc_job_state; the launcher */
+    _Atomic uint32_t failures;           /* entries in the failure log; the launcher, release */
+    /* A hint: how many ranks have set the mark. Any rank adds 1. */
+    _Alignas(64) _Atomic uint32_t finalized;
+    /* 0, or FTC_ABORT(rank, code). Any rank; the first one wins. */
+    _Alignas(64) _Atomic uint64_t abort;
+    /* Ranks return from no call after this time (ftc_clock_now()). The launcher. */
+    _Alignas(64) _Atomic uint64_t lease_ns;
 };
 
 #define FTC_ABORT(rank, code)                                                                      \
@@ -244,54 +264,56 @@ struct ftc_segment_header {
 #define FTC_ABORT_RANK(word) ((int)(((word) >> 16) & 0xffffffff))
 #define FTC_ABORT_CODE(word) ((int)((word)&0xffff))
 
-/* What the launcher asks for. Strings are copied and cut to fit. */
+/* What the launcher wants in a new segment. Strings are copied, and cut to fit. */
 struct ftc_segment_spec {
     const char *job, *host, *command, *directory;
-    const char *text; /* the resolved configuration, "section.key=value\n" lines, for the ranks */
+    const char *text; /* the configuration for the ranks, from ftc_settings_dump() */
     int ranks, f, bound_cores;
-    bool endpoints;  /* ranks say where they listen; so they do on several nodes */
-    int node, nodes; /* 0 nodes: one, with all ranks, and cluster and members are not looked at */
+    bool endpoints;  /* true: ranks publish endpoints; on several nodes they always do */
+    int node, nodes; /* nodes 0: a single node with all ranks; cluster and members are not read */
     const char *cluster;
-    const unsigned char *secret; /* FTC_JOB_SECRET bytes; NULL: drawn */
-    const struct ftc_node
-        *members; /* hosts and ranks of each node, which follow one another from rank 0 on */
+    const unsigned char *secret; /* FTC_JOB_SECRET bytes; NULL: they are drawn */
+    /* Host and ranks of each node. The ranks of the nodes follow one another, from rank 0 on. */
+    const struct ftc_node *members;
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
 };
 
-struct ftc_segment; /* a mapping; private copies of the layout */
+struct ftc_segment; /* a mapping, with private copies of the layout */
 
 /*
- * Create /dev/shm/<name of spec->job> (mode 0600, exclusive), its front part really allocated, and
- * map it. The caller is its launcher: others count it as alive until it has detached, or has ended.
- * FTC_ERR_STATE: the name is not free. FTC_ERR_SYSTEM with cause and remedy: /dev/shm read-only,
- * full, missing; file-size or address-space limit.
+ * Create the file of job spec->job in /dev/shm (mode 0600, exclusive), allocate its front part, and
+ * map it. The caller is the launcher of the segment: others count it as alive until it has detached
+ * or ended. FTC_ERR_STATE: the name is not free. FTC_ERR_SYSTEM, with cause and remedy: /dev/shm is
+ * read-only, full or missing, or a limit on file size or address space is too low.
  */
 int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *spec);
 
-/* A checked copy of the header alone, as it is at this moment; for looking around. FTC_ERR_PROTO,
- * FTC_ERR_SYSTEM. */
+/* A checked copy of the header alone, as it is now, for callers that do not need the rest.
+ * FTC_ERR_PROTO, FTC_ERR_SYSTEM. */
 int ftc_segment_peek(struct ftc_segment_header *header, const char *job);
 
-/* Map an existing one. `writable` false: read-only, front part only (no rings): what ftcoll-status
- * uses; it cannot disturb the job. FTC_ERR_PROTO when what is there is not a sound segment of this
- * version; FTC_ERR_SYSTEM. */
+/* Map an existing segment. With `writable` false the mapping is read-only, and has the front part
+ * only, without rings, so that it cannot disturb the job; ftcoll-status uses this. FTC_ERR_PROTO:
+ * the file is no sound segment of this version. FTC_ERR_SYSTEM. */
 int ftc_segment_attach(struct ftc_segment **out, const char *job, bool writable);
 
 void ftc_segment_detach(struct ftc_segment *segment); /* NULL is legal */
 
-/* Take away its name, if that still leads to this segment; for its launcher. */
+/* Unlink the file of the segment, if its name still leads to this segment. Only its launcher calls
+ * this. */
 void ftc_segment_remove(struct ftc_segment *segment);
 
-/* Does the launcher live? Its lock decides, in any pid namespace; without locks its pid, where that
- * means something. */
+/* Does the launcher live? Its lock decides, in any pid namespace. On systems without such locks its
+ * pid decides, if this process is in the same pid namespace. */
 enum ftc_life ftc_segment_launcher(struct ftc_segment *segment);
 
-/* For a collector: a descriptor that holds the lock of the segment's file, whatever is in it, if
- * its launcher is known to be gone; else -1. A process that holds the lock may unlink the file. */
+/* For a collector. If the launcher is known to be gone: a descriptor that holds the lock of the
+ * file, whatever the file contains. Else -1. A process that holds the lock may unlink the file. */
 int ftc_segment_seize(const char *path);
 
-/* A job name is "<pid>.<six digits>"; whatever else comes as one is refused before a path is made
- * of it. Pids are not unique where several pid namespaces share /dev/shm; the digits are drawn. */
+/* Is this a job name, that is "<pid>.<six digits>"? All others are refused before a path is made of
+ * them. The digits are random, because pids are not unique where several pid namespaces share
+ * /dev/shm. */
 bool ftc_job_name_valid(const char *job);
 
 /* The path of a job's segment: "/dev/shm/ftcoll-<uid>-<job>". */
@@ -301,62 +323,62 @@ struct ftc_segment_header *ftc_segment_header(struct ftc_segment *segment);
 int ftc_segment_ranks(const struct ftc_segment *segment);
 /* Is this an address in the mapping? */
 bool ftc_segment_holds(const struct ftc_segment *segment, const void *address);
-const char *
-ftc_segment_text(struct ftc_segment *segment); /* NUL-terminated copy, owned by the mapping */
+/* A private, NUL-terminated copy of the configuration text. The mapping owns it. */
+const char *ftc_segment_text(struct ftc_segment *segment);
 struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank);
 
 /* --- nodes --- */
 
 int ftc_segment_nodes(const struct ftc_segment *segment);
-int ftc_segment_node(const struct ftc_segment *segment); /* this one */
-/* Ranks of this node: *count of them, from the returned one on. */
+int ftc_segment_node(const struct ftc_segment *segment); /* the number of this node */
+/* The ranks of this node. Returns the first one, and their number in *count. */
 int ftc_segment_local(const struct ftc_segment *segment, int *count);
 bool ftc_segment_is_local(const struct ftc_segment *segment, int rank);
 int ftc_segment_node_of(const struct ftc_segment *segment, int rank);
 struct ftc_node *ftc_segment_node_at(struct ftc_segment *segment, int node);
-/* FTC_ENDPOINT_SIZE bytes, to be read only once the rank's phase is FTC_PHASE_JOINED, and not
- * trusted. NULL: the job has none. */
+/* The endpoint of a rank, in FTC_ENDPOINT_SIZE untrusted bytes. Read it only after the phase of the
+ * rank has become FTC_PHASE_JOINED. NULL: the job has no endpoints. */
 char *ftc_segment_endpoint(struct ftc_segment *segment, int rank);
 
-/* Rows of the sets that a rank publishes for ftcoll-status, ftc_set_words(ranks) words each; may be
- * torn. */
+/* The sets that a rank publishes for ftcoll-status, in ftc_set_words(ranks) words each. A reader may
+ * see words of different times. */
 _Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank);  /* L */
 _Atomic uint64_t *ftc_segment_agreed_row(struct ftc_segment *segment, int rank); /* G */
 
-/* Row of bits of `rank`: bit q is set after q put something into the ring q -> rank. Any rank,
- * atomic or/exchange. */
+/* The pending bits of `rank`: bit q is set after q has put something into the ring q -> rank. Any
+ * rank, by atomic or and exchange. */
 _Atomic uint64_t *ftc_segment_pending_row(struct ftc_segment *segment, int rank);
 
-/* Start of the ring from -> to; NULL in a read-only mapping. Touch it only after
+/* The start of the ring from -> to. NULL in a read-only mapping. Touch the ring only after
  * ftc_ring_create(). */
 void *ftc_segment_ring(struct ftc_segment *segment, int from, int to);
-/* Really allocate `size` bytes from `offset` of that ring, so that a full /dev/shm is an error here
- * and not SIGBUS later. FTC_ERR_SYSTEM. */
+/* Allocate the memory of `size` bytes from `offset` of that ring, so that a full /dev/shm is
+ * FTC_ERR_SYSTEM here and not a SIGBUS later. */
 int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, size_t offset,
                               size_t size);
 
-/* --- failures: one writer, the launcher --- */
+/* --- failures: only the launcher writes them --- */
 
 struct ftc_failure {
     enum ftc_failure_cause cause;
     int detail;  /* signal, exit code or errno */
-    int seen_by; /* a rank, -1: the launcher */
+    int seen_by; /* a rank; -1: the launcher */
     uint64_t suspected_ns, declared_ns;
 };
 
-/* Declare `rank` failed, once its exit was seen: fills its slot, appends to the log, then
- * publishes. A second declaration of the same rank is ignored: what this process has declared
- * decides that, never what shared memory says. Waking the sleepers is the caller's next step
- * (ftc_bell_ring_all, ftc_board_ring_all).
+/* Declare `rank` failed, after its exit was seen: fill its slot, append it to the log, then publish
+ * the log. A second declaration of the same rank is ignored. A private list of this process decides
+ * that, never shared memory. The caller must then wake the sleepers (ftc_bell_ring_all,
+ * ftc_board_ring_all).
  */
 void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure);
 
-/* Write again what this process has declared, and nothing else: a rank may have damaged the flags,
- * the log or its length. */
+/* Write again all that this process has declared, because a rank may have damaged the flags, the
+ * log or its length. */
 void ftc_segment_restore_failures(struct ftc_segment *segment);
 
-/* The next rank declared after *cursor entries (start at 0), and advance it. -1: none, or the entry
- * is damaged, and the launcher will write it again. */
+/* The rank in entry *cursor of the failure log, and advance *cursor, which starts at 0. -1: there is
+ * no such entry, or it is damaged, and the launcher will write it again. */
 int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor);
 
 bool ftc_segment_failed(struct ftc_segment *segment, int rank); /* acquire */

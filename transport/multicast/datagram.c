@@ -1,4 +1,4 @@
-/* Encoding and judging the envelope: see datagram.h. */
+/* Encoding and judging the envelope: see multicast/datagram.h. */
 #include "transport/multicast/datagram.h"
 
 #include <assert.h>
@@ -9,13 +9,13 @@
 
 #define MAGIC 0x66744d01u /* "ftM", version 1 */
 #define SUMMED                                                                                     \
-    (FTC_DATAGRAM_HEAD - 4) /* bytes of the head that the checksum, its last field, covers */
+    (FTC_DATAGRAM_HEAD - 4) /* bytes of the head that the checksum covers: all but itself */
 
 static uint32_t checksum(const unsigned char *head, const struct iovec *pieces, int count)
 {
     uLong sum = crc32_z(crc32_z(0, NULL, 0), head, SUMMED);
     for (int i = 0; i < count; i++)
-        if (pieces[i].iov_len > 0) /* NULL would start it anew */
+        if (pieces[i].iov_len > 0) /* NULL would start the sum anew */
             sum = crc32_z(sum, pieces[i].iov_base, pieces[i].iov_len);
     return (uint32_t)sum;
 }

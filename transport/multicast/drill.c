@@ -1,4 +1,4 @@
-/* Loss, duplicates, disorder and damage on demand: see multicast/drill.h. */
+/* Loss, duplicates, disorder and damage on purpose: see multicast/drill.h. */
 #include "transport/multicast/drill.h"
 
 #include <assert.h>
@@ -18,7 +18,8 @@ int ftc_multicast_drill_init(struct ftc_multicast_drill_state *state,
                                  parts[i], FTC_DRILL_CERTAIN);
     memset(state, 0, sizeof(*state));
     state->drill = *drill;
-    state->random = drill->seed ^ (uint64_t)rank << 32; /* not the same losses at every rank */
+    /* So that ranks do not all lose the same datagrams. */
+    state->random = drill->seed ^ (uint64_t)rank << 32;
     return 0;
 }
 
@@ -75,7 +76,8 @@ void ftc_multicast_drill_put(struct ftc_multicast_drill_state *state,
 {
     const struct ftc_multicast_drill *drill = &state->drill;
     unsigned after = 0;
-    bool room = state->count + 2 < FTC_DRILL_HELD; /* else it goes as it came, and makes some */
+    /* Without room the datagram goes as it came. That brings the held ones nearer to their turn. */
+    bool room = state->count + 2 < FTC_DRILL_HELD;
     if (room && strikes(state, drill->duplicate_ppm, &state->drilled.duplicated))
         append(state, fields, ftc_buffer_ref(payload), 0);
     if (room && strikes(state, drill->reorder_ppm, &state->drilled.reordered))

@@ -1,11 +1,11 @@
-/* A job's multicast group: its address. */
+/* The address of a job's multicast group. */
 #include <nettle/sha2.h>
 #include <string.h>
 
 #include "transport/multicast/internal.h"
 
 #define PORT_FIRST 16384u
-#define PORT_COUNT 16384u /* divides 65536, so that all are as likely */
+#define PORT_COUNT 16384u /* divides 65536, so that all ports are equally likely */
 
 _Static_assert(FTC_MULTICAST_DRAWN <= SHA256_DIGEST_SIZE, "one digest is enough for a group");
 

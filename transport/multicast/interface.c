@@ -61,7 +61,7 @@ bool ftc_multicast_interface_named(const struct ftc_multicast_interface *interfa
                     sizeof(text), NULL, 0, NI_NUMERICHOST) != 0)
         return false;
     if (strchr(entry, '%') == NULL)
-        text[strcspn(text, "%")] = '\0'; /* the interface behind a link-local address */
+        text[strcspn(text, "%")] = '\0'; /* cuts off the interface of a link-local address */
     return strcmp(text, entry) == 0;
 }
 

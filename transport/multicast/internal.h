@@ -1,6 +1,6 @@
 /*
- * The inside of the multicast transports, for their own files. multicast.c has what is the same for
- * all: envelope, drill, counters. An implementation only moves bytes: whole datagrams out and in.
+ * The inside of the multicast transports, for their own files. multicast.c has what they share:
+ * envelope, drill, counters. An implementation only moves whole datagrams out and in.
  */
 #ifndef FTC_TRANSPORT_MULTICAST_INTERNAL_H
 #define FTC_TRANSPORT_MULTICAST_INTERNAL_H
@@ -11,15 +11,16 @@
 struct ftc_multicast_ops {
     const char *name;
 
-    /* Fills in datagram_max. The setup was checked. */
+    /* Fills in datagram_max. The setup has been checked. */
     int (*open)(struct ftc_multicast **out, const struct ftc_multicast_setup *setup);
-    void (*close)(struct ftc_multicast *multicast); /* frees it */
+    void (*close)(struct ftc_multicast *multicast); /* also frees it */
 
-    /* One datagram of these pieces, datagram_max bytes at most. False: it could not go out at
+    /* Send one datagram of these pieces, at most datagram_max bytes. False: it could not be sent at
      * once. */
     bool (*push)(struct ftc_multicast *multicast, const struct iovec *pieces, int count);
-    /* The next one from the wire, whatever it is, into `bytes`, which has room for datagram_max: 1
-     * and its size, 0, or FTC_ERR_SYSTEM. One that is longer is cut. */
+    /* Take the next datagram from the wire, whatever it is, into `bytes`, which has room for
+     * datagram_max bytes. A longer one is cut. 1: it is there, with its size; 0: there is none;
+     * FTC_ERR_SYSTEM. */
     int (*pull)(struct ftc_multicast *multicast, unsigned char *bytes, size_t *size);
 
     int (*fd)(const struct ftc_multicast *multicast);
@@ -27,19 +28,19 @@ struct ftc_multicast_ops {
     bool (*ready)(struct ftc_multicast *multicast);
 };
 
-struct ftc_multicast { /* each implementation embeds it first */
+struct ftc_multicast { /* the first member of each implementation */
     const struct ftc_multicast_ops *ops;
     const struct ftc_log *log;
     uint32_t ranks, self;
     unsigned char communicator[FTC_COMMUNICATOR_SIZE];
-    size_t datagram_max;    /* bytes of a datagram on the wire, envelope included */
-    unsigned char *scratch; /* the datagram that is looked at: datagram_max bytes */
-    bool told;              /* that one could not be sent */
+    size_t datagram_max;    /* bytes of a datagram on the wire, with its envelope */
+    unsigned char *scratch; /* the datagram that is being looked at: datagram_max bytes */
+    bool told;              /* the log says already that a datagram could not be sent */
     struct ftc_multicast_drill_state drill;
     struct ftc_multicast_counters counters;
 };
 
-/* The group's address of that family on that interface, with its port. */
+/* The address of the group, with its port, for this family and interface. */
 socklen_t ftc_multicast_group_address(struct sockaddr_storage *address,
                                       const struct ftc_multicast_group *group, int family,
                                       const struct ftc_multicast_interface *interface);

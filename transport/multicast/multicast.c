@@ -1,4 +1,4 @@
-/* What all multicast transports share: envelope, judgement, drill, counters. */
+/* What all multicast transports share: envelope, judgement of what comes, drill, counters. */
 #include "transport/multicast/multicast.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "transport/multicast/internal.h"
 
-#define LOOK_MAX 64 /* datagrams that one receive drops: a flood of them must not keep the caller */
+#define LOOK_MAX 64 /* most datagrams that one receive drops: a flood must not hold the caller */
 
 static int check_setup(const struct ftc_multicast_setup *setup)
 {
@@ -95,7 +95,7 @@ void ftc_multicast_send(struct ftc_multicast *multicast, const struct ftc_datagr
         size += pieces[i].iov_len;
     }
     assert(size <= ftc_multicast_payload_max(multicast));
-    (void)size; /* where assert() is nothing */
+    (void)size; /* used only by assert() */
     sent.source = multicast->self;
     ftc_datagram_encode(head, &sent, multicast->communicator, pieces, count);
     count_sent(multicast, multicast->ops->push(multicast, all, 1 + count));
@@ -103,7 +103,7 @@ void ftc_multicast_send(struct ftc_multicast *multicast, const struct ftc_datagr
 
 /* --- in --- */
 
-/* Judge the datagram in scratch. True: it is sound and of another rank; otherwise it is counted. */
+/* Judge the datagram in scratch. True: it is sound and of another rank. False: it was counted. */
 static bool judge(struct ftc_multicast *multicast, size_t size, struct ftc_datagram *fields,
                   struct iovec *payload)
 {
@@ -121,7 +121,7 @@ static bool judge(struct ftc_multicast *multicast, size_t size, struct ftc_datag
     return false;
 }
 
-/* The drill on the bytes of a sound datagram. False: nothing is left of it. */
+/* Do the drill on the bytes of a sound datagram. False: nothing is left of it. */
 static bool survives_drill(struct ftc_multicast *multicast, size_t size,
                            struct ftc_datagram *fields, struct iovec *payload)
 {
@@ -138,7 +138,7 @@ static bool survives_drill(struct ftc_multicast *multicast, size_t size,
     return judge(multicast, size, fields, payload);
 }
 
-/* What was pulled goes to the drill, which gives it, or is dropped. */
+/* Give a datagram that was pulled to the drill, or drop it. The drill hands it on. */
 static int accept_datagram(struct ftc_multicast *multicast, size_t size)
 {
     struct ftc_datagram fields;

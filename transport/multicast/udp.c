@@ -1,7 +1,7 @@
 /*
- * Multicast by UDP: one socket, bound to the group's address and port, so that nothing else of this
- * host comes in; its receive buffer is what is pre-posted. Datagrams stay on the link: the system's
- * hop limit for multicast is 1.
+ * Multicast by UDP. There is one socket. It is bound to the address and port of the group, so that
+ * nothing else that reaches this host comes in. Its receive buffer takes the place of posted
+ * receives. Datagrams do not leave the link: the system's hop limit for multicast is 1.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,10 +14,10 @@
 #include "base/error.h"
 #include "transport/multicast/internal.h"
 
-#define DATAGRAM_MAX 7680 /* where the MTU is larger: with its additions the kernel charges 8 KiB */
+#define DATAGRAM_MAX 7680 /* upper limit: with its additions the kernel charges 8 KiB */
 #define HEADERS_IPV6 (40 + 8)
 #define HEADERS_IPV4 (20 + 8)
-#define BUFFER_EXTRA 768 /* what the kernel charges for a datagram beyond its bytes, about */
+#define BUFFER_EXTRA 768 /* about what the kernel charges for a datagram beyond its bytes */
 
 struct udp {
     struct ftc_multicast base;
@@ -28,7 +28,8 @@ struct udp {
 
 /* --- where --- */
 
-/* Would a datagram to the group find a way? Linux gives a loopback no IPv6 route for multicast. */
+/* Does the system have a route for a datagram to the group? Linux gives a loopback none for IPv6
+ * multicast. */
 static bool routed(const struct ftc_multicast_interface *interface,
                    const struct ftc_multicast_group *group)
 {
@@ -146,7 +147,7 @@ static int size_datagrams(struct udp *udp, const struct ftc_multicast_interface 
     return 0;
 }
 
-/* Bytes for datagrams, as they are asked for. */
+/* The size of the receive buffer, in bytes as a caller asks for them: the system doubles these. */
 static size_t buffer_size(const struct udp *udp)
 {
     int doubled = 0;
@@ -155,8 +156,9 @@ static size_t buffer_size(const struct udp *udp)
     return (size_t)doubled / 2;
 }
 
-/* Room for that many datagrams, where the system's default has less. It doubles what is asked, for
- * its own needs, and gives no more than net.core.rmem_max: fewer are no error. */
+/* Make room for setup->receives datagrams, if the system's default has less. The system doubles
+ * what is asked, for its own needs, and gives no more than net.core.rmem_max. So less room is no
+ * error. */
 static void size_buffer(struct udp *udp, const struct ftc_multicast_setup *setup)
 {
     size_t each = udp->base.datagram_max + BUFFER_EXTRA, wanted = (size_t)setup->receives * each;
@@ -226,7 +228,7 @@ static bool udp_push(struct ftc_multicast *multicast, const struct iovec *pieces
     struct udp *udp = (struct udp *)multicast;
     struct msghdr message = {.msg_name = &udp->group,
                              .msg_namelen = udp->group_size,
-                             .msg_iov = (struct iovec *)pieces, /* only read */
+                             .msg_iov = (struct iovec *)pieces, /* the pieces are only read */
                              .msg_iovlen = (size_t)count};
     ssize_t sent;
     do
@@ -253,7 +255,7 @@ static int udp_fd(const struct ftc_multicast *multicast)
     return ((const struct udp *)multicast)->socket;
 }
 
-/* A socket is readable as long as something is in it. */
+/* Nothing to do: a socket is readable as long as something is in it. */
 static int udp_arm(struct ftc_multicast *multicast)
 {
     (void)multicast;

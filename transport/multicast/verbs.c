@@ -1,13 +1,14 @@
 /*
- * Multicast by libibverbs and librdmacm: one queue pair of unreliable datagrams. The receives that
- * are pre-posted are all the room there is: what comes past them to a rank that is late is lost,
- * and no error.
+ * Multicast by libibverbs and librdmacm, with one queue pair of unreliable datagrams. The receives
+ * that are posted are all the room that there is. If a rank is late, what finds no receive is lost.
+ * This is no error.
  *
  * On RoCE the group is an IPv4 address, since the connection manager refuses to join IPv6 groups
- * there. On InfiniBand it is the IPv6 one, of which 80 random bits go into the MGID.
+ * there. On InfiniBand it is the IPv6 address, of which 80 random bits go into the MGID.
  *
- * One block of registered memory holds the slots: those of the receives, each with the 40 bytes of
- * the global route header before the datagram, then those of datagrams on their way out.
+ * One block of registered memory holds the slots. First come those of receives. Each of these has
+ * the 40 bytes of the global route header before the datagram. Then come those of datagrams that
+ * are being sent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@
 #include "transport/verbs/library.h"
 
 #define ROUTE_HEADER 40 /* bytes; InfiniBand specification, volume 1, 8.3 */
-#define SENDS        32 /* datagrams on their way out, at most */
+#define SENDS        32 /* datagrams that are being sent, at most */
 #define JOIN_NS      (10 * FTC_NS_PER_S)
 
 struct verbs {
@@ -42,7 +43,7 @@ struct verbs {
     struct ibv_mr *region;
     size_t slot; /* bytes */
     int receives;
-    uint64_t free[SENDS]; /* slots, of those for sending */
+    uint64_t free[SENDS]; /* the slots for sending that are not in use */
     int free_count;
 
     struct sockaddr_storage group;
@@ -50,7 +51,7 @@ struct verbs {
     struct ibv_ah *route;
     uint32_t queue_pair, queue_key; /* of the group */
 
-    bool has_next; /* a completion that ready() took */
+    bool has_next; /* `next` is a completion that is not handled yet */
     struct ibv_wc next;
     char broken[64]; /* why nothing more will come; "": it works */
 };
@@ -77,7 +78,7 @@ static bool is_broken(const struct verbs *verbs)
     return verbs->broken[0] != '\0';
 }
 
-/* The next completion there; false: none, or the queue is broken. */
+/* Take the next completion of the queue. False: there is none, or the queue is broken. */
 static bool poll_queue(struct verbs *verbs, struct ibv_cq *queue, struct ibv_wc *done)
 {
     int count = ibv_poll_cq(queue, 1, done);
@@ -112,7 +113,8 @@ static int verbs_pull(struct ftc_multicast *multicast, unsigned char *bytes, siz
         const struct ibv_wc *done = &verbs->next;
         bool good = done->status == IBV_WC_SUCCESS && done->byte_len >= ROUTE_HEADER;
         verbs->has_next = false;
-        if (done->status == IBV_WC_WR_FLUSH_ERR) /* and all that is posted now would come back so */
+        /* Everything that is posted from now on would come back like this, too. */
+        if (done->status == IBV_WC_WR_FLUSH_ERR)
             return broken(verbs, ibv_wc_status_str(done->status));
         if (good) {
             *size = done->byte_len - ROUTE_HEADER;
@@ -138,8 +140,8 @@ static int verbs_fd(const struct ftc_multicast *multicast)
     return ((const struct verbs *)multicast)->channel->fd;
 }
 
-/* Completions from now on make the channel readable; those of before, the caller looks for
- * afterwards. */
+/* Completions from now on make the channel readable. The caller looks afterwards for those that
+ * were before. */
 static int verbs_arm(struct ftc_multicast *multicast)
 {
     struct verbs *verbs = (struct verbs *)multicast;
@@ -156,7 +158,7 @@ static int verbs_arm(struct ftc_multicast *multicast)
 
 /* --- sending --- */
 
-/* The slots of datagrams that are out. */
+/* Take back the slots of datagrams that have been sent. */
 static void reap(struct verbs *verbs)
 {
     struct ibv_wc done;
@@ -206,7 +208,7 @@ static bool is_ethernet(const struct rdma_cm_id *id)
            port.link_layer == IBV_LINK_LAYER_ETHERNET;
 }
 
-/* An identifier bound to that address, or NULL: no RDMA device has it. */
+/* An identifier that is bound to the address. NULL: no RDMA device has that address. */
 static struct rdma_cm_id *bind_address(struct rdma_event_channel *events,
                                        struct ftc_multicast_interface *interface)
 {
@@ -228,7 +230,7 @@ static bool fits(const struct ftc_multicast_interface *interface, const struct r
            ftc_multicast_interface_named(interface, entry);
 }
 
-/* The first address of the entry that a device has. */
+/* Take the first address that a device has and that the entry means. */
 static int choose(struct verbs *verbs, const char *entry)
 {
     struct ftc_multicast_interface *all;
@@ -268,8 +270,9 @@ static int find_device(struct verbs *verbs, const struct ftc_multicast_setup *se
         rc = ftc_verbs_library_load();
     if (rc != 0)
         return rc;
-    /* Else a fork() of the application could take pages away from the device. It fails where the
-     * application used verbs before without: then forks are its own risk already. */
+    /* Otherwise a fork() of the application could take pages away from the device. The call fails
+     * if the application has used verbs without it before. Then its forks are at its own risk
+     * already. */
     (void)ibv_fork_init();
     struct ibv_device **devices = ibv_get_device_list(&count);
     if (devices != NULL)
@@ -325,8 +328,8 @@ static int make_memory(struct verbs *verbs)
     verbs->base.datagram_max = (size_t)128 << port.active_mtu; /* IBV_MTU_256 is 1 */
     verbs->slot = ROUTE_HEADER + verbs->base.datagram_max;
     size_t size = verbs->slot * (size_t)(verbs->receives + SENDS);
-    /* Whole pages: those of registered memory a child made by fork() does not get, and nothing else
-     * may be there. */
+    /* Whole pages, with nothing else in them: a child that fork() makes does not get the pages of
+     * registered memory. */
     size = (size + (size_t)page - 1) / (size_t)page * (size_t)page;
     errno = posix_memalign((void **)&verbs->memory, (size_t)page, size);
     if (errno != 0)
@@ -373,8 +376,8 @@ static int post_receives(struct verbs *verbs)
 
 /* --- the group --- */
 
-/* The connection manager's next event, or NULL when the deadline has passed (errno ETIMEDOUT) or on
- * error. */
+/* The next event of the connection manager. NULL: the deadline has passed (errno ETIMEDOUT), or
+ * there is an error. */
 static struct rdma_cm_event *await_event(struct verbs *verbs, uint64_t deadline)
 {
     struct rdma_cm_event *event;
@@ -392,7 +395,7 @@ static struct rdma_cm_event *await_event(struct verbs *verbs, uint64_t deadline)
     }
 }
 
-/* What the join found out: where the group's datagrams go. */
+/* Take from the join where datagrams to the group go. */
 static int take_route(struct verbs *verbs, const struct rdma_cm_event *event)
 {
     struct ibv_ah_attr attributes = event->param.ud.ah_attr;

@@ -1,4 +1,4 @@
-/* By which transport messages to a rank go. */
+/* Chooses the carrier by which messages to a rank go. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,14 @@
 
 /* --- endpoints --- */
 
-/* A copy of what `rank` wrote: shared memory, not trusted. False: not yet. */
+/* Copy the endpoint that `rank` wrote. It is in shared memory, so it is not trusted. False: it is
+ * not there yet. */
 static bool read_endpoint(struct ftc_segment *segment, int rank, char text[FTC_ENDPOINT_SIZE])
 {
     const struct ftc_slot *slot = ftc_segment_slot(segment, rank);
     const char *shared = ftc_segment_endpoint(segment, rank);
 
-    /* Pairs with the release of the phase: the text is there. */
+    /* Pairs with the release of the phase. After it the text is complete. */
     if (shared == NULL ||
         atomic_load_explicit(&slot->phase, memory_order_acquire) < FTC_PHASE_JOINED)
         return false;
@@ -23,7 +24,8 @@ static bool read_endpoint(struct ftc_segment *segment, int rank, char text[FTC_E
     return true;
 }
 
-/* The part "tcp:..." of such a text, moved to its start. False: there is none. */
+/* Move one carrier's part of the endpoint, such as "tcp:...", to the start of the text. False:
+ * there is none. */
 static bool find_part(char text[FTC_ENDPOINT_SIZE], enum ftc_carrier carrier)
 {
     const char *name = ftc_carrier_name(carrier);
@@ -75,7 +77,7 @@ int ftc_route_choose(const struct ftc_route *route, int rank)
 {
     char text[FTC_ENDPOINT_SIZE] = "", part[FTC_ENDPOINT_SIZE], order[64];
     bool known = read_endpoint(route->setup.segment, rank, text);
-    int unreached = -1; /* better than none: it goes on trying */
+    int unreached = -1; /* better than no carrier, since it goes on trying */
 
     for (int i = 0; route->order[i] >= 0; i++) {
         enum ftc_carrier carrier = (enum ftc_carrier)route->order[i];

@@ -1,14 +1,14 @@
-/* What the files of the route share; not for others. */
+/* The inside of the route, for its own files. */
 #ifndef FTC_TRANSPORT_ROUTE_INTERNAL_H
 #define FTC_TRANSPORT_ROUTE_INTERNAL_H
 
 #include "base/set.h"
 #include "transport/route/route.h"
 
-/* In place of an enum ftc_carrier: the rank has not said where it is. */
+/* In place of an enum ftc_carrier: nothing is chosen yet. */
 #define FTC_ROUTE_NOT_YET FTC_CARRIERS
 
-/* A message to a rank for which nothing is chosen yet. */
+/* A message to a rank for which no carrier is chosen yet. */
 struct ftc_route_held {
     struct ftc_route_held *next;
     struct ftc_buffer *head;
@@ -20,7 +20,7 @@ struct ftc_route_queue {
     struct ftc_route_held *first, *last;
 };
 
-/* What a transport asks for the part of an endpoint that is its own. */
+/* The context of ftc_route_endpoint_of(): whose part of an endpoint is asked for. */
 struct ftc_route_part {
     struct ftc_segment *segment;
     enum ftc_carrier carrier;
@@ -38,20 +38,21 @@ struct ftc_route {
     struct ftc_route_queue *queue; /* by rank */
     struct ftc_set waiting, closed;
     int waiting_count;
-    int turn;      /* whom receive() asks first */
-    int fd, epoll; /* of the carriers; -1: there is none; several are behind the epoll */
+    int turn;      /* the carrier that receive() asks first */
+    int fd, epoll; /* descriptor(), -1: none; the epoll of several carriers, -1: none */
 };
 
 /* route/choose.c */
 
-/* As ftc_tcp_setup.endpoint and ftc_verbs_setup.endpoint, of a part. */
+/* As ftc_tcp_setup.endpoint and ftc_verbs_setup.endpoint: the part of a rank's endpoint that is for
+ * one carrier. */
 const char *ftc_route_endpoint_of(void *context, int rank);
 const char *ftc_route_order_text(const struct ftc_route *route, char text[64]);
-/* enum ftc_carrier, FTC_ROUTE_NOT_YET, or an error. */
+/* The carrier for a rank: enum ftc_carrier, FTC_ROUTE_NOT_YET, or an error. */
 int ftc_route_choose(const struct ftc_route *route, int rank);
-/* ... for good; what waited goes first. */
+/* The same, for good. Messages that are held go out first. */
 int ftc_route_decide(struct ftc_route *route, int rank);
-/* Until then. FTC_ERR_NOMEM. */
+/* Hold a message until the carrier is chosen. FTC_ERR_NOMEM. */
 int ftc_route_hold(struct ftc_route *route, int to, struct ftc_buffer *head,
                    const struct ftc_value *value, bool urgent);
 void ftc_route_drop_first(struct ftc_route *route, int to);

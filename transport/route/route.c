@@ -1,4 +1,4 @@
-/* One transport out of several. */
+/* A transport that sends to each rank by one of several others. */
 #include "transport/route/route.h"
 
 #include <assert.h>
@@ -36,7 +36,7 @@ static void route_close(struct ftc_transport *transport)
     free(route);
 }
 
-/* Is there nobody whom another transport could have to reach? */
+/* Do the open carriers reach all ranks, so that no other carrier is needed? */
 static bool reaches_all(const struct ftc_route *route)
 {
     int local;
@@ -46,8 +46,8 @@ static bool reaches_all(const struct ftc_route *route)
            (route->carrier[FTC_CARRIER_SHM] != NULL && local == route->setup.ranks);
 }
 
-/* Many hosts have no device. One that is there and does not work, or that is all there is, is
- * another matter. */
+/* Go without verbs. Most hosts have no device, so this is worth only an info line. It is a warning
+ * if a device is there and fails, or was asked for by name, or if the order has no TCP. */
 static int go_without(const struct ftc_route *route, int why)
 {
     bool alternative = false;
@@ -123,7 +123,7 @@ static int check_reach(const struct ftc_route *route)
     return FTC_SUCCESS;
 }
 
-/* Each says where it is, "tcp:... verbs:...". */
+/* Join the endpoints of the carriers: "verbs:... tcp:...", in the order of the carriers. */
 static int join_endpoints(struct ftc_route *route)
 {
     size_t used = 0;
@@ -156,7 +156,7 @@ static int watch(struct ftc_route *route, int fd)
                          errno == EMFILE ? "; raise the limit: `ulimit -n`" : "");
 }
 
-/* One descriptor is handed on as it is. */
+/* Several descriptors are joined by an epoll. A single one is used as it is. */
 static int join_descriptors(struct ftc_route *route)
 {
     int rc = FTC_SUCCESS;
@@ -200,7 +200,8 @@ static int make(struct ftc_route **out, const struct ftc_transport_setup *setup)
     return FTC_SUCCESS;
 }
 
-/* With shared memory alone nothing is to be chosen: no detour. */
+/* If there is only shared memory, nothing has to be chosen, and the caller gets that transport
+ * itself. */
 static struct ftc_transport *without_detour(struct ftc_route *route)
 {
     struct ftc_transport *shm = route->carrier[FTC_CARRIER_SHM];
@@ -234,7 +235,7 @@ static int route_open(struct ftc_transport **out, const struct ftc_transport_set
         rc = join_endpoints(route);
     if (rc == 0)
         rc = join_descriptors(route);
-    /* What the caller gave is his. */
+    /* These belong to the caller, and may be gone after this call. */
     route->setup.tcp = NULL;
     route->setup.verbs = NULL;
     route->setup.route = NULL;
@@ -263,7 +264,7 @@ static int route_send(struct ftc_transport *transport, int to, struct ftc_buffer
     return route->carrier[choice]->ops->send(route->carrier[choice], to, head, value, urgent);
 }
 
-/* Who has said meanwhile where it is? */
+/* Ask again for the ranks for which messages wait: a carrier may have become known. */
 static int look_again(struct ftc_route *route)
 {
     int rc = FTC_SUCCESS;
@@ -290,9 +291,9 @@ static int route_flush(struct ftc_transport *transport, bool *idle)
     return rc;
 }
 
-/* After the message was taken out: a rank of a refused node that still sends is heard by nobody
- * once the refusal is known, wherever it was paused. The fence keeps the look from being done
- * before. */
+/* Does the rank belong to a refused node? This is asked after the message was taken out. So once
+ * the refusal is known, nobody hears a rank that still sends, even if this process was paused in
+ * between (docs/design/nodes.md, rule 6). The fence keeps the look from being moved before that. */
 static bool refused(const struct ftc_route *route, int carrier, int rank)
 {
     if (carrier == FTC_CARRIER_SHM)
@@ -314,7 +315,7 @@ static void route_close_peer(struct ftc_transport *transport, int rank)
             route->carrier[i]->ops->close_peer(route->carrier[i], rank);
 }
 
-/* As ftc_transport_ops.receive, from one of them. */
+/* As ftc_transport_ops.receive, from one carrier. */
 static int receive_by(struct ftc_route *route, int carrier, int *from, struct ftc_buffer **message)
 {
     struct ftc_transport *transport = route->carrier[carrier];
@@ -343,7 +344,7 @@ static void route_expect(struct ftc_transport *transport, int from)
             route->carrier[i]->ops->expect(route->carrier[i], i == chosen ? from : -1);
 }
 
-/* Each in turn. */
+/* The carriers are asked in turn. */
 static int route_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message)
 {
     struct ftc_route *route = (struct ftc_route *)transport;

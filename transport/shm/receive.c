@@ -1,6 +1,7 @@
 /*
- * Receiving: only peers whose pending bit was set are visited, in turn, one message each. A message
- * is put together in one buffer of the announced size while its bytes stream through the ring.
+ * Receiving. Only peers whose pending bit was set are visited, in turn, for one message each. A
+ * message is put together in one buffer of the announced size while its bytes come through the
+ * ring.
  */
 #include "transport/shm/internal.h"
 
@@ -22,7 +23,7 @@ bool ftc_shm_pending(struct ftc_shm *shm)
     return false;
 }
 
-/* Visit `rank` from now on. Its ring is attached on the first sign of life. */
+/* Put `rank` into the list of peers to visit. Its ring is attached when its bit is first seen. */
 static int meet(struct ftc_shm *shm, int rank)
 {
     struct ftc_shm_peer *peer = ftc_shm_peer(shm, rank);
@@ -42,7 +43,8 @@ static int meet_word(struct ftc_shm *shm, int word, uint64_t bits)
 {
     for (; bits != 0; bits &= bits - 1) {
         int rank = word * 64 + __builtin_ctzll(bits);
-        /* Bits of nobody are damage of this row, by nobody that could be named. */
+        /* A bit of no rank is damage of this row. Nobody can be named as its cause, so it is
+         * ignored. */
         if (rank >= shm->setup.ranks || rank == shm->setup.self)
             continue;
         int rc = meet(shm, rank);
@@ -58,7 +60,7 @@ static int take_pending(struct ftc_shm *shm)
     for (int word = 0; word < pending_words(shm); word++) {
         if (atomic_load_explicit(&row[word], memory_order_relaxed) == 0)
             continue;
-        /* Pairs with the release in announce(). What is published later sets the bit again. */
+        /* Pairs with the release in announce(). A later publication sets the bit again. */
         uint64_t bits = atomic_exchange_explicit(&row[word], 0, memory_order_acquire);
         int rc = meet_word(shm, word, bits);
         if (rc != 0) {
@@ -90,7 +92,7 @@ static int start_message(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
     return 0;
 }
 
-/* 1: the header is complete and the message begun; 0: not yet; or an error. */
+/* 1: the header is complete and the message has begun; 0: not yet; or an error. */
 static int pull_header(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     size_t missing = sizeof(peer->header) - peer->header_used;
@@ -107,8 +109,8 @@ static int pull_header(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
     return rc != 0 ? rc : 1;
 }
 
-/* Where the next bytes go, and how many belong there: first the head, then the value behind the
- * padding. */
+/* Where the next bytes go, and how many belong there: first those of the head, then those of the
+ * value behind the padding. */
 static unsigned char *next_place(const struct ftc_shm_peer *peer, size_t *size)
 {
     size_t head = (size_t)peer->header.head, value = (size_t)peer->header.value;
@@ -141,7 +143,7 @@ static int pull_message(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
     }
 }
 
-/* Pull, then give the room back: once for a small message. */
+/* Read what is there, then give the room back: only once for a small message. */
 static int pull(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     uint64_t before = peer->in.position;
@@ -159,7 +161,7 @@ static struct ftc_buffer *take_message(struct ftc_shm_peer *peer)
     return message;
 }
 
-/* As ftc_transport_ops.receive, for the peer that was taken from the list. */
+/* As ftc_transport_ops.receive, for one peer that was just taken from the list. */
 static int visit(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_buffer **message)
 {
     int rc = peer->damaged ? FTC_ERR_PROTO : pull(shm, peer);

@@ -1,7 +1,7 @@
 /*
- * Sending: straight into the ring when there is room and nothing waits, else into the peer's queue,
- * which flush() empties as the receiver gives room back. The straight way neither allocates nor
- * makes a system call while the receiver is awake.
+ * Sending. A message goes straight into the ring if there is room and nothing waits. Otherwise it
+ * goes into the peer's queue, which flush() empties as the receiver gives room back. The straight
+ * way does not allocate memory. It makes no system call while the receiver is awake.
  */
 #include "transport/shm/internal.h"
 
@@ -26,7 +26,7 @@ static void frame_init(struct ftc_frame *frame, struct ftc_buffer *head,
                                               .check = ftc_frame_check(head->size, size),
                                               .head = head->size,
                                               .value = size};
-    /* Borrowed until the frame is queued. */
+    /* Without a reference of its own until the frame is queued. */
     if (value != NULL && value->buffer != NULL)
         frame->value = *value;
 }
@@ -48,7 +48,7 @@ static void frame_free(struct ftc_shm *shm, struct ftc_frame *frame)
         free(frame);
 }
 
-/* Append a copy with references of its own; the spare must be there. */
+/* Append a copy of the frame that has its own references. shm->spare must be there. */
 static void enqueue(struct ftc_shm *shm, struct ftc_shm_peer *peer, const struct ftc_frame *frame)
 {
     struct ftc_frame *copy = shm->spare;
@@ -91,7 +91,7 @@ void ftc_shm_drop_queue(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 
 /* --- into the ring --- */
 
-/* The bytes of the frame from `sent` on that lie together. */
+/* The bytes of the frame from `sent` on, as far as they lie together. */
 static const unsigned char *next_piece(const struct ftc_frame *frame, size_t *size)
 {
     uint64_t at = frame->sent;
@@ -109,7 +109,7 @@ static const unsigned char *next_piece(const struct ftc_frame *frame, size_t *si
     return ftc_value_bytes(&frame->value) + at;
 }
 
-/* As much of the frame as there is room for: 0, or FTC_ERR_PROTO. */
+/* Write as much of the frame as there is room for. 0, or FTC_ERR_PROTO. */
 static int fill(struct ftc_ring *ring, struct ftc_frame *frame)
 {
     while (frame->sent < frame_total(frame)) {
@@ -125,8 +125,8 @@ static int fill(struct ftc_ring *ring, struct ftc_frame *frame)
     return 0;
 }
 
-/* Pending bit after publishing, both before the ring: who sees the bit (acquire in take_pending)
- * sees the bytes. */
+/* The order is: publish, set the pending bit, ring the bell. So a receiver that sees the bit
+ * (acquire in take_pending) sees the bytes, and a receiver that is rung sees the bit. */
 static void announce(struct ftc_shm *shm, struct ftc_shm_peer *peer, bool urgent)
 {
     int self = shm->setup.self;
@@ -136,8 +136,8 @@ static void announce(struct ftc_shm *shm, struct ftc_shm_peer *peer, bool urgent
     ftc_bell_ring(shm->setup.bell, peer->rank, urgent);
 }
 
-/* Put in what goes in: 1 the frame is out, 0 the ring is full and the receiver knows that we wait,
- * FTC_ERR_PROTO. */
+/* Write a frame into the ring. 1: it is all in. 0: the ring is full, and the receiver knows that
+ * this end waits. FTC_ERR_PROTO. */
 static int push(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_frame *frame)
 {
     for (;;) {
@@ -155,7 +155,7 @@ static int push(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_frame
     }
 }
 
-/* The channel to a peer that may be sent to: 1; 0: messages to it go nowhere; or an error. */
+/* The channel to a peer. 1: it can be sent to. 0: messages to it are dropped. Or an error. */
 static int channel(struct ftc_shm *shm, int to, struct ftc_shm_peer **out)
 {
     struct ftc_shm_peer *peer = ftc_shm_peer(shm, to);
@@ -186,9 +186,8 @@ int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
     frame_init(&frame, head, value, urgent);
     if (peer->first != NULL) {
         enqueue(shm, peer, &frame);
-        /* What is before it in the ring may not have been urgent: the receiver has to make room all
-         * the same.
-         */
+        /* The ring may be full of frames that were not urgent. The receiver must still be woken to
+         * make room. */
         if (urgent)
             ftc_bell_ring(shm->setup.bell, to, true);
         return 0;
@@ -230,7 +229,7 @@ bool ftc_shm_can_flush(struct ftc_shm *shm)
         return false;
     for (int rank = ftc_set_next(&shm->queued, 0); rank >= 0;
          rank = ftc_set_next(&shm->queued, rank + 1))
-        if (ftc_ring_room(&shm->peer[rank]->out) != 0) /* damage is for flush() to find */
+        if (ftc_ring_room(&shm->peer[rank]->out) != 0) /* flush() finds out if it is damage */
             return true;
     return false;
 }

@@ -1,5 +1,4 @@
-/* The shared-memory transport: its life and its peers. Sending and receiving are in files of their
- * own. */
+/* The shared-memory transport: its life and its peers. send.c and receive.c have the rest. */
 #include "transport/shm/internal.h"
 
 #include <assert.h>
@@ -98,7 +97,7 @@ static bool shm_ready(struct ftc_transport *transport)
     return shm->active_count > 0 || ftc_shm_pending(shm) || ftc_shm_can_flush(shm);
 }
 
-/* Who publishes rings the bell. */
+/* A sender that publishes rings the bell, so there is nothing else to poll. */
 static int shm_descriptor(struct ftc_transport *transport)
 {
     (void)transport;
@@ -109,12 +108,13 @@ static void shm_close_peer(struct ftc_transport *transport, int rank)
 {
     struct ftc_shm *shm = (struct ftc_shm *)transport;
     struct ftc_shm_peer *peer = ftc_shm_peer(shm, rank);
-    /* Out of memory: messages to it stay in a ring that nobody reads; no harm. */
+    /* Out of memory: messages to this rank stay in a ring that nobody reads, which does no harm. */
     if (peer == NULL || peer->closed)
         return;
     peer->closed = true;
     ftc_shm_drop_queue(shm, peer);
-    /* One last visit: for what it published without setting its bit, and to drop half a message. */
+    /* Visit the peer once more: it may have published something without setting its bit, and an
+     * incomplete message has to be dropped. */
     if (peer->can_receive)
         ftc_shm_activate(shm, peer);
 }

@@ -1,6 +1,7 @@
 /*
- * The listener's side. Until its proof a connection belongs to nobody: it costs a descriptor and a
- * little memory, has a deadline, and of too many the oldest goes, those of the same address first.
+ * The listener's side of the handshake. A connection belongs to no peer until its proof has come.
+ * Until then it costs a descriptor and a little memory, and has a deadline. If there are too many,
+ * the oldest is dropped: the oldest of the same address if that has too many.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #define ACCEPTS_A_TURN 16
 #define REST_NS        (100 * FTC_NS_PER_MS)
 
-/* --- those that have not said who they are --- */
+/* --- half-open connections: accepted, without proof --- */
 
 static void half_open_add(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
 {
@@ -42,7 +43,7 @@ void ftc_tcp_half_open_remove(struct ftc_tcp *tcp, struct ftc_tcp_connection *co
     tcp->half_open--;
 }
 
-/* The oldest of that address, and how many there are. */
+/* The oldest connection of that address, and the number of them. */
 static struct ftc_tcp_connection *oldest_of(const struct ftc_tcp *tcp,
                                             const unsigned char address[16], int *count)
 {
@@ -64,7 +65,7 @@ static void make_room(struct ftc_tcp *tcp, const unsigned char address[16])
         goes = tcp->half_open >= FTC_TCP_HALF_OPEN_MAX ? tcp->half_first : NULL;
     if (goes == NULL)
         return;
-    ftc_tcp_accept_step(tcp, goes); /* where many come at once, its words may lie there unread */
+    ftc_tcp_accept_step(tcp, goes); /* if many come at once, its bytes may lie there unread */
     if (goes->fd < 0 || goes->state == FTC_TCP_LINKED)
         return;
     ftc_tcp_note(tcp, FTC_TCP_CROWD,
@@ -75,7 +76,7 @@ static void make_room(struct ftc_tcp *tcp, const unsigned char address[16])
 
 /* --- accepting --- */
 
-/* As IPv6, whichever family it is. */
+/* Write an address of either family as IPv6. */
 static void address_key(unsigned char key[16], const struct sockaddr_storage *address)
 {
     memset(key, 0, 16);
@@ -87,7 +88,8 @@ static void address_key(unsigned char key[16], const struct sockaddr_storage *ad
     }
 }
 
-/* Without descriptors the listener would stay readable, and nobody could sleep. */
+/* If there is no descriptor left, the listener stays readable, and nobody could sleep. So it rests
+ * for a while. */
 static void accept_failed(struct ftc_tcp *tcp)
 {
     if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
@@ -136,11 +138,12 @@ static void refuse_hello(struct ftc_tcp *tcp, struct ftc_tcp_connection *connect
     struct ftc_tcp_answer answer = {
         .protocol = tcp->wire->protocol, .versions = tcp->wire->versions, .refusal = refusal};
     ftc_tcp_answer_encode(connection->answer, &answer, connection->hello, &tcp->secret);
-    ftc_tcp_put(connection, connection->answer, sizeof(connection->answer)); /* as far as it goes */
+    /* If this fails, the other end sees only that the connection closes. */
+    ftc_tcp_put(connection, connection->answer, sizeof(connection->answer));
     ftc_tcp_hang_up(tcp, connection);
 }
 
-/* Refused and noted: true. */
+/* True: the hello is refused, and the refusal is counted. */
 static bool objectionable(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection,
                           const struct ftc_tcp_hello *hello)
 {
@@ -202,7 +205,8 @@ static void give_verdict(struct ftc_tcp *tcp, struct ftc_tcp_connection *connect
     ftc_tcp_hang_up(tcp, connection);
 }
 
-/* A newer link replaces an older one: the other end would not connect if it still had that. */
+/* A newer link replaces an older one: the other end connects only if it has no connection ("Newer
+ * connections" in docs/design/tcp.md). */
 static void welcome(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
                     struct ftc_tcp_connection *connection, const struct ftc_tcp_place *theirs)
 {
@@ -222,8 +226,9 @@ static void welcome(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
     tcp->wire->begin(tcp, peer);
 }
 
-/* Where both connect, and messages are slow, a proof may come when its sender has long dropped the
- * attempt for a link. Where it goes on is no more true, either. */
+/* Was the connection made before the last link came up? Its proof may be late when both ends
+ * connect and TCP has to send it again. By then its sender has dropped it for that link, and the
+ * place in the proof is out of date, too. */
 static bool is_outdated(const struct ftc_tcp_peer *peer,
                         const struct ftc_tcp_connection *connection)
 {
@@ -241,7 +246,7 @@ static void take_proof(struct ftc_tcp *tcp, struct ftc_tcp_connection *connectio
         return;
     }
     struct ftc_tcp_peer *peer = ftc_tcp_peer(tcp, connection->rank);
-    if (peer == NULL) /* it tries again */
+    if (peer == NULL) /* out of memory; the other end tries again */
         ftc_tcp_hang_up(tcp, connection);
     else if (peer->closed || peer->damaged || peer->reported)
         give_verdict(tcp, connection, FTC_TCP_REFUSED_CLOSED);

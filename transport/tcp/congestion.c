@@ -1,6 +1,6 @@
 /*
- * Which congestion control connections use. BBR is for the Internet: a timer lets each packet go,
- * which between the hosts of a cluster takes more time than it saves.
+ * Which congestion control connections use. BBR is for the Internet: it sends each packet by a
+ * timer. Between the hosts of a cluster that takes more time than it saves.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -37,7 +37,7 @@ int ftc_tcp_congestion_choose(struct ftc_tcp *tcp)
         return FTC_SUCCESS;
     if (wanted[0] == '\0') {
         if (paces(tcp->listener) && !use(tcp, tcp->listener, "cubic"))
-            (void)use(tcp, tcp->listener, "reno"); /* any user may use it */
+            (void)use(tcp, tcp->listener, "reno"); /* any user may use reno */
         return FTC_SUCCESS;
     }
     errno = 0;

@@ -1,5 +1,5 @@
-/* The connector's side: an attempt to get a link, until it has one or fails; then again, ever more
- * rarely. */
+/* The connector's side of the handshake: an attempt to connect, until it gets a link or fails.
+ * After a failure it is made again, after ever longer pauses. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "transport/tcp/internal.h"
 
 #define BACKOFF_NS      (10 * FTC_NS_PER_MS)
-#define BACKOFF_DOUBLED 6 /* times at most */
+#define BACKOFF_DOUBLED 6 /* the pause is doubled this often at most */
 #define USER_TIMEOUT_MS 10000
-#define RETRANSMIT_MS   1000 /* the longest pause between two; the least that Linux takes */
+#define RETRANSMIT_MS   1000 /* longest pause between two retransmissions; Linux takes no less */
 #ifndef TCP_RTO_MAX_MS
 #define TCP_RTO_MAX_MS 44 /* since Linux 6.15 */
 #endif
@@ -23,7 +23,7 @@
 
 static void set(int fd, int level, int option, int value)
 {
-    setsockopt(fd, level, option, &value, sizeof(value)); /* what it refuses costs time only */
+    setsockopt(fd, level, option, &value, sizeof(value)); /* a refused option costs only time */
 }
 
 void ftc_tcp_options(const struct ftc_tcp *tcp, int fd)
@@ -32,18 +32,18 @@ void ftc_tcp_options(const struct ftc_tcp *tcp, int fd)
         tcp->setup.user_timeout_ms > 0 ? (int)tcp->setup.user_timeout_ms : USER_TIMEOUT_MS;
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout);
-    /* After a cut, or on a bad line, leases wait for what is sent again: with doubled pauses for
-     * twice as long as the cut was. */
+    /* After a cut or on a bad line, leases wait for retransmissions. If TCP doubled its pauses,
+     * they would wait for up to twice as long as the cut lasted. */
     set(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);
     set(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, RETRANSMIT_MS);
-    /* A black hole is noticed even by who only waits. */
+    /* Even an end that only waits must notice a black hole. */
     set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 2);
     set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
     ftc_tcp_congestion_set(tcp, fd);
 }
 
-/* Not a byte more than the message: what follows belongs to the link. */
+/* Read no byte beyond the message: what follows belongs to the link. */
 int ftc_tcp_take(struct ftc_tcp_connection *connection, size_t size)
 {
     ssize_t got =
@@ -77,8 +77,8 @@ void ftc_tcp_retry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     uint64_t wait = BACKOFF_NS << doubled, now = ftc_clock_now();
     if (!ftc_tcp_wanted(peer))
         return;
-    /* Half of it by chance: two that wait for each other, or many that wait for one, must not meet
-     * again. */
+    /* Half of the pause is random, so that two ranks that connect to each other, or many that
+     * connect to one, do not collide again. */
     wait = wait / 2 + ftc_mix(now ^ (uint64_t)tcp->self << 32 ^ (uint64_t)peer->rank) % (wait / 2);
     peer->retry_at = now + wait;
     ftc_tcp_time(tcp, peer);
@@ -116,7 +116,8 @@ static int new_socket(struct ftc_tcp *tcp, const struct ftc_tcp_peer *peer, int 
     return fd;
 }
 
-/* Of the wire's interface, where there is one: the way of the bytes is the way that was tried. */
+/* Bind the socket to the address of the wire's device, if there is one. So the bytes take the way
+ * that has been tried. */
 static bool bind_source(const struct ftc_tcp *tcp, int fd, const struct sockaddr_storage *to)
 {
     const struct sockaddr_storage *source = &tcp->source;
@@ -155,7 +156,7 @@ void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         unreachable(tcp, peer, ftc_last_error());
     else if (endpoint.protocol != tcp->wire->protocol)
         unreachable(tcp, peer, "its endpoint is one of another transport");
-    else /* each in turn, in the order in which it names them */
+    else /* one address at each attempt, in the order of the endpoint */
         connect_to(tcp, peer, &endpoint.address[peer->attempts % (unsigned)endpoint.count]);
 }
 
@@ -173,7 +174,7 @@ enum ftc_reach ftc_tcp_reach(struct ftc_transport *transport, int rank)
     if (peer == NULL)
         return FTC_REACH_NO; /* out of memory */
     if (peer->closed || peer->damaged || peer->reported)
-        return FTC_REACH_YES; /* nothing goes there anyway */
+        return FTC_REACH_YES; /* nothing is sent to this peer any more */
     if (peer->reach != FTC_REACH_NOT_YET || peer->reach_by != 0)
         return peer->reach;
     peer->reach_by = ftc_clock_now() + tcp->reach_ns;
@@ -237,7 +238,7 @@ static void refused(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, enum ftc_tcp
         [FTC_TCP_REFUSED_RANK] = FTC_TCP_WRONG_RANK,    [FTC_TCP_REFUSED_SECRET] = FTC_TCP_SECRET,
         [FTC_TCP_REFUSED_CLOSED] = FTC_TCP_UNREACHABLE,
     };
-    if (refusal == FTC_TCP_REFUSED_BUSY) { /* its own connection is on the way */
+    if (refusal == FTC_TCP_REFUSED_BUSY) { /* the other end has a better connection */
         ftc_tcp_dial_drop(tcp, peer);
         ftc_tcp_retry(tcp, peer);
         return;

@@ -1,4 +1,4 @@
-/* The text of an endpoint. It comes from another process: each length is checked. */
+/* The text of an endpoint. It comes from another process, so each length is checked. */
 #include "transport/tcp/endpoint.h"
 
 #include <arpa/inet.h>
@@ -52,7 +52,7 @@ static int malformed(const char *text)
                          text);
 }
 
-/* 1 to 65535, digits only; 0: none. */
+/* A port from 1 to 65535, of digits only. 0: it is none. */
 static unsigned parse_port(const char *text)
 {
     unsigned port = 0;
@@ -82,7 +82,7 @@ static int parse_addresses(struct ftc_tcp_endpoint *endpoint, const char *list, 
     return FTC_SUCCESS;
 }
 
-/* Behind the first word; NULL: none that is known. */
+/* The text behind the first word. NULL: that word is unknown. */
 static const char *skip_prefix(struct ftc_tcp_endpoint *endpoint, const char *text)
 {
     if (strnlen(text, FTC_TCP_ENDPOINT_SIZE) == FTC_TCP_ENDPOINT_SIZE)
@@ -123,7 +123,7 @@ void ftc_tcp_endpoint_format(char text[FTC_TCP_ENDPOINT_SIZE],
                              const struct ftc_tcp_endpoint *endpoint)
 {
     char one[INET6_ADDRSTRLEN];
-    /* 8 addresses of 45 characters always fit. */
+    /* It always has room: 8 addresses of 45 characters. */
     int used = snprintf(text, FTC_TCP_ENDPOINT_SIZE, "%s", prefixes[endpoint->protocol]);
     for (int i = 0; i < endpoint->count; i++)
         used += snprintf(text + used, (size_t)(FTC_TCP_ENDPOINT_SIZE - used), "%s%s",

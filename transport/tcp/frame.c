@@ -1,4 +1,4 @@
-/* The header of a frame. */
+/* Encoding of the header of a frame. */
 #include "transport/tcp/frame.h"
 
 #include <xxhash.h>
@@ -34,7 +34,8 @@ static int check_sizes(const struct ftc_tcp_header *header)
     if (header->flags == 0)
         return header->sequence == 0 && header->head == 0 && header->value == 0 &&
                header->offset == 0;
-    /* Nothing is left to send of a message that had come whole: that is acknowledged instead. */
+    /* A message that has come completely is acknowledged and not sent again, so offset is less than
+     * its size. */
     return header->flags == FTC_TCP_MESSAGE && header->head >= 1 &&
            header->head <= FTC_TCP_HEAD_MAX && header->value <= FTC_TCP_VALUE_MAX &&
            header->offset < header->head + header->value;

@@ -1,4 +1,4 @@
-/* The handshake's messages and proofs. HMAC-SHA256 and the comparison are Nettle's. */
+/* The messages and proofs of the handshake. HMAC-SHA256 and the comparison are those of Nettle. */
 #include "transport/tcp/handshake.h"
 
 #include <nettle/hmac.h>
@@ -7,7 +7,7 @@
 
 #include "base/wire.h"
 
-/* First bytes that no text protocol sends. */
+/* Each begins with a byte that no text protocol sends first. */
 static const unsigned char magic[FTC_TCP_PROTOCOLS][FTC_TCP_MAGIC_SIZE] = {
     [FTC_TCP_PROTOCOL_SOCKET] = {0xfc, 'f', 't', 'c', 't', 'c', 'p', '\n'},
     [FTC_TCP_PROTOCOL_VERBS] = {0xfc, 'f', 't', 'c', 'v', 'r', 'b', '\n'},
@@ -50,7 +50,7 @@ static void write_start(struct ftc_writer *w, enum ftc_tcp_protocol protocol,
     ftc_write_u16(w, (uint16_t)versions->highest);
 }
 
-/* False: no magic, or no range. */
+/* False: there is no magic, or no valid range of versions. */
 static bool read_start(struct ftc_reader *r, enum ftc_tcp_protocol *protocol,
                        struct ftc_tcp_versions *versions)
 {
@@ -92,9 +92,9 @@ bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello,
 static const char *const labels[] = {
     [FTC_TCP_RANKS] = "ftcoll ranks", [FTC_TCP_AGENTS] = "ftcoll agents"};
 
-/* The words differ by role, so that a proof cannot be sent back to the end that made it, and by
- * kind of ends, so that it cannot be taken from ranks to agents or back. Each word ends with its
- * NUL. */
+/* A proof begins with two words, each with its NUL: the kind of ends, and the role. The role keeps
+ * a proof from being sent back to the end that made it. The kind keeps a proof of a rank from being
+ * used with an agent, and the other way round. */
 static void prove(unsigned char proof[FTC_TCP_PROOF_SIZE], const char *role,
                   const unsigned char *hello, const unsigned char *answer, size_t answer_size,
                   const struct ftc_tcp_secret *secret)

@@ -1,10 +1,11 @@
 /*
- * What two ranks say before anything else on a connection. No I/O.
+ * The handshake: what two ends say before anything else on a connection (docs/design/tcp.md,
+ * "Handshake"). No I/O.
  *
- * connector -> listener: hello (who, to whom, versions, challenge)
+ * connector -> listener: hello (sender, target, job, versions, challenge)
  * listener -> connector: answer (version or refusal, challenge, proof)
- * connector -> listener: proof, and where it goes on
- * listener -> connector: verdict, and where it goes on
+ * connector -> listener: proof, and the place at which the connector goes on
+ * listener -> connector: verdict, and the place at which the listener goes on
  */
 #ifndef FTC_TRANSPORT_TCP_HANDSHAKE_H
 #define FTC_TRANSPORT_TCP_HANDSHAKE_H
@@ -15,7 +16,7 @@
 
 #include "transport/tcp/protocol.h"
 
-#define FTC_TCP_WIRE_VERSION   2 /* of either protocol, in this release; 2: proofs name the ends */
+#define FTC_TCP_WIRE_VERSION   2 /* of both protocols; 2: proofs name the kind of ends */
 #define FTC_TCP_MAGIC_SIZE     8
 #define FTC_TCP_JOB_SIZE       32
 #define FTC_TCP_CHALLENGE_SIZE 32
@@ -32,19 +33,19 @@ enum ftc_tcp_refusal {
     FTC_TCP_ACCEPTED,
     FTC_TCP_REFUSED_VERSION,
     FTC_TCP_REFUSED_JOB,
-    FTC_TCP_REFUSED_RANK,   /* not the one that was meant, or none of the job's */
+    FTC_TCP_REFUSED_RANK, /* the hello names another target, or its sender is no rank of the job */
     FTC_TCP_REFUSED_SECRET, /* the proof is wrong */
-    FTC_TCP_REFUSED_BUSY, /* the listener connects as well, and the lower rank's connection counts */
-    FTC_TCP_REFUSED_CLOSED, /* the connector is regarded as failed */
+    FTC_TCP_REFUSED_BUSY,   /* the listener has, or has had, a better connection */
+    FTC_TCP_REFUSED_CLOSED, /* the listener regards the connector as failed */
     FTC_TCP_REFUSALS,
 };
 const char *ftc_tcp_refusal_text(enum ftc_tcp_refusal refusal);
 
-/* Versions that a side speaks, lowest to highest. */
+/* The versions that an end speaks. */
 struct ftc_tcp_versions {
     unsigned lowest, highest;
 };
-/* The highest common one; 0: none. */
+/* The highest version that both have; 0: there is none. */
 unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one,
                                 const struct ftc_tcp_versions *other);
 
@@ -59,7 +60,7 @@ void ftc_tcp_hello_encode(unsigned char bytes[FTC_TCP_HELLO_SIZE],
                           const struct ftc_tcp_hello *hello);
 bool ftc_tcp_hello_decode(struct ftc_tcp_hello *hello,
                           const unsigned char bytes[FTC_TCP_HELLO_SIZE]);
-/* Can the first `size` bytes be those of a hello or answer? So that a stranger is known by his
+/* Can these first bytes be the start of a hello or an answer? So a stranger is recognised by its
  * first byte. */
 bool ftc_tcp_magic_begins(enum ftc_tcp_protocol protocol, const unsigned char *bytes, size_t size);
 
@@ -70,24 +71,27 @@ struct ftc_tcp_answer {
     enum ftc_tcp_refusal refusal;
     unsigned char challenge[FTC_TCP_CHALLENGE_SIZE];
 };
-/* The proof is made over the hello and this. A refusal carries zeros. */
+/* The secret of the job, and the kind of ends that a proof by it names. */
 struct ftc_tcp_secret {
-    enum ftc_tcp_ends ends; /* what it proves to be */
+    enum ftc_tcp_ends ends; /* the kind that the proofs name */
     size_t size;
     unsigned char bytes[FTC_TCP_SECRET_MAX];
 };
+/* The proof in the answer is made over the hello and the rest of the answer. A refusal has zeros in
+ * place of challenge and proof. */
 void ftc_tcp_answer_encode(unsigned char bytes[FTC_TCP_ANSWER_SIZE],
                            const struct ftc_tcp_answer *answer,
                            const unsigned char hello[FTC_TCP_HELLO_SIZE],
                            const struct ftc_tcp_secret *secret);
 bool ftc_tcp_answer_decode(struct ftc_tcp_answer *answer,
                            const unsigned char bytes[FTC_TCP_ANSWER_SIZE]);
-/* Does the listener know the secret? In constant time. */
+/* Does the proof show that the listener has the secret? Compared in constant time. */
 bool ftc_tcp_answer_proven(const unsigned char answer[FTC_TCP_ANSWER_SIZE],
                            const unsigned char hello[FTC_TCP_HELLO_SIZE],
                            const struct ftc_tcp_secret *secret);
 
-/* Where a side goes on: the next message it expects, and how many of its bytes it has. */
+/* The place at which an end goes on: the next message that it expects, and how many bytes of that
+ * message it has. */
 struct ftc_tcp_place {
     uint64_t expected, offset;
 };
@@ -96,7 +100,7 @@ void ftc_tcp_proof_encode(unsigned char bytes[FTC_TCP_PROOF_BYTES],
                           const unsigned char hello[FTC_TCP_HELLO_SIZE],
                           const unsigned char answer[FTC_TCP_ANSWER_SIZE],
                           const struct ftc_tcp_secret *secret);
-/* False: the connector does not know the secret. */
+/* False: the proof does not show that the connector has the secret. Compared in constant time. */
 bool ftc_tcp_proof_decode(struct ftc_tcp_place *place,
                           const unsigned char bytes[FTC_TCP_PROOF_BYTES],
                           const unsigned char hello[FTC_TCP_HELLO_SIZE],

@@ -1,12 +1,20 @@
 /*
- * The inside of the TCP transport, for its own files, and of the verbs transport, which has another
- * wire: tcp.c (life, ops), tcp/loop.c (epoll, timers), tcp/listen.c, tcp/connect.c (the connector's
- * side), tcp/accept.c (the listener's), tcp/link.c (sending, life of a link), tcp/receive.c,
- * tcp/wire.c (what a link's bytes go by).
+ * The inside of the TCP transport. Only its own files use it, and those of the verbs transport,
+ * which has another wire.
+ *
+ * tcp.c         life and ops
+ * loop.c        epoll, timers, turns
+ * listen.c      the listening socket
+ * connect.c     the connector's side of the handshake
+ * accept.c      the listener's side of the handshake
+ * link.c        life of a link, and sending on it
+ * receive.c     receiving
+ * wire.c        the wire of this transport: sockets
+ * congestion.c  choice of congestion control
  *
  * A peer outlives its connections. It has at most one link (a connection after its handshake) and
- * one dial (an own attempt to get one); accepted connections belong to nobody until they have
- * proven who they are.
+ * one dial (an attempt of this end to connect). An accepted connection belongs to no peer until its
+ * proof has come. Until then it is half-open.
  */
 #ifndef FTC_TRANSPORT_TCP_INTERNAL_H
 #define FTC_TRANSPORT_TCP_INTERNAL_H
@@ -21,16 +29,16 @@
 
 #define FTC_TCP_READ_SIZE 16384
 #define FTC_TCP_INBOX_MAX                                                                          \
-    (1u << 20) /* bytes of whole messages of one peer; then TCP holds it back */
-#define FTC_TCP_TURN_MAX          (4u << 20) /* bytes of one peer in one turn: others want theirs */
-#define FTC_TCP_SANE              (1ull << 30) /* a longer value that does not fit into memory is damage */
+    (1u << 20) /* bytes of whole messages of one peer; after that TCP holds the peer back */
+#define FTC_TCP_TURN_MAX          (4u << 20)   /* bytes of one peer in a turn; others wait, too */
+#define FTC_TCP_SANE              (1ull << 30) /* no memory for a longer value means damage */
 #define FTC_TCP_HALF_OPEN_MAX     128
 #define FTC_TCP_HALF_OPEN_ADDRESS 64
 #define FTC_TCP_HANDSHAKE_NS      (5 * FTC_NS_PER_S)
 #define FTC_TCP_ACK_NS            (5 * FTC_NS_PER_MS)
 #define FTC_TCP_ACK_BYTES         (256u << 10)
 #define FTC_TCP_ACK_MESSAGES      32
-#define FTC_TCP_CONGESTION_SIZE   16 /* of a name, as the kernel has it */
+#define FTC_TCP_CONGESTION_SIZE   16 /* bytes of a name, as in the kernel */
 
 enum ftc_tcp_state {
     FTC_TCP_CONNECTING,
@@ -42,33 +50,32 @@ enum ftc_tcp_state {
 };
 
 struct ftc_tcp_connection {
-    int fd;          /* -1: closed, memory stays until the turn's end */
-    uint32_t events; /* waited for */
+    int fd;          /* -1: closed; the memory stays until the end of the turn */
+    uint32_t events; /* epoll events that it is watched for */
     enum ftc_tcp_state state;
-    int rank;          /* of the other end; a claim until its proof; -1: unknown */
-    uint64_t since;    /* it was made */
-    uint64_t deadline; /* of the handshake */
-    struct ftc_tcp_connection *previous,
-        *next;                 /* half-open ones, oldest first; or the closed ones */
-    unsigned char address[16]; /* of an accepted one, for the limit by address */
+    int rank;          /* of the other end; only a claim before its proof; -1: unknown */
+    uint64_t since;    /* when it was made */
+    uint64_t deadline; /* for the end of the handshake */
+    /* List of the half-open connections, oldest first, or of the closed ones. */
+    struct ftc_tcp_connection *previous, *next;
+    unsigned char address[16]; /* of an accepted connection, for the limit for each address */
 
-    size_t used; /* of the handshake's current message */
+    size_t used; /* bytes of the handshake's current message that are in `in` */
     unsigned char in[FTC_TCP_HELLO_SIZE];
     unsigned char hello[FTC_TCP_HELLO_SIZE], answer[FTC_TCP_ANSWER_SIZE];
 
-    unsigned char *buffer; /* of a link: read, [begin, end) not looked at */
+    unsigned char *buffer; /* of a link: bytes that were read; [begin, end) is not looked at yet */
     size_t begin, end;
-    size_t
-        frame; /* bytes of the last whole one, with its message, if they fit the buffer; else the buffer */
-    bool payload; /* the header of the message that comes was read */
-    bool blocked; /* the wire is full */
-    bool proven;  /* it has carried something: until then an end of it is an attempt that failed */
+    size_t frame; /* bytes of the last whole frame with its message, at most the buffer's size */
+    bool payload; /* the header of the message that is coming has been read */
+    bool blocked; /* the wire has no room, or cannot carry bytes yet */
+    bool proven;  /* it has carried something; if it ends before that, the attempt has failed */
     unsigned char acknowledgement[FTC_TCP_HEADER_SIZE];
     size_t acknowledgement_left;
     struct ftc_verbs_link *queue_pair; /* of the verbs transport; NULL: none */
 };
 
-/* A message that came or is coming. */
+/* A message that has come or is coming. */
 struct ftc_tcp_arrival {
     struct ftc_tcp_arrival *next;
     struct ftc_buffer *message;
@@ -76,59 +83,61 @@ struct ftc_tcp_arrival {
 
 struct ftc_tcp_peer {
     int rank;
-    bool closed;            /* failed: nothing more goes out */
-    bool damaged, reported; /* as in the shared-memory transport */
+    bool closed;            /* the rank has failed: nothing more is sent to it */
+    bool damaged, reported; /* as in struct ftc_shm_peer */
 
     struct ftc_tcp_connection *link, *dial;
-    unsigned attempts;     /* that failed, one after the other */
-    uint64_t retry_at;     /* connect again then; 0: not */
-    uint64_t broken_since; /* 0: it is not */
-    uint64_t linked_at;    /* the last link came up; 0: none ever did */
+    unsigned attempts;     /* attempts that failed since a link last carried something */
+    uint64_t retry_at;     /* when to connect again; 0: no attempt is planned */
+    uint64_t broken_since; /* since when it is unreachable; 0: it is not */
+    uint64_t linked_at;    /* when the last link came up; 0: none ever did */
     enum ftc_reach reach;
-    uint64_t reach_by; /* tried so long, even with nothing to send; 0: nobody asks */
+    uint64_t reach_by; /* try to reach it until then, even with nothing to send; 0: nobody asks */
 
     struct ftc_tcp_queue out;
 
-    uint64_t expected; /* the next message to come */
+    uint64_t expected; /* number of the next message to come */
     struct ftc_tcp_header header;
-    struct ftc_tcp_arrival *coming; /* stays when the link breaks; ... */
-    uint64_t used;                  /* ... so many bytes of its head and value are here */
+    struct ftc_tcp_arrival *coming; /* the message that is coming; it stays when the link breaks */
+    uint64_t used;                  /* bytes of its head and value that are here */
     struct ftc_tcp_arrival *inbox, *inbox_last;
     size_t inbox_size;
-    size_t quiet_bytes, quiet_messages; /* came since the last acknowledgement */
-    uint64_t acknowledge_at;            /* 0: nothing to acknowledge */
+    size_t quiet_bytes, quiet_messages; /* since the last acknowledgement was sent */
+    uint64_t acknowledge_at;            /* when to acknowledge what came; 0: there is nothing */
 
-    bool active; /* in the list of those with something to receive */
-    bool timed;  /* in the list of those that have a timer */
+    bool active; /* in the list of peers with something to receive */
+    bool timed;  /* in the list of peers with a timer */
 };
 
 struct ftc_tcp;
 
-/* What carries the bytes of links. */
+/* What carries the bytes of links: sockets, or queue pairs beside them. */
 struct ftc_tcp_wire {
     const struct ftc_transport_ops *ops;
     enum ftc_tcp_protocol protocol;
     struct ftc_tcp_versions versions;
 
-    /* The handshake of the peer's link is over: write, now or when it can carry bytes. */
+    /* The handshake of the peer's link is over. Begin to write, at once or when the link can carry
+     * bytes. */
     void (*begin)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-    /* Something happened at the link's socket. */
+    /* Something happened at the socket of the link. */
     void (*step)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint32_t events);
-    /* Watch the link's socket for what is waited for, given inbox and queue. */
+    /* Set what the socket of the link is watched for, as inbox and queue demand. */
     void (*wait)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-    /* As writev(2) and readv(2) without waiting: EAGAIN is when the link gets blocked, or dry. */
+    /* As writev(2) and readv(2), without waiting. EAGAIN: the link can take no more bytes, or has
+     * no more. */
     ssize_t (*send)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces,
                     int count);
     ssize_t (*receive)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *places,
                        int count);
-    /* Acknowledge what came, in a way that does not need the link any more. */
+    /* Acknowledge what came in such a way that the link may end right after. */
     void (*acknowledge)(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-    /* The connection ends; its descriptor is still open. */
+    /* The connection ends. Its descriptor is still open. */
     void (*end)(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
 
-    /* Of a wire that is more than sockets; NULL: it is not. Look at each turn; make that its
-     * descriptors say when to look, before a sleep; one of them (0 or 1) is readable; close what
-     * links shared. */
+    /* Only in a wire that is more than sockets; otherwise NULL. poll: look for completions, at each
+     * turn. arm: before a sleep, make the wire's descriptors tell when to look. wake: descriptor
+     * `which` (0 or 1) of the wire is readable. close: free what the links shared. */
     void (*poll)(struct ftc_tcp *tcp);
     void (*arm)(struct ftc_tcp *tcp);
     void (*wake)(struct ftc_tcp *tcp, int which);
@@ -140,34 +149,33 @@ struct ftc_tcp {
     const struct ftc_tcp_wire *wire;
     int ranks, self;
     const struct ftc_log *log;
-    struct ftc_tcp_setup setup; /* its pointers to job and secret are not used */
+    struct ftc_tcp_setup setup; /* its pointers to job and secret are not used after opening */
     struct ftc_buffer_pool *pool;
-    bool turned; /* by receive(), since the last flush() */
-    bool idle;   /* the last flush() left nothing that waits for a socket to have room */
-    char congestion[FTC_TCP_CONGESTION_SIZE]; /* of new connections; empty: the system's */
+    bool turned; /* receive() has taken a turn since the last flush() */
+    bool idle;   /* after the last flush() nothing waited for room in a socket */
+    char congestion[FTC_TCP_CONGESTION_SIZE]; /* of new connections; "": the system's */
     char job[FTC_TCP_JOB_SIZE];
     struct ftc_tcp_secret secret;
     char endpoint[FTC_TCP_ENDPOINT_SIZE];
 
-    struct sockaddr_storage source; /* to connect from; no family: any */
+    struct sockaddr_storage source; /* the address to connect from; no family: any */
 
     int epoll, timer, listener;
-    char wire_event[2]; /* their places stand for the descriptors of the wire */
-    uint64_t now;       /* when it last looked: for what is due in milliseconds */
-    uint64_t look_at;   /* at sockets and timers, where messages do not come by them */
-    uint64_t timer_at;  /* set for; 0: not set */
-    uint64_t
-        accept_again_at; /* out of descriptors: the listener rests until then; 0: it does not */
+    char wire_event[2]; /* the addresses of these bytes stand for the descriptors of the wire */
+    uint64_t now;       /* of the last look; exact enough for what is due in milliseconds */
+    uint64_t look_at;   /* next look at sockets and timers, where not every turn looks at them */
+    uint64_t timer_at;  /* when the timer will fire; 0: it is not set */
+    uint64_t accept_again_at; /* until then the listener rests, without descriptors; 0: it works */
 
-    struct ftc_tcp_peer **peer; /* by rank, NULL: never met */
-    int *met;                   /* ranks that have a peer */
+    struct ftc_tcp_peer **peer; /* by rank; NULL: nothing went to this rank or came from it */
+    int *met;                   /* the ranks that have a peer */
     int met_count;
-    int *active; /* ranks, a circular queue of `ranks` places */
+    int *active; /* ranks with something to receive; a circular queue of `ranks` places */
     int active_first, active_count;
-    int until_turn; /* messages that receive() still hands out before it looks at the sockets */
-    int expected;   /* rank whose socket receive() looks at first; -1: at all of them */
-    int looked;     /* so often in a row without the others */
-    int *timed;     /* ranks */
+    int until_turn; /* messages that receive() hands out before it looks at sockets again */
+    int expected;   /* rank whose socket receive() looks at first; -1: at all sockets */
+    int looked;     /* looks in a row at that socket alone */
+    int *timed;     /* ranks with a timer */
     int timed_count;
 
     struct ftc_tcp_connection *half_first, *half_last;
@@ -175,15 +183,16 @@ struct ftc_tcp {
     struct ftc_tcp_connection *closed;
 
     uint64_t count[FTC_TCP_EVENTS], logged_at[FTC_TCP_EVENTS];
-    uint64_t reach_ns; /* see ftc_tcp_reach() */
+    uint64_t reach_ns; /* how long ftc_tcp_reach() tries */
 };
 
-/* tcp.c. Opening: check, fill in what calloc() gave, start; what was filled in must be closed.
- * FTC_ERR_ARG, FTC_ERR_NOMEM, FTC_ERR_SYSTEM, FTC_ERR_CONFIG. */
-/* tcp/congestion.c. FTC_ERR_CONFIG: it is not to be had here. */
+/* tcp/congestion.c. FTC_ERR_CONFIG: this kernel, or this user, cannot use the one that is set. */
 int ftc_tcp_congestion_choose(struct ftc_tcp *tcp);
 void ftc_tcp_congestion_set(const struct ftc_tcp *tcp, int fd);
 
+/* tcp/tcp.c. Opening takes three steps: check the setup; fill in a struct that calloc() gave;
+ * start. A struct that is filled in must be closed, also when start fails. Errors: FTC_ERR_ARG,
+ * FTC_ERR_NOMEM, FTC_ERR_SYSTEM, FTC_ERR_CONFIG. */
 int ftc_tcp_check_setup(const struct ftc_transport_setup *setup);
 void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setup,
                      const struct ftc_tcp_wire *wire);
@@ -197,35 +206,38 @@ bool ftc_tcp_ready(struct ftc_transport *transport);
 int ftc_tcp_descriptor(struct ftc_transport *transport);
 int ftc_tcp_unreachable(const struct ftc_transport *transport, int from, uint64_t since_ns);
 void ftc_tcp_close_peer(struct ftc_transport *transport, int rank);
-/* NULL: out of memory. */
+/* The peer of a rank, made if there is none. NULL: out of memory. */
 struct ftc_tcp_peer *ftc_tcp_peer(struct ftc_tcp *tcp, int rank);
+/* Put the peer into the list of those with something to receive, or with a timer. */
 void ftc_tcp_activate(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Count, and log with the number so far, unless one of the kind was logged lately. */
+/* Count an event, and log it with the number so far, unless one of its kind was logged within
+ * 10 s. */
 void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The peer breaks the protocol (ftc_last_error()): its channel is closed, receive reports it. */
+/* The peer has broken the protocol (ftc_last_error()). Close its channel; receive() reports it. */
 void ftc_tcp_damage(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 
 /* tcp/loop.c */
 int ftc_tcp_loop_open(struct ftc_tcp *tcp);
 void ftc_tcp_loop_close(struct ftc_tcp *tcp);
-/* Do what can be done without waiting. */
+/* Do everything that can be done without waiting. */
 void ftc_tcp_turn(struct ftc_tcp *tcp);
-/* Watch a new connection's descriptor, which is closed if that fails. FTC_ERR_SYSTEM,
- * FTC_ERR_NOMEM. */
+/* Make a connection of this descriptor, and watch it. On error the descriptor is closed:
+ * FTC_ERR_SYSTEM, FTC_ERR_NOMEM. */
 int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd,
                   enum ftc_tcp_state state, uint32_t events);
 void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection, uint32_t events);
-/* Watch a descriptor of the wire: 0 or 1. FTC_ERR_SYSTEM. */
+/* Watch a descriptor of the wire; `which` is 0 or 1. FTC_ERR_SYSTEM. */
 int ftc_tcp_watch_wire(struct ftc_tcp *tcp, int fd, int which);
-/* Its end has been seen: it would be readable from now on. */
+/* Stop watching a connection whose end has been seen. Otherwise it stays readable, and nobody can
+ * sleep. */
 void ftc_tcp_unwatch(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
-/* Its memory is given back at the end of a turn. */
+/* Close a connection. Its memory is freed at the end of the turn. */
 void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
 void ftc_tcp_listen_to(struct ftc_tcp *tcp, bool yes);
 
-/* tcp/listen.c: the listening socket and tcp->endpoint. */
+/* tcp/listen.c. Open the listening socket, and fill in tcp->endpoint. */
 int ftc_tcp_listen(struct ftc_tcp *tcp);
 
 /* tcp/accept.c */
@@ -238,52 +250,54 @@ void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_dial_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
 void ftc_tcp_dial_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_dial_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* As ftc_transport_ops.reach: no is the answer when the peer's link has not carried a message of
- * ours tcp->reach_ns later. */
+/* As ftc_transport_ops.reach. The answer is no if the peer's link has not carried a message of this
+ * end within tcp->reach_ns. */
 enum ftc_reach ftc_tcp_reach(struct ftc_transport *transport, int rank);
 void ftc_tcp_reach_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_reached(struct ftc_tcp_peer *peer);
-/* Is there a reason to have a link? */
+/* Is there a reason to have a link: something to send, or the question whether it reaches the
+ * peer? */
 bool ftc_tcp_wanted(const struct ftc_tcp_peer *peer);
-/* Connect again later, if there is a reason to. */
+/* Connect again later, if a link is wanted. */
 void ftc_tcp_retry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Options of every connection. */
+/* Set the options that every connection has. */
 void ftc_tcp_options(const struct ftc_tcp *tcp, int fd);
-/* The next message of a handshake into connection->in: 1: whole; 0: not yet; -1: the connection
- * ended. */
+/* Read the next message of a handshake into connection->in. 1: it is complete; 0: not yet; -1: the
+ * connection has ended. */
 int ftc_tcp_take(struct ftc_tcp_connection *connection, size_t size);
-/* A message of a handshake: an empty socket has room for it. */
+/* Send a message of a handshake. It always fits, since the socket is empty. False: the connection
+ * is broken. */
 bool ftc_tcp_put(const struct ftc_tcp_connection *connection, const void *bytes, size_t size);
 
 /* tcp/link.c */
-/* The connection becomes the peer's link; the other end goes on at `place`. FTC_ERR_PROTO,
+/* The connection becomes the peer's link. The other end goes on at `place`. FTC_ERR_PROTO,
  * FTC_ERR_NOMEM. */
 int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
                     struct ftc_tcp_connection *connection, const struct ftc_tcp_place *place);
-/* The link has carried something: the peer is not broken. */
+/* The link has carried something, so the peer is reachable. */
 void ftc_tcp_link_proven(struct ftc_tcp_peer *peer);
-/* Where this end goes on. */
+/* The place at which this end goes on. */
 struct ftc_tcp_place ftc_tcp_link_place(const struct ftc_tcp_peer *peer);
-/* The link is lost: errno says why. */
+/* The link is lost, for the reason `why`. It is made again if it is wanted. */
 void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const char *why);
 void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Write what can be written. */
+/* Write what the wire takes. */
 void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Before a close: what came is acknowledged, as far as that goes. */
+/* Before a close: acknowledge what came, as far as possible, and shut the socket down. */
 void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 
 /* tcp/receive.c */
 void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* All that came on a link that can send no more; it may be gone afterwards. What finds no room in
- * the inbox stays unread. */
+/* Read all that came on a link that can send no more. The link may be gone afterwards. What finds
+ * no room in the inbox stays unread. */
 void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
 void ftc_tcp_expect(struct ftc_transport *transport, int from);
 void ftc_tcp_arrivals_drop(struct ftc_tcp_arrival *first);
-/* Half a message of a peer that is gone. */
+/* Drop the incomplete message of a peer that is gone. */
 void ftc_tcp_coming_drop(struct ftc_tcp_peer *peer);
 
-/* tcp/wire.c: bytes go by the link's socket. */
+/* tcp/wire.c: the bytes of a link go by its socket. */
 extern const struct ftc_tcp_wire ftc_tcp_wire_socket;
 
 #endif

@@ -1,4 +1,4 @@
-/* A link: from the end of its handshake until it breaks, and sending on it. */
+/* A link, from the end of its handshake until it breaks, and sending on it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "transport/tcp/internal.h"
 
-#define PIECES 64 /* small messages go out together */
+#define PIECES 64 /* at most in one call; small messages are sent together */
 
 struct ftc_tcp_place ftc_tcp_link_place(const struct ftc_tcp_peer *peer)
 {
@@ -41,7 +41,7 @@ int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
         ftc_tcp_damage(tcp, peer);
         return rc;
     }
-    acknowledged(peer); /* the handshake said it */
+    acknowledged(peer); /* the handshake has acknowledged everything */
     peer->retry_at = 0;
     return FTC_SUCCESS;
 }
@@ -74,7 +74,8 @@ void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const cha
         peer->attempts++;
     if (peer->broken_since == 0)
         peer->broken_since = ftc_clock_now();
-    /* An end of a connection on which nothing was under way is how a rank leaves. */
+    /* A connection that ends while nothing is under way is normal: this is how a rank leaves. So it
+     * is not logged. */
     if (peer->out.first != NULL || peer->coming != NULL)
         ftc_tcp_note(tcp, FTC_TCP_BROKEN, "lost the connection with rank %d: %s; connecting again",
                      peer->rank, why);
@@ -91,7 +92,7 @@ static bool acknowledgement_due(const struct ftc_tcp *tcp, const struct ftc_tcp_
            tcp->now >= peer->acknowledge_at;
 }
 
-/* A frame of its own, if no message is there to carry it. */
+/* Make a frame that only acknowledges, if no message is there to carry the acknowledgement. */
 static void make_acknowledgement(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_tcp_connection *link = peer->link;
@@ -108,7 +109,8 @@ static int gather(struct ftc_tcp_peer *peer, struct iovec *pieces)
 {
     struct ftc_tcp_connection *link = peer->link;
     int count = 0;
-    /* Left over from before a message was begun: so none is amid. */
+    /* What is left of an acknowledgement began before any message did. So no message is sent in
+     * part. */
     if (link->acknowledgement_left > 0)
         pieces[count++] = (struct iovec){link->acknowledgement + sizeof(link->acknowledgement) -
                                              link->acknowledgement_left,
@@ -126,7 +128,7 @@ static void advance(struct ftc_tcp_peer *peer, size_t bytes)
     ftc_tcp_queue_advance(&peer->out, bytes - step);
 }
 
-/* What came before is read first: its sender may be gone for good, and nobody sends it again. */
+/* What came is read first: its sender may be gone for good, and nobody would send it again. */
 static void write_failed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int error)
 {
     ftc_tcp_read_rest(tcp, peer);
@@ -156,8 +158,8 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         tcp->wire->wait(tcp, peer);
 }
 
-/* Reading what is there keeps the close from becoming a reset, which would take the last bytes with
- * it. */
+/* What is there is read, so that the close does not become a reset. A reset would destroy the last
+ * bytes that this end has sent. */
 void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     char rest[4096];

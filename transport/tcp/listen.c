@@ -1,4 +1,4 @@
-/* The listening socket: where, on which port, and the addresses that others are told. */
+/* The listening socket: its address, its port, and the addresses that others are told. */
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -12,7 +12,8 @@
 
 #define BACKLOG 1024
 
-/* Can a rank of another host use it? Link-local addresses mean nothing without an interface. */
+/* Can a rank of another host use the address? A link-local one means nothing without an
+ * interface. */
 static bool usable(const struct ifaddrs *entry)
 {
     if (entry->ifa_addr == NULL || (entry->ifa_flags & IFF_UP) == 0)
@@ -23,8 +24,8 @@ static bool usable(const struct ifaddrs *entry)
            !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)entry->ifa_addr)->sin6_addr);
 }
 
-/* Append addresses of one family, of the interface of that name or (NULL) of all that are, or are
- * not, loopback. */
+/* Append addresses of one family: those of the interface `name`, or (NULL) of all interfaces that
+ * are loopback, or are not. */
 static void collect(struct ftc_tcp_endpoint *found, const struct ifaddrs *list, int family,
                     const char *name, bool loopback)
 {
@@ -41,8 +42,8 @@ static void collect(struct ftc_tcp_endpoint *found, const struct ifaddrs *list, 
     }
 }
 
-/* IPv4 first: where a host has both, it is the one that is more often routed. Loopback only if
- * there is nothing else: on another host it is somebody else. */
+/* IPv4 comes first, since it is more often routed. Loopback comes only if there is nothing else: on
+ * another host a loopback address is somebody else. */
 static int find_addresses(struct ftc_tcp_endpoint *found, const char *name)
 {
     struct ifaddrs *list;
@@ -61,7 +62,7 @@ static int find_addresses(struct ftc_tcp_endpoint *found, const char *name)
     return FTC_SUCCESS;
 }
 
-/* A bound socket. -1 and errno. */
+/* A socket that listens. -1 and errno: there is none. */
 static int try_port(const struct sockaddr_storage *where, bool all, unsigned port)
 {
     struct sockaddr_storage address = *where;
@@ -72,7 +73,7 @@ static int try_port(const struct sockaddr_storage *where, bool all, unsigned por
         return -1;
     if (all && address.ss_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    if (port != 0) /* connections of an earlier job that linger do not count */
+    if (port != 0) /* connections that linger from an earlier job do not take the port */
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (bind(fd, (struct sockaddr *)&address, ftc_tcp_address_size(&address)) == 0 &&
         listen(fd, BACKLOG) == 0)
@@ -109,7 +110,7 @@ static int failed(const struct ftc_tcp *tcp)
                          remedy);
 }
 
-/* The port that it became, into every address. */
+/* Put the port that the socket got into every address. */
 static int publish(struct ftc_tcp *tcp, struct ftc_tcp_endpoint *found)
 {
     struct sockaddr_storage address;
@@ -147,7 +148,7 @@ int ftc_tcp_listen(struct ftc_tcp *tcp)
     if (all) {
         listen_everywhere(tcp);
     } else {
-        found.count = 1; /* a socket has one address: an interface's first */
+        found.count = 1; /* a socket has one address: the interface's first */
         tcp->listener = try_range(tcp, &found.address[0], false);
     }
     return tcp->listener < 0 ? failed(tcp) : publish(tcp, &found);

@@ -1,7 +1,8 @@
 /*
- * epoll, and one timer descriptor in it, so that whoever polls the epoll descriptor wakes for
- * timers too. Not libev: its timers live in the time-out of its own wait, and what was changed
- * reaches its epoll only at the next turn, so that a sleeper outside of it misses both.
+ * The epoll, and one timer descriptor in it. So a rank that polls the epoll descriptor also wakes
+ * for timers. libev does not fit here: its timers are the time-out of its own wait, and it tells
+ * its epoll of a change only at its next turn. A rank that is asleep outside of libev would miss
+ * both.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "transport/tcp/internal.h"
 
 #define EVENTS 64
-/* What sockets and timers may wait where messages come by something without system calls. */
+/* Pause between looks at sockets and timers, where a look for messages takes no system call. */
 #define LOOK_NS (FTC_NS_PER_MS / 5)
 
 static int add(struct ftc_tcp *tcp, int fd, uint32_t events, void *what)
@@ -22,7 +23,8 @@ static int add(struct ftc_tcp *tcp, int fd, uint32_t events, void *what)
     return epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* The listener is known by NULL, the timer by its place, everything else is a connection. */
+/* In an epoll event, NULL stands for the listener, the address of tcp->timer for the timer, and the
+ * addresses in tcp->wire_event for the descriptors of the wire. Anything else is a connection. */
 int ftc_tcp_loop_open(struct ftc_tcp *tcp)
 {
     tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -90,12 +92,12 @@ void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection
     if (connection->events == events)
         return;
     connection->events = events;
-    epoll_ctl(tcp->epoll, EPOLL_CTL_MOD, connection->fd, &event); /* cannot fail: it is there */
+    epoll_ctl(tcp->epoll, EPOLL_CTL_MOD, connection->fd, &event); /* cannot fail: fd is watched */
 }
 
 void ftc_tcp_unwatch(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
 {
-    epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, connection->fd, NULL); /* cannot fail: it is there */
+    epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, connection->fd, NULL); /* cannot fail: fd is watched */
 }
 
 void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
@@ -147,7 +149,7 @@ static uint64_t next_of(const struct ftc_tcp_peer *peer)
 {
     uint64_t next = earlier(peer->retry_at, peer->dial != NULL ? peer->dial->deadline : 0);
     next = earlier(next, peer->reach_by);
-    /* A full socket says when it has room. */
+    /* No timer is needed while the wire is full: it tells when it has room. */
     if (peer->link != NULL && !peer->link->blocked)
         next = earlier(next, peer->acknowledge_at);
     return next;
@@ -193,15 +195,14 @@ static uint64_t run_timers(struct ftc_tcp *tcp, uint64_t now)
     return earlier(next, tcp->accept_again_at);
 }
 
-/* Only ever set to an earlier time: a timer that fires for nothing costs less than one set for
- * every message. */
+/* The timer is only ever set to an earlier time. A timer that fires for nothing costs less than
+ * setting it for every message. */
 static void set_timer(struct ftc_tcp *tcp, uint64_t at)
 {
     if (at == 0 || (tcp->timer_at != 0 && tcp->timer_at <= at))
         return;
     struct itimerspec when = {.it_value = {(time_t)(at / FTC_NS_PER_S), (long)(at % FTC_NS_PER_S)}};
-    timerfd_settime(tcp->timer, TFD_TIMER_ABSTIME, &when,
-                    NULL); /* cannot fail: the arguments are right */
+    timerfd_settime(tcp->timer, TFD_TIMER_ABSTIME, &when, NULL); /* cannot fail: `when` is valid */
     tcp->timer_at = at;
 }
 
@@ -233,7 +234,7 @@ static void dispatch(struct ftc_tcp *tcp, void *what, uint32_t events)
         ftc_tcp_dial_step(tcp, connection);
 }
 
-/* Sockets, timers, and the descriptors of the wire. */
+/* Look at sockets, timers and the descriptors of the wire. */
 static void look(struct ftc_tcp *tcp)
 {
     struct epoll_event events[EVENTS];
@@ -246,7 +247,8 @@ static void look(struct ftc_tcp *tcp)
     set_timer(tcp, run_timers(tcp, tcp->now));
 }
 
-/* Beside a wire without system calls, or as a transport that nobody uses, it looks seldom. */
+/* Is a look due? Looks are rare if the wire finds messages without system calls, and if nobody uses
+ * this transport. */
 static bool look_is_due(struct ftc_tcp *tcp)
 {
     bool idle = tcp->met_count == 0 && tcp->half_open == 0;

@@ -1,16 +1,16 @@
-/* Transports that share endpoints, handshake, queues and frames. They do not speak to each
+/* The transports that share endpoints, handshake, queues and frames. The two do not speak to each
  * other. */
 #ifndef FTC_TRANSPORT_TCP_PROTOCOL_H
 #define FTC_TRANSPORT_TCP_PROTOCOL_H
 
 enum ftc_tcp_protocol {
-    FTC_TCP_PROTOCOL_SOCKET, /* a link's bytes go by its socket */
-    FTC_TCP_PROTOCOL_VERBS,  /* they go by a queue pair beside it */
+    FTC_TCP_PROTOCOL_SOCKET, /* the bytes of a link go by its socket */
+    FTC_TCP_PROTOCOL_VERBS,  /* the bytes go by a queue pair beside the socket */
     FTC_TCP_PROTOCOLS,
 };
 
-/* What the two ends of a connection are. Both kinds share the secret of the job. The proofs name
- * the kind, so that the proof of a rank is worth nothing to an agent, and the other way round. */
+/* What the two ends of a connection are. Both kinds have the secret of the job. The proofs name the
+ * kind, so that the proof of a rank is worth nothing to an agent, and the other way round. */
 enum ftc_tcp_ends {
     FTC_TCP_RANKS,
     FTC_TCP_AGENTS,

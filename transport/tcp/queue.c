@@ -1,4 +1,4 @@
-/* Messages on their way to one peer. */
+/* The messages to one peer. */
 #include "transport/tcp/queue.h"
 
 #include <stdlib.h>
@@ -54,7 +54,8 @@ static uint64_t first_sequence(const struct ftc_tcp_queue *queue)
 
 bool ftc_tcp_queue_acknowledge(struct ftc_tcp_queue *queue, uint64_t expected)
 {
-    /* Less than before is no damage: a header keeps the acknowledgement that it was made with. */
+    /* A lower number than before is no damage: a header keeps the acknowledgement that it was made
+     * with. */
     if (expected > (queue->unsent != NULL ? queue->unsent->sequence : queue->next_sequence))
         return false;
     drop_below(queue, expected);
@@ -126,7 +127,7 @@ int ftc_tcp_queue_gather(struct ftc_tcp_queue *queue, struct iovec *pieces, int 
     return count;
 }
 
-/* Up to `bytes` of one message; how many are left for the next. */
+/* Count up to `bytes` as sent, in one message. Gives how many are left for the next messages. */
 static size_t advance_one(struct ftc_tcp_message *message, size_t bytes)
 {
     size_t header = FTC_TCP_HEADER_SIZE - message->header_sent;

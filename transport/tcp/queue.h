@@ -1,5 +1,5 @@
-/* Messages to one peer, from send() until it has acknowledged them; what a new connection sends
- * again. No I/O. */
+/* The messages to one peer, from send() until the peer has acknowledged them, and what a new
+ * connection must send again. No I/O. */
 #ifndef FTC_TRANSPORT_TCP_QUEUE_H
 #define FTC_TRANSPORT_TCP_QUEUE_H
 
@@ -14,37 +14,38 @@ struct ftc_tcp_message {
     uint64_t sequence;
     struct ftc_buffer *head;
     struct ftc_value value;
-    uint64_t
-        sent; /* bytes of head and value that went out on this connection, or had come on earlier ones */
+    /* Bytes of head and value that were sent on this connection, or had come on earlier ones. */
+    uint64_t sent;
     size_t header_sent;
-    unsigned char header[FTC_TCP_HEADER_SIZE]; /* fixed once its first byte is out */
+    unsigned char header[FTC_TCP_HEADER_SIZE]; /* does not change once its first byte is sent */
 };
 
 struct ftc_tcp_queue {
-    struct ftc_tcp_message *first, *last; /* not acknowledged */
-    struct ftc_tcp_message *unsent;       /* the first that is not out entirely; NULL: none */
+    struct ftc_tcp_message *first, *last; /* the messages that are not acknowledged */
+    struct ftc_tcp_message *unsent;       /* the first that is not sent completely; NULL: none */
     uint64_t next_sequence;
 };
 
-/* False: out of memory. Takes references of its own. */
+/* Takes its own references to head and value. False: out of memory. */
 bool ftc_tcp_queue_append(struct ftc_tcp_queue *queue, struct ftc_buffer *head,
                           const struct ftc_value *value);
 
-/* The peer has all messages below `expected`. False: it cannot have. */
+/* The peer has all messages below `expected`. False: it cannot have them, since they were not
+ * sent. */
 bool ftc_tcp_queue_acknowledge(struct ftc_tcp_queue *queue, uint64_t expected);
 
-/* A new connection: the peer has all messages below `expected` and `offset` bytes of that one. What
- * it does not have is unsent again. False: it cannot be so. */
+/* Start on a new connection. The peer has all messages below `expected`, and `offset` bytes of
+ * message `expected`. What it does not have is to be sent again. False: this cannot be so. */
 bool ftc_tcp_queue_resume(struct ftc_tcp_queue *queue, uint64_t expected, uint64_t offset);
 
-/* Is a message out in part? Then nothing may come between. */
+/* Is a message sent in part? Then nothing may be sent before the rest of it. */
 bool ftc_tcp_queue_amid(const struct ftc_tcp_queue *queue);
 
-/* The next bytes to send, at most `most` pieces (at least 3); how many pieces. New headers
- * acknowledge `expected`. */
+/* The next bytes to send, in at most `most` pieces (at least 3). Gives the number of pieces. New
+ * headers acknowledge all messages below `expected`. */
 int ftc_tcp_queue_gather(struct ftc_tcp_queue *queue, struct iovec *pieces, int most,
                          uint64_t expected);
-/* So many of the gathered bytes went out. */
+/* This many of the gathered bytes were sent. */
 void ftc_tcp_queue_advance(struct ftc_tcp_queue *queue, size_t bytes);
 
 void ftc_tcp_queue_drop(struct ftc_tcp_queue *queue);

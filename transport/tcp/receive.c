@@ -1,7 +1,7 @@
 /*
- * Receiving: what a socket holds is read at each turn, since acknowledgements are among it, into
- * the buffer of its message, and whole messages wait in the peer's inbox. When that is full the
- * socket is left alone, and TCP holds the sender back.
+ * Receiving. Each turn reads what the sockets hold, since acknowledgements are among it. The bytes
+ * go into the buffer of their message. Whole messages wait in the peer's inbox. When the inbox is
+ * full, the socket is left alone, and TCP holds the sender back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "transport/tcp/internal.h"
 
-#define TURN_EVERY   8  /* messages taken: others than the loud ones are looked at as well */
-#define LOOKS_AT_ONE 32 /* as often then at the one from which the caller waits for a message */
+#define TURN_EVERY   8  /* a turn after this many messages, so that quiet peers are heard, too */
+#define LOOKS_AT_ONE 32 /* looks at the expected peer alone, before a turn looks at all */
 
 void ftc_tcp_arrivals_drop(struct ftc_tcp_arrival *first)
 {
@@ -56,7 +56,8 @@ static int begin_message(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
     return FTC_SUCCESS;
 }
 
-/* The next message: a new one, or the rest of one that an earlier connection began. */
+/* The header of the next message: a new one, or the rest of one that an earlier connection
+ * began. */
 static int take_message_header(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
                                const struct ftc_tcp_header *header)
 {
@@ -73,7 +74,7 @@ static int take_message_header(const struct ftc_tcp *tcp, struct ftc_tcp_peer *p
     return rc;
 }
 
-/* 1: one was taken; 0: it is not whole yet; or an error. */
+/* Take a header from the buffer. 1: one was taken; 0: it is not complete yet; or an error. */
 static int take_header(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_tcp_connection *link = peer->link;
@@ -95,8 +96,8 @@ static int take_header(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 /* --- payload --- */
 
-/* Where the next bytes go, and how many belong there: the head, then the value behind the
- * padding. */
+/* Where the next bytes go, and how many belong there: first those of the head, then those of the
+ * value behind the padding. */
 static struct iovec next_place(const struct ftc_tcp_peer *peer)
 {
     size_t head = (size_t)peer->header.head, value = (size_t)peer->header.value,
@@ -131,7 +132,7 @@ static void deliver(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     ftc_tcp_activate(tcp, peer);
 }
 
-/* 1: the message is whole; 0: more has to come. */
+/* 1: the message is complete; 0: more has to come. */
 static int take_payload(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_tcp_connection *link = peer->link;
@@ -153,14 +154,14 @@ static int take_payload(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 /* --- the socket --- */
 
-/* Read behind what is in the buffer, at most so many bytes where a frame begins; payload goes
- * straight to its place. As read(2); *all: that was all there is. */
+/* Read behind what is in the buffer: at most `most` bytes if a frame begins there. Payload goes
+ * straight to its place. As read(2). *all: this was all that there was. */
 static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most, bool *all)
 {
     struct ftc_tcp_connection *link = peer->link;
     struct iovec places[2] = {{0}};
     memmove(link->buffer, link->buffer + link->begin,
-            link->end - link->begin); /* less than a header */
+            link->end - link->begin); /* less than a header is left */
     link->end -= link->begin;
     link->begin = 0;
     size_t room = FTC_TCP_READ_SIZE - link->end;
@@ -172,7 +173,7 @@ static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most,
     ssize_t got = tcp->wire->receive(tcp, peer, places, 2);
     if (got <= 0)
         return got;
-    /* A queue pair says that it has ended by one more call alone. */
+    /* A queue pair tells only in one more call that it has ended. */
     *all = tcp->wire->poll == NULL && (size_t)got < places[0].iov_len + places[1].iov_len;
     size_t straight = (size_t)got < places[0].iov_len ? (size_t)got : places[0].iov_len;
     peer->used += straight;
@@ -180,8 +181,8 @@ static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most,
     return got;
 }
 
-/* The socket is empty (0) or the connection ended (-1): what there was to read was read. False:
- * read on. */
+/* Is there nothing more to read? True: the link has no more bytes (EAGAIN), or it has ended and is
+ * lost now. False: read on. */
 static bool dry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, ssize_t got)
 {
     if (got > 0 || (got < 0 && errno == EINTR))
@@ -199,7 +200,7 @@ static void failed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int rc)
 {
     if (rc == FTC_ERR_PROTO)
         ftc_tcp_damage(tcp, peer);
-    else /* a new connection sends it again, when there may be memory */
+    else /* a new connection sends the message again, when there may be memory */
         ftc_tcp_link_lost(tcp, peer, ftc_last_error());
 }
 
@@ -209,13 +210,15 @@ static bool between_messages(const struct ftc_tcp_peer *peer)
     return peer->inbox != NULL && !peer->link->payload && peer->link->begin == peer->link->end;
 }
 
-/* How many bytes there were. */
+/* Read from the link, at most `most` bytes at a time if a frame begins. Gives the number of bytes
+ * that were read. */
 static size_t read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most)
 {
     bool limited = most < FTC_TCP_READ_SIZE;
     size_t bytes = 0;
-    bool all =
-        false; /* a socket that gave less than it was asked for is empty: no further call to hear that */
+    /* A socket that gave less than it was asked for is empty. So no further call is made to learn
+     * that. */
+    bool all = false;
     while (peer->link != NULL && peer->inbox_size < FTC_TCP_INBOX_MAX) {
         int rc = peer->link->payload ? take_payload(tcp, peer) : take_header(tcp, peer);
         if (rc < 0) {
@@ -244,7 +247,7 @@ void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
-    peer->link->blocked = true; /* nothing is written meanwhile */
+    peer->link->blocked = true; /* so that nothing is written meanwhile */
     while (peer->link != NULL && read_link(tcp, peer, FTC_TCP_READ_SIZE) > 0)
         ;
 }
@@ -261,7 +264,7 @@ static struct ftc_buffer *take_first(struct ftc_tcp_peer *peer)
     return message;
 }
 
-/* As ftc_transport_ops.receive, for the peer that was taken from the list. */
+/* As ftc_transport_ops.receive, for one peer that was just taken from the list. */
 static int visit(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_buffer **message)
 {
     if (peer->inbox == NULL && peer->closed)
@@ -269,7 +272,7 @@ static int visit(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_buff
     if (peer->inbox != NULL) {
         bool full = peer->inbox_size >= FTC_TCP_INBOX_MAX;
         *message = take_first(peer);
-        /* The buffer may hold whole messages, of which the descriptor says nothing. */
+        /* The buffer may hold whole messages, and the descriptor does not tell of these. */
         if (full && peer->inbox_size < FTC_TCP_INBOX_MAX)
             ftc_tcp_read(tcp, peer);
         if (peer->inbox != NULL || peer->closed || peer->damaged)
@@ -288,9 +291,10 @@ void ftc_tcp_expect(struct ftc_transport *transport, int from)
     ((struct ftc_tcp *)transport)->expected = from;
 }
 
-/* One system call less than by epoll. If messages have equal sizes, what came behind the expected
- * one stays in the kernel, which acknowledges it with what is sent there next; were it read before
- * that, by a packet of its own, which costs as much as a message. */
+/* Read one message of the expected rank only: that is one system call less than by epoll. If
+ * messages have equal sizes, what came behind the expected one stays in the kernel. The kernel
+ * acknowledges that with the next data that go there. If it were read before, the kernel would send
+ * a packet for it alone, which costs as much as a message. */
 static bool look_at_expected(struct ftc_tcp *tcp)
 {
     struct ftc_tcp_peer *peer = tcp->expected >= 0 ? tcp->peer[tcp->expected] : NULL;

@@ -1,4 +1,4 @@
-/* The TCP transport: its life, its peers, what it counts. */
+/* The TCP transport: its life, its peers, and what it counts. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,13 +55,14 @@ void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *for
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    /* A peer that dies breaks its connections, too, and its failure is told by others. */
+    /* A peer that dies breaks its connections, too, and others report its failure. So these are
+     * info only. */
     bool common = event == FTC_TCP_BROKEN || event == FTC_TCP_UNREACHABLE;
     FTC_LOG(tcp->log, common ? FTC_LOG_INFO : FTC_LOG_WARN, "%s; %llu of this kind so far", text,
             (unsigned long long)tcp->count[event]);
 }
 
-/* Nothing goes to the peer any more. */
+/* Nothing more is sent to the peer. */
 static void silence(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     ftc_tcp_queue_drop(&peer->out);
@@ -190,7 +191,7 @@ int ftc_tcp_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
     struct ftc_tcp_peer *peer = ftc_tcp_peer(tcp, to);
-    (void)urgent; /* a rank that sleeps in poll() is woken by any bytes */
+    (void)urgent; /* any bytes wake a rank that sleeps in poll() */
     assert(to != tcp->self && head->size >= 1 && head->size <= FTC_TCP_HEAD_MAX);
     if (peer == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the channel to rank %d", to);
@@ -226,7 +227,7 @@ static bool has_unacknowledged(const struct ftc_tcp_peer *peer)
 int ftc_tcp_flush(struct ftc_transport *transport, bool *idle)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
-    /* A turn is a system call, and receive() has just taken one. */
+    /* A turn costs a system call. It is left out if receive() has just taken one. */
     if (!tcp->turned)
         ftc_tcp_turn(tcp);
     tcp->turned = false;
@@ -237,9 +238,9 @@ int ftc_tcp_flush(struct ftc_transport *transport, bool *idle)
 bool ftc_tcp_ready(struct ftc_transport *transport)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
-    tcp->look_at = 0; /* whoever sleeps has looked everywhere before */
-    ftc_tcp_turn(
-        tcp); /* what could be sent is sent now, so there never is room for something queued */
+    tcp->look_at = 0; /* before a sleep, this turn must look at the sockets, too */
+    /* The turn sends all that can be sent, so only something to receive can make it ready. */
+    ftc_tcp_turn(tcp);
     if (tcp->active_count == 0 && tcp->wire->arm != NULL)
         tcp->wire->arm(tcp);
     return tcp->active_count > 0;
@@ -254,17 +255,17 @@ void ftc_tcp_close_peer(struct ftc_transport *transport, int rank)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
     struct ftc_tcp_peer *peer = ftc_tcp_peer(tcp, rank);
-    /* Out of memory: there was nothing to close, and the detector goes on telling others. */
+    /* Out of memory: there is no peer to close. The detector goes on to tell the other ranks. */
     if (peer == NULL || peer->closed)
         return;
     if (peer->link != NULL)
-        tcp->wire->acknowledge(tcp, peer); /* it may wait for that alone */
+        tcp->wire->acknowledge(tcp, peer); /* the peer may be waiting only for this */
     peer->closed = true;
     silence(tcp, peer);
     if (peer->link == NULL)
         ftc_tcp_coming_drop(peer);
     else
-        ftc_tcp_activate(tcp, peer); /* one last visit, for what it sent before */
+        ftc_tcp_activate(tcp, peer); /* visit the peer once more, for what it sent before */
 }
 
 /* --- accessors --- */

@@ -1,5 +1,5 @@
-/* The wire of the TCP transport: a link's bytes go by its socket, and TCP holds back who sends too
- * much. */
+/* The wire of the TCP transport: the bytes of a link go by its socket. TCP holds back a peer that
+ * sends too much. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -36,7 +36,8 @@ static void socket_step(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint32_t
         ftc_tcp_read(tcp, peer);
 }
 
-/* Small pieces are copied together, if they fit: each costs the kernel more than that. */
+/* Copy the pieces together if they fit: each piece costs the kernel more than the copy. 0: they do
+ * not fit. */
 static size_t join(const struct iovec *pieces, int count, unsigned char bytes[JOINED_MOST])
 {
     size_t size = 0;
@@ -65,7 +66,7 @@ static ssize_t socket_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
                               const struct iovec *places, int count)
 {
     (void)tcp;
-    if (places[0].iov_len == 0) /* a message begins: this is the shorter way through the kernel */
+    if (places[0].iov_len == 0) /* a message begins; recv() is the shorter way through the kernel */
         return recv(peer->link->fd, places[1].iov_base, places[1].iov_len, MSG_DONTWAIT);
     return readv(peer->link->fd, places, count);
 }
@@ -74,7 +75,7 @@ static void socket_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     if (peer->acknowledge_at == 0)
         return;
-    peer->acknowledge_at = 1; /* due since long ago */
+    peer->acknowledge_at = 1; /* a time long past, so it is due */
     ftc_tcp_link_write(tcp, peer);
 }
 

@@ -1,4 +1,4 @@
-/* The card of a queue pair: little-endian, of one size, with a checksum. */
+/* Encoding of the card: little-endian, of fixed size, with a checksum. */
 #include "transport/verbs/card.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * Choosing a device. On Ethernet (RoCE version 2) it is chosen by its GIDs, which are IP addresses
- * of its network interfaces: IPv4 first, no link-local ones. On InfiniBand the port's first GID.
+ * Choosing a device. On Ethernet (RoCE version 2) the choice is by the GIDs of the device, which
+ * are the IP addresses of its network interfaces: IPv4 before IPv6, no link-local ones. On
+ * InfiniBand it is the first GID of the port.
  */
 #include "transport/verbs/device.h"
 
@@ -15,7 +16,7 @@
 
 #define GIDS 256
 
-/* The IP address that a GID is. */
+/* The IP address that a GID stands for. */
 static void gid_address(struct sockaddr_storage *address, const union ibv_gid *gid)
 {
     struct in6_addr bytes;
@@ -46,7 +47,7 @@ static bool same_address(const struct sockaddr_storage *one, const struct sockad
                          &((const struct sockaddr_in6 *)other)->sin6_addr, 16) == 0);
 }
 
-/* Is this what the caller means by `wanted`? */
+/* Does `wanted` mean this device, by name, interface or address? */
 static bool meant(const struct ibv_context *context, const struct ibv_gid_entry *entry,
                   const struct sockaddr_storage *address, const char *wanted)
 {
@@ -61,7 +62,7 @@ static bool meant(const struct ibv_context *context, const struct ibv_gid_entry 
     return ftc_tcp_address_parse(&given, wanted) == 0 && same_address(&given, address);
 }
 
-/* Better than what was found before? Then it is taken. */
+/* Take this GID if it fits, and is better than the one that was found before. */
 static void consider(struct ftc_verbs_device *device, struct ibv_context *context,
                      const struct ibv_gid_entry *entry, const char *wanted)
 {
@@ -131,8 +132,9 @@ int ftc_verbs_device_open(struct ftc_verbs_device *device, const char *wanted)
     int rc = ftc_verbs_library_load();
     if (rc != 0)
         return rc;
-    /* Else a fork() of the application could take pages away from the device. It fails where the
-     * application used verbs before without: then forks are its own risk already. */
+    /* Otherwise a fork() of the application could take pages away from the device. The call fails
+     * if the application has used verbs without it before. Then its forks are at its own risk
+     * already. */
     (void)ibv_fork_init();
     struct ibv_device **list = ibv_get_device_list(&count);
     for (int i = 0; list != NULL && i < count && device->context == NULL; i++) {

@@ -14,12 +14,13 @@ struct ftc_verbs_device {
     union ibv_gid gid;
     uint16_t lid;
     enum ibv_mtu mtu;
-    struct sockaddr_storage address; /* on Ethernet, the GID's; else no family */
+    struct sockaddr_storage address; /* on Ethernet that of the GID; otherwise it has no family */
 };
 
-/* Open the device that `wanted` is the name, an interface or an address of; NULL or "": the
- * first usable. FTC_ERR_UNSUPPORTED: there is none; FTC_ERR_CONFIG: none of them is it;
- * FTC_ERR_SYSTEM. */
+/* Open the device whose name is `wanted`, or that has the interface or the address `wanted`. NULL
+ * or "": the first one that can be used. FTC_ERR_UNSUPPORTED: there is no device that can be used,
+ * or no library; FTC_ERR_CONFIG: no device fits `wanted`; FTC_ERR_SYSTEM: a device cannot be
+ * opened. */
 int ftc_verbs_device_open(struct ftc_verbs_device *device, const char *wanted);
 void ftc_verbs_device_close(struct ftc_verbs_device *device);
 

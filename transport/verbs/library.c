@@ -1,7 +1,7 @@
 /*
- * What this room calls of libibverbs and librdmacm, under the same names: each call goes on to the
- * library. Whoever calls one that is not listed here finds out when libftcoll is linked. None of
- * them carries messages: those go by the device's own functions.
+ * All functions of libibverbs and librdmacm that transport/ calls, under their own names. Each
+ * passes the call on to the library. A call of a function that is not listed here is an error when
+ * libftcoll is linked. None of them carries messages: those go by functions of the device itself.
  */
 #include "transport/verbs/library.h"
 
@@ -30,17 +30,17 @@
     X(rdma_join_multicast) X(rdma_leave_multicast)
 /* clang-format on */
 
-/* Filled in once, then only read: as the linker's own table would be. */
+/* Filled in once and then only read, like the linker's own table. */
 static struct {
 #define POINTER(name) __typeof__(name)(*name);
     FUNCTIONS_OF_VERBS(POINTER)
     FUNCTIONS_OF_CM(POINTER)
-    char missing[256]; /* why not; "": all are here */
+    char missing[256]; /* why the libraries cannot be used; "": they can */
 } library;
 
 static void *open_library(const char *file)
 {
-    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL); /* until the process ends */
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL); /* stays open until the process ends */
 
     if (handle == NULL)
         snprintf(library.missing, sizeof(library.missing), "%s", dlerror());
@@ -81,7 +81,8 @@ int ftc_verbs_library_load(void)
     return FTC_SUCCESS;
 }
 
-/* The parentheses around a name keep what the headers have as a macro, too, from being one. */
+/* The parentheses around a name keep it from being expanded if the headers have it as a macro,
+ * too. */
 /* clang-format off */
 #define FORWARD(result, name, parameters, arguments) result (name) parameters { return (library.name) arguments; }
 #define FORWARD_VOID(name, parameters, arguments)    void (name) parameters { (library.name) arguments; }

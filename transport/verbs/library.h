@@ -1,13 +1,13 @@
 /*
- * libibverbs and librdmacm. They are loaded when a device is looked for, so that a host without
- * them, or a job that has no use for them, does without. Everything else calls their functions by
- * the names that their headers give; verbs/library.c has them all.
+ * libibverbs and librdmacm. They are loaded when a device is looked for. So a host without them,
+ * and a job that has no use for them, can do without. All other code calls their functions by the
+ * names of their headers. verbs/library.c defines all these names.
  */
 #ifndef FTC_TRANSPORT_VERBS_LIBRARY_H
 #define FTC_TRANSPORT_VERBS_LIBRARY_H
 
-/* Before any other call of these libraries. FTC_ERR_UNSUPPORTED: they are not here, or lack
- * something. From any thread. */
+/* Must be called before any other function of these libraries. From any thread.
+ * FTC_ERR_UNSUPPORTED: a library or one of its functions is not there. */
 int ftc_verbs_library_load(void);
 
 #endif

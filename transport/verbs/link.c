@@ -1,8 +1,9 @@
 /*
- * A queue pair beside a link's socket. After the handshake each end makes one, posts its receives,
- * and sends a card that describes it; with the other's card it connects its own, and says that it
- * is ready. From then on bytes go by the queue pairs. On the socket there only come last
- * acknowledgements, and its end.
+ * A queue pair beside the socket of a link (docs/design/verbs.md, "Meeting over TCP"). After the
+ * handshake each end makes its queue pair, posts its receives and sends its card. When it has the
+ * card of the other end, it connects its queue pair and says that it is ready. From then on, bytes
+ * go by the queue pairs. Only last acknowledgements, and the end of the connection, come by the
+ * socket.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "transport/verbs/internal.h"
 
 #define READY     0x52
-#define INLINE    256 /* bytes that are sent without another look at memory, where the device can */
+#define INLINE    256 /* bytes that the device sends without another look at memory, if it can */
 #define RNR_TIMER 12  /* 0.64 ms: InfiniBand specification, volume 1, table 45 */
 #define HOPS      64
 #define PARTITION 0 /* index */
@@ -23,7 +24,8 @@
 
 /* --- its share of the slots --- */
 
-/* Early ones get more; enough is kept for all who may come yet to get the least. */
+/* How many slots a new link gets. Early links get more. The least share is set aside for each peer
+ * that may still come. */
 static unsigned share(const struct ftc_verbs *verbs)
 {
     unsigned room = ftc_verbs_pool_room(&verbs->pool);
@@ -79,7 +81,7 @@ static int cannot(const struct ftc_verbs *verbs, const char *what)
                          errno == ENOMEM ? ": raise memlock (`ulimit -l`)" : "");
 }
 
-/* The first time with inline sends; a device that has none is asked again without. */
+/* Ask for inline sends first. If the device has none, ask again without. */
 static int make_queue_pair(struct ftc_verbs *verbs, struct ftc_verbs_link *link)
 {
     struct ibv_qp_init_attr wish = {
@@ -87,7 +89,7 @@ static int make_queue_pair(struct ftc_verbs *verbs, struct ftc_verbs_link *link)
         .recv_cq = verbs->completions,
         .qp_type = IBV_QPT_RC,
         .sq_sig_all = 1,
-        .cap = {.max_send_wr = link->sends + 1, /* and one that only gives credits */
+        .cap = {.max_send_wr = link->sends + 1, /* 1 for a message that only gives credits */
                 .max_recv_wr = link->receives,
                 .max_send_sge = 1,
                 .max_recv_sge = 1,
@@ -107,8 +109,8 @@ static int initialise(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer)
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT,
                                      .pkey_index = PARTITION,
                                      .port_num = verbs->device.port,
-                                     .qp_access_flags =
-                                         0}; /* nothing of this rank is for others to read */
+                                     /* No other end may read or write memory of this rank. */
+                                     .qp_access_flags = 0};
     errno = ibv_modify_qp(link->queue_pair, &attributes,
                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
     for (uint32_t place = 0; errno == 0 && place < link->receives; place++)
@@ -125,7 +127,7 @@ static int make_link(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer)
             free_link(link);
         return rc;
     }
-    peer->link->queue_pair = link; /* ftc_verbs_end() tidies up from here on */
+    peer->link->queue_pair = link; /* from here on ftc_verbs_end() frees it */
     verbs->links++;
     for (unsigned i = 0; i < link->sends; i++)
         link->idle[link->idle_count++] = link->receives + i;
@@ -188,7 +190,7 @@ static int to_receive(const struct ftc_verbs *verbs, struct ibv_qp *queue_pair,
                              IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 }
 
-/* All retries end: a dead peer makes a completion with an error. */
+/* The number of tries is limited, so a dead peer makes a completion with an error. */
 static int to_send(const struct ftc_verbs *verbs, struct ibv_qp *queue_pair, uint32_t first)
 {
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS,
@@ -276,7 +278,7 @@ void ftc_verbs_step(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint32_t eve
         take[state](tcp, peer);
     if (rc >= 0)
         return;
-    ftc_verbs_poll(tcp); /* what came before the end */
+    ftc_verbs_poll(tcp); /* take what came before the end */
     if (peer->link == connection)
         ftc_verbs_fail(tcp, peer, 0);
 }
@@ -302,7 +304,7 @@ void ftc_verbs_fail_all(struct ftc_tcp *tcp, int error)
     }
 }
 
-/* By the socket: the queue pair may go before it has sent. */
+/* By the socket, since the queue pair may be destroyed before it has sent. */
 void ftc_verbs_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     unsigned char bytes[FTC_TCP_HEADER_SIZE];
@@ -311,17 +313,17 @@ void ftc_verbs_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     if (peer->link->queue_pair->state == FTC_VERBS_WAIT_CARD)
         return;
     ftc_tcp_header_encode(bytes, &header);
-    ftc_tcp_put(peer->link, bytes, sizeof(bytes)); /* as far as it goes */
+    ftc_tcp_put(peer->link, bytes, sizeof(bytes)); /* as far as the socket takes it */
 }
 
-/* Destroyed at once, with all that is posted, whatever the peer does. */
+/* Destroy the queue pair at once, with everything that is posted on it, whatever the peer does. */
 void ftc_verbs_end(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
 {
     struct ftc_verbs *verbs = (struct ftc_verbs *)tcp;
     struct ftc_verbs_link *link = connection->queue_pair;
     if (link == NULL)
         return;
-    /* Slots of a queue pair that lives on are its own for ever. */
+    /* If the queue pair cannot be destroyed, it keeps its slots for ever. */
     if (link->queue_pair == NULL || ibv_destroy_qp(link->queue_pair) == 0)
         ftc_verbs_pool_give(&verbs->pool, link->slots, link->receives + link->sends);
     verbs->links--;

@@ -33,7 +33,7 @@ static int grow(struct ftc_verbs_pool *pool)
         mmap(NULL, chunk.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (chunk.memory == MAP_FAILED)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
-    /* Its device writes there; nobody else may. */
+    /* Only this rank's own device may write there. */
     chunk.region = ibv_reg_mr(pool->domain, chunk.memory, chunk.size, IBV_ACCESS_LOCAL_WRITE);
     if (chunk.region == NULL) {
         int rc = cannot_lock(chunk.size);

@@ -1,8 +1,8 @@
 /*
- * Bytes on a queue pair: cut into sends of at most a slot, which come in order. Each send uses one
- * receive of the peer and carries, as immediate data, how many receives were posted again, so that
- * a receive is always there. The last one is kept for a message that only carries such credits: so
- * two ends that are both full get out of it.
+ * Bytes on a queue pair. They are cut into sends of at most one slot, which come in order. Each
+ * send uses one receive of the peer. As immediate data (the credits) it says how many receives this
+ * end has posted again. So there is always a receive for a send. The last credit is kept for a
+ * message that only gives credits, so that two ends that are both full can go on.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,18 +12,18 @@
 #include "transport/verbs/internal.h"
 
 #define BATCH       16
-#define ROUNDS      64      /* batches of completions in a turn */
-#define OF_SEND     0x8000u /* in a request's number; else it is one of a receive */
+#define ROUNDS      64      /* batches of completions in one turn */
+#define OF_SEND     0x8000u /* in the number of a request: it is a send, not a receive */
 #define ONLY_CREDIT 0xffffu
 
-/* rank, generation, place */
+/* The number of a request: rank, generation of the link, place. */
 static uint64_t request_number(const struct ftc_tcp_peer *peer, uint32_t place)
 {
     return (uint64_t)(uint32_t)peer->rank << 32 |
            (uint64_t)peer->link->queue_pair->generation << 16 | place;
 }
 
-/* The peer whose link it is of; NULL: that link is gone. */
+/* The peer whose link made the request. NULL: that link is gone. */
 static struct ftc_tcp_peer *peer_of(const struct ftc_tcp *tcp, uint64_t number)
 {
     struct ftc_tcp_peer *peer = tcp->peer[number >> 32];
@@ -34,7 +34,7 @@ static struct ftc_tcp_peer *peer_of(const struct ftc_tcp *tcp, uint64_t number)
 
 /* --- sending --- */
 
-/* Up to `room` bytes of the pieces from *done on. */
+/* Copy up to `room` bytes of the pieces, without the first `done` bytes. */
 static uint32_t copy_pieces(unsigned char *to, size_t room, const struct iovec *pieces, int count,
                             size_t done)
 {
@@ -80,7 +80,8 @@ static void add_send(struct sends *sends, const struct ftc_verbs *verbs,
     sends->count++;
 }
 
-/* The link waits for a completion of a send: only then do those wake a sleeper. */
+/* The link waits for the completion of a send. Only then does such a completion wake a rank that
+ * sleeps. */
 static void starve(struct ftc_verbs *verbs, struct ftc_verbs_link *link)
 {
     verbs->starved += !link->starved;
@@ -112,8 +113,8 @@ ssize_t ftc_verbs_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const str
     return errno == 0 ? (ssize_t)done : -1;
 }
 
-/* A message of no bytes. Where it cannot be posted the queue pair has broken: a completion says
- * so. */
+/* Send a message of no bytes, which gives credits. If it cannot be posted, the queue pair has
+ * broken, and a completion tells that. */
 static void post_credits(struct ftc_verbs_link *link, uint64_t number)
 {
     struct ibv_send_wr *bad;
@@ -128,8 +129,9 @@ static void post_credits(struct ftc_verbs_link *link, uint64_t number)
     link->credit_posted = true;
 }
 
-/* If enough receives wait for being told. At least two, so that such messages answer each other
- * ever more rarely. */
+/* Give credits by a message of their own, if half of the receives have been posted again without
+ * the peer knowing. These are at least two, so such messages become ever rarer when they answer one
+ * another. */
 static void give_credits(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer)
 {
     struct ftc_verbs_link *link = peer->link->queue_pair;
@@ -142,7 +144,7 @@ static void give_credits(struct ftc_verbs *verbs, const struct ftc_tcp_peer *pee
         post_credits(link, request_number(peer, ONLY_CREDIT));
 }
 
-/* Who waits for its completion must be woken by it. */
+/* The completion must wake a rank that sleeps, since it is the answer of ops->reach. */
 void ftc_verbs_prove(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer)
 {
     struct ftc_verbs_link *link = peer->link->queue_pair;
@@ -175,8 +177,8 @@ int ftc_verbs_post_receive(struct ftc_verbs *verbs, const struct ftc_tcp_peer *p
     return ibv_post_recv(link->queue_pair, &request, &bad);
 }
 
-/* Its bytes were taken, or it had none. A queue pair that takes no receives has broken: a
- * completion says why. */
+/* Post a receive again: its bytes were taken, or it had none. If the queue pair takes no receives,
+ * it has broken, and a completion tells why. */
 static void post_again(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer, uint32_t place)
 {
     struct ftc_verbs_link *link = peer->link->queue_pair;
@@ -184,7 +186,7 @@ static void post_again(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer, uint3
         link->owed++;
 }
 
-/* Up to `room` bytes of what came first. */
+/* Take up to `room` bytes of the first arrival. */
 static size_t take_bytes(struct ftc_verbs *verbs, struct ftc_tcp_peer *peer, unsigned char *to,
                          size_t room)
 {
@@ -289,12 +291,12 @@ static void complete(struct ftc_tcp *tcp, const struct ibv_wc *done)
     peer = peer_of(tcp, done->wr_id);
     if (peer == NULL)
         return;
-    ftc_verbs_unblock(tcp, peer); /* data takes credits along */
+    ftc_verbs_unblock(tcp, peer); /* first, since bytes that go out give credits, too */
     if (peer_of(tcp, done->wr_id) != NULL)
         give_credits((struct ftc_verbs *)tcp, peer);
 }
 
-/* False: there may be more. */
+/* Handle completions. False: there may be more. */
 static bool drain(struct ftc_tcp *tcp)
 {
     struct ftc_verbs *verbs = (struct ftc_verbs *)tcp;
@@ -319,9 +321,10 @@ void ftc_verbs_poll(struct ftc_tcp *tcp)
 }
 
 /*
- * The channel becomes readable by what comes or fails from now on, and, where a link waits for
- * that, by what was sent: a sleeper is not woken by each message of its own. What completed before
- * does nothing, so it is looked for afterwards.
+ * From now on the channel becomes readable when something comes or fails. If a link waits for the
+ * completion of a send, such a completion does it, too. Otherwise a rank that sleeps is not woken
+ * by its own sends. What completed before does not make the channel readable, so it is looked for
+ * afterwards.
  */
 void ftc_verbs_arm(struct ftc_tcp *tcp)
 {

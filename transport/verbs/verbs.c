@@ -11,7 +11,7 @@
 
 #define MEMORY        (16u << 20)
 #define UNANSWERED_MS 2000
-#define CHANNEL       0 /* descriptors of the wire */
+#define CHANNEL       0 /* which descriptor of the wire: see ftc_tcp_watch_wire() */
 #define DEVICE        1
 
 /* --- descriptors --- */
@@ -25,11 +25,11 @@ static void device_event(struct ftc_tcp *tcp)
     enum ibv_event_type type = event.event_type;
     bool fatal =
         type == IBV_EVENT_CQ_ERR || type == IBV_EVENT_DEVICE_FATAL || type == IBV_EVENT_QP_FATAL;
-    ibv_ack_async_event(&event); /* before anything is destroyed, which waits for that */
+    ibv_ack_async_event(&event); /* before anything is destroyed, since that waits for this */
     if (fatal || type == IBV_EVENT_PORT_ERR)
         ftc_tcp_note(tcp, FTC_TCP_BROKEN, "%s: %s",
                      ibv_get_device_name(verbs->device.context->device), ibv_event_type_str(type));
-    if (fatal) /* rare enough to begin anew with all */
+    if (fatal) /* rare enough to make all links anew */
         ftc_verbs_fail_all(tcp, EIO);
 }
 
@@ -46,7 +46,7 @@ static void verbs_wake(struct ftc_tcp *tcp, int which)
     }
 }
 
-/* The socket is always watched: it is silent until its end. */
+/* The socket is always watched. It is silent until the link ends. */
 static void verbs_wait(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     (void)tcp;
@@ -83,8 +83,8 @@ static int set_nonblocking(const struct ftc_verbs *verbs, int fd)
     return FTC_SUCCESS;
 }
 
-/* How many slots, and so requests; the completion queue has half as much again for those of queue
- * pairs that are gone. */
+/* How many slots there are, and so how many requests. The completion queue has half as many places
+ * more, for completions of queue pairs that are gone. */
 static int count_slots(unsigned *slots, const struct ftc_verbs *verbs, size_t memory)
 {
     struct ibv_device_attr attributes;
@@ -124,8 +124,8 @@ static int make_queues(struct ftc_verbs *verbs, size_t memory)
     return rc != 0 ? rc : set_nonblocking(verbs, verbs->device.context->async_fd);
 }
 
-/* The longest time of a try such that all tries take no longer than asked for: 4.096 us times two
- * to what is returned. */
+/* The longest time-out of a try with which all tries end within unanswered_ms, but about 1 ms at
+ * least. Gives n for 4.096 us times 2 to the power of n. */
 static uint8_t timeout_of(unsigned unanswered_ms)
 {
     uint64_t all = unanswered_ms * FTC_NS_PER_MS;
@@ -135,8 +135,8 @@ static uint8_t timeout_of(unsigned unanswered_ms)
     return timeout;
 }
 
-/* On Ethernet, peers meet at the address of the device: then the way to it has been tried before it
- * carries messages. But where an address was named, and no device, nothing listens beyond that
+/* On Ethernet, peers meet at the address of the device. So the way to it has been tried before it
+ * carries messages. But if the setup has an address and no device, this rank listens only at that
  * address. */
 static void meet_at_device(struct ftc_verbs *verbs, const struct ftc_verbs_setup *setup)
 {
