@@ -26,18 +26,18 @@ static const char *const formats[] = {[FTC_STATUS_TEXTUAL] = "text",
 static const struct row rows[] = {
     {"watch", 'w', FLAG(watch), NULL, "refresh every second until the job ends"},
     {"failed", 'f', FLAG(failed), NULL,
-     "only the failed sets: who failed, why, when, and which ranks know it"},
+     "show only the failed sets: who failed, why, when, and which ranks know it"},
     {"all", 'a', FLAG(all), NULL,
-     "a row for each rank; else ranks that do the same share one (from 17 ranks)"},
-    {"list", 'l', FLAG(list), NULL, "the list of jobs, also when there is only one"},
+     "a row for each rank; without it, from 17 ranks on, ranks that do the same share a row"},
+    {"list", 'l', FLAG(list), NULL, "show the list of jobs, also when there is only one"},
     {"format", 0, FORMAT, "FORMAT",
-     "text, json, or openmetrics: counters for a monitoring system; all jobs if none is named"},
+     "text, json, or openmetrics (counters for a monitoring system); all jobs if none is named"},
     {"json", 'j', FORMAT, NULL,
      "--format json: everything, for scripts (schema 1); all jobs if none is named"},
     {"stacks", 's', FLAG(stacks), NULL,
-     "the stacks of this host's ranks too, by eu-stack or gdb; stops each for a moment"},
+     "show the stacks of this host's ranks, too, by eu-stack or gdb; stops each for a moment"},
     {"no-sample", 'n', FLAG(no_sample), NULL,
-     "do not stay to see whether heartbeats move: up to 0.6 s faster"},
+     "do not wait to see whether heartbeats move; up to 0.6 s faster"},
     {"gc", 0, FLAG(gc), NULL, "remove what jobs without a launcher left behind, and say how many"},
     {"help", 'h', FLAG(help), NULL, "print this text, and exit"},
     {"version", 'V', FLAG(version), NULL, "print the version, and exit"},
@@ -138,9 +138,10 @@ bool ftc_status_option(int i, struct ftc_option_text *text)
 void ftc_status_options_help(FILE *out)
 {
     fputs("usage: ftcoll-status [options] [JOB]\n"
-          "Show your jobs on this machine: the list or, with JOB or when there is just one, its ranks, who "
-          "waits\n"
-          "for whom, and its failed sets. Reads only; but for --stacks a job is not disturbed.\n\n",
+          "Show your jobs on this machine. With JOB, or when there is only one job, show its "
+          "ranks, who waits\n"
+          "for whom, and its failed sets. Else show a list of jobs. It only reads: only --stacks "
+          "disturbs a job.\n\n",
           out);
     for (int i = 0; i < ROW_COUNT; i++) {
         char name[32];
@@ -151,11 +152,16 @@ void ftc_status_options_help(FILE *out)
         else
             fprintf(out, "      --%-15s%s\n", name, rows[i].help);
     }
-    fputs("\nColumns: BEAT heartbeat; FOR time in the operation, or outside the library since the last; "
-          "BALLOT\n"
-          "coordinator number and round; |L| failed ranks known to the rank; |G| agreed by all; EPOCH the "
-          "last\n"
-          "operation:ballot decided in a second round, 0 if none.\n"
-          "Exit code: 0; 1 no such job or an error; 2 usage; 3 a job shown has failed ranks.\n",
+    fputs("\n"
+          "Columns:\n"
+          "  BEAT    the heartbeat of the rank\n"
+          "  FOR     time in the operation, or outside the library since the last operation\n"
+          "  BALLOT  number of the coordinator, and round\n"
+          "  |L|     how many failed ranks this rank knows\n"
+          "  |G|     how many failed ranks all ranks have agreed on\n"
+          "  EPOCH   the last operation:ballot that was decided in a second round, 0 if there was "
+          "none\n"
+          "Exit code: 0; 1 no such job, or an error; 2 wrong use; 3 a job that was shown has "
+          "failed ranks.\n",
           out);
 }

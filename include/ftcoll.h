@@ -1,21 +1,25 @@
 /*
  * ftcoll.h - fault-tolerant collective operations.
  *
- * A job is a group of n processes, ranks 0..n-1, started by `ftrun -np n -f f ./app`, or by a launcher with
- * PMIx. Every collective operation finishes on every surviving rank with one consistent result, whichever ranks die, whenever.
- * f is the number of failures that one operation masks without a second round; more cost time, not
- * correctness. Failed ranks keep their numbers; the survivors' operations leave them out.
+ * A job is a group of n processes, the ranks 0..n-1. `ftrun -np n -f f ./app` starts it, or another
+ * launcher with PMIx does. Ranks may die at any moment. Each collective operation still finishes on
+ * every surviving rank, and all survivors get one consistent result. f is the number of failures
+ * that one operation masks without a second round. More failures cost time, not correctness; see
+ * "Deaths and rounds" below. Failed ranks keep their numbers, and the operations of the survivors
+ * leave them out.
  *
- * Conventions. Every function that can fail returns FTC_SUCCESS (0) or a negative FTC_ERR_* code and
- * leaves its outputs untouched on error; ftc_last_error() then has the cause in words. FTC_ERR_ARG is for what cannot be,
- * such as a communicator or an output that is NULL; a child made by fork() gets FTC_ERR_STATE for its parent's communicator.
- * Collective calls block until this rank has the result; each rank makes the same collective calls in the same order
- * with the same count, type, operator and root: ranks that do not end the job with FTC_EXIT_MISMATCH.
+ * Conventions. A function that can fail returns FTC_SUCCESS (0) or a negative code FTC_ERR_*. If it
+ * fails, it leaves its outputs untouched, and ftc_last_error() tells the cause in words.
+ * FTC_ERR_ARG means an argument that cannot be right, such as a communicator or an output that is
+ * NULL. A child made by fork() gets FTC_ERR_STATE for the communicator of its parent. A collective
+ * call blocks until this rank has the result; a local call concerns this rank alone. All ranks must
+ * make the same collective calls in the same order, with the same count, type, operator and root.
+ * If they do not, the job ends with FTC_EXIT_MISMATCH.
  *
- * Threads. Any thread may call, but one at a time for each communicator: calls on one communicator are
- * serialised by the caller. A call that finds another one under way returns FTC_ERR_STATE at once;
- * ftc_rank(), ftc_size() and ftc_abort() are always allowed. A library thread answers for finished
- * operations while the caller computes.
+ * Threads. Any thread may call the library, but only one call at a time may run on a communicator:
+ * the caller must serialise the calls. A call that finds another call running on its communicator
+ * returns FTC_ERR_STATE at once. ftc_rank(), ftc_size() and ftc_abort() are always allowed. While
+ * the caller computes, a thread of the library answers for the operations that have finished.
  */
 #ifndef FTCOLL_H
 #define FTCOLL_H
@@ -37,8 +41,10 @@ extern "C" {
 #define FTC_API
 #endif
 
-/* Error codes: name, value, text. -1..-19: the call was refused, nothing happened; -20..-29: this
- * operation failed, the communicator is usable; -30..-39: this process must leave the job. */
+/* Error codes: name, value, text.
+ *   -1 to -19   the call was refused, and nothing happened
+ *   -20 to -29  this operation failed, and the communicator is usable
+ *   -30 to -39  this process must leave the job */
 #define FTC_ERRORS(X)                                                                      \
     X(FTC_ERR_ARG, -1, "invalid argument")                                                 \
     X(FTC_ERR_NOMEM, -2, "out of memory")                                                  \
@@ -63,14 +69,14 @@ enum ftc_error {
 #undef FTC_ERROR_ENUM
 };
 
-/* Exit codes with which the library itself ends a process (documented for scripts and `ftrun --report`). */
-#define FTC_EXIT_FENCED   113 /* this process was declared failed and learnt of it */
+/* Exit codes with which the library itself ends a process, for scripts and `ftrun --report`. */
+#define FTC_EXIT_FENCED   113 /* this process was declared failed, and has learnt of it */
 #define FTC_EXIT_ORPHANED 114 /* the launcher died */
-#define FTC_EXIT_INTERNAL 115 /* out of memory or a damaged segment in the middle of an operation */
-#define FTC_EXIT_MISMATCH 116 /* ranks called different collectives: ends the whole job */
-#define FTC_EXIT_CORRUPT  117 /* its memory was damaged ([integrity] mode = checksum) */
+#define FTC_EXIT_INTERNAL 115 /* in an operation, memory ran out or shared memory was damaged */
+#define FTC_EXIT_MISMATCH 116 /* ranks called different collectives; the whole job ends */
+#define FTC_EXIT_CORRUPT  117 /* its memory was damaged; [integrity] mode = checksum finds most */
 
-/* Element types. Pairs for FTC_MINLOC and FTC_MAXLOC are the structs below. */
+/* Element types. FTC_MINLOC and FTC_MAXLOC take pairs (value, index): the structs below. */
 typedef enum ftc_type {
     FTC_INT8 = 1,
     FTC_INT16,
@@ -93,18 +99,19 @@ typedef struct ftc_int64_int32 { int64_t value; int32_t index; } ftc_int64_int32
 typedef struct ftc_float_int32 { float value; int32_t index; } ftc_float_int32;
 typedef struct ftc_double_int32 { double value; int32_t index; } ftc_double_int32;
 
-/* A number as a pointer that is none. */
+/* A number in the form of a pointer. It points to nothing. */
 #ifdef __cplusplus
 #define FTC_MARK(type, number) reinterpret_cast<type>(static_cast<intptr_t>(number))
 #else
 #define FTC_MARK(type, number) ((type)(intptr_t)(number))
 #endif
 
-/* Operators. All are associative and commutative. Logical and bitwise ones take integer types only;
- * MINLOC and MAXLOC take pairs and break ties towards the lower index. Signed sums and products wrap. In sums,
- * products, MIN and MAX of floating point a NaN on either side gives one fixed quiet NaN, and -0 is less than +0;
- * MINLOC and MAXLOC give the value of MIN or MAX and the lowest index with that value. */
-typedef const struct ftc_operator *ftc_op; /* a built-in one below, or from ftc_op_create() */
+/* All operators are associative and commutative. Logical and bitwise operators take integer types
+ * only. MINLOC and MAXLOC take pairs; of equal values they choose the one with the lower index.
+ * Signed sums and products wrap. In floating point, a NaN on either side of SUM, PROD, MIN or MAX
+ * gives one fixed quiet NaN, and -0 is less than +0. MINLOC and MAXLOC give the value that MIN or
+ * MAX gives, and the lowest index with that value. */
+typedef const struct ftc_operator *ftc_op; /* built in (below), or from ftc_op_create() */
 #define FTC_SUM    FTC_MARK(ftc_op, 1)
 #define FTC_PROD   FTC_MARK(ftc_op, 2)
 #define FTC_MIN    FTC_MARK(ftc_op, 3)
@@ -118,216 +125,260 @@ typedef const struct ftc_operator *ftc_op; /* a built-in one below, or from ftc_
 #define FTC_MAXLOC FTC_MARK(ftc_op, 11)
 #define FTC_AVG    FTC_MARK(ftc_op, 12) /* the mean; ftc_gossip_allreduce() only */
 
-/* As `send`: take the input from `recv`. */
+/* Given as `send`: the input is in `recv`. */
 #define FTC_IN_PLACE FTC_MARK(const void *, -1)
 
 typedef struct ftc_comm ftc_comm;
 
-/* Options for ftc_init(). Set struct_size to sizeof(ftc_options); zero means the default. */
+/* Options of ftc_init(). Set struct_size to sizeof(ftc_options). A field that is zero means the
+ * default. */
 typedef struct ftc_options {
     size_t struct_size;
-    const char *log_level; /* error, warn, info, debug or trace; NULL: [log] level of the job */
+    const char *log_level; /* error, warn, info, debug or trace; NULL: [log] level */
 } ftc_options;
 
 /* --- life ------------------------------------------------------------------------------------------ */
 
 /*
- * Join the job and return its world communicator in *world. A process that no PMIx server started is a
- * job of one rank. Call once per process, before any other collective call. Does not wait for others.
- * The library keeps a thread, a few descriptors and a large, sparse mapping: a program must not close descriptors
- * that it did not open, nor lock all future memory (mlockall). Children made by fork() are not part of the job.
- * Errors: FTC_ERR_ARG, FTC_ERR_STATE (called twice; a job of one does not notice), FTC_ERR_CONFIG (a setting that this host
- * cannot keep), FTC_ERR_SYSTEM, FTC_ERR_UNSUPPORTED, FTC_ERR_PROTO (a launcher of another version), FTC_ERR_NOMEM,
- * FTC_ERR_FENCED (the rank was declared failed before it joined).
+ * Join the job, and store its world communicator in *world. A process that no PMIx server started
+ * is a job of one rank. Call this once per process, before any other collective call. It does not
+ * wait for other ranks. The library keeps a thread, a few descriptors and a large, sparse mapping.
+ * So a program must not close descriptors that it did not open, and must not lock all its future
+ * memory (mlockall). Children made by fork() are not part of the job.
+ * Errors: FTC_ERR_ARG; FTC_ERR_STATE (a second call; a job of one rank does not notice it);
+ * FTC_ERR_CONFIG (a setting that this host cannot keep); FTC_ERR_SYSTEM; FTC_ERR_UNSUPPORTED;
+ * FTC_ERR_PROTO (a launcher of another version); FTC_ERR_NOMEM; FTC_ERR_FENCED (the rank was
+ * declared failed before it joined).
  */
 FTC_API int ftc_init(const ftc_options *options, ftc_comm **world);
 
 /*
- * Leave the job: a last barrier, then wait until nobody can need an answer of this rank any more. After it
- * an exit is no failure. Collective. *world is invalid afterwards, whatever is returned.
+ * Leave the job: take part in a last barrier, and then wait until no rank can need an answer of
+ * this one any more. After that the exit of this process is no failure. The call is collective.
+ * Whatever it returns, *world is invalid afterwards.
  */
 FTC_API int ftc_finalize(ftc_comm *world);
 
 /*
- * End the whole job. The calling process and all others, on every host, are killed by SIGKILL wherever they are, within the library
- * or not: no exit handler runs, no buffer is flushed, no operation under way is finished, and nobody counts as failed. ftrun says
- * which rank it was, and exits with `code` (1..255; anything else counts as 1); of several aborts the first counts. Where another
- * launcher has started the ranks, its exit code is its own matter. A job of one ends by exit(code). Nobody is waited for, and a
- * launcher that does not answer not longer than 10 s: then this process ends with `code`, a failed rank to the others.
- * Any thread may call it, also while another one is in a call on comm, but no signal handler. Returns only if it was refused, as
- * any call is: FTC_ERR_ARG, FTC_ERR_STATE.
+ * End the whole job. SIGKILL kills the calling process and all others, on every host, wherever they
+ * are, inside the library or not. So no exit handler runs, no buffer is flushed, and no operation
+ * under way is finished. No rank counts as failed. ftrun says which rank called, and exits with
+ * `code` (1..255; any other number counts as 1). If several ranks call, the first call counts. If
+ * another launcher started the ranks, it chooses its own exit code. A job of one rank ends by
+ * exit(code).
+ *
+ * The caller waits for no other rank. If the launcher does not answer within 10 s, this process
+ * ends with `code`, and the others see a failed rank.
+ *
+ * Any thread may call this, also while another thread is in a call on comm. A signal handler must
+ * not call it. It returns only if it was refused, as any call may be: FTC_ERR_ARG, FTC_ERR_STATE.
  */
 FTC_API int ftc_abort(ftc_comm *comm, int code);
 
-/* This process's rank, 0..size-1, or FTC_ERR_ARG if comm is NULL. Local. */
+/* The rank of this process, 0..size-1, or FTC_ERR_ARG if comm is NULL. The call is local. */
 FTC_API int ftc_rank(const ftc_comm *comm);
 
-/* Number of ranks the job started with; never changes. FTC_ERR_ARG if comm is NULL. Local. */
+/* The number of ranks that the job started with, or FTC_ERR_ARG if comm is NULL. It never changes.
+ * The call is local. */
 FTC_API int ftc_size(const ftc_comm *comm);
 
 /* --- collectives ----------------------------------------------------------------------------------- */
 
 /*
- * Combine `count` elements of every rank with `op`; the result is in `recv` on every survivor, the same bits
- * everywhere. It holds the input of every rank alive when it was decided, and that of a failed rank entirely
- * or not at all. send may be FTC_IN_PLACE; otherwise it must not overlap recv. Both are aligned for the type. count
- * may be 0. Any number of failures is masked; by messages more than f, or the death of the coordinator, cost another
- * round, and so does any death where few hosts exchange ([reduce] doubling), or within a large operation, on one node or,
- * where it goes round a ring, on several.
- * Errors: FTC_ERR_ARG, FTC_ERR_TYPE. With [integrity] mode = vote also FTC_ERR_CORRUPT,
- * at every survivor: results that should be equal differ and no majority says which is right, as with f = 1 or two that
- * are left. recv is unchanged and no input is lost: call again.
+ * Deaths and rounds. An operation tries to decide its result in one round. A rank that dies
+ * meanwhile may cost another round. The result is then later, but no less correct. The table says
+ * which deaths an allreduce masks without another round.
+ *
+ *   algorithm                                        deaths masked without another round
+ *   -----------------------------------------------  ------------------------------------------
+ *   shared memory, up to 128 KiB                     any number
+ *   shared memory, more than 128 KiB                 any number in the first 128 KiB, then none
+ *   messages: a reduce, then a broadcast             up to f, but not that of the coordinator
+ *   messages: an exchange ([reduce] doubling)        none
+ *   messages: round a ring ([collectives] large)     none
+ *
+ * Ranks use shared memory if all of them are on one node, unless a setting asks for messages. With
+ * two levels ([collectives] levels) only one rank of each node, its delegate, sends messages. The
+ * rows "a reduce, then a broadcast" and "an exchange" then count nodes instead of ranks. The death
+ * of a delegate costs another round if a rank of its node lives on. That of any other rank is
+ * masked.
+ */
+
+/*
+ * Combine `count` elements of every rank with `op`. The result is in `recv` on every survivor, with
+ * the same bits everywhere. It holds the input of every rank that was alive when it was decided. It
+ * holds the input of a failed rank entirely or not at all. send may be FTC_IN_PLACE; otherwise it
+ * must not overlap recv. Both must be aligned for the type. count may be 0. Any number of deaths is
+ * survived; the table "Deaths and rounds" says which of them cost another round.
+ * Errors: FTC_ERR_ARG, FTC_ERR_TYPE. With [integrity] mode = vote also FTC_ERR_CORRUPT, at every
+ * survivor: results that should be equal differ, and no majority says which one is right. That is
+ * so with f = 1, or if only two results are left to compare. recv is unchanged and no input is
+ * lost: call again.
  */
 FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, ftc_comm *comm);
 
 /*
- * As ftc_allreduce, with the result at `root` only; recv is ignored elsewhere (except with FTC_IN_PLACE, where
- * it holds the input). Other ranks return as soon as their part is sent (on one node, of more than 128 KiB, and over two
- * levels, when the root has it). No agreement is made: if more than f ranks fail, the root alone may get
- * FTC_ERR_TOO_MANY_FAILURES (on one node, and over two levels, it does not), and likewise FTC_ERR_CORRUPT. If the root has failed,
- * the others return FTC_SUCCESS.
+ * As ftc_allreduce(), but only `root` gets the result. The other ranks ignore recv; with
+ * FTC_IN_PLACE it holds their input. They return as soon as they have sent their part. In two cases
+ * they return when the root has it: in shared memory with more than 128 KiB, and with two levels.
+ * The ranks make no agreement: if more than f of them fail, the root alone may get
+ * FTC_ERR_TOO_MANY_FAILURES. It never gets that in shared memory or with two levels. The root alone
+ * may get FTC_ERR_CORRUPT, too. If the root has failed, the others return FTC_SUCCESS.
  * Errors: FTC_ERR_ARG, FTC_ERR_TYPE.
  */
 FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, int root,
                        ftc_comm *comm);
 
 /*
- * Copy `count` elements of `buffer` at `root` to every survivor: all of them get it, or all of them get
- * FTC_ERR_ROOT_FAILED and an unchanged buffer. Errors: FTC_ERR_ARG.
+ * Copy `count` elements of `buffer` at `root` to every survivor. Either all survivors get them, or
+ * all get FTC_ERR_ROOT_FAILED and their buffers are unchanged.
+ * Errors: FTC_ERR_ARG.
  */
 FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm);
 
-/* Options of ftc_gossip_allreduce(), the same at every rank. Set struct_size to sizeof(ftc_gossip_options); zero: as [gossip] of the
- * configuration says. */
+/* Options of ftc_gossip_allreduce(). They must be the same at every rank. Set struct_size to
+ * sizeof(ftc_gossip_options). For a field that is zero, [gossip] of the configuration decides. */
 typedef struct ftc_gossip_options {
     size_t struct_size;
-    double accuracy;           /* of the result, relative to its largest element: above 0, below 1 */
+    double accuracy;           /* wanted, relative to the largest element; above 0, below 1 */
     const char *algorithm;     /* "push-sum", "push-flow", "push-cancel-flow", "pflc", "pfcc" */
     const char *neighbourhood; /* "full", "hypercube", "directed-hypercube", "torus" */
-    int turns;                 /* the two ends of a link send in turns: 1 yes, -1 no */
-    uint64_t max_messages;     /* that a rank sends before it gives up */
+    int turns;                 /* do the two ends of a link send in turns? 1 yes, -1 no */
+    uint64_t max_messages;     /* a rank that has sent so many gives up */
 } ftc_gossip_options;
 
 /*
- * The sum (FTC_SUM) or mean (FTC_AVG) of `count` doubles of every survivor, approximately, by messages to random neighbours that nobody
- * waits for: it survives lost messages, and by "pflc" and "pfcc" also silently corrupted memory and messages. On success `recv` has the
- * same bits on every survivor, off by no more than half the accuracy (rounding of the inputs apart); what that rests on is
- * in docs/design/gossip.md. The input of a failed rank is left out. send may be FTC_IN_PLACE. Exact results are ftc_allreduce()'s,
- * and mostly faster.
- * Errors: FTC_ERR_ARG, FTC_ERR_TYPE (another operator), FTC_ERR_NOMEM; FTC_ERR_NOT_CONVERGED at every survivor, recv unchanged: a rank has sent
- * max_messages or gossiped for gossip.most_seconds, an input is not finite, or a rank died and the
- * algorithm ("push-sum", "push-cancel-flow") or the neighbourhood ("directed-hypercube") does not
- * survive that.
+ * Compute an approximate sum (FTC_SUM) or mean (FTC_AVG) of `count` doubles of every survivor. Each
+ * rank sends messages to random neighbours, and no rank waits for any of them. So the aggregation
+ * survives lost messages; with "pflc" and "pfcc" it also survives silently corrupted memory and
+ * messages. On success `recv` has the same bits on every survivor. The error is at most half the
+ * accuracy, apart from the rounding of the inputs; docs/design/gossip.md says what that rests on.
+ * The input of a failed rank is left out. send may be FTC_IN_PLACE. ftc_allreduce() gives exact
+ * results, and is mostly faster.
+ * Errors: FTC_ERR_ARG; FTC_ERR_TYPE (another operator); FTC_ERR_NOMEM; FTC_ERR_NOT_CONVERGED at
+ * every survivor, with recv unchanged. FTC_ERR_NOT_CONVERGED has one of three causes. A rank has
+ * sent max_messages, or has gossiped for gossip.most_seconds. An input is not finite. Or a rank
+ * died, and the algorithm ("push-sum", "push-cancel-flow") or the neighbourhood
+ * ("directed-hypercube") does not survive that.
  */
 FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count, ftc_op op,
                                  const ftc_gossip_options *options, ftc_comm *comm);
 
-/* What the last ftc_gossip_allreduce() took at this rank. Set struct_size to sizeof(ftc_gossip_report); the library fills no more than
- * that. Local. */
+/* What the last ftc_gossip_allreduce() did and cost at this rank. Set struct_size to
+ * sizeof(ftc_gossip_report); the library fills no more bytes than that. The call is local. */
 typedef struct ftc_gossip_report {
     size_t struct_size;
-    const char *algorithm, *neighbourhood; /* NULL: there was none */
-    double accuracy;                       /* aimed at */
-    uint64_t messages;                     /* sent */
-    uint64_t corrupt;                      /* flows found corrupt, own or received; damaged heads */
-    uint64_t repairs;                      /* of the own input */
-    int attempts;                          /* to agree that all have converged */
-    /* Until this rank had converged; until all had; and agreeing on the result. Of all attempts. */
+    const char *algorithm, *neighbourhood; /* NULL: there was no such call */
+    double accuracy;                       /* the one wanted */
+    uint64_t messages;                     /* sent by this rank */
+    uint64_t corrupt;                      /* corrupt flows, own or received, and damaged heads */
+    uint64_t repairs;                      /* of the input of this rank */
+    int attempts;                          /* to agree that all ranks have converged */
+    /* Times of all attempts together: until this rank had converged, from then until all ranks
+     * had, and to agree on the result. */
     double gossip_seconds, barrier_seconds, agreement_seconds;
 } ftc_gossip_report;
 FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *report);
 
-/* Return when every surviving rank has called it. */
+/* Return when every surviving rank has called this. */
 FTC_API int ftc_barrier(ftc_comm *comm);
 
 /* --- failures -------------------------------------------------------------------------------------- */
 
 /*
- * After "MPI_Comm_validate parameters" (Hursey, Buntinas 2011): each communicator has two snapshots of the
- * failed ranks, L (known here) and G (agreed by all). They change only in a validate call, so an array sized
- * by a count still fits when it is filled, whatever dies in between.
+ * These functions follow "MPI_Comm_validate parameters" (Hursey, Buntinas 2011). Each communicator
+ * has two snapshots of the failed ranks: L, those known to this rank, and G, those agreed by all.
+ * The snapshots change only in a validate call. So an array whose size is a count still fits when
+ * it is filled, whatever dies in between.
  */
 
-/* Rank states; types of ftc_get_state_*() are an OR of states, narrowed by NEW or OLD. */
-#define FTC_RANK_OK     1 /* not in the set */
-#define FTC_RANK_FAILED 2 /* failed, not recognised */
-#define FTC_RANK_NULL   4 /* failed, recognised */
-#define FTC_RANK_NEW    8 /* only what changed since the matching validate call before the last */
-#define FTC_RANK_OLD    16 /* only what did not */
+/* Rank states. The `types` of ftc_get_state_*() are an OR of states, which NEW or OLD narrows. */
+#define FTC_RANK_OK     1 /* the rank is not in the set */
+#define FTC_RANK_FAILED 2 /* the rank has failed, and is not recognised */
+#define FTC_RANK_NULL   4 /* the rank has failed, and is recognised */
+#define FTC_RANK_NEW    8 /* in the set only since the matching validate call before the last */
+#define FTC_RANK_OLD    16 /* every other rank */
 
 typedef struct ftc_rank_info {
     int rank;
     int state;      /* FTC_RANK_OK, FTC_RANK_FAILED or FTC_RANK_NULL */
-    int generation; /* restarts of this rank: 0 */
+    int generation; /* restarts of this rank: always 0 */
 } ftc_rank_info;
 
-/* L := what the detector knows now; *failed_count := |L|. Local. */
+/* Set L to what the detector knows now, and *failed_count to the size of L. The call is local. */
 FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count);
 
-/* G := the agreed union of what every survivor knows; L := G; *failed_count := |G|. Collective; the same
- * at every survivor, with every failure-information scheme. */
+/* Set G to the agreed union of what all survivors know, L to G, and *failed_count to the size of G.
+ * The call is collective. It gives every survivor the same, with each [failure_info] scheme. */
 FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count);
 
 /*
- * List the ranks whose state in L (or G) matches `types`, ascending. incount 0: *outcount := number that match,
- * infos may be NULL. Else FTC_ERR_SIZE and nothing written if incount is less than that number; otherwise
- * *outcount := number written. Members of G are recognised (FTC_RANK_NULL) by themselves. Local; never change
- * L or G.
+ * List the ranks whose state in L (or G) matches `types`, in ascending order. With incount 0 the
+ * call stores the number of these ranks in *outcount, and infos may be NULL. Else incount is the
+ * length of infos. If it is less than that number, the call returns FTC_ERR_SIZE and writes
+ * nothing. Otherwise it stores the number of ranks that it has written in *outcount. Members of G
+ * are recognised (FTC_RANK_NULL) without a call. Both calls are local, and never change L or G.
  */
 FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[]);
 FTC_API int ftc_get_state_global(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[]);
 
-/* Recognise failed ranks of L: FTC_RANK_FAILED becomes FTC_RANK_NULL. FTC_ERR_ARG, and nothing changes, if one
- * of them is not in L. Local. */
+/* Recognise failed ranks of L: FTC_RANK_FAILED becomes FTC_RANK_NULL. If one of them is not in L,
+ * the call returns FTC_ERR_ARG and changes nothing. It is local. */
 FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[]);
 
 /*
- * What happened in the last operation on comm. Set struct_size to sizeof(ftc_report); the library fills no more
- * than that. `failed` is the failed set of the result, ascending, the same at every survivor, and stays valid
- * until the next operation on comm. With [failure_info] scheme `list` it names every rank whose input is left
- * out; with `count` and `bit` it holds what the deciding rank knew, so a later operation may be the first
- * to name one. A plain reduce reports at the root what the chosen subtree carried (`list`) or what this rank
- * knows, elsewhere what this rank knows.
+ * What happened in the last operation on comm. Set struct_size to sizeof(ftc_report); the library
+ * fills no more bytes than that. `failed` is the failed set of the result, in ascending order. It
+ * is the same at every survivor, and stays valid until the next operation on comm. With
+ * [failure_info] scheme `list` it names every rank whose input is left out. With `count` and `bit`
+ * it holds what the deciding rank knew, so a later operation may be the first to name a rank. After
+ * a plain reduce it holds, at the root, what the chosen subtree carried (`list`) or what the root
+ * knows; elsewhere it holds what this rank knows.
  */
 typedef struct ftc_report {
     size_t struct_size;
     int failed_count;
     const int *failed;
-    unsigned ballots;      /* rounds this rank took part in; 1 without a second round */
-    unsigned retries;      /* rounds given up before the one that decided; the same at every survivor */
-    const char *algorithm; /* what ran: "board" (shared memory), "corrected" (messages), "ring" (messages, a large
-                            * allreduce) or "self" (a job of one) */
+    unsigned ballots;      /* rounds that this rank took part in; 1 without a second round */
+    unsigned retries;      /* rounds given up before the one that decided; same at every survivor */
+    const char *algorithm; /* what ran: "board" (shared memory), "corrected" (messages), "ring"
+                            * (messages, a large allreduce) or "self" (a job of one rank) */
     int f;                 /* failures that one operation masks without a second round */
-    /* How its result spread by messages, before the first operation, how they would: [broadcast] dissemination, tree and
-     * correction, but the tree where multicast leaves the work to it. NULL: not at all (a plain reduce), or not by messages. */
+    /* How the result spread by messages: [broadcast] dissemination, tree and correction, but the
+     * tree where multicast left the work to it. Before the first operation: how results would
+     * spread. NULL: by no message, or not at all (a plain reduce). */
     const char *dissemination, *tree, *correction;
-    const char *integrity; /* [integrity] mode where it can be kept, that is by messages: "none", "checksum" or "vote" */
-    int compared;          /* results of subtrees that were compared: 2 or more; 0: unchecked. Of an allreduce the same at
-                            * every survivor, of a plain reduce known at the root alone; so are the next two */
-    int corrupt_count;     /* results that were wrong, or, with FTC_ERR_CORRUPT, of which some are */
-    const int *corrupt;    /* the first rank of each one's subtree, ascending; valid as `failed` is */
+    const char *integrity; /* [integrity] mode: "none", "checksum" or "vote"; always "none" where no
+                            * messages go, since the mode needs them */
+    int compared;          /* results of subtrees that were compared: 2 or more; 0: unchecked. After
+                            * an allreduce every survivor has the same here; after a plain reduce
+                            * the root alone knows it. So it is with the next two fields */
+    int corrupt_count;     /* wrong results; with FTC_ERR_CORRUPT: results of which some are */
+    const int *corrupt;    /* the first rank of the subtree of each, ascending; valid as `failed` */
 } ftc_report;
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
 
 /* --- operators and errors -------------------------------------------------------------------------- */
 
 /*
- * inout[i] := in[i] op inout[i] for i < count. It must be associative and commutative. It must not
- * call the library: calls on the communicator are refused meanwhile.
- * It is called only inside a collective call that was given the operator, from the calling thread or
- * from the library's own.
- * Errors: FTC_ERR_ARG (no function, no place for the operator), FTC_ERR_NOMEM.
+ * The function sets inout[i] := in[i] op inout[i] for each i < count. It must be associative and
+ * commutative. It must not call the library: while it runs, calls on the communicator are refused.
+ * The library calls it only inside a collective call that was given the operator, from the calling
+ * thread or from the thread of the library.
+ * Errors: FTC_ERR_ARG (no function, or no place for the operator), FTC_ERR_NOMEM.
  */
 typedef void ftc_op_fn(const void *in, void *inout, size_t count, ftc_type type, void *arg);
 FTC_API int ftc_op_create(ftc_op_fn *fn, void *arg, ftc_op *op);
 
-/* Free a user-defined operator and set *op to NULL. FTC_ERR_ARG for a built-in one. */
+/* Free a user-defined operator, and set *op to NULL. For a built-in operator the call returns
+ * FTC_ERR_ARG. */
 FTC_API int ftc_op_free(ftc_op *op);
 
-/* A constant text for an error code; never NULL. */
+/* A constant text for an error code. It is never NULL. */
 FTC_API const char *ftc_strerror(int error);
 
-/* This thread's last failure in words, with its cause; "" if none. Valid until the thread's next call. */
+/* The last failure of this thread in words, with its cause; "" if there was none. The text is valid
+ * until the next call of the thread. */
 FTC_API const char *ftc_last_error(void);
 
 /* "0.1.0" */

@@ -232,26 +232,32 @@ static int take_version(struct ftc_command *command, const char *value)
 static const struct option_row rows[] = {
     {"np", 'n', "N", take_np, "number of ranks, 1 to 4096 (also -n N)"},
     {NULL, 'f', "F", take_f, "failures that one operation masks without a second round (job.f)"},
-    {NULL, 'x', "VAR[=VALUE]", take_variable, "environment variable for the ranks; may be repeated"},
+    {NULL, 'x', "VAR[=VALUE]", take_variable,
+     "an environment variable for the ranks; may be repeated"},
     {"engine", 0, "auto|local|slurm|pmix", take_engine,
-     "local: this ftrun; slurm: srun starts one on each host (default in an allocation); pmix: one of those"},
-    {"nodes", 0, "N", take_nodes, "hosts to use (slurm; default: those of the allocation)"},
-    {"ranks-per-node", 0, "N", take_ranks_per_node, "ranks on each host (slurm; default: spread evenly)"},
+     "local: this ftrun alone; slurm: srun starts an ftrun on each host (default in an "
+     "allocation); pmix: this is one of several ftrun, one on each host"},
+    {"nodes", 0, "N", take_nodes, "how many hosts to use (slurm; default: all of the allocation)"},
+    {"ranks-per-node", 0, "N", take_ranks_per_node,
+     "how many ranks on each host (slurm; default: evenly)"},
     {"config", 0, "FILE", take_config, "read settings from this INI file, after the standard ones"},
-    {"set", 0, "SECTION.KEY=VALUE", take_set, "one setting; may be repeated; beats files and variables"},
-    {"print-config", 0, NULL, take_print_config, "print all settings with their origin, and exit"},
+    {"set", 0, "SECTION.KEY=VALUE", take_set,
+     "one setting; wins over files and variables; may be repeated"},
+    {"print-config", 0, NULL, take_print_config,
+     "print all settings, and where each comes from; exit"},
     {"wdir", 0, "DIR", take_wdir, "working directory of the ranks"},
     {"bind-to", 0, "none|core", take_bind, "bind each rank to one core, in turn (default: none)"},
     {"tag-output", 0, NULL, take_tag, "put [RANK] in front of every line of output"},
     {"timestamp-output", 0, NULL, take_timestamp, "put date and time in front of every line of output"},
     {"output-filename", 0, "DIR", take_output, "write output to the files DIR/rank.R.out and DIR/rank.R.err"},
-    {"timeout", 0, "SECONDS", take_timeout, "then say who waits for whom, kill all, and exit with 124"},
+    {"timeout", 0, "SECONDS", take_timeout,
+     "after that time say who waits for whom, kill all, exit with 124"},
     {"max-failures", 0, "N", take_max_failures,
-     "end the job when more ranks than that fail (default: np - 1)"},
+     "end the job when more than N ranks fail (default: np - 1)"},
     {"kill", 0, "RANK@SECONDS", take_kill,
-     "fault drill: SIGKILL to RANK that long after the start; may be repeated"},
+     "fault drill: send SIGKILL to RANK so long after the start; may be repeated"},
     {"report", 0, "FILE", take_report,
-     "write a report in JSON at the end; - is standard output; no links, no FIFOs but /dev/fd/N"},
+     "write a report in JSON at the end; - is standard output; no link, and no FIFO but /dev/fd/N"},
     {"help", 'h', NULL, take_help, "print this text, and exit"},
     {"version", 'V', NULL, take_version, "print the version, and exit"},
 };
@@ -376,18 +382,23 @@ void ftc_command_help(FILE *out)
                      row->argument != NULL ? " " : "", row->argument != NULL ? row->argument : "");
         fprintf(out, "  %-30s %s\n", name, row->help);
     }
-    fputs("\nExit code: 0 when every survivor exits with 0 and no more than --max-failures ranks failed. If "
-          "more did: that of\n"
-          "the first of them, 1 if that is 0. Otherwise that of the first survivor that exits with another "
-          "one. Killed by a\n"
-          "signal counts as 128 + signal. 124 after --timeout, 126 and 127 when the program cannot be "
-          "executed or found,\n"
-          "1 for an error of ftrun, 2 for wrong use; the code of ftc_abort() after it; 113 when this host "
-          "was cut off from\n"
-          "most of the others of the job.\n"
-          "Settings: /etc/ftcoll.ini, ~/.config/ftcoll.ini, the file of FTCOLL_CONFIG, --config, "
-          "FTCOLL_SECTION_KEY,\n"
-          "-f and --set; later wins.\n",
+    fputs("\n"
+          "Exit code:\n"
+          "  0     every survivor exited with 0, and no more than --max-failures ranks failed\n"
+          "  1     an error of ftrun\n"
+          "  2     wrong use\n"
+          "  113   this host was cut off from most of the other hosts of the job\n"
+          "  124   the time of --timeout was over\n"
+          "  126   the program cannot be executed\n"
+          "  127   the program was not found\n"
+          "  other more than --max-failures ranks failed: the code of the first of them, 1 if that "
+          "is 0\n"
+          "        otherwise: the code of the first survivor that exits with another code than 0\n"
+          "        after ftc_abort(): the code that it was given\n"
+          "        A rank that was killed by a signal counts as 128 + signal.\n"
+          "Settings come from these sources; what is named later wins: /etc/ftcoll.ini,\n"
+          "~/.config/ftcoll.ini, the file of FTCOLL_CONFIG, the file of --config, variables\n"
+          "FTCOLL_SECTION_KEY, -f and --set.\n",
           out);
 }
 

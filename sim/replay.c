@@ -31,9 +31,11 @@ static int take_trace(void *command, const char *text)
 }
 
 static const struct ftc_option options[] = {
-    {"crash", 0, "RANK@OUTPUTS,...", "a rank dies right after so many sends and deliveries", take_crashes},
-    {"lose", 0, "FROM:TO@COUNT,...", "of a rank that dies, only the first messages arrive", take_losses},
-    {"schedule", 0, "STEP:OLDER,...", "at a step, pass over so many older events", take_deviations},
+    {"crash", 0, "RANK@OUTPUTS,...",
+     "RANK dies right after so many sends and deliveries", take_crashes},
+    {"lose", 0, "FROM:TO@COUNT,...",
+     "only the first COUNT messages of FROM, which dies, reach TO", take_losses},
+    {"schedule", 0, "STEP:OLDER,...", "at STEP, pass over so many older events", take_deviations},
     {"trace", 0, NULL, "print each step", take_trace},
     {NULL, 0, NULL, NULL, NULL},
 };

@@ -91,23 +91,28 @@ static bool take_version(struct ftc_perf_options *options, const char *text)
 }
 
 static const struct row rows[] = {
-    {"sizes", 'm', "MIN:MAX", "bytes, doubling; K, M, G; or one size (default: 8:1M; with --kill: 8)",
+    {"sizes", 'm', "MIN:MAX",
+     "bytes (K, M, G), each size twice the one before; or one size (default: 8:1M; --kill: 8)",
      take_sizes, "8:1M or 64K: at most 1G, a multiple of 8 first"},
-    {"time", 't', "SECONDS", "measure each size for that long (default: 0.5)", take_seconds,
+    {"time", 't', "SECONDS", "measure each size for so long (default: 0.5)", take_seconds,
      "seconds, above 0 and up to 3600"},
     {"iterations", 'i', "N", "measure each size with N samples instead", take_samples,
      "a number of samples from 1 to 100000"},
-    {"warm-up", 'w', "N", "operations before that (default: a tenth of the time)", take_warm_up,
+    {"warm-up", 'w', "N",
+     "operations before the first sample (default: a tenth of the time)", take_warm_up,
      "a number of operations from 0 to 1000000"},
-    {"synchronise", 'b', NULL, "a barrier before each operation, outside the timed part", take_synchronise,
-     NULL},
-    {"kill", 'k', "N", "kill N ranks, one after the other; time until the survivors go on", take_kills,
+    {"synchronise", 'b', NULL, "a barrier before each operation, outside the time that is measured",
+     take_synchronise, NULL},
+    {"kill", 'k', "N",
+     "kill N ranks, one after the other, and time how long the survivors take to go on", take_kills,
      "a number of ranks from 1 to 4094"},
-    {"seed", 's', "SEED", "decides which ranks die, and when (default: a fresh one; printed)", take_seed,
+    {"seed", 's', "SEED",
+     "decides which ranks die, and when (default: a new one, which is printed)", take_seed,
      "a whole number below 2^63"},
-    {"json", 'j', NULL, "one JSON document instead of tables (schema 1)", take_json, NULL},
-    {"csv", 'c', NULL, "comma-separated values instead of tables", take_csv, NULL},
-    {"plot", 'p', "FILE", "draw latency against size as SVG, too (needs gnuplot)", take_plot, "a path"},
+    {"json", 'j', NULL, "print one JSON document instead of tables (schema 1)", take_json, NULL},
+    {"csv", 'c', NULL, "print comma-separated values instead of tables", take_csv, NULL},
+    {"plot", 'p', "FILE",
+     "also draw latency against size, as SVG (needs gnuplot)", take_plot, "a path"},
     {"help", 'h', NULL, "print this text, and exit", take_help, NULL},
     {"version", 'V', NULL, "print the version, and exit", take_version, NULL},
 };
@@ -266,9 +271,10 @@ bool ftc_perf_option(int i, struct ftc_option_text *text)
 void ftc_perf_options_help(FILE *out)
 {
     fputs("usage: ftrun -np N ftcoll-perf [options] OPERATION...\n"
-          "Measure collective operations: allreduce, reduce, bcast, barrier, validate, or all of them; or "
-          "gossip; or,\n"
-          "without any tolerance, to compare that with, doubling, rabenseifner, voted.\n\n",
+          "Measure collective operations: allreduce, reduce, bcast, barrier, validate, or all of "
+          "these; or gossip.\n"
+          "For comparison, measure allreduces that tolerate no failure: doubling, rabenseifner, "
+          "voted.\n\n",
           out);
     for (int i = 0; i < ROWS; i++) {
         char name[64];
@@ -277,27 +283,40 @@ void ftc_perf_options_help(FILE *out)
         fprintf(out, "  %-*s%s\n", HELP_COLUMN, name, rows[i].help);
     }
     fputs(
-        "\nMethod. For each size: an operation whose result is checked, warm-up, then samples. A sample is "
-        "the time\n"
-        "of one operation, or the mean of a batch that takes about 20 us; that of the slowest rank counts.\n"
-        "Operations follow each other without a pause. bcast and reduce, from and to the lowest living "
-        "rank,\n"
-        "overlap then: their batches take about 1 ms. --synchronise times each by itself, from when a rank\n"
-        "leaves the barrier: for some that is late, and the result may be there. Quantiles are observed\n"
-        "samples: a batch hides its slowest operation, and p99 of fewer than 100 is their maximum. Sums are\n"
-        "of double. A size during which a rank dies is measured again, of the ranks that are left.\n"
-        "gossip is ftc_gossip_allreduce() as ftrun --set gossip.* says; behind each row: of its last "
-        "operation, the messages of a\n"
-        "rank, and the us until all had converged, of the barrier after that, and of agreeing on the "
-        "result.\n"
-        "--kill: ranks other than the lowest send themselves SIGKILL at a random moment in a loop of the\n"
-        "operation. Measured is from there to the end of the first operation whose failed set has the rank:\n"
-        "on the first survivor, and on the last. Each death leaves fewer of them, two at least have to\n"
-        "remain. ftrun then exits with 0 unless --max-failures forbids so many.\n\n"
+        "\n"
+        "Method. Each size begins with an operation whose result is checked. A warm-up and the "
+        "samples\n"
+        "follow. A sample is the time of one operation, or the mean time in a batch that takes "
+        "about 20 us.\n"
+        "The time of the slowest rank counts. Operations follow each other without a pause. So "
+        "those of\n"
+        "bcast and reduce overlap, which go from and to the lowest living rank: their batches take "
+        "about\n"
+        "1 ms. With --synchronise each operation is timed by itself, from the moment at which a "
+        "rank leaves\n"
+        "the barrier. Some ranks leave it late, and may find the result there already. Quantiles "
+        "are\n"
+        "observed samples: a batch hides its slowest operation, and the p99 of fewer than 100 "
+        "samples is\n"
+        "their maximum. Sums are of double. If a rank dies, its size is measured again with the "
+        "ranks that\n"
+        "are left.\n\n"
+        "gossip is ftc_gossip_allreduce() with the settings of ftrun --set gossip.*. Each row ends "
+        "with\n"
+        "numbers of its last operation: the messages of a rank, and the us until all had "
+        "converged, of the\n"
+        "barrier after that, and of agreeing on the result.\n\n"
+        "With --kill, ranks other than the lowest send themselves SIGKILL at a random moment in a "
+        "loop of\n"
+        "the operation. The time runs from there to the end of the first operation whose failed "
+        "set has\n"
+        "the rank: on the first survivor, and on the last. Each death leaves fewer ranks; at least "
+        "two must\n"
+        "remain. ftrun then exits with 0, unless --max-failures forbids so many.\n\n"
         "Examples:\n"
         "  ftrun -np 16 ftcoll-perf allreduce\n"
         "  ftrun -np 16 ftcoll-perf -m 8:64K --csv all\n"
         "  ftrun -np 16 ftcoll-perf --kill 10 allreduce\n\n"
-        "Exit code: 0; 1 an error or a wrong result; 2 wrong use.\n",
+        "Exit code: 0; 1 an error, or a wrong result; 2 wrong use.\n",
         out);
 }

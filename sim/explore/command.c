@@ -108,18 +108,19 @@ static int take_json(void *command, const char *text)
 }
 
 static const struct ftc_option options[] = {
-    {"crashes", 0, "N", "at most N ranks crash, 0 to 7 (default 1)", take_crashes},
+    {"crashes", 0, "N", "at most N ranks crash, 0 to 7 (default: 1)", take_crashes},
     {"unfenced", 0, NULL, "mutation: a rank that was declared failed goes on acting", take_unfenced},
-    {"nodes", 0, "N", "on N nodes, over two levels", take_nodes},
+    {"nodes", 0, "N", "ranks are on N nodes, and operations go over two levels", take_nodes},
     {"late-word", 0, NULL, "mutation: a delegate returns before it has written the decision word",
      take_late_word},
     {"no-epoch", 0, NULL, "mutation: a post of another history counts", take_no_epoch},
     {"late-look", 0, NULL, "mutation: a rank goes on without a look at the decision word", take_late_look},
-    {"far-ahead", 0, NULL, "mutation: a broadcast does not wait until its node has called the one before",
+    {"far-ahead", 0, NULL,
+     "mutation: a broadcast does not wait until its node has called the broadcast before",
      take_far_ahead},
-    {"no-reduction", 0, NULL, "take every event apart, to check the reductions", take_plain},
+    {"no-reduction", 0, NULL, "take every event by itself, to check the reductions", take_plain},
     {"max-states", 0, "N", "stop after N states", take_states},
-    {"memory", 0, "GIB", "stop when more than GIB of memory is needed (default 4)", take_memory},
+    {"memory", 0, "GIB", "stop when more than GIB of memory is needed (default: 4)", take_memory},
     {"json", 0, NULL, "print the result as JSON", take_json},
     {0},
 };

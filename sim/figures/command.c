@@ -110,43 +110,49 @@ static int take_from(void *command, const char *text)
 static const struct ftc_option options[] = {
     {"ranks", 'n', "LIST", "numbers of ranks: 64..65536 doubles, 4,100,1000 is a list", take_ranks},
     {"combination", 'C', "LIST",
-     "all (default), or lame+checked,ocg,multicast+ring; baselines, or ack-linear, ...", take_ways},
+     "all (default), or a list as lame+checked,ocg,multicast+ring; baselines, or ack-linear, ...",
+     take_ways},
     {"failed", 'k', "LIST", "failed ranks: 0,1,1% (default: 0)", take_failed},
     {"loss", 0, "LIST", "datagrams lost by each receiver, in percent: 0,0.287,10 (default: 0)", take_losses},
     {"cost", 'c', "LIST", "cost models, see run --help (default: L=2000,o=1000)", take_cost},
-    {"noise", 0, "TIME", "each channel is up to that much longer, at random (default: 0)", take_noise},
+    {"noise", 0, "TIME",
+     "each channel takes up to so much longer, at random (default: 0)", take_noise},
     {"bytes", 'b', "B", "size of a value for the cost model (default: 8)", take_bytes},
-    {"repeat", 'r', "R", "runs with seeds SEED, SEED+1, ... where chance has a say (default: 5)",
+    {"repeat", 'r', "R",
+     "how many runs, with seeds SEED, SEED+1, ..., where chance has a say (default: 5)",
      take_repeat},
-    {"jobs", 'J', "JOBS", "rows at once (default: one for each core)", take_jobs},
-    {"plot-latency", 0, "FILE", "draw when the last rank is reached as SVG, too (needs gnuplot)",
+    {"jobs", 'J', "JOBS", "how many rows at once (default: one for each core)", take_jobs},
+    {"plot-latency", 0, "FILE", "also draw when the last rank is reached, as SVG (needs gnuplot)",
      take_latency},
-    {"plot-messages", 0, "FILE", "draw messages for each live process", take_messages},
-    {"plot-skew", 0, "FILE", "draw the first, mean and last time of a rank", take_skew},
-    {"from-csv", 0, "FILE", "run nothing: the table of the same options is in FILE", take_from},
+    {"plot-messages", 0, "FILE", "also draw the messages for each live process", take_messages},
+    {"plot-skew", 0, "FILE", "also draw the first, mean and last time of a rank", take_skew},
+    {"from-csv", 0, "FILE", "run nothing: FILE has the table of the same options", take_from},
     {NULL, 0, NULL, NULL, NULL},
 };
 
 const struct ftc_usage ftc_broadcast_usage = {
     .synopsis = "ftcoll-sim broadcast -n LIST [options]",
-    .summary = "One broadcast from rank 0 by each dissemination with each correction, with nobody to help: "
-               "failed ranks are\n"
-               "dead before, at random, and no one is told; no one is asked. Is that reached which they "
-               "promise? What is not\n"
-               "given below is chosen as in the papers: corrections as fast as a process can send, Lame "
-               "trees of order\n"
-               "(L + 2o) / o, k-ary ones of 4, gossip bound in time, with the rounds and the distance that "
-               "miss anybody once in\n"
-               "a million. Prints CSV; times of ranks are of those that were reached, without the root:\n"
+    .summary = "Run one broadcast from rank 0 by each dissemination with each correction, without "
+               "any help: the failed ranks,\n"
+               "drawn at random, are dead before, no rank is told of them, and no rank asks. "
+               "Checks that the broadcast reaches\n"
+               "what the pair promises. What no option sets is chosen as in the papers: "
+               "corrections go as fast as a process\n"
+               "can send, Lame trees have the order (L + 2o) / o, k-ary trees the order 4, and "
+               "gossip is bound in time, with\n"
+               "the rounds and the distance that miss a rank once in a million. Prints CSV. Times "
+               "of ranks are those of the\n"
+               "ranks that were reached, without the root:\n"
                "  combination,cost,n,failed,dead,loss_percent,runs\n"
-               "  latency_ns,latency_min_ns,latency_max_ns  the last rank is reached: median, least, most of "
-               "the runs\n"
-               "  first_ns,mean_ns,spread_ns,quiet_ns   means: the first rank, all, last - first; no message "
-               "any more\n"
+               "  latency_ns,latency_min_ns,latency_max_ns  until the last rank is reached: "
+               "median, least, most of the runs\n"
+               "  first_ns,mean_ns,spread_ns,quiet_ns   means: first rank; all ranks; last - "
+               "first; until no message is left\n"
                "  dissemination,correction              messages for each live process\n"
-               "  missed,missed_runs                    survivors, mean; runs that missed any\n"
+               "  missed,missed_runs                    survivors missed, mean; runs that missed "
+               "any\n"
                "  rounds,distance,arity                 parameters, where there are any\n"
-               "  formula_missed,formula_messages       of gossip, by its mean field",
+               "  formula_missed,formula_messages       for gossip: what its mean field gives",
     .examples =
         "  ftcoll-sim broadcast -n 64..65536 --failed 0,1,1% > out.csv\n"
         "  ftcoll-sim broadcast -n 4096 --combination ocg,lame+checked --noise 2us --repeat 1000\n"

@@ -228,64 +228,75 @@ static int take_from(void *command, const char *text)
 static const struct ftc_option options[] = {
     {"ranks", 'n', "LIST", "numbers of ranks, as 32,64 or 2..512", take_ranks},
     {"algorithm", 'a', "LIST",
-     "push-sum, push-flow, push-cancel-flow, pflc, pfcc, all of these; for comparison doubling, "
-     "rabenseifner, "
-     "voted (default: pfcc)",
+     "push-sum, push-flow, push-cancel-flow, pflc, pfcc, or all of these; for comparison doubling, "
+     "rabenseifner, voted (default: pfcc)",
      take_algorithms},
     {"neighbourhood", 'b', "LIST", "full, hypercube, directed-hypercube, torus or all (default: hypercube)",
      take_neighbourhoods},
     {"turns", 't', "LIST",
-     "do the ends of a link send in turns: on, off, needed (push-cancel-flow alone) (default: on where it "
-     "can be)",
+     "whether the ends of a link send in turns: on, off, needed (push-cancel-flow alone) (default: "
+     "on where it can be)",
      take_turns},
     {"schedule", 0, "KIND",
-     "out of turn: neighbours drawn in each step, or all of them in a permuted order (default: drawn)",
+     "without turns: drawn (a neighbour in each step) or permuted (all neighbours in a permuted "
+     "order) (default: drawn)",
      take_schedule},
     {"accuracy", 'e', "LIST", "relative error aimed at (default: 1e-9)", take_accuracies},
     {"count", 0, "VALUES", "length of the vectors (default: 1)", take_count},
     {"inputs", 0, "KIND", "uniform, normal, exponential, linear, spike (default: uniform)", take_inputs},
-    {"cost", 0, "KIND", "time of a message: constant, random, hops on a 3-d torus (default: constant)",
+    {"cost", 0, "KIND",
+     "time of a message: constant, random, or hops on a 3-d torus (default: constant)",
      take_cost},
-    {"loss", 0, "LIST", "messages that get lost, in percent (default: 0)", take_losses},
-    {"patience", 0, "TIMES", "timer of a rank, in times of a message; 0: none (default: 16)", take_patience},
+    {"loss", 0, "LIST", "how many messages get lost, in percent (default: 0)", take_losses},
+    {"patience", 0, "TIMES", "the timer of a rank, in times of a message; 0: none (default: 16)",
+     take_patience},
     {"flip", 0, "WHAT",
-     "RANK:VARIABLE:BIT@STEP, a bit that turns over when the first rank has sent STEP messages; "
-     "RANK any: drawn",
+     "RANK:VARIABLE:BIT@STEP: this bit turns over when the first rank has sent STEP messages; RANK "
+     "may be any: it is drawn",
      take_flip},
-    {"bits", 0, "LIST", "bits for --flip, a row for each, as 0..63", take_bits},
-    {"flip-rate", 0, "RATE", "of messages: so often a random bit of a flow turns over before one is taken in",
+    {"bits", 0, "LIST", "bits for --flip, for example 0..63; each gives a row", take_bits},
+    {"flip-rate", 0, "RATE",
+     "for this part of all messages a random bit of a flow turns over before one is taken in",
      take_flip_rate},
     {"crowd", 0, "PERCENT",
-     "so often a rank that takes a message in is told that others wait, and answers no repetition (default: "
-     "0)",
+     "how often a rank that takes in a message is told that others wait, so that it answers no "
+     "repetition (default: 0)",
      take_crowd},
-    {"flips-end", 0, "STEP", "no more of these from here on", take_flips_end},
-    {"tau", 0, "TAU", "threshold of the checksums (default: from estimate and rounding)", take_tau},
-    {"kill", 0, "RANKS@STEP", "so many ranks die when the first one has sent STEP messages", take_kill},
-    {"sync", 0, NULL, "synchronous rounds instead of messages that take time", take_sync},
-    {"stop", 0, "WHEN", "all or first rank within the accuracy (default: all)", take_stop},
-    {"most", 0, "MESSAGES", "give up when a rank has sent so many (default: 5000)", take_most},
-    {"repeat", 'r', "RUNS", "of each row; run i has the seed SEED + i (default: 20)", take_repeat},
+    {"flips-end", 0, "STEP", "from STEP on no bit turns over by --flip-rate", take_flips_end},
+    {"tau", 0, "TAU",
+     "the threshold of the checksums (default: from estimate and rounding)", take_tau},
+    {"kill", 0, "RANKS@STEP",
+     "RANKS ranks die when the first one has sent STEP messages", take_kill},
+    {"sync", 0, NULL, "run synchronous rounds instead of messages that take time", take_sync},
+    {"stop", 0, "WHEN",
+     "stop when all ranks, or the first, are within the accuracy (default: all)", take_stop},
+    {"most", 0, "MESSAGES",
+     "give up when a rank has sent so many messages (default: 5000)", take_most},
+    {"repeat", 'r', "RUNS",
+     "how many runs of each row; run i has the seed SEED + i (default: 20)", take_repeat},
     {"fit", 0, NULL, "fit a log2(n + b) / gap + c over the numbers of ranks", take_fit},
-    {"plot-messages", 0, "FILE", "figure of the messages, SVG", take_plot_messages},
-    {"plot-error", 0, "FILE", "figure of the errors at the end", take_plot_error},
-    {"plot-history", 0, "FILE", "figure of the error while it runs, one run of each row", take_plot_history},
-    {"plot-flows", 0, "FILE", "figure of the greatest flow while it runs", take_plot_flows},
+    {"plot-messages", 0, "FILE", "draw the messages, as SVG", take_plot_messages},
+    {"plot-error", 0, "FILE", "draw the errors at the end", take_plot_error},
+    {"plot-history", 0, "FILE",
+     "draw the error during the run, for one run of each row", take_plot_history},
+    {"plot-flows", 0, "FILE", "draw the greatest flow during the run", take_plot_flows},
     {"from-csv", 0, "FILE",
-     "the table of the same options is in FILE: run nothing but what --plot-history and --plot-flows show",
+     "FILE has the table of the same options: run only what --plot-history and --plot-flows show",
      take_from},
-    {"jobs", 'j', "PROCESSES", "rows at once (default: one for each core)", take_jobs},
+    {"jobs", 'j', "PROCESSES", "how many rows at once (default: one for each core)", take_jobs},
     {NULL, 0, NULL, NULL, NULL},
 };
 
 const struct ftc_usage ftc_gossip_usage = {
     .synopsis = "ftcoll-sim gossip -n LIST [options]",
     .summary =
-        "Aggregation by gossip (docs/design/gossip.md): the average of all ranks' vectors, by messages to "
-        "random\n"
-        "neighbours. A table as CSV: of each combination the messages until the ranks are within the "
-        "accuracy, and the\n"
-        "greatest error. `most` is of the rank that sent most, mean of the runs; with --sync it is rounds.",
+        "Run aggregation by gossip (docs/design/gossip.md): the average of the vectors of all "
+        "ranks, by messages to\n"
+        "random neighbours. Prints a table as CSV: for each combination the messages until the "
+        "ranks are within the\n"
+        "accuracy, and the greatest error. `most` is what the rank that sent most has sent, as the "
+        "mean of the runs;\n"
+        "with --sync it counts rounds.",
     .examples = "  ftcoll-sim gossip -n 32..512 --neighbourhood full,hypercube --algorithm push-sum,pfcc\n"
                 "  ftcoll-sim gossip -n 32 -a pflc,pfcc -e 1e-14 --flip any:flow:0@150 --bits 0..63 "
                 "--plot-messages bits.svg\n"

@@ -12,20 +12,23 @@ struct command {
 };
 
 static const struct ftc_option options[] = {
-    {"runs", 'r', "RUNS", "how many; run i has the seed SEED + i (default: 100000)", ftc_seeded_take_runs},
+    {"runs", 'r', "RUNS",
+     "how many runs; run i has the seed SEED + i (default: 100000)", ftc_seeded_take_runs},
     {"trace", 0, NULL, "print each step of the first run, and end", ftc_seeded_take_trace},
     {NULL, 0, NULL, NULL, NULL},
 };
 
 const struct ftc_usage ftc_large_usage = {
     .synopsis = "ftcoll-sim large [options]",
-    .summary = "Large allreduces (docs/design/nodes.md): round a ring that survives nothing, then committed, "
-               "run again or left to\n"
-               "the agreement core. 2 to 6 ranks die between any two messages, and hear of it at different "
-               "times. Checks that\n"
-               "survivors have the same result, that it has the input of everybody alive and of the dead all "
-               "or nothing, that\n"
-               "nobody waits for ever. Stops at the first broken promise.",
+    .summary = "Run large allreduces (docs/design/nodes.md). A value goes round a ring that "
+               "survives no death; then it is\n"
+               "committed, or run again, or left to the agreement core. There are 2 to 6 ranks. "
+               "They die between any two\n"
+               "messages, and hear of deaths at different times. Checks that survivors have the "
+               "same result, that it has the\n"
+               "input of every live rank, and all or nothing of that of a dead one, and that no "
+               "rank waits for ever. Stops at\n"
+               "the first broken promise.",
     .examples = "  ftcoll-sim large --runs 1000000 --seed 7\n"
                 "  ftcoll-sim large --seed 812 --trace\n",
     .option = options,

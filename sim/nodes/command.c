@@ -50,11 +50,13 @@ static int take_fault(void *command, const char *text)
 }
 
 static const struct ftc_option options[] = {
-    {"runs", 'r', "RUNS", "how many; run i has the seed SEED + i (default: 10000)", ftc_seeded_take_runs},
+    {"runs", 'r', "RUNS", "how many runs; run i has the seed SEED + i (default: 10000)",
+     ftc_seeded_take_runs},
     {"nodes", 0, "N|MIN-MAX", "number of nodes, 2 to 7, of 1 to 3 ranks (default: 2-7)", take_nodes},
-    {"trace", 0, NULL, "print each step of the first run, beats and echoes apart, and end",
+    {"trace", 0, NULL, "print each step of the first run but beats and echoes, and end",
      ftc_seeded_take_trace},
-    {"fault", 0, "FAULT", "a mutation, to see it found: unchecked, stays; by-l is harmless (default: sound)",
+    {"fault", 0, "FAULT",
+     "a mutation that is to be found: unchecked, stays; by-l is harmless (default: sound)",
      take_fault},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -62,15 +64,15 @@ static const struct ftc_option options[] = {
 const struct ftc_usage ftc_nodes_usage = {
     .synopsis = "ftcoll-sim nodes [options]",
     .summary =
-        "Leases and the agreement core together (docs/design/nodes.md): a few nodes with clocks of their "
-        "own, "
-        "an agent\n"
-        "and ranks on each. Ways between them are late and cut; nodes, agents and ranks are paused and die "
-        "between any\n"
-        "two steps. Checks that nobody is declared failed who may still return from a call, or is heard; "
-        "that "
-        "survivors\n"
-        "agree; that who lost ends; that a quorum that can talk goes on. Stops at the first broken promise.",
+        "Run leases and the agreement core together (docs/design/nodes.md), on a few nodes. Each "
+        "node has a clock of\n"
+        "its own, an agent, and ranks. Ways between nodes are slow, or are cut. Nodes, agents and "
+        "ranks are paused and\n"
+        "die between any two steps. Checks that no rank is declared failed that may still return "
+        "from a call, or is\n"
+        "heard; that survivors agree; that those who were cut off end; that a quorum that can talk "
+        "goes on. Stops at\n"
+        "the first broken promise.",
     .examples = "  ftcoll-sim nodes --runs 100000 --seed 7\n"
                 "  ftcoll-sim nodes --nodes 3 --seed 812 --trace\n"
                 "  ftcoll-sim nodes --fault unchecked\n",

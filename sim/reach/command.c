@@ -46,20 +46,23 @@ static int take_ranks(void *command, const char *text)
 }
 
 static const struct ftc_option options[] = {
-    {"runs", 'r', "RUNS", "of each pair; run i has the seed SEED + i (default: 10000)", take_runs},
+    {"runs", 'r', "RUNS",
+     "how many runs of each pair; run i has the seed SEED + i (default: 10000)", take_runs},
     {"ranks", 'n', "N|MIN-MAX", "number of ranks (default: 2-64)", take_ranks},
     {NULL, 0, NULL, NULL, NULL},
 };
 
 const struct ftc_usage ftc_reach_usage = {
     .synopsis = "ftcoll-sim reach [options]",
-    .summary = "One broadcast, and nobody helps: no rank is told of a death, and who asks gets no answer. "
-               "Ranks die before it\n"
-               "or in the middle, datagrams get lost, events happen in any order. Is that reached which the "
-               "dissemination with\n"
-               "the correction promises by itself? Every pair, or those of --dissemination, --tree and "
-               "--correction; all else is\n"
-               "drawn from the seed. Stops at the first broken promise.",
+    .summary = "Run one broadcast without any help: no rank is told of a death, and no rank that "
+               "asks gets an answer. Ranks\n"
+               "die before the broadcast or in the middle of it, datagrams get lost, and events "
+               "happen in any order. Checks\n"
+               "that the broadcast reaches what its dissemination and its correction promise by "
+               "themselves. Takes every pair,\n"
+               "or those of --dissemination, --tree and --correction; all else is drawn from the "
+               "seed. Stops at the first\n"
+               "broken promise.",
     .examples = "  ftcoll-sim reach --runs 1000000 --dissemination gossip\n"
                 "  ftcoll-sim reach -n 64 --dissemination lame --correction checked\n",
     .option = options,

@@ -65,20 +65,23 @@ static int take_json(void *command, const char *text)
 }
 
 static const struct ftc_option options[] = {
-    {"runs", 'r', "RUNS", "how many; run i has the seed SEED + i (default: 100000)", take_runs},
+    {"runs", 'r', "RUNS",
+     "how many runs; run i has the seed SEED + i (default: 100000)", take_runs},
     {"ranks", 'n', "N|MIN-MAX", "number of ranks (default: mostly 1 to 9, some 16 to 64)", take_ranks},
     {"jobs", 'j', "JOBS", "worker processes (default: one for each core)", take_jobs},
-    {"rules", 0, NULL, "list how often each rule of the protocol was taken", take_rules},
-    {"json", 0, NULL, "report as JSON", take_json},
+    {"rules", 0, NULL, "list how often each rule of the protocol was used", take_rules},
+    {"json", 0, NULL, "print the report as JSON", take_json},
     {NULL, 0, NULL, NULL, NULL},
 };
 
 const struct ftc_usage ftc_storm_usage = {
     .synopsis = "ftcoll-sim storm [options] [OPERATION...]",
     .summary =
-        "Draw communicators, operations, deaths and orders of events at random, and check every promise at\n"
-        "each step. Stops at the first broken one, shrinks its run to the smallest that can be found and\n"
-        "prints the command that replays it. What is given below is not drawn.",
+        "Draw communicators, operations, deaths and orders of events at random, and check every "
+        "promise at\n"
+        "each step. At the first broken promise, stop, shrink the run to the smallest that can be "
+        "found, and\n"
+        "print the command that replays it. What an option or an argument sets is not drawn.",
     .examples = "  ftcoll-sim storm --runs 1000000 --seed 7\n"
                 "  ftcoll-sim storm -n 3-5 -f 1 --scheme bit allreduce bcast:1 allreduce\n",
     .option = options,

@@ -57,7 +57,8 @@ static const struct ftc_option options[] = {
 
 const struct ftc_usage ftc_run_usage = {
     .synopsis = "ftcoll-sim [run] [options] OPERATION...",
-    .summary = "Run operations on a virtual machine: what they cost, and whether every promise is kept.",
+    .summary = "Run operations on a virtual machine. Tells what they cost, and whether every "
+               "promise is kept.",
     .examples = "  ftcoll-sim -n 65536 -f 3 allreduce --kill 5 --seed 7\n"
                 "  ftcoll-sim -n 1024 bcast --dissemination lame --arity 4 --cost L=2,o=1\n"
                 "  ftcoll-sim -n 7 -f 1 reduce --kill 1 --kill-at start --trace\n",

@@ -72,15 +72,18 @@ static int take_from(void *command, const char *text)
 
 static const struct ftc_option options[] = {
     {"ranks", 'n', "LIST", "numbers of ranks: 2..1024 doubles, 4,100,1000 is a list", take_ranks},
-    {"masked", 'f', "LIST", "failures masked: 0..3 or a list (default: 1); f < n only", take_f},
-    {"kills", 'k', "LIST", "deaths: 0..f, 0,f or numbers (default: 0); less than n only", take_kills},
+    {"masked", 'f', "LIST",
+     "failures masked: 0..3 or a list (default: 1); rows need f < n", take_f},
+    {"kills", 'k', "LIST",
+     "deaths: 0..f, 0,f or numbers (default: 0); rows need fewer than n", take_kills},
     {"cost", 'c', "LIST", "cost models: rdma,tcp; or tcp,G=0.1; see run --help (default: rdma)", take_cost},
     FTC_TIMED_OPTIONS,
-    {"repeat", 'r', "R", "runs with seeds SEED, SEED+1, ... where chance has a say (default: 5)",
+    {"repeat", 'r', "R",
+     "how many runs, with seeds SEED, SEED+1, ..., where chance has a say (default: 5)",
      take_repeat},
-    {"jobs", 'J', "JOBS", "runs at once (default: one for each core)", take_jobs},
-    {"plot", 0, "FILE", "draw latency against ranks as SVG, too (needs gnuplot)", take_plot},
-    {"from-csv", 0, "FILE", "run nothing: the table of the same options is in FILE", take_from},
+    {"jobs", 'J', "JOBS", "how many runs at once (default: one for each core)", take_jobs},
+    {"plot", 0, "FILE", "also draw latency against ranks, as SVG (needs gnuplot)", take_plot},
+    {"from-csv", 0, "FILE", "run nothing: FILE has the table of the same options", take_from},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -89,10 +92,12 @@ const struct ftc_usage ftc_sweep_usage = {
     .summary =
         "Run each operation at each size, f, number of deaths and cost model. Prints CSV:\n"
         "  operation,cost,n,f,kills,runs        what was run, and how often\n"
-        "  latency_ns,latency_min_ns,latency_max_ns  to the last survivor's delivery: median, least, most\n"
-        "  root_latency_ns                      to the root's delivery: median, empty where there is none\n"
-        "  up,tree,decide,prepare,poke,pull,fragment,bytes,ballots,retries  of the run with the median "
-        "latency",
+        "  latency_ns,latency_min_ns,latency_max_ns  until the last survivor delivers: median, "
+        "least, most\n"
+        "  root_latency_ns                      until the root delivers: median; empty if there is "
+        "no root\n"
+        "  up,tree,decide,prepare,poke,pull,fragment,bytes,ballots,retries  counts of the run with "
+        "the median latency",
     .examples =
         "  ftcoll-sim sweep -n 2..65536 -f 0..3 --kills 0..f --cost rdma,tcp allreduce reduce > out.csv\n"
         "  ftcoll-sim sweep -n 2..65536 -f 0..3 --kills 0,f --plot out.svg allreduce > out.csv\n",
