@@ -1,12 +1,12 @@
 /*
  * Who waits for whom, and for whom everybody waits in the end.
  *
- * Each waiting rank names the lowest rank it waits for: links of a forest with some cycles. A chain is
- * followed while it stays in the same or an earlier operation: who waits for a rank that is past its
- * operation waits for a message under way, and the chain ends with itself. It ends too at a rank whose
- * heartbeat stands still: whatever that rank waits for, its own progress thread would not take it. So a
- * chain ends at a rank that cannot go on (stopped) or waits for nobody (it computes, sleeps, has failed, has
- * not joined), or in a cycle, which is named by its lowest rank.
+ * Each waiting rank names the lowest rank it waits for: links of a forest with some cycles. A chain
+ * is followed while it stays in the same or an earlier operation: who waits for a rank that is past
+ * its operation waits for a message under way, and the chain ends with itself. It ends too at a
+ * rank whose heartbeat stands still: whatever that rank waits for, its own progress thread would
+ * not take it. So a chain ends at a rank that cannot go on (stopped) or waits for nobody (it
+ * computes, sleeps, has failed, has not joined), or in a cycle, which is named by its lowest rank.
  */
 #include "cli/status.h"
 #include "collectives/agreement/member.h"
@@ -41,7 +41,8 @@ static void measure_lag(struct ftc_status *status)
 static bool waits(const struct ftc_status_rank *rank)
 {
     const struct ftc_status_activity *activity = &rank->activity;
-    return ftc_status_live(rank) && activity->kind > FTC_CALL_NONE && activity->wait > FTC_WAIT_NOTHING;
+    return ftc_status_live(rank) && activity->kind > FTC_CALL_NONE &&
+           activity->wait > FTC_WAIT_NOTHING;
 }
 
 static int next_link(const struct ftc_status *status, int i)

@@ -1,6 +1,7 @@
 /*
- * --json: everything that ftcoll-status knows, for scripts. Schema 1: fields may be added, never changed or
- * removed. Times are nanoseconds; what is not known is null; names are those of the tables and of ftcoll.ini.
+ * --json: everything that ftcoll-status knows, for scripts. Schema 1: fields may be added, never
+ * changed or removed. Times are nanoseconds; what is not known is null; names are those of the
+ * tables and of ftcoll.ini.
  */
 #include <jansson.h>
 #include <string.h>
@@ -37,41 +38,44 @@ static json_t *set_json(const struct ftc_set *set)
 
 static json_t *activity_json(const struct ftc_status_activity *activity)
 {
-    return json_pack("{s:o, s:b, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o}",  //
-                     "operation", name_or_null(activity->kind, ftc_status_kind_name(activity->kind)), //
-                     "certain", activity->certain,                                                    //
-                     "number", number(activity->op),                                                  //
-                     "since_ns", number(activity->age_ns),                                            //
-                     "ballot", number(activity->ballot_i), number(activity->ballot_s),                //
-                     "waits_for", name_or_null(activity->wait, ftc_status_wait_name(activity->wait)), //
-                     "waits_for_rank", rank_or_null(activity->waits_for),                             //
-                     "waits", number(activity->waits),                                                //
-                     "root", rank_or_null(activity->root),                                            //
-                     "epoch_operation", number(activity->epoch_op),                                   //
-                     "epoch_ballot", number(activity->epoch_i), number(activity->epoch_s),            //
-                     "known_failed", number(activity->known_failed),                                  //
-                     "agreed_failed", number(activity->agreed_failed),                                //
-                     "unsettled_ns", number(activity->unsettled_ns));
+    return json_pack(
+        "{s:o, s:b, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o}",  //
+        "operation", name_or_null(activity->kind, ftc_status_kind_name(activity->kind)), //
+        "certain", activity->certain,                                                    //
+        "number", number(activity->op),                                                  //
+        "since_ns", number(activity->age_ns),                                            //
+        "ballot", number(activity->ballot_i), number(activity->ballot_s),                //
+        "waits_for", name_or_null(activity->wait, ftc_status_wait_name(activity->wait)), //
+        "waits_for_rank", rank_or_null(activity->waits_for),                             //
+        "waits", number(activity->waits),                                                //
+        "root", rank_or_null(activity->root),                                            //
+        "epoch_operation", number(activity->epoch_op),                                   //
+        "epoch_ballot", number(activity->epoch_i), number(activity->epoch_s),            //
+        "known_failed", number(activity->known_failed),                                  //
+        "agreed_failed", number(activity->agreed_failed),                                //
+        "unsettled_ns", number(activity->unsettled_ns));
 }
 
 static json_t *failure_json(const struct ftc_status_failure *failure)
 {
     char text[FTC_STATUS_TEXT];
-    return json_pack("{s:o, s:i, s:s, s:o, s:o, s:o}",                                             //
-                     "cause", name_or_null(failure->cause, ftc_status_cause_name(failure->cause)), //
-                     "detail", failure->detail,                                                    //
-                     "text", ftc_status_cause(failure, text),                                      //
-                     "seen_by",
-                     failure->seen_by == -1 ? json_string("launcher") : rank_or_null(failure->seen_by), //
-                     "age_ns", number(failure->age_ns),                                                 //
-                     "declared_after_ns", number(failure->declared_after_ns));
+    return json_pack(
+        "{s:o, s:i, s:s, s:o, s:o, s:o}",                                             //
+        "cause", name_or_null(failure->cause, ftc_status_cause_name(failure->cause)), //
+        "detail", failure->detail,                                                    //
+        "text", ftc_status_cause(failure, text),                                      //
+        "seen_by",
+        failure->seen_by == -1 ? json_string("launcher") : rank_or_null(failure->seen_by), //
+        "age_ns", number(failure->age_ns),                                                 //
+        "declared_after_ns", number(failure->declared_after_ns));
 }
 
 static json_t *sent_json(const struct ftc_status_rank *rank)
 {
     json_t *sent = json_object();
     for (int i = 0; i < FTC_MESSAGES; i++)
-        json_object_set_new(sent, ftc_message_kind_name((enum ftc_message_kind)i), number(rank->sent[i]));
+        json_object_set_new(sent, ftc_message_kind_name((enum ftc_message_kind)i),
+                            number(rank->sent[i]));
     return sent;
 }
 
@@ -87,9 +91,11 @@ static json_t *counters_json(const struct ftc_status_rank *rank)
 {
     json_t *pieces = json_object(), *datagrams = json_object();
     for (int i = 0; i < FTC_PIECES; i++)
-        json_object_set_new(pieces, ftc_pieces_name((enum ftc_pieces_kind)i), number(rank->pieces[i]));
+        json_object_set_new(pieces, ftc_pieces_name((enum ftc_pieces_kind)i),
+                            number(rank->pieces[i]));
     for (int i = 0; i < FTC_DATAGRAMS; i++)
-        json_object_set_new(datagrams, ftc_datagrams_name((enum ftc_datagrams)i), number(rank->datagrams[i]));
+        json_object_set_new(datagrams, ftc_datagrams_name((enum ftc_datagrams)i),
+                            number(rank->datagrams[i]));
     json_t *results = json_pack("{s:o, s:o, s:o}", "compared", number(rank->compared), "corrected",
                                 number(rank->corrected), "detected", number(rank->detected));
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", //
@@ -110,7 +116,8 @@ static json_t *carriers_json(const struct ftc_status_rank *rank)
     json_t *object = json_object();
     for (int i = 0; object != NULL && i < FTC_CARRIERS; i++)
         if (rank->carriers[i] > 0)
-            json_object_set_new(object, ftc_carrier_name((enum ftc_carrier)i), number(rank->carriers[i]));
+            json_object_set_new(object, ftc_carrier_name((enum ftc_carrier)i),
+                                number(rank->carriers[i]));
     return object;
 }
 
@@ -136,32 +143,35 @@ static json_t *rank_json(const struct ftc_status *status, int i)
     bool gone = rank->state == FTC_STATUS_ENDED || rank->state == FTC_STATUS_FAILED;
     char ended[FTC_STATUS_TEXT];
     return json_pack(
-        "{s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o}",                                                                                 //
-        "rank", i,                                                                                   //
-        "state", ftc_status_state_name(rank->state),                                                 //
-        "pid", rank->pid,                                                                            //
-        "node", status->node[rank->node].host,                                                       //
-        "heartbeat", ftc_status_pulse_name(rank->pulse),                                             //
-        "heartbeat_count", number(rank->heartbeat),                                                  //
-        "heartbeat_still_ns", rank->pulse == FTC_PULSE_STILL ? number(rank->still_ns) : json_null(), //
-        "joined_ns", number(rank->joined_age_ns),                                                    //
-        "called", number(rank->called),                                                              //
-        "returned", number(rank->returned),                                                          //
-        "lag", number(rank->lag),                                                                    //
-        "finally_waits_for", rank_or_null(rank->culprit),                                            //
-        "awaited_by", rank->blamed,                                                                  //
-        "activity", activity_json(&rank->activity),                                                  //
-        "counters", counters_json(rank),                                                             //
-        "carriers", carriers_json(rank),                                                             //
-        "failure", rank->state == FTC_STATUS_FAILED ? failure_json(&rank->failure) : json_null(),    //
-        "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),       //
-        "known", set_json(&rank->known),                                                             //
-        "agreed", set_json(&rank->agreed),                                                           //
+        "{s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, "
+        "s:o, s:o}",                                     //
+        "rank", i,                                       //
+        "state", ftc_status_state_name(rank->state),     //
+        "pid", rank->pid,                                //
+        "node", status->node[rank->node].host,           //
+        "heartbeat", ftc_status_pulse_name(rank->pulse), //
+        "heartbeat_count", number(rank->heartbeat),      //
+        "heartbeat_still_ns",
+        rank->pulse == FTC_PULSE_STILL ? number(rank->still_ns) : json_null(),                    //
+        "joined_ns", number(rank->joined_age_ns),                                                 //
+        "called", number(rank->called),                                                           //
+        "returned", number(rank->returned),                                                       //
+        "lag", number(rank->lag),                                                                 //
+        "finally_waits_for", rank_or_null(rank->culprit),                                         //
+        "awaited_by", rank->blamed,                                                               //
+        "activity", activity_json(&rank->activity),                                               //
+        "counters", counters_json(rank),                                                          //
+        "carriers", carriers_json(rank),                                                          //
+        "failure", rank->state == FTC_STATUS_FAILED ? failure_json(&rank->failure) : json_null(), //
+        "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),    //
+        "known", set_json(&rank->known),                                                          //
+        "agreed", set_json(&rank->agreed),                                                        //
         "stack", stack_json(status, i));
 }
 
-/* The configuration's "section.key=value" lines as an object. Keys that are no UTF-8 are cleaned. */
+/* The configuration's "section.key=value" lines as an object. Keys that are no UTF-8 are
+ * cleaned. */
 static json_t *settings_json(const char *text)
 {
     json_t *object = json_object();
@@ -224,44 +234,46 @@ static json_t *nodes_json(const struct ftc_status *status)
     json_t *array = json_array();
     for (int i = 0; array != NULL && i < status->nodes; i++) {
         const struct ftc_status_node *node = &status->node[i];
-        json_array_append_new(array,
-                              json_pack("{s:i, s:s, s:i, s:i, s:o, s:o}",                              //
-                                        "node", i,                                                     //
-                                        "host", node->host,                                            //
-                                        "first_rank", node->first,                                     //
-                                        "np", node->count,                                             //
-                                        "state",                                                       //
-                                        name_or_null(node->state, ftc_status_node_state(node->state)), //
-                                        "since_ns", number(node->age_ns)));
+        json_array_append_new(
+            array,
+            json_pack("{s:i, s:s, s:i, s:i, s:o, s:o}",                              //
+                      "node", i,                                                     //
+                      "host", node->host,                                            //
+                      "first_rank", node->first,                                     //
+                      "np", node->count,                                             //
+                      "state",                                                       //
+                      name_or_null(node->state, ftc_status_node_state(node->state)), //
+                      "since_ns", number(node->age_ns)));
     }
     return array;
 }
 
 static json_t *job_json(const struct ftc_status *status)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o, s:o}",                                      //
-                     "job", status->job,                                         //
-                     "state", ftc_status_job_state(status),                      //
-                     "node", status->host,                                       //
-                     "command", status->command,                                 //
-                     "directory", status->directory,                             //
-                     "broadcast", broadcast_json(&status->broadcast),            //
-                     "np", status->ranks,                                        //
-                     "f", status->f,                                             //
-                     "uid", number(status->uid),                                 //
-                     "launcher_pid", status->launcher_pid,                       //
-                     "launcher_alive", status->launcher_alive,                   //
-                     "launcher_stopped", status->launcher_stopped,               //
-                     "age_ns", number(status->age_ns),                           //
-                     "started_realtime_ns", number(status->started_realtime_ns), //
-                     "heartbeat_period_ns", number(status->period_ns),           //
-                     "heartbeat_timeout_ns", number(status->timeout_ns),         //
-                     "abort", abort_json(status),                                //
-                     "failed", failed_json(status),                              //
-                     "nodes", nodes_json(status),                                //
-                     "settings", settings_json(status->text),                    //
-                     "ranks", ranks_json(status));
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:o, s:o}",                                      //
+        "job", status->job,                                         //
+        "state", ftc_status_job_state(status),                      //
+        "node", status->host,                                       //
+        "command", status->command,                                 //
+        "directory", status->directory,                             //
+        "broadcast", broadcast_json(&status->broadcast),            //
+        "np", status->ranks,                                        //
+        "f", status->f,                                             //
+        "uid", number(status->uid),                                 //
+        "launcher_pid", status->launcher_pid,                       //
+        "launcher_alive", status->launcher_alive,                   //
+        "launcher_stopped", status->launcher_stopped,               //
+        "age_ns", number(status->age_ns),                           //
+        "started_realtime_ns", number(status->started_realtime_ns), //
+        "heartbeat_period_ns", number(status->period_ns),           //
+        "heartbeat_timeout_ns", number(status->timeout_ns),         //
+        "abort", abort_json(status),                                //
+        "failed", failed_json(status),                              //
+        "nodes", nodes_json(status),                                //
+        "settings", settings_json(status->text),                    //
+        "ranks", ranks_json(status));
 }
 
 int ftc_status_json(struct ftc_status *const jobs[], int count, FILE *out)
@@ -271,7 +283,8 @@ int ftc_status_json(struct ftc_status *const jobs[], int count, FILE *out)
     for (int i = 0; rc == 0 && i < count; i++)
         if (jobs[i] != NULL)
             rc = json_array_append_new(array, job_json(jobs[i]));
-    json_t *top = rc == 0 ? json_pack("{s:i, s:O}", "schema", FTC_STATUS_SCHEMA, "jobs", array) : NULL;
+    json_t *top =
+        rc == 0 ? json_pack("{s:i, s:O}", "schema", FTC_STATUS_SCHEMA, "jobs", array) : NULL;
     rc = top != NULL ? json_dumpf(top, out, JSON_INDENT(1)) : -1;
     json_decref(top);
     json_decref(array);

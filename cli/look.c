@@ -1,8 +1,9 @@
 /*
  * Copying a node segment that others write meanwhile.
  *
- * Every word is loaded once and checked before it is used. What the layout promises to be published by a
- * release store (phase, ended, failed) is loaded with acquire, so that the fields it covers are there.
+ * Every word is loaded once and checked before it is used. What the layout promises to be published
+ * by a release store (phase, ended, failed) is loaded with acquire, so that the fields it covers
+ * are there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ int ftc_status_init(struct ftc_status *status, int ranks, int nodes)
     status->beat = calloc((size_t)ranks, sizeof(*status->beat));
     status->failed = calloc((size_t)ranks, sizeof(*status->failed));
     status->node = calloc((size_t)nodes, sizeof(*status->node));
-    if (status->rank == NULL || status->beat == NULL || status->failed == NULL || status->node == NULL)
+    if (status->rank == NULL || status->beat == NULL || status->failed == NULL ||
+        status->node == NULL)
         goto err_fini;
     status->ranks = ranks;
     status->nodes = nodes;
@@ -116,7 +118,8 @@ static void copy_activity(const struct ftc_status *status, struct ftc_activity *
     to->unsettled_ns = gossips ? age(status->now_ns, LOAD(from->unsettled_ns)) : FTC_STATUS_NEVER;
 }
 
-/* The sequence count is odd while its rank writes; a rank that died there leaves it odd for ever. */
+/* The sequence count is odd while its rank writes; a rank that died there leaves it odd for
+ * ever. */
 static void look_activity(const struct ftc_status *status, struct ftc_activity *from,
                           struct ftc_status_activity *to)
 {
@@ -130,8 +133,9 @@ static void look_activity(const struct ftc_status *status, struct ftc_activity *
     }
 }
 
-/* A rank shows what it does when it goes to sleep. Before that, or in a long operator, the counters alone tell that it is in a
- * call. `called` was loaded first: a call that has ended meanwhile is taken for none. */
+/* A rank shows what it does when it goes to sleep. Before that, or in a long operator, the counters
+ * alone tell that it is in a call. `called` was loaded first: a call that has ended meanwhile is
+ * taken for none. */
 static void infer_call(struct ftc_status_rank *rank)
 {
     if (rank->activity.kind != FTC_CALL_NONE || rank->called <= rank->returned)
@@ -193,8 +197,10 @@ static void look_beat(struct ftc_status_beat *beat, struct ftc_slot *slot, uint6
     beat->heartbeat = heartbeat;
 }
 
-/* A counter that moved within two periods moves; one that did not for a whole period stands still. */
-static enum ftc_status_pulse judge_beat(const struct ftc_status *status, const struct ftc_status_beat *beat)
+/* A counter that moved within two periods moves; one that did not for a whole period stands
+ * still. */
+static enum ftc_status_pulse judge_beat(const struct ftc_status *status,
+                                        const struct ftc_status_beat *beat)
 {
     uint64_t still = status->now_ns - beat->changed_ns;
     if (beat->moved && still / 2 < status->period_ns)
@@ -221,7 +227,8 @@ static void look_counters(struct ftc_status_rank *rank, struct ftc_counters *cou
     rank->detected = rank->rules[FTC_RULE_DETECT];
 }
 
-static void look_carriers(struct ftc_status *status, struct ftc_status_rank *rank, struct ftc_slot *slot)
+static void look_carriers(struct ftc_status *status, struct ftc_status_rank *rank,
+                          struct ftc_slot *slot)
 {
     for (int i = 0; i < FTC_CARRIERS; i++) {
         uint32_t count = LOAD(slot->carriers[i]);
@@ -272,8 +279,8 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
     }
 }
 
-/* The order of declaration is the log's; a launcher that died between slot and log leaves the end of it to
- * us. */
+/* The order of declaration is the log's; a launcher that died between slot and log leaves the end
+ * of it to us. */
 static void look_failures(struct ftc_status *status, struct ftc_segment *segment)
 {
     uint32_t cursor = 0;
@@ -282,7 +289,8 @@ static void look_failures(struct ftc_status *status, struct ftc_segment *segment
         int rank = ftc_segment_next_failure(segment, &cursor);
         if (rank < 0 || rank >= status->ranks)
             break;
-        bool again = status->rank[rank].state != FTC_STATUS_FAILED; /* declared after we looked at its slot */
+        bool again = status->rank[rank].state !=
+                     FTC_STATUS_FAILED; /* declared after we looked at its slot */
         for (int i = 0; i < status->failures; i++)
             again |= status->failed[i] == rank;
         if (!again)
@@ -306,7 +314,8 @@ static void look_nodes(struct ftc_status *status, struct ftc_segment *segment)
         struct ftc_status_node *to = &status->node[i];
         uint64_t changed = LOAD(from->changed_ns);
         ftc_text_clean(to->host, sizeof(to->host), from->host, sizeof(from->host));
-        to->state = enum_or_bad(atomic_load_explicit(&from->state, memory_order_acquire), FTC_NODE_LOST + 1);
+        to->state = enum_or_bad(atomic_load_explicit(&from->state, memory_order_acquire),
+                                FTC_NODE_LOST + 1);
         to->age_ns = changed == 0 ? status->age_ns : age(status->now_ns, changed);
         to->first = to->count = 0;
     }
@@ -343,9 +352,11 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
     struct ftc_segment_header *header = ftc_segment_header(segment);
 
     ftc_text_clean(status->job, sizeof(status->job), header->job, sizeof(header->job));
-    ftc_text_clean(status->cluster, sizeof(status->cluster), header->cluster, sizeof(header->cluster));
+    ftc_text_clean(status->cluster, sizeof(status->cluster), header->cluster,
+                   sizeof(header->cluster));
     ftc_text_clean(status->host, sizeof(status->host), header->host, sizeof(header->host));
-    ftc_text_clean(status->command, sizeof(status->command), header->command, sizeof(header->command));
+    ftc_text_clean(status->command, sizeof(status->command), header->command,
+                   sizeof(header->command));
     ftc_text_clean(status->directory, sizeof(status->directory), header->directory,
                    sizeof(header->directory));
     status->text = ftc_segment_text(segment);
@@ -358,7 +369,8 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
     status->pid_namespace = header->pid_namespace;
     status->f = header->f;
     status->launcher_pid = header->launcher_pid > 0 ? header->launcher_pid : 0;
-    status->launcher_alive = header->launcher_pid > 0 && ftc_segment_launcher(segment) != FTC_LIFE_GONE;
+    status->launcher_alive =
+        header->launcher_pid > 0 && ftc_segment_launcher(segment) != FTC_LIFE_GONE;
     status->launcher_stopped =
         status->launcher_alive && ftc_process_stopped(header->launcher_pid, header->launcher_start);
     status->state =
@@ -386,7 +398,8 @@ void ftc_status_look(struct ftc_status *status, struct ftc_segment *segment)
 void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment)
 {
     ftc_status_look(status, segment);
-    uint64_t window = status->period_ns < LONGEST_SAMPLE_NS ? status->period_ns * 3 / 2 : LONGEST_SAMPLE_NS;
+    uint64_t window =
+        status->period_ns < LONGEST_SAMPLE_NS ? status->period_ns * 3 / 2 : LONGEST_SAMPLE_NS;
     if (window > LONGEST_SAMPLE_NS)
         window = LONGEST_SAMPLE_NS;
     struct timespec step = {.tv_nsec = (long)(window / 12 + 1)};

@@ -14,7 +14,8 @@
 
 enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_FAILED_RANKS = 3 };
 
-/* One look at a job; *out is NULL if its segment is damaged or gone, and the cause is in ftc_last_error(). */
+/* One look at a job; *out is NULL if its segment is damaged or gone, and the cause is in
+ * ftc_last_error(). */
 static int look_at(const char *job, bool sample, bool stacks, struct ftc_status **out,
                    struct ftc_segment **segment)
 {
@@ -113,7 +114,8 @@ static void jobs_fini(struct jobs *jobs)
     free(jobs->names);
 }
 
-/* A job that ended between the listing and the look is none; a damaged segment stays as a NULL entry. */
+/* A job that ended between the listing and the look is none; a damaged segment stays as a NULL
+ * entry. */
 static int jobs_look(struct jobs *jobs, bool sample, bool stacks)
 {
     jobs->status = calloc((size_t)jobs->count + 1, sizeof(jobs->status[0]));
@@ -145,7 +147,8 @@ static int show_pages(const struct jobs *jobs, const struct ftc_status_view *vie
 static int show_jobs(struct jobs *jobs, const struct ftc_status_options *options,
                      const struct ftc_status_view *view)
 {
-    int rc = jobs_look(jobs, samples(options) && options->format == FTC_STATUS_JSON, options->stacks);
+    int rc =
+        jobs_look(jobs, samples(options) && options->format == FTC_STATUS_JSON, options->stacks);
     if (rc != 0)
         return complain();
     if (options->format == FTC_STATUS_JSON)
@@ -155,8 +158,8 @@ static int show_jobs(struct jobs *jobs, const struct ftc_status_options *options
     else if (options->failed)
         rc = show_pages(jobs, view);
     else
-        ftc_status_list(jobs->status, (const char(*)[FTC_JOB_NAME_SIZE])jobs->names, jobs->count, view,
-                        stdout);
+        ftc_status_list(jobs->status, (const char(*)[FTC_JOB_NAME_SIZE])jobs->names, jobs->count,
+                        view, stdout);
     int code = rc != 0 ? complain() : EXIT_OK;
     for (int i = 0; code == EXIT_OK && i < jobs->count; i++)
         if (jobs->status[i] != NULL && jobs->status[i]->failures > 0)
@@ -174,9 +177,10 @@ static int show_any(const struct ftc_status_options *options, const struct ftc_s
     if (jobs.count == 1 && !options->list && text) {
         code = show_job(jobs.names[0], options, view);
     } else if ((options->watch || (options->stacks && text)) && !options->list) {
-        ftc_error_set(FTC_ERR_ARG, jobs.count == 0  ? "no running job"
-                                   : options->watch ? "several jobs; name the one to watch"
-                                                    : "several jobs; name the one whose stacks to show");
+        ftc_error_set(FTC_ERR_ARG, jobs.count == 0 ? "no running job"
+                                   : options->watch
+                                       ? "several jobs; name the one to watch"
+                                       : "several jobs; name the one whose stacks to show");
         code = complain();
     } else if (jobs.count == 0 && text) {
         puts("no running jobs");
@@ -219,7 +223,8 @@ int main(int argc, char **argv)
         printf("removed %d job%s without a launcher\n", removed, removed == 1 ? "" : "s");
         return finish(EXIT_OK);
     }
-    struct ftc_status_view view = {.width = find_width(), .all = options.all, .failed = options.failed};
+    struct ftc_status_view view = {
+        .width = find_width(), .all = options.all, .failed = options.failed};
     char found[FTC_JOB_NAME_SIZE];
     const char *job = options.job;
     if (job != NULL && job[0] != '\0' && job[strspn(job, "0123456789")] == '\0') { /* a pid */

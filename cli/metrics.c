@@ -1,11 +1,13 @@
 /*
  * --format openmetrics: a job's counters for a monitoring system, as OpenMetrics 1.0 text.
  *
- * Families may not be interleaved, so that each is written for all jobs and ranks before the next one. Collectors that read
- * the older Prometheus text format take it, too: they know no type "info", which is why information is a gauge of 1.
+ * Families may not be interleaved, so that each is written for all jobs and ranks before the next
+ * one. Collectors that read the older Prometheus text format take it, too: they know no type
+ * "info", which is why information is a gauge of 1.
  *
- * Each host tells the counters of its own ranks: those of others it would have at their end alone, and a sum over hosts would count
- * them twice. Failures are told by every host, or those of a lost host would be told by nobody.
+ * Each host tells the counters of its own ranks: those of others it would have at their end alone,
+ * and a sum over hosts would count them twice. Failures are told by every host, or those of a lost
+ * host would be told by nobody.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -63,7 +65,8 @@ static void put_label(const char *label, const char *value, FILE *out)
 /* `name{job="...",rank="..."`: more labels may follow, then close_sample(). */
 static void open_sample(const struct place *place)
 {
-    fprintf(place->out, "ftcoll_%s%s{job=\"", place->metric->name, place->metric->counter ? "_total" : "");
+    fprintf(place->out, "ftcoll_%s%s{job=\"", place->metric->name,
+            place->metric->counter ? "_total" : "");
     put_value(place->status->job, place->out);
     fputc('"', place->out);
     if (place->rank >= 0)
@@ -113,7 +116,8 @@ static void put_words(const struct place *place)
 static void put_version(const struct place *place)
 {
     char version[32];
-    snprintf(version, sizeof(version), "%d.%d.%d", FTC_VERSION_MAJOR, FTC_VERSION_MINOR, FTC_VERSION_PATCH);
+    snprintf(version, sizeof(version), "%d.%d.%d", FTC_VERSION_MAJOR, FTC_VERSION_MINOR,
+             FTC_VERSION_PATCH);
     put_label("version", version, place->out);
 }
 
@@ -251,14 +255,16 @@ static const char *datagram_name(int i)
 _Static_assert(FTC_RULE_WRITE_OFF_CHILD == FTC_RULE_WRITE_OFF_GROUP + 1, "two words in a row");
 
 #define PRINT(of, function) .scope = of, .print = (function)
-#define WORD(field)         .counter = true, .scope = OF_LOCAL, .offset = offsetof(struct ftc_status_rank, field)
-#define WORDS(field, n, by, of)                                                                              \
-    .counter = true, .offset = offsetof(struct ftc_status_rank, field), .count = (n), .label = (by),         \
-    .named = (of)
+#define WORD(field)                                                                                \
+    .counter = true, .scope = OF_LOCAL, .offset = offsetof(struct ftc_status_rank, field)
+#define WORDS(field, n, by, of)                                                                    \
+    .counter = true, .offset = offsetof(struct ftc_status_rank, field), .count = (n),              \
+    .label = (by), .named = (of)
 
 static const struct metric metrics[] = {
     {"job_info", NULL, "What the job is, and its state; always 1.", PRINT(OF_JOB, print_job)},
-    {"job_start_time_seconds", "seconds", "When it began, since the epoch.", PRINT(OF_JOB, print_start)},
+    {"job_start_time_seconds", "seconds", "When it began, since the epoch.",
+     PRINT(OF_JOB, print_start)},
     {"job_ranks", NULL, "Ranks it began with.", PRINT(OF_JOB, print_ranks)},
     {"job_maskable_failures", NULL, "Failures that one operation masks without a second round (f).",
      PRINT(OF_JOB, print_tolerated)},
@@ -268,9 +274,10 @@ static const struct metric metrics[] = {
     {"rank_failed", NULL, "1 if the rank was declared failed.", PRINT(OF_RANK, print_failed)},
     {"failure_info", NULL, "Why the rank was declared failed, and who saw it; always 1.",
      PRINT(OF_FAILED, print_failure)},
-    {"failure_detection_seconds", "seconds", "From the first sign of the failure to its declaration.",
-     PRINT(OF_FAILED, print_detection)},
-    {"known_failed_ranks", NULL, "Failed ranks that this rank knows of (L).", PRINT(OF_LOCAL, print_known)},
+    {"failure_detection_seconds", "seconds",
+     "From the first sign of the failure to its declaration.", PRINT(OF_FAILED, print_detection)},
+    {"known_failed_ranks", NULL, "Failed ranks that this rank knows of (L).",
+     PRINT(OF_LOCAL, print_known)},
     {"agreed_failed_ranks", NULL, "Failed ranks that all agree on, as this rank knows (G).",
      PRINT(OF_LOCAL, print_agreed)},
     {"rank_peers", NULL, "Ranks that it talks to, by what carries the messages.",
@@ -281,26 +288,29 @@ static const struct metric metrics[] = {
     {"sent_bytes", "bytes", "Bytes of messages sent, headers included.", WORD(bytes)},
     {"sent_messages", NULL, "Messages of the agreement core sent, by kind.", .scope = OF_LOCAL,
      WORDS(sent, FTC_MESSAGES, "kind", message_name)},
-    {"dropped_messages", NULL, "Messages dropped by rule: late, or of another history.", WORD(dropped)},
+    {"dropped_messages", NULL, "Messages dropped by rule: late, or of another history.",
+     WORD(dropped)},
     {"ballots", NULL, "Ballots entered.", WORD(ballots)},
     {"retries", NULL, "Ballots that this rank began again as their coordinator.",
      WORD(rules[FTC_RULE_RETRY])},
     {"rotations", NULL, "Ballots that this rank began in the place of a failed coordinator.",
      WORD(rules[FTC_RULE_ROTATE])},
-    {"masked_failures", NULL, "Failed ranks that this rank went on without in a reduction by messages.",
-     .scope = OF_LOCAL, WORDS(rules[FTC_RULE_WRITE_OFF_GROUP], 2, "as", written_off_name)},
+    {"masked_failures", NULL,
+     "Failed ranks that this rank went on without in a reduction by messages.", .scope = OF_LOCAL,
+     WORDS(rules[FTC_RULE_WRITE_OFF_GROUP], 2, "as", written_off_name)},
     {"suspicions", NULL, "Times that the detector suspected the rank.", WORD(suspicions)},
-    {"fencings", NULL, "Times that the launcher killed the rank because it was suspected.", WORD(fencings)},
-    {"multicast_pieces", NULL, "Pieces of multicast decisions, by how they came.", .scope = OF_MULTICAST,
-     WORDS(pieces, FTC_PIECES_KINDS, "by", piece_name)},
-    {"multicast_datagrams", NULL, "Datagrams of multicast, by what became of them.", .scope = OF_MULTICAST,
-     WORDS(datagrams, FTC_DATAGRAMS, "kind", datagram_name)},
+    {"fencings", NULL, "Times that the launcher killed the rank because it was suspected.",
+     WORD(fencings)},
+    {"multicast_pieces", NULL, "Pieces of multicast decisions, by how they came.",
+     .scope = OF_MULTICAST, WORDS(pieces, FTC_PIECES_KINDS, "by", piece_name)},
+    {"multicast_datagrams", NULL, "Datagrams of multicast, by what became of them.",
+     .scope = OF_MULTICAST, WORDS(datagrams, FTC_DATAGRAMS, "kind", datagram_name)},
     {"compared_operations", NULL, "Operations whose results this rank compared.", .counter = true,
      .scope = OF_VOTE, .offset = offsetof(struct ftc_status_rank, compared)},
     {"corrected_operations", NULL, "Operations whose wrong results were outvoted.", .counter = true,
      .scope = OF_VOTE, .offset = offsetof(struct ftc_status_rank, corrected)},
-    {"detected_operations", NULL, "Operations whose results differed, with no majority.", .counter = true,
-     .scope = OF_VOTE, .offset = offsetof(struct ftc_status_rank, detected)},
+    {"detected_operations", NULL, "Operations whose results differed, with no majority.",
+     .counter = true, .scope = OF_VOTE, .offset = offsetof(struct ftc_status_rank, detected)},
 };
 #define METRIC_COUNT ((int)(sizeof(metrics) / sizeof(metrics[0])))
 
@@ -314,7 +324,8 @@ static bool applies(const struct metric *metric, const struct ftc_status *status
     case OF_FAILED:
         return status->rank[rank].state == FTC_STATUS_FAILED;
     case OF_MULTICAST:
-        if (!status->broadcast.known || status->broadcast.dissemination != FTC_DISSEMINATION_MULTICAST)
+        if (!status->broadcast.known ||
+            status->broadcast.dissemination != FTC_DISSEMINATION_MULTICAST)
             return false;
         break;
     case OF_VOTE:
@@ -344,7 +355,8 @@ static void put_samples(const struct metric *metric, const struct ftc_status *st
     }
 }
 
-static void put_family(const struct metric *metric, struct ftc_status *const jobs[], int count, FILE *out)
+static void put_family(const struct metric *metric, struct ftc_status *const jobs[], int count,
+                       FILE *out)
 {
     fprintf(out, "# TYPE ftcoll_%s %s\n", metric->name, metric->counter ? "counter" : "gauge");
     if (metric->unit != NULL)

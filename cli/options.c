@@ -48,8 +48,9 @@ static const struct row rows[] = {
 static void build_tables(struct option longs[ROW_COUNT + 1], char letters[ROW_COUNT + 1])
 {
     for (int i = 0; i < ROW_COUNT; i++) {
-        *longs++ = (struct option){rows[i].name, rows[i].argument != NULL ? required_argument : no_argument,
-                                   NULL, 256 + i};
+        *longs++ = (struct option){rows[i].name,
+                                   rows[i].argument != NULL ? required_argument : no_argument, NULL,
+                                   256 + i};
         if (rows[i].letter != 0)
             *letters++ = rows[i].letter;
     }
@@ -74,13 +75,13 @@ static int check(const struct ftc_status_options *options)
     if (options->list && options->job != NULL)
         return ftc_error_set(FTC_ERR_ARG, "--list shows all jobs; leave out the job's name");
     if (options->format != FTC_STATUS_TEXTUAL && options->watch)
-        return ftc_error_set(
-            FTC_ERR_ARG,
-            "--watch shows text; for --format json or openmetrics call ftcoll-status again instead");
-    if (options->stacks &&
-        (options->watch || options->failed || options->list || options->format == FTC_STATUS_OPENMETRICS))
-        return ftc_error_set(FTC_ERR_ARG, "--stacks goes with the page of a job or with --format json, not "
-                                          "with --watch, --failed, --list or metrics");
+        return ftc_error_set(FTC_ERR_ARG, "--watch shows text; for --format json or openmetrics "
+                                          "call ftcoll-status again instead");
+    if (options->stacks && (options->watch || options->failed || options->list ||
+                            options->format == FTC_STATUS_OPENMETRICS))
+        return ftc_error_set(FTC_ERR_ARG,
+                             "--stacks goes with the page of a job or with --format json, not "
+                             "with --watch, --failed, --list or metrics");
     return 0;
 }
 
@@ -107,18 +108,20 @@ int ftc_status_options_parse(struct ftc_status_options *options, int argc, char 
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         const struct row *row = code == '?' ? NULL : find_row(code);
         if (row == NULL && optopt > 0 && optopt < 256)
-            return ftc_error_set(FTC_ERR_ARG, "unknown option -%c; see ftcoll-status --help", optopt);
+            return ftc_error_set(FTC_ERR_ARG, "unknown option -%c; see ftcoll-status --help",
+                                 optopt);
         if (row == NULL)
-            return ftc_error_set(FTC_ERR_ARG,
-                                 "unknown, ambiguous or overfull option %s; see ftcoll-status --help",
-                                 argv[optind - 1]);
+            return ftc_error_set(
+                FTC_ERR_ARG, "unknown, ambiguous or overfull option %s; see ftcoll-status --help",
+                argv[optind - 1]);
         if (row->flag != FORMAT)
             *(bool *)((char *)options + row->flag) = true;
         else if (take_format(options, optarg) != 0)
             return FTC_ERR_ARG;
     }
     if (optind + 1 < argc)
-        return ftc_error_set(FTC_ERR_ARG, "one job at a time, not '%s' too; see ftcoll-status --help",
+        return ftc_error_set(FTC_ERR_ARG,
+                             "one job at a time, not '%s' too; see ftcoll-status --help",
                              argv[optind + 1]);
     options->job = argv[optind];
     return check(options);
@@ -128,8 +131,10 @@ bool ftc_status_option(int i, struct ftc_option_text *text)
 {
     if (i < 0 || i >= ROW_COUNT)
         return false;
-    *text = (struct ftc_option_text){
-        .name = rows[i].name, .letter = rows[i].letter, .argument = rows[i].argument, .help = rows[i].help};
+    *text = (struct ftc_option_text){.name = rows[i].name,
+                                     .letter = rows[i].letter,
+                                     .argument = rows[i].argument,
+                                     .help = rows[i].help};
     if (text->argument != NULL)
         text->words = formats;
     return true;

@@ -40,11 +40,12 @@ static void print_multicast(const struct ftc_status *status, FILE *out)
     all = pieces[FTC_PIECES_DATAGRAM] + pieces[FTC_PIECES_RING] + pieces[FTC_PIECES_OTHER];
     fprintf(out, "multicast %.0f pieces", all);
     if (all > 0)
-        fprintf(out, ": %.1f %% by datagram, %.1f %% by ring", 100 * pieces[FTC_PIECES_DATAGRAM] / all,
-                100 * pieces[FTC_PIECES_RING] / all);
+        fprintf(out, ": %.1f %% by datagram, %.1f %% by ring",
+                100 * pieces[FTC_PIECES_DATAGRAM] / all, 100 * pieces[FTC_PIECES_RING] / all);
     if (pieces[FTC_PIECES_OTHER] > 0)
         fprintf(out, ", %.1f %% otherwise", 100 * pieces[FTC_PIECES_OTHER] / all);
-    fprintf(out, "; %.0f datagrams foreign, %.0f corrupt, %.0f senseless\n", foreign, corrupt, senseless);
+    fprintf(out, "; %.0f datagrams foreign, %.0f corrupt, %.0f senseless\n", foreign, corrupt,
+            senseless);
 }
 
 /* Of the whole job, where results are checked. */
@@ -61,8 +62,8 @@ static void print_integrity(const struct ftc_status *status, FILE *out)
         corrected += (double)status->rank[rank].corrected;
         detected += (double)status->rank[rank].detected;
     }
-    fprintf(out, "integrity vote: %.0f operations compared, %.0f corrected, %.0f only detected\n", compared,
-            corrected, detected);
+    fprintf(out, "integrity vote: %.0f operations compared, %.0f corrected, %.0f only detected\n",
+            compared, corrected, detected);
 }
 
 static void print_settings(const struct ftc_status *status, FILE *out)
@@ -117,7 +118,8 @@ static void print_head(const struct ftc_status *status, FILE *out)
     if (!status->launcher_alive && status->state != FTC_JOB_ENDED)
         fprintf(out, "the launcher is gone: ftcoll-status --gc removes what it left\n");
     if (status->launcher_stopped)
-        fprintf(out, "the launcher is stopped: no death is noticed until it goes on (kill -CONT %d)\n",
+        fprintf(out,
+                "the launcher is stopped: no death is noticed until it goes on (kill -CONT %d)\n",
                 status->launcher_pid);
 }
 
@@ -156,7 +158,8 @@ static void print_cycle(const struct ftc_status *status, int lowest, FILE *out)
     fprintf(out, " -> %s%d wait for each other", next == lowest ? "" : "... -> ", lowest);
 }
 
-/* The most blamed rank after `before` in the order (blamed descending, rank ascending); -1 before the first.
+/* The most blamed rank after `before` in the order (blamed descending, rank ascending); -1 before
+ * the first.
  */
 static int next_culprit(const struct ftc_status *status, int before)
 {
@@ -187,7 +190,8 @@ static void print_blame(const struct ftc_status *status, FILE *out)
         else if (rank->blamed == waiting)
             fprintf(out, "all finally wait for rank %d: ", culprit);
         else
-            fprintf(out, "%d of %d waiting finally wait for rank %d: ", rank->blamed, waiting, culprit);
+            fprintf(out, "%d of %d waiting finally wait for rank %d: ", rank->blamed, waiting,
+                    culprit);
         if (shown == 0 && rank->cycle == 0)
             print_culprit(status, culprit, out);
     }
@@ -204,8 +208,8 @@ static bool has_sets(const struct ftc_status_rank *rank)
 }
 
 /* Ranks from `rank` on that publish the same set; all of them are then marked in `done`. */
-static void collect_same(const struct ftc_status *status, int rank, bool agreed, struct ftc_set *who,
-                         struct ftc_set *done)
+static void collect_same(const struct ftc_status *status, int rank, bool agreed,
+                         struct ftc_set *who, struct ftc_set *done)
 {
     const struct ftc_status_rank *first = &status->rank[rank];
     ftc_set_clear(who);
@@ -248,7 +252,8 @@ static int print_sets(const struct ftc_status *status, bool agreed, FILE *out)
 
 static void print_failures(const struct ftc_status *status, FILE *out)
 {
-    fprintf(out, "%-6s  %-22s  %-8s  %-10s  %s\n", "FAILED", "CAUSE", "AT", "SEEN BY", "DECLARED AFTER");
+    fprintf(out, "%-6s  %-22s  %-8s  %-10s  %s\n", "FAILED", "CAUSE", "AT", "SEEN BY",
+            "DECLARED AFTER");
     for (int i = 0; i < status->failures; i++) {
         const struct ftc_status_failure *failure = &status->rank[status->failed[i]].failure;
         char cause[FTC_STATUS_TEXT], clock[FTC_STATUS_TEXT], after[FTC_STATUS_TEXT], by[24];
@@ -256,9 +261,9 @@ static void print_failures(const struct ftc_status *status, FILE *out)
             snprintf(by, sizeof(by), "rank %d", failure->seen_by);
         else
             snprintf(by, sizeof(by), "%s", failure->seen_by == -1 ? "launcher" : "?");
-        fprintf(out, "%-6d  %-22s  %-8s  %-10s  %s\n", status->failed[i], ftc_status_cause(failure, cause),
-                ftc_status_clock(status, failure->age_ns, clock), by,
-                ftc_status_age(failure->declared_after_ns, after));
+        fprintf(out, "%-6d  %-22s  %-8s  %-10s  %s\n", status->failed[i],
+                ftc_status_cause(failure, cause), ftc_status_clock(status, failure->age_ns, clock),
+                by, ftc_status_age(failure->declared_after_ns, after));
     }
 }
 
@@ -277,8 +282,8 @@ static void print_stacks(const struct ftc_status *status, FILE *out)
 {
     if (status->no_stacks[0] != '\0')
         fprintf(out, "\nno stacks: %s\n", status->no_stacks);
-    for (int rank = 0; status->stack != NULL && status->no_stacks[0] == '\0' && rank < status->ranks;
-         rank++) {
+    for (int rank = 0;
+         status->stack != NULL && status->no_stacks[0] == '\0' && rank < status->ranks; rank++) {
         const struct ftc_status_stack *stack = &status->stack[rank];
         if (!stack->taken)
             continue;
@@ -293,8 +298,8 @@ static void print_stacks(const struct ftc_status *status, FILE *out)
 int ftc_status_page(const struct ftc_status *status, const struct ftc_status_view *view, FILE *out)
 {
     if (view->failed) {
-        fprintf(out, "job %s  %s  np %d  f %d  failed %d\n", status->job, ftc_status_job_state(status),
-                status->ranks, status->f, status->failures);
+        fprintf(out, "job %s  %s  np %d  f %d  failed %d\n", status->job,
+                ftc_status_job_state(status), status->ranks, status->f, status->failures);
         return print_failed_sets(status, out);
     }
     print_head(status, out);
@@ -324,8 +329,8 @@ static void print_cut(const char *text, int width, FILE *out)
     fputc('\n', out);
 }
 
-void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JOB_NAME_SIZE], int count,
-                     const struct ftc_status_view *view, FILE *out)
+void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JOB_NAME_SIZE],
+                     int count, const struct ftc_status_view *view, FILE *out)
 {
     const char *const format = "%-12s %5s %4s  %-9s %-16s %6s  ";
     int before = fprintf(out, format, "JOB", "NP", "F", "STATE", "SINCE", "FAILED");
@@ -343,6 +348,7 @@ void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JO
         snprintf(failed, sizeof(failed), "%d", jobs[i]->failures);
         fprintf(out, format, jobs[i]->job, np, f, ftc_status_job_state(jobs[i]),
                 ftc_status_clock(jobs[i], jobs[i]->age_ns, clock), failed);
-        print_cut(jobs[i]->command, view->width > before + 8 ? view->width - before : view->width, out);
+        print_cut(jobs[i]->command, view->width > before + 8 ? view->width - before : view->width,
+                  out);
     }
 }

@@ -1,9 +1,10 @@
 /*
  * --stacks: where the processes of this host's ranks are, by eu-stack or gdb.
  *
- * Both stop the process while they look at it, so that its heart does not beat: each gets less than half of the heartbeat timeout, and one
- * rank after the other is looked at. A tool that is late is killed; Linux lets its process go on then, but for a SIGSTOP of
- * the tool's that may just have come. What is printed is not believed.
+ * Both stop the process while they look at it, so that its heart does not beat: each gets less than
+ * half of the heartbeat timeout, and one rank after the other is looked at. A tool that is late is
+ * killed; Linux lets its process go on then, but for a SIGSTOP of the tool's that may just have
+ * come. What is printed is not believed.
  */
 #include "cli/stacks.h"
 
@@ -52,23 +53,25 @@ static bool find_tool(enum tool *tool, char path[512])
 
 static void fill_arguments(enum tool tool, char *pid, char *arguments[ARGUMENTS])
 {
-    char *const by[TOOLS][ARGUMENTS] = {[EU_STACK] = {"eu-stack", "-p", pid},
-                                        [GDB] = {"gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off",
-                                                 "-iex", "set auto-load off", "-p", pid, "-ex",
-                                                 "thread apply all backtrace"}};
+    char *const by[TOOLS][ARGUMENTS] = {
+        [EU_STACK] = {"eu-stack", "-p", pid},
+        [GDB] = {"gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex",
+                 "set auto-load off", "-p", pid, "-ex", "thread apply all backtrace"}};
     memcpy(arguments, by[tool], sizeof(by[tool]));
 }
 
 /* In the child: a group of its own, which can be killed as a whole, and dies with its parent. */
-static _Noreturn void run_tool(enum tool tool, const char *path, pid_t pid, int output, pid_t parent)
+static _Noreturn void run_tool(enum tool tool, const char *path, pid_t pid, int output,
+                               pid_t parent)
 {
     char text[16], *arguments[ARGUMENTS];
     int nothing = open("/dev/null", O_RDONLY);
     snprintf(text, sizeof(text), "%d", (int)pid);
     fill_arguments(tool, text, arguments);
     setpgid(0, 0);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || dup2(nothing, STDIN_FILENO) < 0 ||
-        dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent ||
+        dup2(nothing, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+        dup2(output, STDERR_FILENO) < 0)
         _exit(127);
     unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched while a rank stands still */
     setenv("LC_ALL", "C", 1);
@@ -76,7 +79,8 @@ static _Noreturn void run_tool(enum tool tool, const char *path, pid_t pid, int 
     _exit(127);
 }
 
-/* What comes out of `input` until it ends, is too much, or it is `end_ns`. False: it has not ended. */
+/* What comes out of `input` until it ends, is too much, or it is `end_ns`. False: it has not
+ * ended. */
 static bool read_output(int input, uint64_t end_ns, char *text, size_t size)
 {
     size_t used = 0;
@@ -100,7 +104,8 @@ static bool ended_by(pid_t child, uint64_t end_ns)
 {
     struct timespec pause = {.tv_nsec = FTC_NS_PER_MS};
     siginfo_t info = {0};
-    while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0) {
+    while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0) {
         if (ftc_clock_now() >= end_ns)
             return false;
         nanosleep(&pause, NULL);
@@ -132,7 +137,8 @@ struct look {
     char *output; /* MOST_OUTPUT bytes */
 };
 
-/* The tool was killed, and may have sent a SIGSTOP just before that is still to come: a rank that ran shall run. */
+/* The tool was killed, and may have sent a SIGSTOP just before that is still to come: a rank that
+ * ran shall run. */
 static void let_go(int process, char before)
 {
     if (process >= 0 && before != 'T')
@@ -177,7 +183,8 @@ static bool is_stack(const char *line)
     return line[0] == '#' || strncmp(line, "TID ", 4) == 0 || strncmp(line, "Thread ", 7) == 0;
 }
 
-/* Keep what is a stack, cleaned; the last line that is not is the reason if nothing is. FTC_ERR_NOMEM. */
+/* Keep what is a stack, cleaned; the last line that is not is the reason if nothing is.
+ * FTC_ERR_NOMEM. */
 static int keep_lines(struct ftc_status_stack *stack, const char *output, const char *tool)
 {
     char line[256], reason[128] = "it says nothing";
@@ -214,7 +221,8 @@ static bool allowed(const struct ftc_status_rank *rank, char *error, size_t size
         return false;
     }
     if (info.st_uid != geteuid())
-        snprintf(error, size, "refused: process %d is of user %u", rank->pid, (unsigned)info.st_uid);
+        snprintf(error, size, "refused: process %d is of user %u", rank->pid,
+                 (unsigned)info.st_uid);
     return info.st_uid == geteuid();
 }
 
@@ -276,11 +284,13 @@ static int look_at_all(struct ftc_status *status, const struct look *look)
 
 int ftc_status_stacks(struct ftc_status *status)
 {
-    struct look look = {.longest_ns =
-                            status->timeout_ns / 2 < LONGEST_NS ? status->timeout_ns / 2 : LONGEST_NS};
+    struct look look = {.longest_ns = status->timeout_ns / 2 < LONGEST_NS ? status->timeout_ns / 2
+                                                                          : LONGEST_NS};
     status->stack = calloc((size_t)status->ranks, sizeof(*status->stack));
     look.output = malloc(MOST_OUTPUT);
-    int rc = status->stack == NULL || look.output == NULL ? ftc_error_set(FTC_ERR_NOMEM, "out of memory") : 0;
+    int rc = status->stack == NULL || look.output == NULL
+                 ? ftc_error_set(FTC_ERR_NOMEM, "out of memory")
+                 : 0;
     if (rc == 0 && !find_tool(&look.tool, look.path))
         excuse_all(status, "neither eu-stack nor gdb is there: install elfutils or gdb");
     else if (rc == 0 && status->pid_namespace != ftc_process_namespace())

@@ -1,10 +1,10 @@
 /*
  * ftcoll-status: what a job's segment says, as plain values, and ways to show them.
  *
- * The segment is written by others while it is read, and by processes that may have died in the middle:
- * nothing in it is believed. ftc_status_look() copies every word once, turns what is out of range into the
- * "unknown" values named below, and hands out strings without control characters; what renders works on the
- * copy alone.
+ * The segment is written by others while it is read, and by processes that may have died in the
+ * middle: nothing in it is believed. ftc_status_look() copies every word once, turns what is out of
+ * range into the "unknown" values named below, and hands out strings without control characters;
+ * what renders works on the copy alone.
  */
 #ifndef FTC_CLI_STATUS_H
 #define FTC_CLI_STATUS_H
@@ -94,7 +94,8 @@ struct ftc_status_rank {
     uint64_t called;        /* operations called so far */
     uint64_t returned;      /* operations that returned */
     uint64_t progress;      /* operations called, from all that the slot says */
-    uint64_t lag; /* operations behind the first live rank; 0 for ranks not alive, or of other nodes */
+    uint64_t
+        lag; /* operations behind the first live rank; 0 for ranks not alive, or of other nodes */
     uint64_t sent[FTC_MESSAGE_KINDS];  /* messages by kind */
     uint64_t bytes, ballots, dropped;  /* as in struct ftc_counters */
     uint64_t rules[FTC_RULES];         /* how often each was taken */
@@ -104,12 +105,13 @@ struct ftc_status_rank {
     uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast */
     uint64_t compared, corrected,
         detected; /* operations that it coordinated, by what comparing results found */
-    uint32_t
-        carriers[FTC_CARRIERS]; /* to how many ranks its messages go by what; of ranks of this node alone */
+    uint32_t carriers
+        [FTC_CARRIERS]; /* to how many ranks its messages go by what; of ranks of this node alone */
     struct ftc_status_activity activity;
     struct ftc_status_failure failure; /* valid if FAILED */
     struct ftc_set known, agreed;      /* L and G as published */
-    /* Set by ftc_status_blame(): where the chain of waiting ends; -1: this rank waits for nobody. */
+    /* Set by ftc_status_blame(): where the chain of waiting ends; -1: this rank waits for
+     * nobody. */
     int culprit;
     int blamed; /* how many ranks wait for this one in the end */
     int cycle;  /* > 0: this many ranks, this one the lowest, wait for each other */
@@ -168,14 +170,15 @@ struct ftc_status {
 int ftc_status_init(struct ftc_status *status, int ranks, int nodes);
 void ftc_status_fini(struct ftc_status *status); /* of a zeroed struct is legal */
 
-/* Copy what the segment says now. Call again for news; heartbeats are compared from look to look. */
+/* Copy what the segment says now. Call again for news; heartbeats are compared from look to
+ * look. */
 void ftc_status_look(struct ftc_status *status, struct ftc_segment *segment);
 
 /* Look until every live heartbeat was seen to move, at most one and a half periods or 0.6 s. */
 void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment);
 
 bool ftc_status_live(const struct ftc_status_rank *rank); /* joined, and not gone */
-bool ftc_status_over(const struct ftc_status *status);    /* the job has ended, or its launcher has */
+bool ftc_status_over(const struct ftc_status *status); /* the job has ended, or its launcher has */
 
 /* --- who waits for whom (blame.c) --- */
 
@@ -190,11 +193,12 @@ void ftc_status_blame(struct ftc_status *status);
 const char *ftc_status_state_name(enum ftc_status_state state);
 const char *ftc_status_pulse_name(enum ftc_status_pulse pulse);
 const char *ftc_status_job_state(const struct ftc_status *status);
-const char *ftc_status_kind_name(int kind);                    /* "?" */
-const char *ftc_status_wait_name(int wait);                    /* "?" */
-const char *ftc_status_cause_name(int cause);                  /* "?" */
-const char *ftc_status_node_state(int state);                  /* "?" */
-char *ftc_status_age(uint64_t ns, char text[FTC_STATUS_TEXT]); /* "12 ms", "1.2 s", "3 min 4 s"; "?" */
+const char *ftc_status_kind_name(int kind);   /* "?" */
+const char *ftc_status_wait_name(int wait);   /* "?" */
+const char *ftc_status_cause_name(int cause); /* "?" */
+const char *ftc_status_node_state(int state); /* "?" */
+char *ftc_status_age(uint64_t ns,
+                     char text[FTC_STATUS_TEXT]); /* "12 ms", "1.2 s", "3 min 4 s"; "?" */
 char *ftc_status_clock(const struct ftc_status *status, uint64_t age_ns,
                        char text[FTC_STATUS_TEXT]); /* local time */
 char *ftc_status_broadcast(const struct ftc_status_broadcast *broadcast,
@@ -214,15 +218,17 @@ struct ftc_status_view {
 };
 
 /* The table of ranks. FTC_ERR_NOMEM. */
-int ftc_status_table(const struct ftc_status *status, const struct ftc_status_view *view, FILE *out);
+int ftc_status_table(const struct ftc_status *status, const struct ftc_status_view *view,
+                     FILE *out);
 
 /* The whole page of a job: head, table, who is waited for, failed sets. FTC_ERR_NOMEM. */
 int ftc_status_page(const struct ftc_status *status, const struct ftc_status_view *view, FILE *out);
 
-/* A line for each of `count` jobs. NULL entries are jobs whose segment is damaged; names[] has their names.
+/* A line for each of `count` jobs. NULL entries are jobs whose segment is damaged; names[] has
+ * their names.
  */
-void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JOB_NAME_SIZE], int count,
-                     const struct ftc_status_view *view, FILE *out);
+void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JOB_NAME_SIZE],
+                     int count, const struct ftc_status_view *view, FILE *out);
 
 /* {"schema":1,"jobs":[...]}. NULL entries are left out. FTC_ERR_NOMEM. */
 int ftc_status_json(struct ftc_status *const jobs[], int count, FILE *out);

@@ -1,7 +1,7 @@
 /*
- * The table of ranks. Ranks that do the same share a row, so that a job of hundreds reads as a few lines;
- * small jobs and --all get a row for each. Columns are as wide as what is in them; where the terminal is
- * narrower, the least needed ones are left out, and the reader is told which.
+ * The table of ranks. Ranks that do the same share a row, so that a job of hundreds reads as a few
+ * lines; small jobs and --all get a row for each. Columns are as wide as what is in them; where the
+ * terminal is narrower, the least needed ones are left out, and the reader is told which.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,10 +72,10 @@ struct table {
 
 static bool same_activity(const struct ftc_status_activity *a, const struct ftc_status_activity *b)
 {
-    return a->certain == b->certain && a->kind == b->kind && a->op == b->op && a->ballot_i == b->ballot_i &&
-           a->ballot_s == b->ballot_s && a->wait == b->wait && a->epoch_op == b->epoch_op &&
-           a->epoch_i == b->epoch_i && a->epoch_s == b->epoch_s && a->known_failed == b->known_failed &&
-           a->agreed_failed == b->agreed_failed;
+    return a->certain == b->certain && a->kind == b->kind && a->op == b->op &&
+           a->ballot_i == b->ballot_i && a->ballot_s == b->ballot_s && a->wait == b->wait &&
+           a->epoch_op == b->epoch_op && a->epoch_i == b->epoch_i && a->epoch_s == b->epoch_s &&
+           a->known_failed == b->known_failed && a->agreed_failed == b->agreed_failed;
 }
 
 static bool same_row(const struct ftc_status_rank *a, const struct ftc_status_rank *b)
@@ -113,7 +113,8 @@ static void join_row(struct row *row, const struct ftc_status *status, int rank)
     row->one_way &= memcmp(first->carriers, other->carriers, sizeof(first->carriers)) == 0;
     if (other->activity.age_ns != FTC_STATUS_NEVER && other->activity.age_ns > row->longest_ns)
         row->longest_ns = other->activity.age_ns;
-    if (other->activity.unsettled_ns != FTC_STATUS_NEVER && other->activity.unsettled_ns > row->unsettled_ns)
+    if (other->activity.unsettled_ns != FTC_STATUS_NEVER &&
+        other->activity.unsettled_ns > row->unsettled_ns)
         row->unsettled_ns = other->activity.unsettled_ns;
     if (other->still_ns > row->stillest_ns)
         row->stillest_ns = other->still_ns;
@@ -123,7 +124,8 @@ static int group(struct table *table, const struct ftc_status *status, bool each
 {
     for (int rank = 0; rank < status->ranks; rank++) {
         int at = each ? table->rows : 0;
-        while (at < table->rows && !same_row(&status->rank[table->row[at].first], &status->rank[rank]))
+        while (at < table->rows &&
+               !same_row(&status->rank[table->row[at].first], &status->rank[rank]))
             at++;
         if (at == table->rows && new_row(table, status, rank) != 0)
             return FTC_ERR_NOMEM;
@@ -159,10 +161,12 @@ static void fill_beat(struct row *row, const struct ftc_status_rank *rank)
 
 static void fill_waits(struct row *row, const struct ftc_status_activity *activity)
 {
-    static const char *const words[] = {"-",    "group", "child", "decision", "notice", "coordinator",
-                                        "mark", "room",  "post",  "result",   "gossip", "ring"};
+    static const char *const words[] = {"-",      "group",       "child",  "decision",
+                                        "notice", "coordinator", "mark",   "room",
+                                        "post",   "result",      "gossip", "ring"};
     _Static_assert(sizeof(words) / sizeof(words[0]) == FTC_WAITS, "a wait without a word");
-    const char *what = activity->wait >= 0 && activity->wait < FTC_WAITS ? words[activity->wait] : "?";
+    const char *what =
+        activity->wait >= 0 && activity->wait < FTC_WAITS ? words[activity->wait] : "?";
     char *cell = row->cell[WAITS];
 
     if (activity->wait == FTC_WAIT_NOTHING || activity->waits_for == -1)
@@ -172,20 +176,22 @@ static void fill_waits(struct row *row, const struct ftc_status_activity *activi
     else if (!row->one_target)
         snprintf(cell, CELL_SIZE, "%s several", what);
     else if (activity->waits > 1)
-        snprintf(cell, CELL_SIZE, "%s %d +%" PRIu32, what, activity->waits_for, activity->waits - 1);
+        snprintf(cell, CELL_SIZE, "%s %d +%" PRIu32, what, activity->waits_for,
+                 activity->waits - 1);
     else
         snprintf(cell, CELL_SIZE, "%s %d", what, activity->waits_for);
 }
 
-/* "0" while no decision was taken in another ballot than the first; else op and ballot, as in agreement.md.
+/* "0" while no decision was taken in another ballot than the first; else op and ballot, as in
+ * agreement.md.
  */
 static void fill_epoch(char *cell, const struct ftc_status_activity *activity)
 {
     if (activity->epoch_op == 0 && activity->epoch_i == 0 && activity->epoch_s == 0)
         snprintf(cell, CELL_SIZE, "0");
     else
-        snprintf(cell, CELL_SIZE, "%" PRIu64 ":%" PRIu32 ",%" PRIu32, activity->epoch_op, activity->epoch_i,
-                 activity->epoch_s);
+        snprintf(cell, CELL_SIZE, "%" PRIu64 ":%" PRIu32 ",%" PRIu32, activity->epoch_op,
+                 activity->epoch_i, activity->epoch_s);
 }
 
 static void fill_activity(struct row *row, const struct ftc_status_rank *rank)
@@ -197,21 +203,23 @@ static void fill_activity(struct row *row, const struct ftc_status_rank *rank)
         snprintf(row->cell[BALLOT], CELL_SIZE, "-");
         snprintf(row->cell[WAITS], CELL_SIZE, "-");
     } else {
-        snprintf(row->cell[OPERATION], CELL_SIZE, "%s %" PRIu64 "%s", ftc_status_kind_name(activity->kind),
-                 activity->op, activity->certain ? "" : " ?");
+        snprintf(row->cell[OPERATION], CELL_SIZE, "%s %" PRIu64 "%s",
+                 ftc_status_kind_name(activity->kind), activity->op, activity->certain ? "" : " ?");
         snprintf(row->cell[BALLOT], CELL_SIZE, "%" PRIu32 ",%" PRIu32, activity->ballot_i,
                  activity->ballot_s);
         fill_waits(row, activity);
     }
     snprintf(row->cell[SINCE], CELL_SIZE, "%.20s",
-             ftc_status_age(activity->age_ns == FTC_STATUS_NEVER ? FTC_STATUS_NEVER : row->longest_ns, age));
+             ftc_status_age(
+                 activity->age_ns == FTC_STATUS_NEVER ? FTC_STATUS_NEVER : row->longest_ns, age));
     snprintf(row->cell[KNOWN], CELL_SIZE, "%" PRIu32, activity->known_failed);
     snprintf(row->cell[AGREED], CELL_SIZE, "%" PRIu32, activity->agreed_failed);
     fill_epoch(row->cell[EPOCH], activity);
     if (rank->lag > 0)
         snprintf(row->cell[NOTE], CELL_SIZE, "lags by %" PRIu64, rank->lag);
     else if (row->unsettled_ns > 0)
-        snprintf(row->cell[NOTE], CELL_SIZE, "unsettled %.20s", ftc_status_age(row->unsettled_ns, age));
+        snprintf(row->cell[NOTE], CELL_SIZE, "unsettled %.20s",
+                 ftc_status_age(row->unsettled_ns, age));
 }
 
 static void fill(struct row *row, const struct ftc_status *status)
@@ -228,7 +236,8 @@ static void fill(struct row *row, const struct ftc_status *status)
     else if (rank->state == FTC_STATUS_FAILED)
         snprintf(row->cell[OPERATION], CELL_SIZE, "%.31s", ftc_status_cause(&rank->failure, text));
     else if (rank->state == FTC_STATUS_ENDED)
-        snprintf(row->cell[OPERATION], CELL_SIZE, "%.31s", ftc_status_ended(rank->wait_status, text));
+        snprintf(row->cell[OPERATION], CELL_SIZE, "%.31s",
+                 ftc_status_ended(rank->wait_status, text));
 }
 
 static void measure(struct table *table)
@@ -284,7 +293,8 @@ static void print(const struct table *table, const struct ftc_status *status, FI
     }
     const char *separator = "(no room for ";
     for (int i = 0; i < NOTE; i++) {
-        if (table->width[i] > 0 || (i == NODE && status->nodes == 1) || /* the page names the node above */
+        if (table->width[i] > 0 ||
+            (i == NODE && status->nodes == 1) || /* the page names the node above */
             (i == CARRIERS && !status->carried))
             continue;
         fprintf(out, "%s%s", separator, columns[i].title);

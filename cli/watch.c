@@ -1,7 +1,7 @@
 /*
- * The page again every second. On a terminal it replaces the last one (cursor home, text, clear to the end:
- * no flicker, no curses) and is cut to the window; elsewhere pages follow each other, each under a line with
- * the time.
+ * The page again every second. On a terminal it replaces the last one (cursor home, text, clear to
+ * the end: no flicker, no curses) and is cut to the window; elsewhere pages follow each other, each
+ * under a line with the time.
  */
 #include "cli/watch.h"
 
@@ -18,10 +18,12 @@
 
 #define PERIOD_MS 1000
 
-/* At most lines-1 lines of the page, so that the terminal does not scroll; each cleared to its end. */
+/* At most lines-1 lines of the page, so that the terminal does not scroll; each cleared to its
+ * end. */
 static void put_page(const char *page, int lines)
 {
-    fputs("\033[?7l\033[H", stdout); /* long lines are cut, not wrapped, or the count below is wrong */
+    fputs("\033[?7l\033[H",
+          stdout); /* long lines are cut, not wrapped, or the count below is wrong */
     int used = 0;
     while (*page != '\0' && (lines <= 0 || used < lines - 2)) {
         const char *end = strchrnul(page, '\n');
@@ -58,8 +60,8 @@ static int show(const struct ftc_status *status, const struct ftc_status_view *v
     return rc;
 }
 
-/* Sleep for a period. True if it is time to leave: a signal (it stays pending elsewhere), or nobody reads any
- * more. */
+/* Sleep for a period. True if it is time to leave: a signal (it stays pending elsewhere), or nobody
+ * reads any more. */
 static bool wait_period(int signals)
 {
     struct pollfd ends[2] = {{.fd = signals, .events = POLLIN}, {.fd = STDOUT_FILENO, .events = 0}};

@@ -10,8 +10,8 @@
 
 const char *ftc_status_state_name(enum ftc_status_state state)
 {
-    static const char *const names[FTC_STATUS_STATES] = {"not started", "spawned", "joined", "finalized",
-                                                         "ended",       "failed",  "?"};
+    static const char *const names[FTC_STATUS_STATES] = {
+        "not started", "spawned", "joined", "finalized", "ended", "failed", "?"};
     return (unsigned)state < FTC_STATUS_STATES ? names[state] : "?";
 }
 
@@ -26,7 +26,8 @@ const char *ftc_status_job_state(const struct ftc_status *status)
     static const char *const names[] = {"starting", "running", "ended"};
     if (status->state < 0)
         return "?";
-    return status->state != FTC_JOB_ENDED && !status->launcher_alive ? "orphaned" : names[status->state];
+    return status->state != FTC_JOB_ENDED && !status->launcher_alive ? "orphaned"
+                                                                     : names[status->state];
 }
 
 const char *ftc_status_kind_name(int kind)
@@ -98,7 +99,8 @@ char *ftc_status_cause(const struct ftc_status_failure *failure, char text[FTC_S
     char *rest = text + used;
     size_t room = FTC_STATUS_TEXT - (size_t)used;
 
-    if (failure->cause == FTC_CAUSE_SIGNAL || (failure->cause == FTC_CAUSE_DRILL && failure->detail > 0)) {
+    if (failure->cause == FTC_CAUSE_SIGNAL ||
+        (failure->cause == FTC_CAUSE_DRILL && failure->detail > 0)) {
         snprintf(rest, room, " ");
         signal_text(failure->detail, rest + 1, room - 1);
     } else if (failure->cause == FTC_CAUSE_EXIT) {
@@ -125,8 +127,9 @@ char *ftc_status_carriers(const struct ftc_status_rank *rank, char text[FTC_STAT
     snprintf(text, FTC_STATUS_TEXT, "-");
     for (int i = 0; i < FTC_CARRIERS; i++)
         if (rank->carriers[i] > 0)
-            used += (size_t)snprintf(text + used, FTC_STATUS_TEXT - used, "%s%s %u", used > 0 ? ", " : "",
-                                     ftc_carrier_name((enum ftc_carrier)i), rank->carriers[i]);
+            used += (size_t)snprintf(text + used, FTC_STATUS_TEXT - used, "%s%s %u",
+                                     used > 0 ? ", " : "", ftc_carrier_name((enum ftc_carrier)i),
+                                     rank->carriers[i]);
     return text;
 }
 
@@ -134,7 +137,8 @@ char *ftc_status_ended(int wait_status, char text[FTC_STATUS_TEXT])
 {
     if (WIFSIGNALED(wait_status)) {
         snprintf(text, FTC_STATUS_TEXT, "signal ");
-        signal_text(WTERMSIG(wait_status), text + strlen("signal "), FTC_STATUS_TEXT - strlen("signal "));
+        signal_text(WTERMSIG(wait_status), text + strlen("signal "),
+                    FTC_STATUS_TEXT - strlen("signal "));
     } else if (WIFEXITED(wait_status)) {
         snprintf(text, FTC_STATUS_TEXT, "exit %d", WEXITSTATUS(wait_status));
     } else {
@@ -151,8 +155,8 @@ char *ftc_status_broadcast(const struct ftc_status_broadcast *broadcast, char te
     text[0] = '\0';
     if (broadcast->known)
         snprintf(text, FTC_STATUS_TEXT, "%s%s%s%s%s + %s%s", name != NULL ? name : "",
-                 name != NULL ? " (" : "", tree ? ftc_tree_name(broadcast->tree) : "", tree ? " " : "",
-                 ftc_dissemination_name(broadcast->dissemination), ftc_correction_name(broadcast->correction),
-                 name != NULL ? ")" : "");
+                 name != NULL ? " (" : "", tree ? ftc_tree_name(broadcast->tree) : "",
+                 tree ? " " : "", ftc_dissemination_name(broadcast->dissemination),
+                 ftc_correction_name(broadcast->correction), name != NULL ? ")" : "");
     return text;
 }

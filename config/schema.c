@@ -1,5 +1,5 @@
-/* The schema: every setting with its type, range, default and help, and how to find a row. Nothing else in
- * the project knows the names of settings. */
+/* The schema: every setting with its type, range, default and help, and how to find a row. Nothing
+ * else in the project knows the names of settings. */
 #include "config/config.h"
 
 #include <ctype.h>
@@ -29,39 +29,40 @@ static const char *const carrier_names[] = {"shm", "verbs", "tcp", NULL};
 static const char *const integrity_names[] = {"none", "checksum", "vote", NULL};
 static const char *const gossip_algorithm_names[] = {"push-sum", "push-flow", "push-cancel-flow",
                                                      "pflc",     "pfcc",      NULL};
-static const char *const neighbourhood_names[] = {"full", "hypercube", "directed-hypercube", "torus", NULL};
+static const char *const neighbourhood_names[] = {"full", "hypercube", "directed-hypercube",
+                                                  "torus", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace", NULL};
 
 #define FIELD(name) offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
-#define INT(section, key, field, minimum, maximum, fallback, unit, help)                                     \
-    {                                                                                                        \
-        section, key, FTC_CONFIG_INT, FIELD(field), minimum, maximum, NULL, fallback, unit, help             \
+#define INT(section, key, field, minimum, maximum, fallback, unit, help)                           \
+    {                                                                                              \
+        section, key, FTC_CONFIG_INT, FIELD(field), minimum, maximum, NULL, fallback, unit, help   \
     }
-#define BOOL(section, key, field, fallback, help)                                                            \
-    {                                                                                                        \
-        section, key, FTC_CONFIG_BOOL, FIELD(field), 0, 0, NULL, fallback, "", help                          \
+#define BOOL(section, key, field, fallback, help)                                                  \
+    {                                                                                              \
+        section, key, FTC_CONFIG_BOOL, FIELD(field), 0, 0, NULL, fallback, "", help                \
     }
-#define ENUM(section, key, field, names, fallback, help)                                                     \
-    {                                                                                                        \
-        section, key, FTC_CONFIG_ENUM, FIELD(field), 0, 0, names, fallback, "", help                         \
+#define ENUM(section, key, field, names, fallback, help)                                           \
+    {                                                                                              \
+        section, key, FTC_CONFIG_ENUM, FIELD(field), 0, 0, names, fallback, "", help               \
     }
-#define PERCENT(section, key, field, maximum, fallback, help)                                                \
-    {                                                                                                        \
-        section, key, FTC_CONFIG_PERCENT, FIELD(field), 0, maximum, NULL, fallback, "%", help                \
+#define PERCENT(section, key, field, maximum, fallback, help)                                      \
+    {                                                                                              \
+        section, key, FTC_CONFIG_PERCENT, FIELD(field), 0, maximum, NULL, fallback, "%", help      \
     }
-#define STRING(section, key, field, fallback, help)                                                          \
-    {                                                                                                        \
-        section, key, FTC_CONFIG_STRING, FIELD(field), 0, 0, NULL, fallback, "", help                        \
-    }
-
-#define LIST(section, key, field, names, fallback, help)                                                     \
-    {                                                                                                        \
-        section, key, FTC_CONFIG_LIST, FIELD(field), 0, 0, names, fallback, "", help                         \
+#define STRING(section, key, field, fallback, help)                                                \
+    {                                                                                              \
+        section, key, FTC_CONFIG_STRING, FIELD(field), 0, 0, NULL, fallback, "", help              \
     }
 
-#define FRACTION(section, key, field, fallback, help)                                                        \
-    {                                                                                                        \
-        section, key, FTC_CONFIG_FRACTION, FIELD(field), 0, 0, NULL, fallback, "", help                      \
+#define LIST(section, key, field, names, fallback, help)                                           \
+    {                                                                                              \
+        section, key, FTC_CONFIG_LIST, FIELD(field), 0, 0, names, fallback, "", help               \
+    }
+
+#define FRACTION(section, key, field, fallback, help)                                              \
+    {                                                                                              \
+        section, key, FTC_CONFIG_FRACTION, FIELD(field), 0, 0, NULL, fallback, "", help            \
     }
 
 /* clang-format off */
@@ -289,7 +290,8 @@ const struct ftc_config_key ftc_config_alias = {
 int ftc_config_find(const char *section, const char *key)
 {
     for (size_t i = 0; i < ftc_config_schema_size; i++)
-        if (strcmp(ftc_config_schema[i].section, section) == 0 && strcmp(ftc_config_schema[i].key, key) == 0)
+        if (strcmp(ftc_config_schema[i].section, section) == 0 &&
+            strcmp(ftc_config_schema[i].key, key) == 0)
             return (int)i;
     return -1;
 }
@@ -353,7 +355,8 @@ char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t si
     return text;
 }
 
-/* --- what was probably meant ------------------------------------------------------------------------- */
+/* --- what was probably meant
+ * ------------------------------------------------------------------------- */
 
 #define NEAR_DISTANCE 3  /* edits; more is another word */
 #define NEAR_LENGTH   64 /* longer names are near to nothing */
@@ -371,7 +374,8 @@ static int smallest(int a, int b, int c)
     return least < c ? least : c;
 }
 
-/* Edit distance (Levenshtein), INT_MAX if one of the words is too long. One row of the table at a time. */
+/* Edit distance (Levenshtein), INT_MAX if one of the words is too long. One row of the table at a
+ * time. */
 static int distance(const char *a, const char *b)
 {
     int row[NEAR_LENGTH + 1];
@@ -392,7 +396,8 @@ static int distance(const char *a, const char *b)
     return row[columns];
 }
 
-/* Is `candidate` nearer to `word` than *best edits? Words of which little would be left are not near. */
+/* Is `candidate` nearer to `word` than *best edits? Words of which little would be left are not
+ * near. */
 static bool nearer(const char *word, const char *candidate, int *best)
 {
     int edits = distance(word, candidate);

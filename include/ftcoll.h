@@ -45,21 +45,21 @@ extern "C" {
  *   -1 to -19   the call was refused, and nothing happened
  *   -20 to -29  this operation failed, and the communicator is usable
  *   -30 to -39  this process must leave the job */
-#define FTC_ERRORS(X)                                                                      \
-    X(FTC_ERR_ARG, -1, "invalid argument")                                                 \
-    X(FTC_ERR_NOMEM, -2, "out of memory")                                                  \
-    X(FTC_ERR_SIZE, -3, "array too small")                                                 \
-    X(FTC_ERR_TYPE, -4, "operator not defined for this type")                              \
-    X(FTC_ERR_STATE, -5, "not allowed in this state")                                      \
-    X(FTC_ERR_CONFIG, -6, "invalid configuration")                                         \
-    X(FTC_ERR_SYSTEM, -7, "a system call failed")                                          \
-    X(FTC_ERR_UNSUPPORTED, -8, "not supported here")                                       \
-    X(FTC_ERR_PROTO, -9, "malformed or unexpected message")                                \
-    X(FTC_ERR_ROOT_FAILED, -20, "the root of the broadcast failed")                        \
-    X(FTC_ERR_TOO_MANY_FAILURES, -21, "more than f ranks failed during the reduce")        \
-    X(FTC_ERR_CORRUPT, -22, "results that should be equal differ; call again")             \
-    X(FTC_ERR_NOT_CONVERGED, -23, "the aggregation ended without a result")                \
-    X(FTC_ERR_FENCED, -30, "this process was declared failed")                             \
+#define FTC_ERRORS(X)                                                                              \
+    X(FTC_ERR_ARG, -1, "invalid argument")                                                         \
+    X(FTC_ERR_NOMEM, -2, "out of memory")                                                          \
+    X(FTC_ERR_SIZE, -3, "array too small")                                                         \
+    X(FTC_ERR_TYPE, -4, "operator not defined for this type")                                      \
+    X(FTC_ERR_STATE, -5, "not allowed in this state")                                              \
+    X(FTC_ERR_CONFIG, -6, "invalid configuration")                                                 \
+    X(FTC_ERR_SYSTEM, -7, "a system call failed")                                                  \
+    X(FTC_ERR_UNSUPPORTED, -8, "not supported here")                                               \
+    X(FTC_ERR_PROTO, -9, "malformed or unexpected message")                                        \
+    X(FTC_ERR_ROOT_FAILED, -20, "the root of the broadcast failed")                                \
+    X(FTC_ERR_TOO_MANY_FAILURES, -21, "more than f ranks failed during the reduce")                \
+    X(FTC_ERR_CORRUPT, -22, "results that should be equal differ; call again")                     \
+    X(FTC_ERR_NOT_CONVERGED, -23, "the aggregation ended without a result")                        \
+    X(FTC_ERR_FENCED, -30, "this process was declared failed")                                     \
     X(FTC_ERR_MISMATCH, -31, "ranks disagree about which collective they are in")
 
 enum ftc_error {
@@ -94,10 +94,22 @@ typedef enum ftc_type {
     FTC_DOUBLE_INT32, /* struct ftc_double_int32 */
 } ftc_type;
 
-typedef struct ftc_int32_int32 { int32_t value; int32_t index; } ftc_int32_int32;
-typedef struct ftc_int64_int32 { int64_t value; int32_t index; } ftc_int64_int32;
-typedef struct ftc_float_int32 { float value; int32_t index; } ftc_float_int32;
-typedef struct ftc_double_int32 { double value; int32_t index; } ftc_double_int32;
+typedef struct ftc_int32_int32 {
+    int32_t value;
+    int32_t index;
+} ftc_int32_int32;
+typedef struct ftc_int64_int32 {
+    int64_t value;
+    int32_t index;
+} ftc_int64_int32;
+typedef struct ftc_float_int32 {
+    float value;
+    int32_t index;
+} ftc_float_int32;
+typedef struct ftc_double_int32 {
+    double value;
+    int32_t index;
+} ftc_double_int32;
 
 /* A number in the form of a pointer. It points to nothing. */
 #ifdef __cplusplus
@@ -137,7 +149,7 @@ typedef struct ftc_options {
     const char *log_level; /* error, warn, info, debug or trace; NULL: [log] level */
 } ftc_options;
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life --- */
 
 /*
  * Join the job, and store its world communicator in *world. A process that no PMIx server started
@@ -182,7 +194,7 @@ FTC_API int ftc_rank(const ftc_comm *comm);
  * The call is local. */
 FTC_API int ftc_size(const ftc_comm *comm);
 
-/* --- collectives ----------------------------------------------------------------------------------- */
+/* --- collectives --- */
 
 /*
  * Deaths and rounds. An operation tries to decide its result in one round. A rank that dies
@@ -215,7 +227,8 @@ FTC_API int ftc_size(const ftc_comm *comm);
  * so with f = 1, or if only two results are left to compare. recv is unchanged and no input is
  * lost: call again.
  */
-FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, ftc_comm *comm);
+FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                          ftc_comm *comm);
 
 /*
  * As ftc_allreduce(), but only `root` gets the result. The other ranks ignore recv; with
@@ -226,8 +239,8 @@ FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type t
  * may get FTC_ERR_CORRUPT, too. If the root has failed, the others return FTC_SUCCESS.
  * Errors: FTC_ERR_ARG, FTC_ERR_TYPE.
  */
-FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op, int root,
-                       ftc_comm *comm);
+FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                       int root, ftc_comm *comm);
 
 /*
  * Copy `count` elements of `buffer` at `root` to every survivor. Either all survivors get them, or
@@ -283,7 +296,7 @@ FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *repo
 /* Return when every surviving rank has called this. */
 FTC_API int ftc_barrier(ftc_comm *comm);
 
-/* --- failures -------------------------------------------------------------------------------------- */
+/* --- failures --- */
 
 /*
  * These functions follow "MPI_Comm_validate parameters" (Hursey, Buntinas 2011). Each communicator
@@ -293,10 +306,10 @@ FTC_API int ftc_barrier(ftc_comm *comm);
  */
 
 /* Rank states. The `types` of ftc_get_state_*() are an OR of states, which NEW or OLD narrows. */
-#define FTC_RANK_OK     1 /* the rank is not in the set */
-#define FTC_RANK_FAILED 2 /* the rank has failed, and is not recognised */
-#define FTC_RANK_NULL   4 /* the rank has failed, and is recognised */
-#define FTC_RANK_NEW    8 /* in the set only since the matching validate call before the last */
+#define FTC_RANK_OK     1  /* the rank is not in the set */
+#define FTC_RANK_FAILED 2  /* the rank has failed, and is not recognised */
+#define FTC_RANK_NULL   4  /* the rank has failed, and is recognised */
+#define FTC_RANK_NEW    8  /* in the set only since the matching validate call before the last */
 #define FTC_RANK_OLD    16 /* every other rank */
 
 typedef struct ftc_rank_info {
@@ -319,8 +332,10 @@ FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count);
  * nothing. Otherwise it stores the number of ranks that it has written in *outcount. Members of G
  * are recognised (FTC_RANK_NULL) without a call. Both calls are local, and never change L or G.
  */
-FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[]);
-FTC_API int ftc_get_state_global(ftc_comm *comm, int types, int incount, int *outcount, ftc_rank_info infos[]);
+FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *outcount,
+                                ftc_rank_info infos[]);
+FTC_API int ftc_get_state_global(ftc_comm *comm, int types, int incount, int *outcount,
+                                 ftc_rank_info infos[]);
 
 /* Recognise failed ranks of L: FTC_RANK_FAILED becomes FTC_RANK_NULL. If one of them is not in L,
  * the call returns FTC_ERR_ARG and changes nothing. It is local. */
@@ -341,8 +356,10 @@ typedef struct ftc_report {
     const int *failed;
     unsigned ballots;      /* rounds that this rank took part in; 1 without a second round */
     unsigned retries;      /* rounds given up before the one that decided; same at every survivor */
-    const char *algorithm; /* what ran: "board" (shared memory), "corrected" (messages), "ring"
-                            * (messages, a large allreduce) or "self" (a job of one rank) */
+    /* The algorithm of the last call, or of a barrier before the first: "board" (shared memory of one
+     * node), "ring" (a large allreduce between nodes), "levels" (two levels on several nodes),
+     * "exchange", "direct" or "tree" (by messages among all ranks), "gossip", "self" (a job of one). */
+    const char *algorithm;
     int f;                 /* failures that one operation masks without a second round */
     /* How the result spread by messages: [broadcast] dissemination, tree and correction, but the
      * tree where multicast left the work to it. Before the first operation: how results would
@@ -358,7 +375,7 @@ typedef struct ftc_report {
 } ftc_report;
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
 
-/* --- operators and errors -------------------------------------------------------------------------- */
+/* --- operators and errors --- */
 
 /*
  * The function sets inout[i] := in[i] op inout[i] for each i < count. It must be associative and

@@ -30,11 +30,11 @@ static int parse_int(const char *option, const char *text, long minimum, long ma
     errno = 0;
     long number = strtol(text, &end, 10);
     if (end == text || *end != '\0')
-        return ftc_error_set(FTC_ERR_ARG, "%s needs a whole number, not '%s'; give %ld to %ld", option, text,
-                             minimum, maximum);
+        return ftc_error_set(FTC_ERR_ARG, "%s needs a whole number, not '%s'; give %ld to %ld",
+                             option, text, minimum, maximum);
     if (errno == ERANGE || number < minimum || number > maximum)
-        return ftc_error_set(FTC_ERR_ARG, "%s %s is out of range; give %ld to %ld", option, text, minimum,
-                             maximum);
+        return ftc_error_set(FTC_ERR_ARG, "%s %s is out of range; give %ld to %ld", option, text,
+                             minimum, maximum);
     *value = (int)number;
     return FTC_SUCCESS;
 }
@@ -43,9 +43,10 @@ static int parse_seconds(const char *option, const char *text, double minimum, d
 {
     char *end;
     double number = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(number) || number < minimum || number > MAX_SECONDS)
-        return ftc_error_set(FTC_ERR_ARG, "%s needs a number of seconds, not '%s'; give %g to %.0f", option,
-                             text, minimum, MAX_SECONDS);
+    if (end == text || *end != '\0' || !isfinite(number) || number < minimum ||
+        number > MAX_SECONDS)
+        return ftc_error_set(FTC_ERR_ARG, "%s needs a number of seconds, not '%s'; give %g to %.0f",
+                             option, text, minimum, MAX_SECONDS);
     *value = number;
     return FTC_SUCCESS;
 }
@@ -68,7 +69,8 @@ static int take_engine(struct ftc_command *command, const char *value)
             return FTC_SUCCESS;
         }
     }
-    return ftc_error_set(FTC_ERR_ARG, "--engine '%s' is unknown; give auto, local, slurm or pmix", value);
+    return ftc_error_set(FTC_ERR_ARG, "--engine '%s' is unknown; give auto, local, slurm or pmix",
+                         value);
 }
 
 static int take_nodes(struct ftc_command *command, const char *value)
@@ -114,7 +116,8 @@ static int take_set(struct ftc_command *command, const char *value)
 static int take_variable(struct ftc_command *command, const char *value)
 {
     if (value[0] == '\0' || value[0] == '=')
-        return ftc_error_set(FTC_ERR_ARG, "-x '%s' names no variable; give VAR or VAR=value", value);
+        return ftc_error_set(FTC_ERR_ARG, "-x '%s' names no variable; give VAR or VAR=value",
+                             value);
     const char **grown =
         reallocarray(command->variables, (size_t)command->variable_count + 1, sizeof(*grown));
     if (grown == NULL)
@@ -129,8 +132,8 @@ static int take_kill(struct ftc_command *command, const char *value)
     const char *at = strchr(value, '@');
     char rank[16];
     if (at == NULL || (size_t)(at - value) >= sizeof(rank))
-        return ftc_error_set(FTC_ERR_ARG, "--kill '%s' is not RANK@SECONDS; give for example --kill 3@0.5",
-                             value);
+        return ftc_error_set(
+            FTC_ERR_ARG, "--kill '%s' is not RANK@SECONDS; give for example --kill 3@0.5", value);
     memcpy(rank, value, (size_t)(at - value));
     rank[at - value] = '\0';
     struct ftc_kill_order order;
@@ -248,8 +251,10 @@ static const struct option_row rows[] = {
     {"wdir", 0, "DIR", take_wdir, "working directory of the ranks"},
     {"bind-to", 0, "none|core", take_bind, "bind each rank to one core, in turn (default: none)"},
     {"tag-output", 0, NULL, take_tag, "put [RANK] in front of every line of output"},
-    {"timestamp-output", 0, NULL, take_timestamp, "put date and time in front of every line of output"},
-    {"output-filename", 0, "DIR", take_output, "write output to the files DIR/rank.R.out and DIR/rank.R.err"},
+    {"timestamp-output", 0, NULL, take_timestamp,
+     "put date and time in front of every line of output"},
+    {"output-filename", 0, "DIR", take_output,
+     "write output to the files DIR/rank.R.out and DIR/rank.R.err"},
     {"timeout", 0, "SECONDS", take_timeout,
      "after that time say who waits for whom, kill all, exit with 124"},
     {"max-failures", 0, "N", take_max_failures,
@@ -272,8 +277,8 @@ static void build_tables(struct option *longs, char *letters)
     for (int i = 0; i < ROW_COUNT; i++) {
         bool argument = rows[i].argument != NULL;
         if (rows[i].name != NULL)
-            *longs++ =
-                (struct option){rows[i].name, argument ? required_argument : no_argument, NULL, 256 + i};
+            *longs++ = (struct option){rows[i].name, argument ? required_argument : no_argument,
+                                       NULL, 256 + i};
         if (rows[i].letter != 0) {
             *letters++ = rows[i].letter;
             if (argument)
@@ -329,11 +334,13 @@ static int check(struct ftc_command *command)
     if (command->np == 0)
         return ftc_error_set(FTC_ERR_ARG, "the number of ranks is missing; give -np N");
     if (command->program[0] == NULL || command->program[0][0] == '\0')
-        return ftc_error_set(FTC_ERR_ARG, "the program is missing; give ftrun -np %d ./program", command->np);
+        return ftc_error_set(FTC_ERR_ARG, "the program is missing; give ftrun -np %d ./program",
+                             command->np);
     for (int i = 0; i < command->kill_count; i++)
         if (command->kills[i].rank >= command->np)
             return ftc_error_set(FTC_ERR_ARG, "--kill %d@%g: there is no such rank; give 0 to %d",
-                                 command->kills[i].rank, command->kills[i].after_s, command->np - 1);
+                                 command->kills[i].rank, command->kills[i].after_s,
+                                 command->np - 1);
     if (command->max_failures < 0)
         command->max_failures = command->np - 1;
     return FTC_SUCCESS;
@@ -352,8 +359,10 @@ bool ftc_command_option(int i, struct ftc_option_text *text)
 {
     if (i < 0 || i >= ROW_COUNT)
         return false;
-    *text = (struct ftc_option_text){
-        .name = rows[i].name, .letter = rows[i].letter, .argument = rows[i].argument, .help = rows[i].help};
+    *text = (struct ftc_option_text){.name = rows[i].name,
+                                     .letter = rows[i].letter,
+                                     .argument = rows[i].argument,
+                                     .help = rows[i].help};
     return true;
 }
 
@@ -370,7 +379,8 @@ void ftc_command_fini(struct ftc_command *command)
 void ftc_command_help(FILE *out)
 {
     fputs("usage: ftrun -np N [options] [--] program [arguments]\n"
-          "Start N ranks of a program that uses ftcoll, watch them, and tell the survivors who failed.\n\n",
+          "Start N ranks of a program that uses ftcoll, watch them, and tell the survivors who "
+          "failed.\n\n",
           out);
     for (int i = 0; i < ROW_COUNT; i++) {
         const struct option_row *row = &rows[i];
@@ -378,8 +388,9 @@ void ftc_command_help(FILE *out)
         if (row->name == NULL)
             snprintf(name, sizeof(name), "-%c %s", row->letter, row->argument);
         else
-            snprintf(name, sizeof(name), "%s%s%s%s", strcmp(row->name, "np") == 0 ? "-" : "--", row->name,
-                     row->argument != NULL ? " " : "", row->argument != NULL ? row->argument : "");
+            snprintf(name, sizeof(name), "%s%s%s%s", strcmp(row->name, "np") == 0 ? "-" : "--",
+                     row->name, row->argument != NULL ? " " : "",
+                     row->argument != NULL ? row->argument : "");
         fprintf(out, "  %-30s %s\n", name, row->help);
     }
     fputs("\n"
@@ -406,8 +417,8 @@ void ftc_command_help(FILE *out)
 static size_t find_f(void)
 {
     size_t i = 0;
-    while (i < ftc_config_schema_size &&
-           (strcmp(ftc_config_schema[i].section, "job") != 0 || strcmp(ftc_config_schema[i].key, "f") != 0))
+    while (i < ftc_config_schema_size && (strcmp(ftc_config_schema[i].section, "job") != 0 ||
+                                          strcmp(ftc_config_schema[i].key, "f") != 0))
         i++;
     return i;
 }
@@ -423,9 +434,10 @@ static int fit_f(const struct ftc_command *command, struct ftc_settings *setting
         settings->value.f = command->np - 1;
         return FTC_SUCCESS;
     }
-    return ftc_error_set(FTC_ERR_ARG,
-                         "f is %lld (from %s) but there are only %d ranks; give f 0 to %d or more ranks",
-                         (long long)settings->value.f, source, command->np, command->np - 1);
+    return ftc_error_set(
+        FTC_ERR_ARG,
+        "f is %lld (from %s) but there are only %d ranks; give f 0 to %d or more ranks",
+        (long long)settings->value.f, source, command->np, command->np - 1);
 }
 
 /* Here, not by each rank: one line, before anything is started. */
@@ -456,7 +468,8 @@ int ftc_command_settings(const struct ftc_command *command, char *const environm
     if (rc == FTC_SUCCESS)
         rc = ftc_settings_read_environment(settings, environment);
     for (int i = 0; rc == FTC_SUCCESS && i < command->assignment_count; i++)
-        rc = ftc_settings_set(settings, command->assignments[i].text, command->assignments[i].source);
+        rc = ftc_settings_set(settings, command->assignments[i].text,
+                              command->assignments[i].source);
     if (rc == FTC_SUCCESS)
         rc = fit_f(command, settings);
     if (rc == FTC_SUCCESS)

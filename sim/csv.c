@@ -24,13 +24,15 @@ int ftc_csv_open(struct ftc_csv *csv, const char *path, const char *head)
 {
     *csv = (struct ftc_csv){.in = fopen(path, "r"), .path = path};
     if (csv->in == NULL)
-        return ftc_error_set(FTC_ERR_SYSTEM, "--from-csv %s: %m; give a table that was written before", path);
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "--from-csv %s: %m; give a table that was written before", path);
     if (read_line(csv) && strcmp(csv->line, head) == 0)
         return 0;
-    return ftc_csv_close(csv, ftc_error_set(FTC_ERR_ARG,
-                                            "--from-csv %s: its first line is not that of this table; give "
-                                            "one that this command has written",
-                                            path));
+    return ftc_csv_close(
+        csv, ftc_error_set(FTC_ERR_ARG,
+                           "--from-csv %s: its first line is not that of this table; give "
+                           "one that this command has written",
+                           path));
 }
 
 int ftc_csv_begin_row(struct ftc_csv *csv, const char *key)
@@ -105,15 +107,16 @@ int ftc_csv_end_row(struct ftc_csv *csv)
 {
     if (!csv->bad && csv->next == NULL)
         return 0;
-    return ftc_error_set(FTC_ERR_ARG, "--from-csv %s: line %u is damaged; make the table again", csv->path,
-                         csv->number);
+    return ftc_error_set(FTC_ERR_ARG, "--from-csv %s: line %u is damaged; make the table again",
+                         csv->path, csv->number);
 }
 
 int ftc_csv_close(struct ftc_csv *csv, int rc)
 {
     if (rc == 0 && read_line(csv))
         rc = ftc_error_set(
-            FTC_ERR_ARG, "--from-csv %s: line %u is of no row; give the options that the table was made with",
+            FTC_ERR_ARG,
+            "--from-csv %s: line %u is of no row; give the options that the table was made with",
             csv->path, csv->number);
     fclose(csv->in);
     free(csv->line);

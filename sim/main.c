@@ -13,7 +13,8 @@ static void print_usage(FILE *out)
           out);
     for (const struct ftc_sim_command *command = ftc_sim_commands; command->name != NULL; command++)
         fprintf(out, "  %-10s %s\n", command->name, command->summary);
-    fputs("\nftcoll-sim COMMAND --help explains its options. Operations: allreduce, reduce, bcast, barrier, "
+    fputs("\nftcoll-sim COMMAND --help explains its options. Operations: allreduce, reduce, bcast, "
+          "barrier, "
           "validate, finalize.\n"
           "\n  ftcoll-sim -n 65536 -f 3 allreduce --kill 5 --seed 7\n",
           out);
@@ -42,7 +43,8 @@ static bool is_unknown(const char *word)
         ftc_program_fini(&program);
         return false;
     }
-    fprintf(stderr, "ftcoll-sim: \"%s\" is no operation and no command; see --help for both\n", word);
+    fprintf(stderr, "ftcoll-sim: \"%s\" is no operation and no command; see --help for both\n",
+            word);
     return true;
 }
 

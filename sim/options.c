@@ -41,27 +41,30 @@ struct row {
 
 /* --- numbers --- */
 
-int ftc_option_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum, uint64_t *out)
+int ftc_option_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum,
+                      uint64_t *out)
 {
     char *end = NULL;
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
     bool sound = text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
     if (!sound || number < minimum || number > maximum)
-        return ftc_error_set(FTC_ERR_ARG, "%s %s: not a whole number in range; give %llu to %llu", option,
-                             text, (unsigned long long)minimum, (unsigned long long)maximum);
+        return ftc_error_set(FTC_ERR_ARG, "%s %s: not a whole number in range; give %llu to %llu",
+                             option, text, (unsigned long long)minimum,
+                             (unsigned long long)maximum);
     *out = number;
     return 0;
 }
 
-int ftc_option_real(const char *option, const char *text, double minimum, double maximum, double *out)
+int ftc_option_real(const char *option, const char *text, double minimum, double maximum,
+                    double *out)
 {
     char *end = NULL;
     double number = strtod(text, &end);
     bool sound = end != text && *end == '\0' && text[0] != ' ' && isfinite(number);
     if (!sound || number < minimum || number > maximum)
-        return ftc_error_set(FTC_ERR_ARG, "%s %s: not a number in range; give %g to %g", option, text,
-                             minimum, maximum);
+        return ftc_error_set(FTC_ERR_ARG, "%s %s: not a number in range; give %g to %g", option,
+                             text, minimum, maximum);
     *out = number;
     return 0;
 }
@@ -105,7 +108,8 @@ static int assign(struct parse *parse, const char *key, const char *value, const
     parse->assignment = grown;
     struct assignment *last = &grown[parse->assignments];
     *last = (struct assignment){0};
-    if (asprintf(&last->text, "%s%s%s", key, value != NULL ? "=" : "", value != NULL ? value : "") < 0)
+    if (asprintf(&last->text, "%s%s%s", key, value != NULL ? "=" : "", value != NULL ? value : "") <
+        0)
         return no_memory();
     if (asprintf(&last->source, "%s%s", dashes, option) < 0) {
         free(last->text);
@@ -138,7 +142,8 @@ static int take_ops(void *arg, const char *text)
     const char *before = parse->setup->ops;
     char *joined = NULL;
 
-    if (asprintf(&joined, "%s%s%s", before != NULL ? before : "", before != NULL ? "," : "", text) < 0)
+    if (asprintf(&joined, "%s%s%s", before != NULL ? before : "", before != NULL ? "," : "", text) <
+        0)
         return no_memory();
     free((char *)before);
     parse->setup->ops = joined;
@@ -176,7 +181,8 @@ static int take_dissemination(void *arg, const char *text)
     for (int i = 0; trees[i] != NULL; i++)
         if (strcmp(text, trees[i]) == 0) {
             int rc = assign(arg, "broadcast.tree", text, "--", "dissemination");
-            return rc == 0 ? assign(arg, "broadcast.dissemination", "tree", "--", "dissemination") : rc;
+            return rc == 0 ? assign(arg, "broadcast.dissemination", "tree", "--", "dissemination")
+                           : rc;
         }
     return assign(arg, "broadcast.dissemination", text, "--", "dissemination");
 }
@@ -205,9 +211,10 @@ static int take_version(void *arg, const char *text)
 /* Options without `help` take that of their key in the schema. */
 static const struct row rows[] = {
     {{"ranks", 'n', "N", "number of ranks", take_ranks}, NULL},
-    {{"masked", 'f', "F", "failures that one operation masks without a second round", take_f}, "job.f"},
-    {{"ops", 0, "LIST",
-      "operations, as \"allreduce,bcast:2,barrier*3\"; the same as naming each", take_ops},
+    {{"masked", 'f', "F", "failures that one operation masks without a second round", take_f},
+     "job.f"},
+    {{"ops", 0, "LIST", "operations, as \"allreduce,bcast:2,barrier*3\"; the same as naming each",
+      take_ops},
      NULL},
     {{"seed", 's', "SEED", "the seed of everything random (default: 1)", take_seed}, NULL},
     {{"scheme", 0, "SCHEME", NULL, NULL}, "failure_info.scheme"},
@@ -236,9 +243,10 @@ static const struct row rows[] = {
     {{"prepare", 0, "HOW", NULL, NULL}, "collectives.prepare"},
     {{"integrity", 0, "MODE", NULL, NULL}, "integrity.mode"},
     {{"flip", 0, "FLIP,...", NULL, NULL}, "drill.flip"},
-    {{"config", 0, "FILE", "read settings from this INI file; no other file is read", take_config}, NULL},
-    {{"set", 0, "SECTION.KEY=VALUE",
-      "one setting; wins over the file; may be repeated", take_set}, NULL},
+    {{"config", 0, "FILE", "read settings from this INI file; no other file is read", take_config},
+     NULL},
+    {{"set", 0, "SECTION.KEY=VALUE", "one setting; wins over the file; may be repeated", take_set},
+     NULL},
     {{"help", 'h', NULL, "print this text, and exit", take_help}, NULL},
     {{"version", 'V', NULL, "print the version, and exit", take_version}, NULL},
 };
@@ -247,7 +255,8 @@ static const struct row rows[] = {
 const char *ftc_setup_option(const char *key, size_t length)
 {
     for (int i = 0; i < ROWS; i++)
-        if (rows[i].key != NULL && strlen(rows[i].key) == length && strncmp(rows[i].key, key, length) == 0)
+        if (rows[i].key != NULL && strlen(rows[i].key) == length &&
+            strncmp(rows[i].key, key, length) == 0)
             return rows[i].option.name;
     return NULL;
 }
@@ -291,7 +300,8 @@ static void build_tables(const struct parse *parse, struct option *longs, char *
     for (int i = 0; i < parse->count; i++) {
         const struct ftc_option *option = option_at(parse, i);
         bool argument = option->argument != NULL;
-        *longs++ = (struct option){option->name, argument ? required_argument : no_argument, NULL, 256 + i};
+        *longs++ = (struct option){option->name, argument ? required_argument : no_argument, NULL,
+                                   256 + i};
         if (option->letter == 0)
             continue;
         *letters++ = option->letter;
@@ -363,9 +373,9 @@ static int fit_f(struct ftc_settings *settings, int ranks)
     if (ranks == 0 || settings->value.f < ranks)
         return 0;
     if (strcmp(source, "default") != 0)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "f is %lld (%s) but there are only %d ranks; give f 0 to %d or more ranks",
-                             (long long)settings->value.f, source, ranks, ranks - 1);
+        return ftc_error_set(
+            FTC_ERR_ARG, "f is %lld (%s) but there are only %d ranks; give f 0 to %d or more ranks",
+            (long long)settings->value.f, source, ranks, ranks - 1);
     snprintf(text, sizeof(text), "job.f=%d", ranks - 1);
     return ftc_settings_set(settings, text, "default");
 }
@@ -398,7 +408,8 @@ static int understand(struct parse *parse)
     setup->member.flips = ftc_flips_any(&setup->flips) ? &setup->flips : NULL;
     if (setup->ops == NULL)
         return 0;
-    return ftc_program_parse(&setup->program, setup->ops, setup->ranks_given ? (int)parse->ranks : RANKS_MAX);
+    return ftc_program_parse(&setup->program, setup->ops,
+                             setup->ranks_given ? (int)parse->ranks : RANKS_MAX);
 }
 
 int ftc_setup_parse(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc,
@@ -428,8 +439,8 @@ void ftc_setup_fini(struct ftc_setup *setup)
     setup->ops = NULL;
 }
 
-bool ftc_setup_begin(struct ftc_setup *setup, const struct ftc_usage *usage, void *command, int argc,
-                     char **argv, int *code)
+bool ftc_setup_begin(struct ftc_setup *setup, const struct ftc_usage *usage, void *command,
+                     int argc, char **argv, int *code)
 {
     enum ftc_parsed parsed;
     int rc = ftc_setup_parse(setup, usage, command, argc, argv, &parsed);
@@ -460,7 +471,8 @@ static void print_option(const struct ftc_option *option, const char *help, FILE
     const char *argument = option->argument != NULL ? option->argument : "";
 
     if (option->letter != 0)
-        snprintf(name, sizeof(name), "-%c, --%s%s%s", option->letter, option->name, space, argument);
+        snprintf(name, sizeof(name), "-%c, --%s%s%s", option->letter, option->name, space,
+                 argument);
     else
         snprintf(name, sizeof(name), "    --%s%s%s", option->name, space, argument);
     fprintf(out, "  %-*s %s", HELP_COLUMN, name, help);
@@ -469,8 +481,9 @@ static void print_option(const struct ftc_option *option, const char *help, FILE
 /* Words for a setting beside those of its key; NULL: none. */
 static const char *const *more_words(const struct row *row)
 {
-    return row->option.take == take_dissemination ? ftc_config_schema[find_key("broadcast.tree")].names
-                                                  : NULL;
+    return row->option.take == take_dissemination
+               ? ftc_config_schema[find_key("broadcast.tree")].names
+               : NULL;
 }
 
 static void print_common(const struct ftc_usage *usage, const struct row *row, FILE *out)
@@ -485,7 +498,8 @@ static void print_common(const struct ftc_usage *usage, const struct row *row, F
         return;
     }
     bool alias = strcmp(row->key, ALIAS) == 0;
-    const struct ftc_config_key *key = alias ? &ftc_config_alias : &ftc_config_schema[find_key(row->key)];
+    const struct ftc_config_key *key =
+        alias ? &ftc_config_alias : &ftc_config_schema[find_key(row->key)];
     print_option(&row->option, key->help, out);
     fprintf(out, "\n  %-*s %s (%s%s%s", HELP_COLUMN, "", row->key, key->fallback, alias ? "" : ": ",
             ftc_config_allowed(key, allowed, sizeof(allowed)));
@@ -532,13 +546,15 @@ void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
         print_option(own, own->help, out);
         fputc('\n', out);
     }
-    fputs(usage->alone ? "\n" : "\nThe communicator and its settings (default: what is allowed):\n", out);
+    fputs(usage->alone ? "\n" : "\nThe communicator and its settings (default: what is allowed):\n",
+          out);
     for (int i = 0; i < ROWS; i++)
         if (is_offered(usage, rows[i].option.name))
             print_common(usage, &rows[i], out);
     if (usage->examples != NULL)
         fprintf(out, "\nExamples:\n%s", usage->examples);
-    fputs("\nExit code: 0; 1 an error; 2 wrong use; 3 a promise of the protocol was broken;\n4 explore "
+    fputs("\nExit code: 0; 1 an error; 2 wrong use; 3 a promise of the protocol was broken;\n4 "
+          "explore "
           "reached a limit "
           "before it had seen all states.\n",
           out);

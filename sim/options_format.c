@@ -15,7 +15,8 @@ static void unmap_choices(struct ftc_config *c, const struct ftc_member_settings
     c->correction = FTC_CONFIG_CORRECTION_AUTO;
     if (ftc_config_member(c, member->ranks, 0).correction != member->correction)
         c->correction = (enum ftc_config_correction)(member->correction + 1);
-    /* A storm that was shrunk has fewer ranks than its rounds were chosen for: without gossip nobody cares. */
+    /* A storm that was shrunk has fewer ranks than its rounds were chosen for: without gossip
+     * nobody cares. */
     c->gossip_rounds = 0;
     if (gossip && ftc_config_member(c, member->ranks, 0).gossip_rounds != member->gossip_rounds)
         c->gossip_rounds = member->gossip_rounds;
@@ -78,7 +79,8 @@ static void print_differences(const char *standard, const char *given, FILE *out
     }
 }
 
-char *ftc_setup_format(const struct ftc_member_settings *settings, const struct ftc_program *program)
+char *ftc_setup_format(const struct ftc_member_settings *settings,
+                       const struct ftc_program *program)
 {
     struct ftc_settings values = {0};
     char *text = NULL, *standard = NULL, *given = NULL;

@@ -1,6 +1,6 @@
 /*
- * How far a long command is, on standard error: a bar that is redrawn on a terminal, else a plain line every
- * few seconds. It reads the clock; what it shows has no influence on results.
+ * How far a long command is, on standard error: a bar that is redrawn on a terminal, else a plain
+ * line every few seconds. It reads the clock; what it shows has no influence on results.
  */
 #ifndef FTC_SIM_PROGRESS_H
 #define FTC_SIM_PROGRESS_H
@@ -19,7 +19,8 @@ struct ftc_progress {
 };
 
 struct ftc_progress ftc_progress_start(FILE *out, const char *unit, uint64_t total);
-/* Show it, if it is time to; `more` follows ("12 deaths"), "" for nothing. Call it as often as you like. */
+/* Show it, if it is time to; `more` follows ("12 deaths"), "" for nothing. Call it as often as you
+ * like. */
 void ftc_progress_show(struct ftc_progress *progress, uint64_t done, const char *more);
 void ftc_progress_end(struct ftc_progress *progress);             /* wipe the bar away */
 double ftc_progress_seconds(const struct ftc_progress *progress); /* since the start */

@@ -31,10 +31,10 @@ static int take_trace(void *command, const char *text)
 }
 
 static const struct ftc_option options[] = {
-    {"crash", 0, "RANK@OUTPUTS,...",
-     "RANK dies right after so many sends and deliveries", take_crashes},
-    {"lose", 0, "FROM:TO@COUNT,...",
-     "only the first COUNT messages of FROM, which dies, reach TO", take_losses},
+    {"crash", 0, "RANK@OUTPUTS,...", "RANK dies right after so many sends and deliveries",
+     take_crashes},
+    {"lose", 0, "FROM:TO@COUNT,...", "only the first COUNT messages of FROM, which dies, reach TO",
+     take_losses},
     {"schedule", 0, "STEP:OLDER,...", "at STEP, pass over so many older events", take_deviations},
     {"trace", 0, NULL, "print each step", take_trace},
     {NULL, 0, NULL, NULL, NULL},
@@ -42,12 +42,12 @@ static const struct ftc_option options[] = {
 
 const struct ftc_usage ftc_replay_usage = {
     .synopsis = "ftcoll-sim replay -n N [options] OPERATION...",
-    .summary =
-        "Run operations under one exact schedule and check every promise at each step. The oldest pending\n"
-        "event happens next, unless --schedule says otherwise.",
-    .examples =
-        "  ftcoll-sim replay -n 4 -f 1 --scheme bit --ops allreduce,bcast:1 --crash 0@17 --lose 0:2@3 "
-        "--schedule 12:3,15:1\n",
+    .summary = "Run operations under one exact schedule and check every promise at each step. The "
+               "oldest pending\n"
+               "event happens next, unless --schedule says otherwise.",
+    .examples = "  ftcoll-sim replay -n 4 -f 1 --scheme bit --ops allreduce,bcast:1 --crash 0@17 "
+                "--lose 0:2@3 "
+                "--schedule 12:3,15:1\n",
     .option = options,
     .most_ranks = FTC_SCHEDULE_RANKS,
     .seedless = true,
@@ -78,7 +78,8 @@ static int run(const struct replay_command *c, const struct ftc_setup *setup)
                (unsigned long long)cluster->steps, ftc_ledger_alive(cluster->ledger), cluster->n,
                setup->program.length);
     else
-        printf("step %llu breaks a promise: %s\n", (unsigned long long)cluster->steps, cluster->violation);
+        printf("step %llu breaks a promise: %s\n", (unsigned long long)cluster->steps,
+               cluster->violation);
     ftc_cluster_free(cluster);
     return kept ? FTC_SIM_EXIT_OK : FTC_SIM_EXIT_VIOLATION;
 }

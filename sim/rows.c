@@ -81,8 +81,8 @@ static int start_all(struct pool *pool)
     return rc;
 }
 
-/* A row fits the pipe, so its process has ended when it is read. Its pointers are ours: the process was a copy of this
- * one. */
+/* A row fits the pipe, so its process has ended when it is read. Its pointers are ours: the process
+ * was a copy of this one. */
 static void collect(struct pool *pool, struct worker *worker, int status)
 {
     const struct ftc_rows *rows = pool->rows;
@@ -95,7 +95,8 @@ static void collect(struct pool *pool, struct worker *worker, int status)
         memcpy(row, pool->found, rows->size);
     } else {
         snprintf(words, sizeof(words),
-                 "its process ended by %s %d; with signal 9 memory was short: try --jobs 1 or fewer ranks",
+                 "its process ended by %s %d; with signal 9 memory was short: try --jobs 1 or "
+                 "fewer ranks",
                  WIFSIGNALED(status) ? "signal" : "exit code",
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         rows->lost(rows->arg, row, words);

@@ -9,7 +9,8 @@
 
 int ftc_seeded_take_runs(void *seeded, const char *text)
 {
-    return ftc_option_number("--runs", text, 1, UINT64_C(1) << 40, &((struct ftc_seeded *)seeded)->runs);
+    return ftc_option_number("--runs", text, 1, UINT64_C(1) << 40,
+                             &((struct ftc_seeded *)seeded)->runs);
 }
 
 int ftc_seeded_take_trace(void *seeded, const char *text)
@@ -24,11 +25,12 @@ static int check(const struct ftc_seeded *seeded, const struct ftc_setup *setup)
     for (size_t i = 0; i < ftc_config_schema_size; i++) {
         const struct ftc_config_key *key = &ftc_config_schema[i];
         if (strcmp(setup->settings.source[i], "default") != 0)
-            return ftc_error_set(FTC_ERR_ARG, "%s.%s (%s): each run draws it; leave it out", key->section,
-                                 key->key, setup->settings.source[i]);
+            return ftc_error_set(FTC_ERR_ARG, "%s.%s (%s): each run draws it; leave it out",
+                                 key->section, key->key, setup->settings.source[i]);
     }
     if (setup->program.length > 0 || setup->ranks_given)
-        return ftc_error_set(FTC_ERR_ARG, "each run draws its ranks and operations; leave them out");
+        return ftc_error_set(FTC_ERR_ARG,
+                             "each run draws its ranks and operations; leave them out");
     if (seeded->runs - 1 > INT64_MAX - setup->seed)
         return ftc_error_set(FTC_ERR_ARG,
                              "the runs pass the last seed; give fewer --runs or a smaller --seed");
@@ -47,9 +49,10 @@ static int run_all(struct ftc_seeded *seeded, const struct ftc_seeded_ops *ops, 
     }
     double seconds = ftc_progress_seconds(&progress);
     ftc_progress_end(&progress);
-    printf(
-        "%" PRIu64 " of %" PRIu64 " runs from seed %" PRIu64 ", %.0f runs/s (%.1f s), %" PRIu64 " events\n",
-        seeded->done, runs, seed, seconds > 0 ? (double)seeded->done / seconds : 0, seconds, seeded->events);
+    printf("%" PRIu64 " of %" PRIu64 " runs from seed %" PRIu64 ", %.0f runs/s (%.1f s), %" PRIu64
+           " events\n",
+           seeded->done, runs, seed, seconds > 0 ? (double)seeded->done / seconds : 0, seconds,
+           seeded->events);
     ops->report(seeded);
     if (kept)
         puts("no promise was broken");

@@ -1,6 +1,6 @@
 /*
- * Commands whose runs draw everything from their seeds: one after the other, until one breaks a promise. With --trace the first alone,
- * told step by step.
+ * Commands whose runs draw everything from their seeds: one after the other, until one breaks a
+ * promise. With --trace the first alone, told step by step.
  */
 #ifndef FTC_SIM_SEEDED_H
 #define FTC_SIM_SEEDED_H

@@ -1,4 +1,5 @@
-/* --csv: a line of names, then one for each row or kill of all operations. Columns may be added at the end. */
+/* --csv: a line of names, then one for each row or kill of all operations. Columns may be added at
+ * the end. */
 #include <stdio.h>
 
 #include "cli/perf/output.h"
@@ -25,8 +26,8 @@ static void print_rows(const struct ftc_perf_table *table, int f)
         const struct ftc_perf_row *row = &table->row[i];
         printf("%s,%s,%d,", table->operation->name, row->how.algorithm, row->ranks);
         print_size(row->bytes);
-        printf("%d,%d,%.3f,%.3f,%.3f,%.3f,", row->samples, row->batch, row->median, row->p99, row->least,
-               row->most);
+        printf("%d,%d,%.3f,%.3f,%.3f,%.3f,", row->samples, row->batch, row->median, row->p99,
+               row->least, row->most);
         if (row->bytes > 0)
             printf("%.3f", ftc_perf_bandwidth(row));
         print_how(f, &row->how);
@@ -51,7 +52,8 @@ int ftc_perf_print_csv(void *arg)
     int f = results->job->settings.f;
 
     puts(options->kills > 0
-             ? "operation,algorithm,bytes,rank,survivors,first_us,last_us,f,dissemination,tree,correction"
+             ? "operation,algorithm,bytes,rank,survivors,first_us,last_us,f,dissemination,tree,"
+               "correction"
              : "operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,"
                "mb_per_s,f,dissemination,tree,correction");
     for (int i = 0; i < results->tables; i++)

@@ -57,8 +57,8 @@ int ftc_perf_job_agree(struct ftc_perf_job *job)
     int count = 0;
 
     if (ftc_perf_check(job, ftc_validate_global(job->world, &count)) != 0 ||
-        ftc_perf_check(job, ftc_get_state_global(job->world, FTC_RANK_FAILED | FTC_RANK_NULL, job->size,
-                                                 &count, job->info)) != 0)
+        ftc_perf_check(job, ftc_get_state_global(job->world, FTC_RANK_FAILED | FTC_RANK_NULL,
+                                                 job->size, &count, job->info)) != 0)
         return -1;
     memset(job->failed, 0, (size_t)job->size * sizeof(job->failed[0]));
     for (int i = 0; i < count; i++)
@@ -82,7 +82,8 @@ struct ftc_perf_how ftc_perf_job_how(const struct ftc_perf_job *job)
 
     if (ftc_last_report(job->world, &report) != FTC_SUCCESS)
         return (struct ftc_perf_how){.algorithm = "unknown"};
-    return (struct ftc_perf_how){report.algorithm, report.dissemination, report.tree, report.correction};
+    return (struct ftc_perf_how){report.algorithm, report.dissemination, report.tree,
+                                 report.correction};
 }
 
 bool ftc_perf_same_spread(const struct ftc_perf_how *a, const struct ftc_perf_how *b)

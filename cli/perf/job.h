@@ -1,8 +1,9 @@
 /*
  * The ranks of the measurement and who of them is alive, the same at every survivor.
  *
- * In all of ftcoll-perf a function that returns int returns 0, or something else after it was said on standard error
- * what is wrong: 1 if all ranks know and leave together, -1 if this rank has to end the job.
+ * In all of ftcoll-perf a function that returns int returns 0, or something else after it was said
+ * on standard error what is wrong: 1 if all ranks know and leave together, -1 if this rank has to
+ * end the job.
  */
 #ifndef FTC_CLI_PERF_JOB_H
 #define FTC_CLI_PERF_JOB_H

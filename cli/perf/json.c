@@ -19,8 +19,8 @@ static json_t *spread_json(const struct ftc_perf_how *how)
 {
     if (how->dissemination == NULL)
         return json_null();
-    return json_pack("{s:s, s:s, s:s}", "dissemination", how->dissemination, "tree", how->tree, "correction",
-                     how->correction);
+    return json_pack("{s:s, s:s, s:s}", "dissemination", how->dissemination, "tree", how->tree,
+                     "correction", how->correction);
 }
 
 static json_t *gossip_json(const struct ftc_perf_gossip *gossip)
@@ -28,10 +28,10 @@ static json_t *gossip_json(const struct ftc_perf_gossip *gossip)
     if (gossip->algorithm == NULL)
         return NULL;
     return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "algorithm", gossip->algorithm,
-                     "neighbourhood", gossip->neighbourhood, "accuracy", gossip->accuracy, "messages",
-                     gossip->messages, "attempts", gossip->attempts, "gossip_us", rounded(gossip->gossip_us),
-                     "barrier_us", rounded(gossip->barrier_us), "agreement_us",
-                     rounded(gossip->agreement_us));
+                     "neighbourhood", gossip->neighbourhood, "accuracy", gossip->accuracy,
+                     "messages", gossip->messages, "attempts", gossip->attempts, "gossip_us",
+                     rounded(gossip->gossip_us), "barrier_us", rounded(gossip->barrier_us),
+                     "agreement_us", rounded(gossip->agreement_us));
 }
 
 static json_t *row_json(const struct ftc_perf_row *row)
@@ -42,14 +42,15 @@ static json_t *row_json(const struct ftc_perf_row *row)
                      "ranks", row->ranks, "samples", row->samples, "batch", row->batch,     //
                      "median_us", rounded(row->median), "p99_us", rounded(row->p99),        //
                      "min_us", rounded(row->least), "max_us", rounded(row->most),           //
-                     "mb_per_s", row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL,
-                     "gossip", gossip_json(&row->gossip));
+                     "mb_per_s",
+                     row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL, "gossip",
+                     gossip_json(&row->gossip));
 }
 
 static json_t *kill_json(const struct ftc_perf_kill *kill)
 {
-    return json_pack("{s:i, s:i, s:f, s:f}", "rank", kill->rank, "survivors", kill->survivors, "first_us",
-                     rounded(kill->first), "last_us", rounded(kill->last));
+    return json_pack("{s:i, s:i, s:f, s:f}", "rank", kill->rank, "survivors", kill->survivors,
+                     "first_us", rounded(kill->first), "last_us", rounded(kill->last));
 }
 
 static json_t *rows_json(const struct ftc_perf_table *table)
@@ -71,8 +72,8 @@ static json_t *kills_json(const struct ftc_perf_table *table, size_t bytes)
         return NULL;
     for (int i = 0; i < table->kills; i++)
         json_array_append_new(kills, kill_json(&table->kill[i]));
-    return json_pack("{s:s, s:s, s:o*, s:f, s:f, s:f, s:f, s:o}", "operation", table->operation->name,
-                     "algorithm", table->how.algorithm, "bytes",
+    return json_pack("{s:s, s:s, s:o*, s:f, s:f, s:f, s:f, s:o}", "operation",
+                     table->operation->name, "algorithm", table->how.algorithm, "bytes",
                      table->operation->sized ? json_integer((json_int_t)bytes) : NULL, //
                      "undisturbed_us", rounded(table->undisturbed),                    //
                      "median_us", rounded(summary.median), "p99_us", rounded(summary.p99), "max_us",
@@ -91,14 +92,15 @@ int ftc_perf_print_json(void *arg)
                                           : rows_json(&results->table[i]));
     const ftc_report *set = &results->job->settings;
     struct ftc_perf_how as_set = {set->algorithm, set->dissemination, set->tree, set->correction};
-    json_t *document =
-        json_pack("{s:i, s:s, s:i, s:i, s:i, s:o, s:b, s:o*, s:o}", "schema", 1, "version", ftc_version(),
-                  "ranks", results->job->size, "living", results->job->living, "f", set->f, "broadcast",
-                  spread_json(&as_set), "synchronise", options->synchronise, "seed",
-                  options->kills > 0 ? json_integer((json_int_t)options->seed) : NULL, "tables", tables);
+    json_t *document = json_pack(
+        "{s:i, s:s, s:i, s:i, s:i, s:o, s:b, s:o*, s:o}", "schema", 1, "version", ftc_version(),
+        "ranks", results->job->size, "living", results->job->living, "f", set->f, "broadcast",
+        spread_json(&as_set), "synchronise", options->synchronise, "seed",
+        options->kills > 0 ? json_integer((json_int_t)options->seed) : NULL, "tables", tables);
     bool good = document != NULL && json_array_size(tables) == (size_t)results->tables &&
                 json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) == 0;
     json_decref(document);
     putchar('\n');
-    return good ? 0 : ftc_perf_fail("cannot write JSON: out of memory, or standard output is closed");
+    return good ? 0
+                : ftc_perf_fail("cannot write JSON: out of memory, or standard output is closed");
 }

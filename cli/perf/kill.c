@@ -1,7 +1,8 @@
 /*
- * A death and what follows. The victim's second thread sleeps for a drawn time, writes the clock into shared memory
- * and sends SIGKILL to its own process, while its first thread is somewhere in the operation. The others run the
- * operation until a result's failed set has the victim. One machine: all read the same clock.
+ * A death and what follows. The victim's second thread sleeps for a drawn time, writes the clock
+ * into shared memory and sends SIGKILL to its own process, while its first thread is somewhere in
+ * the operation. The others run the operation until a result's failed set has the victim. One
+ * machine: all read the same clock.
  */
 #include "cli/perf/kill.h"
 
@@ -25,7 +26,8 @@ struct ftc_perf_deaths {
     _Atomic uint64_t died_ns; /* of the last victim, 0: it lives */
 };
 
-/* --- memory without a name: made by the lowest living rank, opened by the others through /proc ------------- */
+/* --- memory without a name: made by the lowest living rank, opened by the others through /proc
+ * ------------- */
 
 static int open_of(const struct ftc_perf_job *job, int lead, const double where[2])
 {
@@ -42,7 +44,8 @@ static struct ftc_perf_deaths *map(int fd)
     void *memory = MAP_FAILED;
 
     if (fd >= 0)
-        memory = mmap(NULL, sizeof(struct ftc_perf_deaths), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        memory =
+            mmap(NULL, sizeof(struct ftc_perf_deaths), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -72,10 +75,10 @@ static int share(struct ftc_perf_job *job, struct ftc_perf_deaths **deaths)
     int fd = open_of(job, lead, where);
     *deaths = map(fd);
     if (*deaths == NULL)
-        ftc_perf_fail("rank %d: no memory shared with rank %d (memfd, /proc/PID/fd): %s", job->rank, lead,
-                      strerror(errno));
-    int rc =
-        ftc_perf_job_any_failed(job, *deaths == NULL); /* the maker keeps it open until all are through */
+        ftc_perf_fail("rank %d: no memory shared with rank %d (memfd, /proc/PID/fd): %s", job->rank,
+                      lead, strerror(errno));
+    int rc = ftc_perf_job_any_failed(
+        job, *deaths == NULL); /* the maker keeps it open until all are through */
     if (fd >= 0)
         close(fd);
     return rc;
@@ -103,7 +106,8 @@ void ftc_perf_deaths_fini(struct ftc_perf_deaths *deaths)
         munmap(deaths, sizeof(*deaths));
 }
 
-/* --- the victim -------------------------------------------------------------------------------------------- */
+/* --- the victim
+ * -------------------------------------------------------------------------------------------- */
 
 struct victim {
     struct ftc_perf_deaths *deaths;
@@ -141,7 +145,8 @@ static int draw(const struct ftc_perf_job *job, uint64_t *random)
             return rank;
 }
 
-/* --- the survivors ----------------------------------------------------------------------------------------- */
+/* --- the survivors
+ * ----------------------------------------------------------------------------------------- */
 
 static bool has_failed(const struct ftc_perf_job *job, int rank)
 {
@@ -155,7 +160,8 @@ static bool has_failed(const struct ftc_perf_job *job, int rank)
     return false;
 }
 
-/* Run up to `batch` operations; *seen := the end of the first good one that knows of the death, if 0. */
+/* Run up to `batch` operations; *seen := the end of the first good one that knows of the death, if
+ * 0. */
 static int run_batch(struct ftc_perf_bench *bench, int batch, int victim, uint64_t *seen)
 {
     for (int i = 0; i < batch; i++) {
@@ -170,8 +176,8 @@ static int run_batch(struct ftc_perf_bench *bench, int batch, int victim, uint64
 }
 
 /*
- * Until all have seen it: plain reduces let ranks learn of a death at different operations, so the end of the
- * loop is agreed, after each batch.
+ * Until all have seen it: plain reduces let ranks learn of a death at different operations, so the
+ * end of the loop is agreed, after each batch.
  */
 static int run_until_seen(struct ftc_perf_bench *bench, int victim, int batch, uint64_t *seen)
 {
@@ -187,12 +193,13 @@ static int run_until_seen(struct ftc_perf_bench *bench, int victim, int batch, u
             return -1;
     } while (state[0] != 0 && state[1] == 0);
     if (state[0] != 0 && bench->job->rank == bench->job->lead)
-        ftc_perf_fail("rank %d was to die, but not every rank has had %s without it within 10 s", victim,
-                      bench->operation->name);
+        ftc_perf_fail("rank %d was to die, but not every rank has had %s without it within 10 s",
+                      victim, bench->operation->name);
     return state[0] != 0;
 }
 
-static int reckon(struct ftc_perf_job *job, uint64_t died, uint64_t seen, struct ftc_perf_kill *kill)
+static int reckon(struct ftc_perf_job *job, uint64_t died, uint64_t seen,
+                  struct ftc_perf_kill *kill)
 {
     double ns = (double)(int64_t)(seen - died);
     double extremes[2] = {-ns, ns};
@@ -209,8 +216,8 @@ static int reckon(struct ftc_perf_job *job, uint64_t died, uint64_t seen, struct
     return 0;
 }
 
-int ftc_perf_kill(struct ftc_perf_bench *bench, struct ftc_perf_deaths *deaths, double us, uint64_t *random,
-                  struct ftc_perf_kill *kill)
+int ftc_perf_kill(struct ftc_perf_bench *bench, struct ftc_perf_deaths *deaths, double us,
+                  uint64_t *random, struct ftc_perf_kill *kill)
 {
     struct ftc_perf_job *job = bench->job;
     uint64_t seen = 0;
@@ -226,6 +233,7 @@ int ftc_perf_kill(struct ftc_perf_bench *bench, struct ftc_perf_deaths *deaths, 
         return -1;
     if (job->rank == kill->rank && arm(&victim) != 0)
         return -1;
-    int rc = run_until_seen(bench, kill->rank, (int)ftc_perf_clamp(BATCH_US / us, 1, BATCH_US), &seen);
+    int rc =
+        run_until_seen(bench, kill->rank, (int)ftc_perf_clamp(BATCH_US / us, 1, BATCH_US), &seen);
     return rc == 0 ? reckon(job, atomic_load(&deaths->died_ns), seen, kill) : rc;
 }

@@ -17,9 +17,9 @@ struct ftc_perf_deaths; /* their times, in memory that all ranks share */
 int ftc_perf_deaths_init(struct ftc_perf_job *job, struct ftc_perf_deaths **deaths);
 void ftc_perf_deaths_fini(struct ftc_perf_deaths *deaths);
 
-/* Kill one rank while the operation, which takes about `us`, runs in a loop. Collective; a rank that is drawn does
- * not return. */
-int ftc_perf_kill(struct ftc_perf_bench *bench, struct ftc_perf_deaths *deaths, double us, uint64_t *random,
-                  struct ftc_perf_kill *kill);
+/* Kill one rank while the operation, which takes about `us`, runs in a loop. Collective; a rank
+ * that is drawn does not return. */
+int ftc_perf_kill(struct ftc_perf_bench *bench, struct ftc_perf_deaths *deaths, double us,
+                  uint64_t *random, struct ftc_perf_kill *kill);
 
 #endif

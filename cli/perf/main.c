@@ -1,4 +1,5 @@
-/* ftcoll-perf: latency tables of the collective operations, and how long survivors take to go on. */
+/* ftcoll-perf: latency tables of the collective operations, and how long survivors take to go
+ * on. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,8 +131,10 @@ static bool check_kills(struct ftc_perf_options *options, const ftc_comm *world)
 
     if (kills > 0 && kills + 2 > ftc_size(world))
         snprintf(options->problem, sizeof(options->problem),
-                 "%d kill%s would leave fewer than 2 of %d rank%s; give ftrun -np %d or more, or kill fewer",
-                 kills, kills == 1 ? "" : "s", ftc_size(world), ftc_size(world) == 1 ? "" : "s", kills + 2);
+                 "%d kill%s would leave fewer than 2 of %d rank%s; give ftrun -np %d or more, or "
+                 "kill fewer",
+                 kills, kills == 1 ? "" : "s", ftc_size(world), ftc_size(world) == 1 ? "" : "s",
+                 kills + 2);
     return options->problem[0] == '\0';
 }
 
@@ -154,7 +157,8 @@ static int run(struct ftc_perf_options *options, ftc_comm *world)
     return rc == 0 ? EXIT_OK : EXIT_ERROR;
 }
 
-/* Before ftc_init(), which this does not need. All ranks have the same command line: one of them speaks. */
+/* Before ftc_init(), which this does not need. All ranks have the same command line: one of them
+ * speaks. */
 static int show_text(const struct ftc_perf_options *options)
 {
     const char *rank = getenv("FTCOLL_RANK");

@@ -1,7 +1,7 @@
 /*
- * Latency. Every rank times the same samples; a sample's figure is its maximum over the ranks, because an operation
- * is as slow as its slowest rank. Everything that decides how many operations run is agreed first: all ranks
- * have to make the same calls.
+ * Latency. Every rank times the same samples; a sample's figure is its maximum over the ranks,
+ * because an operation is as slow as its slowest rank. Everything that decides how many operations
+ * run is agreed first: all ranks have to make the same calls.
  */
 #include "cli/perf/measure.h"
 
@@ -48,7 +48,8 @@ static int run_timed(struct ftc_perf_bench *bench, uint64_t times, double *us)
     return rc == 0 ? ftc_perf_job_max(bench->job, us, 1) : rc;
 }
 
-/* The set of living ranks is agreed before and after: if it is the same, the inputs of all of them are in. */
+/* The set of living ranks is agreed before and after: if it is the same, the inputs of all of them
+ * are in. */
 static int check_result(struct ftc_perf_bench *bench)
 {
     size_t count = bench->bytes / sizeof(double);
@@ -64,14 +65,14 @@ static int check_result(struct ftc_perf_bench *bench)
         return -1;
     bool bad = wrong < count && bench->job->living == living && !bench->failed;
     if (bad)
-        ftc_perf_fail("rank %d: %s of %zu bytes: element %zu of the result is wrong", bench->job->rank,
-                      bench->operation->name, bench->bytes, wrong);
+        ftc_perf_fail("rank %d: %s of %zu bytes: element %zu of the result is wrong",
+                      bench->job->rank, bench->operation->name, bench->bytes, wrong);
     return ftc_perf_job_any_failed(bench->job, bad);
 }
 
 /*
- * *us := the mean of the quickest of some batches: the first operations take many times as long as later ones, and
- * any batch may have had a stranger on its core.
+ * *us := the mean of the quickest of some batches: the first operations take many times as long as
+ * later ones, and any batch may have had a stranger on its core.
  */
 static int warm_up_for(struct ftc_perf_bench *bench, double budget_us, double *us)
 {
@@ -109,7 +110,9 @@ static double least_us(const struct ftc_perf_bench *bench)
 /* Of operations that take `us`. */
 static int choose_batch(const struct ftc_perf_bench *bench, double us)
 {
-    return bench->options->synchronise ? 1 : (int)ftc_perf_clamp(ceil(least_us(bench) / us), 1, BATCH_MAX);
+    return bench->options->synchronise
+               ? 1
+               : (int)ftc_perf_clamp(ceil(least_us(bench) / us), 1, BATCH_MAX);
 }
 
 /* By far, as batches of `us` show: the warm-up was slower. */
@@ -120,7 +123,8 @@ static bool is_too_short(const struct ftc_perf_bench *bench, int batch, double u
 
 static int take_sample(struct ftc_perf_bench *bench, int batch, double *us)
 {
-    if (bench->options->synchronise && ftc_perf_check(bench->job, ftc_barrier(bench->job->world)) != 0)
+    if (bench->options->synchronise &&
+        ftc_perf_check(bench->job, ftc_barrier(bench->job->world)) != 0)
         return -1;
     uint64_t start = ftc_perf_now();
     int rc = ftc_perf_run(bench, (uint64_t)batch);
@@ -145,8 +149,10 @@ static bool is_enough(const struct ftc_perf_options *options, int taken, double 
     return taken == FTC_PERF_SAMPLES_MAX || (taken >= SAMPLES_MIN && us >= options->seconds * 1e6);
 }
 
-/* `us` is what an operation takes. The number of samples in *taken, of operations in each in *batch. */
-static int take_samples(struct ftc_perf_bench *bench, double us, double samples[], int *taken, int *batch)
+/* `us` is what an operation takes. The number of samples in *taken, of operations in each in
+ * *batch. */
+static int take_samples(struct ftc_perf_bench *bench, double us, double samples[], int *taken,
+                        int *batch)
 {
     double elapsed = 0, expected;
     int rc = 0;
@@ -165,7 +171,8 @@ static int take_samples(struct ftc_perf_bench *bench, double us, double samples[
         elapsed += took;
         expected = took / chunk;
         *taken += chunk;
-        if (rc == 0 && is_too_short(bench, *batch, expected)) { /* again, with twice as many or more */
+        if (rc == 0 &&
+            is_too_short(bench, *batch, expected)) { /* again, with twice as many or more */
             *batch = choose_batch(bench, expected / *batch);
             expected = least_us(bench);
             elapsed = *taken = 0;
@@ -239,7 +246,7 @@ int ftc_perf_measure(struct ftc_perf_bench *bench, struct ftc_perf_row *row)
     row->ranks = job->living;
     free(samples);
     if (rc == 0 && bench->failed)
-        ftc_perf_fail("rank %d: %s of %zu bytes: %s", job->rank, bench->operation->name, bench->bytes,
-                      bench->cause);
+        ftc_perf_fail("rank %d: %s of %zu bytes: %s", job->rank, bench->operation->name,
+                      bench->bytes, bench->cause);
     return rc == 0 ? ftc_perf_job_any_failed(job, bench->failed) : rc;
 }

@@ -18,7 +18,8 @@ struct ftc_perf_bench {
     struct ftc_perf_how how; /* of the operation that was checked */
 };
 
-/* Of the last gossip aggregation: the greatest of all ranks, but the barrier: that of the rank that converged last. */
+/* Of the last gossip aggregation: the greatest of all ranks, but the barrier: that of the rank that
+ * converged last. */
 struct ftc_perf_gossip {
     const char *algorithm, *neighbourhood; /* NULL: there was none */
     double accuracy;
@@ -36,11 +37,14 @@ struct ftc_perf_row {
     struct ftc_perf_gossip gossip;
 };
 
-/* Run the operation `times` times. An operation that fails because ranks did is noted in bench->failed. */
+/* Run the operation `times` times. An operation that fails because ranks did is noted in
+ * bench->failed. */
 int ftc_perf_run(struct ftc_perf_bench *bench, uint64_t times);
-/* Check a result, and warm up; *us := what an operation takes in a quick batch, the same at every rank. */
+/* Check a result, and warm up; *us := what an operation takes in a quick batch, the same at every
+ * rank. */
 int ftc_perf_warm_up(struct ftc_perf_bench *bench, double *us);
-/* Measure the bytes of `bench`, again if a rank died meanwhile. Collective; the same row at every rank. */
+/* Measure the bytes of `bench`, again if a rank died meanwhile. Collective; the same row at every
+ * rank. */
 int ftc_perf_measure(struct ftc_perf_bench *bench, struct ftc_perf_row *row);
 
 #endif

@@ -18,7 +18,8 @@ struct ftc_perf_operation {
     bool overlaps;    /* a rank may be done with it before others have come */
     bool apart;       /* not one of "all" */
     /* One operation; a code of ftcoll.h. */
-    int (*run)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers, size_t count);
+    int (*run)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers,
+               size_t count);
     /* The result at this rank, of inputs by ftc_perf_operation_fill(); NULL: none. */
     const double *(*result)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers);
     double (*expected)(const struct ftc_perf_job *job, size_t i);
@@ -35,7 +36,8 @@ void ftc_perf_buffers_fini(struct ftc_perf_buffers *buffers);
 void ftc_perf_operation_fill(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers,
                              size_t count);
 /* Is the result that of all living ranks? The first element that is not, or `count`. */
-size_t ftc_perf_operation_wrong(const struct ftc_perf_operation *operation, const struct ftc_perf_job *job,
+size_t ftc_perf_operation_wrong(const struct ftc_perf_operation *operation,
+                                const struct ftc_perf_job *job,
                                 const struct ftc_perf_buffers *buffers, size_t count);
 
 #endif

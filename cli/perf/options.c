@@ -98,9 +98,8 @@ static const struct row rows[] = {
      "seconds, above 0 and up to 3600"},
     {"iterations", 'i', "N", "measure each size with N samples instead", take_samples,
      "a number of samples from 1 to 100000"},
-    {"warm-up", 'w', "N",
-     "operations before the first sample (default: a tenth of the time)", take_warm_up,
-     "a number of operations from 0 to 1000000"},
+    {"warm-up", 'w', "N", "operations before the first sample (default: a tenth of the time)",
+     take_warm_up, "a number of operations from 0 to 1000000"},
     {"synchronise", 'b', NULL, "a barrier before each operation, outside the time that is measured",
      take_synchronise, NULL},
     {"kill", 'k', "N",
@@ -111,8 +110,8 @@ static const struct row rows[] = {
      "a whole number below 2^63"},
     {"json", 'j', NULL, "print one JSON document instead of tables (schema 1)", take_json, NULL},
     {"csv", 'c', NULL, "print comma-separated values instead of tables", take_csv, NULL},
-    {"plot", 'p', "FILE",
-     "also draw latency against size, as SVG (needs gnuplot)", take_plot, "a path"},
+    {"plot", 'p', "FILE", "also draw latency against size, as SVG (needs gnuplot)", take_plot,
+     "a path"},
     {"help", 'h', NULL, "print this text, and exit", take_help, NULL},
     {"version", 'V', NULL, "print the version, and exit", take_version, NULL},
 };
@@ -124,7 +123,8 @@ static void build_tables(struct option longs[ROWS + 1], char letters[2 * ROWS + 
     *letters++ = ':'; /* tell a missing argument from an unknown option */
     for (int i = 0; i < ROWS; i++) {
         bool argument = rows[i].argument != NULL;
-        *longs++ = (struct option){rows[i].name, argument ? required_argument : no_argument, NULL, 256 + i};
+        *longs++ = (struct option){rows[i].name, argument ? required_argument : no_argument, NULL,
+                                   256 + i};
         *letters++ = rows[i].letter;
         if (argument)
             *letters++ = ':';
@@ -163,7 +163,8 @@ static bool read_option(struct ftc_perf_options *options, int code, const char *
     if (row == NULL && optopt > 0 && optopt < 256)
         return refuse(options, "unknown option -%c; see ftcoll-perf --help", optopt);
     if (row == NULL)
-        return refuse(options, "unknown, ambiguous or overfull option %s; see ftcoll-perf --help", word);
+        return refuse(options, "unknown, ambiguous or overfull option %s; see ftcoll-perf --help",
+                      word);
     if (!row->take(options, optarg))
         return refuse(options, "--%s \"%s\": give %s", row->name, optarg, row->wanted);
     return true;
@@ -179,13 +180,15 @@ static bool read_operation(struct ftc_perf_options *options, const char *name)
             continue;
         found = true;
         if (options->operations == FTC_PERF_OPERATIONS)
-            return refuse(options, "%d operations at most, not \"%s\" too", FTC_PERF_OPERATIONS, name);
+            return refuse(options, "%d operations at most, not \"%s\" too", FTC_PERF_OPERATIONS,
+                          name);
         options->operation[options->operations++] = operation;
     }
-    return found || refuse(options,
-                           "\"%s\" is no operation; give allreduce, reduce, bcast, barrier, validate, all, "
-                           "gossip, doubling, rabenseifner or voted",
-                           name);
+    return found ||
+           refuse(options,
+                  "\"%s\" is no operation; give allreduce, reduce, bcast, barrier, validate, all, "
+                  "gossip, doubling, rabenseifner or voted",
+                  name);
 }
 
 static const struct ftc_perf_operation *any_baseline(const struct ftc_perf_options *options)
@@ -207,20 +210,25 @@ static bool any_sized(const struct ftc_perf_options *options)
 static bool check(struct ftc_perf_options *options)
 {
     if (options->operations == 0)
-        return refuse(options, "which operation? Give allreduce, reduce, bcast, barrier, validate, all "
-                               "or gossip");
+        return refuse(options,
+                      "which operation? Give allreduce, reduce, bcast, barrier, validate, all "
+                      "or gossip");
     if (options->json && options->csv)
         return refuse(options, "--json and --csv exclude each other; give one of them");
     if (options->kills > 0 && options->sizes.first != options->sizes.last)
         return refuse(options, "--kill measures one size; give it as -m %zu", options->sizes.first);
-    if (options->kills > 0 && (options->plot != NULL || options->synchronise || options->samples > 0))
-        return refuse(options,
-                      "--kill goes with neither --plot, --synchronise nor --iterations; leave it out");
+    if (options->kills > 0 &&
+        (options->plot != NULL || options->synchronise || options->samples > 0))
+        return refuse(
+            options,
+            "--kill goes with neither --plot, --synchronise nor --iterations; leave it out");
     if (options->kills > 0 && any_baseline(options) != NULL)
-        return refuse(options, "%s survives no death; --kill needs an operation that does: give allreduce",
+        return refuse(options,
+                      "%s survives no death; --kill needs an operation that does: give allreduce",
                       any_baseline(options)->name);
     if (options->plot != NULL && !any_sized(options))
-        return refuse(options, "--plot needs an operation that has sizes: allreduce, reduce or bcast");
+        return refuse(options,
+                      "--plot needs an operation that has sizes: allreduce, reduce or bcast");
     return true;
 }
 
@@ -261,8 +269,10 @@ bool ftc_perf_option(int i, struct ftc_option_text *text)
 {
     if (i < 0 || i >= ROWS)
         return false;
-    *text = (struct ftc_option_text){
-        .name = rows[i].name, .letter = rows[i].letter, .argument = rows[i].argument, .help = rows[i].help};
+    *text = (struct ftc_option_text){.name = rows[i].name,
+                                     .letter = rows[i].letter,
+                                     .argument = rows[i].argument,
+                                     .help = rows[i].help};
     return true;
 }
 
@@ -279,7 +289,8 @@ void ftc_perf_options_help(FILE *out)
     for (int i = 0; i < ROWS; i++) {
         char name[64];
         snprintf(name, sizeof(name), "-%c, --%s%s%s", rows[i].letter, rows[i].name,
-                 rows[i].argument != NULL ? " " : "", rows[i].argument != NULL ? rows[i].argument : "");
+                 rows[i].argument != NULL ? " " : "",
+                 rows[i].argument != NULL ? rows[i].argument : "");
         fprintf(out, "  %-*s%s\n", HELP_COLUMN, name, rows[i].help);
     }
     fputs(

@@ -59,7 +59,8 @@ static void write_script(const void *data, FILE *out)
 int ftc_perf_plot(void *arg)
 {
     const struct ftc_perf_results *results = arg;
-    const struct ftc_gnuplot figure = {results->options->plot, WIDTH, HEIGHT, write_script, results};
+    const struct ftc_gnuplot figure = {results->options->plot, WIDTH, HEIGHT, write_script,
+                                       results};
     char problem[FTC_GNUPLOT_PROBLEM];
 
     return ftc_gnuplot_draw(&figure, problem) == 0 ? 0 : ftc_perf_fail("%s", problem);

@@ -21,7 +21,8 @@ int ftc_perf_summarise(const struct ftc_perf_table *table, struct ftc_perf_summa
         last[i] = table->kill[i].last;
     ftc_perf_sort(last, table->kills);
     *summary = (struct ftc_perf_summary){ftc_perf_quantile(last, table->kills, 0.5),
-                                         ftc_perf_quantile(last, table->kills, 0.99), last[table->kills - 1]};
+                                         ftc_perf_quantile(last, table->kills, 0.99),
+                                         last[table->kills - 1]};
     free(last);
     return 0;
 }
@@ -48,7 +49,8 @@ static void print_title(const struct ftc_perf_results *results, const struct ftc
     int ranks = ranks_at_first(table);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    printf("%s# ftcoll-perf %s: %s", results->tables > 1 ? "\n" : "", ftc_version(), table->operation->what);
+    printf("%s# ftcoll-perf %s: %s", results->tables > 1 ? "\n" : "", ftc_version(),
+           table->operation->what);
     if (results->options->kills > 0 && table->operation->sized)
         printf(", %zu bytes", results->options->sizes.first);
     printf("; %d rank%s", job->size, job->size == 1 ? "" : "s");
@@ -67,8 +69,8 @@ static void print_head(const struct ftc_perf_results *results, const struct ftc_
 
     print_title(results, table);
     printf("# us for one operation at the slowest rank, %s\n", how);
-    printf("# %9s %11s %11s %11s %11s %11s %15s\n", table->operation->sized ? "bytes" : "", "median", "p99",
-           "min", "max", table->operation->sized ? "MB/s" : "", "samples");
+    printf("# %9s %11s %11s %11s %11s %11s %15s\n", table->operation->sized ? "bytes" : "",
+           "median", "p99", "min", "max", table->operation->sized ? "MB/s" : "", "samples");
 }
 
 int ftc_perf_print_row(void *arg)
@@ -99,19 +101,23 @@ int ftc_perf_print_row(void *arg)
         printf("  %d rank%s", row->ranks, row->ranks == 1 ? "" : "s");
     if (row->gossip.algorithm != NULL)
         printf("  %s, %s, %g: %.0f messages, gossip %.1f, barrier %.1f, agreement %.1f",
-               row->gossip.algorithm, row->gossip.neighbourhood, row->gossip.accuracy, row->gossip.messages,
-               row->gossip.gossip_us, row->gossip.barrier_us, row->gossip.agreement_us);
+               row->gossip.algorithm, row->gossip.neighbourhood, row->gossip.accuracy,
+               row->gossip.messages, row->gossip.gossip_us, row->gossip.barrier_us,
+               row->gossip.agreement_us);
     putchar('\n');
     return 0;
 }
 
-static void print_kill_head(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
+static void print_kill_head(const struct ftc_perf_results *results,
+                            const struct ftc_perf_table *table)
 {
     print_title(results, table);
-    printf("# us from the SIGKILL of a rank to the end of the first operation that knows it; seed %llu\n"
+    printf("# us from the SIGKILL of a rank to the end of the first operation that knows it; seed "
+           "%llu\n"
            "# an operation takes %.2f us without deaths\n",
            (unsigned long long)results->options->seed, table->undisturbed);
-    printf("# %9s %11s %11s %15s %15s\n", "kill", "rank", "survivors", "first survivor", "last survivor");
+    printf("# %9s %11s %11s %15s %15s\n", "kill", "rank", "survivors", "first survivor",
+           "last survivor");
 }
 
 int ftc_perf_print_kill(void *arg)
@@ -135,6 +141,7 @@ int ftc_perf_print_summary(void *arg)
 
     if (ftc_perf_summarise(table, &summary) != 0)
         return -1;
-    printf("# last survivor: median %.2f, p99 %.2f, max %.2f\n", summary.median, summary.p99, summary.most);
+    printf("# last survivor: median %.2f, p99 %.2f, max %.2f\n", summary.median, summary.p99,
+           summary.most);
     return 0;
 }

@@ -1,10 +1,10 @@
 /*
- * The board as it lies in the node segment, and the only ways to touch what is shared in it. Of
- * this room only.
+ * The board as it lies in the node segment, and the only ways to touch its shared words. Private to
+ * node/.
  *
- * Each word says who writes it. All of it may be stale (of an older round) or, if a writer broke,
- * garbage: readers check the round, ranks and places before use. agreement.md, "Node board", has
- * the protocol.
+ * The comment of each word names its writer. A word may be stale, that is of an older round, or
+ * garbage if its writer broke. So readers check rounds, ranks and places before use. agreement.md,
+ * "Node board", has the protocol.
  */
 #ifndef FTC_NODE_SEGMENT_BOARD_MEMORY_H
 #define FTC_NODE_SEGMENT_BOARD_MEMORY_H
@@ -15,66 +15,72 @@
 
 #include "collectives/call.h"
 
-/* Tests of the protocol make these smaller: few bytes are then many blocks, and a few rounds use a
- * place again. */
+/* Tests of the protocol define smaller values, so that few bytes make many blocks, and a place is
+ * used again after a few rounds. */
 #ifndef FTC_BOARD_STEP
-#define FTC_BOARD_DEPTH 32u /* W: rounds a rank may be ahead of its readers */
-/* Bytes combined under one claim: the result and one post fit into the first-level cache. */
+#define FTC_BOARD_DEPTH 32u /* W: how many rounds a rank may be ahead of its readers */
+/* Bytes that are combined under one claim. The result and one post fit into the first-level
+ * cache. */
 #define FTC_BOARD_CHUNK 8192u
 #define FTC_BOARD_SMALL 1024u
-#define FTC_BOARD_WHOLE (4u << 20) /* most bytes of a broadcast's post */
-/* Below this many bytes of posts to read, each member combines for itself: cheaper than to wait for
- * another's result. */
+#define FTC_BOARD_WHOLE (4u << 20) /* most bytes of the post of a broadcast */
+/* Up to so many bytes of posts each member combines for itself, which is cheaper than to wait for
+ * the result of another one. */
 #define FTC_BOARD_SELF 1024u
-/* From this many bytes on, two members copy between their memories, in pieces. */
+/* From so many bytes on two members copy between their memories, piece by piece. */
 #define FTC_BOARD_PAIR       16384u
 #define FTC_BOARD_PAIR_PIECE 262144u
-#define FTC_BOARD_PAIR_UNIT  4096u /* halves end at a multiple: no value of an element is split */
+#define FTC_BOARD_PAIR_UNIT  4096u /* a half ends at a multiple of this, so it splits no element */
 #endif
 
-#define FTC_BOARD_INLINE 8u  /* bytes that travel in the post itself */
-#define FTC_BOARD_CHUNKS 16u /* claims in a round: two cache lines */
+#define FTC_BOARD_INLINE 8u  /* most bytes of data in the post itself */
+#define FTC_BOARD_CHUNKS 16u /* claims in a round; they take two cache lines */
 #define FTC_BOARD_BLOCK                                                                            \
     (FTC_BOARD_CHUNK * FTC_BOARD_CHUNKS) /* most bytes of a post that is combined */
 
-/* One per rank and place. Its rank writes; the mark of a rank in L is written by the survivors. Two
- * posts share a cache line on purpose: the rank that posts second gets the first one's post with
- * the line it writes to, so two ranks exchange with two transfers instead of four (0.16 us for
- * 0.22). */
+/* A post. There is one per rank and place. Its rank writes it; when the rank is in L the survivors
+ * write its mark. Two posts share a cache line on purpose: the rank that posts second gets the post
+ * of the first one with the line that it writes to, so two ranks exchange with two transfers
+ * instead of four (0.16 us instead of 0.22 us). */
 struct ftc_board_post {
-    /* ftc_board_mark(), or one of the two below; release: the rest is there. */
+    /* ftc_board_mark(), or FTC_BOARD_COUNTED or FTC_BOARD_VOID with the round + 1. Release: the rest
+     * of the post is there. */
     _Atomic uint64_t mark;
     struct ftc_signature signature;
     union {
         unsigned char data[FTC_BOARD_INLINE];
-        uint64_t offset; /* of more data, in the rank's area */
+        uint64_t offset; /* where larger data lies in the area of the rank */
     };
 };
 
-/* One per place. Any rank, by compare-and-swap from a value it has read. */
+/* There is one per place. Any rank writes, by compare-and-swap from a value that it has read. */
 struct ftc_board_place {
-    _Alignas(64) _Atomic uint64_t arrived; /* FTC_BOARD_WORD(round, how many): a hint */
-    /* FTC_BOARD_WORD(round, claim): claim = rank << 2 | state */
+    /* FTC_BOARD_WORD(round, arrival count). The count is a hint. */
+    _Alignas(64) _Atomic uint64_t arrived;
+    /* FTC_BOARD_WORD(round, claim), with claim = rank << 2 | state. */
     _Alignas(64) _Atomic uint64_t claim[FTC_BOARD_CHUNKS];
-    _Alignas(64) _Atomic uint64_t sleepers; /* FTC_BOARD_WORD(round, how many, the dead included) */
-    _Atomic uint32_t bell;                  /* futex word; bumped before every wake-up */
+    /* FTC_BOARD_WORD(round, number of sleepers). Sleepers that died stay counted. */
+    _Alignas(64) _Atomic uint64_t sleepers;
+    _Atomic uint32_t bell; /* futex word, incremented before every wake-up */
 };
 
-/* One per rank. */
+/* There is one per rank. */
 struct ftc_board_progress {
-    _Alignas(64) _Atomic uint64_t
-        finished; /* the last round that does not collect that is finished, + 1; its rank, release: reads are done */
-    _Atomic uint64_t decided; /* the last round that it has decided, + 1; its rank */
-    _Atomic uint64_t
-        wanted; /* 0, or ring when `finished` reaches it; any rank makes it smaller, its rank clears it */
-    _Atomic uint32_t bell; /* futex word; its rank and the launcher */
+    /* The last round that does not collect and that this rank has finished, + 1. Its rank writes.
+     * Release: the reads of that round are done. */
+    _Alignas(64) _Atomic uint64_t finished;
+    _Atomic uint64_t decided; /* the last round that this rank has decided, + 1; its rank writes */
+    /* A wish: ring when `finished` reaches this value; 0: none. Any rank makes it smaller, and its
+     * rank clears it. */
+    _Atomic uint64_t wanted;
+    _Atomic uint32_t bell; /* futex word; its rank and the launcher write */
 };
 
-/* A mark: round + 1, and the check of the signature; or the word that the survivors of its writer
- * have settled on. */
+/* A mark is the round + 1 with the check of the signature above it, or with the word that the
+ * survivors of its writer have settled on. */
 #define FTC_BOARD_ROUND_MASK  ((UINT64_C(1) << 46) - 1)
-#define FTC_BOARD_COUNTED     (UINT64_C(1) << 46) /* a rank has counted the post: all do */
-#define FTC_BOARD_VOID        (UINT64_C(1) << 47) /* no rank has, and none does */
+#define FTC_BOARD_COUNTED     (UINT64_C(1) << 46) /* a rank has counted the post, so all do */
+#define FTC_BOARD_VOID        (UINT64_C(1) << 47) /* no rank has counted the post, and none does */
 #define FTC_BOARD_CHECK_SHIFT 48
 
 #define FTC_BOARD_TAG(round)         (((round) + 1) << 16)
@@ -84,11 +90,11 @@ struct ftc_board_progress {
 enum ftc_board_claim {
     FTC_CLAIM_NONE,
     FTC_CLAIM_TAKEN,      /* its holder combines */
-    FTC_CLAIM_DONE,       /* the result is there; every member had posted */
-    FTC_CLAIM_DONE_SHORT, /* the result is there; members were missing: look who */
+    FTC_CLAIM_DONE,       /* the result is there, and no member was missing */
+    FTC_CLAIM_DONE_SHORT, /* the result is there, and members were missing: find out which */
 };
 
-/* A rank's data: buffers of three sizes, allocated when they are first used. */
+/* The area of a rank has buffers of three sizes. Each is allocated when it is first used. */
 #define FTC_BOARD_SMALL_COUNT  FTC_BOARD_DEPTH
 #define FTC_BOARD_BLOCK_COUNT  4u
 #define FTC_BOARD_WHOLE_COUNT  2u
@@ -98,7 +104,7 @@ enum ftc_board_claim {
 #define FTC_BOARD_AREA         (FTC_BOARD_WHOLE_OFFSET + FTC_BOARD_WHOLE * FTC_BOARD_WHOLE_COUNT)
 
 #define FTC_BOARD_RESULTS                                                                          \
-    2u /* results of rounds r and r + 1 lie apart: one would do, but caches like it */
+    2u /* the results of rounds r and r + 1 lie apart; one block would do, but two suit caches */
 
 struct ftc_board_memory {
     struct ftc_board_place *places;      /* FTC_BOARD_DEPTH */
@@ -111,12 +117,12 @@ struct ftc_board_memory {
 
 struct ftc_segment;
 struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment);
-/* Really allocate that part of the rank's area, so that a full /dev/shm is an error here and no
- * SIGBUS later. FTC_ERR_SYSTEM. */
+/* Allocate the memory of this part of the rank's area, so that a full /dev/shm is FTC_ERR_SYSTEM
+ * here and not a SIGBUS later. */
 int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offset, size_t size);
 
-/* Between any two touches of shared memory a process may be killed: the harness of tests/node stops
- * it there. */
+/* A process may be killed between any two touches of shared memory. The harness of tests/node stops
+ * it at these points. */
 #ifdef FTC_BOARD_STEP
 void ftc_board_step(void);
 #else

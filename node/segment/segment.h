@@ -46,7 +46,7 @@
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
 #define FTC_SEGMENT_VERSION 10
 #define FTC_NODE_MAX_RANKS  4096
-/* The name of the PMIx namespace of a job, where ftrun is the server, is this and the job's name. */
+/* Where ftrun is the PMIx server, the name of a job's namespace is this and the name of the job. */
 #define FTC_PMIX_SPACE         "ftcoll-"
 #define FTC_JOB_NAME_SIZE      32
 #define FTC_JOB_GROUP          32 /* bytes */
@@ -128,7 +128,7 @@ struct ftc_activity {
     _Atomic uint32_t epoch_i, epoch_s;
     _Atomic uint32_t known_failed;  /* |L| */
     _Atomic uint32_t agreed_failed; /* |G| */
-    _Atomic uint64_t unsettled_ns;  /* gossip: since when it is not ready to agree; 0: it is ready */
+    _Atomic uint64_t unsettled_ns;  /* gossip: not ready to agree since then; 0: it is ready */
 };
 
 #define FTC_MESSAGE_KINDS 8
@@ -183,7 +183,7 @@ struct ftc_slot {
     _Atomic uint64_t heartbeat;       /* grows once per period while the progress thread runs */
     _Atomic uint64_t called;          /* how many operations it has called, for flow control */
     _Atomic int32_t accused;          /* the rank that it accuses, + 1; 0: none */
-    _Atomic int32_t unreachable;      /* a rank that it could not connect to for long, + 1; 0: none */
+    _Atomic int32_t unreachable;      /* a rank that it cannot connect to for long, + 1; 0: none */
     _Atomic uint32_t noticed;         /* how many entries of the failure log it has taken in */
     _Atomic uint64_t noticed_ns;      /* when it took in the last of these entries */
     _Atomic uint32_t carriers[FTC_CARRIERS]; /* to how many ranks it talks by each carrier */
@@ -340,8 +340,8 @@ struct ftc_node *ftc_segment_node_at(struct ftc_segment *segment, int node);
  * rank has become FTC_PHASE_JOINED. NULL: the job has no endpoints. */
 char *ftc_segment_endpoint(struct ftc_segment *segment, int rank);
 
-/* The sets that a rank publishes for ftcoll-status, in ftc_set_words(ranks) words each. A reader may
- * see words of different times. */
+/* The sets that a rank publishes for ftcoll-status, in ftc_set_words(ranks) words each. A reader
+ * may see words of different times. */
 _Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank);  /* L */
 _Atomic uint64_t *ftc_segment_agreed_row(struct ftc_segment *segment, int rank); /* G */
 
@@ -377,8 +377,8 @@ void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc
  * log or its length. */
 void ftc_segment_restore_failures(struct ftc_segment *segment);
 
-/* The rank in entry *cursor of the failure log, and advance *cursor, which starts at 0. -1: there is
- * no such entry, or it is damaged, and the launcher will write it again. */
+/* The rank in entry *cursor of the failure log, and advance *cursor, which starts at 0. -1: there
+ * is no such entry, or it is damaged, and the launcher will write it again. */
 int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor);
 
 bool ftc_segment_failed(struct ftc_segment *segment, int rank); /* acquire */

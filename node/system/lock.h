@@ -1,6 +1,6 @@
 /* A launcher holds locks on the files that it has made. They tell whether it lives, because the
- * kernel drops them when it ends, however it ends. A lock means the same in every pid namespace, and
- * also where there is no /proc. */
+ * kernel drops them when it ends, however it ends. A lock means the same in every pid namespace,
+ * and also where there is no /proc. */
 #ifndef FTC_NODE_SYSTEM_LOCK_H
 #define FTC_NODE_SYSTEM_LOCK_H
 

@@ -23,20 +23,22 @@ const char *ftc_baseline_name(enum ftc_baseline kind)
 static int check(const struct ftc_baseline_settings *set)
 {
     if (set->ranks < 1 || set->ranks > FTC_BASELINE_RANKS_MAX)
-        return ftc_error_set(FTC_ERR_ARG, "%d ranks; give 1 to %d", set->ranks, FTC_BASELINE_RANKS_MAX);
+        return ftc_error_set(FTC_ERR_ARG, "%d ranks; give 1 to %d", set->ranks,
+                             FTC_BASELINE_RANKS_MAX);
     if (set->fragments < 1 || set->fragments > FTC_BASELINE_FRAGMENTS_MAX)
         return ftc_error_set(FTC_ERR_ARG, "%d fragments; give 1 to %d", set->fragments,
                              FTC_BASELINE_FRAGMENTS_MAX);
     if (!(set->loss >= 0 && set->loss <= 1))
         return ftc_error_set(FTC_ERR_ARG, "a loss of %g; give a probability, 0 to 1", set->loss);
     if (set->dead < 0 || set->dead >= set->ranks)
-        return ftc_error_set(FTC_ERR_ARG, "%d dead of %d ranks; the root lives: give 0 to %d", set->dead,
-                             set->ranks, set->ranks - 1);
+        return ftc_error_set(FTC_ERR_ARG, "%d dead of %d ranks; the root lives: give 0 to %d",
+                             set->dead, set->ranks, set->ranks - 1);
     return 0;
 }
 
-/* So many datagrams in a row all get lost by a live receiver with probability 2^-96, that is never; certain loss is no
- * reason to go on. At least so many that acknowledgements on their way are no silence. */
+/* So many datagrams in a row all get lost by a live receiver with probability 2^-96, that is never;
+ * certain loss is no reason to go on. At least so many that acknowledgements on their way are no
+ * silence. */
 static int patience(double loss)
 {
     const int least = 16;
@@ -89,7 +91,8 @@ static void conclude(struct ftc_baseline_engine *e)
         result->count = e->at_news;
 }
 
-static int run(const struct ftc_baseline_settings *set, uint64_t timeout, struct ftc_baseline_result *result)
+static int run(const struct ftc_baseline_settings *set, uint64_t timeout,
+               struct ftc_baseline_result *result)
 {
     struct ftc_baseline_engine e = {.set = set,
                                     .scheme = schemes[set->kind],
@@ -103,8 +106,8 @@ static int run(const struct ftc_baseline_settings *set, uint64_t timeout, struct
     if (rc == 0)
         rc = ftc_baseline_play(&e);
     if (rc == FTC_ERR_NOMEM)
-        rc = ftc_error_set(rc, "out of memory for %d ranks and %d fragments; simulate fewer", set->ranks,
-                           set->fragments);
+        rc = ftc_error_set(rc, "out of memory for %d ranks and %d fragments; simulate fewer",
+                           set->ranks, set->fragments);
     if (rc == 0)
         conclude(&e);
     fini(&e);
@@ -125,7 +128,8 @@ static int find_timeout(const struct ftc_baseline_settings *set, uint64_t *timeo
     return rc;
 }
 
-int ftc_baseline_run(const struct ftc_baseline_settings *settings, struct ftc_baseline_result *result)
+int ftc_baseline_run(const struct ftc_baseline_settings *settings,
+                     struct ftc_baseline_result *result)
 {
     uint64_t timeout = settings->timeout_ns;
     int rc = check(settings);
@@ -133,7 +137,7 @@ int ftc_baseline_run(const struct ftc_baseline_settings *settings, struct ftc_ba
     if (rc == 0 && timeout == 0)
         rc = find_timeout(settings, &timeout);
     if (rc == 0 && timeout >> 60 != 0)
-        rc =
-            ftc_error_set(FTC_ERR_ARG, "a timeout of more than 36 years; give a shorter one, or lower costs");
+        rc = ftc_error_set(FTC_ERR_ARG,
+                           "a timeout of more than 36 years; give a shorter one, or lower costs");
     return rc == 0 ? run(settings, timeout, result) : rc;
 }

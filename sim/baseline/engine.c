@@ -1,7 +1,7 @@
 /*
- * A process as a resource: LogGP as sim/timed/cost.h says, receive before send when both are possible, the rules of
- * sim/timed/process.c. READY and RECEIVED come after everything else of their moment, so a send does not overtake a
- * message that arrives at the same time.
+ * A process as a resource: LogGP as sim/timed/cost.h says, receive before send when both are
+ * possible, the rules of sim/timed/process.c. READY and RECEIVED come after everything else of
+ * their moment, so a send does not overtake a message that arrives at the same time.
  */
 #include "sim/baseline/engine.h"
 
@@ -38,8 +38,8 @@ static int push(struct ftc_baseline_engine *e, uint64_t time, enum event kind, i
     bool late = kind == EVENT_READY || kind == EVENT_RECEIVED;
 
     if (time >> 62 != 0)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "virtual time passes 146 years; give lower costs or a shorter timeout");
+        return ftc_error_set(
+            FTC_ERR_ARG, "virtual time passes 146 years; give lower costs or a shorter timeout");
     struct ftc_event event = {.key = time << 1 | late,
                               .rank = (uint32_t)rank,
                               .kind = kind & 0xf,
@@ -78,7 +78,8 @@ static int append(struct ftc_baseline_engine *e, struct ftc_baseline_list *list,
     return 0;
 }
 
-static struct ftc_baseline_item take_first(struct ftc_baseline_engine *e, struct ftc_baseline_list *list)
+static struct ftc_baseline_item take_first(struct ftc_baseline_engine *e,
+                                           struct ftc_baseline_list *list)
 {
     uint32_t at = list->head;
     struct ftc_baseline_item item = e->item[at - 1];
@@ -114,15 +115,17 @@ static int queue_item(struct ftc_baseline_engine *e, int rank, struct ftc_baseli
     return rc == 0 && !p->receiving ? wake_at(e, rank, later(e->now, p->busy)) : rc;
 }
 
-int ftc_baseline_send(struct ftc_baseline_engine *e, int rank, int to, enum ftc_baseline_message kind,
-                      int fragment)
+int ftc_baseline_send(struct ftc_baseline_engine *e, int rank, int to,
+                      enum ftc_baseline_message kind, int fragment)
 {
     return queue_item(e, rank,
-                      (struct ftc_baseline_item){
-                          .peer = (uint32_t)to, .kind = kind & 7, .detail = (uint32_t)fragment & 0x1fffffff});
+                      (struct ftc_baseline_item){.peer = (uint32_t)to,
+                                                 .kind = kind & 7,
+                                                 .detail = (uint32_t)fragment & 0x1fffffff});
 }
 
-int ftc_baseline_send_all(struct ftc_baseline_engine *e, int rank, int to, enum ftc_baseline_message kind)
+int ftc_baseline_send_all(struct ftc_baseline_engine *e, int rank, int to,
+                          enum ftc_baseline_message kind)
 {
     int rc = 0;
 
@@ -141,7 +144,8 @@ int ftc_baseline_wait(struct ftc_baseline_engine *e, int rank, int timeouts)
 static bool loses(const struct ftc_baseline_engine *e, int rank)
 {
     uint64_t datagram = e->result->count.datagrams; /* its number */
-    uint64_t bits = ftc_mix(ftc_mix(ftc_mix(e->set->seed ^ 0x6c6f7373) + datagram) + (uint64_t)rank);
+    uint64_t bits =
+        ftc_mix(ftc_mix(ftc_mix(e->set->seed ^ 0x6c6f7373) + datagram) + (uint64_t)rank);
 
     return (double)(bits >> 11) * 0x1p-53 < e->set->loss;
 }
@@ -231,7 +235,8 @@ static int go_on(struct ftc_baseline_engine *e, int rank)
             continue;
         }
         uint64_t receive = p->in.head != 0 ? later(free_at, p->receive_after) : UINT64_MAX;
-        uint64_t send = p->out.head != 0 ? later(free_at, waits_next(e, p) ? 0 : p->send_after) : UINT64_MAX;
+        uint64_t send =
+            p->out.head != 0 ? later(free_at, waits_next(e, p) ? 0 : p->send_after) : UINT64_MAX;
         uint64_t next = receive < send ? receive : send;
         if (next == UINT64_MAX)
             return 0;

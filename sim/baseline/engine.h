@@ -54,7 +54,7 @@ struct ftc_baseline_engine {
     uint64_t now, timeout; /* UINT64_MAX: no timeouts */
     struct ftc_queue queue;
     struct ftc_baseline_process *process;
-    uint8_t *have;                  /* enum ftc_baseline_have, of fragment i of rank r at r * fragments + i */
+    uint8_t *have; /* enum ftc_baseline_have, of fragment i of rank r at r * fragments + i */
     struct ftc_baseline_item *item; /* a pool */
     size_t items, item_room;
     uint32_t spare; /* index + 1 */
@@ -76,18 +76,20 @@ struct ftc_baseline_scheme {
     int (*answer)(struct ftc_baseline_engine *e, int rank, int from, int fragment);
     int (*timeout)(struct ftc_baseline_engine *e, int rank);
     int (*notice)(struct ftc_baseline_engine *e); /* all know the dead */
-    int (*collector)(int ranks, int rank);        /* positive: who collects of rank >= 1; of a lower rank */
-    bool local;                                   /* each collector repairs; else the root multicasts again */
+    int (*collector)(int ranks,
+                     int rank); /* positive: who collects of rank >= 1; of a lower rank */
+    bool local;                 /* each collector repairs; else the root multicasts again */
 };
-extern const struct ftc_baseline_scheme ftc_baseline_linear, ftc_baseline_tree, ftc_baseline_co_root,
-    ftc_baseline_negative;
+extern const struct ftc_baseline_scheme ftc_baseline_linear, ftc_baseline_tree,
+    ftc_baseline_co_root, ftc_baseline_negative;
 
 /* engine.c */
 
 /* Queue a message; of a DATAGRAM `to` says nothing. */
-int ftc_baseline_send(struct ftc_baseline_engine *e, int rank, int to, enum ftc_baseline_message kind,
-                      int fragment);
-int ftc_baseline_send_all(struct ftc_baseline_engine *e, int rank, int to, enum ftc_baseline_message kind);
+int ftc_baseline_send(struct ftc_baseline_engine *e, int rank, int to,
+                      enum ftc_baseline_message kind, int fragment);
+int ftc_baseline_send_all(struct ftc_baseline_engine *e, int rank, int to,
+                          enum ftc_baseline_message kind);
 /* When all that is queued is out, and so many timeouts later: scheme->timeout(). */
 int ftc_baseline_wait(struct ftc_baseline_engine *e, int rank, int timeouts);
 void ftc_baseline_heard_news(struct ftc_baseline_engine *e);

@@ -1,4 +1,5 @@
-/* Negative acknowledgement: who misses something asks the root, which answers as long as it lives. */
+/* Negative acknowledgement: who misses something asks the root, which answers as long as it
+ * lives. */
 #include "sim/baseline/engine.h"
 
 static int start(struct ftc_baseline_engine *e)
@@ -27,7 +28,8 @@ static int ask_before(struct ftc_baseline_engine *e, int rank, int end)
     return rc;
 }
 
-/* Datagrams do not overtake each other here; a repair comes of what was asked for, so it tells nothing new. */
+/* Datagrams do not overtake each other here; a repair comes of what was asked for, so it tells
+ * nothing new. */
 static int fragment(struct ftc_baseline_engine *e, int rank, int number)
 {
     return ask_before(e, rank, number);

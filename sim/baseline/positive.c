@@ -1,4 +1,5 @@
-/* Positive acknowledgement: a tree of collectors, up which it goes that all below have the value. */
+/* Positive acknowledgement: a tree of collectors, up which it goes that all below have the
+ * value. */
 #include <math.h>
 
 #include "collectives/spread/topology.h"
@@ -94,7 +95,8 @@ static int repair_each(struct ftc_baseline_engine *e, int rank)
     return rc;
 }
 
-/* Nothing new for so many timeouts in a row: it never comes. A notice that is still to come would be something new. */
+/* Nothing new for so many timeouts in a row: it never comes. A notice that is still to come would
+ * be something new. */
 static bool waits_for_ever(struct ftc_baseline_engine *e, struct ftc_baseline_process *p)
 {
     p->idle = p->seen == e->news ? p->idle + 1 : 0;
@@ -112,12 +114,13 @@ static int timeout(struct ftc_baseline_engine *e, int rank)
         e->gave_up = true;
         return 0;
     }
-    int rc =
-        e->scheme->local ? repair_each(e, rank) : ftc_baseline_send_all(e, rank, 0, FTC_BASELINE_DATAGRAM);
+    int rc = e->scheme->local ? repair_each(e, rank)
+                              : ftc_baseline_send_all(e, rank, 0, FTC_BASELINE_DATAGRAM);
     return rc == 0 ? wait_for_all(e, rank) : rc;
 }
 
-/* Whoever acknowledged to a dead collector, or was going to, does so to the nearest live one above it. */
+/* Whoever acknowledged to a dead collector, or was going to, does so to the nearest live one above
+ * it. */
 static void find_live_parent(struct ftc_baseline_engine *e, struct ftc_baseline_process *p)
 {
     if (!e->process[p->parent].dead)
@@ -148,10 +151,12 @@ static int notice(struct ftc_baseline_engine *e)
     return rc;
 }
 
-#define RULES .start = start, .fragment = fragment, .answer = answer, .timeout = timeout, .notice = notice
+#define RULES                                                                                      \
+    .start = start, .fragment = fragment, .answer = answer, .timeout = timeout, .notice = notice
 
 const struct ftc_baseline_scheme ftc_baseline_linear = {
     .name = "ack-linear", RULES, .collector = linear_collector};
-const struct ftc_baseline_scheme ftc_baseline_tree = {.name = "ack-tree", RULES, .collector = tree_collector};
+const struct ftc_baseline_scheme ftc_baseline_tree = {
+    .name = "ack-tree", RULES, .collector = tree_collector};
 const struct ftc_baseline_scheme ftc_baseline_co_root = {
     .name = "ack-co-root", RULES, .collector = co_root_collector, .local = true};

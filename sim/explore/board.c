@@ -9,8 +9,8 @@ enum { POSTS, WRITING, WORDS, KNOWN = WORDS + 4 * PLACES, EPOCHS = KNOWN + 2, LA
 
 _Static_assert(LAST + 4 == FTC_EXPLORE_BOARD_WORDS, "board.h says how many there are");
 
-static uint32_t get(const struct ftc_exploration *x, const struct ftc_state *state, int first, int bits,
-                    int index)
+static uint32_t get(const struct ftc_exploration *x, const struct ftc_state *state, int first,
+                    int bits, int index)
 {
     int each = 32 / bits;
     uint32_t word = state->word[x->n * x->n + 3 + first + index / each];
@@ -18,8 +18,8 @@ static uint32_t get(const struct ftc_exploration *x, const struct ftc_state *sta
     return word >> (index % each * bits) & ((UINT32_C(1) << bits) - 1);
 }
 
-static void set(const struct ftc_exploration *x, struct ftc_state *state, int first, int bits, int index,
-                uint32_t value)
+static void set(const struct ftc_exploration *x, struct ftc_state *state, int first, int bits,
+                int index, uint32_t value)
 {
     int each = 32 / bits, shift = index % each * bits;
     uint32_t *word = &state->word[x->n * x->n + 3 + first + index / each];
@@ -46,7 +46,8 @@ static bool takes(const struct ftc_exploration *x, int op, ftc_mask agreed)
     return ftc_explore_board_is(x, op) && (root < 0 || !ftc_mask_has(agreed, root));
 }
 
-bool ftc_explore_board_takes(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_takes(const struct ftc_exploration *x, const struct ftc_state *state,
+                             int rank)
 {
     const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
 
@@ -69,20 +70,24 @@ static int node_of(const struct ftc_exploration *x, int rank)
 
 /* --- what can be done --- */
 
-bool ftc_explore_board_writes(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_writes(const struct ftc_exploration *x, const struct ftc_state *state,
+                              int rank)
 {
     return has_board(x) && get(x, state, WRITING, 1, rank) != 0;
 }
 
-bool ftc_explore_board_posts(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_posts(const struct ftc_exploration *x, const struct ftc_state *state,
+                             int rank)
 {
     const struct ftc_local_history *h = ftc_state_history(x, state, rank);
 
-    return !h->under_way && posts(x, state, rank) == h->called && ftc_explore_board_takes(x, state, rank) &&
+    return !h->under_way && posts(x, state, rank) == h->called &&
+           ftc_explore_board_takes(x, state, rank) &&
            (!ftc_explore_board_writes(x, state, rank) || x->limits->late_word);
 }
 
-static bool waits_for_gather(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+static bool waits_for_gather(const struct ftc_exploration *x, const struct ftc_state *state,
+                             int rank)
 {
     const struct ftc_local_history *h = ftc_state_history(x, state, rank);
 
@@ -101,8 +106,10 @@ static bool gathers_all(const struct ftc_exploration *x, const struct ftc_state 
     return w > 0 && (h->row + 1u) % w == 0 && !x->limits->no_gather;
 }
 
-/* Of the operations over its board the one PLACES - 1 before that which `rank` has posted for; -1: none. */
-static int operation_before(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+/* Of the operations over its board the one PLACES - 1 before that which `rank` has posted for; -1:
+ * none. */
+static int operation_before(const struct ftc_exploration *x, const struct ftc_state *state,
+                            int rank)
 {
     const struct ftc_local_history *h = ftc_state_history(x, state, rank);
     int op = h->called;
@@ -115,7 +122,8 @@ static int operation_before(const struct ftc_exploration *x, const struct ftc_st
 }
 
 /* A post of another epoch is none: whoever made it is dead (agreement.md, rule 0). */
-static bool has_post(const struct ftc_exploration *x, const struct ftc_state *state, int rank, int of)
+static bool has_post(const struct ftc_exploration *x, const struct ftc_state *state, int rank,
+                     int of)
 {
     const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
 
@@ -123,7 +131,8 @@ static bool has_post(const struct ftc_exploration *x, const struct ftc_state *st
            (get(x, state, EPOCHS, 8, of) == mine->epoch || x->limits->no_epoch);
 }
 
-bool ftc_explore_board_gathers(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_gathers(const struct ftc_exploration *x, const struct ftc_state *state,
+                               int rank)
 {
     const int *first = &x->local.settings.first_ranks[has_board(x) ? node_of(x, rank) : 0];
 
@@ -133,8 +142,8 @@ bool ftc_explore_board_gathers(const struct ftc_exploration *x, const struct ftc
     bool gathers = gathers_all(x, state, rank);
     int before = operation_before(x, state, rank);
     for (int r = first[0]; r < first[1]; r++) {
-        bool there =
-            gathers ? has_post(x, state, rank, r) : posts(x, state, r) > before || x->limits->far_ahead;
+        bool there = gathers ? has_post(x, state, rank, r)
+                             : posts(x, state, r) > before || x->limits->far_ahead;
         if (!there && !ftc_mask_has(mine->known, r))
             return false;
     }
@@ -170,12 +179,14 @@ static uint32_t word_for(const struct ftc_exploration *x, const struct ftc_state
     return 0;
 }
 
-bool ftc_explore_board_adopts(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_adopts(const struct ftc_exploration *x, const struct ftc_state *state,
+                              int rank)
 {
     return has_board(x) && word_for(x, state, rank) > 0;
 }
 
-bool ftc_explore_board_busy(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+bool ftc_explore_board_busy(const struct ftc_exploration *x, const struct ftc_state *state,
+                            int rank)
 {
     return (ftc_explore_board_adopts(x, state, rank) && !x->limits->late_look) ||
            (ftc_explore_board_writes(x, state, rank) && !x->limits->late_word);
@@ -183,7 +194,8 @@ bool ftc_explore_board_busy(const struct ftc_exploration *x, const struct ftc_st
 
 /* --- inputs of members --- */
 
-uint32_t ftc_explore_board_gathered(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+uint32_t ftc_explore_board_gathered(const struct ftc_exploration *x, const struct ftc_state *state,
+                                    int rank)
 {
     const int *first = &x->local.settings.first_ranks[node_of(x, rank)];
     uint32_t included = 0, known = 0;
@@ -199,7 +211,8 @@ uint32_t ftc_explore_board_gathered(const struct ftc_exploration *x, const struc
     return FTC_LOCAL_GATHERED | included | known << 8;
 }
 
-uint32_t ftc_explore_board_adopted(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+uint32_t ftc_explore_board_adopted(const struct ftc_exploration *x, const struct ftc_state *state,
+                                   int rank)
 {
     return FTC_LOCAL_ADOPT + word_for(x, state, rank) - 1;
 }
@@ -238,8 +251,9 @@ void ftc_explore_board_write(struct ftc_exploration *x, struct ftc_state *state,
          place++) { /* the latest first: an older one goes to the place behind */
         uint32_t word = get(x, state, WORDS, 16, node * PLACES + place);
         if (operation_of(x, word) == op && word != mine)
-            ftc_explore_violate(x, "rank %d: the decision word of operation %d says something else already",
-                                rank, op);
+            ftc_explore_violate(
+                x, "rank %d: the decision word of operation %d says something else already", rank,
+                op);
         if (operation_of(x, word) == op)
             return;
         if (operation_of(x, word) > operation_of(x, mine))
@@ -263,8 +277,8 @@ void ftc_explore_board_dies(const struct ftc_exploration *x, struct ftc_state *s
         set(x, state, LAST, 16, rank, h->decision[before] + 1u);
 }
 
-static void tidy_node(const struct ftc_exploration *x, struct ftc_state *state, int node, int delivered,
-                      int gathered)
+static void tidy_node(const struct ftc_exploration *x, struct ftc_state *state, int node,
+                      int delivered, int gathered)
 {
     const int *first = &x->local.settings.first_ranks[node];
 
@@ -303,14 +317,14 @@ void ftc_explore_board_tidy(const struct ftc_exploration *x, struct ftc_state *s
 
 /* --- promises --- */
 
-bool ftc_explore_board_has_posted(const struct ftc_exploration *x, const struct ftc_state *state, int rank,
-                                  int op)
+bool ftc_explore_board_has_posted(const struct ftc_exploration *x, const struct ftc_state *state,
+                                  int rank, int op)
 {
     return posts(x, state, rank) > op;
 }
 
-void ftc_explore_board_check_counted(struct ftc_exploration *x, const struct ftc_state *state, int rank,
-                                     const struct ftc_local_delivery *d, uint32_t to)
+void ftc_explore_board_check_counted(struct ftc_exploration *x, const struct ftc_state *state,
+                                     int rank, const struct ftc_local_delivery *d, uint32_t to)
 {
     const struct ftc_local_history *mine = &x->local.state[to].history;
     const struct ftc_program_operation *operation = &x->local.program->operation[d->op];
@@ -323,8 +337,9 @@ void ftc_explore_board_check_counted(struct ftc_exploration *x, const struct ftc
         uint32_t last = get(x, state, LAST, 16, r);
         if (last > 0 && posts(x, state, r) == d->op + 1 && !ftc_mask_has(d->left_out, r) &&
             last - 1 != mine->decision[d->op - 1])
-            ftc_explore_violate(
-                x, "rank %d: operation %d counts dead rank %d, which had delivered operation %d otherwise",
-                rank, d->op, r, d->op - 1);
+            ftc_explore_violate(x,
+                                "rank %d: operation %d counts dead rank %d, which had delivered "
+                                "operation %d otherwise",
+                                rank, d->op, r, d->op - 1);
     }
 }

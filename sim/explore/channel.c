@@ -29,8 +29,8 @@ static int add(struct ftc_channels *channels, uint32_t *queue, uint32_t message)
         if (rc != FTC_SUCCESS)
             return rc;
     }
-    int rc =
-        ftc_array_grow((void **)&channels->queue, &channels->room, channels->count, sizeof(*channels->queue));
+    int rc = ftc_array_grow((void **)&channels->queue, &channels->room, channels->count,
+                            sizeof(*channels->queue));
     if (rc == FTC_SUCCESS)
         rc = ftc_table_put(&channels->longer, (uint64_t)*queue << 32 | message, channels->count);
     if (rc != FTC_SUCCESS)

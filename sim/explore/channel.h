@@ -1,6 +1,6 @@
 /*
- * What is on the way from one rank to another, as a number: queues of message numbers, interned, so that a global state
- * holds one number for each channel. 0 is the empty queue.
+ * What is on the way from one rank to another, as a number: queues of message numbers, interned, so
+ * that a global state holds one number for each channel. 0 is the empty queue.
  */
 #ifndef FTC_SIM_EXPLORE_CHANNEL_H
 #define FTC_SIM_EXPLORE_CHANNEL_H
@@ -21,7 +21,8 @@ struct ftc_channels {
 
 int ftc_channels_init(struct ftc_channels *channels); /* FTC_ERR_NOMEM */
 void ftc_channels_fini(struct ftc_channels *channels);
-int ftc_channels_append(struct ftc_channels *channels, uint32_t *queue, uint32_t message); /* FTC_ERR_NOMEM */
+int ftc_channels_append(struct ftc_channels *channels, uint32_t *queue,
+                        uint32_t message); /* FTC_ERR_NOMEM */
 size_t ftc_channels_bytes(const struct ftc_channels *channels);
 
 #endif

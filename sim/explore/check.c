@@ -1,6 +1,7 @@
 /*
- * The promises of docs/design/agreement.md about several members, over masks and numbers. Without fencing a rank that
- * was declared failed is dead to all of them but one: what it returns to its application is what the others return.
+ * The promises of docs/design/agreement.md about several members, over masks and numbers. Without
+ * fencing a rank that was declared failed is dead to all of them but one: what it returns to its
+ * application is what the others return.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,13 +37,16 @@ void ftc_explore_check_call(struct ftc_exploration *x, const struct ftc_state *s
         if (theirs->called <= op || theirs->forgotten > op)
             continue;
         if (mine->agreed[op] != theirs->agreed[op])
-            ftc_explore_violate(x, "ranks %d and %d call operation %d with different G", rank, other, op);
+            ftc_explore_violate(x, "ranks %d and %d call operation %d with different G", rank,
+                                other, op);
         if (mine->epoch[op] != theirs->epoch[op])
-            ftc_explore_violate(x, "ranks %d and %d call operation %d in different epochs", rank, other, op);
+            ftc_explore_violate(x, "ranks %d and %d call operation %d in different epochs", rank,
+                                other, op);
     }
 }
 
-/* Rule 3: f failures are masked. Each sub-round left one participant out, the last one was hit by more than f. */
+/* Rule 3: f failures are masked. Each sub-round left one participant out, the last one was hit by
+ * more than f. */
 static void check_masking(struct ftc_exploration *x, ftc_mask dead, int rank,
                           const struct ftc_local_delivery *d, ftc_mask agreed)
 {
@@ -51,11 +55,11 @@ static void check_masking(struct ftc_exploration *x, ftc_mask dead, int rank,
 
     int members = x->n - __builtin_popcount(agreed & 0xffu);
 
-    if (failures <
-        ftc_program_least_failures(&x->local.settings, x->local.program->operation[d->op].kind, members, b))
-        ftc_explore_violate(x,
-                            "rank %d: operation %d: ballot (%u,%u) was needed after %d failures, with f = %d",
-                            rank, d->op, b.i, b.s, failures, x->local.settings.f);
+    if (failures < ftc_program_least_failures(&x->local.settings,
+                                              x->local.program->operation[d->op].kind, members, b))
+        ftc_explore_violate(
+            x, "rank %d: operation %d: ballot (%u,%u) was needed after %d failures, with f = %d",
+            rank, d->op, b.i, b.s, failures, x->local.settings.f);
 }
 
 static void check_truth(struct ftc_exploration *x, ftc_mask dead, int rank,
@@ -64,41 +68,46 @@ static void check_truth(struct ftc_exploration *x, ftc_mask dead, int rank,
     int root = x->local.program->operation[d->op].root;
 
     if ((d->failed & ~dead) != 0)
-        ftc_explore_violate(x, "rank %d: operation %d: a live rank is in the failed set", rank, d->op);
+        ftc_explore_violate(x, "rank %d: operation %d: a live rank is in the failed set", rank,
+                            d->op);
     if ((d->left_out & ~dead) != 0)
         ftc_explore_violate(x, "rank %d: operation %d leaves a live rank out", rank, d->op);
     if (d->root_failed && !ftc_mask_has(dead, root))
-        ftc_explore_violate(x, "rank %d: operation %d reports live root %d as failed", rank, d->op, root);
-    if (d->agrees && !ftc_explore_board_is(x, d->op)) /* a delegate's death masks nothing, whatever f is */
+        ftc_explore_violate(x, "rank %d: operation %d reports live root %d as failed", rank, d->op,
+                            root);
+    if (d->agrees &&
+        !ftc_explore_board_is(x, d->op)) /* a delegate's death masks nothing, whatever f is */
         check_masking(x, dead, rank, d, agreed);
     if (d->gives_up && __builtin_popcount(dead & ~agreed & 0xffu) <= x->local.settings.f)
         ftc_explore_violate(x, "rank %d: plain reduce %d gives up after %d failures", rank, d->op,
                             __builtin_popcount(dead & ~agreed & 0xffu));
 }
 
-static void check_agreement(struct ftc_exploration *x, const struct ftc_local_history *theirs, int rank,
-                            int other, const struct ftc_local_delivery *d)
+static void check_agreement(struct ftc_exploration *x, const struct ftc_local_history *theirs,
+                            int rank, int other, const struct ftc_local_delivery *d)
 {
-    bool delivered = theirs->called > d->op + 1 || (theirs->called == d->op + 1 && !theirs->under_way);
+    bool delivered =
+        theirs->called > d->op + 1 || (theirs->called == d->op + 1 && !theirs->under_way);
 
     if (d->agrees && delivered && theirs->decision[d->op] != d->decision)
-        ftc_explore_violate(x, "ranks %d and %d, both %s, deliver operation %d differently", other, rank,
-                            x->limits->unfenced ? "running" : "alive", d->op);
+        ftc_explore_violate(x, "ranks %d and %d, both %s, deliver operation %d differently", other,
+                            rank, x->limits->unfenced ? "running" : "alive", d->op);
 }
 
-static void check_other(struct ftc_exploration *x, const struct ftc_state *state, int rank, int other,
-                        const struct ftc_local_delivery *d)
+static void check_other(struct ftc_exploration *x, const struct ftc_state *state, int rank,
+                        int other, const struct ftc_local_delivery *d)
 {
     const struct ftc_local_history *theirs = ftc_state_history(x, state, other);
     bool called = theirs->called > d->op;
-    bool posted = ftc_explore_board_is(x, d->op) && ftc_explore_board_has_posted(x, state, other, d->op);
+    bool posted =
+        ftc_explore_board_is(x, d->op) && ftc_explore_board_has_posted(x, state, other, d->op);
 
     if (d->collects && !called && !posted)
-        ftc_explore_violate(x, "rank %d delivers operation %d before rank %d has called it", rank, d->op,
-                            other);
+        ftc_explore_violate(x, "rank %d delivers operation %d before rank %d has called it", rank,
+                            d->op, other);
     if (d->validates && called && (theirs->known[d->op] & ~d->failed) != 0)
-        ftc_explore_violate(x, "rank %d: validate %d does not name all that survivor %d knew", rank, d->op,
-                            other);
+        ftc_explore_violate(x, "rank %d: validate %d does not name all that survivor %d knew", rank,
+                            d->op, other);
 }
 
 static void check_promise(struct ftc_exploration *x, int rank, const struct ftc_local_delivery *d)
@@ -146,6 +155,7 @@ void ftc_explore_check_end(struct ftc_exploration *x, const struct ftc_state *st
             continue;
         const struct ftc_local_history *h = ftc_state_history(x, state, rank);
         if (h->called < x->length || h->under_way)
-            ftc_explore_violate(x, "deadlock: rank %d never delivers operation %d", rank, h->called - 1);
+            ftc_explore_violate(x, "deadlock: rank %d never delivers operation %d", rank,
+                                h->called - 1);
     }
 }

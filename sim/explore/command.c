@@ -109,12 +109,14 @@ static int take_json(void *command, const char *text)
 
 static const struct ftc_option options[] = {
     {"crashes", 0, "N", "at most N ranks crash, 0 to 7 (default: 1)", take_crashes},
-    {"unfenced", 0, NULL, "mutation: a rank that was declared failed goes on acting", take_unfenced},
+    {"unfenced", 0, NULL, "mutation: a rank that was declared failed goes on acting",
+     take_unfenced},
     {"nodes", 0, "N", "ranks are on N nodes, and operations go over two levels", take_nodes},
     {"late-word", 0, NULL, "mutation: a delegate returns before it has written the decision word",
      take_late_word},
     {"no-epoch", 0, NULL, "mutation: a post of another history counts", take_no_epoch},
-    {"late-look", 0, NULL, "mutation: a rank goes on without a look at the decision word", take_late_look},
+    {"late-look", 0, NULL, "mutation: a rank goes on without a look at the decision word",
+     take_late_look},
     {"far-ahead", 0, NULL,
      "mutation: a broadcast does not wait until its node has called the broadcast before",
      take_far_ahead},
@@ -127,11 +129,12 @@ static const struct ftc_option options[] = {
 
 const struct ftc_usage ftc_explore_usage = {
     .synopsis = "ftcoll-sim explore [options] OPERATION...",
-    .summary =
-        "Explore every interleaving and every crash point of a small communicator, up to 8 ranks and 8 "
-        "operations,\nand check every promise in each state.",
-    .examples = "  ftcoll-sim explore -n 3 -f 1 --crashes 2 allreduce\n"
-                "  ftcoll-sim explore -n 4 -f 2 --crashes 3 --scheme bit allreduce bcast:1 allreduce\n",
+    .summary = "Explore every interleaving and every crash point of a small communicator, up to 8 "
+               "ranks and 8 "
+               "operations,\nand check every promise in each state.",
+    .examples =
+        "  ftcoll-sim explore -n 3 -f 1 --crashes 2 allreduce\n"
+        "  ftcoll-sim explore -n 4 -f 2 --crashes 3 --scheme bit allreduce bcast:1 allreduce\n",
     .option = options,
     .most_ranks = 8,
     .seedless = true,
@@ -162,8 +165,8 @@ static void print_text(const struct ftc_explore_result *r, double seconds)
     printf("longest path      %d events\n", r->depth);
     printf("members           %" PRIu32 " states, %" PRIu32 " steps learned\n", r->local_states,
            r->local_steps);
-    printf("network           %" PRIu32 " distinct messages, %" PRIu32 " distinct queues\n", r->messages,
-           r->queues);
+    printf("network           %" PRIu32 " distinct messages, %" PRIu32 " distinct queues\n",
+           r->messages, r->queues);
     printf("decisions         %" PRIu32 " distinct\n", r->decisions);
     printf("hash collisions   %.2g expected\n", r->collisions);
     printf("time              %.2f s, %.2f million states/s\n", seconds,
@@ -183,19 +186,22 @@ static void print_text(const struct ftc_explore_result *r, double seconds)
 
 static int print_json(const struct ftc_explore_result *r, double seconds)
 {
-    json_t *object = json_pack(
-        "{s:i, s:s, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "schema", 1, "verdict",
-        verdict(r), "states", (json_int_t)r->states, "transitions", (json_int_t)r->transitions, "terminal",
-        (json_int_t)r->terminal, "depth", r->depth, "member_states", (json_int_t)r->local_states,
-        "member_steps", (json_int_t)r->local_steps, "messages", (json_int_t)r->messages, "queues",
-        (json_int_t)r->queues, "decisions", (json_int_t)r->decisions, "collisions", r->collisions, "seconds",
-        seconds, "bytes", (json_int_t)r->bytes);
+    json_t *object =
+        json_pack("{s:i, s:s, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}",
+                  "schema", 1, "verdict", verdict(r), "states", (json_int_t)r->states,
+                  "transitions", (json_int_t)r->transitions, "terminal", (json_int_t)r->terminal,
+                  "depth", r->depth, "member_states", (json_int_t)r->local_states, "member_steps",
+                  (json_int_t)r->local_steps, "messages", (json_int_t)r->messages, "queues",
+                  (json_int_t)r->queues, "decisions", (json_int_t)r->decisions, "collisions",
+                  r->collisions, "seconds", seconds, "bytes", (json_int_t)r->bytes);
     int rc = object != NULL ? 0 : -1;
 
     if (rc == 0 && r->violated) {
         rc |= json_object_set_new(object, "violation", json_string(r->violation));
-        rc |= json_object_set_new(object, "path", r->path != NULL ? json_string(r->path) : json_null());
-        rc |= json_object_set_new(object, "replay", r->replay != NULL ? json_string(r->replay) : json_null());
+        rc |= json_object_set_new(object, "path",
+                                  r->path != NULL ? json_string(r->path) : json_null());
+        rc |= json_object_set_new(object, "replay",
+                                  r->replay != NULL ? json_string(r->replay) : json_null());
     }
     if (rc == 0)
         rc = json_dumpf(object, stdout, JSON_INDENT(2));
@@ -216,9 +222,10 @@ static int check(const struct ftc_setup *setup)
     if (setup->member.ranks == 0)
         return ftc_error_set(FTC_ERR_ARG, "the number of ranks is missing; give -n N");
     if (setup->program.length == 0)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "no operation is named; give one, such as ftcoll-sim explore -n %d allreduce",
-                             setup->member.ranks);
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "no operation is named; give one, such as ftcoll-sim explore -n %d allreduce",
+            setup->member.ranks);
     return FTC_SUCCESS;
 }
 
@@ -268,7 +275,8 @@ static int explore(struct explore *e, struct ftc_setup *setup)
 
 int ftc_command_explore(int argc, char **argv)
 {
-    struct explore e = {.limits = {.crashes = 1, .bytes = (size_t)(MEMORY_FIRST * GIB), .shorten = SHORTEN}};
+    struct explore e = {
+        .limits = {.crashes = 1, .bytes = (size_t)(MEMORY_FIRST * GIB), .shorten = SHORTEN}};
     struct ftc_setup setup;
     int code;
 

@@ -12,8 +12,8 @@ struct events {
 
 static void add(struct events *e, enum ftc_explore_kind kind, int rank, int other)
 {
-    e->event[e->count++] =
-        (struct ftc_explore_event){.kind = (uint8_t)kind, .rank = (uint8_t)rank, .other = (uint8_t)other};
+    e->event[e->count++] = (struct ftc_explore_event){
+        .kind = (uint8_t)kind, .rank = (uint8_t)rank, .other = (uint8_t)other};
 }
 
 static bool may_crash(const struct events *e, int rank)
@@ -76,7 +76,8 @@ static int add_board(struct events *e, int rank, bool alive)
     bool writes = ftc_explore_board_writes(x, e->state, rank),
          adopts = ftc_explore_board_adopts(x, e->state, rank);
     bool posts = ftc_explore_board_posts(x, e->state, rank);
-    bool gathers = !(adopts && !x->limits->late_look) && ftc_explore_board_gathers(x, e->state, rank);
+    bool gathers =
+        !(adopts && !x->limits->late_look) && ftc_explore_board_gathers(x, e->state, rank);
 
     e->must |= alive && (writes || adopts || posts || gathers);
     if (writes)
@@ -92,7 +93,8 @@ static int add_inputs(struct events *e, int rank)
     int n = e->x->n;
     bool alive = !ftc_mask_has(ftc_state_dead(n, e->state), rank);
     const struct ftc_local_history *h = ftc_state_history(e->x, e->state, rank);
-    bool calls = !h->under_way && h->called < e->x->length && !ftc_explore_board_takes(e->x, e->state, rank);
+    bool calls =
+        !h->under_way && h->called < e->x->length && !ftc_explore_board_takes(e->x, e->state, rank);
     bool timer = ftc_mask_has(ftc_state_timers(n, e->state), rank);
     int rc = add_board(e, rank, alive);
 

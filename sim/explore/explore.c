@@ -10,7 +10,7 @@
 #include "sim/explore/state.h"
 
 #define PROGRESS_EVERY (1u << 16)
-#define DEPTH_LIMIT    (1u << 14)         /* far beyond what sound members do with eight operations */
+#define DEPTH_LIMIT    (1u << 14) /* far beyond what sound members do with eight operations */
 #define PATH_ROOM      (4u * DEPTH_LIMIT) /* a power of two */
 
 /* A state that waits for its turn: how it came about, and its hash. */
@@ -91,8 +91,10 @@ static uint64_t *on_path(struct search *s, uint64_t hash)
 static int enter(struct search *s, size_t node)
 {
     if (s->depth == DEPTH_LIMIT)
-        return ftc_error_set(FTC_ERR_NOMEM, "a path of more than %u events; explore less", DEPTH_LIMIT);
-    s->frame[s->depth++] = (struct frame){.node = node, .first = s->count, .next = s->count, .end = s->count};
+        return ftc_error_set(FTC_ERR_NOMEM, "a path of more than %u events; explore less",
+                             DEPTH_LIMIT);
+    s->frame[s->depth++] =
+        (struct frame){.node = node, .first = s->count, .next = s->count, .end = s->count};
     *on_path(s, s->node[node].hash) = s->node[node].hash;
     if ((int)s->depth - 1 > s->x.result->depth)
         s->x.result->depth = (int)s->depth - 1;
@@ -164,8 +166,8 @@ static int explain(struct ftc_exploration *x, struct ftc_explore_event **events,
     return rc;
 }
 
-/* A promise is broken behind the path, by one more event or (NULL) by its end. Without memory to explain it the
- * finding stands. */
+/* A promise is broken behind the path, by one more event or (NULL) by its end. Without memory to
+ * explain it the finding stands. */
 static int violated(struct search *s, const struct ftc_explore_event *last)
 {
     struct ftc_explore_event *events = malloc((s->depth + 1) * sizeof(*events));
@@ -303,11 +305,12 @@ static int search_init(struct search *s, const struct ftc_member_settings *setti
 {
     int n = settings->ranks;
 
-    *s = (struct search){.x = {.limits = limits,
-                               .result = result,
-                               .n = n,
-                               .length = program->length,
-                               .words = n * n + 3 + (settings->nodes > 1 ? FTC_EXPLORE_BOARD_WORDS : 0)}};
+    *s = (struct search){
+        .x = {.limits = limits,
+              .result = result,
+              .n = n,
+              .length = program->length,
+              .words = n * n + 3 + (settings->nodes > 1 ? FTC_EXPLORE_BOARD_WORDS : 0)}};
     int rc = ftc_local_init(&s->x.local, settings, program);
     if (rc == FTC_SUCCESS)
         rc = ftc_channels_init(&s->x.channels);

@@ -42,7 +42,8 @@ static int number(struct scratch *s, struct ftc_intern *intern, uint32_t *out, b
 {
     if (s->rc != FTC_SUCCESS)
         return s->rc;
-    return ftc_intern_number(intern, ftc_digest_of(s->local->bytes, s->local->byte_count), out, fresh);
+    return ftc_intern_number(intern, ftc_digest_of(s->local->bytes, s->local->byte_count), out,
+                             fresh);
 }
 
 /* --- states --- */
@@ -129,7 +130,8 @@ static struct ftc_buffer *join(const struct ftc_output *output)
     return bytes;
 }
 
-static int number_message(struct ftc_local *local, const struct ftc_local_message *message, uint32_t *out)
+static int number_message(struct ftc_local *local, const struct ftc_local_message *message,
+                          uint32_t *out)
 {
     struct scratch s = begin(local);
     bool fresh = false;
@@ -150,7 +152,8 @@ static int number_message(struct ftc_local *local, const struct ftc_local_messag
                : ftc_error_set(FTC_ERR_NOMEM, "more than 2^24 distinct messages; explore less");
 }
 
-int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, unsigned retries, uint16_t *out)
+int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, unsigned retries,
+                     uint16_t *out)
 {
     struct ftc_local *local = l->local;
     const struct ftc_decision *decision = output->decision;
@@ -191,8 +194,8 @@ int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, un
 static int add_output(struct ftc_learning *l, uint32_t output)
 {
     struct ftc_local *local = l->local;
-    int rc =
-        ftc_array_grow((void **)&local->output, &local->output_room, local->output_count, sizeof(output));
+    int rc = ftc_array_grow((void **)&local->output, &local->output_room, local->output_count,
+                            sizeof(output));
 
     if (rc != FTC_SUCCESS)
         return rc;
@@ -243,17 +246,20 @@ static int take_output(struct ftc_learning *l, const struct ftc_output *output)
         return add_output(l, FTC_LOCAL_SET_TIMER);
     case FTC_OUTPUT_FENCED:
         l->step.fenced = true;
-        ftc_learning_violate(l, "rank %d is told that it was declared failed, but it lives", l->rank);
+        ftc_learning_violate(l, "rank %d is told that it was declared failed, but it lives",
+                             l->rank);
         break;
     case FTC_OUTPUT_FLIPPED: /* no explored job has drills */
     case FTC_OUTPUT_CORRUPT:
         ftc_learning_violate(l, "rank %d finds its memory damaged, which it is not", l->rank);
         break;
     case FTC_OUTPUT_ACCUSE:
-        ftc_learning_violate(l, "rank %d accuses rank %d, which keeps to the protocol", l->rank, output->to);
+        ftc_learning_violate(l, "rank %d accuses rank %d, which keeps to the protocol", l->rank,
+                             output->to);
         break;
     case FTC_OUTPUT_MISMATCH:
-        ftc_learning_violate(l, "rank %d reports a mismatch: %s", l->rank, ftc_member_mismatch(l->member));
+        ftc_learning_violate(l, "rank %d reports a mismatch: %s", l->rank,
+                             ftc_member_mismatch(l->member));
         break;
     }
     return FTC_SUCCESS;
@@ -283,7 +289,8 @@ static int adopt(struct ftc_local *local, struct ftc_member *member, int rank,
 }
 
 /* `posts`: the ranks of this node that have posted, and L as they have. */
-static int call_gathered(struct ftc_local *local, struct ftc_member *member, int rank, uint32_t posts)
+static int call_gathered(struct ftc_local *local, struct ftc_member *member, int rank,
+                         uint32_t posts)
 {
     int op = (int)ftc_member_next_op(member), node = 0;
     unsigned char bytes[FTC_LOCAL_VALUE], known = (unsigned char)(posts >> 8);
@@ -317,7 +324,8 @@ static int feed(struct ftc_local *local, struct ftc_member *member, int rank, ui
 
     if (input < FTC_LOCAL_RANKS)
         return ftc_member_notice(member, (int)input);
-    if (input == FTC_LOCAL_TIMER) { /* going on and the timer are one event here: whichever was asked for */
+    if (input ==
+        FTC_LOCAL_TIMER) { /* going on and the timer are one event here: whichever was asked for */
         int rc = ftc_member_more(member);
         return rc == FTC_SUCCESS ? ftc_member_timer(member) : rc;
     }
@@ -342,7 +350,8 @@ static uint32_t find_path(struct ftc_local *local, uint32_t state)
     for (; local->state[state].input != FTC_LOCAL_NONE; state = local->state[state].parent) {
         if (local->state[state].input == FTC_LOCAL_FORGET)
             continue;
-        if (ftc_array_grow((void **)&local->path, &local->path_room, length, sizeof(uint32_t)) != FTC_SUCCESS)
+        if (ftc_array_grow((void **)&local->path, &local->path_room, length, sizeof(uint32_t)) !=
+            FTC_SUCCESS)
             return FTC_TABLE_NONE;
         local->path[length++] = local->state[state].input;
     }
@@ -378,8 +387,8 @@ static int keep_violation(struct ftc_learning *l)
     l->step.violation = FTC_TABLE_NONE;
     if (l->violation[0] == '\0')
         return FTC_SUCCESS;
-    int rc = ftc_array_grow((void **)&local->violation, &local->violation_room, local->violation_count,
-                            sizeof(char *));
+    int rc = ftc_array_grow((void **)&local->violation, &local->violation_room,
+                            local->violation_count, sizeof(char *));
     if (rc != FTC_SUCCESS)
         return rc;
     char *copy = strdup(l->violation);
@@ -427,11 +436,12 @@ static void check_history(struct ftc_learning *l, uint32_t from)
     if (l->input < FTC_LOCAL_MESSAGE)
         return;
     const struct ftc_message_head *head = &local->message[l->input - FTC_LOCAL_MESSAGE].head;
-    if (head->op >= h->called || head->op < h->forgotten || (l->step.to == from && l->step.outputs == 0))
+    if (head->op >= h->called || head->op < h->forgotten ||
+        (l->step.to == from && l->step.outputs == 0))
         return;
     if (!ftc_epoch_equal(head->epoch, local->epoch[h->epoch[head->op]]))
-        ftc_learning_violate(l, "rank %d takes a message of operation %d of another history", l->rank,
-                             (int)head->op);
+        ftc_learning_violate(l, "rank %d takes a message of operation %d of another history",
+                             l->rank, (int)head->op);
 }
 
 static int record(struct ftc_learning *l, uint32_t from, uint32_t *step)
@@ -446,11 +456,12 @@ static int record(struct ftc_learning *l, uint32_t from, uint32_t *step)
         rc = keep_violation(l);
     }
     if (rc == FTC_SUCCESS)
-        rc = ftc_array_grow((void **)&local->step, &local->step_room, local->step_count, sizeof(l->step));
+        rc = ftc_array_grow((void **)&local->step, &local->step_room, local->step_count,
+                            sizeof(l->step));
     if (rc != FTC_SUCCESS)
         return rc;
-    l->step.idle =
-        l->step.to == from && l->step.outputs == 0 && !l->step.fenced && l->step.violation == FTC_TABLE_NONE;
+    l->step.idle = l->step.to == from && l->step.outputs == 0 && !l->step.fenced &&
+                   l->step.violation == FTC_TABLE_NONE;
     *step = (uint32_t)local->step_count;
     local->step[local->step_count++] = l->step;
     return ftc_table_put(&local->steps, (uint64_t)from << 32 | l->input, *step);
@@ -501,7 +512,8 @@ int ftc_local_init(struct ftc_local *local, const struct ftc_member_settings *se
 {
     int rc = FTC_SUCCESS;
 
-    *local = (struct ftc_local){.settings = *settings, .program = program, .ranks = settings->ranks};
+    *local =
+        (struct ftc_local){.settings = *settings, .program = program, .ranks = settings->ranks};
     if (settings->ranks < 1 || settings->ranks > FTC_LOCAL_RANKS)
         return ftc_error_set(FTC_ERR_ARG, "%d ranks cannot be explored; use 1 to %d, or storm",
                              settings->ranks, FTC_LOCAL_RANKS);
@@ -512,7 +524,8 @@ int ftc_local_init(struct ftc_local *local, const struct ftc_member_settings *se
         return ftc_error_set(FTC_ERR_ARG, "settle-every %u cannot be explored; use at most %d",
                              settings->settle_every, UINT8_MAX);
     if (settings->dissemination == FTC_DISSEMINATION_MULTICAST)
-        return ftc_error_set(FTC_ERR_ARG, "datagrams that may be lost cannot be explored; use storm");
+        return ftc_error_set(FTC_ERR_ARG,
+                             "datagrams that may be lost cannot be explored; use storm");
     for (int rank = 0; rank < settings->ranks && rc == FTC_SUCCESS; rank++)
         rc = make_first(local, rank);
     return rc;
@@ -547,6 +560,8 @@ size_t ftc_local_bytes(const struct ftc_local *local)
 {
     return ftc_intern_bytes(&local->states) + ftc_intern_bytes(&local->messages) +
            ftc_table_bytes(&local->steps) + local->state_room * sizeof(*local->state) +
-           local->message_room * (sizeof(*local->message) + 128) + local->step_room * sizeof(*local->step) +
-           local->delivery_room * sizeof(*local->delivery) + local->output_room * sizeof(*local->output);
+           local->message_room * (sizeof(*local->message) + 128) +
+           local->step_room * sizeof(*local->step) +
+           local->delivery_room * sizeof(*local->delivery) +
+           local->output_room * sizeof(*local->output);
 }

@@ -1,13 +1,16 @@
 /*
- * The members of a communicator as finite automata, learned from the product's own code as exploration needs them.
+ * The members of a communicator as finite automata, learned from the product's own code as
+ * exploration needs them.
  *
- * A member is deterministic: its state is a function of the inputs it took. So each of its states gets a small number:
- * states are the same if the digest of the member (ftc_member_digest), its rank and the history kept here
- * are. A step, from a state by an input to a state with outputs, is computed once by feeding a new member all
- * inputs that lead there; after that it is a look into a table. Messages, decisions and epochs are numbered too.
+ * A member is deterministic: its state is a function of the inputs it took. So each of its states
+ * gets a small number: states are the same if the digest of the member (ftc_member_digest), its
+ * rank and the history kept here are. A step, from a state by an input to a state with outputs, is
+ * computed once by feeding a new member all inputs that lead there; after that it is a look into a
+ * table. Messages, decisions and epochs are numbered too.
  *
- * The promises of docs/design/agreement.md that concern one member alone are checked when a step is learned; what
- * depends on who is dead or on what others did is left as facts in the step for the explorer.
+ * The promises of docs/design/agreement.md that concern one member alone are checked when a step is
+ * learned; what depends on who is dead or on what others did is left as facts in the step for the
+ * explorer.
  *
  * Values are vectors of n bytes: how often each rank's input was counted.
  */
@@ -35,7 +38,8 @@ enum {
         1
         << 17, /* two levels: the call, with the posts of these ranks, plus 256 times the L that they posted */
     FTC_LOCAL_ADOPT =
-        1 << 18, /* ... plus the number of the decision of this node; a call with it, if there was none */
+        1
+        << 18, /* ... plus the number of the decision of this node; a call with it, if there was none */
     FTC_LOCAL_MESSAGE = 1 << 19, /* plus the number of the message */
 };
 
@@ -62,11 +66,13 @@ struct ftc_local_state {
     ftc_mask known, agreed; /* L, G */
     uint8_t epoch;          /* by number */
     uint32_t parent, input; /* a way here */
-    uint32_t forgotten; /* the same, with one more operation forgotten; FTC_TABLE_NONE: not asked for yet */
+    uint32_t
+        forgotten; /* the same, with one more operation forgotten; FTC_TABLE_NONE: not asked for yet */
     struct ftc_digest member;
 };
 
-/* Numbers are by operation; equal numbers: the same status, value, failed set, ballot and report of retries. */
+/* Numbers are by operation; equal numbers: the same status, value, failed set, ballot and report of
+ * retries. */
 struct ftc_local_decision {
     int status, op;
     struct ftc_ballot_id ballot;
@@ -117,20 +123,21 @@ struct ftc_local {
     char **violation;
     struct ftc_epoch *epoch;
     size_t step_count, delivery_count, output_count, violation_count, epoch_count;
-    size_t state_room, message_room, decision_room, step_room, delivery_room, output_room, violation_room,
-        epoch_room;
+    size_t state_room, message_room, decision_room, step_room, delivery_room, output_room,
+        violation_room, epoch_room;
     unsigned char *bytes; /* scratch: what a number is given to */
     size_t byte_count, byte_room;
     uint32_t *path; /* scratch: inputs that lead to a state */
     size_t path_room;
     uint32_t first[FTC_LOCAL_RANKS]; /* states */
-    /* while an input is taken: no call of this rank is under way, so no operator may be called; one was */
+    /* while an input is taken: no call of this rank is under way, so no operator may be called; one
+     * was */
     bool outside, operator_called;
     uint32_t decisions_kept;
 };
 
-/* settings->self is ignored. Settings are copied, the program must outlive it. FTC_ERR_ARG: too many ranks or
- * operations; FTC_ERR_NOMEM. fini() of a zeroed struct is legal. */
+/* settings->self is ignored. Settings are copied, the program must outlive it. FTC_ERR_ARG: too
+ * many ranks or operations; FTC_ERR_NOMEM. fini() of a zeroed struct is legal. */
 int ftc_local_init(struct ftc_local *local, const struct ftc_member_settings *settings,
                    const struct ftc_program *program);
 void ftc_local_fini(struct ftc_local *local);

@@ -1,5 +1,5 @@
-/* The promises of docs/design/agreement.md that one member keeps or breaks alone, checked while a step is learned; of
- * deliveries also what the explorer must compare with the other ranks. */
+/* The promises of docs/design/agreement.md that one member keeps or breaks alone, checked while a
+ * step is learned; of deliveries also what the explorer must compare with the other ranks. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,8 @@ int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch, uint
     }
     if (local->epoch_count > UINT8_MAX)
         return ftc_error_set(FTC_ERR_NOMEM, "more than 256 epochs; explore fewer operations");
-    int rc = ftc_array_grow((void **)&local->epoch, &local->epoch_room, local->epoch_count, sizeof(epoch));
+    int rc = ftc_array_grow((void **)&local->epoch, &local->epoch_room, local->epoch_count,
+                            sizeof(epoch));
     if (rc != FTC_SUCCESS)
         return rc;
     *number = (uint8_t)local->epoch_count;
@@ -49,7 +50,8 @@ int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch, uint
 }
 
 /* Calls count, not ballots; only allreduce, barrier and validate start a new row. */
-static void count_row(struct ftc_learning *l, const struct ftc_program_operation *operation, ftc_mask agreed)
+static void count_row(struct ftc_learning *l, const struct ftc_program_operation *operation,
+                      ftc_mask agreed)
 {
     uint32_t w = l->local->settings.settle_every;
 
@@ -61,7 +63,8 @@ static void count_row(struct ftc_learning *l, const struct ftc_program_operation
         l->history.row = (uint8_t)((l->history.row + 1u) % w);
 }
 
-/* Two levels: the call was the post. Who takes the decision from its node has forgotten by then what it knew. */
+/* Two levels: the call was the post. Who takes the decision from its node has forgotten by then
+ * what it knew. */
 static ftc_mask known_at_call(const struct ftc_learning *l)
 {
     if (l->input >= FTC_LOCAL_ADOPT)
@@ -118,8 +121,10 @@ static int member_at(const struct ftc_learning *l, ftc_mask agreed, int index)
     return -1;
 }
 
-/* Two levels, with a root: it, the others of its node from its first rank on, then the next nodes. */
-static int rooted_coordinator(const struct ftc_learning *l, ftc_mask agreed, int root, int members, int i)
+/* Two levels, with a root: it, the others of its node from its first rank on, then the next
+ * nodes. */
+static int rooted_coordinator(const struct ftc_learning *l, ftc_mask agreed, int root, int members,
+                              int i)
 {
     const int *first = l->local->settings.first_ranks;
     int start = 0, node = 0;
@@ -151,14 +156,16 @@ static int coordinator(const struct ftc_learning *l, int op, int i)
     if (operation->root >= 0 && ftc_local_two_levels(l->local, op))
         return rooted_coordinator(l, agreed, operation->root, members, i);
     if (operation->root < 0)
-        index = l->local->settings.rotation == FTC_ROTATION_SPREAD ? spread_start(l, op, members) : 0;
+        index =
+            l->local->settings.rotation == FTC_ROTATION_SPREAD ? spread_start(l, op, members) : 0;
     return member_at(l, agreed, (index + i) % members);
 }
 
 /* The root is in G: everybody returns at once, without them. */
 static bool over_two_levels(const struct ftc_learning *l, int op)
 {
-    return ftc_local_two_levels(l->local, op) && !in(l->history.agreed[op], ftc_learning_operation(l)->root);
+    return ftc_local_two_levels(l->local, op) &&
+           !in(l->history.agreed[op], ftc_learning_operation(l)->root);
 }
 
 static bool collects(const struct ftc_learning *l)
@@ -180,10 +187,11 @@ static void check_counts(struct ftc_learning *l, const struct ftc_value *value, 
     }
     d->left_out = (ftc_mask)(all & ~once);
     if (often != 0)
-        ftc_learning_violate(l, "rank %d: operation %d counts a rank more than once", l->rank, d->op);
-    if (l->local->settings.scheme == FTC_SCHEME_LIST && (d->left_out & ~failed) != 0)
-        ftc_learning_violate(l, "rank %d: operation %d leaves a rank out and does not name it", l->rank,
+        ftc_learning_violate(l, "rank %d: operation %d counts a rank more than once", l->rank,
                              d->op);
+    if (l->local->settings.scheme == FTC_SCHEME_LIST && (d->left_out & ~failed) != 0)
+        ftc_learning_violate(l, "rank %d: operation %d leaves a rank out and does not name it",
+                             l->rank, d->op);
 }
 
 static void check_reduce(struct ftc_learning *l, const struct ftc_output *output, ftc_mask failed,
@@ -193,8 +201,9 @@ static void check_reduce(struct ftc_learning *l, const struct ftc_output *output
         ftc_learning_violate(l, "rank %d: plain reduce %d delivers a decision", l->rank, d->op);
     if (l->rank != ftc_learning_operation(l)->root) {
         if (output->status != FTC_SUCCESS)
-            ftc_learning_violate(l, "rank %d: plain reduce %d returns %d to a rank that is not its root",
-                                 l->rank, d->op, output->status);
+            ftc_learning_violate(
+                l, "rank %d: plain reduce %d returns %d to a rank that is not its root", l->rank,
+                d->op, output->status);
         return;
     }
     d->gives_up = output->status == FTC_ERR_TOO_MANY_FAILURES;
@@ -202,12 +211,15 @@ static void check_reduce(struct ftc_learning *l, const struct ftc_output *output
         d->failed = failed;
         check_counts(l, &output->result, failed, d);
     } else if (!d->gives_up) {
-        ftc_learning_violate(l, "rank %d: plain reduce %d returns %d", l->rank, d->op, output->status);
+        ftc_learning_violate(l, "rank %d: plain reduce %d returns %d", l->rank, d->op,
+                             output->status);
     }
 }
 
-/* Broadcast with its root in G: ROOT_FAILED at once, with no message, no state and no decision of its own. */
-static void check_silent(struct ftc_learning *l, const struct ftc_output *output, ftc_mask failed, int op)
+/* Broadcast with its root in G: ROOT_FAILED at once, with no message, no state and no decision of
+ * its own. */
+static void check_silent(struct ftc_learning *l, const struct ftc_output *output, ftc_mask failed,
+                         int op)
 {
     if (!in(l->history.agreed[op], ftc_learning_operation(l)->root))
         ftc_learning_violate(l, "rank %d: operation %d delivers no decision", l->rank, op);
@@ -215,7 +227,8 @@ static void check_silent(struct ftc_learning *l, const struct ftc_output *output
         ftc_learning_violate(l, "rank %d: broadcast %d of a root in G returns %d", l->rank, op,
                              output->status);
     else if (failed != l->history.agreed[op])
-        ftc_learning_violate(l, "rank %d: broadcast %d of a root in G does not report G", l->rank, op);
+        ftc_learning_violate(l, "rank %d: broadcast %d of a root in G does not report G", l->rank,
+                             op);
 }
 
 /* The failed set contains G and the coordinators that were given up; ROOT_FAILED names the root. */
@@ -223,22 +236,25 @@ static void check_failed(struct ftc_learning *l, const struct ftc_decision *deci
                          const struct ftc_local_delivery *d)
 {
     if ((l->history.agreed[d->op] & ~d->failed) != 0)
-        ftc_learning_violate(l, "rank %d: operation %d: the failed set has lost ranks of G", l->rank, d->op);
+        ftc_learning_violate(l, "rank %d: operation %d: the failed set has lost ranks of G",
+                             l->rank, d->op);
     for (int i = 0; i < (int)decision->ballot.i; i++) {
         int given_up = coordinator(l, d->op, i);
         if (!in(d->failed, given_up))
             ftc_learning_violate(
-                l, "rank %d: operation %d: decided by c_%u, but c_%d = %d not in the failed set", l->rank,
-                d->op, decision->ballot.i, i, given_up);
+                l, "rank %d: operation %d: decided by c_%u, but c_%d = %d not in the failed set",
+                l->rank, d->op, decision->ballot.i, i, given_up);
     }
-    /* Rule 3: sub-rounds <= failures; each ballot after (0,0) leaves out one member of the view more, at least. */
+    /* Rule 3: sub-rounds <= failures; each ballot after (0,0) leaves out one member of the view
+     * more, at least. */
     int failures = __builtin_popcount(d->failed) - __builtin_popcount(l->history.agreed[d->op]);
     if ((int)(decision->ballot.i + decision->ballot.s) > failures)
-        ftc_learning_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures", l->rank,
-                             d->op, decision->ballot.i, decision->ballot.s, failures);
+        ftc_learning_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures",
+                             l->rank, d->op, decision->ballot.i, decision->ballot.s, failures);
     if (decision->status == FTC_ERR_ROOT_FAILED && !in(d->failed, ftc_learning_operation(l)->root))
-        ftc_learning_violate(l, "rank %d: operation %d: ROOT_FAILED, but root %d not in the failed set",
-                             l->rank, d->op, ftc_learning_operation(l)->root);
+        ftc_learning_violate(
+            l, "rank %d: operation %d: ROOT_FAILED, but root %d not in the failed set", l->rank,
+            d->op, ftc_learning_operation(l)->root);
 }
 
 /* Rule 5: G := failed set, L grows by it, the epoch moves unless the ballot is (0,0). */
@@ -252,10 +268,12 @@ static void check_rule_5(struct ftc_learning *l, const struct ftc_decision *deci
     if (!ftc_epoch_equal(ftc_member_epoch(l->member), epoch))
         ftc_learning_violate(l, "rank %d: the epoch after operation %d is wrong", l->rank, d->op);
     if ((d->failed & ~ftc_local_mask(ftc_member_known_failed(l->member))) != 0)
-        ftc_learning_violate(l, "rank %d: the failed set of operation %d is not in L", l->rank, d->op);
+        ftc_learning_violate(l, "rank %d: the failed set of operation %d is not in L", l->rank,
+                             d->op);
     if (l->local->settings.share == FTC_SHARE_PIGGYBACK &&
         d->failed != ftc_local_mask(ftc_member_agreed_failed(l->member)))
-        ftc_learning_violate(l, "rank %d: G after operation %d is not its failed set", l->rank, d->op);
+        ftc_learning_violate(l, "rank %d: G after operation %d is not its failed set", l->rank,
+                             d->op);
 }
 
 static bool same_value(const struct ftc_value *a, const struct ftc_value *b)
@@ -271,7 +289,8 @@ static void check_reduced(struct ftc_learning *l, const struct ftc_output *outpu
     bool gives = output->result.buffer != NULL;
 
     if (gives != (l->rank == ftc_learning_operation(l)->root))
-        ftc_learning_violate(l, "rank %d: reduce %d delivers %s value", l->rank, op, gives ? "a" : "no");
+        ftc_learning_violate(l, "rank %d: reduce %d delivers %s value", l->rank, op,
+                             gives ? "a" : "no");
     if (output->decision->value.buffer != NULL)
         ftc_learning_violate(l, "rank %d: the decision of reduce %d has a value", l->rank, op);
 }
@@ -285,32 +304,34 @@ static void check_result(struct ftc_learning *l, const struct ftc_output *output
     if (output->status != decision->status ||
         (output->status != FTC_SUCCESS &&
          (operation->kind != FTC_CALL_BCAST || output->status != FTC_ERR_ROOT_FAILED)))
-        ftc_learning_violate(l, "rank %d: operation %d delivers status %d", l->rank, op, output->status);
+        ftc_learning_violate(l, "rank %d: operation %d delivers status %d", l->rank, op,
+                             output->status);
     if (operation->kind == FTC_CALL_REDUCE) {
         check_reduced(l, output, op);
         return;
     }
     if (output->result.buffer != NULL && !same_value(&output->result, &decision->value))
-        ftc_learning_violate(l, "rank %d: the result of operation %d is not the decision's value", l->rank,
-                             op);
+        ftc_learning_violate(l, "rank %d: the result of operation %d is not the decision's value",
+                             l->rank, op);
     if (output->result.buffer == NULL && decision->status == FTC_SUCCESS && gives &&
         operation->root != l->rank)
         ftc_learning_violate(l, "rank %d: operation %d delivers no value", l->rank, op);
     if (operation->kind == FTC_CALL_BCAST && decision->status == FTC_SUCCESS &&
         !ftc_local_broadcast_right(l->local, op, &decision->value))
-        ftc_learning_violate(l, "rank %d: operation %d does not deliver what root %d sent", l->rank, op,
-                             operation->root);
+        ftc_learning_violate(l, "rank %d: operation %d does not deliver what root %d sent", l->rank,
+                             op, operation->root);
 }
 
-static void check_decision(struct ftc_learning *l, const struct ftc_output *output, ftc_mask reported,
-                           struct ftc_local_delivery *d)
+static void check_decision(struct ftc_learning *l, const struct ftc_output *output,
+                           ftc_mask reported, struct ftc_local_delivery *d)
 {
     const struct ftc_decision *decision = output->decision;
     enum ftc_call_kind kind = ftc_learning_operation(l)->kind;
 
     d->failed = ftc_local_mask(&decision->failed);
     d->validates = kind == FTC_CALL_VALIDATE;
-    /* Over two levels the ranks of a node need not have called a broadcast that their delegate took part in. */
+    /* Over two levels the ranks of a node need not have called a broadcast that their delegate took
+     * part in. */
     bool gathers = kind != FTC_CALL_BCAST || !over_two_levels(l, d->op);
     d->collects = collects(l) || (gathers && !first_ballot(decision->ballot));
     d->root_failed = decision->status == FTC_ERR_ROOT_FAILED;
@@ -322,7 +343,8 @@ static void check_decision(struct ftc_learning *l, const struct ftc_output *outp
         check_counts(l, &output->result, d->failed, d);
     check_rule_5(l, decision, d);
     if (reported != d->failed)
-        ftc_learning_violate(l, "rank %d: the report of operation %d has another failed set", l->rank, d->op);
+        ftc_learning_violate(l, "rank %d: the report of operation %d has another failed set",
+                             l->rank, d->op);
 }
 
 int ftc_learning_delivers(struct ftc_learning *l, const struct ftc_output *output)
@@ -371,7 +393,8 @@ void ftc_learning_ends(struct ftc_learning *l, int rc)
 
     if (l->local->operator_called)
         ftc_learning_violate(
-            l, "rank %d: an operator is called after its call was delivered, or with a wrong size", l->rank);
+            l, "rank %d: an operator is called after its call was delivered, or with a wrong size",
+            l->rank);
     if (rc != FTC_SUCCESS)
         ftc_learning_violate(l, "rank %d: an input returns %d in a sound run", l->rank, rc);
     if (l->input < FTC_LOCAL_RANKS && !l->step.fenced && !in(known, (int)l->input))

@@ -24,7 +24,8 @@ static inline ftc_mask ftc_local_mask(const struct ftc_set *set)
     return set != NULL ? (ftc_mask)ftc_set_word(set, 0) : 0;
 }
 
-static inline const struct ftc_program_operation *ftc_learning_operation(const struct ftc_learning *l)
+static inline const struct ftc_program_operation *
+ftc_learning_operation(const struct ftc_learning *l)
 {
     return &l->local->program->operation[l->history.called - 1];
 }
@@ -33,19 +34,22 @@ static inline const struct ftc_program_operation *ftc_learning_operation(const s
 #define FTC_LOCAL_VALUE FTC_LOCAL_RANKS /* bytes of the largest value */
 size_t ftc_local_size(const struct ftc_local *local, int op);
 /* The call of operation `op`; `bytes` has room for FTC_LOCAL_VALUE and must outlive the call. */
-void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes, struct ftc_call *call);
+void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes,
+                    struct ftc_call *call);
 /* Whose input a value counts once or more, and whose more often; false: it has the wrong size. */
 bool ftc_local_counts(const struct ftc_local *local, const struct ftc_value *value, ftc_mask *once,
                       ftc_mask *often);
-bool ftc_local_broadcast_right(const struct ftc_local *local, int op, const struct ftc_value *value);
+bool ftc_local_broadcast_right(const struct ftc_local *local, int op,
+                               const struct ftc_value *value);
 
 int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch,
                            uint8_t *number); /* FTC_ERR_NOMEM */
 
 /* local_check.c: the promises of agreement.md that one member keeps or breaks alone */
 int ftc_learning_calls(struct ftc_learning *l); /* before the call; counts it. FTC_ERR_NOMEM */
-int ftc_learning_delivers(struct ftc_learning *l, const struct ftc_output *output); /* FTC_ERR_NOMEM */
-void ftc_learning_ends(struct ftc_learning *l, int rc); /* after the outputs; rc of the input */
+int ftc_learning_delivers(struct ftc_learning *l,
+                          const struct ftc_output *output); /* FTC_ERR_NOMEM */
+void ftc_learning_ends(struct ftc_learning *l, int rc);     /* after the outputs; rc of the input */
 
 /* local.c */
 int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, unsigned retries,

@@ -3,7 +3,8 @@
 
 #include "sim/explore/local_learn.h"
 
-#define BROADCAST_SIZE 6 /* of the last rank; of the others 2: less than reductions of 3 ranks or more */
+#define BROADCAST_SIZE                                                                             \
+    6 /* of the last rank; of the others 2: less than reductions of 3 ranks or more */
 
 static void add_counts(void *arg, const void *in, void *inout, size_t size)
 {
@@ -42,7 +43,8 @@ static void fill(const struct ftc_local *local, int rank, int op, unsigned char 
         bytes[rank] = 1;
 }
 
-void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes, struct ftc_call *call)
+void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes,
+                    struct ftc_call *call)
 {
     const struct ftc_program_operation *operation = &local->program->operation[op];
     bool combines = ftc_program_combines(operation);

@@ -54,13 +54,15 @@ static void print_event(FILE *out, const struct ftc_exploration *x, const struct
         fprintf(out, "rank %d: its timer fires", event.rank);
         break;
     case FTC_EXPLORE_POST:
-        fprintf(out, "rank %d posts for operation %d, %s", event.rank,
-                ftc_state_history(x, state, event.rank)->called,
-                ftc_call_kind_name(operation[ftc_state_history(x, state, event.rank)->called].kind));
+        fprintf(
+            out, "rank %d posts for operation %d, %s", event.rank,
+            ftc_state_history(x, state, event.rank)->called,
+            ftc_call_kind_name(operation[ftc_state_history(x, state, event.rank)->called].kind));
         break;
     case FTC_EXPLORE_GATHER:
         if (ftc_explore_board_gathered(x, state, event.rank) == FTC_LOCAL_CALL) {
-            fprintf(out, "rank %d calls it: its node has called the operation before it", event.rank);
+            fprintf(out, "rank %d calls it: its node has called the operation before it",
+                    event.rank);
             break;
         }
         fprintf(out, "rank %d has the posts of its node: ", event.rank);
@@ -78,7 +80,8 @@ static void print_event(FILE *out, const struct ftc_exploration *x, const struct
         break;
     case FTC_EXPLORE_CRASH_TELL:
         fprintf(out, "rank %d %s; rank %d is told that rank %d failed", event.other,
-                x->limits->unfenced ? "is declared failed but goes on" : "CRASHES", event.rank, event.other);
+                x->limits->unfenced ? "is declared failed but goes on" : "CRASHES", event.rank,
+                event.other);
         break;
     }
     fputc('\n', out);
@@ -113,7 +116,8 @@ static int print_step(FILE *out, struct ftc_exploration *x, const struct ftc_sta
 {
     uint32_t index;
 
-    if (event.kind == FTC_EXPLORE_CRASH || event.kind == FTC_EXPLORE_POST || event.kind == FTC_EXPLORE_WRITE)
+    if (event.kind == FTC_EXPLORE_CRASH || event.kind == FTC_EXPLORE_POST ||
+        event.kind == FTC_EXPLORE_WRITE)
         return FTC_SUCCESS;
     int rc = ftc_state_step(x, state, event, &index);
     if (rc != FTC_SUCCESS)
@@ -123,8 +127,8 @@ static int print_step(FILE *out, struct ftc_exploration *x, const struct ftc_sta
     for (int o = 0; o < outputs; o++)
         print_output(out, x, event.rank, step, x->local.output[step->output + (uint32_t)o]);
     if (event.outputs > 0)
-        fprintf(out, "          rank %d CRASHES after %d of %d outputs\n", event.rank, event.outputs,
-                step->outputs);
+        fprintf(out, "          rank %d CRASHES after %d of %d outputs\n", event.rank,
+                event.outputs, step->outputs);
     return FTC_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 /*
- * A counter-example as a schedule of a cluster (sim/model/schedule.h), so that `ftcoll-sim replay` shows it. The path is walked
- * once more, to count outputs and messages: a rank that crashes does so after its last output, and
- * of what it sent only that which arrived on the path arrives.
+ * A counter-example as a schedule of a cluster (sim/model/schedule.h), so that `ftcoll-sim replay`
+ * shows it. The path is walked once more, to count outputs and messages: a rank that crashes does
+ * so after its last output, and of what it sent only that which arrived on the path arrives.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,8 @@ static int add_event(struct replay *r, struct ftc_explore_event event)
     return rc;
 }
 
-static void count_outputs(struct replay *r, const struct ftc_local_step *step, int rank, int outputs)
+static void count_outputs(struct replay *r, const struct ftc_local_step *step, int rank,
+                          int outputs)
 {
     for (int o = 0; o < outputs; o++) {
         uint32_t output = r->x->local.output[step->output + (uint32_t)o];
@@ -99,11 +100,12 @@ static int add_deaths(struct replay *r)
     for (int from = 0; from < r->x->n; from++) {
         if (!ftc_mask_has(dead, from))
             continue;
-        s->crash[s->crashes++] = (struct ftc_schedule_crash){.rank = from, .outputs = r->outputs[from]};
+        s->crash[s->crashes++] =
+            (struct ftc_schedule_crash){.rank = from, .outputs = r->outputs[from]};
         for (int to = 0; to < r->x->n; to++) {
             if (r->arrived[from][to] < r->sent[from][to])
-                s->loss[s->losses++] =
-                    (struct ftc_schedule_loss){.from = from, .to = to, .arrive = r->arrived[from][to]};
+                s->loss[s->losses++] = (struct ftc_schedule_loss){
+                    .from = from, .to = to, .arrive = r->arrived[from][to]};
         }
     }
     return FTC_SUCCESS;
@@ -119,15 +121,15 @@ static int print(struct replay *r, char **text)
         return FTC_SUCCESS;
     char *setup = ftc_setup_format(&local->settings, local->program);
     char *schedule = ftc_schedule_format(&r->schedule);
-    bool good =
-        setup != NULL && schedule != NULL && asprintf(text, "ftcoll-sim replay %s %s", setup, schedule) >= 0;
+    bool good = setup != NULL && schedule != NULL &&
+                asprintf(text, "ftcoll-sim replay %s %s", setup, schedule) >= 0;
     free(setup);
     free(schedule);
     return good ? FTC_SUCCESS : no_memory();
 }
 
-int ftc_explore_replay(struct ftc_exploration *x, const struct ftc_explore_event events[], int count,
-                       char **text)
+int ftc_explore_replay(struct ftc_exploration *x, const struct ftc_explore_event events[],
+                       int count, char **text)
 {
     struct replay *r = calloc(1, sizeof(*r));
 
@@ -139,7 +141,8 @@ int ftc_explore_replay(struct ftc_exploration *x, const struct ftc_explore_event
     if (rc == FTC_SUCCESS)
         rc = add_deaths(r);
     if (rc == FTC_SUCCESS)
-        rc = ftc_schedule_from_events(&r->schedule, &x->local.settings, x->local.program, r->event, r->count);
+        rc = ftc_schedule_from_events(&r->schedule, &x->local.settings, x->local.program, r->event,
+                                      r->count);
     if (rc == FTC_SUCCESS)
         rc = print(r, text);
     ftc_schedule_fini(&r->schedule);

@@ -1,5 +1,5 @@
-/* Looking for a shorter counter-example: the same search, never deeper than what is known, and into a state again
- * whenever it is reached by a shorter path. */
+/* Looking for a shorter counter-example: the same search, never deeper than what is known, and into
+ * a state again whenever it is reached by a shorter path. */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -43,7 +43,8 @@ static int search_events(struct shorten *s, const struct ftc_state *state, int d
 {
     int rc = FTC_SUCCESS;
 
-    for (int e = 0; rc == FTC_SUCCESS && e < count && s->left > 0 && depth + 1 < s->best_count; e++) {
+    for (int e = 0; rc == FTC_SUCCESS && e < count && s->left > 0 && depth + 1 < s->best_count;
+         e++) {
         struct ftc_state next = *state;
         s->left--;
         s->path[depth] = events[e];

@@ -21,7 +21,8 @@ static void set_timer(int n, struct ftc_state *state, int rank, bool on)
 {
     uint32_t bit = (uint32_t)1 << (8 + rank);
 
-    *ftc_state_flags(n, state) = on ? *ftc_state_flags(n, state) | bit : *ftc_state_flags(n, state) & ~bit;
+    *ftc_state_flags(n, state) =
+        on ? *ftc_state_flags(n, state) | bit : *ftc_state_flags(n, state) & ~bit;
 }
 
 /* It takes no step any more; what is on the way to it vanishes. */
@@ -84,18 +85,20 @@ static uint32_t input_of(const struct ftc_exploration *x, const struct ftc_state
     }
 }
 
-int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state, struct ftc_explore_event event,
-                   uint32_t *step)
+int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state,
+                   struct ftc_explore_event event, uint32_t *step)
 {
     uint32_t input = input_of(x, state, event);
 
     *step = ftc_local_find(&x->local, state->word[event.rank], input);
-    return *step != FTC_TABLE_NONE ? FTC_SUCCESS
-                                   : ftc_local_learn(&x->local, state->word[event.rank], input, step);
+    return *step != FTC_TABLE_NONE
+               ? FTC_SUCCESS
+               : ftc_local_learn(&x->local, state->word[event.rank], input, step);
 }
 
 /* The event itself is over: take it out of the state. */
-static void consume(const struct ftc_exploration *x, struct ftc_state *state, struct ftc_explore_event event)
+static void consume(const struct ftc_exploration *x, struct ftc_state *state,
+                    struct ftc_explore_event event)
 {
     int n = x->n;
 
@@ -134,7 +137,8 @@ static int put_out_all(struct ftc_exploration *x, struct ftc_state *state, int r
     return rc;
 }
 
-/* Of operations that every rank that takes steps has delivered nobody's history is looked at any more. */
+/* Of operations that every rank that takes steps has delivered nobody's history is looked at any
+ * more. */
 static int forget(struct ftc_exploration *x, struct ftc_state *state)
 {
     int least = x->length, rc = FTC_SUCCESS;
@@ -148,7 +152,8 @@ static int forget(struct ftc_exploration *x, struct ftc_state *state)
         int delivered = h->called - h->under_way;
         least = delivered < least ? delivered : least;
     }
-    if (x->local.settings.nodes > 1) /* what the dead posted is compared with the operation before */
+    if (x->local.settings.nodes >
+        1) /* what the dead posted is compared with the operation before */
         least = least > 0 ? least - 1 : 0;
     for (int rank = 0; rc == FTC_SUCCESS && rank < x->n; rank++) {
         if (ftc_state_acts(state, rank))
@@ -157,7 +162,8 @@ static int forget(struct ftc_exploration *x, struct ftc_state *state)
     return rc;
 }
 
-static int take_step(struct ftc_exploration *x, struct ftc_state *state, struct ftc_explore_event event)
+static int take_step(struct ftc_exploration *x, struct ftc_state *state,
+                     struct ftc_explore_event event)
 {
     int rank = event.rank;
     bool alive = !ftc_mask_has(ftc_state_dead(x->n, state), rank);
@@ -190,8 +196,8 @@ static int take_step(struct ftc_exploration *x, struct ftc_state *state, struct 
 
 /* --- inputs that change nothing --- */
 
-static int skip_idle(struct ftc_exploration *x, struct ftc_state *state, struct ftc_explore_event event,
-                     bool *idle)
+static int skip_idle(struct ftc_exploration *x, struct ftc_state *state,
+                     struct ftc_explore_event event, bool *idle)
 {
     uint32_t step;
     int rc = ftc_state_step(x, state, event, &step);
@@ -230,7 +236,8 @@ static int skip_notices(struct ftc_exploration *x, struct ftc_state *state, int 
     return rc;
 }
 
-/* After a step of `rank`: only its own inputs and the first messages it sent may have become idle. */
+/* After a step of `rank`: only its own inputs and the first messages it sent may have become
+ * idle. */
 static int skip_around(struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     int rc = FTC_SUCCESS;
@@ -248,7 +255,8 @@ static int skip_around(struct ftc_exploration *x, struct ftc_state *state, int r
 
 /* --- events --- */
 
-int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state, struct ftc_explore_event event)
+int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state,
+                   struct ftc_explore_event event)
 {
     int rc = FTC_SUCCESS;
 
@@ -259,7 +267,8 @@ int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state, struct ft
     }
     if (event.kind == FTC_EXPLORE_CRASH_TELL)
         crash(x, state, event.other);
-    if (event.kind == FTC_EXPLORE_POST || (event.kind == FTC_EXPLORE_CALL && x->local.settings.nodes > 1))
+    if (event.kind == FTC_EXPLORE_POST ||
+        (event.kind == FTC_EXPLORE_CALL && x->local.settings.nodes > 1))
         ftc_explore_board_post(x, state, event.rank); /* a call by messages: just the count */
     if (event.kind == FTC_EXPLORE_WRITE)
         ftc_explore_board_write(x, state, event.rank);

@@ -7,8 +7,8 @@
 #include "sim/explore/local.h"
 #include "sim/explore/visited.h"
 
-/* Words of a global state, n ranks: n members (FTC_STATE_GONE: stopped for ever), n * (n - 1) channels, 2 of notices
- * (bit observer * 8 + dead), 1 of: dead, timers, crashes left. */
+/* Words of a global state, n ranks: n members (FTC_STATE_GONE: stopped for ever), n * (n - 1)
+ * channels, 2 of notices (bit observer * 8 + dead), 1 of: dead, timers, crashes left. */
 #define FTC_STATE_WORDS         (FTC_LOCAL_RANKS * FTC_LOCAL_RANKS + 3 + FTC_EXPLORE_BOARD_WORDS)
 #define FTC_EXPLORE_BOARD_WORDS 18 /* with two levels; board.h */
 #define FTC_STATE_GONE          UINT32_MAX
@@ -89,8 +89,8 @@ static inline bool ftc_state_acts(const struct ftc_state *state, int rank)
     return state->word[rank] != FTC_STATE_GONE;
 }
 
-static inline const struct ftc_local_history *ftc_state_history(const struct ftc_exploration *x,
-                                                                const struct ftc_state *state, int rank)
+static inline const struct ftc_local_history *
+ftc_state_history(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
     return &x->local.state[state->word[rank]].history;
 }
@@ -99,10 +99,12 @@ static inline const struct ftc_local_history *ftc_state_history(const struct ftc
 
 void ftc_state_first(const struct ftc_exploration *x, struct ftc_state *state);
 /* Take an event that can happen. Fills x->violation if that breaks a promise. FTC_ERR_NOMEM. */
-int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state, struct ftc_explore_event event);
-/* The step of a member that belongs to an event (not to a crash, a post or a word that is written). */
-int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state, struct ftc_explore_event event,
-                   uint32_t *step);
+int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state,
+                   struct ftc_explore_event event);
+/* The step of a member that belongs to an event (not to a crash, a post or a word that is
+ * written). */
+int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state,
+                   struct ftc_explore_event event, uint32_t *step);
 
 /* --- check.c: promises about several members --- */
 
@@ -119,19 +121,22 @@ void ftc_explore_check_end(struct ftc_exploration *x, const struct ftc_state *st
 
 /* Most events that can happen in one state. */
 #define FTC_EXPLORE_EVENTS 4096
-/* All events of a state, in the order to try them; *terminal: none of them has to happen. FTC_ERR_NOMEM. */
+/* All events of a state, in the order to try them; *terminal: none of them has to happen.
+ * FTC_ERR_NOMEM. */
 int ftc_explore_events(struct ftc_exploration *x, const struct ftc_state *state,
                        struct ftc_explore_event events[], int *count, bool *terminal);
 
 /* --- shorten.c --- */
 
-/* Replace a counter-example by a shorter one if limits->shorten transitions suffice to find one. FTC_ERR_NOMEM. */
+/* Replace a counter-example by a shorter one if limits->shorten transitions suffice to find one.
+ * FTC_ERR_NOMEM. */
 int ftc_explore_shorten(struct ftc_exploration *x, struct ftc_explore_event **events, int *count);
 
 /* --- path.c --- */
 
-/* A path of the reduced search as one of the full search: put in the messages that were taken without mention because they
- * changed nothing. limits->plain must be set by now, as for the next two. FTC_ERR_NOMEM. */
+/* A path of the reduced search as one of the full search: put in the messages that were taken
+ * without mention because they changed nothing. limits->plain must be set by now, as for the next
+ * two. FTC_ERR_NOMEM. */
 int ftc_explore_spell_out(struct ftc_exploration *x, struct ftc_explore_event **events, int *count);
 /* The events from the first state on, as lines of text, malloc'ed. FTC_ERR_NOMEM. */
 int ftc_explore_path(struct ftc_exploration *x, const struct ftc_explore_event events[], int count,
@@ -139,8 +144,9 @@ int ftc_explore_path(struct ftc_exploration *x, const struct ftc_explore_event e
 
 /* --- replay.c --- */
 
-/* The command that replays these events in a cluster, malloc'ed; NULL if they keep all promises there. FTC_ERR_NOMEM. */
-int ftc_explore_replay(struct ftc_exploration *x, const struct ftc_explore_event events[], int count,
-                       char **text);
+/* The command that replays these events in a cluster, malloc'ed; NULL if they keep all promises
+ * there. FTC_ERR_NOMEM. */
+int ftc_explore_replay(struct ftc_exploration *x, const struct ftc_explore_event events[],
+                       int count, char **text);
 
 #endif

@@ -90,7 +90,8 @@ struct ftc_digest ftc_digest_of(const void *bytes, size_t size)
     return (struct ftc_digest){hash.low64, hash.high64};
 }
 
-int ftc_intern_number(struct ftc_intern *intern, struct ftc_digest digest, uint32_t *number, bool *fresh)
+int ftc_intern_number(struct ftc_intern *intern, struct ftc_digest digest, uint32_t *number,
+                      bool *fresh)
 {
     uint64_t key = digest.low;
     uint32_t found;
@@ -124,7 +125,8 @@ int ftc_array_grow(void **array, size_t *room, size_t count, size_t size)
     size_t larger = *room == 0 ? 64 : 2 * *room;
     void *moved = realloc(*array, larger * size);
     if (moved == NULL)
-        return ftc_error_set(FTC_ERR_NOMEM, "no memory for an array of %zu elements; explore less", larger);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for an array of %zu elements; explore less",
+                             larger);
     *array = moved;
     *room = larger;
     return FTC_SUCCESS;

@@ -1,7 +1,8 @@
 /*
- * Hash tables of exploration: a map from 64-bit keys to 32-bit numbers (open addressing, linear probing, grows by
- * doubling), and on it the interning of things by a 128-bit digest of their bytes: equal digests are taken for
- * equal things, the first one gets number 0, the next 1 and so on.
+ * Hash tables of exploration: a map from 64-bit keys to 32-bit numbers (open addressing, linear
+ * probing, grows by doubling), and on it the interning of things by a 128-bit digest of their
+ * bytes: equal digests are taken for equal things, the first one gets number 0, the next 1 and so
+ * on.
  */
 #ifndef FTC_SIM_EXPLORE_TABLE_H
 #define FTC_SIM_EXPLORE_TABLE_H
@@ -43,10 +44,12 @@ struct ftc_intern {
 void ftc_intern_fini(struct ftc_intern *intern); /* a zeroed struct knows nothing */
 struct ftc_digest ftc_digest_of(const void *bytes, size_t size);
 /* The number of what has this digest: an old one, or a new one and *fresh. FTC_ERR_NOMEM. */
-int ftc_intern_number(struct ftc_intern *intern, struct ftc_digest digest, uint32_t *number, bool *fresh);
+int ftc_intern_number(struct ftc_intern *intern, struct ftc_digest digest, uint32_t *number,
+                      bool *fresh);
 size_t ftc_intern_bytes(const struct ftc_intern *intern);
 
-/* Room for element number `count`, of `size` bytes, in an array that doubles. FTC_ERR_NOMEM leaves it as it was. */
+/* Room for element number `count`, of `size` bytes, in an array that doubles. FTC_ERR_NOMEM leaves
+ * it as it was. */
 int ftc_array_grow(void **array, size_t *room, size_t count, size_t size);
 
 #endif

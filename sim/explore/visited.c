@@ -42,7 +42,8 @@ static int resize(struct ftc_visited *visited, struct ftc_visited_part *part, ui
     struct ftc_visited_part larger = {.room = room, .count = part->count};
 
     if (visited->bytes + bytes_of(room) - bytes_of(part->room) > visited->limit)
-        return ftc_error_set(FTC_ERR_NOMEM, "more than %zu MiB of memory are needed", visited->limit >> 20);
+        return ftc_error_set(FTC_ERR_NOMEM, "more than %zu MiB of memory are needed",
+                             visited->limit >> 20);
     larger.slot = map_slots(bytes_of(room));
     if (larger.slot == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for more states: %m");

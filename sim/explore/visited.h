@@ -1,9 +1,10 @@
 /*
- * The states an exploration has seen, as 64-bit hashes: eight bytes each. Two states with the same hash count as one, so
- * the second would not be explored: among N states about N^2 / 2^65 such pairs are expected.
+ * The states an exploration has seen, as 64-bit hashes: eight bytes each. Two states with the same
+ * hash count as one, so the second would not be explored: among N states about N^2 / 2^65 such
+ * pairs are expected.
  *
- * The hashes are spread over parts that grow one at a time, so that growing never needs much more than what is
- * there: a part is between half and three quarters full.
+ * The hashes are spread over parts that grow one at a time, so that growing never needs much more
+ * than what is there: a part is between half and three quarters full.
  */
 #ifndef FTC_SIM_EXPLORE_VISITED_H
 #define FTC_SIM_EXPLORE_VISITED_H

@@ -23,7 +23,8 @@ static bool next_word(const char **at, char word[WORD])
 
 typedef int take_word(struct ftc_figures_axes *axes, const char *word);
 
-static int each_word(struct ftc_figures_axes *axes, const char *option, const char *text, take_word *take)
+static int each_word(struct ftc_figures_axes *axes, const char *option, const char *text,
+                     take_word *take)
 {
     const char *at = text;
     char word[WORD];
@@ -31,7 +32,8 @@ static int each_word(struct ftc_figures_axes *axes, const char *option, const ch
 
     do {
         if (!next_word(&at, word))
-            return ftc_error_set(FTC_ERR_ARG, "%s %s: a word is too long; see --help", option, text);
+            return ftc_error_set(FTC_ERR_ARG, "%s %s: a word is too long; see --help", option,
+                                 text);
         rc = take(axes, word);
     } while (rc == 0 && *at != '\0');
     return rc;
@@ -88,7 +90,8 @@ int ftc_figures_read_ways(struct ftc_figures_axes *axes, const char *text)
 
 static int full(const char *option)
 {
-    return ftc_error_set(FTC_ERR_ARG, "%s: more than %d values; give fewer", option, FTC_FIGURES_VALUES);
+    return ftc_error_set(FTC_ERR_ARG, "%s: more than %d values; give fewer", option,
+                         FTC_FIGURES_VALUES);
 }
 
 static int take_failed(struct ftc_figures_axes *axes, const char *word)

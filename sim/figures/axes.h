@@ -1,4 +1,5 @@
-/* The axes of a table of broadcasts as text. Each list replaces what was there before. FTC_ERR_ARG, FTC_ERR_NOMEM. */
+/* The axes of a table of broadcasts as text. Each list replaces what was there before. FTC_ERR_ARG,
+ * FTC_ERR_NOMEM. */
 #ifndef FTC_SIM_FIGURES_AXES_H
 #define FTC_SIM_FIGURES_AXES_H
 

@@ -113,10 +113,11 @@ static const struct ftc_option options[] = {
      "all (default), or a list as lame+checked,ocg,multicast+ring; baselines, or ack-linear, ...",
      take_ways},
     {"failed", 'k', "LIST", "failed ranks: 0,1,1% (default: 0)", take_failed},
-    {"loss", 0, "LIST", "datagrams lost by each receiver, in percent: 0,0.287,10 (default: 0)", take_losses},
+    {"loss", 0, "LIST", "datagrams lost by each receiver, in percent: 0,0.287,10 (default: 0)",
+     take_losses},
     {"cost", 'c', "LIST", "cost models, see run --help (default: L=2000,o=1000)", take_cost},
-    {"noise", 0, "TIME",
-     "each channel takes up to so much longer, at random (default: 0)", take_noise},
+    {"noise", 0, "TIME", "each channel takes up to so much longer, at random (default: 0)",
+     take_noise},
     {"bytes", 'b', "B", "size of a value for the cost model (default: 8)", take_bytes},
     {"repeat", 'r', "R",
      "how many runs, with seeds SEED, SEED+1, ..., where chance has a say (default: 5)",
@@ -156,7 +157,8 @@ const struct ftc_usage ftc_broadcast_usage = {
     .examples =
         "  ftcoll-sim broadcast -n 64..65536 --failed 0,1,1% > out.csv\n"
         "  ftcoll-sim broadcast -n 4096 --combination ocg,lame+checked --noise 2us --repeat 1000\n"
-        "  ftcoll-sim broadcast -n 8..4096 -C multicast+ring,baselines --loss 0,1 --plot-skew out.svg\n",
+        "  ftcoll-sim broadcast -n 8..4096 -C multicast+ring,baselines --loss 0,1 --plot-skew "
+        "out.svg\n",
     .option = options,
 };
 
@@ -186,7 +188,8 @@ static unsigned given(const struct ftc_settings *settings)
 
 static int add_row(struct ftc_figures *figures, const struct ftc_figures_row *row)
 {
-    struct ftc_figures_row *grown = realloc(figures->row, ((size_t)figures->rows + 1) * sizeof(*grown));
+    struct ftc_figures_row *grown =
+        realloc(figures->row, ((size_t)figures->rows + 1) * sizeof(*grown));
 
     if (grown == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the rows of the table");
@@ -196,7 +199,8 @@ static int add_row(struct ftc_figures *figures, const struct ftc_figures_row *ro
 }
 
 /* A curve after the other: the sizes of one way, cost model, number of failed ranks and loss. */
-static int add_curve(struct ftc_figures *figures, const struct command *c, struct ftc_figures_row row)
+static int add_curve(struct ftc_figures *figures, const struct command *c,
+                     struct ftc_figures_row row)
 {
     int rc = 0;
 
@@ -210,7 +214,8 @@ static int add_curve(struct ftc_figures *figures, const struct command *c, struc
 }
 
 /* Only datagrams get lost: without any there is one curve. */
-static int add_losses(struct ftc_figures *figures, const struct command *c, struct ftc_figures_row row)
+static int add_losses(struct ftc_figures *figures, const struct command *c,
+                      struct ftc_figures_row row)
 {
     bool datagrams = row.way.baseline || row.way.pair.dissemination == FTC_DISSEMINATION_MULTICAST;
     int rc = 0;
@@ -234,16 +239,17 @@ static int add_rows(struct ftc_figures *figures, const struct command *c)
                                                          .cost = &c->cost[cost],
                                                          .failed = &c->axes.failed[failed]});
     if (rc == 0 && figures->rows == 0)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "nothing to run: failed ranks must be fewer than ranks; give larger -n");
+        return ftc_error_set(
+            FTC_ERR_ARG, "nothing to run: failed ranks must be fewer than ranks; give larger -n");
     return rc;
 }
 
 /* --- output --- */
 
-static const char head[] = "combination,cost,n,failed,dead,loss_percent,runs,latency_ns,latency_min_ns,"
-                           "latency_max_ns,first_ns,mean_ns,spread_ns,quiet_ns,dissemination,correction,"
-                           "missed,missed_runs,rounds,distance,arity,formula_missed,formula_messages";
+static const char head[] =
+    "combination,cost,n,failed,dead,loss_percent,runs,latency_ns,latency_min_ns,"
+    "latency_max_ns,first_ns,mean_ns,spread_ns,quiet_ns,dissemination,correction,"
+    "missed,missed_runs,rounds,distance,arity,formula_missed,formula_messages";
 
 struct table {
     const struct ftc_figures *figures;
@@ -281,10 +287,11 @@ static void print_again(const struct table *table, const struct ftc_figures_row 
         fprintf(stderr, plain ? " %s" : " '%s'", word);
     }
     fprintf(stderr,
-            " --combination %s -n %d --failed %d --loss %.10g --cost L=%.15g,o=%.15g,g=%.15g,G=%.15g --seed "
+            " --combination %s -n %d --failed %d --loss %.10g --cost "
+            "L=%.15g,o=%.15g,g=%.15g,G=%.15g --seed "
             "%" PRIu64 " --repeat 1\n",
-            ftc_figures_way_name(&row->way, name), row->n, row->dead, row->loss, c->L, c->o, c->g, c->G,
-            row->bad_seed);
+            ftc_figures_way_name(&row->way, name), row->n, row->dead, row->loss, c->L, c->o, c->g,
+            c->G, row->bad_seed);
 }
 
 static void print_failure(const struct table *table, const struct ftc_figures_row *row)
@@ -292,8 +299,9 @@ static void print_failure(const struct table *table, const struct ftc_figures_ro
     const char *what = row->code == FTC_SIM_EXIT_VIOLATION ? "a promise is broken: " : "";
     char name[FTC_PAIR_NAME];
 
-    fprintf(stderr, "ftcoll-sim: %s, %d ranks, %d failed, %s: %s%s\n", ftc_figures_way_name(&row->way, name),
-            row->n, row->dead, row->cost->name, what, row->words);
+    fprintf(stderr, "ftcoll-sim: %s, %d ranks, %d failed, %s: %s%s\n",
+            ftc_figures_way_name(&row->way, name), row->n, row->dead, row->cost->name, what,
+            row->words);
     if (row->code == FTC_SIM_EXIT_VIOLATION)
         print_again(table, row);
 }
@@ -319,7 +327,8 @@ static char *row_key(const struct ftc_figures_row *row, char key[FTC_CSV_KEY])
     char name[FTC_PAIR_NAME], failed[32];
 
     snprintf(key, FTC_CSV_KEY, "%s,%s,%d,%s,%d,%.10g,", ftc_figures_way_name(&row->way, name),
-             row->cost->name, row->n, ftc_figures_failed_name(row->failed, failed), row->dead, row->loss);
+             row->cost->name, row->n, ftc_figures_failed_name(row->failed, failed), row->dead,
+             row->loss);
     return key;
 }
 
@@ -335,13 +344,14 @@ static bool print_row(void *arg, const void *any)
         return false;
     }
     printf("%s%d", row_key(row, key), row->runs);
-    printf(",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.0f,%.0f,%.0f", row->latency, row->least, row->most,
-           row->first, row->mean, row->spread);
+    printf(",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.0f,%.0f,%.0f", row->latency, row->least,
+           row->most, row->first, row->mean, row->spread);
     if (row->endless_runs > 0)
         putchar(',');
     else
         printf(",%.0f", row->quiet);
-    printf(",%.4g,%.4g,%.4g,%d", row->dissemination, row->correction, row->missed, row->missed_runs);
+    printf(",%.4g,%.4g,%.4g,%d", row->dissemination, row->correction, row->missed,
+           row->missed_runs);
     print_parameter(row->rounds);
     print_parameter(row->distance);
     print_parameter(row->arity);
@@ -429,11 +439,13 @@ static int check_settings(const struct ftc_setup *setup)
     const char *tree = setup->settings.source[ftc_config_find("broadcast", "tree")];
 
     if (setup->program.length > 0)
-        return ftc_error_set(FTC_ERR_ARG, "broadcast takes no operation: each run is one; leave it out");
+        return ftc_error_set(FTC_ERR_ARG,
+                             "broadcast takes no operation: each run is one; leave it out");
     if (value->dissemination != FTC_CONFIG_DISSEMINATION_AUTO ||
         value->correction != FTC_CONFIG_CORRECTION_AUTO || strcmp(tree, "default") != 0)
-        return ftc_error_set(FTC_ERR_ARG, "dissemination, tree and correction are an axis here; give "
-                                          "--combination lame+checked");
+        return ftc_error_set(FTC_ERR_ARG,
+                             "dissemination, tree and correction are an axis here; give "
+                             "--combination lame+checked");
     return 0;
 }
 
@@ -451,7 +463,8 @@ static int check(const struct ftc_setup *setup, const struct command *c)
     return rc;
 }
 
-static int measure_and_print(const struct command *c, struct ftc_figures *figures, struct table *table)
+static int measure_and_print(const struct command *c, struct ftc_figures *figures,
+                             struct table *table)
 {
     const struct ftc_rows rows = {.row = figures->row,
                                   .size = sizeof(*figures->row),
@@ -463,8 +476,10 @@ static int measure_and_print(const struct command *c, struct ftc_figures *figure
 
     puts(head);
     fflush(stdout); /* before processes are made: each would write it again */
-    int rc = c->from != NULL ? read_and_print(figures, c->from, table) : ftc_rows_run(&rows, (int)c->jobs);
-    for (int kind = 0; rc == 0 && table->code == FTC_SIM_EXIT_OK && kind < FTC_FIGURES_KINDS; kind++)
+    int rc = c->from != NULL ? read_and_print(figures, c->from, table)
+                             : ftc_rows_run(&rows, (int)c->jobs);
+    for (int kind = 0; rc == 0 && table->code == FTC_SIM_EXIT_OK && kind < FTC_FIGURES_KINDS;
+         kind++)
         if (c->plot[kind] != NULL)
             rc = ftc_figures_plot(figures, (enum ftc_figures_kind)kind, c->plot[kind]);
     return rc != 0 ? complain(FTC_SIM_EXIT_ERROR) : table->code;

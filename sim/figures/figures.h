@@ -1,11 +1,13 @@
 /*
- * Broadcasts in virtual time with nobody to help (sim/timed, alone): what each dissemination with each correction costs and
- * whom it reaches, against the number of ranks, failed ones, cost models and lost datagrams. Failed ranks are dead before
- * the start, at random, and nobody knows. Rank 0 is the root. Baselines (sim/baseline) stand beside.
+ * Broadcasts in virtual time with nobody to help (sim/timed, alone): what each dissemination with
+ * each correction costs and whom it reaches, against the number of ranks, failed ones, cost models
+ * and lost datagrams. Failed ranks are dead before the start, at random, and nobody knows. Rank 0
+ * is the root. Baselines (sim/baseline) stand beside.
  *
- * Parameters that the command line does not give are those of the papers, chosen for each row: corrections as fast as a
- * process can send; Lamé trees of order (L + 2o) / o; gossip bound in time, whose rounds T and distance d = K(epsilon) are
- * chosen for as many live ranks as there are (sim/figures/gossip_plan.h).
+ * Parameters that the command line does not give are those of the papers, chosen for each row:
+ * corrections as fast as a process can send; Lamé trees of order (L + 2o) / o; gossip bound in
+ * time, whose rounds T and distance d = K(epsilon) are chosen for as many live ranks as there are
+ * (sim/figures/gossip_plan.h).
  */
 #ifndef FTC_SIM_FIGURES_FIGURES_H
 #define FTC_SIM_FIGURES_FIGURES_H
@@ -31,7 +33,8 @@ struct ftc_figures_failed {
     double value;
     bool percent;
 };
-int ftc_figures_failed_of(const struct ftc_figures_failed *failed, int n); /* to the nearest number */
+int ftc_figures_failed_of(const struct ftc_figures_failed *failed,
+                          int n); /* to the nearest number */
 
 /* Times in ns. Those of ranks are of survivors that were reached, without the root. */
 struct ftc_figures_row {
@@ -45,8 +48,10 @@ struct ftc_figures_row {
     double formula_missed, formula_messages; /* by the mean field; < 0: there is no formula */
     /* results */
     int runs;
-    uint64_t latency, least, most; /* the last rank is reached: median, least and most of the runs */
-    /* means of the runs; spread: last - first; quiet: no message any more, or the root has all acknowledgements */
+    uint64_t latency, least,
+        most; /* the last rank is reached: median, least and most of the runs */
+    /* means of the runs; spread: last - first; quiet: no message any more, or the root has all
+     * acknowledgements */
     double first, mean, spread, quiet;
     double dissemination, correction; /* messages for each live process */
     double missed;                    /* survivors, mean of the runs */
@@ -79,7 +84,8 @@ struct ftc_figures {
 };
 
 /* settings.c: the members of a row; fills in its parameters and formulas. */
-struct ftc_member_settings ftc_figures_member(const struct ftc_figures *figures, struct ftc_figures_row *row);
+struct ftc_member_settings ftc_figures_member(const struct ftc_figures *figures,
+                                              struct ftc_figures_row *row);
 /* measure.c: fill in the row's results. */
 void ftc_figures_measure(const struct ftc_figures *figures, struct ftc_figures_row *row);
 

@@ -6,7 +6,8 @@
 
 /* --- rounds --- */
 
-/* reached(t): whom a message sent before round t goes to; who has it in round t are reached(t - hop + 1). */
+/* reached(t): whom a message sent before round t goes to; who has it in round t are reached(t - hop
+ * + 1). */
 struct walk {
     const struct ftc_gossip_model *model;
     int round;
@@ -76,9 +77,10 @@ int ftc_gossip_plan_gap(int ranks, double coloured, double epsilon)
 }
 
 /*
- * Going from a rank in one direction, is there a run of `run` dead ones before the first coloured rank? The first that is
- * not dead ends a run that is too short: if it is coloured, no; if not, everything begins again. P = a + (1 - a) u P with
- * a = dead^run and u the share of the uncoloured in the live.
+ * Going from a rank in one direction, is there a run of `run` dead ones before the first coloured
+ * rank? The first that is not dead ends a run that is too short: if it is coloured, no; if not,
+ * everything begins again. P = a + (1 - a) u P with a = dead^run and u the share of the uncoloured
+ * in the live.
  */
 static double behind_dead(double dead, double uncoloured, int run)
 {
@@ -95,7 +97,8 @@ double ftc_gossip_plan_missed(const struct ftc_gossip_model *model, double colou
 
     if (model->ranks - model->live < distance)
         return 0;
-    return live * uncoloured * behind_dead(dead, uncoloured, left) * behind_dead(dead, uncoloured, right);
+    return live * uncoloured * behind_dead(dead, uncoloured, left) *
+           behind_dead(dead, uncoloured, right);
 }
 
 /* --- choosing --- */

@@ -70,8 +70,9 @@ static void take_messages(const struct ftc_timed_result *result, int live, struc
 }
 
 /* Whom did it reach, and is that what it promises? */
-static int judge(const struct ftc_member_settings *member, const struct ftc_timed_settings *settings,
-                 const struct ftc_timed_result *result, struct ftc_figures_row *row, struct run *run)
+static int judge(const struct ftc_member_settings *member,
+                 const struct ftc_timed_settings *settings, const struct ftc_timed_result *result,
+                 struct ftc_figures_row *row, struct run *run)
 {
     struct ftc_set dead = {0}, reached = {0};
     char words[FTC_REACH_WORDS] = "out of memory";
@@ -84,7 +85,8 @@ static int judge(const struct ftc_member_settings *member, const struct ftc_time
     for (int rank = 0; rc == 0 && rank < row->n; rank++)
         if (result->delivery[rank] != UINT64_MAX)
             ftc_set_add(&reached, rank);
-    struct ftc_reach_facts facts = {.dead = &dead, .reached = &reached, .lossless = settings->loss_ppm == 0};
+    struct ftc_reach_facts facts = {
+        .dead = &dead, .reached = &reached, .lossless = settings->loss_ppm == 0};
     if (rc == 0) {
         run->missed = ftc_reach_missed(&facts);
         if (!ftc_reach_kept(member, &facts, words))
@@ -128,9 +130,10 @@ static int run_pair(const struct ftc_figures *figures, struct ftc_figures_row *r
     return rc;
 }
 
-/* Acknowledgements and requests are what corrects. Without a detector a baseline promises nothing where ranks are dead. */
-static int run_baseline(const struct ftc_figures *figures, struct ftc_figures_row *row, uint64_t seed,
-                        struct run *run)
+/* Acknowledgements and requests are what corrects. Without a detector a baseline promises nothing
+ * where ranks are dead. */
+static int run_baseline(const struct ftc_figures *figures, struct ftc_figures_row *row,
+                        uint64_t seed, struct run *run)
 {
     struct ftc_baseline_settings settings = {.kind = row->way.kind,
                                              .ranks = row->n,
@@ -149,7 +152,8 @@ static int run_baseline(const struct ftc_figures *figures, struct ftc_figures_ro
     run->last = result.last;
     run->mean = result.mean;
     run->quiet = result.complete ? result.root_free : result.last;
-    run->endless = !result.complete && row->way.kind != FTC_BASELINE_NEGATIVE; /* whose root never knows */
+    run->endless =
+        !result.complete && row->way.kind != FTC_BASELINE_NEGATIVE; /* whose root never knows */
     run->missed = result.receivers - result.served;
     run->dissemination = (double)(result.count.datagrams + result.count.repairs) / live;
     run->correction = (double)(result.count.acks + result.count.naks) / live;

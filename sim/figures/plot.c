@@ -28,7 +28,8 @@ static bool same_line(const struct ftc_figures_row *a, const struct ftc_figures_
 {
     if (a->way.baseline || b->way.baseline)
         return a->way.baseline && b->way.baseline;
-    return a->way.pair.dissemination == b->way.pair.dissemination && a->way.pair.tree == b->way.pair.tree;
+    return a->way.pair.dissemination == b->way.pair.dissemination &&
+           a->way.pair.tree == b->way.pair.tree;
 }
 
 static bool same_column(const struct ftc_figures_row *a, const struct ftc_figures_row *b)
@@ -116,12 +117,14 @@ static void write_axes(const struct drawing *d, FILE *out)
         most = value > most ? value : most;
         most = d->kind == FTC_FIGURES_SKEW && last > most ? last : most;
     }
-    fprintf(out, "set logscale x 2\nset format x '2^{%%L}'\nset xrange [%g:%g]\n", n[0] / 1.05, n[1] * 1.05);
+    fprintf(out, "set logscale x 2\nset format x '2^{%%L}'\nset xrange [%g:%g]\n", n[0] / 1.05,
+            n[1] * 1.05);
     if (d->kind == FTC_FIGURES_LATENCY)
-        fprintf(out, "set logscale y 10\nset yrange [%g:%g]\nset format y '%%.0s %%cs'\n", least / 1.3e6,
-                most * 1.3 / 1e6);
+        fprintf(out, "set logscale y 10\nset yrange [%g:%g]\nset format y '%%.0s %%cs'\n",
+                least / 1.3e6, most * 1.3 / 1e6);
     else
-        fprintf(out, "set yrange [0:%g]\n%s", most * 1.05 * (d->kind == FTC_FIGURES_SKEW ? 1e-6 : 1) + 1e-12,
+        fprintf(out, "set yrange [0:%g]\n%s",
+                most * 1.05 * (d->kind == FTC_FIGURES_SKEW ? 1e-6 : 1) + 1e-12,
                 d->kind == FTC_FIGURES_SKEW ? "set format y '%.0s %cs'\n" : "");
 }
 
@@ -129,9 +132,11 @@ static void write_layout(int lines, int columns, int key, FILE *out)
 {
     double height = lines * PANEL_HEIGHT + key;
 
-    fprintf(out, "set multiplot layout %d,%d rowsfirst margins screen %g,%g,%g,%g spacing screen %g,%g\n",
-            lines, columns, 0.1 * 2 / (columns + 1), 0.985, (key + 45) / height, 1 - 30 / height,
-            0.2 / (columns + 1), 62 / height);
+    fprintf(
+        out,
+        "set multiplot layout %d,%d rowsfirst margins screen %g,%g,%g,%g spacing screen %g,%g\n",
+        lines, columns, 0.1 * 2 / (columns + 1), 0.985, (key + 45) / height, 1 - 30 / height,
+        0.2 / (columns + 1), 62 / height);
 }
 
 static void write_title(const struct drawing *d, const struct ftc_figures_row *row, FILE *out)
@@ -143,7 +148,8 @@ static void write_title(const struct drawing *d, const struct ftc_figures_row *r
     for (int i = 0; i < d->figures->rows; i++)
         costs = costs || d->figures->row[i].cost != row->cost;
     fprintf(out, "set title '{/:Bold %s}, %s failed%s%s' offset 0,-0.6\n", what,
-            ftc_figures_failed_name(row->failed, failed), costs ? ", " : "", costs ? row->cost->name : "");
+            ftc_figures_failed_name(row->failed, failed), costs ? ", " : "",
+            costs ? row->cost->name : "");
 }
 
 /* A loss that differs from the first of its panel is dashed. */
@@ -202,15 +208,17 @@ static void write_key(const struct drawing *d, int lines, FILE *out)
     bool lossy = false;
 
     fprintf(out,
-            "set lmargin at screen 0.02\nset rmargin at screen 0.98\nset bmargin at screen 0\nset tmargin at "
-            "screen %g\nunset title\nunset ylabel\nunset border\nunset tics\nunset grid\nunset logscale\n"
+            "set lmargin at screen 0.02\nset rmargin at screen 0.98\nset bmargin at screen 0\nset "
+            "tmargin at "
+            "screen %g\nunset title\nunset ylabel\nunset border\nunset tics\nunset grid\nunset "
+            "logscale\n"
             "set key center center horizontal width 1\nplot [0:1] [0:1] ",
             top * 0.8);
     for (int i = 0; i < figures->rows; i++) {
         lossy = lossy || figures->row[i].loss > 0;
         if (is_first(figures, i, same_colour))
-            fprintf(out, "NaN with lines %s lw 2 title '%s', ", colours[colour_of(&figures->row[i])],
-                    colour_name(&figures->row[i]));
+            fprintf(out, "NaN with lines %s lw 2 title '%s', ",
+                    colours[colour_of(&figures->row[i])], colour_name(&figures->row[i]));
     }
     fprintf(out, "%sNaN notitle\nunset multiplot\n",
             lossy ? "NaN with lines lc rgb '#606060' lw 2 dt '-' title 'datagrams lost', " : "");
@@ -229,7 +237,8 @@ static void write_skew_panel(const struct drawing *d, int i, FILE *out)
     if (row->loss > 0)
         fprintf(out, ", %g %% lost", row->loss);
     fprintf(out,
-            "' offset 0,-0.6\nplot $curve%d using 1:($3*1e-6):($4*1e-6) with filledcurves lc rgb '#bcd9ec' "
+            "' offset 0,-0.6\nplot $curve%d using 1:($3*1e-6):($4*1e-6) with filledcurves lc rgb "
+            "'#bcd9ec' "
             "notitle, $curve%d using 1:($2*1e-6) with lines lt 1 lw 2 notitle\n",
             i, i);
 }
@@ -250,7 +259,8 @@ static void measure_layout(const struct drawing *d, int *lines, int *columns)
     int curves = count(d->figures, same_curve);
     bool skew = d->kind == FTC_FIGURES_SKEW;
 
-    *columns = skew ? (curves < SKEW_COLUMNS ? curves : SKEW_COLUMNS) : count(d->figures, same_column);
+    *columns =
+        skew ? (curves < SKEW_COLUMNS ? curves : SKEW_COLUMNS) : count(d->figures, same_column);
     *lines = skew ? (curves + *columns - 1) / *columns : count(d->figures, same_line);
 }
 
@@ -272,16 +282,17 @@ static void write_script(const void *data, FILE *out)
     }
 }
 
-int ftc_figures_plot(const struct ftc_figures *figures, enum ftc_figures_kind kind, const char *path)
+int ftc_figures_plot(const struct ftc_figures *figures, enum ftc_figures_kind kind,
+                     const char *path)
 {
     const struct drawing drawing = {.figures = figures, .kind = kind};
     char problem[FTC_GNUPLOT_PROBLEM];
     int lines, columns;
 
     measure_layout(&drawing, &lines, &columns);
-    const struct ftc_gnuplot figure = {path, columns * PANEL_WIDTH,
-                                       lines * PANEL_HEIGHT + (kind == FTC_FIGURES_SKEW ? 0 : KEY_HEIGHT),
-                                       write_script, &drawing};
+    const struct ftc_gnuplot figure = {
+        path, columns * PANEL_WIDTH,
+        lines * PANEL_HEIGHT + (kind == FTC_FIGURES_SKEW ? 0 : KEY_HEIGHT), write_script, &drawing};
     int rc = ftc_gnuplot_draw(&figure, problem);
 
     return rc == 0 ? 0 : ftc_error_set(rc, "%s", problem);

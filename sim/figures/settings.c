@@ -29,8 +29,8 @@ static int levels_of(int n, int arity)
     return levels;
 }
 
-/* Long enough for what comes without failures: until the last rank of the dissemination has sent all of its own, and its
- * neighbour has what it sends then. */
+/* Long enough for what comes without failures: until the last rank of the dissemination has sent
+ * all of its own, and its neighbour has what it sends then. */
 static uint64_t patience_of(const struct ftc_figures *figures, const struct ftc_figures_row *row,
                             const struct ftc_member_settings *member)
 {
@@ -100,7 +100,8 @@ static void expect(struct ftc_figures_row *row, const struct ftc_member_settings
         row->formula_missed = ftc_gossip_plan_missed(&model, spread.coloured, member->distance);
 }
 
-struct ftc_member_settings ftc_figures_member(const struct ftc_figures *figures, struct ftc_figures_row *row)
+struct ftc_member_settings ftc_figures_member(const struct ftc_figures *figures,
+                                              struct ftc_figures_row *row)
 {
     struct ftc_member_settings member = figures->member;
 
@@ -117,9 +118,10 @@ struct ftc_member_settings ftc_figures_member(const struct ftc_figures *figures,
     if (!is_given(figures, FTC_FIGURES_PATIENCE))
         member.patience_ns = patience_of(figures, row, &member);
     row->distance = is_short(member.correction) ? member.distance : 0;
-    row->arity = member.dissemination == FTC_DISSEMINATION_TREE && member.tree.tree != FTC_TREE_BINOMIAL
-                     ? member.tree.arity
-                     : 0;
+    row->arity =
+        member.dissemination == FTC_DISSEMINATION_TREE && member.tree.tree != FTC_TREE_BINOMIAL
+            ? member.tree.arity
+            : 0;
     expect(row, &member);
     return member;
 }

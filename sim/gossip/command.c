@@ -94,7 +94,8 @@ static int take_crowd(void *command, const char *text)
 
 static int take_flips_end(void *command, const char *text)
 {
-    return ftc_option_number("--flips-end", text, 1, UINT64_MAX, &((struct command *)command)->run.flips_end);
+    return ftc_option_number("--flips-end", text, 1, UINT64_MAX,
+                             &((struct command *)command)->run.flips_end);
 }
 
 static int take_tau(void *command, const char *text)
@@ -117,7 +118,8 @@ static int take_inputs(void *command, const char *text)
         if (strcmp(text, ftc_gossip_inputs_name((enum ftc_gossip_inputs)i)) == 0)
             return 0;
     }
-    return ftc_error_set(FTC_ERR_ARG, "--inputs %s: uniform, normal, exponential, linear or spike", text);
+    return ftc_error_set(FTC_ERR_ARG, "--inputs %s: uniform, normal, exponential, linear or spike",
+                         text);
 }
 
 static int take_cost(void *command, const char *text)
@@ -152,8 +154,8 @@ static int take_kill(void *command, const char *text)
     struct ftc_gossip_run *run = &((struct command *)command)->run;
     int used = 0;
 
-    if (sscanf(text, "%9d@%18" SCNu64 "%n", &run->kills, &run->kill_at, &used) == 2 && text[used] == '\0' &&
-        run->kills > 0)
+    if (sscanf(text, "%9d@%18" SCNu64 "%n", &run->kills, &run->kill_at, &used) == 2 &&
+        text[used] == '\0' && run->kills > 0)
         return 0;
     return ftc_error_set(FTC_ERR_ARG, "--kill %s: give RANKS@MESSAGES, as 3@100", text);
 }
@@ -175,7 +177,8 @@ static int take_stop(void *command, const char *text)
 
 static int take_most(void *command, const char *text)
 {
-    return ftc_option_number("--most", text, 1, UINT64_C(1) << 40, &((struct command *)command)->run.most);
+    return ftc_option_number("--most", text, 1, UINT64_C(1) << 40,
+                             &((struct command *)command)->run.most);
 }
 
 static int take_repeat(void *command, const char *text)
@@ -231,8 +234,8 @@ static const struct ftc_option options[] = {
      "push-sum, push-flow, push-cancel-flow, pflc, pfcc, or all of these; for comparison doubling, "
      "rabenseifner, voted (default: pfcc)",
      take_algorithms},
-    {"neighbourhood", 'b', "LIST", "full, hypercube, directed-hypercube, torus or all (default: hypercube)",
-     take_neighbourhoods},
+    {"neighbourhood", 'b', "LIST",
+     "full, hypercube, directed-hypercube, torus or all (default: hypercube)", take_neighbourhoods},
     {"turns", 't', "LIST",
      "whether the ends of a link send in turns: on, off, needed (push-cancel-flow alone) (default: "
      "on where it can be)",
@@ -243,10 +246,10 @@ static const struct ftc_option options[] = {
      take_schedule},
     {"accuracy", 'e', "LIST", "relative error aimed at (default: 1e-9)", take_accuracies},
     {"count", 0, "VALUES", "length of the vectors (default: 1)", take_count},
-    {"inputs", 0, "KIND", "uniform, normal, exponential, linear, spike (default: uniform)", take_inputs},
+    {"inputs", 0, "KIND", "uniform, normal, exponential, linear, spike (default: uniform)",
+     take_inputs},
     {"cost", 0, "KIND",
-     "time of a message: constant, random, or hops on a 3-d torus (default: constant)",
-     take_cost},
+     "time of a message: constant, random, or hops on a 3-d torus (default: constant)", take_cost},
     {"loss", 0, "LIST", "how many messages get lost, in percent (default: 0)", take_losses},
     {"patience", 0, "TIMES", "the timer of a rank, in times of a message; 0: none (default: 16)",
      take_patience},
@@ -263,22 +266,22 @@ static const struct ftc_option options[] = {
      "repetition (default: 0)",
      take_crowd},
     {"flips-end", 0, "STEP", "from STEP on no bit turns over by --flip-rate", take_flips_end},
-    {"tau", 0, "TAU",
-     "the threshold of the checksums (default: from estimate and rounding)", take_tau},
-    {"kill", 0, "RANKS@STEP",
-     "RANKS ranks die when the first one has sent STEP messages", take_kill},
+    {"tau", 0, "TAU", "the threshold of the checksums (default: from estimate and rounding)",
+     take_tau},
+    {"kill", 0, "RANKS@STEP", "RANKS ranks die when the first one has sent STEP messages",
+     take_kill},
     {"sync", 0, NULL, "run synchronous rounds instead of messages that take time", take_sync},
-    {"stop", 0, "WHEN",
-     "stop when all ranks, or the first, are within the accuracy (default: all)", take_stop},
-    {"most", 0, "MESSAGES",
-     "give up when a rank has sent so many messages (default: 5000)", take_most},
-    {"repeat", 'r', "RUNS",
-     "how many runs of each row; run i has the seed SEED + i (default: 20)", take_repeat},
+    {"stop", 0, "WHEN", "stop when all ranks, or the first, are within the accuracy (default: all)",
+     take_stop},
+    {"most", 0, "MESSAGES", "give up when a rank has sent so many messages (default: 5000)",
+     take_most},
+    {"repeat", 'r', "RUNS", "how many runs of each row; run i has the seed SEED + i (default: 20)",
+     take_repeat},
     {"fit", 0, NULL, "fit a log2(n + b) / gap + c over the numbers of ranks", take_fit},
     {"plot-messages", 0, "FILE", "draw the messages, as SVG", take_plot_messages},
     {"plot-error", 0, "FILE", "draw the errors at the end", take_plot_error},
-    {"plot-history", 0, "FILE",
-     "draw the error during the run, for one run of each row", take_plot_history},
+    {"plot-history", 0, "FILE", "draw the error during the run, for one run of each row",
+     take_plot_history},
     {"plot-flows", 0, "FILE", "draw the greatest flow during the run", take_plot_flows},
     {"from-csv", 0, "FILE",
      "FILE has the table of the same options: run only what --plot-history and --plot-flows show",
@@ -297,10 +300,11 @@ const struct ftc_usage ftc_gossip_usage = {
         "accuracy, and the greatest error. `most` is what the rank that sent most has sent, as the "
         "mean of the runs;\n"
         "with --sync it counts rounds.",
-    .examples = "  ftcoll-sim gossip -n 32..512 --neighbourhood full,hypercube --algorithm push-sum,pfcc\n"
-                "  ftcoll-sim gossip -n 32 -a pflc,pfcc -e 1e-14 --flip any:flow:0@150 --bits 0..63 "
-                "--plot-messages bits.svg\n"
-                "  ftcoll-sim gossip -n 128..131072 -b full -a push-sum --sync --fit\n",
+    .examples =
+        "  ftcoll-sim gossip -n 32..512 --neighbourhood full,hypercube --algorithm push-sum,pfcc\n"
+        "  ftcoll-sim gossip -n 32 -a pflc,pfcc -e 1e-14 --flip any:flow:0@150 --bits 0..63 "
+        "--plot-messages bits.svg\n"
+        "  ftcoll-sim gossip -n 128..131072 -b full -a push-sum --sync --fit\n",
     .option = options,
     .alone = true,
 };
@@ -313,8 +317,9 @@ struct report {
     bool failed;
 };
 
-static const char head[] = "algorithm,neighbourhood,turns,n,accuracy,loss_percent,bit,runs,converged,most,"
-                           "most_deviation,mean,error,time,flips,corrupt,resets,repairs";
+static const char head[] =
+    "algorithm,neighbourhood,turns,n,accuracy,loss_percent,bit,runs,converged,most,"
+    "most_deviation,mean,error,time,flips,corrupt,resets,repairs";
 
 static void print_head(void)
 {
@@ -331,7 +336,8 @@ static char *row_key(const struct ftc_gossip_row *row, char key[FTC_CSV_KEY])
         snprintf(bit, sizeof(bit), "%d", row->bit);
     snprintf(key, FTC_CSV_KEY, "%s,%s,%s,%d,%g,%g,%s,", ftc_gossip_run_name(&row->run),
              row->run.deterministic ? "" : ftc_neighbourhood_name(g->neighbourhood.kind),
-             g->turns ? "on" : "off", g->neighbourhood.ranks, g->accuracy, row->run.loss * 100, bit);
+             g->turns ? "on" : "off", g->neighbourhood.ranks, g->accuracy, row->run.loss * 100,
+             bit);
     return key;
 }
 
@@ -382,11 +388,13 @@ static void print_fits(const struct ftc_gossip_table *table)
             continue;
         ftc_gossip_curve_name(table, &table->row[i], name);
         if (ftc_gossip_fit(table, i, &fit))
-            fprintf(stderr, "%s: %.4f log2(n %+.4f) / gap %+.4f, R^2 %.4f over %d numbers of ranks\n", name,
+            fprintf(stderr,
+                    "%s: %.4f log2(n %+.4f) / gap %+.4f, R^2 %.4f over %d numbers of ranks\n", name,
                     fit.a, fit.b, fit.c, fit.r_squared, fit.points);
         else
             fprintf(stderr,
-                    "%s: no fit: it needs a known spectral gap, and 4 numbers of ranks that converged\n",
+                    "%s: no fit: it needs a known spectral gap, and 4 numbers of ranks that "
+                    "converged\n",
                     name);
     }
 }
@@ -439,10 +447,12 @@ static int complain(int code)
 static int check_settings(const struct ftc_setup *setup)
 {
     if (setup->program.length > 0)
-        return ftc_error_set(FTC_ERR_ARG, "gossip takes no operation: each run is one; leave it out");
-    if (setup->f_given)
         return ftc_error_set(FTC_ERR_ARG,
-                             "gossip has no use for -f: any number of deaths is survived; leave it out");
+                             "gossip takes no operation: each run is one; leave it out");
+    if (setup->f_given)
+        return ftc_error_set(
+            FTC_ERR_ARG,
+            "gossip has no use for -f: any number of deaths is survived; leave it out");
     for (size_t i = 0; i < ftc_config_schema_size; i++)
         if (strcmp(setup->settings.source[i], "default") != 0)
             return ftc_error_set(FTC_ERR_ARG, "gossip has no use for %s.%s (%s): leave it out",
@@ -460,7 +470,8 @@ static int check(const struct ftc_setup *setup, const struct command *c)
     if (c->axes.ranks.count == 0)
         return ftc_error_set(FTC_ERR_ARG, "the numbers of ranks are missing; give -n 32..512");
     if (c->axes.bit[0] >= 0 && !c->run.flips)
-        return ftc_error_set(FTC_ERR_ARG, "--bits says which; give --flip any:flow:0@150 for what and when");
+        return ftc_error_set(FTC_ERR_ARG,
+                             "--bits says which; give --flip any:flow:0@150 for what and when");
     if (c->run.flips && c->run.flip.rank >= c->axes.ranks.value[0])
         return ftc_error_set(FTC_ERR_ARG, "--flip: there is no rank %d of %d", c->run.flip.rank,
                              c->axes.ranks.value[0]);
@@ -482,10 +493,11 @@ static int measure(const struct command *c, struct ftc_gossip_table *table)
                                   .report = print_row};
 
     if (table->left_out > 0)
-        fprintf(stderr, "ftcoll-sim: %d combinations are left out: they cannot be (%s)\n", table->left_out,
-                ftc_last_error());
+        fprintf(stderr, "ftcoll-sim: %d combinations are left out: they cannot be (%s)\n",
+                table->left_out, ftc_last_error());
     print_head();
-    int rc = c->from != NULL ? read_and_print(table, c->from, &report) : ftc_rows_run(&rows, (int)c->jobs);
+    int rc = c->from != NULL ? read_and_print(table, c->from, &report)
+                             : ftc_rows_run(&rows, (int)c->jobs);
     if (rc == 0 && !report.failed && c->fit)
         print_fits(table);
     for (int i = 0; rc == 0 && !report.failed && i < FTC_GOSSIP_FIGURES; i++)
@@ -504,8 +516,8 @@ static int run(const struct ftc_setup *setup, struct command *c)
     c->run.seed = setup->seed;
     if (rc == 0)
         rc = ftc_gossip_table_make(&table, &c->axes, &c->run, (int)c->repeat);
-    int code =
-        rc != 0 ? complain(rc == FTC_ERR_ARG ? FTC_SIM_EXIT_USAGE : FTC_SIM_EXIT_ERROR) : measure(c, &table);
+    int code = rc != 0 ? complain(rc == FTC_ERR_ARG ? FTC_SIM_EXIT_USAGE : FTC_SIM_EXIT_ERROR)
+                       : measure(c, &table);
     ftc_gossip_table_fini(&table);
     return code;
 }

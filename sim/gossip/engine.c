@@ -91,8 +91,8 @@ static void flip_at_random(struct engine *e, int rank)
 
     if (run->flip_rate <= 0 || ended || ftc_gossip_random_real(&e->random) >= run->flip_rate)
         return;
-    struct ftc_flip what = {.variable =
-                                ftc_gossip_random(&e->random) % 2 == 0 ? FTC_FLIP_FLOW : FTC_FLIP_WEIGHT,
+    struct ftc_flip what = {.variable = ftc_gossip_random(&e->random) % 2 == 0 ? FTC_FLIP_FLOW
+                                                                               : FTC_FLIP_WEIGHT,
                             .element = (int)(ftc_gossip_random(&e->random) % run->gossip.count),
                             .bit = (int)(ftc_gossip_random(&e->random) % 64)};
     flip(e, rank, &what);
@@ -105,7 +105,9 @@ static void flip_on_request(struct engine *e)
     if (!run->flips || e->flipped || e->most < run->flip.step)
         return;
     e->flipped = true;
-    flip(e, run->flip.rank >= 0 ? run->flip.rank : (int)(ftc_gossip_random(&e->random) % (uint64_t)e->ranks),
+    flip(e,
+         run->flip.rank >= 0 ? run->flip.rank
+                             : (int)(ftc_gossip_random(&e->random) % (uint64_t)e->ranks),
          &run->flip);
 }
 
@@ -178,13 +180,14 @@ static int post_with_head(struct engine *e, int from, const struct ftc_gossip_ou
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a message");
     }
     memcpy(whole->data, bytes->data, FTC_GOSSIP_HEAD);
-    memcpy(whole->data + FTC_GOSSIP_HEAD, (const unsigned char *)output->bytes + FTC_GOSSIP_LETTER_HEAD,
-           rest);
+    memcpy(whole->data + FTC_GOSSIP_HEAD,
+           (const unsigned char *)output->bytes + FTC_GOSSIP_LETTER_HEAD, rest);
     if (e->head_of == from) {
         e->outcome->flips += ftc_flip_bytes(&e->run->flip, whole->data, FTC_GOSSIP_HEAD);
         e->head_of = -1;
     }
-    int rc = ftc_medium_send(&e->medium, EVENT_MESSAGE, from, output->to, whole->data, whole->size, NULL);
+    int rc = ftc_medium_send(&e->medium, EVENT_MESSAGE, from, output->to, whole->data, whole->size,
+                             NULL);
     ftc_buffer_unref(bytes);
     ftc_buffer_unref(whole);
     return rc;
@@ -200,11 +203,12 @@ static int post(struct engine *e, int from, const struct ftc_gossip_output *outp
     note_sent(e, from);
     if (has_heads(e))
         return post_with_head(e, from, output);
-    return ftc_medium_send(&e->medium, EVENT_MESSAGE, from, output->to, output->bytes, output->size, NULL);
+    return ftc_medium_send(&e->medium, EVENT_MESSAGE, from, output->to, output->bytes, output->size,
+                           NULL);
 }
 
-/* What a job does with it (runtime/algorithms/gossip.c): a damaged head is dropped, one that says something
- * else would end the job. */
+/* What a job does with it (runtime/algorithms/gossip.c): a damaged head is dropped, one that says
+ * something else would end the job. */
 static int take_with_head(struct engine *e, int rank, int from, const struct ftc_packet *packet)
 {
     struct ftc_buffer *buffer = ftc_buffer_new(packet->size);
@@ -215,10 +219,12 @@ static int take_with_head(struct engine *e, int rank, int from, const struct ftc
     if (buffer == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a message");
     memcpy(buffer->data, packet->bytes, packet->size);
-    int rc = ftc_gossip_is_message(buffer) ? ftc_gossip_head_decode(buffer, &head, &letter, &size)
-                                           : ftc_error_set(FTC_ERR_PROTO, "no message of gossip came");
+    int rc = ftc_gossip_is_message(buffer)
+                 ? ftc_gossip_head_decode(buffer, &head, &letter, &size)
+                 : ftc_error_set(FTC_ERR_PROTO, "no message of gossip came");
     if (rc == FTC_SUCCESS && !ftc_gossip_head_equal(&own, &head))
-        rc = ftc_error_set(FTC_ERR_PROTO, "rank %d takes rank %d for one in another collective", rank, from);
+        rc = ftc_error_set(FTC_ERR_PROTO, "rank %d takes rank %d for one in another collective",
+                           rank, from);
     if (rc == FTC_SUCCESS)
         rc = ftc_gossip_receive(e->rank[rank].gossip, from, letter, size);
     ftc_buffer_unref(buffer);
@@ -251,7 +257,8 @@ static int take_outputs(struct engine *e, int rank)
     int rc = 0;
 
     while (rc == 0 && ftc_gossip_next_output(e->rank[rank].gossip, &output))
-        rc = output.kind == FTC_GOSSIP_SEND ? post(e, rank, &output) : arm(e, rank, output.delay_ns);
+        rc =
+            output.kind == FTC_GOSSIP_SEND ? post(e, rank, &output) : arm(e, rank, output.delay_ns);
     judge(e, rank);
     return rc;
 }
@@ -317,7 +324,8 @@ static void send_round(struct engine *e, int rank)
     ftc_gossip_timer(e->rank[rank].gossip);
     while (ftc_gossip_next_output(e->rank[rank].gossip, &output)) {
         note_sent(e, rank);
-        if (output.kind == FTC_GOSSIP_SEND && !e->rank[output.to].dead && !ftc_medium_loses(&e->medium))
+        if (output.kind == FTC_GOSSIP_SEND && !e->rank[output.to].dead &&
+            !ftc_medium_loses(&e->medium))
             ftc_gossip_receive(e->rank[output.to].gossip, rank, output.bytes, output.size);
     }
     judge(e, rank);
@@ -397,7 +405,8 @@ static void end(struct engine *e)
 static int run_gossip(const struct ftc_gossip_run *run, struct ftc_gossip_outcome *outcome)
 {
     int ranks = run->gossip.neighbourhood.ranks;
-    struct engine e = {.run = run, .outcome = outcome, .ranks = ranks, .live = ranks, .head_of = -1};
+    struct engine e = {
+        .run = run, .outcome = outcome, .ranks = ranks, .live = ranks, .head_of = -1};
 
     e.random = ftc_mix(run->seed + 1);
     e.medium.random = &e.random;
@@ -422,7 +431,8 @@ int ftc_gossip_run_check(const struct ftc_gossip_run *run)
     if (run->deterministic)
         return ftc_exact_check(run);
     if (run->flips && run->flip.variable == FTC_FLIP_HEAD && run->sync)
-        return ftc_error_set(FTC_ERR_ARG, "messages in rounds have no heads: leave out --sync or --flip");
+        return ftc_error_set(FTC_ERR_ARG,
+                             "messages in rounds have no heads: leave out --sync or --flip");
     return ftc_gossip_check(&run->gossip);
 }
 

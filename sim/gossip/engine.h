@@ -1,6 +1,7 @@
 /*
- * One gossip aggregation on a virtual machine: the product's objects (collectives/gossip/gossip.h), messages that take their time, get
- * lost and are damaged, and a harness that alone knows the true average (Wimmer 2016, algorithm 9; with `sync` algorithm 7).
+ * One gossip aggregation on a virtual machine: the product's objects (collectives/gossip/gossip.h),
+ * messages that take their time, get lost and are damaged, and a harness that alone knows the true
+ * average (Wimmer 2016, algorithm 9; with `sync` algorithm 7).
  */
 #ifndef FTC_SIM_GOSSIP_ENGINE_H
 #define FTC_SIM_GOSSIP_ENGINE_H
@@ -24,13 +25,16 @@ struct ftc_gossip_run {
     uint64_t seed;
     enum ftc_gossip_inputs inputs;
     enum ftc_gossip_cost cost;
-    double loss;          /* 0 .. 1, of whole messages */
-    double crowd;         /* 0 .. 1: so often a rank that takes a message in is told that more of them wait */
-    double flip_rate;     /* 0 .. 1: before a rank takes a message in, a random bit of a flow turns over */
-    uint64_t flips_end;   /* no more of these when a rank has sent so many; 0: no end */
-    struct ftc_flip flip; /* when the first rank has sent `step` messages; rank -1: one drawn at random */
-    bool flips;           /* there is one */
-    int kills;            /* ranks that die when the first one has sent `kill_at` messages */
+    double loss; /* 0 .. 1, of whole messages */
+    double
+        crowd; /* 0 .. 1: so often a rank that takes a message in is told that more of them wait */
+    double
+        flip_rate; /* 0 .. 1: before a rank takes a message in, a random bit of a flow turns over */
+    uint64_t flips_end; /* no more of these when a rank has sent so many; 0: no end */
+    struct ftc_flip
+        flip;   /* when the first rank has sent `step` messages; rank -1: one drawn at random */
+    bool flips; /* there is one */
+    int kills;  /* ranks that die when the first one has sent `kill_at` messages */
     uint64_t kill_at;
     bool sync;     /* rounds instead of messages that take time; cost has no meaning then */
     bool first;    /* until one rank has converged, not all */
@@ -43,8 +47,8 @@ struct ftc_gossip_outcome {
     bool converged;
     uint64_t most; /* messages sent by the rank that sent most (sync: rounds) */
     double mean;   /* of all ranks */
-    double error;  /* greatest of a live rank, relative to the greatest true average of an element */
-    double time;   /* in messages of mean cost, one after the other */
+    double error; /* greatest of a live rank, relative to the greatest true average of an element */
+    double time;  /* in messages of mean cost, one after the other */
     uint64_t flips, corrupt, resets, repairs;
     double flow;
     int samples;

@@ -13,7 +13,8 @@ struct exact {
     const struct ftc_gossip_run *run;
     int ranks;
     struct ftc_doubling **rank;
-    uint64_t (*earliest)[LINKS]; /* of each rank's channel to the rank that differs in a bit: they are FIFO */
+    uint64_t (*earliest)
+        [LINKS]; /* of each rank's channel to the rank that differs in a bit: they are FIFO */
     struct ftc_inputs inputs;
     struct ftc_medium medium;
     uint64_t random;
@@ -59,7 +60,8 @@ static int begin(struct exact *e)
 {
     struct ftc_doubling_settings settings = {
         .ranks = e->ranks, .algorithm = e->run->doubling, .count = e->run->gossip.count};
-    int rc = ftc_inputs_init(&e->inputs, e->run->inputs, e->ranks, e->run->gossip.count, &e->random);
+    int rc =
+        ftc_inputs_init(&e->inputs, e->run->inputs, e->ranks, e->run->gossip.count, &e->random);
 
     if (rc == 0)
         rc = ftc_medium_init(&e->medium, e->run->cost, false, e->ranks, e->run->seed);
@@ -98,7 +100,8 @@ static int work(struct exact *e)
     }
     while (rc == 0 && ftc_medium_next(&e->medium, &event)) {
         struct ftc_packet *packet = event.item;
-        rc = ftc_doubling_receive(e->rank[event.rank], (int)event.other, packet->bytes, packet->size);
+        rc = ftc_doubling_receive(e->rank[event.rank], (int)event.other, packet->bytes,
+                                  packet->size);
         free(packet);
         if (rc == 0)
             rc = take_outputs(e, (int)event.rank);

@@ -1,7 +1,8 @@
 /*
- * A deterministic allreduce (collectives/baseline/doubling.h) on the virtual machine of sim/gossip/engine.h, for comparison. Neighbourhood, turns
- * and rounds have no meaning for it. A flip of a flow or an estimate is one of the running sum; a step beyond its last
- * message is one that is drawn.
+ * A deterministic allreduce (collectives/baseline/doubling.h) on the virtual machine of
+ * sim/gossip/engine.h, for comparison. Neighbourhood, turns and rounds have no meaning for it. A
+ * flip of a flow or an estimate is one of the running sum; a step beyond its last message is one
+ * that is drawn.
  */
 #ifndef FTC_SIM_GOSSIP_EXACT_H
 #define FTC_SIM_GOSSIP_EXACT_H

@@ -20,7 +20,8 @@ bool ftc_gossip_same_curve(const struct ftc_gossip_row *a, const struct ftc_goss
 
 static bool in_fit(const struct points *points, const struct ftc_gossip_row *row)
 {
-    return ftc_gossip_same_curve(&points->table->row[points->first], row) && row->converged == row->repeat;
+    return ftc_gossip_same_curve(&points->table->row[points->first], row) &&
+           row->converged == row->repeat;
 }
 
 static double base_of(const struct ftc_gossip_row *row, double b)

@@ -9,8 +9,8 @@
 
 const char *ftc_gossip_inputs_name(enum ftc_gossip_inputs inputs)
 {
-    static const char *const names[FTC_GOSSIP_INPUTS] = {"uniform", "normal", "exponential", "linear",
-                                                         "spike"};
+    static const char *const names[FTC_GOSSIP_INPUTS] = {"uniform", "normal", "exponential",
+                                                         "linear", "spike"};
     return (unsigned)inputs < FTC_GOSSIP_INPUTS ? names[inputs] : "?";
 }
 

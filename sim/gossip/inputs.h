@@ -1,5 +1,6 @@
 /*
- * What the ranks of a simulated aggregation begin with, and the true average of it, which nothing but the harness knows.
+ * What the ranks of a simulated aggregation begin with, and the true average of it, which nothing
+ * but the harness knows.
  */
 #ifndef FTC_SIM_GOSSIP_INPUTS_H
 #define FTC_SIM_GOSSIP_INPUTS_H
@@ -39,7 +40,8 @@ void ftc_inputs_fini(struct ftc_inputs *inputs);
 const double *ftc_inputs_of(const struct ftc_inputs *inputs, int rank);
 /* The true average becomes that of the others. At least one has to be left. */
 void ftc_inputs_leave_out(struct ftc_inputs *inputs, int rank);
-/* Greatest distance of an element from the truth, relative to the greatest |truth|; infinity for NaN. */
+/* Greatest distance of an element from the truth, relative to the greatest |truth|; infinity for NaN.
+ */
 double ftc_inputs_error(const struct ftc_inputs *inputs, const double *estimate);
 
 #endif

@@ -13,13 +13,16 @@ const char *ftc_gossip_cost_name(enum ftc_gossip_cost cost)
     return (unsigned)cost < FTC_GOSSIP_COSTS ? names[cost] : "?";
 }
 
-int ftc_medium_init(struct ftc_medium *medium, enum ftc_gossip_cost cost, bool near, int ranks, uint64_t seed)
+int ftc_medium_init(struct ftc_medium *medium, enum ftc_gossip_cost cost, bool near, int ranks,
+                    uint64_t seed)
 {
     const struct ftc_distance_settings torus = {.kind = FTC_DISTANCE_TORUS};
 
     medium->cost = cost;
     ftc_queue_init(&medium->queue);
-    return cost == FTC_GOSSIP_HOPS && !near ? ftc_distance_init(&medium->distance, &torus, ranks, seed) : 0;
+    return cost == FTC_GOSSIP_HOPS && !near
+               ? ftc_distance_init(&medium->distance, &torus, ranks, seed)
+               : 0;
 }
 
 void ftc_medium_fini(struct ftc_medium *medium)
@@ -46,8 +49,8 @@ bool ftc_medium_loses(struct ftc_medium *medium)
     return medium->loss > 0 && ftc_gossip_random_real(medium->random) < medium->loss;
 }
 
-int ftc_medium_send(struct ftc_medium *medium, int kind, int from, int to, const void *bytes, size_t size,
-                    uint64_t *earliest)
+int ftc_medium_send(struct ftc_medium *medium, int kind, int from, int to, const void *bytes,
+                    size_t size, uint64_t *earliest)
 {
     if (ftc_medium_loses(medium))
         return 0;

@@ -33,16 +33,17 @@ struct ftc_packet {
     unsigned char bytes[];
 };
 
-/* `near`: ranks are where gossip has its links, so that each message goes one hop. FTC_ERR_NOMEM. fini() of one whose init() failed is
- * legal, and frees what is still on its way. */
+/* `near`: ranks are where gossip has its links, so that each message goes one hop. FTC_ERR_NOMEM.
+ * fini() of one whose init() failed is legal, and frees what is still on its way. */
 int ftc_medium_init(struct ftc_medium *medium, enum ftc_gossip_cost cost, bool near, int ranks,
                     uint64_t seed);
 void ftc_medium_fini(struct ftc_medium *medium);
 
-/* An event of this kind whose item is the packet; none if it gets lost. `earliest` (NULL: none) keeps a channel in order: the message
- * comes no sooner, and the next one no sooner than it. FTC_ERR_NOMEM. */
-int ftc_medium_send(struct ftc_medium *medium, int kind, int from, int to, const void *bytes, size_t size,
-                    uint64_t *earliest);
+/* An event of this kind whose item is the packet; none if it gets lost. `earliest` (NULL: none)
+ * keeps a channel in order: the message comes no sooner, and the next one no sooner than it.
+ * FTC_ERR_NOMEM. */
+int ftc_medium_send(struct ftc_medium *medium, int kind, int from, int to, const void *bytes,
+                    size_t size, uint64_t *earliest);
 /* An event without an item at that time. FTC_ERR_NOMEM. */
 int ftc_medium_wait(struct ftc_medium *medium, int kind, int rank, uint64_t until);
 /* The next event; it is `now`. False: nothing is left. The caller frees the item. */

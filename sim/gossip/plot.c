@@ -79,7 +79,8 @@ static bool is_history(enum ftc_gossip_figure figure)
     return figure == FTC_GOSSIP_FIGURE_HISTORY || figure == FTC_GOSSIP_FIGURE_FLOWS;
 }
 
-/* Does a curve begin with row i? In a history each row is one, but for those that have none: they give nothing until they end. */
+/* Does a curve begin with row i? In a history each row is one, but for those that have none: they
+ * give nothing until they end. */
 static bool begins_curve(const struct drawing *d, int i)
 {
     if (is_history(d->figure))
@@ -96,7 +97,8 @@ static void append(char name[FTC_GOSSIP_CURVE], const char *text)
     snprintf(name + used, FTC_GOSSIP_CURVE - used, "%s%s", used > 0 ? ", " : "", text);
 }
 
-static void append_place(char name[FTC_GOSSIP_CURVE], const struct ftc_gossip_row *row, enum axis axis)
+static void append_place(char name[FTC_GOSSIP_CURVE], const struct ftc_gossip_row *row,
+                         enum axis axis)
 {
     static const char *const formats[AXES] = {"bit %g", "%g %% lost", "accuracy %g", "%g ranks"};
     char text[48];
@@ -116,8 +118,8 @@ void ftc_gossip_curve_name(const struct ftc_gossip_table *table, const struct ft
     for (int i = 0; i < table->rows; i++) {
         const struct ftc_gossip_settings *other = &table->row[i].run.gossip;
         neighbourhoods |= mine->neighbourhood.kind != other->neighbourhood.kind;
-        turns |=
-            mine->turns != other->turns && !row->run.deterministic && mine->algorithm == other->algorithm;
+        turns |= mine->turns != other->turns && !row->run.deterministic &&
+                 mine->algorithm == other->algorithm;
     }
     append(name, ftc_gossip_run_name(&row->run));
     if (neighbourhoods && !row->run.deterministic)
@@ -187,8 +189,8 @@ static void write_data(const struct drawing *d, FILE *out)
 
 static void write_axes(const struct drawing *d, FILE *out)
 {
-    static const char *const labels[AXES] = {"flipped bit", "messages lost (%)", "accuracy aimed at",
-                                             "ranks"};
+    static const char *const labels[AXES] = {"flipped bit", "messages lost (%)",
+                                             "accuracy aimed at", "ranks"};
 
     if (is_history(d->figure))
         fputs("set xlabel 'messages sent by the rank that sent most'\n", out);
@@ -203,7 +205,8 @@ static void write_axes(const struct drawing *d, FILE *out)
         return;
     }
     fprintf(out, "set logscale y 10\nset format y '10^{%%L}'\nset ylabel '%s'\n",
-            d->figure == FTC_GOSSIP_FIGURE_FLOWS ? "greatest entry of a flow" : "greatest relative error");
+            d->figure == FTC_GOSSIP_FIGURE_FLOWS ? "greatest entry of a flow"
+                                                 : "greatest relative error");
 }
 
 static void write_script(const void *data, FILE *out)
@@ -223,15 +226,16 @@ static void write_script(const void *data, FILE *out)
         if (is_history(d->figure) && varies(d->table, d->axis))
             append_place(name, &d->table->row[i], d->axis);
         /* curves that lie on each other stay visible: dashes of their own */
-        fprintf(out, "%s $curve%d using 1:2 with lines lt %d lw 2 dt %d title '%s'", separator, i, curve + 1,
-                curve % 5 + 1, name);
+        fprintf(out, "%s $curve%d using 1:2 with lines lt %d lw 2 dt %d title '%s'", separator, i,
+                curve + 1, curve % 5 + 1, name);
         separator = ", \\\n    ";
         curve++;
     }
     fputc('\n', out);
 }
 
-int ftc_gossip_plot(const struct ftc_gossip_table *table, enum ftc_gossip_figure figure, const char *path)
+int ftc_gossip_plot(const struct ftc_gossip_table *table, enum ftc_gossip_figure figure,
+                    const char *path)
 {
     struct drawing d = {.table = table, .figure = figure, .axis = find_axis(table)};
     const struct ftc_gnuplot svg = {path, WIDTH, HEIGHT, write_script, &d};

@@ -39,7 +39,8 @@ static bool names_method(const char *word, int method)
     struct ftc_gossip_run run;
 
     set_method(&run, method);
-    return strcmp(word, ftc_gossip_run_name(&run)) == 0 || (strcmp(word, "all") == 0 && !run.deterministic);
+    return strcmp(word, ftc_gossip_run_name(&run)) == 0 ||
+           (strcmp(word, "all") == 0 && !run.deterministic);
 }
 
 static int take_algorithm(struct ftc_gossip_axes *axes, const char *word)
@@ -78,13 +79,15 @@ static int take_neighbourhood(struct ftc_gossip_axes *axes, const char *word)
         return 0;
     }
     return ftc_error_set(
-        FTC_ERR_ARG, "\"%s\" is no neighbourhood: full, hypercube, directed-hypercube, torus or all", word);
+        FTC_ERR_ARG,
+        "\"%s\" is no neighbourhood: full, hypercube, directed-hypercube, torus or all", word);
 }
 
 int ftc_gossip_read_neighbourhoods(struct ftc_gossip_axes *axes, const char *text)
 {
     axes->neighbourhoods = 0;
-    return each_word(axes, strcmp(text, "all") == 0 ? "full,hypercube,directed-hypercube,torus" : text,
+    return each_word(axes,
+                     strcmp(text, "all") == 0 ? "full,hypercube,directed-hypercube,torus" : text,
                      take_neighbourhood);
 }
 
@@ -225,8 +228,8 @@ int ftc_gossip_table_make(struct ftc_gossip_table *table, const struct ftc_gossi
                   (size_t)axes->ranks.count;
     struct ftc_gossip_run run = *common;
 
-    *table =
-        (struct ftc_gossip_table){.row = calloc(rows + 1, sizeof(*table->row)), .either = axes->turnses == 0};
+    *table = (struct ftc_gossip_table){.row = calloc(rows + 1, sizeof(*table->row)),
+                                       .either = axes->turnses == 0};
     if (table->row == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for %zu rows", rows);
     for (int m = 0; m < axes->methods; m++) {

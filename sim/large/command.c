@@ -12,8 +12,8 @@ struct command {
 };
 
 static const struct ftc_option options[] = {
-    {"runs", 'r', "RUNS",
-     "how many runs; run i has the seed SEED + i (default: 100000)", ftc_seeded_take_runs},
+    {"runs", 'r', "RUNS", "how many runs; run i has the seed SEED + i (default: 100000)",
+     ftc_seeded_take_runs},
     {"trace", 0, NULL, "print each step of the first run, and end", ftc_seeded_take_trace},
     {NULL, 0, NULL, NULL, NULL},
 };

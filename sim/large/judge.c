@@ -25,11 +25,13 @@ static void judge_rank(struct ftc_large_world *w, int by, int operation, int ran
                        const struct ftc_set *failed)
 {
     if (count > 1)
-        ftc_large_violate(w, "call %d: rank %d has the input of %d %d times", operation, by, rank, count);
+        ftc_large_violate(w, "call %d: rank %d has the input of %d %d times", operation, by, rank,
+                          count);
     if (count == 0 && w->process[rank].alive)
         ftc_large_violate(w, "call %d: rank %d has left out %d, which lives", operation, by, rank);
     if (count == 0 && w->story->settings.scheme == FTC_SCHEME_LIST && !ftc_set_has(failed, rank))
-        ftc_large_violate(w, "call %d: rank %d has left out %d and does not name it", operation, by, rank);
+        ftc_large_violate(w, "call %d: rank %d has left out %d and does not name it", operation, by,
+                          rank);
 }
 
 static void judge_values(struct ftc_large_world *w, int rank, int operation, const uint64_t *value)
@@ -41,13 +43,13 @@ static void judge_values(struct ftc_large_world *w, int rank, int operation, con
         inputs += (uint64_t)count_of(counts, r);
     for (int e = 0; e < w->story->elements; e++)
         if (value[e] != (counts | (inputs * tag(operation, e)) << TAG_SHIFT))
-            ftc_large_violate(w,
-                              "call %d: rank %d has %" PRIx64 " in element %d, and %" PRIx64 " in the first",
-                              operation, rank, value[e], e, value[0]);
+            ftc_large_violate(
+                w, "call %d: rank %d has %" PRIx64 " in element %d, and %" PRIx64 " in the first",
+                operation, rank, value[e], e, value[0]);
 }
 
-void ftc_large_judge_result(struct ftc_large_world *w, int rank, int operation, const uint64_t *value,
-                            const struct ftc_set *failed)
+void ftc_large_judge_result(struct ftc_large_world *w, int rank, int operation,
+                            const uint64_t *value, const struct ftc_set *failed)
 {
     w->has[rank][operation] = true;
     judge_values(w, rank, operation, value);
@@ -59,8 +61,8 @@ static void compare(struct ftc_large_world *w, int operation, int one, int other
 {
     for (int e = 0; e < w->story->elements; e++)
         if (w->value[one][operation][e] != w->value[other][operation][e]) {
-            ftc_large_violate(w, "call %d: ranks %d and %d live and have different results", operation, one,
-                              other);
+            ftc_large_violate(w, "call %d: ranks %d and %d live and have different results",
+                              operation, one, other);
             return;
         }
 }

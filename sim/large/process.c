@@ -6,8 +6,9 @@
 
 static struct ftc_large_now now(const struct ftc_large_process *p)
 {
-    return (struct ftc_large_now){
-        .op = ftc_member_next_op(p->member), .epoch = ftc_member_epoch(p->member), .under_way = p->under_way};
+    return (struct ftc_large_now){.op = ftc_member_next_op(p->member),
+                                  .epoch = ftc_member_epoch(p->member),
+                                  .under_way = p->under_way};
 }
 
 static void check_rc(struct ftc_large_world *w, int rank, const char *what, int rc)
@@ -43,7 +44,8 @@ static void member_outputs(struct ftc_large_world *w, int rank)
             if (p->phase == FTC_LARGE_PHASE_COMMIT)
                 memcpy(p->decided, ftc_value_bytes(&output->result), output->result.size);
             else if (w->story->operation[p->at] == FTC_LARGE_SIM_REDUCES)
-                memcpy(w->value[rank][p->at], ftc_value_bytes(&output->result), output->result.size);
+                memcpy(w->value[rank][p->at], ftc_value_bytes(&output->result),
+                       output->result.size);
             p->delivered = true;
             p->under_way = NULL;
         }
@@ -91,7 +93,8 @@ static void tell_member(struct ftc_large_world *w, int rank)
     struct ftc_large_process *p = &w->process[rank];
     const struct ftc_set *failed = ftc_large_failed(p->large);
 
-    for (int r = ftc_set_next(failed, 0); r >= 0 && !gone(w, rank); r = ftc_set_next(failed, r + 1)) {
+    for (int r = ftc_set_next(failed, 0); r >= 0 && !gone(w, rank);
+         r = ftc_set_next(failed, r + 1)) {
         check_rc(w, rank, "a notice", ftc_member_notice(p->member, r));
         member_outputs(w, rank);
     }
@@ -108,7 +111,8 @@ static void start_attempt(struct ftc_large_world *w, int rank)
     if (gone(w, rank))
         return;
     here = now(p);
-    ftc_large_say(w, "rank %d starts an attempt as operation %llu", rank, (unsigned long long)here.op);
+    ftc_large_say(w, "rank %d starts an attempt as operation %llu", rank,
+                  (unsigned long long)here.op);
     check_rc(w, rank, "the start of an attempt",
              ftc_large_start(p->large, &here, ftc_member_agreed_failed(p->member),
                              ftc_member_known_failed(p->member)));
@@ -140,7 +144,8 @@ static void decide(struct ftc_large_world *w, int rank)
     struct ftc_member_report report;
 
     ftc_member_report(p->member, &report);
-    check_rc(w, rank, "a decision", ftc_large_decide(p->large, p->decided, report.failed, &verdict));
+    check_rc(w, rank, "a decision",
+             ftc_large_decide(p->large, p->decided, report.failed, &verdict));
     if (gone(w, rank))
         return;
     if (verdict == FTC_LARGE_AGAIN) {
@@ -164,7 +169,8 @@ static void commit(struct ftc_large_world *w, int rank)
 {
     struct ftc_large_process *p = &w->process[rank];
     p->phase = FTC_LARGE_PHASE_COMMIT;
-    ftc_large_say(w, "rank %d is %s", rank, ftc_large_state(p->large) == FTC_LARGE_WHOLE ? "whole" : "torn");
+    ftc_large_say(w, "rank %d is %s", rank,
+                  ftc_large_state(p->large) == FTC_LARGE_WHOLE ? "whole" : "torn");
     ftc_large_commit(p->large, ftc_member_known_failed(p->member), &p->commit);
     call_member(w, rank, &p->commit);
 }
@@ -204,20 +210,23 @@ void ftc_large_process_call(struct ftc_large_world *w, int rank)
 
     ftc_large_say(w, "rank %d makes call %d", rank, p->at);
     if (operation == FTC_LARGE_SIM_REDUCES) {
-        p->call = (struct ftc_call){.signature = {.kind = FTC_CALL_ALLREDUCE,
-                                                  .type = FTC_UINT64,
-                                                  .operator_code = 1,
-                                                  .root = -1,
-                                                  .size = (uint64_t)w->story->elements * sizeof(uint64_t)},
-                                    .input = p->input,
-                                    .combine = add};
+        p->call = (struct ftc_call){
+            .signature = {.kind = FTC_CALL_ALLREDUCE,
+                          .type = FTC_UINT64,
+                          .operator_code = 1,
+                          .root = -1,
+                          .size = (uint64_t)w->story->elements * sizeof(uint64_t)},
+            .input = p->input,
+            .combine = add};
         call_large(w, rank);
     } else {
         p->phase = FTC_LARGE_PHASE_MEMBER;
         p->call = (struct ftc_call){.signature = {.kind = FTC_CALL_BARRIER, .root = -1}};
         if (operation >= 0)
-            p->call.signature = (struct ftc_signature){
-                .kind = FTC_CALL_BCAST, .type = FTC_UINT64, .root = operation, .size = sizeof(uint64_t)};
+            p->call.signature = (struct ftc_signature){.kind = FTC_CALL_BCAST,
+                                                       .type = FTC_UINT64,
+                                                       .root = operation,
+                                                       .size = sizeof(uint64_t)};
         p->call.input = operation == rank ? p->input : NULL;
         call_member(w, rank, &p->call);
     }
@@ -226,7 +235,8 @@ void ftc_large_process_call(struct ftc_large_world *w, int rank)
 
 /* --- inputs --- */
 
-void ftc_large_process_take(struct ftc_large_world *w, int rank, int from, struct ftc_buffer *message)
+void ftc_large_process_take(struct ftc_large_world *w, int rank, int from,
+                            struct ftc_buffer *message)
 {
     struct ftc_large_process *p = &w->process[rank];
     struct ftc_large_now here = now(p);

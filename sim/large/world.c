@@ -49,7 +49,8 @@ void ftc_large_say(struct ftc_large_world *w, const char *format, ...)
 
 /* --- channels --- */
 
-/* What a transport would deliver: bytes of their own, the head, padding, then those of the value. */
+/* What a transport would deliver: bytes of their own, the head, padding, then those of the
+ * value. */
 static struct ftc_buffer *join(const struct ftc_large_world *w, const struct ftc_buffer *head,
                                const struct ftc_value *value)
 {
@@ -69,8 +70,8 @@ void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buff
 {
     struct ftc_large_packet **link = &w->first[from][to], *packet;
 
-    ftc_large_say(w, "rank %d   sends %s to %d", from, ftc_large_is_message(head) ? "a block" : "a message",
-                  to);
+    ftc_large_say(w, "rank %d   sends %s to %d", from,
+                  ftc_large_is_message(head) ? "a block" : "a message", to);
     if (!w->process[to].alive)
         return;
     packet = ftc_cluster_alloc(w->n, 1, sizeof(*packet));
@@ -226,11 +227,12 @@ static void make_process(struct ftc_large_world *w, int rank)
 {
     struct ftc_large_process *p = &w->process[rank];
     struct ftc_member_settings member = w->story->settings;
-    struct ftc_large_settings large = {.self = rank,
-                                       .ranks = w->n,
-                                       .attempts = w->story->attempts,
-                                       .block_least = (size_t)w->story->block_least * sizeof(uint64_t),
-                                       .block_most = (size_t)w->story->block_most * sizeof(uint64_t)};
+    struct ftc_large_settings large = {
+        .self = rank,
+        .ranks = w->n,
+        .attempts = w->story->attempts,
+        .block_least = (size_t)w->story->block_least * sizeof(uint64_t),
+        .block_most = (size_t)w->story->block_most * sizeof(uint64_t)};
 
     member.self = rank;
     p->alive = true;

@@ -2,8 +2,8 @@
 #ifndef FTC_SIM_LARGE_WORLD_H
 #define FTC_SIM_LARGE_WORLD_H
 
-#include "collectives/ring/large.h"
 #include "collectives/agreement/member.h"
+#include "collectives/ring/large.h"
 #include "sim/large/large.h"
 
 #define FTC_LARGE_SIM_N FTC_LARGE_SIM_RANKS
@@ -44,7 +44,8 @@ struct ftc_large_world {
     struct ftc_large_process process[FTC_LARGE_SIM_N];
     struct ftc_large_packet *first[FTC_LARGE_SIM_N][FTC_LARGE_SIM_N];
     bool notice[FTC_LARGE_SIM_N][FTC_LARGE_SIM_N]; /* observer, dead: to be told */
-    uint64_t value[FTC_LARGE_SIM_N][FTC_LARGE_SIM_OPERATIONS][FTC_LARGE_SIM_ELEMENTS]; /* delivered */
+    uint64_t value[FTC_LARGE_SIM_N][FTC_LARGE_SIM_OPERATIONS]
+                  [FTC_LARGE_SIM_ELEMENTS]; /* delivered */
     bool has[FTC_LARGE_SIM_N][FTC_LARGE_SIM_OPERATIONS];
     char violation[FTC_LARGE_SIM_WORDS];
 };
@@ -53,7 +54,8 @@ uint64_t ftc_large_below(struct ftc_large_world *w, uint64_t limit);
 void ftc_large_violate(struct ftc_large_world *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool ftc_large_broken(const struct ftc_large_world *w);
-void ftc_large_say(struct ftc_large_world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ftc_large_say(struct ftc_large_world *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buffer *head,
                     const struct ftc_value *value);
 /* Counts an output of this process; true: it has ended before it. */
@@ -61,15 +63,16 @@ bool ftc_large_struck(struct ftc_large_world *w, int rank);
 
 /* process.c: a process takes a step. */
 void ftc_large_process_call(struct ftc_large_world *w, int rank);
-void ftc_large_process_take(struct ftc_large_world *w, int rank, int from, struct ftc_buffer *message);
+void ftc_large_process_take(struct ftc_large_world *w, int rank, int from,
+                            struct ftc_buffer *message);
 void ftc_large_process_hear(struct ftc_large_world *w, int rank, int dead);
 void ftc_large_process_more(struct ftc_large_world *w, int rank);
 void ftc_large_process_timer(struct ftc_large_world *w, int rank);
 
 /* judge.c */
 uint64_t ftc_large_input(int rank, int operation, int element);
-void ftc_large_judge_result(struct ftc_large_world *w, int rank, int operation, const uint64_t *value,
-                            const struct ftc_set *failed);
+void ftc_large_judge_result(struct ftc_large_world *w, int rank, int operation,
+                            const uint64_t *value, const struct ftc_set *failed);
 void ftc_large_judge_end(struct ftc_large_world *w);
 
 #endif

@@ -1,4 +1,5 @@
-/* A communicator in one process: members, virtual network, detector, deaths. Its promises are checked by a ledger. */
+/* A communicator in one process: members, virtual network, detector, deaths. Its promises are
+ * checked by a ledger. */
 #include "sim/model/cluster.h"
 
 #include <assert.h>
@@ -11,7 +12,8 @@
 #include "sim/model/cluster_channel.h"
 #include "sim/model/cluster_event.h"
 
-/* Of the process, as its exit is: 0, or the code with which a worker leaves without a word; its parent has them. */
+/* Of the process, as its exit is: 0, or the code with which a worker leaves without a word; its
+ * parent has them. */
 static int quiet_exit;
 
 void ftc_cluster_exit_quietly(int code)
@@ -156,7 +158,8 @@ void ftc_cluster_free(struct ftc_cluster *c)
 
 /* --- network --- */
 
-/* What a transport would deliver: the head, padding, then the bytes of the value. Nobody writes to a head. */
+/* What a transport would deliver: the head, padding, then the bytes of the value. Nobody writes to
+ * a head. */
 static struct ftc_buffer *join(const struct ftc_cluster *c, const struct ftc_output *output)
 {
     size_t head = output->head->size;
@@ -191,7 +194,8 @@ static void send(struct ftc_cluster *c, int from, const struct ftc_output *outpu
 
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_SEND, from, to, &head);
     ftc_ledger_sends(c->ledger, from, output);
-    if (ftc_cluster_broken(c) || !c->process[to].alive || (c->unanswered && head.kind == FTC_MESSAGE_PULL))
+    if (ftc_cluster_broken(c) || !c->process[to].alive ||
+        (c->unanswered && head.kind == FTC_MESSAGE_PULL))
         return;
     struct ftc_cluster_message *message = ftc_cluster_enqueue(c, &c->channel[from * c->n + to]);
     message->bytes = join(c, output);
@@ -218,7 +222,8 @@ static void put_datagram(struct ftc_cluster *c, int to, const struct ftc_cluster
     while (place-- > 0)
         link = &(*link)->next;
     /* The contents move up: the last place, which is new, gets what was before it, and so on. */
-    struct ftc_cluster_message carried = {.bytes = bytes, .head = datagram->head, .from = datagram->from};
+    struct ftc_cluster_message carried = {
+        .bytes = bytes, .head = datagram->head, .from = datagram->from};
     for (struct ftc_cluster_message *m = *link;; m = m->next) {
         struct ftc_cluster_message there = {.bytes = m->bytes, .head = m->head, .from = m->from};
         m->bytes = carried.bytes;
@@ -289,7 +294,8 @@ static void apply_limits(struct ftc_cluster *c, int rank)
         }
         ftc_cluster_trace(c, FTC_CLUSTER_TRACE_LOSE, rank, to, NULL);
         clear_channel(c, rank, to,
-                      channel->limit > channel->arrived ? channel->limit - 1 - channel->arrived : 0);
+                      channel->limit > channel->arrived ? channel->limit - 1 - channel->arrived
+                                                        : 0);
     }
 }
 
@@ -406,7 +412,8 @@ static void carry_out(struct ftc_cluster *c, int rank, const struct ftc_output *
     }
 }
 
-/* After each input: carry out what the member wants, or part of it if the process dies on the way. */
+/* After each input: carry out what the member wants, or part of it if the process dies on the
+ * way. */
 static void take_outputs(struct ftc_cluster *c, int rank, int rc, const char *input)
 {
     struct ftc_cluster_process *p = &c->process[rank];
@@ -416,7 +423,8 @@ static void take_outputs(struct ftc_cluster *c, int rank, int rc, const char *in
         ftc_cluster_no_memory(c->n);
     if (rc != FTC_SUCCESS)
         ftc_ledger_violate(c->ledger, "rank %d: %s returns %d in a sound run", rank, input, rc);
-    while (p->alive && !ftc_cluster_broken(c) && (output = ftc_member_next_output(p->member)) != NULL) {
+    while (p->alive && !ftc_cluster_broken(c) &&
+           (output = ftc_member_next_output(p->member)) != NULL) {
         int kind = doom_kind(output);
         if (dies(c, rank, kind, true))
             return;
@@ -449,8 +457,8 @@ static void arrive(struct ftc_cluster *c, int from, int to)
 
     ftc_cluster_set_pending(c, ftc_cluster_arrival(c, from, to), channel->count > 0);
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_ARRIVE, to, from, &message.head);
-    int rc =
-        ftc_ledger_receive(c->ledger, to, c->process[to].member, from, message.head.op, false, message.bytes);
+    int rc = ftc_ledger_receive(c->ledger, to, c->process[to].member, from, message.head.op, false,
+                                message.bytes);
     ftc_buffer_unref(message.bytes);
     take_outputs(c, to, refuse(c, from, rc), "ftc_member_receive()");
 }
@@ -462,8 +470,8 @@ static void arrive_datagram(struct ftc_cluster *c, int to)
 
     ftc_cluster_set_pending(c, ftc_cluster_datagram(c, to), channel->count > 0);
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_ARRIVE, to, message.from, &message.head);
-    int rc = ftc_ledger_receive(c->ledger, to, c->process[to].member, message.from, message.head.op, true,
-                                message.bytes);
+    int rc = ftc_ledger_receive(c->ledger, to, c->process[to].member, message.from, message.head.op,
+                                true, message.bytes);
     ftc_buffer_unref(message.bytes);
     take_outputs(c, to, refuse(c, -1, rc), "ftc_member_datagram()");
 }
@@ -498,7 +506,8 @@ void ftc_cluster_do(struct ftc_cluster *c, int event)
     if (ftc_cluster_broken(c))
         return;
     if (!c->pending[event]) {
-        ftc_ledger_violate(c->ledger, "the story wants event %d of kind %d (%d, %d), which is not pending",
+        ftc_ledger_violate(c->ledger,
+                           "the story wants event %d of kind %d (%d, %d), which is not pending",
                            event, e.kind, e.a, e.b);
         return;
     }
@@ -541,11 +550,12 @@ static void check_stuck(struct ftc_cluster *c)
     if (rank < 0)
         return;
     ftc_member_activity(c->process[rank].member, &activity);
-    ftc_ledger_violate(
-        c->ledger,
-        "deadlock: rank %d never delivers operation %d: ballot (%u,%u), waits for %s of rank %d (%d)", rank,
-        ftc_ledger_called(c->ledger, rank) - 1, activity.ballot.i, activity.ballot.s,
-        ftc_wait_name(activity.wait), activity.waits_for, activity.waits);
+    ftc_ledger_violate(c->ledger,
+                       "deadlock: rank %d never delivers operation %d: ballot (%u,%u), waits for "
+                       "%s of rank %d (%d)",
+                       rank, ftc_ledger_called(c->ledger, rank) - 1, activity.ballot.i,
+                       activity.ballot.s, ftc_wait_name(activity.wait), activity.waits_for,
+                       activity.waits);
 }
 
 void ftc_cluster_finish(struct ftc_cluster *c)

@@ -33,7 +33,8 @@ void ftc_cluster_free_channels(struct ftc_cluster *c)
     }
 }
 
-struct ftc_cluster_message *ftc_cluster_enqueue(struct ftc_cluster *c, struct ftc_cluster_channel *channel)
+struct ftc_cluster_message *ftc_cluster_enqueue(struct ftc_cluster *c,
+                                                struct ftc_cluster_channel *channel)
 {
     if (c->spare == NULL)
         add_slab(c);
@@ -45,7 +46,8 @@ struct ftc_cluster_message *ftc_cluster_enqueue(struct ftc_cluster *c, struct ft
     return message;
 }
 
-struct ftc_cluster_message ftc_cluster_dequeue(struct ftc_cluster *c, struct ftc_cluster_channel *channel)
+struct ftc_cluster_message ftc_cluster_dequeue(struct ftc_cluster *c,
+                                               struct ftc_cluster_channel *channel)
 {
     struct ftc_cluster_message *first = channel->first, message = *first;
 
@@ -68,7 +70,8 @@ void ftc_cluster_cut_channel(struct ftc_cluster *c, struct ftc_cluster_channel *
         channel->last = *link;
         link = &channel->last->next;
     }
-    for (struct ftc_cluster_message *m = *link, *next; channel->count > keep; m = next, channel->count--) {
+    for (struct ftc_cluster_message *m = *link, *next; channel->count > keep;
+         m = next, channel->count--) {
         next = m->next;
         ftc_buffer_unref(m->bytes);
         m->next = c->spare;

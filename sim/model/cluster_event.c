@@ -45,7 +45,8 @@ struct ftc_cluster_event ftc_cluster_event_of(int n, int event)
     if (event < pairs)
         return (struct ftc_cluster_event){FTC_CLUSTER_ARRIVAL, event / n, event % n};
     if (event < 2 * pairs)
-        return (struct ftc_cluster_event){FTC_CLUSTER_NOTICE, (event - pairs) / n, (event - pairs) % n};
+        return (struct ftc_cluster_event){FTC_CLUSTER_NOTICE, (event - pairs) / n,
+                                          (event - pairs) % n};
     if (event < 2 * pairs + n)
         return (struct ftc_cluster_event){FTC_CLUSTER_TIMER, event - 2 * pairs, 0};
     if (event < 2 * pairs + 2 * n)
@@ -204,9 +205,9 @@ void ftc_cluster_release_calls(struct ftc_cluster *c)
 /* --- chance --- */
 
 /*
- * How much a storm dislikes an event: by its class, its ranks and by itself. What is next is the least
- * disliked of 12 neighbours, and one time in 16 any: an event that scores high mostly waits long, so that
- * one-sided schedules come up that uniform choice would hardly ever make.
+ * How much a storm dislikes an event: by its class, its ranks and by itself. What is next is the
+ * least disliked of 12 neighbours, and one time in 16 any: an event that scores high mostly waits
+ * long, so that one-sided schedules come up that uniform choice would hardly ever make.
  */
 static void taste(struct ftc_cluster *c, int event)
 {

@@ -32,7 +32,8 @@ const char *ftc_cluster_value(const struct ftc_cluster *c, int op, int at)
     static char text[256];
     struct ftc_set counted;
 
-    if (ftc_ledger_result(c->ledger, op, at).buffer == NULL || ftc_set_init(&counted, c->n) != FTC_SUCCESS)
+    if (ftc_ledger_result(c->ledger, op, at).buffer == NULL ||
+        ftc_set_init(&counted, c->n) != FTC_SUCCESS)
         return "-";
     for (int rank = 0; rank < c->n; rank++) {
         if (ftc_cluster_counts(c, op, at, rank) == 1)
@@ -85,7 +86,8 @@ int ftc_cluster_on_the_way(const struct ftc_cluster *c, int from, int to)
     return c->channel[from * c->n + to].count;
 }
 
-/* --- trace: the last events, kept in a ring, formatted only when somebody wants to read them --- */
+/* --- trace: the last events, kept in a ring, formatted only when somebody wants to read them
+ * --- */
 
 #define TRACE_LENGTH 1024
 
@@ -152,8 +154,8 @@ static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_ste
         fprintf(out, "    multicasts %s %llu (%u,%u)\n", message, op, i, round);
         break;
     case FTC_CLUSTER_TRACE_DELIVER:
-        fprintf(out, "    delivers operation %llu: %s, ballot (%u,%u)\n", op, ftc_strerror(s->other), i,
-                round);
+        fprintf(out, "    delivers operation %llu: %s, ballot (%u,%u)\n", op,
+                ftc_strerror(s->other), i, round);
         break;
     case FTC_CLUSTER_TRACE_CRASH:
         fprintf(out, "    CRASHES\n");
@@ -171,7 +173,8 @@ void ftc_cluster_trace(struct ftc_cluster *c, enum ftc_cluster_trace_kind kind, 
         return;
     struct ftc_cluster_step *step = &c->trace->step[c->trace->count++ % TRACE_LENGTH];
 
-    *step = (struct ftc_cluster_step){.number = c->steps, .kind = kind, .rank = rank, .other = other};
+    *step =
+        (struct ftc_cluster_step){.number = c->steps, .kind = kind, .rank = rank, .other = other};
     if (head != NULL)
         step->head = *head;
     if (c->log != NULL)
@@ -192,10 +195,12 @@ static void print_process(const struct ftc_cluster *c, int rank)
     ftc_set_format(ftc_member_known_failed(p->member), known, sizeof(known));
     ftc_set_format(ftc_member_agreed_failed(p->member), agreed, sizeof(agreed));
     fprintf(stderr,
-            "rank %d: called %d, %s, L %s, G %s, ballot (%u,%u), waits for %s of rank %d (%d), retains %d\n",
+            "rank %d: called %d, %s, L %s, G %s, ballot (%u,%u), waits for %s of rank %d (%d), "
+            "retains %d\n",
             rank, ftc_ledger_called(c->ledger, rank),
-            ftc_ledger_under_way(c->ledger, rank) ? "under way" : "outside", known, agreed, a.ballot.i,
-            a.ballot.s, ftc_wait_name(a.wait), a.waits_for, a.waits, ftc_member_retained(p->member));
+            ftc_ledger_under_way(c->ledger, rank) ? "under way" : "outside", known, agreed,
+            a.ballot.i, a.ballot.s, ftc_wait_name(a.wait), a.waits_for, a.waits,
+            ftc_member_retained(p->member));
 }
 
 static void print_settings(const struct ftc_cluster *c)
@@ -207,13 +212,14 @@ static void print_settings(const struct ftc_cluster *c)
     const struct ftc_member_settings *s = &c->settings;
 
     fprintf(stderr,
-            "n %d, f %d, %s, share %s, rotation %s, reduce arity %d, direct %d, doubling %d, tree %s %d, "
+            "n %d, f %d, %s, share %s, rotation %s, reduce arity %d, direct %d, doubling %d, tree "
+            "%s %d, "
             "correction %s, "
             "prepare %s, "
             "w %u\n",
             c->n, s->f, schemes[s->scheme], s->share == FTC_SHARE_OFF ? "off" : "piggyback",
-            s->rotation == FTC_ROTATION_FIRST ? "first" : "spread", s->reduce_arity, s->direct, s->doubling,
-            trees[s->tree.tree], s->tree.arity, corrections[s->correction],
+            s->rotation == FTC_ROTATION_FIRST ? "first" : "spread", s->reduce_arity, s->direct,
+            s->doubling, trees[s->tree.tree], s->tree.arity, corrections[s->correction],
             s->prepare == FTC_PREPARE_DIRECT ? "direct" : "tree", s->settle_every);
     fprintf(stderr, "program:");
     for (int op = 0; op < c->program->length; op++)

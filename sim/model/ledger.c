@@ -191,12 +191,15 @@ static void check_histories(struct ftc_ledger *l, int rank, int op)
     int other = other_caller(l, op, record->entry[rank].history);
     const struct ftc_ledger_history *theirs = ftc_ledger_history_of(l, op, other);
     if (!ftc_set_equal(&mine->agreed, &theirs->agreed))
-        ftc_ledger_violate(l, "ranks %d and %d call operation %d with different G", rank, other, op);
+        ftc_ledger_violate(l, "ranks %d and %d call operation %d with different G", rank, other,
+                           op);
     else
-        ftc_ledger_violate(l, "ranks %d and %d call operation %d in different epochs", rank, other, op);
+        ftc_ledger_violate(l, "ranks %d and %d call operation %d in different epochs", rank, other,
+                           op);
 }
 
-/* Rule 5: a delivered decision changes G, and the epoch if it was not made in ballot (0,0). Nothing else does. */
+/* Rule 5: a delivered decision changes G, and the epoch if it was not made in ballot (0,0). Nothing
+ * else does. */
 static void check_unchanged(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member)
 {
     if (op == 0)
@@ -211,10 +214,11 @@ static void check_unchanged(struct ftc_ledger *l, int rank, int op, const struct
     if (decision != NULL && (decision->ballot.i > 0 || decision->ballot.s > 0))
         epoch = (struct ftc_epoch){.op = (uint64_t)op - 1, .ballot = decision->ballot};
     if (!ftc_set_equal(agreed, ftc_member_agreed_failed(member)))
-        ftc_ledger_violate(l, "rank %d: G after operation %d is not what was decided", rank, op - 1);
-    if (!ftc_epoch_equal(epoch, ftc_member_epoch(member)))
-        ftc_ledger_violate(l, "rank %d: the epoch after operation %d is not that of the decision", rank,
+        ftc_ledger_violate(l, "rank %d: G after operation %d is not what was decided", rank,
                            op - 1);
+    if (!ftc_epoch_equal(epoch, ftc_member_epoch(member)))
+        ftc_ledger_violate(l, "rank %d: the epoch after operation %d is not that of the decision",
+                           rank, op - 1);
 }
 
 void ftc_ledger_calls(struct ftc_ledger *l, int rank, const struct ftc_member *member)
@@ -226,8 +230,9 @@ void ftc_ledger_calls(struct ftc_ledger *l, int rank, const struct ftc_member *m
     struct ftc_ledger_record *record = &l->record[op];
     if (record->entry == NULL)
         record->entry = calloc((size_t)l->n, sizeof(*record->entry));
-    int history =
-        record->entry == NULL ? -1 : intern_history(l, record, member, collects(l, rank, op, member));
+    int history = record->entry == NULL
+                      ? -1
+                      : intern_history(l, record, member, collects(l, rank, op, member));
     if (history < 0) {
         out_of_memory(l);
         return;
@@ -252,7 +257,8 @@ void ftc_ledger_calls(struct ftc_ledger *l, int rank, const struct ftc_member *m
 static bool read_head(const struct ftc_ledger *l, const struct ftc_output *output,
                       struct ftc_message_head *head)
 {
-    bool read = ftc_message_peek(output->head, head) == FTC_SUCCESS && head->kind == output->message;
+    bool read =
+        ftc_message_peek(output->head, head) == FTC_SUCCESS && head->kind == output->message;
 
     if (l->settings.flips == NULL || (read && head->op == output->op))
         return read;
@@ -274,7 +280,8 @@ void ftc_ledger_sends(struct ftc_ledger *l, int rank, const struct ftc_output *o
         ftc_ledger_violate(l, "rank %d sends for operation %llu, which nobody has", rank,
                            (unsigned long long)head.op);
     } else if (head.op >= (uint64_t)l->process[rank].called) {
-        ftc_ledger_violate(l, "rank %d sends for operation %d before it calls it", rank, (int)head.op);
+        ftc_ledger_violate(l, "rank %d sends for operation %d before it calls it", rank,
+                           (int)head.op);
     } else {
         struct ftc_ledger_record *record = &l->record[head.op];
         record->history[record->entry[rank].history].sent[head.kind]++;
@@ -296,8 +303,8 @@ static bool same_decision(const struct ftc_decision *a, const struct ftc_decisio
            same_verdict(&a->verdict, &b->verdict);
 }
 
-static bool same_outcome(const struct ftc_ledger_outcome *a, const struct ftc_output *output, int history,
-                         unsigned retries)
+static bool same_outcome(const struct ftc_ledger_outcome *a, const struct ftc_output *output,
+                         int history, unsigned retries)
 {
     if (a->history != history || a->status != output->status || a->retries != retries ||
         (a->decision == NULL) != (output->decision == NULL))
@@ -369,7 +376,8 @@ static struct ftc_ledger_outcome *intern_outcome(struct ftc_ledger_record *recor
 }
 
 /* Plain reduces agree on nothing: only the root gets anything. */
-static void check_agreement(struct ftc_ledger *l, int rank, int op, const struct ftc_ledger_outcome *mine)
+static void check_agreement(struct ftc_ledger *l, int rank, int op,
+                            const struct ftc_ledger_outcome *mine)
 {
     const struct ftc_ledger_record *record = &l->record[op];
 
@@ -382,10 +390,10 @@ static void check_agreement(struct ftc_ledger *l, int rank, int op, const struct
         const struct ftc_decision *a = record->outcome[theirs - 1].decision, *b = mine->decision;
         if (a != NULL && b != NULL && same_decision(a, b) &&
             record->outcome[theirs - 1].retries != mine->retries)
-            ftc_ledger_violate(l, "ranks %d and %d report %u and %u retries of operation %d", other, rank,
-                               record->outcome[theirs - 1].retries, mine->retries, op);
-        ftc_ledger_violate(l, "ranks %d and %d, both alive, deliver operation %d differently", other, rank,
-                           op);
+            ftc_ledger_violate(l, "ranks %d and %d report %u and %u retries of operation %d", other,
+                               rank, record->outcome[theirs - 1].retries, mine->retries, op);
+        ftc_ledger_violate(l, "ranks %d and %d, both alive, deliver operation %d differently",
+                           other, rank, op);
     }
 }
 
@@ -443,7 +451,8 @@ void ftc_ledger_protests(struct ftc_ledger *l, int rank, const struct ftc_member
     else if (output->kind == FTC_OUTPUT_CORRUPT && l->settings.flips == NULL)
         ftc_ledger_violate(l, "rank %d finds its memory damaged, which it is not", rank);
     else if (output->kind == FTC_OUTPUT_ACCUSE && l->settings.flips == NULL)
-        ftc_ledger_violate(l, "rank %d accuses rank %d, which keeps to the protocol", rank, output->to);
+        ftc_ledger_violate(l, "rank %d accuses rank %d, which keeps to the protocol", rank,
+                           output->to);
     else if (output->kind == FTC_OUTPUT_MISMATCH)
         ftc_ledger_violate(l, "rank %d reports a mismatch: %s", rank, ftc_member_mismatch(member));
 }
@@ -466,8 +475,8 @@ static uint64_t not_taken(const struct ftc_member *member)
            rules[FTC_RULE_DROP_EPOCH];
 }
 
-int ftc_ledger_receive(struct ftc_ledger *l, int rank, struct ftc_member *member, int from, uint64_t op,
-                       bool datagram, struct ftc_buffer *message)
+int ftc_ledger_receive(struct ftc_ledger *l, int rank, struct ftc_member *member, int from,
+                       uint64_t op, bool datagram, struct ftc_buffer *message)
 {
     int (*receive)(struct ftc_member *, int, struct ftc_buffer *) =
         datagram ? ftc_member_datagram : ftc_member_receive;
@@ -478,15 +487,17 @@ int ftc_ledger_receive(struct ftc_ledger *l, int rank, struct ftc_member *member
     int rc = receive(member, from, message);
     bool refused = rc == FTC_ERR_PROTO && l->settings.flips != NULL; /* a drill has damaged it */
     if (not_taken(member) == before && !refused)
-        ftc_ledger_violate(l, "rank %d takes a message of operation %d of another history from rank %d", rank,
-                           (int)op, from);
+        ftc_ledger_violate(
+            l, "rank %d takes a message of operation %d of another history from rank %d", rank,
+            (int)op, from);
     return rc;
 }
 
 void ftc_ledger_hears(struct ftc_ledger *l, int rank, const struct ftc_member *member, int dead)
 {
     if (!ftc_set_has(ftc_member_known_failed(member), dead))
-        ftc_ledger_violate(l, "rank %d was told of rank %d's death and does not know it", rank, dead);
+        ftc_ledger_violate(l, "rank %d was told of rank %d's death and does not know it", rank,
+                           dead);
 }
 
 /* L only grows, holds only the dead, contains G. */
@@ -509,7 +520,8 @@ static void check_known(struct ftc_ledger *l, int rank, const struct ftc_member 
         ftc_ledger_violate(l, "rank %d: G changes though share is off", rank);
 }
 
-/* Rule 8: with w at most w + 1 operations are retained; and after one that collects from all, that one alone. */
+/* Rule 8: with w at most w + 1 operations are retained; and after one that collects from all, that
+ * one alone. */
 static void check_retained(struct ftc_ledger *l, int rank, const struct ftc_member *member)
 {
     const struct ftc_ledger_process *p = &l->process[rank];
@@ -521,7 +533,8 @@ static void check_retained(struct ftc_ledger *l, int rank, const struct ftc_memb
         return;
     enum ftc_call_kind last = l->program->operation[p->called - 1].kind;
     if (!ftc_call_table[last].rooted)
-        ftc_ledger_violate(l, "rank %d retains %d operations after one that settles", rank, retained);
+        ftc_ledger_violate(l, "rank %d retains %d operations after one that settles", rank,
+                           retained);
 }
 
 void ftc_ledger_input_done(struct ftc_ledger *l, int rank, const struct ftc_member *member, int rc)

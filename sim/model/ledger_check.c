@@ -1,6 +1,6 @@
 /*
- * What agreement.md promises of a delivery ("What the simulator must establish", and section 4.1 of Küttler, Härtig
- * 2026), and of the number of messages.
+ * What agreement.md promises of a delivery ("What the simulator must establish", and section 4.1 of
+ * Küttler, Härtig 2026), and of the number of messages.
  */
 #include "sim/model/ledger_record.h"
 
@@ -14,7 +14,8 @@ static const struct ftc_program_operation *operation_of(const struct ftc_ledger 
     return &l->program->operation[op];
 }
 
-static bool root_agreed_failed(const struct ftc_ledger *l, int op, const struct ftc_ledger_history *history)
+static bool root_agreed_failed(const struct ftc_ledger *l, int op,
+                               const struct ftc_ledger_history *history)
 {
     int root = operation_of(l, op)->root;
     return root >= 0 && ftc_set_has(&history->agreed, root);
@@ -27,14 +28,16 @@ static int view_size(const struct ftc_ledger *l, const struct ftc_ledger_history
 
 /* --- at every delivery --- */
 
-/* The value that the caller gets is that of the decision; only a root may get none, for it has it. */
+/* The value that the caller gets is that of the decision; only a root may get none, for it has
+ * it. */
 static void check_result(struct ftc_ledger *l, int rank, int op, const struct ftc_output *output)
 {
     const struct ftc_decision *decision = output->decision;
     const struct ftc_program_operation *o = operation_of(l, op);
 
     if (output->result.buffer != NULL && !ftc_ledger_same_value(&output->result, &decision->value))
-        ftc_ledger_violate(l, "rank %d: the result of operation %d is not the decision's value", rank, op);
+        ftc_ledger_violate(l, "rank %d: the result of operation %d is not the decision's value",
+                           rank, op);
     if (output->result.buffer == NULL && decision->status == FTC_SUCCESS && o->root != rank &&
         (ftc_program_combines_for_all(o) || o->kind == FTC_CALL_BCAST))
         ftc_ledger_violate(l, "rank %d: operation %d delivers no value", rank, op);
@@ -47,7 +50,8 @@ static void check_report(struct ftc_ledger *l, int rank, int op, const struct ft
 
     ftc_member_report(member, &report);
     if (report.failed == NULL || !ftc_set_equal(report.failed, failed))
-        ftc_ledger_violate(l, "rank %d: the report of operation %d has another failed set", rank, op);
+        ftc_ledger_violate(l, "rank %d: the report of operation %d has another failed set", rank,
+                           op);
 }
 
 /* --- silent corruption (agreement.md, "Vote") --- */
@@ -65,8 +69,9 @@ static int count_flips(const struct ftc_ledger *l, int op, bool outvoted)
     return count;
 }
 
-/* Nothing protects a value that more than one bit has hit, or one that was hit before or after the comparison, or of which
- * there was one only. With checksums all are protected, and the end of gossip has them always. */
+/* Nothing protects a value that more than one bit has hit, or one that was hit before or after the
+ * comparison, or of which there was one only. With checksums all are protected, and the end of
+ * gossip has them always. */
 static bool may_be_wrong(const struct ftc_ledger *l, int op, uint32_t compared)
 {
     int flips = count_flips(l, op, false);
@@ -77,22 +82,28 @@ static bool may_be_wrong(const struct ftc_ledger *l, int op, uint32_t compared)
     return compared == 0 || flips > 1 || count_flips(l, op, true) == 0;
 }
 
-/* What comparing found: nothing where nothing was damaged; of one damaged result among three, the right one. */
-static void check_verdict(struct ftc_ledger *l, int rank, int op, int status, uint32_t compared, int wrong)
+/* What comparing found: nothing where nothing was damaged; of one damaged result among three, the
+ * right one. */
+static void check_verdict(struct ftc_ledger *l, int rank, int op, int status, uint32_t compared,
+                          int wrong)
 {
     bool one = count_flips(l, op, false) == 1 && count_flips(l, op, true) == 1;
 
-    if (compared > 0 && (l->settings.integrity != FTC_INTEGRITY_VOTE || (int)compared > l->settings.f + 1))
+    if (compared > 0 &&
+        (l->settings.integrity != FTC_INTEGRITY_VOTE || (int)compared > l->settings.f + 1))
         ftc_ledger_violate(l, "rank %d: operation %d compares %u results", rank, op, compared);
     if (count_flips(l, op, false) == 0 && (wrong > 0 || status == FTC_ERR_CORRUPT))
-        ftc_ledger_violate(l, "rank %d: operation %d finds %d wrong results, but no bit has changed", rank,
-                           op, wrong);
-    if (status == FTC_ERR_CORRUPT && (compared < 2 || wrong != (int)compared || (one && compared > 2)))
-        ftc_ledger_violate(l, "rank %d: operation %d cannot tell which of %u results is right", rank, op,
-                           compared);
+        ftc_ledger_violate(l,
+                           "rank %d: operation %d finds %d wrong results, but no bit has changed",
+                           rank, op, wrong);
+    if (status == FTC_ERR_CORRUPT &&
+        (compared < 2 || wrong != (int)compared || (one && compared > 2)))
+        ftc_ledger_violate(l, "rank %d: operation %d cannot tell which of %u results is right",
+                           rank, op, compared);
     if (status == FTC_SUCCESS && one && wrong > 1)
-        ftc_ledger_violate(l, "rank %d: operation %d finds %d wrong results, but one bit has changed", rank,
-                           op, wrong);
+        ftc_ledger_violate(l,
+                           "rank %d: operation %d finds %d wrong results, but one bit has changed",
+                           rank, op, wrong);
 }
 
 /* Rule 5: G := failed set, L grows by it, the epoch moves unless the ballot is (0,0). */
@@ -111,12 +122,14 @@ static void check_rule_5(struct ftc_ledger *l, int rank, int op, const struct ft
         ftc_ledger_violate(l, "rank %d: G after operation %d is not its failed set", rank, op);
 }
 
-/* Broadcast with its root in G: ROOT_FAILED at once, with no message, no state and no decision of its own. */
-static void check_silent_broadcast(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member,
-                                   const struct ftc_output *output)
+/* Broadcast with its root in G: ROOT_FAILED at once, with no message, no state and no decision of
+ * its own. */
+static void check_silent_broadcast(struct ftc_ledger *l, int rank, int op,
+                                   const struct ftc_member *member, const struct ftc_output *output)
 {
     if (output->status != FTC_ERR_ROOT_FAILED || output->result.buffer != NULL)
-        ftc_ledger_violate(l, "rank %d: broadcast %d of a root in G returns %d", rank, op, output->status);
+        ftc_ledger_violate(l, "rank %d: broadcast %d of a root in G returns %d", rank, op,
+                           output->status);
     check_report(l, rank, op, member, &ftc_ledger_history_of(l, op, rank)->agreed);
 }
 
@@ -140,8 +153,8 @@ static void check_reduce(struct ftc_ledger *l, int rank, int op, const struct ft
     if (output->decision != NULL)
         ftc_ledger_violate(l, "rank %d: plain reduce %d delivers a decision", rank, op);
     if (rank != o->root && output->status != FTC_SUCCESS)
-        ftc_ledger_violate(l, "rank %d: plain reduce %d returns %d to a rank that is not its root", rank, op,
-                           output->status);
+        ftc_ledger_violate(l, "rank %d: plain reduce %d returns %d to a rank that is not its root",
+                           rank, op, output->status);
     if (rank != o->root)
         return;
     ftc_member_report(member, &report);
@@ -158,8 +171,8 @@ static void check_reduce(struct ftc_ledger *l, int rank, int op, const struct ft
         ftc_ledger_check_counts(l, rank, op, &output->result, report.failed);
 }
 
-void ftc_ledger_check_delivery(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member,
-                               const struct ftc_output *output)
+void ftc_ledger_check_delivery(struct ftc_ledger *l, int rank, int op,
+                               const struct ftc_member *member, const struct ftc_output *output)
 {
     if (operation_of(l, op)->kind == FTC_CALL_REDUCE) {
         check_reduce(l, rank, op, member, output);
@@ -177,7 +190,8 @@ void ftc_ledger_check_delivery(struct ftc_ledger *l, int rank, int op, const str
 /* --- when a decision is first delivered: validity --- */
 
 /* Rank of c_0. */
-static int first_coordinator(const struct ftc_ledger *l, int op, const struct ftc_ledger_history *history)
+static int first_coordinator(const struct ftc_ledger *l, int op,
+                             const struct ftc_ledger_history *history)
 {
     const struct ftc_program_operation *o = operation_of(l, op);
     int index = l->settings.rotation == FTC_ROTATION_SPREAD ? op % view_size(l, history) : 0;
@@ -192,57 +206,63 @@ static int first_coordinator(const struct ftc_ledger *l, int op, const struct ft
 }
 
 /* c_0 .. c_{i-1} were given up, hence have failed. */
-static void check_given_up(struct ftc_ledger *l, int rank, int op, const struct ftc_ledger_history *history,
+static void check_given_up(struct ftc_ledger *l, int rank, int op,
+                           const struct ftc_ledger_history *history,
                            const struct ftc_decision *decision)
 {
     unsigned i = 0, given_up = decision->ballot.i;
 
     if (given_up >= (unsigned)view_size(l, history)) {
-        ftc_ledger_violate(l, "rank %d: operation %d: decided by c_%u, which is nobody", rank, op, given_up);
+        ftc_ledger_violate(l, "rank %d: operation %d: decided by c_%u, which is nobody", rank, op,
+                           given_up);
         return;
     }
     for (int c = first_coordinator(l, op, history); i < given_up; c = (c + 1) % l->n) {
         if (ftc_set_has(&history->agreed, c))
             continue;
         if (!ftc_set_has(&decision->failed, c))
-            ftc_ledger_violate(l,
-                               "rank %d: operation %d: decided by c_%u, but c_%u = %d not in the failed set",
-                               rank, op, given_up, i, c);
+            ftc_ledger_violate(
+                l, "rank %d: operation %d: decided by c_%u, but c_%u = %d not in the failed set",
+                rank, op, given_up, i, c);
         i++;
     }
 }
 
-/* Rule 3: sub-rounds <= failures; each ballot after (0,0) leaves out one member of the view more, at least. And f
- * failures are masked: the last sub-round was hit by more than f others. */
-static void check_sub_rounds(struct ftc_ledger *l, int rank, int op, const struct ftc_ledger_history *history,
+/* Rule 3: sub-rounds <= failures; each ballot after (0,0) leaves out one member of the view more,
+ * at least. And f failures are masked: the last sub-round was hit by more than f others. */
+static void check_sub_rounds(struct ftc_ledger *l, int rank, int op,
+                             const struct ftc_ledger_history *history,
                              const struct ftc_decision *decision)
 {
     int failed = ftc_set_count(&decision->failed) - ftc_set_count(&history->agreed);
 
     if (decision->ballot.i + decision->ballot.s > (unsigned)failed)
-        ftc_ledger_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures", rank, op,
-                           decision->ballot.i, decision->ballot.s, failed);
+        ftc_ledger_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures",
+                           rank, op, decision->ballot.i, decision->ballot.s, failed);
     int dead = ftc_set_count(&l->dead) - ftc_set_count(&history->agreed);
-    if (dead < ftc_program_least_failures(&l->settings, operation_of(l, op)->kind, view_size(l, history),
-                                          decision->ballot))
-        ftc_ledger_violate(l,
-                           "rank %d: operation %d: ballot (%u,%u) was needed after %d failures, with f = %d",
-                           rank, op, decision->ballot.i, decision->ballot.s, dead, l->settings.f);
+    if (dead < ftc_program_least_failures(&l->settings, operation_of(l, op)->kind,
+                                          view_size(l, history), decision->ballot))
+        ftc_ledger_violate(
+            l, "rank %d: operation %d: ballot (%u,%u) was needed after %d failures, with f = %d",
+            rank, op, decision->ballot.i, decision->ballot.s, dead, l->settings.f);
 }
 
 /* The failed set: truthful, contains G and the coordinators that were given up. */
-static void check_failed(struct ftc_ledger *l, int rank, int op, const struct ftc_ledger_history *history,
+static void check_failed(struct ftc_ledger *l, int rank, int op,
+                         const struct ftc_ledger_history *history,
                          const struct ftc_decision *decision)
 {
     if (!ftc_set_subset(&decision->failed, &l->dead))
         ftc_ledger_violate(l, "rank %d: operation %d: a live rank is in the failed set", rank, op);
     if (!ftc_set_subset(&history->agreed, &decision->failed))
-        ftc_ledger_violate(l, "rank %d: operation %d: the failed set has lost ranks of G", rank, op);
+        ftc_ledger_violate(l, "rank %d: operation %d: the failed set has lost ranks of G", rank,
+                           op);
     check_given_up(l, rank, op, history, decision);
     check_sub_rounds(l, rank, op, history, decision);
 }
 
-static void check_broadcast(struct ftc_ledger *l, int rank, int op, const struct ftc_decision *decision)
+static void check_broadcast(struct ftc_ledger *l, int rank, int op,
+                            const struct ftc_decision *decision)
 {
     int root = operation_of(l, op)->root;
 
@@ -251,10 +271,12 @@ static void check_broadcast(struct ftc_ledger *l, int rank, int op, const struct
         return;
     }
     if (!ftc_set_has(&l->dead, root))
-        ftc_ledger_violate(l, "rank %d: operation %d reports live root %d as failed", rank, op, root);
+        ftc_ledger_violate(l, "rank %d: operation %d reports live root %d as failed", rank, op,
+                           root);
     if (!ftc_set_has(&decision->failed, root))
-        ftc_ledger_violate(l, "rank %d: operation %d: ROOT_FAILED, but root %d not in the failed set", rank,
-                           op, root);
+        ftc_ledger_violate(l,
+                           "rank %d: operation %d: ROOT_FAILED, but root %d not in the failed set",
+                           rank, op, root);
 }
 
 static void check_validate(struct ftc_ledger *l, int rank, int op, const struct ftc_set *failed)
@@ -262,8 +284,8 @@ static void check_validate(struct ftc_ledger *l, int rank, int op, const struct 
     for (int other = 0; other < l->n; other++) {
         const struct ftc_ledger_process *p = &l->process[other];
         if (!p->dead && p->called > op && !ftc_set_subset(&l->validating[other], failed))
-            ftc_ledger_violate(l, "rank %d: validate %d does not name all that survivor %d knew", rank, op,
-                               other);
+            ftc_ledger_violate(l, "rank %d: validate %d does not name all that survivor %d knew",
+                               rank, op, other);
     }
 }
 
@@ -274,21 +296,24 @@ static void check_all_called(struct ftc_ledger *l, int rank, int op)
         return;
     for (int other = 0; other < l->n; other++) {
         if (!l->process[other].dead && l->process[other].called <= op)
-            ftc_ledger_violate(l, "rank %d delivers operation %d before rank %d has called it", rank, op,
-                               other);
+            ftc_ledger_violate(l, "rank %d delivers operation %d before rank %d has called it",
+                               rank, op, other);
     }
 }
 
 /* Rule 4, with `list`: who died before it called was left out of the reduce, and is named. */
 static void check_left_out(struct ftc_ledger *l, int rank, int op, const struct ftc_set *failed)
 {
-    for (int other = ftc_set_next(&l->dead, 0); other >= 0; other = ftc_set_next(&l->dead, other + 1))
+    for (int other = ftc_set_next(&l->dead, 0); other >= 0;
+         other = ftc_set_next(&l->dead, other + 1))
         if (l->process[other].called <= op && !ftc_set_has(failed, other))
-            ftc_ledger_violate(l, "rank %d: operation %d is decided without rank %d and does not name it",
-                               rank, op, other);
+            ftc_ledger_violate(
+                l, "rank %d: operation %d is decided without rank %d and does not name it", rank,
+                op, other);
 }
 
-static void check_status(struct ftc_ledger *l, int rank, int op, const struct ftc_ledger_outcome *outcome)
+static void check_status(struct ftc_ledger *l, int rank, int op,
+                         const struct ftc_ledger_outcome *outcome)
 {
     enum ftc_call_kind kind = operation_of(l, op)->kind;
     bool allowed = outcome->status == FTC_SUCCESS ||
@@ -296,7 +321,8 @@ static void check_status(struct ftc_ledger *l, int rank, int op, const struct ft
                    (kind == FTC_CALL_ALLREDUCE && outcome->status == FTC_ERR_CORRUPT);
 
     if (outcome->status != outcome->decision->status || !allowed)
-        ftc_ledger_violate(l, "rank %d: operation %d delivers status %d", rank, op, outcome->status);
+        ftc_ledger_violate(l, "rank %d: operation %d delivers status %d", rank, op,
+                           outcome->status);
     const struct ftc_vote_verdict *verdict = &outcome->decision->verdict;
     check_verdict(l, rank, op, outcome->status, verdict->compared, ftc_set_count(&verdict->wrong));
 }
@@ -336,7 +362,8 @@ static void expect(struct ftc_ledger *l, int op, const struct ftc_ledger_history
 
     if (sent < least || sent > most)
         ftc_ledger_violate(l, "operation %d: %llu %s were sent, expected %llu to %llu", op,
-                           (unsigned long long)sent, ftc_message_kind_name((enum ftc_message_kind)kind),
+                           (unsigned long long)sent,
+                           ftc_message_kind_name((enum ftc_message_kind)kind),
                            (unsigned long long)least, (unsigned long long)most);
 }
 
@@ -413,7 +440,8 @@ static bool in_pieces(const struct ftc_ledger *l)
     return l->settings.dissemination == FTC_DISSEMINATION_MULTICAST;
 }
 
-/* DECIDE of one ballot: everyone to everyone else at most, and answers to those who lost patience. */
+/* DECIDE of one ballot: everyone to everyone else at most, and answers to those who lost
+ * patience. */
 static uint64_t most_decides(const struct ftc_ledger *l, uint64_t m)
 {
     return by_tree_alone(l) ? m - 1 : 2 * m * m;
@@ -422,11 +450,12 @@ static uint64_t most_decides(const struct ftc_ledger *l, uint64_t m)
 /* The coordinator waits for all. */
 static bool compares(const struct ftc_ledger *l, int op, uint64_t m)
 {
-    return l->settings.integrity == FTC_INTEGRITY_VOTE && operation_of(l, op)->kind == FTC_CALL_ALLREDUCE &&
-           m > (uint64_t)l->settings.f + 1;
+    return l->settings.integrity == FTC_INTEGRITY_VOTE &&
+           operation_of(l, op)->kind == FTC_CALL_ALLREDUCE && m > (uint64_t)l->settings.f + 1;
 }
 
-/* No member of the view failed: exactly the numbers of the document; fewer TREEs where processes stop early. */
+/* No member of the view failed: exactly the numbers of the document; fewer TREEs where processes
+ * stop early. */
 static void check_numbers(struct ftc_ledger *l, int op, const struct ftc_ledger_history *history)
 {
     bool decides = operation_of(l, op)->kind != FTC_CALL_REDUCE;
@@ -453,7 +482,8 @@ static void check_numbers(struct ftc_ledger *l, int op, const struct ftc_ledger_
 }
 
 /* Failures make a plain reduce send fewer (Theorem 5). */
-static void check_reduce_bounds(struct ftc_ledger *l, int op, const struct ftc_ledger_history *history)
+static void check_reduce_bounds(struct ftc_ledger *l, int op,
+                                const struct ftc_ledger_history *history)
 {
     uint64_t m = (uint64_t)view_size(l, history);
 
@@ -464,9 +494,10 @@ static void check_reduce_bounds(struct ftc_ledger *l, int op, const struct ftc_l
 }
 
 /*
- * At most f members of the view failed: no ballot had to be retried, and each failure cost one ballot at most, so that
- * d failures cost at most d + 1 times the messages, PREPARE, POKE, PULL and the answers to PULL apart (Theorem 7). Each
- * later coordinator is poked by everyone at most once, and, unless PREPARE goes down a tree, prepares everyone once.
+ * At most f members of the view failed: no ballot had to be retried, and each failure cost one
+ * ballot at most, so that d failures cost at most d + 1 times the messages, PREPARE, POKE, PULL and
+ * the answers to PULL apart (Theorem 7). Each later coordinator is poked by everyone at most once,
+ * and, unless PREPARE goes down a tree, prepares everyone once.
  */
 static void check_bounds(struct ftc_ledger *l, int op, const struct ftc_ledger_history *history,
                          uint64_t failures)

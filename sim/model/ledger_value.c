@@ -1,4 +1,5 @@
-/* The inputs of a simulated job, and what their combination tells: who was counted, and how often. */
+/* The inputs of a simulated job, and what their combination tells: who was counted, and how
+ * often. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,8 @@ int ftc_ledger_values_init(struct ftc_ledger *l, const struct ftc_set *mortal)
     l->counted = l->n;
     if (mortal != NULL && ftc_set_count(mortal) < l->n && place_mortals(l, mortal) != FTC_SUCCESS)
         return FTC_ERR_NOMEM;
-    l->input_room = counts_size(l) > FTC_LEDGER_BROADCAST_SIZE ? counts_size(l) : FTC_LEDGER_BROADCAST_SIZE;
+    l->input_room =
+        counts_size(l) > FTC_LEDGER_BROADCAST_SIZE ? counts_size(l) : FTC_LEDGER_BROADCAST_SIZE;
     l->input = malloc(l->input_room);
     return l->input == NULL ? FTC_ERR_NOMEM : FTC_SUCCESS;
 }
@@ -64,9 +66,9 @@ static bool may_combine(const struct ftc_ledger_process *p, size_t size, size_t 
 {
     if (p->under_way && size == expected)
         return true;
-    ftc_ledger_violate(p->ledger,
-                       "rank %d: an operator is called after its call was delivered, or with %zu bytes",
-                       (int)(p - p->ledger->process), size);
+    ftc_ledger_violate(
+        p->ledger, "rank %d: an operator is called after its call was delivered, or with %zu bytes",
+        (int)(p - p->ledger->process), size);
     return false;
 }
 
@@ -177,7 +179,8 @@ bool ftc_ledger_same_value(const struct ftc_value *a, const struct ftc_value *b)
     return a->buffer == NULL || memcmp(ftc_value_bytes(a), ftc_value_bytes(b), a->size) == 0;
 }
 
-/* Those without a count live, and are in it. If not, it may be that one of them is missing, or is there twice. */
+/* Those without a count live, and are in it. If not, it may be that one of them is missing, or is
+ * there twice. */
 static void check_tickets(struct ftc_ledger *l, int rank, int op, const unsigned char *bytes)
 {
     uint64_t sum, missing = 0;
@@ -201,14 +204,15 @@ static void check_count(struct ftc_ledger *l, int rank, int op, int other, int c
                         const struct ftc_set *failed)
 {
     if (count > 1)
-        ftc_ledger_violate(l, "rank %d: operation %d counts rank %d %d times", rank, op, other, count);
+        ftc_ledger_violate(l, "rank %d: operation %d counts rank %d %d times", rank, op, other,
+                           count);
     if (count != 0)
         return;
     if (!l->process[other].dead)
         ftc_ledger_violate(l, "rank %d: operation %d leaves live rank %d out", rank, op, other);
     if (l->settings.scheme == FTC_SCHEME_LIST && !ftc_set_has(failed, other))
-        ftc_ledger_violate(l, "rank %d: operation %d leaves rank %d out and does not name it", rank, op,
-                           other);
+        ftc_ledger_violate(l, "rank %d: operation %d leaves rank %d out and does not name it", rank,
+                           op, other);
 }
 
 /* How often a rank with a count is in it. */
@@ -216,7 +220,8 @@ static int count_in(const struct ftc_ledger *l, const struct ftc_value *value, i
 {
     uint16_t count;
 
-    memcpy(&count, ftc_value_bytes(value) + tickets_size(l) + (size_t)place_of(l, rank) * sizeof(count),
+    memcpy(&count,
+           ftc_value_bytes(value) + tickets_size(l) + (size_t)place_of(l, rank) * sizeof(count),
            sizeof(count));
     return count;
 }
@@ -225,7 +230,8 @@ void ftc_ledger_check_counts(struct ftc_ledger *l, int rank, int op, const struc
                              const struct ftc_set *failed)
 {
     if (value->buffer == NULL || value->size != counts_size(l)) {
-        ftc_ledger_violate(l, "rank %d: operation %d has a value of %zu bytes", rank, op, value->size);
+        ftc_ledger_violate(l, "rank %d: operation %d has a value of %zu bytes", rank, op,
+                           value->size);
         return;
     }
     if (l->place != NULL)
@@ -236,7 +242,8 @@ void ftc_ledger_check_counts(struct ftc_ledger *l, int rank, int op, const struc
     }
 }
 
-void ftc_ledger_check_broadcast(struct ftc_ledger *l, int rank, int op, const struct ftc_value *value)
+void ftc_ledger_check_broadcast(struct ftc_ledger *l, int rank, int op,
+                                const struct ftc_value *value)
 {
     unsigned char expected[FTC_LEDGER_BROADCAST_SIZE];
     int root = l->program->operation[op].root;
@@ -244,7 +251,8 @@ void ftc_ledger_check_broadcast(struct ftc_ledger *l, int rank, int op, const st
     write_broadcast(op, root, expected);
     if (value->buffer == NULL || value->size != sizeof(expected) ||
         memcmp(ftc_value_bytes(value), expected, sizeof(expected)) != 0)
-        ftc_ledger_violate(l, "rank %d: operation %d does not deliver what root %d sent", rank, op, root);
+        ftc_ledger_violate(l, "rank %d: operation %d does not deliver what root %d sent", rank, op,
+                           root);
 }
 
 int ftc_ledger_counts(const struct ftc_ledger *l, int op, int at, int rank)

@@ -16,16 +16,18 @@ struct ftc_pair ftc_pair_at(int i)
     int spreading = i / CORRECTIONS;
     bool tree = spreading < TREES;
 
-    return (struct ftc_pair){.dissemination = tree ? FTC_DISSEMINATION_TREE
-                                                   : (enum ftc_dissemination)(spreading - TREES + 1),
+    return (struct ftc_pair){.dissemination = tree
+                                                  ? FTC_DISSEMINATION_TREE
+                                                  : (enum ftc_dissemination)(spreading - TREES + 1),
                              .tree = tree ? (enum ftc_tree)spreading : FTC_TREE_BINOMIAL,
                              .correction = (enum ftc_correction)(i % CORRECTIONS)};
 }
 
 const char *ftc_pair_dissemination(struct ftc_pair pair)
 {
-    return pair.dissemination == FTC_DISSEMINATION_TREE ? ftc_tree_name(pair.tree)
-                                                        : ftc_dissemination_name(pair.dissemination);
+    return pair.dissemination == FTC_DISSEMINATION_TREE
+               ? ftc_tree_name(pair.tree)
+               : ftc_dissemination_name(pair.dissemination);
 }
 
 char *ftc_pair_name(struct ftc_pair pair, char text[FTC_PAIR_NAME])
@@ -43,8 +45,8 @@ static const char *long_name(const char *text, char room[FTC_PAIR_NAME])
         bool tree = strcmp(known->dissemination, "tree") == 0;
         if (strcmp(text, ftc_config_alias.names[i]) != 0)
             continue;
-        snprintf(room, FTC_PAIR_NAME, "%s+%s", tree ? ftc_tree_name(FTC_TREE_BINOMIAL) : known->dissemination,
-                 known->correction);
+        snprintf(room, FTC_PAIR_NAME, "%s+%s",
+                 tree ? ftc_tree_name(FTC_TREE_BINOMIAL) : known->dissemination, known->correction);
         return room;
     }
     return text;
@@ -60,10 +62,11 @@ int ftc_pair_parse(struct ftc_pair *pair, const char *text)
         if (strcmp(wanted, ftc_pair_name(*pair, name)) == 0)
             return 0;
     }
-    return ftc_error_set(FTC_ERR_ARG,
-                         "%s: no dissemination with a correction; give one such as binomial+checked, "
-                         "lame+opportunistic, gossip+none, multicast+ring, ocg, ccg or fcg",
-                         text);
+    return ftc_error_set(
+        FTC_ERR_ARG,
+        "%s: no dissemination with a correction; give one such as binomial+checked, "
+        "lame+opportunistic, gossip+none, multicast+ring, ocg, ccg or fcg",
+        text);
 }
 
 void ftc_pair_apply(struct ftc_pair pair, struct ftc_member_settings *settings)

@@ -1,7 +1,8 @@
 /*
- * A dissemination with its tree and a correction, by name: "binomial+none", "lame+checked", "gossip+opportunistic",
- * "multicast+ring"; and the names under which some pairs are known (broadcast.algorithm): "ocg", "ccg", "fcg",
- * "multicast-ring" and "corrected-tree", here with the binomial one.
+ * A dissemination with its tree and a correction, by name: "binomial+none", "lame+checked",
+ * "gossip+opportunistic", "multicast+ring"; and the names under which some pairs are known
+ * (broadcast.algorithm): "ocg", "ccg", "fcg", "multicast-ring" and "corrected-tree", here with the
+ * binomial one.
  */
 #ifndef FTC_SIM_MODEL_PAIR_H
 #define FTC_SIM_MODEL_PAIR_H

@@ -31,10 +31,11 @@ struct item {
 
 static int wrong(const struct item *item, const char *what)
 {
-    return ftc_error_set(FTC_ERR_ARG,
-                         "operation \"%.*s\": %s; write a list such as \"allreduce,reduce:0,bcast:2,"
-                         "barrier*3,validate,finalize\"",
-                         (int)(item->end - item->text), item->text, what);
+    return ftc_error_set(
+        FTC_ERR_ARG,
+        "operation \"%.*s\": %s; write a list such as \"allreduce,reduce:0,bcast:2,"
+        "barrier*3,validate,finalize\"",
+        (int)(item->end - item->text), item->text, what);
 }
 
 /* Decimal digits at *at up to `most`; moves *at behind them. -1: none, or too large. */
@@ -72,7 +73,8 @@ static int read_root(struct item *item, const char **at, int ranks)
         return wrong(item, "only reduce and bcast have a root");
     (*at)++;
     item->operation.root = read_number(at, item->end, ranks - 1);
-    return item->operation.root < 0 ? wrong(item, "the root is no rank of this communicator") : FTC_SUCCESS;
+    return item->operation.root < 0 ? wrong(item, "the root is no rank of this communicator")
+                                    : FTC_SUCCESS;
 }
 
 static int read_item(struct item *item, int ranks)
@@ -121,8 +123,8 @@ static int check_finalize(const struct ftc_program *program)
 {
     for (int op = 0; op + 1 < program->length; op++) {
         if (program->operation[op].kind == FTC_CALL_FINALIZE)
-            return ftc_error_set(FTC_ERR_ARG,
-                                 "operation %d is finalize, but not the last; move it to the end", op);
+            return ftc_error_set(
+                FTC_ERR_ARG, "operation %d is finalize, but not the last; move it to the end", op);
     }
     return FTC_SUCCESS;
 }
@@ -185,7 +187,8 @@ char *ftc_program_format(const struct ftc_program *program)
         return NULL;
     for (int op = 0, times = 1; op < program->length; op += times) {
         times = 1;
-        while (op + times < program->length && same(&program->operation[op], &program->operation[op + times]))
+        while (op + times < program->length &&
+               same(&program->operation[op], &program->operation[op + times]))
             times++;
         if (op > 0)
             fputc(',', out);
@@ -199,7 +202,8 @@ char *ftc_program_format(const struct ftc_program *program)
 
 bool ftc_program_combines_for_all(const struct ftc_program_operation *operation)
 {
-    return operation->kind == FTC_CALL_ALLREDUCE || (operation->kind == FTC_CALL_GOSSIP && !operation->empty);
+    return operation->kind == FTC_CALL_ALLREDUCE ||
+           (operation->kind == FTC_CALL_GOSSIP && !operation->empty);
 }
 
 bool ftc_program_combines(const struct ftc_program_operation *operation)
@@ -207,11 +211,13 @@ bool ftc_program_combines(const struct ftc_program_operation *operation)
     return operation->kind == FTC_CALL_REDUCE || ftc_program_combines_for_all(operation);
 }
 
-bool ftc_program_exchanges(const struct ftc_member_settings *s, enum ftc_call_kind kind, int members)
+bool ftc_program_exchanges(const struct ftc_member_settings *s, enum ftc_call_kind kind,
+                           int members)
 {
     bool plain = s->scheme == FTC_SCHEME_LIST && s->share == FTC_SHARE_PIGGYBACK &&
-                 (s->flips == NULL || kind == FTC_CALL_GOSSIP) && s->integrity == FTC_INTEGRITY_NONE &&
-                 s->dissemination == FTC_DISSEMINATION_TREE && s->correction == FTC_CORRECTION_NONE;
+                 (s->flips == NULL || kind == FTC_CALL_GOSSIP) &&
+                 s->integrity == FTC_INTEGRITY_NONE && s->dissemination == FTC_DISSEMINATION_TREE &&
+                 s->correction == FTC_CORRECTION_NONE;
 
     return plain && kind != FTC_CALL_REDUCE && kind != FTC_CALL_BCAST && members > 1 &&
            members <= s->doubling;
@@ -220,7 +226,8 @@ bool ftc_program_exchanges(const struct ftc_member_settings *s, enum ftc_call_ki
 int ftc_program_least_failures(const struct ftc_member_settings *settings, enum ftc_call_kind kind,
                                int members, struct ftc_ballot_id b)
 {
-    bool masks = b.s > 0 && !(b.i == 0 && b.s == 1 && ftc_program_exchanges(settings, kind, members));
+    bool masks =
+        b.s > 0 && !(b.i == 0 && b.s == 1 && ftc_program_exchanges(settings, kind, members));
 
     return (int)(b.i + b.s) + (masks ? settings->f : 0);
 }

@@ -20,8 +20,9 @@ struct ftc_program {
     int length;
 };
 
-/* "allreduce,bcast:2,reduce:0,barrier*3,validate,finalize"; FTC_ERR_ARG with what is wrong and what is allowed,
- * FTC_ERR_NOMEM. Roots are checked against `ranks`. fini() of a zeroed struct is legal. */
+/* "allreduce,bcast:2,reduce:0,barrier*3,validate,finalize"; FTC_ERR_ARG with what is wrong and
+ * what is allowed, FTC_ERR_NOMEM. Roots are checked against `ranks`. fini() of a zeroed struct
+ * is legal. */
 int ftc_program_parse(struct ftc_program *program, const char *text, int ranks);
 void ftc_program_fini(struct ftc_program *program);
 /* The same text back, malloc'ed: equal neighbours as "barrier*3". NULL: out of memory. */
@@ -31,10 +32,13 @@ char *ftc_program_format(const struct ftc_program *program);
 bool ftc_program_combines(const struct ftc_program_operation *operation);
 bool ftc_program_combines_for_all(const struct ftc_program_operation *operation);
 
-/* What agreement.md allows an operation of `members`, the view at its call, under these settings. */
+/* What agreement.md allows an operation of `members`, the view at its call, under these
+ * settings. */
 /* Rule 2, "Exchange": is its ballot (0,0) one? */
-bool ftc_program_exchanges(const struct ftc_member_settings *settings, enum ftc_call_kind kind, int members);
-/* Fewer failures cannot have made ballot b the one that decides: f are masked, but by an exchange none. */
+bool ftc_program_exchanges(const struct ftc_member_settings *settings, enum ftc_call_kind kind,
+                           int members);
+/* Fewer failures cannot have made ballot b the one that decides: f are masked, but by an exchange
+ * none. */
 int ftc_program_least_failures(const struct ftc_member_settings *settings, enum ftc_call_kind kind,
                                int members, struct ftc_ballot_id b);
 

@@ -95,7 +95,8 @@ static bool read_number(const char **at, uint32_t most, uint32_t *out)
     return true;
 }
 
-/* One item, "N:N@N" if `pattern` is ":@": a number before each of its characters and one at the end. */
+/* One item, "N:N@N" if `pattern` is ":@": a number before each of its characters and one at the
+ * end. */
 static bool read_item(const char **at, const char *pattern, uint32_t most, uint32_t number[])
 {
     for (; read_number(at, most, number++); pattern++) {
@@ -109,7 +110,8 @@ static bool read_item(const char **at, const char *pattern, uint32_t most, uint3
 
 /* The comma-separated items of `text`, each given to `add`. */
 static int parse_list(struct ftc_schedule *s, const char *text, const char *pattern, uint32_t most,
-                      const char *allowed, int (*add)(struct ftc_schedule *, const uint32_t number[]))
+                      const char *allowed,
+                      int (*add)(struct ftc_schedule *, const uint32_t number[]))
 {
     const char *at = text;
 
@@ -128,7 +130,8 @@ static int take_crash(struct ftc_schedule *s, const uint32_t number[])
 {
     if (s->crashes == FTC_SCHEDULE_CRASHES)
         return ftc_error_set(FTC_ERR_ARG, "more than %d crashes; give fewer", FTC_SCHEDULE_CRASHES);
-    return add_crash(s, (struct ftc_schedule_crash){.rank = (int)number[0], .outputs = (int)number[1]});
+    return add_crash(
+        s, (struct ftc_schedule_crash){.rank = (int)number[0], .outputs = (int)number[1]});
 }
 
 static int take_loss(struct ftc_schedule *s, const uint32_t number[])
@@ -140,26 +143,32 @@ static int take_loss(struct ftc_schedule *s, const uint32_t number[])
 static int take_deviation(struct ftc_schedule *s, const uint32_t number[])
 {
     if (number[0] == 0)
-        return ftc_error_set(FTC_ERR_ARG, "step 0 in a schedule: steps count from 1; give 1 or more");
+        return ftc_error_set(FTC_ERR_ARG,
+                             "step 0 in a schedule: steps count from 1; give 1 or more");
     if (s->deviations > 0 && s->deviation[s->deviations - 1].step >= number[0])
-        return ftc_error_set(FTC_ERR_ARG, "step %u stands behind step %u; sort a schedule by its steps",
+        return ftc_error_set(FTC_ERR_ARG,
+                             "step %u stands behind step %u; sort a schedule by its steps",
                              number[0], s->deviation[s->deviations - 1].step);
-    return add_deviation(s, (struct ftc_schedule_deviation){.step = number[0], .passed = number[1]});
+    return add_deviation(s,
+                         (struct ftc_schedule_deviation){.step = number[0], .passed = number[1]});
 }
 
 int ftc_schedule_parse_crashes(struct ftc_schedule *schedule, const char *text)
 {
-    return parse_list(schedule, text, "@", INT_MAX - 1, "RANK@OUTPUTS, as in \"0@17,2@3\"", take_crash);
+    return parse_list(schedule, text, "@", INT_MAX - 1, "RANK@OUTPUTS, as in \"0@17,2@3\"",
+                      take_crash);
 }
 
 int ftc_schedule_parse_losses(struct ftc_schedule *schedule, const char *text)
 {
-    return parse_list(schedule, text, ":@", INT_MAX - 1, "FROM:TO@MESSAGES, as in \"0:2@3\"", take_loss);
+    return parse_list(schedule, text, ":@", INT_MAX - 1, "FROM:TO@MESSAGES, as in \"0:2@3\"",
+                      take_loss);
 }
 
 int ftc_schedule_parse_deviations(struct ftc_schedule *schedule, const char *text)
 {
-    return parse_list(schedule, text, ":", UINT32_MAX, "STEP:OLDER, as in \"12:3,15:1\"", take_deviation);
+    return parse_list(schedule, text, ":", UINT32_MAX, "STEP:OLDER, as in \"12:3,15:1\"",
+                      take_deviation);
 }
 
 static int check_crash(const struct ftc_schedule *s, size_t c, int ranks)
@@ -209,17 +218,19 @@ int ftc_schedule_check(const struct ftc_schedule *schedule, int ranks)
     for (size_t l = 0; l < schedule->losses; l++) {
         const struct ftc_schedule_loss *loss = &schedule->loss[l];
         if (loss->from >= ranks || loss->to >= ranks || loss->from == loss->to)
-            return ftc_error_set(FTC_ERR_ARG, "rank %d does not send to rank %d; give two of ranks 0 to %d",
+            return ftc_error_set(FTC_ERR_ARG,
+                                 "rank %d does not send to rank %d; give two of ranks 0 to %d",
                                  loss->from, loss->to, ranks - 1);
     }
     return check_losses(schedule, ranks);
 }
 
-/* More than was ever seen: an operation takes each rank f + 14 steps without deaths, and each death a notice and
- * at most another round. */
+/* More than was ever seen: an operation takes each rank f + 14 steps without deaths, and each death
+ * a notice and at most another round. */
 int ftc_schedule_check_size(int ranks, int f, int operations, size_t deaths)
 {
-    uint64_t steps = (uint64_t)operations * ((uint64_t)f + 24) + (uint64_t)deaths * ((uint64_t)f + 8);
+    uint64_t steps =
+        (uint64_t)operations * ((uint64_t)f + 24) + (uint64_t)deaths * ((uint64_t)f + 8);
 
     if (steps < FTC_CLUSTER_STEPS / (uint64_t)ranks)
         return FTC_SUCCESS;
@@ -240,8 +251,8 @@ static void print_schedule(const struct ftc_schedule *s, FILE *out)
                 s->loss[l].to, s->loss[l].arrive);
     space = s->crashes + s->losses > 0 ? " " : "";
     for (size_t d = 0; d < s->deviations; d++)
-        fprintf(out, "%s%s%u:%u", d > 0 ? "" : space, d > 0 ? "," : "--schedule ", s->deviation[d].step,
-                s->deviation[d].passed);
+        fprintf(out, "%s%s%u:%u", d > 0 ? "" : space, d > 0 ? "," : "--schedule ",
+                s->deviation[d].step, s->deviation[d].passed);
 }
 
 char *ftc_schedule_format(const struct ftc_schedule *schedule)
@@ -271,13 +282,14 @@ static void set_crashes(struct ftc_cluster *c, const struct ftc_schedule *schedu
         if (schedule->crash[i].outputs == 0)
             ftc_cluster_crash(c, schedule->crash[i].rank);
         else
-            ftc_cluster_doom(c, schedule->crash[i].rank, FTC_CLUSTER_ANY, schedule->crash[i].outputs, false);
+            ftc_cluster_doom(c, schedule->crash[i].rank, FTC_CLUSTER_ANY,
+                             schedule->crash[i].outputs, false);
     }
 }
 
 struct ftc_cluster *ftc_schedule_begin(const struct ftc_member_settings *settings,
-                                       const struct ftc_program *program, const struct ftc_schedule *schedule,
-                                       FILE *log)
+                                       const struct ftc_program *program,
+                                       const struct ftc_schedule *schedule, FILE *log)
 {
     struct ftc_cluster *c = ftc_cluster_new(settings, program, 0);
 
@@ -309,7 +321,8 @@ bool ftc_schedule_finish(struct ftc_cluster *cluster, const struct ftc_schedule 
 }
 
 bool ftc_schedule_run(const struct ftc_member_settings *settings, const struct ftc_program *program,
-                      const struct ftc_schedule *schedule, FILE *log, char violation[FTC_SCHEDULE_TEXT])
+                      const struct ftc_schedule *schedule, FILE *log,
+                      char violation[FTC_SCHEDULE_TEXT])
 {
     struct ftc_cluster *c = ftc_schedule_begin(settings, program, schedule, log);
     bool kept = ftc_schedule_finish(c, schedule, NULL);
@@ -325,15 +338,17 @@ static int follow(struct ftc_cluster *c, int event, struct ftc_schedule *schedul
     if (c->place[event] == 0)
         return FTC_SUCCESS;
     uint64_t passed = ftc_cluster_age(c, event);
-    struct ftc_schedule_deviation deviation = {.step = (uint32_t)c->steps + 1, .passed = (uint32_t)passed};
+    struct ftc_schedule_deviation deviation = {.step = (uint32_t)c->steps + 1,
+                                               .passed = (uint32_t)passed};
 
     ftc_schedule_step(c, event, NULL);
     return passed == 0 ? FTC_SUCCESS : add_deviation(schedule, deviation);
 }
 
-int ftc_schedule_from_events(struct ftc_schedule *schedule, const struct ftc_member_settings *settings,
-                             const struct ftc_program *program, const struct ftc_cluster_event *event,
-                             size_t count)
+int ftc_schedule_from_events(struct ftc_schedule *schedule,
+                             const struct ftc_member_settings *settings,
+                             const struct ftc_program *program,
+                             const struct ftc_cluster_event *event, size_t count)
 {
     int rc = FTC_SUCCESS;
     struct ftc_cluster *c = ftc_schedule_begin(settings, program, schedule, NULL);

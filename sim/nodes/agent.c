@@ -12,8 +12,8 @@ static void tell_ranks(struct ftc_world *w, int node, int dead)
     w->node[node].failed[dead] = true;
     for (int r = w->story->first[node]; r < w->story->first[node + 1]; r++)
         if (r != dead && w->actor[ftc_rank_actor(w, r)].alive)
-            ftc_world_plan(w, w->now_ns + ftc_world_below(w, SOON_NS), FTC_WORLD_TOLD, ftc_rank_actor(w, r),
-                           dead);
+            ftc_world_plan(w, w->now_ns + ftc_world_below(w, SOON_NS), FTC_WORLD_TOLD,
+                           ftc_rank_actor(w, r), dead);
 }
 
 static void leave_base(struct ftc_world *w, int node, int gone)
@@ -88,14 +88,16 @@ static void publish(struct ftc_world *w, int node)
     if (leads != n->leads)
         ftc_world_say(w, leads ? "agent %d leads" : "agent %d leads no more", node);
     n->leads = leads;
-    for (int r = w->story->first[node]; first && n->until_ns != 0 && r < w->story->first[node + 1]; r++)
+    for (int r = w->story->first[node]; first && n->until_ns != 0 && r < w->story->first[node + 1];
+         r++)
         ftc_world_plan(w, w->now_ns + ftc_world_below(w, w->story->think_ns), FTC_WORLD_CALL,
                        ftc_rank_actor(w, r), 0);
 }
 
 static void send_lease(struct ftc_world *w, int node, const struct ftc_lease_output *output)
 {
-    static const char *const names[FTC_LEASE_KINDS] = {NULL, NULL, "PROBE", "WOULD", "ASK", "VOTE", NULL};
+    static const char *const names[FTC_LEASE_KINDS] = {NULL,  NULL,   "PROBE", "WOULD",
+                                                       "ASK", "VOTE", NULL};
     struct ftc_buffer *bytes = ftc_buffer_new(FTC_LEASE_BYTES((size_t)w->nodes));
 
     if (bytes == NULL)
@@ -103,8 +105,9 @@ static void send_lease(struct ftc_world *w, int node, const struct ftc_lease_out
     bytes->size = ftc_lease_encode(&output->message, bytes->data, bytes->size);
     ftc_world_send(w, node, output->node, FTC_PACKET_LEASE)->bytes = bytes;
     if (names[output->message.kind] != NULL)
-        ftc_world_say(w, "agent %d   sends %s of term %llu to agent %d", node, names[output->message.kind],
-                      (unsigned long long)output->message.term, output->node);
+        ftc_world_say(w, "agent %d   sends %s of term %llu to agent %d", node,
+                      names[output->message.kind], (unsigned long long)output->message.term,
+                      output->node);
 }
 
 static void refuse(struct ftc_world *w, int node, int other)
@@ -252,8 +255,8 @@ void ftc_agent_resign(struct ftc_world *w, int node)
     step_done(w, node);
 }
 
-/* Nobody is to be told of the last exit by an agent that still votes: with it the node may leave the others' base. Nothing is told before
- * the end of the step. */
+/* Nobody is to be told of the last exit by an agent that still votes: with it the node may leave
+ * the others' base. Nothing is told before the end of the step. */
 void ftc_agent_exit(struct ftc_world *w, int node, int rank)
 {
     struct ftc_world_node *n = &w->node[node];
@@ -262,7 +265,8 @@ void ftc_agent_exit(struct ftc_world *w, int node, int rank)
     learn(w, node, ftc_rank_actor(w, rank));
     bool last = all_of(w, n->failed, node) && !n->resigned;
     if (last && w->story->fault == FTC_NODES_STAYS)
-        ftc_world_plan(w, w->now_ns + ftc_world_below(w, 2 * FTC_NODES_TIMEOUT), FTC_WORLD_RESIGN, node, 0);
+        ftc_world_plan(w, w->now_ns + ftc_world_below(w, 2 * FTC_NODES_TIMEOUT), FTC_WORLD_RESIGN,
+                       node, 0);
     if (last && w->story->fault != FTC_NODES_STAYS)
         ftc_agent_resign(w, node);
     else
@@ -286,5 +290,6 @@ void ftc_agent_die(struct ftc_world *w, int node)
     w->actor[node].alive = false;
     ftc_world_cut_short(w, node);
     for (int r = w->story->first[node]; r < w->story->first[node + 1]; r++)
-        ftc_world_plan(w, w->now_ns + ftc_world_below(w, SOON_NS), FTC_WORLD_ORPHAN, ftc_rank_actor(w, r), 0);
+        ftc_world_plan(w, w->now_ns + ftc_world_below(w, SOON_NS), FTC_WORLD_ORPHAN,
+                       ftc_rank_actor(w, r), 0);
 }

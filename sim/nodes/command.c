@@ -35,7 +35,8 @@ static int take_nodes(void *command, const char *text)
     c->most = c->least;
     if (sound && (dash == NULL || read_nodes(dash + 1, c->least, &c->most)))
         return FTC_SUCCESS;
-    return ftc_error_set(FTC_ERR_ARG, "--nodes %s: no such number of nodes; give N or MIN-MAX, 2 to %d", text,
+    return ftc_error_set(FTC_ERR_ARG,
+                         "--nodes %s: no such number of nodes; give N or MIN-MAX, 2 to %d", text,
                          FTC_NODES_MOST);
 }
 
@@ -52,7 +53,8 @@ static int take_fault(void *command, const char *text)
 static const struct ftc_option options[] = {
     {"runs", 'r', "RUNS", "how many runs; run i has the seed SEED + i (default: 10000)",
      ftc_seeded_take_runs},
-    {"nodes", 0, "N|MIN-MAX", "number of nodes, 2 to 7, of 1 to 3 ranks (default: 2-7)", take_nodes},
+    {"nodes", 0, "N|MIN-MAX", "number of nodes, 2 to 7, of 1 to 3 ranks (default: 2-7)",
+     take_nodes},
     {"trace", 0, NULL, "print each step of the first run but beats and echoes, and end",
      ftc_seeded_take_trace},
     {"fault", 0, "FAULT",
@@ -90,14 +92,16 @@ static void report(const struct ftc_seeded *seeded)
            " ranks killed\n",
            s->nodes, s->ranks, s->cuts, s->pauses, s->ranks_died);
     printf("  %" PRIu64 " leaders were elected, %" PRIu64 " refusals, %" PRIu64
-           " nodes declared failed, %" PRIu64 " fenced themselves, and %" PRIu64 " ranks with them\n",
+           " nodes declared failed, %" PRIu64 " fenced themselves, and %" PRIu64
+           " ranks with them\n",
            s->leaders, s->refused, s->declared, s->fenced, s->ranks_ended);
     printf("  %" PRIu64 " operations decided, %" PRIu64
            " of them once more when all were gone who had returned; %" PRIu64
            " messages of refused nodes dropped\n",
            s->decided, s->forgotten, s->late);
-    printf("  at the end: cut in two %" PRIu64 ", pairs cut %" PRIu64 ", a quorum had to go on %" PRIu64
-           ", somebody had lost %" PRIu64 ", nobody was left %" PRIu64 "\n",
+    printf("  at the end: cut in two %" PRIu64 ", pairs cut %" PRIu64
+           ", a quorum had to go on %" PRIu64 ", somebody had lost %" PRIu64
+           ", nobody was left %" PRIu64 "\n",
            s->cut, s->apart, s->went_on, s->lost, s->none);
 }
 

@@ -26,7 +26,8 @@ const char *ftc_nodes_fault_name(enum ftc_nodes_fault fault)
 
 static void draw_nodes(struct ftc_nodes_story *s, const struct ftc_nodes_frame *frame)
 {
-    int least = frame->least > 0 ? frame->least : 2, most = frame->most > 0 ? frame->most : FTC_NODES_MOST;
+    int least = frame->least > 0 ? frame->least : 2,
+        most = frame->most > 0 ? frame->most : FTC_NODES_MOST;
 
     s->nodes = least + (int)below(s, (uint64_t)(most - least + 1));
     if (frame->least == 0 && one_in(s, 2))
@@ -119,18 +120,23 @@ static void draw_burst(struct ftc_nodes_story *s, uint64_t at)
         add(s, draw_strike(s, at + below(s, width)));
 }
 
-/* First one node is cut off, and then others with it: who leads has had a quorum until lately that the first one knows nothing of. */
+/* First one node is cut off, and then others with it: who leads has had a quorum until lately that
+ * the first one knows nothing of. */
 static void draw_creeping(struct ftc_nodes_story *s, uint64_t at)
 {
     unsigned first = 1u << below(s, (uint64_t)s->nodes), then = first | draw_side(s);
     uint64_t span = T / 5 + below(s, T / 5);
 
-    add(s, (struct ftc_nodes_strike){.kind = FTC_NODES_SPLIT, .at_ns = at, .span_ns = span, .side = first});
     add(s, (struct ftc_nodes_strike){
-               .kind = FTC_NODES_SPLIT, .at_ns = at + span, .span_ns = draw_span(s, true) + T, .side = then});
+               .kind = FTC_NODES_SPLIT, .at_ns = at, .span_ns = span, .side = first});
+    add(s, (struct ftc_nodes_strike){.kind = FTC_NODES_SPLIT,
+                                     .at_ns = at + span,
+                                     .span_ns = draw_span(s, true) + T,
+                                     .side = then});
 }
 
-/* Who leads is cut off until there is another leader; then a node that has helped him leaves, and both are half of what remains. */
+/* Who leads is cut off until there is another leader; then a node that has helped him leaves, and
+ * both are half of what remains. */
 static void draw_usurped(struct ftc_nodes_story *s, uint64_t at)
 {
     int leaves = (int)below(s, (uint64_t)s->nodes);
@@ -161,7 +167,8 @@ static void draw_untold(struct ftc_nodes_story *s, uint64_t at, int node)
         if (s->apart[node] >> i & 1)
             add(s, (struct ftc_nodes_strike){
                        .kind = FTC_NODES_PAIR, .at_ns = at, .span_ns = 100 * T, .a = node, .b = i});
-    add(s, (struct ftc_nodes_strike){.kind = FTC_NODES_KILL_RANKS, .at_ns = at + below(s, T), .a = node});
+    add(s, (struct ftc_nodes_strike){
+               .kind = FTC_NODES_KILL_RANKS, .at_ns = at + below(s, T), .a = node});
 }
 
 /* One pair, one node and some others, or pairs as they come. */
@@ -221,12 +228,13 @@ static void draw_gentle(struct ftc_nodes_story *s)
     s->calm_ns = at;
 }
 
-void ftc_nodes_draw(struct ftc_nodes_story *story, const struct ftc_nodes_frame *frame, uint64_t seed)
+void ftc_nodes_draw(struct ftc_nodes_story *story, const struct ftc_nodes_frame *frame,
+                    uint64_t seed)
 {
     static const uint64_t delays[] = {P / 20, P / 4, P / 4, P / 2, 3 * P};
 
-    *story =
-        (struct ftc_nodes_story){.seed = seed, .random = ftc_mix(seed + 0x6e6f6465), .fault = frame->fault};
+    *story = (struct ftc_nodes_story){
+        .seed = seed, .random = ftc_mix(seed + 0x6e6f6465), .fault = frame->fault};
     draw_nodes(story, frame);
     draw_settings(story, seed);
     story->centre = -1;

@@ -28,14 +28,17 @@ void ftc_judge_declares(struct ftc_world *w, int by, int node)
     struct ftc_world_node *n = &w->node[node];
 
     if (ftc_judge_up(w, node))
-        ftc_ledger_violate(w->ledger, "agent %d declares node %d failed, whose lease holds", by, node);
+        ftc_ledger_violate(w->ledger, "agent %d declares node %d failed, whose lease holds", by,
+                           node);
     for (int i = 0; i < w->nodes; i++)
         if (i != node && ftc_judge_up(w, i) && !w->node[i].refused[node])
-            ftc_ledger_violate(w->ledger, "agent %d declares node %d failed, to which node %d listens", by,
+            ftc_ledger_violate(w->ledger,
+                               "agent %d declares node %d failed, to which node %d listens", by,
                                node, i);
     w->sums->declared += !n->declared;
     n->declared = true;
-    for (int r = w->story->first[node]; r < w->story->first[node + 1] && !ftc_world_broken(w); r++) {
+    for (int r = w->story->first[node]; r < w->story->first[node + 1] && !ftc_world_broken(w);
+         r++) {
         if (!w->rank[r].lost)
             ftc_ledger_dies(w->ledger, r, w->rank[r].member);
         w->rank[r].lost = true;
@@ -46,11 +49,12 @@ void ftc_judge_refuses(struct ftc_world *w, int by, int node)
 {
     w->sums->refused++;
     if (w->story->gentle)
-        ftc_ledger_violate(w->ledger, "agent %d refuses node %d, which was away for a moment at most", by,
-                           node);
+        ftc_ledger_violate(
+            w->ledger, "agent %d refuses node %d, which was away for a moment at most", by, node);
     if (!w->node[node].disturbed && w->actor[node].alive && has_ranks(w, node) &&
         w->story->delay_ns <= PROMPT_NS)
-        ftc_ledger_violate(w->ledger, "agent %d refuses node %d, to which nothing has happened", by, node);
+        ftc_ledger_violate(w->ledger, "agent %d refuses node %d, to which nothing has happened", by,
+                           node);
 }
 
 /* --- the end --- */
@@ -112,7 +116,8 @@ static unsigned refused_by_some(const struct ftc_world *w)
     return refused;
 }
 
-/* Everyone in it counts on it, also if only `rest` remains of it; nobody refuses anybody, and leases last until there is a leader. */
+/* Everyone in it counts on it, also if only `rest` remains of it; nobody refuses anybody, and
+ * leases last until there is a leader. */
 static bool must_go_on(const struct ftc_world *w, unsigned group, unsigned rest)
 {
     for (int i = 0; i < w->nodes; i++) {
@@ -148,7 +153,8 @@ static bool all_follow_another(const struct ftc_world *w, unsigned group, int no
     return (group >> leader & 1) != 0;
 }
 
-/* Pairs are cut for good: of one pair one goes; of several with one node in common that node, if it does not lead. */
+/* Pairs are cut for good: of one pair one goes; of several with one node in common that node, if it
+ * does not lead. */
 static void judge_apart(struct ftc_world *w, unsigned group)
 {
     int a = w->story->centre;
@@ -178,7 +184,8 @@ void ftc_judge_calm(struct ftc_world *w)
     }
     for (int i = 0; i < w->nodes; i++) {
         unsigned group = group_of(w, i);
-        if (!apart && group >> i & 1 && w->story->delay_ns <= PROMPT_NS && must_go_on(w, group, group))
+        if (!apart && group >> i & 1 && w->story->delay_ns <= PROMPT_NS &&
+            must_go_on(w, group, group))
             w->must_go_on |= 1u << i;
         if (!is_quorum(group, living) && !is_quorum(group, living & ~refused_by_some(w)) &&
             !has_complained(w) && !finished(w, i)) /* no base becomes smaller than that */
@@ -190,7 +197,8 @@ void ftc_judge_calm(struct ftc_world *w)
     w->sums->cut += w->story->side != 0;
     w->sums->went_on += w->must_go_on != 0;
     w->sums->lost += w->must_end != 0;
-    ftc_world_say(w, "it is calm; nodes that have to go on: %#x, to end: %#x", w->must_go_on, w->must_end);
+    ftc_world_say(w, "it is calm; nodes that have to go on: %#x, to end: %#x", w->must_go_on,
+                  w->must_end);
 }
 
 void ftc_judge_lost(struct ftc_world *w)
@@ -216,10 +224,11 @@ static void check_stuck(struct ftc_world *w)
     if (rank < 0)
         return;
     ftc_member_activity(w->rank[rank].member, &activity);
-    ftc_ledger_violate(w->ledger,
-                       "rank %d never delivers operation %d: ballot (%u,%u), waits for %s of rank %d (%d)",
-                       rank, ftc_ledger_called(w->ledger, rank) - 1, activity.ballot.i, activity.ballot.s,
-                       ftc_wait_name(activity.wait), activity.waits_for, activity.waits);
+    ftc_ledger_violate(
+        w->ledger,
+        "rank %d never delivers operation %d: ballot (%u,%u), waits for %s of rank %d (%d)", rank,
+        ftc_ledger_called(w->ledger, rank) - 1, activity.ballot.i, activity.ballot.s,
+        ftc_wait_name(activity.wait), activity.waits_for, activity.waits);
 }
 
 static void count_decisions(struct ftc_world *w)
@@ -245,7 +254,8 @@ static void check_one_of(struct ftc_world *w)
     for (int i = 0; i < w->nodes; i++)
         one |= w->one_of >> i & 1 && w->actor[i].alive && !w->node[i].declared;
     if (!one)
-        ftc_ledger_violate(w->ledger, "of two nodes that cannot reach each other (%#x) both end", w->one_of);
+        ftc_ledger_violate(w->ledger, "of two nodes that cannot reach each other (%#x) both end",
+                           w->one_of);
 }
 
 void ftc_judge_end(struct ftc_world *w)

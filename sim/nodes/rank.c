@@ -1,4 +1,5 @@
-/* A rank: drives its member of the communicator, and looks at its node's lease before it returns from a call. */
+/* A rank: drives its member of the communicator, and looks at its node's lease before it returns
+ * from a call. */
 #include <string.h>
 
 #include "sim/nodes/world.h"
@@ -7,7 +8,8 @@
 
 bool ftc_rank_finished(const struct ftc_world *w, int rank)
 {
-    return ftc_ledger_called(w->ledger, rank) == w->program.length && !ftc_ledger_under_way(w->ledger, rank);
+    return ftc_ledger_called(w->ledger, rank) == w->program.length &&
+           !ftc_ledger_under_way(w->ledger, rank);
 }
 
 /* --- its end --- */
@@ -50,8 +52,9 @@ static void send(struct ftc_world *w, int rank, const struct ftc_output *output)
     int actor = ftc_rank_actor(w, rank), to = ftc_rank_actor(w, output->to);
 
     ftc_message_peek(output->head, &head);
-    ftc_world_say(w, "rank %d   sends %s %llu (%u,%u) to rank %d", rank, ftc_message_kind_name(head.kind),
-                  (unsigned long long)head.op, head.ballot.i, head.ballot.s, output->to);
+    ftc_world_say(w, "rank %d   sends %s %llu (%u,%u) to rank %d", rank,
+                  ftc_message_kind_name(head.kind), (unsigned long long)head.op, head.ballot.i,
+                  head.ballot.s, output->to);
     if (!w->rank[rank].lost)
         ftc_ledger_sends(w->ledger, rank, output);
     if (ftc_world_broken(w) || !w->actor[to].alive)
@@ -78,7 +81,8 @@ static bool may_return(const struct ftc_world *w, int rank)
 {
     int node = w->actor[ftc_rank_actor(w, rank)].node;
 
-    return w->story->fault == FTC_NODES_UNCHECKED || ftc_world_clock(w, node) < w->node[node].until_ns;
+    return w->story->fault == FTC_NODES_UNCHECKED ||
+           ftc_world_clock(w, node) < w->node[node].until_ns;
 }
 
 static void deliver(struct ftc_world *w, int rank, const struct ftc_output *output)
@@ -93,7 +97,8 @@ static void deliver(struct ftc_world *w, int rank, const struct ftc_output *outp
     }
     ftc_world_say(w, "rank %d   delivers operation %d: status %d", rank, op, output->status);
     if (r->lost) {
-        ftc_ledger_violate(w->ledger, "rank %d, which was declared failed, delivers operation %d", rank, op);
+        ftc_ledger_violate(w->ledger, "rank %d, which was declared failed, delivers operation %d",
+                           rank, op);
         return;
     }
     ftc_ledger_delivers(w->ledger, rank, r->member, output);
@@ -166,7 +171,8 @@ static void step_done(struct ftc_world *w, int rank, int rc)
     ftc_rank_go_on(w, rank);
 }
 
-/* The ledger keeps no book of who was declared failed: its operators would find that the call is not under way. */
+/* The ledger keeps no book of who was declared failed: its operators would find that the call is
+ * not under way. */
 static void add_counts(void *arg, const void *in, void *inout, size_t size)
 {
     (void)arg;
@@ -199,7 +205,8 @@ void ftc_rank_call(struct ftc_world *w, int rank)
 void ftc_rank_take(struct ftc_world *w, int rank, int from, struct ftc_packet *packet)
 {
     struct ftc_world_rank *r = &w->rank[rank];
-    int node = w->actor[ftc_rank_actor(w, rank)].node, theirs = w->actor[ftc_rank_actor(w, from)].node;
+    int node = w->actor[ftc_rank_actor(w, rank)].node,
+        theirs = w->actor[ftc_rank_actor(w, from)].node;
 
     if (w->node[node].refused[theirs]) {
         w->sums->late++;
@@ -214,9 +221,9 @@ void ftc_rank_take(struct ftc_world *w, int rank, int from, struct ftc_packet *p
     if (r->lost)
         step_done(w, rank, ftc_member_receive(r->member, from, packet->bytes));
     else
-        step_done(
-            w, rank,
-            ftc_ledger_receive(w->ledger, rank, r->member, from, packet->head.op, false, packet->bytes));
+        step_done(w, rank,
+                  ftc_ledger_receive(w->ledger, rank, r->member, from, packet->head.op, false,
+                                     packet->bytes));
 }
 
 void ftc_rank_told(struct ftc_world *w, int rank, int dead)

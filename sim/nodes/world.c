@@ -7,7 +7,8 @@
 
 #include "base/mix.h"
 
-/* No sound run takes so long after the calm: silent nodes are declared, one after the other, and operations finished. */
+/* No sound run takes so long after the calm: silent nodes are declared, one after the other, and
+ * operations finished. */
 #define BOUND_NS (40 * FTC_NODES_TIMEOUT)
 
 uint64_t ftc_world_below(struct ftc_world *w, uint64_t limit)
@@ -15,7 +16,8 @@ uint64_t ftc_world_below(struct ftc_world *w, uint64_t limit)
     return limit == 0 ? 0 : ftc_mix(w->random += 0x9e3779b97f4a7c15u) % limit;
 }
 
-void ftc_world_plan(struct ftc_world *w, uint64_t at_ns, enum ftc_world_event event, int actor, int other)
+void ftc_world_plan(struct ftc_world *w, uint64_t at_ns, enum ftc_world_event event, int actor,
+                    int other)
 {
     struct ftc_event planned = {.key = at_ns > w->now_ns ? at_ns : w->now_ns,
                                 .rank = (uint32_t)actor,
@@ -253,8 +255,8 @@ static void run(struct ftc_world *w)
     int events = 0;
 
     plan_story(w);
-    while (!ftc_world_broken(w) && !(w->calm && ftc_judge_over(w)) && ftc_queue_pop(&w->queue, &event) &&
-           (!w->calm || event.key < w->calm_ns + BOUND_NS)) {
+    while (!ftc_world_broken(w) && !(w->calm && ftc_judge_over(w)) &&
+           ftc_queue_pop(&w->queue, &event) && (!w->calm || event.key < w->calm_ns + BOUND_NS)) {
         w->now_ns = event.key;
         if (++events == FTC_CLUSTER_STEPS)
             ftc_ledger_violate(w->ledger, "no end after %d events", FTC_CLUSTER_STEPS);
@@ -269,11 +271,14 @@ static void run(struct ftc_world *w)
 static void make_nodes(struct ftc_world *w)
 {
     for (int i = 0; i < w->nodes; i++) {
-        struct ftc_lease_settings settings = {
-            .self = i, .nodes = w->nodes, .timeout_ns = FTC_NODES_TIMEOUT, .period_ns = FTC_NODES_PERIOD};
+        struct ftc_lease_settings settings = {.self = i,
+                                              .nodes = w->nodes,
+                                              .timeout_ns = FTC_NODES_TIMEOUT,
+                                              .period_ns = FTC_NODES_PERIOD};
         if (ftc_lease_create(&w->node[i].lease, &settings) != FTC_SUCCESS)
             ftc_cluster_no_memory(w->ranks);
-        w->actor[i] = (struct ftc_world_actor){.node = i, .alive = true, .paused_ns = w->story->start_ns[i]};
+        w->actor[i] =
+            (struct ftc_world_actor){.node = i, .alive = true, .paused_ns = w->story->start_ns[i]};
         for (int r = w->story->first[i]; r < w->story->first[i + 1]; r++)
             w->actor[w->nodes + r] = (struct ftc_world_actor){.node = i, .alive = true};
     }

@@ -14,7 +14,8 @@
 /* Agents are the actors 0 .. nodes - 1, rank r is nodes + r. */
 struct ftc_world_actor {
     int node;
-    bool alive, busy;   /* busy: paused or dead before all outputs of its last step were carried out */
+    bool alive,
+        busy; /* busy: paused or dead before all outputs of its last step were carried out */
     uint64_t paused_ns; /* until */
     uint64_t outputs;   /* so far */
 };
@@ -45,13 +46,15 @@ struct ftc_world_node {
     bool agreed[FTC_WORLD_RANKS]; /* G, of the rank that got furthest */
     uint64_t agreed_op;
     /* the agent's */
-    int fact[FTC_WORLD_FACTS], facts; /* ranks that exited, in order; nodes + r, or a node that left */
+    int fact[FTC_WORLD_FACTS],
+        facts; /* ranks that exited, in order; nodes + r, or a node that left */
     bool known[FTC_WORLD_FACTS];
     int told[FTC_NODES_MOST];  /* how many of them to whom */
     bool away[FTC_NODES_MOST]; /* not in the base any more */
     bool fenced, resigned, leads;
-    uint64_t unheard_ns; /* when it last did not hear another that it does not refuse, and that lives */
-    uint64_t tick_ns;    /* when it will look at its lease; 0: not planned */
+    uint64_t
+        unheard_ns; /* when it last did not hear another that it does not refuse, and that lives */
+    uint64_t tick_ns; /* when it will look at its lease; 0: not planned */
     /* the judge's */
     bool declared, disturbed;
 };
@@ -106,7 +109,8 @@ enum ftc_world_event {
 
 /* world.c */
 uint64_t ftc_world_below(struct ftc_world *w, uint64_t limit);
-void ftc_world_plan(struct ftc_world *w, uint64_t at_ns, enum ftc_world_event event, int actor, int other);
+void ftc_world_plan(struct ftc_world *w, uint64_t at_ns, enum ftc_world_event event, int actor,
+                    int other);
 uint64_t ftc_world_clock(const struct ftc_world *w, int node);
 bool ftc_world_runs(const struct ftc_world *w, int actor);
 bool ftc_world_broken(const struct ftc_world *w);
@@ -116,7 +120,8 @@ void ftc_world_poll_all(struct ftc_world *w); /* cuts have changed */
 void ftc_world_cut_short(struct ftc_world *w,
                          int actor); /* it is dead: a random end of each of its channels is lost */
 void ftc_world_pause(struct ftc_world *w, int actor, uint64_t ns);
-void ftc_world_say(struct ftc_world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ftc_world_say(struct ftc_world *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* agent.c */
 void ftc_node_agent_start(struct ftc_world *w, int node);
@@ -148,7 +153,8 @@ void ftc_strike_armed(struct ftc_world *w, int actor); /* before each output of 
 void ftc_strike_calm(struct ftc_world *w);
 
 /* judge.c */
-bool ftc_judge_up(const struct ftc_world *w, int node); /* its lease holds, by its clock, and it has ranks */
+bool ftc_judge_up(const struct ftc_world *w,
+                  int node); /* its lease holds, by its clock, and it has ranks */
 void ftc_judge_declares(struct ftc_world *w, int by, int node);
 void ftc_judge_refuses(struct ftc_world *w, int by, int node);
 void ftc_judge_calm(struct ftc_world *w);

@@ -1,4 +1,5 @@
-/* ftcoll-sim reach: what every dissemination with every correction promises, with nobody to help. */
+/* ftcoll-sim reach: what every dissemination with every correction promises, with nobody to
+ * help. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ struct command {
 
 static int take_runs(void *command, const char *text)
 {
-    return ftc_option_number("--runs", text, 1, UINT64_C(1) << 40, &((struct command *)command)->runs);
+    return ftc_option_number("--runs", text, 1, UINT64_C(1) << 40,
+                             &((struct command *)command)->runs);
 }
 
 static bool read_ranks(const char *text, uint64_t least, uint64_t *ranks)
@@ -41,8 +43,8 @@ static int take_ranks(void *command, const char *text)
     c->most = c->least;
     if (sound && (dash == NULL || read_ranks(dash + 1, c->least, &c->most)))
         return 0;
-    return ftc_error_set(FTC_ERR_ARG, "-n %s: no such number of ranks; give N or MIN-MAX, 2 to %d", text,
-                         FTC_REACH_RANKS);
+    return ftc_error_set(FTC_ERR_ARG, "-n %s: no such number of ranks; give N or MIN-MAX, 2 to %d",
+                         text, FTC_REACH_RANKS);
 }
 
 static const struct ftc_option options[] = {
@@ -74,14 +76,17 @@ static bool is_wanted(const struct ftc_setup *setup, struct ftc_pair pair)
 {
     const struct ftc_settings *settings = &setup->settings;
     const struct ftc_config *value = &settings->value;
-    bool tree_given = strcmp(settings->source[ftc_config_find("broadcast", "tree")], "default") != 0;
+    bool tree_given =
+        strcmp(settings->source[ftc_config_find("broadcast", "tree")], "default") != 0;
 
     if (value->dissemination != FTC_CONFIG_DISSEMINATION_AUTO &&
         setup->member.dissemination != pair.dissemination)
         return false;
-    if (pair.dissemination == FTC_DISSEMINATION_TREE && tree_given && setup->member.tree.tree != pair.tree)
+    if (pair.dissemination == FTC_DISSEMINATION_TREE && tree_given &&
+        setup->member.tree.tree != pair.tree)
         return false;
-    return value->correction == FTC_CONFIG_CORRECTION_AUTO || setup->member.correction == pair.correction;
+    return value->correction == FTC_CONFIG_CORRECTION_AUTO ||
+           setup->member.correction == pair.correction;
 }
 
 /* What is drawn cannot be given as well. */
@@ -99,7 +104,8 @@ static int check(const struct ftc_setup *setup)
                        strcmp(key->key, "correction") == 0);
         if (!chosen && strcmp(settings->source[i], "default") != 0)
             return ftc_error_set(
-                FTC_ERR_ARG, "%s.%s (%s): reach draws it, or has no use for it; leave it out, or see storm",
+                FTC_ERR_ARG,
+                "%s.%s (%s): reach draws it, or has no use for it; leave it out, or see storm",
                 key->section, key->key, settings->source[i]);
     }
     return 0;
@@ -112,7 +118,8 @@ struct sums {
     uint64_t missed, survivors;
 };
 
-static void print_broken(const struct command *c, struct ftc_pair pair, uint64_t seed, const char *words)
+static void print_broken(const struct command *c, struct ftc_pair pair, uint64_t seed,
+                         const char *words)
 {
     char name[FTC_PAIR_NAME];
 
@@ -120,12 +127,13 @@ static void print_broken(const struct command *c, struct ftc_pair pair, uint64_t
     fprintf(stderr,
             "again: ftcoll-sim reach --dissemination %s --correction %s -n %" PRIu64 "-%" PRIu64
             " --seed %" PRIu64 " --runs 1\n",
-            ftc_pair_dissemination(pair), ftc_correction_name(pair.correction), c->least, c->most, seed);
+            ftc_pair_dissemination(pair), ftc_correction_name(pair.correction), c->least, c->most,
+            seed);
 }
 
 /* False: a promise is broken. */
-static bool run_one(const struct command *c, struct ftc_pair pair, const struct ftc_member_settings *plain,
-                    uint64_t seed, struct sums *sums)
+static bool run_one(const struct command *c, struct ftc_pair pair,
+                    const struct ftc_member_settings *plain, uint64_t seed, struct sums *sums)
 {
     struct ftc_member_settings member = *plain;
     struct ftc_reach_run run;
@@ -163,8 +171,8 @@ static bool run_pair(struct report *r, struct ftc_pair pair)
     }
     ftc_progress_end(&r->progress);
     printf("%-24s %9" PRIu64 " %10" PRIu64 " %9" PRIu64 " %10" PRIu64 " %11" PRIu64 "  %s\n",
-           ftc_pair_name(pair, name), sums.runs, sums.deaths, sums.coloured, sums.missed, sums.survivors,
-           kept ? "kept" : "BROKEN");
+           ftc_pair_name(pair, name), sums.runs, sums.deaths, sums.coloured, sums.missed,
+           sums.survivors, kept ? "kept" : "BROKEN");
     fflush(stdout);
     return kept;
 }
@@ -177,12 +185,13 @@ static int run(const struct command *c, const struct ftc_setup *setup)
     for (int i = 0; i < FTC_PAIRS; i++)
         pairs += is_wanted(setup, ftc_pair_at(i));
     r.progress = ftc_progress_start(stderr, "runs", pairs * c->runs);
-    printf("%-24s %9s %10s %9s %10s %11s  %s\n", "pair", "runs", "deaths", "coloured", "missed", "survivors",
-           "promise");
+    printf("%-24s %9s %10s %9s %10s %11s  %s\n", "pair", "runs", "deaths", "coloured", "missed",
+           "survivors", "promise");
     for (int i = 0; i < FTC_PAIRS; i++)
         if (is_wanted(setup, ftc_pair_at(i)) && !run_pair(&r, ftc_pair_at(i)))
             return FTC_SIM_EXIT_VIOLATION;
-    puts("deaths: of ranks, before it and during it; coloured: runs in which one of them had it; missed: "
+    puts("deaths: of ranks, before it and during it; coloured: runs in which one of them had it; "
+         "missed: "
          "survivors that never got it");
     return FTC_SIM_EXIT_OK;
 }

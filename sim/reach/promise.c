@@ -50,8 +50,8 @@ static bool has_it(const struct ftc_reach_facts *facts, int n, int position)
     return !is_live(facts, rank) || is_reached(facts, rank);
 }
 
-static bool children_have_it(const struct ftc_member_settings *s, const struct ftc_reach_facts *facts,
-                             int position)
+static bool children_have_it(const struct ftc_member_settings *s,
+                             const struct ftc_reach_facts *facts, int position)
 {
     for (int c = 0;; c++) {
         int child = ftc_topology_broadcast_child(&s->tree, s->ranks, position, c);
@@ -63,8 +63,8 @@ static bool children_have_it(const struct ftc_member_settings *s, const struct f
 }
 
 /* Everyone coloured sends, so the reached are closed under sending. */
-static bool neighbours_have_it(const struct ftc_member_settings *s, const struct ftc_reach_facts *facts,
-                               int position)
+static bool neighbours_have_it(const struct ftc_member_settings *s,
+                               const struct ftc_reach_facts *facts, int position)
 {
     int left = s->distance / 2, right = s->distance - left;
 
@@ -77,15 +77,15 @@ static bool neighbours_have_it(const struct ftc_member_settings *s, const struct
     return true;
 }
 
-static bool successor_has_it(const struct ftc_member_settings *s, const struct ftc_reach_facts *facts,
-                             int position)
+static bool successor_has_it(const struct ftc_member_settings *s,
+                             const struct ftc_reach_facts *facts, int position)
 {
     return position == s->ranks - 1 || has_it(facts, s->ranks, position + 1);
 }
 
 /* What a survivor that was reached owes to others, whoever dies. */
-static const char *debts_paid(const struct ftc_member_settings *s, const struct ftc_reach_facts *facts,
-                              int position)
+static const char *debts_paid(const struct ftc_member_settings *s,
+                              const struct ftc_reach_facts *facts, int position)
 {
     bool opportunistic = s->correction == FTC_CORRECTION_OPPORTUNISTIC ||
                          (s->correction == FTC_CORRECTION_OPTIMISED && facts->coloured_deaths == 0);
@@ -108,8 +108,8 @@ static bool debts_kept(const struct ftc_member_settings *s, const struct ftc_rea
             continue;
         const char *unpaid = debts_paid(s, facts, position);
         if (unpaid != NULL) {
-            snprintf(words, FTC_REACH_WORDS, "rank %d was reached and lives, but %s was not reached", rank,
-                     unpaid);
+            snprintf(words, FTC_REACH_WORDS,
+                     "rank %d was reached and lives, but %s was not reached", rank, unpaid);
             return false;
         }
     }
@@ -121,14 +121,14 @@ bool ftc_reach_kept(const struct ftc_member_settings *settings, const struct ftc
 {
     int missed = ftc_reach_missed(facts), live = settings->ranks - ftc_set_count(facts->dead);
     bool by_datagram = settings->dissemination == FTC_DISSEMINATION_MULTICAST && facts->lossless;
-    bool began =
-        is_live(facts, facts->root) || missed < live; /* else the root died before it sent anything */
+    bool began = is_live(facts, facts->root) ||
+                 missed < live; /* else the root died before it sent anything */
 
     words[0] = '\0';
-    if (settings->correction == FTC_CORRECTION_FAILURE_PROOF && facts->coloured_deaths <= settings->f &&
-        missed > 0 && missed < live)
-        snprintf(words, FTC_REACH_WORDS, "%d of %d survivors were not reached, the others were", missed,
-                 live);
+    if (settings->correction == FTC_CORRECTION_FAILURE_PROOF &&
+        facts->coloured_deaths <= settings->f && missed > 0 && missed < live)
+        snprintf(words, FTC_REACH_WORDS, "%d of %d survivors were not reached, the others were",
+                 missed, live);
     else if (began && facts->coloured_deaths == 0 && missed > 0 &&
              (ftc_reach_is_certain(settings) || by_datagram))
         snprintf(words, FTC_REACH_WORDS, "%d of %d survivors were not reached", missed, live);

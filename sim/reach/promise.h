@@ -1,6 +1,7 @@
 /*
- * What a dissemination with a correction promises by itself, with neither a failure detector nor PULL (docs/design/broadcast.md,
- * "What each promises"), said of one broadcast of all n ranks at its end.
+ * What a dissemination with a correction promises by itself, with neither a failure detector nor
+ * PULL (docs/design/broadcast.md, "What each promises"), said of one broadcast of all n ranks at
+ * its end.
  */
 #ifndef FTC_SIM_REACH_PROMISE_H
 #define FTC_SIM_REACH_PROMISE_H

@@ -16,8 +16,8 @@ static int below(uint64_t *random, int limit)
     return (int)(draw(random) % (uint64_t)limit);
 }
 
-void ftc_reach_draw(struct ftc_reach_run *run, const struct ftc_member_settings *plain, int least, int most,
-                    uint64_t seed)
+void ftc_reach_draw(struct ftc_reach_run *run, const struct ftc_member_settings *plain, int least,
+                    int most, uint64_t seed)
 {
     uint64_t random = ftc_mix(seed);
     struct ftc_member_settings *s = &run->settings;
@@ -64,7 +64,8 @@ static void kill_before(struct ftc_cluster *c, const struct ftc_reach_run *run, 
 static void doom(struct ftc_cluster *c, const struct ftc_reach_run *run, uint64_t *random)
 {
     for (int death = 0; death < run->deaths; death++)
-        ftc_cluster_doom(c, -1, FTC_CLUSTER_ANY, 1 + below(random, 4 * c->n), below(random, 2) == 0);
+        ftc_cluster_doom(c, -1, FTC_CLUSTER_ANY, 1 + below(random, 4 * c->n),
+                         below(random, 2) == 0);
 }
 
 static int look(const struct ftc_cluster *c, struct ftc_set *dead, struct ftc_set *reached)

@@ -1,7 +1,8 @@
 /*
- * One broadcast with nobody to help: no failure notice comes, and whoever asks (PULL) asks in vain. Ranks die before it
- * or in the middle, datagrams get lost, and events happen in an order drawn from a seed. Then: whom did the dissemination
- * and the correction reach, and is that what they promise?
+ * One broadcast with nobody to help: no failure notice comes, and whoever asks (PULL) asks in vain.
+ * Ranks die before it or in the middle, datagrams get lost, and events happen in an order drawn
+ * from a seed. Then: whom did the dissemination and the correction reach, and is that what they
+ * promise?
  */
 #ifndef FTC_SIM_REACH_REACH_H
 #define FTC_SIM_REACH_REACH_H
@@ -27,9 +28,9 @@ void ftc_reach_run(const struct ftc_reach_run *run, struct ftc_reach_result *res
 
 #define FTC_REACH_RANKS 64 /* at most */
 
-/* Draw everything but dissemination, tree and correction from `seed`: least to most ranks, f, deaths, arity, distance,
- * rounds, loss. */
-void ftc_reach_draw(struct ftc_reach_run *run, const struct ftc_member_settings *plain, int least, int most,
-                    uint64_t seed);
+/* Draw everything but dissemination, tree and correction from `seed`: least to most ranks, f,
+ * deaths, arity, distance, rounds, loss. */
+void ftc_reach_draw(struct ftc_reach_run *run, const struct ftc_member_settings *plain, int least,
+                    int most, uint64_t seed);
 
 #endif

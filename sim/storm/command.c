@@ -20,12 +20,14 @@ struct storm_command {
 
 static int take_runs(void *command, const char *text)
 {
-    return ftc_option_number("--runs", text, 1, UINT64_MAX / 2, &((struct storm_command *)command)->runs);
+    return ftc_option_number("--runs", text, 1, UINT64_MAX / 2,
+                             &((struct storm_command *)command)->runs);
 }
 
 static int take_jobs(void *command, const char *text)
 {
-    return ftc_option_number("--jobs", text, 1, MOST_JOBS, &((struct storm_command *)command)->jobs);
+    return ftc_option_number("--jobs", text, 1, MOST_JOBS,
+                             &((struct storm_command *)command)->jobs);
 }
 
 static bool read_ranks(const char *text, uint64_t least, uint64_t *ranks)
@@ -46,8 +48,8 @@ static int take_ranks(void *command, const char *text)
     c->most = c->least;
     if (sound && (dash == NULL || read_ranks(dash + 1, c->least, &c->most)))
         return FTC_SUCCESS;
-    return ftc_error_set(FTC_ERR_ARG, "-n %s: no such number of ranks; give N or MIN-MAX, 1 to %d", text,
-                         FTC_SCHEDULE_RANKS);
+    return ftc_error_set(FTC_ERR_ARG, "-n %s: no such number of ranks; give N or MIN-MAX, 1 to %d",
+                         text, FTC_SCHEDULE_RANKS);
 }
 
 static int take_rules(void *command, const char *text)
@@ -65,9 +67,10 @@ static int take_json(void *command, const char *text)
 }
 
 static const struct ftc_option options[] = {
-    {"runs", 'r', "RUNS",
-     "how many runs; run i has the seed SEED + i (default: 100000)", take_runs},
-    {"ranks", 'n', "N|MIN-MAX", "number of ranks (default: mostly 1 to 9, some 16 to 64)", take_ranks},
+    {"runs", 'r', "RUNS", "how many runs; run i has the seed SEED + i (default: 100000)",
+     take_runs},
+    {"ranks", 'n', "N|MIN-MAX", "number of ranks (default: mostly 1 to 9, some 16 to 64)",
+     take_ranks},
     {"jobs", 'j', "JOBS", "worker processes (default: one for each core)", take_jobs},
     {"rules", 0, NULL, "list how often each rule of the protocol was used", take_rules},
     {"json", 0, NULL, "print the report as JSON", take_json},
@@ -139,21 +142,23 @@ static unsigned given_pins(const struct ftc_settings *settings)
 }
 
 /* f and the roots need ranks; without -n the storm draws enough of them, as long as it may. */
-static int check_ranks(const struct storm_command *c, const struct ftc_setup *setup, unsigned pinned)
+static int check_ranks(const struct storm_command *c, const struct ftc_setup *setup,
+                       unsigned pinned)
 {
     uint64_t ranks = c->least > 0 ? c->least : FTC_SCHEDULE_RANKS;
 
     if ((pinned & FTC_STORM_PIN_F) != 0 && (uint64_t)setup->member.f >= ranks)
-        return ftc_error_set(FTC_ERR_ARG, "f is %d, but there may be only %llu ranks; give a smaller f%s",
-                             setup->member.f, (unsigned long long)ranks,
-                             c->least > 0 ? " or more ranks" : "");
+        return ftc_error_set(
+            FTC_ERR_ARG, "f is %d, but there may be only %llu ranks; give a smaller f%s",
+            setup->member.f, (unsigned long long)ranks, c->least > 0 ? " or more ranks" : "");
     for (int op = 0; op < setup->program.length; op++)
         if (setup->program.operation[op].root >= (int)ranks)
-            return ftc_error_set(FTC_ERR_ARG,
-                                 "operation %d has root %d, but there may be only %llu ranks; give a smaller "
-                                 "root%s",
-                                 op, setup->program.operation[op].root, (unsigned long long)ranks,
-                                 c->least > 0 ? " or more ranks" : "");
+            return ftc_error_set(
+                FTC_ERR_ARG,
+                "operation %d has root %d, but there may be only %llu ranks; give a smaller "
+                "root%s",
+                op, setup->program.operation[op].root, (unsigned long long)ranks,
+                c->least > 0 ? " or more ranks" : "");
     return FTC_SUCCESS;
 }
 
@@ -162,11 +167,11 @@ static int check_seeds(const struct ftc_storm_plan *plan)
 {
     if (plan->runs - 1 <= INT64_MAX - plan->seed)
         return FTC_SUCCESS;
-    return ftc_error_set(FTC_ERR_ARG,
-                         "%llu runs from seed %llu pass the last seed, %lld; give fewer --runs or a smaller "
-                         "--seed",
-                         (unsigned long long)plan->runs, (unsigned long long)plan->seed,
-                         (long long)INT64_MAX);
+    return ftc_error_set(
+        FTC_ERR_ARG,
+        "%llu runs from seed %llu pass the last seed, %lld; give fewer --runs or a smaller "
+        "--seed",
+        (unsigned long long)plan->runs, (unsigned long long)plan->seed, (long long)INT64_MAX);
 }
 
 static int make_plan(const struct storm_command *c, const struct ftc_setup *setup,
@@ -238,7 +243,8 @@ static char *format_replay(const struct ftc_shrunk *shrunk)
     char *text = NULL;
 
     if (setup != NULL && schedule != NULL &&
-        asprintf(&text, "ftcoll-sim replay %s%s%s", setup, schedule[0] != '\0' ? " " : "", schedule) < 0)
+        asprintf(&text, "ftcoll-sim replay %s%s%s", setup, schedule[0] != '\0' ? " " : "",
+                 schedule) < 0)
         text = NULL;
     free(setup);
     free(schedule);
@@ -306,8 +312,11 @@ static int run(const struct storm_command *c, struct ftc_storm_plan *plan, int a
     struct ftc_progress progress = ftc_progress_start(stderr, "runs", plan->runs);
     struct ftc_storm_outcome outcome;
     struct ftc_shrunk shrunk = {0};
-    struct ftc_storm_report report = {
-        .seed = plan->seed, .runs = plan->runs, .jobs = plan->jobs, .rules = c->rules, .outcome = &outcome};
+    struct ftc_storm_report report = {.seed = plan->seed,
+                                      .runs = plan->runs,
+                                      .jobs = plan->jobs,
+                                      .rules = c->rules,
+                                      .outcome = &outcome};
 
     plan->progress = &progress;
     int rc = ftc_storm_pool_run(plan, &outcome);

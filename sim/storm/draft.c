@@ -87,8 +87,8 @@ static bool make_barriers(struct ftc_draft *d, size_t first, size_t size)
 
 static bool make_allreduces(struct ftc_draft *d, size_t first, size_t size)
 {
-    return change_operations(d, first, size,
-                             (struct ftc_program_operation){.kind = FTC_CALL_ALLREDUCE, .root = -1});
+    return change_operations(
+        d, first, size, (struct ftc_program_operation){.kind = FTC_CALL_ALLREDUCE, .root = -1});
 }
 
 static bool lower_roots(struct ftc_draft *d, size_t first, size_t size)
@@ -267,11 +267,11 @@ static bool lower_f(struct ftc_draft *d, size_t first, size_t size)
 static bool reset_spreading(struct ftc_member_settings *s, const struct ftc_member_settings *plain,
                             size_t which)
 {
-#define RESET(field)                                                                                         \
-    do {                                                                                                     \
-        bool differs = s->field != plain->field;                                                             \
-        s->field = plain->field;                                                                             \
-        return differs;                                                                                      \
+#define RESET(field)                                                                               \
+    do {                                                                                           \
+        bool differs = s->field != plain->field;                                                   \
+        s->field = plain->field;                                                                   \
+        return differs;                                                                            \
     } while (0)
     switch (which) {
     case 0:
@@ -360,7 +360,8 @@ static bool reset_settings(struct ftc_draft *d, size_t first, size_t size)
 
     for (size_t which = first; which < first + size && which < SETTINGS; which++)
         changed |= reset_setting(&d->settings, d->plain, which);
-    bool lists = d->settings.integrity != FTC_INTEGRITY_VOTE || d->settings.scheme == FTC_SCHEME_LIST;
+    bool lists =
+        d->settings.integrity != FTC_INTEGRITY_VOTE || d->settings.scheme == FTC_SCHEME_LIST;
     return changed && lists && !ftc_storm_waits_for_ever(&d->settings);
 }
 
@@ -379,8 +380,8 @@ static bool drop_deviations(struct ftc_draft *d, size_t first, size_t size)
     return true;
 }
 
-/* Take the oldest in place of the deviation, and then go on in the same order: a drop that moves nothing
- * else. */
+/* Take the oldest in place of the deviation, and then go on in the same order: a drop that moves
+ * nothing else. */
 static bool prefer_oldest(struct ftc_draft *d, size_t first, size_t size)
 {
     size_t last = first + size < d->schedule.deviations ? first + size : d->schedule.deviations;
@@ -396,7 +397,8 @@ static bool prefer_oldest(struct ftc_draft *d, size_t first, size_t size)
     return true;
 }
 
-static bool lower_deviations(struct ftc_draft *d, size_t first, size_t size, uint32_t most, uint32_t less)
+static bool lower_deviations(struct ftc_draft *d, size_t first, size_t size, uint32_t most,
+                             uint32_t less)
 {
     bool changed = false;
 
@@ -469,7 +471,8 @@ static uint64_t weigh_operations(const struct ftc_program *program)
     return weight;
 }
 
-static uint64_t count_wishes(struct ftc_member_settings settings, const struct ftc_member_settings *plain)
+static uint64_t count_wishes(struct ftc_member_settings settings,
+                             const struct ftc_member_settings *plain)
 {
     uint64_t wishes = 0;
 
@@ -488,9 +491,10 @@ struct ftc_draft_size ftc_draft_measure(const struct ftc_draft *draft)
     for (size_t d = 0; d < s->deviations; d++)
         passed += s->deviation[d].passed;
     return (struct ftc_draft_size){
-        .part = {(uint64_t)draft->program.length, (uint64_t)draft->settings.ranks, s->crashes, s->losses,
-                 (uint64_t)draft->settings.f, count_wishes(draft->settings, draft->plain),
-                 weigh_operations(&draft->program), s->deviations, outputs, passed, draft->events}};
+        .part = {(uint64_t)draft->program.length, (uint64_t)draft->settings.ranks, s->crashes,
+                 s->losses, (uint64_t)draft->settings.f,
+                 count_wishes(draft->settings, draft->plain), weigh_operations(&draft->program),
+                 s->deviations, outputs, passed, draft->events}};
 }
 
 bool ftc_draft_smaller(const struct ftc_draft_size *a, const struct ftc_draft_size *b)

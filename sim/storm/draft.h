@@ -4,7 +4,8 @@
 
 #include "sim/model/schedule.h"
 
-/* As the kind of an event to follow: the oldest one, which then is not taken again when its own turn comes.
+/* As the kind of an event to follow: the oldest one, which then is not taken again when its own
+ * turn comes.
  */
 #define FTC_DRAFT_OLDEST FTC_CLUSTER_CLASSES
 
@@ -21,13 +22,15 @@ struct ftc_draft {
 int ftc_draft_copy(struct ftc_draft *to, const struct ftc_draft *from); /* FTC_ERR_NOMEM */
 void ftc_draft_fini(struct ftc_draft *draft);
 
-/* The order of events comes from the list of events, which bears most edits, or from the deviations. */
+/* The order of events comes from the list of events, which bears most edits, or from the
+ * deviations. */
 enum { FTC_DRAFT_BY_EVENTS = 1, FTC_DRAFT_BY_DEVIATIONS = 2 };
 
 /* A way to make a draft smaller. */
 struct ftc_draft_edit {
     size_t (*count)(const struct ftc_draft *draft); /* things that can be taken away */
-    /* Take away `size` of them from `first` on; false: that would change nothing or is not legal. */
+    /* Take away `size` of them from `first` on; false: that would change nothing or is not
+     * legal. */
     bool (*apply)(struct ftc_draft *draft, size_t first, size_t size);
     unsigned guides; /* how to run it: FTC_DRAFT_BY_... */
 };

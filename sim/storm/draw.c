@@ -58,11 +58,12 @@ static void draw_spreading(struct ftc_storm *s)
 {
     struct ftc_member_settings *set = &s->settings;
 
-    set->dissemination = one_in(s, 2) ? FTC_DISSEMINATION_TREE : (enum ftc_dissemination)(1 + below(s, 2));
+    set->dissemination =
+        one_in(s, 2) ? FTC_DISSEMINATION_TREE : (enum ftc_dissemination)(1 + below(s, 2));
     set->tree.tree = (enum ftc_tree)below(s, 3);
     set->tree.arity = 2 + below(s, 3);
-    set->correction =
-        one_in(s, 3) ? FTC_CORRECTION_NONE : (enum ftc_correction)(1 + below(s, FTC_CORRECTION_RING));
+    set->correction = one_in(s, 3) ? FTC_CORRECTION_NONE
+                                   : (enum ftc_correction)(1 + below(s, FTC_CORRECTION_RING));
     set->distance = below(s, 7);
     set->correction_delay_ns = one_in(s, 2) ? 0 : 1000;
     set->patience_ns = one_in(s, 4) ? 0 : 10000;
@@ -92,8 +93,8 @@ static void draw_settings(struct ftc_storm *s, const struct ftc_storm_frame *fra
     s->settings.settle_every = (uint32_t)below(s, 4);
 }
 
-static void pin_spreading(struct ftc_member_settings *drawn, const struct ftc_member_settings *given,
-                          unsigned pinned)
+static void pin_spreading(struct ftc_member_settings *drawn,
+                          const struct ftc_member_settings *given, unsigned pinned)
 {
     if (pinned & FTC_STORM_PIN_DISSEMINATION)
         drawn->dissemination = given->dissemination;
@@ -150,12 +151,12 @@ static void pin_settings(struct ftc_member_settings *drawn, const struct ftc_sto
 static void draw_program(struct ftc_storm *s)
 {
     /* Allreduces and broadcasts say most about histories. */
-    static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_BCAST,
-                                               FTC_CALL_BCAST,     FTC_CALL_REDUCE,    FTC_CALL_BARRIER,
-                                               FTC_CALL_VALIDATE};
+    static const enum ftc_call_kind kinds[] = {
+        FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_BCAST,   FTC_CALL_BCAST,
+        FTC_CALL_REDUCE,    FTC_CALL_BARRIER,   FTC_CALL_VALIDATE};
     bool broadcasts = one_in(s, 6); /* many in a row: w */
-    bool many =
-        broadcasts || s->settings.ranks < 10; /* histories show with few ranks; with many they only cost */
+    bool many = broadcasts || s->settings.ranks <
+                                  10; /* histories show with few ranks; with many they only cost */
 
     s->length = 2 + below(s, many ? FTC_STORM_OPERATIONS - 1 : 3);
     for (int op = 0; op < s->length; op++) {
@@ -221,11 +222,13 @@ static int draw_victim(struct ftc_storm *s)
 /* At a message or delivery of some kind, whoever makes it. */
 static struct ftc_cluster_doom draw_doom(struct ftc_storm *s)
 {
-    static const int outputs[] = {
-        FTC_MESSAGE_UP,      FTC_MESSAGE_TREE, FTC_MESSAGE_DECIDE, FTC_MESSAGE_DECIDE,  FTC_MESSAGE_PREPARE,
-        FTC_MESSAGE_PREPARE, FTC_MESSAGE_POKE, FTC_MESSAGE_PULL,   FTC_CLUSTER_DELIVER, FTC_CLUSTER_DELIVER};
+    static const int outputs[] = {FTC_MESSAGE_UP,     FTC_MESSAGE_TREE,    FTC_MESSAGE_DECIDE,
+                                  FTC_MESSAGE_DECIDE, FTC_MESSAGE_PREPARE, FTC_MESSAGE_PREPARE,
+                                  FTC_MESSAGE_POKE,   FTC_MESSAGE_PULL,    FTC_CLUSTER_DELIVER,
+                                  FTC_CLUSTER_DELIVER};
     int output = outputs[below(s, 10)];
-    bool rare = output == FTC_MESSAGE_POKE || output == FTC_MESSAGE_PULL || output == FTC_MESSAGE_PREPARE;
+    bool rare =
+        output == FTC_MESSAGE_POKE || output == FTC_MESSAGE_PULL || output == FTC_MESSAGE_PREPARE;
     int often = times(rare ? 1 : ftc_storm_program(s).length, s->settings.ranks);
 
     return (struct ftc_cluster_doom){
@@ -282,7 +285,8 @@ static void draw_burst(struct ftc_storm *s, int deaths)
     struct ftc_storm_crash first = s->crash[0];
     for (int d = 1; d < deaths; d++) {
         int rank = neighbours ? (first.rank + d) % s->settings.ranks : draw_victim(s);
-        add_crash(s, (struct ftc_storm_crash){.step = first.step, .rank = rank, .lossy = one_in(s, 2)});
+        add_crash(
+            s, (struct ftc_storm_crash){.step = first.step, .rank = rank, .lossy = one_in(s, 2)});
     }
 }
 
@@ -327,11 +331,12 @@ static int draw_reduction(struct ftc_storm *s)
     return -1;
 }
 
-/* One bit, which comparing is to find. With checksums any number of bits of any value is a number of deaths. */
+/* One bit, which comparing is to find. With checksums any number of bits of any value is a number
+ * of deaths. */
 static void draw_flips(struct ftc_storm *s)
 {
-    static const enum ftc_flip_variable variables[] = {FTC_FLIP_UP, FTC_FLIP_PARTIAL, FTC_FLIP_INPUT,
-                                                       FTC_FLIP_DECISION, FTC_FLIP_MESSAGE};
+    static const enum ftc_flip_variable variables[] = {
+        FTC_FLIP_UP, FTC_FLIP_PARTIAL, FTC_FLIP_INPUT, FTC_FLIP_DECISION, FTC_FLIP_MESSAGE};
     bool vote = s->settings.integrity == FTC_INTEGRITY_VOTE;
     int count = one_in(s, 3) ? 0 : 1 + below(s, vote ? 1 : 3);
 
@@ -396,7 +401,8 @@ static void draw_direct(struct ftc_storm *s, const struct ftc_storm_frame *frame
         s->settings.direct = frame->settings.direct;
 }
 
-/* An exchange is for lists that decisions share, and for no way to spread decisions but the tree: rarely drawn together. */
+/* An exchange is for lists that decisions share, and for no way to spread decisions but the tree:
+ * rarely drawn together. */
 static void draw_doubling(struct ftc_storm *s, const struct ftc_storm_frame *frame)
 {
     struct ftc_member_settings *set = &s->settings;
@@ -420,7 +426,8 @@ static void draw_doubling(struct ftc_storm *s, const struct ftc_storm_frame *fra
 
 /* --- the end of gossip --- */
 
-/* Its agreements, in place of allreduces and barriers: they are the same but for their checksums. */
+/* Its agreements, in place of allreduces and barriers: they are the same but for their
+ * checksums. */
 static void make_gossip(struct ftc_storm *s)
 {
     for (int op = 0; op < s->length; op++) {
@@ -433,9 +440,9 @@ static void make_gossip(struct ftc_storm *s)
 
 static void flip_gossip(struct ftc_storm *s, int op)
 {
-    static const enum ftc_flip_variable variables[] = {FTC_FLIP_UP,       FTC_FLIP_PARTIAL, FTC_FLIP_INPUT,
-                                                       FTC_FLIP_DECISION, FTC_FLIP_MESSAGE, FTC_FLIP_HEAD,
-                                                       FTC_FLIP_HEAD};
+    static const enum ftc_flip_variable variables[] = {
+        FTC_FLIP_UP,      FTC_FLIP_PARTIAL, FTC_FLIP_INPUT, FTC_FLIP_DECISION,
+        FTC_FLIP_MESSAGE, FTC_FLIP_HEAD,    FTC_FLIP_HEAD};
     enum ftc_flip_variable variable = variables[below(s, 7)];
     bool leaves = variable == FTC_FLIP_MESSAGE || variable == FTC_FLIP_HEAD;
 
@@ -470,7 +477,8 @@ static void draw_gossip(struct ftc_storm *s, const struct ftc_storm_frame *frame
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed)
 {
     assert(frame->program == NULL || frame->program->length > 0);
-    *storm = (struct ftc_storm){.seed = seed, .random = ftc_mix(seed + 0x51ed), .given = frame->program};
+    *storm =
+        (struct ftc_storm){.seed = seed, .random = ftc_mix(seed + 0x51ed), .given = frame->program};
     draw_settings(storm, frame);
     pin_settings(&storm->settings, frame);
     ftc_config_fit(&storm->settings, storm->settings.ranks);

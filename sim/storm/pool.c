@@ -15,12 +15,13 @@
 
 #define BLOCK   16 /* runs that a worker takes at once */
 #define LOOK_NS (100 * FTC_NS_PER_MS)
-#define FAREWELL_NS                                                                                          \
+#define FAREWELL_NS                                                                                \
     (5 * FTC_NS_PER_S) /* from the wish to stop to SIGKILL; a second wish is obeyed at once  \
                                         */
 #define NONE UINT64_MAX
 
-/* A worker's, written by it alone and read by the parent when it has ended; the atomics at any time. */
+/* A worker's, written by it alone and read by the parent when it has ended; the atomics at any
+ * time. */
 struct slot {
     _Alignas(64) _Atomic uint64_t present; /* the run it is at */
     _Atomic uint64_t runs, deaths;         /* so far */
@@ -123,7 +124,8 @@ static int share_board(struct pool *pool)
     pool->size = sizeof(struct board) + (size_t)jobs * sizeof(struct slot);
     pool->board = mmap(NULL, pool->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (pool->board == MAP_FAILED)
-        return ftc_error_set(FTC_ERR_NOMEM, "no memory for %d workers: %m; give fewer --jobs", jobs);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for %d workers: %m; give fewer --jobs",
+                             jobs);
     atomic_store(&pool->board->lowest, NONE);
     for (int worker = 0; worker < jobs; worker++)
         pool->board->slot[worker].violated = NONE;
@@ -165,7 +167,8 @@ static int start_workers(struct pool *pool)
     for (int worker = 0; worker < pool->plan->jobs; worker++) {
         pid_t pid = fork();
         if (pid < 0)
-            return ftc_error_set(FTC_ERR_SYSTEM, "cannot start worker %d: %m; give fewer --jobs", worker);
+            return ftc_error_set(FTC_ERR_SYSTEM, "cannot start worker %d: %m; give fewer --jobs",
+                                 worker);
         if (pid == 0)
             run_worker(pool, &pool->board->slot[worker], parent);
         pool->pid[worker] = pid;
@@ -187,7 +190,8 @@ static void starve(struct pool *pool, uint64_t run)
     struct ftc_storm storm;
 
     ftc_storm_draw(&storm, &pool->plan->frame, pool->plan->seed + run);
-    pool->rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for %d ranks of seed %llu; give fewer ranks or --jobs",
+    pool->rc = ftc_error_set(FTC_ERR_NOMEM,
+                             "no memory for %d ranks of seed %llu; give fewer ranks or --jobs",
                              storm.settings.ranks, (unsigned long long)storm.seed);
     stop(pool);
 }
@@ -217,7 +221,8 @@ static void reap(struct pool *pool)
     int status;
 
     for (int worker = 0; worker < pool->plan->jobs; worker++)
-        if (pool->pid[worker] != 0 && waitpid(pool->pid[worker], &status, WNOHANG) == pool->pid[worker])
+        if (pool->pid[worker] != 0 &&
+            waitpid(pool->pid[worker], &status, WNOHANG) == pool->pid[worker])
             bury(pool, worker, status);
 }
 

@@ -1,7 +1,8 @@
 /*
- * Many storms, over all cores: worker processes take runs in blocks. Run i has the seed `seed` + i, whoever
- * runs it, and all runs before the first broken promise are finished: what is found does not depend on the
- * number of workers. A worker that dies or hangs is a violation too, of the run that it was at.
+ * Many storms, over all cores: worker processes take runs in blocks. Run i has the seed `seed` + i,
+ * whoever runs it, and all runs before the first broken promise are finished: what is found does
+ * not depend on the number of workers. A worker that dies or hangs is a violation too, of the run
+ * that it was at.
  */
 #ifndef FTC_SIM_STORM_POOL_H
 #define FTC_SIM_STORM_POOL_H
@@ -18,8 +19,9 @@ struct ftc_storm_plan {
 };
 
 struct ftc_storm_outcome {
-    struct ftc_storm_sums sums; /* the same for any number of workers, if all runs came to their end */
-    bool interrupted;           /* by SIGINT or SIGTERM */
+    struct ftc_storm_sums
+        sums;         /* the same for any number of workers, if all runs came to their end */
+    bool interrupted; /* by SIGINT or SIGTERM */
     bool violated;
     uint64_t seed; /* the lowest that breaks a promise */
     char violation[FTC_SCHEDULE_TEXT];

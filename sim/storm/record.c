@@ -20,7 +20,8 @@ struct ftc_storm_record *ftc_storm_record_new(void)
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (memory == MAP_FAILED) {
-        ftc_error_set(FTC_ERR_NOMEM, "no %zu bytes of memory for the record of a run: %m; free some",
+        ftc_error_set(FTC_ERR_NOMEM,
+                      "no %zu bytes of memory for the record of a run: %m; free some",
                       sizeof(struct ftc_storm_record));
         return NULL;
     }
@@ -33,14 +34,15 @@ void ftc_storm_record_free(struct ftc_storm_record *record)
         munmap(record, sizeof(*record));
 }
 
-void ftc_storm_record_event(struct ftc_storm_record *record, const struct ftc_cluster *cluster, int event)
+void ftc_storm_record_event(struct ftc_storm_record *record, const struct ftc_cluster *cluster,
+                            int event)
 {
     uint64_t passed = ftc_cluster_age(cluster, event);
 
     assert(record->events < FTC_CLUSTER_STEPS);
     if (passed > 0)
-        record->deviation[record->deviations++] =
-            (struct ftc_schedule_deviation){.step = (uint32_t)cluster->steps + 1, .passed = (uint32_t)passed};
+        record->deviation[record->deviations++] = (struct ftc_schedule_deviation){
+            .step = (uint32_t)cluster->steps + 1, .passed = (uint32_t)passed};
     record->event[record->events++] = (uint32_t)event;
     record->steps = cluster->steps + 1;
 }
@@ -53,7 +55,8 @@ static bool is_recorded(const struct ftc_storm_record *record, int rank)
     return false;
 }
 
-static void record_death(struct ftc_storm_record *record, const struct ftc_cluster *cluster, int rank)
+static void record_death(struct ftc_storm_record *record, const struct ftc_cluster *cluster,
+                         int rank)
 {
     const struct ftc_cluster_channel *channel = &cluster->channel[rank * cluster->n];
 
@@ -101,18 +104,20 @@ void ftc_storm_record_obituary(int status, char violation[FTC_SCHEDULE_TEXT], bo
 {
     *hung = WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF;
     if (*hung)
-        snprintf(violation, FTC_SCHEDULE_TEXT, "a step takes for ever: no end after %d s of computing",
-                 FTC_STORM_PATIENCE_S);
+        snprintf(violation, FTC_SCHEDULE_TEXT,
+                 "a step takes for ever: no end after %d s of computing", FTC_STORM_PATIENCE_S);
     else if (WIFSIGNALED(status))
-        snprintf(violation, FTC_SCHEDULE_TEXT, "the code under test dies of signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
+        snprintf(violation, FTC_SCHEDULE_TEXT, "the code under test dies of signal %d (%s)",
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        snprintf(violation, FTC_SCHEDULE_TEXT, "the code under test calls exit(%d)", WEXITSTATUS(status));
+        snprintf(violation, FTC_SCHEDULE_TEXT, "the code under test calls exit(%d)",
+                 WEXITSTATUS(status));
 }
 
 /* Standard error is shut while it runs: the same assertion is not to be read a thousand times. */
 static _Noreturn void run_child(struct ftc_storm_record *record,
-                                void (*run)(struct ftc_storm_record *, void *), void *arg, pid_t parent)
+                                void (*run)(struct ftc_storm_record *, void *), void *arg,
+                                pid_t parent)
 {
     sigset_t none;
 
@@ -132,8 +137,8 @@ static _Noreturn void run_child(struct ftc_storm_record *record,
     _exit(EXIT_SUCCESS);
 }
 
-int ftc_storm_record_try(struct ftc_storm_record *record, void (*run)(struct ftc_storm_record *, void *),
-                         void *arg)
+int ftc_storm_record_try(struct ftc_storm_record *record,
+                         void (*run)(struct ftc_storm_record *, void *), void *arg)
 {
     int status = 0;
     pid_t parent = getpid();
@@ -145,14 +150,16 @@ int ftc_storm_record_try(struct ftc_storm_record *record, void (*run)(struct ftc
     fflush(NULL); /* nothing is to be written twice */
     pid_t child = fork();
     if (child < 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot start a process: %m; raise the limit or end others");
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot start a process: %m; raise the limit or end others");
     if (child == 0)
         run_child(record, run, arg, parent);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (ftc_storm_record_starved(status))
-        return ftc_error_set(FTC_ERR_NOMEM,
-                             "no memory to have a run again, recorded; give fewer ranks, or free some");
+        return ftc_error_set(
+            FTC_ERR_NOMEM,
+            "no memory to have a run again, recorded; give fewer ranks, or free some");
     if (!record->ended)
         ftc_storm_record_obituary(status, record->violation, &record->hung);
     return FTC_SUCCESS;

@@ -48,13 +48,14 @@ void ftc_storm_report_print(const struct ftc_storm_report *report, FILE *out)
     const struct ftc_storm_outcome *outcome = report->outcome;
     const struct ftc_storm_sums *sums = &outcome->sums;
 
-    fprintf(out,
-            "%llu of %llu runs from seed %llu, %.0f schedules/s (%d jobs, %.1f s), %llu deaths, %llu "
-            "flipped bits, %llu events\n",
-            (unsigned long long)sums->runs, (unsigned long long)report->runs,
-            (unsigned long long)report->seed, rate_of(report), report->jobs, report->seconds,
-            (unsigned long long)sums->deaths, (unsigned long long)sums->flips,
-            (unsigned long long)sums->steps);
+    fprintf(
+        out,
+        "%llu of %llu runs from seed %llu, %.0f schedules/s (%d jobs, %.1f s), %llu deaths, %llu "
+        "flipped bits, %llu events\n",
+        (unsigned long long)sums->runs, (unsigned long long)report->runs,
+        (unsigned long long)report->seed, rate_of(report), report->jobs, report->seconds,
+        (unsigned long long)sums->deaths, (unsigned long long)sums->flips,
+        (unsigned long long)sums->steps);
     fprintf(out, "%d of %d rules taken\n", count_rules(sums), (int)FTC_RULES_ONE_LEVEL);
     if (report->rules)
         print_rules(sums, out);
@@ -90,7 +91,8 @@ static json_t *pack_shrunk(const struct ftc_storm_report *r)
     if (r->shrunk == NULL || r->shrunk->violation[0] == '\0')
         return json_null();
     return json_pack("{s:s, s:I, s:s, s:o}", "promise", r->shrunk->violation, "trials",
-                     (json_int_t)r->shrunk->runs, "replay", r->replay, "trace", pack_lines(r->shrunk->trace));
+                     (json_int_t)r->shrunk->runs, "replay", r->replay, "trace",
+                     pack_lines(r->shrunk->trace));
 }
 
 static json_t *pack_violation(const struct ftc_storm_report *r)
@@ -104,13 +106,13 @@ static json_t *pack_violation(const struct ftc_storm_report *r)
 int ftc_storm_report_json(const struct ftc_storm_report *report, FILE *out)
 {
     const struct ftc_storm_sums *sums = &report->outcome->sums;
-    json_t *root =
-        json_pack("{s:i, s:I, s:I, s:I, s:b, s:i, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "schema", 1, "seed",
-                  (json_int_t)report->seed, "runs", (json_int_t)sums->runs, "runs_wanted",
-                  (json_int_t)report->runs, "interrupted", report->outcome->interrupted, "jobs", report->jobs,
-                  "seconds", report->seconds, "schedules_per_second", rate_of(report), "deaths",
-                  (json_int_t)sums->deaths, "flips", (json_int_t)sums->flips, "events",
-                  (json_int_t)sums->steps, "rules", pack_rules(sums), "violation", pack_violation(report));
+    json_t *root = json_pack(
+        "{s:i, s:I, s:I, s:I, s:b, s:i, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "schema", 1, "seed",
+        (json_int_t)report->seed, "runs", (json_int_t)sums->runs, "runs_wanted",
+        (json_int_t)report->runs, "interrupted", report->outcome->interrupted, "jobs", report->jobs,
+        "seconds", report->seconds, "schedules_per_second", rate_of(report), "deaths",
+        (json_int_t)sums->deaths, "flips", (json_int_t)sums->flips, "events",
+        (json_int_t)sums->steps, "rules", pack_rules(sums), "violation", pack_violation(report));
 
     if (root == NULL || json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) != 0) {
         json_decref(root);

@@ -12,8 +12,8 @@ struct ftc_storm_report {
     bool rules; /* list them all */
     const struct ftc_storm_outcome *outcome;
     const struct ftc_shrunk *shrunk; /* NULL: no violation, or it could not be had again */
-    char *again;                     /* the command that has the violation's whole run again; NULL: none */
-    char *replay;                    /* the command of the shrunk one; NULL: none */
+    char *again;  /* the command that has the violation's whole run again; NULL: none */
+    char *replay; /* the command of the shrunk one; NULL: none */
 };
 
 void ftc_storm_report_print(const struct ftc_storm_report *report, FILE *out);

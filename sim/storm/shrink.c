@@ -42,11 +42,14 @@ static void take(struct trial *t, int event)
 static void follow_events(struct trial *t)
 {
     struct ftc_cluster *c = t->cluster;
-    uint32_t *taken = ftc_cluster_alloc(c->n, (size_t)c->events, sizeof(*taken)); /* before their turn */
+    uint32_t *taken =
+        ftc_cluster_alloc(c->n, (size_t)c->events, sizeof(*taken)); /* before their turn */
 
-    for (size_t e = 0; e < t->draft->events && !ftc_cluster_broken(c) && c->enabled_count > 0; e++) {
+    for (size_t e = 0; e < t->draft->events && !ftc_cluster_broken(c) && c->enabled_count > 0;
+         e++) {
         bool oldest = t->draft->event[e].kind == FTC_DRAFT_OLDEST;
-        int event = oldest ? ftc_cluster_aged(c, 0) : ftc_cluster_event_number(c->n, t->draft->event[e]);
+        int event =
+            oldest ? ftc_cluster_aged(c, 0) : ftc_cluster_event_number(c->n, t->draft->event[e]);
         if (oldest)
             taken[event]++;
         else if (taken[event] > 0 && taken[event]-- > 0)
@@ -130,7 +133,8 @@ static int adopt_record(struct ftc_draft *d, const struct ftc_storm_record *r)
 /* Run it; true if it breaks a promise that counts. The draft is then as it ran. */
 static bool fails(struct shrinker *s, struct ftc_draft *draft, bool by_events, FILE *log)
 {
-    struct trial trial = {.draft = draft, .by_events = by_events, .promise = s->promise, .log = log};
+    struct trial trial = {
+        .draft = draft, .by_events = by_events, .promise = s->promise, .log = log};
 
     s->runs++;
     s->rc = ftc_storm_record_try(s->record, run_trial, &trial);
@@ -154,8 +158,8 @@ static void make_best(struct shrinker *s, struct ftc_draft *draft)
 }
 
 /* Try one candidate, by one guide; keep it if it fails and is smaller. */
-static bool attempt(struct shrinker *s, const struct ftc_draft_edit *edit, size_t first, size_t size,
-                    bool by_events)
+static bool attempt(struct shrinker *s, const struct ftc_draft_edit *edit, size_t first,
+                    size_t size, bool by_events)
 {
     struct ftc_draft draft;
     bool kept = false;
@@ -188,7 +192,8 @@ static bool reduce(struct shrinker *s, const struct ftc_draft_edit *edit)
         while (first < edit->count(&s->best) && has_budget(s)) {
             bool kept = (edit->guides & FTC_DRAFT_BY_EVENTS) && attempt(s, edit, first, size, true);
             if (!kept && has_budget(s))
-                kept = (edit->guides & FTC_DRAFT_BY_DEVIATIONS) && attempt(s, edit, first, size, false);
+                kept = (edit->guides & FTC_DRAFT_BY_DEVIATIONS) &&
+                       attempt(s, edit, first, size, false);
             improved |= kept;
             first += kept ? 0 : size;
         }
@@ -251,7 +256,8 @@ static void finish(struct shrinker *s, struct ftc_shrunk *out)
     char found[FTC_SCHEDULE_TEXT];
 
     if (log == NULL) {
-        s->rc = ftc_error_set(FTC_ERR_SYSTEM, "no temporary file for a trace: %m; make room or set TMPDIR");
+        s->rc = ftc_error_set(FTC_ERR_SYSTEM,
+                              "no temporary file for a trace: %m; make room or set TMPDIR");
         return;
     }
     setvbuf(log, NULL, _IOLBF, BUFSIZ); /* what was printed survives a failed assertion */

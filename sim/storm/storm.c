@@ -17,8 +17,8 @@ static int crash_due(struct ftc_cluster *c, const struct ftc_storm *storm, int n
     return next;
 }
 
-static void rage(struct ftc_cluster *c, const struct ftc_storm *storm, const struct ftc_promise *promise,
-                 struct ftc_storm_record *record)
+static void rage(struct ftc_cluster *c, const struct ftc_storm *storm,
+                 const struct ftc_promise *promise, struct ftc_storm_record *record)
 {
     int next = crash_due(c, storm, 0);
 

@@ -1,6 +1,6 @@
 /*
- * A storm: settings, program, deaths and order of events of a cluster, all drawn from one seed. The same seed
- * and frame are the same run, bit for bit.
+ * A storm: settings, program, deaths and order of events of a cluster, all drawn from one seed. The
+ * same seed and frame are the same run, bit for bit.
  */
 #ifndef FTC_SIM_STORM_STORM_H
 #define FTC_SIM_STORM_STORM_H
@@ -44,8 +44,8 @@ enum ftc_storm_pin {
 };
 
 struct ftc_storm_frame {
-    int least, most;                     /* ranks; 0, 0: mostly 1 to 9, one in 100 has 16 to 64 */
-    unsigned pinned;                     /* of the settings: enum ftc_storm_pin; the others are drawn */
+    int least, most; /* ranks; 0, 0: mostly 1 to 9, one in 100 has 16 to 64 */
+    unsigned pinned; /* of the settings: enum ftc_storm_pin; the others are drawn */
     struct ftc_member_settings settings; /* the defaults, but for what is pinned */
     const struct ftc_program *program;   /* NULL: drawn */
 };
@@ -80,15 +80,16 @@ struct ftc_storm_sums {
 /* FTC_ERR_ARG: sound runs that may be drawn are too long to tell from endless ones. */
 int ftc_storm_check(const struct ftc_storm_frame *frame);
 
-/* A rank that chance may miss must lose patience some day (broadcast.md, "PULL"): no such settings are legal. */
+/* A rank that chance may miss must lose patience some day (broadcast.md, "PULL"): no such settings
+ * are legal. */
 bool ftc_storm_waits_for_ever(const struct ftc_member_settings *settings);
 
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed);
 
 struct ftc_program ftc_storm_program(const struct ftc_storm *storm); /* borrowed: no fini() */
 
-/* Run it; returns whether all promises were kept, and the first broken one in `violation`. Adds to *sums.
- * promise, record and log may be NULL; a record costs time. */
+/* Run it; returns whether all promises were kept, and the first broken one in `violation`. Adds to
+ * *sums. promise, record and log may be NULL; a record costs time. */
 bool ftc_storm_run(const struct ftc_storm *storm, const struct ftc_promise *promise,
                    struct ftc_storm_sums *sums, struct ftc_storm_record *record, FILE *log,
                    char violation[FTC_SCHEDULE_TEXT]);

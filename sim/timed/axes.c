@@ -21,7 +21,8 @@ void ftc_axis_fini(struct ftc_axis *axis)
 static int add(struct ftc_axis *axis, int value)
 {
     if (axis->count == VALUES_MAX)
-        return ftc_error_set(FTC_ERR_ARG, "an axis of more than %d values; sweep in parts", VALUES_MAX);
+        return ftc_error_set(FTC_ERR_ARG, "an axis of more than %d values; sweep in parts",
+                             VALUES_MAX);
     int *grown = realloc(axis->value, ((size_t)axis->count + 1) * sizeof(*grown));
     if (grown == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the axes of the sweep");

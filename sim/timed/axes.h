@@ -9,7 +9,8 @@ struct ftc_axis {
     int count;
 };
 
-/* In an axis of deaths, where f differs from row to row: as many as f; all from the next value to f. */
+/* In an axis of deaths, where f differs from row to row: as many as f; all from the next value to
+ * f. */
 #define FTC_AXIS_F     (-1)
 #define FTC_AXIS_RANGE (-2)
 
@@ -21,7 +22,8 @@ int ftc_axis_read_f(struct ftc_axis *axis, const char *text);
 int ftc_axis_read_kills(struct ftc_axis *axis, const char *text);
 void ftc_axis_fini(struct ftc_axis *axis);
 
-/* The deaths that an axis means for this f, ascending, each once; fills at most `room`, returns how many. */
+/* The deaths that an axis means for this f, ascending, each once; fills at most `room`, returns how
+ * many. */
 int ftc_axis_kills(const struct ftc_axis *axis, int f, int kills[], int room);
 
 /* "rdma,tcp", "L=2,o=1", "tcp,G=0.1,rdma": a word with = belongs to the model before it. */

@@ -10,16 +10,15 @@
 #include "base/error.h"
 
 /*
- * rdma: as LogGOPSim is run for a machine with 200 Gbit/s links in ATLAHS (ETH Zurich, github.com/spcl/atlahs,
- * scripts/run_case_studies.py).
- * tcp: L and o as measured over TCP for AllConcur (Poke, Hoefler, Glass, HPDC 2017), quoted from memory, not checked
- * against the text; G that of a 10 Gbit/s link; g = o, for the kernel takes messages one by one.
- * shared-memory: L a cache line's way to another core (20..115 ns, median, by processor: github.com/nviennot/
- * core-to-core-latency); o the protocol's own work on a message, measured with this program (0.7 us for sending it,
- * receiving it, the engine and the checks together); G a copy at 10 GB/s.
- * c: one pass over two operands at 10 GB/s.
- * detect, jitter: measured on one machine (bench/README.md: notices 0.5 to 1.0 ms after a SIGKILL); the way to other
- * nodes on top of it is an assumption.
+ * rdma: as LogGOPSim is run for a machine with 200 Gbit/s links in ATLAHS (ETH Zurich,
+ * github.com/spcl/atlahs, scripts/run_case_studies.py). tcp: L and o as measured over TCP for
+ * AllConcur (Poke, Hoefler, Glass, HPDC 2017), quoted from memory, not checked against the text; G
+ * that of a 10 Gbit/s link; g = o, for the kernel takes messages one by one. shared-memory: L a
+ * cache line's way to another core (20..115 ns, median, by processor: github.com/nviennot/
+ * core-to-core-latency); o the protocol's own work on a message, measured with this program (0.7 us
+ * for sending it, receiving it, the engine and the checks together); G a copy at 10 GB/s. c: one
+ * pass over two operands at 10 GB/s. detect, jitter: measured on one machine (bench/README.md:
+ * notices 0.5 to 1.0 ms after a SIGKILL); the way to other nodes on top of it is an assumption.
  */
 static const struct ftc_cost presets[] = {
     {"shared-memory", 100, 200, 0, 0.1, 0.1, 500e3, 500e3},
@@ -110,8 +109,9 @@ char *ftc_cost_format(const struct ftc_cost *cost, char *text, size_t size)
 {
     char L[32], o[32], g[32];
 
-    snprintf(text, size, "L %s, o %s, g %s, G %g ns/B, c %g ns/B", ftc_cost_time(cost->L, L, sizeof(L)),
-             ftc_cost_time(cost->o, o, sizeof(o)), ftc_cost_time(cost->g, g, sizeof(g)), cost->G, cost->c);
+    snprintf(text, size, "L %s, o %s, g %s, G %g ns/B, c %g ns/B",
+             ftc_cost_time(cost->L, L, sizeof(L)), ftc_cost_time(cost->o, o, sizeof(o)),
+             ftc_cost_time(cost->g, g, sizeof(g)), cost->G, cost->c);
     return text;
 }
 

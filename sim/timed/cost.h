@@ -1,10 +1,12 @@
 /*
- * What communication costs: LogGP (Culler et al. 1993; Alexandrov et al. 1995) with a cost of combining.
+ * What communication costs: LogGP (Culler et al. 1993; Alexandrov et al. 1995) with a cost of
+ * combining.
  *
- * A process is busy for o with each message that it sends, and again with each that it receives. A message of k bytes
- * leaves over (k-1)G, travels for L, and so reaches its receiver o + (k-1)G + L after its send began; the receiver has
- * it another o later (LogP's L + 2o for a small one). Between the beginnings of two sends of a process lie at least
- * g + (k-1)G and o; the same holds for its receives. Combining k bytes into a contribution takes another c * k.
+ * A process is busy for o with each message that it sends, and again with each that it receives. A
+ * message of k bytes leaves over (k-1)G, travels for L, and so reaches its receiver o + (k-1)G + L
+ * after its send began; the receiver has it another o later (LogP's L + 2o for a small one).
+ * Between the beginnings of two sends of a process lie at least g + (k-1)G and o; the same holds
+ * for its receives. Combining k bytes into a contribution takes another c * k.
  */
 #ifndef FTC_SIM_TIMED_COST_H
 #define FTC_SIM_TIMED_COST_H

@@ -35,7 +35,8 @@ int ftc_distance_parse(struct ftc_distance_settings *settings, const char *text)
             return 0;
         }
     return ftc_error_set(FTC_ERR_ARG,
-                         "--topology %s: not known; give flat, torus, fat-tree or fat-tree:RADIX", text);
+                         "--topology %s: not known; give flat, torus, fat-tree or fat-tree:RADIX",
+                         text);
 }
 
 /* The least sides, each as near to the root of what is left as can be, that hold all ranks. */
@@ -66,8 +67,8 @@ static void shuffle(uint32_t *node, uint32_t nodes, uint64_t seed)
     }
 }
 
-int ftc_distance_init(struct ftc_distance *distance, const struct ftc_distance_settings *settings, int ranks,
-                      uint64_t seed)
+int ftc_distance_init(struct ftc_distance *distance, const struct ftc_distance_settings *settings,
+                      int ranks, uint64_t seed)
 {
     *distance = (struct ftc_distance){.settings = *settings};
     if (settings->kind != FTC_DISTANCE_TORUS)

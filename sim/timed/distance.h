@@ -1,9 +1,11 @@
 /*
- * How far apart two ranks are. L is the latency between neighbours; each hop more adds to it. There is no contention.
+ * How far apart two ranks are. L is the latency between neighbours; each hop more adds to it. There
+ * is no contention.
  *
- * flat: all are neighbours. torus: a 3-d torus, as near to a cube as n allows, one rank per node, placed at random (by
- * seed), the shortest way round. fat-tree: `radix` ranks under a leaf switch, `radix` switches under one of the next
- * level, and so on, ranks placed in order; one level more is two hops more, up and down.
+ * flat: all are neighbours. torus: a 3-d torus, as near to a cube as n allows, one rank per node,
+ * placed at random (by seed), the shortest way round. fat-tree: `radix` ranks under a leaf switch,
+ * `radix` switches under one of the next level, and so on, ranks placed in order; one level more is
+ * two hops more, up and down.
  */
 #ifndef FTC_SIM_TIMED_DISTANCE_H
 #define FTC_SIM_TIMED_DISTANCE_H
@@ -29,10 +31,11 @@ struct ftc_distance {
 };
 
 /* FTC_ERR_NOMEM. fini() of a zeroed struct is legal. */
-int ftc_distance_init(struct ftc_distance *distance, const struct ftc_distance_settings *settings, int ranks,
-                      uint64_t seed);
+int ftc_distance_init(struct ftc_distance *distance, const struct ftc_distance_settings *settings,
+                      int ranks, uint64_t seed);
 void ftc_distance_fini(struct ftc_distance *distance);
-int ftc_distance_hops(const struct ftc_distance *distance, int a, int b); /* of different ranks: at least 1 */
+int ftc_distance_hops(const struct ftc_distance *distance, int a,
+                      int b); /* of different ranks: at least 1 */
 uint64_t ftc_distance_extra(const struct ftc_distance *distance, int a, int b); /* ns on top of L */
 
 #endif

@@ -30,8 +30,8 @@ struct ftc_timed_message {
     uint64_t size;    /* of all, to the cost model */
 };
 
-/* What waits at a process: a message that came or is to be sent, to a peer or to all; or, with no message, the return of the call or
- * going on, which happen after the sends before them. */
+/* What waits at a process: a message that came or is to be sent, to a peer or to all; or, with no
+ * message, the return of the call or going on, which happen after the sends before them. */
 #define FTC_TIMED_ALL    UINT32_MAX
 #define FTC_TIMED_RETURN 0
 #define FTC_TIMED_MORE   1
@@ -85,8 +85,8 @@ int ftc_timed_plan(const struct ftc_member_settings *members, const struct ftc_p
 
 /* process.c: the process as a resource */
 
-int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind, int rank, int other,
-                   void *item);
+int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind, int rank,
+                   int other, void *item);
 /* Take the outputs of the member's last input, whose code was rc, and go on. */
 int ftc_timed_outputs(struct ftc_timed *t, int rank, int rc);
 int ftc_timed_arrive(struct ftc_timed *t, int rank, int from, struct ftc_timed_message *message);
@@ -94,6 +94,7 @@ int ftc_timed_received(struct ftc_timed *t, int rank, int from, struct ftc_timed
 int ftc_timed_ready(struct ftc_timed *t, int rank);
 void ftc_timed_drop_waiting(struct ftc_timed *t, int rank); /* it died */
 void ftc_timed_message_unref(struct ftc_timed_message *message);
-int ftc_timed_call_later(struct ftc_timed *t, int rank); /* the next operation, after a while outside */
+int ftc_timed_call_later(struct ftc_timed *t,
+                         int rank); /* the next operation, after a while outside */
 
 #endif

@@ -27,9 +27,10 @@ int ftc_timed_read_time(const char *option, const char *text, uint64_t *out)
         *out = (uint64_t)llround(ns);
         return 0;
     }
-    return ftc_error_set(FTC_ERR_ARG,
-                         "%s %s: not a time of at most 1000 s; give one such as 800ns, 1.5us, 2ms or 1s",
-                         option, text);
+    return ftc_error_set(
+        FTC_ERR_ARG,
+        "%s %s: not a time of at most 1000 s; give one such as 800ns, 1.5us, 2ms or 1s", option,
+        text);
 }
 
 static struct ftc_timed_settings *settings_of(void *command)
@@ -77,7 +78,8 @@ int ftc_timed_take_victims(void *command, const char *text)
             return 0;
         }
     return ftc_error_set(
-        FTC_ERR_ARG, "--kill-kind %s: not known; give any, others, coordinator, head or last-group", text);
+        FTC_ERR_ARG, "--kill-kind %s: not known; give any, others, coordinator, head or last-group",
+        text);
 }
 
 int ftc_timed_take_when(void *command, const char *text)
@@ -122,7 +124,8 @@ void ftc_timed_options_write(const struct ftc_timed_settings *settings, FILE *ou
     const struct ftc_cost *c = &settings->cost;
     const struct ftc_distance_settings *d = &settings->distance;
 
-    fprintf(out, " --seed %" PRIu64 " --cost L=%.15g,o=%.15g,g=%.15g,G=%.15g,c=%.15g --bytes %" PRIu64,
+    fprintf(out,
+            " --seed %" PRIu64 " --cost L=%.15g,o=%.15g,g=%.15g,G=%.15g,c=%.15g --bytes %" PRIu64,
             settings->seed, c->L, c->o, c->g, c->G, c->c, settings->bytes);
     if (d->kind == FTC_DISTANCE_FAT_TREE)
         fprintf(out, " --topology fat-tree:%d", d->radix);

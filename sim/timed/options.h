@@ -1,5 +1,5 @@
-/* What commands that run in virtual time take from the command line. Their own struct begins with struct
- * ftc_timed_options; FTC_TIMED_OPTIONS are rows of their table. */
+/* What commands that run in virtual time take from the command line. Their own struct begins with
+ * struct ftc_timed_options; FTC_TIMED_OPTIONS are rows of their table. */
 #ifndef FTC_SIM_TIMED_OPTIONS_H
 #define FTC_SIM_TIMED_OPTIONS_H
 
@@ -11,24 +11,27 @@ struct ftc_timed_options {
     bool detect_given, jitter_given;
 };
 
-#define FTC_TIMED_OPTIONS                                                                                    \
-    {"bytes", 'b', "B", "size of a value for the cost model (default: 8)", ftc_timed_take_bytes},            \
-        {"topology", 0, "T", "flat, torus, fat-tree or fat-tree:RADIX (default: flat)",                      \
-         ftc_timed_take_topology},                                                                           \
-        {"hop", 0, "TIME", "the time of each hop but the first (default: 150ns)", ftc_timed_take_hop},       \
-        {"think", 0, "TIME", "mean time outside the library before each operation (default: 0)",             \
-         ftc_timed_take_think},                                                                              \
-        {"detect", 0, "TIME", "the time from a death to the first notice of it (default: by cost model)",    \
-         ftc_timed_take_detect},                                                                             \
-        {"jitter", 0, "TIME", "by how much later some ranks hear of it (default: by cost model)",            \
-         ftc_timed_take_jitter},                                                                             \
-        {"kill-kind", 0, "KIND",                                                                             \
-         "any, others (not the root or first coordinator), coordinator, head, last-group",                   \
-         ftc_timed_take_victims},                                                                            \
-        {"kill-at", 0, "WHEN", "run: at random moments of the run (default); start: before the first call",  \
-         ftc_timed_take_when},                                                                               \
-    {                                                                                                        \
-        "burst", 0, NULL, "all deaths at one moment", ftc_timed_take_burst                                   \
+#define FTC_TIMED_OPTIONS                                                                          \
+    {"bytes", 'b', "B", "size of a value for the cost model (default: 8)", ftc_timed_take_bytes},  \
+        {"topology", 0, "T", "flat, torus, fat-tree or fat-tree:RADIX (default: flat)",            \
+         ftc_timed_take_topology},                                                                 \
+        {"hop", 0, "TIME", "the time of each hop but the first (default: 150ns)",                  \
+         ftc_timed_take_hop},                                                                      \
+        {"think", 0, "TIME", "mean time outside the library before each operation (default: 0)",   \
+         ftc_timed_take_think},                                                                    \
+        {"detect", 0, "TIME",                                                                      \
+         "the time from a death to the first notice of it (default: by cost model)",               \
+         ftc_timed_take_detect},                                                                   \
+        {"jitter", 0, "TIME", "by how much later some ranks hear of it (default: by cost model)",  \
+         ftc_timed_take_jitter},                                                                   \
+        {"kill-kind", 0, "KIND",                                                                   \
+         "any, others (not the root or first coordinator), coordinator, head, last-group",         \
+         ftc_timed_take_victims},                                                                  \
+        {"kill-at", 0, "WHEN",                                                                     \
+         "run: at random moments of the run (default); start: before the first call",              \
+         ftc_timed_take_when},                                                                     \
+    {                                                                                              \
+        "burst", 0, NULL, "all deaths at one moment", ftc_timed_take_burst                         \
     }
 
 int ftc_timed_take_bytes(void *command, const char *text);

@@ -106,14 +106,17 @@ static void write_axes(const struct ftc_sweep *sweep, int columns, int lines, FI
 {
     struct range range = range_of(sweep);
 
-    fputs(
-        "set logscale x 2\nset logscale y 10\nset format x '2^{%L}'\nset format y '%.0s %cs'\nset mytics 1\n",
-        out);
+    fputs("set logscale x 2\nset logscale y 10\nset format x '2^{%L}'\nset format y '%.0s "
+          "%cs'\nset mytics 1\n",
+          out);
     fprintf(out, "set xrange [%g:%g]\nset yrange [%g:%g]\n", range.n[0] / 1.05, range.n[1] * 1.05,
             range.us[0] / 1e6 / 1.5, range.us[1] / 1e6 * 1.5);
-    fprintf(out, "set multiplot layout %d,%d columnsfirst margins screen %g,%g,%g,%g spacing screen %g,%g\n",
-            lines, columns, 0.09 * 2 / (columns + 1), 0.985,
-            1.0 - (lines * PANEL_HEIGHT - 30.0) / (lines * PANEL_HEIGHT + KEY_HEIGHT), 0.94, 0.07, 0.11);
+    fprintf(
+        out,
+        "set multiplot layout %d,%d columnsfirst margins screen %g,%g,%g,%g spacing screen %g,%g\n",
+        lines, columns, 0.09 * 2 / (columns + 1), 0.985,
+        1.0 - (lines * PANEL_HEIGHT - 30.0) / (lines * PANEL_HEIGHT + KEY_HEIGHT), 0.94, 0.07,
+        0.11);
 }
 
 static void write_panel(const struct ftc_sweep *sweep, int first, bool bottom, FILE *out)
@@ -128,8 +131,8 @@ static void write_panel(const struct ftc_sweep *sweep, int first, bool bottom, F
         const struct ftc_sweep_row *row = &sweep->row[i];
         if (!same_panel(panel, row) || !is_first(sweep, i, same_curve))
             continue;
-        fprintf(out, "%s $curve%d using 1:($2*1e-6) with lines lt %d lw 2 dt %s notitle", separator, i,
-                row->f % 7 + 1, row->kills > 0 ? "'-'" : "1");
+        fprintf(out, "%s $curve%d using 1:($2*1e-6) with lines lt %d lw 2 dt %s notitle", separator,
+                i, row->f % 7 + 1, row->kills > 0 ? "'-'" : "1");
         separator = ", \\\n    ";
     }
     fputc('\n', out);
@@ -160,9 +163,11 @@ static void write_key(const struct ftc_sweep *sweep, int lines, FILE *out)
     bool deaths = false;
 
     fprintf(out,
-            "set lmargin at screen 0.02\nset rmargin at screen 0.98\nset bmargin at screen 0.01\nset tmargin "
+            "set lmargin at screen 0.02\nset rmargin at screen 0.98\nset bmargin at screen "
+            "0.01\nset tmargin "
             "at screen %g\n"
-            "unset title\nunset xlabel\nunset ylabel\nunset border\nunset tics\nunset grid\nunset logscale\n"
+            "unset title\nunset xlabel\nunset ylabel\nunset border\nunset tics\nunset grid\nunset "
+            "logscale\n"
             "set key center center horizontal width 2\nplot [0:1] [0:1] ",
             top * 0.6);
     for (int i = 0; i < sweep->rows; i++) {
@@ -200,7 +205,8 @@ static void write_script(const void *data, FILE *out)
 int ftc_plot(const struct ftc_sweep *sweep, const char *path)
 {
     const struct ftc_gnuplot figure = {path, columns_of(sweep) * PANEL_WIDTH,
-                                       lines_of(sweep) * PANEL_HEIGHT + KEY_HEIGHT, write_script, sweep};
+                                       lines_of(sweep) * PANEL_HEIGHT + KEY_HEIGHT, write_script,
+                                       sweep};
     char problem[FTC_GNUPLOT_PROBLEM];
     bool any = false;
 

@@ -1,8 +1,10 @@
 /*
- * A process as a resource, and its messages: LogGP as cost.h says, receive before send when both are possible.
+ * A process as a resource, and its messages: LogGP as cost.h says, receive before send when both
+ * are possible.
  *
- * A process that is idle starts to receive the moment a message arrives. All else is decided by READY and RECEIVED events,
- * which come after everything else of their moment: so a send does not overtake a message that arrives at the same time.
+ * A process that is idle starts to receive the moment a message arrives. All else is decided by
+ * READY and RECEIVED events, which come after everything else of their moment: so a send does not
+ * overtake a message that arrives at the same time.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -12,8 +14,8 @@
 #include "base/mix.h"
 #include "sim/timed/engine.h"
 
-int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind, int rank, int other,
-                   void *item)
+int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind, int rank,
+                   int other, void *item)
 {
     bool late = kind == FTC_TIMED_READY || kind == FTC_TIMED_RECEIVED;
 
@@ -31,8 +33,8 @@ int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind
 
 /* --- what waits --- */
 
-static int append(struct ftc_timed *t, struct ftc_timed_list *list, struct ftc_timed_message *message,
-                  int peer)
+static int append(struct ftc_timed *t, struct ftc_timed_list *list,
+                  struct ftc_timed_message *message, int peer)
 {
     uint32_t at = t->spare;
 
@@ -112,11 +114,13 @@ static struct ftc_buffer *join(const struct ftc_output *output)
     if (joined == NULL)
         return NULL;
     memcpy(joined->data, output->head->data, output->head->size);
-    memcpy(joined->data + ftc_value_offset(output->head->size), ftc_value_bytes(value), value->size);
+    memcpy(joined->data + ftc_value_offset(output->head->size), ftc_value_bytes(value),
+           value->size);
     return joined;
 }
 
-static struct ftc_timed_message *message_new(const struct ftc_timed *t, const struct ftc_output *output)
+static struct ftc_timed_message *message_new(const struct ftc_timed *t,
+                                             const struct ftc_output *output)
 {
     struct ftc_timed_message *message = malloc(sizeof(*message));
 
@@ -150,12 +154,13 @@ static bool same(const struct last *last, const struct ftc_output *output)
 {
     return last->message != NULL && last->head == output->head->size &&
            last->message->datagram == (output->kind == FTC_OUTPUT_MULTICAST) &&
-           last->value.buffer == output->value.buffer && last->value.offset == output->value.offset &&
-           last->value.size == output->value.size &&
+           last->value.buffer == output->value.buffer &&
+           last->value.offset == output->value.offset && last->value.size == output->value.size &&
            memcmp(last->message->buffer->data, output->head->data, last->head) == 0;
 }
 
-static int queue_send(struct ftc_timed *t, int rank, const struct ftc_output *output, struct last *last)
+static int queue_send(struct ftc_timed *t, int rank, const struct ftc_output *output,
+                      struct last *last)
 {
     if (!same(last, output)) {
         ftc_timed_message_unref(last->message);
@@ -208,7 +213,8 @@ static int start_receive(struct ftc_timed *t, int rank)
 /* Channels stay FIFO: the noise of each is always the same. */
 static uint64_t flight(const struct ftc_timed *t, int from, int to, uint64_t size)
 {
-    uint64_t time = ftc_cost_flight(&t->set->cost, size) + ftc_distance_extra(&t->distance, from, to);
+    uint64_t time =
+        ftc_cost_flight(&t->set->cost, size) + ftc_distance_extra(&t->distance, from, to);
 
     if (t->set->noise_ns == 0)
         return time;
@@ -226,8 +232,8 @@ static int cast(struct ftc_timed *t, int rank, struct ftc_timed_message *message
         if (to == rank || random % 1000000 < t->set->loss_ppm)
             continue;
         message->references++;
-        rc = ftc_timed_push(t, t->now + flight(t, rank, to, message->size), FTC_TIMED_ARRIVE, to, rank,
-                            message);
+        rc = ftc_timed_push(t, t->now + flight(t, rank, to, message->size), FTC_TIMED_ARRIVE, to,
+                            rank, message);
     }
     ftc_timed_message_unref(message);
     return rc;
@@ -262,7 +268,8 @@ int ftc_timed_call_later(struct ftc_timed *t, int rank)
 
     if (op == t->program->length)
         return 0;
-    uint64_t draw = ftc_mix(ftc_mix(t->set->seed ^ 0x74686e6b) ^ ((uint64_t)op << 32 | (uint32_t)rank));
+    uint64_t draw =
+        ftc_mix(ftc_mix(t->set->seed ^ 0x74686e6b) ^ ((uint64_t)op << 32 | (uint32_t)rank));
     return ftc_timed_push(t, t->now + draw % span, FTC_TIMED_CALL, rank, 0, NULL);
 }
 
@@ -352,7 +359,8 @@ int ftc_timed_arrive(struct ftc_timed *t, int rank, int from, struct ftc_timed_m
 
     if (p->member == NULL) {
         if (t->trace != NULL)
-            ftc_trace_message(t->trace, t->now, rank, "is dead and loses", "from", from, message->buffer, 0);
+            ftc_trace_message(t->trace, t->now, rank, "is dead and loses", "from", from,
+                              message->buffer, 0);
         ftc_timed_message_unref(message);
         return 0;
     }
@@ -423,7 +431,8 @@ static bool condemned(struct ftc_timed *t, int rank, const struct ftc_output *ou
     return ftc_ledger_violation(t->ledger)[0] != '\0';
 }
 
-static int take_output(struct ftc_timed *t, int rank, const struct ftc_output *output, struct last *last)
+static int take_output(struct ftc_timed *t, int rank, const struct ftc_output *output,
+                       struct last *last)
 {
     struct ftc_timed_process *p = &t->process[rank];
 

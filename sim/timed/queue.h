@@ -1,9 +1,10 @@
 /*
- * What is going to happen in virtual time, as a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): a simulation only ever
- * schedules what is not before the present, so an event goes into the bucket of the highest bit in which its key
- * differs from that of the last event taken, and moves to a lower one at most 64 times. Millions of pending events are
- * read and written in long rows instead of all over a tree. Events with equal keys leave in the order in which they
- * came: channels are FIFO, and a run depends on its seed alone.
+ * What is going to happen in virtual time, as a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): a
+ * simulation only ever schedules what is not before the present, so an event goes into the bucket
+ * of the highest bit in which its key differs from that of the last event taken, and moves to a
+ * lower one at most 64 times. Millions of pending events are read and written in long rows instead
+ * of all over a tree. Events with equal keys leave in the order in which they came: channels are
+ * FIFO, and a run depends on its seed alone.
  */
 #ifndef FTC_SIM_TIMED_QUEUE_H
 #define FTC_SIM_TIMED_QUEUE_H
@@ -27,9 +28,10 @@ struct ftc_queue_bucket {
 };
 
 struct ftc_queue {
-    struct ftc_queue_bucket bucket[65]; /* 0: key equal to `last`; b: differs in bit b - 1 at the highest */
-    uint64_t filled;                    /* bit b - 1: bucket b is not empty */
-    uint64_t last;                      /* key of the last event taken */
+    struct ftc_queue_bucket
+        bucket[65];  /* 0: key equal to `last`; b: differs in bit b - 1 at the highest */
+    uint64_t filled; /* bit b - 1: bucket b is not empty */
+    uint64_t last;   /* key of the last event taken */
     struct ftc_queue_block *spare;
     size_t count, peak;
 };

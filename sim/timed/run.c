@@ -46,8 +46,8 @@ static int take_json(void *command, const char *text)
 }
 
 static const struct ftc_option options[] = {
-    {"cost", 'c', "MODEL", "shared-memory, rdma, tcp, or values in ns: L=,o=,g=,G=,c= (default: rdma)",
-     take_cost},
+    {"cost", 'c', "MODEL",
+     "shared-memory, rdma, tcp, or values in ns: L=,o=,g=,G=,c= (default: rdma)", take_cost},
     FTC_TIMED_OPTIONS,
     {"kill", 'k', "K", "number of ranks that die (default: 0)", take_kill},
     {"trace", 't', NULL, "print each step before the result", take_trace},
@@ -67,7 +67,8 @@ const struct ftc_usage ftc_run_usage = {
 
 /* --- for people --- */
 
-static void print_deaths(const struct ftc_timed_settings *timed, const struct ftc_timed_result *result)
+static void print_deaths(const struct ftc_timed_settings *timed,
+                         const struct ftc_timed_result *result)
 {
     char time[32], detect[32], jitter[32];
 
@@ -79,8 +80,8 @@ static void print_deaths(const struct ftc_timed_settings *timed, const struct ft
         printf(", %d more", result->deaths - SHOWN_DEATHS);
     printf("; notices %s", ftc_cost_time((double)timed->detect_ns, detect, sizeof(detect)));
     if (timed->jitter_ns > 0)
-        printf(" to %s",
-               ftc_cost_time((double)(timed->detect_ns + timed->jitter_ns), jitter, sizeof(jitter)));
+        printf(" to %s", ftc_cost_time((double)(timed->detect_ns + timed->jitter_ns), jitter,
+                                       sizeof(jitter)));
     printf(" later\n");
 }
 
@@ -103,15 +104,18 @@ static void print_setting(const struct ftc_setup *setup, const struct ftc_timed_
 static void print_operation(int op, enum ftc_call_kind kind, const struct ftc_timed_operation *o)
 {
     char latency[32] = "-", root[32] = "-";
-    uint64_t others = o->sent[FTC_MESSAGE_PREPARE] + o->sent[FTC_MESSAGE_POKE] + o->sent[FTC_MESSAGE_PULL];
+    uint64_t others =
+        o->sent[FTC_MESSAGE_PREPARE] + o->sent[FTC_MESSAGE_POKE] + o->sent[FTC_MESSAGE_PULL];
 
     if (o->deliveries > 0)
         ftc_cost_time((double)(o->last_delivery - o->first_call), latency, sizeof(latency));
     if (o->root_delivered && kind == FTC_CALL_REDUCE)
         ftc_cost_time((double)(o->root_delivery - o->first_call), root, sizeof(root));
-    printf("%3d  %-10s %10s %10s %8u %8u %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %7" PRIu64 " %12" PRIu64 "\n",
-           op, ftc_call_kind_name(kind), latency, root, o->ballots, o->retries, o->sent[FTC_MESSAGE_UP],
-           o->sent[FTC_MESSAGE_TREE], o->sent[FTC_MESSAGE_DECIDE], others, o->bytes);
+    printf("%3d  %-10s %10s %10s %8u %8u %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %7" PRIu64
+           " %12" PRIu64 "\n",
+           op, ftc_call_kind_name(kind), latency, root, o->ballots, o->retries,
+           o->sent[FTC_MESSAGE_UP], o->sent[FTC_MESSAGE_TREE], o->sent[FTC_MESSAGE_DECIDE], others,
+           o->bytes);
 }
 
 static void print_corruption(int op, const struct ftc_timed_operation *o)
@@ -119,7 +123,8 @@ static void print_corruption(int op, const struct ftc_timed_operation *o)
     if (o->wrong > 0 && o->wrong < o->compared)
         printf("op %d: %u of %u results of subtrees were outvoted\n", op, o->wrong, o->compared);
     else if (o->wrong > 0)
-        printf("op %d: %u results of subtrees differ: it ends with FTC_ERR_CORRUPT\n", op, o->compared);
+        printf("op %d: %u results of subtrees differ: it ends with FTC_ERR_CORRUPT\n", op,
+               o->compared);
 }
 
 static void print_table(const struct ftc_setup *setup, const struct ftc_timed_settings *timed,
@@ -130,8 +135,8 @@ static void print_table(const struct ftc_setup *setup, const struct ftc_timed_se
     int length = setup->program.length;
 
     print_setting(setup, timed, result);
-    printf("\n%3s  %-10s %10s %10s %8s %8s %9s %8s %8s %7s %12s\n", "op", "operation", "latency", "at root",
-           "ballots", "retries", "UP", "TREE", "DECIDE", "others", "bytes");
+    printf("\n%3s  %-10s %10s %10s %8s %8s %9s %8s %8s %7s %12s\n", "op", "operation", "latency",
+           "at root", "ballots", "retries", "UP", "TREE", "DECIDE", "others", "bytes");
     for (int op = 0; op < length && op < SHOWN_OPERATIONS; op++)
         print_operation(op, setup->program.operation[op].kind, &result->operation[op]);
     if (length > SHOWN_OPERATIONS)
@@ -151,11 +156,11 @@ static json_t *json_cost(const struct ftc_timed_settings *timed)
 {
     const struct ftc_cost *c = &timed->cost;
 
-    return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:s, s:I, s:I, s:I, s:I}", "name", c->name, "L", c->L,
-                     "o", c->o, "g", c->g, "G", c->G, "c", c->c, "topology",
-                     ftc_distance_name(timed->distance.kind), "hop_ns", (json_int_t)timed->distance.hop_ns,
-                     "bytes", (json_int_t)timed->bytes, "detect_ns", (json_int_t)timed->detect_ns,
-                     "jitter_ns", (json_int_t)timed->jitter_ns);
+    return json_pack(
+        "{s:s, s:f, s:f, s:f, s:f, s:f, s:s, s:I, s:I, s:I, s:I}", "name", c->name, "L", c->L, "o",
+        c->o, "g", c->g, "G", c->G, "c", c->c, "topology", ftc_distance_name(timed->distance.kind),
+        "hop_ns", (json_int_t)timed->distance.hop_ns, "bytes", (json_int_t)timed->bytes,
+        "detect_ns", (json_int_t)timed->detect_ns, "jitter_ns", (json_int_t)timed->jitter_ns);
 }
 
 static json_t *json_time(bool known, uint64_t from, uint64_t to)
@@ -169,14 +174,16 @@ static json_t *json_operation(const struct ftc_program_operation *operation,
     json_t *sent = json_object();
 
     for (int kind = 0; kind < FTC_MESSAGE_GOSSIP; kind++)
-        json_object_set_new(sent, ftc_message_kind_name(kind), json_integer((json_int_t)o->sent[kind]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:o, s:I}", "operation",
-                     ftc_call_kind_name(operation->kind), "root",
-                     operation->root >= 0 ? json_integer(operation->root) : json_null(), "latency_ns",
-                     json_time(o->deliveries > 0, o->first_call, o->last_delivery), "root_latency_ns",
-                     json_time(o->root_delivered, o->first_call, o->root_delivery), "deliveries",
-                     o->deliveries, "ballots", (int)o->ballots, "retries", (int)o->retries, "compared",
-                     (int)o->compared, "wrong", (int)o->wrong, "sent", sent, "bytes", (json_int_t)o->bytes);
+        json_object_set_new(sent, ftc_message_kind_name(kind),
+                            json_integer((json_int_t)o->sent[kind]));
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:o, s:I}", "operation",
+        ftc_call_kind_name(operation->kind), "root",
+        operation->root >= 0 ? json_integer(operation->root) : json_null(), "latency_ns",
+        json_time(o->deliveries > 0, o->first_call, o->last_delivery), "root_latency_ns",
+        json_time(o->root_delivered, o->first_call, o->root_delivery), "deliveries", o->deliveries,
+        "ballots", (int)o->ballots, "retries", (int)o->retries, "compared", (int)o->compared,
+        "wrong", (int)o->wrong, "sent", sent, "bytes", (json_int_t)o->bytes);
 }
 
 static json_t *json_deaths(const struct ftc_timed_result *result)
@@ -184,8 +191,8 @@ static json_t *json_deaths(const struct ftc_timed_result *result)
     json_t *deaths = json_array();
 
     for (int i = 0; i < result->deaths; i++)
-        json_array_append_new(deaths, json_pack("{s:i, s:I}", "rank", result->death[i].rank, "time_ns",
-                                                (json_int_t)result->death[i].time));
+        json_array_append_new(deaths, json_pack("{s:i, s:I}", "rank", result->death[i].rank,
+                                                "time_ns", (json_int_t)result->death[i].time));
     return deaths;
 }
 
@@ -196,14 +203,15 @@ static int print_json(const struct ftc_setup *setup, const struct ftc_timed_sett
     const char *violation = result->violation;
 
     for (int op = 0; op < setup->program.length; op++)
-        json_array_append_new(operations,
-                              json_operation(&setup->program.operation[op], &result->operation[op]));
-    json_t *all = json_pack("{s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "schema", 1, "ranks",
-                            setup->member.ranks, "f", setup->member.f, "seed", (json_int_t)timed->seed,
-                            "cost", json_cost(timed), "deaths", json_deaths(result), "operations", operations,
-                            "end_ns", (json_int_t)result->end, "events", (json_int_t)result->events,
-                            "pending_peak", (json_int_t)result->peak, "violation",
-                            violation[0] != '\0' ? json_string(violation) : json_null());
+        json_array_append_new(
+            operations, json_operation(&setup->program.operation[op], &result->operation[op]));
+    json_t *all =
+        json_pack("{s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "schema", 1, "ranks",
+                  setup->member.ranks, "f", setup->member.f, "seed", (json_int_t)timed->seed,
+                  "cost", json_cost(timed), "deaths", json_deaths(result), "operations", operations,
+                  "end_ns", (json_int_t)result->end, "events", (json_int_t)result->events,
+                  "pending_peak", (json_int_t)result->peak, "violation",
+                  violation[0] != '\0' ? json_string(violation) : json_null());
     int rc = all != NULL ? json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : -1;
     json_decref(all);
     if (rc != 0)
@@ -224,8 +232,8 @@ static int check(const struct ftc_setup *setup, const struct run *run)
                              "no operation is named; give one, such as ftcoll-sim -n %d allreduce",
                              setup->member.ranks);
     if (run->trace && run->json)
-        return ftc_error_set(FTC_ERR_ARG,
-                             "--trace and --json exclude each other; run twice, it is the same run");
+        return ftc_error_set(
+            FTC_ERR_ARG, "--trace and --json exclude each other; run twice, it is the same run");
     return 0;
 }
 
@@ -234,7 +242,8 @@ static void print_replay(int argc, char **argv, FILE *out)
 {
     fputs("replay: ftcoll-sim", out);
     for (int i = 1; i < argc; i++) {
-        bool plain = argv[i][strcspn(argv[i], " \t\n'\"\\$&|;<>()*?[]{}~#!`")] == '\0' && argv[i][0] != '\0';
+        bool plain =
+            argv[i][strcspn(argv[i], " \t\n'\"\\$&|;<>()*?[]{}~#!`")] == '\0' && argv[i][0] != '\0';
         fprintf(out, plain ? " %s" : " '%s'", argv[i]);
     }
     fputs(" --trace\n", out);
@@ -248,10 +257,12 @@ static int complain(int code)
 
 static int run_and_show(const struct ftc_setup *setup, const struct run *run, int argc, char **argv)
 {
-    struct ftc_timed_settings timed = ftc_timed_options_settings(&run->common, &run->cost, setup->seed);
+    struct ftc_timed_settings timed =
+        ftc_timed_options_settings(&run->common, &run->cost, setup->seed);
     struct ftc_timed_result result;
     int code = FTC_SIM_EXIT_OK;
-    int rc = ftc_timed_run(&setup->member, &setup->program, &timed, run->trace ? stdout : NULL, &result);
+    int rc =
+        ftc_timed_run(&setup->member, &setup->program, &timed, run->trace ? stdout : NULL, &result);
 
     if (rc != 0)
         return complain(rc == FTC_ERR_ARG ? FTC_SIM_EXIT_USAGE : FTC_SIM_EXIT_ERROR);
@@ -285,7 +296,8 @@ int ftc_command_run(int argc, char **argv)
         return complain(FTC_SIM_EXIT_ERROR);
     if (!ftc_setup_begin(&setup, &ftc_run_usage, &run, argc, argv, &code))
         return code;
-    code = check(&setup, &run) != 0 ? complain(FTC_SIM_EXIT_USAGE) : run_and_show(&setup, &run, argc, argv);
+    code = check(&setup, &run) != 0 ? complain(FTC_SIM_EXIT_USAGE)
+                                    : run_and_show(&setup, &run, argc, argv);
     ftc_setup_fini(&setup);
     return code;
 }

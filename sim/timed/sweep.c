@@ -12,7 +12,8 @@
 /* Does chance have a say even where nobody dies? */
 static bool varies(const struct ftc_sweep *sweep)
 {
-    return sweep->options.timed.think_ns > 0 || sweep->options.timed.distance.kind == FTC_DISTANCE_TORUS;
+    return sweep->options.timed.think_ns > 0 ||
+           sweep->options.timed.distance.kind == FTC_DISTANCE_TORUS;
 }
 
 struct runs {
@@ -43,7 +44,8 @@ static int one_run(struct runs *runs, struct ftc_sweep_row *row, struct ftc_time
     return rc;
 }
 
-/* Deaths are drawn from the time that the operation takes without any: look once where that is always the same. */
+/* Deaths are drawn from the time that the operation takes without any: look once where that is
+ * always the same. */
 static int find_horizon(const struct ftc_sweep *sweep, struct runs *runs, struct ftc_sweep_row *row)
 {
     struct ftc_timed_operation calm = {0};
@@ -73,7 +75,8 @@ static int by_number(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-static void summarize_root(struct ftc_sweep_row *row, const struct ftc_timed_operation *run, uint64_t *time)
+static void summarize_root(struct ftc_sweep_row *row, const struct ftc_timed_operation *run,
+                           uint64_t *time)
 {
     for (int i = 0; i < row->runs; i++)
         if (run[i].root_delivered)
@@ -99,7 +102,8 @@ void ftc_sweep_run(const struct ftc_sweep *sweep, struct ftc_sweep_row *row)
 {
     struct runs runs = {.member = sweep->member,
                         .operation = *row->operation,
-                        .settings = ftc_timed_options_settings(&sweep->options, row->cost, sweep->seed)};
+                        .settings =
+                            ftc_timed_options_settings(&sweep->options, row->cost, sweep->seed)};
     int wanted = row->kills > 0 || varies(sweep) ? sweep->repeat : 1;
     struct ftc_timed_operation *run = calloc((size_t)wanted, sizeof(*run));
     uint64_t *time = calloc((size_t)wanted, sizeof(*time));

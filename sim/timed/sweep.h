@@ -22,7 +22,7 @@ struct ftc_sweep_row {
 struct ftc_sweep {
     struct ftc_member_settings member; /* of every run, but ranks, self and f */
     struct ftc_timed_options options;  /* but kills */
-    uint64_t seed;                     /* of the first of the repeated runs, the next one has the next */
+    uint64_t seed; /* of the first of the repeated runs, the next one has the next */
     int repeat;
     struct ftc_sweep_row *row;
     int rows;
@@ -31,8 +31,8 @@ struct ftc_sweep {
 /* Fill in the row's results: run it, as often as chance has a say. */
 void ftc_sweep_run(const struct ftc_sweep *sweep, struct ftc_sweep_row *row);
 
-/* Run all rows, each in a process of its own, up to `jobs` at once, and report them in their order. `report` returns
- * false to stop. FTC_ERR_SYSTEM (no process can be made), FTC_ERR_NOMEM. */
+/* Run all rows, each in a process of its own, up to `jobs` at once, and report them in their order.
+ * `report` returns false to stop. FTC_ERR_SYSTEM (no process can be made), FTC_ERR_NOMEM. */
 int ftc_sweep_run_all(struct ftc_sweep *sweep, int jobs,
                       bool (*report)(void *arg, const struct ftc_sweep_row *row), void *arg);
 

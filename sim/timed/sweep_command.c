@@ -72,11 +72,12 @@ static int take_from(void *command, const char *text)
 
 static const struct ftc_option options[] = {
     {"ranks", 'n', "LIST", "numbers of ranks: 2..1024 doubles, 4,100,1000 is a list", take_ranks},
-    {"masked", 'f', "LIST",
-     "failures masked: 0..3 or a list (default: 1); rows need f < n", take_f},
-    {"kills", 'k', "LIST",
-     "deaths: 0..f, 0,f or numbers (default: 0); rows need fewer than n", take_kills},
-    {"cost", 'c', "LIST", "cost models: rdma,tcp; or tcp,G=0.1; see run --help (default: rdma)", take_cost},
+    {"masked", 'f', "LIST", "failures masked: 0..3 or a list (default: 1); rows need f < n",
+     take_f},
+    {"kills", 'k', "LIST", "deaths: 0..f, 0,f or numbers (default: 0); rows need fewer than n",
+     take_kills},
+    {"cost", 'c', "LIST", "cost models: rdma,tcp; or tcp,G=0.1; see run --help (default: rdma)",
+     take_cost},
     FTC_TIMED_OPTIONS,
     {"repeat", 'r', "R",
      "how many runs, with seeds SEED, SEED+1, ..., where chance has a say (default: 5)",
@@ -99,7 +100,8 @@ const struct ftc_usage ftc_sweep_usage = {
         "  up,tree,decide,prepare,poke,pull,fragment,bytes,ballots,retries  counts of the run with "
         "the median latency",
     .examples =
-        "  ftcoll-sim sweep -n 2..65536 -f 0..3 --kills 0..f --cost rdma,tcp allreduce reduce > out.csv\n"
+        "  ftcoll-sim sweep -n 2..65536 -f 0..3 --kills 0..f --cost rdma,tcp allreduce reduce > "
+        "out.csv\n"
         "  ftcoll-sim sweep -n 2..65536 -f 0..3 --kills 0,f --plot out.svg allreduce > out.csv\n",
     .option = options,
 };
@@ -134,7 +136,8 @@ static int add_curves(struct ftc_sweep *sweep, const struct command *c, struct f
     return rc;
 }
 
-static int add_rows(struct ftc_sweep *sweep, const struct command *c, const struct ftc_program *program)
+static int add_rows(struct ftc_sweep *sweep, const struct command *c,
+                    const struct ftc_program *program)
 {
     int rc = 0;
 
@@ -146,7 +149,8 @@ static int add_rows(struct ftc_sweep *sweep, const struct command *c, const stru
                                                        .cost = &c->cost[cost],
                                                        .f = c->f.value[f]});
     if (rc == 0 && sweep->rows == 0)
-        return ftc_error_set(FTC_ERR_ARG, "nothing to run: f and deaths must be less than n; give larger -n");
+        return ftc_error_set(FTC_ERR_ARG,
+                             "nothing to run: f and deaths must be less than n; give larger -n");
     return rc;
 }
 
@@ -174,8 +178,8 @@ static void print_failure(const struct printer *printer, const struct ftc_sweep_
     const char *what = row->code == FTC_SIM_EXIT_VIOLATION ? "a promise is broken: " : "";
 
     fprintf(stderr, "ftcoll-sim: %s of %d ranks, f = %d, %d deaths, %s: %s%s\n",
-            ftc_call_kind_name(row->operation->kind), row->n, row->f, row->kills, row->cost->name, what,
-            row->words);
+            ftc_call_kind_name(row->operation->kind), row->n, row->f, row->kills, row->cost->name,
+            what, row->words);
     if (row->code != FTC_SIM_EXIT_VIOLATION)
         return;
     struct ftc_member_settings member = printer->setup->member;
@@ -195,8 +199,8 @@ static void print_failure(const struct printer *printer, const struct ftc_sweep_
 
 static char *row_key(const struct ftc_sweep_row *row, char key[FTC_CSV_KEY])
 {
-    snprintf(key, FTC_CSV_KEY, "%s,%s,%d,%d,%d,", ftc_call_kind_name(row->operation->kind), row->cost->name,
-             row->n, row->f, row->kills);
+    snprintf(key, FTC_CSV_KEY, "%s,%s,%d,%d,%d,", ftc_call_kind_name(row->operation->kind),
+             row->cost->name, row->n, row->f, row->kills);
     return key;
 }
 
@@ -274,12 +278,14 @@ static int check(const struct ftc_setup *setup, const struct command *c)
     for (int op = 0; op < setup->program.length; op++)
         for (int i = 0; i < c->ranks.count; i++)
             if (setup->program.operation[op].root >= c->ranks.value[i])
-                return ftc_error_set(FTC_ERR_ARG, "root %d is no rank where -n is %d; give a smaller root",
+                return ftc_error_set(FTC_ERR_ARG,
+                                     "root %d is no rank where -n is %d; give a smaller root",
                                      setup->program.operation[op].root, c->ranks.value[i]);
     return c->plot != NULL ? ftc_plot_check(c->plot) : 0;
 }
 
-static int sweep_and_print(const struct ftc_setup *setup, const struct command *c, struct ftc_sweep *sweep)
+static int sweep_and_print(const struct ftc_setup *setup, const struct command *c,
+                           struct ftc_sweep *sweep)
 {
     struct printer printer = {.setup = setup, .sweep = sweep};
 
@@ -294,8 +300,10 @@ static int sweep_and_print(const struct ftc_setup *setup, const struct command *
 
 static int run(const struct ftc_setup *setup, struct command *c)
 {
-    struct ftc_sweep sweep = {
-        .member = setup->member, .options = c->common, .seed = setup->seed, .repeat = (int)c->repeat};
+    struct ftc_sweep sweep = {.member = setup->member,
+                              .options = c->common,
+                              .seed = setup->seed,
+                              .repeat = (int)c->repeat};
     int rc = check(setup, c);
 
     if (rc == 0)

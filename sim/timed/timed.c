@@ -112,7 +112,8 @@ static int play(struct ftc_timed *t)
     struct ftc_event event;
     int rc = 0;
 
-    while (rc == 0 && ftc_ledger_violation(t->ledger)[0] == '\0' && ftc_queue_pop(&t->queue, &event)) {
+    while (rc == 0 && ftc_ledger_violation(t->ledger)[0] == '\0' &&
+           ftc_queue_pop(&t->queue, &event)) {
         t->now = event.key >> 1;
         t->result->events++;
         rc = happen(t, &event);
@@ -123,7 +124,8 @@ static int play(struct ftc_timed *t)
         return rc;
     if (ftc_ledger_violation(t->ledger)[0] == '\0' && !t->set->alone)
         ftc_ledger_ends(t->ledger);
-    snprintf(t->result->violation, sizeof(t->result->violation), "%s", ftc_ledger_violation(t->ledger));
+    snprintf(t->result->violation, sizeof(t->result->violation), "%s",
+             ftc_ledger_violation(t->ledger));
     t->result->end = t->now;
     t->result->peak = t->queue.peak;
     count_corrections(t);
@@ -151,7 +153,8 @@ static int begin(struct ftc_timed *t)
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < t->result->deaths; i++)
-        rc = ftc_timed_push(t, t->result->death[i].time, FTC_TIMED_DEATH, t->result->death[i].rank, 0, NULL);
+        rc = ftc_timed_push(t, t->result->death[i].time, FTC_TIMED_DEATH, t->result->death[i].rank,
+                            0, NULL);
     for (int rank = 0; rc == 0 && rank < t->n; rank++)
         rc = ftc_timed_call_later(t, rank);
     return rc;
@@ -183,8 +186,8 @@ static int init(struct ftc_timed *t)
     t->result->operation = calloc((size_t)t->program->length + 1, sizeof(*t->result->operation));
     t->result->delivery = malloc((size_t)t->n * sizeof(*t->result->delivery));
     t->ledger = ftc_ledger_new(&t->members, t->program, &t->mortal);
-    if (rc != 0 || t->process == NULL || t->result->operation == NULL || t->result->delivery == NULL ||
-        t->ledger == NULL)
+    if (rc != 0 || t->process == NULL || t->result->operation == NULL ||
+        t->result->delivery == NULL || t->ledger == NULL)
         return FTC_ERR_NOMEM;
     for (int op = 0; op < t->program->length; op++)
         t->result->operation[op].first_call = UINT64_MAX;
@@ -215,7 +218,8 @@ static void fini(struct ftc_timed *t)
 
 /* result->death[] is drawn. */
 static int run(const struct ftc_member_settings *members, const struct ftc_program *program,
-               const struct ftc_timed_settings *settings, FILE *out, struct ftc_timed_result *result)
+               const struct ftc_timed_settings *settings, FILE *out,
+               struct ftc_timed_result *result)
 {
     struct ftc_trace trace = ftc_trace_new(out, members->ranks);
     struct ftc_timed t = {.set = settings,
@@ -237,8 +241,8 @@ static int run(const struct ftc_member_settings *members, const struct ftc_progr
 }
 
 /* When the last operation of a run without deaths is over. */
-static int find_horizon(const struct ftc_member_settings *members, const struct ftc_program *program,
-                        struct ftc_timed_settings *settings)
+static int find_horizon(const struct ftc_member_settings *members,
+                        const struct ftc_program *program, struct ftc_timed_settings *settings)
 {
     struct ftc_timed_settings calm = *settings;
     struct ftc_timed_result result = {0};
@@ -253,15 +257,17 @@ static int find_horizon(const struct ftc_member_settings *members, const struct 
 }
 
 int ftc_timed_run(const struct ftc_member_settings *members, const struct ftc_program *program,
-                  const struct ftc_timed_settings *settings, FILE *trace, struct ftc_timed_result *result)
+                  const struct ftc_timed_settings *settings, FILE *trace,
+                  struct ftc_timed_result *result)
 {
     struct ftc_timed_settings all = *settings;
     int rc = 0;
 
     *result = (struct ftc_timed_result){0};
     if (all.kills >= members->ranks)
-        return ftc_error_set(FTC_ERR_ARG, "--kill %d leaves no survivor among %d ranks; give 0 to %d",
-                             all.kills, members->ranks, members->ranks - 1);
+        return ftc_error_set(FTC_ERR_ARG,
+                             "--kill %d leaves no survivor among %d ranks; give 0 to %d", all.kills,
+                             members->ranks, members->ranks - 1);
     if (all.kills > 0 && !all.at_start && all.horizon_ns == 0)
         rc = find_horizon(members, program, &all);
     if (rc == 0)

@@ -1,11 +1,13 @@
 /*
- * A run in virtual time: the product's members on n processes with a cost model, deaths, and a detector whose notices
- * come to each observer at its own time. One event after the other, in nanoseconds; the same settings and seed give the
- * same run, bit for bit. Every promise of the protocol is checked by a ledger as it goes.
+ * A run in virtual time: the product's members on n processes with a cost model, deaths, and a
+ * detector whose notices come to each observer at its own time. One event after the other, in
+ * nanoseconds; the same settings and seed give the same run, bit for bit. Every promise of the
+ * protocol is checked by a ledger as it goes.
  *
- * A process does one thing at a time: it receives a message, or sends one; it receives first when it can do both. Between
- * operations it is outside the library for a while (think); messages are handled meanwhile all the same. Calls, notices
- * and timers take it no time. What a dying process began to send still arrives; what waits for its turn is lost.
+ * A process does one thing at a time: it receives a message, or sends one; it receives first when
+ * it can do both. Between operations it is outside the library for a while (think); messages are
+ * handled meanwhile all the same. Calls, notices and timers take it no time. What a dying process
+ * began to send still arrives; what waits for its turn is lost.
  */
 #ifndef FTC_SIM_TIMED_TIMED_H
 #define FTC_SIM_TIMED_TIMED_H
@@ -38,12 +40,13 @@ struct ftc_timed_settings {
     uint64_t jitter_ns; /* and to each observer up to that much later */
     uint32_t loss_ppm;  /* datagrams of a multicast that a receiver loses, parts per million */
     uint64_t noise_ns;  /* each channel is that much longer, at random: uniform in 0 .. noise_ns */
-    bool alone;         /* no notices, and no PULL is sent: dissemination and correction are on their own */
-    int kills;          /* when the roles are used up, any rank */
+    bool alone; /* no notices, and no PULL is sent: dissemination and correction are on their own */
+    int kills;  /* when the roles are used up, any rank */
     enum ftc_victims victims;
-    bool at_start;       /* they are dead before the first call */
-    bool burst;          /* all at the same time */
-    uint64_t horizon_ns; /* deaths come before this time; 0: before the end of a run without deaths */
+    bool at_start; /* they are dead before the first call */
+    bool burst;    /* all at the same time */
+    uint64_t
+        horizon_ns; /* deaths come before this time; 0: before the end of a run without deaths */
     uint64_t seed;
 };
 
@@ -54,7 +57,8 @@ struct ftc_timed_operation {
     int deliveries;                     /* survivors' */
     uint64_t sent[FTC_MESSAGES], bytes; /* as the cost model has it; by the dead too */
     unsigned ballots, retries;          /* greatest at any survivor */
-    unsigned compared, wrong; /* results of subtrees (agreement.md, "Vote"); all wrong: none was taken */
+    unsigned compared,
+        wrong; /* results of subtrees (agreement.md, "Vote"); all wrong: none was taken */
 };
 
 struct ftc_timed_death {
@@ -74,10 +78,11 @@ struct ftc_timed_result {
     char violation[400];   /* "": all promises were kept */
 };
 
-/* Run to the end, or to the first broken promise. `trace`: each step as a line, NULL: none. 0, FTC_ERR_ARG (more deaths
- * than can be) or FTC_ERR_NOMEM. */
+/* Run to the end, or to the first broken promise. `trace`: each step as a line, NULL: none. 0,
+ * FTC_ERR_ARG (more deaths than can be) or FTC_ERR_NOMEM. */
 int ftc_timed_run(const struct ftc_member_settings *members, const struct ftc_program *program,
-                  const struct ftc_timed_settings *settings, FILE *trace, struct ftc_timed_result *result);
+                  const struct ftc_timed_settings *settings, FILE *trace,
+                  struct ftc_timed_result *result);
 void ftc_timed_result_fini(struct ftc_timed_result *result); /* of a zeroed struct too */
 
 #endif

@@ -15,12 +15,13 @@ struct ftc_trace ftc_trace_new(FILE *out, int ranks)
 
 static void begin(const struct ftc_trace *trace, uint64_t ns, int rank)
 {
-    fprintf(trace->out, "%10" PRIu64 ".%03" PRIu64 " us  rank %-*d  ", ns / 1000, ns % 1000, trace->width,
-            rank);
+    fprintf(trace->out, "%10" PRIu64 ".%03" PRIu64 " us  rank %-*d  ", ns / 1000, ns % 1000,
+            trace->width, rank);
 }
 
 void ftc_trace_message(const struct ftc_trace *trace, uint64_t ns, int rank, const char *verb,
-                       const char *preposition, int peer, const struct ftc_buffer *message, uint64_t size)
+                       const char *preposition, int peer, const struct ftc_buffer *message,
+                       uint64_t size)
 {
     struct ftc_message_head head;
 
@@ -28,7 +29,8 @@ void ftc_trace_message(const struct ftc_trace *trace, uint64_t ns, int rank, con
         return;
     begin(trace, ns, rank);
     fprintf(trace->out, "%s %s %s %d  op %" PRIu64 " ballot (%" PRIu32 ",%" PRIu32 ")", verb,
-            ftc_message_kind_name(head.kind), preposition, peer, head.op, head.ballot.i, head.ballot.s);
+            ftc_message_kind_name(head.kind), preposition, peer, head.op, head.ballot.i,
+            head.ballot.s);
     if (size > 0)
         fprintf(trace->out, "  %" PRIu64 " bytes", size);
     fputc('\n', trace->out);

@@ -1,4 +1,5 @@
-/* A run as lines of text, in the order of virtual time: "     12.345 us  rank   3  sends UP to 4  op 0 ballot (0,0)". */
+/* A run as lines of text, in the order of virtual time: "     12.345 us  rank   3  sends UP to 4  op 0 ballot (0,0)".
+ */
 #ifndef FTC_SIM_TIMED_TRACE_H
 #define FTC_SIM_TIMED_TRACE_H
 
@@ -13,9 +14,11 @@ struct ftc_trace {
 };
 
 struct ftc_trace ftc_trace_new(FILE *out, int ranks);
-/* "sends UP to 4", "has UP from 4", "loses UP from 4"; `size` in bytes as the cost model has it, 0: leave it out. */
+/* "sends UP to 4", "has UP from 4", "loses UP from 4"; `size` in bytes as the cost model has it, 0:
+ * leave it out. */
 void ftc_trace_message(const struct ftc_trace *trace, uint64_t ns, int rank, const char *verb,
-                       const char *preposition, int peer, const struct ftc_buffer *message, uint64_t size);
+                       const char *preposition, int peer, const struct ftc_buffer *message,
+                       uint64_t size);
 void ftc_trace_line(const struct ftc_trace *trace, uint64_t ns, int rank, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
