@@ -94,22 +94,12 @@ typedef enum ftc_type {
     FTC_DOUBLE_INT32, /* struct ftc_double_int32 */
 } ftc_type;
 
-typedef struct ftc_int32_int32 {
-    int32_t value;
-    int32_t index;
-} ftc_int32_int32;
-typedef struct ftc_int64_int32 {
-    int64_t value;
-    int32_t index;
-} ftc_int64_int32;
-typedef struct ftc_float_int32 {
-    float value;
-    int32_t index;
-} ftc_float_int32;
-typedef struct ftc_double_int32 {
-    double value;
-    int32_t index;
-} ftc_double_int32;
+/* clang-format off */
+typedef struct ftc_int32_int32 { int32_t value; int32_t index; } ftc_int32_int32;
+typedef struct ftc_int64_int32 { int64_t value; int32_t index; } ftc_int64_int32;
+typedef struct ftc_float_int32 { float value; int32_t index; } ftc_float_int32;
+typedef struct ftc_double_int32 { double value; int32_t index; } ftc_double_int32;
+/* clang-format on */
 
 /* A number in the form of a pointer. It points to nothing. */
 #ifdef __cplusplus

@@ -1,9 +1,8 @@
 /*
- * Waking other processes: a futex in the slot for ranks that sleep inside a call, a datagram socket
- * for progress threads and the launcher.
+ * Waking other processes, as bell.h describes.
  *
- * No wake-up is lost, by two pairs of full fences (each side stores, fences, then loads what the
- * other stored):
+ * Two full fences see to it that no wake-up is lost. Each side stores, fences, then loads what the
+ * other side has stored:
  *
  *   ringer                              sleeper
  *   R1 publish something                S1 sleep := FUTEX              ftc_bell_prepare()
@@ -12,10 +11,14 @@
  *   R4 if FUTEX: bell += 1, wake        S4 look at everything
  *                                       S5 sleep while bell == expected
  *
- * If R3 does not see S1, the fences order R1 before S4: the sleeper finds it by itself. If R3 sees
- * S1, the bump R4 comes before S3, and S3 (acquire) sees R1 too, or after it, and then S5 does not
- * sleep or is woken: the kernel compares and queues under one lock. Who sleeps in poll() announces
- * that in S1; R4 then puts a byte into its socket, where it stays until S5 finds it.
+ * If R3 does not see S1, the fences order R1 before S4, and the sleeper finds it by itself.
+ *
+ * If R3 sees S1, there are two cases. If the increment in R4 comes before S3, then S3 (acquire)
+ * sees R1, too. If it comes after S3, then S5 does not sleep or is woken, because the kernel
+ * compares and queues under one lock.
+ *
+ * A rank that sleeps in poll() announces that in S1. R4 then puts a byte into its socket, where it
+ * stays until S5 finds it.
  */
 #include "node/bell.h"
 
@@ -33,7 +36,7 @@
 #include "base/error.h"
 #include "node/system/futex.h"
 
-#define DRAIN_LIMIT 1024 /* more rings than a socket's queue holds: one drain always ends */
+#define DRAIN_LIMIT 1024 /* more rings than the queue of a socket holds, so that a drain ends */
 
 static bool socket_address(const struct ftc_bell *bell, int whose, bool call,
                            struct sockaddr_un *address)
@@ -52,8 +55,8 @@ static bool socket_address(const struct ftc_bell *bell, int whose, bool call,
 /* The directory is private to the user (mode 0700), so that nobody else ever reaches the socket. */
 static int bind_socket(int fd, const struct sockaddr_un *address)
 {
-    /* Whoever bound this name before had this rank and is dead: the launcher starts one process per
-     * rank. */
+    /* A process that bound this name before had the same rank, and is dead, because the launcher
+     * starts one process per rank. */
     unlink(address->sun_path);
     if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
         return 0;
@@ -111,8 +114,8 @@ static void close_socket(const struct ftc_bell *bell, bool call, int *fd)
     *fd = -1;
 }
 
-/* Who saw an earlier sleep in poll() may ring nobody now: it did not see the next S1, so S4 after
- * that finds what it published. */
+/* A ringer that saw an earlier sleep in poll() may now send its byte to nobody. That is safe: it
+ * has not seen the next S1, so the S4 after that finds what it has published. */
 void ftc_bell_poll_end(struct ftc_bell *bell)
 {
     close_socket(bell, true, &bell->call_fd);
@@ -139,7 +142,7 @@ void ftc_bell_drain(struct ftc_bell *bell)
     drain(bell->fd);
 }
 
-/* False: there was no room, on this side or on the other. */
+/* False: there was no room, at the sender or at the receiver. */
 static bool send_byte(int fd, const struct sockaddr_un *address)
 {
     ssize_t sent;
@@ -150,9 +153,9 @@ static bool send_byte(int fd, const struct sockaddr_un *address)
     return sent >= 0 || (errno != EAGAIN && errno != ENOBUFS);
 }
 
-/* A full queue means rung already, a missing socket nobody there. But what lies unread is charged
- * to the sender: after some 280 rings its own buffer is full. A fresh socket has room, and what it
- * sent outlives it. */
+/* A full queue means that the receiver was rung already. A missing socket means that nobody is
+ * there. But the kernel charges unread bytes to the sender, so after some 280 rings the buffer of
+ * the sender is full. A new socket has room then, and its byte outlives it. */
 static void ring_socket(const struct ftc_bell *bell, int whose, bool call)
 {
     struct sockaddr_un address;
@@ -181,14 +184,16 @@ void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent)
     }
 }
 
-/* agreement.md, "Waking": the flag is set already; bump every bell, then wake every sleeper. */
+/* agreement.md, "Waking": the flag is already set, so increment every bell, then wake every
+ * sleeper. */
 void ftc_bell_ring_all(struct ftc_bell *bell)
 {
     int ranks = ftc_segment_ranks(bell->segment);
     for (int rank = 0; rank < ranks; rank++)
         atomic_fetch_add_explicit(&ftc_segment_slot(bell->segment, rank)->bell, 1,
                                   memory_order_acq_rel);
-    /* R2 again: who is not seen asleep below has yet to read its bell, and finds it bumped. */
+    /* As R2: a rank that is not seen asleep below must still read its bell, and finds the new
+     * value. */
     atomic_thread_fence(memory_order_seq_cst);
     for (int rank = 0; rank < ranks; rank++) {
         struct ftc_slot *slot = ftc_segment_slot(bell->segment, rank);
@@ -222,11 +227,11 @@ uint32_t ftc_bell_prepare(struct ftc_bell *bell)
     return atomic_load_explicit(&slot->bell, memory_order_acquire);   /* S3 */
 }
 
-/* Rings may lie there from before this sleep: then it is short. */
+/* A ring from before this sleep may be in the socket, and makes this sleep short. */
 static void sleep_in_poll(struct ftc_bell *bell, uint64_t timeout_ns, int fd, int other)
 {
     struct pollfd fds[] = {{.fd = bell->call_fd, .events = POLLIN},
-                           {.fd = fd, .events = POLLIN}, /* -1: passed over */
+                           {.fd = fd, .events = POLLIN}, /* poll() skips -1 */
                            {.fd = other, .events = POLLIN}};
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / FTC_NS_PER_S),
                                .tv_nsec = (long)(timeout_ns % FTC_NS_PER_S)};
@@ -252,7 +257,7 @@ void ftc_bell_outside(struct ftc_bell *bell, bool outside)
 {
     uint32_t sleep = outside ? FTC_SLEEP_SOCKET : FTC_SLEEP_AWAKE;
     atomic_store_explicit(&own_slot(bell)->sleep, sleep, memory_order_relaxed);
-    /* As S2, with the socket in place of the bell: rings after this fence go there, what came
-     * before is found by the look that the caller owes. */
+    /* As S2, with the socket in place of the bell. Rings after this fence go to the socket. What
+     * was published before it is found by the look that the caller must take now. */
     atomic_thread_fence(memory_order_seq_cst);
 }

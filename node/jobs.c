@@ -1,10 +1,10 @@
 /*
- * The jobs of a user on this node. A job is a segment in /dev/shm and a private directory for
+ * The jobs of a user on this node. A job has a segment in /dev/shm and a private directory for
  * sockets and PMIx files, both named after the job. Its launcher holds a lock on each
- * (node/system/lock.h): a lock that another process can take is of a dead job. Removing a job goes
- * from the outside in: processes, directory, segment. The segment says where the directory is, so a
- * collector that is killed half-way leaves the rest findable. docs/design/nodes.md, "What belongs
- * to whom", has the rules.
+ * (node/system/lock.h). If another process can take such a lock, the job is dead. A dead job is
+ * removed in the order processes, directory, segment. The segment names the directory, so that the
+ * rest can still be found if a collector is killed half-way. docs/design/nodes.md, "What belongs to
+ * whom", has the rules.
  *
  * Hosts may share the directory of all jobs, and locks need not reach from one to the other: the
  * name of a job's directory says of which host it is, and one of another host is left alone.
@@ -28,13 +28,13 @@
 #include "base/error.h"
 #include "node/system/lock.h"
 
-#define MAX_DEPTH      16 /* of what PMIx builds in a job's directory */
+#define MAX_DEPTH      16 /* of the directories that PMIx makes in the directory of a job */
 #define MAX_TRIES      100
-#define MAX_NAMES      100 /* job names tried */
+#define MAX_NAMES      100 /* how many job names are tried */
 #define KILL_WAIT_NS   (5 * FTC_NS_PER_S)
 #define LONGEST_SOCKET "/launcher"
-#define HOST_DIGITS    8          /* of the boot's id, which all containers of a host see */
-#define UNKNOWN_HOST   "00000000" /* no /proc: such a directory is found by its segment only */
+#define HOST_DIGITS    8          /* of the boot id, which all containers of a host share */
+#define UNKNOWN_HOST   "00000000" /* without /proc; only its segment leads to such a directory */
 #define LEAF_SIZE      (FTC_JOB_NAME_SIZE + 1 + HOST_DIGITS)
 
 /* --- the directory of all jobs --- */
@@ -54,7 +54,7 @@ static int base_path(char base[108])
     return 0;
 }
 
-/* A descriptor, if the directory is this user's and nobody else's. */
+/* Open the directory of all jobs, if it belongs to this user and is closed to all others. */
 static int open_base(const char *base)
 {
     int fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -74,7 +74,7 @@ static int open_base(const char *base)
                          base, (unsigned long)info.st_uid, (unsigned)(info.st_mode & 0777));
 }
 
-/* The umask can only take bits away from 0700; give them back. */
+/* The umask may clear bits of 0700, so set the mode again. */
 static int make_private(const char *path)
 {
     if (mkdir(path, 0700) != 0)
@@ -82,8 +82,8 @@ static int make_private(const char *path)
     return chmod(path, 0700);
 }
 
-/* Another job's end removes it while it is empty, perhaps between two of these lines: then once
- * more. */
+/* The end of another job removes the directory while it is empty, perhaps between two of these
+ * lines. Then it is made once more. */
 static int make_base(const char *base)
 {
     for (int tries = 0; tries < MAX_TRIES; tries++) {
@@ -111,7 +111,7 @@ static bool segment_exists(const char *job)
     return lstat(path, &info) == 0;
 }
 
-/* Not a secret: it keeps jobs of one pid apart. */
+/* The drawn number is no secret. It only keeps jobs of the same pid apart. */
 static void draw_name(char name[FTC_JOB_NAME_SIZE])
 {
     uint32_t drawn;
@@ -136,7 +136,7 @@ static void this_host(char host[HOST_DIGITS + 1])
         strcpy(host, UNKNOWN_HOST);
 }
 
-/* "<job>-<host>": of which job and host? False: it is something else's. */
+/* Split "<job>-<host>". False: the name has another form. */
 static bool split_leaf(const char *leaf, char job[FTC_JOB_NAME_SIZE], const char **host)
 {
     const char *dash = strchr(leaf, '-');
@@ -152,9 +152,9 @@ static int open_directory(int base_fd, const char *leaf)
     return openat(base_fd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Make a directory and lock it: a descriptor of it. FTC_ERR_STATE: the name is taken, or a
- * collector that came before the lock removes it, or the base has vanished: try again. Or another
- * error. */
+/* Make a directory and lock it. Returns a descriptor of it, or an error. FTC_ERR_STATE: try again,
+ * because the name is taken, or a collector locked the directory first and removes it, or the base
+ * has vanished. */
 static int try_directory(int base_fd, const char *base, const char *leaf)
 {
     int fd = -1;
@@ -182,7 +182,7 @@ int ftc_jobs_new(char job[FTC_JOB_NAME_SIZE], char directory[108], int *lock)
         draw_name(name);
         if (segment_exists(name))
             continue;
-        /* Opened anew each time: another job's end may have removed it while it was empty. */
+        /* Open it anew each time, because the end of another job may have removed it. */
         int base_fd = make_base(base);
         if (base_fd < 0)
             return base_fd;
@@ -227,7 +227,7 @@ static void remove_entries(DIR *dir, int depth)
     }
 }
 
-/* Remove a directory of this user and what is in it. */
+/* Remove a directory of this user with its contents. */
 static void remove_tree(int parent, const char *name, int depth)
 {
     struct stat info;
@@ -246,8 +246,8 @@ static void remove_tree(int parent, const char *name, int depth)
     (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* A descriptor of the directory of all jobs in which `directory` lies, and what it is called there;
- * -1: it is not of the form ".../ftcoll-<uid>/<job>-<host>", or cannot be opened. */
+/* Open the directory of all jobs in which `directory` lies, and set *leaf to its name there. -1:
+ * its path does not have the form ".../ftcoll-<uid>/<job>-<host>", or the open fails. */
 static int open_above(const char *directory, char base[108], const char **leaf)
 {
     char expected[32], job[FTC_JOB_NAME_SIZE];
@@ -271,7 +271,7 @@ static void remove_directory(const char *directory, int lock)
     if (ftc_lock_names(base_fd, leaf, lock))
         remove_tree(base_fd, leaf, 0);
     close(base_fd);
-    (void)rmdir(base); /* the last job's end removes it; not empty otherwise */
+    (void)rmdir(base); /* succeeds at the end of the last job; before that it is not empty */
 }
 
 void ftc_jobs_remove(const char *directory, int lock, struct ftc_segment *segment)
@@ -286,7 +286,7 @@ void ftc_jobs_remove(const char *directory, int lock, struct ftc_segment *segmen
 
 struct job_entry {
     char name[FTC_JOB_NAME_SIZE];
-    uint64_t started_ns; /* 0: no sound header */
+    uint64_t started_ns; /* 0: the segment has no sound header */
 };
 
 static int compare_jobs(const void *left, const void *right)
@@ -304,7 +304,7 @@ static void fill_entry(struct job_entry *entry, const char *name)
     entry->started_ns = ftc_segment_peek(&header, name) == 0 ? header.started_realtime_ns : 0;
 }
 
-/* A new array with one more, or NULL with the old one freed. */
+/* Append an entry. Returns the array, which may have moved, or NULL; the old one is then freed. */
 static struct job_entry *append(struct job_entry *list, int count, const char *name)
 {
     struct job_entry *grown = list;
@@ -391,9 +391,9 @@ static void kill_one(pid_t pid, uint64_t start, uint64_t deadline_ns)
         (void)ftc_process_kill(pid, start, now < deadline_ns ? deadline_ns - now : 0);
 }
 
-/* PR_SET_PDEATHSIG, by which ranks end otherwise, does not reach descendants of the launcher's
- * children. Pids of another pid namespace are other processes here: its ranks see by the lock that
- * their launcher is gone, and leave. */
+/* Ranks usually end by PR_SET_PDEATHSIG, but that does not reach descendants of the children of the
+ * launcher. Pids of another pid namespace are other processes here, so they are not killed; those
+ * ranks see by the lock that their launcher is gone, and leave. */
 static void kill_ranks(struct ftc_segment *segment)
 {
     uint64_t here = ftc_process_namespace();
@@ -409,8 +409,8 @@ static void kill_ranks(struct ftc_segment *segment)
     }
 }
 
-/* The segment, whose launcher is dead, came from this host, so the directory is of this host, too.
- * The directory's own lock is asked all the same: what a segment says is not trusted. */
+/* The dead launcher of the segment ran on this host, so the directory is of this host, too. But the
+ * segment is not trusted, so the lock of the directory must be free, too. */
 static void collect_directory_of(struct ftc_segment *segment, const char *job)
 {
     char base[108], directory[108];
@@ -440,7 +440,7 @@ bool ftc_jobs_collect(const char *job)
     int lock = ftc_segment_seize(path);
     if (lock < 0)
         return false;
-    /* Else it is half made, or of another release. */
+    /* A segment that cannot be attached is half made, or of another release. */
     if (ftc_segment_attach(&segment, job, false) == 0) {
         kill_ranks(segment);
         collect_directory_of(segment, job);
@@ -463,7 +463,7 @@ static int collect_segments(void)
     return removed;
 }
 
-/* A directory of this host that has no segment. */
+/* Remove a directory of this host that has no segment. */
 static bool collect_directory(int base_fd, const char *leaf, const char *here)
 {
     char job[FTC_JOB_NAME_SIZE];

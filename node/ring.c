@@ -1,9 +1,11 @@
 /*
- * The byte ring. Orders: bytes before `written` (release, pairs with the acquire in
- * ftc_ring_available); the consumer's copies before `consumed` (release, pairs with the acquire in
- * ftc_ring_room()); and a pair of full fences for the question "is the producer waiting": it stores
- * starved, fences, reads consumed; the consumer stores consumed, fences, reads starved. At least
- * one sees the other, so that no producer waits for ever.
+ * The byte ring. It relies on three memory orders:
+ *
+ * - The bytes come before `written` (release; the acquire is in ftc_ring_available()).
+ * - The copies of the consumer come before `consumed` (release; the acquire is in ftc_ring_room()).
+ * - Two full fences decide whether the producer waits. The producer stores starved, fences, and
+ *   reads consumed. The consumer stores consumed, fences, and reads starved. At least one of them
+ *   sees the store of the other one, so that no producer waits for ever.
  */
 #include "node/ring.h"
 
@@ -64,8 +66,8 @@ static unsigned char *start(const struct ftc_ring *ring)
     return ring->large ? (unsigned char *)ring->shared + FTC_RING_PAGE : ring->shared->data;
 }
 
-/* The next `size` bytes lie in at most two pieces: *first bytes from the returned place, the others
- * from start(). */
+/* The next `size` bytes lie in at most two pieces: *first bytes at the returned address, and the
+ * others at start(). */
 static unsigned char *piece(const struct ftc_ring *ring, size_t size, size_t *first)
 {
     uint64_t offset = (ring->position - ring->origin) % capacity(ring);
@@ -98,8 +100,8 @@ void ftc_ring_expect(struct ftc_ring *ring, size_t size)
 {
     if (size <= FTC_RING_SMALL || ring->large || ring->denied)
         return;
-    /* Empty: the consumer has its position where ours is, and takes the next byte from the large
-     * part. */
+    /* The ring must be empty: then the consumer is at our position, and takes the next byte from
+     * the large part. */
     if (atomic_load_explicit(&ring->shared->consumed, memory_order_acquire) != ring->position)
         return;
     if (ftc_segment_ring_allocate(ring->segment, ring->from, ring->to, FTC_RING_PAGE,
@@ -119,7 +121,7 @@ bool ftc_ring_starve(struct ftc_ring *ring)
     atomic_thread_fence(memory_order_seq_cst);
     if (ftc_ring_room(ring) == 0)
         return false;
-    /* Also when damaged: the next write says so. */
+    /* Also if a word is damaged, because the next write reports that. */
     atomic_store_explicit(&ring->shared->starved, 0, memory_order_relaxed);
     return true;
 }
@@ -139,7 +141,7 @@ static int follow(struct ftc_ring *ring)
 
 long ftc_ring_available(struct ftc_ring *ring)
 {
-    /* Before `grown`: bytes of the large part are never seen without it. */
+    /* Read this before `grown`, so that bytes of the large part are never seen without it. */
     uint64_t written = atomic_load_explicit(&ring->shared->written, memory_order_acquire);
     int rc = follow(ring);
     if (rc != 0)

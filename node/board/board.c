@@ -1,10 +1,10 @@
 /*
  * The board: its life, and operations as sequences of rounds.
  *
- * Allreduce, barrier, validate and finalize are collecting rounds, one for each block of the value.
- * A plain reduce of one block is a round in which the root alone waits; of several, a collecting
- * operation whose result only the root copies. A broadcast is a round, or several, in which the
- * root alone posts.
+ *   allreduce, barrier, validate, finalize   a collecting round for each block of the value
+ *   plain reduce of one block                a round in which only the root waits
+ *   plain reduce of several blocks           collecting rounds; only the root copies the result
+ *   broadcast                                rounds in which only the root posts
  */
 #include "node/board/board.h"
 
@@ -20,7 +20,7 @@ _Static_assert(FTC_BOARD_CHUNKS * sizeof(uint64_t) == 128, "the claims of a roun
 _Static_assert(FTC_NODE_MAX_RANKS / 8 <= FTC_BOARD_BLOCK, "a set of ranks fits into a block");
 _Static_assert(FTC_NODE_MAX_RANKS << 2 <= 0x10000, "a claim fits below the tag");
 
-#define KEPT_MAX (8u << 20) /* bytes of memory that a finished call may leave behind */
+#define KEPT_MAX (8u << 20) /* most bytes of b->kept after a call */
 
 /* --- life --- */
 
@@ -102,8 +102,8 @@ static void all_back(struct ftc_board *b)
     ftc_board_list_members(b);
 }
 
-/* agreement.md, rule 5: G := D's failed set, L := L ∪ G. Who decides finds the same failed set:
- * those in G, those who did not post, and those whom `more` names (NULL: nobody). */
+/* agreement.md, rule 5: G := D's failed set, L := L ∪ G. The failed set is G, the missing members,
+ * and the ranks of `more`, which may be NULL. Every rank that decides finds the same set. */
 FTC_HOT static void decide(struct ftc_board *b, const struct ftc_set *more)
 {
     if (b->leaving == 0 && more == NULL && b->nothing_new)
@@ -144,8 +144,8 @@ void ftc_board_make_room(struct ftc_board *b, size_t bytes)
 
 /* --- collecting operations --- */
 
-/* One block of `input`, posted, awaited and copied out. False: start again, without those who are
- * missing. */
+/* Post one block of `input`, wait for the posts of all, and copy the result out. False: start
+ * again, without the missing members. */
 FTC_HOT static bool collect_block(struct ftc_board *b, const unsigned char *input,
                                   unsigned char *out)
 {
@@ -158,8 +158,8 @@ FTC_HOT static bool collect_block(struct ftc_board *b, const unsigned char *inpu
     return whole;
 }
 
-/* In place, the input of a block is kept before its result overwrites it: another start needs it
- * again. */
+/* Collect all blocks. If input and result are the same buffer, the input of a block is kept before
+ * its result overwrites it, because another start needs it again. */
 FTC_HOT static bool collect_from_start(struct ftc_board *b, size_t *kept)
 {
     const unsigned char *input = b->call->input;
@@ -214,7 +214,7 @@ FTC_HOT static void collect(struct ftc_board *b)
         collect_in_blocks(b);
 }
 
-/* x is L as a bit set; combined by union (agreement.md, "Operations"). */
+/* The input is L as a bit set, and inputs are combined by union (agreement.md, "Operations"). */
 static void validate(struct ftc_board *b)
 {
     struct ftc_call call = {.signature = b->call->signature, .combine = ftc_set_unite_bytes};
@@ -236,7 +236,7 @@ static void validate(struct ftc_board *b)
 
 /* --- plain reduce --- */
 
-/* The root reads its own input where it is, unless the result goes there. */
+/* The root does not post. It reads its own input in place, unless the result goes there. */
 FTC_HOT static void reduce_one_block(struct ftc_board *b, int root)
 {
     b->offset = 0;
@@ -256,7 +256,7 @@ FTC_HOT static void reduce(struct ftc_board *b)
 {
     const struct ftc_signature *s = &b->call->signature;
 
-    ftc_board_look(b); /* what it reports is what this rank knows */
+    ftc_board_look(b); /* the report of a reduce has L as its failed set, so bring L up to date */
     b->nothing_new = false;
     ftc_set_copy(&b->failed, &b->known);
     if (ftc_set_has(&b->agreed, s->root))
@@ -269,27 +269,28 @@ FTC_HOT static void reduce(struct ftc_board *b)
         reduce_one_block(b, s->root);
     if (b->leaving == 0)
         return;
-    if (s->size > FTC_BOARD_BLOCK) /* all have waited, and found the same */
+    if (s->size > FTC_BOARD_BLOCK) /* all members have waited, and found the same ones missing */
         ftc_set_unite(&b->gone, &b->left_out);
-    /* No decision: what the root left out it knows, and a later decision will name. */
+    /* There is no decision. The missing ranks are in L, and a later decision will name them. */
     ftc_set_copy(&b->failed, &b->known);
     all_back(b);
 }
 
 /* --- broadcast --- */
 
-/* Finality: the root in L and then unmarked has not posted and never will. */
+/* Finality: if the root is in L, and after that its post is found missing, it will never be there
+ * for anybody. */
 FTC_HOT static bool root_posted_or_failed(struct ftc_board *b)
 {
     int root = b->call->signature.root;
     bool failed = FTC_BOARD_CHECKS && ftc_set_has(&b->known, root);
     enum ftc_board_standing standing = ftc_board_standing(b, root, failed);
 
-    b->judged = b->failures; /* L was looked at before the mark, and is not taken in between */
+    b->judged = b->failures; /* L was read before the mark, and has not changed since */
     if (standing == FTC_POST_SOUND) {
         if (FTC_BOARD_CHECKS && !ftc_board_decide_posts(b))
             return false;
-        /* The root may be ahead: its next posts come while this one is copied. */
+        /* The root may be ahead, so fetch a later post while this one is copied. */
         __builtin_prefetch(b->memory.posts +
                            (b->round + 2) % FTC_BOARD_DEPTH * b->memory.post_stride +
                            (size_t)root * sizeof(struct ftc_board_post));
@@ -317,7 +318,8 @@ FTC_HOT static int broadcast_from(struct ftc_board *b)
     return FTC_SUCCESS;
 }
 
-/* What the blocks before the last overwrite is kept: without the root the buffer is as it was. */
+/* What all blocks but the last overwrite is kept, so that the buffer can be restored if the root
+ * dies. */
 FTC_HOT static int broadcast_to(struct ftc_board *b)
 {
     size_t size = b->call->signature.size;
@@ -380,9 +382,9 @@ FTC_HOT static int run(struct ftc_board *b)
     }
 }
 
-/* Who sends in a broadcast or a plain reduce waits for nobody, so nobody may ever look at what it
- * posted. What it called is seen in its next post that somebody reads: ranks that disagreed are
- * told so then, but for one chance in 256. */
+/* A sender in a broadcast or a plain reduce waits for nobody, so perhaps nobody ever compares the
+ * call that it posted. So a digest of such calls is part of its later posts. Ranks that called
+ * different things are found by the next post that is read, except with a chance of 1 in 256. */
 FTC_HOT static void remember(struct ftc_board *b, const struct ftc_signature *s)
 {
     uint64_t word = (uint64_t)s->kind << 48 ^ (uint64_t)s->type << 40 ^
@@ -394,7 +396,7 @@ FTC_HOT static void remember(struct ftc_board *b, const struct ftc_signature *s)
     b->earlier = (b->earlier ^ s->size) * FTC_BOARD_GOLDEN;
 }
 
-/* A large copy is not kept for a call that may never come. */
+/* Free a large copy, because no later call may need it. */
 FTC_HOT static void forget_kept(struct ftc_board *b)
 {
     if (b->kept_room <= KEPT_MAX)
@@ -434,7 +436,7 @@ void ftc_board_decided(struct ftc_board *b, uint64_t op, const struct ftc_set *f
 
 /* --- looking in --- */
 
-/* Whose posts are missing, or who combines. */
+/* The ranks whose posts are not there yet. If all are there, this rank waits for the result. */
 static void who_is_awaited(const struct ftc_board *b, struct ftc_board_activity *activity)
 {
     bool rooted = b->call->signature.kind == FTC_CALL_BCAST;

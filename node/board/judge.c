@@ -1,13 +1,13 @@
 /*
- * Judging posts (agreement.md, "Damaged posts"). On the happy path one comparison says that a post
- * is sound (ftc_board_standing()). Any other post is not there yet, or is one of another call, or
- * is damaged. The writer of a damaged one is accused. Once it is in L, the survivors settle what
- * its post is, once for all, by a compare-and-swap of its mark.
+ * Judging posts (agreement.md, "Damaged posts"). Usually one comparison shows that a post is sound
+ * (ftc_board_standing()). Any other post is not there yet, or is of another call, or is damaged.
+ * The writer of a damaged post is accused. When that rank is in L, the survivors settle for good
+ * whether its post counts, by a compare-and-swap of its mark.
  */
 #include "base/cpu.h"
 #include "node/board/internal.h"
 
-/* Where no process can fence for others: longer than a store stays unseen. */
+/* Where no process can fence for others it sleeps instead, for longer than a store stays unseen. */
 #define UNFENCED_NS 1000000u
 
 /* --- what a post says --- */
@@ -22,13 +22,14 @@ uint64_t ftc_board_check_of(const struct ftc_signature *s)
     return mixed ^ mixed << 24;
 }
 
-/* No rank writes such a mark before its readers have finished this round. */
+/* True for a mark that no rank can have written in this place before its readers have finished this
+ * round. */
 static bool cannot_be(uint64_t round, uint64_t end)
 {
     return round >= end || (round != 0 && round % FTC_BOARD_DEPTH != end % FTC_BOARD_DEPTH);
 }
 
-/* Its writer called something else, and says so in its mark, too. */
+/* Did its writer call something else? Then the check in its mark fits its own signature. */
 static bool is_other_call(const struct ftc_board *b, const struct ftc_board_post *post,
                           uint64_t mark)
 {
@@ -61,8 +62,8 @@ static bool has_decided(struct ftc_board *b, int rank)
     return FTC_BOARD_LOAD(b->memory.progress[rank].decided) > b->round;
 }
 
-/* Has any member decided this round? A plain reduce is decided by its root alone, and the others go
- * on. A broadcast is decided by all but its root, which is dead. */
+/* Has any member decided this round? Only the root decides a plain reduce; the others go on. All
+ * but the root, which is dead, decide a broadcast. */
 static bool somebody_decided(struct ftc_board *b)
 {
     const struct ftc_signature *s = &b->call->signature;
@@ -81,16 +82,17 @@ static bool somebody_decided(struct ftc_board *b)
     return false;
 }
 
-/* The post in this place may be of the round W before, and a receiver of broadcasts may still have
- * to read it. A rank that writes in the place of a dead one keeps to "Reuse", too. Until it may, it
- * naps (board/wait.c). */
+/* May this rank write the mark of a dead one? The post in this place may be of the round W before,
+ * and a receiver of broadcasts may still have to read it, so "Reuse" holds here, too. Until this
+ * rank may settle it naps (board/wait.c). */
 static bool may_settle(struct ftc_board *b)
 {
     return b->round < FTC_BOARD_DEPTH || ftc_board_settled(b, b->round + 1 - FTC_BOARD_DEPTH) ||
            FTC_BOARD_MUTATED(SETTLED_EARLY);
 }
 
-/* The mark of a rank in L, from what it is to what it will be for ever. Returns what it is. */
+/* Settle the mark of a rank in L for good, unless another survivor has. Returns the mark that
+ * holds. */
 static uint64_t settle(struct ftc_board *b, struct ftc_board_post *post, uint64_t mark)
 {
     uint64_t settled = (b->round + 1) | (somebody_decided(b) ? FTC_BOARD_COUNTED : FTC_BOARD_VOID);
@@ -130,7 +132,7 @@ enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t 
 
 /* --- deciding --- */
 
-/* Whose posts this round is made of. */
+/* Is this round made of the post of `rank`, among others? */
 static bool takes_part(const struct ftc_board *b, int rank)
 {
     if (b->call->signature.kind == FTC_CALL_BCAST)
@@ -139,8 +141,8 @@ static bool takes_part(const struct ftc_board *b, int rank)
            !(b->apart && rank == b->rank);
 }
 
-/* Ranks may have been declared since the first post of this round was looked at: are the posts of
- * all of them still counted? */
+/* Do the posts still count of all ranks that were declared since the first post of this round was
+ * looked at? */
 static bool still_stand(struct ftc_board *b)
 {
     uint32_t cursor = b->judged;
@@ -150,12 +152,12 @@ static bool still_stand(struct ftc_board *b)
         if (takes_part(b, rank) && rank != b->rank &&
             ftc_board_standing(b, rank, true) == FTC_POST_MISSING)
             return false;
-    /* Fewer entries than the log has: one is damaged, and is made good soon. */
+    /* If the cursor is short of the length, an entry is damaged, and the launcher restores it. */
     return cursor >= FTC_BOARD_LOAD(b->header->failures);
 }
 
-/* This rank shows that it has decided, and looks at the log after that. A rank that settles a post
- * does it the other way round, with a fence for both. */
+/* Rule 1: this rank stores that it has decided, and reads the failure log after that. A rank that
+ * settles a post reads the log first and `decided` after it, with a fence for both. */
 FTC_HOT bool ftc_board_decide_posts(struct ftc_board *b)
 {
     FTC_BOARD_STORE(b->memory.progress[b->rank].decided, b->round + 1);

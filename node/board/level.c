@@ -14,9 +14,9 @@
 #define PLACES     FTC_LEVEL_PLACES
 #define HEAD_BYTES (2 * PLACES * RECORD)
 
-/* Its rank writes it. What it says, of a WORD the failed set, padded to 16 bytes, then the value,
- * follows, or, where that is too much, lies in the place's block. All of a rank are at the
- * beginning of its area. */
+/* A record. Its rank writes it. After it comes its data: of a WORD the failed set, padded to 16
+ * bytes, and then the value. Data that does not fit there lies in the block of the place. All
+ * records of a rank, and then its blocks, are at the beginning of its area. */
 struct record {
     _Alignas(64) _Atomic uint64_t mark; /* round + 1; release: the rest is there */
     uint64_t size;
@@ -40,13 +40,13 @@ struct ftc_level {
     struct ftc_segment *segment;
     unsigned char *areas;
     int rank;
-    size_t set; /* bytes of a failed set, and padded */
-    size_t padded;
+    size_t set;    /* bytes of a failed set */
+    size_t padded; /* the same, padded to 16 */
     size_t populated[2 * PLACES]; /* bytes of this rank's blocks that are allocated */
 };
 
-/* The marks of others are looked at before they are there: a hole that is read is filled, and where
- * /dev/shm is full that is a SIGBUS. */
+/* Ranks read the marks of others before these are written. A read of a hole in the file fills it,
+ * which is a SIGBUS if /dev/shm is full. So the records are allocated here. */
 static int populate_marks(struct ftc_level *level)
 {
     int count, first = ftc_segment_local(level->segment, &count), rc = 0;
@@ -94,7 +94,7 @@ static struct record *record_of(const struct ftc_level *level, enum ftc_level_ki
                                      place_of(kind, round) * RECORD);
 }
 
-/* Where the rest is, of so many bytes. */
+/* Where the data of a record lies, if it has so many bytes. */
 static unsigned char *rest_of(const struct ftc_level *level, unsigned place, int rank, size_t bytes)
 {
     unsigned char *area = level->areas + (size_t)rank * FTC_BOARD_AREA;
@@ -103,7 +103,7 @@ static unsigned char *rest_of(const struct ftc_level *level, unsigned place, int
                            : area + HEAD_BYTES + place * BLOCK;
 }
 
-/* A full /dev/shm must be an error here and no SIGBUS later. */
+/* Allocate memory for the data, so that a full /dev/shm is an error here and not a SIGBUS later. */
 static int populate(struct ftc_level *level, unsigned place, size_t bytes)
 {
     size_t *populated = &level->populated[place];

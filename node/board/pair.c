@@ -1,7 +1,8 @@
 /*
- * Two members and a large value: each combines half of it, reading the other's input and writing
- * the other's result where they are, in the other process's memory (agreement.md, "Pairs"). One
- * copy of each byte instead of two, and half of the combining.
+ * Two members with a large value (agreement.md, "Pairs"). Each member combines half of the value.
+ * It reads the input of the other one, and writes the result of the other one, directly in the
+ * memory of the other process. So each byte is copied once instead of twice, and each member
+ * combines only half.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,11 @@
 #define SUCCEEDED FTC_BOARD_GOLDEN
 #define REFUSED   (~FTC_BOARD_GOLDEN)
 
-/* What a member says of itself before anything is copied. */
+/* What a member tells of itself before anything is copied. */
 struct offer {
-    uint64_t input, output; /* addresses of its own; 0: it wants no result */
-    uint64_t allowed;       /* its memory may be copied from and to, as far as it knows */
-    uint64_t check; /* of the others: to write to a wrong address is worse than a wrong value */
+    uint64_t input, output; /* addresses in its memory; output 0: it wants no result */
+    uint64_t allowed;       /* copies from and to its memory are allowed, as far as it knows */
+    uint64_t check; /* of the other words, because a damaged address would damage other memory */
 };
 
 static uint64_t check_of(const struct offer *offer)
@@ -35,7 +36,7 @@ bool ftc_board_is_pair(const struct ftc_board *b, size_t size)
     return size >= FTC_BOARD_PAIR && b->members == 2 && b->met && !b->refused;
 }
 
-/* Post `mine`, and read what the other one posted. False: it died before. */
+/* Post `mine`, and read what the other member posted. False: it died before it posted. */
 static bool exchange(struct ftc_board *b, const void *mine, void *theirs, size_t size)
 {
     int rank = partner(b);
@@ -59,7 +60,7 @@ struct half {
     size_t from, to;
 };
 
-/* The lower rank's is the first one. */
+/* The lower rank combines the first half. */
 static struct half half_of(const struct ftc_board *b)
 {
     size_t size = b->call->signature.size,
@@ -70,14 +71,15 @@ static struct half half_of(const struct ftc_board *b)
     return (struct half){middle, size};
 }
 
-/* The other one may still be copied from and to. */
+/* Does the other member still live? Its pid may soon be that of another process if not. */
 static bool still_there(struct ftc_board *b)
 {
     ftc_board_look(b);
     return !ftc_set_has(&b->known, partner(b)) || FTC_BOARD_MUTATED(PAIR_COPIES_THE_DEAD);
 }
 
-/* Two pieces: for what the other one has, and for a result that this rank does not want. */
+/* Room for two pieces: one of the other member's input, and one of a result that only the other
+ * member wants. */
 static unsigned char *scratch(struct ftc_board *b)
 {
     if (b->scratch == NULL)
@@ -88,8 +90,9 @@ static unsigned char *scratch(struct ftc_board *b)
     return b->scratch;
 }
 
-/* Read theirs, combine in rank order, write the result where it is wanted. Theirs is read to where
- * the result goes, if the operator can take it from there. */
+/* Read a piece of their input, combine it with ours in rank order, and write the result where it is
+ * wanted. Their piece is read directly to the place of the result if the call has a merge
+ * function, which can combine in place. */
 static bool combine_piece(struct ftc_board *b, const unsigned char *input, unsigned char *output,
                           const struct offer *theirs, size_t at, size_t size)
 {
@@ -126,14 +129,15 @@ static bool is_fenced(struct ftc_board *b)
     return ftc_set_has(&b->known, partner(b));
 }
 
-/* The partner has damaged what it posted: it is fenced, and then this rank is alone. */
+/* The partner has damaged its post. It is accused, and after its fencing this rank is alone. */
 static void lose_partner(struct ftc_board *b, const char *what)
 {
     b->set.host.accuse(b->set.host.arg, partner(b), what);
     ftc_board_until(b, is_fenced, false);
 }
 
-/* Both make an offer. False: the other one died before. */
+/* Exchange offers. False: the other member died before, or its offer was damaged and it was
+ * fenced. */
 static bool exchange_offers(struct ftc_board *b, struct offer *mine, struct offer *theirs)
 {
     mine->allowed = b->set.host.allow_copies(b->set.host.arg, partner(b));
@@ -146,8 +150,8 @@ static bool exchange_offers(struct ftc_board *b, struct offer *mine, struct offe
     return false;
 }
 
-/* Did it work here, and there? The two words are far apart, so a damaged one is neither. False: the
- * other one died before, or is lost. */
+/* Exchange whether the copies succeeded. SUCCEEDED and REFUSED differ in all bits, so a damaged
+ * word is neither. False: the other member died before, or was fenced. */
 static bool exchange_success(struct ftc_board *b, bool here, bool *there)
 {
     uint64_t mine = here ? SUCCEEDED : REFUSED, theirs;

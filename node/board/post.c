@@ -1,5 +1,5 @@
-/* Posting: a place in this round, a buffer for what does not fit into the post, and no reader left
- * in either. */
+/* Posting. A post needs a place, and a buffer if its data does not fit into the post. Neither may
+ * have a reader of an older post left ("Reuse"). */
 #include <string.h>
 
 #include "base/cpu.h"
@@ -15,14 +15,14 @@ static bool rank_finished(struct ftc_board *b, int rank, uint64_t end)
     return b->finished[rank] >= end || ftc_set_has(&b->known, rank);
 }
 
-/* Nobody reads it any more, as far as this rank knows without looking. */
+/* Does this rank know, without looking, that nobody reads the old post any more? */
 FTC_HOT static bool is_free(struct ftc_board *b, const struct ftc_board_use *use)
 {
     return use->end <= b->settled ||
            (use->reader != FTC_BOARD_EVERYBODY && rank_finished(b, use->reader, use->end));
 }
 
-/* Looks at everybody, and remembers how far all have come: the next looks are spared. */
+/* Wait for all members, and remember how far all have come, which spares the next looks. */
 static void until_all_finished(struct ftc_board *b, uint64_t end)
 {
     uint64_t settled = UINT64_MAX;
@@ -87,8 +87,8 @@ static struct shelf shelf_for(struct ftc_board *b, size_t bytes)
     return (struct shelf){b->whole, FTC_BOARD_WHOLE_COUNT, FTC_BOARD_WHOLE, FTC_BOARD_WHOLE_OFFSET};
 }
 
-/* The first free one, so that few are ever used and stay in the caches; else the one used longest
- * ago. */
+/* Take the first free buffer, so that only few are ever used, and these stay in the caches. If none
+ * is free, wait for the one that was used longest ago. */
 static uint32_t take_buffer(struct ftc_board *b, const struct shelf *shelf)
 {
     uint32_t oldest = 0;
@@ -103,8 +103,8 @@ static uint32_t take_buffer(struct ftc_board *b, const struct shelf *shelf)
     return oldest;
 }
 
-/* A full /dev/shm must be an error here and no SIGBUS later. Only what is needed: /dev/shm may be
- * small, and ranks many. */
+/* Allocate the memory of a buffer, so that a full /dev/shm is an error here and not a SIGBUS later.
+ * Only the needed part is allocated, because /dev/shm may be small and ranks may be many. */
 static void populate(struct ftc_board *b, struct ftc_board_use *use, uint32_t offset, size_t bytes)
 {
     uint32_t from = offset / PAGE_BYTES * PAGE_BYTES; /* small buffers share pages */
@@ -142,8 +142,9 @@ FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_p
     until_free(b, use);
     ftc_cpu_own(post);
     ftc_board_step();
-    /* Where others write to the line, it may be taken away between two stores: the fewer the
-     * better. Where they do not, a look at it would wait for the line, and stores need not. */
+    /* In a collecting round other ranks write to the same cache line, and may take it away between
+     * two stores. So an unchanged signature is not stored again. In other rounds they do not, and
+     * a store is cheaper than this comparison, which would wait for the line. */
     if (alone || !ftc_board_same_call(&post->signature, &b->mine))
         post->signature = b->mine;
     use->end = b->round + 1;
@@ -177,7 +178,7 @@ FTC_HOT const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
     ftc_board_step();
     if (bytes <= FTC_BOARD_INLINE)
         return post->data;
-    uint64_t offset = post->offset; /* once: what is checked is what is used */
+    uint64_t offset = post->offset; /* read once, so that the checked value is the one used */
     if (FTC_BOARD_CHECKS && !ftc_board_readable(b, offset))
         b->set.host.damaged(b->set.host.arg, "a post lies outside of its rank's area");
     return b->memory.areas + (size_t)rank * FTC_BOARD_AREA + offset;

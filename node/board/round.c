@@ -1,20 +1,20 @@
 /*
- * Collecting rounds: who has posted, and the combined value.
+ * Collecting rounds: which members have posted, and the combined value.
  *
- * Happy path, few members and little data: wait for each mark in rank order, combine for oneself.
- * Otherwise: whoever adds the last one to the arrival count finds the round over, claims the chunks
- * that nobody has claimed, combines them and sets them done; the others copy. A claimer that dies
- * is replaced by whoever finds it in L.
+ * With few members and little data each member waits for the marks in rank order and combines for
+ * itself. Otherwise a member that finds the round over claims the chunks that nobody has claimed,
+ * combines them and sets them done; the others copy the result. Usually this is the member that
+ * arrives last. When a claimer dies, a member that finds it in L claims the chunk instead.
  */
 #include <string.h>
 
 #include "base/cpu.h"
 #include "node/board/internal.h"
 
-/* --- who has posted --- */
+/* --- posts --- */
 
-/* agreement.md, "Deciding". The flag in L is read before the mark that it settles. True if the
- * round is over: every post is sound or never will be. */
+/* agreement.md, "Deciding". L is read before the mark. True: the post of each member is sound or
+ * missing. */
 FTC_HOT static bool look_at_marks(struct ftc_board *b)
 {
     if (b->cursor == 0)
@@ -23,7 +23,7 @@ FTC_HOT static bool look_at_marks(struct ftc_board *b)
         int rank = b->member[b->cursor];
         bool failed = FTC_BOARD_CHECKS && b->live < b->members && ftc_set_has(&b->known, rank);
         if ((b->apart && rank == b->rank) || (b->leaving > 0 && ftc_set_has(&b->left_out, rank))) {
-            b->cursor++; /* not posted, and not needed; or missing already */
+            b->cursor++; /* its post is not needed, or is known to be missing */
             continue;
         }
         enum ftc_board_standing standing = ftc_board_standing(b, rank, failed);
@@ -49,7 +49,8 @@ FTC_HOT static bool is_over(struct ftc_board *b)
     return b->over;
 }
 
-/* An operation of several blocks is restarted when a member is missing after the first. */
+/* An operation of several blocks starts again when a member is missing in a later block than the
+ * first. */
 static bool must_restart(const struct ftc_board *b)
 {
     return b->offset > 0 && b->missing > 0;
@@ -65,7 +66,7 @@ static bool posted(const struct ftc_board *b, int rank)
 
 FTC_HOT static void copy(unsigned char *out, const unsigned char *data, size_t size)
 {
-    if (size == FTC_BOARD_INLINE) /* a move instead of a call */
+    if (size == FTC_BOARD_INLINE) /* a constant size makes it a move instead of a call */
         memcpy(out, data, FTC_BOARD_INLINE);
     else
         memcpy(out, data, size);
@@ -82,7 +83,8 @@ FTC_HOT void ftc_board_combine_two(const struct ftc_call *call, const unsigned c
     call->combine(call->combine_arg, second, out, size);
 }
 
-/* Between two, the other reads this rank's post now: its lines are better left alone. */
+/* With two members the other one reads this rank's post now. So this rank reads its own data from
+ * the source, and does not touch the cache lines of the post. */
 FTC_HOT static const unsigned char *data_of(struct ftc_board *b, int rank)
 {
     if (rank == b->rank && (b->apart || (b->members == 2 && b->call->merge != NULL)))
@@ -90,7 +92,8 @@ FTC_HOT static const unsigned char *data_of(struct ftc_board *b, int rank)
     return ftc_board_data(b, rank, ftc_board_post_of(b, b->round, rank), b->bytes);
 }
 
-/* agreement.md: in rank order. `from` counts from the start of the block. */
+/* Combine the posts in rank order (agreement.md, "Deciding"). `from` counts from the start of the
+ * block. */
 FTC_HOT static void combine(struct ftc_board *b, size_t from, size_t size, unsigned char *out)
 {
     const struct ftc_call *call = b->call;
@@ -110,7 +113,7 @@ FTC_HOT static void combine(struct ftc_board *b, size_t from, size_t size, unsig
             call->combine(call->combine_arg, data, out, size);
         combined++;
     }
-    if (combined == 1 && out != first) /* alone, in place */
+    if (combined == 1 && out != first) /* equal if this rank alone combines in place */
         copy(out, first, size);
 }
 
@@ -136,9 +139,9 @@ static unsigned char *result(const struct ftc_board *b)
     return b->memory.results + (b->round % FTC_BOARD_RESULTS) * FTC_BOARD_BLOCK;
 }
 
-/* A claim is free if it is of another round, or if its holder is in L and has stopped writing. A
- * claim that cannot be is free, too: whichever rank has damaged it, the work is done again. This
- * rank holds none while it looks. */
+/* A claim is free if it is of another round, or if its holder is in L and so has stopped writing.
+ * An impossible claim is damaged; it is free, too, and the chunk is combined again. A claim of this
+ * rank is impossible, because this rank holds none while it looks. */
 static bool may_claim(struct ftc_board *b, uint64_t word)
 {
     int holder = (int)(FTC_BOARD_VALUE(word) >> 2);
@@ -162,8 +165,8 @@ static uint64_t claim_word(const struct ftc_board *b, enum ftc_board_claim state
     return FTC_BOARD_WORD(b->round, (unsigned)b->rank << 2 | state);
 }
 
-/* The word is compared with what was read after L, so a holder in L that had set done meanwhile is
- * noticed. */
+/* Claim a chunk if it is free, and combine it. If its dead holder had set it done after `word` was
+ * read, the compare-and-swap fails. */
 static void try_chunk(struct ftc_board *b, unsigned index)
 {
     _Atomic uint64_t *claim = &ftc_board_place(b, b->round)->claim[index];
@@ -178,8 +181,8 @@ static void try_chunk(struct ftc_board *b, unsigned index)
     FTC_BOARD_STORE(*claim, claim_word(b, short_of ? FTC_CLAIM_DONE_SHORT : FTC_CLAIM_DONE));
 }
 
-/* True if all chunks are done; else b->chunk is the first that is not. Who did one that members are
- * missing in had them in L, and so they are declared: this rank will find the same. */
+/* True if all chunks are done; else b->chunk is the first one that is not. If a chunk was combined
+ * without missing members, these are declared, and this rank will find the same ones missing. */
 FTC_HOT static bool all_done(struct ftc_board *b)
 {
     struct ftc_board_place *place = ftc_board_place(b, b->round);
@@ -206,7 +209,7 @@ FTC_HOT static void arrive(struct ftc_board *b)
         ;
 }
 
-/* A hint: who died after it arrived is counted. */
+/* A hint, because members that died after their arrival are counted. */
 FTC_HOT static bool all_arrived(struct ftc_board *b)
 {
     uint64_t word = FTC_BOARD_LOAD(ftc_board_place(b, b->round)->arrived);

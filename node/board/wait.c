@@ -1,5 +1,5 @@
 /*
- * Waiting on the board and waking who waits.
+ * Waiting on the board, and waking the ranks that wait.
  *
  *   publisher                              sleeper
  *   P1 publish (mark, done, finished)      S1 expected := bell
@@ -7,15 +7,18 @@
  *   P3 read the count                      S3 look at everything
  *   P4 if any: bell += 1, wake two         S4 sleep while bell == expected
  *
- * If P3 does not see S2, S3 sees P1; if it does, P4 comes after S1, and the kernel does not let it
- * sleep or wakes it. Where P2 would be felt (a broadcast's root, a sender of a plain reduce,
- * everybody where sleep is rare), the sleeper fences for both (membarrier) after S2, and P2 only
- * keeps the compiler from moving P3.
+ * If P3 does not see S2, then S3 sees P1. If P3 sees S2, then P4 comes after S1, and the kernel
+ * either does not let the sleeper sleep, or wakes it.
  *
- * The count of sleepers holds their round. Who wakes two takes two off, so the count never is less
- * than those asleep; each woken one finishes the round and wakes two more. In a broadcast nobody
- * waits for the receivers, so one may be in round r + W while others sleep in round r: before they
- * have finished it naps elsewhere, a millisecond at a time.
+ * P2 would cost too much for the root of a broadcast and for a sender of a plain reduce, and where
+ * sleep is rare also for all others. There the sleeper fences for both (membarrier) after S2, and
+ * P2 only keeps the compiler from moving P3.
+ *
+ * The count of sleepers is tagged with their round. A rank that wakes two sleepers takes two off
+ * the count, so the count is never less than the number of ranks asleep. Each woken rank finishes
+ * the round and wakes two more. In a broadcast nobody waits for the receivers, so one of them may
+ * be in round r + W while others sleep in round r. Until these have finished, it naps elsewhere, a
+ * millisecond at a time.
  */
 #include <sched.h>
 
@@ -23,10 +26,10 @@
 #include "node/board/internal.h"
 #include "node/system/futex.h"
 
-#define QUICK_LOOKS       100 /* without a pause, which alone takes as long as a line from another core */
-#define ROOM_PAUSES       16 /* about a microsecond */
+#define QUICK_LOOKS       100 /* looks without a pause: one takes as long as to fetch a line */
+#define ROOM_PAUSES       16  /* about a microsecond */
 #define FAN_OUT           2
-#define UNFENCED_SLEEP_NS 1000000u /* where nobody can fence for others */
+#define UNFENCED_SLEEP_NS 1000000u /* limit of a sleep where no process can fence for others */
 #define NAP_NS            1000000u
 
 static void fence(const struct ftc_board *b, bool light)
@@ -44,7 +47,7 @@ static uint64_t tag_of(uint64_t word)
     return word & ~(uint64_t)0xffff;
 }
 
-/* Take up to FAN_OUT sleepers of this round off the count; false: there are none. */
+/* Take up to FAN_OUT sleepers of this round off the count. False: there are none. */
 FTC_HOT static bool take_sleepers(struct ftc_board_place *place, uint64_t round)
 {
     uint64_t word = FTC_BOARD_LOAD(place->sleepers);
@@ -58,7 +61,8 @@ FTC_HOT static bool take_sleepers(struct ftc_board_place *place, uint64_t round)
     return false;
 }
 
-/* After publishing what is awaited at this round's place, and to pass a waking on. */
+/* Wake sleepers at the place of this round. Called after this rank has published what they wait
+ * for, and by a woken rank to wake the next ones. */
 FTC_HOT static void ring(struct ftc_board *b, bool light)
 {
     struct ftc_board_place *place = ftc_board_place(b, b->round);
@@ -77,8 +81,8 @@ FTC_HOT static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *
 
     if (wanted == 0 || wanted > b->round + 1)
         return;
-    FTC_BOARD_STORE(own->wanted,
-                    0); /* who wrote a smaller one meanwhile looks again: the bell moves */
+    /* A rank whose smaller wish is lost by this looks again, because the bell moves. */
+    FTC_BOARD_STORE(own->wanted, 0);
     if (FTC_BOARD_MUTATED(WISH_WITHOUT_BELL))
         return;
     FTC_BOARD_ADD(own->bell, 1);
@@ -89,7 +93,7 @@ FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
 {
     struct ftc_board_progress *own = &b->memory.progress[b->rank];
 
-    if (!collecting) { /* else the others see it in this rank's next post */
+    if (!collecting) { /* after a collecting round this rank's next post shows it */
         b->own_finished = b->round + 1;
         FTC_BOARD_STORE(own->finished, b->own_finished);
     }
@@ -97,11 +101,11 @@ FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
     if (!collecting)
         ring_wanted(b, own);
     if (collecting) {
-        b->settled = b->round; /* each member has posted in it, hence finished all before */
+        b->settled = b->round; /* each member has posted in it, so has finished all before it */
         b->met = true;
     }
     b->round++;
-    if (collecting) /* probably the next one collects too */
+    if (collecting) /* the next round probably collects, too */
         ftc_cpu_own(ftc_board_post_of(b, b->round, b->rank));
 }
 
@@ -114,10 +118,10 @@ void ftc_board_ring_all(struct ftc_segment *segment)
         FTC_BOARD_ADD(memory.places[i].bell, 1);
     for (int rank = 0; rank < ranks; rank++)
         FTC_BOARD_ADD(memory.progress[rank].bell, 1);
-    /* Who is not asleep yet has still to read its bell, and finds it bumped and the failure
-     * declared. */
+    /* A rank that is not asleep yet must still read its bell, and then finds the new value and the
+     * declared failure. */
     atomic_thread_fence(memory_order_seq_cst);
-    /* Whatever the counts say: who died may have taken sleepers off and not yet woken them. */
+    /* Do not trust the counts: the dead rank may have taken sleepers off without waking them. */
     for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++)
         if (!FTC_BOARD_MUTATED(DEATH_WAKES_COUNTED) ||
             FTC_BOARD_VALUE(FTC_BOARD_LOAD(memory.places[i].sleepers)) > 0)
@@ -129,11 +133,11 @@ void ftc_board_ring_all(struct ftc_segment *segment)
 
 /* --- sleeping --- */
 
-/* Where to sleep: counting oneself there. */
+/* Where to sleep: at a place, or at the progress of a rank. */
 struct bed {
     _Atomic uint32_t *bell;
-    struct ftc_board_place *place;       /* a round's, or ... */
-    struct ftc_board_progress *progress; /* ... a rank's room, wanted up to `end` */
+    struct ftc_board_place *place;       /* count this rank as a sleeper here; or NULL */
+    struct ftc_board_progress *progress; /* wish here that `finished` reaches `end`; or NULL */
     uint64_t end;
     bool light;
 };
@@ -144,14 +148,14 @@ static void count_sleeper(struct ftc_board *b, struct ftc_board_place *place)
 
     do {
         bool same = tag_of(word) == tag;
-        if (same &&
-            FTC_BOARD_VALUE(word) == 0xffff) /* more than there can be: old sleeps that timed out */
+        /* More sleepers than ranks: they are old sleeps that timed out. */
+        if (same && FTC_BOARD_VALUE(word) == 0xffff)
             return;
         next = same ? word + 1 : tag + 1;
     } while (!FTC_BOARD_SWAP(place->sleepers, &word, next));
 }
 
-/* The smallest wish stays; the others are woken with it and wish again. */
+/* Only the smallest wish is kept. Ranks with larger wishes are woken with it, and wish again. */
 static void wish(struct ftc_board_progress *progress, uint64_t end)
 {
     uint64_t wanted = FTC_BOARD_LOAD(progress->wanted);
@@ -160,8 +164,8 @@ static void wish(struct ftc_board_progress *progress, uint64_t end)
         ;
 }
 
-/* A wish that was not the smallest is gone once that one came true. Looked at after the bell was
- * read. */
+/* Is there a wish that covers ours? When the smallest wish came true all wishes were cleared. Ask
+ * this after the bell was read. */
 static bool wish_stands(struct ftc_board_progress *progress, uint64_t end)
 {
     uint64_t wanted = FTC_BOARD_LOAD(progress->wanted);
@@ -173,8 +177,8 @@ static bool failures_waiting(const struct ftc_board *b)
 {
     uint32_t failures = FTC_BOARD_LOAD(b->header->failures);
 
-    return failures != b->failures &&
-           b->failures < (uint32_t)b->ranks; /* more is damage: not for ever */
+    /* A damaged length must not make this true for ever, so stop when all ranks have failed. */
+    return failures != b->failures && b->failures < (uint32_t)b->ranks;
 }
 
 FTC_HOT void ftc_board_look(struct ftc_board *b)
@@ -183,7 +187,7 @@ FTC_HOT void ftc_board_look(struct ftc_board *b)
         b->set.host.look(b->set.host.arg);
 }
 
-/* May somebody sleep at this bell for an earlier round? */
+/* Can a rank sleep at this bell for an earlier round? */
 static bool is_shared(struct ftc_board *b, const struct bed *bed)
 {
     return bed->place != NULL && b->round >= FTC_BOARD_DEPTH &&
@@ -191,8 +195,8 @@ static bool is_shared(struct ftc_board *b, const struct bed *bed)
            !FTC_BOARD_MUTATED(SHARED_PLACE);
 }
 
-/* Elsewhere, where nobody is woken in this rank's stead. The ranks behind may be waiting for an
- * older mark of this one. */
+/* Sleep elsewhere than at the place, where this rank could be woken instead of one of an earlier
+ * round. The ranks behind may be waiting for an older mark of this rank, so it checks its marks. */
 static void nap(struct ftc_board *b)
 {
     const struct ftc_board_host *host = &b->set.host;
@@ -233,8 +237,8 @@ static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_don
     host->asleep(host->arg, false);
 }
 
-/* There is no hurry where 32 rounds are under way, and each look takes the line from who is working
- * on them. */
+/* A rank that waits for room has W rounds under way, so it need not hurry, and each look takes the
+ * cache line away from the ranks that work on them. */
 static void relax(const struct bed *bed, int idle)
 {
     int pauses = bed->place == NULL ? ROOM_PAUSES : idle > QUICK_LOOKS ? 1 : 0;
@@ -261,8 +265,8 @@ FTC_HOT static void until(struct ftc_board *b, const struct bed *bed, ftc_board_
             idle = b->set.spins;
         } else {
             sleep_once(b, bed, done);
-            idle =
-                b->set.spins; /* woken: others may be about to run; yield again before sleeping */
+            /* Others may be about to run, so yield again before the next sleep. */
+            idle = b->set.spins;
         }
     }
 }

@@ -43,8 +43,8 @@
  * of the first one with the line that it writes to, so two ranks exchange with two transfers
  * instead of four (0.16 us instead of 0.22 us). */
 struct ftc_board_post {
-    /* ftc_board_mark(), or FTC_BOARD_COUNTED or FTC_BOARD_VOID with the round + 1. Release: the rest
-     * of the post is there. */
+    /* ftc_board_mark(), or FTC_BOARD_COUNTED or FTC_BOARD_VOID with the round + 1. Release: the
+     * rest of the post is there. */
     _Atomic uint64_t mark;
     struct ftc_signature signature;
     union {

@@ -1,6 +1,6 @@
 /*
- * The failure log. The launcher alone writes it. If it dies at any line, readers find a log that
- * ends earlier.
+ * The failure log. Only the launcher writes it. If the launcher dies at any line, readers find a
+ * log that ends earlier.
  *
  * A rank can damage the log, as it can every word of the segment. So the launcher decides by a log
  * of its own, which it never reads back from shared memory, and writes damaged words again. A
@@ -31,8 +31,8 @@ static _Atomic uint32_t *failure_log(struct ftc_segment *segment)
     return (_Atomic uint32_t *)(void *)(segment->base + segment->layout.log_offset);
 }
 
-/* Entry `index` of the log if it names `rank`. The flag in a slot is entry 0 of a log of its
- * own. */
+/* The word for entry `index` of the log if it names `rank`. The flag in a slot has the form of
+ * entry 0. */
 static uint32_t checked(uint32_t index, uint32_t rank)
 {
     uint64_t mixed = ((uint64_t)index << 32 | (rank + 1)) * GOLDEN;
@@ -40,7 +40,7 @@ static uint32_t checked(uint32_t index, uint32_t rank)
     return (uint32_t)(mixed >> (32 + RANK_BITS)) << RANK_BITS | (rank + 1);
 }
 
-/* Ranks read these lines all the time: a word is written only if it is wrong. */
+/* Write a word only if it is wrong, because the ranks read these cache lines all the time. */
 static void put(_Atomic uint32_t *word, uint32_t right)
 {
     if (atomic_load_explicit(word, memory_order_relaxed) != right)
@@ -74,7 +74,7 @@ void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc
     if (own->has[rank])
         return;
     fill_slot(ftc_segment_slot(segment, rank), failure);
-    /* Pairs with ftc_segment_failed(): who sees the flag sees the fields. */
+    /* Pairs with ftc_segment_failed(): a reader that sees the flag sees the fields. */
     put(&ftc_segment_slot(segment, rank)->failed, checked(0, (uint32_t)rank));
     own->has[rank] = true;
     own->log[own->count++] = (uint32_t)rank;
@@ -100,7 +100,7 @@ int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor)
     uint32_t entry = atomic_load_explicit(&failure_log(segment)[*cursor], memory_order_acquire);
     uint32_t rank = (entry & ((1u << RANK_BITS) - 1)) - 1;
     if (rank >= segment->layout.ranks || entry != checked(*cursor, rank))
-        return -1; /* damaged: the launcher makes it good */
+        return -1; /* the entry is damaged, and the launcher will restore it */
     ++*cursor;
     return (int)rank;
 }

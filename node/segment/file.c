@@ -1,5 +1,5 @@
-/* The segment's file in /dev/shm. Its launcher makes and locks it. Only a process that holds that
- * lock removes it. */
+/* The file of a segment in /dev/shm. Its launcher makes and locks it. Only a process that holds
+ * this lock removes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,9 +57,9 @@ static int create_error(const char *path)
     return ftc_error_set(FTC_ERR_SYSTEM, "cannot create %s: %m", path);
 }
 
-/* A collector may come between the two steps, find a file without a lock, and remove it. It locks
- * first, too: so either this lock is refused, or the file has lost its name by the time it is
- * looked for, or the collector finds it locked. */
+/* Between making and locking, a collector may find a file without a lock, and remove it. The
+ * collector locks the file first, too. So either it finds the file locked, or our lock is refused,
+ * or the file has lost its name when we look for it after locking. */
 int ftc_segment_file_make(const char *path, int *fd)
 {
     *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);

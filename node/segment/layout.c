@@ -1,5 +1,5 @@
-/* Layout of the node segment: computed from the number of ranks and the size of the text, and never
- * taken from a file: a file's header has to say the same. */
+/* The layout of the node segment. It is always computed, never taken from a file; the header of a
+ * file must have the same layout. */
 #include "node/segment/layout.h"
 
 #include "node/segment/board_memory.h"
@@ -12,9 +12,9 @@
 #define PAGE_BYTES 4096u
 #define LINE_BYTES 64u
 
-/* What is shared between processes must look the same in all of them, and but for posts, which do
- * on purpose, nothing of one writer may share a cache line with another's. A change of these
- * numbers is a change of FTC_SEGMENT_VERSION. */
+/* Shared structs must have the same layout in all processes. Words of different writers may not
+ * share a cache line, except posts, which share one on purpose. A change of these numbers needs a
+ * new FTC_SEGMENT_VERSION. */
 _Static_assert(sizeof(struct ftc_slot) % LINE_BYTES == 0, "slots are padded");
 _Static_assert(sizeof(struct ftc_slot) == 1152, "layout of the slot");
 _Static_assert(sizeof(struct ftc_segment_header) == 1088, "layout of the header");
@@ -45,7 +45,7 @@ int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes
     if (text_size < 1 || text_size > FTC_LAYOUT_MAX_TEXT)
         return ftc_error_set(FTC_ERR_ARG, "a configuration of %llu bytes: at most %u are possible",
                              (unsigned long long)text_size, FTC_LAYOUT_MAX_TEXT);
-    /* No overflow: both factors are bounded above, the largest total is about 2^40. */
+    /* Nothing overflows: both factors are bounded, and the largest total is about 2^40. */
     uint64_t row = round_up((uint64_t)ftc_set_words((int)ranks) * sizeof(uint64_t), LINE_BYTES);
     *layout = (struct ftc_layout){
         .ranks = (uint32_t)ranks, .nodes = (uint32_t)nodes, .text_size = text_size};
@@ -102,7 +102,7 @@ void ftc_layout_store(const struct ftc_layout *layout, struct ftc_segment_header
     header->set_stride = layout->set_stride;
 }
 
-/* Everything between these two fields is what ftc_layout_store() writes. */
+/* ftc_layout_store() writes all that lies between these two fields. */
 static bool same_layout(const struct ftc_segment_header *a, const struct ftc_segment_header *b)
 {
     size_t from = offsetof(struct ftc_segment_header, version);

@@ -12,7 +12,8 @@ static struct ftc_node *table(const struct ftc_segment *segment)
     return (struct ftc_node *)(void *)(segment->base + segment->layout.nodes_offset);
 }
 
-/* They follow one another, none is empty, and together they hold all ranks. */
+/* The rows of ranks must follow one another, none may be empty, and together they must hold all
+ * ranks. */
 int ftc_nodes_keep(struct ftc_segment *segment)
 {
     const struct ftc_node *nodes = table(segment);
@@ -55,7 +56,7 @@ int ftc_nodes_fill(struct ftc_segment *segment, const struct ftc_segment_spec *s
         nodes[node].first = members[node].first;
         nodes[node].count = members[node].count;
     }
-    /* One node needs no lease; of several, ranks must not return before the first has come. */
+    /* A single node needs no lease. On several nodes no rank may return before the first lease. */
     atomic_store_explicit(&header->lease_ns, spec->nodes > 1 ? 0 : UINT64_MAX,
                           memory_order_relaxed);
     return ftc_nodes_keep(segment);

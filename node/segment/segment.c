@@ -1,9 +1,9 @@
 /*
- * The node segment as a file in /dev/shm: made whole or not at all, attached after every check,
- * removed by name.
+ * The node segment as a file in /dev/shm. It is made whole or not at all, is attached only after
+ * all checks, and is removed by its name.
  *
- * The front part is allocated for good when it is made, so that no later store in it can meet a
- * full /dev/shm (SIGBUS). The rings and areas behind it stay holes until they are used
+ * The memory of the front part is allocated when the file is made, so that no later store can meet
+ * a full /dev/shm (SIGBUS). The rings and areas behind it stay holes until they are used
  * (ftc_segment_ring_allocate, ftc_segment_area_allocate).
  */
 #include "node/segment/segment.h"
@@ -41,7 +41,7 @@ static int check_name(const char *job)
 
 /* --- creating --- */
 
-/* Going over the limit would not only fail but raise SIGXFSZ, so it is looked at first. */
+/* Check the limit first, because to exceed it would not only fail but also raise SIGXFSZ. */
 static int check_file_limit(uint64_t bytes)
 {
     struct rlimit limit;
@@ -102,7 +102,7 @@ static int map_file(struct ftc_segment *segment, int fd, uint64_t size, bool wri
     segment->base = base;
     segment->mapped = (size_t)size;
     segment->writable = writable;
-    /* Gigabytes of holes do not belong in a core file. Without effect on correctness. */
+    /* Keep gigabytes of holes out of core files. A failure does no harm. */
     if (size > segment->layout.rings_offset)
         (void)madvise(segment->base + segment->layout.rings_offset,
                       (size_t)(size - segment->layout.rings_offset), MADV_DONTDUMP);
@@ -114,7 +114,7 @@ static void copy_text(char *to, size_t room, const char *from)
     snprintf(to, room, "%s", from != NULL ? from : "");
 }
 
-/* So few bytes come at once, whole, as soon as the kernel's generator is seeded. */
+/* getrandom() gives so few bytes in one piece, as soon as the generator of the kernel is seeded. */
 static int draw(unsigned char *bytes, size_t size)
 {
     if (getrandom(bytes, size, 0) == (ssize_t)size)
@@ -159,7 +159,7 @@ static int fill_header(struct ftc_segment *segment, const struct ftc_segment_spe
     int rc = ftc_nodes_fill(segment, spec);
     if (rc != 0)
         return rc;
-    /* Pairs with the acquire in read_header(): who sees the magic sees all of the above. */
+    /* Pairs with the acquire in read_header(): a reader that sees the magic sees all the rest. */
     atomic_store_explicit(&header->magic, FTC_SEGMENT_MAGIC, memory_order_release);
     return 0;
 }
@@ -206,7 +206,7 @@ int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *
     if (rc != 0)
         goto err_free;
     ftc_segment_file_keep(segment, fd);
-    /* The umask may have taken bits away, and the owner must be able to attach. */
+    /* The umask may have cleared bits, and the owner must be able to attach. */
     if (fchmod(segment->fd, 0600) != 0)
         rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot set the mode of %s: %m", segment->path);
     if (rc == 0)
@@ -441,9 +441,9 @@ void *ftc_segment_ring(struct ftc_segment *segment, int from, int to)
     return segment->writable ? segment->base + ring_offset(segment, from, to) : NULL;
 }
 
-/* For kernels before 5.14, which know no MADV_POPULATE_WRITE. The descriptor of the
- * segment is not used for this: a program may close all that it does not know, and open other files
- * under the same numbers. */
+/* For kernels before 5.14, which have no MADV_POPULATE_WRITE. This opens the file anew, because the
+ * user's program may have closed the descriptor of the segment and opened another file under the
+ * same number. */
 static int allocate_by_path(const struct ftc_segment *segment, uint64_t offset, uint64_t size)
 {
     int fd = open(segment->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -469,7 +469,7 @@ static int allocate(struct ftc_segment *segment, uint64_t start, size_t size)
     return rc;
 }
 
-/* EFAULT: the kernel would have raised SIGBUS. */
+/* EFAULT: a store would have raised SIGBUS. */
 static bool shm_full(void)
 {
     return errno == EFAULT || errno == ENOSPC;

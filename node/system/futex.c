@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-/* Shared between processes, hence not FUTEX_PRIVATE. */
+/* The word is shared between processes, so the futex is not FUTEX_PRIVATE. */
 void ftc_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / FTC_NS_PER_S),

@@ -1,5 +1,6 @@
-/* Directories take flock() alone. Files take locks of open file descriptions, as these can be
- * looked at without being taken: a reader that is stopped there keeps nobody from the lock. */
+/* A directory can only be locked by flock(). Files get locks of open file descriptions, because a
+ * reader can look at these without taking them. So a reader that is stopped at that moment keeps
+ * nobody from the lock. */
 #include "node/system/lock.h"
 
 #include <errno.h>

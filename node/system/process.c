@@ -1,5 +1,5 @@
-/* Which process lives behind a pid: it is read from /proc, and killed through a pidfd so that the
- * pid cannot be reused in between. */
+/* Processes by pid. Their state is read from /proc. They are killed through a pidfd, so that the
+ * pid cannot be reused between the look and the signal. */
 #include "node/system/process.h"
 
 #include <errno.h>
@@ -39,8 +39,8 @@ static bool read_whole(const char *path, char *text, size_t room)
     return true;
 }
 
-/* A /proc of another pid namespace, or none at all, says nothing of the pids that this process
- * knows. */
+/* Is there a /proc, of the pid namespace of this process? Another one tells nothing about the pids
+ * that this process knows. */
 static bool proc_is_ours(void)
 {
     char self[24];
@@ -57,8 +57,8 @@ static bool read_stat(pid_t pid, struct stat_line *line)
     snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
     if (pid <= 0 || !proc_is_ours() || !read_whole(path, text, sizeof(text)))
         return false;
-    /* Field 2 is the program's name in parentheses and may hold blanks and parentheses itself: the
-     * last one ends it. */
+    /* Field 2 is the name of the program in parentheses. The name may hold blanks and parentheses
+     * itself, so the field ends at the last parenthesis. */
     char *after = strrchr(text, ')');
     if (after == NULL)
         return false;
@@ -82,7 +82,7 @@ static bool has_pid(pid_t pid)
     return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-/* The kernel is asked first whether there is such a pid: that takes neither /proc nor a
+/* The first question is whether the kernel knows the pid, which needs neither /proc nor a
  * descriptor. */
 enum ftc_life ftc_process_life(pid_t pid, uint64_t start)
 {
@@ -91,8 +91,8 @@ enum ftc_life ftc_process_life(pid_t pid, uint64_t start)
         return FTC_LIFE_GONE;
     if (!read_stat(pid, &line)) /* it may have ended since */
         return has_pid(pid) ? FTC_LIFE_UNKNOWN : FTC_LIFE_GONE;
-    /* A zombie only waits for its parent, but one with more threads has lost no more than its
-     * first. */
+    /* A zombie only waits for its parent. But if it has more threads, only its first thread has
+     * ended. */
     if ((line.state == 'Z' || line.state == 'X') && line.threads <= 1)
         return FTC_LIFE_GONE;
     return start == 0 || line.start == start ? FTC_LIFE_ALIVE : FTC_LIFE_GONE;
@@ -133,7 +133,7 @@ bool ftc_process_kill(pid_t pid, uint64_t start, uint64_t timeout_ns)
     int pidfd = open_pidfd(pid);
     if (pidfd < 0)
         return ftc_process_life(pid, start) == FTC_LIFE_GONE;
-    /* The descriptor holds on to one process; only now is it worth knowing which one it is. */
+    /* Only now, with a pidfd that is bound to one process, can the start time tell which it is. */
     enum ftc_life life = ftc_process_life(pid, start);
     bool gone = life == FTC_LIFE_GONE;
     if (life == FTC_LIFE_ALIVE && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0u) == 0)
@@ -168,7 +168,7 @@ int ftc_process_open(pid_t pid, uint64_t start)
     return -1;
 }
 
-/* <linux/pidfd.h> of 6.15; older headers do not have it. */
+/* From <linux/pidfd.h> of Linux 6.15. Older headers do not have it. */
 struct exit_query {
     uint64_t mask, cgroup;
     uint32_t ids[11];
@@ -186,7 +186,7 @@ static bool ask_pidfd(int pidfd, int *status)
     return true;
 }
 
-/* The last field, while it is a zombie. */
+/* The exit status of a zombie, from the last field of /proc/<pid>/stat. */
 static bool ask_proc(pid_t pid, int *status)
 {
     char path[32], text[1024];
@@ -202,7 +202,7 @@ static bool ask_proc(pid_t pid, int *status)
 
 bool ftc_process_status(int pidfd, pid_t pid, int *status)
 {
-    /* A zombie is told by /proc, one that was reaped by its descriptor; it may be reaped in
-     * between. */
+    /* /proc tells the status of a zombie, the pidfd that of a process that was reaped. The process
+     * may be reaped between the two questions, so the pidfd is asked again. */
     return ask_pidfd(pidfd, status) || ask_proc(pid, status) || ask_pidfd(pidfd, status);
 }
