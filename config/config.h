@@ -153,7 +153,8 @@ struct ftc_config_key {
     const char *const *names; /* FTC_CONFIG_ENUM, FTC_CONFIG_LIST: NULL-terminated, index = value */
     const char *fallback;     /* the default, as text */
     const char *unit;         /* "ms", "" */
-    const char *help;         /* one sentence */
+    const char *help;         /* sentences */
+    bool common;              /* most users need it; else it is for experts */
 };
 extern const struct ftc_config_key ftc_config_schema[];
 extern const size_t ftc_config_schema_size;
@@ -232,8 +233,8 @@ bool ftc_config_goes_by(const struct ftc_config *config, int carrier);
 /* collectives.algorithm. Auto is decided for a job of so many nodes. */
 enum ftc_config_collectives ftc_config_algorithm(const struct ftc_config *config, int nodes);
 
-/* Print every key with value, source, range, default and help, for `--print-config`. The text can
- * be read as an INI file. */
-void ftc_settings_print(const struct ftc_settings *settings, FILE *out);
+/* Print keys with value, source, range, default and help, for `--print-config`: all keys, or those
+ * that are common or do not have their default. The text can be read as an INI file. */
+void ftc_settings_print(const struct ftc_settings *settings, bool all, FILE *out);
 
 #endif

@@ -102,13 +102,22 @@ static void print_alias(FILE *out)
             ftc_config_variable(&ftc_config_alias, variable, sizeof(variable)));
 }
 
-void ftc_settings_print(const struct ftc_settings *settings, FILE *out)
+static bool is_shown(const struct ftc_settings *settings, size_t index)
+{
+    return ftc_config_schema[index].common || settings->lock[index] != NULL ||
+           strcmp(settings->source[index], "default") != 0;
+}
+
+void ftc_settings_print(const struct ftc_settings *settings, bool all, FILE *out)
 {
     const char *section = "";
     for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        if (!all && !is_shown(settings, i))
+            continue;
         if (strcmp(section, ftc_config_schema[i].section) != 0) {
+            bool first = section[0] == '\0';
             section = ftc_config_schema[i].section;
-            fprintf(out, "%s[%s]\n", i > 0 ? "\n" : "", section);
+            fprintf(out, "%s[%s]\n", !first ? "\n" : "", section);
             if (strcmp(section, ftc_config_alias.section) == 0)
                 print_alias(out);
         }

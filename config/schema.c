@@ -33,51 +33,62 @@ static const char *const neighbourhood_names[] = {"full", "hypercube", "directed
                                                   "torus", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace", NULL};
 
-#define FIELD(name) offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
-#define INT(section, key, field, minimum, maximum, fallback, unit, help)                           \
+/* The last argument of a row is its help. A row that most users need has COMMON behind it; all others
+ * are for experts. */
+#define COMMON                  true
+#define HELP(help, common, ...) help, common
+#define FIELD(name)             offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
+#define INT(section, key, field, minimum, maximum, fallback, unit, ...)                            \
     {                                                                                              \
-        section, key, FTC_CONFIG_INT, FIELD(field), minimum, maximum, NULL, fallback, unit, help   \
+        section, key, FTC_CONFIG_INT, FIELD(field), minimum, maximum, NULL, fallback, unit,        \
+            HELP(__VA_ARGS__, false, false)                                                        \
     }
-#define BOOL(section, key, field, fallback, help)                                                  \
+#define BOOL(section, key, field, fallback, ...)                                                   \
     {                                                                                              \
-        section, key, FTC_CONFIG_BOOL, FIELD(field), 0, 0, NULL, fallback, "", help                \
+        section, key, FTC_CONFIG_BOOL, FIELD(field), 0, 0, NULL, fallback, "",                     \
+            HELP(__VA_ARGS__, false, false)                                                        \
     }
-#define ENUM(section, key, field, names, fallback, help)                                           \
+#define ENUM(section, key, field, names, fallback, ...)                                            \
     {                                                                                              \
-        section, key, FTC_CONFIG_ENUM, FIELD(field), 0, 0, names, fallback, "", help               \
+        section, key, FTC_CONFIG_ENUM, FIELD(field), 0, 0, names, fallback, "",                    \
+            HELP(__VA_ARGS__, false, false)                                                        \
     }
-#define PERCENT(section, key, field, maximum, fallback, help)                                      \
+#define PERCENT(section, key, field, maximum, fallback, ...)                                       \
     {                                                                                              \
-        section, key, FTC_CONFIG_PERCENT, FIELD(field), 0, maximum, NULL, fallback, "%", help      \
+        section, key, FTC_CONFIG_PERCENT, FIELD(field), 0, maximum, NULL, fallback, "%",           \
+            HELP(__VA_ARGS__, false, false)                                                        \
     }
-#define STRING(section, key, field, fallback, help)                                                \
+#define STRING(section, key, field, fallback, ...)                                                 \
     {                                                                                              \
-        section, key, FTC_CONFIG_STRING, FIELD(field), 0, 0, NULL, fallback, "", help              \
+        section, key, FTC_CONFIG_STRING, FIELD(field), 0, 0, NULL, fallback, "",                   \
+            HELP(__VA_ARGS__, false, false)                                                        \
     }
 
-#define LIST(section, key, field, names, fallback, help)                                           \
+#define LIST(section, key, field, names, fallback, ...)                                            \
     {                                                                                              \
-        section, key, FTC_CONFIG_LIST, FIELD(field), 0, 0, names, fallback, "", help               \
+        section, key, FTC_CONFIG_LIST, FIELD(field), 0, 0, names, fallback, "",                    \
+            HELP(__VA_ARGS__, false, false)                                                        \
     }
 
-#define FRACTION(section, key, field, fallback, help)                                              \
+#define FRACTION(section, key, field, fallback, ...)                                               \
     {                                                                                              \
-        section, key, FTC_CONFIG_FRACTION, FIELD(field), 0, 0, NULL, fallback, "", help            \
+        section, key, FTC_CONFIG_FRACTION, FIELD(field), 0, 0, NULL, fallback, "",                 \
+            HELP(__VA_ARGS__, false, false)                                                        \
     }
 
 /* clang-format off */
 const struct ftc_config_key ftc_config_schema[] = {
     INT("job", "f", f, 0, 4095, "1", "",
         "How many failures one operation masks without a second round; less than the number of "
-        "ranks."),
+        "ranks.", COMMON),
 
     INT("detector", "heartbeat_period_ms", heartbeat_period_ms, 1, 60000, "250", "ms",
-        "Time between two heartbeats of a process."),
+        "Time between two heartbeats of a process.", COMMON),
     INT("detector", "heartbeat_timeout_ms", heartbeat_timeout_ms, 2, 600000, "5000", "ms",
-        "A process without a heartbeat for so long is suspected; at least two periods."),
+        "A process without a heartbeat for so long is suspected; at least two periods.", COMMON),
     BOOL("detector", "fence", fence, "on",
         "Kill suspected processes, and then declare them failed. off: only report them, so that "
-        "others wait for them."),
+        "others wait for them.", COMMON),
     BOOL("detector", "exit_notices", exit_notices, "on",
         "Declare a process failed as soon as its exit is seen. off: leave that to the heartbeats "
         "(for tests)."),
@@ -136,27 +147,27 @@ const struct ftc_config_key ftc_config_schema[] = {
     LIST("transport", "order", transport_order, carrier_names, "shm,verbs,tcp",
         "The ways for messages to another rank; the first that reaches it is taken. shm reaches "
         "ranks of the same node, verbs reaches ranks on a network with RDMA, tcp reaches all. "
-        "Without shm, messages are used in a job of one node, too."),
+        "Without shm, messages are used in a job of one node, too.", COMMON),
     STRING("transport", "tcp_address", tcp_address, "",
         "The address or interface at which ranks and agents listen for tcp; of an interface, its "
         "first address. They listen nowhere else. Empty: they listen at all addresses, and "
-        "others try each."),
+        "others try each.", COMMON),
     STRING("transport", "agent_address", agent_address, "",
         "The address or interface at which agents listen, if it is not that of the ranks. Empty: "
         "tcp_address."),
     INT("transport", "tcp_port", tcp_port, 0, 65535, "0", "",
         "The first port at which the ranks of a host and its agent listen for tcp. 0: any free "
-        "ports."),
+        "ports.", COMMON),
     INT("transport", "tcp_port_last", tcp_port_last, 0, 65535, "0", "",
         "The last of these ports. A host needs one for each of its ranks, and one for its agent "
-        "if the job has several hosts. 0: tcp_port is the only one."),
+        "if the job has several hosts. 0: tcp_port is the only one.", COMMON),
     STRING("transport", "tcp_congestion", tcp_congestion, "",
         "The congestion control of tcp between ranks, by the name that the system has for it. "
         "Empty: the choice of the system, but cubic or reno where that is bbr."),
     STRING("transport", "verbs_device", verbs_device, "",
         "RDMA devices, or network interfaces or addresses of such devices, separated by commas. "
         "The ranks take them in turn. An address also decides which GID is used. Empty: the "
-        "first device whose port is up."),
+        "first device whose port is up.", COMMON),
     INT("transport", "verbs_port", verbs_port, 0, 65535, "0", "",
         "The TCP port at which a rank listens for other ranks that want to reach its device; the "
         "first of a range if verbs_port_last is set. 0: any free port."),
@@ -193,7 +204,7 @@ const struct ftc_config_key ftc_config_schema[] = {
         "How a second round reaches the ranks: straight from its coordinator, or along a tree."),
     ENUM("collectives", "algorithm", algorithm, algorithm_names, "auto",
         "board: in shared memory, if all ranks are on one node. corrected: by messages with "
-        "correction. auto chooses."),
+        "correction. auto chooses.", COMMON),
     ENUM("collectives", "levels", levels, levels_names, "auto",
         "How operations go on several nodes. auto: in shared memory within a node, and by "
         "messages between one rank of each, where that can be. 1: by messages among all ranks."),
@@ -211,16 +222,16 @@ const struct ftc_config_key ftc_config_schema[] = {
     ENUM("integrity", "mode", integrity, integrity_names, "none",
         "What helps against silent corruption, by messages. checksum: a process whose memory is "
         "damaged dies. vote: the f+1 results of a reduce or allreduce are compared, which "
-        "detects corruption from f = 1 and corrects it from f = 2."),
+        "detects corruption from f = 1 and corrects it from f = 2.", COMMON),
 
     ENUM("gossip", "algorithm", gossip_algorithm, gossip_algorithm_names, "pfcc",
         "How ftc_gossip_allreduce() aggregates. pflc and pfcc heal flipped bits; all but "
-        "push-sum heal lost messages."),
+        "push-sum heal lost messages.", COMMON),
     ENUM("gossip", "neighbourhood", gossip_neighbourhood, neighbourhood_names, "hypercube",
         "To which ranks a rank sends in ftc_gossip_allreduce(). pfcc and push-cancel-flow do not "
         "take directed-hypercube."),
     FRACTION("gossip", "accuracy", gossip_accuracy, "1e-9",
-        "The error of the result of ftc_gossip_allreduce(), relative to its largest element."),
+        "The error of the result of ftc_gossip_allreduce(), relative to its largest element.", COMMON),
     BOOL("gossip", "turns", gossip_turns, "on",
         "The two ends of a link send in turns, where algorithm and neighbourhood allow it, so "
         "that no messages cross."),
@@ -257,7 +268,7 @@ const struct ftc_config_key ftc_config_schema[] = {
         "or head. random turns one over in each operation of gossip."),
 
     ENUM("log", "level", log_level, level_names, "warn",
-        "The least important kind of log line that is written."),
+        "The least important kind of log line that is written.", COMMON),
 };
 /* clang-format on */
 

@@ -32,7 +32,7 @@ static int refuse_key(const char *section, const char *key, const char *source)
     if (nearest != NULL)
         return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; did you mean %s.%s?", source,
                              quoted, nearest->section, nearest->key);
-    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; `ftrun --print-config` lists them",
+    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; `ftrun --print-config --all` lists them",
                          source, quoted);
 }
 
@@ -164,7 +164,7 @@ static int refuse_variable(const char *name)
                              ftc_config_variable(nearest, variable, sizeof(variable)));
     return ftc_error_set(
         FTC_ERR_CONFIG,
-        "environment variable %s: no such setting; unset it (`ftrun --print-config` lists them)",
+        "environment variable %s: no such setting; unset it (`ftrun --print-config --all` lists them)",
         quoted);
 }
 

@@ -11,7 +11,7 @@
 #include "collectives/values/flip.h"
 #include "node/segment/segment.h"
 
-/* A year: far beyond any use, and far below what a timer could not hold. */
+/* A year is far longer than any use, and a timer can still hold it. */
 #define MAX_SECONDS 31536000.0
 
 typedef int take_fn(struct ftc_command *command, const char *value);
@@ -218,6 +218,13 @@ static int take_print_config(struct ftc_command *command, const char *value)
     return FTC_SUCCESS;
 }
 
+static int take_all(struct ftc_command *command, const char *value)
+{
+    (void)value;
+    command->all = true;
+    return FTC_SUCCESS;
+}
+
 static int take_help(struct ftc_command *command, const char *value)
 {
     (void)value;
@@ -247,7 +254,9 @@ static const struct option_row rows[] = {
     {"set", 0, "SECTION.KEY=VALUE", take_set,
      "one setting; wins over files and variables; may be repeated"},
     {"print-config", 0, NULL, take_print_config,
-     "print all settings, and where each comes from; exit"},
+     "print the settings that most users need, those that were set, and where each comes from; "
+     "exit"},
+    {"all", 0, NULL, take_all, "with --print-config: print the settings for experts, too"},
     {"wdir", 0, "DIR", take_wdir, "working directory of the ranks"},
     {"bind-to", 0, "none|core", take_bind, "bind each rank to one core, in turn (default: none)"},
     {"tag-output", 0, NULL, take_tag, "put [RANK] in front of every line of output"},
@@ -271,7 +280,7 @@ static const struct option_row rows[] = {
 /* Fill getopt's two tables from `rows`; long options return 256 + row. */
 static void build_tables(struct option *longs, char *letters)
 {
-    /* "+": stop at the program's name; ":": tell a missing argument from an unknown option. */
+    /* "+" stops at the program's name. ":" tells a missing argument from an unknown option. */
     *letters++ = '+';
     *letters++ = ':';
     for (int i = 0; i < ROW_COUNT; i++) {
@@ -423,7 +432,7 @@ static size_t find_f(void)
     return i;
 }
 
-/* f < np: agreement.md, Model. */
+/* f < np (agreement.md, Model). */
 static int fit_f(const struct ftc_command *command, struct ftc_settings *settings)
 {
     if (command->action != FTC_ACTION_RUN || settings->value.f < command->np)
@@ -440,7 +449,7 @@ static int fit_f(const struct ftc_command *command, struct ftc_settings *setting
         (long long)settings->value.f, source, command->np, command->np - 1);
 }
 
-/* Here, not by each rank: one line, before anything is started. */
+/* ftrun checks this before it starts a rank, so that there is one line, and not one per rank. */
 static int check_flips(const struct ftc_command *command, const struct ftc_settings *settings)
 {
     struct ftc_flips flips;

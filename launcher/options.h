@@ -1,4 +1,4 @@
-/* The command line of ftrun: one table gives parser and --help. */
+/* The command line of ftrun. One table gives the parser and --help. */
 #ifndef FTC_LAUNCHER_OPTIONS_H
 #define FTC_LAUNCHER_OPTIONS_H
 
@@ -19,25 +19,26 @@ struct ftc_kill_order {
     double after_s; /* since the last rank was started */
 };
 
-/* A setting given on the command line, in its order. */
+/* A setting given on the command line. Settings are kept in the order in which they were given. */
 struct ftc_assignment {
     char *text; /* "section.key=value", owned */
     const char *source;
 };
 
-/* Who starts ranks on which hosts. */
+/* What starts the ranks or agents, and on which hosts. */
 enum ftc_engine {
     FTC_ENGINE_AUTO,
-    FTC_ENGINE_LOCAL, /* this ftrun, here */
+    FTC_ENGINE_LOCAL, /* this ftrun starts all ranks on this machine */
     FTC_ENGINE_SLURM, /* srun starts an ftrun on each host */
-    FTC_ENGINE_PMIX,  /* this is one of these: whoever started them has PMIx */
-    FTC_ENGINE_ADOPT, /* this is one of these, for ranks that PMIx has started: one of them calls it (launcher/job/adopt.h) */
+    FTC_ENGINE_PMIX,  /* this ftrun is one of several that a launcher with PMIx has started */
+    FTC_ENGINE_ADOPT, /* a rank that PMIx has started called this ftrun (launcher/job/adopt.h) */
 };
 
 enum ftc_action { FTC_ACTION_RUN, FTC_ACTION_HELP, FTC_ACTION_VERSION, FTC_ACTION_PRINT_CONFIG };
 
 struct ftc_command {
     enum ftc_action action;
+    bool all; /* --all */
     int np;
     enum ftc_engine engine;
     int nodes, ranks_per_node; /* 0: not given */
@@ -54,18 +55,18 @@ struct ftc_command {
     char **program; /* argv of the ranks, NULL-terminated, inside argv */
 };
 
-/* Read argv. FTC_ERR_ARG with cause and remedy; FTC_ERR_NOMEM. fini() of a zeroed struct and after
- * an error is legal. Strings point into argv. */
+/* Read argv. Strings of `command` point into argv. ftc_command_fini() is legal for a zeroed struct,
+ * and after an error. FTC_ERR_ARG, with cause and remedy; FTC_ERR_NOMEM. */
 int ftc_command_parse(struct ftc_command *command, int argc, char **argv);
 void ftc_command_fini(struct ftc_command *command);
 void ftc_command_help(FILE *out);
-/* The i-th option, in the order of --help; false: there is none. */
+/* The i-th option, in the order of --help. False: there is no such option. */
 bool ftc_command_option(int i, struct ftc_option_text *text);
 
 /*
- * All sources of settings in their order of precedence, then the rules between them and the number
- * of ranks: a default f is cut to what np allows, one that was asked for is an error.
- * FTC_ERR_CONFIG, FTC_ERR_ARG. `settings` must be finished by the caller, also after an error.
+ * Read all sources of settings in their order of precedence. Then apply the rules between settings
+ * and the number of ranks: a default f is cut to what np allows, but an f that was asked for is an
+ * error. The caller must finish `settings`, also after an error. FTC_ERR_CONFIG, FTC_ERR_ARG.
  */
 int ftc_command_settings(const struct ftc_command *command, char *const environment[],
                          struct ftc_settings *settings);

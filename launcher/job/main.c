@@ -27,7 +27,7 @@ static int refuse(int code)
     return code;
 }
 
-/* Text for standard output; a full disk is an error. */
+/* Flush the text on standard output. A full disk is an error. */
 static int finish_printing(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
@@ -44,7 +44,7 @@ static int run(struct ftc_command *command, char **argv)
     if (ftc_command_settings(command, environ, &settings) != FTC_SUCCESS) {
         code = refuse(FTC_EXIT_USAGE);
     } else if (command->action == FTC_ACTION_PRINT_CONFIG) {
-        ftc_settings_print(&settings, stdout);
+        ftc_settings_print(&settings, command->all, stdout);
         code = finish_printing();
     } else if (ftc_engine_choose(command) != FTC_SUCCESS) {
         code = refuse(FTC_EXIT_USAGE);

@@ -1,5 +1,5 @@
-/* Fuzz the INI reader: an error has words and changes nothing; what is accepted survives print and
- * dump. */
+/* Fuzzes the reader of INI files. An error has words, and changes nothing. A file that is accepted
+ * survives print and dump. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void check_text(const struct ftc_settings *settings, const char *dump)
     size_t size;
     FILE *out = open_memstream(&text, &size);
     require(out != NULL);
-    ftc_settings_print(settings, out);
+    ftc_settings_print(settings, true, out);
     require(fclose(out) == 0);
     require(ftc_settings_init(&other) == FTC_SUCCESS);
     require(ftc_settings_read_text(&other, text, size, "print") == FTC_SUCCESS);

@@ -1,5 +1,5 @@
-/* The settings of broadcasts: what auto becomes for a member, the names of combinations, and what
- * cannot go together. */
+/* The settings of broadcasts: what `auto` becomes for a member, the names of combinations, and
+ * settings that cannot go together. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,7 @@ static struct ftc_member_settings member(int ranks)
     return ftc_config_member(&settings.value, ranks, 0);
 }
 
-/* --- what a member is made with
- * ---------------------------------------------------------------------- */
+/* --- the settings that a member gets --- */
 
 START_TEST(a_member_gets_the_defaults)
 {
@@ -61,7 +60,7 @@ START_TEST(a_member_gets_the_defaults)
     ck_assert_uint_eq(m.seed, 1);
     ck_assert_int_eq(m.multicast_least, 8);
     ck_assert_uint_eq(m.multicast_most, 65536);
-    ck_assert_uint_eq(m.fragment, 0); /* the runtime's */
+    ck_assert_uint_eq(m.fragment, 0); /* the runtime sets it */
 }
 END_TEST
 
@@ -93,7 +92,7 @@ START_TEST(a_member_gets_what_is_set)
 }
 END_TEST
 
-/* Each name of both, as it stands in a file. */
+/* Each name of both keys, as it stands in a file. */
 START_TEST(every_pair_reaches_a_member)
 {
     static const char *const disseminations[] = {"tree", "gossip", "multicast"};
@@ -164,8 +163,7 @@ START_TEST(ranks_may_be_known_later)
 }
 END_TEST
 
-/* --- names of combinations
- * --------------------------------------------------------------------------- */
+/* --- names of combinations --- */
 
 START_TEST(a_combination_has_a_name)
 {
@@ -251,14 +249,14 @@ START_TEST(unknown_combinations_are_refused)
 }
 END_TEST
 
-/* Printed for people to know, kept in the two keys alone. */
+/* A combination is printed for people to read. Only the two keys keep it. */
 START_TEST(a_combination_is_no_key)
 {
     char *text;
     size_t size;
     set("broadcast.algorithm=fcg");
     FILE *out = open_memstream(&text, &size);
-    ftc_settings_print(&settings, out);
+    ftc_settings_print(&settings, true, out);
     ck_assert_int_eq(fclose(out), 0);
     ck_assert_ptr_nonnull(strstr(text, "\n[broadcast]\n# algorithm = NAME: "));
     ck_assert_ptr_nonnull(strstr(text, "\n#   fcg: gossip, failure-proof\n"));
@@ -294,8 +292,7 @@ START_TEST(a_combination_is_set_whole_or_not_at_all)
 }
 END_TEST
 
-/* --- what cannot go together
- * ------------------------------------------------------------------------- */
+/* --- settings that cannot go together --- */
 
 START_TEST(shared_memory_sends_no_messages)
 {
@@ -315,7 +312,7 @@ START_TEST(who_was_missed_must_be_repaired_or_ask)
 {
     set("broadcast.patience_us=0");
     set("broadcast.correction=none");
-    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS); /* a tree misses nobody */
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS); /* a tree leaves nobody out */
     set("broadcast.dissemination=multicast");
     ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
     set("broadcast.dissemination=gossip");

@@ -1,5 +1,5 @@
-/* INI files: what is taken, what is refused and with which words, which source wins, and that print
- * reads back. */
+/* INI files: what is accepted, what is refused and with which words, which source wins, and that
+ * the output of print can be read back. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void refuse(const char *text, const char *words)
     ck_assert_int_eq(read_text(text), FTC_ERR_CONFIG);
     ck_assert_str_eq(ftc_last_error(), words);
     char *after = ftc_settings_dump(&settings);
-    ck_assert_str_eq(before, after); /* all of a file or nothing */
+    ck_assert_str_eq(before, after); /* a file is taken as a whole or not at all */
     free(before);
     free(after);
 }
@@ -68,8 +68,7 @@ static const char *source_of(const char *section, const char *key)
     return NULL;
 }
 
-/* --- what is taken
- * ----------------------------------------------------------------------------------- */
+/* --- what is accepted --- */
 
 START_TEST(an_ordinary_file)
 {
@@ -135,13 +134,13 @@ START_TEST(indented_keys_are_keys)
 }
 END_TEST
 
-/* "f = 3" behind so many blanks: the line's length is `length`. */
+/* Writes a line of the given length: "f = 3" behind as many blanks as it takes. */
 static void padded_line(char *text, size_t size, size_t length)
 {
     snprintf(text, size, "[job]\nf =%*s3\nf_none = 1\n", (int)(length - 4), "");
 }
 
-/* Whatever inih's limit is: up to it a line is taken whole, from there on it is an error with its
+/* Whatever the limit of inih is: up to it a line is taken whole. A longer line is an error with its
  * number. */
 START_TEST(a_line_is_taken_whole_or_refused)
 {
@@ -174,8 +173,7 @@ START_TEST(comments_may_be_long)
 }
 END_TEST
 
-/* --- what is refused
- * --------------------------------------------------------------------------------- */
+/* --- what is refused --- */
 
 START_TEST(wrong_values_have_file_and_line)
 {
@@ -197,10 +195,10 @@ START_TEST(unknown_names_are_refused)
     refuse("[job]\nff = 1\n", "a.ini:2: \"job.ff\": no such key; did you mean job.f?");
     refuse("[detecter]\n", "a.ini:1: \"detecter\": no such section; did you mean [detector]?");
     refuse("[colours]\n",
-           "a.ini:1: \"colours\": no such section; `ftrun --print-config` lists them");
+           "a.ini:1: \"colours\": no such section; `ftrun --print-config --all` lists them");
     refuse("colour = 1\n",
            "a.ini:1: \"colour\": a key without a section; begin with a line like [job]");
-    refuse("[]\n", "a.ini:1: \"\": no such section; `ftrun --print-config` lists them");
+    refuse("[]\n", "a.ini:1: \"\": no such section; `ftrun --print-config --all` lists them");
     refuse("f = 1\n", "a.ini:1: \"f\": a key without a section; did you mean [job]?");
     refuse("heartbeat_period_ms = 1\n",
            "a.ini:1: \"heartbeat_period_ms\": a key without a section; did you mean [detector]?");
@@ -208,7 +206,7 @@ START_TEST(unknown_names_are_refused)
 }
 END_TEST
 
-/* inih keeps 49 characters of a section's name. */
+/* inih keeps 49 characters of the name of a section. */
 START_TEST(a_long_section_is_not_cut_into_a_known_one)
 {
     char text[256], name[150];
@@ -241,8 +239,7 @@ START_TEST(zero_bytes_are_refused)
 }
 END_TEST
 
-/* --- files
- * ------------------------------------------------------------------------------------------- */
+/* --- files --- */
 
 START_TEST(a_missing_file_is_an_error_if_it_was_asked_for)
 {
@@ -298,7 +295,7 @@ START_TEST(the_users_file_is_where_the_environment_says)
     unlink(path);
     snprintf(path, sizeof(path), "%s/.config/ftcoll.ini", folder);
     write_file("[job]\nf = 4\n");
-    setenv("XDG_CONFIG_HOME", "relative", 1); /* to be ignored */
+    setenv("XDG_CONFIG_HOME", "relative", 1); /* it must be ignored */
     setenv("HOME", folder, 1);
     ck_assert_int_eq(ftc_settings_read_standard(&settings), FTC_SUCCESS);
     ck_assert_int_eq(settings.value.f, 4);
@@ -348,8 +345,7 @@ START_TEST(later_sources_win)
 }
 END_TEST
 
-/* --- print
- * ------------------------------------------------------------------------------------------- */
+/* --- print --- */
 
 static char *printed(void)
 {
@@ -357,7 +353,7 @@ static char *printed(void)
     size_t size;
     FILE *out = open_memstream(&text, &size);
     ck_assert_ptr_nonnull(out);
-    ftc_settings_print(&settings, out);
+    ftc_settings_print(&settings, true, out);
     ck_assert_int_eq(fclose(out), 0);
     return text;
 }
@@ -397,7 +393,7 @@ START_TEST(print_reads_back_as_the_same_values)
 {
     accept("[job]\nf = 9\n[detector]\nfence = no\n[broadcast]\ntree = lame\n[multicast]\n"
            "interface = eth0,eth1 ; two\n[drill]\nmulticast_loss = preset\n[log]\nlevel = info\n");
-    /* A source is what a caller or a path says: it must not break out of its comment. */
+    /* A caller or a path gives the name of a source. The name must not break out of its comment. */
     ck_assert_int_eq(ftc_settings_set(&settings, "broadcast.arity=5", "dir\n[job]\nf = 1"),
                      FTC_SUCCESS);
     char *text = printed(), *dump = ftc_settings_dump(&settings);

@@ -1,4 +1,4 @@
-/* The administrator's file locks keys: no later source gives them another value. */
+/* The file of the administrator locks keys: no later source can give them another value. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void administer(const char *text)
     ck_assert_msg(read_system(text) == FTC_SUCCESS, "%s", ftc_last_error());
 }
 
-/* The administrator's mistake: refused with these words behind the file's name. */
+/* A mistake of the administrator is refused with these words, behind the name of the file. */
 static void misadminister(const char *text, const char *words)
 {
     ck_assert_int_eq(read_system(text), FTC_ERR_CONFIG);
@@ -104,7 +104,7 @@ START_TEST(an_alias_gives_no_way_round_a_lock)
 {
     administer("[locked]\nkeys = broadcast.dissemination\n");
     ck_assert_int_eq(set("broadcast.algorithm=ccg"), FTC_ERR_CONFIG);
-    ck_assert_int_eq(settings.value.correction, FTC_CONFIG_CORRECTION_AUTO); /* both or none */
+    ck_assert_int_eq(settings.value.correction, FTC_CONFIG_CORRECTION_AUTO); /* both keys or none */
     ck_assert_int_eq(set("broadcast.correction=ring"), FTC_SUCCESS);
 }
 END_TEST
@@ -124,7 +124,7 @@ START_TEST(the_locked_value_itself_is_accepted_in_any_words)
     ck_assert_int_eq(set("detector.fence=yes"), FTC_SUCCESS);
     ck_assert_int_eq(set("detector.heartbeat_period_ms=0250"), FTC_SUCCESS);
     ck_assert_int_eq(set("detector.fence=no"), FTC_ERR_CONFIG);
-    ck_assert_int_eq(set("detector.fence=perhaps"), FTC_ERR_CONFIG); /* checked before */
+    ck_assert_int_eq(set("detector.fence=perhaps"), FTC_ERR_CONFIG); /* values are checked first */
     ck_assert_ptr_null(strstr(ftc_last_error(), "locked"));
 }
 END_TEST
@@ -136,7 +136,7 @@ START_TEST(print_names_the_lock_and_reads_back)
     administer("[log]\nlevel = info\n[locked]\nkeys = log.level, drill.seed\n");
     FILE *out = open_memstream(&text, &size);
     ck_assert_ptr_nonnull(out);
-    ftc_settings_print(&settings, out);
+    ftc_settings_print(&settings, true, out);
     ck_assert_int_eq(fclose(out), 0);
     snprintf(expected, sizeof(expected), "Set by: %s:2. Locked by: %s:4\nlevel = info\n", path,
              path);
@@ -162,11 +162,12 @@ START_TEST(mistakes_of_the_administrator_are_errors)
     misadminister("[locked]\nkeys = transport.oder\n",
                   ":2: \"transport.oder\": no such section or key to lock; did you mean "
                   "transport.order?");
-    misadminister("[locked]\nkeys = job, elsewhere\n",
-                  ":2: \"elsewhere\": no such section or key to lock; `ftrun --print-config` lists "
-                  "them");
+    misadminister(
+        "[locked]\nkeys = job, elsewhere\n",
+        ":2: \"elsewhere\": no such section or key to lock; `ftrun --print-config --all` lists "
+        "them");
     misadminister("[locked]\njob.f = 1\n", ":2: \"job.f\": no such key; [locked] has `keys` alone");
-    ck_assert_int_eq(set("job.f=2"), FTC_SUCCESS); /* all of a file or nothing */
+    ck_assert_int_eq(set("job.f=2"), FTC_SUCCESS); /* a file is taken as a whole or not at all */
 }
 END_TEST
 
@@ -195,7 +196,7 @@ START_TEST(a_file_of_another_user_is_refused)
 {
     administer("[job]\nf = 2\n");
     if (chown(path, 65534, (gid_t)-1) != 0)
-        return; /* it takes the superuser */
+        return; /* only the superuser can do it */
     ck_assert_int_eq(ftc_settings_read_system(&settings, path), FTC_ERR_CONFIG);
     ck_assert_ptr_nonnull(strstr(ftc_last_error(), ": uid 65534 owns it and its mode is 0644"));
 }

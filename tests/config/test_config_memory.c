@@ -1,4 +1,4 @@
-/* Settings where memory is short. */
+/* Settings when memory is short. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static int read_standard(void)
     return ftc_settings_read_standard(&settings);
 }
 
-/* With locks: nothing is locked if it fails. */
+/* The file has locks. Nothing is locked if reading fails. */
 static int read_system(void)
 {
     return ftc_settings_read_system(&settings, "locks.ini");
@@ -81,7 +81,8 @@ static int dump_and_load(void)
     return rc;
 }
 
-/* The n-th allocation fails, for every n: an error, no change, no leak (a sanitizer tells). */
+/* Lets the n-th allocation fail, for every n. The call gives an error, changes nothing and leaks
+ * nothing (a sanitizer would report a leak). */
 static void fail_everywhere(int (*call)(void))
 {
     int n = 0, rc;
@@ -92,7 +93,7 @@ static void fail_everywhere(int (*call)(void))
             break;
         ck_assert_int_eq(rc, FTC_ERR_NOMEM);
         ck_assert_int_eq(settings.value.f, 1);
-        ck_assert_str_eq(settings.source[0], "default"); /* of job.f */
+        ck_assert_str_eq(settings.source[0], "default"); /* the source of job.f */
         for (size_t i = 0; i < ftc_config_schema_size; i++)
             ck_assert_ptr_null(settings.lock[i]);
     }

@@ -1,5 +1,5 @@
-/* Settings without files: defaults, variables, assignments, rules between keys, text that comes
- * back. */
+/* Settings without files: defaults, variables, assignments, rules between keys, and text that is
+ * read back. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void refuse(const char *assignment, const char *words)
     ck_assert_mem_eq(&before, &settings.value, sizeof(before));
 }
 
-/* Something else than its default for each key, in the order of the schema. */
+/* A value that is not the default for each key, in the order of the schema. */
 static const char *const changed_values[] = {
     "job.f=3",
     "detector.heartbeat_period_ms=10",
@@ -131,8 +131,7 @@ static void assert_same_values(const struct ftc_settings *a, const struct ftc_se
     free(right);
 }
 
-/* --- defaults and schema
- * ----------------------------------------------------------------------------- */
+/* --- defaults and schema --- */
 
 START_TEST(defaults_are_those_of_the_manual)
 {
@@ -284,8 +283,7 @@ START_TEST(texts_about_a_key_are_cut_to_their_room)
 }
 END_TEST
 
-/* --- errors
- * ------------------------------------------------------------------------------------------ */
+/* --- errors --- */
 
 START_TEST(wrong_values_are_named_with_what_is_allowed)
 {
@@ -330,7 +328,7 @@ START_TEST(unknown_keys_suggest_the_nearest)
     refuse("job.settle_every=1",
            "--set: \"job.settle_every\": no such key; did you mean broadcast.settle_every?");
     refuse("job.fence_everything=1",
-           "--set: \"job.fence_everything\": no such key; `ftrun --print-config` lists them");
+           "--set: \"job.fence_everything\": no such key; `ftrun --print-config --all` lists them");
     refuse(".=1", "--set: \"\": a key without a section; begin with a line like [job]");
 }
 END_TEST
@@ -440,8 +438,7 @@ START_TEST(auto_means_the_board_on_one_node_where_nothing_asks_for_messages)
 }
 END_TEST
 
-/* --- environment
- * ------------------------------------------------------------------------------------- */
+/* --- environment --- */
 
 START_TEST(variables_set_every_key)
 {
@@ -485,7 +482,7 @@ START_TEST(wrong_variables_are_named)
     char *const far[] = {"FTCOLL_COLOUR=1", NULL};
     refuse_variables(far,
                      "environment variable \"FTCOLL_COLOUR\": no such setting; unset it (`ftrun "
-                     "--print-config` lists them)");
+                     "--print-config --all` lists them)");
     char *const value[] = {"FTCOLL_JOB_F=x", NULL};
     refuse_variables(value, "FTCOLL_JOB_F: job.f: \"x\" is not an integer (allowed: 0..4095)");
     char *const empty[] = {"FTCOLL_JOB_F=", NULL};
@@ -502,8 +499,7 @@ START_TEST(a_wrong_variable_undoes_those_before_it)
 }
 END_TEST
 
-/* --- dump and load
- * ----------------------------------------------------------------------------------- */
+/* --- dump and load --- */
 
 START_TEST(a_dump_loads_as_the_same_values)
 {
@@ -521,7 +517,7 @@ START_TEST(a_dump_loads_as_the_same_values)
 }
 END_TEST
 
-/* Of a text cut anywhere nothing is taken; only the last newline may be missing. */
+/* Of a text that was cut anywhere nothing is taken. Only the last newline may be missing. */
 START_TEST(a_dump_that_was_cut_is_refused)
 {
     set_all();

@@ -49,8 +49,7 @@ START_TEST(booleans_have_many_words)
 }
 END_TEST
 
-/* --- percentages
- * ------------------------------------------------------------------------------------- */
+/* --- percentages --- */
 
 START_TEST(percentages_are_kept_to_a_part_in_a_million)
 {
@@ -114,8 +113,7 @@ START_TEST(what_is_no_percentage_is_refused)
 }
 END_TEST
 
-/* --- fractions
- * --------------------------------------------------------------------------------------- */
+/* --- fractions --- */
 
 START_TEST(a_fraction_comes_back_as_the_same_number)
 {
@@ -166,8 +164,7 @@ START_TEST(what_is_no_fraction_is_refused)
 }
 END_TEST
 
-/* --- strings
- * ----------------------------------------------------------------------------------------- */
+/* --- strings --- */
 
 START_TEST(a_string_may_be_empty_or_long)
 {
@@ -184,7 +181,7 @@ START_TEST(a_string_may_be_empty_or_long)
 }
 END_TEST
 
-/* What a file, a dump or the end of a line would change on the way. */
+/* These characters would be changed on the way, by a file, a dump or the end of a line. */
 START_TEST(a_string_is_one_printable_word)
 {
     static const char *const wrong[] = {"a b",  " a",    "a ",       "a\tb",
@@ -206,8 +203,7 @@ START_TEST(a_string_is_one_printable_word)
 }
 END_TEST
 
-/* --- lists
- * ------------------------------------------------------------------------------------------- */
+/* --- lists --- */
 
 START_TEST(a_list_keeps_its_order)
 {

@@ -30,7 +30,7 @@ load helper
     run "$FTRUN" --help
     [ "$status" -eq 0 ]
     for option in -np -f -x --config --set --tag-output --timestamp-output --output-filename --timeout --max-failures \
-        --wdir --bind-to --engine --nodes --ranks-per-node --report --kill --print-config --help --version; do
+        --wdir --bind-to --engine --nodes --ranks-per-node --report --kill --print-config --all --help --version; do
         grep -q -e "^  $option" <<<"$output"
     done
     run "$FTRUN" --version
@@ -38,7 +38,7 @@ load helper
     [[ "$output" =~ ^ftrun\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
 }
 
-wrong() { # PATTERN ARGUMENT...: exit code 2, one line that matches
+wrong() { # PATTERN ARGUMENT...: gives exit code 2 and one line that matches PATTERN
     local pattern="$1"
     shift
     run "$FTRUN" "$@"
@@ -105,6 +105,17 @@ wrong() { # PATTERN ARGUMENT...: exit code 2, one line that matches
     grep -Eq '^f *= *5' <<<"$output"
 }
 
+@test "--print-config shows what most users need and what was set, with --all everything" {
+    run "$FTRUN" --set reduce.arity=4 --print-config
+    [ "$status" -eq 0 ]
+    grep -qx 'f = 1' <<<"$output"
+    grep -qx 'arity = 4' <<<"$output"
+    run ! grep -q '^settle_every\|^\[drill\]' <<<"$output"
+    run "$FTRUN" --print-config --all
+    grep -q '^settle_every' <<<"$output"
+    grep -qx '\[drill\]' <<<"$output"
+}
+
 @test "--print-config can be read back" {
     "$FTRUN" -f 3 --print-config >all.ini
     run "$FTRUN" --config all.ini --print-config
@@ -112,7 +123,7 @@ wrong() { # PATTERN ARGUMENT...: exit code 2, one line that matches
     grep -Eq '^f *= *3' <<<"$output"
 }
 
-# Not within `run`, which would take the skip for a success.
+# Do not call this within `run`, which would take the skip for a success.
 needs_own_etc() {
     namespace=(unshare -rm)
     [ "$(id -u)" -ne 0 ] || namespace=(unshare -m)
@@ -120,7 +131,7 @@ needs_own_etc() {
         skip "mount namespaces are not permitted here"
 }
 
-# ftrun with an /etc of its own. The standard input is the administrator's file.
+# Runs ftrun with an /etc of its own. Standard input is the file of the administrator.
 administered() {
     "${namespace[@]}" sh -c 'mount -t tmpfs -o mode=755 tmpfs /etc && cat >/etc/ftcoll.ini && exec "$@"' sh "$FTRUN" "$@"
 }

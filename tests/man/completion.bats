@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
-# What bash offers after a tab. COMPLETION is the installed file.
+# Tests what bash offers after a tab. COMPLETION is the installed file.
 # shellcheck disable=SC2153,SC2154 # bats and ctest set variables
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# What follows LINE when a tab is hit behind it, a line for each; the words of LINE are parted as bash does it.
+# Prints what bash offers when the user hits tab behind LINE, a word on each line. The words of LINE
+# are split as bash splits them.
 offered() { # LINE [COMMANDS before]
     bash --norc -c '
         eval "$2"
@@ -24,7 +25,7 @@ offered() { # LINE [COMMANDS before]
     ' bash "$@" | sort
 }
 
-offers() { # LINE WORD...: just these
+offers() { # LINE WORD...: bash offers just these
     local line=$1 is
     shift
     is=$(offered "$line")
@@ -35,7 +36,7 @@ offers() { # LINE WORD...: just these
     fi
 }
 
-options_of() { # COMMAND...: the long ones of its --help
+options_of() { # COMMAND...: the long options of its --help
     "$@" --help | grep -E '^ +-' | sed 's/^ *//; s/   .*$//' | grep -oE -e '--[a-z][a-z-]*' | sort
 }
 
@@ -53,7 +54,7 @@ options_of() { # COMMAND...: the long ones of its --help
 
 @test "every setting is offered after --set, and its values are those allowed" {
     local keys
-    keys=$(FTCOLL_JOB_F=1 "$FTRUN" --print-config |
+    keys=$(FTCOLL_JOB_F=1 "$FTRUN" --print-config --all |
         awk '/^\[/ { section = substr($1, 2, length($1) - 2) } /^[a-z_]+ =/ { print section "." $1 "=" }')
     [ "$(offered "ftrun --set " | grep -vx broadcast.algorithm=)" = "$(sort <<<"$keys")" ]
     offers "ftrun -np 2 --set failure_info.sc" failure_info.scheme=
@@ -85,7 +86,7 @@ options_of() { # COMMAND...: the long ones of its --help
     offered "ftrun -np 2 -- ech" | grep -qx echo
     touch own_file
     offers "ftrun -np 2 echo ow" own_file
-    # ... and its options are its own.
+    # A command's options are its own.
     offers "ftrun -np 2 echo --en" ""
 }
 

@@ -8,7 +8,7 @@ setup_file() {
     render_pages
 }
 
-options_of() { # COMMAND...: those that its --help names
+options_of() { # COMMAND...: options that its --help names
     "$@" --help | grep -E '^ +-' | sed 's/^ *//; s/   .*$//' | grep -oE '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,'
 }
 
@@ -38,9 +38,10 @@ has_options() { # PAGE OPTION...: each has an entry of its own
 }
 
 @test "every key of the configuration is in ftcoll.ini(5), in its section" {
-    "$FTRUN" --print-config | sed -n 's/^\(\[.*\]\)$/\1/p; s/^\([a-z_]*\) =.*/\1/p' >"$BATS_TEST_TMPDIR/keys"
+    "$FTRUN" --print-config --all | sed -n 's/^\(\[.*\]\)$/\1/p; s/^\([a-z_]*\) =.*/\1/p' >"$BATS_TEST_TMPDIR/keys"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/keys")" -gt 60 ]
-    # All that stands where sections and keys do; but broadcast.algorithm, which is no key of its own.
+    # Takes every word that stands where sections and keys stand. Drops broadcast.algorithm, which
+    # is no key.
     sed -n '/^SECTIONS AND KEYS/,/^EXAMPLES/s/^ \{3,7\}\(\[[a-z_]*\]\|[a-z_]*\)$/\1/p' "$TEXT/ftcoll.ini.5" |
         awk '/^\[/ { section = $0 } section != "[broadcast]" || $0 != "algorithm"' >"$BATS_TEST_TMPDIR/told"
     diff "$BATS_TEST_TMPDIR/keys" "$BATS_TEST_TMPDIR/told"
@@ -54,7 +55,7 @@ has_options() { # PAGE OPTION...: each has an entry of its own
         count=$((count + 1))
     done < <(grep '^#define FTC_EXIT_' "$SOURCE/include/ftcoll.h")
     [ "$count" -ge 5 ]
-    # Those of ftrun itself, which its --help tells.
+    # The codes of ftrun itself, which its --help lists.
     for code in $("$FTRUN" --help | sed -n '/^Exit code/,/^Settings/p' | grep -oE '\b[1-9][0-9]*\b'); do
         grep -qE "^ {7}($code|[0-9, ]*\b$code)\b" "$TEXT/ftrun.1" || { echo "ftrun.1 lacks $code"; return 1; }
     done
@@ -86,7 +87,7 @@ has_options() { # PAGE OPTION...: each has an entry of its own
     done
 }
 
-functions() { # of the header
+functions() { # the functions of the header
     grep -o '^FTC_API [a-z ]*\*\?ftc_[a-z_]*' "$SOURCE/include/ftcoll.h" | grep -o 'ftc_[a-z_]*$'
 }
 

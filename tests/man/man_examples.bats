@@ -1,17 +1,18 @@
 #!/usr/bin/env bats
-# The examples of section 3 run, and print what their pages let expect. Some of their ranks die.
+# The examples of section 3 run, and print what their pages say. Some of their ranks die.
 # shellcheck disable=SC2153,SC2154 # bats and ctest set variables
 
 setup() {
     local name
-    # What the surroundings of the test set must not change it.
+    # The environment of the test must not change the result.
     for name in $(compgen -v FTCOLL_); do unset "$name"; done
     export TMPDIR=$BATS_TEST_TMPDIR XDG_CONFIG_HOME=$BATS_TEST_TMPDIR
-    # A busy machine that stands still for some seconds is no failure.
+    # A busy machine that stands still for some seconds must not count as a failure.
     printf "[detector]\nheartbeat_timeout_ms = 20000\n" >"$XDG_CONFIG_HOME/ftcoll.ini"
 }
 
-prints() { # EXAMPLE LINE...: at 4 ranks, in any order; ftrun's own lines apart
+# EXAMPLE LINE...: the example prints these at 4 ranks, in any order; ftrun's own lines are ignored
+prints() {
     local example=$1
     shift
     run timeout -s KILL 60 "$FTRUN" -np 4 "$EXAMPLES/man_$example"

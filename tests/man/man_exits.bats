@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Every exit code that a page lists, provoked. The lists of the pages and the tables here have to be the same.
+# Provokes every exit code that a page lists. The lists of the pages and the tables here have to be
+# the same.
 # shellcheck disable=SC2016,SC2119,SC2153,SC2154 # commands for ranks; bats and ctest set variables
 
 load pages
@@ -7,11 +8,12 @@ load pages
 setup_file() {
     render_pages
     export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}allocator_may_return_null=1
-    # A busy machine that stands still for some seconds is no failure.
+    # A busy machine that stands still for some seconds must not count as a failure.
     printf "[detector]\nheartbeat_timeout_ms = 20000\n" >"$XDG_CONFIG_HOME/ftcoll.ini"
 }
 
-# By rank: the first command is rank 0's, and so on; the last one is that of all further ranks.
+# Prints a command for a rank: the first one for rank 0, and so on; the last one for all further
+# ranks.
 ranks() { # COMMAND...
     local rank=0 script='case $FTCOLL_RANK in'
     while [ $# -gt 1 ]; do
@@ -22,7 +24,8 @@ ranks() { # COMMAND...
     echo "$script *) $1;; esac"
 }
 
-# Of two hosts the first loses its ftrun: the exit code of the second one's. An ftrun is the PMIx launcher of both.
+# Returns the exit code of the second of two hosts after the first one loses its ftrun. An outer
+# ftrun is the PMIx launcher of both.
 cut_off() {
     ftrun --engine local --set detector.heartbeat_timeout_ms=60000 --report report -np 2 "$FTRUN" --engine pmix \
         --set detector.heartbeat_timeout_ms=1500 --set detector.heartbeat_period_ms=50 -np 2 \
@@ -30,14 +33,15 @@ cut_off() {
     return "$(jq '.ranks[1].code' report)"
 }
 
-# A rank is declared failed and lives: its exit code.
+# Returns the exit code of a rank that is declared failed and lives.
 fenced() {
     ftrun -np 2 --report report sh -c "$(ranks '(until [ -e going ]; do sleep 0.02; done; "$DECLARE" "$FTCOLL_JOB_SEGMENT" 1) &
         exec "$APP" go 50' 'exec "$APP" go 3000')"
     return "$(jq '.ranks[1].code' report)"
 }
 
-# ftrun is killed: the exit code of a rank, from a session of its own, where ftrun's last signal does not reach its shell.
+# Returns the exit code of a rank after ftrun is killed. The rank has its own session, where ftrun's
+# last signal does not reach its shell.
 orphaned() {
     "$FTRUN" -np 2 sh -c 'setsid sh -c "\"\$APP\" go 3000; echo \$? >code.\$FTCOLL_RANK" & wait' &
     wait_until '[ -e going ]'
@@ -80,7 +84,7 @@ TABLE
     diff <(names_of ftcoll.7 "EXIT CODES") <(names_of ftrun.1 "EXIT STATUS" | grep FTC_EXIT_)
     [ "$(names_of ftcoll.7 "EXIT CODES" | wc -l)" -eq "$(grep -c "^#define FTC_EXIT_" "$SOURCE/include/ftcoll.h")" ]
     local code
-    # Those that it tells of ftrun.
+    # The codes that ftcoll.7 gives for ftrun.
     for code in $(section_of ftcoll.7 "EXIT CODES" | grep -o "(1): .*" | grep -oE "\b[0-9]{1,3}\b" | tail -n +2); do
         names_of ftrun.1 "EXIT STATUS" | grep -qx "$code"
     done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Every option that a page lists does what it says there. The lists of the pages and the tables here have to be the same, short forms
-# and long ones.
+# Every option that a page lists does what the page says. The lists of the pages and the tables here
+# have to be the same, with short and long forms.
 # shellcheck disable=SC2016,SC2119,SC2153,SC2154 # commands for ranks; bats and ctest set variables
 
 load pages
@@ -9,37 +9,37 @@ setup_file() {
     render_pages
 }
 
-# The options of a page's section, a line for each form.
+# Prints the options of a page's section, a line for each form.
 options_in() { # PAGE HEADING
     section_of "$1" "$2" | sed -n 's/^       \(-.*\)/\1/p' | sed 's/, /\n/g' | sed 's/ .*//'
 }
 
-# A Slurm allocation of two hosts: what srun is called with is in called.
+# Plays a Slurm allocation of two hosts. The file called gets the arguments of srun.
 in_slurm() {
     SLURM_JOB_ID=12 SLURM_JOB_NUM_NODES=2 SRUN_CALLED=$PWD/called SRUN_DOES="exit 7" PATH=$SRUN_DIRECTORY:$PATH ftrun "$@"
 }
 
-# ftcoll-status with these options, from within a job of two ranks, of which it is told the name. A rank may run before ftrun has
-# written down its pid.
+# Runs ftcoll-status with these options inside a job of two ranks, and gives it the name of the job.
+# A rank may run before ftrun has written down its pid.
 inside() { # OPTION...
     ftrun -np 2 --max-failures 0 sh -c 'test "$FTCOLL_RANK" = 0 || exec sleep 60
         while "$STATUS" -n "$FTCOLL_JOB_SEGMENT" | grep -q "^[0-9].* not started "; do sleep 0.02; done
         "$STATUS" "$@" "$FTCOLL_JOB_SEGMENT"; exit 1' sh "$@" || true
 }
 
-# ... while 17 or more ranks are there.
+# The same, while 17 or more ranks are there.
 among_many() { # OPTION...
     ftrun -np 17 --max-failures 0 sh -c 'test "$FTCOLL_RANK" = 0 || exec sleep 60; "$STATUS" "$@" "$FTCOLL_JOB_SEGMENT"; exit 1' sh "$@" || true
 }
 
-# ... while a rank has failed.
+# The same, while a rank has failed.
 after_failure() { # OPTION...
     ftrun -np 2 sh -c 'test "$FTCOLL_RANK" = 0 || exit 5
         until "$STATUS" -n "$FTCOLL_JOB_SEGMENT" >/dev/null; [ $? -eq 3 ]; do sleep 0.02; done
         "$STATUS" "$@" "$FTCOLL_JOB_SEGMENT"' sh "$@" || true
 }
 
-# ftcoll-status of a job that ends by itself meanwhile.
+# Runs ftcoll-status on a job that ends by itself meanwhile.
 to_the_end() { # OPTION...
     ftrun -np 2 sh -c 'echo "$FTCOLL_JOB_SEGMENT" >job.$FTCOLL_RANK; exec "$APP" go 75' &
     wait_until '[ -e going ]'
@@ -69,6 +69,7 @@ leave_behind() {
 --config :: printf '[job]\nf = 3\n' >a; ftrun --config a --print-config :: grep -qx "f = 3" out
 --set :: ftrun --set job.f=3 --set job.f=4 --print-config :: grep -qx "f = 4" out
 --print-config :: ftrun --print-config :: code 0 && out "[detector]" && out "Set by: default"
+--all :: ftrun --print-config --all :: code 0 && out "[drill]"
 --wdir :: mkdir d; ftrun -np 1 --wdir d pwd :: grep -qx "$PWD/d" out
 --bind-to :: ftrun -np 1 --bind-to core grep Cpus_allowed_list /proc/self/status :: grep -qE "[[:blank:]][0-9]+$" out
 --bind-to :: ftrun -np 1 --bind-to none grep Cpus_allowed_list /proc/self/status :: cmp out <(grep Cpus_allowed_list /proc/self/status)

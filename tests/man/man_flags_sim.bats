@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Every option that ftcoll-sim(1) lists does what it says there: those that set a key are taken from the page with their values, for all
-# others there is a table, which has to be the page's list.
+# Every option that ftcoll-sim(1) lists does what the page says. Options that set a key come from
+# the page, with their values. All other options are in a table here, which has to be the page's
+# list.
 # shellcheck disable=SC2016,SC2119,SC2153,SC2154 # bats and ctest set variables
 
 load pages
@@ -9,7 +10,8 @@ setup_file() {
     render_pages
 }
 
-# Options of all commands that do not set a key; those of the commands, as "COMMAND OPTION".
+# The first function prints the options of all commands that do not set a key. The second one prints
+# the options of the commands, as "COMMAND OPTION".
 common_options() {
     section_of ftcoll-sim.1 "COMMON OPTIONS" | awk '
         function put() { if (names != "") print names; names = "" }
@@ -28,7 +30,7 @@ command_options() {
         }' | sed 's/^\([a-z]* [^ ]*\).*/\1/'
 }
 
-# OPTION|SECTION.KEY|DEFAULT|ALLOWED
+# Prints OPTION|SECTION.KEY|DEFAULT|ALLOWED.
 setting_options() {
     section_of ftcoll-sim.1 "COMMON OPTIONS" | awk '
         /^       --/ { option = $1 }
@@ -45,7 +47,8 @@ setting_options() {
         }'
 }
 
-# What a run without the options behind "--" writes is in base, with them in out.
+# Runs once without the options behind "--", with the output in base, and once with them, with the
+# output in out.
 changes() { # ARGUMENT... -- OPTION...
     local before=()
     while [ "$1" != -- ]; do
@@ -57,7 +60,7 @@ changes() { # ARGUMENT... -- OPTION...
     sim "${before[@]}" "$@"
 }
 changed() { code 0 && ! alike <base; }
-# Standard input is out, but for the memory that a run took.
+# Compares standard input with out, but ignores the memory that a run took.
 alike() { cmp -s <(sed "s/; [0-9]* MiB;/;/") <(sed "s/; [0-9]* MiB;/;/" out); }
 same() { code 0 && alike <base; }
 csv() { [ "$(tail -n +2 out | cut -d, -f"$1" | sort -u | paste -sd' ')" = "$2" ]; } # FIELD VALUES

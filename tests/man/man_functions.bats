@@ -1,20 +1,21 @@
 #!/usr/bin/env bats
-# Every function of section 3 succeeds once, and fails with each error that is documented: in its docstring, and for those that take a
-# communicator in the header's conventions. walk_app tells what its calls returned; the header is the list it is held against.
+# Every function of section 3 succeeds once, and fails with each error that is documented: in its
+# docstring, and for functions that take a communicator in the header's conventions. walk_app
+# reports what its calls returned. The header is the list that this test compares with.
 # shellcheck disable=SC2016,SC2153,SC2154 # commands for ranks; bats and ctest set variables
 
 setup() {
     local name
-    # What the surroundings of the test set must not change it.
+    # The environment of the test must not change the result.
     for name in $(compgen -v FTCOLL_); do unset "$name"; done
     export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR TMPDIR=$BATS_TEST_TMPDIR WALK_SEEN=$BATS_TEST_TMPDIR/seen
     export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}allocator_may_return_null=1
-    # A busy machine that stands still for some seconds is no failure.
+    # A busy machine that stands still for some seconds must not count as a failure.
     printf "[detector]\nheartbeat_timeout_ms = 20000\n" >"$XDG_CONFIG_HOME/ftcoll.ini"
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# "function code" for each that is documented.
+# Prints "function code" for each documented code.
 documented() {
     awk '
         /^\/\*/ { comment = ""; inside = 1 }
@@ -36,11 +37,11 @@ documented() {
         }' "$SOURCE/include/ftcoll.h" | sort -u
 }
 
-# What no test can bring about here, and why.
+# The codes that no test can bring about here, and why.
 out_of_reach() {
     echo ftc_init FTC_ERR_PROTO # a launcher of another version
     echo ftc_init FTC_ERR_UNSUPPORTED # more than 4096 ranks, or ranks that another launcher has mixed among hosts
-    # Sanitizers have no memory left for themselves then.
+    # Sanitizers then have no memory left for themselves.
     if [ -n "$SANITIZED" ]; then printf '%s FTC_ERR_NOMEM\n' ftc_init ftc_op_create; fi
 }
 

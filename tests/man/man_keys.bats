@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Every key of ftcoll.ini(5), as its page describes it: taken from each source at its default, its limits and each of its words,
-# and shown; refused beyond them, in one line with source, key, value and what is allowed. The page is the table.
+# Tests every key of ftcoll.ini(5) as its page describes it. Each source sets a key to its default,
+# its limits and each of its words, and ftrun shows the value. ftrun refuses any value beyond them,
+# in one line with source, key, value and what is allowed. The page is the table.
 # shellcheck disable=SC2030,SC2031,SC2153,SC2154 # bats runs tests in subshells, and it and ctest set variables
 
 load pages
@@ -15,7 +16,8 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# SECTION|KEY|DEFAULT|ALLOWED, a line for each key of the page; of one that says nothing of its values the last two are empty.
+# Prints SECTION|KEY|DEFAULT|ALLOWED, a line for each key of the page. The last two are empty if the
+# page says nothing of a key's values.
 list_keys() {
     section_of ftcoll.ini.5 "SECTIONS AND KEYS" | awk '
         function put() { if (key != "") print section "|" key "|" fallback "|" allowed; key = "" }
@@ -32,7 +34,7 @@ list_keys() {
         END { put() }'
 }
 
-# What has to be set with a key, for its limits to fit to others: as the page says.
+# Sets what must go with a key, so that its limits fit to other keys, as the page says.
 companion() { # KEY
     case $1 in
     detector.heartbeat_period_ms) with=(--set detector.heartbeat_timeout_ms=600000) ;;
@@ -42,7 +44,8 @@ companion() { # KEY
     esac
 }
 
-# Run ftrun with KEY=VALUE from SOURCE: output in out and err, exit code in $code; $where is what messages call the source.
+# Runs ftrun with KEY=VALUE from SOURCE. Output is in out and err, the exit code in $code. $where is
+# the name that messages give the source.
 give() { # SOURCE SECTION KEY VALUE [more options of ftrun]
     local source=$1 section=$2 key=$3 value=$4 name
     shift 4
@@ -65,7 +68,7 @@ give() { # SOURCE SECTION KEY VALUE [more options of ftrun]
     esac
 }
 
-# The value of a key in out was set by $where, and is VALUE as it is shown.
+# The value of a key in out was set by $where, and is VALUE as ftrun shows it.
 shows() { # SECTION KEY VALUE
     local value=$3
     case $value in
@@ -126,7 +129,8 @@ refuses_all() { # SOURCE [HOW MANY values of each key]
     [ "$count" -gt 60 ]
 }
 
-# err is one line that names where the value came from, the key, the value (the beginning of a long one) and what is allowed.
+# err is one line that names the source of the value, the key, the value (the beginning of a long
+# one) and what is allowed.
 names() { # KEY VALUE ALLOWED
     local line=
     mapfile -t line <err
@@ -153,7 +157,7 @@ names() { # KEY VALUE ALLOWED
 
 @test "defaults are those of the page" {
     local section key fallback allowed where=default
-    "$FTRUN" --print-config >out
+    "$FTRUN" --print-config --all >out
     while IFS='|' read -r section key fallback allowed; do
         [ -n "$fallback" ] || continue
         shows "$section" "$key" "${fallback/#empty/}" || { echo "$section.$key"; return 1; }

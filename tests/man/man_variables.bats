@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Every environment variable that a page lists does what it says there.
+# Every environment variable that a page lists does what the page says.
 # shellcheck disable=SC2016,SC2119,SC2153,SC2154 # commands for ranks; bats and ctest set variables
 
 load pages
@@ -8,12 +8,12 @@ setup_file() {
     render_pages
 }
 
-# As another launcher does it, two ranks on one host.
+# Another launcher starts two ranks on one host.
 launched() {
     timeout -s KILL 60 "$PMIX_LAUNCHER" 1 2 "$@"
 }
 
-# ftrun is killed, and its ranks with it: the name of the job.
+# Kills ftrun, and its ranks with it. Prints the name of the job.
 leave_behind() {
     "$FTRUN" -np 1 sh -c 'echo "$FTCOLL_JOB_SEGMENT" >job.new; mv job.new job; sleep 60' &
     wait_until '[ -e job ]'

@@ -1,27 +1,28 @@
-# What the tests of the manual pages share. PAGES, FTRUN, STATUS, SIM and PERF come from ctest.
+# Shared by the tests of the manual pages. PAGES, FTRUN, STATUS, SIM and PERF come from ctest.
 # shellcheck shell=bash disable=SC2034 # what it sets is used by those who load it
 
-# Pages as a reader sees them, but that nothing is wrapped: $TEXT/NAME.SECTION.
+# Renders the pages as a reader sees them, but without wrapping, into $TEXT/NAME.SECTION.
 render_pages() {
     local name page
     command -v man >/dev/null || skip "there is no man"
-    # What the surroundings of the test set must not change it.
+    # The environment of the test must not change the result.
     for name in $(compgen -v FTCOLL_); do unset "$name"; done
     export MANWIDTH=2000 XDG_CONFIG_HOME=$BATS_FILE_TMPDIR TEXT=$BATS_FILE_TMPDIR/text
     mkdir "$TEXT"
     for page in "$PAGES"/man*/*; do
         page=${page##*/}
         man -M "$PAGES" "${page##*.}" "${page%.*}" >"$TEXT/$page"
-        # Debian's minus signs are such in some locales only.
+        # Debian's minus signs are real minus signs in some locales only.
         sed -i 's/‐/-/g' "$TEXT/$page"
     done
 }
 
-section_of() { # PAGE HEADING: its lines
+section_of() { # PAGE HEADING: the lines of the section
     awk -v heading="$2" '/^[A-Z]/ { inside = $0 == heading; next } inside' "$TEXT/$1"
 }
 
-# The names of a list in a section: lines that are followed by a deeper one. Of "one, two" both.
+# Prints the names of a list in a section. A name is a line that is followed by a deeper one. "one,
+# two" gives both.
 names_of() { # PAGE HEADING
     section_of "$1" "$2" | awk '/^           [^ ]/ && before != "" { print before } { before = "" } /^       [^ ]/ { before = $0 }' |
         sed 's/^ *//; s/, /\n/g'
@@ -32,14 +33,14 @@ status() { timeout -s KILL 60 "$STATUS" "$@"; }
 perf() { timeout -s KILL 60 "$PERF" "$@"; }
 sim() { timeout -s KILL 60 "$SIM" "$@"; }
 
-# Conditions of a row: the exit code, and what out and err have.
+# Conditions of a row: the exit code, and what out and err contain.
 code() { [ "$ended" -eq "$1" ]; }
 out() { grep -qF -- "$1" out; }
 err() { grep -qF -- "$1" err; }
 lines() { [ "$(wc -l <out)" -eq "$1" ]; }
-holds() { jq -ne "input | $1" "$2" >/dev/null; } # what jq thinks of a file, in which there is something
+holds() { jq -ne "input | $1" "$2" >/dev/null; } # jq holds of a file that is not empty
 
-# Until 'COMMAND' succeeds, at most 60 s.
+# Waits until 'COMMAND' succeeds, at most 60 s.
 wait_until() {
     local end=$((SECONDS + 60))
     until eval "$1"; do
@@ -48,9 +49,10 @@ wait_until() {
     done
 }
 
-# Rows "NAME :: COMMANDS :: CONDITION" from standard input, each in a directory of its own: COMMANDS leave out, err and their exit
-# code, which CONDITION looks at. A line that begins with a blank goes on with the one before. The names have to be NAMES, a line
-# each, those of the page: one that has no row fails, and so does a row without one.
+# Walks rows "NAME :: COMMANDS :: CONDITION" from standard input, each in its own directory.
+# COMMANDS leave out, err and their exit code, and CONDITION looks at them. A line that begins with
+# a blank continues the line before. The rows must have exactly the names in NAMES, one on each
+# line, which come from the page. A name without a row fails, and so does a row without a name.
 walk() { # NAMES
     local row rows=() names=() number wrong=0
     while IFS= read -r row; do
@@ -83,7 +85,7 @@ walk_row() { # NUMBER "COMMANDS :: CONDITION"
     )
 }
 
-# Sets good and bad: values to try. Fails if ALLOWED says nothing that a test could try.
+# Sets good and bad to values to try. Fails if ALLOWED says nothing that a test could try.
 values_of() { # KEY DEFAULT ALLOWED
     local key=$1 fallback=$2 allowed=$3 words long
     printf -v long '%127s' ""
@@ -96,7 +98,7 @@ values_of() { # KEY DEFAULT ALLOWED
         good+=("${words//, /,}" "${good[1]},${good[0]}")
         ;;
     "at most 127 printable characters"*)
-        # The one that has a form of its own.
+        # This key has a special form.
         if [ "$key" = drill.flip ]; then long=$(printf '0:flow:1@1,%.0s' {1..10})100:flow:1@0/1234; fi
         good=("" "$long")
         bad=("${long}aaaaaaaaaaaaaaaaa" "a b" "a;b")

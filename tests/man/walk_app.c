@@ -1,8 +1,8 @@
 /*
- * Calls every function of ftcoll.h, so that it succeeds and so that it fails, by man_functions.bats
- * and man_exits.bats: each mode is a story, told at the function that plays it. What a call really
- * returned is appended to the file that WALK_SEEN names, a line "function code" for each; what is
- * not as the story expects ends the process with 99.
+ * Calls every function of ftcoll.h, so that it succeeds and so that it fails. man_functions.bats
+ * and man_exits.bats run it. Each mode is one story, described at the function that plays it. Each
+ * return value is appended to the file that WALK_SEEN names, as a line "function code". If a value
+ * differs from what the story expects, the process ends with 99.
  *
  *   [ftrun options] walk_app MODE [NUMBER]
  */
@@ -17,10 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TOO_MANY  ((size_t)1 << 44) /* doubles: no memory holds them, and SIZE_MAX does */
+#define TOO_MANY  ((size_t)1 << 44) /* number of doubles: no memory holds them, but SIZE_MAX does */
 #define PATIENCE  1000              /* steps of 20 ms */
 #define STEP_US   20000
-#define ROOM_LEFT ((rlim_t)1 << 20) /* bytes; less than what is asked for below */
+#define ROOM_LEFT ((rlim_t)1 << 20) /* bytes; less than the functions below ask for */
 
 static const char *name_of(int code)
 {
@@ -31,7 +31,7 @@ static const char *name_of(int code)
     return "FTC_SUCCESS";
 }
 
-/* One write for each line: processes share the file. */
+/* Uses one write for each line, because processes share the file. */
 static void note(const char *function, int code)
 {
     const char *path = getenv("WALK_SEEN");
@@ -45,7 +45,7 @@ static void note(const char *function, int code)
 
 static int see(int expected, const char *function, int code)
 {
-    int kind = code > 0 ? FTC_SUCCESS : code; /* a rank, a size */
+    int kind = code > 0 ? FTC_SUCCESS : code; /* a positive value is a rank or a size */
 
     if (kind != expected) {
         fprintf(stderr, "walk_app: %s: %s, not %s (%s)\n", function, name_of(kind),
@@ -99,7 +99,7 @@ static void make_file(const char *path)
     fclose(file);
 }
 
-/* Until this rank knows of so many failures. */
+/* Waits until this rank knows of so many failures. */
 static void await_failures(ftc_comm *world, int count)
 {
     int failed = 0;
@@ -234,7 +234,7 @@ static int wrong_arguments(ftc_comm *world, long number)
     return leave(world);
 }
 
-/* All functions that take a communicator, with one that is none. */
+/* Calls all functions that take a communicator with a pointer that is none. */
 static void all_refuse(ftc_comm *world, int code)
 {
     int32_t one = 1, sum = 0;
@@ -292,7 +292,8 @@ static int join_twice(ftc_comm *world, long number)
     return leave(world);
 }
 
-/* Surroundings in which nobody can join: man_functions.bats makes them; NUMBER is the code. */
+/* Environments in which no process can join. man_functions.bats makes them; NUMBER is the expected
+ * code. */
 static int cannot_join(long number)
 {
     ftc_comm *world = NULL;
@@ -302,8 +303,8 @@ static int cannot_join(long number)
     return 0;
 }
 
-/* What ftrun started ends, once this is in a session of its own, before this, its child, joins;
- * rank 0 stays until it has tried. */
+/* Runs as a child of the process that ftrun started. Once the child is in its own session, its parent
+ * ends; then the child joins. Rank 0 stays until the child has tried. */
 static int late(long number)
 {
     const char *rank = getenv("FTCOLL_RANK");
@@ -325,7 +326,7 @@ static int late(long number)
 /* --- memory
  * ------------------------------------------------------------------------------------------ */
 
-/* Nothing is left of the address space, down to the last bytes. */
+/* Takes all of the address space, down to the last bytes. */
 static void exhaust(void)
 {
     struct rlimit limit = {.rlim_cur = ROOM_LEFT, .rlim_max = RLIM_INFINITY};
@@ -351,7 +352,7 @@ static int no_memory(long number)
     return 0;
 }
 
-/* More than there can be, which is looked at only once there is room for it. */
+/* More values than there can be. ftcoll checks that only after it has found memory for them. */
 static int gossip_without_memory(ftc_comm *world, long number)
 {
     double in = 0, out = 0;
@@ -385,7 +386,8 @@ static int root_dies(ftc_comm *world, long number)
     return leave(world);
 }
 
-/* With f = 0 by messages; the last rank dies before the call, and nobody has agreed upon that. */
+/* With f = 0 and by messages, the last rank dies before the call. The ranks have not agreed on
+ * that. */
 static int many_die(ftc_comm *world, long number)
 {
     int32_t one = 1, sum = 0;
@@ -400,7 +402,7 @@ static int many_die(ftc_comm *world, long number)
     return leave(world);
 }
 
-/* With a vote of two, of which one is damaged in operations 0 and 2. */
+/* Two results are compared by vote. One of them is damaged in operations 0 and 2. */
 static int vote(ftc_comm *world, long number)
 {
     double one = 1, sum = 0;
@@ -462,7 +464,7 @@ static int aborts(ftc_comm *world, long number)
 {
     SEE(FTC_SUCCESS, ftc_barrier, (world));
     if (ftc_rank(world) == 0) {
-        note("ftc_abort", FTC_SUCCESS); /* it does not return */
+        note("ftc_abort", FTC_SUCCESS); /* this call does not return */
         ftc_abort(world, (int)number);
         return 98;
     }
@@ -476,7 +478,8 @@ static void *wait_in_barrier(void *arg)
     return NULL;
 }
 
-/* From beside a call of another thread, while the other ranks are outside of the library. */
+/* Aborts while another thread is in a call, and while the other ranks are outside of the
+ * library. */
 static int aborts_beside(ftc_comm *world, long number)
 {
     pthread_t thread;
@@ -496,7 +499,7 @@ static int dies_second(ftc_comm *world, long number)
     _exit((int)number);
 }
 
-/* Two kinds of call at once. */
+/* The ranks make two kinds of call at once. */
 static int mismatches(ftc_comm *world, long number)
 {
     int32_t one = 1, sum = 0;
@@ -510,7 +513,8 @@ static int mismatches(ftc_comm *world, long number)
     return 98;
 }
 
-/* Operations until the process is ended, whatever they give. The file says that they go on. */
+/* Runs operations until the process is ended, whatever they return. A file tells that they go
+ * on. */
 static int goes_on(ftc_comm *world, long number)
 {
     int32_t one = 1, sum = 0;
