@@ -1,7 +1,7 @@
 /*
- * The handler of SIGBUS. The signal comes from an access to the segment, in whatever thread. That
- * thread then holds no lock of the C library, and so the handler may call its functions. It touches
- * nothing in the segment.
+ * The handler of SIGBUS. An access to the segment raises the signal, in the thread that made the
+ * access. That thread holds no lock of the C library then, so the handler may call functions of the
+ * library. The handler touches nothing in the segment.
  */
 #include "launcher/bus.h"
 
@@ -26,11 +26,11 @@ static struct {
 
 static void on_bus(int number, siginfo_t *info, void *context)
 {
-    bool sent = info->si_code <= 0; /* by a process, with kill(2): no access has failed */
+    bool sent = info->si_code <= 0; /* kill(2) sent it: no access has failed */
 
     (void)context;
     if (sent || guard.segment == NULL || !ftc_segment_holds(guard.segment, info->si_addr)) {
-        (void)signal(number, SIG_DFL); /* a failed access is made again, and ends the process */
+        (void)signal(number, SIG_DFL); /* the failed access is repeated, and ends the process */
         if (sent)
             (void)raise(number);
         return;

@@ -1,7 +1,6 @@
 /*
- * The node segment is a file that every program of the user may cut short. An access to the part
- * that is gone raises SIGBUS. The handler here ends the job with a message, and leaves nothing
- * behind.
+ * Every program of the user can cut the file of the node segment short. An access to the part that
+ * is gone raises SIGBUS. The handler here ends the job with a message, and leaves nothing behind.
  */
 #ifndef FTC_LAUNCHER_BUS_H
 #define FTC_LAUNCHER_BUS_H
@@ -9,9 +8,9 @@
 #include "launcher/ranks.h"
 #include "node/segment/segment.h"
 
-/* The handler guards `segment` from this call to ftc_bus_unguard(). Until then these must stay:
- * `ranks`, which may still be empty, `segment`, and `directory` and `lock` of the job
- * (node/jobs.h). */
+/* The handler guards `segment` from this call to ftc_bus_unguard(). `ranks`, `segment`, and
+ * `directory` and `lock` of the job (node/jobs.h) must stay valid until then. `ranks` may still be
+ * empty. */
 void ftc_bus_guard(struct ftc_ranks *ranks, struct ftc_segment *segment, const char *directory,
                    int lock);
 void ftc_bus_unguard(void);

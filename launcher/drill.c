@@ -28,7 +28,7 @@ int ftc_launch_drill_start(struct ftc_launch_drill *drill, struct ev_loop *loop,
     for (int i = 0; i < command->kill_count; i++) {
         struct ftc_drill_timer *own = &drill->timers[drill->count];
         if (!ftc_segment_is_local(watcher->segment, command->kills[i].rank))
-            continue; /* another node's */
+            continue; /* the agent of its node kills it */
         drill->count++;
         own->drill = drill;
         own->rank = command->kills[i].rank;

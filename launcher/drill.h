@@ -22,8 +22,8 @@ struct ftc_launch_drill {
     int count;
 };
 
-/* Start the clocks of all orders: the ranks have been started. FTC_ERR_NOMEM. fini() of a zeroed
- * struct is legal. */
+/* Start a timer for each --kill. Call it after the ranks were started. ftc_launch_drill_fini() of a
+ * zeroed struct is legal. FTC_ERR_NOMEM. */
 int ftc_launch_drill_start(struct ftc_launch_drill *drill, struct ev_loop *loop,
                            struct ftc_watcher *watcher, struct ftc_sink *err,
                            const struct ftc_command *command);

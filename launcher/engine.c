@@ -1,4 +1,4 @@
-/* Choice of the engine, and the line with which a job of several nodes ends. */
+/* Choice of the engine, and the last line of an agent. */
 #include "launcher/engine.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define MOST_WAIT_MS 3600000L
 #define SLURM_SPECIAL_STEP                                                                         \
-    0xfffffff0ul /* batch script, interactive shell: steps above are no srun's */
+    0xfffffff0ul /* steps from here on are batch scripts or shells, not of srun */
 
 static unsigned long number_of(const char *variable)
 {
@@ -28,7 +28,8 @@ static bool have_srun(void)
     return have;
 }
 
-/* In an allocation, and not started by an srun in it: that one has chosen the hosts. */
+/* Is this an allocation, and was ftrun not started by an srun in it? Such an srun has chosen the
+ * hosts already. */
 static bool in_allocation(void)
 {
     const char *step = getenv("SLURM_STEP_ID");
@@ -38,7 +39,8 @@ static bool in_allocation(void)
     return step == NULL || strtoul(step, NULL, 10) >= SLURM_SPECIAL_STEP;
 }
 
-/* As many hosts as are there, or are wanted, and none without a rank. */
+/* Take the hosts that were asked for, or else all of the allocation, but leave none without a
+ * rank. */
 static int choose_nodes(struct ftc_command *command)
 {
     int per_node = command->ranks_per_node, np = command->np;
@@ -102,8 +104,8 @@ void ftc_engine_format_end(char *line, size_t size, const char *token,
              job->text);
 }
 
-/* The number at *text, which a blank ends; *text is then behind it. -1: there is none of up to
- * `most`. */
+/* Read the number at *text, which a blank must end, and move *text behind the blank. -1: there is
+ * no number from 0 to `most`. */
 static long take_number(const char **text, long most)
 {
     char *end;

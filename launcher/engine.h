@@ -1,7 +1,8 @@
 /*
- * Which engine starts the ranks. With Slurm this ftrun starts no rank: it has srun start one ftrun
- * on each host (`--engine pmix`), passes on output and signals, and learns the job's end from a
- * line that an agent which knows it writes to standard error.
+ * Choice of the engine. With Slurm this ftrun starts no rank: it is the front, and has srun start
+ * one ftrun, the agent, on each host (`--engine pmix`). The front passes on output and signals. An
+ * agent that knows the end of the job writes a line to standard error, from which the front learns
+ * it.
  */
 #ifndef FTC_LAUNCHER_ENGINE_H
 #define FTC_LAUNCHER_ENGINE_H
@@ -11,27 +12,28 @@
 
 #include "launcher/options.h"
 
-#define FTC_ENGINE_TOKEN "FTRUN_FRONT" /* environment of agents: what their last line must show */
+#define FTC_ENGINE_TOKEN "FTRUN_FRONT" /* variable of agents; their last line shows its value */
 #define FTC_ENGINE_MARK  '\036'        /* begins that line */
 
-/* Make `auto` one of the others, and check what they need; command->nodes becomes their number
- * (slurm). FTC_ERR_ARG, FTC_ERR_UNSUPPORTED, each with cause and remedy. */
+/* Replace `auto` by a real engine, and check what that engine needs. With Slurm command->nodes
+ * becomes the number of hosts. FTC_ERR_ARG, FTC_ERR_UNSUPPORTED, each with cause and remedy. */
 int ftc_engine_choose(struct ftc_command *command);
 
-/* How the job ended, as an agent says it. */
+/* How the job ended, as an agent tells the front. */
 struct ftc_engine_end {
     int code;
-    unsigned wait_ms; /* the other agents may take so long to end */
+    unsigned wait_ms; /* how long the other agents may still take to end */
     const char *text; /* the summary */
 };
 
-/* The line of an agent, with its newline; and reading it, without: false: it is none. `text` lies
- * in the line. */
+/* ftc_engine_format_end() writes the line of an agent, with its newline. ftc_engine_parse_end()
+ * reads a line without its newline. It returns false if this is no such line. job->text points into
+ * the line. */
 void ftc_engine_format_end(char *line, size_t size, const char *token,
                            const struct ftc_engine_end *job);
 bool ftc_engine_parse_end(const char *line, const char *token, struct ftc_engine_end *job);
 
-/* Run a job by srun; ftrun's exit code. Errors are printed. */
+/* Run a job by srun, and print errors. Returns the exit code of ftrun. */
 int ftc_slurm_run(const struct ftc_command *command, char **argv);
 
 #endif

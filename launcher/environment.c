@@ -13,7 +13,7 @@ int ftc_environment_foreign(const char *entry)
     return strncmp(entry, "PMIX_", 5) == 0 && strncmp(entry, "PMIX_MCA_", 9) != 0;
 }
 
-/* Takes over `entry`, also when it fails. */
+/* Takes over `entry`, even when it fails. */
 static int append(struct ftc_environment *environment, char *entry)
 {
     char **grown = NULL;
@@ -29,7 +29,7 @@ static int append(struct ftc_environment *environment, char *entry)
     return FTC_SUCCESS;
 }
 
-/* The token proves to the ftrun in front that an agent speaks. No rank may have it. */
+/* The token proves to the ftrun in front that an agent wrote the line. No rank may have it. */
 static bool is_for_ranks(const char *entry)
 {
     return !ftc_environment_foreign(entry) &&
@@ -59,7 +59,7 @@ void ftc_environment_fini(struct ftc_environment *environment)
     *environment = (struct ftc_environment){0};
 }
 
-/* Index of the variable that `assignment` names, -1: not there. */
+/* Index of the variable that `assignment` names. -1: it is not in the list. */
 static int find(const struct ftc_environment *environment, const char *assignment)
 {
     size_t length = strcspn(assignment, "=");

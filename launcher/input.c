@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* End of file, for rank 0 too. */
+/* Stop reading. Rank 0 sees the end of the file, too. */
 static void end(struct ftc_input *input)
 {
     if (input->pipe_fd < 0)
@@ -25,7 +25,7 @@ static void on_typed(struct ev_loop *loop, struct ev_io *watcher, int events)
     ssize_t size = read(STDIN_FILENO, input->kept, sizeof(input->kept));
     if (size < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    if (size < 0 && errno == EIO) { /* in the background: wait for SIGCONT */
+    if (size < 0 && errno == EIO) { /* ftrun is in the background: wait for SIGCONT */
         ev_io_stop(loop, watcher);
         return;
     }

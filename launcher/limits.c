@@ -1,12 +1,13 @@
-/* The limit of open files, checked before anything is started: at rank 300 it would be too late. */
+/* The limit of open files. It is checked before any rank is started: an error at rank 300 would
+ * come too late. */
 #include "launcher/limits.h"
 
 #include "base/error.h"
 
-/* Per rank: two pipes, a PMIx connection, and a pidfd if it is started by a wrapper. */
+/* A rank needs two pipes, a PMIx connection, and a pidfd if a wrapper starts it. */
 #define PER_RANK 4
-/* ftrun's own: standard files, segment, sockets, event loop, PMIx server, pipes of the rank being
- * started. */
+/* ftrun itself needs standard files, segment, sockets, event loop, PMIx server, and the pipes of
+ * the rank that is being started. */
 #define OWN 64
 
 int ftc_limits_raise(int np, bool files, struct rlimit *original)

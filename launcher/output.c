@@ -1,10 +1,10 @@
 /*
- * The ranks' output: two pipes per rank into two sinks, or into files.
+ * The output of the ranks: two pipes per rank, which lead into two sinks or into files.
  *
- * Only whole lines go on, so lines of different ranks never tear each other; a line's beginning
- * waits in its stream. A turn of the loop reads no more than TURN bytes in all, so that a flood of
- * output cannot hold up the news of a death. A full sink stops its streams, and through the pipes
- * the ranks.
+ * Only whole lines go on, so lines of different ranks never tear each other. The beginning of a
+ * line waits in its stream. In a turn of the loop, all streams together read at most TURN bytes, so
+ * that a flood of output cannot delay the news of a death. A full sink stops its streams, and the
+ * full pipes then stop the ranks.
  */
 #include "launcher/output.h"
 
@@ -57,7 +57,7 @@ static bool prefixed(const struct ftc_stream *stream)
     return stream->output->tag || stream->output->timestamp;
 }
 
-/* Hand on what waits and `size` more bytes. `complete`: they end a line. */
+/* Hand on what waits, and `size` more bytes. `complete`: these bytes end a line. */
 static void put_line(struct ftc_stream *stream, const char *bytes, size_t size, bool complete)
 {
     if (prefixed(stream))
@@ -69,7 +69,7 @@ static void put_line(struct ftc_stream *stream, const char *bytes, size_t size, 
         ftc_sink_put(stream->sink, "\n", 1);
 }
 
-/* Keep the beginning of a line; if it is too long, hand it on as it is. */
+/* Keep the beginning of a line. If it grows too long, hand it on as it is. */
 static void keep(struct ftc_stream *stream, const char *bytes, size_t size)
 {
     if (stream->used + size > stream->room) {
@@ -129,7 +129,7 @@ static void on_readable(struct ev_loop *loop, struct ev_io *watcher, int events)
     char piece[PIECE];
     (void)events;
     if (output->budget < PIECE)
-        return; /* next turn: the descriptor stays readable */
+        return; /* read on in the next turn: the descriptor stays readable */
     if (ftc_sink_full(stream->sink)) {
         stream->waiting = true;
         ev_io_stop(loop, watcher);
@@ -161,8 +161,8 @@ static void on_relieved(void *arg)
     }
 }
 
-/* The directory may be one in which others write, too: no link is followed, and no FIFO makes ftrun
- * wait. -1: it was not opened. errno 0 then means that it is no regular file. */
+/* Other users may be able to write to the directory, too. So no link is followed, and no FIFO makes
+ * ftrun wait. -1: the file was not opened; errno 0 then means that it is no regular file. */
 static int open_regular(const char *path)
 {
     struct stat info;

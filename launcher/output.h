@@ -8,13 +8,13 @@
 
 #include "launcher/sink.h"
 
-/* One of the two pipes of a rank. */
+/* One of the two output pipes of a rank. */
 struct ftc_stream {
     struct ftc_output *output;
     struct ev_io reader;
     int rank;
     bool open, waiting; /* waiting: its sink is full */
-    char *partial;      /* a line's beginning, without its end yet */
+    char *partial;      /* the beginning of a line that has not ended yet */
     size_t used, room;
     struct ftc_sink *sink;
     struct ftc_sink file; /* with --output-filename */
@@ -27,8 +27,8 @@ struct ftc_output {
     bool tag, timestamp;
     const char *directory; /* NULL: ftrun's own output */
     struct ftc_sink out, err;
-    struct ftc_sink
-        *err_sink; /* &err, or &out if both are the same file: lines must not tear each other */
+    /* &err; or &out if both are one file, so that lines do not tear each other. */
+    struct ftc_sink *err_sink;
     struct ftc_stream *streams; /* two per rank: out, err */
     int count, open;
     size_t budget; /* bytes that may still be read in this turn of the loop */
@@ -38,21 +38,21 @@ struct ftc_output {
     void *closed_arg;
 };
 
-/* FTC_ERR_NOMEM; FTC_ERR_SYSTEM if `directory` cannot be made. fini() of a zeroed struct is
- * legal. */
+/* ftc_output_fini() of a zeroed struct is legal. FTC_ERR_NOMEM; FTC_ERR_SYSTEM if `directory`
+ * cannot be made. */
 int ftc_output_init(struct ftc_output *output, struct ev_loop *loop, int np, bool tag,
                     bool timestamp, const char *directory);
 void ftc_output_fini(struct ftc_output *output);
 
-/* Take over the read ends of a rank's pipes. FTC_ERR_SYSTEM: its file cannot be made; the
- * descriptors are closed. */
+/* Take over the read ends of a rank's pipes. FTC_ERR_SYSTEM: the file for its output cannot be
+ * made. The descriptors are closed then. */
 int ftc_output_add(struct ftc_output *output, int rank, int out_fd, int err_fd);
 
 /* True if nothing was read since the last call, and nothing is kept for a slow reader. */
 bool ftc_output_idle(struct ftc_output *output);
-/* Read no more: for pipes that some process outside of the job still holds. */
+/* Stop reading. This is for pipes that a process outside of the job still holds. */
 void ftc_output_close(struct ftc_output *output);
-/* Everything is written. */
+/* Has everything been written? */
 bool ftc_output_empty(const struct ftc_output *output);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * libpmix calls the accept() of this file, since the dynamic linker looks in the program first.
- * It runs in libpmix's listening thread.
+ * accept() runs in libpmix's listening thread.
  *
- * accept() reports each failure as ECONNABORTED: libpmix then goes on without a word, while other
- * errors end its listening for good. Closing the port puts a descriptor in its place at which
- * nothing ever happens. So libpmix's thread waits, and is joined, as if nothing had changed.
+ * accept() reports each failure as ECONNABORTED. libpmix then goes on without a message, while
+ * other errors end its listening for good. To close the port, this file puts another descriptor in
+ * its place, at which nothing ever happens. So libpmix's thread waits, and is joined, as if nothing
+ * had changed.
  */
 #include "launcher/pmix_listener.h"
 
@@ -25,13 +26,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* A client that says nothing for so long is dropped: libpmix serves nobody else meanwhile. */
+/* A client that is silent for so long is dropped: libpmix serves no other client meanwhile. */
 #define HELLO_SECONDS 2
-/* libpmix waits by select(), which takes no descriptor above. */
+/* libpmix waits by select(), which takes no descriptor from here on. */
 #define HIGHEST_FD  1024
 #define SHORTAGE_MS 10
 
-/* accept() has no argument that could lead to them. */
+/* These are global: accept() has no argument that could lead to them. */
 static atomic_uint_fast64_t refused_others, refused_unknown;
 
 union address {
@@ -63,8 +64,8 @@ static void copy_address(const union address *address, __be16 *port, __be32 wher
     }
 }
 
-/* *uid: the owner of the socket from `peer` to `own`. False: `kernel`, a socket of sock_diag, does
- * not say, or that socket is closed. */
+/* Find the owner of the socket from `peer` to `own`, and store it in *uid. `kernel` is a socket of
+ * sock_diag. False: the kernel does not tell, or that socket is closed. */
 static bool ask_owner(int kernel, const union address *peer, const union address *own, uid_t *uid)
 {
     struct question question = {
@@ -96,8 +97,8 @@ static bool is_internet(const union address *address)
     return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
 }
 
-/* Is the other end of this user? So are sockets that are not of the internet protocols. Others are
- * counted. */
+/* Does the other end belong to this user? A socket that is not of the internet protocols counts as
+ * such. Refused ones are counted. */
 static bool is_of_this_user(int kernel, int fd)
 {
     union address own, peer;
@@ -114,7 +115,7 @@ static bool is_of_this_user(int kernel, int fd)
     return false;
 }
 
-/* Where descriptors or memory are short, the connection waits in the queue. */
+/* The connection waits in the queue while descriptors or memory are short. */
 static void wait_in_shortage(int error)
 {
     if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)
@@ -124,7 +125,7 @@ static void wait_in_shortage(int error)
 __attribute__((visibility("default"))) int accept(int listener, __SOCKADDR_ARG address,
                                                   socklen_t *restrict size)
 {
-    /* First: who is accepted must be asked about. */
+    /* Open this socket before accepting: each accepted connection must be checked by it. */
     int kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     int fd = kernel >= 0 ? accept4(listener, address, size, SOCK_CLOEXEC) : -1;
     if (fd < 0)
@@ -154,7 +155,7 @@ int ftc_pmix_listener_find(int port)
             continue;
         if (getsockname(fd, &own.any, &size) == 0 && is_internet(&own) &&
             ntohs(own.v4.sin_port) == port)
-            return fd; /* both families have the port at the same place */
+            return fd; /* both families of addresses have the port at the same place */
     }
     return -1;
 }
@@ -164,7 +165,7 @@ bool ftc_pmix_listener_close(int listener)
     int silent = listener >= 0 ? eventfd(0, EFD_CLOEXEC) : -1;
     if (silent < 0)
         return listener < 0;
-    (void)shutdown(listener, SHUT_RDWR); /* libpmix may wait for it at this moment */
+    (void)shutdown(listener, SHUT_RDWR); /* wakes libpmix, which may wait for a connection now */
     bool closed = dup3(silent, listener, O_CLOEXEC) >= 0;
     close(silent);
     return closed;

@@ -1,5 +1,5 @@
-/* Looks the program up and checks that it can be executed, so that a typing error costs one line
- * and no rank. */
+/* Looks the program up, and checks that it can be executed. So a typing error costs one line of
+ * output, and starts no rank. */
 #include "launcher/program.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "launcher/options.h"
 
-/* 0, or why `path`, seen from directory `at`, cannot be executed: an errno. */
+/* Returns 0, or the errno that says why `path`, seen from directory `at`, cannot be executed. */
 static int judge(int at, const char *path)
 {
     struct stat st;
@@ -32,8 +32,8 @@ static bool missing(int error)
     return error == ENOENT || error == ENOTDIR;
 }
 
-/* Walk $PATH; *path is the first hit that can be executed. Returns 0 or the best reason against
- * it. */
+/* Search $PATH. *path becomes the first file that can be executed. If there is none, the function
+ * returns the errno of the last file that was there, or ENOENT. */
 static int search(int at, const char *name, char **path)
 {
     const char *list = getenv("PATH");
@@ -43,7 +43,7 @@ static int search(int at, const char *name, char **path)
     for (const char *entry = list;; entry++) {
         size_t length = strcspn(entry, ":");
         char *candidate;
-        /* An empty entry is the working directory. */
+        /* An empty entry stands for the working directory. */
         if (asprintf(&candidate, "%.*s%s%s", (int)length, entry, length > 0 ? "/" : "./", name) < 0)
             return ENOMEM;
         int error = judge(at, candidate);

@@ -55,9 +55,9 @@ bool ftc_ranks_marked(struct ftc_ranks *ranks, struct ftc_segment *segment, int 
     return process->marked;
 }
 
-/* Does this process have the number of this rank? Each rank gets its own from ftrun, and the
- * processes that it starts inherit it. *ending: the process is about to end, and has no
- * environment any more. */
+/* Does this process have the number of this rank? ftrun gives each rank its number in the
+ * environment, and the processes that the rank starts inherit it. *ending becomes true if the
+ * process is about to end, and has no environment any more. */
 static bool has_number(pid_t pid, int rank, bool *ending)
 {
     char own[32];
@@ -113,8 +113,8 @@ bool ftc_ranks_may_join(const struct ftc_ranks *ranks, int rank, pid_t pid, uint
     return start != 0 && (process->child_ended || is_wrapper(process->child));
 }
 
-/* The pid came out of the segment: a pidfd names the process that was checked, whatever reuses its
- * number later. */
+/* The pid came out of the segment. A pidfd names the process that was checked, even if another
+ * process reuses the number later. */
 static bool signal_joined(const struct ftc_ranks *ranks, int rank, int signal)
 {
     const struct ftc_process *process = &ranks->at[rank];
@@ -133,7 +133,7 @@ bool ftc_ranks_signal(struct ftc_ranks *ranks, int rank, int signal)
 {
     struct ftc_process *process = &ranks->at[rank];
     bool group = process->child > 0 && kill(-process->child, signal) == 0;
-    /* Usually the process that joined is in the group: it would get the signal twice. SIGKILL may
+    /* The process that joined is usually in the group, and would get the signal twice. SIGKILL may
      * come twice. */
     pid_t joined = process->joined_pid;
     if (group && signal != SIGKILL && joined > 0 && getpgid(joined) == process->child)

@@ -1,5 +1,5 @@
-/* Writes the report. What comes out of the segment may be nonsense if a rank damaged it: it is only
- * printed. */
+/* Writes the report. Values of the segment may be nonsense if a rank has damaged them. They are
+ * only printed. */
 #include "launcher/report.h"
 
 #include <errno.h>
@@ -177,8 +177,8 @@ static json_t *make_report(const struct ftc_job_report *report)
 
 /* --- where it goes --- */
 
-/* The descriptor that a name such as "/dev/stdout" or "/dev/fd/63" (a process substitution)
- * stands for. -1: the name stands for none. */
+/* The descriptor that a name such as "/dev/stdout" or "/dev/fd/63" (a process substitution) stands
+ * for. -1: the name stands for no descriptor. */
 static int named_descriptor(const char *path)
 {
     static const char *const standard[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
@@ -204,8 +204,8 @@ static int refuse(const char *path, const char *why)
                          path, why);
 }
 
-/* *fd is a copy, so that it is still open at the end. A socket above standard error is one that
- * ftrun itself has opened. It is not meant. */
+/* *fd becomes a copy of the descriptor, so that it is still open at the end. A socket above
+ * standard error is refused: ftrun itself has opened it, so the user cannot mean it. */
 static int take_descriptor(int *fd, const char *path, int named)
 {
     struct stat info;
@@ -219,13 +219,13 @@ static int take_descriptor(int *fd, const char *path, int named)
     return *fd >= 0 ? FTC_SUCCESS : refuse(path, strerror(errno));
 }
 
-/* A file that is not there yet is made at the end. Will that be possible? */
+/* A file that does not exist yet is made at the end. Will that be possible? */
 static int check_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char directory[4096] = ".";
 
-    if (strlen(path) > sizeof(directory) - 16) /* room for a pid */
+    if (strlen(path) > sizeof(directory) - 16) /* leaves room for a pid */
         return refuse(path, strerror(ENAMETOOLONG));
     if (slash != NULL)
         snprintf(directory, sizeof(directory), "%.*s", slash > path ? (int)(slash - path) : 1,
@@ -233,7 +233,7 @@ static int check_directory(const char *path)
     return access(directory, W_OK | X_OK) == 0 ? FTC_SUCCESS : refuse(path, strerror(errno));
 }
 
-/* O_NONBLOCK: the name may be a FIFO by now, and open() would wait for its reader. */
+/* O_NONBLOCK: a FIFO may have the name by now, and open() would wait for its reader. */
 static int open_device(int *fd, const char *path)
 {
     struct stat info;
@@ -270,7 +270,8 @@ int ftc_job_report_open(const char *path, int *fd)
 
 /* --- writing --- */
 
-/* Another process that shares the descriptor may have made it non-blocking. */
+/* Waits for the descriptor where needed: another process that shares it may have made it
+ * non-blocking. */
 static bool put_all(int fd, const char *bytes, size_t size)
 {
     while (size > 0) {
@@ -300,8 +301,8 @@ static int write_json(json_t *object, int fd, const char *path)
     return ftc_error_set(FTC_ERR_SYSTEM, "writing the report %s: %m; it is incomplete", path);
 }
 
-/* A file is replaced as a whole, since two nodes may write it at once. O_EXCL: ftrun writes to
- * nothing that another user has put at that name. */
+/* The file is replaced as a whole, since two nodes may write it at once. O_EXCL: ftrun does not
+ * write to a file that another user has put at that name. */
 static int write_file(json_t *object, const char *path)
 {
     char fresh[4096];
@@ -309,7 +310,7 @@ static int write_file(json_t *object, const char *path)
 
     if (length >= (int)sizeof(fresh))
         return refuse(path, strerror(ENAMETOOLONG));
-    (void)unlink(fresh); /* left by an earlier process of this pid, which was killed */
+    (void)unlink(fresh); /* a killed process with the same pid may have left it */
     int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
         return refuse(path, strerror(errno));

@@ -1,8 +1,8 @@
 /*
  * The embedded PMIx server (PMIx 4.x).
  *
- * While every member of a collective is local and alive, libpmix finishes fences and gets by
- * itself; the upcalls below serve the rest: after a death, and requests that one node cannot meet.
+ * libpmix finishes fences and gets by itself while every member of a collective is local and alive.
+ * The upcalls below serve the rest: calls after a death, and requests that one node cannot meet.
  * All of them run in PMIx's thread.
  */
 #include "launcher/server.h"
@@ -38,7 +38,7 @@ static pmix_status_t client_connected(const pmix_proc_t *proc, void *object, pmi
     (void)object;
     (void)info;
     (void)count;
-    if (done != NULL) /* 4.2.2 gives none */
+    if (done != NULL) /* PMIx 4.2.2 gives none */
         done(PMIX_SUCCESS, arg);
     return PMIX_SUCCESS;
 }
@@ -81,7 +81,7 @@ static pmix_status_t fence(const pmix_proc_t procs[], size_t proc_count, const p
     return PMIX_SUCCESS;
 }
 
-/* Data of a process that this server does not have: nobody else has it. */
+/* This server does not have the data of that process, and no other server has them. */
 static pmix_status_t direct_modex(const pmix_proc_t *proc, const pmix_info_t info[], size_t count,
                                   pmix_modex_cbfunc_t done, void *arg)
 {
@@ -148,7 +148,8 @@ static int refuse(const char *what, pmix_status_t status)
         PMIx_Error_string(status));
 }
 
-/* Whoever started ftrun may be a PMIx server too: its variables would make ours a client of it. */
+/* The launcher that started ftrun may be a PMIx server, too. Its variables would make this server a
+ * client of it. */
 static void drop_outer_server(void)
 {
     for (int i = 0; environ[i] != NULL;) {
@@ -160,14 +161,14 @@ static void drop_outer_server(void)
         }
         memcpy(name, environ[i], length);
         name[length] = '\0';
-        (void)unsetenv(name); /* the rest moves up */
+        (void)unsetenv(name); /* later variables move up by one */
     }
 }
 
 /*
- * What PMIx_server_init() need not do, unless the user says otherwise: looking for compression (a
- * dlopen), and for hardware. A flat topology of the right size costs 3 ms instead of 14 ms; ftrun's
- * own binding does not use it.
+ * PMIx_server_init() need not look for compression (a dlopen) or for hardware, unless the user says
+ * otherwise. A flat topology of the right size costs 3 ms instead of 14 ms. ftrun binds ranks by
+ * itself, and does not use the topology.
  */
 static void simplify(void)
 {
@@ -202,7 +203,7 @@ static pmix_status_t init_server(const struct ftc_server_spec *spec, const char 
     return status;
 }
 
-/* The ranks of nodes from..end-1: "0,1,2;3,4;...". */
+/* The ranks of nodes `from` to `end` - 1, as text: "0,1,2;3,4;...". */
 static char *list_ranks(struct ftc_segment *segment, int from, int end)
 {
     size_t room = (size_t)ftc_segment_ranks(segment) * 5 + 1, used = 0;
@@ -288,8 +289,8 @@ done:
     return status;
 }
 
-/* All of them before the first is started: once clients run, ftrun's loop calls nothing that could
- * wait for them. */
+/* Register all ranks before the first is started. Once clients run, ftrun's loop calls nothing that
+ * could wait for them. */
 static pmix_status_t register_ranks(struct ftc_server *server, const struct ftc_segment *segment)
 {
     int count, first = ftc_segment_local(segment, &count);
@@ -314,7 +315,8 @@ static int draw_space(char space[FTC_SERVER_SPACE_SIZE])
     return FTC_SUCCESS;
 }
 
-/* Its port is told to clients only: "...tcp4://127.0.0.1:PORT". */
+/* Find the listening socket. Only the variables for clients name its port:
+ * "...tcp4://127.0.0.1:PORT". */
 static int find_listener(struct ftc_server *server, int rank)
 {
     char **environment;

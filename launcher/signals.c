@@ -30,7 +30,9 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int event
         else
             signals->forward(signals->arg, number);
         break;
-    case ROLE_STOP: /* the ranks first, so that nobody runs unwatched; ctrl-Z does not reach their groups */
+    case ROLE_STOP:
+        /* Ctrl-Z does not reach the process groups of the ranks. They stop before ftrun does, so
+         * that no rank runs unwatched. */
         signals->forward(signals->arg, SIGSTOP);
         (void)raise(SIGSTOP);
         signals->forward(signals->arg, SIGCONT);
@@ -55,7 +57,8 @@ void ftc_signals_block(struct ftc_signals *signals)
         sigaddset(&signals->taken, table[i].number);
     sigaddset(&signals->taken, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &signals->taken, NULL);
-    /* EPIPE and EFBIG are seen at the call; a background ftrun gets EIO from its terminal. */
+    /* ftrun needs none of these signals: the call fails instead, with EPIPE or EFBIG, or with EIO
+     * where ftrun is in the background of its terminal. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
     (void)signal(SIGTTIN, SIG_IGN);

@@ -1,4 +1,5 @@
-/* Signals to ftrun: passed on to the ranks; the second of a kind that ends programs kills them. */
+/* Signals to ftrun. ftrun passes them on to the ranks. When a signal that ends programs comes a
+ * second time, ftrun kills the ranks. */
 #ifndef FTC_LAUNCHER_SIGNALS_H
 #define FTC_LAUNCHER_SIGNALS_H
 
@@ -12,26 +13,26 @@ struct ftc_signals {
     struct ev_loop *loop;
     struct ev_signal watcher[FTC_SIGNALS];
     int seen[FTC_SIGNALS];
-    sigset_t taken; /* blocked by block(), let through by start() */
+    sigset_t taken; /* ftc_signals_block() blocks these, ftc_signals_start() lets them through */
     bool ignore_hangup;
     void (*forward)(void *arg, int number);  /* to all ranks */
-    void (*kill_all)(void *arg, int number); /* the second one */
-    void (*resumed)(void *arg);              /* SIGCONT: maybe in the foreground now */
+    void (*kill_all)(void *arg, int number); /* the signal came a second time */
+    void (*resumed)(void *arg);              /* SIGCONT: ftrun may be in the foreground now */
     void *arg;
 };
 
 /*
- * Before anything is made that must be removed again, and before there are threads: block the
- * signals that start() will take, in this thread and those to come, and ignore those that would end
- * ftrun for its output's sake.
+ * Block the signals that ftc_signals_start() will take, in this thread and in those that it starts.
+ * Ignore the signals that would end ftrun because of its output. Call it before there are threads,
+ * and before anything is made that must be removed again.
  */
 void ftc_signals_block(struct ftc_signals *signals);
 
-/* Take them from now on; what came meanwhile comes now. forward, kill_all, resumed and arg are
- * set. */
+/* Take the signals from now on. Signals that came since ftc_signals_block() are delivered now. The
+ * caller has set forward, kill_all, resumed and arg. */
 void ftc_signals_start(struct ftc_signals *signals, struct ev_loop *loop);
 
-/* Take none any more and let them wait: the clean-up must not be interrupted. */
+/* Block the signals again: they must not interrupt the clean-up. */
 void ftc_signals_stop(struct ftc_signals *signals);
 
 #endif

@@ -41,7 +41,7 @@ void ftc_sink_fini(struct ftc_sink *sink)
     *sink = (struct ftc_sink){.fd = -1};
 }
 
-/* Make room for `size` more bytes behind what is kept. */
+/* Make room for `size` more bytes after those that are kept. */
 static bool reserve(struct ftc_sink *sink, size_t size)
 {
     if (sink->start + sink->used + size <= sink->room)
@@ -60,7 +60,8 @@ static bool reserve(struct ftc_sink *sink, size_t size)
     return true;
 }
 
-/* Nothing more can be written: say why, once, unless it is that nobody reads any more. */
+/* Nothing more can be written. Say why, once; but say nothing if the reason is that nobody reads
+ * any more. */
 static void give_up(struct ftc_sink *sink, int error)
 {
     sink->dead = true;
@@ -90,8 +91,8 @@ void ftc_sink_put(struct ftc_sink *sink, const char *bytes, size_t size)
     sink->used += size;
 }
 
-/* How much to write at once: a pipe that polls writable takes PIPE_BUF bytes whole and without
- * waiting. */
+/* How much to write at once. A pipe that polls writable takes PIPE_BUF bytes as a whole, and
+ * without waiting. */
 static size_t next_piece(const struct ftc_sink *sink)
 {
     if (sink->regular || sink->used <= PIPE_BUF)
@@ -142,7 +143,7 @@ void ftc_sink_say(struct ftc_sink *sink, const char *format, ...)
     (void)vsnprintf(line + head, sizeof(line) - head - 1, format, args);
     va_end(args);
     ftc_text_clean(line, sizeof(line) - 1, line,
-                   sizeof(line)); /* it may quote input from outside */
+                   sizeof(line)); /* the text may quote input from outside */
     size_t end = strlen(line);
     line[end++] = '\n';
     ftc_sink_put(sink, line, end);

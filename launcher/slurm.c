@@ -1,4 +1,4 @@
-/* The ftrun that the user calls when Slurm starts the others. */
+/* The front: the ftrun that the user calls, while Slurm starts the others. */
 #include <errno.h>
 #include <ev.h>
 #include <fcntl.h>
@@ -20,13 +20,13 @@
 #define OUR_ARGUMENTS 24
 #define MOST_LINE     1024
 #define DRAIN_SECONDS 0.02
-#define KILL_SECONDS  5. /* ... and this long for srun itself, after SIGTERM */
+#define KILL_SECONDS  5. /* how long srun itself may take to end after SIGTERM */
 
 struct front {
     struct ev_loop *loop;
     pid_t srun;
     struct ev_signal child;
-    struct ev_io from_srun; /* its standard error */
+    struct ev_io from_srun; /* standard error of srun */
     struct ev_timer hurry;
     struct ftc_sink err;
     struct ftc_signals signals;
@@ -35,9 +35,9 @@ struct front {
     size_t used;
     bool termed;
     bool silent; /* srun will say nothing more */
-    bool summed; /* the last line of ours is written, too */
+    bool summed; /* the front has written its own last line, too */
     struct ev_timer drain;
-    int code; /* the job's; -1: not told */
+    int code; /* exit code of the job; -1: no agent has told it */
     char summary[MOST_LINE];
     int status; /* of srun */
     bool ended;
@@ -51,7 +51,7 @@ static void pass_on(struct front *front)
     front->used = 0;
 }
 
-/* The first one counts: others know no more. */
+/* The first line of an agent counts: later ones know no more. */
 static void take_line(struct front *front)
 {
     struct ftc_engine_end job;
@@ -60,7 +60,7 @@ static void take_line(struct front *front)
     if (!ftc_engine_parse_end(front->line, front->token, &job)) {
         front->line[front->used++] = '\n';
         if (front->termed && strncmp(front->line, "srun: ", 6) == 0)
-            front->used = 0; /* it complains about hosts that ftrun has told of */
+            front->used = 0; /* srun complains about hosts that ftrun has told of */
         pass_on(front);
         return;
     }
@@ -69,7 +69,7 @@ static void take_line(struct front *front)
         return;
     front->code = job.code;
     snprintf(front->summary, sizeof(front->summary), "%s", job.text);
-    /* The job has ended, and srun waits for hosts that do not answer. */
+    /* The job has ended, but srun waits for hosts that do not answer. */
     ev_timer_set(&front->hurry, job.wait_ms / 1e3, 0.);
     ev_timer_start(front->loop, &front->hurry);
 }
@@ -77,7 +77,7 @@ static void take_line(struct front *front)
 static void take_byte(struct front *front, char byte)
 {
     if (byte == FTC_ENGINE_MARK)
-        pass_on(front); /* what came before is none */
+        pass_on(front); /* what came before the mark is no last line */
     if (front->used == 0 && byte != FTC_ENGINE_MARK && !front->termed) {
         ftc_sink_put(&front->err, &byte, 1);
         return;
@@ -91,7 +91,7 @@ static void take_byte(struct front *front, char byte)
         pass_on(front);
 }
 
-/* As much as there is, but no more than the reader of our own standard error takes. */
+/* Read all that is there, but no more than the reader of the front's own standard error takes. */
 static void on_from_srun(struct ev_loop *loop, struct ev_io *io, int events)
 {
     struct front *front = io->data;
@@ -104,7 +104,8 @@ static void on_from_srun(struct ev_loop *loop, struct ev_io *io, int events)
             take_byte(front, bytes[i]);
     ftc_sink_flush(&front->err);
     bool empty = count < 0 && (errno == EAGAIN || errno == EINTR);
-    /* Whoever srun left behind may hold the pipe: when it has ended, what is in it is all. */
+    /* A process that srun left behind may hold the pipe. So when srun has ended, the front reads
+     * what is in the pipe, and does not wait for more. */
     front->silent = count == 0 || (count < 0 && (!empty || front->ended));
     if (front->silent || ftc_sink_full(&front->err))
         ev_io_stop(loop, io);
@@ -147,7 +148,7 @@ static void sum_up(struct front *front)
     front->code = code != 0 ? code : 1;
 }
 
-/* srun has ended: all that it said, and the summary, goes out before we go. */
+/* srun has ended. Write all that it said, and the summary, before the front ends. */
 static void on_drain(struct ev_loop *loop, struct ev_timer *timer, int events)
 {
     struct front *front = timer->data;
@@ -181,7 +182,7 @@ static void on_forward(void *arg, int number)
 
     if (!front->ended)
         (void)kill(front->srun,
-                   ends ? SIGTERM : number); /* an interrupt alone makes it print a table */
+                   ends ? SIGTERM : number); /* at one SIGINT, srun only prints a table */
 }
 
 static void on_kill_all(void *arg, int number)
@@ -191,7 +192,7 @@ static void on_kill_all(void *arg, int number)
     ftc_sink_say(&front->err, "got SIG%s again; killing srun", sigabbrev_np(number));
     front->termed = true;
     if (front->ended)
-        ev_break(front->loop, EVBREAK_ALL); /* a reader that does not read */
+        ev_break(front->loop, EVBREAK_ALL); /* a reader does not read: give up on the output */
     else
         (void)kill(front->srun, SIGKILL);
 }
@@ -234,8 +235,9 @@ static void add(struct words *words, const char *format, ...)
     words->at[words->count++] = text;
 }
 
-/* Flags: the death of an agent or of a host ends nobody else's (--no-kill, --kill-on-bad-exit=0,
- * --wait=0); an ftrun may use all of its host's processors, and run beside other steps. */
+/* With these flags the death of an agent or of a host does not end the others (--no-kill,
+ * --kill-on-bad-exit=0, --wait=0). An agent may use all processors of its host, and may run beside
+ * other steps. */
 static void add_srun(struct words *words, const struct front *front, int nodes)
 {
     add(words, "srun");
@@ -252,7 +254,8 @@ static void add_srun(struct words *words, const struct front *front, int nodes)
     add(words, "--export=ALL,%s=%s", FTC_ENGINE_TOKEN, front->token);
 }
 
-/* Ours with the same options, then the engine, which beats what they say, then the program. */
+/* Add this ftrun's own words: its options, then --engine, which overrides an engine among the
+ * options, then the program. */
 static int add_ftrun(struct words *words, const struct ftc_command *command, char **argv)
 {
     char self[4096];
@@ -290,10 +293,10 @@ static _Noreturn void become_srun(char **words, int write_end)
 {
     sigset_t none;
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* then it ends the step */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* when the front dies, srun ends the step */
     (void)dup2(write_end, STDERR_FILENO);
     (void)setenv("SLURM_CPU_BIND", "none",
-                 0); /* as an option it draws a warning where nothing binds */
+                 0); /* as an option, this draws a warning where nothing binds */
     sigemptyset(&none);
     for (int number = 1; number < NSIG; number++)
         (void)signal(number, SIG_DFL);

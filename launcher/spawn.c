@@ -1,9 +1,9 @@
 /*
  * Starting a rank.
  *
- * vfork() and not fork(): the parent has tens of megabytes mapped, and 512 copies of its page
- * tables cost more than the exec. The child shares the parent's memory until exec, so it only makes
- * system calls and writes one word, the error, which the parent finds when it goes on.
+ * ftrun uses vfork() and not fork(): it has tens of megabytes mapped, and 512 copies of its page
+ * tables cost more than the exec. The child shares the memory of ftrun until exec. So the child
+ * only makes system calls, and writes one word, the error. ftrun finds that word when it goes on.
  */
 #include "launcher/spawn.h"
 
@@ -64,8 +64,8 @@ static void choose_cpu(const struct ftc_spawn *spawn, int rank, cpu_set_t *chose
     }
 }
 
-/* Handlers must not run in the child, on the parent's memory; what ftrun ignores, a rank does
- * not. */
+/* Signal handlers must not run in the child, since they would use the parent's memory. A rank does
+ * not ignore what ftrun ignores. */
 static void reset_signals(bool ignore_hangup)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -86,14 +86,14 @@ static void close_others(void)
         close(fd);
 }
 
-/* In the child, on the parent's memory: system calls only. Returns the step that failed, errno has
- * why. */
+/* Runs in the child, on the parent's memory, so it makes system calls only. Returns the step that
+ * failed; errno says why. */
 static enum step prepare_and_exec(const struct plan *plan)
 {
     const struct ftc_spawn *spawn = plan->spawn;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return STEP_START;
-    if (getppid() != plan->parent) /* it died before the line above */
+    if (getppid() != plan->parent) /* the parent died before the line above */
         _exit(1);
     if (setpgid(0, 0) != 0)
         return STEP_GROUP;
@@ -111,7 +111,8 @@ static enum step prepare_and_exec(const struct plan *plan)
     return STEP_EXEC;
 }
 
-/* The child's pid, or -1 with *step and *error. Signals are blocked around it. */
+/* Returns the pid of the child, or -1 with *error. If the child fails before the program runs,
+ * *step and *error say where and why. The caller blocks all signals meanwhile. */
 static pid_t start(const struct plan *plan, volatile enum step *step, volatile int *error)
 {
     pid_t pid = vfork();
@@ -144,7 +145,7 @@ static pid_t start_masked(const struct plan *plan, enum step *step, int *error)
     return pid;
 }
 
-/* fds[0]: out, fds[1]: err; the read ends are non-blocking. */
+/* Index 0 is standard output, index 1 is standard error. The read ends are non-blocking. */
 static int open_pipes(int read_end[2], int write_end[2])
 {
     for (int i = 0; i < 2; i++) {

@@ -12,8 +12,8 @@ struct ftc_spawn {
     const char *path;
     char *const *argv;
     const char *directory; /* NULL: ftrun's */
-    bool bind;             /* each rank to one CPU of `allowed`, in turn */
-    bool ignore_hangup;    /* SIGHUP was ignored when ftrun started (nohup): it stays so */
+    bool bind;             /* bind each rank to one CPU of `allowed`, in turn */
+    bool ignore_hangup;    /* SIGHUP was ignored when ftrun started (nohup), and stays ignored */
     cpu_set_t allowed;
     struct rlimit files; /* limit of open files for the ranks */
     int null_fd;         /* /dev/null */
@@ -24,15 +24,15 @@ struct ftc_spawned {
     int out_fd, err_fd; /* read ends of its pipes, non-blocking, close-on-exec */
 };
 
-/* Fill in what is read from the system. FTC_ERR_SYSTEM. */
+/* Fill in the members that are read from the system. FTC_ERR_SYSTEM. */
 int ftc_spawn_init(struct ftc_spawn *spawn);
 void ftc_spawn_fini(struct ftc_spawn *spawn);
 
 /*
- * Start `rank` with this environment; its standard input is input_fd, or /dev/null if that is -1.
- * It leads a process group of its own, dies with the calling thread, and has no other descriptor of
- * ftrun's. Returns when the program runs. On error nothing is left, *error is the errno, and
- * FTC_ERR_SYSTEM is returned.
+ * Start `rank` with this environment. Its standard input is input_fd, or /dev/null if input_fd is
+ * -1. The rank leads a process group of its own, dies with the calling thread, and has no other
+ * descriptor of ftrun. The function returns when the program runs. On error it leaves nothing
+ * behind, *error is the errno, and it returns FTC_ERR_SYSTEM.
  */
 int ftc_spawn_rank(const struct ftc_spawn *spawn, int rank, char *const environment[], int input_fd,
                    struct ftc_spawned *spawned, int *error);

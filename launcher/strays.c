@@ -14,14 +14,14 @@
 #include "node/system/process.h"
 
 #define LONGEST_NS FTC_NS_PER_S
-#define ONE_NS     (100 * FTC_NS_PER_MS) /* for one process: the kernel may hold it for longer */
+#define ONE_NS     (100 * FTC_NS_PER_MS) /* wait per process; the kernel may hold one for longer */
 
 void ftc_strays_adopt(void)
 {
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-/* Does it show the job in its environment? A zombie has none. */
+/* Does the process show the job in its environment? A zombie shows no environment. */
 static bool belongs(pid_t pid, const char *job)
 {
     char wanted[128];
@@ -38,7 +38,8 @@ struct hunt {
     int strays;
 };
 
-/* Such a process was sent SIGKILL when the leader of its group ended. It may not be gone yet. */
+/* ftrun sent SIGKILL to such a process when the leader of its group ended, but the process may not
+ * be gone yet. */
 static bool in_group_of_rank(const struct ftc_ranks *ranks, pid_t pid)
 {
     pid_t group = getpgid(pid);
@@ -49,7 +50,7 @@ static bool in_group_of_rank(const struct ftc_ranks *ranks, pid_t pid)
     return false;
 }
 
-/* False: this child is none of the job's, or is gone, or cannot be killed. */
+/* False: this child does not belong to the job, or is gone, or cannot be killed. */
 static bool kill_child(struct hunt *hunt, pid_t pid)
 {
     bool of_rank = in_group_of_rank(hunt->ranks, pid);
@@ -62,7 +63,7 @@ static bool kill_child(struct hunt *hunt, pid_t pid)
     return true;
 }
 
-/* Children of one thread. Returns how many were killed. */
+/* Kill the children of one thread. Returns how many were killed. */
 static int kill_children_of(struct hunt *hunt, const char *thread)
 {
     char path[300];
@@ -78,7 +79,7 @@ static int kill_children_of(struct hunt *hunt, const char *thread)
     return count;
 }
 
-/* Linux keeps children by the thread that they were given to. */
+/* Linux lists children by the thread that they were given to. */
 static int kill_children(struct hunt *hunt)
 {
     const struct dirent *entry;

@@ -108,8 +108,8 @@ int ftc_verdict_failures(const struct ftc_verdict *verdict)
     return count;
 }
 
-/* The failure of a rank of another node is told before its end, which may not come any more. The
- * words of another node are not trusted: exit code 256 would be success. */
+/* The failure of a rank of another node is told before its end, and its end may never be told. The
+ * words of another node are not trusted: exit code 256 would mean success. */
 static int code_of_failure(const struct ftc_verdict *verdict, int rank)
 {
     const struct ftc_failure *failure = &verdict->ranks->at[rank].failure;
@@ -118,7 +118,7 @@ static int code_of_failure(const struct ftc_verdict *verdict, int rank)
     case FTC_CAUSE_SIGNAL:
         return detail > 0 && detail < 128 ? 128 + detail : 1;
     case FTC_CAUSE_EXIT:
-        return detail > 0 && detail < 256 ? detail : 1; /* -1: nobody has seen it */
+        return detail > 0 && detail < 256 ? detail : 1; /* -1: no process has seen the exit code */
     case FTC_CAUSE_STALLED:
     case FTC_CAUSE_STOPPED:
     case FTC_CAUSE_ACCUSED:

@@ -1,4 +1,4 @@
-/* What a rank's end means for people and for the exit code. */
+/* What the end of a rank means for the user and for the exit code. */
 #ifndef FTC_LAUNCHER_VERDICT_H
 #define FTC_LAUNCHER_VERDICT_H
 
@@ -14,35 +14,37 @@ struct ftc_verdict {
     struct ftc_segment *segment;
     struct ftc_sink *err;
     int max_failures;
-    int forwarded; /* a signal that was passed on to the ranks and may end them: no line for each; 0: none */
+    /* A signal that ends programs and that ftrun passed on to the ranks; 0: none. A rank that dies
+     * of it gets no line of its own. */
+    int forwarded;
 };
 
-/* Print what is to be told about `rank`, once. Ranks that ended with 0 without joining are told
- * when others join. */
+/* Print the line about `rank`, once. A rank that ended with 0 and never joined gets its line only
+ * when other ranks join. */
 void ftc_verdict_tell(struct ftc_verdict *verdict, int rank);
 void ftc_verdict_tell_all(struct ftc_verdict *verdict);
 void ftc_verdict_tell_suspect(struct ftc_verdict *verdict, int rank);
 
-/* When a declared rank's trouble began, as far as it is known: its last heartbeat, its stop, or the
- * first sign of its end (ftc_clock_now()). */
+/* When the trouble of a declared rank began, as far as it is known: at its last heartbeat, at its
+ * stop, or at the first sign of its end (ftc_clock_now()). */
 uint64_t ftc_verdict_began(const struct ftc_verdict *verdict, int rank);
 
-/* Is this rank a failure of the job? A plain program that exits with 0 is none, while nobody
+/* Is this rank a failure of the job? A plain program that exits with 0 is no failure while no rank
  * joins. */
 bool ftc_verdict_failed(const struct ftc_verdict *verdict, int rank);
 int ftc_verdict_failures(const struct ftc_verdict *verdict);
 
-/* The rank that failed first, or, if there is none, the survivor that first ended with an error;
- * -1: neither. */
+/* The rank that failed first. If no rank failed, the survivor that first ended with an error. -1:
+ * there is neither. */
 int ftc_verdict_first_failed(const struct ftc_verdict *verdict);
 
 /* The job's exit code, once every rank has ended. */
 int ftc_verdict_code(const struct ftc_verdict *verdict);
-/* The exit code that stands for this rank's end: its own, 128 + signal, 1 if it should not have
- * been 0. */
+/* The exit code for this rank's end: its own code, 128 + signal, or 1 if the rank ended with 0 and
+ * failed all the same. */
 int ftc_verdict_rank_code(const struct ftc_verdict *verdict, int rank);
 
-/* The line at the end. False: nothing failed. */
+/* Format the last line of ftrun. False: no rank failed. */
 bool ftc_verdict_summary(const struct ftc_verdict *verdict, int exit_code, char *text, size_t size);
 
 #endif

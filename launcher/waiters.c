@@ -1,6 +1,6 @@
 /*
- * Who waits for whom, from the ranks' activity words. What is read may be torn or nonsense: it is
- * checked, and nothing but text comes of it.
+ * Finds out which rank waits for which, from the activity words of the ranks. These may be torn or
+ * nonsense. So they are checked, and only text is made of them.
  */
 #include "launcher/waiters.h"
 
@@ -69,16 +69,16 @@ static struct row read_row(const struct ftc_ranks *ranks, struct ftc_segment *se
     uint32_t phase = atomic_load_explicit(&slot->phase, memory_order_acquire);
     if (ranks->at[rank].ended || ranks->at[rank].failed)
         return (struct row){.place = PLACE_ENDED};
-    if (phase == FTC_PHASE_SPAWNED) { /* of another node's ranks: as its agent has told */
+    if (phase == FTC_PHASE_SPAWNED) { /* a rank of another node has the phase that its agent told */
         uint64_t spawned = atomic_load_explicit(&slot->spawned_ns, memory_order_relaxed);
         return (struct row){.place = spawned != 0 ? PLACE_NEVER_JOINED : PLACE_NOT_STARTED,
                             .since_ns = spawned};
     }
-    /* In this order: a call that has ended meanwhile is taken for none. */
+    /* Read in this order, so that a call that has ended meanwhile does not count. */
     uint64_t called = atomic_load_explicit(&slot->called, memory_order_acquire);
     uint64_t returned = atomic_load_explicit(&slot->counters.operations, memory_order_acquire);
     struct row row = read_activity(slot, ranks->count);
-    if (row.place == PLACE_OUTSIDE && called > returned) { /* not asleep: it shows no more */
+    if (row.place == PLACE_OUTSIDE && called > returned) { /* it is awake, and shows no more */
         row.place = PLACE_CALL;
         row.op = called - 1;
     }
@@ -166,8 +166,8 @@ static void print_group(struct ftc_sink *err, const struct row *rows, bool *done
     ftc_set_fini(&group);
 }
 
-/* Where the chain of waiting that begins at `rank` ends: the rank that waits for nobody, or, in a
- * cycle, its lowest. */
+/* The end of the chain of waiting that begins at `rank`: the rank that waits for none. If the chain
+ * is a cycle, its lowest rank. */
 static int end_of_chain(const struct row *rows, int np, int rank)
 {
     int at = rank;

@@ -1,8 +1,9 @@
 /*
  * Watching the ranks.
  *
- * A child's exit is first looked at with WNOWAIT: while it is a zombie, its process group cannot be
- * reused, so what is left of the group can be killed safely. Only then it is reaped.
+ * The watcher first looks at a child's exit with WNOWAIT. While the child is a zombie, its process
+ * group cannot be reused, so what is left of the group can be killed safely. Only then the child is
+ * reaped.
  */
 #include "launcher/watcher.h"
 
@@ -21,7 +22,7 @@
 #include "node/jobs.h"
 
 #define ADOPTED_PATIENCE                                                                           \
-    12 /* timeouts: it is in ftc_init(), but nobody tells if it is stopped there */
+    12 /* timeouts: it is in ftc_init(), and if it is stopped there, no report comes */
 
 static struct ftc_slot *slot_of(const struct ftc_watcher *watcher, int rank)
 {
@@ -33,9 +34,9 @@ static bool finalized(const struct ftc_watcher *watcher, int rank)
     return ftc_ranks_marked(watcher->ranks, watcher->segment, rank);
 }
 
-/* Its mark is set and nobody can need an answer of it any more (agreement.md, finalize): then
- * its end is no failure. One that is killed while others still lack the mark may owe them the
- * decision. */
+/* Has the rank set its mark, so that no rank can need an answer of it any more (agreement.md,
+ * finalize)? Then its end is no failure. A rank that is killed while others still lack the mark may
+ * owe them the decision. */
 static bool departed(const struct ftc_watcher *watcher, int rank)
 {
     if (!finalized(watcher, rank))
@@ -86,7 +87,7 @@ static void declare(struct ftc_watcher *watcher, int rank, const struct ftc_fail
         watcher->failed(watcher->arg, rank);
 }
 
-/* The rank's end is known: is it a failure? */
+/* The end of the rank is known. Decide whether it is a failure. */
 static void conclude(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
@@ -115,8 +116,8 @@ static void end_rank(struct ftc_watcher *watcher, int rank, uint64_t now)
         process->suspected_ns = now;
     process->silent = !process->joined && process->child_ended && WIFEXITED(process->status) &&
                       WEXITSTATUS(process->status) == 0;
-    /* detector.exit_notices = off: the standing heartbeat alone makes it known (tests of that
-     * way). */
+    /* With detector.exit_notices = off, only the heartbeat that stands still makes the end known.
+     * Tests try that way by it. */
     bool wait_for_heartbeat = !watcher->exit_notices && process->joined &&
                               process->reason == FTC_CAUSE_NONE && !departed(watcher, rank);
     if (!wait_for_heartbeat)
@@ -150,12 +151,12 @@ static void open_joined(struct ftc_watcher *watcher, int rank)
     if (fd < 0)
         return;
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    /* Ended: this may be a pidfd of another process. */
+    /* The process has ended, so this may be a pidfd of another process. */
     if (ftc_process_life(process->joined_pid, process->joined_start) == FTC_LIFE_GONE) {
         close(fd);
         return;
     }
-    /* It may have been believed because nothing could be seen of it. */
+    /* The pid may have been believed only because nothing could be seen of the process. */
     if (!ftc_ranks_may_join(watcher->ranks, rank, process->joined_pid, process->joined_start)) {
         process->joined_pid = 0; /* nonsense: the child's end decides */
         close(fd);
@@ -168,7 +169,7 @@ static void open_joined(struct ftc_watcher *watcher, int rank)
     ev_io_start(watcher->loop, io);
 }
 
-/* A descendant of the child joined: its end is the rank's. */
+/* A descendant of the child has joined. The end of the rank is the end of that process. */
 static void adopt(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t start)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
@@ -195,8 +196,8 @@ static void look_at_joining(struct ftc_watcher *watcher, int rank)
         adopt(watcher, rank, pid, atomic_load_explicit(&slot->pid_start, memory_order_relaxed));
 }
 
-/* Its status is known only where Linux tells it (ftc_process_status()). What is told of a rank
- * without one is that it has ended. */
+/* The status is known only where Linux tells it (ftc_process_status()). Otherwise others are told
+ * only that the rank has ended. */
 static void on_adopted_ended(struct ev_loop *loop, struct ev_io *io, int events)
 {
     struct ftc_watcher *watcher = io->data;
@@ -223,7 +224,8 @@ static void on_adopted_ended(struct ev_loop *loop, struct ev_io *io, int events)
         watcher->changed(watcher->arg);
 }
 
-/* Without a pidfd: is it still there? Only what is known to be gone has ended. */
+/* A process that joined has no pidfd: is it still there? It has ended only if it is known to be
+ * gone. */
 static void look_at_joined(struct ftc_watcher *watcher, int rank, uint64_t now)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
@@ -231,20 +233,22 @@ static void look_at_joined(struct ftc_watcher *watcher, int rank, uint64_t now)
         return;
     if (ftc_process_life(process->joined_pid, process->joined_start) != FTC_LIFE_GONE) {
         open_joined(watcher, rank);
-        if (process->child_ended) /* the SIGKILL at the child's end came too early to reach it */
+        if (process->child_ended) /* the SIGKILL at the end of the child came too early for it */
             ftc_ranks_signal(watcher->ranks, rank, SIGKILL);
         return;
     }
     process->joined_ended = true;
-    /* Nobody saw it end, so another process may be the one that joined: the child's end decides. */
+    /* ftrun did not see it end, so another process may be the one that joined. The end of the child
+     * decides. */
     if (!process->child_ended && process->child > 0 && !finalized(watcher, rank))
         (void)kill(-process->child, SIGKILL);
     else
         end_rank(watcher, rank, now);
 }
 
-/* A descendant that left the group may be about to join: from here on it cannot. One that is in the
- * middle of it counts as joined: it must be seen gone before the rank is declared. */
+/* A descendant that left the group may be about to join. From here on it cannot join. A descendant
+ * that is joining just now counts as joined: it must be seen to be gone before the rank is
+ * declared. */
 static void close_joining(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
@@ -264,11 +268,11 @@ static void child_ended(struct ftc_watcher *watcher, int rank, int status)
     struct ftc_slot *slot = slot_of(watcher, rank);
     pid_t child = process->child;
     uint64_t now = ftc_clock_now();
-    bool ended_before = process->ended; /* the process that joined went first */
+    bool ended_before = process->ended; /* the process that joined ended before the child */
     process->child_ended = true;
     process->status = status;
     look_at_joining(watcher, rank);
-    (void)kill(-child, SIGKILL); /* descendants must not outlive the rank, nor join for it */
+    (void)kill(-child, SIGKILL); /* descendants must not outlive the rank, or join in its place */
     close_joining(watcher, rank);
     look_at_joined(watcher, rank, now);
     bool elsewhere = process->joined_pid != 0 && !process->joined_ended;
@@ -293,7 +297,7 @@ static int wait_status(const siginfo_t *info)
     return W_EXITCODE(0, info->si_status);
 }
 
-/* One child's news; false: there is none. */
+/* Take the news of one child. False: there is none. */
 static bool next_child(struct ftc_watcher *watcher)
 {
     siginfo_t info = {.si_pid = 0};
@@ -312,8 +316,8 @@ static bool next_child(struct ftc_watcher *watcher)
         if (info.si_code == CLD_STOPPED)
             watcher->ranks->at[rank].stopped_ns = now;
     }
-    /* Take it, so that it is not reported again; a stranger's too (a child from before our
-     * exec). */
+    /* Take the news, so that waitid() does not report it again. Take that of a stranger, too: a
+     * child that this process had before its exec. */
     (void)waitid(P_PID, (id_t)info.si_pid, &info, events);
     return true;
 }
@@ -343,8 +347,8 @@ static enum ftc_failure_cause cause_of(enum ftc_suspicion suspicion)
     }
 }
 
-/* For ftcoll-status. Ranks read this line with each message that comes: it is written for news
- * alone. */
+/* For ftcoll-status. Ranks read this cache line with each message that comes, so it is written only
+ * when the count has changed. */
 static void publish_suspicions(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_slot *slot = slot_of(watcher, rank);
@@ -369,7 +373,7 @@ static void fence(struct ftc_watcher *watcher, int rank)
     }
     process->suspected_ns = entry->suspected_ns;
     publish_suspicions(watcher, rank);
-    if (process->ended) { /* exit_notices = off: it is dead, and its heartbeat has told now */
+    if (process->ended) { /* exit_notices = off: its heartbeat now tells that it is dead */
         struct ftc_failure failure = judge(process, ftc_clock_now());
         failure.cause = FTC_CAUSE_STALLED;
         failure.detail = 0;
@@ -377,7 +381,7 @@ static void fence(struct ftc_watcher *watcher, int rank)
             declare(watcher, rank, &failure);
         return;
     }
-    count_fencing(watcher, rank); /* before its end can be seen */
+    count_fencing(watcher, rank); /* count it before its end can be seen */
     ftc_ranks_signal(watcher->ranks, rank, SIGKILL);
 }
 
@@ -405,8 +409,8 @@ static void feed(struct ftc_watcher *watcher, int rank, uint64_t now)
         watcher->accused_elsewhere(watcher->arg, accused, rank);
 }
 
-/* When everybody that lives has finalized, nobody needs an answer any more: a program may take its
- * time to exit. */
+/* When all ranks that live have finalized, no rank needs an answer any more. So a program may take
+ * its time to exit. */
 static void release_finalized(struct ftc_watcher *watcher)
 {
     for (int rank = 0; rank < watcher->ranks->count; rank++)
@@ -428,7 +432,7 @@ static void report_suspects(struct ftc_watcher *watcher)
     }
 }
 
-/* In the order that detector/watch.h asks for. */
+/* Steps in the order that detector/watch.h asks for. */
 static void look(struct ftc_watcher *watcher)
 {
     uint64_t now = ftc_clock_now();
@@ -464,7 +468,7 @@ static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
     struct ftc_watcher *watcher = timer->data;
     (void)loop;
     (void)events;
-    while (next_child(watcher)) /* the backstop of a lost SIGCHLD */
+    while (next_child(watcher)) /* in case a SIGCHLD was lost */
         continue;
     look(watcher);
 }

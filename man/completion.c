@@ -1,4 +1,4 @@
-/* Tables of options and settings as arrays of bash. */
+/* Prints the tables of options and settings as arrays of bash. */
 #include "man/completion.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 #include "sim/model/program.h"
 #include "sim/options.h"
 
-/* --- what may be given for a setting --- */
+/* --- the values of a setting --- */
 
 static void print_values(const struct ftc_config_key *key, FILE *out)
 {
@@ -38,9 +38,9 @@ static void print_keys(FILE *out)
     fputs(")\n", out);
 }
 
-/* --- what options take --- */
+/* --- the arguments of options --- */
 
-/* "none|core": the words themselves; "N|MIN-MAX" is not. */
+/* Does the argument name its words, as "none|core" does? "N|MIN-MAX" does not. */
 static bool is_choice(const char *argument)
 {
     for (const char *c = argument; *c != '\0'; c++)
@@ -78,10 +78,10 @@ static void print_argument(const struct ftc_option_text *option, FILE *out)
 
 /* --- tables --- */
 
-/* Entries [name], for each command of ftcoll-sim [ftcoll-sim COMMAND]. */
+/* The name is the key of an entry in the array: a program, or "ftcoll-sim COMMAND". */
 struct table {
     const char *name;
-    int command; /* -1: not ftcoll-sim */
+    int command; /* the command of ftcoll-sim; -1: none */
     const struct ftc_man_program *program;
 };
 
@@ -146,7 +146,7 @@ static void for_each_table(void (*print)(const struct table *table, FILE *out), 
     }
 }
 
-/* Some kinds of calls are inner ones. */
+/* Can a program of ftcoll-sim make this kind of call? Some kinds are internal. */
 static bool is_call(const char *name)
 {
     struct ftc_program program = {0};

@@ -1,4 +1,4 @@
-/* The tables of the completion in bash; man/completion.bash uses them. */
+/* The tables of the bash completion. man/completion.bash uses them. */
 #ifndef FTC_MAN_COMPLETION_H
 #define FTC_MAN_COMPLETION_H
 

@@ -1,6 +1,9 @@
-/* What manual pages and completion take from the tables in the code: `generate PROGRAM` gives its
- * options, `generate keys` the settings, both as scdoc; `generate completion` the tables of the
- * completion in bash. */
+/* Prints what the manual pages and the completion take from the tables in the code:
+ *
+ *   generate PROGRAM       the options of a program, as scdoc
+ *   generate keys          the settings, as scdoc
+ *   generate completion    the tables of the bash completion
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +20,7 @@ static void print_options(const struct ftc_man_program *program)
         ftc_scdoc_option(&option, program->single, stdout);
 }
 
-/* Which of the common options a command takes. */
+/* Print which of the common options a command takes. */
 static void print_common_of(const struct ftc_usage *usage)
 {
     if (usage->alone)

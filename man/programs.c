@@ -1,4 +1,4 @@
-/* Where each program has its table, and the settings by name. */
+/* The table of options of each program, and the settings by name. */
 #include "man/programs.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* The programs and their options, as their own tables have them. */
+/* The programs with the options of their own tables. */
 #ifndef FTC_MAN_PROGRAMS_H
 #define FTC_MAN_PROGRAMS_H
 
@@ -10,17 +10,17 @@
 
 struct ftc_man_program {
     const char *name;
-    /* The i-th option; false: there is none. ftcoll-sim: those of `run`. */
+    /* Give the i-th option. Returns false if there is none. For ftcoll-sim: the options of `run`. */
     bool (*option)(int i, struct ftc_option_text *text);
     const char *single; /* the long option that takes one dash; NULL: none */
 };
 extern const struct ftc_man_program ftc_man_programs[]; /* ends with a NULL name */
 
-/* The i-th option of the n-th command of ftcoll-sim, its own before the common ones; false: there
- * is none. */
+/* Give the i-th option of the n-th command of ftcoll-sim. Its own options come before the common
+ * ones. Returns false if there is none. */
 bool ftc_man_sim_option(int n, int i, struct ftc_option_text *text);
 
-/* Of "section.key", a key of the schema or the alias. */
+/* Find the key "section.key" of the schema; `name` may also be the alias. */
 const struct ftc_config_key *ftc_man_key(const char *name);
 
 #endif

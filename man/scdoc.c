@@ -1,4 +1,4 @@
-/* Texts, lists of options and of settings as scdoc. */
+/* Prints texts, lists of options and lists of settings as scdoc. */
 #include "man/scdoc.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "man/programs.h"
 
 #define LINE_SIZE       256
-#define COMMAND_COLUMNS 66 /* what a page has of 80, and room for a backslash */
+#define COMMAND_COLUMNS 66 /* fits a page of 80 columns, with room for a backslash */
 
 void ftc_scdoc_text(const char *text, FILE *out)
 {
@@ -24,7 +24,7 @@ void ftc_scdoc_bold(const char *text, FILE *out)
     fputc('*', out);
 }
 
-/* One of a list, "name,name  what they are"; both without more is a line of its own. */
+/* Print an item of a list, "name,name  what they are". An item of names alone takes one line. */
 static void print_item(const char *line, FILE *out)
 {
     const char *gap = strstr(line, "  ");
@@ -40,7 +40,7 @@ static void print_item(const char *line, FILE *out)
     fputs("\n\n", out);
 }
 
-/* The next line of *lines, without the blanks before it; false: there is none. */
+/* Take the next line from *lines, without its leading blanks. Returns false if there is none. */
 static bool next_line(const char **lines, char line[LINE_SIZE], bool *indented)
 {
     size_t length = strcspn(*lines, "\n"), blanks = strspn(*lines, " ");
@@ -72,7 +72,7 @@ void ftc_scdoc_lines(const char *lines, FILE *out)
     fputc('\n', out);
 }
 
-/* In a literal block a backslash alone has a meaning. */
+/* In a literal block only the backslash has a meaning. */
 static void print_command(char *line, FILE *out)
 {
     size_t column = 0;

@@ -1,4 +1,4 @@
-/* The language of the pages' sources, scdoc: texts and lists of options and settings in it. */
+/* Prints texts, lists of options and lists of settings in scdoc, the language of the page sources. */
 #ifndef FTC_MAN_SCDOC_H
 #define FTC_MAN_SCDOC_H
 
@@ -8,19 +8,20 @@
 #include "base/option.h"
 #include "config/config.h"
 
-/* Plain text, so that nothing in it is taken for markup. */
+/* Print plain text, escaped so that nothing in it is taken for markup. */
 void ftc_scdoc_text(const char *text, FILE *out);
-/* In bold. */
+/* Print the same in bold. */
 void ftc_scdoc_bold(const char *text, FILE *out);
-/* Lines of a text; those that begin with a blank are a list, what stands behind two more blanks
- * belongs to it. */
+/* Print the lines of a text. Lines that begin with a blank are items of a list: a name, and behind
+ * two more blanks its description. */
 void ftc_scdoc_lines(const char *lines, FILE *out);
-/* Commands, a line for each, as literal text; long ones are broken as a shell takes it. */
+/* Print commands, one on each line, as literal text. A long command is broken by a backslash. */
 void ftc_scdoc_commands(const char *lines, FILE *out);
 
-/* An entry of a list. `single` is the long option that takes one dash; NULL: none. */
+/* Print an option as an entry of a list. `single` is the long option that takes one dash, or NULL
+ * for none. */
 void ftc_scdoc_option(const struct ftc_option_text *option, const char *single, FILE *out);
-/* All settings, a heading for each section. */
+/* Print all settings, with a heading for each section. */
 void ftc_scdoc_keys(FILE *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Random numbers for tests, from one seed that is printed and can be given back: FTC_TEST_SEED=1234
- * test_view. main() calls test_seed_announce() before anything forks; the seed travels in the
- * environment.
+ * Random numbers for tests. All come from one seed. A test prints its seed, and takes it from the
+ * environment to repeat a run: FTC_TEST_SEED=1234 test_view. main() calls test_seed_announce()
+ * before anything forks, so that child processes inherit the seed.
  */
 #ifndef FTC_TEST_RANDOM_H
 #define FTC_TEST_RANDOM_H
@@ -46,7 +46,7 @@ static inline uint64_t test_random_bits(struct test_random *random)
     return z ^ z >> 31;
 }
 
-/* low .. high, both included */
+/* Returns a number from low to high, both included. */
 static inline int64_t test_random_between(struct test_random *random, int64_t low, int64_t high)
 {
     return low + (int64_t)(test_random_bits(random) % ((uint64_t)(high - low) + 1));

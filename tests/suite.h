@@ -1,12 +1,12 @@
-/* Running a Check suite: what every main() of a test ends with. CK_FORK=no for a debugger or
- * valgrind. */
+/* Runs a Check suite; the main() of each test ends with it. Set CK_FORK=no to run the tests under a
+ * debugger or valgrind. */
 #ifndef FTC_TEST_SUITE_H
 #define FTC_TEST_SUITE_H
 
 #include <check.h>
 #include <stdlib.h>
 
-/* Under a sanitizer everything takes ten times as long, and memory is the sanitizer's own. */
+/* Under a sanitizer everything takes ten times as long, and the sanitizer manages the memory. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TEST_SANITIZED 1
 #else

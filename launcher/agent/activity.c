@@ -1,5 +1,5 @@
-/* Numbers in the order of `words`, then L and G if one of them is not empty. It is for people,
- * never for the protocol. */
+/* The bytes are numbers in the order of `words`, then L and G if one of them is not empty. They are
+ * for people, never for the protocol. */
 #include "launcher/agent/activity.h"
 
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ enum {
     CALLED,
     OPERATIONS,
     HEARTBEAT,
-    SPAWNED_AGE_NS, /* plus 1; 0: it was not spawned */
+    SPAWNED_AGE_NS, /* age plus 1; 0: the rank was not spawned */
     WORDS
 };
 
@@ -72,7 +72,7 @@ static void copy_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
     words[SPAWNED_AGE_NS] = spawned != 0 && spawned <= now ? now - spawned + 1 : 0;
 }
 
-/* Of one moment, unless its rank died while it wrote, or writes all the time. */
+/* The words are of one moment, unless the rank died while it wrote them, or writes all the time. */
 static void read_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
 {
     const struct ftc_activity *a = &slot->activity;
@@ -109,7 +109,7 @@ size_t ftc_agent_activity_write(struct ftc_segment *segment, int rank, unsigned 
     return w.failed ? 0 : w.used;
 }
 
-/* The sequence is odd meanwhile, as a rank itself keeps it. */
+/* The sequence is odd while the words are written, as when a rank itself writes them. */
 static void write_slot(struct ftc_slot *slot, const uint64_t words[WORDS])
 {
     struct ftc_activity *a = &slot->activity;

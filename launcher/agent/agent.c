@@ -1,5 +1,5 @@
-/* An agent: its links, its lease, and what it takes in. All of it once before each sleep of the
- * loop, whatever woke it. */
+/* An agent: its links, its lease, and what it takes in. It does all of this once before each sleep
+ * of the loop, whatever woke the loop. */
 #include "launcher/agent/agent.h"
 
 #include <stdatomic.h>
@@ -23,8 +23,8 @@ static const char *endpoint_of(void *context, int node)
     return agent->meeting.endpoints[node];
 }
 
-/* A firewall opens one range of ports on a host. Each rank that listens for tcp takes one port of
- * it, and so does the agent. */
+/* A firewall opens one range of ports on a host. Each rank that listens for TCP takes one port of
+ * the range, and so does the agent. */
 static int check_ports(const struct ftc_agent *agent, const struct ftc_config *config)
 {
     int64_t first = config->tcp_port,
@@ -126,7 +126,8 @@ void ftc_agent_drop_node(struct ftc_agent *agent, int node)
     ftc_notices_gone(&agent->notices, node);
 }
 
-/* Also who has left: then for those whom it could not tell. */
+/* The leader may refuse a node that has left, too. That helps the nodes to which it could not send
+ * its LEFT. */
 static void refuse_node(struct ftc_agent *agent, int node)
 {
     agent->heard[node] = !ftc_set_has(ftc_lease_unheard(agent->lease), node);
@@ -142,7 +143,7 @@ static void refuse_node(struct ftc_agent *agent, int node)
 static void lose_node(struct ftc_agent *agent, int node)
 {
     if (agent->left[node])
-        return; /* its end is known */
+        return; /* its LEFT has told its end */
     int ranks = ftc_mirror_lost(&agent->mirror, node);
 
     ftc_agent_drop_node(agent, node);
@@ -150,8 +151,8 @@ static void lose_node(struct ftc_agent *agent, int node)
         agent->lost(agent->arg, node, ranks, agent->heard[node]);
 }
 
-/* The leader tells at once: beats say it too, but it may have left by the next one. Who has not
- * refused the node takes no such word. */
+/* The leader sends LOST at once. Its beats say the same, but the leader may have left by the next
+ * beat. A node that has not refused the lost node does not believe LOST. */
 static void take_lost(struct ftc_agent *agent, int node)
 {
     if (node >= 0 && node < agent->meeting.nodes &&
@@ -167,7 +168,7 @@ static void declare_node(struct ftc_agent *agent, int node)
                            &(struct ftc_agent_message){.kind = FTC_AGENT_LOST, .value = node});
 }
 
-/* Its LEFT is acknowledged by the close. */
+/* Closing the connection acknowledges LEFT. */
 static void take_leave(struct ftc_agent *agent, int node)
 {
     agent->left[node] = true;
@@ -178,7 +179,7 @@ static void take_leave(struct ftc_agent *agent, int node)
     ftc_lease_left(agent->lease, node, ftc_clock_now());
 }
 
-/* nodes.md, rule 8. What ranks say is read from shared memory. */
+/* nodes.md, rule 8. The ranks write into shared memory which rank they cannot reach. */
 static void look_at_reach(struct ftc_agent *agent)
 {
     int count, first = ftc_segment_local(agent->mirror.segment, &count);
@@ -195,9 +196,10 @@ static void look_at_reach(struct ftc_agent *agent)
     }
 }
 
-/* All of its ranks have failed: who decided that was told, and here the notices have to come, too,
- * and its LEFT. They do not if its agent died, or was cut off, while it told them; and outside of
- * the base nobody is declared. */
+/* A decision has all ranks of the node in G. The ranks that decided had the notices of their
+ * failures, so these notices and the node's LEFT must come here, too. They do not come if the
+ * node's agent died or was cut off while it sent them. The leader declares no node outside of the
+ * base. So after a timeout this agent takes the node for lost. */
 static void await_leave(struct ftc_agent *agent, int node, uint64_t now)
 {
     if (agent->agreed_ns[node] == 0)
@@ -208,7 +210,7 @@ static void await_leave(struct ftc_agent *agent, int node, uint64_t now)
     lose_node(agent, node);
 }
 
-/* nodes.md, Base: nodes all of whose ranks are in G count no more. */
+/* A node all of whose ranks are in G does not count any more (nodes.md, Base). */
 static void look_at_base(struct ftc_agent *agent, uint64_t now)
 {
     if (now - agent->base_looked_ns < agent->period_ns)
@@ -248,8 +250,8 @@ static void take_activity(struct ftc_agent *agent, int node,
                 message->rank);
 }
 
-/* A node speaks for its own ranks, passes on notices of others' but the receiver's, and accuses
- * none but the receiver's. */
+/* A node speaks for its own ranks. It passes on notices of ranks that are neither its own nor the
+ * receiver's. It accuses only ranks of the receiver's node. */
 static bool may_say(const struct ftc_agent *agent, int node,
                     const struct ftc_agent_message *message)
 {
@@ -322,7 +324,7 @@ static void take_message(struct ftc_agent *agent, int node, const struct ftc_buf
     struct ftc_agent_message message;
 
     if (agent->gone[node])
-        return; /* refused, or from before it left */
+        return; /* the node is refused, or has sent this before it left */
     if (ftc_agent_decode(&message, buffer, agent->mirror.ranks->count) != FTC_SUCCESS)
         FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d: %s", node, ftc_last_error());
     else if (!may_say(agent, node, &message))
@@ -358,7 +360,7 @@ static void send_lease(struct ftc_agent *agent, const struct ftc_lease_output *o
     unsigned char *bytes = malloc(room);
 
     if (bytes != NULL && !agent->gone[output->node] &&
-        agent->leaving_ns == 0) { /* LEFT is the last that others take */
+        agent->leaving_ns == 0) { /* LEFT is the last message that others take */
         struct ftc_agent_message message = {.kind = FTC_AGENT_LEASE,
                                             .bytes = bytes,
                                             .size =
@@ -368,7 +370,7 @@ static void send_lease(struct ftc_agent *agent, const struct ftc_lease_output *o
     free(bytes);
 }
 
-/* When every outcome is settled, a cut can make nobody differ. */
+/* When the outcome of every rank is settled, a cut cannot make results differ. */
 static void lose_lease(struct ftc_agent *agent)
 {
     if (ftc_mirror_settled(&agent->mirror)) {
@@ -401,7 +403,7 @@ static void take_outputs(struct ftc_agent *agent)
     }
 }
 
-/* For the ranks, which look at it before they return from a call. */
+/* Ranks look at the lease before they return from a call. */
 static void publish_lease(struct ftc_agent *agent)
 {
     struct ftc_segment_header *header = ftc_segment_header(agent->mirror.segment);
@@ -440,7 +442,7 @@ static void set_due(struct ftc_agent *agent, bool more)
     ev_timer_start(agent->loop, &agent->due);
 }
 
-/* Receive, keep the lease, send; `changed` last, since it may end the loop. */
+/* Receive, keep the lease, send. `changed` comes last, since it may end the loop. */
 static void on_before_sleep(struct ev_loop *loop, struct ev_prepare *prepare, int events)
 {
     struct ftc_agent *agent = prepare->data;

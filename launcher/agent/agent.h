@@ -1,8 +1,9 @@
 /*
- * A job of several nodes, as one node's ftrun takes part in it: tells the other agents about its
- * ranks, takes in what they tell, keeps this node's lease, and stops listening to nodes that are
- * silent (docs/design/nodes.md; the rules are detector/lease/lease.h's). Links are TCP connections
- * of the agents' own. All in ftrun's loop.
+ * The agent: the part of one node's ftrun in a job of several nodes. It tells the other agents
+ * about the ranks of this node, and takes in what they tell. It keeps the lease of this node, and
+ * stops listening to nodes that are silent (docs/design/nodes.md; the rules are in
+ * detector/lease/lease.h). Links are TCP connections between agents. Everything runs in the loop of
+ * ftrun.
  */
 #ifndef FTC_LAUNCHER_AGENT_AGENT_H
 #define FTC_LAUNCHER_AGENT_AGENT_H
@@ -35,70 +36,71 @@ struct ftc_agent {
 
     struct ftc_mirror mirror;
     struct ftc_watcher *watcher;
-    unsigned char *told; /* per rank: bits of what the others were told */
-    bool *gone;          /* per node: left, refused or lost: nothing goes there, nothing is taken */
-    bool *heard;         /* per node: refused though this one heard it: others could not */
-    bool *left;          /* per node: it left by itself */
-    uint64_t *left_ns;   /* ... then */
+    unsigned char *told; /* per rank: what the others were told (bits) */
+    bool *gone;          /* per node: left, refused or lost; nothing is sent or taken any more */
+    bool *heard;         /* per node: refused though heard here, since others could not reach it */
+    bool *left;          /* per node: it left by itself, with LEFT */
+    uint64_t *left_ns;   /* per node: when it left */
     uint64_t lost_ns;    /* when the last node was refused or lost; 0: none was */
-    uint64_t
-        *agreed_ns; /* per node: since when a decision has all of its ranks in G; 0: none has */
-    struct ftc_set refused, declared, unheard; /* of the message that is being read */
+    uint64_t *agreed_ns; /* per node: since when all of its ranks are in G; 0: they are not */
+    struct ftc_set refused, declared, unheard; /* sets of the message that is being read */
     struct ftc_notices notices;
     uint64_t base_looked_ns, shown_ns;
     uint64_t leaving_ns; /* when this node's LEFT went out; 0: not yet */
-    bool apart;          /* cut off when that did no harm any more: it goes on by itself */
+    bool apart;          /* cut off when a cut could do no harm any more: goes on by itself */
     bool fenced;
     bool idle; /* all ranks of this node have ended: it takes part in no lease any more */
 
     /* Called from the loop. */
-    void (*granted)(void *arg); /* the first lease has come: ranks may start */
+    void (*granted)(void *arg); /* the first lease has come, so ranks may start */
     void (*fence)(void *arg);   /* this node is cut off: kill its ranks and end */
-    /* This many of a lost node's ranks have failed with it. `heard`: it was not silent, but others
-     * could not reach it. */
+    /* `ranks` ranks of a lost node have failed with it. `heard`: this node heard it, but other
+     * nodes could not reach it. */
     void (*lost)(void *arg, int node, int ranks, bool heard);
     void (*end)(void *arg, int node, int code); /* another node ends the job */
-    void (*changed)(void *arg);                 /* anything: look at the job again */
+    void (*changed)(void *arg);                 /* anything has changed: look at the job again */
     void *arg;
     bool has_lease;
 };
 
-/* Meet the others: links, lease and meeting. Before there are threads. `leader`: as in
- * ftc_meeting_begin(). FTC_ERR_*; fini() of a zeroed struct is legal. */
+/* Make links and lease, and begin the meeting with the other agents. Call it before there are
+ * threads. `leader` is that of ftc_meeting_begin(). ftc_agent_fini() of a zeroed struct is legal.
+ * FTC_ERR_*. */
 int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks,
                    const struct ftc_config *config, int leader);
-/* The end of the meeting. `able` false: this node cannot go on, because of ftc_last_error(), and so
- * nobody does. */
+/* End the meeting. If `able` is false, this node cannot go on, because of ftc_last_error(). Then no
+ * node goes on. */
 int ftc_agent_met(struct ftc_agent *agent, bool able);
 
-/* Begin. The callbacks are set. FTC_ERR_NOMEM. */
+/* Start the agent. The caller has set the callbacks. FTC_ERR_NOMEM. */
 int ftc_agent_start(struct ftc_agent *agent, struct ev_loop *loop, const struct ftc_mirror *mirror,
                     struct ftc_watcher *watcher);
 void ftc_agent_fini(struct ftc_agent *agent);
 
-/* Tell the others what is new of this node's ranks. */
+/* Tell the other agents what is new about the ranks of this node. */
 void ftc_agent_look(struct ftc_agent *agent);
-/* Look at the lease: this node may be apart, or fenced, afterwards. */
+/* Look at the lease. Afterwards this node may be apart or fenced. */
 void ftc_agent_keep_lease(struct ftc_agent *agent);
-/* A rank of this node had damaged data from one of another node. */
+/* `accuser`, a rank of this node, had damaged data from `rank` of another node. */
 void ftc_agent_accuse(struct ftc_agent *agent, int rank, int accuser);
-/* This node ends the job: the others shall, too. */
+/* This node ends the job. Tell the other agents to end it, too. */
 void ftc_agent_end(struct ftc_agent *agent, int code);
 
-/* All ranks of this node have ended: say so and leave. True: everybody who is there knows all that
- * this node had to tell, or does not answer any more; call again until then, at each change and now
- * and then. */
+/* Call it when all ranks of this node have ended: the agent says so, and leaves. True: each agent
+ * that is still there knows all that this node had to tell, or does not answer any more. Until
+ * then, call it again at each change and from time to time. */
 bool ftc_agent_leave(struct ftc_agent *agent);
 
-/* How long the agents that are there, or have left, may take to end when the job has ended. Those
- * of hosts that were lost do not, so then nobody waits for long, but for those that left before:
- * they may still wait for the lost ones to acknowledge it. */
+/* How long the other agents may still take to end when the job has ended. Agents of lost hosts do
+ * not count. If a host was lost, only agents that left before that need long: they may still wait
+ * for the lost host to acknowledge their LEFT. */
 uint64_t ftc_agent_longest_end(const struct ftc_agent *agent, uint64_t now_ns);
 
-/* Is this the lowest node that is there? It prints what concerns the whole job. */
+/* Is this the lowest node that has not left and was not refused or lost? Its agent prints what
+ * concerns the whole job. */
 bool ftc_agent_speaks(const struct ftc_agent *agent);
-/* Does it tell how the job ended? When it was killed all know it, also those that have left; else
- * those that left may not have known. */
+/* Does this node tell how the job ended? If the job was killed, all nodes know its end, also those
+ * that have left. Otherwise nodes that have left may not have known it. */
 bool ftc_agent_sums_up(const struct ftc_agent *agent, bool killed);
 
 #endif

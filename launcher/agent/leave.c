@@ -1,13 +1,13 @@
-/* How an agent leaves, and what the one that is left may say of the job's end. */
+/* How an agent leaves, and what the agents that remain may say of the end of the job. */
 #include "base/clock.h"
 #include "launcher/agent/internal.h"
 #include "transport/tcp/tcp.h"
 
-#define OTHERS_END_NS (2 * FTC_NS_PER_S) /* ... and T, in which LEFT is to be acknowledged */
-#define ENDING_NS     FTC_NS_PER_S       /* a job that is being killed waits no longer for that */
+#define OTHERS_END_NS (2 * FTC_NS_PER_S) /* plus T, in which LEFT must be acknowledged */
+#define ENDING_NS     FTC_NS_PER_S       /* how long a job that is being killed waits for that */
 
-/* An agent that leaves is in nobody's base any more: what it has told must have come, what others
- * tell it need not. */
+/* An agent that leaves is in no base any more. What it has told must have arrived. What others tell
+ * it need not arrive. */
 static bool everybody_knows(const struct ftc_agent *agent)
 {
     for (int node = 0; node < agent->meeting.nodes; node++)
@@ -17,15 +17,15 @@ static bool everybody_knows(const struct ftc_agent *agent)
     return true;
 }
 
-/* Nodes whose end is known, or that have acknowledged this one's. */
+/* Has the node left, or has it acknowledged all that this node has sent? */
 static bool answers(const struct ftc_agent *agent, int node)
 {
     return node == agent->meeting.node || agent->left[node] ||
            (!agent->gone[node] && ftc_tcp_settled_with(agent->links, node));
 }
 
-/* Of the nodes with a rank that has not failed. Without them it may be this one that was cut off,
- * or stopped. */
+/* Does a quorum of the nodes with a rank that has not failed answer? Without a quorum, this node
+ * may be the one that was cut off or stopped. */
 static bool has_quorum_at_end(const struct ftc_agent *agent)
 {
     int base = 0, there = 0;
@@ -41,7 +41,7 @@ static bool has_quorum_at_end(const struct ftc_agent *agent)
     return 2 * there > base || (2 * there == base && lowest);
 }
 
-/* Nobody can tell how its ranks ended. */
+/* No agent can tell how the ranks of a silent node ended. */
 static void give_up_on_silent(struct ftc_agent *agent)
 {
     for (int node = 0; node < agent->meeting.nodes; node++) {
@@ -56,7 +56,7 @@ static void give_up_on_silent(struct ftc_agent *agent)
     }
 }
 
-/* Of a job that is killed all know how it ends. */
+/* When a job is killed, all nodes know how it ends, and no quorum is needed. */
 static void give_up(struct ftc_agent *agent)
 {
     if (agent->watcher->ending || has_quorum_at_end(agent)) {
@@ -98,7 +98,8 @@ static bool any_lost(const struct ftc_agent *agent)
     return false;
 }
 
-/* Who was there when a node was declared has refused it, and does not wait for it. */
+/* An agent that was there when a node was refused or lost does not wait for that node. An agent
+ * that had left before may wait for it. */
 uint64_t ftc_agent_longest_end(const struct ftc_agent *agent, uint64_t now_ns)
 {
     uint64_t longest = 0;

@@ -1,4 +1,5 @@
-/* Order of stores as a rank's own: what a phase or a flag promises is there before it. */
+/* The order of stores is that of a rank itself: what a phase or a flag promises is written before
+ * the phase or the flag. */
 #include "launcher/agent/mirror.h"
 
 #include <stdatomic.h>
@@ -32,7 +33,7 @@ void ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message
     atomic_store_explicit(&slot->phase, FTC_PHASE_JOINED, memory_order_release);
     mirror->ranks->at[message->rank].joined = true;
     mirror->ranks->any_joined = true;
-    ftc_bell_ring_all(mirror->bell); /* who wants to send to it has waited for its endpoint */
+    ftc_bell_ring_all(mirror->bell); /* ranks that want to send to it wait for its endpoint */
 }
 
 void ftc_mirror_marked(struct ftc_mirror *mirror, int rank)
@@ -66,7 +67,8 @@ void ftc_mirror_ended(struct ftc_mirror *mirror, const struct ftc_agent_message 
     atomic_store_explicit(&slot->ended, 1, memory_order_release);
 }
 
-/* Its times are those of this node's clock: when the notice came, less what its agent took. */
+/* The times of the failure are those of this node's clock. The first sign is the arrival of the
+ * notice, less the time that the agent of the rank took. */
 bool ftc_mirror_failed(struct ftc_mirror *mirror, const struct ftc_agent_message *message)
 {
     struct ftc_process *process = &mirror->ranks->at[message->rank];
@@ -85,7 +87,7 @@ bool ftc_mirror_failed(struct ftc_mirror *mirror, const struct ftc_agent_message
     ftc_board_ring_all(mirror->segment);
     process->failed = true;
     process->failure = failure;
-    process->told = true; /* its own agent has printed it */
+    process->told = true; /* the agent of its node has printed it */
     process->suspected_ns = failure.suspected_ns;
     if (process->ended_ns == 0)
         process->ended_ns = now;
@@ -102,7 +104,7 @@ static void set_state(struct ftc_mirror *mirror, int node, enum ftc_node_state s
     atomic_store_explicit(&entry->state, state, memory_order_release);
 }
 
-/* The ranks of a node: from *first, *count of them. By the table that was checked, not by shared
+/* The ranks of a node are *first to *end - 1. They come from the checked table, not from shared
  * memory. */
 static void ranks_of(const struct ftc_mirror *mirror, int node, int *first, int *end)
 {
@@ -116,8 +118,8 @@ static void ranks_of(const struct ftc_mirror *mirror, int node, int *first, int 
     *end = rank;
 }
 
-/* nodes.md rule 6. A rank looks at the word after a message has come: what it takes in all the same
- * was sent before. */
+/* nodes.md, rule 6. A rank looks at this word after a message has come. So whatever the rank still
+ * takes in was sent before the refusal. */
 void ftc_mirror_refuse(struct ftc_mirror *mirror, int node)
 {
     int rank, end;
@@ -127,13 +129,13 @@ void ftc_mirror_refuse(struct ftc_mirror *mirror, int node)
     set_state(mirror, node, FTC_NODE_REFUSED);
 }
 
-/* Has its agent told an end of it that is none of a failure? */
+/* Has the agent of the rank told an end that is no failure? */
 static bool departed(const struct ftc_mirror *mirror, int rank)
 {
     return mirror->ranks->at[rank].ended && marked(mirror, rank);
 }
 
-/* A node that is gone: whoever of its ranks has not departed has failed. */
+/* The node is gone. Each of its ranks that has not departed has failed. */
 static int fail_rest(struct ftc_mirror *mirror, int node)
 {
     int rank, end, count = 0;

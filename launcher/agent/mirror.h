@@ -1,7 +1,7 @@
 /*
- * Ranks of other nodes, in this node's segment and table of processes: their agents tell, this
- * writes down. So ranks, verdict, report and ftcoll-status see a rank of another node as they see
- * one of this node.
+ * The mirror holds the ranks of other nodes in the segment and table of processes of this node. The
+ * agents of those nodes tell about them, and the mirror writes that down. So ranks, verdict, report
+ * and ftcoll-status see a rank of another node as they see one of this node.
  */
 #ifndef FTC_LAUNCHER_AGENT_MIRROR_H
 #define FTC_LAUNCHER_AGENT_MIRROR_H
@@ -17,30 +17,30 @@ struct ftc_mirror {
     struct ftc_bell *bell;
 };
 
-/* All ignore what they were told before. */
+/* All of these ignore what was told before. */
 void ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
 void ftc_mirror_marked(struct ftc_mirror *mirror, int rank);
 void ftc_mirror_ended(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
-/* True: it is news. */
+/* True: the failure is news. */
 bool ftc_mirror_failed(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
 
-/* From now on nothing is taken in of what the node's ranks send. */
+/* From now on nothing that the ranks of the node send is taken in. */
 void ftc_mirror_refuse(struct ftc_mirror *mirror, int node);
-/* The node is lost, or its agent has left: whoever of its ranks has not ended after its mark has
- * failed. How many of them were not known to have. */
+/* The node is lost, or its agent has left. Each of its ranks has failed, unless the rank has set
+ * its mark and then ended. ftc_mirror_lost() returns how many of these failures are news. */
 int ftc_mirror_lost(struct ftc_mirror *mirror, int node);
 void ftc_mirror_left(struct ftc_mirror *mirror, int node);
 
-/* Is everybody's outcome settled: has each rank its mark, or ended, or failed? Then no cut can make
- * anybody differ any more. */
+/* Is the outcome of each rank settled: has it set its mark, or ended, or failed? Then a cut cannot
+ * give different results to two ranks any more. */
 bool ftc_mirror_settled(const struct ftc_mirror *mirror);
 /* Has each rank of the node failed? */
 bool ftc_mirror_all_failed(const struct ftc_mirror *mirror, int node);
-/* Has each rank of each node ended? Of this one? */
+/* Has each rank of each node ended? ftc_mirror_ended_here(): has each rank of this node ended? */
 bool ftc_mirror_over(const struct ftc_mirror *mirror);
 bool ftc_mirror_ended_here(const struct ftc_mirror *mirror);
-/* Are all ranks of the node in the agreed set of one of this node's ranks? Read from shared memory,
- * where it only grows. */
+/* Has one rank of this node all ranks of `node` in its G? G is read from shared memory, where it
+ * only grows. */
 bool ftc_mirror_agreed_gone(const struct ftc_mirror *mirror, int node);
 
 #endif

@@ -55,7 +55,7 @@ static struct ftc_agent_message notice_of(const struct ftc_agent *agent, int ran
                                       .took_ns = declared > suspected ? declared - suspected : 0};
 }
 
-/* LEFT is the last that others take. */
+/* Pass on nothing after LEFT: it is the last message that others take. */
 void ftc_agent_pass_notices(struct ftc_agent *agent)
 {
     int rank;
@@ -83,7 +83,7 @@ static void tell_ended(struct ftc_agent *agent, int rank, const struct ftc_slot 
     ftc_agent_send_all(agent, &message);
 }
 
-/* Once each, and in this order. */
+/* Tell each of these once, and in this order. */
 static void look_at(struct ftc_agent *agent, int rank)
 {
     const struct ftc_process *process = &agent->mirror.ranks->at[rank];
@@ -111,14 +111,15 @@ static void look_at(struct ftc_agent *agent, int rank)
     }
 }
 
-/* Before others can know it: then this node may be in their base no more, and must not count
+/* When all ranks of this node have ended, the node leaves its own base before other nodes can learn
+ * of it. Once they know, this node may not be in their base any more, and it must not count
  * itself. */
 static void leave_base(struct ftc_agent *agent)
 {
     if (agent->idle || !ftc_mirror_ended_here(&agent->mirror))
         return;
-    /* It may have been stopped, and the others have left since: that is no end that it could tell
-     * of. */
+    /* This process may have been stopped so long that its lease has run out, and that the others
+     * have left. Then it cannot tell how the job ended. */
     ftc_agent_keep_lease(agent);
     if (agent->apart || agent->fenced)
         return;
@@ -141,7 +142,7 @@ static void show_rank(struct ftc_agent *agent, int rank)
     unsigned char *bytes = malloc(room);
 
     if (bytes == NULL)
-        return; /* it is shown later */
+        return; /* it is shown at another time */
     struct ftc_agent_message message = {
         .kind = FTC_AGENT_ACTIVITY,
         .rank = rank,
@@ -151,7 +152,7 @@ static void show_rank(struct ftc_agent *agent, int rank)
     free(bytes);
 }
 
-/* Each second; in large jobs less often, so that it costs no more. */
+/* Show the ranks each second. In large jobs show them less often, to keep the cost the same. */
 void ftc_agent_show(struct ftc_agent *agent)
 {
     uint64_t now = ftc_clock_now(),
@@ -163,7 +164,7 @@ void ftc_agent_show(struct ftc_agent *agent)
     agent->shown_ns = now;
     for (int rank = first; rank < first + count; rank++)
         if (agent->mirror.ranks->at[rank].started && !(agent->told[rank] & TOLD_ENDED))
-            show_rank(agent, rank); /* also one that does not join: ftcoll-status names it */
+            show_rank(agent, rank); /* also a rank that does not join: ftcoll-status names it */
 }
 
 void ftc_agent_accuse(struct ftc_agent *agent, int rank, int accuser)

@@ -1,5 +1,5 @@
-/* kind u8 | rank u32 | value u32 | cause u32 | seen_by u32 | took u64 | the rest is `bytes`. One shape for all: these are few.
- */
+/* A message is kind u8, rank u32, value u32, cause u32, seen_by u32, took u64. The rest is `bytes`.
+ * All kinds have this one shape, since agents send few messages. */
 #include "launcher/agent/wire.h"
 
 #include <stdatomic.h>

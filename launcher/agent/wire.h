@@ -1,4 +1,5 @@
-/* What the agents of a job's nodes tell one another (docs/design/nodes.md): bytes, without I/O. */
+/* Messages between the agents of a job (docs/design/nodes.md): encoding and decoding, without
+ * I/O. */
 #ifndef FTC_LAUNCHER_AGENT_WIRE_H
 #define FTC_LAUNCHER_AGENT_WIRE_H
 
@@ -9,16 +10,27 @@
 #include "node/segment/segment.h"
 
 enum ftc_agent_kind {
-    FTC_AGENT_LEASE, /* detector/lease/lease.h: `bytes` */
-    FTC_AGENT_JOINED, /* `rank` of the sender's node: its process `value`, and its endpoints, `bytes` */
-    FTC_AGENT_MARKED, /* `rank` has set its mark (agreement.md, finalize) */
-    FTC_AGENT_ENDED,  /* `rank` has ended: `value` of waitpid(), and its counters */
-    FTC_AGENT_FAILED, /* the notice: `rank` has failed; `cause`, `value` in detail, `seen_by`, after `took_ns` */
-    FTC_AGENT_ACCUSED,  /* `rank`, of the receiver's node, sent damaged data to `value` */
-    FTC_AGENT_ACTIVITY, /* what `rank` does: launcher/agent/activity.h, `bytes` */
-    FTC_AGENT_LOST,     /* node `value`, which everybody refuses, is declared: nodes.md rule 7 */
-    FTC_AGENT_END,      /* kill the job; its exit code is `value` */
-    FTC_AGENT_LEFT,     /* the sender has told the end of each of its ranks, and leaves */
+    /* `bytes` is a message of detector/lease/lease.h. */
+    FTC_AGENT_LEASE,
+    /* `rank`, of the sender's node, has joined. `value` is its pid, `bytes` are its endpoints. */
+    FTC_AGENT_JOINED,
+    /* `rank` has set its mark (agreement.md, finalize). */
+    FTC_AGENT_MARKED,
+    /* `rank` has ended. `value` is the status of waitpid(); the counters of the rank follow. */
+    FTC_AGENT_ENDED,
+    /* Notice: `rank` has failed by `cause`, with detail `value`. `seen_by` saw it. `took_ns` is
+     * the time from the first sign to the declaration. */
+    FTC_AGENT_FAILED,
+    /* `rank`, of the receiver's node, sent damaged data to rank `value`. */
+    FTC_AGENT_ACCUSED,
+    /* `bytes` tell what `rank` does (launcher/agent/activity.h). */
+    FTC_AGENT_ACTIVITY,
+    /* Node `value`, which every node refuses, is declared (nodes.md, rule 7). */
+    FTC_AGENT_LOST,
+    /* Kill the job. Its exit code is `value`. */
+    FTC_AGENT_END,
+    /* The sender has told the end of each of its ranks, and leaves. */
+    FTC_AGENT_LEFT,
     FTC_AGENT_KINDS
 };
 
@@ -28,20 +40,21 @@ struct ftc_agent_message {
     enum ftc_agent_kind kind;
     int rank, value;
     enum ftc_failure_cause cause;
-    int seen_by; /* a rank, -1: its agent */
+    int seen_by; /* a rank; -1: its agent */
     uint64_t took_ns;
-    const unsigned char *bytes; /* not owned; JOINED: without a NUL */
+    const unsigned char *bytes; /* not owned; without a NUL in JOINED */
     size_t size;
-    const struct ftc_counters *counters; /* to encode */
+    const struct ftc_counters *counters; /* for encoding an ENDED; see ftc_agent_counters() */
 };
 
-/* A buffer with one reference; NULL: out of memory. */
+/* Encode `message`. The buffer has one reference. NULL: out of memory. */
 struct ftc_buffer *ftc_agent_encode(const struct ftc_agent_message *message);
 
-/* `ranks` of the job. `bytes` points into the buffer. FTC_ERR_PROTO: malformed. */
+/* Decode a message; the job has `ranks` ranks. message->bytes points into the buffer.
+ * FTC_ERR_PROTO: the message is malformed. */
 int ftc_agent_decode(struct ftc_agent_message *message, const struct ftc_buffer *buffer, int ranks);
 
-/* The counters of a decoded ENDED. */
+/* Read the counters of a decoded ENDED. */
 void ftc_agent_counters(const struct ftc_agent_message *message, struct ftc_counters *counters);
 
 #endif

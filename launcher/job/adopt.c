@@ -20,8 +20,8 @@ static int is_socket(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
 }
 
-/* The rank that started this agent may be bound to one core, and keep it busy. A cpuset still
- * holds. */
+/* The rank that started this agent may be bound to one core, and may keep that core busy. So the
+ * agent drops the binding. A cpuset still holds. */
 static void unbind(void)
 {
     cpu_set_t all;

@@ -1,4 +1,4 @@
-/* A job under way. Of job*.c only. */
+/* The state of a job that runs. Only the files of this folder use this header. */
 #ifndef FTC_LAUNCHER_JOB_INTERNAL_H
 #define FTC_LAUNCHER_JOB_INTERNAL_H
 
@@ -30,11 +30,11 @@ struct ftc_job {
 
     struct ftc_segment *segment;
     struct ftc_bell bell;
-    struct ftc_environment environment; /* of the ranks, but for what each has of its own */
+    struct ftc_environment environment; /* of the ranks, without what each rank has of its own */
     struct ftc_server server;
     struct ftc_ranks ranks;
     struct ftc_spawn spawn;
-    int report_fd; /* --report: a descriptor or a device; -1 */
+    int report_fd; /* --report is this descriptor or device; -1: it is neither */
     struct ev_loop *loop;
     struct ftc_output output;
     struct ftc_input input;
@@ -42,47 +42,48 @@ struct ftc_job {
     struct ftc_signals signals;
     struct ftc_launch_drill drill;
     struct ftc_verdict verdict;
-    struct ftc_agent agent; /* if several */
-    bool several;           /* nodes */
-    bool adopts;            /* its ranks run already */
-    int leader;             /* ... and one of them is at the other end of this; -1 */
+    struct ftc_agent agent; /* only if `several` */
+    bool several;           /* the job has several nodes */
+    bool adopts;            /* its ranks ran before this ftrun */
+    int leader;             /* the socket to the rank that called this ftrun; -1: none */
 
-    struct ev_idle
-        spawner; /* starts one rank per turn, so that news of those that run are not held up */
-    struct ev_async poke;        /* from PMIx's thread: look at pmix_abort */
+    /* Starts one rank per turn of the loop, so as not to delay news of the ranks that run. */
+    struct ev_idle spawner;
+    struct ev_async poke;        /* PMIx's thread wakes the loop: look at pmix_abort */
     _Atomic uint64_t pmix_abort; /* PMIx_Abort(): 0, or FTC_ABORT(rank, code) */
     struct ev_timer timeout;     /* --timeout */
-    struct ev_timer check;       /* the end: what still keeps the job? */
-    int next_rank,
-        end_rank; /* of this node; those below and from here on are there, or are not its own */
-    bool strays;  /* ranks left some, and ftrun has said so */
+    struct ev_timer check;       /* near the end: what still keeps the job? */
+    /* The ranks of this node from next_rank to end_rank - 1 are still to be started. */
+    int next_rank, end_rank;
+    bool strays; /* ftrun has said that ranks left strays */
     int checks, silent_checks;
-    sigset_t deferred; /* signals that came before all ranks were there */
-    bool ending;       /* it is being killed */
-    int exit_code;     /* -1: the verdict's */
+    sigset_t deferred; /* signals that came before all ranks were started */
+    bool ending;       /* the job is being killed */
+    int exit_code;     /* -1: the verdict gives it */
 };
 
-/* job/news.c: kill the job, on all nodes or on this one only; its exit code is decided. Leave the
- * loop if there is nothing to wait for. */
+/* job/news.c. Kill the job, on all nodes or on this node only. `code` becomes its exit code. Leave
+ * the loop if there is nothing to wait for. */
 void ftc_job_end(struct ftc_job *job, int code);
 void ftc_job_end_here(struct ftc_job *job, int code);
 void ftc_job_fence(struct ftc_job *job); /* this node is cut off */
 void ftc_job_look_for_end(struct ftc_job *job);
 bool ftc_job_spawning(const struct ftc_job *job);
 void ftc_job_set_callbacks(struct ftc_job *job);
-void ftc_job_on_pmix_abort(void *arg, int rank, int code); /* in PMIx's thread */
-void ftc_job_init_watchers(struct ftc_job *job);           /* and the timers of both */
+void ftc_job_on_pmix_abort(void *arg, int rank, int code); /* runs in PMIx's thread */
+/* Set up `spawner`, `poke`, `timeout` and `check`. */
+void ftc_job_init_watchers(struct ftc_job *job);
 
-/* job/start.c: for the idle watcher that starts a rank per turn. */
+/* job/start.c. The callback of `spawner`. */
 void ftc_job_on_spawn(struct ev_loop *loop, struct ev_idle *idle, int events);
 
 /* job/nodes.c: several nodes. */
 int ftc_job_meet(struct ftc_job *job);
 int ftc_job_met(struct ftc_job *job, int rc);
 int ftc_job_start_agent(struct ftc_job *job);
-/* Does this node know the end of every rank? Only then can it tell the job's. */
+/* Does this node know the end of every rank? Only then can it tell the end of the job. */
 bool ftc_job_knows(const struct ftc_job *job);
-/* Tell the ftrun that had the agents started, or people if there is none. */
+/* Tell the end to the ftrun in front that had the agents started. If there is none, print it. */
 void ftc_job_tell_end(struct ftc_job *job, int code);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * A job from the command line to the exit code.
  *
- * Everything happens in one thread and one event loop; PMIx has threads of its own and only pokes
- * the loop. Steps are taken in the order segment, server, loop, ranks, and undone in the opposite
- * one, from wherever it stopped.
+ * Everything happens in one thread and one event loop. PMIx has threads of its own, which only wake
+ * the loop. The job sets up segment, server, loop and ranks in this order. It undoes them in the
+ * opposite order, beginning with the last that was set up.
  */
 #include "launcher/job/job.h"
 
@@ -26,11 +26,11 @@
 #include "launcher/strays.h"
 #include "node/jobs.h"
 
-#define MAX_NAMES 100 /* tried */
+#define MAX_NAMES 100 /* names to try */
 
 /* --- setting up --- */
 
-/* "program arg arg", cut; for people. */
+/* "program arg arg", cut to `size`, for people to read. */
 static void format_command(const struct ftc_command *command, char *text, size_t size)
 {
     size_t used = 0;
@@ -105,7 +105,7 @@ static int make_environment(struct ftc_job *job, char *const environment[])
 {
     char segment[64];
     int rc = ftc_environment_copy(&job->environment, environment);
-    if (rc == FTC_SUCCESS) /* as in the server: saves each rank a dlopen() in PMIx_Init() */
+    if (rc == FTC_SUCCESS) /* as in the server: each rank saves a dlopen() in PMIx_Init() */
         rc = ftc_environment_default(&job->environment, "PMIX_MCA_pcompress=^zlib");
     if (rc == FTC_SUCCESS) /* another user may block the server: then a rank goes on without it */
         rc = ftc_environment_default(&job->environment, "PMIX_MCA_ptl_base_handshake_wait_time=10");
@@ -124,7 +124,7 @@ static int make_environment(struct ftc_job *job, char *const environment[])
     return rc;
 }
 
-/* Ranks of ftcoll start without the server, too: they inherit what they need. */
+/* Ranks of ftcoll also start without the server: they inherit what they need. */
 static void make_server(struct ftc_job *job)
 {
     struct ftc_server_spec spec = {
@@ -163,7 +163,7 @@ static int make_loop(struct ftc_job *job)
     return FTC_SUCCESS;
 }
 
-/* Everything that this node can fail in. */
+/* Do everything in which this node can fail. */
 static int prepare_node(struct ftc_job *job, char *const environment[])
 {
     const struct ftc_command *command = job->command;
@@ -190,12 +190,12 @@ static int prepare_node(struct ftc_job *job, char *const environment[])
     return make_loop(job);
 }
 
-/* Everything up to the first rank. */
+/* Do everything up to the first rank. */
 static int prepare(struct ftc_job *job, char *const environment[])
 {
     bool meets = job->adopts || job->command->engine == FTC_ENGINE_PMIX;
     int rc = meets ? ftc_job_meet(job) : FTC_SUCCESS;
-    bool met = job->agent.meeting.members != NULL; /* then the other nodes wait for this one */
+    bool met = job->agent.meeting.members != NULL; /* if so, the other nodes wait for this one */
 
     if (rc != FTC_SUCCESS)
         return job->adopts || met ? ftc_job_met(job, rc) : rc;
@@ -213,14 +213,16 @@ static int prepare(struct ftc_job *job, char *const environment[])
 
 static void run_loop(struct ftc_job *job)
 {
-    if (!job->adopts) /* else who started the ranks sends signals to them, and this agent goes with the last one */
+    /* Adopted ranks get the signals of the launcher that started them. Their agent ends with the
+     * last of them. */
+    if (!job->adopts)
         ftc_signals_start(&job->signals, job->loop);
     ev_now_update(job->loop);
     if (job->command->timeout_s > 0)
         ev_timer_start(job->loop, &job->timeout);
-    /* Above output, below news of deaths. */
+    /* The priority is above output, and below news of deaths. */
     ev_set_priority(&job->spawner, 0);
-    if (!job->several && !job->adopts) /* else when the first lease has come */
+    if (!job->several && !job->adopts) /* otherwise the first lease starts it */
         ev_idle_start(job->loop, &job->spawner);
     ev_run(job->loop, 0);
     ftc_signals_stop(&job->signals);
@@ -333,7 +335,7 @@ int ftc_job_run(const struct ftc_command *command, struct ftc_settings *settings
     if (prepare(&job, environment) == FTC_SUCCESS) {
         run_loop(&job);
         code = conclude(&job);
-    } else if (!job.adopts) { /* else the rank has been told */
+    } else if (!job.adopts) { /* an adopting agent has told the rank instead */
         fprintf(stderr, "ftrun: %s\n", ftc_last_error());
     }
     clean_up(&job);

@@ -11,7 +11,7 @@
 
 #define CHECK_SECONDS 0.1
 #define HELD_CHECKS                                                                                \
-    10 /* a pipe that stays open and silent so long after the end is held by a stranger */
+    10 /* a pipe that is open and silent so long after the end belongs to a stranger */
 #define FORCED_CHECKS 20 /* a reader that is so slow when the job was killed gets no more */
 #define UNKILLED_CHECKS                                                                            \
     100 /* a process that is still there so long after SIGKILL is left to the kernel */
@@ -33,16 +33,17 @@ static void begin_end(struct ftc_job *job, int code)
     ev_timer_start(job->loop, &job->check);
 }
 
-/* An agent that has adopted its ranks may end with the last of them: Slurm kills what is left of a
- * step on a host (proctrack/cgroup). So what has a name goes before they do; who has it open keeps
- * it. */
+/* An agent of adopted ranks may be killed when the last of them ends: Slurm kills what is left of a
+ * step on a host (proctrack/cgroup). So files that have a name are removed before the ranks end.
+ * Processes that have them open keep them. */
 static void drop_names(const struct ftc_job *job)
 {
     if (job->adopts)
         ftc_jobs_remove(job->directory, job->directory_lock, job->segment);
 }
 
-/* The ends of its ranks are failures, and those who can still be reached learn them at once. */
+/* The ends of this node's ranks are failures. The other agents that can still be reached learn of
+ * them at once. */
 void ftc_job_fence(struct ftc_job *job)
 {
     if (!job->ending)
@@ -80,7 +81,7 @@ static void end_strays(struct ftc_job *job)
     job->strays = job->strays || count > 0;
 }
 
-/* Leave the loop once every rank has ended and everything it said is written. */
+/* Leave the loop once every rank has ended and all of their output is written. */
 void ftc_job_look_for_end(struct ftc_job *job)
 {
     if (ftc_job_spawning(job) || job->ranks.running > 0)
@@ -128,8 +129,8 @@ static void on_output_closed(void *arg)
 
 /* --- news --- */
 
-/* ftc_abort(): the word in the header. A word that no rank can have written is damage. It is
- * removed, since the first word keeps out all later ones. */
+/* Reads the word of the header that ftc_abort() writes. A word that no rank can have written is
+ * damage. It is removed, since the first word keeps out all later ones. */
 static uint64_t read_abort(struct ftc_job *job)
 {
     _Atomic uint64_t *shared = &ftc_segment_header(job->segment)->abort;
@@ -164,7 +165,7 @@ static void look_for_limit(struct ftc_job *job)
         return;
     int rank = ftc_verdict_first_failed(&job->verdict);
     int code = rank >= 0 ? ftc_verdict_rank_code(&job->verdict, rank) : 1;
-    if (job->several && !ftc_agent_speaks(&job->agent)) { /* the one that does finds it, too */
+    if (job->several && !ftc_agent_speaks(&job->agent)) { /* the agent that speaks finds it, too */
         ftc_job_end_here(job, code);
         return;
     }
@@ -179,7 +180,7 @@ static void on_failed(void *arg, int rank)
     struct ftc_job *job = arg;
     if (job->several)
         ftc_agent_look(&job->agent);
-    look_for_abort(job); /* then its exit is no news */
+    look_for_abort(job); /* if the rank has aborted, its exit is no news */
     if (!job->ending)
         ftc_verdict_tell(&job->verdict, rank);
 }
@@ -196,8 +197,8 @@ static void on_suspected(void *arg, int rank)
     ftc_verdict_tell_suspect(&job->verdict, rank);
 }
 
-/* Ranks need PMIx to start. Once each of them has joined or ended, nobody needs to connect any
- * more. */
+/* Ranks need PMIx only to start. Once each rank of this node has joined or ended, no process needs
+ * to connect any more. */
 static void look_for_joined(struct ftc_job *job)
 {
     int count, first = ftc_segment_local(job->segment, &count);
@@ -220,13 +221,13 @@ static void on_changed(void *arg)
     ftc_job_look_for_end(job);
 }
 
-/* In PMIx's thread. */
+/* Runs in PMIx's thread. */
 void ftc_job_on_pmix_abort(void *arg, int rank, int code)
 {
     struct ftc_job *job = arg;
     uint64_t none = 0;
     (void)atomic_compare_exchange_strong(&job->pmix_abort, &none, FTC_ABORT(rank, code));
-    none = 0; /* for ftcoll-status */
+    none = 0; /* the header is for ftcoll-status */
     (void)atomic_compare_exchange_strong(&ftc_segment_header(job->segment)->abort, &none,
                                          FTC_ABORT(rank, code));
     ev_async_send(job->loop, &job->poke);
@@ -244,7 +245,7 @@ static void on_timeout(struct ev_loop *loop, struct ev_timer *timer, int events)
     struct ftc_job *job = timer->data;
     (void)loop;
     (void)events;
-    if (job->ending) /* its ranks are being killed, and the agent that began it has said why */
+    if (job->ending) /* the agent that began to kill the job has said why */
         return;
     ftc_sink_say(job->verdict.err,
                  "timeout after %g s; who waits for whom:", job->command->timeout_s);
@@ -258,7 +259,7 @@ static void on_forward(void *arg, int number)
 {
     struct ftc_job *job = arg;
     bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
-    if (ends && ftc_job_spawning(job)) { /* ranks that are not there yet would miss it */
+    if (ends && ftc_job_spawning(job)) { /* ranks that are not started yet would miss it */
         ftc_sink_say(job->verdict.err, "got SIG%s before all ranks were started; killing them",
                      sigabbrev_np(number));
         ftc_job_end(job, 128 + number);
@@ -281,7 +282,7 @@ static void on_kill_all(void *arg, int number)
 {
     struct ftc_job *job = arg;
     ftc_sink_say(job->verdict.err, "got SIG%s again; killing all ranks", sigabbrev_np(number));
-    if (job->ending) /* not even that helps: a reader that does not read */
+    if (job->ending) /* not even killing helps: a reader does not read */
         ev_break(job->loop, EVBREAK_ALL);
     ftc_job_end(job, 128 + number);
 }

@@ -1,5 +1,5 @@
-/* A job of several nodes, seen from one of them: what the agent's news mean for it, and how its end
- * is told. */
+/* A job of several nodes, seen from one of them: what the news of the agent means for the job, and
+ * how the end of the job is told. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ int ftc_job_meet(struct ftc_job *job)
     return rc;
 }
 
-/* The others wait for each node, also for one that cannot take part. */
+/* End the meeting even if this node cannot take part: the other nodes wait for it. */
 int ftc_job_met(struct ftc_job *job, int rc)
 {
     char why[512];
@@ -70,7 +70,7 @@ static void on_end(void *arg, int node, int code)
 {
     struct ftc_job *job = arg;
 
-    (void)node; /* it has said why */
+    (void)node; /* that node has said why */
     ftc_job_end_here(job, code);
 }
 

@@ -12,7 +12,7 @@
 
 /* --- starting ranks --- */
 
-/* The ranks' environment and then `own`; the strings stay where they are. */
+/* The common environment, then the entries of `own`. The strings are not copied. */
 static char **join_environment(const struct ftc_environment *common, char **own)
 {
     size_t own_count = 0;
@@ -47,7 +47,7 @@ static int start_rank(struct ftc_job *job, int rank, struct ftc_spawned *spawned
     return rc;
 }
 
-/* The program was checked, but not everything can be seen beforehand. */
+/* Not all that keeps a program from running can be seen when it is checked. */
 static int launch_code(int error)
 {
     switch (error) {
@@ -75,7 +75,7 @@ static void fail_launch(struct ftc_job *job, int rank, int error)
     ftc_job_look_for_end(job);
 }
 
-/* The last rank runs. */
+/* Call it when the last rank runs. */
 static void all_started(struct ftc_job *job)
 {
     ev_idle_stop(job->loop, &job->spawner);

@@ -1,5 +1,5 @@
-/* A meeting for ranks that run already: the first of them on this node is the PMIx client, and
- * tells (node/adoption.h). */
+/* A meeting for ranks that run already. The first of them on this node is the PMIx client, and
+ * tells what it has learnt (node/adoption.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static int nonsense(void)
         "name the right one by FTCOLL_FTRUN");
 }
 
-/* Rows that follow one another and hold all ranks. */
+/* The ranks of the nodes must follow one another, and be all ranks of the job. */
 static int take_members(struct ftc_meeting *m, int ranks)
 {
     uint32_t next = 0;

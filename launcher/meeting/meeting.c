@@ -1,12 +1,16 @@
 /*
- * The client lives in a child of its own: libpmix 4.2 cannot be a client first and a server then in
- * one process (its component that writes node maps is left pointing into a library that was
- * unloaded).
+ * The PMIx client runs in a child process. libpmix 4.2 cannot be first a client and then a server
+ * in one process: its component that writes node maps keeps a pointer into an unloaded library.
  *
- * Over a pair of sockets, each a number for FTC_SUCCESS or an error and its text, and what was
- * learnt: child: node, nodes, name, secret, hosts; parent: endpoint or refusal; child: endpoints.
- * Who dies is seen by the other as the end of the stream; a client that ends before PMIx_Finalize()
- * ends the job of all nodes, as it must.
+ * Parent and child talk over a pair of sockets, in this order:
+ *
+ *   child    outcome; node, nodes, name, secret; hosts
+ *   parent   endpoint, or refusal
+ *   child    outcome; endpoints
+ *
+ * An outcome is FTC_SUCCESS, or an error and its text. If one of the two dies, the other sees the
+ * end of the stream. A client that ends before PMIx_Finalize() ends the job of all nodes, as it
+ * must.
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +30,7 @@
 
 /* --- which ranks are where --- */
 
-/* Evenly, the first nodes one more. */
+/* Spread the ranks evenly. If they do not divide evenly, the first nodes have one more. */
 static void spread_ranks(struct ftc_meeting *m, int ranks)
 {
     uint32_t first = 0;
@@ -113,8 +117,8 @@ static bool serve(int fd, struct ftc_meeting *m, const char *host, int ranks)
     return put_outcome(fd, rc) && ftc_stream_put(fd, m->endpoints, endpoints_size(m));
 }
 
-/* No clean-up: it holds nothing but memory, and what its parent has prepared must not be
- * touched. */
+/* The child does not clean up: it holds nothing but memory, and it must not touch what its parent
+ * has prepared. */
 static _Noreturn void be_client(int fd, struct ftc_meeting *m, const char *host, int ranks)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -177,7 +181,8 @@ int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks, 
     return rc == FTC_SUCCESS ? take_names(meeting, ranks) : rc;
 }
 
-/* One that has told its outcome has finalized PMIx; any other may hang in it. */
+/* A client that has told its last outcome has finalized PMIx. Any other client may hang in PMIx, so
+ * the client is killed. */
 static void end_client(struct ftc_meeting *m)
 {
     if (m->client <= 0)

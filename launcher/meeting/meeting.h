@@ -1,8 +1,8 @@
 /*
- * How the agents of a job's nodes meet: over the PMIx of whoever started them, one on each node,
- * once, at the start. PMIx is for bootstrap only: when the meeting is over its client is finalized,
- * so that no agent's death is the engine's business, and this process may become a PMIx server
- * itself.
+ * The meeting of the agents of a job. A launcher starts one agent on each node, and they meet once,
+ * at the start, over the PMIx of that launcher. PMIx is for bootstrap only: when the meeting is
+ * over, its client is finalized. So the death of an agent does not concern the engine, and this
+ * process may become a PMIx server itself.
  */
 #ifndef FTC_LAUNCHER_MEETING_MEETING_H
 #define FTC_LAUNCHER_MEETING_MEETING_H
@@ -18,26 +18,30 @@ struct ftc_meeting {
     char cluster[FTC_JOB_NAME_SIZE];      /* the job's name on all nodes */
     unsigned char secret[FTC_JOB_SECRET]; /* node 0 drew it */
     struct ftc_node *members;
-    char (*endpoints)[FTC_TCP_ENDPOINT_SIZE]; /* of the agents */
+    char (*endpoints)[FTC_TCP_ENDPOINT_SIZE]; /* one for each agent */
     pid_t client;                             /* the child that is the PMIx client; 0: none */
-    int fd;                                   /* to it */
-    bool adopts; /* no such child: a rank of this node tells, which runs already as the others do */
-    char job[FTC_JOB_NAME_SIZE]; /* ... and is told: this node's job */
-    struct ftc_adopted *adopted; /* ... their processes */
+    int fd;                                   /* socket to the client, or to the rank that tells */
+    /* True: there is no PMIx client. The ranks run already, and one of this node tells what it
+     * knows. */
+    bool adopts;
+    char job[FTC_JOB_NAME_SIZE]; /* if `adopts`: the job of this node, told to the rank */
+    struct ftc_adopted *adopted; /* if `adopts`: the processes of the ranks */
 };
 
 /*
- * Meet: who are we? Ranks 0..ranks-1 are spread evenly, nodes hold ranks in a row. Waits for all
- * other agents, for five minutes. FTC_ERR_STATE: nobody started this process with PMIx;
- * FTC_ERR_SYSTEM: PMIx failed; FTC_ERR_ARG: more nodes than ranks.
+ * Begin the meeting: find out which node this is, and which nodes there are. Ranks 0..ranks-1 are
+ * spread evenly, and the ranks of a node are in a row. The call waits for all other agents, for
+ * five minutes. FTC_ERR_STATE: no PMIx launcher has started this process. FTC_ERR_SYSTEM: PMIx
+ * failed. FTC_ERR_ARG: there are more nodes than ranks.
  *
- * `leader`: socket to a rank that runs already, and speaks to PMIx for this agent; -1: none.
+ * `leader` is the socket to a rank that runs already and speaks to PMIx for this agent; -1: there
+ * is none.
  */
 int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks, int leader);
 
-/* Tell one's endpoint, learn those of the others, and be done with PMIx. `endpoint` NULL: this
- * agent cannot go on, and ends the meeting for all of them, with ftc_last_error(). FTC_ERR_SYSTEM:
- * PMIx failed, or another agent could not go on: which, and why. */
+/* Tell the endpoint of this agent, learn those of the others, and finalize PMIx. If `endpoint` is
+ * NULL, this agent cannot go on, and ends the meeting for all agents with ftc_last_error().
+ * FTC_ERR_SYSTEM: PMIx failed, or another agent cannot go on; the error says which, and why. */
 int ftc_meeting_end(struct ftc_meeting *meeting, const char *endpoint);
 
 void ftc_meeting_fini(struct ftc_meeting *meeting); /* legal when zeroed */

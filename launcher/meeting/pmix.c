@@ -1,6 +1,7 @@
 /*
- * The PMIx client of a meeting. Two collecting fences: name, secret and hosts; then endpoints. A
- * fence without data would be no barrier (Slurm).
+ * The PMIx client of a meeting. It takes part in two collecting fences: the first brings name,
+ * secret and hosts, the second brings endpoints. With Slurm a fence without data would be no
+ * barrier.
  */
 #include <pmix.h>
 #include <stdio.h>
@@ -12,9 +13,9 @@
 #include "launcher/meeting/internal.h"
 #include "node/jobs.h"
 
-#define KEY_JOB      "ftcoll.job" /* node 0: name and secret */
+#define KEY_JOB      "ftcoll.job" /* set by node 0: name and secret of the job */
 #define KEY_HOST     "ftcoll.host"
-#define KEY_ENDPOINT "ftcoll.agent" /* or why there is none */
+#define KEY_ENDPOINT "ftcoll.agent" /* the endpoint, or why there is none */
 
 static int refuse(const char *what, pmix_status_t status)
 {
@@ -33,7 +34,7 @@ static pmix_status_t put(const char *key, const void *bytes, size_t size)
     return PMIx_Put(PMIX_GLOBAL, key, &value);
 }
 
-/* Of any length up to `room`; *size is what it had. */
+/* Read up to `room` bytes. *size becomes their number. */
 static int get(const char *space, int node, const char *key, void *bytes, size_t room, size_t *size)
 {
     pmix_proc_t proc;
@@ -55,7 +56,7 @@ static int get(const char *space, int node, const char *key, void *bytes, size_t
     return FTC_SUCCESS;
 }
 
-/* A text in PMIx's data, which has no NUL there. */
+/* Read a text, which has no NUL in PMIx's data. */
 static int get_text(const char *space, int node, const char *key, char *text, size_t room)
 {
     size_t size = 0;
@@ -98,7 +99,7 @@ static int get_nodes(const pmix_proc_t *self, int *nodes)
     return FTC_SUCCESS;
 }
 
-/* Node 0 says how the job is called, and its secret. */
+/* Node 0 draws the name of the job and its secret, and tells them. */
 static int draw_job(struct ftc_meeting *m)
 {
     ftc_jobs_name_cluster(m->cluster);

@@ -1,11 +1,11 @@
-/* The n-th allocation fails, by the linker's --wrap. */
+/* Makes the n-th allocation fail. The linker option --wrap redirects the calls to here. */
 #include "tests/base/fail_alloc.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Unused ones stay undefined where a test does not wrap them. */
+/* A test need not wrap all of these functions. Those that it does not wrap stay undefined. */
 void *__real_malloc(size_t size) __attribute__((weak));
 void *__real_calloc(size_t count, size_t size) __attribute__((weak));
 char *__real_strdup(const char *text) __attribute__((weak));
@@ -19,7 +19,7 @@ char *__wrap_strndup(const char *text, size_t size);
 int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 FILE *__wrap_open_memstream(char **text, size_t *size);
 
-static int remaining = -1; /* -1: none is to fail */
+static int remaining = -1; /* -1: no allocation is to fail */
 static bool failed;
 
 void fail_alloc_at(int n)

@@ -1,5 +1,5 @@
-/* Fuzz the set decoder: what it accepts must be canonical, so encoding it again gives the same
- * bytes. */
+/* Fuzzes the decoder of sets. A set that it accepts must have been encoded canonically: encoded
+ * again, it must give the same bytes. */
 #include <stdlib.h>
 #include <string.h>
 

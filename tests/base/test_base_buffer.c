@@ -1,4 +1,4 @@
-/* Buffers that are used again. */
+/* The pool of buffers, which are used again. */
 #include <check.h>
 #include <stdint.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void close_pool(void)
     ftc_buffer_pool_close(pool);
 }
 
-/* As long as it was asked for, aligned, and one's own to write. */
+/* Takes a buffer. It must have the requested length and alignment, and the test may write it. */
 static struct ftc_buffer *take(size_t size)
 {
     struct ftc_buffer *buffer = ftc_buffer_pool_take(pool, size);
@@ -45,7 +45,7 @@ START_TEST(what_was_used_is_used_again_for_sizes_like_it)
     ftc_buffer_unref(first);
     ck_assert_ptr_eq(take(40 * KIB), first);
     ftc_buffer_unref(first);
-    struct ftc_buffer *longer = take(65 * KIB); /* of the next power of two */
+    struct ftc_buffer *longer = take(65 * KIB); /* it has the size of the next power of two */
     ck_assert_ptr_ne(longer, first);
     ftc_buffer_unref(longer);
     ftc_buffer_unref(other);
@@ -72,7 +72,7 @@ START_TEST(it_keeps_no_more_than_it_may)
     for (int i = 0; i < 8; i++)
         buffer[i] = take(64 * KIB);
     for (int i = 0; i < 8; i++)
-        ftc_buffer_unref(buffer[i]); /* the first four are kept, and taken from the last one on */
+        ftc_buffer_unref(buffer[i]); /* the pool keeps the first four, last in, first out */
     for (int i = 3; i >= 0; i--)
         ck_assert_ptr_eq(take(64 * KIB), buffer[i]);
     struct ftc_buffer *more = take(64 * KIB);
@@ -101,13 +101,13 @@ START_TEST(the_ends_of_its_range_are)
     ck_assert_ptr_eq(least->pool, pool);
     ck_assert_ptr_eq(most->pool, pool);
     ftc_buffer_unref(least);
-    ftc_buffer_unref(most); /* more than it may keep */
+    ftc_buffer_unref(most); /* this is more than the pool may keep */
     ck_assert_ptr_eq(take(16 * KIB), least);
     ftc_buffer_unref(least);
 }
 END_TEST
 
-/* Under AddressSanitizer: neither used after it was freed nor leaked. */
+/* AddressSanitizer must find no use after free and no leak. */
 START_TEST(a_buffer_may_outlive_its_pool)
 {
     struct ftc_buffer *one = take(64 * KIB), *other = take(32 * KIB), *kept = take(16 * KIB);
@@ -137,7 +137,7 @@ START_TEST(out_of_memory_there_is_none_but_what_was_kept)
     struct ftc_buffer *kept = take(64 * KIB);
 
     ftc_buffer_unref(kept);
-    fail_alloc_at(0); /* no check meanwhile: they allocate */
+    fail_alloc_at(0); /* no assertion meanwhile: Check allocates */
     struct ftc_buffer *again = ftc_buffer_pool_take(pool, 64 * KIB);
     struct ftc_buffer *none = ftc_buffer_pool_take(pool, 64 * KIB);
     ck_assert(fail_alloc_stop());

@@ -1,5 +1,5 @@
-/* Sets and buffers: every operation against a plain array of flags, at random; failing
- * allocations. */
+/* Sets and buffers. Random operations on a set are compared with a plain array of flags.
+ * Allocations fail on request. */
 #include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 static struct test_random random_bits;
 
-/* The model: a set and the flags that it must agree with. */
+/* A set, and its model: the flags that it must agree with. */
 struct pair {
     struct ftc_set set;
     bool member[MAX_SIZE];
@@ -38,8 +38,9 @@ static void pair_fill(struct pair *pair, int percent)
         }
 }
 
-/* From the last rank down, so that the model knows the next one without a search. An assertion of
- * Check is a write to its parent: one for each rank would take minutes under a sanitizer. */
+/* Counts from the last rank down, so that the model knows the next rank without a search. An
+ * assertion of Check writes to its parent process: one for each rank would take minutes under a
+ * sanitizer. */
 static int disagreements(const struct pair *pair)
 {
     int wrong = 0, next = -1, missing = -1;
@@ -132,7 +133,7 @@ static void remove_some(struct pair *pair)
     }
 }
 
-/* Bits past the size are ignored. */
+/* The set must ignore bits past its size. */
 static void add_a_word(struct pair *pair)
 {
     int index = (int)test_random_between(&random_bits, 0, ftc_set_words(pair->set.size) - 1);
@@ -143,7 +144,7 @@ static void add_a_word(struct pair *pair)
             pair->member[64 * index + bit] = true;
 }
 
-/* By way of bytes. */
+/* The same, with b as bytes. */
 static void unite_bytes(struct pair *a, const struct pair *b)
 {
     unsigned char from[(MAX_SIZE + 7) / 8], to[(MAX_SIZE + 7) / 8];
@@ -252,7 +253,7 @@ static struct ftc_set set_of(int size, const int ranks[], int count)
     return set;
 }
 
-/* What it is for: a million ranks, of which few or all but few are in it. */
+/* This is what the set is for: a million ranks, of which few, or all but few, are in it. */
 START_TEST(a_set_over_a_million_ranks_takes_what_is_in_it)
 {
     enum { MILLION = 1 << 20 };
@@ -287,7 +288,8 @@ START_TEST(format_joins_runs)
 }
 END_TEST
 
-/* At every length: ended, whole items only, and marked where something is missing. */
+/* At every length the text is terminated and has whole items only. A mark shows that items are
+ * missing. */
 START_TEST(format_cuts_between_items)
 {
     static const int ranks[] = {1, 2, 3, 7, 63, 64, 99};
@@ -342,7 +344,7 @@ START_TEST(a_buffer_lives_until_the_last_reference)
     ck_assert_uint_eq((uintptr_t)buffer->data % 16, 0);
     ck_assert_ptr_eq(ftc_buffer_ref(buffer), buffer);
     ftc_buffer_unref(buffer);
-    memset(buffer->data, 1, buffer->size); /* a sanitizer tells if it is gone */
+    memset(buffer->data, 1, buffer->size); /* a sanitizer reports if it was freed */
     ck_assert_int_eq(buffer->references, 1);
     ftc_buffer_unref(buffer);
 }

@@ -14,8 +14,7 @@
 #include "base/text.h"
 #include "tests/suite.h"
 
-/* --- errors
- * ------------------------------------------------------------------------------------------ */
+/* --- errors --- */
 
 START_TEST(set_gives_code_and_words)
 {
@@ -105,8 +104,7 @@ START_TEST(every_code_has_a_text)
 }
 END_TEST
 
-/* --- log
- * --------------------------------------------------------------------------------------------- */
+/* --- log --- */
 
 /* Standard error of this process goes into a pipe. (Each test is a process of its own.) */
 static int pipe_end[2];
@@ -118,7 +116,7 @@ static void catch_stderr(void)
     close(pipe_end[1]);
 }
 
-/* All that was written until now. */
+/* Returns all that was written until now. */
 static const char *caught(char *text, size_t size)
 {
     ck_assert_int_eq(close(STDERR_FILENO), 0);
@@ -166,7 +164,7 @@ START_TEST(control_characters_cannot_forge_lines)
 }
 END_TEST
 
-/* C1 controls are as good as an escape to some terminals, as UTF-8 and as bytes. */
+/* Some terminals take C1 controls for an escape, both as UTF-8 and as single bytes. */
 START_TEST(c1_controls_do_not_reach_a_terminal_and_letters_do)
 {
     struct ftc_log log = {.level = FTC_LOG_INFO};
@@ -197,7 +195,7 @@ START_TEST(a_long_line_is_cut_and_says_so)
     static char many[10000];
     char text[16384];
     memset(many, 'a', sizeof(many) - 1);
-    memset(log.who, 'w', sizeof(log.who)); /* not even ended */
+    memset(log.who, 'w', sizeof(log.who)); /* not even terminated */
     catch_stderr();
     ftc_log_write(&log, FTC_LOG_INFO, "%s", many);
     size_t length = strlen(caught(text, sizeof(text)));
@@ -209,7 +207,7 @@ END_TEST
 enum {
     WRITERS = 8,
     LINES = 150
-}; /* all of them fit the pipe: what a slow reader keeps waiting is lost */
+}; /* all lines fit into the pipe: a line that has to wait for a slow reader is lost */
 
 static void write_lines(int writer)
 {

@@ -46,7 +46,7 @@ START_TEST(a_full_writer_stays_failed_and_writes_nothing_more)
     ftc_write_u32(&w, 1);
     ftc_write_u32(&w, 2);
     ck_assert(w.failed);
-    ftc_write_u8(&w, 3); /* would fit */
+    ftc_write_u8(&w, 3); /* it would fit */
     ftc_write_align(&w, 1);
     ck_assert_uint_eq(w.used, 4);
     for (size_t i = 4; i < sizeof(data); i++)
@@ -86,7 +86,7 @@ START_TEST(padding_is_zero_and_checked)
     struct ftc_writer w = {.data = data, .size = sizeof(data)};
     ftc_write_u8(&w, 1);
     ftc_write_align(&w, 16);
-    ftc_write_align(&w, 16); /* already a multiple */
+    ftc_write_align(&w, 16); /* already aligned */
     ck_assert_uint_eq(w.used, 16);
     struct ftc_reader good = {.data = data, .size = w.used};
     ftc_read_u8(&good);
@@ -103,8 +103,7 @@ START_TEST(padding_is_zero_and_checked)
 }
 END_TEST
 
-/* --- sets
- * -------------------------------------------------------------------------------------------- */
+/* --- sets --- */
 
 static struct ftc_set random_set(int size, int percent)
 {
@@ -125,7 +124,7 @@ static size_t encode(const struct ftc_set *set, unsigned char data[ROOM])
     return w.used;
 }
 
-/* Decode into a set that was in use before. */
+/* Decodes into a set that held other ranks before. */
 static bool decode(const unsigned char *data, size_t size, struct ftc_set *set, size_t *used)
 {
     struct ftc_reader r = {.data = data, .size = size};
@@ -176,7 +175,7 @@ END_TEST
 START_TEST(the_shortest_form_is_taken)
 {
     enum { LIST = 0, MISSING = 0x40, BITS = 0x80 };
-    struct ftc_set set = random_set(128, 0); /* as bits: 16 bytes, the room of 4 ranks */
+    struct ftc_set set = random_set(128, 0); /* as bits: 16 bytes, as many as 4 ranks in a list */
     unsigned char data[ROOM];
     for (int count = 0; count <= 128; count++) {
         int form = count <= 4 ? LIST : 128 - count <= 4 ? MISSING : BITS;
@@ -220,7 +219,7 @@ START_TEST(lists_that_are_no_sets_are_refused)
     EXPECT(70, false, 2, 3, 2);          /* descending */
     EXPECT(70, false, 71, 0, 1, 2);      /* more members than ranks */
     EXPECT(70, false, 0x3fffffff, 0, 1); /* far more */
-    EXPECT(70, false, 5, 0, 1, 2, 3, 4); /* bits are shorter */
+    EXPECT(70, false, 5, 0, 1, 2, 3, 4); /* bits would be shorter */
     EXPECT(0, true, 0);
     EXPECT(0, false, 1, 0);
 }
@@ -233,11 +232,11 @@ START_TEST(bits_that_are_no_sets_are_refused)
     EXPECT(70, true, BITS | 5u, 0xf, 0, 1u << 5, 0);  /* rank 69 */
     EXPECT(70, false, BITS | 5u, 0xf, 0, 1u << 6, 0); /* rank 70 */
     EXPECT(70, false, BITS | 5u, 0xf, 0, 0, 1u);      /* rank 96 */
-    EXPECT(70, false, BITS | 6u, 0x1f, 0, 0, 0);      /* a wrong number */
-    EXPECT(70, false, BITS | 4u, 0xf, 0, 0, 0);       /* the list is no longer */
+    EXPECT(70, false, BITS | 6u, 0x1f, 0, 0, 0);      /* a wrong number of members */
+    EXPECT(70, false, BITS | 4u, 0xf, 0, 0, 0);       /* a list would not be longer */
     EXPECT(70, false, BITS | 71u, 0xff, 0, 0, 0);
     EXPECT(70, false, BITS, 0, 0, 0, 0);
-    EXPECT(70, false, BITS | 70u, ~0u, ~0u, 0x3f, 0); /* who is missing is shorter */
+    EXPECT(70, false, BITS | 70u, ~0u, ~0u, 0x3f, 0); /* a list of missing ranks is shorter */
     EXPECT(0, false, BITS);
 }
 END_TEST
@@ -250,12 +249,12 @@ START_TEST(missing_ranks_that_are_no_set_are_refused)
     EXPECT(70, false, MISSING | 68u, 0, 70);         /* out of range */
     EXPECT(70, false, MISSING | 68u, 3, 3);          /* twice */
     EXPECT(70, false, MISSING | 68u, 4, 3);          /* descending */
-    EXPECT(70, false, MISSING | 68u, 3);             /* one too few */
-    EXPECT(70, false, MISSING | 65u, 0, 1, 2, 3, 4); /* bits are shorter */
+    EXPECT(70, false, MISSING | 68u, 3);             /* one rank too few */
+    EXPECT(70, false, MISSING | 65u, 0, 1, 2, 3, 4); /* bits would be shorter */
     EXPECT(70, false, MISSING | 71u);                /* more members than ranks */
-    EXPECT(70, false, 0xc0000000u | 70u);            /* no form */
+    EXPECT(70, false, 0xc0000000u | 70u);            /* not one of the three forms */
     EXPECT(1, true, MISSING | 1u);
-    EXPECT(0, false, MISSING); /* an empty list is as short */
+    EXPECT(0, false, MISSING); /* an empty list would be as short */
 }
 END_TEST
 

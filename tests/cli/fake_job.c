@@ -1,7 +1,7 @@
 /*
- * A job that exists in its segment only: fills the slots as launcher and ranks would, prints the
- * job's name, keeps the heartbeats of its live ranks going, and removes it all when standard input
- * ends. Lines on standard input change it:
+ * A job that exists only in its segment. It fills the slots as the launcher and the ranks would,
+ * prints the name of the job, and keeps the heartbeats of the live ranks going. When standard input
+ * ends, it removes everything. Lines on standard input change the job:
  *
  *   fail RANK CAUSE DETAIL SEEN_BY   declare a rank failed (cause as its number)
  *   call RANK KIND OP                rank is in an operation
@@ -25,7 +25,7 @@
  *   junk RANK BYTE                   its slot's words are all that byte
  *   end                              the launcher says that the job has ended
  *
- * FAKE_NODES=N: the ranks are spread over N nodes, of which this one is the first.
+ * With FAKE_NODES=N the ranks are spread over N nodes, of which this one is the first.
  *
  * usage: fake_job NP F [COMMAND [SECTION.KEY=VALUE...]]
  */
@@ -78,7 +78,7 @@ static void fail(struct fake *fake, int rank, int cause, int detail, int seen_by
     }
 }
 
-/* Does this verb set counters? */
+/* Carries out a command that sets counters; false if the verb is another one. */
 static bool obey_count(struct ftc_slot *slot, const char *verb, int a, int b, int c)
 {
     if (strcmp(verb, "sent") == 0) {
@@ -110,8 +110,8 @@ static bool obey_count(struct ftc_slot *slot, const char *verb, int a, int b, in
     return true;
 }
 
-/* One line; numbers that are missing are 0. Unknown commands end the program: a mistake in a
- * test. */
+/* Carries out one line. Numbers that are missing count as 0. An unknown command is a mistake in the
+ * test, and ends the program. */
 static void obey(struct fake *fake, const char *line)
 {
     char verb[16] = "";
@@ -181,7 +181,8 @@ static void beat(struct fake *fake)
             ftc_segment_slot(fake->segment, i)->heartbeat++;
 }
 
-/* Until standard input ends; answers each line with "ok" so that a test knows when it is done. */
+/* Runs until standard input ends. It answers each line with "ok", so that a test knows when the
+ * command is done. */
 static void live(struct fake *fake)
 {
     char text[4096];
@@ -209,7 +210,7 @@ static void live(struct fake *fake)
     }
 }
 
-/* In rows, as even as may be. */
+/* Each node gets ranks in a row, as evenly as possible. */
 static void spread(struct ftc_segment_spec *spec, struct ftc_node *nodes)
 {
     int first = 0;
@@ -226,7 +227,8 @@ static void spread(struct ftc_segment_spec *spec, struct ftc_node *nodes)
     }
 }
 
-/* What a launcher hands to its ranks; NULL: a mistake in a test. */
+/* Returns the settings as a launcher hands them to its ranks. It returns NULL for a mistake in the
+ * test. */
 static char *make_text(int count, char **assignments)
 {
     struct ftc_settings settings;

@@ -1,7 +1,7 @@
 /*
- * Fuzzing ftcoll-status: the slots, sets and changeable header words of a segment are overwritten
- * with the input, and every way of showing it must come through. What is fixed at creation is
- * checked by ftc_segment_attach() and fuzzed there.
+ * Fuzzes ftcoll-status. The input overwrites the slots, the sets and the changeable header words of
+ * a segment. Every way of showing the segment must survive that. ftc_segment_attach() checks what
+ * is fixed at creation, and is fuzzed elsewhere.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static struct ftc_segment *make_segment(void)
     return segment;
 }
 
-/* Repeat the input over `room` bytes, from a different place each time. */
+/* Repeats the input over `room` bytes. Each call starts at a different place of the input. */
 static void spread(void *to, size_t room, const uint8_t *data, size_t size, size_t *at)
 {
     for (size_t i = 0; i < room; i++)
@@ -50,7 +50,7 @@ static void overwrite(struct ftc_segment *segment, const uint8_t *data, size_t s
         spread(ftc_segment_known_row(segment, i), words, data, size, &at);
         spread(ftc_segment_agreed_row(segment, i), words, data, size, &at);
     }
-    /* From the name to the end of the header: no offset or size is in there. */
+    /* The range from the name to the end of the header holds no offset and no size. */
     size_t first = offsetof(struct ftc_segment_header, job);
     spread((char *)header + first, sizeof(*header) - first, data, size, &at);
 }
@@ -72,7 +72,7 @@ static void show(struct ftc_status *status, FILE *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct ftc_segment *segment; /* one for all runs: making it costs more than a run */
+    static struct ftc_segment *segment; /* one for all runs: it takes longer to make than a run */
     struct ftc_status status;
     if (size == 0)
         return 0;

@@ -1,5 +1,6 @@
-# Common to the tests of ftcoll-status: segments filled by fake_job. STATUS_TOOL and FAKE_JOB name the two programs.
-# (FTCOLL_* names belong to the configuration.)
+# Functions that all tests of ftcoll-status use. fake_job fills their segments. STATUS_TOOL and
+# FAKE_JOB name the two programs. They do not begin with FTCOLL_, because such names belong to the
+# configuration.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 setup() {
@@ -7,7 +8,7 @@ setup() {
     jobs=0
 }
 
-# A test file with a teardown() of its own calls this in it.
+# A test file that has its own teardown() calls this in it.
 stop_jobs() {
     local i pid
     for ((i = 1; i <= jobs; i++)); do # all first: later jobs have inherited earlier ones' ends
@@ -24,11 +25,11 @@ teardown() {
     stop_jobs
 }
 
-# start NP F [COMMAND]: a fake job; its name is then in $job.
+# start NP F [COMMAND]: starts a fake job and puts its name into $job.
 start() {
     jobs=$((jobs + 1))
     mkfifo "$work/in.$jobs"
-    : >"$work/out.$jobs" # there before it is looked at
+    : >"$work/out.$jobs" # must exist before the first look
     "$FAKE_JOB" "$@" <"$work/in.$jobs" >"$work/out.$jobs" 3>&- &
     printf -v "pid_$jobs" %s $!
     exec {fd}>"$work/in.$jobs"
@@ -38,7 +39,7 @@ start() {
 }
 
 close_job() {
-    # an empty name: closed already
+    # an empty name: it is closed already
     local name="in_$1"
     local fd=${!name}
     exec {fd}>&-
@@ -53,7 +54,7 @@ until_lines() {
     done
 }
 
-# tell LINE...: have the newest job do it, and wait until it is done.
+# tell LINE...: gives the newest job these commands, and waits until it has carried them out.
 tell() {
     local before line name="in_$jobs"
     before=$(wc -l <"$work/out.$jobs")
@@ -63,7 +64,7 @@ tell() {
     until_lines $((before + $#))
 }
 
-# has TEXT: a line of the output contains it; blanks in a row count as one.
+# has TEXT: succeeds if a line of the output contains the text. Several blanks count as one.
 has() {
     tr -s ' ' <<<"$output" | grep -qF -- "$1" || {
         printf 'missing: %s\nin:\n%s\n' "$1" "$output"

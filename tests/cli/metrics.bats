@@ -1,11 +1,13 @@
 #!/usr/bin/env bats
-# ftcoll-status --format openmetrics: what it writes is read by a strict reader (openmetrics_check.c), and is what --json says.
-# CHECK names the reader, FTRUN and LOOP the launcher and the program of a job that is real.
+# ftcoll-status --format openmetrics. A strict reader (openmetrics_check.c) must accept the output,
+# and the output must agree with --json. CHECK names the reader, FTRUN and LOOP name the launcher
+# and the program of a real job.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # bats runs tests in subshells; job, jobs and work are the helper's
 
 load helper
 
-# The metrics of one job, or of all, checked: in $output, the tool's exit code in $status.
+# Reads and checks the metrics of one job, or of all. They go to $output, the tool's exit code to
+# $status.
 measure() {
     run "$STATUS_TOOL" --format openmetrics "$@"
     "$CHECK" <<<"$output" || {
@@ -14,7 +16,7 @@ measure() {
     }
 }
 
-# What --json says, on standard input, as samples of the counters of each rank, sorted.
+# Turns the output of --json (standard input) into samples of the counters of each rank, sorted.
 samples_of_json() {
     jq -r 'def padded: tostring | "000000000"[length:] + .;
         def seconds: "\(. / 1000000000 | floor).\(. % 1000000000 | padded)";
@@ -33,7 +35,7 @@ samples_of_json() {
         sort
 }
 
-# The same of $output, whose samples of other families are left out.
+# Gives the same samples from $output, without those of other families.
 samples_of_metrics() {
     grep -v '^#' <<<"$output" | grep -vE '^ftcoll_(job_|rank_info|rank_peers|failure_info|heartbeats|multicast_|compared_|corrected_|detected_)' | sort
 }
@@ -131,7 +133,7 @@ samples_of_metrics() {
 @test "a rank is killed in a real job: what every rank did is what --json says" {
     local pid deadline=$((SECONDS + 50)) code=0
     cd "$work"
-    # Who is done stays, so that nothing changes between two looks.
+    # Ranks that are done stay, so that nothing changes between two looks.
     timeout -k 1 60 "$FTRUN" -np 4 -f 1 --kill 2@0.2 --set collectives.algorithm=corrected --set detector.heartbeat_timeout_ms=20000 \
         sh -c '"$LOOP" 100 5; code=$?; : >"ready.$FTCOLL_RANK"; until [ -e over ]; do sleep 0.05; done; exit $code' >out 2>err </dev/null 3>&- &
     pid=$!
@@ -139,7 +141,7 @@ samples_of_metrics() {
         [ "$SECONDS" -lt "$deadline" ] || { cat out err; kill "$pid"; return 1; }
         sleep 0.1
     done
-    job=$("$STATUS_TOOL" --json "$(pgrep -P "$pid")" | jq -r ".jobs[0].job") # pid is that of timeout
+    job=$("$STATUS_TOOL" --json "$(pgrep -P "$pid")" | jq -r ".jobs[0].job") # pid is the process of timeout
     measure "$job"
     "$STATUS_TOOL" --json "$job" >json || true
     : >over
@@ -151,7 +153,7 @@ samples_of_metrics() {
     has "ftcoll_operations_returned_total{job=\"$job\",rank=\"0\"} 10"
     has "ftcoll_agreed_failed_ranks{job=\"$job\",rank=\"0\"} 1"
     grep -qE "^ftcoll_sent_messages_total\{job=\"$job\",rank=\"0\",kind=\"UP\"\} [1-9]" <<<"$output"
-    # Above 0, and less than the job has taken.
+    # The time is above 0, and below the duration of the job.
     grep -qE "^ftcoll_failure_detection_seconds\{job=\"$job\",rank=\"2\"\} [0-9]{1,2}\.0*[1-9]" <<<"$output"
 }
 
@@ -165,7 +167,7 @@ samples_of_metrics() {
         [ "$SECONDS" -lt "$deadline" ] || { cat out err; kill "$pid"; return 1; }
         sleep 0.1
     done
-    job=$("$STATUS_TOOL" --json "$(pgrep -P "$pid")" | jq -r ".jobs[0].job") # pid is that of timeout
+    job=$("$STATUS_TOOL" --json "$(pgrep -P "$pid")" | jq -r ".jobs[0].job") # pid is the process of timeout
     measure "$job"
     : >over
     wait "$pid" || code=$?
@@ -182,7 +184,8 @@ samples_of_metrics() {
     start 3 1 './app "a b"'
     tell "fail 1 1 9 -1" "call 0 1 812"
     measure "$job"
-    # It reads the older text format, where a counter's name has its _total in the description, too: it finds no help there.
+    # promtool reads the older text format. There the name of a counter has its _total in the
+    # description, too, so promtool finds no help text.
     local code=0
     promtool check metrics <<<"$output" >"$work/lint" 2>&1 || code=$?
     cat "$work/lint"

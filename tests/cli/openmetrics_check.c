@@ -1,15 +1,21 @@
 /*
- * Is standard input OpenMetrics 1.0 text? A strict reader of its ABNF and of what the specification
- * says beside it, for the types that ftcoll writes: counter and gauge, without timestamps and
- * exemplars. Exits 0, or says the first line that is wrong.
+ * Checks that standard input is OpenMetrics 1.0 text. It reads by the ABNF of the specification and
+ * by the rules of its text, and is strict. It knows the types that ftcoll writes: counter and
+ * gauge, without timestamps and exemplars. It exits with 0, or prints the first line that is wrong.
  *
- *   exposition = *family "# EOF" LF        family = *descriptor *sample
+ *   exposition = *family "# EOF" LF
+ *   family     = *descriptor *sample
  *   descriptor = "# " ("TYPE" / "HELP" / "UNIT") SP name SP text LF
- *   sample = name ["{" [label *("," label)] "}"] SP number LF        label = label-name "=" DQUOTE escaped DQUOTE
+ *   sample     = name ["{" [label *("," label)] "}"] SP number LF
+ *   label      = label-name "=" DQUOTE escaped DQUOTE
  *
- * Beside the ABNF: UTF-8; families not interleaved, nor described after their samples, nor twice; a
- * type before samples; counters end in _total, are finite and not negative; a family with a unit
- * ends in it; no label twice in a sample, no sample twice.
+ * Rules beside the ABNF:
+ * - The text is UTF-8.
+ * - Families are not interleaved. A family is not described twice, and not after its samples.
+ * - A type comes before the samples.
+ * - A counter ends in _total, and is finite and not negative.
+ * - A family with a unit ends in that unit.
+ * - A sample has no label twice, and no sample comes twice.
  */
 #include <ctype.h>
 #include <math.h>
@@ -22,17 +28,17 @@
 #define MOST_FAMILIES 256
 #define MOST_LABELS   32
 
-struct names { /* grows */
+struct names { /* an array that grows */
     char **at;
     int count, room;
 };
 
 struct reader {
-    const char *at; /* in the line */
+    const char *at; /* the next character of the line */
     int line;
     char family[128], type[32], unit[32];
     bool help, sampled;
-    struct names families, samples; /* seen before; samples of this family, as written */
+    struct names families, samples; /* families seen before; samples of this family, as written */
 };
 
 static _Noreturn void refuse(const struct reader *reader, const char *format, ...)
@@ -46,7 +52,7 @@ static _Noreturn void refuse(const struct reader *reader, const char *format, ..
     exit(1);
 }
 
-/* False if it is there already. */
+/* Returns false if the name is there already. */
 static bool add_name(struct names *names, const char *name, size_t length)
 {
     for (int i = 0; i < names->count; i++)
@@ -86,7 +92,7 @@ static bool takes(struct reader *reader, const char *text)
     return true;
 }
 
-/* A metric's name, or a label's, which has no colon. */
+/* Reads the name of a metric, or the name of a label, which has no colon. */
 static void read_name(struct reader *reader, bool colon, char *name, size_t size)
 {
     const char *start = reader->at;
@@ -100,7 +106,7 @@ static void read_name(struct reader *reader, bool colon, char *name, size_t size
     name[length] = '\0';
 }
 
-/* One character of UTF-8, in the shortest form, no surrogate. */
+/* Reads one character of UTF-8. It must be in the shortest form, and no surrogate. */
 static void read_character(struct reader *reader)
 {
     const unsigned char *s = (const unsigned char *)reader->at;
@@ -119,7 +125,7 @@ static void read_character(struct reader *reader)
     reader->at += length;
 }
 
-/* Up to `end`, which is not read; a backslash stands before n, a backslash or a quote. */
+/* Reads up to `end`, which stays unread. A backslash stands before n, a backslash or a quote. */
 static void read_escaped(struct reader *reader, char end)
 {
     while (*reader->at != end) {
@@ -151,7 +157,7 @@ static void read_labels(struct reader *reader)
     free(labels.at);
 }
 
-/* realnumber alone: ftcoll writes no infinity and no NaN. */
+/* Accepts only a realnumber: ftcoll writes no infinity and no NaN. */
 static double read_number(struct reader *reader)
 {
     const char *start = reader->at;

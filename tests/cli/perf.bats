@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# ftcoll-perf on running jobs. FTRUN and PERF name the two programs. What it measures is never judged here, only
-# that it is there, in order, and ends.
+# ftcoll-perf on running jobs. FTRUN and PERF name the two programs. These tests never judge the
+# measured values. They only check that the values are there and in order, and that the run ends.
 # shellcheck disable=SC2154 # stderr and its lines are of bats
 
 bats_require_minimum_version 1.5.0
@@ -14,7 +14,7 @@ teardown() {
     rm -rf "$work"
 }
 
-# perf NP [ftrun's options --] ARGS...: its tables in $output, what is said in $stderr.
+# perf NP [ftrun's options --] ARGS...: puts the tables into $output, and messages into $stderr.
 perf() {
     local np=$1 options=()
     shift
@@ -28,7 +28,7 @@ perf() {
     run --separate-stderr timeout -s KILL 60 "$FTRUN" -np "$np" "${options[@]}" "$PERF" "$@"
 }
 
-# The column of a table: its rows only.
+# Prints a column of a table, without its head.
 column() {
     grep -v '^#' <<<"$output" | awk -v column="$1" 'NF { print $column }'
 }
@@ -107,7 +107,7 @@ column() {
     [[ ${lines[0]} == *"; algorithm tree, kary tree + none; f 1" ]]
     perf 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 -- -m 8 -t 0.01 --csv bcast
     [[ ${lines[1]} == bcast,tree,3,*,1,multicast,binomial,ring ]]
-    perf 3 --set broadcast.dissemination=multicast -- -m 8 -t 0.01 --csv bcast reduce # with few ranks it leaves that to the tree
+    perf 3 --set broadcast.dissemination=multicast -- -m 8 -t 0.01 --csv bcast reduce # with few ranks it leaves the broadcast to the tree
     [[ ${lines[1]} == bcast,tree,3,*,1,tree,binomial,none ]]
     [[ ${lines[2]} == reduce,tree,3,*,1,,, ]]
     perf 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 --set multicast.most_bytes=8 -- -m 8:16 -t 0.01 bcast
@@ -218,7 +218,7 @@ column() {
     perf 6 --kill 0@1 --kill 1@2 --kill 4@2.5 -- -m 8:32 -t 1 bcast
     [ "$status" -eq 0 ]
     [ "$(column 1 | tr '\n' ' ')" = "8 16 32 " ]
-    grep -qE "\(3 failed\)|^ +32 .*  3 ranks\$" <<<"$output" # all of the table, or the last row
+    grep -qE "\(3 failed\)|^ +32 .*  3 ranks\$" <<<"$output" # all of the table, or its last row
     [[ $stderr == *"ftcoll-perf: a rank died during bcast of"*"measured again"* ]]
     [[ $stderr == *"3 of 6 ranks failed"* ]]
 }
@@ -250,13 +250,13 @@ column() {
             printf "$name,unprotected,$np,%d " 8 16 32 64 128 256 512 1024
         done)" ]
     done
-    perf 3 -m 1M -t 0.01 rabenseifner # larger than what lies between two ranks
+    perf 3 -m 1M -t 0.01 rabenseifner # larger than the ring between two ranks
     [ "$status" -eq 0 ]
 }
 
 @test "allreduces without tolerance: a death ends one, the survivors measure again" {
     for algorithm in board corrected; do
-        perf 5 --set collectives.algorithm=$algorithm --kill 3@2 --kill 0@2.3 -- -m 64 -t 4 voted # it may be late to begin
+        perf 5 --set collectives.algorithm=$algorithm --kill 3@2 --kill 0@2.3 -- -m 64 -t 4 voted # the run may begin late
         [ "$status" -eq 0 ]
         [ "$(column 1)" = 64 ]
         [[ $output == *"5 ranks (2 failed) on "* ]]

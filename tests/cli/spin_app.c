@@ -1,4 +1,4 @@
-/* Rank 1 is lost in its own code; the others wait for it in an allreduce. */
+/* Rank 1 loops for ever in its own code. The other ranks wait for it in an allreduce. */
 #include <ftcoll.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,11 +1,13 @@
 #!/usr/bin/env bats
-# ftcoll-status --stacks: by eu-stack or gdb where they are, and by programs of these names that misbehave. FTRUN and SPIN name the
-# launcher and a program whose rank 1 turns for ever.
+# ftcoll-status --stacks. The tests use eu-stack or gdb where they are installed, and programs of
+# these names that misbehave. FTRUN and SPIN name the launcher and a program whose rank 1 loops for
+# ever.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # bats runs tests in subshells; job, jobs and work are the helper's
 
 load helper
 
-# tool TEXT: what is found as eu-stack from now on, a shell script; the rank's process is $2.
+# tool TEXT: puts a shell script in the place of eu-stack. The script has the process of the rank in
+# $2.
 tool() {
     mkdir -p "$work/bin"
     printf '#!/bin/bash\n%s\n' "$1" >"$work/bin/eu-stack"
@@ -13,7 +15,7 @@ tool() {
     PATH="$work/bin:$PATH"
 }
 
-# A job with the one rank 0, which is a process of its own: its pid in $sleeper.
+# Starts a job whose only rank, 0, is a process of its own. Its pid goes to $sleeper.
 start_sleeper() {
     start 2 1
     "$@" sleep 300 3>&- &
@@ -32,7 +34,7 @@ state_of() {
     sed 's/.*) //' "/proc/$1/stat" | cut -d' ' -f1
 }
 
-# real NAME: a job with a rank that turns for ever, looked at by that tool alone.
+# real NAME: runs a job with a rank that loops for ever, and looks at it with that tool alone.
 real() {
     local deadline=$((SECONDS + 30)) path
     path=$(command -v "$1") || skip "no $1"
@@ -40,7 +42,7 @@ real() {
     ln -s "$path" "$work/only/$1"
     timeout -k 1 60 "$FTRUN" -np 3 -f 1 --set detector.heartbeat_timeout_ms=20000 "$SPIN" >"$work/out" 2>&1 </dev/null 3>&- &
     launcher=$!
-    until job=$(pgrep -P "$launcher") && # launcher is timeout
+    until job=$(pgrep -P "$launcher") && # launcher is the process of timeout
         "$STATUS_TOOL" --no-sample --json "$job" 2>/dev/null | jq -ne '[input.jobs[0].ranks[].called] == [1, 0, 1]' >/dev/null; do
         [ "$SECONDS" -lt "$deadline" ] || return 1
         sleep 0.1
@@ -55,7 +57,7 @@ real() {
     jq -e '.jobs[0].ranks | length == 3 and all(.stack.error == null)
         and (.[1].stack.lines | any(startswith("#") and contains("turn_for_ever")))
         and (.[0].stack.lines | any(startswith("#") and contains("ftc_allreduce")))' <<<"$output" >/dev/null
-    # Nobody was stopped for good.
+    # No process stayed stopped.
     "$STATUS_TOOL" "$job" | grep -q "failed 0"
     for rank in 0 1 2; do
         [[ $(state_of "$(jq ".jobs[0].ranks[$rank].pid" <<<"$output")") == [RSD] ]]

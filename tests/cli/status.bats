@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# ftcoll-status against segments filled by fake_job (helper.bash).
+# ftcoll-status shows segments that fake_job filled (helper.bash).
 # shellcheck disable=SC2154 # job, jobs and work are the helper's
 
 load helper
@@ -327,7 +327,7 @@ load helper
 
 @test "SIGINT leaves --watch cleanly" {
     start 2 1
-    # A shell without job control has SIGINT ignored in the background; env puts it back.
+    # A shell without job control makes background processes ignore SIGINT. env undoes that.
     env --default-signal=INT "$STATUS_TOOL" --watch "$job" >"$work/watch" 3>&- &
     local watcher=$!
     local deadline=$((SECONDS + 20))

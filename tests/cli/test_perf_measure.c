@@ -1,11 +1,11 @@
-/* How ftcoll-perf measures, on an operation made up here, in a job of one. */
+/* How ftcoll-perf measures: an operation made up here, in a job of one rank. */
 #include <check.h>
 #include <time.h>
 
 #include "cli/perf/measure.h"
 #include "tests/suite.h"
 
-#define COLD_CALLS 3 /* the one that is checked, and the two that give a first idea of the time */
+#define COLD_CALLS 3 /* the call that is checked, and the two calls that first estimate the time */
 
 /* buffers->send[0] counts the calls. */
 static int run_slow_at_first(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers,
@@ -53,7 +53,7 @@ START_TEST(a_cold_start_does_not_shorten_the_warm_up)
     stage_init(&stage, &options);
     ck_assert_int_eq(ftc_perf_warm_up(&stage.bench, &us), 0);
     ck_assert_double_gt(stage.bench.buffers.send[0],
-                        1000); /* 12, had the cold ones been all that it knows */
+                        1000); /* it would be 12 if only the cold calls counted */
     ck_assert_double_lt(us, 1000);
     stage_fini(&stage);
 }
@@ -67,7 +67,7 @@ START_TEST(batches_are_as_long_as_promised_although_the_warm_up_was_slow)
 
     stage_init(&stage, &options);
     ck_assert_int_eq(ftc_perf_measure(&stage.bench, &row), 0);
-    ck_assert_int_gt(row.batch, 10); /* by the warm-up alone 1 */
+    ck_assert_int_gt(row.batch, 10); /* the warm-up alone would give 1 */
     ck_assert_double_le(row.median, 5000);
     stage_fini(&stage);
 }

@@ -1,4 +1,4 @@
-/* ftcoll-perf's arithmetic and command line. */
+/* The arithmetic of ftcoll-perf, and its command line. */
 #include <check.h>
 #include <string.h>
 
@@ -6,8 +6,7 @@
 #include "cli/perf/options.h"
 #include "tests/suite.h"
 
-/* --- sizes
- * ------------------------------------------------------------------------------------------- */
+/* --- sizes --- */
 
 START_TEST(sizes_are_written_with_suffixes)
 {
@@ -67,8 +66,7 @@ START_TEST(a_range_has_a_first_and_a_last)
 }
 END_TEST
 
-/* --- quantiles and chance
- * ---------------------------------------------------------------------------- */
+/* --- quantiles and chance --- */
 
 START_TEST(quantiles_are_observed_values)
 {
@@ -103,14 +101,13 @@ START_TEST(the_seed_decides_the_sequence)
 }
 END_TEST
 
-/* --- results
- * ----------------------------------------------------------------------------------------- */
+/* --- results --- */
 
 #define COUNT 20
 
 START_TEST(a_wrong_element_of_a_result_is_found)
 {
-    bool failed[3] = {false, true, false}; /* the sum is of ranks 0 and 2: 1 + 3, and 2 (i mod 7) */
+    bool failed[3] = {false, true, false}; /* the sum over ranks 0 and 2: 1 + 3, and 2 (i mod 7) */
     struct ftc_perf_job job = {.rank = 2, .size = 3, .living = 2, .lead = 0, .failed = failed};
     struct ftc_perf_buffers buffers;
     const struct ftc_perf_operation *allreduce = &ftc_perf_operations[0],
@@ -133,12 +130,11 @@ START_TEST(a_wrong_element_of_a_result_is_found)
 }
 END_TEST
 
-/* --- the command line
- * -------------------------------------------------------------------------------- */
+/* --- the command line --- */
 
 #define WORDS_MAX 12
 
-/* The command line `line`, split at blanks. */
+/* Parses `line`, split at blanks, as the command line. */
 static bool parse(struct ftc_perf_options *options, const char *line)
 {
     static char text[256]; /* options point into it */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A cluster of four hosts, made once for the file, and what may happen to it. CLUSTER, FTC_CLUSTER_RELAY, FTRUN, AVERAGE, PROBE
-# and BUILD come from ctest.
+# A cluster of four hosts, made once for the file, and what may happen to it. CLUSTER,
+# FTC_CLUSTER_RELAY, FTRUN, AVERAGE, PROBE and BUILD come from ctest.
 # shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031
 
 bats_require_minimum_version 1.5.0
@@ -9,7 +9,7 @@ load ../transport/multicast_helper
 
 setup_file() {
     "$CLUSTER" check || return 0
-    # What `up` starts inherits this, and is found by it.
+    # All that `up` starts inherits CLUSTER_MARK. The test finds those processes by it.
     export FTC_CLUSTER_NAME=t$BATS_ROOT_PID CLUSTER_MARK=$BATS_ROOT_PID
     up --hosts 4 --slurmd-timeout 5
 }
@@ -22,7 +22,7 @@ teardown_file() {
 
 setup() {
     "$CLUSTER" check || skip "$("$CLUSTER" check 2>&1)"
-    sleeper='^[^ ]*sleep 7777' # srun says its path
+    sleeper='^[^ ]*sleep 7777' # srun shows its path
     started=()
 }
 
@@ -39,7 +39,7 @@ up() {
     cluster up --share "$BATS_RUN_TMPDIR" --share "$BUILD" "$@"
 }
 
-reaches() { # HOST: an answer to host1 within 20 s
+reaches() { # HOST: waits up to 20 s for its answer to host1
     cluster exec host1 ping -q -c 1 -w 20 "$1"
 }
 
@@ -47,7 +47,7 @@ is_out_of_reach() { # HOST
     run ! cluster exec host1 ping -q -c 3 -i 0.2 -W 1 "$1"
 }
 
-round_trip() { # HOST: from host1 in ms, the least of five
+round_trip() { # HOST: the round trip from host1 in ms, the least of five
     cluster exec host1 ping -q -c 5 -i 0.2 -W 2 "$1" | sed -n 's/^rtt.* = \([0-9.]*\)\/.*/\1/p'
 }
 
@@ -55,7 +55,7 @@ state_of() { # NAME
     echo "${XDG_RUNTIME_DIR:-/tmp}/ftcoll-cluster-$1"
 }
 
-left_by() { # MARK: the processes with it in their environment
+left_by() { # MARK: the processes that have it in their environment
     env -u CLUSTER_MARK grep -lsz "^CLUSTER_MARK=$1\$" /proc/[0-9]*/environ || true
 }
 
@@ -121,7 +121,7 @@ sleepers() { # HOST
     with=$(round_trip host3)
     cluster delay 0
     echo "round trip: $before ms, with the delay $with ms"
-    # four links: nothing comes earlier, whatever the machine does
+    # a round trip crosses four links: no answer comes earlier, whatever the machine does
     awk -v a="$before" -v b="$with" 'BEGIN { exit !(a < b && b >= 80) }'
     cluster status | awk 'NR > 1 && /^host/ && $6 != 0 { exit 1 }'
 }
@@ -134,7 +134,8 @@ sleepers() { # HOST
     run cluster exec host1 ping -q -c 100 -i 0.01 -W 1 host2
     echo "$output"
     cluster loss 0 --host host2
-    # Each packet crosses the link twice: a quarter comes back. The bounds are six standard deviations away.
+    # Each packet crosses the link twice, so that a quarter comes back. The bounds are six standard
+    # deviations away.
     [[ $output =~ ([0-9]+)\ received ]]
     [ "${BASH_REMATCH[1]}" -ge 1 ] && [ "${BASH_REMATCH[1]}" -le 51 ]
     reaches host2
@@ -167,7 +168,7 @@ sleepers() { # HOST
     for host in host1 host2 host3; do [ "$(sleepers $host)" -eq 2 ]; done
     cluster run scancel -u root
     cluster start-host host4
-    wait_until 'cluster run srun --immediate=5 -w host4 true' # sinfo may call it mixed for long
+    wait_until 'cluster run srun --immediate=5 -w host4 true' # sinfo may go on to call the host mixed for long
     reaches host4
 }
 
@@ -224,7 +225,7 @@ sleepers() { # HOST
     cluster --name "t$BATS_ROOT_PID" run srun -N4 true
 }
 
-nothing_left() { # of FTC_CLUSTER_NAME; clients outside its namespaces end by themselves
+nothing_left() { # nothing of FTC_CLUSTER_NAME; clients outside its namespaces end by themselves
     [ ! -e "$(state_of "$FTC_CLUSTER_NAME")" ]
     wait_until "[ -z \"\$(pgrep -f 'ftcoll-cluster-${FTC_CLUSTER_NAME}[ /]')\" ]"
     wait_until "[ -z \"\$(left_by $CLUSTER_MARK)\" ]"

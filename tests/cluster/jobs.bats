@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Jobs of ftrun on the four hosts of a Slurm cluster, and what may happen to hosts and links meanwhile: four ranks on each. CLUSTER,
-# FTC_CLUSTER_RELAY, FTRUN, STATUS, LOOP, PROBE and BUILD come from ctest.
+# Jobs of ftrun on the four hosts of a Slurm cluster, with four ranks on each. Hosts and links
+# suffer faults meanwhile. CLUSTER, FTC_CLUSTER_RELAY, FTRUN, STATUS, LOOP, PROBE and BUILD come
+# from ctest.
 # shellcheck disable=SC2153,SC2154,SC2034,SC2016,SC2030,SC2031
 
 bats_require_minimum_version 1.5.0
@@ -10,7 +11,7 @@ load ../transport/multicast_helper
 setup_file() {
     "$CLUSTER" check || return 0
     export FTC_CLUSTER_NAME=j$BATS_ROOT_PID
-    local cgroups=() # as on most clusters, where it can be
+    local cgroups=() # with cgroups, as on most clusters, if the machine can
     [ ! -w /sys/fs/cgroup/freezer/release_agent ] || cgroups=(--cgroups)
     up --hosts 4 --slurmd-timeout 5 "${cgroups[@]}"
 }
@@ -25,7 +26,8 @@ setup() {
     "$CLUSTER" check || skip "$("$CLUSTER" check 2>&1)"
     started=()
     out=$BATS_TEST_TMPDIR/out
-    # A lease of two seconds: shorter ones do not always outlast the waiting of 16 ranks and four slurmd for two cores.
+    # A lease of two seconds: shorter leases may run out while 16 ranks and four slurmd wait for two
+    # cores.
     timing=(--set detector.heartbeat_timeout_ms=4000 --set detector.heartbeat_period_ms=100)
 }
 
@@ -39,7 +41,7 @@ teardown() {
         cluster start-host "$host" 2>/dev/null || true
         cluster start-slurmd "$host" 2>/dev/null || true
     done
-    wait_until 'cluster run srun --immediate=5 -N4 true' # sinfo may call one mixed for long
+    wait_until 'cluster run srun --immediate=5 -N4 true' # sinfo may go on to call a host mixed for long
 }
 
 cluster() {
@@ -50,7 +52,8 @@ up() {
     cluster up --share "$BATS_RUN_TMPDIR" --share "$BUILD" "$@"
 }
 
-# start_job 'options of salloc' NP TIMES MS: a loop of allreduces, in the background; its end in $out.
+# start_job 'options of salloc' NP TIMES MS: starts a loop of allreduces in the background. Its
+# output goes to $out.
 start_job() {
     local words=$1 np=$2
     shift 2
@@ -60,7 +63,7 @@ start_job() {
     started+=("$pid")
 }
 
-# Its exit code in $status.
+# Waits for the job. Its exit code goes to $status.
 finish_job() {
     status=0
     wait "$pid" || status=$?
@@ -73,7 +76,7 @@ is_going_on() { # HOST
         jq -ne '[input.jobs[]? | select(.launcher_alive) | .ranks[]? | select(.returned > 20)] | length >= 1' >/dev/null
 }
 
-# survived RANKS SUM FAILED: so many ranks printed that.
+# survived RANKS SUM FAILED: that many ranks printed this.
 survived() {
     [ "$(grep -c "the sum of $1 ranks is $2, $3 failed" "$out")" -eq "$1" ]
 }
@@ -111,14 +114,15 @@ survived() {
     wait_until 'is_going_on host1'
     cluster cut host3
     wait_until 'grep -q "node 2 (host3) is lost" "$out"'
-    run cluster exec host3 pgrep -f "^$LOOP" # before anybody was told that it is lost
+    run cluster exec host3 pgrep -f "^$LOOP" # before anybody was told that the host is lost
     [ "$status" -eq 1 ]
     finish_job
     [ "$status" -eq 0 ]
     survived 12 82 4
 }
 
-# TCP waits for as long again as the cut was: with the default timeout that is well within a lease.
+# After the cut TCP waits for as long again as the cut was. With the default timeout that is well
+# within a lease.
 @test "a link that is cut for a moment costs nobody" {
     timing=()
     start_job -N4 16 500 10
@@ -152,7 +156,7 @@ survived() {
     survived 16 120 0
 }
 
-# Ranks have an interface of their own, agents all of them.
+# Ranks have an interface of their own. Agents can use all interfaces.
 @test "ranks of two hosts cannot reach each other, but their agents do: one host ends" {
     timing+=(--set transport.tcp_address=data0 --set transport.agent_address=eth0 --set detector.heartbeat_timeout_ms=2000)
     for i in 1 2 3 4; do
@@ -200,14 +204,15 @@ survived() {
     survived 16 120 0
 }
 
-# On all links an allreduce takes seconds. Leases have to outlast what is sent again and again.
+# With these faults on all links an allreduce takes seconds. A lease must outlast the repeated
+# sending.
 @test "links that delay by 50 ms, one that loses 20 %: late, and right" {
     timing=(--set detector.heartbeat_timeout_ms=30000 --set detector.heartbeat_period_ms=500)
-    export FTC_CLUSTER_NAME=${FTC_CLUSTER_NAME}l # whose Slurm is as patient
+    export FTC_CLUSTER_NAME=${FTC_CLUSTER_NAME}l # the Slurm of this cluster is as patient
     up --hosts 4 --slurmd-timeout 300
     start_job -N4 8 60 100
     wait_until 'is_going_on host1'
-    cluster delay 50 # not before: srun itself does not start anything then
+    cluster delay 50 # not earlier: with the delay srun does not start anything
     cluster loss 20 --host host3 --seed 5
     finish_job
     cluster down
@@ -229,7 +234,7 @@ survived() {
 
 # --- ranks that srun starts, without ftrun ---
 
-# start_step 'options of srun' TIMES MS: as start_job.
+# start_step 'options of srun' TIMES MS: as start_job, by srun alone.
 start_step() {
     local words=$1
     shift
@@ -241,7 +246,7 @@ start_step() {
     started+=("$pid")
 }
 
-# No process of the job is there, nor a file.
+# HOST has no process of the job, and no file.
 nothing_on() { # HOST...
     local host
     for host; do

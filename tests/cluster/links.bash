@@ -1,10 +1,10 @@
-# What may happen to the links of the hosts: pairs that are cut from each other, delay and loss.
+# The faults of the links of the hosts: pairs of hosts that are cut from each other, delay and loss.
 # The script `cluster` sources this.
 # shellcheck shell=bash disable=SC2154
 
-# --- pairs of hosts, by an address on the link that is nobody's ---
+# --- pairs of hosts: a cut gives the other host an address that nobody on the link has ---
 
-set_pair() { # of rest: what they send to each other
+set_pair() { # cuts or heals what the two hosts in rest send to each other
     local host other i
     for host in "${rest[@]}"; do need_host "$host" && need_alive "$host"; done
     [ "${rest[0]}" != "${rest[1]}" ] || wrong "$command ${rest[*]}: give two hosts"
@@ -18,7 +18,7 @@ set_pair() { # of rest: what they send to each other
     done
 }
 
-# --- links: delay and loss, by netem, or where the kernel has none by the project's relay ---
+# --- links: delay and loss, by netem; if the kernel has no netem, by the relay of this project ---
 
 link_value() { # HOST FIELD: of "MS PERCENT SEED"
     local values="0 0 1"
@@ -40,10 +40,10 @@ set_links() { # FIELD VALUE
     done
 }
 
-shape() { # HOST: as links/HOST says
+shape() { # HOST: makes the link as links/HOST says
     if [ -z "${FTC_CLUSTER_RELAY:-}" ] && has_netem; then
         netem "$1"
-    elif ! in_switch ip link show "far${1#host}" >/dev/null 2>&1; then # a relay that runs has read it by itself
+    elif ! in_switch ip link show "far${1#host}" >/dev/null 2>&1; then # a running relay reads the file by itself
         start_relay "$1"
     fi
 }
@@ -58,7 +58,7 @@ has_netem() {
 netem() { # HOST
     local pid netem
     netem="root netem delay $(link_value "$1" 2)ms loss $(link_value "$1" 3)% limit 16384"
-    read_init "$1" || return 0 # start-host does it
+    read_init "$1" || return 0 # start-host will do it
     # shellcheck disable=SC2086 # words
     in_switch tc qdisc replace dev "port${1#host}" $netem
     # shellcheck disable=SC2086 # words
@@ -67,7 +67,7 @@ netem() { # HOST
 
 relay_program() {
     if [ -n "${FTC_CLUSTER_RELAY:-}" ]; then
-        cp "$FTC_CLUSTER_RELAY" "$state/relay.new" # so that it needs no directory that was not shared
+        cp "$FTC_CLUSTER_RELAY" "$state/relay.new" # a copy, so that the relay needs no directory that is not shared
     else
         cc -std=c11 -D_GNU_SOURCE -O2 -o "$state/relay.new" "$here/relay.c" ||
             die "the kernel has no netem, and relay.c needs a C compiler: install gcc"
@@ -79,7 +79,7 @@ relay_program() {
 start_relay() { # HOST
     local i=${1#host} pid
     [ -x "$state/relay" ] || relay_program
-    in_switch ip link del "relay$i" 2>/dev/null || true # of one that died
+    in_switch ip link del "relay$i" 2>/dev/null || true # the bridge of a relay that died
     read_init switch
     nsenter -t "$pid" -n -p -- \
         setsid --fork "$state/relay" "near$i" "far$i" "$state/links" "$1" </dev/null >>"$state/log/relay" 2>&1

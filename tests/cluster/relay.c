@@ -1,12 +1,12 @@
 /*
- * cluster_relay - a cable with delay and loss, for kernels without netem: it makes two TAP devices
+ * cluster_relay - a cable with delay and loss, for kernels without netem. It makes two TAP devices
  * and carries frames from each to the other.
  *
  *   cluster_relay TAP TAP DIRECTORY FILE
  *
  * DIRECTORY/FILE says "MILLISECONDS PERCENT SEED": how long every frame is held, how many are lost
- * by chance, and the seed of the chances. It is read again whenever another is renamed to it. Ends
- * by a signal, or when its directory goes.
+ * by chance, and the seed of the chances. The relay reads it again whenever another file is renamed
+ * to it. The relay ends by a signal, or when its directory goes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* More are lost, as on a real cable's switch: 16384 of 1500 bytes are 24 MiB. */
+/* More frames are lost, as on the switch of a real cable: 16384 of 1500 bytes are 24 MiB. */
 enum { FRAMES_MAX = 16384, FRAME_SIZE_MAX = 65536, BATCH = 64 };
 
 struct frame {
@@ -34,7 +34,7 @@ struct frame {
     unsigned char bytes[];
 };
 
-/* One way through the relay: frames wait in the order in which they came. */
+/* One way through the relay. Frames wait in the order in which they came. */
 struct direction {
     int from, to; /* TAP devices */
     uint64_t random;
@@ -59,7 +59,7 @@ static int64_t now(void)
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* [0, 1), of SplitMix64 */
+/* Draws from [0, 1), by SplitMix64. */
 static double chance(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -117,7 +117,8 @@ static int settings_read(struct relay *relay)
     return 0;
 }
 
-/* A rename to the file: read it. False when the directory is gone, and so is the cluster. */
+/* Reads the file if another one was renamed to it. Returns false when the directory is gone: then
+ * the cluster is gone, too. */
 static bool settings_follow(struct relay *relay)
 {
     _Alignas(struct inotify_event) char buffer[4096];
@@ -130,7 +131,7 @@ static bool settings_follow(struct relay *relay)
             if (event->mask & IN_IGNORED)
                 return false;
             if (event->len > 0 && strcmp(event->name, relay->file) == 0)
-                settings_read(relay); /* what cannot be used was said, and changes nothing */
+                settings_read(relay); /* it reports unusable settings, and keeps the old ones */
         }
     }
     return true;
@@ -144,7 +145,7 @@ static void hold(struct relay *relay, struct direction *way, size_t size)
         return;
     frame = malloc(sizeof(*frame) + size);
     if (frame == NULL)
-        return; /* lost */
+        return; /* the frame is lost */
     *frame = (struct frame){.due = now() + relay->delay, .size = size};
     memcpy(frame->bytes, relay->buffer, size);
     *way->last = frame;
@@ -161,7 +162,7 @@ static void take_in(struct relay *relay, struct direction *way)
         hold(relay, way, (size_t)size);
 }
 
-/* What is due goes out. A device that takes no more, or is down, loses it. */
+/* Sends all frames that are due. A device that takes no more, or is down, loses them. */
 static void let_out(struct direction *way, int64_t time)
 {
     while (way->first != NULL && way->first->due <= time) {
@@ -176,7 +177,7 @@ static void let_out(struct direction *way, int64_t time)
     }
 }
 
-/* To when the next frame is due. */
+/* Sets the timer to the moment when the next frame is due. */
 static void timer_arm(struct relay *relay)
 {
     struct itimerspec when = {0};
@@ -226,7 +227,7 @@ static int relay_open(struct relay *relay, char **taps)
     return 0;
 }
 
-/* Settings first: they hold for every frame that was sent after they changed. */
+/* Settings come first: they hold for every frame that was sent after they changed. */
 static int relay_run(struct relay *relay)
 {
     struct epoll_event events[4];

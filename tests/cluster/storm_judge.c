@@ -1,10 +1,11 @@
 /*
- * What the ranks of a storm wrote down (tests/system/record.h): those that have come to their end
- * must agree.
+ * Judges what the ranks of a storm wrote down (tests/system/record.h). The ranks that have come to
+ * their end must agree.
  *
- *   cluster_storm_judge DIRECTORY RANKS OPERATIONS REQUIRED     REQUIRED: ranks as a number of bits; these must have come to their end
+ *   cluster_storm_judge DIRECTORY RANKS OPERATIONS REQUIRED
  *
- * Prints how many have, and what is wrong; exit code 1 if anything is.
+ * The bits of the number REQUIRED name the ranks that must have come to their end. The program
+ * prints how many ranks have, and what is wrong. Its exit code is 1 if anything is wrong.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -23,7 +24,7 @@ struct storm {
     const char *directory;
     int ranks, operations;
     uint64_t ended;
-    const struct record *records[MOST_RANKS]; /* of those that ended */
+    const struct record *records[MOST_RANKS]; /* of the ranks that ended */
 };
 
 static bool has_ended(const struct storm *storm, int rank)
@@ -49,7 +50,7 @@ static const struct record *map_records(const struct storm *storm, int rank)
     return records == MAP_FAILED ? NULL : records;
 }
 
-/* What a rank's record says by itself. */
+/* Judges the record of one rank by itself. */
 static const char *judge(const struct storm *storm, const struct record *record)
 {
     uint64_t all = storm->ranks == 64 ? ~0ull : (1ull << storm->ranks) - 1;
@@ -71,7 +72,7 @@ static const char *judge(const struct storm *storm, const struct record *record)
     return NULL;
 }
 
-/* A plain reduce is for its root alone. */
+/* The result of a plain reduce is for its root alone. */
 static bool equal(const struct record *a, const struct record *b)
 {
     return record_is_reduce(a->kind) || (a->status == b->status && a->failed == b->failed &&

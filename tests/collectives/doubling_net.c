@@ -1,5 +1,5 @@
-/* A few ranks with a deterministic allreduce over channels of their own. Assertions cost a system
- * call each: not for each message. */
+/* A few ranks run a deterministic allreduce over channels of their own. An assertion costs a system
+ * call, so there is none for each message. */
 #include "tests/collectives/doubling_net.h"
 
 #include <check.h>

@@ -1,5 +1,5 @@
-/* A few ranks with a deterministic allreduce over channels of their own. Deterministic from the
- * seed of tests/random.h. */
+/* A few ranks run a deterministic allreduce over channels of their own. The seed of tests/random.h
+ * determines the whole run. */
 #ifndef FTC_TEST_DOUBLING_NET_H
 #define FTC_TEST_DOUBLING_NET_H
 
@@ -20,19 +20,19 @@ struct doubling_net {
     int *busy, busies;                /* channels that are not empty */
 };
 
-/* Element i of rank r is value(r, i). Nobody has started. */
+/* Element i of rank r is value(r, i). No rank has started yet. */
 struct doubling_net *doubling_net_new(enum ftc_doubling_algorithm algorithm, int ranks,
                                       size_t count, double (*value)(int rank, size_t i));
 void doubling_net_free(struct doubling_net *net);
 
-/* Deliver the oldest message of a channel drawn at random; those to the dead are lost. False: there
- * is none. */
+/* Delivers the oldest message of a channel drawn at random. Messages to dead ranks are lost.
+ * Returns false if there is no message. */
 bool doubling_net_step(struct doubling_net *net);
-/* To the end: ranks start in any order, while messages are delivered. */
+/* Runs to the end. Ranks start in any order, while messages are already delivered. */
 void doubling_net_run(struct doubling_net *net);
-void doubling_net_kill(struct doubling_net *net, int rank); /* all others are told */
+void doubling_net_kill(struct doubling_net *net, int rank); /* tells all other ranks */
 
-/* By hand: start it, and take what it wants to send into its channels. */
+/* For steps by hand: starts `rank`, and puts what it wants to send into its channels. */
 void doubling_net_start(struct doubling_net *net, int rank);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * libFuzzer: neighbours that send anything to a gossip aggregation, and peers to a deterministic
- * allreduce, in the middle of it: raw bytes, and its own messages thrown back, damaged. What is
- * wrong must be refused, and nothing may crash, leak or send without end. The input is a script:
- * each byte picks what happens next.
+ * Fuzzes a gossip aggregation or a deterministic allreduce, in the middle of it. Its neighbours or
+ * peers send anything: raw bytes, and its own messages thrown back, damaged. It must refuse what is
+ * wrong, and may not crash, leak or send without end. The input is a script: each byte picks what
+ * happens next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define KEPT        8
-#define MESSAGE     512 /* bytes, at most */
+#define MESSAGE     512 /* bytes at most */
 #define MOST_VALUES 4
 #define SCRIPT      4096
 
@@ -27,9 +27,9 @@ struct fuzz {
     const uint8_t *data;
     size_t size, used;
     int ranks, self;
-    struct ftc_gossip *gossip; /* one of the two, the other NULL */
+    struct ftc_gossip *gossip; /* one of the two; the other is NULL */
     struct ftc_doubling *doubling;
-    struct message kept[KEPT]; /* that it sent */
+    struct message kept[KEPT]; /* messages that it sent */
     unsigned sent;
 };
 
@@ -45,7 +45,7 @@ static unsigned take(struct fuzz *z, unsigned limit)
     return byte % limit;
 }
 
-/* --- the side of the one under test --- */
+/* --- the rank under test --- */
 
 static void keep(struct fuzz *z, int to, const void *bytes, size_t size)
 {
@@ -56,7 +56,7 @@ static void keep(struct fuzz *z, int to, const void *bytes, size_t size)
     kept->size = size;
 }
 
-/* Of one input: to each neighbour two messages at most. */
+/* Accepts at most two messages to each neighbour for one input. */
 static void take_outputs(struct fuzz *z)
 {
     struct ftc_gossip_output gossip;
@@ -91,9 +91,9 @@ static void look(const struct fuzz *z)
     }
 }
 
-/* --- the others' side --- */
+/* --- the other ranks --- */
 
-/* In memory of its own size, so that reading past its end is seen. */
+/* The message gets memory of exactly its size, so that a sanitizer sees reads past its end. */
 static void feed(struct fuzz *z, const unsigned char *bytes, size_t size)
 {
     int from = (int)take(z, (unsigned)z->ranks + 1) - 1;
@@ -119,7 +119,8 @@ static void send_raw(struct fuzz *z)
     feed(z, bytes, size);
 }
 
-/* What it said itself, as if another had, with up to three bytes changed and perhaps cut. */
+/* Sends one of its own messages back, as if another rank had sent it. Up to three bytes are
+ * changed, and perhaps it is cut. */
 static void send_back(struct fuzz *z)
 {
     struct message message = z->kept[take(z, KEPT)];
@@ -131,7 +132,7 @@ static void send_back(struct fuzz *z)
     feed(z, message.bytes, message.size);
 }
 
-/* The step of a deterministic allreduce, of which every value is 1: what peers would send. */
+/* Sends a step of a deterministic allreduce, of which every value is 1, as a peer would. */
 static void send_step(struct fuzz *z)
 {
     struct message message = z->kept[0];
@@ -200,7 +201,7 @@ static void next_event(struct fuzz *z)
     look(z);
 }
 
-/* False: these settings do not go together. */
+/* Returns false if these settings do not go together. */
 static bool create_gossip(struct fuzz *z, const double *values, size_t count)
 {
     struct ftc_gossip_settings settings = {

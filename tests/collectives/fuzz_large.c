@@ -1,7 +1,7 @@
 /*
- * libFuzzer: peers that send anything to a large allreduce: raw bytes, heads that are nearly right,
- * its own messages thrown back, damaged, early, late and twice; and deaths, torn attempts and
- * commits at any moment. It must refuse or ignore what is wrong, and never crash, leak, write
+ * Fuzzes a large allreduce. Its peers send anything: raw bytes, heads that are nearly right, and
+ * its own messages thrown back, damaged, early, late and twice. Deaths, torn attempts and commits
+ * come at any moment. It must refuse or ignore what is wrong. It may never crash, leak, write
  * beside its blocks or call the operator for anything but a block. The input is a script: each byte
  * picks what happens next.
  */
@@ -15,7 +15,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define KEPT     8
-#define HEAD     64 /* ring/large.c */
+#define HEAD     64 /* size of a head (ring/large.c) */
 #define ELEMENT  4
 #define MOST     400 /* bytes of an input */
 #define RANKS    6
@@ -66,7 +66,7 @@ static void add_bytes(void *arg, const void *in, void *inout, size_t size)
         to[b] = (unsigned char)(to[b] + from[b]);
 }
 
-/* --- its own side --- */
+/* --- the rank under test --- */
 
 static void take_outputs(struct fuzz *z)
 {
@@ -132,8 +132,8 @@ static void end(struct fuzz *z)
     z->busy = false;
 }
 
-/* What others have said of the attempt, and whom they know to have failed, is the script's; nobody
- * says that this rank has. */
+/* The script decides what the other ranks have said of the attempt, and whom they know to have
+ * failed. Nobody says that this rank has failed. */
 static void commit(struct fuzz *z)
 {
     unsigned char decided[1 + RANKS];
@@ -150,7 +150,7 @@ static void commit(struct fuzz *z)
     judge(z, ftc_large_called(z->large, &z->now));
     decided[0] |= (unsigned char)(take(z, 4) == 0);
     if (take(z, 16) == 0)
-        decided[0] = 0; /* against what this rank has contributed */
+        decided[0] = 0; /* contradicts what this rank contributed */
     z->now.under_way = NULL;
     rc = ftc_large_decide(z->large, decided, &z->agreed, &verdict);
     require(rc == FTC_SUCCESS || rc == FTC_ERR_PROTO);
@@ -207,7 +207,7 @@ static void send_raw(struct fuzz *z)
     feed(z, message);
 }
 
-/* Up to three bytes are changed, and perhaps it is cut; most of these changes are in the head. */
+/* Changes up to three bytes, mostly of the head, and perhaps cuts the message. */
 static void send_back(struct fuzz *z)
 {
     struct ftc_buffer *kept = z->kept[take(z, KEPT)];
@@ -224,8 +224,8 @@ static void send_back(struct fuzz *z)
     feed(z, message);
 }
 
-/* A head as ring/large.c writes it, of this operation or one near to it, with any block and hop; and
- * bytes, often of a block's size. */
+/* Sends a head as ring/large.c writes it, of this operation or one near to it, with any block and
+ * hop. Bytes follow, often as many as a block has. */
 static void send_lie(struct fuzz *z)
 {
     uint64_t size = take(z, 8) == 0 ? take(z, 256) : z->call.signature.size;

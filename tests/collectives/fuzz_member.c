@@ -1,8 +1,8 @@
 /*
- * libFuzzer: peers that send anything to a member in the middle of operations: raw bytes,
- * well-formed lies, and its own messages thrown back, damaged. It must refuse or ignore what is
- * wrong, never crash, leak or call an operator that is not under way. The input is a script: each
- * byte picks what happens next.
+ * Fuzzes a member in the middle of operations. Its peers send anything: raw bytes, well-formed
+ * lies, and its own messages thrown back, damaged. It must refuse or ignore what is wrong, and may
+ * never crash, leak or call an operator of an operation that is not under way. The input is a
+ * script: each byte picks what happens next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +22,9 @@ struct fuzz {
     size_t size, used;
     struct ftc_member *member;
     struct ftc_member_settings settings;
-    struct ftc_signature signature; /* of the call made last */
+    struct ftc_signature signature; /* of the last call */
     bool under_way, over;
-    struct ftc_buffer *kept[KEPT]; /* messages the member sent */
+    struct ftc_buffer *kept[KEPT]; /* messages that the member sent */
     unsigned sent;
 };
 
@@ -57,9 +57,9 @@ static void add_bytes(void *arg, const void *in, void *inout, size_t size)
         to[b] = (unsigned char)(to[b] + from[b]);
 }
 
-/* --- the member's side --- */
+/* --- the member --- */
 
-/* As a transport gives it to the receiver: head, padding, value. */
+/* Joins head, padding and value, as a transport gives a message to its receiver. */
 static struct ftc_buffer *join(const struct ftc_buffer *head, const struct ftc_value *value)
 {
     size_t size = value != NULL && value->buffer != NULL ? value->size : 0;
@@ -152,7 +152,8 @@ static void send_raw(struct fuzz *z)
     feed(z, buffer);
 }
 
-/* What the member said itself, as if a peer had, with up to three bytes changed and perhaps cut. */
+/* Sends one of the member's own messages back, as if a peer had sent it. Up to three bytes are
+ * changed, and perhaps it is cut. */
 static void send_back(struct fuzz *z)
 {
     struct ftc_buffer *kept = z->kept[take(z, KEPT)];
@@ -214,7 +215,7 @@ static void random_contribution(struct fuzz *z, struct ftc_message *message)
     }
 }
 
-/* A message that a member could send, but that lies. */
+/* Makes a message that a member could send, but that lies. */
 static struct ftc_buffer *lie(struct fuzz *z, enum ftc_message_kind kind)
 {
     struct ftc_message message = {.kind = kind};
@@ -263,7 +264,7 @@ static void send_lie(struct fuzz *z)
     feed(z, lie(z, (enum ftc_message_kind)take(z, FTC_MESSAGES)));
 }
 
-/* A DECIDE in pieces, some of them twice or never, in any order. */
+/* Sends a DECIDE in pieces, in any order. Some come twice, some never. */
 static void send_pieces(struct fuzz *z)
 {
     struct ftc_buffer *whole = lie(z, FTC_MESSAGE_DECIDE);

@@ -1,5 +1,5 @@
-/* libFuzzer: arbitrary bytes as a message of the agreement core. Refused, or read and written again
- * without loss. */
+/* Fuzzes the decoder of messages of the agreement core with arbitrary bytes. It must refuse them,
+ * or read a message that can be written again without loss. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static struct ftc_buffer *joined(const void *head, size_t head_size, const void 
     return buffer;
 }
 
-/* What was accepted is written and read again: the same message. */
+/* An accepted message is written and read again. It must be the same message. */
 static void round_trip(const struct ftc_message *message, int ranks, enum ftc_scheme scheme)
 {
     struct ftc_message again = {0};

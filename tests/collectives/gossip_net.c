@@ -26,8 +26,8 @@ struct gossip_net {
     struct ftc_gossip **rank;
     bool *dead;
     uint64_t *patience;
-    int held;                /* a channel; -1: none */
-    int steps, *heard;       /* of each rank: the step of its last message or timer */
+    int held;                /* the channel that is held; -1: none */
+    int steps, *heard;       /* steps so far; the step of each rank's last message or timer */
     struct channel *channel; /* from * ranks + to */
 };
 
@@ -162,7 +162,8 @@ void gossip_net_fire(struct gossip_net *net, int rank)
     gossip_net_take(net, rank);
 }
 
-/* Of a rank that has had no message for so long, in messages for each rank. */
+/* Fires the timer of a rank that has had no message for `silence` steps per rank. Returns false if
+ * there is no such rank. */
 static bool fire_timer(struct gossip_net *net, int silence)
 {
     int first = (int)test_random_between(&net->random, 0, net->frame.ranks - 1);

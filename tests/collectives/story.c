@@ -1,4 +1,4 @@
-/* Words for stories about clusters. */
+/* The steps and checks of story.h. */
 #include "story.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Words for stories about clusters in Check suites. */
+/* Steps and checks for stories about clusters, in Check suites. A story is one schedule. */
 #ifndef FTC_TEST_STORY_H
 #define FTC_TEST_STORY_H
 
@@ -35,7 +35,7 @@
         .kind = FTC_CALL_ALLREDUCE, .root = -1, .floating = true                                   \
     }
 
-/* A program of the operations above. */
+/* A program: the given operations, in their order. */
 #define PROGRAM(...)                                                                               \
     {                                                                                              \
         .operation = (struct ftc_program_operation[]){__VA_ARGS__},                                \
@@ -43,18 +43,19 @@
                   sizeof(struct ftc_program_operation)                                             \
     }
 
-/* The seed of a story's schedule: FTC_TEST_SEED, or 1. */
+/* Returns the seed of a story's schedule: FTC_TEST_SEED, or 1. */
 uint64_t story_seed(void);
 struct ftc_cluster *story_begin(const struct ftc_member_settings *settings,
                                 const struct ftc_program *program);
-/* All live processes make their next call; others of their calls are held. */
+/* Lets all live processes make their next call, and holds their further calls. */
 void story_all_call(struct ftc_cluster *c);
-/* Every promise was kept so far; else print everything and fail. */
+/* Checks that every promise was kept so far. If not, it prints everything and fails. */
 void story_kept(struct ftc_cluster *c);
-/* Let the rest run, to the end of the program; every promise was kept. Does not free. */
+/* Lets the rest run to the end of the program, and checks that every promise was kept. It does not
+ * free the cluster. */
 void story_finish(struct ftc_cluster *c);
 
-/* What `at` delivered for operation op. */
+/* Checks what rank `at` delivered for operation op. */
 void story_expect(struct ftc_cluster *c, int op, int at, const char *value, const char *failed,
                   unsigned i, unsigned s);
 

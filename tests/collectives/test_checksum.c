@@ -1,4 +1,4 @@
-/* Checksums of values: damaged memory and damaged messages become deaths, and nobody gets a wrong
+/* Checksums of values. Damaged memory and damaged messages become deaths, and no rank gets a wrong
  * result. */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* --- messages --- */
 
-/* DECIDE with a value of 24 bytes in one buffer, as a receiver has it. */
+/* Encodes a DECIDE with a value of 24 bytes into one buffer, as a receiver has it. */
 static struct ftc_buffer *encode(struct ftc_message *message, bool sealed)
 {
     struct ftc_decision *decision = ftc_decision_new(5);
@@ -51,7 +51,7 @@ START_TEST(a_sealed_value_stays_sealed_on_its_way)
 }
 END_TEST
 
-/* Whichever bit: of the head, or of the value. Padding between them does not travel. */
+/* The changed bit may be any bit of the head or the value. Padding between them does not travel. */
 START_TEST(a_message_with_a_changed_bit_is_refused)
 {
     struct ftc_message message;
@@ -114,7 +114,7 @@ START_TEST(every_operation_with_every_shape)
 }
 END_TEST
 
-/* The rank leaves; the ledger sees to it that the others have a right result. */
+/* The damaged rank leaves. The ledger checks that the others have a right result. */
 static void expect_death(int n, int f, enum ftc_flip_variable variable, int rank)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, ALLREDUCE, FINALIZE);
@@ -131,7 +131,7 @@ static void expect_death(int n, int f, enum ftc_flip_variable variable, int rank
     ftc_cluster_free(c);
 }
 
-/* --- the end of gossip, in whatever mode --- */
+/* --- the end of gossip, in each mode --- */
 
 static const struct ftc_program_operation attempt[] = {
     {.kind = FTC_CALL_GOSSIP, .root = -1, .empty = true},
@@ -139,8 +139,8 @@ static const struct ftc_program_operation attempt[] = {
     {.kind = FTC_CALL_ALLREDUCE, .root = -1},
     {.kind = FTC_CALL_FINALIZE, .root = -1}};
 
-/* The ledger sees to it that results are right, and the same, and that nobody waits for ever. Was
- * there such a bit? */
+/* The ledger checks that results are right and equal, and that no rank waits for ever. Returns
+ * false if there was no such bit. */
 static bool costs_one_rank_at_most(const struct ftc_member_settings *plain,
                                    const struct ftc_flip *flip)
 {
@@ -161,7 +161,8 @@ static bool costs_one_rank_at_most(const struct ftc_member_settings *plain,
     return flipped;
 }
 
-/* By the tree, straight to c_0, and by recursive doubling; with lists, and without. */
+/* The end of gossip by the tree (with lists and without), by messages straight to c_0, and by
+ * recursive doubling. */
 START_TEST(each_bit_of_a_head_in_the_end_of_gossip_costs_one_rank_at_most)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(5 + _i, 1 + _i % 2);
@@ -201,8 +202,8 @@ START_TEST(each_variable_in_the_end_of_gossip_costs_one_rank_at_most)
 }
 END_TEST
 
-/* Of the subtrees the lowest is taken, whatever becomes of the others; of an incomplete last group
- * they have the value, and the coordinator's own is not used. */
+/* The lowest subtree is used, whatever happens to the others. The ranks of an incomplete last group
+ * hold the coordinator's value, and its own copy is not used. */
 static bool is_used(int n, enum ftc_flip_variable variable, int rank)
 {
     if (variable == FTC_FLIP_INPUT || variable == FTC_FLIP_MESSAGE)

@@ -1,7 +1,7 @@
 /*
- * Corrections on a ring under LogP, one process after the other: the numbers of
- * docs/design/algorithms-notes.md, 2.6. A message costs its receiver L + 2o after its send began;
- * who can receive and send receives. All begin at the same moment.
+ * Corrections on a ring under LogP: the numbers of docs/design/algorithms-notes.md, 2.6. A message
+ * costs its receiver L + 2o after its send began. A process that can both receive and send receives
+ * first. All processes begin at the same moment.
  */
 #include <stdlib.h>
 
@@ -12,11 +12,11 @@
 
 #define RING     1024 /* positions at most */
 #define INBOX    2048
-#define PATIENCE 40 /* of delayed, and of who joins */
+#define PATIENCE 40 /* of `delayed`, and of processes that join */
 
 struct letter {
     int arrives;
-    enum ftc_side side; /* it came from */
+    enum ftc_side side; /* where it came from */
     int distance;
 };
 
@@ -24,7 +24,7 @@ struct process {
     bool dead, coloured;
     struct ftc_corrector corrector;
     int near[2 * 8];
-    int busy; /* until then */
+    int busy; /* busy until this time */
     bool receiving;
     int due;
     struct letter inbox[INBOX];
@@ -36,7 +36,7 @@ struct ring {
     struct ftc_correction_shape shape;
     int size, L, o;
     struct process *process;
-    int end, sent; /* when the last one ended what it did; messages */
+    int end, sent; /* when the last process ended what it did; messages sent */
 };
 
 static void ring_open(struct ring *r, enum ftc_correction kind, int size, int L, int o)
@@ -74,13 +74,13 @@ static void post(struct ring *r, int from, enum ftc_side side, int distance, int
     r->process[from].sent++;
     if (p->dead)
         return;
-    if (p->last == INBOX) /* a ck_assert here would be most of the time */
+    if (p->last == INBOX) /* a ck_assert here would take most of the time */
         ck_abort_msg("%d messages for one process", INBOX);
     p->inbox[p->last++] = (struct letter){
         now + r->o + r->L, side == FTC_SIDE_RIGHT ? FTC_SIDE_LEFT : FTC_SIDE_RIGHT, distance};
 }
 
-/* What a process that is free at this moment does next. */
+/* Does what a process that is free at this moment does next. */
 static void act(struct ring *r, int position, int now)
 {
     struct process *p = &r->process[position];
@@ -105,7 +105,7 @@ static void act(struct ring *r, int position, int now)
         p->busy = now + r->o;
 }
 
-/* Is there anything still to happen? */
+/* Returns whether anything can still happen. */
 static bool pending(const struct ring *r, int now)
 {
     for (int i = 0; i < r->size; i++) {
@@ -155,7 +155,7 @@ static bool all_coloured(const struct ring *r)
 
 static const struct {
     int L, o, duration[7], beyond,
-        slope; /* duration for the gaps below; slope * G + beyond for large ones */
+        slope; /* duration[g] is for a gap of gaps[g]; for large gaps it is slope * G + beyond */
 } vectors[] = {
     {1, 1, {4, 8, 9, 10, 11, 15, 23}, 7, 1},
     {2, 1, {6, 8, 11, 12, 13, 17, 25}, 9, 1},
@@ -214,7 +214,7 @@ START_TEST(checked_closes_a_gap_with_few_messages_more)
     duration_with_gap(FTC_CORRECTION_CHECKED, 2, 1, 0, false, &none);
     for (int gap = 8; gap <= 64; gap *= 2) {
         duration_with_gap(FTC_CORRECTION_CHECKED, 2, 1, gap, false, &sent);
-        int extra = sent - none + gap * (none / 256); /* those in the gap send none */
+        int extra = sent - none + gap * (none / 256); /* processes in the gap send none */
         printf("gap %d: %d messages more\n", gap, extra);
         ck_assert_int_ge(extra, 2 * gap);
         ck_assert_int_le(extra, 2 * gap + 12);
@@ -244,7 +244,7 @@ START_TEST(opportunistic_sends_d_messages_each_and_returns_at_once)
     run(&r);
     for (int i = 0; i < r.size; i++)
         ck_assert_int_eq(r.process[i].sent, 5);
-    /* the last message is sent at 4 or later, among 5 received ones */
+    /* the last message is sent at time 4 or later, among 5 received ones */
     ck_assert_int_ge(r.end, 5 + 2 + 1);
     ck_assert_int_le(r.end, 2 * 5 + 2);
     ring_close(&r);
@@ -349,7 +349,7 @@ START_TEST(the_ring_passes_a_value_round_from_whoever_has_it)
 }
 END_TEST
 
-/* --- trees with failures: gaps and durations, the mean over random sets --- */
+/* --- trees with failures: gaps and durations, as means over random sets --- */
 
 static void colour_subtree(struct ring *r, const struct ftc_tree_shape *tree, int position)
 {
@@ -413,7 +413,7 @@ START_TEST(a_corrected_tree_loses_little_time_to_failures)
     }
     printf("%d failures: gap %.2f (%.1f), duration %.2f (%.1f)\n", corrected[_i].failures, gap,
            corrected[_i].gap, duration, corrected[_i].duration);
-    /* means over 30 sets, theirs and these */
+    /* means over 30 sets: the paper's and ours */
     ck_assert_double_ge(gap, 0.75 * corrected[_i].gap);
     ck_assert_double_le(gap, 1.3 * corrected[_i].gap);
     ck_assert_double_ge(duration, 0.92 * corrected[_i].duration);

@@ -1,5 +1,5 @@
-/* The deterministic baselines: right sums, their costs, and what corruption, deaths and nonsense do
- * to them. */
+/* The deterministic baselines: right sums, their costs, and the effects of corruption, deaths and
+ * nonsense. */
 #include <math.h>
 #include <string.h>
 
@@ -8,25 +8,25 @@
 #include "tests/collectives/doubling_net.h"
 #include "tests/suite.h"
 
-/* What a rank contributes: whole numbers, whose sums are exact, */
+/* A rank contributes whole numbers, whose sums are exact, */
 static double whole(int rank, size_t i)
 {
     return (double)(rank + 1) * (double)(i + 1);
 }
 
-/* ... fractions, whose sums are not, */
+/* ... fractions, whose sums are not exact, */
 static double fraction(int rank, size_t i)
 {
     return 1.0 / (rank + 3.0) + (double)i * 0.1;
 }
 
-/* ... one value among zeros, of which no bit is lost by rounding, */
+/* ... one value among zeros, so that rounding loses none of its bits, */
 static double lonely(int rank, size_t i)
 {
     return rank == 5 && i == 1 ? 1.5 : 0;
 }
 
-/* ... or what is no number. */
+/* ... or values that are no finite numbers. */
 static double strange(int rank, size_t i)
 {
     if (rank != 3)
@@ -39,7 +39,7 @@ static double right(const struct doubling_net *net, size_t i)
     return (double)net->settings.ranks * (net->settings.ranks + 1) / 2 * (double)(i + 1);
 }
 
-/* Of whole numbers. */
+/* Checks the sum of whole numbers. */
 static bool is_right(const struct doubling_net *net, int rank)
 {
     const double *result = ftc_doubling_result(net->rank[rank]);
@@ -108,7 +108,7 @@ START_TEST(inexact_sums_are_the_same_bits_at_every_rank_and_again)
             doubling_net_new((enum ftc_doubling_algorithm)_i, ranks, 13, fraction);
         struct doubling_net *again =
             doubling_net_new((enum ftc_doubling_algorithm)_i, ranks, 13, fraction);
-        again->random.state++; /* other orders of messages */
+        again->random.state++; /* the messages come in another order */
         doubling_net_run(net);
         doubling_net_run(again);
         ck_assert_msg(same_everywhere(net) && same_everywhere(again), "%s", title(net));
@@ -155,7 +155,7 @@ struct cost {
     uint64_t messages, bytes, added;
 };
 
-/* The formulas of doubling.h; N divides l. */
+/* The formulas of doubling.h, for an N that divides l. */
 static struct cost cost_of(enum ftc_doubling_algorithm algorithm, uint64_t levels, uint64_t n,
                            uint64_t l)
 {
@@ -183,7 +183,7 @@ START_TEST(each_rank_sends_and_adds_what_the_formulas_say)
 }
 END_TEST
 
-/* 11 ranks: 8 to 10 give their vectors to 0 to 2, and get the sum from them. */
+/* Of 11 ranks, 8 to 10 give their vectors to 0 to 2, and get the sum from them. */
 START_TEST(ranks_past_a_power_of_two_send_once_and_cost_their_partner_one_more)
 {
     struct doubling_net *net = doubling_net_new(FTC_DOUBLING_PLAIN, 11, 5, whole);
@@ -224,7 +224,8 @@ START_TEST(any_bit_of_an_input_makes_the_sum_wrong_everywhere)
 }
 END_TEST
 
-/* Figure 2.1: the earlier, the more; and ranks do not even have the same wrong result. */
+/* Wimmer 2016, figure 2.1: the earlier the flip, the more ranks are wrong. Their wrong results
+ * differ, too. */
 START_TEST(a_later_flip_makes_doubling_wrong_at_half_as_many_ranks_with_each_step)
 {
     for (int sent = 0; sent < 5; sent++) {
@@ -249,8 +250,8 @@ static bool any_differed(const struct doubling_net *net)
     return false;
 }
 
-/* What turns over in the first copy or in a message is noticed, if it is not so little that
- * rounding takes it away; a sum may be overwritten before it does harm. */
+/* A flip in the first copy or in a message is noticed, unless it is so small that rounding removes
+ * it. A flip in a sum may be overwritten before it does harm. */
 static void flip_and_vote(int ranks, int rank, const struct ftc_flip *flip)
 {
     struct doubling_net *net = run_flipped(FTC_DOUBLING_VOTED, ranks, rank, flip);
@@ -315,7 +316,7 @@ START_TEST(what_is_not_there_does_not_turn_over)
     flip.element = -1;
     ck_assert(!ftc_doubling_flip(net->rank[0], &flip));
     flip = (struct ftc_flip){
-        .variable = FTC_FLIP_INPUT, .bit = 51, .step = 1000}; /* so many are not sent */
+        .variable = FTC_FLIP_INPUT, .bit = 51, .step = 1000}; /* a rank sends fewer messages */
     ck_assert(ftc_doubling_flip(net->rank[0], &flip));
     doubling_net_run(net);
     ck_assert_int_eq(wrong_ranks(net), 0);
@@ -367,7 +368,7 @@ START_TEST(a_notice_of_no_other_rank_is_nothing)
 }
 END_TEST
 
-/* --- what must not be taken --- */
+/* --- what it must refuse --- */
 
 static void refuse(const struct doubling_net *net, int from, const unsigned char *bytes,
                    size_t size)
@@ -377,8 +378,8 @@ static void refuse(const struct doubling_net *net, int from, const unsigned char
         strstr(ftc_last_error(), ftc_doubling_algorithm_name(net->settings.algorithm)));
 }
 
-/* Rank 0 of two takes its peer's message once, before it starts; all else it refuses, and is right
- * all the same. */
+/* Rank 0 of two accepts its peer's message once, before it starts. It refuses all other messages,
+ * and its sum is right all the same. */
 START_TEST(nonsense_is_refused_and_changes_nothing)
 {
     struct doubling_net *net = doubling_net_new((enum ftc_doubling_algorithm)_i, 2, 4, whole);
@@ -428,7 +429,7 @@ START_TEST(settings_that_make_no_sense_are_refused_with_a_remedy)
     bad.count = 0;
     ck_assert_int_eq(ftc_doubling_create(&doubling, &bad, &value), FTC_ERR_ARG);
     bad.count = SIZE_MAX;
-    if (!TEST_SANITIZED) /* which abort for such a size */
+    if (!TEST_SANITIZED) /* a sanitizer aborts for such a size */
         ck_assert_int_eq(ftc_doubling_create(&doubling, &bad, &value), FTC_ERR_NOMEM);
     ck_assert_ptr_null(doubling);
     ftc_doubling_destroy(NULL);

@@ -1,4 +1,4 @@
-/* Exchanges (agreement.md, rule 2): stories of few ranks, in which everyone gets the contributions
+/* Exchanges (agreement.md, rule 2). In these stories of few ranks every rank gets the contributions
  * of all. */
 #include "story.h"
 #include "tests/suite.h"
@@ -13,8 +13,8 @@ static struct ftc_member_settings exchanging(int ranks, int f)
     return settings;
 }
 
-/* By hand, lest the formula and the program share an error. 7 ranks: 0 and 1, 2 and 3, 4 and 5 are
- * pairs, 0, 2, 4, 6 take two rounds. */
+/* Numbers by hand, so that the formula and the program cannot share an error. Of 7 ranks, 0 and 1,
+ * 2 and 3, 4 and 5 are pairs; 0, 2, 4 and 6 take two rounds. */
 START_TEST(the_numbers_of_seven_ranks_by_hand)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, BCAST(3), BARRIER, FINALIZE);
@@ -60,7 +60,8 @@ START_TEST(who_dies_before_it_gave_anything_costs_a_second_ballot)
 }
 END_TEST
 
-/* 0 and 2 have all by then, 1 waits for 3: c_0 starts a ballot for it though it has returned. */
+/* Ranks 0 and 2 have all contributions by then, and 1 waits for 3. c_0 starts a ballot for rank 1,
+ * though its own call has returned. */
 START_TEST(who_has_given_to_some_is_in_for_all)
 {
     struct ftc_member_settings settings = exchanging(4, 1);
@@ -75,7 +76,7 @@ START_TEST(who_has_given_to_some_is_in_for_all)
     story_finish(c);
     for (int rank = 0; rank < 3; rank++) {
         story_expect(c, 0, rank, "0-3", "none", 0, 0);
-        story_expect(c, 1, rank, "0-2", "3", 0, 1); /* the next one finds it dead */
+        story_expect(c, 1, rank, "0-2", "3", 0, 1); /* operation 1 finds 3 dead */
     }
     ftc_cluster_free(c);
 }
@@ -94,7 +95,7 @@ START_TEST(the_first_coordinator_dies_in_it)
 }
 END_TEST
 
-/* Of five, 0 and 1 are a pair: 0 has told the others' rounds, but not 1. */
+/* Of five ranks, 0 and 1 are a pair. Rank 0 has sent to the ranks of its rounds, but not to 1. */
 START_TEST(the_second_of_a_pair_learns_from_others_what_its_first_decided)
 {
     struct ftc_member_settings settings = exchanging(5, 1);

@@ -1,4 +1,4 @@
-/* Flips on request: what names one, and what it does. */
+/* Flips on request: how a text names a flip, and what the flip does. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,8 @@ START_TEST(each_variable_has_a_name_that_is_read_back)
 }
 END_TEST
 
-/* For sweeps: every variable, at every rank, and the same again from the same seed. */
+/* Draws for sweeps reach every variable at every rank, and are the same again from the same
+ * seed. */
 START_TEST(flips_are_drawn_for_each_operation)
 {
     struct ftc_flips flips, again;
@@ -94,7 +95,7 @@ START_TEST(a_bit_turns_over_and_back)
     double value = 1.5;
     ftc_flip_double(&flip, &value);
     ck_assert(value == -1.5);
-    flip.bit = 62; /* 1.5: all bits of the exponent but this one */
+    flip.bit = 62; /* 1.5 has all bits of the exponent but this one */
     ftc_flip_double(&flip, &value);
     ck_assert(isnan(value));
     ftc_flip_double(&flip, &value);

@@ -1,4 +1,4 @@
-/* A value in pieces: whatever way they come, it is whole or not there. */
+/* A value in pieces. In whatever order they come, the value is complete or not there at all. */
 #include <string.h>
 
 #include "collectives/spread/fragments.h"
@@ -52,21 +52,21 @@ START_TEST(pieces_in_any_order_and_twice)
 }
 END_TEST
 
-/* Whatever the numbers say, nothing is written outside. */
+/* Whatever the numbers of a piece say, nothing is written outside the value. */
 START_TEST(lies_are_refused)
 {
     struct ftc_buffer *whole = whole_of(100);
     struct ftc_value ten = {.buffer = whole, .size = 10};
     const struct ftc_piece lies[] = {
-        {0, 0, 100},          /* no pieces */
-        {10, 10, 100},        /* after the last */
-        {0, 11, 100},         /* more than there can be */
-        {0, 9, 100},          /* fewer */
-        {0, 1, 100},          /* one piece that is too short */
-        {0, 2, 9},            /* longer than the whole */
-        {0, 10, 0},           /* nothing at all */
-        {0, UINT32_MAX, 100}, /* ... */
-        {4, 5, UINT32_MAX},   /* more than goes in pieces */
+        {0, 0, 100},          /* no pieces at all */
+        {10, 10, 100},        /* its number is past the last piece */
+        {0, 11, 100},         /* more pieces than this size can have */
+        {0, 9, 100},          /* fewer pieces than this size takes */
+        {0, 1, 100},          /* a single piece that is too short */
+        {0, 2, 9},            /* a piece longer than the whole value */
+        {0, 10, 0},           /* no bytes */
+        {0, UINT32_MAX, 100}, /* the number is far too large */
+        {4, 5, UINT32_MAX},   /* more bytes than may go in pieces */
         {1, 2, 15},           /* a last piece that is longer than the first */
     };
 

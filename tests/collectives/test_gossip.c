@@ -1,5 +1,5 @@
-/* Gossip aggregation: it converges, to the right thing, whatever is lost; and stories of single
- * messages. */
+/* Gossip aggregation converges to the right result, whatever messages are lost. Some stories follow
+ * single messages. */
 #include <math.h>
 #include <string.h>
 
@@ -60,8 +60,8 @@ START_TEST(every_algorithm_converges_in_every_neighbourhood)
                 frame.turns = turns;
                 frame.count = turns ? 3 : 1;
                 frame.seed++;
-                /* without turns push-cancel-flow is broken; the others are, where messages meet all
-                 * the time */
+                /* without turns push-cancel-flow is broken; the other algorithms are broken where
+                 * messages meet all the time */
                 bool sound = turns || frame.algorithm == FTC_GOSSIP_PUSH_SUM ||
                              (frame.algorithm != FTC_GOSSIP_PUSH_CANCEL_FLOW && frame.ranks > 3);
                 if (sound && possible(&frame))
@@ -113,11 +113,11 @@ START_TEST(the_average_of_the_living_is_what_remains)
 }
 END_TEST
 
-/* --- figures 2.3 and 2.5: two ranks, whose messages are sent and delivered by hand --- */
+/* --- Wimmer 2016, figures 2.3 and 2.5: two ranks; the test sends and delivers each message --- */
 
 struct pair {
     struct ftc_gossip *rank[2];
-    unsigned char packet[2][16][128]; /* from rank 0 and 1 */
+    unsigned char packet[2][16][128]; /* from rank 0 and from rank 1 */
     size_t size[2][16];
     int sent[2], delivered[2];
 };
@@ -176,14 +176,14 @@ static bool pair_deliver(struct pair *pair, int from)
     return true;
 }
 
-/* Flow conservation: what one end sent is what the other got. */
+/* Flow conservation: the sum of both flows is 0. Returns how far it is off. */
 static double pair_lost(const struct pair *pair)
 {
     return fabs(ftc_gossip_flow_of(pair->rank[0], 0, 0)[0] +
                 ftc_gossip_flow_of(pair->rank[1], 0, 0)[0]);
 }
 
-/* Both send, and both messages arrive: in turns only one of them is a flow. */
+/* Both ranks send, and both messages arrive. In turns only one of them is a flow. */
 static double meet(bool turns)
 {
     struct pair pair;
@@ -193,7 +193,7 @@ static double meet(bool turns)
     while (pair_deliver(&pair, 0) || pair_deliver(&pair, 1))
         ;
     double lost = pair_lost(&pair);
-    if (!turns) { /* the next message on the link conserves again */
+    if (!turns) { /* the next message on the link restores conservation */
         pair_send(&pair, 0);
         pair_deliver(&pair, 0);
         ck_assert_double_eq(pair_lost(&pair), 0);
@@ -209,7 +209,8 @@ START_TEST(messages_that_meet_break_conservation_and_turns_keep_it)
 }
 END_TEST
 
-/* Two bits each: rank 0 sends, rank 1 sends, 0's oldest message arrives, 1's does. */
+/* Two bits of the script are one step. 0: rank 0 sends. 1: rank 1 sends. 2, 3: the oldest message
+ * from 0, or from 1, arrives. */
 static void pair_play(struct pair *pair, unsigned script, int length)
 {
     for (int i = 0; i < length; i++) {
@@ -221,7 +222,7 @@ static void pair_play(struct pair *pair, unsigned script, int length)
     }
 }
 
-/* Case 5: with nothing under way, either end throws away all that the other can send. */
+/* Case 5: with no message under way, each end throws away all that the other can send. */
 static bool pair_dead(const struct pair *pair)
 {
     const struct ftc_gossip_link *a = pair->rank[0]->link, *b = pair->rank[1]->link;
@@ -229,7 +230,8 @@ static bool pair_dead(const struct pair *pair)
            pair->delivered[0] == pair->sent[0] && pair->delivered[1] == pair->sent[1];
 }
 
-/* Is something delivered only after it was sent, and all in the end? (In turns less is sent.) */
+/* A script is playable if each message is sent before it is delivered, and all are delivered at the
+ * end. (In turns fewer are sent.) */
 static bool playable(unsigned script, int length)
 {
     int waiting[2] = {0, 0};
@@ -257,7 +259,7 @@ static int count_dead(bool turns, int length)
     return dead;
 }
 
-/* Every story of five messages; the shortest ones that end so are of five. */
+/* Tries every story of four and of five messages. The shortest stories that get stuck have five. */
 START_TEST(push_cancel_flow_gets_stuck_unless_in_turns)
 {
     ck_assert_int_eq(count_dead(false, 8), 0);
@@ -266,7 +268,8 @@ START_TEST(push_cancel_flow_gets_stuck_unless_in_turns)
 }
 END_TEST
 
-/* j sends; i answers twice in a row, and j in between, then once more: figure 2.5. */
+/* Figure 2.5: j sends. i answers twice in a row, with a message of j in between, and then once
+ * more. */
 START_TEST(push_cancel_flow_once_stuck_stays_so)
 {
     static const char story[] = "1302013123";
@@ -319,8 +322,8 @@ START_TEST(checksums_heal_a_flip_of_any_bit_of_any_variable)
 }
 END_TEST
 
-/* Where the message that was made of a flow is lost and then the flow turns corrupt, one end asks
- * and the other repeats itself; where both ends are corrupt, both ask. Somebody has to answer. */
+/* If the message made of a flow is lost and the flow then turns corrupt, one end asks and the other
+ * end repeats itself. If both ends are corrupt, both ask. One of them has to answer. */
 START_TEST(flips_heal_while_messages_are_lost)
 {
     static const enum ftc_flip_variable variables[] = {FTC_FLIP_FLOW, FTC_FLIP_WEIGHT,
@@ -358,7 +361,7 @@ START_TEST(a_rank_in_gossip_names_whom_it_waits_for)
     pair_begin(&pair, FTC_GOSSIP_PFCC, true);
     int first = ftc_gossip_holds(pair.rank[0], 0) ? 0 : 1;
     ck_assert_int_eq(ftc_gossip_awaits(pair.rank[!first], &waits), first);
-    ck_assert_int_eq(ftc_gossip_awaits(pair.rank[first], &waits), -1); /* it is its turn */
+    ck_assert_int_eq(ftc_gossip_awaits(pair.rank[first], &waits), -1); /* it has the turn */
     ck_assert_int_eq(waits, 0);
     pair_send(&pair, first);
     ck_assert_int_eq(ftc_gossip_awaits(pair.rank[first], &waits), !first);
@@ -375,30 +378,30 @@ static int pair_size(const struct pair *pair, int rank)
 }
 
 /* gossip.md, "Rules of a corrupt flow", 1: the message of one end is lost, and then its flow turns
- * corrupt. It asks, and is told that other messages wait, as by shared memory it is after each
- * message. */
+ * corrupt. It asks. It is also told that other messages wait, as happens with shared memory after
+ * each message. */
 START_TEST(a_repetition_heals_though_other_messages_wait)
 {
     struct ftc_flip flip = {.variable = FTC_FLIP_CHECKSUM, .bit = 55};
     struct pair pair;
 
     pair_begin(&pair, FTC_GOSSIP_PFCC, true);
-    int self = ftc_gossip_holds(pair.rank[0], 0) ? 1 : 0; /* the second of the two to send */
+    int self = ftc_gossip_holds(pair.rank[0], 0) ? 1 : 0; /* the rank that sends second */
     pair_send(&pair, !self);
     pair_deliver(&pair, !self);
     pair_send(&pair, self);
-    pair.delivered[self]++; /* lost */
+    pair.delivered[self]++; /* this one is lost */
     int flow = pair_size(&pair, self);
     ck_assert(ftc_gossip_flip(pair.rank[self], &flip));
     pair_send(&pair, self);
     int question = pair_size(&pair, self);
     ck_assert_int_lt(question, flow);
-    pair_deliver(&pair, self); /* the other repeats what it sent at first */
+    pair_deliver(&pair, self); /* the other end repeats what it sent first */
     ftc_gossip_more(pair.rank[self], true);
     pair_deliver(&pair, !self);
     ck_assert_double_lt(
         ftc_mass_error(ftc_gossip_flow_of(pair.rank[self], 0, 0), pair.rank[self]->width), 1e-12);
-    ck_assert_int_eq(pair_size(&pair, self), flow); /* what was lost, once more */
+    ck_assert_int_eq(pair_size(&pair, self), flow); /* the lost message comes once more */
     pair_deliver(&pair, self);
     ck_assert_double_eq(pair_lost(&pair), 0);
     pair_end(&pair);
@@ -412,14 +415,14 @@ START_TEST(push_flow_does_not_heal_a_flipped_exponent)
         struct gossip_net *net = warm(FTC_GOSSIP_PUSH_FLOW, 700);
         struct ftc_flip flip = {.variable = FTC_FLIP_FLOW, .bit = 56 + run % 6};
         ck_assert(ftc_gossip_flip(gossip_net_rank(net, run % 16), &flip));
-        wrong += gossip_net_run(net, 20000) < 0; /* else it was overwritten at once */
+        wrong += gossip_net_run(net, 20000) < 0; /* otherwise it was overwritten at once */
         gossip_net_free(net);
     }
     ck_assert_int_ge(wrong, 1);
 }
 END_TEST
 
-/* --- judging oneself --- */
+/* --- a rank judges its own estimate --- */
 
 START_TEST(a_rank_that_takes_itself_for_settled_is_right)
 {
@@ -440,7 +443,7 @@ START_TEST(a_rank_that_takes_itself_for_settled_is_right)
 }
 END_TEST
 
-/* --- what must not be taken --- */
+/* --- what it must refuse --- */
 
 START_TEST(nonsense_is_refused_and_changes_nothing)
 {
@@ -450,7 +453,7 @@ START_TEST(nonsense_is_refused_and_changes_nothing)
     unsigned char bytes[256];
     struct test_random random = test_random_start();
 
-    ck_assert_int_eq(ftc_gossip_receive(zero, 3, "", 0), FTC_ERR_PROTO); /* no neighbour */
+    ck_assert_int_eq(ftc_gossip_receive(zero, 3, "", 0), FTC_ERR_PROTO); /* not a neighbour */
     ck_assert_int_eq(ftc_gossip_receive(zero, -1, "", 0), FTC_ERR_PROTO);
     for (size_t size = 0; size < 16; size++)
         ck_assert_int_eq(ftc_gossip_receive(zero, 1, "0123456789abcdef", size), FTC_ERR_PROTO);
@@ -466,7 +469,7 @@ START_TEST(nonsense_is_refused_and_changes_nothing)
 }
 END_TEST
 
-/* A rank alone, out of turn: whom its timer sends to. */
+/* Returns the neighbour to which the timer of a lone rank sends, without turns. */
 static int next_peer(struct ftc_gossip *gossip)
 {
     struct ftc_gossip_output output;
@@ -542,7 +545,7 @@ START_TEST(what_cannot_go_together_is_refused_with_a_remedy)
 }
 END_TEST
 
-/* A sanitizer sees whether the words are about memory that is freed. */
+/* A sanitizer sees whether the text of the error uses freed memory. */
 START_TEST(too_many_values_are_an_error_in_words)
 {
     struct ftc_gossip_settings settings = {

@@ -1,5 +1,5 @@
-/* The end of a gossip aggregation: all come to the same verdict, and what they agree on is
- * right. */
+/* The end of a gossip aggregation. All ranks come to the same verdict, and the result that they
+ * agree on is right. */
 #include "collectives/gossip/end.h"
 
 #include <math.h>
@@ -79,7 +79,7 @@ static void enter(struct ending *e, int rank)
     gossip_net_take(e->net, rank);
 }
 
-/* Gossip goes on until each rank has come to the barrier: false if one never does. */
+/* Gossips until each rank has come to the barrier. Returns false if one never does. */
 static bool barrier(struct ending *e)
 {
     memset(e->entered, 0, sizeof(e->entered));
@@ -103,7 +103,7 @@ static bool barrier(struct ending *e)
     return false;
 }
 
-/* The second agreement, of which `failed` is the decision's failed set. */
+/* The second agreement. `failed` is the failed set of its decision. */
 static enum ftc_gossip_verdict decide(struct ending *e, const struct ftc_set *failed)
 {
     double decided[ROOM];
@@ -152,7 +152,7 @@ static void kill_rank(struct ending *e, int rank)
             ftc_gossip_end_removed(e->end[other], rank);
 }
 
-/* Of what was agreed upon, relative to the largest element. */
+/* Returns the error of the agreed result, relative to the largest element. */
 static double error_of(const struct ending *e)
 {
     double sum = 0, worst = 0;
@@ -169,7 +169,7 @@ static double error_of(const struct ending *e)
     return worst;
 }
 
-/* Off by no more than half the accuracy, and a little for rounding. */
+/* The result may be off by half the accuracy, and a little for rounding. */
 static void check_average(const struct ending *e)
 {
     ck_assert_double_le(error_of(e), e->frame.accuracy / 2 + 0x1p-46 * e->frame.ranks);
@@ -209,10 +209,10 @@ START_TEST(what_all_agree_on_is_the_average)
 }
 END_TEST
 
-/* --- without turns, where one channel may be slow --- */
+/* --- without turns: one channel may be slow --- */
 
-/* All ranks have come to the barrier, and leave it one after the other. Who has all marks takes in
- * no more. */
+/* All ranks have come to the barrier, and leave it one after the other. A rank that has all marks
+ * takes in nothing more. */
 static void freeze(struct ending *e)
 {
     for (int rank = 0; rank < e->frame.ranks; rank++) {
@@ -225,7 +225,7 @@ static void freeze(struct ending *e)
     }
 }
 
-/* Is what they agree upon right? Of a drawn run, in which one channel is slow. */
+/* Draws a run in which one channel is slow. Returns whether the agreed result is right. */
 static bool ends_right(uint64_t seed)
 {
     static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_SUM,
@@ -292,8 +292,8 @@ START_TEST(a_death_leaves_the_average_of_the_others_or_ends_it)
 }
 END_TEST
 
-/* A hypercube of three is a line: 1 - 0 - 2. Those left know nothing of each other, but all of them
- * that it is so. */
+/* A hypercube of three ranks is a line: 1 - 0 - 2. The survivors hear nothing of each other, but
+ * both know that they are parted. */
 START_TEST(survivors_that_a_death_has_parted_begin_anew)
 {
     static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_FLOW, FTC_GOSSIP_PFLC,
@@ -303,7 +303,7 @@ START_TEST(survivors_that_a_death_has_parted_begin_anew)
 
     frame.neighbourhood = FTC_NEIGHBOURHOOD_HYPERCUBE;
     begin(&e, &frame);
-    ck_assert(barrier(&e)); /* all hold the average of the three, which is not that of the two */
+    ck_assert(barrier(&e)); /* all hold the average of the three, not that of the two */
     kill_rank(&e, 0);
     ck_assert(barrier(&e));
     ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_ANEW);
@@ -315,7 +315,7 @@ START_TEST(survivors_that_a_death_has_parted_begin_anew)
 }
 END_TEST
 
-/* Nobody waits until it has settled. */
+/* No rank waits until it has settled. */
 START_TEST(what_does_not_survive_a_death_ends_with_it)
 {
     struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PUSH_SUM, 8, 1e-12);
@@ -341,7 +341,7 @@ START_TEST(a_decision_that_names_others_than_were_removed_is_none)
     kill_rank(&e, 3);
     ck_assert(barrier(&e));
     ck_assert_int_eq(decide(&e, &none),
-                     FTC_GOSSIP_AGAIN); /* all know of 3, the decision does not */
+                     FTC_GOSSIP_AGAIN); /* all know that 3 is dead, but the decision does not */
     ck_assert(barrier(&e));
     ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_AGREED);
     check_average(&e);
@@ -383,7 +383,7 @@ START_TEST(who_moves_after_the_barrier_stops_it)
     ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_AGAIN);
     ck_assert(barrier(&e));
     ck_assert(ftc_gossip_flip(gossip_net_rank(e.net, 2),
-                              &flip)); /* heals before anybody has settled afresh */
+                              &flip)); /* the flip heals before any rank has settled again */
     ck_assert_int_eq(run(&e), FTC_GOSSIP_AGREED);
     check_average(&e);
     finish(&e);
@@ -428,7 +428,8 @@ START_TEST(one_whose_time_is_up_ends_it_for_all_and_all_know_why)
 }
 END_TEST
 
-/* Its estimate has stood still, but nobody has answered its last push, which may carry anything. */
+/* The estimate of the rank has stood still, but no rank has answered its last push, which may carry
+ * anything. */
 START_TEST(one_that_was_not_answered_has_not_stood_still)
 {
     struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
@@ -442,13 +443,13 @@ START_TEST(one_that_was_not_answered_has_not_stood_still)
     }
     for (int i = 0; i < 4; i++)
         gossip_net_fire(e.net,
-                        4); /* along one link after the other: pushes where it has the turn */
+                        4); /* along one link after the other: only links where it has the turn */
     ftc_gossip_end_look(e.end[4]);
     ck_assert(!ftc_gossip_end_ready(e.end[4], 0));
     ftc_gossip_end_late(e.end[4]);
     ftc_gossip_end_enter(e.end[4], 0);
     const double *own = ftc_gossip_end_freeze(e.end[4]);
-    ck_assert_double_eq(own[3], 1); /* the greater one of the second pair: it has moved */
+    ck_assert_double_eq(own[3], 1); /* the greater rank of the second pair: it has moved */
     finish(&e);
 }
 END_TEST
@@ -464,11 +465,11 @@ START_TEST(an_initial_value_that_cannot_be_repaired_ends_it)
         gossip_net_step(e.net);
         look(&e);
     }
-    kill_rank(&e, 3); /* of the last estimate, from which it would be repaired, a part is gone */
+    kill_rank(&e, 3); /* a part of the last estimate, from which it would be repaired, is gone */
     ck_assert(ftc_gossip_flip(gossip_net_rank(e.net, 2), &flip));
     ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
     ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]),
-                     20); /* though all stand still, and near each other */
+                     20); /* though all estimates stand still, and near each other */
     finish(&e);
 }
 END_TEST
@@ -481,7 +482,7 @@ START_TEST(attempts_end)
 
     begin(&e, &frame);
     ck_assert_int_eq(ftc_set_init(&other, 4), 0);
-    ftc_set_add(&other, 1); /* never what was removed */
+    ftc_set_add(&other, 1); /* never a rank that was removed */
     for (int attempt = 1; attempt <= 20; attempt++) {
         ck_assert(barrier(&e));
         ck_assert_int_eq(decide(&e, &other), attempt < 20 ? FTC_GOSSIP_AGAIN : FTC_GOSSIP_GIVEN_UP);

@@ -1,4 +1,4 @@
-/* Gossip among ranks that are slow: timers that are too short for them do no harm. */
+/* Gossip among ranks that are slow. Timers that are too short for such ranks do no harm. */
 #include <stdio.h>
 
 #include "collectives/mutation.h"
@@ -8,12 +8,12 @@
 #define MS         ((uint64_t)1000000)
 #define SECOND     ((uint64_t)1000000000)
 #define RANKS_MOST 32
-#define LONGEST    6 /* timers in vain after which one waits no longer than before, as in jobs */
+#define LONGEST    6 /* after so many timers in vain the patience grows no more, as in jobs */
 #define SENT_MOST  20000
 
 enum ftc_mutation ftc_mutation;
 
-/* One core that all ranks share. */
+/* One core, which all ranks share. */
 struct machine {
     struct gossip_net *net;
     uint64_t due[RANKS_MOST], now, message_ns;
@@ -38,7 +38,8 @@ static int waiting(const struct machine *m, int rank)
     return messages;
 }
 
-/* The rank has the core: for one message, or else its timer. False: it has nothing to do. */
+/* Gives the rank the core. It takes one message, or its timer fires. Returns false if it has
+ * nothing to do. */
 static bool run_rank(struct machine *m, int rank)
 {
     int from = sender_to(m, rank);
@@ -70,7 +71,7 @@ static uint64_t most_sent(const struct machine *m)
     return most;
 }
 
-/* Messages of the rank that sends most until all are accurate. */
+/* Returns how many messages the busiest rank sends until all ranks are accurate. */
 static uint64_t messages_needed(const struct gossip_net_frame *frame, uint64_t message_ns)
 {
     struct machine m = {
@@ -113,7 +114,7 @@ START_TEST(ranks_that_share_a_slow_core_do_not_drown_in_repetitions)
 }
 END_TEST
 
-/* Without turns a timer adds a message for good, where each message sets off another. */
+/* Without turns each message sets off another. So a timer adds a message for good. */
 static bool drowns_without_turns(uint64_t seed)
 {
     static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_SUM,

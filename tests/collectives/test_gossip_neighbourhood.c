@@ -1,5 +1,5 @@
-/* Neighbourhoods of gossip: symmetric, connected, of the sizes that they should have; spectral gaps
- * by iteration. */
+/* Neighbourhoods of gossip are symmetric and connected, and have the sizes that they should have.
+ * Spectral gaps are compared with those by iteration. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ START_TEST(links_join_two_and_everyone_is_reached)
             for (int rank = 0; rank < ranks; rank++)
                 check_links(&h, rank);
             if (reached_from_0(&h) !=
-                ranks) /* strongly, for the directed one looks alike from everywhere */
+                ranks) /* strongly connected: the directed hypercube looks alike from every rank */
                 ck_abort_msg("%s of %d ranks", ftc_neighbourhood_name(h.kind), ranks);
         }
     }
@@ -107,7 +107,7 @@ START_TEST(a_torus_is_as_even_as_the_factors_allow)
         ck_assert_mem_eq(h.side, &sides[i][1], sizeof(h.side));
     }
     struct ftc_neighbourhood cube = make(FTC_NEIGHBOURHOOD_TORUS, 8);
-    ck_assert_int_eq(ftc_neighbourhood_links(&cube, 5), 3); /* up is down */
+    ck_assert_int_eq(ftc_neighbourhood_links(&cube, 5), 3); /* up and down are the same link */
 }
 END_TEST
 
@@ -128,7 +128,7 @@ START_TEST(what_cannot_be_is_refused)
 }
 END_TEST
 
-/* y := C x, with C the push matrix in expectation. */
+/* y := C x, where C is the expected push matrix. */
 static void push(const struct ftc_neighbourhood *h, const double *x, double *y)
 {
     for (int rank = 0; rank < h->ranks; rank++)
@@ -140,8 +140,8 @@ static void push(const struct ftc_neighbourhood *h, const double *x, double *y)
     }
 }
 
-/* The second eigenvalue by power iteration, without the part along the first eigenvector: all ones
- * in regular graphs. */
+/* Finds the second eigenvalue by power iteration. Each step removes the part along the first
+ * eigenvector, which is all ones in a regular graph. */
 static double gap_by_iteration(const struct ftc_neighbourhood *h)
 {
     struct test_random random = test_random_start();
@@ -160,7 +160,7 @@ static double gap_by_iteration(const struct ftc_neighbourhood *h)
             size += x[i] * x[i];
         }
         for (int i = 0; i < h->ranks; i++)
-            x[i] /= sqrt(fmax(size, 1e-300)); /* no other eigenvalue than 0 leaves nothing */
+            x[i] /= sqrt(fmax(size, 1e-300)); /* x vanishes if all other eigenvalues are 0 */
         push(h, x, y);
         size = 0;
         for (int i = 0; i < h->ranks; i++)

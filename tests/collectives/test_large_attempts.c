@@ -1,5 +1,5 @@
-/* Attempts of large allreduces as one rank sees them: what it takes for damage, for another
- * collective, for an old or an early block. */
+/* Attempts of large allreduces, as one rank sees them. It must tell damage, another collective, old
+ * blocks and early blocks apart. */
 #include <string.h>
 
 #include "collectives/ring/large.h"
@@ -51,7 +51,7 @@ static void start(struct rank *rank, uint64_t op)
     ck_assert_int_eq(ftc_large_start(rank->large, &now, &rank->none, &rank->none), FTC_SUCCESS);
 }
 
-/* The next block that it sends, as it arrives. */
+/* Returns the next block that the rank sends, in the form in which it arrives. */
 static struct ftc_buffer *next_block(struct rank *rank)
 {
     struct ftc_large_output output;
@@ -93,8 +93,8 @@ START_TEST(damaged_blocks_are_refused)
     message->size = size - 1;
     ck_assert_int_eq(receive(&right, 5, 0, message), FTC_ERR_PROTO);
     message->size = size;
-    ck_assert_int_eq(receive(&right, 5, 2, message), FTC_ERR_PROTO); /* not its left neighbour */
-    message->data[14] ^= 1;                                          /* an operation far ahead */
+    ck_assert_int_eq(receive(&right, 5, 2, message), FTC_ERR_PROTO); /* not the left neighbour */
+    message->data[14] ^= 1;                                          /* of an operation far ahead */
     ck_assert_int_eq(receive(&right, 5, 0, message), FTC_ERR_PROTO);
     message->data[14] ^= 1;
     ck_assert_int_eq(receive(&right, 5, 0, message), FTC_SUCCESS);
@@ -124,7 +124,7 @@ START_TEST(another_size_or_collective_is_told)
     ftc_large_end(right.large);
     ck_assert_int_eq(ftc_large_receive(right.large, &in_barrier, 0, message), FTC_ERR_MISMATCH);
     ck_assert_ptr_nonnull(strstr(ftc_large_mismatch(right.large), "rank 1 in barrier"));
-    /* ... and if it came before the barrier was called. */
+    /* ... and the same if it came before the barrier was called. */
     ck_assert_int_eq(receive(&right, 5, 0, message), FTC_SUCCESS);
     ck_assert_int_eq(ftc_large_called(right.large, &in_barrier), FTC_ERR_MISMATCH);
     ftc_buffer_unref(message);
@@ -184,7 +184,7 @@ START_TEST(a_death_tears_it_and_it_is_run_again_a_few_times)
     ck_assert(ftc_set_has(ftc_large_failed(rank.large), 1));
     start(&rank, 6);
     ck_assert_int_eq(ftc_large_awaited(rank.large), 2);
-    ftc_large_notice(rank.large, 1); /* is in the ring no more */
+    ftc_large_notice(rank.large, 1); /* it has left the ring */
     ck_assert_int_eq(ftc_large_state(rank.large), FTC_LARGE_UNDER_WAY);
     ftc_large_notice(rank.large, 2);
     ck_assert_int_eq(ftc_large_decide(rank.large, decided, &rank.none, &verdict), FTC_SUCCESS);

@@ -1,4 +1,4 @@
-/* Stories about one communicator: each operation without failures, then deaths one by one. */
+/* Stories about one communicator: first each operation without failures, then deaths one by one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +65,8 @@ START_TEST(every_operation_with_every_shape)
 }
 END_TEST
 
-/* Numbers by hand, lest the formula and the program share an error: n = 7, f = 1. */
+/* Numbers by hand, for n = 7 and f = 1, so that the formula and the program cannot share an
+ * error. */
 START_TEST(the_numbers_of_seven_ranks_by_hand)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
@@ -84,8 +85,8 @@ START_TEST(the_numbers_of_seven_ranks_by_hand)
 }
 END_TEST
 
-/* Every rank, every schedule: the same bits, though sums of doubles depend on their order. To one
- * coordinator, and by exchange. */
+/* Every rank gets the same bits, with every schedule, though sums of doubles depend on their order.
+ * This holds with one coordinator and for an exchange. */
 START_TEST(the_same_bits_on_every_rank_and_from_run_to_run)
 {
     const struct ftc_program program = PROGRAM(SUM_DOUBLE, SUM_DOUBLE, FINALIZE);
@@ -111,7 +112,7 @@ START_TEST(the_same_bits_on_every_rank_and_from_run_to_run)
 }
 END_TEST
 
-/* Rule 8 and w: a root's operations pile up until something collects. */
+/* Rule 8 and w: the operations of a root pile up until one of them collects. */
 START_TEST(broadcasts_pile_up_until_something_collects)
 {
     const struct ftc_program program =
@@ -199,7 +200,7 @@ START_TEST(the_coordinator_dies_after_telling_one)
     story_finish(c);
     for (int rank = 1; rank < 4; rank++) {
         story_expect(c, 0, rank, "0-3", "none", 0,
-                     0); /* 0's input is in, for one survivor had it */
+                     0); /* the input of 0 counts, for one survivor had it */
         /* Operation 1 finds 0 dead in its ballot (0,0). */
         story_expect(c, 1, rank, "1-3", "0", 1, 0);
     }
@@ -245,7 +246,7 @@ START_TEST(more_than_f_failures_cost_a_round)
         struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
         settings.scheme = (enum ftc_scheme)scheme;
         struct ftc_cluster *c = story_begin(&settings, &allreduce_twice);
-        ftc_cluster_crash(c, 1); /* the heads of both subtrees */
+        ftc_cluster_crash(c, 1); /* the two are the heads of both subtrees */
         ftc_cluster_crash(c, 2);
         story_finish(c);
         for (int rank = 3; rank < 7; rank++) {
@@ -274,7 +275,7 @@ START_TEST(a_reduce_says_too_many_failures_at_its_root_only)
 }
 END_TEST
 
-/* With `share = off` the dead go on using up f: the second operation retries as well. */
+/* With `share = off` dead ranks go on using up f, so the second operation retries as well. */
 START_TEST(without_sharing_the_view_stays)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(7, 1);
@@ -298,7 +299,7 @@ START_TEST(later_operations_cost_what_the_living_cost)
 
     ftc_cluster_crash(c, 3);
     story_finish(c);
-    /* n = 6: 2 UP in each of the groups {1,2}, {4,5} and 2 in {6,0} */
+    /* n = 6: 2 UP in each of the groups {1,2} and {4,5}, and 2 in {6,0} */
     ck_assert_uint_eq(ftc_cluster_sent(c, 1, FTC_MESSAGE_UP), 6);
     ck_assert_uint_eq(ftc_cluster_sent(c, 1, FTC_MESSAGE_DECIDE), 5);
     ftc_cluster_free(c);
@@ -368,7 +369,7 @@ START_TEST(one_who_knows_tells_all_in_validate)
 }
 END_TEST
 
-/* Bytes of a reduce that one of 8 ranks is missing from. */
+/* Returns the bytes of a reduce in which one of 8 ranks is missing. */
 static uint64_t bytes_of(enum ftc_scheme scheme)
 {
     const struct ftc_program program = PROGRAM(REDUCE(0), FINALIZE);
@@ -390,9 +391,9 @@ START_TEST(a_list_costs_most_and_a_bit_least)
 }
 END_TEST
 
-/* --- what a sound run never sees --- */
+/* --- what only a faulty run sees --- */
 
-/* The next message that `from` wants to send to `to`, as one buffer. */
+/* Returns the next message that `from` wants to send to `to`, as one buffer. */
 static struct ftc_buffer *message_to(struct ftc_member *from, int to)
 {
     const struct ftc_output *output;
@@ -434,13 +435,14 @@ static bool has_output(struct ftc_member *member, enum ftc_output_kind kind)
     return false;
 }
 
-/* Rule 0: 1 was told that 0 and 2 failed; 2 lives and hears of a ballot without it. */
+/* Rule 0: rank 1 was told that 0 and 2 failed. But 2 lives, and hears of a ballot without
+ * itself. */
 START_TEST(who_was_declared_failed_is_told_to_leave)
 {
     struct ftc_member *one = member_in(4, 1, 1, FTC_CALL_BARRIER);
     struct ftc_member *two = member_in(4, 1, 2, FTC_CALL_BARRIER);
 
-    ck_assert(!has_output(one, FTC_OUTPUT_FENCED)); /* UP and TREE of (0,0) are not wanted here */
+    ck_assert(!has_output(one, FTC_OUTPUT_FENCED)); /* UP and TREE of (0,0) do not matter here */
     ck_assert_int_eq(ftc_member_notice(one, 2), FTC_SUCCESS);
     ck_assert_int_eq(ftc_member_notice(one, 0), FTC_SUCCESS);
     struct ftc_buffer *prepare = message_to(one, 3);

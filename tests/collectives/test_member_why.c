@@ -1,12 +1,12 @@
-/* The counter-examples of agreement.md, "Why it is safe", as schedules: what must come out
- * instead. */
+/* The counter-examples of agreement.md, "Why it is safe", as schedules. The protocol must give the
+ * right outcome in each. */
 #include <stdlib.h>
 
 #include "story.h"
 #include "tests/suite.h"
 
-/* "Why entering (i, s) fills L": c_2 hears of c_1's death only, and must know of the root's all the
- * same. */
+/* "Why entering (i, s) fills L": c_2 hears of the death of c_1 only, but must know of the death of
+ * the root as well. */
 START_TEST(who_enters_a_ballot_knows_that_earlier_coordinators_failed)
 {
     const struct ftc_program program = PROGRAM(BCAST(0), FINALIZE);
@@ -29,8 +29,8 @@ START_TEST(who_enters_a_ballot_knows_that_earlier_coordinators_failed)
 }
 END_TEST
 
-/* "Why rule 5 drops old decisions": 1 delivers D in (0,0), passes it to 3, dies; 3 is in (2,0) by
- * then. */
+/* "Why rule 5 drops old decisions": rank 1 delivers D in (0,0), passes it to 3, and dies. By then 3
+ * is in (2,0). */
 START_TEST(a_decision_of_a_smaller_ballot_is_dropped)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, FINALIZE);
@@ -45,7 +45,7 @@ START_TEST(a_decision_of_a_smaller_ballot_is_dropped)
     ftc_cluster_lose(c, 0, 2);
     ftc_cluster_run_to(c, 0, 1);
     ftc_cluster_crash(c, 1);
-    ftc_cluster_hold(c, ftc_cluster_arrival(c, 3, 2)); /* 3's contribution to (2,0) */
+    ftc_cluster_hold(c, ftc_cluster_arrival(c, 3, 2)); /* the contribution of 3 to (2,0) */
     ftc_cluster_release_notices(c, 0);
     ftc_cluster_run(c);
     uint64_t dropped = ftc_cluster_rule(c, FTC_RULE_DROP_SMALLER);
@@ -62,8 +62,8 @@ START_TEST(a_decision_of_a_smaller_ballot_is_dropped)
 }
 END_TEST
 
-/* "Why the epoch", n = 4: 0 delivers D, starts operation 1 in D's view and pokes 2; D dies with it.
- * In the view of the survivors the POKE would put live rank 3 into L. */
+/* "Why the epoch", n = 4: rank 0 delivers D, starts operation 1 in the view of D, and pokes 2. D
+ * dies with rank 0. In the view of the survivors the POKE would put live rank 3 into L. */
 START_TEST(a_message_built_on_a_lost_decision_is_dropped)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, ALLREDUCE, FINALIZE);
@@ -96,8 +96,8 @@ START_TEST(a_message_built_on_a_lost_decision_is_dropped)
 }
 END_TEST
 
-/* "Why the epoch", n = 5 with `bit`: the survivors' decision does not name the sender, which so
- * stays in their view. */
+/* "Why the epoch", n = 5 with `bit`: the decision of the survivors does not name the sender, which
+ * therefore stays in their view. */
 START_TEST(to_drop_senders_outside_the_view_is_not_enough)
 {
     const struct ftc_program program =
@@ -121,12 +121,12 @@ START_TEST(to_drop_senders_outside_the_view_is_not_enough)
     ftc_cluster_run_to(c, 4, 2);
     ftc_cluster_crash(c, 0);
     ftc_cluster_hold(c, ftc_cluster_arrival(c, 2, 1));
-    ftc_cluster_do(c, ftc_cluster_call(c, 2)); /* c_0 = 0 in the view of five, c_1 = 1 */
+    ftc_cluster_do(c, ftc_cluster_call(c, 2)); /* in the view of five, c_0 is 0 and c_1 is 1 */
     ftc_cluster_do(c, ftc_cluster_notice(c, 2, 0));
     ck_assert_uint_eq(ftc_cluster_sent(c, 5, FTC_MESSAGE_POKE), 1);
     ftc_cluster_crash(c, 2);
     ftc_cluster_do(c, ftc_cluster_notice(c, 4, 0));
-    ftc_cluster_do(c, ftc_cluster_notice(c, 4, 3)); /* starts (1,0) with 1, 2 and 4 */
+    ftc_cluster_do(c, ftc_cluster_notice(c, 4, 3)); /* it starts (1,0) with 1, 2 and 4 */
     ftc_cluster_release(c, ftc_cluster_notice(c, 1, 2));
     ftc_cluster_run(c);
     story_expect(c, 4, 1, "-", "0,3", 1, 0);
@@ -145,7 +145,7 @@ START_TEST(to_drop_senders_outside_the_view_is_not_enough)
 }
 END_TEST
 
-/* "Why a broadcast does not settle": 1 may not forget operation 0 because its own broadcast is
+/* "Why a broadcast does not settle": rank 1 may not forget operation 0 because its own broadcast is
  * done. */
 START_TEST(a_broadcast_does_not_settle)
 {
@@ -171,8 +171,8 @@ START_TEST(a_broadcast_does_not_settle)
 }
 END_TEST
 
-/* "Why the decided repair too": in (1,0), 2 dies before it passes DECIDE on to 4, which has decided
- * already and so does not need it, but its child 8 does. */
+/* "Why the decided repair too": in (1,0), rank 2 dies before it passes DECIDE on to 4. Rank 4 has
+ * decided already and does not need it, but its child 8 does. */
 START_TEST(the_decided_repair_too)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, FINALIZE);
@@ -204,7 +204,8 @@ START_TEST(the_decided_repair_too)
 }
 END_TEST
 
-/* "Why PREPARE is repaired": 2 dies before it passes PREPARE on to 4, which knows of no ballot. */
+/* "Why PREPARE is repaired": rank 2 dies before it passes PREPARE on to 4, which knows of no
+ * ballot. */
 START_TEST(prepare_is_repaired)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, FINALIZE);
@@ -217,7 +218,7 @@ START_TEST(prepare_is_repaired)
         ftc_cluster_hold(c, ftc_cluster_notice(c, observer, 0));
     story_all_call(c);
     ftc_cluster_do(c, ftc_cluster_notice(c, 1, 0));
-    ck_assert_uint_eq(ftc_cluster_sent(c, 0, FTC_MESSAGE_PREPARE), 2); /* to 2 and 3; 4 is 2's */
+    ck_assert_uint_eq(ftc_cluster_sent(c, 0, FTC_MESSAGE_PREPARE), 2); /* to 2 and 3, not to 4 */
     ftc_cluster_crash(c, 2);
     ftc_cluster_crash(c, 3);
     ftc_cluster_run(c);
@@ -228,8 +229,8 @@ START_TEST(prepare_is_repaired)
 }
 END_TEST
 
-/* Rule 2: a process whose call has returned never uses the operator again, not even for others'
- * contributions. */
+/* Rule 2: a process whose call has returned never uses the operator again, not even for the
+ * contributions of others. */
 START_TEST(the_operator_rests_after_the_return)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, FINALIZE);

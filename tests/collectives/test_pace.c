@@ -1,6 +1,7 @@
 /*
- * The pace of a correction: at least so long between two of its messages, whatever other operations
- * wait for. The root of broadcasts, alone: the others do not answer.
+ * The pace of a correction: two messages of one correction are at least so far apart, whatever
+ * other operations wait for. The test has only the root of the broadcasts; the other ranks do not
+ * answer.
  */
 #include "collectives/agreement/member.h"
 #include "include/ftcoll.h"
@@ -10,8 +11,8 @@
 #define PACE  1000 /* ns */
 
 static struct ftc_member *root;
-static uint64_t now, due; /* 0: no timer */
-static int sent[2];       /* messages by operation */
+static uint64_t now, due; /* ns; due is 0 if there is no timer */
+static int sent[2];       /* messages of each operation */
 
 static void take_outputs(void)
 {
@@ -81,7 +82,7 @@ START_TEST(one_operation_sends_once_in_each_pace)
 }
 END_TEST
 
-/* The second one begins just before the timer of the first one. */
+/* The second operation begins just before the timer of the first one. */
 START_TEST(another_operation_keeps_its_own_pace)
 {
     broadcast();
@@ -96,7 +97,7 @@ START_TEST(another_operation_keeps_its_own_pace)
     ck_assert_uint_eq(now, 2 * PACE);
     ck_assert_int_eq(sent[0], first + 2);
     ck_assert_int_eq(sent[1], second + 1);
-    until_timer(); /* and from then on both at once */
+    until_timer(); /* and from then on both send at once */
     ck_assert_int_eq(sent[0], first + 3);
     ck_assert_int_eq(sent[1], second + 2);
 }

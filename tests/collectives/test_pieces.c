@@ -1,7 +1,7 @@
 /*
- * Datagrams come from anybody. Rank 2 of 4 is in a broadcast from rank 0 by multicast with a ring,
- * and gets pieces that are not those of rank 0: it takes none of the honest ranks for broken, gets
- * the value in the end, and spends little memory.
+ * Anybody may send a datagram. Rank 2 of 4 is in a broadcast from rank 0 by multicast with a ring,
+ * and gets pieces that rank 0 did not send. It takes no honest rank for broken, gets the value in
+ * the end, and spends little memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 #define TESTED   2
 #define VALUE    100 /* bytes */
 #define FRAGMENT 32
-#define PIECES   16 /* more than there are */
+#define PIECES   16 /* more than the value has */
 
-/* Where fields of an encoded FRAGMENT lie, from its start. */
+/* Offsets of fields in an encoded FRAGMENT. */
 #define AT_OP    4
 #define AT_COUNT 56
 #define AT_WHOLE 60
@@ -136,7 +136,7 @@ static void ring(int number)
     take_outputs_of_tested();
 }
 
-/* The root's piece with another number in its head. */
+/* Returns a piece of the root with another number in its head. */
 static struct ftc_buffer *forged(int number, size_t at, uint32_t word)
 {
     struct ftc_buffer *copy = ftc_buffer_new(piece[number]->size);
@@ -148,7 +148,7 @@ static struct ftc_buffer *forged(int number, size_t at, uint32_t word)
     return copy;
 }
 
-/* What it asked for comes: the root's answer to its PULL. */
+/* Delivers what rank 2 asked for: the answer of the root to its PULL. */
 static void root_answers(void)
 {
     struct ftc_message pull;
@@ -216,7 +216,7 @@ START_TEST(pieces_that_make_no_decision_are_nobodys_fault)
 }
 END_TEST
 
-/* The head of the DECIDE begins in the first piece; this is another operation's. */
+/* The head of the DECIDE begins in the first piece. Here it is the head of another operation. */
 START_TEST(pieces_that_make_another_operations_decision_are_nobodys_fault)
 {
     struct ftc_buffer *other = forged(0, AT_BYTES + AT_OP, 7);
@@ -259,7 +259,7 @@ START_TEST(a_whole_that_is_larger_than_any_decision_takes_no_memory)
 }
 END_TEST
 
-/* A neighbour that believed a datagram passes pieces of a ballot on that nobody has started. */
+/* A neighbour that believed a datagram passes on pieces of a ballot that nobody has started. */
 START_TEST(a_neighbour_that_believed_a_datagram_is_not_to_blame)
 {
     struct ftc_buffer *later = forged(0, AT_OP + 12, 3); /* ballot (0, 3) */
@@ -272,7 +272,7 @@ START_TEST(a_neighbour_that_believed_a_datagram_is_not_to_blame)
 }
 END_TEST
 
-/* 64 MiB of them are kept, not more; none of operations that no root can have reached. */
+/* The rank keeps at most 64 MiB of them, and none of an operation that no root can have reached. */
 START_TEST(early_datagrams_are_kept_within_bounds)
 {
     const uint64_t *kept = &ftc_member_rules(tested)[FTC_RULE_KEEP_EARLY];
@@ -285,7 +285,7 @@ START_TEST(early_datagrams_are_kept_within_bounds)
     for (int i = 0; i < 100; i++)
         ck_assert_int_eq(datagram(0, large), 0);
     ck_assert_uint_eq(*kept, 64);
-    tested_calls(); /* none of these fits; the place is free again */
+    tested_calls(); /* none of these fits; the memory is free again */
     ck_assert(!accused);
     for (int i = 0; i < pieces; i++)
         ck_assert_int_eq(datagram(0, piece[i]), 0);

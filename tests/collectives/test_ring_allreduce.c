@@ -1,4 +1,4 @@
-/* The ring by itself: a few ranks in one process, and messages that arrive in any order. */
+/* The ring by itself: a few ranks in one process, with messages that arrive in any order. */
 #include <string.h>
 
 #include "collectives/ring/ring_allreduce.h"
@@ -20,12 +20,12 @@ struct net {
     struct test_random random;
     int ranks;
     size_t elements;
-    double input[RANKS][ELEMENTS], result[RANKS][ELEMENTS]; /* written as it comes, at odd ranks */
+    double input[RANKS][ELEMENTS], result[RANKS][ELEMENTS]; /* odd ranks: written in place */
     struct ftc_ring_allreduce *ring[RANKS];
     struct packet packet[MESSAGES];
     int packets;
-    size_t sent[RANKS];            /* bytes, to the right */
-    int messages[RANKS], combined; /* combined: elements */
+    size_t sent[RANKS];            /* bytes sent to the right */
+    int messages[RANKS], combined; /* combined: number of elements */
 };
 
 static void add(void *arg, const void *in, void *inout, size_t size)
@@ -73,7 +73,7 @@ static void net_free(struct net *net)
     free(net);
 }
 
-/* As a transport would: bytes of its own. */
+/* Copies messages into bytes of its own, as a transport would. */
 static void put_out(struct net *net, int rank)
 {
     struct ftc_ring_allreduce_output output;
@@ -155,7 +155,8 @@ START_TEST(every_rank_gets_the_same_sum)
 }
 END_TEST
 
-/* What the ring is for: no link carries more than two vectors, and each input is combined once. */
+/* The purpose of the ring: no link carries more than two vectors, and each input is combined
+ * once. */
 START_TEST(a_link_carries_each_byte_twice_at_most)
 {
     for (int ranks = 2; ranks <= RANKS; ranks++) {
@@ -181,11 +182,11 @@ START_TEST(blocks_are_as_large_as_is_wanted)
 
     int all = 0;
 
-    run(few); /* 128 bytes: two blocks, each on 14 hops */
+    run(few); /* 128 bytes are two blocks, each on 14 hops */
     for (int r = 0; r < 8; r++)
         all += few->messages[r];
     ck_assert_int_eq(all, 2 * 14);
-    run(many); /* 5120 bytes: 40 blocks */
+    run(many); /* 5120 bytes are 40 blocks */
     ck_assert_int_eq(many->messages[0], 40);
     expect_sums(few);
     expect_sums(many);
@@ -232,7 +233,7 @@ START_TEST(what_is_not_awaited_is_refused)
     ck_assert_int_eq(give(net, &wrong), FTC_ERR_PROTO);
     ck_assert_int_eq(give(net, &right), FTC_SUCCESS);
     put_out(net, right.to);
-    ck_assert_int_eq(give(net, &right), FTC_ERR_PROTO); /* twice */
+    ck_assert_int_eq(give(net, &right), FTC_ERR_PROTO); /* it came twice */
     net->packet[0] = net->packet[--net->packets];
     ftc_value_drop(&right.value);
     net_free(net);

@@ -1,5 +1,5 @@
-/* Stories of how a decision reaches everyone: gossip, multicast in pieces, the ring, and
- * patience. */
+/* Stories of how a decision reaches every rank: by gossip, by multicast in pieces, by the ring, and
+ * by patience. */
 #include "collectives/agreement/member.h"
 #include "story.h"
 #include "tests/suite.h"
@@ -26,7 +26,7 @@ static uint64_t pieces(const struct ftc_cluster *c, int rank, enum ftc_pieces_ki
     return ftc_member_pieces(c->process[rank].member)[kind];
 }
 
-/* Every datagram arrives before anything else happens. */
+/* Lets every datagram arrive before anything else happens. */
 static void let_datagrams_arrive(struct ftc_cluster *c)
 {
     for (int rank = 0; rank < N; rank++)
@@ -60,7 +60,7 @@ START_TEST(multicast_needs_no_other_message)
 }
 END_TEST
 
-/* The network is lossy by the seed of the settings; this one loses everything. */
+/* The network loses messages by the seed of the settings. This seed loses everything. */
 static struct ftc_cluster *begin_deaf(enum ftc_dissemination dissemination,
                                       enum ftc_correction correction)
 {
@@ -126,7 +126,8 @@ START_TEST(with_no_correction_patience_ends)
 }
 END_TEST
 
-/* A piece that comes before the call is kept; the same bytes again, later, say nothing new. */
+/* A piece that comes before the call is kept. The same bytes say nothing new when they come
+ * again. */
 START_TEST(a_late_caller_finds_its_pieces)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(N, 1);
@@ -153,7 +154,7 @@ START_TEST(few_ranks_and_large_values_go_down_the_tree)
     for (int large = 0; large < 2; large++) {
         struct ftc_member_settings settings = ftc_cluster_settings(N, 1);
         settings.dissemination = FTC_DISSEMINATION_MULTICAST;
-        settings.correction = FTC_CORRECTION_RING; /* which the tree does not need */
+        settings.correction = FTC_CORRECTION_RING; /* the tree does not need a correction */
         settings.multicast_least = large ? 2 : N + 1;
         settings.multicast_most = large ? 1 : 1000000;
         struct ftc_cluster *c = story_begin(&settings, &one);
@@ -167,8 +168,9 @@ END_TEST
 
 /* --- the tree --- */
 
-/* Each rank that has it from its parent begins to correct, with one message at once; the others
- * come with the timer. Who asked for it, since its parent is dead, does not. */
+/* A rank that has the decision from its parent begins to correct: it sends one message at once, the
+ * others with the timer. A rank that asked for the decision, because its parent is dead, does not
+ * correct. */
 START_TEST(an_answer_to_pull_is_no_dissemination)
 {
     struct ftc_member_settings settings = ftc_cluster_settings(N, 1);

@@ -1,7 +1,7 @@
 /*
- * The shapes of a ballot, checked against their definitions for all small sizes: groups, I(f)-trees
- * of every arity, dissemination trees; what the protocol needs of them together (every value once,
- * short gaps); the paper's example.
+ * The shapes of a ballot: groups, I(f)-trees of every arity, dissemination trees. They are checked
+ * against their definitions for all small sizes. Together they must give the protocol what it
+ * needs: every value once, and short gaps. The example of the paper comes out, too.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 #define MAX_ARITY 4
 #define LARGE     (1 << 30)
 
-/* As EXPECT(), but free where it holds: Check writes a line for each assertion, and here are
- * millions. */
+/* As ck_assert_msg(), but free where the condition holds: Check writes a line for each assertion,
+ * and there are millions here. */
 #define EXPECT(condition, ...)                                                                     \
     do {                                                                                           \
         if (!(condition))                                                                          \
@@ -39,8 +39,8 @@ static int group_size(int m, int f, int j)
 
 /* --- groups --- */
 
-/* agreement.md: number floor((j-1)/F); position 0 is in the last one if that is incomplete, else in
- * none. */
+/* agreement.md: the group has number floor((j-1)/F). Position 0 is in the last group if that is
+ * incomplete, else in no group. */
 static bool same_group_by_definition(int m, int f, int j, int q)
 {
     int size = f + 1, last = (m - 2) / size;
@@ -64,7 +64,7 @@ START_TEST(groups_are_those_of_the_definition)
 }
 END_TEST
 
-/* Going from group to group covers 1..m-1 once, and all members of a group agree on it. */
+/* The groups together cover 1..m-1 once, and all members of a group agree on it. */
 START_TEST(groups_partition_the_positions)
 {
     for (int f = 0; f <= MAX_F; f++) {
@@ -109,8 +109,8 @@ END_TEST
 
 /* --- I(f)-trees --- */
 
-/* Walk down from `j`; count the visits, check each step. Returns the number of positions below and
- * with j. */
+/* Walks down from `j`, counts the visits and checks each step. Returns the number of positions in
+ * the subtree of j. */
 static int visit(int m, int f, int arity, int j, int visits[])
 {
     int size = 1, previous = j;
@@ -119,7 +119,7 @@ static int visit(int m, int f, int arity, int j, int visits[])
     for (int c = 0; c < arity; c++) {
         int child = ftc_topology_reduce_child(m, f, arity, j, c);
         if (child == -1) {
-            previous = m; /* none may follow */
+            previous = m; /* no child may follow */
             continue;
         }
         bool family = ftc_topology_reduce_parent(f, arity, child) == j &&
@@ -171,8 +171,8 @@ START_TEST(a_chain_is_a_heap_of_arity_one)
 }
 END_TEST
 
-/* How often each rank's value is in what the coordinator gets of subtree s without failures: real
- * messages up the real tree, with vectors of multiplicities as values. */
+/* Counts how often the value of each rank is in what the coordinator gets of subtree s without
+ * failures. Messages go up the real tree, with vectors of multiplicities as values. */
 static void reduce_multiplicities(int m, int f, int arity, uint8_t value[MAX_N][MAX_N])
 {
     for (int j = 0; j < m; j++) {
@@ -182,7 +182,7 @@ static void reduce_multiplicities(int m, int f, int arity, uint8_t value[MAX_N][
             if (q != j && in_group(m, f, j, q))
                 value[j][q] += 1;
     }
-    for (int j = m - 1; j > f + 1; j--) { /* children are behind their parents */
+    for (int j = m - 1; j > f + 1; j--) { /* children come after their parents */
         int parent = ftc_topology_reduce_parent(f, arity, j);
         for (int q = 0; q < m; q++)
             value[parent][q] += value[j][q];
@@ -209,7 +209,7 @@ START_TEST(every_subtree_gives_every_value_exactly_once)
 }
 END_TEST
 
-/* Küttler, Härtig 2026, 4.3 and figure 2: n = 7, f = 1, process 1 dead, everyone sends its
+/* Küttler, Härtig 2026, 4.3 and figure 2: n = 7, f = 1, process 1 is dead, each process sends its
  * number. */
 START_TEST(the_example_of_the_paper)
 {
@@ -254,13 +254,14 @@ static const struct ftc_tree_shape shapes[] = {
 };
 #define SHAPES ((int)(sizeof(shapes) / sizeof(shapes[0])))
 
-/* Below j and with it; checks the steps and that larger subtrees come first. */
+/* Returns the number of positions in the subtree of j. Checks the steps, and that larger subtrees
+ * come first. */
 static int visit_broadcast(const struct ftc_tree_shape *shape, int m, int j, int visits[])
 {
     int size = 1, previous = j, larger = m;
 
     visits[j]++;
-    EXPECT(visits[j] == 1, "m %d: %d reached twice", m, j); /* or a wrong tree might run for ever */
+    EXPECT(visits[j] == 1, "m %d: %d reached twice", m, j); /* a wrong tree might run for ever */
     for (int c = 0, child; (child = ftc_topology_broadcast_child(shape, m, j, c)) != -1; c++) {
         EXPECT(child > previous && child < m, "m %d: child %d of %d is %d", m, c, j, child);
         EXPECT(ftc_topology_broadcast_parent(shape, child) == j, "parent of %d is not %d", child,
@@ -283,7 +284,7 @@ START_TEST(broadcast_trees_reach_everyone_once)
 }
 END_TEST
 
-/* The child of position 0 that j is below. */
+/* Returns the child of position 0 that has j in its subtree. */
 static int top_of(const struct ftc_tree_shape *shape, int j)
 {
     for (int parent; (parent = ftc_topology_broadcast_parent(shape, j)) != 0;)
@@ -291,8 +292,8 @@ static int top_of(const struct ftc_tree_shape *shape, int j)
     return j;
 }
 
-/* So the death of one leaves only gaps of 1 on the ring: two neighbours never have an ancestor in
- * common but 0. */
+/* So one death leaves only gaps of 1 on the ring: the only ancestor that two neighbours have in
+ * common is 0. */
 START_TEST(a_subtree_never_holds_two_neighbours)
 {
     for (int j = 1; j < 5000; j++)
@@ -311,7 +312,8 @@ START_TEST(lame_of_order_one_is_binomial)
 }
 END_TEST
 
-/* LogP: when does the last have the message, if each sends to its children one after the other? */
+/* LogP: returns when the last position has the message, if each sends to its children one after the
+ * other. */
 static int finish_time(struct ftc_tree_shape shape, int m, int latency, int overhead, int j,
                        int now)
 {

@@ -1,7 +1,7 @@
 /*
- * Element types and operators: every pair, with the loops for each instruction set that this
- * processor has, against a slow reference that is written another way, on random data rich in
- * awkward values; what is refused; user-defined operators.
+ * Element types and operators. Every pair is compared with a slow reference that is written in
+ * another way, on random data rich in awkward values. The loops for each instruction set of this
+ * processor take part. Further tests: what is refused, and user-defined operators.
  */
 #include <check.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 #define GUARD   0xa5
 #define ROUNDS  (TEST_SANITIZED ? 1 : 5)
 
-/* The instruction sets that loops are built for, and whether this processor has them. */
+/* The instruction sets for which loops are built, and whether this processor has them. */
 struct set {
     const char *name;
     ftc_loops *loops;
@@ -77,7 +77,7 @@ struct sides {
     unsigned char in[ROOM], inout[ROOM], expected[ROOM];
 };
 
-/* Bytes of the elements and of two more, which must stay as they are. */
+/* Returns the bytes of the elements and of two more, which must stay as they are. */
 static size_t span(ftc_type type, size_t count)
 {
     return (count + 2) * ftc_type_size(type);
@@ -100,7 +100,7 @@ static struct ftc_reduction reduction_of(ftc_type type, int code)
 
 /* --- built-in operators --- */
 
-/* With the loops of that set instead of the best one. */
+/* Uses the loops of that set instead of the best one. */
 static struct ftc_reduction reduction_in(const struct set *set, ftc_type type, int code)
 {
     struct ftc_reduction reduction = reduction_of(type, code);
@@ -110,7 +110,7 @@ static struct ftc_reduction reduction_in(const struct set *set, ftc_type type, i
     return reduction;
 }
 
-/* The input of one check, and what comes out; of each side the elements and GUARD behind them. */
+/* The input of one check, and its results. Each side has the elements, and GUARD behind them. */
 static void make_sides(struct test_random *random, struct sides *s, ftc_type type, int code,
                        size_t count)
 {
@@ -123,7 +123,7 @@ static void make_sides(struct test_random *random, struct sides *s, ftc_type typ
         reference_combine(type, code, s->in + i * size, s->expected + i * size);
 }
 
-/* Sides that begin at an element after the aligned first one, as bits of `shift` say. */
+/* The bits of `shift` say which sides begin one element after the aligned one. */
 static void check_combine(const struct ftc_reduction *op, const struct sides *s, size_t count,
                           unsigned shift, const char *set)
 {
@@ -159,7 +159,7 @@ static void check_merge(const struct ftc_reduction *op, const struct sides *s, s
                   ftc_operator_name(op->operator_code), count, ftc_type_name(op->type), shift, set);
 }
 
-/* All sets are compared with one reference: they give the same bits. */
+/* All instruction sets are compared with one reference, so they give the same bits. */
 static void check_sets(const struct sides *s, ftc_type type, int code, size_t count)
 {
     for (int i = 0; i < SETS; i++) {
@@ -190,7 +190,7 @@ START_TEST(every_operator_matches_the_reference)
 }
 END_TEST
 
-/* Many vectors of any width, and a rest. */
+/* The lengths are many vectors of any width, and a rest. */
 START_TEST(long_vectors_match_the_reference)
 {
     struct test_random random = test_random_start();
@@ -223,8 +223,8 @@ START_TEST(the_best_loops_of_this_processor_are_taken)
 }
 END_TEST
 
-/* The same bits whichever side an operand is on; and, but for rounding, however three are
- * grouped. */
+/* The result has the same bits whichever side an operand is on. However three operands are grouped,
+ * results differ by rounding at most. */
 START_TEST(the_order_of_operands_does_not_show)
 {
     struct test_random random = test_random_start();
@@ -260,7 +260,7 @@ START_TEST(the_order_of_operands_does_not_show)
 }
 END_TEST
 
-/* Combine one element; the result replaces *b. */
+/* Combines one element. The result replaces *b. */
 static void one(ftc_type type, int code, const void *a, void *b)
 {
     struct ftc_reduction reduction = reduction_of(type, code);
@@ -420,7 +420,7 @@ struct seen {
     ftc_type type;
 };
 
-/* Greatest common divisor: associative and commutative. */
+/* The greatest common divisor is associative and commutative. */
 static void gcd(const void *in, void *inout, size_t count, ftc_type type, void *arg)
 {
     const uint32_t *from = in;
@@ -450,7 +450,7 @@ START_TEST(a_user_defined_operator_gets_what_it_asked_for)
     ftc_reduction_combine(&reduction, in, inout, sizeof(in));
     ck_assert(inout[0] == 6 && inout[1] == 1 && inout[2] == 9);
     ck_assert(seen.calls == 1 && seen.count == 3 && seen.type == FTC_UINT32);
-    ftc_reduction_combine(&reduction, in, inout, 0); /* nothing to combine: not called */
+    ftc_reduction_combine(&reduction, in, inout, 0); /* nothing to combine: it is not called */
     ck_assert_int_eq(seen.calls, 1);
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* Views: going between ranks and positions, for random sets of members. */
+/* Views: conversion between ranks and positions, for random sets of members. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "tests/random.h"
 #include "tests/suite.h"
 
-/* A set of a random size with a random share of members, at least one. */
+/* Returns a set of random size with a random share of members, at least one. */
 static struct ftc_set random_set(struct test_random *random)
 {
     struct ftc_set set;
@@ -86,8 +86,8 @@ START_TEST(a_view_lives_until_its_last_reference)
 }
 END_TEST
 
-/* From every zero, positions and ranks are each other's inverse and go round in ascending order
- * once. */
+/* From every zero, positions and ranks are the inverse of each other, and the positions go round
+ * the ranks in ascending order once. */
 static void check_from(const struct ftc_view *view, int zero)
 {
     int previous = zero, wraps = 0;

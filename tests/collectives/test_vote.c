@@ -1,5 +1,5 @@
-/* Comparing the results of subtrees (agreement.md, "Vote"): which bits that change by themselves
- * are found, and corrected. */
+/* Comparison of the results of subtrees (agreement.md, "Vote"): which flipped bits it detects, and
+ * which it corrects. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,14 +55,15 @@ START_TEST(all_results_are_compared_with_every_shape)
 }
 END_TEST
 
-/* A member that dies between its UPs is in one result and not in the other: both are right. */
+/* A member that dies between its UPs is in one result and not in the other. Both results are
+ * right. */
 START_TEST(results_with_other_inputs_are_not_compared)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, ALLREDUCE, FINALIZE);
     struct ftc_member_settings settings = voting(7, 2);
     struct ftc_cluster *c = story_begin(&settings, &program);
 
-    ftc_cluster_doom(c, 5, FTC_MESSAGE_UP, 1, false); /* 4 has its input, 6 has not */
+    ftc_cluster_doom(c, 5, FTC_MESSAGE_UP, 1, false); /* 4 has the input of 5, 6 does not */
     ftc_cluster_hold_notices(c, 5);
     ftc_cluster_run(c);
     ftc_cluster_release_notices(c, 5);
@@ -74,14 +75,15 @@ START_TEST(results_with_other_inputs_are_not_compared)
 }
 END_TEST
 
-/* The lists that most have in common: subtrees 2 and 3 against 1. */
+/* The results with the most common list of inputs are compared: those of subtrees 2 and 3, not
+ * 1. */
 START_TEST(most_of_the_same_inputs_are_compared)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, FINALIZE);
     struct ftc_member_settings settings = voting(9, 3);
     struct ftc_cluster *c = story_begin(&settings, &program);
 
-    ftc_cluster_doom(c, 8, FTC_MESSAGE_UP, 1, false); /* 5 has its input, 6 and 7 have not */
+    ftc_cluster_doom(c, 8, FTC_MESSAGE_UP, 1, false); /* 5 has the input of 8, 6 and 7 do not */
     ftc_cluster_hold_notices(c, 8);
     ftc_cluster_run(c);
     ftc_cluster_release_notices(c, 8);
@@ -102,7 +104,7 @@ struct outcome {
     int wrong, first_wrong;
 };
 
-/* Operation `op` of a job, as rank 0 has it; what survives is checked by the ledger. */
+/* The outcome of operation `op` of a job at rank 0. The ledger checks the survivors. */
 static struct outcome run(const struct ftc_member_settings *settings, int op)
 {
     struct ftc_cluster *c = story_begin(settings, &sums);
@@ -128,14 +130,14 @@ static bool same_bits(double a, double b)
     return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-/* Nothing of the last, incomplete group goes up but by the coordinator. */
+/* The values of the last, incomplete group go up only through the coordinator. */
 static bool matters(int n, int f, int rank)
 {
     return rank == 0 || rank <= (n - 1) / (f + 1) * (f + 1);
 }
 
-/* Carry out one flip. Whatever it does, nobody gets a wrong result; what shows is what is expected
- * of f. */
+/* Carries out one flip. Whatever it does, no rank gets a wrong result. What is detected or
+ * corrected must be what f promises. */
 static void flip(int n, int f, int op, struct ftc_flip flip, double right)
 {
     struct ftc_flips flips = {.count = 1, .flip = {flip}};
@@ -154,7 +156,7 @@ static void flip(int n, int f, int op, struct ftc_flip flip, double right)
     else
         ck_assert_msg(o.status == FTC_ERR_CORRUPT && o.wrong == 2, "n %d, f %d, %s: status %d", n,
                       f, text, o.status);
-    if (flip.bit >= 52 && matters(n, f, flip.rank)) /* lower ones may be rounded away */
+    if (flip.bit >= 52 && matters(n, f, flip.rank)) /* rounding may remove lower bits */
         ck_assert_msg(o.wrong == (f > 1 ? 1 : 2), "n %d, f %d, %s: %d found", n, f, text, o.wrong);
     if (f > 1 && o.wrong > 0 && flip.rank > 0)
         ck_assert_msg(o.first_wrong == (flip.rank - 1) % (f + 1) + 1,
@@ -163,8 +165,8 @@ static void flip(int n, int f, int op, struct ftc_flip flip, double right)
 
 static const int sizes[] = {7, 16, TEST_SANITIZED ? 17 : 64};
 
-/* A sign, an exponent, the lowest bit and others, at every rank, after up-correction and in partial
- * results. */
+/* The sign, an exponent bit, the lowest bit and others, at every rank, after up-correction and in
+ * partial results. */
 START_TEST(a_bit_at_any_rank)
 {
     static const int bits[] = {0, 30, 51, 52, 62, 63};
@@ -204,8 +206,8 @@ START_TEST(any_bit_at_some_ranks)
 }
 END_TEST
 
-/* With a death f = 2 has two results left, which detects; the next call is right, and so is the
- * third. */
+/* After a death, f = 2 has two results left. They detect the fault, but do not correct it. The next
+ * calls are right. */
 START_TEST(a_death_and_a_bit_are_detected)
 {
     const struct ftc_program program = PROGRAM(ALLREDUCE, ALLREDUCE, FINALIZE);
@@ -228,7 +230,7 @@ START_TEST(a_death_and_a_bit_are_detected)
 }
 END_TEST
 
-/* Two that are wrong alike outvote the third: what the mode does not promise. */
+/* Two results with the same error outvote the third. The mode does not promise more. */
 START_TEST(two_equal_faults_outvote_the_third)
 {
     struct ftc_flips flips = {.count = 2,

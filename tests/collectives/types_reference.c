@@ -13,7 +13,7 @@ static bool is_pair(ftc_type type)
 
 /* --- one element, as numbers that hold every type --- */
 
-/* An element taken apart: integers exactly, floating point as double, which holds every float. */
+/* An element taken apart: integers exactly, floating point as a double, which holds every float. */
 struct number {
     bool floating;
     __int128 integer;
@@ -73,7 +73,7 @@ static struct number load(ftc_type type, const void *from)
     return n;
 }
 
-/* -1, 0, 1 in the order of MIN and MAX without NaN: -0 before +0 */
+/* returns -1, 0 or 1, in the order of MIN and MAX without NaN: -0 is before +0 */
 static int compare(const struct number *a, const struct number *b)
 {
     if (!a->floating)
@@ -111,8 +111,8 @@ static struct number located(int sign, const struct number *a, const struct numb
     return r;
 }
 
-/* A sum or product of floats is rounded once: the double is exact, or its second rounding does no
- * harm (2 * 24 + 2 bits fit into a double). */
+/* The sum or product of two floats is rounded once: the double is exact, or its second rounding
+ * does no harm (2 * 24 + 2 bits fit into a double). */
 static struct number arithmetic(int code, const struct number *a, const struct number *b)
 {
     struct number r = {.floating = a->floating};
@@ -160,7 +160,7 @@ static struct number combine(int code, const struct number *a, const struct numb
     }
 }
 
-/* Put a number's fields where an element of that type is; padding stays. */
+/* Puts the fields of a number where an element of that type has them. Padding stays. */
 static void store(ftc_type type, void *to, const struct number *n)
 {
     float single = (float)n->real;
@@ -173,7 +173,7 @@ static void store(ftc_type type, void *to, const struct number *n)
     else if (n->floating)
         memcpy(to, &n->real, sizeof(n->real));
     else
-        memcpy(to, &bits, value_size); /* little-endian: the low bytes */
+        memcpy(to, &bits, value_size); /* little-endian: takes the low bytes */
     if (is_pair(type))
         memcpy((char *)to + value_size, &n->index, sizeof(n->index));
 }
@@ -187,7 +187,8 @@ void reference_combine(ftc_type type, int code, const void *in, void *inout)
 
 /* --- random elements --- */
 
-/* Of the limits, small numbers (so that ties and zeros happen) and anything. */
+/* Draws from the limits, from small numbers (so that ties and zeros happen) and from all
+ * numbers. */
 static int64_t awkward_integer(struct test_random *random)
 {
     static const int64_t limits[] = {INT8_MIN,   INT8_MAX,   UINT8_MAX, INT16_MIN,
@@ -204,8 +205,8 @@ static int64_t awkward_integer(struct test_random *random)
     }
 }
 
-/* Also both zeros, infinities, NaNs of either sign with a payload, the smallest and largest
- * numbers. */
+/* The bits may also be either zero, an infinity, a NaN of either sign with a payload, or the
+ * smallest or largest number. */
 static uint64_t awkward_bits(struct test_random *random, bool narrow)
 {
     static const uint32_t singles[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,

@@ -25,7 +25,7 @@ struct channel {
 
 struct node {
     struct ftc_lease *lease;
-    int64_t offset_ns, rate_ppm; /* of its clock */
+    int64_t offset_ns, rate_ppm; /* of the node's clock */
     uint64_t paused_until;
     bool dead, fenced;
     bool refused[LEASE_NODES], declared[LEASE_NODES];
@@ -93,7 +93,7 @@ uint64_t lease_net_now(const struct lease_net *net)
     return net->now;
 }
 
-/* --- what must never be --- */
+/* --- what must never happen --- */
 
 static bool has_lease(const struct lease_net *net, int node)
 {

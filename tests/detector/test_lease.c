@@ -1,4 +1,4 @@
-/* Leases: who goes on when nodes die, pause, or cannot hear each other. */
+/* Leases: which nodes go on when nodes die, pause, or cannot hear each other. */
 #include "tests/detector/lease_net.h"
 #include "tests/random.h"
 #include "tests/suite.h"
@@ -21,8 +21,8 @@ static struct lease_net *warm(int nodes, int i)
     return net;
 }
 
-/* All nodes in `side` are up; all others but the dead have ended; the former have declared all
- * others. */
+/* All nodes in `side` are up and have declared all others failed. All others are dead or have
+ * ended. */
 static void expect_only(const struct lease_net *net, int nodes, unsigned side)
 {
     for (int i = 0; i < nodes; i++) {
@@ -65,7 +65,7 @@ START_TEST(the_side_with_the_majority_goes_on_and_the_other_ends)
 {
     static const struct {
         int nodes;
-        unsigned side; /* that goes on */
+        unsigned side; /* the nodes that go on */
     } cuts[] = {{3, 3}, {3, 6}, {5, 7}, {5, 0x1c}, {5, 0x16}, {7, 0x78},
                 {4, 9}, {4, 3}, {2, 1}, {6, 0x07}, {6, 0x31}};
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
@@ -74,7 +74,7 @@ START_TEST(the_side_with_the_majority_goes_on_and_the_other_ends)
         lease_net_run(net, 3 * LEASE_TIMEOUT);
         expect_only(net, cuts[i].nodes, cuts[i].side);
         lease_net_split(net,
-                        0); /* too late for those that have ended, and harmless for the others */
+                        0); /* too late for nodes that have ended, harmless for the others */
         lease_net_run(net, 3 * LEASE_TIMEOUT);
         expect_only(net, cuts[i].nodes, cuts[i].side);
         lease_net_free(net);
@@ -98,8 +98,8 @@ START_TEST(a_cut_that_heals_soon_costs_nobody_anything)
 }
 END_TEST
 
-/* Of two nodes the second cannot tell the first one's end from a cut, unless somebody has seen
- * it. */
+/* Of two nodes, the second cannot tell the end of the first from a cut, unless somebody has seen
+ * the end. */
 START_TEST(a_node_that_was_seen_to_end_costs_nobody_its_life)
 {
     for (int seen = 0; seen < 2; seen++) {
@@ -122,7 +122,8 @@ static void part(struct lease_net *net, int a, int b, bool cut)
     lease_net_cut(net, b, a, cut);
 }
 
-/* Rule 8; who leads stays. The lease of the other one has to be over before it is declared. */
+/* Rule 8. The leader stays the same. The lease of the other node must be over before the node is
+ * declared. */
 START_TEST(of_two_that_cannot_reach_each_other_the_higher_one_goes)
 {
     static const int pairs[][2] = {{1, 2}, {3, 1}, {2, 4}, {0, 3}};
@@ -152,8 +153,8 @@ START_TEST(it_suffices_that_one_does_not_hear_the_other)
 }
 END_TEST
 
-/* What ranks say, whose connections do not go where those of agents go; a leader whose ranks reach
- * nobody leaves the others alone. */
+/* Ranks report that they cannot reach each other, because their connections do not go where those
+ * of agents go. A leader whose ranks reach no other node leaves the others alone. */
 START_TEST(nodes_whose_ranks_cannot_reach_each_other_are_apart)
 {
     for (int first = 0; first < 3; first++) {
@@ -208,7 +209,7 @@ START_TEST(a_pair_that_is_cut_for_less_than_six_tenths_of_the_timeout_costs_nobo
 }
 END_TEST
 
-/* Four of five reach the leader only: whoever remains is no quorum. */
+/* Four of the five reach only the leader. Whichever nodes remain, they are no quorum. */
 START_TEST(who_keeps_no_quorum_ends)
 {
     struct lease_net *net = warm(5, _i);
@@ -280,7 +281,7 @@ static void strike(struct lease_net *net, int nodes, struct test_random *random)
     }
 }
 
-/* lease_net.c looks whether anybody is declared who may still act. */
+/* lease_net.c checks that no node is declared failed that may still act. */
 START_TEST(whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard)
 {
     struct test_random random = {seed_of(_i)};
@@ -297,11 +298,11 @@ START_TEST(whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard)
             declared += lease_net_declared(net, node) != 0;
         lease_net_free(net);
     }
-    ck_assert_int_gt(declared, TEST_SANITIZED ? 0 : 30); /* else nothing was tried */
+    ck_assert_int_gt(declared, TEST_SANITIZED ? 0 : 30); /* otherwise the runs tried nothing */
 }
 END_TEST
 
-/* What the first beat to `node` grants; UINT64_MAX: none is put out. */
+/* Returns what the first beat to `node` grants; UINT64_MAX if there is no beat. */
 static uint64_t granted(struct ftc_lease *lease, int node)
 {
     struct ftc_lease_output output;
@@ -313,8 +314,8 @@ static uint64_t granted(struct ftc_lease *lease, int node)
     return node_ns;
 }
 
-/* A vote binds for two periods from the question: who was paused meanwhile leads, but grants
- * nothing before a quorum echoes. */
+/* A vote binds for two periods from the question. A node that was paused meanwhile leads, but
+ * grants nothing before a quorum echoes. */
 START_TEST(votes_that_are_counted_late_back_nobody)
 {
     for (int late = 0; late < 2; late++) {
@@ -341,13 +342,13 @@ START_TEST(votes_that_are_counted_late_back_nobody)
 }
 END_TEST
 
-/* What happens to a lease that is driven by hand. */
+/* A lease that the test drives by hand, and its outputs. */
 struct driven {
     struct ftc_lease *lease;
-    struct ftc_set none, refused, unheard; /* of messages */
-    uint64_t beat_ns;                      /* of its last beat; 0: none */
+    struct ftc_set none, refused, unheard; /* contents of the messages to it */
+    uint64_t beat_ns;                      /* its last beat; 0: none */
     uint64_t probes, asks;                 /* terms of the last ones; 0: none */
-    uint64_t declares_ns;                  /* when it first declared somebody failed; 0: nobody */
+    uint64_t declares_ns;                  /* when it first declared a node failed; 0: not yet */
 };
 
 static void take(struct driven *d, uint64_t now)
@@ -400,7 +401,7 @@ static void stop(struct driven *d)
     ftc_set_fini(&d->unheard);
 }
 
-/* With messages that take half a period in all, answers come to the probe before the last one. */
+/* If messages take half a period in all, answers come to the probe before the last one. */
 START_TEST(answers_to_the_last_two_probes_make_a_quorum)
 {
     struct driven d;
@@ -441,9 +442,9 @@ START_TEST(a_new_leader_declares_nobody_before_old_leases_are_over)
 }
 END_TEST
 
-/* Nodes 1 and 2, who hear the leader no more, elect node 1; when node 2 leaves, node 0 alone is
- * half of the base with its lowest node, and leads again. Node 1's lease, by node 2's last echo,
- * holds half a timeout from then on. */
+/* Nodes 1 and 2 do not hear the leader any more, and elect node 1. When node 2 leaves, node 0 alone
+ * is half of the base with its lowest node, and leads again. From then on the lease of node 1, by
+ * the last echo of node 2, holds for half a timeout. */
 START_TEST(a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over)
 {
     struct driven d;
@@ -464,7 +465,7 @@ START_TEST(a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over)
 }
 END_TEST
 
-/* Node 2 has left, and told the leader, but not node 1: that is told by the refusal. */
+/* Node 2 has left. It told the leader, but not node 1. Node 1 learns it from the refusal. */
 START_TEST(who_could_not_be_told_of_a_node_that_left_is_told_by_the_leader)
 {
     struct driven d;
@@ -503,8 +504,8 @@ START_TEST(a_node_without_ranks_takes_part_in_nothing)
 }
 END_TEST
 
-/* Where a base shrank, two may lead in one term, by voters that are not the same: node 0, whose
- * voter has left, is told of the other one. */
+/* After the base has shrunk, two nodes may lead in one term, by different voters. Node 0, whose
+ * voter has left, is told of the other leader. */
 START_TEST(two_leaders_of_a_term_become_one_of_a_later_term)
 {
     struct driven d, other;

@@ -1,4 +1,4 @@
-/* What a lease is given, messages as bytes and settings: what does not fit is refused. */
+/* Input of a lease: messages as bytes, and settings. What does not fit is refused. */
 #include <string.h>
 
 #include "base/error.h"
@@ -26,7 +26,7 @@ START_TEST(damaged_messages_are_refused)
     ck_assert(back.kind == FTC_LEASE_ECHO && back.term == 3 && back.leader_ns == 7 &&
               back.node_ns == 9);
     ck_assert(ftc_set_has(&refused, 4) && ftc_set_empty(&declared) && ftc_set_has(&unheard, 8));
-    bytes[8] = 0x80; /* a term above which there might be none */
+    bytes[8] = 0x80; /* a term so high that no higher one might be left */
     ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size),
                      FTC_ERR_PROTO);
     bytes[8] = 0;

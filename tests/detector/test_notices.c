@@ -1,4 +1,5 @@
-/* Notices between nodes: stories of one node, and of many that die while they tell one another. */
+/* Notices between nodes: stories of one node, and of many nodes that die while they tell one
+ * another. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "tests/random.h"
 #include "tests/suite.h"
 
-#define MOST  9 /* nodes, of one rank each: rank r is of node r */
+#define MOST  9 /* nodes; each has one rank: rank r is on node r */
 #define QUEUE 256
 #define RUNS  20000
 
@@ -69,9 +70,9 @@ struct queue {
 
 struct node {
     struct ftc_notices notices;
-    bool dead, knows[MOST]; /* of which ranks' failures */
+    bool dead, knows[MOST]; /* knows: the ranks whose failures it knows of */
     bool sees_gone[MOST];
-    int telling; /* its own rank has failed: so many nodes were told; -1: it has not */
+    int telling; /* how many nodes it has told that its own rank has failed; -1: the rank has not */
 };
 
 struct world {
@@ -134,7 +135,7 @@ static bool tell_one(struct world *w, int i)
     return true;
 }
 
-/* What a dead node had sent may arrive or not, but what arrives comes in order. */
+/* What a dead node had sent may arrive or not. What arrives comes in order. */
 static bool receive_one(struct world *w, int from, int to)
 {
     struct queue *queue = &w->link[from][to];
@@ -177,7 +178,7 @@ static void die(struct world *w, int i)
     }
 }
 
-/* Something random of what can happen; false: nothing did. */
+/* Does one random thing that can happen. Returns false if there was none. */
 static bool step(struct world *w)
 {
     int a = (int)test_random_between(&w->random, 0, w->nodes - 1);
@@ -213,7 +214,7 @@ static bool rest(struct world *w)
     return any;
 }
 
-/* Does each live node know what one of them knows? */
+/* Does each live node know what any live node knows? */
 static bool agree(const struct world *w)
 {
     for (int rank = 0; rank < w->nodes; rank++) {

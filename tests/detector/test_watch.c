@@ -1,6 +1,7 @@
 /*
- * The detector of a node in virtual time: stories for each rule, and the bounds of detector/watch.h
- * for random heartbeats, deaths, late watchers and pauses of the whole machine.
+ * The detector of a node in virtual time. There are stories for each rule. The bounds of
+ * detector/watch.h are checked for random heartbeats, deaths, late watchers and pauses of the whole
+ * machine.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 struct rank {
     uint64_t beats, last_beat, next_beat;
     uint64_t longest; /* upper bound between two beats */
-    uint64_t fenced;  /* when; 0: not */
+    uint64_t fenced;  /* the time; 0: not fenced */
 };
 
 struct world {
@@ -59,8 +60,8 @@ static void look(struct world *w)
     w->next_tick = w->now + PERIOD / 2;
 }
 
-/* The launcher's loop: beats as they come, a look every half period unless next_tick was put
- * off. */
+/* The loop of the launcher: it takes beats as they come, and looks every half period, unless a test
+ * has put next_tick off. */
 static void run_until(struct world *w, uint64_t end)
 {
     while (w->now < end) {
@@ -136,7 +137,7 @@ START_TEST(a_stall_is_fenced_once_and_its_exit_is_the_verdict)
     ck_assert(ftc_watch_exited(&w.watch, 2, false));
     ck_assert_int_eq(entry_of(&w, 2)->state, FTC_WATCH_FAILED);
     ck_assert_int_eq(entry_of(&w, 2)->suspicion, FTC_SUSPECT_STALLED);
-    ck_assert(!ftc_watch_exited(&w.watch, 2, false)); /* declared once */
+    ck_assert(!ftc_watch_exited(&w.watch, 2, false)); /* it is declared only once */
     world_free(&w);
 }
 END_TEST
@@ -158,7 +159,7 @@ START_TEST(an_exit_needs_no_suspicion)
     stall(&w, 1);
     ftc_watch_accused(&w.watch, 0, 3, w.now);
     run_for(&w, 3 * TIMEOUT);
-    ck_assert_int_eq(fenced_count(&w), 0); /* the dead are not killed again */
+    ck_assert_int_eq(fenced_count(&w), 0); /* dead ranks are not killed again */
     world_free(&w);
 }
 END_TEST
@@ -195,7 +196,7 @@ START_TEST(a_heartbeat_of_zero_is_one_too)
 }
 END_TEST
 
-/* Ranks 0..2 before they joined, the others after. */
+/* Ranks 0..2 stop before they have joined, the others after that. */
 START_TEST(a_stop_that_lasts_is_fenced)
 {
     struct world w = world_new(true);
@@ -218,18 +219,18 @@ START_TEST(a_stop_that_lasts_is_fenced)
 }
 END_TEST
 
-/* Stopped just before the next beat was due, for nearly the timeout, it has what was left to
- * beat. */
+/* A rank stopped just before its next beat was due. The stop lasts for nearly the timeout. Then the
+ * rank has as much time to beat as was left at the stop. */
 START_TEST(continuing_leaves_the_time_that_was_left)
 {
     struct world w = world_new(true);
 
     run_for(&w, TIMEOUT);
-    uint64_t used = w.now - w.rank[1].last_beat; /* of its time, when the stop came */
+    uint64_t used = w.now - w.rank[1].last_beat; /* how much of its time was used at the stop */
     stall(&w, 1);
     ftc_watch_stopped(&w.watch, 1, true, w.now);
     run_for(&w, TIMEOUT / 2);
-    ftc_watch_stopped(&w.watch, 1, true, w.now); /* told twice: still stopped since the first */
+    ftc_watch_stopped(&w.watch, 1, true, w.now); /* told twice: only the first counts */
     run_for(&w, TIMEOUT / 2 - PERIOD);
     ftc_watch_stopped(&w.watch, 1, false, w.now);
     run_for(&w, TIMEOUT - used - 1);
@@ -333,7 +334,7 @@ START_TEST(without_fencing_suspicions_only_show)
     ck_assert_int_eq(entry_of(&w, 3)->state, FTC_WATCH_SUSPECTED); /* no heartbeat disproves that */
     stall(&w, 1);
     run_for(&w, 3 * TIMEOUT);
-    for (int r = 0; r <= 3; r++) /* counted when they arise, not with each look */
+    for (int r = 0; r <= 3; r++) /* suspicions are counted when they arise, not at each look */
         ck_assert_uint_eq(entry_of(&w, r)->suspicions, r == 0 ? 0 : r == 1 ? 2 : 1);
     ck_assert(ftc_watch_exited(&w.watch, 3, false));
     world_free(&w);
@@ -372,7 +373,7 @@ END_TEST
 
 /* --- bounds, for random worlds --- */
 
-/* Beats as irregular as can be: up to `longest` apart. */
+/* Heartbeats are as irregular as they can be: up to `longest` apart. */
 static struct world irregular_world(uint64_t longest, int round)
 {
     struct world w = world_new(true);
@@ -421,7 +422,7 @@ START_TEST(a_stop_is_suspected_within_the_bound)
 }
 END_TEST
 
-/* Put off the next look by up to `longest`. */
+/* Puts off the next look by up to `longest`. */
 static void starve_watcher(struct world *w, uint64_t longest)
 {
     w->next_tick += (uint64_t)test_random_between(&w->random, 0, (int64_t)longest);
@@ -442,7 +443,7 @@ START_TEST(a_starved_watcher_suspects_nobody)
 }
 END_TEST
 
-/* Everything stands still, the clock goes on; then the watcher happens to run first. */
+/* Everything stands still, and the clock goes on. After that the watcher happens to run first. */
 static void pause_machine(struct world *w, uint64_t time)
 {
     w->now += time;

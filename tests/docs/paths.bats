@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# What the documents name is there: files in links, and paths of the tree in `code`. ROOT is the source tree.
+# Files and paths that the documents name must exist: files in links, and paths of the tree in
+# `code`. ROOT is the source tree.
 
 setup() {
     cd "$ROOT" || return 1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# checkpoint.c, killed in part and altogether, also while it writes. FTRUN and EXAMPLES (a folder) come from ctest.
+# The tests kill checkpoint.c in part and altogether, also while it writes. FTRUN and EXAMPLES (a
+# folder) come from ctest.
 # shellcheck disable=SC2016,SC2154 # conditions to wait for; of the helpers
 
 # shellcheck source-path=SCRIPTDIR source=../launcher/helper.bash
@@ -7,7 +8,7 @@ source "$BATS_TEST_DIRNAME/../launcher/helper.bash"
 # shellcheck source-path=SCRIPTDIR source=kills.bash
 source "$BATS_TEST_DIRNAME/kills.bash"
 
-# total STEPS: what comes of it when nobody dies.
+# total STEPS: prints the total when no rank dies.
 total() {
     rm -rf undisturbed
     "$EXAMPLES/checkpoint" undisturbed "$1" | sed -n 's/.*total //p'
@@ -18,7 +19,7 @@ came_to() {
     [ "$(sed -n 's/^rank .* total //p' <<<"$output" | sort -u)" = "$1" ]
 }
 
-# What `latest` names is there, and whole. Its step goes to $saved.
+# The files that `latest` names exist and are whole. Their step goes to $saved.
 whole() {
     local number shard
     saved=0
@@ -88,7 +89,8 @@ whole() {
     [[ $output == *"from step $before to 600"* ]]
 }
 
-# struck MOMENT: half of each shard is written; or all shards are, and half of what will be `latest`.
+# struck MOMENT: either half of each shard is written, or all shards and half of the next `latest`
+# are.
 struck() {
     local halves shards
     halves=$(find state -name 'unfinished-*' -size +0c | wc -l)
@@ -104,7 +106,7 @@ struck() {
         whole
         [ "$saved" -eq 100 ]
         cp state/latest before
-        start -np 16 "$EXAMPLES/checkpoint" state 200 20 4000 # four seconds in the middle of each write
+        start -np 16 "$EXAMPLES/checkpoint" state 200 20 4000 # it pauses four seconds in the middle of each write
         wait_until "struck $moment"
         mapfile -t ranks < <(pgrep -P "$pid")
         kill -9 "$pid" # its ranks end with it
@@ -121,7 +123,7 @@ struck() {
 
 @test "a job waits for the last ranks of the one before" {
     launch -np 2 "$EXAMPLES/checkpoint" state 20 20
-    flock --shared state/lock sleep 1 3>&- & # in the place of such a rank
+    flock --shared state/lock sleep 1 3>&- & # this process takes the place of such a rank
     local holder=$!
     wait_until '! flock --nonblock state/lock true'
     launch -np 2 "$EXAMPLES/checkpoint" state 40 20

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Who copies an example, or includes ftcoll.h, gets no warning; and what pi.cpp does. FTRUN, SOURCE, LIBRARY (a folder) and CFLAGS
-# come from ctest.
+# A user who copies an example, or includes ftcoll.h, gets no warning. The tests also run pi.cpp.
+# FTRUN, SOURCE, LIBRARY (a folder) and CFLAGS come from ctest.
 # shellcheck disable=SC2086,SC2153,SC2154 # flags; of ctest and the helper
 
 # shellcheck source-path=SCRIPTDIR source=kills.bash
@@ -21,7 +21,7 @@ setup() {
     done
 }
 
-# All that is a macro, used.
+# Prints a program that uses every macro.
 use_header() {
     cat >"$1" <<'END_SOURCE'
 #include <ftcoll.h>
@@ -54,7 +54,7 @@ END_SOURCE
 
 @test "pi: a rank that throws is a failed rank, and so are those that are killed" {
     command -v c++ || skip "no C++ compiler"
-    for standard in c++11 c++17; do # which ask in two ways whether an exception is under way
+    for standard in c++11 c++17; do # the standards ask in two ways whether an exception is under way
         c++ -std=$standard -O2 $warnings -I "$SOURCE/include" "$SOURCE/examples/pi.cpp" -o pi $CFLAGS \
             -L "$LIBRARY" -lftcoll -Wl,-rpath,"$LIBRARY"
         launch -np 4 ./pi 100 1

@@ -1,9 +1,9 @@
 /*
- * Check the solution that `cg --print` gives against Gaussian elimination with pivoting on the
+ * Checks the solution that `cg --print` gives against Gaussian elimination with pivoting on the
  * dense matrix.
  *
- * usage: dense_solve MATRIX.mtx < output of cg; exit code 0 if all of x agree to 1e-6 relative to
- * the largest
+ * usage: dense_solve MATRIX.mtx < output of cg
+ * Exit code 0: all of x agree to 1e-6, relative to the largest.
  */
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void swap_rows(double *a, double *b, int n, int i, int j)
     b[j] = t;
 }
 
-/* b becomes the solution. */
+/* On return b is the solution. */
 static void eliminate(double *a, double *b, int n)
 {
     for (int c = 0; c < n; c++) {

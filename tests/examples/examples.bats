@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The examples, with and without failures. FTRUN, EXAMPLES (a folder) and DENSE (dense_solve) name the programs.
+# The examples, with and without failures. FTRUN, EXAMPLES (a folder) and DENSE (dense_solve) name
+# the programs.
 # shellcheck disable=SC2030,SC2031 # bats runs each test in a subshell of its own
 
 # shellcheck source-path=SCRIPTDIR source=kills.bash
@@ -8,7 +9,8 @@ source "$BATS_TEST_DIRNAME/kills.bash"
 setup() {
     work=$(mktemp -d)
     seed_kills
-    # Words at every distance from shard borders, very long ones, odd bytes, a file that ends inside a word.
+    # The input has words at every distance from shard borders, very long words, odd bytes, and a
+    # file that ends inside a word.
     seq -s ' ' 1 3000 >"$work/numbers"
     printf 'no newline at the end of this word' >"$work/open"
     printf 'goes on here\n\001\002 \303\251 a\001b\t\v\f\rlast ' >"$work/odd"
@@ -22,12 +24,13 @@ teardown() {
     rm -rf "$work"
 }
 
-# A line of the output is TEXT. One that says it twice is right too: its first writer may have died after it.
+# A line of the output is TEXT. Two such lines are right, too: the first rank that wrote the line
+# may have died after it.
 has_line() {
     grep -qxF -- "$1" <<<"$output"
 }
 
-# Every total printed is the right one, and there is one.
+# At least one total is printed, and every printed total is right.
 counted() {
     [ "$(grep ' words$' <<<"$output" | sort -u)" = "$words words" ]
 }
@@ -98,7 +101,7 @@ counted() {
     for path in "$work/nothing" "$work"; do
         launch -np 3 -f 1 "$EXAMPLES/wordcount" "${texts[0]}" "$path"
         [ "$status" -ne 0 ]
-        [ "$status" -ne 137 ] # by timeout
+        [ "$status" -ne 137 ] # timeout has not killed it
         [[ "$output" == *"$path"* ]]
     done
 }
@@ -126,7 +129,7 @@ counted() {
         kills $((round * 2)) 8 300
         launch -np 8 -f 2 "${kill[@]}" "$EXAMPLES/cg" --slow 20 --print --tolerance 1e-10 "$work/matrix"
         [ "$status" -eq 0 ]
-        # Printed twice only if the first printer died after it.
+        # The line is there twice only if the first rank that printed it died after it.
         awk '/ iterations,/ {text = ""} {text = text $0 "\n"} END {printf "%s", text}' \
             <<<"$output" >"$work/last"
         "$DENSE" "$work/matrix" <"$work/last"
@@ -144,7 +147,7 @@ counted() {
     [[ "$output" == *"not positive definite"* ]]
 }
 
-# refused LINE TEXT BODY: cg rejects a file with that body, naming the line and saying TEXT.
+# refused LINE TEXT BODY: cg rejects a file with that body. It names the line and says TEXT.
 refused() {
     printf %b "${3//%%/%}" >"$work/matrix"
     run "$EXAMPLES/cg" "$work/matrix"
@@ -200,7 +203,8 @@ refused() {
     done
 }
 
-# fitted NP: in $output, every survivor has the same line, near y = 3 x + 2, of at most NP ranks' points.
+# fitted NP: in $output every survivor has the same line, near y = 3 x + 2, from the points of at
+# most NP ranks.
 fitted() {
     local lines
     lines=$(sed -n 's/^rank [0-9]*: //p' <<<"$output" | sort -u)
@@ -208,7 +212,7 @@ fitted() {
     awk -v np="$1" -v text="$lines" 'BEGIN {
         split(text, word, " ")
         ok = word[5] > 2.9 && word[5] < 3.1 && word[8] > 1.9 && word[8] < 2.1         # by gossip
-        ok = ok && word[12] > 2.9 && word[12] < 3.1 && word[15] > 1.9 && word[15] < 2.1 # exactly
+        ok = ok && word[12] > 2.9 && word[12] < 3.1 && word[15] > 1.9 && word[15] < 2.1 # exact
         exit !(ok && word[18] >= 1 && word[18] <= np)
     }'
 }

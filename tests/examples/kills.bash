@@ -1,19 +1,20 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# Kills are random: the seed is printed when a test fails, and FTC_TEST_SEED replays it.
+# Kills are random. The seed is printed when a test fails, and FTC_TEST_SEED repeats the kills.
 seed_kills() {
     seed=${FTC_TEST_SEED:-$((RANDOM * 32768 + RANDOM))}
     echo "FTC_TEST_SEED=$seed"
     RANDOM=$seed
 }
 
-# launch ARGUMENTS...: of ftrun
+# launch ARGUMENTS...: runs ftrun with these arguments.
 launch() {
     echo "ftrun $*"
     run timeout -s KILL 120 "$FTRUN" "$@"
     echo "exit $status: $output"
 }
 
-# kills COUNT NP MS: options to kill that many different ranks within so many milliseconds, in the array `kill`.
+# kills COUNT NP MS: fills the array `kill` with options that kill COUNT different ranks of NP
+# within MS milliseconds.
 kills() {
     local ranks rank
     # shuf would not take its randomness from $seed.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Examples that go on with what the dead leave: heat and train. FTRUN and EXAMPLES (a folder) come from ctest.
+# Examples that go on with what dead ranks leave: heat and train. FTRUN and EXAMPLES (a folder) come
+# from ctest.
 # shellcheck disable=SC2154 # of the helpers
 
 # shellcheck source-path=SCRIPTDIR source=kills.bash
@@ -10,7 +11,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# All survivors say the same, in $said; there are COUNT of them.
+# All survivors print the same, and there are COUNT of them. Their text goes to $said.
 agreed() {
     [ "$(grep -c '^rank ' <<<"$output")" -eq "$1" ]
     said=$(sed -n 's/^rank [0-9]*: //p' <<<"$output" | sort -u)
@@ -33,7 +34,7 @@ warm() {
         warm
         [[ $said == *"shared out anew 0 times, 0 rows lost"* ]]
     done
-    launch -np 5 "$EXAMPLES/heat" 5 # a row for each
+    launch -np 5 "$EXAMPLES/heat" 5 # one row for each rank
     agreed 5
     warm
 }
@@ -66,7 +67,8 @@ warm() {
     [[ $output == *"no plate of 3 x 3"* ]]
 }
 
-# history FILE STEPS: complete and in order; the loss has fallen to a quarter at least. Who died goes to $died.
+# history FILE STEPS: the file is complete and in order, and the loss has fallen to a quarter at
+# least. The dead ranks go to $died.
 history() {
     awk -F , -v steps="$2" 'NR == 1 { good = $0 == "step,loss,right,ranks,died"; next }
         NF != 5 || $1 != NR - 1 || $2 <= 0 || $3 < 0 || $3 > 1 || (ranks != "" && $4 > ranks) { good = 0 }
@@ -104,7 +106,7 @@ history() {
     gnuplot -e "csv='loss.csv'" "$SOURCE/examples/train.gnuplot" >loss.svg
     grep -q '</svg>' loss.svg
     grep -q 'rank 0 dies' loss.svg
-    launch -np 2 "$EXAMPLES/train" loss.csv 20 # nobody
+    launch -np 2 "$EXAMPLES/train" loss.csv 20 # nobody died
     gnuplot -e "csv='loss.csv'" "$SOURCE/examples/train.gnuplot" >loss.svg
     grep -q '</svg>' loss.svg
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# docs/tutorial.md, followed section by section: each listing compiles, each command runs, and says what the text lets expect.
-# FTRUN, STATUS, SOURCE, LIBRARY (a folder) and CFLAGS come from ctest.
+# Follows docs/tutorial.md section by section. Each listing compiles. Each command runs, and prints
+# what the text promises. FTRUN, STATUS, SOURCE, LIBRARY (a folder) and CFLAGS come from ctest.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # conditions to wait for; each test is a subshell; of ctest and bats
 
 # shellcheck source-path=SCRIPTDIR source=../launcher/helper.bash
@@ -9,16 +9,16 @@ source "$BATS_TEST_DIRNAME/../launcher/helper.bash"
 setup_file() {
     export WORK=$BATS_FILE_TMPDIR/work
     mkdir -p "$WORK" "$BATS_FILE_TMPDIR/bin"
-    # As if installed.
+    # The programs look as if they were installed.
     ln -s "$FTRUN" "$STATUS" "$BATS_FILE_TMPDIR/bin"
     printf 'Name: ftcoll\nDescription: built\nVersion: 0\nCflags: -I%s -Wall -Wextra -Werror\nLibs: %s -L%s -lftcoll -Wl,-rpath,%s\n' \
         "$SOURCE/include" "$CFLAGS" "$LIBRARY" "$LIBRARY" >"$BATS_FILE_TMPDIR/ftcoll.pc"
     export PATH=$BATS_FILE_TMPDIR/bin:$PATH PKG_CONFIG_PATH=$BATS_FILE_TMPDIR
-    # Of Open MPI, which else refuses root and more processes than cores.
+    # Without these variables Open MPI refuses root, and more processes than cores.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 }
 
-# blocks SECTION: the numbered files 01.c.mean.c, 02.sh. of its listings, in order.
+# blocks SECTION: writes its listings to numbered files (01.c.mean.c, 02.sh. and so on), in order.
 blocks() {
     mkdir blocks
     awk -v section="$1" '
@@ -29,7 +29,7 @@ blocks() {
         END { exit count == 0 }' "$SOURCE/docs/tutorial.md"
 }
 
-# Each line of FILE, in which * stands for anything, is one of $said.
+# Each line of FILE is one of the lines of $said. A * in it stands for anything.
 said_all() {
     local line found one
     while read -r line; do
@@ -88,7 +88,7 @@ follow() {
 @test "step 3: survivors do the work of the dead" {
     follow "Step 3"
     [ "$(grep -c '^rank .: 499.500 of 1000 numbers' <<<"$said")" -eq 8 ]
-    [ "$(wc -l <"$WORK/mean.c")" -le 60 ] # as is promised
+    [ "$(wc -l <"$WORK/mean.c")" -le 60 ] # as the tutorial promises
 }
 
 @test "when it fails" {

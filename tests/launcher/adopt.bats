@@ -1,26 +1,28 @@
 #!/usr/bin/env bats
-# Ranks that a PMIx launcher starts without ftrun: the first of each host starts an agent, which adopts them. The launcher is one of
-# these tests' own (pmix_launcher.c); its hosts are all of this machine.
+# Ranks that a PMIx launcher starts without ftrun. The first rank of each host starts an agent,
+# which adopts the ranks of the host. The launcher belongs to these tests (pmix_launcher.c). All its
+# hosts are this machine.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2153,SC2154 # bats runs tests in subshells and sets variables
 
 bats_require_minimum_version 1.8.0
 
 load helper
 
-# The common setup() forgets what is set. The timeout is short enough to wait for, and long enough for two busy cores.
+# The common setup() unsets these variables. The timeout is short enough to wait for, and long
+# enough for two busy cores.
 adopting() {
     export FTCOLL_FTRUN=$FTRUN FTCOLL_DETECTOR_HEARTBEAT_TIMEOUT_MS=3000 FTCOLL_DETECTOR_HEARTBEAT_PERIOD_MS=100
     unset SLURM_JOB_ID SLURM_STEP_ID
 }
 
-# launch HOSTS RANKS_PER_HOST program: in the foreground.
+# launch HOSTS RANKS_PER_HOST program: runs the launcher in the foreground.
 launch() {
     adopting
     run timeout -s KILL 60 "$PMIX_LAUNCHER" "$@"
     echo "$output"
 }
 
-# ... and in the background: its pid in $pid, output in out and err.
+# ... and in the background. Its pid goes to $pid, its output to out and err.
 start_launch() {
     adopting
     : >out
@@ -38,7 +40,7 @@ descendants() { # PID
     done
 }
 
-# The process of rank RANK.
+# Prints the process of rank RANK.
 rank_pid() {
     local one
     for one in $(descendants "$pid"); do
@@ -46,7 +48,7 @@ rank_pid() {
     done
 }
 
-# Agents of this test: their sockets are in its TMPDIR.
+# Prints the agents of this test. Their sockets are in its TMPDIR.
 agents() {
     local one
     for one in $(pgrep -f -- "--engine=adopt"); do
@@ -54,7 +56,7 @@ agents() {
     done
 }
 
-# The agent of the host whose first rank is RANK.
+# Prints the agent of the host whose first rank is RANK.
 agent_of() {
     local one
     for one in $(agents); do
@@ -62,7 +64,7 @@ agent_of() {
     done
 }
 
-# Every rank is in the job, and has come far enough.
+# Has every rank joined the job, and returned from more than 20 operations?
 is_going_on() { # RANKS
     own_jobs | jq -e "[.jobs[].ranks[] | select(.returned > 20)] | length >= $1" >/dev/null
 }
@@ -197,7 +199,7 @@ teardown() {
     all_gone
 }
 
-# Nobody tells of a process that is stopped before it beats.
+# Nobody reports a process that is stopped before its first heartbeat.
 @test "a rank that is stopped in ftc_init() is killed" {
     adopting
     export FTCOLL_TEST_DIE=2@attached=stop FTCOLL_DETECTOR_HEARTBEAT_TIMEOUT_MS=400 FTCOLL_DETECTOR_HEARTBEAT_PERIOD_MS=20

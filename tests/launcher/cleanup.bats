@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Nothing is left, however the job ends.
+# However the job ends, it leaves nothing.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
 
 load helper

@@ -163,7 +163,8 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
     sleep 1000 3>&- &
     local bystander=$!
     started+=("$bystander")
-    # Start times are in ticks of 10 ms: until the next one it could pass for a process of the rank.
+    # Start times are in ticks of 10 ms. Until the next tick the bystander could pass for a process
+    # of the rank.
     wait_until '[ "$(cut -d" " -f22 /proc/self/stat)" -gt "$(cut -d" " -f22 "/proc/$bystander/stat")" ]'
     start -np 2 --kill 1@0.3 sh -c "$(as_rank 1 "exec \"\$JOIN_PROBE\" pid $bystander" 'exec "$JOIN_PROBE" survive 1')"
     finish
@@ -202,7 +203,8 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
     grep -q "3 of the 3 waiting ranks finally wait for rank 1.*they wait for each other" err
 }
 
-# refused_report FILE 'words': that is known before any rank runs, and FTRUN does not hang.
+# refused_report FILE 'words': ftrun refuses the file with these words before any rank runs, and
+# does not hang.
 refused_report() {
     run timeout -s KILL 20 "$FTRUN" -np 1 --report "$1" touch started
     echo "$output"

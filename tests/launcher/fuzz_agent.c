@@ -1,5 +1,5 @@
-/* Fuzz what an agent reads from another: what is taken for a message must name ranks and causes
- * that exist. */
+/* Fuzzes what an agent reads from another agent. A message that it accepts must name ranks and
+ * causes that exist. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-# Common to all tests of ftrun. FTRUN, PMIX_PROBE and JOIN_PROBE come from ctest.
+# Functions that all tests of ftrun use. FTRUN, PMIX_PROBE and JOIN_PROBE come from ctest.
 # shellcheck shell=bash disable=SC2034,SC2012,SC2010
 
 # shellcheck source-path=SCRIPTDIR source=own_jobs.bash
@@ -7,9 +7,10 @@ source "${BASH_SOURCE[0]%/*}/own_jobs.bash"
 setup() {
     export TMPDIR="$BATS_TEST_TMPDIR/tmp" XDG_CONFIG_HOME="$BATS_TEST_TMPDIR/config"
     mkdir -p "$TMPDIR" "$XDG_CONFIG_HOME"
-    # Who waits for a timeout sets one; for all others a busy machine that stands still for some seconds is no failure.
+    # A test that waits for a timeout sets one. For all other tests it is no failure if a busy
+    # machine stands still for some seconds.
     printf "[detector]\nheartbeat_timeout_ms = 20000\n" >"$XDG_CONFIG_HOME/ftcoll.ini"
-    # What the surroundings of the test set must not change it.
+    # Settings in the environment of the test may not change it.
     local name
     for name in $(compgen -v FTCOLL_); do unset "$name"; done
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -24,7 +25,7 @@ teardown() {
     done
 }
 
-# Run ftrun in the background: its pid in $pid, output in out and err.
+# Runs ftrun in the background. Its pid goes to $pid, its output to out and err.
 start() {
     : >out # here: the redirections below happen later, and an old one must not be taken for this one's
     : >err
@@ -33,7 +34,7 @@ start() {
     started+=("$pid")
 }
 
-# Wait for a background ftrun: its exit code in $status, killed after 30 s.
+# Waits for an ftrun in the background, and kills it after 30 s. Its exit code goes to $status.
 finish() {
     status=0
     if ! wait_until "! kill -0 $pid 2>/dev/null"; then
@@ -47,7 +48,7 @@ finish() {
     wait "$pid" || status=$?
 }
 
-# wait_until 'command': try until it succeeds, at most 30 s.
+# wait_until 'command': repeats the command until it succeeds, for at most 30 s.
 wait_until() {
     local end=$((SECONDS + 30))
     until eval "$1"; do

@@ -1,6 +1,6 @@
 /*
- * What ftrun sees of a rank, without the library: fills the slot as ftc_init() would, beats, and
- * then does as told.
+ * Looks to ftrun like a rank, without the library. It fills its slot as ftc_init() would, sends
+ * heartbeats, and then does as it is told.
  *
  *   join_probe survive N   wait until N ranks were declared failed, print them, finalize, exit 0
  *   join_probe finalize C  finalize, exit with C
@@ -12,7 +12,7 @@
  *   join_probe wait R      claim to wait for rank R, for ever
  *   join_probe linger MS   finalize, then live on that long without beating, exit 0
  *   join_probe pid P       claim to be process P, then as "survive 1"
- *   join_probe damage WHAT be killed, after a word of the segment was damaged by this rank
+ *   join_probe damage WHAT damage a word of the segment, then be killed
  */
 #include <signal.h>
 #include <stdatomic.h>
@@ -30,7 +30,7 @@
 #include "node/system/process.h"
 
 #define BEAT_US  10000
-#define PATIENCE 3000 /* beats: 30 s */
+#define PATIENCE 3000 /* beats: together 30 s */
 
 struct probe {
     struct ftc_segment *segment;
@@ -75,7 +75,7 @@ static bool somebody_lacks_the_mark(struct probe *probe)
     return false;
 }
 
-/* agreement.md, finalize: set the mark, and stay until each other one has it or has failed. */
+/* agreement.md, finalize: sets the mark, and stays until each other rank has it or has failed. */
 static int finalize(struct probe *probe, int code)
 {
     atomic_store_explicit(&probe->slot->phase, FTC_PHASE_FINALIZED, memory_order_release);
@@ -129,7 +129,7 @@ struct damage {
     uint32_t value;
 };
 
-/* Words that ftrun writes, or reads. The accused is dead, or nobody. */
+/* Damages a word that ftrun writes or reads. The accused rank is dead, or does not exist. */
 static _Noreturn void damage(struct probe *probe, const char *what)
 {
     struct ftc_segment_header *header = ftc_segment_header(probe->segment);
@@ -164,7 +164,7 @@ static _Noreturn void damage(struct probe *probe, const char *what)
 
 int main(int argc, char **argv)
 {
-    static struct probe probe; /* static: what it holds is given back by exit() */
+    static struct probe probe; /* static, so that exit() frees what it holds */
     const char *what = argc > 1 ? argv[1] : "finalize";
     int number = argc > 2 ? atoi(argv[2]) : 0;
     join(&probe, strcmp(what, "pid") == 0 ? number : getpid());

@@ -1,13 +1,14 @@
 #!/usr/bin/env bats
-# Jobs of several nodes. An ftrun may be the PMIx launcher of others: each of these is a node then, all of one machine. And
-# ftrun in front of Slurm, whose srun is a stand-in here.
+# Jobs of several nodes. An ftrun may be the PMIx launcher of others. Each of these is then a node,
+# and all nodes are this machine. Further tests run ftrun in front of Slurm, with a stand-in for
+# srun.
 # shellcheck disable=SC2001,SC2016,SC2086,SC2030,SC2031,SC2034,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
 
 bats_require_minimum_version 1.5.0
 
 load helper
 
-# nodes N [options] program: a job of N nodes, in the foreground.
+# nodes N [options] program: runs a job of N nodes in the foreground.
 nodes() {
     local count=$1
     shift
@@ -18,16 +19,16 @@ nodes() {
 start_nodes() {
     local count=$1
     shift
-    # An agent that is stopped is not the outer one's to kill.
+    # With this timeout the outer ftrun does not kill an agent that is stopped.
     start --engine local --set detector.heartbeat_timeout_ms=60000 -np "$count" "$FTRUN" --engine pmix "$@"
 }
 
-# The agents of a job in the background, in any order.
+# Prints the agents of a job in the background, sorted by pid.
 agents() {
     pgrep -P "$pid" | sort -n
 }
 
-# with_srun 'commands': a Slurm allocation of 4 hosts, whose srun does that.
+# with_srun 'commands': makes a Slurm allocation of 4 hosts, whose srun runs the commands.
 with_srun() {
     export SLURM_JOB_ID=12 SLURM_JOB_NUM_NODES=4 SRUN_CALLED="$BATS_TEST_TMPDIR/called" SRUN_DOES=$1
     unset SLURM_STEP_ID
@@ -224,7 +225,8 @@ with_srun() {
     grep -q "got SIGINT again; killing srun" err
 }
 
-# A reader that is slow: what srun says is not kept in memory without bounds, and nothing of it is lost.
+# The reader is slow. ftrun keeps a bounded part of the output of srun in memory, and loses nothing
+# of it.
 @test "standard error waits for its reader" {
     with_srun 'seq 300000 >&2; printf "\036ftrun %s 0 500 \n" "$token" >&2'
     "$FTRUN" -np 4 true 2>&1 >/dev/null | { sleep 1; cat >lines; }

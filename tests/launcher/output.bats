@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Standard output, error and input.
+# Standard output, standard error and standard input.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
 
 load helper
@@ -124,7 +124,8 @@ second" ]
     grep -q "last words" <<<"$output"
 }
 
-# A daemon: its own session, and its parents have ended. It writes its pid to FILE.
+# Makes a daemon: it has a session of its own, and its parents have ended. It writes its pid to
+# FILE.
 daemon_script() { # FILE
     cat <<EOF
 setsid sh -c 'sh -c "echo \\\$\\\$ >$1.new; mv $1.new $1; exec sleep 60" & exit' >/dev/null 2>&1
@@ -167,7 +168,7 @@ EOF
     kill "$(cat daemon)"
     run timeout -s KILL 30 sh -c 'sleep 60 >/dev/null 2>&1 & echo $! >before; exec "$0" -np 1 true' "$FTRUN"
     [ "$status" -eq 0 ]
-    kill "$(cat before)" # a child of ftrun, but from before it
+    kill "$(cat before)" # a child of ftrun, but started before ftrun
 }
 
 @test "a daemon that holds a rank's output does not hold up ftrun" {

@@ -1,12 +1,12 @@
 /*
- * A PMIx launcher that is not ftrun, as far as these tests need one: ranks on several "hosts", all
- * of which are this machine.
+ * A PMIx launcher that is not ftrun, with as much as these tests need. It starts ranks on several
+ * "hosts", all of which are this machine.
  *
  *   pmix_launcher HOSTS RANKS_PER_HOST program arguments
  *
- * One PMIx server for each host, a child of this process, which passes on what they collect in
- * fences. It lets ranks die, as Slurm does that finalized PMIx. Exit code: the largest of the
- * ranks', 128 + signal.
+ * Each host has one PMIx server, a child of this process. This process passes on what the servers
+ * collect in fences. The launcher lets ranks die, as Slurm does with ranks that finalized PMIx. Its
+ * exit code is the largest of the ranks' exit codes, 128 + signal for a signal.
  */
 #include <errno.h>
 #include <pmix.h>
@@ -46,7 +46,7 @@ struct host {
     void *arg;
 };
 
-static struct host host; /* PMIx's upcalls have no argument */
+static struct host host; /* the upcalls of PMIx have no argument */
 
 static pmix_status_t connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
                                size_t count, pmix_op_cbfunc_t done, void *arg)
@@ -71,7 +71,7 @@ static void free_data(void *data)
     free(data);
 }
 
-/* What all hosts have put together, in turn. */
+/* Receives, for each fence in turn, the data of all hosts together. */
 static void *receive(void *arg)
 {
     uint64_t size;
@@ -101,7 +101,8 @@ static pmix_status_t fence(const pmix_proc_t procs[], size_t proc_count, const p
 static pmix_server_module_t module = {
     .client_connected2 = connected, .client_finalized = finalized, .fence_nb = fence};
 
-/* "host0,host1", or "0,1;2,3", or "2,3": all ranks, those of `from` up to `end`. */
+/* Lists the hosts or ranks of the hosts from `from` up to `end`: "host0,host1", or "0,1;2,3" for
+ * the ranks of all hosts, or "2,3" for those of one. */
 static void list(char *text, size_t size, int from, int end, bool hosts)
 {
     size_t used = 0;
@@ -152,7 +153,7 @@ static void start_server(void)
 
     snprintf(name, sizeof(name), "host%d", host.number);
     const char *temporary =
-        getenv("BATS_TEST_TMPDIR"); /* not TMPDIR, which jobs have to leave empty */
+        getenv("BATS_TEST_TMPDIR"); /* not TMPDIR, which must be empty after a job */
     int length = snprintf(host.directory, sizeof(host.directory), "%s/pmix_launcher.XXXXXX",
                           temporary != NULL ? temporary : "/tmp");
     must(length < (int)sizeof(host.directory), "naming a directory: BATS_TEST_TMPDIR is too long");
@@ -221,7 +222,7 @@ static _Noreturn void be_host(char **program)
 
 /* --- all hosts --- */
 
-/* A fence takes something from each host. False: one has ended. */
+/* Passes on a fence, which takes data from each host. Returns false if a host has ended. */
 static bool pass_on(const int *fds, int hosts)
 {
     uint64_t size, all = 0;

@@ -1,5 +1,5 @@
-/* A plain PMIx client for testing ftrun's server: prints rank, size and the segment's name; "fence"
- * also meets the others. */
+/* A plain PMIx client for tests of the server of ftrun. It prints rank, size and the name of the
+ * segment. With "fence" it also meets the others in a fence. */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
  * The attacks that another user of the machine can try at the port of ftrun's PMIx server. The
  * first argument chooses one:
  *
- *   idle PORT             connects, says nothing, and stays until standard input ends
- *   crowd PORT COUNT      the same with COUNT connections
- *   garbage PORT COUNT    COUNT connections, one after the other, each with bytes that mean nothing
- *   abort UID             a PMIx client of the PMIX_* variables that it has, which says that it is of UID,
- *                         and aborts the job
+ *   idle PORT           connects, says nothing, and stays until standard input ends
+ *   crowd PORT COUNT    does the same with COUNT connections
+ *   garbage PORT COUNT  makes COUNT connections, one after the other, and sends nonsense on each
+ *   abort UID           is a PMIx client by the PMIX_* variables that it has, says that it is user
+ *                       UID, and aborts the job
  *
  * It prints "tried" when that is done.
  */
@@ -24,7 +24,7 @@
 
 static uid_t claimed;
 
-/* libpmix asks these for what it sends. */
+/* libpmix sends the user and group that these functions return. */
 __attribute__((visibility("default"))) uid_t geteuid(void)
 {
     return claimed;

@@ -1,18 +1,19 @@
 #!/usr/bin/env bats
-# What another user of the machine tries at the port of ftrun's PMIx server, from before the start of the
-# ranks to their end: the job goes on, and is quiet. FTRUN, UNTIL_APP, PMIX_STRANGER come from ctest.
+# What another user of the machine can try at the port of ftrun's PMIx server, from before the start
+# of the ranks to their end. The job must go on, with at most one line of output about it. FTRUN,
+# UNTIL_APP and PMIX_STRANGER come from ctest.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # commands for ranks and for wait_until; variables of bats
 
 load helper
 
-OTHER=65534 # nobody
+OTHER=65534 # the user nobody
 
 setup_file() {
     [ "$(id -u)" -eq 0 ] || skip "only root can be another user, too"
 }
 
 setup_stranger() {
-    # Where another user can execute it.
+    # A place where another user can execute the program.
     stranger_place=$(mktemp -d /tmp/pmix_stranger.XXXXXX)
     chmod 755 "$stranger_place"
     cp "$PMIX_STRANGER" "$stranger_place/stranger"
@@ -33,7 +34,7 @@ start_job() {
     port=$(listening)
 }
 
-listening() { # the port at which ftrun listens; nothing: there is none
+listening() { # prints the port at which ftrun listens, or nothing if there is none
     local inodes
     inodes=$(find "/proc/$pid/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null | tr -dc '0-9\n')
     while read -r _ local _ state _ _ _ _ _ inode _; do
@@ -41,11 +42,12 @@ listening() { # the port at which ftrun listens; nothing: there is none
     done </proc/net/tcp
 }
 
-as_other() { # ARGUMENT...: of pmix_stranger
+as_other() { # ARGUMENT...: runs pmix_stranger with them as the other user
     setpriv --reuid="$OTHER" --regid="$OTHER" --clear-groups env -C / "${variables[@]}" "$stranger_place/stranger" "$@"
 }
 
-# In the background until the end of the story; "tried" is what it says when it has done its worst.
+# Runs pmix_stranger in the background, until the end of the story. It prints "tried" when its
+# attack is done.
 strike() { # USER ARGUMENT...
     local user=$1
     shift
@@ -65,7 +67,7 @@ joins_and_ends() {
     nothing_left "$pid"
 }
 
-# The variables of a rank, but for the namespace.
+# Sets $variables to those of a rank, but with the given namespace.
 variables_of_rank() { # NAMESPACE
     mapfile -d '' -t variables < <(grep -z '^PMIX_' "/proc/$rank/environ" | grep -zv '^PMIX_NAMESPACE=')
     variables+=("PMIX_NAMESPACE=$1")
@@ -129,7 +131,7 @@ variables_of_rank() { # NAMESPACE
 
 @test "where PMIx cannot listen the job goes by what its ranks inherit" {
     : >over
-    run timeout -s KILL 60 unshare -n "$FTRUN" -np 4 "$UNTIL_APP" over # not even a loopback that is up
+    run timeout -s KILL 60 unshare -n "$FTRUN" -np 4 "$UNTIL_APP" over # in this namespace not even the loopback is up
     echo "$output"
     [ "$status" -eq 0 ]
     grep -q "going on without PMIx" <<<"$output"

@@ -4,7 +4,8 @@
 
 load helper
 
-# Ranks that write "ready" once their traps are set; then wait_until all of them are.
+# Succeeds when so many ranks have written "ready". They write it once their traps are set. The
+# tests call it in wait_until.
 ready() { [ "$(grep -c ready out)" -eq "$1" ]; }
 
 @test "SIGUSR1, SIGUSR2 and SIGTERM reach every rank" {
@@ -72,7 +73,8 @@ ready() { [ "$(grep -c ready out)" -eq "$1" ]; }
 }
 
 @test "a stopped ftrun stops its ranks, and both go on" {
-    # No shell with children: one that is stopped inside vfork() would leave its parent in state D.
+    # The ranks are not shells with children: a shell that is stopped inside vfork() would leave its
+    # parent in state D.
     start -np 2 sh -c 'echo $$ >>pids; echo ready; exec sleep 1000'
     wait_until "ready 2"
     wait_until 'grep -q sleep /proc/$(head -n 1 pids)/comm'
@@ -94,10 +96,10 @@ ready() { [ "$(grep -c ready out)" -eq "$1" ]; }
 }
 
 @test "SIGUSR1 that comes while ranks are being started reaches all of them" {
-    # ftrun sends it to itself, by way of rank 0, as soon as that runs.
+    # Rank 0 sends the signal to ftrun as soon as it runs.
     run "$FTRUN" -np 30 sh -c 'trap "echo got; exit 0" USR1; if [ $FTCOLL_RANK = 0 ]; then kill -USR1 $PPID; fi
         while :; do sleep 0.05; done'
-    # Those that it found before their trap died of it.
+    # The signal killed the ranks that it reached before their trap was set.
     [ "$status" -eq 0 ] || [ "$status" -eq 138 ]
     [ "$(grep -c -e got -e 'killed by signal 10' <<<"$output")" -eq 30 ]
 }

@@ -1,5 +1,5 @@
-/* Two agents with their links and leases, in one loop; node 2's is this test, which tells whom it
- * likes what it likes. */
+/* Two agents with their links and leases, in one loop. The test plays the agent of node 2, and
+ * tells the other two what it likes. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@
 #define GAMMA     2
 #define PERIOD_NS (100 * FTC_NS_PER_MS)
 #define TIMEOUT_NS                                                                                 \
-    ((TEST_SANITIZED ? 120 : 60) * PERIOD_NS) /* a machine may stand still for half of it */
-#define DEADLINE 20                           /* timeouts: then it never comes */
+    ((TEST_SANITIZED ? 120 : 60) * PERIOD_NS) /* the machine may stand still for half of it */
+#define DEADLINE 20                           /* in timeouts; after that it never comes */
 
 struct one {
     struct scratch_job job;
@@ -27,7 +27,7 @@ struct one {
     struct ftc_bell bell;
     struct ftc_watcher watcher;
     struct ftc_agent agent;
-    int lost; /* ranks, with their nodes */
+    int lost; /* number of ranks lost with their nodes */
 };
 
 static const struct ftc_node members[NODES] = {{.host = "alpha", .count = 1},
@@ -176,7 +176,7 @@ static void turn(void)
     if (gamma_links == NULL)
         return;
     gamma_links->ops->flush(gamma_links, &idle);
-    while (gamma_links->ops->receive(gamma_links, &from, &message) == 1) /* it echoes no beat */
+    while (gamma_links->ops->receive(gamma_links, &from, &message) == 1) /* node 2 echoes no beat */
         ftc_buffer_unref(message);
 }
 
@@ -224,7 +224,7 @@ static bool both_saw_it_leave(void)
     return nodes[0].agent.left[GAMMA] && nodes[1].agent.left[GAMMA];
 }
 
-/* Rank 2 is in the failed set of what the rank of this node delivers. */
+/* Puts rank 2 into the failed set of a decision that the rank of this node delivers. */
 static void deliver(int node)
 {
     atomic_store(&ftc_segment_agreed_row(nodes[node].job.segment, node)[0], 1u << 2);
@@ -249,7 +249,7 @@ static void setup(void)
     for (int node = 0; node < AGENTS; node++)
         start_agent(&nodes[node]);
     ev_timer_init(&pause_timer, on_pause, 0.005,
-                  0.005); /* for node 2, of which the loop knows nothing */
+                  0.005); /* node 2 has no watcher in the loop */
     ev_timer_start(loop, &pause_timer);
     ck_assert(until(have_leases));
 }
@@ -269,9 +269,9 @@ static void teardown(void)
 
 /* --- stories --- */
 
-/* Killed between two notices: node 0 passes on what it was told, and node 1 need not wait for a
- * lease to run out, which would have lost the cause. Node 0 leads, and is told that node 2 has
- * left: it would not refuse it for its silence. */
+/* Node 2 is killed between two notices. Node 0 passes on the notice that it got. So node 1 need not
+ * wait for a lease to run out, which would have lost the cause. Node 0 leads, and was told that
+ * node 2 has left: it would not refuse node 2 for its silence. */
 START_TEST(a_death_that_was_not_told_everywhere_is_passed_on)
 {
     gamma_tells_its_end(0);
@@ -284,7 +284,7 @@ START_TEST(a_death_that_was_not_told_everywhere_is_passed_on)
 }
 END_TEST
 
-/* Nobody was told. */
+/* No node was told. */
 START_TEST(a_death_that_was_not_told_at_all_is_known_everywhere)
 {
     gamma_dies();
@@ -294,8 +294,8 @@ START_TEST(a_death_that_was_not_told_at_all_is_known_everywhere)
 }
 END_TEST
 
-/* The same, but a decision names it at once: then its node is in nobody's base, and nobody refuses
- * it. */
+/* As the first story, but a decision names the death at once. Then node 2 is in no base, and no
+ * node refuses it. */
 START_TEST(the_end_of_a_node_that_was_decided_but_not_told_is_known_everywhere)
 {
     gamma_tells_its_end(0);
@@ -312,7 +312,7 @@ START_TEST(the_end_of_a_node_that_was_decided_but_not_told_is_known_everywhere)
 }
 END_TEST
 
-/* ... and nobody was told. */
+/* ... and no node was told. */
 START_TEST(a_death_that_was_decided_but_not_told_is_known_everywhere)
 {
     gamma_dies();
@@ -326,7 +326,7 @@ START_TEST(a_death_that_was_decided_but_not_told_is_known_everywhere)
 }
 END_TEST
 
-/* A notice comes from anybody, but nobody knows better than an agent itself how its ranks are. */
+/* A notice may come from any node. But an agent itself knows best how its own ranks are. */
 START_TEST(nobody_is_told_that_his_own_rank_has_failed)
 {
     gamma_tells(0, (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
@@ -345,7 +345,7 @@ START_TEST(nobody_is_told_that_his_own_rank_has_failed)
 }
 END_TEST
 
-/* As a rule: decisions are faster than agents. */
+/* This is the normal case: decisions are faster than agents. */
 START_TEST(a_death_that_is_told_after_its_decision_keeps_its_cause)
 {
     deliver(0);
@@ -363,7 +363,7 @@ START_TEST(a_death_that_is_told_after_its_decision_keeps_its_cause)
 }
 END_TEST
 
-/* It is stopped, or cut off; its segment stays. */
+/* Makes an agent stand still, as if it was stopped or cut off. Its segment stays. */
 static void stand_still(struct ftc_agent *agent)
 {
     ev_io_stop(loop, &agent->readable);
@@ -379,8 +379,8 @@ static void end_well(struct one *one, int rank)
     process->ended = process->child_ended = true;
 }
 
-/* Else both would tell how the job ended, and differ. Node 2 has left before, and counts no
- * more. */
+/* Otherwise both would report how the job ended, and would differ. Node 2 has left before, and does
+ * not count any more. */
 START_TEST(of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows)
 {
     struct one *one = &nodes[_i];
@@ -400,7 +400,7 @@ START_TEST(of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows)
 }
 END_TEST
 
-/* Node 0 tells how long the job may take to end. Times in timeouts. */
+/* Node 0 reports how long the job may take to end. Times are in timeouts. */
 START_TEST(who_left_before_another_node_was_lost_may_wait_for_its_acknowledgement)
 {
     bool gone[NODES] = {false, true, true}, left[NODES] = {false, true, false};
@@ -412,13 +412,13 @@ START_TEST(who_left_before_another_node_was_lost_may_wait_for_its_acknowledgemen
                               .left_ns = left_ns};
     uint64_t shortest;
 
-    agent.lost_ns = 5 * TIMEOUT_NS; /* before node 1 left, which had refused it */
+    agent.lost_ns = 5 * TIMEOUT_NS; /* before node 1 left; node 1 had refused the lost node */
     shortest = ftc_agent_longest_end(&agent, 10 * TIMEOUT_NS);
     agent.lost_ns = 10 * TIMEOUT_NS + 1;
     ck_assert_uint_eq(ftc_agent_longest_end(&agent, 10 * TIMEOUT_NS + 2),
                       shortest + TIMEOUT_NS - 2);
     ck_assert_uint_eq(ftc_agent_longest_end(&agent, 11 * TIMEOUT_NS), shortest);
-    left[GAMMA] = true; /* none is lost: LEFT may wait for anybody */
+    left[GAMMA] = true; /* no node is lost: LEFT may wait for any of them */
     ck_assert_uint_eq(ftc_agent_longest_end(&agent, 11 * TIMEOUT_NS), shortest + TIMEOUT_NS);
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* What agents tell one another, as bytes: what goes in comes out, and nonsense is refused. */
+/* The messages between agents, as bytes. A message that is written is read back the same. Nonsense
+ * is refused. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -82,7 +83,7 @@ START_TEST(what_makes_no_sense_is_refused)
         {.kind = FTC_AGENT_LEASE}, /* empty */
         {.kind = FTC_AGENT_MARKED, .rank = RANKS},
         {.kind = FTC_AGENT_MARKED, .rank = -1},
-        {.kind = FTC_AGENT_MARKED, .bytes = none, .size = 1}, /* longer than it is */
+        {.kind = FTC_AGENT_MARKED, .bytes = none, .size = 1}, /* this kind has no bytes */
         {.kind = FTC_AGENT_FAILED, .cause = FTC_CAUSE_NONE, .seen_by = -1},
         {.kind = FTC_AGENT_FAILED, .cause = FTC_CAUSES, .seen_by = -1},
         {.kind = FTC_AGENT_FAILED, .cause = FTC_CAUSE_EXIT, .seen_by = RANKS},

@@ -1,5 +1,5 @@
-/* Ranks of another node in this node's segment and table: what their agent told, in any order,
- * twice, and late. */
+/* The ranks of another node, in the segment and the table of this node. Their agent may tell things
+ * in any order, twice, and late. */
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #include "node/jobs.h"
 #include "tests/node/scratch.h"
 
-/* Ranks 0 and 1 are here, 2 to 4 on "beta", 5 on "gamma". */
+/* Ranks 0 and 1 are here, ranks 2 to 4 on "beta", rank 5 on "gamma". */
 #define RANKS 6
 #define BETA  1
 #define GAMMA 2
@@ -118,12 +118,12 @@ START_TEST(a_notice_is_declared_once)
     ck_assert(!notice(4));
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 4);
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
-    ck_assert(ranks.at[4].failed && ranks.at[4].told); /* its own agent prints it */
+    ck_assert(ranks.at[4].failed && ranks.at[4].told); /* its own agent prints the failure */
     ck_assert(atomic_load(&slot(4)->declared_ns) - atomic_load(&slot(4)->suspected_ns) == 5);
 }
 END_TEST
 
-/* An agent may have to end its ranks before it hears how those of others have ended. */
+/* An agent may have to end its ranks before it hears how the ranks of other nodes have ended. */
 START_TEST(a_notice_says_what_the_exit_code_will_be)
 {
     struct ftc_verdict verdict = {.ranks = &ranks, .segment = job.segment};
@@ -171,7 +171,7 @@ START_TEST(nothing_of_a_refused_node_is_taken_in)
         ck_assert_uint_eq(atomic_load(&slot(rank)->refused), rank >= 2 && rank <= 4);
     ck_assert_uint_eq(atomic_load(&ftc_segment_node_at(job.segment, BETA)->state),
                       FTC_NODE_REFUSED);
-    ck_assert(!ftc_segment_failed(job.segment, 2)); /* refused is not declared */
+    ck_assert(!ftc_segment_failed(job.segment, 2)); /* a refused rank is not declared failed */
 }
 END_TEST
 
@@ -189,7 +189,7 @@ START_TEST(with_a_node_fails_whoever_has_not_ended)
 }
 END_TEST
 
-/* A node that was cut off kills its ranks, and the link heals meanwhile. */
+/* A node was cut off and kills its ranks. Meanwhile the link heals. */
 START_TEST(an_end_without_a_mark_is_a_failure_when_the_node_goes)
 {
     end(2, SIGKILL);
@@ -237,11 +237,11 @@ END_TEST
 START_TEST(a_node_leaves_the_base_by_agreement_only)
 {
     ck_assert_int_eq(ftc_mirror_lost(&mirror, BETA), 3);
-    ck_assert(!ftc_mirror_agreed_gone(&mirror, BETA)); /* known is not agreed */
+    ck_assert(!ftc_mirror_agreed_gone(&mirror, BETA)); /* a known failure is not agreed on yet */
     atomic_store(&ftc_segment_agreed_row(job.segment, 1)[0], 1u << 2 | 1u << 4);
     ck_assert(!ftc_mirror_agreed_gone(&mirror, BETA));
     atomic_store(&ftc_segment_agreed_row(job.segment, 0)[0],
-                 1u << 3); /* torn between two ranks: both are right */
+                 1u << 3); /* the rows of two ranks together name all: both are right */
     ck_assert(ftc_mirror_agreed_gone(&mirror, BETA));
     ck_assert(!ftc_mirror_agreed_gone(&mirror, GAMMA));
 }
