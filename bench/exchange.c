@@ -19,24 +19,24 @@
 #include "node/system/process.h"
 #include "transport/transport.h"
 
-#define LIMIT_NS   (30 * FTC_NS_PER_S) /* for one message, and for the start */
+#define LIMIT_NS   (30 * FTC_NS_PER_S) /* longest wait for one message, and for the start */
 #define SLEEP_NS   (10 * FTC_NS_PER_MS)
-#define BATCH      50   /* rounds in a sample: as many messages as a short gossip has */
-#define SAMPLES    8192 /* of a rank; the mean is of all, quantiles are of so many */
-#define WARM_UP    0.1  /* part of the time, before what counts */
+#define BATCH      50   /* rounds in a sample: about the messages of a short gossip aggregation */
+#define SAMPLES    8192 /* samples kept for a rank's quantiles; the mean is over all samples */
+#define WARM_UP    0.1  /* the warm-up takes this part of the time, before the measurement */
 #define HEAD_BYTES 16
 
-/* The lower rank of a pair writes its own. */
+/* The figures of a pair. The lower rank of the pair writes them. */
 struct tally {
     _Alignas(64) long messages;
-    double total_us; /* for a half of them: those of the lower rank of each pair */
+    double total_us; /* the sum over these messages, which are those of the lower rank only */
     int samples;
     float sample_us[SAMPLES];
 };
 
 struct shared {
-    atomic_int ready;     /* ranks that have had a message */
-    uint64_t from, until; /* what begins in between counts; set before the gate opens */
+    atomic_int ready;     /* how many ranks have got a message */
+    uint64_t from, until; /* batches that begin between these count; set before the gate opens */
     struct tally tally[];
 };
 
@@ -82,7 +82,7 @@ static void must(const struct end *end, int rc)
         give_up(end, ftc_last_error());
 }
 
-/* As the runtime sends: two buffers for each message. */
+/* Sends as the runtime does, with two buffers for each message. */
 static void send(struct end *end, bool last)
 {
     struct ftc_buffer *head = ftc_buffer_new(HEAD_BYTES);
@@ -104,8 +104,8 @@ static void sleep_once(struct end *end)
     ftc_bell_awake(&end->bell);
 }
 
-/* Waits as the runtime does (runtime/progress.c). Returns what its sender said of it: the last
- * one. */
+/* Waits as the runtime does (runtime/progress.c). Returns true if the sender marked the message as
+ * the last one. */
 static bool receive(struct end *end)
 {
     struct ftc_buffer *message = NULL;
@@ -133,7 +133,7 @@ static bool receive(struct end *end)
     return last;
 }
 
-/* The lower rank says when it ends. */
+/* One exchange of a pair. The lower rank decides which round is the last one. */
 static bool run_round(struct end *end, bool last)
 {
     bool lower = end->rank < end->partner;
@@ -155,7 +155,8 @@ static void count(struct end *end, uint64_t elapsed_ns)
         tally->sample_us[tally->samples++] = (float)us;
 }
 
-/* Until the time is over, and there is a figure: on a busy machine one batch may take longer. */
+/* Run batches until the time is over and at least one has counted. On a busy machine a single batch
+ * may take longer than the time. */
 static void run_batches(struct end *end)
 {
     uint64_t from = end->shared->from, until = end->shared->until;
@@ -170,7 +171,7 @@ static void run_batches(struct end *end)
     }
 }
 
-/* What did not fit into the ring goes on when the partner has made room. */
+/* Send the rest of the messages that did not fit into the ring, as the partner makes room. */
 static void flush(struct end *end)
 {
     uint64_t limit = ftc_clock_now() + LIMIT_NS;
@@ -181,11 +182,11 @@ static void flush(struct end *end)
     }
 }
 
-/* `cores`: that the ranks have together. */
+/* `cores` is the number of cores that all ranks have together. */
 static void open_end(struct end *end, struct ftc_segment *segment, int cores)
 {
     bool free_cores = end->plan->ranks <= cores;
-    end->spins = free_cores ? 150 : 0; /* as set_patience() of runtime/init.c */
+    end->spins = free_cores ? 150 : 0; /* as in set_patience() of runtime/init.c */
     end->yields = free_cores ? 200 : 20;
     end->partner = end->rank ^ 1;
     end->bytes = calloc(1, end->plan->bytes);
@@ -197,7 +198,7 @@ static void open_end(struct end *end, struct ftc_segment *segment, int cores)
     must(end, ftc_transport_shm.open(&end->transport, &setup));
 }
 
-/* The gate is a pipe that nobody writes to: it opens when the parent closes it. */
+/* The gate is a pipe to which no process writes. It opens when the parent closes its end. */
 static _Noreturn void run_rank(const struct exchange_plan *plan, struct shared *shared,
                                struct ftc_segment *segment, const int gate[2], int rank)
 {
@@ -217,7 +218,7 @@ static _Noreturn void run_rank(const struct exchange_plan *plan, struct shared *
     _exit(0);
 }
 
-/* --- all of them --- */
+/* --- all ranks --- */
 
 static void fork_ranks(const struct exchange_plan *plan, struct shared *shared,
                        struct ftc_segment *segment, const int gate[2], pid_t pids[])
@@ -239,14 +240,14 @@ static void fork_ranks(const struct exchange_plan *plan, struct shared *shared,
     }
 }
 
-/* False: a rank has failed. `options` of waitpid(). */
+/* Wait for a rank's end, with the `options` of waitpid(). Returns false if a rank has failed. */
 static bool reap(const struct exchange_plan *plan, pid_t pids[], int options)
 {
     int status;
     pid_t pid = waitpid(-1, &status, options);
     for (int rank = 0; rank < plan->ranks; rank++)
         if (pid > 0 && pids[rank] == pid)
-            pids[rank] = 0; /* nobody's any more */
+            pids[rank] = 0; /* this pid may now belong to another process */
     return pid == 0 || (pid > 0 && status == 0);
 }
 
@@ -296,7 +297,7 @@ static bool fork_and_start(const struct exchange_plan *plan, struct shared *shar
     fork_ranks(plan, shared, segment, gate, pids);
     bool started = start_ranks(plan, shared, pids);
     close(gate[0]);
-    if (started) /* else they are ended, behind the gate */
+    if (started) /* if not, the gate stays shut, and end_ranks() ends the ranks behind it */
         close(gate[1]);
     return started;
 }
@@ -318,8 +319,8 @@ static struct ftc_segment *make_segment(const struct exchange_plan *plan, const 
     return segment;
 }
 
-/* Every channel is made before the segment loses its name: nobody has to remove it after the
- * measurement. Signals wait until then. */
+/* Every channel is made before the segment loses its name. So there is nothing to remove after the
+ * measurement. Signals are blocked until then. */
 static bool start(const struct exchange_plan *plan, struct shared *shared, pid_t pids[])
 {
     char job[FTC_JOB_NAME_SIZE], directory[108];

@@ -1,7 +1,8 @@
-# Do two pictures of gnuplot (SVG) show the same curves? Each is scaled to the box around its curves, since margins and fonts are
-# a version's own; then no point of a curve may lie farther than `slack` from the curve of the other one. Exit code 1: they do not.
+# Do two pictures of gnuplot (SVG) show the same curves? Versions of gnuplot differ in margins and
+# fonts. So each picture is scaled to the box around its curves. Then no point of a curve may lie
+# farther than `slack` from the same curve of the other picture. The exit code is 1 if one does.
 BEGIN {
-    slack = 0.005 # of the box; tables are rounded to 4 digits
+    slack = 0.005 # part of the box; tables are rounded to 4 digits
     picture = -1
 }
 FNR == 1 {
@@ -9,13 +10,13 @@ FNR == 1 {
     curve = inside = 0
 }
 
-# The curves are groups of their own, "gnuplot_plot_1", in a multiplot "gnuplot_plot_1a".
+# Each curve is a group of its own: "gnuplot_plot_1", in a multiplot "gnuplot_plot_1a".
 /<g id="gnuplot_plot_/ {
     curve = ++curves[picture]
     drawn = 0
 }
 
-# The last curve is followed by the border and the next panel.
+# The border and the next panel follow the last curve.
 /class="gridline"/ || /<path stroke='rgb\( 96/ { curve = 0 }
 
 curve && / d='M/ { inside = 1 }
@@ -28,7 +29,7 @@ inside {
     }
 }
 
-# Words with a comma are points; M begins a line.
+# A word with a comma is a point. M begins a line.
 function add_points(text,    words, count, i, word, xy) {
     sub(/^.* d='/, "", text)
     sub(/^.*points = '/, "", text)
@@ -48,11 +49,12 @@ function add_point(px, py,    n) {
     n = ++points[picture, curve]
     x[picture, curve, n] = px
     y[picture, curve, n] = py
-    joined[picture, curve, n] = drawn # to the point before
+    joined[picture, curve, n] = drawn # is there a line from the point before?
     drawn = 1
 }
 
-# The sample of a curve in the key is its first line, level, of two points: where that is depends on the font.
+# The first line of a curve may be its sample in the key: a level line of two points. Its place
+# depends on the font, so it is dropped.
 function drop_sample(p, c,    n, i) {
     n = points[p, c]
     if (n < 3 || joined[p, c, 3] || y[p, c, 1] != y[p, c, 2]) return
@@ -81,7 +83,7 @@ function scale(p,    c, i, left, right, top, bottom, first) {
         }
 }
 
-# The square of the distance of a point from a line's part i - 1 to i.
+# The square of the distance of a point from the part of a curve between its points i - 1 and i.
 function distance(px, py, p, c, i,    ax, ay, dx, dy, size, t) {
     ax = x[p, c, i]; ay = y[p, c, i]
     dx = joined[p, c, i] ? x[p, c, i - 1] - ax : 0

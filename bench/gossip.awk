@@ -1,5 +1,7 @@
-# Tables of bench/gossip from its figures: round,by,np,algorithm,accuracy,median_us,messages,gossip_us,end_us
-# Variables: format (text|markdown), by, np, columns (accuracies; commas between), rows (algorithms; spaces between), predict (0|1)
+# Make the tables of bench/gossip from its figures:
+#     round,by,np,algorithm,accuracy,median_us,messages,gossip_us,end_us
+# Variables: format (text|markdown), by, np, columns (accuracies, separated by commas), rows
+# (algorithms, separated by spaces), predict (0|1)
 
 function median(text,    list, count, i, j, swap) {
     count = split(text, list, " ")
@@ -10,7 +12,7 @@ function median(text,    list, count, i, j, swap) {
     return count % 2 ? list[(count + 1) / 2] : (list[count / 2] + list[count / 2 + 1]) / 2
 }
 
-# Of the rounds' ratios; 0: there is none.
+# The median of the rounds' ratios, or 0 if there is none.
 function ratio(key, other,    round, text) {
     if (key in bad || other in bad) return 0
     for (round = 1; round <= rounds; round++)
@@ -56,7 +58,8 @@ function table(    i, j, cells) {
     }
 }
 
-# Wimmer 2016, chapter 5: no more than three times recursive doubling. Who finds flipped bits competes with voting, too.
+# Wimmer 2016, chapter 5: an algorithm may take at most three times as long as recursive doubling.
+# An algorithm that finds flipped bits competes with voting too.
 function meets(algorithm, accuracy,    key, factor) {
     key = key_of(algorithm, accuracy)
     factor = ratio(key, exact("doubling"))
@@ -77,9 +80,9 @@ function verdict(    i, j, names) {
     }
 }
 
-# --- prediction: messages of a rank, one after the other, each as long as message_time says ---
+# --- prediction: a rank's messages one after the other, each as long as message_time says ---
 
-# Two ranks that take turns have nobody else to send to until the answer comes.
+# Of two ranks, one that waits for an answer has no other rank to send to. So they take turns.
 function message_us(algorithm) {
     return ranks == 2 && algorithm != "push-sum" && algorithm ~ /^p/ ? 2 * median(us[exact("message-turns")]) : median(us[exact("message-both")])
 }
@@ -94,7 +97,7 @@ function predicted_exact(algorithm,    factor) {
     return factor * doubling_messages() * message_us(algorithm)
 }
 
-# The end is two agreements, each like an allreduce.
+# The end of a gossip aggregation is two agreements, and each takes as long as an allreduce.
 function predicted(key, algorithm) {
     return median(messages[key]) * message_us(algorithm) + 2 * median(us[exact("allreduce")])
 }

@@ -1,4 +1,4 @@
-/* Starting a job, looking at it from outside, ending it. */
+/* Starts a job, looks at it from outside and ends it. */
 #include "bench/job.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ _Noreturn void job_die(struct job *job, const char *format, ...)
     exit(1);
 }
 
-/* In the child. The job must not outlive whoever measures it. */
+/* Runs in the child. The job must not outlive the process that measures it. */
 static _Noreturn void become_ftrun(const struct job *job, const char *const words[], bool quiet)
 {
     const char *ftrun = getenv("FTRUN") != NULL ? getenv("FTRUN") : FTC_BENCH_FTRUN;
@@ -78,7 +78,7 @@ void job_start(struct job *job, int ranks, const char *const words[], bool quiet
     while (ftc_jobs_find(job->name, job->ftrun) != FTC_SUCCESS ||
            ftc_segment_attach(&job->segment, job->name, false) != FTC_SUCCESS) {
         if (ended(job, &status))
-            exit(1); /* it has said why */
+            exit(1); /* ftrun has printed why */
         if (ftc_clock_now() > limit)
             job_die(job, "no segment of ftrun %d: %s", (int)job->ftrun, ftc_last_error());
         job_nap(2000);

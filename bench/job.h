@@ -1,7 +1,7 @@
 /*
- * A job under measurement: ftrun is started with a program, and its node segment is looked at,
- * read-only, from outside. For benchmarks and system tests: whatever goes wrong here ends the
- * process with exit code 1, and ftrun with it.
+ * A job under measurement, for benchmarks and system tests. ftrun is started with a program, and
+ * its node segment is read from outside. Any error here ends this process with exit code 1, and
+ * ftrun with it.
  */
 #ifndef FTC_BENCH_JOB_H
 #define FTC_BENCH_JOB_H
@@ -20,9 +20,9 @@ struct job {
     struct ftc_segment *segment;
 };
 
-/* Start `ftrun -np ranks <words>`: options, then a program with its arguments, NULL-terminated.
- * Waits until the segment is there. ftrun is $FTRUN, or the one of this build. If `quiet`, its
- * standard output goes to /dev/null. */
+/* Start `ftrun -np ranks <words>`, and wait until the segment is there. The words are options, then
+ * a program with its arguments, then NULL. ftrun is $FTRUN, or that of this build. If `quiet` is
+ * true, its standard output goes to /dev/null. */
 void job_start(struct job *job, int ranks, const char *const words[], bool quiet);
 
 /* Wait until every live rank has returned from `operations` collective calls. */
@@ -32,21 +32,22 @@ struct ftc_slot *job_slot(const struct job *job, int rank);
 bool job_failed(const struct job *job, int rank);
 pid_t job_pid(const struct job *job, int rank); /* the process that joined */
 
-/* Send `signal` to ftrun if it is not 0, wait for its end, return its exit code (128 + signal if
- * killed). */
+/* Send `signal` to ftrun if it is not 0, and wait for the end of ftrun. Returns the exit code, or
+ * 128 + signal if ftrun was killed. */
 int job_end(struct job *job, int signal, int limit_s);
 
-/* Say what is wrong, kill ftrun, exit with 1. */
+/* Print the error, kill ftrun and exit with code 1. */
 _Noreturn void job_die(struct job *job, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 void job_nap(long microseconds);
 
-/* Seed for choosing victims: $FTC_TEST_SEED, or a fresh one; printed. */
+/* Returns the seed for choosing victims, $FTC_TEST_SEED or a fresh one, and prints it. */
 uint64_t job_seed(void);
 uint64_t job_random(uint64_t *state, uint64_t below);
 
-/* Sorts `values`. `part` from 0 to 1: 0.5 is the median. NaN if there are none. */
+/* Returns the quantile `part` of the values, from 0 to 1; 0.5 is the median. Returns NaN if there
+ * are no values. Sorts `values`. */
 double job_quantile(double values[], size_t count, double part);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * The program under the benchmarks: first some allreduces, then, until it is killed or the time is
- * over:
+ * The program that the benchmarks run. First it makes some allreduces. Then it does one of these
+ * until it is killed or the time is over:
  *
  *   loop_app reduce SECONDS     allreduce after allreduce
- *   loop_app pace SECONDS       allreduce, then a millisecond's sleep
- *   loop_app busy SECONDS       allreduce, then some milliseconds of computing
+ *   loop_app pace SECONDS       allreduce, then sleep for a millisecond
+ *   loop_app busy SECONDS       allreduce, then compute for some milliseconds
  *   loop_app compute SECONDS    computes, outside the library
  *   loop_app sleep SECONDS      sleeps, outside the library
  */
@@ -38,7 +38,7 @@ static void nap(double seconds)
         ;
 }
 
-/* Has anybody's time run out? The same answer everywhere: all leave the loop together. */
+/* Is the time over at any rank? Every rank gets the same answer, so all leave the loop together. */
 static int over(ftc_comm *world, double end)
 {
     int32_t mine = now() >= end, any = 0;

@@ -1,11 +1,11 @@
 /*
- * What ftcoll costs in memory for each rank: the resident size of a rank that has done some
+ * How much memory ftcoll costs for each rank: the resident size of a rank that has made some
  * allreduces, minus that of an empty PMIx client under the same ftrun.
  *
- *   memory [RANKS [LIMIT_MIB]]      default: 512 ranks, no limit; exit code 1 if the difference is more
+ *   memory [RANKS [LIMIT_MIB]]      default: 512 ranks, no limit
  *
- * Rss counts pages shared with other processes in full; Pss divides them by the number of their
- * users.
+ * Exit code 1 if the difference is more than the limit. Rss counts a page that processes share in
+ * full. Pss divides it by the number of the processes that use it.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define LIMIT_S 120
 
 struct usage {
-    double rss_kib, pss_kib; /* medians */
+    double rss_kib, pss_kib; /* medians over the ranks */
 };
 
 static bool read_usage(pid_t pid, double *rss, double *pss)

@@ -1,17 +1,26 @@
 /*
- * What a message between two ranks of this machine costs, by class: where the two are, and how many
- * ranks share a core with them (Wimmer 2016, section 5.5.3, whose classes are distances in a
- * cluster).
+ * What a message between two ranks of this machine costs, by class. A class says where the two
+ * ranks are and how many ranks share a core with them. (The classes of Wimmer 2016, section 5.5.3,
+ * are distances in a cluster.)
  *
- *   message_time [SECONDS]                       tables of classes and sizes; SECONDS for each figure and round (default: 0.1)
- *   message_time RANKS BIND BYTES WAY SECONDS    one figure: message_time WAY BIND RANKS BYTES messages mean_us median_us p90_us
+ *   message_time [SECONDS]                       prints tables of classes and sizes
+ *   message_time RANKS BIND BYTES WAY SECONDS    prints one figure
  *
- * BIND: none; one (all ranks on one core); cores (rank i on core i, in turn) WAY: turns: half of
- * the time there and back; both: both send, then both receive: the time from one message of a rank
- * to its next
+ * SECONDS is the time for one figure; for the tables it is the time for each figure in each round
+ * (default 0.1). One figure is printed as a line:
  *
- * Rank r exchanges with r ^ 1, all pairs at once. The tables have the medians over the rounds of
- * means and medians, in microseconds; each round takes every class and size in turn.
+ *   message_time WAY BIND RANKS BYTES messages mean_us median_us p90_us
+ *
+ * BIND   none    no binding
+ *        one     all ranks on one core
+ *        cores   rank i on core i, in turn
+ * WAY    turns   one rank sends, then the other; the figure is half of the time there and back
+ *        both    both send, then both receive; the figure is the time from one message of a rank to
+ *                its next
+ *
+ * Rank r exchanges messages with rank r ^ 1, all pairs at once. The tables show the medians, over
+ * the rounds, of the means and of the medians, in microseconds. Each round takes every class and
+ * size in turn.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,12 +38,13 @@
 
 static const size_t sizes[SIZES] = {8, 64, 512, 4096, 65536};
 
-/* Of a job: without binding, so many ranks for each core. */
+/* The classes with EXCHANGE_BIND_NONE are those of a job: the kernel places per_core ranks for each
+ * core. */
 static const struct class
 {
     const char *name;
     enum exchange_bind bind;
-    int per_core; /* 0: two ranks in all */
+    int per_core; /* ranks for each core; 0: two ranks in all */
 } classes[CLASSES] = {
     {"2 ranks, one core", EXCHANGE_BIND_ONE, 0}, {"2 ranks, two cores", EXCHANGE_BIND_CORES, 0},
     {"1 rank a core", EXCHANGE_BIND_NONE, 1},    {"2 ranks a core", EXCHANGE_BIND_NONE, 2},
@@ -49,7 +59,7 @@ struct table {
     struct cell cell[CLASSES][SIZES];
 };
 
-/* Even, so that everybody has a partner. */
+/* An even number, so that every rank has a partner. */
 static int ranks_of(const struct class *class)
 {
     int ranks = class->per_core == 0 ? 2 : (class->per_core * ftc_process_cores() + 1) / 2 * 2;
@@ -122,7 +132,7 @@ static int print_one(const struct exchange_plan *plan)
     return 0;
 }
 
-/* NAN: it is none in this range. */
+/* Returns NAN if `word` is no number from `least` to `most`. */
 static double read_number(const char *word, double least, double most)
 {
     char *rest;

@@ -3,11 +3,11 @@
  *
  *   notice [RANKS [KILLS]]      default: 64 ranks, 25 kills for each kind of program
  *
- * Kills one rank after another by SIGKILL. For each survivor: the time from just before the signal
- * was sent to the moment at which it had taken the notice in (slot->noticed_ns). The first part of
- * it, to ftrun's declaration, has the death itself in it: a killed process must get a core before
- * it can end, which takes long where every core has many computing ranks. "spread" is the rest,
- * from the declaration to the notice.
+ * The program kills one rank after another by SIGKILL. For each survivor it measures the time from
+ * just before the signal was sent to the moment when the survivor took in the notice
+ * (slot->noticed_ns). The first part of this time ends with the declaration by ftrun. It includes
+ * the death itself: a killed process must get a core before it can end, which takes long if every
+ * core has many computing ranks. "spread" is the rest, from the declaration to the notice.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "bench/job.h"
 
 #define PAUSE_US                                                                                   \
-    20000 /* between two kills, so that the second does not meet the repair of the first */
+    20000 /* pause between two kills, so that the second does not hit the repair of the first */
 #define LIMIT_S 20
 
 struct samples {
@@ -34,7 +34,7 @@ static int pick_victim(const struct job *job, uint64_t *state)
     return rank;
 }
 
-/* Wait until `rank` has taken in `failures` failures; the time of the last one. */
+/* Wait until `rank` has taken in `failures` failures. Returns the time of the last one. */
 static uint64_t await_notice(struct job *job, int rank, uint32_t failures)
 {
     struct ftc_slot *slot = job_slot(job, rank);
@@ -55,7 +55,7 @@ static void kill_one(struct job *job, uint32_t failures, uint64_t *state, struct
         job_die(job, "rank %d has not joined", victim);
     uint64_t start = ftc_clock_now(), declared = 0;
     kill(pid, SIGKILL);
-    job_nap(5000); /* out of the way: a measuring process must not take the ranks' cores */
+    job_nap(5000); /* the measuring process must not take a core from the ranks */
     for (int rank = 0; rank < job->ranks; rank++) {
         if (rank == victim || job_failed(job, rank))
             continue;

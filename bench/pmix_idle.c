@@ -1,4 +1,4 @@
-/* The smallest PMIx client, to compare memory with: joins, leaves, and waits to be killed. */
+/* The smallest PMIx client, as a base for memory.c. It joins, leaves, and waits to be killed. */
 #include <pmix.h>
 #include <string.h>
 #include <sys/prctl.h>

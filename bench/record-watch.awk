@@ -1,9 +1,11 @@
-# Screens of a terminal, as tmux captures them with their attributes ("FRAME <ms>", lines, ..., "END <ms>"), as one SVG that shows
-# them in turn: text and CSS, no script. Variables: columns, rows, title. What shows no CSS animation shows the last screen.
+# Make one SVG that shows screens of a terminal in turn. The input is what tmux captures, with
+# attributes: "FRAME <ms>", the lines of a screen, and so on, then "END <ms>". The SVG is text and
+# CSS, without a script. A viewer without CSS animation shows the last screen.
+# Variables: columns, rows, title
 BEGIN {
     step = 18     # pixels from line to line
-    char = 8.43   # width of a character of 14 pixels
-    top = 34      # the line of the title
+    char = 8.43   # width of a character with a font size of 14 pixels
+    top = 34      # height of the title bar
     escape = "\033\\[[0-9;:]*m"
 }
 
@@ -26,7 +28,8 @@ function quote(words) {
     return words
 }
 
-# Classes of what is on: b bold, d dim, i italic, u underlined, r reversed, c1 to c15 colours.
+# The CSS classes of the attributes that are on: b bold, d dim, i italic, u underlined, r reversed,
+# c1 to c15 colours.
 function classes(    name, list) {
     list = ""
     for (name in on) if (on[name]) list = list (list == "" ? "" : " ") name
@@ -39,7 +42,8 @@ function reset(    name) {
     colour = -1
 }
 
-# "1;31": what the terminal is told by one escape. Colours of more than 16 are left to the text's own.
+# Take in the codes of one escape sequence, such as "1;31". For a colour beyond the 16 basic ones,
+# the text keeps its own colour.
 function attribute(codes,    code, count, i, n) {
     count = split(codes, code, /[;:]/)
     if (count == 0) reset()
@@ -67,7 +71,7 @@ function span(words) {
     return classes() == "" ? quote(words) : "<tspan class=\"" classes() "\">" quote(words) "</tspan>"
 }
 
-# A line with its escapes, as the inside of an SVG text.
+# Turn a line with its escape sequences into the content of an SVG text.
 function inside(line,    made) {
     made = ""
     while (match(line, escape)) {
@@ -84,7 +88,7 @@ function plain(line) {
     return line
 }
 
-# Rows of failed ranks are told by a colour of this picture's, not of the terminal's.
+# The picture gives rows of failed ranks a colour of its own, which the terminal does not have.
 function is_failure(line) {
     return plain(line) ~ /^[0-9,-]+ +(failed |.*KILL)/
 }
@@ -100,7 +104,7 @@ function put_frame(f,    i) {
     print "</g>"
 }
 
-# Each has its part of the time; between two of them nothing is drawn halfway.
+# Each screen has its part of the time. The picture changes at once from one screen to the next.
 function put_times(    f, from, to, all) {
     all = end - start[1]
     for (f = 1; f <= frames; f++) {

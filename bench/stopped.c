@@ -1,12 +1,13 @@
 /*
- * How long after a rank was stopped is it declared failed? At most the timeout and two periods: one
- * until the last heartbeat ages, one until ftrun looks again.
+ * How long after a rank was stopped is it declared failed? The bound is the timeout and two
+ * periods: one period until the last heartbeat ages, one until ftrun looks again.
  *
- *   stopped [TIMES [PERIOD_MS [TIMEOUT_MS [SLACK_PERCENT]]]]      default: 50 times, 50 ms, 500 ms, 0 %
+ *   stopped [TIMES [PERIOD_MS [TIMEOUT_MS [SLACK_PERCENT]]]]
  *
- * SIGSTOP to one of 8 ranks, again and again, in as many jobs as it takes; survivors must go on.
- * Exit code 1 if a declaration came later than the bound plus the slack (percent of the timeout),
- * or before the timeout was over.
+ * The defaults are 50 times, 50 ms, 500 ms and 0 %. The program stops one of 8 ranks by SIGSTOP,
+ * again and again, in as many jobs as it takes. The survivors must go on. The exit code is 1 if a
+ * declaration came before the timeout was over, or later than the bound plus the slack (in percent
+ * of the timeout).
  */
 #include <signal.h>
 #include <stdio.h>
@@ -37,14 +38,15 @@ static double stop_one(struct job *job, int victim)
     return (double)(atomic_load(&slot->declared_ns) - start) / 1e6;
 }
 
-/* The survivors finish operations that were called after the death. */
+/* Check that the survivors finish operations that they called after the death. */
 static void expect_progress(struct job *job, int survivor)
 {
     job_await_operations(job, atomic_load(&job_slot(job, survivor)->counters.operations) + 3,
                          LIMIT_S);
 }
 
-/* One job: stops up to RANKS - 1 ranks, the first coordinators among them. Returns how many. */
+/* Run one job and stop up to RANKS - 1 of its ranks, the first coordinators among them. Returns how
+ * many it stopped. */
 static int run_job(const struct plan *plan, int wanted, double *times_ms)
 {
     char period[64], timeout[64];

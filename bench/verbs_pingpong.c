@@ -1,12 +1,14 @@
 /*
- * The round trip of a message by the verbs transport, between two processes with a device each.
+ * The round trip of a message by the verbs transport, between two processes. Each process has its
+ * own device.
  *
  *   verbs_pingpong [--sleep] [--drill] BYTES COUNT INTERFACE INTERFACE
  *
- * Prints the mean of COUNT round trips in microseconds, as ibv_rc_pingpong does. A process that
- * waits looks again and again; with --sleep it sleeps on the transport's descriptor. With --drill
- * it says "warm", goes on until somebody has broken the link, says "broken", and then measures.
- * Ends with 1 where there is no such device, and says why; with 2 if a message does not come.
+ * The program prints the mean of COUNT round trips in microseconds, as ibv_rc_pingpong does. A
+ * waiting process polls; with --sleep it sleeps on the descriptor of the transport. With --drill
+ * the program prints "warm" and goes on until the link is broken from outside. Then it prints
+ * "broken" and measures. The exit code is 1, with a message, if there is no such device. It is 2 if
+ * a message does not come.
  */
 #include <poll.h>
 #include <signal.h>
@@ -35,10 +37,10 @@ struct plan {
 struct end {
     const struct plan *plan;
     int self;
-    bool warm, broken; /* of a drill, said so far */
+    bool warm, broken; /* which words of a drill are printed already */
     struct ftc_transport *transport;
-    struct ftc_buffer *message, *last;    /* that are sent */
-    char endpoint[FTC_TCP_ENDPOINT_SIZE]; /* of the other */
+    struct ftc_buffer *message, *last;    /* what is sent: each message, and the last one */
+    char endpoint[FTC_TCP_ENDPOINT_SIZE]; /* of the other process */
 };
 
 static const char *look_up(void *context, int rank)
@@ -62,7 +64,7 @@ static bool open_end(struct end *end)
     return rc == 0;
 }
 
-/* Each tells the other where it is. */
+/* Each process tells the other its endpoint. */
 static bool exchange(struct end *end, const int in, const int out)
 {
     char own[FTC_TCP_ENDPOINT_SIZE] = "";
@@ -78,7 +80,7 @@ static void doze(struct end *end)
         poll(&item, 1, (int)(LOST_NS / FTC_NS_PER_MS));
 }
 
-/* For who breaks the link in a drill. */
+/* Print a word once. The script that breaks the link in a drill waits for it. */
 static void say(bool *said, const char *word)
 {
     if (*said)
@@ -94,7 +96,7 @@ static void watch(struct end *end)
         say(&end->broken, "broken");
 }
 
-/* The next message, which may be the last of all. */
+/* Receive the next message. *last says whether it is the last one. */
 static bool receive(struct end *end, bool *last)
 {
     uint64_t deadline = ftc_clock_now() + LOST_NS;
@@ -182,7 +184,7 @@ static bool settle(struct end *end)
     return ftc_verbs_settled(end->transport);
 }
 
-/* 0, 1 or 2: the exit status. */
+/* Returns the exit code: 0, 1 or 2. */
 static int run(struct end *end, int in, int out)
 {
     if (!open_end(end))
@@ -212,7 +214,7 @@ static int run_both(const struct plan *plan)
         end.self = 1;
         _exit(run(&end, there[0], back[1]));
     }
-    close(there[0]); /* a partner that ends is the end of its pipe */
+    close(there[0]); /* so that a pipe ends when the partner does */
     close(back[1]);
     signal(SIGPIPE, SIG_IGN);
     int rc = child > 0 ? run(&end, back[0], there[1]) : 2;

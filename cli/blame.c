@@ -1,19 +1,22 @@
 /*
- * Who waits for whom, and for whom everybody waits in the end.
+ * Which rank waits for which, and which rank all of them wait for in the end.
  *
- * Each waiting rank names the lowest rank it waits for: links of a forest with some cycles. A chain
- * is followed while it stays in the same or an earlier operation: who waits for a rank that is past
- * its operation waits for a message under way, and the chain ends with itself. It ends too at a
- * rank whose heartbeat stands still: whatever that rank waits for, its own progress thread would
- * not take it. So a chain ends at a rank that cannot go on (stopped) or waits for nobody (it
- * computes, sleeps, has failed, has not joined), or in a cycle, which is named by its lowest rank.
+ * Each waiting rank names the lowest rank for which it waits. These links make chains, and some
+ * chains run into a cycle. A chain ends at one of these ranks:
+ *
+ *   - A rank that waits for a rank past its own operation. The awaited message is under way, so the
+ *     awaited rank is not the cause.
+ *   - A rank whose heartbeat stands still. Its progress thread could not take any message.
+ *   - A rank that waits for no other rank: it computes, sleeps, has failed or has not joined.
+ *
+ * A cycle is named by its lowest rank.
  */
 #include "cli/status.h"
 #include "collectives/agreement/member.h"
 
-enum { UNSEEN = -1, ON_PATH = -2 }; /* in `culprit`, before it is known */
+enum { UNSEEN = -1, ON_PATH = -2 }; /* values of `culprit` before it is known */
 
-/* Operations called: the slot has it twice, and each may be late. */
+/* How many operations the rank has called. The slot says it in two places, and each may be late. */
 static uint64_t progress(const struct ftc_status_rank *rank)
 {
     bool inside = rank->activity.kind > FTC_CALL_NONE && rank->activity.op != UINT64_MAX;
@@ -32,7 +35,7 @@ static void measure_lag(struct ftc_status *status)
     }
     for (int i = 0; i < status->ranks; i++) {
         struct ftc_status_rank *rank = &status->rank[i];
-        /* What ranks of other nodes have called comes late. */
+        /* The counters of ranks of other nodes arrive late. */
         bool comparable = ftc_status_live(rank) && rank->node == status->own_node;
         rank->lag = comparable ? status->most - rank->progress : 0;
     }
@@ -55,7 +58,7 @@ static int next_link(const struct ftc_status *status, int i)
     return ftc_status_live(awaited) && awaited->progress > rank->progress ? -1 : next;
 }
 
-/* `from` is on the path walked now: its cycle is closed. Returns its lowest rank. */
+/* The path that is walked now has come back to `from`. Returns the lowest rank of this cycle. */
 static int close_cycle(struct ftc_status *status, int from)
 {
     int lowest = from, length = 1;
@@ -67,7 +70,7 @@ static int close_cycle(struct ftc_status *status, int from)
     return lowest;
 }
 
-/* Walk from `start` to the end of its chain, then once more to write the end down. */
+/* Walk from `start` to the end of its chain, then again to note the end in each rank. */
 static void follow(struct ftc_status *status, int start)
 {
     int i = start;

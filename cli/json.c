@@ -1,7 +1,7 @@
 /*
- * --json: everything that ftcoll-status knows, for scripts. Schema 1: fields may be added, never
- * changed or removed. Times are nanoseconds; what is not known is null; names are those of the
- * tables and of ftcoll.ini.
+ * --json: everything that ftcoll-status knows, for scripts. Schema 1: fields may be added, but are
+ * never changed or removed. Times are in nanoseconds. A value that is not known is null. Names are
+ * those of the tables and of ftcoll.ini.
  */
 #include <jansson.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "cli/status.h"
 #include "collectives/agreement/member.h"
 
-/* Words of 64 bits do not all fit JSON's signed integers: what is absurd becomes null. */
+/* Not every word of 64 bits fits the signed integers of JSON. A word that does not makes no sense
+ * here, and becomes null. */
 static json_t *number(uint64_t value)
 {
     return value <= INT64_MAX ? json_integer((json_int_t)value) : json_null();
@@ -121,7 +122,7 @@ static json_t *carriers_json(const struct ftc_status_rank *rank)
     return object;
 }
 
-/* null where nobody asked, or the rank has no process here. */
+/* Returns null if no stack was asked for, or if the rank has no process here. */
 static json_t *stack_json(const struct ftc_status *status, int rank)
 {
     const struct ftc_status_stack *stack = status->stack != NULL ? &status->stack[rank] : NULL;
@@ -170,7 +171,7 @@ static json_t *rank_json(const struct ftc_status *status, int i)
         "stack", stack_json(status, i));
 }
 
-/* The configuration's "section.key=value" lines as an object. Keys that are no UTF-8 are
+/* The "section.key=value" lines of the configuration as an object. Keys that are not UTF-8 are
  * cleaned. */
 static json_t *settings_json(const char *text)
 {

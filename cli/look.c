@@ -1,8 +1,8 @@
 /*
- * Copying a node segment that others write meanwhile.
+ * Copies a node segment while other processes write to it.
  *
- * Every word is loaded once and checked before it is used. What the layout promises to be published
- * by a release store (phase, ended, failed) is loaded with acquire, so that the fields it covers
+ * Every word is loaded once, and checked before it is used. Words that the layout publishes by a
+ * release store (phase, ended, failed) are loaded with acquire, so that the fields that they cover
  * are there.
  */
 #include <stdlib.h>
@@ -59,7 +59,7 @@ void ftc_status_fini(struct ftc_status *status)
     memset(status, 0, sizeof(*status));
 }
 
-/* The value of "key=" in the configuration text, cleaned; "?" if there is none. */
+/* Copy the value of "key=" from the configuration text, cleaned, or "?" if there is none. */
 static void setting(const char *text, const char *key, char *value, size_t size)
 {
     size_t length = strlen(key);
@@ -75,7 +75,7 @@ static void setting(const char *text, const char *key, char *value, size_t size)
     ftc_text_clean(value, size, "?", 1);
 }
 
-/* A moment after `now` is one that came while we looked, or nonsense. */
+/* A time after `now` is from an event during this look, or makes no sense. */
 static uint64_t age(uint64_t now_ns, uint64_t then_ns)
 {
     if (then_ns > now_ns)
@@ -83,7 +83,7 @@ static uint64_t age(uint64_t now_ns, uint64_t then_ns)
     return then_ns != 0 ? now_ns - then_ns : FTC_STATUS_NEVER;
 }
 
-/* A rank read from the segment: itself, -1 for none, or FTC_STATUS_BAD. */
+/* Check a rank that was read from the segment. Returns it, -1 for none, or FTC_STATUS_BAD. */
 static int rank_or_bad(const struct ftc_status *status, int32_t rank)
 {
     return rank >= -1 && rank < status->ranks ? rank : FTC_STATUS_BAD;
@@ -113,13 +113,12 @@ static void copy_activity(const struct ftc_status *status, struct ftc_activity *
     to->epoch_s = LOAD(from->epoch_s);
     to->known_failed = LOAD(from->known_failed);
     to->agreed_failed = LOAD(from->agreed_failed);
-    /* Gossip alone sets this word, which keeps its value when gossip is over. */
+    /* Only gossip sets this word, and the word keeps its value after the gossip has ended. */
     bool gossips = to->kind == FTC_CALL_GOSSIP && to->wait == FTC_WAIT_GOSSIP;
     to->unsettled_ns = gossips ? age(status->now_ns, LOAD(from->unsettled_ns)) : FTC_STATUS_NEVER;
 }
 
-/* The sequence count is odd while its rank writes; a rank that died there leaves it odd for
- * ever. */
+/* The sequence count is odd while its rank writes. If the rank dies then, it stays odd. */
 static void look_activity(const struct ftc_status *status, struct ftc_activity *from,
                           struct ftc_status_activity *to)
 {
@@ -133,9 +132,9 @@ static void look_activity(const struct ftc_status *status, struct ftc_activity *
     }
 }
 
-/* A rank shows what it does when it goes to sleep. Before that, or in a long operator, the counters
- * alone tell that it is in a call. `called` was loaded first: a call that has ended meanwhile is
- * taken for none. */
+/* A rank publishes its activity when it goes to sleep. Before that, or in a long operator, only the
+ * counters tell that it is in a call. `called` was loaded before `returned`, so a call that has
+ * ended meanwhile does not count as one. */
 static void infer_call(struct ftc_status_rank *rank)
 {
     if (rank->activity.kind != FTC_CALL_NONE || rank->called <= rank->returned)
@@ -173,7 +172,7 @@ static enum ftc_status_state look_state(struct ftc_segment *segment, int rank)
         return FTC_STATUS_ENDED;
     switch (atomic_load_explicit(&slot->phase, memory_order_acquire)) {
     case FTC_PHASE_SPAWNED:
-        /* Of another node's ranks the time is known, no process. */
+        /* A rank of another node has a time here, but no process. */
         return LOAD(slot->child_pid) != 0 || LOAD(slot->spawned_ns) != 0 ? FTC_STATUS_SPAWNED
                                                                          : FTC_STATUS_WAITING;
     case FTC_PHASE_JOINED:
@@ -197,8 +196,8 @@ static void look_beat(struct ftc_status_beat *beat, struct ftc_slot *slot, uint6
     beat->heartbeat = heartbeat;
 }
 
-/* A counter that moved within two periods moves; one that did not for a whole period stands
- * still. */
+/* A heartbeat moves if a look has seen it change within two periods. A heartbeat that was seen to
+ * move stands still after two periods without a change, any other after one. */
 static enum ftc_status_pulse judge_beat(const struct ftc_status *status,
                                         const struct ftc_status_beat *beat)
 {
@@ -237,7 +236,7 @@ static void look_carriers(struct ftc_status *status, struct ftc_status_rank *ran
     }
 }
 
-/* The process that joined, else the launcher's child. */
+/* Take the process that joined, or else the child of the launcher. */
 static void look_process(struct ftc_status_rank *rank, struct ftc_slot *slot)
 {
     int32_t joined = LOAD(slot->pid), child = LOAD(slot->child_pid);
@@ -270,7 +269,7 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
         look_failure(status, slot, &rank->failure);
 
     rank->pulse = FTC_PULSE_NONE;
-    /* Heartbeats of other nodes come rarely: they say nothing here. */
+    /* Heartbeats of other nodes arrive too rarely to say anything. */
     if (ftc_status_live(rank) && rank->node == status->own_node) {
         look_beat(&status->beat[i], slot, status->now_ns);
         rank->heartbeat = status->beat[i].heartbeat;
@@ -279,8 +278,8 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
     }
 }
 
-/* The order of declaration is the log's; a launcher that died between slot and log leaves the end
- * of it to us. */
+/* The log has the order of the declarations. A launcher that died after it had written the slot and
+ * before it wrote the log leaves a failure out of the log. Such failures are added at the end. */
 static void look_failures(struct ftc_status *status, struct ftc_segment *segment)
 {
     uint32_t cursor = 0;
@@ -290,7 +289,7 @@ static void look_failures(struct ftc_status *status, struct ftc_segment *segment
         if (rank < 0 || rank >= status->ranks)
             break;
         bool again = status->rank[rank].state !=
-                     FTC_STATUS_FAILED; /* declared after we looked at its slot */
+                     FTC_STATUS_FAILED; /* declared after this look had read its slot */
         for (int i = 0; i < status->failures; i++)
             again |= status->failed[i] == rank;
         if (!again)
@@ -326,7 +325,7 @@ static void look_nodes(struct ftc_status *status, struct ftc_segment *segment)
     }
 }
 
-/* Settings that another version wrote, or nobody, cannot be read. */
+/* The settings cannot be read if another version wrote them, or if none were written. */
 static void look_broadcast(struct ftc_status *status)
 {
     struct ftc_settings settings = {0};

@@ -14,8 +14,8 @@
 
 enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_FAILED_RANKS = 3 };
 
-/* One look at a job; *out is NULL if its segment is damaged or gone, and the cause is in
- * ftc_last_error(). */
+/* Look at a job once. If its segment is damaged or gone, *out is NULL and ftc_last_error() gives
+ * the cause. */
 static int look_at(const char *job, bool sample, bool stacks, struct ftc_status **out,
                    struct ftc_segment **segment)
 {
@@ -62,7 +62,7 @@ static int complain(void)
     return EXIT_ERROR;
 }
 
-/* Output that did not arrive is an error too: a full disk, a closed pipe. */
+/* Output that could not be written is an error too, for example on a full disk or a closed pipe. */
 static int finish(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -71,7 +71,7 @@ static int finish(int code)
     return EXIT_ERROR;
 }
 
-/* Metrics say how often hearts have beaten: who collects them sees whether they do. */
+/* Metrics need no samples: they give the heartbeat counters, and the collector compares these. */
 static bool samples(const struct ftc_status_options *options)
 {
     return !options->no_sample && options->format != FTC_STATUS_OPENMETRICS;
@@ -114,8 +114,8 @@ static void jobs_fini(struct jobs *jobs)
     free(jobs->names);
 }
 
-/* A job that ended between the listing and the look is none; a damaged segment stays as a NULL
- * entry. */
+/* Look at all jobs. A job that has ended since the listing is dropped. A job with a damaged segment
+ * stays as a NULL entry. */
 static int jobs_look(struct jobs *jobs, bool sample, bool stacks)
 {
     jobs->status = calloc((size_t)jobs->count + 1, sizeof(jobs->status[0]));
@@ -192,7 +192,7 @@ static int show_any(const struct ftc_status_options *options, const struct ftc_s
     return code;
 }
 
-/* $COLUMNS, else the terminal's width; no limit where neither is known. */
+/* Returns $COLUMNS, or else the width of the terminal, or 0 (no limit) if neither is known. */
 static int find_width(void)
 {
     struct winsize size;

@@ -1,13 +1,13 @@
 /*
- * --format openmetrics: a job's counters for a monitoring system, as OpenMetrics 1.0 text.
+ * --format openmetrics: the counters of jobs for a monitoring system, as OpenMetrics 1.0 text.
  *
- * Families may not be interleaved, so that each is written for all jobs and ranks before the next
- * one. Collectors that read the older Prometheus text format take it, too: they know no type
- * "info", which is why information is a gauge of 1.
+ * OpenMetrics forbids interleaved families. So each family is written for all jobs and ranks before
+ * the next one. Collectors of the older Prometheus text format read this text too. They do not know
+ * the type "info", so information is a gauge with the value 1.
  *
- * Each host tells the counters of its own ranks: those of others it would have at their end alone,
- * and a sum over hosts would count them twice. Failures are told by every host, or those of a lost
- * host would be told by nobody.
+ * Each host reports the counters of its own ranks only. It has the counters of other ranks only
+ * after these have ended, and a sum over the hosts would count them twice. But every host reports
+ * every failure, because a lost host cannot report its own.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -28,21 +28,22 @@ struct place {
     FILE *out;
 };
 
-/* Either `print` writes the samples, or they are the `count` words at `offset` of the rank. */
+/* If `print` is set, it writes the samples. If not, they are the `count` words at `offset` in
+ * struct ftc_status_rank. */
 struct metric {
-    const char *name, *unit, *help; /* without "ftcoll_" and "_total"; unit NULL: none */
+    const char *name, *unit, *help; /* name without "ftcoll_" and "_total"; unit NULL: none */
     bool counter;
     enum scope scope;
     void (*print)(const struct place *place);
     size_t offset;
-    int count;                   /* 0: one, without a label */
-    const char *label;           /* tells them apart... */
-    const char *(*named)(int i); /* ... by this */
+    int count;                   /* 0: one word, without a label */
+    const char *label;           /* the label that tells the words apart */
+    const char *(*named)(int i); /* the value of that label for word i */
 };
 
 /* --- samples --- */
 
-/* A label's value: OpenMetrics escapes these three. */
+/* Print the value of a label. OpenMetrics escapes these three characters. */
 static void put_value(const char *text, FILE *out)
 {
     for (; *text != '\0'; text++) {
@@ -62,7 +63,7 @@ static void put_label(const char *label, const char *value, FILE *out)
     fputc('"', out);
 }
 
-/* `name{job="...",rank="..."`: more labels may follow, then close_sample(). */
+/* Print `name{job="...",rank="..."`. More labels may follow, and then close_sample(). */
 static void open_sample(const struct place *place)
 {
     fprintf(place->out, "ftcoll_%s%s{job=\"", place->metric->name,
@@ -78,7 +79,7 @@ static void close_sample(const struct place *place, uint64_t value)
     fprintf(place->out, "} %" PRIu64 "\n", value);
 }
 
-/* Exact: no digit is lost on the way through a double. */
+/* Prints integers, because a double would lose digits. */
 static void close_seconds(const struct place *place, uint64_t ns)
 {
     fprintf(place->out, "} %llu.%09llu\n", ns / FTC_NS_PER_S, ns % FTC_NS_PER_S);
@@ -95,7 +96,7 @@ static const struct ftc_status_rank *rank_of(const struct place *place)
     return &place->status->rank[place->rank];
 }
 
-/* What is absurd is left out, as --json has null for it. */
+/* A value that makes no sense is left out; --json gives null for it. */
 static void put_words(const struct place *place)
 {
     const struct metric *metric = place->metric;
@@ -218,7 +219,7 @@ static void print_agreed(const struct place *place)
     put_sample(place, (uint64_t)ftc_set_count(&rank_of(place)->agreed));
 }
 
-/* Only a carrier that is used: with shared memory alone that is one line a rank. */
+/* Prints only the carriers that are used. With shared memory alone that is one line for a rank. */
 static void print_carriers(const struct place *place)
 {
     for (int i = 0; i < FTC_CARRIERS; i++) {

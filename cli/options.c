@@ -1,4 +1,4 @@
-/* ftcoll-status's command line: one table, from which getopt's and --help are made. */
+/* The command line of ftcoll-status. One table gives getopt its tables and --help its text. */
 #include "cli/options.h"
 
 #include <getopt.h>
@@ -10,13 +10,13 @@
 struct row {
     const char *name;
     char letter;
-    size_t flag;          /* offset of the bool in struct ftc_status_options; 0: a format */
+    size_t flag;          /* offset of the bool in struct ftc_status_options, or FORMAT */
     const char *argument; /* NULL: none */
     const char *help;
 };
 
 #define FLAG(field) offsetof(struct ftc_status_options, field)
-#define FORMAT      0 /* no bool is there: the format itself is */
+#define FORMAT      0 /* as `flag`: the option sets `format`, which is at this offset */
 
 static const char *const formats[] = {[FTC_STATUS_TEXTUAL] = "text",
                                       [FTC_STATUS_JSON] = "json",
@@ -44,7 +44,7 @@ static const struct row rows[] = {
 };
 #define ROW_COUNT ((int)(sizeof(rows) / sizeof(rows[0])))
 
-/* Long options return 256 + row. */
+/* For a long option getopt returns 256 + its row. */
 static void build_tables(struct option longs[ROW_COUNT + 1], char letters[ROW_COUNT + 1])
 {
     for (int i = 0; i < ROW_COUNT; i++) {
@@ -85,7 +85,7 @@ static int check(const struct ftc_status_options *options)
     return 0;
 }
 
-/* `text` NULL: --json. */
+/* `text` is NULL for --json. */
 static int take_format(struct ftc_status_options *options, const char *text)
 {
     for (int i = 0; formats[i] != NULL; i++)

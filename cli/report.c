@@ -10,7 +10,7 @@
 
 #define SET_TEXT      128
 #define MOST_CULPRITS 3
-#define MOST_SETS     8 /* lines for differing sets */
+#define MOST_SETS     8 /* at most so many lines for sets that differ */
 
 static void print_abort(const struct ftc_status *status, FILE *out)
 {
@@ -23,7 +23,7 @@ static void print_abort(const struct ftc_status *status, FILE *out)
         fprintf(out, "aborted with code %d\n", FTC_ABORT_CODE(status->abort));
 }
 
-/* Of the whole job: how the pieces of its decisions came, and what came besides. */
+/* Print, for the whole job, how the pieces of decisions arrived, and which other datagrams came. */
 static void print_multicast(const struct ftc_status *status, FILE *out)
 {
     double pieces[FTC_PIECES] = {0}, all = 0, foreign = 0, corrupt = 0, senseless = 0;
@@ -48,7 +48,7 @@ static void print_multicast(const struct ftc_status *status, FILE *out)
             senseless);
 }
 
-/* Of the whole job, where results are checked. */
+/* Print, for the whole job, what the checks of results found. */
 static void print_integrity(const struct ftc_status *status, FILE *out)
 {
     double compared = 0, corrected = 0, detected = 0;
@@ -123,9 +123,9 @@ static void print_head(const struct ftc_status *status, FILE *out)
                 status->launcher_pid);
 }
 
-/* --- who is waited for --- */
+/* --- which rank the others wait for --- */
 
-/* What the rank that everybody waits for does itself. */
+/* Print what a rank does for which the others wait. */
 static void print_culprit(const struct ftc_status *status, int culprit, FILE *out)
 {
     const struct ftc_status_rank *rank = &status->rank[culprit];
@@ -158,9 +158,8 @@ static void print_cycle(const struct ftc_status *status, int lowest, FILE *out)
     fprintf(out, " -> %s%d wait for each other", next == lowest ? "" : "... -> ", lowest);
 }
 
-/* The most blamed rank after `before` in the order (blamed descending, rank ascending); -1 before
- * the first.
- */
+/* Returns the rank after `before` in the order of `blamed` (descending), then of the rank
+ * (ascending). `before` is -1 for the first one. */
 static int next_culprit(const struct ftc_status *status, int before)
 {
     int best = -1;
@@ -201,13 +200,13 @@ static void print_blame(const struct ftc_status *status, FILE *out)
 
 /* --- failed sets --- */
 
-/* A rank that has ended well keeps saying what it knew; what a failed one knew is of no use. */
+/* The sets of a rank that has ended well stay valid. Those of a failed rank are of no use. */
 static bool has_sets(const struct ftc_status_rank *rank)
 {
     return ftc_status_live(rank) || rank->state == FTC_STATUS_ENDED;
 }
 
-/* Ranks from `rank` on that publish the same set; all of them are then marked in `done`. */
+/* Collect in `who` the ranks from `rank` on that publish its set, and mark them in `done`. */
 static void collect_same(const struct ftc_status *status, int rank, bool agreed,
                          struct ftc_set *who, struct ftc_set *done)
 {
@@ -317,7 +316,7 @@ int ftc_status_page(const struct ftc_status *status, const struct ftc_status_vie
 
 /* --- the list --- */
 
-/* `width` columns of `text`, whole characters only: continuation bytes of UTF-8 take no column. */
+/* Print `width` columns of `text`, in whole characters: UTF-8 continuation bytes take no column. */
 static void print_cut(const char *text, int width, FILE *out)
 {
     for (int used = 0; *text != '\0'; text++) {

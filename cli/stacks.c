@@ -1,10 +1,10 @@
 /*
  * --stacks: where the processes of this host's ranks are, by eu-stack or gdb.
  *
- * Both stop the process while they look at it, so that its heart does not beat: each gets less than
- * half of the heartbeat timeout, and one rank after the other is looked at. A tool that is late is
- * killed; Linux lets its process go on then, but for a SIGSTOP of the tool's that may just have
- * come. What is printed is not believed.
+ * Both tools stop the process while they look at it, so its heartbeat stands still. Hence the ranks
+ * are looked at one after the other, and each look gets less than half of the heartbeat timeout. A
+ * tool that takes longer is killed. Linux then lets the process go on, unless a SIGSTOP of the tool
+ * has just arrived; let_go() undoes that one. The output of the tool is not trusted.
  */
 #include "cli/stacks.h"
 
@@ -34,7 +34,7 @@
 enum tool { EU_STACK, GDB, TOOLS };
 static const char *const tool_names[TOOLS] = {[EU_STACK] = "eu-stack", [GDB] = "gdb"};
 
-/* eu-stack first: it is the faster one by far. False: there is neither. */
+/* Find eu-stack, which is far faster, or else gdb. Returns false if there is neither. */
 static bool find_tool(enum tool *tool, char path[512])
 {
     const char *folders = getenv("PATH");
@@ -60,7 +60,8 @@ static void fill_arguments(enum tool tool, char *pid, char *arguments[ARGUMENTS]
     memcpy(arguments, by[tool], sizeof(by[tool]));
 }
 
-/* In the child: a group of its own, which can be killed as a whole, and dies with its parent. */
+/* Runs in the child. The child has its own process group, so that the group can be killed as a
+ * whole, and it dies with its parent. */
 static _Noreturn void run_tool(enum tool tool, const char *path, pid_t pid, int output,
                                pid_t parent)
 {
@@ -73,14 +74,14 @@ static _Noreturn void run_tool(enum tool tool, const char *path, pid_t pid, int 
         dup2(nothing, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
         dup2(output, STDERR_FILENO) < 0)
         _exit(127);
-    unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched while a rank stands still */
+    unsetenv("DEBUGINFOD_URLS"); /* no download while a rank stands still */
     setenv("LC_ALL", "C", 1);
     execv(path, arguments);
     _exit(127);
 }
 
-/* What comes out of `input` until it ends, is too much, or it is `end_ns`. False: it has not
- * ended. */
+/* Read `input` into `text` until it ends, is too much, or the time is `end_ns`. Returns true only
+ * if it has ended. */
 static bool read_output(int input, uint64_t end_ns, char *text, size_t size)
 {
     size_t used = 0;
@@ -99,7 +100,7 @@ static bool read_output(int input, uint64_t end_ns, char *text, size_t size)
     }
 }
 
-/* Its output may end before it does. */
+/* Wait for the end of the child, whose output may have ended before. */
 static bool ended_by(pid_t child, uint64_t end_ns)
 {
     struct timespec pause = {.tv_nsec = FTC_NS_PER_MS};
@@ -113,7 +114,7 @@ static bool ended_by(pid_t child, uint64_t end_ns)
     return true;
 }
 
-/* The letter of its state in /proc/<pid>/stat; 0: it is gone. */
+/* Returns the letter of the process's state in /proc/<pid>/stat, or 0 if it is gone. */
 static char state_of(pid_t pid)
 {
     char path[32], text[512] = "";
@@ -137,15 +138,15 @@ struct look {
     char *output; /* MOST_OUTPUT bytes */
 };
 
-/* The tool was killed, and may have sent a SIGSTOP just before that is still to come: a rank that
- * ran shall run. */
+/* The killed tool may have sent a SIGSTOP that has not arrived yet. A rank that was running before
+ * must go on. */
 static void let_go(int process, char before)
 {
     if (process >= 0 && before != 'T')
         (void)syscall(SYS_pidfd_send_signal, process, SIGCONT, NULL, 0);
 }
 
-/* False with the cause in `error`. */
+/* Run the tool on the process `pid`. Returns false with the cause in `error`. */
 static bool ask_tool(const struct look *look, pid_t pid, char *error, size_t size)
 {
     uint64_t end_ns = ftc_clock_now() + look->longest_ns;
@@ -165,10 +166,10 @@ static bool ask_tool(const struct look *look, pid_t pid, char *error, size_t siz
         close(ends[0]);
         return false;
     }
-    setpgid(child, child); /* here too: whoever comes first */
+    setpgid(child, child); /* the child does it too: either may come first */
     bool done = read_output(ends[0], end_ns, look->output, MOST_OUTPUT) && ended_by(child, end_ns);
     close(ends[0]);
-    kill(-child, SIGKILL); /* not reaped yet: the group is its own */
+    kill(-child, SIGKILL); /* the child is not reaped yet, so the group is still its own */
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
         continue;
     if (!done)
@@ -177,14 +178,14 @@ static bool ask_tool(const struct look *look, pid_t pid, char *error, size_t siz
     return done;
 }
 
-/* Frames ("#0 ...") and the heads of threads; anything else is talk. */
+/* A line of a stack is a frame ("#0 ...") or the head of a thread. */
 static bool is_stack(const char *line)
 {
     return line[0] == '#' || strncmp(line, "TID ", 4) == 0 || strncmp(line, "Thread ", 7) == 0;
 }
 
-/* Keep what is a stack, cleaned; the last line that is not is the reason if nothing is.
- * FTC_ERR_NOMEM. */
+/* Keep the lines that are a stack, cleaned. If there is none, the last other line is the reason for
+ * that. Error: FTC_ERR_NOMEM. */
 static int keep_lines(struct ftc_status_stack *stack, const char *output, const char *tool)
 {
     char line[256], reason[128] = "it says nothing";
@@ -209,7 +210,7 @@ static int keep_lines(struct ftc_status_stack *stack, const char *output, const 
     return 0;
 }
 
-/* May it be looked at? The pid came out of shared memory. */
+/* May the tool look at this process? Its pid comes from shared memory, so it is not trusted. */
 static bool allowed(const struct ftc_status_rank *rank, char *error, size_t size)
 {
     char path[32];
@@ -251,7 +252,7 @@ static bool has_process(const struct ftc_status *status, int rank)
            (ftc_status_live(what) || what->state == FTC_STATUS_SPAWNED);
 }
 
-/* Nobody is looked at: say why of each. */
+/* No rank can be looked at. Note the reason for each of them. */
 static void excuse_all(struct ftc_status *status, const char *why)
 {
     snprintf(status->no_stacks, sizeof(status->no_stacks), "%s", why);

@@ -4,9 +4,9 @@
 
 #include "cli/status.h"
 
-/* Fill status->stack for each rank of this host that has a process: its stack, or why there is
- * none. Once for a status; takes a minute at the most, and stops each process for less than half of
- * the heartbeat timeout. FTC_ERR_NOMEM. */
+/* Fill status->stack for each rank of this host that has a process, with its stack or the reason
+ * why there is none. Call it once for a status. It takes a minute at most and stops each process
+ * for less than half of the heartbeat timeout. Error: FTC_ERR_NOMEM. */
 int ftc_status_stacks(struct ftc_status *status);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * ftcoll-status: what a job's segment says, as plain values, and ways to show them.
+ * ftcoll-status: what the segment of a job says, as plain values, and ways to show these.
  *
- * The segment is written by others while it is read, and by processes that may have died in the
- * middle: nothing in it is believed. ftc_status_look() copies every word once, turns what is out of
- * range into the "unknown" values named below, and hands out strings without control characters;
- * what renders works on the copy alone.
+ * Other processes write to the segment while it is read, and any of them may have died in the
+ * middle of a write. So nothing in the segment is trusted. ftc_status_look() copies every word
+ * once, replaces values out of range by the "unknown" values below, and removes control characters
+ * from strings. The functions that show a status use only this copy.
  */
 #ifndef FTC_CLI_STATUS_H
 #define FTC_CLI_STATUS_H
@@ -18,26 +18,28 @@
 #include "collectives/call.h"
 #include "node/segment/segment.h"
 
-#define FTC_STATUS_SCHEMA 1          /* of --json */
+/* Where the comment of a field below names FTC_STATUS_NEVER, BAD or CALL, the field may have that
+ * value. */
+#define FTC_STATUS_SCHEMA 1          /* the schema of --json */
 #define FTC_STATUS_NEVER  UINT64_MAX /* an age that is not known */
 #define FTC_STATUS_BAD    (-2)       /* a rank or enumerator out of range */
-#define FTC_STATUS_CALL   (-3)       /* for a kind of call: one that is not known by name */
+#define FTC_STATUS_CALL   (-3)       /* a kind of call whose name is not known */
 
 enum ftc_status_state {
     FTC_STATUS_WAITING, /* not started yet */
-    FTC_STATUS_SPAWNED, /* not joined yet */
+    FTC_STATUS_SPAWNED, /* started, but not joined yet */
     FTC_STATUS_JOINED,
     FTC_STATUS_FINALIZED,
     FTC_STATUS_ENDED,
     FTC_STATUS_FAILED,
-    FTC_STATUS_ODD, /* what the slot says makes no sense */
+    FTC_STATUS_ODD, /* the slot makes no sense */
     FTC_STATUS_STATES
 };
 
-/* What two looks say about a heartbeat. */
+/* What several looks together say about a heartbeat. */
 enum ftc_status_pulse {
-    FTC_PULSE_NONE,    /* the rank has none: not joined, gone or failed */
-    FTC_PULSE_UNKNOWN, /* not looked at for long enough */
+    FTC_PULSE_NONE,    /* the rank has none: it has not joined, is gone or has failed */
+    FTC_PULSE_UNKNOWN, /* the looks do not cover enough time yet */
     FTC_PULSE_MOVING,
     FTC_PULSE_STILL,
     FTC_PULSES
@@ -45,13 +47,13 @@ enum ftc_status_pulse {
 
 struct ftc_status_beat {
     uint64_t heartbeat;
-    uint64_t first_ns;   /* of the first look that found the rank alive; 0: none */
-    uint64_t changed_ns; /* when a look found it changed, or first_ns */
+    uint64_t first_ns;   /* time of the first look that found the rank alive; 0: none */
+    uint64_t changed_ns; /* time of the last look that found a change, or first_ns */
     bool moved;
 };
 
 struct ftc_status_activity {
-    bool certain; /* false: its writer was in the middle of a change each time */
+    bool certain; /* false: every try met its writer in the middle of a change */
     int kind;     /* enum ftc_call_kind, FTC_STATUS_CALL, FTC_STATUS_BAD */
     uint64_t op;
     uint64_t age_ns; /* since the call or the return; FTC_STATUS_NEVER */
@@ -63,7 +65,7 @@ struct ftc_status_activity {
     uint64_t epoch_op;
     uint32_t epoch_i, epoch_s;
     uint32_t known_failed, agreed_failed;
-    uint64_t unsettled_ns; /* in gossip, not ready to agree for so long; else FTC_STATUS_NEVER */
+    uint64_t unsettled_ns; /* in gossip: for how long not ready to agree; else FTC_STATUS_NEVER */
 };
 
 struct ftc_status_failure {
@@ -76,57 +78,56 @@ struct ftc_status_failure {
 
 struct ftc_status_node {
     char host[64];
-    int first, count; /* ranks */
+    int first, count; /* its first rank, and how many ranks it has */
     int state;        /* enum ftc_node_state, FTC_STATUS_BAD */
-    uint64_t age_ns;  /* of that state; FTC_STATUS_NEVER */
+    uint64_t age_ns;  /* for how long in that state; FTC_STATUS_NEVER */
 };
 
 struct ftc_status_rank {
     enum ftc_status_state state;
-    int node;           /* an index */
+    int node;           /* index in ftc_status.node */
     int pid;            /* 0: none */
     uint64_t pid_start; /* its start time; 0: unknown */
     int wait_status;    /* valid if ENDED or FAILED */
     enum ftc_status_pulse pulse;
     uint64_t heartbeat;
-    uint64_t still_ns;      /* seen to stand still for so long, at least */
-    uint64_t joined_age_ns; /* FTC_STATUS_NEVER */
+    uint64_t still_ns;      /* the heartbeat has stood still for so long, at least */
+    uint64_t joined_age_ns; /* since it joined; FTC_STATUS_NEVER */
     uint64_t called;        /* operations called so far */
     uint64_t returned;      /* operations that returned */
-    uint64_t progress;      /* operations called, from all that the slot says */
-    uint64_t
-        lag; /* operations behind the first live rank; 0 for ranks not alive, or of other nodes */
+    uint64_t progress;      /* operations called, from all words of the slot that tell it */
+    uint64_t lag; /* operations behind the foremost live rank; 0 if not alive, or of another node */
     uint64_t sent[FTC_MESSAGE_KINDS];  /* messages by kind */
     uint64_t bytes, ballots, dropped;  /* as in struct ftc_counters */
-    uint64_t rules[FTC_RULES];         /* how often each was taken */
-    uint64_t suspicions, fencings;     /* of a rank of this node */
-    uint64_t heartbeat_seen;           /* its counter, whatever became of the rank */
-    uint64_t pieces[FTC_PIECES];       /* of multicast decisions, by how they came */
-    uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast */
+    uint64_t rules[FTC_RULES];         /* how often the rank took each rule */
+    uint64_t suspicions, fencings;     /* for a rank of this node */
+    uint64_t heartbeat_seen;           /* its heartbeat counter, also after it ended or failed */
+    uint64_t pieces[FTC_PIECES];       /* pieces of multicast decisions, by how they arrived */
+    uint64_t datagrams[FTC_DATAGRAMS]; /* multicast datagrams */
     uint64_t compared, corrected,
-        detected; /* operations that it coordinated, by what comparing results found */
+        detected; /* operations that it coordinated, by what comparing the results found */
     uint32_t carriers
-        [FTC_CARRIERS]; /* to how many ranks its messages go by what; of ranks of this node alone */
+        [FTC_CARRIERS]; /* to how many ranks it sends by each carrier; ranks of this node only */
     struct ftc_status_activity activity;
     struct ftc_status_failure failure; /* valid if FAILED */
-    struct ftc_set known, agreed;      /* L and G as published */
-    /* Set by ftc_status_blame(): where the chain of waiting ends; -1: this rank waits for
-     * nobody. */
+    struct ftc_set known, agreed;      /* L and G, as the rank has published them */
+    /* ftc_status_blame() sets the rest. `culprit` is the rank where the chain of waiting ends, or
+     * -1 if this rank does not wait for another. */
     int culprit;
     int blamed; /* how many ranks wait for this one in the end */
-    int cycle;  /* > 0: this many ranks, this one the lowest, wait for each other */
-    int next;   /* the next link of the chain; -1: it ends here */
+    int cycle;  /* > 0: so many ranks wait for each other, and this one is the lowest of them */
+    int next;   /* the next rank of the chain; -1: the chain ends here */
 };
 
-/* Of --stacks. */
+/* What --stacks found for one rank. */
 struct ftc_status_stack {
-    bool taken;      /* the rank was to be looked at */
+    bool taken;      /* a look at this rank was wanted */
     int frames;      /* 0: `error` says why */
-    char *text;      /* lines of frames ("#0 ...") and of threads' heads, cleaned; NULL: none */
+    char *text;      /* lines of frames ("#0 ...") and heads of threads, cleaned; NULL: none */
     char error[192]; /* "": none */
 };
 
-/* How decisions are spread by messages; what is auto is chosen. */
+/* How decisions are spread by messages. A setting "auto" is replaced by what it stands for. */
 struct ftc_status_broadcast {
     bool known; /* false: no messages, or the configuration does not say */
     enum ftc_dissemination dissemination;
@@ -138,55 +139,56 @@ struct ftc_status {
     char cluster[FTC_JOB_NAME_SIZE]; /* the job's name on all nodes */
     char job[FTC_JOB_NAME_SIZE], host[64], command[256], directory[108];
     char algorithm[32], scheme[32], share[32],
-        integrity[32]; /* of the configuration; "?" if it does not say */
+        integrity[32]; /* from the configuration; "?" if it does not say */
     struct ftc_status_broadcast broadcast;
     unsigned uid;
-    uint64_t pid_namespace; /* of the ranks' pids; 0: unknown */
+    uint64_t pid_namespace; /* the namespace of the ranks' pids; 0: unknown */
     int ranks, f;
     int nodes, own_node;
-    bool carried; /* messages go by more than shared memory */
+    bool carried; /* some messages go by another carrier than shared memory */
     int launcher_pid;
     bool launcher_alive;
-    bool launcher_stopped; /* by SIGSTOP or a debugger: nobody watches the ranks */
+    bool launcher_stopped; /* by SIGSTOP or a debugger, so the ranks are not watched */
     int state;             /* enum ftc_job_state, FTC_STATUS_BAD */
     uint64_t age_ns, started_realtime_ns;
     uint64_t period_ns, timeout_ns;
-    uint64_t abort;               /* the word of the header */
-    uint64_t now_ns, realtime_ns; /* of the look */
-    uint64_t most;                /* greatest progress of a live rank */
+    uint64_t abort;               /* the abort word of the header */
+    uint64_t now_ns, realtime_ns; /* time of the look */
+    uint64_t most;                /* the greatest progress of a live rank */
     int failures;
-    int *failed; /* failed ranks in the order of declaration; the first `failures` are valid */
+    int *failed; /* failed ranks in the order of declaration; `failures` entries are valid */
     struct ftc_status_node *node;
     struct ftc_status_rank *rank;
     struct ftc_status_beat *beat;   /* kept from look to look */
-    struct ftc_status_stack *stack; /* of each rank; NULL: not asked for (stacks.h) */
-    char no_stacks[96];             /* why none could be taken at all; "": they were */
-    const char *text;               /* the configuration, the segment's */
+    struct ftc_status_stack *stack; /* one for each rank; NULL: not asked for (stacks.h) */
+    char no_stacks[96];             /* why no stack at all could be taken; "": stacks were taken */
+    const char *text;               /* the configuration, in the segment */
 };
 
 /* --- looking (look.c) --- */
 
-/* Room for a job of that many ranks and nodes. FTC_ERR_NOMEM. */
+/* Make room for a job of so many ranks and nodes. Error: FTC_ERR_NOMEM. */
 int ftc_status_init(struct ftc_status *status, int ranks, int nodes);
-void ftc_status_fini(struct ftc_status *status); /* of a zeroed struct is legal */
+void ftc_status_fini(struct ftc_status *status); /* takes a zeroed struct too */
 
-/* Copy what the segment says now. Call again for news; heartbeats are compared from look to
- * look. */
+/* Copy what the segment says now. Later calls update the copy and compare the heartbeats with those
+ * of the calls before. */
 void ftc_status_look(struct ftc_status *status, struct ftc_segment *segment);
 
-/* Look until every live heartbeat was seen to move, at most one and a half periods or 0.6 s. */
+/* Look until every live heartbeat was seen to move, but at most for one and a half periods or
+ * 0.6 s. */
 void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment);
 
-bool ftc_status_live(const struct ftc_status_rank *rank); /* joined, and not gone */
-bool ftc_status_over(const struct ftc_status *status); /* the job has ended, or its launcher has */
+bool ftc_status_live(const struct ftc_status_rank *rank); /* the rank has joined, and is not gone */
+bool ftc_status_over(const struct ftc_status *status);    /* the job or its launcher has ended */
 
-/* --- who waits for whom (blame.c) --- */
+/* --- which rank waits for which (blame.c) --- */
 
-/* Fill progress, lag, culprit, blamed, cycle, next. Part of ftc_status_look(). Works in
- * place. */
+/* Fill progress, lag, culprit, blamed, cycle and next of every rank. ftc_status_look() calls it. */
 void ftc_status_blame(struct ftc_status *status);
 
-/* --- words (words.c); all return `text` or a constant --- */
+/* --- words (words.c) --- */
+/* All functions return `text` or a constant; "?" stands for a value that is not known. */
 
 #define FTC_STATUS_TEXT 64
 
@@ -217,23 +219,22 @@ struct ftc_status_view {
     bool failed; /* the failed sets only */
 };
 
-/* The table of ranks. FTC_ERR_NOMEM. */
+/* Print the table of ranks. Error: FTC_ERR_NOMEM. */
 int ftc_status_table(const struct ftc_status *status, const struct ftc_status_view *view,
                      FILE *out);
 
-/* The whole page of a job: head, table, who is waited for, failed sets. FTC_ERR_NOMEM. */
+/* Print the whole page of a job: head, table, awaited ranks, failed sets. Error: FTC_ERR_NOMEM. */
 int ftc_status_page(const struct ftc_status *status, const struct ftc_status_view *view, FILE *out);
 
-/* A line for each of `count` jobs. NULL entries are jobs whose segment is damaged; names[] has
- * their names.
- */
+/* Print a line for each of `count` jobs. A NULL entry is a job whose segment is damaged. names[]
+ * has the name of every job. */
 void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JOB_NAME_SIZE],
                      int count, const struct ftc_status_view *view, FILE *out);
 
-/* {"schema":1,"jobs":[...]}. NULL entries are left out. FTC_ERR_NOMEM. */
+/* Print {"schema":1,"jobs":[...]}, without NULL entries. Error: FTC_ERR_NOMEM. */
 int ftc_status_json(struct ftc_status *const jobs[], int count, FILE *out);
 
-/* OpenMetrics text: nothing but its end mark if there is no job. NULL entries are left out. */
+/* Print OpenMetrics text, without NULL entries. If there is no job, it is only the end mark. */
 void ftc_status_openmetrics(struct ftc_status *const jobs[], int count, FILE *out);
 
 #endif

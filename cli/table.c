@@ -1,7 +1,8 @@
 /*
- * The table of ranks. Ranks that do the same share a row, so that a job of hundreds reads as a few
- * lines; small jobs and --all get a row for each. Columns are as wide as what is in them; where the
- * terminal is narrower, the least needed ones are left out, and the reader is told which.
+ * The table of ranks. Ranks that do the same share a row, so a job of hundreds of ranks takes a few
+ * lines. In a small job, or with --all, each rank has its own row. A column is as wide as its
+ * widest cell. If the terminal is too narrow, the least needed columns are left out, and a note
+ * names them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "collectives/agreement/member.h"
 
 #define CELL_SIZE 32
-#define SMALL_JOB 16 /* up to so many ranks each has its row */
+#define SMALL_JOB 16 /* in a job of at most so many ranks, each has its own row */
 #define GAP       2  /* blanks between columns */
 
 enum column {
@@ -54,20 +55,20 @@ static const struct {
 };
 #define LEAVE_STEPS 7
 
-/* Ranks that share a row; all but what is counted here is as in `first`. */
+/* Ranks that share a row. They all do what the rank `first` does, except for the values here. */
 struct row {
     struct ftc_set ranks;
     int first, count;
     uint64_t longest_ns, stillest_ns, unsettled_ns;
-    bool one_target;        /* all wait for the same rank, and for as many */
-    bool one_node, one_way; /* all are on one node; have the same carriers */
+    bool one_target;        /* all wait for the same rank, and for the same number of ranks */
+    bool one_node, one_way; /* all are on one node; all have the same carriers */
     char cell[COLUMNS][CELL_SIZE];
 };
 
 struct table {
     struct row *row;
     int rows;
-    int width[COLUMNS]; /* 0: left out */
+    int width[COLUMNS]; /* 0: the column is left out */
 };
 
 static bool same_activity(const struct ftc_status_activity *a, const struct ftc_status_activity *b)
@@ -182,9 +183,8 @@ static void fill_waits(struct row *row, const struct ftc_status_activity *activi
         snprintf(cell, CELL_SIZE, "%s %d", what, activity->waits_for);
 }
 
-/* "0" while no decision was taken in another ballot than the first; else op and ballot, as in
- * agreement.md.
- */
+/* "0" if every decision so far was taken in the first ballot; else operation and ballot, as in
+ * agreement.md. */
 static void fill_epoch(char *cell, const struct ftc_status_activity *activity)
 {
     if (activity->epoch_op == 0 && activity->epoch_i == 0 && activity->epoch_s == 0)
@@ -267,7 +267,7 @@ static void narrow(struct table *table, int limit)
                 table->width[i] = 0;
 }
 
-/* One line; nothing is padded after the last cell. */
+/* Print one line, without blanks after the last cell. */
 static void print_line(const struct table *table, const char *const cells[COLUMNS], FILE *out)
 {
     int blanks = 0;
@@ -294,7 +294,7 @@ static void print(const struct table *table, const struct ftc_status *status, FI
     const char *separator = "(no room for ";
     for (int i = 0; i < NOTE; i++) {
         if (table->width[i] > 0 ||
-            (i == NODE && status->nodes == 1) || /* the page names the node above */
+            (i == NODE && status->nodes == 1) || /* the head of the page names the node */
             (i == CARRIERS && !status->carried))
             continue;
         fprintf(out, "%s%s", separator, columns[i].title);

@@ -1,7 +1,7 @@
 /*
- * The page again every second. On a terminal it replaces the last one (cursor home, text, clear to
- * the end: no flicker, no curses) and is cut to the window; elsewhere pages follow each other, each
- * under a line with the time.
+ * Shows the page again every second. On a terminal it replaces the last page (cursor home, text,
+ * clear to the end: no flicker, no curses) and is cut to the window. Elsewhere the pages follow
+ * each other, each under a line with the time.
  */
 #include "cli/watch.h"
 
@@ -18,12 +18,12 @@
 
 #define PERIOD_MS 1000
 
-/* At most lines-1 lines of the page, so that the terminal does not scroll; each cleared to its
- * end. */
+/* Print at most lines - 1 lines of the page, so that the terminal does not scroll. Each line is
+ * cleared to its end. */
 static void put_page(const char *page, int lines)
 {
     fputs("\033[?7l\033[H",
-          stdout); /* long lines are cut, not wrapped, or the count below is wrong */
+          stdout); /* cut long lines: a wrapped line would make the count below wrong */
     int used = 0;
     while (*page != '\0' && (lines <= 0 || used < lines - 2)) {
         const char *end = strchrnul(page, '\n');
@@ -60,8 +60,8 @@ static int show(const struct ftc_status *status, const struct ftc_status_view *v
     return rc;
 }
 
-/* Sleep for a period. True if it is time to leave: a signal (it stays pending elsewhere), or nobody
- * reads any more. */
+/* Sleep for a period. Returns true if it is time to leave: a signal has come (it stays pending
+ * elsewhere), or the reader of the output is gone. */
 static bool wait_period(int signals)
 {
     struct pollfd ends[2] = {{.fd = signals, .events = POLLIN}, {.fd = STDOUT_FILENO, .events = 0}};
@@ -79,7 +79,7 @@ int ftc_status_watch(struct ftc_status *status, struct ftc_segment *segment,
     sigaddset(&mask, SIGINT);
     sigaddset(&mask, SIGTERM);
     sigaddset(&mask, SIGHUP);
-    sigprocmask(SIG_BLOCK, &mask, NULL); /* for good: the program ends after this */
+    sigprocmask(SIG_BLOCK, &mask, NULL); /* never unblocked: the program ends after this */
     int signals = signalfd(-1, &mask, SFD_CLOEXEC);
     if (signals < 0)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot watch for signals: %m");

@@ -82,7 +82,7 @@ char *ftc_status_clock(const struct ftc_status *status, uint64_t age_ns, char te
     return text;
 }
 
-/* "9 (KILL)"; only the number if there is no such signal. */
+/* Print "9 (KILL)", or only the number if there is no such signal. */
 static void signal_text(int number, char *text, size_t size)
 {
     const char *name = sigabbrev_np(number);

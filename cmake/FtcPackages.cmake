@@ -1,10 +1,11 @@
-# Debian packages: `cmake --workflow --preset package`, or cpack -G DEB where FTC_PACKAGE is on and the prefix is /usr.
+# Make Debian packages: `cmake --workflow --preset package`, or cpack -G DEB if FTC_PACKAGE is on
+# and the prefix is /usr.
 set(maintainer "ftcoll developers <ftcoll@packages.invalid>")
-if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL}) # as for Debian's own tools
+if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL}) # Debian's own tools read these too
     set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
 endif()
 set(FTC_PACKAGE_MAINTAINER "${maintainer}" CACHE STRING "Who answers for the packages: Name <address>")
-# Less than the 1 of a package of Debian itself.
+# This revision is less than 1, the first revision of a package in Debian itself.
 set(FTC_PACKAGE_REVISION 0local1 CACHE STRING "Debian revision of the packages")
 
 set(CPACK_GENERATOR DEB)
@@ -15,7 +16,8 @@ set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/packaging/debian/refuse.cmake)
 set(CPACK_FTC_PACKAGE ${FTC_PACKAGE})
-# Notices stay away: Debian has the licence, and its own places for copyright and changelog (prepare.cmake).
+# The component "notices" is left out: Debian has the licence already, and its own places for
+# copyright and changelog (prepare.cmake).
 set(CPACK_COMPONENTS_ALL library tools development documentation)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/debian/prepare.cmake)
 set(CPACK_FTC_SOURCE ${PROJECT_SOURCE_DIR})
@@ -37,13 +39,14 @@ get_target_property(soversion ftcoll SOVERSION)
 set(library libftcoll${soversion})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
-# ldconfig by a trigger. cpack writes scripts that call it unless others are named: it says that these are missing, and
-# leaves them out.
+# A trigger runs ldconfig. cpack would write scripts that call it unless other scripts are named.
+# The scripts named here do not exist: cpack says so, and leaves them out.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
     ${PROJECT_SOURCE_DIR}/packaging/debian/triggers ${PROJECT_BINARY_DIR}/none/postinst ${PROJECT_BINARY_DIR}/none/postrm)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
-# Loaded only where there are RDMA devices; the programs of ftcoll start ranks.
+# libibverbs and librdmacm are loaded only if there are RDMA devices. The package ftcoll has the
+# programs that start ranks.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "ftcoll ${exactly}, libibverbs1, librdmacm1")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "fault-tolerant collective operations (library)
 ${about}
@@ -53,7 +56,7 @@ This package has the library that programs are linked with.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME ftcoll)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${library} ${exactly}")
-set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "elfutils | gdb") # ftcoll-status --stacks
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "elfutils | gdb") # for ftcoll-status --stacks
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "bash-completion, ftcoll-doc, gnuplot-nox | gnuplot, slurm-client")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "fault-tolerant collective operations (programs)
 ${about}

@@ -1,5 +1,5 @@
 # ftc_check(NAME [SOURCES file...] [LIBRARIES target...] [LABELS label...] [TIMEOUT seconds])
-# A Check suite in test_NAME.c (and more sources), registered with ctest as NAME.
+# Add a Check suite in test_NAME.c (and more sources), and register it with ctest as NAME.
 function(ftc_check name)
     cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
     add_executable(test_${name} test_${name}.c ${ARG_SOURCES})
@@ -8,14 +8,15 @@ function(ftc_check name)
     if(NOT ARG_TIMEOUT)
         set(ARG_TIMEOUT 300)
     endif()
-    # ctest's limit is the only one: Check's of 4 s is too short on a loaded machine.
+    # The limit of ctest replaces that of Check: 4 s are too short on a loaded machine.
     set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT CK_DEFAULT_TIMEOUT=${ARG_TIMEOUT})
     if(ARG_LABELS)
         set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
     endif()
 endfunction()
 
-# ftc_fuzz(NAME LIBRARIES target...): a libFuzzer target in fuzz_NAME.c, built with FTC_FUZZ only.
+# ftc_fuzz(NAME LIBRARIES target...)
+# Add a libFuzzer target in fuzz_NAME.c. It is built with FTC_FUZZ only.
 function(ftc_fuzz name)
     cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
     if(NOT FTC_FUZZ)
@@ -28,5 +29,5 @@ function(ftc_fuzz name)
     add_dependencies(fuzzers fuzz_${name})
 endfunction()
 
-# All fuzzers; nothing else of such a build can be linked.
+# This target builds all fuzzers. Nothing else of a build with FTC_FUZZ can be linked.
 add_custom_target(fuzzers)

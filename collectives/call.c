@@ -3,11 +3,8 @@
 
 const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS] = {
     [FTC_CALL_NONE] = {.name = "none"},
-    [FTC_CALL_ALLREDUCE] = {.name = "allreduce",
-                            .reduces = true,
-                            .has_result = true,
-                            .carries = true,
-                            .levels = true},
+    [FTC_CALL_ALLREDUCE] =
+        {.name = "allreduce", .reduces = true, .has_result = true, .carries = true, .levels = true},
     [FTC_CALL_REDUCE] = {.name = "reduce", .rooted = true, .reduces = true, .levels = true},
     [FTC_CALL_BCAST] = {.name = "bcast", .rooted = true, .carries = true, .levels = true},
     [FTC_CALL_BARRIER] = {.name = "barrier", .levels = true},

@@ -68,10 +68,10 @@ struct ftc_config {
     int64_t f;                    /* job.f */
     int64_t heartbeat_period_ms;  /* detector.heartbeat_period_ms */
     int64_t heartbeat_timeout_ms; /* detector.heartbeat_timeout_ms */
-    bool fence;             /* detector.fence: kill suspected ranks; off: only report them */
-    bool exit_notices;      /* detector.exit_notices: off is for tests of heartbeats alone */
-    enum ftc_scheme scheme; /* failure_info.scheme */
-    enum ftc_share share;   /* failure_info.share */
+    bool fence;                   /* detector.fence: kill suspected ranks; off: only report them */
+    bool exit_notices;            /* detector.exit_notices: off is for tests of heartbeats alone */
+    enum ftc_scheme scheme;       /* failure_info.scheme */
+    enum ftc_share share;         /* failure_info.share */
     enum ftc_reduce_tree reduce_tree; /* reduce.tree */
     int64_t reduce_arity;             /* reduce.arity: the arity of the heap */
     int64_t reduce_direct;            /* reduce.direct: 0: auto */
@@ -85,14 +85,14 @@ struct ftc_config {
     int64_t distance;                      /* broadcast.distance: d; 0: auto */
     int64_t correction_delay_us; /* broadcast.correction_delay_us: pace of correction messages */
     int64_t patience_us;         /* broadcast.patience_us; 0: for ever */
-    enum ftc_gossip_bound gossip_bound; /* broadcast.gossip_bound */
-    int64_t gossip_rounds;              /* broadcast.gossip_rounds; 0: auto */
-    int64_t gossip_hop;                 /* broadcast.gossip_hop */
-    int64_t broadcast_seed;             /* broadcast.seed */
-    int64_t settle_every;               /* broadcast.settle_every: w; 0: no broadcast settles */
-    enum ftc_prepare prepare;           /* collectives.prepare */
-    enum ftc_config_collectives algorithm;       /* collectives.algorithm */
-    enum ftc_config_levels levels;      /* collectives.levels */
+    enum ftc_gossip_bound gossip_bound;    /* broadcast.gossip_bound */
+    int64_t gossip_rounds;                 /* broadcast.gossip_rounds; 0: auto */
+    int64_t gossip_hop;                    /* broadcast.gossip_hop */
+    int64_t broadcast_seed;                /* broadcast.seed */
+    int64_t settle_every;                  /* broadcast.settle_every: w; 0: no broadcast settles */
+    enum ftc_prepare prepare;              /* collectives.prepare */
+    enum ftc_config_collectives algorithm; /* collectives.algorithm */
+    enum ftc_config_levels levels;         /* collectives.levels */
     bool direct_copies; /* collectives.direct_copies: two ranks may copy between their memories */
     enum ftc_config_large large; /* collectives.large: how large allreduces go across nodes */
     int64_t large_at;            /* collectives.large_at: bytes from which an allreduce is large */

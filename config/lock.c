@@ -38,8 +38,9 @@ static int refuse_name(const char *name, const char *source)
                              "%s: %s: no such section or key to lock; did you mean %s.%s?", source,
                              quoted, nearest->section, nearest->key);
     return ftc_error_set(
-        FTC_ERR_CONFIG, "%s: %s: no such section or key to lock; `ftrun --print-config --all` lists them",
-        source, quoted);
+        FTC_ERR_CONFIG,
+        "%s: %s: no such section or key to lock; `ftrun --print-config --all` lists them", source,
+        quoted);
 }
 
 static int lock_name(struct ftc_settings *settings, const char *name, const char *source)

@@ -82,7 +82,8 @@ static int check_section(const struct source *source, const char *line)
     ftc_config_quote(name, quoted);
     if (nearest != NULL)
         return refuse_line(source, "%s: no such section; did you mean [%s]?", quoted, nearest);
-    return refuse_line(source, "%s: no such section; `ftrun --print-config --all` lists them", quoted);
+    return refuse_line(source, "%s: no such section; `ftrun --print-config --all` lists them",
+                       quoted);
 }
 
 /* Check a line, and write to `line` what inih gets of it. A comment becomes an empty line, so that

@@ -32,8 +32,9 @@ static int refuse_key(const char *section, const char *key, const char *source)
     if (nearest != NULL)
         return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; did you mean %s.%s?", source,
                              quoted, nearest->section, nearest->key);
-    return ftc_error_set(FTC_ERR_CONFIG, "%s: %s: no such key; `ftrun --print-config --all` lists them",
-                         source, quoted);
+    return ftc_error_set(FTC_ERR_CONFIG,
+                         "%s: %s: no such key; `ftrun --print-config --all` lists them", source,
+                         quoted);
 }
 
 static bool is_alias(const char *section, const char *key)
@@ -162,10 +163,10 @@ static int refuse_variable(const char *name)
         return ftc_error_set(FTC_ERR_CONFIG,
                              "environment variable %s: no such setting; did you mean %s?", quoted,
                              ftc_config_variable(nearest, variable, sizeof(variable)));
-    return ftc_error_set(
-        FTC_ERR_CONFIG,
-        "environment variable %s: no such setting; unset it (`ftrun --print-config --all` lists them)",
-        quoted);
+    return ftc_error_set(FTC_ERR_CONFIG,
+                         "environment variable %s: no such setting; unset it (`ftrun "
+                         "--print-config --all` lists them)",
+                         quoted);
 }
 
 static bool is_alias_variable(const char *name)

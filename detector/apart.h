@@ -24,9 +24,9 @@ struct ftc_apart_peer {
 struct ftc_apart {
     int self, nodes;
     uint64_t round_ns, patience_ns, gap_ns;
-    uint64_t rounded_ns;    /* when the last round began */
-    unsigned char *silent;  /* of each node: rounds in a row in which it was not heard */
-    struct ftc_set unheard; /* nodes that were silent for too many rounds, or are unreachable */
+    uint64_t rounded_ns;        /* when the last round began */
+    unsigned char *silent;      /* of each node: rounds in a row in which it was not heard */
+    struct ftc_set unheard;     /* nodes that were silent for too many rounds, or are unreachable */
     struct ftc_set unreachable; /* nodes to whose ranks this node's ranks cannot connect */
     /* The rest is used by the leader only. */
     struct ftc_apart_peer *peer;
@@ -43,7 +43,7 @@ void ftc_apart_fini(struct ftc_apart *apart);
 /* True: a round begins, and this node must greet all others. Only rounds in which this node itself
  * ran are counted, so that its own pauses accuse nobody. */
 bool ftc_apart_round(struct ftc_apart *apart, const struct ftc_set *base, uint64_t now_ns);
-uint64_t ftc_apart_due(const struct ftc_apart *apart); /* when the next round begins */
+uint64_t ftc_apart_due(const struct ftc_apart *apart);  /* when the next round begins */
 void ftc_apart_hear(struct ftc_apart *apart, int from); /* a message of node `from` came */
 void ftc_apart_left(struct ftc_apart *apart, int node); /* the node has left the base */
 /* False: a rank of this node cannot connect to a rank of `node`. True: it can again. */

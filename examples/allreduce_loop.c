@@ -1,9 +1,9 @@
 /*
- * The smallest program: sum the ranks again and again, while ranks die.
+ * The smallest program: it sums the rank numbers again and again, while ranks die.
  *
  *     ftrun -np 8 -f 2 --kill 3@0.5 ./allreduce_loop 1000 1
  *
- * arguments: how many times (default 1000), pause between two in milliseconds (default 0)
+ * arguments: how many operations (default 1000), pause after each in milliseconds (default 0)
  */
 #include <ftcoll.h>
 #include <inttypes.h>
@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A failed rank's input is in the result entirely or not at all, and the failed set alone does not
- * say which: so the count lies between the survivors and all, and what is missing from the sum is
- * failed ranks' input. With [failure_info] scheme = list, the default, the failed set names every
- * rank that is left out. */
+/* Check a sum against the failed set of its operation. The result holds a failed rank's input
+ * entirely or not at all, and the failed set alone does not say which of the two. So the count of
+ * inputs lies between the number of survivors and the number of all ranks, and the sum lacks at
+ * most the inputs of all failed ranks. The check needs [failure_info] scheme = list, the default:
+ * with it the failed set names every rank whose input the result lacks. */
 static int plausible(const int64_t sum[2], const ftc_report *report, int size)
 {
     int64_t failed_sum = 0, all = (int64_t)size * (size - 1) / 2;
@@ -37,7 +38,7 @@ int main(int argc, char **argv)
         return 1;
     }
     for (long i = 0; i < times; i++) {
-        int64_t mine[2] = {ftc_rank(world), 1}; /* summed: the ranks, and how many there are */
+        int64_t mine[2] = {ftc_rank(world), 1}; /* the sum of the 1s counts the inputs */
         int rc = ftc_allreduce(mine, sum, 2, FTC_INT64, FTC_SUM, world);
         if (rc == FTC_SUCCESS)
             rc = ftc_last_report(world, &report);

@@ -1,21 +1,22 @@
 /*
- * Fit a line to points that are spread over the ranks, by averaged gradients: roughly by gossip,
- * then exactly. Who dies takes its points along.
+ * Fit a line to points that are spread over the ranks. In each step the ranks average their
+ * gradients. The first steps average roughly, by gossip; the last 40 steps average exactly. The
+ * points of a rank that dies are lost.
  *
  *     ftrun -np 8 -f 2 --kill 3@0.2 ./average 40 10
  *
- * arguments: steps by gossip (default 15), pause after each in milliseconds (default 0)
+ * arguments: steps by gossip (default 15), pause after each of them in milliseconds (default 0)
  */
 #include <ftcoll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define POINTS      1000 /* of each rank */
+#define POINTS      1000 /* on each rank */
 #define EXACT_STEPS 40
 
-/* Our share of the gradient: of half the mean squared error of y = line[0] x + line[1]. The points
- * lie around y = 3 x + 2. */
+/* The gradient of half the mean squared error of y = line[0] x + line[1], over this rank's points.
+ * The points lie around y = 3 x + 2. */
 static void gradient(int rank, const double line[2], double slope[2])
 {
     unsigned random = 2463534242u + (unsigned)rank * 2654435761u;
@@ -30,23 +31,24 @@ static void gradient(int rank, const double line[2], double slope[2])
     }
 }
 
-/* The mean over the survivors, to two digits: enough for the direction of a step. It is the same at
- * all of them, and so is the line. */
+/* Replace this rank's gradient by the mean over the survivors, to two digits. That is enough for
+ * the direction of a step. All survivors get the same mean, so their lines stay the same too. */
 static int roughly(double slope[2], ftc_comm *world)
 {
     ftc_gossip_options rough = {.struct_size = sizeof(rough), .accuracy = 0.01};
     int rc = ftc_gossip_allreduce(FTC_IN_PLACE, slope, 2, FTC_AVG, &rough, world);
 
-    if (rc == FTC_ERR_NOT_CONVERGED) { /* nobody has one: no step this time */
+    if (rc == FTC_ERR_NOT_CONVERGED) { /* no rank has a mean, so no rank takes a step */
         slope[0] = slope[1] = 0;
         rc = FTC_SUCCESS;
     }
     return rc;
 }
 
+/* Replace this rank's gradient by the exact mean: a sum, divided by the number of ranks in it. */
 static int exactly(double slope[2], ftc_comm *world)
 {
-    double mine[3] = {slope[0], slope[1], 1}, sum[3]; /* and how many ranks are in it */
+    double mine[3] = {slope[0], slope[1], 1}, sum[3]; /* the sum of the 1s counts the ranks */
     int rc = ftc_allreduce(mine, sum, 3, FTC_DOUBLE, FTC_SUM, world);
 
     for (int i = 0; rc == FTC_SUCCESS && i < 2; i++)

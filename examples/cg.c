@@ -1,27 +1,27 @@
 /*
- * Conjugate gradients for A x = b, b = (1, ..., 1), on a symmetric positive definite matrix in a
- * Matrix Market file; it converges whichever ranks die.
+ * Solve A x = b by conjugate gradients, with b = (1, ..., 1) and a symmetric positive definite
+ * matrix A from a Matrix Market file. The solver converges whichever ranks die.
  *
  *     poisson 64 > poisson64.mtx
  *     ftrun -np 8 -f 2 --kill 3@0.2 ./cg --slow 5 poisson64.mtx
  *
- * Every rank holds the matrix and the vectors x, r, p; what is shared out is the work: q = A p by
- * blocks of rows. Each rank computes its rows of q, zero elsewhere, and one allreduce (sum) brings
- * all of q, and p.q, to all. How failures are handled:
+ * Every rank holds the whole matrix and the vectors x, r and p. The ranks share the work of
+ * q = A p by blocks of rows: each rank computes its rows of q and leaves zeros in the others. One
+ * allreduce (sum) then brings q and p.q to all ranks. This is how the program handles failures:
  *
  *   - A result has the same bits on every survivor. x, r and p come from results and from the same
- *     arithmetic, so they are the same everywhere, after every step, without being exchanged: the
- *     last consistent x is each survivor's own.
- *   - The result holds a failed rank's rows entirely or not at all, and the failed set alone does
- *     not say which. So each rank adds a 1 in a place of its own behind q: the result says whose
- *     rows are in it. If an owner's are missing, every survivor sees that, shares the rows out anew
- *     over the others, and computes this q again.
- *   - Ranks in the agreed failed set get no rows from the next step on, though their rows were in
- *     this one.
+ *     arithmetic. So they are the same on every survivor after every step, without being exchanged,
+ *     and each survivor's own x is the last consistent one.
+ *   - The result holds a failed rank's rows entirely or not at all. The failed set alone does not
+ *     say which of the two. So each rank adds a 1 in a place of its own behind q, and the result
+ *     says whose rows it holds. If an owner's rows are missing, every survivor sees that, shares
+ *     out the rows anew over the other ranks, and computes this q again.
+ *   - A rank in the agreed failed set gets no rows from the next step on, even if its rows were in
+ *     this result.
  *
- * Nothing is lost but the one product. The digits of p.q depend on how rows are shared out
- * (floating-point sums), so a run with failures may need an iteration more or less than one
- * without.
+ * So a death costs at most the product that it hit. The last digits of p.q depend on how the rows
+ * are shared out (floating-point sums). So a run with failures may need an iteration more or less
+ * than a run without.
  */
 #include <errno.h>
 #include <ftcoll.h>
@@ -36,13 +36,12 @@
 #include <string.h>
 #include <time.h>
 
-/* --- the matrix: compressed rows, both triangles
- * ------------------------------------------------------- */
+/* --- the matrix: compressed rows, both triangles --- */
 
 struct matrix {
     int n;
     size_t entries;
-    size_t *row; /* n + 1: first entry of each row */
+    size_t *row; /* the first entry of each row; row[n] is the number of entries */
     int *column;
     double *value;
 };
@@ -50,7 +49,7 @@ struct matrix {
 struct entry {
     int row, column;
     double value;
-    long line; /* where it stands in the file, for errors */
+    long line; /* its line in the file, for error messages */
 };
 
 struct reader {
@@ -59,13 +58,12 @@ struct reader {
     long line;
     char text[1024];
     bool symmetric;
-    long n, declared; /* of the size line */
+    long n, declared; /* rows and entries that the size line declares */
     struct entry *entry;
     size_t entries;
 };
 
-/* "file:line: what is wrong", on this rank's standard error only if asked: all ranks read the same
- * file. */
+/* "file:line: what is wrong". All ranks read the same file, so only one of them prints it. */
 struct complaint {
     char text[512];
 };
@@ -83,7 +81,8 @@ static bool bad(struct complaint *complaint, const struct reader *reader, const 
     return false;
 }
 
-/* The next line that is neither a comment nor blank; 1, 0 at the end of the file, -1 on error. */
+/* Read the next line that is neither a comment nor blank. Returns 1, or 0 at the end of the file,
+ * or -1 on error. */
 static int next_line(struct reader *reader, struct complaint *why)
 {
     while (fgets(reader->text, sizeof(reader->text), reader->file) != NULL) {
@@ -124,7 +123,7 @@ static bool read_banner(struct reader *reader, struct complaint *why)
     return true;
 }
 
-/* A whole number at *text, within low..high; moves *text behind it. */
+/* Read a whole number from low to high at *text, and move *text behind it. */
 static bool take_integer(const char **text, long low, long high, long *value)
 {
     char *end;
@@ -141,8 +140,8 @@ static bool at_end(const char *text)
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* n, n and the number of entries, which cannot be more than the file has room for: nothing absurd
- * is allocated. */
+/* Read the size line: rows, columns and entries. The file must have room for so many entries, so
+ * that a wrong number causes no huge allocation. */
 static bool read_size(struct reader *reader, struct complaint *why)
 {
     long columns;
@@ -213,7 +212,8 @@ static int compare_entries(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Sorted, no entry twice; a general matrix must be symmetric all the same. */
+/* Sort the entries and check that none is there twice. A file of the kind "general" must hold a
+ * symmetric matrix too. */
 static bool check_entries(struct reader *reader, struct complaint *why)
 {
     qsort(reader->entry, reader->entries, sizeof(reader->entry[0]), compare_entries);
@@ -284,7 +284,7 @@ static bool compress(const struct reader *reader, struct matrix *matrix, struct 
         matrix->column[i] = reader->entry[i].column;
         matrix->value[i] = reader->entry[i].value;
     }
-    for (int i = 0; i < matrix->n; i++) /* empty rows begin where they end */
+    for (int i = 0; i < matrix->n; i++) /* an empty row ends where the row before it ends */
         if (matrix->row[i + 1] < matrix->row[i])
             matrix->row[i + 1] = matrix->row[i];
     return true;
@@ -304,8 +304,7 @@ static bool read_matrix(const char *path, struct matrix *matrix, struct complain
     return good;
 }
 
-/* --- the solver
- * -------------------------------------------------------------------------------------- */
+/* --- the solver --- */
 
 struct options {
     const char *path;
@@ -319,15 +318,15 @@ struct solver {
     int rank, size;
     const struct options *options;
     struct matrix matrix;
-    bool *owner;       /* by rank: gets rows */
+    bool *owner;       /* owner[rank]: does this rank get rows? */
     double *x, *r, *p; /* the same bits at every survivor */
-    double *q;         /* n elements of A p, then p.q, then a 1 for each rank whose rows are in */
+    double *q;         /* n elements of A p, then p.q, then a 1 for each rank whose rows are in q */
     long iterations;
     double residual; /* |r| / |b| */
     long repeated;   /* products computed again because an owner died */
 };
 
-/* A collective call failed: say why, and end the job. */
+/* After an error of a collective call, say why and end the job. */
 static void check(const struct solver *s, int rc)
 {
     if (rc == FTC_SUCCESS)
@@ -336,7 +335,8 @@ static void check(const struct solver *s, int rc)
     ftc_abort(s->world, 1);
 }
 
-/* This rank's rows, first..last-1: a block of even size for each owner, in order of rank. */
+/* This rank's rows are *first to *last - 1. The owners have blocks of nearly the same size, in the
+ * order of their ranks. */
 static void my_rows(const struct solver *s, int *first, int *last)
 {
     int64_t owners = 0, before = 0;
@@ -348,7 +348,7 @@ static void my_rows(const struct solver *s, int *first, int *last)
     *last = (int)((before + 1) * s->matrix.n / owners);
 }
 
-/* This rank's part of q = A v and of v.q. */
+/* Compute this rank's part of q = A v and of v.q. */
 static void multiply_mine(struct solver *s, const double *v)
 {
     int first, last, n = s->matrix.n;
@@ -362,22 +362,22 @@ static void multiply_mine(struct solver *s, const double *v)
     s->q[n + 1 + s->rank] = 1;
 }
 
-/* Take rows from owners that the result lacks, or that the agreed failed set names. False if rows
- * are missing. */
+/* Drop the owners that the result lacks or that the agreed failed set names. Returns false if rows
+ * are missing in the result. */
 static bool accept(struct solver *s)
 {
     ftc_report report = {.struct_size = sizeof(report)};
     bool whole = true;
     for (int rank = 0; rank < s->size; rank++)
         if (s->owner[rank] && s->q[s->matrix.n + 1 + rank] == 0)
-            s->owner[rank] = whole = false; /* the living are always in: it is dead */
+            s->owner[rank] = whole = false; /* a living rank is always in, so this one is dead */
     check(s, ftc_last_report(s->world, &report));
     for (int i = 0; i < report.failed_count; i++)
         s->owner[report.failed[i]] = false;
     return whole;
 }
 
-/* q = A v and v.q, complete, the same bits everywhere. */
+/* Compute all of q = A v. Returns v.q. Both have the same bits on every survivor. */
 static double multiply(struct solver *s, const double *v)
 {
     size_t count = (size_t)s->matrix.n + 1 + (size_t)s->size;
@@ -389,7 +389,7 @@ static double multiply(struct solver *s, const double *v)
     }
 }
 
-/* All ranks have both vectors: no exchange, the same order of additions, the same bits. */
+/* Every rank has both vectors and adds in the same order, so no exchange is needed. */
 static double dot(const double *a, const double *b, int n)
 {
     double sum = 0;
@@ -398,11 +398,12 @@ static double dot(const double *a, const double *b, int n)
     return sum;
 }
 
+/* One iteration. Returns false if the matrix is not positive definite. */
 static bool step(struct solver *s, double *rr)
 {
     int n = s->matrix.n;
     double pq = multiply(s, s->p);
-    if (!(pq > 0)) /* a NaN too; alike at every survivor */
+    if (!(pq > 0)) /* true for a NaN too; the same at every survivor */
         return false;
     double alpha = *rr / pq;
     for (int i = 0; i < n; i++) {
@@ -416,7 +417,7 @@ static bool step(struct solver *s, double *rr)
     return true;
 }
 
-/* |b - A x| / |b|, from x alone: what r says may have drifted. */
+/* Returns |b - A x| / |b|, computed from x alone, because rounding may have made r drift. */
 static double true_residual(struct solver *s)
 {
     multiply(s, s->x);
@@ -425,7 +426,7 @@ static double true_residual(struct solver *s)
     return sqrt(dot(s->r, s->r, s->matrix.n) / s->matrix.n);
 }
 
-/* NULL, or why it did not converge. */
+/* Returns NULL, or the reason why the solver did not converge. */
 static const char *solve(struct solver *s)
 {
     struct timespec slow = {.tv_sec = s->options->slow_ms / 1000,
@@ -443,8 +444,7 @@ static const char *solve(struct solver *s)
     return s->residual <= 10 * s->options->tolerance ? NULL : "not converged";
 }
 
-/* --- the result
- * -------------------------------------------------------------------------------------- */
+/* --- the result --- */
 
 static void print_result(const struct solver *s, const char *why)
 {
@@ -464,8 +464,8 @@ static void print_result(const struct solver *s, const char *why)
     fflush(stdout);
 }
 
-/* The lowest survivor prints. If it fails before all agree that it had its turn, the next one
- * does. */
+/* The lowest survivor prints. If it fails before all agree that it has had its turn, the next
+ * survivor prints. */
 static void print_once(struct solver *s, const char *why)
 {
     int printer;
@@ -487,7 +487,8 @@ static void print_once(struct solver *s, const char *why)
     } while (!s->owner[printer]);
 }
 
-/* A rank that could not read its file must not let the others wait; one complaint is enough. */
+/* A rank that could not read its file takes part all the same, because the others would wait. The
+ * lowest such rank complains for all. */
 static bool all_read(const struct solver *s, bool good, const struct complaint *why)
 {
     int32_t first = good ? s->size : s->rank;
@@ -533,8 +534,7 @@ static int run(struct solver *s)
     return code;
 }
 
-/* --- the command line
- * -------------------------------------------------------------------------------- */
+/* --- the command line --- */
 
 static bool parse_long(const char *text, long low, long high, long *value)
 {

@@ -1,23 +1,29 @@
 /*
- * Checkpoints of a state that is spread over the ranks: all survivors agree on who has failed and
- * which checkpoint is whole, go back to it when a part of the state has died, and a job that was
- * killed altogether goes on from it when it is started again.
+ * Checkpoints of a state that is spread over the ranks. All survivors agree on which ranks have
+ * failed and on which checkpoint is whole. When a part of the state has died, they go back to that
+ * checkpoint.
  *
- *     ftrun -np 8 -f 2 --kill 3@0.2 --kill 5@0.4 ./checkpoint state 400 20 5     # once more: goes on from where it was
+ *     ftrun -np 8 -f 2 --kill 3@0.2 --kill 5@0.4 ./checkpoint state 400 20 5
  *
- * arguments: directory (made if missing; of all hosts), steps, steps between checkpoints (20),
- * pause within each write in milliseconds (0)
+ * The same command, given again after the whole job was killed, goes on from the last checkpoint.
  *
- *   1. Each rank writes its shards to a name of its own, syncs, and renames them to one of two
- *      slots: the one that is not in use.
- *   2. An allreduce counts the shards that are there. Less than all: somebody died; the checkpoint
- *      in the other slot stays.
- *   3. The lowest survivor renames `latest`, which names slot and step, into place. An allreduce
- *      says so to all; if that rank is not in it, it has died, before or after it did so, and the
- *      next does it again: to the same effect.
+ * arguments: directory, which all hosts share and which is made if it is missing; steps; steps
+ * between two checkpoints (default 20); pause within each write in milliseconds (default 0)
  *
- * A kill at any moment leaves `latest` as it was or as it will be, and whole shards of the
- * checkpoint that it names.
+ * A checkpoint is made in three steps. There are two slots for checkpoints, and the last whole
+ * checkpoint is in one of them.
+ *
+ *   1. Each rank writes each of its shards to a file with a name of the rank's own, syncs it, and
+ *      renames it into the slot that is not in use.
+ *   2. An allreduce counts the shards that were written. If some are missing, a rank has died. The
+ *      checkpoint in the other slot then stays the last one.
+ *   3. The lowest survivor writes the file `latest`, which names step and slot, and renames it into
+ *      place. An allreduce tells all ranks that this is done. If the lowest survivor is missing in
+ *      the sum, it has died, before the rename or after it. Then the next survivor does the same
+ *      again, to the same effect.
+ *
+ * So a kill at any moment leaves `latest` either old or new, and all shards of the checkpoint that
+ * `latest` names are whole.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,14 +42,15 @@
 
 struct job {
     ftc_comm *world;
-    int rank, size, folder; /* descriptor of the directory */
+    int rank, size, folder; /* folder: descriptor of the directory */
     struct timespec pause;
-    bool *alive; /* by rank: not in the agreed failed set */
+    bool *alive; /* alive[rank]: this rank is not in the agreed failed set */
     bool mine[SHARDS];
-    uint64_t state[SHARDS]; /* of our shards */
+    uint64_t state[SHARDS]; /* valid for the shards in `mine` */
     uint64_t total;
-    int64_t step, saved,
-        number; /* saved, number: the last whole checkpoint's, as in `latest`; 0: none */
+    /* step: of the computation. saved, number: step and number of the last whole checkpoint, as in
+     * `latest`; number is 0 if there is none. */
+    int64_t step, saved, number;
     long went_back;
 };
 
@@ -56,7 +63,7 @@ static void need(const struct job *job, bool good, const char *what)
     ftc_abort(job->world, 1);
 }
 
-/* The sum over the ranks, to all. */
+/* Replace each number by its sum over the ranks. All ranks get the sums. */
 static void sum(const struct job *job, uint64_t *numbers, size_t count)
 {
     errno = 0;
@@ -70,8 +77,8 @@ static const char *own_name(char name[32], int rank)
     return name;
 }
 
-/* A file is there as a whole or not at all. The end of a host that was cut off may reach a shared
- * disk late, but under this name only. */
+/* Write a file that is there as a whole or not at all. If a host is cut off, its writes may reach a
+ * shared disk late, but they go to the rank's own name only. */
 static void write_whole(const struct job *job, const char *name, const char *text)
 {
     char own[32];
@@ -79,13 +86,13 @@ static void write_whole(const struct job *job, const char *name, const char *tex
     int fd = openat(job->folder, own_name(own, job->rank), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
                     0666);
     need(job, fd >= 0 && write(fd, text, half) == (ssize_t)half, own);
-    nanosleep(&job->pause, NULL); /* to be killed in */
+    nanosleep(&job->pause, NULL); /* gives `ftrun --kill` time to strike in the middle of a file */
     need(job, write(fd, text + half, rest) == (ssize_t)rest && fsync(fd) == 0 && close(fd) == 0,
          own);
     need(job, renameat(job->folder, own, job->folder, name) == 0 && fsync(job->folder) == 0, name);
 }
 
-/* False if there is no such file. */
+/* Returns false if there is no such file. */
 static bool read_whole(const struct job *job, const char *name, int64_t *step, uint64_t *value)
 {
     char text[80] = "", end[8] = "";
@@ -112,11 +119,12 @@ static void write_checked(const struct job *job, const char *name, uint64_t valu
 static const char *shard_name(char name[32], int shard, int64_t number)
 {
     snprintf(name, 32, "shard-%d.%d", shard,
-             (int)(number % 2)); /* the slot of the one before stays */
+             (int)(number % 2)); /* the slot of the checkpoint before stays untouched */
     return name;
 }
 
-/* Who has failed, the same set at every survivor; the shards are shared out over the others. */
+/* Agree on the failed ranks, and share out the shards among the others. Every survivor gets the
+ * same failed set, so all compute the same shares. */
 static void share_out(struct job *job)
 {
     ftc_rank_info *failed = calloc((size_t)job->size, sizeof(*failed));
@@ -129,7 +137,7 @@ static void share_out(struct job *job)
          "validate");
     for (int i = 0; i < count; i++) {
         job->alive[failed[i].rank] = false;
-        unlinkat(job->folder, own_name(name, failed[i].rank), 0); /* if it has left one */
+        unlinkat(job->folder, own_name(name, failed[i].rank), 0); /* if it has left a file */
     }
     free(failed);
     for (int i = 0; i < job->size; i++) {
@@ -140,7 +148,7 @@ static void share_out(struct job *job)
         job->mine[i] = i % owners == before;
 }
 
-/* To the last whole checkpoint, or to the beginning. */
+/* Go back to the last whole checkpoint, or to the beginning if there is none. */
 static void go_back(struct job *job)
 {
     char name[32];
@@ -157,7 +165,7 @@ static void go_back(struct job *job)
     job->step = job->saved;
 }
 
-/* A step of the computation needs the sum of all shards. False if some have died. */
+/* Sum all shards: a step of the computation needs the sum. Returns false if shards have died. */
 static bool add_up(struct job *job)
 {
     uint64_t all[2] = {0, 0};
@@ -178,6 +186,7 @@ static void advance(struct job *job)
     job->step++;
 }
 
+/* Make a checkpoint. Returns false if shards have died, and keeps the last checkpoint then. */
 static bool save(struct job *job)
 {
     char name[32];
@@ -190,7 +199,7 @@ static bool save(struct job *job)
     sum(job, &shards, 1);
     if (shards < SHARDS)
         return false;
-    for (int writer = 0; done == 0; writer++) /* ends with us at the latest */
+    for (int writer = 0; done == 0; writer++) /* ends when this rank is the writer, or before */
         if (job->alive[writer]) {
             if (job->rank == writer)
                 write_checked(job, "latest", (uint64_t)job->number + 1);
@@ -202,8 +211,9 @@ static bool save(struct job *job)
     return true;
 }
 
-/* What `latest` says, if it says the same to all. First the last ranks of a job whose ftrun was
- * killed must have ended: they might write still. Each holds a lock as long as it lives. */
+/* Open the directory and read `latest`, which must say the same to all ranks. Before that, wait
+ * until the ranks of an earlier job have ended: if its ftrun was killed, they may still be writing.
+ * Each rank holds a shared lock as long as it lives, and the exclusive lock waits for those. */
 static void open_folder(struct job *job, const char *path)
 {
     uint64_t number = 0;
@@ -211,7 +221,7 @@ static void open_folder(struct job *job, const char *path)
     job->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     need(job, job->folder >= 0, path);
     int lock =
-        openat(job->folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* closed by the end */
+        openat(job->folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* open until we end */
     need(job, lock >= 0 && flock(lock, LOCK_EX) == 0 && flock(lock, LOCK_UN) == 0, "lock");
     read_whole(job, "latest", &job->saved, &number);
     int64_t most[2] = {(int64_t)number, -(int64_t)number};
@@ -220,7 +230,7 @@ static void open_folder(struct job *job, const char *path)
          "allreduce");
     errno = ESTALE;
     need(job, most[0] == -most[1], "hosts see different checkpoints");
-    need(job, flock(lock, LOCK_SH) == 0, "lock"); /* all have passed the other */
+    need(job, flock(lock, LOCK_SH) == 0, "lock"); /* all ranks are past the exclusive lock */
     job->number = (int64_t)number;
 }
 

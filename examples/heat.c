@@ -1,20 +1,21 @@
 /*
- * The temperature of a plate whose rim is held warm, by relaxation. The rows are spread over the
- * ranks; when ranks die, the survivors share all rows out anew and go on, to the same temperatures.
+ * Compute the temperature of a plate whose rim is held warm, by relaxation. The rows of the plate
+ * are spread over the ranks. When ranks die, the survivors share out all rows anew, go on, and
+ * reach the same temperatures.
  *
  *     ftrun -np 8 -f 2 --kill 3@0.2 --kill 5@0.4 ./heat 24 1
  *
  * arguments: rows and columns within the rim (default 24), pause after each step in milliseconds
  * (default 0)
  *
- *   - A step relaxes a rank's own rows, then one allreduce brings every rank's first and last row
- *     to all, the squared change, and a 1 in a place of each rank's own: a rank whose 1 is missing
- *     has died, and its edges are missing with it.
- *   - Then one allreduce gathers all rows. A dead rank's are as they were when last gathered (at
- *     first: cold). Every survivor has the same rows and the same agreed failed set, so each takes
- *     its share of them without asking.
- *   - Relaxation forgets where it began: what was lost costs steps, not correctness. A computation
- *     that does not forget reads lost rows from a checkpoint: checkpoint.c.
+ *   - In a step each rank relaxes its own rows. Then one allreduce brings to all ranks the first
+ *     and the last row of every rank, the squared change, and a 1 in a place of each rank's own. If
+ *     the 1 of a rank is missing, that rank has died, and its edge rows are missing too.
+ *   - In that case, and at the end, one more allreduce gathers all rows. The rows of a dead rank
+ *     are those that were gathered last, or cold if none were. Every survivor has the same rows and
+ *     the same agreed failed set, so each one takes its share of the rows without asking.
+ *   - Relaxation reaches the same end from any beginning. So lost rows cost steps, not correctness.
+ *     A computation without this property reads lost rows from a checkpoint: see checkpoint.c.
  */
 #include <ftcoll.h>
 #include <math.h>
@@ -24,27 +25,29 @@
 #include <string.h>
 #include <time.h>
 
-#define ENOUGH 1e-20 /* squared change of a step, of all cells together */
+#define ENOUGH 1e-20 /* stop when a step's squared change, summed over all cells, is less */
 
 struct plate {
     ftc_comm *world;
-    int rank, size, n, width; /* width: with the rim */
-    bool *owner;              /* by rank; the same at all survivors */
-    int first, last;          /* our rows: first..last - 1, of 1..n */
-    double *cell;             /* current in our rows and the two beside them */
+    int rank, size, n, width; /* n rows and columns within the rim; width = n + 2, with the rim */
+    bool *owner;              /* owner[rank]: does it own rows? The same at all survivors */
+    int first, last;          /* this rank owns the rows first to last - 1, out of 1 to n */
+    double *cell;             /* up to date in this rank's rows and in the two rows beside them */
     double *known;            /* all rows as last gathered, the same at all survivors */
-    double *sum;              /* of an allreduce */
+    double *sum;              /* buffer of the allreduces */
     long steps, shared_out, lost;
 };
 
-/* The rim is x² - y², which the relaxed plate then is everywhere: the result can be checked. */
+/* The rim has the temperature x² - y². The relaxed plate then has it everywhere, so the result can
+ * be checked. */
 static double exact(const struct plate *p, int row, int column)
 {
     double x = (double)column / (p->width - 1), y = (double)row / (p->width - 1);
     return x * x - y * y;
 }
 
-/* A rank's rows: a block of even size for each owner, in order of rank. */
+/* The rows of a rank. The owners have blocks of nearly the same size, in the order of their
+ * ranks. */
 static void rows_of(const struct plate *p, int rank, int *first, int *last)
 {
     int owners = 0, before = 0;
@@ -56,8 +59,8 @@ static void rows_of(const struct plate *p, int rank, int *first, int *last)
     *last = 1 + (before + 1) * p->n / owners;
 }
 
-/* Sum p->sum, of `count` numbers and a 1 in the place of each rank that is in it. True if all
- * owners are. */
+/* Sum p->sum over the ranks. It holds `count` numbers, and behind them a 1 in the place of each
+ * rank that is in the sum. Returns true if all owners are in it. */
 static bool everybody(struct plate *p, size_t count)
 {
     bool all = true;
@@ -72,8 +75,8 @@ static bool everybody(struct plate *p, size_t count)
     return all;
 }
 
-/* All rows to all; the owners from now on are those that were in it and are not known to have died
- * since. */
+/* Bring all rows to all ranks. From now on the owners are the ranks that were in this sum and are
+ * not known to have died since. Returns true if all former owners were in it. */
 static bool gather(struct plate *p)
 {
     ftc_report report = {.struct_size = sizeof(report)};
@@ -103,6 +106,7 @@ static bool gather(struct plate *p)
     return all;
 }
 
+/* Relax this rank's rows once. Returns the squared change. */
 static double relax(struct plate *p)
 {
     double change = 0;
@@ -116,7 +120,7 @@ static double relax(struct plate *p)
     return change;
 }
 
-/* The edges of the ranks before and behind us. */
+/* Take over the edge rows of the owners next to this rank, before and behind it. */
 static void take_edges(struct plate *p, const double *edge)
 {
     size_t row = (size_t)p->width;
@@ -133,7 +137,7 @@ static void take_edges(struct plate *p, const double *edge)
                row * sizeof(double));
 }
 
-/* True if all owners took part and hardly anything changed. */
+/* One step. Returns true if all owners took part and the change was less than ENOUGH. */
 static bool step(struct plate *p)
 {
     size_t row = (size_t)p->width, edges = (size_t)p->size * 2 * row;
@@ -196,7 +200,7 @@ int main(int argc, char **argv)
     do
         while (!step(&p))
             nanosleep(&pause, NULL);
-    while (!gather(&p)); /* who dies in it takes rows along: go on */
+    while (!gather(&p)); /* if a rank dies in it, rows are lost: go on with the steps */
     for (int i = 0; i < p.width * p.width; i++)
         worst = fmax(worst, fabs(p.known[i] - exact(&p, i / p.width, i % p.width)));
     printf("rank %d: %ld steps, shared out anew %ld times, %ld rows lost, largest error %.1e\n",

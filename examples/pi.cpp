@@ -1,11 +1,13 @@
 /*
- * C++: darts thrown at a square, by all ranks, until pi is known well enough. The world is left by its destructor, errors are
- * exceptions. A rank that ends by an exception is a failed rank, and the others go on without it.
+ * An example in C++. All ranks throw darts at a square, and the share of hits gives pi. Errors are
+ * exceptions, and the destructor of World leaves the job. A rank that ends by an exception is a
+ * failed rank, and the others go on without it.
  *
  *     c++ -std=c++11 pi.cpp -o pi $(pkg-config --cflags --libs ftcoll)
  *     ftrun -np 8 -f 2 --kill 3@0.1 ./pi 500 2 5
  *
- * arguments: rounds (default 500), pause after each in milliseconds (default 0), rank that throws an exception halfway (default none)
+ * arguments: rounds (default 500), pause after each in milliseconds (default 0), rank that throws
+ * an exception halfway (default none)
  */
 #include <chrono>
 #include <cstdint>
@@ -19,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-/* what() has the cause in words. */
+/* An error of the library. what() gives the cause in words. */
 class Error : public std::runtime_error
 {
   public:
@@ -34,6 +36,7 @@ class Error : public std::runtime_error
     const int code; /* FTC_ERR_* */
 };
 
+/* The ftc_type of a C++ type. */
 template <typename T> struct Type;
 template <> struct Type<std::int64_t> {
     static ftc_type value()
@@ -55,7 +58,8 @@ class World
     {
         Error::check(ftc_init(nullptr, &comm));
     }
-    /* Not after an exception: it waits for all others, who are in another operation. Left without it, the rank counts as failed. */
+    /* ftc_finalize() waits for all other ranks. After an exception they are in another operation,
+     * so it is not called then. A rank that ends without it counts as failed. */
     ~World()
     {
         if (!unwinding() && ftc_finalize(comm) != FTC_SUCCESS)
@@ -76,7 +80,7 @@ class World
     {
         Error::check(ftc_allreduce(FTC_IN_PLACE, values.data(), values.size(), Type<T>::value(), op, comm));
     }
-    /* The failed set of the last result, the same at all survivors. */
+    /* The failed set of the last result. It is the same at all survivors. */
     std::vector<int> failed() const
     {
         ftc_report report = ftc_report();
@@ -97,7 +101,8 @@ class World
     ftc_comm *comm = nullptr;
 };
 
-/* How many of so many darts hit the circle, and how many there were: of the ranks that are in a sum. */
+/* Returns how many darts hit the circle, and how many were thrown. The sum over the ranks then says
+ * how many darts it holds, even if ranks are missing in it. */
 static std::vector<std::int64_t> throw_darts(std::mt19937_64 &random, std::int64_t darts)
 {
     std::uniform_real_distribution<double> place(-1, 1);

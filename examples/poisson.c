@@ -1,6 +1,6 @@
 /*
  * Print the matrix of the 2-d Poisson equation (5-point stencil on an N x N grid) in Matrix Market
- * format: symmetric, positive definite, N*N rows. Input for cg.
+ * format. The matrix is symmetric and positive definite and has N*N rows. It is input for cg.
  *
  *     poisson 64 > poisson64.mtx
  */
@@ -15,7 +15,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: poisson N, with N from 1 to 10000\n");
         return 2;
     }
-    /* The lower triangle: each point with itself, its left and its upper neighbour. */
+    /* Print the lower triangle: for each point the entries with itself and with its left and upper
+     * neighbours. */
     printf(
         "%%%%MatrixMarket matrix coordinate real symmetric\n%% 5-point stencil, %ld x %ld grid\n",
         n, n);

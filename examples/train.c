@@ -1,7 +1,7 @@
 /*
- * Train a small neural network on points that are spread over the ranks: in every step one
- * allreduce sums gradients, losses and how many points they are of, and every survivor takes the
- * same step. Who dies takes its points along; the weights are at every rank.
+ * Train a small neural network on points that are spread over the ranks. Every rank has all the
+ * weights. In every step one allreduce sums the gradients, the losses and the number of points.
+ * Then every survivor takes the same step. The points of a rank that dies are lost.
  *
  *     ftrun -np 8 -f 2 --kill 3@0.3 --kill 5@0.6 ./train loss.csv 300 3
  *     gnuplot -e "csv='loss.csv'" train.gnuplot > loss.svg
@@ -9,9 +9,9 @@
  * arguments: file for the loss of each step, steps (default 300), pause after each in milliseconds
  * (default 0)
  *
- * The mean is over the points that are in the sum, entirely or not at all a rank's: so the sum says
- * itself how many there are. All weights come from the same seed and the same sums, so they are the
- * same bits everywhere without being exchanged.
+ * The sum holds a rank's points entirely or not at all, and it also counts the points that it
+ * holds. Divided by this count it is the mean. All weights come from the same seed and the same
+ * sums. So they have the same bits on every rank without being exchanged.
  */
 #include <ftcoll.h>
 #include <math.h>
@@ -20,24 +20,26 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define POINTS 200 /* of each rank */
+#define POINTS 200 /* on each rank */
 #define HIDDEN 12
-#define WEIGHTS                                                                                    \
-    (4 * HIDDEN + 1) /* of each hidden unit: two inputs, bias, output; and the bias of the output */
-#define RATE 1.0
+/* Each hidden unit has four weights: two for its inputs, its bias, and one for its output. The last
+ * weight is the bias of the network's output. */
+#define WEIGHTS (4 * HIDDEN + 1)
+#define RATE    1.0
 
 enum { LOSS = WEIGHTS, RIGHT, COUNT, RANKS, SUMS };
 
 struct training {
     ftc_comm *world;
     int rank, size;
-    double point[POINTS][3]; /* x, y, and 1 within a circle */
+    double point[POINTS][3]; /* x, y, and 1 if the point is within a circle, else 0 */
     double weight[WEIGHTS];
     bool *dead;
-    FILE *history; /* all survivors keep it: any of them can write it in the end */
+    FILE *history; /* every rank keeps it, so that any survivor can write it at the end */
 };
 
-static double draw(unsigned *random) /* -1 to 1 */
+/* A random number from -1 to 1. */
+static double draw(unsigned *random)
 {
     *random = *random * 1664525u + 1013904223u;
     return *random / 2147483648.0 - 1;
@@ -54,7 +56,7 @@ static void prepare(struct training *t)
     }
 }
 
-/* Add to `sum` what one point brings: forward, then backward. */
+/* Add one point's gradient, loss and counts to `sum`: a forward pass, then a backward pass. */
 static void learn(const double weight[WEIGHTS], const double point[3], double sum[SUMS])
 {
     double hidden[HIDDEN], out = weight[4 * HIDDEN];
@@ -85,8 +87,8 @@ static void check(const struct training *t, int rc)
     ftc_abort(t->world, 1);
 }
 
-/* A line of the history: step, loss, share of points that are guessed right, ranks in it, and who
- * is newly known to have died. */
+/* Add a line to the history: the step, the loss, the share of points that are guessed right, the
+ * number of ranks in the sum, and the ranks that are newly known to have died. */
 static void note(struct training *t, long step, const double sum[SUMS])
 {
     ftc_report report = {.struct_size = sizeof(report)};
@@ -127,8 +129,8 @@ static bool write_file(const char *path, const char *text)
     return good;
 }
 
-/* The lowest survivor writes. If it is not in the sum that says so, it has died: the next one
- * does. */
+/* The lowest survivor writes the file. An allreduce tells the others that it has. If the writer is
+ * missing in that sum, it has died, and the next survivor writes. */
 static void write_once(struct training *t, const char *path, const char *text)
 {
     for (int writer = 0; writer < t->size; writer++) {

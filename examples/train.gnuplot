@@ -1,4 +1,5 @@
-# The loss of each step of a training, and who died when: gnuplot -e "csv='loss.csv'" train.gnuplot > loss.svg
+# Draw the loss of each step of a training, and which rank died when:
+#     gnuplot -e "csv='loss.csv'" train.gnuplot > loss.svg
 set terminal svg size 720,420 dynamic font 'Helvetica,13' background rgb 'white'
 set linetype 1 lc rgb '#0072B2'
 set linetype 2 lc rgb '#D55E00'
@@ -11,7 +12,7 @@ set xlabel 'step'
 set ylabel 'loss, mean over the points of living ranks'
 set logscale y
 set autoscale xfix
-# A vertical line from the axis through the curve at each step that was the first without somebody.
+# Where a rank died, a vertical line from the axis crosses the curve at the first step without it.
 stats csv using 2 every ::1 nooutput
 top = 1.2 * STATS_max
 set yrange [0.8 * STATS_min : top]

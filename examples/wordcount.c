@@ -1,21 +1,24 @@
 /*
- * Count the words of files, exactly, whichever ranks die.
+ * Count the words of files. The count is exact, whichever ranks die.
  *
  *     ftrun -np 8 -f 2 --kill 3@0.2 ./wordcount --slow 50 /usr/share/common-licenses/GPL-3
  *
- * The files, one after the other, are one text, cut into shards of bytes. Each rank counts its
- * shards; one allreduce brings all counts to all ranks. How failures are handled:
+ * The program treats the files as one text, one file after the other, and cuts this text into
+ * shards of bytes. Each rank counts the words of its shards. One allreduce then brings all counts
+ * to all ranks. This is how the program handles failures:
  *
- *   - The result holds a failed rank's input entirely or not at all, and the failed set alone does
- *     not say which. So the input is a table with a row for each shard, -1 where this rank did not
- *     count, and the operator is the maximum: the result itself says which shards are counted.
- *     Counting a shard twice does no harm.
- *   - Shards that are not counted are shared out anew among the ranks not in the agreed failed set.
- *     Every survivor has the same table and the same set, so each knows its part without asking.
- *   - That repeats until the table is full.
+ *   - The result holds a failed rank's input entirely or not at all. The failed set alone does not
+ *     say which of the two. So a rank's input is a table with one row for each shard. A row holds
+ *     -1 if the rank did not count that shard. The operator is the maximum, so the result itself
+ *     says which shards are counted. It does no harm if two ranks count the same shard.
+ *   - The survivors share out the shards that nobody counted. A survivor here is a rank outside of
+ *     the agreed failed set. Every survivor has the same table and the same failed set, so each
+ *     one knows its part without asking.
+ *   - The two steps repeat until the table is full.
  *
- * The words are those of `cat FILES | wc -w` in the C locale: runs of bytes between white space
- * with at least one printable byte. A word belongs to the shard in which it begins.
+ * The program counts the words that `cat FILES | wc -w` counts in the C locale. A word is a run of
+ * bytes between white space and has at least one printable byte. It belongs to the shard in which
+ * it begins.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -31,20 +34,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LENGTHS 16            /* of words in the histogram: 1..15 bytes, 16 and more */
-#define COLUMNS (1 + LENGTHS) /* of the table: words, then words by length */
+#define LENGTHS 16            /* bars of the histogram: words of 1, ..., 15 bytes, of 16 and more */
+#define COLUMNS (1 + LENGTHS) /* columns of the table: all words, then the words of each length */
 
 /* The files as one text. */
 struct text {
     int files;
     int *fd;
-    int64_t *start; /* files + 1 offsets */
+    int64_t *start; /* where each file begins in the text; start[files] is the end of the text */
 };
 
-/* A window on the text that is read through. */
+/* Reads the text byte by byte, through a buffer. */
 struct cursor {
     const struct text *text;
-    int64_t next; /* offset of the byte that cursor_next() gives */
+    int64_t next; /* offset of the byte that cursor_next() returns next */
     int file;
     size_t used, filled;
     unsigned char data[65536];
@@ -57,8 +60,7 @@ struct options {
     int file_count;
 };
 
-/* --- the text
- * ---------------------------------------------------------------------------------------- */
+/* --- the text --- */
 
 static bool open_file(struct text *text, const char *path)
 {
@@ -105,7 +107,8 @@ static void cursor_set(struct cursor *cursor, const struct text *text, int64_t o
     cursor->used = cursor->filled = 0;
 }
 
-/* The next byte, -1 at the end of the text, -2 if a file cannot be read or has become shorter. */
+/* Returns the next byte, -1 at the end of the text, or -2 if a file cannot be read or has become
+ * shorter. */
 static int cursor_next(struct cursor *cursor)
 {
     const struct text *text = cursor->text;
@@ -130,10 +133,10 @@ static int cursor_next(struct cursor *cursor)
     return cursor->data[cursor->used++];
 }
 
-/* --- counting
- * ---------------------------------------------------------------------------------------- */
+/* --- counting --- */
 
-/* Skip the word that began before `from`: the previous shard counts it. */
+/* Move to the first byte that belongs to the shard at `from`, and return it. A word that began
+ * before `from` is skipped, because the shard before counts it. */
 static int first_byte(struct cursor *cursor, const struct text *text, int64_t from)
 {
     int byte = ' ';
@@ -145,7 +148,7 @@ static int first_byte(struct cursor *cursor, const struct text *text, int64_t fr
     return byte < 0 ? byte : cursor_next(cursor);
 }
 
-/* Count the words that begin in [from, to) into row[]. False if the text cannot be read. */
+/* Count in row[] the words that begin in [from, to). Returns false if the text cannot be read. */
 static bool count_shard(const struct text *text, int64_t from, int64_t to, int64_t row[COLUMNS])
 {
     struct cursor cursor;
@@ -168,8 +171,7 @@ static bool count_shard(const struct text *text, int64_t from, int64_t to, int64
     return byte != -2;
 }
 
-/* --- sharing the work
- * -------------------------------------------------------------------------------- */
+/* --- sharing the work --- */
 
 struct job {
     ftc_comm *world;
@@ -177,12 +179,12 @@ struct job {
     const struct options *options;
     struct text text;
     long shards;
-    int64_t *table; /* shards rows; row[0] is -1 if the shard is not counted */
-    bool *failed;   /* the agreed failed set, by rank */
+    int64_t *table; /* one row for each shard; row[0] is -1 if the shard is not counted */
+    bool *failed;   /* failed[rank]: is this rank in the agreed failed set? */
     int failed_count;
 };
 
-/* A collective call failed: the library has ended this rank's part. Say why, and end the job. */
+/* After an error of a collective call this rank cannot go on. So it says why and ends the job. */
 static void check(struct job *job, int rc)
 {
     if (rc == FTC_SUCCESS)
@@ -191,8 +193,8 @@ static void check(struct job *job, int rc)
     ftc_abort(job->world, 1);
 }
 
-/* Agree on who has failed: the union of what all survivors know, the same everywhere, with every
- * scheme. */
+/* Agree on the failed ranks. Every survivor gets the same set, with every failure-information
+ * scheme: the union of what the survivors know. */
 static void agree_on_failed(struct job *job)
 {
     int count;
@@ -215,12 +217,12 @@ static void agree_on_failed(struct job *job)
 static int lowest_survivor(const struct job *job)
 {
     int rank = 0;
-    while (job->failed[rank]) /* this rank at least is not in it */
+    while (job->failed[rank]) /* ends: this rank itself is not in the set */
         rank++;
     return rank;
 }
 
-/* This rank's place among the survivors, from 0. */
+/* Returns how many survivors have a lower rank. */
 static long place(const struct job *job)
 {
     long before = 0;
@@ -229,7 +231,8 @@ static long place(const struct job *job)
     return before;
 }
 
-/* Count what is this rank's part of the shards not counted yet: every survivors-th of them. */
+/* Count this rank's part of the open shards, which nobody has counted yet. The survivors take the
+ * open shards in turn. */
 static void count_mine(struct job *job)
 {
     const struct options *options = job->options;
@@ -269,14 +272,13 @@ static void count_all(struct job *job)
     for (;;) {
         count_mine(job);
         check(job, ftc_allreduce(FTC_IN_PLACE, job->table, cells, FTC_INT64, FTC_MAX, job->world));
-        if (complete(job)) /* alike at every survivor */
+        if (complete(job)) /* every survivor gets the same answer, so all leave together */
             return;
         agree_on_failed(job);
     }
 }
 
-/* --- the result
- * -------------------------------------------------------------------------------------- */
+/* --- the result --- */
 
 static void print_result(const struct job *job)
 {
@@ -295,9 +297,9 @@ static void print_result(const struct job *job)
     fflush(stdout);
 }
 
-/* The lowest survivor prints. It may die before it has: so agree once more, and if it is in the
- * failed set now, the next one prints (again, perhaps: nobody can know whether the dead one's
- * output came out). */
+/* The lowest survivor prints the result. It may die before it has printed. So the ranks agree once
+ * more, and if the printer is in the failed set now, the next survivor prints. The result may then
+ * appear twice: nobody can know whether the dead printer's output came out. */
 static void print_once(struct job *job)
 {
     int printer;
@@ -310,7 +312,8 @@ static void print_once(struct job *job)
     } while (job->failed[printer]);
 }
 
-/* Every rank must see the same text; a rank that cannot open it must not let the others wait. */
+/* Check that every rank sees a text of the same length. A rank that could not open the text takes
+ * part with -1, because the others would wait for it. */
 static bool same_text(struct job *job, bool opened)
 {
     int64_t bytes = opened ? job->text.start[job->text.files] : -1;
@@ -345,8 +348,7 @@ static int run(struct job *job)
     return code;
 }
 
-/* --- the command line
- * -------------------------------------------------------------------------------- */
+/* --- the command line --- */
 
 static bool parse_number(const char *text, long most, long *value)
 {

@@ -1,7 +1,8 @@
 
-# --- what is common to all; `words` and `cur` are those of the caller ---
+# --- common functions; `words` and `cur` are variables of the caller ---
 
-# The line up to the cursor, as if "=" and ":" parted no words, in `words`; where each begins among bash's own in `at`.
+# Split the line up to the cursor into `words`, without splitting at "=" and ":" as bash does. `at`
+# says at which word of bash each word begins.
 _ftcoll_split() {
     local line=${COMP_LINE:0:COMP_POINT} rest word i
     words=() at=()
@@ -18,7 +19,7 @@ _ftcoll_split() {
     cur=${words[${#words[@]} - 1]}
 }
 
-# What bash shall put in the place of `cur`; of that it wants only what stands behind the last "=".
+# Offer words to bash in the place of `cur`. bash wants only the part behind the last "=".
 _ftcoll_reply() { # WORD...
     local before=${cur%"${cur##*=}"} word
     [[ $COMP_WORDBREAKS == *=* ]] || before=
@@ -28,7 +29,7 @@ _ftcoll_reply() { # WORD...
 }
 
 _ftcoll_no_space() {
-    compopt -o nospace 2>/dev/null || true # not outside of a completion, as in tests
+    compopt -o nospace 2>/dev/null || true # fails outside of a completion, for example in tests
 }
 
 _ftcoll_setting() { # HEAD of `cur` that is no part of it
@@ -46,7 +47,7 @@ _ftcoll_setting() { # HEAD of `cur` that is no part of it
     _ftcoll_reply "${found[@]}"
 }
 
-# Complete what an option takes.
+# Complete the argument of an option.
 _ftcoll_argument_of() { # KIND [WORD...], HEAD of `cur` that is no part of it
     local kind=${1%% *} head=$2 word found=()
     local given=${cur#"$head"}
@@ -63,14 +64,14 @@ _ftcoll_argument_of() { # KIND [WORD...], HEAD of `cur` that is no part of it
     for word in "${found[@]}"; do _ftcoll_reply "$head$word"; done
 }
 
-# Does a word of the line take the next one? Then what, in `kind`.
-_ftcoll_takes() { # TABLE WORD
+# Is a word an option that takes the next word? If so, `kind` says what it takes.
+_ftcoll_takes() { # TABLE WORD; ftrun takes -config as --config
     kind=${_ftcoll_argument["$1 $2"]-}
-    if [[ -z $kind && $2 == -[a-z][a-z]* ]]; then kind=${_ftcoll_argument["$1 -$2"]-}; fi # of ftrun: -config
+    if [[ -z $kind && $2 == -[a-z][a-z]* ]]; then kind=${_ftcoll_argument["$1 -$2"]-}; fi
     [[ -n $kind ]]
 }
 
-# Complete an option, or what the one before takes. False: it is neither.
+# Complete an option, or the argument of the option before. Returns false if `cur` is neither.
 _ftcoll_option() { # TABLE
     local kind options
     if ((${#words[@]} > 2)) && _ftcoll_takes "$1" "${words[${#words[@]} - 2]}"; then
@@ -88,7 +89,8 @@ _ftcoll_option() { # TABLE
 
 # --- the programs ---
 
-# Where the program of ftrun stands in `words`, in `program`; as many as there are: not yet.
+# Set `program` to the place in `words` of the program that ftrun starts. If it is not there yet,
+# `program` is the number of words.
 _ftcoll_find_program() {
     local kind last=$((${#words[@]} - 1))
     for ((program = 1; program < last; program++)); do
@@ -104,8 +106,8 @@ _ftcoll_find_program() {
     if ((program > last)) || [[ $cur == -* ]]; then program=${#words[@]}; fi
 }
 
-# A command and its arguments, by bash-completion where that is loaded.
-_ftcoll_command() { # where it stands in `words`
+# Complete a command and its arguments, by bash-completion if that is loaded.
+_ftcoll_command() { # PLACE of the command in `words`
     if declare -F _command_offset >/dev/null; then
         _command_offset "${at[$1]}"
     elif (($1 == ${#words[@]} - 1)) && [[ $cur != */* ]]; then

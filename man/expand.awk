@@ -1,13 +1,14 @@
-# A page's source from its template in man/pages: lines that begin with "@" are replaced by what they name.
+# Make the source of a page from its template in man/pages. Lines that begin with "@" are replaced:
 #   @include FILE      a file of the directories in `path` (separated by ":")
-#   @literal FILE      the same as it is, in a literal block
+#   @literal FILE      the same file in a literal block, unchanged
 #   @prototypes NAME.. declarations of functions and types of the header
 #   @doc NAME          the docstring above a declaration
 #   @struct NAME       a struct, and what its fields mean
-#   @paragraph WORD    the paragraph of the header's first comment that begins with it
+#   @paragraph WORD    the paragraph of the header's first comment that begins with WORD
 #   @constants PREFIX  numbers of the header, and what they mean
 #   @errors            error codes of the header, and what they mean
-# awk -v header=include/ftcoll.h -v path=man/examples -f man/expand.awk man/pages/ftc_init.3.scd
+# Example:
+#   awk -v header=include/ftcoll.h -v path=man/examples -f man/expand.awk man/pages/ftc_init.3.scd
 
 function fail(why) {
     print "expand.awk: " FILENAME ": " why >"/dev/stderr"
@@ -22,7 +23,7 @@ function escape(text) {
     return text
 }
 
-# A docstring's line without its comment signs.
+# Remove the comment signs from a line of a docstring.
 function strip(line) {
     sub(/ *\*\/ *$/, "", line)
     sub(/^ *\/\* ?/, "", line)
@@ -85,7 +86,7 @@ function read_header(line, comment, text, inside, status) {
 
 # --- declarations ---
 
-# Arguments of a long one go to lines of their own, under the first.
+# Break a long declaration into lines. Its further lines begin under the first argument.
 function fold(text, column, indent, out, part, n, i, used) {
     gsub(/\n */, " ", text)
     n = split(text, part, ", ")
@@ -118,7 +119,7 @@ function print_prototypes(names, name, n, i) {
     print "```"
 }
 
-# A struct without its comments, a line for each field.
+# Return a struct without its comments, with a line for each field.
 function bare(text, line, n, i, out, inside) {
     if (text !~ /\n/) {
         sub(/[{] /, "{\n    ", text)
@@ -189,7 +190,8 @@ function print_field(code, comment) {
     print "\t" mark_up(comment) "\n"
 }
 
-# A comment stands behind its field, over one or more lines, or above it.
+# Print a struct and the comments of its fields. A comment is above its field, or behind it over one
+# or more lines.
 function print_struct(name, line, n, i, code, comment, before, inside, rest) {
     print_prototypes(name)
     print ""

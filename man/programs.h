@@ -10,7 +10,7 @@
 
 struct ftc_man_program {
     const char *name;
-    /* Give the i-th option. Returns false if there is none. For ftcoll-sim: the options of `run`. */
+    /* Give the i-th option. Returns false if there is none. ftcoll-sim has the options of `run`. */
     bool (*option)(int i, struct ftc_option_text *text);
     const char *single; /* the long option that takes one dash; NULL: none */
 };

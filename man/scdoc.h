@@ -1,4 +1,4 @@
-/* Prints texts, lists of options and lists of settings in scdoc, the language of the page sources. */
+/* Prints texts, lists of options and lists of settings in scdoc, the language of the pages. */
 #ifndef FTC_MAN_SCDOC_H
 #define FTC_MAN_SCDOC_H
 

@@ -1,9 +1,9 @@
 /*
- * The ways a collective can go: one table (runtime/algorithms/table.c), in the order of choice. A
- * call takes the first algorithm whose takes() says yes. Everything else of the runtime asks the
- * table, and names no algorithm.
+ * The algorithms by which a collective can run. They are the entries of one table
+ * (runtime/algorithms/table.c), in the order of choice: a call runs by the first algorithm whose
+ * takes() returns true. The other files of the runtime go through this table and name no algorithm.
  *
- * Functions may be NULL, but for the name. All but takes() run under comm->lock.
+ * Each function pointer may be NULL. All functions but takes() run under comm->lock.
  */
 #ifndef FTC_RUNTIME_ALGORITHM_H
 #define FTC_RUNTIME_ALGORITHM_H
@@ -14,47 +14,49 @@ struct ftc_algorithm {
     const char *name; /* in ftc_report.algorithm */
 
     /* --- calls --- */
-    /* Does this call go so? Every rank of the communicator gets the same answer. NULL: no call does;
-     * the entry is there for its messages. */
+    /* Does this call run by this algorithm? The answer is the same at every rank of the
+     * communicator. NULL: no call of the table does; the entry is there for its messages. */
     bool (*takes)(const struct ftc_comm *comm, const struct ftc_signature *signature);
-    /* Runs the call to its end, between enter and leave. */
+    /* Runs the call to its end, between ftc_call_enter() and ftc_call_leave(). */
     int (*run)(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
 
-    /* --- life; not for a job of one rank --- */
-    int (*open)(struct ftc_comm *comm); /* FTC_ERR_NOMEM, FTC_ERR_CONFIG */
+    /* --- life --- */
+    int (*open)(struct ftc_comm *comm); /* not in a job of one rank; FTC_ERR_NOMEM, _CONFIG */
     void (*close)(struct ftc_comm *comm);
 
-    /* --- messages of its own, beside those of the member --- */
-    bool (*owns)(const struct ftc_comm *comm, const struct ftc_buffer *message);
-    /* FTC_ERR_PROTO: its sender broke the protocol. FTC_ERR_NOMEM. */
+    /* --- messages of the algorithm, beside those of the member --- */
+    bool (*owns)(const struct ftc_comm *comm, const struct ftc_buffer *message); /* is it one? */
+    /* Takes in a message that it owns. FTC_ERR_PROTO: the sender broke the protocol;
+     * FTC_ERR_NOMEM. */
     int (*receive)(struct ftc_comm *comm, int from, struct ftc_buffer *message);
-    void (*received)(struct ftc_comm *comm);    /* all messages that lay here were taken in */
+    void (*received)(struct ftc_comm *comm);    /* the messages that had arrived are taken in */
     void (*timer)(struct ftc_comm *comm);       /* comm->algorithm_due_ns has passed */
-    int (*awaits)(const struct ftc_comm *comm); /* the rank whose message is waited for; -1: none */
+    int (*awaits)(const struct ftc_comm *comm); /* the rank whose message it awaits; -1: none */
 
     /* --- what happens to the member --- */
-    void (*called)(struct ftc_comm *comm);   /* it was given a call */
-    void (*precedes)(struct ftc_comm *comm); /* a message of the member is taken in next */
-    /* ... and was taken in, and is sound. */
+    void (*called)(struct ftc_comm *comm);   /* the member was given a call */
+    void (*precedes)(struct ftc_comm *comm); /* the member is about to take in a message */
+    /* The member has taken in a message, and the message is sound. */
     void (*looks)(struct ftc_comm *comm, int from, const struct ftc_buffer *message);
-    void (*delivers)(struct ftc_comm *comm,
-                     const struct ftc_output *output); /* before anybody hears */
-    void (*notice)(struct ftc_comm *comm, int rank);   /* rank has failed, and the member knows */
+    /* The member delivers. Called before the decision goes from here to any other rank. */
+    void (*delivers)(struct ftc_comm *comm, const struct ftc_output *output);
+    void (*notice)(struct ftc_comm *comm, int rank); /* the member knows now that rank has failed */
 
     /* --- waiting --- */
     void (*sleeps)(struct ftc_comm *comm); /* before each sleep in a call */
-    /* What this rank shows of itself while the algorithm is what it waits in. */
+    /* Overwrites *now, which this rank shows in its slot, while the rank waits in the algorithm. */
     void (*activity)(const struct ftc_comm *comm, struct ftc_member_activity *now);
 };
 
 extern const struct ftc_algorithm *const ftc_algorithms[]; /* NULL-terminated */
 
-/* The algorithm of a call: the first that takes it behind `after` (NULL: of all). One always does. */
+/* The algorithm of a call: the first one behind `after` in the table that takes the call. With
+ * `after` NULL the search begins at the top. There is always one. */
 const struct ftc_algorithm *ftc_algorithm_choose(const struct ftc_comm *comm,
                                                  const struct ftc_signature *signature,
                                                  const struct ftc_algorithm *after);
 
-/* Each calls the function of that name of all algorithms that have one. */
+/* Each of these calls the function of the same name of every algorithm that has one. */
 int ftc_algorithms_open(struct ftc_comm *comm);
 void ftc_algorithms_close(struct ftc_comm *comm);
 void ftc_algorithms_received(struct ftc_comm *comm);
@@ -66,16 +68,17 @@ void ftc_algorithms_deliver(struct ftc_comm *comm, const struct ftc_output *outp
 void ftc_algorithms_notice(struct ftc_comm *comm, int rank);
 void ftc_algorithms_sleep(struct ftc_comm *comm);
 void ftc_algorithms_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
-int ftc_algorithms_await(const struct ftc_comm *comm); /* the first that is not -1; -1: none */
-/* The owner of a message; NULL: it is the member's. */
+int ftc_algorithms_await(const struct ftc_comm *comm); /* the first answer but -1; else -1 */
+/* The algorithm that owns the message; NULL: the message is the member's. */
 const struct ftc_algorithm *ftc_algorithms_owner(const struct ftc_comm *comm,
                                                  const struct ftc_buffer *message);
 
-/* Two levels change what the member is made with. */
+/* Adapts the settings of the member to two levels, and makes comm->levels, if this job has two
+ * levels. FTC_ERR_NOMEM, or an error of ftc_level_open(). */
 int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *settings);
 
-/* The board takes every call of a job on one node, and its calls take no lock: so this one is not
- * by the table. */
+/* Runs a call on the board. It is called directly and not by the table: in a job on one node the
+ * board takes every call, and a call on the board takes no lock. */
 int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * What ftcoll-perf measures gossip aggregation against: an allreduce without any tolerance. No part
- * of the API: it is exported to ftcoll-perf of the same version alone, and this header is not
- * installed.
+ * An allreduce without any tolerance of failures. ftcoll-perf measures gossip aggregation against
+ * it. It is no part of the API: only ftcoll-perf of the same version may use it, and this header is
+ * not installed.
  */
 #ifndef FTC_RUNTIME_BASELINE_H
 #define FTC_RUNTIME_BASELINE_H
@@ -10,11 +10,12 @@
 #include "include/ftcoll.h"
 
 /*
- * The sum of `count` doubles of every rank that is not agreed to have failed. Collective, by
- * messages even where there is a node board; no operation of the agreement core, so that a call
- * that does not match others hangs. FTC_ERR_ARG, FTC_ERR_NOMEM; FTC_ERR_TOO_MANY_FAILURES: a rank
- * has failed since, others may have got the result; FTC_ERR_CORRUPT: voted, and there is no
- * majority.
+ * Element-wise sum of the `count` doubles of every rank that is not in G. The call is collective.
+ * It uses messages even if there is a node board. It is no operation of the agreement core, so a
+ * call that does not match the calls of the other ranks hangs.
+ * Errors: FTC_ERR_ARG, FTC_ERR_NOMEM.
+ * FTC_ERR_TOO_MANY_FAILURES: a rank outside of G has failed; other ranks may have got the result.
+ * FTC_ERR_CORRUPT: the algorithm votes, and its results have no majority.
  */
 FTC_API int ftc_baseline_allreduce(enum ftc_doubling_algorithm algorithm, const double *send,
                                    double *recv, size_t count, ftc_comm *comm);

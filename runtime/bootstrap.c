@@ -29,7 +29,8 @@ static int get_size(const pmix_proc_t *job, int *size)
     return 0;
 }
 
-/* Of ftrun's server. Other ones are not asked: they would ask each other. */
+/* Asks ftrun's PMIx server for the job's name. Servers that are not ftrun's must not be asked: they
+ * do not have the key, and would ask each other for it. */
 static int get_job(const pmix_proc_t *job, char name[FTC_JOB_NAME_SIZE])
 {
     pmix_value_t *value = NULL;
@@ -74,8 +75,8 @@ static int ask(struct ftc_identity *identity)
     return result;
 }
 
-/* The identity that ftrun handed down in the environment. False: another launcher, or none, has
- * started this process; or the identity cannot be used, and ftc_last_error() says why. */
+/* Reads the identity that ftrun has put into the environment. False: ftrun has not started this
+ * process, or the identity cannot be used; ftc_last_error() says why. */
 static bool read_inherited(struct ftc_identity *identity)
 {
     const char *job = getenv("FTCOLL_JOB_SEGMENT"), *rank = getenv("FTCOLL_RANK");
@@ -104,7 +105,8 @@ static bool agree(const struct ftc_identity *a, const struct ftc_identity *b)
     return a->rank == b->rank && a->size == b->size && strcmp(a->job, b->job) == 0;
 }
 
-/* ftrun's PMIx may be blocked, gone, or somebody else's by now: what it handed down stands. */
+/* The PMIx server of ftrun may be blocked or gone, or another process may have its address by now.
+ * Then the identity from the environment counts. */
 static int ask_ftrun(struct ftc_identity *identity, const struct ftc_identity *inherited)
 {
     int rc = ask(identity);
@@ -118,7 +120,8 @@ static int ask_ftrun(struct ftc_identity *identity, const struct ftc_identity *i
     return 0;
 }
 
-/* A rank that computed alone would return wrong results, and say nothing. */
+/* A process that has the environment of a rank, but cannot join, must not go on as a job of one
+ * rank: it would return wrong results without a message. */
 static int start_alone(void)
 {
     const char *job = getenv("FTCOLL_JOB_SEGMENT"), *rank = getenv("FTCOLL_RANK");
@@ -131,7 +134,7 @@ static int start_alone(void)
                           job, rank);
 }
 
-/* With fewer files PMIx and libevent fail in ways that tell nothing. */
+/* If fewer files may be open, PMIx and libevent fail without a useful message. */
 static int check_files(void)
 {
     struct rlimit limit;

@@ -1,4 +1,4 @@
-/* Who am I: identity from the PMIx server that started this process. */
+/* The identity of this process: its rank, the size of its job, and the name of the job. */
 #ifndef FTC_RUNTIME_BOOTSTRAP_H
 #define FTC_RUNTIME_BOOTSTRAP_H
 
@@ -6,23 +6,26 @@
 
 #include "node/segment/segment.h"
 
-/* Job-level key that ftrun's PMIx server gives to its clients: the job's name, from which the
- * segment's follows. */
+/* Job-level key of ftrun's PMIx server. Its value is the job's name, from which the name of the
+ * segment follows. */
 #define FTC_PMIX_KEY_JOB "ftcoll.segment"
 
 struct ftc_identity {
-    bool alone; /* no PMIx server: a job of one rank; the rest is not set but rank 0 of 1 */
+    bool alone; /* there is no PMIx server: a job of one rank, with rank 0 and size 1 */
     int rank, size;
-    char job[FTC_JOB_NAME_SIZE];
-    char without_pmix[192]; /* why ftrun's PMIx was of no use; empty: it was, or there is none */
+    char job[FTC_JOB_NAME_SIZE]; /* empty if alone */
+    char without_pmix[192];      /* why ftrun's PMIx could not be used; else empty */
 };
 
 /*
- * PMIx_Init, ask, PMIx_Finalize: PMIx is for bootstrap only, since neither its events nor its
- * fences survive a death. Under ftrun there is no fence: the segment has all that ranks of one node
- * need to know of each other. Its ranks inherit their identity, too, and go on with that when PMIx
- * does not answer. Under another server the ranks meet (runtime/foreign.h). FTC_ERR_SYSTEM (PMIx
- * failed, a node cannot take part, or a rank of ftrun cannot find its job), FTC_ERR_UNSUPPORTED.
+ * Calls PMIx_Init(), asks for the identity, and calls PMIx_Finalize(). PMIx is for bootstrap only:
+ * neither its events nor its fences survive a death. Under ftrun there is no fence: the segment has
+ * all that the ranks of a node need to know of each other. The ranks of ftrun also inherit their
+ * identity in the environment, and use it when PMIx does not answer. Under another PMIx server the
+ * ranks meet (runtime/foreign.h).
+ * FTC_ERR_SYSTEM: PMIx failed, a node cannot take part, or a rank of ftrun cannot find its job.
+ * FTC_ERR_UNSUPPORTED: the job has too many ranks, or its ranks are not in a row on each node.
+ * Also FTC_ERR_PROTO (PMIx gave something malformed), FTC_ERR_NOMEM.
  */
 int ftc_bootstrap(struct ftc_identity *identity);
 

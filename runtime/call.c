@@ -25,8 +25,8 @@ void ftc_call_enter(struct ftc_comm *comm)
     ftc_gate_enter(comm);
 }
 
-/* Sockets that nobody watches between calls are the next call's, or the thread's at its next
- * tick. */
+/* Is there something left to take in? If the gate stays shut, the sockets wait for the next call or
+ * for the next tick of the thread. */
 static bool has_rest(struct ftc_comm *comm)
 {
     return ftc_gate_is_shut(comm) ? ftc_progress_ready_but_sockets(comm) : ftc_progress_ready(comm);
@@ -34,13 +34,13 @@ static bool has_rest(struct ftc_comm *comm)
 
 void ftc_call_leave(struct ftc_comm *comm)
 {
-    bool due = false, open = false; /* the thread has something to do; is to watch what comes */
+    bool due = false, open = false; /* the thread has work; the thread must watch the sockets */
 
     if (!comm->alone) {
         ftc_publish_activity(comm, FTC_WAIT_NOTHING);
-        /* From here on rings go to the thread's socket; what came before is still ours. */
+        /* From here on rings go to the thread's socket. What came before is taken in here. */
         ftc_bell_outside(&comm->bell, true);
-        /* Gossip may go on for ever: the rest is the thread's. */
+        /* Gossip may go on for ever, so the thread does what is left after some steps. */
         bool rest = true;
         for (int steps = 0; steps < LEAVING_STEPS && (rest = has_rest(comm)); steps++)
             if (!ftc_progress_step(comm))
@@ -55,7 +55,7 @@ void ftc_call_leave(struct ftc_comm *comm)
         return;
     if (open)
         ftc_gate_open(comm);
-    /* After the unlock, or the thread could find the lock held and lose it. */
+    /* After the unlock. Before it the thread could find the lock held and lose the nudge. */
     if (atomic_exchange(&comm->thread.missed, false) || due)
         ftc_thread_nudge(comm);
     ftc_lease_before_return(comm);

@@ -1,4 +1,4 @@
-/* The public collectives: arguments in, calls out. */
+/* The collectives of the API: they check the arguments and make calls of them. */
 #include <stdint.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static int check_root(const ftc_comm *comm, int root)
     return 0;
 }
 
-/* Bytes of `count` elements in *size. */
+/* *size is the number of bytes of `count` elements. */
 FTC_HOT static int check_size(size_t count, ftc_type type, size_t *size)
 {
     size_t element = ftc_type_size(type);
@@ -28,7 +28,7 @@ FTC_HOT static int check_size(size_t count, ftc_type type, size_t *size)
     return 0;
 }
 
-/* Where the input is, given send and recv as the caller has them. */
+/* *input is where the input is: `send`, or `recv` with FTC_IN_PLACE. */
 FTC_HOT static int check_input(const void *send, const void *recv, size_t size, const void **input)
 {
     *input = send == FTC_IN_PLACE ? recv : send;

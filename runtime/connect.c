@@ -1,4 +1,4 @@
-/* What carries this rank's messages. */
+/* Opens the transport of this rank, and tells others where it listens. */
 #include "runtime/connect.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 _Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
                "transport.order has the names of enum ftc_carrier");
 
-/* tcp.md, "Patience": about as long as an allreduce of few hosts takes; longer where each rank of
- * this node has a core. */
+/* tcp.md, "Patience". The yields take about as long as an allreduce of a few hosts. There are more
+ * of them if each rank of this node has a core of its own. */
 #define SOCKET_YIELDS     40
 #define OWN_SOCKET_YIELDS 1000
 
@@ -70,11 +70,11 @@ static int open_transport(struct ftc_comm *comm)
     return ftc_transport_route.open(&comm->transport, &setup);
 }
 
-/* A look at sockets costs system calls, and where both ends share a host it takes the time in which
- * the kernel would bring the message: so it gives way after each. */
+/* A look at sockets costs system calls. If both ends are on one host, the look even takes the time
+ * in which the kernel would bring the message. So the rank gives way after each look. */
 static int sleep_on_sockets(struct ftc_comm *comm)
 {
-    if (!ftc_route_has(comm->transport, FTC_CARRIER_VERBS)) /* by which a look is one at memory */
+    if (!ftc_route_has(comm->transport, FTC_CARRIER_VERBS)) /* with verbs it looks at memory */
         comm->patience = (struct ftc_patience){
             .spins = 0, .yields = comm->patience.spins > 0 ? OWN_SOCKET_YIELDS : SOCKET_YIELDS};
     return ftc_bell_poll(&comm->bell);
@@ -102,7 +102,7 @@ static void write_endpoint(struct ftc_comm *comm)
         snprintf(place, FTC_ENDPOINT_SIZE, "%s", endpoint(comm->transport));
 }
 
-/* Ranks of other nodes are told by their launchers. */
+/* The launchers tell the ranks of other nodes. */
 void ftc_connect_announce(struct ftc_comm *comm)
 {
     write_endpoint(comm);

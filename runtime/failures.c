@@ -1,4 +1,4 @@
-/* The validate family and the report: what the caller may know about failures. */
+/* The validate calls and ftc_last_report(): what the caller can learn about failures. */
 #include <string.h>
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include "runtime/failures.h"
 #include "runtime/progress.h"
 
-/* Begins a call, if it returns 0. */
+/* Begins a call of the API. After an error no call has begun. */
 static int begin(const ftc_comm *comm, const void *output)
 {
     int rc = ftc_call_check(comm);
@@ -46,8 +46,8 @@ FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
     return ftc_call_end(comm, 0);
 }
 
-/* On the board each start of an operation counts as a ballot, which one ballot (0,0) decides in the
- * end. */
+/* On the board each start of the last operation is reported as a ballot. There is only one
+ * decision, that of ballot (0,0). */
 static void last_report(const struct ftc_comm *comm, struct ftc_member_report *report)
 {
     struct ftc_board_report board;
@@ -133,7 +133,8 @@ static void report_integrity(const ftc_comm *comm, const struct ftc_member_repor
     report->corrupt = comm->report_corrupt;
 }
 
-/* Before the first call it is the algorithm of a barrier. */
+/* The algorithm of the last call. Before the first call: the algorithm that a barrier would
+ * take. */
 static const char *algorithm_of(const struct ftc_comm *comm)
 {
     static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
@@ -143,7 +144,7 @@ static const char *algorithm_of(const struct ftc_comm *comm)
     return comm->ran != NULL ? comm->ran : ftc_algorithm_choose(comm, &barrier, NULL)->name;
 }
 
-/* Copies no more than the caller's struct holds: an older program's is shorter. */
+/* Copies only as much as the caller's struct holds: that of an older program may be shorter. */
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
 {
     struct ftc_member_report last;

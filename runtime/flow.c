@@ -9,19 +9,20 @@
 
 #define SIZE    16
 #define VERSION 1
-#define KIND    254 /* in the same place as the kinds of collectives/message.h, and far from them */
+/* The byte that holds the kinds of collectives/message.h. Those are small numbers. */
+#define KIND 254
 
 enum { QUESTION, ANSWER };
 
-/* Of another rank. */
+/* What this rank knows of another rank. All members count operations. */
 struct far {
-    uint64_t called; /* so many operations, by its last answer */
-    uint64_t asked;  /* this rank asked for so many */
-    uint64_t wants;  /* it waits until this rank has called so many; 0: it does not */
+    uint64_t called; /* the other rank has called at least so many, by its answers */
+    uint64_t asked;  /* the greatest number that this rank has asked it for */
+    uint64_t wants;  /* it waits until this rank has called so many; 0: it does not wait */
 };
 
 struct ftc_flow {
-    int ranks, waiting; /* ranks with `wants` */
+    int ranks, waiting; /* waiting: how many ranks have `wants` set */
     struct far far[];
 };
 
@@ -82,7 +83,7 @@ bool ftc_flow_is_message(const struct ftc_buffer *message)
     return message->size >= 2 && message->data[1] == KIND;
 }
 
-/* 0 ends the wait. */
+/* wants 0: the rank does not wait any more. */
 static void set_wants(struct ftc_flow *flow, struct far *far, uint64_t wants)
 {
     flow->waiting += (wants != 0) - (far->wants != 0);

@@ -4,16 +4,16 @@
 #include "runtime/flow.h"
 #include "runtime/progress.h"
 
-/* A receiver may have to keep so much of one sender before it calls, or one operation if that is
- * larger. */
+/* A receiver that has not called yet keeps at most so many bytes of one sender. One operation may
+ * be larger by itself. */
 #define BYTES_AHEAD  ((uint64_t)64 << 20)
 #define TARGETS      128
-#define ROOM_LOOK_NS 200000ull /* nobody of this node rings for room: look again after this long */
+#define ROOM_LOOK_NS 200000ull /* ranks of this node do not ring for room, so look so often */
 
-/* What the next call needs: each of its receivers has called so many operations. */
+/* What the next call waits for. */
 struct room {
-    const struct ftc_signature *signature;
-    uint64_t called;
+    const struct ftc_signature *signature; /* of the next call */
+    uint64_t called; /* each receiver of the call must have called so many operations */
 };
 
 static int flow_control_open(struct ftc_comm *comm)
@@ -52,7 +52,7 @@ void ftc_flow_control_answer(struct ftc_comm *comm)
     }
 }
 
-/* Has the rank called so many operations? */
+/* Has the rank called `wanted` operations? Asks it if it is on another node. */
 static bool has_called(struct ftc_comm *comm, int rank, uint64_t wanted)
 {
     struct ftc_buffer *question;
@@ -83,7 +83,7 @@ static bool has_room(struct ftc_comm *comm, void *arg)
     return true;
 }
 
-/* By how many operations its receivers may be behind operation k, of `bytes`. */
+/* By how many operations the receivers of operation k may be behind it. `bytes` is its size. */
 static uint64_t most_ahead(const struct ftc_comm *comm, uint64_t k, uint64_t bytes)
 {
     uint64_t ahead = 0;
@@ -108,7 +108,8 @@ static void note_bytes(struct ftc_comm *comm, uint64_t k, uint64_t bytes)
     *place = bytes;
 }
 
-/* Each settle_every-th broadcast waits for all, so that their number is bounded without this. */
+/* The number of broadcasts that receivers are behind needs no bound here if settle_every is set:
+ * each settle_every-th broadcast waits for all ranks. */
 void ftc_flow_control_wait(struct ftc_comm *comm, const struct ftc_call *call)
 {
     const struct ftc_signature *signature = &call->signature;

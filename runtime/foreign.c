@@ -1,9 +1,11 @@
 /*
- * First fence: each rank says where it is. Then the lowest rank of each node starts the agent,
- * which takes over the processes of the node's ranks. Second fence: what the agents are called, and
- * where they listen, or why there is none. So nobody goes on before all are watched, and all have
- * the same answer. After it PMIx is out of it: a rank that dies while it is connected ends the step
- * (Slurm).
+ * The ranks of a job meet under a PMIx server that is not ftrun's:
+ * 1. First fence: each rank says on which node it is.
+ * 2. The lowest rank of each node starts the agent. The agent takes over the node's processes.
+ * 3. Second fence: the lowest ranks say which job their agents serve and where they listen, or why
+ *    there is no agent.
+ * So no rank goes on before all are watched, and all ranks get the same answer. PMIx is not used
+ * afterwards: under Slurm a rank that dies while it is connected to PMIx ends the whole step.
  */
 #include "runtime/foreign.h"
 
@@ -21,17 +23,17 @@
 #include "runtime/start_agent.h"
 
 #define KEY_RANK   "ftcoll.rank" /* struct place */
-#define KEY_SECRET "ftcoll.job"  /* rank 0: struct secret */
+#define KEY_SECRET "ftcoll.job"  /* of rank 0 only: struct secret */
 #define KEY_AGENT                                                                                  \
-    "ftcoll.agent" /* the lowest rank of a node: struct agent, then the lowest ranks of all nodes */
+    "ftcoll.agent" /* of the lowest rank of a node: struct agent, then all nodes' lowest ranks */
 #define FENCE_SECONDS 240 /* less than an agent waits */
-#define GET_SECONDS   20  /* a fence has brought it, or a rank that died has never told it */
+#define GET_SECONDS   20  /* short: the fence has brought the value, or its rank died before */
 #define AGENT_SECONDS 60
 
-/* As they go over PMIx: all are of one release, by their versions. */
+/* The structs as they go over PMIx. Their version shows whether all ranks use the same release. */
 struct place {
     uint32_t version;
-    int32_t lowest; /* rank of this node */
+    int32_t lowest; /* the lowest rank of this node */
     struct ftc_adopted process;
     uint64_t pid_namespace;
     char host[64];
@@ -44,19 +46,19 @@ struct secret {
 
 struct agent {
     uint32_t version;
-    int32_t nodes; /* 0: not known, because of what `answer` says */
+    int32_t nodes; /* number of nodes; 0: not known, for the reason in `answer` */
     struct ftc_adoption_answer answer;
 };
 
 struct meeting {
     const pmix_proc_t *self;
     int rank, size, lowest;
-    /* Of the lowest rank of a node. */
-    struct place *places;
+    /* The members from here on are used only at the lowest rank of a node. */
+    struct place *places; /* of all ranks */
     int node, nodes;
     int32_t *leaders; /* the lowest rank of each node */
     struct secret secret;
-    int agent_fd; /* -1 */
+    int agent_fd; /* socket to the agent; -1: none */
     struct agent agent;
 };
 
@@ -80,7 +82,7 @@ static int put(const char *key, const void *bytes, size_t size)
     return status == PMIX_SUCCESS ? FTC_SUCCESS : refuse("telling the other ranks", status);
 }
 
-/* From `least` to `most` bytes; *size is how many. */
+/* Gets a value of `least` to `most` bytes. *size is its size. */
 static int get(const struct meeting *m, int rank, const char *key, void *bytes, size_t least,
                size_t most, size_t *size)
 {
@@ -110,7 +112,7 @@ static int get(const struct meeting *m, int rank, const char *key, void *bytes, 
                          rank);
 }
 
-/* With data, or it would be no barrier (Slurm). */
+/* A fence that collects data. Without data it would be no barrier under Slurm. */
 static int fence(void)
 {
     bool yes = true;
@@ -130,7 +132,7 @@ static int fence(void)
     return status == PMIX_SUCCESS ? FTC_SUCCESS : refuse("meeting the other ranks", status);
 }
 
-/* The lowest number of "0,1,2,3" or "0-3". */
+/* PMIx lists the ranks of this host as "0,1,2,3" or "0-3". This finds the lowest number. */
 static int find_lowest(struct meeting *m)
 {
     pmix_proc_t job;
@@ -169,7 +171,7 @@ static int say_where(const struct meeting *m)
     return put(KEY_RANK, &place, sizeof(place));
 }
 
-/* Rank 0 says how the job is called, and its secret. */
+/* Rank 0 makes the name of the job and its secret, and tells them to the others. */
 static int draw_secret(struct meeting *m)
 {
     ftc_jobs_name_cluster(m->secret.cluster);
@@ -197,7 +199,7 @@ static int learn_places(struct meeting *m)
     return rc;
 }
 
-/* Nodes in the order of their lowest ranks. */
+/* Lists the nodes in the order of their lowest ranks. */
 static int list_nodes(struct meeting *m)
 {
     for (int rank = 0; rank < m->size; rank++) {
@@ -296,7 +298,7 @@ static int serve_node(struct meeting *m)
     return start_agent(m);
 }
 
-/* Also why there is none, for all to know. */
+/* Tells the other ranks of the agent. If there is no agent, tells them why. */
 static int say_agent(struct meeting *m, int rc)
 {
     size_t nodes = (size_t)m->agent.nodes, size = sizeof(m->agent) + nodes * sizeof(*m->leaders);
@@ -319,7 +321,8 @@ static int say_agent(struct meeting *m, int rc)
 
 /* --- after the second fence --- */
 
-/* `lowest` is that of a node; *leaders, if it is not NULL, the lowest ranks of all of them. */
+/* Gets what rank `lowest`, the lowest of a node, says of its agent. `leaders` gets the lowest ranks
+ * of all nodes; it may be NULL. */
 static int learn_agent(const struct meeting *m, int lowest, struct agent *agent, int32_t *leaders)
 {
     size_t least = sizeof(*agent), most = least + (size_t)m->size * sizeof(*leaders), size;
@@ -346,8 +349,8 @@ static int learn_agent(const struct meeting *m, int lowest, struct agent *agent,
     return FTC_SUCCESS;
 }
 
-/* Where the agents listen, in the order of nodes; every rank asks, so that all end if one cannot
- * take part. */
+/* Gets where the agents listen, in the order of nodes. Every rank asks for all of them, so that all
+ * ranks end if one node cannot take part. */
 static int learn_agents(const struct meeting *m, char (*endpoints)[FTC_ADOPTION_TEXT],
                         struct agent *own, int32_t *leaders)
 {
@@ -364,7 +367,8 @@ static int learn_agents(const struct meeting *m, char (*endpoints)[FTC_ADOPTION_
     return rc;
 }
 
-/* The agent ends if the nodes have not met. */
+/* Tells the agent whether the nodes have met, and if so, where the other agents listen. If the
+ * nodes have not met, the agent ends. */
 static int tell_agent(const struct meeting *m, int rc, char (*endpoints)[FTC_ADOPTION_TEXT])
 {
     struct ftc_adoption_verdict verdict = {.met = rc == FTC_SUCCESS};

@@ -1,4 +1,4 @@
-/* Who watches the transport's descriptor. */
+/* Decides whether the caller or the progress thread watches the transport's descriptor. */
 #include "runtime/gate.h"
 
 #include <sys/epoll.h>
@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "runtime/thread.h"
 
-#define SOON_NS     50000 /* between two calls that follow one another closely */
-#define CLOSE_CALLS 100   /* in a row, then it stays shut */
+#define SOON_NS     50000 /* calls follow one another closely if the pause between is shorter */
+#define CLOSE_CALLS 100   /* after so many close calls in a row the gate stays shut */
 #define TICK_NS     (2 * FTC_NS_PER_MS)
-#define TICK_SLOW   .1 /* s, while a call takes long */
+#define TICK_SLOW   .1 /* the tick in seconds while a call takes long */
 
 static void set(struct ftc_comm *comm, bool open)
 {
@@ -40,10 +40,11 @@ void ftc_gate_enter(struct ftc_comm *comm)
     if (gate->close < CLOSE_CALLS)
         return;
     atomic_store_explicit(&gate->stays_shut, true, memory_order_relaxed);
-    ftc_thread_nudge(comm); /* which begins to look */
+    ftc_thread_nudge(comm); /* the thread starts its tick */
 }
 
-/* After a call that took long the thread may look seldom. */
+/* A call that took longer than a tick opens the gate. During it the thread may have turned to the
+ * slow tick, and would look too late for what comes after the call. */
 bool ftc_gate_leave(struct ftc_comm *comm)
 {
     struct ftc_gate *gate = &comm->thread.gate;
@@ -85,8 +86,8 @@ static void tick_every(struct ftc_comm *comm, double seconds)
     ev_timer_again(t->loop, &t->gate.tick);
 }
 
-/* Opens it, and ends, if no call came since the last tick. It ends with the lock alone: else the
- * caller might just be about to rely on it. */
+/* If no call came since the last tick, this opens the gate and stops the tick. It does so only with
+ * the lock: without it a call could begin at the same time and rely on the tick. */
 static void on_tick(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     struct ftc_comm *comm = watcher->data;

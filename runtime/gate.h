@@ -1,29 +1,31 @@
 /*
- * The progress thread's look at the transport's descriptor. While the caller is in the library the
- * sockets are its own to watch, or each message would wake both. libev's watchers belong to the
- * thread; what is behind an epoll of its own the caller shuts and opens by one system call. Where
- * calls follow one another closely even that costs more than it saves: then it stays shut between
- * them, and the thread looks every 2 ms whether they still come.
+ * The gate between the progress thread and the transport's descriptor. While the gate is open the
+ * thread watches the descriptor. While the caller is in the library the gate is shut and the caller
+ * watches the descriptor: otherwise each message would wake both. Only the thread may touch libev's
+ * watchers, so the descriptor lies in an epoll of its own, which the caller can shut and open by
+ * one system call. If calls follow one another closely even this call costs more than it saves.
+ * Then the gate stays shut between calls, and the thread looks every 2 ms whether calls still come.
  */
 #ifndef FTC_RUNTIME_GATE_H
 #define FTC_RUNTIME_GATE_H
 
 #include "runtime/comm.h"
 
-/* Open, watched by the thread's loop, which does not run yet. FTC_ERR_SYSTEM. */
+/* Makes the gate, open, and adds it to the thread's loop, which must not run yet.
+ * FTC_ERR_SYSTEM. */
 int ftc_gate_make(struct ftc_comm *comm);
 void ftc_gate_drop(struct ftc_comm *comm);
 
-/* The caller comes: with the lock held. */
+/* A call begins. With the lock held. */
 void ftc_gate_enter(struct ftc_comm *comm);
-/* The caller goes: with the lock still held. True: call ftc_gate_open() when it is not, which finds
- * what came before. */
+/* A call ends. With the lock still held. True: call ftc_gate_open() after the unlock; the thread
+ * then also finds what has arrived before. */
 bool ftc_gate_leave(struct ftc_comm *comm);
 void ftc_gate_open(struct ftc_comm *comm);
-/* Does it stay shut between calls? With the lock held. */
+/* Does the gate stay shut between calls? With the lock held. */
 bool ftc_gate_is_shut(const struct ftc_comm *comm);
 
-/* In the thread, at a nudge. */
+/* Called by the thread when it was nudged: starts the tick if the gate stays shut. */
 void ftc_gate_nudged(struct ftc_comm *comm);
 
 #endif

@@ -19,12 +19,13 @@
 #include "runtime/publish.h"
 #include "runtime/thread.h"
 
-/* 4, 8 and 12 nodes of one machine took 0.66 to 0.77 of the time, from 8 B to 64 KiB; with cores of
- * their own the root is the bottleneck sooner. */
+/* Defaults of reduce.direct and reduce.doubling in a job of several nodes. With 4, 8 and 12 nodes
+ * on one machine the calls took 0.66 to 0.77 of the time, from 8 B to 64 KiB. If each node has
+ * cores of its own, the root becomes the bottleneck with fewer nodes. */
 #define DIRECT_BETWEEN_NODES   8
 #define DOUBLING_BETWEEN_NODES 16
 
-#define POOL_BYTES ((size_t)8 << 20) /* of messages that were received, at most */
+#define POOL_BYTES ((size_t)8 << 20) /* limit of the pool of buffers for received messages */
 
 #define ABORT_GRACE_NS (10 * FTC_NS_PER_S)
 
@@ -86,8 +87,8 @@ static int make_member(struct ftc_comm *comm, uint32_t fragment)
     return rc == 0 ? ftc_member_create(&comm->member, &settings) : rc;
 }
 
-/* Spinning pays while every rank has a core of its own, and for some microseconds only: something
- * else may have taken the other's core. A yield lets the awaited rank run. */
+/* Spinning pays only if every rank has a core of its own, and only for some microseconds: another
+ * process may have taken the core of the awaited rank. A yield lets the awaited rank run. */
 static void set_patience(struct ftc_comm *comm)
 {
     uint32_t bound = comm->alone ? 0 : ftc_segment_header(comm->segment)->bound_cores;
@@ -152,7 +153,8 @@ static int connect_node(struct ftc_comm *comm)
     return ftc_connect(comm);
 }
 
-/* A child made by fork() finds it wiped, so that it is known without a system call. */
+/* The kernel wipes the guard in a child made by fork(). So a call can tell without a system call
+ * whether it runs in a child. */
 static int make_guard(struct ftc_comm *comm)
 {
     size_t size = sizeof(*comm->guard);
@@ -162,13 +164,13 @@ static int make_guard(struct ftc_comm *comm)
         comm->guard = NULL;
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
     }
-    /* Before Linux 4.14 children are not told apart. */
+    /* Linux before 4.14 cannot do this. There children are not recognized. */
     (void)madvise(comm->guard, size, MADV_WIPEONFORK);
     comm->guard->mine = 1;
     return 0;
 }
 
-/* A failed ftc_init() leaves the slot free for another try. */
+/* After a failed ftc_init() the process may try again, so the slot must be free. */
 static void unjoin(struct ftc_comm *comm)
 {
     if (comm->joined && atomic_load(&comm->slot->phase) == FTC_PHASE_SPAWNED)
@@ -274,11 +276,11 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
 /* --- finalize --- */
 
 /* agreement.md, finalize: p goes on answering until each other process has the mark or has failed.
- * As its launcher knows it, which takes the exit of a rank that left before for a failure; on
- * several nodes a decision may tell of one earlier. */
+ * A rank has failed here if the launcher has put it into the segment, as it does with a rank that
+ * exits too early. L is not asked: on several nodes a decision may name a failed rank earlier. */
 static bool nobody_needs_me(struct ftc_comm *comm, void *arg)
 {
-    int *from = arg; /* ranks below have the mark or have failed for good */
+    int *from = arg; /* all ranks below it have the mark or have failed; both are final */
 
     for (int rank = *from; rank < comm->size; rank++, ++*from) {
         const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
@@ -289,8 +291,8 @@ static bool nobody_needs_me(struct ftc_comm *comm, void *arg)
     return true;
 }
 
-/* The count is a hint that spares a scan; whoever completes it wakes the others, and a heartbeat
- * period later they look anyway. */
+/* header->finalized is a hint that spares a scan of all slots. The rank that completes the count
+ * wakes the others. If a ring gets lost, they look after a heartbeat period anyway. */
 static void set_mark(struct ftc_comm *comm)
 {
     struct ftc_segment_header *header = ftc_segment_header(comm->segment);
@@ -299,11 +301,11 @@ static void set_mark(struct ftc_comm *comm)
     atomic_store_explicit(&comm->slot->phase, FTC_PHASE_FINALIZED, memory_order_release);
     ftc_drill_pass(&comm->drill, FTC_DRILL_MARKED);
     if (ftc_segment_nodes(comm->segment) > 1)
-        ftc_bell_ring_launcher(&comm->bell); /* it tells the others */
+        ftc_bell_ring_launcher(&comm->bell); /* it tells the ranks of other nodes */
     uint32_t marks = atomic_fetch_add(&header->finalized, 1) + 1;
     if (marks + atomic_load(&header->failures) >= (uint32_t)comm->size)
         ftc_bell_ring_all(&comm->bell);
-    if (ftc_segment_nodes(comm->segment) > 1) /* who tells the other nodes */
+    if (ftc_segment_nodes(comm->segment) > 1) /* again, after the count */
         ftc_bell_ring_launcher(&comm->bell);
 }
 
@@ -340,7 +342,7 @@ FTC_API int ftc_finalize(ftc_comm *world)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_FINALIZE, .root = -1}};
 
-    int rc = ftc_call_begin(world); /* for good */
+    int rc = ftc_call_begin(world); /* without ftc_call_end(): destroy() frees the communicator */
     if (rc != 0)
         return rc;
     rc = ftc_call_run(world, &call, NULL);
@@ -367,7 +369,7 @@ FTC_API int ftc_abort(ftc_comm *comm, int code)
     atomic_compare_exchange_strong(&ftc_segment_header(comm->segment)->abort, &none,
                                    FTC_ABORT(comm->rank, code));
     ftc_bell_ring_launcher(&comm->bell);
-    /* The launcher kills everyone; if it does not, leaving is a failure of this rank at least. */
+    /* The launcher kills all ranks. If it does not, this rank at least fails. */
     struct timespec grace = {.tv_sec = ABORT_GRACE_NS / FTC_NS_PER_S};
     nanosleep(&grace, NULL);
     _exit(code);

@@ -10,7 +10,7 @@ _Noreturn void ftc_comm_end_job(struct ftc_comm *comm, int exit_code, const char
 {
     uint64_t none = 0;
 
-    /* The words first: once the launcher is rung, its SIGKILL may come at any moment. */
+    /* The log comes first: once the launcher is rung, SIGKILL may come at any moment. */
     FTC_LOG(&comm->log, FTC_LOG_ERROR, "ending the job: %s", why);
     if (!comm->alone) {
         atomic_compare_exchange_strong(&ftc_segment_header(comm->segment)->abort, &none,
@@ -20,7 +20,7 @@ _Noreturn void ftc_comm_end_job(struct ftc_comm *comm, int exit_code, const char
     _exit(exit_code);
 }
 
-/* What a rank shows of its call, if that could be read in one piece. */
+/* Reads the call that a rank shows. False if the rank changed it during the read. */
 static bool read_activity(struct ftc_activity *a, uint64_t *op, uint32_t *kind, int *root)
 {
     uint32_t before = atomic_load_explicit(&a->sequence, memory_order_acquire);
@@ -40,7 +40,7 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
     int root;
 
     ftc_publish_what(comm, &own);
-    /* What ranks of other nodes do is known late, and may not be of one moment. */
+    /* What a rank of another node does is known here only later, and perhaps in parts. */
     if (own.kind == FTC_CALL_NONE || own.waits == 0 || own.waits_for < 0 ||
         own.waits_for >= comm->size || !ftc_segment_is_local(comm->segment, own.waits_for))
         return;

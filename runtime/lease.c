@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-#define AWAIT_LOOK_NS FTC_NS_PER_MS /* only at the start of a job */
+#define AWAIT_LOOK_NS FTC_NS_PER_MS /* pause between looks, which are only at the start of a job */
 
 static bool too_late_for_one(const struct ftc_comm *comm)
 {

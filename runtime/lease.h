@@ -1,6 +1,6 @@
-/* The lease of this node (docs/design/nodes.md, rule 4): on several nodes nothing is returned to a
- * program after it has run out, since the other nodes may have declared this one by then. The
- * launcher renews it, and may be stopped: so each rank looks. */
+/* The lease of this node (docs/design/nodes.md, rule 4), in jobs of several nodes. Once the lease
+ * has run out, the other nodes may have declared this one; so no call may return to the program any
+ * more. The launcher renews the lease. The launcher itself may be stopped, so each rank looks. */
 #ifndef FTC_RUNTIME_LEASE_H
 #define FTC_RUNTIME_LEASE_H
 
@@ -9,8 +9,8 @@
 void ftc_lease_look(struct ftc_comm *comm, uint64_t lease_ns);
 void ftc_lease_await(struct ftc_comm *comm);
 
-/* Leaves the process if the lease has run out, or none came in time. No clock is read in a job of
- * one node. Any thread. */
+/* Ends the process if the lease has run out, or if no lease came in time. Reads no clock in a job
+ * of one node. Any thread may call it. */
 static inline void ftc_lease_check(struct ftc_comm *comm)
 {
     uint64_t lease_ns =
@@ -20,7 +20,7 @@ static inline void ftc_lease_check(struct ftc_comm *comm)
         ftc_lease_look(comm, lease_ns);
 }
 
-/* The same where a call is about to return: it waits for the first lease,
+/* The same, for a call that is about to return. It also waits for the first lease, for
  * detector.heartbeat_timeout_ms at most. */
 static inline void ftc_lease_before_return(struct ftc_comm *comm)
 {

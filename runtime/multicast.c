@@ -10,7 +10,7 @@
 _Static_assert(FTC_MULTICAST_DRAWN == FTC_JOB_GROUP,
                "a group is made of all that was drawn for it");
 
-/* Where no datagram can go out its size does not matter, as long as it is one. */
+/* The size of a fragment if no datagram can be sent. Any size that is valid will do. */
 #define FRAGMENT_WITHOUT 1024
 
 static struct ftc_multicast_drill drill_of(const struct ftc_config *c)
@@ -23,7 +23,8 @@ static struct ftc_multicast_drill drill_of(const struct ftc_config *c)
                                         .seed = (uint64_t)c->drill_seed};
 }
 
-/* Each node's segment has a group of its own; several have the secret in common. */
+/* Each segment has random bytes of its own. The nodes of a job have the secret in common, so the
+ * group of a job of several nodes is derived from the secret. */
 static void make_group(const struct ftc_comm *comm, struct ftc_multicast_group *group)
 {
     const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
@@ -134,7 +135,8 @@ void ftc_runtime_multicast_publish(struct ftc_comm *comm)
         atomic_store_explicit(&comm->slot->counters.datagrams[i], counts[i], memory_order_relaxed);
 }
 
-/* nodes.md, rule 6, as in transport/route/route.c: after it was taken out of the socket. */
+/* nodes.md, rule 6. As in transport/route/route.c, the look must follow the receive from the
+ * socket. */
 static bool is_refused(const struct ftc_comm *comm, int rank)
 {
     atomic_thread_fence(memory_order_seq_cst);
@@ -142,7 +144,7 @@ static bool is_refused(const struct ftc_comm *comm, int rank)
                                 memory_order_acquire) != 0;
 }
 
-/* Nobody is to blame for a datagram that makes no sense: anybody may have sent it. */
+/* A malformed datagram is counted, and nobody is accused of it: any process may have sent it. */
 static void take(struct ftc_comm *comm, const struct ftc_datagram *fields,
                  struct ftc_buffer *payload)
 {

@@ -8,16 +8,18 @@
 
 #include "node/system/process.h"
 
-/* Where the Yama module is, a process may only be copied from and to by its parents, and one other
- * that it names: the ranks of a job are siblings. Elsewhere this is refused, and not needed. */
+/* With the Yama module only the ancestors of a process may copy from and to it, and one other
+ * process that it names. The ranks of a job are siblings, so this rank names the other one. Without
+ * Yama the kernel refuses this call, and it is not needed. */
 static void admit(pid_t pid)
 {
     (void)prctl(PR_SET_PTRACER, (unsigned long)pid, 0, 0, 0);
 }
 
-/* Its pid stays this rank's: ftrun declares the rank before it reaps it, and the board looks for
- * that before each copy. What remains is a rank that is stopped between look and copy while all
- * pids are used once; or a wrapper that reaps, for a moment. */
+/* The pid cannot be reused while copies go on: ftrun declares a rank before it reaps it, and the
+ * board looks for declared ranks before each copy. Two cases remain. This rank may be stopped
+ * between the look and the copy while the kernel goes through all pids once. Or a wrapper reaps the
+ * rank a moment before ftrun declares it. */
 static pid_t find_process(const struct ftc_comm *comm, int rank)
 {
     const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
@@ -27,7 +29,8 @@ static pid_t find_process(const struct ftc_comm *comm, int rank)
     return pid > 0 && start != 0 && ftc_process_life(pid, start) == FTC_LIFE_ALIVE ? pid : 0;
 }
 
-/* Without exit notices a rank is reaped long before it is declared. */
+/* Why no copies are possible with the rank; NULL: they are possible. Without exit notices a rank is
+ * reaped long before it is declared, so that its pid may belong to another process. */
 static const char *why_not(const struct ftc_comm *comm, int rank, pid_t pid)
 {
     uint64_t namespace = ftc_segment_header(comm->segment)->pid_namespace;
@@ -70,8 +73,8 @@ bool ftc_peer_allow(struct ftc_comm *comm, int rank)
 typedef ssize_t transfer(pid_t pid, const struct iovec *local, unsigned long locals,
                          const struct iovec *remote, unsigned long remotes, unsigned long flags);
 
-/* A dead process's memory is gone: nothing to tell. Anything else is told once, for it ends the
- * copies. */
+/* The death of a process is no reason for a line in the log. Any other error is logged. That
+ * happens once, because the error ends the copies. */
 static bool failed(const struct ftc_comm *comm, int error)
 {
     if (error != ESRCH)
@@ -83,7 +86,7 @@ static bool failed(const struct ftc_comm *comm, int error)
     return false;
 }
 
-/* The kernel may stop early at 2 GiB. */
+/* A loop, because the kernel copies at most about 2 GiB in one call. */
 static bool copy(transfer *call, const struct ftc_comm *comm, char *own, uint64_t address,
                  size_t size)
 {

@@ -1,4 +1,4 @@
-/* Driving a member: what happens outside of the protocol. */
+/* Drives the member: all that happens outside of the protocol. */
 #include "runtime/progress.h"
 
 #include <sched.h>
@@ -17,7 +17,7 @@
 #include "runtime/reach.h"
 #include "transport/route/route.h"
 
-#define MESSAGES_PER_STEP 64 /* then look at failures and the delivery again */
+#define MESSAGES_PER_STEP 64 /* then the step ends, to look for failures and the delivery again */
 
 _Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *why)
 {
@@ -27,9 +27,9 @@ _Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *
     _exit(exit_code);
 }
 
-/* An input that cannot be finished leaves the member unfinished: fail-stop, as a death would be.
- * What the system refuses, a full /dev/shm, it refuses to every rank of the node: then the job ends
- * at once. */
+/* If an input fails in the middle, the state of the member is incomplete. So the process ends,
+ * which is a fail-stop failure for the others. An error of the system, such as a full /dev/shm,
+ * will hit every rank of the node, so then the job ends at once. */
 void ftc_progress_must(struct ftc_comm *comm, int rc)
 {
     if (rc == FTC_ERR_SYSTEM)
@@ -41,7 +41,8 @@ void ftc_progress_must(struct ftc_comm *comm, int rc)
 
 /* --- outputs --- */
 
-/* The slot has one word for it: the next accused is shown when the one before is known failed. */
+/* The slot has one word for an accused rank. So the next accused rank is shown only when the one
+ * before is known to have failed. */
 static void publish_accused(struct ftc_comm *comm)
 {
     ftc_set_subtract(&comm->accused, ftc_member_known_failed(comm->member));
@@ -60,7 +61,7 @@ void ftc_progress_accuse(struct ftc_comm *comm, int rank, const char *what)
     publish_accused(comm);
 }
 
-/* --- timers: the member's and that of an algorithm; the thread looks at the earlier one --- */
+/* --- the timers of the member and of an algorithm; the thread waits for the earlier one --- */
 
 static void set_timer(struct ftc_comm *comm)
 {
@@ -90,7 +91,7 @@ static void output_multicast(struct ftc_comm *comm, const struct ftc_output *out
     ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
 }
 
-/* One line for the job: the rank that compared says it. */
+/* Only the rank that compared the results logs this, so that the job has one line of it. */
 static void log_verdict(struct ftc_comm *comm)
 {
     struct ftc_member_report report;
@@ -128,7 +129,8 @@ static void log_flip(struct ftc_comm *comm)
             (unsigned long long)flip->op);
 }
 
-/* The member does no I/O; what it has entered shows here, before what it says about it. */
+/* The member does no I/O, so the probe for a new ballot fires here, before the outputs of that
+ * ballot. */
 static void probe_ballot(struct ftc_comm *comm)
 {
     uint64_t entered = ftc_member_ballots(comm->member);
@@ -189,7 +191,8 @@ static bool failures_waiting(struct ftc_comm *comm)
     const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
     uint32_t failures = atomic_load_explicit(&header->failures, memory_order_acquire);
 
-    /* More than there are ranks is damage, and would be waiting for ever. */
+    /* The log cannot have more failures than ranks. If the word is damaged and says so, this rank
+     * must not look for ever. */
     return failures != comm->failures_seen && comm->failures_seen < (uint32_t)comm->size &&
            !ftc_drill_deaf(&comm->drill);
 }
@@ -230,7 +233,7 @@ bool ftc_progress_failures(struct ftc_comm *comm)
     return any;
 }
 
-/* Is it due by now? It is not any more. */
+/* Returns whether the timer is due by now, and if so, unsets it. */
 static bool take_due(struct ftc_comm *comm, uint64_t *due_ns)
 {
     bool due = comm->timer_ns != 0 && *due_ns != 0 && ftc_clock_now() >= *due_ns;
@@ -250,7 +253,8 @@ static bool step_timer(struct ftc_comm *comm)
     return true;
 }
 
-/* After messages: who was not scheduled for long has not been sent nothing. */
+/* The timer means that no message came. It is looked at after the messages, because a rank that did
+ * not run for long may find both a message and the timer. */
 static bool step_algorithm(struct ftc_comm *comm)
 {
     if (!take_due(comm, &comm->algorithm_due_ns))
@@ -259,7 +263,8 @@ static bool step_algorithm(struct ftc_comm *comm)
     return true;
 }
 
-/* What came before is taken in, and the outputs are out. */
+/* The member goes on with its work when the messages are taken in and the outputs are carried
+ * out. */
 static bool step_more(struct ftc_comm *comm)
 {
     if (!comm->more)
@@ -290,7 +295,7 @@ static int awaited(const struct ftc_comm *comm)
     return rank >= 0 ? rank : ftc_member_awaits(comm->member);
 }
 
-/* One message; false: there was none. */
+/* Takes in one message. False: there was none. */
 static bool step_message(struct ftc_comm *comm)
 {
     struct ftc_buffer *message = NULL;
@@ -316,13 +321,14 @@ static bool step_message(struct ftc_comm *comm)
 
 bool ftc_progress_step(struct ftc_comm *comm)
 {
-    bool any, idle, delivered = comm->delivered; /* before: the caller is outside of the library */
+    bool any, idle, delivered = comm->delivered; /* true: no call waits for that */
 
     if (comm->alone)
         return false;
     any = ftc_progress_failures(comm);
     any |= step_timer(comm);
-    /* First: the ring brings later what a datagram that lies here already brings. */
+    /* Datagrams come before messages: a datagram that lies here may bring the decision earlier than
+     * the ring of positions does. */
     for (int i = 0; i < MESSAGES_PER_STEP && comm->delivered == delivered &&
                     ftc_runtime_multicast_receive(comm);
          i++)
@@ -373,8 +379,8 @@ static uint64_t sleep_time(const struct ftc_comm *comm, uint64_t longest_ns)
     return comm->timer_ns - now < ns ? comm->timer_ns - now : ns;
 }
 
-/* Everything that could end the wait is looked at after the sleep was announced, or a ring could be
- * lost. */
+/* First announces the sleep, and only then looks at all that could end the wait. In the other order
+ * a ring between the look and the sleep would be lost. */
 static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
     ftc_algorithms_sleep(comm);
@@ -410,7 +416,7 @@ void ftc_progress_until(struct ftc_comm *comm, const struct ftc_until *until)
         } else {
             sleep_once(comm, until);
             idle = comm->patience
-                       .spins; /* woken: others may be about to run; yield again before sleeping */
+                       .spins; /* woken: others may be about to run, so yield again before sleep */
         }
     }
 }

@@ -1,5 +1,5 @@
-/* Publishing in the slot. Each word has this rank as its only writer, so plain relaxed stores
- * do. */
+/* Publishing in the slot. This rank is the only writer of each word, so relaxed stores are
+ * enough. */
 #include "runtime/publish.h"
 #include "runtime/algorithm.h"
 
@@ -34,7 +34,7 @@ static void fill(struct ftc_activity *a, const struct ftc_member_activity *now, 
     STORE(a->unsettled_ns, now->unsettled_ns);
 }
 
-/* The board's view in the member's words; there are no ballots. */
+/* Translates the activity of the board into that of a member. The board has no ballots. */
 static void board_activity(const struct ftc_board *board, struct ftc_member_activity *now)
 {
     static const enum ftc_wait waits[] = {[FTC_BOARD_WAITS_NOT] = FTC_WAIT_NOTHING,
@@ -44,19 +44,18 @@ static void board_activity(const struct ftc_board *board, struct ftc_member_acti
     struct ftc_board_activity a;
 
     ftc_board_activity(board, &a);
-    *now =
-        (struct ftc_member_activity){.op = a.op,
-                                     .wait = waits[a.wait],
-                                     .waits_for = a.waits_for,
-                                     .waits = a.waits,
-                                     .root = a.signature != NULL ? a.signature->root : -1,
-                                     .known_failed = -1, /* the thread shows what it has taken in */
-                                     .agreed_failed = ftc_set_count(ftc_board_agreed(board))};
+    *now = (struct ftc_member_activity){.op = a.op,
+                                        .wait = waits[a.wait],
+                                        .waits_for = a.waits_for,
+                                        .waits = a.waits,
+                                        .root = a.signature != NULL ? a.signature->root : -1,
+                                        .known_failed = -1, /* ftc_publish_noticed() shows it */
+                                        .agreed_failed = ftc_set_count(ftc_board_agreed(board))};
     if (a.signature != NULL)
         now->kind = (enum ftc_call_kind)a.signature->kind;
 }
 
-/* Beside the board, how many have failed is the board's to say. */
+/* If there is a board, the numbers of failed ranks are still those of the board. */
 static void member_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
     struct ftc_member_activity board = *now;
@@ -83,7 +82,7 @@ static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
         STORE(row[i], ftc_set_word(set, i));
 }
 
-/* G only grows: the same number of ranks is the same set. */
+/* G only grows. So if the number of its ranks is the same, then the set is the same. */
 static void publish_board_agreed(struct ftc_comm *comm)
 {
     const struct ftc_set *agreed = ftc_board_agreed(comm->board);
@@ -95,7 +94,8 @@ static void publish_board_agreed(struct ftc_comm *comm)
     publish_set(ftc_segment_agreed_row(comm->segment, comm->rank), agreed);
 }
 
-/* The sequence is odd while the fields change; the fences order it around the relaxed stores. */
+/* The sequence is odd while the fields change. The release fence and the release store keep the
+ * relaxed stores of the fields between the two changes of the sequence. */
 void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
 {
     struct ftc_member_activity now;
@@ -115,7 +115,6 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
     atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
 }
 
-/* Of messages that are none of the agreement core's kinds. */
 void ftc_publish_bytes(struct ftc_comm *comm, size_t bytes)
 {
     ADD(comm->slot->counters.bytes, bytes);
@@ -162,7 +161,7 @@ void ftc_publish_noticed(struct ftc_comm *comm)
 {
     publish_set(ftc_segment_known_row(comm->segment, comm->rank),
                 ftc_member_known_failed(comm->member));
-    if (comm->board == NULL) /* else the caller's to publish */
+    if (comm->board == NULL) /* with a board the caller publishes it */
         publish_set(ftc_segment_agreed_row(comm->segment, comm->rank),
                     ftc_member_agreed_failed(comm->member));
     STORE(comm->slot->activity.known_failed,

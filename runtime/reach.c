@@ -1,15 +1,16 @@
-/* Whom this rank cannot reach. */
+/* Finds a rank that this rank cannot reach. */
 #include "runtime/reach.h"
 
 #include <stdatomic.h>
 
 #include "base/clock.h"
 
-/* A rank that stands still is fenced after one timeout, and answers nobody until then: it must not
- * cost its node. */
+/* A rank counts as unreachable after so many heartbeat timeouts. One is not enough: a rank that
+ * stands still answers nobody, and is fenced after one timeout. Its node must not be declared for
+ * that. */
 #define TIMEOUTS 2
 
-/* Who has its mark may be gone, and needs no message any more. */
+/* A rank that has the mark may be gone, and needs no message any more. */
 static bool has_mark(const struct ftc_comm *comm, int rank)
 {
     const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);

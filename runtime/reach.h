@@ -1,10 +1,11 @@
-/* Whom this rank cannot reach, for its agent (docs/design/nodes.md, rule 8). */
+/* Shows in the slot which rank this rank cannot reach. Its agent reads it (docs/design/nodes.md,
+ * rule 8). */
 #ifndef FTC_RUNTIME_REACH_H
 #define FTC_RUNTIME_REACH_H
 
 #include "runtime/comm.h"
 
-/* At most once a heartbeat period; holding the lock. */
+/* Looks at most once in a heartbeat period. With the lock held. */
 void ftc_reach_publish(struct ftc_comm *comm);
 
 #endif

@@ -1,4 +1,4 @@
-/* Snapshots L and G, and the accessors' rules. */
+/* The snapshots L and G, and the rules of the functions that read them. */
 #include "runtime/snapshot.h"
 
 #include <stdbool.h>
@@ -56,8 +56,8 @@ static int state_of(const struct ftc_snapshot *s, bool global, int rank)
     return FTC_RANK_FAILED;
 }
 
-/* New is who entered the set since the matching validate before the last; a live rank never
- * changed. */
+/* A rank is new if it came into the set after the last but one validate of the same kind. A rank
+ * that lives is not in the set, and so it is not new. */
 static bool is_new(const struct ftc_snapshot *s, bool global, int rank)
 {
     const struct ftc_set *now = global ? &s->agreed : &s->known;

@@ -1,6 +1,7 @@
 /*
- * The sets a caller sees: snapshots L and G of api "MPI_Comm_validate parameters" (Hursey, Buntinas
- * 2011), which change only in a validate call. The protocol's own sets are the member's.
+ * The sets of failed ranks that the caller sees: the snapshots L and G of "MPI_Comm_validate
+ * parameters" (Hursey, Buntinas 2011). They change only in a validate call. The member has the sets
+ * of the protocol.
  */
 #ifndef FTC_RUNTIME_SNAPSHOT_H
 #define FTC_RUNTIME_SNAPSHOT_H
@@ -11,10 +12,10 @@
 #include "include/ftcoll.h"
 
 struct ftc_snapshot {
-    struct ftc_set known, agreed;            /* L and G */
-    struct ftc_set known_last, known_before; /* L of the last validate_local and the one before */
-    struct ftc_set agreed_before;            /* G of the validate_global before the last */
-    struct ftc_set recognized;               /* by ftc_recognize() */
+    struct ftc_set known, agreed;            /* the snapshots L and G */
+    struct ftc_set known_last, known_before; /* L of the last validate_local, and of that before */
+    struct ftc_set agreed_before;            /* G of the last but one validate_global */
+    struct ftc_set recognized;               /* ranks given to ftc_recognize() */
 };
 
 int ftc_snapshot_init(struct ftc_snapshot *snapshot, int ranks); /* FTC_ERR_NOMEM */
@@ -23,7 +24,8 @@ void ftc_snapshot_fini(struct ftc_snapshot *snapshot);           /* a zeroed str
 void ftc_snapshot_local(struct ftc_snapshot *snapshot, const struct ftc_set *known);
 void ftc_snapshot_global(struct ftc_snapshot *snapshot, const struct ftc_set *agreed);
 
-/* As ftc_get_state_local() (global: false) and ftc_get_state_global(). */
+/* Do what ftc_get_state_local() (global: false) or ftc_get_state_global() (true), and
+ * ftc_recognize(), promise in ftcoll.h. */
 int ftc_snapshot_states(const struct ftc_snapshot *snapshot, bool global, int types, int incount,
                         int *outcount, ftc_rank_info infos[]);
 int ftc_snapshot_recognize(struct ftc_snapshot *snapshot, int count, const int ranks[]);

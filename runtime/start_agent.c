@@ -19,12 +19,12 @@
 
 #define BEGIN_SECONDS 20
 #define LOOK_MS       5
-#define MOST_WORDS    4096 /* of the program's command line: for people */
+#define MOST_WORDS    4096 /* bytes of the program's command line, for people to read */
 #define ARGUMENTS     32
 
 extern char **environ;
 
-/* argv of the agent: its own words, and those of this process for ftcoll-status. */
+/* argv of the agent: its own words, and then those of this process, which ftcoll-status shows. */
 struct command {
     char ranks[16], words[MOST_WORDS + 1];
     char *argv[ARGUMENTS];
@@ -59,7 +59,7 @@ static void make_command(struct command *command, char *program, int ranks)
     add_own_words(command, argc);
 }
 
-/* Its standard error is this process's, for what people shall read. */
+/* The agent writes to the standard error of this process, so that people read its messages. */
 static int spawn(pid_t *child, char *program, struct command *command, int fd)
 {
     posix_spawn_file_actions_t files;
@@ -82,7 +82,7 @@ static int spawn(pid_t *child, char *program, struct command *command, int fd)
     return rc;
 }
 
-/* FTCOLL_FTRUN alone if it is set; it is there for who knows better. */
+/* If FTCOLL_FTRUN is set, no other program is tried: the user wants that one. */
 static int spawn_one(pid_t *child, int ranks, int fd, const char **tried)
 {
     struct command command;
@@ -98,7 +98,7 @@ static int spawn_one(pid_t *child, int ranks, int fd, const char **tried)
     return spawn(child, command.argv[0], &command, fd);
 }
 
-/* Also if the program has waited for it meanwhile. */
+/* True also if the program itself has waited for the child meanwhile. */
 static bool has_ended(pid_t child)
 {
     siginfo_t info = {.si_pid = 0};
@@ -106,7 +106,7 @@ static bool has_ended(pid_t child)
     return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
 }
 
-/* Without a descriptor of the child, the kernel is asked for its end every LOOK_MS. */
+/* If there is no pidfd of the child, this asks the kernel every LOOK_MS whether it has ended. */
 static bool wait_end(pid_t child, uint64_t start, uint64_t deadline)
 {
     struct pollfd ended = {.fd = ftc_process_open(child, start), .events = POLLIN};
@@ -122,7 +122,8 @@ static bool wait_end(pid_t child, uint64_t start, uint64_t deadline)
     return gone;
 }
 
-/* ftrun ends at once; whatever else it may be is killed. False: it was. */
+/* ftrun puts an agent into the background and ends at once. A program that does not end in time is
+ * some other program: it is killed. False: it was killed. */
 static bool end_in_time(pid_t child)
 {
     uint64_t start = ftc_process_start(child);
@@ -133,8 +134,9 @@ static bool end_in_time(pid_t child)
     return ended;
 }
 
-/* What was started leaves an agent behind and ends. The program may wait for children of its own,
- * or ignore them: then somebody else has got its status, and the agent's silence tells. */
+/* Waits for the end of the ftrun that was started, and judges its status. If the program waits for
+ * all its children, or ignores them, then there is no status to get here. In this case the missing
+ * answer of the agent will show a failure. */
 static int await(pid_t child)
 {
     int status = 0;

@@ -15,9 +15,11 @@
 #include "runtime/publish.h"
 #include "runtime/reach.h"
 
-#define STEPS_PER_DRIVE 4 /* of up to 64 messages each; then the heartbeat has its turn */
+/* A step takes in up to 64 messages. After so many steps the heartbeat has its turn. */
+#define STEPS_PER_DRIVE 4
 
-/* The member's timer, handed from the caller to the loop; called with the lock held. */
+/* Sets the loop's timer to comm->timer_ns, which the caller may have changed. With the lock
+ * held. */
 static void arm_due(struct ftc_comm *comm)
 {
     struct ftc_thread *t = &comm->thread;
@@ -38,8 +40,9 @@ static bool is_wanted(struct ftc_comm *comm)
     return atomic_load_explicit(&comm->thread.wanted, memory_order_relaxed);
 }
 
-/* If the caller is in the library it does all this itself; if it is just leaving, it sees `missed`
- * and nudges. Waiting for the lock instead would stop the heartbeat. */
+/* If the caller is in the library it does all this itself. If it is about to leave, it sees
+ * `missed` and nudges the thread. The thread must not wait for the lock: that would stop the
+ * heartbeat. */
 void ftc_thread_drive(struct ftc_comm *comm)
 {
     if (is_wanted(comm) || pthread_mutex_trylock(&comm->lock) != 0) {
@@ -77,7 +80,7 @@ static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
     if (comm->thread.launcher_fd < 0)
         check_launcher(comm);
     ftc_lease_check(comm);
-    ftc_thread_drive(comm); /* the backstop of a lost ring */
+    ftc_thread_drive(comm); /* in case a ring got lost */
 }
 
 static void on_due(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -125,7 +128,8 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* A pidfd tells at once, where the launcher's pid is known to mean it; else every beat looks. */
+/* A pidfd tells of the launcher's end at once. It needs the launcher's pid to be valid in this pid
+ * namespace. Otherwise each beat looks for the launcher. */
 static void watch_launcher(struct ftc_comm *comm)
 {
     struct ftc_thread *t = &comm->thread;
@@ -136,7 +140,7 @@ static void watch_launcher(struct ftc_comm *comm)
     t->launcher_fd = (int)syscall(SYS_pidfd_open, header->launcher_pid, 0);
     if (t->launcher_fd < 0)
         return;
-    /* The pid may have been reused before it was opened: not so if the launcher lives still. */
+    /* The pid may have been reused before pidfd_open(). Not so if the launcher is still alive. */
     check_launcher(comm);
     ev_io_init(&t->launcher, on_launcher, t->launcher_fd, EV_READ);
     t->launcher.data = comm;
@@ -159,7 +163,7 @@ static void watch(struct ftc_comm *comm)
     watch_launcher(comm);
 }
 
-/* Signals are the application's: its own threads take them. */
+/* The thread blocks all signals: they belong to the application, whose own threads take them. */
 static int spawn(struct ftc_comm *comm)
 {
     sigset_t all, before;

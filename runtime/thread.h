@@ -1,7 +1,7 @@
 /*
- * The progress thread: beats the heart, watches the launcher, and drives the member while the
- * caller is outside the library, so that operations already returned keep answering (agreement.md,
- * rule 8).
+ * The progress thread. It increments the heartbeat and watches the launcher. While the caller is
+ * outside of the library it drives the member, so that this rank still answers for operations that
+ * have returned (agreement.md, rule 8).
  */
 #ifndef FTC_RUNTIME_THREAD_H
 #define FTC_RUNTIME_THREAD_H
@@ -9,12 +9,12 @@
 #include "runtime/comm.h"
 
 int ftc_thread_start(struct ftc_comm *comm); /* FTC_ERR_SYSTEM, FTC_ERR_NOMEM */
-void ftc_thread_stop(struct ftc_comm *comm); /* joins it; legal if it was never started */
+void ftc_thread_stop(struct ftc_comm *comm); /* joins the thread; legal if it was never started */
 
-/* The caller has left, with a timer set or after the thread missed a ring: the thread must look. */
+/* Makes the thread look, for example after a call that leaves work or a timer behind. */
 void ftc_thread_nudge(struct ftc_comm *comm);
 
-/* In the thread: take in what came, unless the caller is in the library. */
+/* Called by the thread: takes in what came, unless the caller is in the library. */
 void ftc_thread_drive(struct ftc_comm *comm);
 
 #endif

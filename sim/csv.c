@@ -1,4 +1,4 @@
-/* Tables read again. */
+/* Reads back tables that were printed. */
 #include "sim/csv.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ int ftc_csv_begin_row(struct ftc_csv *csv, const char *key)
     return 0;
 }
 
-/* NULL and bad: there is none, or it is too long for a number. */
+/* NULL, and csv->bad is set: there is no field, or it is too long for a number. */
 static const char *take_field(struct ftc_csv *csv, char text[64])
 {
     size_t size = csv->next != NULL ? strcspn(csv->next, ",") : 0;
@@ -88,7 +88,7 @@ double ftc_csv_real(struct ftc_csv *csv)
 
     if (take_field(csv, text) == NULL)
         return 0;
-    double value = strtod(text, &end); /* infinity and NaN are results, too */
+    double value = strtod(text, &end); /* infinity and NaN are valid results */
     if (*end == '\0')
         return value;
     csv->bad = true;

@@ -20,7 +20,7 @@ static void print_usage(FILE *out)
           out);
 }
 
-/* Output that did not arrive is an error too: a full disk, a closed pipe. */
+/* Output that could not be written is an error, too: a full disk, a closed pipe. */
 static int finish(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -29,7 +29,8 @@ static int finish(int code)
     return code != FTC_SIM_EXIT_OK ? code : FTC_SIM_EXIT_ERROR;
 }
 
-/* "stomr": neither a command nor, before ":" and the like, an operation. */
+/* True for a word like "stomr": it is not a command, and the part before ":" or the like is not an
+ * operation. */
 static bool is_unknown(const char *word)
 {
     struct ftc_program program;
@@ -48,7 +49,7 @@ static bool is_unknown(const char *word)
     return true;
 }
 
-/* What names no command is the beginning of a run. */
+/* A first argument that names no command begins the arguments of `run`. */
 static int dispatch(int argc, char **argv)
 {
     for (const struct ftc_sim_command *command = ftc_sim_commands; command->name != NULL; command++)

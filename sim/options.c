@@ -1,4 +1,4 @@
-/* The command lines of ftcoll-sim: one table of what all commands take, and that of the command. */
+/* The command lines of ftcoll-sim: the table of the common options, and that of the command. */
 #include "sim/options.h"
 
 #include <assert.h>
@@ -11,10 +11,11 @@
 #include "base/error.h"
 
 #define RANKS_MAX    1048576
-#define OPTIONS_MAX  64 /* of a command and common ones together */
+#define OPTIONS_MAX  64 /* options of a command plus the common ones */
 #define FRAGMENT_MAX 65536
 
-/* One setting of the command line, applied after the file of --config wherever that stands. */
+/* One setting of the command line. It is applied after the file of --config, wherever that option
+ * stands. */
 struct assignment {
     char *text;   /* "section.key=value" */
     char *source; /* "--scheme" */
@@ -24,7 +25,8 @@ struct parse {
     struct ftc_setup *setup;
     const struct ftc_usage *usage;
     const struct ftc_option *own[OPTIONS_MAX];
-    const struct row *common[OPTIONS_MAX]; /* of two arrays with the same index one is NULL */
+    /* own, common: for each index one of the two entries is NULL */
+    const struct row *common[OPTIONS_MAX];
     int count;
     const char *config;
     struct assignment *assignment;
@@ -33,7 +35,7 @@ struct parse {
     enum ftc_parsed parsed;
 };
 
-/* A common option: a setting if it has a key, else `take` gets the struct parse. */
+/* A common option. If it has a key it is a setting; else `take` gets the struct parse. */
 struct row {
     struct ftc_option option;
     const char *key;
@@ -71,7 +73,7 @@ int ftc_option_real(const char *option, const char *text, double minimum, double
 
 /* --- the common options --- */
 
-/* Row of "section.key" in the schema. */
+/* The row of "section.key" in the schema. */
 static size_t find_key(const char *name)
 {
     const char *dot = strchr(name, '.');
@@ -97,7 +99,7 @@ static int no_memory(void)
     return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the command line");
 }
 
-/* Remember "KEY=VALUE", or KEY alone if value is NULL, as given by `option` ("-f", "--set"). */
+/* Remember "KEY=VALUE", or KEY alone if value is NULL. `option` gave it ("-f", "--set"). */
 static int assign(struct parse *parse, const char *key, const char *value, const char *dashes,
                   const char *option)
 {
@@ -173,7 +175,7 @@ static int take_set(void *arg, const char *text)
     return assign(arg, text, NULL, "--", "set");
 }
 
-/* Which of the trees is a word for dissemination as well: --dissemination lame. */
+/* The name of a tree is also a value of --dissemination: --dissemination lame. */
 static int take_dissemination(void *arg, const char *text)
 {
     const char *const *trees = ftc_config_schema[find_key("broadcast.tree")].names;
@@ -208,7 +210,7 @@ static int take_version(void *arg, const char *text)
 
 #define ALIAS "broadcast.algorithm"
 
-/* Options without `help` take that of their key in the schema. */
+/* An option without `help` has the help of its key in the schema. */
 static const struct row rows[] = {
     {{"ranks", 'n', "N", "number of ranks", take_ranks}, NULL},
     {{"masked", 'f', "F", "failures that one operation masks without a second round", take_f},
@@ -295,8 +297,8 @@ static const struct ftc_option *option_at(const struct parse *parse, int i)
 /* Long options return 256 + index. */
 static void build_tables(const struct parse *parse, struct option *longs, char *letters)
 {
-    *letters++ = '-'; /* operations come in between */
-    *letters++ = ':'; /* tell a missing argument from an unknown option */
+    *letters++ = '-'; /* operations may stand between options */
+    *letters++ = ':'; /* makes getopt tell a missing argument from an unknown option */
     for (int i = 0; i < parse->count; i++) {
         const struct ftc_option *option = option_at(parse, i);
         bool argument = option->argument != NULL;
@@ -364,7 +366,7 @@ static int read_words(struct parse *parse, void *command, int argc, char **argv)
 
 /* --- settings --- */
 
-/* f < n (agreement.md, Model): a default is cut, a wish is refused. */
+/* f < n (agreement.md, Model): a default f is reduced, a given f is refused. */
 static int fit_f(struct ftc_settings *settings, int ranks)
 {
     const char *source = settings->source[find_key("job.f")];
@@ -478,7 +480,7 @@ static void print_option(const struct ftc_option *option, const char *help, FILE
     fprintf(out, "  %-*s %s", HELP_COLUMN, name, help);
 }
 
-/* Words for a setting beside those of its key; NULL: none. */
+/* Further values of a setting beside those of its key. NULL: none. */
 static const char *const *more_words(const struct row *row)
 {
     return row->option.take == take_dissemination
@@ -508,7 +510,7 @@ static void print_common(const struct ftc_usage *usage, const struct row *row, F
     fputs(")\n", out);
 }
 
-/* Of a command without a communicator. */
+/* Does a command without a communicator have this option, too? */
 static bool is_for_all(const char *name)
 {
     return strcmp(name, "seed") == 0 || strcmp(name, "help") == 0 || strcmp(name, "version") == 0;

@@ -1,10 +1,10 @@
-/* Replay lines: from a communicator and its program back to the options that give them. */
+/* Replay lines: finds the options that give a communicator and its program. */
 #include "sim/options.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What auto would choose is auto. */
+/* Write auto for a value that auto would choose. */
 static void unmap_choices(struct ftc_config *c, const struct ftc_member_settings *member)
 {
     bool gossip = member->dissemination == FTC_DISSEMINATION_GOSSIP;
@@ -15,8 +15,8 @@ static void unmap_choices(struct ftc_config *c, const struct ftc_member_settings
     c->correction = FTC_CONFIG_CORRECTION_AUTO;
     if (ftc_config_member(c, member->ranks, 0).correction != member->correction)
         c->correction = (enum ftc_config_correction)(member->correction + 1);
-    /* A storm that was shrunk has fewer ranks than its rounds were chosen for: without gossip
-     * nobody cares. */
+    /* A shrunk storm has fewer ranks than its rounds were chosen for. Without gossip rounds have no
+     * effect. */
     c->gossip_rounds = 0;
     if (gossip && ftc_config_member(c, member->ranks, 0).gossip_rounds != member->gossip_rounds)
         c->gossip_rounds = member->gossip_rounds;
@@ -51,7 +51,7 @@ static void unmap_settings(struct ftc_config *c, const struct ftc_member_setting
     unmap_choices(c, member);
 }
 
-/* A line "section.key=value" of a dump as an option. */
+/* Print a line "section.key=value" of a dump as an option. */
 static void print_setting(const char *line, size_t length, FILE *out)
 {
     size_t key = strcspn(line, "=");
@@ -68,7 +68,7 @@ static const char *next_line(const char *line)
     return strchr(line, '\n') + 1;
 }
 
-/* Both dumps have the same keys, a line each; the first, job.f, is -f. */
+/* Both dumps have the same keys, one per line. The first key, job.f, is -f. */
 static void print_differences(const char *standard, const char *given, FILE *out)
 {
     for (standard = next_line(standard), given = next_line(given); *given != '\0';

@@ -1,4 +1,4 @@
-/* Progress on standard error. */
+/* Shows progress on standard error. */
 #include "sim/progress.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* ftcoll-sim replay: one run again, exactly, from the line that storm or explore printed. */
+/* ftcoll-sim replay: repeats one run exactly, from the line that storm or explore printed. */
 #include "base/error.h"
 #include "sim/model/schedule.h"
 #include "sim/options.h"
@@ -68,7 +68,8 @@ static int check(const struct replay_command *c, const struct ftc_setup *setup)
 
 static int run(const struct replay_command *c, const struct ftc_setup *setup)
 {
-    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* a failed assertion does not swallow what led to it */
+    /* so that output before a failed assertion is not lost */
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     struct ftc_cluster *cluster =
         ftc_schedule_begin(&setup->member, &setup->program, &c->schedule, c->trace ? stdout : NULL);
     bool kept = ftc_schedule_finish(cluster, &c->schedule, NULL);

@@ -1,4 +1,4 @@
-/* Rows in processes. */
+/* Works out rows in processes. */
 #include "sim/rows.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-/* A row under way in a process of its own, which writes what it found into the pipe and ends. */
+/* A row that a process is working out. The process writes the result into the pipe and ends. */
 struct worker {
     pid_t pid; /* 0: none */
     int fd, row;
@@ -23,8 +23,8 @@ struct pool {
     struct worker *worker;
     void *found; /* room for a row */
     int jobs, busy;
-    int next;     /* row to begin */
-    int reported; /* rows */
+    int next;     /* the next row to begin */
+    int reported; /* number of rows reported */
     bool *done;
 };
 
@@ -56,7 +56,7 @@ static int start(struct pool *pool, struct worker *worker)
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* it died before that */
+        if (getppid() != parent) /* the parent died before the prctl() */
             _exit(EXIT_FAILURE);
         close(ends[0]);
         work(pool->rows, row_at(pool->rows, pool->next), ends[1]);
@@ -81,8 +81,8 @@ static int start_all(struct pool *pool)
     return rc;
 }
 
-/* A row fits the pipe, so its process has ended when it is read. Its pointers are ours: the process
- * was a copy of this one. */
+/* A row fits into the pipe, so its process has ended when the row is read. Pointers in the row are
+ * valid here, because the process was a copy of this one. */
 static void collect(struct pool *pool, struct worker *worker, int status)
 {
     const struct ftc_rows *rows = pool->rows;
@@ -150,7 +150,7 @@ int ftc_rows_run(const struct ftc_rows *rows, int jobs)
         wanted = report_done(&pool);
     }
     while (pool.busy > 0 && wait_for_one(&pool) == 0)
-        ; /* let those under way end */
+        ; /* wait for the processes that still run */
     free(pool.found);
     free(pool.done);
     free(pool.worker);

@@ -1,6 +1,6 @@
 /*
- * A table whose rows are worked out by processes of their own, several at once: memory is returned
- * after each, and what kills one is an error of that row.
+ * Works out each row of a table in a process of its own, several at once. So the memory of a row is
+ * returned when the row is done, and a crash is an error of one row only.
  */
 #ifndef FTC_SIM_ROWS_H
 #define FTC_SIM_ROWS_H
@@ -9,18 +9,19 @@
 #include <stddef.h>
 
 struct ftc_rows {
-    void *row;   /* an array; what its pointers point to is there before */
-    size_t size; /* of one, at most a page: it fits a pipe */
+    void *row;   /* the array of rows; what they point to must exist before */
+    size_t size; /* of one row; at most a page, so that a row fits into a pipe */
     int count;
     void *arg;
-    void (*work)(void *arg, void *row); /* in a process of its own: fill in the results */
-    void (*lost)(void *arg, void *row,
-                 const char *words);            /* that process died of what the words say */
-    bool (*report)(void *arg, const void *row); /* in the order of rows; false: stop */
+    /* runs in a process of its own: fill in the results of the row */
+    void (*work)(void *arg, void *row);
+    /* the process of this row died; `words` say why */
+    void (*lost)(void *arg, void *row, const char *words);
+    bool (*report)(void *arg, const void *row); /* called in the order of the rows; false: stop */
 };
 
-/* Up to `jobs` at once. FTC_ERR_SYSTEM (no process can be made), FTC_ERR_NOMEM. Leaves no process
- * behind. */
+/* Work out all rows, up to `jobs` at once. FTC_ERR_SYSTEM: no process can be made; FTC_ERR_NOMEM.
+ * Leaves no process behind. */
 int ftc_rows_run(const struct ftc_rows *rows, int jobs);
 
 #endif

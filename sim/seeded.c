@@ -1,4 +1,4 @@
-/* Runs from consecutive seeds. */
+/* Does runs from consecutive seeds. */
 #include "sim/seeded.h"
 
 #include <inttypes.h>

@@ -1,13 +1,14 @@
 /*
- * What it takes to get going, for ftcoll and its peers: joins, makes one allreduce of 8 bytes,
- * leaves.
+ * What the first operation costs, for ftcoll and its peers. The program joins the job, makes one
+ * allreduce of 8 bytes and leaves.
  *
- *   first start      prints: library start np MS     from the start of the launcher to the first result on the last rank
- *   first memory     prints: library memory np KIB   memory of a rank after it
+ *   first start      prints: library start np MS
+ *   first memory     prints: library memory np KIB
  *
- * START_US in the environment is the launcher's start, in microseconds of the real-time clock.
- * Memory is Pss (shared pages divided by the number of their users), summed over the ranks and
- * divided by their number.
+ * MS is the time from the start of the launcher to the first result on the last rank. START_US in
+ * the environment is the start of the launcher, in microseconds of the real-time clock. KIB is the
+ * memory of a rank after the allreduce: the mean over the ranks of Pss, which divides each shared
+ * page by the number of its users.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static double pss_kib(void)
 static double memory_per_rank(struct library *library)
 {
     double sum = 0;
-    library_barrier(library); /* everybody is there, and stays until all have looked */
+    library_barrier(library); /* all ranks are there, and stay until all have looked */
     double mine = pss_kib();
     library_barrier(library);
     library_reduce(library, &mine, &sum, 1);

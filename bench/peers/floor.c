@@ -1,11 +1,19 @@
 /*
- * The floor under every barrier: a bare counter in shared memory among forked processes, without
- * any library. The last to arrive bumps a generation word, for which the others wait.
+ * The floor under every barrier: a bare counter in shared memory of forked processes, without any
+ * library. The last process to arrive increments a generation word, for which the others wait.
  *
- *   floor NP WAIT BIND SECONDS    prints: floor WAIT BIND NP iterations median_us p99_us    (batches: series.h)
+ *   floor NP WAIT BIND SECONDS
  *
- * WAIT: spin; yield (sched_yield); futex (sleep at once); adaptive (20 yields, then sleep)
- * BIND: none; cores (process i to the i-th core that may be used, in turn)
+ * prints this line; series.h says what a batch is:
+ *
+ *   floor WAIT BIND NP iterations median_us p99_us
+ *
+ * WAIT   spin       read again and again
+ *        yield      sched_yield() between two reads
+ *        futex      sleep at once
+ *        adaptive   20 yields, then sleep
+ * BIND   none       no binding
+ *        cores      process i on the i-th core that may be used, in turn
  */
 #include <errno.h>
 #include <limits.h>
@@ -28,15 +36,15 @@
 
 struct wait {
     const char *name;
-    int tries;           /* before sleeping; -1: never sleeps */
-    void (*pause)(void); /* between two tries */
+    int tries;           /* how often it looks before it sleeps; -1: it never sleeps */
+    void (*pause)(void); /* called between two tries */
 };
 
 struct shared {
     _Alignas(64) atomic_int arrived;
     _Alignas(64) atomic_uint generation;
     _Alignas(64) atomic_int sleepers;
-    _Alignas(64) long operations; /* of the next batch; rank 0 sets it between two barriers */
+    _Alignas(64) long operations; /* in the next batch; rank 0 sets it between two barriers */
 };
 
 static void pause_spin(void)
@@ -84,7 +92,7 @@ static void barrier(struct shared *shared, int np, const struct wait *wait)
         syscall(SYS_futex, &shared->generation, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Every process, rank 0 with its series. */
+/* What every process runs. Rank 0 passes its series. */
 static void run(struct shared *shared, int np, const struct wait *wait, struct series *series)
 {
     long operations = shared->operations;
@@ -113,7 +121,7 @@ static void bind_to_core(int rank)
     sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* Make the processes; the rank of each. */
+/* Make the processes. Returns in each of them, with its rank. */
 static int fork_ranks(int np)
 {
     pid_t parent = getpid();
@@ -122,7 +130,7 @@ static int fork_ranks(int np)
         if (pid < 0) {
             fprintf(stderr, "floor: cannot fork process %d of %d: %s; raise ulimit -u\n", rank, np,
                     strerror(errno));
-            exit(1); /* the others die with this one */
+            exit(1); /* the processes made so far die with this one */
         }
         if (pid == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,7 +1,7 @@
 /*
- * The handful of collective calls that the peers' programs make, on ftcoll or, with PEER_MPI
- * defined, on the MPI library whose compiler wrapper builds them. Data is double, the operator sum,
- * the root 0. An error ends the job.
+ * The few collective calls that the programs of this folder make. They go to ftcoll or, if PEER_MPI
+ * is defined, to the MPI library whose compiler wrapper builds the program. The type is double, the
+ * operator is sum, and the root is 0. An error ends the job.
  */
 #ifndef FTC_BENCH_PEERS_LIBRARY_H
 #define FTC_BENCH_PEERS_LIBRARY_H
@@ -11,7 +11,7 @@
 #ifdef PEER_MPI
 #include <mpi.h>
 
-/* MPI's own error handler ends the job, so return codes need no look. */
+/* The error handler of MPI ends the job, so return codes are not checked. */
 struct library {
     int rank, size;
 };

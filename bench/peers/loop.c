@@ -1,13 +1,14 @@
 /*
- * The one measuring loop, for ftcoll and its peers:
+ * The measuring loop, the same for ftcoll and its peers:
  *
  *   loop SECONDS OPERATION:BYTES...     OPERATION: allreduce, reduce, bcast or barrier
  *
- * Rank 0 prints a line for each point: library operation np bytes iterations median_us p99_us. A
- * batch (series.h) is barrier, start of the clock, K operations, barrier, stop; with fixed root 0,
- * reduce and bcast can overlap with their successors. The closing barrier makes the figure one of
- * all ranks; when K barriers are measured it is the last of them. p99 is that of batches. Every
- * point's last result is checked on every rank.
+ * Rank 0 prints a line for each point: library operation np bytes iterations median_us p99_us
+ *
+ * A batch (series.h) is a barrier, the start of the clock, K operations, a barrier and the stop of
+ * the clock. The root is always 0, so a reduce or bcast can overlap with the next one. The closing
+ * barrier makes the figure valid for all ranks. If barriers are measured, it is the last of the K.
+ * p99 is the quantile over the batches. The last result of every point is checked on every rank.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ static const char *const operation_names[OPERATION_COUNT] = {"allreduce", "reduc
 
 struct point {
     enum operation operation;
-    size_t count; /* doubles */
+    size_t count; /* number of doubles */
     double *send, *recv;
 };
 
@@ -49,7 +50,7 @@ static bool point_parse(struct point *point, const char *word)
     return false;
 }
 
-/* What rank r puts in: sums of it are exact, and differ from element to element. */
+/* The input of rank r. Its sums are exact and differ between neighbouring elements. */
 static double input(int rank, size_t i)
 {
     return rank + 1 + (double)(i % 7);
@@ -89,7 +90,7 @@ static void run(const struct point *point, struct library *library, long operati
         for (long i = 0; i < operations; i++)
             library_bcast(library, point->recv, point->count);
         break;
-    default: /* BARRIER; the closing one is one of them */
+    default: /* BARRIER; the closing barrier is the last of the operations */
         for (long i = 1; i < operations; i++)
             library_barrier(library);
     }
@@ -121,7 +122,7 @@ static void check(const struct point *point, struct library *library)
     }
 }
 
-/* Rank 0 alone decides how the point goes on; the others learn it outside of the timed part. */
+/* Only rank 0 decides how the point goes on. The others learn it outside of the timed part. */
 static void measure(struct point *point, struct library *library, struct series *series,
                     double seconds)
 {
@@ -144,7 +145,7 @@ static void report(const struct point *point, const struct library *library, str
     printf("%s %s %d %zu %ld %.4f %.4f\n", LIBRARY_NAME, operation_names[point->operation],
            library->size, bytes, series->total, series_quantile(series, 0.5),
            series_quantile(series, 0.99));
-    fflush(stdout); /* the run may be cut short */
+    fflush(stdout); /* because the run may be cut short */
 }
 
 int main(int argc, char **argv)
@@ -166,7 +167,7 @@ int main(int argc, char **argv)
     library_init(&library);
     point = (struct point){.operation = BARRIER, .count = 1};
     measure(&point, &library, &series,
-            seconds); /* not reported: a job that has just started is slower */
+            seconds); /* this point is not reported: a job that has just started is slower */
     for (int i = 2; i < argc; i++) {
         point_parse(&point, argv[i]);
         measure(&point, &library, &series, seconds);

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #define BATCH_S    0.01
-#define GROWTH_MAX 10.0 /* a quick batch by chance must not make the next one endless */
+#define GROWTH_MAX 10.0 /* so that a batch that was quick by chance causes no endless next one */
 
 double series_now(void)
 {
@@ -26,9 +26,9 @@ long series_start(struct series *series, double seconds)
     return 1;
 }
 
-/* Each number of operations is tried twice and judged by the quicker batch: the other may have had
- * a cold start or a stranger on its core. A batch that ends the calibration does not count: it was
- * chosen for its length. */
+/* Each number of operations is tried twice, and the quicker batch counts, because the other one may
+ * have had a cold start or another process on its core. The batch that ends the calibration is no
+ * figure of the point: its length was the reason to choose it. */
 static void calibrate(struct series *series, double elapsed_s)
 {
     if (series->quickest_s == 0) {

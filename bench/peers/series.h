@@ -1,9 +1,10 @@
 /*
- * The batches of one measured point, as rank 0 keeps them. A batch is a number of operations timed
- * together; its figure is the time of one. The number is one at first, and grows until a batch
- * takes about 10 ms (a tenth of the point's time if that is less), and stays. Only batches after
- * that count, unless the point's time is used up before: then the last one does. So a point ends,
- * with a figure, after its time and one more batch, however slow an operation is.
+ * The batches of one measured point, as rank 0 keeps them. A batch is a number of operations that
+ * are timed together. Its figure is the time of one operation. The first batch has one operation.
+ * The number grows until a batch takes about 10 ms (a tenth of the point's time if that is less),
+ * and then stays. Only the batches after that count. If the point's time is used up before, the
+ * last batch counts. So a point ends with a figure after its time and one more batch, however slow
+ * an operation is.
  */
 #ifndef FTC_BENCH_PEERS_SERIES_H
 #define FTC_BENCH_PEERS_SERIES_H
@@ -17,20 +18,21 @@ struct series {
     double start_s, limit_s, batch_s;
     bool calibrated;
     double
-        quickest_s; /* of the two batches tried with this number of operations; 0 before the first */
-    long operations;            /* of the next batch */
-    long total;                 /* operations in the batches that count */
+        quickest_s;  /* the quicker of the two batches tried with this number; 0 before the first */
+    long operations; /* in the next batch */
+    long total;      /* operations in the batches that count */
     double figures[SERIES_MAX]; /* microseconds */
     size_t count;
 };
 
-/* Begin a point of about `seconds`; the number of operations in its first batch. */
+/* Begin a point of about `seconds`. Returns the number of operations in its first batch. */
 long series_start(struct series *series, double seconds);
 
-/* The batch took so long; the number of operations in the next one, 0 if there is none. */
+/* Note that the batch took `elapsed_s`. Returns the number of operations in the next batch, or 0 if
+ * there is none. */
 long series_next(struct series *series, double elapsed_s);
 
-/* `part` from 0 to 1: 0.5 is the median. Sorts the figures. */
+/* Returns the quantile `part` of the figures, from 0 to 1; 0.5 is the median. Sorts the figures. */
 double series_quantile(struct series *series, double part);
 
 double series_now(void); /* seconds, monotonic */

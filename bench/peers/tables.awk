@@ -1,5 +1,5 @@
-# The tables of bench/compare, from its single figures (CSV); -v format=text or markdown.
-# Of several settings of a library the best figure of each round counts.
+# Make the tables of bench/compare from its single figures (CSV); -v format=text or markdown. If a
+# library ran with several settings, its best figure of each round counts.
 
 BEGIN { FS = "," }
 
@@ -46,7 +46,7 @@ function sort(list, count,    i, j, item) {
     }
 }
 
-# The keys of `set` as numbers, sorted, in list[1..]; their number.
+# Put the keys of `set` into list[1..] as sorted numbers. Returns how many there are.
 function sorted_keys(set, list,    key, count) {
     for (key in set)
         list[++count] = key + 0
@@ -63,12 +63,12 @@ function number(x) {
     return sprintf(x < 9.995 ? "%.2f" : x < 99.95 ? "%.1f" : "%.0f", x)
 }
 
-# The figure of a round, 0 if there is none; a plain look would make one.
+# The figure of a round, or 0 if there is none. A plain array access would create an element.
 function get(key, round) {
     return (key, round) in value ? value[key, round] : 0
 }
 
-# Median over the rounds; else why there is none.
+# The median over the rounds, or the reason why there is none.
 function figure(key,    round, list, count) {
     for (round = 1; round <= rounds; round++)
         if ((key, round) in value)
@@ -76,14 +76,14 @@ function figure(key,    round, list, count) {
     return count ? number(median(list, count)) : key in outcome ? outcome[key] : "-"
 }
 
-# The better peer of a round, 0 if there is none.
+# The figure of the better peer of a round, or 0 if there is none.
 function best_peer(point, round,    mpich, openmpi) {
     mpich = get("mpich" SUBSEP point, round)
     openmpi = get("openmpi" SUBSEP point, round)
     return !mpich || (openmpi && openmpi < mpich) ? openmpi : mpich
 }
 
-# cells[at] and cells[at + 1]: median and range of the rounds' ratios.
+# Set cells[at] to the median of the rounds' ratios, and cells[at + 1] to their range.
 function set_ratio(cells, at, point,    round, list, count, ftcoll, peer) {
     for (round = 1; round <= rounds; round++) {
         ftcoll = get("ftcoll" SUBSEP point, round)
@@ -95,7 +95,7 @@ function set_ratio(cells, at, point,    round, list, count, ftcoll, peer) {
     cells[at + 1] = count ? sprintf("%.2f..%.2f", list[1], list[count]) : "-"
 }
 
-# 64K for 65536; nothing for an operation without data.
+# "64K" for 65536, and "" for an operation without data.
 function size_text(bytes) {
     return !bytes ? "" : bytes % 1048576 == 0 ? bytes / 1048576 "M" : bytes % 1024 == 0 ? bytes / 1024 "K" : bytes
 }
@@ -165,7 +165,7 @@ function floor_row(np, bind,    cells, point) {
     row(cells, 8)
 }
 
-# How many times the best floor of a round ftcoll takes; the median over the rounds.
+# How many times as long as the best floor of the round ftcoll takes, as the median over the rounds.
 function floor_ratio(point, ftcoll,    round, list, count, best) {
     for (round = 1; round <= rounds; round++) {
         best = best_floor(point, round)

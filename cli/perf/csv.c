@@ -1,5 +1,5 @@
-/* --csv: a line of names, then one for each row or kill of all operations. Columns may be added at
- * the end. */
+/* --csv: a line with the names of the columns, then a line for each row or kill of all operations.
+ * Columns may be added at the end. */
 #include <stdio.h>
 
 #include "cli/perf/output.h"

@@ -94,7 +94,7 @@ bool ftc_perf_same_spread(const struct ftc_perf_how *a, const struct ftc_perf_ho
            strcmp(a->correction, b->correction) == 0;
 }
 
-/* Only what has left this process outlives it. */
+/* Output is flushed and checked here, because unwritten output is lost when this process dies. */
 static int print_out(int (*print)(void *arg), void *arg)
 {
     if (print(arg) != 0)

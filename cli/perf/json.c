@@ -1,4 +1,5 @@
-/* --json. Schema 1: fields may be added, never changed or removed. Times are microseconds. */
+/* --json. Schema 1: fields may be added, but are never changed or removed. Times are in
+ * microseconds. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,13 +9,13 @@
 
 #define DIGITS 12
 
-/* Nanoseconds are all that the clock gives. */
+/* Round to nanoseconds: the clock gives no finer time. */
 static double rounded(double value)
 {
     return round(value * 1e3) / 1e3;
 }
 
-/* null: the result did not spread by messages. */
+/* Returns null if the result did not spread by messages. */
 static json_t *spread_json(const struct ftc_perf_how *how)
 {
     if (how->dissemination == NULL)

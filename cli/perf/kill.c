@@ -1,8 +1,8 @@
 /*
- * A death and what follows. The victim's second thread sleeps for a drawn time, writes the clock
- * into shared memory and sends SIGKILL to its own process, while its first thread is somewhere in
- * the operation. The others run the operation until a result's failed set has the victim. One
- * machine: all read the same clock.
+ * A death and what follows. The second thread of the victim sleeps for a drawn time, writes the
+ * clock into shared memory and kills its own process by SIGKILL. Meanwhile the first thread is
+ * somewhere in the operation. The other ranks run the operation until the failed set of a result
+ * has the victim. All ranks are on one machine, so all read the same clock.
  */
 #include "cli/perf/kill.h"
 
@@ -17,17 +17,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DELAY_MIN_NS 5000000  /* the loop runs by then */
-#define DELAY_NS     20000000 /* and it ends at any moment of that */
-#define BATCH_US     20000.0  /* of operations before the ranks agree to stop */
+#define DELAY_MIN_NS 5000000  /* by then the loop of operations runs */
+#define DELAY_NS     20000000 /* the death comes at any moment of this time after it */
+#define BATCH_US     20000.0  /* so long the ranks run operations before they agree to stop */
 #define LIMIT_NS     10000000000
 
 struct ftc_perf_deaths {
-    _Atomic uint64_t died_ns; /* of the last victim, 0: it lives */
+    _Atomic uint64_t died_ns; /* when the last victim died; 0: it lives */
 };
 
-/* --- memory without a name: made by the lowest living rank, opened by the others through /proc
- * ------------- */
+/* --- memory without a name --- */
+/* The lowest living rank makes it, and the others open it through /proc. */
 
 static int open_of(const struct ftc_perf_job *job, int lead, const double where[2])
 {
@@ -49,7 +49,8 @@ static struct ftc_perf_deaths *map(int fd)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* A pid fits a double. -1, -1: there is no such memory. */
+/* Make the memory and put pid and descriptor into where[]; both fit a double. where[] stays -1, -1
+ * if it cannot be made. */
 static void make(double where[2])
 {
     int fd = memfd_create("ftcoll-perf", MFD_CLOEXEC);
@@ -62,7 +63,7 @@ static void make(double where[2])
     }
 }
 
-/* One attempt. */
+/* Try once to share the memory. */
 static int share(struct ftc_perf_job *job, struct ftc_perf_deaths **deaths)
 {
     double where[2] = {-1, -1};
@@ -78,7 +79,7 @@ static int share(struct ftc_perf_job *job, struct ftc_perf_deaths **deaths)
         ftc_perf_fail("rank %d: no memory shared with rank %d (memfd, /proc/PID/fd): %s", job->rank,
                       lead, strerror(errno));
     int rc = ftc_perf_job_any_failed(
-        job, *deaths == NULL); /* the maker keeps it open until all are through */
+        job, *deaths == NULL); /* the maker keeps it open until all ranks have opened it */
     if (fd >= 0)
         close(fd);
     return rc;
@@ -106,8 +107,7 @@ void ftc_perf_deaths_fini(struct ftc_perf_deaths *deaths)
         munmap(deaths, sizeof(*deaths));
 }
 
-/* --- the victim
- * -------------------------------------------------------------------------------------------- */
+/* --- the victim --- */
 
 struct victim {
     struct ftc_perf_deaths *deaths;
@@ -126,7 +126,7 @@ static void *die(void *arg)
     return NULL;
 }
 
-/* `victim` has to stay until the process ends. */
+/* Start the thread that kills this process. `victim` must stay valid until then. */
 static int arm(struct victim *victim)
 {
     pthread_t thread;
@@ -135,7 +135,7 @@ static int arm(struct victim *victim)
     return error == 0 ? 0 : ftc_perf_fail("cannot start a thread: %s", strerror(error));
 }
 
-/* Any living rank but the lowest: which of them is the same everywhere. */
+/* Draw a living rank, but not the lowest. Every rank draws the same one. */
 static int draw(const struct ftc_perf_job *job, uint64_t *random)
 {
     uint64_t left = ftc_perf_random(random, (uint64_t)job->living - 1);
@@ -145,8 +145,7 @@ static int draw(const struct ftc_perf_job *job, uint64_t *random)
             return rank;
 }
 
-/* --- the survivors
- * ----------------------------------------------------------------------------------------- */
+/* --- the survivors --- */
 
 static bool has_failed(const struct ftc_perf_job *job, int rank)
 {
@@ -160,8 +159,8 @@ static bool has_failed(const struct ftc_perf_job *job, int rank)
     return false;
 }
 
-/* Run up to `batch` operations; *seen := the end of the first good one that knows of the death, if
- * 0. */
+/* Run `batch` operations. If *seen is 0, set it to the end of the first good operation whose failed
+ * set has the victim. */
 static int run_batch(struct ftc_perf_bench *bench, int batch, int victim, uint64_t *seen)
 {
     for (int i = 0; i < batch; i++) {
@@ -176,13 +175,13 @@ static int run_batch(struct ftc_perf_bench *bench, int batch, int victim, uint64
 }
 
 /*
- * Until all have seen it: plain reduces let ranks learn of a death at different operations, so the
- * end of the loop is agreed, after each batch.
+ * Run operations until all ranks have seen the death. With plain reduces, ranks learn of a death at
+ * different operations. So the ranks agree after each batch whether the loop ends.
  */
 static int run_until_seen(struct ftc_perf_bench *bench, int victim, int batch, uint64_t *seen)
 {
     uint64_t limit = ftc_perf_now() + LIMIT_NS;
-    double state[2]; /* not seen yet, too late */
+    double state[2]; /* is the death not seen yet; is the time over */
 
     do {
         if (run_batch(bench, batch, victim, seen) != 0)
@@ -229,7 +228,7 @@ int ftc_perf_kill(struct ftc_perf_bench *bench, struct ftc_perf_deaths *deaths, 
     kill->rank = draw(job, random);
     struct victim victim = {deaths, DELAY_MIN_NS + ftc_perf_random(random, DELAY_NS)};
     atomic_store(&deaths->died_ns, 0);
-    if (ftc_perf_check(job, ftc_barrier(job->world)) != 0) /* the 0 is there before anyone dies */
+    if (ftc_perf_check(job, ftc_barrier(job->world)) != 0) /* died_ns is 0 before any rank dies */
         return -1;
     if (job->rank == kill->rank && arm(&victim) != 0)
         return -1;

@@ -1,5 +1,5 @@
-/* ftcoll-perf: latency tables of the collective operations, and how long survivors take to go
- * on. */
+/* ftcoll-perf: latency tables of the collective operations, and the time from a death until the
+ * survivors go on. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,10 +91,10 @@ static int print_rest(struct ftc_perf_results *results, struct ftc_perf_job *job
     return rc;
 }
 
-/* All ranks draw the same victims. */
+/* Agree on one seed, so that all ranks draw the same victims. */
 static int agree_on_seed(struct ftc_perf_options *options, struct ftc_perf_job *job)
 {
-    double seed = (double)options->seed; /* a fresh one is less than 2^30 */
+    double seed = (double)options->seed; /* exact: a fresh seed is less than 2^30 */
     int rc = options->seed_given ? 0 : ftc_perf_job_max(job, &seed, 1);
 
     if (!options->seed_given)
@@ -124,7 +124,7 @@ static int measure(struct ftc_perf_options *options, struct ftc_perf_job *job)
     return rc;
 }
 
-/* Only the job's size tells whether so many ranks can die. */
+/* Checked after ftc_init(), because it takes the size of the job. */
 static bool check_kills(struct ftc_perf_options *options, const ftc_comm *world)
 {
     int kills = (int)options->kills * options->operations;
@@ -138,7 +138,7 @@ static bool check_kills(struct ftc_perf_options *options, const ftc_comm *world)
     return options->problem[0] == '\0';
 }
 
-/* An exit code. */
+/* Returns the exit code. */
 static int run(struct ftc_perf_options *options, ftc_comm *world)
 {
     struct ftc_perf_job job;
@@ -157,8 +157,8 @@ static int run(struct ftc_perf_options *options, ftc_comm *world)
     return rc == 0 ? EXIT_OK : EXIT_ERROR;
 }
 
-/* Before ftc_init(), which this does not need. All ranks have the same command line: one of them
- * speaks. */
+/* Print help or version. This needs no ftc_init(). All ranks have the same command line, so only
+ * one of them prints. */
 static int show_text(const struct ftc_perf_options *options)
 {
     const char *rank = getenv("FTCOLL_RANK");

@@ -1,7 +1,7 @@
 /*
- * Latency. Every rank times the same samples; a sample's figure is its maximum over the ranks,
- * because an operation is as slow as its slowest rank. Everything that decides how many operations
- * run is agreed first: all ranks have to make the same calls.
+ * Latency. Every rank times the same samples. The figure of a sample is its maximum over the ranks,
+ * because an operation is as slow as its slowest rank. All ranks must make the same calls. So they
+ * first agree on every value that decides how many operations run.
  */
 #include "cli/perf/measure.h"
 
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 
 #define SAMPLES_MIN    3
-#define CHUNKS         8      /* of a time; the rest of it is reckoned anew after each */
-#define BATCH_US       20.0   /* reading the clock twice then is less than 1 % */
-#define OVERLAPPING_US 1000.0 /* many times what ranks run ahead of each other */
+#define CHUNKS         8      /* a time has so many chunks; after each the speed is measured anew */
+#define BATCH_US       20.0   /* so long that reading the clock twice takes less than 1 % of it */
+#define OVERLAPPING_US 1000.0 /* many times as long as ranks run ahead of each other */
 #define BATCH_MAX      100000.0
-#define WARM_UP_PART   0.1 /* of the time for samples */
+#define WARM_UP_PART   0.1 /* this part of the time for samples */
 
-/* -20..-29 of ftcoll.h: this operation failed, the communicator is usable. */
+/* With the codes -20 to -29 of ftcoll.h the operation failed, but the communicator is usable. */
 static bool may_be_repeated(int rc)
 {
     return rc <= FTC_ERR_ROOT_FAILED && rc > FTC_ERR_FENCED;
@@ -38,7 +38,7 @@ int ftc_perf_run(struct ftc_perf_bench *bench, uint64_t times)
     return 0;
 }
 
-/* *us := the mean of `times` operations at the slowest rank. */
+/* Set *us to the mean of `times` operations at the slowest rank. */
 static int run_timed(struct ftc_perf_bench *bench, uint64_t times, double *us)
 {
     uint64_t start = ftc_perf_now();
@@ -48,8 +48,8 @@ static int run_timed(struct ftc_perf_bench *bench, uint64_t times, double *us)
     return rc == 0 ? ftc_perf_job_max(bench->job, us, 1) : rc;
 }
 
-/* The set of living ranks is agreed before and after: if it is the same, the inputs of all of them
- * are in. */
+/* The ranks agree on the living ranks before and after the operation. If both sets are the same,
+ * the result must hold the inputs of all living ranks, and can be checked. */
 static int check_result(struct ftc_perf_bench *bench)
 {
     size_t count = bench->bytes / sizeof(double);
@@ -71,8 +71,8 @@ static int check_result(struct ftc_perf_bench *bench)
 }
 
 /*
- * *us := the mean of the quickest of some batches: the first operations take many times as long as
- * later ones, and any batch may have had a stranger on its core.
+ * Set *us to the mean of the quickest of several batches. The first operations take many times as
+ * long as later ones, and another process may have disturbed any batch.
  */
 static int warm_up_for(struct ftc_perf_bench *bench, double budget_us, double *us)
 {
@@ -101,13 +101,13 @@ int ftc_perf_warm_up(struct ftc_perf_bench *bench, double *us)
     return rc == 0 && options->warm_up > 0 ? run_timed(bench, options->warm_up, us) : rc;
 }
 
-/* What a batch takes at least. */
+/* The least time that a batch should take. */
 static double least_us(const struct ftc_perf_bench *bench)
 {
     return bench->operation->overlaps ? OVERLAPPING_US : BATCH_US;
 }
 
-/* Of operations that take `us`. */
+/* How many operations a batch has, if one operation takes `us`. */
 static int choose_batch(const struct ftc_perf_bench *bench, double us)
 {
     return bench->options->synchronise
@@ -115,7 +115,7 @@ static int choose_batch(const struct ftc_perf_bench *bench, double us)
                : (int)ftc_perf_clamp(ceil(least_us(bench) / us), 1, BATCH_MAX);
 }
 
-/* By far, as batches of `us` show: the warm-up was slower. */
+/* Batches take `us`. Is that far too short? It happens if the warm-up was slower. */
 static bool is_too_short(const struct ftc_perf_bench *bench, int batch, double us)
 {
     return !bench->options->synchronise && batch < (int)BATCH_MAX && us < least_us(bench) / 2;
@@ -132,7 +132,7 @@ static int take_sample(struct ftc_perf_bench *bench, int batch, double *us)
     return rc;
 }
 
-/* How many samples come next, when one takes `us`. */
+/* How many samples to take next, if one sample takes `us`. */
 static int choose_chunk(const struct ftc_perf_options *options, int taken, double us)
 {
     double room = FTC_PERF_SAMPLES_MAX - taken;
@@ -149,8 +149,8 @@ static bool is_enough(const struct ftc_perf_options *options, int taken, double 
     return taken == FTC_PERF_SAMPLES_MAX || (taken >= SAMPLES_MIN && us >= options->seconds * 1e6);
 }
 
-/* `us` is what an operation takes. The number of samples in *taken, of operations in each in
- * *batch. */
+/* Take samples of an operation that takes about `us`. Stores the number of samples in *taken, and
+ * the number of operations in each sample in *batch. */
 static int take_samples(struct ftc_perf_bench *bench, double us, double samples[], int *taken,
                         int *batch)
 {
@@ -172,7 +172,7 @@ static int take_samples(struct ftc_perf_bench *bench, double us, double samples[
         expected = took / chunk;
         *taken += chunk;
         if (rc == 0 &&
-            is_too_short(bench, *batch, expected)) { /* again, with twice as many or more */
+            is_too_short(bench, *batch, expected)) { /* start again with larger batches */
             *batch = choose_batch(bench, expected / *batch);
             expected = least_us(bench);
             elapsed = *taken = 0;
@@ -181,7 +181,8 @@ static int take_samples(struct ftc_perf_bench *bench, double us, double samples[
     return rc == 0 ? ftc_perf_job_max(bench->job, samples, *taken) : rc;
 }
 
-/* Collective. The barrier is that of who came last. */
+/* Collect the report of the last gossip aggregation. Collective. The barrier time is that of the
+ * rank that came to the barrier last: the least of all ranks. */
 static int ask_gossip(const struct ftc_perf_bench *bench, struct ftc_perf_gossip *gossip)
 {
     ftc_gossip_report report = {.struct_size = sizeof(report)};

@@ -13,38 +13,38 @@ struct ftc_perf_bench {
     const struct ftc_perf_operation *operation;
     struct ftc_perf_buffers buffers;
     size_t bytes; /* 0 for an operation without a vector */
-    bool failed;  /* an operation failed at this rank, and may be repeated: */
+    bool failed;  /* an operation failed at this rank and may be repeated; `cause` says why */
     const char *cause;
-    struct ftc_perf_how how; /* of the operation that was checked */
+    struct ftc_perf_how how; /* how the operation ran that was checked */
 };
 
-/* Of the last gossip aggregation: the greatest of all ranks, but the barrier: that of the rank that
- * converged last. */
+/* What the last gossip aggregation took. Each value is the greatest over the ranks, except
+ * barrier_us: it is that of the rank that converged last. */
 struct ftc_perf_gossip {
-    const char *algorithm, *neighbourhood; /* NULL: there was none */
+    const char *algorithm, *neighbourhood; /* NULL: there was no gossip aggregation */
     double accuracy;
     double messages, attempts;
     double gossip_us, barrier_us, agreement_us;
 };
 
-/* Microseconds. */
+/* Times in microseconds. */
 struct ftc_perf_row {
     size_t bytes;
-    int ranks; /* living */
+    int ranks; /* living ranks */
     int samples, batch;
     double median, p99, least, most;
     struct ftc_perf_how how;
     struct ftc_perf_gossip gossip;
 };
 
-/* Run the operation `times` times. An operation that fails because ranks did is noted in
+/* Run the operation `times` times. An operation that fails because ranks failed is noted in
  * bench->failed. */
 int ftc_perf_run(struct ftc_perf_bench *bench, uint64_t times);
-/* Check a result, and warm up; *us := what an operation takes in a quick batch, the same at every
- * rank. */
+/* Check a result, and warm up. *us is then the time of an operation in a quick batch, the same at
+ * every rank. */
 int ftc_perf_warm_up(struct ftc_perf_bench *bench, double *us);
-/* Measure the bytes of `bench`, again if a rank died meanwhile. Collective; the same row at every
- * rank. */
+/* Measure the operation with the size of `bench`, and measure again if a rank died meanwhile.
+ * Collective. Every rank gets the same row. */
 int ftc_perf_measure(struct ftc_perf_bench *bench, struct ftc_perf_row *row);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The digits that `text` begins with, at most `most`; *end is what follows. strtoull alone takes
- * "-1" and " 1". */
+/* Read the digits at the beginning of `text`, up to the value `most`. *end is what follows them.
+ * This is not strtoull alone, which takes "-1" and " 1". */
 static bool read_digits(const char *text, uint64_t most, uint64_t *value, const char **end)
 {
     if (!isdigit((unsigned char)text[0]))

@@ -6,7 +6,7 @@
 
 #include "runtime/baseline.h"
 
-#define PERIOD 7 /* no power of two: an element in the wrong place is seen */
+#define PERIOD 7 /* not a power of two, so that an element in the wrong place is found */
 
 static int run_allreduce(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
                          size_t count)
@@ -146,7 +146,7 @@ void ftc_perf_operation_fill(const struct ftc_perf_job *job, const struct ftc_pe
     }
 }
 
-/* Relative. Sums of small whole numbers are exact, but by gossip. */
+/* The relative tolerance. Sums of small whole numbers are exact, except by gossip. */
 static double tolerance_of(const struct ftc_perf_operation *operation,
                            const struct ftc_perf_job *job)
 {
@@ -154,7 +154,7 @@ static double tolerance_of(const struct ftc_perf_operation *operation,
 
     if (operation->run != run_gossip || ftc_last_gossip_report(job->world, &report) != FTC_SUCCESS)
         return 0;
-    return report.accuracy + 1e-14; /* rounding */
+    return report.accuracy + 1e-14; /* 1e-14 is for rounding */
 }
 
 size_t ftc_perf_operation_wrong(const struct ftc_perf_operation *operation,
@@ -169,7 +169,7 @@ size_t ftc_perf_operation_wrong(const struct ftc_perf_operation *operation,
         return count;
     for (size_t i = 0; i < PERIOD; i++)
         expected[i] = operation->expected(job, i);
-    tolerance *= expected[PERIOD - 1]; /* the largest */
+    tolerance *= expected[PERIOD - 1]; /* the largest element */
     for (size_t i = 0; i < count; i++)
         if (!(fabs(result[i] - expected[i % PERIOD]) <= tolerance))
             return i;

@@ -8,22 +8,23 @@
 #include "cli/perf/job.h"
 
 struct ftc_perf_buffers {
-    double *send, *recv; /* bcast uses `send` */
+    double *send, *recv; /* bcast uses only `send` */
 };
 
 struct ftc_perf_operation {
     const char *name;
-    const char *what; /* "allreduce, sum of doubles" */
-    bool sized;       /* takes a vector; else it is measured once */
-    bool overlaps;    /* a rank may be done with it before others have come */
-    bool apart;       /* not one of "all" */
-    /* One operation; a code of ftcoll.h. */
+    const char *what; /* such as "allreduce, sum of doubles" */
+    bool sized;       /* takes a vector; if false, it is measured once */
+    bool overlaps;    /* a rank may have finished it before other ranks have called it */
+    bool apart;       /* is not one of "all" */
+    /* Run the operation once. Returns a code of ftcoll.h. */
     int (*run)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers,
                size_t count);
-    /* The result at this rank, of inputs by ftc_perf_operation_fill(); NULL: none. */
+    /* Returns the result at this rank, for inputs by ftc_perf_operation_fill(), or NULL if this
+     * rank has none. */
     const double *(*result)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers);
     double (*expected)(const struct ftc_perf_job *job, size_t i);
-    bool baseline; /* without tolerance, and not in the API: runtime/baseline.h */
+    bool baseline; /* tolerates no failures and is not in the API: runtime/baseline.h */
 };
 
 #define FTC_PERF_OPERATIONS 9
@@ -32,10 +33,11 @@ extern const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS];
 int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes);
 void ftc_perf_buffers_fini(struct ftc_perf_buffers *buffers);
 
-/* This rank's input, of small whole numbers: sums are exact. */
+/* Fill in the input of this rank: small whole numbers, so that sums are exact. */
 void ftc_perf_operation_fill(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers,
                              size_t count);
-/* Is the result that of all living ranks? The first element that is not, or `count`. */
+/* Check that the result is that of all living ranks. Returns the first wrong element, or `count` if
+ * all are right. */
 size_t ftc_perf_operation_wrong(const struct ftc_perf_operation *operation,
                                 const struct ftc_perf_job *job,
                                 const struct ftc_perf_buffers *buffers, size_t count);

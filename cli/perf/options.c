@@ -1,4 +1,4 @@
-/* ftcoll-perf's command line: one table, from which getopt's and --help are made. */
+/* The command line of ftcoll-perf. One table gives getopt its tables and --help its text. */
 #include "cli/perf/options.h"
 
 #include <getopt.h>
@@ -16,7 +16,7 @@ struct row {
     const char *argument; /* NULL: a flag */
     const char *help;
     bool (*take)(struct ftc_perf_options *options, const char *text);
-    const char *wanted; /* what the argument has to be */
+    const char *wanted; /* what the argument must be, for error messages */
 };
 
 static bool take_sizes(struct ftc_perf_options *options, const char *text)
@@ -117,10 +117,10 @@ static const struct row rows[] = {
 };
 #define ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
 
-/* Long options return 256 + row. */
+/* For a long option getopt returns 256 + its row. */
 static void build_tables(struct option longs[ROWS + 1], char letters[2 * ROWS + 2])
 {
-    *letters++ = ':'; /* tell a missing argument from an unknown option */
+    *letters++ = ':'; /* getopt then tells a missing argument from an unknown option */
     for (int i = 0; i < ROWS; i++) {
         bool argument = rows[i].argument != NULL;
         *longs++ = (struct option){rows[i].name, argument ? required_argument : no_argument, NULL,

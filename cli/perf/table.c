@@ -1,4 +1,4 @@
-/* Tables to read, a line at a time. */
+/* Tables for people, printed a line at a time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +27,13 @@ int ftc_perf_summarise(const struct ftc_perf_table *table, struct ftc_perf_summa
     return 0;
 }
 
-/* How many lived when the first of the figures was taken. */
+/* How many ranks lived when the first figure was taken. */
 static int ranks_at_first(const struct ftc_perf_table *table)
 {
     return table->kills > 0 ? table->kill[0].survivors + 1 : table->row[0].ranks;
 }
 
-/* After `before`: "gossip + checked", "binomial tree + none". */
+/* Print `before`, and then such as "gossip + checked" or "binomial tree + none". */
 static void print_spread(const char *before, const struct ftc_perf_how *how)
 {
     bool tree = how->dissemination != NULL && strcmp(how->dissemination, "tree") == 0;

@@ -112,7 +112,8 @@ static int call_sound(const struct ftc_member *m, const struct ftc_call *call)
     if (traits->rooted ? s->root < 0 || s->root >= m->set.ranks : s->root != -1)
         return ftc_error_set(FTC_ERR_ARG, "root %d is not allowed here", (int)s->root);
     bool decided = m->word != NULL; /* the decision is here already: no input is needed */
-    if (traits->reduces && s->size > 0 && !decided && (call->input == NULL || call->combine == NULL))
+    if (traits->reduces && s->size > 0 && !decided &&
+        (call->input == NULL || call->combine == NULL))
         return ftc_error_set(FTC_ERR_ARG, "a reduction needs an input and an operator");
     if (s->kind == FTC_CALL_BCAST && s->size > 0 && s->root == m->set.self && call->input == NULL)
         return ftc_error_set(FTC_ERR_ARG, "the root of a broadcast needs an input");

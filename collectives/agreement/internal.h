@@ -335,8 +335,7 @@ int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_mes
                     int to, const struct ftc_message *content);
 /* NULL: out of memory. */
 struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
-                                     enum ftc_message_kind kind,
-                                     const struct ftc_message *content);
+                                     enum ftc_message_kind kind, const struct ftc_message *content);
 int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
                          const struct ftc_message *piece);
 /* Applies the rules after a step on op k. */

@@ -15,7 +15,7 @@
 #define GOSSIP_VERSION 2
 #define CHECKSUM_AT    24 /* the letter's head comes after it */
 /* Otherwise 0. No flip turns one into the other, so `turns` is right in a damaged head, too. */
-#define IN_TURNS       0xff
+#define IN_TURNS 0xff
 
 _Static_assert(((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) &
                 ((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) - 1)) != 0,

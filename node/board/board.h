@@ -108,7 +108,7 @@ enum ftc_board_wait {
 
 struct ftc_board_activity {
     const struct ftc_signature *signature; /* NULL: no call under way */
-    uint64_t op; /* number of the call under way, else of the next one */
+    uint64_t op;                           /* number of the call under way, else of the next one */
     enum ftc_board_wait wait;
     int waits_for; /* the lowest rank that it waits for; -1: none */
     int waits;     /* how many ranks it waits for */

@@ -5,8 +5,8 @@
 #define FTC_NODE_BOARD_INTERNAL_H
 
 #include "node/board/board.h"
-#include "node/segment/board_memory.h"
 #include "node/board/mutation.h"
+#include "node/segment/board_memory.h"
 
 #define FTC_BOARD_EVERYBODY (-1)                  /* as a reader */
 #define FTC_BOARD_GOLDEN    0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio: mixes digests */

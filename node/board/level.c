@@ -40,8 +40,8 @@ struct ftc_level {
     struct ftc_segment *segment;
     unsigned char *areas;
     int rank;
-    size_t set;    /* bytes of a failed set */
-    size_t padded; /* the same, padded to 16 */
+    size_t set;                   /* bytes of a failed set */
+    size_t padded;                /* the same, padded to 16 */
     size_t populated[2 * PLACES]; /* bytes of this rank's blocks that are allocated */
 };
 

@@ -18,7 +18,7 @@
 #include "node/segment/segment.h"
 
 #define FTC_LEVEL_MOST   (1u << 17) /* bytes of the largest value */
-#define FTC_LEVEL_PLACES 4u /* W: the record of round r + W overwrites that of round r */
+#define FTC_LEVEL_PLACES 4u         /* W: the record of round r + W overwrites that of round r */
 
 enum ftc_level_kind { FTC_LEVEL_POST, FTC_LEVEL_WORD };
 

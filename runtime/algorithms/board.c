@@ -57,7 +57,7 @@ _Noreturn static void mismatch(void *arg, int rank, const struct ftc_signature *
     ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, words);
 }
 
-/* The launcher fences it, as one that damaged a ring. */
+/* The launcher fences the accused rank, as it does with one that has damaged a ring of messages. */
 static void accuse(void *arg, int rank, const char *what)
 {
     struct ftc_comm *comm = arg;
@@ -72,8 +72,8 @@ _Noreturn static void damaged(void *arg, const char *what)
     ftc_comm_leave(arg, FTC_EXIT_CORRUPT, what);
 }
 
-/* What the system refuses, a full /dev/shm, it refuses to every rank of the node. Memory may be
- * this rank's own matter. */
+/* An error of the system, such as a full /dev/shm, will hit every rank of the node: it ends the
+ * job. A lack of memory may concern this rank alone: it ends this process. */
 _Noreturn static void exhausted(void *arg, int error)
 {
     if (error == FTC_ERR_NOMEM)
@@ -199,7 +199,8 @@ static bool takes(const struct ftc_comm *comm, const struct ftc_signature *signa
     return comm->board != NULL;
 }
 
-/* A rank that waits beside the board looks at its own marks there, too. */
+/* agreement.md, "Damaged posts". A rank looks at its own marks on the board before it sleeps, also
+ * if it waits for something beside the board. */
 static void sleeps(struct ftc_comm *comm)
 {
     if (comm->board != NULL)

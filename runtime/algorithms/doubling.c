@@ -11,13 +11,15 @@
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 
-/* A message is this head, u8 version | u8 kind | u16, u32 0 | u64 number of the call, and what ftc_doubling_receive() takes.
- */
+/* A message is a head and then what ftc_doubling_receive() takes. The head is
+ *   u8 version | u8 kind | u16, u32 0 | u64 number of the call */
 #define HEAD    16
 #define VERSION 1
-#define KIND    255 /* in the same place as the kinds of collectives/message.h, and far from them */
+/* The byte that holds the kinds of collectives/message.h. Those are small numbers. */
+#define KIND 255
 
-/* Of the next call alone, before this rank has come to it: each step of it once at most. */
+/* Kept messages belong to the next call, which this rank has not come to. A rank sends at most one
+ * message for each step of it. */
 #define KEPT_MOST 256
 
 _Static_assert(HEAD % FTC_VALUE_ALIGNMENT == 0, "what follows is not padded");
@@ -29,8 +31,10 @@ struct kept {
 
 struct ftc_doubling_run {
     struct ftc_doubling *core; /* NULL: no call is under way */
-    uint64_t calls;            /* that are over: the number of the one under way, or of the next */
-    int *rank, *place;         /* the i-th rank that takes part; where a rank is among them, -1 */
+    uint64_t calls;            /* calls that are over; also the number of this call or the next */
+    /* rank[i] is the i-th rank that takes part. place[r] is the index of rank r among them; -1: r
+     * does not take part. */
+    int *rank, *place;
     int places;
     struct kept kept[KEPT_MOST];
     int kepts;
@@ -131,15 +135,15 @@ static int take(struct ftc_comm *comm, int from, const struct ftc_buffer *messag
     struct ftc_doubling_run *run = comm->doubling;
 
     if (run->place[from] < 0)
-        return FTC_SUCCESS; /* it had failed before */
+        return FTC_SUCCESS; /* its sender has no part in this call, because it had failed before */
     int rc = ftc_doubling_receive(run->core, run->place[from], message->data + HEAD,
                                   message->size - HEAD);
     put_out(comm);
     return rc;
 }
 
-/* Who ends a call has had something from everybody who takes part in it: nobody is further ahead
- * than the next one. */
+/* A rank that ends a call depends on a message of every rank that takes part. So no rank can be
+ * further ahead than the next call. */
 static int receive_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     struct ftc_doubling_run *run = comm->doubling;
@@ -149,7 +153,7 @@ static int receive_message(struct ftc_comm *comm, int from, struct ftc_buffer *m
         return ftc_error_set(FTC_ERR_PROTO,
                              "rank %d sent what is no message of this call or the next", from);
     if (call < run->calls)
-        return FTC_SUCCESS; /* a death has ended it here */
+        return FTC_SUCCESS; /* here a death has ended the call of this message */
     return run->core != NULL && call == run->calls ? take(comm, from, message)
                                                    : keep(run, from, message);
 }
@@ -199,12 +203,13 @@ static bool is_over(struct ftc_comm *comm, void *arg)
     return ftc_doubling_state(comm->doubling->core) != FTC_DOUBLING_UNDER_WAY;
 }
 
-/* Who is known to have failed, and is not agreed to have, ends it before a message is sent. */
+/* A rank in L that is not in G takes part, but has failed. So it ends the call here, before a
+ * message is sent. */
 static void run_core(struct ftc_comm *comm)
 {
     const struct ftc_set *known = ftc_member_known_failed(comm->member);
 
-    comm->delivered = false; /* of the call under way: no message waits for its return */
+    comm->delivered = false; /* so that a step takes in more than one message */
     ftc_progress_failures(comm);
     for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
         notice(comm, rank);

@@ -12,25 +12,25 @@
 #include "runtime/progress.h"
 #include "runtime/publish.h"
 
-/* Of messages that come before the call, or while this rank is frozen: the next operation's alone
- * can. */
+/* Limits of the messages that are kept: those that come before the call, while this rank is frozen,
+ * or while it rests. An operation with a number further ahead is no operation of this job. */
 #define KEPT_MOST     4096
 #define KEPT_BYTES    (64u << 20)
-#define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is no op of this job */
+#define KEPT_FURTHEST (1u << 20)
 
-/* A timer waits longer each time that no message comes, and for the bytes of one to come through a
- * busy machine. */
+/* The timer doubles each time that it fires without a message before it, SILENT_MOST times at most.
+ * It also allows for the time that the bytes of a message take on a busy machine. */
 #define SILENT_MOST 6
 #define NS_PER_BYTE 100
 
-/* Who has stood still for so many messages waits for a slow rank: what comes is then answered at
- * this pace, until the estimate moves. Two that are left alone would else send thousands to each
- * other. */
+/* If the estimate has stood still for REST_AFTER messages, this rank waits for a slow rank. Then it
+ * rests: it answers what comes only every REST_NS, until the estimate moves. Otherwise two such
+ * ranks would send thousands of messages to each other. */
 #define REST_AFTER 64
 #define REST_NS    FTC_NS_PER_MS
 
-/* A rank that always has messages never sleeps, before which others show what they do: it does so
- * as often as this. */
+/* A rank shows what it does before it sleeps. A rank that always has messages never sleeps, so it
+ * also shows it this often. */
 #define SHOW_NS (10 * FTC_NS_PER_MS)
 
 struct ftc_gossip_kept {
@@ -72,8 +72,7 @@ static void gossip_close(struct ftc_comm *comm)
 
 /* --- drills --- */
 
-/* The i-th flip that this operation may meet; the drawn one is the last. NULL: there are no
- * more. */
+/* The i-th flip that may hit this operation. The last one is the drawn one. NULL: there is none. */
 static const struct ftc_flip *flip_of(const struct ftc_comm *comm, int i)
 {
     if (i < comm->flips.count)
@@ -107,7 +106,7 @@ void ftc_gossip_run_strike(struct ftc_comm *comm)
             struck(comm, i, flip, ftc_gossip_flip(comm->gossip->core, flip));
 }
 
-/* A message as it leaves. */
+/* Flips a bit in the head of a message that is about to be sent, if such a flip is due. */
 static void strike_head(struct ftc_comm *comm, struct ftc_buffer *head)
 {
     const struct ftc_flip *flip;
@@ -130,7 +129,7 @@ static bool is_lost(struct ftc_comm *comm)
 
 /* --- out --- */
 
-/* What follows the head; none of a letter that asks. */
+/* The part of a letter behind its head. It is empty in a letter that asks. */
 static struct ftc_value rest_of(struct ftc_comm *comm, const struct ftc_gossip_output *output)
 {
     struct ftc_value value = {.size = output->size - FTC_GOSSIP_LETTER_HEAD};
@@ -232,7 +231,8 @@ static void received(struct ftc_comm *comm)
     ftc_gossip_run_outputs(comm);
 }
 
-/* Of the operation under way. Without turns its push follows, with that of all that lies here. */
+/* Takes in a message of the operation under way. Without turns the answer comes later, when all
+ * messages that lie here are taken in: one push for all of them. */
 static int take(struct ftc_comm *comm, int from, const struct ftc_gossip_head *head,
                 const unsigned char *letter, size_t size)
 {
@@ -241,7 +241,7 @@ static int take(struct ftc_comm *comm, int from, const struct ftc_gossip_head *h
     if (!ftc_gossip_head_equal(head, &run->head))
         mismatch(comm, from, head);
     if (run->place[from] < 0)
-        return FTC_SUCCESS; /* it had failed before */
+        return FTC_SUCCESS; /* its sender takes no part, because it had failed before */
     ftc_set_add(&run->heard, from);
     run->silent = 0;
     ftc_gossip_run_strike(comm);
@@ -252,7 +252,8 @@ static int take(struct ftc_comm *comm, int from, const struct ftc_gossip_head *h
     return rc;
 }
 
-/* Dropped is lost, which all but push-sum make up for. */
+/* Keeps a message for later. If there is no room it is dropped, which is like a lost message: all
+ * algorithms but push-sum make up for it. */
 static int keep(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     struct ftc_gossip_run *run = comm->gossip;
@@ -276,7 +277,9 @@ static int keep(struct ftc_comm *comm, int from, struct ftc_buffer *message)
     return FTC_SUCCESS;
 }
 
-/* Messages that are put off stay in the order of their arrival, and none of them is dropped. */
+/* Does this rank rest? It does not without room to keep a message: no message that is put off may
+ * be dropped. While messages are put off it goes on to rest, so that they stay in order of
+ * arrival. */
 static bool rests(const struct ftc_gossip_run *run)
 {
     bool room = run->kept < KEPT_MOST && run->kept_bytes < KEPT_BYTES;
@@ -286,7 +289,7 @@ static bool rests(const struct ftc_gossip_run *run)
             (ftc_gossip_settled(run->core) && run->sent - run->stood > REST_AFTER));
 }
 
-/* To be taken in when this rank has rested. */
+/* Keeps a message until this rank has rested. */
 static int put_off(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     if (!comm->gossip->putting_off)
@@ -295,7 +298,8 @@ static int put_off(struct ftc_comm *comm, int from, struct ftc_buffer *message)
     return keep(comm, from, message);
 }
 
-/* Operations that this rank has called. The caller may be on the board, without the lock. */
+/* How many operations this rank has called. The caller may be in a call on the board, without the
+ * lock, so this reads an atomic. */
 static uint64_t called(const struct ftc_comm *comm)
 {
     uint64_t calls = atomic_load_explicit(&comm->called, memory_order_relaxed);
@@ -303,16 +307,17 @@ static uint64_t called(const struct ftc_comm *comm)
     return calls > comm->gossip->head.op ? calls : comm->gossip->head.op;
 }
 
-/* Beside the board the member learns how far operations are by now, to tell messages that come
- * early from those that make no sense. */
+/* If operations go over the board, the member does not see them. So it is told their number, to
+ * tell messages that come early from those that make no sense. */
 static void catch_up(struct ftc_comm *comm)
 {
     if (comm->board != NULL && comm->gossip->core == NULL)
         ftc_member_skip(comm->member, called(comm));
 }
 
-/* It cannot be told of which operation it was. In turns it is missed, and comes again; else
- * nothing may get lost, and it is its sender that is not to be trusted. */
+/* A message with a damaged head may be of any operation. With turns it is dropped: its sender
+ * misses the answer and sends again. Without turns no message may get lost, so the sender is
+ * accused. */
 static int drop_damaged(struct ftc_comm *comm, int from, bool turns)
 {
     if (!turns)
@@ -340,7 +345,7 @@ static int judge(struct ftc_comm *comm, int from, struct ftc_buffer *message)
         return ftc_error_set(FTC_ERR_PROTO, "rank %d gossips in operation %llu", from,
                              (unsigned long long)head.op);
     if (head.op < run->head.op)
-        return FTC_SUCCESS; /* that is over */
+        return FTC_SUCCESS; /* its operation is over */
     if (run->core == NULL || run->frozen || head.op > run->head.op)
         return keep(comm, from, message);
     if (rests(run))
@@ -427,7 +432,8 @@ static bool hears(const struct ftc_gossip_run *run, int self, int place)
     return link >= 0 && ftc_neighbourhood_sends(&run->neighbourhood, place, link);
 }
 
-/* Living neighbours that no message has come from: how many, and the lowest of them, -1. */
+/* Counts the living neighbours that no message has come from. *lowest is the lowest of them, or
+ * -1. */
 static int count_silent(const struct ftc_comm *comm, int *lowest)
 {
     const struct ftc_gossip_run *run = comm->gossip;
@@ -473,7 +479,7 @@ void ftc_gossip_run_clock_stop(struct ftc_comm *comm)
     run->began_ns = 0;
 }
 
-/* Silent neighbours come first: if one is in another collective, that is why. */
+/* Names a silent neighbour first: it may be silent because it is in another collective. */
 static void activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
     const struct ftc_gossip_run *run = comm->gossip;

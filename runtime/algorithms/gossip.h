@@ -1,6 +1,6 @@
 /*
- * Gossip aggregation at run time. Its messages travel beside the member's. The thread that drives
- * the member drives it, too. All under comm->lock.
+ * Gossip aggregation at run time. Its messages travel beside those of the member. The thread that
+ * drives the member also drives the aggregation. All functions run under comm->lock.
  */
 #ifndef FTC_RUNTIME_ALGORITHMS_GOSSIP_H
 #define FTC_RUNTIME_ALGORITHMS_GOSSIP_H
@@ -13,53 +13,59 @@ struct ftc_gossip_kept;
 
 /* The aggregation under way, and what outlives it. */
 struct ftc_gossip_run {
-    /* head.op: the operation under way, or the least that a later one can have. */
+    /* head.op is the number of the operation under way. If none is under way, no later aggregation
+     * has a smaller number. */
     struct ftc_gossip_head head;
-    struct ftc_gossip *core; /* NULL: none is under way, nor is the next one */
-    struct ftc_gossip_end *end;
-    struct ftc_set heard; /* ranks that a message has come from */
+    struct ftc_gossip *core;    /* NULL: no aggregation is under way */
+    struct ftc_gossip_end *end; /* its barrier, freeze and agreement */
+    struct ftc_set heard;       /* ranks that a message has come from */
     struct ftc_neighbourhood neighbourhood;
-    int *rank, *place; /* gossip goes on in the view: its i-th rank; where a rank is in it, -1 */
-    int places;
-    bool frozen;       /* what comes is kept */
-    bool taking;       /* no rest: what comes, or was kept, is taken in at once */
-    bool putting_off;  /* messages were kept because this rank rests: later ones come after them */
-    bool owing;        /* messages were taken in, and what they set off is not out yet */
-    uint64_t began_ns; /* when time began to count in this attempt; 0: not yet, or not now */
-    uint64_t spent_ns; /* in earlier attempts */
-    uint64_t shown_ns; /* when this rank last showed what it does */
-    uint64_t sent;     /* messages */
-    uint64_t
-        spared; /* ... while the estimate stood still: who waits for others does not use up what it may send */
-    uint64_t stood;             /* ... until it stood still */
-    uint64_t unsettled_ns;      /* not ready for the first agreement since; 0: ready */
-    unsigned silent;            /* timers since a message came */
-    struct ftc_flip drawn;      /* flip of this operation, if they are drawn */
-    bool struck[FTC_FLIPS + 1]; /* flips that have been carried out, the drawn one last */
-    uint64_t damaged;           /* messages dropped for a damaged head since it began */
+    /* The ranks that gossip are those of the view. rank[i] is the i-th of them. place[r] is the
+     * index of rank r among them; -1: r does not take part. */
+    int *rank, *place;
+    int places;        /* how many ranks gossip */
+    bool frozen;       /* messages that come are kept for later */
+    bool taking;       /* this rank does not rest: it takes in each message at once */
+    bool putting_off;  /* this rank rests: it keeps messages, so later ones must wait behind them */
+    bool owing;        /* messages were taken in, and the answers to them are not sent yet */
+    uint64_t began_ns; /* when the time of this attempt began to count; 0: it does not count now */
+    uint64_t spent_ns; /* the time that earlier attempts took */
+    uint64_t shown_ns; /* when this rank last showed in its slot what it does */
+    uint64_t sent;     /* messages that this rank has sent in this aggregation */
+    /* How many of `sent` this rank sent while its estimate stood still. They do not count against
+     * most_messages: a rank that waits for others must not use up what it may send. */
+    uint64_t spared;
+    uint64_t stood;             /* the value of `sent` when the estimate came to stand still */
+    uint64_t unsettled_ns;      /* since when it is not ready for the barrier; 0: it is ready */
+    unsigned silent;            /* timers that fired since a message came; at most SILENT_MOST */
+    struct ftc_flip drawn;      /* the flip of this operation, if flips are drawn at random */
+    bool struck[FTC_FLIPS + 1]; /* which flips have been carried out; the last one is `drawn` */
+    uint64_t damaged;           /* messages that were dropped because their head was damaged */
 
-    struct ftc_gossip_kept *first,
-        *last; /* messages that came too early, in the order of arrival */
-    size_t kept, kept_bytes;
-    bool overflowed; /* some were dropped */
-    uint64_t random; /* of [drill] message_loss */
+    /* A list of messages that are taken in later, in the order of arrival. */
+    struct ftc_gossip_kept *first, *last;
+    size_t kept, kept_bytes; /* their number and size */
+    bool overflowed;         /* some of them had to be dropped */
+    uint64_t random;         /* state of the random numbers of drill.message_loss */
     ftc_gossip_report report;
 };
 
-/* rank has failed. */
+/* Tells the aggregation that `rank` has failed. */
 void ftc_gossip_run_notice(struct ftc_comm *comm, int rank);
 
-/* What was put off while this rank was frozen, or before it called: take it in. */
+/* Takes in the messages that were kept: before the call, while frozen, or while this rank
+ * rested. */
 void ftc_gossip_run_take_kept(struct ftc_comm *comm);
-/* Carry out what the aggregation wants, and look at where it is. */
+/* Carries out the outputs of the aggregation, and notes whether it is ready for the barrier. */
 void ftc_gossip_run_outputs(struct ftc_comm *comm);
-/* May this rank call the first agreement? */
+/* May this rank enter the barrier of the attempt? */
 bool ftc_gossip_run_ready(const struct ftc_gossip_run *run);
-/* gossip.md, "Bound in time". While this rank gossips: tell the protocol if the time is up. */
+/* gossip.md, "Bound in time". To be called while this rank gossips: gives up if its time is
+ * over. */
 void ftc_gossip_run_clock(struct ftc_comm *comm);
-/* This rank does not gossip any more: its time does not run. */
+/* This rank gossips no more: from now on its time does not count. */
 void ftc_gossip_run_clock_stop(struct ftc_comm *comm);
-/* Flips that are due by now. */
+/* Carries out the flips that are due. */
 void ftc_gossip_run_strike(struct ftc_comm *comm);
 
 #endif

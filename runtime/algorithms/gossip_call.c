@@ -1,5 +1,5 @@
-/* ftc_gossip_allreduce(): from the arguments to a gossip aggregation, and its agreements
- * (collectives/gossip/end.h). */
+/* ftc_gossip_allreduce(): checks the arguments, runs the gossip aggregation and the agreements that
+ * end it (collectives/gossip/end.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,21 +16,21 @@
 #include "runtime/publish.h"
 
 #define ATTEMPTS                                                                                   \
-    64 /* of which each but the last found ranks too far apart, or a death in between */
+    64 /* most attempts; each but the last found ranks too far apart, or a death in between */
 #define CODE_SUM 1
 #define CODE_AVG 12
 
-/* What one call is about. */
+/* One call of ftc_gossip_allreduce(). */
 struct aggregation {
     struct ftc_comm *comm;
     struct ftc_gossip_settings core;
     struct ftc_gossip_end_settings end;
     enum ftc_neighbourhood_kind neighbourhood;
     int operator_code;
-    double *input;   /* count, made finite */
-    bool finite;     /* it was */
-    double *average; /* count */
-    double *decided; /* as ftc_gossip_end_contributes() */
+    double *input;   /* count doubles; zeroes if the caller's input is not finite */
+    bool finite;     /* the caller's input is finite */
+    double *average; /* count doubles: the result */
+    double *decided; /* ftc_gossip_end_contributes() doubles: the value of the last agreement */
 };
 
 /* --- arguments --- */
@@ -53,7 +53,7 @@ static const char *neighbourhood_name(int kind)
     return ftc_neighbourhood_name((enum ftc_neighbourhood_kind)kind);
 }
 
-/* What the configuration says. */
+/* Takes the settings from the configuration. */
 static void configure(struct aggregation *a)
 {
     const struct ftc_config *config = &a->comm->config;
@@ -66,7 +66,7 @@ static void configure(struct aggregation *a)
     a->end.most_attempts = ATTEMPTS;
 }
 
-/* ... and what the call says instead. */
+/* Takes the settings that the options of the call give instead. */
 static int override(struct aggregation *a, const ftc_gossip_options *options)
 {
     int algorithm = (int)a->core.algorithm, neighbourhood = (int)a->neighbourhood;
@@ -93,7 +93,8 @@ static int override(struct aggregation *a, const ftc_gossip_options *options)
     return FTC_SUCCESS;
 }
 
-/* Turns are for whom they can be for, unless the call asks for them. */
+/* Without an option of the call, turns are used if the configuration says so and they are possible.
+ * If the call asks for impossible turns, ftc_gossip_check() refuses. */
 static bool choose_turns(const struct aggregation *a, const ftc_gossip_options *options)
 {
     bool possible = a->core.algorithm != FTC_GOSSIP_PUSH_SUM &&
@@ -131,7 +132,7 @@ static int check(struct aggregation *a, const void *send, const void *recv, size
     a->end.accuracy = a->core.accuracy;
     a->end.survives =
         ftc_gossip_survives(a->core.algorithm) &&
-        a->neighbourhood != FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE; /* in which each link is needed */
+        a->neighbourhood != FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE; /* it needs each of its links */
     a->operator_code = op == FTC_SUM ? CODE_SUM : CODE_AVG;
     return rc;
 }
@@ -144,7 +145,7 @@ static const struct ftc_set *agreed_failed(const struct ftc_comm *comm)
                                : ftc_member_agreed_failed(comm->member);
 }
 
-/* Gossip goes on among the ranks that are not in `failed`, which is agreed upon. */
+/* The ranks that are not in `failed`, a set that all agree on, gossip with each other. */
 static void place_ranks(struct ftc_comm *comm, const struct ftc_set *failed)
 {
     struct ftc_gossip_run *run = comm->gossip;
@@ -157,7 +158,8 @@ static void place_ranks(struct ftc_comm *comm, const struct ftc_set *failed)
     }
 }
 
-/* Everything that the same call at another rank would find wrong, too; under the lock. */
+/* Makes and checks the settings that are the same at all ranks. So an error here comes at all
+ * ranks. Under the lock. */
 static int settle_settings(struct aggregation *a, const struct ftc_set *failed)
 {
     struct ftc_gossip_run *run = a->comm->gossip;
@@ -171,7 +173,8 @@ static int settle_settings(struct aggregation *a, const struct ftc_set *failed)
     return rc == FTC_SUCCESS ? ftc_gossip_check(&a->core) : rc;
 }
 
-/* What is not finite takes no part: nothing can be right any more, and all are told so. */
+/* An input that is not finite is replaced by zeroes. The result cannot be right then, and begin()
+ * gives up, which all ranks learn. */
 static int take_input(struct aggregation *a, const double *input)
 {
     size_t count = a->core.count, contributes = ftc_gossip_end_contributes(count);
@@ -212,7 +215,7 @@ static void destroy(struct ftc_comm *comm)
     ftc_progress_algorithm_due(comm, 0);
 }
 
-/* Gossip that begins, or begins anew. */
+/* Resets all that belongs to one gossip, which begins, or begins anew. */
 static void reset(struct aggregation *a)
 {
     struct ftc_gossip_run *run = a->comm->gossip;
@@ -248,7 +251,7 @@ static void begin(struct aggregation *a)
     struct ftc_gossip_run *run = comm->gossip;
     const struct ftc_set *known = ftc_member_known_failed(comm->member);
 
-    comm->delivered = false; /* of the call under way: no message waits for its return */
+    comm->delivered = false; /* so that a step takes in more than one message */
     ftc_publish_called(comm, run->head.op);
     for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
         ftc_gossip_run_notice(comm, rank);
@@ -270,17 +273,19 @@ static const struct ftc_set *decided_failed(const struct ftc_comm *comm)
     return report.failed;
 }
 
-/* By messages, whose values and heads have checksums; the node board has none. */
+/* Runs an agreement by messages, even if there is a board: messages have checksums of values and
+ * heads, and the board has none. */
 static int run_agreement(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     comm->agreeing = true;
     int rc = ftc_call_wait(comm, call, receive, &ftc_algorithm_board);
-    comm->agreeing = comm->delivered = false; /* gossip goes on: no message waits for a return */
+    comm->agreeing = comm->delivered = false; /* gossip goes on: steps take in many messages */
     comm->receive = NULL;
     return rc;
 }
 
-/* The decision may know of a death before the detector has told this rank. */
+/* Runs one agreement. Its decision may name a failed rank before the detector tells this rank, so
+ * the gossip is told of its failed set. */
 static int agree(struct aggregation *a, const double *contribution, double *decided)
 {
     struct ftc_comm *comm = a->comm;
@@ -319,8 +324,9 @@ static bool is_complete(struct ftc_comm *comm, void *arg)
     return ftc_gossip_end_complete(comm->gossip->end);
 }
 
-/* The wait ends: a neighbour that came to the barrier had sent its mark, or it is declared
- * failed. */
+/* Takes in all that the neighbours sent before the barrier (gossip.md, rule 5), and then nothing
+ * more. The wait ends: each neighbour either sent its mark before it came to the barrier, or is
+ * declared failed. */
 static void freeze(struct ftc_comm *comm)
 {
     comm->gossip->taking = true;
@@ -337,7 +343,7 @@ static void thaw(struct ftc_comm *comm)
 
     run->frozen = false;
     ftc_progress_algorithm_due(
-        comm, ftc_clock_now()); /* what was under way may have died with its sender */
+        comm, ftc_clock_now()); /* at once: messages under way may have died with their sender */
     ftc_gossip_run_take_kept(comm);
 }
 
@@ -349,7 +355,7 @@ static double seconds_since(uint64_t *ns)
     return (double)(now - before) / 1e9;
 }
 
-/* One attempt: FTC_SUCCESS and its verdict, or what the agreement core says. */
+/* Runs one attempt. FTC_SUCCESS with its verdict, or an error of the agreement core. */
 static int attempt(struct aggregation *a, enum ftc_gossip_verdict *verdict)
 {
     struct ftc_comm *comm = a->comm;
@@ -373,7 +379,7 @@ static int attempt(struct aggregation *a, enum ftc_gossip_verdict *verdict)
     return rc;
 }
 
-/* It may have begun more than once. */
+/* Adds the counters of this gossip. The call may have begun gossip more than once. */
 static void add_to_report(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = comm->gossip;
@@ -400,8 +406,8 @@ static int start(struct aggregation *a, const struct ftc_set *failed)
     return rc;
 }
 
-/* Deaths have parted the survivors: once more, among those that are alive. The initial value has
- * been under its checksum since it was taken. */
+/* Deaths have parted the survivors, so gossip begins anew among the living ranks. The input is
+ * taken from the gossip, which has kept it under a checksum. */
 static void start_anew(struct aggregation *a)
 {
     struct ftc_comm *comm = a->comm;
@@ -413,7 +419,7 @@ static void start_anew(struct aggregation *a)
         ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
 }
 
-/* The same cause at every survivor. */
+/* Sets the error. Its cause is the same at every survivor. */
 static int no_result(const struct aggregation *a)
 {
     static const char *const words[FTC_GOSSIP_CAUSES] = {
@@ -459,8 +465,8 @@ static int run_attempts(struct aggregation *a)
     return rc == FTC_SUCCESS && verdict == FTC_GOSSIP_GIVEN_UP ? no_result(a) : rc;
 }
 
-/* Where operations go over the board, the agreements of gossip go beside it. The board is told what
- * they have decided. */
+/* If operations go over the board, the agreements of gossip go beside it. Before them the member is
+ * told what the board has decided; after them the board is told what they have decided. */
 static void leave_board(struct ftc_comm *comm)
 {
     if (comm->board == NULL)
@@ -501,7 +507,7 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
     return rc;
 }
 
-/* Without values, and in a job of one, nothing but a barrier is left. */
+/* Without values, or in a job of one rank, only a barrier is left to do. */
 static int aggregate_nothing(struct ftc_comm *comm, const void *send, void *recv, size_t count,
                              int code)
 {

@@ -1,13 +1,15 @@
 /*
- * Operations over two levels. A rank posts; then it waits for the decision word of its node, or, as
- * its delegate, until all have posted or failed, and then its member takes the call for the node.
- * Not before: so what other nodes send meanwhile is kept, and nobody but the delegate can act for
- * the node. When a delegate dies the next one finds itself in that place, with the posts still
- * there.
+ * Operations over two levels (docs/design/nodes.md, "Two levels").
  *
- * A broadcast without a reduce does not wait for posts. Its delegates wait for those of the round
- * AHEAD before: whoever has made one has read what the word of this round is written over, that of
- * the round before it.
+ * Each rank posts. The delegate of a node waits until all ranks of the node have posted or failed.
+ * Then its member takes the call, for the node. The other ranks wait for the decision word of the
+ * node. Their members do not take the call before: so messages of other nodes are kept, and only
+ * the delegate acts for the node. If the delegate dies, the next rank becomes the delegate. The
+ * posts are still there.
+ *
+ * A broadcast without a reduce does not wait for the posts of its round r. Its word overwrites the
+ * word of round r - AHEAD - 1. So its delegate waits for the posts of round r - AHEAD: a rank that
+ * has posted there has read the word of the round before.
  */
 #include "runtime/algorithms/table.h"
 
@@ -24,23 +26,24 @@
 #include "runtime/publish.h"
 
 #define AHEAD                                                                                      \
-    (FTC_LEVEL_PLACES - 1) /* rounds that a broadcast's root may be ahead of a rank of its node */
+    (FTC_LEVEL_PLACES - 1) /* how many rounds a delegate may be ahead of a rank of its node */
 
 struct ftc_levels {
     struct ftc_level *shared;
-    int *first_ranks; /* of each node */
-    int first, end;   /* the ranks of this node */
-    uint64_t round;   /* of the call under way, or of the next */
+    int *first_ranks; /* the lowest rank of each node, and then the size of the job */
+    int first, end;   /* this node has the ranks first .. end - 1 */
+    uint64_t round;   /* number of the round under way, or of the next */
     bool waiting;     /* the member has not got the call yet */
-    bool leads;       /* ... got it, for the node */
+    bool leads;       /* this rank is the delegate, and its member has got the call for the node */
+    /* The call under way; else NULL. */
     const struct ftc_call *call;
-    int root;               /* of the call, if it is on this node; -1 */
-    bool compared;          /* the call is that of the delegate */
-    bool gathers;           /* the delegate waits for all posts */
-    int posted;             /* ranks before it have posted, or never will */
-    struct ftc_set missing; /* those that never will */
-    int writer;             /* whose decision word it is; -1: none is there yet */
-    unsigned char *input;
+    int root;               /* root of the call if it is on this node; else -1 */
+    bool compared;          /* the delegate was found to be in the same call */
+    bool gathers;           /* the delegate waits for all posts of this round */
+    int posted;             /* the delegate waits for the post of this rank and those behind it */
+    struct ftc_set missing; /* ranks of the node that have failed without a post */
+    int writer;             /* the rank whose decision word was found; -1: none was found yet */
+    unsigned char *input;   /* the combined input of the node, or the set of a validate */
 };
 
 /* --- life --- */
@@ -137,7 +140,7 @@ static void read_record(struct ftc_comm *comm, enum ftc_level_kind kind, int ran
         mismatch(comm, rank, &record->signature);
 }
 
-/* The data of a post, or of a word: as large as it must be. */
+/* The data of a post or a word, which must be of `size` bytes. */
 static const unsigned char *data_of(struct ftc_comm *comm, const struct ftc_level_record *record,
                                     size_t size)
 {
@@ -151,7 +154,7 @@ static bool is_broadcast(const struct ftc_call *call)
     return call->signature.kind == FTC_CALL_BCAST;
 }
 
-/* What each rank posts: its input, or L; for a broadcast the call alone. */
+/* The size of what each rank posts: its input; L for a validate; nothing for a broadcast. */
 static size_t post_size(const struct ftc_comm *comm, const struct ftc_call *call)
 {
     if (is_broadcast(call))
@@ -174,7 +177,8 @@ static bool knows_failed(const struct ftc_comm *comm, int rank)
     return ftc_set_has(ftc_member_known_failed(comm->member), rank);
 }
 
-/* The root, else the lowest rank of the node: of those that are not known failed. */
+/* The delegate by this rank's L: the root if it is here and not in L, else the lowest rank of the
+ * node outside of L. */
 static int delegate_of(const struct ftc_comm *comm)
 {
     int rank = comm->levels->first, root = comm->levels->root;
@@ -188,8 +192,9 @@ static int delegate_of(const struct ftc_comm *comm)
 
 /* --- decision words --- */
 
-/* Is the word of a rank before this one there? *last: it may still come, and no other. L is read
- * before the mark. */
+/* Is the word of `rank` there? *last: the search ends here, because it is there, or because the
+ * rank is the delegate and the word may still come. L is read before the mark: a rank that was in L
+ * before has written all that it ever will. */
 static bool has_word(const struct ftc_comm *comm, int rank, bool *last)
 {
     struct ftc_levels *levels = comm->levels;
@@ -202,7 +207,8 @@ static bool has_word(const struct ftc_comm *comm, int rank, bool *last)
     return there;
 }
 
-/* The words of those before it: of the dead, which is final, and of the delegate. */
+/* Looks at the words of the ranks before this one: the ranks in L, whose words are final, and then
+ * the delegate. */
 static bool find_word(const struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
@@ -217,8 +223,9 @@ static bool find_word(const struct ftc_comm *comm)
 
 /* --- posting --- */
 
-/* The delegate of a broadcast that waits for this rank's mark: who lives and has posted for that
- * round knows its root. */
+/* nodes.md, "Waking ahead". The delegate of the broadcast AHEAD rounds later may wait for this
+ * rank's mark. The post of any living rank for that round says who its root is, and so its
+ * delegate. */
 static void wake_ahead(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
@@ -242,14 +249,14 @@ static void wake_ahead(struct ftc_comm *comm)
     ring_node(comm, lowest, lowest + 1);
 }
 
-/* Who has posted is to see what came before, and others this post: sequentially consistent, as for
- * a bell. */
+/* Rings the delegate if it may wait for this post. The post and the look for the word must be
+ * sequentially consistent, as for a bell: either this rank sees the word, or the writer of the word
+ * sees this post. */
 static void ring_for_post(struct ftc_comm *comm)
 {
     int delegate = delegate_of(comm);
 
-    if (comm->levels
-            ->gathers) { /* who takes over after it has read this will look at the posts anyway */
+    if (comm->levels->gathers) { /* a delegate that takes over later looks at the posts anyway */
         ring_node(comm, delegate, delegate + 1);
         return;
     }
@@ -278,7 +285,8 @@ static void post(struct ftc_comm *comm, const struct ftc_call *call)
 
 /* --- waiting --- */
 
-/* It names the call that is made here, and has another size than a post of that call. */
+/* A post is damaged if it names the call that is made here, but is not of the size that posts of
+ * this call have. */
 static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_record *record)
 {
     const struct ftc_call *call = comm->levels->call;
@@ -287,9 +295,9 @@ static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_recor
            record->size != post_size(comm, call);
 }
 
-/* A post of another epoch is ignored: its writer is dead, and the notice will come. A damaged post
- * is ignored, too, and its writer is accused: but only if no rank can be writing a later post over
- * it (`gathers`). */
+/* nodes.md, "Another epoch" and "Damage". A post of another epoch is ignored: its writer is dead,
+ * and the notice will come. A damaged post is ignored, too. Its writer is accused, but only with
+ * `gathers`: then no rank can be writing a later post over it. */
 static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *record,
                       bool gathers)
 {
@@ -298,7 +306,7 @@ static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *
     if (ftc_level_read(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank, record) !=
             0 ||
         (gathers && is_damaged(comm, record))) {
-        if (gathers && rank == comm->rank) /* nobody else fences a rank for its own accusation */
+        if (gathers && rank == comm->rank) /* no rank is fenced because it accuses itself */
             ftc_comm_leave(comm, FTC_EXIT_CORRUPT, "this process's own post has changed");
         if (gathers && !knows_failed(comm, rank) && !ftc_set_has(&comm->accused, rank))
             ftc_progress_accuse(comm, rank, "has damaged its post in the node segment");
@@ -307,7 +315,7 @@ static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *
     return ftc_epoch_equal(record->epoch, ftc_member_epoch(comm->member));
 }
 
-/* agreement.md, finality: L is read before the mark that it settles. */
+/* agreement.md, finality: L is read before the mark. Only then "in L without a mark" is final. */
 static bool has_gathered(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
@@ -324,8 +332,9 @@ static bool has_gathered(struct ftc_comm *comm)
     return true;
 }
 
-/* Have all posted in that round, hence read the word of the one before it? Nobody has posted for
- * the next one, in the same place. */
+/* nodes.md, "Room for a broadcast's word". Has each rank of the node posted for round - AHEAD, or
+ * failed? Then it has read the word that this round overwrites. The marks are still there: the post
+ * for round + 1 goes to the same place, and no rank has come so far. */
 static bool has_room(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
@@ -340,8 +349,9 @@ static bool has_room(struct ftc_comm *comm)
     return true;
 }
 
-/* Who is in another operation than its delegate would wait for ever. When the word is there, which
- * is looked at after it, the delegate may be writing its post of a later round over this one. */
+/* nodes.md, "Wrong calls". A rank that is in another call than its delegate would wait for ever.
+ * The post of the delegate counts only if the word is not there, which is looked at afterwards:
+ * once the word is there the delegate may be overwriting this post with that of a later round. */
 static void compare(struct ftc_comm *comm, int delegate)
 {
     struct ftc_levels *levels = comm->levels;
@@ -371,7 +381,7 @@ static bool is_ready(struct ftc_comm *comm, void *arg)
 
 /* --- the call --- */
 
-/* In rank order. */
+/* Combines the posts of the node in rank order. */
 static const void *combine(struct ftc_comm *comm, const struct ftc_call *call)
 {
     struct ftc_levels *levels = comm->levels;
@@ -397,7 +407,8 @@ static const void *combine(struct ftc_comm *comm, const struct ftc_call *call)
     return levels->input;
 }
 
-/* A barrier has no data, but may be another call. */
+/* Compares the calls of all posts with that of this rank. combine() does not do so if a call has no
+ * data. */
 static void check_posts(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
@@ -519,14 +530,14 @@ static void check_own(struct ftc_comm *comm)
 
     if (levels == NULL)
         return;
-    /* In a call this round's post is made before any wait. */
+    /* During a call this starts with the mark of this round: the post is made before any wait. */
     for (uint64_t back = levels->call != NULL ? 0 : 1; back <= AHEAD && back <= levels->round;
          back++)
         if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - back, comm->rank))
             ftc_comm_leave(comm, FTC_EXIT_CORRUPT, "this process's own mark has changed");
 }
 
-/* The word, before anybody hears of it. */
+/* Writes the decision word before the decision goes to any other rank. */
 static void deliver(struct ftc_comm *comm, const struct ftc_output *output)
 {
     struct ftc_levels *levels = comm->levels;
@@ -551,7 +562,7 @@ static void deliver(struct ftc_comm *comm, const struct ftc_output *output)
 
 /* --- looking in --- */
 
-/* The delegate waits for posts, the others for the delegate. */
+/* What the slot shows: the delegate waits for posts, and the other ranks wait for the delegate. */
 static void activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
     const struct ftc_levels *levels = comm->levels;

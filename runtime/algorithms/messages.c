@@ -1,5 +1,6 @@
-/* By messages among all ranks: exchange, direct and tree. They differ in what the first ballot
- * collects by, which the member decides (docs/design/agreement.md, rule 2). */
+/* The algorithms by messages among all ranks: exchange, direct and tree. They differ in how the
+ * first ballot collects the contributions. The member decides that (docs/design/agreement.md, rule
+ * 2). */
 #include "runtime/algorithms/table.h"
 #include "runtime/call.h"
 #include "runtime/flow_control.h"

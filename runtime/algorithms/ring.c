@@ -1,4 +1,4 @@
-/* Large allreduces between nodes (collectives/ring/large.h): messages, waiting, commits. */
+/* Large allreduces round a ring (collectives/ring/large.h): their messages, waits and commits. */
 #include "runtime/algorithms/table.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 struct ftc_large_run {
     struct ftc_large *core;
-    unsigned char *decided; /* value of a commit */
+    unsigned char *decided; /* the value that the commit has decided */
 };
 
 static int ring_open(struct ftc_comm *comm)
@@ -85,7 +85,7 @@ static void put_out(struct ftc_comm *comm)
 
 /* --- in --- */
 
-/* Of a mismatch nothing comes back. */
+/* A mismatch ends the job. Other results are returned. */
 static int judged(struct ftc_comm *comm, int rc)
 {
     if (rc == FTC_ERR_MISMATCH)
@@ -159,7 +159,8 @@ static bool is_over(struct ftc_comm *comm, void *arg)
     return ftc_large_state(comm->large->core) != FTC_LARGE_UNDER_WAY;
 }
 
-/* Ranks that a decision has named: the detector may be about to tell this rank. */
+/* Tells the member of failed ranks that a decision has named. The detector may tell of them
+ * later. */
 static void tell_member(struct ftc_comm *comm)
 {
     const struct ftc_set *failed = ftc_large_failed(comm->large->core);
@@ -177,7 +178,7 @@ static void run_attempt(struct ftc_comm *comm)
 {
     struct ftc_large_now here;
 
-    comm->delivered = false; /* of the call under way: no message waits for its return */
+    comm->delivered = false; /* so that a step takes in more than one message */
     ftc_progress_failures(comm);
     tell_member(comm);
     here = now(comm);
@@ -222,7 +223,7 @@ static int run_call(struct ftc_comm *comm, const struct ftc_call *call, void *re
     ftc_large_end(run->core);
     if (rc == FTC_SUCCESS && verdict == FTC_LARGE_PROTECTED)
         return ftc_call_wait(comm, call, receive, &ftc_algorithm_ring);
-    comm->ran = ftc_algorithm_ring.name; /* and not the algorithm of the commit */
+    comm->ran = ftc_algorithm_ring.name; /* ftc_call_wait() has set that of the commit */
     return rc;
 }
 

@@ -1,18 +1,21 @@
-/* Which algorithm runs: the first here whose takes() says yes. */
+/* The table of algorithms. A call runs by the first entry whose takes() returns true. */
 #include "runtime/algorithms/table.h"
 
 const struct ftc_algorithm *const ftc_algorithms[] = {
-    /* Every call of a job on one node, unless [collectives] algorithm = corrected. */
+    /* Takes every call of a job on one node, unless [collectives] algorithm = corrected. */
     &ftc_algorithm_board,
-    /* Large allreduces of several nodes, [collectives] large. */
+    /* Takes large allreduces of several nodes: [collectives] large. */
     &ftc_algorithm_ring,
-    /* Several nodes with several ranks each, [collectives] levels. */
+    /* Takes calls if there are several nodes, of which one has several ranks: [collectives]
+     * levels. */
     &ftc_algorithm_levels,
-    /* By messages among all ranks. What the first ballot collects by: agreement.md, rule 2. */
+    /* By messages among all ranks. They differ in how the first ballot collects (agreement.md, rule
+     * 2). The last one takes every call. */
     &ftc_algorithm_exchange,
     &ftc_algorithm_direct,
     &ftc_algorithm_tree,
-    /* These take no call of the table: they have functions of their own in the API. */
+    /* These take no call by the table. Gossip and baseline have functions of their own, and flow
+     * control has only messages. */
     &ftc_algorithm_gossip,
     &ftc_algorithm_baseline,
     &ftc_algorithm_flow_control,

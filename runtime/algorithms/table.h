@@ -1,4 +1,5 @@
-/* The entries of the table. Each is in the file of its name, but for the last of them. */
+/* The entries of the table of algorithms. Each is in the file of its name, except where a comment
+ * says another. */
 #ifndef FTC_RUNTIME_ALGORITHMS_TABLE_H
 #define FTC_RUNTIME_ALGORITHMS_TABLE_H
 

@@ -1,4 +1,4 @@
-/* A run of a baseline: settings, life, result. */
+/* A run of a baseline: checks settings, runs, gives the result. */
 #include "sim/baseline/baseline.h"
 
 #include <math.h>
@@ -36,9 +36,10 @@ static int check(const struct ftc_baseline_settings *set)
     return 0;
 }
 
-/* So many datagrams in a row all get lost by a live receiver with probability 2^-96, that is never;
- * certain loss is no reason to go on. At least so many that acknowledgements on their way are no
- * silence. */
+/* Number of idle timeouts after which a rank counts as waiting for ever. A live receiver loses that
+ * many datagrams in a row with probability 2^-96, that is, never. If the loss is certain, there is
+ * no reason to go on. The least number is large enough that acknowledgements on their way do not
+ * count as silence. */
 static int patience(double loss)
 {
     const int least = 16;
@@ -114,7 +115,7 @@ static int run(const struct ftc_baseline_settings *set, uint64_t timeout,
     return rc;
 }
 
-/* Twice what a run without loss and deaths takes, which needs no timeout. */
+/* The timeout is twice the time of a run without losses and deaths. Such a run needs no timeout. */
 static int find_timeout(const struct ftc_baseline_settings *set, uint64_t *timeout)
 {
     struct ftc_baseline_settings calm = *set;
@@ -124,7 +125,7 @@ static int find_timeout(const struct ftc_baseline_settings *set, uint64_t *timeo
     calm.dead = 0;
     int rc = run(&calm, UINT64_MAX, &result);
     uint64_t end = result.complete ? result.root_free : result.last;
-    *timeout = end > 0 ? 2 * end : 1; /* where nothing costs anything */
+    *timeout = end > 0 ? 2 * end : 1; /* 1 if the cost model has no costs */
     return rc;
 }
 

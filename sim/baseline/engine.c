@@ -1,7 +1,7 @@
 /*
- * A process as a resource: LogGP as sim/timed/cost.h says, receive before send when both are
- * possible, the rules of sim/timed/process.c. READY and RECEIVED come after everything else of
- * their moment, so a send does not overtake a message that arrives at the same time.
+ * A process as a resource, by LogGP (sim/timed/cost.h) and the rules of sim/timed/process.c: it
+ * receives before it sends when it can do both. READY and RECEIVED events come after all other
+ * events of the same time. So a send does not overtake a message that arrives at the same time.
  */
 #include "sim/baseline/engine.h"
 
@@ -11,14 +11,14 @@
 #include "base/mix.h"
 
 enum event {
-    EVENT_ARRIVE, /* other: the sender; item: what */
+    EVENT_ARRIVE, /* other: the sender; item: the message */
     EVENT_RECEIVED,
     EVENT_READY,
     EVENT_TIMEOUT,
     EVENT_NOTICE,
 };
 
-/* A message in the pointer of an event. */
+/* Pack a message into the pointer of an event. */
 static void *pack(enum ftc_baseline_message kind, int fragment)
 {
     return (void *)((uintptr_t)fragment << 3 | (uintptr_t)kind);
@@ -48,7 +48,7 @@ static int push(struct ftc_baseline_engine *e, uint64_t time, enum event kind, i
     return ftc_queue_push(&e->queue, &event);
 }
 
-/* --- what waits --- */
+/* --- waiting messages --- */
 
 static int append(struct ftc_baseline_engine *e, struct ftc_baseline_list *list,
                   struct ftc_baseline_item item)
@@ -143,7 +143,7 @@ int ftc_baseline_wait(struct ftc_baseline_engine *e, int rank, int timeouts)
 
 static bool loses(const struct ftc_baseline_engine *e, int rank)
 {
-    uint64_t datagram = e->result->count.datagrams; /* its number */
+    uint64_t datagram = e->result->count.datagrams; /* number of this datagram */
     uint64_t bits =
         ftc_mix(ftc_mix(ftc_mix(e->set->seed ^ 0x6c6f7373) + datagram) + (uint64_t)rank);
 
@@ -222,7 +222,7 @@ static bool waits_next(const struct ftc_baseline_engine *e, const struct ftc_bas
     return p->out.head != 0 && e->item[p->out.head - 1].kind == FTC_BASELINE_WAIT;
 }
 
-/* It is not receiving: do what comes next, now or when it can. */
+/* The process is not receiving: do its next action, now or as soon as it can. */
 static int go_on(struct ftc_baseline_engine *e, int rank)
 {
     struct ftc_baseline_process *p = &e->process[rank];
@@ -311,7 +311,7 @@ static int ready(struct ftc_baseline_engine *e, int rank)
     struct ftc_baseline_process *p = &e->process[rank];
 
     if (p->wake != e->now)
-        return 0; /* another one came first */
+        return 0; /* another event came first */
     p->wake = UINT64_MAX;
     return p->receiving ? 0 : go_on(e, rank);
 }

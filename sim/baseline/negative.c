@@ -1,5 +1,5 @@
-/* Negative acknowledgement: who misses something asks the root, which answers as long as it
- * lives. */
+/* Negative acknowledgement: a rank that misses a fragment asks the root, which answers as long as
+ * it lives. */
 #include "sim/baseline/engine.h"
 
 static int start(struct ftc_baseline_engine *e)
@@ -12,7 +12,7 @@ static int start(struct ftc_baseline_engine *e)
     return rc;
 }
 
-/* What is missing before `end` was lost. */
+/* Ask for all fragments before `end` that are missing: they were lost. */
 static int ask_before(struct ftc_baseline_engine *e, int rank, int end)
 {
     struct ftc_baseline_process *p = &e->process[rank];
@@ -28,8 +28,8 @@ static int ask_before(struct ftc_baseline_engine *e, int rank, int end)
     return rc;
 }
 
-/* Datagrams do not overtake each other here; a repair comes of what was asked for, so it tells
- * nothing new. */
+/* Datagrams do not overtake each other here, so a gap means a loss. A repair is an answer to a
+ * request, so it shows no new gap. */
 static int fragment(struct ftc_baseline_engine *e, int rank, int number)
 {
     return ask_before(e, rank, number);
@@ -45,7 +45,7 @@ static int answer(struct ftc_baseline_engine *e, int rank, int from, int number)
     return ftc_baseline_send(e, rank, from, FTC_BASELINE_REPAIR, number);
 }
 
-/* Nobody waits for anybody but the root. */
+/* No rank waits for any rank but the root. */
 static int notice(struct ftc_baseline_engine *e)
 {
     (void)e;

@@ -1,11 +1,11 @@
-/* Positive acknowledgement: a tree of collectors, up which it goes that all below have the
+/* Positive acknowledgement: a tree of collectors passes up the news that all ranks below have the
  * value. */
 #include <math.h>
 
 #include "collectives/spread/topology.h"
 #include "sim/baseline/engine.h"
 
-/* --- who collects whose --- */
+/* --- collectors --- */
 
 static int linear_collector(int ranks, int rank)
 {
@@ -31,7 +31,7 @@ static int co_root_collector(int ranks, int rank)
 
 /* --- rules --- */
 
-/* All that rank was to see is seen: it says so, once. */
+/* When `rank` has the value and all acknowledgements that it awaits, it acknowledges, once. */
 static int tell_when_done(struct ftc_baseline_engine *e, int rank)
 {
     struct ftc_baseline_process *p = &e->process[rank];
@@ -70,7 +70,7 @@ static int fragment(struct ftc_baseline_engine *e, int rank, int number)
 
     (void)number;
     if (p->missing == 0 && p->awaited > 0 && e->scheme->local)
-        rc = wait_for_all(e, rank); /* it can repair now */
+        rc = wait_for_all(e, rank); /* it has the value now, so it can repair */
     return rc == 0 ? tell_when_done(e, rank) : rc;
 }
 
@@ -95,8 +95,8 @@ static int repair_each(struct ftc_baseline_engine *e, int rank)
     return rc;
 }
 
-/* Nothing new for so many timeouts in a row: it never comes. A notice that is still to come would
- * be something new. */
+/* After so many timeouts in a row without news, the rank waits for ever. A notice that is still to
+ * come would be news. */
 static bool waits_for_ever(struct ftc_baseline_engine *e, struct ftc_baseline_process *p)
 {
     p->idle = p->seen == e->news ? p->idle + 1 : 0;
@@ -119,8 +119,7 @@ static int timeout(struct ftc_baseline_engine *e, int rank)
     return rc == 0 ? wait_for_all(e, rank) : rc;
 }
 
-/* Whoever acknowledged to a dead collector, or was going to, does so to the nearest live one above
- * it. */
+/* A rank whose collector is dead acknowledges (again) to the nearest live one above it. */
 static void find_live_parent(struct ftc_baseline_engine *e, struct ftc_baseline_process *p)
 {
     if (!e->process[p->parent].dead)

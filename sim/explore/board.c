@@ -1,9 +1,9 @@
-/* Boards of nodes in global states (sim/explore/board.h). */
+/* The boards of nodes in global states (sim/explore/board.h). */
 #include "sim/explore/board.h"
 
 #include <assert.h>
 
-#define PLACES 2 /* words of a node: the fewest that do */
+#define PLACES 2 /* decision words of a node; the fewest that suffice */
 
 enum { POSTS, WRITING, WORDS, KNOWN = WORDS + 4 * PLACES, EPOCHS = KNOWN + 2, LAST = EPOCHS + 2 };
 
@@ -38,7 +38,7 @@ bool ftc_explore_board_is(const struct ftc_exploration *x, int op)
     return ftc_local_two_levels(&x->local, op);
 }
 
-/* Where the root is in G everybody returns at once. */
+/* If the root is in G, every rank returns at once, without the board. */
 static bool takes(const struct ftc_exploration *x, int op, ftc_mask agreed)
 {
     int root = x->local.program->operation[op].root;
@@ -106,7 +106,7 @@ static bool gathers_all(const struct ftc_exploration *x, const struct ftc_state 
     return w > 0 && (h->row + 1u) % w == 0 && !x->limits->no_gather;
 }
 
-/* Of the operations over its board the one PLACES - 1 before that which `rank` has posted for; -1:
+/* The operation on the board PLACES - 1 before the one for which `rank` has posted; -1: there is
  * none. */
 static int operation_before(const struct ftc_exploration *x, const struct ftc_state *state,
                             int rank)
@@ -121,7 +121,7 @@ static int operation_before(const struct ftc_exploration *x, const struct ftc_st
     return op;
 }
 
-/* A post of another epoch is none: whoever made it is dead (agreement.md, rule 0). */
+/* A post of another epoch does not count: the rank that made it is dead (agreement.md, rule 0). */
 static bool has_post(const struct ftc_exploration *x, const struct ftc_state *state, int rank,
                      int of)
 {
@@ -150,7 +150,7 @@ bool ftc_explore_board_gathers(const struct ftc_exploration *x, const struct ftc
     return true;
 }
 
-/* The operation whose decision `rank` waits for, -1: none. */
+/* The operation for whose decision `rank` waits; -1: none. */
 static int waits_for_word(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
     const struct ftc_local_history *h = ftc_state_history(x, state, rank);
@@ -160,13 +160,13 @@ static int waits_for_word(const struct ftc_exploration *x, const struct ftc_stat
     return waits_for_gather(x, state, rank) ? h->called : -1;
 }
 
-/* The operation that a word is of; -1: there is none. */
+/* The operation of a decision word; -1: there is none. */
 static int operation_of(const struct ftc_exploration *x, uint32_t word)
 {
     return word > 0 ? x->local.decision[word - 1].op : -1;
 }
 
-/* The word that `rank` waits for; 0: it is not there, or it waits for none. */
+/* The word for which `rank` waits; 0: it is not there, or `rank` waits for none. */
 static uint32_t word_for(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
     int op = waits_for_word(x, state, rank), node = node_of(x, rank);
@@ -248,7 +248,7 @@ void ftc_explore_board_write(struct ftc_exploration *x, struct ftc_state *state,
 
     set(x, state, WRITING, 1, rank, 0);
     for (int place = 0; place < PLACES;
-         place++) { /* the latest first: an older one goes to the place behind */
+         place++) { /* the latest word comes first; an older one moves to the next place */
         uint32_t word = get(x, state, WORDS, 16, node * PLACES + place);
         if (operation_of(x, word) == op && word != mine)
             ftc_explore_violate(
@@ -264,7 +264,7 @@ void ftc_explore_board_write(struct ftc_exploration *x, struct ftc_state *state,
     }
 }
 
-/* Before its state is gone. */
+/* Called while the state of `rank` is still there. */
 void ftc_explore_board_dies(const struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     if (!has_board(x))

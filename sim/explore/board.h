@@ -1,29 +1,34 @@
 /*
- * Two levels (docs/design/nodes.md) while exploring: what the ranks of a node have on their board,
- * as words of a global state. A rank posts; when all of its node have posted or are known failed it
- * gathers, that is, its member takes the call; a delegate that has delivered writes its node's
- * decision word, and returns only then; the others of the node take the decision from there.
+ * Exploration of two levels (docs/design/nodes.md): the board of each node, as words of a global
+ * state.
  *
- * What was posted and written stays when a rank dies. Each of these steps is an event of its own: a
- * rank may die between any two.
+ * A rank posts. When all ranks of its node have posted or are known failed, it gathers: its member
+ * takes the call. A delegate that has delivered writes the decision word of its node, and returns
+ * only then. The other ranks of the node take the decision from that word.
+ *
+ * Posts and words stay when a rank dies. Each of these steps is an event of its own, because a rank
+ * may die between any two.
  */
 #ifndef FTC_SIM_EXPLORE_BOARD_H
 #define FTC_SIM_EXPLORE_BOARD_H
 
 #include "sim/explore/state.h"
 
-/* The FTC_EXPLORE_BOARD_WORDS words of a state behind the others: posts (4 bits each), who is about
- * to write; the two latest decision words of each node, in 16 bits: number + 1; L as posted for a
- * validate and the epoch of a post, in 8 bits each; of the dead what they last delivered before
- * they posted, in 16 bits: number + 1. */
+/* A state ends with FTC_EXPLORE_BOARD_WORDS words for the boards:
+ * - posts, 4 bits for each rank;
+ * - which ranks are about to write, 1 bit each;
+ * - the two latest decision words of each node, 16 bits each: number + 1;
+ * - L as posted for a validate, 8 bits for each rank;
+ * - the epoch of the post, 8 bits for each rank;
+ * - for each dead rank what it last delivered before it posted, 16 bits: number + 1. */
 
-/* Is there a board, and does operation `op` go over it? */
+/* Is there a board, and does operation `op` use it? */
 bool ftc_explore_board_is(const struct ftc_exploration *x, int op);
-/* ... and the next one of `rank`, with the G that it has? */
+/* Does the next operation of `rank` use it, with the G that `rank` has? */
 bool ftc_explore_board_takes(const struct ftc_exploration *x, const struct ftc_state *state,
                              int rank);
 
-/* Which of these can `rank` do? No other input of its member comes before ADOPT or WRITE. */
+/* Which of these steps can `rank` take? Its member takes no other input before ADOPT or WRITE. */
 bool ftc_explore_board_posts(const struct ftc_exploration *x, const struct ftc_state *state,
                              int rank);
 bool ftc_explore_board_gathers(const struct ftc_exploration *x, const struct ftc_state *state,
@@ -35,7 +40,7 @@ bool ftc_explore_board_writes(const struct ftc_exploration *x, const struct ftc_
 bool ftc_explore_board_busy(const struct ftc_exploration *x, const struct ftc_state *state,
                             int rank);
 
-/* What its member is told then (local.h). */
+/* The input (local.h) that its member then gets. */
 uint32_t ftc_explore_board_gathered(const struct ftc_exploration *x, const struct ftc_state *state,
                                     int rank);
 uint32_t ftc_explore_board_adopted(const struct ftc_exploration *x, const struct ftc_state *state,
@@ -43,18 +48,19 @@ uint32_t ftc_explore_board_adopted(const struct ftc_exploration *x, const struct
 
 void ftc_explore_board_post(const struct ftc_exploration *x, struct ftc_state *state, int rank);
 void ftc_explore_board_write(struct ftc_exploration *x, struct ftc_state *state, int rank);
-/* By its own part, not from the word. */
+/* `rank` has delivered by its own member, not from the decision word. */
 void ftc_explore_board_delivered(const struct ftc_exploration *x, struct ftc_state *state, int rank,
                                  const struct ftc_local_delivery *delivery);
 void ftc_explore_board_dies(const struct ftc_exploration *x, struct ftc_state *state, int rank);
-/* Words that nobody will look at any more are cleared: states that differ in them only are the
- * same. */
+/* Clear words that no rank will look at any more, so that states that differ only in such words are
+ * the same. */
 void ftc_explore_board_tidy(const struct ftc_exploration *x, struct ftc_state *state);
 
-/* Has it posted for `op`? */
+/* Has `rank` posted for `op`? */
 bool ftc_explore_board_has_posted(const struct ftc_exploration *x, const struct ftc_state *state,
                                   int rank, int op);
-/* A value counts ranks that went on from the same decision as who delivers it. */
+/* Check that a value counts only ranks that went on from the same decision as the rank that
+ * delivers it. */
 void ftc_explore_board_check_counted(struct ftc_exploration *x, const struct ftc_state *state,
                                      int rank, const struct ftc_local_delivery *delivery,
                                      uint32_t to);

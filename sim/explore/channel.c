@@ -1,4 +1,4 @@
-/* Queues of messages as numbers. */
+/* Gives numbers to queues of messages. */
 #include "sim/explore/channel.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ void ftc_channels_fini(struct ftc_channels *channels)
     *channels = (struct ftc_channels){0};
 }
 
-/* The rest of a longer queue is the rest of the shorter one with the same message behind it. */
+/* The rest of the longer queue is the rest of the shorter one with the same message at its end. */
 static int add(struct ftc_channels *channels, uint32_t *queue, uint32_t message)
 {
     struct ftc_channel longer = {.head = message};

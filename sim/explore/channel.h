@@ -1,6 +1,7 @@
 /*
- * What is on the way from one rank to another, as a number: queues of message numbers, interned, so
- * that a global state holds one number for each channel. 0 is the empty queue.
+ * The messages on the way from one rank to another, as one number. A channel is a queue of message
+ * numbers. Queues are interned, so a global state holds one number for each channel. 0 is the empty
+ * queue.
  */
 #ifndef FTC_SIM_EXPLORE_CHANNEL_H
 #define FTC_SIM_EXPLORE_CHANNEL_H
@@ -9,11 +10,11 @@
 
 struct ftc_channel {
     uint32_t head; /* the first message */
-    uint32_t rest; /* the queue without it */
+    uint32_t rest; /* the queue without the first message */
 };
 
 struct ftc_channels {
-    struct ftc_table longer; /* queue << 32 | message -> the queue with this message behind it */
+    struct ftc_table longer; /* queue << 32 | message -> the queue with this message at its end */
     struct ftc_channel *queue;
     size_t room;
     uint32_t count;
@@ -21,8 +22,8 @@ struct ftc_channels {
 
 int ftc_channels_init(struct ftc_channels *channels); /* FTC_ERR_NOMEM */
 void ftc_channels_fini(struct ftc_channels *channels);
-int ftc_channels_append(struct ftc_channels *channels, uint32_t *queue,
-                        uint32_t message); /* FTC_ERR_NOMEM */
+/* FTC_ERR_NOMEM. */
+int ftc_channels_append(struct ftc_channels *channels, uint32_t *queue, uint32_t message);
 size_t ftc_channels_bytes(const struct ftc_channels *channels);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The promises of docs/design/agreement.md about several members, over masks and numbers. Without
- * fencing a rank that was declared failed is dead to all of them but one: what it returns to its
- * application is what the others return.
+ * The promises of docs/design/agreement.md about several members, checked on masks and numbers.
+ * Without fencing, a rank that was declared failed counts as dead for all promises but one: it must
+ * return to its application what the others return.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ void ftc_explore_violate(struct ftc_exploration *x, const char *format, ...)
     va_list arguments;
 
     if (x->violation[0] != '\0')
-        return; /* the first one is the cause */
+        return; /* the first violation is the cause of later ones */
     va_start(arguments, format);
     vsnprintf(x->violation, sizeof(x->violation), format, arguments);
     va_end(arguments);
@@ -24,7 +24,7 @@ static bool alive(const struct ftc_exploration *x, const struct ftc_state *state
     return !ftc_mask_has(ftc_state_dead(x->n, state), rank);
 }
 
-/* Equal G and epochs at the call, among the living. `rank` has just called. */
+/* G and epoch at the call are equal at all live ranks. `rank` has just called. */
 void ftc_explore_check_call(struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {
     const struct ftc_local_history *mine = ftc_state_history(x, state, rank);
@@ -45,8 +45,8 @@ void ftc_explore_check_call(struct ftc_exploration *x, const struct ftc_state *s
     }
 }
 
-/* Rule 3: f failures are masked. Each sub-round left one participant out, the last one was hit by
- * more than f. */
+/* Rule 3: f failures are masked. Each sub-round left one participant out, and more than f failures
+ * hit the last one. */
 static void check_masking(struct ftc_exploration *x, ftc_mask dead, int rank,
                           const struct ftc_local_delivery *d, ftc_mask agreed)
 {
@@ -75,8 +75,8 @@ static void check_truth(struct ftc_exploration *x, ftc_mask dead, int rank,
     if (d->root_failed && !ftc_mask_has(dead, root))
         ftc_explore_violate(x, "rank %d: operation %d reports live root %d as failed", rank, d->op,
                             root);
-    if (d->agrees &&
-        !ftc_explore_board_is(x, d->op)) /* a delegate's death masks nothing, whatever f is */
+    /* with two levels the death of a delegate is not masked, whatever f is */
+    if (d->agrees && !ftc_explore_board_is(x, d->op))
         check_masking(x, dead, rank, d, agreed);
     if (d->gives_up && __builtin_popcount(dead & ~agreed & 0xffu) <= x->local.settings.f)
         ftc_explore_violate(x, "rank %d: plain reduce %d gives up after %d failures", rank, d->op,
@@ -118,7 +118,7 @@ static void check_promise(struct ftc_exploration *x, int rank, const struct ftc_
         ftc_explore_violate(x, "rank %d: operation %d: %s", rank, d->op, broken);
 }
 
-/* Before `rank` moves on to its state `to`. */
+/* Called before `rank` changes to its state `to`. */
 void ftc_explore_check_delivery(struct ftc_exploration *x, const struct ftc_state *state, int rank,
                                 const struct ftc_local_delivery *d, uint32_t to)
 {

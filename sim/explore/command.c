@@ -32,7 +32,7 @@ static int take_crashes(void *command, const char *text)
     return rc;
 }
 
-/* Ranks are spread as agents do it: evenly, in rows. */
+/* Ranks are spread as agents spread them: evenly, and each node has consecutive ranks. */
 static int take_nodes(void *command, const char *text)
 {
     uint64_t number = 0;
@@ -229,7 +229,7 @@ static int check(const struct ftc_setup *setup)
     return FTC_SUCCESS;
 }
 
-/* Operations go over two levels if there are several nodes. */
+/* Operations use two levels if there are several nodes. */
 static int spread(struct explore *e, struct ftc_member_settings *member)
 {
     if (e->nodes > member->ranks)

@@ -1,4 +1,4 @@
-/* Which events can happen in a state. */
+/* Lists the events that can happen in a state. */
 #include "include/ftcoll.h"
 #include "sim/explore/board.h"
 
@@ -7,7 +7,8 @@ struct events {
     const struct ftc_state *state;
     struct ftc_explore_event *event;
     int count;
-    bool must; /* one of them has to happen: it is no death, and nothing a dead rank does */
+    /* at least one of them has to happen: it is neither a death nor a step of a dead rank */
+    bool must;
 };
 
 static void add(struct events *e, enum ftc_explore_kind kind, int rank, int other)
@@ -25,7 +26,8 @@ static bool may_crash(const struct events *e, int rank)
            __builtin_popcount(dead) < n - 1;
 }
 
-/* In full: the same step once more for each output but the last that it may die after. */
+/* In the full search, add the step once more for each output, except the last, after which the rank
+ * may die. */
 static int add_step(struct events *e, enum ftc_explore_kind kind, int rank, int other)
 {
     uint32_t step;

@@ -10,16 +10,16 @@
 #include "sim/explore/state.h"
 
 #define PROGRESS_EVERY (1u << 16)
-#define DEPTH_LIMIT    (1u << 14) /* far beyond what sound members do with eight operations */
+#define DEPTH_LIMIT    (1u << 14) /* far more than sound members need for eight operations */
 #define PATH_ROOM      (4u * DEPTH_LIMIT) /* a power of two */
 
-/* A state that waits for its turn: how it came about, and its hash. */
+/* A state that waits for its turn: the event that leads to it, and its hash. */
 struct node {
     uint64_t hash;
     struct ftc_explore_event event;
 };
 
-/* A state on the path: its own node, and those of its successors. */
+/* A state on the path: its own node, and the nodes of its successors. */
 struct frame {
     size_t node, first, next, end;
 };
@@ -29,7 +29,7 @@ struct search {
     struct ftc_visited visited;
     struct ftc_intern outcomes;
     struct node *node; /* the successors of all states on the path */
-    uint32_t *word;    /* their states, x.words each */
+    uint32_t *word;    /* their states, x.words words each */
     size_t count, room;
     struct frame *frame;
     size_t depth;
@@ -77,7 +77,7 @@ static void load(const struct search *s, size_t node, struct ftc_state *state)
     memcpy(state->word, (const char *)s->word + node * size, size);
 }
 
-/* --- the states on the path: one met again closes a cycle --- */
+/* --- the states on the path: if one is met again, there is a cycle --- */
 
 static uint64_t *on_path(struct search *s, uint64_t hash)
 {
@@ -101,7 +101,7 @@ static int enter(struct search *s, size_t node)
     return FTC_SUCCESS;
 }
 
-/* Who entered last leaves first: nothing was placed behind its entry since. */
+/* The state that was entered last leaves first, so nothing was placed behind its entry since. */
 static void leave(struct search *s)
 {
     struct frame *frame = &s->frame[--s->depth];
@@ -147,7 +147,7 @@ static int count_outcome(struct search *s, const struct ftc_state *state)
     return rc;
 }
 
-/* The counter-example as words and as a command. */
+/* Write the counter-example as text and as a command. */
 static int explain(struct ftc_exploration *x, struct ftc_explore_event **events, int *count)
 {
     const struct ftc_explore_limits *limits = x->limits;
@@ -166,8 +166,8 @@ static int explain(struct ftc_exploration *x, struct ftc_explore_event **events,
     return rc;
 }
 
-/* A promise is broken behind the path, by one more event or (NULL) by its end. Without memory to
- * explain it the finding stands. */
+/* A promise is broken after the path: by one more event, or (NULL) by the end of the path. If there
+ * is no memory to explain the finding, it is reported without explanation. */
 static int violated(struct search *s, const struct ftc_explore_event *last)
 {
     struct ftc_explore_event *events = malloc((s->depth + 1) * sizeof(*events));
@@ -199,7 +199,7 @@ static int end_here(struct search *s, const struct ftc_state *state)
     return s->x.limits->outcomes ? count_outcome(s, state) : FTC_SUCCESS;
 }
 
-/* The state entered last: check it, and put its successors on the stack. */
+/* Check the state that was entered last, and put its successors on the stack. */
 static int expand(struct search *s)
 {
     struct ftc_state state, next;
@@ -223,7 +223,7 @@ static int expand(struct search *s)
     return rc;
 }
 
-/* Now and then: show progress, and look at all the memory that is in use. */
+/* Called now and then: show progress, and check how much memory is in use. */
 static bool too_large(struct search *s)
 {
     struct ftc_explore_result *r = s->x.result;
@@ -254,7 +254,7 @@ static bool limited(struct search *s)
     return s->full;
 }
 
-/* A state seen for the first time is entered; one on the path closes a cycle. */
+/* Enter a state that is seen for the first time. A state that is on the path closes a cycle. */
 static int visit(struct search *s, size_t node)
 {
     bool fresh;

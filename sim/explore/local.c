@@ -1,4 +1,5 @@
-/* Numbering states, messages and decisions; learning steps by feeding inputs to members. */
+/* Gives numbers to states, messages and decisions, and learns steps by feeding inputs to
+ * members. */
 #include "sim/explore/local.h"
 
 #include <assert.h>
@@ -115,7 +116,7 @@ int ftc_local_forget(struct ftc_local *local, uint32_t *state, int op)
 
 /* --- messages and decisions --- */
 
-/* What a transport would deliver: the head, padding, then the bytes of the value. */
+/* The message as a transport would deliver it: the head, padding, the bytes of the value. */
 static struct ftc_buffer *join(const struct ftc_output *output)
 {
     size_t head = output->head->size;
@@ -138,7 +139,7 @@ static int number_message(struct ftc_local *local, const struct ftc_local_messag
 
     append(&s, &message->from, 1);
     append(&s, message->bytes->data, message->bytes->size);
-    /* First the room: fini() goes by the count of numbers. */
+    /* Make room first, because fini() frees as many entries as there are numbers. */
     int rc = ftc_array_grow((void **)&local->message, &local->message_room, local->messages.count,
                             sizeof(*message));
     if (rc == FTC_SUCCESS)
@@ -239,7 +240,7 @@ static int take_output(struct ftc_learning *l, const struct ftc_output *output)
     case FTC_OUTPUT_DELIVER:
         rc = ftc_learning_delivers(l, output);
         return rc == FTC_SUCCESS ? add_output(l, FTC_LOCAL_DELIVER) : rc;
-    case FTC_OUTPUT_MULTICAST: /* ftc_local_init() lets none through */
+    case FTC_OUTPUT_MULTICAST: /* ftc_local_init() refuses settings with multicast */
         break;
     case FTC_OUTPUT_MORE:
     case FTC_OUTPUT_TIMER:
@@ -272,7 +273,8 @@ bool ftc_local_two_levels(const struct ftc_local *local, int op)
     return local->settings.nodes > 1 && ftc_local_size(local, op) <= local->settings.levels_most;
 }
 
-/* The decision word says it; this rank may have posted only. */
+/* The decision comes from the decision word. This rank may only have posted, without a call of its
+ * member. */
 static int adopt(struct ftc_local *local, struct ftc_member *member, int rank,
                  const struct ftc_local_decision *d)
 {
@@ -288,7 +290,7 @@ static int adopt(struct ftc_local *local, struct ftc_member *member, int rank,
     return ftc_member_call(member, &call);
 }
 
-/* `posts`: the ranks of this node that have posted, and L as they have. */
+/* `posts`: the ranks of this node that have posted, and the L that they posted. */
 static int call_gathered(struct ftc_local *local, struct ftc_member *member, int rank,
                          uint32_t posts)
 {
@@ -324,8 +326,8 @@ static int feed(struct ftc_local *local, struct ftc_member *member, int rank, ui
 
     if (input < FTC_LOCAL_RANKS)
         return ftc_member_notice(member, (int)input);
-    if (input ==
-        FTC_LOCAL_TIMER) { /* going on and the timer are one event here: whichever was asked for */
+    /* going on and the timer are one event here; the member has asked for one of them */
+    if (input == FTC_LOCAL_TIMER) {
         int rc = ftc_member_more(member);
         return rc == FTC_SUCCESS ? ftc_member_timer(member) : rc;
     }
@@ -342,7 +344,8 @@ static int feed(struct ftc_local *local, struct ftc_member *member, int rank, ui
     return ftc_member_call(member, &call); /* the member has copied the bytes */
 }
 
-/* The inputs that lead to a state, last one first; their number, or FTC_TABLE_NONE: no memory. */
+/* Find the inputs that lead to a state, the last one first. Returns their number; FTC_TABLE_NONE:
+ * no memory. */
 static uint32_t find_path(struct ftc_local *local, uint32_t state)
 {
     uint32_t length = 0;
@@ -358,7 +361,7 @@ static uint32_t find_path(struct ftc_local *local, uint32_t state)
     return length;
 }
 
-/* A member in this state. */
+/* Make a member that is in this state. */
 static int revive(struct ftc_local *local, uint32_t state, struct ftc_member **member)
 {
     struct ftc_member_settings settings = local->settings;
@@ -408,7 +411,7 @@ static bool calls(const struct ftc_learning *l)
     return l->input >= FTC_LOCAL_GATHERED || l->input == FTC_LOCAL_CALL;
 }
 
-/* Take the input, then the outputs, with all checks. */
+/* Take the input and then the outputs, with all checks. */
 static int watch(struct ftc_learning *l)
 {
     const struct ftc_output *output;
@@ -427,7 +430,7 @@ static int watch(struct ftc_learning *l)
     return rc;
 }
 
-/* Rule 0: what another history led to changes nothing. */
+/* Rule 0: a message from another history changes nothing. */
 static void check_history(struct ftc_learning *l, uint32_t from)
 {
     const struct ftc_local *local = l->local;

@@ -1,5 +1,5 @@
-/* The promises of docs/design/agreement.md that one member keeps or breaks alone, checked while a
- * step is learned; of deliveries also what the explorer must compare with the other ranks. */
+/* The promises of docs/design/agreement.md that concern one member alone, checked while a step is
+ * learned. For deliveries it also notes what the explorer must compare with other ranks. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ void ftc_learning_violate(struct ftc_learning *l, const char *format, ...)
     va_list arguments;
 
     if (l->violation[0] != '\0')
-        return; /* the first one is the cause */
+        return; /* the first violation is the cause of later ones */
     va_start(arguments, format);
     vsnprintf(l->violation, sizeof(l->violation), format, arguments);
     va_end(arguments);
@@ -49,7 +49,7 @@ int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch, uint
     return FTC_SUCCESS;
 }
 
-/* Calls count, not ballots; only allreduce, barrier and validate start a new row. */
+/* Every call counts, not every ballot. Only allreduce, barrier and validate start a new row. */
 static void count_row(struct ftc_learning *l, const struct ftc_program_operation *operation,
                       ftc_mask agreed)
 {
@@ -63,8 +63,8 @@ static void count_row(struct ftc_learning *l, const struct ftc_program_operation
         l->history.row = (uint8_t)((l->history.row + 1u) % w);
 }
 
-/* Two levels: the call was the post. Who takes the decision from its node has forgotten by then
- * what it knew. */
+/* L at the call. With two levels the post was the call. For a rank that takes the decision from its
+ * node, the L of its post is not kept. */
 static ftc_mask known_at_call(const struct ftc_learning *l)
 {
     if (l->input >= FTC_LOCAL_ADOPT)
@@ -94,7 +94,8 @@ int ftc_learning_calls(struct ftc_learning *l)
 
 /* --- deliveries --- */
 
-/* Index in the view. Two levels: of the delegate of each node in turn. */
+/* Index in the view at which the rotation order starts. With two levels it is the index of a
+ * delegate, of each node in turn. */
 static int spread_start(const struct ftc_learning *l, int op, int members)
 {
     const struct ftc_member_settings *set = &l->local->settings;
@@ -121,8 +122,8 @@ static int member_at(const struct ftc_learning *l, ftc_mask agreed, int index)
     return -1;
 }
 
-/* Two levels, with a root: it, the others of its node from its first rank on, then the next
- * nodes. */
+/* Order of coordinators with two levels and a root: the root, then the other ranks of its node from
+ * the first one on, then the next nodes. */
 static int rooted_coordinator(const struct ftc_learning *l, ftc_mask agreed, int root, int members,
                               int i)
 {
@@ -161,7 +162,7 @@ static int coordinator(const struct ftc_learning *l, int op, int i)
     return member_at(l, agreed, (index + i) % members);
 }
 
-/* The root is in G: everybody returns at once, without them. */
+/* Does the operation use two levels? Not if the root is in G: then every rank returns at once. */
 static bool over_two_levels(const struct ftc_learning *l, int op)
 {
     return ftc_local_two_levels(l->local, op) &&
@@ -216,8 +217,8 @@ static void check_reduce(struct ftc_learning *l, const struct ftc_output *output
     }
 }
 
-/* Broadcast with its root in G: ROOT_FAILED at once, with no message, no state and no decision of
- * its own. */
+/* A broadcast with its root in G returns ROOT_FAILED at once, with no message, no state and no
+ * decision of its own. */
 static void check_silent(struct ftc_learning *l, const struct ftc_output *output, ftc_mask failed,
                          int op)
 {
@@ -231,7 +232,8 @@ static void check_silent(struct ftc_learning *l, const struct ftc_output *output
                              op);
 }
 
-/* The failed set contains G and the coordinators that were given up; ROOT_FAILED names the root. */
+/* The failed set contains G and the coordinators that were given up. With ROOT_FAILED it names the
+ * root. */
 static void check_failed(struct ftc_learning *l, const struct ftc_decision *decision,
                          const struct ftc_local_delivery *d)
 {
@@ -245,8 +247,8 @@ static void check_failed(struct ftc_learning *l, const struct ftc_decision *deci
                 l, "rank %d: operation %d: decided by c_%u, but c_%d = %d not in the failed set",
                 l->rank, d->op, decision->ballot.i, i, given_up);
     }
-    /* Rule 3: sub-rounds <= failures; each ballot after (0,0) leaves out one member of the view
-     * more, at least. */
+    /* Rule 3: sub-rounds <= failures, because each ballot after (0,0) leaves out at least one more
+     * member of the view. */
     int failures = __builtin_popcount(d->failed) - __builtin_popcount(l->history.agreed[d->op]);
     if ((int)(decision->ballot.i + decision->ballot.s) > failures)
         ftc_learning_violate(l, "rank %d: operation %d: decided in ballot (%u,%u) with %d failures",
@@ -257,7 +259,7 @@ static void check_failed(struct ftc_learning *l, const struct ftc_decision *deci
             d->op, ftc_learning_operation(l)->root);
 }
 
-/* Rule 5: G := failed set, L grows by it, the epoch moves unless the ballot is (0,0). */
+/* Rule 5: G := failed set, L grows by it, and the epoch changes unless the ballot is (0,0). */
 static void check_rule_5(struct ftc_learning *l, const struct ftc_decision *decision,
                          const struct ftc_local_delivery *d)
 {
@@ -283,7 +285,7 @@ static bool same_value(const struct ftc_value *a, const struct ftc_value *b)
     return a->buffer == NULL || memcmp(ftc_value_bytes(a), ftc_value_bytes(b), a->size) == 0;
 }
 
-/* Over two levels: the root has the value, and nobody else. */
+/* With two levels only the root has the value. */
 static void check_reduced(struct ftc_learning *l, const struct ftc_output *output, int op)
 {
     bool gives = output->result.buffer != NULL;
@@ -330,8 +332,8 @@ static void check_decision(struct ftc_learning *l, const struct ftc_output *outp
 
     d->failed = ftc_local_mask(&decision->failed);
     d->validates = kind == FTC_CALL_VALIDATE;
-    /* Over two levels the ranks of a node need not have called a broadcast that their delegate took
-     * part in. */
+    /* With two levels the delegate may take part in a broadcast that other ranks of its node have
+     * not called. */
     bool gathers = kind != FTC_CALL_BCAST || !over_two_levels(l, d->op);
     d->collects = collects(l) || (gathers && !first_ballot(decision->ballot));
     d->root_failed = decision->status == FTC_ERR_ROOT_FAILED;

@@ -1,4 +1,4 @@
-/* Inside of sim/explore/local*.c: one step of a member while it is learned. */
+/* Private to sim/explore/local*.c: one step of a member while it is learned. */
 #ifndef FTC_SIM_EXPLORE_LOCAL_LEARN_H
 #define FTC_SIM_EXPLORE_LOCAL_LEARN_H
 
@@ -11,7 +11,7 @@ struct ftc_learning {
     int rank;
     uint32_t input;
     ftc_mask known;                   /* L before the step */
-    struct ftc_local_history history; /* as it changes during the step */
+    struct ftc_local_history history; /* changes during the step */
     struct ftc_local_step step;
     char violation[300]; /* "": none */
 };
@@ -30,29 +30,34 @@ ftc_learning_operation(const struct ftc_learning *l)
     return &l->local->program->operation[l->history.called - 1];
 }
 
-/* local_value.c: what ranks contribute */
+/* local_value.c: the inputs of ranks */
 #define FTC_LOCAL_VALUE FTC_LOCAL_RANKS /* bytes of the largest value */
 size_t ftc_local_size(const struct ftc_local *local, int op);
-/* The call of operation `op`; `bytes` has room for FTC_LOCAL_VALUE and must outlive the call. */
+/* Make the call of operation `op`. `bytes` has room for FTC_LOCAL_VALUE bytes and must outlive the
+ * call. */
 void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes,
                     struct ftc_call *call);
-/* Whose input a value counts once or more, and whose more often; false: it has the wrong size. */
+/* `once`: the ranks whose input the value counts once or more; `often`: those that it counts more
+ * than once. False: the value has the wrong size. */
 bool ftc_local_counts(const struct ftc_local *local, const struct ftc_value *value, ftc_mask *once,
                       ftc_mask *often);
 bool ftc_local_broadcast_right(const struct ftc_local *local, int op,
                                const struct ftc_value *value);
 
-int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch,
-                           uint8_t *number); /* FTC_ERR_NOMEM */
+/* FTC_ERR_NOMEM. */
+int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch, uint8_t *number);
 
-/* local_check.c: the promises of agreement.md that one member keeps or breaks alone */
-int ftc_learning_calls(struct ftc_learning *l); /* before the call; counts it. FTC_ERR_NOMEM */
-int ftc_learning_delivers(struct ftc_learning *l,
-                          const struct ftc_output *output); /* FTC_ERR_NOMEM */
-void ftc_learning_ends(struct ftc_learning *l, int rc);     /* after the outputs; rc of the input */
+/* local_check.c: the promises of agreement.md that concern one member alone */
+/* Before the call; counts the call. FTC_ERR_NOMEM. */
+int ftc_learning_calls(struct ftc_learning *l);
+/* FTC_ERR_NOMEM. */
+int ftc_learning_delivers(struct ftc_learning *l, const struct ftc_output *output);
+/* After the outputs; `rc` is what the input returned. */
+void ftc_learning_ends(struct ftc_learning *l, int rc);
 
 /* local.c */
+/* Gives the number of the decision. */
 int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, unsigned retries,
-                     uint16_t *number); /* the number of a decision */
+                     uint16_t *number);
 
 #endif

@@ -1,10 +1,11 @@
-/* What the ranks of an explored job contribute, and what can be told from the result. */
+/* The inputs of the ranks of an explored job, and what a result tells about them. */
 #include <string.h>
 
 #include "sim/explore/local_learn.h"
 
-#define BROADCAST_SIZE                                                                             \
-    6 /* of the last rank; of the others 2: less than reductions of 3 ranks or more */
+/* Bytes of a broadcast of the last rank. Those of the other ranks have 2 bytes, which is less than
+ * reductions of 3 ranks or more have. */
+#define BROADCAST_SIZE 6
 
 static void add_counts(void *arg, const void *in, void *inout, size_t size)
 {

@@ -1,4 +1,4 @@
-/* A path through the states in words. */
+/* Prints a path through the states. */
 #include <stdio.h>
 #include <stdlib.h>
 

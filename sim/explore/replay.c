@@ -1,7 +1,8 @@
 /*
- * A counter-example as a schedule of a cluster (sim/model/schedule.h), so that `ftcoll-sim replay`
- * shows it. The path is walked once more, to count outputs and messages: a rank that crashes does
- * so after its last output, and of what it sent only that which arrived on the path arrives.
+ * Turns a counter-example into a schedule of a cluster (sim/model/schedule.h), so that `ftcoll-sim
+ * replay` can show it. It walks the path once more to count outputs and messages. A rank that
+ * crashes does so after its last output. Of the messages that it sent, only those arrive that
+ * arrived on the path.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static int add_deaths(struct replay *r)
     return FTC_SUCCESS;
 }
 
-/* Only a schedule that breaks a promise in the cluster too is worth showing. */
+/* A schedule is printed only if it breaks a promise in the cluster, too. */
 static int print(struct replay *r, char **text)
 {
     const struct ftc_local *local = &r->x->local;

@@ -1,5 +1,5 @@
-/* Looking for a shorter counter-example: the same search, never deeper than what is known, and into
- * a state again whenever it is reached by a shorter path. */
+/* Looks for a shorter counter-example. The search is the same, but never deeper than the known
+ * counter-example. It enters a state again whenever it reaches the state by a shorter path. */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -7,12 +7,12 @@
 #include "base/error.h"
 #include "sim/explore/state.h"
 
-/* Longer ones stay as they are: the search below is recursive. */
+/* A longer counter-example is not shortened, because the search below is recursive. */
 #define LONGEST 400
 
 struct shorten {
     struct ftc_exploration *x;
-    struct ftc_table depth; /* hash of a state -> the least depth it was seen at */
+    struct ftc_table depth; /* hash of a state -> the least depth at which it was seen */
     struct ftc_explore_event path[LONGEST], best[LONGEST];
     int best_count;
     uint64_t left; /* transitions to spend */

@@ -1,4 +1,4 @@
-/* Taking events: from one global state to the next. */
+/* Takes events: goes from one global state to the next. */
 #include "sim/explore/state.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@ static void set_timer(int n, struct ftc_state *state, int rank, bool on)
         on ? *ftc_state_flags(n, state) | bit : *ftc_state_flags(n, state) & ~bit;
 }
 
-/* It takes no step any more; what is on the way to it vanishes. */
+/* The rank takes no step any more, and the messages on the way to it vanish. */
 static void stop(const struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     ftc_explore_board_dies(x, state, rank);
@@ -38,7 +38,7 @@ static void stop(const struct ftc_exploration *x, struct ftc_state *state, int r
     set_timer(x->n, state, rank, false);
 }
 
-/* Declared failed; without fencing it goes on all the same. */
+/* The rank is declared failed. Without fencing it goes on nevertheless. */
 static void crash(const struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     int n = x->n;
@@ -96,7 +96,7 @@ int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state,
                : ftc_local_learn(&x->local, state->word[event.rank], input, step);
 }
 
-/* The event itself is over: take it out of the state. */
+/* Take the event itself out of the state. */
 static void consume(const struct ftc_exploration *x, struct ftc_state *state,
                     struct ftc_explore_event event)
 {
@@ -137,8 +137,8 @@ static int put_out_all(struct ftc_exploration *x, struct ftc_state *state, int r
     return rc;
 }
 
-/* Of operations that every rank that takes steps has delivered nobody's history is looked at any
- * more. */
+/* Forget the history of operations that every rank that takes steps has delivered. No check looks
+ * at it any more. */
 static int forget(struct ftc_exploration *x, struct ftc_state *state)
 {
     int least = x->length, rc = FTC_SUCCESS;
@@ -153,7 +153,7 @@ static int forget(struct ftc_exploration *x, struct ftc_state *state)
         least = delivered < least ? delivered : least;
     }
     if (x->local.settings.nodes >
-        1) /* what the dead posted is compared with the operation before */
+        1) /* a check compares the posts of dead ranks with the operation before */
         least = least > 0 ? least - 1 : 0;
     for (int rank = 0; rc == FTC_SUCCESS && rank < x->n; rank++) {
         if (ftc_state_acts(state, rank))
@@ -236,8 +236,8 @@ static int skip_notices(struct ftc_exploration *x, struct ftc_state *state, int 
     return rc;
 }
 
-/* After a step of `rank`: only its own inputs and the first messages it sent may have become
- * idle. */
+/* Called after a step of `rank`: only its own inputs, and the first messages that it sent, may have
+ * become idle. */
 static int skip_around(struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     int rc = FTC_SUCCESS;
@@ -267,9 +267,10 @@ int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state,
     }
     if (event.kind == FTC_EXPLORE_CRASH_TELL)
         crash(x, state, event.other);
+    /* after a CALL only the number of calls is counted: the operation does not use the board */
     if (event.kind == FTC_EXPLORE_POST ||
         (event.kind == FTC_EXPLORE_CALL && x->local.settings.nodes > 1))
-        ftc_explore_board_post(x, state, event.rank); /* a call by messages: just the count */
+        ftc_explore_board_post(x, state, event.rank);
     if (event.kind == FTC_EXPLORE_WRITE)
         ftc_explore_board_write(x, state, event.rank);
     else if (event.kind != FTC_EXPLORE_POST)

@@ -1,4 +1,4 @@
-/* Inside of sim/explore/: global states and the events between them. */
+/* Private to sim/explore/: global states and the events between them. */
 #ifndef FTC_SIM_EXPLORE_STATE_H
 #define FTC_SIM_EXPLORE_STATE_H
 
@@ -7,8 +7,11 @@
 #include "sim/explore/local.h"
 #include "sim/explore/visited.h"
 
-/* Words of a global state, n ranks: n members (FTC_STATE_GONE: stopped for ever), n * (n - 1)
- * channels, 2 of notices (bit observer * 8 + dead), 1 of: dead, timers, crashes left. */
+/* A global state of n ranks has these words:
+ * - n members; FTC_STATE_GONE: the member has stopped for ever;
+ * - n * (n - 1) channels;
+ * - 2 of notices that have still to be told: bit observer * 8 + dead;
+ * - 1 with the dead ranks, the timers and the number of crashes left. */
 #define FTC_STATE_WORDS         (FTC_LOCAL_RANKS * FTC_LOCAL_RANKS + 3 + FTC_EXPLORE_BOARD_WORDS)
 #define FTC_EXPLORE_BOARD_WORDS 18 /* with two levels; board.h */
 #define FTC_STATE_GONE          UINT32_MAX
@@ -20,9 +23,9 @@ struct ftc_state {
 enum ftc_explore_kind {
     FTC_EXPLORE_CALL,
     FTC_EXPLORE_ARRIVE, /* a message from `other` */
-    FTC_EXPLORE_TELL,   /* that `other` is dead */
+    FTC_EXPLORE_TELL,   /* `rank` is told that `other` is dead */
     FTC_EXPLORE_TIMER,
-    FTC_EXPLORE_POST, /* and these of two levels: board.h */
+    FTC_EXPLORE_POST, /* this and the next three are of two levels: board.h */
     FTC_EXPLORE_GATHER,
     FTC_EXPLORE_ADOPT,
     FTC_EXPLORE_WRITE,
@@ -32,7 +35,7 @@ enum ftc_explore_kind {
 
 struct ftc_explore_event {
     uint8_t kind, rank, other;
-    uint8_t outputs; /* it crashes after that many outputs; 0: it does not */
+    uint8_t outputs; /* the rank crashes after that many outputs; 0: it does not crash */
 };
 
 struct ftc_exploration {
@@ -41,8 +44,8 @@ struct ftc_exploration {
     struct ftc_local local;
     struct ftc_channels channels;
     int n, length;       /* ranks, operations */
-    int words;           /* of a state */
-    char violation[400]; /* of the event taken last, or of a state; "" */
+    int words;           /* words of a state */
+    char violation[400]; /* violation by the event taken last, or in a state; "": none */
 };
 
 /* --- reading --- */
@@ -72,7 +75,7 @@ static inline int ftc_state_crashes(int n, const struct ftc_state *state)
     return (int)(state->word[n * n + 2] >> 16);
 }
 
-/* Who is dead and not yet told to `observer`. */
+/* The dead ranks of which `observer` has still to be told. */
 static inline ftc_mask ftc_state_untold(int n, const struct ftc_state *state, int observer)
 {
     return (ftc_mask)(state->word[n * n + observer / 4] >> (observer % 4 * 8));
@@ -83,7 +86,7 @@ static inline bool ftc_mask_has(ftc_mask mask, int rank)
     return (mask >> rank & 1) != 0;
 }
 
-/* It takes steps: it is alive, or dead but not fenced. */
+/* The rank takes steps: it is alive, or dead but not fenced. */
 static inline bool ftc_state_acts(const struct ftc_state *state, int rank)
 {
     return state->word[rank] != FTC_STATE_GONE;
@@ -98,11 +101,11 @@ ftc_state_history(const struct ftc_exploration *x, const struct ftc_state *state
 /* --- state.c --- */
 
 void ftc_state_first(const struct ftc_exploration *x, struct ftc_state *state);
-/* Take an event that can happen. Fills x->violation if that breaks a promise. FTC_ERR_NOMEM. */
+/* Take an event that can happen. Sets x->violation if the event breaks a promise. FTC_ERR_NOMEM. */
 int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state,
                    struct ftc_explore_event event);
-/* The step of a member that belongs to an event (not to a crash, a post or a word that is
- * written). */
+/* The step of a member that belongs to an event. The event is not a crash, a post or the writing of
+ * a word. */
 int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state,
                    struct ftc_explore_event event, uint32_t *step);
 
@@ -114,29 +117,29 @@ void ftc_explore_check_call(struct ftc_exploration *x, const struct ftc_state *s
 void ftc_explore_check_delivery(struct ftc_exploration *x, const struct ftc_state *state, int rank,
                                 const struct ftc_local_delivery *delivery, uint32_t to);
 void ftc_explore_check_known(struct ftc_exploration *x, const struct ftc_state *state, int rank);
-/* Nothing has to happen any more: everyone alive must be done. */
+/* No event has to happen any more: checks that every live rank is done. */
 void ftc_explore_check_end(struct ftc_exploration *x, const struct ftc_state *state);
 
 /* --- event.c --- */
 
-/* Most events that can happen in one state. */
+/* Upper bound of the number of events that can happen in one state. */
 #define FTC_EXPLORE_EVENTS 4096
-/* All events of a state, in the order to try them; *terminal: none of them has to happen.
+/* All events of a state, in the order in which to try them. *terminal: none of them has to happen.
  * FTC_ERR_NOMEM. */
 int ftc_explore_events(struct ftc_exploration *x, const struct ftc_state *state,
                        struct ftc_explore_event events[], int *count, bool *terminal);
 
 /* --- shorten.c --- */
 
-/* Replace a counter-example by a shorter one if limits->shorten transitions suffice to find one.
- * FTC_ERR_NOMEM. */
+/* Replace a counter-example by a shorter one, if the search finds one within limits->shorten
+ * transitions. FTC_ERR_NOMEM. */
 int ftc_explore_shorten(struct ftc_exploration *x, struct ftc_explore_event **events, int *count);
 
 /* --- path.c --- */
 
-/* A path of the reduced search as one of the full search: put in the messages that were taken
- * without mention because they changed nothing. limits->plain must be set by now, as for the next
- * two. FTC_ERR_NOMEM. */
+/* Turn a path of the reduced search into one of the full search: add the messages that the reduced
+ * search took silently because they changed nothing. limits->plain must be set before this and the
+ * next two functions. FTC_ERR_NOMEM. */
 int ftc_explore_spell_out(struct ftc_exploration *x, struct ftc_explore_event **events, int *count);
 /* The events from the first state on, as lines of text, malloc'ed. FTC_ERR_NOMEM. */
 int ftc_explore_path(struct ftc_exploration *x, const struct ftc_explore_event events[], int count,
@@ -144,8 +147,8 @@ int ftc_explore_path(struct ftc_exploration *x, const struct ftc_explore_event e
 
 /* --- replay.c --- */
 
-/* The command that replays these events in a cluster, malloc'ed; NULL if they keep all promises
- * there. FTC_ERR_NOMEM. */
+/* The command that replays these events in a cluster, malloc'ed. NULL: there the events keep all
+ * promises. FTC_ERR_NOMEM. */
 int ftc_explore_replay(struct ftc_exploration *x, const struct ftc_explore_event events[],
                        int count, char **text);
 

@@ -8,7 +8,7 @@
 
 #define ROOM_FIRST 256
 
-/* Keys may be structured (two small numbers side by side): spread them. */
+/* Keys may be regular (two small numbers side by side), so they are spread. */
 static size_t home(const struct ftc_table *table, uint64_t key)
 {
     key ^= key >> 32;
@@ -16,7 +16,7 @@ static size_t home(const struct ftc_table *table, uint64_t key)
     return (size_t)(key >> 24) & (table->room - 1);
 }
 
-/* Where the key is, or belongs. */
+/* The slot of the key, or the slot where it belongs. */
 static struct ftc_table_entry *find(const struct ftc_table *table, uint64_t key)
 {
     size_t at = home(table, key);
@@ -99,7 +99,8 @@ int ftc_intern_number(struct ftc_intern *intern, struct ftc_digest digest, uint3
     while ((found = ftc_table_get(&intern->table, key)) != FTC_TABLE_NONE) {
         if (intern->digest[found].low == digest.low && intern->digest[found].high == digest.high)
             break;
-        key = key * 0x9e3779b97f4a7c15u + 1; /* half of the digest met another: the next key */
+        /* another digest has the same half: try the next key */
+        key = key * 0x9e3779b97f4a7c15u + 1;
     }
     *fresh = found == FTC_TABLE_NONE;
     *number = *fresh ? intern->count : found;

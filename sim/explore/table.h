@@ -1,7 +1,7 @@
 /*
- * Hash tables of exploration: a map from 64-bit keys to 32-bit numbers (open addressing, linear
- * probing, grows by doubling), and on it the interning of things by a 128-bit digest of their
- * bytes: equal digests are taken for equal things, the first one gets number 0, the next 1 and so
+ * Hash tables of exploration. The table maps 64-bit keys to 32-bit numbers (open addressing, linear
+ * probing, doubling). On it works the interning of things by a 128-bit digest of their bytes.
+ * Things with equal digests count as equal. The first thing gets number 0, the next one 1, and so
  * on.
  */
 #ifndef FTC_SIM_EXPLORE_TABLE_H
@@ -20,13 +20,13 @@ struct ftc_table_entry {
 
 struct ftc_table {
     struct ftc_table_entry *entry;
-    size_t room, count; /* room: a power of two, 0 before the first insertion */
+    size_t room, count; /* room: a power of two; 0 before the first insertion */
 };
 
 void ftc_table_fini(struct ftc_table *table); /* a zeroed struct is an empty table */
-/* FTC_TABLE_NONE if there is none. */
+/* The value of a key; FTC_TABLE_NONE: the key is not there. */
 uint32_t ftc_table_get(const struct ftc_table *table, uint64_t key);
-/* Insert, or replace; `value` is not FTC_TABLE_NONE. FTC_ERR_NOMEM. */
+/* Insert or replace. `value` must not be FTC_TABLE_NONE. FTC_ERR_NOMEM. */
 int ftc_table_put(struct ftc_table *table, uint64_t key, uint32_t value);
 size_t ftc_table_bytes(const struct ftc_table *table);
 
@@ -41,15 +41,15 @@ struct ftc_intern {
     uint32_t count;
 };
 
-void ftc_intern_fini(struct ftc_intern *intern); /* a zeroed struct knows nothing */
+void ftc_intern_fini(struct ftc_intern *intern); /* a zeroed struct is empty */
 struct ftc_digest ftc_digest_of(const void *bytes, size_t size);
-/* The number of what has this digest: an old one, or a new one and *fresh. FTC_ERR_NOMEM. */
+/* The number of the thing with this digest. *fresh: the number is new. FTC_ERR_NOMEM. */
 int ftc_intern_number(struct ftc_intern *intern, struct ftc_digest digest, uint32_t *number,
                       bool *fresh);
 size_t ftc_intern_bytes(const struct ftc_intern *intern);
 
-/* Room for element number `count`, of `size` bytes, in an array that doubles. FTC_ERR_NOMEM leaves
- * it as it was. */
+/* Make room for element number `count`, of `size` bytes, in an array that doubles. FTC_ERR_NOMEM
+ * leaves the array as it was. */
 int ftc_array_grow(void **array, size_t *room, size_t count, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* A set of 64-bit hashes in parts with linear probing. */
+/* The set of 64-bit hashes, in parts with linear probing. */
 #include "sim/explore/visited.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define ROOM_FIRST 512
 #define HUGE_PAGE  ((size_t)2 << 20)
 
-/* Zeroed memory; on huge pages where it is large, since each look is somewhere else. */
+/* Zeroed memory. Large memory is on huge pages, because each look goes to another place. */
 static void *map_slots(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -18,7 +18,7 @@ static void *map_slots(size_t bytes)
     if (memory == MAP_FAILED)
         return NULL;
     if (bytes >= HUGE_PAGE)
-        madvise(memory, bytes, MADV_HUGEPAGE); /* it works without, too */
+        madvise(memory, bytes, MADV_HUGEPAGE); /* if this fails, the set still works */
     return memory;
 }
 
@@ -27,7 +27,8 @@ static size_t bytes_of(uint32_t room)
     return room * sizeof(uint64_t);
 }
 
-/* Where the hash is, or belongs. Of its bits the part has used the top ones. */
+/* The slot of the hash, or the slot where it belongs. The top bits of the hash have chosen the
+ * part. */
 static uint64_t *find(const struct ftc_visited_part *part, uint64_t hash)
 {
     uint32_t at = (uint32_t)(((hash & UINT32_MAX) * part->room) >> 32);

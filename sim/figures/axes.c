@@ -8,7 +8,7 @@
 
 #define WORD 64
 
-/* The next word of a list; false: it does not fit. */
+/* Read the next word of a list. False: it does not fit. */
 static bool next_word(const char **at, char word[WORD])
 {
     size_t size = strcspn(*at, ",");
@@ -54,7 +54,7 @@ static void add_way(struct ftc_figures_axes *axes, const struct ftc_figures_way 
     for (int i = 0; i < axes->ways; i++)
         if (same_way(&axes->way[i], way))
             return;
-    axes->way[axes->ways++] = *way; /* there are no more different ones than room */
+    axes->way[axes->ways++] = *way; /* there are not more different ways than room */
 }
 
 static int take_way(struct ftc_figures_axes *axes, const char *word)

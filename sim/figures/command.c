@@ -198,7 +198,7 @@ static int add_row(struct ftc_figures *figures, const struct ftc_figures_row *ro
     return 0;
 }
 
-/* A curve after the other: the sizes of one way, cost model, number of failed ranks and loss. */
+/* Add the rows of one curve: all sizes for one way, cost model, number of failed ranks and loss. */
 static int add_curve(struct ftc_figures *figures, const struct command *c,
                      struct ftc_figures_row row)
 {
@@ -213,7 +213,7 @@ static int add_curve(struct ftc_figures *figures, const struct command *c,
     return rc;
 }
 
-/* Only datagrams get lost: without any there is one curve. */
+/* Only datagrams get lost, so a way without datagrams has one curve. */
 static int add_losses(struct ftc_figures *figures, const struct command *c,
                       struct ftc_figures_row row)
 {
@@ -274,7 +274,7 @@ static void lost(void *arg, void *row, const char *words)
     snprintf(r->words, sizeof(r->words), "%s", words);
 }
 
-/* The same command for one run: of an option given twice the later one counts. */
+/* Print the same command for one run. If an option is given twice, the later one counts. */
 static void print_again(const struct table *table, const struct ftc_figures_row *row)
 {
     char name[FTC_PAIR_NAME];
@@ -358,11 +358,11 @@ static bool print_row(void *arg, const void *any)
     print_known(row->formula_missed);
     print_known(row->formula_messages);
     putchar('\n');
-    fflush(stdout); /* a table may take long: what is done is there */
+    fflush(stdout); /* a table may take long, so finished rows are shown at once */
     return true;
 }
 
-/* --- a table that is there --- */
+/* --- a table from a file --- */
 
 static int read_parameter(struct ftc_csv *csv)
 {
@@ -432,7 +432,7 @@ static bool has_baseline(const struct command *c)
     return false;
 }
 
-/* What the rows say is not given as well. */
+/* A setting that the rows choose must not be given. */
 static int check_settings(const struct ftc_setup *setup)
 {
     const struct ftc_config *value = &setup->settings.value;
@@ -475,7 +475,7 @@ static int measure_and_print(const struct command *c, struct ftc_figures *figure
                                   .report = print_row};
 
     puts(head);
-    fflush(stdout); /* before processes are made: each would write it again */
+    fflush(stdout); /* before fork(), or each child would write the same text again */
     int rc = c->from != NULL ? read_and_print(figures, c->from, table)
                              : ftc_rows_run(&rows, (int)c->jobs);
     for (int kind = 0; rc == 0 && table->code == FTC_SIM_EXIT_OK && kind < FTC_FIGURES_KINDS;

@@ -1,13 +1,14 @@
 /*
- * Broadcasts in virtual time with nobody to help (sim/timed, alone): what each dissemination with
- * each correction costs and whom it reaches, against the number of ranks, failed ones, cost models
- * and lost datagrams. Failed ranks are dead before the start, at random, and nobody knows. Rank 0
- * is the root. Baselines (sim/baseline) stand beside.
+ * Broadcasts in virtual time without help (sim/timed, `alone`). They show what each dissemination
+ * with each correction costs and which ranks it reaches, by number of ranks, failed ranks, cost
+ * model and loss of datagrams. Failed ranks are drawn at random and are dead before the start, and
+ * no rank knows it. Rank 0 is the root. Baselines (sim/baseline) are measured beside.
  *
  * Parameters that the command line does not give are those of the papers, chosen for each row:
- * corrections as fast as a process can send; Lamé trees of order (L + 2o) / o; gossip bound in
- * time, whose rounds T and distance d = K(epsilon) are chosen for as many live ranks as there are
- * (sim/figures/gossip_plan.h).
+ * - corrections are sent as fast as a process can send;
+ * - Lamé trees have order (L + 2o) / o;
+ * - gossip is bound in time. Its rounds T and its distance d = K(epsilon) are chosen for the number
+ *   of live ranks (sim/figures/gossip_plan.h).
  */
 #ifndef FTC_SIM_FIGURES_FIGURES_H
 #define FTC_SIM_FIGURES_FIGURES_H
@@ -17,9 +18,10 @@
 #include "sim/options.h"
 #include "sim/timed/timed.h"
 
-#define FTC_FIGURES_EPSILON 1e-6 /* that gossip with opportunistic correction may miss anybody */
+/* Probability that gossip with opportunistic correction may miss a rank. */
+#define FTC_FIGURES_EPSILON 1e-6
 
-/* A way to broadcast: a pair, or a baseline. */
+/* A way to broadcast: a pair or a baseline. */
 struct ftc_figures_way {
     bool baseline;
     enum ftc_baseline kind;
@@ -28,41 +30,41 @@ struct ftc_figures_way {
 /* "lame+checked", "ack-tree". Returns text. */
 char *ftc_figures_way_name(const struct ftc_figures_way *way, char text[FTC_PAIR_NAME]);
 
-/* "1" or "1%" of the ranks. */
+/* A number of failed ranks, "1", or a share of the ranks, "1%". */
 struct ftc_figures_failed {
     double value;
     bool percent;
 };
-int ftc_figures_failed_of(const struct ftc_figures_failed *failed,
-                          int n); /* to the nearest number */
+/* Rounded to the nearest number. */
+int ftc_figures_failed_of(const struct ftc_figures_failed *failed, int n);
 
-/* Times in ns. Those of ranks are of survivors that were reached, without the root. */
+/* Times are in ns. Times of ranks cover the survivors that were reached, without the root. */
 struct ftc_figures_row {
     struct ftc_figures_way way;
     const struct ftc_cost *cost;
     const struct ftc_figures_failed *failed;
     double loss; /* percent of the datagrams */
     int n, dead;
-    /* of a pair: its parameters, 0: it has none of that kind */
+    /* parameters of a pair; 0: it has none of that kind */
     int rounds, distance, arity;
     double formula_missed, formula_messages; /* by the mean field; < 0: there is no formula */
     /* results */
     int runs;
-    uint64_t latency, least,
-        most; /* the last rank is reached: median, least and most of the runs */
-    /* means of the runs; spread: last - first; quiet: no message any more, or the root has all
-     * acknowledgements */
+    /* when the last rank is reached; latency: the median of the runs */
+    uint64_t latency, least, most;
+    /* Means of the runs. spread: last - first. quiet: when no message is on the way any more, or
+     * when the root has all acknowledgements. */
     double first, mean, spread, quiet;
     double dissemination, correction; /* messages for each live process */
-    double missed;                    /* survivors, mean of the runs */
-    int missed_runs;                  /* that missed any */
-    int endless_runs;                 /* of a baseline whose root waits for ever */
+    double missed;                    /* missed survivors, mean of the runs */
+    int missed_runs;                  /* runs that missed a survivor */
+    int endless_runs;                 /* runs of a baseline whose root waits for ever */
     int code;                         /* FTC_SIM_EXIT_* */
-    uint64_t bad_seed;                /* of a broken promise */
-    char words[400];                  /* of an error or a broken promise */
+    uint64_t bad_seed;                /* of the run that broke a promise */
+    char words[400];                  /* of the error or the broken promise */
 };
 
-/* What the command line gives, whatever the row is. */
+/* Parameters that the command line gives for all rows. */
 enum ftc_figures_given {
     FTC_FIGURES_ARITY = 1 << 0,
     FTC_FIGURES_DISTANCE = 1 << 1,
@@ -74,16 +76,16 @@ enum ftc_figures_given {
 };
 
 struct ftc_figures {
-    struct ftc_member_settings member; /* of every run, but what the row says or chooses */
-    unsigned given;                    /* enum ftc_figures_given: not to be chosen */
+    struct ftc_member_settings member; /* of every run, except what the row says or chooses */
+    unsigned given;                    /* enum ftc_figures_given: these parameters are not chosen */
     uint64_t bytes, noise_ns;
-    uint64_t seed; /* of the first of the repeated runs, the next one has the next */
+    uint64_t seed; /* of the first of the repeated runs; each further run has the next seed */
     int repeat;
     struct ftc_figures_row *row;
     int rows;
 };
 
-/* settings.c: the members of a row; fills in its parameters and formulas. */
+/* settings.c: the settings of the members of a row. Fills in the row's parameters and formulas. */
 struct ftc_member_settings ftc_figures_member(const struct ftc_figures *figures,
                                               struct ftc_figures_row *row);
 /* measure.c: fill in the row's results. */

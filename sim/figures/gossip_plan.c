@@ -1,4 +1,4 @@
-/* The mean field of gossip, round by round, and what follows from its end. */
+/* The mean field of gossip, round by round, and what follows from its last round. */
 #include "sim/figures/gossip_plan.h"
 
 #include <assert.h>
@@ -6,8 +6,8 @@
 
 /* --- rounds --- */
 
-/* reached(t): whom a message sent before round t goes to; who has it in round t are reached(t - hop
- * + 1). */
+/* reached(t): the number of live ranks to which a message was sent before round t. In round t,
+ * reached(t - hop + 1) of them have the message. */
 struct walk {
     const struct ftc_gossip_model *model;
     int round;
@@ -31,7 +31,8 @@ static double walk_reached(const struct walk *walk)
     return walk->reached[walk->round % walk->model->hop];
 }
 
-/* Each sender picks one of the N - 1 others: who is left is hit by one of them at least. */
+/* Each sender picks one of the N - 1 others. A rank is newly reached if at least one sender picks
+ * it. */
 static void walk_step(struct walk *walk)
 {
     const struct ftc_gossip_model *model = walk->model;
@@ -71,16 +72,16 @@ int ftc_gossip_plan_gap(int ranks, double coloured, double epsilon)
 {
     assert(coloured >= 1 && 0 < epsilon && epsilon < 1);
     double q = fmax(0, 1 - coloured / ranks);
-    double gap = ceil(log(epsilon / ranks) / log(q)); /* ln 0 is -infinity: the gap 0 */
+    double gap = ceil(log(epsilon / ranks) / log(q)); /* ln 0 is -infinity, and the gap is then 0 */
 
     return (int)fmax(1, fmin(gap, ranks));
 }
 
 /*
- * Going from a rank in one direction, is there a run of `run` dead ones before the first coloured
- * rank? The first that is not dead ends a run that is too short: if it is coloured, no; if not,
- * everything begins again. P = a + (1 - a) u P with a = dead^run and u the share of the uncoloured
- * in the live.
+ * Probability that, going from a rank in one direction, a run of `run` dead ranks comes before the
+ * first coloured rank. The first live rank may end a shorter run. If it is coloured, the answer is
+ * no. If it is not, the count starts again. So P = a + (1 - a) u P, with a = dead^run and u the
+ * share of uncoloured ranks among the live ones.
  */
 static double behind_dead(double dead, double uncoloured, int run)
 {
@@ -93,7 +94,7 @@ double ftc_gossip_plan_missed(const struct ftc_gossip_model *model, double colou
 {
     double live = model->live, dead = (model->ranks - live) / model->ranks;
     double uncoloured = fmax(0, (live - coloured) / live);
-    int left = distance / 2, right = distance - left; /* how far each rank sends to that side */
+    int left = distance / 2, right = distance - left; /* how far each rank sends to each side */
 
     if (model->ranks - model->live < distance)
         return 0;
@@ -114,7 +115,8 @@ static struct ftc_gossip_plan plan_here(const struct walk *walk, double epsilon)
     return plan;
 }
 
-/* Whatever comes later lasts as long as gossip alone by then, and a little more. */
+/* The search ends when gossip alone, and a little more, takes as long as the best plan so far: no
+ * later plan can be shorter. */
 struct ftc_gossip_plan ftc_gossip_plan_choose(const struct ftc_gossip_model *model, double epsilon)
 {
     struct walk walk;

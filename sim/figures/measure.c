@@ -1,4 +1,4 @@
-/* The runs of a row. */
+/* Does the runs of a row. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "sim/figures/figures.h"
 #include "sim/reach/promise.h"
 
-#define FRAGMENTS 1 /* of a baseline's value */
+#define FRAGMENTS 1 /* fragments of a baseline's value */
 
 char *ftc_figures_way_name(const struct ftc_figures_way *way, char text[FTC_PAIR_NAME])
 {
@@ -24,7 +24,7 @@ int ftc_figures_failed_of(const struct ftc_figures_failed *failed, int n)
 
 /* --- one run --- */
 
-/* Of one run; times as in the row. */
+/* Results of one run; times are those of the row. */
 struct run {
     uint64_t first, last, quiet;
     double mean, dissemination, correction;
@@ -69,7 +69,7 @@ static void take_messages(const struct ftc_timed_result *result, int live, struc
     run->correction = (double)result->corrected / live;
 }
 
-/* Whom did it reach, and is that what it promises? */
+/* Counts the ranks that the broadcast reached, and checks its promise. */
 static int judge(const struct ftc_member_settings *member,
                  const struct ftc_timed_settings *settings, const struct ftc_timed_result *result,
                  struct ftc_figures_row *row, struct run *run)
@@ -116,7 +116,7 @@ static int run_pair(const struct ftc_figures *figures, struct ftc_figures_row *r
                                           .seed = seed};
     struct ftc_timed_result result;
 
-    member.seed = ftc_mix(seed) >> 2; /* of targets; what the configuration takes */
+    member.seed = ftc_mix(seed) >> 2; /* seed of the targets, in the range of the configuration */
     int rc = ftc_timed_run(&member, &program, &settings, NULL, &result);
     if (rc != 0)
         return fail(row, FTC_SIM_EXIT_ERROR, seed, ftc_last_error());
@@ -130,8 +130,8 @@ static int run_pair(const struct ftc_figures *figures, struct ftc_figures_row *r
     return rc;
 }
 
-/* Acknowledgements and requests are what corrects. Without a detector a baseline promises nothing
- * where ranks are dead. */
+/* Acknowledgements and requests count as corrections. Without a detector a baseline promises
+ * nothing if ranks are dead. */
 static int run_baseline(const struct ftc_figures *figures, struct ftc_figures_row *row,
                         uint64_t seed, struct run *run)
 {
@@ -152,8 +152,8 @@ static int run_baseline(const struct ftc_figures *figures, struct ftc_figures_ro
     run->last = result.last;
     run->mean = result.mean;
     run->quiet = result.complete ? result.root_free : result.last;
-    run->endless =
-        !result.complete && row->way.kind != FTC_BASELINE_NEGATIVE; /* whose root never knows */
+    /* with negative acknowledgement the root never knows */
+    run->endless = !result.complete && row->way.kind != FTC_BASELINE_NEGATIVE;
     run->missed = result.receivers - result.served;
     run->dissemination = (double)(result.count.datagrams + result.count.repairs) / live;
     run->correction = (double)(result.count.acks + result.count.naks) / live;

@@ -10,7 +10,7 @@
 #define KEY_HEIGHT   60
 #define SKEW_COLUMNS 3
 
-/* Corrections in their order; baselines have the first ones. */
+/* One colour per correction, in their order. Baselines use the first colours. */
 static const char *const colours[] = {"lt 1", "lt 2", "lt 3", "lt 4",
                                       "lt 5", "lt 6", "lt 7", "lc rgb '#999999'"};
 
@@ -19,11 +19,11 @@ struct drawing {
     enum ftc_figures_kind kind;
 };
 
-/* --- what is in the table --- */
+/* --- the table --- */
 
 typedef bool same_rows(const struct ftc_figures_row *a, const struct ftc_figures_row *b);
 
-/* Panels of a line: one dissemination, or the baselines. */
+/* Are the panels in the same line? A line has one dissemination, or the baselines. */
 static bool same_line(const struct ftc_figures_row *a, const struct ftc_figures_row *b)
 {
     if (a->way.baseline || b->way.baseline)
@@ -52,7 +52,7 @@ static bool same_curve(const struct ftc_figures_row *a, const struct ftc_figures
     return same_way(a, b) && same_column(a, b) && a->loss == b->loss;
 }
 
-/* A colour of the key. */
+/* Do the rows have the same colour in the key? */
 static bool same_colour(const struct ftc_figures_row *a, const struct ftc_figures_row *b)
 {
     return a->way.baseline == b->way.baseline && colour_of(a) == colour_of(b);
@@ -102,7 +102,7 @@ static void write_data(const struct drawing *d, FILE *out)
     }
 }
 
-/* Messages are counted, times differ by orders of magnitude. */
+/* Latencies differ by orders of magnitude, so their axis is logarithmic. The others are linear. */
 static void write_axes(const struct drawing *d, FILE *out)
 {
     double most = 0, least = 1e18;
@@ -152,7 +152,7 @@ static void write_title(const struct drawing *d, const struct ftc_figures_row *r
             costs ? row->cost->name : "");
 }
 
-/* A loss that differs from the first of its panel is dashed. */
+/* A curve is dashed if its loss differs from the first loss of the panel. */
 static void write_panel(const struct drawing *d, int first, FILE *out)
 {
     const struct ftc_figures *figures = d->figures;
@@ -200,7 +200,7 @@ static const char *colour_name(const struct ftc_figures_row *row)
                              : ftc_correction_name(row->way.pair.correction);
 }
 
-/* One key for all panels, in a plot of its own that shows nothing else. */
+/* One key for all panels. It is in a plot of its own that shows nothing else. */
 static void write_key(const struct drawing *d, int lines, FILE *out)
 {
     const struct ftc_figures *figures = d->figures;
@@ -253,7 +253,7 @@ static void write_skew(const struct drawing *d, FILE *out)
 
 /* --- all --- */
 
-/* Panels side by side and in lines. */
+/* Number of panels side by side, and of lines of panels. */
 static void measure_layout(const struct drawing *d, int *lines, int *columns)
 {
     int curves = count(d->figures, same_curve);

@@ -1,11 +1,11 @@
 /*
  * Figures of a table of broadcasts, made by gnuplot, against the number of ranks:
- *   latency   until the last rank is reached, and
- *   messages  for each live process: a panel for each dissemination (lines) and number of failed
- *   ranks (columns), a colour
- *             for each correction; the baselines have a line of panels as well
- *   skew      how long the ranks take: the mean, and what lies between the first and the last; a panel for each combination,
- *             number of failed ranks and loss
+ * - latency: the time until the last rank is reached. It has a panel for each dissemination (lines)
+ *   and number of failed ranks (columns), and a colour for each correction. The baselines have a
+ *   line of panels as well.
+ * - messages: the messages for each live process, in the same panels.
+ * - skew: how long the ranks take: the mean, and the range from the first to the last. It has a
+ *   panel for each combination, number of failed ranks and loss.
  */
 #ifndef FTC_SIM_FIGURES_PLOT_H
 #define FTC_SIM_FIGURES_PLOT_H

@@ -1,4 +1,4 @@
-/* The parameters of a row. */
+/* Chooses the parameters of a row. */
 #include <math.h>
 
 #include "config/config.h"
@@ -12,7 +12,7 @@ static bool is_given(const struct ftc_figures *figures, enum ftc_figures_given w
     return (figures->given & what) != 0;
 }
 
-/* (L + 2o) / o: how many messages a process sends while one is on its way. */
+/* (L + 2o) / o: the number of messages that a process sends while one message is on its way. */
 static int hop_of(const struct ftc_cost *cost)
 {
     int hop = ftc_gossip_plan_hop(cost->L, cost->o);
@@ -29,8 +29,8 @@ static int levels_of(int n, int arity)
     return levels;
 }
 
-/* Long enough for what comes without failures: until the last rank of the dissemination has sent
- * all of its own, and its neighbour has what it sends then. */
+/* Long enough for everything that comes without failures: the last rank of the dissemination has
+ * sent all of its messages, and its neighbour has received the last of them. */
 static uint64_t patience_of(const struct ftc_figures *figures, const struct ftc_figures_row *row,
                             const struct ftc_member_settings *member)
 {
@@ -81,7 +81,7 @@ static void choose_gossip(const struct ftc_figures *figures, const struct ftc_fi
         member->distance = ftc_gossip_plan_gap(row->n, spread.coloured, FTC_FIGURES_EPSILON);
 }
 
-/* Of gossip: what its mean field expects. Corrections that are sure need no formula. */
+/* Fill in what the mean field of gossip expects. A correction that is certain needs no formula. */
 static void expect(struct ftc_figures_row *row, const struct ftc_member_settings *member)
 {
     struct ftc_gossip_model model = {.ranks = row->n, .live = row->n - row->dead, .hop = 1};

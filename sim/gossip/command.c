@@ -17,7 +17,7 @@
 
 struct command {
     struct ftc_gossip_axes axes;
-    struct ftc_gossip_run run; /* what no axis says */
+    struct ftc_gossip_run run; /* the settings that no axis gives */
     uint64_t repeat, jobs;
     bool fit;
     const char *plot[FTC_GOSSIP_FIGURES];
@@ -63,7 +63,7 @@ static int take_bits(void *command, const char *text)
     return ftc_gossip_read_bits(&((struct command *)command)->axes, text);
 }
 
-/* "any:" instead of a rank: one drawn in each run. */
+/* "any:" in place of a rank: each run draws one. */
 static int take_flip(void *command, const char *text)
 {
     struct ftc_gossip_run *run = &((struct command *)command)->run;
@@ -324,7 +324,7 @@ static const char head[] =
 static void print_head(void)
 {
     puts(head);
-    fflush(stdout); /* before processes are made: each would write it again */
+    fflush(stdout); /* before fork(), or each child would write the same text again */
 }
 
 static char *row_key(const struct ftc_gossip_row *row, char key[FTC_CSV_KEY])
@@ -375,7 +375,7 @@ static void lost(void *arg, void *row, const char *words)
     snprintf(r->words, sizeof(r->words), "%s", words);
 }
 
-/* To standard error: the table stays CSV. */
+/* Print to standard error, so that the table stays CSV. */
 static void print_fits(const struct ftc_gossip_table *table)
 {
     for (int i = 0; i < table->rows; i++) {
@@ -399,7 +399,7 @@ static void print_fits(const struct ftc_gossip_table *table)
     }
 }
 
-/* --- a table that is there --- */
+/* --- a table from a file --- */
 
 static int read_row(struct ftc_csv *csv, struct ftc_gossip_row *row)
 {
@@ -443,7 +443,7 @@ static int complain(int code)
     return code;
 }
 
-/* The agreement core has no part in it. */
+/* The agreement core has no part in it, so its options are refused. */
 static int check_settings(const struct ftc_setup *setup)
 {
     if (setup->program.length > 0)

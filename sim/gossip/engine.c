@@ -14,7 +14,7 @@ enum { EVENT_MESSAGE, EVENT_TIMER };
 
 struct rank {
     struct ftc_gossip *gossip;
-    uint64_t sent, deadline; /* of its timer */
+    uint64_t sent, deadline; /* deadline: of its timer */
     bool armed;              /* a timer event is pending */
     bool dead, near;         /* near: within the accuracy */
 };
@@ -28,7 +28,7 @@ struct engine {
     struct ftc_medium medium;
     uint64_t random, most;
     bool flipped, killed;
-    int head_of; /* rank of whose next message the head is to be damaged; -1: nobody's */
+    int head_of; /* the rank whose next message gets a damaged head; -1: none */
 };
 
 /* --- what the harness sees --- */
@@ -75,7 +75,7 @@ static bool is_over(const struct engine *e)
 
 static bool flip(struct engine *e, int rank, const struct ftc_flip *what)
 {
-    if (what->variable == FTC_FLIP_HEAD) { /* as it leaves */
+    if (what->variable == FTC_FLIP_HEAD) { /* the head is damaged when it leaves */
         e->head_of = rank;
         return true;
     }
@@ -167,7 +167,7 @@ static struct ftc_gossip_head head_of(const struct engine *e)
                                     .turns = gossip->turns};
 }
 
-/* As it is in jobs: behind a head. */
+/* Send the output behind a head, as a job does. */
 static int post_with_head(struct engine *e, int from, const struct ftc_gossip_output *output)
 {
     struct ftc_gossip_head head = head_of(e);
@@ -207,8 +207,8 @@ static int post(struct engine *e, int from, const struct ftc_gossip_output *outp
                            NULL);
 }
 
-/* What a job does with it (runtime/algorithms/gossip.c): a damaged head is dropped, one that says
- * something else would end the job. */
+/* Take a message in as a job does (runtime/algorithms/gossip.c): drop a damaged head. A head that
+ * says something else would end the job. */
 static int take_with_head(struct engine *e, int rank, int from, const struct ftc_packet *packet)
 {
     struct ftc_buffer *buffer = ftc_buffer_new(packet->size);
@@ -239,7 +239,7 @@ static int take(struct engine *e, int rank, int from, const struct ftc_packet *p
     return FTC_SUCCESS;
 }
 
-/* One event is pending for each timer; it finds out that the deadline has moved. */
+/* At most one event is pending for each timer. It finds out that the deadline has moved. */
 static int arm(struct engine *e, int at, uint64_t delay)
 {
     struct rank *rank = &e->rank[at];
@@ -265,7 +265,7 @@ static int take_outputs(struct engine *e, int rank)
 
 /* --- asynchronous --- */
 
-/* By chance: what a job tells need not be true (collectives/gossip/gossip.h). */
+/* Tell it at random, because what a job tells need not be true (collectives/gossip/gossip.h). */
 static void crowd(struct engine *e, struct ftc_gossip *gossip)
 {
     if (e->run->crowd > 0)
@@ -314,7 +314,7 @@ static int run_events(struct engine *e)
     return rc;
 }
 
-/* --- synchronous: algorithm 7, one rank after the other, messages arrive at once --- */
+/* --- synchronous: algorithm 7, one rank after the other; messages arrive at once --- */
 
 static void send_round(struct engine *e, int rank)
 {

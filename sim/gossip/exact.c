@@ -1,4 +1,4 @@
-/* The deterministic algorithms that gossip is judged by, over the same messages. */
+/* The deterministic algorithms with which gossip is compared, over the same messages. */
 #include "sim/gossip/exact.h"
 
 #include <math.h>
@@ -13,8 +13,9 @@ struct exact {
     const struct ftc_gossip_run *run;
     int ranks;
     struct ftc_doubling **rank;
-    uint64_t (*earliest)
-        [LINKS]; /* of each rank's channel to the rank that differs in a bit: they are FIFO */
+    /* by rank and bit: for the rank's channel to the rank that differs in this bit; channels are
+     * FIFO */
+    uint64_t (*earliest)[LINKS];
     struct ftc_inputs inputs;
     struct ftc_medium medium;
     uint64_t random;
@@ -31,14 +32,15 @@ int ftc_exact_check(const struct ftc_gossip_run *run)
     return 0;
 }
 
-/* What holds a rank's part of the result is the running sum, whatever gossip calls it. */
+/* The variable that a flip hits. Whatever it is in gossip, here it is the running sum. */
 static enum ftc_flip_variable variable_of(const struct ftc_flip *flip)
 {
     bool running = flip->variable == FTC_FLIP_FLOW || flip->variable == FTC_FLIP_ESTIMATE;
     return running ? FTC_FLIP_PARTIAL : flip->variable;
 }
 
-/* It is over after a few messages: a later step is one of these, by chance. */
+/* The algorithm ends after a few messages. A flip at a later step happens at one of these, drawn at
+ * random. */
 static void flip_on_request(struct exact *e, struct ftc_gossip_outcome *outcome)
 {
     struct ftc_flip flip = e->run->flip;
@@ -109,7 +111,7 @@ static int work(struct exact *e)
     return rc;
 }
 
-/* The sum is judged as the average that it is of. */
+/* The error of a sum is that of its average. */
 static double error_of(const struct exact *e, int rank, double *average)
 {
     const double *sum = ftc_doubling_result(e->rank[rank]);

@@ -1,4 +1,4 @@
-/* The cost model of Wimmer 2016, equation 5.2, fitted to a table. */
+/* Fits the cost model of Wimmer 2016, equation 5.2, to a table. */
 #include <math.h>
 #include <string.h>
 
@@ -76,7 +76,8 @@ bool ftc_gossip_fit(const struct ftc_gossip_table *table, int first, struct ftc_
     best = fit_line(&points, 0, fit);
     if (fit->points < 4)
         return false;
-    /* b from just above -least to far beyond: n + b in steps of 2 % of the least number of ranks */
+    /* b runs from just above -least to far beyond; n + b grows in steps of 2 % for the least number
+     * of ranks */
     for (double shifted = least * 1e-3; shifted < least * 1e7; shifted *= 1.02) {
         double residual = fit_line(&points, shifted - least, &tried);
         if (residual < best) {

@@ -1,4 +1,4 @@
-/* Inputs and truth of a simulated aggregation. */
+/* The inputs of a simulated aggregation, and their true average. */
 #include "sim/gossip/inputs.h"
 
 #include <math.h>

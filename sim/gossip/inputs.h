@@ -1,6 +1,6 @@
 /*
- * What the ranks of a simulated aggregation begin with, and the true average of it, which nothing
- * but the harness knows.
+ * The inputs of the ranks of a simulated aggregation, and their true average, which only the
+ * harness knows.
  */
 #ifndef FTC_SIM_GOSSIP_INPUTS_H
 #define FTC_SIM_GOSSIP_INPUTS_H
@@ -13,8 +13,8 @@ enum ftc_gossip_inputs {
     FTC_GOSSIP_UNIFORM,     /* [0, 1) */
     FTC_GOSSIP_NORMAL,      /* mean 1, deviation 1 */
     FTC_GOSSIP_EXPONENTIAL, /* mean 1 */
-    FTC_GOSSIP_LINEAR,      /* the rank, from 1 */
-    FTC_GOSSIP_SPIKE,       /* 1 at a rank drawn at random, else 0 */
+    FTC_GOSSIP_LINEAR,      /* the rank number plus 1 */
+    FTC_GOSSIP_SPIKE,       /* 1 at one random rank, 0 at all others */
     FTC_GOSSIP_INPUTS
 };
 const char *ftc_gossip_inputs_name(enum ftc_gossip_inputs inputs);
@@ -28,7 +28,7 @@ struct ftc_inputs {
     int ranks, live;
     size_t count;
     double *value; /* ranks * count */
-    double *truth; /* count: averages of those not left out */
+    double *truth; /* count entries: averages of the ranks that are not left out */
     double scale;  /* greatest |truth| */
     bool *left_out;
 };
@@ -38,10 +38,10 @@ int ftc_inputs_init(struct ftc_inputs *inputs, enum ftc_gossip_inputs kind, int 
                     uint64_t *random);
 void ftc_inputs_fini(struct ftc_inputs *inputs);
 const double *ftc_inputs_of(const struct ftc_inputs *inputs, int rank);
-/* The true average becomes that of the others. At least one has to be left. */
+/* Take a rank out of the true average. At least one rank must stay. */
 void ftc_inputs_leave_out(struct ftc_inputs *inputs, int rank);
-/* Greatest distance of an element from the truth, relative to the greatest |truth|; infinity for NaN.
- */
+/* Greatest distance of an element from the truth, relative to the greatest |truth|. Infinity for
+ * NaN. */
 double ftc_inputs_error(const struct ftc_inputs *inputs, const double *estimate);
 
 #endif

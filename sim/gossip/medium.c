@@ -1,4 +1,4 @@
-/* Messages of a simulated aggregation on their way. */
+/* The messages of a simulated aggregation on their way. */
 #include "sim/gossip/medium.h"
 
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #define WIDTH       760
 #define HEIGHT      420
 #define SAMPLES     4096
-#define LEAST_ERROR 1e-17 /* what is exact is drawn here */
-#define MOST_ERROR  1e20  /* ... and here what is beyond it, or not finite */
+#define LEAST_ERROR 1e-17 /* an exact result is drawn here */
+#define MOST_ERROR  1e20  /* a larger or not finite result is drawn here */
 
 enum axis { AXIS_BITS, AXIS_LOSS, AXIS_ACCURACY, AXIS_RANKS, AXES };
 
@@ -25,7 +25,7 @@ struct drawing {
     const struct ftc_gossip_table *table;
     enum ftc_gossip_figure figure;
     enum axis axis;
-    struct series *series; /* of each row, for histories */
+    struct series *series; /* series of each row, for histories */
 };
 
 /* --- what varies --- */
@@ -79,8 +79,8 @@ static bool is_history(enum ftc_gossip_figure figure)
     return figure == FTC_GOSSIP_FIGURE_HISTORY || figure == FTC_GOSSIP_FIGURE_FLOWS;
 }
 
-/* Does a curve begin with row i? In a history each row is one, but for those that have none: they
- * give nothing until they end. */
+/* Does a curve begin with row i? In a history each row is a curve. A deterministic algorithm has no
+ * curve there: it gives no result before it ends. */
 static bool begins_curve(const struct drawing *d, int i)
 {
     if (is_history(d->figure))
@@ -225,7 +225,7 @@ static void write_script(const void *data, FILE *out)
         ftc_gossip_curve_name(d->table, &d->table->row[i], name);
         if (is_history(d->figure) && varies(d->table, d->axis))
             append_place(name, &d->table->row[i], d->axis);
-        /* curves that lie on each other stay visible: dashes of their own */
+        /* each curve has its own dashes, so that curves that lie on each other stay visible */
         fprintf(out, "%s $curve%d using 1:2 with lines lt %d lw 2 dt %d title '%s'", separator, i,
                 curve + 1, curve % 5 + 1, name);
         separator = ", \\\n    ";

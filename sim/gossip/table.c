@@ -162,7 +162,7 @@ int ftc_gossip_read_bits(struct ftc_gossip_axes *axes, const char *text)
 
 /* --- rows --- */
 
-/* FTC_ERR_ARG: these cannot go together. */
+/* FTC_ERR_ARG: this combination is not possible. */
 static int possible(const struct ftc_gossip_run *run, enum ftc_neighbourhood_kind kind, int ranks)
 {
     struct ftc_gossip_run tried = *run;
@@ -187,7 +187,7 @@ static void add_row(struct ftc_gossip_table *table, struct ftc_gossip_run run,
         row->run.flip.bit = bit;
 }
 
-/* The ranks vary fastest but for the bits, so that rows of a curve follow one another. */
+/* Ranks vary fastest, after the bits, so that the rows of a curve follow one another. */
 static void add_rows(struct ftc_gossip_table *table, const struct ftc_gossip_axes *axes,
                      const struct ftc_gossip_run *run, enum ftc_neighbourhood_kind kind, int repeat)
 {
@@ -237,7 +237,8 @@ int ftc_gossip_table_make(struct ftc_gossip_table *table, const struct ftc_gossi
             for (int t = 0; t < turnses; t++) {
                 set_method(&run, axes->method[m]);
                 run.gossip.turns = in_turns(axes, t, axes->method[m], common->sync);
-                if (!run.deterministic || k + t == 0) /* which has neither */
+                /* a deterministic algorithm has neither neighbourhood nor turns */
+                if (!run.deterministic || k + t == 0)
                     add_settings(table, axes, &run, axes->neighbourhood[k], repeat);
             }
         }

@@ -1,9 +1,10 @@
-/* What an allreduce promises. */
+/* Checks what an allreduce promises. */
 #include <inttypes.h>
 
 #include "sim/large/world.h"
 
-#define COUNT_BITS 6 /* of each rank; above them, the sum of what tells elements apart */
+/* Bits of the count of each rank; the sum that tells elements apart is above them. */
+#define COUNT_BITS 6
 #define TAG_SHIFT  (COUNT_BITS * FTC_LARGE_SIM_RANKS)
 
 static uint64_t tag(int operation, int element)
@@ -67,7 +68,7 @@ static void compare(struct ftc_large_world *w, int operation, int one, int other
         }
 }
 
-/* Agreement is among the living. */
+/* Agreement is checked among live ranks. */
 void ftc_large_judge_end(struct ftc_large_world *w)
 {
     int first = -1;

@@ -1,4 +1,4 @@
-/* A process: drives its member and its large allreduces as runtime/algorithms/ring.c does. */
+/* A process: drives its member and its large allreduces, as runtime/algorithms/ring.c does. */
 #include <string.h>
 
 #include "include/ftcoll.h"
@@ -175,7 +175,7 @@ static void commit(struct ftc_large_world *w, int rank)
     call_member(w, rank, &p->commit);
 }
 
-/* What can be done without waiting. */
+/* Do everything that needs no waiting. */
 static void go_on(struct ftc_large_world *w, int rank)
 {
     struct ftc_large_process *p = &w->process[rank];

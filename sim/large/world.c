@@ -10,8 +10,8 @@
 #include "include/ftcoll.h"
 #include "sim/model/cluster.h"
 
-#define STEPS   20000 /* no sound run takes so many */
-#define SOON    4     /* outputs */
+#define STEPS   20000 /* more steps than any sound run takes */
+#define SOON    4     /* most outputs until the next doomed process dies */
 #define SOURCES (FTC_LARGE_SIM_N * FTC_LARGE_SIM_N * 2 + FTC_LARGE_SIM_N * 3)
 
 uint64_t ftc_large_below(struct ftc_large_world *w, uint64_t limit)
@@ -49,8 +49,8 @@ void ftc_large_say(struct ftc_large_world *w, const char *format, ...)
 
 /* --- channels --- */
 
-/* What a transport would deliver: bytes of their own, the head, padding, then those of the
- * value. */
+/* The message as a transport would deliver it: a copy of its own, with the head, padding and the
+ * bytes of the value. */
 static struct ftc_buffer *join(const struct ftc_large_world *w, const struct ftc_buffer *head,
                                const struct ftc_value *value)
 {
@@ -142,7 +142,8 @@ bool ftc_large_struck(struct ftc_large_world *w, int rank)
 
 /* --- events --- */
 
-/* Sources: channels, notices, then calls, going on and timers. Is there an event? */
+/* Can the event of this source happen? Sources are numbered: channels, notices, calls, going on,
+ * timers. */
 static bool can_happen(const struct ftc_large_world *w, int source)
 {
     int n = w->n, to = source / n % n, from = source % n;
@@ -190,7 +191,7 @@ static void happen(struct ftc_large_world *w, int source)
     }
 }
 
-/* -1: nothing can happen any more. */
+/* Choose a source; -1: no event can happen any more. */
 static int choose(struct ftc_large_world *w)
 {
     int n = w->n, sources = 2 * n * n + 3 * n, ready[SOURCES], count = 0;

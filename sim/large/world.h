@@ -14,21 +14,23 @@ struct ftc_large_packet {
 };
 
 enum ftc_large_phase {
-    FTC_LARGE_PHASE_OUTSIDE, /* of the library */
+    FTC_LARGE_PHASE_OUTSIDE, /* outside the library */
     FTC_LARGE_PHASE_RING,
     FTC_LARGE_PHASE_COMMIT,
-    FTC_LARGE_PHASE_MEMBER, /* the member does it */
+    FTC_LARGE_PHASE_MEMBER, /* the member executes the operation */
 };
 
 struct ftc_large_process {
     bool alive, more, timer;
     struct ftc_member *member;
     struct ftc_large *large;
-    int at; /* operation of the program under way, or next */
+    int at; /* index of the current or next operation of the program */
     enum ftc_large_phase phase;
-    struct ftc_call call, commit;                   /* its own; what commits its attempt */
-    const struct ftc_signature *under_way;          /* the member's */
-    uint64_t input[FTC_LARGE_SIM_ELEMENTS];         /* ... and its other input */
+    /* call: its own call; commit: the call that commits its attempt */
+    struct ftc_call call, commit;
+    const struct ftc_signature *under_way; /* signature of the member's call under way */
+    /* input of the large allreduce, and of the member's other calls */
+    uint64_t input[FTC_LARGE_SIM_ELEMENTS];
     unsigned char decided[FTC_LARGE_SIM_RANKS + 1]; /* value of a commit */
     bool delivered;
     int outputs;
@@ -43,9 +45,10 @@ struct ftc_large_world {
     uint64_t random;
     struct ftc_large_process process[FTC_LARGE_SIM_N];
     struct ftc_large_packet *first[FTC_LARGE_SIM_N][FTC_LARGE_SIM_N];
-    bool notice[FTC_LARGE_SIM_N][FTC_LARGE_SIM_N]; /* observer, dead: to be told */
-    uint64_t value[FTC_LARGE_SIM_N][FTC_LARGE_SIM_OPERATIONS]
-                  [FTC_LARGE_SIM_ELEMENTS]; /* delivered */
+    /* [observer][dead]: the observer has still to be told */
+    bool notice[FTC_LARGE_SIM_N][FTC_LARGE_SIM_N];
+    /* delivered values */
+    uint64_t value[FTC_LARGE_SIM_N][FTC_LARGE_SIM_OPERATIONS][FTC_LARGE_SIM_ELEMENTS];
     bool has[FTC_LARGE_SIM_N][FTC_LARGE_SIM_OPERATIONS];
     char violation[FTC_LARGE_SIM_WORDS];
 };
@@ -58,10 +61,10 @@ void ftc_large_say(struct ftc_large_world *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buffer *head,
                     const struct ftc_value *value);
-/* Counts an output of this process; true: it has ended before it. */
+/* Count an output of this process. True: the process has died before the output. */
 bool ftc_large_struck(struct ftc_large_world *w, int rank);
 
-/* process.c: a process takes a step. */
+/* process.c: the steps of a process. */
 void ftc_large_process_call(struct ftc_large_world *w, int rank);
 void ftc_large_process_take(struct ftc_large_world *w, int rank, int from,
                             struct ftc_buffer *message);

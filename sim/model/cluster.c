@@ -1,5 +1,5 @@
-/* A communicator in one process: members, virtual network, detector, deaths. Its promises are
- * checked by a ledger. */
+/* A communicator in one process: members, virtual network, detector, deaths. A ledger checks its
+ * promises. */
 #include "sim/model/cluster.h"
 
 #include <assert.h>
@@ -12,8 +12,8 @@
 #include "sim/model/cluster_channel.h"
 #include "sim/model/cluster_event.h"
 
-/* Of the process, as its exit is: 0, or the code with which a worker leaves without a word; its
- * parent has them. */
+/* Exit code when memory runs out, for the whole process. 0: exit with a message; else exit
+ * silently, because the parent process prints the message. */
 static int quiet_exit;
 
 void ftc_cluster_exit_quietly(int code)
@@ -96,7 +96,7 @@ static void make_processes(struct ftc_cluster *c)
     }
 }
 
-/* Now and then none, all, or just one way or the other of what is common. */
+/* Loss of datagrams: none in 2 of 8 draws, all in one, else a share in between. */
 static uint32_t draw_loss(uint64_t seed)
 {
     static const uint32_t losses[] = {0, 0, 2870, 10000, 100000, 500000, 900000, 1000000};
@@ -158,8 +158,8 @@ void ftc_cluster_free(struct ftc_cluster *c)
 
 /* --- network --- */
 
-/* What a transport would deliver: the head, padding, then the bytes of the value. Nobody writes to
- * a head. */
+/* The message as a transport would deliver it: the head, padding, the bytes of the value. No one
+ * writes to a head. */
 static struct ftc_buffer *join(const struct ftc_cluster *c, const struct ftc_output *output)
 {
     size_t head = output->head->size;
@@ -176,7 +176,7 @@ static struct ftc_buffer *join(const struct ftc_cluster *c, const struct ftc_out
     return bytes;
 }
 
-/* That it can be read is the ledger's to say; a drill may have damaged it. */
+/* A drill may have damaged the head. The ledger checks that it can be read. */
 static struct ftc_message_head head_of(const struct ftc_output *output)
 {
     struct ftc_message_head head;
@@ -210,7 +210,7 @@ static struct ftc_cluster_channel *datagrams_to(const struct ftc_cluster *c, int
     return &c->channel[c->n * c->n + to];
 }
 
-/* At the end, or before some of those that are there. */
+/* Put a datagram at the end, or before some of those that are there. */
 static void put_datagram(struct ftc_cluster *c, int to, const struct ftc_cluster_message *datagram,
                          int before)
 {
@@ -221,7 +221,7 @@ static void put_datagram(struct ftc_cluster *c, int to, const struct ftc_cluster
 
     while (place-- > 0)
         link = &(*link)->next;
-    /* The contents move up: the last place, which is new, gets what was before it, and so on. */
+    /* The contents move up by one place, from `place` to the new last one. */
     struct ftc_cluster_message carried = {
         .bytes = bytes, .head = datagram->head, .from = datagram->from};
     for (struct ftc_cluster_message *m = *link;; m = m->next) {
@@ -236,7 +236,7 @@ static void put_datagram(struct ftc_cluster *c, int to, const struct ftc_cluster
     ftc_cluster_set_pending(c, ftc_cluster_datagram(c, to), true);
 }
 
-/* To one receiver: lost, in order, out of order, twice. */
+/* Deliver a datagram to one receiver: lost, in order, out of order, or twice. */
 static void cast_to(struct ftc_cluster *c, int to, const struct ftc_cluster_message *datagram)
 {
     uint64_t random = ftc_mix(ftc_mix(c->settings.seed + 1) + c->datagrams++);
@@ -281,7 +281,7 @@ static void stop_events(struct ftc_cluster *c, int rank)
     ftc_cluster_set_pending(c, ftc_cluster_datagram(c, rank), false);
 }
 
-/* What a dead rank had on the way beyond the limits of its channels is lost. */
+/* Drop the messages of a dead rank that are beyond the limits of its channels. */
 static void apply_limits(struct ftc_cluster *c, int rank)
 {
     for (int to = 0; to < c->n; to++) {
@@ -314,7 +314,7 @@ static void crash(struct ftc_cluster *c, int rank)
 
 /* --- outputs --- */
 
-/* Does this output, the nth of its kind, take its process along? */
+/* Does its process die at this output, the nth of its kind? */
 static struct ftc_cluster_doom *doomed(struct ftc_cluster *c, int rank, int output, bool before)
 {
     for (int d = 0; d < c->dooms; d++) {
@@ -328,7 +328,7 @@ static struct ftc_cluster_doom *doomed(struct ftc_cluster *c, int rank, int outp
     return NULL;
 }
 
-/* Of an output that a death can come before or after. */
+/* The kind of an output before or after which a death can come. */
 static int doom_kind(const struct ftc_output *output)
 {
     if (output->kind == FTC_OUTPUT_SEND || output->kind == FTC_OUTPUT_MULTICAST)
@@ -363,7 +363,7 @@ static void deliver(struct ftc_cluster *c, int rank, const struct ftc_output *ou
     ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), called < c->program->length);
 }
 
-/* Who sent what a bit has changed in is fenced. Nothing else may be refused. */
+/* The sender of a message with a flipped bit is fenced. No other message may be refused. */
 static int refuse(struct ftc_cluster *c, int from, int rc)
 {
     if (rc != FTC_ERR_PROTO || c->settings.flips == NULL)
@@ -412,8 +412,8 @@ static void carry_out(struct ftc_cluster *c, int rank, const struct ftc_output *
     }
 }
 
-/* After each input: carry out what the member wants, or part of it if the process dies on the
- * way. */
+/* Called after each input: carry out the member's outputs, or a part of them if the process
+ * dies. */
 static void take_outputs(struct ftc_cluster *c, int rank, int rc, const char *input)
 {
     struct ftc_cluster_process *p = &c->process[rank];
@@ -512,7 +512,7 @@ void ftc_cluster_do(struct ftc_cluster *c, int event)
         return;
     }
     c->steps++;
-    ftc_cluster_set_pending(c, event, false); /* if it is pending again, it is young */
+    ftc_cluster_set_pending(c, event, false); /* an event that is pending again counts as new */
     if (e.kind == FTC_CLUSTER_ARRIVAL)
         arrive(c, e.a, e.b);
     else if (e.kind == FTC_CLUSTER_NOTICE)
@@ -541,7 +541,7 @@ void ftc_cluster_run_to(struct ftc_cluster *c, int op, int rank)
         ftc_ledger_violate(c->ledger, "rank %d does not deliver operation %d", rank, op);
 }
 
-/* Where a survivor is stuck, and why. */
+/* Report which survivor is stuck, and why. */
 static void check_stuck(struct ftc_cluster *c)
 {
     int rank = ftc_ledger_unfinished(c->ledger);

@@ -1,4 +1,4 @@
-/* Messages on their way: lists in order, cut from slabs that the cluster keeps. */
+/* Messages on their way, as ordered lists. Their memory comes from slabs that the cluster keeps. */
 #include "sim/model/cluster_channel.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Numbering, ordering and choosing the events of a cluster. */
+/* Numbers, ages and choice of the events of a cluster. */
 #include "sim/model/cluster_event.h"
 
 #include <assert.h>
@@ -67,12 +67,12 @@ int ftc_cluster_event_number(int n, struct ftc_cluster_event e)
 
 /* --- which are enabled, and since when --- */
 
-/* What a storm likes: the lower, the sooner. */
+/* What a storm prefers: an event with a lower value happens sooner. */
 struct ftc_cluster_tastes {
-    uint64_t bias; /* what the rest was drawn from */
+    uint64_t bias; /* the seed of the rest */
     uint16_t by_class[FTC_CLUSTER_CLASSES];
     uint16_t *by_rank;
-    uint16_t *dislike; /* by event, of the enabled ones */
+    uint16_t *dislike; /* by event; valid for enabled ones */
 };
 
 static void taste(struct ftc_cluster *c, int event);
@@ -127,7 +127,7 @@ static void disable(struct ftc_cluster *c, int event)
     *(younger >= 0 ? &c->older[younger] : &c->youngest) = older;
 }
 
-/* Keep the enabled ones = pending and not held, without scans. */
+/* Keep the list of enabled events (pending and not held) without scanning all events. */
 static void place_event(struct ftc_cluster *c, int event)
 {
     bool wanted = c->pending[event] && !c->held[event];
@@ -205,9 +205,9 @@ void ftc_cluster_release_calls(struct ftc_cluster *c)
 /* --- chance --- */
 
 /*
- * How much a storm dislikes an event: by its class, its ranks and by itself. What is next is the
- * least disliked of 12 neighbours, and one time in 16 any: an event that scores high mostly waits
- * long, so that one-sided schedules come up that uniform choice would hardly ever make.
+ * How much a storm dislikes an event: by its class, by its ranks and by itself. The next event is
+ * the least disliked one of 12 neighbours; one time in 16 it is any event. So a disliked event
+ * mostly waits long. This gives one-sided schedules, which uniform choice would hardly ever give.
  */
 static void taste(struct ftc_cluster *c, int event)
 {
@@ -218,7 +218,7 @@ static void taste(struct ftc_cluster *c, int event)
     t->dislike[event] = (uint16_t)(t->by_class[e.kind] + t->by_rank[e.a] + 2 * by_event);
 }
 
-/* Tastes by a new bias. */
+/* Draw new tastes from a new bias. */
 static void change_tastes(struct ftc_cluster *c)
 {
     struct ftc_cluster_tastes *t = c->tastes;
@@ -237,7 +237,7 @@ static void change_tastes(struct ftc_cluster *c)
         taste(c, c->enabled[i]);
 }
 
-/* Of a few neighbours in enabled[], which has no order, the one that is disliked least. */
+/* The least disliked of a few neighbours in enabled[], which has no order. */
 static int pick_liked(const struct ftc_cluster *c, int first)
 {
     const uint16_t *dislike = c->tastes->dislike;

@@ -1,5 +1,5 @@
-/* The events of a cluster: numbers for them, which are pending, how old they are, which one is
- * next. */
+/* The events of a cluster: their numbers, which ones are pending, how old they are, and the choice
+ * of the next one. */
 #ifndef FTC_SIM_MODEL_CLUSTER_EVENT_H
 #define FTC_SIM_MODEL_CLUSTER_EVENT_H
 
@@ -16,10 +16,10 @@ enum ftc_cluster_event_kind {
 
 struct ftc_cluster_event {
     enum ftc_cluster_event_kind kind;
-    int a, b; /* from, to; observer, dead; rank */
+    int a, b; /* arrival: from, to; notice: observer, dead; else a is the rank */
 };
 
-void ftc_cluster_make_events(struct ftc_cluster *c); /* none pending; for ftc_cluster_new() */
+void ftc_cluster_make_events(struct ftc_cluster *c); /* none is pending; for ftc_cluster_new() */
 void ftc_cluster_free_events(struct ftc_cluster *c);
 
 int ftc_cluster_event_count(int n);
@@ -27,13 +27,14 @@ struct ftc_cluster_event ftc_cluster_event_of(int n, int event);
 int ftc_cluster_event_number(int n, struct ftc_cluster_event event);
 void ftc_cluster_set_pending(struct ftc_cluster *c, int event, bool pending);
 
-/* One enabled event, by chance. With a bias (PCT: Burckhardt et al., "A randomized scheduler with
- * probabilistic guarantees of finding bugs", 2010) mostly that of the highest priority, and
- * priorities change now and then. */
+/* Pick an enabled event at random. With a bias, mostly pick the event of the highest priority, and
+ * change priorities now and then (PCT: Burckhardt et al., "A randomized scheduler with
+ * probabilistic guarantees of finding bugs", 2010). */
 int ftc_cluster_pick(struct ftc_cluster *c);
 
-/* By age, that is since when they are pending and not held: the event that `passed` enabled ones
- * are older than (the youngest if there are not so many), and how many are older than this one. */
+/* The age of an event counts from when it became enabled (pending and not held).
+ * ftc_cluster_aged(): the event that has `passed` older enabled events before it, or the youngest
+ * event if there are fewer. ftc_cluster_age(): how many enabled events are older than this one. */
 int ftc_cluster_aged(const struct ftc_cluster *c, uint64_t passed);
 uint64_t ftc_cluster_age(const struct ftc_cluster *c, int event);
 

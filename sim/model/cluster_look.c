@@ -1,4 +1,4 @@
-/* Looking into a cluster: results and counters for stories, the trace for people. */
+/* A look into a cluster: results and counters for stories, the trace for people. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -86,8 +86,7 @@ int ftc_cluster_on_the_way(const struct ftc_cluster *c, int from, int to)
     return c->channel[from * c->n + to].count;
 }
 
-/* --- trace: the last events, kept in a ring, formatted only when somebody wants to read them
- * --- */
+/* --- trace: a ring of the last events, formatted only when it is printed --- */
 
 #define TRACE_LENGTH 1024
 

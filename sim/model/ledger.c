@@ -1,4 +1,4 @@
-/* A ledger: what happened, who is alike, and what is asked about it. */
+/* The ledger: records what happened, finds equal histories and outcomes, and checks promises. */
 #include "sim/model/ledger.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@ void ftc_ledger_violate(struct ftc_ledger *l, const char *format, ...)
     va_list arguments;
 
     if (ftc_ledger_broken(l))
-        return; /* the first one is the cause */
+        return; /* the first violation is the cause of later ones */
     va_start(arguments, format);
     vsnprintf(l->violation, sizeof(l->violation), format, arguments);
     va_end(arguments);
@@ -113,9 +113,9 @@ void ftc_ledger_free(struct ftc_ledger *l)
     free(l);
 }
 
-/* --- calls: equal G and epochs among the living --- */
+/* --- calls: live ranks have equal G and epochs --- */
 
-/* Room for one more element; the array grows when its length is a power of two. */
+/* Make room for one more element. The array grows when its length is a power of two. */
 static void *grow(void *array, int length, size_t size)
 {
     if ((length & (length - 1)) != 0)
@@ -135,7 +135,7 @@ static bool same_history(const struct ftc_ledger_history *history, const struct 
            ftc_set_equal(&history->agreed, ftc_member_agreed_failed(member));
 }
 
-/* Index of the history, -1: out of memory. */
+/* Index of the history; -1: out of memory. */
 static int intern_history(struct ftc_ledger *l, struct ftc_ledger_record *record,
                           const struct ftc_member *member, bool collects)
 {
@@ -155,7 +155,8 @@ static int intern_history(struct ftc_ledger *l, struct ftc_ledger_record *record
     return record->histories++;
 }
 
-/* Calls count, not ballots; only allreduce, barrier and validate start a new row of broadcasts. */
+/* Every call counts, not every ballot. Only allreduce, barrier and validate start a new row of
+ * broadcasts. */
 static bool collects(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member)
 {
     struct ftc_ledger_process *p = &l->process[rank];
@@ -170,7 +171,7 @@ static bool collects(struct ftc_ledger *l, int rank, int op, const struct ftc_me
     return w > 0 && (uint32_t)p->row % w == 0;
 }
 
-/* A living rank that calls with another history. */
+/* A live rank that has called with another history. */
 static int other_caller(const struct ftc_ledger *l, int op, int history)
 {
     for (int rank = 0; rank < l->n; rank++) {
@@ -198,8 +199,8 @@ static void check_histories(struct ftc_ledger *l, int rank, int op)
                            op);
 }
 
-/* Rule 5: a delivered decision changes G, and the epoch if it was not made in ballot (0,0). Nothing
- * else does. */
+/* Rule 5: a delivered decision changes G, and also the epoch if it was not made in ballot (0,0).
+ * Nothing else changes them. */
 static void check_unchanged(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member)
 {
     if (op == 0)
@@ -253,7 +254,7 @@ void ftc_ledger_calls(struct ftc_ledger *l, int rank, const struct ftc_member *m
 
 /* --- messages --- */
 
-/* What a drill has damaged is what it was before. */
+/* Read the head of an output. A head that a drill has damaged is read as it was before. */
 static bool read_head(const struct ftc_ledger *l, const struct ftc_output *output,
                       struct ftc_message_head *head)
 {
@@ -289,7 +290,7 @@ void ftc_ledger_sends(struct ftc_ledger *l, int rank, const struct ftc_output *o
     }
 }
 
-/* --- deliveries: at most one each, and agreement with everyone alive now --- */
+/* --- deliveries: at most one each, and all live ranks agree --- */
 
 static bool same_verdict(const struct ftc_vote_verdict *a, const struct ftc_vote_verdict *b)
 {
@@ -313,7 +314,7 @@ static bool same_outcome(const struct ftc_ledger_outcome *a, const struct ftc_ou
                                : ftc_ledger_same_value(&a->value, &output->result);
 }
 
-/* Later changes of the original's bytes are not to be seen here. */
+/* The copy does not show later changes of the original. */
 static int copy_value(struct ftc_value *to, const struct ftc_value *from)
 {
     if (from->buffer == NULL)
@@ -356,7 +357,7 @@ static int copy_outcome(struct ftc_ledger_outcome *outcome, const struct ftc_out
                                     : copy_value(&outcome->value, &output->result);
 }
 
-/* The outcome, which is new if nobody living or dead delivered it yet; NULL: out of memory. */
+/* The outcome. It is new if no rank, live or dead, has delivered it yet. NULL: out of memory. */
 static struct ftc_ledger_outcome *intern_outcome(struct ftc_ledger_record *record, int history,
                                                  unsigned retries, const struct ftc_output *output,
                                                  bool *is_new)
@@ -375,7 +376,7 @@ static struct ftc_ledger_outcome *intern_outcome(struct ftc_ledger_record *recor
     return copy_outcome(added, output) == FTC_SUCCESS ? added : NULL;
 }
 
-/* Plain reduces agree on nothing: only the root gets anything. */
+/* A plain reduce needs no agreement: only the root gets a result. */
 static void check_agreement(struct ftc_ledger *l, int rank, int op,
                             const struct ftc_ledger_outcome *mine)
 {
@@ -457,7 +458,7 @@ void ftc_ledger_protests(struct ftc_ledger *l, int rank, const struct ftc_member
         ftc_ledger_violate(l, "rank %d reports a mismatch: %s", rank, ftc_member_mismatch(member));
 }
 
-/* Both have called it, with different G or epochs. */
+/* Have both called it with different G or epochs? */
 static bool is_foreign(const struct ftc_ledger *l, int from, int to, uint64_t op)
 {
     if (op >= (uint64_t)l->process[from].called || op >= (uint64_t)l->process[to].called)
@@ -466,7 +467,8 @@ static bool is_foreign(const struct ftc_ledger *l, int from, int to, uint64_t op
     return entry[from].history != entry[to].history;
 }
 
-/* Kept early: it is judged at the call. */
+/* Number of messages that the member did not take. One that is kept early is checked at the
+ * call. */
 static uint64_t not_taken(const struct ftc_member *member)
 {
     const uint64_t *rules = ftc_member_rules(member);
@@ -500,7 +502,7 @@ void ftc_ledger_hears(struct ftc_ledger *l, int rank, const struct ftc_member *m
                            dead);
 }
 
-/* L only grows, holds only the dead, contains G. */
+/* L only grows, holds only dead ranks, and contains G. */
 static void check_known(struct ftc_ledger *l, int rank, const struct ftc_member *member)
 {
     struct ftc_set *before = &l->process[rank].known;
@@ -520,8 +522,8 @@ static void check_known(struct ftc_ledger *l, int rank, const struct ftc_member 
         ftc_ledger_violate(l, "rank %d: G changes though share is off", rank);
 }
 
-/* Rule 8: with w at most w + 1 operations are retained; and after one that collects from all, that
- * one alone. */
+/* Rule 8: with w, a rank retains at most w + 1 operations. After an operation that collects from
+ * all ranks, it retains only that one. */
 static void check_retained(struct ftc_ledger *l, int rank, const struct ftc_member *member)
 {
     const struct ftc_ledger_process *p = &l->process[rank];

@@ -1,6 +1,6 @@
 /*
- * What agreement.md promises of a delivery ("What the simulator must establish", and section 4.1 of
- * Küttler, Härtig 2026), and of the number of messages.
+ * The promises of agreement.md about a delivery ("What the simulator must establish", and section
+ * 4.1 of Küttler, Härtig 2026), and about the number of messages.
  */
 #include "sim/model/ledger_record.h"
 
@@ -28,8 +28,7 @@ static int view_size(const struct ftc_ledger *l, const struct ftc_ledger_history
 
 /* --- at every delivery --- */
 
-/* The value that the caller gets is that of the decision; only a root may get none, for it has
- * it. */
+/* The caller gets the value of the decision. Only a root may get none, because it has the value. */
 static void check_result(struct ftc_ledger *l, int rank, int op, const struct ftc_output *output)
 {
     const struct ftc_decision *decision = output->decision;
@@ -56,7 +55,8 @@ static void check_report(struct ftc_ledger *l, int rank, int op, const struct ft
 
 /* --- silent corruption (agreement.md, "Vote") --- */
 
-/* Bits that turn over in operation op; `outvoted`: only those that comparing protects from. */
+/* Number of flipped bits in operation `op`. `outvoted`: only those against which the comparison
+ * protects. */
 static int count_flips(const struct ftc_ledger *l, int op, bool outvoted)
 {
     int count = 0;
@@ -69,9 +69,9 @@ static int count_flips(const struct ftc_ledger *l, int op, bool outvoted)
     return count;
 }
 
-/* Nothing protects a value that more than one bit has hit, or one that was hit before or after the
- * comparison, or of which there was one only. With checksums all are protected, and the end of
- * gossip has them always. */
+/* May the result be wrong? Nothing protects a value if more than one bit was flipped, if the bit
+ * was flipped before or after the comparison, or if there was only one result. Checksums protect
+ * every value, and the end of gossip always has them. */
 static bool may_be_wrong(const struct ftc_ledger *l, int op, uint32_t compared)
 {
     int flips = count_flips(l, op, false);
@@ -82,8 +82,8 @@ static bool may_be_wrong(const struct ftc_ledger *l, int op, uint32_t compared)
     return compared == 0 || flips > 1 || count_flips(l, op, true) == 0;
 }
 
-/* What comparing found: nothing where nothing was damaged; of one damaged result among three, the
- * right one. */
+/* The comparison must find nothing if nothing was damaged. With one damaged result among three it
+ * must find the right one. */
 static void check_verdict(struct ftc_ledger *l, int rank, int op, int status, uint32_t compared,
                           int wrong)
 {
@@ -106,7 +106,7 @@ static void check_verdict(struct ftc_ledger *l, int rank, int op, int status, ui
                            rank, op, wrong);
 }
 
-/* Rule 5: G := failed set, L grows by it, the epoch moves unless the ballot is (0,0). */
+/* Rule 5: G := failed set, L grows by it, and the epoch changes unless the ballot is (0,0). */
 static void check_rule_5(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member,
                          const struct ftc_decision *decision)
 {
@@ -122,8 +122,8 @@ static void check_rule_5(struct ftc_ledger *l, int rank, int op, const struct ft
         ftc_ledger_violate(l, "rank %d: G after operation %d is not its failed set", rank, op);
 }
 
-/* Broadcast with its root in G: ROOT_FAILED at once, with no message, no state and no decision of
- * its own. */
+/* A broadcast with its root in G returns ROOT_FAILED at once, with no message, no state and no
+ * decision of its own. */
 static void check_silent_broadcast(struct ftc_ledger *l, int rank, int op,
                                    const struct ftc_member *member, const struct ftc_output *output)
 {
@@ -133,7 +133,7 @@ static void check_silent_broadcast(struct ftc_ledger *l, int rank, int op,
     check_report(l, rank, op, member, &ftc_ledger_history_of(l, op, rank)->agreed);
 }
 
-/* The root gives up when more than f members of its view have failed, no sooner. */
+/* The root gives up when more than f members of its view have failed, not earlier. */
 static void check_giving_up(struct ftc_ledger *l, int rank, int op, int status)
 {
     int hit = ftc_set_count(&l->dead) - ftc_set_count(&ftc_ledger_history_of(l, op, rank)->agreed);
@@ -205,7 +205,7 @@ static int first_coordinator(const struct ftc_ledger *l, int op,
     return -1;
 }
 
-/* c_0 .. c_{i-1} were given up, hence have failed. */
+/* c_0 .. c_{i-1} were given up, so they must have failed. */
 static void check_given_up(struct ftc_ledger *l, int rank, int op,
                            const struct ftc_ledger_history *history,
                            const struct ftc_decision *decision)
@@ -228,8 +228,9 @@ static void check_given_up(struct ftc_ledger *l, int rank, int op,
     }
 }
 
-/* Rule 3: sub-rounds <= failures; each ballot after (0,0) leaves out one member of the view more,
- * at least. And f failures are masked: the last sub-round was hit by more than f others. */
+/* Rule 3: sub-rounds <= failures, because each ballot after (0,0) leaves out at least one more
+ * member of the view. f failures are masked, so more than f others must have hit the last
+ * sub-round. */
 static void check_sub_rounds(struct ftc_ledger *l, int rank, int op,
                              const struct ftc_ledger_history *history,
                              const struct ftc_decision *decision)
@@ -247,7 +248,7 @@ static void check_sub_rounds(struct ftc_ledger *l, int rank, int op,
             rank, op, decision->ballot.i, decision->ballot.s, dead, l->settings.f);
 }
 
-/* The failed set: truthful, contains G and the coordinators that were given up. */
+/* The failed set holds only dead ranks. It contains G and the coordinators that were given up. */
 static void check_failed(struct ftc_ledger *l, int rank, int op,
                          const struct ftc_ledger_history *history,
                          const struct ftc_decision *decision)
@@ -289,7 +290,7 @@ static void check_validate(struct ftc_ledger *l, int rank, int op, const struct 
     }
 }
 
-/* Who decides a ballot with a reduce has heard of everyone that lives. */
+/* A rank that decides a ballot with a reduce has heard of every live rank. */
 static void check_all_called(struct ftc_ledger *l, int rank, int op)
 {
     if (l->record[op].callers == l->alive)
@@ -301,7 +302,8 @@ static void check_all_called(struct ftc_ledger *l, int rank, int op)
     }
 }
 
-/* Rule 4, with `list`: who died before it called was left out of the reduce, and is named. */
+/* Rule 4, with `list`: a rank that died before its call was left out of the reduce, and is
+ * named. */
 static void check_left_out(struct ftc_ledger *l, int rank, int op, const struct ftc_set *failed)
 {
     for (int other = ftc_set_next(&l->dead, 0); other >= 0;
@@ -372,14 +374,14 @@ static bool exchanges(const struct ftc_ledger *l, int op, const struct ftc_ledge
     return ftc_program_exchanges(&l->settings, operation_of(l, op)->kind, view_size(l, history));
 }
 
-/* UP of a collecting ballot of m: "Cost without failures". */
+/* UP messages of a collecting ballot of m participants ("Cost without failures"). */
 static uint64_t up_formula(uint64_t m, uint64_t f)
 {
     uint64_t a = (m - 1) % (f + 1) + 1;
     return f * (f + 1) * ((m - 1) / (f + 1)) + a * (a - 1);
 }
 
-/* "Direct": of such ballots by one UP of everyone else. */
+/* "Direct": each participant but c_b sends one UP. */
 static bool directly(const struct ftc_ledger *l, uint64_t m)
 {
     return m <= (uint64_t)l->settings.direct && l->settings.integrity != FTC_INTEGRITY_VOTE;
@@ -390,7 +392,7 @@ static uint64_t ups(const struct ftc_ledger *l, uint64_t m)
     return directly(l, m) ? m - 1 : up_formula(m, (uint64_t)l->settings.f);
 }
 
-/* "Exchange": those of the rounds, and of who takes part in none. */
+/* "Exchange": the UPs of the rounds, and one of each participant that takes part in no round. */
 static uint64_t exchange_ups(uint64_t m)
 {
     uint64_t power = 1, rounds = 0;
@@ -400,7 +402,7 @@ static uint64_t exchange_ups(uint64_t m)
     return power * rounds + (m - power);
 }
 
-/* ... who gets the decision instead. */
+/* "Exchange": a participant that takes part in no round gets a DECIDE. */
 static uint64_t exchange_decides(uint64_t m)
 {
     uint64_t power = 1;
@@ -410,7 +412,7 @@ static uint64_t exchange_decides(uint64_t m)
     return m - power;
 }
 
-/* ... of a ballot of m participants or fewer. */
+/* The most UPs of a ballot of m participants or fewer. */
 static uint64_t most_ups(const struct ftc_ledger *l, uint64_t m)
 {
     uint64_t most = up_formula(m, (uint64_t)l->settings.f);
@@ -422,14 +424,14 @@ static uint64_t most_ups(const struct ftc_ledger *l, uint64_t m)
     return most;
 }
 
-/* Everyone has it from its parent, and from nobody else? */
+/* Does every participant get DECIDE from its parent only? */
 static bool by_tree_alone(const struct ftc_ledger *l)
 {
     return l->settings.dissemination == FTC_DISSEMINATION_TREE &&
            l->settings.correction == FTC_CORRECTION_NONE;
 }
 
-/* By its parent: without failures nobody asks. */
+/* Does its parent owe DECIDE to each participant? Then without failures no participant asks. */
 static bool is_owed(const struct ftc_ledger *l)
 {
     return l->settings.dissemination == FTC_DISSEMINATION_TREE;
@@ -440,22 +442,22 @@ static bool in_pieces(const struct ftc_ledger *l)
     return l->settings.dissemination == FTC_DISSEMINATION_MULTICAST;
 }
 
-/* DECIDE of one ballot: everyone to everyone else at most, and answers to those who lost
- * patience. */
+/* Most DECIDEs of one ballot: one from each participant to each other one, and the answers to those
+ * that have lost patience. */
 static uint64_t most_decides(const struct ftc_ledger *l, uint64_t m)
 {
     return by_tree_alone(l) ? m - 1 : 2 * m * m;
 }
 
-/* The coordinator waits for all. */
+/* Does the coordinator compare results? Then it waits for all of them. */
 static bool compares(const struct ftc_ledger *l, int op, uint64_t m)
 {
     return l->settings.integrity == FTC_INTEGRITY_VOTE &&
            operation_of(l, op)->kind == FTC_CALL_ALLREDUCE && m > (uint64_t)l->settings.f + 1;
 }
 
-/* No member of the view failed: exactly the numbers of the document; fewer TREEs where processes
- * stop early. */
+/* No member of the view failed: the numbers are exactly those of the document. There are fewer
+ * TREEs where processes stop early. */
 static void check_numbers(struct ftc_ledger *l, int op, const struct ftc_ledger_history *history)
 {
     bool decides = operation_of(l, op)->kind != FTC_CALL_REDUCE;
@@ -481,7 +483,7 @@ static void check_numbers(struct ftc_ledger *l, int op, const struct ftc_ledger_
         expect(l, op, history, FTC_MESSAGE_FRAGMENT, 0, 0);
 }
 
-/* Failures make a plain reduce send fewer (Theorem 5). */
+/* With failures a plain reduce sends fewer messages (Theorem 5). */
 static void check_reduce_bounds(struct ftc_ledger *l, int op,
                                 const struct ftc_ledger_history *history)
 {
@@ -494,10 +496,10 @@ static void check_reduce_bounds(struct ftc_ledger *l, int op,
 }
 
 /*
- * At most f members of the view failed: no ballot had to be retried, and each failure cost one
- * ballot at most, so that d failures cost at most d + 1 times the messages, PREPARE, POKE, PULL and
- * the answers to PULL apart (Theorem 7). Each later coordinator is poked by everyone at most once,
- * and, unless PREPARE goes down a tree, prepares everyone once.
+ * At most f members of the view failed. So no ballot had to be retried, and each failure cost at
+ * most one ballot. Then d failures cost at most d + 1 times the messages, without PREPARE, POKE,
+ * PULL and the answers to PULL (Theorem 7). Each participant pokes each later coordinator at most
+ * once. Each later coordinator sends each participant one PREPARE, unless PREPARE goes down a tree.
  */
 static void check_bounds(struct ftc_ledger *l, int op, const struct ftc_ledger_history *history,
                          uint64_t failures)

@@ -1,4 +1,4 @@
-/* Looking into a ledger. */
+/* A look into a ledger. */
 #include <assert.h>
 
 #include "sim/model/ledger_record.h"
@@ -23,7 +23,7 @@ bool ftc_ledger_under_way(const struct ftc_ledger *l, int rank)
     return l->process[rank].under_way && !l->process[rank].dead;
 }
 
-/* NULL: it has not delivered. */
+/* NULL: the rank has not delivered. */
 static const struct ftc_ledger_outcome *outcome_of(const struct ftc_ledger *l, int op, int rank)
 {
     assert(op >= 0 && op < l->program->length);

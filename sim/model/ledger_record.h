@@ -1,10 +1,11 @@
 /*
- * Inside of a ledger. Private to ledger*.c.
+ * The inside of a ledger. Private to ledger*.c.
  *
- * What many ranks share is kept once per operation and counted: the history they call it with, and
- * the outcome they deliver. So agreement is a comparison of two counts, and what a decision says is
- * looked at when it is first delivered. That is enough: its value and failed set do not change, and
- * of what they are compared with, the set of the dead only grows, that of the living only shrinks.
+ * What many ranks share is kept once per operation, with a count of the ranks: the history with
+ * which they call it, and the outcome that they deliver. So the check of agreement compares two
+ * counts, and the content of a decision is checked only when it is first delivered. One check is
+ * enough. The value and the failed set of a decision do not change; of the sets with which they are
+ * compared, the set of dead ranks only grows and the set of live ranks only shrinks.
  */
 #ifndef FTC_SIM_MODEL_LEDGER_RECORD_H
 #define FTC_SIM_MODEL_LEDGER_RECORD_H
@@ -17,28 +18,29 @@
 
 #define FTC_LEDGER_BROADCAST_SIZE 24
 
-/* All that the rules of an operation depend on, as a rank has it when it calls: alike among the
- * living. */
+/* Everything on which the rules of an operation depend, as it is at a rank that calls the
+ * operation. It must be the same at all live ranks. */
 struct ftc_ledger_history {
     struct ftc_epoch epoch;
     struct ftc_set agreed; /* G */
-    bool collects; /* ballot (0,0) has a reduce; follows from the G of this and earlier calls */
-    int living;    /* callers that live */
+    /* ballot (0,0) has a reduce; follows from the G of this call and of earlier calls */
+    bool collects;
+    int living; /* number of live ranks that called with this history */
     uint64_t sent[FTC_MESSAGES];
 };
 
-/* What was delivered by one rank or more that called with the same history. */
+/* What one or more ranks delivered that had called with the same history. */
 struct ftc_ledger_outcome {
     int history;
     int status;
     unsigned retries;
-    struct ftc_decision *decision; /* the ledger's own copy; NULL: none */
-    struct ftc_value value;        /* the decision's, or that of a plain reduce's root */
-    int living;                    /* deliverers that live */
+    struct ftc_decision *decision; /* a copy that the ledger owns; NULL: none */
+    struct ftc_value value;        /* of the decision, or of the root of a plain reduce */
+    int living;                    /* number of live ranks that delivered it */
 };
 
 struct ftc_ledger_entry {
-    int history;           /* index, of an operation that was called */
+    int history;           /* index; valid once the rank has called the operation */
     uint32_t outcome : 31; /* index + 1; 0: not delivered */
     uint32_t has_result : 1;
 };
@@ -49,12 +51,12 @@ struct ftc_ledger_record {
     struct ftc_ledger_history *history;
     struct ftc_ledger_outcome *outcome;
     int histories, outcomes;
-    int callers, deliverers; /* that live */
+    int callers, deliverers; /* number of live ones */
     uint64_t bytes;
 };
 
 struct ftc_ledger_process {
-    struct ftc_ledger *ledger; /* for its operators */
+    struct ftc_ledger *ledger; /* the operators find the ledger by it */
     struct ftc_set known;      /* L after the last input */
     int called;
     int row; /* broadcasts in a row */
@@ -62,20 +64,20 @@ struct ftc_ledger_process {
 };
 
 struct ftc_ledger {
-    struct ftc_member_settings settings; /* of every member, but self */
+    struct ftc_member_settings settings; /* of every member, except self */
     const struct ftc_program *program;
     int n, alive;
     struct ftc_set dead;
     struct ftc_ledger_process *process;
     struct ftc_ledger_record *record; /* by operation */
-    struct ftc_set *
-        validating; /* by rank: L at its last call of validate; NULL: there is none in the program */
+    /* by rank: L at its last call of validate; NULL: the program has no validate */
+    struct ftc_set *validating;
     /* inputs */
-    int *
-        place; /* by rank: index of its count, -1: it has a ticket; NULL: everyone has the count of its rank */
+    /* by rank: index of its count; -1: the rank has a ticket; NULL: the index is the rank */
+    int *place;
     int counted; /* number of counts */
     unsigned char *input;
-    size_t input_room, input_size; /* 0: overwritten */
+    size_t input_room, input_size; /* input_size 0: the input was overwritten */
     uint64_t rules[FTC_RULES_COUNT];
     char violation[400];
 };
@@ -85,7 +87,7 @@ static inline bool ftc_ledger_broken(const struct ftc_ledger *ledger)
     return ledger->violation[0] != '\0';
 }
 
-/* The caller may overwrite its buffer once the call has returned. */
+/* A caller may overwrite its buffer once the call has returned. */
 static inline void ftc_ledger_spoil_input(struct ftc_ledger *ledger)
 {
     if (ledger->input_size > 0)
@@ -95,27 +97,28 @@ static inline void ftc_ledger_spoil_input(struct ftc_ledger *ledger)
 
 /* ledger_value.c */
 
-int ftc_ledger_values_init(struct ftc_ledger *ledger,
-                           const struct ftc_set *mortal); /* FTC_ERR_NOMEM */
+/* FTC_ERR_NOMEM. */
+int ftc_ledger_values_init(struct ftc_ledger *ledger, const struct ftc_set *mortal);
 void ftc_ledger_values_fini(struct ftc_ledger *ledger);
 bool ftc_ledger_same_value(const struct ftc_value *a, const struct ftc_value *b);
-/* Everyone alive is counted once, the dead at most once; with `list`, who is not counted is in
- * `failed`. */
+/* Checks that each live rank is counted once and each dead rank at most once. With `list`, each
+ * rank that is not counted must be in `failed`. */
 void ftc_ledger_check_counts(struct ftc_ledger *ledger, int rank, int op,
                              const struct ftc_value *value, const struct ftc_set *failed);
-/* The value is what the root sends in operation op. */
+/* Checks that the value is what the root sends in operation `op`. */
 void ftc_ledger_check_broadcast(struct ftc_ledger *ledger, int rank, int op,
                                 const struct ftc_value *value);
 
 /* ledger_check.c */
 
-/* A delivery by one rank: what depends on the rank. */
+/* Checks a delivery of one rank, as far as it depends on the rank. */
 void ftc_ledger_check_delivery(struct ftc_ledger *ledger, int rank, int op,
                                const struct ftc_member *member, const struct ftc_output *output);
-/* What an outcome says; `rank` is the first to deliver it. */
+/* Checks the content of an outcome. `rank` is the first rank to deliver it. */
 void ftc_ledger_check_outcome(struct ftc_ledger *ledger, int rank, int op,
                               const struct ftc_ledger_outcome *outcome);
-/* The messages of an operation, once nothing more can happen; `survivor` is a rank that lives. */
+/* Checks the number of messages of an operation, once nothing more can happen. `survivor` is a live
+ * rank. */
 void ftc_ledger_check_messages(struct ftc_ledger *ledger, int op, int survivor);
 const struct ftc_ledger_history *ftc_ledger_history_of(const struct ftc_ledger *ledger, int op,
                                                        int rank);

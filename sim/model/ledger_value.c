@@ -1,5 +1,4 @@
-/* The inputs of a simulated job, and what their combination tells: who was counted, and how
- * often. */
+/* The inputs of a simulated job. A result tells which inputs were counted, and how often. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 
 #define OPERATOR_USER 255
 
-/* A value is [u64 sum of tickets, unless everyone has a count] u16 counts. */
+/* A value has a u64 sum of tickets (left out if each rank has a count), and then u16 counts. */
 
 static size_t tickets_size(const struct ftc_ledger *l)
 {
@@ -61,7 +60,7 @@ void ftc_ledger_values_fini(struct ftc_ledger *l)
 
 /* --- operators --- */
 
-/* The product combines for the caller whose call is under way, and for nobody else. */
+/* The product may combine only for a caller whose call is under way. */
 static bool may_combine(const struct ftc_ledger_process *p, size_t size, size_t expected)
 {
     if (p->under_way && size == expected)
@@ -106,7 +105,7 @@ static void add_doubles(void *arg, const void *in, void *inout, size_t size)
 
 /* --- inputs --- */
 
-/* Sums of these depend on the order. */
+/* The sum of these depends on the order. */
 static double floating_input(int rank)
 {
     return 1.0 / (3.0 + 7.0 * rank) * (rank % 2 == 0 ? 1e9 : 1.0);
@@ -179,8 +178,8 @@ bool ftc_ledger_same_value(const struct ftc_value *a, const struct ftc_value *b)
     return a->buffer == NULL || memcmp(ftc_value_bytes(a), ftc_value_bytes(b), a->size) == 0;
 }
 
-/* Those without a count live, and are in it. If not, it may be that one of them is missing, or is
- * there twice. */
+/* The ranks without a count are alive, so each must be counted once. If the sum is wrong, it may be
+ * that one of them is missing or is counted twice. */
 static void check_tickets(struct ftc_ledger *l, int rank, int op, const unsigned char *bytes)
 {
     uint64_t sum, missing = 0;
@@ -215,7 +214,7 @@ static void check_count(struct ftc_ledger *l, int rank, int op, int other, int c
                            op, other);
 }
 
-/* How often a rank with a count is in it. */
+/* How often the value counts a rank that has a count. */
 static int count_in(const struct ftc_ledger *l, const struct ftc_value *value, int rank)
 {
     uint16_t count;

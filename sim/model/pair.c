@@ -1,4 +1,4 @@
-/* Pairs by name. */
+/* Names of pairs. */
 #include "sim/model/pair.h"
 
 #include <stdio.h>

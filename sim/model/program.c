@@ -1,4 +1,4 @@
-/* Programs as text, both ways. */
+/* Parses programs, and writes them as text. */
 #include "sim/model/program.h"
 
 #include <ctype.h>
@@ -8,14 +8,14 @@
 
 #include "base/error.h"
 
-/* Longer ones are a slip of the pen, such as "barrier*1000000000". */
+/* A longer program is a typing error, such as "barrier*1000000000". */
 #define LENGTH_LIMIT 1000000
 
 static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE,   FTC_CALL_BCAST,
                                            FTC_CALL_BARRIER,   FTC_CALL_VALIDATE, FTC_CALL_FINALIZE,
                                            FTC_CALL_GOSSIP};
 
-#define EMPTY "-barrier" /* behind "gossip" */
+#define EMPTY "-barrier" /* suffix of "gossip" */
 
 static bool has_root(enum ftc_call_kind kind)
 {
@@ -38,7 +38,8 @@ static int wrong(const struct item *item, const char *what)
         (int)(item->end - item->text), item->text, what);
 }
 
-/* Decimal digits at *at up to `most`; moves *at behind them. -1: none, or too large. */
+/* Read a decimal number up to `most` at *at, and move *at behind it. -1: there is none, or it is
+ * too large. */
 static int read_number(const char **at, const char *end, int most)
 {
     long long number = 0;
@@ -118,7 +119,7 @@ static int append(struct ftc_program *program, const struct item *item)
     return FTC_SUCCESS;
 }
 
-/* Nobody can call anything after it. */
+/* No operation may follow a finalize. */
 static int check_finalize(const struct ftc_program *program)
 {
     for (int op = 0; op + 1 < program->length; op++) {

@@ -1,4 +1,4 @@
-/* Schedules as text, both ways, and runs under them. */
+/* Parses schedules, writes them as text, and runs clusters under them. */
 #include "sim/model/schedule.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ static int no_memory(void)
     return ftc_error_set(FTC_ERR_NOMEM, "no memory for a schedule; give a shorter one");
 }
 
-/* Room for one more element after `count`; arrays double at powers of two. */
+/* Make room for one more element after `count`. Arrays double at powers of two. */
 static int grow(void **array, size_t count, size_t size)
 {
     if (count != 0 && (count & (count - 1)) != 0)
@@ -80,7 +80,7 @@ int ftc_schedule_copy(struct ftc_schedule *to, const struct ftc_schedule *from)
 
 /* --- text --- */
 
-/* Decimal digits at *at; moves *at behind them. */
+/* Read a decimal number at *at, and move *at behind it. */
 static bool read_number(const char **at, uint32_t most, uint32_t *out)
 {
     uint64_t number = 0;
@@ -95,8 +95,8 @@ static bool read_number(const char **at, uint32_t most, uint32_t *out)
     return true;
 }
 
-/* One item, "N:N@N" if `pattern` is ":@": a number before each of its characters and one at the
- * end. */
+/* Read one item: a number before each character of `pattern`, and one at the end. ":@" means
+ * "N:N@N". */
 static bool read_item(const char **at, const char *pattern, uint32_t most, uint32_t number[])
 {
     for (; read_number(at, most, number++); pattern++) {
@@ -108,7 +108,7 @@ static bool read_item(const char **at, const char *pattern, uint32_t most, uint3
     return false;
 }
 
-/* The comma-separated items of `text`, each given to `add`. */
+/* Give each comma-separated item of `text` to `add`. */
 static int parse_list(struct ftc_schedule *s, const char *text, const char *pattern, uint32_t most,
                       const char *allowed,
                       int (*add)(struct ftc_schedule *, const uint32_t number[]))
@@ -184,7 +184,7 @@ static int check_crash(const struct ftc_schedule *s, size_t c, int ranks)
     return FTC_SUCCESS;
 }
 
-/* A channel may lose once: a second loss would not say which counts. */
+/* A channel may have only one loss; with two it would be unclear which one counts. */
 static int check_losses(const struct ftc_schedule *s, int ranks)
 {
     int rc = FTC_SUCCESS;
@@ -225,8 +225,8 @@ int ftc_schedule_check(const struct ftc_schedule *schedule, int ranks)
     return check_losses(schedule, ranks);
 }
 
-/* More than was ever seen: an operation takes each rank f + 14 steps without deaths, and each death
- * a notice and at most another round. */
+/* The estimate is more than any observed run took: an operation takes f + 14 steps per rank without
+ * deaths, and each death costs a notice and at most one more round. */
 int ftc_schedule_check_size(int ranks, int f, int operations, size_t deaths)
 {
     uint64_t steps =
@@ -332,7 +332,7 @@ bool ftc_schedule_run(const struct ftc_member_settings *settings, const struct f
     return kept;
 }
 
-/* Take the event if it can happen; note it if it is not the oldest. */
+/* Take the event if it can happen, and record a deviation if it is not the oldest event. */
 static int follow(struct ftc_cluster *c, int event, struct ftc_schedule *schedule)
 {
     if (c->place[event] == 0)

@@ -1,7 +1,8 @@
-/* The agent of a node: drives its lease, sees its ranks exit, and tells what it knows. */
+/* The agent of a node: drives its lease, sees its ranks exit, and tells other nodes what it
+ * knows. */
 #include "sim/nodes/world.h"
 
-#define SOON_NS (FTC_NODES_PERIOD / 20) /* until a process is seen, killed or told, at most */
+#define SOON_NS (FTC_NODES_PERIOD / 20) /* longest time until a process is seen, killed or told */
 
 /* --- what the ranks of the node are told --- */
 
@@ -33,7 +34,7 @@ static bool all_of(const struct ftc_world *w, const bool ranks[], int node)
     return true;
 }
 
-/* FTC_NODES_BY_L: who is in L has stopped as well as who is in G. */
+/* FTC_NODES_BY_L: it is harmless, because a rank in L has stopped just like a rank in G. */
 static void shrink_by_l(struct ftc_world *w, int node)
 {
     for (int i = 0; i < w->nodes && w->story->fault == FTC_NODES_BY_L; i++)
@@ -126,7 +127,7 @@ static void declare(struct ftc_world *w, int node, int other)
     shrink_by_l(w, node);
 }
 
-/* It kills its ranks, one after the other; then it ends. */
+/* The agent kills its ranks, one after the other; then it ends. */
 static void end_node(struct ftc_world *w, int node)
 {
     ftc_world_say(w, "agent %d has lost: it ends its ranks and itself", node);
@@ -162,7 +163,7 @@ static bool put_out(struct ftc_world *w, int node)
 
 /* --- steps --- */
 
-/* When its clock says so, and a little later. */
+/* The tick comes a little after the time that the node's clock names. */
 static void plan_tick(struct ftc_world *w, int node)
 {
     struct ftc_world_node *n = &w->node[node];
@@ -212,7 +213,7 @@ void ftc_agent_tick(struct ftc_world *w, int node)
     struct ftc_world_node *n = &w->node[node];
 
     if (n->tick_ns > w->now_ns || n->resigned)
-        return; /* there is a later one */
+        return; /* a later tick is planned */
     n->tick_ns = 0;
     if (ftc_world_clock(w, node) >= ftc_lease_due(n->lease))
         ftc_lease_tick(n->lease, ftc_world_clock(w, node));
@@ -245,7 +246,7 @@ void ftc_agent_take(struct ftc_world *w, int node, int from, struct ftc_packet *
     step_done(w, node);
 }
 
-/* It has no rank any more: it takes part in nothing, and then says so. */
+/* The agent has no rank any more. It first takes part in nothing, and then says so. */
 void ftc_agent_resign(struct ftc_world *w, int node)
 {
     w->node[node].resigned = true;
@@ -255,8 +256,8 @@ void ftc_agent_resign(struct ftc_world *w, int node)
     step_done(w, node);
 }
 
-/* Nobody is to be told of the last exit by an agent that still votes: with it the node may leave
- * the others' base. Nothing is told before the end of the step. */
+/* An agent that still votes must not tell other nodes of its last exit, because with that exit its
+ * node may leave their base. So nothing is told before the end of the step. */
 void ftc_agent_exit(struct ftc_world *w, int node, int rank)
 {
     struct ftc_world_node *n = &w->node[node];

@@ -1,4 +1,4 @@
-/* Drawing runs of several nodes from seeds. */
+/* Draws runs of several nodes from seeds. */
 #include "base/mix.h"
 #include "sim/nodes/nodes.h"
 
@@ -31,7 +31,7 @@ static void draw_nodes(struct ftc_nodes_story *s, const struct ftc_nodes_frame *
 
     s->nodes = least + (int)below(s, (uint64_t)(most - least + 1));
     if (frame->least == 0 && one_in(s, 2))
-        s->nodes = 2 + (int)below(s, 3); /* small ones find most */
+        s->nodes = 2 + (int)below(s, 3); /* small numbers find most faults */
     for (int i = 0; i < s->nodes; i++) {
         s->first[i + 1] = s->first[i] + 1 + (int)below(s, one_in(s, 2) ? 1 : FTC_NODES_RANKS);
         s->offset_ns[i] = (int64_t)below(s, 1000000000000);
@@ -40,7 +40,7 @@ static void draw_nodes(struct ftc_nodes_story *s, const struct ftc_nodes_frame *
     }
 }
 
-/* As of a storm; times are in periods here, and messages go by connections. */
+/* The settings of a storm, but times are in periods, and messages use connections. */
 static void draw_settings(struct ftc_nodes_story *s, uint64_t seed)
 {
     int n = s->first[s->nodes];
@@ -69,7 +69,7 @@ static unsigned draw_side(struct ftc_nodes_story *s)
     return (unsigned)below(s, (UINT64_C(1) << s->nodes) - 1) + 1;
 }
 
-/* Around E, around T, or to the end. */
+/* A span around E, around T, or to the end of the run. */
 static uint64_t draw_span(struct ftc_nodes_story *s, bool cut)
 {
     switch (below(s, 5)) {
@@ -96,7 +96,7 @@ static struct ftc_nodes_strike draw_strike(struct ftc_nodes_story *s, uint64_t a
     bool rank = kind == FTC_NODES_KILL_RANK || kind == FTC_NODES_PAUSE_RANK;
     struct ftc_nodes_strike strike = {.kind = kind, .at_ns = at};
 
-    /* one after the other: the order of initialisers would be the compiler's */
+    /* in separate statements, because the compiler chooses the order of initialisers */
     strike.delay_outputs = one_in(s, 2) ? 0 : 1 + below(s, 12);
     strike.span_ns = draw_span(s, kind >= FTC_NODES_CUT);
     strike.a = rank ? (int)below(s, (uint64_t)s->first[s->nodes]) : draw_node(s);
@@ -111,7 +111,7 @@ static void add(struct ftc_nodes_story *s, struct ftc_nodes_strike strike)
         s->strike[s->strikes++] = strike;
 }
 
-/* Some at a time, so that one meets what another has left. */
+/* Several strikes close together, so that one meets the effects of another. */
 static void draw_burst(struct ftc_nodes_story *s, uint64_t at)
 {
     uint64_t width = one_in(s, 2) ? T : T / 4;
@@ -120,8 +120,8 @@ static void draw_burst(struct ftc_nodes_story *s, uint64_t at)
         add(s, draw_strike(s, at + below(s, width)));
 }
 
-/* First one node is cut off, and then others with it: who leads has had a quorum until lately that
- * the first one knows nothing of. */
+/* First one node is cut off, and then more nodes with it. Until recently the leader had a quorum of
+ * which the first node knows nothing. */
 static void draw_creeping(struct ftc_nodes_story *s, uint64_t at)
 {
     unsigned first = 1u << below(s, (uint64_t)s->nodes), then = first | draw_side(s);
@@ -135,8 +135,9 @@ static void draw_creeping(struct ftc_nodes_story *s, uint64_t at)
                                      .side = then});
 }
 
-/* Who leads is cut off until there is another leader; then a node that has helped him leaves, and
- * both are half of what remains. */
+/* The leader is cut off until there is another leader. One node reaches the old leader again before
+ * the others do, and then leaves. So each of the two leaders may have half of the remaining
+ * nodes. */
 static void draw_usurped(struct ftc_nodes_story *s, uint64_t at)
 {
     int leaves = (int)below(s, (uint64_t)s->nodes);
@@ -160,7 +161,7 @@ static void part(struct ftc_nodes_story *s, int a, int b)
     s->apart[b] |= 1u << a;
 }
 
-/* It leaves, and who is cut off from it is not told. */
+/* The node leaves, and the nodes that are cut off from it are not told. */
 static void draw_untold(struct ftc_nodes_story *s, uint64_t at, int node)
 {
     for (int i = 0; i < s->nodes; i++)
@@ -171,7 +172,7 @@ static void draw_untold(struct ftc_nodes_story *s, uint64_t at, int node)
                .kind = FTC_NODES_KILL_RANKS, .at_ns = at + below(s, T), .a = node});
 }
 
-/* One pair, one node and some others, or pairs as they come. */
+/* Cut one pair, or one node from some others, or random pairs. */
 static void draw_apart(struct ftc_nodes_story *s, uint64_t at)
 {
     uint64_t nodes = (uint64_t)s->nodes;
@@ -211,7 +212,8 @@ static void draw_storm(struct ftc_nodes_story *s)
     s->calm_ns = at + below(s, T) + 1;
 }
 
-/* Ranks die; the rest is over before anybody may lose patience. */
+/* Of the deaths only those of ranks remain. Pauses and cuts end before any node may lose
+ * patience. */
 static void draw_gentle(struct ftc_nodes_story *s)
 {
     uint64_t at = P + T;

@@ -1,9 +1,9 @@
-/* What docs/design/nodes.md promises, beside what the ledger of agreement.md looks at. */
+/* Checks the promises of docs/design/nodes.md; the ledger checks those of agreement.md. */
 #include "sim/nodes/world.h"
 
-/* Leases that last so much longer survive the election of a new leader. */
+/* A lease that lasts this much longer survives the election of a new leader. */
 #define ELECTION_NS (FTC_NODES_TIMEOUT * 2 / 5)
-#define PROMPT_NS   (FTC_NODES_PERIOD / 2) /* messages that are later than that may cost leases */
+#define PROMPT_NS   (FTC_NODES_PERIOD / 2) /* messages with a longer delay may cost leases */
 
 static bool has_ranks(const struct ftc_world *w, int node)
 {
@@ -22,7 +22,8 @@ bool ftc_judge_up(const struct ftc_world *w, int node)
 
 /* --- while it runs --- */
 
-/* Whoever is declared failed returns from no call any more, and is heard by nobody who may. */
+/* A rank that is declared failed returns from no call any more, and no rank that may return from a
+ * call hears it. */
 void ftc_judge_declares(struct ftc_world *w, int by, int node)
 {
     struct ftc_world_node *n = &w->node[node];
@@ -64,7 +65,7 @@ static bool connected(const struct ftc_world *w, int a, int b)
     return ((w->story->side >> a ^ w->story->side >> b) & 1) == 0;
 }
 
-/* Has an agent that votes. */
+/* Does the node have an agent that votes? */
 static bool takes_part(const struct ftc_world *w, int node)
 {
     const struct ftc_world_node *n = &w->node[node];
@@ -116,8 +117,8 @@ static unsigned refused_by_some(const struct ftc_world *w)
     return refused;
 }
 
-/* Everyone in it counts on it, also if only `rest` remains of it; nobody refuses anybody, and
- * leases last until there is a leader. */
+/* Must the group go on? Its nodes must have a quorum even if only `rest` remains of the group. No
+ * node has refused a node of it, and leases last until there is a leader. */
 static bool must_go_on(const struct ftc_world *w, unsigned group, unsigned rest)
 {
     for (int i = 0; i < w->nodes; i++) {
@@ -153,8 +154,8 @@ static bool all_follow_another(const struct ftc_world *w, unsigned group, int no
     return (group >> leader & 1) != 0;
 }
 
-/* Pairs are cut for good: of one pair one goes; of several with one node in common that node, if it
- * does not lead. */
+/* Pairs are cut for good. Of one pair, one node must go. If several pairs have a node in common,
+ * that node must go, unless it is the leader. */
 static void judge_apart(struct ftc_world *w, unsigned group)
 {
     int a = w->story->centre;
@@ -172,7 +173,7 @@ static void judge_apart(struct ftc_world *w, unsigned group)
     }
 }
 
-/* From here on everybody in a group hears each other, and nothing happens any more. */
+/* From here on all nodes of a group hear each other, and no strike comes any more. */
 void ftc_judge_calm(struct ftc_world *w)
 {
     unsigned living = 0;
@@ -188,7 +189,7 @@ void ftc_judge_calm(struct ftc_world *w)
             must_go_on(w, group, group))
             w->must_go_on |= 1u << i;
         if (!is_quorum(group, living) && !is_quorum(group, living & ~refused_by_some(w)) &&
-            !has_complained(w) && !finished(w, i)) /* no base becomes smaller than that */
+            !has_complained(w) && !finished(w, i)) /* no base becomes smaller than this one */
             w->must_end |= 1u << i;
     }
     if (apart)

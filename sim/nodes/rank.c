@@ -1,5 +1,5 @@
-/* A rank: drives its member of the communicator, and looks at its node's lease before it returns
- * from a call. */
+/* A rank: drives its member of the communicator, and looks at the lease of its node before it
+ * returns from a call. */
 #include <string.h>
 
 #include "sim/nodes/world.h"
@@ -31,7 +31,7 @@ void ftc_rank_die(struct ftc_world *w, int rank, const char *how)
 
 /* --- outputs --- */
 
-/* What a transport would deliver: the head, padding, then the bytes of the value. */
+/* The message as a transport would deliver it: the head, padding, the bytes of the value. */
 static struct ftc_buffer *join(const struct ftc_world *w, const struct ftc_output *output)
 {
     size_t head = output->head->size, size = output->value.buffer != NULL ? output->value.size : 0;
@@ -64,7 +64,7 @@ static void send(struct ftc_world *w, int rank, const struct ftc_output *output)
     packet->head = head;
 }
 
-/* The node's other processes see how far it has come. */
+/* Show the other processes of the node how far this rank has come. */
 static void publish_agreed(struct ftc_world *w, int rank)
 {
     int node = w->actor[ftc_rank_actor(w, rank)].node;
@@ -116,7 +116,8 @@ static void protest(struct ftc_world *w, int rank, const struct ftc_output *outp
         ftc_rank_die(w, rank, "ends: it was declared failed");
 }
 
-/* It replaces an earlier one, whose event then finds that it is too soon. */
+/* The timer replaces an earlier one. The event of the earlier one then finds that it comes too
+ * soon. */
 static void set_timer(struct ftc_world *w, int rank, uint64_t ns)
 {
     w->rank[rank].timer_ns = w->now_ns + ns;
@@ -171,8 +172,8 @@ static void step_done(struct ftc_world *w, int rank, int rc)
     ftc_rank_go_on(w, rank);
 }
 
-/* The ledger keeps no book of who was declared failed: its operators would find that the call is
- * not under way. */
+/* For ranks that were declared failed: the ledger no longer follows them, and its operators would
+ * report that the call is not under way. */
 static void add_counts(void *arg, const void *in, void *inout, size_t size)
 {
     (void)arg;

@@ -1,7 +1,7 @@
-/* What happens to nodes, agents, ranks and the ways between them. */
+/* The strikes on nodes, agents, ranks, and the ways between nodes. */
 #include "sim/nodes/world.h"
 
-#define LOST_NS (FTC_NODES_TIMEOUT * 11 / 10) /* E + L, and what is left to do after a pause */
+#define LOST_NS (FTC_NODES_TIMEOUT * 11 / 10) /* E + L, plus the time to finish after a pause */
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -139,7 +139,7 @@ static void strike_process(struct ftc_world *w, const struct ftc_nodes_strike *s
 
 /* --- when --- */
 
-/* Of an agent that is no leader where nobody leads, the lowest. */
+/* The node that a strike names. FTC_NODES_LEADER means the leader; if no node leads, node 0. */
 static int node_of(const struct ftc_world *w, int node)
 {
     for (int i = 0; i < w->nodes && node == FTC_NODES_LEADER; i++)
@@ -178,7 +178,7 @@ void ftc_strike_armed(struct ftc_world *w, int actor)
         struct ftc_nodes_strike *s = &w->armed[i];
         if (victim_of(w, s) != actor || w->armed_at[i] != w->actor[actor].outputs)
             continue;
-        w->armed_at[i] = 0; /* once */
+        w->armed_at[i] = 0; /* each strike comes once */
         strike_process(w, s, s->a);
     }
 }

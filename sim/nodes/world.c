@@ -7,8 +7,8 @@
 
 #include "base/mix.h"
 
-/* No sound run takes so long after the calm: silent nodes are declared, one after the other, and
- * operations finished. */
+/* A sound run ends sooner after the calm: silent nodes are declared, one after the other, and
+ * operations finish. */
 #define BOUND_NS (40 * FTC_NODES_TIMEOUT)
 
 uint64_t ftc_world_below(struct ftc_world *w, uint64_t limit)
@@ -119,7 +119,8 @@ static uint64_t cut_until(const struct ftc_world *w, int from, int to)
     return a == b ? 0 : w->cut_ns[a][b];
 }
 
-/* What has come, one after the other, as long as the receiver takes it. */
+/* Hand the packets that have arrived to the receiver, one after the other, as long as it takes
+ * them. */
 static void poll(struct ftc_world *w, int from, int to)
 {
     struct ftc_world_channel *channel = &w->channel[from][to];
@@ -196,7 +197,8 @@ static void happen_to_agent(struct ftc_world *w, enum ftc_world_event kind, int 
         ftc_agent_resign(w, node);
 }
 
-/* Who is paused does it later; who was paused within a step ends that first. */
+/* A paused actor takes the event later. An actor that was paused within a step first finishes that
+ * step. */
 static void happen_to_actor(struct ftc_world *w, const struct ftc_event *event)
 {
     int actor = (int)event->rank, other = (int)event->other;

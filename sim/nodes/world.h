@@ -11,12 +11,12 @@
 #define FTC_WORLD_FACTS  (FTC_WORLD_RANKS + FTC_NODES_MOST)
 #define FTC_WORLD_NEVER  (UINT64_C(1) << 61)
 
-/* Agents are the actors 0 .. nodes - 1, rank r is nodes + r. */
+/* Actors 0 .. nodes - 1 are the agents. Rank r is actor nodes + r. */
 struct ftc_world_actor {
     int node;
-    bool alive,
-        busy; /* busy: paused or dead before all outputs of its last step were carried out */
-    uint64_t paused_ns; /* until */
+    /* busy: it was paused, or it died, before all outputs of its last step were carried out */
+    bool alive, busy;
+    uint64_t paused_ns; /* paused until this time */
     uint64_t outputs;   /* so far */
 };
 
@@ -25,7 +25,7 @@ enum ftc_packet_kind { FTC_PACKET_LEASE, FTC_PACKET_FACT, FTC_PACKET_MEMBER };
 struct ftc_packet {
     struct ftc_packet *next;
     enum ftc_packet_kind kind;
-    uint64_t at_ns; /* it is there, unless its way is cut */
+    uint64_t at_ns; /* when it arrives, unless its way is cut */
     int fact;
     struct ftc_buffer *bytes;
     struct ftc_message_head head;
@@ -33,35 +33,36 @@ struct ftc_packet {
 
 struct ftc_world_channel {
     struct ftc_packet *first, *last;
-    uint64_t at_ns; /* of the last */
+    uint64_t at_ns; /* arrival time of the last packet */
 };
 
-/* What all on a node share. */
+/* What all processes of a node share. */
 struct ftc_world_node {
     struct ftc_lease *lease;
-    /* as published in the node segment */
+    /* as it is published in the node segment */
     uint64_t until_ns;
     bool refused[FTC_NODES_MOST];
-    bool failed[FTC_WORLD_RANKS]; /* L, as far as the detector goes */
-    bool agreed[FTC_WORLD_RANKS]; /* G, of the rank that got furthest */
+    bool failed[FTC_WORLD_RANKS]; /* the ranks that the detector has put into L */
+    bool agreed[FTC_WORLD_RANKS]; /* G of the rank that has come furthest */
     uint64_t agreed_op;
-    /* the agent's */
-    int fact[FTC_WORLD_FACTS],
-        facts; /* ranks that exited, in order; nodes + r, or a node that left */
+    /* for the agent only */
+    /* facts in order: nodes + r is the exit of rank r; i < nodes says that node i has stopped */
+    int fact[FTC_WORLD_FACTS], facts;
     bool known[FTC_WORLD_FACTS];
-    int told[FTC_NODES_MOST];  /* how many of them to whom */
-    bool away[FTC_NODES_MOST]; /* not in the base any more */
+    int told[FTC_NODES_MOST];  /* number of facts that each node was told */
+    bool away[FTC_NODES_MOST]; /* no longer in the base */
     bool fenced, resigned, leads;
-    uint64_t
-        unheard_ns; /* when it last did not hear another that it does not refuse, and that lives */
-    uint64_t tick_ns; /* when it will look at its lease; 0: not planned */
-    /* the judge's */
+    /* when it last did not hear a live node that it does not refuse */
+    uint64_t unheard_ns;
+    uint64_t tick_ns; /* when it will look at its lease; 0: that is not planned */
+    /* for the judge only */
     bool declared, disturbed;
 };
 
 struct ftc_world_rank {
     struct ftc_member *member;
-    bool lost;         /* its node was declared failed by somebody: nobody is to hear of it again */
+    /* some node has declared its node failed, so nobody may hear of this rank again */
+    bool lost;
     uint64_t timer_ns; /* 0: none */
 };
 
@@ -78,15 +79,18 @@ struct ftc_world {
     struct ftc_world_node node[FTC_NODES_MOST];
     struct ftc_world_rank rank[FTC_WORLD_RANKS];
     struct ftc_world_channel channel[FTC_WORLD_ACTORS][FTC_WORLD_ACTORS];
-    uint64_t cut_ns[FTC_NODES_MOST][FTC_NODES_MOST]; /* one way, until */
+    uint64_t cut_ns[FTC_NODES_MOST][FTC_NODES_MOST]; /* each way is cut until this time */
     struct ftc_nodes_strike armed[FTC_NODES_STRIKES];
-    uint64_t armed_at[FTC_NODES_STRIKES]; /* outputs of the victim */
+    uint64_t armed_at[FTC_NODES_STRIKES]; /* output count of the victim at which the strike comes */
     int armeds;
-    struct ftc_set refused, declared, unheard; /* of a message */
-    bool spent, calm;                          /* no strike comes any more; pauses are over, too */
-    bool was_cut; /* some way was, shortly before the calm: silence has not begun at once for all */
+    struct ftc_set refused, declared, unheard; /* scratch sets for a message */
+    /* spent: no strike comes any more; calm: the pauses are over, too */
+    bool spent, calm;
+    /* a way was cut shortly before the calm, so silence did not begin for all nodes at the same
+     * time */
+    bool was_cut;
     uint64_t calm_ns;
-    unsigned must_go_on, one_of, must_end; /* nodes: from the calm on */
+    unsigned must_go_on, one_of, must_end; /* sets of nodes, from the calm on */
 };
 
 enum ftc_world_event {
@@ -96,15 +100,15 @@ enum ftc_world_event {
     FTC_WORLD_CALL,   /* rank */
     FTC_WORLD_TIMER,  /* rank */
     FTC_WORLD_MORE,   /* rank */
-    FTC_WORLD_TOLD,   /* rank, of whose failure */
-    FTC_WORLD_EXIT,   /* agent, of which rank */
-    FTC_WORLD_LOOK,   /* agent: has G grown? */
+    FTC_WORLD_TOLD,   /* rank; of which rank's failure */
+    FTC_WORLD_EXIT,   /* agent; the exit of which rank */
+    FTC_WORLD_LOOK,   /* agent; it looks whether G has grown */
     FTC_WORLD_RESIGN, /* agent without ranks */
     FTC_WORLD_RESUME, /* actor */
     FTC_WORLD_ORPHAN, /* rank whose agent is dead */
     FTC_WORLD_STRIKE,
     FTC_WORLD_CALM,
-    FTC_WORLD_JUDGE, /* who lost has ended? */
+    FTC_WORLD_JUDGE, /* have the nodes that lost ended? */
 };
 
 /* world.c */
@@ -114,11 +118,11 @@ void ftc_world_plan(struct ftc_world *w, uint64_t at_ns, enum ftc_world_event ev
 uint64_t ftc_world_clock(const struct ftc_world *w, int node);
 bool ftc_world_runs(const struct ftc_world *w, int actor);
 bool ftc_world_broken(const struct ftc_world *w);
-/* The packet is new and zeroed but for what the caller sets; it arrives when its way is free. */
+/* A new packet, zeroed but for what this function sets. It arrives when its way is not cut. */
 struct ftc_packet *ftc_world_send(struct ftc_world *w, int from, int to, enum ftc_packet_kind kind);
-void ftc_world_poll_all(struct ftc_world *w); /* cuts have changed */
-void ftc_world_cut_short(struct ftc_world *w,
-                         int actor); /* it is dead: a random end of each of its channels is lost */
+void ftc_world_poll_all(struct ftc_world *w); /* call it when cuts have changed */
+/* The actor is dead: the last packets in each of its channels are lost, a random number of them. */
+void ftc_world_cut_short(struct ftc_world *w, int actor);
 void ftc_world_pause(struct ftc_world *w, int actor, uint64_t ns);
 void ftc_world_say(struct ftc_world *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -130,7 +134,8 @@ void ftc_agent_tick(struct ftc_world *w, int node);
 void ftc_agent_exit(struct ftc_world *w, int node, int rank);
 void ftc_node_agent_look(struct ftc_world *w, int node);
 void ftc_agent_resign(struct ftc_world *w, int node);
-void ftc_agent_go_on(struct ftc_world *w, int node); /* carry out what is left of the last step */
+/* Carry out the remaining outputs of the last step. */
+void ftc_agent_go_on(struct ftc_world *w, int node);
 void ftc_agent_die(struct ftc_world *w, int node);
 
 /* rank.c */
@@ -153,8 +158,8 @@ void ftc_strike_armed(struct ftc_world *w, int actor); /* before each output of 
 void ftc_strike_calm(struct ftc_world *w);
 
 /* judge.c */
-bool ftc_judge_up(const struct ftc_world *w,
-                  int node); /* its lease holds, by its clock, and it has ranks */
+/* Its lease holds by its own clock, and it has live ranks. */
+bool ftc_judge_up(const struct ftc_world *w, int node);
 void ftc_judge_declares(struct ftc_world *w, int by, int node);
 void ftc_judge_refuses(struct ftc_world *w, int by, int node);
 void ftc_judge_calm(struct ftc_world *w);

@@ -1,5 +1,4 @@
-/* ftcoll-sim reach: what every dissemination with every correction promises, with nobody to
- * help. */
+/* ftcoll-sim reach: checks what each dissemination with each correction promises without help. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +88,7 @@ static bool is_wanted(const struct ftc_setup *setup, struct ftc_pair pair)
            setup->member.correction == pair.correction;
 }
 
-/* What is drawn cannot be given as well. */
+/* A setting that is drawn must not be given. */
 static int check(const struct ftc_setup *setup)
 {
     const struct ftc_settings *settings = &setup->settings;
@@ -114,7 +113,8 @@ static int check(const struct ftc_setup *setup)
 /* --- running --- */
 
 struct sums {
-    uint64_t runs, deaths, coloured; /* runs in which a rank died that had it */
+    /* coloured: runs in which a rank died after it had delivered */
+    uint64_t runs, deaths, coloured;
     uint64_t missed, survivors;
 };
 
@@ -131,7 +131,7 @@ static void print_broken(const struct command *c, struct ftc_pair pair, uint64_t
             seed);
 }
 
-/* False: a promise is broken. */
+/* One run. False: it broke a promise. */
 static bool run_one(const struct command *c, struct ftc_pair pair,
                     const struct ftc_member_settings *plain, uint64_t seed, struct sums *sums)
 {

@@ -1,4 +1,4 @@
-/* Promises of dissemination and correction without help. */
+/* The promises of dissemination and correction without help. */
 #include "sim/reach/promise.h"
 
 #include <stdio.h>
@@ -42,7 +42,8 @@ static int rank_of(int n, int root, int position)
     return (int)(((long)root + position + n) % n);
 }
 
-/* Who holds it owes it to `position`: that one is dead, or was reached. */
+/* Is the debt to `position` paid? A coloured rank owes the message to it. It must be reached,
+ * unless it is dead. */
 static bool has_it(const struct ftc_reach_facts *facts, int n, int position)
 {
     int rank = rank_of(n, facts->root, (position % n + n) % n);
@@ -62,7 +63,8 @@ static bool children_have_it(const struct ftc_member_settings *s,
     }
 }
 
-/* Everyone coloured sends, so the reached are closed under sending. */
+/* Every coloured rank sends to its neighbours within the distance, so the neighbours of a reached
+ * rank are reached, too. */
 static bool neighbours_have_it(const struct ftc_member_settings *s,
                                const struct ftc_reach_facts *facts, int position)
 {
@@ -83,7 +85,7 @@ static bool successor_has_it(const struct ftc_member_settings *s,
     return position == s->ranks - 1 || has_it(facts, s->ranks, position + 1);
 }
 
-/* What a survivor that was reached owes to others, whoever dies. */
+/* What a survivor that was reached owes to other ranks, whichever ranks die. */
 static const char *debts_paid(const struct ftc_member_settings *s,
                               const struct ftc_reach_facts *facts, int position)
 {

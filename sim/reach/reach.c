@@ -42,7 +42,7 @@ void ftc_reach_draw(struct ftc_reach_run *run, const struct ftc_member_settings 
     run->deaths = below(&random, 3) == 0 ? 1 + below(&random, 3) : 0;
 }
 
-/* Nobody is told of a death. */
+/* No rank is told of a death. */
 static void hold_notices(struct ftc_cluster *c)
 {
     for (int rank = 0; rank < c->n; rank++)
@@ -60,7 +60,7 @@ static void kill_before(struct ftc_cluster *c, const struct ftc_reach_run *run, 
     }
 }
 
-/* In the middle of whatever it does, before or after. */
+/* Plan a death in the middle of anything that a rank does, before or after an output. */
 static void doom(struct ftc_cluster *c, const struct ftc_reach_run *run, uint64_t *random)
 {
     for (int death = 0; death < run->deaths; death++)

@@ -141,7 +141,7 @@ static unsigned given_pins(const struct ftc_settings *settings)
     return pinned;
 }
 
-/* f and the roots need ranks; without -n the storm draws enough of them, as long as it may. */
+/* f and the roots need enough ranks. Without -n the storm draws enough of them, if it may. */
 static int check_ranks(const struct storm_command *c, const struct ftc_setup *setup,
                        unsigned pinned)
 {
@@ -162,7 +162,7 @@ static int check_ranks(const struct storm_command *c, const struct ftc_setup *se
     return FTC_SUCCESS;
 }
 
-/* Seeds are numbers of JSON too, which end there. */
+/* Seeds are also numbers of JSON, which end at INT64_MAX. */
 static int check_seeds(const struct ftc_storm_plan *plan)
 {
     if (plan->runs - 1 <= INT64_MAX - plan->seed)
@@ -195,9 +195,9 @@ static int make_plan(const struct storm_command *c, const struct ftc_setup *setu
     return rc == FTC_SUCCESS ? ftc_storm_check(&plan->frame) : rc;
 }
 
-/* --- commands that have a run again --- */
+/* --- commands that repeat a run --- */
 
-/* As a shell reads it. */
+/* Quote the word for a shell. */
 static void print_word(FILE *out, const char *word)
 {
     bool plain = word[0] != '\0';
@@ -214,7 +214,7 @@ static void print_word(FILE *out, const char *word)
     fputc('\'', out);
 }
 
-/* The same command, for one run: of an option given twice the later one counts. */
+/* The same command for one run. If an option is given twice, the later one counts. */
 static char *format_again(int argc, char **argv, uint64_t seed)
 {
     char *text = NULL;
@@ -260,7 +260,7 @@ static void record_storm(struct ftc_storm_record *record, void *arg)
     ftc_storm_run(arg, NULL, &sums, record, NULL, record->violation);
 }
 
-/* Have the run that broke a promise again, recorded, and shrink it. */
+/* Repeat the run that broke a promise, record it, and shrink it. */
 static int shrink(const struct ftc_storm_plan *plan, const struct ftc_storm_outcome *outcome,
                   struct ftc_shrunk *shrunk)
 {
@@ -280,7 +280,7 @@ static int shrink(const struct ftc_storm_plan *plan, const struct ftc_storm_outc
     return rc;
 }
 
-/* Standard error says what takes so long. */
+/* Say on standard error what takes so long. */
 static int explain(const struct ftc_storm_plan *plan, struct ftc_storm_report *report,
                    struct ftc_shrunk *shrunk, int argc, char **argv)
 {

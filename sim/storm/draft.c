@@ -1,4 +1,4 @@
-/* Edits of candidates. */
+/* The edits of drafts. */
 #include "sim/storm/draft.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ void ftc_draft_fini(struct ftc_draft *draft)
     *draft = (struct ftc_draft){0};
 }
 
-/* Room for twice the events, as OLDEST may come before each. */
+/* There is room for twice the events, because OLDEST may come before each event. */
 int ftc_draft_copy(struct ftc_draft *to, const struct ftc_draft *from)
 {
     size_t operations = (size_t)from->program.length * sizeof(*from->program.operation);
@@ -36,7 +36,7 @@ int ftc_draft_copy(struct ftc_draft *to, const struct ftc_draft *from)
     return FTC_SUCCESS;
 }
 
-/* Close the gap of `size` elements from `first` on; returns the new count. */
+/* Remove `size` elements from `first` on. Returns the new count. */
 static size_t cut(void *array, size_t count, size_t width, size_t first, size_t size)
 {
     char *bytes = array;
@@ -111,7 +111,7 @@ static size_t count_ranks(const struct ftc_draft *d)
     return (size_t)d->settings.ranks;
 }
 
-/* The new number of a rank when `size` from `first` on are gone; -1: it is one of them. */
+/* The new number of a rank when `size` ranks from `first` on are gone. -1: it is one of them. */
 static int renumber(int rank, int first, int size)
 {
     if (rank < first)
@@ -202,7 +202,7 @@ static bool drop_losses(struct ftc_draft *d, size_t first, size_t size)
     return true;
 }
 
-/* Dead sooner: at once, after half of its outputs, after one less. */
+/* Make ranks die earlier: at once, after half of their outputs, or after one output less. */
 static bool lower_crash(struct ftc_draft *d, size_t first, size_t size, int (*lower)(int))
 {
     bool changed = false;
@@ -263,7 +263,8 @@ static bool lower_f(struct ftc_draft *d, size_t first, size_t size)
 
 #define SETTINGS 24
 
-/* Make one of how decisions are spread plain; false: it is. */
+/* Set one setting of how decisions are spread to its plain value. False: it has that value
+ * already. */
 static bool reset_spreading(struct ftc_member_settings *s, const struct ftc_member_settings *plain,
                             size_t which)
 {
@@ -306,7 +307,7 @@ static bool reset_spreading(struct ftc_member_settings *s, const struct ftc_memb
 #undef RESET
 }
 
-/* Make one of them plain; false: it is. */
+/* Set one setting to its plain value. False: it has that value already. */
 static bool reset_setting(struct ftc_member_settings *s, const struct ftc_member_settings *plain,
                           size_t which)
 {
@@ -380,8 +381,8 @@ static bool drop_deviations(struct ftc_draft *d, size_t first, size_t size)
     return true;
 }
 
-/* Take the oldest in place of the deviation, and then go on in the same order: a drop that moves
- * nothing else. */
+/* Take the oldest event in place of the deviation, and then go on in the same order. Dropping the
+ * deviation like this moves no other event. */
 static bool prefer_oldest(struct ftc_draft *d, size_t first, size_t size)
 {
     size_t last = first + size < d->schedule.deviations ? first + size : d->schedule.deviations;
@@ -426,7 +427,7 @@ static size_t count_events(const struct ftc_draft *d)
     return d->events;
 }
 
-/* They happen later, when all others are through. */
+/* Drop the events from the list. They happen later, when the list has ended. */
 static bool delay_events(struct ftc_draft *d, size_t first, size_t size)
 {
     d->events = cut(d->event, d->events, sizeof(*d->event), first, size);
@@ -435,7 +436,7 @@ static bool delay_events(struct ftc_draft *d, size_t first, size_t size)
 
 #define BOTH (FTC_DRAFT_BY_EVENTS | FTC_DRAFT_BY_DEVIATIONS)
 
-/* What takes most away comes first. */
+/* The edits that take most away come first. */
 const struct ftc_draft_edit ftc_draft_edits[] = {
     {count_operations, drop_operations, BOTH},
     {count_crashes, drop_crashes, BOTH},

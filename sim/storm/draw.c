@@ -1,4 +1,4 @@
-/* Drawing storms from seeds. */
+/* Draws storms from seeds. */
 #include <assert.h>
 #include <limits.h>
 
@@ -17,7 +17,7 @@ static bool one_in(struct ftc_storm *s, int times)
     return below(s, times) == 0;
 }
 
-/* f < n, and each root is a rank. */
+/* The least number of ranks: f < n, and each root is a rank. */
 static int least_ranks(const struct ftc_storm_frame *frame)
 {
     int least = (frame->pinned & FTC_STORM_PIN_F) != 0 ? frame->settings.f + 1 : 1;
@@ -39,7 +39,7 @@ static int draw_ranks(struct ftc_storm *s, const struct ftc_storm_frame *frame)
     if (one_in(s, 100))
         n = large[below(s, 6)];
     else
-        n = one_in(s, 2) ? 2 + below(s, 4) : 1 + below(s, 9); /* small ones find most */
+        n = one_in(s, 2) ? 2 + below(s, 4) : 1 + below(s, 9); /* small numbers find most faults */
     n = n < least ? least + below(s, 4) : n;
     return n < FTC_SCHEDULE_RANKS ? n : FTC_SCHEDULE_RANKS;
 }
@@ -53,7 +53,7 @@ bool ftc_storm_waits_for_ever(const struct ftc_member_settings *settings)
             correction == FTC_CORRECTION_OPTIMISED || correction == FTC_CORRECTION_DELAYED);
 }
 
-/* How decisions are spread; times have no meaning here but whether there is one. */
+/* Draw how decisions are spread. Of times it matters only whether there is one. */
 static void draw_spreading(struct ftc_storm *s)
 {
     struct ftc_member_settings *set = &s->settings;
@@ -76,7 +76,7 @@ static void draw_spreading(struct ftc_storm *s)
     set->multicast_most = one_in(s, 8) ? 16 : UINT64_C(1) << 40;
 }
 
-/* Drawn even if they are pinned, so that a pin changes nothing else. */
+/* A pinned setting is drawn, too, so that a pin changes nothing else. */
 static void draw_settings(struct ftc_storm *s, const struct ftc_storm_frame *frame)
 {
     int n = draw_ranks(s, frame);
@@ -150,13 +150,13 @@ static void pin_settings(struct ftc_member_settings *drawn, const struct ftc_sto
 
 static void draw_program(struct ftc_storm *s)
 {
-    /* Allreduces and broadcasts say most about histories. */
+    /* Allreduces and broadcasts tell most about histories. */
     static const enum ftc_call_kind kinds[] = {
         FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_BCAST,   FTC_CALL_BCAST,
         FTC_CALL_REDUCE,    FTC_CALL_BARRIER,   FTC_CALL_VALIDATE};
-    bool broadcasts = one_in(s, 6); /* many in a row: w */
-    bool many = broadcasts || s->settings.ranks <
-                                  10; /* histories show with few ranks; with many they only cost */
+    bool broadcasts = one_in(s, 6); /* many broadcasts in a row, because of w */
+    /* few ranks suffice to show histories; many ranks only cost time */
+    bool many = broadcasts || s->settings.ranks < 10;
 
     s->length = 2 + below(s, many ? FTC_STORM_OPERATIONS - 1 : 3);
     for (int op = 0; op < s->length; op++) {
@@ -175,14 +175,14 @@ struct ftc_program ftc_storm_program(const struct ftc_storm *storm)
 {
     if (storm->given != NULL)
         return *storm->given;
-    /* Nobody writes to it. */
+    /* The caller does not write to it. */
     return (struct ftc_program){.operation = (struct ftc_program_operation *)storm->operation,
                                 .length = storm->length};
 }
 
 /* --- deaths --- */
 
-/* Counts of events are estimates: too large ones are cut. */
+/* Counts of events are estimates, so too large ones are cut. */
 static int times(int a, int b)
 {
     int64_t product = (int64_t)a * b;
@@ -190,7 +190,7 @@ static int times(int a, int b)
     return product < INT_MAX ? (int)product : INT_MAX;
 }
 
-/* Where the rotation order of one operation starts, if nobody has died. */
+/* Where the rotation order of one operation starts if no rank has died. */
 static int draw_start(struct ftc_storm *s)
 {
     struct ftc_program program = ftc_storm_program(s);
@@ -201,7 +201,8 @@ static int draw_start(struct ftc_storm *s)
     return s->settings.rotation == FTC_ROTATION_SPREAD ? op % s->settings.ranks : 0;
 }
 
-/* Who dies: anyone, a coordinator to be, a head of a subtree, one of the last group. */
+/* Draw a victim: any rank, a future coordinator, the head of a subtree, or a rank of the last
+ * group. */
 static int draw_victim(struct ftc_storm *s)
 {
     int n = s->settings.ranks, f = s->settings.f;
@@ -219,7 +220,7 @@ static int draw_victim(struct ftc_storm *s)
     }
 }
 
-/* At a message or delivery of some kind, whoever makes it. */
+/* A death at a message or delivery of some kind, of any rank that makes it. */
 static struct ftc_cluster_doom draw_doom(struct ftc_storm *s)
 {
     static const int outputs[] = {FTC_MESSAGE_UP,     FTC_MESSAGE_TREE,    FTC_MESSAGE_DECIDE,
@@ -240,7 +241,7 @@ static struct ftc_cluster_doom draw_doom(struct ftc_storm *s)
     };
 }
 
-/* Between any two outputs of one rank. */
+/* A death between any two outputs of one rank. */
 static struct ftc_cluster_doom draw_own_doom(struct ftc_storm *s)
 {
     int outputs = times(ftc_storm_program(s).length, s->settings.f + 4);
@@ -266,7 +267,8 @@ static void add_crash(struct ftc_storm *s, struct ftc_storm_crash crash)
 static void draw_crash(struct ftc_storm *s)
 {
     int n = s->settings.ranks;
-    int all = times(times(ftc_storm_program(s).length, n), s->settings.f + 3); /* events, about */
+    /* estimate of the number of events */
+    int all = times(times(ftc_storm_program(s).length, n), s->settings.f + 3);
     const int spans[] = {1, n, 1 + all / 4, all};
 
     add_crash(s, (struct ftc_storm_crash){
@@ -276,7 +278,7 @@ static void draw_crash(struct ftc_storm *s)
                  });
 }
 
-/* Several at the same step: neighbours, such as those that share a node, or anyone. */
+/* Several deaths at the same step: neighbours, such as ranks that share a node, or any ranks. */
 static void draw_burst(struct ftc_storm *s, int deaths)
 {
     bool neighbours = one_in(s, 2);
@@ -331,8 +333,8 @@ static int draw_reduction(struct ftc_storm *s)
     return -1;
 }
 
-/* One bit, which comparing is to find. With checksums any number of bits of any value is a number
- * of deaths. */
+/* With vote: one bit, which the comparison must find. With checksums: any number of bits in any
+ * values, each of which is a death. */
 static void draw_flips(struct ftc_storm *s)
 {
     static const enum ftc_flip_variable variables[] = {
@@ -358,7 +360,8 @@ static void draw_flips(struct ftc_storm *s)
         s->settings.flips = &s->flips;
 }
 
-/* Comparing needs lists. Drawn last: the rest of a storm is the same with and without. */
+/* A comparison needs the scheme `list`. Drawn late, so that the rest of a storm is the same with
+ * and without it. */
 static void draw_integrity(struct ftc_storm *s, const struct ftc_storm_frame *frame)
 {
     struct ftc_member_settings *set = &s->settings;
@@ -393,7 +396,7 @@ int ftc_storm_check(const struct ftc_storm_frame *frame)
     return ftc_schedule_check_size(n, f < n ? f : n - 1, operations, (size_t)deaths);
 }
 
-/* Last, as what was drawn before shall stay what it was. */
+/* Drawn late, so that it does not change what is drawn before. */
 static void draw_direct(struct ftc_storm *s, const struct ftc_storm_frame *frame)
 {
     s->settings.direct = one_in(s, 3) ? 2 + below(s, s->settings.ranks) : 0;
@@ -401,7 +404,7 @@ static void draw_direct(struct ftc_storm *s, const struct ftc_storm_frame *frame
         s->settings.direct = frame->settings.direct;
 }
 
-/* An exchange is for lists that decisions share, and for no way to spread decisions but the tree:
+/* An exchange needs the scheme `list` with share, and spreads decisions by the tree only. These are
  * rarely drawn together. */
 static void draw_doubling(struct ftc_storm *s, const struct ftc_storm_frame *frame)
 {
@@ -426,7 +429,7 @@ static void draw_doubling(struct ftc_storm *s, const struct ftc_storm_frame *fra
 
 /* --- the end of gossip --- */
 
-/* Its agreements, in place of allreduces and barriers: they are the same but for their
+/* Replace allreduces and barriers by the agreements that end gossip. They differ only in their
  * checksums. */
 static void make_gossip(struct ftc_storm *s)
 {
@@ -456,8 +459,8 @@ static void flip_gossip(struct ftc_storm *s, int op)
     };
 }
 
-/* Whatever the mode is: a bit of every other agreement, of whatever it is made. The last of all to
- * be drawn. */
+/* Flip a bit in about half of the agreements of gossip, in any of their variables, whatever the
+ * integrity mode is. Drawn last of all. */
 static void draw_gossip(struct ftc_storm *s, const struct ftc_storm_frame *frame)
 {
     if (frame->program == NULL && !one_in(s, 4))

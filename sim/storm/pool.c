@@ -13,17 +13,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define BLOCK   16 /* runs that a worker takes at once */
+#define BLOCK   16 /* runs that a worker takes at a time */
 #define LOOK_NS (100 * FTC_NS_PER_MS)
-#define FAREWELL_NS                                                                                \
-    (5 * FTC_NS_PER_S) /* from the wish to stop to SIGKILL; a second wish is obeyed at once  \
-                                        */
-#define NONE UINT64_MAX
+/* From the request to stop to SIGKILL. A second request is obeyed at once. */
+#define FAREWELL_NS (5 * FTC_NS_PER_S)
+#define NONE        UINT64_MAX
 
-/* A worker's, written by it alone and read by the parent when it has ended; the atomics at any
- * time. */
+/* The slot of a worker. Only the worker writes it. The parent reads it when the worker has ended,
+ * and the atomics at any time. */
 struct slot {
-    _Alignas(64) _Atomic uint64_t present; /* the run it is at */
+    _Alignas(64) _Atomic uint64_t present; /* the current run */
     _Atomic uint64_t runs, deaths;         /* so far */
     struct ftc_storm_sums sums;
     bool ended;
@@ -32,8 +31,8 @@ struct slot {
 };
 
 struct board {
-    _Alignas(64) _Atomic uint64_t next;   /* run that nobody has taken */
-    _Alignas(64) _Atomic uint64_t lowest; /* run that broke a promise, or NONE */
+    _Alignas(64) _Atomic uint64_t next;   /* the first run that no worker has taken */
+    _Alignas(64) _Atomic uint64_t lowest; /* lowest run that broke a promise, or NONE */
     _Atomic bool stop;
     struct slot slot[];
 };
@@ -42,13 +41,13 @@ struct pool {
     const struct ftc_storm_plan *plan;
     struct board *board; /* shared */
     size_t size;
-    pid_t *pid; /* by worker; 0: none or ended */
+    pid_t *pid; /* by worker; 0: it was not started, or it has ended */
     int alive;
-    sigset_t signals, before; /* waited for; the caller's mask */
-    struct sigaction child;   /* the caller's for SIGCHLD */
-    uint64_t killed_at;       /* when those that live will be killed; 0: not */
+    sigset_t signals, before; /* signals: those to wait for; before: the caller's mask */
+    struct sigaction child;   /* the caller's action for SIGCHLD */
+    uint64_t killed_at;       /* when the remaining workers will be killed; 0: never */
     bool interrupted;
-    int rc; /* FTC_ERR_NOMEM: of a worker */
+    int rc; /* FTC_ERR_NOMEM: a worker had no memory */
 };
 
 /* --- workers --- */
@@ -61,7 +60,7 @@ static void lower(_Atomic uint64_t *lowest, uint64_t run)
         continue;
 }
 
-/* False: it broke a promise. */
+/* One run. False: it broke a promise. */
 static bool run_one(const struct ftc_storm_plan *plan, struct slot *slot, uint64_t run)
 {
     struct ftc_storm storm;
@@ -81,7 +80,7 @@ static bool is_over(const struct board *board, uint64_t run)
            run >= atomic_load_explicit(&board->lowest, memory_order_relaxed);
 }
 
-/* Blocks in ascending order, until there is none before the first broken promise. */
+/* Take blocks in ascending order, until no block is left before the first broken promise. */
 static void work(const struct ftc_storm_plan *plan, struct board *board, struct slot *slot)
 {
     for (;;) {
@@ -106,7 +105,8 @@ static _Noreturn void run_worker(struct pool *pool, struct slot *slot, pid_t par
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXIT_FAILURE);
-    signal(SIGINT, SIG_IGN); /* both may be sent to the whole group: the parent decides */
+    /* a terminal may send both to the whole group, but the parent decides */
+    signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     sigprocmask(SIG_SETMASK, &pool->before, NULL);
     ftc_cluster_exit_quietly(FTC_STORM_EXIT_NOMEM);
@@ -163,7 +163,7 @@ static int start_workers(struct pool *pool)
 {
     pid_t parent = getpid();
 
-    fflush(NULL); /* nothing is to be written twice */
+    fflush(NULL); /* so that nothing is written twice */
     for (int worker = 0; worker < pool->plan->jobs; worker++) {
         pid_t pid = fork();
         if (pid < 0)
@@ -196,7 +196,7 @@ static void starve(struct pool *pool, uint64_t run)
     stop(pool);
 }
 
-/* A worker is gone; if it did not end by itself, it was the run's fault. */
+/* A worker is gone. If it did not end by itself, its run is to blame. */
 static void bury(struct pool *pool, int worker, int status)
 {
     struct slot *slot = &pool->board->slot[worker];
@@ -250,7 +250,7 @@ static void show(const struct pool *pool)
     ftc_progress_show(pool->plan->progress, runs, more);
 }
 
-/* Until no worker is left. */
+/* Wait until no worker is left. */
 static void attend(struct pool *pool)
 {
     const struct timespec look = {.tv_nsec = LOOK_NS};
@@ -299,7 +299,7 @@ int ftc_storm_pool_run(const struct ftc_storm_plan *plan, struct ftc_storm_outco
     hold_signals(&pool);
     rc = start_workers(&pool);
     if (rc != FTC_SUCCESS)
-        stop(&pool); /* those that there are */
+        stop(&pool); /* stop the workers that were started */
     attend(&pool);
     release_signals(&pool);
     gather(&pool, outcome);

@@ -1,8 +1,8 @@
 /*
- * Many storms, over all cores: worker processes take runs in blocks. Run i has the seed `seed` + i,
- * whoever runs it, and all runs before the first broken promise are finished: what is found does
- * not depend on the number of workers. A worker that dies or hangs is a violation too, of the run
- * that it was at.
+ * Runs many storms on all cores. Worker processes take runs in blocks. Run i has the seed `seed` +
+ * i in any worker, and all runs before the first broken promise are finished. So the result does
+ * not depend on the number of workers. A worker that dies or hangs is a violation, too, of the run
+ * that it was doing.
  */
 #ifndef FTC_SIM_STORM_POOL_H
 #define FTC_SIM_STORM_POOL_H
@@ -14,16 +14,16 @@ struct ftc_storm_plan {
     struct ftc_storm_frame frame;
     uint64_t seed, runs;
     int jobs;                          /* workers */
-    const struct ftc_promise *promise; /* NULL: those of the product alone */
+    const struct ftc_promise *promise; /* NULL: only the promises of the product */
     struct ftc_progress *progress;     /* NULL: silent */
 };
 
 struct ftc_storm_outcome {
-    struct ftc_storm_sums
-        sums;         /* the same for any number of workers, if all runs came to their end */
+    /* the same for any number of workers, if all runs came to their end */
+    struct ftc_storm_sums sums;
     bool interrupted; /* by SIGINT or SIGTERM */
     bool violated;
-    uint64_t seed; /* the lowest that breaks a promise */
+    uint64_t seed; /* the lowest seed that breaks a promise */
     char violation[FTC_SCHEDULE_TEXT];
 };
 

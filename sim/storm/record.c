@@ -114,7 +114,8 @@ void ftc_storm_record_obituary(int status, char violation[FTC_SCHEDULE_TEXT], bo
                  WEXITSTATUS(status));
 }
 
-/* Standard error is shut while it runs: the same assertion is not to be read a thousand times. */
+/* Standard error is closed while it runs, because the same assertion would be printed a thousand
+ * times. */
 static _Noreturn void run_child(struct ftc_storm_record *record,
                                 void (*run)(struct ftc_storm_record *, void *), void *arg,
                                 pid_t parent)
@@ -147,7 +148,7 @@ int ftc_storm_record_try(struct ftc_storm_record *record,
     record->ended = record->hung = false;
     record->steps = 0;
     record->events = record->deviations = record->crashes = record->losses = 0;
-    fflush(NULL); /* nothing is to be written twice */
+    fflush(NULL); /* so that nothing is written twice */
     pid_t child = fork();
     if (child < 0)
         return ftc_error_set(FTC_ERR_SYSTEM,

@@ -1,4 +1,4 @@
-/* Reports of storms. */
+/* Prints reports of storms. */
 #include "sim/storm/report.h"
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* What a storm found, for people and as JSON, on standard output. */
+/* The report of a storm on standard output, as text or as JSON. */
 #ifndef FTC_SIM_STORM_REPORT_H
 #define FTC_SIM_STORM_REPORT_H
 
@@ -9,11 +9,11 @@ struct ftc_storm_report {
     uint64_t seed, runs;
     int jobs;
     double seconds;
-    bool rules; /* list them all */
+    bool rules; /* list all rules */
     const struct ftc_storm_outcome *outcome;
-    const struct ftc_shrunk *shrunk; /* NULL: no violation, or it could not be had again */
-    char *again;  /* the command that has the violation's whole run again; NULL: none */
-    char *replay; /* the command of the shrunk one; NULL: none */
+    const struct ftc_shrunk *shrunk; /* NULL: there is no violation, or it could not be repeated */
+    char *again;  /* the command that repeats the whole run of the violation; NULL: none */
+    char *replay; /* the command that replays the shrunk run; NULL: none */
 };
 
 void ftc_storm_report_print(const struct ftc_storm_report *report, FILE *out);

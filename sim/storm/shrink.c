@@ -1,4 +1,4 @@
-/* Shrinking runs that broke a promise. */
+/* Shrinks runs that broke a promise. */
 #include "sim/storm/shrink.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 struct shrinker {
     struct ftc_draft best;
     struct ftc_draft_size size;
-    char violation[FTC_SCHEDULE_TEXT]; /* of the best */
+    char violation[FTC_SCHEDULE_TEXT]; /* of the best draft */
     bool strict;                       /* accept the same kind of violation only */
     struct ftc_storm_record *record;
     const struct ftc_promise *promise;
@@ -38,12 +38,12 @@ static void take(struct trial *t, int event)
     ftc_storm_record_deaths(t->record, t->cluster);
 }
 
-/* As far as the list of events goes. */
+/* Follow the list of events to its end. */
 static void follow_events(struct trial *t)
 {
     struct ftc_cluster *c = t->cluster;
-    uint32_t *taken =
-        ftc_cluster_alloc(c->n, (size_t)c->events, sizeof(*taken)); /* before their turn */
+    /* number of times each event was taken before its turn */
+    uint32_t *taken = ftc_cluster_alloc(c->n, (size_t)c->events, sizeof(*taken));
 
     for (size_t e = 0; e < t->draft->events && !ftc_cluster_broken(c) && c->enabled_count > 0;
          e++) {
@@ -92,7 +92,7 @@ static void run_trial(struct ftc_storm_record *record, void *arg)
 
 /* --- candidates --- */
 
-/* The same words, whatever the numbers in them. */
+/* Do both texts have the same words, whatever the numbers in them? */
 static bool same_kind(const char *a, const char *b)
 {
     for (;; a++, b++) {
@@ -107,7 +107,7 @@ static bool same_kind(const char *a, const char *b)
     }
 }
 
-/* The draft as it ran: its schedule and order of events become those of the record. */
+/* Make the draft what it was when it ran: take schedule and order of events from the record. */
 static int adopt_record(struct ftc_draft *d, const struct ftc_storm_record *r)
 {
     const struct ftc_schedule ran = {
@@ -130,7 +130,7 @@ static int adopt_record(struct ftc_draft *d, const struct ftc_storm_record *r)
     return ftc_schedule_copy(&d->schedule, &ran);
 }
 
-/* Run it; true if it breaks a promise that counts. The draft is then as it ran. */
+/* Run the draft. True: it breaks a promise that counts, and the draft is then as it ran. */
 static bool fails(struct shrinker *s, struct ftc_draft *draft, bool by_events, FILE *log)
 {
     struct trial trial = {
@@ -157,7 +157,7 @@ static void make_best(struct shrinker *s, struct ftc_draft *draft)
     *draft = (struct ftc_draft){0};
 }
 
-/* Try one candidate, by one guide; keep it if it fails and is smaller. */
+/* Try one candidate by one guide. Keep it if it fails and is smaller. */
 static bool attempt(struct shrinker *s, const struct ftc_draft_edit *edit, size_t first,
                     size_t size, bool by_events)
 {
@@ -182,7 +182,7 @@ static bool has_budget(const struct shrinker *s)
     return s->rc == FTC_SUCCESS && s->runs < FTC_SHRINK_RUNS && s->steps < FTC_SHRINK_STEPS;
 }
 
-/* ddmin: all at once, then halves, quarters, ..., single ones. */
+/* ddmin: try all things at once, then halves, quarters, ..., single things. */
 static bool reduce(struct shrinker *s, const struct ftc_draft_edit *edit)
 {
     bool improved = false;
@@ -201,7 +201,7 @@ static bool reduce(struct shrinker *s, const struct ftc_draft_edit *edit)
     return improved;
 }
 
-/* Until nothing helps any more: first with the same kind of violation, then with any. */
+/* Repeat until no edit helps: first with the same kind of violation, then with any violation. */
 static void reduce_all(struct shrinker *s)
 {
     s->strict = true;
@@ -217,7 +217,7 @@ static void reduce_all(struct shrinker *s)
 
 /* --- beginning and end --- */
 
-/* The storm's run again, from its events, crashes and losses alone. */
+/* Repeat the storm's run from its events, crashes and losses alone. */
 static bool begin(struct shrinker *s, const struct ftc_draft *storm)
 {
     struct ftc_draft copy;
@@ -236,7 +236,7 @@ static bool begin(struct shrinker *s, const struct ftc_draft *storm)
     return again;
 }
 
-/* All of a file's bytes as a string. */
+/* Read all bytes of a file as a string. */
 static char *read_back(FILE *file)
 {
     long size = ftell(file);
@@ -260,7 +260,7 @@ static void finish(struct shrinker *s, struct ftc_shrunk *out)
                               "no temporary file for a trace: %m; make room or set TMPDIR");
         return;
     }
-    setvbuf(log, NULL, _IOLBF, BUFSIZ); /* what was printed survives a failed assertion */
+    setvbuf(log, NULL, _IOLBF, BUFSIZ); /* so that output before a failed assertion is not lost */
     memcpy(found, s->violation, sizeof(found));
     s->strict = false;
     bool failed = fails(s, &s->best, false, log);

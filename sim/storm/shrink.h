@@ -1,9 +1,9 @@
 /*
- * From a run that broke a promise to the smallest one that can be found: delta debugging (Zeller,
- * Hildebrandt, "Simplifying and isolating failure-inducing input", 2002) on operations, ranks,
- * crashes, losses, settings and the order of events. Each candidate runs in a process of its own
- * (record.h). What is spent is counted in runs and steps, not in time: the same run shrinks to the
- * same one everywhere.
+ * Shrinks a run that broke a promise to the smallest such run that it can find. It uses delta
+ * debugging (Zeller, Hildebrandt, "Simplifying and isolating failure-inducing input", 2002) on
+ * operations, ranks, crashes, losses, settings and the order of events. Each candidate runs in a
+ * process of its own (record.h). The effort is limited in runs and steps, not in time. So a run
+ * shrinks to the same result on every machine.
  */
 #ifndef FTC_SIM_STORM_SHRINK_H
 #define FTC_SIM_STORM_SHRINK_H
@@ -15,16 +15,17 @@
 
 struct ftc_shrunk {
     struct ftc_member_settings settings;
-    struct ftc_program program; /* owned, and so are the next two */
+    struct ftc_program program; /* owned, like the next two */
     struct ftc_schedule schedule;
-    char *trace; /* of its run, in lines */
-    char violation
-        [FTC_SCHEDULE_TEXT]; /* "": the recorded run keeps all promises when it is had again */
-    uint64_t runs;           /* tried */
+    char *trace; /* of its run, as lines */
+    /* "": the recorded run keeps all promises when it is repeated */
+    char violation[FTC_SCHEDULE_TEXT];
+    uint64_t runs; /* number of runs that were tried */
 };
 
-/* Shrink the run that *record holds, overwriting it; its settings become those of `plain` where
- * they may, ranks and f as low as may be. FTC_ERR_NOMEM, FTC_ERR_SYSTEM. `promise` may be NULL. */
+/* Shrink the run in *record, which is overwritten. Settings become those of `plain` where that is
+ * possible, and ranks and f as low as possible. FTC_ERR_NOMEM, FTC_ERR_SYSTEM. `promise` may be
+ * NULL. */
 int ftc_shrink(struct ftc_shrunk *shrunk, const struct ftc_member_settings *settings,
                const struct ftc_member_settings *plain, const struct ftc_program *program,
                struct ftc_storm_record *record, const struct ftc_promise *promise);

@@ -1,11 +1,11 @@
-/* Running a storm. */
+/* Runs a storm. */
 #include "sim/storm/storm.h"
 
 #include <string.h>
 
 #include "base/mix.h"
 
-/* Crashes whose step has come; returns the first that has not. */
+/* Do the crashes whose step has come. Returns the first crash whose step has not. */
 static int crash_due(struct ftc_cluster *c, const struct ftc_storm *storm, int next)
 {
     for (; next < storm->crashes && storm->crash[next].step <= c->steps; next++) {
@@ -56,7 +56,7 @@ bool ftc_storm_run(const struct ftc_storm *storm, const struct ftc_promise *prom
     struct ftc_cluster *c = ftc_cluster_new(&storm->settings, &program, storm->seed);
 
     c->log = log;
-    if (log == NULL) { /* speed */
+    if (log == NULL) { /* faster without a log */
         ftc_cluster_trace_free(c->trace);
         c->trace = NULL;
     }

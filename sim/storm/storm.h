@@ -1,6 +1,6 @@
 /*
- * A storm: settings, program, deaths and order of events of a cluster, all drawn from one seed. The
- * same seed and frame are the same run, bit for bit.
+ * A storm is a run of a cluster whose settings, program, deaths and order of events are all drawn
+ * from one seed. The same seed and frame give the same run, bit for bit.
  */
 #ifndef FTC_SIM_STORM_STORM_H
 #define FTC_SIM_STORM_STORM_H
@@ -11,11 +11,11 @@
 #include "sim/storm/record.h"
 
 #define FTC_STORM_OPERATIONS 8
-#define FTC_STORM_RANKS      64 /* drawn at most, but for what is given */
-#define FTC_STORM_F          3  /* likewise */
+#define FTC_STORM_RANKS      64 /* most that is drawn; more can be given */
+#define FTC_STORM_F          3  /* most that is drawn; more can be given */
 #define FTC_STORM_CRASHES    64 /* fewer than FTC_CLUSTER_DOOMS */
 
-/* What is not drawn, but given. */
+/* Settings that are given and not drawn. */
 enum ftc_storm_pin {
     FTC_STORM_PIN_F = 1 << 0,
     FTC_STORM_PIN_SCHEME = 1 << 1,
@@ -44,9 +44,9 @@ enum ftc_storm_pin {
 };
 
 struct ftc_storm_frame {
-    int least, most; /* ranks; 0, 0: mostly 1 to 9, one in 100 has 16 to 64 */
-    unsigned pinned; /* of the settings: enum ftc_storm_pin; the others are drawn */
-    struct ftc_member_settings settings; /* the defaults, but for what is pinned */
+    int least, most; /* number of ranks; 0, 0: mostly 1 to 9; one run in 100 has 16 to 64 */
+    unsigned pinned; /* enum ftc_storm_pin: settings that are given; the others are drawn */
+    struct ftc_member_settings settings; /* the defaults, except for what is pinned */
     const struct ftc_program *program;   /* NULL: drawn */
 };
 
@@ -62,13 +62,13 @@ struct ftc_storm {
     struct ftc_program_operation operation[FTC_STORM_OPERATIONS];
     int length; /* of operation[], which is drawn even if a program is given */
     const struct ftc_program *given;
-    struct ftc_storm_crash
-        crash[FTC_STORM_CRASHES]; /* at a step, whatever happens there; by ascending steps */
+    /* deaths at a step, whatever event happens then; in ascending order of steps */
+    struct ftc_storm_crash crash[FTC_STORM_CRASHES];
     int crashes;
-    struct ftc_cluster_doom doom[FTC_STORM_CRASHES]; /* at an output */
+    struct ftc_cluster_doom doom[FTC_STORM_CRASHES]; /* deaths at an output */
     int dooms;
     bool biased;
-    struct ftc_flips flips; /* that the settings point to; so a storm stays where it was drawn */
+    struct ftc_flips flips; /* the settings point to them, so a storm must not be moved */
 };
 
 /* Sums over storms. */
@@ -77,19 +77,19 @@ struct ftc_storm_sums {
     uint64_t rules[FTC_RULES_COUNT];
 };
 
-/* FTC_ERR_ARG: sound runs that may be drawn are too long to tell from endless ones. */
+/* FTC_ERR_ARG: the frame allows sound runs that are too long to tell them from endless ones. */
 int ftc_storm_check(const struct ftc_storm_frame *frame);
 
-/* A rank that chance may miss must lose patience some day (broadcast.md, "PULL"): no such settings
- * are legal. */
+/* True: these settings are not legal. Chance may miss a rank, and such a rank must lose patience
+ * some day (broadcast.md, "PULL"); with these settings it waits for ever. */
 bool ftc_storm_waits_for_ever(const struct ftc_member_settings *settings);
 
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed);
 
 struct ftc_program ftc_storm_program(const struct ftc_storm *storm); /* borrowed: no fini() */
 
-/* Run it; returns whether all promises were kept, and the first broken one in `violation`. Adds to
- * *sums. promise, record and log may be NULL; a record costs time. */
+/* Run the storm. Returns whether all promises were kept; the first broken one is in `violation`.
+ * Adds to *sums. promise, record and log may be NULL. A record costs time. */
 bool ftc_storm_run(const struct ftc_storm *storm, const struct ftc_promise *promise,
                    struct ftc_storm_sums *sums, struct ftc_storm_record *record, FILE *log,
                    char violation[FTC_SCHEDULE_TEXT]);

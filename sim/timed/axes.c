@@ -10,7 +10,7 @@
 
 #define RANKS_MAX  1048576
 #define F_MAX      4095
-#define VALUES_MAX 4096 /* of an axis */
+#define VALUES_MAX 4096 /* most values of an axis */
 
 void ftc_axis_fini(struct ftc_axis *axis)
 {
@@ -31,7 +31,7 @@ static int add(struct ftc_axis *axis, int value)
     return 0;
 }
 
-/* One number or two with ".." between them; `word` is changed. */
+/* Read one number, or two with ".." between them. Changes `word`. */
 static int read_range(const char *option, char *word, int least, int most, int *from, int *to)
 {
     char *dots = strstr(word, "..");

@@ -10,15 +10,19 @@
 #include "base/error.h"
 
 /*
- * rdma: as LogGOPSim is run for a machine with 200 Gbit/s links in ATLAHS (ETH Zurich,
- * github.com/spcl/atlahs, scripts/run_case_studies.py). tcp: L and o as measured over TCP for
- * AllConcur (Poke, Hoefler, Glass, HPDC 2017), quoted from memory, not checked against the text; G
- * that of a 10 Gbit/s link; g = o, for the kernel takes messages one by one. shared-memory: L a
- * cache line's way to another core (20..115 ns, median, by processor: github.com/nviennot/
- * core-to-core-latency); o the protocol's own work on a message, measured with this program (0.7 us
- * for sending it, receiving it, the engine and the checks together); G a copy at 10 GB/s. c: one
- * pass over two operands at 10 GB/s. detect, jitter: measured on one machine (bench/README.md:
- * notices 0.5 to 1.0 ms after a SIGKILL); the way to other nodes on top of it is an assumption.
+ * Sources of the presets:
+ * - rdma: as LogGOPSim is run for a machine with 200 Gbit/s links in ATLAHS (ETH Zurich,
+ *   github.com/spcl/atlahs, scripts/run_case_studies.py).
+ * - tcp: L and o as measured over TCP for AllConcur (Poke, Hoefler, Glass, HPDC 2017), quoted from
+ *   memory, not checked against the text. G is that of a 10 Gbit/s link. g = o, because the kernel
+ *   takes messages one by one.
+ * - shared-memory: L is the time of a cache line to another core (20..115 ns, median, by processor:
+ *   github.com/nviennot/core-to-core-latency). o is the protocol's own work on a message, measured
+ *   with this program (0.7 us for sending it, receiving it, the engine and the checks together). G
+ *   is a copy at 10 GB/s.
+ * - c: one pass over two operands at 10 GB/s.
+ * - detect, jitter: measured on one machine (bench/README.md: notices 0.5 to 1.0 ms after a
+ *   SIGKILL). The additional time to other nodes is an assumption.
  */
 static const struct ftc_cost presets[] = {
     {"shared-memory", 100, 200, 0, 0.1, 0.1, 500e3, 500e3},
@@ -27,8 +31,8 @@ static const struct ftc_cost presets[] = {
 };
 #define PRESETS (sizeof(presets) / sizeof(presets[0]))
 
-#define COST_MAX 1e12 /* ns: of a value, 17 minutes */
-#define TIME_MAX 1e15 /* ns: of a message */
+#define COST_MAX 1e12 /* ns: upper limit of a value, 17 minutes */
+#define TIME_MAX 1e15 /* ns: upper limit of the time of a message */
 
 static int refuse(const char *text)
 {

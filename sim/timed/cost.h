@@ -1,12 +1,12 @@
 /*
- * What communication costs: LogGP (Culler et al. 1993; Alexandrov et al. 1995) with a cost of
- * combining.
+ * The cost model of communication: LogGP (Culler et al. 1993; Alexandrov et al. 1995), with a cost
+ * of combining.
  *
- * A process is busy for o with each message that it sends, and again with each that it receives. A
- * message of k bytes leaves over (k-1)G, travels for L, and so reaches its receiver o + (k-1)G + L
- * after its send began; the receiver has it another o later (LogP's L + 2o for a small one).
- * Between the beginnings of two sends of a process lie at least g + (k-1)G and o; the same holds
- * for its receives. Combining k bytes into a contribution takes another c * k.
+ * A process is busy for o with each message that it sends, and for o with each that it receives. A
+ * message of k bytes leaves over (k-1)G and travels for L. So it reaches its receiver o + (k-1)G +
+ * L after the start of its send. The receiver has it another o later (L + 2o in LogP, for a small
+ * message). Between the starts of two sends of a process lie at least g + (k-1)G and at least o;
+ * the same holds for its receives. Combining k bytes into a contribution takes another c * k.
  */
 #ifndef FTC_SIM_TIMED_COST_H
 #define FTC_SIM_TIMED_COST_H
@@ -15,11 +15,11 @@
 #include <stdint.h>
 
 struct ftc_cost {
-    char name[64];  /* of the preset, or the text that it was made of, with ; for , */
+    char name[64];  /* name of the preset, or the text that was parsed, with ; in place of , */
     double L, o, g; /* ns */
     double G, c;    /* ns per byte */
-    double detect;  /* ns from a death to the first possible notice: what --detect is by default */
-    double jitter;  /* ns: each observer's notice comes up to that much later */
+    double detect;  /* ns from a death to the first possible notice; the default of --detect */
+    double jitter;  /* ns: each observer's notice comes later by a random time up to this */
 };
 
 /* "rdma", "L=2000,o=300" (the rest 0) or "tcp,G=0.1"; FTC_ERR_ARG. */

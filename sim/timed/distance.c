@@ -39,7 +39,8 @@ int ftc_distance_parse(struct ftc_distance_settings *settings, const char *text)
                          text);
 }
 
-/* The least sides, each as near to the root of what is left as can be, that hold all ranks. */
+/* The smallest sides that hold all ranks. Each side is as near as possible to the root of what is
+ * left. */
 static void choose_sides(int side[3], int ranks)
 {
     int x = 1, y = 1;
@@ -54,7 +55,7 @@ static void choose_sides(int side[3], int ranks)
     side[2] = (rest + y - 1) / y;
 }
 
-/* A random placement: the nodes shuffled (Fisher, Yates), rank r on the r-th. */
+/* A random placement: shuffle the nodes (Fisher, Yates), and put rank r on the r-th one. */
 static void shuffle(uint32_t *node, uint32_t nodes, uint64_t seed)
 {
     for (uint32_t i = 0; i < nodes; i++)

@@ -1,4 +1,4 @@
-/* Options of runs in virtual time. */
+/* The options of runs in virtual time. */
 #include "sim/timed/options.h"
 
 #include <inttypes.h>
@@ -104,7 +104,7 @@ void ftc_timed_options_init(struct ftc_timed_options *options)
     *options = (struct ftc_timed_options){.timed = {.bytes = 8, .distance = {.hop_ns = 150}}};
 }
 
-/* --detect alone means that long, with no jitter. */
+/* If only --detect is given, there is no jitter. */
 struct ftc_timed_settings ftc_timed_options_settings(const struct ftc_timed_options *options,
                                                      const struct ftc_cost *cost, uint64_t seed)
 {

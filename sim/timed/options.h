@@ -1,5 +1,5 @@
-/* What commands that run in virtual time take from the command line. Their own struct begins with
- * struct ftc_timed_options; FTC_TIMED_OPTIONS are rows of their table. */
+/* Options of the commands that run in virtual time. The struct of such a command begins with struct
+ * ftc_timed_options, and its option table contains the rows FTC_TIMED_OPTIONS. */
 #ifndef FTC_SIM_TIMED_OPTIONS_H
 #define FTC_SIM_TIMED_OPTIONS_H
 
@@ -7,7 +7,7 @@
 #include "sim/timed/timed.h"
 
 struct ftc_timed_options {
-    struct ftc_timed_settings timed; /* but for cost and seed */
+    struct ftc_timed_settings timed; /* cost and seed are not set */
     bool detect_given, jitter_given;
 };
 
@@ -44,14 +44,14 @@ int ftc_timed_take_victims(void *command, const char *text);
 int ftc_timed_take_when(void *command, const char *text);
 int ftc_timed_take_burst(void *command, const char *text);
 
-/* "1.5us", "200" (ns); FTC_ERR_ARG naming the option */
+/* Read "1.5us" or "200" (ns). FTC_ERR_ARG names the option. */
 int ftc_timed_read_time(const char *option, const char *text, uint64_t *out);
 
 void ftc_timed_options_init(struct ftc_timed_options *options);
-/* The settings of a run under this cost model. */
+/* The settings of a run with this cost model and seed. */
 struct ftc_timed_settings ftc_timed_options_settings(const struct ftc_timed_options *options,
                                                      const struct ftc_cost *cost, uint64_t seed);
-/* The options of `ftcoll-sim run` that give these settings again. */
+/* Write the options of `ftcoll-sim run` that give these settings again. */
 void ftc_timed_options_write(const struct ftc_timed_settings *settings, FILE *out);
 
 #endif

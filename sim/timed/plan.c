@@ -1,4 +1,4 @@
-/* Who dies in a run, and when: all from the seed. */
+/* Draws from the seed which ranks die in a run, and when. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -14,7 +14,7 @@ const char *ftc_victims_name(enum ftc_victims victims)
 
 struct draw {
     const struct ftc_member_settings *members;
-    int first; /* rank of c_0 in the first operation, which has all ranks as participants */
+    int first; /* rank of c_0 in the first operation; all ranks take part in that one */
     uint64_t random;
     struct ftc_set taken;
     struct ftc_timed_death *death;

@@ -16,7 +16,7 @@ int ftc_plot_check(const char *path)
     return rc == 0 ? 0 : ftc_error_set(rc, "%s", problem);
 }
 
-/* --- what is in the sweep --- */
+/* --- the sweep --- */
 
 static bool same_panel(const struct ftc_sweep_row *a, const struct ftc_sweep_row *b)
 {
@@ -59,7 +59,7 @@ static int count(const struct ftc_sweep *sweep,
     return found;
 }
 
-/* ns, 0: there is none to show */
+/* The latency to show, ns; 0: there is none. */
 static uint64_t shown(const struct ftc_sweep_row *row)
 {
     return row->operation->kind == FTC_CALL_REDUCE ? row->root_latency : row->latency;
@@ -156,7 +156,7 @@ static bool same_f(const struct ftc_sweep_row *a, const struct ftc_sweep_row *b)
     return a->f == b->f;
 }
 
-/* One key for all panels, in a plot of its own that shows nothing else. */
+/* One key for all panels. It is in a plot of its own that shows nothing else. */
 static void write_key(const struct ftc_sweep *sweep, int lines, FILE *out)
 {
     double top = (double)KEY_HEIGHT / (lines * PANEL_HEIGHT + KEY_HEIGHT);

@@ -1,13 +1,13 @@
-/* A figure of a sweep, made by gnuplot: a panel for each operation (rows) and cost model (columns),
- * latency against the number of ranks, both logarithmic; a colour for each f, dashed where ranks
- * die. Of a reduce it shows the time at the root. */
+/* A figure of a sweep, made by gnuplot. It has a panel for each operation (rows) and cost model
+ * (columns). A panel shows latency against the number of ranks, both logarithmic, in a colour for
+ * each f. Lines are dashed where ranks die. For a reduce the latency is the time at the root. */
 #ifndef FTC_SIM_TIMED_PLOT_H
 #define FTC_SIM_TIMED_PLOT_H
 
 #include "sim/timed/sweep.h"
 
-/* Before the work: is gnuplot to be found, and can the file be made? FTC_ERR_UNSUPPORTED or
- * FTC_ERR_SYSTEM with cause and remedy. */
+/* Call it before the work: can gnuplot be found, and can the file be made? FTC_ERR_UNSUPPORTED or
+ * FTC_ERR_SYSTEM, with cause and remedy. */
 int ftc_plot_check(const char *path);
 /* Write an SVG to `path`. FTC_ERR_SYSTEM, FTC_ERR_ARG: no row has a latency to show. */
 int ftc_plot(const struct ftc_sweep *sweep, const char *path);

@@ -1,10 +1,8 @@
 /*
- * A process as a resource, and its messages: LogGP as cost.h says, receive before send when both
- * are possible.
- *
- * A process that is idle starts to receive the moment a message arrives. All else is decided by
- * READY and RECEIVED events, which come after everything else of their moment: so a send does not
- * overtake a message that arrives at the same time.
+ * A process as a resource, and its messages, by LogGP (cost.h). It receives before it sends when it
+ * can do both. An idle process starts to receive at the moment a message arrives. READY and
+ * RECEIVED events decide everything else. They come after all other events of the same time. So a
+ * send does not overtake a message that arrives at the same time.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -31,7 +29,7 @@ int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind
     return ftc_queue_push(&t->queue, &event);
 }
 
-/* --- what waits --- */
+/* --- waiting items --- */
 
 static int append(struct ftc_timed *t, struct ftc_timed_list *list,
                   struct ftc_timed_message *message, int peer)
@@ -100,7 +98,7 @@ static uint64_t payload_of(const struct ftc_timed *t, const struct ftc_output *o
     if (output->value.buffer == NULL)
         return 0;
     if (output->message == FTC_MESSAGE_FRAGMENT)
-        return output->value.size; /* as it is cut, whatever --bytes says */
+        return output->value.size; /* the real size of the piece, whatever --bytes says */
     return t->program->operation[op].kind == FTC_CALL_VALIDATE ? output->value.size : t->set->bytes;
 }
 
@@ -143,7 +141,8 @@ static struct ftc_timed_message *message_new(const struct ftc_timed *t,
     return NULL;
 }
 
-/* The last message of a row of outputs. A member sends many the same bytes: they are kept once. */
+/* The last message of a row of outputs. A member sends the same bytes to many ranks, so they are
+ * kept once. */
 struct last {
     struct ftc_timed_message *message;
     struct ftc_value value;
@@ -179,7 +178,7 @@ static int queue_send(struct ftc_timed *t, int rank, const struct ftc_output *ou
     return rc;
 }
 
-/* --- what the process does --- */
+/* --- actions of a process --- */
 
 static int wake_at(struct ftc_timed *t, int rank, uint64_t time)
 {
@@ -210,7 +209,7 @@ static int start_receive(struct ftc_timed *t, int rank)
     return ftc_timed_push(t, p->busy, FTC_TIMED_RECEIVED, rank, (int)item.peer, item.message);
 }
 
-/* Channels stay FIFO: the noise of each is always the same. */
+/* The noise of a channel is always the same, so channels stay FIFO. */
 static uint64_t flight(const struct ftc_timed *t, int from, int to, uint64_t size)
 {
     uint64_t time =
@@ -222,7 +221,7 @@ static uint64_t flight(const struct ftc_timed *t, int from, int to, uint64_t siz
     return time + ftc_mix(ftc_mix(t->set->seed ^ 0x6e6f6973) ^ channel) % (t->set->noise_ns + 1);
 }
 
-/* A datagram leaves once and arrives at everyone who does not lose it. */
+/* A datagram leaves once, and arrives at each rank that does not lose it. */
 static int cast(struct ftc_timed *t, int rank, struct ftc_timed_message *message)
 {
     int rc = 0;
@@ -306,7 +305,7 @@ static bool goes_on_next(const struct ftc_timed *t, const struct ftc_timed_proce
     return item != NULL && item->message == NULL && item->peer == FTC_TIMED_MORE;
 }
 
-/* Its outputs are out, and it has nothing to receive. */
+/* All outputs of the process are out, and it has nothing to receive: it goes on. */
 static int more(struct ftc_timed *t, int rank)
 {
     struct ftc_timed_process *p = &t->process[rank];
@@ -315,7 +314,7 @@ static int more(struct ftc_timed *t, int rank)
     return ftc_timed_outputs(t, rank, ftc_member_more(p->member));
 }
 
-/* It is not receiving: do what comes next, now or when it can. */
+/* The process is not receiving: do its next action, now or as soon as it can. */
 static int go_on(struct ftc_timed *t, int rank)
 {
     struct ftc_timed_process *p = &t->process[rank];
@@ -348,7 +347,7 @@ int ftc_timed_ready(struct ftc_timed *t, int rank)
     struct ftc_timed_process *p = &t->process[rank];
 
     if (p->wake != t->now)
-        return 0; /* another one came first */
+        return 0; /* another event came first */
     p->wake = UINT64_MAX;
     return p->receiving ? 0 : go_on(t, rank);
 }
@@ -384,7 +383,7 @@ int ftc_timed_received(struct ftc_timed *t, int rank, int from, struct ftc_timed
         rc = ftc_ledger_receive(t->ledger, rank, p->member, from, message->op, message->datagram,
                                 message->buffer);
         if (rc == FTC_ERR_PROTO &&
-            t->members.flips != NULL) /* who sent what a bit has changed in is fenced */
+            t->members.flips != NULL) /* the sender of a message with a flipped bit is fenced */
             rc = message->datagram ? 0 : ftc_timed_push(t, t->now, FTC_TIMED_DEATH, from, 0, NULL);
         rc = ftc_timed_outputs(t, rank, rc);
         if (rc == 0)
@@ -417,7 +416,8 @@ static int take_delivery(struct ftc_timed *t, int rank)
     return append(t, &p->out, NULL, FTC_TIMED_RETURN);
 }
 
-/* The ledger looks first: what it condemns ends the run, and may make no sense here. */
+/* Show the output to the ledger first. An output that breaks a promise ends the run, and may make
+ * no sense here. */
 static bool condemned(struct ftc_timed *t, int rank, const struct ftc_output *output)
 {
     const struct ftc_member *member = t->process[rank].member;

@@ -1,4 +1,4 @@
-/* A radix heap whose buckets are lists of blocks; blocks that were emptied are used again. */
+/* A radix heap. Its buckets are lists of blocks, and emptied blocks are used again. */
 #include "sim/timed/queue.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 struct ftc_queue_block {
     struct ftc_queue_block *next;
-    int first, end; /* event[first] .. event[end - 1] are there */
+    int first, end; /* the block holds event[first] .. event[end - 1] */
     struct ftc_event event[BLOCK_EVENTS];
 };
 
@@ -104,7 +104,7 @@ static void give_block(struct ftc_queue *queue, struct ftc_queue_block *block)
     queue->spare = block;
 }
 
-/* Bucket 0 is empty: the lowest bucket is spread over those below it, in order. */
+/* Bucket 0 is empty: spread the lowest full bucket over those below it, in order. */
 static bool refill(struct ftc_queue *queue)
 {
     if (queue->filled == 0)
@@ -118,7 +118,7 @@ static bool refill(struct ftc_queue *queue)
         struct ftc_queue_block *next = block->next;
         for (int i = block->first; i < block->end; i++)
             if (append(queue, bucket_of(queue, block->event[i].key), &block->event[i]) != 0)
-                abort(); /* out of memory for a few blocks of 4 KiB: a fail-stop, as in base/set.h */
+                abort(); /* no memory for a few blocks of 4 KiB: fail-stop, as in base/set.h */
         give_block(queue, block);
         block = next;
     }

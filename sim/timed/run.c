@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "sim/timed/options.h"
 
-#define SHOWN_OPERATIONS 40 /* in the table */
+#define SHOWN_OPERATIONS 40 /* operations that the table shows */
 #define SHOWN_DEATHS     6
 
 struct run {
@@ -237,7 +237,7 @@ static int check(const struct ftc_setup *setup, const struct run *run)
     return 0;
 }
 
-/* A run depends on its command line alone. */
+/* The replay line is the command line, because a run depends on nothing else. */
 static void print_replay(int argc, char **argv, FILE *out)
 {
     fputs("replay: ftcoll-sim", out);

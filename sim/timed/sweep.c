@@ -1,4 +1,4 @@
-/* A sweep: its rows, one process each. */
+/* Does the rows of a sweep, one process each. */
 #include "sim/timed/sweep.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* --- one row --- */
 
-/* Does chance have a say even where nobody dies? */
+/* Do runs differ even if no rank dies? */
 static bool varies(const struct ftc_sweep *sweep)
 {
     return sweep->options.timed.think_ns > 0 ||
@@ -44,8 +44,8 @@ static int one_run(struct runs *runs, struct ftc_sweep_row *row, struct ftc_time
     return rc;
 }
 
-/* Deaths are drawn from the time that the operation takes without any: look once where that is
- * always the same. */
+/* Deaths are drawn within the time that the operation takes without deaths. If that time is always
+ * the same, measure it once. */
 static int find_horizon(const struct ftc_sweep *sweep, struct runs *runs, struct ftc_sweep_row *row)
 {
     struct ftc_timed_operation calm = {0};

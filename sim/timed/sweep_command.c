@@ -13,7 +13,7 @@
 
 #define REPEAT_MAX 10000
 #define JOBS_MAX   1024
-#define KILLS_MAX  4096 /* different ones for one f */
+#define KILLS_MAX  4096 /* most numbers of deaths for one f */
 
 struct command {
     struct ftc_timed_options common;
@@ -119,7 +119,7 @@ static int add_row(struct ftc_sweep *sweep, const struct ftc_sweep_row *row)
     return 0;
 }
 
-/* The sizes of one operation, cost model and f: a curve after the other. */
+/* Add the rows curve by curve: all sizes of one operation, cost model and f. */
 static int add_curves(struct ftc_sweep *sweep, const struct command *c, struct ftc_sweep_row row)
 {
     int kills[KILLS_MAX];
@@ -219,11 +219,11 @@ static bool print_row(void *arg, const struct ftc_sweep_row *row)
     if (row->root_runs > 0)
         printf("%" PRIu64, row->root_latency);
     print_counts(&row->median);
-    fflush(stdout); /* a sweep may take hours: what is done is there */
+    fflush(stdout); /* a sweep may take hours, so finished rows are shown at once */
     return true;
 }
 
-/* --- a table that is there --- */
+/* --- a table from a file --- */
 
 static int read_row(struct ftc_csv *csv, struct ftc_sweep_row *row)
 {
@@ -290,7 +290,7 @@ static int sweep_and_print(const struct ftc_setup *setup, const struct command *
     struct printer printer = {.setup = setup, .sweep = sweep};
 
     puts(head);
-    fflush(stdout); /* before processes are made: each would write it again */
+    fflush(stdout); /* before fork(), or each child would write the same text again */
     int rc = c->from != NULL ? read_and_print(sweep, c->from, &printer)
                              : ftc_sweep_run_all(sweep, (int)c->jobs, print_row, &printer);
     if (rc == 0 && printer.code == FTC_SIM_EXIT_OK && c->plot != NULL)

@@ -1,4 +1,4 @@
-/* A run in virtual time: its life and its events. */
+/* A run in virtual time: its start, its events and its end. */
 #include "sim/timed/timed.h"
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static int die(struct ftc_timed *t, int rank)
     struct ftc_timed_process *p = &t->process[rank];
 
     if (p->member == NULL)
-        return 0; /* it was fenced, or found itself damaged */
+        return 0; /* it was fenced, or it found its own memory damaged */
     if (t->trace != NULL)
         ftc_trace_line(t->trace, t->now, rank, "dies");
     ftc_ledger_dies(t->ledger, rank, p->member);
@@ -84,7 +84,7 @@ static int happen(struct ftc_timed *t, const struct ftc_event *event)
         return p->member != NULL ? notice(t, rank, other) : 0;
     case FTC_TIMED_TIMER:
         if (p->member == NULL || (uintptr_t)event->item != p->timer)
-            return 0; /* a later one took its place */
+            return 0; /* a later timer replaced it */
         return ftc_timed_outputs(t, rank, ftc_member_timer(p->member));
     case FTC_TIMED_CALL:
         return p->member != NULL ? call(t, rank) : 0;
@@ -94,7 +94,7 @@ static int happen(struct ftc_timed *t, const struct ftc_event *event)
     return 0;
 }
 
-/* By the living and, as the ledger keeps them, the dead. */
+/* Count the correction messages of live ranks and, from the ledger, those of dead ranks. */
 static void count_corrections(struct ftc_timed *t)
 {
     static const enum ftc_rule rules[] = {FTC_RULE_CORRECT, FTC_RULE_PASS_PIECE};
@@ -160,7 +160,7 @@ static int begin(struct ftc_timed *t)
     return rc;
 }
 
-/* With checksums whoever is damaged dies. */
+/* With checksums a damaged process dies. */
 static void add_damaged(struct ftc_timed *t)
 {
     const struct ftc_flips *flips = t->members.flips;
@@ -216,7 +216,7 @@ static void fini(struct ftc_timed *t)
     free(t->process);
 }
 
-/* result->death[] is drawn. */
+/* Run after result->death[] has been drawn. */
 static int run(const struct ftc_member_settings *members, const struct ftc_program *program,
                const struct ftc_timed_settings *settings, FILE *out,
                struct ftc_timed_result *result)
@@ -240,7 +240,7 @@ static int run(const struct ftc_member_settings *members, const struct ftc_progr
     return rc;
 }
 
-/* When the last operation of a run without deaths is over. */
+/* Find the time at which the last operation of a run without deaths ends. */
 static int find_horizon(const struct ftc_member_settings *members,
                         const struct ftc_program *program, struct ftc_timed_settings *settings)
 {

@@ -1,4 +1,4 @@
-/* A run as lines of text. */
+/* Prints a run as lines of text. */
 #include "sim/timed/trace.h"
 
 #include <inttypes.h>

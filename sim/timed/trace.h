@@ -1,5 +1,5 @@
-/* A run as lines of text, in the order of virtual time: "     12.345 us  rank   3  sends UP to 4  op 0 ballot (0,0)".
- */
+/* Prints a run as lines of text, in the order of virtual time:
+ *      12.345 us  rank   3  sends UP to 4  op 0 ballot (0,0) */
 #ifndef FTC_SIM_TIMED_TRACE_H
 #define FTC_SIM_TIMED_TRACE_H
 
@@ -10,12 +10,12 @@
 
 struct ftc_trace {
     FILE *out;
-    int width; /* of a rank */
+    int width; /* digits of a rank */
 };
 
 struct ftc_trace ftc_trace_new(FILE *out, int ranks);
-/* "sends UP to 4", "has UP from 4", "loses UP from 4"; `size` in bytes as the cost model has it, 0:
- * leave it out. */
+/* Print "sends UP to 4", "has UP from 4" or "loses UP from 4". `size` is in bytes as the cost model
+ * has them; 0 leaves it out. */
 void ftc_trace_message(const struct ftc_trace *trace, uint64_t ns, int rank, const char *verb,
                        const char *preposition, int peer, const struct ftc_buffer *message,
                        uint64_t size);

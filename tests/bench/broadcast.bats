@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# bench/broadcast, on an ftrun that is made up here, and once on the real one. BROADCAST is the script, BUILD where ftcoll was built,
-# REAL_FTRUN the launcher.
+# Tests bench/broadcast on a fake ftrun that this file makes, and once on the real one. BROADCAST is
+# the script, BUILD where ftcoll was built, REAL_FTRUN the launcher.
 
 # shellcheck disable=SC2016 # words for the ftrun that is made up
 
@@ -16,7 +16,7 @@ teardown() {
     rm -rf "$work"
 }
 
-program() { # TEXT: an ftrun; $wanted is "binomial checked", $size the bytes
+program() { # TEXT: makes an ftrun; $wanted is "binomial checked", $size the bytes
     cat >"$FTRUN" <<END
 #!/bin/bash
 [ "\$1" != --version ] || { echo ftrun 1.2.3; exit; }
@@ -104,7 +104,7 @@ broadcast() {
     kill -TERM "$script"
     wait "$script" || [ $? -eq 143 ]
     end=$((SECONDS + 20))
-    while kill -0 "$(cat "$work/pid")" 2>/dev/null; do # killed, but not yet gone
+    while kill -0 "$(cat "$work/pid")" 2>/dev/null; do # the program is killed, but not yet gone
         [ "$SECONDS" -lt "$end" ]
         sleep 0.1
     done

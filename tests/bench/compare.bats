@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# bench/compare without its peers, and its tables from figures made up here. COMPARE is the script, BUILD the build.
+# Tests bench/compare without its peers, and its tables from figures that this file makes. COMPARE
+# is the script, BUILD the build.
 
 setup() {
     work=$(mktemp -d)
@@ -98,20 +99,21 @@ tables() { # FORMAT; the figures are standard input
     kill -TERM "$script"
     wait "$script" || [ $? -eq 143 ]
     end=$((SECONDS + 20))
-    while marked "$script" | grep -q .; do # killed, but not yet gone
+    while marked "$script" | grep -q .; do # the program is killed, but not yet gone
         [ "$SECONDS" -lt "$end" ]
         sleep 0.1
     done
     [ -z "$(ls -A "$work")" ]
 }
 
-# The processes of that script's runs.
+# Prints the processes of that script's runs.
 marked() { # PID
     grep -lzx "FTC_COMPARE=$1" /proc/[0-9]*/environ 2>/dev/null || true
 }
 
 @test "the ratio is the median over the rounds of the best peer's time over ftcoll's" {
-    # Round by round: MPICH, Open MPI's better setting, and ftcoll; so 30 / 10, 24 / 12, 50 / 10.
+    # Each round has MPICH, Open MPI's better setting, and ftcoll. So the ratios are
+    # 30 / 10, 24 / 12 and 50 / 10.
     local out
     out=$(
         tables text <<'END'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# bench/figures: do the pictures in docs/figures show what the tables beside them say? FIGURES is the script, BUILD where ftcoll was
-# built.
+# Tests bench/figures: do the pictures in docs/figures show what the tables beside them say? FIGURES
+# is the script, BUILD where ftcoll was built.
 
 bats_require_minimum_version 1.5.0
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# bench/gossip, on an ftrun that is made up here, and once on the real one. GOSSIP is the script, BUILD where ftcoll was built, REAL_FTRUN
-# the launcher.
+# Tests bench/gossip on a fake ftrun that this file makes, and once on the real one. GOSSIP is the
+# script, BUILD where ftcoll was built, REAL_FTRUN the launcher.
 
 bats_require_minimum_version 1.5.0
 
@@ -14,8 +14,9 @@ teardown() {
     rm -rf "$work"
 }
 
-# An ftrun that says 10 us for doubling, and, for gossip at 1e-3, 20, 70 and 30 us in the three rounds, otherwise twice that; and a
-# build whose message takes 2 us, 3 in turns.
+# Makes an ftrun that prints 10 us for doubling. For gossip at 1e-3 it prints 20, 70 and 30 us in
+# the three rounds, and twice that at other accuracies. Also makes a build whose message takes 2 us,
+# and 3 us in turns.
 program() { # US, what voted takes
     cat >"$FTRUN" <<END
 #!/bin/bash
@@ -103,7 +104,8 @@ gossip() {
     [ "$(grep -c -e "--bind-to core" "$work/runs")" -eq 9 ]
 }
 
-# A message of a rank after the other, 44 of them, and two allreduces; two ranks in turns wait for the answer.
+# The prediction has one message of a rank after the other, 44 of them, and two allreduces. Two
+# ranks in turns also wait for the answer.
 @test "predicted beside measured" {
     program 25
     gossip --np 4 --accuracies 1e-3 --predict --markdown "$work/md"

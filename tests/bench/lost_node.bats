@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# bench/lost-node on real jobs. LOST_NODE is the script, FTRUN and BUILD come from ctest.
+# Tests bench/lost-node on real jobs. LOST_NODE is the script. FTRUN and BUILD come from ctest.
 
 bats_require_minimum_version 1.5.0
 
@@ -22,7 +22,8 @@ lost_node() {
     done
 }
 
-# The bound of nodes.md, and as much again for a machine that others use, too: a detector that counts from the wrong moment takes longer.
+# The slack is the bound of nodes.md, and as much again, because others use the machine, too. A
+# detector that counts from the wrong moment takes longer.
 segments() {
     find /dev/shm -maxdepth 1 -name "ftcoll-$(id -u)-*" | sort
 }

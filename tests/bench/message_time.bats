@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# bench/message_time. MESSAGE_TIME is the program.
+# Tests bench/message_time. MESSAGE_TIME is the program.
 
 bats_require_minimum_version 1.5.0
 

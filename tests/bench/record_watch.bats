@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# bench/record-watch: a job of which a rank is killed, as a picture. RECORD is the script, BUILD where ftcoll was built.
+# Tests bench/record-watch, which makes a picture of a job of which a rank is killed. RECORD is the
+# script, BUILD where ftcoll was built.
 
 bats_require_minimum_version 1.5.0
 
@@ -15,7 +16,7 @@ teardown() {
     rm -rf "$work"
 }
 
-picture() { # of the frames in $work/frames
+picture() { # the picture is made of the frames in $work/frames
     awk -f "$root/bench/record-watch.awk" -v columns=80 -v rows=4 -v title="<title> & more" "$work/frames" >"$work/svg"
 }
 
@@ -49,7 +50,7 @@ has() { # FILE TEXT
     well_formed "$work/svg"
     has "$work/svg" "@keyframes k1{0%{visibility:visible}25.00%{visibility:hidden}"
     has "$work/svg" "@keyframes k2{0%{visibility:hidden}25.00%{visibility:visible}100%{visibility:visible}}"
-    has "$work/svg" "#f2{visibility:visible}" # without animation: the last one
+    has "$work/svg" "#f2{visibility:visible}" # without animation the last frame is visible
     has "$work/svg" 'class="x">3     failed  17</text>'
 }
 
@@ -77,7 +78,7 @@ has() { # FILE TEXT
     }
     well_formed "$work/watch.svg"
     grep -qE '>2 +failed ' "$work/watch.svg"
-    grep -qE 'failed 0' "$work/watch.svg" # it lived at first
+    grep -qE 'failed 0' "$work/watch.svg" # the rank lived at first
     [ -z "$(ls -A "$TMPDIR")" ]
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# bench/tolerance on an ftrun and a cmake that are made up here. TOLERANCE is the script.
+# Tests bench/tolerance on a fake ftrun and a fake cmake that this file makes. TOLERANCE is the
+# script.
 
 bats_require_minimum_version 1.5.0
 
@@ -35,7 +36,8 @@ tolerance() {
 }
 
 @test "medians, and the median and range of the ratios of the rounds" {
-    # Rounds of 3, 4 and 16 us with, 2, 2 and 4 without the looks: 1.5, 2 and 4 times.
+    # The rounds take 3, 4 and 16 us with the looks, and 2, 2 and 4 us without. The ratios are 1.5,
+    # 2 and 4.
     program "$FTRUN" "
         echo >>'$work/runs'
         with=(0 3 4 16) without=(0 2 2 4) round=\$(((\$(wc -l <'$work/runs') + 1) / 2))
@@ -68,7 +70,7 @@ tolerance() {
     kill -TERM "$script"
     wait "$script" || [ $? -eq 143 ]
     end=$((SECONDS + 20))
-    while kill -0 "$(cat "$work/pid")" 2>/dev/null; do # killed, but not yet gone
+    while kill -0 "$(cat "$work/pid")" 2>/dev/null; do # the program is killed, but not yet gone
         [ "$SECONDS" -lt "$end" ]
         sleep 0.1
     done

@@ -73,8 +73,7 @@ START_TEST(the_side_with_the_majority_goes_on_and_the_other_ends)
         lease_net_split(net, cuts[i].side);
         lease_net_run(net, 3 * LEASE_TIMEOUT);
         expect_only(net, cuts[i].nodes, cuts[i].side);
-        lease_net_split(net,
-                        0); /* too late for nodes that have ended, harmless for the others */
+        lease_net_split(net, 0); /* too late for nodes that have ended, harmless for the others */
         lease_net_run(net, 3 * LEASE_TIMEOUT);
         expect_only(net, cuts[i].nodes, cuts[i].side);
         lease_net_free(net);

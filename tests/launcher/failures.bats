@@ -134,8 +134,9 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
     nothing_left "$pid"
 }
 
+# It beats for a while: if it ended before ftrun looked at it, ftrun would kill the wrapper to be sure.
 @test "behind a wrapper the process that joined is watched" {
-    run "$FTRUN" -np 2 sh -c "$(as_rank 1 '"$JOIN_PROBE" exit 5; sleep 0.3; echo wrapper done; exit 0' '"$JOIN_PROBE" survive 1; exit $?')"
+    run "$FTRUN" -np 2 sh -c "$(as_rank 1 '"$JOIN_PROBE" exit 5 50; sleep 0.3; echo wrapper done; exit 0' '"$JOIN_PROBE" survive 1; exit $?')"
     echo "$output"
     [ "$status" -eq 0 ]
     grep -q '^rank 1 failed: exit -1$' <<<"$output"

@@ -4,7 +4,7 @@
  *
  *   join_probe survive N   wait until N ranks were declared failed, print them, finalize, exit 0
  *   join_probe finalize C  finalize, exit with C
- *   join_probe exit C      exit with C without finalizing
+ *   join_probe exit C [N]  exit with C without finalizing, after N beats
  *   join_probe stall       stop beating
  *   join_probe enter K     be in operation K, and show no more of it
  *   join_probe accuse R    ask for rank R to be fenced, then as "survive 1"
@@ -172,8 +172,11 @@ int main(int argc, char **argv)
         return survive(&probe, number);
     if (strcmp(what, "pid") == 0)
         return survive(&probe, 1);
-    if (strcmp(what, "exit") == 0)
+    if (strcmp(what, "exit") == 0) {
+        for (int beats = argc > 3 ? atoi(argv[3]) : 0; beats > 0; beats--)
+            beat(&probe);
         return number;
+    }
     if (strcmp(what, "damage") == 0)
         damage(&probe, argv[2]);
     if (strcmp(what, "stall") == 0)

@@ -248,8 +248,7 @@ static void setup(void)
     }
     for (int node = 0; node < AGENTS; node++)
         start_agent(&nodes[node]);
-    ev_timer_init(&pause_timer, on_pause, 0.005,
-                  0.005); /* node 2 has no watcher in the loop */
+    ev_timer_init(&pause_timer, on_pause, 0.005, 0.005); /* node 2 has no watcher in the loop */
     ev_timer_start(loop, &pause_timer);
     ck_assert(until(have_leases));
 }

@@ -303,8 +303,8 @@ static int cannot_join(long number)
     return 0;
 }
 
-/* Runs as a child of the process that ftrun started. Once the child is in its own session, its parent
- * ends; then the child joins. Rank 0 stays until the child has tried. */
+/* Runs as a child of the process that ftrun started. Once the child is in its own session, its
+ * parent ends; then the child joins. Rank 0 stays until the child has tried. */
 static int late(long number)
 {
     const char *rank = getenv("FTCOLL_RANK");

@@ -1,5 +1,5 @@
-/* The inside of the box: board_harness.c (ranks, launcher, host), board_fibers.c (who goes on),
- * board_ledger.c (what is right), board_plan.c. */
+/* The inside of the box: board_harness.c (ranks, launcher, host), board_fibers.c (scheduling),
+ * board_ledger.c (right results), board_plan.c (plans). */
 #ifndef FTC_TEST_BOARD_BOX_H
 #define FTC_TEST_BOARD_BOX_H
 
@@ -20,10 +20,10 @@ struct fiber {
     ucontext_t context;
     void *stack;
     enum fiber_state state;
-    _Atomic uint32_t *word; /* slept on */
-    bool brief;             /* ... for a millisecond at most */
+    _Atomic uint32_t *word; /* the word that the fiber sleeps on */
+    bool brief;             /* it sleeps for a millisecond at most */
     uint32_t steps;
-    uint32_t priority; /* the lowest goes first */
+    uint32_t priority; /* the lowest one runs first */
 };
 
 /* A rank's side of a call. */
@@ -31,8 +31,8 @@ struct actor {
     struct board_box *box;
     int rank;
     struct ftc_board *board;
-    int called, returned;    /* operations */
-    struct ftc_set declared; /* when the call began */
+    int called, returned;    /* numbers of operations */
+    struct ftc_set declared; /* the declared ranks when the call began */
     unsigned char input[BOARD_SIZE];
     unsigned char output[BOARD_SIZE + 2 * BOARD_GUARD];
 };
@@ -61,8 +61,8 @@ struct board_box {
 
     struct actor actor[BOARD_RANKS];
     struct ftc_set killed, declared;
-    int copies;   /* between ranks, so far */
-    bool damaged; /* the plan's damage is done */
+    int copies;   /* copies between ranks, so far */
+    bool damaged; /* the damage of the plan is done */
     struct fact fact[BOARD_LENGTH];
 };
 
@@ -70,27 +70,27 @@ struct board_box {
 
 void fibers_make(struct board_box *box);
 void fibers_free(struct board_box *box);
-/* Run all until every rank has ended or is dead, or something is broken. */
+/* Runs all fibers until every rank has ended or is dead, or something is broken. */
 void fibers_run(struct board_box *box);
-/* In a fiber: the end of it. */
+/* Called in a fiber: ends it. */
 _Noreturn void fiber_leave(struct board_box *box, enum fiber_state state);
-/* In a fiber: until somebody makes it ready. */
+/* Called in a fiber: waits until another fiber makes this one ready. */
 void fiber_wait(struct board_box *box, enum fiber_state state);
 void fiber_sleep(struct board_box *box, _Atomic uint32_t *word, uint32_t expected, bool brief);
 void fibers_wake(struct board_box *box, const _Atomic uint32_t *word, int count);
-/* In a fiber: the first thing that is wrong ends the run. */
+/* Called in a fiber: the first thing that is wrong ends the run. */
 _Noreturn __attribute__((format(printf, 2, 3))) void board_violate(struct board_box *box,
                                                                    const char *format, ...);
 
 /* --- board_harness.c --- */
 
 void fiber_body(struct board_box *box, int fiber);
-/* `rank` was killed: the launcher will see it. */
+/* `rank` was killed. The launcher will see it later. */
 void launcher_notice(struct board_box *box);
 
 /* --- board_ledger.c --- */
 
-/* The input and the buffers of the next call; where its result goes. */
+/* Prepares the input and the buffers of the next call. Returns where the result goes. */
 unsigned char *ledger_prepare(struct actor *actor, struct ftc_call *call);
 void ledger_check(struct actor *actor, const unsigned char *receive, int status);
 

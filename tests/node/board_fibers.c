@@ -1,4 +1,4 @@
-/* Fibers, and who of them goes on. */
+/* Fibers, and which of them goes on. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +15,15 @@
 #else
 #define STACK_SIZE (64u << 10)
 #endif
-/* Far above what any plan takes: each rank looks at all others a few times in each block. */
+/* Far above what any plan takes. Each rank looks at all others a few times in each block. */
 #define STEP_LIMIT(plan) (10000u + 2000u * (uint32_t)(plan)->ranks * (uint32_t)(plan)->length)
 
-/* What ftc_board_step() and the entry of a fiber cannot be given. */
+/* ftc_board_step() and the entry of a fiber cannot take an argument. */
 static struct board_box *the_box;
 
 /* --- switching --- */
 
-/* Tell AddressSanitizer that the stack changes; `forget`: the old one is not come back to. */
+/* Tells AddressSanitizer that the stack changes. `forget`: nothing comes back to the old stack. */
 static void start_switch(void **own, const void *stack, size_t size, bool forget)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -97,7 +97,7 @@ static int one_of(struct board_box *box, const int list[], int count)
     return list[test_random_between(&box->random, 0, count - 1)];
 }
 
-/* The next one after the running one. */
+/* The fiber in the list that is next after the running one. */
 static int next_of(const struct board_box *box, const int list[], int count)
 {
     for (int i = 0; i < count; i++)
@@ -150,8 +150,8 @@ static int by_policy(struct board_box *box, const int list[], int count)
     }
 }
 
-/* Who may stop sleeping by itself: all, if the plan has time limits, else those who sleep uncounted
- * and briefly. */
+/* Lists the fibers that may stop sleeping by themselves: all ranks if the plan has time limits,
+ * otherwise those that sleep uncounted and briefly. */
 static int may_time_out(const struct board_box *box, int list[])
 {
     int count = 0;
@@ -182,7 +182,7 @@ static bool all_ended(const struct board_box *box, int *asleep)
     return *asleep < 0;
 }
 
-/* Let somebody go on, perhaps the one that asks. */
+/* Lets one fiber go on, perhaps the one that asks. */
 static void go_on(struct board_box *box)
 {
     int list[BOARD_FIBERS], asleep;
@@ -233,7 +233,7 @@ static void do_damage(struct board_box *box)
         memory.progress[damage->rank].finished = 0;
 }
 
-/* Between two touches of shared memory. */
+/* Called between two touches of shared memory. */
 void ftc_board_step(void)
 {
     struct board_box *box = the_box;
@@ -281,7 +281,7 @@ void fiber_sleep(struct board_box *box, _Atomic uint32_t *word, uint32_t expecte
     fiber_wait(box, FIBER_ASLEEP);
 }
 
-/* Whichever: the kernel's order is its own. */
+/* Wakes any fibers, because the kernel's order is not fixed. */
 void fibers_wake(struct board_box *box, const _Atomic uint32_t *word, int count)
 {
     ftc_board_step();
@@ -296,7 +296,7 @@ void fibers_wake(struct board_box *box, const _Atomic uint32_t *word, int count)
     }
 }
 
-/* In the place of node/system/futex.c: what does not go through the board's host. */
+/* Replaces node/system/futex.c, for calls that do not go through the board's host. */
 void ftc_futex_wake(_Atomic uint32_t *word, int count)
 {
     fibers_wake(the_box, word, count);

@@ -1,4 +1,4 @@
-/* The box: a job's ranks and launcher as fibers, and what the board asks of its host. */
+/* The box: the ranks and the launcher of a job as fibers, and what the board asks of its host. */
 #include "tests/node/board_harness.h"
 
 #include <stdlib.h>
@@ -35,8 +35,8 @@ static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
                   (int)theirs->size);
 }
 
-/* The launcher kills the rank, which stops where it is. A rank that has ended is declared, too:
- * other ranks do not have the finalized mark yet. */
+/* The launcher kills the rank, which stops where it is. A rank that has ended is declared, too.
+ * Other ranks do not have the finalized mark yet. */
 static void accuse(void *arg, int rank, const char *what)
 {
     const struct actor *actor = arg;
@@ -74,7 +74,8 @@ static void pass(void *arg, enum ftc_board_point point)
     (void)point;
 }
 
-#define BRIEF_NS 1000000u /* who sleeps uncounted looks again after this */
+/* a rank that sleeps uncounted looks again after this time */
+#define BRIEF_NS 1000000u
 
 static void sleep_on(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
@@ -108,7 +109,7 @@ static bool allow_copies(void *arg, int rank)
     return plan->copies != BOARD_COPIES_FORBIDDEN || actor->rank % 2 == 0;
 }
 
-/* The killed may be gone already, or not yet; who was declared may not even be looked for. */
+/* A killed rank may be gone already, or not yet. No rank may even look for a declared one. */
 static bool may_copy(const struct actor *actor, int rank)
 {
     struct board_box *box = actor->box;
@@ -157,7 +158,7 @@ static void live(struct actor *actor)
         actor->called++;
         int status = ftc_board_call(actor->board, &call, receive);
         if (plan->damage.step == 0 ||
-            actor->rank != plan->damage.rank) /* what the damaged one delivers binds nobody */
+            actor->rank != plan->damage.rank) /* its deliveries bind no other rank */
             ledger_check(actor, receive, status);
         actor->returned++;
     }
@@ -299,7 +300,8 @@ static void start(struct board_box *box)
         box->fact[op].known = false;
 }
 
-/* The boards of the dead too: their memory is freed here, as a process's end frees it. */
+/* Closes the boards of the dead ranks, too. Their memory is freed here, as the end of a process
+ * frees it. */
 static void stop(struct board_box *box)
 {
     box->outcome->copies = box->copies;

@@ -1,16 +1,17 @@
 /*
- * The board in a box: every rank of a job is a fiber of this one process, all on one segment, and
- * before each touch of shared memory a scheduler decides who goes on (ftc_board_step()). So a rank
- * can be stopped for ever, as SIGKILL does, between any two of its stores, and each interleaving
- * can be made again from its plan.
+ * The board in a box. Every rank of a job is a fiber of this one process, and all are on one
+ * segment. Before each touch of shared memory a scheduler decides which fiber goes on
+ * (ftc_board_step()). So a rank can be stopped for ever, as SIGKILL does, between any two of its
+ * stores. Each interleaving can be made again from its plan.
  *
- * The launcher is a fiber too: some steps after a rank was killed, never before, it declares the
+ * The launcher is a fiber, too. Some steps after a rank was killed, never before, it declares the
  * failure and rings. Sleep has no time limit unless the plan says so: a lost wake-up ends in a
- * deadlock, which is seen. Memory is sequentially consistent here: the fences are not tested.
+ * deadlock, which the scheduler sees. Memory is sequentially consistent here, so the fences are not
+ * tested.
  *
- * A ledger checks each delivery against agreement.md: the same result at all, every input in it
- * entirely or not at all, nobody called failed but the declared, the buffers untouched where
- * nothing is delivered.
+ * A ledger checks each delivery against agreement.md: the result is the same at all ranks, every
+ * input is in it entirely or not at all, only declared ranks are called failed, and the buffers are
+ * untouched where nothing is delivered.
  */
 #ifndef FTC_TEST_BOARD_HARNESS_H
 #define FTC_TEST_BOARD_HARNESS_H
@@ -30,25 +31,25 @@
 struct board_operation {
     enum ftc_call_kind kind;
     uint32_t size;
-    int root;      /* of a broadcast or reduce */
-    bool in_place; /* the result goes where the input is */
+    int root;      /* root of a broadcast or reduce */
+    bool in_place; /* the result replaces the input */
     bool merge;    /* the operator has its three-sided form */
 };
 
-/* Before its `step`-th step, from 1; 0: never. */
+/* A rank is killed before its `step`-th step, counted from 1; 0: never. */
 struct board_kill {
     int rank;
     uint32_t step;
 };
 
-/* Before its `step`-th step a rank damages its post in that place, and goes on. 0: never. */
+/* Before its `step`-th step a rank damages its post in `place`, and goes on. 0: never. */
 enum board_harm {
-    BOARD_HARM_CLEARED, /* the mark */
+    BOARD_HARM_CLEARED, /* the mark is cleared */
     BOARD_HARM_MARK,
-    BOARD_HARM_AHEAD, /* a mark of a later round in the same place */
-    BOARD_HARM_VOID,  /* as if survivors had settled on it */
+    BOARD_HARM_AHEAD, /* the mark is of a later round in the same place */
+    BOARD_HARM_VOID,  /* the mark says that survivors had settled on it */
     BOARD_HARM_SIGNATURE,
-    BOARD_HARM_FINISHED, /* not the post: its count of rounds */
+    BOARD_HARM_FINISHED, /* the count of rounds is damaged, not the post */
     BOARD_HARMS
 };
 struct board_damage {
@@ -58,26 +59,26 @@ struct board_damage {
     enum board_harm harm;
 };
 
-/* Before the `step`-th step of all, whatever the policy says; to a rank, or to the launcher: the
- * number of ranks. */
+/* Before step `step`, counted over all fibers, the scheduler switches to a rank or, for the number
+ * of ranks, to the launcher, whatever the policy says. */
 struct board_switch {
     uint32_t step;
     int to;
 };
 
 enum board_policy {
-    BOARD_RUN,         /* who runs goes on until it sleeps; then the next one */
-    BOARD_ROUND_ROBIN, /* a step each */
+    BOARD_RUN,         /* a fiber runs until it sleeps; then the next one runs */
+    BOARD_ROUND_ROBIN, /* one step each */
     BOARD_RANDOM,
-    BOARD_PRIORITIES, /* the first in a random order; sometimes it becomes the last */
+    BOARD_PRIORITIES, /* random order; the first runs and sometimes becomes the last */
     BOARD_POLICIES
 };
 
 /* Copies between two ranks. */
 enum board_copies {
     BOARD_COPIES_WORK,
-    BOARD_COPIES_FORBIDDEN, /* odd ranks say so, which are half of all pairs and more */
-    BOARD_COPIES_FAIL,      /* after some; the one that fails does so half-way */
+    BOARD_COPIES_FORBIDDEN, /* odd ranks refuse: half of all pairs and more */
+    BOARD_COPIES_FAIL,      /* fail after some copies; the failing copy stops half-way */
     BOARD_COPIES
 };
 
@@ -92,24 +93,24 @@ struct board_plan {
     int spins, yields;
     bool fenced_by_others;
     enum board_copies copies;
-    int copies_made;  /* before they fail */
+    int copies_made;  /* copies before they fail */
     bool time_limits; /* sleeps may end by themselves */
-    uint64_t seed;    /* of what the policy leaves to chance */
+    uint64_t seed;    /* for what the policy leaves to chance */
 };
 
 struct board_outcome {
     bool broken;
-    char words[256];             /* how */
-    uint32_t steps;              /* of all */
-    uint32_t taken[BOARD_RANKS]; /* of each rank */
-    unsigned restarts;           /* of large operations */
+    char words[256];             /* how it is broken */
+    uint32_t steps;              /* steps of all fibers */
+    uint32_t taken[BOARD_RANKS]; /* steps of each rank */
+    unsigned restarts;           /* restarts of large operations */
     unsigned unnamed;            /* broadcasts that failed with their root */
-    bool asleep;                 /* somebody slept */
-    int copies;                  /* between ranks' memories */
+    bool asleep;                 /* some rank slept */
+    int copies;                  /* copies between the memories of ranks */
     unsigned forced;             /* switches that the plan forced */
 };
 
-/* Makes what plans are run on: fibers, segments. Fails the test on error. */
+/* Runs plans. It owns the fibers and segments that they run on. Fails the test on error. */
 struct board_box;
 struct board_box *board_box_make(void);
 void board_box_free(struct board_box *box);
@@ -118,9 +119,9 @@ void board_box_free(struct board_box *box);
 void board_box_run(struct board_box *box, const struct board_plan *plan,
                    struct board_outcome *outcome);
 
-/* A plan from a seed. */
+/* Makes a plan from a seed. */
 void board_plan_random(struct board_plan *plan, uint64_t seed);
-/* For people: ranks, program, kills. */
+/* Describes a plan for a reader: ranks, program, kills. */
 #define BOARD_WORDS 4096
 const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WORDS]);
 

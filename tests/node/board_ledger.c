@@ -1,7 +1,7 @@
 /*
- * What is right. The input of a rank is a stream of bytes of its own in each operation, and the
- * operator, x := 31 x + y, depends on the order: a result tells, in each byte, who is in it, once,
- * and in rank order.
+ * Checks results. The input of a rank in each operation is a separate stream of bytes. The
+ * operator, x := 31 x + y, depends on the order. So each byte of a result tells which inputs are in
+ * it, once and in rank order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,13 +28,13 @@ static void write_input(unsigned char *bytes, size_t size, int op, int rank)
 static void fold(const unsigned char *y, const unsigned char *x, unsigned char *to, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
-        if (i == size / 2) /* half a result is what a death may leave */
+        if (i == size / 2) /* a death may leave half a result */
             ftc_board_step();
         to[i] = (unsigned char)(31 * x[i] + y[i]);
     }
 }
 
-/* The same, or no byte in common. */
+/* Are the two buffers the same one, or without a byte in common? */
 static bool apart(const unsigned char *a, const unsigned char *b, size_t size)
 {
     return a == b || a + size <= b || b + size <= a;
@@ -56,7 +56,7 @@ static void combine(void *arg, const void *in, void *inout, size_t size)
     fold(in, inout, inout, size);
 }
 
-/* The value of all but `missing`. */
+/* Computes the value of all ranks but `missing`. */
 static void expect(const struct board_box *box, int op, const struct ftc_set *missing,
                    unsigned char *value)
 {
@@ -137,7 +137,7 @@ static void check_buffers(const struct actor *actor, const struct board_operatio
                       actor->returned);
 }
 
-/* The buffer as it was before the call. */
+/* Checks that the buffer is as it was before the call. */
 static void check_untouched(const struct actor *actor, const struct board_operation *o,
                             const unsigned char *receive)
 {
@@ -150,8 +150,8 @@ static void check_untouched(const struct actor *actor, const struct board_operat
                       actor->returned);
 }
 
-/* Only the declared are in it: whoever lives, or was killed so late that nobody can know, is
- * not. */
+/* The failed set holds only declared ranks. A rank that lives, or was killed too late for anybody
+ * to know, is not in it. */
 static void check_failed(const struct actor *actor, const struct ftc_set *failed)
 {
     struct board_box *box = actor->box;
@@ -161,7 +161,8 @@ static void check_failed(const struct actor *actor, const struct ftc_set *failed
                       actor->rank, actor->returned);
 }
 
-/* All who are not in the failed set have entered a collecting operation when it is delivered. */
+/* All ranks outside the failed set must have entered a collecting operation when it is
+ * delivered. */
 static void check_entered(const struct actor *actor, const struct ftc_set *failed)
 {
     struct board_box *box = actor->box;
@@ -199,7 +200,7 @@ static void agreed_before(const struct actor *actor, struct ftc_set *agreed)
         ck_assert_int_eq(ftc_set_init(agreed, actor->box->plan->ranks), 0);
 }
 
-/* G := the failed set of a decision, unless it is not shared. */
+/* G is the failed set of the decision, unless it is not shared. */
 static void check_agreed(const struct actor *actor, const struct ftc_board_report *report)
 {
     struct board_box *box = actor->box;
@@ -241,8 +242,7 @@ static void check_broadcast(const struct actor *actor, const struct board_operat
                       actor->returned, o->root);
 }
 
-/* Some set of failed ranks, all of them known to the root and G among them, is what is missing in
- * the value. */
+/* The value lacks some set of failed ranks. The root knows all of them, and G is among them. */
 static bool is_value_of_some(const struct actor *actor, const struct board_operation *o,
                              const unsigned char *receive)
 {
@@ -278,7 +278,8 @@ static void check_reduce(const struct actor *actor, const struct board_operation
                       actor->returned);
 }
 
-/* Allreduce, barrier, validate, finalize: the failed set says who is missing in the value. */
+/* Checks allreduce, barrier, validate and finalize. There the failed set names the inputs that the
+ * value lacks. */
 static void check_collecting(const struct actor *actor, const struct board_operation *o,
                              const unsigned char *receive, const struct ftc_board_report *report)
 {
@@ -306,7 +307,7 @@ static void record(const struct actor *actor, const struct ftc_board_report *rep
     fact->known = true;
     fact->status = status;
     fact->restarts = report->restarts;
-    fact->failed = *report->failed; /* up to 64 ranks a set is its own memory */
+    fact->failed = *report->failed; /* up to 64 ranks, a set has its own memory */
     fact->agreed = *ftc_board_agreed(actor->board);
     if (box->plan->program[op].kind == FTC_CALL_ALLREDUCE)
         expect(box, op, report->failed, fact->value);

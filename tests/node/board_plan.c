@@ -1,15 +1,15 @@
-/* Plans from seeds. */
+/* Makes plans from seeds. */
 #include <stdio.h>
 
 #include "node/segment/board_memory.h"
 #include "tests/node/board_harness.h"
 #include "tests/random.h"
 
-#define FEW         5  /* ranks; more are slow, but a round of them is woken in several steps */
-#define AHEAD_STEPS 32 /* about as many as a rank takes to run ahead */
+#define FEW         5  /* ranks; larger plans are slow, but wake a round in several steps */
+#define AHEAD_STEPS 32 /* about as many as a rank needs to run ahead */
 
-/* Sizes on both sides of every border: in the post, small, a block of some chunks, several blocks;
- * of broadcasts, several wholes. */
+/* Draws sizes on both sides of every border: in the post, small, a block of some chunks, several
+ * blocks. For broadcasts also several wholes. */
 static uint32_t random_size(struct test_random *random, bool broadcast)
 {
     switch (test_random_between(random, 0, broadcast ? 4 : 3)) {
@@ -41,7 +41,8 @@ static struct board_operation random_operation(struct test_random *random, int r
     return o;
 }
 
-/* A mixture, or runs of one operation: pipelined ones then use every place and buffer again. */
+/* Draws a mixture of operations, or runs of one. Pipelined operations then use every place and
+ * buffer again. */
 static void random_program(struct board_plan *plan, struct test_random *random)
 {
     bool mixed = test_random_chance(random, 60);
@@ -57,7 +58,7 @@ static void random_program(struct board_plan *plan, struct test_random *random)
     plan->program[plan->length++] = (struct board_operation){.kind = FTC_CALL_FINALIZE};
 }
 
-/* Early and late ones alike. */
+/* Kills are early as often as late. */
 static void random_kills(struct board_plan *plan, struct test_random *random)
 {
     int kills = (int)test_random_between(random, 0, BOARD_KILLS);
@@ -80,8 +81,8 @@ static void random_damage(struct board_plan *plan, struct test_random *random)
         .harm = (enum board_harm)test_random_between(random, 0, BOARD_HARMS - 1)};
 }
 
-/* A root runs ahead of the others, as far as it may, and then waits for one of them. A post of its
- * own is damaged. */
+/* A root runs ahead of the others, as far as it may, and then waits for one of them. One of its own
+ * posts is damaged. */
 static void run_ahead(struct board_plan *plan, struct test_random *random)
 {
     int64_t last = plan->ranks - 1;
@@ -124,7 +125,7 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
         random_damage(plan, &random);
     if (test_random_chance(&random, 8))
         run_ahead(plan, &random);
-    /* A rank that sleeps while its mark is damaged finds it when it wakes. */
+    /* A rank that sleeps while its mark is damaged finds that when it wakes. */
     plan->time_limits |= plan->damage.step > 0;
 }
 

@@ -1,5 +1,5 @@
-/* Fuzz attaching: the input overwrites parts of a sound segment's front; what is attached must be
- * safe to read. */
+/* Fuzzes attaching. The input overwrites parts of the front of a sound segment. An attached segment
+ * must be safe to read. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void remove_job(void)
     (void)unlink(path);
 }
 
-/* The descriptor of a sound segment's file, and its front part. */
+/* Returns the descriptor of a sound segment's file, and its front part. */
 static int sound_segment(unsigned char **front, size_t *front_size)
 {
     char path[128];
@@ -44,7 +44,7 @@ static int sound_segment(unsigned char **front, size_t *front_size)
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* Read all that ftcoll-status reads. */
+/* Reads all that ftcoll-status reads. */
 static uint64_t look(struct ftc_segment *segment)
 {
     uint64_t sum = strlen(ftc_segment_text(segment)) + strlen(ftc_segment_header(segment)->command);
@@ -62,8 +62,8 @@ static uint64_t look(struct ftc_segment *segment)
     return sum;
 }
 
-/* Records of u16 offset (in steps of 4 bytes), u8 length, bytes; the first byte says whether the
- * file's size follows. */
+/* The input is records of u16 offset (in steps of 4 bytes), u8 length and bytes. The first byte
+ * says whether the file's size follows. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int fd = -1;

@@ -25,7 +25,8 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return remove(path);
 }
 
-/* Only jobs whose directory lies in our own TMPDIR: others run tests on this machine too. */
+/* Takes only jobs whose directory lies in our own TMPDIR, because others also run tests on this
+ * machine. */
 static void sweep(const char *tmpdir)
 {
     char(*jobs)[FTC_JOB_NAME_SIZE];

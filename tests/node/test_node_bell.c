@@ -1,4 +1,4 @@
-/* Bells: no wake-up is lost, whichever way the other side sleeps. */
+/* Bells lose no wake-up, whichever way the other side sleeps. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static bool wait_on_socket(struct ftc_bell *bell, uint64_t round)
     return rung;
 }
 
-/* Both players are in poll() at times, on the futex at others, in all combinations. */
+/* Each player is in poll() at times, and on the futex at others, in all combinations. */
 static bool change(struct ftc_bell *bell, uint64_t round)
 {
     uint64_t polls = bell->self == 0 ? round & 8 : round & 16;
@@ -150,19 +150,19 @@ START_TEST(who_is_outside_is_rung_only_if_urgent)
     struct ftc_bell mine, other;
     ck_assert_int_eq(ftc_bell_open(&mine, job.segment, 0), 0);
     ck_assert_int_eq(ftc_bell_open(&other, job.segment, 1), 0);
-    ftc_bell_ring(&mine, 1, true); /* awake: polls by itself */
+    ftc_bell_ring(&mine, 1, true); /* it is awake and polls by itself */
     ck_assert(!readable(&other));
     ftc_bell_outside(&other, true);
     ftc_bell_ring(&mine, 1, false);
     ck_assert(!readable(&other));
-    for (int i = 0; i < 5000; i++) /* more than a queue holds: never blocks */
+    for (int i = 0; i < 5000; i++) /* more than a queue holds: ringing never blocks */
         ftc_bell_ring(&mine, 1, true);
     ck_assert(readable(&other));
     while (readable(&other))
         ftc_bell_drain(&other);
     ftc_bell_close(&other);
     ftc_bell_close(&other);
-    ftc_bell_ring(&mine, 1, true); /* nobody there: no harm */
+    ftc_bell_ring(&mine, 1, true); /* no one is there: ringing does no harm */
     ftc_bell_close(&mine);
     struct ftc_bell never = {.fd = -1};
     ftc_bell_close(&never);

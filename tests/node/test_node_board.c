@@ -1,18 +1,18 @@
 /*
- * The node board, stopped at each of its steps (board_harness.h): by storms of random plans; at
- * every step of every rank of small programs; in every interleaving of smaller ones with few
- * switches; and with each post damaged at each step. Each deliberate fault is found.
+ * Stops the node board at each of its steps (board_harness.h): by storms of random plans; at every
+ * step of every rank of small programs; in every interleaving of smaller programs with few
+ * switches; and with each post damaged at each step. The tests find each deliberate fault.
  *
- * FTC_TEST_SEED=n makes the storm's plan of that seed the first, so that what broke is shown again.
- * FTC_TEST_PLANS sets how many plans a storm has; FTC_TEST_FOLLOWERS how many operations come after
- * a death in each; FTC_TEST_SWITCHES how many switches an interleaving has (one less with a death,
- * and in the long operations).
+ * FTC_TEST_SEED=n makes the storm's plan of that seed the first, so that a failure shows again.
+ * FTC_TEST_PLANS sets how many plans a storm has. FTC_TEST_FOLLOWERS sets how many operations come
+ * after a death in each plan. FTC_TEST_SWITCHES sets how many switches an interleaving has (one
+ * less with a death, and in the long operations).
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "node/segment/board_memory.h"
 #include "node/board/mutation.h"
+#include "node/segment/board_memory.h"
 #include "tests/node/board_harness.h"
 #include "tests/node/scratch.h"
 #include "tests/random.h"
@@ -81,7 +81,7 @@ START_TEST(a_storm_finds_nothing)
            (unsigned long long)runs, (unsigned long long)steps, (unsigned long long)asleep,
            (unsigned long long)restarts, (unsigned long long)unnamed, (unsigned long long)copies,
            (unsigned long long)left_two);
-    if (runs >= 1000) { /* else chance decides */
+    if (runs >= 1000) { /* with fewer runs, chance decides */
         ck_assert(asleep > runs / 4 && restarts > runs / 100 && unnamed > runs / 50);
         ck_assert(copies > runs / 50 && left_two > runs / 500);
     }
@@ -100,7 +100,8 @@ START_TEST(a_storm_finds_each_mutation)
     struct board_outcome outcome = {.broken = false};
     uint64_t runs = 0;
 
-    ftc_board_mutation = (enum ftc_board_mutation)_i; /* of this test's own process */
+    /* The variable is of this test's own process. */
+    ftc_board_mutation = (enum ftc_board_mutation)_i;
     while (!outcome.broken && runs < MUTANT_RUNS) {
         struct board_plan plan;
         board_plan_random(&plan, first + runs++);
@@ -135,7 +136,7 @@ static const struct board_operation every[] = {
 };
 #define EVERY (sizeof(every) / sizeof(every[0]))
 
-/* Of two ranks, or the last two of three. */
+/* Two ranks, or the last two of three, are a pair. */
 static bool is_pair(int ranks, const struct board_operation *o)
 {
     return ranks <= 3 && o->size >= FTC_BOARD_PAIR &&
@@ -143,8 +144,8 @@ static bool is_pair(int ranks, const struct board_operation *o)
             (o->kind == FTC_CALL_REDUCE && o->size > FTC_BOARD_BLOCK));
 }
 
-/* One, or one after the other: the second finds what the first one's death left. Before a pair's
- * first one they must have met. */
+/* The program has one operation, or two in a row: the second one finds what the death in the first
+ * one left. Before the first operation of a pair the ranks must have met. */
 static void small_program(struct board_plan *plan, int ranks, size_t first, size_t second)
 {
     *plan = (struct board_plan){.ranks = ranks, .fenced_by_others = true};
@@ -155,7 +156,7 @@ static void small_program(struct board_plan *plan, int ranks, size_t first, size
         plan->program[plan->length++] = every[second];
 }
 
-/* Each rank at each of its steps; and then another one somewhere, perhaps. */
+/* Kills each rank at each of its steps. Then also kills another rank at some step, perhaps. */
 static uint64_t kill_everywhere(struct board_plan *plan, struct test_random *random)
 {
     struct board_outcome reference, outcome;
@@ -176,7 +177,7 @@ static uint64_t kill_everywhere(struct board_plan *plan, struct test_random *ran
     return kills;
 }
 
-/* Of pairs, in each way that copies may go, or in one of them. */
+/* Kills pairs in each way that copies may go, or in one of them. */
 static uint64_t kill_with_copies(struct board_plan *plan, struct test_random *random)
 {
     bool pair = false;
@@ -198,7 +199,8 @@ static int plan_ranks(int index)
     return 2 + index / (int)EVERY;
 }
 
-/* Two ranks combine each for itself, three some values together, four all of them. */
+/* Each of two ranks combines for itself. Three ranks combine some values together, four ranks all
+ * of them. */
 START_TEST(each_rank_may_die_at_each_step)
 {
     struct test_random random = test_random_start();
@@ -238,7 +240,7 @@ static void program_ahead(struct board_plan *plan, size_t first)
     plan->program[plan->length++] = (struct board_operation){.kind = FTC_CALL_FINALIZE};
 }
 
-/* This rank's post in each place, in each way; the policies take turns. */
+/* Damages this rank's post in each place, in each way. The policies take turns. */
 static void damage_at(struct board_plan *plan, int rank, uint32_t step)
 {
     struct board_outcome outcome;
@@ -270,11 +272,11 @@ END_TEST
 
 struct walk {
     struct board_plan plan;
-    int limit; /* of forced switches */
+    int limit; /* limit of forced switches */
     uint64_t runs;
 };
 
-/* This plan, and all that switch once more after `from`. */
+/* Runs this plan, and all plans that switch once more after `from`. */
 static void walk_on(struct walk *walk, int depth, uint32_t from)
 {
     struct board_outcome outcome;
@@ -283,7 +285,7 @@ static void walk_on(struct walk *walk, int depth, uint32_t from)
     walk->runs++;
     if (depth >= walk->limit || depth >= BOARD_FORCED)
         return;
-    if ((int)outcome.forced < depth) /* the last one was none: nothing new below */
+    if ((int)outcome.forced < depth) /* the last switch changed nothing, so nothing new follows */
         return;
     for (uint32_t step = from + 1; step <= outcome.steps; step++) {
         for (int to = 0; to <= walk->plan.ranks; to++) {
@@ -294,13 +296,13 @@ static void walk_on(struct walk *walk, int depth, uint32_t from)
     walk->plan.forced[depth].step = 0;
 }
 
-/* Of several rounds. */
+/* Does the operation take several rounds? */
 static bool is_long(const struct board_operation *o)
 {
     return is_pair(2, o) || (o->kind != FTC_CALL_BCAST && o->size > FTC_BOARD_BLOCK);
 }
 
-/* Without a death, and with one at each step; pairs in each way that copies may go. */
+/* Without a death, and with one death at each step. Pairs copy in each way that copies may go. */
 START_TEST(two_ranks_may_be_interleaved_in_any_way)
 {
     struct walk walk = {.limit = (int)number_of("FTC_TEST_SWITCHES", SWITCHES)};

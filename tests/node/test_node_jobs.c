@@ -1,4 +1,4 @@
-/* Jobs: names, the refusal of foreign directories, and what is collected after a launcher's
+/* Tests jobs: names, the refusal of foreign directories, and what is collected after a launcher's
  * death. */
 #include <errno.h>
 #include <fcntl.h>
@@ -158,12 +158,13 @@ START_TEST(a_process_with_a_strange_name_is_read)
     uint64_t mine = ftc_process_start(getpid()), its = ftc_process_start(child);
     ck_assert_uint_ne(mine, 0);
     ck_assert_uint_ge(its, mine);
-    ck_assert_uint_le(its, mine + 100 * 100); /* ticks */
+    ck_assert_uint_le(its, mine + 100 * 100); /* in ticks */
     ck_assert_int_eq(ftc_process_life(child, its), FTC_LIFE_ALIVE);
     ck_assert_int_eq(ftc_process_life(child, 0), FTC_LIFE_ALIVE);
     ck_assert_int_eq(ftc_process_life(child, its + 1), FTC_LIFE_GONE);
     ck_assert(!ftc_process_kill(child, 0, 0));
-    ck_assert(ftc_process_kill(child, its + 1, 0)); /* that one is gone, and this one is spared */
+    /* The process with the later start is gone; this one is spared. */
+    ck_assert(ftc_process_kill(child, its + 1, 0));
     ck_assert_int_eq(ftc_process_life(child, its), FTC_LIFE_ALIVE);
     ck_assert(ftc_process_kill(child, its, 10 * FTC_NS_PER_S));
     ck_assert_int_eq(ftc_process_life(child, its), FTC_LIFE_GONE); /* a zombie */
@@ -175,7 +176,7 @@ START_TEST(a_process_with_a_strange_name_is_read)
 }
 END_TEST
 
-/* The answers that a process without a free descriptor gets about one that lives, and about one
+/* A process without a free descriptor gets these answers about a process that lives and about one
  * that has ended. */
 START_TEST(what_cannot_be_looked_at_is_not_taken_for_dead)
 {
@@ -202,8 +203,8 @@ START_TEST(what_cannot_be_looked_at_is_not_taken_for_dead)
 }
 END_TEST
 
-/* A descriptor is for the process that is meant only, and tells how it ended, before it is reaped
- * and, where Linux does, after. */
+/* A descriptor is for the intended process only. It tells how the process ended, before it is
+ * reaped and, where Linux does so, after. */
 START_TEST(another_process_is_watched_by_a_descriptor)
 {
     int status = 0, later = 0;
@@ -233,7 +234,7 @@ END_TEST
 
 /* --- garbage --- */
 
-/* What the fake launcher shows to the test, in memory of both. */
+/* What the fake launcher shows to the test, in memory that both share. */
 struct show {
     char job[FTC_JOB_NAME_SIZE], directory[108];
     _Atomic int rank_pid;
@@ -248,7 +249,7 @@ static struct show *show_make(void)
     return show;
 }
 
-/* A launcher with a segment, a rank that survives it, sockets and files as PMIx leaves them. */
+/* A launcher with a segment, a rank that survives it, and sockets and files as PMIx leaves them. */
 static int fake_launcher(void *arg)
 {
     struct show *show = arg;
@@ -269,7 +270,7 @@ static int fake_launcher(void *arg)
     (void)!symlink(getenv("TMPDIR"), path);
     pid_t rank = fork();
     if (rank == 0) {
-        ftc_segment_detach(made.segment); /* as by exec(): the locks are the launcher's */
+        ftc_segment_detach(made.segment); /* as after exec(): the locks are the launcher's */
         close(made.lock);
         atomic_store(&show->rank_pid, getpid());
         pause_for_ever();
@@ -279,7 +280,7 @@ static int fake_launcher(void *arg)
     struct ftc_slot *slot = ftc_segment_slot(made.segment, 1);
     atomic_store(&slot->pid, rank);
     atomic_store(&slot->pid_start, ftc_process_start(rank));
-    /* Rank 0's pid was reused by the test itself, which is not to be hurt. */
+    /* Rank 0's pid is reused by the test itself, which must not be hurt. */
     atomic_store(&ftc_segment_slot(made.segment, 0)->pid, getppid());
     atomic_store(&ftc_segment_slot(made.segment, 0)->pid_start, 1);
     atomic_store(&show->ready, 1);
@@ -350,7 +351,7 @@ START_TEST(a_directory_without_a_segment_is_collected_when_its_lock_is_free)
 }
 END_TEST
 
-/* Its processes are not to be seen here, and its locks need not be. */
+/* Its processes are not visible here, and its locks need not be. */
 START_TEST(a_directory_of_another_host_is_left_alone)
 {
     struct show *show = show_make();
@@ -369,8 +370,8 @@ END_TEST
 
 /* --- files that no header explains --- */
 
-/* A file as a launcher has it that is between two steps of making a segment, or is of another
- * release. */
+/* Makes a file as a launcher has it between two steps of making a segment, or as another release
+ * makes it. */
 static int make_file(const char *path, const char *content)
 {
     int fd = open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
@@ -381,8 +382,8 @@ static int make_file(const char *path, const char *content)
     return fd;
 }
 
-/* The pid in its name is nobody's here, as a launcher's in another pid namespace may be: its lock
- * speaks for it. */
+/* Its name has the pid of no process here, as happens with a launcher in another pid namespace. Its
+ * lock decides. */
 START_TEST(a_file_without_a_sound_header_is_judged_by_its_lock)
 {
     static const char *const contents[] = {"", "FTCOLL of the year 2100"};
@@ -404,7 +405,7 @@ START_TEST(a_file_without_a_sound_header_is_judged_by_its_lock)
 }
 END_TEST
 
-/* Two pid namespaces have the same pids: whose segment it is, is not told by its name. */
+/* Two pid namespaces can have the same pids. So the name does not tell whose segment it is. */
 START_TEST(the_end_of_a_job_leaves_another_one_of_the_same_name)
 {
     struct scratch_job first;
@@ -414,7 +415,7 @@ START_TEST(the_end_of_a_job_leaves_another_one_of_the_same_name)
     ftc_segment_path(path, geteuid(), first.name);
     struct ftc_segment_spec spec = {.job = first.name, .directory = first.directory, .ranks = 2};
     ck_assert_int_eq(ftc_segment_create(&second, &spec), FTC_ERR_STATE);
-    ftc_jobs_remove(first.directory, -1, NULL); /* what that launcher has made: nothing */
+    ftc_jobs_remove(first.directory, -1, NULL); /* removes what that launcher has made: nothing */
     ck_assert(exists(path) && exists(first.directory));
 
     snprintf(moved, sizeof(moved), "%s.old", path);
@@ -430,7 +431,7 @@ START_TEST(the_end_of_a_job_leaves_another_one_of_the_same_name)
 }
 END_TEST
 
-/* Where pids mean nothing the lock tells it all the same: dead containers leave nothing. Nobody is
+/* Where pids mean nothing, the lock still tells. Dead containers leave nothing, and no process is
  * killed for it. */
 START_TEST(a_job_of_another_pid_namespace_is_collected_when_its_launcher_is_gone)
 {
@@ -471,7 +472,7 @@ START_TEST(a_descriptor_that_is_another_files_by_now_tells_nothing_and_is_not_cl
     ftc_segment_detach(segment);
     bool still_mine = fcntl(its, F_GETFD) >= 0;
     end_child(launcher);
-    ck_assert(ftc_jobs_collect(show->job)); /* the rank, too */
+    ck_assert(ftc_jobs_collect(show->job)); /* also kills the rank */
     ck_assert_int_eq(life, FTC_LIFE_ALIVE);
     ck_assert(still_mine);
 }

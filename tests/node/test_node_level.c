@@ -1,4 +1,4 @@
-/* Posts and decision words of two levels, as the processes of a node see them. */
+/* Tests posts and decision words of two levels, as the processes of a node see them. */
 #include <string.h>
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #define RANKS 9
 
 static struct scratch_job job;
-static struct ftc_level *one, *two; /* of ranks 4 and 5, which share a node */
+static struct ftc_level *one, *two; /* views of ranks 4 and 5, which share a node */
 
 static void setup(void)
 {
@@ -47,7 +47,7 @@ static struct ftc_level_record post_of(const void *data, size_t size)
                                      .size = size};
 }
 
-/* Small ones lie beside their mark, others in a block of their own. */
+/* Small records lie beside their mark, others in their own block. */
 START_TEST(what_a_rank_posts_the_others_find)
 {
     static const size_t sizes[] = {0, 1, 8, 960, 961, 4096, FTC_LEVEL_MOST};
@@ -74,7 +74,7 @@ START_TEST(a_decision_word_says_who_failed_and_which_ballot_decided)
 {
     static const size_t sizes[] = {0, 8, FTC_LEVEL_MOST};
     static unsigned char data[FTC_LEVEL_MOST];
-    unsigned char set[16] = {0x12, 0x01}; /* 1, 4, 8 */
+    unsigned char set[16] = {0x12, 0x01}; /* bits 1, 4, 8 */
     struct ftc_level_record mine = post_of(data, sizes[_i]), theirs;
     struct ftc_set failed = {0};
 
@@ -95,8 +95,8 @@ START_TEST(a_decision_word_says_who_failed_and_which_ballot_decided)
 }
 END_TEST
 
-/* Some rounds lie apart; the one behind them takes the place of the first, whose mark counts no
- * more. */
+/* Several rounds have separate places. A later round takes the place of the first one, whose mark
+ * counts no more. */
 START_TEST(some_rounds_are_there_at_once)
 {
     struct ftc_level_record record;
@@ -114,7 +114,7 @@ START_TEST(some_rounds_are_there_at_once)
 }
 END_TEST
 
-/* Shared memory is not to be trusted. */
+/* Shared memory must not be trusted. */
 START_TEST(a_record_that_claims_too_much_is_refused)
 {
     unsigned char *area = ftc_segment_board(job.segment).areas + 4 * (size_t)FTC_BOARD_AREA;
@@ -122,7 +122,7 @@ START_TEST(a_record_that_claims_too_much_is_refused)
     uint64_t size = FTC_LEVEL_MOST + 1;
 
     ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_POST, 0, &record), 0);
-    memcpy(area + sizeof(uint64_t), &size, sizeof(size)); /* behind the mark */
+    memcpy(area + sizeof(uint64_t), &size, sizeof(size)); /* the size follows the mark */
     ck_assert_int_eq(ftc_level_read(two, FTC_LEVEL_POST, 0, 4, &record), FTC_ERR_PROTO);
     ck_assert_ptr_nonnull(strstr(ftc_last_error(), "a record of rank 4 claims 131073 bytes"));
 }

@@ -1,4 +1,5 @@
-/* The table of nodes in a segment: which rank is where, and what a damaged one may not do. */
+/* Tests the table of nodes in a segment: which rank is where, and what a damaged table may not
+ * do. */
 #include <stdio.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ START_TEST(a_rank_that_attaches_finds_nodes_endpoints_and_secret)
     ck_assert_str_eq(ftc_segment_endpoint(other, RANKS - 1), "tcp:v1;10.0.0.1;99");
     ck_assert_str_eq(ftc_segment_header(other)->cluster, "4711.0");
     ck_assert_mem_eq(ftc_segment_header(other)->secret, "thirty-two bytes", 16);
-    ck_assert_uint_eq(atomic_load(&ftc_segment_header(other)->lease_ns), 0); /* none has come */
+    ck_assert_uint_eq(atomic_load(&ftc_segment_header(other)->lease_ns), 0); /* no lease has come */
     ftc_segment_detach(other);
 }
 END_TEST
@@ -150,7 +151,7 @@ START_TEST(ranks_of_one_node_say_where_they_listen_if_they_are_to)
     snprintf(ftc_segment_endpoint(single.segment, 1), FTC_ENDPOINT_SIZE, "tcp:v1;127.0.0.1;9");
     ck_assert_int_eq(ftc_segment_attach(&other, single.name, true), 0);
     ck_assert_str_eq(ftc_segment_endpoint(other, 1), "tcp:v1;127.0.0.1;9");
-    /* Nobody gave one: it was drawn. */
+    /* No secret was given, so one was drawn. */
     ck_assert_mem_ne(ftc_segment_header(other)->secret, nothing, sizeof(nothing));
     ck_assert_uint_eq(atomic_load(&ftc_segment_header(other)->lease_ns), UINT64_MAX);
     ftc_segment_detach(other);

@@ -1,4 +1,4 @@
-/* The byte ring: round trips around its capacity, two processes, deaths, damage. */
+/* Tests the byte ring: round trips around its capacity, two processes, deaths, damage. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ START_TEST(a_ring_grows_only_when_empty)
     ck_assert(!out.large);
     ck_assert_int_eq(ftc_ring_read(&in, &byte, 1), 1);
     ftc_ring_expect(&out, 1 << 20);
-    ck_assert(!out.large); /* read, but not given back */
+    ck_assert(!out.large); /* the byte is read, but not given back */
     ftc_ring_release(&in);
     ftc_ring_expect(&out, 1 << 20);
     ck_assert(out.large);
@@ -184,15 +184,15 @@ static int produce(void *arg)
                 ftc_bell_sleep(&bell, expected, 20 * FTC_NS_PER_S, -1, -1);
             ftc_bell_awake(&bell);
             if (ftc_clock_now() - before > 19 * FTC_NS_PER_S)
-                return 2; /* a lost wake-up */
+                return 2; /* a wake-up was lost */
         }
         at += size;
     }
     return 0;
 }
 
-/* Read until `total` bytes have come or, if the producer is gone, the ring is empty; check each.
- * Returns how many. */
+/* Reads until `total` bytes have come or, if the producer is gone, the ring is empty. Checks each
+ * byte. Returns how many there were. */
 static uint64_t consume(uint64_t total, pid_t producer, int *status)
 {
     struct ftc_bell bell = {.segment = job.segment, .self = 1, .fd = -1};

@@ -1,4 +1,5 @@
-/* The node segment: layout, creation and its refusals, attaching to damaged ones, failures. */
+/* Tests the node segment: layout, creation and its refusals, attaching to damaged segments,
+ * failures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -39,7 +40,7 @@ START_TEST(parts_follow_each_other_at_every_size)
     ck_assert_uint_eq(a.slots_offset % 64, 0);
     ck_assert_uint_eq(a.nodes_offset, a.slots_offset + n * sizeof(struct ftc_slot));
     ck_assert_uint_ge(a.endpoints_offset, a.nodes_offset + sizeof(struct ftc_node));
-    ck_assert_uint_eq(a.log_offset, a.endpoints_offset); /* one node: there are none */
+    ck_assert_uint_eq(a.log_offset, a.endpoints_offset); /* one node has none */
     ck_assert_uint_ge(a.sets_offset, a.log_offset + n * 4);
     ck_assert_uint_ge(a.set_stride, (n + 7) / 8);
     ck_assert_uint_eq(a.set_stride % 64, 0);
@@ -51,8 +52,8 @@ START_TEST(parts_follow_each_other_at_every_size)
 }
 END_TEST
 
-/* Words of different writers share no cache line, but for the posts, on purpose; results are copied
- * by the page. */
+/* Words of different writers share no cache line. The posts are an exception on purpose. Results
+ * are copied by the page. */
 START_TEST(the_board_lies_between_the_sets_and_the_rings)
 {
     static const int sizes[] = {1, 2, 3, 63, 64, 65, 512, 4096};
@@ -150,7 +151,7 @@ START_TEST(every_job_draws_another_multicast_group)
     const unsigned char *group = ftc_segment_header(job.segment)->multicast_group;
     scratch_job_make(&other, 1);
     const unsigned char *another = ftc_segment_header(other.segment)->multicast_group;
-    /* All of it, not only the first bytes. */
+    /* All of it differs, not only the first bytes. */
     ck_assert_mem_ne(group, another, FTC_JOB_GROUP / 2);
     ck_assert_mem_ne(group + FTC_JOB_GROUP / 2, another + FTC_JOB_GROUP / 2, FTC_JOB_GROUP / 2);
     scratch_job_remove(&other);
@@ -264,7 +265,7 @@ static int write_read_only(void *arg)
 {
     struct ftc_segment *seen;
     (void)arg;
-    signal(SIGSEGV, SIG_DFL); /* sanitizers catch it */
+    signal(SIGSEGV, SIG_DFL); /* sanitizers catch it otherwise */
     if (ftc_segment_attach(&seen, job.name, false) != 0 || ftc_segment_ring(seen, 0, 1) != NULL)
         return 1;
     atomic_store(&ftc_segment_slot(seen, 0)->heartbeat, 1);
@@ -282,7 +283,7 @@ END_TEST
 
 /* --- the board --- */
 
-/* In the bytes from the header on that this mapping has. */
+/* Checks that the part lies in the bytes that this mapping has, from the header on. */
 static void assert_inside(struct ftc_segment *segment, uint64_t mapped, const void *part,
                           size_t size)
 {
@@ -334,7 +335,7 @@ START_TEST(what_one_process_puts_on_the_board_the_others_find)
     ck_assert_int_eq(memcmp(mine.areas + last, theirs.areas + last, FTC_BOARD_AREA), 0);
     ck_assert_uint_eq(atomic_load(&theirs.places[FTC_BOARD_DEPTH - 1].bell), 5);
     ck_assert_uint_eq(atomic_load(&theirs.progress[2].finished), 6);
-    ck_assert_int_eq(theirs.areas[last - 1], 0); /* the neighbour */
+    ck_assert_int_eq(theirs.areas[last - 1], 0); /* the neighbour is untouched */
     ftc_segment_detach(seen);
 }
 END_TEST

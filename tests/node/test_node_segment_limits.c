@@ -1,4 +1,4 @@
-/* The node segment on a machine that says no: limits of the process, and a /dev/shm that is full,
+/* The node segment on a machine that refuses: limits of the process, and a /dev/shm that is full,
  * read-only or missing. */
 #include <sched.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct refusal {
     const char *words; /* what the error must say */
 };
 
-/* 0 if a segment is refused with those words and nothing is left. */
+/* Returns 0 if a segment is refused with those words and nothing is left. */
 static int refused(const struct refusal *expected)
 {
     char path[128];
@@ -45,7 +45,7 @@ static int with_file_limit(void *arg)
     return refused(&(struct refusal){64, "ulimit -f"});
 }
 
-#if !defined(__SANITIZE_ADDRESS__) /* which takes more address space than that for itself */
+#if !defined(__SANITIZE_ADDRESS__) /* ASan itself takes more address space */
 static int with_address_limit(void *arg)
 {
     struct rlimit limit = {1ul << 30, 1ul << 30};
@@ -97,7 +97,7 @@ static int without_shm(void *arg)
     return refused(&(struct refusal){4, "is missing"});
 }
 
-/* A /dev/shm with room for the front part of a segment for 8 ranks, and `more` bytes. */
+/* Mounts a /dev/shm with room for the front part of a segment for 8 ranks, and `more` bytes. */
 static int mount_shm(uint64_t more)
 {
     struct ftc_layout layout;
@@ -109,7 +109,7 @@ static int mount_shm(uint64_t more)
     return private_mounts() != 0 || mount("t", "/dev/shm", "tmpfs", 0, options) != 0 ? SKIPPED : 0;
 }
 
-/* The rings fill it later: an error for the one that comes too late, never SIGBUS. */
+/* The rings fill it later. The rank that comes too late gets an error, never SIGBUS. */
 static int with_rings_that_fill_shm(void *arg)
 {
     struct ftc_segment *segment;
@@ -133,7 +133,7 @@ static int with_rings_that_fill_shm(void *arg)
     return made > 0 && made < 64 ? 0 : 3;
 }
 
-/* So do the areas of the board; what was allocated can be written to. */
+/* The areas of the board fill it, too. Allocated memory can be written to. */
 static int with_areas_that_fill_shm(void *arg)
 {
     struct ftc_segment *segment;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# A program that was linked with an earlier libftcoll of the same soname runs with this one: packaging/abi.
+# A program that was linked with an earlier libftcoll of the same soname runs with this one
+# (packaging/abi).
 
 setup() {
     ABI=$SOURCE/packaging/abi/abi
@@ -30,7 +31,7 @@ breaks() { # WHAT: `abi check` fails and names it
 }
 
 @test "a member that is elsewhere would break them" {
-    # What was first and is not there any more.
+    # Moves the member that lies at bit 32 to bit 64.
     sed -i "/class-decl name='ftc_rank_info'/,/class-decl>/s/layout-offset-in-bits='32'/layout-offset-in-bits='64'/" "$DUMP"
     breaks ftc_rank_info
 }

@@ -1,19 +1,20 @@
 #!/usr/bin/env bats
-# The packages that `cmake --workflow --preset package` makes are what Debian's policy wants. Left in $PACKAGES for fresh-root.
+# The packages that `cmake --workflow --preset package` makes satisfy Debian's policy. They are left
+# in $PACKAGES for fresh-root.
 
 setup_file() {
     local tool
     for tool in lintian dpkg-deb dpkg-shlibdeps file; do
         command -v "$tool" >/dev/null || skip "$tool is not installed"
     done
-    export SOURCE_DATE_EPOCH=1700000000 # the same packages whenever they are made
+    export SOURCE_DATE_EPOCH=1700000000 # the packages are then the same whenever they are made
     mkdir -p "$PACKAGES"
     (cd "$SOURCE" && cmake --preset package -B "$PACKAGES" >/dev/null)
     cmake --build "$PACKAGES" >"$BATS_FILE_TMPDIR/log" || { tail -n 40 "$BATS_FILE_TMPDIR/log"; return 1; }
     pack
 }
 
-pack() { # with a umask that must not be seen in them
+pack() { # runs with a umask that must not show in the packages
     rm -f "$PACKAGES"/*.deb
     (umask 077 && cd "$PACKAGES" && cpack -G DEB) >"$BATS_FILE_TMPDIR/log" 2>&1 || { tail -n 40 "$BATS_FILE_TMPDIR/log"; return 1; }
 }
@@ -77,7 +78,7 @@ field() { # NAME FIELD
         [[ $(readelf -d "$file") =~ BIND_NOW ]]
         [[ ! $(readelf -d "$file") =~ RPATH|RUNPATH ]]
         [[ $(readelf -lW "$file") =~ GNU_RELRO ]]
-        [[ $(readelf -h "$file") =~ DYN ]] # at any address
+        [[ $(readelf -h "$file") =~ DYN ]] # loads at any address
         [[ $(nm -D "$file") =~ __stack_chk_fail ]]
         [[ $(nm -D "$file") =~ _chk@GLIBC ]] # fortified
         [[ $(file "$file") =~ ", stripped" ]]
@@ -88,7 +89,7 @@ field() { # NAME FIELD
 
 @test "the same sources make the same packages" {
     sha256sum "$PACKAGES"/*.deb >"$BATS_TEST_TMPDIR/first"
-    sleep 1.1 # the clock of files in packages has seconds
+    sleep 1.1 # file times in packages have whole seconds
     pack
     sha256sum --check "$BATS_TEST_TMPDIR/first"
 }

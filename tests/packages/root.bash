@@ -1,23 +1,24 @@
 # shellcheck shell=bash
-# An empty Debian, made in memory, in namespaces of its own: whatever dies when, all of it is gone, processes, mounts and files.
-# For scripts that define story() and end with `enter ARGUMENTS`.
+# Makes an empty Debian in memory, in separate namespaces. Whatever dies and whenever, all of it is
+# gone afterwards: processes, mounts and files. It is for scripts that define story() and end with
+# `enter ARGUMENTS`.
 set -euo pipefail
 export PATH="$PATH:/usr/sbin:/sbin" LC_ALL=C
-root=/mnt/root # /mnt of the own namespace
+root=/mnt/root # /mnt of the separate namespace
 
 die() { # STATUS MESSAGE
     echo "${0##*/}: $2" >&2
     exit "$1"
 }
 
-step() { # WHAT COMMAND...: with the time that it took
+step() { # WHAT COMMAND...: shows how long it took
     local start=$EPOCHREALTIME
     echo "=== $1"
     "${@:2}"
     awk -v from="$start" -v to="$EPOCHREALTIME" -v what="$1" 'BEGIN { printf "=== %s: %.1f s\n", what, to - from }'
 }
 
-# Where apt gets Debian from, of the release that this machine has: SITE RELEASE COMPONENT a line.
+# Prints where apt gets this machine's release of Debian from, as lines of SITE RELEASE COMPONENT.
 debian_sources() {
     local codename
     # shellcheck source=/dev/null
@@ -37,19 +38,19 @@ check() {
     [ -n "$(debian_sources)" ] || die 77 "this machine's apt knows no mirror of its release of Debian"
 }
 
-inside() { # COMMAND...: in the root, with no more of the surroundings than it takes
+inside() { # COMMAND...: runs in the root, with only the variables that it needs
     env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
         chroot "$root" "$@"
 }
 
-quietly() { # COMMAND...: its output only where it fails
+quietly() { # COMMAND...: shows its output only if it fails
     "$@" >/mnt/log 2>&1 || {
         tail -n 40 /mnt/log
         exit 1
     }
 }
 
-job() { # COMMAND...: in the root; a job that ends, or is ended
+job() { # COMMAND...: runs a job in the root, which ends or is ended
     inside timeout -s KILL 120 "$@"
 }
 
@@ -62,7 +63,7 @@ expect() { # TEXT FILE
 
 make_root() {
     local site release
-    # The release itself, not its updates.
+    # Takes the release itself, not its updates.
     read -r site release _ < <(debian_sources | sort -k2,2 | head -n 1)
     quietly debootstrap --variant=minbase "$release" "$root" "$site"
 }
@@ -71,7 +72,7 @@ prepare_root() {
     mount -t proc proc "$root/proc"
     mount -t sysfs -o ro sysfs "$root/sys"
     mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
-    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # no daemons
+    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # daemons must not start
     chmod 755 "$root/usr/sbin/policy-rc.d"
     debian_sources | sed 's/^/deb /' >"$root/etc/apt/sources.list"
     apt-config dump | grep -iE '^Acquire::https?::Proxy' >"$root/etc/apt/apt.conf.d/proxy" || true
@@ -80,18 +81,18 @@ prepare_root() {
     quietly inside apt-get update
 }
 
-# In the namespaces: what is mounted here is seen by nobody else.
+# Runs in the namespaces, so nothing outside sees the mounts made here.
 make() {
-    trap 'exit 1' INT TERM HUP # the first process of a namespace would not notice
+    trap 'exit 1' INT TERM HUP # the first process of a namespace would not notice the signal
     mount -t tmpfs -o size=3g,mode=755 "${0##*/}" /mnt
     mkdir "$root"
     step "debootstrap" make_root
     step "apt-get update" prepare_root
 }
 
-# Runs the story in the root. If this script is killed so is unshare, if unshare is so is the first process of the namespace, and then
-# all others are.
-enter() { # ARGUMENT...: of this script
+# Runs the story in the root. If this script is killed, so is unshare. If unshare is killed, so is
+# the first process of the namespace, and then all its other processes.
+enter() { # ARGUMENT...: arguments of this script
     if [ -n "${FTC_IN_ROOT:-}" ]; then
         make
         story

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What libftcoll exports is what ftcoll.h declares, in a version of its own each.
+# libftcoll exports exactly what ftcoll.h declares, with the version of the interface.
 
 exported() { # VERSION
     nm -D --defined-only "$LIBRARY" | sed -n "s/.* T \(.*\)@@$1\$/\1/p" | sort
@@ -7,7 +7,7 @@ exported() { # VERSION
 
 @test "the public functions are exported, and all of them have the version of the interface" {
     exported 'FTCOLL_[0-9.]*' >"$BATS_TEST_TMPDIR/exported"
-    # A function with its docstring in the manual: as man/expand.awk reads it.
+    # A public function has a docstring in the manual, as man/expand.awk reads it.
     grep -o '^FTC_API [a-z ]*\*\?ftc_[a-z_]*' "$SOURCE/include/ftcoll.h" | grep -o 'ftc_[a-z_]*$' | sort >"$BATS_TEST_TMPDIR/declared"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/declared")" -gt 15 ]
     diff "$BATS_TEST_TMPDIR/declared" "$BATS_TEST_TMPDIR/exported"
@@ -18,7 +18,7 @@ exported() { # VERSION
     nm -D --defined-only "$LIBRARY" >"$BATS_TEST_TMPDIR/all"
     run grep -vE " A | T ftc_[a-z_]+@@FTCOLL_([0-9.]+|PRIVATE)\$" "$BATS_TEST_TMPDIR/all"
     echo "$output"
-    [ "$status" -eq 1 ] # no line
+    [ "$status" -eq 1 ] # no line is left
 }
 
 @test "the soname is that of the major version" {

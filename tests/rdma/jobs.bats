@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Jobs of four nodes, each an ftrun of this host with an RDMA device of its own (tests/rdma/ftrun-on-device): tests/rdma/soft-roce
-# makes them. FTRUN, REAL_FTRUN, STATUS, LOOP, PERF, STORM, STORM_APP and STORM_STATUS come from ctest.
+# Jobs of four nodes. Each node is an ftrun of this host with its own RDMA device
+# (tests/rdma/ftrun-on-device). tests/rdma/soft-roce makes the devices. FTRUN, REAL_FTRUN, STATUS,
+# LOOP, PERF, STORM, STORM_APP and STORM_STATUS come from ctest.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2046,SC2086,SC2153,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
 
 bats_require_minimum_version 1.5.0
@@ -12,9 +13,10 @@ setup_file() {
     ip link show port2 >/dev/null 2>&1 || skip "no cables: run this by tests/rdma/soft-roce"
 }
 
-# Emulated processors are slow: agents may not get one for long, and nobody is to be lost for that.
+# Emulated processors are slow: agents may wait long for one. No agent must be declared lost for
+# that.
 timing=(--set detector.heartbeat_timeout_ms=15000 --set transport.verbs_timeout_ms=10000)
-# An agent that is stopped is not for the ftrun in front of the nodes to kill.
+# The ftrun in front of the nodes must not kill an agent that is stopped.
 patient=(--set detector.heartbeat_timeout_ms=120000)
 
 # nodes N [ftrun's options] program
@@ -31,7 +33,7 @@ start_nodes() {
     start --engine local "${patient[@]}" -np "$count" "$FTRUN" --engine pmix "${timing[@]}" "$@"
 }
 
-# wait_until 'command': the helper's, with more patience.
+# wait_until 'command': the helper's function, with more patience.
 wait_until() {
     local end=$((SECONDS + 120))
     until eval "$1"; do
@@ -43,28 +45,28 @@ wait_until() {
     done
 }
 
-survivors() { # N: so many ranks came to the end
+survivors() { # N: N ranks came to the end
     [ "$(grep -c "^rank .*: the sum of" <<<"$output")" -eq "$1" ]
 }
 
-# finish, then $output is what ranks and ftrun said.
+# Finishes; $output is then what ranks and ftrun said.
 ended() {
     finish
     output=$(cat out err)
     echo "$output"
 }
 
-# of_job FILTER: is that true of what the first node of the job in the background says of it?
+# of_job FILTER: is FILTER true of the report of the background job's first node?
 of_job() {
     local state
     state=$("$STATUS" --json "$(pgrep -P "$pid" | sort -n | head -n 1)" 2>/dev/null) && jq -e ".jobs[0].ranks | $1" <<<"$state" >/dev/null
 }
 
-going_on() { # N: some rank has come to its Nth operation
+going_on() { # N: some rank has finished its Nth operation
     of_job "any(.returned >= $1)"
 }
 
-# carried NAME FILTER: of the numbers of ranks whom each rank reaches by NAME.
+# carried NAME FILTER: applies FILTER to the number of ranks that each rank reaches by NAME.
 carried() {
     of_job "[.[].carriers.$1 // 0] | $2"
 }
@@ -114,7 +116,7 @@ carried() {
     [ "$(grep -c ", 2 failed$" <<<"$output")" -eq 6 ]
 }
 
-# Its ranks are stopped with it: they hold their queue pairs, and devices acknowledge for them.
+# The ranks of the node stop, too. They hold their queue pairs, and devices acknowledge for them.
 @test "a node that stands still is refused, and its queue pairs are cut" {
     timing=(--set detector.heartbeat_timeout_ms=6000 --set transport.verbs_timeout_ms=10000)
     start_nodes 4 -np 8 -f 2 --max-failures 2 "$LOOP" 300 50
@@ -158,7 +160,7 @@ carried() {
     start_nodes 4 -np 8 "$LOOP" 400 5
     wait_until 'going_on 20'
     ip link set port2 down
-    sleep 1 # as long as it is to be out
+    sleep 1 # the link is to be down this long
     ip link set port2 up
     ended
     [ "$status" -eq 0 ]
@@ -166,7 +168,7 @@ carried() {
     [ "$(grep -c ", 0 failed$" <<<"$output")" -eq 8 ]
 }
 
-# Without exchanges, in which a node talks to two others only.
+# Does not use exchanges, because then a node would talk to only two others.
 @test "what may be registered bounds queue pairs, not the job" {
     timing=(--set detector.heartbeat_timeout_ms=15000 --set transport.verbs_timeout_ms=3000)
     nodes 4 -np 8 --set transport.verbs_memory=49152 --set reduce.doubling=1 --set log.level=debug "$LOOP" 50
@@ -186,7 +188,7 @@ carried() {
     [ "$(grep -c "warn: messages go without verbs: .*raise memlock (.ulimit -l.), 64 KiB now, or use tcp" <<<"$output")" -eq 4 ]
 }
 
-# Without TCP, so that what gets stuck does not go on by it.
+# Does not use TCP, so that no operation that gets stuck goes on by TCP.
 @test "a kill storm on four devices" {
     STORM_NODES=4 STORM_TRANSPORT=shm,verbs STORM_ALGORITHM=corrected STORM_RANKS=16 STORM_TIMEOUT_MS=15000 STORM_WATCHDOG_S=300 \
         run timeout -s KILL 1800 "$STORM" "${FTC_STORM_RUNS:-10}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Multicast and links by verbs on real devices, four at least: those of tests/rdma/soft-roce, or others that FTC_TEST_INTERFACES lists
-# (IPv4 addresses, a comma between two). PROBE, TEST_*, FTRUN, MULTICAST_APP, VERBS_PINGPONG, BENCH_VERBS and BUILD come from ctest.
+# Multicast and links by verbs on real devices, at least four. They are those of
+# tests/rdma/soft-roce, or others that FTC_TEST_INTERFACES lists (IPv4 addresses, a comma between
+# two). PROBE, TEST_*, FTRUN, MULTICAST_APP, VERBS_PINGPONG, BENCH_VERBS and BUILD come from ctest.
 # shellcheck disable=SC2154,SC2034
 
 load ../transport/multicast_helper
@@ -16,7 +17,7 @@ teardown() {
     probe_teardown
 }
 
-report() { # RANK...: what it received, for the log
+report() { # RANK...: shows what each rank received, for the log
     local rank
     for rank in "$@"; do echo "rank $rank: $(tail -n 1 "receiver.$rank")" >&3; done
 }
@@ -33,7 +34,8 @@ report() { # RANK...: what it received, for the log
 
 @test "two receivers on one device, one of them the sender's" {
     local rank
-    for rank in 4 8 1 5; do receive "$rank" "${options[@]}" --receives 64; done # rank mod 4 is the device
+    # Device number = rank mod 4.
+    for rank in 4 8 1 5; do receive "$rank" "${options[@]}" --receives 64; done
     send "${options[@]}" --count 500 --pace 2000
     finish
     report 4 8 1 5
@@ -95,7 +97,7 @@ report() { # RANK...: what it received, for the log
     jq -c '[.ranks[].counters | .pieces + .datagrams | to_entries[]] | reduce .[] as $e ({}; .[$e.key] += $e.value)
         | . + {all: (.datagram + .ring + .other)}' report.json >figures
     cat figures >&3
-    # On a busy host some come after the ring has brought the same.
+    # On a busy host some datagrams arrive after the ring has brought the same value.
     jq -e '.all >= 500 * 7 and .received >= 0.99 * .all and .datagram >= 0.9 * .all and .corrupt + .failed == 0' figures
 }
 
@@ -153,7 +155,7 @@ report() { # RANK...: what it received, for the log
     command -v ibv_rc_pingpong >/dev/null || skip "no ibv_rc_pingpong: install ibverbs-utils"
     rdma link show rxe2/1 >/dev/null 2>&1 || skip "no devices of tests/rdma/soft-roce"
     "$BENCH_VERBS" --build "$BUILD" --json figures --rounds 7 --count 200 rxe1 rxe2 >&3
-    # The goal is 1.5; on a busy host, where processes of either kind wait for a processor for longer than for a message, medians of
-    # equals differ by as much.
+    # The goal is 1.5. On a busy host, processes of either kind wait longer for a processor than for
+    # a message. There, even medians of equal things differ this much.
     jq -se 'any(.way == "poll" and .bytes == 64 and .ratio <= 2)' figures
 }

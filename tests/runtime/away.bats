@@ -1,13 +1,14 @@
 #!/usr/bin/env bats
-# Progress while callers are away.
+# Progress goes on while callers are away.
 
-# The slowest allreduce of a job whose callers are away for $2 s after it, and in which $3 dies, takes at most half of that.
+# In this job the callers are away for SECONDS after an allreduce, in which the rank that DEATH
+# names dies. Its slowest allreduce may take at most half of SECONDS.
 quick_while_away() { # ALGORITHM SECONDS DEATH
     FTCOLL_TEST_DIE=$3 run timeout -s KILL 60 "$FTRUN" -np 6 -f 1 --set collectives.algorithm="$1" "$AWAY_APP" "$2"
     [ "$status" -eq 0 ]
     slowest=$(printf '%s\n' "$output" | sed -n 's/^took //p' | sort -n | tail -n 1)
     echo "slowest allreduce: $slowest s"
-    # An answer may take some heartbeats (250 ms) on a busy machine, no more.
+    # On a busy machine an answer may take some heartbeats (250 ms), but no more.
     awk -v slowest="$slowest" -v away="$2" 'BEGIN { exit !(slowest != "" && slowest < away / 2) }'
 }
 

@@ -1,8 +1,8 @@
 /*
- * Ranks that returned from an operation and are away must still answer for it, also when what asks
- * them is queued behind a large message: one allreduce, then rank 1 broadcasts 8 MB, while the
- * others come to it SECONDS later. Each rank prints how long its allreduce took. Run with
- * FTCOLL_TEST_DIE=0@send:3: the coordinator dies after it told some ranks the decision.
+ * Ranks that returned from an operation and are away must still answer for it, also when the
+ * question is queued behind a large message. There is one allreduce. Then rank 1 broadcasts 8 MB,
+ * and the others come to the broadcast SECONDS later. Each rank prints how long its allreduce took.
+ * Run with FTCOLL_TEST_DIE=0@send:3: the coordinator dies after it told some ranks the decision.
  *
  *   away_app SECONDS
  */

@@ -1,9 +1,9 @@
 /*
- * Large reductions of two ranks, which copy between their memories: sums and an operator that
- * depends on the order, in place and not, to both and to one. Every result is of both ranks, or,
- * once the other one is reported failed, the own input.
+ * Large reductions of two ranks, which copy between their memories. They use sums and an operator
+ * that depends on the order, in place and not, to both ranks and to one. Every result is of both
+ * ranks. Once the other rank is reported failed, the result is the rank's own input.
  *
- *   copies_app [RANK]   the kernel refuses rank RANK to copy
+ *   copies_app [RANK]   the kernel forbids rank RANK to copy
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -44,7 +44,7 @@ static bool refuse_copies(void)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
-/* inout := 31 inout + in: associative enough for two, and not commutative. */
+/* inout := 31 inout + in. This is associative enough for two ranks, and not commutative. */
 static void in_order(const void *in, void *inout, size_t count, ftc_type type, void *arg)
 {
     const uint32_t *right = in;
@@ -86,7 +86,8 @@ static bool is_of(const struct app *app, const uint32_t *result, size_t count, f
     return true;
 }
 
-/* A small reduce decides nothing: its root may have the input of who is reported failed. */
+/* A small reduce decides nothing, so its root may have the input of a rank that is reported
+ * failed. */
 static bool right(struct app *app, const uint32_t *result, size_t count, ftc_op op, int root)
 {
     bool failed = other_failed(app), decides = root < 0 || count * sizeof(*result) > SMALL;
@@ -98,7 +99,7 @@ static bool right(struct app *app, const uint32_t *result, size_t count, ftc_op 
     return false;
 }
 
-/* root -1: to all. */
+/* Root -1 means an allreduce. */
 static bool reduce(struct app *app, size_t count, ftc_op op, int root, bool in_place)
 {
     uint32_t *input = in_place ? app->output : app->input;

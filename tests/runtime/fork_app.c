@@ -1,4 +1,4 @@
-/* fork() inside a job: the child is refused everything, the parent goes on. */
+/* Calls fork() inside a job. The child is refused everything, and the parent goes on. */
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Probes for tracers (docs/tracing.md): they are in the library, and fire. LIBRARY, LOOP and FTRUN come from ctest; PROBES says
-# whether the library was built with them.
+# Probes for tracers (docs/tracing.md) are in the library, and fire. LIBRARY, LOOP and FTRUN come
+# from ctest. PROBES says whether the library was built with them.
 # shellcheck disable=SC2016 # expanded by the shell of the rank
 
 setup() {
@@ -8,7 +8,7 @@ setup() {
     [ "$PROBES" = yes ] || skip "built without sys/sdt.h (package systemtap-sdt-dev)"
 }
 
-# commands.gdb: a line for each probe that fires, with its arguments.
+# Writes commands.gdb, which prints a line for each probe that fires, with its arguments.
 write_commands() {
     local probe
     printf 'set breakpoint pending on\nset debuginfod enabled off\n'

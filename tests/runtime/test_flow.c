@@ -1,4 +1,4 @@
-/* Flow control between nodes: one question, one answer, when it is time. */
+/* Tests flow control between nodes: each question gets one answer, when it is time. */
 #include <check.h>
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 
 #define RANKS 4
 
-static struct ftc_flow *near, *far; /* rank 0's, rank 2's */
+static struct ftc_flow *near, *far; /* near: rank 0; far: rank 2 */
 
 static void setup(void)
 {
@@ -21,7 +21,7 @@ static void teardown(void)
     ftc_flow_destroy(far);
 }
 
-/* Rank 0 asks rank 2; true: there was something to be sent. */
+/* Rank 0 asks rank 2. Returns true if there was something to be sent. */
 static bool ask(uint64_t wanted)
 {
     struct ftc_buffer *question;
@@ -35,7 +35,7 @@ static bool ask(uint64_t wanted)
     return true;
 }
 
-/* Rank 2 has called so many; true: it answers. */
+/* Rank 2 has called `called` operations. Returns true if it answers. */
 static bool answers(uint64_t called)
 {
     struct ftc_buffer *answer;
@@ -65,8 +65,8 @@ START_TEST(a_question_is_asked_once)
     ck_assert(ask(100));
     ck_assert(!ask(100));
     ck_assert(!ask(90));
-    ck_assert(ask(
-        101)); /* the caller went on meanwhile, for the rank failed that it had waited for too */
+    /* The caller went on meanwhile, because the rank that it had also waited for failed. */
+    ck_assert(ask(101));
     ck_assert(!answers(100));
     ck_assert(answers(101));
     ck_assert(!answers(102));

@@ -1,4 +1,4 @@
-/* What a rank does about its node's lease. Leaving is played by an exit. */
+/* Tests what a rank does about its node's lease. A process exit plays leaving. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* A program started without a launcher is a job of one rank: the whole API works, and wrong
+/* A program started without a launcher is a job of one rank. The whole API works, and wrong
  * arguments are refused. */
 #include <check.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* The validate family's accessors: what L and G show, and when they change. */
+/* Tests the accessors of the validate family: what L and G show, and when they change. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "tests/suite.h"
 
 static struct ftc_snapshot snapshot;
-static struct ftc_set detector; /* what the detector knows */
+static struct ftc_set detector; /* the failures that the detector knows */
 static ftc_rank_info infos[8];
 static int count;
 

@@ -1,5 +1,5 @@
-/* The progress thread's turns: whatever comes in, the heartbeat goes on. What it drives is played
- * by the test. */
+/* Tests the turns of the progress thread: whatever comes in, the heartbeat goes on. The test plays
+ * what the thread drives. */
 #include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -59,7 +59,7 @@ _Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *
     ck_abort_msg("leaving with %d: %s", exit_code, why);
 }
 
-/* A transport that is a pipe: what lies there wakes its sleeper, and is never taken. */
+/* This transport is a pipe. Bytes in it wake its sleeper, and are never taken. */
 static int messages[2];
 
 static int pipe_descriptor(struct ftc_transport *transport)
@@ -74,7 +74,8 @@ static struct ftc_transport transport = {.ops = &pipe_ops};
 /* --- the fixture --- */
 
 static struct scratch_job job;
-/* As a rank has it: attached, so that the launcher's lock belongs to another descriptor. */
+/* As for a rank the segment is attached, so that the launcher's lock belongs to another
+ * descriptor. */
 static struct ftc_segment *segment;
 static struct ftc_comm comm;
 
@@ -133,7 +134,7 @@ START_TEST(what_is_left_after_a_turn_is_taken_in_without_another_ring)
     uint64_t beats = atomic_load(&comm.slot->heartbeat);
     unsigned long before = atomic_load(&steps);
     wait_for_beats(10);
-    /* By the beats alone it would be four for each. */
+    /* Without the ring there would be four steps for each beat. */
     ck_assert_uint_gt(atomic_load(&steps) - before,
                       10 * (atomic_load(&comm.slot->heartbeat) - beats));
 }
@@ -153,7 +154,7 @@ START_TEST(what_the_transport_has_wakes_it_while_the_caller_is_outside)
     unsigned long before = atomic_load(&steps);
     ck_assert_int_eq(write(messages[1], "!", 1), 1);
     wait_for_beats(10);
-    /* By the beats alone it would be one for each. */
+    /* Without the ring there would be one step for each beat. */
     ck_assert_uint_gt(atomic_load(&steps) - before, 100);
 }
 END_TEST
@@ -162,14 +163,14 @@ START_TEST(a_shut_gate_leaves_it_to_the_caller)
 {
     ftc_gate_enter(&comm);
     ck_assert_int_eq(write(messages[1], "!", 1), 1);
-    wait_for_beats(2); /* what it was about before is over */
+    wait_for_beats(2); /* the thread finishes what it was doing */
     unsigned long before = atomic_load(&steps);
     uint64_t beats = atomic_load(&comm.slot->heartbeat);
     wait_for_beats(20);
     ck_assert_uint_le(atomic_load(&steps) - before, 2 + atomic_load(&comm.slot->heartbeat) - beats);
     before = atomic_load(&steps);
     ck_assert(ftc_gate_leave(&comm));
-    ftc_gate_open(&comm); /* and what came meanwhile is found */
+    ftc_gate_open(&comm); /* the thread finds what came meanwhile */
     wait_for_beats(10);
     ck_assert_uint_gt(atomic_load(&steps) - before, 100);
 }
@@ -187,7 +188,7 @@ static bool call_opens(void)
     return opens;
 }
 
-/* Until calls find it shut: on a busy machine some come late. */
+/* Calls until the gate stays shut. On a busy machine some calls come late. */
 static void call_closely(void)
 {
     uint64_t until = ftc_clock_now() + DEADLINE;
@@ -201,11 +202,11 @@ START_TEST(between_close_calls_the_gate_stays_shut_until_they_end)
     call_closely();
     ck_assert_int_eq(write(messages[1], "!", 1), 1);
     uint64_t until = ftc_clock_now() + DEADLINE;
-    while (atomic_load(&comm.thread.gate.stays_shut)) /* by the thread alone */
+    while (atomic_load(&comm.thread.gate.stays_shut)) /* only the thread opens it */
         ck_assert_uint_lt(ftc_clock_now(), until);
     unsigned long before = atomic_load(&steps);
     wait_for_beats(10);
-    ck_assert_uint_gt(atomic_load(&steps) - before, 100); /* what came is found */
+    ck_assert_uint_gt(atomic_load(&steps) - before, 100); /* the thread finds what came */
     ck_assert(call_opens());
 }
 END_TEST
@@ -220,7 +221,7 @@ START_TEST(after_a_long_call_the_gate_is_opened_at_once)
     pthread_mutex_unlock(&comm.lock);
     ck_assert(opens);
     ftc_gate_open(&comm);
-    call_closely(); /* and it may begin anew */
+    call_closely(); /* the gate may shut again */
 }
 END_TEST
 

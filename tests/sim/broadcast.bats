@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# ftcoll-sim broadcast. SIM names the program, MUTANT the same over a correction with a fault.
+# Tests ftcoll-sim broadcast. SIM is the program, MUTANT the same program over a correction with a
+# fault.
 
 bats_require_minimum_version 1.5.0
 
@@ -11,7 +12,7 @@ teardown() {
     rm -rf "$work"
 }
 
-# column NAME: of the CSV in $output
+# column NAME: prints a column of the CSV in $output.
 column() {
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i } NR > 1 { print $at }' <<<"$output"
 }

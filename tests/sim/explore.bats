@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# ftcoll-sim explore. SIM is the program.
+# Tests ftcoll-sim explore. SIM is the program.
 
 @test "a small communicator keeps every promise" {
     run "$SIM" explore -n 3 -f 1 --crashes 2 allreduce bcast:1

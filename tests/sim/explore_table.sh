@@ -1,8 +1,13 @@
 #!/bin/bash
-# Explore many small communicators exhaustively, and print a table of what was seen. Fails if a promise is broken
-# or a limit was reached.
-#   explore_table.sh PART        PART: quick, the one of every test run; all; large, minutes and gigabytes for each;
-#                                levels, over two of them; exchange, first ballots by recursive doubling
+# Explores many small communicators exhaustively, and prints a table of what was seen. Fails if a
+# promise is broken or a limit was reached.
+#   explore_table.sh PART
+# PART is
+#   quick     the part of every test run
+#   all       the full table of one level, without the rows of large
+#   large     rows that take minutes and gigabytes each
+#   levels    operations over two levels
+#   exchange  first ballots by recursive doubling
 # SIM is ftcoll-sim.
 set -uo pipefail
 
@@ -21,7 +26,7 @@ row() {
     fi
 }
 
-# Up to 4 ranks, f up to 2, three operations, up to 3 crashes, `list` and `bit`.
+# Rows with up to 4 ranks, f up to 2, three operations, up to 3 crashes, `list` and `bit`.
 core() {
     local n f scheme
     for n in 2 3 4; do
@@ -33,7 +38,7 @@ core() {
     done
 }
 
-# What else the settings make of the same operations.
+# The same operations under other settings.
 settings() {
     local setting
     for setting in share=off scheme=count; do
@@ -101,7 +106,7 @@ levels() {
     row -n 6 -f 1 --nodes 3 --crashes 2 bcast:3
 }
 
-# Everybody decides for himself (docs/design/agreement.md, rule 2, "Exchange").
+# Every rank decides by itself (docs/design/agreement.md, rule 2, "Exchange").
 exchange() {
     local f
     for f in 0 1 2; do

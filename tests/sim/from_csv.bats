@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Tables of ftcoll-sim that are read again (--from-csv). SIM is the program.
+# ftcoll-sim reads its own tables again (--from-csv). SIM is the program.
 
 bats_require_minimum_version 1.5.0
 
@@ -21,7 +21,7 @@ read_again() { # FILE COMMAND...
     run --separate-stderr "$SIM" "$@" --from-csv "$file"
 }
 
-refused() { # WORDS COMMAND...: the table in $work/table, with these words
+refused() { # WORDS COMMAND...: the table is in $work/table; the error has these words
     local words=$1
     shift
     read_again "$work/table" "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# ftcoll-sim gossip. SIM is the program.
+# Tests ftcoll-sim gossip. SIM is the program.
 # shellcheck disable=SC2030,SC2031,SC2054,SC2154 # bats sets variables; commas belong to the words
 
 bats_require_minimum_version 1.5.0
@@ -8,7 +8,7 @@ gossip() {
     run --separate-stderr "$SIM" gossip "$@"
 }
 
-# column NAME of the rows of $output
+# column NAME: prints a column of the rows of $output.
 column() {
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' <<<"$output"
 }
@@ -16,7 +16,8 @@ column() {
 @test "a row for each combination that can be, and a word about the others" {
     gossip -n 8,16 --algorithm all --neighbourhood hypercube,directed-hypercube --turns on,off --repeat 2
     [ "$status" -eq 0 ]
-    # both: 4 algorithms in turns on the hypercube, 5 without; directed: push-sum, push-flow and pflc without
+    # Each of the two sizes has these rows: 4 algorithms in turns on the hypercube, 5 without turns
+    # on it, and push-sum, push-flow and pflc without turns on the directed hypercube.
     [ "$(column algorithm | wc -l)" -eq $((2 * (4 + 5 + 3))) ]
     [[ $stderr == *" combinations are left out"* ]]
     [ "$(column runs | sort -u)" = 2 ]
@@ -47,7 +48,7 @@ column() {
 @test "deterministic algorithms beside it: few messages, no neighbourhoods, and a flip is in the result" {
     gossip -n 32,100 -a doubling,rabenseifner,voted -b full,torus --turns off,on --cost hops
     [ "$status" -eq 0 ]
-    [ "$(column algorithm | wc -l)" -eq 6 ] # not again for each neighbourhood
+    [ "$(column algorithm | wc -l)" -eq 6 ] # the rows are not repeated for each neighbourhood
     [ "$(column converged | sort -u)" = 20 ]
     [ "$(column most | head -n 1)" = 5.0 ]
     gossip -n 32 -a doubling,voted -e 1e-14 --flip any:flow:0@150 --bits 50..62

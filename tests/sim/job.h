@@ -1,7 +1,7 @@
 /*
- * A job of a few real members around a ledger, run by hand. Whatever the ledger is told, a test may
- * say otherwise: it hands a member a decision that nobody made, changes an output on its way to the
- * ledger, or reaches into a member.
+ * A job of a few real members around a ledger, run by hand. A test may contradict whatever the
+ * ledger is told: it hands a member a decision that nobody made, changes an output on its way to
+ * the ledger, or reaches into a member.
  */
 #ifndef FTC_TEST_JOB_H
 #define FTC_TEST_JOB_H
@@ -25,34 +25,37 @@ struct job {
     struct ftc_program program;
     struct ftc_ledger *ledger;
     struct ftc_member *member[JOB_RANKS];  /* NULL: dead */
-    struct job_letter letter[JOB_LETTERS]; /* on the way, in the order of sending */
+    struct job_letter letter[JOB_LETTERS]; /* letters on the way, in the order of sending */
     int first, last;
-    void (*tamper)(struct ftc_output *output); /* NULL, or changes what the ledger is shown */
+    void (*tamper)(struct ftc_output *output); /* changes what the ledger is shown; may be NULL */
 };
 
-/* n members, f, the rest by default; change job->settings before job_open(). */
+/* Begins a job of n members with f, and the rest by default. Change job->settings before
+ * job_open(). */
 void job_begin(struct job *job, int n, int f);
 void job_open(struct job *job, const char *operations,
-              const struct ftc_set *mortal); /* all are mortal: NULL */
+              const struct ftc_set *mortal); /* NULL: all are mortal */
 void job_end(struct job *job);
 
 void job_call(struct job *job, int rank);
 void job_all_call(struct job *job);
-void job_deliver_letters(struct job *job); /* until there is none on the way */
-void job_run(struct job *job); /* the program to its end, and the ledger's last checks */
+void job_deliver_letters(struct job *job); /* delivers letters until none is on the way */
+void job_run(struct job *job); /* runs the program to its end, and the ledger's last checks */
 void job_kill(struct job *job, int rank);
 void job_tell(struct job *job, int observer, int dead);
 void job_tell_all(struct job *job, int dead);
 
-/* The input of each rank in the list, which ends with -1, combined for `at`, whose call is under
+/* The inputs of the ranks in the list, which ends with -1, combined for `at`, whose call is under
  * way. */
 struct ftc_value job_value(struct job *job, int at, const int ranks[]);
-/* Of ballot (0,0), with these ranks counted if it is a reduction; the failed set is empty. */
+/* A decision of ballot (0,0) with an empty failed set. If it is a reduction, these ranks are
+ * counted. */
 struct ftc_decision *job_decision(struct job *job, int at, const int counted[]);
-/* A DECIDE reaches `rank`, the ledger hears what comes of it; takes the decision. */
+/* Sends `rank` a DECIDE and tells the ledger what comes of it. Takes over the decision. */
 void job_decide(struct job *job, int rank, struct ftc_decision *decision);
 
 void job_kept(const struct job *job);
-void job_broken(const struct job *job, const char *words); /* the violation has these words */
+/* checks that the violation has these words */
+void job_broken(const struct job *job, const char *words);
 
 #endif

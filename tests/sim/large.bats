@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# ftcoll-sim large. SIM is the program.
+# Tests ftcoll-sim large. SIM is the program.
 
 bats_require_minimum_version 1.5.0
 

@@ -1,5 +1,5 @@
-/* ftcoll-sim nodes over leases with a fault, for what it finds and says; MUTATION=N is which
- * (detector/mutation.h). */
+/* ftcoll-sim nodes over leases with a fault: tests what the program finds and says. MUTATION=N
+ * chooses the fault (detector/mutation.h). */
 #include <stdlib.h>
 
 #include "detector/mutation.h"

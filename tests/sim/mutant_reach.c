@@ -1,4 +1,4 @@
-/* ftcoll-sim reach and broadcast over a correction with a fault, for what they say and do when a
+/* ftcoll-sim reach and broadcast over a correction with a fault: tests what they say and do when a
  * promise is broken. */
 #include <string.h>
 

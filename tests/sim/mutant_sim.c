@@ -1,5 +1,5 @@
-/* ftcoll-sim run and sweep over a protocol with a fault, for what they say and do when a promise is
- * broken. */
+/* ftcoll-sim run and sweep over a protocol with a fault: tests what they say and do when a promise
+ * is broken. */
 #include <string.h>
 
 #include "collectives/mutation.h"

@@ -1,4 +1,4 @@
-/* ftcoll-sim storm and replay over a protocol with a fault, for what they find and say. */
+/* ftcoll-sim storm and replay over a protocol with a fault: tests what they find and say. */
 #include <string.h>
 
 #include "collectives/mutation.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# ftcoll-sim nodes. SIM is the program, MUTANT the same over leases with a fault.
+# Tests ftcoll-sim nodes. SIM is the program, MUTANT the same program over leases with a fault.
 
 bats_require_minimum_version 1.5.0
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# ftcoll-sim reach. SIM is the program, MUTANT the same over a correction with a fault.
+# Tests ftcoll-sim reach. SIM is the program, MUTANT the same program over a correction with a
+# fault.
 
 bats_require_minimum_version 1.5.0
 

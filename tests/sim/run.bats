@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# ftcoll-sim and its runs under a cost model. SIM names the program.
+# Tests ftcoll-sim, and its runs under a cost model. SIM names the program.
 
 setup() {
     work=$(mktemp -d)
@@ -9,7 +9,7 @@ teardown() {
     rm -rf "$work"
 }
 
-# refused WORDS...: exit code 2 and one line of error.
+# refused WORDS...: the command ends with exit code 2 and one line of error that has these words.
 refused() {
     run --separate-stderr "$SIM" "$@"
     [ "$status" -eq 2 ]
@@ -88,7 +88,7 @@ bats_require_minimum_version 1.5.0
     "$SIM" -n 100 -f 2 allreduce*3 --kill 5 --think 2us --seed 5 --trace >"$work/a"
     "$SIM" -n 100 -f 2 allreduce*3 --kill 5 --think 2us --seed 5 --trace >"$work/b"
     "$SIM" -n 100 -f 2 allreduce*3 --kill 5 --think 2us --seed 6 --trace >"$work/c"
-    # memory, in the last line, is the machine's
+    # The last line has the memory used, which differs from machine to machine.
     cmp <(head -n -1 "$work/a") <(head -n -1 "$work/b")
     ! cmp -s <(head -n -1 "$work/a") <(head -n -1 "$work/c")
 }
@@ -175,7 +175,7 @@ bats_require_minimum_version 1.5.0
 @test "no memory is no broken promise" {
     [[ "$("$SIM" --version)" == ftcoll-sim* ]]
     run bash -c "ulimit -v 150000; exec '$SIM' -n 65536 -f 3 allreduce"
-    [ "$status" -eq 1 ] || skip "this build cannot run in so little" # sanitizers
+    [ "$status" -eq 1 ] || skip "this build cannot run in so little" # the build uses sanitizers
     [[ $output == *"out of memory at 65536 ranks; simulate fewer"* ]]
 }
 

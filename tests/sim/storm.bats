@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# ftcoll-sim storm and replay. SIM is the program, MUTANT the same over a protocol with a fault.
+# Tests ftcoll-sim storm and replay. SIM is the program, MUTANT the same program over a protocol
+# with a fault.
 
 bats_require_minimum_version 1.5.0
 
@@ -11,7 +12,7 @@ teardown() {
     rm -rf "$work"
 }
 
-# The parts of a report that do not depend on the machine.
+# Prints the parts of a report that do not depend on the machine.
 steady() {
     sed 's/, [0-9]* schedules.s ([^)]*)//' <<<"$output"
 }
@@ -175,7 +176,8 @@ steady() {
 }
 
 @test "a broken promise: what, the smallest run that shows it, and the lines that have both again" {
-    run --separate-stderr "$MUTANT" storm --runs 100000 --jobs 2 --doubling 1 allreduce bcast # a finding of few steps
+    # The finding takes few steps.
+    run --separate-stderr "$MUTANT" storm --runs 100000 --jobs 2 --doubling 1 allreduce bcast
     [ "$status" -eq 3 ]
     [[ "$output" =~ seed\ ([0-9]+)\ breaks\ a\ promise:\ ([^$'\n']+) ]]
     seed=${BASH_REMATCH[1]} words=${BASH_REMATCH[2]}
@@ -193,7 +195,7 @@ steady() {
     run --separate-stderr "$MUTANT" "${replay[@]}" --trace
     [ "$status" -eq 3 ]
     [[ "$output" == *"CRASHES"*"breaks a promise: $smallest" ]]
-    run --separate-stderr "$SIM" "${replay[@]}" # without the fault
+    run --separate-stderr "$SIM" "${replay[@]}" # this program has no fault
     [ "$status" -eq 0 ]
 }
 

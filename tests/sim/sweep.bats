@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# ftcoll-sim sweep. SIM names the program.
+# Tests ftcoll-sim sweep. SIM names the program.
 
 bats_require_minimum_version 1.5.0
 
@@ -18,7 +18,7 @@ header=operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,ro
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
     [ "${lines[0]}" = "$header" ]
-    # 2 operations x 2 models x 3 sizes x (f = 0: 1, f = 1: 2)
+    # The header, and 2 operations x 2 models x 3 sizes x (1 row for f = 0 and 2 rows for f = 1).
     [ "${#lines[@]}" -eq 37 ]
     [[ ${lines[1]} == "allreduce,rdma,2,0,0,1,"* ]]
     [[ ${lines[4]} == "allreduce,rdma,2,1,0,1,"* ]]
@@ -123,7 +123,7 @@ header=operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,ro
     [[ ${lines[2]} == "allreduce,rdma;G=0.2,4,"* ]]
 }
 
-# until WORDS...: the command succeeds within 20 s.
+# until_true WORDS...: the command succeeds within 20 s.
 until_true() {
     for _ in $(seq 200); do
         "$@" && return 0

@@ -1,5 +1,5 @@
-/* Multicast made reliable by acknowledgements: numbers of messages and times by hand, loss, the
- * dead, large groups. */
+/* Tests multicast made reliable by acknowledgements: messages and times that are counted by hand,
+ * loss, dead ranks, large groups. */
 #include "sim/baseline/baseline.h"
 
 #include <string.h>
@@ -63,7 +63,8 @@ START_TEST(messages_without_loss_are_counted)
 }
 END_TEST
 
-/* All at once, whatever the size of the group: L + 2o, and o for each fragment more. */
+/* All ranks have the value at once, whatever the size of the group: after L + 2o, and o more for
+ * each further fragment. */
 START_TEST(all_have_the_value_at_once)
 {
     for (int kind = 0; kind < FTC_BASELINES; kind++)
@@ -88,7 +89,8 @@ static uint64_t root_free(enum ftc_baseline kind, int ranks)
     return result.root_free;
 }
 
-/* The root takes n - 1 acknowledgements, one after the other; all come at the same time. */
+/* The root takes n - 1 acknowledgements, one after the other. All of them arrive at the same
+ * time. */
 START_TEST(linear_completion_is_linear)
 {
     for (int ranks = 2; ranks <= 5000; ranks *= 2)
@@ -97,8 +99,8 @@ START_TEST(linear_completion_is_linear)
 }
 END_TEST
 
-/* Rank 0 of a binomial tree over 2^k has k children, the last of which is done one message later
- * than the one before. */
+/* Rank 0 of a binomial tree over 2^k ranks has k children. The last child is done one message later
+ * than the one before it. */
 START_TEST(tree_completion_is_logarithmic)
 {
     for (int k = 1; k <= 12; k++)
@@ -107,8 +109,8 @@ START_TEST(tree_completion_is_logarithmic)
 }
 END_TEST
 
-/* s groups of s: co-roots have their s - 1 acknowledgements when the root has its own s - 1; theirs
- * come then. */
+/* There are s groups of s ranks. The co-roots have their s - 1 acknowledgements when the root has
+ * its own s - 1. Their own acknowledgements reach the root then. */
 START_TEST(co_root_completion_is_a_square_root)
 {
     for (int s = 2; s <= 64; s *= 2)
@@ -147,8 +149,7 @@ static void check_lossy(const struct ftc_baseline_settings *set)
         ck_assert_uint_ge(result.root_free, result.last);
     if (!positive(set->kind)) {
         ck_assert_uint_ge(result.count.naks, result.count.lost);
-        if (set->fragments ==
-            1) /* of more, requests delay the later ones: they are asked for in vain */
+        if (set->fragments == 1) /* with more fragments, delayed ones are asked for in vain */
             ck_assert_uint_eq(result.count.naks, result.count.lost);
         ck_assert_uint_eq(result.count.repairs, result.count.naks);
     } else {
@@ -187,8 +188,8 @@ START_TEST(as_many_are_lost_as_asked_for)
 }
 END_TEST
 
-/* One lost datagram of one receiver: its fragment comes again, by the way of the scheme and after
- * its timeout. */
+/* One receiver loses one datagram. The fragment comes again, by the scheme's way and after its
+ * timeout. */
 START_TEST(one_lost_datagram_is_repaired)
 {
     for (int kind = 0; kind < FTC_BASELINES; kind++) {
@@ -200,7 +201,7 @@ START_TEST(one_lost_datagram_is_repaired)
         } while (result.count.lost != 1);
         uint64_t repair = kind == FTC_BASELINE_NEGATIVE
                               ? LATENCY + 2 * OVERHEAD
-                              : OVERHEAD; /* asked for; counted from the send's end */
+                              : OVERHEAD; /* asked for; or timed from the end of the send */
         uint64_t timeouts = kind == FTC_BASELINE_CO_ROOT ? 2 : 1;
         ck_assert_uint_eq(result.first, LATENCY + 2 * OVERHEAD);
         ck_assert_uint_eq(result.last, timeouts * result.timeout + repair + LATENCY + 2 * OVERHEAD);
@@ -211,8 +212,8 @@ START_TEST(one_lost_datagram_is_repaired)
 }
 END_TEST
 
-/* With three fragments and the first one lost, the second one tells: nobody waits for the
- * timeout. */
+/* Of three fragments the first one is lost. The second one shows the loss, so no receiver waits for
+ * the timeout. */
 START_TEST(a_later_fragment_tells_of_a_lost_one)
 {
     struct ftc_baseline_settings set = settings(FTC_BASELINE_NEGATIVE, 2);
@@ -243,7 +244,7 @@ START_TEST(certain_loss_ends)
 }
 END_TEST
 
-/* A timeout before anything can have come costs messages, nothing else. */
+/* A timeout before anything can have come costs messages, and does no other harm. */
 START_TEST(a_short_timeout_harms_nobody)
 {
     for (int kind = 0; kind < FTC_BASELINES; kind++) {
@@ -289,15 +290,14 @@ START_TEST(who_waits_for_the_dead_waits_for_ever)
             ck_assert(!result.complete);
             ck_assert_int_eq(result.served, result.receivers);
             ck_assert_uint_eq(result.last, LATENCY + 2 * OVERHEAD);
-            if (kind ==
-                FTC_BASELINE_LINEAR) /* what came after the last acknowledgement is not counted */
+            if (kind == FTC_BASELINE_LINEAR) /* a later arrival does not count */
                 ck_assert_uint_eq(result.count.datagrams, 1);
             ck_assert_uint_le(result.count.acks, 99 - (uint64_t)dead);
         }
 }
 END_TEST
 
-/* The members of a dead co-root's group that lost the datagram. */
+/* A dead co-root does not repair the members of its group that lost the datagram. */
 START_TEST(nobody_repairs_the_group_of_a_dead_co_root)
 {
     struct ftc_baseline_settings set = settings(FTC_BASELINE_CO_ROOT, 16);
@@ -310,7 +310,7 @@ START_TEST(nobody_repairs_the_group_of_a_dead_co_root)
         ck_assert(result.served == 14 || result.served == 11);
         stranded += result.served == 11;
     }
-    ck_assert_int_gt(stranded, 10); /* of 200 / 5: three of fifteen are co-roots */
+    ck_assert_int_gt(stranded, 10); /* 200 / 5 are expected: three of fifteen are co-roots */
     ck_assert_int_lt(stranded, 80);
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* Cost models and distances: what is understood, the LogGP arithmetic, hops counted by hand. */
+/* Tests cost models and distances: which text is understood, the LogGP arithmetic, hops that are
+ * counted by hand. */
 #include "sim/timed/cost.h"
 
 #include <stdbool.h>
@@ -107,8 +108,8 @@ START_TEST(a_fat_tree_has_a_distance_for_each_level)
 }
 END_TEST
 
-/* Each of the 60 nodes of a torus is used once; distances are symmetric, at most half way round in
- * each direction. */
+/* Each of the 60 nodes of a torus is used once. Distances are symmetric, and at most half way round
+ * in each direction. */
 START_TEST(a_torus_places_each_rank_on_a_node_of_its_own)
 {
     bool used[64] = {false};
@@ -135,7 +136,7 @@ START_TEST(a_torus_goes_the_short_way_round)
     begin("torus", 64, 1);
     ck_assert_int_eq(distance.side[0], 4);
     for (uint32_t rank = 0; rank < 64; rank++)
-        distance.node[rank] = rank; /* by hand: x + 4 (y + 4 z) */
+        distance.node[rank] = rank; /* placed by hand: x + 4 (y + 4 z) */
     ck_assert_int_eq(ftc_distance_hops(&distance, 0, 3), 1);
     ck_assert_int_eq(ftc_distance_hops(&distance, 0, 2), 2);
     ck_assert_int_eq(ftc_distance_hops(&distance, 0, 63), 3);

@@ -1,5 +1,5 @@
-/* Exploring small communicators exhaustively: verdicts, what the reductions keep, counter-examples,
- * limits. */
+/* Tests the exhaustive exploration of small communicators: verdicts, what the reductions keep,
+ * counter-examples, limits. */
 #include <string.h>
 
 #include "include/ftcoll.h"
@@ -7,7 +7,7 @@
 #include "sim/model/cluster.h"
 #include "tests/suite.h"
 
-/* A communicator and what it does; zeroes are the plain choices. */
+/* A communicator and what it does. A zero stands for the plain choice. */
 struct job {
     const char *name;
     int n, f, crashes;
@@ -35,8 +35,8 @@ static struct ftc_member_settings settings_of(const struct job *job)
     return settings;
 }
 
-/* Explore with these limits, but the job's own crashes and fencing. Returns what ftc_explore()
- * does. */
+/* Explores with these limits, but with the job's own crashes and fencing. Returns the value of
+ * ftc_explore(). */
 static int explore(const struct job *job, struct ftc_explore_limits limits,
                    struct ftc_explore_result *result)
 {
@@ -64,7 +64,7 @@ static void expect_kept(const struct job *job, struct ftc_explore_limits limits,
 
 /* --- verdicts and numbers --- */
 
-/* What is explored is a function of the protocol alone. Who changes the protocol changes these
+/* The number of states is a function of the protocol alone. A change of the protocol changes these
  * numbers. */
 START_TEST(small_jobs_have_known_numbers_of_states)
 {
@@ -172,7 +172,7 @@ static const struct job compared[] = {
      .scheme = FTC_SCHEME_BIT},
 };
 
-/* The same ways to end: who is dead, and the state of every survivor. */
+/* The ways to end must be the same: the dead ranks, and the state of every survivor. */
 START_TEST(reductions_change_neither_verdict_nor_outcomes)
 {
     const struct job *job = &compared[_i];
@@ -210,12 +210,13 @@ START_TEST(a_broken_promise_gives_a_short_counter_example)
     ck_assert_int_eq(explore(&job, limits, &shorter), FTC_SUCCESS);
     ck_assert(longer.violated && shorter.violated && !shorter.exhausted);
     ck_assert_int_lt(shorter.length, longer.length);
-    /* Two calls, the death of rank 0 told to each, and what they have to say to each other. */
+    /* The path has two calls, the death of rank 0 told to each, and the messages between the two
+     * ranks. */
     ck_assert_int_le(shorter.length, 8);
     ck_assert_ptr_nonnull(strstr(shorter.violation, "another coordinator decides"));
     ck_assert_ptr_nonnull(strstr(shorter.path, "rank 0 CRASHES"));
     ck_assert_ptr_nonnull(strstr(shorter.path, "delivers operation 0: success, ballot (1,0)"));
-    ck_assert_ptr_null(shorter.replay); /* a cluster knows nothing of this promise */
+    ck_assert_ptr_null(shorter.replay); /* a cluster does not know this promise */
     ftc_explore_result_fini(&longer);
     ftc_explore_result_fini(&shorter);
 }
@@ -248,7 +249,7 @@ START_TEST(without_fencing_two_running_ranks_disagree)
     ck_assert_ptr_nonnull(
         strstr(result.violation, "both running, deliver operation 0 differently"));
     ck_assert_ptr_nonnull(strstr(result.path, "declared failed but goes on"));
-    ck_assert_ptr_null(result.replay); /* a cluster fences */
+    ck_assert_ptr_null(result.replay); /* a cluster fences, so it cannot replay this */
     ftc_explore_result_fini(&result);
 }
 END_TEST

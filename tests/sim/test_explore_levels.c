@@ -1,7 +1,7 @@
 /*
- * Two levels (docs/design/nodes.md), exhaustively: four to six ranks on two or three nodes, deaths
- * between post, decision word and each send; and each fault of the protocol, or of who drives it,
- * that breaks a promise there.
+ * Explores two levels (docs/design/nodes.md) exhaustively: four to six ranks on two or three nodes,
+ * with deaths between post, decision word and each send. Each fault of the protocol, or of its
+ * driver, must break a promise there.
  */
 #include "collectives/mutation.h"
 #include "include/ftcoll.h"
@@ -14,8 +14,8 @@ enum ftc_mutation ftc_mutation;
 struct job {
     int n, nodes, f, crashes;
     const char *program;
-    uint64_t
-        most; /* bytes over two levels; 0: all. A broadcast has 2, the last rank's 6, a reduction n */
+    /* Bytes over two levels; 0: all. A broadcast has 2, the last rank's 6, and a reduction n. */
+    uint64_t most;
     uint32_t settle_every;
     enum ftc_rotation rotation;
     enum ftc_prepare prepare;
@@ -88,7 +88,7 @@ static const struct job sound[] = {
      .prepare = FTC_PREPARE_TREE},
     {.n = 5, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce"},
     {.n = 5, .nodes = 3, .f = 1, .crashes = 2, .program = "allreduce"},
-    /* by messages among all in between */
+    /* An operation in between is by messages among all ranks. */
     {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "allreduce,bcast:3,allreduce", .most = 5},
     {.n = 4,
      .nodes = 2,
@@ -104,7 +104,7 @@ static const struct job sound[] = {
      .most = 3,
      .settle_every = 1},
     {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "allreduce,bcast:1*2,bcast:3", .most = 3},
-    /* with a root: in the middle of its node, first of it, another one each time */
+    /* The root is in the middle of its node, or first of it, and another rank each time. */
     {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "bcast:1,bcast:3,allreduce"},
     {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "bcast:1,reduce:2,bcast:1"},
     {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "reduce:1,bcast:3,reduce:3,bcast:0"},
@@ -118,7 +118,7 @@ static const struct job sound[] = {
      .correction = FTC_CORRECTION_CHECKED,
      .dissemination = FTC_DISSEMINATION_GOSSIP},
     {.n = 5, .nodes = 2, .f = 1, .crashes = 2, .program = "bcast:1*2"},
-    /* delegates exchange */
+    /* Delegates exchange. */
     {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "allreduce*2", .doubling = 2},
     {.n = 4, .nodes = 3, .f = 0, .crashes = 2, .program = "allreduce,validate", .doubling = 3},
     {.n = 5, .nodes = 3, .f = 1, .crashes = 2, .program = "allreduce", .doubling = 4},
@@ -145,7 +145,7 @@ START_TEST(every_promise_is_kept)
 }
 END_TEST
 
-/* What the reductions leave out breaks no promise of its own, and ends no other way. */
+/* What the reductions leave out breaks no promise of its own, and ends in no other way. */
 START_TEST(reductions_lose_no_outcome)
 {
     static const struct job jobs[] = {
@@ -250,8 +250,9 @@ START_TEST(a_fault_is_found)
 }
 END_TEST
 
-/* Its post for the next operation then is of another history, and counts no more than it itself:
- * the order spares the proof. */
+/* A rank that returns before the word is written posts for the next operation under another
+ * history. That post counts no more than the rank itself. The protocol keeps the order all the
+ * same, and so needs no proof of this. */
 START_TEST(to_return_before_the_word_is_written_is_harmless)
 {
     struct job job = {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce*3"};

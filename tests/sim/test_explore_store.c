@@ -1,4 +1,5 @@
-/* What an exploration remembers: hashes of states, queues of messages, things by number. */
+/* Tests the memory of an exploration: hashes of states, queues of messages, things that have a
+ * number. */
 #include "base/mix.h"
 #include "include/ftcoll.h"
 #include "sim/explore/channel.h"
@@ -21,7 +22,8 @@ START_TEST(each_hash_is_fresh_once)
         }
     }
     ck_assert_uint_eq(visited.count, MANY);
-    ck_assert_uint_le(visited.bytes, (size_t)MANY * 16 + (1 << 20)); /* half full or fuller */
+    /* The table is half full or fuller. */
+    ck_assert_uint_le(visited.bytes, (size_t)MANY * 16 + (1 << 20));
     ftc_visited_fini(&visited);
 }
 END_TEST
@@ -71,7 +73,7 @@ START_TEST(equal_queues_have_one_number_however_they_came_about)
     for (uint32_t message = 12; message < 14; message++)
         ck_assert_int_eq(ftc_channels_append(&channels, &b, message), FTC_SUCCESS);
     ck_assert_uint_eq(channels.queue[a].head, 10);
-    a = channels.queue[channels.queue[a].rest].rest; /* 10 and 11 arrive */
+    a = channels.queue[channels.queue[a].rest].rest; /* messages 10 and 11 arrive */
     ck_assert_uint_eq(a, b);
     ck_assert_uint_eq(channels.queue[a].head, 12);
     ck_assert_uint_eq(channels.queue[channels.queue[a].rest].head, 13);

@@ -1,6 +1,6 @@
 /*
- * Broadcasts as rows of a table: times and messages that the literature or the design gives,
- * parameters that are chosen, and what is measured beside what a formula expects.
+ * Tests broadcasts as rows of a table: times and messages that the literature or the design gives,
+ * parameters that the program chooses, and measurements beside what a formula expects.
  */
 #include "sim/figures/figures.h"
 
@@ -15,7 +15,7 @@ static struct ftc_cost cost;
 static struct ftc_figures figures;
 static struct ftc_figures_row row;
 
-/* Times in us are multiples of o. */
+/* All times are in us and are multiples of o. */
 static void setup(void)
 {
     figures = (struct ftc_figures){
@@ -61,8 +61,8 @@ START_TEST(trees_take_what_the_literature_says)
 }
 END_TEST
 
-/* broadcast.md, "What each promises": messages for each process where all are coloured, x = 2; f =
- * 1, d = 2. The root corrects a little sooner and its neighbours a little later. */
+/* broadcast.md, "What each promises": the messages of each process where all ranks are coloured,
+ * for x = 2, f = 1, d = 2. The root corrects a little sooner and its neighbours a little later. */
 START_TEST(corrections_take_the_messages_of_the_design)
 {
     static const struct {
@@ -83,8 +83,8 @@ START_TEST(corrections_take_the_messages_of_the_design)
 }
 END_TEST
 
-/* t_send = L + 2o: everyone has the datagram after one, and has heard of its predecessor after
- * another, one more o behind the root's. Whatever n is. */
+/* t_send = L + 2o. Every rank has the datagram after one t_send. It has heard of its predecessor
+ * after another t_send, and one more o because the root sends first. This holds for every n. */
 START_TEST(multicast_takes_constant_time)
 {
     for (int n = 8; n <= 4096; n *= 8) {
@@ -98,14 +98,14 @@ START_TEST(multicast_takes_constant_time)
     ftc_figures_measure(&figures, &row);
     ck_assert_int_eq(row.runs, 100);
     ck_assert_int_eq(row.missed_runs, 0);
-    ck_assert_double_gt(row.mean, 4300); /* one in ten, a t_send later or more */
+    ck_assert_double_gt(row.mean, 4300); /* one rank in ten gets it a t_send later or more */
     ck_assert_double_lt(row.mean, 4600);
 }
 END_TEST
 
 /* --- parameters --- */
 
-/* algorithms-notes.md, 3 */
+/* algorithms-notes.md, 3. */
 START_TEST(gossip_is_planned)
 {
     static const struct ftc_figures_failed forty = {40, false};
@@ -147,8 +147,8 @@ START_TEST(what_is_given_is_not_chosen)
 }
 END_TEST
 
-/* The mean field has g-nodes send at every o; those of the product also receive, which costs them
- * rounds: fewer messages, and more ranks to correct. */
+/* The mean field has g-nodes send at every o. The g-nodes of the product also receive, which costs
+ * them rounds. So there are fewer messages, and more ranks to correct. */
 START_TEST(gossip_stays_behind_its_formula)
 {
     measure("gossip+none", 1024, &nobody);

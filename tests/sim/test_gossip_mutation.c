@@ -1,7 +1,7 @@
 /*
- * Gossip that heals comes to an end, whatever is lost, flips and waits: drawn runs converge within
- * a bound of messages. The draws are tested, too: they find each fault of gossip
- * (collectives/mutation.h), which is compiled into this program alone.
+ * Gossip that heals comes to an end, whatever is lost, flips or waits: drawn runs converge within a
+ * bound of messages. The draws are tested, too: they find each fault of gossip
+ * (collectives/mutation.h). The faults are compiled into this program alone.
  */
 #include "base/error.h"
 #include "collectives/mutation.h"
@@ -11,8 +11,8 @@
 
 #define BUDGET   20000
 #define HARMLESS (TEST_SANITIZED ? 300 : 3000)
-/* Messages of a rank. A run that converges needs some hundreds, where half is lost some
- * thousands. */
+/* The most messages of a rank. A run that converges needs some hundreds; where half is lost it
+ * needs some thousands. */
 #define MOST 20000
 
 enum ftc_mutation ftc_mutation;
@@ -46,7 +46,7 @@ static void draw_gossip(struct ftc_gossip_settings *gossip, struct test_random *
         0);
 }
 
-/* One flip of any variable, and some of flows. */
+/* Draws one flip of any variable, and some flips of flows. */
 static void draw_flips(struct ftc_gossip_run *run, struct test_random *random)
 {
     static const enum ftc_flip_variable variables[] = {FTC_FLIP_FLOW,     FTC_FLIP_WEIGHT,
@@ -62,7 +62,7 @@ static void draw_flips(struct ftc_gossip_run *run, struct test_random *random)
                                   .variable = PICK(random, variables),
                                   .bit = (int)test_random_between(random, 0, 63),
                                   .step = (uint64_t)test_random_between(random, 1, 60)};
-    /* An input that flips together with a flow cannot be repaired. */
+    /* If an input flips together with a flow, the run cannot be repaired. */
     if (run->flip.variable != FTC_FLIP_INPUT && test_random_chance(random, 50)) {
         run->flip_rate = 0.1;
         run->flips_end = (uint64_t)test_random_between(random, 1, 60);
@@ -83,7 +83,7 @@ static struct ftc_gossip_run draw(uint64_t seed)
     return run;
 }
 
-/* Draws until one does not converge; most + 1: all do. */
+/* The number of the first drawn run that does not converge; most + 1 if all converge. */
 static int find(enum ftc_mutation mutation, int most)
 {
     int runs = 1;

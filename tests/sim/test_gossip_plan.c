@@ -1,4 +1,4 @@
-/* Gossip by formula: the vectors of the notes, the limits, and gossip itself played with dice
+/* Tests gossip by formula: the vectors of the notes, the limits, and gossip itself played with dice
  * beside its formula. */
 #include "sim/figures/gossip_plan.h"
 
@@ -32,7 +32,7 @@ START_TEST(the_plans_of_the_notes_come_out)
 }
 END_TEST
 
-/* No other number of rounds is better, and fewer are worse. */
+/* No other number of rounds is better, and any smaller number is worse. */
 START_TEST(a_plan_is_the_best_of_all)
 {
     for (int ranks = 2; ranks <= 3000; ranks = ranks * 3 / 2 + 1)
@@ -60,7 +60,7 @@ START_TEST(a_ring_of_one_or_two_is_simple)
     ck_assert_double_eq(ftc_gossip_plan_spread(&pair, 1).coloured, 2);
     ck_assert_double_eq(ftc_gossip_plan_spread(&pair, 1).messages, 1);
     ck_assert_int_eq(ftc_gossip_plan_choose(&pair, 1e-6).rounds,
-                     0); /* the other is the root's neighbour */
+                     0); /* correction reaches the root's neighbour */
 }
 END_TEST
 
@@ -78,8 +78,8 @@ END_TEST
 
 /* --- rounds and gaps --- */
 
-/* The first round has one sender and one target; until the first message is in, each round adds
- * one. */
+/* The first round has one sender and one target. Until the first message has arrived, each round
+ * adds one rank. */
 START_TEST(the_first_rounds_are_counted_by_hand)
 {
     struct ftc_gossip_model model = {1000, 1000, 3};
@@ -93,8 +93,8 @@ START_TEST(the_first_rounds_are_counted_by_hand)
 }
 END_TEST
 
-/* By counted rounds the coloured double, at first; in the end each round leaves 1/e of who is
- * missing. */
+/* With counted rounds the coloured ranks double at first. In the end each round leaves 1/e of the
+ * ranks that are missing. */
 START_TEST(counted_rounds_double_and_end_exponentially)
 {
     struct ftc_gossip_model model = {1 << 20, 1 << 20, 1};
@@ -129,7 +129,7 @@ struct game {
     struct test_random *random;
     const struct ftc_gossip_model *model;
     bool dead[RING], coloured[RING];
-    int since[RING]; /* the round from which it sends */
+    int since[RING]; /* the round from which the rank sends */
 };
 
 static void kill_some(struct game *g)
@@ -142,7 +142,7 @@ static void kill_some(struct game *g)
     }
 }
 
-/* Returns how many are coloured in the end. */
+/* Returns how many ranks are coloured in the end. */
 static int gossip(struct game *g, int rounds)
 {
     int ranks = g->model->ranks, coloured = 1;
@@ -177,8 +177,8 @@ static bool someone_reaches(const struct game *g, int rank, int distance)
     return false;
 }
 
-/* Everyone coloured sends, by correction too, until nobody is new. Returns how many live ranks stay
- * without. */
+/* Every coloured rank sends, also ranks coloured by correction, until no rank is new. Returns how
+ * many live ranks stay without. */
 static int correct(struct game *g, int distance)
 {
     int missed;
@@ -198,7 +198,7 @@ static int correct(struct game *g, int distance)
     return missed;
 }
 
-/* Without deaths chance has little to say: of 512 ranks the mean field is within one hundredth. */
+/* Without deaths chance matters little: for 512 ranks the mean field is within one hundredth. */
 START_TEST(dice_colour_what_the_mean_field_says)
 {
     struct test_random random = test_random_start();
@@ -237,8 +237,8 @@ static void compare_missed(struct test_random *random, int dead, int rounds, int
     ck_assert_double_eq_tol(missed, expected, 0.3 * expected);
 }
 
-/* Lost first messages slow gossip down more than their mean does: given how many are coloured, the
- * rest is right. */
+/* Lost first messages slow gossip down more than their mean does. Given the number of coloured
+ * ranks, the rest of the formula is right. */
 START_TEST(dice_miss_what_the_formula_says)
 {
     struct test_random random = test_random_start();

@@ -1,5 +1,5 @@
-/* Gossip aggregation on the virtual machine: what the source measured, and what the checksums
- * promise. */
+/* Tests gossip aggregation on the virtual machine: the measurements of the source, and the promises
+ * of the checksums. */
 #include <math.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 
 #define FEW (TEST_SANITIZED ? 2 : 10)
 
-/* A table with one row. */
+/* Makes a table with one row. */
 static struct ftc_gossip_row one(enum ftc_gossip_algorithm algorithm,
                                  enum ftc_neighbourhood_kind kind, int ranks, double accuracy)
 {
@@ -33,13 +33,13 @@ static double measured(struct ftc_gossip_row *row)
 
 static void check_near(const char *what, double value, double expected, double share)
 {
-    if (TEST_SANITIZED) /* too few runs for a mean */
+    if (TEST_SANITIZED) /* a sanitized build makes too few runs for a mean */
         share *= 2;
     ck_assert_msg(fabs(value - expected) <= share * expected, "%s: %.1f messages, %.0f expected",
                   what, value, expected);
 }
 
-/* Wimmer 2016, table 2.1: single runs there, means here. */
+/* Wimmer 2016, table 2.1. The source has single runs, this test has means. */
 START_TEST(as_many_messages_as_in_the_source)
 {
     static const struct {
@@ -65,7 +65,7 @@ START_TEST(as_many_messages_as_in_the_source)
 }
 END_TEST
 
-/* Table 5.1: 0.5442 log2(n - 15.9551) / gap + 68.6655 on a full graph, and so on. */
+/* Wimmer 2016, table 5.1: 0.5442 log2(n - 15.9551) / gap + 68.6655 on a full graph, and so on. */
 START_TEST(as_many_rounds_as_in_the_source)
 {
     struct ftc_gossip_row full = one(FTC_GOSSIP_PUSH_SUM, FTC_NEIGHBOURHOOD_FULL, 512, 1e-14);
@@ -103,7 +103,7 @@ START_TEST(a_directed_hypercube_needs_fewer)
 }
 END_TEST
 
-/* Any bit of a flow: pfcc as fast as without, pflc right in the end. */
+/* Flips any bit of a flow. pfcc is as fast as without the flip, and pflc is right in the end. */
 START_TEST(a_flip_costs_pfcc_nothing)
 {
     struct ftc_gossip_row quiet = one(FTC_GOSSIP_PFCC, FTC_NEIGHBOURHOOD_HYPERCUBE, 32, 1e-14);
@@ -174,7 +174,7 @@ START_TEST(the_same_seed_is_the_same_run)
 }
 END_TEST
 
-/* Rows that lie on a known curve give its coefficients back. */
+/* The fit gives back the coefficients of a known curve. */
 START_TEST(the_fit_finds_the_curve)
 {
     struct ftc_gossip_row rows[8];

@@ -1,5 +1,5 @@
-/* Large allreduces under deaths: promises are kept, the same seed is the same run, all that can
- * happen did. */
+/* Large allreduces under deaths keep their promises. The same seed is the same run. Everything that
+ * can happen did happen. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ START_TEST(promises_are_kept)
     for (uint64_t i = 0; i < RUNS; i++)
         ck_assert_msg(run(seed + i, &sums, NULL, violation), "seed %llu: %s",
                       (unsigned long long)(seed + i), violation);
-    /* else nothing was tried */
+    /* Otherwise the runs tried nothing. */
     ck_assert_uint_gt(sums.deaths, sums.runs / 3);
     ck_assert_uint_gt(sums.committed, 2 * sums.runs);
     ck_assert_uint_gt(sums.again, sums.runs / 4);

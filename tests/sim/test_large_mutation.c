@@ -1,7 +1,7 @@
 /*
- * The prover itself: each fault of large allreduces (collectives/ring/mutation.h), compiled into
- * this program alone, is found within a budget. Seeds are fixed, so that the same runs find it
- * every time.
+ * Tests the prover itself: runs find each fault of large allreduces (collectives/ring/mutation.h)
+ * within a budget. The faults are compiled into this program alone. Seeds are fixed, so that the
+ * same runs find a fault every time.
  */
 #include "collectives/mutation.h"
 #include "collectives/ring/mutation.h"
@@ -20,7 +20,7 @@ static const char *const words[FTC_LARGE_MUTATIONS_COUNT] = {"sound",
 #undef WORDS
 };
 
-/* Runs until a promise is broken; `most` + 1: none was. */
+/* The number of runs until a promise is broken; `most` + 1 if none was. */
 static int find(enum ftc_large_mutation mutation, int most)
 {
     struct ftc_large_sums sums = {0};
@@ -44,7 +44,7 @@ START_TEST(a_fault_is_found)
 }
 END_TEST
 
-/* The switch alone changes nothing. */
+/* The switch that selects faults changes nothing by itself. */
 START_TEST(a_sound_one_keeps_its_promises)
 {
     ck_assert_int_gt(find(FTC_LARGE_MUTATION_NONE, HARMLESS), HARMLESS);

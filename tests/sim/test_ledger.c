@@ -1,5 +1,5 @@
-/* Every promise that a delivery makes is noticed when it is broken; test_ledger_events.c and
- * test_ledger_reduce.c have the others. */
+/* The ledger notices each broken promise of a delivery. test_ledger_events.c and
+ * test_ledger_reduce.c have the other promises. */
 #include <string.h>
 
 #include "job.h"
@@ -21,14 +21,14 @@ static void teardown(void)
     job_end(&job);
 }
 
-/* All call the first operation. */
+/* All members call the first operation. */
 static void begin(const char *operations)
 {
     job_open(&job, operations, NULL);
     job_all_call(&job);
 }
 
-/* ... and 3 dies in it, which 1 and 2 know. */
+/* The same, and rank 3 dies in the operation. Ranks 1 and 2 know it. */
 static void begin_without_3(const char *operations)
 {
     begin(operations);
@@ -62,7 +62,7 @@ START_TEST(an_honest_job_keeps_every_promise)
         ck_assert_ptr_nonnull(ftc_ledger_decision(job.ledger, 2, rank));
         ck_assert_ptr_null(ftc_ledger_decision(job.ledger, 1, rank));
     }
-    ck_assert_uint_eq(ftc_ledger_sent(job.ledger, 0, FTC_MESSAGE_UP), 4); /* 1-2, 3-0 */
+    ck_assert_uint_eq(ftc_ledger_sent(job.ledger, 0, FTC_MESSAGE_UP), 4); /* pairs 1-2 and 3-0 */
     ck_assert_uint_eq(ftc_ledger_sent(job.ledger, 0, FTC_MESSAGE_DECIDE), 3);
     ck_assert_uint_gt(ftc_ledger_bytes(job.ledger, 0), ftc_ledger_bytes(job.ledger, 4));
 }
@@ -85,7 +85,8 @@ START_TEST(an_honest_job_with_a_death_keeps_every_promise)
     ck_assert_uint_eq(ftc_ledger_decision(job.ledger, 0, 3)->ballot.i, 1);
     ck_assert_uint_eq(ftc_ledger_retries(job.ledger, 0, 3), 1);
     ck_assert_int_eq(ftc_ledger_status(job.ledger, 0, 3), FTC_SUCCESS);
-    ck_assert_uint_eq(ftc_ledger_rule(job.ledger, FTC_RULE_DELIVER), 0); /* 0 delivered nothing */
+    /* Rank 0 delivered nothing. */
+    ck_assert_uint_eq(ftc_ledger_rule(job.ledger, FTC_RULE_DELIVER), 0);
 }
 END_TEST
 
@@ -155,7 +156,7 @@ START_TEST(the_failed_set_keeps_g)
         job_tell(&job, rank, 3);
     }
     job_all_call(&job);
-    ftc_set_clear(&job.member[1]->agreed); /* or it would refuse */
+    ftc_set_clear(&job.member[1]->agreed); /* otherwise the member would refuse the decision */
     job_decide(&job, 1, job_decision(&job, 1, everyone));
     job_broken(&job, "rank 1: operation 0: the failed set has lost ranks of G");
 }
@@ -181,7 +182,7 @@ START_TEST(a_coordinator_is_a_member_of_the_view)
 }
 END_TEST
 
-/* Each sub-round leaves out one more who failed. */
+/* Each sub-round leaves out one more failed rank. */
 START_TEST(f_failures_need_no_second_round)
 {
     begin_without_3("barrier");
@@ -218,7 +219,7 @@ START_TEST(a_broadcast_waits_for_nobody)
     job_call(&job, 0);
     ck_assert(ftc_ledger_delivered(job.ledger, 0, 0));
     job_call(&job, 1);
-    job_deliver_letters(&job); /* some arrive before the call */
+    job_deliver_letters(&job); /* some letters arrive before the call */
     ck_assert(ftc_ledger_delivered(job.ledger, 0, 1));
     job_kept(&job);
 }
@@ -276,7 +277,7 @@ START_TEST(validate_names_what_a_survivor_knew_at_its_call)
     job_tell(&job, 2, 3);
     job_all_call(&job);
     if (_i == 1)
-        job_kill(&job, 2); /* it is no survivor then */
+        job_kill(&job, 2); /* rank 2 is no survivor then */
     job_decide(&job, 1, job_decision(&job, 1, everyone));
     if (_i == 0)
         job_broken(&job, "validate 0 does not name all that survivor 2 knew");
@@ -293,7 +294,7 @@ START_TEST(two_living_deliver_different_values)
     begin_without_3("allreduce");
     job_decide(&job, 1, decision_failed(1, everyone, 3));
     if (_i == 1)
-        job_kill(&job, 1); /* agreement is among the living */
+        job_kill(&job, 1); /* only the living must agree */
     job_decide(&job, 2, decision_failed(2, all_but_3, 3));
     if (_i == 0)
         job_broken(&job, "ranks 1 and 2, both alive, deliver operation 0 differently");

@@ -1,5 +1,5 @@
-/* What the ledger notices in calls, messages, inputs, values and at the end; test_ledger.c has the
- * deliveries. */
+/* The ledger notices faults in calls, messages, inputs and values, and at the end. test_ledger.c
+ * has the deliveries. */
 #include <string.h>
 
 #include "job.h"
@@ -79,7 +79,7 @@ START_TEST(a_message_of_another_history_is_dropped)
     ftc_ledger_calls(job.ledger, 0, job.member[0]);
     job_kill(&job, 0);
     job_call(&job, 1);
-    job_decide(&job, 1, job_decision(&job, 1, NULL)); /* it says that it is of rank 1's */
+    job_decide(&job, 1, job_decision(&job, 1, NULL)); /* the decision claims rank 1's history */
     job_broken(&job, "rank 1 takes a message of operation 0 of another history from rank 0");
 }
 END_TEST
@@ -329,7 +329,8 @@ START_TEST(an_honest_job_with_tickets)
     job_kept(&job);
     ck_assert_int_eq(ftc_ledger_counts(job.ledger, 0, 0, 1), 1);
     ck_assert_int_eq(ftc_ledger_counts(job.ledger, 1, 2, 4), 0);
-    ck_assert_int_eq(ftc_ledger_counts(job.ledger, 0, 0, 2), -1); /* no count of its own */
+    /* Rank 0 has no count of its own for it. */
+    ck_assert_int_eq(ftc_ledger_counts(job.ledger, 0, 0, 2), -1);
     ck_assert_uint_eq(ftc_ledger_result(job.ledger, 0, 0).size,
                       sizeof(uint64_t) + 2 * sizeof(uint16_t));
 }
@@ -356,8 +357,8 @@ START_TEST(a_survivor_that_never_delivers)
 }
 END_TEST
 
-/* The same message of the first operation of rank 1, `times` times; like one of its TREEs, but of
- * another kind. */
+/* Sends the same message of rank 1's first operation `times` times. It is like one of its TREEs,
+ * but of another kind. */
 static void send_more(enum ftc_message_kind kind, int times)
 {
     struct ftc_message message = {.kind = kind};
@@ -421,8 +422,8 @@ START_TEST(a_message_too_few)
 }
 END_TEST
 
-/* With one failure: allreduce at most twice the messages, PREPARE and POKE apart; a reduce not
- * more. */
+/* With one failure, an allreduce may send at most twice the messages, not counting PREPARE and
+ * POKE. A reduce may send no more than without a failure. */
 static const struct {
     const char *operation;
     enum ftc_message_kind kind;

@@ -1,4 +1,5 @@
-/* What a plain reduce promises, where the ranks agree on nothing and only the root gets a value. */
+/* Tests the promises of a plain reduce. There the ranks agree on nothing, and only the root gets a
+ * value. */
 #include <string.h>
 
 #include "job.h"
@@ -82,7 +83,7 @@ END_TEST
 START_TEST(a_plain_reduce_gives_up_after_more_than_f_failures)
 {
     job_open(&job, "reduce:0", NULL);
-    job_kill(&job, 1); /* the heads of both subtrees */
+    job_kill(&job, 1); /* ranks 1 and 2 are the heads of both subtrees */
     job_kill(&job, 2);
     job_tell_all(&job, 1);
     job_tell_all(&job, 2);

@@ -1,5 +1,5 @@
-/* What comparing the results of subtrees promises (agreement.md, "Vote"): the ledger knows which
- * bits have changed. */
+/* Tests what a comparison of the results of subtrees promises (agreement.md, "Vote"). The ledger
+ * knows which bits have changed. */
 #include "collectives/values/flip.h"
 #include "job.h"
 #include "tests/suite.h"
@@ -9,7 +9,7 @@ static const int everyone[] = {0, 1, 2, 3, 4, 5, 6, -1}, all_but_6[] = {0, 1, 2,
 static struct job job;
 static struct ftc_flips flips;
 
-/* Seven ranks with a vote; `text` names the bits that have changed. */
+/* Begins a job of seven ranks with a vote; `text` names the bits that have changed. */
 static void begin(int f, const char *text)
 {
     job_begin(&job, 7, f);
@@ -25,8 +25,8 @@ static void teardown(void)
     job_end(&job);
 }
 
-/* Rank `at` delivers a decision in which the heads 1 to `wrong` of so many were found wrong;
- * without a value: CORRUPT. */
+/* Rank `at` delivers a decision that says: `compared` heads were compared, and the heads 1 to
+ * `wrong` were wrong. Without a value it is CORRUPT. */
 static void decide(int at, const int counted[], unsigned compared, int wrong)
 {
     struct ftc_decision *decision = job_decision(&job, at, counted != NULL ? counted : everyone);
@@ -56,7 +56,7 @@ static const struct {
     {2, "4:up:1@0/0", everyone, 3, 1, NULL},
     {1, "4:up:1@0/0", NULL, 2, 2, NULL},
     {2, "4:up:1@0/0", NULL, 2, 2, NULL},
-    {2, "4:up:1@0/0", all_but_6, 0, 0, NULL}, /* unchecked */
+    {2, "4:up:1@0/0", all_but_6, 0, 0, NULL}, /* nothing was compared */
     {2, "4:input:1@0/0", all_but_6, 3, 0, NULL},
     {2, "4:up:1@0/0,5:up:1@0/0", all_but_6, 3, 1, NULL},
     {2, "", everyone, 3, 1, "finds 1 wrong results, but no bit has changed"},

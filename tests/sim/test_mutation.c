@@ -1,8 +1,9 @@
 /*
- * The prover itself: each fault that agreement.md names ("What the simulator must establish"),
- * compiled into this program alone, is found by storms within a budget. The storms have fixed
- * seeds, so that the same ones find it every time. "Declare failed without fencing" is no fault of
- * a member: test_explore.c has it. And the reductions of the explorer hide no fault.
+ * Tests the prover itself: storms find each fault that agreement.md names ("What the simulator must
+ * establish") within a budget. The faults are compiled into this program alone. The storms have
+ * fixed seeds, so that the same storms find a fault every time. "Declare failed without fencing" is
+ * no fault of a member, so test_explore.c tests it. The last tests show that the reductions of the
+ * explorer hide no fault.
  */
 #include <string.h>
 
@@ -37,7 +38,7 @@ static void storm(enum ftc_mutation mutation, uint64_t runs, unsigned pinned,
         .runs = runs,
         .jobs = WORKERS};
 
-    ftc_mutation = mutation; /* the workers are forked with it */
+    ftc_mutation = mutation; /* workers are forked with this value */
     ck_assert_int_eq(ftc_storm_pool_run(&plan, outcome), FTC_SUCCESS);
     ftc_mutation = FTC_MUTATION_NONE;
     printf("%s: %s", words[mutation], outcome->violated ? "" : "not found\n");
@@ -56,7 +57,7 @@ START_TEST(a_fault_is_found)
 }
 END_TEST
 
-/* The switch alone changes nothing. */
+/* The switch that selects faults changes nothing by itself. */
 START_TEST(the_sound_protocol_keeps_its_promises)
 {
     struct ftc_storm_outcome outcome;
@@ -68,11 +69,11 @@ START_TEST(the_sound_protocol_keeps_its_promises)
 END_TEST
 
 /*
- * Taking a contribution after its sender was written off is harmless. A rank that still waits for
- * others is then in the state that it would be in had the contribution come before the notice: an
- * order that the sound protocol knows. One that waits for nobody any more has sent what it made of
- * the others' and looks at no contribution again. Where results are compared it is a fault, for its
- * list then names a rank whose input is in.
+ * It is harmless to take a contribution after its sender was written off. Consider a rank that
+ * still waits for others. It is then in the same state as if the contribution had come before the
+ * notice, and the sound protocol allows that order. A rank that waits for nobody any more has
+ * already sent its combined value, and looks at no contribution again. Where results are compared
+ * it is a fault, because the list then names a rank whose input is in the value.
  */
 START_TEST(a_late_contribution_is_harmless_but_where_results_are_compared)
 {
@@ -88,7 +89,8 @@ END_TEST
 
 /* --- gossip --- */
 
-/* One bit of the head of a message: false if that ended the job, or left it without a result. */
+/* Flips one bit of the head of a message. Returns false if that ended the job, or left it without a
+ * result. */
 static bool gossip_survives(int element, int bit)
 {
     struct ftc_gossip_run run = {

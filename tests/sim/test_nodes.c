@@ -1,5 +1,5 @@
-/* Storms of nodes with leases: promises are kept, the same seed is the same run, and who drives the
- * objects wrongly is found out. */
+/* Storms of nodes with leases keep their promises. The same seed is the same run. A driver that
+ * uses the objects wrongly is found out. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ START_TEST(promises_are_kept)
     for (int i = 0; i < RUNS; i++)
         ck_assert_msg(run(seed + (uint64_t)i, FTC_NODES_SOUND, &sums, NULL, violation),
                       "seed %llu: %s", (unsigned long long)seed + (unsigned long long)i, violation);
-    /* else nothing was tried */
+    /* Otherwise the runs tried nothing. */
     ck_assert_uint_gt(sums.leaders, sums.runs + sums.runs / 20);
     ck_assert_uint_gt(sums.declared, sums.runs / 20);
     ck_assert_uint_gt(sums.fenced, sums.runs / 20);
@@ -71,7 +71,7 @@ START_TEST(the_same_seed_is_the_same_run)
         free(one);
         free(other);
     }
-    ck_assert_int_gt(delivered, 5); /* else the traces say little */
+    ck_assert_int_gt(delivered, 5); /* otherwise the traces say little */
 }
 END_TEST
 
@@ -89,7 +89,7 @@ START_TEST(a_fault_of_the_driver_is_found)
 }
 END_TEST
 
-/* nodes.md, "What may be declared": who is in L has stopped, just as who is in G has. */
+/* nodes.md, "What may be declared": a rank in L has stopped, just as a rank in G has. */
 START_TEST(a_base_that_shrinks_by_l_is_harmless)
 {
     struct ftc_nodes_sums sums = {0};

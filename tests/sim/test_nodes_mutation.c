@@ -1,7 +1,7 @@
 /*
- * The prover itself: each fault of leases that nodes.md names (detector/mutation.h), compiled into
- * this program alone, is found by storms of nodes within a budget. Seeds are fixed, so that the
- * same runs find it every time.
+ * Tests the prover itself: storms of nodes find each fault of leases that nodes.md names
+ * (detector/mutation.h) within a budget. The faults are compiled into this program alone. Seeds are
+ * fixed, so that the same runs find a fault every time.
  */
 #include "detector/mutation.h"
 #include "sim/nodes/nodes.h"
@@ -18,7 +18,7 @@ static const char *const words[FTC_LEASE_MUTATIONS_COUNT] = {"sound leases",
 #undef WORDS
 };
 
-/* Runs until a promise is broken; `most` + 1: none was. */
+/* The number of runs until a promise is broken; `most` + 1 if none was. */
 static int find(enum ftc_lease_mutation mutation, int most)
 {
     struct ftc_nodes_frame frame = {.fault = FTC_NODES_SOUND};
@@ -43,7 +43,7 @@ START_TEST(a_fault_is_found)
 }
 END_TEST
 
-/* The switch alone changes nothing. */
+/* The switch that selects faults changes nothing by itself. */
 START_TEST(sound_leases_keep_their_promises)
 {
     ck_assert_int_gt(find(FTC_LEASE_MUTATION_NONE, HARMLESS), HARMLESS);

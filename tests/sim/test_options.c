@@ -1,5 +1,6 @@
-/* The command line of ftcoll-sim: what is understood, how it maps to the members' settings, what is
- * refused and how, and that a replay line gives the same communicator again. */
+/* Tests the command line of ftcoll-sim: which options it understands, how they map to the members'
+ * settings, which it refuses and how. Also tests that a replay line gives the same communicator
+ * again. */
 #include "sim/options.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 static struct ftc_setup setup;
 static enum ftc_parsed parsed;
 
-/* A command with a flag, an option with a letter, and one that hides a common option. */
+/* A command with a flag, an option with a letter, and an option that hides a common one. */
 struct own {
     bool loud;
     uint64_t speed;
@@ -63,7 +64,7 @@ static void teardown(void)
     ftc_setup_fini(&setup);
 }
 
-/* The words of `line`, separated by blanks, after the command's name. */
+/* Parses the words of `line`, separated by blanks, after the command's name. */
 static int parse(const struct ftc_usage *usage, const char *line)
 {
     static char text[400];
@@ -87,7 +88,7 @@ static void accept(const char *line)
     ck_assert_msg(rc == 0, "'%s' was refused: %s", line, ftc_last_error());
 }
 
-/* Refused with an error that names cause and remedy. */
+/* The line must be refused with an error that names cause and remedy. */
 static void refuse(const char *line, const char *cause, const char *remedy)
 {
     ck_assert_msg(parse(&plain, line) != 0, "'%s' was accepted", line);
@@ -183,8 +184,8 @@ START_TEST(a_tree_is_a_word_for_dissemination_too)
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_LAME);
     accept("-n 4 bcast --dissemination kary --dissemination binomial");
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_BINOMIAL);
-    accept(
-        "-n 4 bcast --dissemination kary --dissemination multicast"); /* whom to ask: the kary tree */
+    /* A rank that was missed asks along the kary tree. */
+    accept("-n 4 bcast --dissemination kary --dissemination multicast");
     ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_MULTICAST);
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_KARY);
 }
@@ -201,8 +202,7 @@ START_TEST(a_combination_has_a_name)
 }
 END_TEST
 
-/* What depends on the number of ranks waits for it. */
-/* Names are written in two rooms; users take them from reports and put them into settings. */
+/* Two rooms have these names. Users take them from reports and put them into settings. */
 START_TEST(reports_and_settings_name_things_alike)
 {
     struct ftc_settings settings;
@@ -346,7 +346,7 @@ static char *help_of(const struct ftc_usage *usage)
     return text;
 }
 
-/* Its words, with every row of the two tables. */
+/* The help has the command's words, with every row of the two tables. */
 START_TEST(help_lists_every_option)
 {
     static const char *const wanted[] = {

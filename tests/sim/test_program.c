@@ -1,4 +1,5 @@
-/* Programs as text: what is understood, what comes back, what is refused and how. */
+/* Tests programs as text: which text is understood, how it is formatted again, which is refused and
+ * how. */
 #include "sim/model/program.h"
 
 #include <string.h>
@@ -49,7 +50,7 @@ START_TEST(a_star_repeats)
 }
 END_TEST
 
-/* given, formatted */
+/* The text that is given, and the text that comes back. */
 static const char *const texts[][2] = {
     {"allreduce", "allreduce"},
     {"bcast,bcast:0,reduce:1,reduce:2", "bcast:0*2,reduce:1,reduce:2"},
@@ -73,7 +74,7 @@ START_TEST(what_was_read_is_written_and_read_again)
 }
 END_TEST
 
-/* text, a word of the message */
+/* The text, and a word of the message. */
 static const char *const wrong[][2] = {
     {"", "no such operation"},
     {"allreduce,", "no such operation"},

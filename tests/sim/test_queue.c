@@ -1,4 +1,4 @@
-/* The queue of events against a plain sorted list: order, FIFO among equals, what is late,
+/* Tests the queue of events against a plain sorted list: order, FIFO among equals, late events,
  * memory. */
 #include "sim/timed/queue.h"
 
@@ -67,7 +67,7 @@ START_TEST(equal_keys_leave_as_they_came)
     push(9, 1);
     push(100, 2);
     expect(9, 1);
-    push(100, 3); /* by another bucket than the first two */
+    push(100, 3); /* comes through another bucket than the first two */
     expect(100, 0);
     push(100, 4);
     for (uint32_t i = 2; i <= 4; i++)
@@ -86,11 +86,11 @@ START_TEST(what_is_late_happens_now)
 }
 END_TEST
 
-/* A simulation's pattern: each event schedules a few later ones. The model: an array sorted by key
- * and order of coming. */
+/* Plays a simulation's pattern: each event schedules a few later ones. The model is an array,
+ * sorted by key and then by order of arrival. */
 struct entry {
     uint64_t key;
-    uint32_t pushed, left; /* as which */
+    uint32_t pushed, left; /* its position among the pushed, and among those that left */
 };
 
 static int by_key(const void *a, const void *b)

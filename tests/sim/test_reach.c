@@ -1,7 +1,7 @@
 /*
- * What each dissemination with each correction promises by itself, over random runs; and two faults
- * of a correction that the agreement core makes harmless are found where nobody helps. The runs
- * have fixed seeds.
+ * Tests what each dissemination with each correction promises by itself, over random runs. The
+ * agreement core makes two faults of a correction harmless; the test finds them where nobody helps.
+ * The runs have fixed seeds.
  */
 #include <string.h>
 
@@ -12,13 +12,14 @@
 #include "tests/suite.h"
 
 #define RUNS   3000
-#define BUDGET 20000 /* to find a fault */
+#define BUDGET 20000 /* runs to find a fault */
 
 enum ftc_mutation ftc_mutation;
 
 struct sums {
-    int done, dead, coloured,
-        missed; /* runs: all, with dead ranks, where one of them had it, where a survivor was missed */
+    /* Numbers of runs: all; with dead ranks; where a dead rank had the value; where a survivor was
+     * missed. */
+    int done, dead, coloured, missed;
 };
 
 static void draw(struct ftc_reach_run *run, struct ftc_pair pair, uint64_t seed)
@@ -29,7 +30,8 @@ static void draw(struct ftc_reach_run *run, struct ftc_pair pair, uint64_t seed)
     ftc_reach_draw(run, &plain, 2, FTC_REACH_RANKS, seed);
 }
 
-/* Up to the first broken promise; false: there is one, in `words`. */
+/* Runs up to the first broken promise. Returns false if there is one, and describes it in
+ * `words`. */
 static bool reach(struct ftc_pair pair, int runs, struct sums *sums, char words[FTC_REACH_WORDS])
 {
     struct ftc_reach_run run;
@@ -63,7 +65,7 @@ START_TEST(a_pair_keeps_its_promise)
 }
 END_TEST
 
-/* Else the promises say nothing: it is the correction that reaches whom gossip missed. */
+/* Otherwise the promises say nothing: the correction must reach the ranks that gossip missed. */
 START_TEST(sure_corrections_miss_less)
 {
     char words[FTC_REACH_WORDS];
@@ -87,7 +89,7 @@ static const struct {
     {FTC_MUTATION_LEAVE_OUT_WHOLE_SIDE, FTC_CORRECTION_OPTIMISED},
 };
 
-/* By every dissemination, and by nothing but the correction that has the fault. */
+/* The fault shows with every dissemination, and with no correction but the one that has it. */
 START_TEST(a_fault_is_found)
 {
     char words[FTC_REACH_WORDS], name[FTC_PAIR_NAME];

@@ -1,6 +1,6 @@
 /*
- * A large job fits: one allreduce of 65,536 ranks, f = 3, in at most 4 KiB per rank, which is 4 GiB
- * at 1,048,576. FTC_TEST_SCALE=1048576 runs that one.
+ * A large job fits into memory: one allreduce of 65,536 ranks with f = 3 takes at most 4 KiB per
+ * rank. That is 4 GiB at 1,048,576 ranks. FTC_TEST_SCALE=1048576 runs that size.
  */
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-/* Schedules: their text, and what each part of one does to a run. */
+/* Tests schedules: their text, and what each part of a schedule does to a run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static int count(const char *text, const char *what)
     return found;
 }
 
-/* Lines of one rank with a word in them. */
+/* The number of lines of a rank that have a word in them. */
 static int count_of(const char *log, const char *rank, const char *word)
 {
     int found = 0;
@@ -150,7 +150,7 @@ START_TEST(a_channel_loses_once)
 }
 END_TEST
 
-/* What a sound run may take is under the limit of steps, or is refused. */
+/* A schedule whose sound run might exceed the limit of steps is refused. */
 START_TEST(only_what_ends_in_time_fits)
 {
     ck_assert_int_eq(ftc_schedule_check_size(4096, 3, 8, 64), FTC_SUCCESS);
@@ -173,7 +173,7 @@ START_TEST(the_oldest_event_is_first)
     ck_assert_ptr_nonnull(strstr(log, "     2  rank 1   calls"));
     ck_assert_ptr_nonnull(strstr(log, "     3  rank 2   calls"));
     char *before = strdup(log);
-    ck_assert_str_eq(run(&story), before); /* always the same */
+    ck_assert_str_eq(run(&story), before); /* the log is always the same */
     free(before);
     end(&story);
 }
@@ -202,8 +202,8 @@ START_TEST(too_large_a_deviation_takes_the_youngest)
 }
 END_TEST
 
-/* Rank 0 of a broadcast to three others sends each a DECIDE and delivers: four outputs to die
- * after. */
+/* Rank 0 of a broadcast to three others sends each a DECIDE, and delivers. It has four outputs
+ * after which it can die. */
 START_TEST(a_crash_comes_after_so_many_outputs)
 {
     for (int outputs = 0; outputs <= 4; outputs++) {
@@ -229,7 +229,7 @@ START_TEST(losses_cut_off_the_end_of_a_channel)
     struct story story = tell(3, 0, "bcast:0*4");
 
     ftc_schedule_parse_crashes(&story.schedule,
-                               "0@8"); /* 4 broadcasts, 2 messages each; the calls come first */
+                               "0@8"); /* 4 broadcasts have 2 messages each; the calls come first */
     ftc_schedule_parse_losses(&story.schedule, "0:2@1");
     ftc_schedule_parse_deviations(&story.schedule, "2:1,3:2,4:3");
     const char *log = run(&story);
@@ -258,7 +258,7 @@ START_TEST(events_become_deviations)
     struct story story = tell(3, 1, "barrier");
     const struct ftc_cluster_event calls[] = {
         {.kind = FTC_CLUSTER_CALL, .a = 1},
-        {.kind = FTC_CLUSTER_NOTICE, .a = 1, .b = 2}, /* cannot happen: nobody died */
+        {.kind = FTC_CLUSTER_NOTICE, .a = 1, .b = 2}, /* a notice without a death is impossible */
         {.kind = FTC_CLUSTER_CALL, .a = 2},
     };
 

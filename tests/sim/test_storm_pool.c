@@ -1,6 +1,5 @@
-/* Storms over many workers: the same result as with one, and no run that dies or is stopped goes
- * unnoticed.
- */
+/* Storms over many workers give the same result as storms with one worker. A run that dies or is
+ * stopped is always noticed. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static struct ftc_storm_outcome run(const struct ftc_storm_plan *plan)
     return outcome;
 }
 
-/* No rank of four or more may ever pull: broken by some storms in a hundred. */
+/* The promise that no rank of four or more may ever pull. Some storms in a hundred break it. */
 static void nobody_pulls(struct ftc_cluster *c, void *arg)
 {
     (void)arg;
@@ -66,7 +65,7 @@ START_TEST(the_lowest_seed_is_found_by_any_number_of_workers)
     struct ftc_storm_outcome one = run(&plan);
 
     ck_assert(one.violated);
-    ck_assert_uint_eq(one.sums.runs, one.seed); /* from seed 1 on, none left out */
+    ck_assert_uint_eq(one.sums.runs, one.seed); /* all runs from seed 1 on are counted */
     for (plan.jobs = 2; plan.jobs <= 8; plan.jobs++) {
         struct ftc_storm_outcome many = run(&plan);
         ck_assert(many.violated);
@@ -92,7 +91,7 @@ START_TEST(a_worker_that_dies_is_a_violation_of_its_seed)
 }
 END_TEST
 
-/* More runs than anyone can wait for; the first one that a worker begins interrupts them all. */
+/* More runs than anyone can wait for. The first run that a worker begins interrupts them all. */
 static void interrupt_parent(struct ftc_cluster *c, void *arg)
 {
     (void)c;
@@ -111,7 +110,8 @@ START_TEST(an_interrupt_ends_it)
 }
 END_TEST
 
-/* A long run: its patience is nearly over after some steps, and has begun anew after many more. */
+/* The program runs long. The patience is nearly over after some steps, and has begun anew after
+ * many more. */
 static void patience_begins_anew(struct ftc_cluster *c, void *arg)
 {
     const struct itimerval last = {.it_value = {.tv_sec = FTC_STORM_PATIENCE_S / 4}};
@@ -141,7 +141,7 @@ START_TEST(patience_is_for_steps_not_for_runs)
 }
 END_TEST
 
-/* No address space for a square of 2000 ranks. */
+/* The address space is too small for a square of 2000 ranks. */
 START_TEST(no_memory_is_an_error_not_a_violation)
 {
     const struct rlimit little = {.rlim_cur = 150 << 20, .rlim_max = 150 << 20};
@@ -168,7 +168,7 @@ int main(void)
     tcase_add_test(pool, a_worker_that_dies_is_a_violation_of_its_seed);
     tcase_add_test(pool, an_interrupt_ends_it);
     tcase_add_test(pool, patience_is_for_steps_not_for_runs);
-    if (!TEST_SANITIZED) /* which needs the address space */
+    if (!TEST_SANITIZED) /* a sanitizer needs the address space */
         tcase_add_test(pool, no_memory_is_an_error_not_a_violation);
     suite_add_tcase(suite, pool);
     return test_suite_run(suite);

@@ -1,6 +1,6 @@
 /*
- * Random storms over whole communicators: any operations, deaths and schedules, every promise of
- * agreement.md, and every rule of the protocol taken.
+ * Runs random storms over whole communicators: any operations, deaths and schedules. Every promise
+ * of agreement.md must hold, and every rule of the protocol must be taken.
  *
  * FTC_TEST_SEED=n runs one storm and shows it; FTC_TEST_RUNS sets how many run, FTC_TEST_FIRST the
  * first seed; FTC_TEST_RULES=1 prints how often each rule was taken.
@@ -64,7 +64,7 @@ START_TEST(all_keep_their_promises_and_take_every_rule)
     if (getenv("FTC_TEST_RULES") != NULL)
         print_rules(outcome.sums.rules);
     for (int rule = 0; rule < FTC_RULES_ONE_LEVEL; rule++) {
-        /* To be fenced takes a detector that errs: not here. */
+        /* A rank is fenced only if a detector errs. No detector errs here. */
         if (rule == FTC_RULE_FENCED)
             ck_assert_uint_eq(outcome.sums.rules[rule], 0);
         else if (plan.runs >= DEFAULT_RUNS)
@@ -79,7 +79,7 @@ int main(void)
     Suite *suite = suite_create("storm rules");
     TCase *storms = tcase_create("storms");
 
-    tcase_set_timeout(storms, 0); /* ctest has the limit */
+    tcase_set_timeout(storms, 0); /* ctest sets the limit */
     if (getenv("FTC_TEST_SEED") != NULL)
         tcase_add_test(storms, one_storm_again);
     else

@@ -1,6 +1,5 @@
-/* One storm: the same seed is the same run; what is pinned is not drawn; a record is enough to have
- * it again.
- */
+/* One storm: the same seed is the same run. Pinned values are not drawn. A record is enough to
+ * replay the run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +47,7 @@ START_TEST(the_same_seed_is_the_same_run)
 }
 END_TEST
 
-/* To log a run, or to record it, does not change it. */
+/* Logging or recording a run does not change it. */
 START_TEST(watching_changes_nothing)
 {
     struct ftc_storm_frame frame = any();
@@ -114,7 +113,7 @@ START_TEST(ranks_fit_what_is_given)
 }
 END_TEST
 
-/* The most ranks that a record has room for. */
+/* The number of ranks ends where a record has no more room. */
 START_TEST(ranks_end_where_records_do)
 {
     struct ftc_storm_frame frame = any();
@@ -129,7 +128,7 @@ START_TEST(ranks_end_where_records_do)
 }
 END_TEST
 
-/* Estimates of events that no int holds. */
+/* No int holds the estimates of events. */
 START_TEST(the_longest_program_has_its_deaths_drawn)
 {
     struct ftc_storm_frame frame = any();
@@ -141,7 +140,7 @@ START_TEST(the_longest_program_has_its_deaths_drawn)
     frame.pinned = FTC_STORM_PIN_F;
     for (uint64_t seed = 1; seed <= 2000; seed++) {
         struct ftc_storm storm;
-        frame.settings.f = seed % 2 ? 1021 : FTC_SCHEDULE_RANKS - 1; /* 4 * 2^32 and more */
+        frame.settings.f = seed % 2 ? 1021 : FTC_SCHEDULE_RANKS - 1; /* gives 4 * 2^32 and more */
         ftc_storm_draw(&storm, &frame, seed);
         for (int d = 0; d < storm.dooms; d++)
             ck_assert_int_gt(storm.doom[d].nth, 0);
@@ -161,7 +160,7 @@ static void deaths_of(const struct ftc_storm_record *record, struct ftc_schedule
     ck_assert_int_eq(ftc_schedule_copy(to, &deaths), FTC_SUCCESS);
 }
 
-/* What one rank sent and delivered, in order, as lines without their step. */
+/* Copies into `to` what one rank sent and delivered, in order, as lines without their step. */
 static void outputs_of(const char *log, int rank, char *to)
 {
     char name[20];
@@ -181,7 +180,7 @@ static void outputs_of(const char *log, int rank, char *to)
     }
 }
 
-/* Every rank does the same, though a rank that dies may do so a few idle steps sooner. */
+/* Every rank does the same. Only a rank that dies may do so a few idle steps sooner. */
 static void same_outputs(const char *first, const char *second, int ranks)
 {
     char *a = malloc(strlen(first) + 1), *b = malloc(strlen(second) + 1);
@@ -209,7 +208,8 @@ static char *log_of_schedule(const struct ftc_storm *storm, const struct ftc_sch
     return text;
 }
 
-/* Crashes by outputs, losses by messages, the order of events by deviations: nothing else. */
+/* The record has crashes by outputs, losses by messages, and the order of events by deviations. It
+ * needs no more. */
 START_TEST(a_record_is_enough_to_have_it_again)
 {
     struct ftc_storm_frame frame = any();

@@ -1,5 +1,5 @@
-/* Shrinking, shown on promises that no sound run keeps: the smallest run that breaks each is
- * known. */
+/* Shrinking, shown on promises that no sound run keeps. For each promise the smallest run that
+ * breaks it is known. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static void nobody_pulls(struct ftc_cluster *c, void *arg)
         ftc_ledger_violate(c->ledger, "somebody pulls after %d steps", (int)c->steps);
 }
 
-/* The order matters: by age rank 0 would call first. */
+/* The order of events matters: by age rank 0 would call first. */
 static void rank_2_is_not_first(struct ftc_cluster *c, void *arg)
 {
     (void)arg;
@@ -42,7 +42,7 @@ static void rank_2_is_not_first(struct ftc_cluster *c, void *arg)
         ftc_ledger_violate(c->ledger, "rank 2 is ahead of rank 0");
 }
 
-/* A failed assertion of the code under test. */
+/* Plays a failed assertion of the code under test. */
 static void a_poke_kills(struct ftc_cluster *c, void *arg)
 {
     (void)arg;
@@ -65,11 +65,11 @@ static void run(struct ftc_storm_record *record, void *arg)
     ftc_storm_run(trial->storm, trial->promise, &sums, record, NULL, record->violation);
 }
 
-/* A decision goes down the tree, where only the death of a parent makes anybody ask. */
+/* A decision goes down the tree. There a rank asks only if its parent dies. */
 #define BY_TREE FTC_STORM_PIN_DISSEMINATION
 #define ANY_WAY 0
 
-/* Shrink the next storm from *seed on that breaks the promise; `pinned` is not drawn. */
+/* Shrinks the next storm from *seed on that breaks the promise; `pinned` is not drawn. */
 static struct ftc_shrunk shrink(const struct ftc_promise *promise, unsigned pinned, uint64_t *seed)
 {
     struct ftc_storm_frame frame = {.settings = ftc_cluster_settings(1, 0), .pinned = pinned};
@@ -107,7 +107,7 @@ static char *text_of(const struct ftc_shrunk *shrunk)
     return text;
 }
 
-/* A poke takes a dead coordinator, the one to poke and one who pokes it, one operation, and no
+/* A poke takes a dead coordinator, a rank to poke and a rank that pokes it, one operation, and no
  * losses. */
 START_TEST(a_poke_shrinks_to_three_ranks)
 {
@@ -176,7 +176,7 @@ START_TEST(a_failed_assertion_shrinks_too)
 }
 END_TEST
 
-/* The same run shrinks to the same one. */
+/* The same run always shrinks to the same smaller one. */
 START_TEST(shrinking_is_deterministic)
 {
     const struct ftc_promise promise = {.check = nobody_pulls};
@@ -194,7 +194,7 @@ START_TEST(shrinking_is_deterministic)
 }
 END_TEST
 
-/* Whatever is taken away, and however much at once: what is left is a communicator. */
+/* Whatever is taken away, and however much at once, the rest is still a communicator. */
 START_TEST(no_edit_makes_f_negative)
 {
     struct ftc_member_settings plain = ftc_cluster_settings(1, 0);

@@ -1,6 +1,6 @@
 /*
- * Runs in virtual time: the times that LogP gives by hand or in the literature, message counts,
- * deaths and notices, and that a run depends on its seed alone.
+ * Tests runs in virtual time: the times that LogP gives by hand or in the literature, message
+ * counts, deaths and notices. A run depends on its seed alone.
  */
 #include "sim/timed/timed.h"
 
@@ -36,7 +36,7 @@ static void teardown(void)
     ftc_program_fini(&program);
 }
 
-/* Run `operations`; every promise is kept and every survivor returns from each. */
+/* Runs `operations`. Every promise is kept, and every survivor returns from each. */
 static void run(const char *operations, FILE *trace)
 {
     teardown();
@@ -88,7 +88,7 @@ START_TEST(a_small_message_costs_l_and_two_o)
 }
 END_TEST
 
-/* A root and its four children: the sends begin g apart, the last at 3g. */
+/* A root sends to its four children. The sends begin g apart, the last at 3g. */
 START_TEST(sends_keep_the_gap)
 {
     members.ranks = 5;
@@ -96,7 +96,7 @@ START_TEST(sends_keep_the_gap)
     timed.cost.g = 30;
     run("bcast:0", NULL);
     ck_assert_uint_eq(latency(0), 3 * 30 + 120);
-    timed.cost.g = 3; /* less than o: the processor is the limit */
+    timed.cost.g = 3; /* g is less than o, so the processor is the limit */
     run("bcast:0", NULL);
     ck_assert_uint_eq(latency(0), 3 * 10 + 120);
 }
@@ -116,8 +116,9 @@ START_TEST(long_messages_leave_byte_by_byte)
 }
 END_TEST
 
-/* f = 0: 1 and 2 send TREE at 0, which arrive at the same time; 0 needs 1's subtree, which holds
- * 2's. With arity 2 and n = 3: 2 is 1's child. */
+/* With f = 0, ranks 1 and 2 send TREE at time 0, and both arrive at the same time. Rank 0 needs the
+ * subtree of rank 1, which holds the subtree of rank 2. With arity 2 and n = 3, rank 2 is the child
+ * of rank 1. */
 START_TEST(combining_costs_c_for_each_byte)
 {
     members.ranks = 3;
@@ -131,13 +132,13 @@ START_TEST(combining_costs_c_for_each_byte)
 }
 END_TEST
 
-/* 1 to 3 send TREE to their parent 0 or 1 at once; the chain of receives at 1 is what takes
- * time. */
+/* Ranks 1 to 3 send TREE to their parent, 0 or 1, at once. The chain of receives at rank 1 takes
+ * the time. */
 START_TEST(simultaneous_messages_are_received_one_after_the_other)
 {
-    members.ranks = 5; /* f = 0: 1 has the children 2 and 3, 2 has 4 */
+    members.ranks = 5; /* f = 0: rank 1 has the children 2 and 3, rank 2 has 4 */
     members.f = 0;
-    members.reduce_arity = 3; /* now 1 has 2, 3 and 4 */
+    members.reduce_arity = 3; /* now rank 1 has the children 2, 3 and 4 */
     run("reduce:0", NULL);
     ck_assert_uint_eq(latency(0), (10 + 100 + 3 * 10) + 120);
     timed.cost.g = 25;
@@ -167,8 +168,8 @@ static void expect_no_repair(int op)
     ck_assert_uint_eq(result.operation[op].ballots, 1);
 }
 
-/* Küttler, Härtig 2026, Theorem 5. An allreduce may leave out TREEs: who has the decision stops
- * early. */
+/* Küttler, Härtig 2026, Theorem 5. An allreduce may leave out TREEs, because a rank that has the
+ * decision stops early. */
 START_TEST(failure_free_messages_are_those_of_the_theorem)
 {
     for (members.f = 0; members.f <= 8; members.f++)
@@ -193,7 +194,7 @@ END_TEST
 
 /* --- traces --- */
 
-/* The run as text; free() it. */
+/* Returns the run as text. The caller frees it. */
 static char *trace_of(const char *operations)
 {
     char *text = NULL;
@@ -209,10 +210,10 @@ static char *trace_of(const char *operations)
 struct line {
     uint64_t ns;
     int rank;
-    const char *words; /* what it does */
+    const char *words; /* what the rank does */
 };
 
-/* Take the next line off a trace, which it cuts. */
+/* Takes the next line off a trace. The trace is cut. */
 static bool next_line(char **trace, struct line *line)
 {
     char *text = strsep(trace, "\n");
@@ -323,7 +324,7 @@ START_TEST(think_keeps_ranks_outside)
     timed.think_ns = 100000;
     run("barrier*20", NULL);
     uint64_t before = result.end;
-    ck_assert_uint_gt(before, 20 * 100000); /* the slowest of 8 takes more than the mean */
+    ck_assert_uint_gt(before, 20 * 100000); /* the slowest of 8 ranks takes more than the mean */
     ck_assert_uint_lt(before, 20 * 201000);
     timed.think_ns = 0;
     run("barrier*20", NULL);
@@ -347,7 +348,7 @@ START_TEST(deaths_can_be_aimed)
     run("allreduce", NULL);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(result.death[i].rank, 1 + i);
-    timed.victims = FTC_VICTIMS_LAST_GROUP; /* 20 = 6 * 3 + 2: positions 19 and 20, and the root */
+    timed.victims = FTC_VICTIMS_LAST_GROUP; /* 20 = 6 * 3 + 2: positions 19, 20, root */
     timed.kills = 2;
     run("allreduce", NULL);
     ck_assert_int_eq(result.death[0].rank, 19);
@@ -389,7 +390,8 @@ START_TEST(deaths_fall_into_the_run)
 }
 END_TEST
 
-/* What f masks costs the detector's time once, and no second round; what it does not mask, more. */
+/* A death that f masks costs the detector's time once, and no second round. A death that f does not
+ * mask costs more. */
 START_TEST(masked_deaths_cost_one_detection)
 {
     members.ranks = 100;
@@ -409,7 +411,7 @@ START_TEST(masked_deaths_cost_one_detection)
 }
 END_TEST
 
-/* Everything at once, by seed: the ledger is the judge. */
+/* Draws everything at once, by seed. The ledger is the judge. */
 START_TEST(random_runs_keep_every_promise)
 {
     static const char *const operations[] = {"allreduce*2,validate", "bcast:0*3,barrier",
@@ -458,7 +460,7 @@ static int reached(void)
     return count;
 }
 
-/* Rank 0 to 4, 4 to 5 and 6, 6 to 7: whoever is behind a dead rank is never reached, and nobody
+/* Rank 0 sends to 4, 4 to 5 and 6, 6 to 7. A rank behind a dead one is never reached, and no rank
  * asks. */
 START_TEST(nobody_is_told_and_nobody_asks)
 {
@@ -478,13 +480,13 @@ START_TEST(nobody_is_told_and_nobody_asks)
     }
     ck_assert_int_gt(missed, 0);
     members.correction = FTC_CORRECTION_CHECKED;
-    run("bcast:0", NULL); /* all of them */
+    run("bcast:0", NULL); /* reaches all of them */
     ck_assert_uint_gt(result.corrected, 0);
 }
 END_TEST
 
-/* The root multicasts at 0 and sends to its successor at 10; all others have it at 120. The
- * successor receives once more and sends at 130, the others at 120. */
+/* The root multicasts at 0 and sends to its successor at 10. All others have the datagram at 120.
+ * The successor receives once more and sends at 130; the others send at 120. */
 START_TEST(a_multicast_reaches_all_at_once)
 {
     members.dissemination = FTC_DISSEMINATION_MULTICAST;
@@ -499,13 +501,14 @@ START_TEST(a_multicast_reaches_all_at_once)
     ck_assert_uint_eq(result.operation[0].sent[FTC_MESSAGE_FRAGMENT], 1 + 7);
     ck_assert_uint_eq(result.corrected, 7);
     timed.loss_ppm = 1000000;
-    run("bcast:3", NULL); /* hop by hop, the first message 10 later */
+    run("bcast:3", NULL); /* hop by hop; the first message leaves 10 later */
     for (int hop = 0; hop < members.ranks; hop++)
         ck_assert_uint_eq(result.delivery[(3 + hop) % 8], hop == 0 ? 0 : 10 + 120 * (uint64_t)hop);
 }
 END_TEST
 
-/* Three hops on the longest path, each up to 1000 longer; never shorter, and by the seed alone. */
+/* The longest path has three hops, each up to 1000 longer. A hop is never shorter, and depends on
+ * the seed alone. */
 START_TEST(noise_makes_channels_longer)
 {
     uint64_t least = UINT64_MAX, most = 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Numbers of messages in the running system (agreement.md, "Cost without failures").
+# This file counts messages in the running system (agreement.md, "Cost without failures").
 # shellcheck disable=SC2154 # set by bats and ctest
 
 setup() {
@@ -17,8 +17,8 @@ up_messages() { # N F
     echo $(($2 * ($2 + 1) * (($1 - 1) / ($2 + 1)) + a * (a - 1)))
 }
 
-# The whole job's counters, the barrier of ftc_finalize included: 3 rounds of reduce, allreduce, barrier, validate and
-# bcast, then one allreduce.
+# Checks the counters of the whole job. They hold 3 rounds of reduce, allreduce, barrier, validate
+# and bcast, then one allreduce, and the barrier of ftc_finalize.
 check_totals() { # N F COLLECTS
     local decided=14 collected=14
     if [ "$3" -eq 1 ]; then collected=17; fi
@@ -59,7 +59,7 @@ check_totals() { # N F COLLECTS
 }
 
 @test "after a death that was agreed upon: the cost of a job without the dead, and nobody waits for them" {
-    # the coordinator, a rank in the middle, the last one, three of them
+    # The dead are the coordinator, a rank in the middle, the last rank, and three ranks together.
     for dead in 0x1 0x8 0x1000 0x1009 0x6; do
         for f in 0 1 3; do
             echo "dead $dead f $f"
@@ -79,7 +79,7 @@ check_totals() { # N F COLLECTS
     done
 }
 
-# One death in each up-correction group, so that every TREE has something to say.
+# One rank dies in each up-correction group, so that every TREE reports a failure.
 @test "the dead stay in the view (share = off): list costs more bytes than count, and count more than bit" {
     declare -A bytes
     for scheme in list count bit; do

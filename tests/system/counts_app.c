@@ -1,15 +1,19 @@
 /*
  * Counts the messages of single operations in a running job and compares them with agreement.md,
- * "Cost without failures". Run by counts.bats under ftrun.
+ * "Cost without failures". counts.bats runs it under ftrun.
  *
- *   counts_app healthy COLLECTS  every kind of operation, nobody dies; do broadcasts collect?
- *   counts_app after DEAD        the ranks in the bit set DEAD (0 to 63) die; then every kind without them
- *   counts_app reduce DEAD       the first operation is a plain reduce to the last rank, DEAD die in it (by
- *                                FTCOLL_TEST_DIE): no more messages than without failures
- *   counts_app bytes DEAD        prints the bytes of one reduce with share = off, DEAD being dead
+ *   counts_app healthy COLLECTS  runs every kind of operation, and nobody dies. COLLECTS says
+ *                                whether broadcasts collect
+ *   counts_app after DEAD        the ranks in the bit set DEAD (0 to 63) die; then every kind of
+ *                                operation runs without them
+ *   counts_app reduce DEAD       the first operation is a plain reduce to the last rank. The ranks
+ *                                in DEAD die in it (by FTCOLL_TEST_DIE). It must take no more
+ *                                messages than without failures
+ *   counts_app bytes DEAD        prints the bytes of one reduce with share = off after DEAD have
+ *                                died
  *
- * A rank's *window* of an operation reaches from its call to the next call. Rank by rank counts are
- * added up by an allreduce at the end, which is in no window.
+ * The *window* of an operation at a rank reaches from its call to the next call. An allreduce at
+ * the end adds up the counts of all ranks. It is in no window.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -32,11 +36,11 @@ enum kind { REDUCE, ALLREDUCE, BARRIER, VALIDATE, BCAST };
 static const char *const kind_names[KINDS] = {"reduce", "allreduce", "barrier", "validate",
                                               "bcast"};
 
-/* Sums of these over all ranks are what an operation cost. */
+/* The sums of these counts over all ranks are the cost of an operation. */
 enum {
     SENT = 0,
-    BYTES = FTC_MESSAGES, /* after the counts by kind */
-    WRITTEN_OFF,          /* dead ranks that were waited for */
+    BYTES = FTC_MESSAGES, /* follows the counts by kind */
+    WRITTEN_OFF,          /* dead ranks that the rank had waited for */
     RETRIES,
     COUNTS
 };
@@ -80,7 +84,7 @@ static void add(struct window *sum, const struct window *more, int64_t factor)
         sum->count[i] += factor * more->count[i];
 }
 
-/* The window of the last operation ends here, at the next call or at the end. */
+/* Ends the window of the last operation. Called before the next call and at the end. */
 static void close_window(struct app *app)
 {
     struct window now = sample(app, app->rank);
@@ -96,7 +100,7 @@ static bool is_dead(const struct app *app, int rank)
     return rank < 64 && (app->dead >> rank & 1);
 }
 
-/* The lowest survivor, from `from` on. */
+/* The lowest survivor whose rank is at least `from`. */
 static int survivor(const struct app *app, int from)
 {
     while (is_dead(app, from % app->size))
@@ -133,7 +137,7 @@ static void run_windows(struct app *app)
         wrong(app, "adding up failed");
 }
 
-/* agreement.md, "Cost without failures", of `m` participants. */
+/* agreement.md, "Cost without failures", for `m` participants. */
 static int64_t up_messages(int m, int f)
 {
     int64_t a = (m - 1) % (f + 1) + 1;
@@ -180,8 +184,8 @@ static int failed_count(const struct app *app)
     return report.failed_count;
 }
 
-/* Operations until one has delivered all of the dead as failed, and one more, so that all repair is
- * over. */
+/* Runs operations until one has delivered all of the dead as failed. Runs one more, after which all
+ * repair is over. */
 static void die_and_agree(struct app *app)
 {
     if (run(app, BARRIER, 0) != FTC_SUCCESS)
@@ -209,7 +213,7 @@ static void after(struct app *app)
     judge_windows(app, app->size - __builtin_popcountll(app->dead), false);
 }
 
-/* The dead ranks' slots still say what they sent. */
+/* The slots of the dead ranks still hold the counts of what they sent. */
 static void reduce(struct app *app)
 {
     struct window mine, sum;
@@ -232,7 +236,7 @@ static void reduce(struct app *app)
         wrong(app, "a reduce with failures sent more than one without");
 }
 
-/* Of a plain reduce: there every TREE is sent, whatever the timing. */
+/* Uses a plain reduce, because there every TREE is sent, whatever the timing. */
 static void bytes(struct app *app)
 {
     int64_t least = INT64_MAX;

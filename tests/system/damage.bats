@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
-# A rank that damages what it has in the node segment, and lives on. FTRUN and DAMAGE_APP come from ctest.
+# A rank damages its own data in the node segment, and lives on. FTRUN and DAMAGE_APP come from
+# ctest.
 # shellcheck disable=SC2154 # bats sets variables
 
 load ../launcher/helper
 
-# harm WHAT: four ranks, of which rank 1 damages its post.
+# harm WHAT: runs four ranks; rank 1 damages its post.
 harm() {
     run timeout 60 "$FTRUN" -np 4 -f 1 --max-failures 1 "$DAMAGE_APP" "$1" "$PWD/damaged.$1"
     echo "$1: $output"

@@ -1,15 +1,17 @@
 /*
- * A rank that damages its own post on the node board, while it lives and others have still to read
- * it; by damage.bats:
+ * A rank damages its own post on the node board, while it lives and others have still to read the
+ * post. damage.bats runs it:
  *
  *   damage_app HARM FILE    rank 1 is the root of a broadcast, and damages its post before the
- *                           others come to it: they wait for FILE. They must get the same from the
+ *                           others call it: they wait for FILE. They must all get the same from the
  *                           broadcast, and then sum up without rank 1
- *   damage_app called FILE  rank 1 damages the number of its calls, makes FILE, and waits: messages
- *                           of the others' gossip come meanwhile. No other rank reads that number
+ *   damage_app called FILE  rank 1 damages the number of its calls, makes FILE, and waits.
+ *                           Meanwhile gossip messages of the other ranks arrive. No other rank
+ *                           reads that number
  *
- * HARM is mark, signature, size, offset, cleared, cleared-gossip or sequence. Of a cleared mark
- * nobody knows but rank 1: it calls an allreduce, or gossips, and is to find it there.
+ * HARM is mark, signature, size, offset, cleared, cleared-gossip or sequence. Only rank 1 can
+ * notice that its mark is cleared. It then calls an allreduce, or gossips, and must find the damage
+ * there.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -46,7 +48,7 @@ static void damage_post(const char *harm)
 {
     struct ftc_board_memory memory = ftc_segment_board(attach());
     struct ftc_board_post *post =
-        (struct ftc_board_post *)(void *)memory.posts + ROOT; /* of round 0 */
+        (struct ftc_board_post *)(void *)memory.posts + ROOT; /* the post of round 0 */
     if (strcmp(harm, "mark") == 0)
         post->mark = 0x123456789abcdefull;
     else if (strcmp(harm, "signature") == 0)
@@ -61,7 +63,7 @@ static void damage_post(const char *harm)
         post->mark += FTC_BOARD_DEPTH;
 }
 
-/* The others may come. */
+/* Making the file lets the other ranks go on. */
 static void make_file(const char *path)
 {
     FILE *file = fopen(path, "w");
@@ -105,7 +107,7 @@ static int gossip_with_damaged_count(ftc_comm *world, const char *path)
         ftc_segment_slot(segment, ROOT)->called += 1000;
         ftc_segment_detach(segment);
         make_file(path);
-        usleep(LATE_US); /* the messages of the others come meanwhile */
+        usleep(LATE_US); /* meanwhile the messages of the other ranks arrive */
     } else {
         wait_for(path);
     }

@@ -1,7 +1,7 @@
 /*
- * Declares a live rank failed, as no launcher would: this shows what a wrong verdict does to the
- * rank that it hits. ftrun takes back every declaration that is not its own. So the declaration is
- * repeated until the rank has ended.
+ * Declares a live rank failed, which no launcher would do. This shows what a wrong verdict does to
+ * the rank that it hits. ftrun takes back every declaration that is not its own. So this program
+ * repeats the declaration until the rank has ended.
  *
  *   declare JOB RANK
  */

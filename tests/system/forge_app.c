@@ -1,11 +1,13 @@
 /*
- * A rank that finds a decision word which cannot be in its node's segment, by levels.bats:
+ * A rank finds a decision word, or a post, that is impossible in its node's segment. levels.bats
+ * runs it:
  *
- *   forge_app status|size     rank 1 writes one in the name of rank 0, its delegate, and calls a barrier; the others wait
- *   forge_app post            rank 1 makes a post for a barrier that cannot be one, and lives on;
- *                             the others call the barrier, and must come through
- *   forge_app mark            rank 1 waits in a barrier for rank 0, which comes once rank 2 has
- *                             changed rank 1's mark; all but rank 1 must come through
+ *   forge_app status|size     rank 1 writes the word in the name of rank 0, its delegate, and calls
+ *                             a barrier; the others wait
+ *   forge_app post            rank 1 makes an impossible post for a barrier, and lives on; the
+ *                             others call the barrier, and must come through
+ *   forge_app mark            rank 1 waits in a barrier for rank 0. Rank 0 calls it once rank 2 has
+ *                             changed rank 1's mark. All ranks but rank 1 must come through
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +48,7 @@ static int come_through(ftc_comm *world)
     return ftc_barrier(world) == FTC_SUCCESS && ftc_finalize(world) == FTC_SUCCESS ? 0 : 1;
 }
 
-/* Until rank 1's place for round 0 has the mark of `round`. */
+/* Waits until rank 1's place for round 0 has the mark of `round`. */
 static void wait_for_mark(const struct ftc_level *level, uint64_t round)
 {
     struct timespec moment = {.tv_nsec = 1000000};

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
-# Gossip aggregation in real processes: right, the same bits everywhere, whatever dies, is lost or flips. gossip_app checks every result.
+# Gossip aggregation in real processes: results must be right, with the same bits at every rank,
+# when ranks die, messages get lost or bits flip. gossip_app checks every result. Here the agreement
+# that ends an aggregation runs on the board; in the storms and the flips it runs by messages, too.
 # shellcheck disable=SC2153 # GOSSIP_APP and STATUS come from ctest
-# The agreement at its end is on the board here; storms and flips have it by messages, too.
 
 setup() {
     report=$BATS_TEST_TMPDIR/report.json
@@ -9,7 +10,7 @@ setup() {
     export FTCOLL_COLLECTIVES_ALGORITHM=board
 }
 
-# gossip NP [ftrun's options --] gossip_app's arguments: in $output what it says
+# gossip NP [ftrun's options --] gossip_app's arguments: leaves in $output what gossip_app prints.
 gossip() {
     local np=$1 options=()
     shift
@@ -46,7 +47,8 @@ gossip() {
                 [[ $output == *"$algorithm needs answers, which the links of a directed hypercube do not carry: take hypercube"* ]]
                 ;;
             push-flow/directed-hypercube | pflc/directed-hypercube)
-                # Without turns a flow is pushed on while its receiver sleeps, which may leave nothing but rounding: then no result.
+                # Without turns a flow is pushed on while its receiver sleeps. This may leave
+                # nothing but rounding errors, and then there is no result.
                 gossip 8 3 3 "algorithm=$algorithm" "neighbourhood=$neighbourhood"
                 [[ $output =~ "gossip: "([0-3])" converged, "([0-3])" not, of 8 ranks" ]]
                 [ $((BASH_REMATCH[1] + BASH_REMATCH[2])) -eq 3 ]
@@ -76,7 +78,8 @@ gossip() {
         [[ $output == *"gossip: 5 converged, 0 not, of 6 ranks"* ]]
         [ "$(jq '[.ranks[] | select(.failed)] | length' "$report")" -eq 2 ]
     done
-    FTCOLL_TEST_DEAF=0@100,5@300 FTCOLL_TEST_DIE=3@send:40 gossip 8 3 3 # some learn of it late
+    # Some ranks learn of the death late.
+    FTCOLL_TEST_DEAF=0@100,5@300 FTCOLL_TEST_DIE=3@send:40 gossip 8 3 3
     [[ $output == *"gossip: 3 converged, 0 not, of 7 ranks"* ]]
 }
 
@@ -92,9 +95,11 @@ gossip() {
     local algorithm neighbourhood
     for neighbourhood in hypercube torus; do
         for algorithm in push-flow pflc pfcc; do
-            FTCOLL_TEST_DIE=0@send:20 gossip 3 4 3 "algorithm=$algorithm" "neighbourhood=$neighbourhood" # 1 - 0 - 2
+            # Rank 0 stood between 1 and 2.
+            FTCOLL_TEST_DIE=0@send:20 gossip 3 4 3 "algorithm=$algorithm" "neighbourhood=$neighbourhood"
             [[ $output == *"gossip: 4 converged, 0 not, of 2 ranks"* ]]
-            FTCOLL_TEST_DIE=1@send:20,2@send:25,4@send:30 gossip 8 4 3 "algorithm=$algorithm" "neighbourhood=$neighbourhood" # 0 is alone
+            # Rank 0 is alone.
+            FTCOLL_TEST_DIE=1@send:20,2@send:25,4@send:30 gossip 8 4 3 "algorithm=$algorithm" "neighbourhood=$neighbourhood"
             [[ $output == *"gossip: 4 converged, 0 not, of 5 ranks"* ]]
         done
     done
@@ -132,12 +137,12 @@ gossip() {
     done
 }
 
-# The numbers of the ranks that failed, in the report.
+# Prints the numbers of the ranks that failed, by the report.
 victims() {
     jq -c '[.ranks[] | select(.failed) | .rank]' "$report"
 }
 
-# Each attempt has two agreements; an allreduce of fewer words follows.
+# Each attempt has two agreements. An allreduce of fewer words follows.
 @test "a bit flipped in the agreement that ends an operation costs its rank, in a later one too" {
     local bit operation variable flips
     for bit in 3 55; do
@@ -152,7 +157,7 @@ victims() {
         [[ $output == *"gossip: 2 converged, 0 not, of 7 ranks"* && $(victims) == "[0]" ]]
         [ "$(jq '.ranks[0].code' "$report")" -eq 117 ]
     done
-    for operation in 0 1; do # the barrier has a head alone
+    for operation in 0 1; do # the barrier has only a head
         gossip 8 --set "drill.flip=0:head.1:7@$operation/0" -- 2 1
         [[ $output == *"gossip: 2 converged, 0 not, of 7 ranks"* && $(victims) == "[0]" ]]
     done
@@ -160,18 +165,20 @@ victims() {
 
 @test "a bit flipped in the head of a message of gossip costs nothing, or without turns its rank" {
     local place
-    for place in 0:1 0:8 0:17 0:33 1:0 1:60 2:5 3:9 4:0 4:33 5:1; do # from the version to the letter's number
+    # From the version to the number of the letter.
+    for place in 0:1 0:8 0:17 0:33 1:0 1:60 2:5 3:9 4:0 4:33 5:1; do
         gossip 8 --set "drill.flip=2:head.${place%:*}:${place#*:}@0/12" --set log.level=info -- 2 3
         [[ $output == *"gossip: 2 converged, 0 not, of 8 ranks"* && $(victims) == "[]" ]]
         [[ $output == *"is damaged: dropped"* ]]
     done
     [ "$(jq '[.ranks[].counters.dropped] | add' "$report")" -ge 1 ]
-    for place in 0:1 0:8 0:33 1:0; do # before the receiver has called
+    for place in 0:1 0:8 0:33 1:0; do # arrives before the receiver has called
         gossip 2 --set "drill.flip=0:head.${place%:*}:${place#*:}@0/6" --set log.level=info -- 2 3 late=1 pause=200
         [[ $output == *"gossip: 2 converged, 0 not, of 2 ranks"* && $(victims) == "[]" ]]
         [[ $output == *"is damaged: dropped"* ]]
     done
-    gossip 8 --set drill.flip=2:head.1:0@0/12 -- 1 3 turns=-1 # it may end without a result, as after any death
+    # The operation may end without a result, as after any death.
+    gossip 8 --set drill.flip=2:head.1:0@0/12 -- 1 3 turns=-1
     [[ $output == *" of 7 ranks"* && $(victims) == "[2]" ]]
 }
 
@@ -222,7 +229,8 @@ victims() {
     "$FTRUN" -np 4 --set drill.message_loss=97 --set gossip.patience_us=100 --set gossip.most_messages=0 \
         "$GOSSIP_APP" 1 3 accuracy=1e-12 >/dev/null 2>&1 3>&- &
     pid=$!
-    shows_who_waits() { # of the ranks that have not settled at that moment; one that has waits for the agreement
+    # Shows the ranks that had not settled at that moment. A settled rank waits for the agreement.
+    shows_who_waits() {
         "$STATUS" --json "$pid" >"$json" 2>/dev/null && jq -ne 'input.jobs[0].ranks | any(.[].activity;
             .operation == "gossip" and .unsettled_ns > 1e8 and .waits_for_rank != null and .waits >= 1)' "$json" >/dev/null &&
             COLUMNS=200 run "$STATUS" -n "$pid" && [[ $output == *"unsettled "* ]]

@@ -1,17 +1,24 @@
 /*
- * Gossip aggregations one after the other; every rank checks each result against the exact one of
- * the ranks that are in it, and that all survivors have the same bits. Run by gossip.bats under
- * ftrun.
+ * Runs gossip aggregations one after the other. Every rank checks each result against the exact one
+ * of the ranks that are in it. It also checks that all survivors have the same bits. gossip.bats
+ * runs it under ftrun.
  *
  *   gossip_app TIMES COUNT [NAME=VALUE...]
  *
- * Names: algorithm, neighbourhood, accuracy, turns (1, -1), messages as in ftc_gossip_options;
- * op=sum|avg; mix=1: an exact allreduce after each one; late=RANK: that rank comes 50 ms, or
- * pause=MS, late to each; why=1: each rank says why there is no result; nan=RANK: an input of that
- * rank is not a number; other=RANK: that rank gossips about twice as many values; barrier=RANK:
- * that rank calls a barrier instead; least=RANKS: stop when fewer are left; unchecked=1: results
- * need not be right, but the same everywhere. The lowest survivor prints how many converged, the
- * greatest relative error, and the messages of a rank in the last one.
+ *   algorithm, neighbourhood, accuracy, turns (1, -1), messages
+ *                      as in ftc_gossip_options
+ *   op=sum|avg         the operator
+ *   mix=1              an exact allreduce after each aggregation
+ *   late=RANK          that rank calls each aggregation 50 ms late, or pause=MS late
+ *   why=1              each rank says why there is no result
+ *   nan=RANK           an input of that rank is not a number
+ *   other=RANK         that rank gossips about twice as many values
+ *   barrier=RANK       that rank calls a barrier instead
+ *   least=RANKS        stop when fewer ranks are left
+ *   unchecked=1        results need not be right, but must be the same at every rank
+ *
+ * The lowest survivor prints how many aggregations converged, the greatest relative error, and how
+ * many messages a rank sent in the last one.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +38,7 @@ struct app {
     ftc_gossip_options options;
     bool sum, mix, why, unchecked;
     int late, pause_ms, nan, other, barrier, least;
-    double accuracy; /* to check with */
+    double accuracy; /* results are checked against it */
     double *send, *recv;
     unsigned long converged, given_up;
     double worst;
@@ -45,7 +52,7 @@ static _Noreturn void wrong(const struct app *app, unsigned long i, const char *
     exit(99);
 }
 
-/* Of both signs and very different sizes, another one in each operation. */
+/* Inputs have both signs and very different sizes, and differ from operation to operation. */
 static double input(int rank, unsigned long i, size_t element)
 {
     double size = (element % 3 == 0) ? 1e3 : 1;
@@ -88,14 +95,15 @@ static void check_value(struct app *app, unsigned long i)
     app->worst = fmax(app->worst, worst / size);
     if (app->unchecked)
         return;
-    /* rounding of the inputs, of which the largest are not above 10^4, apart */
+    /* The bound allows for the rounding of the inputs, the largest of which is not above 10^4. */
     if (!(worst <= app->accuracy * size + 0x1p-50 * 1e4 * (app->sum ? app->size : 1))) {
         fprintf(stderr, "gossip: relative error %g\n", worst / size);
         wrong(app, i, "the result is not within the accuracy");
     }
 }
 
-/* The bits of all, as whole numbers: their least and greatest are equal. */
+/* Checks that all ranks have the same bits: taken as whole numbers, their minimum equals their
+ * maximum. */
 static void check_same(const struct app *app, unsigned long i)
 {
     int64_t both[2] = {0, 0}, all[2];
@@ -200,7 +208,7 @@ static void read_options(struct app *app, int argc, char **argv)
     }
 }
 
-/* By the decision of the last operation: the same at all. */
+/* Asks the decision of the last operation, so the answer is the same at all ranks. */
 static bool enough_left(const struct app *app)
 {
     ftc_report report = {.struct_size = sizeof(report)};

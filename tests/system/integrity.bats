@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Bits that turn over in running jobs: votes correct or detect them, checksums make deaths of them.
+# Bits flip in running jobs. Votes correct or detect the flips; checksums turn them into deaths.
 # shellcheck disable=SC2154 # set by bats and ctest
 
 bats_require_minimum_version 1.5.0
@@ -11,7 +11,7 @@ setup() {
     report=$BATS_TEST_TMPDIR/report.json
 }
 
-# launch NP F MODE FLIPS [ftrun's options] -- ARGS of integrity_app
+# launch NP F MODE FLIPS [ftrun's options] -- arguments of integrity_app
 launch() {
     local np=$1 f=$2 mode=$3 flips=$4 options=()
     shift 4
@@ -27,7 +27,7 @@ launch() {
     echo "$stderr"
 }
 
-# How often a rule was taken by all ranks.
+# Prints how often all ranks together took a rule.
 rule() {
     jq "[.ranks[].counters.rules[\"$1\"]] | add" "$report"
 }
@@ -77,7 +77,7 @@ operation 3: right, 3 compared, wrong: 1
 }
 
 @test "a damaged message is outvoted too" {
-    launch 7 2 vote 3:message:40@1/2 -- 4 # UP to two, then TREE
+    launch 7 2 vote 3:message:40@1/2 -- 4 # UP messages go to two ranks, then TREE
     [ "$status" -eq 0 ]
     [ "$output" = "operation 1: right, 3 compared, wrong: 3
 4 right, 0 corrupt, 0 wrong; integrity vote" ]
@@ -85,7 +85,8 @@ operation 3: right, 3 compared, wrong: 1
 
 @test "with checksums damaged memory is a death, whatever the variable" {
     local variable
-    for variable in input up partial; do # at a rank of the lowest subtree, whose value is needed
+    # Flips strike a rank of the lowest subtree, whose value is needed.
+    for variable in input up partial; do
         launch 7 2 checksum "4:$variable:5@2/0" -- 10
         [ "$status" -eq 0 ]
         [ "$output" = "10 right, 0 corrupt, 0 wrong; integrity checksum" ]

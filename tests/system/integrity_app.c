@@ -1,12 +1,13 @@
 /*
- * Sums of small whole numbers, which are exact: every survivor knows what may be right for the
- * failed set that it is told. Run by integrity.bats under ftrun.
+ * Sums small whole numbers, which floating point adds exactly. So every survivor knows which
+ * results may be right for the failed set that it is told. integrity.bats runs it under ftrun.
  *
  *   integrity_app TIMES [reduce]    allreduces, or reduces to rank 0
  *
  * The lowest survivor that has results prints a line for each operation that was not right and
- * unanimous, "operation 3: right, 3 compared, wrong: 1" or "operation 3: corrupt, 2 compared,
- * wrong: 1 2", and at the end how many it counted, "20 right, 0 corrupt, 0 wrong".
+ * unanimous: "operation 3: right, 3 compared, wrong: 1" or "operation 3: corrupt, 2 compared,
+ * wrong: 1 2". At the end it prints how many operations of each kind it counted: "20 right, 0
+ * corrupt, 0 wrong".
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static double input(int rank, long i, int element)
     return (double)((rank + 1) * (element + 1)) + (double)i;
 }
 
-/* The sum of all ranks but those of the failed ones that `out` has a bit for. */
+/* Is `sum` the sum of all ranks but those failed ranks that `out` has a bit for? */
 static bool is_sum(const struct app *app, long i, const double *sum, const ftc_report *report,
                    unsigned out)
 {
@@ -54,7 +55,7 @@ static bool is_sum(const struct app *app, long i, const double *sum, const ftc_r
     return true;
 }
 
-/* What a failed rank has put in is there entirely or not at all. */
+/* Checks that the contribution of a failed rank is in the sum entirely or not at all. */
 static bool is_right(const struct app *app, long i, const double *sum, const ftc_report *report)
 {
     for (unsigned out = 0; out < 1u << report->failed_count; out++)

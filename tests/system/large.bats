@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
-# Large allreduces across nodes, round the ring: each node is an ftrun that another one has started, all on this machine.
+# Large allreduces across nodes, round the ring. Each node is an ftrun that another one has started,
+# all on this machine.
 # shellcheck disable=SC2154 # bats sets variables
 
 bats_require_minimum_version 1.5.0
 
 load ../launcher/helper
 
-# nodes N [options] program: a job of N nodes.
+# nodes N [options] program: runs a job of N nodes.
 nodes() {
     local count=$1
     shift
@@ -14,7 +15,7 @@ nodes() {
     echo "exit code $status: $output"
 }
 
-# What the busiest rank has sent, in bytes, in a job with such a setting.
+# Prints how many bytes the busiest rank has sent, in a job with the given setting.
 most_bytes() {
     nodes 4 -np 8 --set "collectives.large=$1" --report "$BATS_TEST_TMPDIR/report" "$PERF" -m 1M -i 3 -w 1 allreduce
     [ "$status" -eq 0 ]
@@ -56,7 +57,8 @@ most_bytes() {
     done
 }
 
-# 8 bytes are large for those in the ring, 4 are not.
+# Some ranks have 8 bytes, which are large and go round the ring. The others have 4 bytes, which are
+# not large.
 @test "large for some and small for others: 116" {
     run timeout -s KILL 60 "$FTRUN" -np 6 --timeout 30 --set collectives.algorithm=corrected \
         --set collectives.large=ring --set collectives.large_at=5 "$WRONG_APP" mismatch count

@@ -1,12 +1,14 @@
 #!/usr/bin/env bats
-# Operations over two levels (docs/design/nodes.md): nodes are agents of one machine here. FTRUN, PERF, LOOP, WRONG_APP, FORGE_APP come from ctest.
+# Operations over two levels (docs/design/nodes.md). Here nodes are agents of one machine. FTRUN,
+# PERF, LOOP, WRONG_APP and FORGE_APP come from ctest.
 # shellcheck disable=SC2016,SC2153,SC2154 # commands for ranks; bats sets variables
 
 bats_require_minimum_version 1.5.0
 
 load ../launcher/helper
 
-# nodes N [ftrun's options] program: in the foreground; what ranks and ftrun say in $output.
+# nodes N [ftrun's options] program: runs a job in the foreground; $output gets what ranks and ftrun
+# print.
 nodes() {
     local count=$1
     shift
@@ -14,17 +16,17 @@ nodes() {
     echo "$output"
 }
 
-# survivors N: so many ranks came to the end.
+# survivors N: N ranks came to the end.
 survivors() {
     [ "$(grep -c "^rank .*: the sum of" <<<"$output")" -eq "$1" ]
 }
 
-# sent RANK: messages of the agreement core that it sent, by the report.
+# sent RANK: prints how many messages of the agreement core the rank sent, by the report.
 sent() {
     jq "[.ranks[] | select(.rank == $1) | .counters.sent[]] | add" report.json
 }
 
-# took RULE: how often ranks did that.
+# took RULE: prints how often ranks took the rule.
 took() {
     jq "[.ranks[].counters.rules[\"$1\"] // 0] | add" report.json
 }
@@ -89,7 +91,8 @@ took() {
 @test "ranks in different collectives: the job ends with 116, and a line says who called what" {
     local what np
     for what in bcast bcast-from-here reduce reduce-to-here barrier validate count finalize; do
-        for np in 6 8; do # rank 3 is the delegate of its node, or is not
+        # Rank 3 is the delegate of its node with one of these, and not with the other.
+        for np in 6 8; do
             nodes 2 -np "$np" --timeout 30 "$WRONG_APP" mismatch "$what"
             [ "$status" -eq 116 ]
             grep -q "rank . is in .*, rank . in " <<<"$output"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
-# Multicast with a ring, and with other corrections, in running jobs: what is lost, doubled, late, damaged or of others, every
-# value arrives; the report counts how. What a drill draws comes from a seed that is printed: FTC_TEST_SEED=N replays it.
-# NP and TIMES make a longer run of it.
+# Multicast with a ring, and with other corrections, in running jobs. Datagrams are lost, doubled,
+# late, damaged or of other jobs, and yet every value arrives. The report counts the way each piece
+# came. A printed seed determines what a drill draws: FTC_TEST_SEED=N replays it. NP and TIMES make
+# a longer run.
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and ctest; each test has its own
 
 bats_require_minimum_version 1.5.0
@@ -13,16 +14,16 @@ setup() {
     np=${NP:-8} times=${TIMES:-200}
     seed=${FTC_TEST_SEED:-$((RANDOM * 32768 + RANDOM))}
     echo "FTC_TEST_SEED=$seed np $np"
-    sizes=(1 1000 20000 70000) # 1, 1, 3 and 9 pieces
+    sizes=(1 1000 20000 70000) # these take 1, 1, 3 and 9 pieces
 }
 
-# The next number of the seed's sequence, in $drawn: 0 to BELOW - 1.
+# Puts the next number of the seed's sequence, 0 to BELOW - 1, into $drawn.
 draw() { # BELOW
     seed=$(((seed * 1103515245 + 12345) % 2147483648))
     drawn=$((seed / 65536 % $1))
 }
 
-# launch REPORT [ftrun's options] -- ARGS of multicast_app
+# launch REPORT [ftrun's options] -- arguments of multicast_app
 launch() {
     local report=$1 options=()
     shift
@@ -36,7 +37,7 @@ launch() {
         "$MULTICAST_APP" "$@"
 }
 
-# All broadcasts arrive; the sums over all ranks are then in $figures.
+# Checks that all broadcasts arrive, and leaves the sums over all ranks in $figures.
 delivers() { # [ftrun's options]
     run --separate-stderr launch report.json "$@" -- "$times" "${sizes[@]}"
     echo "$* $output $stderr"
@@ -55,8 +56,9 @@ holds() { # jq's condition on the figures
     jq -e "$1" <<<"$figures" >/dev/null
 }
 
-# Of $figures.all pieces so many came by datagram as the loss leaves, by 6 standard deviations; and up to 1 % of them, which
-# the ring may have brought before.
+# Checks the number of pieces that came by datagram, of $figures.all pieces. It must be what the
+# loss leaves, give or take 6 standard deviations, and up to 1 % fewer, because the ring may have
+# brought a piece before its datagram.
 near() { # LOSS_PERCENT
     jq -e --argjson loss "$1" '(1 - $loss / 100) as $p | (6 * ($p * (1 - $p) / .all | sqrt)) as $chance
         | {share: (.datagram / .all), low: ($p * 0.99 - $chance), high: ($p + $chance)} | debug
@@ -103,7 +105,8 @@ near() { # LOSS_PERCENT
 
 @test "damaged datagrams are counted and dropped" {
     delivers --set drill.multicast_corrupt=30
-    holds '.corrupt > 0 and .corrupt + .foreign == .drill_other' # where the damage is in the name of the job, it is another's
+    # A datagram whose damage is in the name of the job counts as another job's.
+    holds '.corrupt > 0 and .corrupt + .foreign == .drill_other'
     near 30
 }
 
@@ -148,7 +151,8 @@ near() { # LOSS_PERCENT
     holds '.all == 0 and .sent == 0'
     sizes=(1000 70000)
     delivers --set multicast.most_bytes=1000
-    holds ".all > 0 and .all <= ($times * 3 / 2 + 1) * ($np - 1)" # one in two, and every barrier
+    # Every second broadcast, and every barrier.
+    holds ".all > 0 and .all <= ($times * 3 / 2 + 1) * ($np - 1)"
 }
 
 @test "two jobs at the same time do not disturb each other" {
@@ -160,7 +164,8 @@ near() { # LOSS_PERCENT
         [ "$(cat "$TMPDIR/$job")" = "$times delivered, 0 without a root" ]
         figures=$(sums $job.json)
         echo "$figures"
-        holds '.foreign == 0 and .corrupt == 0 and .datagram > 0' # 38 random bits of address and port: they do not meet
+        # Address and port have 38 random bits: the jobs do not meet.
+        holds '.foreign == 0 and .corrupt == 0 and .datagram > 0'
     done
 }
 
@@ -179,7 +184,7 @@ near() { # LOSS_PERCENT
     [[ $stderr == *"no interface or address \"nosuch0\" is up here and can multicast: see \`ip address\`"* ]]
 }
 
-# From now on ftrun runs in a network namespace with an interface `small` that has no room for datagrams.
+# From now on ftrun runs in a network namespace. Its interface `small` has no room for datagrams.
 inside() {
     local setup="ip link set lo up && ip link add small mtu 68 type veth peer name other &&
         ip address add 10.0.0.1/24 dev small && ip link set small up && ip link set other up"
@@ -207,7 +212,8 @@ inside() {
     holds '.datagram > 0 and .ring > .datagram and .datagram + .ring == .all'
 }
 
-# Points are drawn for three ranks, the others check that each broadcast came to all or was without its root.
+# Three ranks die at points that are drawn. The others check that each broadcast came to all ranks,
+# or that it was without its root.
 @test "ranks that die in the middle, half of the datagrams lost" {
     local ways=(kill exit abort) round victims orders
     for ((round = 0; round < times / 20; round++)); do

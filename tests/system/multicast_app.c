@@ -1,12 +1,12 @@
 /*
- * Broadcasts from each rank in turn, a barrier after each, so that no root runs ahead of those who
- * receive. Every rank checks every byte. Run by multicast.bats under ftrun, whose report counts how
- * the pieces came.
+ * Broadcasts from each rank in turn. A barrier follows each broadcast, so that no root runs ahead
+ * of its receivers. Every rank checks every byte. multicast.bats runs it under ftrun, whose report
+ * counts how the pieces came.
  *
  *   multicast_app TIMES SIZE...    the sizes in turn, in bytes
  *
- * Without the root, when that has failed, the buffer stays as it was. The lowest survivor prints
- * how many broadcasts were delivered, and how many had no root.
+ * When a broadcast has no root, because the root has failed, the buffer stays as it was. The lowest
+ * survivor prints how many broadcasts were delivered, and how many had no root.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,7 +34,8 @@ static _Noreturn void wrong(const struct app *app, unsigned long i, const char *
     exit(99);
 }
 
-/* Another value in each broadcast, with no period that a piece could have. */
+/* The bytes differ from broadcast to broadcast, and repeat with no period that a piece could
+ * have. */
 static unsigned char byte_of(unsigned long i, size_t at)
 {
     uint64_t z = (i + 1) * 0x9e3779b97f4a7c15ull + at * 0xbf58476d1ce4e5b9ull;

@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
-# Jobs that cannot see each other's processes: without /proc, and in pid namespaces that share /dev/shm. CTest runs
-# this by own_shm.
+# Jobs that cannot see each other's processes: without /proc, and in pid namespaces that share
+# /dev/shm. CTest runs this file through own_shm.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # commands for other shells; bats runs tests in subshells and sets variables
 
 load ../launcher/helper
 
-# Hides /proc behind an empty one. Sanitizers read their options from there, and their check for leaks needs the rest.
+# Hides /proc behind an almost empty one. Sanitizers read their options from /proc/self, and their
+# check for leaks needs the rest.
 export HIDE_PROC='mount -t tmpfs none /proc && mkdir /proc/self &&
     printf "ASAN_OPTIONS=detect_leaks=0:%s\\0" "$ASAN_OPTIONS" >/proc/self/environ'
 
@@ -14,7 +15,7 @@ needs_namespaces() {
     unshare -m -p -f --mount-proc true || skip "no pid namespaces here"
 }
 
-# Run a command that finds nothing in /proc.
+# Runs a command that finds nothing in /proc.
 blind() {
     unshare -m sh -c 'eval "$HIDE_PROC" && exec "$@"' sh "$@"
 }

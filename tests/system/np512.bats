@@ -9,7 +9,8 @@ setup() {
     if [ -n "${ALGORITHM:-}" ]; then export FTCOLL_COLLECTIVES_ALGORITHM=$ALGORITHM; fi
 }
 
-# 20 different ranks, and times within the loop. ftrun counts them from the start of the last rank.
+# Draws 20 different ranks, and times within the loop. ftrun counts the times from the start of the
+# last rank.
 drills() {
     local -A taken=()
     local rank

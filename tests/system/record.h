@@ -1,4 +1,4 @@
-/* What a rank of the storm program writes down for each operation; the driver compares the
+/* What a rank of the storm program writes down for each operation. The driver compares the
  * survivors' files. */
 #ifndef FTC_TESTS_SYSTEM_RECORD_H
 #define FTC_TESTS_SYSTEM_RECORD_H
@@ -9,10 +9,10 @@
 
 enum record_kind {
     RECORD_ALLREDUCE,
-    RECORD_LARGE, /* allreduce of more than one block */
+    RECORD_LARGE, /* an allreduce of more than one block */
     RECORD_REDUCE,
     RECORD_LARGE_REDUCE,
-    RECORD_REDUCES, /* one after the other, more than a sender may be ahead */
+    RECORD_REDUCES, /* reduces one after the other, more than a sender may be ahead */
     RECORD_BCAST,
     RECORD_LARGE_BCAST,
     RECORD_BCASTS,
@@ -22,20 +22,20 @@ enum record_kind {
     RECORD_KINDS
 };
 
-/* Ranks as bits: storms have at most 64 ranks. */
+/* The sets of ranks are bits, because storms have at most 64 ranks. */
 struct record {
     uint32_t op, kind;
     int32_t status, root;
-    uint64_t
-        counted; /* whose input is in the result, exactly once each; ~0 where that is not known */
-    uint64_t failed;    /* of ftc_last_report() */
-    uint64_t hash;      /* of the result's bytes; 0 at a rank that gets none */
-    uint64_t board;     /* 1 if ftc_last_report() names it, else 0 */
-    uint64_t unchecked; /* a bit turned over in it, and there was nothing to compare */
-    uint64_t done;      /* 1, written last: the record is whole */
+    uint64_t counted;   /* ranks whose input is in the result, exactly once each; ~0 if not known */
+    uint64_t failed;    /* failed set of ftc_last_report() */
+    uint64_t hash;      /* hash of the result's bytes; 0 at a rank that gets none */
+    uint64_t board;     /* 1 if ftc_last_report() names the board, else 0 */
+    uint64_t unchecked; /* 1 if a bit flipped in the operation and there was nothing to compare */
+    uint64_t done;      /* 1, written last, says that the record is whole */
 };
 
-/* Operation `op` of a run with this seed: the same at every rank and in the driver. */
+/* The next random number. Operation `op` of a run draws the same ones at every rank and in the
+ * driver. */
 static inline uint64_t record_random(uint64_t *state)
 {
     uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
@@ -45,14 +45,14 @@ static inline uint64_t record_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* A plain reduce is for its root alone: nothing to compare. */
+/* A plain reduce gives a result to its root alone, so there is nothing to compare. */
 static inline int record_is_reduce(uint32_t kind)
 {
     return kind == RECORD_REDUCE || kind == RECORD_LARGE_REDUCE || kind == RECORD_REDUCES;
 }
 
-/* `gossip`: one in five is an aggregation by gossip; among many ranks, where it takes long, one in
- * twelve. */
+/* With `gossip`, one operation in five is an aggregation by gossip. Among many ranks, where it
+ * takes long, one in twelve is. */
 static inline enum record_kind record_pick(uint64_t seed, uint32_t op, int ranks, int gossip,
                                            int *root)
 {
@@ -73,7 +73,7 @@ static inline enum record_kind record_pick(uint64_t seed, uint32_t op, int ranks
     return (enum record_kind)kind;
 }
 
-/* How many operations of the library that is; gossip: in one attempt. */
+/* The number of library operations that a kind takes; for gossip, the number in one attempt. */
 static inline unsigned record_operations(enum record_kind kind)
 {
     if (kind == RECORD_REDUCES || kind == RECORD_BCASTS)

@@ -1,20 +1,21 @@
 #!/usr/bin/env bats
-# Rules of agreement.md that storms meet rarely or never, staged in real processes.
+# Stages, in real processes, rules of agreement.md that storms take rarely or never.
 # shellcheck disable=SC2153 # STATUS comes from ctest
 
 setup() {
     report=$BATS_TEST_TMPDIR/report.json
-    export FTCOLL_COLLECTIVES_ALGORITHM=corrected # the rules are those of messages
+    export FTCOLL_COLLECTIVES_ALGORITHM=corrected # only operations by messages take these rules
 }
 
-# rule RANK NAME: how often the rank took it
+# rule RANK NAME: prints how often the rank took the rule.
 rule() {
     jq -r ".ranks[$1].counters.rules[\"$2\"]" "$report"
 }
 
 @test "messages of a history that died are dropped by their epoch (rule 0)" {
-    # Rank 0 tells only rank 1 its decision of operation 0 and dies. 1 and 3 deliver it, begin operation 1 without 0 and send
-    # PREPARE and TREE of it to 2; then they die. 2, which learns of all that late, decides operation 0 by itself.
+    # Rank 0 tells only rank 1 its decision of operation 0 and dies. Ranks 1 and 3 deliver it and
+    # begin operation 1 without rank 0. They send PREPARE and TREE of operation 1 to rank 2; then
+    # they die. Rank 2 learns of all deaths late and decides operation 0 by itself.
     FTCOLL_TEST_DIE=0@send:1,1@send:4,3@send:3 FTCOLL_TEST_DEAF=1@150,3@400,2@900 \
         run timeout -s KILL 60 "$FTRUN" -np 4 -f 0 --report "$report" "$LOOP" 3
     echo "$output"
@@ -25,7 +26,8 @@ rule() {
 }
 
 @test "a retry with bit waits for a notice (rule 3)" {
-    # More than f = 0 failures: the coordinator gets no failure-free subtree before it is told who died.
+    # More than f = 0 ranks fail. The coordinator gets no failure-free subtree before it is told who
+    # died.
     FTCOLL_TEST_DIE=3@call:1 FTCOLL_TEST_DEAF=0@700 \
         run timeout -s KILL 60 "$FTRUN" -np 6 -f 0 --set failure_info.scheme=bit --report "$report" "$LOOP" 3
     echo "$output"

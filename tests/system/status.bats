@@ -18,7 +18,8 @@ teardown() {
     fi
 }
 
-# Four ranks that call an allreduce each millisecond, but rank 2, if WHAT is not "pace": it leaves the loop before operation 20.
+# Starts four ranks that call an allreduce each millisecond. If WHAT is not "pace", rank 2 leaves
+# the loop before operation 20.
 start() { # WHAT [ftrun options]
     local what=$1
     shift
@@ -28,7 +29,8 @@ start() { # WHAT [ftrun options]
     pid=$!
 }
 
-# look FILTER: --json of the job until the filter of jq holds, at most 30 s; then the page, in $output
+# look FILTER: asks for --json of the job until jq's FILTER holds, at most 30 s; then puts the page
+# into $output.
 look() {
     local end=$((SECONDS + 30)) job
     until job=$(find /dev/shm -maxdepth 1 -name "ftcoll-$(id -u)-$pid.*" | sed 's/.*-//') && [ -n "$job" ] &&
@@ -76,7 +78,8 @@ has() { # TEXT: blanks in a row count as one
     jq -e '.jobs[0].ranks[2] | .called == 20 and .returned == 20 and .lag == 1 and .awaited_by == 3 and
         .activity.waits_for_rank == null' json
     has "all finally wait for rank 2: outside for"
-    look '.ranks | all(.activity.since_ns > 1500000000)' # for as long as it lasts
+    # The time grows as long as the activity lasts.
+    look '.ranks | all(.activity.since_ns > 1500000000)'
 }
 
 @test "one rank is stopped: its heartbeat is still, and everybody waits for it" {

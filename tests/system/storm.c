@@ -1,23 +1,31 @@
 /*
- * Kill storms in real processes: run after run, a job of random size and settings whose ranks die
- * at random and at chosen moments; then the survivors' records must agree, count every survivor
- * once, and nothing may be left behind.
+ * Kill storms in real processes. Run after run, a job of random size and settings starts, and its
+ * ranks die at random and at chosen moments. Then the survivors' records must agree and count every
+ * survivor once, and nothing may be left behind.
  *
- *   storm RUNS [SEED]        environment: FTRUN, STORM_APP, STORM_NOTICES=off,
- *                        STORM_ALGORITHM=board|corrected (else every second run is by messages, at
- *                        random),
- *                        STORM_TRANSPORT=shm|tcp|... (transport.order; else at random),
- *                        STORM_KIND=plain|gossip|vote|checksum (storm_strikes.c; else at random),
- *                        STORM_NODES=N (so many nodes, where there are ranks for them; else at
- *                        random), STORM_RANKS=N (at most; else up to 64), STORM_TIMEOUT_MS=T (of
- *                        several nodes), STORM_WATCHDOG_S=S (when a run hangs; 90),
- *                        STORM_LARGE=BYTES (from which an allreduce goes round the ring; 0: never;
- *                        else at random), STORM_LEVELS=two (settings with which operations of
- *                        several nodes go over two levels), STORM_BROADCAST=gossip+checked,
- *                        kary+none, ... (by messages, spread like that; else at random)
+ *   storm RUNS [SEED]
+ *
+ * Environment:
+ *   FTRUN, STORM_APP      the programs to run
+ *   STORM_NOTICES=off     detector.exit_notices; else the default
+ *   STORM_ALGORITHM=board|corrected
+ *                         else every second run is by messages, at random
+ *   STORM_TRANSPORT=shm|tcp|...
+ *                         transport.order; else at random
+ *   STORM_KIND=plain|gossip|vote|checksum
+ *                         storm_strikes.c; else at random
+ *   STORM_NODES=N         number of nodes, if there are enough ranks for them; else at random
+ *   STORM_RANKS=N         most ranks; else 64
+ *   STORM_TIMEOUT_MS=T    timeout of runs on several nodes
+ *   STORM_WATCHDOG_S=S    seconds after which a run hangs; 90 by default
+ *   STORM_LARGE=BYTES     size from which an allreduce goes round the ring; 0: never; else at
+ *                         random
+ *   STORM_LEVELS=two      settings with which operations of several nodes go over two levels
+ *   STORM_BROADCAST=gossip+checked, kary+none, ...
+ *                         how operations by messages spread decisions; else at random
  *
  * Prints the seed of each failing run; `storm 1 SEED` replays it. Sums up how often each rule of
- * agreement.md ran: in runs by messages only, the board needs none.
+ * agreement.md ran. Only runs by messages count, because the board needs none of the rules.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -122,7 +130,7 @@ static time_t watchdog_s(void)
     return words != NULL ? (time_t)atoi(words) : WATCHDOG_S;
 }
 
-/* False: it hung. Then the job is shown and ended. */
+/* Returns false if the run hung. The job is then shown and ended. */
 static bool await(struct run *run, pid_t pid)
 {
     time_t start_s = time(NULL), patience_s = watchdog_s();
@@ -197,7 +205,7 @@ static const struct record *map_records(const struct run *run, int rank)
     return records == MAP_FAILED ? NULL : records;
 }
 
-/* What one survivor's record says on its own. */
+/* Checks one survivor's record by itself. */
 static bool judge_record(const struct run *run, int rank, const struct record *record)
 {
     uint64_t all = run->n == 64 ? ~0ull : (1ull << run->n) - 1, alive = all & ~run->failed;
@@ -299,11 +307,11 @@ static bool judge_survivors(const struct run *run, struct totals *totals)
     return good;
 }
 
-/* A rank that was hit after its mark did not fail, but its exit is not 0 either. */
+/* A rank that was hit after its mark did not fail, but its exit code is not 0 either. */
 static bool exit_code_fits(const struct run *run)
 {
     int code = WIFEXITED(run->status) ? WEXITSTATUS(run->status) : -1;
-    if (run->nodes > 1) /* what the one in front returns is about agents */
+    if (run->nodes > 1) /* the exit code of the ftrun in front is about agents */
         code = (int)json_integer_value(json_object_get(run->json, "exit_code"));
     json_t *ranks = json_object_get(run->json, "ranks");
 
@@ -322,7 +330,7 @@ static bool exit_code_fits(const struct run *run)
     return false;
 }
 
-/* Nobody leaves for damage that was not planned. */
+/* No rank may leave for damage that was not planned. */
 static bool struck_left(const struct run *run, struct totals *totals)
 {
     json_t *ranks = json_object_get(run->json, "ranks");
@@ -341,8 +349,8 @@ static bool struck_left(const struct run *run, struct totals *totals)
     return true;
 }
 
-/* Its agent may have been killed after it had reported: what it leaves is removed by the next
- * ftrun. */
+/* The agent may have been killed after it had reported. The next ftrun then removes what it
+ * leaves. */
 static bool reporter_was_struck(const struct run *run)
 {
     const char *job = json_string_value(json_object_get(run->json, "job")),
@@ -396,8 +404,8 @@ static bool was_said(const struct run *run, const char *words)
     return system(command) == 0;
 }
 
-/* Only the last agent knows how the job has ended. If it was that one that was killed, the others
- * had left, and their ranks have all results. */
+/* Only the last agent knows how the job has ended. If that agent was killed, the others had left
+ * before, and their ranks have all results. */
 static bool report_died(const struct run *run)
 {
     char killed[64];
@@ -452,7 +460,7 @@ static void clean(const struct run *run)
 
 static bool storm_one(uint64_t seed, struct totals *totals)
 {
-    static struct run run; /* large: not on the stack */
+    static struct run run; /* too large for the stack */
     char template[] = "/tmp/ftcoll-storm-XXXXXX";
 
     run = (struct run){.seed = seed};
@@ -474,7 +482,7 @@ static bool storm_one(uint64_t seed, struct totals *totals)
     return good;
 }
 
-/* Two that begin in the same second have nothing in common. */
+/* Two storms that begin in the same second get unrelated seeds. */
 static uint64_t fresh_seed(void)
 {
     return ((uint64_t)time(NULL) * 100 + (uint64_t)getpid() % 100) * 10000;

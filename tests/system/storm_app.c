@@ -1,12 +1,14 @@
 /*
- * The program that kill storms run: a loop of mixed operations that checks what one rank can check,
- * and writes a record of each for the driver, which compares the survivors'.
+ * The program that kill storms run. It runs a loop of mixed operations, and checks what one rank
+ * can check. It writes a record of each operation, and the driver compares the survivors' records.
  *
- *   storm_app SEED OPERATIONS DIRECTORY [gossip] [flips] [flipped:OP ...] [RANK:OP:HOW ...]     HOW: kill stop exit abort segv
+ *   storm_app SEED OPERATIONS DIRECTORY [gossip] [flips] [flipped:OP ...] [RANK:OP:HOW ...]
  *
- * RANK dies before operation OP, or, if OP is negative, in the middle of one, about -OP
- * microseconds after the start. gossip: some operations are aggregations by gossip; flips: bits
- * turn over in these; flipped: one does in OP, a reduce or allreduce whose results are compared.
+ *   RANK:OP:HOW  RANK dies before operation OP. If OP is negative, it dies in the middle of an
+ *                operation, about -OP microseconds after the start. HOW: kill stop exit abort segv
+ *   gossip       some operations are aggregations by gossip
+ *   flips        bits flip in these
+ *   flipped:OP   a bit flips in OP, a reduce or allreduce whose results are compared
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -33,7 +35,7 @@ struct app {
     void *input, *result; /* LARGEST bytes each */
     int die_before, die_how;
     bool gossip, flips;
-    uint64_t flipped; /* operations, as bits */
+    uint64_t flipped; /* bit set of operations */
 };
 
 static _Noreturn void wrong(const struct app *app, uint32_t op, const char *what)
@@ -140,7 +142,7 @@ static void take_report(const struct app *app, uint32_t op, struct record *recor
         record->failed |= 1ull << report.failed[i];
 }
 
-/* A bit turned over in it; what comes of that the vote says. */
+/* Does a bit flip in this operation? The vote says what comes of the flip. */
 static bool is_flipped(const struct app *app, uint32_t op)
 {
     return app->flipped >> op & 1;
@@ -155,7 +157,7 @@ static bool is_unchecked(const struct app *app, uint32_t op)
     return report.compared == 0;
 }
 
-/* Multiplicities: each rank adds one at its own place, and again in each turn of the vector. */
+/* Multiplicities: each rank adds one at its own place, and the vector repeats the places. */
 static void mark_own(const struct app *app, int32_t *in, size_t count)
 {
     memset(in, 0, count * sizeof(*in));
@@ -163,7 +165,8 @@ static void mark_own(const struct app *app, int32_t *in, size_t count)
         in[i] = 1;
 }
 
-/* A flip gets through a vote that had nothing to compare: then ~0, as of what is not known. */
+/* A flip gets through a vote that had nothing to compare. Then the result is ~0, which stands for
+ * "not known". */
 static uint64_t counted(const struct app *app, uint32_t op, const int32_t *sums, size_t count)
 {
     uint64_t ranks = 0;
@@ -184,7 +187,7 @@ static uint64_t counted(const struct app *app, uint32_t op, const int32_t *sums,
     return ranks;
 }
 
-/* All zero, as before the call. */
+/* The buffer must be all zero, as before the call. */
 static void expect_untouched(const struct app *app, uint32_t op, const int32_t *out, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -226,7 +229,7 @@ static int reduce(struct app *app, uint32_t op, int root, uint64_t *ranks)
     return status;
 }
 
-/* One, or a row of them with one root: the senders run ahead. */
+/* One reduce, or several in a row with one root, so that the senders run ahead. */
 static void do_reduces(struct app *app, uint32_t op, int root, struct record *record)
 {
     int count = record->kind == RECORD_REDUCE ? 1 : RECORD_TRAIN;
@@ -276,8 +279,8 @@ static void do_bcasts(struct app *app, uint32_t op, int root, struct record *rec
 
 /* --- more than one block --- */
 
-/* Bytes. On the board a block is 128 KiB, of a broadcast 4 MiB: those are rare, and not among many
- * ranks. */
+/* In bytes. On the board a block is 128 KiB, and 4 MiB for a broadcast. Such large broadcasts are
+ * rare, and never run among many ranks. */
 static size_t large_size(const struct app *app, uint64_t *state, bool is_bcast)
 {
     static const size_t sizes[] = {131080, 131080, 131080, 393216, 393216, 320000, 131072, 65544};
@@ -290,7 +293,8 @@ static size_t large_size(const struct app *app, uint64_t *state, bool is_bcast)
     return dice >= 14 && app->size <= 16 ? 1000000 : 131080;
 }
 
-/* Values whose sum depends on the order: the same bits everywhere, or the hashes differ. */
+/* The sum of these values depends on the order. So all ranks have the same bits, or the hashes
+ * differ. */
 static void fill_doubles(double *to, size_t count, uint64_t state)
 {
     for (size_t i = 0; i < count; i++)
@@ -415,7 +419,7 @@ static void open_records(struct app *app, const char *directory)
         wrong(app, 0, "cannot map the record file");
 }
 
-/* RANK.end: it has come to its end, whatever becomes of the process. */
+/* Writes RANK.end: the rank has come to its end, whatever becomes of the process. */
 static void write_end(const struct app *app, const char *directory)
 {
     char path[512];

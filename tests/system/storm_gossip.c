@@ -12,7 +12,7 @@
 
 struct aggregation {
     ftc_comm *world;
-    uint64_t seed; /* of this operation's inputs */
+    uint64_t seed; /* seed of this operation's inputs */
     size_t count;
     double accuracy;
     bool sum, in_place, flips;
@@ -33,7 +33,7 @@ static struct aggregation draw(ftc_comm *world, uint64_t seed, uint32_t op, bool
     return a;
 }
 
-/* Of both signs and different sizes, the largest below 1.5e3. */
+/* Inputs have both signs and different sizes, the largest below 1.5e3. */
 static double input(const struct aggregation *a, int rank, size_t element)
 {
     uint64_t state = a->seed + (uint64_t)rank * 1000u + element;
@@ -60,9 +60,9 @@ static double average(const struct aggregation *a, const ftc_report *report, siz
     return (double)(sum / (size - report->failed_count));
 }
 
-/* Off by half the accuracy at most, relative to the largest element (docs/design/gossip.md,
- * "Guarantee"); flips that no checksum tells may add as much. The rounding of the inputs comes on
- * top. */
+/* A result may be off by half the accuracy at most, relative to the largest element
+ * (docs/design/gossip.md, "Guarantee"). Flips that are too small for a checksum may add as much.
+ * The rounding of the inputs comes on top. */
 static bool is_near(const struct aggregation *a, const double *result)
 {
     ftc_report report = {.struct_size = sizeof(report)};

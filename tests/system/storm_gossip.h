@@ -9,13 +9,13 @@
 
 struct storm_gossip {
     int status;       /* FTC_SUCCESS or FTC_ERR_NOT_CONVERGED */
-    uint64_t hash;    /* of the result's bits */
-    const char *what; /* is wrong; NULL: nothing */
+    uint64_t hash;    /* hash of the result's bits */
+    const char *what; /* says what is wrong; NULL: nothing is */
 };
 
-/* Operation `op`: its size, operator and accuracy come from the seed, algorithm and neighbourhood
- * from the job's settings. `flips`: bits may turn over, so that the result may be off by what is
- * too small for a checksum. */
+/* Runs operation `op`. Its size, operator and accuracy come from the seed, its algorithm and
+ * neighbourhood from the job's settings. `flips` says that bits may flip, so the result may be off
+ * by what is too small for a checksum. */
 struct storm_gossip storm_gossip(ftc_comm *world, uint64_t seed, uint32_t op, bool flips);
 
 #endif

@@ -1,5 +1,5 @@
-/* Runs of several nodes: each is an ftrun that another one has started, all on this machine; and
- * what strikes a whole node. From random numbers of their own: a seed keeps its deaths. */
+/* Plans and strikes runs of several nodes. Each node is an ftrun that another one has started, all
+ * on this machine. The random numbers are separate, so that a seed keeps its deaths. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,11 +11,12 @@
 #include "tests/system/record.h"
 #include "tests/system/storm_run.h"
 
-#define MOST_NODES   4
-#define MOST_RANKS   16 /* unless asked for: more keep agents from two cores for too long */
+#define MOST_NODES 4
+/* unless STORM_RANKS asks for more, which would keep agents from two cores for too long */
+#define MOST_RANKS   16
 #define TIMEOUT_MS   (TEST_SANITIZED ? 10000 : 3000)
 #define STRIKE_MOST  60000 /* us */
-#define LEAST_STRUCK 3     /* nodes: of two, the second one dies with the first */
+#define LEAST_STRUCK 3     /* nodes; when there are two, the second one dies with the first */
 
 static int below(uint64_t *state, int limit)
 {
@@ -29,7 +30,7 @@ static int timeout_ms(void)
     return wanted != NULL ? atoi(wanted) : TIMEOUT_MS;
 }
 
-/* So long an agent is stopped: longer than its lease. */
+/* An agent is stopped for this long, which is longer than its lease. */
 static int stop_ms(void)
 {
     return timeout_ms() * 3 / 2;
@@ -49,7 +50,7 @@ static int draw_nodes(const struct run *run, uint64_t *state)
     return nodes < run->n ? nodes : run->n;
 }
 
-/* As launcher/meeting/meeting.c spreads them: the ranks of a node. */
+/* The ranks of a node, spread as launcher/meeting/meeting.c spreads them. */
 static uint64_t ranks_of(const struct run *run, int node)
 {
     uint64_t ranks = 0;
@@ -63,7 +64,8 @@ static uint64_t ranks_of(const struct run *run, int node)
     return ranks;
 }
 
-/* The others must stay a majority of nodes that have a rank: else they would have to end, too. */
+/* The other nodes must stay a majority of the nodes that have a rank. Else they would have to end,
+ * too. */
 static void plan_strike(struct run *run, uint64_t *state)
 {
     run->struck_node = below(state, run->nodes);
@@ -94,7 +96,7 @@ void storm_nodes(struct run *run)
     storm_argument(run, "-np");
     storm_argument(run, "%d", run->nodes);
     storm_setting(run, "detector.heartbeat_timeout_ms=%d",
-                  4 * stop_ms()); /* an agent that is stopped is not this one's to kill */
+                  4 * stop_ms()); /* the ftrun in front must not kill an agent that is stopped */
     storm_argument(run, "%s", getenv("FTRUN"));
     storm_argument(run, "--engine=pmix");
 }
@@ -104,7 +106,7 @@ void storm_nodes_settings(struct run *run)
     if (run->nodes < 2)
         return;
     storm_setting(run, "detector.heartbeat_timeout_ms=%d", timeout_ms());
-    storm_setting(run, "multicast.interface=lo"); /* which ends at a node, as a rule */
+    storm_setting(run, "multicast.interface=lo"); /* multicast ends at a node, as a rule */
 }
 
 /* --- striking --- */
@@ -123,7 +125,7 @@ static bool is_agent(pid_t pid, int node)
     return size > 0 && memmem(text, (size_t)size, wanted, (size_t)length) != NULL;
 }
 
-/* The child of `front` that is this node's agent; 0: not there (yet, or any more). */
+/* The child of `front` that is this node's agent; 0 if it is not there, yet or any more. */
 static pid_t find_agent(pid_t front, int node)
 {
     char path[64];
@@ -151,8 +153,8 @@ static bool is_rank(pid_t pid)
     return is;
 }
 
-/* Not before its ranks run, and its PMIx client is gone: one that never was among the others would
- * end the job of all. */
+/* An agent is struck only after its ranks run and its PMIx client is gone. An agent that never
+ * joined the others would end the whole job. */
 static bool runs(pid_t agent)
 {
     char path[64];
@@ -168,7 +170,7 @@ static bool runs(pid_t agent)
     return any;
 }
 
-/* Counted from when the ranks of its node were first seen. */
+/* The time counts from when the ranks of its node were first seen. */
 void storm_nodes_strike(struct run *run, pid_t front, uint64_t now_us)
 {
     if (run->nodes < 2 || run->struck_node < 0 || run->over)

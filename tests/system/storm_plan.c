@@ -1,4 +1,4 @@
-/* What a run of the kill storms is made of. */
+/* Plans a run of the kill storms. */
 #include "tests/system/storm_run.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include "tests/system/record.h"
 
-/* How decisions spread: indices of the names below. */
+/* How decisions spread. The numbers are indices into the names below. */
 struct spread {
     unsigned tree, dissemination, correction;
 };
@@ -43,18 +43,19 @@ void storm_setting(struct run *run, const char *format, ...)
     storm_argument(run, "%s", text);
 }
 
-/* On the board messages are but those of gossip. */
+/* On the board, only gossip sends messages. */
 static void plan_transport(struct run *run, uint64_t dice)
 {
     static const char *const orders[] = {"shm", "tcp", "shm,tcp", "tcp,shm"};
     const char *forced = getenv("STORM_TRANSPORT");
-    const char *order =
-        run->nodes > 1 ? orders[1 + dice % 3] : orders[dice % 4]; /* other nodes need tcp */
+    /* Other nodes are reached by tcp only. */
+    const char *order = run->nodes > 1 ? orders[1 + dice % 3] : orders[dice % 4];
 
     storm_setting(run, "transport.order=%s", forced != NULL ? forced : order);
 }
 
-/* Not from the run's own random numbers: with either algorithm a seed has the same deaths. */
+/* Does not use the run's own random numbers, so that a seed has the same deaths with either
+ * algorithm. */
 static void plan_board(struct run *run)
 {
     const char *forced = getenv("STORM_ALGORITHM");
@@ -69,7 +70,7 @@ static void plan_algorithm(struct run *run)
 {
     uint64_t state = ~run->seed;
 
-    (void)record_random(&state); /* plan_board()'s */
+    (void)record_random(&state); /* the number that plan_board() has used */
     storm_setting(run, "collectives.algorithm=%s", run->board ? "board" : "corrected");
     storm_setting(run, "collectives.direct_copies=%s",
                   record_random(&state) % 4 == 0 ? "off" : "on");
@@ -93,7 +94,7 @@ static unsigned find(const char *name, const char *const names[], unsigned count
     return i;
 }
 
-/* STORM_BROADCAST: "gossip+checked", "kary+none". */
+/* Parses STORM_BROADCAST: "gossip+checked", "kary+none". */
 static void force_broadcast(const char *text, struct spread *spread)
 {
     char dissemination[16], correction[16];
@@ -113,7 +114,7 @@ static void force_broadcast(const char *text, struct spread *spread)
     exit(2);
 }
 
-/* With nobody sure to be reached, a rank that was missed has to ask some time. */
+/* If no rank is sure to be reached, a rank that was missed must ask at some time. */
 static bool may_wait_for_ever(const struct spread *spread)
 {
     static const char *const sure[] = {"checked", "throttled", "failure-proof", "ring"};
@@ -158,8 +159,8 @@ static void plan_multicast(struct run *run, uint64_t *state)
                       drilled ? percents[record_random(state) % COUNT(percents)] : 0);
 }
 
-/* Any combination, from random numbers of its own: a seed has the same deaths with each. `plain`:
- * the tree alone. */
+/* Draws any combination, from separate random numbers, so that a seed has the same deaths with
+ * each. `plain`: the tree alone. */
 static void plan_broadcast(struct run *run, unsigned tree, bool plain)
 {
     const char *forced = getenv("STORM_BROADCAST");
@@ -182,8 +183,8 @@ static void plan_broadcast(struct run *run, unsigned tree, bool plain)
     plan_multicast(run, &state);
 }
 
-/* From random numbers of its own: a seed has the same deaths with either. STORM_LARGE: at how many
- * bytes an allreduce is large; 0: never. */
+/* Uses separate random numbers, so that a seed has the same deaths with either choice. STORM_LARGE
+ * gives the number of bytes from which an allreduce is large; 0: never. */
 static void plan_large(struct run *run)
 {
     static const int at[] = {0, 1, 1000, 65536};
@@ -200,10 +201,10 @@ static void plan_settings(struct run *run)
     static const char *const schemes[] = {"list", "count", "bit"};
     uint64_t scheme = pick(run, 3);
     bool levels = getenv("STORM_LEVELS") !=
-                  NULL; /* what operations over two levels need (docs/design/nodes.md) */
+                  NULL; /* operations over two levels need this (docs/design/nodes.md) */
 
     if (run->kind == STORM_VOTE || levels)
-        scheme = 0; /* whose results can be compared the lists say */
+        scheme = 0; /* a list says whose results can be compared */
 
     run->list = scheme == 0;
     run->piggyback = pick(run, 4) > 0 || levels;
@@ -224,8 +225,8 @@ static void plan_settings(struct run *run)
         storm_setting(run, "detector.exit_notices=%s", getenv("STORM_NOTICES"));
 }
 
-/* Who may die: some of the first ranks (coordinators) with more than their share, two in a row,
- * everyone but one. */
+/* Draws the ranks that may die: some of the first ranks (coordinators) with more than their share,
+ * two in a row, or all ranks but one. */
 static void plan_victims(struct run *run)
 {
     uint64_t dice = pick(run, 10);
@@ -250,7 +251,7 @@ static const char *pick_way(struct run *run)
     return ways[pick(run, 7)];
 }
 
-/* Deaths at exact points of the library, by its drill variable. */
+/* Plans a death at an exact point of the library, by the library's drill variable. */
 static void plan_point(struct run *run, int rank)
 {
     static const struct {

@@ -1,6 +1,6 @@
-/* What strikes the values of a storm's runs: aggregations by gossip with lost messages and flipped
- * bits, and bits that turn over in exact operations, which are compared or have checksums. All from
- * random numbers of their own: a seed keeps its deaths. */
+/* What strikes the values of a storm's runs. Aggregations by gossip have lost messages and flipped
+ * bits. Bits also flip in exact operations, whose results are compared or have checksums. The
+ * random numbers are separate, so that a seed keeps its deaths. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "tests/system/storm_run.h"
 
 #define FLIPS_MOST  4
-#define LEAST_VOTES 5 /* ranks: fewer are not f + 2 with f = 3 */
-/* Ranks: where more share few cores, heartbeats stand still under the load. */
+#define LEAST_VOTES 5 /* ranks: with f = 3, fewer are not f + 2 */
+/* In ranks. Where more ranks share few cores, heartbeats stand still under the load. */
 #define MOST_GOSSIP 33
 
 static const char *const kinds[STORM_KINDS] = {"plain", "gossip", "vote", "checksum"};
@@ -25,7 +25,7 @@ static int below(uint64_t *state, int limit)
     return (int)(record_random(state) % (uint64_t)limit);
 }
 
-/* One in six with gossip, one in eight with bits that turn over in what is exact. */
+/* One run in six has gossip. One in eight has flips in exact operations. */
 static enum storm_kind draw_kind(uint64_t *state)
 {
     int dice = below(state, 48);
@@ -58,14 +58,14 @@ void storm_kind(struct run *run)
     if (run->kind == STORM_GOSSIP && run->n > MOST_GOSSIP)
         run->kind = STORM_PLAIN;
     if (run->kind > STORM_GOSSIP && algorithm != NULL && strcmp(algorithm, "board") == 0)
-        run->kind = STORM_PLAIN; /* there is nothing to compare on the board */
+        run->kind = STORM_PLAIN; /* the board has nothing to compare */
     if (run->kind != STORM_VOTE)
         return;
     run->f = 2 + below(&state, 2);
     if (below(&state, 4) == 0)
-        run->f = 1; /* enough to notice */
+        run->f = 1; /* this is enough to notice a flip */
     if (below(&state, 3) == 0)
-        run->planned = 0; /* it has to stay whole */
+        run->planned = 0; /* the communicator has to stay whole */
     run->victims = __builtin_popcountll(run->planned);
 }
 
@@ -90,7 +90,7 @@ static enum record_kind kind_of(const struct run *run, int op)
     return record_pick(run->seed, (uint32_t)op, run->n, run->kind == STORM_GOSSIP, &root);
 }
 
-/* Another operation than those in `taken`; -1: none was found. */
+/* Draws an operation that is not in `taken`; -1 if none was found. */
 static int draw_operation(const struct run *run, uint64_t *state, uint64_t taken)
 {
     for (int tries = 0; tries < 100; tries++) {
@@ -101,8 +101,8 @@ static int draw_operation(const struct run *run, uint64_t *state, uint64_t taken
     return -1;
 }
 
-/* The number that the library gives it; after gossip that took more than one attempt it is another
- * one, and the flip hits nothing. */
+/* The number that the library gives the operation. After gossip that took more than one attempt the
+ * number is a different one, and the flip hits nothing. */
 static unsigned number_of(const struct run *run, int op)
 {
     unsigned number = 0;
@@ -112,7 +112,7 @@ static unsigned number_of(const struct run *run, int op)
     return number;
 }
 
-/* The first one, whose number is sure? */
+/* Is the number of the operation sure? It is if no gossip comes before it. */
 static bool is_first(const struct run *run, int op)
 {
     for (int i = 0; i < op; i++)
@@ -123,7 +123,8 @@ static bool is_first(const struct run *run, int op)
 
 /* --- flips --- */
 
-/* A flip of gossip must not hit an exact operation, whose steps are 0, but for messages. */
+/* A flip of gossip must not hit an exact operation, whose steps are 0. Flips of messages are the
+ * exception. */
 static const char *draw_variable(const struct run *run, uint64_t *state, int op)
 {
     static const char *const gossip[] = {"input",    "flow",     "weight",
@@ -143,7 +144,7 @@ static int draw_step(const struct run *run, uint64_t *state, const char *variabl
     return strcmp(variable, "message") == 0 ? below(state, run->f + 4) : 0;
 }
 
-/* A rank that its flip ends may be any, but somebody has to survive. */
+/* Any rank may be ended by its flip, but some rank has to survive. */
 static bool may_be_struck(const struct run *run, int rank)
 {
     return run->kind != STORM_CHECKSUM ||
@@ -185,7 +186,7 @@ static void plan_flips(struct run *run, uint64_t *state)
 
 struct gossip_plan {
     const char *algorithm, *neighbourhood;
-    bool checksum, heals; /* flips; lost messages */
+    bool checksum, heals; /* the algorithm copes with flips; with lost messages */
     bool turns;
 };
 
@@ -200,8 +201,7 @@ static void draw_algorithm(struct gossip_plan *plan, uint64_t *state)
     plan->heals = strcmp(plan->algorithm, "push-sum") != 0;
 }
 
-/* Neither a directed hypercube nor push-sum knows turns; a full graph of many ranks takes
- * seconds. */
+/* Neither a directed hypercube nor push-sum has turns. A full graph of many ranks takes seconds. */
 static void draw_neighbourhood(struct run *run, struct gossip_plan *plan, uint64_t *state)
 {
     static const char *const names[] = {"hypercube", "hypercube", "torus", "full",
@@ -214,7 +214,7 @@ static void draw_neighbourhood(struct run *run, struct gossip_plan *plan, uint64
     if ((dice == 3 && run->n > 16) || (dice == 4 && !directed))
         dice = 0;
     if (dice == 4)
-        run->planned = 0; /* it has to stay whole */
+        run->planned = 0; /* the communicator has to stay whole */
     run->victims = __builtin_popcountll(run->planned);
     plan->neighbourhood = names[dice];
     plan->turns = plan->heals && dice != 4;
@@ -227,22 +227,21 @@ static void plan_gossip(struct run *run, uint64_t *state)
 
     draw_algorithm(&plan, state);
     draw_neighbourhood(run, &plan, state);
-    /* Of a prime number of survivors it is a ring, which may give up. */
+    /* With a prime number of survivors a torus is a ring, which may give up. */
     bool torus = strcmp(plan.neighbourhood, "torus") == 0;
     run->survives = !torus && (plan.checksum || strcmp(plan.algorithm, "push-flow") == 0);
     run->converges = plan.turns || !plan.heals; /* without turns flows may dwindle away */
     storm_setting(run, "gossip.algorithm=%s", plan.algorithm);
     storm_setting(run, "gossip.neighbourhood=%s", plan.neighbourhood);
     storm_setting(run, "gossip.patience_us=%d", 500 << below(state, 4));
-    if (!torus) /* ranks that are stopped for a second and a half have the others send on and on */
+    if (!torus) /* while ranks are stopped for 1.5 s, the others send on and on */
         storm_setting(run, "gossip.most_messages=1000000");
     if (plan.turns && below(state, 2))
         storm_setting(run, "drill.message_loss=%d%%", percents[below(state, run->n > 8 ? 3 : 4)]);
     if (plan.turns && plan.checksum && below(state, 2))
         plan_flips(run, state);
     run->converges &=
-        run->flips ==
-        0; /* an input may be past repair, where a death took a part of the estimate */
+        run->flips == 0; /* an input may be past repair where a death took a part of the estimate */
 }
 
 void storm_strikes(struct run *run)
@@ -261,7 +260,8 @@ void storm_strikes(struct run *run)
 
 void storm_tell_strikes(struct run *run)
 {
-    if (run->kind == STORM_CHECKSUM) /* not in the plan of deaths: they die of it */
+    /* The plan of deaths does not have these ranks, but they die of their flips. */
+    if (run->kind == STORM_CHECKSUM)
         run->planned |= run->struck;
     if (run->kind == STORM_GOSSIP)
         storm_argument(run, "gossip");

@@ -1,14 +1,13 @@
-/* What came of all runs of the kill storms, and whether they tried enough. */
+/* Totals of all runs of the kill storms, and whether they tried enough. */
 #include "tests/system/storm_totals.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MANY_RUNS  50 /* by messages: enough for every rule that is not rare */
-#define MOST_RUNS                                                                                  \
-    800 /* by messages: enough for those too that need one pair of broadcast, or a rare moment */
-#define MANY_STRUCK 30 /* with votes, or with checksums: enough for flips that they see */
-
+#define MANY_RUNS 50 /* runs by messages: enough for every rule that is not rare */
+/* Runs by messages: enough also for rules that need one pair of broadcast, or a rare moment. */
+#define MOST_RUNS   800
+#define MANY_STRUCK 30 /* runs with votes, or with checksums: enough for flips that they see */
 
 static void print_kinds(const struct totals *totals)
 {

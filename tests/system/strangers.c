@@ -1,12 +1,12 @@
 /*
- * Those who knock at a rank's or an agent's port and do not belong to the job: scanners, fuzzers,
- * wrong secrets, handshakes that are never finished, and crowds that say nothing.
+ * Strangers that knock at a rank's or an agent's port and do not belong to the job: scanners,
+ * fuzzers, wrong secrets, handshakes that are never finished, and crowds that say nothing.
  *
  *     strangers PID JOB RANK RANKS IDLE ROUNDS
  *
- * PID listens for the connections of rank RANK (of an agent: its node) of RANKS of the job JOB.
- * IDLE connections are held; ROUNDS times one of each other kind comes. Then a line to stdout; the
- * idle ones stay until stdin ends.
+ * PID listens for the connections of rank RANK (for an agent: its node) of RANKS of the job JOB.
+ * The program holds IDLE connections. One of each other kind comes ROUNDS times. Then the program
+ * prints a line. The idle ones stay until stdin ends.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -66,7 +66,7 @@ static bool has_socket(int pid, unsigned long inode)
     return found;
 }
 
-/* Ports of `path` at which the process listens, after those that are there. */
+/* Adds the ports of `path` at which the process listens to those in `ports`. */
 static int listening(const struct strangers *s, const char *path, unsigned ports[], int count)
 {
     FILE *table = fopen(path, "r");
@@ -101,7 +101,7 @@ static int call(unsigned port)
     return fd;
 }
 
-/* Who hangs up meanwhile does what is expected of him. */
+/* A peer that hangs up meanwhile does what is expected. */
 static void say(int fd, const void *bytes, size_t size)
 {
     if (fd >= 0)
@@ -120,7 +120,8 @@ static void make_hello(struct strangers *s, unsigned char bytes[FTC_TCP_HELLO_SI
     ftc_tcp_hello_encode(bytes, &hello);
 }
 
-/* Does it take a hello of this job there? Other servers may be in the same process. */
+/* Does the listener at the port take a hello of this job? The same process may have other
+ * servers. */
 static bool answers(struct strangers *s, unsigned port)
 {
     unsigned char bytes[FTC_TCP_HELLO_SIZE], answer[FTC_TCP_ANSWER_SIZE];
@@ -163,7 +164,7 @@ static void knock(const struct strangers *s, const void *bytes, size_t size)
         close(fd);
 }
 
-/* Bytes by chance, or a hello with some of them. */
+/* Sends random bytes, or a hello with some random bytes. */
 static void fuzz(struct strangers *s)
 {
     unsigned char bytes[512];
@@ -180,7 +181,7 @@ static void fuzz(struct strangers *s)
     knock(s, bytes, size);
 }
 
-/* A liar, who goes on after an answer that proves nothing to him. */
+/* Plays a liar, which goes on although the answer proves nothing to it. */
 static void lie(struct strangers *s)
 {
     unsigned char bytes[FTC_TCP_HELLO_SIZE + FTC_TCP_PROOF_BYTES] = {0},
@@ -191,7 +192,7 @@ static void lie(struct strangers *s)
     make_hello(s, bytes);
     say(fd, bytes, sizeof(bytes));
     for (bool open = fd >= 0; open && poll(&readable, 1, PATIENCE_MS) == 1;)
-        open = recv(fd, answer, sizeof(answer), 0) > 0; /* until it hangs up */
+        open = recv(fd, answer, sizeof(answer), 0) > 0; /* read until the other end hangs up */
     if (fd >= 0)
         close(fd);
 }
@@ -214,7 +215,7 @@ static bool is_open(int fd)
     return fd >= 0 && poll(&state, 1, 0) == 0;
 }
 
-/* Who was turned away comes again. */
+/* Strangers that were turned away come again. */
 static void crowd(struct strangers *s, int first, int count)
 {
     for (int i = first; i < first + count; i++) {

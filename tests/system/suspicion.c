@@ -1,11 +1,11 @@
 /*
- * Nobody is suspected for being busy: 512 ranks compute between allreduces on as few cores as there
- * are, and the default timeout must do.
+ * No rank is suspected because it is busy: 512 ranks compute between allreduces on as few cores as
+ * there are, and the default timeout must be enough.
  *
  *   suspicion [SECONDS [RANKS]]      default: 60 seconds, 512 ranks
  *
  * Watches the heartbeat counters from outside and prints the longest time for which one stood
- * still. Exit code 1 if a rank was declared failed.
+ * still. Exit code 1 means that a rank was declared failed.
  */
 #include <signal.h>
 #include <stdio.h>

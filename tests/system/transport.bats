@@ -1,13 +1,14 @@
 #!/usr/bin/env bats
-# What carries messages: by TCP within a node, and between nodes, which are all of one machine here (tests/launcher/nodes.bats).
-# FTRUN, STATUS, PERF, LOOP come from ctest.
+# Which transport carries messages: TCP within a node, and between nodes. Here all nodes are on one
+# machine (tests/launcher/nodes.bats). FTRUN, STATUS, PERF and LOOP come from ctest.
 # shellcheck disable=SC2016,SC2153,SC2046,SC2086,SC2030,SC2031,SC2034,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
 
 bats_require_minimum_version 1.5.0
 
 load ../launcher/helper
 
-# job [ftrun's options] program: in the foreground; what ranks and ftrun say in $output.
+# job [ftrun's options] program: runs a job in the foreground; $output gets what ranks and ftrun
+# print.
 job() {
     run timeout -s KILL 100 "$FTRUN" "$@"
     echo "$output"
@@ -23,11 +24,11 @@ nodes() {
 start_nodes() {
     local count=$1
     shift
-    # An agent that is stopped is not the outer one's to kill.
+    # The outer ftrun must not kill an agent that is stopped.
     start --engine local --set detector.heartbeat_timeout_ms=60000 -np "$count" "$FTRUN" --engine pmix "$@"
 }
 
-# survivors N: so many ranks came to the end.
+# survivors N: N ranks came to the end.
 survivors() {
     [ "$(grep -c "^rank .*: the sum of" <<<"$output")" -eq "$1" ]
 }
@@ -79,7 +80,7 @@ survivors() {
     grep -q "cannot listen on ports 29170 to 29171: .*: give a wider range of ports, or 0" <<<"$output"
 }
 
-# Address:port, in hexadecimal, of each TCP socket at which one of these processes listens.
+# Prints address:port, in hexadecimal, of each TCP socket at which one of these processes listens.
 listeners() { # PID...
     local one inode
     for one in "$@"; do
@@ -93,7 +94,8 @@ children() { # PID...
     pgrep -P "$(tr ' ' , <<<"$*")"
 }
 
-# The PMIx server of each ftrun listens at 127.0.0.1, for its own ranks.
+# The PMIx server of each ftrun listens at 127.0.0.1, for its own ranks. This prints all other
+# sockets.
 beyond_pmix() {
     sort -u | grep -v "^0100007F:"
 }
@@ -134,7 +136,7 @@ beyond_pmix() {
     [ ! -e started ]
     grep -q "tcp_port 29180 to 29180 are too few" <<<"$output"
     nodes 2 -np 2 --set transport.order=shm --set transport.tcp_port=29180 --set transport.tcp_port_last=29199 true
-    [ "$status" -eq 0 ] # no rank listens
+    [ "$status" -eq 0 ] # so no rank listens
 }
 
 @test "a rank that comes late is found at once" {
@@ -154,7 +156,7 @@ beyond_pmix() {
     run ! grep -q warn <<<"$output"
 }
 
-# Something that is no library stands in for a host that has none.
+# A file that is no library stands in for the library that the host does not have.
 @test "without what RDMA needs messages go by TCP, and one line of each rank says why" {
     mkdir libraries
     : >libraries/libibverbs.so.1
@@ -178,7 +180,8 @@ beyond_pmix() {
     grep -q 'transport.verbs_device: "rxe1,,rxe2" has an entry that is empty or too long' <<<"$output"
 }
 
-# Each agent may be the one that tells, and ftcoll-status may run on either host: each has to know of the rank that the other started.
+# Either agent may be the one that tells, and ftcoll-status may run on either host. So each host has
+# to know of the rank that the other one started.
 @test "a rank that hangs in its start is named on all hosts, by ftcoll-status and by --timeout" {
     start_nodes 2 -np 4 --timeout 6 sh -c 'if [ $FTCOLL_RANK = 3 ]; then exec sleep 100; fi; exec "$0" 100' "$LOOP"
     wait_until 'own_jobs | jq -e "[.jobs[].ranks | select(length == 4) | .[3].state] == [\"spawned\", \"spawned\"]"'
@@ -214,14 +217,16 @@ beyond_pmix() {
     [ "$(grep -c "no multicast: the loopback, .*: set multicast.interface" <<<"$output")" -eq 4 ]
 }
 
-# A job of 3 nodes with a short timeout: its agents, and the ranks of one of them in $ranks.
+# Starts a job of 3 nodes with a short timeout. It sets variables for the agents, and $ranks for the
+# ranks of one of them.
 start_lossy() {
     start_nodes 3 -np 6 -f 2 --max-failures 2 --set detector.heartbeat_timeout_ms=4000 \
         --set detector.heartbeat_period_ms=100 "$LOOP" 2500 1
-    # Seen by any of the agents: a rank computes most of the time, so "it is in an operation now" may never be seen.
+    # The check asks whether any agent saw 20 calls. A rank computes most of the time, so "it is in
+    # an operation now" may never be seen.
     wait_until 'own_jobs | jq -e "any(.jobs[].ranks[]; .called >= 20)"'
     victim=$(for agent in $(pgrep -P "$pid"); do if grep -qz '^PMIX_RANK=2$' "/proc/$agent/environ"; then echo "$agent"; fi; done)
-    ranks=$(pgrep -P "$victim" -f "^$LOOP") # it has a child for PMIx, too, for a while
+    ranks=$(pgrep -P "$victim" -f "^$LOOP") # for a while the agent has a child for PMIx, too
     [ "$(wc -w <<<"$ranks")" -eq 2 ]
 }
 
@@ -254,7 +259,7 @@ start_lossy() {
     start_lossy
     kill -STOP "$victim"
     wait_until 'gone $ranks'
-    grep -q '^State:.T' "/proc/$victim/status" # it had no part in that
+    grep -q '^State:.T' "/proc/$victim/status" # the stopped agent had no part in that
     wait_until 'grep -q "is lost" err'
     kill -CONT "$victim"
     finish

@@ -1,6 +1,6 @@
 /*
- * Sums the ranks, a millisecond apart, until somebody sees a file: how long the job goes on is the
- * story's to say, not the machine's. Argument: the file.
+ * Sums the ranks, with a millisecond between two sums, until a rank sees a file. So the test
+ * decides how long the job goes on, not the speed of the machine. Argument: the file.
  */
 #include <ftcoll.h>
 #include <inttypes.h>

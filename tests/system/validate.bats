@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The validate calls among real deaths, with every scheme.
+# The validate calls while ranks really die, with every scheme.
 # shellcheck disable=SC2154 # set by ctest
 
 setup() {

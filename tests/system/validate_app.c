@@ -1,6 +1,6 @@
 /*
- * The validate calls in a running job whose ranks die between count and fetch. Run under ftrun with
- * 6 ranks, by validate.bats; each survivor checks for itself, and that all saw the same G.
+ * The validate calls in a running job whose ranks die between count and fetch. validate.bats runs
+ * it under ftrun with 6 ranks. Each survivor checks its own sets, and that all saw the same G.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "node/segment/segment.h"
 
 #define RANKS   6
-#define FIRST   0 /* who dies first: the coordinator */
+#define FIRST   0 /* the coordinator dies first */
 #define SECOND  3
 #define LIMIT_S 30
 
@@ -38,7 +38,7 @@ static _Noreturn void wrong(const struct app *app, int line, const char *what)
     exit(99);
 }
 
-/* `victim` dies; the others return when their libraries have taken the notice in. */
+/* `victim` dies. The others return when their libraries have taken the notice in. */
 static void die(const struct app *app, int victim, uint32_t failures)
 {
     struct timespec nap = {.tv_nsec = 1000000};
@@ -52,7 +52,7 @@ static void die(const struct app *app, int victim, uint32_t failures)
     }
 }
 
-/* The ranks whose state matches, as bits; `count` of them are expected. */
+/* The ranks whose state matches, as bits; `expected` of them must be there. */
 static unsigned local_ranks(const struct app *app, int types, int expected)
 {
     ftc_rank_info infos[RANKS];
@@ -77,7 +77,8 @@ static unsigned global_ranks(const struct app *app, int types, int expected)
     return ranks;
 }
 
-/* Nobody has died: sets are empty; then FIRST dies, and they stay so until validate_local. */
+/* Nobody has died yet, so the sets are empty. Then FIRST dies, and the sets stay empty until
+ * validate_local. */
 static void first_death(const struct app *app)
 {
     int count = -1;
@@ -93,20 +94,20 @@ static void first_death(const struct app *app)
     global_ranks(app, FTC_RANK_NULL, 0); /* G has not changed */
 }
 
-/* SECOND dies between the call that counts and the one that fetches: what is fetched is what was
+/* SECOND dies between the call that counts and the one that fetches. The fetch gives what was
  * counted. */
 static void second_death(const struct app *app)
 {
     ftc_rank_info infos[RANKS];
     int count = -1, fetched = -1, first = FIRST, alive = SECOND;
-    CHECK(app, ftc_barrier(app->world) == FTC_SUCCESS); /* SECOND has made its checks too */
+    CHECK(app, ftc_barrier(app->world) == FTC_SUCCESS); /* SECOND has made its checks, too */
     CHECK(app, ftc_get_state_local(app->world, FTC_RANK_FAILED, 0, &count, NULL) == FTC_SUCCESS &&
                    count == 1);
     die(app, SECOND, 2);
     CHECK(app,
           ftc_get_state_local(app->world, FTC_RANK_FAILED, count, &fetched, infos) == FTC_SUCCESS);
     CHECK(app, fetched == 1 && infos[0].rank == FIRST && infos[0].state == FTC_RANK_FAILED);
-    CHECK(app, ftc_recognize(app->world, 1, &alive) == FTC_ERR_ARG); /* not in L yet */
+    CHECK(app, ftc_recognize(app->world, 1, &alive) == FTC_ERR_ARG); /* SECOND is not in L yet */
     CHECK(app, ftc_recognize(app->world, 1, &first) == FTC_SUCCESS);
     CHECK(app, local_ranks(app, FTC_RANK_NULL, 1) == 1u << FIRST);
     CHECK(app, ftc_validate_local(app->world, &count) == FTC_SUCCESS && count == 2);
@@ -115,7 +116,8 @@ static void second_death(const struct app *app)
     global_ranks(app, FTC_RANK_NULL, 0);
 }
 
-/* The same G at every survivor: its bits are the same in minimum and maximum over all. */
+/* Checks that G is the same at every survivor: the minimum and the maximum of its bits over all are
+ * the same. */
 static void agree(const struct app *app, unsigned expected)
 {
     int count = -1, dead = __builtin_popcount(expected);
@@ -128,14 +130,14 @@ static void agree(const struct app *app, unsigned expected)
     CHECK(app, least == mine && most == mine);
 }
 
-/* Ranks die, one by one, in the middle of validate_global: every survivor counts the same. */
+/* Ranks die, one by one, in the middle of validate_global. Every survivor counts the same. */
 static void deaths_within(const struct app *app)
 {
     for (int round = 0; round < 3; round++) {
         int count = -1;
         int32_t least = 0, most = 0;
         if (app->rank == RANKS - 1 - round && round < 2)
-            raise(SIGKILL); /* the others are, or soon will be, in the call */
+            raise(SIGKILL); /* the other ranks are in the call, or soon will be */
         CHECK(app, ftc_validate_global(app->world, &count) == FTC_SUCCESS);
         CHECK(app, ftc_allreduce(&count, &least, 1, FTC_INT32, FTC_MIN, app->world) == FTC_SUCCESS);
         CHECK(app, ftc_allreduce(&count, &most, 1, FTC_INT32, FTC_MAX, app->world) == FTC_SUCCESS);

@@ -1,12 +1,12 @@
 /*
- * An allreduce loop for wide jobs that checks every result: each rank adds one at its own place, so
+ * An allreduce loop for wide jobs that checks every result. Each rank adds one at its own place, so
  * the result says whose inputs are in it, and how often.
  *
  *   wide_app SECONDS
  *
- * Rule out at each survivor: an input counted twice, the own one missing, a live rank's missing,
- * one missing that the failed set does not name. At the end all survivors compare a hash of all
- * results.
+ * Each survivor checks that no input is counted twice, that its own input and those of all live
+ * ranks are there, and that every missing input belongs to a rank of the failed set. At the end all
+ * survivors compare a hash of all results.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct app {
     ftc_comm *world;
     int rank, size;
     uint64_t hash;
-    int32_t in[MOST + 1], sum[MOST + 1]; /* behind them: how many ranks' time is over */
+    int32_t in[MOST + 1], sum[MOST + 1]; /* last element: the number of ranks whose time is over */
 };
 
 static double now(void)
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     }
     app.rank = ftc_rank(app.world);
     app.size = ftc_size(app.world);
-    double end = 0; /* counted from the first result: by then all have been started */
+    double end = 0; /* counted from the first result: by then all ranks have been started */
     do {
         app.in[app.rank] = 1;
         app.in[app.size] = operations > 0 && now() >= end;

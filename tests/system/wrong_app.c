@@ -1,13 +1,14 @@
 /*
- * What users do wrong, or just allowed, by wrong_use.bats:
+ * Wrong use, and use that is only just allowed. wrong_use.bats runs it:
  *
- *   wrong_app mismatch WHAT     rank 3 calls WHAT, the others an allreduce of one int32
+ *   wrong_app mismatch WHAT rank 3 calls WHAT, the others an allreduce of one int32
  *   wrong_app abort CODE    the last rank aborts the job, the others are in a barrier
- *   wrong_app twice         ftc_init() a second time
- *   wrong_app operator N    a user-defined operator that is freed right after each of N calls
- *   wrong_app leave         exit without ftc_finalize() in the last rank; the others go on
+ *   wrong_app twice         calls ftc_init() a second time
+ *   wrong_app operator N    N calls with a user-defined operator; it is freed right after each call
+ *   wrong_app leave         the last rank exits without ftc_finalize(); the others go on
  *   wrong_app vector BYTES  allreduces and broadcasts of so many bytes
- *   wrong_app ahead FILE    11 reduces to rank 1 and a broadcast, of 8 MiB; it waits for FILE first
+ *   wrong_app ahead FILE    11 reduces to rank 1 and a broadcast, of 8 MiB; rank 1 waits for FILE
+ *                           first
  *   wrong_app threads FILE  two threads of rank 0 call at once; the others wait for FILE first
  */
 #include <ftcoll.h>
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 struct scaled_sum {
-    int64_t scale; /* poisoned when the operator is freed: a later use is seen */
+    int64_t scale; /* poisoned when the operator is freed, so that a later use shows */
 };
 
 static _Noreturn void wrong(const char *what)
@@ -67,7 +68,7 @@ static void mismatch(ftc_comm *world, const char *what)
     printf("came through\n");
 }
 
-/* Calls in which nobody waits for the one that is wrong: every rank sends, or nobody receives. */
+/* In these calls no rank waits for the wrong one: every rank sends, or no rank receives. */
 static void disagree(ftc_comm *world, const char *what)
 {
     int32_t in = 1, out = 0;
@@ -106,8 +107,8 @@ static void add(const void *in, void *inout, size_t n, ftc_type type, void *arg)
         to[i] += from[i];
 }
 
-/* A death may make the library redo an operation that has returned here: not with this operator any
- * more. */
+/* A death may make the library redo an operation that has returned here. It must not use this
+ * operator then. */
 static void use_operator(ftc_comm *world, int times)
 {
     int64_t size = ftc_size(world);
@@ -130,7 +131,7 @@ static void use_operator(ftc_comm *world, int times)
     printf("done\n");
 }
 
-/* Each rank broadcasts once, so that each needs memory for it. */
+/* Each rank broadcasts once, so that each needs memory for the value. */
 static void vector(ftc_comm *world, size_t bytes)
 {
     unsigned char *buffer = calloc(1, bytes);
@@ -186,7 +187,7 @@ static void *wait_in_barrier(void *world)
     int rc;
     do
         rc = ftc_barrier(world);
-    while (rc == FTC_ERR_STATE); /* the other thread looks whether this one is in the barrier */
+    while (rc == FTC_ERR_STATE); /* the other thread checks whether this one is in the barrier */
     return (void *)(intptr_t)(rc != FTC_SUCCESS);
 }
 
@@ -229,7 +230,7 @@ static void call_beside(ftc_comm *world, const char *path)
     if (pthread_create(&thread, NULL, wait_in_barrier, world) != 0)
         wrong("no thread");
     while (ftc_last_report(world, &report) == FTC_SUCCESS)
-        continue; /* the thread is not there yet */
+        continue; /* the other thread is not in the barrier yet */
     call_everything(world);
     FILE *file = fopen(path, "w");
     if (file == NULL || fclose(file) != 0)

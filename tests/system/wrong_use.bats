@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Wrong use and hard surroundings: a clear line, an exit code, nothing left, no wait for ever.
+# Wrong use and hard surroundings. A user must get one clear line and an exit code. Nothing may be
+# left behind, and nothing may wait for ever.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
 
 load ../launcher/own_jobs
@@ -62,7 +63,7 @@ nothing_left() { # PID of an ftrun
     [ -z "$(ls -A "$TMPDIR")" ] || { echo "left in TMPDIR:"; ls -lR "$TMPDIR"; return 1; }
 }
 
-# The processes of a job, ranks and wrappers, once all ranks are in the loop.
+# Prints the processes of the job, ranks and wrappers, once all ranks are in the loop.
 loop_pids() { # COUNT
     wait_until '[ -e pids ] && [ "$(wc -l <pids)" -ge '"$1"' ]'
     wait_until 'own_jobs | jq -e "any(.jobs[].ranks[]; .called > 0)" >/dev/null'
@@ -73,7 +74,8 @@ one_line() { # the output is one line, and ftrun's
     [ "$(wc -l <<<"$output")" -eq 1 ] && grep -q "^ftrun: " <<<"$output"
 }
 
-# Run in a mount namespace where /dev/shm is mounted with the options $1; skip where that is not permitted.
+# Runs a command in a mount namespace where /dev/shm is mounted with the options $1. Skips the test
+# where that is not permitted.
 with_shm() {
     local options=$1
     shift
@@ -143,7 +145,7 @@ with_shm() {
     kill -KILL "$pid"
     finish "$pid"
     wait_until "gone $(tail -n +2 <<<"$ranks" | tr '\n' ' ')"
-    # the stopped one may need the next clearing up
+    # The stopped rank may need the next clean-up.
     "$STATUS" --gc || true
     wait_until "gone ${ranks//$'\n'/ }" || { echo "$ranks" | xargs kill -9; return 1; }
     nothing_left "$pid"
@@ -165,7 +167,7 @@ with_shm() {
     grep -q '/dev/shm' <<<"$output"
 }
 
-# Run with room for the front part of a segment for 16 ranks and $1 more.
+# Runs a command with room for the front part of a segment for 16 ranks, and $1 bytes more.
 with_little_shm() {
     local more=$1 front
     shift
@@ -273,11 +275,12 @@ full_shm_is_named() {
     [ "$(grep -c "^came through$" <<<"$output")" -eq 3 ]
 }
 
-# By messages. (On the board a sender is two operations ahead at most.)
+# Operations run by messages, because on the board a sender is two operations ahead at most.
 @test "a sender of large values is held back by a slow receiver, which keeps 64 MiB of it" {
     start ahead -np 2 -f 0 --set collectives.algorithm=corrected --set broadcast.settle_every=0 "$WRONG_APP" ahead "$PWD/go"
     wait_until 'own_jobs | jq -e "any(.jobs[].ranks[]; .rank == 0 and .activity.waits_for == \"a slow rank\")"'
-    own_jobs | jq -e '.jobs[0].ranks[0].called <= 10' # the barrier and 8 reduces; one waits
+    # The barrier and 8 reduces are done; one call waits.
+    own_jobs | jq -e '.jobs[0].ranks[0].called <= 10'
     touch go
     finish "$pid"
     cat ahead.out ahead.err

@@ -27,7 +27,7 @@ const char *endpoint_files_look_up(void *context, int rank)
     return there ? text : NULL;
 }
 
-/* Whole or not at all: another process may be looking. */
+/* Publishes the file whole or not at all, because another process may be looking. */
 int endpoint_files_publish(const char *endpoint, int rank)
 {
     char path[256], draft[256];

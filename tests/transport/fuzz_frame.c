@@ -1,6 +1,6 @@
-/* Fuzz the receiver of the shared-memory transport: the input is what a damaged sender puts into
- * its ring. Sizes up to FTC_FRAME_VALUE_MAX are asked of malloc, so run with
- * -malloc_limit_mb=2000000; it may then say no. */
+/* Fuzzes the receiver of the shared-memory transport. The input is what a damaged sender puts into
+ * its ring. The receiver asks malloc for sizes up to FTC_FRAME_VALUE_MAX, so run with
+ * -malloc_limit_mb=2000000; malloc may then fail. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static struct ftc_segment *make_segment(void)
     return segment;
 }
 
-/* Take what comes; a message must be as long as its header said, and its bytes there. */
+/* Takes all messages. A message must be as long as its header said, and its bytes must be there. */
 static void receive_all(struct ftc_transport *transport)
 {
     struct ftc_buffer *message;
@@ -60,8 +60,8 @@ static void put_header(struct ftc_segment *segment, struct ftc_ring *ring, uint6
     put(segment, ring, &header, sizeof(header));
 }
 
-/* Commands of one byte, its low bits say what, the high ones how much: bytes, a sound header,
- * damaged words, receive. */
+/* Plays commands of one byte. The low bits say what to do: bytes, a sound header, damaged words, or
+ * receive. The high bits say how much. */
 static void play(struct ftc_segment *segment, struct ftc_transport *transport, const uint8_t *data,
                  size_t size)
 {

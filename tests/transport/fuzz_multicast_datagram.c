@@ -1,5 +1,6 @@
-/* Fuzz the judgement of datagrams: the input is one, as it is, and with identity, length and
- * checksum made right. What is sound must come out the same when it is encoded again. */
+/* Fuzzes the judgement of datagrams. The input is a datagram: once as it is, and once with
+ * identity, length and checksum made right. A sound datagram must be the same when it is encoded
+ * again. */
 #include <stdlib.h>
 #include <string.h>
 

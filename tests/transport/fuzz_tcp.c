@@ -1,6 +1,6 @@
 /*
- * Fuzz what the TCP transport reads from a socket: frames, the messages of the handshake,
- * endpoints, and where a peer says it goes on. The first byte says which.
+ * Fuzzes what the TCP transport reads from a socket: frames, the messages of the handshake,
+ * endpoints, and the position at which a peer says it goes on. The first byte chooses one of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct ftc_tcp_secret secret = {.size = 16, .bytes = "sixteen bytes..."};
 
-/* As many bytes as wanted, with zeros where the input ends. */
+/* Takes as many bytes as wanted, with zeros where the input ends. */
 static void fill(unsigned char *bytes, size_t wanted, const uint8_t *data, size_t size)
 {
     memset(bytes, 0, wanted);
@@ -22,7 +22,7 @@ static void fill(unsigned char *bytes, size_t wanted, const uint8_t *data, size_
         memcpy(bytes, data, size < wanted ? size : wanted);
 }
 
-/* What is taken for a header must be one that encodes to the same bytes. */
+/* An accepted header must encode to the same bytes. */
 static void fuzz_frame(const uint8_t *data, size_t size)
 {
     unsigned char bytes[FTC_TCP_HEADER_SIZE], again[FTC_TCP_HEADER_SIZE];
@@ -36,7 +36,7 @@ static void fuzz_frame(const uint8_t *data, size_t size)
         abort();
 }
 
-/* Fields without the checksum's help: so that bounds are reached at all. */
+/* Fields reach their bounds only without the help of the checksum. */
 static void fuzz_fields(const uint8_t *data, size_t size)
 {
     uint64_t words[6];
@@ -88,7 +88,7 @@ static void fuzz_endpoint(const uint8_t *data, size_t size)
         abort();
 }
 
-/* Steps of three bytes: go on somewhere, acknowledge, send some. */
+/* A step has three bytes: go on somewhere, acknowledge, or send some. */
 static void fuzz_queue(const uint8_t *data, size_t size)
 {
     struct ftc_tcp_queue queue = {0};

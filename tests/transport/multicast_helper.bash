@@ -1,4 +1,4 @@
-# Common to the tests that run multicast_probe. PROBE comes from ctest.
+# Shared by the tests that run multicast_probe. PROBE comes from ctest.
 # shellcheck shell=bash disable=SC2154
 
 probe_setup() {
@@ -14,7 +14,8 @@ probe_teardown() {
     done
 }
 
-# Start a receiver and wait until it has joined: its output in receiver.RANK. PREFIX is an array of words before the program.
+# Starts a receiver and waits until it has joined. Its output is in receiver.RANK. PREFIX is an
+# array of words before the program.
 receive() { # RANK OPTION...
     local rank=$1
     shift
@@ -26,7 +27,7 @@ receive() { # RANK OPTION...
     grep -q '^ready' "receiver.$rank" || { cat "errors.$rank"; return 1; }
 }
 
-send() { # OPTION...; what it counted in sender
+send() { # OPTION...: the file sender gets what it counted
     "${prefix[@]}" timeout -s KILL 100 "$PROBE" send --group "$group" --rank 0 "$@" >sender
 }
 
@@ -41,7 +42,7 @@ counted() { # RANK JQ-FILTER
     tail -n 1 "receiver.$1" | jq -e "$2" >/dev/null || { echo "rank $1: not $2" >&2; return 1; }
 }
 
-# wait_until 'command': try until it succeeds, at most 60 s.
+# wait_until 'command': tries until it succeeds, at most 60 s.
 wait_until() {
     local end=$((SECONDS + 60))
     until eval "$1"; do

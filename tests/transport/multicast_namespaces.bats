@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# UDP multicast across network namespaces: four hosts on a bridge. PROBE and TEST_MULTICAST come from ctest.
+# UDP multicast across network namespaces: four hosts on a bridge. PROBE and TEST_MULTICAST come
+# from ctest.
 # shellcheck disable=SC2154,SC2034,SC2030,SC2031
 
 load multicast_helper
@@ -20,7 +21,7 @@ setup() {
     probe_setup
 }
 
-add_host() { # NUMBER; no look for duplicates of its addresses: they are usable at once
+add_host() { # NUMBER; skips duplicate address detection, so that addresses are usable at once
     local host
     host=$(name "$1")
     ip netns add "$host"
@@ -32,7 +33,7 @@ add_host() { # NUMBER; no look for duplicates of its addresses: they are usable 
     bring_up "$host"
 }
 
-bring_up() { # HOST; what is sent before the link is there is lost
+bring_up() { # HOST; anything sent before the link is there is lost
     ip -n "$1" link set eth0 up
     wait_until "ip -n $1 link show eth0 | grep -q 'LOWER_UP.* state UP '"
 }
@@ -47,7 +48,7 @@ on() { # HOST
     prefix=(ip netns exec "$(name "$1")")
 }
 
-# Host 1 sends to the others; each must get what was sent, all of it.
+# Host 1 sends to the others. Each must get everything that was sent.
 deliver_to_all() { # INTERFACES-OF-HOST-i, with %d for i
     local i
     # shellcheck disable=SC2059 # a format is meant
@@ -88,7 +89,7 @@ deliver_to_all() { # INTERFACES-OF-HOST-i, with %d for i
 }
 
 @test "another job on the same group is counted, not heard" {
-    local own=$group # its last 32 digits are the key
+    local own=$group # the last 32 digits of the group are the key
     on 2 && receive 2 --interfaces eth0
     group=${own:0:32}$(tr 0-9a-f 1-9a-f0 <<<"${own:32}")
     on 3 && send --interfaces eth0 --pace 200

@@ -1,4 +1,4 @@
-/* Datagrams of which all follows from a number, for tests of a multicast transport. */
+/* Makes datagrams whose whole content follows from a number, for tests of a multicast transport. */
 #include "multicast_numbers.h"
 
 #include <check.h>
@@ -34,7 +34,8 @@ int64_t take_sized(struct ftc_multicast *at, uint32_t *source, size_t *size)
     int rc = ftc_multicast_receive(at, &fields, &payload);
     if (rc == 0)
         return -1;
-    /* Of each of many thousands: a ck_assert that holds writes, too. */
+    /* The check comes first because there are many thousands of datagrams, and even a ck_assert
+     * that holds writes. */
     if (rc < 0)
         ck_abort_msg("%s", ftc_last_error());
     if (fields.operation != ~fields.broadcast || fields.sequence != fields.broadcast % 7 ||

@@ -1,4 +1,5 @@
-/* Datagrams of which all follows from a number: who receives one checks it to the last byte. */
+/* Makes datagrams whose whole content follows from a number, so that a receiver checks each one to
+ * the last byte. */
 #ifndef FTC_TEST_MULTICAST_NUMBERS_H
 #define FTC_TEST_MULTICAST_NUMBERS_H
 
@@ -9,15 +10,15 @@
 #define SMALL_SIZE 100
 
 void send_sized(struct ftc_multicast *from, uint64_t number, size_t size);
-void send_number(struct ftc_multicast *from, uint64_t number); /* of SMALL_SIZE */
+void send_number(struct ftc_multicast *from, uint64_t number); /* a datagram of SMALL_SIZE */
 
-/* The next datagram's number, checked to the last byte; -1: none. */
+/* The number of the next datagram, checked to the last byte; -1 if there is none. */
 int64_t take_sized(struct ftc_multicast *at, uint32_t *source, size_t *size);
-/* Wait for it. */
+/* The same, but waits for the datagram. */
 int64_t await_sized(struct ftc_multicast *at, uint32_t *source, size_t *size);
-int64_t await_number(struct ftc_multicast *at); /* of SMALL_SIZE */
-/* Sleep until something may be there; false: nothing came in time. The way that the header
- * names. */
+int64_t await_number(struct ftc_multicast *at); /* a datagram of SMALL_SIZE */
+/* Sleeps until there may be something, in the way that the transport's header describes. Returns
+ * false if nothing came in time. */
 bool sleep_until(struct ftc_multicast *at, uint64_t deadline);
 
 #endif

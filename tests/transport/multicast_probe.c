@@ -1,18 +1,20 @@
 /*
- * One rank of a job that multicasts, for tests across namespaces and devices.
+ * Plays one rank of a job that multicasts, for tests across namespaces and devices.
  *
- *   multicast_probe group              print a new group
- *   multicast_probe send OPTION...     send numbered datagrams, then several that say it was all; print what was counted
- *   multicast_probe receive OPTION...  say "ready"; take datagrams until one says it was all; print
- *   what was counted
+ *   multicast_probe group              prints a new group
+ *   multicast_probe send OPTION...     sends numbered datagrams, then several that say it was all;
+ *                                      prints the counts
+ *   multicast_probe receive OPTION...  says "ready"; takes datagrams until one says it was all;
+ *                                      prints the counts
  *
  *   --group HEX|--job NAME --transport udp|verbs --interfaces LIST --rank R (0)
- *   --count N (1000) --first NUMBER (0) --size BYTES (the most) --pace MICROSECONDS (1000) --unended   when sending
- *   --receives N (5) --loss PPM --seed N --split NUMBER --late                                         when receiving
+ *   when sending:   --count N (1000) --first NUMBER (0) --size BYTES (the most)
+ *                   --pace MICROSECONDS (1000) --unended
+ *   when receiving: --receives N (5) --loss PPM --seed N --split NUMBER --late
  *
- * A receiver counts datagrams below and from NUMBER on apart; a late one takes none before a line
- * comes on its standard input. What is printed is one JSON object. Exit code 2: wrong use or it
- * could not be opened, 3: a minute passed.
+ * A receiver counts datagrams below NUMBER and those from NUMBER on separately. A late one takes
+ * none before a line comes on its standard input. The output is one JSON object. Exit code 2 means
+ * wrong use, or that the transport could not be opened. Exit code 3 means that a minute passed.
  */
 #include <getopt.h>
 #include <poll.h>
@@ -42,8 +44,7 @@ struct probe {
     unsigned pace_us;
     bool unended, late;
     uint64_t deadline;
-    uint64_t below, above, twice,
-        wrong; /* distinct numbers received; those received again; damaged ones */
+    uint64_t below, above, twice, wrong; /* numbers received once; again; damaged */
     unsigned char seen[NUMBER_MAX];
 };
 

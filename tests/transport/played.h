@@ -1,5 +1,5 @@
-/* Transports that are played by a test: they keep what is sent, and hand out what the test puts
- * into them. */
+/* Transports that a test plays. They keep what is sent, and hand out what the test puts into
+ * them. */
 #ifndef FTC_TEST_PLAYED_H
 #define FTC_TEST_PLAYED_H
 
@@ -10,7 +10,7 @@
 #define PLAYED_MOST  32
 
 struct played_letter {
-    int rank; /* to, or from */
+    int rank; /* receiver or sender */
     unsigned char byte;
 };
 
@@ -20,16 +20,16 @@ struct played {
     int sent_count, coming_count, taken;
     int damaged; /* receive() reports this rank once; -1: none */
     bool closed[PLAYED_RANKS], settled;
-    enum ftc_reach reach[PLAYED_RANKS]; /* what it says when it is asked */
+    enum ftc_reach reach[PLAYED_RANKS]; /* its answers when it is asked */
     int fd;
-    const char *(*find)(void *context, int rank); /* what it was given to find others */
+    const char *(*find)(void *context, int rank); /* function that was given to find others */
     void *context;
 };
 
 extern const struct ftc_transport_ops played_shm, played_verbs, played_tcp;
 
 extern struct played *plays[FTC_CARRIERS]; /* NULL: not open */
-extern bool plays_device;                  /* else verbs cannot be opened */
+extern bool plays_device;                  /* false: verbs cannot be opened */
 extern struct ftc_verbs_setup plays_given_to_verbs;
 
 #endif

@@ -1,4 +1,4 @@
-/* The ends of TCP transports that stories are about, in one process, and their messages. */
+/* The ends of TCP transports that the tests are about, all in one process, and their messages. */
 #include "tcp_ends.h"
 
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void assert_message(const struct ftc_buffer *message, uint64_t number, si
             ck_abort_msg("message %llu differs at byte %zu", (unsigned long long)number, i);
 }
 
-/* The next message of `rank` must be this one, if there is any. */
+/* Takes the next message of `rank`, which must be this one. Returns false if there is none. */
 bool tcp_take(int rank, int sender, uint64_t number, size_t size)
 {
     struct ftc_buffer *message;
@@ -121,7 +121,7 @@ void tcp_expect(int rank, int sender, uint64_t number, size_t size)
     WAIT_UNTIL(tcp_take(rank, sender, number, size));
 }
 
-/* The job goes on: both ways, between 0 and 1. */
+/* Checks that the job goes on: 0 and 1 send to each other both ways. */
 void tcp_assert_goes_on(void)
 {
     tcp_must_send(0, 1, 1001, 5000);

@@ -21,15 +21,15 @@ void tcp_join(int rank);
 void tcp_join_two(void);
 void tcp_leave_all(void);
 
-/* Messages of `size` bytes that follow from their number. */
+/* Sends messages of `size` bytes that follow from their number. */
 void tcp_must_send(int from, int to, uint64_t number, size_t size);
-/* The next message of `rank` must be this one, if there is any. */
+/* Takes the next message of `rank`, which must be this one. Returns false if there is none. */
 bool tcp_take(int rank, int sender, uint64_t number, size_t size);
-/* Wait for it. */
+/* The same, but waits for the message. */
 void tcp_expect(int rank, int sender, uint64_t number, size_t size);
-/* 0 and 1 still talk. */
+/* Checks that 0 and 1 still talk. */
 void tcp_assert_goes_on(void);
-/* All ends do what they can. */
+/* Makes all ends do what they can. */
 void tcp_turn(void);
 
 #define WAIT_UNTIL(condition)                                                                      \

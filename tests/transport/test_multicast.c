@@ -1,7 +1,7 @@
 /*
- * Conformance of a multicast transport, all ranks in one process: delivery, strangers, drills,
- * overrun, waiting, errors. By UDP on the loopback; FTC_TEST_TRANSPORT=verbs and
- * FTC_TEST_INTERFACES choose others, as the .bats files here and in tests/rdma do.
+ * Conformance of a multicast transport, with all ranks in one process: delivery, strangers, drills,
+ * overrun, waiting, errors. The default is UDP on the loopback. FTC_TEST_TRANSPORT=verbs and
+ * FTC_TEST_INTERFACES choose another, as the .bats files here and in tests/rdma do.
  */
 #include "transport/multicast/multicast.h"
 
@@ -85,7 +85,8 @@ static struct ftc_multicast_counters counters(int rank)
     return now;
 }
 
-/* Datagrams that came over the wire and are dealt with; what a drill holds back is not, yet. */
+/* Datagrams that came over the wire and are dealt with. A datagram that a drill holds back does not
+ * count yet. */
 static uint64_t seen(int rank)
 {
     struct ftc_multicast_counters now = counters(rank);
@@ -93,7 +94,7 @@ static uint64_t seen(int rank)
            now.received - now.drilled.duplicated;
 }
 
-/* Take all until `count` came over the wire; what was received is put down in `heard` by number. */
+/* Takes datagrams until `count` came over the wire, and marks each received number in `heard`. */
 static void pump(int rank, uint64_t count, unsigned char *heard)
 {
     uint64_t deadline = ftc_clock_now() + PATIENCE;
@@ -111,8 +112,8 @@ static void pump(int rank, uint64_t count, unsigned char *heard)
     }
 }
 
-/* Send `count` numbers from rank 0 to rank 1, as fast as it takes them. Each is heard heard[number]
- * times. */
+/* Sends `count` numbers from rank 0 to rank 1, as fast as rank 1 takes them. heard[number] counts
+ * how often it came. */
 static void stream(int count, unsigned char *heard)
 {
     memset(heard, 0, (size_t)count);
@@ -216,7 +217,7 @@ START_TEST(noise_is_counted_and_dropped)
     push(0, "?", 1);
     push(0, "a datagram of something else that is as long as an envelope of ours, or longer", 78);
     ftc_datagram_encode(head, &fields, group.communicator, &nothing,
-                        1); /* a rank that is not there */
+                        1); /* this rank is not in the job */
     push(0, head, sizeof(head));
     fields.source = 0;
     ftc_datagram_encode(head, &fields, group.communicator, &nothing, 1);
@@ -234,8 +235,8 @@ END_TEST
 
 /* --- drills --- */
 
-/* Five standard deviations around what the drill says: missed by chance in one of a million
- * runs. */
+/* Allows five standard deviations around the drill's probability. Chance misses that in one of a
+ * million runs. */
 static void assert_near(uint64_t count, double probability)
 {
     double expected = probability * MANY, spread = 25 * expected * (1 - probability);
@@ -301,7 +302,7 @@ START_TEST(duplicates_come_twice)
 }
 END_TEST
 
-/* A held-back one comes after at most FTC_DRILL_LATE others that came later. */
+/* A datagram that is held back comes after at most FTC_DRILL_LATE others that were sent later. */
 START_TEST(reordered_ones_are_late_but_come)
 {
     static unsigned char heard[MANY];
@@ -404,14 +405,14 @@ START_TEST(a_late_receiver_loses_datagrams_and_nothing_else)
     unsigned char heard[MANY + 10] = {0};
     uint32_t source;
     size_t size;
-    late.receives = 0; /* the default */
+    late.receives = 0; /* uses the default */
     start(0, NULL);
     start(2, NULL);
     end[1] = join(&late);
     for (uint64_t number = 0; number < MANY; number++) {
         send_number(end[0], number);
         if (number % BATCH == BATCH - 1 || number == MANY - 1)
-            pump(2, number + 1, NULL); /* rank 2 is not late: all have been on the wire */
+            pump(2, number + 1, NULL); /* rank 2 is not late: all were on the wire */
     }
     while (take_sized(end[1], &source, &size) >= 0)
         ;
@@ -485,7 +486,7 @@ START_TEST(what_cannot_be_opened_says_why_and_what_to_do)
 }
 END_TEST
 
-/* Where there is one, tests/rdma opens it. */
+/* Where there is a device, tests/rdma opens it. */
 START_TEST(verbs_without_a_device_is_unsupported)
 {
     struct ftc_multicast_setup setup = setup_of(0);

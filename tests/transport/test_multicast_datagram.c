@@ -1,4 +1,4 @@
-/* The envelope of a datagram, a group, the list of interfaces. */
+/* Tests the envelope of a datagram, a group, and the list of interfaces. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const struct ftc_datagram sent = {.source = 7,
 static unsigned char communicator[FTC_COMMUNICATOR_SIZE] = "of this job....";
 static unsigned char bytes[FTC_DATAGRAM_HEAD + PAYLOAD + 1];
 
-/* A datagram with that many bytes of payload, in two pieces. Its size. */
+/* Encodes a datagram with that many bytes of payload, in two pieces. Returns its size. */
 static size_t encode(const struct ftc_datagram *fields, size_t size)
 {
     struct test_random random = test_random_start();
@@ -56,7 +56,7 @@ START_TEST(what_was_sent_comes_out)
 }
 END_TEST
 
-/* The identity's bits make it foreign, all others corrupt. */
+/* A flip in the identity makes the datagram foreign, and any other flip makes it corrupt. */
 START_TEST(every_flipped_bit_is_found)
 {
     size_t size = encode(&sent, 100);

@@ -1,5 +1,4 @@
-/* Which transport carries a message, when several could: told with transports that are played by
- * the test. */
+/* Tests which transport carries a message when several could. The test plays the transports. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +106,7 @@ static void comes(enum ftc_carrier carrier, int from, unsigned char byte)
     plays[carrier]->coming[plays[carrier]->coming_count++] = (struct played_letter){from, byte};
 }
 
-/* The byte, or the code. */
+/* Returns the byte, or the code. */
 static int take(int *from)
 {
     struct ftc_buffer *message = NULL;
@@ -162,7 +161,7 @@ START_TEST(the_order_decides)
     static const int8_t order[] = {FTC_CARRIER_TCP, FTC_CARRIER_VERBS, FTC_CARRIER_SHM, -1};
 
     open_with(order);
-    ck_assert_ptr_null(plays[FTC_CARRIER_VERBS]); /* TCP reaches all */
+    ck_assert_ptr_null(plays[FTC_CARRIER_VERBS]); /* because TCP reaches all ranks */
     join(1, "tcp:v1;here");
     join(3, "verbs:v1;there tcp:v1;there");
     say(1, 'a');
@@ -220,7 +219,8 @@ START_TEST(messages_wait_until_it_is_known_whether_a_transport_gets_through)
     plays[FTC_CARRIER_VERBS]->reach[3] = FTC_REACH_NO;
     ck_assert(route->ops->ready(route));
     ck_assert(!flush());
-    plays[FTC_CARRIER_VERBS]->reach[3] = FTC_REACH_YES; /* too late: a choice is for good */
+    /* This comes too late: a choice is for good. */
+    plays[FTC_CARRIER_VERBS]->reach[3] = FTC_REACH_YES;
     plays[FTC_CARRIER_VERBS]->reach[4] = FTC_REACH_YES;
     say(3, 'e');
     ck_assert(flush());
@@ -293,7 +293,8 @@ START_TEST(an_endpoint_that_makes_no_sense_is_an_error_with_words)
         ftc_last_error(),
         "rank 3 cannot be reached: its endpoint is \"smoke:signals\", transport.order here is "
         "shm,verbs,tcp; give all nodes one that they have in common, such as tcp");
-    memset(ftc_segment_endpoint(job.segment, 4), 'x', FTC_ENDPOINT_SIZE); /* and no end */
+    /* The text has no terminating zero. */
+    memset(ftc_segment_endpoint(job.segment, 4), 'x', FTC_ENDPOINT_SIZE);
     atomic_store(&ftc_segment_slot(job.segment, 4)->phase, FTC_PHASE_JOINED);
     ck_assert_int_eq(try_send(4, 'a'), FTC_ERR_SYSTEM);
 }

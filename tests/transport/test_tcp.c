@@ -1,4 +1,4 @@
-/* Stories of TCP links: meeting, breaking, floods, deaths. */
+/* Tests TCP links: meeting, breaking, floods, deaths. */
 #include <net/if.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 
 /* --- meeting --- */
 
-/* Of a link that is up. */
+/* The congestion control of a link that is up. */
 static const char *congestion_of(int from, int to)
 {
     static char name[FTC_TCP_CONGESTION_SIZE + 1];
@@ -31,8 +31,8 @@ static const char *congestion_of(int from, int to)
     return name;
 }
 
-/* The system's own, what any user may use, and what is chosen: which both ends of a link have
- * then. */
+/* Both ends of a link have the control that was asked for: the system's own, one that any user may
+ * use, and a chosen one. */
 START_TEST(congestion_control_is_what_was_asked_for)
 {
     static const char *const wanted[] = {NULL, "reno", ""};
@@ -108,7 +108,7 @@ START_TEST(the_next_address_is_tried)
     char first[FTC_TCP_ENDPOINT_SIZE];
     const char *port = strrchr(tcp_endpoints[1], ';');
     snprintf(first, sizeof(first), "tcp:v1;127.0.0.77,127.0.0.1%s",
-             port); /* nobody listens at the first */
+             port); /* no one listens at the first port */
     memcpy(tcp_endpoints[1], first, sizeof(first));
     tcp_must_send(0, 1, 1, 10);
     tcp_expect(1, 0, 1, 10);
@@ -230,7 +230,8 @@ START_TEST(a_message_that_is_cut_is_not_sent_from_its_start)
 }
 END_TEST
 
-/* A network of our own, whose only link goes up and down. False: not permitted here. */
+/* Makes a network namespace whose only link goes up and down. Returns false if that is not
+ * permitted here. */
 static bool own_network(void)
 {
     uid_t user = getuid();
@@ -290,7 +291,7 @@ START_TEST(a_peer_that_goes_on_at_nonsense_is_reported)
     ck_assert_int_eq(rc, FTC_ERR_PROTO);
     ck_assert_int_eq(from, 0);
     ck_assert_int_eq(ftc_transport_tcp.receive(tcp_end[1], &from, &message), 0);
-    tcp_must_send(1, 0, 3, 10); /* goes nowhere */
+    tcp_must_send(1, 0, 3, 10); /* this message reaches nobody */
     ck_assert(ftc_tcp_settled(tcp_end[1]));
 }
 END_TEST
@@ -350,7 +351,7 @@ START_TEST(a_peer_that_is_killed_is_a_hint_until_it_is_closed)
         next += tcp_take(0, 2, next, 70000);
     ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 2), 0);
     ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX),
-                     -1); /* nothing waits for it */
+                     -1); /* no message waits for rank 2 */
     tcp_must_send(0, 2, 0, 10);
     ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX), 2);
     ck_assert(!ftc_tcp_settled(tcp_end[0]));
@@ -375,7 +376,7 @@ START_TEST(a_closed_peer_is_not_let_in_again)
 }
 END_TEST
 
-/* Bytes that wait in the kernel for rank 0. */
+/* The number of bytes that wait in the kernel for rank 0. */
 static int unread(int sender)
 {
     int bytes = 0;
@@ -384,7 +385,7 @@ static int unread(int sender)
     return bytes;
 }
 
-/* Without a turn of rank 0, which would read them. */
+/* Rank 0, which would read the bytes, gets no turn meanwhile. */
 static void until_unread(int sender, int bytes)
 {
     uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
@@ -392,8 +393,8 @@ static void until_unread(int sender, int bytes)
         ck_assert_msg(ftc_clock_now() < deadline, "rank %d sent nothing", sender);
 }
 
-/* Whom the caller waits for is looked at first, message by message; nobody else is forgotten, and
- * nobody who is not there waited for. */
+/* A rank looks first, message by message, at the peer that its caller waits for. It forgets no
+ * other peer, and waits for no peer that is not there. */
 START_TEST(who_is_expected_is_heard_first_and_the_others_too)
 {
     tcp_join(2);
@@ -405,7 +406,7 @@ START_TEST(who_is_expected_is_heard_first_and_the_others_too)
     for (uint64_t number = 2; number < 6; number++)
         tcp_must_send(1, 0, number, 60);
     tcp_must_send(2, 0, 2, 60);
-    tcp_must_send(2, 0, 3, 5000); /* more than was looked for */
+    tcp_must_send(2, 0, 3, 5000); /* more bytes than one look reads */
     until_unread(1, 4 * 60);
     until_unread(2, 5000);
     ftc_transport_tcp.expect(tcp_end[0], 2);
@@ -420,8 +421,8 @@ START_TEST(who_is_expected_is_heard_first_and_the_others_too)
 }
 END_TEST
 
-/* The first message to a peer that has gone is answered by a reset; what it said before is there
- * all the same. */
+/* A reset answers the first message to a peer that has gone. What the peer said before still
+ * arrives. */
 START_TEST(the_last_words_of_who_has_gone_are_heard)
 {
     tcp_assert_goes_on();
@@ -432,7 +433,8 @@ START_TEST(the_last_words_of_who_has_gone_are_heard)
     tcp_end[1] = NULL;
     struct pollfd link = {.fd = ((struct ftc_tcp *)tcp_end[0])->peer[1]->link->fd};
     tcp_must_send(0, 1, 3, 10);
-    ck_assert_int_eq(poll(&link, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)), 1); /* the reset */
+    /* The reset has arrived. */
+    ck_assert_int_eq(poll(&link, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)), 1);
     tcp_must_send(0, 1, 4, 10);
     tcp_expect(0, 1, 1, 60);
     tcp_expect(0, 1, 2, 5000);

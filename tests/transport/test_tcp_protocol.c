@@ -1,5 +1,5 @@
-/* The pieces of the TCP transport that do no I/O: frames, handshake, endpoints, what is sent
- * again. */
+/* Tests the parts of the TCP transport that do no I/O: frames, handshake, endpoints, and what is
+ * sent again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -278,7 +278,7 @@ START_TEST(small_messages_go_together)
     ck_assert_uint_eq(gathered(), 2 * HEADER + 110 - 5);
     ftc_tcp_queue_advance(&queue, 2 * HEADER + 110 - 5);
     ck_assert_uint_eq(gathered(), 0);
-    ck_assert_ptr_nonnull(queue.first); /* until it is acknowledged */
+    ck_assert_ptr_nonnull(queue.first); /* messages stay until they are acknowledged */
 }
 END_TEST
 
@@ -287,8 +287,8 @@ START_TEST(acknowledged_messages_are_gone)
     ftc_tcp_queue_advance(&queue, 2 * HEADER + 110);
     ck_assert(ftc_tcp_queue_acknowledge(&queue, 1));
     ck_assert_uint_eq(queue.first->sequence, 1);
-    ck_assert(ftc_tcp_queue_acknowledge(&queue, 0));  /* an older one, made earlier */
-    ck_assert(!ftc_tcp_queue_acknowledge(&queue, 3)); /* that one is not out */
+    ck_assert(ftc_tcp_queue_acknowledge(&queue, 0));  /* an older acknowledgement, made earlier */
+    ck_assert(!ftc_tcp_queue_acknowledge(&queue, 3)); /* frame 3 is not out yet */
     ck_assert(ftc_tcp_queue_acknowledge(&queue, 2));
     ck_assert_uint_eq(gathered(), HEADER + 10);
 }
@@ -325,7 +325,8 @@ START_TEST(what_was_acknowledged_cannot_be_asked_for)
 }
 END_TEST
 
-/* A receiver that is told of frames as they go out, with breaks anywhere, gets every byte once. */
+/* A receiver that learns of frames as they go out, with breaks anywhere, gets every byte exactly
+ * once. */
 START_TEST(any_breaks_anywhere_give_every_byte_once)
 {
     struct test_random random = test_random_start();
@@ -337,7 +338,7 @@ START_TEST(any_breaks_anywhere_give_every_byte_once)
         while (queue.first != NULL) {
             size_t step = (size_t)test_random_between(&random, 0, 80), there = gathered();
             ftc_tcp_queue_advance(&queue, step < there ? step : there);
-            /* What of it arrives before the break: the sender's own record, up to a cut. */
+            /* What arrives before the break is the sender's own record, up to a cut. */
             const struct ftc_tcp_message *m = queue.first;
             for (; m != NULL && m->sent == totals[m->sequence] && m->header_sent == HEADER;
                  m = m->next)

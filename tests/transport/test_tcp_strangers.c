@@ -1,4 +1,5 @@
-/* TCP among strangers: scanners, wrong secrets, other jobs and versions, crowds, no descriptors. */
+/* Tests TCP among strangers: scanners, wrong secrets, other jobs and versions, crowds, no
+ * descriptors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,7 +25,7 @@ static int call(int rank)
     return fd;
 }
 
-/* Has the other end hung up? What it says before is thrown away. */
+/* Has the other end hung up? Anything it says before is thrown away. */
 static bool hung_up(int fd)
 {
     char bytes[256];
@@ -116,7 +117,8 @@ START_TEST(a_wrong_secret_is_refused_by_the_connector)
 }
 END_TEST
 
-/* They have the same secret, job and numbers, and one might be led to the endpoint of the other. */
+/* Agent and rank have the same secret, job and numbers. One might be led to the endpoint of the
+ * other. */
 START_TEST(an_agent_is_refused_by_a_rank)
 {
     struct ftc_tcp_setup tcp = tcp_usual();
@@ -129,7 +131,7 @@ START_TEST(an_agent_is_refused_by_a_rank)
 }
 END_TEST
 
-/* It would have to be a liar, who goes on after an answer without proof. */
+/* The connecting end must play a liar, which goes on after an answer without proof. */
 START_TEST(a_wrong_secret_is_refused_by_the_listener)
 {
     struct ftc_tcp_hello hello = sound_hello();
@@ -140,8 +142,8 @@ START_TEST(a_wrong_secret_is_refused_by_the_listener)
 }
 END_TEST
 
-/* Both connect, and 1's own attempt, which it has dropped for that of 0, is slow: its proof is sent
- * again and again. */
+/* Both ends connect. Rank 1 has dropped its own attempt for that of rank 0. The attempt is slow,
+ * and its proof is sent again and again. */
 START_TEST(a_proof_that_is_older_than_the_link_ends_nothing)
 {
     struct ftc_tcp_setup tcp = tcp_usual();
@@ -183,7 +185,7 @@ START_TEST(a_thousand_that_say_nothing_cost_little)
         ck_assert_int_le(ftc_tcp_half_open(tcp_end[0]), FTC_TCP_HALF_OPEN_ADDRESS);
     }
     tcp_assert_goes_on();
-    /* All came, and all but the last few were dropped, or are late by now. */
+    /* All came. All but the last few were dropped, or are late by now. */
     WAIT_UNTIL(ftc_tcp_count(tcp_end[0], FTC_TCP_CROWD) + ftc_tcp_count(tcp_end[0], FTC_TCP_LATE) >=
                (uint64_t)(calls - FTC_TCP_HALF_OPEN_ADDRESS));
     for (int i = 0; i < calls; i++)
@@ -230,7 +232,7 @@ START_TEST(without_descriptors_it_waits_for_some)
 }
 END_TEST
 
-/* They come from one address, more of them than may be half-open there. */
+/* They come from one address, and are more than may be half-open there. */
 START_TEST(a_whole_host_of_ranks_connects_at_once)
 {
     struct rlimit limit;

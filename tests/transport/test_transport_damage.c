@@ -1,5 +1,5 @@
-/* Shared memory that somebody scribbled over: the channel is closed and its peer named, the others
- * go on. */
+/* Tests shared memory that a process scribbled over. The channel is closed and its peer named; the
+ * other channels go on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +52,8 @@ static int receive(int rank, int *from)
     return rc;
 }
 
-/* Rank 0 finds that channel with rank 1 damaged; rank 2 is still heard and spoken to. */
+/* Checks that rank 0 finds its channel with rank 1 damaged, and that rank 2 is still heard and
+ * spoken to. */
 static void assert_reported(void)
 {
     int from = -1, reports = 0, messages = 0;
@@ -125,7 +126,8 @@ START_TEST(pending_bits_of_nobody_are_ignored)
     atomic_store(&ftc_segment_pending_row(job.segment, 0)[0], ~0ull << 3 | 1);
     ck_assert_int_eq(receive(0, &from), 0);
     ck_assert(!ops->ready(end[0]));
-    atomic_store(&ftc_segment_pending_row(job.segment, 0)[0], 2); /* of a rank that sent nothing */
+    /* The row of a rank that sent nothing. */
+    atomic_store(&ftc_segment_pending_row(job.segment, 0)[0], 2);
     ck_assert_int_eq(receive(0, &from), 0);
     ck_assert(!ops->ready(end[0]));
 }

@@ -1,4 +1,4 @@
-/* The conformance suite, on TCP as a job comes to it: chosen, with endpoints from the node
+/* The conformance suite on TCP as a job uses it: TCP is chosen, with endpoints from the node
  * segment. */
 #include <stdio.h>
 

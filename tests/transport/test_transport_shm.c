@@ -1,4 +1,4 @@
-/* The conformance suite, on shared memory. */
+/* The conformance suite on shared memory. */
 #include "transport_suite.h"
 
 int main(void)

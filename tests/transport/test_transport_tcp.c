@@ -1,4 +1,4 @@
-/* The conformance suite, on TCP over loopback. */
+/* The conformance suite on TCP over loopback. */
 #include "endpoint_files.h"
 #include "transport/tcp/tcp.h"
 #include "transport_suite.h"

@@ -1,4 +1,4 @@
-/* The conformance suite, on queue pairs between RDMA devices. */
+/* The conformance suite on queue pairs between RDMA devices. */
 #include "endpoint_files.h"
 #include "transport_suite.h"
 #include "verbs_ends.h"

@@ -1,4 +1,4 @@
-/* Stories of links by RDMA: meeting, breaking, floods, deaths, sleeping, memory. */
+/* Tests links by RDMA: meeting, breaking, floods, deaths, sleeping, memory. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ START_TEST(an_endpoint_that_is_known_late_is_found)
 }
 END_TEST
 
-/* Both ends prove the link, so the other one knows when it is asked later. */
+/* Both ends prove the link. So the other end knows it when it is asked later. */
 START_TEST(a_rank_is_known_to_be_reached_before_the_first_message)
 {
     ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 1), FTC_REACH_NOT_YET);
@@ -85,7 +85,7 @@ START_TEST(a_rank_that_is_not_there_is_known_not_to_be_reached)
     verbs.unanswered_ms = 300;
     verbs_join_as(2, VERBS_RANKS, &verbs);
     snprintf(tcp_endpoints[3], sizeof(tcp_endpoints[3]), "%s", tcp_endpoints[1]);
-    strcpy(strrchr(tcp_endpoints[3], ';'), ";1"); /* a port that nobody has */
+    strcpy(strrchr(tcp_endpoints[3], ';'), ";1"); /* this port belongs to no socket */
     uint64_t began = ftc_clock_now();
     while (ftc_transport_verbs.reach(tcp_end[2], 3) == FTC_REACH_NOT_YET)
         ck_assert(verbs_sleep_and_look(2));
@@ -100,7 +100,7 @@ START_TEST(who_was_asked_for_and_failed_is_asked_for_no_longer)
 {
     ftc_transport_verbs.close_peer(tcp_end[0], 3);
     ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 3),
-                     FTC_REACH_YES); /* where nothing goes */
+                     FTC_REACH_YES); /* YES, though messages to it go nowhere */
     ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 2), FTC_REACH_NOT_YET);
     ftc_transport_verbs.close_peer(tcp_end[0], 2);
     ck_assert(!ftc_tcp_wanted(((struct ftc_tcp *)tcp_end[0])->peer[2]));
@@ -147,7 +147,7 @@ static void stream_step(struct stream *stream, struct test_random *random, uint6
         stream->got++;
 }
 
-/* Of all links there were only the last one has some. */
+/* Of all links that there were, only the last one may still hold slots. */
 static void assert_no_slot_is_lost(int rank, int other)
 {
     const struct ftc_verbs_pool *pool = &((struct ftc_verbs *)tcp_end[rank])->pool;
@@ -228,7 +228,7 @@ START_TEST(who_does_not_receive_holds_the_sender_back)
 }
 END_TEST
 
-/* Both are full, and neither takes anything until then. */
+/* Both directions fill up first. Neither end takes anything until then. */
 START_TEST(two_that_flood_each_other_get_out_of_it)
 {
     uint64_t total = 300, got[2] = {0, 0};
@@ -301,7 +301,7 @@ static int live_and_be_stopped(void *arg)
     return 1;
 }
 
-/* It answers nothing and its queue pair is sound: work that is posted for it stays so until the
+/* The peer answers nothing, and its queue pair is sound. Work that is posted for it stays until the
  * peer is closed. */
 START_TEST(a_peer_that_stands_still_is_closed_with_all_that_is_posted)
 {
@@ -331,7 +331,8 @@ START_TEST(a_peer_that_stands_still_is_closed_with_all_that_is_posted)
 }
 END_TEST
 
-/* Its queue pair goes with it; the sender may wait for nothing but that acknowledgement. */
+/* The queue pair of a closed peer goes with it. The sender may wait only for that
+ * acknowledgement. */
 START_TEST(who_closes_a_peer_acknowledges_what_it_sent)
 {
     tcp_assert_goes_on();
@@ -359,7 +360,7 @@ END_TEST
 
 /* --- sleeping --- */
 
-/* This end alone. */
+/* Flushes this end alone. */
 static void flush_until_broken(int rank, int other)
 {
     uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
@@ -370,7 +371,7 @@ static void flush_until_broken(int rank, int other)
     }
 }
 
-/* A timer that was set for something else would hide that nothing wakes it. */
+/* Stops a timer that was set for something else. It would hide that nothing wakes the rank. */
 static void stop_timer(int rank)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)tcp_end[rank];
@@ -380,7 +381,7 @@ static void stop_timer(int rank)
 
 START_TEST(who_sleeps_is_woken_by_a_broken_queue_pair)
 {
-    int broken = _i; /* its own, or the other's */
+    int broken = _i; /* its own end, or the other's */
     struct pollfd sleeper = {.fd = ftc_transport_verbs.descriptor(tcp_end[0]), .events = POLLIN};
     tcp_assert_goes_on();
     WAIT_UNTIL(verbs_all_settled());
@@ -397,7 +398,8 @@ START_TEST(who_sleeps_is_woken_by_a_broken_queue_pair)
 }
 END_TEST
 
-/* Acknowledgements of the sender's device make room, and those of the receiver end the matter. */
+/* Acknowledgements of the sender's device make room, and those of the receiver finish the
+ * messages. */
 START_TEST(who_sends_much_may_sleep_in_between)
 {
     enum { TOTAL = 100, SIZE = 50000 };
@@ -406,7 +408,7 @@ START_TEST(who_sends_much_may_sleep_in_between)
     WAIT_UNTIL(verbs_all_settled());
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
-    if (child == 0) { /* a rank of its own, that sends asleep */
+    if (child == 0) { /* the child is a rank that sleeps while it sends */
         for (int rank = 0; rank < TCP_ENDS; rank++)
             tcp_end[rank] = NULL;
         verbs_join(2);
@@ -422,7 +424,7 @@ START_TEST(who_sends_much_may_sleep_in_between)
         while (got < TOTAL && tcp_take(0, 2, got, SIZE))
             got++;
     }
-    /* The last acknowledgement goes out while this one sleeps, too. */
+    /* The last acknowledgement goes out while this end sleeps, too. */
     while (verbs_link_of(0, 2) != NULL)
         ck_assert(verbs_sleep_and_look(0));
     scratch_wait_success(child);
@@ -457,7 +459,7 @@ START_TEST(peers_share_what_may_be_registered)
 }
 END_TEST
 
-/* The budget is for one peer; the other is let in when that is gone. */
+/* The budget is for one peer. The other peer is let in when the first one is gone. */
 START_TEST(without_memory_for_a_peer_it_waits_for_some)
 {
     struct ftc_verbs_setup verbs = verbs_story_setup(0);

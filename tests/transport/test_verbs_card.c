@@ -1,5 +1,5 @@
-/* The card that describes a queue pair: what is said is understood, what is damaged or cannot be is
- * refused. */
+/* Tests the card that describes a queue pair. A sound card is understood. A damaged or impossible
+ * card is refused. */
 #include <check.h>
 #include <string.h>
 

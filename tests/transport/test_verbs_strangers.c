@@ -1,5 +1,5 @@
-/* Links by RDMA among strangers: wrong secrets, other jobs and transports, ends that know the
- * secret and go astray. */
+/* Tests links by RDMA among strangers: wrong secrets, other jobs and transports, ends that know the
+ * secret and misbehave. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,8 @@ START_TEST(a_wrong_secret_is_refused)
     WAIT_UNTIL(ftc_verbs_count(tcp_end[2], FTC_TCP_SECRET) >= 2);
     ck_assert(!tcp_take(0, 2, 1, 10));
     ck_assert(!ftc_verbs_settled(tcp_end[2]));
-    ck_assert_int_eq(((struct ftc_verbs *)tcp_end[0])->links, 0); /* it did not cost a queue pair */
+    /* The stranger did not cost a queue pair. */
+    ck_assert_int_eq(((struct ftc_verbs *)tcp_end[0])->links, 0);
     tcp_assert_goes_on();
 }
 END_TEST
@@ -35,7 +36,7 @@ START_TEST(another_job_is_refused)
 }
 END_TEST
 
-/* Who speaks TCP finds the port, and no queue pair is made for it. */
+/* A rank that speaks TCP finds the port. No queue pair is made for it. */
 START_TEST(a_rank_of_the_tcp_transport_is_a_stranger)
 {
     struct ftc_tcp_setup tcp = tcp_usual();
@@ -65,14 +66,15 @@ static int call(int rank)
     return fd;
 }
 
-/* Read exactly so much, while the ends go on. */
+/* Reads exactly `size` bytes, while the ends go on. */
 static void hear(int fd, void *bytes, size_t size)
 {
     WAIT_UNTIL(recv(fd, bytes, size, MSG_PEEK | MSG_DONTWAIT) == (ssize_t)size);
     ck_assert_int_eq(recv(fd, bytes, size, 0), (ssize_t)size);
 }
 
-/* Rank 2, which knows the secret, and says `bytes` after the handshake, whatever it is told. */
+/* Plays rank 2, which knows the secret. It says `bytes` after the handshake, whatever it is
+ * told. */
 static int prove_and_say(const void *bytes, size_t size)
 {
     struct ftc_tcp_hello hello = {.protocol = FTC_TCP_PROTOCOL_VERBS,
@@ -136,7 +138,7 @@ START_TEST(a_way_that_carries_nothing_is_none)
                                   .lid = device->lid};
     memcpy(card.gid, device->gid.raw, sizeof(card.gid));
     ftc_verbs_card_encode(bytes, &card);
-    bytes[FTC_VERBS_CARD_SIZE] = 0x52; /* ready */
+    bytes[FTC_VERBS_CARD_SIZE] = 0x52; /* byte for "ready" */
     int fd = prove_and_say(bytes, sizeof(bytes));
     WAIT_UNTIL(verbs_link_of(0, 2)->state == FTC_VERBS_UP);
     ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 2), FTC_REACH_NOT_YET);
@@ -145,7 +147,7 @@ START_TEST(a_way_that_carries_nothing_is_none)
     WAIT_UNTIL(verbs_link_of(0, 2) == NULL);
     WAIT_UNTIL(ftc_transport_verbs.reach(tcp_end[0], 2) == FTC_REACH_NO);
     ck_assert_uint_ne(ftc_verbs_broken_since(tcp_end[0], 2), 0);
-    ck_assert_uint_ge(tcp->peer[2]->attempts, 1); /* ever more rarely */
+    ck_assert_uint_ge(tcp->peer[2]->attempts, 1); /* attempts become ever rarer */
     ck_assert(!ftc_verbs_settled(tcp_end[0]));
     ftc_transport_verbs.close_peer(tcp_end[0], 2);
     ck_assert(ftc_verbs_settled(tcp_end[0]));

@@ -1,5 +1,5 @@
-/* Conformance of a transport: every size, order, queues, closed peers, the truth of ready(),
- * deaths, sleeping. */
+/* Conformance of a transport: every size, order, queues, closed peers, a truthful ready(), deaths,
+ * sleeping. */
 #include "transport_suite.h"
 
 #include <check.h>
@@ -23,7 +23,7 @@ static const struct transport_kit *kit;
 static const struct ftc_transport_ops *tested;
 static struct scratch_job job;
 
-/* One rank's end. Several may live in one process. */
+/* The end of one rank. Several ends may live in one process. */
 struct end {
     struct ftc_segment *segment;
     struct ftc_bell bell;
@@ -99,7 +99,8 @@ static struct ftc_buffer *make_part(uint64_t number, size_t total, size_t from, 
     return part;
 }
 
-/* A message of `size` bytes; what is past the first 64 goes as a value inside a larger buffer. */
+/* Sends a message of `size` bytes. The bytes past the first 64 go as a value inside a larger
+ * buffer. */
 static int send_message(int from, int to, uint64_t number, size_t size, bool urgent)
 {
     size_t head_size = size < 64 ? size : 64;
@@ -121,7 +122,7 @@ static void must_send(int from, int to, uint64_t number, size_t size)
     ck_assert_msg(send_message(from, to, number, size, true) == 0, "%s", ftc_last_error());
 }
 
-/* Check a message and free it; its number. */
+/* Checks a message and frees it. Returns its number. */
 static uint64_t open_message(struct ftc_buffer *message)
 {
     uint64_t words[2];
@@ -135,7 +136,7 @@ static uint64_t open_message(struct ftc_buffer *message)
     return words[0];
 }
 
-/* One message, or -1 if there is none. */
+/* Takes one message, or returns -1 if there is none. */
 static int64_t take(int rank, int *from)
 {
     struct ftc_buffer *message;
@@ -151,7 +152,7 @@ static bool flush(int rank)
     return idle;
 }
 
-/* Flush both until nothing of `sender` is queued. */
+/* Flushes both until nothing of `sender` is queued. */
 static void until_idle(int sender, int receiver)
 {
     uint64_t deadline = ftc_clock_now() + LOST_NS;
@@ -161,7 +162,7 @@ static void until_idle(int sender, int receiver)
     }
 }
 
-/* ... and, where that is not the same, until `receiver` has it. */
+/* The same, and then, where that is not enough, until `receiver` has it. */
 static void until_there(int sender, int receiver)
 {
     uint64_t deadline = ftc_clock_now() + LOST_NS;
@@ -173,7 +174,7 @@ static void until_there(int sender, int receiver)
     }
 }
 
-/* Flush `sender` and take from `receiver` until a message is complete. */
+/* Flushes `sender` and takes from `receiver` until a message is complete. */
 static uint64_t pump(int sender, int receiver)
 {
     int from = -1;
@@ -251,7 +252,7 @@ START_TEST(what_finds_no_room_waits_in_order)
     for (uint64_t number = 0; number < 500; number++)
         must_send(0, 1, number, 3000);
     ck_assert(!flush(0));
-    ck_assert(!tested->ready(ends[0].transport)); /* no room: nothing to do */
+    ck_assert(!tested->ready(ends[0].transport)); /* no room, so nothing to do */
     for (uint64_t number = 0; number < 500; number++)
         ck_assert_uint_eq(pump(0, 1), number);
     ck_assert(flush(0));
@@ -291,13 +292,13 @@ START_TEST(a_closed_peer_costs_nothing_more)
     ck_assert(!kit->rings || !flush(0));
     tested->close_peer(ends[0].transport, 1);
     tested->close_peer(ends[0].transport, 1);
-    tested->close_peer(ends[0].transport, 3); /* never met */
+    tested->close_peer(ends[0].transport, 3); /* the two ranks never met */
     until_idle(0, 2);
     must_send(0, 1, 1000, 1 << 20);
     must_send(0, 3, 1000, 1 << 20);
     ck_assert(flush(0));
-    ck_assert_int_eq(take(0, &from), 77); /* sent before */
-    ck_assert_uint_eq(pump(0, 2), 5);     /* others are not touched */
+    ck_assert_int_eq(take(0, &from), 77); /* it was sent before */
+    ck_assert_uint_eq(pump(0, 2), 5);     /* the other ranks are not touched */
 }
 END_TEST
 
@@ -315,7 +316,7 @@ START_TEST(ready_tells_the_truth)
     must_send(0, 1, 3, 100);
     ck_assert(!tested->ready(sender));
     ck_assert(tested->ready(receiver));
-    ck_assert_int_eq(take(1, &from), -1); /* a part only, but it made room */
+    ck_assert_int_eq(take(1, &from), -1); /* only a part, but taking it made room */
     ck_assert(tested->ready(sender) && !tested->ready(receiver));
     ck_assert_uint_eq(pump(0, 1), 2);
     ck_assert_uint_eq(pump(0, 1), 3);
@@ -329,7 +330,7 @@ START_TEST(the_caller_may_drop_his_references_and_overwrite_nothing)
 {
     struct ftc_buffer *head = make_part(9, 300000, 0, 300000);
     ck_assert_int_eq(tested->send(ends[0].transport, 1, head, NULL, false), 0);
-    ck_assert_int_eq(head->references, 2); /* queued */
+    ck_assert_int_eq(head->references, 2); /* the message is queued */
     ck_assert_int_eq(tested->send(ends[0].transport, 2, head, NULL, false), 0);
     ck_assert_int_eq(head->references, 3);
     ck_assert_uint_eq(pump(0, 1), 9);
@@ -347,7 +348,7 @@ END_TEST
 
 /* --- processes of their own --- */
 
-/* Sleep until there is something to do; false if a wake-up was lost. */
+/* Sleeps until there is something to do. Returns false if a wake-up was lost. */
 static bool doze(int rank)
 {
     struct end *end = &ends[rank];
@@ -363,7 +364,7 @@ static bool doze(int rank)
     return ftc_clock_now() - before < LOST_NS;
 }
 
-/* Nothing queued, and the end may leave. */
+/* Is nothing queued, so that the end may leave? */
 static bool settled(int rank)
 {
     return flush(rank) && (kit->settled == NULL || kit->settled(ends[rank].transport));
@@ -371,7 +372,7 @@ static bool settled(int rank)
 
 #define TALK 3000
 
-/* Send TALK messages to the other and take as many, asleep in between. */
+/* Sends TALK messages to the other end and takes as many, asleep in between. */
 static int talk(void *arg)
 {
     int self = *(int *)arg, other = 1 - self, from;

@@ -1,4 +1,5 @@
-/* Ends of the verbs transport, for tests: each rank on another device, as far as there are. */
+/* Ends of the verbs transport, for tests. Each rank is on another device, as far as there are
+ * devices. */
 #ifndef FTC_TEST_VERBS_ENDS_H
 #define FTC_TEST_VERBS_ENDS_H
 
@@ -6,15 +7,15 @@
 
 #include "transport/verbs/verbs.h"
 
-/* Is there a device? Else say so; main() then exits with VERBS_SKIPPED. */
+/* Is there a device? If not, prints so; main() then exits with VERBS_SKIPPED. */
 #define VERBS_SKIPPED 77
 bool verbs_possible(void);
 
-/* The device of a rank: FTC_TEST_INTERFACES lists them, a comma between two; NULL: any. Valid until
- * the next call. */
+/* The device of a rank. FTC_TEST_INTERFACES lists them, with a comma between two. NULL: any device.
+ * The string is valid until the next call. */
 const char *verbs_interface(int rank);
 
-/* Job and secret are those of tcp_ends.c; the caller adds how to find others. */
+/* A setup with the job and secret of tcp_ends.c. The caller adds how to find others. */
 struct ftc_verbs_setup verbs_usual(int rank);
 
 #endif

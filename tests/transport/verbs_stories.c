@@ -1,5 +1,4 @@
-/* Ends of the verbs transport in one process, for stories: their messages are those of
- * tcp_ends.c. */
+/* Ends of the verbs transport in one process, for tests. Their messages are those of tcp_ends.c. */
 #include "verbs_stories.h"
 
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* Ends of the verbs transport in one process, kept in tcp_end[]: what tcp_ends.h says of messages
+/* Ends of the verbs transport in one process, kept in tcp_end[]. What tcp_ends.h says of messages
  * holds for them. */
 #ifndef FTC_TEST_VERBS_STORIES_H
 #define FTC_TEST_VERBS_STORIES_H
@@ -16,9 +16,9 @@ void verbs_join_two(void);
 
 /* The link that an end has with another; NULL: none. */
 struct ftc_verbs_link *verbs_link_of(int rank, int other);
-/* All that all ends sent is acknowledged. */
+/* Is everything that the ends sent acknowledged? */
 bool verbs_all_settled(void);
-/* Asleep until there is something to do, and what that is done; false: nothing wakes it. */
+/* Sleeps until there is something to do, and does it. Returns false if nothing wakes the end. */
 bool verbs_sleep_and_look(int rank);
 
 #endif

@@ -19,8 +19,7 @@
 #define FTC_FRAME_MAGIC     0x46744331u
 #define FTC_FRAME_HEAD_MAX  (1ull << 20) /* bytes; a longer head is damage */
 #define FTC_FRAME_VALUE_MAX (1ull << 40)
-#define FTC_FRAME_SANE                                                                             \
-    (1ull << 30) /* no memory for a longer value means damage, too */
+#define FTC_FRAME_SANE      (1ull << 30) /* no memory for a longer value means damage, too */
 
 struct ftc_frame_header {
     uint32_t magic;

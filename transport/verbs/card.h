@@ -9,8 +9,7 @@
 #define FTC_VERBS_CARD_SIZE    48
 #define FTC_VERBS_RECEIVES_MIN 4
 #define FTC_VERBS_RECEIVES_MAX 4096
-#define FTC_VERBS_SLOT_SIZE                                                                        \
-    4096 /* bytes of each receive; fixed by the protocol */
+#define FTC_VERBS_SLOT_SIZE    4096 /* bytes of each receive; fixed by the protocol */
 
 struct ftc_verbs_card {
     bool ethernet;
