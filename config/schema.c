@@ -33,11 +33,12 @@ static const char *const neighbourhood_names[] = {"full", "hypercube", "directed
                                                   "torus", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace", NULL};
 
-/* The last argument of a row is its help. A row that most users need has COMMON behind it; all others
- * are for experts. */
+/* The last argument of a row is its help. COMMON behind it marks a setting that most users need.
+ * All others are for experts. */
 #define COMMON                  true
 #define HELP(help, common, ...) help, common
-#define FIELD(name)             offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
+
+#define FIELD(name) offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
 #define INT(section, key, field, minimum, maximum, fallback, unit, ...)                            \
     {                                                                                              \
         section, key, FTC_CONFIG_INT, FIELD(field), minimum, maximum, NULL, fallback, unit,        \
@@ -231,7 +232,8 @@ const struct ftc_config_key ftc_config_schema[] = {
         "To which ranks a rank sends in ftc_gossip_allreduce(). pfcc and push-cancel-flow do not "
         "take directed-hypercube."),
     FRACTION("gossip", "accuracy", gossip_accuracy, "1e-9",
-        "The error of the result of ftc_gossip_allreduce(), relative to its largest element.", COMMON),
+        "The error of the result of ftc_gossip_allreduce(), relative to its largest element.",
+        COMMON),
     BOOL("gossip", "turns", gossip_turns, "on",
         "The two ends of a link send in turns, where algorithm and neighbourhood allow it, so "
         "that no messages cross."),
