@@ -252,16 +252,34 @@ static int take(struct ftc_comm *comm, int from, const struct ftc_gossip_head *h
     return rc;
 }
 
-/* Keeps a message for later. If there is no room it is dropped, which is like a lost message: all
- * algorithms but push-sum make up for it. */
-static int keep(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+static bool is_mark(const struct ftc_buffer *message)
+{
+    return message->size >= FTC_GOSSIP_HEAD &&
+           ftc_gossip_is_mark(message->data + FTC_GOSSIP_HEAD - FTC_GOSSIP_LETTER_HEAD);
+}
+
+/* Is there room to keep this message? A mark always finds some, since ranks wait for it
+ * (gossip.md, rule 5): a neighbour sends one before it waits for this rank in its turn. */
+static bool has_room(const struct ftc_comm *comm, const struct ftc_buffer *message)
+{
+    const struct ftc_gossip_run *run = comm->gossip;
+
+    if (is_mark(message))
+        return run->kept < KEPT_MOST + 2 * (size_t)comm->size;
+    return run->kept < KEPT_MOST && run->kept_bytes + message->size <= KEPT_BYTES;
+}
+
+/* Keeps a message of operation `op` for later. If there is no room it is dropped, which is like a
+ * lost message: all algorithms but push-sum make up for it. FTC_ERR_PROTO: too many marks. */
+static int keep(struct ftc_comm *comm, int from, uint64_t op, struct ftc_buffer *message)
 {
     struct ftc_gossip_run *run = comm->gossip;
     struct ftc_gossip_kept *kept;
 
-    if (run->kept == KEPT_MOST || run->kept_bytes + message->size > KEPT_BYTES) {
-        run->overflowed = true;
-        return FTC_SUCCESS;
+    if (!has_room(comm, message)) {
+        run->lost_before = op + 1 > run->lost_before ? op + 1 : run->lost_before;
+        return is_mark(message) ? ftc_error_set(FTC_ERR_PROTO, "rank %d sent too many marks", from)
+                                : FTC_SUCCESS;
     }
     kept = malloc(sizeof(*kept));
     if (kept == NULL)
@@ -280,22 +298,22 @@ static int keep(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 /* Does this rank rest? It does not without room to keep a message: no message that is put off may
  * be dropped. While messages are put off it goes on to rest, so that they stay in order of
  * arrival. */
-static bool rests(const struct ftc_gossip_run *run)
+static bool rests(const struct ftc_comm *comm, const struct ftc_buffer *message)
 {
-    bool room = run->kept < KEPT_MOST && run->kept_bytes < KEPT_BYTES;
+    const struct ftc_gossip_run *run = comm->gossip;
 
-    return !run->taking && room &&
+    return !run->taking && has_room(comm, message) &&
            (run->putting_off ||
             (ftc_gossip_settled(run->core) && run->sent - run->stood > REST_AFTER));
 }
 
 /* Keeps a message until this rank has rested. */
-static int put_off(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+static int put_off(struct ftc_comm *comm, int from, uint64_t op, struct ftc_buffer *message)
 {
     if (!comm->gossip->putting_off)
         ftc_progress_algorithm_due(comm, ftc_clock_now() + REST_NS);
     comm->gossip->putting_off = true;
-    return keep(comm, from, message);
+    return keep(comm, from, op, message);
 }
 
 /* How many operations this rank has called. The caller may be in a call on the board, without the
@@ -347,18 +365,12 @@ static int judge(struct ftc_comm *comm, int from, struct ftc_buffer *message)
     if (head.op < run->head.op)
         return FTC_SUCCESS; /* its operation is over */
     if (run->core == NULL || run->frozen || head.op > run->head.op)
-        return keep(comm, from, message);
-    if (rests(run))
-        return put_off(comm, from, message);
+        return keep(comm, from, head.op, message);
+    if (rests(comm, message))
+        return put_off(comm, from, head.op, message);
     if (run->putting_off && !run->taking)
         ftc_gossip_run_take_kept(comm);
     return take(comm, from, &head, letter, size);
-}
-
-static bool is_mark(const struct ftc_buffer *message)
-{
-    return message->size >= FTC_GOSSIP_HEAD &&
-           ftc_gossip_is_mark(message->data + FTC_GOSSIP_HEAD - FTC_GOSSIP_LETTER_HEAD);
 }
 
 static int receive_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
@@ -411,6 +423,11 @@ static void timer(struct ftc_comm *comm)
     ftc_gossip_run_strike(comm);
     ftc_gossip_timer(run->core);
     ftc_gossip_run_outputs(comm);
+}
+
+bool ftc_gossip_run_lost(const struct ftc_gossip_run *run)
+{
+    return run->lost_before > run->head.op;
 }
 
 void ftc_gossip_run_notice(struct ftc_comm *comm, int rank)

@@ -45,10 +45,13 @@ struct ftc_gossip_run {
     /* A list of messages that are taken in later, in the order of arrival. */
     struct ftc_gossip_kept *first, *last;
     size_t kept, kept_bytes; /* their number and size */
-    bool overflowed;         /* some of them had to be dropped */
+    uint64_t lost_before;    /* 1 + the last operation of which one had to be dropped; 0: none */
     uint64_t random;         /* state of the random numbers of drill.message_loss */
     ftc_gossip_report report;
 };
+
+/* Was a message of the operation under way dropped, because there was no room to keep it? */
+bool ftc_gossip_run_lost(const struct ftc_gossip_run *run);
 
 /* Tells the aggregation that `rank` has failed. */
 void ftc_gossip_run_notice(struct ftc_comm *comm, int rank);

@@ -211,7 +211,6 @@ static void destroy(struct ftc_comm *comm)
     run->end = NULL;
     run->core = NULL;
     run->head.op = ftc_member_next_op(comm->member);
-    run->overflowed = false;
     ftc_progress_algorithm_due(comm, 0);
 }
 
@@ -255,7 +254,7 @@ static void begin(struct aggregation *a)
     ftc_publish_called(comm, run->head.op);
     for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
         ftc_gossip_run_notice(comm, rank);
-    if (!a->finite || (run->overflowed && !a->end.survives))
+    if (!a->finite || (ftc_gossip_run_lost(run) && !a->end.survives))
         ftc_gossip_end_give_up(run->end);
     ftc_gossip_run_strike(comm);
     ftc_gossip_start(run->core);
@@ -337,11 +336,14 @@ static void freeze(struct ftc_comm *comm)
     ftc_progress_algorithm_due(comm, 0);
 }
 
-static void thaw(struct ftc_comm *comm)
+static void thaw(struct aggregation *a)
 {
+    struct ftc_comm *comm = a->comm;
     struct ftc_gossip_run *run = comm->gossip;
 
     run->frozen = false;
+    if (ftc_gossip_run_lost(run) && !a->end.survives)
+        ftc_gossip_end_give_up(run->end);
     ftc_progress_algorithm_due(
         comm, ftc_clock_now()); /* at once: messages under way may have died with their sender */
     ftc_gossip_run_take_kept(comm);
@@ -457,7 +459,7 @@ static int run_attempts(struct aggregation *a)
     while (rc == FTC_SUCCESS && !is_over(verdict)) {
         rc = attempt(a, &verdict);
         if (rc == FTC_SUCCESS && verdict == FTC_GOSSIP_AGAIN)
-            thaw(a->comm);
+            thaw(a);
         else if (rc == FTC_SUCCESS && verdict == FTC_GOSSIP_ANEW)
             start_anew(a);
     }
