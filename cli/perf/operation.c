@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "runtime/baseline.h"
+#include "cli/perf/baseline/baseline.h"
 
 #define PERIOD 7 /* not a power of two, so that an element in the wrong place is found */
 

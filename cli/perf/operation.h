@@ -24,7 +24,7 @@ struct ftc_perf_operation {
      * rank has none. */
     const double *(*result)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers);
     double (*expected)(const struct ftc_perf_job *job, size_t i);
-    bool baseline; /* tolerates no failures and is not in the API: runtime/baseline.h */
+    bool baseline; /* tolerates no failures and is not in the API: baseline/baseline.h */
 };
 
 #define FTC_PERF_OPERATIONS 9

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/perf/baseline/baseline.h"
+
 #define SECONDS_MAX 3600
 #define KILLS_MAX   4094 /* two ranks fewer than ftrun starts at most */
 
@@ -222,6 +224,11 @@ static bool check(struct ftc_perf_options *options)
         return refuse(
             options,
             "--kill goes with neither --plot, --synchronise nor --iterations; leave it out");
+    if (any_baseline(options) != NULL && ftc_baseline_allreduce == NULL)
+        return refuse(options,
+                      "%s tolerates no failure, and libftcoll does not have it; run with the "
+                      "library in runtime/baseline of a build (ftcoll-perf(1))",
+                      any_baseline(options)->name);
     if (options->kills > 0 && any_baseline(options) != NULL)
         return refuse(options,
                       "%s survives no death; --kill needs an operation that does: give allreduce",

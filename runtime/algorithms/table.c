@@ -14,10 +14,12 @@ const struct ftc_algorithm *const ftc_algorithms[] = {
     &ftc_algorithm_exchange,
     &ftc_algorithm_direct,
     &ftc_algorithm_tree,
-    /* These take no call by the table. Gossip and baseline have functions of their own, and flow
-     * control has only messages. */
+    /* These take no call by the table. Gossip has a function of its own, and so has the baseline of
+     * a library for measurements. Flow control has only messages. */
     &ftc_algorithm_gossip,
+#ifdef FTC_BASELINE
     &ftc_algorithm_baseline,
+#endif
     &ftc_algorithm_flow_control,
     NULL,
 };

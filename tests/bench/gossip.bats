@@ -38,7 +38,8 @@ case "\$*" in
     ;;
 esac
 END
-    mkdir -p "$work/build/cli" "$work/build/bench"
+    mkdir -p "$work/build/cli" "$work/build/bench" "$work/build/runtime/baseline"
+    touch "$work/build/runtime/baseline/libftcoll.so"
     ln -s /bin/true "$work/build/cli/ftcoll-perf"
     cat >"$work/build/bench/message_time" <<'END'
 #!/bin/bash

@@ -1,12 +1,12 @@
-/* Deterministic allreduces without tolerance, for ftcoll-perf. */
-#include "runtime/algorithms/table.h"
+/* Deterministic allreduces without tolerance: their messages, waits and calls. */
+#include "cli/perf/baseline/baseline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/wire.h"
-#include "runtime/baseline.h"
+#include "runtime/algorithms/table.h"
 #include "runtime/call.h"
 #include "runtime/progress.h"
 #include "runtime/publish.h"
