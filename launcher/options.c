@@ -218,6 +218,13 @@ static int take_print_config(struct ftc_command *command, const char *value)
     return FTC_SUCCESS;
 }
 
+static int take_print_algorithms(struct ftc_command *command, const char *value)
+{
+    (void)value;
+    command->action = FTC_ACTION_PRINT_ALGORITHMS;
+    return FTC_SUCCESS;
+}
+
 static int take_all(struct ftc_command *command, const char *value)
 {
     (void)value;
@@ -256,6 +263,9 @@ static const struct option_row rows[] = {
     {"print-config", 0, NULL, take_print_config,
      "print the settings that most users need, those that were set, and where each comes from; "
      "exit"},
+    {"print-algorithms", 0, NULL, take_print_algorithms,
+     "print by which algorithm each operation would run with -np N ranks on --nodes N hosts, which "
+     "deaths it masks, and why not by another; exit"},
     {"all", 0, NULL, take_all, "with --print-config: print the settings for experts, too"},
     {"wdir", 0, "DIR", take_wdir, "working directory of the ranks"},
     {"bind-to", 0, "none|core", take_bind, "bind each rank to one core, in turn (default: none)"},
@@ -435,7 +445,9 @@ static size_t find_f(void)
 /* f < np (agreement.md, Model). */
 static int fit_f(const struct ftc_command *command, struct ftc_settings *settings)
 {
-    if (command->action != FTC_ACTION_RUN || settings->value.f < command->np)
+    bool fits = command->np == 0 || settings->value.f < command->np;
+
+    if (command->action == FTC_ACTION_PRINT_CONFIG || fits)
         return FTC_SUCCESS;
     size_t at = find_f();
     const char *source = at < ftc_config_schema_size ? settings->source[at] : NULL;

@@ -34,7 +34,13 @@ enum ftc_engine {
     FTC_ENGINE_ADOPT, /* a rank that PMIx has started called this ftrun (launcher/job/adopt.h) */
 };
 
-enum ftc_action { FTC_ACTION_RUN, FTC_ACTION_HELP, FTC_ACTION_VERSION, FTC_ACTION_PRINT_CONFIG };
+enum ftc_action {
+    FTC_ACTION_RUN,
+    FTC_ACTION_HELP,
+    FTC_ACTION_VERSION,
+    FTC_ACTION_PRINT_CONFIG,
+    FTC_ACTION_PRINT_ALGORITHMS
+};
 
 struct ftc_command {
     enum ftc_action action;

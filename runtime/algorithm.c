@@ -1,23 +1,7 @@
 /* Asking the table of algorithms. */
 #include "runtime/algorithm.h"
 
-#include <assert.h>
-
 #define EACH(a) (const struct ftc_algorithm *const *a = ftc_algorithms; *a != NULL; a++)
-
-const struct ftc_algorithm *ftc_algorithm_choose(const struct ftc_comm *comm,
-                                                 const struct ftc_signature *signature,
-                                                 const struct ftc_algorithm *after)
-{
-    const struct ftc_algorithm *const *a = ftc_algorithms;
-
-    while (after != NULL && *a++ != after)
-        ;
-    while (*a != NULL && ((*a)->takes == NULL || !(*a)->takes(comm, signature)))
-        a++;
-    assert(*a != NULL);
-    return *a;
-}
 
 int ftc_algorithms_open(struct ftc_comm *comm)
 {

@@ -1,23 +1,20 @@
 /*
- * The algorithms by which a collective can run. They are the entries of one table
- * (runtime/algorithms/table.c), in the order of choice: a call runs by the first algorithm whose
- * takes() returns true. The other files of the runtime go through this table and name no algorithm.
+ * The algorithms by which a collective can run: what each of them does in the runtime. They are the
+ * entries of one table (runtime/algorithms/table.c). runtime/choice/choice.c says which of them
+ * a call takes. The other files of the runtime go through the table and name no algorithm.
  *
- * Each function pointer may be NULL. All functions but takes() run under comm->lock.
+ * Each function pointer may be NULL. All functions run under comm->lock.
  */
 #ifndef FTC_RUNTIME_ALGORITHM_H
 #define FTC_RUNTIME_ALGORITHM_H
 
+#include "runtime/choice/choice.h"
 #include "runtime/comm.h"
 
 struct ftc_algorithm {
-    const char *name; /* in ftc_report.algorithm */
-
     /* --- calls --- */
-    /* Does this call run by this algorithm? The answer is the same at every rank of the
-     * communicator. NULL: no call of the table does; the entry is there for its messages. */
-    bool (*takes)(const struct ftc_comm *comm, const struct ftc_signature *signature);
-    /* Runs the call to its end, between ftc_call_enter() and ftc_call_leave(). */
+    /* Runs the call to its end, between ftc_call_enter() and ftc_call_leave(). NULL: no call is
+     * chosen for this entry; it is there for its messages. */
     int (*run)(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
 
     /* --- life --- */
@@ -48,13 +45,8 @@ struct ftc_algorithm {
     void (*activity)(const struct ftc_comm *comm, struct ftc_member_activity *now);
 };
 
-extern const struct ftc_algorithm *const ftc_algorithms[]; /* NULL-terminated */
-
-/* The algorithm of a call: the first one behind `after` in the table that takes the call. With
- * `after` NULL the search begins at the top. There is always one. */
-const struct ftc_algorithm *ftc_algorithm_choose(const struct ftc_comm *comm,
-                                                 const struct ftc_signature *signature,
-                                                 const struct ftc_algorithm *after);
+/* First those of enum ftc_choice_id, in its order, then others; NULL-terminated. */
+extern const struct ftc_algorithm *const ftc_algorithms[];
 
 /* Each of these calls the function of the same name of every algorithm that has one. */
 int ftc_algorithms_open(struct ftc_comm *comm);
@@ -73,8 +65,8 @@ int ftc_algorithms_await(const struct ftc_comm *comm); /* the first answer but -
 const struct ftc_algorithm *ftc_algorithms_owner(const struct ftc_comm *comm,
                                                  const struct ftc_buffer *message);
 
-/* Adapts the settings of the member to two levels, and makes comm->levels, if this job has two
- * levels. FTC_ERR_NOMEM, or an error of ftc_level_open(). */
+/* Makes comm->levels, and completes the settings of the member, if these have two levels.
+ * FTC_ERR_NOMEM, or an error of ftc_level_open(). */
 int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *settings);
 
 /* Runs a call on the board. It is called directly and not by the table: in a job on one node the

@@ -74,12 +74,12 @@ void ftc_call_await_delivery(struct ftc_comm *comm)
 }
 
 int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
-                  const struct ftc_algorithm *after)
+                  enum ftc_choice_id from)
 {
-    const struct ftc_algorithm *algorithm = ftc_algorithm_choose(comm, &call->signature, after);
+    enum ftc_choice_id id = ftc_choice_of(&comm->choice, &call->signature, from);
 
-    comm->ran = algorithm->name;
-    return algorithm->run(comm, call, receive);
+    comm->ran = ftc_choices[id].name;
+    return ftc_algorithms[id]->run(comm, call, receive);
 }
 
 int ftc_call_agree(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
@@ -157,7 +157,7 @@ static FTC_HOT int run(struct ftc_comm *comm, const struct ftc_call *call, void 
         return rc == 0 ? rc : explain(comm, call, rc);
     }
     ftc_call_enter(comm);
-    int rc = ftc_call_wait(comm, call, receive, NULL);
+    int rc = ftc_call_wait(comm, call, receive, FTC_CHOICE_BOARD + 1);
     comm->receive = NULL;
     ftc_drill_pass(&comm->drill, FTC_DRILL_RETURN);
     ftc_call_leave(comm);

@@ -2,6 +2,7 @@
 #ifndef FTC_RUNTIME_CALL_H
 #define FTC_RUNTIME_CALL_H
 
+#include "runtime/choice/choice.h"
 #include "runtime/comm.h"
 
 /* May this process use the communicator? FTC_ERR_ARG if it is NULL, FTC_ERR_STATE in a child made
@@ -19,12 +20,10 @@ int ftc_call_end(const struct ftc_comm *comm, int rc);
 void ftc_call_enter(struct ftc_comm *comm);
 void ftc_call_leave(struct ftc_comm *comm);
 
-struct ftc_algorithm;
-
 /* Makes the call and waits for its end, between ftc_call_enter() and ftc_call_leave(). The
- * algorithm is that of ftc_algorithm_choose() with `after`. */
+ * algorithm is that of ftc_choice_of() with `from`. */
 int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
-                  const struct ftc_algorithm *after);
+                  enum ftc_choice_id from);
 
 /* For algorithms that give the call to the member. Waits for flow control, takes in failures, runs
  * `go`, and shows in the slot that the call returned. `go` gives the call to the member and returns

@@ -16,6 +16,7 @@
 #include "node/bell.h"
 #include "node/board/board.h"
 #include "node/segment/segment.h"
+#include "runtime/choice/choice.h"
 #include "runtime/drill.h"
 #include "runtime/snapshot.h"
 #include "transport/transport.h"
@@ -133,10 +134,11 @@ struct ftc_comm {
     uint64_t bytes_ahead;        /* sum of bytes_of */
     struct ftc_large_run *large; /* NULL if alone */
     struct ftc_levels *levels;   /* NULL: no operation runs over two levels */
-    bool more;                   /* the member has work left: ftc_member_more() is due */
-    bool delivered;              /* false from the call of an operation until its delivery */
-    int status;                  /* the result code of that operation */
-    void *receive;               /* where the value of that operation goes; NULL: nowhere */
+    struct ftc_choice_job choice;
+    bool more;              /* the member has work left: ftc_member_more() is due */
+    bool delivered;         /* false from the call of an operation until its delivery */
+    int status;             /* the result code of that operation */
+    void *receive;          /* where the value of that operation goes; NULL: nowhere */
     struct ftc_set accused; /* this rank has accused them, and does not know yet that they failed */
     struct ftc_snapshot snapshot; /* the caller's alone; it reads and changes it without the lock */
     /* The signature of the member's call until its delivery; NULL: the member has no call. */

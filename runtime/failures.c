@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "runtime/algorithm.h"
 #include "runtime/call.h"
 #include "runtime/failures.h"
 #include "runtime/progress.h"
@@ -112,13 +111,11 @@ FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[])
 static void report_spread(const ftc_comm *comm, const struct ftc_member_report *last,
                           ftc_report *report)
 {
-    struct ftc_member_settings settings = ftc_config_member(&comm->config, comm->size, comm->rank);
-
-    report->f = settings.f;
+    report->f = comm->choice.member.f;
     if (!last->spreads || comm->alone)
         return;
     report->dissemination = ftc_dissemination_name(last->dissemination);
-    report->tree = ftc_tree_name(settings.tree.tree);
+    report->tree = ftc_tree_name(comm->choice.member.tree.tree);
     report->correction = ftc_correction_name(last->correction);
 }
 
@@ -141,7 +138,9 @@ static const char *algorithm_of(const struct ftc_comm *comm)
 
     if (comm->alone)
         return "self";
-    return comm->ran != NULL ? comm->ran : ftc_algorithm_choose(comm, &barrier, NULL)->name;
+    return comm->ran != NULL
+               ? comm->ran
+               : ftc_choices[ftc_choice_of(&comm->choice, &barrier, FTC_CHOICE_BOARD)].name;
 }
 
 /* Copies only as much as the caller's struct holds: that of an older program may be shorter. */

@@ -148,7 +148,6 @@ static void notice(struct ftc_comm *comm, int rank)
 }
 
 const struct ftc_algorithm ftc_algorithm_flow_control = {
-    .name = "flow control",
     .open = flow_control_open,
     .close = flow_control_close,
     .owns = owns,

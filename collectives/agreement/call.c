@@ -146,7 +146,7 @@ static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct 
     if (op->levels && call->signature.root >= 0)
         ftc_levels_rotation(m, op);
     op->first_collects = first_ballot_collects(m, &call->signature);
-    op->exchanges = ftc_exchange_suits(&m->set, &call->signature, participants->size);
+    op->exchanges = ftc_exchange_refuses(&m->set, &call->signature, participants->size) == NULL;
     rc = take_input(m, op);
     if (rc == 0 && op->levels)
         rc = take_missing(m, op);

@@ -39,19 +39,6 @@ static bool is_first(const struct places *places)
     return places->own < 2 * places->pairs && places->own % 2 == 0;
 }
 
-bool ftc_exchange_suits(const struct ftc_member_settings *set,
-                        const struct ftc_signature *signature, int participants)
-{
-    int kind = signature->kind;
-    bool plain =
-        set->scheme == FTC_SCHEME_LIST && set->share == FTC_SHARE_PIGGYBACK &&
-        set->integrity == FTC_INTEGRITY_NONE && (set->flips == NULL || kind == FTC_CALL_GOSSIP) &&
-        set->dissemination == FTC_DISSEMINATION_TREE && set->correction == FTC_CORRECTION_NONE;
-
-    return plain && !ftc_call_table[kind].rooted && participants > 1 &&
-           participants <= set->doubling;
-}
-
 /* --- rounds --- */
 
 /* At most one partner in each round, and the second of the own pair. */

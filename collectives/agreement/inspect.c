@@ -189,18 +189,6 @@ static int broadcast_targets(const struct ftc_member *m, const struct ftc_view *
     return count;
 }
 
-enum ftc_collects ftc_member_collects_by(const struct ftc_member *m,
-                                         const struct ftc_signature *signature)
-{
-    int participants = m->view->size;
-
-    if (ftc_exchange_suits(&m->set, signature, participants))
-        return FTC_COLLECTS_BY_EXCHANGE;
-    if (signature->kind != FTC_CALL_BCAST && ftc_collects_directly(m, participants))
-        return FTC_COLLECTS_DIRECTLY;
-    return FTC_COLLECTS_BY_TREE;
-}
-
 int ftc_member_targets(struct ftc_member *m, const struct ftc_signature *signature, int ranks[],
                        int room)
 {

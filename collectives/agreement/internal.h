@@ -4,6 +4,7 @@
 #define FTC_COLLECTIVES_AGREEMENT_INTERNAL_H
 
 #include "base/error.h"
+#include "collectives/agreement/eligible.h"
 #include "collectives/agreement/member.h"
 #include "collectives/agreement/view.h"
 #include "collectives/mutation.h"
@@ -274,8 +275,6 @@ static inline bool ftc_ballot_direct(const struct ftc_member *m, const struct ft
 }
 
 /* exchange.c: rule 2, "Exchange" */
-bool ftc_exchange_suits(const struct ftc_member_settings *set,
-                        const struct ftc_signature *signature, int participants);
 int ftc_exchange_partners(int participants); /* the most that a rank has */
 int ftc_exchange_begin(struct ftc_member *m, struct ftc_operation *op);
 int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op); /* 1: changed */

@@ -6,10 +6,7 @@
 
 bool ftc_member_two_levels(const struct ftc_member *m, const struct ftc_signature *signature)
 {
-    bool without_root = signature->root >= 0 && ftc_set_has(&m->agreed, signature->root);
-
-    return m->set.nodes > 1 && ftc_call_table[signature->kind].levels && !without_root &&
-           signature->size <= m->set.levels_most;
+    return ftc_levels_refuse(&m->set, signature, &m->agreed) == NULL;
 }
 
 bool ftc_levels_sound(const struct ftc_member_settings *set)

@@ -254,12 +254,6 @@ const char *ftc_member_mismatch(const struct ftc_member *member);
 typedef void ftc_digest_sink(void *arg, const void *bytes, size_t size);
 void ftc_member_digest(const struct ftc_member *member, ftc_digest_sink *sink, void *arg);
 
-/* By what the first ballot of a call collects from the members, if it is called next and goes among
- * all ranks (agreement.md, rule 2). */
-enum ftc_collects { FTC_COLLECTS_BY_TREE, FTC_COLLECTS_DIRECTLY, FTC_COLLECTS_BY_EXCHANGE };
-enum ftc_collects ftc_member_collects_by(const struct ftc_member *member,
-                                         const struct ftc_signature *signature);
-
 /* For flow control: the ranks to which this rank would send in such a reduce (group and tree
  * parent) or broadcast (children), if it called it now. Neither call waits for its receivers. Fills
  * in at most `room` ranks, and returns how many. Error: FTC_ERR_NOMEM. */

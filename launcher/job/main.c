@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "launcher/choices.h"
 #include "launcher/engine.h"
 #include "launcher/job/job.h"
 #include "launcher/options.h"
@@ -46,6 +47,10 @@ static int run(struct ftc_command *command, char **argv)
     } else if (command->action == FTC_ACTION_PRINT_CONFIG) {
         ftc_settings_print(&settings, command->all, stdout);
         code = finish_printing();
+    } else if (command->action == FTC_ACTION_PRINT_ALGORITHMS) {
+        code = ftc_command_print_algorithms(command, &settings.value, stdout) == FTC_SUCCESS
+                   ? finish_printing()
+                   : refuse(FTC_EXIT_USAGE);
     } else if (ftc_engine_choose(command) != FTC_SUCCESS) {
         code = refuse(FTC_EXIT_USAGE);
     } else if (command->engine == FTC_ENGINE_SLURM) {

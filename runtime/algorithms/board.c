@@ -175,7 +175,7 @@ static int board_open(struct ftc_comm *comm)
 FTC_HOT int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
-    comm->ran = ftc_algorithm_board.name;
+    comm->ran = ftc_choices[FTC_CHOICE_BOARD].name;
     ftc_publish_called(comm, ftc_board_operations(comm->board) + 1);
     int rc = ftc_board_call(comm->board, call, receive);
     ftc_publish_counted(comm);
@@ -193,12 +193,6 @@ static void board_close(struct ftc_comm *comm)
     comm->board = NULL;
 }
 
-static bool takes(const struct ftc_comm *comm, const struct ftc_signature *signature)
-{
-    (void)signature;
-    return comm->board != NULL;
-}
-
 /* agreement.md, "Damaged posts". A rank looks at its own marks on the board before it sleeps, also
  * if it waits for something beside the board. */
 static void sleeps(struct ftc_comm *comm)
@@ -208,8 +202,6 @@ static void sleeps(struct ftc_comm *comm)
 }
 
 const struct ftc_algorithm ftc_algorithm_board = {
-    .name = "board",
-    .takes = takes,
     .run = ftc_board_run,
     .open = board_open,
     .close = board_close,

@@ -522,7 +522,6 @@ static bool owns(const struct ftc_comm *comm, const struct ftc_buffer *message)
 }
 
 const struct ftc_algorithm ftc_algorithm_gossip = {
-    .name = "gossip",
     .open = gossip_open,
     .close = gossip_close,
     .owns = owns,

@@ -277,7 +277,7 @@ static const struct ftc_set *decided_failed(const struct ftc_comm *comm)
 static int run_agreement(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     comm->agreeing = true;
-    int rc = ftc_call_wait(comm, call, receive, &ftc_algorithm_board);
+    int rc = ftc_call_wait(comm, call, receive, FTC_CHOICE_BOARD + 1);
     comm->agreeing = comm->delivered = false; /* gossip goes on: steps take in many messages */
     comm->receive = NULL;
     return rc;
@@ -496,7 +496,7 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
         rc = start(a, agreed_failed(comm));
         if (rc == FTC_SUCCESS) {
             rc = run_attempts(a);
-            comm->ran = ftc_algorithm_gossip.name;
+            comm->ran = "gossip";
             return_to_board(comm);
         }
         int living = comm->size - ftc_set_count(decided_failed(comm));

@@ -48,15 +48,6 @@ struct ftc_levels {
 
 /* --- life --- */
 
-static bool wants_two(const struct ftc_comm *comm, const struct ftc_member_settings *settings,
-                      int nodes)
-{
-    return comm->config.levels == FTC_LEVELS_AUTO && nodes > 1 && comm->size > nodes &&
-           settings->scheme == FTC_SCHEME_LIST && settings->share == FTC_SHARE_PIGGYBACK &&
-           settings->integrity == FTC_INTEGRITY_NONE && settings->flips == NULL &&
-           settings->dissemination != FTC_DISSEMINATION_MULTICAST;
-}
-
 static int list_nodes(struct ftc_comm *comm, struct ftc_levels *levels, int nodes)
 {
     levels->first_ranks = calloc((size_t)nodes + 1, sizeof(int));
@@ -70,9 +61,9 @@ static int list_nodes(struct ftc_comm *comm, struct ftc_levels *levels, int node
 
 int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *settings)
 {
-    int nodes = comm->alone ? 1 : ftc_segment_nodes(comm->segment), count;
+    int count;
 
-    if (!wants_two(comm, settings, nodes))
+    if (settings->nodes <= 1)
         return 0;
     struct ftc_levels *levels = comm->levels = calloc(1, sizeof(*levels));
     if (levels == NULL)
@@ -82,12 +73,10 @@ int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *s
     levels->input = malloc(FTC_LEVEL_MOST);
     if (levels->input == NULL || ftc_set_init(&levels->missing, comm->size) != 0)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
-    int rc = list_nodes(comm, levels, nodes);
+    int rc = list_nodes(comm, levels, settings->nodes);
     if (rc == 0)
         rc = ftc_level_open(&levels->shared, comm->segment, comm->rank);
-    settings->nodes = nodes;
     settings->first_ranks = levels->first_ranks;
-    settings->levels_most = FTC_LEVEL_MOST;
     return rc;
 }
 
@@ -103,11 +92,6 @@ static void levels_close(struct ftc_comm *comm)
     free(levels->input);
     free(levels);
     comm->levels = NULL;
-}
-
-static bool takes(const struct ftc_comm *comm, const struct ftc_signature *signature)
-{
-    return comm->levels != NULL && ftc_member_two_levels(comm->member, signature);
 }
 
 /* --- records of others --- */
@@ -580,8 +564,6 @@ static void activity(const struct ftc_comm *comm, struct ftc_member_activity *no
 }
 
 const struct ftc_algorithm ftc_algorithm_levels = {
-    .name = "levels",
-    .takes = takes,
     .run = run,
     .close = levels_close,
     .delivers = deliver,

@@ -1,5 +1,5 @@
 /* The algorithms by messages among all ranks: exchange, direct and tree. They differ in how the
- * first ballot collects the contributions. The member decides that (docs/design/agreement.md, rule
+ * first ballot collects the contributions, which the member does (docs/design/agreement.md, rule
  * 2). */
 #include "runtime/algorithms/table.h"
 #include "runtime/call.h"
@@ -29,25 +29,4 @@ static int run(struct ftc_comm *comm, const struct ftc_call *call, void *receive
     return ftc_call_agree(comm, call, receive, go);
 }
 
-static bool exchanges(const struct ftc_comm *comm, const struct ftc_signature *signature)
-{
-    return ftc_member_collects_by(comm->member, signature) == FTC_COLLECTS_BY_EXCHANGE;
-}
-
-static bool collects_directly(const struct ftc_comm *comm, const struct ftc_signature *signature)
-{
-    return ftc_member_collects_by(comm->member, signature) == FTC_COLLECTS_DIRECTLY;
-}
-
-static bool takes_all(const struct ftc_comm *comm, const struct ftc_signature *signature)
-{
-    (void)comm;
-    (void)signature;
-    return true;
-}
-
-const struct ftc_algorithm ftc_algorithm_exchange = {
-    .name = "exchange", .takes = exchanges, .run = run};
-const struct ftc_algorithm ftc_algorithm_direct = {
-    .name = "direct", .takes = collects_directly, .run = run};
-const struct ftc_algorithm ftc_algorithm_tree = {.name = "tree", .takes = takes_all, .run = run};
+const struct ftc_algorithm ftc_algorithm_messages = {.run = run};

@@ -48,18 +48,6 @@ static void ring_close(struct ftc_comm *comm)
     comm->large = NULL;
 }
 
-static bool takes(const struct ftc_comm *comm, const struct ftc_signature *signature)
-{
-    const struct ftc_config *config = &comm->config;
-    bool wanted = config->large == FTC_CONFIG_LARGE_RING ||
-                  (config->large == FTC_CONFIG_LARGE_AUTO && comm->large != NULL &&
-                   ftc_segment_nodes(comm->segment) > 1);
-
-    return comm->large != NULL && wanted && config->drill_flip[0] == '\0' &&
-           config->integrity == FTC_INTEGRITY_NONE && signature->kind == FTC_CALL_ALLREDUCE &&
-           signature->size > 0 && signature->size >= (uint64_t)config->large_at;
-}
-
 static struct ftc_large_now now(const struct ftc_comm *comm)
 {
     return (struct ftc_large_now){.op = ftc_member_next_op(comm->member),
@@ -198,7 +186,7 @@ static int commit(struct ftc_comm *comm, enum ftc_large_verdict *verdict)
     struct ftc_call call;
 
     ftc_large_commit(run->core, ftc_member_known_failed(comm->member), &call);
-    int rc = ftc_call_wait(comm, &call, run->decided, &ftc_algorithm_ring);
+    int rc = ftc_call_wait(comm, &call, run->decided, FTC_CHOICE_RING + 1);
     comm->receive = NULL;
     if (rc != FTC_SUCCESS)
         return rc;
@@ -222,8 +210,8 @@ static int run_call(struct ftc_comm *comm, const struct ftc_call *call, void *re
         ftc_large_copy(run->core, receive);
     ftc_large_end(run->core);
     if (rc == FTC_SUCCESS && verdict == FTC_LARGE_PROTECTED)
-        return ftc_call_wait(comm, call, receive, &ftc_algorithm_ring);
-    comm->ran = ftc_algorithm_ring.name; /* ftc_call_wait() has set that of the commit */
+        return ftc_call_wait(comm, call, receive, FTC_CHOICE_RING + 1);
+    comm->ran = ftc_choices[FTC_CHOICE_RING].name; /* ftc_call_wait() has set that of the commit */
     return rc;
 }
 
@@ -234,8 +222,6 @@ static bool owns(const struct ftc_comm *comm, const struct ftc_buffer *message)
 }
 
 const struct ftc_algorithm ftc_algorithm_ring = {
-    .name = "ring",
-    .takes = takes,
     .run = run_call,
     .open = ring_open,
     .close = ring_close,

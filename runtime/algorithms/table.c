@@ -1,21 +1,15 @@
-/* The table of algorithms. A call runs by the first entry whose takes() returns true. */
+/* The table of algorithms. */
 #include "runtime/algorithms/table.h"
 
 const struct ftc_algorithm *const ftc_algorithms[] = {
-    /* Takes every call of a job on one node, unless [collectives] algorithm = corrected. */
-    &ftc_algorithm_board,
-    /* Takes large allreduces of several nodes: [collectives] large. */
-    &ftc_algorithm_ring,
-    /* Takes calls if there are several nodes, of which one has several ranks: [collectives]
-     * levels. */
-    &ftc_algorithm_levels,
-    /* By messages among all ranks. They differ in how the first ballot collects (agreement.md, rule
-     * 2). The last one takes every call. */
-    &ftc_algorithm_exchange,
-    &ftc_algorithm_direct,
-    &ftc_algorithm_tree,
-    /* These take no call by the table. Gossip has a function of its own, and so has the baseline of
-     * a library for measurements. Flow control has only messages. */
+    [FTC_CHOICE_BOARD] = &ftc_algorithm_board,
+    [FTC_CHOICE_RING] = &ftc_algorithm_ring,
+    [FTC_CHOICE_LEVELS] = &ftc_algorithm_levels,
+    [FTC_CHOICE_EXCHANGE] = &ftc_algorithm_messages,
+    [FTC_CHOICE_DIRECT] = &ftc_algorithm_messages,
+    [FTC_CHOICE_TREE] = &ftc_algorithm_messages,
+    /* No call is chosen for these. Gossip has a function of its own, and so has the baseline of a
+     * library for measurements. Flow control has only messages. */
     &ftc_algorithm_gossip,
 #ifdef FTC_BASELINE
     &ftc_algorithm_baseline,

@@ -6,9 +6,7 @@
 #include "runtime/algorithm.h"
 
 extern const struct ftc_algorithm ftc_algorithm_board, ftc_algorithm_ring, ftc_algorithm_levels;
-extern const struct ftc_algorithm ftc_algorithm_exchange, ftc_algorithm_direct,
-    ftc_algorithm_tree; /* messages.c */
-extern const struct ftc_algorithm ftc_algorithm_gossip;
+extern const struct ftc_algorithm ftc_algorithm_messages, ftc_algorithm_gossip;
 extern const struct ftc_algorithm ftc_algorithm_flow_control; /* runtime/flow_control.c */
 #ifdef FTC_BASELINE
 extern const struct ftc_algorithm ftc_algorithm_baseline; /* cli/perf/baseline/baseline.c */

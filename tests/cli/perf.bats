@@ -232,6 +232,20 @@ column() {
     [[ $stderr == *"2 of 3 ranks failed"* ]]
 }
 
+@test "the algorithm that runs is the one that ftrun --print-algorithms names" {
+    local setting line operation
+    for setting in job.f=2 collectives.algorithm=corrected reduce.doubling=4 reduce.direct=4 collectives.large=ring \
+        broadcast.dissemination=gossip integrity.mode=vote; do
+        "$FTRUN" --print-algorithms -np 4 --set collectives.large_at=4096 --set "$setting" >"$BATS_TEST_TMPDIR/printed"
+        perf 4 --set collectives.large_at=4096 --set "$setting" -- -m 8K:8K -i 3 --csv all
+        [ "$status" -eq 0 ]
+        for operation in allreduce reduce bcast barrier validate; do
+            line=$(grep "^$operation[,:]" "$BATS_TEST_TMPDIR/printed" | tail -n 1)
+            grep -q "^$operation,${line##*: }," <<<"$output"
+        done
+    done
+}
+
 @test "gossip aggregation, with the messages of a rank and what its end takes" {
     perf 4 --set gossip.accuracy=1e-6 --set gossip.algorithm=pflc -- -m 64 -i 5 --json gossip
     [ "$status" -eq 0 ]

@@ -30,7 +30,7 @@ load helper
     run "$FTRUN" --help
     [ "$status" -eq 0 ]
     for option in -np -f -x --config --set --tag-output --timestamp-output --output-filename --timeout --max-failures \
-        --wdir --bind-to --engine --nodes --ranks-per-node --report --kill --print-config --all --help --version; do
+        --wdir --bind-to --engine --nodes --ranks-per-node --report --kill --print-config --print-algorithms --all --help --version; do
         grep -q -e "^  $option" <<<"$output"
     done
     run "$FTRUN" --version
@@ -114,6 +114,28 @@ wrong() { # PATTERN ARGUMENT...: gives exit code 2 and one line that matches PAT
     run "$FTRUN" --print-config --all
     grep -q '^settle_every' <<<"$output"
     grep -qx '\[drill\]' <<<"$output"
+}
+
+@test "--print-algorithms: what would run, and why not the algorithms before it" {
+    run "$FTRUN" --print-algorithms -np 16 --nodes 4
+    [ "$status" -eq 0 ]
+    [[ $output == "Job of 16 ranks on 4 hosts, f = 1."* ]]
+    for line in "allreduce, up to 128 KiB: levels" "allreduce, over 128 KiB, below 256 KiB: exchange" \
+        "allreduce, 256 KiB and more: ring" "bcast, over 128 KiB: tree" "barrier: levels"; do
+        grep -qx "$line" <<<"$output"
+    done
+    [[ $output == *"ring
+  masks without another round: none
+  not board: the ranks are on several nodes"* ]]
+    run "$FTRUN" --print-algorithms -np 3 -f 7
+    [ "$status" -eq 2 ]
+    run "$FTRUN" --print-algorithms -np 3 --nodes 4
+    [ "$status" -eq 2 ]
+    [[ $output == *"3 ranks cannot be on 4 hosts"* ]]
+    run "$FTRUN" --print-algorithms -np 4 --nodes 4 --set collectives.algorithm=board
+    [ "$status" -eq 2 ]
+    run bash -c '"$FTRUN" --print-algorithms >/dev/full'
+    [ "$status" -eq 1 ]
 }
 
 @test "--print-config can be read back" {

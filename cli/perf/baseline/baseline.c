@@ -289,7 +289,6 @@ FTC_API int ftc_baseline_allreduce(enum ftc_doubling_algorithm algorithm, const 
 }
 
 const struct ftc_algorithm ftc_algorithm_baseline = {
-    .name = "baseline",
     .open = baseline_open,
     .close = baseline_close,
     .owns = owns,

@@ -1,0 +1,22 @@
+/*
+ * Which ways of collecting a call can take (agreement.md, rule 2; nodes.md, "Two levels"). Each
+ * function returns NULL if the call can go that way, and otherwise why it cannot, in words that end
+ * a sentence. The answer is the same at every member.
+ */
+#ifndef FTC_COLLECTIVES_AGREEMENT_ELIGIBLE_H
+#define FTC_COLLECTIVES_AGREEMENT_ELIGIBLE_H
+
+#include "base/settings.h"
+#include "collectives/call.h"
+
+/* `failed` is G. */
+const char *ftc_levels_refuse(const struct ftc_member_settings *settings,
+                              const struct ftc_signature *signature, const struct ftc_set *failed);
+
+/* `participants` are the members outside of G, or the delegates of those. */
+const char *ftc_exchange_refuses(const struct ftc_member_settings *settings,
+                                 const struct ftc_signature *signature, int participants);
+const char *ftc_direct_refuses(const struct ftc_member_settings *settings,
+                               const struct ftc_signature *signature, int participants);
+
+#endif

@@ -1,0 +1,190 @@
+/* The order of choice, and which calls each algorithm takes. */
+#include "runtime/choice/choice.h"
+
+#include <assert.h>
+
+#include "collectives/agreement/eligible.h"
+#include "node/board/level.h"
+#include "node/segment/board_memory.h"
+
+/* Defaults of reduce.direct and reduce.doubling in a job of several nodes. With 4, 8 and 12 nodes
+ * on one machine the calls took 0.66 to 0.77 of the time, from 8 B to 64 KiB. If each node has
+ * cores of its own, the root becomes the bottleneck with fewer nodes. */
+#define DIRECT_BETWEEN_NODES   8
+#define DOUBLING_BETWEEN_NODES 16
+
+/* --- the job --- */
+
+/* Why no call of this job goes over two levels. NULL: they do. */
+static const char *refuse_two_levels(const struct ftc_config *config,
+                                     const struct ftc_member_settings *member, int nodes)
+{
+    if (nodes == 1)
+        return "all ranks are on one node";
+    if (member->ranks <= nodes)
+        return "each node has one rank";
+    if (config->levels != FTC_LEVELS_AUTO)
+        return "[collectives] levels is one";
+    if (member->scheme != FTC_SCHEME_LIST || member->share != FTC_SHARE_PIGGYBACK)
+        return "[failure_info] scheme and share are not list and piggyback";
+    if (member->integrity != FTC_INTEGRITY_NONE || member->flips != NULL)
+        return "[integrity] mode or [drill] flip is set";
+    if (member->dissemination == FTC_DISSEMINATION_MULTICAST)
+        return "[broadcast] dissemination is multicast";
+    return NULL;
+}
+
+struct ftc_member_settings ftc_choice_member(const struct ftc_config *config, int ranks, int nodes,
+                                             int self, const struct ftc_flips *flips)
+{
+    struct ftc_member_settings member = ftc_config_member(config, ranks, self);
+
+    if (config->reduce_direct == 0 && nodes > 1)
+        member.direct = DIRECT_BETWEEN_NODES;
+    if (config->reduce_doubling == 0 && nodes > 1)
+        member.doubling = DOUBLING_BETWEEN_NODES;
+    member.flips = flips;
+    if (refuse_two_levels(config, &member, nodes) != NULL)
+        return member;
+    member.nodes = nodes;
+    member.levels_most = FTC_LEVEL_MOST;
+    return member;
+}
+
+static int participants(const struct ftc_choice_job *job)
+{
+    return job->member.ranks - (job->failed != NULL ? ftc_set_count(job->failed) : 0);
+}
+
+/* --- board: shared memory of one node --- */
+
+static const char *board_refuses(const struct ftc_choice_job *job,
+                                 const struct ftc_signature *signature)
+{
+    (void)signature;
+    if (ftc_config_algorithm(job->config, job->nodes) == FTC_ALGORITHM_BOARD)
+        return NULL;
+    if (job->nodes > 1)
+        return "the ranks are on several nodes, which share no memory";
+    return job->config->algorithm == FTC_ALGORITHM_CORRECTED
+               ? "[collectives] algorithm is corrected"
+               : "[broadcast] dissemination, [integrity] mode, [drill] flip or [transport] order "
+                 "asks for messages";
+}
+
+static const char *board_masks(const struct ftc_choice_job *job,
+                               const struct ftc_signature *signature)
+{
+    (void)job;
+    if (signature->kind == FTC_CALL_BCAST)
+        return "any number of ranks but the root";
+    return signature->size > FTC_BOARD_BLOCK ? "any number in the first 128 KiB, then none"
+                                             : "any number";
+}
+
+/* --- ring: nodes.md, "Large values" --- */
+
+static const char *ring_refuses(const struct ftc_choice_job *job,
+                                const struct ftc_signature *signature)
+{
+    const struct ftc_config *config = job->config;
+
+    if (signature->kind != FTC_CALL_ALLREDUCE)
+        return "it runs allreduces alone";
+    if (job->member.ranks == 1)
+        return "there is one rank";
+    if (config->large == FTC_CONFIG_LARGE_OFF)
+        return "[collectives] large is off";
+    if (config->large == FTC_CONFIG_LARGE_AUTO && job->nodes == 1)
+        return "all ranks are on one node, and [collectives] large is auto";
+    if (config->drill_flip[0] != '\0' || config->integrity != FTC_INTEGRITY_NONE)
+        return "[integrity] mode or [drill] flip is set";
+    return signature->size > 0 && signature->size >= (uint64_t)config->large_at
+               ? NULL
+               : "the value is smaller than [collectives] large_at";
+}
+
+static const char *none_masked(const struct ftc_choice_job *job,
+                               const struct ftc_signature *signature)
+{
+    (void)job;
+    (void)signature;
+    return "none";
+}
+
+/* --- levels: nodes.md, "Two levels" --- */
+
+static const char *levels_refuses(const struct ftc_choice_job *job,
+                                  const struct ftc_signature *signature)
+{
+    const char *why = refuse_two_levels(job->config, &job->member, job->nodes);
+
+    return why != NULL ? why : ftc_levels_refuse(&job->member, signature, job->failed);
+}
+
+static const char *levels_masks(const struct ftc_choice_job *job,
+                                const struct ftc_signature *signature)
+{
+    if (signature->kind == FTC_CALL_BCAST)
+        return "any number of ranks but the root and the delegates of nodes";
+    return ftc_exchange_refuses(&job->member, signature, job->nodes) == NULL
+               ? "any number of ranks that are not their node's delegate"
+               : "any number of ranks that are not their node's delegate, and up to f delegates "
+                 "but the coordinator";
+}
+
+/* --- by messages among all ranks: agreement.md, rule 2 --- */
+
+static const char *exchange_refuses(const struct ftc_choice_job *job,
+                                    const struct ftc_signature *signature)
+{
+    return ftc_exchange_refuses(&job->member, signature, participants(job));
+}
+
+static const char *direct_refuses(const struct ftc_choice_job *job,
+                                  const struct ftc_signature *signature)
+{
+    return ftc_direct_refuses(&job->member, signature, participants(job));
+}
+
+static const char *takes_all(const struct ftc_choice_job *job,
+                             const struct ftc_signature *signature)
+{
+    (void)job;
+    (void)signature;
+    return NULL;
+}
+
+static const char *up_to_f(const struct ftc_choice_job *job, const struct ftc_signature *signature)
+{
+    (void)job;
+    if (signature->kind == FTC_CALL_BCAST)
+        return "any number of ranks but the root";
+    return signature->kind == FTC_CALL_REDUCE ? "up to f" : "up to f, but not the coordinator";
+}
+
+const struct ftc_choice ftc_choices[FTC_CHOICES] = {
+    [FTC_CHOICE_BOARD] = {"board", "posts in memory that the ranks of one node share",
+                          board_refuses, board_masks},
+    [FTC_CHOICE_RING] = {"ring", "round a ring of all ranks, then an agreement that commits it",
+                         ring_refuses, none_masked},
+    [FTC_CHOICE_LEVELS] = {"levels", "shared memory in each node, messages between their delegates",
+                           levels_refuses, levels_masks},
+    [FTC_CHOICE_EXCHANGE] = {"exchange", "recursive doubling: each rank gets all contributions",
+                             exchange_refuses, none_masked},
+    [FTC_CHOICE_DIRECT] = {"direct", "each rank sends to the root, then a broadcast",
+                           direct_refuses, up_to_f},
+    [FTC_CHOICE_TREE] = {"tree", "a reduce up f + 1 subtrees, then a broadcast", takes_all,
+                         up_to_f},
+};
+
+enum ftc_choice_id ftc_choice_of(const struct ftc_choice_job *job,
+                                 const struct ftc_signature *signature, enum ftc_choice_id from)
+{
+    int id = (int)from;
+
+    while (id < FTC_CHOICES && ftc_choices[id].refuses(job, signature) != NULL)
+        id++;
+    assert(id < FTC_CHOICES);
+    return (enum ftc_choice_id)id;
+}
