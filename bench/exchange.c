@@ -104,7 +104,7 @@ static void sleep_once(struct end *end)
     ftc_bell_awake(&end->bell);
 }
 
-/* Waits as the runtime does (runtime/progress.c). Returns true if the sender marked the message as
+/* Waits as the runtime does (runtime/process/progress.c). Returns true if the sender marked the message as
  * the last one. */
 static bool receive(struct end *end)
 {
@@ -186,7 +186,7 @@ static void flush(struct end *end)
 static void open_end(struct end *end, struct ftc_segment *segment, int cores)
 {
     bool free_cores = end->plan->ranks <= cores;
-    end->spins = free_cores ? 150 : 0; /* as in set_patience() of runtime/init.c */
+    end->spins = free_cores ? 150 : 0; /* as in set_patience() of runtime/api/init.c */
     end->yields = free_cores ? 200 : 20;
     end->partner = end->rank ^ 1;
     end->bytes = calloc(1, end->plan->bytes);

@@ -11,10 +11,10 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "node/system/futex.h"
-#include "runtime/job_end.h"
-#include "runtime/peer_memory.h"
-#include "runtime/progress.h"
-#include "runtime/publish.h"
+#include "runtime/comm/mismatch.h"
+#include "runtime/process/peer_memory.h"
+#include "runtime/process/progress.h"
+#include "runtime/comm/publish.h"
 
 /* --- host --- */
 

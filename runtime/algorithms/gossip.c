@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/mix.h"
 #include "collectives/values/types.h"
-#include "runtime/job_end.h"
-#include "runtime/progress.h"
-#include "runtime/publish.h"
+#include "runtime/comm/mismatch.h"
+#include "runtime/process/progress.h"
+#include "runtime/comm/publish.h"
 
 /* Limits of the messages that are kept: those that come before the call, while this rank is frozen,
  * or while it rests. An operation with a number further ahead is no operation of this job. */

@@ -10,10 +10,10 @@
 #include "base/probes.h"
 #include "collectives/values/types.h"
 #include "runtime/algorithms/gossip.h"
-#include "runtime/call.h"
-#include "runtime/failures.h"
-#include "runtime/progress.h"
-#include "runtime/publish.h"
+#include "runtime/comm/call.h"
+#include "runtime/comm/failures.h"
+#include "runtime/process/progress.h"
+#include "runtime/comm/publish.h"
 
 #define ATTEMPTS                                                                                   \
     64 /* most attempts; each but the last found ranks too far apart, or a death in between */

@@ -19,11 +19,11 @@
 
 #include "base/error.h"
 #include "node/board/level.h"
-#include "runtime/call.h"
-#include "runtime/flow_control.h"
-#include "runtime/job_end.h"
-#include "runtime/progress.h"
-#include "runtime/publish.h"
+#include "runtime/comm/call.h"
+#include "runtime/comm/flow_control.h"
+#include "runtime/comm/mismatch.h"
+#include "runtime/process/progress.h"
+#include "runtime/comm/publish.h"
 
 #define AHEAD                                                                                      \
     (FTC_LEVEL_PLACES - 1) /* how many rounds a delegate may be ahead of a rank of its node */

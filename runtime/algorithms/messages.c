@@ -2,10 +2,10 @@
  * first ballot collects the contributions, which the member does (docs/design/agreement.md, rule
  * 2). */
 #include "runtime/algorithms/table.h"
-#include "runtime/call.h"
-#include "runtime/flow_control.h"
-#include "runtime/progress.h"
-#include "runtime/publish.h"
+#include "runtime/comm/call.h"
+#include "runtime/comm/flow_control.h"
+#include "runtime/process/progress.h"
+#include "runtime/comm/publish.h"
 
 static int go(struct ftc_comm *comm, const struct ftc_call *call)
 {

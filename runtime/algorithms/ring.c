@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "collectives/ring/large.h"
 #include "collectives/values/types.h"
-#include "runtime/call.h"
-#include "runtime/job_end.h"
-#include "runtime/progress.h"
-#include "runtime/publish.h"
+#include "runtime/comm/call.h"
+#include "runtime/comm/mismatch.h"
+#include "runtime/process/progress.h"
+#include "runtime/comm/publish.h"
 
 /* docs/design/nodes.md, "Large values" */
 #define BLOCK_LEAST ((size_t)16 << 10)

@@ -2,7 +2,7 @@
 #include <check.h>
 
 #include "base/error.h"
-#include "runtime/flow.h"
+#include "runtime/comm/flow.h"
 #include "tests/suite.h"
 
 #define RANKS 4

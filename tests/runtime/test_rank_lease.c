@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "runtime/lease.h"
+#include "runtime/process/lease.h"
 #include "tests/node/scratch.h"
 
 #define TIMEOUT_MS 50

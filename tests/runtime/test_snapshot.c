@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "runtime/snapshot.h"
+#include "runtime/comm/snapshot.h"
 #include "tests/suite.h"
 
 static struct ftc_snapshot snapshot;

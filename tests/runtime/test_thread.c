@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "runtime/gate.h"
-#include "runtime/lease.h"
-#include "runtime/progress.h"
-#include "runtime/publish.h"
-#include "runtime/reach.h"
-#include "runtime/thread.h"
+#include "runtime/process/gate.h"
+#include "runtime/process/lease.h"
+#include "runtime/process/progress.h"
+#include "runtime/comm/publish.h"
+#include "runtime/process/reach.h"
+#include "runtime/process/thread.h"
 #include "tests/node/scratch.h"
 #include "tests/suite.h"
 

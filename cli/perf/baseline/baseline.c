@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/wire.h"
 #include "runtime/algorithms/table.h"
-#include "runtime/call.h"
-#include "runtime/progress.h"
-#include "runtime/publish.h"
+#include "runtime/comm/call.h"
+#include "runtime/process/progress.h"
+#include "runtime/comm/publish.h"
 
 /* A message is a head and then what ftc_doubling_receive() takes. The head is
  *   u8 version | u8 kind | u16, u32 0 | u64 number of the call */

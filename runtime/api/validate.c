@@ -1,0 +1,177 @@
+/* The validate calls and ftc_last_report(): what the caller can learn about failures. */
+#include <string.h>
+
+#include "base/error.h"
+#include "runtime/comm/call.h"
+#include "runtime/comm/failures.h"
+#include "runtime/process/progress.h"
+
+/* Begins a call of the API. After an error no call has begun. */
+static int begin(const ftc_comm *comm, const void *output)
+{
+    int rc = ftc_call_check(comm);
+
+    if (rc == 0 && output == NULL)
+        rc = ftc_error_set(FTC_ERR_ARG,
+                           "there is nowhere to put the result: the output pointer is NULL");
+    return rc == 0 ? ftc_call_begin(comm) : rc;
+}
+
+int ftc_failures_learn_from_board(ftc_comm *comm)
+{
+    const struct ftc_set *known = comm->board != NULL ? ftc_board_known(comm->board) : NULL;
+    int rc = 0;
+
+    for (int rank = 0; known != NULL && rc == 0 && (rank = ftc_set_next(known, rank)) >= 0; rank++)
+        rc = ftc_member_notice(comm->member, rank);
+    return rc;
+}
+
+FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
+{
+    int rc = begin(comm, failed_count);
+
+    if (rc != 0)
+        return rc;
+    ftc_call_enter(comm);
+    while (ftc_progress_step(comm))
+        ;
+    rc = ftc_failures_learn_from_board(comm);
+    if (rc != 0)
+        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
+    ftc_snapshot_local(&comm->snapshot, ftc_member_known_failed(comm->member));
+    *failed_count = ftc_set_count(&comm->snapshot.known);
+    ftc_call_leave(comm);
+    return ftc_call_end(comm, 0);
+}
+
+/* On the board each start of the last operation is reported as a ballot. There is only one
+ * decision, that of ballot (0,0). */
+static void last_report(const struct ftc_comm *comm, struct ftc_member_report *report)
+{
+    struct ftc_board_report board;
+
+    if (comm->board == NULL) {
+        ftc_member_report(comm->member, report);
+        return;
+    }
+    ftc_board_report(comm->board, &board);
+    *report = (struct ftc_member_report){
+        .failed = board.failed, .ballots = board.starts, .retries = board.restarts};
+}
+
+FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count)
+{
+    struct ftc_call call = {.signature = {.kind = FTC_CALL_VALIDATE, .root = -1}};
+    struct ftc_member_report report;
+    int rc = begin(comm, failed_count);
+
+    if (rc != 0)
+        return rc;
+    rc = ftc_call_run(comm, &call, NULL);
+    if (rc != 0)
+        return ftc_call_end(comm, rc);
+    ftc_call_enter(comm);
+    last_report(comm, &report);
+    ftc_snapshot_global(&comm->snapshot, report.failed);
+    *failed_count = ftc_set_count(report.failed);
+    ftc_call_leave(comm);
+    return ftc_call_end(comm, 0);
+}
+
+FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *outcount,
+                                ftc_rank_info infos[])
+{
+    int rc = begin(comm, outcount);
+
+    if (rc != 0)
+        return rc;
+    rc = ftc_snapshot_states(&comm->snapshot, false, types, incount, outcount, infos);
+    return ftc_call_end(comm, rc);
+}
+
+FTC_API int ftc_get_state_global(ftc_comm *comm, int types, int incount, int *outcount,
+                                 ftc_rank_info infos[])
+{
+    int rc = begin(comm, outcount);
+
+    if (rc != 0)
+        return rc;
+    rc = ftc_snapshot_states(&comm->snapshot, true, types, incount, outcount, infos);
+    return ftc_call_end(comm, rc);
+}
+
+FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[])
+{
+    int rc = ftc_call_begin(comm);
+
+    return rc == 0 ? ftc_call_end(comm, ftc_snapshot_recognize(&comm->snapshot, count, ranks)) : rc;
+}
+
+static void report_spread(const ftc_comm *comm, const struct ftc_member_report *last,
+                          ftc_report *report)
+{
+    report->f = comm->choice.member.f;
+    if (!last->spreads || comm->alone)
+        return;
+    report->dissemination = ftc_dissemination_name(last->dissemination);
+    report->tree = ftc_tree_name(comm->choice.member.tree.tree);
+    report->correction = ftc_correction_name(last->correction);
+}
+
+static void report_integrity(const ftc_comm *comm, const struct ftc_member_report *last,
+                             ftc_report *report)
+{
+    bool messages = !comm->alone && comm->board == NULL;
+
+    report->integrity = ftc_integrity_name(messages ? comm->config.integrity : FTC_INTEGRITY_NONE);
+    report->compared = (int)last->compared;
+    report->corrupt_count = comm->report_corrupt_count;
+    report->corrupt = comm->report_corrupt;
+}
+
+/* The algorithm of the last call. Before the first call: the algorithm that a barrier would
+ * take. */
+static const char *algorithm_of(const struct ftc_comm *comm)
+{
+    static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
+
+    if (comm->alone)
+        return "self";
+    return comm->ran != NULL
+               ? comm->ran
+               : ftc_choices[ftc_choice_of(&comm->choice, &barrier, FTC_CHOICE_BOARD)].name;
+}
+
+/* Copies only as much as the caller's struct holds: that of an older program may be shorter. */
+FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
+{
+    struct ftc_member_report last;
+    ftc_report full;
+    int rc = begin(comm, report);
+
+    if (rc != 0)
+        return rc;
+    if (report->struct_size < sizeof(report->struct_size))
+        return ftc_call_end(
+            comm, ftc_error_set(FTC_ERR_ARG, "set report.struct_size to sizeof(ftc_report)"));
+    ftc_comm *mutable = (ftc_comm *)comm;
+    pthread_mutex_lock(&mutable->lock);
+    last_report(comm, &last);
+    mutable->report_count = ftc_set_list(last.failed, comm->report_failed);
+    if (last.compared > 0)
+        mutable->report_corrupt_count = ftc_set_list(last.wrong, comm->report_corrupt);
+    else
+        mutable->report_corrupt_count = 0;
+    pthread_mutex_unlock(&mutable->lock);
+    full = (ftc_report){.struct_size = report->struct_size,
+                        .failed_count = comm->report_count,
+                        .failed = comm->report_failed,
+                        .ballots = last.ballots,
+                        .retries = last.retries,
+                        .algorithm = algorithm_of(comm)};
+    report_spread(comm, &last, &full);
+    report_integrity(comm, &last, &full);
+    memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));
+    return ftc_call_end(comm, 0);
+}

@@ -1,0 +1,76 @@
+/*
+ * The algorithms by which a collective can run: what each of them does in the runtime. They are the
+ * entries of one table (runtime/algorithms/table.c). runtime/choice/choice.c says which of them
+ * a call takes. The other files of the runtime go through the table and name no algorithm.
+ *
+ * Each function pointer may be NULL. All functions run under comm->lock.
+ */
+#ifndef FTC_RUNTIME_COMM_ALGORITHM_H
+#define FTC_RUNTIME_COMM_ALGORITHM_H
+
+#include "runtime/choice/choice.h"
+#include "runtime/comm/comm.h"
+
+struct ftc_algorithm {
+    /* --- calls --- */
+    /* Runs the call to its end, between ftc_call_enter() and ftc_call_leave(). NULL: no call is
+     * chosen for this entry; it is there for its messages. */
+    int (*run)(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
+
+    /* --- life --- */
+    int (*open)(struct ftc_comm *comm); /* not in a job of one rank; FTC_ERR_NOMEM, _CONFIG */
+    void (*close)(struct ftc_comm *comm);
+
+    /* --- messages of the algorithm, beside those of the member --- */
+    bool (*owns)(const struct ftc_comm *comm, const struct ftc_buffer *message); /* is it one? */
+    /* Takes in a message that it owns. FTC_ERR_PROTO: the sender broke the protocol;
+     * FTC_ERR_NOMEM. */
+    int (*receive)(struct ftc_comm *comm, int from, struct ftc_buffer *message);
+    void (*received)(struct ftc_comm *comm);    /* the messages that had arrived are taken in */
+    void (*timer)(struct ftc_comm *comm);       /* comm->algorithm_due_ns has passed */
+    int (*awaits)(const struct ftc_comm *comm); /* the rank whose message it awaits; -1: none */
+
+    /* --- what happens to the member --- */
+    void (*called)(struct ftc_comm *comm);   /* the member was given a call */
+    void (*precedes)(struct ftc_comm *comm); /* the member is about to take in a message */
+    /* The member has taken in a message, and the message is sound. */
+    void (*looks)(struct ftc_comm *comm, int from, const struct ftc_buffer *message);
+    /* The member delivers. Called before the decision goes from here to any other rank. */
+    void (*delivers)(struct ftc_comm *comm, const struct ftc_output *output);
+    void (*notice)(struct ftc_comm *comm, int rank); /* the member knows now that rank has failed */
+
+    /* --- waiting --- */
+    void (*sleeps)(struct ftc_comm *comm); /* before each sleep in a call */
+    /* Overwrites *now, which this rank shows in its slot, while the rank waits in the algorithm. */
+    void (*activity)(const struct ftc_comm *comm, struct ftc_member_activity *now);
+};
+
+/* First those of enum ftc_choice_id, in its order, then others; NULL-terminated. */
+extern const struct ftc_algorithm *const ftc_algorithms[];
+
+/* Each of these calls the function of the same name of every algorithm that has one. */
+int ftc_algorithms_open(struct ftc_comm *comm);
+void ftc_algorithms_close(struct ftc_comm *comm);
+void ftc_algorithms_received(struct ftc_comm *comm);
+void ftc_algorithms_timer(struct ftc_comm *comm);
+void ftc_algorithms_called(struct ftc_comm *comm);
+void ftc_algorithms_precede(struct ftc_comm *comm);
+void ftc_algorithms_look(struct ftc_comm *comm, int from, const struct ftc_buffer *message);
+void ftc_algorithms_deliver(struct ftc_comm *comm, const struct ftc_output *output);
+void ftc_algorithms_notice(struct ftc_comm *comm, int rank);
+void ftc_algorithms_sleep(struct ftc_comm *comm);
+void ftc_algorithms_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
+int ftc_algorithms_await(const struct ftc_comm *comm); /* the first answer but -1; else -1 */
+/* The algorithm that owns the message; NULL: the message is the member's. */
+const struct ftc_algorithm *ftc_algorithms_owner(const struct ftc_comm *comm,
+                                                 const struct ftc_buffer *message);
+
+/* Makes comm->levels, and completes the settings of the member, if these have two levels.
+ * FTC_ERR_NOMEM, or an error of ftc_level_open(). */
+int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *settings);
+
+/* Runs a call on the board. It is called directly and not by the table: in a job on one node the
+ * board takes every call, and a call on the board takes no lock. */
+int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
+
+#endif

@@ -1,0 +1,46 @@
+/* Running one collective call of the API to its end. */
+#ifndef FTC_RUNTIME_COMM_CALL_H
+#define FTC_RUNTIME_COMM_CALL_H
+
+#include "runtime/choice/choice.h"
+#include "runtime/comm/comm.h"
+
+/* May this process use the communicator? FTC_ERR_ARG if it is NULL, FTC_ERR_STATE in a child made
+ * by fork(). */
+int ftc_call_check(const struct ftc_comm *comm);
+
+/* Checks as ftc_call_check(), and gives the communicator to this thread until ftc_call_end(), which
+ * returns `rc`. Every call of the API but ftc_rank(), ftc_size() and ftc_abort() runs between the
+ * two. FTC_ERR_STATE also if another thread is in a call: two calls at once would count operations
+ * in another way than the other ranks do. */
+int ftc_call_begin(const struct ftc_comm *comm);
+int ftc_call_end(const struct ftc_comm *comm, int rc);
+
+/* Between the two the caller holds comm->lock and drives the member. */
+void ftc_call_enter(struct ftc_comm *comm);
+void ftc_call_leave(struct ftc_comm *comm);
+
+/* Makes the call and waits for its end, between ftc_call_enter() and ftc_call_leave(). The
+ * algorithm is that of ftc_choice_of() with `from`. */
+int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
+                  enum ftc_choice_id from);
+
+/* For algorithms that give the call to the member. Waits for flow control, takes in failures, runs
+ * `go`, and shows in the slot that the call returned. `go` gives the call to the member and returns
+ * 0 once it is delivered, or an error if it cannot be made. */
+int ftc_call_agree(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
+                   int (*go)(struct ftc_comm *comm, const struct ftc_call *call));
+void ftc_call_await_delivery(struct ftc_comm *comm);
+
+/* Runs a whole call, from ftc_call_enter() to ftc_call_leave(), or on the board. On success the
+ * result is in `receive` (NULL: nowhere). */
+int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
+
+/* The number of the next operation, from 0 on. For the calling thread; needs no lock. */
+uint64_t ftc_call_number(const struct ftc_comm *comm);
+
+/* Tell tracers that a call of the API begins, or ends. Called only in builds with FTC_PROBES. */
+void ftc_call_probe_start(int kind, uint64_t number, uint64_t size);
+void ftc_call_probe_end(int kind, uint64_t number, uint64_t size, int status);
+
+#endif

@@ -1,0 +1,131 @@
+/* Questions and answers of flow control. */
+#include "runtime/comm/flow.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/wire.h"
+
+#define SIZE    16
+#define VERSION 1
+/* The byte that holds the kinds of collectives/message.h. Those are small numbers. */
+#define KIND 254
+
+enum { QUESTION, ANSWER };
+
+/* What this rank knows of another rank. All members count operations. */
+struct far {
+    uint64_t called; /* the other rank has called at least so many, by its answers */
+    uint64_t asked;  /* the greatest number that this rank has asked it for */
+    uint64_t wants;  /* it waits until this rank has called so many; 0: it does not wait */
+};
+
+struct ftc_flow {
+    int ranks, waiting; /* waiting: how many ranks have `wants` set */
+    struct far far[];
+};
+
+int ftc_flow_create(struct ftc_flow **out, int ranks)
+{
+    struct ftc_flow *flow = calloc(1, sizeof(*flow) + (size_t)ranks * sizeof(flow->far[0]));
+
+    if (flow == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
+    flow->ranks = ranks;
+    *out = flow;
+    return FTC_SUCCESS;
+}
+
+void ftc_flow_destroy(struct ftc_flow *flow)
+{
+    free(flow);
+}
+
+static struct ftc_buffer *encode(int what, uint64_t number)
+{
+    struct ftc_buffer *message = ftc_buffer_new(SIZE);
+    struct ftc_writer writer = {.size = SIZE};
+
+    if (message == NULL)
+        return NULL;
+    writer.data = message->data;
+    ftc_write_u8(&writer, VERSION);
+    ftc_write_u8(&writer, KIND);
+    ftc_write_u8(&writer, (uint8_t)what);
+    ftc_write_align(&writer, 8);
+    ftc_write_u64(&writer, number);
+    assert(!writer.failed);
+    return message;
+}
+
+uint64_t ftc_flow_called(const struct ftc_flow *flow, int rank)
+{
+    return flow->far[rank].called;
+}
+
+int ftc_flow_ask(struct ftc_flow *flow, int rank, uint64_t wanted, struct ftc_buffer **question)
+{
+    struct far *far = &flow->far[rank];
+
+    *question = NULL;
+    if (far->asked >= wanted)
+        return FTC_SUCCESS;
+    *question = encode(QUESTION, wanted);
+    if (*question == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", rank);
+    far->asked = wanted;
+    return FTC_SUCCESS;
+}
+
+bool ftc_flow_is_message(const struct ftc_buffer *message)
+{
+    return message->size >= 2 && message->data[1] == KIND;
+}
+
+/* wants 0: the rank does not wait any more. */
+static void set_wants(struct ftc_flow *flow, struct far *far, uint64_t wants)
+{
+    flow->waiting += (wants != 0) - (far->wants != 0);
+    far->wants = wants;
+}
+
+int ftc_flow_receive(struct ftc_flow *flow, int from, const struct ftc_buffer *message)
+{
+    struct ftc_reader reader = {.data = message->data, .size = message->size};
+    struct far *far = &flow->far[from];
+    bool sound = ftc_read_u8(&reader) == VERSION && ftc_read_u8(&reader) == KIND;
+    uint8_t what = ftc_read_u8(&reader);
+
+    ftc_read_align(&reader, 8);
+    uint64_t number = ftc_read_u64(&reader);
+    if (!sound || reader.failed || reader.used != reader.size || what > ANSWER || number == 0)
+        return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of flow control",
+                             message->size);
+    if (what == QUESTION)
+        set_wants(flow, far, number);
+    else if (number > far->called)
+        far->called = number;
+    return FTC_SUCCESS;
+}
+
+int ftc_flow_answer(struct ftc_flow *flow, uint64_t called, struct ftc_buffer **answer)
+{
+    *answer = NULL;
+    if (flow->waiting == 0)
+        return -1;
+    for (int rank = 0; rank < flow->ranks; rank++) {
+        if (flow->far[rank].wants == 0 || flow->far[rank].wants > called)
+            continue;
+        *answer = encode(ANSWER, called);
+        if (*answer != NULL)
+            set_wants(flow, &flow->far[rank], 0);
+        return rank;
+    }
+    return -1;
+}
+
+void ftc_flow_notice(struct ftc_flow *flow, int rank)
+{
+    set_wants(flow, &flow->far[rank], 0);
+}

@@ -1,0 +1,207 @@
+/* Publishing in the slot. This rank is the only writer of each word, so relaxed stores are
+ * enough. */
+#include "runtime/comm/publish.h"
+#include "runtime/comm/algorithm.h"
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "runtime/process/multicast.h"
+
+_Static_assert(FTC_PIECES == FTC_PIECES_KINDS, "the slot has room for all kinds");
+_Static_assert(FTC_RULES >= FTC_RULES_COUNT, "the slot has room for all rules");
+_Static_assert(FTC_MESSAGE_KINDS >= FTC_MESSAGES, "the slot has room for all kinds of messages");
+
+#define STORE(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
+#define LOAD(field)         atomic_load_explicit(&(field), memory_order_relaxed)
+#define ADD(field, value)   STORE(field, LOAD(field) + (value))
+
+static void fill(struct ftc_activity *a, const struct ftc_member_activity *now, enum ftc_wait wait)
+{
+    STORE(a->kind, now->kind);
+    STORE(a->op, now->op);
+    STORE(a->ballot_i, now->ballot.i);
+    STORE(a->ballot_s, now->ballot.s);
+    STORE(a->role, wait);
+    STORE(a->waits_for, now->waits_for);
+    STORE(a->waits, (uint32_t)now->waits);
+    STORE(a->root, now->root);
+    STORE(a->epoch_op, now->epoch.op);
+    STORE(a->epoch_i, now->epoch.ballot.i);
+    STORE(a->epoch_s, now->epoch.ballot.s);
+    if (now->known_failed >= 0)
+        STORE(a->known_failed, (uint32_t)now->known_failed);
+    STORE(a->agreed_failed, (uint32_t)now->agreed_failed);
+    STORE(a->unsettled_ns, now->unsettled_ns);
+}
+
+/* Translates the activity of the board into that of a member. The board has no ballots. */
+static void board_activity(const struct ftc_board *board, struct ftc_member_activity *now)
+{
+    static const enum ftc_wait waits[] = {[FTC_BOARD_WAITS_NOT] = FTC_WAIT_NOTHING,
+                                          [FTC_BOARD_WAITS_POST] = FTC_WAIT_POST,
+                                          [FTC_BOARD_WAITS_RESULT] = FTC_WAIT_RESULT,
+                                          [FTC_BOARD_WAITS_ROOM] = FTC_WAIT_ROOM};
+    struct ftc_board_activity a;
+
+    ftc_board_activity(board, &a);
+    *now = (struct ftc_member_activity){.op = a.op,
+                                        .wait = waits[a.wait],
+                                        .waits_for = a.waits_for,
+                                        .waits = a.waits,
+                                        .root = a.signature != NULL ? a.signature->root : -1,
+                                        .known_failed = -1, /* ftc_publish_noticed() shows it */
+                                        .agreed_failed = ftc_set_count(ftc_board_agreed(board))};
+    if (a.signature != NULL)
+        now->kind = (enum ftc_call_kind)a.signature->kind;
+}
+
+/* If there is a board, the numbers of failed ranks are still those of the board. */
+static void member_activity(const struct ftc_comm *comm, struct ftc_member_activity *now)
+{
+    struct ftc_member_activity board = *now;
+
+    ftc_member_activity(comm->member, now);
+    if (comm->board == NULL)
+        return;
+    now->known_failed = board.known_failed;
+    now->agreed_failed = board.agreed_failed;
+}
+
+void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *now)
+{
+    if (comm->board != NULL)
+        board_activity(comm->board, now);
+    if (comm->board == NULL || comm->agreeing)
+        member_activity(comm, now);
+    ftc_algorithms_activity(comm, now);
+}
+
+static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
+{
+    for (int i = 0; i < ftc_set_words(set->size); i++)
+        STORE(row[i], ftc_set_word(set, i));
+}
+
+/* G only grows. So if the number of its ranks is the same, then the set is the same. */
+static void publish_board_agreed(struct ftc_comm *comm)
+{
+    const struct ftc_set *agreed = ftc_board_agreed(comm->board);
+    uint32_t count = (uint32_t)ftc_set_count(agreed);
+
+    if (count == LOAD(comm->slot->activity.agreed_failed))
+        return;
+    STORE(comm->slot->activity.agreed_failed, count);
+    publish_set(ftc_segment_agreed_row(comm->segment, comm->rank), agreed);
+}
+
+/* The sequence is odd while the fields change. The release fence and the release store keep the
+ * relaxed stores of the fields between the two changes of the sequence. */
+void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
+{
+    struct ftc_member_activity now;
+    struct ftc_activity *a;
+
+    if (comm->alone)
+        return;
+    a = &comm->slot->activity;
+    ftc_publish_what(comm, &now);
+    if (wait == FTC_WAIT_NOTHING)
+        wait = now.wait;
+    if (comm->board != NULL)
+        publish_board_agreed(comm);
+    STORE(a->sequence, LOAD(a->sequence) | 1u);
+    atomic_thread_fence(memory_order_release);
+    fill(a, &now, wait);
+    atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
+}
+
+void ftc_publish_bytes(struct ftc_comm *comm, size_t bytes)
+{
+    ADD(comm->slot->counters.bytes, bytes);
+}
+
+void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t bytes)
+{
+    ADD(comm->slot->counters.sent[kind], 1);
+    ADD(comm->slot->counters.bytes, bytes);
+}
+
+FTC_HOT void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
+{
+    if (comm->alone)
+        return;
+    STORE(comm->called, calls);
+    STORE(comm->slot->called, calls);
+    if (comm->board == NULL)
+        STORE(comm->slot->activity.since_ns, ftc_clock_now());
+}
+
+FTC_HOT void ftc_publish_counted(struct ftc_comm *comm)
+{
+    struct ftc_counters *counters = &comm->slot->counters;
+
+    ADD(counters->operations, 1);
+    if (LOAD(comm->slot->first_result_ns) == 0)
+        STORE(comm->slot->first_result_ns, ftc_clock_now());
+    if (LOAD(comm->slot->noticed) > 0)
+        publish_board_agreed(comm);
+}
+
+void ftc_publish_beat(struct ftc_comm *comm)
+{
+    uint64_t moves = LOAD(comm->called) + LOAD(comm->slot->counters.operations);
+
+    if (comm->board == NULL || moves == comm->thread.moves)
+        return;
+    comm->thread.moves = moves;
+    STORE(comm->slot->activity.since_ns, ftc_clock_now());
+}
+
+void ftc_publish_noticed(struct ftc_comm *comm)
+{
+    publish_set(ftc_segment_known_row(comm->segment, comm->rank),
+                ftc_member_known_failed(comm->member));
+    if (comm->board == NULL) /* with a board the caller publishes it */
+        publish_set(ftc_segment_agreed_row(comm->segment, comm->rank),
+                    ftc_member_agreed_failed(comm->member));
+    STORE(comm->slot->activity.known_failed,
+          (uint32_t)ftc_set_count(ftc_member_known_failed(comm->member)));
+    STORE(comm->slot->noticed_ns, ftc_clock_now());
+    atomic_store_explicit(&comm->slot->noticed, comm->failures_seen, memory_order_release);
+}
+
+void ftc_publish_multicast(struct ftc_comm *comm)
+{
+    const uint64_t *pieces = ftc_member_pieces(comm->member);
+
+    for (int i = 0; i < FTC_PIECES_KINDS; i++)
+        STORE(comm->slot->counters.pieces[i], pieces[i]);
+    ftc_runtime_multicast_publish(comm);
+}
+
+void ftc_publish_returned(struct ftc_comm *comm)
+{
+    struct ftc_counters *counters;
+    const uint64_t *rules = ftc_member_rules(comm->member);
+    uint64_t now = ftc_clock_now();
+
+    if (comm->alone)
+        return;
+    counters = &comm->slot->counters;
+    ADD(counters->operations, 1);
+    STORE(counters->ballots, ftc_member_ballots(comm->member));
+    STORE(counters->dropped, rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
+                                 rules[FTC_RULE_DROP_EPOCH] + comm->dropped);
+    for (int i = 0; i < FTC_RULES_COUNT; i++)
+        STORE(counters->rules[i], rules[i]);
+    if (LOAD(comm->slot->first_result_ns) == 0)
+        STORE(comm->slot->first_result_ns, now);
+    STORE(comm->slot->activity.since_ns, now);
+    if (ftc_set_empty(ftc_member_known_failed(comm->member)))
+        return;
+    publish_set(ftc_segment_known_row(comm->segment, comm->rank),
+                ftc_member_known_failed(comm->member));
+    if (comm->board == NULL)
+        publish_set(ftc_segment_agreed_row(comm->segment, comm->rank),
+                    ftc_member_agreed_failed(comm->member));
+}

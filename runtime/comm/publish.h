@@ -1,0 +1,32 @@
+/* What a rank shows in its slot. Its readers are ftcoll-status, ftrun --report and --timeout, and
+ * flow control. */
+#ifndef FTC_RUNTIME_COMM_PUBLISH_H
+#define FTC_RUNTIME_COMM_PUBLISH_H
+
+#include "runtime/comm/comm.h"
+
+/* Fills *now with what the caller is doing, by messages or on the board. */
+void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *now);
+
+/* Shows what the caller is doing. `wait` replaces what ftc_publish_what() says the caller waits
+ * for, unless it is FTC_WAIT_NOTHING. */
+void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait);
+/* A message was sent that is of no kind of the agreement core: counts its bytes only. */
+void ftc_publish_bytes(struct ftc_comm *comm, size_t bytes);
+/* A message of this kind was sent. */
+void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t bytes);
+/* A collective was called; `calls` is the number of collectives that were called by now. */
+void ftc_publish_called(struct ftc_comm *comm, uint64_t calls);
+/* A collective returned: shows the counters, the rules that were used, and the sets L and G. */
+void ftc_publish_returned(struct ftc_comm *comm);
+/* A collective returned from the board. The clock is read for the first result only: instead the
+ * thread calls ftc_publish_beat(), which shows since when the caller is where it is. */
+void ftc_publish_counted(struct ftc_comm *comm);
+void ftc_publish_beat(struct ftc_comm *comm);
+void ftc_publish_noticed(struct ftc_comm *comm); /* failures were taken in */
+
+/* Shows how decisions came by multicast, and the counters of datagrams. With the lock. To be called
+ * when the holder of the lock has nothing more to do, and not for each datagram. */
+void ftc_publish_multicast(struct ftc_comm *comm);
+
+#endif

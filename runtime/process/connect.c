@@ -1,0 +1,115 @@
+/* Opens the transport of this rank, and tells others where it listens. */
+#include "runtime/process/connect.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "transport/multicast/interface.h"
+#include "transport/route/route.h"
+#include "transport/tcp/tcp.h"
+#include "transport/verbs/verbs.h"
+
+_Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
+               "transport.order has the names of enum ftc_carrier");
+
+/* tcp.md, "Patience". The yields take about as long as an allreduce of a few hosts. There are more
+ * of them if each rank of this node has a core of its own. */
+#define SOCKET_YIELDS     40
+#define OWN_SOCKET_YIELDS 1000
+
+static struct ftc_tcp_setup tcp_of(const struct ftc_config *c,
+                                   const struct ftc_segment_header *header)
+{
+    return (struct ftc_tcp_setup){.job = header->cluster,
+                                  .secret = header->secret,
+                                  .secret_size = sizeof(header->secret),
+                                  .address = c->tcp_address,
+                                  .port = (unsigned)c->tcp_port,
+                                  .port_last = (unsigned)c->tcp_port_last,
+                                  .congestion = c->tcp_congestion};
+}
+
+static struct ftc_verbs_setup verbs_of(const struct ftc_config *c,
+                                       const struct ftc_segment_header *header, const char *device)
+{
+    return (struct ftc_verbs_setup){.job = header->cluster,
+                                    .secret = header->secret,
+                                    .secret_size = sizeof(header->secret),
+                                    .interface = device,
+                                    .address = c->tcp_address,
+                                    .port = (unsigned)c->verbs_port,
+                                    .port_last = (unsigned)c->verbs_port_last,
+                                    .unanswered_ms = (unsigned)c->verbs_timeout_ms,
+                                    .memory = (size_t)c->verbs_memory};
+}
+
+static int open_transport(struct ftc_comm *comm)
+{
+    const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
+    char device[FTC_MULTICAST_ENTRY];
+    struct ftc_tcp_setup tcp = tcp_of(&comm->config, header);
+    struct ftc_verbs_setup verbs = verbs_of(&comm->config, header, device);
+    struct ftc_route_setup route = {.order = comm->config.transport_order,
+                                    .ops = {[FTC_CARRIER_SHM] = &ftc_transport_shm,
+                                            [FTC_CARRIER_VERBS] = &ftc_transport_verbs,
+                                            [FTC_CARRIER_TCP] = &ftc_transport_tcp}};
+    struct ftc_transport_setup setup = {.ranks = comm->size,
+                                        .self = comm->rank,
+                                        .log = &comm->log,
+                                        .pool = comm->pool,
+                                        .segment = comm->segment,
+                                        .bell = &comm->bell,
+                                        .tcp = &tcp,
+                                        .verbs = &verbs,
+                                        .route = &route};
+    int rc = ftc_multicast_entry(device, comm->config.verbs_device, comm->rank);
+
+    if (rc != 0)
+        return ftc_error_set(rc, "transport.verbs_device: %s", ftc_last_error());
+    return ftc_transport_route.open(&comm->transport, &setup);
+}
+
+/* A look at sockets costs system calls. If both ends are on one host, the look even takes the time
+ * in which the kernel would bring the message. So the rank gives way after each look. */
+static int sleep_on_sockets(struct ftc_comm *comm)
+{
+    if (!ftc_route_has(comm->transport, FTC_CARRIER_VERBS)) /* with verbs it looks at memory */
+        comm->patience = (struct ftc_patience){
+            .spins = 0, .yields = comm->patience.spins > 0 ? OWN_SOCKET_YIELDS : SOCKET_YIELDS};
+    return ftc_bell_poll(&comm->bell);
+}
+
+int ftc_connect(struct ftc_comm *comm)
+{
+    int rc = ftc_bell_open(&comm->bell, comm->segment, comm->rank);
+
+    if (rc == 0)
+        rc = open_transport(comm);
+    if (rc == 0 && comm->transport->ops->descriptor(comm->transport) >= 0)
+        rc = sleep_on_sockets(comm);
+    if (rc == 0)
+        ftc_bell_outside(&comm->bell, true);
+    return rc;
+}
+
+static void write_endpoint(struct ftc_comm *comm)
+{
+    char *place = ftc_segment_endpoint(comm->segment, comm->rank);
+    const char *(*endpoint)(const struct ftc_transport *) = comm->transport->ops->endpoint;
+
+    if (place != NULL && endpoint != NULL)
+        snprintf(place, FTC_ENDPOINT_SIZE, "%s", endpoint(comm->transport));
+}
+
+/* The launchers tell the ranks of other nodes. */
+void ftc_connect_announce(struct ftc_comm *comm)
+{
+    write_endpoint(comm);
+    atomic_store(&comm->slot->joined_ns, ftc_clock_now());
+    atomic_store_explicit(&comm->slot->activity.since_ns, ftc_clock_now(), memory_order_relaxed);
+    atomic_store_explicit(&comm->slot->phase, FTC_PHASE_JOINED, memory_order_release);
+    ftc_bell_ring_launcher(&comm->bell);
+    if (ftc_config_leaves_node(&comm->config))
+        ftc_bell_ring_all(&comm->bell);
+}

@@ -1,0 +1,156 @@
+/* Decides whether the caller or the progress thread watches the transport's descriptor. */
+#include "runtime/process/gate.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "runtime/process/thread.h"
+
+#define SOON_NS     50000 /* calls follow one another closely if the pause between is shorter */
+#define CLOSE_CALLS 100   /* after so many close calls in a row the gate stays shut */
+#define TICK_NS     (2 * FTC_NS_PER_MS)
+#define TICK_SLOW   .1 /* the tick in seconds while a call takes long */
+
+static void set(struct ftc_comm *comm, bool open)
+{
+    struct epoll_event event = {.events = open ? EPOLLIN : 0};
+
+    epoll_ctl(comm->thread.gate.fd, EPOLL_CTL_MOD,
+              comm->transport->ops->descriptor(comm->transport), &event);
+}
+
+/* --- the caller --- */
+
+void ftc_gate_enter(struct ftc_comm *comm)
+{
+    struct ftc_gate *gate = &comm->thread.gate;
+    uint64_t now;
+
+    if (gate->fd < 0)
+        return;
+    now = ftc_clock_now();
+    atomic_fetch_add_explicit(&gate->calls, 1, memory_order_relaxed);
+    gate->close = now - gate->left_ns < SOON_NS ? gate->close + 1 : 0;
+    gate->entered_ns = now;
+    if (atomic_load_explicit(&gate->stays_shut, memory_order_relaxed))
+        return;
+    set(comm, false);
+    if (gate->close < CLOSE_CALLS)
+        return;
+    atomic_store_explicit(&gate->stays_shut, true, memory_order_relaxed);
+    ftc_thread_nudge(comm); /* the thread starts its tick */
+}
+
+/* A call that took longer than a tick opens the gate. During it the thread may have turned to the
+ * slow tick, and would look too late for what comes after the call. */
+bool ftc_gate_leave(struct ftc_comm *comm)
+{
+    struct ftc_gate *gate = &comm->thread.gate;
+
+    if (gate->fd < 0)
+        return false;
+    gate->left_ns = ftc_clock_now();
+    if (!atomic_load_explicit(&gate->stays_shut, memory_order_relaxed))
+        return true;
+    if (gate->left_ns - gate->entered_ns < TICK_NS)
+        return false;
+    gate->close = 0;
+    atomic_store_explicit(&gate->stays_shut, false, memory_order_relaxed);
+    return true;
+}
+
+bool ftc_gate_is_shut(const struct ftc_comm *comm)
+{
+    const struct ftc_gate *gate = &comm->thread.gate;
+
+    return gate->fd >= 0 && atomic_load_explicit(&gate->stays_shut, memory_order_relaxed);
+}
+
+void ftc_gate_open(struct ftc_comm *comm)
+{
+    set(comm, true);
+}
+
+/* --- the thread --- */
+
+static void tick_every(struct ftc_comm *comm, double seconds)
+{
+    struct ftc_thread *t = &comm->thread;
+
+    if (ev_is_active(&t->gate.tick) && t->gate.tick.repeat == seconds)
+        return;
+    ev_now_update(t->loop);
+    t->gate.tick.repeat = seconds;
+    ev_timer_again(t->loop, &t->gate.tick);
+}
+
+/* If no call came since the last tick, this opens the gate and stops the tick. It does so only with
+ * the lock: without it a call could begin at the same time and rely on the tick. */
+static void on_tick(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    struct ftc_comm *comm = watcher->data;
+    struct ftc_gate *gate = &comm->thread.gate;
+    uint64_t calls = atomic_load_explicit(&gate->calls, memory_order_relaxed);
+    bool quiet = calls == gate->calls_at_tick;
+
+    (void)events;
+    gate->calls_at_tick = calls;
+    if (pthread_mutex_trylock(&comm->lock) != 0) {
+        tick_every(comm, quiet ? TICK_SLOW : TICK_NS / 1e9);
+        return;
+    }
+    bool over = quiet || !atomic_load_explicit(&gate->stays_shut, memory_order_relaxed);
+    if (over) {
+        atomic_store_explicit(&gate->stays_shut, false, memory_order_relaxed);
+        set(comm, true);
+        ev_timer_stop(loop, watcher);
+    }
+    pthread_mutex_unlock(&comm->lock);
+    if (!over)
+        tick_every(comm, TICK_NS / 1e9);
+}
+
+void ftc_gate_nudged(struct ftc_comm *comm)
+{
+    if (atomic_load_explicit(&comm->thread.gate.stays_shut, memory_order_relaxed))
+        tick_every(comm, TICK_NS / 1e9);
+}
+
+static void on_sockets(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    ftc_thread_drive(watcher->data);
+}
+
+int ftc_gate_make(struct ftc_comm *comm)
+{
+    struct ftc_gate *gate = &comm->thread.gate;
+    int fd = comm->transport->ops->descriptor(comm->transport);
+    struct epoll_event event = {.events = EPOLLIN};
+
+    *gate = (struct ftc_gate){.fd = -1};
+    ev_timer_init(&gate->tick, on_tick, 0., 0.);
+    gate->tick.data = comm;
+    if (fd < 0)
+        return 0;
+    gate->fd = epoll_create1(EPOLL_CLOEXEC);
+    if (gate->fd < 0 || epoll_ctl(gate->fd, EPOLL_CTL_ADD, fd, &event) != 0)
+        return ftc_error_set(FTC_ERR_SYSTEM,
+                             "cannot watch the transport: %m; is the limit on open files reached?");
+    ev_io_init(&gate->sockets, on_sockets, gate->fd, EV_READ);
+    gate->sockets.data = comm;
+    ev_io_start(comm->thread.loop, &gate->sockets);
+    return 0;
+}
+
+void ftc_gate_drop(struct ftc_comm *comm)
+{
+    struct ftc_gate *gate = &comm->thread.gate;
+
+    if (gate->fd >= 0)
+        close(gate->fd);
+    gate->fd = -1;
+}

@@ -1,0 +1,19 @@
+/* Copies between the memory of this process and that of another rank (process_vm_readv(2)).
+ * node/board/board.h needs these functions of its host. */
+#ifndef FTC_RUNTIME_PROCESS_PEER_MEMORY_H
+#define FTC_RUNTIME_PROCESS_PEER_MEMORY_H
+
+#include "runtime/comm/comm.h"
+
+/* Allows `rank` to copy from and to this process. False if copies in either direction are
+ * impossible, as far as this can be known before the first copy: the settings forbid them, the rank
+ * is in another pid namespace, or its process is gone. */
+bool ftc_peer_allow(struct ftc_comm *comm, int rank);
+
+/* Copy `size` bytes. Only after ftc_peer_allow(comm, rank) returned true. False if the kernel
+ * refuses or an address is bad; some of the bytes may then have been copied. */
+bool ftc_peer_copy_from(struct ftc_comm *comm, int rank, void *to, uint64_t address, size_t size);
+bool ftc_peer_copy_to(struct ftc_comm *comm, int rank, uint64_t address, const void *from,
+                      size_t size);
+
+#endif
