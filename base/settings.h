@@ -66,6 +66,7 @@ struct ftc_tree_shape {
 /* The settings of one member of a communicator. ftc_config_member() fills them in from the
  * configuration. */
 struct ftc_member_settings {
+    uint64_t communicator; /* its number, in each message (collectives/frame.h) */
     int ranks, self;
     int f;
     enum ftc_scheme scheme;

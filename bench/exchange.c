@@ -104,8 +104,8 @@ static void sleep_once(struct end *end)
     ftc_bell_awake(&end->bell);
 }
 
-/* Waits as the runtime does (runtime/process/progress.c). Returns true if the sender marked the message as
- * the last one. */
+/* Waits as the runtime does (runtime/comm/drive.c). Returns true if the sender marked the message
+ * as the last one. */
 static bool receive(struct end *end)
 {
     struct ftc_buffer *message = NULL;

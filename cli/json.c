@@ -40,9 +40,12 @@ static json_t *set_json(const struct ftc_set *set)
 static json_t *activity_json(const struct ftc_status_activity *activity)
 {
     return json_pack(
-        "{s:o, s:b, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o}",  //
-        "operation", name_or_null(activity->kind, ftc_status_kind_name(activity->kind)), //
-        "certain", activity->certain,                                                    //
+        "{s:o, s:b, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o}", //
+        "operation", name_or_null(activity->kind, ftc_status_kind_name(activity->kind)),          //
+        "certain", activity->certain,                                                             //
+        "communicator", number(activity->communicator),                                           //
+        "algorithm",
+        activity->algorithm != NULL ? json_string(activity->algorithm) : json_null(),    //
         "number", number(activity->op),                                                  //
         "since_ns", number(activity->age_ns),                                            //
         "ballot", number(activity->ballot_i), number(activity->ballot_s),                //

@@ -5,6 +5,7 @@
  * release store (phase, ended, failed) are loaded with acquire, so that the fields that they cover
  * are there.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,8 +15,10 @@
 #include "base/text.h"
 #include "cli/status.h"
 #include "collectives/agreement/member.h"
+#include "collectives/values/flip.h"
 #include "config/config.h"
 #include "node/jobs.h"
+#include "runtime/choice/choice.h"
 
 #define LONGEST_SAMPLE_NS (600 * FTC_NS_PER_MS)
 #define ACTIVITY_TRIES    64
@@ -101,6 +104,8 @@ static void copy_activity(const struct ftc_status *status, struct ftc_activity *
 {
     to->kind = enum_or_bad(LOAD(from->kind), FTC_CALL_KINDS);
     to->op = LOAD(from->op);
+    to->communicator = LOAD(from->communicator);
+    to->algorithm = ftc_choice_name((int)LOAD(from->algorithm) - 1);
     to->age_ns = age(status->now_ns, LOAD(from->since_ns));
     to->ballot_i = LOAD(from->ballot_i);
     to->ballot_s = LOAD(from->ballot_s);
@@ -325,24 +330,34 @@ static void look_nodes(struct ftc_status *status, struct ftc_segment *segment)
     }
 }
 
+/* The algorithm that a barrier of this job takes, and how its decision is spread. */
+static void look_choice(struct ftc_status *status, const struct ftc_config *config)
+{
+    static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
+    struct ftc_flips flips;
+    bool any = ftc_flips_parse(config->drill_flip, &flips) == FTC_SUCCESS && ftc_flips_any(&flips);
+    struct ftc_choice_job job = {
+        .config = config,
+        .nodes = status->nodes,
+        .member = ftc_choice_member(config, status->ranks, status->nodes, 0, any ? &flips : NULL)};
+    enum ftc_choice_id id = ftc_choice_of(&job, &barrier, FTC_CHOICE_BOARD);
+
+    snprintf(status->algorithm, sizeof(status->algorithm), "%s", ftc_choice_name((int)id));
+    status->broadcast = (struct ftc_status_broadcast){.known = id != FTC_CHOICE_BOARD,
+                                                      .dissemination = job.member.dissemination,
+                                                      .tree = job.member.tree.tree,
+                                                      .correction = job.member.correction};
+}
+
 /* The settings cannot be read if another version wrote them, or if none were written. */
-static void look_broadcast(struct ftc_status *status)
+static void look_algorithm(struct ftc_status *status)
 {
     struct ftc_settings settings = {0};
 
     status->broadcast = (struct ftc_status_broadcast){0};
-    if (ftc_settings_load(&settings, status->text) != FTC_SUCCESS ||
-        settings.value.algorithm != FTC_ALGORITHM_CORRECTED)
-        goto out_fini;
-    struct ftc_member_settings member = ftc_config_member(&settings.value, status->ranks, 0);
-    status->broadcast = (struct ftc_status_broadcast){
-        .known = true,
-        .dissemination = member.dissemination,
-        .tree = member.tree.tree,
-        .correction = member.correction,
-    };
-
-out_fini:
+    strcpy(status->algorithm, "?");
+    if (ftc_settings_load(&settings, status->text) == FTC_SUCCESS)
+        look_choice(status, &settings.value);
     ftc_settings_fini(&settings);
 }
 
@@ -359,11 +374,10 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
     ftc_text_clean(status->directory, sizeof(status->directory), header->directory,
                    sizeof(header->directory));
     status->text = ftc_segment_text(segment);
-    setting(status->text, "collectives.algorithm", status->algorithm, sizeof(status->algorithm));
     setting(status->text, "failure_info.scheme", status->scheme, sizeof(status->scheme));
     setting(status->text, "failure_info.share", status->share, sizeof(status->share));
     setting(status->text, "integrity.mode", status->integrity, sizeof(status->integrity));
-    look_broadcast(status);
+    look_algorithm(status);
     status->uid = header->uid;
     status->pid_namespace = header->pid_namespace;
     status->f = header->f;

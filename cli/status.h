@@ -56,7 +56,9 @@ struct ftc_status_activity {
     bool certain; /* false: every try met its writer in the middle of a change */
     int kind;     /* enum ftc_call_kind, FTC_STATUS_CALL, FTC_STATUS_BAD */
     uint64_t op;
-    uint64_t age_ns; /* since the call or the return; FTC_STATUS_NEVER */
+    uint64_t communicator; /* number of the communicator */
+    const char *algorithm; /* of the last call; NULL: none yet */
+    uint64_t age_ns;       /* since the call or the return; FTC_STATUS_NEVER */
     uint32_t ballot_i, ballot_s;
     int wait;      /* enum ftc_wait, FTC_STATUS_BAD */
     int waits_for; /* a rank, -1: none, FTC_STATUS_BAD */

@@ -8,8 +8,10 @@
 
 #include "base/error.h"
 #include "base/wire.h"
+#include "collectives/frame.h"
 
-#define HEAD_FIXED   52 /* bytes before the optional parts */
+#define HEAD_FIXED   60 /* bytes before the optional parts */
+#define PIECE_FIXED  20 /* bytes of a FRAGMENT between these and its piece */
 #define SIGNATURE_AT (HEAD_FIXED - 16)
 
 enum {
@@ -27,8 +29,8 @@ enum { STATUS_SUCCESS, STATUS_ROOT_FAILED, STATUS_CORRUPT, STATUS_VERDICT = 4 };
 
 /* A datagram is sent as one block, without the padding that a value has in memory. So the bytes of
  * the piece must come after a head of aligned size. */
-_Static_assert((HEAD_FIXED + 12) % FTC_VALUE_ALIGNMENT == 0, "a fragment needs no padding");
-_Static_assert(HEAD_FIXED + 12 == FTC_FRAGMENT_HEAD,
+_Static_assert(FTC_FRAGMENT_HEAD % FTC_VALUE_ALIGNMENT == 0, "a fragment needs no padding");
+_Static_assert(HEAD_FIXED + PIECE_FIXED == FTC_FRAGMENT_HEAD,
                "message.h says how long the head of a fragment is");
 
 int ftc_ballot_compare(struct ftc_ballot_id a, struct ftc_ballot_id b)
@@ -145,7 +147,7 @@ static size_t message_head_size(const struct ftc_message *message)
     if (has_checksum(message))
         size += 8;
     if (message->kind == FTC_MESSAGE_FRAGMENT)
-        size += 12;
+        size += PIECE_FIXED;
     return size;
 }
 
@@ -200,6 +202,7 @@ static void write_piece(struct ftc_writer *w, const struct ftc_piece *piece)
     ftc_write_u32(w, piece->number);
     ftc_write_u32(w, piece->count);
     ftc_write_u32(w, piece->whole);
+    ftc_write_u64(w, 0);
 }
 
 static void write_head(struct ftc_writer *w, const struct ftc_message *message,
@@ -218,10 +221,8 @@ static void write_head(struct ftc_writer *w, const struct ftc_message *message,
     if (has_checksum(message))
         flags |= FLAG_CHECKSUM;
     flags |= (unsigned)message->way * FLAG_WAY;
-    ftc_write_u8(w, FTC_MESSAGE_VERSION);
-    ftc_write_u8(w, (uint8_t)message->kind);
-    ftc_write_u8(w, (uint8_t)scheme);
-    ftc_write_u8(w, (uint8_t)flags);
+    ftc_frame_write(w, (int)message->kind, (uint16_t)((unsigned)scheme | flags << 8),
+                    message->communicator);
     ftc_write_u64(w, message->op);
     write_ballot(w, message->ballot);
     ftc_write_u64(w, message->epoch.op);
@@ -292,11 +293,12 @@ static bool read_signature(struct ftc_reader *r, struct ftc_signature *signature
 static int read_head(struct ftc_reader *r, struct ftc_message *message, int ranks,
                      enum ftc_scheme scheme)
 {
-    bool sound = ftc_read_u8(r) == FTC_MESSAGE_VERSION;
-    unsigned kind = ftc_read_u8(r);
+    uint16_t own;
+    int kind;
+    bool sound = ftc_frame_read(r, &kind, &own, &message->communicator);
+    unsigned flags = own >> 8;
 
-    sound &= ftc_read_u8(r) == (uint8_t)scheme;
-    unsigned flags = ftc_read_u8(r);
+    sound &= (own & 0xff) == (unsigned)scheme;
     message->op = ftc_read_u64(r);
     message->ballot = read_ballot(r);
     message->epoch.op = ftc_read_u64(r);
@@ -360,7 +362,7 @@ static void read_piece(struct ftc_reader *r, struct ftc_piece *piece)
     piece->number = ftc_read_u32(r);
     piece->count = ftc_read_u32(r);
     piece->whole = ftc_read_u32(r);
-    r->failed |= piece->number >= piece->count || r->used == r->size;
+    r->failed |= ftc_read_u64(r) != 0 || piece->number >= piece->count || r->used == r->size;
 }
 
 /* Gives the value, if there is one, its checksum. Returns whether the value and the head, of `size`
@@ -456,10 +458,10 @@ int ftc_message_decode(struct ftc_message *message, struct ftc_buffer *buffer, i
 int ftc_message_peek(const struct ftc_buffer *buffer, struct ftc_message_head *head)
 {
     struct ftc_reader r = {.data = buffer->data, .size = buffer->size};
-    bool sound = ftc_read_u8(&r) == FTC_MESSAGE_VERSION;
-    unsigned kind = ftc_read_u8(&r);
-
-    ftc_read_u16(&r);
+    uint64_t communicator;
+    uint16_t own;
+    int kind;
+    bool sound = ftc_frame_read(&r, &kind, &own, &communicator);
     uint64_t op = ftc_read_u64(&r);
     struct ftc_ballot_id ballot = read_ballot(&r);
     struct ftc_epoch epoch = {.op = ftc_read_u64(&r)};

@@ -3,7 +3,7 @@
  * if it carries a value, a reference to the bytes of the value, which follow the head. All messages
  * have this form; a part in brackets is present only in some:
  *
- *   u8 version | u8 kind | u8 scheme | u8 flags | u64 op | u32 i | u32 s |
+ *   u8 version | u8 kind | u8 scheme | u8 flags | u64 communicator | u64 op | u32 i | u32 s |
  *   u64 epoch op | u32 epoch i | u32 epoch s |
  *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
  *   [participants] | [failure information, or the set of an UP] | [decision] |
@@ -12,7 +12,7 @@
  * A FRAGMENT has another form in place of the parts in brackets. The pieces together are an encoded
  * DECIDE as it lies in a buffer: head, padding, value.
  *
- *   u32 number | u32 count | u32 size of the whole | piece
+ *   u32 number | u32 count | u32 size of the whole | u64 0 | piece
  *
  * A decision has this form. The status is 0 (success), 1 (ROOT_FAILED) or 2 (CORRUPT), plus 4 if
  * there is a verdict.
@@ -39,10 +39,6 @@
 #include "base/settings.h"
 #include "base/value.h"
 #include "collectives/call.h"
-
-/* The messages of flow control, of recursive doubling and of large allreduces have the same
- * version. */
-#define FTC_MESSAGE_VERSION 1
 
 enum ftc_message_kind {
     FTC_MESSAGE_UP,
@@ -115,7 +111,7 @@ enum ftc_way {
     FTC_WAY_RIGHT,
 };
 
-#define FTC_FRAGMENT_HEAD 64 /* bytes of a FRAGMENT before its piece */
+#define FTC_FRAGMENT_HEAD 80 /* bytes of a FRAGMENT before its piece */
 
 /* A piece of an encoded DECIDE. Pieces are numbered from 0 to count - 1. */
 struct ftc_piece {
@@ -127,6 +123,7 @@ struct ftc_piece {
  * buffer that was decoded. */
 struct ftc_message {
     enum ftc_message_kind kind;
+    uint64_t communicator; /* its number (frame.h) */
     uint64_t op;
     struct ftc_ballot_id ballot;
     struct ftc_epoch epoch;

@@ -82,6 +82,7 @@ struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation 
         !poke && kind != FTC_MESSAGE_FRAGMENT && (message.ballot.i > 0 || message.ballot.s > 0);
     if (message.has_participants)
         message.participants = op->ballot.participants->set;
+    message.communicator = m->set.communicator;
     return ftc_message_encode(&message, m->set.scheme);
 }
 
@@ -321,7 +322,8 @@ static int receive(struct ftc_member *m, int from, struct ftc_buffer *buffer, bo
     if (m->fenced)
         return 0;
     int rc = ftc_message_decode(&m->scratch, buffer, m->set.ranks, m->set.scheme);
-    if (rc == 0 && datagram && m->scratch.kind != FTC_MESSAGE_FRAGMENT)
+    if (rc == 0 && (m->scratch.communicator != m->set.communicator ||
+                    (datagram && m->scratch.kind != FTC_MESSAGE_FRAGMENT)))
         rc = FTC_ERR_PROTO;
     if (rc != 0) {
         ftc_contribution_drop(&m->scratch.contribution);

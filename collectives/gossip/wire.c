@@ -8,17 +8,18 @@
 #include "base/error.h"
 #include "base/value.h"
 #include "base/wire.h"
+#include "collectives/frame.h"
 #include "collectives/message.h"
 #include "collectives/mutation.h"
 
-/* Differs from FTC_MESSAGE_VERSION in two bits, so that no flip turns one into the other. */
-#define GOSSIP_VERSION 2
-#define CHECKSUM_AT    24 /* the letter's head comes after it */
+/* Differs from FTC_FRAME_VERSION in two bits, so that no flip turns one into the other. */
+#define GOSSIP_VERSION 6
+#define CHECKSUM_AT    40 /* the letter's head comes after it */
 /* Otherwise 0. No flip turns one into the other, so `turns` is right in a damaged head, too. */
 #define IN_TURNS 0xff
 
-_Static_assert(((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) &
-                ((GOSSIP_VERSION ^ FTC_MESSAGE_VERSION) - 1)) != 0,
+_Static_assert(((GOSSIP_VERSION ^ FTC_FRAME_VERSION) &
+                ((GOSSIP_VERSION ^ FTC_FRAME_VERSION) - 1)) != 0,
                "more than one bit");
 
 _Static_assert(FTC_GOSSIP_HEAD % FTC_VALUE_ALIGNMENT == 0, "what follows does so without padding");
@@ -44,11 +45,13 @@ struct ftc_buffer *ftc_gossip_head_encode(const struct ftc_gossip_head *head, co
     ftc_write_u8(&writer, FTC_MESSAGE_GOSSIP);
     ftc_write_u8(&writer, head->algorithm);
     ftc_write_u8(&writer, head->neighbourhood);
+    ftc_write_u64(&writer, head->communicator);
     ftc_write_u8(&writer, head->turns != 0 ? IN_TURNS : 0);
     ftc_write_u8(&writer, head->operator_code);
-    ftc_write_u16(&writer, 0);
+    ftc_write_align(&writer, 8);
     ftc_write_u64(&writer, head->op);
     ftc_write_u64(&writer, head->count);
+    ftc_write_u64(&writer, 0);
     ftc_write_u64(&writer, checksum_of(buffer->data));
     assert(!writer.failed);
     return buffer;
@@ -59,7 +62,7 @@ bool ftc_gossip_is_message(const struct ftc_buffer *buffer)
 {
     return buffer->size >= 2 &&
            (buffer->data[0] == GOSSIP_VERSION ||
-            (buffer->data[1] == FTC_MESSAGE_GOSSIP && buffer->data[0] != FTC_MESSAGE_VERSION));
+            (buffer->data[1] == FTC_MESSAGE_GOSSIP && buffer->data[0] != FTC_FRAME_VERSION));
 }
 
 int ftc_gossip_head_decode(const struct ftc_buffer *buffer, struct ftc_gossip_head *head,
@@ -73,12 +76,14 @@ int ftc_gossip_head_decode(const struct ftc_buffer *buffer, struct ftc_gossip_he
     sound &= ftc_read_u8(&reader) == FTC_MESSAGE_GOSSIP;
     head->algorithm = ftc_read_u8(&reader);
     head->neighbourhood = ftc_read_u8(&reader);
+    head->communicator = ftc_read_u64(&reader);
     unsigned turns = ftc_read_u8(&reader);
     head->turns = __builtin_popcount(turns) > 4;
     head->operator_code = ftc_read_u8(&reader);
     sound &= ftc_read_u16(&reader) == 0 && (turns == 0 || turns == IN_TURNS);
     head->op = ftc_read_u64(&reader);
     head->count = ftc_read_u64(&reader);
+    sound &= ftc_read_u64(&reader) == 0;
     if (ftc_read_u64(&reader) != checksum_of(buffer->data) && !FTC_MUTATED(GOSSIP_HEAD_UNCHECKED))
         return FTC_ERR_CORRUPT;
     if (!sound)

@@ -2,8 +2,8 @@
  * Messages of gossip aggregation on the wire: a head, and after it what ftc_gossip_receive() takes.
  * They travel beside the messages of the agreement core, which have their kind in the same place.
  *
- *   u8 version | u8 kind | u8 algorithm | u8 neighbourhood | u8 turns (0, 255) |
- *   u8 operator | u16 0 | u64 op | u64 count | u64 checksum | letter
+ *   u8 version | u8 kind | u8 algorithm | u8 neighbourhood | u64 communicator | u8 turns (0, 255) |
+ *   u8 operator | u16 0 | u64 op | u64 count | u64 0 | u64 checksum | letter
  *
  * The checksum covers this head and the head of the letter, which nothing else protects. The flows
  * that follow are protected by the algorithm, which heals them.
@@ -18,11 +18,12 @@
 #include "base/buffer.h"
 #include "collectives/gossip/gossip.h"
 
-#define FTC_GOSSIP_HEAD (32 + FTC_GOSSIP_LETTER_HEAD) /* bytes; with the letter's head */
+#define FTC_GOSSIP_HEAD (48 + FTC_GOSSIP_LETTER_HEAD) /* bytes; with the letter's head */
 
 /* What all ranks of an operation must have in common. If they do not, the mismatch is named. */
 struct ftc_gossip_head {
-    uint64_t op; /* number of the aggregation's first agreement */
+    uint64_t communicator; /* its number (collectives/frame.h) */
+    uint64_t op;           /* number of the aggregation's first agreement */
     uint64_t count;
     uint8_t algorithm, neighbourhood, turns, operator_code;
 };

@@ -7,20 +7,19 @@
 
 #include "base/error.h"
 #include "base/wire.h"
+#include "collectives/frame.h"
 #include "collectives/ring/mutation.h"
 #include "collectives/ring/ring_allreduce.h"
 
 /*
  * A message is this head, and then the bytes of a block:
  *
- *   u8 version | u8 kind | zeroes up to 8 | u64 operation |
+ *   u8 version | u8 kind | u16 0 | u64 communicator | u64 operation |
  *   u64 epoch op | u32 epoch i | u32 epoch s |
  *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
  *   u32 block | u32 hop | zeroes up to 64
  */
 #define HEAD     64
-#define VERSION  1
-#define KIND     253        /* in the same place as the kinds of message.h, and far from them */
 #define FURTHEST (1u << 20) /* an op further ahead than this is none of this job */
 
 _Static_assert(HEAD % FTC_VALUE_ALIGNMENT == 0, "what follows is not padded");
@@ -181,9 +180,7 @@ static struct ftc_buffer *encode(const struct ftc_large *large, uint32_t block, 
     if (buffer == NULL)
         return NULL;
     w.data = buffer->data;
-    ftc_write_u8(&w, VERSION);
-    ftc_write_u8(&w, KIND);
-    ftc_write_align(&w, 8);
+    ftc_frame_write(&w, FTC_FRAME_RING, 0, large->set.communicator);
     ftc_write_u64(&w, large->op);
     ftc_write_u64(&w, large->epoch.op);
     ftc_write_u32(&w, large->epoch.ballot.i);
@@ -217,17 +214,16 @@ bool ftc_large_next_output(struct ftc_large *large, struct ftc_large_output *out
 
 /* --- in --- */
 
-bool ftc_large_is_message(const struct ftc_buffer *buffer)
-{
-    return buffer->size >= 2 && buffer->data[1] == KIND;
-}
-
-static bool decode(const struct ftc_buffer *message, struct head *head)
+static bool decode(const struct ftc_large *large, const struct ftc_buffer *message,
+                   struct head *head)
 {
     struct ftc_reader r = {.data = message->data, .size = message->size};
-    bool sound = ftc_read_u8(&r) == VERSION && ftc_read_u8(&r) == KIND;
+    uint64_t communicator;
+    uint16_t own;
+    int kind;
+    bool sound = ftc_frame_read(&r, &kind, &own, &communicator) && kind == FTC_FRAME_RING &&
+                 own == 0 && communicator == large->set.communicator;
 
-    ftc_read_align(&r, 8);
     head->op = ftc_read_u64(&r);
     head->epoch.op = ftc_read_u64(&r);
     head->epoch.ballot.i = ftc_read_u32(&r);
@@ -312,7 +308,7 @@ int ftc_large_receive(struct ftc_large *large, const struct ftc_large_now *now, 
 {
     struct head head;
 
-    if (!decode(message, &head) || head.op > now->op + FURTHEST)
+    if (!decode(large, message, &head) || head.op > now->op + FURTHEST)
         return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of a large allreduce",
                              message->size);
     if (contradicts(&head, now))

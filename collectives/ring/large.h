@@ -41,6 +41,7 @@
 #include "collectives/message.h"
 
 struct ftc_large_settings {
+    uint64_t communicator; /* its number, in each message (collectives/frame.h) */
     int self, ranks;
     int attempts;                   /* the most attempts, at least 1 */
     size_t block_least, block_most; /* ring_allreduce.h */
@@ -89,7 +90,6 @@ void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_
 int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now,
                     const struct ftc_set *agreed, const struct ftc_set *known);
 
-bool ftc_large_is_message(const struct ftc_buffer *buffer);
 /* Takes a message in; its bytes may be overwritten from now on. Errors:
  * - FTC_ERR_PROTO: its sender broke the protocol. The message was ignored.
  * - FTC_ERR_MISMATCH: its sender is in another collective call. ftc_large_mismatch() has the words.

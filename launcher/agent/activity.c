@@ -24,6 +24,8 @@ enum {
     KNOWN,
     AGREED,
     UNSETTLED_NS,
+    COMMUNICATOR,
+    ALGORITHM,
     CALLED,
     OPERATIONS,
     HEARTBEAT,
@@ -66,6 +68,8 @@ static void copy_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
     words[KNOWN] = LOAD(a->known_failed);
     words[AGREED] = LOAD(a->agreed_failed);
     words[UNSETTLED_NS] = age(now, LOAD(a->unsettled_ns));
+    words[COMMUNICATOR] = LOAD(a->communicator);
+    words[ALGORITHM] = LOAD(a->algorithm);
     words[CALLED] = LOAD(slot->called);
     words[OPERATIONS] = LOAD(slot->counters.operations);
     words[HEARTBEAT] = LOAD(slot->heartbeat);
@@ -118,6 +122,8 @@ static void write_slot(struct ftc_slot *slot, const uint64_t words[WORDS])
     STORE(a->sequence, LOAD(a->sequence) | 1u);
     atomic_thread_fence(memory_order_release);
     STORE(a->kind, (uint32_t)words[KIND]);
+    STORE(a->communicator, words[COMMUNICATOR]);
+    STORE(a->algorithm, (uint32_t)words[ALGORITHM]);
     STORE(a->op, words[OP]);
     STORE(a->since_ns, words[AGE_NS] < now ? now - words[AGE_NS] : 0);
     STORE(a->ballot_i, (uint32_t)words[BALLOT_I]);

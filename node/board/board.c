@@ -412,7 +412,7 @@ FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, voi
     b->call = call;
     b->mine = call->signature;
     b->mine.earlier = (uint8_t)(b->earlier >> 56);
-    b->check = ftc_board_check_of(&b->mine);
+    b->check = ftc_board_check_of(b, &b->mine);
     b->receive = receive;
     b->restarts = 0;
     b->begun = b->round;

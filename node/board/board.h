@@ -63,6 +63,7 @@ struct ftc_board_host {
 
 struct ftc_board_setup {
     struct ftc_segment *segment;
+    uint64_t communicator; /* its number; part of the check in each post */
     int rank;
     enum ftc_share share;
     int spins, yields;   /* looks while spinning, and while yielding, before a sleep */

@@ -150,8 +150,8 @@ void ftc_board_combine_two(const struct ftc_call *call, const unsigned char *fir
 
 /* --- board/judge.c --- */
 
-/* The check of a signature. Its upper bits are part of a mark. */
-uint64_t ftc_board_check_of(const struct ftc_signature *s);
+/* The check of a call: of its communicator and its signature. Its upper bits are part of a mark. */
+uint64_t ftc_board_check_of(const struct ftc_board *b, const struct ftc_signature *s);
 
 enum ftc_board_standing {
     FTC_POST_AWAITED,

@@ -12,13 +12,15 @@
 
 /* --- what a post says --- */
 
-uint64_t ftc_board_check_of(const struct ftc_signature *s)
+uint64_t ftc_board_check_of(const struct ftc_board *b, const struct ftc_signature *s)
 {
     uint64_t word = (uint64_t)s->kind << 56 ^ (uint64_t)s->type << 48 ^
                     (uint64_t)s->operator_code << 40 ^ (uint64_t)s->earlier << 32 ^
                     (uint64_t)(uint32_t)s->root;
+    uint64_t whose = b->set.communicator * FTC_BOARD_GOLDEN;
     uint64_t mixed = ((word ^ FTC_BOARD_GOLDEN) * FTC_BOARD_GOLDEN ^ s->size) * FTC_BOARD_GOLDEN;
 
+    mixed ^= whose;
     return mixed ^ mixed << 24;
 }
 
@@ -33,7 +35,7 @@ static bool cannot_be(uint64_t round, uint64_t end)
 static bool is_other_call(const struct ftc_board *b, const struct ftc_board_post *post,
                           uint64_t mark)
 {
-    return mark == ftc_board_mark(b->round + 1, ftc_board_check_of(&post->signature)) &&
+    return mark == ftc_board_mark(b->round + 1, ftc_board_check_of(b, &post->signature)) &&
            !ftc_board_same_call(&post->signature, &b->mine);
 }
 

@@ -19,7 +19,7 @@
  * records of a rank, and then its blocks, are at the beginning of its area. */
 struct record {
     _Alignas(64) _Atomic uint64_t mark; /* round + 1; release: the rest is there */
-    uint64_t size;
+    uint64_t communicator, size;
     struct ftc_signature signature;
     struct ftc_epoch epoch;
     struct ftc_ballot_id ballot;
@@ -39,6 +39,7 @@ _Static_assert(HEAD_BYTES + 2 * PLACES * BLOCK <= FTC_BOARD_AREA,
 struct ftc_level {
     struct ftc_segment *segment;
     unsigned char *areas;
+    uint64_t communicator;
     int rank;
     size_t set;                   /* bytes of a failed set */
     size_t padded;                /* the same, padded to 16 */
@@ -56,13 +57,15 @@ static int populate_marks(struct ftc_level *level)
     return rc;
 }
 
-int ftc_level_open(struct ftc_level **out, struct ftc_segment *segment, int rank)
+int ftc_level_open(struct ftc_level **out, struct ftc_segment *segment, uint64_t communicator,
+                   int rank)
 {
     struct ftc_level *level = calloc(1, sizeof(*level));
 
     if (level == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
     level->segment = segment;
+    level->communicator = communicator;
     level->areas = ftc_segment_board(segment).areas;
     level->rank = rank;
     level->set = ftc_set_bytes(ftc_segment_ranks(segment));
@@ -130,6 +133,7 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
     int rc = populate(level, place, bytes);
     if (rc != 0)
         return rc;
+    own->communicator = level->communicator;
     own->size = record->size;
     own->signature = record->signature;
     own->epoch = record->epoch;
@@ -157,6 +161,8 @@ int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint
     size_t before = kind == FTC_LEVEL_WORD ? level->padded : 0;
     uint64_t size = theirs->size;
 
+    if (theirs->communicator != level->communicator)
+        return ftc_error_set(FTC_ERR_PROTO, "a record of rank %d is of another communicator", rank);
     if (size > FTC_LEVEL_MOST)
         return ftc_error_set(FTC_ERR_PROTO, "a record of rank %d claims %llu bytes", rank,
                              (unsigned long long)size);

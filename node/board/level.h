@@ -35,8 +35,9 @@ struct ftc_level_record {
 
 struct ftc_level;
 
-/* FTC_ERR_NOMEM. FTC_ERR_SYSTEM: /dev/shm is full. */
-int ftc_level_open(struct ftc_level **out, struct ftc_segment *segment, int rank);
+/* `communicator` is the number in each record. FTC_ERR_NOMEM. FTC_ERR_SYSTEM: /dev/shm is full. */
+int ftc_level_open(struct ftc_level **out, struct ftc_segment *segment, uint64_t communicator,
+                   int rank);
 void ftc_level_close(struct ftc_level *level); /* NULL is legal */
 
 /* Write the record of this rank for a round, with its mark last (release). FTC_ERR_SYSTEM: /dev/shm

@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "node/system/futex.h"
 #include "runtime/comm/mismatch.h"
+#include "runtime/comm/publish.h"
 #include "runtime/process/peer_memory.h"
 #include "runtime/process/progress.h"
-#include "runtime/comm/publish.h"
 
 /* --- host --- */
 
@@ -27,7 +27,7 @@ static void look(void *arg)
     ftc_board_take_failures(comm->board);
     comm->board_drill.heard_ns = 0;
     if (ftc_set_has(ftc_board_known(comm->board), comm->rank))
-        ftc_comm_leave(comm, FTC_EXIT_FENCED, "this process was declared failed");
+        ftc_process_leave(comm->process, FTC_EXIT_FENCED, "this process was declared failed");
 }
 
 static void asleep(void *arg, bool asleep)
@@ -54,7 +54,7 @@ _Noreturn static void mismatch(void *arg, int rank, const struct ftc_signature *
                  (unsigned long long)now.op, rank, comm->rank);
     else
         ftc_mismatch_words(words, now.op, rank, theirs, comm->rank, now.signature);
-    ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, words);
+    ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, words);
 }
 
 /* The launcher fences the accused rank, as it does with one that has damaged a ring of messages. */
@@ -62,30 +62,35 @@ static void accuse(void *arg, int rank, const char *what)
 {
     struct ftc_comm *comm = arg;
 
-    pthread_mutex_lock(&comm->lock);
-    ftc_progress_accuse(comm, rank, what);
-    pthread_mutex_unlock(&comm->lock);
+    pthread_mutex_lock(&comm->process->lock);
+    ftc_progress_accuse(comm->process, rank, what);
+    pthread_mutex_unlock(&comm->process->lock);
 }
 
 _Noreturn static void damaged(void *arg, const char *what)
 {
-    ftc_comm_leave(arg, FTC_EXIT_CORRUPT, what);
+    struct ftc_comm *comm = arg;
+
+    ftc_process_leave(comm->process, FTC_EXIT_CORRUPT, what);
 }
 
 /* An error of the system, such as a full /dev/shm, will hit every rank of the node: it ends the
  * job. A lack of memory may concern this rank alone: it ends this process. */
 _Noreturn static void exhausted(void *arg, int error)
 {
+    struct ftc_comm *comm = arg;
+
     if (error == FTC_ERR_NOMEM)
-        ftc_comm_leave(arg, FTC_EXIT_INTERNAL, ftc_last_error());
-    ftc_comm_end_job(arg, FTC_EXIT_INTERNAL, ftc_last_error());
+        ftc_process_leave(comm->process, FTC_EXIT_INTERNAL, ftc_last_error());
+    ftc_process_end_job(comm->process, FTC_EXIT_INTERNAL, ftc_last_error());
 }
 
 FTC_HOT static void pass(void *arg, enum ftc_board_point point)
 {
     struct ftc_comm *comm = arg;
 
-    ftc_drill_pass(&comm->drill, point == FTC_BOARD_POSTED ? FTC_DRILL_SEND : FTC_DRILL_DELIVER);
+    ftc_drill_pass(&comm->process->drill,
+                   point == FTC_BOARD_POSTED ? FTC_DRILL_SEND : FTC_DRILL_DELIVER);
 }
 
 static void sleep_on(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
@@ -108,24 +113,30 @@ static bool fence_all(void *arg)
 
 static bool allow_copies(void *arg, int rank)
 {
-    return ftc_peer_allow(arg, rank);
+    struct ftc_comm *comm = arg;
+
+    return ftc_peer_allow(comm->process, rank);
 }
 
 static bool copy_from(void *arg, int rank, void *to, uint64_t address, size_t size)
 {
-    return ftc_peer_copy_from(arg, rank, to, address, size);
+    struct ftc_comm *comm = arg;
+
+    return ftc_peer_copy_from(comm->process, rank, to, address, size);
 }
 
 static bool copy_to(void *arg, int rank, uint64_t address, const void *from, size_t size)
 {
-    return ftc_peer_copy_to(arg, rank, address, from, size);
+    struct ftc_comm *comm = arg;
+
+    return ftc_peer_copy_to(comm->process, rank, address, from, size);
 }
 
 /* --- life --- */
 
 static int check_nodes(const struct ftc_comm *comm)
 {
-    int nodes = ftc_segment_nodes(comm->segment);
+    int nodes = ftc_segment_nodes(comm->process->segment);
 
     if (nodes == 1)
         return FTC_SUCCESS;
@@ -138,20 +149,21 @@ static int check_nodes(const struct ftc_comm *comm)
 
 static int board_open(struct ftc_comm *comm)
 {
-    if (ftc_config_algorithm(&comm->config, ftc_segment_nodes(comm->segment)) ==
+    if (ftc_config_algorithm(&comm->process->config, ftc_segment_nodes(comm->process->segment)) ==
         FTC_ALGORITHM_CORRECTED)
         return FTC_SUCCESS;
     int rc = check_nodes(comm);
     if (rc != FTC_SUCCESS)
         return rc;
-    comm->board_drill = comm->drill;
+    comm->board_drill = comm->process->drill;
     struct ftc_board_setup setup = {
-        .segment = comm->segment,
+        .segment = comm->process->segment,
+        .communicator = comm->driven.number,
         .rank = comm->rank,
-        .share = comm->config.share,
-        .spins = comm->patience.spins,
-        .yields = comm->patience.yields,
-        .longest_ns = (uint64_t)comm->config.heartbeat_period_ms * FTC_NS_PER_MS,
+        .share = comm->process->config.share,
+        .spins = comm->process->patience.spins,
+        .yields = comm->process->patience.yields,
+        .longest_ns = (uint64_t)comm->process->config.heartbeat_period_ms * FTC_NS_PER_MS,
         .light = comm->size <= get_nprocs_conf(),
         .fenced_by_others =
             syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0,
@@ -174,8 +186,8 @@ static int board_open(struct ftc_comm *comm)
 
 FTC_HOT int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
-    ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
-    comm->ran = ftc_choices[FTC_CHOICE_BOARD].name;
+    ftc_drill_pass(&comm->process->drill, FTC_DRILL_CALL);
+    ftc_publish_ran(comm, FTC_CHOICE_BOARD);
     ftc_publish_called(comm, ftc_board_operations(comm->board) + 1);
     int rc = ftc_board_call(comm->board, call, receive);
     ftc_publish_counted(comm);
@@ -183,7 +195,7 @@ FTC_HOT int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, vo
         comm->shown = false;
         ftc_publish_activity(comm, FTC_WAIT_NOTHING);
     }
-    ftc_drill_pass(&comm->drill, FTC_DRILL_RETURN);
+    ftc_drill_pass(&comm->process->drill, FTC_DRILL_RETURN);
     return rc;
 }
 
@@ -202,7 +214,6 @@ static void sleeps(struct ftc_comm *comm)
 }
 
 const struct ftc_algorithm ftc_algorithm_board = {
-    .run = ftc_board_run,
     .open = board_open,
     .close = board_close,
     .sleeps = sleeps,

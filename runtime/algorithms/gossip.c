@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/mix.h"
 #include "collectives/values/types.h"
-#include "runtime/comm/mismatch.h"
-#include "runtime/process/progress.h"
+#include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
+#include "runtime/process/progress.h"
 
 /* Limits of the messages that are kept: those that come before the call, while this rank is frozen,
  * or while it rests. An operation with a number further ahead is no operation of this job. */
@@ -48,7 +48,7 @@ static int gossip_open(struct ftc_comm *comm)
         (run->rank = calloc(2 * (size_t)comm->size, sizeof(int))) == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
     run->place = run->rank + comm->size;
-    run->random = ftc_mix((uint64_t)comm->config.drill_seed) ^ (uint64_t)comm->rank << 32;
+    run->random = ftc_mix((uint64_t)comm->process->config.drill_seed) ^ (uint64_t)comm->rank << 32;
     return FTC_SUCCESS;
 }
 
@@ -92,8 +92,9 @@ static void struck(struct ftc_comm *comm, int i, const struct ftc_flip *flip, bo
 {
     comm->gossip->struck[i] = done;
     if (done)
-        FTC_LOG(&comm->log, FTC_LOG_INFO, "drill: bit %d of %s.%d turned over after %llu messages",
-                flip->bit, ftc_flip_variable_name(flip->variable), flip->element,
+        FTC_LOG(&comm->process->log, FTC_LOG_INFO,
+                "drill: bit %d of %s.%d turned over after %llu messages", flip->bit,
+                ftc_flip_variable_name(flip->variable), flip->element,
                 (unsigned long long)comm->gossip->sent);
 }
 
@@ -120,11 +121,11 @@ static bool is_lost(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = comm->gossip;
 
-    if (comm->config.drill_message_loss_ppm == 0)
+    if (comm->process->config.drill_message_loss_ppm == 0)
         return false;
     run->random += 0x9e3779b97f4a7c15u;
     return (int64_t)(ftc_mix(run->random) % (uint64_t)FTC_CONFIG_PPM) <
-           comm->config.drill_message_loss_ppm;
+           comm->process->config.drill_message_loss_ppm;
 }
 
 /* --- out --- */
@@ -138,7 +139,7 @@ static struct ftc_value rest_of(struct ftc_comm *comm, const struct ftc_gossip_o
         return value;
     value.buffer = ftc_buffer_new(value.size);
     if (value.buffer == NULL)
-        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
+        ftc_process_leave(comm->process, FTC_EXIT_INTERNAL, "out of memory");
     memcpy(value.buffer->data, (const unsigned char *)output->bytes + FTC_GOSSIP_LETTER_HEAD,
            value.size);
     return value;
@@ -151,17 +152,17 @@ static void send(struct ftc_comm *comm, const struct ftc_gossip_output *output)
     struct ftc_buffer *head = ftc_gossip_head_encode(&run->head, output->bytes);
 
     if (head == NULL)
-        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
+        ftc_process_leave(comm->process, FTC_EXIT_INTERNAL, "out of memory");
     strike_head(comm, head);
     run->sent++;
     run->spared += ftc_gossip_settled(run->core);
     ftc_publish_sent(comm, FTC_MESSAGE_GOSSIP, head->size + value.size);
-    int rc =
-        comm->transport->ops->send(comm->transport, run->rank[output->to], head, &value, false);
+    int rc = comm->process->transport->ops->send(comm->process->transport, run->rank[output->to],
+                                                 head, &value, false);
     ftc_buffer_unref(head);
     ftc_value_drop(&value);
-    ftc_progress_must(comm, rc);
-    ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
+    ftc_progress_must(comm->process, rc);
+    ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
 }
 
 static uint64_t patience(const struct ftc_gossip_run *run, uint64_t delay_ns)
@@ -183,7 +184,7 @@ void ftc_gossip_run_outputs(struct ftc_comm *comm)
         if (output.kind == FTC_GOSSIP_SEND)
             send(comm, &output);
         else
-            ftc_progress_algorithm_due(comm, ftc_clock_now() + patience(run, output.delay_ns));
+            ftc_comm_algorithm_due(comm, ftc_clock_now() + patience(run, output.delay_ns));
     }
     ftc_gossip_end_look(run->end);
     if (!ftc_gossip_settled(run->core))
@@ -210,7 +211,7 @@ _Noreturn static void mismatch(struct ftc_comm *comm, int from,
              theirs->algorithm, theirs->neighbourhood, theirs->turns, theirs->operator_code,
              comm->rank, (unsigned long long)own->count, own->algorithm, own->neighbourhood,
              own->turns, own->operator_code);
-    ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, words);
+    ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, words);
 }
 
 static bool in_turns(const struct ftc_gossip_run *run)
@@ -245,7 +246,8 @@ static int take(struct ftc_comm *comm, int from, const struct ftc_gossip_head *h
     ftc_set_add(&run->heard, from);
     run->silent = 0;
     ftc_gossip_run_strike(comm);
-    ftc_gossip_more(run->core, !in_turns(run) || comm->transport->ops->ready(comm->transport));
+    ftc_gossip_more(run->core, !in_turns(run) ||
+                                   comm->process->transport->ops->ready(comm->process->transport));
     run->owing = !in_turns(run);
     int rc = ftc_gossip_receive(run->core, run->place[from], letter, size);
     ftc_gossip_run_outputs(comm);
@@ -311,7 +313,7 @@ static bool rests(const struct ftc_comm *comm, const struct ftc_buffer *message)
 static int put_off(struct ftc_comm *comm, int from, uint64_t op, struct ftc_buffer *message)
 {
     if (!comm->gossip->putting_off)
-        ftc_progress_algorithm_due(comm, ftc_clock_now() + REST_NS);
+        ftc_comm_algorithm_due(comm, ftc_clock_now() + REST_NS);
     comm->gossip->putting_off = true;
     return keep(comm, from, op, message);
 }
@@ -342,7 +344,7 @@ static int drop_damaged(struct ftc_comm *comm, int from, bool turns)
         return FTC_ERR_PROTO;
     comm->gossip->damaged++;
     comm->dropped++;
-    FTC_LOG(&comm->log, FTC_LOG_INFO,
+    FTC_LOG(&comm->process->log, FTC_LOG_INFO,
             "gossip: the head of a message from rank %d is damaged: dropped", from);
     return FTC_SUCCESS;
 }
@@ -359,7 +361,7 @@ static int judge(struct ftc_comm *comm, int from, struct ftc_buffer *message)
         return drop_damaged(comm, from, head.turns != 0);
     if (rc != FTC_SUCCESS)
         return rc;
-    if (head.op > called(comm) + KEPT_FURTHEST)
+    if (head.communicator != comm->driven.number || head.op > called(comm) + KEPT_FURTHEST)
         return ftc_error_set(FTC_ERR_PROTO, "rank %d gossips in operation %llu", from,
                              (unsigned long long)head.op);
     if (head.op < run->head.op)
@@ -392,9 +394,9 @@ void ftc_gossip_run_take_kept(struct ftc_comm *comm)
         struct ftc_gossip_kept *next = kept->next;
         int rc = judge(comm, kept->from, kept->message);
         if (rc == FTC_ERR_PROTO)
-            ftc_progress_accuse(comm, kept->from, "sent a damaged message");
+            ftc_progress_accuse(comm->process, kept->from, "sent a damaged message");
         else
-            ftc_progress_must(comm, rc);
+            ftc_progress_must(comm->process, rc);
         ftc_buffer_unref(kept->message);
         free(kept);
         kept = next;
@@ -414,10 +416,10 @@ static void timer(struct ftc_comm *comm)
         return;
     }
     run->silent += run->silent < SILENT_MOST;
-    if (comm->clogged) {
-        ftc_progress_algorithm_due(
-            comm,
-            ftc_clock_now() + patience(run, (uint64_t)comm->config.gossip_patience_us * 1000));
+    if (comm->process->clogged) {
+        ftc_comm_algorithm_due(
+            comm, ftc_clock_now() +
+                      patience(run, (uint64_t)comm->process->config.gossip_patience_us * 1000));
         return;
     }
     ftc_gossip_run_strike(comm);
@@ -473,7 +475,7 @@ void ftc_gossip_run_clock(struct ftc_comm *comm)
 {
     struct ftc_gossip_run *run = comm->gossip;
     uint64_t now = ftc_clock_now(),
-             most = (uint64_t)comm->config.gossip_most_seconds * FTC_NS_PER_S;
+             most = (uint64_t)comm->process->config.gossip_most_seconds * FTC_NS_PER_S;
     int lowest;
 
     if (now - run->shown_ns > SHOW_NS) {
@@ -515,16 +517,10 @@ static void activity(const struct ftc_comm *comm, struct ftc_member_activity *no
     now->waits_for = place >= 0 ? run->rank[place] : -1;
 }
 
-static bool owns(const struct ftc_comm *comm, const struct ftc_buffer *message)
-{
-    (void)comm;
-    return ftc_gossip_is_message(message);
-}
-
 const struct ftc_algorithm ftc_algorithm_gossip = {
     .open = gossip_open,
     .close = gossip_close,
-    .owns = owns,
+    .owns = ftc_gossip_is_message,
     .receive = receive_message,
     .received = received,
     .timer = timer,

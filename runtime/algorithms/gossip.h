@@ -1,6 +1,6 @@
 /*
  * Gossip aggregation at run time. Its messages travel beside those of the member. The thread that
- * drives the member also drives the aggregation. All functions run under comm->lock.
+ * drives the member also drives the aggregation. All functions run under process->lock.
  */
 #ifndef FTC_RUNTIME_ALGORITHMS_GOSSIP_H
 #define FTC_RUNTIME_ALGORITHMS_GOSSIP_H

@@ -11,9 +11,10 @@
 #include "collectives/values/types.h"
 #include "runtime/algorithms/gossip.h"
 #include "runtime/comm/call.h"
-#include "runtime/comm/failures.h"
-#include "runtime/process/progress.h"
+#include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
+#include "runtime/comm/request.h"
+#include "runtime/process/progress.h"
 
 #define ATTEMPTS                                                                                   \
     64 /* most attempts; each but the last found ranks too far apart, or a death in between */
@@ -56,7 +57,7 @@ static const char *neighbourhood_name(int kind)
 /* Takes the settings from the configuration. */
 static void configure(struct aggregation *a)
 {
-    const struct ftc_config *config = &a->comm->config;
+    const struct ftc_config *config = &a->comm->process->config;
 
     a->core.algorithm = (enum ftc_gossip_algorithm)config->gossip_algorithm;
     a->core.accuracy = config->gossip_accuracy;
@@ -102,7 +103,7 @@ static bool choose_turns(const struct aggregation *a, const ftc_gossip_options *
 
     if (options != NULL && options->turns != 0)
         return options->turns > 0;
-    return a->comm->config.gossip_turns && possible;
+    return a->comm->process->config.gossip_turns && possible;
 }
 
 static int check_buffers(const void *send, const void *recv, size_t count, ftc_op op)
@@ -211,7 +212,7 @@ static void destroy(struct ftc_comm *comm)
     run->end = NULL;
     run->core = NULL;
     run->head.op = ftc_member_next_op(comm->member);
-    ftc_progress_algorithm_due(comm, 0);
+    ftc_comm_algorithm_due(comm, 0);
 }
 
 /* Resets all that belongs to one gossip, which begins, or begins anew. */
@@ -219,7 +220,8 @@ static void reset(struct aggregation *a)
 {
     struct ftc_gossip_run *run = a->comm->gossip;
 
-    run->head = (struct ftc_gossip_head){.op = ftc_member_next_op(a->comm->member),
+    run->head = (struct ftc_gossip_head){.communicator = a->comm->driven.number,
+                                         .op = ftc_member_next_op(a->comm->member),
                                          .count = a->core.count,
                                          .algorithm = (uint8_t)a->core.algorithm,
                                          .neighbourhood = (uint8_t)a->neighbourhood,
@@ -250,7 +252,7 @@ static void begin(struct aggregation *a)
     struct ftc_gossip_run *run = comm->gossip;
     const struct ftc_set *known = ftc_member_known_failed(comm->member);
 
-    comm->delivered = false; /* so that a step takes in more than one message */
+    comm->driven.waits = true; /* so that a step takes in more than one message */
     ftc_publish_called(comm, run->head.op);
     for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
         ftc_gossip_run_notice(comm, rank);
@@ -277,9 +279,9 @@ static const struct ftc_set *decided_failed(const struct ftc_comm *comm)
 static int run_agreement(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
     comm->agreeing = true;
-    int rc = ftc_call_wait(comm, call, receive, FTC_CHOICE_BOARD + 1);
-    comm->agreeing = comm->delivered = false; /* gossip goes on: steps take in many messages */
-    comm->receive = NULL;
+    int rc = ftc_request_run(comm, call, receive, FTC_CHOICE_BOARD + 1);
+    comm->agreeing = false;
+    comm->driven.waits = true; /* gossip goes on: steps take in many messages */
     return rc;
 }
 
@@ -330,10 +332,10 @@ static void freeze(struct ftc_comm *comm)
 {
     comm->gossip->taking = true;
     ftc_gossip_run_take_kept(comm);
-    ftc_progress_until(comm, &(struct ftc_until){.done = is_complete});
+    ftc_comm_wait(comm, &(struct ftc_until){.done = is_complete});
     comm->gossip->taking = false;
     comm->gossip->frozen = true;
-    ftc_progress_algorithm_due(comm, 0);
+    ftc_comm_algorithm_due(comm, 0);
 }
 
 static void thaw(struct aggregation *a)
@@ -344,7 +346,7 @@ static void thaw(struct aggregation *a)
     run->frozen = false;
     if (ftc_gossip_run_lost(run) && !a->end.survives)
         ftc_gossip_end_give_up(run->end);
-    ftc_progress_algorithm_due(
+    ftc_comm_algorithm_due(
         comm, ftc_clock_now()); /* at once: messages under way may have died with their sender */
     ftc_gossip_run_take_kept(comm);
 }
@@ -364,7 +366,7 @@ static int attempt(struct aggregation *a, enum ftc_gossip_verdict *verdict)
     struct ftc_gossip_run *run = comm->gossip;
     uint64_t ns = ftc_clock_now();
 
-    ftc_progress_until(comm, &(struct ftc_until){.done = is_ready});
+    ftc_comm_wait(comm, &(struct ftc_until){.done = is_ready});
     ftc_gossip_run_clock_stop(comm);
     run->report.gossip_seconds += seconds_since(&ns);
     ftc_gossip_end_enter(run->end, run->sent - run->spared);
@@ -418,7 +420,7 @@ static void start_anew(struct aggregation *a)
     add_to_report(comm);
     destroy(comm);
     if (start(a, decided_failed(comm)) != FTC_SUCCESS)
-        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
+        ftc_process_leave(comm->process, FTC_EXIT_INTERNAL, "out of memory");
 }
 
 /* Sets the error. Its cause is the same at every survivor. */
@@ -474,8 +476,8 @@ static void leave_board(struct ftc_comm *comm)
     if (comm->board == NULL)
         return;
     ftc_member_skip(comm->member, ftc_board_operations(comm->board));
-    ftc_progress_must(comm, ftc_failures_learn_from_board(comm));
-    ftc_progress_outputs(comm);
+    ftc_progress_must(comm->process, ftc_comm_learn_from_board(comm));
+    ftc_comm_outputs(comm);
 }
 
 static void return_to_board(struct ftc_comm *comm)
@@ -496,7 +498,7 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
         rc = start(a, agreed_failed(comm));
         if (rc == FTC_SUCCESS) {
             rc = run_attempts(a);
-            comm->ran = "gossip";
+            ftc_publish_ran(comm, FTC_CHOICE_GOSSIP);
             return_to_board(comm);
         }
         int living = comm->size - ftc_set_count(decided_failed(comm));
@@ -537,7 +539,7 @@ FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count,
     rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)
         return rc;
-    if (comm->alone || count == 0)
+    if (comm->process->alone || count == 0)
         return ftc_call_end(comm, aggregate_nothing(comm, send, recv, count, a.operator_code));
     uint64_t number = FTC_PROBES ? ftc_call_number(comm) : 0;
 

@@ -19,14 +19,18 @@
 
 #include "base/error.h"
 #include "node/board/level.h"
-#include "runtime/comm/call.h"
+#include "runtime/comm/drive.h"
 #include "runtime/comm/flow_control.h"
-#include "runtime/comm/mismatch.h"
-#include "runtime/process/progress.h"
 #include "runtime/comm/publish.h"
+#include "runtime/comm/request.h"
+#include "runtime/process/progress.h"
 
 #define AHEAD                                                                                      \
     (FTC_LEVEL_PLACES - 1) /* how many rounds a delegate may be ahead of a rank of its node */
+
+/* The stages of a request: it begins, it waits for posts or for the word of the node, and its
+ * decision is under way. */
+enum { BEGINS, GATHERS, IS_DECIDED };
 
 struct ftc_levels {
     struct ftc_level *shared;
@@ -54,7 +58,7 @@ static int list_nodes(struct ftc_comm *comm, struct ftc_levels *levels, int node
     if (levels->first_ranks == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a table of %d nodes", nodes);
     for (int rank = comm->size - 1; rank >= 0; rank--)
-        levels->first_ranks[ftc_segment_node_of(comm->segment, rank)] = rank;
+        levels->first_ranks[ftc_segment_node_of(comm->process->segment, rank)] = rank;
     levels->first_ranks[nodes] = comm->size;
     return 0;
 }
@@ -68,14 +72,15 @@ int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *s
     struct ftc_levels *levels = comm->levels = calloc(1, sizeof(*levels));
     if (levels == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
-    levels->first = ftc_segment_local(comm->segment, &count);
+    levels->first = ftc_segment_local(comm->process->segment, &count);
     levels->end = levels->first + count;
     levels->input = malloc(FTC_LEVEL_MOST);
     if (levels->input == NULL || ftc_set_init(&levels->missing, comm->size) != 0)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
     int rc = list_nodes(comm, levels, settings->nodes);
     if (rc == 0)
-        rc = ftc_level_open(&levels->shared, comm->segment, comm->rank);
+        rc = ftc_level_open(&levels->shared, comm->process->segment, comm->driven.number,
+                            comm->rank);
     settings->first_ranks = levels->first_ranks;
     return rc;
 }
@@ -101,7 +106,7 @@ _Noreturn static void damaged(struct ftc_comm *comm, const char *what)
     char words[160];
 
     snprintf(words, sizeof(words), "the node segment is damaged: %s", what);
-    ftc_comm_end_job(comm, FTC_EXIT_INTERNAL, words);
+    ftc_process_end_job(comm->process, FTC_EXIT_INTERNAL, words);
 }
 
 _Noreturn static void mismatch(struct ftc_comm *comm, int rank, const struct ftc_signature *theirs)
@@ -110,7 +115,7 @@ _Noreturn static void mismatch(struct ftc_comm *comm, int rank, const struct ftc
 
     ftc_mismatch_words(words, ftc_member_next_op(comm->member), rank, theirs, comm->rank,
                        &comm->levels->call->signature);
-    ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, words);
+    ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, words);
 }
 
 static void read_record(struct ftc_comm *comm, enum ftc_level_kind kind, int rank,
@@ -152,8 +157,8 @@ static size_t post_size(const struct ftc_comm *comm, const struct ftc_call *call
 static void ring_node(struct ftc_comm *comm, int first, int end)
 {
     for (int rank = first; rank < end; rank++)
-        if (rank != comm->rank && !ftc_segment_failed(comm->segment, rank))
-            ftc_bell_ring(&comm->bell, rank, false);
+        if (rank != comm->rank && !ftc_segment_failed(comm->process->segment, rank))
+            ftc_bell_ring(&comm->process->bell, rank, false);
 }
 
 static bool knows_failed(const struct ftc_comm *comm, int rank)
@@ -217,18 +222,19 @@ static void wake_ahead(struct ftc_comm *comm)
     int rank = levels->first, lowest = levels->first;
     uint64_t round = levels->round + AHEAD;
 
-    while (rank < levels->end && (ftc_segment_failed(comm->segment, rank) ||
+    while (rank < levels->end && (ftc_segment_failed(comm->process->segment, rank) ||
                                   !ftc_level_marked(levels->shared, FTC_LEVEL_POST, round, rank)))
         rank++;
     if (rank == levels->end ||
         ftc_level_read(levels->shared, FTC_LEVEL_POST, round, rank, &record) != 0)
         return;
     int root = (int)record.signature.root;
-    if (root >= levels->first && root < levels->end && !ftc_segment_failed(comm->segment, root)) {
+    if (root >= levels->first && root < levels->end &&
+        !ftc_segment_failed(comm->process->segment, root)) {
         ring_node(comm, root, root + 1);
         return;
     }
-    while (lowest < levels->end && ftc_segment_failed(comm->segment, lowest))
+    while (lowest < levels->end && ftc_segment_failed(comm->process->segment, lowest))
         lowest++;
     ring_node(comm, lowest, lowest + 1);
 }
@@ -261,9 +267,9 @@ static void post(struct ftc_comm *comm, const struct ftc_call *call)
         ftc_set_to_bytes(ftc_member_known_failed(comm->member), levels->input);
         record.data = levels->input;
     }
-    ftc_progress_must(comm,
+    ftc_progress_must(comm->process,
                       ftc_level_write(levels->shared, FTC_LEVEL_POST, levels->round, &record));
-    ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
+    ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
     ring_for_post(comm);
 }
 
@@ -291,9 +297,10 @@ static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *
             0 ||
         (gathers && is_damaged(comm, record))) {
         if (gathers && rank == comm->rank) /* no rank is fenced because it accuses itself */
-            ftc_comm_leave(comm, FTC_EXIT_CORRUPT, "this process's own post has changed");
-        if (gathers && !knows_failed(comm, rank) && !ftc_set_has(&comm->accused, rank))
-            ftc_progress_accuse(comm, rank, "has damaged its post in the node segment");
+            ftc_process_leave(comm->process, FTC_EXIT_CORRUPT,
+                              "this process's own post has changed");
+        if (gathers && !knows_failed(comm, rank) && !ftc_set_has(&comm->process->accused, rank))
+            ftc_progress_accuse(comm->process, rank, "has damaged its post in the node segment");
         return false;
     }
     return ftc_epoch_equal(record->epoch, ftc_member_epoch(comm->member));
@@ -349,11 +356,10 @@ static void compare(struct ftc_comm *comm, int delegate)
         mismatch(comm, delegate, &record.signature);
 }
 
-static bool is_ready(struct ftc_comm *comm, void *arg)
+static bool is_ready(struct ftc_comm *comm)
 {
     const struct ftc_levels *levels = comm->levels;
 
-    (void)arg;
     if (find_word(comm))
         return true;
     int delegate = delegate_of(comm);
@@ -403,9 +409,18 @@ static void check_posts(struct ftc_comm *comm)
             read_record(comm, FTC_LEVEL_POST, rank, &record);
 }
 
-static void call_for_node(struct ftc_comm *comm, const struct ftc_call *call)
+static void decide(struct ftc_comm *comm, struct ftc_request *request, const struct ftc_call *call)
+{
+    comm->levels->waiting = false;
+    if (!ftc_request_decide(comm, request, call))
+        ftc_progress_must(comm->process, request->status);
+    ftc_comm_outputs(comm);
+}
+
+static void call_for_node(struct ftc_comm *comm, struct ftc_request *request)
 {
     struct ftc_levels *levels = comm->levels;
+    const struct ftc_call *call = request->call;
     struct ftc_call whole = *call;
 
     if (levels->gathers) {
@@ -414,8 +429,7 @@ static void call_for_node(struct ftc_comm *comm, const struct ftc_call *call)
         whole.missing = ftc_set_empty(&levels->missing) ? NULL : &levels->missing;
     }
     levels->leads = true;
-    levels->waiting = false;
-    ftc_progress_must(comm, ftc_member_call(comm->member, &whole));
+    decide(comm, request, &whole);
 }
 
 static int decision_from(struct ftc_comm *comm, struct ftc_decision **out)
@@ -449,20 +463,19 @@ static int decision_from(struct ftc_comm *comm, struct ftc_decision **out)
     return 0;
 }
 
-static void call_decided(struct ftc_comm *comm, const struct ftc_call *call)
+static void call_decided(struct ftc_comm *comm, struct ftc_request *request)
 {
     struct ftc_decision *decision = NULL;
-    struct ftc_call decided = *call;
+    struct ftc_call decided = *request->call;
 
     decided.input = NULL;
-    ftc_progress_must(comm, decision_from(comm, &decision));
+    ftc_progress_must(comm->process, decision_from(comm, &decision));
     int rc = ftc_member_adopt(comm->member, ftc_member_next_op(comm->member), decision);
     ftc_decision_unref(decision);
     if (rc == FTC_ERR_PROTO)
         damaged(comm, "a decision word cannot be");
-    ftc_progress_must(comm, rc);
-    comm->levels->waiting = false;
-    ftc_progress_must(comm, ftc_member_call(comm->member, &decided));
+    ftc_progress_must(comm->process, rc);
+    decide(comm, request, &decided);
 }
 
 static void begin(struct ftc_comm *comm, const struct ftc_call *call)
@@ -479,33 +492,43 @@ static void begin(struct ftc_comm *comm, const struct ftc_call *call)
     levels->leads = false;
     levels->waiting = true;
     ftc_set_clear(&levels->missing);
-}
-
-static int go(struct ftc_comm *comm, const struct ftc_call *call)
-{
-    struct ftc_levels *levels = comm->levels;
-
-    begin(comm, call);
     ftc_publish_called(comm, ftc_member_next_op(comm->member) + 1);
     post(comm, call);
     ftc_flow_control_answer(comm);
-    ftc_progress_until(comm, &(struct ftc_until){.done = is_ready});
-    if (levels->writer >= 0)
-        call_decided(comm, call);
-    else
-        call_for_node(comm, call);
-    ftc_call_await_delivery(comm);
+}
+
+static void finish(struct ftc_comm *comm)
+{
+    struct ftc_levels *levels = comm->levels;
+
     if (levels->leads)
         ring_node(comm, levels->root == comm->rank ? levels->first : comm->rank + 1, levels->end);
     levels->leads = false;
     levels->call = NULL;
     levels->round++;
-    return 0;
+    ftc_publish_returned(comm);
 }
 
-static int run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+static bool advance(struct ftc_comm *comm, struct ftc_request *request)
 {
-    return ftc_call_agree(comm, call, receive, go);
+    if (request->stage == BEGINS) {
+        if (!ftc_request_may_begin(comm, request))
+            return false;
+        begin(comm, request->call);
+        request->stage = GATHERS;
+    }
+    if (request->stage == GATHERS) {
+        if (!is_ready(comm))
+            return false;
+        request->stage = IS_DECIDED;
+        if (comm->levels->writer >= 0)
+            call_decided(comm, request);
+        else
+            call_for_node(comm, request);
+    }
+    if (request->decided)
+        finish(comm);
+    return request->decided;
 }
 
 static void check_own(struct ftc_comm *comm)
@@ -518,7 +541,8 @@ static void check_own(struct ftc_comm *comm)
     for (uint64_t back = levels->call != NULL ? 0 : 1; back <= AHEAD && back <= levels->round;
          back++)
         if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - back, comm->rank))
-            ftc_comm_leave(comm, FTC_EXIT_CORRUPT, "this process's own mark has changed");
+            ftc_process_leave(comm->process, FTC_EXIT_CORRUPT,
+                              "this process's own mark has changed");
 }
 
 /* Writes the decision word before the decision goes to any other rank. */
@@ -539,9 +563,9 @@ static void deliver(struct ftc_comm *comm, const struct ftc_output *output)
 
     ftc_set_to_bytes(&decision->failed, set);
     record.set = set;
-    ftc_progress_must(comm,
+    ftc_progress_must(comm->process,
                       ftc_level_write(levels->shared, FTC_LEVEL_WORD, levels->round, &record));
-    ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
+    ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
 }
 
 /* --- looking in --- */
@@ -564,7 +588,7 @@ static void activity(const struct ftc_comm *comm, struct ftc_member_activity *no
 }
 
 const struct ftc_algorithm ftc_algorithm_levels = {
-    .run = run,
+    .advance = advance,
     .close = levels_close,
     .delivers = deliver,
     .sleeps = check_own,

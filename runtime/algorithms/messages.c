@@ -2,31 +2,38 @@
  * first ballot collects the contributions, which the member does (docs/design/agreement.md, rule
  * 2). */
 #include "runtime/algorithms/table.h"
-#include "runtime/comm/call.h"
+#include "runtime/comm/drive.h"
 #include "runtime/comm/flow_control.h"
-#include "runtime/process/progress.h"
 #include "runtime/comm/publish.h"
+#include "runtime/comm/request.h"
 
-static int go(struct ftc_comm *comm, const struct ftc_call *call)
+enum { BEGINS, IS_DECIDED };
+
+/* False: the call cannot be made. */
+static bool begin(struct ftc_comm *comm, struct ftc_request *request)
 {
-    int rc = ftc_member_call(comm->member, call);
-
-    if (rc == FTC_ERR_NOMEM)
-        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
-    if (rc != 0)
-        return rc;
-    comm->under_way = &call->signature;
+    if (!ftc_request_decide(comm, request, request->call))
+        return false;
     ftc_publish_called(comm, ftc_member_next_op(comm->member));
-    if (!comm->alone)
+    if (!comm->process->alone)
         ftc_algorithms_called(comm);
     ftc_flow_control_answer(comm);
-    ftc_call_await_delivery(comm);
-    return 0;
+    ftc_comm_outputs(comm);
+    request->stage = IS_DECIDED;
+    return true;
 }
 
-static int run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+static bool advance(struct ftc_comm *comm, struct ftc_request *request)
 {
-    return ftc_call_agree(comm, call, receive, go);
+    if (request->stage == BEGINS) {
+        if (!ftc_request_may_begin(comm, request))
+            return false;
+        if (!begin(comm, request))
+            return true;
+    }
+    if (request->decided)
+        ftc_publish_returned(comm);
+    return request->decided;
 }
 
-const struct ftc_algorithm ftc_algorithm_messages = {.run = run};
+const struct ftc_algorithm ftc_algorithm_messages = {.advance = advance};

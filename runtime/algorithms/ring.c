@@ -6,29 +6,36 @@
 #include "base/error.h"
 #include "collectives/ring/large.h"
 #include "collectives/values/types.h"
-#include "runtime/comm/call.h"
-#include "runtime/comm/mismatch.h"
-#include "runtime/process/progress.h"
+#include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
+#include "runtime/comm/request.h"
+#include "runtime/process/progress.h"
 
 /* docs/design/nodes.md, "Large values" */
 #define BLOCK_LEAST ((size_t)16 << 10)
 #define BLOCK_MOST  ((size_t)256 << 10)
 
+/* The stages of a request: it begins, an attempt starts, blocks go round the ring, the attempt is
+ * committed, and another algorithm runs the call. */
+enum { BEGINS, STARTS, EXCHANGES, COMMITS, PROTECTED };
+
 struct ftc_large_run {
     struct ftc_large *core;
-    unsigned char *decided; /* the value that the commit has decided */
+    struct ftc_call commit;
+    unsigned char *decided;   /* the value that the commit has decided */
+    struct ftc_request inner; /* the commit, or the call by another algorithm */
 };
 
 static int ring_open(struct ftc_comm *comm)
 {
     struct ftc_large_run *run = calloc(1, sizeof(*run));
-    struct ftc_large_settings settings = {.self = comm->rank,
+    struct ftc_large_settings settings = {.communicator = comm->driven.number,
+                                          .self = comm->rank,
                                           .ranks = comm->size,
-                                          .attempts = (int)comm->config.f + 1,
+                                          .attempts = (int)comm->process->config.f + 1,
                                           .block_least = BLOCK_LEAST,
                                           .block_most = BLOCK_MOST,
-                                          .pool = comm->pool};
+                                          .pool = comm->process->pool};
 
     comm->large = run;
     if (run == NULL || (run->decided = malloc(1 + ftc_set_bytes(comm->size))) == NULL)
@@ -50,9 +57,10 @@ static void ring_close(struct ftc_comm *comm)
 
 static struct ftc_large_now now(const struct ftc_comm *comm)
 {
-    return (struct ftc_large_now){.op = ftc_member_next_op(comm->member),
-                                  .epoch = ftc_member_epoch(comm->member),
-                                  .under_way = comm->under_way};
+    return (struct ftc_large_now){
+        .op = ftc_member_next_op(comm->member),
+        .epoch = ftc_member_epoch(comm->member),
+        .under_way = comm->deciding != NULL ? &comm->deciding->call->signature : NULL};
 }
 
 /* --- out --- */
@@ -63,11 +71,12 @@ static void put_out(struct ftc_comm *comm)
 
     while (ftc_large_next_output(comm->large->core, &output)) {
         if (output.head == NULL)
-            ftc_progress_must(comm, FTC_ERR_NOMEM);
+            ftc_progress_must(comm->process, FTC_ERR_NOMEM);
         ftc_publish_bytes(comm, output.head->size + output.value.size);
-        ftc_progress_must(comm, comm->transport->ops->send(comm->transport, output.to, output.head,
-                                                           &output.value, false));
-        ftc_drill_pass(&comm->drill, FTC_DRILL_SEND);
+        ftc_progress_must(comm->process,
+                          comm->process->transport->ops->send(comm->process->transport, output.to,
+                                                              output.head, &output.value, false));
+        ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
     }
 }
 
@@ -77,7 +86,8 @@ static void put_out(struct ftc_comm *comm)
 static int judged(struct ftc_comm *comm, int rc)
 {
     if (rc == FTC_ERR_MISMATCH)
-        ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, ftc_large_mismatch(comm->large->core));
+        ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH,
+                            ftc_large_mismatch(comm->large->core));
     return rc;
 }
 
@@ -113,9 +123,9 @@ static void take_early(struct ftc_comm *comm)
 
     while ((rc = ftc_large_early(comm->large->core, &from)) != 0) {
         if (judged(comm, rc) == FTC_ERR_PROTO)
-            ftc_progress_accuse(comm, from, "sent a damaged message");
+            ftc_progress_accuse(comm->process, from, "sent a damaged message");
         else if (rc != 1)
-            ftc_progress_must(comm, rc);
+            ftc_progress_must(comm->process, rc);
         put_out(comm);
     }
 }
@@ -141,12 +151,6 @@ static void activity_of(const struct ftc_comm *comm, struct ftc_member_activity 
     activity->waits = 1;
 }
 
-static bool is_over(struct ftc_comm *comm, void *arg)
-{
-    (void)arg;
-    return ftc_large_state(comm->large->core) != FTC_LARGE_UNDER_WAY;
-}
-
 /* Tells the member of failed ranks that a decision has named. The detector may tell of them
  * later. */
 static void tell_member(struct ftc_comm *comm)
@@ -157,75 +161,115 @@ static void tell_member(struct ftc_comm *comm)
     for (int rank = ftc_set_next(failed, 0); rank >= 0; rank = ftc_set_next(failed, rank + 1)) {
         if (ftc_set_has(known, rank))
             continue;
-        ftc_progress_must(comm, ftc_member_notice(comm->member, rank));
-        ftc_progress_outputs(comm);
+        ftc_progress_must(comm->process, ftc_member_notice(comm->member, rank));
+        ftc_comm_outputs(comm);
     }
 }
 
-static void run_attempt(struct ftc_comm *comm)
+static void start_attempt(struct ftc_comm *comm)
 {
     struct ftc_large_now here;
 
-    comm->delivered = false; /* so that a step takes in more than one message */
-    ftc_progress_failures(comm);
+    comm->driven.waits = true; /* so that a step takes in more than one message */
+    ftc_progress_failures(comm->process);
     tell_member(comm);
     here = now(comm);
     ftc_publish_called(comm, here.op);
-    ftc_progress_must(comm, ftc_large_start(comm->large->core, &here,
-                                            ftc_member_agreed_failed(comm->member),
-                                            ftc_member_known_failed(comm->member)));
+    ftc_progress_must(comm->process, ftc_large_start(comm->large->core, &here,
+                                                     ftc_member_agreed_failed(comm->member),
+                                                     ftc_member_known_failed(comm->member)));
     put_out(comm);
     take_early(comm);
-    ftc_progress_until(comm, &(struct ftc_until){.done = is_over});
 }
 
-static int commit(struct ftc_comm *comm, enum ftc_large_verdict *verdict)
+static void start_commit(struct ftc_comm *comm)
 {
     struct ftc_large_run *run = comm->large;
+
+    ftc_large_commit(run->core, ftc_member_known_failed(comm->member), &run->commit);
+    ftc_request_start(comm, &run->inner, &run->commit, run->decided, FTC_CHOICE_RING + 1);
+}
+
+static enum ftc_large_verdict verdict_of_commit(struct ftc_comm *comm)
+{
+    enum ftc_large_verdict verdict;
     struct ftc_member_report report;
-    struct ftc_call call;
 
-    ftc_large_commit(run->core, ftc_member_known_failed(comm->member), &call);
-    int rc = ftc_call_wait(comm, &call, run->decided, FTC_CHOICE_RING + 1);
-    comm->receive = NULL;
-    if (rc != FTC_SUCCESS)
-        return rc;
     ftc_member_report(comm->member, &report);
-    ftc_progress_must(comm, ftc_large_decide(run->core, run->decided, report.failed, verdict));
-    return FTC_SUCCESS;
+    ftc_progress_must(comm->process, ftc_large_decide(comm->large->core, comm->large->decided,
+                                                      report.failed, &verdict));
+    return verdict;
 }
 
-static int run_call(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+/* The call has ended with `status`. */
+static bool end(struct ftc_comm *comm, struct ftc_request *request, int status)
+{
+    ftc_large_end(comm->large->core);
+    request->status = status;
+    ftc_publish_ran(comm, FTC_CHOICE_RING); /* ftc_request_start() has set the commit's */
+    return true;
+}
+
+/* Follows the verdict of a commit. True: the request is done. */
+static bool follow(struct ftc_comm *comm, struct ftc_request *request)
 {
     struct ftc_large_run *run = comm->large;
-    enum ftc_large_verdict verdict = FTC_LARGE_AGAIN;
-    int rc = FTC_SUCCESS;
 
-    ftc_large_begin(run->core, call, ftc_type_size((ftc_type)call->signature.type), receive);
-    while (rc == FTC_SUCCESS && verdict == FTC_LARGE_AGAIN) {
-        run_attempt(comm);
-        rc = commit(comm, &verdict);
+    switch (verdict_of_commit(comm)) {
+    case FTC_LARGE_AGAIN:
+        request->stage = STARTS;
+        return false;
+    case FTC_LARGE_COMMITTED:
+        ftc_large_copy(run->core, request->receive);
+        return end(comm, request, FTC_SUCCESS);
+    case FTC_LARGE_PROTECTED:
+        break;
     }
-    if (rc == FTC_SUCCESS && verdict == FTC_LARGE_COMMITTED)
-        ftc_large_copy(run->core, receive);
     ftc_large_end(run->core);
-    if (rc == FTC_SUCCESS && verdict == FTC_LARGE_PROTECTED)
-        return ftc_call_wait(comm, call, receive, FTC_CHOICE_RING + 1);
-    comm->ran = ftc_choices[FTC_CHOICE_RING].name; /* ftc_call_wait() has set that of the commit */
-    return rc;
+    ftc_request_start(comm, &run->inner, request->call, request->receive, FTC_CHOICE_RING + 1);
+    request->stage = PROTECTED;
+    return false;
 }
 
-static bool owns(const struct ftc_comm *comm, const struct ftc_buffer *message)
+static bool advance(struct ftc_comm *comm, struct ftc_request *request)
 {
-    (void)comm;
-    return ftc_large_is_message(message);
+    struct ftc_large_run *run = comm->large;
+    const struct ftc_call *call = request->call;
+
+    if (request->stage == BEGINS) {
+        ftc_large_begin(run->core, call, ftc_type_size((ftc_type)call->signature.type),
+                        request->receive);
+        request->stage = STARTS;
+    }
+    while (request->stage != PROTECTED) {
+        if (request->stage == STARTS) {
+            start_attempt(comm);
+            request->stage = EXCHANGES;
+        }
+        if (request->stage == EXCHANGES) {
+            if (ftc_large_state(run->core) == FTC_LARGE_UNDER_WAY)
+                return false;
+            start_commit(comm);
+            request->stage = COMMITS;
+        }
+        if (!ftc_request_advance(comm, &run->inner))
+            return false;
+        if (run->inner.status != FTC_SUCCESS)
+            return end(comm, request, run->inner.status);
+        if (follow(comm, request))
+            return true;
+    }
+    if (!ftc_request_advance(comm, &run->inner))
+        return false;
+    request->status = run->inner.status;
+    return true;
 }
 
 const struct ftc_algorithm ftc_algorithm_ring = {
-    .run = run_call,
+    .advance = advance,
     .open = ring_open,
     .close = ring_close,
-    .owns = owns,
+    .frame = FTC_FRAME_RING,
     .receive = receive_message,
     .awaits = awaits,
     .called = called,

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "runtime/comm/call.h"
-#include "runtime/comm/failures.h"
+#include "runtime/comm/drive.h"
 #include "runtime/process/progress.h"
 
 /* Begins a call of the API. After an error no call has begun. */
@@ -17,16 +17,6 @@ static int begin(const ftc_comm *comm, const void *output)
     return rc == 0 ? ftc_call_begin(comm) : rc;
 }
 
-int ftc_failures_learn_from_board(ftc_comm *comm)
-{
-    const struct ftc_set *known = comm->board != NULL ? ftc_board_known(comm->board) : NULL;
-    int rc = 0;
-
-    for (int rank = 0; known != NULL && rc == 0 && (rank = ftc_set_next(known, rank)) >= 0; rank++)
-        rc = ftc_member_notice(comm->member, rank);
-    return rc;
-}
-
 FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
 {
     int rc = begin(comm, failed_count);
@@ -34,11 +24,11 @@ FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
     if (rc != 0)
         return rc;
     ftc_call_enter(comm);
-    while (ftc_progress_step(comm))
+    while (ftc_progress_step(comm->process))
         ;
-    rc = ftc_failures_learn_from_board(comm);
+    rc = ftc_comm_learn_from_board(comm);
     if (rc != 0)
-        ftc_comm_leave(comm, FTC_EXIT_INTERNAL, "out of memory");
+        ftc_process_leave(comm->process, FTC_EXIT_INTERNAL, "out of memory");
     ftc_snapshot_local(&comm->snapshot, ftc_member_known_failed(comm->member));
     *failed_count = ftc_set_count(&comm->snapshot.known);
     ftc_call_leave(comm);
@@ -112,7 +102,7 @@ static void report_spread(const ftc_comm *comm, const struct ftc_member_report *
                           ftc_report *report)
 {
     report->f = comm->choice.member.f;
-    if (!last->spreads || comm->alone)
+    if (!last->spreads || comm->process->alone)
         return;
     report->dissemination = ftc_dissemination_name(last->dissemination);
     report->tree = ftc_tree_name(comm->choice.member.tree.tree);
@@ -122,9 +112,10 @@ static void report_spread(const ftc_comm *comm, const struct ftc_member_report *
 static void report_integrity(const ftc_comm *comm, const struct ftc_member_report *last,
                              ftc_report *report)
 {
-    bool messages = !comm->alone && comm->board == NULL;
+    bool messages = !comm->process->alone && comm->board == NULL;
 
-    report->integrity = ftc_integrity_name(messages ? comm->config.integrity : FTC_INTEGRITY_NONE);
+    report->integrity =
+        ftc_integrity_name(messages ? comm->process->config.integrity : FTC_INTEGRITY_NONE);
     report->compared = (int)last->compared;
     report->corrupt_count = comm->report_corrupt_count;
     report->corrupt = comm->report_corrupt;
@@ -136,11 +127,10 @@ static const char *algorithm_of(const struct ftc_comm *comm)
 {
     static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
 
-    if (comm->alone)
+    if (comm->process->alone)
         return "self";
-    return comm->ran != NULL
-               ? comm->ran
-               : ftc_choices[ftc_choice_of(&comm->choice, &barrier, FTC_CHOICE_BOARD)].name;
+    return ftc_choice_name(
+        comm->ran >= 0 ? comm->ran : (int)ftc_choice_of(&comm->choice, &barrier, FTC_CHOICE_BOARD));
 }
 
 /* Copies only as much as the caller's struct holds: that of an older program may be shorter. */
@@ -156,14 +146,14 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
         return ftc_call_end(
             comm, ftc_error_set(FTC_ERR_ARG, "set report.struct_size to sizeof(ftc_report)"));
     ftc_comm *mutable = (ftc_comm *)comm;
-    pthread_mutex_lock(&mutable->lock);
+    pthread_mutex_lock(&mutable->process->lock);
     last_report(comm, &last);
     mutable->report_count = ftc_set_list(last.failed, comm->report_failed);
     if (last.compared > 0)
         mutable->report_corrupt_count = ftc_set_list(last.wrong, comm->report_corrupt);
     else
         mutable->report_corrupt_count = 0;
-    pthread_mutex_unlock(&mutable->lock);
+    pthread_mutex_unlock(&mutable->process->lock);
     full = (ftc_report){.struct_size = report->struct_size,
                         .failed_count = comm->report_count,
                         .failed = comm->report_failed,

@@ -178,6 +178,13 @@ const struct ftc_choice ftc_choices[FTC_CHOICES] = {
                          up_to_f},
 };
 
+const char *ftc_choice_name(int id)
+{
+    if (id == FTC_CHOICE_GOSSIP)
+        return "gossip";
+    return id >= 0 && id < FTC_CHOICES ? ftc_choices[id].name : NULL;
+}
+
 enum ftc_choice_id ftc_choice_of(const struct ftc_choice_job *job,
                                  const struct ftc_signature *signature, enum ftc_choice_id from)
 {

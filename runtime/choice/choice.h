@@ -20,6 +20,8 @@ enum ftc_choice_id {
     FTC_CHOICE_DIRECT,
     FTC_CHOICE_TREE,
     FTC_CHOICES,
+    /* No call is chosen for gossip. It has a function of its own. */
+    FTC_CHOICE_GOSSIP = FTC_CHOICES,
 };
 
 /* What a choice depends on, beside the call. */
@@ -41,10 +43,12 @@ struct ftc_choice {
 };
 extern const struct ftc_choice ftc_choices[FTC_CHOICES];
 
-/* The settings of the member of rank `self`, in a job of `ranks` ranks on `nodes` nodes. Values that
- * are auto are chosen here and in ftc_config_member(). The caller sets the size of fragments, and
- * first_ranks if the settings have several nodes. `flips` are those of the configuration; NULL:
- * none. */
+const char *ftc_choice_name(int id); /* "board", ...; NULL: it is none of these */
+
+/* The settings of the member of rank `self`, in a job of `ranks` ranks on `nodes` nodes. Values
+ * that are auto are chosen here and in ftc_config_member(). The caller sets the size of
+ * fragments, and first_ranks if the settings have several nodes. `flips` are those of the
+ * configuration; NULL: none. */
 struct ftc_member_settings ftc_choice_member(const struct ftc_config *config, int ranks, int nodes,
                                              int self, const struct ftc_flips *flips);
 

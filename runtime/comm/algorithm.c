@@ -105,12 +105,18 @@ int ftc_algorithms_await(const struct ftc_comm *comm)
     return rank;
 }
 
-const struct ftc_algorithm *ftc_algorithms_owner(const struct ftc_comm *comm,
-                                                 const struct ftc_buffer *message)
+static bool owns(const struct ftc_algorithm *algorithm, const struct ftc_buffer *message)
+{
+    if (algorithm->owns != NULL)
+        return algorithm->owns(message);
+    return algorithm->frame != 0 && (int)algorithm->frame == ftc_frame_kind(message);
+}
+
+const struct ftc_algorithm *ftc_algorithms_owner(const struct ftc_buffer *message)
 {
     for
         EACH(a)
-    if ((*a)->owns != NULL && (*a)->owns(comm, message))
+    if (owns(*a, message))
         return *a;
     return NULL;
 }

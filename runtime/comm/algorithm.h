@@ -3,26 +3,28 @@
  * entries of one table (runtime/algorithms/table.c). runtime/choice/choice.c says which of them
  * a call takes. The other files of the runtime go through the table and name no algorithm.
  *
- * Each function pointer may be NULL. All functions run under comm->lock.
+ * Each function pointer may be NULL. All functions run under process->lock.
  */
 #ifndef FTC_RUNTIME_COMM_ALGORITHM_H
 #define FTC_RUNTIME_COMM_ALGORITHM_H
 
-#include "runtime/choice/choice.h"
+#include "collectives/frame.h"
 #include "runtime/comm/comm.h"
 
 struct ftc_algorithm {
     /* --- calls --- */
-    /* Runs the call to its end, between ftc_call_enter() and ftc_call_leave(). NULL: no call is
-     * chosen for this entry; it is there for its messages. */
-    int (*run)(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
+    /* Does all that can be done for the request now, and never waits. True: it is done
+     * (ftc_request_advance()). NULL: no call is chosen for this entry; it is there for its
+     * messages. */
+    bool (*advance)(struct ftc_comm *comm, struct ftc_request *request);
 
     /* --- life --- */
     int (*open)(struct ftc_comm *comm); /* not in a job of one rank; FTC_ERR_NOMEM, _CONFIG */
     void (*close)(struct ftc_comm *comm);
 
     /* --- messages of the algorithm, beside those of the member --- */
-    bool (*owns)(const struct ftc_comm *comm, const struct ftc_buffer *message); /* is it one? */
+    enum ftc_frame_kind frame; /* their kind; 0: it has none, or `owns` knows them */
+    bool (*owns)(const struct ftc_buffer *message);
     /* Takes in a message that it owns. FTC_ERR_PROTO: the sender broke the protocol;
      * FTC_ERR_NOMEM. */
     int (*receive)(struct ftc_comm *comm, int from, struct ftc_buffer *message);
@@ -62,8 +64,7 @@ void ftc_algorithms_sleep(struct ftc_comm *comm);
 void ftc_algorithms_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
 int ftc_algorithms_await(const struct ftc_comm *comm); /* the first answer but -1; else -1 */
 /* The algorithm that owns the message; NULL: the message is the member's. */
-const struct ftc_algorithm *ftc_algorithms_owner(const struct ftc_comm *comm,
-                                                 const struct ftc_buffer *message);
+const struct ftc_algorithm *ftc_algorithms_owner(const struct ftc_buffer *message);
 
 /* Makes comm->levels, and completes the settings of the member, if these have two levels.
  * FTC_ERR_NOMEM, or an error of ftc_level_open(). */

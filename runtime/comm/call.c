@@ -5,97 +5,63 @@
 #include "base/error.h"
 #include "base/probes.h"
 #include "runtime/comm/algorithm.h"
-#include "runtime/comm/flow_control.h"
+#include "runtime/comm/publish.h"
+#include "runtime/comm/request.h"
 #include "runtime/process/gate.h"
 #include "runtime/process/lease.h"
 #include "runtime/process/progress.h"
-#include "runtime/comm/publish.h"
 #include "runtime/process/thread.h"
 
 #define LEAVING_STEPS 16
 
 void ftc_call_enter(struct ftc_comm *comm)
 {
-    atomic_store_explicit(&comm->thread.wanted, true, memory_order_relaxed);
-    pthread_mutex_lock(&comm->lock);
-    atomic_store_explicit(&comm->thread.wanted, false, memory_order_relaxed);
-    if (comm->alone)
+    atomic_store_explicit(&comm->process->thread.wanted, true, memory_order_relaxed);
+    pthread_mutex_lock(&comm->process->lock);
+    atomic_store_explicit(&comm->process->thread.wanted, false, memory_order_relaxed);
+    if (comm->process->alone)
         return;
-    ftc_bell_outside(&comm->bell, false);
-    ftc_gate_enter(comm);
+    ftc_bell_outside(&comm->process->bell, false);
+    ftc_gate_enter(comm->process);
 }
 
 /* Is there something left to take in? If the gate stays shut, the sockets wait for the next call or
  * for the next tick of the thread. */
 static bool has_rest(struct ftc_comm *comm)
 {
-    return ftc_gate_is_shut(comm) ? ftc_progress_ready_but_sockets(comm) : ftc_progress_ready(comm);
+    return ftc_gate_is_shut(comm->process) ? ftc_progress_ready_but_sockets(comm->process)
+                                           : ftc_progress_ready(comm->process);
 }
 
 void ftc_call_leave(struct ftc_comm *comm)
 {
     bool due = false, open = false; /* the thread has work; the thread must watch the sockets */
 
-    if (!comm->alone) {
+    if (!comm->process->alone) {
         ftc_publish_activity(comm, FTC_WAIT_NOTHING);
         /* From here on rings go to the thread's socket. What came before is taken in here. */
-        ftc_bell_outside(&comm->bell, true);
+        ftc_bell_outside(&comm->process->bell, true);
         /* Gossip may go on for ever, so the thread does what is left after some steps. */
         bool rest = true;
         for (int steps = 0; steps < LEAVING_STEPS && (rest = has_rest(comm)); steps++)
-            if (!ftc_progress_step(comm))
+            if (!ftc_progress_step(comm->process))
                 break;
         ftc_publish_multicast(comm);
-        uint64_t armed_ns = comm->thread.armed_ns;
-        due = rest || (comm->timer_ns != 0 && (armed_ns == 0 || comm->timer_ns < armed_ns));
-        open = ftc_gate_leave(comm);
+        uint64_t armed_ns = comm->process->thread.armed_ns;
+        due = rest || (comm->process->timer_ns != 0 &&
+                       (armed_ns == 0 || comm->process->timer_ns < armed_ns));
+        open = ftc_gate_leave(comm->process);
     }
-    pthread_mutex_unlock(&comm->lock);
-    if (comm->alone)
+    comm->driven.waits = false;
+    pthread_mutex_unlock(&comm->process->lock);
+    if (comm->process->alone)
         return;
     if (open)
-        ftc_gate_open(comm);
+        ftc_gate_open(comm->process);
     /* After the unlock. Before it the thread could find the lock held and lose the nudge. */
-    if (atomic_exchange(&comm->thread.missed, false) || due)
-        ftc_thread_nudge(comm);
-    ftc_lease_before_return(comm);
-}
-
-static bool is_delivered(struct ftc_comm *comm, void *arg)
-{
-    (void)arg;
-    return comm->delivered;
-}
-
-void ftc_call_await_delivery(struct ftc_comm *comm)
-{
-    ftc_progress_outputs(comm);
-    ftc_progress_until(comm, &(struct ftc_until){.done = is_delivered});
-}
-
-int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
-                  enum ftc_choice_id from)
-{
-    enum ftc_choice_id id = ftc_choice_of(&comm->choice, &call->signature, from);
-
-    comm->ran = ftc_choices[id].name;
-    return ftc_algorithms[id]->run(comm, call, receive);
-}
-
-int ftc_call_agree(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
-                   int (*go)(struct ftc_comm *comm, const struct ftc_call *call))
-{
-    comm->delivered = false;
-    comm->receive = receive;
-    ftc_flow_control_wait(comm, call);
-    ftc_progress_failures(
-        comm); /* before anything is sent: a process that was declared failed must not act */
-    ftc_drill_pass(&comm->drill, FTC_DRILL_CALL);
-    int rc = go(comm, call);
-    if (rc != 0)
-        return rc;
-    ftc_publish_returned(comm);
-    return comm->status;
+    if (atomic_exchange(&comm->process->thread.missed, false) || due)
+        ftc_thread_nudge(comm->process);
+    ftc_lease_before_return(comm->process);
 }
 
 static int explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
@@ -107,7 +73,7 @@ static int explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
     if (rc == FTC_ERR_TOO_MANY_FAILURES)
         return ftc_error_set(
             rc, "more than f = %d ranks failed during the reduce; repeat it, or use allreduce",
-            (int)comm->config.f);
+            (int)comm->process->config.f);
     if (rc == FTC_ERR_CORRUPT)
         return ftc_error_set(
             rc, "results that should be equal differ, and no majority of them agrees: memory or "
@@ -119,7 +85,7 @@ FTC_HOT int ftc_call_check(const struct ftc_comm *comm)
 {
     if (comm == NULL)
         return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
-    if (comm->guard->mine != 1)
+    if (comm->process->guard->mine != 1)
         return ftc_error_set(FTC_ERR_STATE,
                              "a child made by fork() is not part of the job; only the process that "
                              "called ftc_init() may use the communicator");
@@ -130,7 +96,7 @@ FTC_HOT int ftc_call_begin(const struct ftc_comm *comm)
 {
     int rc = ftc_call_check(comm);
 
-    if (rc != 0 || atomic_exchange_explicit(&comm->guard->busy, 1, memory_order_acquire) == 0)
+    if (rc != 0 || atomic_exchange_explicit(&comm->busy, 1, memory_order_acquire) == 0)
         return rc;
     return ftc_error_set(
         FTC_ERR_STATE,
@@ -140,7 +106,7 @@ FTC_HOT int ftc_call_begin(const struct ftc_comm *comm)
 
 FTC_HOT int ftc_call_end(const struct ftc_comm *comm, int rc)
 {
-    atomic_store_explicit(&comm->guard->busy, 0, memory_order_release);
+    atomic_store_explicit(&comm->busy, 0, memory_order_release);
     return rc;
 }
 
@@ -157,9 +123,8 @@ static FTC_HOT int run(struct ftc_comm *comm, const struct ftc_call *call, void 
         return rc == 0 ? rc : explain(comm, call, rc);
     }
     ftc_call_enter(comm);
-    int rc = ftc_call_wait(comm, call, receive, FTC_CHOICE_BOARD + 1);
-    comm->receive = NULL;
-    ftc_drill_pass(&comm->drill, FTC_DRILL_RETURN);
+    int rc = ftc_request_run(comm, call, receive, FTC_CHOICE_BOARD + 1);
+    ftc_drill_pass(&comm->process->drill, FTC_DRILL_RETURN);
     ftc_call_leave(comm);
     return explain(comm, call, rc);
 }

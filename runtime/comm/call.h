@@ -16,21 +16,9 @@ int ftc_call_check(const struct ftc_comm *comm);
 int ftc_call_begin(const struct ftc_comm *comm);
 int ftc_call_end(const struct ftc_comm *comm, int rc);
 
-/* Between the two the caller holds comm->lock and drives the member. */
+/* Between the two the caller holds comm->process->lock and drives the member. */
 void ftc_call_enter(struct ftc_comm *comm);
 void ftc_call_leave(struct ftc_comm *comm);
-
-/* Makes the call and waits for its end, between ftc_call_enter() and ftc_call_leave(). The
- * algorithm is that of ftc_choice_of() with `from`. */
-int ftc_call_wait(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
-                  enum ftc_choice_id from);
-
-/* For algorithms that give the call to the member. Waits for flow control, takes in failures, runs
- * `go`, and shows in the slot that the call returned. `go` gives the call to the member and returns
- * 0 once it is delivered, or an error if it cannot be made. */
-int ftc_call_agree(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
-                   int (*go)(struct ftc_comm *comm, const struct ftc_call *call));
-void ftc_call_await_delivery(struct ftc_comm *comm);
 
 /* Runs a whole call, from ftc_call_enter() to ftc_call_leave(), or on the board. On success the
  * result is in `receive` (NULL: nowhere). */

@@ -6,11 +6,9 @@
 
 #include "base/error.h"
 #include "base/wire.h"
+#include "collectives/frame.h"
 
-#define SIZE    16
-#define VERSION 1
-/* The byte that holds the kinds of collectives/message.h. Those are small numbers. */
-#define KIND 254
+#define SIZE 24
 
 enum { QUESTION, ANSWER };
 
@@ -22,17 +20,19 @@ struct far {
 };
 
 struct ftc_flow {
+    uint64_t communicator;
     int ranks, waiting; /* waiting: how many ranks have `wants` set */
     struct far far[];
 };
 
-int ftc_flow_create(struct ftc_flow **out, int ranks)
+int ftc_flow_create(struct ftc_flow **out, int ranks, uint64_t communicator)
 {
     struct ftc_flow *flow = calloc(1, sizeof(*flow) + (size_t)ranks * sizeof(flow->far[0]));
 
     if (flow == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
     flow->ranks = ranks;
+    flow->communicator = communicator;
     *out = flow;
     return FTC_SUCCESS;
 }
@@ -42,7 +42,7 @@ void ftc_flow_destroy(struct ftc_flow *flow)
     free(flow);
 }
 
-static struct ftc_buffer *encode(int what, uint64_t number)
+static struct ftc_buffer *encode(const struct ftc_flow *flow, int what, uint64_t number)
 {
     struct ftc_buffer *message = ftc_buffer_new(SIZE);
     struct ftc_writer writer = {.size = SIZE};
@@ -50,9 +50,7 @@ static struct ftc_buffer *encode(int what, uint64_t number)
     if (message == NULL)
         return NULL;
     writer.data = message->data;
-    ftc_write_u8(&writer, VERSION);
-    ftc_write_u8(&writer, KIND);
-    ftc_write_u8(&writer, (uint8_t)what);
+    ftc_frame_write(&writer, FTC_FRAME_FLOW, (uint16_t)what, flow->communicator);
     ftc_write_align(&writer, 8);
     ftc_write_u64(&writer, number);
     assert(!writer.failed);
@@ -71,16 +69,11 @@ int ftc_flow_ask(struct ftc_flow *flow, int rank, uint64_t wanted, struct ftc_bu
     *question = NULL;
     if (far->asked >= wanted)
         return FTC_SUCCESS;
-    *question = encode(QUESTION, wanted);
+    *question = encode(flow, QUESTION, wanted);
     if (*question == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", rank);
     far->asked = wanted;
     return FTC_SUCCESS;
-}
-
-bool ftc_flow_is_message(const struct ftc_buffer *message)
-{
-    return message->size >= 2 && message->data[1] == KIND;
 }
 
 /* wants 0: the rank does not wait any more. */
@@ -94,8 +87,11 @@ int ftc_flow_receive(struct ftc_flow *flow, int from, const struct ftc_buffer *m
 {
     struct ftc_reader reader = {.data = message->data, .size = message->size};
     struct far *far = &flow->far[from];
-    bool sound = ftc_read_u8(&reader) == VERSION && ftc_read_u8(&reader) == KIND;
-    uint8_t what = ftc_read_u8(&reader);
+    uint64_t communicator;
+    uint16_t what;
+    int kind;
+    bool sound = ftc_frame_read(&reader, &kind, &what, &communicator) && kind == FTC_FRAME_FLOW &&
+                 communicator == flow->communicator;
 
     ftc_read_align(&reader, 8);
     uint64_t number = ftc_read_u64(&reader);
@@ -117,7 +113,7 @@ int ftc_flow_answer(struct ftc_flow *flow, uint64_t called, struct ftc_buffer **
     for (int rank = 0; rank < flow->ranks; rank++) {
         if (flow->far[rank].wants == 0 || flow->far[rank].wants > called)
             continue;
-        *answer = encode(ANSWER, called);
+        *answer = encode(flow, ANSWER, called);
         if (*answer != NULL)
             set_wants(flow, &flow->far[rank], 0);
         return rank;

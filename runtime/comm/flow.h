@@ -5,7 +5,7 @@
  * enough for many operations. This object does no I/O.
  *
  * Layout of a message; `what` is 0 for a question and 1 for an answer:
- *   u8 version | u8 kind | u8 what | zeroes up to 8 | u64 number of operations
+ *   u8 version | u8 kind | u16 what | u64 communicator | zeroes up to 16 | u64 number of operations
  */
 #ifndef FTC_RUNTIME_COMM_FLOW_H
 #define FTC_RUNTIME_COMM_FLOW_H
@@ -17,8 +17,9 @@
 
 struct ftc_flow;
 
-int ftc_flow_create(struct ftc_flow **out, int ranks); /* FTC_ERR_NOMEM */
-void ftc_flow_destroy(struct ftc_flow *flow);          /* NULL is legal */
+/* `communicator` is the number in each message (collectives/frame.h). FTC_ERR_NOMEM. */
+int ftc_flow_create(struct ftc_flow **out, int ranks, uint64_t communicator);
+void ftc_flow_destroy(struct ftc_flow *flow); /* NULL is legal */
 
 /* How many operations `rank` is known to have called. */
 uint64_t ftc_flow_called(const struct ftc_flow *flow, int rank);
@@ -26,7 +27,6 @@ uint64_t ftc_flow_called(const struct ftc_flow *flow, int rank);
  * unrefs it. *question is NULL if the rank was asked for as many before. FTC_ERR_NOMEM. */
 int ftc_flow_ask(struct ftc_flow *flow, int rank, uint64_t wanted, struct ftc_buffer **question);
 
-bool ftc_flow_is_message(const struct ftc_buffer *message);
 int ftc_flow_receive(struct ftc_flow *flow, int from,
                      const struct ftc_buffer *message); /* FTC_ERR_PROTO */
 

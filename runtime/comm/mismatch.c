@@ -1,24 +1,10 @@
-/* Ending the whole job. */
+/* Finding ranks that wait for each other in different collectives. */
 #include "runtime/comm/mismatch.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "runtime/comm/publish.h"
-
-_Noreturn void ftc_comm_end_job(struct ftc_comm *comm, int exit_code, const char *why)
-{
-    uint64_t none = 0;
-
-    /* The log comes first: once the launcher is rung, SIGKILL may come at any moment. */
-    FTC_LOG(&comm->log, FTC_LOG_ERROR, "ending the job: %s", why);
-    if (!comm->alone) {
-        atomic_compare_exchange_strong(&ftc_segment_header(comm->segment)->abort, &none,
-                                       FTC_ABORT(comm->rank, exit_code));
-        ftc_bell_ring_launcher(&comm->bell);
-    }
-    _exit(exit_code);
-}
 
 /* Reads the call that a rank shows. False if the rank changed it during the read. */
 static bool read_activity(struct ftc_activity *a, uint64_t *op, uint32_t *kind, int *root)
@@ -42,12 +28,12 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
     ftc_publish_what(comm, &own);
     /* What a rank of another node does is known here only later, and perhaps in parts. */
     if (own.kind == FTC_CALL_NONE || own.waits == 0 || own.waits_for < 0 ||
-        own.waits_for >= comm->size || !ftc_segment_is_local(comm->segment, own.waits_for))
+        own.waits_for >= comm->size || !ftc_segment_is_local(comm->process->segment, own.waits_for))
         return;
-    struct ftc_slot *slot = ftc_segment_slot(comm->segment, own.waits_for);
+    struct ftc_slot *slot = ftc_segment_slot(comm->process->segment, own.waits_for);
     if (!read_activity(&slot->activity, &op, &kind, &root) || op != own.op ||
         kind == FTC_CALL_NONE || kind >= FTC_CALL_KINDS || root < -1 || root >= comm->size ||
-        ftc_segment_failed(comm->segment, own.waits_for) ||
+        ftc_segment_failed(comm->process->segment, own.waits_for) ||
         (kind == (uint32_t)own.kind && root == own.root))
         return;
     char words[160];
@@ -57,5 +43,5 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
              "collectives",
              (unsigned long long)op, own.waits_for, ftc_call_kind_name((enum ftc_call_kind)kind),
              root, comm->rank, ftc_call_kind_name(own.kind), own.root);
-    ftc_comm_end_job(comm, FTC_EXIT_MISMATCH, words);
+    ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, words);
 }

@@ -1,12 +1,8 @@
-/* A rank ends the whole job, because of an error that no rank can survive. */
+/* Finding ranks that wait for each other in different collectives. */
 #ifndef FTC_RUNTIME_COMM_MISMATCH_H
 #define FTC_RUNTIME_COMM_MISMATCH_H
 
 #include "runtime/comm/comm.h"
-
-/* Logs why, asks the launcher to end all ranks with `exit_code`, and ends this process. If several
- * ranks ask, the first one's exit code counts. */
-_Noreturn void ftc_comm_end_job(struct ftc_comm *comm, int exit_code, const char *why);
 
 /*
  * To be called when a call has waited for long. If the awaited rank is in another collective of the

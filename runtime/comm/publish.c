@@ -15,8 +15,10 @@ _Static_assert(FTC_MESSAGE_KINDS >= FTC_MESSAGES, "the slot has room for all kin
 #define LOAD(field)         atomic_load_explicit(&(field), memory_order_relaxed)
 #define ADD(field, value)   STORE(field, LOAD(field) + (value))
 
-static void fill(struct ftc_activity *a, const struct ftc_member_activity *now, enum ftc_wait wait)
+static void fill(struct ftc_activity *a, const struct ftc_member_activity *now, enum ftc_wait wait,
+                 uint64_t communicator)
 {
+    STORE(a->communicator, communicator);
     STORE(a->kind, now->kind);
     STORE(a->op, now->op);
     STORE(a->ballot_i, now->ballot.i);
@@ -88,10 +90,10 @@ static void publish_board_agreed(struct ftc_comm *comm)
     const struct ftc_set *agreed = ftc_board_agreed(comm->board);
     uint32_t count = (uint32_t)ftc_set_count(agreed);
 
-    if (count == LOAD(comm->slot->activity.agreed_failed))
+    if (count == LOAD(comm->process->slot->activity.agreed_failed))
         return;
-    STORE(comm->slot->activity.agreed_failed, count);
-    publish_set(ftc_segment_agreed_row(comm->segment, comm->rank), agreed);
+    STORE(comm->process->slot->activity.agreed_failed, count);
+    publish_set(ftc_segment_agreed_row(comm->process->segment, comm->rank), agreed);
 }
 
 /* The sequence is odd while the fields change. The release fence and the release store keep the
@@ -101,9 +103,9 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
     struct ftc_member_activity now;
     struct ftc_activity *a;
 
-    if (comm->alone)
+    if (comm->process->alone)
         return;
-    a = &comm->slot->activity;
+    a = &comm->process->slot->activity;
     ftc_publish_what(comm, &now);
     if (wait == FTC_WAIT_NOTHING)
         wait = now.wait;
@@ -111,63 +113,64 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
         publish_board_agreed(comm);
     STORE(a->sequence, LOAD(a->sequence) | 1u);
     atomic_thread_fence(memory_order_release);
-    fill(a, &now, wait);
+    fill(a, &now, wait, comm->driven.number);
     atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
 }
 
 void ftc_publish_bytes(struct ftc_comm *comm, size_t bytes)
 {
-    ADD(comm->slot->counters.bytes, bytes);
+    ADD(comm->process->slot->counters.bytes, bytes);
 }
 
 void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t bytes)
 {
-    ADD(comm->slot->counters.sent[kind], 1);
-    ADD(comm->slot->counters.bytes, bytes);
+    ADD(comm->process->slot->counters.sent[kind], 1);
+    ADD(comm->process->slot->counters.bytes, bytes);
 }
 
 FTC_HOT void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
 {
-    if (comm->alone)
+    if (comm->process->alone)
         return;
     STORE(comm->called, calls);
-    STORE(comm->slot->called, calls);
+    STORE(comm->process->slot->called, calls);
     if (comm->board == NULL)
-        STORE(comm->slot->activity.since_ns, ftc_clock_now());
+        STORE(comm->process->slot->activity.since_ns, ftc_clock_now());
 }
 
 FTC_HOT void ftc_publish_counted(struct ftc_comm *comm)
 {
-    struct ftc_counters *counters = &comm->slot->counters;
+    struct ftc_counters *counters = &comm->process->slot->counters;
 
     ADD(counters->operations, 1);
-    if (LOAD(comm->slot->first_result_ns) == 0)
-        STORE(comm->slot->first_result_ns, ftc_clock_now());
-    if (LOAD(comm->slot->noticed) > 0)
+    if (LOAD(comm->process->slot->first_result_ns) == 0)
+        STORE(comm->process->slot->first_result_ns, ftc_clock_now());
+    if (LOAD(comm->process->slot->noticed) > 0)
         publish_board_agreed(comm);
 }
 
 void ftc_publish_beat(struct ftc_comm *comm)
 {
-    uint64_t moves = LOAD(comm->called) + LOAD(comm->slot->counters.operations);
+    uint64_t moves = LOAD(comm->called) + LOAD(comm->process->slot->counters.operations);
 
-    if (comm->board == NULL || moves == comm->thread.moves)
+    if (comm->board == NULL || moves == comm->moves)
         return;
-    comm->thread.moves = moves;
-    STORE(comm->slot->activity.since_ns, ftc_clock_now());
+    comm->moves = moves;
+    STORE(comm->process->slot->activity.since_ns, ftc_clock_now());
 }
 
 void ftc_publish_noticed(struct ftc_comm *comm)
 {
-    publish_set(ftc_segment_known_row(comm->segment, comm->rank),
+    publish_set(ftc_segment_known_row(comm->process->segment, comm->rank),
                 ftc_member_known_failed(comm->member));
     if (comm->board == NULL) /* with a board the caller publishes it */
-        publish_set(ftc_segment_agreed_row(comm->segment, comm->rank),
+        publish_set(ftc_segment_agreed_row(comm->process->segment, comm->rank),
                     ftc_member_agreed_failed(comm->member));
-    STORE(comm->slot->activity.known_failed,
+    STORE(comm->process->slot->activity.known_failed,
           (uint32_t)ftc_set_count(ftc_member_known_failed(comm->member)));
-    STORE(comm->slot->noticed_ns, ftc_clock_now());
-    atomic_store_explicit(&comm->slot->noticed, comm->failures_seen, memory_order_release);
+    STORE(comm->process->slot->noticed_ns, ftc_clock_now());
+    atomic_store_explicit(&comm->process->slot->noticed, comm->process->failures_seen,
+                          memory_order_release);
 }
 
 void ftc_publish_multicast(struct ftc_comm *comm)
@@ -175,8 +178,8 @@ void ftc_publish_multicast(struct ftc_comm *comm)
     const uint64_t *pieces = ftc_member_pieces(comm->member);
 
     for (int i = 0; i < FTC_PIECES_KINDS; i++)
-        STORE(comm->slot->counters.pieces[i], pieces[i]);
-    ftc_runtime_multicast_publish(comm);
+        STORE(comm->process->slot->counters.pieces[i], pieces[i]);
+    ftc_runtime_multicast_publish(comm->process);
 }
 
 void ftc_publish_returned(struct ftc_comm *comm)
@@ -185,23 +188,23 @@ void ftc_publish_returned(struct ftc_comm *comm)
     const uint64_t *rules = ftc_member_rules(comm->member);
     uint64_t now = ftc_clock_now();
 
-    if (comm->alone)
+    if (comm->process->alone)
         return;
-    counters = &comm->slot->counters;
+    counters = &comm->process->slot->counters;
     ADD(counters->operations, 1);
     STORE(counters->ballots, ftc_member_ballots(comm->member));
     STORE(counters->dropped, rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
                                  rules[FTC_RULE_DROP_EPOCH] + comm->dropped);
     for (int i = 0; i < FTC_RULES_COUNT; i++)
         STORE(counters->rules[i], rules[i]);
-    if (LOAD(comm->slot->first_result_ns) == 0)
-        STORE(comm->slot->first_result_ns, now);
-    STORE(comm->slot->activity.since_ns, now);
+    if (LOAD(comm->process->slot->first_result_ns) == 0)
+        STORE(comm->process->slot->first_result_ns, now);
+    STORE(comm->process->slot->activity.since_ns, now);
     if (ftc_set_empty(ftc_member_known_failed(comm->member)))
         return;
-    publish_set(ftc_segment_known_row(comm->segment, comm->rank),
+    publish_set(ftc_segment_known_row(comm->process->segment, comm->rank),
                 ftc_member_known_failed(comm->member));
     if (comm->board == NULL)
-        publish_set(ftc_segment_agreed_row(comm->segment, comm->rank),
+        publish_set(ftc_segment_agreed_row(comm->process->segment, comm->rank),
                     ftc_member_agreed_failed(comm->member));
 }

@@ -15,6 +15,17 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait);
 void ftc_publish_bytes(struct ftc_comm *comm, size_t bytes);
 /* A message of this kind was sent. */
 void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t bytes);
+/* The last call runs by this algorithm (enum ftc_choice_id). */
+static inline void ftc_publish_ran(struct ftc_comm *comm, int id)
+{
+    if (comm->ran == id)
+        return;
+    comm->ran = id;
+    if (!comm->process->alone)
+        atomic_store_explicit(&comm->process->slot->activity.algorithm, (uint32_t)id + 1,
+                              memory_order_relaxed);
+}
+
 /* A collective was called; `calls` is the number of collectives that were called by now. */
 void ftc_publish_called(struct ftc_comm *comm, uint64_t calls);
 /* A collective returned: shows the counters, the rules that were used, and the sets L and G. */

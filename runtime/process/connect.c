@@ -44,72 +44,72 @@ static struct ftc_verbs_setup verbs_of(const struct ftc_config *c,
                                     .memory = (size_t)c->verbs_memory};
 }
 
-static int open_transport(struct ftc_comm *comm)
+static int open_transport(struct ftc_process *process)
 {
-    const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
+    const struct ftc_segment_header *header = ftc_segment_header(process->segment);
     char device[FTC_MULTICAST_ENTRY];
-    struct ftc_tcp_setup tcp = tcp_of(&comm->config, header);
-    struct ftc_verbs_setup verbs = verbs_of(&comm->config, header, device);
-    struct ftc_route_setup route = {.order = comm->config.transport_order,
+    struct ftc_tcp_setup tcp = tcp_of(&process->config, header);
+    struct ftc_verbs_setup verbs = verbs_of(&process->config, header, device);
+    struct ftc_route_setup route = {.order = process->config.transport_order,
                                     .ops = {[FTC_CARRIER_SHM] = &ftc_transport_shm,
                                             [FTC_CARRIER_VERBS] = &ftc_transport_verbs,
                                             [FTC_CARRIER_TCP] = &ftc_transport_tcp}};
-    struct ftc_transport_setup setup = {.ranks = comm->size,
-                                        .self = comm->rank,
-                                        .log = &comm->log,
-                                        .pool = comm->pool,
-                                        .segment = comm->segment,
-                                        .bell = &comm->bell,
+    struct ftc_transport_setup setup = {.ranks = process->size,
+                                        .self = process->rank,
+                                        .log = &process->log,
+                                        .pool = process->pool,
+                                        .segment = process->segment,
+                                        .bell = &process->bell,
                                         .tcp = &tcp,
                                         .verbs = &verbs,
                                         .route = &route};
-    int rc = ftc_multicast_entry(device, comm->config.verbs_device, comm->rank);
+    int rc = ftc_multicast_entry(device, process->config.verbs_device, process->rank);
 
     if (rc != 0)
         return ftc_error_set(rc, "transport.verbs_device: %s", ftc_last_error());
-    return ftc_transport_route.open(&comm->transport, &setup);
+    return ftc_transport_route.open(&process->transport, &setup);
 }
 
 /* A look at sockets costs system calls. If both ends are on one host, the look even takes the time
  * in which the kernel would bring the message. So the rank gives way after each look. */
-static int sleep_on_sockets(struct ftc_comm *comm)
+static int sleep_on_sockets(struct ftc_process *process)
 {
-    if (!ftc_route_has(comm->transport, FTC_CARRIER_VERBS)) /* with verbs it looks at memory */
-        comm->patience = (struct ftc_patience){
-            .spins = 0, .yields = comm->patience.spins > 0 ? OWN_SOCKET_YIELDS : SOCKET_YIELDS};
-    return ftc_bell_poll(&comm->bell);
+    if (!ftc_route_has(process->transport, FTC_CARRIER_VERBS)) /* with verbs it looks at memory */
+        process->patience = (struct ftc_patience){
+            .spins = 0, .yields = process->patience.spins > 0 ? OWN_SOCKET_YIELDS : SOCKET_YIELDS};
+    return ftc_bell_poll(&process->bell);
 }
 
-int ftc_connect(struct ftc_comm *comm)
+int ftc_connect(struct ftc_process *process)
 {
-    int rc = ftc_bell_open(&comm->bell, comm->segment, comm->rank);
+    int rc = ftc_bell_open(&process->bell, process->segment, process->rank);
 
     if (rc == 0)
-        rc = open_transport(comm);
-    if (rc == 0 && comm->transport->ops->descriptor(comm->transport) >= 0)
-        rc = sleep_on_sockets(comm);
+        rc = open_transport(process);
+    if (rc == 0 && process->transport->ops->descriptor(process->transport) >= 0)
+        rc = sleep_on_sockets(process);
     if (rc == 0)
-        ftc_bell_outside(&comm->bell, true);
+        ftc_bell_outside(&process->bell, true);
     return rc;
 }
 
-static void write_endpoint(struct ftc_comm *comm)
+static void write_endpoint(struct ftc_process *process)
 {
-    char *place = ftc_segment_endpoint(comm->segment, comm->rank);
-    const char *(*endpoint)(const struct ftc_transport *) = comm->transport->ops->endpoint;
+    char *place = ftc_segment_endpoint(process->segment, process->rank);
+    const char *(*endpoint)(const struct ftc_transport *) = process->transport->ops->endpoint;
 
     if (place != NULL && endpoint != NULL)
-        snprintf(place, FTC_ENDPOINT_SIZE, "%s", endpoint(comm->transport));
+        snprintf(place, FTC_ENDPOINT_SIZE, "%s", endpoint(process->transport));
 }
 
 /* The launchers tell the ranks of other nodes. */
-void ftc_connect_announce(struct ftc_comm *comm)
+void ftc_connect_announce(struct ftc_process *process)
 {
-    write_endpoint(comm);
-    atomic_store(&comm->slot->joined_ns, ftc_clock_now());
-    atomic_store_explicit(&comm->slot->activity.since_ns, ftc_clock_now(), memory_order_relaxed);
-    atomic_store_explicit(&comm->slot->phase, FTC_PHASE_JOINED, memory_order_release);
-    ftc_bell_ring_launcher(&comm->bell);
-    if (ftc_config_leaves_node(&comm->config))
-        ftc_bell_ring_all(&comm->bell);
+    write_endpoint(process);
+    atomic_store(&process->slot->joined_ns, ftc_clock_now());
+    atomic_store_explicit(&process->slot->activity.since_ns, ftc_clock_now(), memory_order_relaxed);
+    atomic_store_explicit(&process->slot->phase, FTC_PHASE_JOINED, memory_order_release);
+    ftc_bell_ring_launcher(&process->bell);
+    if (ftc_config_leaves_node(&process->config))
+        ftc_bell_ring_all(&process->bell);
 }

@@ -3,14 +3,14 @@
 #ifndef FTC_RUNTIME_PROCESS_CONNECT_H
 #define FTC_RUNTIME_PROCESS_CONNECT_H
 
-#include "runtime/comm/comm.h"
+#include "runtime/process/process.h"
 
-/* Opens comm->bell and comm->transport. FTC_ERR_CONFIG: with these settings some rank cannot be
- * reached. Also FTC_ERR_SYSTEM, FTC_ERR_NOMEM. */
-int ftc_connect(struct ftc_comm *comm);
+/* Opens process->bell and process->transport. FTC_ERR_CONFIG: with these settings some rank cannot
+ * be reached. Also FTC_ERR_SYSTEM, FTC_ERR_NOMEM. */
+int ftc_connect(struct ftc_process *process);
 
 /* Writes where this rank listens, then that it has joined, and then rings those that may wait for
  * it: the launcher and, if messages may leave the node, the ranks of the node. */
-void ftc_connect_announce(struct ftc_comm *comm);
+void ftc_connect_announce(struct ftc_process *process);
 
 #endif

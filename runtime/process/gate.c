@@ -13,19 +13,19 @@
 #define TICK_NS     (2 * FTC_NS_PER_MS)
 #define TICK_SLOW   .1 /* the tick in seconds while a call takes long */
 
-static void set(struct ftc_comm *comm, bool open)
+static void set(struct ftc_process *process, bool open)
 {
     struct epoll_event event = {.events = open ? EPOLLIN : 0};
 
-    epoll_ctl(comm->thread.gate.fd, EPOLL_CTL_MOD,
-              comm->transport->ops->descriptor(comm->transport), &event);
+    epoll_ctl(process->thread.gate.fd, EPOLL_CTL_MOD,
+              process->transport->ops->descriptor(process->transport), &event);
 }
 
 /* --- the caller --- */
 
-void ftc_gate_enter(struct ftc_comm *comm)
+void ftc_gate_enter(struct ftc_process *process)
 {
-    struct ftc_gate *gate = &comm->thread.gate;
+    struct ftc_gate *gate = &process->thread.gate;
     uint64_t now;
 
     if (gate->fd < 0)
@@ -36,18 +36,18 @@ void ftc_gate_enter(struct ftc_comm *comm)
     gate->entered_ns = now;
     if (atomic_load_explicit(&gate->stays_shut, memory_order_relaxed))
         return;
-    set(comm, false);
+    set(process, false);
     if (gate->close < CLOSE_CALLS)
         return;
     atomic_store_explicit(&gate->stays_shut, true, memory_order_relaxed);
-    ftc_thread_nudge(comm); /* the thread starts its tick */
+    ftc_thread_nudge(process); /* the thread starts its tick */
 }
 
 /* A call that took longer than a tick opens the gate. During it the thread may have turned to the
  * slow tick, and would look too late for what comes after the call. */
-bool ftc_gate_leave(struct ftc_comm *comm)
+bool ftc_gate_leave(struct ftc_process *process)
 {
-    struct ftc_gate *gate = &comm->thread.gate;
+    struct ftc_gate *gate = &process->thread.gate;
 
     if (gate->fd < 0)
         return false;
@@ -61,23 +61,23 @@ bool ftc_gate_leave(struct ftc_comm *comm)
     return true;
 }
 
-bool ftc_gate_is_shut(const struct ftc_comm *comm)
+bool ftc_gate_is_shut(const struct ftc_process *process)
 {
-    const struct ftc_gate *gate = &comm->thread.gate;
+    const struct ftc_gate *gate = &process->thread.gate;
 
     return gate->fd >= 0 && atomic_load_explicit(&gate->stays_shut, memory_order_relaxed);
 }
 
-void ftc_gate_open(struct ftc_comm *comm)
+void ftc_gate_open(struct ftc_process *process)
 {
-    set(comm, true);
+    set(process, true);
 }
 
 /* --- the thread --- */
 
-static void tick_every(struct ftc_comm *comm, double seconds)
+static void tick_every(struct ftc_process *process, double seconds)
 {
-    struct ftc_thread *t = &comm->thread;
+    struct ftc_thread *t = &process->thread;
 
     if (ev_is_active(&t->gate.tick) && t->gate.tick.repeat == seconds)
         return;
@@ -90,32 +90,32 @@ static void tick_every(struct ftc_comm *comm, double seconds)
  * the lock: without it a call could begin at the same time and rely on the tick. */
 static void on_tick(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-    struct ftc_comm *comm = watcher->data;
-    struct ftc_gate *gate = &comm->thread.gate;
+    struct ftc_process *process = watcher->data;
+    struct ftc_gate *gate = &process->thread.gate;
     uint64_t calls = atomic_load_explicit(&gate->calls, memory_order_relaxed);
     bool quiet = calls == gate->calls_at_tick;
 
     (void)events;
     gate->calls_at_tick = calls;
-    if (pthread_mutex_trylock(&comm->lock) != 0) {
-        tick_every(comm, quiet ? TICK_SLOW : TICK_NS / 1e9);
+    if (pthread_mutex_trylock(&process->lock) != 0) {
+        tick_every(process, quiet ? TICK_SLOW : TICK_NS / 1e9);
         return;
     }
     bool over = quiet || !atomic_load_explicit(&gate->stays_shut, memory_order_relaxed);
     if (over) {
         atomic_store_explicit(&gate->stays_shut, false, memory_order_relaxed);
-        set(comm, true);
+        set(process, true);
         ev_timer_stop(loop, watcher);
     }
-    pthread_mutex_unlock(&comm->lock);
+    pthread_mutex_unlock(&process->lock);
     if (!over)
-        tick_every(comm, TICK_NS / 1e9);
+        tick_every(process, TICK_NS / 1e9);
 }
 
-void ftc_gate_nudged(struct ftc_comm *comm)
+void ftc_gate_nudged(struct ftc_process *process)
 {
-    if (atomic_load_explicit(&comm->thread.gate.stays_shut, memory_order_relaxed))
-        tick_every(comm, TICK_NS / 1e9);
+    if (atomic_load_explicit(&process->thread.gate.stays_shut, memory_order_relaxed))
+        tick_every(process, TICK_NS / 1e9);
 }
 
 static void on_sockets(struct ev_loop *loop, ev_io *watcher, int events)
@@ -125,15 +125,15 @@ static void on_sockets(struct ev_loop *loop, ev_io *watcher, int events)
     ftc_thread_drive(watcher->data);
 }
 
-int ftc_gate_make(struct ftc_comm *comm)
+int ftc_gate_make(struct ftc_process *process)
 {
-    struct ftc_gate *gate = &comm->thread.gate;
-    int fd = comm->transport->ops->descriptor(comm->transport);
+    struct ftc_gate *gate = &process->thread.gate;
+    int fd = process->transport->ops->descriptor(process->transport);
     struct epoll_event event = {.events = EPOLLIN};
 
     *gate = (struct ftc_gate){.fd = -1};
     ev_timer_init(&gate->tick, on_tick, 0., 0.);
-    gate->tick.data = comm;
+    gate->tick.data = process;
     if (fd < 0)
         return 0;
     gate->fd = epoll_create1(EPOLL_CLOEXEC);
@@ -141,14 +141,14 @@ int ftc_gate_make(struct ftc_comm *comm)
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "cannot watch the transport: %m; is the limit on open files reached?");
     ev_io_init(&gate->sockets, on_sockets, gate->fd, EV_READ);
-    gate->sockets.data = comm;
-    ev_io_start(comm->thread.loop, &gate->sockets);
+    gate->sockets.data = process;
+    ev_io_start(process->thread.loop, &gate->sockets);
     return 0;
 }
 
-void ftc_gate_drop(struct ftc_comm *comm)
+void ftc_gate_drop(struct ftc_process *process)
 {
-    struct ftc_gate *gate = &comm->thread.gate;
+    struct ftc_gate *gate = &process->thread.gate;
 
     if (gate->fd >= 0)
         close(gate->fd);

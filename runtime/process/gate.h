@@ -9,23 +9,23 @@
 #ifndef FTC_RUNTIME_PROCESS_GATE_H
 #define FTC_RUNTIME_PROCESS_GATE_H
 
-#include "runtime/comm/comm.h"
+#include "runtime/process/process.h"
 
 /* Makes the gate, open, and adds it to the thread's loop, which must not run yet.
  * FTC_ERR_SYSTEM. */
-int ftc_gate_make(struct ftc_comm *comm);
-void ftc_gate_drop(struct ftc_comm *comm);
+int ftc_gate_make(struct ftc_process *process);
+void ftc_gate_drop(struct ftc_process *process);
 
 /* A call begins. With the lock held. */
-void ftc_gate_enter(struct ftc_comm *comm);
+void ftc_gate_enter(struct ftc_process *process);
 /* A call ends. With the lock still held. True: call ftc_gate_open() after the unlock; the thread
  * then also finds what has arrived before. */
-bool ftc_gate_leave(struct ftc_comm *comm);
-void ftc_gate_open(struct ftc_comm *comm);
+bool ftc_gate_leave(struct ftc_process *process);
+void ftc_gate_open(struct ftc_process *process);
 /* Does the gate stay shut between calls? With the lock held. */
-bool ftc_gate_is_shut(const struct ftc_comm *comm);
+bool ftc_gate_is_shut(const struct ftc_process *process);
 
 /* Called by the thread when it was nudged: starts the tick if the gate stays shut. */
-void ftc_gate_nudged(struct ftc_comm *comm);
+void ftc_gate_nudged(struct ftc_process *process);
 
 #endif

@@ -20,9 +20,9 @@ static void admit(pid_t pid)
  * board looks for declared ranks before each copy. Two cases remain. This rank may be stopped
  * between the look and the copy while the kernel goes through all pids once. Or a wrapper reaps the
  * rank a moment before ftrun declares it. */
-static pid_t find_process(const struct ftc_comm *comm, int rank)
+static pid_t find_process(const struct ftc_process *process, int rank)
 {
-    const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
+    const struct ftc_slot *slot = ftc_segment_slot(process->segment, rank);
     uint64_t start = atomic_load_explicit(&slot->pid_start, memory_order_acquire);
     pid_t pid = atomic_load_explicit(&slot->pid, memory_order_acquire);
 
@@ -31,43 +31,43 @@ static pid_t find_process(const struct ftc_comm *comm, int rank)
 
 /* Why no copies are possible with the rank; NULL: they are possible. Without exit notices a rank is
  * reaped long before it is declared, so that its pid may belong to another process. */
-static const char *why_not(const struct ftc_comm *comm, int rank, pid_t pid)
+static const char *why_not(const struct ftc_process *process, int rank, pid_t pid)
 {
-    uint64_t namespace = ftc_segment_header(comm->segment)->pid_namespace;
+    uint64_t namespace = ftc_segment_header(process->segment)->pid_namespace;
 
-    if (!ftc_segment_is_local(comm->segment, rank))
+    if (!ftc_segment_is_local(process->segment, rank))
         return "it is on another node";
-    if (!comm->config.direct_copies)
+    if (!process->config.direct_copies)
         return "collectives.direct_copies is off";
-    if (!comm->config.exit_notices)
+    if (!process->config.exit_notices)
         return "detector.exit_notices is off";
     if (namespace == 0 || namespace != ftc_process_namespace())
         return "ftrun is in another pid namespace";
     return pid == 0 ? "its process cannot be found in /proc" : NULL;
 }
 
-static void look_for(struct ftc_comm *comm, int rank)
+static void look_for(struct ftc_process *process, int rank)
 {
-    pid_t pid = find_process(comm, rank);
-    const char *why = why_not(comm, rank, pid);
+    pid_t pid = find_process(process, rank);
+    const char *why = why_not(process, rank, pid);
 
-    comm->peer = (struct ftc_peer){.known = true, .rank = rank};
+    process->peer = (struct ftc_peer){.known = true, .rank = rank};
     if (why != NULL) {
-        FTC_LOG(&comm->log, FTC_LOG_INFO,
+        FTC_LOG(&process->log, FTC_LOG_INFO,
                 "no copies between this process's memory and rank %d's: %s", rank, why);
         return;
     }
-    comm->peer.pid = pid;
+    process->peer.pid = pid;
     admit(pid);
-    FTC_LOG(&comm->log, FTC_LOG_DEBUG,
+    FTC_LOG(&process->log, FTC_LOG_DEBUG,
             "large values go straight to and from rank %d's memory, pid %d", rank, (int)pid);
 }
 
-bool ftc_peer_allow(struct ftc_comm *comm, int rank)
+bool ftc_peer_allow(struct ftc_process *process, int rank)
 {
-    if (!comm->peer.known || comm->peer.rank != rank)
-        look_for(comm, rank);
-    return comm->peer.pid > 0;
+    if (!process->peer.known || process->peer.rank != rank)
+        look_for(process, rank);
+    return process->peer.pid > 0;
 }
 
 typedef ssize_t transfer(pid_t pid, const struct iovec *local, unsigned long locals,
@@ -75,26 +75,26 @@ typedef ssize_t transfer(pid_t pid, const struct iovec *local, unsigned long loc
 
 /* The death of a process is no reason for a line in the log. Any other error is logged. That
  * happens once, because the error ends the copies. */
-static bool failed(const struct ftc_comm *comm, int error)
+static bool failed(const struct ftc_process *process, int error)
 {
     if (error != ESRCH)
-        FTC_LOG(&comm->log, FTC_LOG_INFO,
+        FTC_LOG(&process->log, FTC_LOG_INFO,
                 "cannot copy between this process's memory and rank %d's: %s; large values go "
                 "through shared "
                 "memory from now on",
-                comm->peer.rank, strerror(error));
+                process->peer.rank, strerror(error));
     return false;
 }
 
 /* A loop, because the kernel copies at most about 2 GiB in one call. */
-static bool copy(transfer *call, const struct ftc_comm *comm, char *own, uint64_t address,
+static bool copy(transfer *call, const struct ftc_process *process, char *own, uint64_t address,
                  size_t size)
 {
     while (size > 0) {
         struct iovec local = {own, size}, remote = {(void *)(uintptr_t)address, size};
-        ssize_t copied = call(comm->peer.pid, &local, 1, &remote, 1, 0);
+        ssize_t copied = call(process->peer.pid, &local, 1, &remote, 1, 0);
         if (copied <= 0)
-            return failed(comm, copied == 0 ? EIO : errno);
+            return failed(process, copied == 0 ? EIO : errno);
         own += copied;
         address += (uint64_t)copied;
         size -= (size_t)copied;
@@ -102,15 +102,16 @@ static bool copy(transfer *call, const struct ftc_comm *comm, char *own, uint64_
     return true;
 }
 
-bool ftc_peer_copy_from(struct ftc_comm *comm, int rank, void *to, uint64_t address, size_t size)
+bool ftc_peer_copy_from(struct ftc_process *process, int rank, void *to, uint64_t address,
+                        size_t size)
 {
-    return comm->peer.rank == rank && comm->peer.pid != 0 &&
-           copy(process_vm_readv, comm, to, address, size);
+    return process->peer.rank == rank && process->peer.pid != 0 &&
+           copy(process_vm_readv, process, to, address, size);
 }
 
-bool ftc_peer_copy_to(struct ftc_comm *comm, int rank, uint64_t address, const void *from,
+bool ftc_peer_copy_to(struct ftc_process *process, int rank, uint64_t address, const void *from,
                       size_t size)
 {
-    return comm->peer.rank == rank && comm->peer.pid != 0 &&
-           copy(process_vm_writev, comm, (char *)(uintptr_t)from, address, size);
+    return process->peer.rank == rank && process->peer.pid != 0 &&
+           copy(process_vm_writev, process, (char *)(uintptr_t)from, address, size);
 }

@@ -3,17 +3,18 @@
 #ifndef FTC_RUNTIME_PROCESS_PEER_MEMORY_H
 #define FTC_RUNTIME_PROCESS_PEER_MEMORY_H
 
-#include "runtime/comm/comm.h"
+#include "runtime/process/process.h"
 
 /* Allows `rank` to copy from and to this process. False if copies in either direction are
  * impossible, as far as this can be known before the first copy: the settings forbid them, the rank
  * is in another pid namespace, or its process is gone. */
-bool ftc_peer_allow(struct ftc_comm *comm, int rank);
+bool ftc_peer_allow(struct ftc_process *process, int rank);
 
-/* Copy `size` bytes. Only after ftc_peer_allow(comm, rank) returned true. False if the kernel
+/* Copy `size` bytes. Only after ftc_peer_allow(process, rank) returned true. False if the kernel
  * refuses or an address is bad; some of the bytes may then have been copied. */
-bool ftc_peer_copy_from(struct ftc_comm *comm, int rank, void *to, uint64_t address, size_t size);
-bool ftc_peer_copy_to(struct ftc_comm *comm, int rank, uint64_t address, const void *from,
+bool ftc_peer_copy_from(struct ftc_process *process, int rank, void *to, uint64_t address,
+                        size_t size);
+bool ftc_peer_copy_to(struct ftc_process *process, int rank, uint64_t address, const void *from,
                       size_t size);
 
 #endif

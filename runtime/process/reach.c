@@ -11,25 +11,25 @@
 #define TIMEOUTS 2
 
 /* A rank that has the mark may be gone, and needs no message any more. */
-static bool has_mark(const struct ftc_comm *comm, int rank)
+static bool has_mark(const struct ftc_process *process, int rank)
 {
-    const struct ftc_slot *slot = ftc_segment_slot(comm->segment, rank);
+    const struct ftc_slot *slot = ftc_segment_slot(process->segment, rank);
     return atomic_load_explicit(&slot->phase, memory_order_acquire) == FTC_PHASE_FINALIZED;
 }
 
-void ftc_reach_publish(struct ftc_comm *comm)
+void ftc_reach_publish(struct ftc_process *process)
 {
-    const struct ftc_transport_ops *ops = comm->transport->ops;
+    const struct ftc_transport_ops *ops = process->transport->ops;
     uint64_t now = ftc_clock_now(),
-             long_ns = TIMEOUTS * (uint64_t)comm->config.heartbeat_timeout_ms * FTC_NS_PER_MS;
+             long_ns = TIMEOUTS * (uint64_t)process->config.heartbeat_timeout_ms * FTC_NS_PER_MS;
     int rank = -1;
 
     if (ops->unreachable == NULL || now < long_ns ||
-        now - comm->reached_ns < (uint64_t)comm->config.heartbeat_period_ms * FTC_NS_PER_MS)
+        now - process->reached_ns < (uint64_t)process->config.heartbeat_period_ms * FTC_NS_PER_MS)
         return;
-    comm->reached_ns = now;
+    process->reached_ns = now;
     do
-        rank = ops->unreachable(comm->transport, rank + 1, now - long_ns);
-    while (rank >= 0 && has_mark(comm, rank));
-    atomic_store_explicit(&comm->slot->unreachable, rank + 1, memory_order_relaxed);
+        rank = ops->unreachable(process->transport, rank + 1, now - long_ns);
+    while (rank >= 0 && has_mark(process, rank));
+    atomic_store_explicit(&process->slot->unreachable, rank + 1, memory_order_relaxed);
 }

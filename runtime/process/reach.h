@@ -3,9 +3,9 @@
 #ifndef FTC_RUNTIME_PROCESS_REACH_H
 #define FTC_RUNTIME_PROCESS_REACH_H
 
-#include "runtime/comm/comm.h"
+#include "runtime/process/process.h"
 
 /* Looks at most once in a heartbeat period. With the lock held. */
-void ftc_reach_publish(struct ftc_comm *comm);
+void ftc_reach_publish(struct ftc_process *process);
 
 #endif

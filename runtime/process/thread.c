@@ -12,75 +12,76 @@
 #include "runtime/process/gate.h"
 #include "runtime/process/lease.h"
 #include "runtime/process/progress.h"
-#include "runtime/comm/publish.h"
 #include "runtime/process/reach.h"
 
 /* A step takes in up to 64 messages. After so many steps the heartbeat has its turn. */
 #define STEPS_PER_DRIVE 4
 
-/* Sets the loop's timer to comm->timer_ns, which the caller may have changed. With the lock
+/* Sets the loop's timer to process->timer_ns, which the caller may have changed. With the lock
  * held. */
-static void arm_due(struct ftc_comm *comm)
+static void arm_due(struct ftc_process *process)
 {
-    struct ftc_thread *t = &comm->thread;
+    struct ftc_thread *t = &process->thread;
     uint64_t now = ftc_clock_now();
 
     ev_timer_stop(t->loop, &t->due);
-    t->armed_ns = comm->timer_ns;
-    if (comm->timer_ns == 0)
+    t->armed_ns = process->timer_ns;
+    if (process->timer_ns == 0)
         return;
-    double after = comm->timer_ns > now ? (double)(comm->timer_ns - now) / 1e9 : 0.;
+    double after = process->timer_ns > now ? (double)(process->timer_ns - now) / 1e9 : 0.;
     ev_now_update(t->loop);
     ev_timer_set(&t->due, after, 0.);
     ev_timer_start(t->loop, &t->due);
 }
 
-static bool is_wanted(struct ftc_comm *comm)
+static bool is_wanted(struct ftc_process *process)
 {
-    return atomic_load_explicit(&comm->thread.wanted, memory_order_relaxed);
+    return atomic_load_explicit(&process->thread.wanted, memory_order_relaxed);
 }
 
 /* If the caller is in the library it does all this itself. If it is about to leave, it sees
  * `missed` and nudges the thread. The thread must not wait for the lock: that would stop the
  * heartbeat. */
-void ftc_thread_drive(struct ftc_comm *comm)
+void ftc_thread_drive(struct ftc_process *process)
 {
-    if (is_wanted(comm) || pthread_mutex_trylock(&comm->lock) != 0) {
-        atomic_store(&comm->thread.missed, true);
-        if (is_wanted(comm) || pthread_mutex_trylock(&comm->lock) != 0)
+    if (is_wanted(process) || pthread_mutex_trylock(&process->lock) != 0) {
+        atomic_store(&process->thread.missed, true);
+        if (is_wanted(process) || pthread_mutex_trylock(&process->lock) != 0)
             return;
     }
-    atomic_store(&comm->thread.missed, false);
+    atomic_store(&process->thread.missed, false);
     int steps = 0;
-    while (steps < STEPS_PER_DRIVE && !is_wanted(comm) && ftc_progress_step(comm))
+    while (steps < STEPS_PER_DRIVE && !is_wanted(process) && ftc_progress_step(process))
         steps++;
-    ftc_publish_multicast(comm);
-    ftc_reach_publish(comm);
-    arm_due(comm);
-    pthread_mutex_unlock(&comm->lock);
+    for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
+        driven->ops->rests(driven);
+    ftc_reach_publish(process);
+    arm_due(process);
+    pthread_mutex_unlock(&process->lock);
     if (steps == STEPS_PER_DRIVE)
-        ftc_thread_nudge(comm);
+        ftc_thread_nudge(process);
 }
 
-static void check_launcher(struct ftc_comm *comm)
+static void check_launcher(struct ftc_process *process)
 {
-    if (ftc_segment_launcher(comm->segment) == FTC_LIFE_GONE)
-        ftc_comm_leave(comm, FTC_EXIT_ORPHANED, "the launcher is gone");
+    if (ftc_segment_launcher(process->segment) == FTC_LIFE_GONE)
+        ftc_process_leave(process, FTC_EXIT_ORPHANED, "the launcher is gone");
 }
 
 static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-    struct ftc_comm *comm = watcher->data;
-    uint64_t beats = atomic_load_explicit(&comm->slot->heartbeat, memory_order_relaxed);
+    struct ftc_process *process = watcher->data;
+    uint64_t beats = atomic_load_explicit(&process->slot->heartbeat, memory_order_relaxed);
 
     (void)loop;
     (void)events;
-    atomic_store_explicit(&comm->slot->heartbeat, beats + 1, memory_order_relaxed);
-    ftc_publish_beat(comm);
-    if (comm->thread.launcher_fd < 0)
-        check_launcher(comm);
-    ftc_lease_check(comm);
-    ftc_thread_drive(comm); /* in case a ring got lost */
+    atomic_store_explicit(&process->slot->heartbeat, beats + 1, memory_order_relaxed);
+    for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
+        driven->ops->beat(driven);
+    if (process->thread.launcher_fd < 0)
+        check_launcher(process);
+    ftc_lease_check(process);
+    ftc_thread_drive(process); /* in case a ring got lost */
 }
 
 static void on_due(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -92,48 +93,48 @@ static void on_due(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static void on_bell(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    struct ftc_comm *comm = watcher->data;
+    struct ftc_process *process = watcher->data;
 
     (void)loop;
     (void)events;
-    ftc_bell_drain(&comm->bell);
-    ftc_thread_drive(comm);
+    ftc_bell_drain(&process->bell);
+    ftc_thread_drive(process);
 }
 
 static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop;
     (void)events;
-    ftc_comm_leave(watcher->data, FTC_EXIT_ORPHANED, "the launcher is gone");
+    ftc_process_leave(watcher->data, FTC_EXIT_ORPHANED, "the launcher is gone");
 }
 
 static void on_nudge(struct ev_loop *loop, ev_async *watcher, int events)
 {
-    struct ftc_comm *comm = watcher->data;
+    struct ftc_process *process = watcher->data;
 
     (void)events;
-    if (atomic_load(&comm->thread.stop))
+    if (atomic_load(&process->thread.stop))
         ev_break(loop, EVBREAK_ALL);
     else
-        ftc_thread_drive(comm);
-    ftc_gate_nudged(comm);
+        ftc_thread_drive(process);
+    ftc_gate_nudged(process);
 }
 
 static void *run(void *arg)
 {
-    struct ftc_comm *comm = arg;
+    struct ftc_process *process = arg;
 
     pthread_setname_np(pthread_self(), "ftcoll");
-    ev_run(comm->thread.loop, 0);
+    ev_run(process->thread.loop, 0);
     return NULL;
 }
 
 /* A pidfd tells of the launcher's end at once. It needs the launcher's pid to be valid in this pid
  * namespace. Otherwise each beat looks for the launcher. */
-static void watch_launcher(struct ftc_comm *comm)
+static void watch_launcher(struct ftc_process *process)
 {
-    struct ftc_thread *t = &comm->thread;
-    const struct ftc_segment_header *header = ftc_segment_header(comm->segment);
+    struct ftc_thread *t = &process->thread;
+    const struct ftc_segment_header *header = ftc_segment_header(process->segment);
 
     if (header->pid_namespace == 0 || header->pid_namespace != ftc_process_namespace())
         return;
@@ -141,53 +142,53 @@ static void watch_launcher(struct ftc_comm *comm)
     if (t->launcher_fd < 0)
         return;
     /* The pid may have been reused before pidfd_open(). Not so if the launcher is still alive. */
-    check_launcher(comm);
+    check_launcher(process);
     ev_io_init(&t->launcher, on_launcher, t->launcher_fd, EV_READ);
-    t->launcher.data = comm;
+    t->launcher.data = process;
     ev_io_start(t->loop, &t->launcher);
 }
 
-static void watch(struct ftc_comm *comm)
+static void watch(struct ftc_process *process)
 {
-    struct ftc_thread *t = &comm->thread;
-    double period = (double)comm->config.heartbeat_period_ms / 1e3;
+    struct ftc_thread *t = &process->thread;
+    double period = (double)process->config.heartbeat_period_ms / 1e3;
 
     ev_timer_init(&t->beat, on_beat, 0., period);
     ev_timer_init(&t->due, on_due, 0., 0.);
-    ev_io_init(&t->bell, on_bell, comm->bell.fd, EV_READ);
+    ev_io_init(&t->bell, on_bell, process->bell.fd, EV_READ);
     ev_async_init(&t->nudge, on_nudge);
-    t->beat.data = t->due.data = t->bell.data = t->nudge.data = comm;
+    t->beat.data = t->due.data = t->bell.data = t->nudge.data = process;
     ev_timer_start(t->loop, &t->beat);
     ev_io_start(t->loop, &t->bell);
     ev_async_start(t->loop, &t->nudge);
-    watch_launcher(comm);
+    watch_launcher(process);
 }
 
 /* The thread blocks all signals: they belong to the application, whose own threads take them. */
-static int spawn(struct ftc_comm *comm)
+static int spawn(struct ftc_process *process)
 {
     sigset_t all, before;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&comm->thread.id, NULL, run, comm);
+    int rc = pthread_create(&process->thread.id, NULL, run, process);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
 
-static void drop(struct ftc_comm *comm)
+static void drop(struct ftc_process *process)
 {
-    struct ftc_thread *t = &comm->thread;
+    struct ftc_thread *t = &process->thread;
 
     if (t->launcher_fd >= 0)
         close(t->launcher_fd);
-    ftc_gate_drop(comm);
+    ftc_gate_drop(process);
     ev_loop_destroy(t->loop);
 }
 
-int ftc_thread_start(struct ftc_comm *comm)
+int ftc_thread_start(struct ftc_process *process)
 {
-    struct ftc_thread *t = &comm->thread;
+    struct ftc_thread *t = &process->thread;
 
     atomic_store(&t->stop, false);
     t->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
@@ -195,15 +196,15 @@ int ftc_thread_start(struct ftc_comm *comm)
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "cannot make an event loop: %m; is the limit on open files reached?");
     t->launcher_fd = -1;
-    int rc = ftc_gate_make(comm);
+    int rc = ftc_gate_make(process);
     if (rc != 0) {
-        drop(comm);
+        drop(process);
         return rc;
     }
-    watch(comm);
-    rc = spawn(comm);
+    watch(process);
+    rc = spawn(process);
     if (rc != 0) {
-        drop(comm);
+        drop(process);
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "cannot start the progress thread: %s; raise the limit on processes",
                              strerror(rc));
@@ -212,20 +213,20 @@ int ftc_thread_start(struct ftc_comm *comm)
     return 0;
 }
 
-void ftc_thread_nudge(struct ftc_comm *comm)
+void ftc_thread_nudge(struct ftc_process *process)
 {
-    ev_async_send(comm->thread.loop, &comm->thread.nudge);
+    ev_async_send(process->thread.loop, &process->thread.nudge);
 }
 
-void ftc_thread_stop(struct ftc_comm *comm)
+void ftc_thread_stop(struct ftc_process *process)
 {
-    struct ftc_thread *t = &comm->thread;
+    struct ftc_thread *t = &process->thread;
 
     if (!t->running)
         return;
     atomic_store(&t->stop, true);
-    ftc_thread_nudge(comm);
+    ftc_thread_nudge(process);
     pthread_join(t->id, NULL);
-    drop(comm);
+    drop(process);
     t->running = false;
 }

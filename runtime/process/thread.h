@@ -6,15 +6,16 @@
 #ifndef FTC_RUNTIME_PROCESS_THREAD_H
 #define FTC_RUNTIME_PROCESS_THREAD_H
 
-#include "runtime/comm/comm.h"
+#include "runtime/process/process.h"
 
-int ftc_thread_start(struct ftc_comm *comm); /* FTC_ERR_SYSTEM, FTC_ERR_NOMEM */
-void ftc_thread_stop(struct ftc_comm *comm); /* joins the thread; legal if it was never started */
+int ftc_thread_start(struct ftc_process *process); /* FTC_ERR_SYSTEM, FTC_ERR_NOMEM */
+void ftc_thread_stop(
+    struct ftc_process *process); /* joins the thread; legal if it was never started */
 
 /* Makes the thread look, for example after a call that leaves work or a timer behind. */
-void ftc_thread_nudge(struct ftc_comm *comm);
+void ftc_thread_nudge(struct ftc_process *process);
 
 /* Called by the thread: takes in what came, unless the caller is in the library. */
-void ftc_thread_drive(struct ftc_comm *comm);
+void ftc_thread_drive(struct ftc_process *process);
 
 #endif

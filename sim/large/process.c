@@ -1,6 +1,7 @@
 /* A process: drives its member and its large allreduces, as runtime/algorithms/ring.c does. */
 #include <string.h>
 
+#include "collectives/frame.h"
 #include "include/ftcoll.h"
 #include "sim/large/world.h"
 
@@ -241,7 +242,7 @@ void ftc_large_process_take(struct ftc_large_world *w, int rank, int from,
     struct ftc_large_process *p = &w->process[rank];
     struct ftc_large_now here = now(p);
 
-    if (ftc_large_is_message(message)) {
+    if ((ftc_frame_kind(message) == FTC_FRAME_RING)) {
         check_rc(w, rank, "a block", ftc_large_receive(p->large, &here, from, message));
         large_outputs(w, rank);
     } else {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mix.h"
+#include "collectives/frame.h"
 #include "config/config.h"
 #include "include/ftcoll.h"
 #include "sim/model/cluster.h"
@@ -71,7 +72,7 @@ void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buff
     struct ftc_large_packet **link = &w->first[from][to], *packet;
 
     ftc_large_say(w, "rank %d   sends %s to %d", from,
-                  ftc_large_is_message(head) ? "a block" : "a message", to);
+                  (ftc_frame_kind(head) == FTC_FRAME_RING) ? "a block" : "a message", to);
     if (!w->process[to].alive)
         return;
     packet = ftc_cluster_alloc(w->n, 1, sizeof(*packet));

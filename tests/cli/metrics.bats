@@ -75,7 +75,7 @@ samples_of_metrics() {
     measure "$job"
     [ "$status" -eq 0 ]
     has 'command="./app \"a b\" C:\\new ü"'
-    has 'state="running",algorithm="corrected",broadcast="CCG (gossip + checked)",scheme="list",share="piggyback",integrity="none"} 1'
+    has 'state="running",algorithm="tree",broadcast="CCG (gossip + checked)",scheme="list",share="piggyback",integrity="none"} 1'
     has "ftcoll_job_info{job=\"$job\",version=\"$("$STATUS_TOOL" --version | cut -d' ' -f2)\","
     tell end
     measure "$job"

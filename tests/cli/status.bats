@@ -11,7 +11,7 @@ load helper
     has "job $job running np 3 f 1 failed 0"
     has "command: ./app one two"
     has "node testnode"
-    has "algorithm corrected broadcast binomial tree + none"
+    has "algorithm tree broadcast binomial tree + none"
     has "scheme list share piggyback"
     lacks multicast
     has "2 joined"
@@ -165,7 +165,7 @@ load helper
 @test "how decisions are spread: by the names that people know, and in the words of the settings" {
     start 2 1 ./app broadcast.algorithm=ccg
     run "$STATUS_TOOL" "$job"
-    has "algorithm corrected broadcast CCG (gossip + checked)"
+    has "algorithm tree broadcast CCG (gossip + checked)"
     start 2 1 ./app broadcast.algorithm=corrected-tree broadcast.tree=lame
     run "$STATUS_TOOL" "$job"
     has "broadcast corrected tree (lame tree + checked)"

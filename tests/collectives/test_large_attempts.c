@@ -2,6 +2,7 @@
  * blocks and early blocks apart. */
 #include <string.h>
 
+#include "collectives/frame.h"
 #include "collectives/ring/large.h"
 #include "include/ftcoll.h"
 #include "tests/suite.h"
@@ -86,7 +87,7 @@ START_TEST(damaged_blocks_are_refused)
 
     pair_init(&left, &right, 5, 5);
     struct ftc_buffer *message = next_block(&left);
-    ck_assert(ftc_large_is_message(message));
+    ck_assert(ftc_frame_kind(message) == FTC_FRAME_RING);
     size_t size = message->size;
     message->size = 40;
     ck_assert_int_eq(receive(&right, 5, 0, message), FTC_ERR_PROTO);
@@ -94,9 +95,9 @@ START_TEST(damaged_blocks_are_refused)
     ck_assert_int_eq(receive(&right, 5, 0, message), FTC_ERR_PROTO);
     message->size = size;
     ck_assert_int_eq(receive(&right, 5, 2, message), FTC_ERR_PROTO); /* not the left neighbour */
-    message->data[14] ^= 1;                                          /* of an operation far ahead */
+    message->data[18] ^= 1;                                          /* of an operation far ahead */
     ck_assert_int_eq(receive(&right, 5, 0, message), FTC_ERR_PROTO);
-    message->data[14] ^= 1;
+    message->data[18] ^= 1;
     ck_assert_int_eq(receive(&right, 5, 0, message), FTC_SUCCESS);
     ftc_buffer_unref(message);
     rank_fini(&left);

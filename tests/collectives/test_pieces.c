@@ -19,9 +19,9 @@
 #define PIECES   16 /* more than the value has */
 
 /* Offsets of fields in an encoded FRAGMENT. */
-#define AT_OP    4
-#define AT_COUNT 56
-#define AT_WHOLE 60
+#define AT_OP    12
+#define AT_COUNT 64
+#define AT_WHOLE 68
 #define AT_BYTES FTC_FRAGMENT_HEAD
 
 static struct ftc_member *root, *tested;

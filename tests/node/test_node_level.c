@@ -7,7 +7,8 @@
 #include "node/segment/board_memory.h"
 #include "scratch.h"
 
-#define RANKS 9
+#define RANKS        9
+#define COMMUNICATOR 7
 
 static struct scratch_job job;
 static struct ftc_level *one, *two; /* views of ranks 4 and 5, which share a node */
@@ -24,8 +25,8 @@ static void setup(void)
                                     .members = nodes};
 
     scratch_job_make_as(&job, &spec);
-    ck_assert_int_eq(ftc_level_open(&one, job.segment, 4), 0);
-    ck_assert_int_eq(ftc_level_open(&two, job.segment, 5), 0);
+    ck_assert_int_eq(ftc_level_open(&one, job.segment, COMMUNICATOR, 4), 0);
+    ck_assert_int_eq(ftc_level_open(&two, job.segment, COMMUNICATOR, 5), 0);
 }
 
 static void teardown(void)
@@ -122,7 +123,7 @@ START_TEST(a_record_that_claims_too_much_is_refused)
     uint64_t size = FTC_LEVEL_MOST + 1;
 
     ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_POST, 0, &record), 0);
-    memcpy(area + sizeof(uint64_t), &size, sizeof(size)); /* the size follows the mark */
+    memcpy(area + 2 * sizeof(uint64_t), &size, sizeof(size)); /* behind mark and communicator */
     ck_assert_int_eq(ftc_level_read(two, FTC_LEVEL_POST, 0, 4, &record), FTC_ERR_PROTO);
     ck_assert_ptr_nonnull(strstr(ftc_last_error(), "a record of rank 4 claims 131073 bytes"));
 }

@@ -10,10 +10,10 @@
 #define TIMEOUT_MS 50
 
 static struct scratch_job job;
-static struct ftc_comm comm;
+static struct ftc_process process;
 static _Atomic uint64_t *lease;
 
-_Noreturn void ftc_comm_leave(struct ftc_comm *left, int exit_code, const char *why)
+_Noreturn void ftc_process_leave(struct ftc_process *left, int exit_code, const char *why)
 {
     (void)left;
     (void)why;
@@ -22,10 +22,10 @@ _Noreturn void ftc_comm_leave(struct ftc_comm *left, int exit_code, const char *
 
 static void join(void)
 {
-    comm = (struct ftc_comm){.size = ftc_segment_ranks(job.segment),
-                             .segment = job.segment,
-                             .started_ns = ftc_clock_now()};
-    comm.config.heartbeat_timeout_ms = TIMEOUT_MS;
+    process = (struct ftc_process){.size = ftc_segment_ranks(job.segment),
+                                   .segment = job.segment,
+                                   .started_ns = ftc_clock_now()};
+    process.config.heartbeat_timeout_ms = TIMEOUT_MS;
     lease = &ftc_segment_header(job.segment)->lease_ns;
 }
 
@@ -50,28 +50,28 @@ START_TEST(on_one_node_there_is_none_whatever_the_word_says)
     scratch_job_remove(&job);
     scratch_job_make(&job, 1);
     join();
-    comm.started_ns = 0; /* long ago */
+    process.started_ns = 0; /* long ago */
     ck_assert_uint_eq(atomic_load(lease), UINT64_MAX);
-    ftc_lease_check(&comm);
-    ftc_lease_before_return(&comm);
+    ftc_lease_check(&process);
+    ftc_lease_before_return(&process);
     atomic_store(lease, ftc_clock_now() - 1);
-    ftc_lease_check(&comm);
-    ftc_lease_before_return(&comm);
+    ftc_lease_check(&process);
+    ftc_lease_before_return(&process);
 }
 END_TEST
 
 START_TEST(within_the_lease_calls_return)
 {
     atomic_store(lease, ftc_clock_now() + 600 * FTC_NS_PER_S);
-    ftc_lease_check(&comm);
-    ftc_lease_before_return(&comm);
+    ftc_lease_check(&process);
+    ftc_lease_before_return(&process);
 }
 END_TEST
 
 START_TEST(after_the_lease_no_call_returns)
 {
     atomic_store(lease, ftc_clock_now() - 1);
-    ftc_lease_before_return(&comm);
+    ftc_lease_before_return(&process);
     ck_abort_msg("it returned");
 }
 END_TEST
@@ -79,7 +79,7 @@ END_TEST
 START_TEST(after_the_lease_the_heartbeat_ends_the_process)
 {
     atomic_store(lease, ftc_clock_now() - 1);
-    ftc_lease_check(&comm);
+    ftc_lease_check(&process);
     ck_abort_msg("it went on");
 }
 END_TEST
@@ -96,11 +96,11 @@ START_TEST(a_call_waits_for_the_first_lease)
 {
     pthread_t launcher;
 
-    comm.config.heartbeat_timeout_ms = 600000;
+    process.config.heartbeat_timeout_ms = 600000;
     atomic_store(lease, 0);
-    ftc_lease_check(&comm); /* a heartbeat does not wait */
+    ftc_lease_check(&process); /* a heartbeat does not wait */
     ck_assert_int_eq(pthread_create(&launcher, NULL, grant, NULL), 0);
-    ftc_lease_before_return(&comm);
+    ftc_lease_before_return(&process);
     ck_assert_uint_ne(atomic_load(lease), 0);
     pthread_join(launcher, NULL);
 }
@@ -109,7 +109,7 @@ END_TEST
 START_TEST(a_call_does_not_wait_for_ever)
 {
     atomic_store(lease, 0);
-    ftc_lease_before_return(&comm);
+    ftc_lease_before_return(&process);
     ck_abort_msg("it returned");
 }
 END_TEST

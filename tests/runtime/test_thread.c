@@ -10,7 +10,6 @@
 #include "runtime/process/gate.h"
 #include "runtime/process/lease.h"
 #include "runtime/process/progress.h"
-#include "runtime/comm/publish.h"
 #include "runtime/process/reach.h"
 #include "runtime/process/thread.h"
 #include "tests/node/scratch.h"
@@ -24,38 +23,28 @@
 static atomic_bool flooded;
 static atomic_ulong steps;
 
-bool ftc_progress_step(struct ftc_comm *comm)
+bool ftc_progress_step(struct ftc_process *process)
 {
-    (void)comm;
+    (void)process;
     atomic_fetch_add(&steps, 1);
     return atomic_load(&flooded);
 }
 
-void ftc_publish_beat(struct ftc_comm *comm)
+void ftc_reach_publish(struct ftc_process *process)
 {
-    (void)comm;
+    (void)process;
 }
 
-void ftc_reach_publish(struct ftc_comm *comm)
+void ftc_lease_look(struct ftc_process *process, uint64_t lease_ns)
 {
-    (void)comm;
-}
-
-void ftc_publish_multicast(struct ftc_comm *comm)
-{
-    (void)comm;
-}
-
-void ftc_lease_look(struct ftc_comm *comm, uint64_t lease_ns)
-{
-    (void)comm;
+    (void)process;
     ck_abort_msg("looking at a lease of %llu ns in a job of one node",
                  (unsigned long long)lease_ns);
 }
 
-_Noreturn void ftc_comm_leave(struct ftc_comm *comm, int exit_code, const char *why)
+_Noreturn void ftc_process_leave(struct ftc_process *process, int exit_code, const char *why)
 {
-    (void)comm;
+    (void)process;
     ck_abort_msg("leaving with %d: %s", exit_code, why);
 }
 
@@ -77,41 +66,41 @@ static struct scratch_job job;
 /* As for a rank the segment is attached, so that the launcher's lock belongs to another
  * descriptor. */
 static struct ftc_segment *segment;
-static struct ftc_comm comm;
+static struct ftc_process process;
 
 static void setup(void)
 {
     scratch_job_make(&job, 1);
     ck_assert_int_eq(ftc_segment_attach(&segment, job.name, true), 0);
-    comm = (struct ftc_comm){.size = 1,
-                             .segment = segment,
-                             .slot = ftc_segment_slot(segment, 0),
-                             .transport = &transport};
-    comm.config.heartbeat_period_ms = PERIOD_MS;
-    ck_assert_int_eq(pthread_mutex_init(&comm.lock, NULL), 0);
-    ck_assert_int_eq(ftc_bell_open(&comm.bell, segment, 0), 0);
+    process = (struct ftc_process){.size = 1,
+                                   .segment = segment,
+                                   .slot = ftc_segment_slot(segment, 0),
+                                   .transport = &transport};
+    process.config.heartbeat_period_ms = PERIOD_MS;
+    ck_assert_int_eq(pthread_mutex_init(&process.lock, NULL), 0);
+    ck_assert_int_eq(ftc_bell_open(&process.bell, segment, 0), 0);
     ck_assert_int_eq(pipe(messages), 0);
     atomic_store(&flooded, false);
-    ck_assert_int_eq(ftc_thread_start(&comm), 0);
+    ck_assert_int_eq(ftc_thread_start(&process), 0);
 }
 
 static void teardown(void)
 {
     atomic_store(&flooded, false);
-    ftc_thread_stop(&comm);
-    ftc_bell_close(&comm.bell);
+    ftc_thread_stop(&process);
+    ftc_bell_close(&process.bell);
     close(messages[0]);
     close(messages[1]);
-    pthread_mutex_destroy(&comm.lock);
+    pthread_mutex_destroy(&process.lock);
     ftc_segment_detach(segment);
     scratch_job_remove(&job);
 }
 
 static void wait_for_beats(uint64_t beats)
 {
-    uint64_t start = atomic_load(&comm.slot->heartbeat), until = ftc_clock_now() + DEADLINE;
+    uint64_t start = atomic_load(&process.slot->heartbeat), until = ftc_clock_now() + DEADLINE;
 
-    while (atomic_load(&comm.slot->heartbeat) < start + beats) {
+    while (atomic_load(&process.slot->heartbeat) < start + beats) {
         if (ftc_clock_now() > until)
             ck_abort_msg("the heart did not beat %d times", (int)beats);
         nanosleep(&(struct timespec){.tv_nsec = (long)FTC_NS_PER_MS}, NULL);
@@ -121,7 +110,7 @@ static void wait_for_beats(uint64_t beats)
 START_TEST(the_heart_beats_though_messages_never_stop_coming)
 {
     atomic_store(&flooded, true);
-    ftc_thread_nudge(&comm);
+    ftc_thread_nudge(&process);
     wait_for_beats(10);
 }
 END_TEST
@@ -129,23 +118,23 @@ END_TEST
 START_TEST(what_is_left_after_a_turn_is_taken_in_without_another_ring)
 {
     atomic_store(&flooded, true);
-    ftc_thread_nudge(&comm);
+    ftc_thread_nudge(&process);
     wait_for_beats(2);
-    uint64_t beats = atomic_load(&comm.slot->heartbeat);
+    uint64_t beats = atomic_load(&process.slot->heartbeat);
     unsigned long before = atomic_load(&steps);
     wait_for_beats(10);
     /* Without the ring there would be four steps for each beat. */
     ck_assert_uint_gt(atomic_load(&steps) - before,
-                      10 * (atomic_load(&comm.slot->heartbeat) - beats));
+                      10 * (atomic_load(&process.slot->heartbeat) - beats));
 }
 END_TEST
 
 START_TEST(it_stops_though_messages_never_stop_coming)
 {
     atomic_store(&flooded, true);
-    ftc_thread_nudge(&comm);
+    ftc_thread_nudge(&process);
     wait_for_beats(2);
-    ftc_thread_stop(&comm);
+    ftc_thread_stop(&process);
 }
 END_TEST
 
@@ -161,16 +150,17 @@ END_TEST
 
 START_TEST(a_shut_gate_leaves_it_to_the_caller)
 {
-    ftc_gate_enter(&comm);
+    ftc_gate_enter(&process);
     ck_assert_int_eq(write(messages[1], "!", 1), 1);
     wait_for_beats(2); /* the thread finishes what it was doing */
     unsigned long before = atomic_load(&steps);
-    uint64_t beats = atomic_load(&comm.slot->heartbeat);
+    uint64_t beats = atomic_load(&process.slot->heartbeat);
     wait_for_beats(20);
-    ck_assert_uint_le(atomic_load(&steps) - before, 2 + atomic_load(&comm.slot->heartbeat) - beats);
+    ck_assert_uint_le(atomic_load(&steps) - before,
+                      2 + atomic_load(&process.slot->heartbeat) - beats);
     before = atomic_load(&steps);
-    ck_assert(ftc_gate_leave(&comm));
-    ftc_gate_open(&comm); /* the thread finds what came meanwhile */
+    ck_assert(ftc_gate_leave(&process));
+    ftc_gate_open(&process); /* the thread finds what came meanwhile */
     wait_for_beats(10);
     ck_assert_uint_gt(atomic_load(&steps) - before, 100);
 }
@@ -179,12 +169,12 @@ END_TEST
 /* Does a call that ends at once ask for the gate to be opened? */
 static bool call_opens(void)
 {
-    pthread_mutex_lock(&comm.lock);
-    ftc_gate_enter(&comm);
-    bool opens = ftc_gate_leave(&comm);
-    pthread_mutex_unlock(&comm.lock);
+    pthread_mutex_lock(&process.lock);
+    ftc_gate_enter(&process);
+    bool opens = ftc_gate_leave(&process);
+    pthread_mutex_unlock(&process.lock);
     if (opens)
-        ftc_gate_open(&comm);
+        ftc_gate_open(&process);
     return opens;
 }
 
@@ -202,7 +192,7 @@ START_TEST(between_close_calls_the_gate_stays_shut_until_they_end)
     call_closely();
     ck_assert_int_eq(write(messages[1], "!", 1), 1);
     uint64_t until = ftc_clock_now() + DEADLINE;
-    while (atomic_load(&comm.thread.gate.stays_shut)) /* only the thread opens it */
+    while (atomic_load(&process.thread.gate.stays_shut)) /* only the thread opens it */
         ck_assert_uint_lt(ftc_clock_now(), until);
     unsigned long before = atomic_load(&steps);
     wait_for_beats(10);
@@ -214,13 +204,13 @@ END_TEST
 START_TEST(after_a_long_call_the_gate_is_opened_at_once)
 {
     call_closely();
-    pthread_mutex_lock(&comm.lock);
-    ftc_gate_enter(&comm);
+    pthread_mutex_lock(&process.lock);
+    ftc_gate_enter(&process);
     wait_for_beats(3);
-    bool opens = ftc_gate_leave(&comm);
-    pthread_mutex_unlock(&comm.lock);
+    bool opens = ftc_gate_leave(&process);
+    pthread_mutex_unlock(&process.lock);
     ck_assert(opens);
-    ftc_gate_open(&comm);
+    ftc_gate_open(&process);
     call_closely(); /* the gate may shut again */
 }
 END_TEST

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/set.h"
+#include "collectives/frame.h"
 #include "ftcoll.h"
 #include "node/board/level.h"
 
@@ -66,7 +67,7 @@ static void change_mark(int rank, const char *job)
     if (rank != DELEGATE && rank != DELEGATE + 2)
         return;
     if (ftc_segment_attach(&segment, job, true) != FTC_SUCCESS ||
-        ftc_level_open(&level, segment, DELEGATE + 1) != FTC_SUCCESS)
+        ftc_level_open(&level, segment, FTC_COMMUNICATOR_WORLD, DELEGATE + 1) != FTC_SUCCESS)
         wrong("cannot write in the segment");
     if (rank == DELEGATE) {
         wait_for_mark(level, FTC_LEVEL_PLACES);
@@ -96,7 +97,8 @@ int main(int argc, char **argv)
         wrong("nobody ended the job");
     }
     if (ftc_segment_attach(&segment, job, true) != FTC_SUCCESS ||
-        ftc_level_open(&level, segment, post ? DELEGATE + 1 : DELEGATE) != FTC_SUCCESS)
+        ftc_level_open(&level, segment, FTC_COMMUNICATOR_WORLD, post ? DELEGATE + 1 : DELEGATE) !=
+            FTC_SUCCESS)
         wrong("cannot write in the segment");
     forge(level, argv[1]);
     if (post)

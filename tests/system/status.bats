@@ -50,7 +50,8 @@ has() { # TEXT: blanks in a row count as one
     start pace
     look '[.ranks[] | select(.returned > 100)] | length == 4'
     [ "$(jq -r '.jobs[0].settings["collectives.algorithm"]' json)" = "${ALGORITHM:-board}" ]
-    has "algorithm ${ALGORITHM:-board}"
+    [ "$(jq -r '[.jobs[0].ranks[].activity | .communicator == 1 and (.algorithm == "board" or .algorithm == "tree")] | all' json)" = true ]
+    if [ "${ALGORITHM:-board}" = board ]; then has "algorithm board"; else has "algorithm tree"; fi
 }
 
 @test "a launcher that was stopped is shown as such" {

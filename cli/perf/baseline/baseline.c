@@ -6,17 +6,16 @@
 
 #include "base/error.h"
 #include "base/wire.h"
+#include "collectives/frame.h"
 #include "runtime/algorithms/table.h"
 #include "runtime/comm/call.h"
-#include "runtime/process/progress.h"
+#include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
+#include "runtime/process/progress.h"
 
 /* A message is a head and then what ftc_doubling_receive() takes. The head is
- *   u8 version | u8 kind | u16, u32 0 | u64 number of the call */
-#define HEAD    16
-#define VERSION 1
-/* The byte that holds the kinds of collectives/message.h. Those are small numbers. */
-#define KIND 255
+ *   u8 version | u8 kind | u16 0 | u64 communicator | u64 number of the call | zeroes up to 32 */
+#define HEAD 32
 
 /* Kept messages belong to the next call, which this rank has not come to. A rank sends at most one
  * message for each step of it. */
@@ -74,10 +73,9 @@ static struct ftc_buffer *encode_head(const struct ftc_doubling_run *run)
     if (buffer == NULL)
         return NULL;
     writer.data = buffer->data;
-    ftc_write_u8(&writer, VERSION);
-    ftc_write_u8(&writer, KIND);
-    ftc_write_align(&writer, 8);
+    ftc_frame_write(&writer, FTC_FRAME_BASELINE, 0, FTC_COMMUNICATOR_WORLD);
     ftc_write_u64(&writer, run->calls);
+    ftc_write_align(&writer, HEAD);
     return buffer;
 }
 
@@ -88,10 +86,11 @@ static void send(struct ftc_comm *comm, const struct ftc_doubling_output *output
     struct ftc_value value = {.buffer = ftc_buffer_new(output->size), .size = output->size};
 
     if (head == NULL || value.buffer == NULL)
-        ftc_progress_must(comm, FTC_ERR_NOMEM);
+        ftc_progress_must(comm->process, FTC_ERR_NOMEM);
     memcpy(value.buffer->data, output->bytes, output->size);
-    ftc_progress_must(comm, comm->transport->ops->send(comm->transport, run->rank[output->to], head,
-                                                       &value, false));
+    ftc_progress_must(comm->process, comm->process->transport->ops->send(comm->process->transport,
+                                                                         run->rank[output->to],
+                                                                         head, &value, false));
     ftc_buffer_unref(value.buffer);
     ftc_buffer_unref(head);
 }
@@ -106,19 +105,16 @@ static void put_out(struct ftc_comm *comm)
 
 /* --- in --- */
 
-static bool owns(const struct ftc_comm *comm, const struct ftc_buffer *buffer)
-{
-    (void)comm;
-    return buffer->size >= 2 && buffer->data[1] == KIND;
-}
-
 static bool read_head(const struct ftc_buffer *message, uint64_t *call)
 {
     struct ftc_reader reader = {.data = message->data, .size = message->size};
-    bool sound = ftc_read_u8(&reader) == VERSION && ftc_read_u8(&reader) == KIND;
+    uint64_t communicator;
+    uint16_t own;
+    int kind;
+    bool sound = ftc_frame_read(&reader, &kind, &own, &communicator);
 
-    ftc_read_align(&reader, 8);
     *call = ftc_read_u64(&reader);
+    ftc_read_align(&reader, HEAD);
     return sound && !reader.failed;
 }
 
@@ -173,9 +169,9 @@ static void take_kept(struct ftc_comm *comm)
     for (int i = 0; i < run->kepts; i++) {
         int rc = take(comm, run->kept[i].from, run->kept[i].message);
         if (rc == FTC_ERR_PROTO)
-            ftc_progress_accuse(comm, run->kept[i].from, "sent a damaged message");
+            ftc_progress_accuse(comm->process, run->kept[i].from, "sent a damaged message");
         else
-            ftc_progress_must(comm, rc);
+            ftc_progress_must(comm->process, rc);
         ftc_buffer_unref(run->kept[i].message);
     }
     run->kepts = 0;
@@ -209,15 +205,15 @@ static void run_core(struct ftc_comm *comm)
 {
     const struct ftc_set *known = ftc_member_known_failed(comm->member);
 
-    comm->delivered = false; /* so that a step takes in more than one message */
-    ftc_progress_failures(comm);
+    comm->driven.waits = true; /* so that a step takes in more than one message */
+    ftc_progress_failures(comm->process);
     for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
         notice(comm, rank);
     ftc_doubling_start(comm->doubling->core);
     put_out(comm);
     take_kept(comm);
-    ftc_progress_until(comm, &(struct ftc_until){.done = is_over});
-    comm->delivered = true;
+    ftc_comm_wait(comm, &(struct ftc_until){.done = is_over});
+    comm->driven.waits = false;
 }
 
 static int result(const struct ftc_doubling *core, double *recv, size_t count)
@@ -284,14 +280,14 @@ FTC_API int ftc_baseline_allreduce(enum ftc_doubling_algorithm algorithm, const 
     rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)
         return rc;
-    rc = comm->alone ? run_alone(&settings, send, recv) : run(comm, &settings, send, recv);
+    rc = comm->process->alone ? run_alone(&settings, send, recv) : run(comm, &settings, send, recv);
     return ftc_call_end(comm, rc);
 }
 
 const struct ftc_algorithm ftc_algorithm_baseline = {
     .open = baseline_open,
     .close = baseline_close,
-    .owns = owns,
+    .frame = FTC_FRAME_BASELINE,
     .receive = receive_message,
     .notice = notice,
 };

@@ -1,0 +1,67 @@
+/*
+ * What all messages between ranks begin with, and who owns which kind of message:
+ *
+ *   u8 version | u8 kind | u16 of the kind's own | u64 number of the communicator
+ *
+ * The rest depends on the kind. Messages of the agreement core have the kinds of
+ * enum ftc_message_kind; the others are listed here. All that is read is untrusted.
+ */
+#ifndef FTC_COLLECTIVES_FRAME_H
+#define FTC_COLLECTIVES_FRAME_H
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/wire.h"
+
+#define FTC_FRAME_HEAD 12 /* bytes */
+
+/* Of all messages but those of gossip aggregation, which have one of their own (gossip/wire.h). */
+#define FTC_FRAME_VERSION 5
+
+/* The communicator of all ranks of a job. 0 is the number of none. */
+#define FTC_COMMUNICATOR_WORLD 1
+
+/* The kinds of messages that are not of the agreement core. Its kinds are small numbers. */
+enum ftc_frame_kind {
+    FTC_FRAME_RING = 253,    /* blocks of large allreduces: ring/large.h */
+    FTC_FRAME_FLOW = 254,    /* flow control: runtime/comm/flow.h */
+    FTC_FRAME_BASELINE = 255 /* allreduces without tolerance: cli/perf/baseline/baseline.h */
+};
+
+/* The kind of a message; -1: it is too short for a head. */
+static inline int ftc_frame_kind(const struct ftc_buffer *message)
+{
+    return message->size >= FTC_FRAME_HEAD ? message->data[1] : -1;
+}
+
+/* The number of the communicator that a message names; 0: it is too short for a head. */
+static inline uint64_t ftc_frame_communicator(const struct ftc_buffer *message)
+{
+    struct ftc_reader reader = {.data = message->data, .size = message->size, .used = 4};
+
+    return message->size >= FTC_FRAME_HEAD ? ftc_read_u64(&reader) : 0;
+}
+
+static inline void ftc_frame_write(struct ftc_writer *writer, int kind, uint16_t own,
+                                   uint64_t communicator)
+{
+    ftc_write_u8(writer, FTC_FRAME_VERSION);
+    ftc_write_u8(writer, (uint8_t)kind);
+    ftc_write_u16(writer, own);
+    ftc_write_u64(writer, communicator);
+}
+
+/* Reads a head. False: the version is another one, or the message is too short. */
+static inline bool ftc_frame_read(struct ftc_reader *reader, int *kind, uint16_t *own,
+                                  uint64_t *communicator)
+{
+    bool sound = ftc_read_u8(reader) == FTC_FRAME_VERSION;
+
+    *kind = ftc_read_u8(reader);
+    *own = ftc_read_u16(reader);
+    *communicator = ftc_read_u64(reader);
+    return sound && !reader->failed;
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* The life of a communicator. */
+#include "runtime/comm/comm.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "runtime/comm/algorithm.h"
+#include "runtime/comm/drive.h"
+#include "runtime/comm/publish.h"
+
+static int make_member(struct ftc_comm *comm)
+{
+    int nodes = comm->process->alone ? 1 : ftc_segment_nodes(comm->process->segment);
+    int rc = ftc_flips_parse(comm->process->config.drill_flip, &comm->flips);
+
+    if (rc != 0)
+        return ftc_error_wrap(FTC_ERR_CONFIG, "drill.flip");
+    comm->choice = (struct ftc_choice_job){
+        .config = &comm->process->config,
+        .nodes = nodes,
+        .member = ftc_choice_member(&comm->process->config, comm->size, nodes, comm->rank,
+                                    ftc_flips_any(&comm->flips) ? &comm->flips : NULL)};
+    comm->choice.member.fragment = comm->process->fragment;
+    comm->choice.member.communicator = comm->driven.number;
+    rc = ftc_algorithms_settings(comm, &comm->choice.member);
+    if (rc == 0)
+        rc = ftc_member_create(&comm->member, &comm->choice.member);
+    if (rc == 0)
+        comm->choice.failed = ftc_member_agreed_failed(comm->member);
+    return rc;
+}
+
+static void add_driven(struct ftc_process *process, struct ftc_driven *driven)
+{
+    driven->ops = &ftc_comm_ops;
+    driven->next = process->driven;
+    process->driven = driven;
+}
+
+static void remove_driven(struct ftc_process *process, const struct ftc_driven *driven)
+{
+    struct ftc_driven **link = &process->driven;
+
+    while (*link != NULL && *link != driven)
+        link = &(*link)->next;
+    if (*link != NULL)
+        *link = driven->next;
+}
+
+void ftc_comm_close(struct ftc_comm *comm)
+{
+    if (comm->member != NULL && !comm->process->alone)
+        ftc_publish_multicast(comm);
+    remove_driven(comm->process, &comm->driven);
+    ftc_member_destroy(comm->member);
+    ftc_algorithms_close(comm);
+    ftc_snapshot_fini(&comm->snapshot);
+    free(comm->report_failed);
+    free(comm->report_corrupt);
+    free(comm);
+}
+
+static int build(struct ftc_comm *comm)
+{
+    int rc = ftc_snapshot_init(&comm->snapshot, comm->size);
+
+    comm->report_failed = calloc((size_t)comm->size, sizeof(int));
+    comm->report_corrupt = calloc((size_t)comm->size, sizeof(int));
+    if (rc == 0 && (comm->report_failed == NULL || comm->report_corrupt == NULL))
+        rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
+    if (rc == 0)
+        rc = make_member(comm);
+    if (rc == 0 && !comm->process->alone)
+        rc = ftc_algorithms_open(comm);
+    return rc;
+}
+
+int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process, uint64_t number)
+{
+    struct ftc_comm *comm = calloc(1, sizeof(*comm));
+
+    if (comm == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
+    comm->process = process;
+    comm->rank = process->rank;
+    comm->size = process->size;
+    comm->driven.number = number;
+    comm->ran = -1;
+    add_driven(process, &comm->driven);
+    int rc = build(comm);
+    if (rc == 0)
+        *out = comm;
+    else
+        ftc_comm_close(comm);
+    return rc;
+}

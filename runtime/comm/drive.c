@@ -1,0 +1,339 @@
+/* Drives the member of a communicator: all that happens outside of the protocol. */
+#include "runtime/comm/drive.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/error.h"
+#include "base/probes.h"
+#include "runtime/comm/algorithm.h"
+#include "runtime/comm/mismatch.h"
+#include "runtime/comm/publish.h"
+#include "runtime/process/multicast.h"
+#include "runtime/process/progress.h"
+#include "runtime/process/reach.h"
+
+/* --- timers: of the member, and of an algorithm --- */
+
+static void set_due(struct ftc_comm *comm)
+{
+    uint64_t member = comm->member_due_ns, other = comm->algorithm_due_ns;
+
+    ftc_progress_due(comm->process, &comm->driven,
+                     member == 0 || (other != 0 && other < member) ? other : member);
+}
+
+void ftc_comm_algorithm_due(struct ftc_comm *comm, uint64_t due_ns)
+{
+    comm->algorithm_due_ns = due_ns;
+    set_due(comm);
+}
+
+/* Returns whether the timer is due by now, and if so, unsets it. */
+static bool take_due(struct ftc_comm *comm, uint64_t *due_ns)
+{
+    if (*due_ns == 0 || ftc_clock_now() < *due_ns)
+        return false;
+    *due_ns = 0;
+    set_due(comm);
+    return true;
+}
+
+/* --- outputs --- */
+
+static void output_send(struct ftc_comm *comm, const struct ftc_output *output)
+{
+    struct ftc_process *process = comm->process;
+
+    ftc_publish_sent(comm, output->message, output->head->size + output->value.size);
+    ftc_progress_must(process,
+                      process->transport->ops->send(process->transport, output->to, output->head,
+                                                    &output->value, output->urgent));
+    ftc_drill_pass(&process->drill, FTC_DRILL_SEND);
+}
+
+static void output_multicast(struct ftc_comm *comm, const struct ftc_output *output)
+{
+    ftc_publish_sent(comm, output->message, output->head->size + output->value.size);
+    ftc_runtime_multicast_send(comm->process, output);
+    ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
+}
+
+/* Only the rank that compared the results logs this, so that the job has one line of it. */
+static void log_verdict(struct ftc_comm *comm, int status)
+{
+    struct ftc_member_report report;
+    char heads[128];
+
+    ftc_member_report(comm->member, &report);
+    if (report.coordinator != comm->rank || ftc_set_empty(report.wrong))
+        return;
+    FTC_LOG(&comm->process->log, FTC_LOG_WARN,
+            "silent corruption: of %u results that should be equal, those of the subtrees of rank "
+            "%s %s",
+            report.compared, ftc_set_format(report.wrong, heads, sizeof(heads)),
+            status == FTC_SUCCESS ? "were wrong and are corrected" : "differ; none is taken");
+}
+
+static void output_deliver(struct ftc_comm *comm, const struct ftc_output *output)
+{
+    struct ftc_request *request = comm->deciding;
+
+    assert(request != NULL);
+    ftc_drill_pass(&comm->process->drill, FTC_DRILL_DELIVER);
+    ftc_algorithms_deliver(comm, output);
+    if (output->status == FTC_SUCCESS && request->receive != NULL && output->result.size > 0)
+        memcpy(request->receive, ftc_value_bytes(&output->result), output->result.size);
+    request->status = output->status;
+    request->decided = true;
+    comm->deciding = NULL;
+    comm->driven.waits = false;
+    comm->process->delivered = true;
+    if (comm->process->config.integrity == FTC_INTEGRITY_VOTE)
+        log_verdict(comm, output->status);
+}
+
+static void log_flip(struct ftc_comm *comm)
+{
+    const struct ftc_flip *flip = ftc_member_flip(comm->member);
+
+    FTC_LOG(&comm->process->log, FTC_LOG_INFO,
+            "drill: bit %d of %s.%d turned over in operation %llu", flip->bit,
+            ftc_flip_variable_name(flip->variable), flip->element, (unsigned long long)flip->op);
+}
+
+/* The member does no I/O, so the probe for a new ballot fires here, before the outputs of that
+ * ballot. */
+static void probe_ballot(struct ftc_comm *comm)
+{
+    uint64_t entered = ftc_member_ballots(comm->member);
+    const struct ftc_epoch *last = ftc_member_entered(comm->member);
+
+    if (entered == comm->probed_ballots)
+        return;
+    comm->probed_ballots = entered;
+    FTC_PROBE_BALLOT(last->op, last->ballot.i, last->ballot.s, entered);
+}
+
+static void carry_out(struct ftc_comm *comm, const struct ftc_output *output)
+{
+    switch (output->kind) {
+    case FTC_OUTPUT_SEND:
+        output_send(comm, output);
+        break;
+    case FTC_OUTPUT_DELIVER:
+        output_deliver(comm, output);
+        break;
+    case FTC_OUTPUT_MULTICAST:
+        output_multicast(comm, output);
+        break;
+    case FTC_OUTPUT_MORE:
+        comm->driven.more = true;
+        break;
+    case FTC_OUTPUT_TIMER:
+        comm->member_due_ns = ftc_clock_now() + output->delay_ns;
+        set_due(comm);
+        break;
+    case FTC_OUTPUT_ACCUSE:
+        ftc_progress_accuse(comm->process, output->to, "broke the protocol");
+        break;
+    case FTC_OUTPUT_FENCED:
+        ftc_process_leave(comm->process, FTC_EXIT_FENCED, "this process was declared failed");
+    case FTC_OUTPUT_CORRUPT:
+        ftc_process_leave(
+            comm->process, FTC_EXIT_CORRUPT,
+            "a value in the memory of this process has changed by itself: a checksum says so");
+    case FTC_OUTPUT_FLIPPED:
+        log_flip(comm);
+        break;
+    case FTC_OUTPUT_MISMATCH:
+        ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, ftc_member_mismatch(comm->member));
+    }
+}
+
+void ftc_comm_outputs(struct ftc_comm *comm)
+{
+    const struct ftc_output *output;
+
+    if (FTC_PROBES)
+        probe_ballot(comm);
+    while ((output = ftc_member_next_output(comm->member)) != NULL)
+        carry_out(comm, output);
+}
+
+/* --- inputs --- */
+
+static struct ftc_comm *comm_of(struct ftc_driven *driven)
+{
+    return (struct ftc_comm *)driven;
+}
+
+static void notice(struct ftc_driven *driven, int rank)
+{
+    struct ftc_comm *comm = comm_of(driven);
+
+    ftc_progress_must(comm->process, ftc_member_notice(comm->member, rank));
+    ftc_comm_outputs(comm);
+    ftc_algorithms_notice(comm, rank);
+}
+
+static void noticed(struct ftc_driven *driven)
+{
+    ftc_publish_noticed(comm_of(driven));
+}
+
+static int receive_of_member(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    ftc_algorithms_precede(comm);
+    int rc = ftc_member_receive(comm->member, from, message);
+    if (rc == 0) /* it is sound */
+        ftc_algorithms_look(comm, from, message);
+    return rc;
+}
+
+static int receive_message(struct ftc_driven *driven, int from, struct ftc_buffer *message)
+{
+    struct ftc_comm *comm = comm_of(driven);
+    const struct ftc_algorithm *owner = ftc_algorithms_owner(message);
+    int rc = owner != NULL ? owner->receive(comm, from, message)
+                           : receive_of_member(comm, from, message);
+
+    ftc_comm_outputs(comm);
+    return rc;
+}
+
+static int receive_datagram(struct ftc_driven *driven, int from, struct ftc_buffer *payload)
+{
+    struct ftc_comm *comm = comm_of(driven);
+    int rc = ftc_member_datagram(comm->member, from, payload);
+
+    ftc_comm_outputs(comm);
+    return rc;
+}
+
+static bool before_messages(struct ftc_driven *driven)
+{
+    struct ftc_comm *comm = comm_of(driven);
+
+    if (!take_due(comm, &comm->member_due_ns))
+        return false;
+    ftc_progress_must(comm->process, ftc_member_timer(comm->member));
+    ftc_comm_outputs(comm);
+    return true;
+}
+
+/* The timer of an algorithm means that no message came. It is looked at after the messages, because
+ * a rank that did not run for long may find both a message and the timer. The member goes on with
+ * its work when the messages are taken in and the outputs are carried out. */
+static bool after_messages(struct ftc_driven *driven)
+{
+    struct ftc_comm *comm = comm_of(driven);
+
+    ftc_algorithms_received(comm);
+    bool any = take_due(comm, &comm->algorithm_due_ns);
+    if (any)
+        ftc_algorithms_timer(comm);
+    if (!driven->more)
+        return any;
+    driven->more = false;
+    ftc_progress_must(comm->process, ftc_member_more(comm->member));
+    ftc_comm_outputs(comm);
+    return true;
+}
+
+static int awaits(const struct ftc_driven *driven)
+{
+    const struct ftc_comm *comm = (const struct ftc_comm *)driven;
+    int rank = ftc_algorithms_await(comm);
+
+    return rank >= 0 ? rank : ftc_member_awaits(comm->member);
+}
+
+static void rests(struct ftc_driven *driven)
+{
+    ftc_publish_multicast(comm_of(driven));
+}
+
+static void beat(struct ftc_driven *driven)
+{
+    ftc_publish_beat(comm_of(driven));
+}
+
+const struct ftc_driven_ops ftc_comm_ops = {
+    .notice = notice,
+    .noticed = noticed,
+    .receive = receive_message,
+    .datagram = receive_datagram,
+    .before = before_messages,
+    .after = after_messages,
+    .awaits = awaits,
+    .rests = rests,
+    .beat = beat,
+};
+
+int ftc_comm_learn_from_board(struct ftc_comm *comm)
+{
+    const struct ftc_set *known = comm->board != NULL ? ftc_board_known(comm->board) : NULL;
+    int rc = 0;
+
+    for (int rank = 0; known != NULL && rc == 0 && (rank = ftc_set_next(known, rank)) >= 0; rank++)
+        rc = ftc_member_notice(comm->member, rank);
+    return rc;
+}
+
+/* --- waiting --- */
+
+static uint64_t sleep_ns(const struct ftc_process *process, uint64_t longest_ns)
+{
+    uint64_t ns = ftc_progress_sleep_ns(process);
+
+    return longest_ns > 0 && longest_ns < ns ? longest_ns : ns;
+}
+
+/* First announces the sleep, and only then looks at all that could end the wait. In the other order
+ * a ring between the look and the sleep would be lost. */
+static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
+{
+    struct ftc_process *process = comm->process;
+
+    ftc_algorithms_sleep(comm);
+    ftc_publish_activity(comm, until->wait);
+    ftc_publish_multicast(comm);
+    ftc_reach_publish(process);
+    int datagrams = ftc_runtime_multicast_fd(process);
+    int messages = process->transport->ops->descriptor(process->transport);
+    uint32_t expected = ftc_bell_prepare(&process->bell);
+    bool slept = !ftc_progress_ready(process) && !until->done(comm, until->arg);
+    if (slept)
+        ftc_bell_sleep(&process->bell, expected, sleep_ns(process, until->longest_ns), messages,
+                       datagrams);
+    ftc_bell_awake(&process->bell);
+    if (slept && until->wait == FTC_WAIT_NOTHING && !ftc_progress_ready(process))
+        ftc_job_look_for_mismatch(comm);
+}
+
+void ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until)
+{
+    const struct ftc_patience *patience = &comm->process->patience;
+    int idle = 0;
+
+    while (!until->done(comm, until->arg)) {
+        if (ftc_progress_step(comm->process)) {
+            idle = 0;
+            continue;
+        }
+        idle++;
+        if (idle <= patience->spins) {
+            ftc_cpu_relax();
+        } else if (idle <= patience->spins + patience->yields) {
+            sched_yield();
+        } else {
+            sleep_once(comm, until);
+            /* Woken: others may be about to run, so it yields again before it sleeps. */
+            idle = patience->spins;
+        }
+    }
+}

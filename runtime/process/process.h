@@ -1,0 +1,152 @@
+/*
+ * A process of a job: what connects it to its node and to the other ranks, its settings, its
+ * progress thread, and the communicators that it drives. There is one for each process. Only the
+ * files of runtime/ include this header.
+ */
+#ifndef FTC_RUNTIME_PROCESS_PROCESS_H
+#define FTC_RUNTIME_PROCESS_PROCESS_H
+
+#include <ev.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "base/log.h"
+#include "base/set.h"
+#include "config/config.h"
+#include "include/ftcoll.h"
+#include "node/bell.h"
+#include "node/segment/segment.h"
+#include "runtime/process/drill.h"
+#include "transport/transport.h"
+
+struct ftc_multicast;
+
+/* How long a waiting call stays awake. It first looks `spins` times without giving way, if cores
+ * are free. Then it looks `yields` times, with a sched_yield() after each look. Then it sleeps. */
+struct ftc_patience {
+    int spins, yields;
+};
+
+/* Decides whether the caller or the progress thread watches the transport's descriptor
+ * (runtime/process/gate.h). The members marked "thread" belong to the progress thread alone. */
+struct ftc_gate {
+    int fd;        /* epoll that holds the transport's descriptor; -1: the transport has none */
+    ev_io sockets; /* thread: watches fd */
+    ev_timer tick; /* thread: runs until a tick finds that the gate does not stay shut any more */
+    atomic_bool stays_shut; /* the gate is shut between calls, too; changed under the lock */
+    atomic_ulong calls;     /* number of calls that have begun */
+    uint64_t calls_at_tick; /* thread: the value of `calls` at the last tick */
+    /* The caller's, from here on. */
+    int close; /* calls in a row that began soon after the call before had ended */
+    /* When the last call began, and when the last call that is over ended. */
+    uint64_t entered_ns, left_ns;
+};
+
+/* The progress thread. It increments the heartbeat, and it answers for finished operations while
+ * the caller is outside of the library. */
+struct ftc_thread {
+    pthread_t id;
+    bool running; /* the thread was started and has not been joined yet */
+    struct ev_loop *loop;
+    /* `beat` fires in each heartbeat period. `due` fires for process->timer_ns. */
+    ev_timer beat, due;
+    /* The socket at which this rank is rung while the caller is outside, and launcher_fd. */
+    ev_io bell, launcher;
+    struct ftc_gate gate;
+    ev_async nudge;     /* wakes the loop */
+    uint64_t armed_ns;  /* when `due` fires; 0: never; under the lock */
+    int launcher_fd;    /* pidfd of the launcher; -1: none, and each beat looks for the launcher */
+    atomic_bool stop;   /* the thread must end */
+    atomic_bool missed; /* the thread had work, but the caller held the lock */
+    /* The caller waits for the lock. The thread then does not take it: otherwise the thread would
+     * always get it before the caller. */
+    atomic_bool wanted;
+};
+
+/* The rank between whose memory and ours data is copied (runtime/process/peer_memory.h). */
+struct ftc_peer {
+    bool known; /* rank and pid are set */
+    int rank;
+    pid_t pid; /* process of the rank; 0: copies are not possible or not allowed */
+};
+
+/* Lies in a page of its own. In a child made by fork() the kernel wipes this page. */
+struct ftc_guard {
+    int mine; /* 1 in the process that called ftc_init(), 0 in its children */
+};
+
+struct ftc_driven;
+
+/* What a process does with one of its communicators. All functions run under process->lock, but
+ * `beat`, which the progress thread calls without it. */
+struct ftc_driven_ops {
+    void (*notice)(struct ftc_driven *driven, int rank); /* `rank` has failed */
+    void (*noticed)(struct ftc_driven *driven);          /* all failures so far are taken in */
+    /* Takes in a message. FTC_ERR_PROTO: the sender broke the protocol; FTC_ERR_NOMEM. */
+    int (*receive)(struct ftc_driven *driven, int from, struct ftc_buffer *message);
+    /* Takes in a datagram. FTC_ERR_PROTO: it makes no sense; FTC_ERR_NOMEM. */
+    int (*datagram)(struct ftc_driven *driven, int from, struct ftc_buffer *payload);
+    /* Do what is due before messages are taken in, and after. True: there was something to do. */
+    bool (*before)(struct ftc_driven *driven);
+    bool (*after)(struct ftc_driven *driven);
+    int (*awaits)(const struct ftc_driven *driven); /* the rank whose message it awaits, or -1 */
+    void (*rests)(struct ftc_driven *driven);       /* there is nothing more to do now */
+    void (*beat)(struct ftc_driven *driven);        /* with each heartbeat */
+};
+
+/* A communicator as its process drives it. */
+struct ftc_driven {
+    struct ftc_driven *next;
+    const struct ftc_driven_ops *ops;
+    uint64_t number; /* in each message (collectives/frame.h) */
+    uint64_t due_ns; /* when a timer of it is due; 0: none is set */
+    bool more;       /* it has work left, which `after` does */
+    bool waits;      /* a call waits for a delivery: steps take in many messages */
+};
+
+struct ftc_process {
+    int rank, size; /* in the job */
+    bool alone;     /* a job of one rank: it has no segment, no transport and no progress thread */
+    bool joined;    /* this process has written its pid into the slot */
+    struct ftc_guard *guard;
+    struct ftc_config config;
+    uint64_t started_ns; /* when ftc_init() made this process a rank */
+    struct ftc_log log;
+    struct ftc_segment *segment; /* of this node; NULL if alone */
+    struct ftc_slot *slot;       /* the words of this rank in the segment */
+    struct ftc_bell bell;        /* rings wake this rank by it */
+    struct ftc_transport *transport;
+    struct ftc_buffer_pool *pool;    /* buffers of large messages that were received */
+    struct ftc_multicast *multicast; /* NULL: the settings do without it, or it fails here */
+    uint32_t fragment;               /* bytes of a decision that go into one datagram */
+    uint64_t multicasts;             /* decisions that this process has sent by multicast */
+    uint64_t senseless;              /* datagrams that were rejected as malformed */
+    struct ftc_thread thread;
+    struct ftc_patience patience;
+    struct ftc_drill drill;
+    struct ftc_peer peer;
+
+    /* Its holder drives the communicators. A caller holds it for the whole of a call, except for a
+     * call on the board. Between calls the progress thread takes it. It guards what follows. */
+    pthread_mutex_t lock;
+    struct ftc_driven *driven; /* the communicators; the world is the last one */
+    bool delivered;            /* a call that waited was delivered in this step */
+    uint32_t failures_seen;    /* how many entries of the segment's failure log are taken in */
+    struct ftc_set failed;     /* the ranks of these entries */
+    struct ftc_set accused; /* this rank has accused them, and was not told yet that they failed */
+    uint64_t reached_ns;    /* when ftc_reach_publish() last wrote to the slot */
+    uint64_t timer_ns;      /* the earliest due_ns of the communicators; 0: none is set */
+    bool clogged;           /* the transport could not send all: the receivers do not keep up */
+};
+
+/* Logs why, and ends this process. It may be in the middle of anything: for all other ranks this is
+ * a fail-stop failure. */
+_Noreturn void ftc_process_leave(struct ftc_process *process, int exit_code, const char *why);
+
+/* Logs why, asks the launcher to end all ranks with `exit_code`, and ends this process, because of
+ * an error that no rank can survive. If several ranks ask, the first one's exit code counts. */
+_Noreturn void ftc_process_end_job(struct ftc_process *process, int exit_code, const char *why);
+
+#endif
