@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/wire.h"
+#include "collectives/frame.h"
 #include "collectives/ring/large.h"
 #include "include/ftcoll.h"
 
@@ -189,7 +190,7 @@ static void fail(struct fuzz *z)
 
 static void feed(struct fuzz *z, struct ftc_buffer *message)
 {
-    if (ftc_large_is_message(message))
+    if (ftc_frame_kind(message) == FTC_FRAME_RING)
         judge(z, ftc_large_receive(z->large, &z->now, peer(z), message));
     else
         judge(z, ftc_large_look(z->large, peer(z), message));
