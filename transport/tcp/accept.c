@@ -4,11 +4,9 @@
  * the oldest is dropped: the oldest of the same address if that has too many.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "transport/tcp/internal.h"
