@@ -430,11 +430,6 @@ void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment)
     ftc_status_look(status, segment);
 }
 
-bool ftc_status_live(const struct ftc_status_rank *rank)
-{
-    return rank->state == FTC_STATUS_JOINED || rank->state == FTC_STATUS_FINALIZED;
-}
-
 bool ftc_status_over(const struct ftc_status *status)
 {
     return status->state == FTC_JOB_ENDED || !status->launcher_alive;

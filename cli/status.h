@@ -121,6 +121,12 @@ struct ftc_status_rank {
     int next;   /* the next rank of the chain; -1: the chain ends here */
 };
 
+/* The rank has joined, and is not gone. */
+static inline bool ftc_status_live(const struct ftc_status_rank *rank)
+{
+    return rank->state == FTC_STATUS_JOINED || rank->state == FTC_STATUS_FINALIZED;
+}
+
 /* What --stacks found for one rank. */
 struct ftc_status_stack {
     bool taken;      /* a look at this rank was wanted */
@@ -181,8 +187,7 @@ void ftc_status_look(struct ftc_status *status, struct ftc_segment *segment);
  * 0.6 s. */
 void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment);
 
-bool ftc_status_live(const struct ftc_status_rank *rank); /* the rank has joined, and is not gone */
-bool ftc_status_over(const struct ftc_status *status);    /* the job or its launcher has ended */
+bool ftc_status_over(const struct ftc_status *status); /* the job or its launcher has ended */
 
 /* --- which rank waits for which (blame.c) --- */
 

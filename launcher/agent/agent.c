@@ -430,6 +430,30 @@ void ftc_agent_keep_lease(struct ftc_agent *agent)
     publish_lease(agent);
 }
 
+/* --- a turn --- */
+
+/* When all ranks of this node have ended, the node leaves its own base before other nodes can learn
+ * of it. Once they know, this node may not be in their base any more, and it must not count
+ * itself. */
+static void leave_base(struct ftc_agent *agent)
+{
+    if (agent->idle || !ftc_mirror_ended_here(&agent->mirror))
+        return;
+    /* This process may have been stopped so long that its lease has run out, and that the others
+     * have left. Then it cannot tell how the job ended. */
+    ftc_agent_keep_lease(agent);
+    if (agent->apart || agent->fenced)
+        return;
+    agent->idle = true;
+    ftc_lease_left(agent->lease, agent->meeting.node, ftc_clock_now());
+}
+
+void ftc_agent_look(struct ftc_agent *agent)
+{
+    leave_base(agent);
+    ftc_agent_tell(agent);
+}
+
 static void set_due(struct ftc_agent *agent, bool more)
 {
     uint64_t now = ftc_clock_now(), due = more ? now : now + agent->period_ns;

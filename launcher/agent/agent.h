@@ -77,7 +77,8 @@ int ftc_agent_start(struct ftc_agent *agent, struct ev_loop *loop, const struct 
                     struct ftc_watcher *watcher);
 void ftc_agent_fini(struct ftc_agent *agent);
 
-/* Tell the other agents what is new about the ranks of this node. */
+/* Tell the other agents what is new about the ranks of this node. If all of them have ended, the
+ * node leaves its base first. */
 void ftc_agent_look(struct ftc_agent *agent);
 /* Look at the lease. Afterwards this node may be apart or fenced. */
 void ftc_agent_keep_lease(struct ftc_agent *agent);

@@ -16,9 +16,11 @@ void ftc_agent_drop_node(struct ftc_agent *agent, int node);
 /* Send to a node, unless it is gone. If memory runs out, that is logged. */
 void ftc_agent_send(struct ftc_agent *agent, int node, const struct ftc_agent_message *message);
 void ftc_agent_send_all(struct ftc_agent *agent, const struct ftc_agent_message *message);
+/* Tell the other agents what is new about the ranks of this node. */
+void ftc_agent_tell(struct ftc_agent *agent);
 /* Pass on the notices that came from other nodes. */
 void ftc_agent_pass_notices(struct ftc_agent *agent);
-/* Tell the other agents what the ranks of this node do, when it is time again. */
+/* Show the other agents what the ranks of this node do, when it is time again. */
 void ftc_agent_show(struct ftc_agent *agent);
 
 #endif

@@ -111,27 +111,10 @@ static void look_at(struct ftc_agent *agent, int rank)
     }
 }
 
-/* When all ranks of this node have ended, the node leaves its own base before other nodes can learn
- * of it. Once they know, this node may not be in their base any more, and it must not count
- * itself. */
-static void leave_base(struct ftc_agent *agent)
-{
-    if (agent->idle || !ftc_mirror_ended_here(&agent->mirror))
-        return;
-    /* This process may have been stopped so long that its lease has run out, and that the others
-     * have left. Then it cannot tell how the job ended. */
-    ftc_agent_keep_lease(agent);
-    if (agent->apart || agent->fenced)
-        return;
-    agent->idle = true;
-    ftc_lease_left(agent->lease, agent->meeting.node, ftc_clock_now());
-}
-
-void ftc_agent_look(struct ftc_agent *agent)
+void ftc_agent_tell(struct ftc_agent *agent)
 {
     int count, first = ftc_segment_local(agent->mirror.segment, &count);
 
-    leave_base(agent);
     for (int rank = first; rank < first + count; rank++)
         look_at(agent, rank);
 }

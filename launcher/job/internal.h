@@ -71,11 +71,11 @@ void ftc_job_look_for_end(struct ftc_job *job);
 bool ftc_job_spawning(const struct ftc_job *job);
 void ftc_job_set_callbacks(struct ftc_job *job);
 void ftc_job_on_pmix_abort(void *arg, int rank, int code); /* runs in PMIx's thread */
-/* Set up `spawner`, `poke`, `timeout` and `check`. */
+/* Set up `poke`, `timeout` and `check`. */
 void ftc_job_init_watchers(struct ftc_job *job);
 
-/* job/start.c. The callback of `spawner`. */
-void ftc_job_on_spawn(struct ev_loop *loop, struct ev_idle *idle, int events);
+/* job/start.c. Set up `spawner`. */
+void ftc_job_init_spawner(struct ftc_job *job);
 
 /* job/nodes.c: several nodes. */
 int ftc_job_meet(struct ftc_job *job);

@@ -187,6 +187,7 @@ static int prepare_node(struct ftc_job *job, char *const environment[])
     if (job->loop == NULL)
         return ftc_error_set(FTC_ERR_SYSTEM, "cannot make an event loop: %m; raise ulimit -n");
     ftc_job_init_watchers(job);
+    ftc_job_init_spawner(job);
     return make_loop(job);
 }
 

@@ -312,10 +312,9 @@ void ftc_job_set_callbacks(struct ftc_job *job)
 
 void ftc_job_init_watchers(struct ftc_job *job)
 {
-    ev_idle_init(&job->spawner, ftc_job_on_spawn);
     ev_async_init(&job->poke, on_poke);
     ev_timer_init(&job->timeout, on_timeout, job->command->timeout_s, 0);
     ev_timer_init(&job->check, on_check, CHECK_SECONDS, CHECK_SECONDS);
-    job->spawner.data = job->poke.data = job->timeout.data = job->check.data = job;
+    job->poke.data = job->timeout.data = job->check.data = job;
     ev_async_start(job->loop, &job->poke);
 }

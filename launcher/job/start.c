@@ -90,7 +90,7 @@ static void all_started(struct ftc_job *job)
     ftc_job_look_for_end(job);
 }
 
-void ftc_job_on_spawn(struct ev_loop *loop, struct ev_idle *idle, int events)
+static void on_spawn(struct ev_loop *loop, struct ev_idle *idle, int events)
 {
     struct ftc_job *job = idle->data;
     int rank = job->next_rank, error;
@@ -111,4 +111,10 @@ void ftc_job_on_spawn(struct ev_loop *loop, struct ev_idle *idle, int events)
     } else if (!ftc_job_spawning(job)) {
         all_started(job);
     }
+}
+
+void ftc_job_init_spawner(struct ftc_job *job)
+{
+    ev_idle_init(&job->spawner, on_spawn);
+    job->spawner.data = job;
 }

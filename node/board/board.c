@@ -24,22 +24,6 @@ _Static_assert(FTC_NODE_MAX_RANKS << 2 <= 0x10000, "a claim fits below the tag")
 
 /* --- life --- */
 
-static void count_live(struct ftc_board *b)
-{
-    b->live = 0;
-    for (int i = 0; i < b->members; i++)
-        b->live += !ftc_set_has(&b->known, b->member[i]);
-}
-
-void ftc_board_list_members(struct ftc_board *b)
-{
-    b->members = 0;
-    for (int rank = 0; rank < b->ranks; rank++)
-        if (!ftc_set_has(&b->agreed, rank) && !ftc_set_has(&b->left_out, rank))
-            b->member[b->members++] = rank;
-    count_live(b);
-}
-
 int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup)
 {
     int ranks = ftc_segment_ranks(setup->segment);
@@ -83,16 +67,6 @@ void ftc_board_close(struct ftc_board *b)
     free(b);
 }
 
-void ftc_board_take_failures(struct ftc_board *b)
-{
-    int rank;
-
-    while ((rank = ftc_segment_next_failure(b->set.segment, &b->failures)) >= 0)
-        ftc_set_add(&b->known, rank);
-    b->suspicious = true;
-    count_live(b);
-}
-
 /* --- decisions --- */
 
 static void all_back(struct ftc_board *b)
@@ -127,19 +101,6 @@ FTC_HOT static void decide(struct ftc_board *b, const struct ftc_set *more)
 static size_t block_size(size_t left, size_t limit)
 {
     return left < limit ? left : limit;
-}
-
-void ftc_board_make_room(struct ftc_board *b, size_t bytes)
-{
-    if (bytes <= b->kept_room)
-        return;
-    free(b->kept);
-    b->kept = malloc(bytes);
-    b->kept_room = b->kept == NULL ? 0 : bytes;
-    if (b->kept == NULL)
-        b->set.host.exhausted(
-            b->set.host.arg,
-            ftc_error_set(FTC_ERR_NOMEM, "no memory for a copy of %zu bytes", bytes));
 }
 
 /* --- collecting operations --- */

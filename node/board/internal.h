@@ -1,6 +1,6 @@
 /* The inside of the board. Private to node/. The files are board.c (life, calls), post.c (posting),
- * judge.c (whether a post is sound), pair.c (pairs), round.c (collecting rounds) and wait.c
- * (waiting and waking). */
+ * judge.c (whether a post is sound), pair.c (pairs), round.c (collecting rounds), wait.c (waiting
+ * and waking), members.c (the members of a round) and kept.c (a copy of an input). */
 #ifndef FTC_NODE_BOARD_INTERNAL_H
 #define FTC_NODE_BOARD_INTERNAL_H
 
@@ -104,10 +104,15 @@ static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b
            rank;
 }
 
-/* --- board.c --- */
+/* --- board/members.c --- */
 
 /* Make the list of members: all ranks but G and `left_out`. Only between two rounds. */
 void ftc_board_list_members(struct ftc_board *b);
+/* Have all live members finished the rounds before `end`? Does not wait. */
+bool ftc_board_settled(struct ftc_board *b, uint64_t end);
+
+/* --- board/kept.c --- */
+
 /* Make b->kept large enough for so many bytes. */
 void ftc_board_make_room(struct ftc_board *b, size_t bytes);
 
@@ -129,8 +134,6 @@ enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **inp
 
 /* Post `bytes` of data for `reader` in this round. */
 void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
-/* Have all live members finished the rounds before `end`? Does not wait. */
-bool ftc_board_settled(struct ftc_board *b, uint64_t end);
 /* The data of a sound post of this round. The place of the data is checked. */
 const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
                                     const struct ftc_board_post *post, size_t bytes);

@@ -39,25 +39,6 @@ static void until_all_finished(struct ftc_board *b, uint64_t end)
     b->settled = settled < b->round ? settled : b->round;
 }
 
-bool ftc_board_settled(struct ftc_board *b, uint64_t end)
-{
-    uint64_t settled = b->round;
-
-    if (end <= b->settled)
-        return true;
-    for (int i = 0; i < b->members; i++) {
-        int rank = b->member[i];
-        if (rank == b->rank || ftc_set_has(&b->known, rank))
-            continue;
-        b->finished[rank] = FTC_BOARD_LOAD(b->memory.progress[rank].finished);
-        if (b->finished[rank] < settled)
-            settled = b->finished[rank];
-    }
-    if (settled > b->settled)
-        b->settled = settled;
-    return end <= b->settled;
-}
-
 FTC_HOT static void until_free(struct ftc_board *b, const struct ftc_board_use *use)
 {
     if (is_free(b, use) || FTC_BOARD_MUTATED(NO_WAIT_FOR_READERS))

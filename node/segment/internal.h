@@ -29,6 +29,11 @@ struct ftc_segment {
     char path[128];
 };
 
+static inline bool ftc_segment_has_rank(const struct ftc_segment *segment, int rank)
+{
+    return rank >= 0 && (uint32_t)rank < segment->layout.ranks;
+}
+
 /* Make a new file, and lock it. FTC_ERR_STATE: the name is not free. FTC_ERR_SYSTEM. */
 int ftc_segment_file_make(const char *path, int *fd);
 

@@ -93,7 +93,7 @@ int ftc_segment_node_of(const struct ftc_segment *segment, int rank)
              high = segment->layout
                         .nodes; /* low has a first rank that is not above, high one that is */
 
-    assert(rank >= 0 && (uint32_t)rank < segment->layout.ranks);
+    assert(ftc_segment_has_rank(segment, rank));
     while (high - low > 1) {
         uint32_t middle = (low + high) / 2;
         if (segment->first[middle] <= (uint32_t)rank)
@@ -112,7 +112,7 @@ struct ftc_node *ftc_segment_node_at(struct ftc_segment *segment, int node)
 
 char *ftc_segment_endpoint(struct ftc_segment *segment, int rank)
 {
-    assert(rank >= 0 && (uint32_t)rank < segment->layout.ranks);
+    assert(ftc_segment_has_rank(segment, rank));
     if (segment->layout.endpoint_size == 0)
         return NULL;
     return (char *)segment->base + segment->layout.endpoints_offset +

@@ -362,76 +362,12 @@ void ftc_segment_detach(struct ftc_segment *segment)
     free(segment);
 }
 
-/* --- what is in it --- */
-
-struct ftc_segment_header *ftc_segment_header(struct ftc_segment *segment)
-{
-    return (struct ftc_segment_header *)(void *)segment->base;
-}
-
-bool ftc_segment_holds(const struct ftc_segment *segment, const void *address)
-{
-    uintptr_t base = (uintptr_t)segment->base, at = (uintptr_t)address;
-
-    return at >= base && at - base < segment->mapped;
-}
-
-int ftc_segment_ranks(const struct ftc_segment *segment)
-{
-    return (int)segment->layout.ranks;
-}
-
-const char *ftc_segment_text(struct ftc_segment *segment)
-{
-    return segment->text;
-}
-
-static void check_rank(const struct ftc_segment *segment, int rank)
-{
-    assert(rank >= 0 && (uint32_t)rank < segment->layout.ranks);
-    (void)segment;
-    (void)rank;
-}
-
-struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank)
-{
-    check_rank(segment, rank);
-    return (struct ftc_slot *)(void *)(segment->base + segment->layout.slots_offset) + rank;
-}
-
-static _Atomic uint64_t *row(struct ftc_segment *segment, uint64_t offset, uint64_t stride,
-                             uint64_t index)
-{
-    return (_Atomic uint64_t *)(void *)(segment->base + offset + stride * index);
-}
-
-_Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank)
-{
-    check_rank(segment, rank);
-    return row(segment, segment->layout.sets_offset, segment->layout.set_stride,
-               2 * (uint64_t)rank);
-}
-
-_Atomic uint64_t *ftc_segment_agreed_row(struct ftc_segment *segment, int rank)
-{
-    check_rank(segment, rank);
-    return row(segment, segment->layout.sets_offset, segment->layout.set_stride,
-               2 * (uint64_t)rank + 1);
-}
-
-_Atomic uint64_t *ftc_segment_pending_row(struct ftc_segment *segment, int rank)
-{
-    check_rank(segment, rank);
-    return row(segment, segment->layout.pending_offset, segment->layout.pending_stride,
-               (uint64_t)rank);
-}
-
 /* --- rings --- */
 
 static uint64_t ring_offset(const struct ftc_segment *segment, int from, int to)
 {
-    check_rank(segment, from);
-    check_rank(segment, to);
+    assert(ftc_segment_has_rank(segment, from));
+    assert(ftc_segment_has_rank(segment, to));
     uint64_t index = (uint64_t)from * segment->layout.ranks + (uint64_t)to;
     return segment->layout.rings_offset + index * FTC_SEGMENT_RING_BYTES;
 }
@@ -490,26 +426,11 @@ int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, siz
                          from, to);
 }
 
-/* --- board --- */
-
-struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment)
-{
-    const struct ftc_layout *layout = &segment->layout;
-    void *base = segment->base;
-
-    return (struct ftc_board_memory){
-        .places = (void *)((char *)base + layout->places_offset),
-        .progress = (void *)((char *)base + layout->progress_offset),
-        .posts = segment->base + layout->posts_offset,
-        .post_stride = layout->post_stride,
-        .results = segment->base + layout->results_offset,
-        .areas = segment->writable ? segment->base + layout->areas_offset : NULL,
-    };
-}
+/* --- areas --- */
 
 int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offset, size_t size)
 {
-    check_rank(segment, rank);
+    assert(ftc_segment_has_rank(segment, rank));
     assert(offset <= FTC_BOARD_AREA && size <= FTC_BOARD_AREA - offset);
     if (allocate(segment, segment->layout.areas_offset + (uint64_t)rank * FTC_BOARD_AREA + offset,
                  size) == 0)

@@ -3,21 +3,7 @@
  * Without fencing, a rank that was declared failed counts as dead for all promises but one: it must
  * return to its application what the others return.
  */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "sim/explore/board.h"
-
-void ftc_explore_violate(struct ftc_exploration *x, const char *format, ...)
-{
-    va_list arguments;
-
-    if (x->violation[0] != '\0')
-        return; /* the first violation is the cause of later ones */
-    va_start(arguments, format);
-    vsnprintf(x->violation, sizeof(x->violation), format, arguments);
-    va_end(arguments);
-}
 
 static bool alive(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
 {

@@ -30,25 +30,6 @@ static bool first_ballot(struct ftc_ballot_id id)
 
 /* --- the call --- */
 
-int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch, uint8_t *number)
-{
-    for (size_t e = 0; e < local->epoch_count; e++) {
-        if (ftc_epoch_equal(local->epoch[e], epoch)) {
-            *number = (uint8_t)e;
-            return FTC_SUCCESS;
-        }
-    }
-    if (local->epoch_count > UINT8_MAX)
-        return ftc_error_set(FTC_ERR_NOMEM, "more than 256 epochs; explore fewer operations");
-    int rc = ftc_array_grow((void **)&local->epoch, &local->epoch_room, local->epoch_count,
-                            sizeof(epoch));
-    if (rc != FTC_SUCCESS)
-        return rc;
-    *number = (uint8_t)local->epoch_count;
-    local->epoch[local->epoch_count++] = epoch;
-    return FTC_SUCCESS;
-}
-
 /* Every call counts, not every ballot. Only allreduce, barrier and validate start a new row. */
 static void count_row(struct ftc_learning *l, const struct ftc_program_operation *operation,
                       ftc_mask agreed)

@@ -44,8 +44,15 @@ bool ftc_local_counts(const struct ftc_local *local, const struct ftc_value *val
 bool ftc_local_broadcast_right(const struct ftc_local *local, int op,
                                const struct ftc_value *value);
 
-/* FTC_ERR_NOMEM. */
-int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch, uint8_t *number);
+/* local_number.c. All give FTC_ERR_NOMEM. */
+int ftc_local_number_epoch(struct ftc_local *local, struct ftc_epoch epoch, uint8_t *out);
+int ftc_local_number_member(struct ftc_local *local, const struct ftc_member *member,
+                            struct ftc_local_state *state, uint32_t *out);
+int ftc_local_number_message(struct ftc_local *local, const struct ftc_local_message *message,
+                             uint32_t *out);
+/* Gives the number of the decision. */
+int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, unsigned retries,
+                     uint16_t *out);
 
 /* local_check.c: the promises of agreement.md that concern one member alone */
 /* Before the call; counts the call. FTC_ERR_NOMEM. */
@@ -54,10 +61,5 @@ int ftc_learning_calls(struct ftc_learning *l);
 int ftc_learning_delivers(struct ftc_learning *l, const struct ftc_output *output);
 /* After the outputs; `rc` is what the input returned. */
 void ftc_learning_ends(struct ftc_learning *l, int rc);
-
-/* local.c */
-/* Gives the number of the decision. */
-int ftc_local_decide(struct ftc_learning *l, const struct ftc_output *output, unsigned retries,
-                     uint16_t *number);
 
 #endif

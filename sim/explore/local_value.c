@@ -33,6 +33,11 @@ size_t ftc_local_size(const struct ftc_local *local, int op)
     return ftc_program_combines(operation) ? (size_t)local->ranks : 0;
 }
 
+bool ftc_local_two_levels(const struct ftc_local *local, int op)
+{
+    return local->settings.nodes > 1 && ftc_local_size(local, op) <= local->settings.levels_most;
+}
+
 static void fill(const struct ftc_local *local, int rank, int op, unsigned char *bytes)
 {
     const struct ftc_program_operation *operation = &local->program->operation[op];

@@ -109,10 +109,14 @@ int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state,
 int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state,
                    struct ftc_explore_event event, uint32_t *step);
 
-/* --- check.c: promises about several members --- */
+/* --- violation.c --- */
 
+/* Only the first violation is kept: it is the cause of later ones. */
 void ftc_explore_violate(struct ftc_exploration *x, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* --- check.c: promises about several members --- */
+
 void ftc_explore_check_call(struct ftc_exploration *x, const struct ftc_state *state, int rank);
 void ftc_explore_check_delivery(struct ftc_exploration *x, const struct ftc_state *state, int rank,
                                 const struct ftc_local_delivery *delivery, uint32_t to);

@@ -242,7 +242,7 @@ void ftc_large_process_take(struct ftc_large_world *w, int rank, int from,
     struct ftc_large_process *p = &w->process[rank];
     struct ftc_large_now here = now(p);
 
-    if ((ftc_frame_kind(message) == FTC_FRAME_RING)) {
+    if (ftc_frame_kind(message) == FTC_FRAME_RING) {
         check_rc(w, rank, "a block", ftc_large_receive(p->large, &here, from, message));
         large_outputs(w, rank);
     } else {

@@ -53,6 +53,7 @@ struct ftc_large_world {
     char violation[FTC_LARGE_SIM_WORDS];
 };
 
+/* world.c */
 uint64_t ftc_large_below(struct ftc_large_world *w, uint64_t limit);
 void ftc_large_violate(struct ftc_large_world *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -61,6 +62,7 @@ void ftc_large_say(struct ftc_large_world *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buffer *head,
                     const struct ftc_value *value);
+void ftc_large_drop_packets(struct ftc_large_packet **link);
 /* Count an output of this process. True: the process has died before the output. */
 bool ftc_large_struck(struct ftc_large_world *w, int rank);
 

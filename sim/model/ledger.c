@@ -2,28 +2,10 @@
 #include "sim/model/ledger.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/model/ledger_record.h"
-
-void ftc_ledger_violate(struct ftc_ledger *l, const char *format, ...)
-{
-    va_list arguments;
-
-    if (ftc_ledger_broken(l))
-        return; /* the first violation is the cause of later ones */
-    va_start(arguments, format);
-    vsnprintf(l->violation, sizeof(l->violation), format, arguments);
-    va_end(arguments);
-}
-
-const char *ftc_ledger_violation(const struct ftc_ledger *l)
-{
-    return l->violation;
-}
 
 static void out_of_memory(struct ftc_ledger *l)
 {
@@ -121,12 +103,6 @@ static void *grow(void *array, int length, size_t size)
     if ((length & (length - 1)) != 0)
         return array;
     return realloc(array, (length > 0 ? 2 * (size_t)length : 1) * size);
-}
-
-const struct ftc_ledger_history *ftc_ledger_history_of(const struct ftc_ledger *l, int op, int rank)
-{
-    const struct ftc_ledger_record *record = &l->record[op];
-    return &record->history[record->entry[rank].history];
 }
 
 static bool same_history(const struct ftc_ledger_history *history, const struct ftc_member *member)

@@ -87,6 +87,14 @@ static inline bool ftc_ledger_broken(const struct ftc_ledger *ledger)
     return ledger->violation[0] != '\0';
 }
 
+/* The history with which the rank called the operation. */
+static inline const struct ftc_ledger_history *ftc_ledger_history_of(const struct ftc_ledger *l,
+                                                                     int op, int rank)
+{
+    const struct ftc_ledger_record *record = &l->record[op];
+    return &record->history[record->entry[rank].history];
+}
+
 /* A caller may overwrite its buffer once the call has returned. */
 static inline void ftc_ledger_spoil_input(struct ftc_ledger *ledger)
 {
@@ -120,7 +128,5 @@ void ftc_ledger_check_outcome(struct ftc_ledger *ledger, int rank, int op,
 /* Checks the number of messages of an operation, once nothing more can happen. `survivor` is a live
  * rank. */
 void ftc_ledger_check_messages(struct ftc_ledger *ledger, int op, int survivor);
-const struct ftc_ledger_history *ftc_ledger_history_of(const struct ftc_ledger *ledger, int op,
-                                                       int rank);
 
 #endif

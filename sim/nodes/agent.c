@@ -185,7 +185,7 @@ void ftc_agent_go_on(struct ftc_world *w, int node)
     a->busy = true;
     while (more && !ftc_world_broken(w)) {
         a->outputs++;
-        ftc_strike_armed(w, node);
+        w->before_output(w, node);
         if (!ftc_world_runs(w, node))
             return;
         more = put_out(w, node);

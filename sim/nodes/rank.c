@@ -149,7 +149,7 @@ void ftc_rank_go_on(struct ftc_world *w, int rank)
     a->busy = true;
     for (;;) {
         a->outputs++;
-        ftc_strike_armed(w, actor);
+        w->before_output(w, actor);
         if (!ftc_world_runs(w, actor))
             return;
         if (ftc_world_broken(w) || (output = ftc_member_next_output(w->rank[rank].member)) == NULL)

@@ -72,6 +72,7 @@ struct ftc_world {
     struct ftc_ledger *ledger;
     struct ftc_nodes_sums *sums;
     FILE *log;
+    void (*before_output)(struct ftc_world *w, int actor); /* strikes may come there */
     int nodes, ranks, actors;
     uint64_t now_ns, random;
     struct ftc_queue queue;
@@ -120,6 +121,11 @@ bool ftc_world_runs(const struct ftc_world *w, int actor);
 bool ftc_world_broken(const struct ftc_world *w);
 /* A new packet, zeroed but for what this function sets. It arrives when its way is not cut. */
 struct ftc_packet *ftc_world_send(struct ftc_world *w, int from, int to, enum ftc_packet_kind kind);
+/* The next packet that has arrived, for the caller to free. NULL: there is none, or its receiver
+ * cannot take it now; then another poll is planned. */
+struct ftc_packet *ftc_world_take(struct ftc_world *w, int from, int to);
+void ftc_packet_free(struct ftc_packet *packet);
+void ftc_world_drop_packets(struct ftc_world *w);
 void ftc_world_poll_all(struct ftc_world *w); /* call it when cuts have changed */
 /* The actor is dead: the last packets in each of its channels are lost, a random number of them. */
 void ftc_world_cut_short(struct ftc_world *w, int actor);
@@ -154,7 +160,7 @@ bool ftc_rank_finished(const struct ftc_world *w, int rank);
 
 /* strike.c */
 void ftc_strike_now(struct ftc_world *w, int strike);
-void ftc_strike_armed(struct ftc_world *w, int actor); /* before each output of an actor */
+void ftc_strike_armed(struct ftc_world *w, int actor); /* as before_output */
 void ftc_strike_calm(struct ftc_world *w);
 
 /* judge.c */

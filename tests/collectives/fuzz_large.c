@@ -237,9 +237,7 @@ static void send_lie(struct fuzz *z)
 
     require(message != NULL);
     struct ftc_writer w = {.data = message->data, .size = HEAD};
-    ftc_write_u8(&w, 1);
-    ftc_write_u8(&w, 253);
-    ftc_write_align(&w, 8);
+    ftc_frame_write(&w, FTC_FRAME_RING, 0, 0);
     ftc_write_u64(&w, z->now.op + take(z, 4) - (z->now.op > 0));
     ftc_write_u64(&w, take(z, 8) == 0 ? take(z, 4) : z->now.epoch.op);
     ftc_write_u32(&w, z->now.epoch.ballot.i);

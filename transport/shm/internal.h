@@ -1,6 +1,6 @@
 /*
- * The inside of the shared-memory transport, for its own files: shm.c (life, peers), send.c,
- * receive.c.
+ * The inside of the shared-memory transport, for its own files: shm.c (life), send.c, receive.c,
+ * peer.c (peers and their queues).
  *
  * A message is a frame in the byte ring from sender to receiver (node/ring.h): a header, then the
  * bytes of head and value, written as room comes. After publishing, the sender sets its bit in the
@@ -26,7 +26,11 @@ struct ftc_frame_header {
     uint32_t check;       /* ftc_frame_check(): so a damaged size does not become an allocation */
     uint64_t head, value; /* bytes of each; the padding between them is not in the ring */
 };
-uint32_t ftc_frame_check(uint64_t head, uint64_t value);
+
+static inline uint32_t ftc_frame_check(uint64_t head, uint64_t value)
+{
+    return (uint32_t)((head * 0x9e3779b97f4a7c15ull ^ (value + 1) * 0xbf58476d1ce4e5b9ull) >> 32);
+}
 
 /* A message that is being sent. */
 struct ftc_frame {
@@ -73,6 +77,8 @@ struct ftc_shm {
     unsigned damaged; /* channels that were closed because of damage */
 };
 
+/* --- peer.c --- */
+
 /* The peer of a rank, made if there is none. NULL: out of memory. */
 struct ftc_shm_peer *ftc_shm_peer(struct ftc_shm *shm, int rank);
 /* Put the peer into the list of peers to visit. */
@@ -80,13 +86,23 @@ void ftc_shm_activate(struct ftc_shm *shm, struct ftc_shm_peer *peer);
 /* A ring with this peer is damaged. Nothing is sent any more. The damage is logged once, and the
  * next receive reports it. */
 void ftc_shm_damage(struct ftc_shm *shm, struct ftc_shm_peer *peer);
+/* See to it that shm->spare is there. False: out of memory. */
+bool ftc_shm_take_spare(struct ftc_shm *shm);
+/* Append a copy of the frame that has its own references. shm->spare must be there. */
+void ftc_shm_enqueue(struct ftc_shm *shm, struct ftc_shm_peer *peer, const struct ftc_frame *frame);
+/* Drop the first frame of the queue, or all. */
+void ftc_shm_dequeue(struct ftc_shm *shm, struct ftc_shm_peer *peer);
+void ftc_shm_drop_queue(struct ftc_shm *shm, struct ftc_shm_peer *peer);
+
+/* --- send.c --- */
 
 int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
                  const struct ftc_value *value, bool urgent);
 int ftc_shm_flush(struct ftc_transport *transport, bool *idle);
 /* Could a flush put something into a ring? */
 bool ftc_shm_can_flush(struct ftc_shm *shm);
-void ftc_shm_drop_queue(struct ftc_shm *shm, struct ftc_shm_peer *peer);
+
+/* --- receive.c --- */
 
 int ftc_shm_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
 /* Is a bit set in the pending row of this rank? */

@@ -6,7 +6,6 @@
 #include "transport/shm/internal.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 
@@ -29,64 +28,6 @@ static void frame_init(struct ftc_frame *frame, struct ftc_buffer *head,
     /* Without a reference of its own until the frame is queued. */
     if (value != NULL && value->buffer != NULL)
         frame->value = *value;
-}
-
-static bool take_spare(struct ftc_shm *shm)
-{
-    if (shm->spare == NULL)
-        shm->spare = malloc(sizeof(*shm->spare));
-    return shm->spare != NULL;
-}
-
-static void frame_free(struct ftc_shm *shm, struct ftc_frame *frame)
-{
-    ftc_buffer_unref(frame->head);
-    ftc_value_drop(&frame->value);
-    if (shm->spare == NULL)
-        shm->spare = frame;
-    else
-        free(frame);
-}
-
-/* Append a copy of the frame that has its own references. shm->spare must be there. */
-static void enqueue(struct ftc_shm *shm, struct ftc_shm_peer *peer, const struct ftc_frame *frame)
-{
-    struct ftc_frame *copy = shm->spare;
-    shm->spare = NULL;
-    *copy = *frame;
-    copy->next = NULL;
-    ftc_buffer_ref(copy->head);
-    copy->value = (struct ftc_value){0};
-    if (frame->value.buffer != NULL)
-        ftc_value_set(&copy->value, &frame->value);
-    if (peer->first == NULL) {
-        peer->first = copy;
-        ftc_set_add(&shm->queued, peer->rank);
-        shm->queued_count++;
-    } else {
-        peer->last->next = copy;
-    }
-    peer->last = copy;
-    peer->urgent_queued += copy->urgent;
-}
-
-static void dequeue(struct ftc_shm *shm, struct ftc_shm_peer *peer)
-{
-    struct ftc_frame *frame = peer->first;
-    peer->first = frame->next;
-    peer->urgent_queued -= frame->urgent;
-    frame_free(shm, frame);
-    if (peer->first != NULL)
-        return;
-    peer->last = NULL;
-    ftc_set_remove(&shm->queued, peer->rank);
-    shm->queued_count--;
-}
-
-void ftc_shm_drop_queue(struct ftc_shm *shm, struct ftc_shm_peer *peer)
-{
-    while (peer->first != NULL)
-        dequeue(shm, peer);
 }
 
 /* --- into the ring --- */
@@ -159,7 +100,7 @@ static int push(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_frame
 static int channel(struct ftc_shm *shm, int to, struct ftc_shm_peer **out)
 {
     struct ftc_shm_peer *peer = ftc_shm_peer(shm, to);
-    if (peer == NULL || !take_spare(shm))
+    if (peer == NULL || !ftc_shm_take_spare(shm))
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", to);
     if (peer->closed || peer->damaged || peer->reported)
         return 0;
@@ -185,7 +126,7 @@ int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
         return rc;
     frame_init(&frame, head, value, urgent);
     if (peer->first != NULL) {
-        enqueue(shm, peer, &frame);
+        ftc_shm_enqueue(shm, peer, &frame);
         /* The ring may be full of frames that were not urgent. The receiver must still be woken to
          * make room. */
         if (urgent)
@@ -196,7 +137,7 @@ int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
     if (rc < 0)
         ftc_shm_damage(shm, peer);
     else if (rc == 0)
-        enqueue(shm, peer, &frame);
+        ftc_shm_enqueue(shm, peer, &frame);
     return 0;
 }
 
@@ -208,7 +149,7 @@ static void flush_peer(struct ftc_shm *shm, struct ftc_shm_peer *peer)
             ftc_shm_damage(shm, peer);
         if (rc <= 0)
             return;
-        dequeue(shm, peer);
+        ftc_shm_dequeue(shm, peer);
     }
 }
 

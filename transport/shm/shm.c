@@ -1,52 +1,9 @@
-/* The shared-memory transport: its life and its peers. send.c and receive.c have the rest. */
+/* The shared-memory transport: its life. peer.c, send.c and receive.c have the rest. */
 #include "transport/shm/internal.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-
-uint32_t ftc_frame_check(uint64_t head, uint64_t value)
-{
-    return (uint32_t)((head * 0x9e3779b97f4a7c15ull ^ (value + 1) * 0xbf58476d1ce4e5b9ull) >> 32);
-}
-
-struct ftc_shm_peer *ftc_shm_peer(struct ftc_shm *shm, int rank)
-{
-    struct ftc_shm_peer *peer = shm->peer[rank];
-    if (peer != NULL)
-        return peer;
-    peer = calloc(1, sizeof(*peer));
-    if (peer == NULL)
-        return NULL;
-    peer->rank = rank;
-    shm->peer[rank] = peer;
-    return peer;
-}
-
-void ftc_shm_activate(struct ftc_shm *shm, struct ftc_shm_peer *peer)
-{
-    if (peer->active)
-        return;
-    assert(shm->active_count < shm->setup.ranks);
-    peer->active = true;
-    shm->active[(shm->active_first + shm->active_count) % shm->setup.ranks] = peer->rank;
-    shm->active_count++;
-}
-
-void ftc_shm_damage(struct ftc_shm *shm, struct ftc_shm_peer *peer)
-{
-    if (peer->damaged || peer->reported)
-        return;
-    peer->damaged = true;
-    shm->damaged++;
-    ftc_shm_drop_queue(shm, peer);
-    ftc_buffer_unref(peer->message);
-    peer->message = NULL;
-    ftc_shm_activate(shm, peer);
-    FTC_LOG(shm->setup.log, FTC_LOG_WARN, "closed the channel to rank %d, %u so far: %s",
-            peer->rank, shm->damaged, ftc_last_error());
-}
 
 static void free_peer(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {

@@ -4,11 +4,9 @@
  * the oldest is dropped: the oldest of the same address if that has too many.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "transport/tcp/internal.h"
@@ -16,32 +14,7 @@
 #define ACCEPTS_A_TURN 16
 #define REST_NS        (100 * FTC_NS_PER_MS)
 
-/* --- half-open connections: accepted, without proof --- */
-
-static void half_open_add(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
-{
-    connection->previous = tcp->half_last;
-    if (tcp->half_last != NULL)
-        tcp->half_last->next = connection;
-    else
-        tcp->half_first = connection;
-    tcp->half_last = connection;
-    tcp->half_open++;
-}
-
-void ftc_tcp_half_open_remove(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
-{
-    if (connection->previous != NULL)
-        connection->previous->next = connection->next;
-    else
-        tcp->half_first = connection->next;
-    if (connection->next != NULL)
-        connection->next->previous = connection->previous;
-    else
-        tcp->half_last = connection->previous;
-    connection->previous = connection->next = NULL;
-    tcp->half_open--;
-}
+/* --- half-open connections --- */
 
 /* The oldest connection of that address, and the number of them. */
 static struct ftc_tcp_connection *oldest_of(const struct ftc_tcp *tcp,
@@ -112,7 +85,7 @@ static void admit(struct ftc_tcp *tcp, int fd, const struct sockaddr_storage *fr
     }
     ftc_tcp_options(tcp, fd);
     memcpy(connection->address, key, sizeof(key));
-    half_open_add(tcp, connection);
+    ftc_tcp_half_open_add(tcp, connection);
 }
 
 void ftc_tcp_accept(struct ftc_tcp *tcp)

@@ -1,88 +1,15 @@
 /* The connector's side of the handshake: an attempt to connect, until it gets a link or fails.
  * After a failure it is made again, after ever longer pauses. */
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/mix.h"
 #include "transport/tcp/internal.h"
 
-#define BACKOFF_NS      (10 * FTC_NS_PER_MS)
-#define BACKOFF_DOUBLED 6 /* the pause is doubled this often at most */
-#define USER_TIMEOUT_MS 10000
-#define RETRANSMIT_MS   1000 /* longest pause between two retransmissions; Linux takes no less */
-#ifndef TCP_RTO_MAX_MS
-#define TCP_RTO_MAX_MS 44 /* since Linux 6.15 */
-#endif
-
-/* --- what both sides use --- */
-
-static void set(int fd, int level, int option, int value)
-{
-    setsockopt(fd, level, option, &value, sizeof(value)); /* a refused option costs only time */
-}
-
-void ftc_tcp_options(const struct ftc_tcp *tcp, int fd)
-{
-    int user_timeout =
-        tcp->setup.user_timeout_ms > 0 ? (int)tcp->setup.user_timeout_ms : USER_TIMEOUT_MS;
-    set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout);
-    /* After a cut or on a bad line, leases wait for retransmissions. If TCP doubled its pauses,
-     * they would wait for up to twice as long as the cut lasted. */
-    set(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);
-    set(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, RETRANSMIT_MS);
-    /* Even an end that only waits must notice a black hole. */
-    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 2);
-    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
-    ftc_tcp_congestion_set(tcp, fd);
-}
-
-/* Read no byte beyond the message: what follows belongs to the link. */
-int ftc_tcp_take(struct ftc_tcp_connection *connection, size_t size)
-{
-    ssize_t got =
-        recv(connection->fd, connection->in + connection->used, size - connection->used, 0);
-    if (got <= 0)
-        return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
-    connection->used += (size_t)got;
-    if (connection->used < size)
-        return 0;
-    connection->used = 0;
-    return 1;
-}
-
-bool ftc_tcp_put(const struct ftc_tcp_connection *connection, const void *bytes, size_t size)
-{
-    return send(connection->fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
-}
-
 /* --- an attempt --- */
-
-void ftc_tcp_dial_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    if (peer->dial != NULL)
-        ftc_tcp_hang_up(tcp, peer->dial);
-    peer->dial = NULL;
-}
-
-void ftc_tcp_retry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    unsigned doubled = peer->attempts < BACKOFF_DOUBLED ? peer->attempts : BACKOFF_DOUBLED;
-    uint64_t wait = BACKOFF_NS << doubled, now = ftc_clock_now();
-    if (!ftc_tcp_wanted(peer))
-        return;
-    /* Half of the pause is random, so that two ranks that connect to each other, or many that
-     * connect to one, do not collide again. */
-    wait = wait / 2 + ftc_mix(now ^ (uint64_t)tcp->self << 32 ^ (uint64_t)peer->rank) % (wait / 2);
-    peer->retry_at = now + wait;
-    ftc_tcp_time(tcp, peer);
-}
 
 static void give_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
@@ -162,11 +89,6 @@ void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 /* --- whether there is a way at all --- */
 
-bool ftc_tcp_wanted(const struct ftc_tcp_peer *peer)
-{
-    return peer->out.first != NULL || peer->reach_by != 0;
-}
-
 enum ftc_reach ftc_tcp_reach(struct ftc_transport *transport, int rank)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
@@ -182,12 +104,6 @@ enum ftc_reach ftc_tcp_reach(struct ftc_transport *transport, int rank)
     if (peer->link == NULL && peer->dial == NULL && peer->retry_at == 0)
         ftc_tcp_dial(tcp, peer);
     return peer->reach;
-}
-
-void ftc_tcp_reached(struct ftc_tcp_peer *peer)
-{
-    peer->reach = FTC_REACH_YES;
-    peer->reach_by = 0;
 }
 
 void ftc_tcp_reach_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)

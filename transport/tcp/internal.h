@@ -2,15 +2,21 @@
  * The inside of the TCP transport. Only its own files use it, and those of the verbs transport,
  * which has another wire.
  *
- * tcp.c         life and ops
- * loop.c        epoll, timers, turns
- * listen.c      the listening socket
- * connect.c     the connector's side of the handshake
+ * wire.c        the transport "tcp", whose wire is a socket
+ * tcp.c         life and ops, for any wire
+ * inbox.c       what the caller receives
+ * loop.c        a turn: descriptors and timers
  * accept.c      the listener's side of the handshake
- * link.c        life of a link, and sending on it
- * receive.c     receiving
- * wire.c        the wire of this transport: sockets
+ * connect.c     the connector's side of the handshake
+ * send.c        sending on a link
+ * receive.c     reading from a link
+ * link.c        life of a link
+ * listen.c      the listening socket
+ * connection.c  connections, and the epoll that watches them
+ * peer.c        peers
  * congestion.c  choice of congestion control
+ *
+ * A file calls only files below it in this list.
  *
  * A peer outlives its connections. It has at most one link (a connection after its handshake) and
  * one dial (an attempt of this end to connect). An accepted connection belongs to no peer until its
@@ -190,6 +196,116 @@ struct ftc_tcp {
 int ftc_tcp_congestion_choose(struct ftc_tcp *tcp);
 void ftc_tcp_congestion_set(const struct ftc_tcp *tcp, int fd);
 
+/* tcp/peer.c */
+/* The peer of a rank, made if there is none. NULL: out of memory. */
+struct ftc_tcp_peer *ftc_tcp_peer(struct ftc_tcp *tcp, int rank);
+/* Put the peer into the list of those with something to receive, or with a timer. */
+void ftc_tcp_activate(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Count an event, and log it with the number so far, unless one of its kind was logged within
+ * 10 s. */
+void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void ftc_tcp_arrivals_drop(struct ftc_tcp_arrival *first);
+/* Drop the incomplete message of a peer that is gone. */
+void ftc_tcp_coming_drop(struct ftc_tcp_peer *peer);
+/* The peer is told all that has come. */
+void ftc_tcp_acknowledged(struct ftc_tcp_peer *peer);
+/* Is there a reason to have a link: something to send, or the question whether it reaches the
+ * peer? */
+bool ftc_tcp_wanted(const struct ftc_tcp_peer *peer);
+/* Connect again later, if a link is wanted. */
+void ftc_tcp_retry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* The answer to ops.reach is yes. */
+void ftc_tcp_reached(struct ftc_tcp_peer *peer);
+
+/* tcp/connection.c */
+int ftc_tcp_epoll_open(struct ftc_tcp *tcp);
+void ftc_tcp_epoll_close(struct ftc_tcp *tcp);
+/* Make a connection of this descriptor, and watch it. On error the descriptor is closed:
+ * FTC_ERR_SYSTEM, FTC_ERR_NOMEM. */
+int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd,
+                  enum ftc_tcp_state state, uint32_t events);
+void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection, uint32_t events);
+/* Watch a descriptor of the wire; `which` is 0 or 1. FTC_ERR_SYSTEM. */
+int ftc_tcp_watch_wire(struct ftc_tcp *tcp, int fd, int which);
+/* Stop watching a connection whose end has been seen. Otherwise it stays readable, and nobody can
+ * sleep. */
+void ftc_tcp_unwatch(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+/* Close a connection. Its memory is freed at the end of the turn. */
+void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+void ftc_tcp_free_closed(struct ftc_tcp *tcp);
+void ftc_tcp_listen_to(struct ftc_tcp *tcp, bool yes);
+void ftc_tcp_half_open_add(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+void ftc_tcp_half_open_remove(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+/* Set the options that every connection has. */
+void ftc_tcp_options(const struct ftc_tcp *tcp, int fd);
+/* Read the next message of a handshake into connection->in. 1: it is complete; 0: not yet; -1: the
+ * connection has ended. */
+int ftc_tcp_take(struct ftc_tcp_connection *connection, size_t size);
+/* Send a message of a handshake. It always fits, since the socket is empty. False: the connection
+ * is broken. */
+bool ftc_tcp_put(const struct ftc_tcp_connection *connection, const void *bytes, size_t size);
+
+/* tcp/listen.c. Open the listening socket, and fill in tcp->endpoint. */
+int ftc_tcp_listen(struct ftc_tcp *tcp);
+
+/* tcp/link.c */
+/* The connection becomes the peer's link. The other end goes on at `place`. FTC_ERR_PROTO,
+ * FTC_ERR_NOMEM. */
+int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                    struct ftc_tcp_connection *connection, const struct ftc_tcp_place *place);
+/* The link has carried something, so the peer is reachable. */
+void ftc_tcp_link_proven(struct ftc_tcp_peer *peer);
+/* The place at which this end goes on. */
+struct ftc_tcp_place ftc_tcp_link_place(const struct ftc_tcp_peer *peer);
+/* The link is lost, for the reason `why`. It is made again if it is wanted. */
+void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const char *why);
+void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+void ftc_tcp_dial_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Nothing more is sent to the peer. */
+void ftc_tcp_silence(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* The peer has broken the protocol (ftc_last_error()). Close its channel; receive() reports it. */
+void ftc_tcp_damage(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+
+/* tcp/receive.c */
+/* Read from the link, at most `most` bytes at a time if a frame begins. Gives the number of bytes
+ * that were read. The link may be gone afterwards. */
+size_t ftc_tcp_read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most);
+/* Read all that came on a link that can send no more. The link may be gone afterwards. What finds
+ * no room in the inbox stays unread. */
+void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+
+/* tcp/send.c */
+/* Write what the wire takes. */
+void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Before a close: acknowledge what came, as far as possible, and shut the socket down. */
+void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+
+/* tcp/connect.c */
+void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+void ftc_tcp_dial_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+void ftc_tcp_dial_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* As ftc_transport_ops.reach. The answer is no if the peer's link has not carried a message of this
+ * end within tcp->reach_ns. */
+enum ftc_reach ftc_tcp_reach(struct ftc_transport *transport, int rank);
+void ftc_tcp_reach_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+
+/* tcp/accept.c */
+void ftc_tcp_accept(struct ftc_tcp *tcp);
+void ftc_tcp_accept_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
+
+/* tcp/loop.c. Do everything that can be done without waiting. */
+void ftc_tcp_turn(struct ftc_tcp *tcp);
+
+/* tcp/inbox.c */
+/* Read what came on the link, and acknowledge it if that is due. The link may be gone
+ * afterwards. */
+void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* As in ftc_transport_ops. */
+int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
+void ftc_tcp_expect(struct ftc_transport *transport, int from);
+
 /* tcp/tcp.c. Opening takes three steps: check the setup; fill in a struct that calloc() gave;
  * start. A struct that is filled in must be closed, also when start fails. Errors: FTC_ERR_ARG,
  * FTC_ERR_NOMEM, FTC_ERR_SYSTEM, FTC_ERR_CONFIG. */
@@ -206,98 +322,5 @@ bool ftc_tcp_ready(struct ftc_transport *transport);
 int ftc_tcp_descriptor(struct ftc_transport *transport);
 int ftc_tcp_unreachable(const struct ftc_transport *transport, int from, uint64_t since_ns);
 void ftc_tcp_close_peer(struct ftc_transport *transport, int rank);
-/* The peer of a rank, made if there is none. NULL: out of memory. */
-struct ftc_tcp_peer *ftc_tcp_peer(struct ftc_tcp *tcp, int rank);
-/* Put the peer into the list of those with something to receive, or with a timer. */
-void ftc_tcp_activate(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Count an event, and log it with the number so far, unless one of its kind was logged within
- * 10 s. */
-void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* The peer has broken the protocol (ftc_last_error()). Close its channel; receive() reports it. */
-void ftc_tcp_damage(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-
-/* tcp/loop.c */
-int ftc_tcp_loop_open(struct ftc_tcp *tcp);
-void ftc_tcp_loop_close(struct ftc_tcp *tcp);
-/* Do everything that can be done without waiting. */
-void ftc_tcp_turn(struct ftc_tcp *tcp);
-/* Make a connection of this descriptor, and watch it. On error the descriptor is closed:
- * FTC_ERR_SYSTEM, FTC_ERR_NOMEM. */
-int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd,
-                  enum ftc_tcp_state state, uint32_t events);
-void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection, uint32_t events);
-/* Watch a descriptor of the wire; `which` is 0 or 1. FTC_ERR_SYSTEM. */
-int ftc_tcp_watch_wire(struct ftc_tcp *tcp, int fd, int which);
-/* Stop watching a connection whose end has been seen. Otherwise it stays readable, and nobody can
- * sleep. */
-void ftc_tcp_unwatch(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
-/* Close a connection. Its memory is freed at the end of the turn. */
-void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
-void ftc_tcp_listen_to(struct ftc_tcp *tcp, bool yes);
-
-/* tcp/listen.c. Open the listening socket, and fill in tcp->endpoint. */
-int ftc_tcp_listen(struct ftc_tcp *tcp);
-
-/* tcp/accept.c */
-void ftc_tcp_accept(struct ftc_tcp *tcp);
-void ftc_tcp_accept_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
-void ftc_tcp_half_open_remove(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
-
-/* tcp/connect.c */
-void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-void ftc_tcp_dial_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
-void ftc_tcp_dial_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-void ftc_tcp_dial_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* As ftc_transport_ops.reach. The answer is no if the peer's link has not carried a message of this
- * end within tcp->reach_ns. */
-enum ftc_reach ftc_tcp_reach(struct ftc_transport *transport, int rank);
-void ftc_tcp_reach_late(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-void ftc_tcp_reached(struct ftc_tcp_peer *peer);
-/* Is there a reason to have a link: something to send, or the question whether it reaches the
- * peer? */
-bool ftc_tcp_wanted(const struct ftc_tcp_peer *peer);
-/* Connect again later, if a link is wanted. */
-void ftc_tcp_retry(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Set the options that every connection has. */
-void ftc_tcp_options(const struct ftc_tcp *tcp, int fd);
-/* Read the next message of a handshake into connection->in. 1: it is complete; 0: not yet; -1: the
- * connection has ended. */
-int ftc_tcp_take(struct ftc_tcp_connection *connection, size_t size);
-/* Send a message of a handshake. It always fits, since the socket is empty. False: the connection
- * is broken. */
-bool ftc_tcp_put(const struct ftc_tcp_connection *connection, const void *bytes, size_t size);
-
-/* tcp/link.c */
-/* The connection becomes the peer's link. The other end goes on at `place`. FTC_ERR_PROTO,
- * FTC_ERR_NOMEM. */
-int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
-                    struct ftc_tcp_connection *connection, const struct ftc_tcp_place *place);
-/* The link has carried something, so the peer is reachable. */
-void ftc_tcp_link_proven(struct ftc_tcp_peer *peer);
-/* The place at which this end goes on. */
-struct ftc_tcp_place ftc_tcp_link_place(const struct ftc_tcp_peer *peer);
-/* The link is lost, for the reason `why`. It is made again if it is wanted. */
-void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const char *why);
-void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Write what the wire takes. */
-void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Before a close: acknowledge what came, as far as possible, and shut the socket down. */
-void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-
-/* tcp/receive.c */
-void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-/* Read all that came on a link that can send no more. The link may be gone afterwards. What finds
- * no room in the inbox stays unread. */
-void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
-int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
-void ftc_tcp_expect(struct ftc_transport *transport, int from);
-void ftc_tcp_arrivals_drop(struct ftc_tcp_arrival *first);
-/* Drop the incomplete message of a peer that is gone. */
-void ftc_tcp_coming_drop(struct ftc_tcp_peer *peer);
-
-/* tcp/wire.c: the bytes of a link go by its socket. */
-extern const struct ftc_tcp_wire ftc_tcp_wire_socket;
 
 #endif

@@ -1,22 +1,12 @@
-/* A link, from the end of its handshake until it breaks, and sending on it. */
-#include <errno.h>
+/* A link, from the end of its handshake until it breaks. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "transport/tcp/internal.h"
 
-#define PIECES 64 /* at most in one call; small messages are sent together */
-
 struct ftc_tcp_place ftc_tcp_link_place(const struct ftc_tcp_peer *peer)
 {
     return (struct ftc_tcp_place){peer->expected, peer->coming != NULL ? peer->used : 0};
-}
-
-static void acknowledged(struct ftc_tcp_peer *peer)
-{
-    peer->acknowledge_at = 0;
-    peer->quiet_bytes = peer->quiet_messages = 0;
 }
 
 int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
@@ -41,7 +31,7 @@ int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
         ftc_tcp_damage(tcp, peer);
         return rc;
     }
-    acknowledged(peer); /* the handshake has acknowledged everything */
+    ftc_tcp_acknowledged(peer); /* the handshake has acknowledged everything */
     peer->retry_at = 0;
     return FTC_SUCCESS;
 }
@@ -59,7 +49,7 @@ void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         return;
     ftc_tcp_hang_up(tcp, peer->link);
     peer->link = NULL;
-    acknowledged(peer);
+    ftc_tcp_acknowledged(peer);
 }
 
 void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const char *why)
@@ -82,92 +72,34 @@ void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const cha
     ftc_tcp_retry(tcp, peer);
 }
 
-/* --- sending --- */
+/* --- the end of a channel --- */
 
-static bool acknowledgement_due(const struct ftc_tcp *tcp, const struct ftc_tcp_peer *peer)
+void ftc_tcp_dial_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
-    if (peer->acknowledge_at == 0)
-        return false;
-    return peer->quiet_bytes >= FTC_TCP_ACK_BYTES || peer->quiet_messages >= FTC_TCP_ACK_MESSAGES ||
-           tcp->now >= peer->acknowledge_at;
+    if (peer->dial != NULL)
+        ftc_tcp_hang_up(tcp, peer->dial);
+    peer->dial = NULL;
 }
 
-/* Make a frame that only acknowledges, if no message is there to carry the acknowledgement. */
-static void make_acknowledgement(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+void ftc_tcp_silence(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
-    struct ftc_tcp_connection *link = peer->link;
-    struct ftc_tcp_header header = {.expected = peer->expected};
-    if (peer->out.unsent != NULL || link->acknowledgement_left > 0 ||
-        !acknowledgement_due(tcp, peer))
+    ftc_tcp_queue_drop(&peer->out);
+    ftc_tcp_dial_drop(tcp, peer);
+    peer->retry_at = 0;
+    peer->acknowledge_at = 0;
+    peer->reach_by = 0;
+    peer->broken_since = 0;
+}
+
+void ftc_tcp_damage(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    if (peer->damaged || peer->reported)
         return;
-    ftc_tcp_header_encode(link->acknowledgement, &header);
-    link->acknowledgement_left = sizeof(link->acknowledgement);
-    acknowledged(peer);
-}
-
-static int gather(struct ftc_tcp_peer *peer, struct iovec *pieces)
-{
-    struct ftc_tcp_connection *link = peer->link;
-    int count = 0;
-    /* What is left of an acknowledgement began before any message did. So no message is sent in
-     * part. */
-    if (link->acknowledgement_left > 0)
-        pieces[count++] = (struct iovec){link->acknowledgement + sizeof(link->acknowledgement) -
-                                             link->acknowledgement_left,
-                                         link->acknowledgement_left};
-    if (peer->out.unsent != NULL && !ftc_tcp_queue_amid(&peer->out))
-        acknowledged(peer);
-    return count + ftc_tcp_queue_gather(&peer->out, pieces + count, PIECES - count, peer->expected);
-}
-
-static void advance(struct ftc_tcp_peer *peer, size_t bytes)
-{
-    struct ftc_tcp_connection *link = peer->link;
-    size_t step = bytes < link->acknowledgement_left ? bytes : link->acknowledgement_left;
-    link->acknowledgement_left -= step;
-    ftc_tcp_queue_advance(&peer->out, bytes - step);
-}
-
-/* What came is read first: its sender may be gone for good, and nobody would send it again. */
-static void write_failed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int error)
-{
-    ftc_tcp_read_rest(tcp, peer);
-    if (peer->link != NULL)
-        ftc_tcp_link_lost(tcp, peer, strerror(error));
-}
-
-void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    struct iovec pieces[PIECES];
-    while (peer->link != NULL && !peer->closed) {
-        make_acknowledgement(tcp, peer);
-        int count = gather(peer, pieces);
-        if (count == 0)
-            break;
-        ssize_t sent = tcp->wire->send(tcp, peer, pieces, count);
-        if (sent >= 0) {
-            advance(peer, (size_t)sent);
-        } else if (errno == EAGAIN) {
-            peer->link->blocked = true;
-            break;
-        } else if (errno != EINTR) {
-            write_failed(tcp, peer, errno);
-        }
-    }
-    if (peer->link != NULL)
-        tcp->wire->wait(tcp, peer);
-}
-
-/* What is there is read, so that the close does not become a reset. A reset would destroy the last
- * bytes that this end has sent. */
-void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    char rest[4096];
-    if (peer->link == NULL || peer->closed)
-        return;
-    tcp->wire->acknowledge(tcp, peer);
-    if (peer->link == NULL || shutdown(peer->link->fd, SHUT_WR) != 0)
-        return;
-    for (int i = 0; i < 256 && recv(peer->link->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0; i++)
-        ;
+    FTC_LOG(tcp->log, FTC_LOG_WARN, "closed the channel to rank %d: %s", peer->rank,
+            ftc_last_error());
+    peer->damaged = true;
+    ftc_tcp_silence(tcp, peer);
+    ftc_tcp_link_drop(tcp, peer);
+    ftc_tcp_coming_drop(peer);
+    ftc_tcp_activate(tcp, peer);
 }

@@ -1,123 +1,13 @@
-/*
- * The epoll, and one timer descriptor in it. So a rank that polls the epoll descriptor also wakes
- * for timers. libev does not fit here: its timers are the time-out of its own wait, and it tells
- * its epoll of a change only at its next turn. A rank that is asleep outside of libev would miss
- * both.
- */
-#include <errno.h>
-#include <stdlib.h>
+/* A turn of the transport: what happened at descriptors, and timers that are due. */
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "transport/tcp/internal.h"
 
 #define EVENTS 64
 /* Pause between looks at sockets and timers, where a look for messages takes no system call. */
 #define LOOK_NS (FTC_NS_PER_MS / 5)
-
-static int add(struct ftc_tcp *tcp, int fd, uint32_t events, void *what)
-{
-    struct epoll_event event = {.events = events, .data.ptr = what};
-    return epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, fd, &event);
-}
-
-/* In an epoll event, NULL stands for the listener, the address of tcp->timer for the timer, and the
- * addresses in tcp->wire_event for the descriptors of the wire. Anything else is a connection. */
-int ftc_tcp_loop_open(struct ftc_tcp *tcp)
-{
-    tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
-    tcp->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (tcp->epoll < 0 || tcp->timer < 0 || add(tcp, tcp->listener, EPOLLIN, NULL) != 0 ||
-        add(tcp, tcp->timer, EPOLLIN, &tcp->timer) != 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot watch sockets: %m%s",
-                             errno == EMFILE ? "; raise the limit: `ulimit -n`" : "");
-    return FTC_SUCCESS;
-}
-
-int ftc_tcp_watch_wire(struct ftc_tcp *tcp, int fd, int which)
-{
-    if (add(tcp, fd, EPOLLIN, &tcp->wire_event[which]) != 0)
-        return ftc_error_set(FTC_ERR_SYSTEM, "cannot watch a device: %m");
-    return FTC_SUCCESS;
-}
-
-static void free_closed(struct ftc_tcp *tcp)
-{
-    while (tcp->closed != NULL) {
-        struct ftc_tcp_connection *connection = tcp->closed;
-        tcp->closed = connection->next;
-        free(connection);
-    }
-}
-
-void ftc_tcp_loop_close(struct ftc_tcp *tcp)
-{
-    free_closed(tcp);
-    if (tcp->listener >= 0)
-        close(tcp->listener);
-    if (tcp->timer >= 0)
-        close(tcp->timer);
-    if (tcp->epoll >= 0)
-        close(tcp->epoll);
-}
-
-/* --- connections --- */
-
-int ftc_tcp_watch(struct ftc_tcp *tcp, struct ftc_tcp_connection **out, int fd,
-                  enum ftc_tcp_state state, uint32_t events)
-{
-    struct ftc_tcp_connection *connection = calloc(1, sizeof(*connection));
-    if (connection == NULL || add(tcp, fd, events, connection) != 0) {
-        int code = connection == NULL ? FTC_ERR_NOMEM : FTC_ERR_SYSTEM;
-        ftc_error_set(code, "cannot watch a connection: %m");
-        free(connection);
-        close(fd);
-        return code;
-    }
-    connection->fd = fd;
-    connection->state = state;
-    connection->events = events;
-    connection->rank = -1;
-    connection->since = ftc_clock_now();
-    connection->deadline = connection->since + FTC_TCP_HANDSHAKE_NS;
-    *out = connection;
-    return FTC_SUCCESS;
-}
-
-void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection, uint32_t events)
-{
-    struct epoll_event event = {.events = events, .data.ptr = connection};
-    if (connection->events == events)
-        return;
-    connection->events = events;
-    epoll_ctl(tcp->epoll, EPOLL_CTL_MOD, connection->fd, &event); /* cannot fail: fd is watched */
-}
-
-void ftc_tcp_unwatch(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
-{
-    epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, connection->fd, NULL); /* cannot fail: fd is watched */
-}
-
-void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
-{
-    if (connection->state == FTC_TCP_WAIT_HELLO || connection->state == FTC_TCP_WAIT_PROOF)
-        ftc_tcp_half_open_remove(tcp, connection);
-    tcp->wire->end(tcp, connection);
-    close(connection->fd);
-    connection->fd = -1;
-    free(connection->buffer);
-    connection->buffer = NULL;
-    connection->next = tcp->closed;
-    tcp->closed = connection;
-}
-
-void ftc_tcp_listen_to(struct ftc_tcp *tcp, bool yes)
-{
-    struct epoll_event event = {.events = yes ? EPOLLIN : 0};
-    epoll_ctl(tcp->epoll, EPOLL_CTL_MOD, tcp->listener, &event);
-}
 
 /* --- timers --- */
 
@@ -267,5 +157,5 @@ void ftc_tcp_turn(struct ftc_tcp *tcp)
         tcp->wire->poll(tcp);
     if (look_is_due(tcp))
         look(tcp);
-    free_closed(tcp);
+    ftc_tcp_free_closed(tcp);
 }

@@ -1,7 +1,6 @@
 /*
- * Receiving. Each turn reads what the sockets hold, since acknowledgements are among it. The bytes
- * go into the buffer of their message. Whole messages wait in the peer's inbox. When the inbox is
- * full, the socket is left alone, and TCP holds the sender back.
+ * Reading from a link. The bytes go into the buffer of their message. Whole messages wait in the
+ * peer's inbox. When the inbox is full, the link is left alone, and TCP holds the sender back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,25 +9,6 @@
 
 #include "base/error.h"
 #include "transport/tcp/internal.h"
-
-#define TURN_EVERY   8  /* a turn after this many messages, so that quiet peers are heard, too */
-#define LOOKS_AT_ONE 32 /* looks at the expected peer alone, before a turn looks at all */
-
-void ftc_tcp_arrivals_drop(struct ftc_tcp_arrival *first)
-{
-    while (first != NULL) {
-        struct ftc_tcp_arrival *next = first->next;
-        ftc_buffer_unref(first->message);
-        free(first);
-        first = next;
-    }
-}
-
-void ftc_tcp_coming_drop(struct ftc_tcp_peer *peer)
-{
-    ftc_tcp_arrivals_drop(peer->coming);
-    peer->coming = NULL;
-}
 
 /* --- headers --- */
 
@@ -210,9 +190,7 @@ static bool between_messages(const struct ftc_tcp_peer *peer)
     return peer->inbox != NULL && !peer->link->payload && peer->link->begin == peer->link->end;
 }
 
-/* Read from the link, at most `most` bytes at a time if a frame begins. Gives the number of bytes
- * that were read. */
-static size_t read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most)
+size_t ftc_tcp_read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most)
 {
     bool limited = most < FTC_TCP_READ_SIZE;
     size_t bytes = 0;
@@ -233,101 +211,11 @@ static size_t read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t m
             bytes += got > 0 ? (size_t)got : 0;
         }
     }
-    if (peer->link != NULL && !peer->link->blocked && peer->acknowledge_at != 0)
-        ftc_tcp_link_write(tcp, peer);
-    if (peer->link != NULL)
-        tcp->wire->wait(tcp, peer);
     return bytes;
-}
-
-void ftc_tcp_read(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    (void)read_link(tcp, peer, FTC_TCP_READ_SIZE);
 }
 
 void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
-    peer->link->blocked = true; /* so that nothing is written meanwhile */
-    while (peer->link != NULL && read_link(tcp, peer, FTC_TCP_READ_SIZE) > 0)
+    while (peer->link != NULL && ftc_tcp_read_link(tcp, peer, FTC_TCP_READ_SIZE) > 0)
         ;
-}
-
-/* --- for the caller --- */
-
-static struct ftc_buffer *take_first(struct ftc_tcp_peer *peer)
-{
-    struct ftc_tcp_arrival *first = peer->inbox;
-    struct ftc_buffer *message = first->message;
-    peer->inbox = first->next;
-    peer->inbox_size -= message->size + sizeof(*first);
-    free(first);
-    return message;
-}
-
-/* As ftc_transport_ops.receive, for one peer that was just taken from the list. */
-static int visit(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, struct ftc_buffer **message)
-{
-    if (peer->inbox == NULL && peer->closed)
-        ftc_tcp_read(tcp, peer);
-    if (peer->inbox != NULL) {
-        bool full = peer->inbox_size >= FTC_TCP_INBOX_MAX;
-        *message = take_first(peer);
-        /* The buffer may hold whole messages, and the descriptor does not tell of these. */
-        if (full && peer->inbox_size < FTC_TCP_INBOX_MAX)
-            ftc_tcp_read(tcp, peer);
-        if (peer->inbox != NULL || peer->closed || peer->damaged)
-            ftc_tcp_activate(tcp, peer);
-        return 1;
-    }
-    if (!peer->damaged)
-        return 0;
-    peer->damaged = false;
-    peer->reported = true;
-    return FTC_ERR_PROTO;
-}
-
-void ftc_tcp_expect(struct ftc_transport *transport, int from)
-{
-    ((struct ftc_tcp *)transport)->expected = from;
-}
-
-/* Read one message of the expected rank only: that is one system call less than by epoll. If
- * messages have equal sizes, what came behind the expected one stays in the kernel. The kernel
- * acknowledges that with the next data that go there. If it were read before, the kernel would send
- * a packet for it alone, which costs as much as a message. */
-static bool look_at_expected(struct ftc_tcp *tcp)
-{
-    struct ftc_tcp_peer *peer = tcp->expected >= 0 ? tcp->peer[tcp->expected] : NULL;
-    if (peer == NULL || peer->link == NULL || peer->closed || !tcp->idle ||
-        tcp->wire->poll != NULL || tcp->looked >= LOOKS_AT_ONE) {
-        tcp->looked = 0;
-        return false;
-    }
-    tcp->looked++;
-    (void)read_link(tcp, peer, peer->link->frame);
-    return true;
-}
-
-int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message)
-{
-    struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
-    if (tcp->active_count == 0 || tcp->until_turn == 0) {
-        if (!look_at_expected(tcp))
-            ftc_tcp_turn(tcp);
-        tcp->until_turn = TURN_EVERY;
-        tcp->turned = true;
-    }
-    tcp->until_turn--;
-    for (int rc = 0; tcp->active_count > 0;) {
-        struct ftc_tcp_peer *peer = tcp->peer[tcp->active[tcp->active_first]];
-        tcp->active_first = (tcp->active_first + 1) % tcp->ranks;
-        tcp->active_count--;
-        peer->active = false;
-        rc = visit(tcp, peer, message);
-        if (rc != 0) {
-            *from = peer->rank;
-            return rc;
-        }
-    }
-    return 0;
 }

@@ -1,6 +1,5 @@
-/* The TCP transport: its life, its peers, and what it counts. */
+/* What the transports over TCP have in common: life and operations, whatever the wire is. */
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,90 +7,12 @@
 #include "base/error.h"
 #include "transport/tcp/internal.h"
 
-#define LOG_PERIOD_NS (10 * FTC_NS_PER_S)
-
-struct ftc_tcp_peer *ftc_tcp_peer(struct ftc_tcp *tcp, int rank)
-{
-    struct ftc_tcp_peer *peer = tcp->peer[rank];
-    if (peer != NULL)
-        return peer;
-    peer = calloc(1, sizeof(*peer));
-    if (peer == NULL)
-        return NULL;
-    peer->rank = rank;
-    tcp->peer[rank] = peer;
-    tcp->met[tcp->met_count++] = rank;
-    return peer;
-}
-
-void ftc_tcp_activate(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    if (peer->active)
-        return;
-    assert(tcp->active_count < tcp->ranks);
-    peer->active = true;
-    tcp->active[(tcp->active_first + tcp->active_count) % tcp->ranks] = peer->rank;
-    tcp->active_count++;
-}
-
-void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    if (peer->timed)
-        return;
-    assert(tcp->timed_count < tcp->ranks);
-    peer->timed = true;
-    tcp->timed[tcp->timed_count++] = peer->rank;
-}
-
-void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *format, ...)
-{
-    char text[512];
-    uint64_t now = ftc_clock_now();
-    tcp->count[event]++;
-    if (tcp->count[event] > 1 && now - tcp->logged_at[event] < LOG_PERIOD_NS)
-        return;
-    tcp->logged_at[event] = now;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    /* A peer that dies breaks its connections, too, and others report its failure. So these are
-     * info only. */
-    bool common = event == FTC_TCP_BROKEN || event == FTC_TCP_UNREACHABLE;
-    FTC_LOG(tcp->log, common ? FTC_LOG_INFO : FTC_LOG_WARN, "%s; %llu of this kind so far", text,
-            (unsigned long long)tcp->count[event]);
-}
-
-/* Nothing more is sent to the peer. */
-static void silence(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    ftc_tcp_queue_drop(&peer->out);
-    ftc_tcp_dial_drop(tcp, peer);
-    peer->retry_at = 0;
-    peer->acknowledge_at = 0;
-    peer->reach_by = 0;
-    peer->broken_since = 0;
-}
-
-void ftc_tcp_damage(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
-{
-    if (peer->damaged || peer->reported)
-        return;
-    FTC_LOG(tcp->log, FTC_LOG_WARN, "closed the channel to rank %d: %s", peer->rank,
-            ftc_last_error());
-    peer->damaged = true;
-    silence(tcp, peer);
-    ftc_tcp_link_drop(tcp, peer);
-    ftc_tcp_coming_drop(peer);
-    ftc_tcp_activate(tcp, peer);
-}
-
 /* --- life --- */
 
 static void free_peer(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     ftc_tcp_link_farewell(tcp, peer);
-    silence(tcp, peer);
+    ftc_tcp_silence(tcp, peer);
     ftc_tcp_link_drop(tcp, peer);
     ftc_tcp_coming_drop(peer);
     ftc_tcp_arrivals_drop(peer->inbox);
@@ -107,7 +28,7 @@ void ftc_tcp_close(struct ftc_transport *transport)
         ftc_tcp_hang_up(tcp, tcp->half_first);
     if (tcp->wire->close != NULL)
         tcp->wire->close(tcp);
-    ftc_tcp_loop_close(tcp);
+    ftc_tcp_epoll_close(tcp);
     free(tcp->peer);
     free(tcp->met);
     free(tcp->active);
@@ -164,24 +85,7 @@ int ftc_tcp_start(struct ftc_tcp *tcp)
     int rc = ftc_tcp_listen(tcp);
     if (rc == 0)
         rc = ftc_tcp_congestion_choose(tcp);
-    return rc != 0 ? rc : ftc_tcp_loop_open(tcp);
-}
-
-static int tcp_open(struct ftc_transport **out, const struct ftc_transport_setup *setup)
-{
-    int rc = ftc_tcp_check_setup(setup);
-    if (rc != 0)
-        return rc;
-    struct ftc_tcp *tcp = calloc(1, sizeof(*tcp));
-    if (tcp == NULL)
-        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
-    ftc_tcp_fill_in(tcp, setup, &ftc_tcp_wire_socket);
-    rc = ftc_tcp_start(tcp);
-    if (rc != 0)
-        ftc_tcp_close(&tcp->base);
-    else
-        *out = &tcp->base;
-    return rc;
+    return rc != 0 ? rc : ftc_tcp_epoll_open(tcp);
 }
 
 /* --- the other operations --- */
@@ -261,7 +165,7 @@ void ftc_tcp_close_peer(struct ftc_transport *transport, int rank)
     if (peer->link != NULL)
         tcp->wire->acknowledge(tcp, peer); /* the peer may be waiting only for this */
     peer->closed = true;
-    silence(tcp, peer);
+    ftc_tcp_silence(tcp, peer);
     if (peer->link == NULL)
         ftc_tcp_coming_drop(peer);
     else
@@ -321,20 +225,3 @@ bool ftc_tcp_break(struct ftc_transport *transport, int rank)
     const struct ftc_tcp_peer *peer = ((struct ftc_tcp *)transport)->peer[rank];
     return peer != NULL && peer->link != NULL && shutdown(peer->link->fd, SHUT_RDWR) == 0;
 }
-
-const struct ftc_transport_ops ftc_transport_tcp = {
-    .name = "tcp",
-    .caps = 0,
-    .open = tcp_open,
-    .send = ftc_tcp_send,
-    .flush = ftc_tcp_flush,
-    .receive = ftc_tcp_receive,
-    .expect = ftc_tcp_expect,
-    .ready = ftc_tcp_ready,
-    .descriptor = ftc_tcp_descriptor,
-    .close_peer = ftc_tcp_close_peer,
-    .endpoint = ftc_tcp_endpoint,
-    .settled = ftc_tcp_settled,
-    .unreachable = ftc_tcp_unreachable,
-    .close = ftc_tcp_close,
-};

@@ -1,10 +1,11 @@
-/* The wire of the TCP transport: the bytes of a link go by its socket. TCP holds back a peer that
- * sends too much. */
-#include <errno.h>
+/* The transport "tcp": the bytes of a link go by its socket. TCP holds back a peer that sends too
+ * much. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/error.h"
 #include "transport/tcp/internal.h"
 
 #define JOINED_MOST 512
@@ -85,7 +86,7 @@ static void socket_end(struct ftc_tcp *tcp, struct ftc_tcp_connection *connectio
     (void)connection;
 }
 
-const struct ftc_tcp_wire ftc_tcp_wire_socket = {
+static const struct ftc_tcp_wire wire = {
     .ops = &ftc_transport_tcp,
     .protocol = FTC_TCP_PROTOCOL_SOCKET,
     .versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION},
@@ -96,4 +97,40 @@ const struct ftc_tcp_wire ftc_tcp_wire_socket = {
     .receive = socket_receive,
     .acknowledge = socket_acknowledge,
     .end = socket_end,
+};
+
+/* --- the transport --- */
+
+static int tcp_open(struct ftc_transport **out, const struct ftc_transport_setup *setup)
+{
+    int rc = ftc_tcp_check_setup(setup);
+    if (rc != 0)
+        return rc;
+    struct ftc_tcp *tcp = calloc(1, sizeof(*tcp));
+    if (tcp == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
+    ftc_tcp_fill_in(tcp, setup, &wire);
+    rc = ftc_tcp_start(tcp);
+    if (rc != 0)
+        ftc_tcp_close(&tcp->base);
+    else
+        *out = &tcp->base;
+    return rc;
+}
+
+const struct ftc_transport_ops ftc_transport_tcp = {
+    .name = "tcp",
+    .caps = 0,
+    .open = tcp_open,
+    .send = ftc_tcp_send,
+    .flush = ftc_tcp_flush,
+    .receive = ftc_tcp_receive,
+    .expect = ftc_tcp_expect,
+    .ready = ftc_tcp_ready,
+    .descriptor = ftc_tcp_descriptor,
+    .close_peer = ftc_tcp_close_peer,
+    .endpoint = ftc_tcp_endpoint,
+    .settled = ftc_tcp_settled,
+    .unreachable = ftc_tcp_unreachable,
+    .close = ftc_tcp_close,
 };

@@ -3,7 +3,7 @@
  *
  * verbs.c    life, and what it shares with TCP
  * link.c     a queue pair, from the first card to its end
- * stream.c   bytes on a queue pair, credits, completions
+ * stream.c   bytes on a queue pair, credits, completions, errors
  * pool.c     registered memory
  * device.c   which device
  * card.c     encoding of a card
@@ -81,10 +81,6 @@ void ftc_verbs_begin(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_verbs_step(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint32_t events);
 void ftc_verbs_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_verbs_end(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
-/* The peer's link carries nothing more. `error`: why, as errno; 0: the other end closed it. The
- * link is lost once everything that came has been taken. */
-void ftc_verbs_fail(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int error);
-void ftc_verbs_fail_all(struct ftc_tcp *tcp, int error);
 
 /* verbs/stream.c: see struct ftc_tcp_wire. */
 ssize_t ftc_verbs_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const struct iovec *pieces,
@@ -100,5 +96,9 @@ int ftc_verbs_post_receive(struct ftc_verbs *verbs, const struct ftc_tcp_peer *p
 void ftc_verbs_prove(struct ftc_verbs *verbs, const struct ftc_tcp_peer *peer);
 /* The link may have room again: write what found none. */
 void ftc_verbs_unblock(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* The peer's link carries nothing more. `error`: why, as errno; 0: the other end closed it. The
+ * link is lost once everything that came has been taken. */
+void ftc_verbs_fail(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int error);
+void ftc_verbs_fail_all(struct ftc_tcp *tcp, int error);
 
 #endif

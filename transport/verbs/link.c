@@ -283,27 +283,6 @@ void ftc_verbs_step(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint32_t eve
         ftc_verbs_fail(tcp, peer, 0);
 }
 
-void ftc_verbs_fail(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int error)
-{
-    struct ftc_verbs_link *link = peer->link->queue_pair;
-    if (link->ended)
-        return;
-    link->ended = true;
-    link->error = error;
-    peer->link->blocked = true;
-    ftc_tcp_unwatch(tcp, peer->link);
-    ftc_tcp_read(tcp, peer);
-}
-
-void ftc_verbs_fail_all(struct ftc_tcp *tcp, int error)
-{
-    for (int i = 0; i < tcp->met_count; i++) {
-        struct ftc_tcp_peer *peer = tcp->peer[tcp->met[i]];
-        if (peer->link != NULL && peer->link->queue_pair != NULL)
-            ftc_verbs_fail(tcp, peer, error);
-    }
-}
-
 /* By the socket, since the queue pair may be destroyed before it has sent. */
 void ftc_verbs_acknowledge(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {

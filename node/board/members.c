@@ -1,0 +1,49 @@
+/* The members of the board: the ranks of the next round, and how far they have come. */
+#include "node/board/internal.h"
+
+static void count_live(struct ftc_board *b)
+{
+    b->live = 0;
+    for (int i = 0; i < b->members; i++)
+        b->live += !ftc_set_has(&b->known, b->member[i]);
+}
+
+void ftc_board_list_members(struct ftc_board *b)
+{
+    b->members = 0;
+    for (int rank = 0; rank < b->ranks; rank++)
+        if (!ftc_set_has(&b->agreed, rank) && !ftc_set_has(&b->left_out, rank))
+            b->member[b->members++] = rank;
+    count_live(b);
+}
+
+void ftc_board_take_failures(struct ftc_board *b)
+{
+    int rank;
+
+    while ((rank = ftc_segment_next_failure(b->set.segment, &b->failures)) >= 0)
+        ftc_set_add(&b->known, rank);
+    b->suspicious = true;
+    count_live(b);
+}
+
+/* --- reuse --- */
+
+bool ftc_board_settled(struct ftc_board *b, uint64_t end)
+{
+    uint64_t settled = b->round;
+
+    if (end <= b->settled)
+        return true;
+    for (int i = 0; i < b->members; i++) {
+        int rank = b->member[i];
+        if (rank == b->rank || ftc_set_has(&b->known, rank))
+            continue;
+        b->finished[rank] = FTC_BOARD_LOAD(b->memory.progress[rank].finished);
+        if (b->finished[rank] < settled)
+            settled = b->finished[rank];
+    }
+    if (settled > b->settled)
+        b->settled = settled;
+    return end <= b->settled;
+}

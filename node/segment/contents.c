@@ -1,0 +1,75 @@
+/* What is in a segment, and where. */
+#include <assert.h>
+
+#include "node/segment/board_memory.h"
+#include "node/segment/internal.h"
+
+struct ftc_segment_header *ftc_segment_header(struct ftc_segment *segment)
+{
+    return (struct ftc_segment_header *)(void *)segment->base;
+}
+
+bool ftc_segment_holds(const struct ftc_segment *segment, const void *address)
+{
+    uintptr_t base = (uintptr_t)segment->base, at = (uintptr_t)address;
+
+    return at >= base && at - base < segment->mapped;
+}
+
+int ftc_segment_ranks(const struct ftc_segment *segment)
+{
+    return (int)segment->layout.ranks;
+}
+
+const char *ftc_segment_text(struct ftc_segment *segment)
+{
+    return segment->text;
+}
+
+struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank)
+{
+    assert(ftc_segment_has_rank(segment, rank));
+    return (struct ftc_slot *)(void *)(segment->base + segment->layout.slots_offset) + rank;
+}
+
+static _Atomic uint64_t *row(struct ftc_segment *segment, uint64_t offset, uint64_t stride,
+                             uint64_t index)
+{
+    return (_Atomic uint64_t *)(void *)(segment->base + offset + stride * index);
+}
+
+_Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank)
+{
+    assert(ftc_segment_has_rank(segment, rank));
+    return row(segment, segment->layout.sets_offset, segment->layout.set_stride,
+               2 * (uint64_t)rank);
+}
+
+_Atomic uint64_t *ftc_segment_agreed_row(struct ftc_segment *segment, int rank)
+{
+    assert(ftc_segment_has_rank(segment, rank));
+    return row(segment, segment->layout.sets_offset, segment->layout.set_stride,
+               2 * (uint64_t)rank + 1);
+}
+
+_Atomic uint64_t *ftc_segment_pending_row(struct ftc_segment *segment, int rank)
+{
+    assert(ftc_segment_has_rank(segment, rank));
+    return row(segment, segment->layout.pending_offset, segment->layout.pending_stride,
+               (uint64_t)rank);
+}
+
+struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment)
+{
+    const struct ftc_layout *layout = &segment->layout;
+    void *base = segment->base;
+
+    return (struct ftc_board_memory){
+        .places = (void *)((char *)base + layout->places_offset),
+        .progress = (void *)((char *)base + layout->progress_offset),
+        .posts = segment->base + layout->posts_offset,
+        .post_stride = layout->post_stride,
+        .results = segment->base + layout->results_offset,
+        .areas = segment->writable ? segment->base + layout->areas_offset : NULL,
+    };
+}
