@@ -4,19 +4,6 @@
 
 #include "collectives/agreement/internal.h"
 
-int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
-                       uint32_t rounds)
-{
-    struct ftc_message decide = {.way = way,
-                                 .rounds = rounds,
-                                 .correcting =
-                                     ftc_corrector_takes_part(&op->ballot.spread.corrector),
-                                 .contribution = {.decision = op->decision}};
-
-    ftc_set_add(&op->ballot.decide_sent, to);
-    return ftc_member_send(m, op, FTC_MESSAGE_DECIDE, to, &decide);
-}
-
 /* --- pieces --- */
 
 /* The successor of this rank on the ring: the next live position; -1: there is none before the
@@ -157,7 +144,7 @@ static int pass_to_children(struct ftc_member *m, struct ftc_operation *op)
             break;
         int to = ftc_ballot_rank(b, j);
         if (!ftc_knows_failed(m, to))
-            rc = ftc_broadcast_send(m, op, to, FTC_WAY_OWED, 0);
+            rc = ftc_member_send_decide(m, op, to, FTC_WAY_OWED, 0);
     }
     return rc;
 }
@@ -176,7 +163,7 @@ static int pass_on(struct ftc_member *m, struct ftc_operation *op,
     for (int to = ftc_set_next(&b->asked, 0); rc == 0 && to >= 0;
          to = ftc_set_next(&b->asked, to + 1)) {
         ftc_rule_taken(m, FTC_RULE_PULL_ANSWER);
-        rc = ftc_broadcast_send(m, op, to, FTC_WAY_OWED, 0);
+        rc = ftc_member_send_decide(m, op, to, FTC_WAY_OWED, 0);
     }
     ftc_set_clear(&b->asked);
     return rc;

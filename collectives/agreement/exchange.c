@@ -195,7 +195,7 @@ int ftc_exchange_pass_on(struct ftc_member *m, struct ftc_operation *op)
     if (!is_first(&places))
         return 0;
     int to = ftc_view_member(op->ballot.participants, places.own + 1);
-    return ftc_knows_failed(m, to) ? 0 : ftc_broadcast_send(m, op, to, FTC_WAY_OWED, 0);
+    return ftc_knows_failed(m, to) ? 0 : ftc_member_send_decide(m, op, to, FTC_WAY_OWED, 0);
 }
 
 int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op)

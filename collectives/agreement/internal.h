@@ -292,8 +292,6 @@ void ftc_exchange_given_up(struct ftc_member *m, struct ftc_operation *op);
 /* broadcast.c: rule 5 */
 int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op,
                        struct ftc_decision *decision, const struct ftc_arrival *arrival);
-int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
-                       uint32_t rounds);
 /* A piece came, by datagram or along the ring. *complete: it was the last one, and m->scratch holds
  * the message that the pieces make. FTC_ERR_PROTO: the piece contradicts others, or the pieces make
  * no message. */
@@ -328,24 +326,35 @@ int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram,
 void ftc_receive_drop_kept(struct ftc_member *m);
 void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg);
 
-/* member.c */
-/* Takes over the references of the output. */
+/* output.c */
+/* Takes references of its own to the buffers of the output. */
 int ftc_member_output(struct ftc_member *m, const struct ftc_output *output);
-int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,
-                    int to, const struct ftc_message *content);
-/* NULL: out of memory. */
-struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
-                                     enum ftc_message_kind kind, const struct ftc_message *content);
-int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
-                         const struct ftc_message *piece);
-/* Applies the rules after a step on op k. */
-int ftc_member_settle(struct ftc_member *m, uint64_t k, int rc);
+void ftc_member_drop_outputs(struct ftc_member *m); /* frees the queue */
+
+/* known.c */
 /* Puts out that this process must exit. Returns FTC_ERR_FENCED, which ends the step. */
 int ftc_member_fence(struct ftc_member *m);
 /* Adds to L. FTC_ERR_FENCED: this rank is in the set. */
 int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed);
 int ftc_member_learn_rank(struct ftc_member *m, int rank);
+
+/* send.c */
+int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,
+                    int to, const struct ftc_message *content);
+int ftc_member_send_decide(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
+                           uint32_t rounds);
+int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
+                         const struct ftc_message *piece);
+/* NULL: out of memory. */
+struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
+                                     enum ftc_message_kind kind, const struct ftc_message *content);
+
+/* deliver.c: rule 5 */
 int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int status,
                        struct ftc_decision *decision, const struct ftc_value *result);
+
+/* member.c */
+/* Applies the rules after a step on op k. */
+int ftc_member_settle(struct ftc_member *m, uint64_t k, int rc);
 
 #endif

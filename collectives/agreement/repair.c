@@ -52,7 +52,7 @@ int ftc_repair_asked(struct ftc_member *m, struct ftc_operation *op, int from)
         return 0;
     }
     ftc_rule_taken(m, FTC_RULE_PULL_ANSWER);
-    return ftc_broadcast_send(m, op, from, FTC_WAY_OWED, 0);
+    return ftc_member_send_decide(m, op, from, FTC_WAY_OWED, 0);
 }
 
 static int send_prepare(struct ftc_member *m, struct ftc_operation *op, int to)

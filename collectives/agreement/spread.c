@@ -162,7 +162,7 @@ static int gossip_round(struct ftc_member *m, struct ftc_operation *op)
     if (to < 0)
         return 0;
     ftc_rule_taken(m, FTC_RULE_GOSSIP);
-    return ftc_broadcast_send(m, op, to, FTC_WAY_GOSSIP, left);
+    return ftc_member_send_decide(m, op, to, FTC_WAY_GOSSIP, left);
 }
 
 /* --- correction --- */
@@ -190,8 +190,8 @@ static int correct(struct ftc_member *m, struct ftc_operation *op)
             ftc_corrector_pass_over(c, &m->correction);
         } else if (!ftc_set_has(&b->decide_sent, to)) {
             ftc_rule_taken(m, FTC_RULE_CORRECT);
-            return ftc_broadcast_send(m, op, to,
-                                      side == FTC_SIDE_RIGHT ? FTC_WAY_RIGHT : FTC_WAY_LEFT, 0);
+            return ftc_member_send_decide(m, op, to,
+                                          side == FTC_SIDE_RIGHT ? FTC_WAY_RIGHT : FTC_WAY_LEFT, 0);
         }
     }
     return 0;
