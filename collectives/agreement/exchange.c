@@ -97,12 +97,12 @@ static void await_partners(struct ftc_ballot *b, const struct places *places)
     int number = places->own < 2 * places->pairs ? places->own / 2 : places->own - places->pairs;
 
     if (is_first(places))
-        ftc_ballot_await(b->group, &b->group_size,
-                         ftc_view_member(b->participants, places->own + 1));
+        ftc_awaited_add(b->group, &b->group_size,
+                        ftc_view_member(b->participants, places->own + 1));
     for (int bit = 1; bit < places->power; bit *= 2) {
         int other = number ^ bit;
         int place = other < places->pairs ? 2 * other : other + places->pairs;
-        ftc_ballot_await(b->group, &b->group_size, ftc_view_member(b->participants, place));
+        ftc_awaited_add(b->group, &b->group_size, ftc_view_member(b->participants, place));
     }
 }
 
@@ -127,8 +127,8 @@ static int combine(struct ftc_member *m, struct ftc_operation *op, struct ftc_aw
     struct ftc_contribution *sum = &op->ballot.sum, *theirs = &partner->contribution;
 
     if (partner->rank > m->set.self)
-        return ftc_collect_combine(m, op, sum, theirs);
-    int rc = ftc_collect_combine(m, op, theirs, sum);
+        return ftc_contribution_combine(m, op, sum, theirs);
+    int rc = ftc_contribution_combine(m, op, theirs, sum);
     *sum = *theirs;
     *theirs = (struct ftc_contribution){0};
     return rc;

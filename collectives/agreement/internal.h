@@ -169,7 +169,7 @@ static inline bool ftc_knows_failed(const struct ftc_member *m, int rank)
     return ftc_set_has(&m->known, rank);
 }
 
-/* operation.c: life of an operation, entering and starting ballots (rules 1 and 7) */
+/* operation.c: operations and their memory */
 int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out);
 /* Takes the operation out of the list, and keeps its memory as a spare. */
 void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op);
@@ -183,25 +183,49 @@ size_t ftc_operation_contribution_size(const struct ftc_operation *op);
 bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot);
 /* Does the decision have the size that such a call, and its status, ask for? */
 bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision);
+void ftc_ballot_forget(struct ftc_ballot *b); /* drops the contributions collected so far */
+void ftc_ballot_clear(struct ftc_ballot *b);  /* drops what the ballot holds */
+int ftc_ballot_rank(const struct ftc_ballot *b, int position);
+int ftc_ballot_position(const struct ftc_ballot *b, int rank); /* -1: it takes no part */
+
+/* contribution.c: rule 2 */
+int ftc_contribution_send(struct ftc_member *m, struct ftc_operation *op, int to,
+                          const struct ftc_message *up);
+/* Takes an UP in. Takes the contribution out of the message, or drops it. */
+void ftc_contribution_receive(struct ftc_ballot *b, int from, struct ftc_message *message);
+/* Combines `next` into `sum`, and uses it up. DECIDED beats UNDECIDED; two DECIDED are equal. */
+int ftc_contribution_combine(struct ftc_member *m, const struct ftc_operation *op,
+                             struct ftc_contribution *sum, struct ftc_contribution *next);
+/* To be called when the sum of a phase is complete. */
+int ftc_contribution_protect(struct ftc_member *m, struct ftc_operation *op,
+                             enum ftc_flip_variable variable);
+struct ftc_awaited *ftc_awaited_add(struct ftc_awaited *list, int *count, int rank);
+struct ftc_awaited *ftc_awaited_find(struct ftc_awaited *list, int count, int rank);
+/* Keeps a contribution that is awaited: takes it out of the message. */
+void ftc_awaited_arrive(struct ftc_awaited *awaited, struct ftc_message *message);
+/* Keeps this rank's own contribution. */
+void ftc_awaited_arrive_here(struct ftc_awaited *awaited, const struct ftc_message *up);
+/* Writes off the ranks of the list that are known to have failed. Has each of the others come? */
+bool ftc_awaited_settle(struct ftc_member *m, struct ftc_ballot *b, struct ftc_awaited *list,
+                        int count, bool children);
+/* Combines the contributions that arrived with the sum, in order. */
+int ftc_awaited_combine(struct ftc_member *m, struct ftc_operation *op, struct ftc_awaited *list,
+                        int count, bool sum_is_empty);
+
+/* decide.c: rule 4. Makes the decision of c_b. */
+int ftc_ballot_decide(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out);
+
+/* ballot.c: entering and starting ballots (rules 1, 3 and 7) */
 int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
                      struct ftc_view *participants);
 int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id);
-void ftc_ballot_forget(struct ftc_ballot *b); /* drops the contributions collected so far */
-struct ftc_awaited *ftc_ballot_await(struct ftc_awaited *list, int *count, int rank);
-int ftc_ballot_rank(const struct ftc_ballot *b, int position);
-int ftc_ballot_position(const struct ftc_ballot *b, int rank);            /* -1: it takes no part */
-int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op); /* rule 7; 1: changed */
+int ftc_ballot_rotate(struct ftc_member *m, struct ftc_operation *op); /* rule 7; 1: changed */
 
 /* collect.c: rules 2, 3, 4 */
 int ftc_collect_advance(struct ftc_member *m, struct ftc_operation *op); /* 1: changed */
 int ftc_collect_decide(struct ftc_member *m, struct ftc_operation *op);
-void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from,
-                    struct ftc_message *message);
 int ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from,
                      struct ftc_message *message);
-
-int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op,
-                        struct ftc_contribution *sum, struct ftc_contribution *next);
 
 /* vote.c: rule 2, "Vote" */
 /* Are the results of this operation's subtrees compared? */

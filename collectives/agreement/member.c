@@ -30,7 +30,7 @@ static int apply(struct ftc_member *m, struct ftc_operation *op)
 {
     if (ftc_operation_plain_reduce(op))
         return ftc_collect_advance(m, op);
-    int rotated = ftc_operation_rotate(m, op);
+    int rotated = ftc_ballot_rotate(m, op);
     if (rotated < 0)
         return rotated;
     int collected = ftc_collect_advance(m, op);

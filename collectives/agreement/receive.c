@@ -327,7 +327,7 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
             !awaits(b->group, b->group_size, from) ||
             (b->exchanges && message->contribution.decision != NULL) || !value_fits(m, op, from))
             return FTC_ERR_PROTO;
-        ftc_collect_up(m, op, from, message);
+        ftc_contribution_receive(b, from, message);
         return 0;
     case FTC_MESSAGE_TREE:
         if (!b->collects || !awaits(b->child, b->child_size, from) || !value_fits(m, op, from))

@@ -110,7 +110,7 @@ static int add_group(struct ftc_member *m, struct ftc_operation *op, struct ftc_
         if (sum->value.buffer == NULL)
             *sum = up;
         else
-            rc = ftc_collect_combine(m, op, sum, &up);
+            rc = ftc_contribution_combine(m, op, sum, &up);
     }
     return rc != 0 ? rc : ftc_integrity_protect(m, op, FTC_FLIP_UP, &sum->value);
 }
@@ -122,7 +122,7 @@ static int complete(struct ftc_member *m, struct ftc_operation *op, struct ftc_a
     int rc = add_group(m, op, &sum);
 
     if (rc == 0)
-        rc = ftc_collect_combine(m, op, &sum, &head->contribution);
+        rc = ftc_contribution_combine(m, op, &sum, &head->contribution);
     if (rc == 0)
         rc = ftc_integrity_protect(m, op, FTC_FLIP_PARTIAL, &sum.value);
     if (rc == 0)
