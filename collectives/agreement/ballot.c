@@ -1,45 +1,26 @@
 /* Entering, starting and rotating ballots (agreement.md, rules 1, 3 and 7). */
 #include <assert.h>
 
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
+#include "collectives/agreement/life.h"
 
-/* agreement.md, rule 2, "Direct": c_b awaits all others, and these await nobody. */
-static void ballot_await_directly(const struct ftc_member *m, struct ftc_ballot *b)
+/* The collectors in the order of choice. */
+static const struct ftc_collector *const collectors[] = {
+    &ftc_collector_exchange,
+    &ftc_collector_direct,
+    &ftc_collector_vote,
+    &ftc_collector_tree,
+};
+
+/* The collector of a ballot. If the ballot does not collect, its coordinator only decides by it. */
+static const struct ftc_collector *collector_of(const struct ftc_member *m,
+                                                const struct ftc_operation *op)
 {
-    if (b->position > 0)
-        ftc_awaited_add(b->group, &b->group_size, m->set.self);
-    for (int j = 0; b->position == 0 && j < b->size; j++)
-        ftc_awaited_add(b->group, &b->group_size, ftc_ballot_rank(b, j));
-    assert(b->group_size <= m->group_room);
-}
+    const struct ftc_collector *const *collector = collectors;
 
-/* The group is in order of position, which is the order of combination. */
-static void ballot_await_group(const struct ftc_member *m, struct ftc_ballot *b)
-{
-    struct ftc_group group = ftc_topology_group(b->size, m->set.f, b->position);
-
-    if (group.with_root)
-        ftc_awaited_add(b->group, &b->group_size, b->coordinator);
-    for (int i = 0; i < group.count; i++)
-        ftc_awaited_add(b->group, &b->group_size, ftc_ballot_rank(b, group.first + i));
-    if (b->group_size == 0)
-        ftc_awaited_add(b->group, &b->group_size, m->set.self);
-    assert(b->group_size <= m->group_room);
-}
-
-static void ballot_await_children(const struct ftc_member *m, struct ftc_ballot *b)
-{
-    int f = m->set.f, arity = m->set.reduce_arity;
-    int room = b->position == 0 ? f + 1 : arity;
-
-    for (int c = 0; c < room; c++) {
-        int j = b->position == 0 ? ftc_topology_head(b->size, f, c)
-                                 : ftc_topology_reduce_child(b->size, f, arity, b->position, c);
-        if (j < 0)
-            break;
-        ftc_awaited_add(b->child, &b->child_size, ftc_ballot_rank(b, j));
-    }
-    assert(b->child_size <= m->child_room);
+    while (!(*collector)->suits(m, op))
+        collector++;
+    return *collector;
 }
 
 static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
@@ -56,7 +37,7 @@ static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct 
     b->position = ftc_ballot_position(b, m->set.self);
     b->phase = b->collects && b->position >= 0 ? FTC_BALLOT_GROUP : FTC_BALLOT_DONE;
     b->status = FTC_SUCCESS;
-    b->exchanges = op->exchanges && id.i == 0 && id.s == 0;
+    b->collector = collector_of(m, op);
     b->round = 0;
     b->given_up = false;
     b->holding = false;
@@ -74,35 +55,6 @@ static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct 
     ftc_spread_reset(m, op);
 }
 
-static int contribute_directly(struct ftc_member *m, struct ftc_operation *op,
-                               const struct ftc_message *up)
-{
-    struct ftc_ballot *b = &op->ballot;
-
-    ballot_await_directly(m, b);
-    ftc_awaited_arrive_here(&b->group[0], up); /* the own contribution: c_b has position 0 */
-    return b->position == 0 ? 0 : ftc_contribution_send(m, op, b->coordinator, up);
-}
-
-static int contribute_to_group(struct ftc_member *m, struct ftc_operation *op,
-                               const struct ftc_message *up)
-{
-    struct ftc_ballot *b = &op->ballot;
-
-    ballot_await_group(m, b);
-    ballot_await_children(m, b);
-    for (int i = 0; i < b->group_size; i++) {
-        int rc = 0;
-        if (b->group[i].rank == m->set.self)
-            ftc_awaited_arrive_here(&b->group[i], up);
-        else
-            rc = ftc_contribution_send(m, op, b->group[i].rank, up);
-        if (rc != 0)
-            return rc;
-    }
-    return 0;
-}
-
 /* agreement.md, rule 1: p contributes once, by UP: DECIDED(D) if it has delivered op k. */
 static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
 {
@@ -110,16 +62,13 @@ static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_message up = {.has_list = op->levels, .info = b->info};
     bool decided = op->decision != NULL && !FTC_MUTATED(CONTRIBUTE_UNDECIDED);
 
-    if (b->exchanges)
-        return ftc_exchange_begin(m, op);
     if (decided) {
         up.contribution.decision = op->decision;
         ftc_rule_taken(m, FTC_RULE_CONTRIBUTE_DECIDED);
     } else if (op->call.signature.kind != FTC_CALL_BCAST) {
         up.contribution.value = op->input;
     }
-    return ftc_ballot_direct(m, b) ? contribute_directly(m, op, &up)
-                                   : contribute_to_group(m, op, &up);
+    return b->collector->begin(m, op, &up);
 }
 
 /* Two levels. If another rank takes part for this node, this rank stands by. If this rank takes

@@ -2,7 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
+#include "collectives/agreement/life.h"
 
 /* --- pieces --- */
 
@@ -214,7 +215,7 @@ int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op,
         return rc;
     if (FTC_MUTATED(DECIDED_KEEP_DECIDE) && again)
         return 0;
-    rc = b->exchanges ? ftc_exchange_pass_on(m, op) : spread(m, op, arrival);
+    rc = ftc_ballot_exchanges(b) ? ftc_exchange_pass_on(m, op) : spread(m, op, arrival);
     if (rc == 0 && (ftc_operation_settles(op, b->id) || FTC_MUTATED(FORGET_ON_BROADCAST)))
         ftc_operation_free_before(m, op->k);
     return rc;

@@ -7,7 +7,7 @@
  */
 #include <assert.h>
 
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
 
 struct ftc_awaited *ftc_awaited_add(struct ftc_awaited *list, int *count, int rank)
 {
@@ -146,4 +146,16 @@ int ftc_contribution_protect(struct ftc_member *m, struct ftc_operation *op,
     struct ftc_contribution *sum = &op->ballot.sum;
 
     return sum->decision == NULL ? ftc_integrity_protect(m, op, variable, &sum->value) : 0;
+}
+
+int ftc_contribution_combine_group(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    if (!ftc_awaited_settle(m, b, b->group, b->group_size, false))
+        return 0;
+    int rc = ftc_awaited_combine(m, op, b->group, b->group_size, true);
+    if (rc == 0)
+        rc = ftc_contribution_protect(m, op, FTC_FLIP_UP);
+    return rc == 0 ? 1 : rc;
 }

@@ -1,5 +1,5 @@
 /* Making a decision from what was collected (agreement.md, rule 4). */
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
 
 /* The value that a validate has collected is a union of L. Bits after the last rank are ignored:
  * others have sent them. */
@@ -57,7 +57,7 @@ static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct 
     return ftc_integrity_disturb(m, op, FTC_FLIP_DECISION, 0, &decision->value);
 }
 
-int ftc_ballot_decide(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out)
+int ftc_decide_collected(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out)
 {
     struct ftc_ballot *b = &op->ballot;
     int rc = ftc_member_learn(m, &b->info.list);

@@ -1,7 +1,8 @@
-/* Delivering an operation to the caller (agreement.md, rule 5). */
+/* Delivering an operation to the caller: agreement.md, rule 5; and over two levels, what the
+ * decision word of the node says. */
 #include <assert.h>
 
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/life.h"
 
 /* agreement.md, rule 5: G := D's failed set; L := L ∪ G; epoch := (k, D's ballot), unless that
  * ballot is (0,0). */
@@ -70,5 +71,30 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
         ftc_value_drop(&op->input);
     int rc = ftc_member_output(m, &output);
     ftc_value_drop(&op->result);
+    return rc;
+}
+
+int ftc_member_deliver_word(struct ftc_member *m, struct ftc_operation *op,
+                            struct ftc_decision *decision)
+{
+    int rc = ftc_member_deliver(m, op, decision->status, decision, &decision->value);
+
+    if (rc != 0)
+        return rc;
+    ftc_rule_taken(m, FTC_RULE_ADOPT);
+    if (ftc_operation_settles(op, decision->ballot) || FTC_MUTATED(FORGET_ON_WORD))
+        ftc_operation_free_before(m, op->k);
+    return 0;
+}
+
+int ftc_member_deliver_kept_word(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_decision *decision = m->word;
+
+    if (decision == NULL)
+        return 0;
+    m->word = NULL;
+    int rc = ftc_member_deliver_word(m, op, decision);
+    ftc_decision_unref(decision);
     return rc;
 }

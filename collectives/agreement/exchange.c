@@ -9,7 +9,7 @@
  */
 #include <assert.h>
 
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
 
 /* A place is an index among the participants in ascending order, whichever of them is c_0. Values
  * are combined in order of place. */
@@ -75,7 +75,7 @@ static int send_sum(struct ftc_member *m, struct ftc_operation *op, int to)
     struct ftc_message up = {.has_list = op->levels, .info = op->ballot.info};
 
     up.contribution.value = op->ballot.sum.value;
-    return ftc_knows_failed(m, to) ? 0 : ftc_member_send(m, op, FTC_MESSAGE_UP, to, &up);
+    return ftc_contribution_send(m, op, to, &up);
 }
 
 /* Sends the sum to the rank that is awaited now. In round 0 the first of a pair awaits the second,
@@ -106,12 +106,12 @@ static void await_partners(struct ftc_ballot *b, const struct places *places)
     }
 }
 
-int ftc_exchange_begin(struct ftc_member *m, struct ftc_operation *op)
+static int begin(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *up)
 {
     struct ftc_ballot *b = &op->ballot;
     struct places places = places_of(m, b);
 
-    ftc_value_set(&b->sum.value, &op->input);
+    ftc_value_set(&b->sum.value, &up->contribution.value);
     if (is_second(&places)) {
         b->phase = FTC_BALLOT_DONE;
         return send_sum(m, op, ftc_exchange_decider(m, b));
@@ -141,11 +141,12 @@ static int protect(struct ftc_member *m, struct ftc_operation *op)
 }
 
 /* Decides from the contributions of all and from G only, and so the same as everybody else. */
-static int decide(struct ftc_member *m, struct ftc_operation *op)
+static int decide(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_decision *decision = ftc_decision_new(m->set.ranks);
 
+    *out = decision;
     if (decision == NULL)
         return FTC_ERR_NOMEM;
     ftc_set_copy(&decision->failed, FTC_MUTATED(EXCHANGE_WITH_L) ? &m->known : &m->agreed);
@@ -155,28 +156,26 @@ static int decide(struct ftc_member *m, struct ftc_operation *op)
     if (ftc_call_table[op->call.signature.kind].has_result)
         ftc_value_set(&decision->value, &b->sum.value);
     ftc_rule_taken(m, FTC_RULE_EXCHANGE);
-    int rc = op->checked ? ftc_integrity_disturb(m, op, FTC_FLIP_DECISION, 0, &decision->value) : 0;
-    if (rc == 0)
-        rc = ftc_broadcast_hold(m, op, decision, &(struct ftc_arrival){.from = m->set.self});
-    ftc_decision_unref(decision);
-    return rc;
+    return op->checked ? ftc_integrity_disturb(m, op, FTC_FLIP_DECISION, 0, &decision->value) : 0;
 }
 
-int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op)
+static int advance(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_awaited *partner = current(b);
 
     if (partner == NULL || (!partner->arrived && !(FTC_MUTATED(EXCHANGE_WITHOUT_DEAD) &&
                                                    ftc_knows_failed(m, partner->rank))))
-        return 0;
+        return FTC_COLLECTED_NOTHING;
     int rc = partner->arrived ? combine(m, op, partner) : 0;
     b->round++;
     if (rc == 0)
         rc = protect(m, op);
+    if (rc == 0 && current(b) == NULL)
+        return FTC_COLLECTED_ALL;
     if (rc == 0)
-        rc = current(b) != NULL ? begin_round(m, op) : decide(m, op);
-    return rc == 0 ? 1 : rc;
+        rc = begin_round(m, op);
+    return rc == 0 ? FTC_COLLECTED_MORE : rc;
 }
 
 /* --- the second of a pair, and the next ballot --- */
@@ -204,14 +203,13 @@ int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_message poke = {.ballot = {.s = 1}};
     bool unfinished = !op->returned || (b->position == 0 && b->given_up);
 
-    if (!b->exchanges || !unfinished || b->position < 0 || FTC_MUTATED(EXCHANGE_FOR_EVER) ||
+    if (!unfinished || b->position < 0 || FTC_MUTATED(EXCHANGE_FOR_EVER) ||
         !ftc_set_intersects(&m->known, &b->participants->set) ||
         ftc_knows_failed(m, b->coordinator))
         return 0;
     if (b->position == 0) {
         ftc_rule_taken(m, FTC_RULE_GIVE_UP_EXCHANGE);
-        int rc = ftc_ballot_start(m, op, poke.ballot);
-        return rc == 0 ? 1 : rc;
+        return FTC_COLLECTED_TOO_LITTLE;
     }
     if (b->given_up)
         return 0;
@@ -223,8 +221,21 @@ int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op)
 /* c_0 was poked: some rank cannot finish. c_0 starts (0,1) once it knows of the failure itself. */
 void ftc_exchange_given_up(struct ftc_member *m, struct ftc_operation *op)
 {
-    bool late = !op->ballot.exchanges;
+    bool late = !ftc_ballot_exchanges(&op->ballot);
 
     op->ballot.given_up |= !late;
     ftc_rule_taken(m, late ? FTC_RULE_DROP_SMALLER : FTC_RULE_POKED);
 }
+
+static bool suits(const struct ftc_member *m, const struct ftc_operation *op)
+{
+    (void)m;
+    return op->exchanges && op->ballot.id.i == 0 && op->ballot.id.s == 0;
+}
+
+const struct ftc_collector ftc_collector_exchange = {
+    .suits = suits,
+    .begin = begin,
+    .advance = advance,
+    .decide = decide,
+};

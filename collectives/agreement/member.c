@@ -1,8 +1,14 @@
 /*
- * A member of a communicator: its inputs and outputs, and the life of its operations. Operations
- * begin in call.c. The rules are in operation.c (ballots), collect.c (reduce and decision),
- * broadcast.c (holding a decision), spread.c and spread/correction.c (spreading it), repair.c
- * (asking for it) and receive.c (messages).
+ * A member of a communicator: its inputs, and the rules that are applied after them. The files
+ * beside this one call only files below them:
+ *
+ *   member.c                                          inputs; inspect.c and digest.c look in
+ *   call.c, receive.c                                 a call begins; a message is judged (rule 0)
+ *   collect.c                                         what follows from a collection (rules 2 to 4)
+ *   ballot.c, broadcast.c, deliver.c                  rules 1, 3 and 7; rule 5 (life.h)
+ *   exchange.c, direct.c, vote.c, tree.c, decide.c    collectors: rules 2 and 4 (collector.h)
+ *   spread.c, repair.c                                rules 5 and 6 (spread.h)
+ *   operation.c, levels.c, send.c, known.c, output.c  what all need (internal.h)
  *
  * After each input the rules are applied until nothing changes: to the operation that the input is
  * about, and to every retained one if L has grown (agreement.md, rule 0).
@@ -14,7 +20,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
+#include "collectives/agreement/life.h"
 
 /* A process that was fenced learns it by an output. The input itself went well. */
 static int unless_fenced(int rc)
@@ -36,7 +43,7 @@ static int apply(struct ftc_member *m, struct ftc_operation *op)
     int collected = ftc_collect_advance(m, op);
     if (collected < 0)
         return collected;
-    int given_up = ftc_exchange_give_up(m, op);
+    int given_up = ftc_collect_give_up(m, op);
     if (given_up < 0)
         return given_up;
     int rc = m->set.prepare == FTC_PREPARE_TREE ? ftc_repair_prepare(m, op) : 0;
@@ -93,12 +100,35 @@ static int settle(struct ftc_member *m, uint64_t k)
     return rc;
 }
 
-int ftc_member_settle(struct ftc_member *m, uint64_t k, int rc)
+/* Applies the rules after a step on op k. */
+static int after_step(struct ftc_member *m, uint64_t k, int rc)
 {
     return unless_fenced(rc == 0 ? settle(m, k) : rc);
 }
 
-/* --- other inputs --- */
+/* --- inputs --- */
+
+int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
+{
+    int rc = ftc_member_check_call(m, call);
+
+    if (rc != 0)
+        return rc;
+    m->next_op++;
+    if (m->fenced)
+        return 0;
+    if (FTC_MUTATED(FORGET_AT_CALL))
+        ftc_operation_free_before(m, m->next_op);
+    rc = ftc_member_begin_call(m, call);
+    return after_step(m, m->next_op - 1, rc);
+}
+
+void ftc_member_skip(struct ftc_member *m, uint64_t op)
+{
+    assert(!ftc_member_busy(m));
+    if (op > m->next_op)
+        m->next_op = op;
+}
 
 static int receive(struct ftc_member *m, int from, struct ftc_buffer *buffer, bool datagram)
 {
@@ -144,6 +174,41 @@ int ftc_member_notice(struct ftc_member *m, int rank)
         return 0;
     int rc = ftc_member_learn_rank(m, rank);
     return unless_fenced(rc == 0 ? settle_all(m) : rc);
+}
+
+static bool word_sound(const struct ftc_member *m, const struct ftc_decision *decision)
+{
+    return decision->failed.size == m->set.ranks && decision->verdict.compared == 0 &&
+           ftc_set_subset(&m->agreed, &decision->failed);
+}
+
+int ftc_member_adopt(struct ftc_member *m, uint64_t k, struct ftc_decision *decision)
+{
+    struct ftc_operation *op = ftc_operation_find(m, k);
+
+    if (m->fenced || (op != NULL && op->returned) || k > m->next_op ||
+        (op == NULL && k < m->next_op))
+        return 0;
+    if (!word_sound(m, decision) || (op != NULL && !op->levels))
+        return FTC_ERR_PROTO;
+    if (op == NULL) { /* the operation is not called yet */
+        if (m->word == NULL)
+            m->word = ftc_decision_ref(decision);
+        return 0;
+    }
+    if (!ftc_decision_fits(&op->call.signature, decision))
+        return FTC_ERR_PROTO;
+    return after_step(m, k, ftc_member_deliver_word(m, op, decision));
+}
+
+int ftc_member_more(struct ftc_member *m)
+{
+    return m->fenced ? 0 : ftc_spread_more(m);
+}
+
+int ftc_member_timer(struct ftc_member *m)
+{
+    return m->fenced ? 0 : ftc_spread_timer(m);
 }
 
 /* --- life --- */

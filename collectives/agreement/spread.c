@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #include "base/mix.h"
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/spread.h"
 
 /* --- which dissemination --- */
 
@@ -266,7 +266,6 @@ int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op)
     return go_on(m, op);
 }
 
-/* A DECIDE(b) came: the first one or another one. */
 int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op,
                      const struct ftc_arrival *arrival)
 {
@@ -286,14 +285,12 @@ int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op,
     return b->holding && (s->pace == FTC_PACE_IDLE || s->corrector.answer > 0) ? go_on(m, op) : 0;
 }
 
-/* --- inputs --- */
+/* --- the next step --- */
 
-int ftc_member_more(struct ftc_member *m)
+int ftc_spread_more(struct ftc_member *m)
 {
     int rc = 0;
 
-    if (m->fenced)
-        return 0;
     m->more_asked = false;
     for (struct ftc_operation *op = m->oldest; rc == 0 && op != NULL; op = op->next)
         if (op->ballot.spread.pace == FTC_PACE_MORE)
@@ -330,12 +327,12 @@ static int tick(struct ftc_member *m, struct ftc_operation *op, uint64_t passed_
     return rc == 0 && ends ? patience_ends(m, op) : rc;
 }
 
-int ftc_member_timer(struct ftc_member *m)
+int ftc_spread_timer(struct ftc_member *m)
 {
     uint64_t passed_ns = m->timer_ns;
     int rc = 0;
 
-    if (m->fenced || passed_ns == 0)
+    if (passed_ns == 0)
         return 0;
     m->timer_ns = 0;
     m->ticking = true;
