@@ -4,23 +4,18 @@
 #include "collectives/agreement/collector.h"
 #include "collectives/agreement/life.h"
 
-/* The collectors in the order of choice. */
-static const struct ftc_collector *const collectors[] = {
-    &ftc_collector_exchange,
-    &ftc_collector_direct,
-    &ftc_collector_vote,
-    &ftc_collector_tree,
-};
-
-/* The collector of a ballot. If the ballot does not collect, its coordinator only decides by it. */
+/* The collector of a ballot. All participants find the same. A ballot that does not collect makes
+ * no use of it. */
 static const struct ftc_collector *collector_of(const struct ftc_member *m,
                                                 const struct ftc_operation *op)
 {
-    const struct ftc_collector *const *collector = collectors;
+    const struct ftc_ballot *b = &op->ballot;
 
-    while (!(*collector)->suits(m, op))
-        collector++;
-    return *collector;
+    if (op->exchanges && b->id.i == 0 && b->id.s == 0)
+        return &ftc_collector_exchange;
+    if (ftc_collects_directly(m, b->size))
+        return &ftc_collector_direct;
+    return ftc_vote_suits(m, op) ? &ftc_collector_vote : &ftc_collector_tree;
 }
 
 static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
@@ -86,6 +81,16 @@ static int enter_level(struct ftc_member *m, struct ftc_operation *op, bool stoo
     return ftc_levels_learn_before(m, op, m->set.self);
 }
 
+/* c_0..c_{i-1} have failed (rule 1). */
+static int learn_coordinators(struct ftc_member *m, const struct ftc_operation *op, uint32_t i)
+{
+    int rc = 0;
+
+    for (uint32_t before = 0; rc == 0 && before < i; before++)
+        rc = ftc_member_learn_rank(m, ftc_operation_coordinator(op, before));
+    return rc;
+}
+
 static int ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
                         struct ftc_view *participants, bool starts)
 {
@@ -97,12 +102,9 @@ static int ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct f
     m->entered = (struct ftc_epoch){.op = op->k, .ballot = id};
     if (op->returned)
         ftc_rule_taken(m, FTC_RULE_RETAIN);
-    for (uint32_t i = 0; i < id.i; i++) {
-        int rc = ftc_member_learn_rank(m, ftc_operation_coordinator(op, i));
-        if (rc != 0)
-            return rc;
-    }
-    int rc = enter_level(m, op, stood_by);
+    int rc = learn_coordinators(m, op, id.i);
+    if (rc == 0)
+        rc = enter_level(m, op, stood_by);
     if (rc != 0)
         return rc;
     if (starts) {
@@ -127,11 +129,9 @@ int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_
 {
     struct ftc_set members = {0};
 
-    for (uint32_t i = 0; i < id.i; i++) {
-        int rc = ftc_member_learn_rank(m, ftc_operation_coordinator(op, i));
-        if (rc != 0)
-            return rc;
-    }
+    int rc = learn_coordinators(m, op, id.i);
+    if (rc != 0)
+        return rc;
     if (ftc_set_init(&members, m->set.ranks) != 0)
         return FTC_ERR_NOMEM;
     ftc_set_copy(&members, &op->view->set);
@@ -142,7 +142,7 @@ int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_
     ftc_set_fini(&members);
     if (participants == NULL)
         return FTC_ERR_NOMEM;
-    int rc = ballot_enter(m, op, id, participants, true);
+    rc = ballot_enter(m, op, id, participants, true);
     ftc_view_unref(participants);
     return rc;
 }

@@ -89,7 +89,8 @@ int ftc_collect_give_up(struct ftc_member *m, struct ftc_operation *op)
 int ftc_collect_decide(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_decision *decision = NULL;
-    int rc = op->ballot.collector->decide(m, op, &decision);
+    int rc = ftc_ballot_exchanges(&op->ballot) ? ftc_exchange_decide(m, op, &decision)
+                                               : ftc_decide_collected(m, op, &decision);
 
     ftc_contribution_drop(&op->ballot.sum);
     if (rc == 0)

@@ -20,8 +20,6 @@ enum ftc_collected {
 };
 
 struct ftc_collector {
-    /* Is the ballot of this operation collected so? All participants find the same. */
-    bool (*suits)(const struct ftc_member *m, const struct ftc_operation *op);
     /* p has entered the ballot: lists what p awaits, and sends its contribution, which is in
      * `up`. */
     int (*begin)(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *up);
@@ -29,8 +27,6 @@ struct ftc_collector {
     int (*advance)(struct ftc_member *m, struct ftc_operation *op);
     /* Takes in a TREE of a child. NULL: nobody has children. */
     int (*take)(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *tree);
-    /* Makes the decision of a process that has collected all. */
-    int (*decide)(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out);
 };
 extern const struct ftc_collector ftc_collector_exchange, ftc_collector_direct, ftc_collector_vote,
     ftc_collector_tree;
@@ -79,6 +75,8 @@ int ftc_tree_choose(struct ftc_member *m, struct ftc_operation *op);
 int ftc_tree_complete(struct ftc_member *m, struct ftc_operation *op);
 
 /* vote.c: rule 2, "Vote" */
+/* Are the results of this operation's subtrees compared? */
+bool ftc_vote_suits(const struct ftc_member *m, const struct ftc_operation *op);
 /* Does the group of this position leave its value to the coordinator? */
 bool ftc_vote_left_out(const struct ftc_member *m, const struct ftc_operation *op, int position);
 
@@ -86,6 +84,8 @@ bool ftc_vote_left_out(const struct ftc_member *m, const struct ftc_operation *o
 bool ftc_exchange_suits(const struct ftc_member_settings *set,
                         const struct ftc_signature *signature, int participants);
 int ftc_exchange_partners(int participants); /* the most that a rank has */
+/* The decision of a process that has the contributions of all: the same as that of all others. */
+int ftc_exchange_decide(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out);
 static inline bool ftc_ballot_exchanges(const struct ftc_ballot *b)
 {
     return b->collector == &ftc_collector_exchange;

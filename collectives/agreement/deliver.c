@@ -16,15 +16,7 @@ static int adopt_decision(struct ftc_member *m, struct ftc_operation *op,
     if (rc != 0 || m->set.share == FTC_SHARE_OFF || ftc_set_equal(&m->agreed, &decision->failed))
         return rc;
     ftc_set_copy(&m->agreed, FTC_MUTATED(G_FROM_L) ? &m->known : &decision->failed);
-    struct ftc_set members = {0};
-    if (ftc_set_init(&members, m->set.ranks) != 0)
-        return FTC_ERR_NOMEM;
-    ftc_set_fill(&members);
-    ftc_set_subtract(&members, &m->agreed);
-    ftc_view_unref(m->view);
-    m->view = ftc_view_new(&members);
-    ftc_set_fini(&members);
-    return m->view == NULL ? FTC_ERR_NOMEM : 0;
+    return ftc_member_renew_view(m);
 }
 
 static void report_verdict(struct ftc_member *m, const struct ftc_vote_verdict *verdict)

@@ -3,11 +3,6 @@
 
 #include "collectives/agreement/collector.h"
 
-static bool suits(const struct ftc_member *m, const struct ftc_operation *op)
-{
-    return ftc_collects_directly(m, op->ballot.size);
-}
-
 /* c_b awaits all others, and these await nobody. */
 static void await_all(const struct ftc_member *m, struct ftc_ballot *b)
 {
@@ -42,8 +37,6 @@ static int advance(struct ftc_member *m, struct ftc_operation *op)
 }
 
 const struct ftc_collector ftc_collector_direct = {
-    .suits = suits,
     .begin = begin,
     .advance = advance,
-    .decide = ftc_decide_collected,
 };

@@ -141,7 +141,7 @@ static int protect(struct ftc_member *m, struct ftc_operation *op)
 }
 
 /* Decides from the contributions of all and from G only, and so the same as everybody else. */
-static int decide(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out)
+int ftc_exchange_decide(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_decision *decision = ftc_decision_new(m->set.ranks);
@@ -227,15 +227,7 @@ void ftc_exchange_given_up(struct ftc_member *m, struct ftc_operation *op)
     ftc_rule_taken(m, late ? FTC_RULE_DROP_SMALLER : FTC_RULE_POKED);
 }
 
-static bool suits(const struct ftc_member *m, const struct ftc_operation *op)
-{
-    (void)m;
-    return op->exchanges && op->ballot.id.i == 0 && op->ballot.id.s == 0;
-}
-
 const struct ftc_collector ftc_collector_exchange = {
-    .suits = suits,
     .begin = begin,
     .advance = advance,
-    .decide = decide,
 };

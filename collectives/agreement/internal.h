@@ -251,6 +251,7 @@ int ftc_member_fence(struct ftc_member *m);
 /* Adds to L. FTC_ERR_FENCED: this rank is in the set. */
 int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed);
 int ftc_member_learn_rank(struct ftc_member *m, int rank);
+int ftc_member_renew_view(struct ftc_member *m); /* the view: all ranks but G */
 
 /* send.c */
 int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,

@@ -1,5 +1,5 @@
-/* L, the set of ranks that this process knows to have failed; and what it does when it finds that
- * it was declared failed itself. */
+/* L, the set of ranks that this process knows to have failed; what it does when it finds that it
+ * was declared failed itself; and the view, which follows from G. */
 #include "collectives/agreement/internal.h"
 
 int ftc_member_fence(struct ftc_member *m)
@@ -29,4 +29,18 @@ int ftc_member_learn_rank(struct ftc_member *m, int rank)
         return 0;
     ftc_set_add(&m->known, rank);
     return learned(m);
+}
+
+int ftc_member_renew_view(struct ftc_member *m)
+{
+    struct ftc_set members = {0};
+
+    if (ftc_set_init(&members, m->set.ranks) != 0)
+        return FTC_ERR_NOMEM;
+    ftc_set_fill(&members);
+    ftc_set_subtract(&members, &m->agreed);
+    ftc_view_unref(m->view);
+    m->view = ftc_view_new(&members);
+    ftc_set_fini(&members);
+    return m->view == NULL ? FTC_ERR_NOMEM : 0;
 }

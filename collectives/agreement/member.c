@@ -213,18 +213,6 @@ int ftc_member_timer(struct ftc_member *m)
 
 /* --- life --- */
 
-static int all_ranks(struct ftc_member *m)
-{
-    struct ftc_set all = {0};
-
-    if (ftc_set_init(&all, m->set.ranks) != 0)
-        return FTC_ERR_NOMEM;
-    ftc_set_fill(&all);
-    m->view = ftc_view_new(&all);
-    ftc_set_fini(&all);
-    return m->view == NULL ? FTC_ERR_NOMEM : 0;
-}
-
 int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings *settings)
 {
     int n = settings->ranks;
@@ -254,7 +242,7 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
         settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||
         ftc_set_init(&m->report_failed, n) != 0 || ftc_set_init(&m->report_wrong, n) != 0 ||
-        ftc_message_init(&m->scratch, n) != 0 || all_ranks(m) != 0) {
+        ftc_message_init(&m->scratch, n) != 0 || ftc_member_renew_view(m) != 0) {
         ftc_member_destroy(m);
         return FTC_ERR_NOMEM;
     }

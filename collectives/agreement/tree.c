@@ -185,12 +185,6 @@ struct ftc_awaited *ftc_tree_keep(struct ftc_member *m, struct ftc_operation *op
     return awaited;
 }
 
-static bool suits(const struct ftc_member *m, const struct ftc_operation *op)
-{
-    (void)m, (void)op;
-    return true;
-}
-
 static int take(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *tree)
 {
     ftc_tree_keep(m, op, from, tree);
@@ -205,9 +199,7 @@ static int advance(struct ftc_member *m, struct ftc_operation *op)
 }
 
 const struct ftc_collector ftc_collector_tree = {
-    .suits = suits,
     .begin = ftc_tree_begin,
     .advance = advance,
     .take = take,
-    .decide = ftc_decide_collected,
 };

@@ -10,8 +10,7 @@
 
 #include "collectives/agreement/collector.h"
 
-/* Are the results of the subtrees compared? */
-static bool suits(const struct ftc_member *m, const struct ftc_operation *op)
+bool ftc_vote_suits(const struct ftc_member *m, const struct ftc_operation *op)
 {
     const struct ftc_signature *s = &op->call.signature;
 
@@ -282,9 +281,7 @@ static int take_tree(struct ftc_member *m, struct ftc_operation *op, int from,
 }
 
 const struct ftc_collector ftc_collector_vote = {
-    .suits = suits,
     .begin = ftc_tree_begin,
     .advance = advance,
     .take = take_tree,
-    .decide = ftc_decide_collected,
 };
