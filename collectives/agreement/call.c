@@ -1,6 +1,5 @@
 /* Calls of a member: what this process contributes to an operation, and how its first ballot begins
  * (agreement.md, "Operations"). */
-#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"

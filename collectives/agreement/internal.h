@@ -176,24 +176,24 @@ static inline bool ftc_member_busy(const struct ftc_member *m)
     return m->newest != NULL && !m->newest->returned;
 }
 
-/* operation.c: operations and their memory */
-int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out);
-/* Takes the operation out of the list, and keeps its memory as a spare. */
-void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op);
-void ftc_operation_destroy(struct ftc_operation *op);
-void ftc_operation_free_before(struct ftc_member *m, uint64_t k); /* rule 8 */
-struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k);
-bool ftc_operation_plain_reduce(const struct ftc_operation *op);
-int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i); /* rank of c_i */
-size_t ftc_operation_contribution_size(const struct ftc_operation *op);
-/* Does a decision of this ballot prove that every live rank has called the operation (rule 8)? */
-bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot);
-/* Does the decision have the size that such a call, and its status, ask for? */
-bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision);
-void ftc_ballot_forget(struct ftc_ballot *b); /* drops the contributions collected so far */
-void ftc_ballot_clear(struct ftc_ballot *b);  /* drops what the ballot holds */
-int ftc_ballot_rank(const struct ftc_ballot *b, int position);
-int ftc_ballot_position(const struct ftc_ballot *b, int rank); /* -1: it takes no part */
+/* Rule 2: does a ballot with so many participants use "Direct"? */
+static inline bool ftc_collects_directly(const struct ftc_member *m, int participants)
+{
+    return participants <= m->set.direct && m->set.integrity != FTC_INTEGRITY_VOTE;
+}
+
+/* output.c: the queue of outputs */
+/* Takes references of its own to the buffers of the output. */
+int ftc_member_output(struct ftc_member *m, const struct ftc_output *output);
+void ftc_member_drop_outputs(struct ftc_member *m); /* frees the queue */
+
+/* known.c: L, G and the view */
+/* Puts out that this process must exit. Returns FTC_ERR_FENCED, which ends the step. */
+int ftc_member_fence(struct ftc_member *m);
+/* Adds to L. FTC_ERR_FENCED: this rank is in the set. */
+int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed);
+int ftc_member_learn_rank(struct ftc_member *m, int rank);
+int ftc_member_renew_view(struct ftc_member *m); /* the view: all ranks but G */
 
 /* integrity.c: checksums, and damage on request */
 /* Do the values and messages of such an operation carry checksums? */
@@ -212,6 +212,36 @@ int ftc_integrity_disturb(struct ftc_member *m, const struct ftc_operation *op,
 int ftc_integrity_disturb_message(struct ftc_member *m, struct ftc_operation *op, size_t at);
 /* This process is damaged. Returns FTC_ERR_FENCED, like ftc_member_fence(). */
 int ftc_integrity_corrupt(struct ftc_member *m);
+
+/* send.c: messages */
+int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,
+                    int to, const struct ftc_message *content);
+int ftc_member_send_decide(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
+                           uint32_t rounds);
+int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
+                         const struct ftc_message *piece);
+/* NULL: out of memory. */
+struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
+                                     enum ftc_message_kind kind, const struct ftc_message *content);
+
+/* operation.c: operations and their memory */
+int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out);
+/* Takes the operation out of the list, and keeps its memory as a spare. */
+void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op);
+void ftc_operation_destroy(struct ftc_operation *op);
+void ftc_operation_free_before(struct ftc_member *m, uint64_t k); /* rule 8 */
+struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k);
+bool ftc_operation_plain_reduce(const struct ftc_operation *op);
+int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i); /* rank of c_i */
+size_t ftc_operation_contribution_size(const struct ftc_operation *op);
+/* Does a decision of this ballot prove that every live rank has called the operation (rule 8)? */
+bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot);
+/* Does the decision have the size that such a call, and its status, ask for? */
+bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision);
+void ftc_ballot_forget(struct ftc_ballot *b); /* drops the contributions collected so far */
+void ftc_ballot_clear(struct ftc_ballot *b);  /* drops what the ballot holds */
+int ftc_ballot_rank(const struct ftc_ballot *b, int position);
+int ftc_ballot_position(const struct ftc_ballot *b, int rank); /* -1: it takes no part */
 
 /* levels.c: two levels (docs/design/nodes.md) */
 bool ftc_levels_sound(const struct ftc_member_settings *set);
@@ -233,35 +263,5 @@ bool ftc_levels_lost_a_delegate(const struct ftc_member *m, const struct ftc_ope
 bool ftc_levels_one_of_each(const struct ftc_member *m, const struct ftc_set *participants);
 /* Do these participants contain a rank that comes before this rank on its node? */
 bool ftc_levels_before_me(const struct ftc_member *m, int root, const struct ftc_set *participants);
-
-/* Rule 2: does a ballot with so many participants use "Direct"? */
-static inline bool ftc_collects_directly(const struct ftc_member *m, int participants)
-{
-    return participants <= m->set.direct && m->set.integrity != FTC_INTEGRITY_VOTE;
-}
-
-/* output.c */
-/* Takes references of its own to the buffers of the output. */
-int ftc_member_output(struct ftc_member *m, const struct ftc_output *output);
-void ftc_member_drop_outputs(struct ftc_member *m); /* frees the queue */
-
-/* known.c */
-/* Puts out that this process must exit. Returns FTC_ERR_FENCED, which ends the step. */
-int ftc_member_fence(struct ftc_member *m);
-/* Adds to L. FTC_ERR_FENCED: this rank is in the set. */
-int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed);
-int ftc_member_learn_rank(struct ftc_member *m, int rank);
-int ftc_member_renew_view(struct ftc_member *m); /* the view: all ranks but G */
-
-/* send.c */
-int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,
-                    int to, const struct ftc_message *content);
-int ftc_member_send_decide(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
-                           uint32_t rounds);
-int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
-                         const struct ftc_message *piece);
-/* NULL: out of memory. */
-struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
-                                     enum ftc_message_kind kind, const struct ftc_message *content);
 
 #endif

@@ -1,6 +1,4 @@
 /* Two levels (docs/design/nodes.md, "Two levels"): which rank takes part for a node. */
-#include <assert.h>
-
 #include "collectives/agreement/internal.h"
 
 bool ftc_member_two_levels(const struct ftc_member *m, const struct ftc_signature *signature)

@@ -48,8 +48,8 @@ void ftc_receive_drop_kept(struct ftc_member *m);
 void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg);
 
 /* call.c */
-int ftc_member_check_call(const struct ftc_member *m,
-                          const struct ftc_call *call); /* also FTC_ERR_ARG */
+/* May this call be made now? Errors: FTC_ERR_ARG, FTC_ERR_STATE. */
+int ftc_member_check_call(const struct ftc_member *m, const struct ftc_call *call);
 /* Begins the operation that has just got its number. */
 int ftc_member_begin_call(struct ftc_member *m, const struct ftc_call *call);
 

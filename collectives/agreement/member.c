@@ -2,13 +2,16 @@
  * A member of a communicator: its inputs, and the rules that are applied after them. The files
  * beside this one call only files below them:
  *
- *   member.c                                          inputs; inspect.c and digest.c look in
- *   call.c, receive.c                                 a call begins; a message is judged (rule 0)
- *   collect.c                                         what follows from a collection (rules 2 to 4)
- *   ballot.c, broadcast.c, deliver.c                  rules 1, 3 and 7; rule 5 (life.h)
- *   exchange.c, direct.c, vote.c, tree.c, decide.c    collectors: rules 2 and 4 (collector.h)
- *   spread.c, repair.c                                rules 5 and 6 (spread.h)
- *   operation.c, levels.c, send.c, known.c, output.c  what all need (internal.h)
+ *   member.c       inputs; inspect.c and digest.c look in
+ *   call.c         begins an operation (rule 1)
+ *   receive.c      judges messages (rule 0)
+ *   collect.c      does what follows from a step of the collection (rules 2 to 4)
+ *   ballot.c       enters and starts ballots (rules 1, 3 and 7)
+ *   broadcast.c    holds a decision (rule 5), and deliver.c delivers it
+ *   spread.c       spreads it (rule 5), and repair.c asks for it (rule 6)
+ *   collector.h    the ways to collect (rule 2): exchange.c, direct.c, vote.c, tree.c; the decision
+ *                  of c_b (rule 4): decide.c
+ *   internal.h     what all need: operations, two levels, messages, checksums, L, outputs
  *
  * After each input the rules are applied until nothing changes: to the operation that the input is
  * about, and to every retained one if L has grown (agreement.md, rule 0).
@@ -17,7 +20,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "collectives/agreement/collector.h"

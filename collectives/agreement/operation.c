@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void awaited_clear(struct ftc_awaited *awaited, int count)
 {

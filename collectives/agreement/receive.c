@@ -1,8 +1,6 @@
 /* What a member does with a message (agreement.md, rule 0), and how messages make it enter a ballot
  * (rule 1). */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "collectives/agreement/collector.h"
 #include "collectives/agreement/life.h"

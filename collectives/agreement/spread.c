@@ -3,10 +3,9 @@
  * correction; and how a process waits, with patience, for messages that should come by themselves
  * (docs/design/broadcast.md).
  */
-#include <assert.h>
+#include "collectives/agreement/spread.h"
 
 #include "base/mix.h"
-#include "collectives/agreement/spread.h"
 
 /* --- which dissemination --- */
 
