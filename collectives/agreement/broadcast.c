@@ -2,20 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "collectives/agreement/internal.h"
-
-int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
-                       uint32_t rounds)
-{
-    struct ftc_message decide = {.way = way,
-                                 .rounds = rounds,
-                                 .correcting =
-                                     ftc_corrector_takes_part(&op->ballot.spread.corrector),
-                                 .contribution = {.decision = op->decision}};
-
-    ftc_set_add(&op->ballot.decide_sent, to);
-    return ftc_member_send(m, op, FTC_MESSAGE_DECIDE, to, &decide);
-}
+#include "collectives/agreement/collector.h"
+#include "collectives/agreement/life.h"
 
 /* --- pieces --- */
 
@@ -157,7 +145,7 @@ static int pass_to_children(struct ftc_member *m, struct ftc_operation *op)
             break;
         int to = ftc_ballot_rank(b, j);
         if (!ftc_knows_failed(m, to))
-            rc = ftc_broadcast_send(m, op, to, FTC_WAY_OWED, 0);
+            rc = ftc_member_send_decide(m, op, to, FTC_WAY_OWED, 0);
     }
     return rc;
 }
@@ -176,7 +164,7 @@ static int pass_on(struct ftc_member *m, struct ftc_operation *op,
     for (int to = ftc_set_next(&b->asked, 0); rc == 0 && to >= 0;
          to = ftc_set_next(&b->asked, to + 1)) {
         ftc_rule_taken(m, FTC_RULE_PULL_ANSWER);
-        rc = ftc_broadcast_send(m, op, to, FTC_WAY_OWED, 0);
+        rc = ftc_member_send_decide(m, op, to, FTC_WAY_OWED, 0);
     }
     ftc_set_clear(&b->asked);
     return rc;
@@ -227,7 +215,7 @@ int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op,
         return rc;
     if (FTC_MUTATED(DECIDED_KEEP_DECIDE) && again)
         return 0;
-    rc = b->exchanges ? ftc_exchange_pass_on(m, op) : spread(m, op, arrival);
+    rc = ftc_ballot_exchanges(b) ? ftc_exchange_pass_on(m, op) : spread(m, op, arrival);
     if (rc == 0 && (ftc_operation_settles(op, b->id) || FTC_MUTATED(FORGET_ON_BROADCAST)))
         ftc_operation_free_before(m, op->k);
     return rc;

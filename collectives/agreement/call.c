@@ -1,11 +1,10 @@
 /* Calls of a member: what this process contributes to an operation, and how its first ballot begins
  * (agreement.md, "Operations"). */
-#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/agreement/internal.h"
-#include "collectives/agreement/member.h"
+#include "collectives/agreement/collector.h"
+#include "collectives/agreement/life.h"
 
 /* x of a validate is L, as a bit set. */
 static int take_known(struct ftc_member *m, struct ftc_operation *op)
@@ -97,12 +96,7 @@ static int call_without_root(struct ftc_member *m, const struct ftc_call *call)
     return rc == 0 ? ftc_member_output(m, &output) : rc;
 }
 
-static bool call_under_way(const struct ftc_member *m)
-{
-    return m->newest != NULL && !m->newest->returned;
-}
-
-static int call_sound(const struct ftc_member *m, const struct ftc_call *call)
+int ftc_member_check_call(const struct ftc_member *m, const struct ftc_call *call)
 {
     const struct ftc_signature *s = &call->signature;
 
@@ -117,13 +111,13 @@ static int call_sound(const struct ftc_member *m, const struct ftc_call *call)
         return ftc_error_set(FTC_ERR_ARG, "a reduction needs an input and an operator");
     if (s->kind == FTC_CALL_BCAST && s->size > 0 && s->root == m->set.self && call->input == NULL)
         return ftc_error_set(FTC_ERR_ARG, "the root of a broadcast needs an input");
-    if (call_under_way(m))
+    if (ftc_member_busy(m))
         return ftc_error_set(FTC_ERR_STATE,
                              "another operation is under way; wait for it to return");
     return 0;
 }
 
-static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct ftc_operation **out)
+static int begin(struct ftc_member *m, const struct ftc_call *call, struct ftc_operation **out)
 {
     struct ftc_operation *op;
     int rc = ftc_operation_new(m, &op);
@@ -154,34 +148,17 @@ static int call_begin(struct ftc_member *m, const struct ftc_call *call, struct 
         rc = ftc_integrity_protect(m, op, FTC_FLIP_INPUT, &op->input);
     if (rc == 0)
         rc = ftc_ballot_enter(m, op, (struct ftc_ballot_id){0}, participants);
-    return rc == 0 ? ftc_levels_adopt_kept(m, op) : rc;
+    return rc == 0 ? ftc_member_deliver_kept_word(m, op) : rc;
 }
 
-void ftc_member_skip(struct ftc_member *m, uint64_t op)
-{
-    assert(!call_under_way(m));
-    if (op > m->next_op)
-        m->next_op = op;
-}
-
-int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
+int ftc_member_begin_call(struct ftc_member *m, const struct ftc_call *call)
 {
     struct ftc_operation *op;
-    int rc = call_sound(m, call);
 
-    if (rc != 0)
-        return rc;
-    m->next_op++;
-    if (m->fenced)
-        return 0;
-    if (FTC_MUTATED(FORGET_AT_CALL))
-        ftc_operation_free_before(m, m->next_op);
     if (call->signature.root >= 0 && ftc_set_has(&m->agreed, call->signature.root))
-        return ftc_member_settle(m, m->next_op - 1, call_without_root(m, call));
-    rc = call_begin(m, call, &op);
+        return call_without_root(m, call);
+    int rc = begin(m, call, &op);
     if (rc == 0 && !op->ballot.collects && op->ballot.position == 0)
         rc = ftc_collect_decide(m, op); /* a broadcast's root sends DECIDE straight away */
-    if (rc == 0)
-        rc = ftc_receive_kept(m, op);
-    return ftc_member_settle(m, m->next_op - 1, rc);
+    return rc == 0 ? ftc_receive_kept(m, op) : rc;
 }

@@ -3,7 +3,8 @@
  * behaviour must give the same bytes. So this leaves out what no later step looks at: counters for
  * reports, what a finished phase has used up, and what is read only with a setting that is off.
  */
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
+#include "collectives/agreement/life.h"
 
 struct digest {
     ftc_digest_sink *sink;
@@ -88,16 +89,16 @@ static void add_awaited(const struct digest *d, const struct ftc_awaited *list, 
 /* Rule 2: each phase looks at its own part, and at what is still to come. */
 static void add_collect(const struct digest *d, const struct ftc_ballot *b)
 {
-    add_number(d, (uint64_t)b->phase | (uint64_t)(b->exchanges && b->given_up) << 8);
+    add_number(d, (uint64_t)b->phase | (uint64_t)(ftc_ballot_exchanges(b) && b->given_up) << 8);
     if (b->phase == FTC_BALLOT_DONE)
         return;
     add_info(d, &b->info);
     bool kept = d->member->set.integrity == FTC_INTEGRITY_VOTE && b->position == 0;
     if (b->phase == FTC_BALLOT_GROUP || (b->phase == FTC_BALLOT_TREE && kept))
         add_awaited(d, b->group, b->group_size);
-    if (b->exchanges)
+    if (ftc_ballot_exchanges(b))
         add_number(d, (uint64_t)b->round);
-    if (b->phase == FTC_BALLOT_TREE || b->exchanges)
+    if (b->phase == FTC_BALLOT_TREE || ftc_ballot_exchanges(b))
         add_contribution(d, &b->sum);
     if (b->phase != FTC_BALLOT_RETRY)
         add_awaited(d, b->child, b->child_size);

@@ -43,7 +43,8 @@ const char *ftc_direct_refuses(const struct ftc_member_settings *settings,
 {
     if (signature->kind == FTC_CALL_BCAST)
         return "a broadcast has nothing to collect";
-    if (participants > settings->direct)
-        return "there are more ranks than [reduce] direct";
-    return settings->integrity != FTC_INTEGRITY_VOTE ? NULL : "[integrity] mode is vote";
+    if (ftc_collects_directly(settings, participants))
+        return NULL;
+    return participants > settings->direct ? "there are more ranks than [reduce] direct"
+                                           : "[integrity] mode is vote";
 }

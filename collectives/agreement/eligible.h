@@ -6,6 +6,8 @@
 #ifndef FTC_COLLECTIVES_AGREEMENT_ELIGIBLE_H
 #define FTC_COLLECTIVES_AGREEMENT_ELIGIBLE_H
 
+#include <stdbool.h>
+
 #include "base/settings.h"
 #include "collectives/call.h"
 
@@ -16,6 +18,13 @@ const char *ftc_levels_refuse(const struct ftc_member_settings *settings,
 /* `participants` are the members outside of G, or the delegates of those. */
 const char *ftc_exchange_refuses(const struct ftc_member_settings *settings,
                                  const struct ftc_signature *signature, int participants);
+
+/* Does a ballot with so many participants use "Direct"? */
+static inline bool ftc_collects_directly(const struct ftc_member_settings *settings,
+                                         int participants)
+{
+    return participants <= settings->direct && settings->integrity != FTC_INTEGRITY_VOTE;
+}
 const char *ftc_direct_refuses(const struct ftc_member_settings *settings,
                                const struct ftc_signature *signature, int participants);
 

@@ -9,7 +9,7 @@
  */
 #include <assert.h>
 
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
 
 /* A place is an index among the participants in ascending order, whichever of them is c_0. Values
  * are combined in order of place. */
@@ -62,7 +62,7 @@ static int send_sum(struct ftc_member *m, struct ftc_operation *op, int to)
     struct ftc_message up = {.has_list = op->levels, .info = op->ballot.info};
 
     up.contribution.value = op->ballot.sum.value;
-    return ftc_knows_failed(m, to) ? 0 : ftc_member_send(m, op, FTC_MESSAGE_UP, to, &up);
+    return ftc_contribution_send(m, op, to, &up);
 }
 
 /* Sends the sum to the rank that is awaited now. In round 0 the first of a pair awaits the second,
@@ -84,21 +84,21 @@ static void await_partners(struct ftc_ballot *b, const struct places *places)
     int number = places->own < 2 * places->pairs ? places->own / 2 : places->own - places->pairs;
 
     if (is_first(places))
-        ftc_ballot_await(b->group, &b->group_size,
-                         ftc_view_member(b->participants, places->own + 1));
+        ftc_awaited_add(b->group, &b->group_size,
+                        ftc_view_member(b->participants, places->own + 1));
     for (int bit = 1; bit < places->power; bit *= 2) {
         int other = number ^ bit;
         int place = other < places->pairs ? 2 * other : other + places->pairs;
-        ftc_ballot_await(b->group, &b->group_size, ftc_view_member(b->participants, place));
+        ftc_awaited_add(b->group, &b->group_size, ftc_view_member(b->participants, place));
     }
 }
 
-int ftc_exchange_begin(struct ftc_member *m, struct ftc_operation *op)
+static int begin(struct ftc_member *m, struct ftc_operation *op, const struct ftc_message *up)
 {
     struct ftc_ballot *b = &op->ballot;
     struct places places = places_of(m, b);
 
-    ftc_value_set(&b->sum.value, &op->input);
+    ftc_value_set(&b->sum.value, &up->contribution.value);
     if (is_second(&places)) {
         b->phase = FTC_BALLOT_DONE;
         return send_sum(m, op, ftc_exchange_decider(m, b));
@@ -114,8 +114,8 @@ static int combine(struct ftc_member *m, struct ftc_operation *op, struct ftc_aw
     struct ftc_contribution *sum = &op->ballot.sum, *theirs = &partner->contribution;
 
     if (partner->rank > m->set.self)
-        return ftc_collect_combine(m, op, sum, theirs);
-    int rc = ftc_collect_combine(m, op, theirs, sum);
+        return ftc_contribution_combine(m, op, sum, theirs);
+    int rc = ftc_contribution_combine(m, op, theirs, sum);
     *sum = *theirs;
     *theirs = (struct ftc_contribution){0};
     return rc;
@@ -128,11 +128,12 @@ static int protect(struct ftc_member *m, struct ftc_operation *op)
 }
 
 /* Decides from the contributions of all and from G only, and so the same as everybody else. */
-static int decide(struct ftc_member *m, struct ftc_operation *op)
+int ftc_exchange_decide(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_decision *decision = ftc_decision_new(m->set.ranks);
 
+    *out = decision;
     if (decision == NULL)
         return FTC_ERR_NOMEM;
     ftc_set_copy(&decision->failed, FTC_MUTATED(EXCHANGE_WITH_L) ? &m->known : &m->agreed);
@@ -142,28 +143,26 @@ static int decide(struct ftc_member *m, struct ftc_operation *op)
     if (ftc_call_table[op->call.signature.kind].has_result)
         ftc_value_set(&decision->value, &b->sum.value);
     ftc_rule_taken(m, FTC_RULE_EXCHANGE);
-    int rc = op->checked ? ftc_integrity_disturb(m, op, FTC_FLIP_DECISION, 0, &decision->value) : 0;
-    if (rc == 0)
-        rc = ftc_broadcast_hold(m, op, decision, &(struct ftc_arrival){.from = m->set.self});
-    ftc_decision_unref(decision);
-    return rc;
+    return op->checked ? ftc_integrity_disturb(m, op, FTC_FLIP_DECISION, 0, &decision->value) : 0;
 }
 
-int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op)
+static int advance(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_awaited *partner = current(b);
 
     if (partner == NULL || (!partner->arrived && !(FTC_MUTATED(EXCHANGE_WITHOUT_DEAD) &&
                                                    ftc_knows_failed(m, partner->rank))))
-        return 0;
+        return FTC_COLLECTED_NOTHING;
     int rc = partner->arrived ? combine(m, op, partner) : 0;
     b->round++;
     if (rc == 0)
         rc = protect(m, op);
+    if (rc == 0 && current(b) == NULL)
+        return FTC_COLLECTED_ALL;
     if (rc == 0)
-        rc = current(b) != NULL ? begin_round(m, op) : decide(m, op);
-    return rc == 0 ? 1 : rc;
+        rc = begin_round(m, op);
+    return rc == 0 ? FTC_COLLECTED_MORE : rc;
 }
 
 /* --- the second of a pair, and the next ballot --- */
@@ -182,7 +181,7 @@ int ftc_exchange_pass_on(struct ftc_member *m, struct ftc_operation *op)
     if (!is_first(&places))
         return 0;
     int to = ftc_view_member(op->ballot.participants, places.own + 1);
-    return ftc_knows_failed(m, to) ? 0 : ftc_broadcast_send(m, op, to, FTC_WAY_OWED, 0);
+    return ftc_knows_failed(m, to) ? 0 : ftc_member_send_decide(m, op, to, FTC_WAY_OWED, 0);
 }
 
 int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op)
@@ -191,14 +190,13 @@ int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_message poke = {.ballot = {.s = 1}};
     bool unfinished = !op->returned || (b->position == 0 && b->given_up);
 
-    if (!b->exchanges || !unfinished || b->position < 0 || FTC_MUTATED(EXCHANGE_FOR_EVER) ||
+    if (!unfinished || b->position < 0 || FTC_MUTATED(EXCHANGE_FOR_EVER) ||
         !ftc_set_intersects(&m->known, &b->participants->set) ||
         ftc_knows_failed(m, b->coordinator))
         return 0;
     if (b->position == 0) {
         ftc_rule_taken(m, FTC_RULE_GIVE_UP_EXCHANGE);
-        int rc = ftc_ballot_start(m, op, poke.ballot);
-        return rc == 0 ? 1 : rc;
+        return FTC_COLLECTED_TOO_LITTLE;
     }
     if (b->given_up)
         return 0;
@@ -210,8 +208,13 @@ int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op)
 /* c_0 was poked: some rank cannot finish. c_0 starts (0,1) once it knows of the failure itself. */
 void ftc_exchange_given_up(struct ftc_member *m, struct ftc_operation *op)
 {
-    bool late = !op->ballot.exchanges;
+    bool late = !ftc_ballot_exchanges(&op->ballot);
 
     op->ballot.given_up |= !late;
     ftc_rule_taken(m, late ? FTC_RULE_DROP_SMALLER : FTC_RULE_POKED);
 }
+
+const struct ftc_collector ftc_collector_exchange = {
+    .begin = begin,
+    .advance = advance,
+};

@@ -1,5 +1,5 @@
 /* Looking into a member, for the API, ftcoll-status and tests. Nothing here changes the member. */
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
 
 uint64_t ftc_member_next_op(const struct ftc_member *m)
 {
@@ -46,6 +46,11 @@ int ftc_member_retained(const struct ftc_member *m)
     return m->retained;
 }
 
+const struct ftc_flip *ftc_member_flip(const struct ftc_member *m)
+{
+    return &m->flip;
+}
+
 const char *ftc_member_mismatch(const struct ftc_member *m)
 {
     return m->mismatch != NULL ? m->mismatch : "";
@@ -86,7 +91,7 @@ static void waits_for_decision(const struct ftc_member *m, const struct ftc_oper
                        ftc_operation_coordinator(op, op->poked - 1));
     else if (b->pulled >= 0)
         waits_for_rank(activity, FTC_WAIT_DECISION, b->pulled);
-    else if (b->exchanges && b->position >= 0)
+    else if (ftc_ballot_exchanges(b) && b->position >= 0)
         waits_for_rank(activity, FTC_WAIT_DECISION, ftc_exchange_decider(m, b));
     else if (b->position > 0 && b->spread.dissemination != FTC_DISSEMINATION_TREE)
         waits_for_rank(activity, FTC_WAIT_DECISION, b->coordinator);
@@ -101,13 +106,13 @@ static void waits(const struct ftc_member *m, const struct ftc_operation *op,
 {
     const struct ftc_ballot *b = &op->ballot;
 
-    if (b->exchanges && b->given_up && b->position > 0) {
+    if (ftc_ballot_exchanges(b) && b->given_up && b->position > 0) {
         waits_for_rank(activity, FTC_WAIT_COORDINATOR, b->coordinator);
         return;
     }
     switch (b->phase) {
     case FTC_BALLOT_GROUP:
-        if (b->exchanges) /* it waits for one round after the other */
+        if (ftc_ballot_exchanges(b)) /* it waits for one round after the other */
             waits_for_rank(activity, FTC_WAIT_GROUP, b->group[b->round].rank);
         else
             waits_for_awaited(b->group, b->group_size, FTC_WAIT_GROUP, activity);
@@ -157,7 +162,7 @@ static int reduce_targets(const struct ftc_member *m, int root, int ranks[], int
     int f = m->set.f, count = 0;
     int j = ftc_view_position(m->view, root, m->set.self);
 
-    if (ftc_collects_directly(m, m->view->size)) {
+    if (ftc_collects_directly(&m->set, m->view->size)) {
         if (j > 0 && room > 0)
             ranks[count++] = root;
         return count;

@@ -104,11 +104,6 @@ int ftc_integrity_disturb_message(struct ftc_member *m, struct ftc_operation *op
     return rc;
 }
 
-const struct ftc_flip *ftc_member_flip(const struct ftc_member *m)
-{
-    return &m->flip;
-}
-
 int ftc_integrity_corrupt(struct ftc_member *m)
 {
     int rc = ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_CORRUPT});

@@ -55,6 +55,8 @@ struct ftc_spread {
     uint32_t passed;                /* ring: the number of these pieces */
 };
 
+struct ftc_collector; /* collector.h */
+
 struct ftc_ballot {
     struct ftc_ballot_id id;
     bool collects;
@@ -73,8 +75,7 @@ struct ftc_ballot {
     int status; /* of the collected value: FTC_SUCCESS or FTC_ERR_CORRUPT */
     struct ftc_vote_verdict verdict;
     struct ftc_failure_info info; /* of this ballot: own write-offs, and all lists that came */
-    /* The ballot is an exchange (rule 2). */
-    bool exchanges;
+    const struct ftc_collector *collector;
     int round; /* exchange: index in `group` of the next rank to wait for */
     /* Exchange: c_0 has been asked for (0,1), by this rank or, if this is c_0, by another one. */
     bool given_up;
@@ -124,7 +125,7 @@ struct ftc_member {
     struct ftc_decision *word; /* two levels: decision of the next op, not called yet; NULL: none */
     bool changed;              /* L grew: the rules must be applied to every op again */
     bool more_asked;           /* FTC_OUTPUT_MORE was put out, and is not answered yet */
-    bool ticking;              /* in ftc_member_timer(), which asks for the next timer at its end */
+    bool ticking;              /* in ftc_spread_timer(), which asks for the next timer at its end */
     uint64_t timer_ns;         /* delay of the timer that is under way; 0: none is */
     uint64_t pieces[FTC_PIECES_KINDS];
     /* This process was declared failed, or its memory is damaged. It ignores every input. */
@@ -170,50 +171,24 @@ static inline bool ftc_knows_failed(const struct ftc_member *m, int rank)
     return ftc_set_has(&m->known, rank);
 }
 
-/* operation.c: life of an operation, entering and starting ballots (rules 1 and 7) */
-int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out);
-/* Takes the operation out of the list, and keeps its memory as a spare. */
-void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op);
-void ftc_operation_destroy(struct ftc_operation *op);
-void ftc_operation_free_before(struct ftc_member *m, uint64_t k); /* rule 8 */
-struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k);
-bool ftc_operation_plain_reduce(const struct ftc_operation *op);
-int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i); /* rank of c_i */
-size_t ftc_operation_contribution_size(const struct ftc_operation *op);
-/* Does a decision of this ballot prove that every live rank has called the operation (rule 8)? */
-bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot);
-/* Does the decision have the size that such a call, and its status, ask for? */
-bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision);
-int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
-                     struct ftc_view *participants);
-int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id);
-void ftc_ballot_forget(struct ftc_ballot *b); /* drops the contributions collected so far */
-struct ftc_awaited *ftc_ballot_await(struct ftc_awaited *list, int *count, int rank);
-int ftc_ballot_rank(const struct ftc_ballot *b, int position);
-int ftc_ballot_position(const struct ftc_ballot *b, int rank);            /* -1: it takes no part */
-int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op); /* rule 7; 1: changed */
+/* Is a call under way? */
+static inline bool ftc_member_busy(const struct ftc_member *m)
+{
+    return m->newest != NULL && !m->newest->returned;
+}
 
-/* collect.c: rules 2, 3, 4 */
-int ftc_collect_advance(struct ftc_member *m, struct ftc_operation *op); /* 1: changed */
-int ftc_collect_decide(struct ftc_member *m, struct ftc_operation *op);
-void ftc_collect_up(struct ftc_member *m, struct ftc_operation *op, int from,
-                    struct ftc_message *message);
-int ftc_collect_tree(struct ftc_member *m, struct ftc_operation *op, int from,
-                     struct ftc_message *message);
+/* output.c: the queue of outputs */
+/* Takes references of its own to the buffers of the output. */
+int ftc_member_output(struct ftc_member *m, const struct ftc_output *output);
+void ftc_member_drop_outputs(struct ftc_member *m); /* frees the queue */
 
-int ftc_collect_combine(struct ftc_member *m, const struct ftc_operation *op,
-                        struct ftc_contribution *sum, struct ftc_contribution *next);
-
-/* vote.c: rule 2, "Vote" */
-/* Are the results of this operation's subtrees compared? */
-bool ftc_vote_compares(const struct ftc_member *m, const struct ftc_operation *op);
-/* Does the group of this position leave its value to the coordinator? */
-bool ftc_vote_left_out(const struct ftc_member *m, const struct ftc_operation *op, int position);
-int ftc_vote_keep_list(struct ftc_awaited *head, const struct ftc_set *list);
-/* Called when all heads have come or are written off. Returns 1, and leaves in the ballot the value
- * that is taken, or that none can be taken, and the verdict. Returns 0 if no subtree is
- * failure-free. */
-int ftc_vote_choose(struct ftc_member *m, struct ftc_operation *op);
+/* known.c: L, G and the view */
+/* Puts out that this process must exit. Returns FTC_ERR_FENCED, which ends the step. */
+int ftc_member_fence(struct ftc_member *m);
+/* Adds to L. FTC_ERR_FENCED: this rank is in the set. */
+int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed);
+int ftc_member_learn_rank(struct ftc_member *m, int rank);
+int ftc_member_renew_view(struct ftc_member *m); /* the view: all ranks but G */
 
 /* integrity.c: checksums, and damage on request */
 /* Do the values and messages of such an operation carry checksums? */
@@ -233,14 +208,35 @@ int ftc_integrity_disturb_message(struct ftc_member *m, struct ftc_operation *op
 /* This process is damaged. Returns FTC_ERR_FENCED, like ftc_member_fence(). */
 int ftc_integrity_corrupt(struct ftc_member *m);
 
-/* How DECIDE(b) came to this process. */
-struct ftc_arrival {
-    int from; /* the sender; self: this process has decided */
-    enum ftc_way way;
-    bool correcting; /* the sender takes part in the correction */
-    bool pieces;     /* it came in pieces, by multicast */
-    uint32_t rounds; /* budget of rounds of gossip */
-};
+/* send.c: messages */
+int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,
+                    int to, const struct ftc_message *content);
+int ftc_member_send_decide(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
+                           uint32_t rounds);
+int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
+                         const struct ftc_message *piece);
+/* NULL: out of memory. */
+struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
+                                     enum ftc_message_kind kind, const struct ftc_message *content);
+
+/* operation.c: operations and their memory */
+int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out);
+/* Takes the operation out of the list, and keeps its memory as a spare. */
+void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op);
+void ftc_operation_destroy(struct ftc_operation *op);
+void ftc_operation_free_before(struct ftc_member *m, uint64_t k); /* rule 8 */
+struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k);
+bool ftc_operation_plain_reduce(const struct ftc_operation *op);
+int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i); /* rank of c_i */
+size_t ftc_operation_contribution_size(const struct ftc_operation *op);
+/* Does a decision of this ballot prove that every live rank has called the operation (rule 8)? */
+bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot);
+/* Does the decision have the size that such a call, and its status, ask for? */
+bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision);
+void ftc_ballot_forget(struct ftc_ballot *b); /* drops the contributions collected so far */
+void ftc_ballot_clear(struct ftc_ballot *b);  /* drops what the ballot holds */
+int ftc_ballot_rank(const struct ftc_ballot *b, int position);
+int ftc_ballot_position(const struct ftc_ballot *b, int rank); /* -1: it takes no part */
 
 /* levels.c: two levels (docs/design/nodes.md) */
 bool ftc_levels_sound(const struct ftc_member_settings *set);
@@ -262,89 +258,5 @@ bool ftc_levels_lost_a_delegate(const struct ftc_member *m, const struct ftc_ope
 bool ftc_levels_one_of_each(const struct ftc_member *m, const struct ftc_set *participants);
 /* Do these participants contain a rank that comes before this rank on its node? */
 bool ftc_levels_before_me(const struct ftc_member *m, int root, const struct ftc_set *participants);
-int ftc_levels_adopt_kept(struct ftc_member *m, struct ftc_operation *op);
-
-/* Rule 2: does a ballot with so many participants use "Direct"? */
-static inline bool ftc_collects_directly(const struct ftc_member *m, int participants)
-{
-    return participants <= m->set.direct && m->set.integrity != FTC_INTEGRITY_VOTE;
-}
-static inline bool ftc_ballot_direct(const struct ftc_member *m, const struct ftc_ballot *b)
-{
-    return ftc_collects_directly(m, b->size);
-}
-
-/* exchange.c: rule 2, "Exchange" */
-int ftc_exchange_partners(int participants); /* the most that a rank has */
-int ftc_exchange_begin(struct ftc_member *m, struct ftc_operation *op);
-int ftc_exchange_advance(struct ftc_member *m, struct ftc_operation *op); /* 1: changed */
-/* The rank that sends DECIDE(b) to this one; -1: this rank decides itself. */
-int ftc_exchange_decider(const struct ftc_member *m, const struct ftc_ballot *b);
-int ftc_exchange_pass_on(struct ftc_member *m, struct ftc_operation *op);
-/* This rank is undecided and knows that a participant failed. The failed rank may have contributed
- * to some ranks only. So this rank asks c_0 to start (0,1). c_0 does so, decided or not, once it
- * knows of a failed participant itself. 1: changed. */
-int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op);
-/* POKE (0,1) has come. */
-void ftc_exchange_given_up(struct ftc_member *m, struct ftc_operation *op);
-
-/* broadcast.c: rule 5 */
-int ftc_broadcast_hold(struct ftc_member *m, struct ftc_operation *op,
-                       struct ftc_decision *decision, const struct ftc_arrival *arrival);
-int ftc_broadcast_send(struct ftc_member *m, struct ftc_operation *op, int to, enum ftc_way way,
-                       uint32_t rounds);
-/* A piece came, by datagram or along the ring. *complete: it was the last one, and m->scratch holds
- * the message that the pieces make. FTC_ERR_PROTO: the piece contradicts others, or the pieces make
- * no message. */
-int ftc_broadcast_piece(struct ftc_member *m, struct ftc_operation *op, bool datagram,
-                        bool *complete);
-/* The pieces that came are worthless: drops them, and asks by PULL. */
-int ftc_broadcast_drop_pieces(struct ftc_member *m, struct ftc_operation *op);
-
-/* spread.c: dissemination and correction, step by step */
-void ftc_spread_reset(struct ftc_member *m, struct ftc_operation *op);
-enum ftc_correction ftc_spread_correction(const struct ftc_member *m,
-                                          const struct ftc_operation *op);
-/* Waits for DECIDE(b), with patience. */
-int ftc_spread_wait(struct ftc_member *m, struct ftc_operation *op);
-void ftc_spread_colour(struct ftc_member *m, struct ftc_operation *op,
-                       const struct ftc_arrival *arrival);
-int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op);
-int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op,
-                     const struct ftc_arrival *arrival);
-
-/* repair.c: rule 6 */
-int ftc_repair_pull(struct ftc_member *m, struct ftc_operation *op);
-int ftc_repair_asked(struct ftc_member *m, struct ftc_operation *op, int from);
-int ftc_repair_prepare(struct ftc_member *m, struct ftc_operation *op);
-
-/* receive.c: rule 0 */
-/* Judges the message in m->scratch. Error: also FTC_ERR_PROTO. */
-int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram);
-int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op);
-int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram,
-                     struct ftc_buffer *buffer);
-void ftc_receive_drop_kept(struct ftc_member *m);
-void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg);
-
-/* member.c */
-/* Takes over the references of the output. */
-int ftc_member_output(struct ftc_member *m, const struct ftc_output *output);
-int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,
-                    int to, const struct ftc_message *content);
-/* NULL: out of memory. */
-struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
-                                     enum ftc_message_kind kind, const struct ftc_message *content);
-int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
-                         const struct ftc_message *piece);
-/* Applies the rules after a step on op k. */
-int ftc_member_settle(struct ftc_member *m, uint64_t k, int rc);
-/* Puts out that this process must exit. Returns FTC_ERR_FENCED, which ends the step. */
-int ftc_member_fence(struct ftc_member *m);
-/* Adds to L. FTC_ERR_FENCED: this rank is in the set. */
-int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed);
-int ftc_member_learn_rank(struct ftc_member *m, int rank);
-int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int status,
-                       struct ftc_decision *decision, const struct ftc_value *result);
 
 #endif

@@ -1,7 +1,4 @@
-/* Two levels (docs/design/nodes.md, "Two levels"): which rank takes part for a node, and what the
- * decision word of the node says. */
-#include <assert.h>
-
+/* Two levels (docs/design/nodes.md, "Two levels"): which rank takes part for a node. */
 #include "collectives/agreement/internal.h"
 
 bool ftc_member_two_levels(const struct ftc_member *m, const struct ftc_signature *signature)
@@ -181,55 +178,4 @@ bool ftc_levels_before_me(const struct ftc_member *m, int root, const struct ftc
         return false;
     return (behind_root(m, root, self) && ftc_set_has(participants, root)) ||
            (rank >= 0 && rank < self);
-}
-
-/* --- the decision word --- */
-
-static int adopt(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision *decision)
-{
-    int rc = ftc_member_deliver(m, op, decision->status, decision, &decision->value);
-
-    if (rc != 0)
-        return rc;
-    ftc_rule_taken(m, FTC_RULE_ADOPT);
-    if (ftc_operation_settles(op, decision->ballot) || FTC_MUTATED(FORGET_ON_WORD))
-        ftc_operation_free_before(m, op->k);
-    return 0;
-}
-
-int ftc_levels_adopt_kept(struct ftc_member *m, struct ftc_operation *op)
-{
-    struct ftc_decision *decision = m->word;
-
-    if (decision == NULL)
-        return 0;
-    m->word = NULL;
-    int rc = adopt(m, op, decision);
-    ftc_decision_unref(decision);
-    return rc;
-}
-
-static bool word_sound(const struct ftc_member *m, const struct ftc_decision *decision)
-{
-    return decision->failed.size == m->set.ranks && decision->verdict.compared == 0 &&
-           ftc_set_subset(&m->agreed, &decision->failed);
-}
-
-int ftc_member_adopt(struct ftc_member *m, uint64_t k, struct ftc_decision *decision)
-{
-    struct ftc_operation *op = ftc_operation_find(m, k);
-
-    if (m->fenced || (op != NULL && op->returned) || k > m->next_op ||
-        (op == NULL && k < m->next_op))
-        return 0;
-    if (!word_sound(m, decision) || (op != NULL && !op->levels))
-        return FTC_ERR_PROTO;
-    if (op == NULL) { /* the operation is not called yet */
-        if (m->word == NULL)
-            m->word = ftc_decision_ref(decision);
-        return 0;
-    }
-    if (!ftc_decision_fits(&op->call.signature, decision))
-        return FTC_ERR_PROTO;
-    return ftc_member_settle(m, k, adopt(m, op, decision));
 }

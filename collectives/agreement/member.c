@@ -1,8 +1,17 @@
 /*
- * A member of a communicator: its inputs and outputs, and the life of its operations. Operations
- * begin in call.c. The rules are in operation.c (ballots), collect.c (reduce and decision),
- * broadcast.c (holding a decision), spread.c and spread/correction.c (spreading it), repair.c
- * (asking for it) and receive.c (messages).
+ * A member of a communicator: its inputs, and the rules that are applied after them. The files
+ * beside this one call only files below them:
+ *
+ *   member.c       inputs; inspect.c and digest.c look in
+ *   call.c         begins an operation (rule 1)
+ *   receive.c      judges messages (rule 0)
+ *   collect.c      does what follows from a step of the collection (rules 2 to 4)
+ *   ballot.c       enters and starts ballots (rules 1, 3 and 7)
+ *   broadcast.c    holds a decision (rule 5), and deliver.c delivers it
+ *   spread.c       spreads it (rule 5), and repair.c asks for it (rule 6)
+ *   collector.h    the ways to collect (rule 2): exchange.c, direct.c, vote.c, tree.c; the decision
+ *                  of c_b (rule 4): decide.c
+ *   internal.h     what all need: operations, two levels, messages, checksums, L, outputs
  *
  * After each input the rules are applied until nothing changes: to the operation that the input is
  * about, and to every retained one if L has grown (agreement.md, rule 0).
@@ -11,230 +20,15 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
-#include "collectives/agreement/internal.h"
-
-/* --- outputs --- */
-
-int ftc_member_output(struct ftc_member *m, const struct ftc_output *output)
-{
-    if (m->output_count == m->output_room) {
-        /* 4 is enough for nearly all ranks of a large job. */
-        int room = m->output_room == 0 ? 4 : 2 * m->output_room;
-        struct ftc_output *grown = realloc(m->output, (size_t)room * sizeof(*grown));
-        if (grown == NULL)
-            return FTC_ERR_NOMEM;
-        m->output = grown;
-        m->output_room = room;
-    }
-    struct ftc_output *slot = &m->output[m->output_count++];
-    *slot = *output;
-    ftc_buffer_ref(slot->head);
-    ftc_buffer_ref(slot->value.buffer);
-    ftc_buffer_ref(slot->result.buffer);
-    return 0;
-}
-
-static void output_drop(struct ftc_output *output)
-{
-    ftc_buffer_unref(output->head);
-    ftc_buffer_unref(output->value.buffer);
-    ftc_buffer_unref(output->result.buffer);
-    *output = (struct ftc_output){0};
-}
-
-const struct ftc_output *ftc_member_next_output(struct ftc_member *m)
-{
-    output_drop(&m->current);
-    if (m->output_taken == m->output_count) {
-        m->output_taken = m->output_count = 0;
-        m->looked = (struct ftc_value){0}; /* the step is over */
-        return NULL;
-    }
-    m->current = m->output[m->output_taken++];
-    return &m->current;
-}
-
-/* A POKE, a PULL and all messages of a later ballot may need an answer. They cannot wait for the
- * receiver's next call. */
-static bool is_urgent(enum ftc_message_kind kind, struct ftc_ballot_id ballot)
-{
-    return kind == FTC_MESSAGE_POKE || kind == FTC_MESSAGE_PULL || ballot.i > 0 || ballot.s > 0;
-}
-
-struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation *op,
-                                     enum ftc_message_kind kind, const struct ftc_message *content)
-{
-    struct ftc_message message = *content;
-    bool poke = kind == FTC_MESSAGE_POKE;
-
-    message.kind = kind;
-    message.op = op->k;
-    message.epoch = op->epoch;
-    message.signature = op->call.signature;
-    /* A FRAGMENT has no checksum of its own: the DECIDE that it is a piece of has one. */
-    message.sealed = op->checked && kind != FTC_MESSAGE_FRAGMENT;
-    if (!poke)
-        message.ballot = op->ballot.id;
-    message.has_participants =
-        !poke && kind != FTC_MESSAGE_FRAGMENT && (message.ballot.i > 0 || message.ballot.s > 0);
-    if (message.has_participants)
-        message.participants = op->ballot.participants->set;
-    message.communicator = m->set.communicator;
-    return ftc_message_encode(&message, m->set.scheme);
-}
-
-/* Puts out an output with a head of its own. */
-static int put(struct ftc_member *m, struct ftc_operation *op, struct ftc_output *output)
-{
-    if (output->head == NULL)
-        return FTC_ERR_NOMEM;
-    int rc = ftc_member_output(m, output);
-    ftc_buffer_unref(output->head);
-    if (rc != 0 || m->set.flips == NULL)
-        return rc;
-    return ftc_integrity_disturb_message(m, op, (size_t)m->output_count - 1);
-}
-
-int ftc_member_send(struct ftc_member *m, struct ftc_operation *op, enum ftc_message_kind kind,
-                    int to, const struct ftc_message *content)
-{
-    if (!ftc_integrity_sound(m, ftc_message_value(content)))
-        return ftc_integrity_corrupt(m);
-    struct ftc_output output = {.kind = FTC_OUTPUT_SEND,
-                                .to = to,
-                                .message = kind,
-                                .head = ftc_member_encode(m, op, kind, content),
-                                .value = *ftc_message_value(content),
-                                .op = op->k,
-                                .urgent = is_urgent(kind, op->ballot.id)};
-
-    return put(m, op, &output);
-}
-
-int ftc_member_multicast(struct ftc_member *m, struct ftc_operation *op,
-                         const struct ftc_message *piece)
-{
-    struct ftc_output output = {.kind = FTC_OUTPUT_MULTICAST,
-                                .to = -1,
-                                .message = FTC_MESSAGE_FRAGMENT,
-                                .head = ftc_member_encode(m, op, FTC_MESSAGE_FRAGMENT, piece),
-                                .value = piece->contribution.value,
-                                .piece = piece->piece,
-                                .op = op->k};
-
-    return put(m, op, &output);
-}
-
-int ftc_member_fence(struct ftc_member *m)
-{
-    int rc = ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_FENCED});
-
-    m->fenced = true;
-    ftc_rule_taken(m, FTC_RULE_FENCED);
-    return rc == 0 ? FTC_ERR_FENCED : rc;
-}
+#include "collectives/agreement/collector.h"
+#include "collectives/agreement/life.h"
 
 /* A process that was fenced learns it by an output. The input itself went well. */
 static int unless_fenced(int rc)
 {
     return rc == FTC_ERR_FENCED ? 0 : rc;
-}
-
-/* --- L --- */
-
-/* A process that was declared failed does nothing more: the rules assume that it has stopped. */
-static int learned(struct ftc_member *m)
-{
-    m->changed = true;
-    return ftc_knows_failed(m, m->set.self) ? ftc_member_fence(m) : 0;
-}
-
-int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed)
-{
-    return ftc_set_unite(&m->known, failed) ? learned(m) : 0;
-}
-
-int ftc_member_learn_rank(struct ftc_member *m, int rank)
-{
-    if (ftc_knows_failed(m, rank))
-        return 0;
-    ftc_set_add(&m->known, rank);
-    return learned(m);
-}
-
-/* --- delivery --- */
-
-/* agreement.md, rule 5: G := D's failed set; L := L ∪ G; epoch := (k, D's ballot), unless that
- * ballot is (0,0). */
-static int adopt_decision(struct ftc_member *m, struct ftc_operation *op,
-                          struct ftc_decision *decision)
-{
-    op->decision = ftc_decision_ref(decision);
-    if (decision->ballot.i > 0 || decision->ballot.s > 0)
-        m->epoch = (struct ftc_epoch){.op = op->k, .ballot = decision->ballot};
-    int rc = ftc_member_learn(m, &decision->failed);
-    if (rc != 0 || m->set.share == FTC_SHARE_OFF || ftc_set_equal(&m->agreed, &decision->failed))
-        return rc;
-    ftc_set_copy(&m->agreed, FTC_MUTATED(G_FROM_L) ? &m->known : &decision->failed);
-    struct ftc_set members = {0};
-    if (ftc_set_init(&members, m->set.ranks) != 0)
-        return FTC_ERR_NOMEM;
-    ftc_set_fill(&members);
-    ftc_set_subtract(&members, &m->agreed);
-    ftc_view_unref(m->view);
-    m->view = ftc_view_new(&members);
-    ftc_set_fini(&members);
-    return m->view == NULL ? FTC_ERR_NOMEM : 0;
-}
-
-static void report_verdict(struct ftc_member *m, const struct ftc_vote_verdict *verdict)
-{
-    m->report.compared = verdict->compared;
-    if (verdict->compared > 0)
-        ftc_set_copy(&m->report_wrong, &verdict->wrong);
-    else
-        ftc_set_clear(&m->report_wrong);
-}
-
-int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int status,
-                       struct ftc_decision *decision, const struct ftc_value *result)
-{
-    struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER, .status = status, .decision = decision};
-
-    assert(!op->returned);
-    if (result != NULL && !ftc_integrity_sound(m, result))
-        return ftc_integrity_corrupt(m);
-    op->returned = true;
-    ftc_rule_taken(m, FTC_RULE_DELIVER);
-    m->report = (struct ftc_member_report){.ballots = op->ballots,
-                                           .coordinator = op->ballot.coordinator,
-                                           .spreads = decision != NULL,
-                                           .dissemination = op->ballot.spread.dissemination,
-                                           .correction = ftc_spread_correction(m, op)};
-    report_verdict(m, decision != NULL ? &decision->verdict : &op->ballot.verdict);
-    if (decision != NULL) {
-        int rc = adopt_decision(m, op, decision);
-        if (rc != 0)
-            return rc;
-        m->report.retries = decision->ballot.i + decision->ballot.s;
-        ftc_set_copy(&m->report_failed, &decision->failed);
-        ftc_decision_ref(decision);
-        ftc_decision_unref(m->current_decision);
-        m->current_decision = decision; /* output.decision stays valid: a call has one delivery */
-    } else {
-        ftc_set_copy(&m->report_failed, &m->known);
-        ftc_set_unite(&m->report_failed, &op->ballot.info.list);
-    }
-    if (result != NULL && result->buffer != NULL)
-        output.result = *result;
-    if (!FTC_MUTATED(CONTRIBUTE_UNDECIDED))
-        ftc_value_drop(&op->input);
-    int rc = ftc_member_output(m, &output);
-    ftc_value_drop(&op->result);
-    return rc;
 }
 
 /* --- applying the rules --- */
@@ -245,13 +39,13 @@ static int apply(struct ftc_member *m, struct ftc_operation *op)
 {
     if (ftc_operation_plain_reduce(op))
         return ftc_collect_advance(m, op);
-    int rotated = ftc_operation_rotate(m, op);
+    int rotated = ftc_ballot_rotate(m, op);
     if (rotated < 0)
         return rotated;
     int collected = ftc_collect_advance(m, op);
     if (collected < 0)
         return collected;
-    int given_up = ftc_exchange_give_up(m, op);
+    int given_up = ftc_collect_give_up(m, op);
     if (given_up < 0)
         return given_up;
     int rc = m->set.prepare == FTC_PREPARE_TREE ? ftc_repair_prepare(m, op) : 0;
@@ -308,12 +102,35 @@ static int settle(struct ftc_member *m, uint64_t k)
     return rc;
 }
 
-int ftc_member_settle(struct ftc_member *m, uint64_t k, int rc)
+/* Applies the rules after a step on op k. */
+static int after_step(struct ftc_member *m, uint64_t k, int rc)
 {
     return unless_fenced(rc == 0 ? settle(m, k) : rc);
 }
 
-/* --- other inputs --- */
+/* --- inputs --- */
+
+int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
+{
+    int rc = ftc_member_check_call(m, call);
+
+    if (rc != 0)
+        return rc;
+    m->next_op++;
+    if (m->fenced)
+        return 0;
+    if (FTC_MUTATED(FORGET_AT_CALL))
+        ftc_operation_free_before(m, m->next_op);
+    rc = ftc_member_begin_call(m, call);
+    return after_step(m, m->next_op - 1, rc);
+}
+
+void ftc_member_skip(struct ftc_member *m, uint64_t op)
+{
+    assert(!ftc_member_busy(m));
+    if (op > m->next_op)
+        m->next_op = op;
+}
 
 static int receive(struct ftc_member *m, int from, struct ftc_buffer *buffer, bool datagram)
 {
@@ -362,19 +179,42 @@ int ftc_member_notice(struct ftc_member *m, int rank)
     return unless_fenced(rc == 0 ? settle_all(m) : rc);
 }
 
-/* --- life --- */
-
-static int all_ranks(struct ftc_member *m)
+static bool word_sound(const struct ftc_member *m, const struct ftc_decision *decision)
 {
-    struct ftc_set all = {0};
-
-    if (ftc_set_init(&all, m->set.ranks) != 0)
-        return FTC_ERR_NOMEM;
-    ftc_set_fill(&all);
-    m->view = ftc_view_new(&all);
-    ftc_set_fini(&all);
-    return m->view == NULL ? FTC_ERR_NOMEM : 0;
+    return decision->failed.size == m->set.ranks && decision->verdict.compared == 0 &&
+           ftc_set_subset(&m->agreed, &decision->failed);
 }
+
+int ftc_member_adopt(struct ftc_member *m, uint64_t k, struct ftc_decision *decision)
+{
+    struct ftc_operation *op = ftc_operation_find(m, k);
+
+    if (m->fenced || (op != NULL && op->returned) || k > m->next_op ||
+        (op == NULL && k < m->next_op))
+        return 0;
+    if (!word_sound(m, decision) || (op != NULL && !op->levels))
+        return FTC_ERR_PROTO;
+    if (op == NULL) { /* the operation is not called yet */
+        if (m->word == NULL)
+            m->word = ftc_decision_ref(decision);
+        return 0;
+    }
+    if (!ftc_decision_fits(&op->call.signature, decision))
+        return FTC_ERR_PROTO;
+    return after_step(m, k, ftc_member_deliver_word(m, op, decision));
+}
+
+int ftc_member_more(struct ftc_member *m)
+{
+    return m->fenced ? 0 : ftc_spread_more(m);
+}
+
+int ftc_member_timer(struct ftc_member *m)
+{
+    return m->fenced ? 0 : ftc_spread_timer(m);
+}
+
+/* --- life --- */
 
 int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings *settings)
 {
@@ -405,7 +245,7 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
         settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||
         ftc_set_init(&m->report_failed, n) != 0 || ftc_set_init(&m->report_wrong, n) != 0 ||
-        ftc_message_init(&m->scratch, n) != 0 || all_ranks(m) != 0) {
+        ftc_message_init(&m->scratch, n) != 0 || ftc_member_renew_view(m) != 0) {
         ftc_member_destroy(m);
         return FTC_ERR_NOMEM;
     }
@@ -426,10 +266,7 @@ void ftc_member_destroy(struct ftc_member *m)
         ftc_operation_destroy(op);
     }
     ftc_receive_drop_kept(m);
-    output_drop(&m->current);
-    while (m->output_taken < m->output_count)
-        output_drop(&m->output[m->output_taken++]);
-    free(m->output);
+    ftc_member_drop_outputs(m);
     free(m->mismatch);
     ftc_decision_unref(m->current_decision);
     ftc_decision_unref(m->word);

@@ -1,9 +1,9 @@
-/* Life of an operation, and entering and starting ballots (agreement.md, rules 1, 7 and 8). */
+/* Operations: their memory, the list of those that are retained (agreement.md, rule 8), and what
+ * rules ask about them. */
 #include "collectives/agreement/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void awaited_clear(struct ftc_awaited *awaited, int count)
 {
@@ -24,7 +24,7 @@ void ftc_ballot_forget(struct ftc_ballot *b)
     ftc_fragments_drop(&b->spread.fragments);
 }
 
-static void ballot_clear(struct ftc_ballot *b)
+void ftc_ballot_clear(struct ftc_ballot *b)
 {
     ftc_ballot_forget(b);
     b->group_size = b->child_size = 0;
@@ -36,7 +36,7 @@ void ftc_operation_destroy(struct ftc_operation *op)
 {
     if (op == NULL)
         return;
-    ballot_clear(&op->ballot);
+    ftc_ballot_clear(&op->ballot);
     ftc_set_fini(&op->ballot.info.list);
     ftc_set_fini(&op->ballot.asked);
     ftc_set_fini(&op->ballot.decide_sent);
@@ -107,7 +107,7 @@ void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op)
     if (m->newest == op)
         m->newest = before;
     m->retained--;
-    ballot_clear(&op->ballot);
+    ftc_ballot_clear(&op->ballot);
     ftc_value_drop(&op->input);
     ftc_value_drop(&op->result);
     ftc_decision_unref(op->decision);
@@ -186,264 +186,4 @@ int ftc_ballot_rank(const struct ftc_ballot *b, int position)
 int ftc_ballot_position(const struct ftc_ballot *b, int rank)
 {
     return ftc_view_position(b->participants, b->coordinator, rank);
-}
-
-struct ftc_awaited *ftc_ballot_await(struct ftc_awaited *list, int *count, int rank)
-{
-    struct ftc_awaited *awaited = &list[(*count)++];
-
-    assert(awaited->contribution.value.buffer == NULL && awaited->contribution.decision == NULL);
-    *awaited = (struct ftc_awaited){.rank = rank};
-    return awaited;
-}
-
-/* agreement.md, rule 2, "Direct": c_b awaits all others, and these await nobody. */
-static void ballot_await_directly(const struct ftc_member *m, struct ftc_ballot *b)
-{
-    if (b->position > 0)
-        ftc_ballot_await(b->group, &b->group_size, m->set.self);
-    for (int j = 0; b->position == 0 && j < b->size; j++)
-        ftc_ballot_await(b->group, &b->group_size, ftc_ballot_rank(b, j));
-    assert(b->group_size <= m->group_room);
-}
-
-/* The group is in order of position, which is the order of combination. */
-static void ballot_await_group(const struct ftc_member *m, struct ftc_ballot *b)
-{
-    struct ftc_group group = ftc_topology_group(b->size, m->set.f, b->position);
-
-    if (group.with_root)
-        ftc_ballot_await(b->group, &b->group_size, b->coordinator);
-    for (int i = 0; i < group.count; i++)
-        ftc_ballot_await(b->group, &b->group_size, ftc_ballot_rank(b, group.first + i));
-    if (b->group_size == 0)
-        ftc_ballot_await(b->group, &b->group_size, m->set.self);
-    assert(b->group_size <= m->group_room);
-}
-
-static void ballot_await_children(const struct ftc_member *m, struct ftc_ballot *b)
-{
-    int f = m->set.f, arity = m->set.reduce_arity;
-    int room = b->position == 0 ? f + 1 : arity;
-
-    for (int c = 0; c < room; c++) {
-        int j = b->position == 0 ? ftc_topology_head(b->size, f, c)
-                                 : ftc_topology_reduce_child(b->size, f, arity, b->position, c);
-        if (j < 0)
-            break;
-        ftc_ballot_await(b->child, &b->child_size, ftc_ballot_rank(b, j));
-    }
-    assert(b->child_size <= m->child_room);
-}
-
-static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
-                         struct ftc_view *participants)
-{
-    struct ftc_ballot *b = &op->ballot;
-
-    ballot_clear(b);
-    b->id = id;
-    b->collects = id.i > 0 || id.s > 0 || op->first_collects;
-    b->participants = ftc_view_ref(participants);
-    b->coordinator = ftc_operation_coordinator(op, id.i);
-    b->size = participants->size;
-    b->position = ftc_ballot_position(b, m->set.self);
-    b->phase = b->collects && b->position >= 0 ? FTC_BALLOT_GROUP : FTC_BALLOT_DONE;
-    b->status = FTC_SUCCESS;
-    b->exchanges = op->exchanges && id.i == 0 && id.s == 0;
-    b->round = 0;
-    b->given_up = false;
-    b->holding = false;
-    b->pulled = -1;
-    b->info.count = 0;
-    b->info.child = false;
-    if (op->levels && b->position >= 0 && !op->returned)
-        ftc_set_copy(&b->info.list, &op->missing);
-    else
-        ftc_set_clear(&b->info.list);
-    ftc_set_clear(&b->asked);
-    ftc_set_clear(&b->decide_sent);
-    ftc_set_clear(&b->prepare_sent);
-    assert(b->position >= 0 || op->levels);
-    ftc_spread_reset(m, op);
-}
-
-static int send_up(struct ftc_member *m, struct ftc_operation *op, int to,
-                   const struct ftc_message *up)
-{
-    return ftc_knows_failed(m, to) ? 0 : ftc_member_send(m, op, FTC_MESSAGE_UP, to, up);
-}
-
-static void arrive_here(struct ftc_awaited *awaited, const struct ftc_message *up)
-{
-    awaited->arrived = true;
-    if (up->contribution.decision != NULL)
-        awaited->contribution.decision = ftc_decision_ref(up->contribution.decision);
-    else
-        ftc_value_set(&awaited->contribution.value, &up->contribution.value);
-}
-
-static int contribute_directly(struct ftc_member *m, struct ftc_operation *op,
-                               const struct ftc_message *up)
-{
-    struct ftc_ballot *b = &op->ballot;
-
-    ballot_await_directly(m, b);
-    arrive_here(&b->group[0], up); /* the own contribution: c_b has position 0 */
-    return b->position == 0 ? 0 : send_up(m, op, b->coordinator, up);
-}
-
-static int contribute_to_group(struct ftc_member *m, struct ftc_operation *op,
-                               const struct ftc_message *up)
-{
-    struct ftc_ballot *b = &op->ballot;
-
-    ballot_await_group(m, b);
-    ballot_await_children(m, b);
-    for (int i = 0; i < b->group_size; i++) {
-        int rc = 0;
-        if (b->group[i].rank == m->set.self)
-            arrive_here(&b->group[i], up);
-        else
-            rc = send_up(m, op, b->group[i].rank, up);
-        if (rc != 0)
-            return rc;
-    }
-    return 0;
-}
-
-/* agreement.md, rule 1: p contributes once, by UP: DECIDED(D) if it has delivered op k. */
-static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
-{
-    struct ftc_ballot *b = &op->ballot;
-    struct ftc_message up = {.has_list = op->levels, .info = b->info};
-    bool decided = op->decision != NULL && !FTC_MUTATED(CONTRIBUTE_UNDECIDED);
-
-    if (b->exchanges)
-        return ftc_exchange_begin(m, op);
-    if (decided) {
-        up.contribution.decision = op->decision;
-        ftc_rule_taken(m, FTC_RULE_CONTRIBUTE_DECIDED);
-    } else if (op->call.signature.kind != FTC_CALL_BCAST) {
-        up.contribution.value = op->input;
-    }
-    return ftc_ballot_direct(m, b) ? contribute_directly(m, op, &up)
-                                   : contribute_to_group(m, op, &up);
-}
-
-/* Two levels. If another rank takes part for this node, this rank stands by. If this rank takes
- * part from now on, the ranks before it on its node have stopped. */
-static int enter_level(struct ftc_member *m, struct ftc_operation *op, bool stood_by)
-{
-    if (!op->levels)
-        return 0;
-    if (op->ballot.position < 0) {
-        ftc_rule_taken(m, FTC_RULE_STAND_BY);
-        return 0;
-    }
-    if (stood_by)
-        ftc_rule_taken(m, FTC_RULE_TAKE_OVER);
-    return ftc_levels_learn_before(m, op, m->set.self);
-}
-
-static int ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
-                        struct ftc_view *participants, bool starts)
-{
-    bool stood_by = op->ballot.participants != NULL && op->ballot.position < 0;
-
-    ballot_reset(m, op, id, participants);
-    op->ballots++;
-    m->ballots++;
-    m->entered = (struct ftc_epoch){.op = op->k, .ballot = id};
-    if (op->returned)
-        ftc_rule_taken(m, FTC_RULE_RETAIN);
-    for (uint32_t i = 0; i < id.i; i++) {
-        int rc = ftc_member_learn_rank(m, ftc_operation_coordinator(op, i));
-        if (rc != 0)
-            return rc;
-    }
-    int rc = enter_level(m, op, stood_by);
-    if (rc != 0)
-        return rc;
-    if (starts) {
-        rc = ftc_repair_prepare(m, op);
-        if (rc != 0)
-            return rc;
-    }
-    rc = ftc_spread_wait(m, op);
-    if (rc != 0)
-        return rc;
-    return op->ballot.collects && op->ballot.position >= 0 ? ballot_contribute(m, op) : 0;
-}
-
-int ftc_ballot_enter(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id,
-                     struct ftc_view *participants)
-{
-    return ballot_enter(m, op, id, participants, false);
-}
-
-/* agreement.md, rule 3: to start b is to fix its participants, send PREPARE, and enter b. */
-int ftc_ballot_start(struct ftc_member *m, struct ftc_operation *op, struct ftc_ballot_id id)
-{
-    struct ftc_set members = {0};
-
-    for (uint32_t i = 0; i < id.i; i++) {
-        int rc = ftc_member_learn_rank(m, ftc_operation_coordinator(op, i));
-        if (rc != 0)
-            return rc;
-    }
-    if (ftc_set_init(&members, m->set.ranks) != 0)
-        return FTC_ERR_NOMEM;
-    ftc_set_copy(&members, &op->view->set);
-    ftc_set_subtract(&members, &m->known);
-    if (op->levels)
-        ftc_levels_keep_delegates(m, op->call.signature.root, &members);
-    struct ftc_view *participants = ftc_view_new(&members);
-    ftc_set_fini(&members);
-    if (participants == NULL)
-        return FTC_ERR_NOMEM;
-    int rc = ballot_enter(m, op, id, participants, true);
-    ftc_view_unref(participants);
-    return rc;
-}
-
-static int rotate_poke(struct ftc_member *m, struct ftc_operation *op, uint32_t i)
-{
-    struct ftc_message poke = {.ballot = {.i = i}};
-
-    if (i < op->poked || (FTC_MUTATED(POKE_ONCE) && op->poked > 0))
-        return 0;
-    op->poked = i + 1;
-    ftc_rule_taken(m, FTC_RULE_POKE);
-    int rc = ftc_member_send(m, op, FTC_MESSAGE_POKE, ftc_operation_coordinator(op, i), &poke);
-    return rc == 0 ? 1 : rc;
-}
-
-/* Rule 7: p knows that c_b failed. Or (two levels) p has become the delegate of its node, and takes
- * part in no ballot. */
-static bool must_rotate(struct ftc_member *m, const struct ftc_operation *op)
-{
-    if (op->ballot.position >= 0)
-        return ftc_knows_failed(m, op->ballot.coordinator);
-    return ftc_levels_is_delegate(m, op) && !FTC_MUTATED(NO_BALLOT_FOR_DELEGATE);
-}
-
-/* agreement.md, rule 7, first half: p is undecided and knows that c_b failed. */
-int ftc_operation_rotate(struct ftc_member *m, struct ftc_operation *op)
-{
-    uint32_t i = op->ballot.id.i;
-
-    if (op->returned || ftc_operation_plain_reduce(op) || !must_rotate(m, op))
-        return 0;
-    while (i < (uint32_t)op->view->size && ftc_knows_failed(m, ftc_operation_coordinator(op, i)))
-        i++;
-    if (i == (uint32_t)op->view->size)
-        /* Every rank is in L, this process, too: it was declared failed, and has been told to
-         * exit. */
-        return 0;
-    if (ftc_operation_coordinator(op, i) != m->set.self)
-        return rotate_poke(m, op, i);
-    ftc_rule_taken(m, FTC_RULE_ROTATE);
-    int rc = ftc_ballot_start(m, op, (struct ftc_ballot_id){.i = i});
-    return rc == 0 ? 1 : rc;
 }

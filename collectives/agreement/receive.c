@@ -1,10 +1,9 @@
 /* What a member does with a message (agreement.md, rule 0), and how messages make it enter a ballot
  * (rule 1). */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
+#include "collectives/agreement/life.h"
 
 #define KEPT_BUCKETS  64
 #define KEPT_FURTHEST (1u << 20) /* an op further ahead than this is none of this job */
@@ -325,22 +324,23 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
     case FTC_MESSAGE_UP:
         if (message->has_list != op->levels || !b->collects ||
             !awaits(b->group, b->group_size, from) ||
-            (b->exchanges && message->contribution.decision != NULL) || !value_fits(m, op, from))
+            (ftc_ballot_exchanges(b) && message->contribution.decision != NULL) ||
+            !value_fits(m, op, from))
             return FTC_ERR_PROTO;
-        ftc_collect_up(m, op, from, message);
+        ftc_contribution_receive(b, from, message);
         return 0;
     case FTC_MESSAGE_TREE:
         if (!b->collects || !awaits(b->child, b->child_size, from) || !value_fits(m, op, from))
             return FTC_ERR_PROTO;
-        return ftc_collect_tree(m, op, from, message);
+        return b->collector->take(m, op, from, message);
     case FTC_MESSAGE_DECIDE:
-        if (b->exchanges && from != ftc_exchange_decider(m, b))
+        if (ftc_ballot_exchanges(b) && from != ftc_exchange_decider(m, b))
             return FTC_ERR_PROTO;
         return judge_decide(m, op, from, false);
     case FTC_MESSAGE_FRAGMENT:
         return judge_piece(m, op, from, datagram);
     case FTC_MESSAGE_PULL:
-        if (ftc_operation_plain_reduce(op) || b->exchanges)
+        if (ftc_operation_plain_reduce(op) || ftc_ballot_exchanges(b))
             return FTC_ERR_PROTO;
         return ftc_repair_asked(m, op, from);
     default:

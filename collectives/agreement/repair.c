@@ -1,5 +1,6 @@
 /* agreement.md, rule 6: asking for a decision (PULL), and announcing a ballot (PREPARE). */
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
+#include "collectives/agreement/spread.h"
 
 /* With the tree the broadcast parent owes p DECIDE(b). With gossip and multicast nobody does: any
  * failed rank may be the one that would have sent it, and chance may have missed p without a
@@ -20,7 +21,8 @@ int ftc_repair_pull(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_message pull = {0};
     int j = b->position, to;
 
-    if (b->holding || j <= 0 || b->exchanges || (FTC_MUTATED(ONLY_UNDECIDED_PULL) && op->returned))
+    if (b->holding || j <= 0 || ftc_ballot_exchanges(b) ||
+        (FTC_MUTATED(ONLY_UNDECIDED_PULL) && op->returned))
         return 0;
     j = ftc_topology_broadcast_parent(&m->set.tree, j);
     to = ftc_ballot_rank(b, j);
@@ -52,7 +54,7 @@ int ftc_repair_asked(struct ftc_member *m, struct ftc_operation *op, int from)
         return 0;
     }
     ftc_rule_taken(m, FTC_RULE_PULL_ANSWER);
-    return ftc_broadcast_send(m, op, from, FTC_WAY_OWED, 0);
+    return ftc_member_send_decide(m, op, from, FTC_WAY_OWED, 0);
 }
 
 static int send_prepare(struct ftc_member *m, struct ftc_operation *op, int to)

@@ -3,10 +3,9 @@
  * correction; and how a process waits, with patience, for messages that should come by themselves
  * (docs/design/broadcast.md).
  */
-#include <assert.h>
+#include "collectives/agreement/spread.h"
 
 #include "base/mix.h"
-#include "collectives/agreement/internal.h"
 
 /* --- which dissemination --- */
 
@@ -162,7 +161,7 @@ static int gossip_round(struct ftc_member *m, struct ftc_operation *op)
     if (to < 0)
         return 0;
     ftc_rule_taken(m, FTC_RULE_GOSSIP);
-    return ftc_broadcast_send(m, op, to, FTC_WAY_GOSSIP, left);
+    return ftc_member_send_decide(m, op, to, FTC_WAY_GOSSIP, left);
 }
 
 /* --- correction --- */
@@ -190,8 +189,8 @@ static int correct(struct ftc_member *m, struct ftc_operation *op)
             ftc_corrector_pass_over(c, &m->correction);
         } else if (!ftc_set_has(&b->decide_sent, to)) {
             ftc_rule_taken(m, FTC_RULE_CORRECT);
-            return ftc_broadcast_send(m, op, to,
-                                      side == FTC_SIDE_RIGHT ? FTC_WAY_RIGHT : FTC_WAY_LEFT, 0);
+            return ftc_member_send_decide(m, op, to,
+                                          side == FTC_SIDE_RIGHT ? FTC_WAY_RIGHT : FTC_WAY_LEFT, 0);
         }
     }
     return 0;
@@ -266,7 +265,6 @@ int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op)
     return go_on(m, op);
 }
 
-/* A DECIDE(b) came: the first one or another one. */
 int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op,
                      const struct ftc_arrival *arrival)
 {
@@ -286,14 +284,12 @@ int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op,
     return b->holding && (s->pace == FTC_PACE_IDLE || s->corrector.answer > 0) ? go_on(m, op) : 0;
 }
 
-/* --- inputs --- */
+/* --- the next step --- */
 
-int ftc_member_more(struct ftc_member *m)
+int ftc_spread_more(struct ftc_member *m)
 {
     int rc = 0;
 
-    if (m->fenced)
-        return 0;
     m->more_asked = false;
     for (struct ftc_operation *op = m->oldest; rc == 0 && op != NULL; op = op->next)
         if (op->ballot.spread.pace == FTC_PACE_MORE)
@@ -330,12 +326,12 @@ static int tick(struct ftc_member *m, struct ftc_operation *op, uint64_t passed_
     return rc == 0 && ends ? patience_ends(m, op) : rc;
 }
 
-int ftc_member_timer(struct ftc_member *m)
+int ftc_spread_timer(struct ftc_member *m)
 {
     uint64_t passed_ns = m->timer_ns;
     int rc = 0;
 
-    if (m->fenced || passed_ns == 0)
+    if (passed_ns == 0)
         return 0;
     m->timer_ns = 0;
     m->ticking = true;

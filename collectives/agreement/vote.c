@@ -8,9 +8,9 @@
  */
 #include <string.h>
 
-#include "collectives/agreement/internal.h"
+#include "collectives/agreement/collector.h"
 
-bool ftc_vote_compares(const struct ftc_member *m, const struct ftc_operation *op)
+bool ftc_vote_suits(const struct ftc_member *m, const struct ftc_operation *op)
 {
     const struct ftc_signature *s = &op->call.signature;
 
@@ -20,11 +20,12 @@ bool ftc_vote_compares(const struct ftc_member *m, const struct ftc_operation *o
 
 bool ftc_vote_left_out(const struct ftc_member *m, const struct ftc_operation *op, int position)
 {
-    return position > 0 && ftc_vote_compares(m, op) && !FTC_MUTATED(GROUP_IN_TREE) &&
+    return position > 0 && op->ballot.collector == &ftc_collector_vote &&
+           !FTC_MUTATED(GROUP_IN_TREE) &&
            ftc_topology_group(op->ballot.size, m->set.f, position).with_root;
 }
 
-int ftc_vote_keep_list(struct ftc_awaited *head, const struct ftc_set *list)
+static int keep_list(struct ftc_awaited *head, const struct ftc_set *list)
 {
     if (ftc_set_empty(list))
         return 0;
@@ -110,7 +111,7 @@ static int add_group(struct ftc_member *m, struct ftc_operation *op, struct ftc_
         if (sum->value.buffer == NULL)
             *sum = up;
         else
-            rc = ftc_collect_combine(m, op, sum, &up);
+            rc = ftc_contribution_combine(m, op, sum, &up);
     }
     return rc != 0 ? rc : ftc_integrity_protect(m, op, FTC_FLIP_UP, &sum->value);
 }
@@ -122,7 +123,7 @@ static int complete(struct ftc_member *m, struct ftc_operation *op, struct ftc_a
     int rc = add_group(m, op, &sum);
 
     if (rc == 0)
-        rc = ftc_collect_combine(m, op, &sum, &head->contribution);
+        rc = ftc_contribution_combine(m, op, &sum, &head->contribution);
     if (rc == 0)
         rc = ftc_integrity_protect(m, op, FTC_FLIP_PARTIAL, &sum.value);
     if (rc == 0)
@@ -191,7 +192,9 @@ static int record(struct ftc_member *m, struct ftc_ballot *b, const struct ftc_a
     return 0;
 }
 
-int ftc_vote_choose(struct ftc_member *m, struct ftc_operation *op)
+/* All heads have come or are written off. Returns 1, and leaves in the ballot the value that is
+ * taken, or that none can be taken, and the verdict. Returns 0 if no subtree is failure-free. */
+static int choose(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
     int compared, votes;
@@ -217,3 +220,68 @@ int ftc_vote_choose(struct ftc_member *m, struct ftc_operation *op)
         take(b, &best->contribution);
     return 1;
 }
+
+/* --- collecting --- */
+
+static int combine_group(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+    int rc = ftc_awaited_combine(m, op, b->group, b->group_size, true);
+
+    if (rc != 0)
+        return rc;
+    if (ftc_vote_left_out(m, op, b->position)) {
+        ftc_value_drop(&b->sum.value);
+        ftc_set_clear(&b->info.list);
+    }
+    return ftc_contribution_protect(m, op, FTC_FLIP_UP);
+}
+
+/* The up-correction. c_b keeps the contributions of its group, and the other members leave the
+ * group's value to c_b: they send nothing of it up. */
+static int group_advance(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    if (!ftc_awaited_settle(m, b, b->group, b->group_size, false))
+        return FTC_COLLECTED_NOTHING;
+    int rc = b->position == 0 ? 0 : combine_group(m, op);
+    if (rc != 0)
+        return rc;
+    b->phase = FTC_BALLOT_TREE;
+    return FTC_COLLECTED_MORE;
+}
+
+/* c_b waits for all heads. */
+static int compare(struct ftc_member *m, struct ftc_operation *op)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    if (!ftc_awaited_settle(m, b, b->child, b->child_size, true))
+        return FTC_COLLECTED_NOTHING;
+    int rc = choose(m, op);
+    if (rc < 0)
+        return rc;
+    return rc == 1 ? ftc_tree_complete(m, op) : FTC_COLLECTED_TOO_LITTLE;
+}
+
+static int advance(struct ftc_member *m, struct ftc_operation *op)
+{
+    if (op->ballot.phase == FTC_BALLOT_GROUP)
+        return group_advance(m, op);
+    return op->ballot.position == 0 ? compare(m, op) : ftc_tree_pass_up(m, op);
+}
+
+static int take_tree(struct ftc_member *m, struct ftc_operation *op, int from,
+                     struct ftc_message *tree)
+{
+    struct ftc_awaited *head = ftc_tree_keep(m, op, from, tree);
+
+    return head != NULL && op->ballot.position == 0 ? keep_list(head, &tree->info.list) : 0;
+}
+
+const struct ftc_collector ftc_collector_vote = {
+    .begin = ftc_tree_begin,
+    .advance = advance,
+    .take = take_tree,
+};

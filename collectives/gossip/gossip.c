@@ -1,5 +1,5 @@
-/* Life of a gossip aggregation: links, turns, timers and messages. The algorithms say what a
- * message carries. */
+/* Life of a gossip aggregation: steps, timers and messages. The algorithms say what a message
+ * carries. */
 #include "collectives/gossip/gossip.h"
 
 #include <math.h>
@@ -142,68 +142,11 @@ void ftc_gossip_destroy(struct ftc_gossip *gossip)
     free(gossip);
 }
 
-/* --- the estimate, and whether it stands still --- */
-
-/* A difference up to this may come from the rounding of the initial values alone, or is within the
- * accuracy. */
-static double tolerance(const struct ftc_gossip *g, double size)
-{
-    return fmax(g->set.accuracy * size, 0x1p-50 * g->input);
-}
-
-void ftc_gossip_value_set(struct ftc_gossip *g)
-{
-    double size = 0, moved = 0;
-
-    for (size_t i = 0; i < g->set.count; i++) {
-        g->value[i] = g->estimate[i] / g->estimate[g->set.count];
-        size = fmax(size, fabs(g->value[i]));
-        moved = fmax(moved, fabs(g->value[i] - g->anchor[i]));
-        if (!isfinite(g->value[i]))
-            moved = INFINITY;
-    }
-    if (moved <= tolerance(g, size) / 2) {
-        g->steady++;
-        return;
-    }
-    g->steady = 0;
-    memcpy(g->anchor, g->value, g->set.count * sizeof(double));
-}
-
-/* All neighbours have failed: no message can move the estimate any more. */
-static bool is_alone(const struct ftc_gossip *g)
-{
-    return g->dead == g->links;
-}
-
-bool ftc_gossip_settled(const struct ftc_gossip *gossip)
-{
-    int rounds = 4; /* twice the steps in which a message can reach everybody, and 4 more */
-    for (int reached = 1; reached < gossip->set.neighbourhood.ranks; reached *= 2)
-        rounds += 2;
-    return gossip->steady >= rounds || is_alone(gossip);
-}
-
-void ftc_gossip_changed(struct ftc_gossip *g, int link)
-{
-    if (!g->link[link].open)
-        g->link[link].changed = g->steps;
-    g->link[link].open = true;
-}
+/* --- looking in --- */
 
 uint64_t ftc_gossip_steps(const struct ftc_gossip *gossip)
 {
     return gossip->steps;
-}
-
-bool ftc_gossip_answered(const struct ftc_gossip *gossip, uint64_t step)
-{
-    for (int link = 0; gossip->set.turns && link < gossip->links; link++) {
-        const struct ftc_gossip_link *l = &gossip->link[link];
-        if (l->open && !l->dead && l->changed < step)
-            return false;
-    }
-    return true;
 }
 
 bool ftc_gossip_sound(const struct ftc_gossip *gossip)
@@ -216,16 +159,6 @@ const double *ftc_gossip_initial(const struct ftc_gossip *gossip)
     return gossip->initial;
 }
 
-void ftc_gossip_unsettle(struct ftc_gossip *gossip)
-{
-    gossip->steady = 0;
-}
-
-const double *ftc_gossip_estimate(const struct ftc_gossip *gossip)
-{
-    return gossip->value;
-}
-
 void ftc_gossip_counters(const struct ftc_gossip *gossip, struct ftc_gossip_counters *counters)
 {
     size_t entries = (size_t)gossip->links * (size_t)gossip->ops->flows * gossip->width;
@@ -233,18 +166,6 @@ void ftc_gossip_counters(const struct ftc_gossip *gossip, struct ftc_gossip_coun
     *counters = gossip->counters;
     for (size_t i = 0; i < entries; i++)
         counters->largest_flow = fmax(counters->largest_flow, fabs(gossip->flow[i]));
-}
-
-void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind)
-{
-    if (g->queued == g->room)
-        return;
-    if (g->set.turns && kind == FTC_GOSSIP_FLOW && ftc_gossip_holds(g, link))
-        g->link[link].number++;
-    if (g->set.turns)
-        g->link[link].since = g->counters.received;
-    g->queue[g->queued++] = (struct ftc_gossip_queued){.link = link, .kind = kind};
-    g->counters.sent++;
 }
 
 /* --- steps --- */
@@ -325,7 +246,7 @@ void ftc_gossip_notice(struct ftc_gossip *gossip, int rank)
     gossip->ops->remove(gossip, link);
     gossip->dead++;
     gossip->steady = 0;
-    if (is_alone(gossip))
+    if (ftc_gossip_alone(gossip))
         step(gossip, -1); /* no message will set off another step */
 }
 

@@ -105,9 +105,13 @@ struct ftc_gossip {
     struct ftc_gossip_counters counters;
 };
 
-/* gossip.c */
-void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind);
-void ftc_gossip_changed(struct ftc_gossip *g, int link); /* this end has changed the flow */
+/* All neighbours have failed: no message can move the estimate any more. */
+static inline bool ftc_gossip_alone(const struct ftc_gossip *g)
+{
+    return g->dead == g->links;
+}
+
+/* gossip/estimate.c */
 /* Called by prepare(): the estimate is sound. Computes `value` from it. */
 void ftc_gossip_value_set(struct ftc_gossip *g);
 
@@ -116,7 +120,9 @@ bool ftc_gossip_usable(const struct ftc_gossip *g, int link); /* may this end se
 bool ftc_gossip_holds(const struct ftc_gossip *g, int link);  /* is it this end's turn? */
 uint64_t ftc_gossip_draw(struct ftc_gossip *g);
 int ftc_gossip_draw_any(struct ftc_gossip *g);
-int ftc_gossip_draw_link(struct ftc_gossip *g); /* obeys the turns */
+int ftc_gossip_draw_link(struct ftc_gossip *g);          /* obeys the turns */
+void ftc_gossip_changed(struct ftc_gossip *g, int link); /* this end has changed the flow */
+void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind);
 
 static inline double *ftc_gossip_flow_of(const struct ftc_gossip *g, int link, int which)
 {

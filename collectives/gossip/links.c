@@ -1,5 +1,5 @@
-/* Links of a gossip aggregation: which end has the turn on a link, and over which link the next
- * message goes. */
+/* Links of a gossip aggregation: which end has the turn on a link, over which link the next message
+ * goes, and the queue of messages. */
 #include "base/mix.h"
 #include "collectives/gossip/gossip.h"
 #include "collectives/gossip/internal.h"
@@ -155,4 +155,33 @@ int ftc_gossip_awaits(const struct ftc_gossip *gossip, int *waits)
     return chosen >= 0
                ? ftc_neighbourhood_peer(&gossip->set.neighbourhood, gossip->set.self, chosen)
                : -1;
+}
+
+void ftc_gossip_changed(struct ftc_gossip *g, int link)
+{
+    if (!g->link[link].open)
+        g->link[link].changed = g->steps;
+    g->link[link].open = true;
+}
+
+bool ftc_gossip_answered(const struct ftc_gossip *gossip, uint64_t step)
+{
+    for (int link = 0; gossip->set.turns && link < gossip->links; link++) {
+        const struct ftc_gossip_link *l = &gossip->link[link];
+        if (l->open && !l->dead && l->changed < step)
+            return false;
+    }
+    return true;
+}
+
+void ftc_gossip_queue(struct ftc_gossip *g, int link, enum ftc_gossip_letter_kind kind)
+{
+    if (g->queued == g->room)
+        return;
+    if (g->set.turns && kind == FTC_GOSSIP_FLOW && ftc_gossip_holds(g, link))
+        g->link[link].number++;
+    if (g->set.turns)
+        g->link[link].since = g->counters.received;
+    g->queue[g->queued++] = (struct ftc_gossip_queued){.link = link, .kind = kind};
+    g->counters.sent++;
 }

@@ -1,0 +1,46 @@
+/* L, the set of ranks that this process knows to have failed; what it does when it finds that it
+ * was declared failed itself; and the view, which follows from G. */
+#include "collectives/agreement/internal.h"
+
+int ftc_member_fence(struct ftc_member *m)
+{
+    int rc = ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_FENCED});
+
+    m->fenced = true;
+    ftc_rule_taken(m, FTC_RULE_FENCED);
+    return rc == 0 ? FTC_ERR_FENCED : rc;
+}
+
+/* A process that was declared failed does nothing more: the rules assume that it has stopped. */
+static int learned(struct ftc_member *m)
+{
+    m->changed = true;
+    return ftc_knows_failed(m, m->set.self) ? ftc_member_fence(m) : 0;
+}
+
+int ftc_member_learn(struct ftc_member *m, const struct ftc_set *failed)
+{
+    return ftc_set_unite(&m->known, failed) ? learned(m) : 0;
+}
+
+int ftc_member_learn_rank(struct ftc_member *m, int rank)
+{
+    if (ftc_knows_failed(m, rank))
+        return 0;
+    ftc_set_add(&m->known, rank);
+    return learned(m);
+}
+
+int ftc_member_renew_view(struct ftc_member *m)
+{
+    struct ftc_set members = {0};
+
+    if (ftc_set_init(&members, m->set.ranks) != 0)
+        return FTC_ERR_NOMEM;
+    ftc_set_fill(&members);
+    ftc_set_subtract(&members, &m->agreed);
+    ftc_view_unref(m->view);
+    m->view = ftc_view_new(&members);
+    ftc_set_fini(&members);
+    return m->view == NULL ? FTC_ERR_NOMEM : 0;
+}
