@@ -12,4 +12,11 @@ extern const struct ftc_algorithm ftc_algorithm_flow_control; /* runtime/comm/fl
 extern const struct ftc_algorithm ftc_algorithm_baseline; /* cli/perf/baseline/baseline.c */
 #endif
 
+/* First those of enum ftc_choice_id, in its order, then others; NULL-terminated. */
+extern const struct ftc_algorithm *const ftc_algorithms[];
+
+/* Runs a call on the board. It is called directly and not by the table: in a job on one node the
+ * board takes every call, and a call on the board takes no lock. */
+int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
+
 #endif

@@ -5,7 +5,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "collectives/values/types.h"
-#include "runtime/comm/call.h"
+#include "runtime/api/call.h"
 
 static int check_root(const ftc_comm *comm, int root)
 {

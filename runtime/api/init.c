@@ -7,7 +7,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "collectives/frame.h"
-#include "runtime/comm/call.h"
+#include "runtime/algorithms/table.h"
+#include "runtime/api/call.h"
 #include "runtime/comm/drive.h"
 #include "runtime/process/connect.h"
 #include "runtime/process/join.h"
@@ -51,7 +52,7 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
     int rc = ftc_process_join(&process, options);
     if (rc != 0)
         return rc;
-    rc = ftc_comm_open(&comm, process, FTC_COMMUNICATOR_WORLD);
+    rc = ftc_comm_open(&comm, process, FTC_COMMUNICATOR_WORLD, ftc_algorithms);
     if (rc != 0) {
         ftc_process_close(process);
         return rc;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "runtime/comm/call.h"
+#include "runtime/api/call.h"
 #include "runtime/comm/drive.h"
 #include "runtime/process/progress.h"
 

@@ -47,9 +47,6 @@ struct ftc_algorithm {
     void (*activity)(const struct ftc_comm *comm, struct ftc_member_activity *now);
 };
 
-/* First those of enum ftc_choice_id, in its order, then others; NULL-terminated. */
-extern const struct ftc_algorithm *const ftc_algorithms[];
-
 /* Each of these calls the function of the same name of every algorithm that has one. */
 int ftc_algorithms_open(struct ftc_comm *comm);
 void ftc_algorithms_close(struct ftc_comm *comm);
@@ -64,14 +61,11 @@ void ftc_algorithms_sleep(struct ftc_comm *comm);
 void ftc_algorithms_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
 int ftc_algorithms_await(const struct ftc_comm *comm); /* the first answer but -1; else -1 */
 /* The algorithm that owns the message; NULL: the message is the member's. */
-const struct ftc_algorithm *ftc_algorithms_owner(const struct ftc_buffer *message);
+const struct ftc_algorithm *ftc_algorithms_owner(const struct ftc_comm *comm,
+                                                 const struct ftc_buffer *message);
 
 /* Makes comm->levels, and completes the settings of the member, if these have two levels.
  * FTC_ERR_NOMEM, or an error of ftc_level_open(). */
 int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *settings);
-
-/* Runs a call on the board. It is called directly and not by the table: in a job on one node the
- * board takes every call, and a call on the board takes no lock. */
-int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
 
 #endif

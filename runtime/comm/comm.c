@@ -75,13 +75,15 @@ static int build(struct ftc_comm *comm)
     return rc;
 }
 
-int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process, uint64_t number)
+int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process, uint64_t number,
+                  const struct ftc_algorithm *const *algorithms)
 {
     struct ftc_comm *comm = calloc(1, sizeof(*comm));
 
     if (comm == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
     comm->process = process;
+    comm->algorithms = algorithms;
     comm->rank = process->rank;
     comm->size = process->size;
     comm->driven.number = number;

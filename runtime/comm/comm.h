@@ -13,6 +13,7 @@
 #include "runtime/comm/snapshot.h"
 #include "runtime/process/process.h"
 
+struct ftc_algorithm;
 struct ftc_gossip_run;
 struct ftc_doubling_run;
 struct ftc_flow;
@@ -40,6 +41,7 @@ struct ftc_request {
 struct ftc_comm {
     struct ftc_driven driven; /* the first member: the process drives the communicator by it */
     struct ftc_process *process;
+    const struct ftc_algorithm *const *algorithms; /* the table (runtime/algorithms/table.h) */
     int rank, size;
     atomic_int busy; /* 1: a thread is in a call */
 
@@ -84,7 +86,8 @@ struct ftc_comm {
 
 /* Makes a communicator of all ranks of the job, and has the process drive it. FTC_ERR_NOMEM,
  * FTC_ERR_CONFIG, FTC_ERR_SYSTEM. Before the progress thread starts. */
-int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process, uint64_t number);
+int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process, uint64_t number,
+                  const struct ftc_algorithm *const *algorithms);
 /* Local. No thread may be driving it. */
 void ftc_comm_close(struct ftc_comm *comm);
 

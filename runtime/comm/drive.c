@@ -197,7 +197,7 @@ static int receive_of_member(struct ftc_comm *comm, int from, struct ftc_buffer 
 static int receive_message(struct ftc_driven *driven, int from, struct ftc_buffer *message)
 {
     struct ftc_comm *comm = comm_of(driven);
-    const struct ftc_algorithm *owner = ftc_algorithms_owner(message);
+    const struct ftc_algorithm *owner = ftc_algorithms_owner(comm, message);
     int rc = owner != NULL ? owner->receive(comm, from, message)
                            : receive_of_member(comm, from, message);
 

@@ -13,7 +13,7 @@ void ftc_request_start(struct ftc_comm *comm, struct ftc_request *request,
     enum ftc_choice_id id = ftc_choice_of(&comm->choice, &call->signature, from);
 
     *request =
-        (struct ftc_request){.call = call, .receive = receive, .algorithm = ftc_algorithms[id]};
+        (struct ftc_request){.call = call, .receive = receive, .algorithm = comm->algorithms[id]};
     ftc_publish_ran(comm, (int)id);
     comm->driven.waits = true;
     ftc_flow_control_note(comm, call);

@@ -23,8 +23,8 @@ int ftc_request_run(struct ftc_comm *comm, const struct ftc_call *call, void *re
 /* May the call begin? It may when its receivers are not too far behind (flow_control.h). Then this
  * rank takes in failures: a process that was declared failed must not act. */
 bool ftc_request_may_begin(struct ftc_comm *comm, struct ftc_request *request);
-/* Gives `call` to the member, which decides it for `request`. It is the call of the request, or what
- * an algorithm makes of it. False: the call cannot be made; request->status says why. */
+/* Gives `call` to the member, which decides it for `request`. It is the call of the request, or
+ * what an algorithm makes of it. False: the call cannot be made; request->status says why. */
 bool ftc_request_decide(struct ftc_comm *comm, struct ftc_request *request,
                         const struct ftc_call *call);
 

@@ -122,16 +122,18 @@ static void on_sockets(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop;
     (void)events;
-    ftc_thread_drive(watcher->data);
+    struct ftc_process *process = watcher->data;
+
+    process->thread.gate.drive(process);
 }
 
-int ftc_gate_make(struct ftc_process *process)
+int ftc_gate_make(struct ftc_process *process, void (*drive)(struct ftc_process *process))
 {
     struct ftc_gate *gate = &process->thread.gate;
     int fd = process->transport->ops->descriptor(process->transport);
     struct epoll_event event = {.events = EPOLLIN};
 
-    *gate = (struct ftc_gate){.fd = -1};
+    *gate = (struct ftc_gate){.fd = -1, .drive = drive};
     ev_timer_init(&gate->tick, on_tick, 0., 0.);
     gate->tick.data = process;
     if (fd < 0)

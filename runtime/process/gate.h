@@ -11,9 +11,9 @@
 
 #include "runtime/process/process.h"
 
-/* Makes the gate, open, and adds it to the thread's loop, which must not run yet.
- * FTC_ERR_SYSTEM. */
-int ftc_gate_make(struct ftc_process *process);
+/* Makes the gate, open. When the descriptor is readable the thread calls `drive`. The gate is added
+ * to the thread's loop, which must not run yet. FTC_ERR_SYSTEM. */
+int ftc_gate_make(struct ftc_process *process, void (*drive)(struct ftc_process *process));
 void ftc_gate_drop(struct ftc_process *process);
 
 /* A call begins. With the lock held. */

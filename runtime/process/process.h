@@ -22,6 +22,7 @@
 #include "transport/transport.h"
 
 struct ftc_multicast;
+struct ftc_process;
 
 /* How long a waiting call stays awake. It first looks `spins` times without giving way, if cores
  * are free. Then it looks `yields` times, with a sched_yield() after each look. Then it sleeps. */
@@ -32,8 +33,9 @@ struct ftc_patience {
 /* Decides whether the caller or the progress thread watches the transport's descriptor
  * (runtime/process/gate.h). The members marked "thread" belong to the progress thread alone. */
 struct ftc_gate {
-    int fd;        /* epoll that holds the transport's descriptor; -1: the transport has none */
-    ev_io sockets; /* thread: watches fd */
+    int fd; /* epoll that holds the transport's descriptor; -1: the transport has none */
+    void (*drive)(struct ftc_process *process); /* thread: called when fd is readable */
+    ev_io sockets;                              /* thread: watches fd */
     ev_timer tick; /* thread: runs until a tick finds that the gate does not stay shut any more */
     atomic_bool stays_shut; /* the gate is shut between calls, too; changed under the lock */
     atomic_ulong calls;     /* number of calls that have begun */

@@ -42,7 +42,7 @@ static bool is_wanted(struct ftc_process *process)
 /* If the caller is in the library it does all this itself. If it is about to leave, it sees
  * `missed` and nudges the thread. The thread must not wait for the lock: that would stop the
  * heartbeat. */
-void ftc_thread_drive(struct ftc_process *process)
+static void drive(struct ftc_process *process)
 {
     if (is_wanted(process) || pthread_mutex_trylock(&process->lock) != 0) {
         atomic_store(&process->thread.missed, true);
@@ -81,14 +81,14 @@ static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
     if (process->thread.launcher_fd < 0)
         check_launcher(process);
     ftc_lease_check(process);
-    ftc_thread_drive(process); /* in case a ring got lost */
+    drive(process); /* in case a ring got lost */
 }
 
 static void on_due(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     (void)loop;
     (void)events;
-    ftc_thread_drive(watcher->data);
+    drive(watcher->data);
 }
 
 static void on_bell(struct ev_loop *loop, ev_io *watcher, int events)
@@ -98,7 +98,7 @@ static void on_bell(struct ev_loop *loop, ev_io *watcher, int events)
     (void)loop;
     (void)events;
     ftc_bell_drain(&process->bell);
-    ftc_thread_drive(process);
+    drive(process);
 }
 
 static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
@@ -116,7 +116,7 @@ static void on_nudge(struct ev_loop *loop, ev_async *watcher, int events)
     if (atomic_load(&process->thread.stop))
         ev_break(loop, EVBREAK_ALL);
     else
-        ftc_thread_drive(process);
+        drive(process);
     ftc_gate_nudged(process);
 }
 
@@ -196,7 +196,7 @@ int ftc_thread_start(struct ftc_process *process)
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "cannot make an event loop: %m; is the limit on open files reached?");
     t->launcher_fd = -1;
-    int rc = ftc_gate_make(process);
+    int rc = ftc_gate_make(process, drive);
     if (rc != 0) {
         drop(process);
         return rc;
@@ -211,11 +211,6 @@ int ftc_thread_start(struct ftc_process *process)
     }
     t->running = true;
     return 0;
-}
-
-void ftc_thread_nudge(struct ftc_process *process)
-{
-    ev_async_send(process->thread.loop, &process->thread.nudge);
 }
 
 void ftc_thread_stop(struct ftc_process *process)

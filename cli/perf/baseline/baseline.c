@@ -8,7 +8,7 @@
 #include "base/wire.h"
 #include "collectives/frame.h"
 #include "runtime/algorithms/table.h"
-#include "runtime/comm/call.h"
+#include "runtime/api/call.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
 #include "runtime/process/progress.h"

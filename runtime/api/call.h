@@ -1,6 +1,6 @@
 /* Running one collective call of the API to its end. */
-#ifndef FTC_RUNTIME_COMM_CALL_H
-#define FTC_RUNTIME_COMM_CALL_H
+#ifndef FTC_RUNTIME_API_CALL_H
+#define FTC_RUNTIME_API_CALL_H
 
 #include "runtime/choice/choice.h"
 #include "runtime/comm/comm.h"

@@ -1,10 +1,10 @@
 /* One collective call: flow control, the call itself, waiting for its delivery. */
-#include "runtime/comm/call.h"
+#include "runtime/api/call.h"
 
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/probes.h"
-#include "runtime/comm/algorithm.h"
+#include "runtime/algorithms/table.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/request.h"
 #include "runtime/process/gate.h"
@@ -96,7 +96,8 @@ FTC_HOT int ftc_call_begin(const struct ftc_comm *comm)
 {
     int rc = ftc_call_check(comm);
 
-    if (rc != 0 || atomic_exchange_explicit(&comm->busy, 1, memory_order_acquire) == 0)
+    if (rc != 0 ||
+        atomic_exchange_explicit((atomic_int *)&comm->busy, 1, memory_order_acquire) == 0)
         return rc;
     return ftc_error_set(
         FTC_ERR_STATE,
@@ -106,7 +107,7 @@ FTC_HOT int ftc_call_begin(const struct ftc_comm *comm)
 
 FTC_HOT int ftc_call_end(const struct ftc_comm *comm, int rc)
 {
-    atomic_store_explicit(&comm->busy, 0, memory_order_release);
+    atomic_store_explicit((atomic_int *)&comm->busy, 0, memory_order_release);
     return rc;
 }
 

@@ -10,7 +10,7 @@
 #include "base/probes.h"
 #include "collectives/values/types.h"
 #include "runtime/algorithms/gossip.h"
-#include "runtime/comm/call.h"
+#include "runtime/api/call.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/request.h"
