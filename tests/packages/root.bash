@@ -85,15 +85,8 @@ prepare_root() {
     quietly inside apt-get update
 }
 
-install_git() {
-    quietly inside apt-get install -y --no-install-recommends git
-}
-
 clone() { # REPOSITORY: its HEAD, into /work/ftcoll of the root
-    mkdir "$root/repository"
-    mount --bind -o ro "$1" "$root/repository"
-    quietly inside git -c safe.directory='*' clone -q /repository /work/ftcoll
-    umount "$root/repository"
+    quietly git -c safe.directory='*' clone -q --no-hardlinks "$1" "$root/work/ftcoll"
 }
 
 # Runs in the namespaces, so nothing outside sees the mounts made here.
