@@ -33,6 +33,7 @@ int main(int argc, char **argv)
     int64_t sum[2] = {0, 0};
     ftc_comm *world;
 
+    setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* whole lines: all ranks may write to it */
     if (ftc_init(NULL, &world) != FTC_SUCCESS) {
         fprintf(stderr, "allreduce_loop: %s\n", ftc_last_error());
         return 1;

@@ -16,9 +16,8 @@
  *     one knows its part without asking.
  *   - The two steps repeat until the table is full.
  *
- * The program counts the words that `cat FILES | wc -w` counts in the C locale. A word is a run of
- * bytes between white space and has at least one printable byte. It belongs to the shard in which
- * it begins.
+ * A word is a run of bytes between white space, as POSIX has it for `wc -w` in the C locale. It
+ * belongs to the shard in which it begins.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -156,12 +155,9 @@ static bool count_shard(const struct text *text, int64_t from, int64_t to, int64
     int byte = from < to ? first_byte(&cursor, text, from) : -1;
     while (byte >= 0 && cursor.next - 1 < to) {
         int64_t length = 0;
-        bool printable = false;
-        for (; byte >= 0 && !isspace(byte); byte = cursor_next(&cursor)) {
+        for (; byte >= 0 && !isspace(byte); byte = cursor_next(&cursor))
             length++;
-            printable |= isprint(byte) != 0;
-        }
-        if (printable) {
+        if (length > 0) {
             row[0]++;
             row[length < LENGTHS ? length : LENGTHS]++;
         }

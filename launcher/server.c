@@ -252,7 +252,7 @@ static pmix_status_t register_job(const struct ftc_server_spec *spec, const char
 {
     static const char *const counts[] = {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS,
                                          PMIX_LOCAL_SIZE, PMIX_NODE_SIZE};
-    enum { OF_JOB = 3, COUNTS = sizeof(counts) / sizeof(counts[0]), ALL = COUNTS + 7 };
+    enum { OF_JOB = 3, COUNTS = sizeof(counts) / sizeof(counts[0]), ALL = COUNTS + 8 };
     int count, node = ftc_segment_node(spec->segment);
     uint32_t np = (uint32_t)ftc_segment_ranks(spec->segment), one = 1,
              hosts = (uint32_t)ftc_segment_nodes(spec->segment), local;
@@ -276,6 +276,8 @@ static pmix_status_t register_job(const struct ftc_server_spec *spec, const char
     PMIX_INFO_LOAD(&info[COUNTS + 4], PMIX_PROC_MAP, procs, PMIX_REGEX);
     PMIX_INFO_LOAD(&info[COUNTS + 5], PMIX_JOBID, space, PMIX_STRING);
     PMIX_INFO_LOAD(&info[COUNTS + 6], FTC_SERVER_KEY_SEGMENT, spec->job, PMIX_STRING);
+    /* Where PMIx 5 keeps what it shares with ranks. Otherwise that is $TMPDIR itself. */
+    PMIX_INFO_LOAD(&info[COUNTS + 7], PMIX_NSDIR, spec->directory, PMIX_STRING);
     pmix_nspace_t padded;
     PMIX_LOAD_NSPACE(padded, space);
     status = PMIx_server_register_nspace(padded, count, info, ALL, NULL, NULL);

@@ -181,6 +181,7 @@ int main(int argc, char **argv)
     bool good = ftc_perf_options_parse(&options, argc, argv);
     ftc_comm *world;
 
+    setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* whole lines: all ranks may write to it */
     if (good && (options.help || options.version))
         return show_text(&options);
     if (ftc_init(NULL, &world) != FTC_SUCCESS) {

@@ -67,6 +67,7 @@ int main(int argc, char **argv)
     struct ftc_command command;
     int code;
     fill_standard_files();
+    setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* whole lines: other agents may write to it, too */
     if (ftc_command_parse(&command, argc, argv) != FTC_SUCCESS) {
         code = refuse(FTC_EXIT_USAGE);
     } else if (command.action == FTC_ACTION_HELP) {

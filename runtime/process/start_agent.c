@@ -1,7 +1,9 @@
 #include "runtime/process/start_agent.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -82,20 +84,35 @@ static int spawn(pid_t *child, char *program, struct command *command, int fd)
     return rc;
 }
 
+/* Names the ftrun that was installed with this library, under whichever prefix. False: it is not
+ * known where the library is. */
+static bool find_installed(char path[static PATH_MAX])
+{
+    static const char here;
+    Dl_info library;
+    char folder[PATH_MAX];
+
+    if (dladdr(&here, &library) == 0 || realpath(library.dli_fname, folder) == NULL)
+        return false;
+    *strrchr(folder, '/') = '\0';
+    return snprintf(path, PATH_MAX, "%s/%s", folder, FTC_FTRUN_FROM_LIBRARY) < PATH_MAX;
+}
+
 /* If FTCOLL_FTRUN is set, no other program is tried: the user wants that one. */
 static int spawn_one(pid_t *child, int ranks, int fd, const char **tried)
 {
     struct command command;
-    char *named = getenv("FTCOLL_FTRUN"), installed[] = FTC_INSTALLED_FTRUN;
-    char *program = named != NULL ? named : installed;
+    char *named = getenv("FTCOLL_FTRUN"), installed[PATH_MAX], any[] = "ftrun";
+    int rc = ENOENT;
 
-    *tried = named != NULL ? "FTCOLL_FTRUN" : FTC_INSTALLED_FTRUN " and $PATH";
-    make_command(&command, program, ranks);
-    int rc = spawn(child, program, &command, fd);
+    *tried = named != NULL ? "FTCOLL_FTRUN" : "the prefix of libftcoll and $PATH";
+    make_command(&command, named != NULL ? named : installed, ranks);
+    if (named != NULL || find_installed(installed))
+        rc = spawn(child, command.argv[0], &command, fd);
     if (named != NULL || rc == 0)
         return rc;
-    command.argv[0] = "ftrun";
-    return spawn(child, command.argv[0], &command, fd);
+    command.argv[0] = any;
+    return spawn(child, any, &command, fd);
 }
 
 /* True also if the program itself has waited for the child meanwhile. */

@@ -6,6 +6,11 @@
 # shellcheck source-path=SCRIPTDIR source=kills.bash
 source "$BATS_TEST_DIRNAME/kills.bash"
 
+# Some releases of wc leave out words that have no printable byte.
+words_of() { # FILE...
+    cat "$@" | LC_ALL=C tr -s '[:space:]' '\n' | LC_ALL=C grep -avc '^$'
+}
+
 setup() {
     work=$(mktemp -d)
     seed_kills
@@ -17,7 +22,7 @@ setup() {
     head -c 5000 /dev/zero | tr '\0' x >"$work/long"
     : >"$work/empty"
     texts=("$work/numbers" "$work/open" "$work/odd" "$work/long" "$work/empty" "$work/numbers")
-    words=$(cat "${texts[@]}" | LC_ALL=C wc -w)
+    words=$(words_of "${texts[@]}")
 }
 
 teardown() {
@@ -35,7 +40,7 @@ counted() {
     [ "$(grep ' words$' <<<"$output" | sort -u)" = "$words words" ]
 }
 
-@test "wordcount counts as cat | wc -w does, with any number of ranks and shards" {
+@test "wordcount counts every word, with any number of ranks and shards" {
     for np in 1 4 8; do
         launch -np "$np" -f $((np > 1)) "$EXAMPLES/wordcount" "${texts[@]}"
         [ "$status" -eq 0 ]
@@ -57,15 +62,15 @@ counted() {
 @test "the histogram's lengths add up to all words" {
     launch -np 4 -f 1 "$EXAMPLES/wordcount" --histogram "${texts[@]}"
     counted
-    [ "$(sed -n 's/.* bytes: //p' <<<"$output" | paste -sd + | bc)" = "$words" ]
+    [ "$(awk '/ bytes: / { all += $NF } END { print all }' <<<"$output")" = "$words" ]
     local single
-    single=$(cat "${texts[@]}" | LC_ALL=C tr -s '[:space:]' '\n' | LC_ALL=C grep -acx '[[:print:]]')
+    single=$(cat "${texts[@]}" | LC_ALL=C tr -s '[:space:]' '\n' | LC_ALL=C awk 'length == 1' | wc -l)
     has_line "   1 bytes: $single"
 }
 
 @test "wordcount counts the licences of the system" {
     [ -d /usr/share/common-licenses ] || skip "no /usr/share/common-licenses"
-    words=$(cat /usr/share/common-licenses/* | LC_ALL=C wc -w)
+    words=$(words_of /usr/share/common-licenses/*)
     launch -np 4 -f 1 "$EXAMPLES/wordcount" /usr/share/common-licenses/*
     counted
 }

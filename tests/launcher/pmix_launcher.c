@@ -130,7 +130,7 @@ static void register_job(void)
     must(PMIx_generate_regex(hosts, &nodes) == PMIX_SUCCESS &&
              PMIx_generate_ppn(ranks, &procs) == PMIX_SUCCESS,
          "maps");
-    PMIX_INFO_CREATE(info, 7);
+    PMIX_INFO_CREATE(info, 8);
     PMIX_INFO_LOAD(&info[0], PMIX_UNIV_SIZE, &size, PMIX_UINT32);
     PMIX_INFO_LOAD(&info[1], PMIX_JOB_SIZE, &size, PMIX_UINT32);
     PMIX_INFO_LOAD(&info[2], PMIX_LOCAL_SIZE, &here, PMIX_UINT32);
@@ -138,10 +138,11 @@ static void register_job(void)
     PMIX_INFO_LOAD(&info[4], PMIX_LOCAL_PEERS, local, PMIX_STRING);
     PMIX_INFO_LOAD(&info[5], PMIX_NODE_MAP, nodes, PMIX_REGEX);
     PMIX_INFO_LOAD(&info[6], PMIX_PROC_MAP, procs, PMIX_REGEX);
+    PMIX_INFO_LOAD(&info[7], PMIX_NSDIR, host.directory, PMIX_STRING);
     PMIX_LOAD_NSPACE(space, SPACE);
-    pmix_status_t status = PMIx_server_register_nspace(space, host.ranks, info, 7, NULL, NULL);
+    pmix_status_t status = PMIx_server_register_nspace(space, host.ranks, info, 8, NULL, NULL);
     must(status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED, "registering the job");
-    PMIX_INFO_FREE(info, 7);
+    PMIX_INFO_FREE(info, 8);
     free(nodes);
     free(procs);
 }

@@ -2,9 +2,12 @@
 # Makes an empty Debian in memory, in separate namespaces. Whatever dies and whenever, all of it is
 # gone afterwards: processes, mounts and files. It is for scripts that define story() and end with
 # `enter ARGUMENTS`.
+# These may set: release, the Debian to make (by default that of this machine), and gib, the memory
+# that it takes.
 set -euo pipefail
 export PATH="$PATH:/usr/sbin:/sbin" LC_ALL=C
 root=/mnt/root # /mnt of the separate namespace
+release='' gib=3
 
 die() { # STATUS MESSAGE
     echo "${0##*/}: $2" >&2
@@ -18,14 +21,15 @@ step() { # WHAT COMMAND...: shows how long it took
     awk -v from="$start" -v to="$EPOCHREALTIME" -v what="$1" 'BEGIN { printf "=== %s: %.1f s\n", what, to - from }'
 }
 
-# Prints where apt gets this machine's release of Debian from, as lines of SITE RELEASE COMPONENT.
+# Prints where apt gets Debian from, as lines of SITE RELEASE COMPONENT.
 debian_sources() {
     local codename
     # shellcheck source=/dev/null
     codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
     # shellcheck disable=SC2016 # apt fills them in
     apt-get indextargets --format '$(ORIGIN) $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-        awk -v codename="$codename" '$1 == "Debian" && index($3, codename) == 1 { print $2, $3, $4 }' | sort -u
+        awk -v codename="$codename" -v release="${release:-$codename}" '
+            $1 == "Debian" && sub("^" codename, release, $3) { print $2, $3, $4 }' | sort -u
 }
 
 check() {
@@ -34,7 +38,7 @@ check() {
     command -v debootstrap >/dev/null || die 77 "debootstrap is not installed"
     unshare --mount --pid --fork true 2>/dev/null || die 77 "this machine does not allow namespaces"
     memory=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
-    [ "$memory" -ge 3072 ] || die 77 "takes 3 GiB of memory, and there are $memory MiB"
+    [ "$memory" -ge $((gib * 1024)) ] || die 77 "takes $gib GiB of memory, and there are $memory MiB"
     [ -n "$(debian_sources)" ] || die 77 "this machine's apt knows no mirror of its release of Debian"
 }
 
@@ -62,10 +66,10 @@ expect() { # TEXT FILE
 }
 
 make_root() {
-    local site release
+    local site suite
     # Takes the release itself, not its updates.
-    read -r site release _ < <(debian_sources | sort -k2,2 | head -n 1)
-    quietly debootstrap --variant=minbase "$release" "$root" "$site"
+    read -r site suite _ < <(debian_sources | sort -k2,2 | head -n 1)
+    quietly debootstrap --variant=minbase "$suite" "$root" "$site"
 }
 
 prepare_root() {
@@ -81,10 +85,14 @@ prepare_root() {
     quietly inside apt-get update
 }
 
+clone() { # REPOSITORY: its HEAD, into /work/ftcoll of the root
+    quietly git -c safe.directory='*' clone -q --no-hardlinks "$1" "$root/work/ftcoll"
+}
+
 # Runs in the namespaces, so nothing outside sees the mounts made here.
 make() {
     trap 'exit 1' INT TERM HUP # the first process of a namespace would not notice the signal
-    mount -t tmpfs -o size=3g,mode=755 "${0##*/}" /mnt
+    mount -t tmpfs -o size=${gib}g,mode=755 "${0##*/}" /mnt
     mkdir "$root"
     step "debootstrap" make_root
     step "apt-get update" prepare_root

@@ -31,14 +31,16 @@ bats_require_minimum_version 1.5.0
 }
 
 @test "a broken promise ends it, and its line repeats it" {
-    for broken in "$MUTANT nodes" "$SIM nodes --fault unchecked"; do
-        read -ra command <<<"$broken"
-        run --separate-stderr "${command[@]}" --nodes 2-5 --runs 30000
+    local broken program fault told again
+    for broken in mutant unchecked; do
+        program=$SIM fault=(--fault unchecked)
+        [ $broken != mutant ] || { program=$MUTANT fault=(); }
+        run --separate-stderr "$program" nodes "${fault[@]}" --nodes 2-5 --runs 30000
         [ "$status" -eq 3 ]
         [[ ${lines[0]} == "seed "*" breaks a promise: "* ]]
         told=${lines[0]}
         read -ra again <<<"$(sed -n 's/^the whole run: ftcoll-sim //p' <<<"$output")"
-        run --separate-stderr "${command[0]}" "${again[@]}"
+        run --separate-stderr "$program" "${again[@]}"
         [ "$status" -eq 3 ]
         [[ "$output" == *"$told"* ]]
     done

@@ -30,6 +30,19 @@ setup_file() {
     [ "$(grep -c "the sum is 7, 1 failed" <<<"$output")" -eq 7 ]
 }
 
+@test "ranks of another launcher start the ftrun that was installed with the library" {
+    cd "$BATS_TEST_TMPDIR"
+    printf '#!/bin/sh\nexit 1\n' >ftrun && chmod +x ftrun # not this one of $PATH
+    cp "$SOURCE/examples/allreduce_loop.c" app.c
+    # shellcheck disable=SC2046,SC2086 # flags
+    cc app.c -o app $(pkg-config --cflags --libs ftcoll) $CFLAGS
+    unset FTCOLL_FTRUN SLURM_JOB_ID SLURM_STEP_ID
+    PATH=$PWD:$PATH run timeout -s KILL 60 "$PMIX_LAUNCHER" 1 2 ./app 10
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"the sum of 2 ranks is 1, 0 failed"* ]]
+}
+
 @test "find_package" {
     cp "$SOURCE/examples/allreduce_loop.c" "$BATS_TEST_TMPDIR/app.c"
     cd "$BATS_TEST_TMPDIR"

@@ -164,10 +164,10 @@ beyond_pmix() {
     nodes 2 -np 2 --set log.level=debug "$LOOP" 20
     [ "$status" -eq 0 ]
     survivors 2
-    [ "$(grep -c "info: messages go without verbs: RDMA needs libibverbs and librdmacm: .*install them, or use tcp" <<<"$output")" -eq 2 ]
+    [ "$(grep -c "info: messages go without verbs: .*libibverbs and librdmacm.*install them.*, or use tcp" <<<"$output")" -eq 2 ]
     grep -q "messages to rank 1 go by tcp" <<<"$output"
     nodes 2 -np 2 --set transport.order=shm,verbs "$LOOP" 20
-    grep -q "warn: messages go without verbs: RDMA needs" <<<"$output"
+    grep -q "warn: messages go without verbs: .*libibverbs" <<<"$output"
     grep -q "transport.order: by shm,verbs ranks of another node cannot be reached from here; add tcp" <<<"$output"
 }
 
@@ -175,7 +175,7 @@ beyond_pmix() {
     nodes 2 -np 2 --set transport.verbs_device=no-such-device "$LOOP" 20
     [ "$status" -eq 0 ]
     survivors 2
-    [ "$(grep -c 'warn: messages go without verbs: no RDMA device .* is "no-such-device"' <<<"$output")" -eq 2 ]
+    [ "$(grep -cE 'warn: messages go without verbs: (no RDMA device .* is "no-such-device"|this build has no verbs)' <<<"$output")" -eq 2 ]
     nodes 2 -np 2 --set transport.verbs_device=rxe1,,rxe2 "$LOOP" 20
     grep -q 'transport.verbs_device: "rxe1,,rxe2" has an entry that is empty or too long' <<<"$output"
 }

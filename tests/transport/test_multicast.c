@@ -495,7 +495,9 @@ START_TEST(verbs_without_a_device_is_unsupported)
         return;
     ck_assert_int_eq(ftc_multicast_open(&none, &ftc_multicast_verbs, &setup), FTC_ERR_UNSUPPORTED);
     ck_assert_ptr_null(none);
-    ck_assert_str_eq(ftc_last_error(), "multicast by verbs: there is no RDMA device here: use udp");
+    ck_assert_msg(strstr(ftc_last_error(), "there is no RDMA device here: use udp") != NULL ||
+                      strstr(ftc_last_error(), "this build has no verbs") != NULL,
+                  "it says \"%s\"", ftc_last_error());
 }
 END_TEST
 
