@@ -153,11 +153,13 @@ struct ftc_config_key {
     const char *const *names; /* FTC_CONFIG_ENUM, FTC_CONFIG_LIST: NULL-terminated, index = value */
     const char *fallback;     /* the default, as text */
     const char *unit;         /* "ms", "" */
-    const char *help;         /* sentences */
     bool common;              /* most users need it; else it is for experts */
 };
 extern const struct ftc_config_key ftc_config_schema[];
 extern const size_t ftc_config_schema_size;
+
+/* What the setting means, in sentences. For a row of the schema, or for the alias. */
+const char *ftc_config_help(const struct ftc_config_key *key);
 
 /* broadcast.algorithm is an alias, not a key: one name for the values of two keys,
  * broadcast.dissemination and broadcast.correction. Every source may set it. It sets both keys,

@@ -77,7 +77,7 @@ static void print_key(const struct ftc_settings *settings, size_t index, FILE *o
 {
     const struct ftc_config_key *key = &ftc_config_schema[index];
     char text[FTC_CONFIG_TEXT];
-    fprintf(out, "\n# %s\n", key->help);
+    fprintf(out, "\n# %s\n", ftc_config_help(key));
     fprintf(out, "# Allowed: %s. ", ftc_config_allowed(key, text, sizeof(text)));
     fprintf(out, "Default: %s. Variable: ", key->fallback[0] != '\0' ? key->fallback : "empty");
     fprintf(out, "%s. Set by: ", ftc_config_variable(key, text, sizeof(text)));
@@ -94,7 +94,7 @@ static void print_key(const struct ftc_settings *settings, size_t index, FILE *o
 static void print_alias(FILE *out)
 {
     char variable[FTC_CONFIG_TEXT];
-    fprintf(out, "# %s = NAME: %s\n", ftc_config_alias.key, ftc_config_alias.help);
+    fprintf(out, "# %s = NAME: %s\n", ftc_config_alias.key, ftc_config_help(&ftc_config_alias));
     for (size_t i = 0; ftc_config_alias.names[i] != NULL; i++)
         fprintf(out, "#   %s: %s, %s\n", ftc_config_alias.names[i],
                 ftc_config_combinations[i].dissemination, ftc_config_combinations[i].correction);

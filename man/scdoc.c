@@ -147,7 +147,7 @@ void ftc_scdoc_option(const struct ftc_option_text *option, const char *single, 
     if (option->name != NULL)
         print_name(one ? "-" : "--", option->name, option->argument, out);
     fputs("\n\t", out);
-    ftc_scdoc_text(option->help != NULL ? option->help : key->help, out);
+    ftc_scdoc_text(option->help != NULL ? option->help : ftc_config_help(key), out);
     fputs("\n\n", out);
     if (option->help != NULL || key == NULL)
         return;
@@ -162,7 +162,7 @@ static void print_key(const struct ftc_config_key *key, FILE *out)
 {
     ftc_scdoc_bold(key->key, out);
     fputs("\n\t", out);
-    ftc_scdoc_text(key->help, out);
+    ftc_scdoc_text(ftc_config_help(key), out);
     fputs("\n\n\tAllowed: ", out);
     print_allowed(key, NULL, out);
     fputs(".\n\n", out);

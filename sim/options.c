@@ -502,7 +502,7 @@ static void print_common(const struct ftc_usage *usage, const struct row *row, F
     bool alias = strcmp(row->key, ALIAS) == 0;
     const struct ftc_config_key *key =
         alias ? &ftc_config_alias : &ftc_config_schema[find_key(row->key)];
-    print_option(&row->option, key->help, out);
+    print_option(&row->option, ftc_config_help(key), out);
     fprintf(out, "\n  %-*s %s (%s%s%s", HELP_COLUMN, "", row->key, key->fallback, alias ? "" : ": ",
             ftc_config_allowed(key, allowed, sizeof(allowed)));
     for (const char *const *word = more_words(row); word != NULL && *word != NULL; word++)

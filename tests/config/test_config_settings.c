@@ -261,7 +261,7 @@ END_TEST
 START_TEST(rows_have_a_sentence_of_help)
 {
     for (size_t i = 0; i < ftc_config_schema_size; i++) {
-        const char *help = ftc_config_schema[i].help;
+        const char *help = ftc_config_help(&ftc_config_schema[i]);
         ck_assert_uint_gt(strlen(help), 10);
         ck_assert_int_eq(help[strlen(help) - 1], '.');
         ck_assert_ptr_nonnull(ftc_config_schema[i].unit);
