@@ -105,7 +105,7 @@ static void copy_activity(const struct ftc_status *status, struct ftc_activity *
     to->kind = enum_or_bad(LOAD(from->kind), FTC_CALL_KINDS);
     to->op = LOAD(from->op);
     to->communicator = LOAD(from->communicator);
-    to->algorithm = ftc_choice_name((int)LOAD(from->algorithm) - 1);
+    to->algorithm = ftc_choice_name((int)(LOAD(from->algorithm) - 1u));
     to->age_ns = age(status->now_ns, LOAD(from->since_ns));
     to->ballot_i = LOAD(from->ballot_i);
     to->ballot_s = LOAD(from->ballot_s);

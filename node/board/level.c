@@ -19,11 +19,12 @@
  * records of a rank, and then its blocks, are at the beginning of its area. */
 struct record {
     _Alignas(64) _Atomic uint64_t mark; /* round + 1; release: the rest is there */
-    uint64_t communicator, size;
+    uint64_t communicator;
+    uint32_t size;
+    int32_t status;
     struct ftc_signature signature;
     struct ftc_epoch epoch;
     struct ftc_ballot_id ballot;
-    int32_t status;
 };
 
 #define RECORD   1024u
@@ -31,7 +32,7 @@ struct record {
 #define SET_MOST ((size_t)FTC_NODE_MAX_RANKS / 8)
 #define BLOCK    ((SET_MOST + FTC_LEVEL_MOST + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES)
 
-_Static_assert(sizeof(struct record) % 16 == 0, "what follows is aligned");
+_Static_assert(sizeof(struct record) == 64, "one cache line, and what follows is aligned");
 _Static_assert(HEAD_BYTES % PAGE_BYTES == 0, "blocks begin on pages");
 _Static_assert(HEAD_BYTES + 2 * PLACES * BLOCK <= FTC_BOARD_AREA,
                "the records fit into a rank's area");
@@ -134,7 +135,7 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
     if (rc != 0)
         return rc;
     own->communicator = level->communicator;
-    own->size = record->size;
+    own->size = (uint32_t)record->size;
     own->signature = record->signature;
     own->epoch = record->epoch;
     own->ballot = record->ballot;

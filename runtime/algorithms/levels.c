@@ -414,6 +414,7 @@ static void decide(struct ftc_comm *comm, struct ftc_request *request, const str
     comm->levels->waiting = false;
     if (!ftc_request_decide(comm, request, call))
         ftc_progress_must(comm->process, request->status);
+    ftc_algorithms_called(comm);
     ftc_comm_outputs(comm);
 }
 

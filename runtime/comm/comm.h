@@ -51,7 +51,7 @@ struct ftc_comm {
     struct ftc_choice_job choice;
     /* The request whose call the member has, until its delivery; NULL: the member has no call. */
     struct ftc_request *deciding;
-    int ran;                   /* enum ftc_choice_id of the last call; -1: no call yet */
+    bool moved; /* a request came to another stage since the waiting loop last looked */
     uint64_t probed_ballots;   /* ftc_member_ballots() when the tracer's probe last fired */
     uint64_t member_due_ns;    /* timer of the member; 0: not set */
     uint64_t algorithm_due_ns; /* timer of the algorithm that needs one (gossip); 0: not set */
@@ -75,6 +75,7 @@ struct ftc_comm {
     struct ftc_board *board;
     struct ftc_drill
         board_drill; /* as process->drill; the board takes in failures at its own time */
+    int ran;         /* enum ftc_choice_id of the last call; -1: no call yet */
     bool shown;      /* the slot shows a wait on the board, and must be updated at the return */
     uint64_t
         moves; /* the thread's: calls plus returns of the caller, as the last beat found them */

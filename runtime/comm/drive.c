@@ -194,24 +194,29 @@ static int receive_of_member(struct ftc_comm *comm, int from, struct ftc_buffer 
     return rc;
 }
 
-static int receive_message(struct ftc_driven *driven, int from, struct ftc_buffer *message)
+static void receive_message(struct ftc_driven *driven, int from, struct ftc_buffer *message)
 {
     struct ftc_comm *comm = comm_of(driven);
     const struct ftc_algorithm *owner = ftc_algorithms_owner(comm, message);
     int rc = owner != NULL ? owner->receive(comm, from, message)
                            : receive_of_member(comm, from, message);
 
+    if (rc == FTC_ERR_PROTO)
+        ftc_progress_accuse(comm->process, from, "sent a damaged message");
+    else
+        ftc_progress_must(comm->process, rc);
     ftc_comm_outputs(comm);
-    return rc;
 }
 
-static int receive_datagram(struct ftc_driven *driven, int from, struct ftc_buffer *payload)
+static bool receive_datagram(struct ftc_driven *driven, int from, struct ftc_buffer *payload)
 {
     struct ftc_comm *comm = comm_of(driven);
     int rc = ftc_member_datagram(comm->member, from, payload);
 
+    if (rc != FTC_ERR_PROTO)
+        ftc_progress_must(comm->process, rc);
     ftc_comm_outputs(comm);
-    return rc;
+    return rc == 0;
 }
 
 static bool before_messages(struct ftc_driven *driven)
@@ -306,7 +311,8 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
     int datagrams = ftc_runtime_multicast_fd(process);
     int messages = process->transport->ops->descriptor(process->transport);
     uint32_t expected = ftc_bell_prepare(&process->bell);
-    bool slept = !ftc_progress_ready(process) && !until->done(comm, until->arg);
+    /* A request that has moved on may have left work, and shows another wait. */
+    bool slept = !ftc_progress_ready(process) && !until->done(comm, until->arg) && !comm->moved;
     if (slept)
         ftc_bell_sleep(&process->bell, expected, sleep_ns(process, until->longest_ns), messages,
                        datagrams);
@@ -321,7 +327,9 @@ void ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until)
     int idle = 0;
 
     while (!until->done(comm, until->arg)) {
-        if (ftc_progress_step(comm->process)) {
+        bool moved = comm->moved;
+        comm->moved = false;
+        if (ftc_progress_step(comm->process) || moved) {
             idle = 0;
             continue;
         }

@@ -21,7 +21,11 @@ void ftc_request_start(struct ftc_comm *comm, struct ftc_request *request,
 
 bool ftc_request_advance(struct ftc_comm *comm, struct ftc_request *request)
 {
-    return request->algorithm->advance(comm, request);
+    int stage = request->stage;
+    bool done = request->algorithm->advance(comm, request);
+
+    comm->moved = comm->moved || request->stage != stage;
+    return done;
 }
 
 bool ftc_request_may_begin(struct ftc_comm *comm, struct ftc_request *request)
@@ -37,13 +41,14 @@ bool ftc_request_may_begin(struct ftc_comm *comm, struct ftc_request *request)
 bool ftc_request_decide(struct ftc_comm *comm, struct ftc_request *request,
                         const struct ftc_call *call)
 {
-    comm->deciding = request;
     int rc = ftc_member_call(comm->member, call);
-    if (rc == 0)
+
+    if (rc == 0) {
+        comm->deciding = request;
         return true;
+    }
     if (rc == FTC_ERR_NOMEM)
         ftc_process_leave(comm->process, FTC_EXIT_INTERNAL, "out of memory");
-    comm->deciding = NULL;
     comm->driven.waits = false;
     request->status = rc;
     return false;

@@ -86,10 +86,9 @@ struct ftc_driven;
 struct ftc_driven_ops {
     void (*notice)(struct ftc_driven *driven, int rank); /* `rank` has failed */
     void (*noticed)(struct ftc_driven *driven);          /* all failures so far are taken in */
-    /* Takes in a message. FTC_ERR_PROTO: the sender broke the protocol; FTC_ERR_NOMEM. */
-    int (*receive)(struct ftc_driven *driven, int from, struct ftc_buffer *message);
-    /* Takes in a datagram. FTC_ERR_PROTO: it makes no sense; FTC_ERR_NOMEM. */
-    int (*datagram)(struct ftc_driven *driven, int from, struct ftc_buffer *payload);
+    void (*receive)(struct ftc_driven *driven, int from, struct ftc_buffer *message);
+    /* Takes in a datagram. False: it makes no sense. */
+    bool (*datagram)(struct ftc_driven *driven, int from, struct ftc_buffer *payload);
     /* Do what is due before messages are taken in, and after. True: there was something to do. */
     bool (*before)(struct ftc_driven *driven);
     bool (*after)(struct ftc_driven *driven);
@@ -128,15 +127,17 @@ struct ftc_process {
     struct ftc_thread thread;
     struct ftc_patience patience;
     struct ftc_drill drill;
-    struct ftc_peer peer;
+    struct ftc_peer peer; /* the caller's alone */
 
     /* Its holder drives the communicators. A caller holds it for the whole of a call, except for a
      * call on the board. Between calls the progress thread takes it. It guards what follows. */
     pthread_mutex_t lock;
-    struct ftc_driven *driven; /* the communicators; the world is the last one */
-    bool delivered;            /* a call that waited was delivered in this step */
-    uint32_t failures_seen;    /* how many entries of the segment's failure log are taken in */
-    struct ftc_set failed;     /* the ranks of these entries */
+    /* The communicators; the world is the last one. The thread reads the list without the lock,
+     * too, so it changes only while the thread does not run. */
+    struct ftc_driven *driven;
+    bool delivered;         /* a call that waited was delivered in this step */
+    uint32_t failures_seen; /* how many entries of the segment's failure log are taken in */
+    struct ftc_set failed;  /* the ranks of these entries */
     struct ftc_set accused; /* this rank has accused them, and was not told yet that they failed */
     uint64_t reached_ns;    /* when ftc_reach_publish() last wrote to the slot */
     uint64_t timer_ns;      /* the earliest due_ns of the communicators; 0: none is set */

@@ -168,13 +168,13 @@ static bool step_message(struct ftc_process *process)
         return false;
     if (rc == 1) {
         struct ftc_driven *driven = find(process, message);
-        rc = driven->ops->receive(driven, from, message);
+        driven->ops->receive(driven, from, message);
         ftc_buffer_unref(message);
-    }
-    if (rc == FTC_ERR_PROTO)
+    } else if (rc == FTC_ERR_PROTO) {
         ftc_progress_accuse(process, from, "sent a damaged message");
-    else
+    } else {
         ftc_progress_must(process, rc);
+    }
     return true;
 }
 
@@ -189,12 +189,8 @@ static bool step_datagram(struct ftc_process *process)
     if (payload == NULL)
         return true;
     struct ftc_driven *driven = find(process, payload);
-    int rc = driven->ops->datagram(driven, from, payload);
+    process->senseless += !driven->ops->datagram(driven, from, payload);
     ftc_buffer_unref(payload);
-    if (rc == FTC_ERR_PROTO)
-        process->senseless++;
-    else
-        ftc_progress_must(process, rc);
     return true;
 }
 
@@ -205,7 +201,6 @@ static bool step_messages(struct ftc_process *process)
 {
     bool any = false, waits = false;
 
-    process->delivered = false;
     for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
         waits |= driven->waits;
     for (int i = 0; i < MESSAGES_PER_STEP && !process->delivered && step_datagram(process); i++)
@@ -225,6 +220,7 @@ bool ftc_progress_step(struct ftc_process *process)
 
     if (process->alone)
         return false;
+    process->delivered = false;
     any = ftc_progress_failures(process);
     for (driven = process->driven; driven != NULL; driven = driven->next)
         any |= driven->ops->before(driven);

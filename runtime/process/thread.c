@@ -14,7 +14,8 @@
 #include "runtime/process/progress.h"
 #include "runtime/process/reach.h"
 
-/* A step takes in up to 64 messages. After so many steps the heartbeat has its turn. */
+/* A step takes in a message, and up to 64 datagrams. After so many steps the heartbeat has its
+ * turn. */
 #define STEPS_PER_DRIVE 4
 
 /* Sets the loop's timer to process->timer_ns, which the caller may have changed. With the lock

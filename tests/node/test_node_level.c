@@ -120,7 +120,7 @@ START_TEST(a_record_that_claims_too_much_is_refused)
 {
     unsigned char *area = ftc_segment_board(job.segment).areas + 4 * (size_t)FTC_BOARD_AREA;
     struct ftc_level_record record = post_of("12345678", 8);
-    uint64_t size = FTC_LEVEL_MOST + 1;
+    uint32_t size = FTC_LEVEL_MOST + 1;
 
     ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_POST, 0, &record), 0);
     memcpy(area + 2 * sizeof(uint64_t), &size, sizeof(size)); /* behind mark and communicator */
