@@ -41,13 +41,13 @@
     X(COMPARE_ANY, "vote: compare results whose lists differ")                                     \
     X(GROUP_IN_TREE, "vote: the last group's value goes up the subtrees, too")                     \
     X(NO_MAJORITY, "vote: take a result that no majority has")                                     \
-    X(EXCHANGE_WITHOUT_DEAD, "exchange: who finds a partner dead goes on without it")              \
+    X(EXCHANGE_WITHOUT_DEAD, "exchange: a rank that finds its partner dead goes on")               \
     X(EXCHANGE_WITH_L, "exchange: the failed set has what the decider alone knows")                \
     X(EXCHANGE_FOR_EVER, "exchange: nobody gives it up while c_0 lives")                           \
     X(GOSSIP_UNCHECKED, "gossip: the agreements of its end carry no checksums")                    \
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */    \
     /* harmless as long as there is PULL; found in runs without PULL */                            \
-    X(NEVER_JOIN, "failure-proof: who is coloured by correction never joins")                      \
+    X(NEVER_JOIN, "failure-proof: a rank coloured by correction never joins")                      \
     X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")        \
     /* of gossip: tests/sim/test_mutation.c has runs for it */                                     \
     X(GOSSIP_HEAD_UNCHECKED, "gossip: nobody looks at the checksum of a message's head")           \
@@ -55,7 +55,7 @@
     X(LEAVE_OUT_NODE, "two levels: decide though a node that has live ranks lost its delegate")    \
     X(UP_WITHOUT_LIST, "two levels: UP does not say whose input its node lacks")                   \
     X(NO_BALLOT_FOR_DELEGATE, "two levels: a new delegate waits to be called")                     \
-    X(DELEGATE_IGNORED, "two levels: who is asked for a ballot by a new delegate starts none")     \
+    X(DELEGATE_IGNORED, "two levels: a rank asked by a new delegate starts no ballot")             \
     X(FORGET_ON_WORD, "two levels: forget D when the word of a later broadcast is found")          \
     X(SETTLE_BY_NODES,                                                                             \
       "two levels: forget D when a broadcast's later ballot has collected from nodes")             \

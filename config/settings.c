@@ -305,7 +305,7 @@ static int check_tree(const struct ftc_settings *settings)
 /* A dissemination other than auto needs messages, which the board does not send. */
 static int check_board(const struct ftc_settings *settings)
 {
-    char wish[FTC_CONFIG_TEXT];
+    char dissemination[FTC_CONFIG_TEXT];
     if (settings->value.algorithm != FTC_ALGORITHM_BOARD ||
         settings->value.dissemination == FTC_CONFIG_DISSEMINATION_AUTO)
         return FTC_SUCCESS;
@@ -313,7 +313,7 @@ static int check_board(const struct ftc_settings *settings)
         FTC_ERR_CONFIG,
         "broadcast.dissemination: %s (%s) needs messages, but collectives.algorithm is board (%s): "
         "set one of them to auto",
-        value_of(settings, "broadcast", "dissemination", wish),
+        value_of(settings, "broadcast", "dissemination", dissemination),
         source_of(settings, "broadcast", "dissemination"),
         source_of(settings, "collectives", "algorithm"));
 }

@@ -347,9 +347,9 @@ typedef struct ftc_report {
     unsigned ballots; /* rounds that this rank took part in; 1 without a second round */
     unsigned retries; /* rounds given up before the one that decided; same at every survivor */
     /* The algorithm of the last call, or of a barrier before the first: "board" (shared memory of
-     * one node), "ring" (a large allreduce between nodes), "levels" (two levels on several nodes),
-     * "exchange", "direct" or "tree" (by messages among all ranks), "gossip", or "self" (a job of
-     * one rank). */
+     * one node), "pair" (the same, by copies between the memories of two ranks), "ring" (a large
+     * allreduce between nodes), "levels" (two levels on several nodes), "exchange", "direct" or
+     * "tree" (by messages among all ranks), "gossip", or "self" (a job of one rank). */
     const char *algorithm;
     int f; /* failures that one operation masks without a second round */
     /* How the result spread by messages: [broadcast] dissemination, tree and correction, but the

@@ -159,7 +159,8 @@ static void collect_as_pair(struct ftc_board *b)
 {
     struct ftc_call again = *b->call;
 
-    if (ftc_board_pair_combine(b, &again.input) != FTC_PAIR_REFUSED)
+    b->paired = ftc_board_pair_combine(b, &again.input) != FTC_PAIR_REFUSED;
+    if (b->paired)
         return;
     const struct ftc_call *call = b->call;
     b->call = &again;
@@ -376,6 +377,7 @@ FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, voi
     b->check = ftc_board_check_of(b, &b->mine);
     b->receive = receive;
     b->restarts = 0;
+    b->paired = false;
     b->begun = b->round;
     b->op++;
     int status = run(b);
@@ -392,6 +394,7 @@ void ftc_board_decided(struct ftc_board *b, uint64_t op, const struct ftc_set *f
     b->op = op;
     b->begun = b->round;
     b->restarts = 0;
+    b->paired = false;
     decide(b, failed);
 }
 
@@ -450,5 +453,6 @@ void ftc_board_report(const struct ftc_board *b, struct ftc_board_report *report
 {
     *report = (struct ftc_board_report){.failed = &b->failed,
                                         .restarts = b->restarts,
+                                        .paired = b->paired,
                                         .starts = b->round == b->begun ? 0 : b->restarts + 1};
 }

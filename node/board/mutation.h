@@ -35,7 +35,7 @@
     X(NO_LAST_LOOK, "no look between counting oneself asleep and sleeping")                        \
     X(NO_BUMP, "sleepers are woken without the bell")                                              \
     X(NO_FAN_OUT, "two are woken, and no more")                                                    \
-    X(WISH_WITHOUT_BELL, "a wish that came true is cleared without the bell")                      \
+    X(THRESHOLD_WITHOUT_BELL, "a threshold that was reached is cleared without the bell")          \
     X(LATE_BELL, "the bell is read after counting oneself asleep")                                 \
     X(SHARED_PLACE, "a place is slept at for several rounds")                                      \
     X(DEATH_WITHOUT_BUMP, "a declaration wakes without bumping")                                   \

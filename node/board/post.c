@@ -52,35 +52,36 @@ FTC_HOT static void until_free(struct ftc_board *b, const struct ftc_board_use *
 /* --- buffers --- */
 
 /* Buffers of one size. */
-struct shelf {
+struct size_class {
     struct ftc_board_use *use;
     uint32_t count, size, offset;
 };
 
-static struct shelf shelf_for(struct ftc_board *b, size_t bytes)
+static struct size_class size_class_of(struct ftc_board *b, size_t bytes)
 {
     if (bytes <= FTC_BOARD_SMALL)
-        return (struct shelf){b->small, FTC_BOARD_SMALL_COUNT, FTC_BOARD_SMALL,
-                              FTC_BOARD_SMALL_OFFSET};
+        return (struct size_class){b->small, FTC_BOARD_SMALL_COUNT, FTC_BOARD_SMALL,
+                                   FTC_BOARD_SMALL_OFFSET};
     if (bytes <= FTC_BOARD_BLOCK)
-        return (struct shelf){b->block, FTC_BOARD_BLOCK_COUNT, FTC_BOARD_BLOCK,
-                              FTC_BOARD_BLOCK_OFFSET};
-    return (struct shelf){b->whole, FTC_BOARD_WHOLE_COUNT, FTC_BOARD_WHOLE, FTC_BOARD_WHOLE_OFFSET};
+        return (struct size_class){b->block, FTC_BOARD_BLOCK_COUNT, FTC_BOARD_BLOCK,
+                                   FTC_BOARD_BLOCK_OFFSET};
+    return (struct size_class){b->whole, FTC_BOARD_WHOLE_COUNT, FTC_BOARD_WHOLE,
+                               FTC_BOARD_WHOLE_OFFSET};
 }
 
 /* Take the first free buffer, so that only few are ever used, and these stay in the caches. If none
  * is free, wait for the one that was used longest ago. */
-static uint32_t take_buffer(struct ftc_board *b, const struct shelf *shelf)
+static uint32_t take_buffer(struct ftc_board *b, const struct size_class *size_class)
 {
     uint32_t oldest = 0;
 
-    for (uint32_t i = 0; i < shelf->count; i++) {
-        if (is_free(b, &shelf->use[i]))
+    for (uint32_t i = 0; i < size_class->count; i++) {
+        if (is_free(b, &size_class->use[i]))
             return i;
-        if (shelf->use[i].end < shelf->use[oldest].end)
+        if (size_class->use[i].end < size_class->use[oldest].end)
             oldest = i;
     }
-    until_free(b, &shelf->use[oldest]);
+    until_free(b, &size_class->use[oldest]);
     return oldest;
 }
 
@@ -99,11 +100,11 @@ static void populate(struct ftc_board *b, struct ftc_board_use *use, uint32_t of
 
 static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
 {
-    struct shelf shelf = shelf_for(b, bytes);
-    uint32_t index = take_buffer(b, &shelf);
+    struct size_class size_class = size_class_of(b, bytes);
+    uint32_t index = take_buffer(b, &size_class);
 
-    struct ftc_board_use *use = &shelf.use[index];
-    uint32_t offset = shelf.offset + index * shelf.size;
+    struct ftc_board_use *use = &size_class.use[index];
+    uint32_t offset = size_class.offset + index * size_class.size;
 
     if (bytes > use->populated)
         populate(b, use, offset, bytes);

@@ -81,9 +81,9 @@ FTC_HOT static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *
 
     if (wanted == 0 || wanted > b->round + 1)
         return;
-    /* A rank whose smaller wish is lost by this looks again, because the bell moves. */
+    /* A rank whose smaller threshold is lost by this looks again, because the bell moves. */
     FTC_BOARD_STORE(own->wanted, 0);
-    if (FTC_BOARD_MUTATED(WISH_WITHOUT_BELL))
+    if (FTC_BOARD_MUTATED(THRESHOLD_WITHOUT_BELL))
         return;
     FTC_BOARD_ADD(own->bell, 1);
     b->set.host.wake(b->set.host.arg, &own->bell, FTC_NODE_MAX_RANKS);
@@ -134,10 +134,10 @@ void ftc_board_ring_all(struct ftc_segment *segment)
 /* --- sleeping --- */
 
 /* Where to sleep: at a place, or at the progress of a rank. */
-struct bed {
+struct waitable {
     _Atomic uint32_t *bell;
     struct ftc_board_place *place;       /* count this rank as a sleeper here; or NULL */
-    struct ftc_board_progress *progress; /* wish here that `finished` reaches `end`; or NULL */
+    struct ftc_board_progress *progress; /* ask here for `finished` to reach `end`; or NULL */
     uint64_t end;
     bool light;
 };
@@ -155,8 +155,8 @@ static void count_sleeper(struct ftc_board *b, struct ftc_board_place *place)
     } while (!FTC_BOARD_SWAP(place->sleepers, &word, next));
 }
 
-/* Only the smallest wish is kept. Ranks with larger wishes are woken with it, and wish again. */
-static void wish(struct ftc_board_progress *progress, uint64_t end)
+/* Only the smallest threshold is kept. Ranks with larger ones are woken with it, and ask again. */
+static void lower_threshold(struct ftc_board_progress *progress, uint64_t end)
 {
     uint64_t wanted = FTC_BOARD_LOAD(progress->wanted);
 
@@ -164,9 +164,9 @@ static void wish(struct ftc_board_progress *progress, uint64_t end)
         ;
 }
 
-/* Is there a wish that covers ours? When the smallest wish came true all wishes were cleared. Ask
- * this after the bell was read. */
-static bool wish_stands(struct ftc_board_progress *progress, uint64_t end)
+/* Is there a threshold that covers ours? When the smallest was reached all were cleared. Ask this
+ * after the bell was read. */
+static bool threshold_covers(struct ftc_board_progress *progress, uint64_t end)
 {
     uint64_t wanted = FTC_BOARD_LOAD(progress->wanted);
 
@@ -188,9 +188,9 @@ FTC_HOT void ftc_board_look(struct ftc_board *b)
 }
 
 /* Can a rank sleep at this bell for an earlier round? */
-static bool is_shared(struct ftc_board *b, const struct bed *bed)
+static bool is_shared(struct ftc_board *b, const struct waitable *waitable)
 {
-    return bed->place != NULL && b->round >= FTC_BOARD_DEPTH &&
+    return waitable->place != NULL && b->round >= FTC_BOARD_DEPTH &&
            !ftc_board_settled(b, b->round + 1 - FTC_BOARD_DEPTH) &&
            !FTC_BOARD_MUTATED(SHARED_PLACE);
 }
@@ -210,7 +210,7 @@ static void nap(struct ftc_board *b)
     host->asleep(host->arg, false);
 }
 
-static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_done *done)
+static void sleep_once(struct ftc_board *b, const struct waitable *waitable, ftc_board_done *done)
 {
     const struct ftc_board_host *host = &b->set.host;
     uint64_t longest = b->set.longest_ns;
@@ -218,37 +218,39 @@ static void sleep_once(struct ftc_board *b, const struct bed *bed, ftc_board_don
 
     host->asleep(host->arg, true);
     ftc_board_check_own(b);
-    uint32_t expected = FTC_BOARD_LOAD(*bed->bell);
-    if (bed->progress != NULL)
-        wish(bed->progress, bed->end);
-    if (bed->place != NULL)
-        count_sleeper(b, bed->place);
+    uint32_t expected = FTC_BOARD_LOAD(*waitable->bell);
+    if (waitable->progress != NULL)
+        lower_threshold(waitable->progress, waitable->end);
+    if (waitable->place != NULL)
+        count_sleeper(b, waitable->place);
     atomic_thread_fence(memory_order_seq_cst);
-    if ((bed->light || b->set.light) && !host->fence_all(host->arg) && longest > UNFENCED_SLEEP_NS)
+    if ((waitable->light || b->set.light) && !host->fence_all(host->arg) &&
+        longest > UNFENCED_SLEEP_NS)
         longest = UNFENCED_SLEEP_NS;
     if (FTC_BOARD_MUTATED(LATE_BELL))
-        expected = FTC_BOARD_LOAD(*bed->bell);
+        expected = FTC_BOARD_LOAD(*waitable->bell);
     b->suspicious = true;
     ftc_board_look(b);
     if ((!done(b) || FTC_BOARD_MUTATED(NO_LAST_LOOK)) && failures == b->failures &&
-        (bed->progress == NULL || wish_stands(bed->progress, bed->end)))
-        host->sleep(host->arg, bed->bell, expected, longest);
+        (waitable->progress == NULL || threshold_covers(waitable->progress, waitable->end)))
+        host->sleep(host->arg, waitable->bell, expected, longest);
     b->suspicious = true;
     host->asleep(host->arg, false);
 }
 
 /* A rank that waits for room has W rounds under way, so it need not hurry, and each look takes the
  * cache line away from the ranks that work on them. */
-static void relax(const struct bed *bed, int idle)
+static void relax(const struct waitable *waitable, int idle)
 {
-    int pauses = bed->place == NULL ? ROOM_PAUSES : idle > QUICK_LOOKS ? 1 : 0;
+    int pauses = waitable->place == NULL ? ROOM_PAUSES : idle > QUICK_LOOKS ? 1 : 0;
 
     for (int i = 0; i < pauses; i++)
         ftc_cpu_relax();
 }
 
 /* Spin while cores are free, then yield, then sleep. */
-FTC_HOT static void until(struct ftc_board *b, const struct bed *bed, ftc_board_done *done)
+FTC_HOT static void until(struct ftc_board *b, const struct waitable *waitable,
+                          ftc_board_done *done)
 {
     int idle = 0;
 
@@ -257,14 +259,14 @@ FTC_HOT static void until(struct ftc_board *b, const struct bed *bed, ftc_board_
             ftc_board_look(b);
         idle++;
         if (idle <= b->set.spins) {
-            relax(bed, idle);
+            relax(waitable, idle);
         } else if (idle <= b->set.spins + b->set.yields) {
             sched_yield();
-        } else if (is_shared(b, bed)) {
+        } else if (is_shared(b, waitable)) {
             nap(b);
             idle = b->set.spins;
         } else {
-            sleep_once(b, bed, done);
+            sleep_once(b, waitable, done);
             /* Others may be about to run, so yield again before the next sleep. */
             idle = b->set.spins;
         }
@@ -275,7 +277,7 @@ FTC_HOT void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool lig
 {
     struct ftc_board_place *place = ftc_board_place(b, b->round);
 
-    until(b, &(struct bed){.bell = &place->bell, .place = place, .light = light}, done);
+    until(b, &(struct waitable){.bell = &place->bell, .place = place, .light = light}, done);
 }
 
 static bool has_finished(struct ftc_board *b)
@@ -293,7 +295,8 @@ void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end)
     b->awaited = rank;
     b->awaited_end = end;
     until(b,
-          &(struct bed){.bell = &progress->bell, .progress = progress, .end = end, .light = true},
+          &(struct waitable){
+              .bell = &progress->bell, .progress = progress, .end = end, .light = true},
           has_finished);
     b->awaited_end = 0;
 }

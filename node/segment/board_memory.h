@@ -70,7 +70,7 @@ struct ftc_board_progress {
      * Release: the reads of that round are done. */
     _Alignas(64) _Atomic uint64_t finished;
     _Atomic uint64_t decided; /* the last round that this rank has decided, + 1; its rank writes */
-    /* A wish: ring when `finished` reaches this value; 0: none. Any rank makes it smaller, and its
+    /* Ring when `finished` reaches this value; 0: none. Any rank makes it smaller, and its
      * rank clears it. */
     _Atomic uint64_t wanted;
     _Atomic uint32_t bell; /* futex word; its rank and the launcher write */

@@ -126,9 +126,14 @@ static void report_integrity(const ftc_comm *comm, const struct ftc_member_repor
 static const char *algorithm_of(const struct ftc_comm *comm)
 {
     static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
+    struct ftc_board_report board = {0};
 
     if (comm->process->alone)
         return "self";
+    if (comm->ran == FTC_CHOICE_BOARD)
+        ftc_board_report(comm->board, &board);
+    if (board.paired)
+        return "pair";
     return ftc_choice_name(
         comm->ran >= 0 ? comm->ran : (int)ftc_choice_of(&comm->choice, &barrier, FTC_CHOICE_BOARD));
 }

@@ -472,14 +472,14 @@ static uint64_t weigh_operations(const struct ftc_program *program)
     return weight;
 }
 
-static uint64_t count_wishes(struct ftc_member_settings settings,
-                             const struct ftc_member_settings *plain)
+static uint64_t count_differences(struct ftc_member_settings settings,
+                                  const struct ftc_member_settings *plain)
 {
-    uint64_t wishes = 0;
+    uint64_t differences = 0;
 
     for (size_t which = 0; which < SETTINGS; which++)
-        wishes += reset_setting(&settings, plain, which);
-    return wishes;
+        differences += reset_setting(&settings, plain, which);
+    return differences;
 }
 
 struct ftc_draft_size ftc_draft_measure(const struct ftc_draft *draft)
@@ -494,8 +494,8 @@ struct ftc_draft_size ftc_draft_measure(const struct ftc_draft *draft)
     return (struct ftc_draft_size){
         .part = {(uint64_t)draft->program.length, (uint64_t)draft->settings.ranks, s->crashes,
                  s->losses, (uint64_t)draft->settings.f,
-                 count_wishes(draft->settings, draft->plain), weigh_operations(&draft->program),
-                 s->deviations, outputs, passed, draft->events}};
+                 count_differences(draft->settings, draft->plain),
+                 weigh_operations(&draft->program), s->deviations, outputs, passed, draft->events}};
 }
 
 bool ftc_draft_smaller(const struct ftc_draft_size *a, const struct ftc_draft_size *b)

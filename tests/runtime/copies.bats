@@ -19,11 +19,13 @@ copies() { # RANKS THROUGH, OPTIONS OF FTRUN..., -- ARGUMENTS OF THE PROGRAM...
     copies 2 --set log.level=debug --
     [ "$(grep -c "straight to and from rank" <<<"$output")" -eq 2 ]
     [[ $output != *"cannot copy"* ]] || skip "the kernel refuses it here"
+    [ "$(grep -c "the last call by pair" <<<"$output")" -eq 2 ]
 }
 
 @test "they are right where the settings forbid it" {
     copies 2 --set collectives.direct_copies=off --set log.level=info --
     [ "$(grep -c "no copies .* collectives.direct_copies is off" <<<"$output")" -eq 2 ]
+    [ "$(grep -c "the last call by board" <<<"$output")" -eq 2 ]
 }
 
 @test "they are right where the kernel refuses it to one rank" {

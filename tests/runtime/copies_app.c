@@ -143,7 +143,11 @@ int main(int argc, char **argv)
         for (size_t size = 0; size < sizeof(counts) / sizeof(counts[0]); size++)
             if (!reduce_all(&app, counts[size]))
                 return 1;
-    printf("rank %d is through\n", app.rank);
+    if (!reduce(&app, MOST, FTC_SUM, -1, false))
+        return 1;
+    ftc_report report = {.struct_size = sizeof(report)};
+    ftc_last_report(app.world, &report);
+    printf("rank %d is through, the last call by %s\n", app.rank, report.algorithm);
     fflush(stdout);
     return ftc_finalize(app.world) == FTC_SUCCESS && ftc_op_free(&app.in_order) == FTC_SUCCESS ? 0
                                                                                                : 1;

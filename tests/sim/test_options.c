@@ -248,7 +248,7 @@ START_TEST(operations_stand_anywhere_and_add_up)
 }
 END_TEST
 
-START_TEST(a_default_f_is_cut_a_wish_is_not)
+START_TEST(a_default_f_is_cut_a_given_one_is_not)
 {
     accept("-n 1 barrier");
     ck_assert_int_eq(setup.member.f, 0);
@@ -506,7 +506,7 @@ int main(void)
     tcase_add_test(tcase, reports_and_settings_name_things_alike);
     tcase_add_test(tcase, a_command_may_choose_the_ranks);
     tcase_add_test(tcase, operations_stand_anywhere_and_add_up);
-    tcase_add_test(tcase, a_default_f_is_cut_a_wish_is_not);
+    tcase_add_test(tcase, a_default_f_is_cut_a_given_one_is_not);
     tcase_add_test(tcase, flags_beat_the_file_wherever_it_stands);
     tcase_add_test(tcase, wrong_words_name_cause_and_remedy);
     tcase_add_test(tcase, a_command_adds_options_and_hides_some);

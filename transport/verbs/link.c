@@ -84,7 +84,7 @@ static int cannot(const struct ftc_verbs *verbs, const char *what)
 /* Ask for inline sends first. If the device has none, ask again without. */
 static int make_queue_pair(struct ftc_verbs *verbs, struct ftc_verbs_link *link)
 {
-    struct ibv_qp_init_attr wish = {
+    struct ibv_qp_init_attr attributes = {
         .send_cq = verbs->completions,
         .recv_cq = verbs->completions,
         .qp_type = IBV_QPT_RC,
@@ -94,10 +94,10 @@ static int make_queue_pair(struct ftc_verbs *verbs, struct ftc_verbs_link *link)
                 .max_send_sge = 1,
                 .max_recv_sge = 1,
                 .max_inline_data = INLINE}};
-    struct ibv_qp_init_attr plain = wish;
+    struct ibv_qp_init_attr plain = attributes;
     plain.cap.max_inline_data = 0;
-    link->queue_pair = ibv_create_qp(verbs->domain, &wish);
-    link->inline_most = link->queue_pair != NULL ? wish.cap.max_inline_data : 0;
+    link->queue_pair = ibv_create_qp(verbs->domain, &attributes);
+    link->inline_most = link->queue_pair != NULL ? attributes.cap.max_inline_data : 0;
     if (link->queue_pair == NULL)
         link->queue_pair = ibv_create_qp(verbs->domain, &plain);
     return link->queue_pair != NULL ? FTC_SUCCESS : cannot(verbs, "make a queue pair");
