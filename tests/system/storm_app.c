@@ -137,7 +137,7 @@ static void take_report(const struct app *app, uint32_t op, struct record *recor
 
     if (ftc_last_report(app->world, &report) != FTC_SUCCESS)
         wrong(app, op, "there is no report");
-    record->board = strcmp(report.algorithm, "board") == 0;
+    record->board = strcmp(report.algorithm, "board") == 0 || strcmp(report.algorithm, "pair") == 0;
     for (int i = 0; i < report.failed_count && !record_is_reduce(record->kind); i++)
         record->failed |= 1ull << report.failed[i];
 }
