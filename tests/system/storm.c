@@ -349,14 +349,13 @@ static bool struck_left(const struct run *run, struct totals *totals)
     return true;
 }
 
-/* The agent may have been killed after it had reported. The next ftrun then removes what it
- * leaves. */
+/* The agent may have been killed after it had reported. The next ftrun then removes what it leaves.
+ * The name of a job begins with the pid of its ftrun (node/jobs.c). */
 static bool reporter_was_struck(const struct run *run)
 {
-    const char *job = json_string_value(json_object_get(run->json, "job")),
-               *node = strrchr(job, '.');
+    const char *job = json_string_value(json_object_get(run->json, "job"));
 
-    return run->hit && !run->stops_agent && node != NULL && atoi(node + 1) == run->struck_node;
+    return run->hit && !run->stops_agent && atoi(job) == run->agent;
 }
 
 static bool no_file_left(const struct run *run)
