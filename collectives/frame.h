@@ -1,5 +1,5 @@
 /*
- * What all messages between ranks begin with, and who owns which kind of message:
+ * The head with which all messages between ranks begin, and the list of their kinds:
  *
  *   u8 version | u8 kind | u16 of the kind's own | u64 number of the communicator
  *

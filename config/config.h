@@ -158,7 +158,7 @@ struct ftc_config_key {
 extern const struct ftc_config_key ftc_config_schema[];
 extern const size_t ftc_config_schema_size;
 
-/* What the setting means, in sentences. For a row of the schema, or for the alias. */
+/* The help text of a row of the schema, or of the alias: sentences that say what it means. */
 const char *ftc_config_help(const struct ftc_config_key *key);
 
 /* broadcast.algorithm is an alias, not a key: one name for the values of two keys,

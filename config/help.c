@@ -1,4 +1,4 @@
-/* What the settings mean, in words. For tools: a rank does not have these texts in its memory. */
+/* The help texts of the settings. Only tools have them in their memory, and not the ranks. */
 #include "config/config.h"
 
 #define COMMON                        true

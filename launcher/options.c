@@ -264,8 +264,8 @@ static const struct option_row rows[] = {
      "print the settings that most users need, those that were set, and where each comes from; "
      "exit"},
     {"print-algorithms", 0, NULL, take_print_algorithms,
-     "print by which algorithm each operation would run with -np N ranks on --nodes N hosts, which "
-     "deaths it masks, and why not by another; exit"},
+     "print by which algorithm each operation of such a job would run (-np, --nodes), and why; "
+     "exit"},
     {"all", 0, NULL, take_all, "with --print-config: print the settings for experts, too"},
     {"wdir", 0, "DIR", take_wdir, "working directory of the ranks"},
     {"bind-to", 0, "none|core", take_bind, "bind each rank to one core, in turn (default: none)"},

@@ -1,4 +1,4 @@
-/* What follows from a step of the collection: agreement.md, rules 2, 3 and 4. */
+/* Acts on the result of a step of the collection: agreement.md, rules 2, 3 and 4. */
 #include "collectives/agreement/collector.h"
 #include "collectives/agreement/life.h"
 

@@ -10,7 +10,7 @@
 
 #include "collectives/agreement/internal.h"
 
-/* What a collector has come to. Errors are negative. */
+/* The results of a step of a collector. Errors are negative. */
 enum ftc_collected {
     FTC_COLLECTED_NOTHING,     /* it waits for messages or notices */
     FTC_COLLECTED_MORE,        /* it has gone a step on, and may be able to go on */

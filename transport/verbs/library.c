@@ -91,12 +91,14 @@ FORWARD_VOID(ibv_ack_async_event, (struct ibv_async_event *event), (event))
 FORWARD_VOID(ibv_ack_cq_events, (struct ibv_cq *queue, unsigned count), (queue, count))
 FORWARD(struct ibv_pd *, ibv_alloc_pd, (struct ibv_context *device), (device))
 FORWARD(int, ibv_close_device, (struct ibv_context *device), (device))
-FORWARD(struct ibv_ah *, ibv_create_ah, (struct ibv_pd *domain, struct ibv_ah_attr *attributes), (domain, attributes))
+FORWARD(struct ibv_ah *, ibv_create_ah, (struct ibv_pd *domain, struct ibv_ah_attr *attributes),
+        (domain, attributes))
 FORWARD(struct ibv_comp_channel *, ibv_create_comp_channel, (struct ibv_context *device), (device))
 FORWARD(struct ibv_cq *, ibv_create_cq,
         (struct ibv_context *device, int size, void *context, struct ibv_comp_channel *channel, int vector),
         (device, size, context, channel, vector))
-FORWARD(struct ibv_qp *, ibv_create_qp, (struct ibv_pd *domain, struct ibv_qp_init_attr *attributes), (domain, attributes))
+FORWARD(struct ibv_qp *, ibv_create_qp,
+        (struct ibv_pd *domain, struct ibv_qp_init_attr *attributes), (domain, attributes))
 FORWARD(int, ibv_dealloc_pd, (struct ibv_pd *domain), (domain))
 FORWARD(int, ibv_dereg_mr, (struct ibv_mr *region), (region))
 FORWARD(int, ibv_destroy_ah, (struct ibv_ah *way), (way))
@@ -111,7 +113,8 @@ FORWARD(int, ibv_get_cq_event, (struct ibv_comp_channel *channel, struct ibv_cq 
         (channel, queue, context))
 FORWARD(struct ibv_device **, ibv_get_device_list, (int *count), (count))
 FORWARD(const char *, ibv_get_device_name, (struct ibv_device *device), (device))
-FORWARD(int, ibv_modify_qp, (struct ibv_qp *pair, struct ibv_qp_attr *attributes, int mask), (pair, attributes, mask))
+FORWARD(int, ibv_modify_qp, (struct ibv_qp *pair, struct ibv_qp_attr *attributes, int mask),
+        (pair, attributes, mask))
 FORWARD(struct ibv_context *, ibv_open_device, (struct ibv_device *device), (device))
 FORWARD(int, ibv_query_device, (struct ibv_context *device, struct ibv_device_attr *limits), (device, limits))
 FORWARD(ssize_t, _ibv_query_gid_table,
@@ -132,7 +135,8 @@ FORWARD(struct rdma_event_channel *, rdma_create_event_channel, (void), ())
 FORWARD(int, rdma_create_id,
         (struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context, enum rdma_port_space space),
         (channel, id, context, space))
-FORWARD(int, rdma_create_qp, (struct rdma_cm_id *id, struct ibv_pd *domain, struct ibv_qp_init_attr *attributes),
+FORWARD(int, rdma_create_qp,
+        (struct rdma_cm_id *id, struct ibv_pd *domain, struct ibv_qp_init_attr *attributes),
         (id, domain, attributes))
 FORWARD_VOID(rdma_destroy_event_channel, (struct rdma_event_channel *channel), (channel))
 FORWARD(int, rdma_destroy_id, (struct rdma_cm_id *id), (id))
