@@ -193,6 +193,7 @@ victims() {
     [[ $output == *"gossip: 3 converged, 0 not, of 64 ranks"* ]]
 }
 
+# bats test_tags=optimised
 @test "half of the messages lost" {
     gossip 8 --set drill.message_loss=50 -- 3 2 accuracy=1e-9
     [[ $output == *"gossip: 3 converged, 0 not, of 8 ranks"* ]]
@@ -212,6 +213,7 @@ victims() {
     [[ $output == *"gossip: 0 converged, 2 not, of 8 ranks"* ]]
 }
 
+# bats test_tags=optimised
 @test "no result is no hang: the time is up, and every rank says so" {
     gossip 4 --set drill.message_loss=97 --set gossip.patience_us=100 --set gossip.most_messages=0 \
         --set gossip.most_seconds=1 -- 1 3 accuracy=1e-12 why=1
@@ -219,6 +221,7 @@ victims() {
     [ "$(grep -c "a rank has gossiped for as long as it may: take .* or a greater gossip.most_seconds" <<<"$output")" -eq 4 ]
 }
 
+# bats test_tags=optimised
 @test "a rank that comes late to the call uses up nobody's time" {
     gossip 4 --set gossip.most_seconds=4 -- 1 3 late=2 pause=6000
     [[ $output == *"gossip: 1 converged, 0 not, of 4 ranks"* ]]

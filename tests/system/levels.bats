@@ -48,6 +48,7 @@ took() {
     for rank in 1 2 4 5; do [ "$(sent "$rank")" -eq 0 ]; done
 }
 
+# bats test_tags=optimised
 @test "every operation, of any size, and by messages among all" {
     nodes 3 -np 8 "$PERF" -m 8:512K -i 20 all
     [ "$status" -eq 0 ]

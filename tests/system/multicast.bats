@@ -137,6 +137,7 @@ near() { # LOSS_PERCENT
     holds '.drill_lost > 0 and .corrupt > 0 and .foreign > 0 and .ring > 0 and .senseless == 0'
 }
 
+# bats test_tags=optimised
 @test "with any correction, half of the datagrams lost" {
     for correction in none opportunistic optimised checked throttled failure-proof delayed ring; do
         delivers --set broadcast.correction="$correction" --set broadcast.patience_us=2000 --set drill.multicast_loss=50

@@ -128,14 +128,14 @@ beyond_pmix() {
 }
 
 @test "ports that are too few for a host are refused on all hosts, before any rank starts" {
-    nodes 2 -np 4 --set transport.tcp_port=29180 --set transport.tcp_port_last=29181 touch started
+    nodes 2 -np 4 --set transport.tcp_port=29140 --set transport.tcp_port_last=29141 touch started
     [ "$status" -ne 0 ]
     [ ! -e started ]
-    grep -q "tcp_port 29180 to 29181 are too few .* needs 3: .*set transport.tcp_port_last to 29182 or more" <<<"$output"
-    nodes 2 -np 2 --set transport.tcp_port=29180 touch started
+    grep -q "tcp_port 29140 to 29141 are too few .* needs 3: .*set transport.tcp_port_last to 29142 or more" <<<"$output"
+    nodes 2 -np 2 --set transport.tcp_port=29140 touch started
     [ ! -e started ]
-    grep -q "tcp_port 29180 to 29180 are too few" <<<"$output"
-    nodes 2 -np 2 --set transport.order=shm --set transport.tcp_port=29180 --set transport.tcp_port_last=29199 true
+    grep -q "tcp_port 29140 to 29140 are too few" <<<"$output"
+    nodes 2 -np 2 --set transport.order=shm --set transport.tcp_port=29140 --set transport.tcp_port_last=29159 true
     [ "$status" -eq 0 ] # so no rank listens
 }
 
