@@ -51,6 +51,6 @@ TABLE
     walk "$(names_of ftcoll-status.1 ENVIRONMENT)" <<'TABLE'
 COLUMNS :: ftrun -np 1 sh -c 'COLUMNS=50 "$STATUS" -n "$FTCOLL_JOB_SEGMENT"' :: out "(no room for PID" && ! grep -q "^RANK.*EPOCH" out
 COLUMNS :: ftrun -np 1 sh -c 'COLUMNS=200 "$STATUS" -n "$FTCOLL_JOB_SEGMENT"' :: grep -q "^RANK.* PID .*EPOCH" out
-TMPDIR :: leave_behind; status --gc >gone || true; ls -A "ftcoll-$(id -u)" :: ! out "$(cat job)"
+TMPDIR :: leave_behind; wait_until 'status --gc >gone || true; ls -A "ftcoll-$(id -u)" >left; ! grep -qF "$(cat job)" left'; cat left :: ! out "$(cat job)"
 TABLE
 }
