@@ -26,16 +26,15 @@ static void print_abort(const struct ftc_status *status, FILE *out)
 /* Print, for the whole job, how the pieces of decisions arrived, and which other datagrams came. */
 static void print_multicast(const struct ftc_status *status, FILE *out)
 {
-    double pieces[FTC_PIECES] = {0}, all = 0, foreign = 0, corrupt = 0, senseless = 0;
+    double pieces[FTC_PIECES] = {0}, all = 0, datagrams[FTC_DATAGRAMS] = {0};
 
     if (!status->broadcast.known || status->broadcast.dissemination != FTC_DISSEMINATION_MULTICAST)
         return;
     for (int rank = 0; rank < status->ranks; rank++) {
         for (int i = 0; i < FTC_PIECES; i++)
             pieces[i] += (double)status->rank[rank].pieces[i];
-        foreign += (double)status->rank[rank].datagrams[FTC_DATAGRAMS_FOREIGN];
-        corrupt += (double)status->rank[rank].datagrams[FTC_DATAGRAMS_CORRUPT];
-        senseless += (double)status->rank[rank].datagrams[FTC_DATAGRAMS_SENSELESS];
+        for (int i = 0; i < FTC_DATAGRAMS; i++)
+            datagrams[i] += (double)status->rank[rank].datagrams[i];
     }
     all = pieces[FTC_PIECES_DATAGRAM] + pieces[FTC_PIECES_RING] + pieces[FTC_PIECES_OTHER];
     fprintf(out, "multicast %.0f pieces", all);
@@ -44,8 +43,10 @@ static void print_multicast(const struct ftc_status *status, FILE *out)
                 100 * pieces[FTC_PIECES_DATAGRAM] / all, 100 * pieces[FTC_PIECES_RING] / all);
     if (pieces[FTC_PIECES_OTHER] > 0)
         fprintf(out, ", %.1f %% otherwise", 100 * pieces[FTC_PIECES_OTHER] / all);
-    fprintf(out, "; %.0f datagrams foreign, %.0f corrupt, %.0f senseless\n", foreign, corrupt,
-            senseless);
+    fprintf(out,
+            "; %.0f datagrams foreign, %.0f corrupt, %.0f senseless, %.0f dropped by the kernel\n",
+            datagrams[FTC_DATAGRAMS_FOREIGN], datagrams[FTC_DATAGRAMS_CORRUPT],
+            datagrams[FTC_DATAGRAMS_SENSELESS], datagrams[FTC_DATAGRAMS_DROPPED]);
 }
 
 /* Print, for the whole job, what the checks of results found. */

@@ -111,8 +111,9 @@
         "process that shares the host or link can read and forge them."),
     STRING("multicast", "interface", multicast_interface, "",
         "Network interfaces or addresses, or devices, separated by commas. The ranks take them "
-        "in turn. An address decides between IPv4 and IPv6. Empty: the loopback, or the first "
-        "device."),
+        "in turn. By name it is IPv6 where the interface multicasts by IPv6, else IPv4. An "
+        "address decides between the two. IPv6 groups have 112 random bits, IPv4 groups 24. "
+        "Empty: the loopback, or the first device."),
     INT("multicast", "receives", multicast_receives, 1, 4096, "5", "",
         "How many datagrams may wait for a process: posted receives, or for udp room in the "
         "socket's buffer. Further datagrams are lost, and are repaired."),
@@ -194,4 +195,4 @@
 
     ENUM("log", "level", log_level, level_names, "warn",
         "The least important kind of log line that is written.", COMMON),
-/* clang-format on */
+    /* clang-format on */

@@ -16,7 +16,7 @@
  * share a cache line, except posts, which share one on purpose. A change of these numbers needs a
  * new FTC_SEGMENT_VERSION. */
 _Static_assert(sizeof(struct ftc_slot) % LINE_BYTES == 0, "slots are padded");
-_Static_assert(sizeof(struct ftc_slot) == 1152, "layout of the slot");
+_Static_assert(sizeof(struct ftc_slot) == 1216, "layout of the slot");
 _Static_assert(sizeof(struct ftc_segment_header) == 1088, "layout of the header");
 _Static_assert(sizeof(struct ftc_node) == 88, "layout of a node");
 _Static_assert(2 * sizeof(struct ftc_board_post) == LINE_BYTES, "two small posts share a line");
@@ -170,6 +170,7 @@ const char *ftc_datagrams_name(enum ftc_datagrams kind)
         [FTC_DATAGRAMS_CORRUPT] = "corrupt",
         [FTC_DATAGRAMS_SENSELESS] = "senseless",
         [FTC_DATAGRAMS_FAILED] = "failed",
+        [FTC_DATAGRAMS_DROPPED] = "dropped",
         [FTC_DATAGRAMS_DRILL_LOST] = "drill_lost",
         [FTC_DATAGRAMS_DRILL_OTHER] = "drill_other",
     };

@@ -44,7 +44,7 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 11
+#define FTC_SEGMENT_VERSION 12
 #define FTC_NODE_MAX_RANKS  4096
 /* Where ftrun is the PMIx server, the name of a job's namespace is this and the name of the job. */
 #define FTC_PMIX_SPACE         "ftcoll-"
@@ -146,6 +146,7 @@ enum ftc_datagrams {
     FTC_DATAGRAMS_CORRUPT,   /* dropped: the checksum was wrong */
     FTC_DATAGRAMS_SENSELESS, /* ignored: sound, but of no use for a member */
     FTC_DATAGRAMS_FAILED,    /* not sent or not received, because there was no room */
+    FTC_DATAGRAMS_DROPPED,   /* by the kernel: most of those of other jobs; or no room (udp) */
     FTC_DATAGRAMS_DRILL_LOST,
     FTC_DATAGRAMS_DRILL_OTHER, /* made double, late, damaged or foreign by a drill */
     FTC_DATAGRAMS

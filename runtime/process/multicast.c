@@ -126,6 +126,7 @@ void ftc_runtime_multicast_publish(struct ftc_process *process)
         [FTC_DATAGRAMS_CORRUPT] = c.corrupt,
         [FTC_DATAGRAMS_SENSELESS] = process->senseless,
         [FTC_DATAGRAMS_FAILED] = c.send_failed + c.receive_failed,
+        [FTC_DATAGRAMS_DROPPED] = c.dropped,
         [FTC_DATAGRAMS_DRILL_LOST] = c.drilled.lost,
         [FTC_DATAGRAMS_DRILL_OTHER] =
             c.drilled.duplicated + c.drilled.reordered + c.drilled.corrupted + c.drilled.foreign,

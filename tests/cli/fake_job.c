@@ -10,6 +10,7 @@
  *   unsettled RANK SECONDS           it gossips, and has not been ready to agree for so long
  *   pieces RANK DATAGRAM RING OTHER  of multicast decisions
  *   datagrams RANK FOREIGN CORRUPT SENSELESS
+ *   undelivered RANK COUNT       datagrams that the kernel dropped
  *   results RANK COMPARED CORRECTED DETECTED  operations that it coordinated
  *   sent RANK KIND COUNT             messages of a kind (as its number)
  *   traffic RANK BYTES BALLOTS DROPPED
@@ -100,6 +101,8 @@ static bool obey_count(struct ftc_slot *slot, const char *verb, int a, int b, in
         slot->counters.datagrams[FTC_DATAGRAMS_FOREIGN] = (uint64_t)a;
         slot->counters.datagrams[FTC_DATAGRAMS_CORRUPT] = (uint64_t)b;
         slot->counters.datagrams[FTC_DATAGRAMS_SENSELESS] = (uint64_t)c;
+    } else if (strcmp(verb, "undelivered") == 0) {
+        slot->counters.datagrams[FTC_DATAGRAMS_DROPPED] = (uint64_t)a;
     } else if (strcmp(verb, "results") == 0) {
         slot->counters.rules[FTC_RULE_COMPARE] = (uint64_t)a;
         slot->counters.rules[FTC_RULE_OUTVOTE] = (uint64_t)b;

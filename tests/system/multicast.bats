@@ -115,20 +115,30 @@ near() { # LOSS_PERCENT
     holds '.foreign > 0 and .foreign == .drill_other and .datagram >= 0.99 * .all'
 }
 
-# The probe knows the group, as anybody on the link could.
-@test "sound datagrams that make no sense are counted and ignored" {
+# The probe knows the group, as anybody on the link could. It sends while a job runs.
+with_a_stranger() { # [the probe's options]
     local pid deadline=$((SECONDS + 20)) job
-    times=$((times * 5))
     launch report.json -- "$times" "${sizes[@]}" >"$TMPDIR/output" &
     pid=$!
     until job=$(compgen -G "$TMPDIR/ftcoll-$UID/*/$((np - 1)).call"); do [ "$SECONDS" -lt "$deadline" ] && sleep 0.02; done
     job=$(basename "$(dirname "$job")") # "<job>-<host>"
-    timeout -s KILL 20 "$PROBE" send --job "${job%-*}" --count 100 --size 100 --pace 200
+    timeout -s KILL 20 "$PROBE" send --job "${job%-*}" --size 100 "$@"
     wait "$pid"
     [ "$(cat "$TMPDIR/output")" = "$times delivered, 0 without a root" ]
     figures=$(sums report.json)
     echo "$figures"
+}
+
+@test "sound datagrams that make no sense are counted and ignored" {
+    times=$((times * 5))
+    with_a_stranger --count 100 --pace 200
     holds '.senseless > 0 and .foreign + .corrupt == 0'
+}
+
+@test "another job that floods the group does not take the job's receives: the kernel drops its datagrams" {
+    times=$((times * 5))
+    with_a_stranger --stranger --count 50000 --pace 0
+    holds '.dropped > 1000 and .foreign < .dropped / 100 and .datagram >= 0.95 * .all'
 }
 
 @test "all of it at once" {
@@ -177,6 +187,13 @@ near() { # LOSS_PERCENT
     np=2 times=2
     delivers --set multicast.receives=4096 --set log.level=debug
     [ "$(grep -Ec "room for [0-9]+ datagrams, not 4096: raise net.core.rmem_max to [0-9]+$" <<<"$stderr")" -eq 2 ]
+}
+
+@test "at level info one rank says how many bits the group's address has, and how to get more" {
+    np=3 times=2
+    delivers --set log.level=info
+    [ "$(grep -c "multicast by udp: .* bits of the group's address are random" <<<"$stderr")" -eq 1 ]
+    [[ $stderr == *"IPv4 on lo, "*"; 24 bits "*"for 112, "*"ip -6 route add"* || $stderr == *"IPv6 on lo, "*"; 112 bits "* ]]
 }
 
 @test "an interface that does not exist is an error that says so" {

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const unsigned char communicator[FTC_COMMUNICATOR_SIZE] = "of this job....";
+static const unsigned char job_key[FTC_JOB_KEY_SIZE] = "of this job....";
 
 static enum ftc_datagram_verdict judge(unsigned char *bytes, size_t size)
 {
@@ -16,12 +16,12 @@ static enum ftc_datagram_verdict judge(unsigned char *bytes, size_t size)
     struct iovec payload;
     unsigned char head[FTC_DATAGRAM_HEAD];
     enum ftc_datagram_verdict verdict =
-        ftc_datagram_decode(&fields, &payload, bytes, size, communicator);
+        ftc_datagram_decode(&fields, &payload, bytes, size, job_key);
     if (verdict != FTC_DATAGRAM_SOUND)
         return verdict;
     if (fields.sequence >= fields.count || payload.iov_len != size - FTC_DATAGRAM_HEAD)
         abort();
-    ftc_datagram_encode(head, &fields, communicator, &payload, 1);
+    ftc_datagram_encode(head, &fields, job_key, &payload, 1);
     if (memcmp(head, bytes, sizeof(head)) != 0)
         abort();
     return verdict;
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(&fields.source, data, 4);
         fields.sequence = data[4];
         fields.count = data[4] + 1u;
-        ftc_datagram_encode(bytes, &fields, communicator, &payload, 1);
+        ftc_datagram_encode(bytes, &fields, job_key, &payload, 1);
         memcpy(bytes + FTC_DATAGRAM_HEAD, data, size);
         if (judge(bytes, size + FTC_DATAGRAM_HEAD) != FTC_DATAGRAM_SOUND)
             abort();

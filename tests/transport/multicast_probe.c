@@ -7,7 +7,8 @@
  *   multicast_probe receive OPTION...  says "ready"; takes datagrams until one says it was all;
  *                                      prints the counts
  *
- *   --group HEX|--job NAME --transport udp|verbs --interfaces LIST --rank R (0)
+ *   --group HEX|--job NAME --stranger (has another job key) --transport udp|verbs
+ *   --interfaces LIST --rank R (0)
  *   when sending:   --count N (1000) --first NUMBER (0) --size BYTES (the most)
  *                   --pace MICROSECONDS (1000) --unended
  *   when receiving: --receives N (5) --loss PPM --seed N --split NUMBER --late
@@ -69,7 +70,8 @@ static void send_one(struct probe *probe, uint64_t number, uint64_t operation)
     for (size_t i = 0; i < probe->size; i++)
         payload[i] = byte_of(number, i);
     ftc_multicast_send(probe->multicast, &fields, &piece, 1);
-    usleep(probe->pace_us);
+    if (probe->pace_us > 0)
+        usleep(probe->pace_us);
 }
 
 static void send_all(struct probe *probe)
@@ -147,23 +149,21 @@ static void await_line(const struct probe *probe)
 
 /* --- both --- */
 
-static void print_counters(const struct probe *probe)
+static void print_counters(struct probe *probe)
 {
     struct ftc_multicast_counters now;
     ftc_multicast_counters(probe->multicast, &now);
     printf("{\"payload_max\": %zu, \"sent\": %llu, \"send_failed\": %llu, \"received\": %llu, "
            "\"below\": %llu, "
            "\"above\": %llu, \"twice\": %llu, \"wrong\": %llu, \"own\": %llu, \"foreign\": %llu, "
-           "\"corrupt\": "
-           "%llu, "
-           "\"receive_failed\": %llu, \"lost\": %llu}\n",
+           "\"corrupt\": %llu, \"dropped\": %llu, \"receive_failed\": %llu, \"lost\": %llu}\n",
            ftc_multicast_payload_max(probe->multicast), (unsigned long long)now.sent,
            (unsigned long long)now.send_failed, (unsigned long long)now.received,
            (unsigned long long)probe->below, (unsigned long long)probe->above,
            (unsigned long long)probe->twice, (unsigned long long)probe->wrong,
            (unsigned long long)now.own, (unsigned long long)now.foreign,
-           (unsigned long long)now.corrupt, (unsigned long long)now.receive_failed,
-           (unsigned long long)now.drilled.lost);
+           (unsigned long long)now.corrupt, (unsigned long long)now.dropped,
+           (unsigned long long)now.receive_failed, (unsigned long long)now.drilled.lost);
 }
 
 static int print_group(void)
@@ -205,6 +205,9 @@ static void parse_option(struct probe *probe, int option, const char *value)
         return;
     case 'j':
         take_group(&probe->setup.group, value);
+        return;
+    case 'k':
+        probe->setup.group.job_key[0] ^= 1;
         return;
     case 't':
         probe->ops = strcmp(value, "verbs") == 0 ? &ftc_multicast_verbs : &ftc_multicast_udp;
@@ -254,6 +257,7 @@ static void parse(struct probe *probe, int argc, char **argv)
 {
     static const struct option options[] = {{"group", required_argument, NULL, 'g'},
                                             {"job", required_argument, NULL, 'j'},
+                                            {"stranger", no_argument, NULL, 'k'},
                                             {"transport", required_argument, NULL, 't'},
                                             {"interfaces", required_argument, NULL, 'i'},
                                             {"rank", required_argument, NULL, 'r'},

@@ -16,7 +16,7 @@ static const struct ftc_datagram sent = {.source = 7,
                                          .operation = 12345678901234ull,
                                          .sequence = 3,
                                          .count = 4};
-static unsigned char communicator[FTC_COMMUNICATOR_SIZE] = "of this job....";
+static unsigned char job_key[FTC_JOB_KEY_SIZE] = "of this job....";
 static unsigned char bytes[FTC_DATAGRAM_HEAD + PAYLOAD + 1];
 
 /* Encodes a datagram with that many bytes of payload, in two pieces. Returns its size. */
@@ -27,7 +27,7 @@ static size_t encode(const struct ftc_datagram *fields, size_t size)
     struct iovec pieces[2] = {{payload, size / 3}, {payload + size / 3, size - size / 3}};
     for (size_t i = 0; i < size; i++)
         payload[i] = (unsigned char)test_random_bits(&random);
-    ftc_datagram_encode(bytes, fields, communicator, pieces, 2);
+    ftc_datagram_encode(bytes, fields, job_key, pieces, 2);
     return FTC_DATAGRAM_HEAD + size;
 }
 
@@ -35,7 +35,7 @@ static enum ftc_datagram_verdict decode(size_t size)
 {
     struct ftc_datagram fields;
     struct iovec payload;
-    return ftc_datagram_decode(&fields, &payload, bytes, size, communicator);
+    return ftc_datagram_decode(&fields, &payload, bytes, size, job_key);
 }
 
 START_TEST(what_was_sent_comes_out)
@@ -44,7 +44,7 @@ START_TEST(what_was_sent_comes_out)
     struct ftc_datagram fields;
     struct iovec payload;
     size_t size = encode(&sent, sizes[_i]);
-    ck_assert_int_eq(ftc_datagram_decode(&fields, &payload, bytes, size, communicator),
+    ck_assert_int_eq(ftc_datagram_decode(&fields, &payload, bytes, size, job_key),
                      FTC_DATAGRAM_SOUND);
     ck_assert_uint_eq(fields.source, sent.source);
     ck_assert_uint_eq(fields.broadcast, sent.broadcast);
@@ -62,7 +62,7 @@ START_TEST(every_flipped_bit_is_found)
     size_t size = encode(&sent, 100);
     for (size_t bit = 0; bit < size * 8; bit++) {
         bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        ck_assert_int_eq(decode(size), bit / 8 < FTC_DATAGRAM_KEY + FTC_COMMUNICATOR_SIZE
+        ck_assert_int_eq(decode(size), bit / 8 < FTC_DATAGRAM_KEY + FTC_JOB_KEY_SIZE
                                            ? FTC_DATAGRAM_FOREIGN
                                            : FTC_DATAGRAM_CORRUPT);
         bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
@@ -75,20 +75,20 @@ START_TEST(every_other_length_is_found)
 {
     size_t size = encode(&sent, 100);
     for (size_t length = 0; length < size; length++)
-        ck_assert_int_eq(decode(length), length < FTC_DATAGRAM_KEY + FTC_COMMUNICATOR_SIZE
+        ck_assert_int_eq(decode(length), length < FTC_DATAGRAM_KEY + FTC_JOB_KEY_SIZE
                                              ? FTC_DATAGRAM_FOREIGN
                                              : FTC_DATAGRAM_CORRUPT);
     ck_assert_int_eq(decode(size + 1), FTC_DATAGRAM_CORRUPT);
 }
 END_TEST
 
-START_TEST(another_communicator_is_foreign)
+START_TEST(another_job_is_foreign)
 {
     size_t size = encode(&sent, 100);
-    for (int i = 0; i < FTC_COMMUNICATOR_SIZE; i++) {
-        communicator[i] ^= 1;
+    for (int i = 0; i < FTC_JOB_KEY_SIZE; i++) {
+        job_key[i] ^= 1;
         ck_assert_int_eq(decode(size), FTC_DATAGRAM_FOREIGN);
-        communicator[i] ^= 1;
+        job_key[i] ^= 1;
     }
 }
 END_TEST
@@ -154,7 +154,7 @@ int main(void)
     tcase_add_loop_test(tcase, what_was_sent_comes_out, 0, 5);
     tcase_add_test(tcase, every_flipped_bit_is_found);
     tcase_add_test(tcase, every_other_length_is_found);
-    tcase_add_test(tcase, another_communicator_is_foreign);
+    tcase_add_test(tcase, another_job_is_foreign);
     tcase_add_test(tcase, a_group_is_made_of_all_that_was_drawn);
     tcase_add_test(tcase, nodes_with_a_secret_in_common_have_a_group_in_common);
     tcase_add_test(tcase, ranks_take_entries_in_turn);

@@ -21,7 +21,7 @@ static uint32_t checksum(const unsigned char *head, const struct iovec *pieces, 
 }
 
 void ftc_datagram_encode(unsigned char head[FTC_DATAGRAM_HEAD], const struct ftc_datagram *fields,
-                         const unsigned char *communicator, const struct iovec *pieces, int count)
+                         const unsigned char *job_key, const struct iovec *pieces, int count)
 {
     struct ftc_writer w = {.data = head, .size = FTC_DATAGRAM_HEAD};
     size_t size = 0;
@@ -29,7 +29,7 @@ void ftc_datagram_encode(unsigned char head[FTC_DATAGRAM_HEAD], const struct ftc
         size += pieces[i].iov_len;
     assert(fields->sequence < fields->count && size <= UINT32_MAX);
     ftc_write_u32(&w, MAGIC);
-    ftc_write_bytes(&w, communicator, FTC_COMMUNICATOR_SIZE);
+    ftc_write_bytes(&w, job_key, FTC_JOB_KEY_SIZE);
     ftc_write_u32(&w, fields->source);
     ftc_write_u64(&w, fields->broadcast);
     ftc_write_u64(&w, fields->operation);
@@ -43,12 +43,12 @@ void ftc_datagram_encode(unsigned char head[FTC_DATAGRAM_HEAD], const struct ftc
 
 enum ftc_datagram_verdict ftc_datagram_decode(struct ftc_datagram *fields, struct iovec *payload,
                                               void *bytes, size_t size,
-                                              const unsigned char *communicator)
+                                              const unsigned char *job_key)
 {
     struct ftc_reader r = {.data = bytes, .size = size};
     uint32_t magic = ftc_read_u32(&r);
-    const void *key = ftc_read_bytes(&r, FTC_COMMUNICATOR_SIZE);
-    if (key == NULL || magic != MAGIC || memcmp(key, communicator, FTC_COMMUNICATOR_SIZE) != 0)
+    const void *key = ftc_read_bytes(&r, FTC_JOB_KEY_SIZE);
+    if (key == NULL || magic != MAGIC || memcmp(key, job_key, FTC_JOB_KEY_SIZE) != 0)
         return FTC_DATAGRAM_FOREIGN;
     fields->source = ftc_read_u32(&r);
     fields->broadcast = ftc_read_u64(&r);

@@ -23,7 +23,7 @@ struct ftc_multicast_drill {
     /* Held back until 1 to FTC_DRILL_LATE others are delivered, or nothing else is there. */
     uint32_t reorder_ppm;
     uint32_t corrupt_ppm; /* one random bit is flipped before the checksum is looked at */
-    uint32_t foreign_ppm; /* a copy with the key of another communicator comes before it */
+    uint32_t foreign_ppm; /* a copy with the key of another job comes before it */
     uint64_t seed;
 };
 

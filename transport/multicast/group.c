@@ -25,7 +25,7 @@ void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned 
     memcpy(group->random, drawn, FTC_MULTICAST_RANDOM);
     memcpy(&port, drawn + FTC_MULTICAST_RANDOM, 2);
     group->port = (uint16_t)(PORT_FIRST + port % PORT_COUNT);
-    memcpy(group->communicator, drawn + FTC_MULTICAST_RANDOM + 2, FTC_COMMUNICATOR_SIZE);
+    memcpy(group->job_key, drawn + FTC_MULTICAST_RANDOM + 2, FTC_JOB_KEY_SIZE);
 }
 
 static socklen_t address_6(struct sockaddr_in6 *address, const struct ftc_multicast_group *group,
@@ -60,4 +60,13 @@ socklen_t ftc_multicast_group_address(struct sockaddr_storage *address,
         return address_6((struct sockaddr_in6 *)address, group, interface->index,
                          interface->loopback);
     return address_4((struct sockaddr_in *)address, group);
+}
+
+void ftc_multicast_log_group(const struct ftc_multicast_setup *setup, const char *transport,
+                             const char *where, size_t datagram_max, int bits, const char *more)
+{
+    FTC_LOG(
+        setup->log, setup->self == 0 ? FTC_LOG_INFO : FTC_LOG_DEBUG,
+        "multicast by %s: %s, %zu bytes a datagram; %d bits of the group's address are random%s%s",
+        transport, where, datagram_max, bits, more[0] != '\0' ? ": " : "", more);
 }

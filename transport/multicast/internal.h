@@ -26,19 +26,27 @@ struct ftc_multicast_ops {
     int (*fd)(const struct ftc_multicast *multicast);
     int (*arm)(struct ftc_multicast *multicast);
     bool (*ready)(struct ftc_multicast *multicast);
+    void (*count)(
+        struct ftc_multicast *multicast); /* brings counters.dropped up to date; or NULL */
 };
 
 struct ftc_multicast { /* the first member of each implementation */
     const struct ftc_multicast_ops *ops;
     const struct ftc_log *log;
     uint32_t ranks, self;
-    unsigned char communicator[FTC_COMMUNICATOR_SIZE];
+    unsigned char job_key[FTC_JOB_KEY_SIZE];
     size_t datagram_max;    /* bytes of a datagram on the wire, with its envelope */
     unsigned char *scratch; /* the datagram that is being looked at: datagram_max bytes */
     bool told;              /* the log says already that a datagram could not be sent */
+    bool told_foreign;      /* the log says already that datagrams of others come */
     struct ftc_multicast_drill_state drill;
     struct ftc_multicast_counters counters;
 };
+
+/* Log which group it is, and how many bits of its address are random. `more` says how to get more:
+ * "" if there are none to be had. Rank 0 does it at level info. */
+void ftc_multicast_log_group(const struct ftc_multicast_setup *setup, const char *transport,
+                             const char *where, size_t datagram_max, int bits, const char *more);
 
 /* The address of the group, with its port, for this family and interface. */
 socklen_t ftc_multicast_group_address(struct sockaddr_storage *address,

@@ -41,7 +41,7 @@ int ftc_multicast_open(struct ftc_multicast **out, const struct ftc_multicast_op
     multicast->log = setup->log;
     multicast->ranks = (uint32_t)setup->ranks;
     multicast->self = (uint32_t)setup->self;
-    memcpy(multicast->communicator, setup->group.communicator, FTC_COMMUNICATOR_SIZE);
+    memcpy(multicast->job_key, setup->group.job_key, FTC_JOB_KEY_SIZE);
     multicast->drill = drill;
     multicast->scratch = malloc(multicast->datagram_max);
     if (multicast->scratch == NULL) {
@@ -97,11 +97,23 @@ void ftc_multicast_send(struct ftc_multicast *multicast, const struct ftc_datagr
     assert(size <= ftc_multicast_payload_max(multicast));
     (void)size; /* used only by assert() */
     sent.source = multicast->self;
-    ftc_datagram_encode(head, &sent, multicast->communicator, pieces, count);
+    ftc_datagram_encode(head, &sent, multicast->job_key, pieces, count);
     count_sent(multicast, multicast->ops->push(multicast, all, 1 + count));
 }
 
 /* --- in --- */
+
+static void count_foreign(struct ftc_multicast *multicast)
+{
+    multicast->counters.foreign++;
+    if (!multicast->told_foreign)
+        FTC_LOG(
+            multicast->log, FTC_LOG_INFO,
+            "multicast by %s: datagrams of another job, or of no job, come to this group; they are "
+            "dropped. A job that is started again draws another group",
+            multicast->ops->name);
+    multicast->told_foreign = true;
+}
 
 /* Judge the datagram in scratch. True: it is sound and of another rank. False: it was counted. */
 static bool judge(struct ftc_multicast *multicast, size_t size, struct ftc_datagram *fields,
@@ -109,9 +121,9 @@ static bool judge(struct ftc_multicast *multicast, size_t size, struct ftc_datag
 {
     struct ftc_multicast_counters *counters = &multicast->counters;
     enum ftc_datagram_verdict verdict =
-        ftc_datagram_decode(fields, payload, multicast->scratch, size, multicast->communicator);
+        ftc_datagram_decode(fields, payload, multicast->scratch, size, multicast->job_key);
     if (verdict == FTC_DATAGRAM_FOREIGN)
-        counters->foreign++;
+        count_foreign(multicast);
     else if (verdict == FTC_DATAGRAM_CORRUPT || fields->source >= multicast->ranks)
         counters->corrupt++;
     else if (fields->source == multicast->self)
@@ -193,9 +205,11 @@ bool ftc_multicast_ready(struct ftc_multicast *multicast)
     return multicast->drill.count > 0 || multicast->ops->ready(multicast);
 }
 
-void ftc_multicast_counters(const struct ftc_multicast *multicast,
+void ftc_multicast_counters(struct ftc_multicast *multicast,
                             struct ftc_multicast_counters *counters)
 {
+    if (multicast->ops->count != NULL)
+        multicast->ops->count(multicast);
     *counters = multicast->counters;
     counters->drilled = multicast->drill.drilled;
 }

@@ -1,7 +1,7 @@
 /*
  * Unreliable datagrams from one rank to all others at once. Each holds one fragment of a broadcast
  * (Hoefler, Siebert, Rehm 2007). A datagram may be lost, doubled or late. One that is delivered is
- * whole, of this communicator and from another rank. Everything else that arrives is counted and
+ * whole, of this job and from another rank. Everything else that arrives is counted and
  * dropped. The caller has to repair what is missing.
  *
  * There are two implementations: `udp`, and `verbs` (one InfiniBand or RoCE queue pair of
@@ -28,6 +28,7 @@
 #define FTC_MULTICAST_PIECES       2  /* most pieces of a payload: head and value of a message */
 #define FTC_MULTICAST_RANDOM       14 /* bytes: 112 bits */
 #define FTC_MULTICAST_RECEIVES_MAX 4096
+#define FTC_MULTICAST_SAMPLE       1024 /* a power of 2 */
 
 /*
  * The group that the datagrams of a job reach, and the key of the job.
@@ -35,17 +36,18 @@
  * The IPv6 address is ff1x:<random>, with scope link-local, or interface-local on a loopback. The
  * IPv4 address is 239.<the first three bytes of random>. verbs makes its MGID from the IPv6 address
  * on InfiniBand, and from the IPv4 address on RoCE. Two jobs may still have the same address: the
- * communicator in each datagram tells them apart.
+ * job key in each datagram tells them apart. By UDP the kernel drops what has another key before it
+ * takes room from the job (transport/multicast/udp.c).
  */
 struct ftc_multicast_group {
     unsigned char random[FTC_MULTICAST_RANDOM];
     uint16_t port; /* udp: 16384..32767, which is below the ephemeral ports of the kernel */
-    unsigned char communicator[FTC_COMMUNICATOR_SIZE];
+    unsigned char job_key[FTC_JOB_KEY_SIZE];
 };
 
 /* Make the group of FTC_MULTICAST_DRAWN random bytes, which are drawn once for each job. Address,
  * port and key are sent in the clear. They keep jobs apart, and are no secret. */
-#define FTC_MULTICAST_DRAWN (FTC_MULTICAST_RANDOM + 2 + FTC_COMMUNICATOR_SIZE)
+#define FTC_MULTICAST_DRAWN (FTC_MULTICAST_RANDOM + 2 + FTC_JOB_KEY_SIZE)
 void ftc_multicast_group_make(struct ftc_multicast_group *group, const unsigned char *drawn);
 
 /* FTC_MULTICAST_DRAWN bytes that are the same on every node of a job. They follow from the secret
@@ -78,7 +80,11 @@ struct ftc_multicast_counters {
     uint64_t received;    /* delivered to the caller */
     uint64_t own;         /* copies of what this rank sent */
     uint64_t foreign, corrupt; /* dropped; see datagram.h */
-    uint64_t receive_failed;   /* verbs: completions with an error */
+    /* udp: dropped by the kernel. Either it was foreign: the kernel lets one in
+     * FTC_MULTICAST_SAMPLE of those through, which then counts as foreign. Or the socket had no
+     * room for it. */
+    uint64_t dropped;
+    uint64_t receive_failed; /* verbs: completions with an error */
     struct ftc_multicast_drilled drilled;
 };
 
@@ -118,7 +124,7 @@ int ftc_multicast_arm(struct ftc_multicast *multicast);
 /* Is there something to receive? */
 bool ftc_multicast_ready(struct ftc_multicast *multicast);
 
-void ftc_multicast_counters(const struct ftc_multicast *multicast,
+void ftc_multicast_counters(struct ftc_multicast *multicast,
                             struct ftc_multicast_counters *counters);
 
 #endif

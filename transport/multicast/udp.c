@@ -1,10 +1,15 @@
 /*
  * Multicast by UDP. There is one socket. It is bound to the address and port of the group, so that
  * nothing else that reaches this host comes in. Its receive buffer takes the place of posted
- * receives. Datagrams do not leave the link: the system's hop limit for multicast is 1.
+ * receives. A filter in the kernel keeps datagrams of other jobs out of that buffer, so that they
+ * cannot take the room of the job's own. Datagrams do not leave the link: the system's hop limit
+ * for multicast is 1.
  */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/sock_diag.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,12 +23,14 @@
 #define HEADERS_IPV6 (40 + 8)
 #define HEADERS_IPV4 (20 + 8)
 #define BUFFER_EXTRA 768 /* about what the kernel charges for a datagram beyond its bytes */
+#define HEADER_UDP   8   /* bytes that a filter sees before the datagram */
 
 struct udp {
     struct ftc_multicast base;
     int socket;
     struct sockaddr_storage group;
     socklen_t group_size;
+    uint32_t dropped; /* the kernel's counter when it was last read: it wraps */
 };
 
 /* --- where --- */
@@ -173,6 +180,48 @@ static void size_buffer(struct udp *udp, const struct ftc_multicast_setup *setup
                 got / each, setup->receives, wanted);
 }
 
+/*
+ * Let the kernel drop datagrams whose job key differs, before they take room in the buffer. One in
+ * FTC_MULTICAST_SAMPLE of them passes, so that the rank learns of strangers: the kernel counts them
+ * together with datagrams that found no room. Without a filter the rank judges every datagram.
+ */
+static void filter_strangers(struct udp *udp, const struct ftc_multicast_setup *setup)
+{
+    enum { WORDS = FTC_JOB_KEY_SIZE / 4, STRANGER = 2 * WORDS + 1, DROP = STRANGER + 3 };
+    struct sock_filter code[DROP + 1];
+    for (unsigned i = 0; i < WORDS; i++) {
+        uint32_t word;
+        memcpy(&word, setup->group.job_key + 4 * i, 4);
+        code[2 * i] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                                   HEADER_UDP + FTC_DATAGRAM_KEY + 4 * i);
+        code[2 * i + 1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(word), 0,
+                                                       STRANGER - (2 * i + 2));
+    }
+    code[STRANGER - 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+    code[STRANGER] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                                  (uint32_t)(SKF_AD_OFF + SKF_AD_RANDOM));
+    code[STRANGER + 1] =
+        (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, FTC_MULTICAST_SAMPLE - 1, 1, 0);
+    code[STRANGER + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+    code[DROP] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = {DROP + 1, code};
+    if (setsockopt(udp->socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) != 0)
+        FTC_LOG(setup->log, FTC_LOG_DEBUG,
+                "multicast by udp: no filter against datagrams of other jobs (%m); each rank drops "
+                "them itself");
+}
+
+/* How to get more random bits than an IPv4 group has. */
+static const char *more_bits(const struct ftc_multicast_interface *interface)
+{
+    if (interface->family == AF_INET6)
+        return "";
+    if (interface->loopback)
+        return "for 112, let the loopback multicast by IPv6: `ip -6 route add local ff00::/8 dev "
+               "lo table local`";
+    return "for 112, give the interface an IPv6 address, and set multicast.interface to its name";
+}
+
 static int open_socket(struct udp *udp, const struct ftc_multicast_setup *setup)
 {
     struct ftc_multicast_interface interface;
@@ -186,14 +235,18 @@ static int open_socket(struct udp *udp, const struct ftc_multicast_setup *setup)
         return failed("open a socket", &interface);
     rc = size_datagrams(udp, &interface);
     if (rc == 0)
+        filter_strangers(udp, setup); /* before the first datagram can come */
+    if (rc == 0)
         rc = bind_group(udp, &interface);
     if (rc == 0)
         rc = interface.family == AF_INET6 ? join_6(udp, &interface) : join_4(udp, &interface);
     if (rc == 0) {
+        bool six = interface.family == AF_INET6;
+        char where[IF_NAMESIZE + 16];
+        snprintf(where, sizeof(where), "%s on %s", six ? "IPv6" : "IPv4", interface.name);
         size_buffer(udp, setup);
-        FTC_LOG(setup->log, FTC_LOG_DEBUG, "multicast by udp: %s on %s, %zu bytes a datagram",
-                interface.family == AF_INET6 ? "IPv6" : "IPv4", interface.name,
-                udp->base.datagram_max);
+        ftc_multicast_log_group(setup, "udp", where, udp->base.datagram_max,
+                                six ? 8 * FTC_MULTICAST_RANDOM : 24, more_bits(&interface));
     }
     return rc;
 }
@@ -268,6 +321,17 @@ static bool udp_ready(struct ftc_multicast *multicast)
     return poll(&item, 1, 0) > 0;
 }
 
+static void udp_count(struct ftc_multicast *multicast)
+{
+    struct udp *udp = (struct udp *)multicast;
+    uint32_t info[SK_MEMINFO_VARS];
+    socklen_t size = sizeof(info);
+    if (getsockopt(udp->socket, SOL_SOCKET, SO_MEMINFO, info, &size) != 0 || size < sizeof(info))
+        return;
+    multicast->counters.dropped += info[SK_MEMINFO_DROPS] - udp->dropped;
+    udp->dropped = info[SK_MEMINFO_DROPS];
+}
+
 const struct ftc_multicast_ops ftc_multicast_udp = {
     .name = "udp",
     .open = udp_open,
@@ -277,4 +341,5 @@ const struct ftc_multicast_ops ftc_multicast_udp = {
     .fd = udp_fd,
     .arm = udp_arm,
     .ready = udp_ready,
+    .count = udp_count,
 };

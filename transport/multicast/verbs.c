@@ -458,6 +458,16 @@ static void verbs_close(struct ftc_multicast *multicast)
     free(verbs);
 }
 
+static void log_group(const struct verbs *verbs, const struct ftc_multicast_setup *setup)
+{
+    bool infiniband = !is_ethernet(verbs->id);
+    char where[128];
+    snprintf(where, sizeof(where), "%s on %s of %s", infiniband ? "IPv6" : "IPv4",
+             ibv_get_device_name(verbs->id->verbs->device), verbs->interface.name);
+    ftc_multicast_log_group(setup, "verbs", where, verbs->base.datagram_max, infiniband ? 80 : 24,
+                            "for 112, use udp on an interface that has IPv6");
+}
+
 static int open_queue_pair(struct verbs *verbs, const struct ftc_multicast_setup *setup)
 {
     int rc = find_device(verbs, setup);
@@ -470,11 +480,7 @@ static int open_queue_pair(struct verbs *verbs, const struct ftc_multicast_setup
     if (rc == 0)
         rc = join_group(verbs, &setup->group);
     if (rc == 0)
-        FTC_LOG(setup->log, FTC_LOG_DEBUG,
-                "multicast by verbs: %s on %s of %s, %zu bytes a datagram",
-                verbs->interface.family == AF_INET6 ? "IPv6" : "IPv4",
-                ibv_get_device_name(verbs->id->verbs->device), verbs->interface.name,
-                verbs->base.datagram_max);
+        log_group(verbs, setup);
     return rc;
 }
 
