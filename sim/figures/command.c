@@ -10,6 +10,7 @@
 #include "sim/csv.h"
 #include "sim/figures/axes.h"
 #include "sim/figures/plot.h"
+#include "sim/figures/ranks.h"
 #include "sim/rows.h"
 #include "sim/timed/axes.h"
 #include "sim/timed/options.h"
@@ -25,7 +26,8 @@ struct command {
     struct ftc_cost cost[FTC_AXIS_COSTS];
     int costs;
     uint64_t repeat, jobs, bytes, noise_ns;
-    const char *plot[FTC_FIGURES_KINDS];
+    bool per_rank;
+    const char *plot[FTC_FIGURES_KINDS], *plot_ranks;
     const char *from;
 };
 
@@ -78,27 +80,39 @@ static int take_jobs(void *command, const char *text)
     return ftc_option_number("--jobs", text, 1, JOBS_MAX, &((struct command *)command)->jobs);
 }
 
-static int take_plot(struct command *c, enum ftc_figures_kind kind, const char *text)
+static int take_per_rank(void *command, const char *text)
+{
+    (void)text;
+    ((struct command *)command)->per_rank = true;
+    return 0;
+}
+
+static int take_path(const char **path, const char *text)
 {
     if (text[0] == '\0')
         return ftc_error_set(FTC_ERR_ARG, "a figure has an empty path; give one");
-    c->plot[kind] = text;
+    *path = text;
     return 0;
 }
 
 static int take_latency(void *command, const char *text)
 {
-    return take_plot(command, FTC_FIGURES_LATENCY, text);
+    return take_path(&((struct command *)command)->plot[FTC_FIGURES_LATENCY], text);
 }
 
 static int take_messages(void *command, const char *text)
 {
-    return take_plot(command, FTC_FIGURES_MESSAGES, text);
+    return take_path(&((struct command *)command)->plot[FTC_FIGURES_MESSAGES], text);
 }
 
 static int take_skew(void *command, const char *text)
 {
-    return take_plot(command, FTC_FIGURES_SKEW, text);
+    return take_path(&((struct command *)command)->plot[FTC_FIGURES_SKEW], text);
+}
+
+static int take_ranks_plot(void *command, const char *text)
+{
+    return take_path(&((struct command *)command)->plot_ranks, text);
 }
 
 static int take_from(void *command, const char *text)
@@ -123,42 +137,51 @@ static const struct ftc_option options[] = {
      "how many runs, with seeds SEED, SEED+1, ..., where chance has a say (default: 5)",
      take_repeat},
     {"jobs", 'J', "JOBS", "how many rows at once (default: one for each core)", take_jobs},
+    {"per-rank", 0, NULL, "print the time of each rank instead, a line each", take_per_rank},
     {"plot-latency", 0, "FILE", "also draw when the last rank is reached, as SVG (needs gnuplot)",
      take_latency},
     {"plot-messages", 0, "FILE", "also draw the messages for each live process", take_messages},
     {"plot-skew", 0, "FILE", "also draw the first, mean and last time of a rank", take_skew},
+    {"plot-ranks", 0, "FILE",
+     "with --per-rank: also draw every rank of the largest -n, rank 1, and rank n - 1",
+     take_ranks_plot},
     {"from-csv", 0, "FILE", "run nothing: FILE has the table of the same options", take_from},
     {NULL, 0, NULL, NULL, NULL},
 };
 
 const struct ftc_usage ftc_broadcast_usage = {
     .synopsis = "ftcoll-sim broadcast -n LIST [options]",
-    .summary = "Run one broadcast from rank 0 by each dissemination with each correction, without "
-               "any help: the failed ranks,\n"
-               "drawn at random, are dead before, no rank is told of them, and no rank asks. "
-               "Checks that the broadcast reaches\n"
-               "what the pair promises. What no option sets is chosen as in the papers: "
-               "corrections go as fast as a process\n"
-               "can send, Lame trees have the order (L + 2o) / o, k-ary trees the order 4, and "
-               "gossip is bound in time, with\n"
-               "the rounds and the distance that miss a rank once in a million. Prints CSV. Times "
-               "of ranks are those of the\n"
-               "ranks that were reached, without the root:\n"
-               "  combination,cost,n,failed,dead,loss_percent,runs\n"
-               "  latency_ns,latency_min_ns,latency_max_ns  until the last rank is reached: "
-               "median, least, most of the runs\n"
-               "  first_ns,mean_ns,spread_ns,quiet_ns   means: first rank; all ranks; last - "
-               "first; until no message is left\n"
-               "  dissemination,correction              messages for each live process\n"
-               "  missed,missed_runs                    survivors missed, mean; runs that missed "
-               "any\n"
-               "  rounds,distance,arity                 parameters, where there are any\n"
-               "  formula_missed,formula_messages       for gossip: what its mean field gives",
+    .summary =
+        "Run one broadcast from rank 0 by each dissemination with each correction, without "
+        "any help: the failed ranks,\n"
+        "drawn at random, are dead before, no rank is told of them, and no rank asks. "
+        "Checks that the broadcast reaches\n"
+        "what the pair promises. What no option sets is chosen as in the papers: "
+        "corrections go as fast as a process\n"
+        "can send, Lame trees have the order (L + 2o) / o, k-ary trees the order 4, and "
+        "gossip is bound in time, with\n"
+        "the rounds and the distance that miss a rank once in a million. Prints CSV. Times "
+        "of ranks are those of the\n"
+        "ranks that were reached, without the root:\n"
+        "  combination,cost,n,failed,dead,loss_percent,runs\n"
+        "  latency_ns,latency_min_ns,latency_max_ns  until the last rank is reached: "
+        "median, least, most of the runs\n"
+        "  first_ns,mean_ns,spread_ns,quiet_ns   means: first rank; all ranks; last - "
+        "first; until no message is left\n"
+        "  dissemination,correction              messages for each live process\n"
+        "  missed,missed_runs                    survivors missed, mean; runs that missed "
+        "any\n"
+        "  rounds,distance,arity                 parameters, where there are any\n"
+        "  formula_missed,formula_messages       for gossip: what its mean field gives\n"
+        "With --per-rank a line for each rank but the root follows loss_percent with\n"
+        "  rank,runs,reached,time_ns             reached: in so many runs, after a mean time of",
     .examples =
         "  ftcoll-sim broadcast -n 64..65536 --failed 0,1,1% > out.csv\n"
         "  ftcoll-sim broadcast -n 4096 --combination ocg,lame+checked --noise 2us --repeat 1000\n"
         "  ftcoll-sim broadcast -n 8..4096 -C multicast+ring,baselines --loss 0,1 --plot-skew "
-        "out.svg\n",
+        "out.svg\n"
+        "  ftcoll-sim broadcast -n 8,16,116 -C lame+none,multicast+ring --per-rank --plot-ranks "
+        "ranks.svg\n",
     .option = options,
 };
 
@@ -250,6 +273,11 @@ static const char head[] =
     "combination,cost,n,failed,dead,loss_percent,runs,latency_ns,latency_min_ns,"
     "latency_max_ns,first_ns,mean_ns,spread_ns,quiet_ns,dissemination,correction,"
     "missed,missed_runs,rounds,distance,arity,formula_missed,formula_messages";
+
+static const char *head_of(const struct ftc_figures *figures)
+{
+    return figures->rank != NULL ? ftc_figures_ranks_head : head;
+}
 
 struct table {
     const struct ftc_figures *figures;
@@ -343,6 +371,11 @@ static bool print_row(void *arg, const void *any)
         table->code = row->code;
         return false;
     }
+    if (row->rank != NULL) {
+        ftc_figures_ranks_print(row, row_key(row, key));
+        fflush(stdout);
+        return true;
+    }
     printf("%s%d", row_key(row, key), row->runs);
     printf(",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.0f,%.0f,%.0f", row->latency, row->least,
            row->most, row->first, row->mean, row->spread);
@@ -377,8 +410,10 @@ static double read_known(struct ftc_csv *csv)
 static int read_row(struct ftc_csv *csv, struct ftc_figures_row *row)
 {
     char key[FTC_CSV_KEY];
-    int rc = ftc_csv_begin_row(csv, row_key(row, key));
 
+    if (row->rank != NULL)
+        return ftc_figures_ranks_read(csv, row, row_key(row, key));
+    int rc = ftc_csv_begin_row(csv, row_key(row, key));
     if (rc != 0)
         return rc;
     row->runs = (int)ftc_csv_count(csv, REPEAT_MAX);
@@ -406,7 +441,7 @@ static int read_row(struct ftc_csv *csv, struct ftc_figures_row *row)
 static int read_and_print(struct ftc_figures *figures, const char *path, struct table *table)
 {
     struct ftc_csv csv;
-    int rc = ftc_csv_open(&csv, path, head);
+    int rc = ftc_csv_open(&csv, path, head_of(figures));
 
     if (rc != 0)
         return rc;
@@ -430,6 +465,24 @@ static bool has_baseline(const struct command *c)
         if (c->axes.way[i].baseline)
             return true;
     return false;
+}
+
+/* A table of single ranks has no other figures, and baselines tell nothing of single ranks. */
+static int check_per_rank(const struct command *c)
+{
+    bool others = false;
+
+    for (int kind = 0; kind < FTC_FIGURES_KINDS; kind++)
+        others = others || c->plot[kind] != NULL;
+    if (c->plot_ranks != NULL && !c->per_rank)
+        return ftc_error_set(FTC_ERR_ARG, "--plot-ranks draws single ranks; add --per-rank");
+    if (c->per_rank && others)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "--per-rank prints single ranks, and --plot-ranks draws them; leave "
+                             "out the other figures");
+    if (c->per_rank && has_baseline(c))
+        return ftc_error_set(FTC_ERR_ARG, "baselines have no --per-rank; leave one of them out");
+    return c->plot_ranks != NULL ? ftc_plot_check(c->plot_ranks) : 0;
 }
 
 /* A setting that the rows choose must not be given. */
@@ -460,7 +513,7 @@ static int check(const struct ftc_setup *setup, const struct command *c)
     for (int kind = 0; rc == 0 && kind < FTC_FIGURES_KINDS; kind++)
         if (c->plot[kind] != NULL)
             rc = ftc_plot_check(c->plot[kind]);
-    return rc;
+    return rc == 0 ? check_per_rank(c) : rc;
 }
 
 static int measure_and_print(const struct command *c, struct ftc_figures *figures,
@@ -474,7 +527,7 @@ static int measure_and_print(const struct command *c, struct ftc_figures *figure
                                   .lost = lost,
                                   .report = print_row};
 
-    puts(head);
+    puts(head_of(figures));
     fflush(stdout); /* before fork(), or each child would write the same text again */
     int rc = c->from != NULL ? read_and_print(figures, c->from, table)
                              : ftc_rows_run(&rows, (int)c->jobs);
@@ -482,6 +535,8 @@ static int measure_and_print(const struct command *c, struct ftc_figures *figure
          kind++)
         if (c->plot[kind] != NULL)
             rc = ftc_figures_plot(figures, (enum ftc_figures_kind)kind, c->plot[kind]);
+    if (rc == 0 && table->code == FTC_SIM_EXIT_OK && c->plot_ranks != NULL)
+        rc = ftc_figures_plot_ranks(figures, c->plot_ranks);
     return rc != 0 ? complain(FTC_SIM_EXIT_ERROR) : table->code;
 }
 
@@ -498,8 +553,11 @@ static int run(const struct ftc_setup *setup, const struct command *c, int argc,
 
     if (rc == 0)
         rc = add_rows(&figures, c);
+    if (rc == 0 && c->per_rank)
+        rc = ftc_figures_ranks_init(&figures);
     int code = rc != 0 ? complain(rc == FTC_ERR_ARG ? FTC_SIM_EXIT_USAGE : FTC_SIM_EXIT_ERROR)
                        : measure_and_print(c, &figures, &table);
+    ftc_figures_ranks_fini(&figures);
     free(figures.row);
     return code;
 }

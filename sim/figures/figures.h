@@ -38,6 +38,8 @@ struct ftc_figures_failed {
 /* Rounded to the nearest number. */
 int ftc_figures_failed_of(const struct ftc_figures_failed *failed, int n);
 
+struct ftc_figures_rank; /* ranks.h */
+
 /* Times are in ns. Times of ranks cover the survivors that were reached, without the root. */
 struct ftc_figures_row {
     struct ftc_figures_way way;
@@ -59,6 +61,7 @@ struct ftc_figures_row {
     double missed;                    /* missed survivors, mean of the runs */
     int missed_runs;                  /* runs that missed a survivor */
     int endless_runs;                 /* runs of a baseline whose root waits for ever */
+    struct ftc_figures_rank *rank;    /* by rank, shared with other processes; NULL: not wanted */
     int code;                         /* FTC_SIM_EXIT_* */
     uint64_t bad_seed;                /* of the run that broke a promise */
     char words[400];                  /* of the error or the broken promise */
@@ -83,6 +86,7 @@ struct ftc_figures {
     int repeat;
     struct ftc_figures_row *row;
     int rows;
+    struct ftc_figures_rank *rank; /* of all rows; NULL: times of single ranks are not wanted */
 };
 
 /* settings.c: the settings of the members of a row. Fills in the row's parameters and formulas. */

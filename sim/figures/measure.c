@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mix.h"
 #include "sim/figures/figures.h"
+#include "sim/figures/ranks.h"
 #include "sim/reach/promise.h"
 
 #define FRAGMENTS 1 /* fragments of a baseline's value */
@@ -125,6 +126,8 @@ static int run_pair(const struct ftc_figures *figures, struct ftc_figures_row *r
     else
         rc = judge(&member, &settings, &result, row, run);
     take_times(&result, row->n, run);
+    if (row->rank != NULL)
+        ftc_figures_ranks_add(row, result.delivery);
     take_messages(&result, row->n - row->dead, run);
     ftc_timed_result_fini(&result);
     return rc;

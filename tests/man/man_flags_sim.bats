@@ -186,6 +186,8 @@ broadcast --jobs :: changes broadcast -n 8 -C ocg -r 2 -- --jobs 2 :: same
 broadcast --plot-latency :: sim broadcast -n 8,16 -C ocg -r 1 --plot-latency a.svg :: drawn
 broadcast --plot-messages :: sim broadcast -n 8,16 -C ocg -r 1 --plot-messages a.svg :: drawn
 broadcast --plot-skew :: sim broadcast -n 8,16 -C ocg -r 1 --plot-skew a.svg :: drawn
+broadcast --per-rank :: sim broadcast -n 4 -C multicast+ring --per-rank :: csv 7 "1 2 3"
+broadcast --plot-ranks :: sim broadcast -n 8,16 -C ocg -r 1 --per-rank --plot-ranks a.svg :: drawn
 broadcast --from-csv :: sim broadcast -n 8,16 -C ocg -r 1 >table; sim broadcast -n 8,16 -C ocg -r 1 --from-csv table --plot-latency a.svg :: drawn
 gossip -n :: sim gossip -n 4,8 -r 1 :: csv 4 "4 8"
 gossip --ranks :: sim gossip --ranks 4..16 -r 1 :: csv 4 "16 4 8"

@@ -87,6 +87,34 @@ column() {
     done
 }
 
+@test "--per-rank: a line for each rank; the first and the last are those of the table" {
+    run --separate-stderr "$SIM" broadcast -n 8,16 -C binomial+none,multicast+ring --per-rank
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = combination,cost,n,failed,dead,loss_percent,rank,runs,reached,time_ns ]
+    [ "${#lines[@]}" -eq $((1 + 2 * (7 + 15))) ]
+    [ "$(grep -c '^multicast+ring,.*,1,1,4000$' <<<"$output")" -eq 22 ] # L + 2o, whatever rank
+    local last
+    last=$("$SIM" broadcast -n 16 -C binomial+none | awk -F, 'NR == 2 { print $8 }')
+    [ "$(grep '^binomial+none,.*,16,' <<<"$output" | cut -d , -f 10 | sort -n | tail -n 1)" = "$last" ]
+}
+
+@test "--per-rank: ranks that were not reached have no time, and others the mean of the runs that reached them" {
+    run --separate-stderr "$SIM" broadcast -n 16 -C binomial+none --failed 4 --repeat 20 --per-rank
+    [ "$status" -eq 0 ]
+    awk -F, 'NR > 1 && !($8 == 20 && $9 < 20 && ($9 == 0) == ($10 == "")) { exit 1 }' <<<"$output"
+}
+
+@test "--plot-ranks: each rank, rank 1 and the last" {
+    command -v gnuplot >/dev/null || skip "no gnuplot"
+    run --separate-stderr "$SIM" broadcast -n 4,8,16 -C lame+none,multicast+ring --loss 0,10 --failed 0,1 --per-rank \
+        --plot-ranks "$work/r.svg"
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    for text in "</svg>" "each rank" "rank 1" "rank n - 1" lame+none "multicast+ring, 10 % lost, 1 failed"; do
+        grep -q "$text" "$work/r.svg"
+    done
+}
+
 @test "wrong use has one line with cause and remedy" {
     refused() {
         run --separate-stderr "$SIM" broadcast "$@"
@@ -106,4 +134,8 @@ column() {
     refused -n 8 --noise 1fortnight
     refused -n 8 -C ack-tree --noise 1us
     refused -n 8 --repeat 0
+    refused -n 8 --plot-ranks "$work/r.svg"
+    [[ $stderr == *"add --per-rank"* ]]
+    refused -n 8 --per-rank --plot-skew "$work/s.svg"
+    refused -n 8 --per-rank -C ack-tree
 }

@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 
 sweep=(sweep -n "4,8" -f 0..2 --kills "0,f" --repeat 3 allreduce reduce)
 broadcast=(broadcast -n "16,32" --failed "0,1" --loss "0,10" --repeat 2 -C "lame+checked,ocg,multicast+ring,baselines")
+ranks=(broadcast -n "8,16" --failed "0,9" --loss "0,10" --repeat 2 -C "lame+none,multicast+ring" --per-rank)
 gossip=(gossip -n "8,16" -a "pfcc,doubling" --flip any:flow:0@20 --bits "0,60..63" -r 2)
 
 setup() {
@@ -36,9 +37,11 @@ refused() { # WORDS COMMAND...: the table is in $work/table; the error has these
 @test "a table that is read again is printed as it was" {
     "$SIM" "${sweep[@]}" >"$work/sweep"
     "$SIM" "${broadcast[@]}" >"$work/broadcast"
+    "$SIM" "${ranks[@]}" >"$work/ranks"
     "$SIM" "${gossip[@]}" >"$work/gossip"
     "$SIM" "${sweep[@]}" --from-csv "$work/sweep" | cmp - "$work/sweep"
     "$SIM" "${broadcast[@]}" --from-csv "$work/broadcast" | cmp - "$work/broadcast"
+    "$SIM" "${ranks[@]}" --from-csv "$work/ranks" | cmp - "$work/ranks"
     "$SIM" "${gossip[@]}" --from-csv "$work/gossip" | cmp - "$work/gossip"
 }
 
@@ -61,6 +64,8 @@ refused() { # WORDS COMMAND...: the table is in $work/table; the error has these
     refused "its first line is not that of this table" "${broadcast[@]}"
     : >"$work/table"
     refused "its first line is not that of this table" "${gossip[@]}"
+    "$SIM" "${broadcast[@]}" >"$work/table"
+    refused "its first line is not that of this table" "${ranks[@]}"
     rm "$work/table"
     refused "No such file" "${gossip[@]}"
 }
