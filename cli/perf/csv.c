@@ -34,6 +34,35 @@ static void print_rows(const struct ftc_perf_table *table, int f)
     }
 }
 
+/* --per-rank: a line for each living rank. */
+static void print_ranks(const struct ftc_perf_job *job, const struct ftc_perf_table *table)
+{
+    for (int i = 0; i < table->rows; i++) {
+        const struct ftc_perf_row *row = &table->row[i];
+        for (int rank = 0; rank < job->size; rank++) {
+            if (row->rank[rank].median < 0)
+                continue;
+            printf("%s,%s,%d,", table->operation->name, row->how.algorithm, row->ranks);
+            print_size(row->bytes);
+            printf("%d,%d,%.3f,%.3f,%.3f,%.3f", row->samples, rank, row->rank[rank].median,
+                   row->rank[rank].p99, row->median, row->spread);
+            print_how(job->settings.f, &row->how);
+        }
+    }
+}
+
+static const char *head_of(const struct ftc_perf_options *options)
+{
+    if (options->kills > 0)
+        return "operation,algorithm,bytes,rank,survivors,first_us,last_us,f,dissemination,tree,"
+               "correction";
+    if (options->per_rank)
+        return "operation,algorithm,ranks,bytes,samples,rank,median_us,p99_us,slowest_us,spread_us,"
+               "f,dissemination,tree,correction";
+    return "operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,mb_per_s,"
+           "f,dissemination,tree,correction";
+}
+
 static void print_kills(const struct ftc_perf_table *table, size_t bytes, int f)
 {
     for (int i = 0; i < table->kills; i++) {
@@ -51,14 +80,12 @@ int ftc_perf_print_csv(void *arg)
     const struct ftc_perf_options *options = results->options;
     int f = results->job->settings.f;
 
-    puts(options->kills > 0
-             ? "operation,algorithm,bytes,rank,survivors,first_us,last_us,f,dissemination,tree,"
-               "correction"
-             : "operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,"
-               "mb_per_s,f,dissemination,tree,correction");
+    puts(head_of(options));
     for (int i = 0; i < results->tables; i++)
         if (options->kills > 0)
             print_kills(&results->table[i], options->sizes.first, f);
+        else if (options->per_rank)
+            print_ranks(results->job, &results->table[i]);
         else
             print_rows(&results->table[i], f);
     return 0;

@@ -35,17 +35,32 @@ static json_t *gossip_json(const struct ftc_perf_gossip *gossip)
                      "agreement_us", rounded(gossip->agreement_us));
 }
 
-static json_t *row_json(const struct ftc_perf_row *row)
+static json_t *ranks_json(const struct ftc_perf_job *job, const struct ftc_perf_row *row)
 {
-    return json_pack("{s:o*, s:s, s:o, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*, s:o*}",     //
-                     "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL, //
-                     "algorithm", row->how.algorithm, "broadcast", spread_json(&row->how),  //
-                     "ranks", row->ranks, "samples", row->samples, "batch", row->batch,     //
-                     "median_us", rounded(row->median), "p99_us", rounded(row->p99),        //
-                     "min_us", rounded(row->least), "max_us", rounded(row->most),           //
-                     "mb_per_s",
-                     row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL, "gossip",
-                     gossip_json(&row->gossip));
+    if (row->rank == NULL)
+        return NULL;
+    json_t *ranks = json_array();
+    for (int rank = 0; rank < job->size; rank++)
+        if (row->rank[rank].median >= 0)
+            json_array_append_new(ranks, json_pack("{s:i, s:f, s:f}", "rank", rank, "median_us",
+                                                   rounded(row->rank[rank].median), "p99_us",
+                                                   rounded(row->rank[rank].p99)));
+    return ranks;
+}
+
+static json_t *row_json(const struct ftc_perf_job *job, const struct ftc_perf_row *row)
+{
+    return json_pack(
+        "{s:o*, s:s, s:o, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*, s:o*, s:o*, s:o*}", //
+        "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL,         //
+        "algorithm", row->how.algorithm, "broadcast", spread_json(&row->how),          //
+        "ranks", row->ranks, "samples", row->samples, "batch", row->batch,             //
+        "median_us", rounded(row->median), "p99_us", rounded(row->p99),                //
+        "min_us", rounded(row->least), "max_us", rounded(row->most),                   //
+        "mb_per_s", row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL, "gossip",
+        gossip_json(&row->gossip), "spread_us",
+        row->rank != NULL ? json_real(rounded(row->spread)) : NULL, "by_rank",
+        ranks_json(job, row));
 }
 
 static json_t *kill_json(const struct ftc_perf_kill *kill)
@@ -54,12 +69,12 @@ static json_t *kill_json(const struct ftc_perf_kill *kill)
                      "first_us", rounded(kill->first), "last_us", rounded(kill->last));
 }
 
-static json_t *rows_json(const struct ftc_perf_table *table)
+static json_t *rows_json(const struct ftc_perf_job *job, const struct ftc_perf_table *table)
 {
     json_t *rows = json_array();
 
     for (int i = 0; i < table->rows; i++)
-        json_array_append_new(rows, row_json(&table->row[i]));
+        json_array_append_new(rows, row_json(job, &table->row[i]));
     return json_pack("{s:s, s:s, s:o}", "operation", table->operation->name, "algorithm",
                      table->how.algorithm, "rows", rows);
 }
@@ -90,7 +105,7 @@ int ftc_perf_print_json(void *arg)
     for (int i = 0; i < results->tables; i++)
         json_array_append_new(tables, options->kills > 0
                                           ? kills_json(&results->table[i], options->sizes.first)
-                                          : rows_json(&results->table[i]));
+                                          : rows_json(results->job, &results->table[i]));
     const ftc_report *set = &results->job->settings;
     struct ftc_perf_how as_set = {set->algorithm, set->dissemination, set->tree, set->correction};
     json_t *document = json_pack(

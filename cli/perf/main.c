@@ -6,8 +6,18 @@
 #include <string.h>
 
 #include "cli/perf/output.h"
+#include "cli/perf/ranks.h"
 
 enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2 };
+
+/* With --per-rank a row has room for the times of the ranks. */
+static int give_ranks(const struct ftc_perf_results *results, struct ftc_perf_row *row)
+{
+    if (!results->options->per_rank)
+        return 0;
+    row->rank = calloc((size_t)results->job->size, sizeof(row->rank[0]));
+    return row->rank != NULL ? 0 : ftc_perf_fail("out of memory");
+}
 
 static int measure_rows(struct ftc_perf_results *results, struct ftc_perf_bench *bench)
 {
@@ -20,7 +30,9 @@ static int measure_rows(struct ftc_perf_results *results, struct ftc_perf_bench 
     bench->bytes = sizes.first;
     do {
         struct ftc_perf_row *row = &table->row[table->rows];
-        rc = ftc_perf_measure(bench, row);
+        rc = give_ranks(results, row);
+        if (rc == 0)
+            rc = ftc_perf_measure(bench, row);
         if (rc != 0)
             return rc;
         if (table->rows++ == 0)
@@ -102,6 +114,16 @@ static int agree_on_seed(struct ftc_perf_options *options, struct ftc_perf_job *
     return rc;
 }
 
+static void results_free(struct ftc_perf_results *results)
+{
+    for (int i = 0; i < results->tables; i++) {
+        free(results->table[i].kill);
+        for (int row = 0; row < FTC_PERF_ROWS_MAX; row++)
+            free(results->table[i].row[row].rank);
+    }
+    free(results);
+}
+
 static int measure(struct ftc_perf_options *options, struct ftc_perf_job *job)
 {
     struct ftc_perf_results *results = calloc(1, sizeof(*results));
@@ -112,15 +134,15 @@ static int measure(struct ftc_perf_options *options, struct ftc_perf_job *job)
     results->options = options;
     int rc = ftc_perf_job_any_failed(job, job->rank == job->lead && options->plot != NULL &&
                                               ftc_perf_plot_check(options->plot) != 0);
+    if (rc == 0 && options->per_rank)
+        rc = ftc_perf_ranks_check(job);
     if (rc == 0)
         rc = agree_on_seed(options, job);
     if (rc == 0)
         rc = measure_all(results, job);
     if (rc == 0)
         rc = print_rest(results, job);
-    for (int i = 0; i < results->tables; i++)
-        free(results->table[i].kill);
-    free(results);
+    results_free(results);
     return rc;
 }
 

@@ -9,34 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/perf/ranks.h"
+
 #define SAMPLES_MIN    3
 #define CHUNKS         8      /* a time has so many chunks; after each the speed is measured anew */
 #define BATCH_US       20.0   /* so long that reading the clock twice takes less than 1 % of it */
 #define OVERLAPPING_US 1000.0 /* many times as long as ranks run ahead of each other */
 #define BATCH_MAX      100000.0
 #define WARM_UP_PART   0.1 /* this part of the time for samples */
-
-/* With the codes -20 to -29 of ftcoll.h the operation failed, but the communicator is usable. */
-static bool may_be_repeated(int rc)
-{
-    return rc <= FTC_ERR_ROOT_FAILED && rc > FTC_ERR_FENCED;
-}
-
-int ftc_perf_run(struct ftc_perf_bench *bench, uint64_t times)
-{
-    size_t count = bench->bytes / sizeof(double);
-
-    for (uint64_t i = 0; i < times; i++) {
-        int rc = bench->operation->run(bench->job, &bench->buffers, count);
-        if (rc == FTC_SUCCESS)
-            continue;
-        if (!may_be_repeated(rc))
-            return ftc_perf_check(bench->job, rc);
-        bench->failed = true;
-        bench->cause = ftc_strerror(rc);
-    }
-    return 0;
-}
 
 /* Set *us to the mean of `times` operations at the slowest rank. */
 static int run_timed(struct ftc_perf_bench *bench, uint64_t times, double *us)
@@ -212,8 +192,9 @@ static int measure_once(struct ftc_perf_bench *bench, double samples[], struct f
 
     if (rc != 0)
         return rc;
-    *row = (struct ftc_perf_row){.bytes = bench->bytes, .how = bench->how};
-    rc = take_samples(bench, us, samples, &row->samples, &row->batch);
+    *row = (struct ftc_perf_row){.bytes = bench->bytes, .how = bench->how, .rank = row->rank};
+    rc = row->rank != NULL ? ftc_perf_ranks_measure(bench, us, samples, row)
+                           : take_samples(bench, us, samples, &row->samples, &row->batch);
     if (rc == 0)
         rc = ask_gossip(bench, &row->gossip);
     if (rc != 0)

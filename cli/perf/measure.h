@@ -27,6 +27,11 @@ struct ftc_perf_gossip {
     double gossip_us, barrier_us, agreement_us;
 };
 
+/* Times of a rank, from the call of the lowest living rank: ranks.h. -1: the rank had failed. */
+struct ftc_perf_rank {
+    double median, p99;
+};
+
 /* Times in microseconds. */
 struct ftc_perf_row {
     size_t bytes;
@@ -35,9 +40,11 @@ struct ftc_perf_row {
     double median, p99, least, most;
     struct ftc_perf_how how;
     struct ftc_perf_gossip gossip;
+    struct ftc_perf_rank *rank; /* by rank; NULL without --per-rank */
+    double spread;              /* with --per-rank: between the first and the last rank */
 };
 
-/* Run the operation `times` times. An operation that fails because ranks failed is noted in
+/* run.c: run the operation `times` times. An operation that fails because ranks failed is noted in
  * bench->failed. */
 int ftc_perf_run(struct ftc_perf_bench *bench, uint64_t times);
 /* Check a result, and warm up. *us is then the time of an operation in a quick batch, the same at

@@ -51,6 +51,12 @@ static bool take_synchronise(struct ftc_perf_options *options, const char *text)
     return options->synchronise = true;
 }
 
+static bool take_per_rank(struct ftc_perf_options *options, const char *text)
+{
+    (void)text;
+    return options->per_rank = true;
+}
+
 static bool take_kills(struct ftc_perf_options *options, const char *text)
 {
     return ftc_perf_whole_read(text, 1, KILLS_MAX, &options->kills);
@@ -104,6 +110,7 @@ static const struct row rows[] = {
      take_warm_up, "a number of operations from 0 to 1000000"},
     {"synchronise", 'b', NULL, "a barrier before each operation, outside the time that is measured",
      take_synchronise, NULL},
+    {"per-rank", 'r', NULL, "time each rank, and how far apart the ranks are", take_per_rank, NULL},
     {"kill", 'k', "N",
      "kill N ranks, one after the other, and time how long the survivors take to go on", take_kills,
      "a number of ranks from 1 to 4094"},
@@ -112,8 +119,9 @@ static const struct row rows[] = {
      "a whole number below 2^63"},
     {"json", 'j', NULL, "print one JSON document instead of tables (schema 1)", take_json, NULL},
     {"csv", 'c', NULL, "print comma-separated values instead of tables", take_csv, NULL},
-    {"plot", 'p', "FILE", "also draw latency against size, as SVG (needs gnuplot)", take_plot,
-     "a path"},
+    {"plot", 'p', "FILE",
+     "also draw latency against size, or with --per-rank against rank, as SVG (needs gnuplot)",
+     take_plot, "a path"},
     {"help", 'h', NULL, "print this text, and exit", take_help, NULL},
     {"version", 'V', NULL, "print the version, and exit", take_version, NULL},
 };
@@ -233,7 +241,10 @@ static bool check(struct ftc_perf_options *options)
         return refuse(options,
                       "%s survives no death; --kill needs an operation that does: give allreduce",
                       any_baseline(options)->name);
-    if (options->plot != NULL && !any_sized(options))
+    if (options->per_rank && (options->kills > 0 || options->synchronise))
+        return refuse(options,
+                      "--per-rank goes with neither --kill nor --synchronise; leave it out");
+    if (options->plot != NULL && !options->per_rank && !any_sized(options))
         return refuse(options,
                       "--plot needs an operation that has sizes: allreduce, reduce or bcast");
     return true;
@@ -319,6 +330,11 @@ void ftc_perf_options_help(FILE *out)
         "their maximum. Sums are of double. If a rank dies, its size is measured again with the "
         "ranks that\n"
         "are left.\n\n"
+        "With --per-rank all ranks call at one moment of their clock, so they must be on one host. "
+        "The time\n"
+        "of a rank runs from the call of the lowest living rank, the root, until the rank has "
+        "returned. The\n"
+        "spread is the time from the first to the last of the other ranks.\n\n"
         "gossip is ftc_gossip_allreduce() with the settings of ftrun --set gossip.*. Each row ends "
         "with\n"
         "numbers of its last operation: the messages of a rank, and the us until all had "
@@ -334,7 +350,8 @@ void ftc_perf_options_help(FILE *out)
         "Examples:\n"
         "  ftrun -np 16 ftcoll-perf allreduce\n"
         "  ftrun -np 16 ftcoll-perf -m 8:64K --csv all\n"
-        "  ftrun -np 16 ftcoll-perf --kill 10 allreduce\n\n"
+        "  ftrun -np 16 ftcoll-perf --kill 10 allreduce\n"
+        "  ftrun -np 16 ftcoll-perf --per-rank -m 8 --plot ranks.svg bcast\n\n"
         "Exit code: 0; 1 an error, or a wrong result; 2 wrong use.\n",
         out);
 }

@@ -1,4 +1,4 @@
-/* --plot: latency against size. */
+/* --plot: latency against size, or with --per-rank against rank. */
 #include "base/gnuplot.h"
 #include "cli/perf/output.h"
 
@@ -33,11 +33,54 @@ static void write_data(const struct ftc_perf_table *table, int i, FILE *out)
     fputs("EOD\n", out);
 }
 
+/* --- against rank --- */
+
+static void write_ranks_data(const struct ftc_perf_results *results, FILE *out)
+{
+    for (int i = 0; i < results->tables; i++)
+        for (int row = 0; row < results->table[i].rows; row++) {
+            const struct ftc_perf_rank *rank = results->table[i].row[row].rank;
+            fprintf(out, "$ranks%d_%d << EOD\n", i, row);
+            for (int r = 0; r < results->job->size; r++)
+                if (rank[r].median >= 0)
+                    fprintf(out, "%d %.9f\n", r, rank[r].median / 1e6);
+            fputs("EOD\n", out);
+        }
+}
+
+static void write_ranks(const struct ftc_perf_results *results, FILE *out)
+{
+    const char *separator = "plot";
+    int colour = 0;
+
+    write_ranks_data(results, out);
+    fprintf(out,
+            "set format y '%%.0s %%cs'\nset key below height 1\nset xlabel 'rank'\n"
+            "set xrange [-0.5:%d.5]\nset yrange [0:*]\n"
+            "set title 'ftcoll %s, %d ranks: latency of each rank, median'\n",
+            results->job->size - 1, ftc_version(), results->job->size);
+    for (int i = 0; i < results->tables; i++)
+        for (int row = 0; row < results->table[i].rows; row++) {
+            fprintf(out,
+                    "%s $ranks%d_%d using 1:2 with linespoints lt %d pt 7 ps 0.4 lw 2 title '%s",
+                    separator, i, row, ++colour, results->table[i].operation->name);
+            if (results->table[i].operation->sized)
+                fprintf(out, ", %zu bytes", results->table[i].row[row].bytes);
+            fputc('\'', out);
+            separator = ",";
+        }
+    fputc('\n', out);
+}
+
 static void write_script(const void *data, FILE *out)
 {
     const struct ftc_perf_results *results = data;
     const char *separator = "plot";
 
+    if (results->options->per_rank) {
+        write_ranks(results, out);
+        return;
+    }
     write_axes(results, out);
     for (int i = 0; i < results->tables; i++)
         if (results->table[i].operation->sized)

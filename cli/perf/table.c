@@ -61,6 +61,40 @@ static void print_title(const struct ftc_perf_results *results, const struct ftc
     printf("; f %d\n", job->settings.f);
 }
 
+static void print_bytes(const struct ftc_perf_row *row)
+{
+    if (row->bytes > 0)
+        printf("%11zu", row->bytes);
+    else
+        printf("%11s", "");
+}
+
+static void print_ranks_head(const struct ftc_perf_results *results,
+                             const struct ftc_perf_table *table)
+{
+    print_title(results, table);
+    printf("# us from the call of rank %d until a rank has returned, all called together\n"
+           "# %9s %11s %11s %11s %15s\n",
+           results->job->lead, table->operation->sized ? "bytes" : "", "rank", "median", "p99",
+           "samples");
+}
+
+/* A line for each living rank, and one that sums up. */
+static void print_ranks(const struct ftc_perf_results *results, const struct ftc_perf_table *table,
+                        const struct ftc_perf_row *row)
+{
+    if (table->rows == 1)
+        print_ranks_head(results, table);
+    for (int rank = 0; rank < results->job->size; rank++)
+        if (row->rank[rank].median >= 0) {
+            print_bytes(row);
+            printf(" %11d %11.2f %11.2f %15d\n", rank, row->rank[rank].median, row->rank[rank].p99,
+                   row->samples);
+        }
+    printf("# slowest rank: median %.2f, p99 %.2f; spread %.2f\n", row->median, row->p99,
+           row->spread);
+}
+
 static void print_head(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
 {
     const char *how = results->options->synchronise ? "a barrier before each"
@@ -79,12 +113,13 @@ int ftc_perf_print_row(void *arg)
     const struct ftc_perf_table *table = &results->table[results->tables - 1];
     const struct ftc_perf_row *row = &table->row[table->rows - 1];
 
+    if (row->rank != NULL) {
+        print_ranks(results, table, row);
+        return 0;
+    }
     if (table->rows == 1)
         print_head(results, table);
-    if (row->bytes > 0)
-        printf("%11zu", row->bytes);
-    else
-        printf("%11s", "");
+    print_bytes(row);
     printf(" %11.2f %11.2f %11.2f %11.2f", row->median, row->p99, row->least, row->most);
     if (row->bytes > 0)
         printf(" %11.2f", ftc_perf_bandwidth(row));

@@ -74,6 +74,7 @@ column() {
     refused "give ftrun -np 5 or more" 4 --kill 3 allreduce
     refused "libftcoll does not have it" 4 doubling
     LD_LIBRARY_PATH=$BASELINE refused "survives no death" 4 --kill 1 doubling
+    refused "neither --kill nor --synchronise" 3 --per-rank --synchronise bcast
     refused "give ftrun -np 7 or more" 4 --kill 1 all
     [[ $stderr == *"fewer than 2"* ]]
 }
@@ -119,6 +120,35 @@ column() {
         | .f == 0 and .broadcast == $ocg and .tables[0].rows[0].broadcast == $ocg' <<<"$output"
     perf 3 -- -m 8 -t 0.01 --json bcast
     jq -e '.f == 1 and .broadcast == null' <<<"$output"
+}
+
+@test "--per-rank: a line for each rank, and how far apart they are" {
+    perf 5 --set broadcast.dissemination=tree -- --per-rank -m 8:16 -i 7 bcast barrier
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ ${lines[0]} == *"bcast of doubles; 5 ranks on "* ]]
+    [ "$(column 2 | head -n 10 | tr '\n' ' ')" = "0 1 2 3 4 0 1 2 3 4 " ]
+    [ "$(grep -c '^# slowest rank: median [0-9.]*, p99 [0-9.]*; spread [0-9.]*$' <<<"$output")" -eq 3 ]
+    perf 4 -- --per-rank -m 8 -i 7 --json allreduce
+    jq -e '.tables[0].rows[0] | .samples == 7 and .batch == 1 and .spread_us >= 0 and (.by_rank | map(.rank) == [0, 1, 2, 3]) and
+        all(.by_rank[]; .median_us <= .p99_us) and (.by_rank | map(.p99_us) | max) <= .max_us' <<<"$output"
+    perf 3 -- --per-rank -m 8 -t 0.05 --csv reduce
+    [ "${lines[0]}" = operation,algorithm,ranks,bytes,samples,rank,median_us,p99_us,slowest_us,spread_us,f,dissemination,tree,correction ]
+    [ "$(tail -n +2 <<<"$output" | cut -d , -f 6 | tr '\n' ' ')" = "0 1 2 " ]
+    for line in "${lines[@]}"; do [ "$(tr -dc , <<<"$line" | wc -c)" -eq 13 ]; done
+}
+
+@test "--per-rank: a rank that has failed has no line" {
+    perf 4 --kill 2@0.3 -- --per-rank -m 8 -t 2 --csv bcast
+    [ "$status" -eq 0 ]
+    [ "$(tail -n +2 <<<"$output" | cut -d , -f 3,6 | tr '\n' ' ')" = "3,0 3,1 3,3 " ]
+}
+
+@test "--per-rank --plot draws a curve over the ranks for each size and operation" {
+    command -v gnuplot || skip "gnuplot is not installed"
+    perf 3 --per-rank -m 8:16 -i 5 --plot x.svg bcast barrier
+    [ "$status" -eq 0 ]
+    for text in "bcast, 8 bytes" "bcast, 16 bytes" ">barrier<" "latency of each rank"; do grep -q "$text" x.svg; done
 }
 
 @test "-i: that many samples, one operation each after a barrier" {

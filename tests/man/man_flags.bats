@@ -142,6 +142,8 @@ rows() { grep -v "^#" out | grep -c .; }
 --kill :: ftrun -np 3 "$PERF" --kill 1 --seed 7 allreduce :: code 0 && err "1 of 3 ranks failed" && out "seed 7"
 -s :: ftrun -np 3 "$PERF" --kill 1 -s 7 allreduce :: code 0 && out "seed 7"
 --seed :: ftrun -np 3 "$PERF" --kill 1 --seed 8 allreduce :: code 0 && out "seed 8"
+-r :: perf -m 8 -i 2 -r --csv allreduce :: grep -q "^allreduce,self,1,8,2,0," out
+--per-rank :: perf -m 8 -i 2 --per-rank bcast :: grep -q "^# slowest rank" out
 -j :: perf -m 8 -i 2 -j allreduce :: holds ".schema == 1 and (.tables | length == 1)" out
 --json :: perf -m 8 -i 2 --json allreduce :: holds ".schema == 1 and (.tables | length == 1)" out
 -c :: perf -m 8 -i 2 -c allreduce :: lines 2 && grep -q "^operation,algorithm,ranks" out
