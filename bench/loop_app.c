@@ -7,14 +7,24 @@
  *   loop_app busy SECONDS       allreduce, then compute for some milliseconds
  *   loop_app compute SECONDS    computes, outside the library
  *   loop_app sleep SECONDS      sleeps, outside the library
+ *
+ * Two modes are applications that compute between broadcasts of rank 0. Rank 0 prints the mean time
+ * of a round in us. Each rank "computes" asleep, as on a core of its own, so that more ranks than
+ * cores do not take turns for it, and for a time that it draws, US on average and at most twice US:
+ *
+ *   loop_app bcast SECONDS US           compute, broadcast
+ *   loop_app bcast-reduce SECONDS US    compute for half as long, broadcast, compute for the other
+ *                                       half, reduce to rank 0
  */
 #include <ftcoll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #define FIRST_OPERATIONS 20
+#define ROUNDS           50 /* between two looks at the clock */
 
 static double now(void)
 {
@@ -38,21 +48,56 @@ static void nap(double seconds)
         ;
 }
 
+static void check(ftc_comm *world, int rc)
+{
+    if (rc == FTC_SUCCESS)
+        return;
+    fprintf(stderr, "loop_app: %s\n", ftc_last_error());
+    ftc_abort(world, 1);
+}
+
 /* Is the time over at any rank? Every rank gets the same answer, so all leave the loop together. */
 static int over(ftc_comm *world, double end)
 {
     int32_t mine = now() >= end, any = 0;
-    if (ftc_allreduce(&mine, &any, 1, FTC_INT32, FTC_MAX, world) != FTC_SUCCESS) {
-        fprintf(stderr, "loop_app: %s\n", ftc_last_error());
-        ftc_abort(world, 1);
-    }
+    check(world, ftc_allreduce(&mine, &any, 1, FTC_INT32, FTC_MAX, world));
     return any;
+}
+
+/* "Compute" for a time that is drawn, `mean` on average. */
+static void compute_for(double mean)
+{
+    if (mean > 0)
+        nap(2 * mean * drand48());
+}
+
+/* The applications that compute between broadcasts. */
+static void compute_rounds(ftc_comm *world, double end, double compute, int reduces)
+{
+    double value = 1, sum = 0, start = now();
+    long rounds = 0;
+
+    srand48(ftc_rank(world));
+    prctl(PR_SET_TIMERSLACK, 1); /* or every sleep takes 50 us longer */
+    do {
+        for (int i = 0; i < ROUNDS; i++) {
+            compute_for(reduces ? compute / 2 : compute);
+            check(world, ftc_bcast(&value, 1, FTC_DOUBLE, 0, world));
+            if (!reduces)
+                continue;
+            compute_for(compute / 2);
+            check(world, ftc_reduce(&value, &sum, 1, FTC_DOUBLE, FTC_SUM, 0, world));
+        }
+        rounds += ROUNDS;
+    } while (!over(world, end));
+    if (ftc_rank(world) == 0)
+        printf("%.2f\n", (now() - start) * 1e6 / (double)rounds);
 }
 
 int main(int argc, char **argv)
 {
     ftc_comm *world;
-    if (argc != 3)
+    if (argc != 3 && !(argc == 4 && strncmp(argv[1], "bcast", 5) == 0))
         return 2;
     if (ftc_init(NULL, &world) != FTC_SUCCESS) {
         fprintf(stderr, "loop_app: %s\n", ftc_last_error());
@@ -66,6 +111,8 @@ int main(int argc, char **argv)
         spin(seconds);
     else if (strcmp(mode, "sleep") == 0)
         nap(seconds);
+    else if (argc == 4)
+        compute_rounds(world, end, atof(argv[3]) / 1e6, strcmp(mode, "bcast-reduce") == 0);
     while (!over(world, end)) {
         if (strcmp(mode, "pace") == 0)
             nap(0.001);

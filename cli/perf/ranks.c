@@ -12,7 +12,7 @@
 #define CHUNKS      8     /* a time has so many chunks of samples */
 #define APART_US    200.0 /* between two calls, beside the time of the operation */
 #define APART_MAX   1e6
-#define WATCH_US    100.0 /* so long before the moment a rank looks at the clock and does not sleep */
+#define WATCH_US    100.0 /* so long before the moment a rank ends its sleep */
 #define NEVER       1e300
 
 /* What is measured: samples[] is that of ftc_perf_ranks_measure(). Times in us. */
