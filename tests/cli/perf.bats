@@ -144,6 +144,23 @@ column() {
     [ "$(tail -n +2 <<<"$output" | cut -d , -f 3,6 | tr '\n' ' ')" = "3,0 3,1 3,3 " ]
 }
 
+@test "--per-rank: ranks with another clock, as those of another host have, are refused" {
+    local boot=/proc/sys/kernel/random/boot_id
+    echo 12345678-1234 >other
+    echo "mount --bind $work/other $boot && exec \"\$@\"" >elsewhere
+    cat >on_hosts <<END
+#!/bin/sh
+[ "\$FTCOLL_RANK" != 1 ] || exec unshare -rm sh $work/elsewhere "\$@"
+exec "\$@"
+END
+    chmod +x on_hosts
+    FTCOLL_RANK=1 ./on_hosts grep -q 12345678-1234 $boot 2>/dev/null || skip "mount namespaces are not permitted here"
+    run --separate-stderr timeout -s KILL 60 "$FTRUN" -np 3 ./on_hosts "$PERF" --per-rank -m 8 -i 3 bcast
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    [[ $stderr == "ftcoll-perf: --per-rank needs one clock"*"on one host"* ]]
+}
+
 @test "--per-rank --plot draws a curve over the ranks for each size and operation" {
     command -v gnuplot || skip "gnuplot is not installed"
     perf 3 --per-rank -m 8:16 -i 5 --plot x.svg bcast barrier
