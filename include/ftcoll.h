@@ -299,7 +299,7 @@ FTC_API int ftc_barrier(ftc_comm *comm);
 #define FTC_RANK_OK     1  /* the rank is not in the set */
 #define FTC_RANK_FAILED 2  /* the rank has failed, and is not recognised */
 #define FTC_RANK_NULL   4  /* the rank has failed, and is recognised */
-#define FTC_RANK_NEW    8  /* in the set only since the matching validate call before the last */
+#define FTC_RANK_NEW    8  /* in the set only since the last validate call that sets it */
 #define FTC_RANK_OLD    16 /* every other rank */
 
 typedef struct ftc_rank_info {
@@ -308,7 +308,8 @@ typedef struct ftc_rank_info {
     int generation; /* restarts of this rank: always 0 */
 } ftc_rank_info;
 
-/* Set L to what the detector knows now, and *failed_count to the size of L. The call is local. */
+/* Set L to what the detector knows now, and *failed_count to the size of L. The call is local. It
+ * does not change G. */
 FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count);
 
 /* Set G to the agreed union of what all survivors know, L to G, and *failed_count to the size of G.
@@ -321,6 +322,11 @@ FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count);
  * length of infos. If it is less than that number, the call returns FTC_ERR_SIZE and writes
  * nothing. Otherwise it stores the number of ranks that it has written in *outcount. Members of G
  * are recognised (FTC_RANK_NULL) without a call. Both calls are local, and never change L or G.
+ *
+ * A rank is new in L if it was not in L before the last ftc_validate_local() or
+ * ftc_validate_global(), and new in G if it was not in G before the last ftc_validate_global(). So
+ * FTC_RANK_FAILED | FTC_RANK_NULL | FTC_RANK_NEW with incount 0 gives the number of failures that
+ * the last validate call found.
  */
 FTC_API int ftc_get_state_local(ftc_comm *comm, int types, int incount, int *outcount,
                                 ftc_rank_info infos[]);

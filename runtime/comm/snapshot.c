@@ -10,8 +10,8 @@
 
 int ftc_snapshot_init(struct ftc_snapshot *s, int ranks)
 {
-    struct ftc_set *sets[] = {&s->known,        &s->agreed,        &s->known_last,
-                              &s->known_before, &s->agreed_before, &s->recognized};
+    struct ftc_set *sets[] = {&s->known, &s->agreed, &s->known_before, &s->agreed_before,
+                              &s->recognized};
 
     *s = (struct ftc_snapshot){0};
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
@@ -27,7 +27,6 @@ void ftc_snapshot_fini(struct ftc_snapshot *s)
 {
     ftc_set_fini(&s->known);
     ftc_set_fini(&s->agreed);
-    ftc_set_fini(&s->known_last);
     ftc_set_fini(&s->known_before);
     ftc_set_fini(&s->agreed_before);
     ftc_set_fini(&s->recognized);
@@ -35,16 +34,15 @@ void ftc_snapshot_fini(struct ftc_snapshot *s)
 
 void ftc_snapshot_local(struct ftc_snapshot *s, const struct ftc_set *known)
 {
-    ftc_set_copy(&s->known_before, &s->known_last);
+    ftc_set_copy(&s->known_before, &s->known);
     ftc_set_copy(&s->known, known);
-    ftc_set_copy(&s->known_last, known);
 }
 
 void ftc_snapshot_global(struct ftc_snapshot *s, const struct ftc_set *agreed)
 {
     ftc_set_copy(&s->agreed_before, &s->agreed);
     ftc_set_copy(&s->agreed, agreed);
-    ftc_set_copy(&s->known, agreed);
+    ftc_snapshot_local(s, agreed); /* L = G, and the history of L moves, too */
 }
 
 static int state_of(const struct ftc_snapshot *s, bool global, int rank)
@@ -56,8 +54,8 @@ static int state_of(const struct ftc_snapshot *s, bool global, int rank)
     return FTC_RANK_FAILED;
 }
 
-/* A rank is new if it came into the set after the last but one validate of the same kind. A rank
- * that lives is not in the set, and so it is not new. */
+/* A rank is new if it was not in the set before the last validate call that set it: L - L' and
+ * G - G' of the source. A rank that lives is not in the set, and so it is not new. */
 static bool is_new(const struct ftc_snapshot *s, bool global, int rank)
 {
     const struct ftc_set *now = global ? &s->agreed : &s->known;

@@ -12,10 +12,10 @@
 #include "include/ftcoll.h"
 
 struct ftc_snapshot {
-    struct ftc_set known, agreed;            /* the snapshots L and G */
-    struct ftc_set known_last, known_before; /* L of the last validate_local, and of that before */
-    struct ftc_set agreed_before;            /* G of the last but one validate_global */
-    struct ftc_set recognized;               /* ranks given to ftc_recognize() */
+    struct ftc_set known, agreed; /* the snapshots L and G */
+    struct ftc_set known_before;  /* L before the last validate call of either kind */
+    struct ftc_set agreed_before; /* G before the last validate_global */
+    struct ftc_set recognized;    /* ranks given to ftc_recognize() */
 };
 
 int ftc_snapshot_init(struct ftc_snapshot *snapshot, int ranks); /* FTC_ERR_NOMEM */

@@ -254,11 +254,16 @@ void ftc_ledger_check_broadcast(struct ftc_ledger *l, int rank, int op,
                            root);
 }
 
+int ftc_ledger_counts_in(const struct ftc_ledger *l, const struct ftc_value *value, int rank)
+{
+    if (value->buffer == NULL || value->size != counts_size(l) || place_of(l, rank) < 0)
+        return -1;
+    return count_in(l, value, rank);
+}
+
 int ftc_ledger_counts(const struct ftc_ledger *l, int op, int at, int rank)
 {
     struct ftc_value value = ftc_ledger_result(l, op, at);
 
-    if (value.buffer == NULL || value.size != counts_size(l) || place_of(l, rank) < 0)
-        return -1;
-    return count_in(l, &value, rank);
+    return ftc_ledger_counts_in(l, &value, rank);
 }

@@ -251,9 +251,12 @@ static int start_send(struct ftc_timed *t, int rank)
     p->send_after = t->now + ftc_cost_gap(cost, message->size);
     p->busy = t->now + t->overhead;
     t->result->quiet = later(t->result->quiet, p->busy);
-    if (t->trace != NULL)
+    if (t->trace != NULL) {
         ftc_trace_message(t->trace, t->now, rank, message->datagram ? "multicasts" : "sends", "to",
                           message->datagram ? -1 : (int)item.peer, message->buffer, message->size);
+        ftc_trace_contribution(t->trace, t->ledger, rank, (int)item.peer, message->buffer,
+                               ftc_value_offset(message->size - message->payload));
+    }
     if (message->datagram)
         return cast(t, rank, message);
     uint64_t way = flight(t, rank, (int)item.peer, message->size);

@@ -9,11 +9,12 @@
 
 #define SHOWN_OPERATIONS 40 /* operations that the table shows */
 #define SHOWN_DEATHS     6
+#define DRAWN_RANKS      64
 
 struct run {
     struct ftc_timed_options common;
     struct ftc_cost cost;
-    bool trace, json;
+    bool trace, json, draw;
 };
 
 static int take_cost(void *command, const char *text)
@@ -38,6 +39,13 @@ static int take_trace(void *command, const char *text)
     return 0;
 }
 
+static int take_draw(void *command, const char *text)
+{
+    (void)text;
+    ((struct run *)command)->draw = true;
+    return 0;
+}
+
 static int take_json(void *command, const char *text)
 {
     (void)text;
@@ -51,6 +59,9 @@ static const struct ftc_option options[] = {
     FTC_TIMED_OPTIONS,
     {"kill", 'k', "K", "number of ranks that die (default: 0)", take_kill},
     {"trace", 't', NULL, "print each step before the result", take_trace},
+    {"draw", 0, NULL,
+     "print a graph for Graphviz: each contribution, and the ranks whose values are in it",
+     take_draw},
     {"json", 'j', NULL, "print the result in JSON, for scripts (schema 1)", take_json},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -61,7 +72,9 @@ const struct ftc_usage ftc_run_usage = {
                "promise is kept.",
     .examples = "  ftcoll-sim -n 65536 -f 3 allreduce --kill 5 --seed 7\n"
                 "  ftcoll-sim -n 1024 bcast --dissemination lame --arity 4 --cost L=2,o=1\n"
-                "  ftcoll-sim -n 7 -f 1 reduce --kill 1 --kill-at start --trace\n",
+                "  ftcoll-sim -n 7 -f 1 reduce --kill 1 --kill-at start --trace\n"
+                "  ftcoll-sim -n 7 -f 1 reduce --kill 1 --kill-kind head --kill-at start --draw | "
+                "dot -Tsvg\n",
     .option = options,
 };
 
@@ -231,9 +244,15 @@ static int check(const struct ftc_setup *setup, const struct run *run)
         return ftc_error_set(FTC_ERR_ARG,
                              "no operation is named; give one, such as ftcoll-sim -n %d allreduce",
                              setup->member.ranks);
-    if (run->trace && run->json)
-        return ftc_error_set(
-            FTC_ERR_ARG, "--trace and --json exclude each other; run twice, it is the same run");
+    if (run->trace + run->json + run->draw > 1)
+        return ftc_error_set(FTC_ERR_ARG, "--trace, --json and --draw exclude each other; run "
+                                          "again, it is the same run");
+    if (run->draw && (setup->member.ranks > DRAWN_RANKS || setup->program.length > 1 ||
+                      !ftc_program_combines(setup->program.operation)))
+        return ftc_error_set(FTC_ERR_ARG,
+                             "--draw draws one reduce or allreduce of at most %d ranks; name one, "
+                             "and fewer ranks, or take --trace",
+                             DRAWN_RANKS);
     return 0;
 }
 
@@ -261,8 +280,10 @@ static int run_and_show(const struct ftc_setup *setup, const struct run *run, in
         ftc_timed_options_settings(&run->common, &run->cost, setup->seed);
     struct ftc_timed_result result;
     int code = FTC_SIM_EXIT_OK;
-    int rc =
-        ftc_timed_run(&setup->member, &setup->program, &timed, run->trace ? stdout : NULL, &result);
+
+    timed.graph = run->draw;
+    int rc = ftc_timed_run(&setup->member, &setup->program, &timed,
+                           run->trace || run->draw ? stdout : NULL, &result);
 
     if (rc != 0)
         return complain(rc == FTC_ERR_ARG ? FTC_SIM_EXIT_USAGE : FTC_SIM_EXIT_ERROR);
@@ -270,7 +291,7 @@ static int run_and_show(const struct ftc_setup *setup, const struct run *run, in
         putchar('\n');
     if (run->json)
         rc = print_json(setup, &timed, &result);
-    else
+    else if (!run->draw)
         print_table(setup, &timed, &result);
     if (rc != 0)
         code = complain(FTC_SIM_EXIT_ERROR);
@@ -290,7 +311,7 @@ int ftc_command_run(int argc, char **argv)
     int code;
 
     ftc_timed_options_init(&run.common);
-    run.trace = run.json = false;
+    run.trace = run.json = run.draw = false;
     int rc = ftc_cost_parse(&run.cost, "rdma");
     if (rc != 0)
         return complain(FTC_SIM_EXIT_ERROR);

@@ -60,7 +60,7 @@ static int die(struct ftc_timed *t, int rank)
     if (p->member == NULL)
         return 0; /* it was fenced, or it found its own memory damaged */
     if (t->trace != NULL)
-        ftc_trace_line(t->trace, t->now, rank, "dies");
+        ftc_trace_death(t->trace, t->now, rank);
     ftc_ledger_dies(t->ledger, rank, p->member);
     ftc_member_destroy(p->member);
     p->member = NULL;
@@ -185,7 +185,7 @@ static int init(struct ftc_timed *t)
     t->process = calloc((size_t)t->n, sizeof(*t->process));
     t->result->operation = calloc((size_t)t->program->length + 1, sizeof(*t->result->operation));
     t->result->delivery = malloc((size_t)t->n * sizeof(*t->result->delivery));
-    t->ledger = ftc_ledger_new(&t->members, t->program, &t->mortal);
+    t->ledger = ftc_ledger_new(&t->members, t->program, t->set->graph ? NULL : &t->mortal);
     if (rc != 0 || t->process == NULL || t->result->operation == NULL ||
         t->result->delivery == NULL || t->ledger == NULL)
         return FTC_ERR_NOMEM;
@@ -221,7 +221,7 @@ static int run(const struct ftc_member_settings *members, const struct ftc_progr
                const struct ftc_timed_settings *settings, FILE *out,
                struct ftc_timed_result *result)
 {
-    struct ftc_trace trace = ftc_trace_new(out, members->ranks);
+    struct ftc_trace trace = ftc_trace_new(out, members->ranks, settings->graph);
     struct ftc_timed t = {.set = settings,
                           .program = program,
                           .members = *members,
@@ -236,6 +236,7 @@ static int run(const struct ftc_member_settings *members, const struct ftc_progr
         rc = ftc_error_set(FTC_ERR_NOMEM, "out of memory for %d ranks; simulate fewer", t.n);
     else
         rc = play(&t);
+    ftc_trace_end(&trace);
     fini(&t);
     return rc;
 }

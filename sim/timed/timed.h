@@ -50,6 +50,8 @@ struct ftc_timed_settings {
     /* deaths come before this time; 0: before the end of a run without deaths */
     uint64_t horizon_ns;
     uint64_t seed;
+    /* the trace is the edges of a graph: the contributions, and the ranks that each counts */
+    bool graph;
 };
 
 struct ftc_timed_operation {

@@ -133,6 +133,7 @@ run --burst :: changes -n 8 --kill 3 allreduce -- --burst :: changed
 run -k :: sim -n 8 -k 2 allreduce :: out "2 deaths"
 run --kill :: sim -n 8 --kill 2 allreduce :: out "2 deaths"
 run -t :: sim -n 4 -t allreduce :: out "rank 1  calls allreduce, op 0"
+run --draw :: sim -n 4 --draw allreduce :: out '1 -> 0 [label="0,1,2,3"]'
 run --trace :: sim -n 4 --trace allreduce :: out "rank 1  calls allreduce, op 0"
 run -j :: sim -n 4 -j allreduce :: holds ".schema == 1 and .ranks == 4" out
 run --json :: sim -n 4 --json allreduce :: holds ".schema == 1 and .ranks == 4" out

@@ -84,6 +84,53 @@ bats_require_minimum_version 1.5.0
     [[ $output == *"rank 0  has TREE from 2"* && $output != *"rank 0  has TREE from 1"* ]]
 }
 
+# drawn OPTIONS...: the graph of a reduce of seven ranks, one edge or dead rank a line, in order.
+drawn() {
+    "$SIM" -n 7 reduce --kill 1 --kill-at start --draw "$@" | sed -n 's/constraint=false, //; s/^    \([0-9].*\)/\1/p' | LC_ALL=C sort
+}
+
+@test "figure 2 of the paper: up-correction, then the tree, and what each message counts" {
+    diff - <(drawn -f 1 --kill-kind head) <<'END'
+1 [style=filled]
+2 -> 0 [label="2,3,4,5,6"]
+2 -> 1 [style=dashed, label="2"]
+3 -> 1 [label="3,4"]
+3 -> 4 [style=dashed, label="3"]
+4 -> 2 [label="3,4"]
+4 -> 3 [style=dashed, label="4"]
+5 -> 1 [label="5,6"]
+5 -> 6 [style=dashed, label="5"]
+6 -> 2 [label="5,6"]
+6 -> 5 [style=dashed, label="6"]
+END
+}
+
+@test "figure 1 of the paper: without up-correction the failed rank's subtree does not reach the root" {
+    diff - <(drawn -f 0 --kill-kind others --seed 17) <<'END'
+1 -> 0 [label="1,3,6"]
+2 [style=filled]
+3 -> 1 [label="3,6"]
+4 -> 2 [label="4"]
+5 -> 2 [label="5"]
+6 -> 3 [label="6"]
+END
+}
+
+@test "--draw draws one reduce or allreduce, and nothing else" {
+    run "$SIM" -n 5 -f 1 allreduce --draw
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "digraph contributions {" ]
+    [ "${lines[-1]}" = "}" ]
+    [[ $output == *'1 -> 0 [label="1,2,3,4"]'* ]]
+    refused -n 4 barrier --draw
+    refused -n 4 reduce reduce --draw
+    refused -n 65 reduce --draw
+    [[ $stderr == *"at most 64 ranks"* ]]
+    refused -n 4 reduce --draw --trace
+    refused -n 4 reduce --kill 4 --draw
+    [ -z "$output" ]
+}
+
 @test "the same seed gives the same run, another one another" {
     "$SIM" -n 100 -f 2 allreduce*3 --kill 5 --think 2us --seed 5 --trace >"$work/a"
     "$SIM" -n 100 -f 2 allreduce*3 --kill 5 --think 2us --seed 5 --trace >"$work/b"

@@ -9,12 +9,12 @@ setup() {
     if [ -n "${ALGORITHM:-}" ]; then export FTCOLL_COLLECTIVES_ALGORITHM=$ALGORITHM; fi
 }
 
-@test "a death between count and fetch changes nothing; new and old; G is the same everywhere" {
+@test "a death between count and fetch changes nothing; new is new once; G is the same everywhere" {
     for scheme in list count bit; do
         for share in piggyback off; do
             for f in 0 2; do
                 echo "$scheme $share f $f"
-                timeout -s KILL 60 "$FTRUN" -np 6 -f "$f" --set failure_info.scheme="$scheme" \
+                timeout -s KILL 60 "$FTRUN" -np 7 -f "$f" --set failure_info.scheme="$scheme" \
                     --set failure_info.share="$share" "$VALIDATE_APP"
             done
         done

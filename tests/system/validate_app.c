@@ -1,6 +1,6 @@
 /*
  * The validate calls in a running job whose ranks die between count and fetch. validate.bats runs
- * it under ftrun with 6 ranks. Each survivor checks its own sets, and that all saw the same G.
+ * it under ftrun with 7 ranks. Each survivor checks its own sets, and that all saw the same G.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -13,9 +13,10 @@
 #include "ftcoll.h"
 #include "node/segment/segment.h"
 
-#define RANKS   6
+#define RANKS   7
 #define FIRST   0 /* the coordinator dies first */
 #define SECOND  3
+#define THIRD   1
 #define LIMIT_S 30
 
 struct app {
@@ -130,10 +131,30 @@ static void agree(const struct app *app, unsigned expected)
     CHECK(app, least == mine && most == mine);
 }
 
-/* Ranks die, one by one, in the middle of validate_global. Every survivor counts the same. */
+/* "if L' = L before MPI_Comm_validate_local or MPI_Comm_validate_global was called, then
+ * failed_array contains the list of processes in the set L - L'": THIRD is new once. */
+static void third_death(const struct app *app)
+{
+    int count = -1;
+    CHECK(app, ftc_barrier(app->world) == FTC_SUCCESS); /* THIRD has made its checks, too */
+    die(app, THIRD, 3);
+    for (int call = 0; call < 3; call++) {
+        CHECK(app, ftc_validate_global(app->world, &count) == FTC_SUCCESS && count == 3);
+        CHECK(app, local_ranks(app, FTC_RANK_NULL | FTC_RANK_NEW, call == 0) ==
+                       (call == 0 ? 1u << THIRD : 0));
+        global_ranks(app, FTC_RANK_NULL | FTC_RANK_NEW, call == 0);
+        local_ranks(app, FTC_RANK_NULL | FTC_RANK_OLD, 3 - (call == 0));
+    }
+    CHECK(app, ftc_validate_local(app->world, &count) == FTC_SUCCESS && count == 3);
+    local_ranks(app, FTC_RANK_FAILED | FTC_RANK_NULL | FTC_RANK_NEW, 0);
+}
+
+/* Ranks die, one by one, in the middle of validate_global. Every survivor counts the same, and what
+ * a call adds to the sets is new in both. */
 static void deaths_within(const struct app *app)
 {
-    for (int round = 0; round < 3; round++) {
+    CHECK(app, ftc_barrier(app->world) == FTC_SUCCESS); /* all have made their checks */
+    for (int round = 0, before = 3; round < 3; round++) {
         int count = -1;
         int32_t least = 0, most = 0;
         if (app->rank == RANKS - 1 - round && round < 2)
@@ -141,8 +162,11 @@ static void deaths_within(const struct app *app)
         CHECK(app, ftc_validate_global(app->world, &count) == FTC_SUCCESS);
         CHECK(app, ftc_allreduce(&count, &least, 1, FTC_INT32, FTC_MIN, app->world) == FTC_SUCCESS);
         CHECK(app, ftc_allreduce(&count, &most, 1, FTC_INT32, FTC_MAX, app->world) == FTC_SUCCESS);
-        CHECK(app, least == most && count >= 2 && count <= 4);
-        CHECK(app, round < 2 || count == 4);
+        CHECK(app, least == most && count >= before && count <= 5);
+        CHECK(app, round < 2 || count == 5);
+        local_ranks(app, FTC_RANK_NULL | FTC_RANK_NEW, count - before);
+        global_ranks(app, FTC_RANK_NULL | FTC_RANK_NEW, count - before);
+        before = count;
     }
 }
 
@@ -161,6 +185,7 @@ int main(void)
     first_death(&app);
     second_death(&app);
     agree(&app, 1u << FIRST | 1u << SECOND);
+    third_death(&app);
     deaths_within(&app);
     ftc_segment_detach(app.segment);
     CHECK(&app, ftc_finalize(app.world) == FTC_SUCCESS);
