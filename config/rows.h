@@ -195,4 +195,4 @@
 
     ENUM("log", "level", log_level, level_names, "warn",
         "The least important kind of log line that is written.", COMMON),
-    /* clang-format on */
+/* clang-format on */
