@@ -1,16 +1,20 @@
 #!/usr/bin/env bats
-# Files and paths that the documents name must exist: files in links, and paths of the tree in
-# `code`. ROOT is the source tree.
+# Files and paths that the documents name must exist: files in links, paths of the tree in `code`, and
+# functions and tests of papers.md. ROOT is the source tree.
 
 setup() {
     cd "$ROOT" || return 1
 }
 
 # shellcheck disable=SC2016 # backquotes as they stand there
-cited_paths() {
-    grep -oE '`[^`]+`' docs/contributing.md | tr -d '`' | tr ' ' '\n' | sed 's/[,;:)]*$//' |
+code_of() { # DOCUMENT: the words that it has in `code`
+    grep -oE '`[^`]+`' "$1" | tr -d '`' | tr ' ' '\n' | sed 's/[,;:)]*$//' | sort -u
+}
+
+cited_paths() { # DOCUMENT
+    code_of "$1" |
         grep -E '^(base|bench|cli|collectives|config|detector|docs|include|launcher|man|node|runtime|scripts|sim|tests|transport)/[A-Za-z0-9_./-]+$' |
-        grep -v NAME | sort -u
+        grep -v NAME
 }
 
 @test "relative links lead to files" {
@@ -27,14 +31,37 @@ cited_paths() {
     [ "$missing" -eq 0 ]
 }
 
-@test "paths that contributing.md names are in the tree" {
-    local path missing=0
-    while read -r path; do
-        [ -e "$path" ] || {
-            echo "docs/contributing.md: $path"
-            missing=1
-        }
-    done < <(cited_paths)
+@test "paths that contributing.md and papers.md name are in the tree" {
+    local document path missing=0
+    for document in docs/contributing.md docs/design/papers.md; do
+        while read -r path; do
+            [ -e "$path" ] || {
+                echo "$document: $path"
+                missing=1
+            }
+        done < <(cited_paths "$document")
+    done
+    [ "$missing" -eq 0 ]
+}
+
+# A row of papers.md names a test behind its file: `tests/room/test_it.c`, `what_it_tests`.
+@test "functions and tests that papers.md names exist where it says" {
+    local line word file missing=0
+    while read -r line; do
+        file=
+        while read -r word; do
+            case $word in
+            */*.[ch]) file=$word ;;
+            *.* | MPI_*) ;; # a setting, a file without functions, a name of a source
+            *_*_*)
+                grep -qw -- "${word%%(*}" "${file:-include/ftcoll.h}" || {
+                    echo "docs/design/papers.md: $word is not in $file"
+                    missing=1
+                }
+                ;;
+            esac
+        done < <(grep -oE '`[a-zA-Z0-9_./()]+`' <<<"$line" | tr -d '`')
+    done < <(grep '^|' docs/design/papers.md)
     [ "$missing" -eq 0 ]
 }
 
