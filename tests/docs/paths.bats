@@ -7,12 +7,12 @@ setup() {
 }
 
 # shellcheck disable=SC2016 # backquotes as they stand there
-code_of() { # DOCUMENT: the words that it has in `code`
-    grep -oE '`[^`]+`' "$1" | tr -d '`' | tr ' ' '\n' | sed 's/[,;:)]*$//' | sort -u
+in_code() { # reads text, prints what it has in `code`
+    grep -oE '`[^`]+`' | tr -d '`'
 }
 
 cited_paths() { # DOCUMENT
-    code_of "$1" |
+    in_code <"$1" | tr ' ' '\n' | sed 's/[,;:)]*$//' | sort -u |
         grep -E '^(base|bench|cli|collectives|config|detector|docs|include|launcher|man|node|runtime|scripts|sim|tests|transport)/[A-Za-z0-9_./-]+$' |
         grep -v NAME
 }
@@ -52,7 +52,7 @@ cited_paths() { # DOCUMENT
         while read -r word; do
             case $word in
             */*.[ch]) file=$word ;;
-            *.* | MPI_*) ;; # a setting, a file without functions, a name of a source
+            *' '* | *.* | MPI_*) ;; # a command, a setting, a file without functions, a name of a source
             *_*_*)
                 grep -qw -- "${word%%(*}" "${file:-include/ftcoll.h}" || {
                     echo "docs/design/papers.md: $word is not in $file"
@@ -60,7 +60,7 @@ cited_paths() { # DOCUMENT
                 }
                 ;;
             esac
-        done < <(grep -oE '`[a-zA-Z0-9_./()]+`' <<<"$line" | tr -d '`')
+        done < <(in_code <<<"$line")
     done < <(grep '^|' docs/design/papers.md)
     [ "$missing" -eq 0 ]
 }
