@@ -39,9 +39,10 @@ struct ftc_member_settings ftc_choice_member(const struct ftc_config *config, in
 {
     struct ftc_member_settings member = ftc_config_member(config, ranks, self);
 
-    if (config->reduce_direct == 0 && nodes > 1)
+    bool by_subtrees = config->reduce_tree == FTC_REDUCE_CHAIN; /* a chain is there to be seen */
+    if (config->reduce_direct == 0 && nodes > 1 && !by_subtrees)
         member.direct = DIRECT_BETWEEN_NODES;
-    if (config->reduce_doubling == 0 && nodes > 1)
+    if (config->reduce_doubling == 0 && nodes > 1 && !by_subtrees)
         member.doubling = DOUBLING_BETWEEN_NODES;
     member.flips = flips;
     if (refuse_two_levels(config, &member, nodes) != NULL)
@@ -68,8 +69,7 @@ static const char *board_refuses(const struct ftc_choice_job *job,
         return "the ranks are on several nodes, which share no memory";
     return job->config->algorithm == FTC_ALGORITHM_CORRECTED
                ? "[collectives] algorithm is corrected"
-               : "[broadcast] dissemination, [integrity] mode, [drill] flip or [transport] order "
-                 "asks for messages";
+               : ftc_config_asks_for_messages(job->config);
 }
 
 static const char *board_masks(const struct ftc_choice_job *job,
