@@ -357,10 +357,15 @@ typedef struct ftc_report {
      * allreduce between nodes), "levels" (two levels on several nodes), "exchange", "direct" or
      * "tree" (by messages among all ranks), "gossip", or "self" (a job of one rank). */
     const char *algorithm;
-    int f; /* failures that one operation masks without a second round */
+    /* How many failures this operation masked without a second round, whichever ranks die but its
+     * root or coordinator, and whenever: the size of the job less 1 where that is any number (on
+     * the board, in direct operations and in broadcasts), [job] f in groups and trees, 0 in an
+     * exchange, a ring, gossip and two levels. ftcoll(7) has the table. */
+    int f;
     /* How the result spread by messages: [broadcast] dissemination, tree and correction, but the
-     * tree where multicast left the work to it. Before the first operation: how results would
-     * spread. NULL: by no message, or not at all (a plain reduce). */
+     * tree where multicast left the work to it; "exchange" or "ring", with "none" and "none", where
+     * that brought it to all. Before the first operation: how the result of a barrier would spread.
+     * NULL: by no message, or not at all (a plain reduce). */
     const char *dissemination, *tree, *correction;
     const char *integrity; /* [integrity] mode: "none", "checksum" or "vote"; always "none" where no
                             * messages go, since the mode needs them */
@@ -369,6 +374,13 @@ typedef struct ftc_report {
                             * the root alone knows it. So it is with the next two fields */
     int corrupt_count;     /* wrong results; with FTC_ERR_CORRUPT: results of which some are */
     const int *corrupt;    /* the first rank of the subtree of each, ascending; valid as `failed` */
+    /* How many failures are behind this result: ranks that did not contribute, as far as this
+     * operation met their failures. On the board, in the ring and in gossip: ranks whose input is
+     * left out for the first time. In an exchange: 0. Otherwise what [failure_info] scheme carries:
+     * with `list` the size of the list; with `count` the count, in which one failure counts for
+     * each rank that waited for it in vain; with `bit` -1 (not known), except in direct
+     * operations. After a plain reduce the root alone knows it. */
+    int write_offs;
 } ftc_report;
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
 

@@ -44,8 +44,8 @@ static int participants(const struct ftc_choice_job *job)
 /* The board and direct operations mask any number, so f is kept there, too. */
 static const char *masks(const struct ftc_choice_job *job)
 {
-    if (job->config->f == 0 || messages(job) != NULL ||
-        ftc_exchange_refuses(&job->member, &barrier, participants(job)) != NULL)
+    if (job->config->f == 0 ||
+        !ftc_choice_exchanges(job, &barrier, ftc_choice_of(job, &barrier, FTC_CHOICE_BOARD)))
         return NULL;
     return "allreduces, barriers and validates are an exchange, which masks no failure; "
            "reduce.doubling = 1 makes them mask as many";
@@ -123,7 +123,7 @@ static const char *spreading(const struct ftc_choice_job *job)
            "lower";
 }
 
-/* The functions below name first what the setting belongs to: to set that asks for messages, too. */
+/* The functions below first name what the setting belongs to. That asks for messages, too. */
 static const char *arity(const struct ftc_choice_job *job)
 {
     return job->config->tree != FTC_TREE_BINOMIAL ? messages(job)
