@@ -4,8 +4,8 @@
  * need. All others are for experts. Each file that includes this one says what a row becomes. */
 /* clang-format off */
     INT("job", "f", MASKS, f, 0, 4095, "1", "",
-        "How many failures an operation by groups and trees masks without a second round. In shared "
-        "memory any number is masked, in an exchange none. Less than the number of ranks.", COMMON),
+        "How many failures an operation by groups and trees masks without a second round. Others mask "
+        "any number or none: ftcoll(7), WHAT F DOES. Less than the number of ranks.", COMMON),
 
     INT("detector", "heartbeat_period_ms", NOTHING, heartbeat_period_ms, 1, 60000, "250", "ms",
         "Time between two heartbeats of a process.", COMMON),

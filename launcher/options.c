@@ -249,7 +249,9 @@ static int take_version(struct ftc_command *command, const char *value)
 
 static const struct option_row rows[] = {
     {"np", 'n', "N", take_np, "number of ranks, 1 to 4096 (also -n N)"},
-    {NULL, 'f', "F", take_f, "failures that one operation masks without a second round (job.f)"},
+    {NULL, 'f', "F", take_f,
+     "failures that an operation by groups and trees masks (job.f); ftcoll(7) says what others "
+     "mask"},
     {NULL, 'x', "VAR[=VALUE]", take_variable,
      "an environment variable for the ranks; may be repeated"},
     {"engine", 0, "auto|local|slurm|pmix", take_engine,

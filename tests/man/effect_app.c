@@ -5,7 +5,8 @@
  *   [ftrun options] effect_app WORD[:NUMBER]...
  *
  * The words are allreduce, reduce, bcast and gossip (NUMBER doubles), barrier, sleep (NUMBER ms),
- * die and stop (rank NUMBER does), report, and status (rank NUMBER runs the command in $EFFECT_STATUS).
+ * die and stop (rank NUMBER does), report, and status (rank NUMBER runs the command in
+ * $EFFECT_STATUS).
  */
 #include <ftcoll.h>
 #include <signal.h>
