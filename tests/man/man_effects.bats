@@ -92,6 +92,24 @@ try_row() { # DIRECTORY SETTING COMMAND
     [ "$status" -ne 0 ]
 }
 
+@test "the report says how many failures are behind a result, and how many deaths the operation masked" {
+    local with=() algorithm f write_offs options
+    cd "$BATS_TEST_TMPDIR"
+    while read -r algorithm f write_offs options; do
+        # shellcheck disable=SC2086 # several options
+        job -np 6 -f 2 $options -- die:3 barrier report >out
+        echo "$options: $(cat out err)"
+        grep -qxE -- "$algorithm, f $f, .* $write_offs write-offs" out
+    done <<'TABLE'
+board 5 1
+tree 2 1 --set collectives.algorithm=corrected
+tree 2 [12] --set failure_info.scheme=count
+tree 2 -1 --set failure_info.scheme=bit
+direct 5 1 --set collectives.algorithm=corrected --set reduce.direct=8
+exchange 0 1 --set collectives.algorithm=corrected --set reduce.doubling=8
+TABLE
+}
+
 # The rows that wait for a time limit come first, at once.
 rows() {
     local port=$((20000 + RANDOM % 10000))
