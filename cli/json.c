@@ -196,6 +196,9 @@ static json_t *settings_json(const char *text)
 static json_t *broadcast_json(const struct ftc_status_broadcast *broadcast)
 {
     const char *name = ftc_combination_name(broadcast->dissemination, broadcast->correction);
+    if (broadcast->exchange)
+        return json_pack("{s:s, s:s, s:s, s:n}", "dissemination", "exchange", "tree", "none",
+                         "correction", "none", "name");
     if (!broadcast->known)
         return json_null();
     return json_pack("{s:s, s:s, s:s, s:s?}",                                           //

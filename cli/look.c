@@ -343,10 +343,12 @@ static void look_choice(struct ftc_status *status, const struct ftc_config *conf
     enum ftc_choice_id id = ftc_choice_of(&job, &barrier, FTC_CHOICE_BOARD);
 
     snprintf(status->algorithm, sizeof(status->algorithm), "%s", ftc_choice_name((int)id));
-    status->broadcast = (struct ftc_status_broadcast){.known = id != FTC_CHOICE_BOARD,
-                                                      .dissemination = job.member.dissemination,
-                                                      .tree = job.member.tree.tree,
-                                                      .correction = job.member.correction};
+    status->broadcast =
+        (struct ftc_status_broadcast){.known = id != FTC_CHOICE_BOARD,
+                                      .exchange = ftc_choice_exchanges(&job, &barrier, id),
+                                      .dissemination = job.member.dissemination,
+                                      .tree = job.member.tree.tree,
+                                      .correction = job.member.correction};
 }
 
 /* The settings cannot be read if another version wrote them, or if none were written. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/wrap.h"
 
 struct row {
     const char *name;
@@ -140,11 +141,12 @@ bool ftc_status_option(int i, struct ftc_option_text *text)
     return true;
 }
 
-void ftc_status_options_help(FILE *out)
+static void print_help(const void *arg, FILE *out)
 {
+    (void)arg;
     fputs("usage: ftcoll-status [options] [JOB]\n"
           "Show your jobs on this machine. With JOB, or when there is only one job, show its "
-          "ranks, who waits\n"
+          "ranks, who waits "
           "for whom, and its failed sets. Else show a list of jobs. It only reads: only --stacks "
           "disturbs a job.\n\n",
           out);
@@ -169,4 +171,9 @@ void ftc_status_options_help(FILE *out)
           "Exit code: 0; 1 no such job, or an error; 2 wrong use; 3 a job that was shown has "
           "failed ranks.\n",
           out);
+}
+
+void ftc_status_options_help(FILE *out)
+{
+    ftc_wrap(print_help, NULL, out);
 }

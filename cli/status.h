@@ -137,7 +137,8 @@ struct ftc_status_stack {
 
 /* How decisions are spread by messages. A setting "auto" is replaced by what it stands for. */
 struct ftc_status_broadcast {
-    bool known; /* false: no messages, or the configuration does not say */
+    bool known;    /* false: no messages, or the configuration does not say */
+    bool exchange; /* an exchange brings the result to all, and nothing spreads it */
     enum ftc_dissemination dissemination;
     enum ftc_tree tree;
     enum ftc_correction correction;

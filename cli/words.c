@@ -153,7 +153,9 @@ char *ftc_status_broadcast(const struct ftc_status_broadcast *broadcast, char te
     bool tree = broadcast->dissemination == FTC_DISSEMINATION_TREE;
 
     text[0] = '\0';
-    if (broadcast->known)
+    if (broadcast->exchange)
+        snprintf(text, FTC_STATUS_TEXT, "exchange");
+    else if (broadcast->known)
         snprintf(text, FTC_STATUS_TEXT, "%s%s%s%s%s + %s%s", name != NULL ? name : "",
                  name != NULL ? " (" : "", tree ? ftc_tree_name(broadcast->tree) : "",
                  tree ? " " : "", ftc_dissemination_name(broadcast->dissemination),

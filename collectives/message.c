@@ -124,7 +124,7 @@ static bool message_has_contribution(enum ftc_message_kind kind)
 
 static size_t decision_size(const struct ftc_decision *decision)
 {
-    size_t size = 1 + ftc_wire_set_size(&decision->failed) + 8;
+    size_t size = 1 + ftc_wire_set_size(&decision->failed) + 8 + 4;
 
     return decision->verdict.compared > 0 ? size + 4 + ftc_wire_set_size(&decision->verdict.wrong)
                                           : size;
@@ -191,6 +191,7 @@ static void write_decision(struct ftc_writer *w, const struct ftc_decision *deci
     ftc_write_u8(w, (uint8_t)(status | (verdict->compared > 0 ? STATUS_VERDICT : 0)));
     ftc_write_set(w, &decision->failed);
     write_ballot(w, decision->ballot);
+    ftc_write_u32(w, decision->write_offs);
     if (verdict->compared == 0)
         return;
     ftc_write_u32(w, verdict->compared);
@@ -234,7 +235,7 @@ size_t ftc_message_decide_most(int ranks, size_t value)
 {
     size_t set = 4 + (size_t)ftc_set_words(ranks) * 8; /* the longest form of a set */
 
-    return ftc_value_offset(HEAD_FIXED + set + (1 + set + 8 + 4 + set) + 4 + 8) + value;
+    return ftc_value_offset(HEAD_FIXED + set + (1 + set + 8 + 4 + 4 + set) + 4 + 8) + value;
 }
 
 struct ftc_buffer *ftc_message_encode(const struct ftc_message *message, enum ftc_scheme scheme)
@@ -354,6 +355,7 @@ static int read_decision(struct ftc_reader *r, struct ftc_message *message, int 
         decision->status = statuses[status];
     ftc_read_set(r, &decision->failed);
     decision->ballot = read_ballot(r);
+    decision->write_offs = ftc_read_u32(r);
     return (word & STATUS_VERDICT) != 0 ? read_verdict(r, &decision->verdict, ranks) : 0;
 }
 

@@ -17,7 +17,7 @@
  * A decision has this form. The status is 0 (success), 1 (ROOT_FAILED) or 2 (CORRUPT), plus 4 if
  * there is a verdict.
  *
- *   u8 status | failed set | u32 i | u32 s | [verdict: u32 compared, set]
+ *   u8 status | failed set | u32 i | u32 s | u32 write-offs | [verdict: u32 compared, set]
  *
  * The form of the failure information depends on the scheme: a set (`list`); a u32, which is twice
  * the number of write-offs plus the bit (`count`); or the bit in a u8 (`bit`).
@@ -73,6 +73,8 @@ struct ftc_vote_verdict {
     struct ftc_set wrong;
 };
 
+#define FTC_WRITE_OFFS_UNKNOWN UINT32_MAX
+
 /* D: what an operation delivers, the same everywhere. It never changes after it was made. It is
  * reference-counted. */
 struct ftc_decision {
@@ -81,6 +83,9 @@ struct ftc_decision {
     struct ftc_value value;
     struct ftc_set failed;
     struct ftc_ballot_id ballot; /* the ballot that first decided it */
+    /* Failures behind the value, as far as the failure information told its decider.
+     * FTC_WRITE_OFFS_UNKNOWN: the scheme is `bit`, which does not count. */
+    uint32_t write_offs;
     struct ftc_vote_verdict verdict;
 };
 /* A decision with status success, no value and an empty failed set. NULL: out of memory. */

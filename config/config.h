@@ -144,6 +144,36 @@ enum ftc_config_type {
     FTC_CONFIG_LIST, /* int8_t[]: indices of names in the given order, each once at most, then -1 */
 };
 
+/* What must run in a job for a setting to have an effect in it. ftc_choice_idle() says whether it
+ * does. */
+enum ftc_config_need {
+    FTC_NEEDS_NOTHING,   /* the setting has an effect in every job */
+    FTC_NEEDS_PEERS,     /* two ranks or more */
+    FTC_NEEDS_HOSTS,     /* several hosts */
+    FTC_NEEDS_MESSAGES,  /* operations by messages */
+    FTC_NEEDS_MASKS,     /* operations that mask f failures, or more */
+    FTC_NEEDS_SUBTREES,  /* a reduce up subtrees */
+    FTC_NEEDS_HEAP,      /* subtrees that are heaps */
+    FTC_NEEDS_DIRECT,    /* operations that could be direct */
+    FTC_NEEDS_EXCHANGE,  /* operations that could be an exchange */
+    FTC_NEEDS_SPREADING, /* results that spread by the dissemination that is set */
+    FTC_NEEDS_ARITY,     /* a broadcast tree that has an arity */
+    FTC_NEEDS_DISTANCE,  /* a correction that has a distance */
+    FTC_NEEDS_PACE,      /* a correction that sends at a pace */
+    FTC_NEEDS_PATIENCE,  /* ranks that wait with patience */
+    FTC_NEEDS_ROUNDS,    /* gossip of results */
+    FTC_NEEDS_HOPS,      /* gossip of results that counts time */
+    FTC_NEEDS_MULTICAST, /* multicast */
+    FTC_NEEDS_CARRIER,   /* multicast, or multicast.transport off */
+    FTC_NEEDS_RING,      /* large allreduces round a ring */
+    FTC_NEEDS_LARGE,     /* the same, or collectives.large off */
+    FTC_NEEDS_COMPARED,  /* messages; with vote: results that can be compared */
+    FTC_NEEDS_TCP,       /* channels or agents that use TCP */
+    FTC_NEEDS_VERBS,     /* channels that use verbs */
+    FTC_NEEDS_DRILLS,    /* a drill that draws */
+    FTC_NEEDS
+};
+
 /* A row of the schema. */
 struct ftc_config_key {
     const char *section, *key;
@@ -154,6 +184,7 @@ struct ftc_config_key {
     const char *fallback;     /* the default, as text */
     const char *unit;         /* "ms", "" */
     bool common;              /* most users need it; else it is for experts */
+    enum ftc_config_need need;
 };
 extern const struct ftc_config_key ftc_config_schema[];
 extern const size_t ftc_config_schema_size;
@@ -184,6 +215,7 @@ struct ftc_settings {
     char *source[64]; /* "default", "/etc/ftcoll.ini:3", "FTCOLL_JOB_F", "--set"; owned */
     char *lock[64];   /* the line of /etc/ftcoll.ini that locks the key, or NULL; owned */
     bool locks_hold;  /* true: a locked key takes no other value any more */
+    bool common[64];  /* the value is from /etc/ftcoll.ini or the user's file, for all jobs */
 };
 
 int ftc_settings_init(struct ftc_settings *settings); /* the defaults */
@@ -232,11 +264,24 @@ void ftc_config_fit(struct ftc_member_settings *member, int ranks);
 bool ftc_config_leaves_node(const struct ftc_config *config);
 /* Is this carrier (enum ftc_carrier of node/segment/segment.h) in transport.order? */
 bool ftc_config_goes_by(const struct ftc_config *config, int carrier);
+/* Which setting asks for messages instead of the board, in words such as "[integrity] mode asks for
+ * messages"; NULL: none does. */
+const char *ftc_config_asks_for_messages(const struct ftc_config *config);
 /* collectives.algorithm. Auto is decided for a job of so many nodes. */
 enum ftc_config_collectives ftc_config_algorithm(const struct ftc_config *config, int nodes);
 
+/* Was this key (its index in the schema) given by any source? */
+bool ftc_settings_named(const struct ftc_settings *settings, size_t index);
+/* The same, by a source that is for this job and not for all, and with another value than the
+ * default. */
+bool ftc_settings_chosen(const struct ftc_settings *settings, size_t index);
+
 /* Print keys with value, source, range, default and help, for `--print-config`: all keys, or those
- * that are common or do not have their default. The text can be read as an INI file. */
-void ftc_settings_print(const struct ftc_settings *settings, bool all, FILE *out);
+ * that are common or were named. idle(need, arg) says why a setting with that need has no effect in
+ * the job, or NULL; the keys that were named are marked so. idle NULL: none is. The text can be
+ * read as an INI file. */
+typedef const char *ftc_settings_idle_fn(enum ftc_config_need need, void *arg);
+void ftc_settings_print(const struct ftc_settings *settings, bool all, ftc_settings_idle_fn *idle,
+                        void *arg, FILE *out);
 
 #endif

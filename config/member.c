@@ -96,18 +96,32 @@ bool ftc_config_goes_by(const struct ftc_config *c, int carrier)
     return false;
 }
 
-/* Does the configuration need messages instead of the board? It does if it names a dissemination or
- * a carrier, or wants results checked or damaged. */
-static bool wants_messages(const struct ftc_config *c)
+/* The board has one way to collect and none to spread, names all failed ranks and shares them. A
+ * value that says otherwise is there to be seen. A value that only tunes an algorithm, such as an
+ * arity, does not choose the algorithm. */
+const char *ftc_config_asks_for_messages(const struct ftc_config *c)
 {
-    return c->dissemination != FTC_CONFIG_DISSEMINATION_AUTO ||
-           c->integrity != FTC_INTEGRITY_NONE || c->drill_flip[0] != '\0' ||
-           ftc_config_leaves_node(c);
+    if (c->dissemination != FTC_CONFIG_DISSEMINATION_AUTO)
+        return "[broadcast] dissemination asks for messages";
+    if (c->correction != FTC_CONFIG_CORRECTION_AUTO && c->correction != FTC_CONFIG_CORRECTION_NONE)
+        return "[broadcast] correction asks for messages";
+    if (c->tree != FTC_TREE_BINOMIAL)
+        return "[broadcast] tree asks for messages";
+    if (c->reduce_tree != FTC_REDUCE_HEAP)
+        return "[reduce] tree asks for messages";
+    if (c->scheme != FTC_SCHEME_LIST || c->share != FTC_SHARE_PIGGYBACK)
+        return "[failure_info] scheme or share asks for messages";
+    if (c->large == FTC_CONFIG_LARGE_RING)
+        return "[collectives] large asks for messages";
+    if (c->integrity != FTC_INTEGRITY_NONE || c->drill_flip[0] != '\0')
+        return "[integrity] mode or [drill] flip asks for messages";
+    return ftc_config_leaves_node(c) ? "[transport] order asks for messages" : NULL;
 }
 
 enum ftc_config_collectives ftc_config_algorithm(const struct ftc_config *c, int nodes)
 {
     if (c->algorithm != FTC_ALGORITHM_AUTO)
         return c->algorithm;
-    return nodes > 1 || wants_messages(c) ? FTC_ALGORITHM_CORRECTED : FTC_ALGORITHM_BOARD;
+    return nodes > 1 || ftc_config_asks_for_messages(c) != NULL ? FTC_ALGORITHM_CORRECTED
+                                                                : FTC_ALGORITHM_BOARD;
 }

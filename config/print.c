@@ -73,7 +73,27 @@ static void print_source(const char *source, FILE *out)
         fputc((unsigned char)*source < 0x20 ? '?' : *source, out);
 }
 
-static void print_key(const struct ftc_settings *settings, size_t index, FILE *out)
+bool ftc_settings_named(const struct ftc_settings *settings, size_t index)
+{
+    return strcmp(settings->source[index], "default") != 0;
+}
+
+bool ftc_settings_chosen(const struct ftc_settings *settings, size_t index)
+{
+    const struct ftc_config_key *key = &ftc_config_schema[index];
+    char text[FTC_CONFIG_TEXT], fallback[FTC_CONFIG_TEXT];
+    struct ftc_config defaults = {0};
+
+    if (!ftc_settings_named(settings, index) || settings->common[index] ||
+        ftc_config_parse(key, key->fallback, "default", &defaults) != FTC_SUCCESS)
+        return false;
+    ftc_config_format(key, &settings->value, text, sizeof(text));
+    ftc_config_format(key, &defaults, fallback, sizeof(fallback));
+    return strcmp(text, fallback) != 0;
+}
+
+static void print_key(const struct ftc_settings *settings, size_t index, const char *idle,
+                      FILE *out)
 {
     const struct ftc_config_key *key = &ftc_config_schema[index];
     char text[FTC_CONFIG_TEXT];
@@ -86,6 +106,8 @@ static void print_key(const struct ftc_settings *settings, size_t index, FILE *o
         fputs(". Locked by: ", out);
         print_source(settings->lock[index], out);
     }
+    if (idle != NULL)
+        fprintf(out, "\n# No effect in this job: %s.", idle);
     ftc_config_format(key, &settings->value, text, sizeof(text));
     fprintf(out, "\n%s =%s%s\n", key->key, text[0] != '\0' ? " " : "", text);
 }
@@ -105,10 +127,11 @@ static void print_alias(FILE *out)
 static bool is_shown(const struct ftc_settings *settings, size_t index)
 {
     return ftc_config_schema[index].common || settings->lock[index] != NULL ||
-           strcmp(settings->source[index], "default") != 0;
+           ftc_settings_named(settings, index);
 }
 
-void ftc_settings_print(const struct ftc_settings *settings, bool all, FILE *out)
+void ftc_settings_print(const struct ftc_settings *settings, bool all, ftc_settings_idle_fn *idle,
+                        void *arg, FILE *out)
 {
     const char *section = "";
     for (size_t i = 0; i < ftc_config_schema_size; i++) {
@@ -121,6 +144,7 @@ void ftc_settings_print(const struct ftc_settings *settings, bool all, FILE *out
             if (strcmp(section, ftc_config_alias.section) == 0)
                 print_alias(out);
         }
-        print_key(settings, i, out);
+        bool asks = idle != NULL && ftc_settings_named(settings, i);
+        print_key(settings, i, asks ? idle(ftc_config_schema[i].need, arg) : NULL, out);
     }
 }

@@ -288,6 +288,8 @@ int ftc_settings_read_standard(struct ftc_settings *settings)
     if (rc == FTC_SUCCESS && path != NULL)
         rc = ftc_settings_read_file(settings, path, false);
     free(path);
+    for (size_t i = 0; rc == FTC_SUCCESS && i < ftc_config_schema_size; i++)
+        settings->common[i] = ftc_settings_named(settings, i);
     return rc;
 }
 

@@ -37,42 +37,42 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", "tra
 #define IS_COMMON(help, common, ...) common
 
 #define FIELD(name) offsetof(struct ftc_config, name), sizeof(((struct ftc_config *)NULL)->name)
-#define INT(section, key, field, minimum, maximum, fallback, unit, ...)                            \
+#define INT(section, key, needs, field, minimum, maximum, fallback, unit, ...)                     \
     {                                                                                              \
         section, key, FTC_CONFIG_INT, FIELD(field), minimum, maximum, NULL, fallback, unit,        \
-            IS_COMMON(__VA_ARGS__, false, false)                                                   \
+            IS_COMMON(__VA_ARGS__, false, false), FTC_NEEDS_##needs                                \
     }
-#define BOOL(section, key, field, fallback, ...)                                                   \
+#define BOOL(section, key, needs, field, fallback, ...)                                            \
     {                                                                                              \
         section, key, FTC_CONFIG_BOOL, FIELD(field), 0, 0, NULL, fallback, "",                     \
-            IS_COMMON(__VA_ARGS__, false, false)                                                   \
+            IS_COMMON(__VA_ARGS__, false, false), FTC_NEEDS_##needs                                \
     }
-#define ENUM(section, key, field, names, fallback, ...)                                            \
+#define ENUM(section, key, needs, field, names, fallback, ...)                                     \
     {                                                                                              \
         section, key, FTC_CONFIG_ENUM, FIELD(field), 0, 0, names, fallback, "",                    \
-            IS_COMMON(__VA_ARGS__, false, false)                                                   \
+            IS_COMMON(__VA_ARGS__, false, false), FTC_NEEDS_##needs                                \
     }
-#define PERCENT(section, key, field, maximum, fallback, ...)                                       \
+#define PERCENT(section, key, needs, field, maximum, fallback, ...)                                \
     {                                                                                              \
         section, key, FTC_CONFIG_PERCENT, FIELD(field), 0, maximum, NULL, fallback, "%",           \
-            IS_COMMON(__VA_ARGS__, false, false)                                                   \
+            IS_COMMON(__VA_ARGS__, false, false), FTC_NEEDS_##needs                                \
     }
-#define STRING(section, key, field, fallback, ...)                                                 \
+#define STRING(section, key, needs, field, fallback, ...)                                          \
     {                                                                                              \
         section, key, FTC_CONFIG_STRING, FIELD(field), 0, 0, NULL, fallback, "",                   \
-            IS_COMMON(__VA_ARGS__, false, false)                                                   \
+            IS_COMMON(__VA_ARGS__, false, false), FTC_NEEDS_##needs                                \
     }
 
-#define LIST(section, key, field, names, fallback, ...)                                            \
+#define LIST(section, key, needs, field, names, fallback, ...)                                     \
     {                                                                                              \
         section, key, FTC_CONFIG_LIST, FIELD(field), 0, 0, names, fallback, "",                    \
-            IS_COMMON(__VA_ARGS__, false, false)                                                   \
+            IS_COMMON(__VA_ARGS__, false, false), FTC_NEEDS_##needs                                \
     }
 
-#define FRACTION(section, key, field, fallback, ...)                                               \
+#define FRACTION(section, key, needs, field, fallback, ...)                                        \
     {                                                                                              \
         section, key, FTC_CONFIG_FRACTION, FIELD(field), 0, 0, NULL, fallback, "",                 \
-            IS_COMMON(__VA_ARGS__, false, false)                                                   \
+            IS_COMMON(__VA_ARGS__, false, false), FTC_NEEDS_##needs                                \
     }
 
 const struct ftc_config_key ftc_config_schema[] = {

@@ -78,6 +78,7 @@ int ftc_settings_apply(struct ftc_settings *settings, const char *section, const
     }
     free(settings->source[index]);
     settings->source[index] = copy;
+    settings->common[index] = false;
     return FTC_SUCCESS;
 }
 
@@ -123,6 +124,7 @@ static bool copy_texts(char *const *from, char **to)
 int ftc_settings_draft(const struct ftc_settings *settings, struct ftc_settings *draft)
 {
     struct ftc_settings copy = {.value = settings->value, .locks_hold = settings->locks_hold};
+    memcpy(copy.common, settings->common, sizeof(copy.common));
     if (!copy_texts(settings->source, copy.source) || !copy_texts(settings->lock, copy.lock)) {
         ftc_settings_fini(&copy);
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory while reading the settings");

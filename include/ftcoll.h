@@ -4,8 +4,9 @@
  * A job is a group of n processes, the ranks 0..n-1. `ftrun -np n -f f ./app` starts it, or another
  * launcher with PMIx does. Ranks may die at any moment. Each collective operation still finishes on
  * every surviving rank, and all survivors get one consistent result. f is the number of failures
- * that one operation masks without a second round. More failures cost time, not correctness; see
- * "Deaths and rounds" below. Failed ranks keep their numbers, and the operations of the survivors
+ * that an operation by groups and trees masks without a second round; other algorithms mask any
+ * number, or none. More failures cost time, not correctness; see "Deaths and rounds" below. Failed
+ * ranks keep their numbers, and the operations of the survivors
  * leave them out.
  *
  * Conventions. A function that can fail returns FTC_SUCCESS (0) or a negative code FTC_ERR_*. If it
@@ -188,22 +189,10 @@ FTC_API int ftc_size(const ftc_comm *comm);
 
 /*
  * Deaths and rounds. An operation tries to decide its result in one round. A rank that dies
- * meanwhile may cost another round. The result is then later, but no less correct. The table says
- * which deaths an allreduce masks without another round.
- *
- *   algorithm                                        deaths masked without another round
- *   -----------------------------------------------  ------------------------------------------
- *   shared memory, up to 128 KiB                     any number
- *   shared memory, more than 128 KiB                 any number in the first 128 KiB, then none
- *   messages: a reduce, then a broadcast             up to f, but not that of the coordinator
- *   messages: an exchange ([reduce] doubling)        none
- *   messages: round a ring ([collectives] large)     none
- *
- * Ranks use shared memory if all of them are on one node, unless a setting asks for messages. With
- * two levels ([collectives] levels) only one rank of each node, its delegate, sends messages. The
- * rows "a reduce, then a broadcast" and "an exchange" then count nodes instead of ranks. The death
- * of a delegate costs another round if a rank of its node lives on. That of any other rank is
- * masked.
+ * meanwhile may cost another round. The result is then later, but no less correct. The algorithm by
+ * which the operation runs decides which deaths it masks, and whether f matters: "WHAT F DOES" in
+ * ftcoll(7) and docs/tutorial.md have the table. `ftrun --print-algorithms` prints the algorithms
+ * of a job, and ftc_report names that of the last operation, with what it masked.
  */
 
 /*
@@ -211,7 +200,7 @@ FTC_API int ftc_size(const ftc_comm *comm);
  * the same bits everywhere. It holds the input of every rank that was alive when it was decided. It
  * holds the input of a failed rank entirely or not at all. send may be FTC_IN_PLACE; otherwise it
  * must not overlap recv. Both must be aligned for the type. count may be 0. Any number of deaths is
- * survived; the table "Deaths and rounds" says which of them cost another round.
+ * survived; "Deaths and rounds" says which of them cost another round.
  * Errors: FTC_ERR_ARG, FTC_ERR_TYPE. With [integrity] mode = vote also FTC_ERR_CORRUPT, at every
  * survivor: results that should be equal differ, and no majority says which one is right. That is
  * so with f = 1, or if only two results are left to compare. recv is unchanged and no input is
@@ -357,10 +346,15 @@ typedef struct ftc_report {
      * allreduce between nodes), "levels" (two levels on several nodes), "exchange", "direct" or
      * "tree" (by messages among all ranks), "gossip", or "self" (a job of one rank). */
     const char *algorithm;
-    int f; /* failures that one operation masks without a second round */
+    /* How many failures this operation masked without a second round, whichever ranks die but its
+     * root or coordinator, and whenever: the size of the job less 1 where that is any number (on
+     * the board, in direct operations and in broadcasts), [job] f in groups and trees, 0 in an
+     * exchange, a ring, gossip and two levels. ftcoll(7) has the table. */
+    int f;
     /* How the result spread by messages: [broadcast] dissemination, tree and correction, but the
-     * tree where multicast left the work to it. Before the first operation: how results would
-     * spread. NULL: by no message, or not at all (a plain reduce). */
+     * tree where multicast left the work to it; "exchange" or "ring", with "none" and "none", where
+     * that brought it to all. Before the first operation: how the result of a barrier would spread.
+     * NULL: by no message, or not at all (a plain reduce). */
     const char *dissemination, *tree, *correction;
     const char *integrity; /* [integrity] mode: "none", "checksum" or "vote"; always "none" where no
                             * messages go, since the mode needs them */
@@ -369,6 +363,13 @@ typedef struct ftc_report {
                             * the root alone knows it. So it is with the next two fields */
     int corrupt_count;     /* wrong results; with FTC_ERR_CORRUPT: results of which some are */
     const int *corrupt;    /* the first rank of the subtree of each, ascending; valid as `failed` */
+    /* How many failures are behind this result: ranks that did not contribute, as far as this
+     * operation met their failures. On the board, in the ring and in gossip: ranks whose input is
+     * left out for the first time. In an exchange: 0. Otherwise what [failure_info] scheme carries:
+     * with `list` the size of the list; with `count` the count, in which one failure counts for
+     * each rank that waited for it in vain; with `bit` -1 (not known), except in direct
+     * operations. After a plain reduce the root alone knows it. */
+    int write_offs;
 } ftc_report;
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
 

@@ -1,12 +1,14 @@
-/* Printing the choice of algorithms. */
+/* Printing the choice of algorithms, and settings that have no effect. */
 #include "launcher/choices.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "collectives/values/flip.h"
+#include "config/value.h"
 #include "node/board/level.h"
 #include "runtime/choice/choice.h"
+#include "runtime/choice/effect.h"
 
 #define RANKS_DEFAULT 4
 #define SIZES         4
@@ -142,6 +144,20 @@ static void print(const struct ftc_choice_job *job, FILE *out)
     }
 }
 
+/* `flips` must outlive the job. ftc_flips_parse() does not fail: the settings were checked. */
+static struct ftc_choice_job make_job(const struct ftc_command *command,
+                                      const struct ftc_config *config, int nodes,
+                                      struct ftc_flips *flips)
+{
+    int ranks = command->np > 0 ? command->np : RANKS_DEFAULT;
+    bool any = ftc_flips_parse(config->drill_flip, flips) == FTC_SUCCESS && ftc_flips_any(flips);
+
+    return (struct ftc_choice_job){
+        .config = config,
+        .nodes = nodes,
+        .member = ftc_choice_member(config, ranks, nodes, 0, any ? flips : NULL)};
+}
+
 int ftc_command_print_algorithms(const struct ftc_command *command, const struct ftc_config *config,
                                  FILE *out)
 {
@@ -157,14 +173,52 @@ int ftc_command_print_algorithms(const struct ftc_command *command, const struct
                              "collectives.algorithm is board, in memory of one host, and there are "
                              "%d: set it to auto",
                              nodes);
-    int rc = ftc_flips_parse(config->drill_flip, &flips);
-    if (rc != FTC_SUCCESS)
-        return rc;
-    struct ftc_choice_job job = {
-        .config = config,
-        .nodes = nodes,
-        .member =
-            ftc_choice_member(config, ranks, nodes, 0, ftc_flips_any(&flips) ? &flips : NULL)};
+    struct ftc_choice_job job = make_job(command, config, nodes, &flips);
     print(&job, out);
     return FTC_SUCCESS;
+}
+
+/* --- settings without effect --- */
+
+static const char *idle(enum ftc_config_need need, void *arg)
+{
+    return ftc_choice_idle(arg, need);
+}
+
+void ftc_command_print_config(const struct ftc_command *command,
+                              const struct ftc_settings *settings, FILE *out)
+{
+    struct ftc_flips flips;
+    struct ftc_choice_job job =
+        make_job(command, &settings->value, command->nodes > 0 ? command->nodes : 1, &flips);
+
+    ftc_settings_print(settings, command->all, idle, &job, out);
+}
+
+void ftc_command_tell_idle(const struct ftc_command *command, const struct ftc_settings *settings,
+                           int nodes, FILE *out)
+{
+    const char *why[sizeof(settings->source) / sizeof(settings->source[0])] = {0};
+    char value[FTC_CONFIG_TEXT];
+    struct ftc_flips flips;
+    struct ftc_choice_job job = make_job(command, &settings->value, nodes, &flips);
+
+    for (size_t i = 0; i < ftc_config_schema_size; i++)
+        if (ftc_settings_chosen(settings, i))
+            why[i] = ftc_choice_idle(&job, ftc_config_schema[i].need);
+    for (size_t i = 0; i < ftc_config_schema_size; i++) {
+        const char *cause = why[i], *between = "ftrun: no effect in this job: ";
+        for (size_t j = i; cause != NULL && j < ftc_config_schema_size; j++) {
+            if (why[j] == NULL || strcmp(why[j], cause) != 0)
+                continue;
+            const struct ftc_config_key *key = &ftc_config_schema[j];
+            ftc_config_format(key, &settings->value, value, sizeof(value));
+            fprintf(out, "%s%s.%s = %s (%s)", between, key->section, key->key, value,
+                    settings->source[j]);
+            between = ", ";
+            why[j] = NULL;
+        }
+        if (cause != NULL)
+            fprintf(out, ": %s\n", cause);
+    }
 }

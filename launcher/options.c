@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/wrap.h"
 #include "collectives/values/flip.h"
 #include "node/segment/segment.h"
 
@@ -248,7 +249,9 @@ static int take_version(struct ftc_command *command, const char *value)
 
 static const struct option_row rows[] = {
     {"np", 'n', "N", take_np, "number of ranks, 1 to 4096 (also -n N)"},
-    {NULL, 'f', "F", take_f, "failures that one operation masks without a second round (job.f)"},
+    {NULL, 'f', "F", take_f,
+     "failures that an operation by groups and trees masks (job.f); ftcoll(7) says what others "
+     "mask"},
     {NULL, 'x', "VAR[=VALUE]", take_variable,
      "an environment variable for the ranks; may be repeated"},
     {"engine", 0, "auto|local|slurm|pmix", take_engine,
@@ -395,8 +398,9 @@ void ftc_command_fini(struct ftc_command *command)
     *command = (struct ftc_command){.action = FTC_ACTION_RUN};
 }
 
-void ftc_command_help(FILE *out)
+static void print_help(const void *arg, FILE *out)
 {
+    (void)arg;
     fputs("usage: ftrun -np N [options] [--] program [arguments]\n"
           "Start N ranks of a program that uses ftcoll, watch them, and tell the survivors who "
           "failed.\n\n",
@@ -410,26 +414,32 @@ void ftc_command_help(FILE *out)
             snprintf(name, sizeof(name), "%s%s%s%s", strcmp(row->name, "np") == 0 ? "-" : "--",
                      row->name, row->argument != NULL ? " " : "",
                      row->argument != NULL ? row->argument : "");
-        fprintf(out, "  %-30s %s\n", name, row->help);
+        fprintf(out, "  %-30s  %s\n", name, row->help);
     }
-    fputs("\n"
-          "Exit code:\n"
-          "  0     every survivor exited with 0, and no more than --max-failures ranks failed\n"
-          "  1     an error of ftrun\n"
-          "  2     wrong use\n"
-          "  113   this host was cut off from most of the other hosts of the job\n"
-          "  124   the time of --timeout was over\n"
-          "  126   the program cannot be executed\n"
-          "  127   the program was not found\n"
-          "  other more than --max-failures ranks failed: the code of the first of them, 1 if that "
-          "is 0\n"
-          "        otherwise: the code of the first survivor that exits with another code than 0\n"
-          "        after ftc_abort(): the code that it was given\n"
-          "        A rank that was killed by a signal counts as 128 + signal.\n"
-          "Settings come from these sources; what is named later wins: /etc/ftcoll.ini,\n"
-          "~/.config/ftcoll.ini, the file of FTCOLL_CONFIG, the file of --config, variables\n"
-          "FTCOLL_SECTION_KEY, -f and --set.\n",
-          out);
+    fputs(
+        "\n"
+        "Exit code:\n"
+        "  0      every survivor exited with 0, and no more than --max-failures ranks failed\n"
+        "  1      an error of ftrun\n"
+        "  2      wrong use\n"
+        "  113    this host was cut off from most of the other hosts of the job\n"
+        "  124    the time of --timeout was over\n"
+        "  126    the program cannot be executed\n"
+        "  127    the program was not found\n"
+        "  other  more than --max-failures ranks failed: the code of the first of them, 1 if that "
+        "is 0\n"
+        "         otherwise: the code of the first survivor that exits with another code than 0\n"
+        "         after ftc_abort(): the code that it was given\n"
+        "         A rank that was killed by a signal counts as 128 + signal.\n"
+        "Settings come from these sources; what is named later wins: /etc/ftcoll.ini,\n"
+        "~/.config/ftcoll.ini, the file of FTCOLL_CONFIG, the file of --config, variables\n"
+        "FTCOLL_SECTION_KEY, -f and --set.\n",
+        out);
+}
+
+void ftc_command_help(FILE *out)
+{
+    ftc_wrap(print_help, NULL, out);
 }
 
 /* Index of job.f in the schema. */

@@ -3,16 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/wrap.h"
 #include "include/ftcoll.h"
 #include "sim/options.h"
 
-static void print_usage(FILE *out)
+static void print_usage(const void *arg, FILE *out)
 {
+    (void)arg;
     fputs("usage: ftcoll-sim [options] OPERATION...\n"
           "       ftcoll-sim COMMAND [options] [OPERATION...]\n\n",
           out);
     for (const struct ftc_sim_command *command = ftc_sim_commands; command->name != NULL; command++)
-        fprintf(out, "  %-10s %s\n", command->name, command->summary);
+        fprintf(out, "  %-9s  %s\n", command->name, command->summary);
     fputs("\nftcoll-sim COMMAND --help explains its options. Operations: allreduce, reduce, bcast, "
           "barrier, "
           "validate, finalize.\n"
@@ -61,11 +63,11 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        print_usage(stderr);
+        ftc_wrap(print_usage, NULL, stderr);
         return FTC_SIM_EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_usage(stdout);
+        ftc_wrap(print_usage, NULL, stdout);
         return finish(FTC_SIM_EXIT_OK);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/wrap.h"
 
 #define RANKS_MAX    1048576
 #define OPTIONS_MAX  64 /* options of a command plus the common ones */
@@ -477,7 +478,7 @@ static void print_option(const struct ftc_option *option, const char *help, FILE
                  argument);
     else
         snprintf(name, sizeof(name), "    --%s%s%s", option->name, space, argument);
-    fprintf(out, "  %-*s %s", HELP_COLUMN, name, help);
+    fprintf(out, "  %-*s  %s", HELP_COLUMN, name, help);
 }
 
 /* Further values of a setting beside those of its key. NULL: none. */
@@ -503,8 +504,8 @@ static void print_common(const struct ftc_usage *usage, const struct row *row, F
     const struct ftc_config_key *key =
         alias ? &ftc_config_alias : &ftc_config_schema[find_key(row->key)];
     print_option(&row->option, ftc_config_help(key), out);
-    fprintf(out, "\n  %-*s %s (%s%s%s", HELP_COLUMN, "", row->key, key->fallback, alias ? "" : ": ",
-            ftc_config_allowed(key, allowed, sizeof(allowed)));
+    fprintf(out, "\n  %-*s  %s (%s%s%s", HELP_COLUMN, "", row->key, key->fallback,
+            alias ? "" : ": ", ftc_config_allowed(key, allowed, sizeof(allowed)));
     for (const char *const *word = more_words(row); word != NULL && *word != NULL; word++)
         fprintf(out, ", %s", *word);
     fputs(")\n", out);
@@ -539,8 +540,10 @@ bool ftc_setup_common(const struct ftc_usage *usage, int i, struct ftc_option_te
     return true;
 }
 
-void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
+static void print_help(const void *arg, FILE *out)
 {
+    const struct ftc_usage *usage = arg;
+
     fprintf(out, "usage: %s\n%s\n", usage->synopsis, usage->summary);
     if (usage->option != NULL)
         fputc('\n', out);
@@ -555,9 +558,14 @@ void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
             print_common(usage, &rows[i], out);
     if (usage->examples != NULL)
         fprintf(out, "\nExamples:\n%s", usage->examples);
-    fputs("\nExit code: 0; 1 an error; 2 wrong use; 3 a promise of the protocol was broken;\n4 "
+    fputs("\nExit code: 0; 1 an error; 2 wrong use; 3 a promise of the protocol was broken; 4 "
           "explore "
           "reached a limit "
           "before it had seen all states.\n",
           out);
+}
+
+void ftc_setup_help(const struct ftc_usage *usage, FILE *out)
+{
+    ftc_wrap(print_help, usage, out);
 }

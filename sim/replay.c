@@ -43,7 +43,7 @@ static const struct ftc_option options[] = {
 const struct ftc_usage ftc_replay_usage = {
     .synopsis = "ftcoll-sim replay -n N [options] OPERATION...",
     .summary = "Run operations under one exact schedule and check every promise at each step. The "
-               "oldest pending\n"
+               "oldest pending "
                "event happens next, unless --schedule says otherwise.",
     .examples = "  ftcoll-sim replay -n 4 -f 1 --scheme bit --ops allreduce,bcast:1 --crash 0@17 "
                 "--lose 0:2@3 "

@@ -11,16 +11,16 @@ static void print_size(size_t bytes)
     putchar(',');
 }
 
-static void print_how(int f, const struct ftc_perf_how *how)
+static void print_how(const struct ftc_perf_how *how)
 {
-    printf(",%d", f);
+    printf(",%d", how->f);
     if (how->dissemination != NULL)
         printf(",%s,%s,%s\n", how->dissemination, how->tree, how->correction);
     else
         puts(",,,");
 }
 
-static void print_rows(const struct ftc_perf_table *table, int f)
+static void print_rows(const struct ftc_perf_table *table)
 {
     for (int i = 0; i < table->rows; i++) {
         const struct ftc_perf_row *row = &table->row[i];
@@ -30,7 +30,7 @@ static void print_rows(const struct ftc_perf_table *table, int f)
                row->least, row->most);
         if (row->bytes > 0)
             printf("%.3f", ftc_perf_bandwidth(row));
-        print_how(f, &row->how);
+        print_how(&row->how);
     }
 }
 
@@ -46,7 +46,7 @@ static void print_ranks(const struct ftc_perf_job *job, const struct ftc_perf_ta
             print_size(row->bytes);
             printf("%d,%d,%.3f,%.3f,%.3f,%.3f", row->samples, rank, row->rank[rank].median,
                    row->rank[rank].p99, row->median, row->spread);
-            print_how(job->settings.f, &row->how);
+            print_how(&row->how);
         }
     }
 }
@@ -63,14 +63,14 @@ static const char *head_of(const struct ftc_perf_options *options)
            "f,dissemination,tree,correction";
 }
 
-static void print_kills(const struct ftc_perf_table *table, size_t bytes, int f)
+static void print_kills(const struct ftc_perf_table *table, size_t bytes)
 {
     for (int i = 0; i < table->kills; i++) {
         const struct ftc_perf_kill *kill = &table->kill[i];
         printf("%s,%s,", table->operation->name, table->how.algorithm);
         print_size(table->operation->sized ? bytes : 0);
         printf("%d,%d,%.3f,%.3f", kill->rank, kill->survivors, kill->first, kill->last);
-        print_how(f, &table->how);
+        print_how(&table->how);
     }
 }
 
@@ -78,15 +78,14 @@ int ftc_perf_print_csv(void *arg)
 {
     const struct ftc_perf_results *results = arg;
     const struct ftc_perf_options *options = results->options;
-    int f = results->job->settings.f;
 
     puts(head_of(options));
     for (int i = 0; i < results->tables; i++)
         if (options->kills > 0)
-            print_kills(&results->table[i], options->sizes.first, f);
+            print_kills(&results->table[i], options->sizes.first);
         else if (options->per_rank)
             print_ranks(results->job, &results->table[i]);
         else
-            print_rows(&results->table[i], f);
+            print_rows(&results->table[i]);
     return 0;
 }

@@ -83,7 +83,7 @@ struct ftc_perf_how ftc_perf_job_how(const struct ftc_perf_job *job)
     if (ftc_last_report(job->world, &report) != FTC_SUCCESS)
         return (struct ftc_perf_how){.algorithm = "unknown"};
     return (struct ftc_perf_how){report.algorithm, report.dissemination, report.tree,
-                                 report.correction};
+                                 report.correction, report.f};
 }
 
 bool ftc_perf_same_spread(const struct ftc_perf_how *a, const struct ftc_perf_how *b)

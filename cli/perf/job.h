@@ -17,7 +17,7 @@ struct ftc_perf_job {
     int rank, size;
     int living;
     int lead;            /* the lowest living rank, which prints and is the root */
-    ftc_report settings; /* f, and how results spread; the same at every rank */
+    ftc_report settings; /* of the first validate: how results spread; the same at every rank */
     bool *failed;
     ftc_rank_info *info; /* room for `size` entries */
 };
@@ -35,6 +35,7 @@ int ftc_perf_job_any_failed(struct ftc_perf_job *job, bool failed);
 struct ftc_perf_how {
     const char *algorithm;                         /* "board" */
     const char *dissemination, *tree, *correction; /* NULL: its result did not spread by messages */
+    int f;                                         /* failures that it masked */
 };
 struct ftc_perf_how ftc_perf_job_how(const struct ftc_perf_job *job);
 bool ftc_perf_same_spread(const struct ftc_perf_how *a, const struct ftc_perf_how *b);

@@ -51,12 +51,13 @@ static json_t *ranks_json(const struct ftc_perf_job *job, const struct ftc_perf_
 static json_t *row_json(const struct ftc_perf_job *job, const struct ftc_perf_row *row)
 {
     return json_pack(
-        "{s:o*, s:s, s:o, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*, s:o*, s:o*, s:o*}", //
-        "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL,         //
-        "algorithm", row->how.algorithm, "broadcast", spread_json(&row->how),          //
-        "ranks", row->ranks, "samples", row->samples, "batch", row->batch,             //
-        "median_us", rounded(row->median), "p99_us", rounded(row->p99),                //
-        "min_us", rounded(row->least), "max_us", rounded(row->most),                   //
+        "{s:o*, s:s, s:o, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*, s:o*, s:o*, s:o*}", //
+        "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL,              //
+        "algorithm", row->how.algorithm, "broadcast", spread_json(&row->how),               //
+        "f", row->how.f,                                                                    //
+        "ranks", row->ranks, "samples", row->samples, "batch", row->batch,                  //
+        "median_us", rounded(row->median), "p99_us", rounded(row->p99),                     //
+        "min_us", rounded(row->least), "max_us", rounded(row->most),                        //
         "mb_per_s", row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL, "gossip",
         gossip_json(&row->gossip), "spread_us",
         row->rank != NULL ? json_real(rounded(row->spread)) : NULL, "by_rank",
@@ -107,7 +108,8 @@ int ftc_perf_print_json(void *arg)
                                           ? kills_json(&results->table[i], options->sizes.first)
                                           : rows_json(results->job, &results->table[i]));
     const ftc_report *set = &results->job->settings;
-    struct ftc_perf_how as_set = {set->algorithm, set->dissemination, set->tree, set->correction};
+    struct ftc_perf_how as_set = {set->algorithm, set->dissemination, set->tree, set->correction,
+                                  set->f};
     json_t *document = json_pack(
         "{s:i, s:s, s:i, s:i, s:i, s:o, s:b, s:o*, s:o}", "schema", 1, "version", ftc_version(),
         "ranks", results->job->size, "living", results->job->living, "f", set->f, "broadcast",

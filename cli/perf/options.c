@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/wrap.h"
 #include "cli/perf/baseline/baseline.h"
 
 #define SECONDS_MAX 3600
@@ -296,8 +297,9 @@ bool ftc_perf_option(int i, struct ftc_option_text *text)
 
 #define HELP_COLUMN 26
 
-void ftc_perf_options_help(FILE *out)
+static void print_help(const void *arg, FILE *out)
 {
+    (void)arg;
     fputs("usage: ftrun -np N ftcoll-perf [options] OPERATION...\n"
           "Measure collective operations: allreduce, reduce, bcast, barrier, validate, or all of "
           "these; or gossip.\n"
@@ -314,21 +316,21 @@ void ftc_perf_options_help(FILE *out)
     fputs(
         "\n"
         "Method. Each size begins with an operation whose result is checked. A warm-up and the "
-        "samples\n"
+        "samples "
         "follow. A sample is the time of one operation, or the mean time in a batch that takes "
-        "about 20 us.\n"
+        "about 20 us. "
         "The time of the slowest rank counts. Operations follow each other without a pause. So "
-        "those of\n"
+        "those of "
         "bcast and reduce overlap, which go from and to the lowest living rank: their batches take "
-        "about\n"
+        "about "
         "1 ms. With --synchronise each operation is timed by itself, from the moment at which a "
-        "rank leaves\n"
+        "rank leaves "
         "the barrier. Some ranks leave it late, and may find the result there already. Quantiles "
-        "are\n"
+        "are "
         "observed samples: a batch hides its slowest operation, and the p99 of fewer than 100 "
-        "samples is\n"
+        "samples is "
         "their maximum. Sums are of double. If a rank dies, its size is measured again with the "
-        "ranks that\n"
+        "ranks that "
         "are left.\n\n"
         "With --per-rank all ranks call at one moment of their clock, so they must be on one host. "
         "The time\n"
@@ -336,16 +338,16 @@ void ftc_perf_options_help(FILE *out)
         "returned. The\n"
         "spread is the time from the first to the last of the other ranks.\n\n"
         "gossip is ftc_gossip_allreduce() with the settings of ftrun --set gossip.*. Each row ends "
-        "with\n"
+        "with "
         "numbers of its last operation: the messages of a rank, and the us until all had "
-        "converged, of the\n"
+        "converged, of the "
         "barrier after that, and of agreeing on the result.\n\n"
         "With --kill, ranks other than the lowest send themselves SIGKILL at a random moment in a "
-        "loop of\n"
+        "loop of "
         "the operation. The time runs from there to the end of the first operation whose failed "
-        "set has\n"
+        "set has "
         "the rank: on the first survivor, and on the last. Each death leaves fewer ranks; at least "
-        "two must\n"
+        "two must "
         "remain. ftrun then exits with 0, unless --max-failures forbids so many.\n\n"
         "Examples:\n"
         "  ftrun -np 16 ftcoll-perf allreduce\n"
@@ -354,4 +356,9 @@ void ftc_perf_options_help(FILE *out)
         "  ftrun -np 16 ftcoll-perf --per-rank -m 8 --plot ranks.svg bcast\n\n"
         "Exit code: 0; 1 an error, or a wrong result; 2 wrong use.\n",
         out);
+}
+
+void ftc_perf_options_help(FILE *out)
+{
+    ftc_wrap(print_help, NULL, out);
 }

@@ -33,14 +33,18 @@ static int ranks_at_first(const struct ftc_perf_table *table)
     return table->kills > 0 ? table->kill[0].survivors + 1 : table->row[0].ranks;
 }
 
-/* Print `before`, and then such as "gossip + checked" or "binomial tree + none". */
+/* Print `before`, and then such as "gossip + checked" or "binomial tree + none". An exchange and a
+ * ring use neither tree nor correction, and are often the algorithm, too. */
 static void print_spread(const char *before, const struct ftc_perf_how *how)
 {
-    bool tree = how->dissemination != NULL && strcmp(how->dissemination, "tree") == 0;
-
-    if (how->dissemination != NULL)
+    if (how->dissemination == NULL)
+        return;
+    bool tree = strcmp(how->dissemination, "tree") == 0;
+    if (strcmp(how->tree, "none") != 0)
         printf("%s%s%s%s + %s", before, tree ? how->tree : "", tree ? " " : "", how->dissemination,
                how->correction);
+    else if (strcmp(how->dissemination, how->algorithm) != 0)
+        printf("%s%s", before, how->dissemination);
 }
 
 static void print_title(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
@@ -58,7 +62,7 @@ static void print_title(const struct ftc_perf_results *results, const struct ftc
         printf(" (%d failed)", job->size - ranks);
     printf(" on %ld core%s; algorithm %s", cores, cores == 1 ? "" : "s", table->how.algorithm);
     print_spread(", ", &table->how);
-    printf("; f %d\n", job->settings.f);
+    printf("; f %d\n", table->how.f);
 }
 
 static void print_bytes(const struct ftc_perf_row *row)

@@ -58,6 +58,11 @@ bool ftc_awaited_settle(struct ftc_member *m, struct ftc_ballot *b, struct ftc_a
 int ftc_awaited_combine(struct ftc_member *m, struct ftc_operation *op, struct ftc_awaited *list,
                         int count, bool sum_is_empty);
 
+/* contribution.c */
+/* How many failures are behind what the ballot of this operation has collected here: what it wrote
+ * off, and what it began without; FTC_WRITE_OFFS_UNKNOWN. */
+uint32_t ftc_contribution_write_offs(const struct ftc_member *m, const struct ftc_operation *op);
+
 /* decide.c: rule 4, the decision of c_b */
 int ftc_decide_collected(struct ftc_member *m, struct ftc_operation *op, struct ftc_decision **out);
 

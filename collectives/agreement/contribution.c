@@ -81,6 +81,34 @@ bool ftc_awaited_settle(struct ftc_member *m, struct ftc_ballot *b, struct ftc_a
     return all;
 }
 
+/* Failed ranks of the view that a ballot after (0,0) began without. */
+static uint32_t begun_without(const struct ftc_member *m, const struct ftc_operation *op)
+{
+    const struct ftc_ballot *b = &op->ballot;
+    const struct ftc_set *view = &op->view->set;
+    uint32_t count = 0;
+
+    if (b->id.i + b->id.s == 0)
+        return 0;
+    for (int rank = ftc_set_next(view, 0); rank >= 0; rank = ftc_set_next(view, rank + 1))
+        count += ftc_knows_failed(m, rank) && !ftc_set_has(&b->participants->set, rank) &&
+                 !ftc_set_has(&b->info.list, rank);
+    return count;
+}
+
+/* With `bit` others tell nothing of what they wrote off. In a direct ballot, and where nothing is
+ * collected, nobody else writes off. */
+uint32_t ftc_contribution_write_offs(const struct ftc_member *m, const struct ftc_operation *op)
+{
+    const struct ftc_ballot *b = &op->ballot;
+    bool alone = !b->collects || ftc_collects_directly(&m->set, b->size);
+
+    if (m->set.scheme == FTC_SCHEME_LIST)
+        return begun_without(m, op) + (uint32_t)ftc_set_count(&b->info.list);
+    return m->set.scheme == FTC_SCHEME_COUNT || alone ? begun_without(m, op) + b->info.count
+                                                      : FTC_WRITE_OFFS_UNKNOWN;
+}
+
 /* Sets sum to "sum op next". First it checks that both values are still what they were. */
 static int combine(struct ftc_member *m, const struct ftc_operation *op, struct ftc_value *sum,
                    struct ftc_value *next)

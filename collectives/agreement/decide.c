@@ -41,6 +41,7 @@ static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct 
     }
     decision->ballot = b->id;
     decision->status = b->status;
+    decision->write_offs = ftc_contribution_write_offs(m, op);
     decision->verdict = b->verdict;
     b->verdict = (struct ftc_vote_verdict){0};
     if (ftc_call_table[kind].has_result)

@@ -2,6 +2,7 @@
  * decision word of the node says. */
 #include <assert.h>
 
+#include "collectives/agreement/collector.h"
 #include "collectives/agreement/life.h"
 
 /* agreement.md, rule 5: G := D's failed set; L := L ∪ G; epoch := (k, D's ballot), unless that
@@ -44,10 +45,13 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
                                            .dissemination = op->ballot.spread.dissemination,
                                            .correction = ftc_spread_correction(m, op)};
     report_verdict(m, decision != NULL ? &decision->verdict : &op->ballot.verdict);
+    m->report.write_offs =
+        decision != NULL ? decision->write_offs : ftc_contribution_write_offs(m, op);
     if (decision != NULL) {
         int rc = adopt_decision(m, op, decision);
         if (rc != 0)
             return rc;
+        m->report.exchanged = op->exchanges && decision->ballot.i + decision->ballot.s == 0;
         m->report.retries = decision->ballot.i + decision->ballot.s;
         ftc_set_copy(&m->report_failed, &decision->failed);
         ftc_decision_ref(decision);

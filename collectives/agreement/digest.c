@@ -52,6 +52,8 @@ static void add_decision(const struct digest *d, const struct ftc_decision *deci
     add_number(d, (uint64_t)(int64_t)decision->status);
     add_ballot_id(d, decision->ballot);
     add_set(d, &decision->failed);
+    if (d->member->set.scheme == FTC_SCHEME_COUNT)
+        add_number(d, decision->write_offs);
     add_value(d, &decision->value);
     add_number(d, decision->verdict.compared);
     if (decision->verdict.compared > 0)

@@ -175,10 +175,14 @@ struct ftc_member_report {
     unsigned ballots, retries;
     uint32_t compared;           /* results of subtrees that were compared; 0: none */
     const struct ftc_set *wrong; /* heads of the subtrees whose result was wrong */
-    int coordinator;             /* the rank that collected the value, or sent it; -1: nobody */
-    bool spreads;                /* the result went to all ranks: it is no plain reduce */
+    /* Failures behind the result; FTC_WRITE_OFFS_UNKNOWN. After a plain reduce: as far as this rank
+     * knows, which the root does. */
+    uint32_t write_offs;
+    int coordinator; /* the rank that collected the value, or sent it; -1: nobody */
+    bool spreads;    /* the result went to all ranks: it is no plain reduce */
     enum ftc_dissemination dissemination;
     enum ftc_correction correction;
+    bool exchanged; /* an exchange decided, so that the two words above do not count */
 };
 
 /* The pieces of multicast decisions, by the way in which this process got them. */

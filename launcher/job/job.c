@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "launcher/bus.h"
+#include "launcher/choices.h"
 #include "launcher/job/adopt.h"
 #include "launcher/job/internal.h"
 #include "launcher/limits.h"
@@ -172,6 +173,8 @@ static int prepare_node(struct ftc_job *job, char *const environment[])
     if (rc == FTC_SUCCESS)
         rc = ftc_limits_raise(command->np, command->output_directory != NULL, &job->spawn.files);
     int nodes = job->several ? job->agent.meeting.nodes : 1;
+    if (job->agent.meeting.node == 0 && job->settings->value.log_level >= FTC_LOG_WARN)
+        ftc_command_tell_idle(command, job->settings, nodes, stderr);
     job->settings->value.algorithm = ftc_config_algorithm(&job->settings->value, nodes);
     if (rc == FTC_SUCCESS)
         rc = make_place(job);

@@ -45,7 +45,7 @@ static int run(struct ftc_command *command, char **argv)
     if (ftc_command_settings(command, environ, &settings) != FTC_SUCCESS) {
         code = refuse(FTC_EXIT_USAGE);
     } else if (command->action == FTC_ACTION_PRINT_CONFIG) {
-        ftc_settings_print(&settings, command->all, stdout);
+        ftc_command_print_config(command, &settings, stdout);
         code = finish_printing();
     } else if (command->action == FTC_ACTION_PRINT_ALGORITHMS) {
         code = ftc_command_print_algorithms(command, &settings.value, stdout) == FTC_SUCCESS

@@ -71,6 +71,7 @@ void ftc_board_close(struct ftc_board *b)
 
 static void all_back(struct ftc_board *b)
 {
+    b->write_offs = (unsigned)b->leaving;
     ftc_set_clear(&b->left_out);
     b->leaving = 0;
     ftc_board_list_members(b);
@@ -376,7 +377,7 @@ FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, voi
     b->mine.earlier = (uint8_t)(b->earlier >> 56);
     b->check = ftc_board_check_of(b, &b->mine);
     b->receive = receive;
-    b->restarts = 0;
+    b->restarts = b->write_offs = 0;
     b->paired = false;
     b->begun = b->round;
     b->op++;
@@ -453,6 +454,8 @@ void ftc_board_report(const struct ftc_board *b, struct ftc_board_report *report
 {
     *report = (struct ftc_board_report){.failed = &b->failed,
                                         .restarts = b->restarts,
+                                        .write_offs = b->write_offs,
+                                        .signature = b->mine,
                                         .paired = b->paired,
                                         .starts = b->round == b->begun ? 0 : b->restarts + 1};
 }

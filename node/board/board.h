@@ -125,7 +125,9 @@ struct ftc_board_report {
     const struct ftc_set *failed; /* the failed set of the decision */
     unsigned starts;              /* 0: the call took no round, because its root was in G */
     unsigned restarts;            /* how often a large operation began again after a death */
-    bool paired;                  /* it went by copies between two memories ("Pairs") */
+    unsigned write_offs;          /* members that were missing in it */
+    struct ftc_signature signature;
+    bool paired; /* it went by copies between two memories ("Pairs") */
 };
 void ftc_board_report(const struct ftc_board *board, struct ftc_board_report *report);
 

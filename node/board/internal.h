@@ -64,7 +64,8 @@ struct ftc_board {
     uint64_t begun;              /* the first round of the call */
     unsigned char *receive;
     unsigned restarts;
-    bool paired; /* two members copied between their memories */
+    bool paired;             /* two members copied between their memories */
+    unsigned write_offs;     /* how many were missing when the operation was decided */
     struct ftc_set left_out; /* members that are missing in this operation */
     int leaving;             /* the number of these */
     bool nothing_new;        /* `failed` equals G */

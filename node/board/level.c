@@ -23,7 +23,7 @@ struct record {
     uint32_t size;
     int32_t status;
     struct ftc_signature signature;
-    struct ftc_epoch epoch;
+    struct ftc_epoch epoch; /* of a WORD: the number of write-offs in its `op` */
     struct ftc_ballot_id ballot;
 };
 
@@ -137,7 +137,8 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
     own->communicator = level->communicator;
     own->size = (uint32_t)record->size;
     own->signature = record->signature;
-    own->epoch = record->epoch;
+    own->epoch =
+        kind == FTC_LEVEL_POST ? record->epoch : (struct ftc_epoch){.op = record->write_offs};
     own->ballot = record->ballot;
     own->status = record->status;
     if (kind == FTC_LEVEL_WORD)
@@ -170,6 +171,7 @@ int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint
     const unsigned char *at = rest_of(level, place_of(kind, round), rank, before + (size_t)size);
     *record = (struct ftc_level_record){.signature = theirs->signature,
                                         .epoch = theirs->epoch,
+                                        .write_offs = (uint32_t)theirs->epoch.op,
                                         .ballot = theirs->ballot,
                                         .status = theirs->status,
                                         .data = at + before,

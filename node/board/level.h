@@ -27,6 +27,7 @@ struct ftc_level_record {
     struct ftc_signature signature;
     struct ftc_epoch epoch;      /* POST: the epoch of its writer */
     struct ftc_ballot_id ballot; /* WORD: the ballot that first decided */
+    uint32_t write_offs;         /* WORD: of the decision */
     int status;                  /* WORD */
     const unsigned char *set;    /* WORD: the failed set, in ftc_set_bytes(ranks) bytes */
     const unsigned char *data;   /* `size` bytes, aligned for any type */

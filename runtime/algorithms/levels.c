@@ -455,6 +455,7 @@ static int decision_from(struct ftc_comm *comm, struct ftc_decision **out)
     }
     decision->ballot = record.ballot;
     decision->status = record.status;
+    decision->write_offs = record.write_offs;
     ftc_set_add_bytes(&decision->failed, record.set);
     if (size > 0) {
         memcpy(buffer->data, data, size);
@@ -557,6 +558,7 @@ static void deliver(struct ftc_comm *comm, const struct ftc_output *output)
     size_t size = decision->value.buffer != NULL ? decision->value.size : 0;
     struct ftc_level_record record = {.signature = levels->call->signature,
                                       .ballot = decision->ballot,
+                                      .write_offs = decision->write_offs,
                                       .status = decision->status,
                                       .data = size > 0 ? ftc_value_bytes(&decision->value) : NULL,
                                       .size = size};

@@ -23,6 +23,7 @@ struct ftc_large_run {
     struct ftc_large *core;
     struct ftc_call commit;
     unsigned char *decided;   /* the value that the commit has decided */
+    int before;               /* how many ranks had failed when the call began */
     struct ftc_request inner; /* the commit, or the call by another algorithm */
 };
 
@@ -199,6 +200,8 @@ static enum ftc_large_verdict verdict_of_commit(struct ftc_comm *comm)
     ftc_member_report(comm->member, &report);
     ftc_progress_must(comm->process, ftc_large_decide(comm->large->core, comm->large->decided,
                                                       report.failed, &verdict));
+    if (verdict != FTC_LARGE_COMMITTED)
+        comm->lost = ftc_set_count(report.failed) - comm->large->before;
     return verdict;
 }
 
@@ -240,6 +243,7 @@ static bool advance(struct ftc_comm *comm, struct ftc_request *request)
     if (request->stage == BEGINS) {
         ftc_large_begin(run->core, call, ftc_type_size((ftc_type)call->signature.type),
                         request->receive);
+        run->before = ftc_set_count(ftc_member_agreed_failed(comm->member));
         request->stage = STARTS;
     }
     while (request->stage != PROTECTED) {

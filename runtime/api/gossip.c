@@ -497,10 +497,12 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
     if (rc == FTC_SUCCESS) {
         reset_report(a);
         leave_board(comm);
+        int before = ftc_set_count(agreed_failed(comm));
         rc = start(a, agreed_failed(comm));
         if (rc == FTC_SUCCESS) {
             rc = run_attempts(a);
             ftc_publish_ran(comm, FTC_CHOICE_GOSSIP);
+            comm->lost = ftc_set_count(decided_failed(comm)) - before;
             return_to_board(comm);
         }
         int living = comm->size - ftc_set_count(decided_failed(comm));

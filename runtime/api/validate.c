@@ -46,8 +46,10 @@ static void last_report(const struct ftc_comm *comm, struct ftc_member_report *r
         return;
     }
     ftc_board_report(comm->board, &board);
-    *report = (struct ftc_member_report){
-        .failed = board.failed, .ballots = board.starts, .retries = board.restarts};
+    *report = (struct ftc_member_report){.failed = board.failed,
+                                         .write_offs = board.write_offs,
+                                         .ballots = board.starts,
+                                         .retries = board.restarts};
 }
 
 FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count)
@@ -98,12 +100,57 @@ FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[])
     return rc == 0 ? ftc_call_end(comm, ftc_snapshot_recognize(&comm->snapshot, count, ranks)) : rc;
 }
 
+static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
+
+/* The algorithm of the last call. Before the first call: that of a barrier. */
+static int ran(const struct ftc_comm *comm)
+{
+    return comm->ran >= 0 ? comm->ran
+                          : (int)ftc_choice_of(&comm->choice, &barrier, FTC_CHOICE_BOARD);
+}
+
+static int masked(const struct ftc_comm *comm)
+{
+    const struct ftc_signature *signature = comm->ran >= 0 ? &comm->signature : &barrier;
+    struct ftc_board_report board = {0};
+
+    if (comm->process->alone || ran(comm) == FTC_CHOICE_GOSSIP)
+        return 0;
+    if (comm->ran == FTC_CHOICE_BOARD) {
+        ftc_board_report(comm->board, &board);
+        signature = &board.signature;
+    }
+    return board.paired ? comm->size - 1 : ftc_choices[ran(comm)].masked(&comm->choice, signature);
+}
+
+static int write_offs(const struct ftc_comm *comm, const struct ftc_member_report *last)
+{
+    if (comm->ran == FTC_CHOICE_RING || comm->ran == FTC_CHOICE_GOSSIP)
+        return comm->lost;
+    if (last->write_offs == FTC_WRITE_OFFS_UNKNOWN)
+        return -1;
+    return (int)last->write_offs + (comm->board == NULL ? comm->lost : 0);
+}
+
+static bool exchanged(const struct ftc_comm *comm, const struct ftc_member_report *last)
+{
+    return comm->ran >= 0
+               ? last->exchanged
+               : ftc_choice_exchanges(&comm->choice, &barrier, (enum ftc_choice_id)ran(comm));
+}
+
 static void report_spread(const ftc_comm *comm, const struct ftc_member_report *last,
                           ftc_report *report)
 {
-    report->f = comm->choice.member.f;
+    bool ring = comm->ran == FTC_CHOICE_RING;
+
     if (!last->spreads || comm->process->alone)
         return;
+    if (ring || exchanged(comm, last)) {
+        report->dissemination = ring ? "ring" : "exchange";
+        report->tree = report->correction = "none";
+        return;
+    }
     report->dissemination = ftc_dissemination_name(last->dissemination);
     report->tree = ftc_tree_name(comm->choice.member.tree.tree);
     report->correction = ftc_correction_name(last->correction);
@@ -121,11 +168,8 @@ static void report_integrity(const ftc_comm *comm, const struct ftc_member_repor
     report->corrupt = comm->report_corrupt;
 }
 
-/* The algorithm of the last call. Before the first call: the algorithm that a barrier would
- * take. */
 static const char *algorithm_of(const struct ftc_comm *comm)
 {
-    static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
     struct ftc_board_report board = {0};
 
     if (comm->process->alone)
@@ -134,8 +178,7 @@ static const char *algorithm_of(const struct ftc_comm *comm)
         ftc_board_report(comm->board, &board);
     if (board.paired)
         return "pair";
-    return ftc_choice_name(
-        comm->ran >= 0 ? comm->ran : (int)ftc_choice_of(&comm->choice, &barrier, FTC_CHOICE_BOARD));
+    return ftc_choice_name(ran(comm));
 }
 
 /* Copies only as much as the caller's struct holds: that of an older program may be shorter. */
@@ -164,7 +207,9 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
                         .failed = comm->report_failed,
                         .ballots = last.ballots,
                         .retries = last.retries,
-                        .algorithm = algorithm_of(comm)};
+                        .algorithm = algorithm_of(comm),
+                        .f = masked(comm),
+                        .write_offs = write_offs(comm, &last)};
     report_spread(comm, &last, &full);
     report_integrity(comm, &last, &full);
     memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));

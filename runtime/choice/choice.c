@@ -39,9 +39,10 @@ struct ftc_member_settings ftc_choice_member(const struct ftc_config *config, in
 {
     struct ftc_member_settings member = ftc_config_member(config, ranks, self);
 
-    if (config->reduce_direct == 0 && nodes > 1)
+    bool by_subtrees = config->reduce_tree == FTC_REDUCE_CHAIN; /* a chain is there to be seen */
+    if (config->reduce_direct == 0 && nodes > 1 && !by_subtrees)
         member.direct = DIRECT_BETWEEN_NODES;
-    if (config->reduce_doubling == 0 && nodes > 1)
+    if (config->reduce_doubling == 0 && nodes > 1 && !by_subtrees)
         member.doubling = DOUBLING_BETWEEN_NODES;
     member.flips = flips;
     if (refuse_two_levels(config, &member, nodes) != NULL)
@@ -68,8 +69,7 @@ static const char *board_refuses(const struct ftc_choice_job *job,
         return "the ranks are on several nodes, which share no memory";
     return job->config->algorithm == FTC_ALGORITHM_CORRECTED
                ? "[collectives] algorithm is corrected"
-               : "[broadcast] dissemination, [integrity] mode, [drill] flip or [transport] order "
-                 "asks for messages";
+               : ftc_config_asks_for_messages(job->config);
 }
 
 static const char *board_masks(const struct ftc_choice_job *job,
@@ -80,6 +80,20 @@ static const char *board_masks(const struct ftc_choice_job *job,
         return "any number of ranks but the root";
     return signature->size > FTC_BOARD_BLOCK ? "any number in the first 128 KiB, then none"
                                              : "any number";
+}
+
+static int all_others(const struct ftc_choice_job *job, const struct ftc_signature *signature)
+{
+    (void)signature;
+    return job->member.ranks - 1;
+}
+
+/* A death behind the first block costs another start. */
+static int board_masked(const struct ftc_choice_job *job, const struct ftc_signature *signature)
+{
+    bool one_block = signature->kind == FTC_CALL_BCAST || signature->size <= FTC_BOARD_BLOCK;
+
+    return one_block ? all_others(job, signature) : 0;
 }
 
 /* --- ring: nodes.md, "Large values" --- */
@@ -102,6 +116,13 @@ static const char *ring_refuses(const struct ftc_choice_job *job,
     return signature->size > 0 && signature->size >= (uint64_t)config->large_at
                ? NULL
                : "the value is smaller than [collectives] large_at";
+}
+
+static int masks_none(const struct ftc_choice_job *job, const struct ftc_signature *signature)
+{
+    (void)job;
+    (void)signature;
+    return 0;
 }
 
 static const char *none_masked(const struct ftc_choice_job *job,
@@ -127,10 +148,13 @@ static const char *levels_masks(const struct ftc_choice_job *job,
 {
     if (signature->kind == FTC_CALL_BCAST)
         return "any number of ranks but the root and the delegates of nodes";
-    return ftc_exchange_refuses(&job->member, signature, job->nodes) == NULL
-               ? "any number of ranks that are not their node's delegate"
-               : "any number of ranks that are not their node's delegate, and up to f delegates "
-                 "but the coordinator";
+    if (ftc_choice_exchanges(job, signature, FTC_CHOICE_LEVELS))
+        return "any number of ranks that are not their node's delegate";
+    return ftc_direct_refuses(&job->member, signature, job->nodes) == NULL
+               ? "any number of ranks that are not their node's delegate, and of whole nodes but "
+                 "the coordinator's"
+               : "any number of ranks that are not their node's delegate, and up to f whole nodes "
+                 "but the coordinator's";
 }
 
 /* --- by messages among all ranks: agreement.md, rule 2 --- */
@@ -155,6 +179,19 @@ static const char *takes_all(const struct ftc_choice_job *job,
     return NULL;
 }
 
+static const char *any_number(const struct ftc_choice_job *job,
+                              const struct ftc_signature *signature)
+{
+    (void)job;
+    return signature->kind == FTC_CALL_REDUCE ? "any number"
+                                              : "any number, but not the coordinator";
+}
+
+static int f_masked(const struct ftc_choice_job *job, const struct ftc_signature *signature)
+{
+    return signature->kind == FTC_CALL_BCAST ? all_others(job, signature) : job->member.f;
+}
+
 static const char *up_to_f(const struct ftc_choice_job *job, const struct ftc_signature *signature)
 {
     (void)job;
@@ -165,17 +202,17 @@ static const char *up_to_f(const struct ftc_choice_job *job, const struct ftc_si
 
 const struct ftc_choice ftc_choices[FTC_CHOICES] = {
     [FTC_CHOICE_BOARD] = {"board", "posts in memory that the ranks of one node share",
-                          board_refuses, board_masks},
+                          board_refuses, board_masks, board_masked},
     [FTC_CHOICE_RING] = {"ring", "round a ring of all ranks, then an agreement that commits it",
-                         ring_refuses, none_masked},
+                         ring_refuses, none_masked, masks_none},
     [FTC_CHOICE_LEVELS] = {"levels", "shared memory in each node, messages between their delegates",
-                           levels_refuses, levels_masks},
+                           levels_refuses, levels_masks, masks_none},
     [FTC_CHOICE_EXCHANGE] = {"exchange", "recursive doubling: each rank gets all contributions",
-                             exchange_refuses, none_masked},
+                             exchange_refuses, none_masked, masks_none},
     [FTC_CHOICE_DIRECT] = {"direct", "each rank sends to the root, then a broadcast",
-                           direct_refuses, up_to_f},
-    [FTC_CHOICE_TREE] = {"tree", "a reduce up f + 1 subtrees, then a broadcast", takes_all,
-                         up_to_f},
+                           direct_refuses, any_number, all_others},
+    [FTC_CHOICE_TREE] = {"tree", "a reduce up f + 1 subtrees, then a broadcast", takes_all, up_to_f,
+                         f_masked},
 };
 
 const char *ftc_choice_name(int id)
@@ -194,4 +231,12 @@ enum ftc_choice_id ftc_choice_of(const struct ftc_choice_job *job,
         id++;
     assert(id < FTC_CHOICES);
     return (enum ftc_choice_id)id;
+}
+
+bool ftc_choice_exchanges(const struct ftc_choice_job *job, const struct ftc_signature *signature,
+                          enum ftc_choice_id id)
+{
+    return id == FTC_CHOICE_EXCHANGE ||
+           (id == FTC_CHOICE_LEVELS &&
+            ftc_exchange_refuses(&job->member, signature, job->nodes) == NULL);
 }

@@ -40,6 +40,9 @@ struct ftc_choice {
     const char *(*refuses)(const struct ftc_choice_job *, const struct ftc_signature *);
     /* Which deaths during such a call cost no other round, in words. */
     const char *(*masks)(const struct ftc_choice_job *, const struct ftc_signature *);
+    /* How many deaths of ranks other than the coordinator or root cost no other round, whichever
+     * ranks die, and whenever. */
+    int (*masked)(const struct ftc_choice_job *, const struct ftc_signature *);
 };
 extern const struct ftc_choice ftc_choices[FTC_CHOICES];
 
@@ -55,5 +58,9 @@ struct ftc_member_settings ftc_choice_member(const struct ftc_config *config, in
 /* The first algorithm at or behind `from` that takes the call. There is always one. */
 enum ftc_choice_id ftc_choice_of(const struct ftc_choice_job *job,
                                  const struct ftc_signature *signature, enum ftc_choice_id from);
+
+/* Does an exchange decide such a call in its first round, if it runs by `id`? */
+bool ftc_choice_exchanges(const struct ftc_choice_job *job, const struct ftc_signature *signature,
+                          enum ftc_choice_id id);
 
 #endif

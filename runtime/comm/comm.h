@@ -76,6 +76,9 @@ struct ftc_comm {
     struct ftc_drill
         board_drill; /* as process->drill; the board takes in failures at its own time */
     int ran;         /* enum ftc_choice_id of the last call; -1: no call yet */
+    struct ftc_signature signature; /* of the last call by messages */
+    /* Failures that the attempts before the last agreement of a ring have met, or a gossip. */
+    int lost;
     bool shown; /* the slot shows a wait on the board, or nothing: it is updated at the return */
     uint64_t
         moves; /* the thread's: calls plus returns of the caller, as the last beat found them */

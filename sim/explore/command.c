@@ -131,7 +131,7 @@ const struct ftc_usage ftc_explore_usage = {
     .synopsis = "ftcoll-sim explore [options] OPERATION...",
     .summary = "Explore every interleaving and every crash point of a small communicator, up to 8 "
                "ranks and 8 "
-               "operations,\nand check every promise in each state.",
+               "operations, and check every promise in each state.",
     .examples =
         "  ftcoll-sim explore -n 3 -f 1 --crashes 2 allreduce\n"
         "  ftcoll-sim explore -n 4 -f 2 --crashes 3 --scheme bit allreduce bcast:1 allreduce\n",

@@ -294,11 +294,11 @@ const struct ftc_usage ftc_gossip_usage = {
     .synopsis = "ftcoll-sim gossip -n LIST [options]",
     .summary =
         "Run aggregation by gossip (docs/design/gossip.md): the average of the vectors of all "
-        "ranks, by messages to\n"
+        "ranks, by messages to "
         "random neighbours. Prints a table as CSV: for each combination the messages until the "
-        "ranks are within the\n"
+        "ranks are within the "
         "accuracy, and the greatest error. `most` is what the rank that sent most has sent, as the "
-        "mean of the runs;\n"
+        "mean of the runs; "
         "with --sync it counts rounds.",
     .examples =
         "  ftcoll-sim gossip -n 32..512 --neighbourhood full,hypercube --algorithm push-sum,pfcc\n"

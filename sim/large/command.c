@@ -21,13 +21,13 @@ static const struct ftc_option options[] = {
 const struct ftc_usage ftc_large_usage = {
     .synopsis = "ftcoll-sim large [options]",
     .summary = "Run large allreduces (docs/design/nodes.md). A value goes round a ring that "
-               "survives no death; then it is\n"
+               "survives no death; then it is "
                "committed, or run again, or left to the agreement core. There are 2 to 6 ranks. "
-               "They die between any two\n"
+               "They die between any two "
                "messages, and hear of deaths at different times. Checks that survivors have the "
-               "same result, that it has the\n"
+               "same result, that it has the "
                "input of every live rank, and all or nothing of that of a dead one, and that no "
-               "rank waits for ever. Stops at\n"
+               "rank waits for ever. Stops at "
                "the first broken promise.",
     .examples = "  ftcoll-sim large --runs 1000000 --seed 7\n"
                 "  ftcoll-sim large --seed 812 --trace\n",

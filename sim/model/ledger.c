@@ -276,8 +276,8 @@ static bool same_verdict(const struct ftc_vote_verdict *a, const struct ftc_vote
 static bool same_decision(const struct ftc_decision *a, const struct ftc_decision *b)
 {
     return a->status == b->status && ftc_ballot_compare(a->ballot, b->ballot) == 0 &&
-           ftc_set_equal(&a->failed, &b->failed) && ftc_ledger_same_value(&a->value, &b->value) &&
-           same_verdict(&a->verdict, &b->verdict);
+           a->write_offs == b->write_offs && ftc_set_equal(&a->failed, &b->failed) &&
+           ftc_ledger_same_value(&a->value, &b->value) && same_verdict(&a->verdict, &b->verdict);
 }
 
 static bool same_outcome(const struct ftc_ledger_outcome *a, const struct ftc_output *output,
@@ -321,6 +321,7 @@ static int copy_decision(struct ftc_ledger_outcome *outcome, const struct ftc_de
         return FTC_ERR_NOMEM;
     outcome->decision->status = decision->status;
     outcome->decision->ballot = decision->ballot;
+    outcome->decision->write_offs = decision->write_offs;
     ftc_set_copy(&outcome->decision->failed, &decision->failed);
     ftc_value_set(&outcome->decision->value, &outcome->value);
     return copy_verdict(&outcome->decision->verdict, &decision->verdict);

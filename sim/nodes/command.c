@@ -67,13 +67,13 @@ const struct ftc_usage ftc_nodes_usage = {
     .synopsis = "ftcoll-sim nodes [options]",
     .summary =
         "Run leases and the agreement core together (docs/design/nodes.md), on a few nodes. Each "
-        "node has a clock of\n"
+        "node has a clock of "
         "its own, an agent, and ranks. Ways between nodes are slow, or are cut. Nodes, agents and "
-        "ranks are paused and\n"
+        "ranks are paused and "
         "die between any two steps. Checks that no rank is declared failed that may still return "
-        "from a call, or is\n"
+        "from a call, or is "
         "heard; that survivors agree; that those who were cut off end; that a quorum that can talk "
-        "goes on. Stops at\n"
+        "goes on. Stops at "
         "the first broken promise.",
     .examples = "  ftcoll-sim nodes --runs 100000 --seed 7\n"
                 "  ftcoll-sim nodes --nodes 3 --seed 812 --trace\n"

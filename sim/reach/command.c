@@ -56,13 +56,13 @@ static const struct ftc_option options[] = {
 const struct ftc_usage ftc_reach_usage = {
     .synopsis = "ftcoll-sim reach [options]",
     .summary = "Run one broadcast without any help: no rank is told of a death, and no rank that "
-               "asks gets an answer. Ranks\n"
+               "asks gets an answer. Ranks "
                "die before the broadcast or in the middle of it, datagrams get lost, and events "
-               "happen in any order. Checks\n"
+               "happen in any order. Checks "
                "that the broadcast reaches what its dissemination and its correction promise by "
-               "themselves. Takes every pair,\n"
+               "themselves. Takes every pair, "
                "or those of --dissemination, --tree and --correction; all else is drawn from the "
-               "seed. Stops at the first\n"
+               "seed. Stops at the first "
                "broken promise.",
     .examples = "  ftcoll-sim reach --runs 1000000 --dissemination gossip\n"
                 "  ftcoll-sim reach -n 64 --dissemination lame --correction checked\n",

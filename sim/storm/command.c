@@ -81,9 +81,9 @@ const struct ftc_usage ftc_storm_usage = {
     .synopsis = "ftcoll-sim storm [options] [OPERATION...]",
     .summary =
         "Draw communicators, operations, deaths and orders of events at random, and check every "
-        "promise at\n"
+        "promise at "
         "each step. At the first broken promise, stop, shrink the run to the smallest that can be "
-        "found, and\n"
+        "found, and "
         "print the command that replays it. What an option or an argument sets is not drawn.",
     .examples = "  ftcoll-sim storm --runs 1000000 --seed 7\n"
                 "  ftcoll-sim storm -n 3-5 -f 1 --scheme bit allreduce bcast:1 allreduce\n",

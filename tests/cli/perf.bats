@@ -37,7 +37,7 @@ column() {
     perf 4 -m 8:64 -t 0.02 allreduce
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
-    [[ ${lines[0]} =~ ^"# ftcoll-perf "[0-9.]+": allreduce, sum of doubles; 4 ranks on "[0-9]+" core"s?"; algorithm board; f 1"$ ]]
+    [[ ${lines[0]} =~ ^"# ftcoll-perf "[0-9.]+": allreduce, sum of doubles; 4 ranks on "[0-9]+" core"s?"; algorithm board; f 3"$ ]]
     [ "$(column 1 | tr '\n' ' ')" = "8 16 32 64 " ]
     # columns: bytes, median, p99, min, max
     grep -v '^#' <<<"$output" | awk '!($4 <= $2 && $2 <= $3 && $3 <= $5 && $4 > 0) { exit 1 }'
@@ -106,20 +106,28 @@ column() {
     [ "$status" -eq 0 ]
     [[ ${lines[0]} == *"; algorithm tree, gossip + checked; f 2" ]]
     perf 3 --set collectives.algorithm=corrected --set broadcast.tree=kary -- -m 8 -t 0.01 bcast
-    [[ ${lines[0]} == *"; algorithm tree, kary tree + none; f 1" ]]
+    [[ ${lines[0]} == *"; algorithm tree, kary tree + none; f 2" ]]
     perf 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 -- -m 8 -t 0.01 --csv bcast
-    [[ ${lines[1]} == bcast,tree,3,*,1,multicast,binomial,ring ]]
-    perf 3 --set broadcast.dissemination=multicast -- -m 8 -t 0.01 --csv bcast reduce # with few ranks it leaves the broadcast to the tree
-    [[ ${lines[1]} == bcast,tree,3,*,1,tree,binomial,none ]]
+    [[ ${lines[1]} == bcast,tree,3,*,2,multicast,binomial,ring ]]
+    perf 3 --set log.level=error --set broadcast.dissemination=multicast -- -m 8 -t 0.01 --csv bcast reduce # with few ranks it leaves the broadcast to the tree
+    [[ ${lines[1]} == bcast,tree,3,*,2,tree,binomial,none ]]
     [[ ${lines[2]} == reduce,tree,3,*,1,,, ]]
     perf 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 --set multicast.most_bytes=8 -- -m 8:16 -t 0.01 bcast
-    [[ ${lines[0]} == *"; algorithm tree, multicast + ring; f 1" ]]
+    [[ ${lines[0]} == *"; algorithm tree, multicast + ring; f 2" ]]
     [[ ${lines[-2]} != *tree* && ${lines[-1]} == *"  binomial tree + none" ]]
     perf 3 -f 0 --set broadcast.algorithm=ocg -- -m 8 -t 0.01 --json bcast
     jq -e '{dissemination: "gossip", tree: "binomial", correction: "opportunistic"} as $ocg
-        | .f == 0 and .broadcast == $ocg and .tables[0].rows[0].broadcast == $ocg' <<<"$output"
+        | .f == 0 and .broadcast == $ocg and .tables[0].rows[0].broadcast == $ocg and .tables[0].rows[0].f == 2' <<<"$output"
     perf 3 -- -m 8 -t 0.01 --json bcast
-    jq -e '.f == 1 and .broadcast == null' <<<"$output"
+    jq -e '.f == 2 and .broadcast == null and .tables[0].rows[0].f == 2' <<<"$output"
+}
+
+@test "an exchange and a ring are called so, and mask none" {
+    perf 3 --set collectives.algorithm=corrected --set reduce.doubling=3 --set collectives.large=ring --set collectives.large_at=16 -- \
+        -m 8:16 -t 0.01 allreduce
+    [[ ${lines[0]} == *"; algorithm exchange; f 0" && ${lines[-1]} == *"  ring" ]]
+    perf 3 --set collectives.algorithm=corrected --set reduce.doubling=3 -- -m 8 -t 0.01 --json allreduce
+    jq -e '.f == 0 and .broadcast == {dissemination: "exchange", tree: "none", correction: "none"}' <<<"$output"
 }
 
 @test "--per-rank: a line for each rank, and how far apart they are" {

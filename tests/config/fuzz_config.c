@@ -23,7 +23,7 @@ static void check_text(const struct ftc_settings *settings, const char *dump)
     size_t size;
     FILE *out = open_memstream(&text, &size);
     require(out != NULL);
-    ftc_settings_print(settings, true, out);
+    ftc_settings_print(settings, true, NULL, NULL, out);
     require(fclose(out) == 0);
     require(ftc_settings_init(&other) == FTC_SUCCESS);
     require(ftc_settings_read_text(&other, text, size, "print") == FTC_SUCCESS);

@@ -256,7 +256,7 @@ START_TEST(a_combination_is_no_key)
     size_t size;
     set("broadcast.algorithm=fcg");
     FILE *out = open_memstream(&text, &size);
-    ftc_settings_print(&settings, true, out);
+    ftc_settings_print(&settings, true, NULL, NULL, out);
     ck_assert_int_eq(fclose(out), 0);
     ck_assert_ptr_nonnull(strstr(text, "\n[broadcast]\n# algorithm = NAME: "));
     ck_assert_ptr_nonnull(strstr(text, "\n#   fcg: gossip, failure-proof\n"));

@@ -353,7 +353,7 @@ static char *printed(void)
     size_t size;
     FILE *out = open_memstream(&text, &size);
     ck_assert_ptr_nonnull(out);
-    ftc_settings_print(&settings, true, out);
+    ftc_settings_print(&settings, true, NULL, NULL, out);
     ck_assert_int_eq(fclose(out), 0);
     return text;
 }

@@ -136,7 +136,7 @@ START_TEST(print_names_the_lock_and_reads_back)
     administer("[log]\nlevel = info\n[locked]\nkeys = log.level, drill.seed\n");
     FILE *out = open_memstream(&text, &size);
     ck_assert_ptr_nonnull(out);
-    ftc_settings_print(&settings, true, out);
+    ftc_settings_print(&settings, true, NULL, NULL, out);
     ck_assert_int_eq(fclose(out), 0);
     snprintf(expected, sizeof(expected), "Set by: %s:2. Locked by: %s:4\nlevel = info\n", path,
              path);

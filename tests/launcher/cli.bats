@@ -116,6 +116,52 @@ wrong() { # PATTERN ARGUMENT...: gives exit code 2 and one line that matches PAT
     grep -qx '\[drill\]' <<<"$output"
 }
 
+@test "a setting that has no effect in the job is told in one line, with the remedy" {
+    run "$FTRUN" -np 8 --set reduce.arity=4 -f 3 --set collectives.rotation=spread true
+    [ "$status" -eq 0 ]
+    [[ ${#lines[@]} -eq 1 && ${lines[0]} == "ftrun: no effect in this job: reduce.arity = 4 (--set), collectives.rotation = spread (--set): "*"collectives.algorithm = corrected"* ]]
+    run "$FTRUN" -np 8 --set reduce.arity=4 --set collectives.algorithm=corrected true
+    [ "$output" = "" ]
+    run "$FTRUN" -np 8 --set reduce.arity=4 --set log.level=error true
+    [ "$output" = "" ]
+}
+
+@test "nothing is told of a value that is the default, or that a file for all jobs has set" {
+    "$FTRUN" --print-config --all >all.ini
+    run "$FTRUN" -np 2 --config all.ini true
+    [ "$output" = "" ]
+    mkdir -p home/.config
+    printf '[reduce]\narity = 4\n' >home/.config/ftcoll.ini
+    XDG_CONFIG_HOME=$PWD/home/.config run "$FTRUN" -np 2 true
+    [ "$output" = "" ]
+    XDG_CONFIG_HOME=$PWD/home/.config FTCOLL_REDUCE_ARITY=5 run "$FTRUN" -np 2 true
+    [[ $output == *"reduce.arity = 5 (FTCOLL_REDUCE_ARITY)"* ]]
+}
+
+@test "--print-config marks what has no effect in such a job" {
+    run "$FTRUN" -np 8 --set reduce.arity=4 --print-config
+    [[ $output == *"
+# No effect in this job: "*"
+arity = 4"* ]]
+    run "$FTRUN" -np 32 --nodes 32 --set reduce.arity=4 --print-config
+    [[ $output != *"No effect"* ]]
+    run "$FTRUN" -np 8 --nodes 8 -f 3 --print-config
+    [[ $output == *"No effect in this job: "*"exchange"*"reduce.doubling = 1"* ]]
+    run "$FTRUN" -np 8 --nodes 8 -f 3 --set reduce.doubling=1 --print-config
+    [[ $output != *"No effect"* ]]
+}
+
+@test "naming what only messages can do makes a job of one node use messages" {
+    for setting in failure_info.{scheme=bit,scheme=count,share=off} reduce.tree=chain broadcast.{tree=kary,correction=checked} collectives.large=ring; do
+        run "$FTRUN" -np 8 --set "$setting" --print-algorithms
+        [[ $output == *"not board: "*"asks for messages"* && $output != *": board"* ]]
+        run "$FTRUN" -np 8 --set "$setting" true
+        [ "$output" = "" ]
+        run "$FTRUN" -np 8 --set "$setting" --set collectives.algorithm=board true
+        [[ $output == *"no effect in this job: $(sed 's/=/ = /' <<<"$setting")"* ]]
+    done
+}
+
 @test "--print-algorithms: what would run, and why not the algorithms before it" {
     run "$FTRUN" --print-algorithms -np 16 --nodes 4
     [ "$status" -eq 0 ]

@@ -47,6 +47,15 @@ has_options() { # PAGE OPTION...: each has an entry of its own
     diff "$BATS_TEST_TMPDIR/keys" "$BATS_TEST_TMPDIR/told"
 }
 
+@test "help texts fit 80 columns" {
+    local command
+    for command in "$FTRUN" "$STATUS" "$PERF" "$SIM" "$SIM "{run,storm,explore,gossip,nodes,large,sweep,reach,broadcast,replay}; do
+        $command --help >"$BATS_TEST_TMPDIR/help"
+        [ -s "$BATS_TEST_TMPDIR/help" ]
+        awk -v command="$command" 'length > 80 { print command ": " $0; wide = 1 } END { exit wide }' "$BATS_TEST_TMPDIR/help"
+    done
+}
+
 @test "every exit code is in ftcoll(7) and ftrun(1)" {
     local name code count=0
     while read -r _ name code _; do

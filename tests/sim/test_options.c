@@ -346,6 +346,19 @@ static char *help_of(const struct ftc_usage *usage)
     return text;
 }
 
+/* Removes what wrapping has put in. */
+static void join_lines(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != '\0'; from++)
+        if (*from != ' ' && *from != '\n')
+            *to++ = *from;
+        else if (to > text && to[-1] != ' ')
+            *to++ = ' ';
+    *to = '\0';
+}
+
 /* The help has the command's words, with every row of the two tables. */
 START_TEST(help_lists_every_option)
 {
@@ -364,6 +377,7 @@ START_TEST(help_lists_every_option)
         "Exit code"};
     char *text = help_of(&plain), *short_text = help_of(&bounded);
 
+    join_lines(text);
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
         ck_assert_msg(strstr(text, wanted[i]) != NULL, "--help does not say %s", wanted[i]);
     ck_assert_ptr_nonnull(strstr(short_text, "number of ranks, 1 to 8\n"));

@@ -245,6 +245,8 @@ static int open_socket(struct udp *udp, const struct ftc_multicast_setup *setup)
         char where[IF_NAMESIZE + 16];
         snprintf(where, sizeof(where), "%s on %s", six ? "IPv6" : "IPv4", interface.name);
         size_buffer(udp, setup);
+        FTC_LOG(setup->log, FTC_LOG_DEBUG, "multicast by udp: room for %zu datagrams",
+                buffer_size(udp) / (udp->base.datagram_max + BUFFER_EXTRA));
         ftc_multicast_log_group(setup, "udp", where, udp->base.datagram_max,
                                 six ? 8 * FTC_MULTICAST_RANDOM : 24, more_bits(&interface));
     }
