@@ -46,6 +46,10 @@ enum ftc_correction {
 /* What a round of gossip counts (docs/design/broadcast.md, "Gossip"). */
 enum ftc_gossip_bound { FTC_GOSSIP_ROUNDS, FTC_GOSSIP_TIME };
 
+/* Which failure-free subtree a coordinator takes (agreement.md, rule 2). AUTO: the first to come
+ * where it gives the same bits as the others, else the lowest, but without waiting for ever. */
+enum ftc_take { FTC_TAKE_AUTO, FTC_TAKE_FIRST, FTC_TAKE_LOWEST };
+
 /* What a reduce or an allreduce does against silent corruption (docs/design/integrity.md). */
 enum ftc_integrity {
     FTC_INTEGRITY_NONE,
@@ -77,6 +81,8 @@ struct ftc_member_settings {
     /* Most participants of a first ballot that is an exchange by recursive doubling; below 2: no
      * ballot is one. */
     int doubling;
+    enum ftc_take take;
+    uint64_t straggler_ns; /* take = AUTO: how long to wait for lower subtrees; 0: for ever */
     /* The dissemination tree. With gossip or multicast it tells whom to ask in a repair. */
     struct ftc_tree_shape tree;
     enum ftc_dissemination dissemination;

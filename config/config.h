@@ -74,6 +74,7 @@ struct ftc_config {
     enum ftc_share share;         /* failure_info.share */
     enum ftc_reduce_tree reduce_tree; /* reduce.tree */
     int64_t reduce_arity;             /* reduce.arity: the arity of the heap */
+    enum ftc_take reduce_take;        /* reduce.take: which subtree the root takes */
     int64_t reduce_direct;            /* reduce.direct: 0: auto */
     int64_t reduce_doubling;          /* reduce.doubling: 0: auto */
     /* collectives.rotation: which member coordinates allreduce, barrier and validate. */

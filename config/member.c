@@ -62,6 +62,8 @@ struct ftc_member_settings ftc_config_member(const struct ftc_config *c, int ran
         .reduce_arity = c->reduce_tree == FTC_REDUCE_CHAIN ? 1 : (int)c->reduce_arity,
         .direct = (int)c->reduce_direct,
         .doubling = (int)c->reduce_doubling,
+        .take = c->reduce_take,
+        .straggler_ns = 2 * (uint64_t)c->heartbeat_period_ms * 1000000,
         .tree = {.tree = c->tree, .arity = (int)c->arity},
         .dissemination = dissemination_of(c),
         .correction = correction_of(c),

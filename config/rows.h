@@ -30,6 +30,11 @@
         "then direct and doubling are none if they are 0."),
     INT("reduce", "arity", HEAP, reduce_arity, 1, 64, "2", "",
         "How many children a process has in the heap."),
+    ENUM("reduce", "take", SUBTREES, reduce_take, reduce_take_names, "auto",
+        "Which of its f+1 subtrees the root takes, if several are free of failures. lowest: the "
+        "lowest one, however long its ranks stand still. first: the first to come. auto: the first "
+        "to come where all give the same bits, else the lowest, but for two heartbeat periods at "
+        "most."),
     INT("reduce", "direct", DIRECT, reduce_direct, 0, 64, "0", "",
         "Up to so many ranks (with two levels: nodes) send straight to the root, without a tree. "
         "0: 8 in jobs of several nodes, else none."),

@@ -13,6 +13,7 @@
 static const char *const scheme_names[] = {"list", "count", "bit", NULL};
 static const char *const share_names[] = {"piggyback", "off", NULL};
 static const char *const reduce_tree_names[] = {"heap", "chain", NULL};
+static const char *const reduce_take_names[] = {"auto", "first", "lowest", NULL};
 static const char *const tree_names[] = {"binomial", "kary", "lame", NULL};
 static const char *const dissemination_names[] = {"auto", "tree", "gossip", "multicast", NULL};
 static const char *const correction_names[] = {"auto",    "none",      "opportunistic", "optimised",

@@ -227,6 +227,7 @@ static const struct row rows[] = {
     {{"reduce-arity", 0, "K", NULL, NULL}, "reduce.arity"},
     {{"direct", 0, "RANKS", NULL, NULL}, "reduce.direct"},
     {{"doubling", 0, "RANKS", NULL, NULL}, "reduce.doubling"},
+    {{"take", 0, "WHICH", NULL, NULL}, "reduce.take"},
     {{"algorithm", 0, "NAME", NULL, NULL}, ALIAS},
     {{"dissemination", 0, "HOW", NULL, take_dissemination}, "broadcast.dissemination"},
     {{"tree", 0, "TREE", NULL, NULL}, "broadcast.tree"},

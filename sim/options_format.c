@@ -34,6 +34,7 @@ static void unmap_settings(struct ftc_config *c, const struct ftc_member_setting
     c->reduce_arity = member->reduce_arity;
     c->reduce_direct = member->direct;
     c->reduce_doubling = member->doubling;
+    c->reduce_take = member->take;
     c->tree = member->tree.tree;
     c->arity = member->tree.arity;
     c->correction_delay_us = (int64_t)(member->correction_delay_ns / 1000);

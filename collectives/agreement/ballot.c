@@ -33,6 +33,8 @@ static void ballot_reset(struct ftc_member *m, struct ftc_operation *op, struct 
     b->phase = b->collects && b->position >= 0 ? FTC_BALLOT_GROUP : FTC_BALLOT_DONE;
     b->status = FTC_SUCCESS;
     b->collector = collector_of(m, op);
+    b->straggler_ns = 0;
+    b->waited = false;
     b->round = 0;
     b->given_up = false;
     b->holding = false;

@@ -74,8 +74,10 @@ struct ftc_awaited *ftc_tree_keep(struct ftc_member *m, struct ftc_operation *op
                                   struct ftc_message *tree);
 /* p != c_b: the children have come or are written off. Passes the sum on to the I(f)-parent. */
 int ftc_tree_pass_up(struct ftc_member *m, struct ftc_operation *op);
-/* c_b: takes the lowest failure-free subtree. */
+/* c_b: takes a failure-free subtree, as the setting `take` says. */
 int ftc_tree_choose(struct ftc_member *m, struct ftc_operation *op);
+/* So much time has passed, as far as a wait for lower subtrees can tell. */
+void ftc_tree_tick(struct ftc_member *m, struct ftc_operation *op, uint64_t passed_ns);
 /* c_b: the sum is complete. */
 int ftc_tree_complete(struct ftc_member *m, struct ftc_operation *op);
 

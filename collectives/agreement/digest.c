@@ -100,6 +100,8 @@ static void add_collect(const struct digest *d, const struct ftc_ballot *b)
         add_awaited(d, b->group, b->group_size);
     if (ftc_ballot_exchanges(b))
         add_number(d, (uint64_t)b->round);
+    if (b->phase == FTC_BALLOT_TREE)
+        add_number(d, b->straggler_ns << 1 | b->waited);
     if (b->phase == FTC_BALLOT_TREE || ftc_ballot_exchanges(b))
         add_contribution(d, &b->sum);
     if (b->phase != FTC_BALLOT_RETRY)

@@ -76,6 +76,10 @@ struct ftc_ballot {
     struct ftc_vote_verdict verdict;
     struct ftc_failure_info info; /* of this ballot: own write-offs, and all lists that came */
     const struct ftc_collector *collector;
+    /* c_b: the time left to wait for lower subtrees, though a failure-free one has come; 0: it does
+     * not wait so. And: this wait is over. */
+    uint64_t straggler_ns;
+    bool waited;
     int round; /* exchange: index in `group` of the next rank to wait for */
     /* Exchange: c_0 has been asked for (0,1), by this rank or, if this is c_0, by another one. */
     bool given_up;
@@ -123,10 +127,11 @@ struct ftc_member {
     struct ftc_view *delegates, *delegates_of; /* two levels: of the nodes; in this view */
     int delegates_root;                        /* two levels: the root they belong to; -1: none */
     struct ftc_decision *word; /* two levels: decision of the next op, not called yet; NULL: none */
-    bool changed;              /* L grew: the rules must be applied to every op again */
-    bool more_asked;           /* FTC_OUTPUT_MORE was put out, and is not answered yet */
-    bool ticking;              /* in ftc_spread_timer(), which asks for the next timer at its end */
-    uint64_t timer_ns;         /* delay of the timer that is under way; 0: none is */
+    /* L grew, or a wait is over: the rules must be applied to every op again. */
+    bool changed;
+    bool more_asked;   /* FTC_OUTPUT_MORE was put out, and is not answered yet */
+    bool ticking;      /* in ftc_member_timer(), which asks for the next timer at its end */
+    uint64_t timer_ns; /* delay of the timer that is under way; 0: none is */
     uint64_t pieces[FTC_PIECES_KINDS];
     /* This process was declared failed, or its memory is damaged. It ignores every input. */
     bool fenced;
@@ -176,6 +181,17 @@ static inline bool ftc_member_busy(const struct ftc_member *m)
 {
     return m->newest != NULL && !m->newest->returned;
 }
+
+/* timer.c: the one timer for all waits */
+/* The time until the first wait that is under way may end; 0: none is under way. */
+uint64_t ftc_timer_need(const struct ftc_member *m);
+/* Asks for the timer, as long as the shortest wait. Only a shorter timer replaces the one under
+ * way. So a stream of new operations cannot put off old ones for ever. */
+int ftc_timer_arm(struct ftc_member *m);
+/* The length of a wait that begins now, for the countdown. When the timer under way fires, all of
+ * it is subtracted, though a part had passed before. So it is added here. A longer timer will be
+ * replaced, and does not matter. */
+uint64_t ftc_timer_from_now(const struct ftc_member *m, uint64_t delay_ns);
 
 /* output.c: the queue of outputs */
 /* Takes references of its own to the buffers of the output. */

@@ -11,7 +11,7 @@
  *   spread.c       spreads it (rule 5), and repair.c asks for it (rule 6)
  *   collector.h    the ways to collect (rule 2): exchange.c, direct.c, vote.c, tree.c; the decision
  *                  of c_b (rule 4): decide.c
- *   internal.h     what all need: operations, two levels, messages, checksums, L, outputs
+ *   internal.h     what all need: operations, two levels, messages, checksums, L, outputs, timer
  *
  * After each input the rules are applied until nothing changes: to the operation that the input is
  * about, and to every retained one if L has grown (agreement.md, rule 0).
@@ -74,7 +74,7 @@ static struct ftc_operation *first_after(const struct ftc_member *m, uint64_t k)
     return op;
 }
 
-/* If L has grown, applies the rules to every retained operation. */
+/* If L has grown, or a wait is over, applies the rules to every retained operation. */
 static int settle_all(struct ftc_member *m)
 {
     while (m->changed) {
@@ -211,7 +211,21 @@ int ftc_member_more(struct ftc_member *m)
 
 int ftc_member_timer(struct ftc_member *m)
 {
-    return m->fenced ? 0 : ftc_spread_timer(m);
+    uint64_t passed_ns = m->timer_ns;
+    int rc = 0;
+
+    if (m->fenced || passed_ns == 0)
+        return 0;
+    m->timer_ns = 0;
+    m->ticking = true;
+    for (struct ftc_operation *op = m->oldest; rc == 0 && op != NULL; op = op->next) {
+        ftc_tree_tick(m, op, passed_ns);
+        rc = ftc_spread_tick(m, op, passed_ns);
+    }
+    if (rc == 0)
+        rc = settle_all(m);
+    m->ticking = false;
+    return unless_fenced(rc == 0 ? ftc_timer_arm(m) : rc);
 }
 
 /* --- life --- */

@@ -85,6 +85,8 @@ enum ftc_rule {
     FTC_RULE_WRITE_OFF_CHILD,    /* 2: wrote off a child */
     FTC_RULE_DECIDED_BEATS,      /* 2: DECIDED beat UNDECIDED */
     FTC_RULE_EMPTY_SUBTREE,      /* 2: there are fewer than F + 1 participants */
+    FTC_RULE_TAKE_EARLY,         /* 2: took a subtree before all lower ones had come */
+    FTC_RULE_STRAGGLER,          /* 2: did so since its wait for them was over */
     FTC_RULE_COMPARE,            /* 2: compared the results of subtrees */
     FTC_RULE_OUTVOTE,            /* 2: compared them, and took that of the majority */
     FTC_RULE_DETECT,             /* 2: compared them, and could take none */

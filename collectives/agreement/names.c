@@ -44,6 +44,8 @@ const char *ftc_rule_name(enum ftc_rule rule)
         [FTC_RULE_WRITE_OFF_CHILD] = "write off child",
         [FTC_RULE_DECIDED_BEATS] = "decided beats undecided",
         [FTC_RULE_EMPTY_SUBTREE] = "empty subtree",
+        [FTC_RULE_TAKE_EARLY] = "take a subtree early",
+        [FTC_RULE_STRAGGLER] = "leave a straggler",
         [FTC_RULE_COMPARE] = "compare results",
         [FTC_RULE_OUTVOTE] = "outvote a result",
         [FTC_RULE_DETECT] = "detect corruption",

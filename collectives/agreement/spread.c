@@ -48,42 +48,9 @@ static int ask_for_more(struct ftc_member *m)
     return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_MORE});
 }
 
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-    return a == 0 || (b != 0 && b < a) ? b : a;
-}
-
-/* There is one timer for all waits, and it is as long as the shortest of them. Only a shorter timer
- * replaces the one under way. So a stream of new operations cannot put off old ones for ever. */
-static int arm(struct ftc_member *m)
-{
-    uint64_t need = 0;
-
-    if (m->ticking)
-        return 0;
-    for (const struct ftc_operation *op = m->oldest; op != NULL; op = op->next) {
-        if (op->ballot.spread.pace == FTC_PACE_TICK)
-            need = sooner(need, m->set.correction_delay_ns);
-        if (op->ballot.spread.patience_ns > 0)
-            need = sooner(need, m->set.patience_ns);
-    }
-    if (need == 0 || (m->timer_ns > 0 && m->timer_ns <= need))
-        return 0;
-    m->timer_ns = need;
-    return ftc_member_output(m, &(struct ftc_output){.kind = FTC_OUTPUT_TIMER, .delay_ns = need});
-}
-
-/* The length of a wait that begins now, for the countdown. When the timer under way fires, all of
- * it is subtracted, though a part had passed before. So it is added here. A longer timer will be
- * replaced, and does not matter. */
-static uint64_t from_now(const struct ftc_member *m, uint64_t delay_ns)
-{
-    return m->timer_ns <= delay_ns ? delay_ns + m->timer_ns : delay_ns;
-}
-
 static void be_patient(const struct ftc_member *m, struct ftc_spread *s)
 {
-    s->patience_ns = m->set.patience_ns > 0 ? from_now(m, m->set.patience_ns) : 0;
+    s->patience_ns = m->set.patience_ns > 0 ? ftc_timer_from_now(m, m->set.patience_ns) : 0;
 }
 
 /* This process has entered b. If nobody owes it DECIDE(b), it waits with patience. */
@@ -95,7 +62,7 @@ int ftc_spread_wait(struct ftc_member *m, struct ftc_operation *op)
         ftc_operation_plain_reduce(op))
         return 0;
     be_patient(m, s);
-    return arm(m);
+    return ftc_timer_arm(m);
 }
 
 static bool at_once(const struct ftc_member *m, const struct ftc_spread *s)
@@ -114,14 +81,14 @@ static int go_on(struct ftc_member *m, struct ftc_operation *op)
     bool wants = s->rounds > 0 || ftc_corrector_wants(&s->corrector);
 
     s->pace = !wants ? FTC_PACE_IDLE : at_once(m, s) ? FTC_PACE_MORE : FTC_PACE_TICK;
-    s->pace_ns = s->pace == FTC_PACE_TICK ? from_now(m, m->set.correction_delay_ns) : 0;
+    s->pace_ns = s->pace == FTC_PACE_TICK ? ftc_timer_from_now(m, m->set.correction_delay_ns) : 0;
     if (!ftc_corrector_awaits(&s->corrector))
         s->patience_ns = 0;
     else if (s->patience_ns == 0)
         be_patient(m, s);
     int rc = s->pace == FTC_PACE_MORE ? ask_for_more(m) : 0;
     if (rc == 0 && (s->pace == FTC_PACE_TICK || s->patience_ns > 0))
-        rc = arm(m);
+        rc = ftc_timer_arm(m);
     return rc;
 }
 
@@ -313,7 +280,7 @@ static int patience_ends(struct ftc_member *m, struct ftc_operation *op)
     return step(m, op);
 }
 
-static int tick(struct ftc_member *m, struct ftc_operation *op, uint64_t passed_ns)
+int ftc_spread_tick(struct ftc_member *m, struct ftc_operation *op, uint64_t passed_ns)
 {
     struct ftc_spread *s = &op->ballot.spread;
     bool ends = s->patience_ns > 0 && s->patience_ns <= passed_ns;
@@ -324,19 +291,4 @@ static int tick(struct ftc_member *m, struct ftc_operation *op, uint64_t passed_
     if (s->pace == FTC_PACE_TICK && s->pace_ns == 0)
         rc = step(m, op);
     return rc == 0 && ends ? patience_ends(m, op) : rc;
-}
-
-int ftc_spread_timer(struct ftc_member *m)
-{
-    uint64_t passed_ns = m->timer_ns;
-    int rc = 0;
-
-    if (passed_ns == 0)
-        return 0;
-    m->timer_ns = 0;
-    m->ticking = true;
-    for (struct ftc_operation *op = m->oldest; rc == 0 && op != NULL; op = op->next)
-        rc = tick(m, op, passed_ns);
-    m->ticking = false;
-    return rc == 0 ? arm(m) : rc;
 }

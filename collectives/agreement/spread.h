@@ -31,7 +31,8 @@ int ftc_spread_begin(struct ftc_member *m, struct ftc_operation *op);
 /* A DECIDE(b) came: the first one or another one. */
 int ftc_spread_heard(struct ftc_member *m, struct ftc_operation *op,
                      const struct ftc_arrival *arrival);
-int ftc_spread_more(struct ftc_member *m);  /* FTC_OUTPUT_MORE was answered */
-int ftc_spread_timer(struct ftc_member *m); /* the timer has fired */
+int ftc_spread_more(struct ftc_member *m); /* FTC_OUTPUT_MORE was answered */
+/* So much time has passed, as far as waits of this operation can tell. */
+int ftc_spread_tick(struct ftc_member *m, struct ftc_operation *op, uint64_t passed_ns);
 
 #endif

@@ -2,11 +2,12 @@
  * Collecting in groups and trees (agreement.md, rule 2).
  *
  * A participant waits for the UP of each group member, and then for the TREE of each child, until
- * the message or a notice comes. The coordinator takes the lowest failure-free subtree.
+ * the message or a notice comes. The coordinator takes one failure-free subtree.
  */
 #include <assert.h>
 
 #include "collectives/agreement/collector.h"
+#include "collectives/values/types.h"
 
 /* The group is in order of position, which is the order of combination. */
 static void await_group(const struct ftc_member *m, struct ftc_ballot *b)
@@ -99,6 +100,62 @@ int ftc_tree_complete(struct ftc_member *m, struct ftc_operation *op)
     return FTC_COLLECTED_ALL;
 }
 
+/* --- which subtree c_b takes (rule 2) --- */
+
+/* Has the result the same bits whichever failure-free subtree is taken? */
+static bool same_bits(const struct ftc_operation *op)
+{
+    const struct ftc_signature *s = &op->call.signature;
+
+    return !ftc_call_table[s->kind].reduces || s->size == 0 ||
+           ftc_operator_exact((ftc_type)s->type, s->operator_code);
+}
+
+/* May c_b take the subtree of this head, though a lower one may still come? */
+static bool take_early(struct ftc_member *m, const struct ftc_operation *op,
+                       const struct ftc_awaited *head)
+{
+    const struct ftc_ballot *b = &op->ballot;
+    bool decided = b->sum.decision != NULL || head->contribution.decision != NULL;
+
+    if (m->set.take == FTC_TAKE_LOWEST)
+        return false;
+    if (m->set.take == FTC_TAKE_FIRST || decided || same_bits(op)) {
+        ftc_rule_taken(m, FTC_RULE_TAKE_EARLY);
+        return true;
+    }
+    if (b->waited)
+        ftc_rule_taken(m, FTC_RULE_STRAGGLER);
+    return b->waited;
+}
+
+/* A failure-free subtree has come, and c_b begins to wait for the lower ones, if it does not wait
+ * yet. If no other wait is under way, the timer is an old one, and this wait need not be longer
+ * because of it. */
+static int wait_for_lower(struct ftc_member *m, struct ftc_ballot *b)
+{
+    int rc = 0;
+
+    if (m->set.take == FTC_TAKE_AUTO && m->set.straggler_ns > 0 && b->straggler_ns == 0) {
+        if (ftc_timer_need(m) == 0)
+            m->timer_ns = 0;
+        b->straggler_ns = ftc_timer_from_now(m, m->set.straggler_ns);
+        rc = ftc_timer_arm(m);
+    }
+    return rc == 0 ? FTC_COLLECTED_NOTHING : rc;
+}
+
+void ftc_tree_tick(struct ftc_member *m, struct ftc_operation *op, uint64_t passed_ns)
+{
+    struct ftc_ballot *b = &op->ballot;
+
+    if (b->straggler_ns == 0)
+        return;
+    b->waited = b->straggler_ns <= passed_ns;
+    b->straggler_ns = b->waited ? 0 : b->straggler_ns - passed_ns;
+    m->changed |= b->waited;
+}
+
 /* Takes the value of subtree s, combined with that of the coordinator's group. */
 static int take_subtree(struct ftc_member *m, struct ftc_operation *op, int s)
 {
@@ -106,6 +163,8 @@ static int take_subtree(struct ftc_member *m, struct ftc_operation *op, int s)
     struct ftc_contribution *taken = &b->child[s].contribution;
     int rc = 0;
 
+    b->straggler_ns = 0;
+    b->info.count += b->child[s].count;
     if (!ftc_topology_subtree_has_root_value(b->size, m->set.f, s)) {
         rc = ftc_contribution_combine(m, op, &b->sum, taken);
     } else {
@@ -116,11 +175,21 @@ static int take_subtree(struct ftc_member *m, struct ftc_operation *op, int s)
     return rc == 0 ? ftc_contribution_protect(m, op, FTC_FLIP_PARTIAL) : rc;
 }
 
-/* c_b takes the lowest failure-free subtree, once all lower ones have come or are written off (rule
- * 2). */
+/* Can the subtree of this head be taken? `gone`: it has come, or is written off. */
+static bool usable(struct ftc_ballot *b, const struct ftc_awaited *head, bool gone)
+{
+    if (!gone && b->waited) {
+        if (FTC_MUTATED(STRAGGLER_FAILED))
+            ftc_set_add(&b->info.list, head->rank);
+        return FTC_MUTATED(STRAGGLER_TAKEN);
+    }
+    return head->arrived && head->failure_free;
+}
+
 int ftc_tree_choose(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
+    bool all = true;
 
     if (b->child_size < m->set.f + 1 && !FTC_MUTATED(EMPTY_SUBTREE_FAILED)) {
         /* A subtree is empty, and hence failure-free; or the form is Direct. In both cases the
@@ -130,19 +199,20 @@ int ftc_tree_choose(struct ftc_member *m, struct ftc_operation *op)
     }
     for (int s = 0; s < b->child_size; s++) {
         struct ftc_awaited *head = &b->child[s];
+        bool gone = ftc_awaited_settle(m, b, head, 1, true);
 
-        if (!ftc_awaited_settle(m, b, head, 1, true))
-            return FTC_COLLECTED_NOTHING;
-        if (!head->arrived || !head->failure_free) {
-            if (FTC_MUTATED(MASK_NOTHING))
-                break;
+        all &= gone;
+        if (!usable(b, head, gone)) {
+            if (gone && FTC_MUTATED(MASK_NOTHING))
+                return FTC_COLLECTED_TOO_LITTLE;
             continue;
         }
-        b->info.count += head->count;
+        if (!all && !take_early(m, op, head))
+            return wait_for_lower(m, b);
         int rc = take_subtree(m, op, s);
         return rc == 0 ? ftc_tree_complete(m, op) : rc;
     }
-    return FTC_COLLECTED_TOO_LITTLE;
+    return all ? FTC_COLLECTED_TOO_LITTLE : FTC_COLLECTED_NOTHING;
 }
 
 /* Subtree s is failure-free if the list names no member of it, or if the bit is not set. */

@@ -139,3 +139,11 @@ FTC_HOT bool ftc_reduction_merges(const struct ftc_reduction *reduction)
 {
     return reduction->builtin != NULL && reduction->type <= FTC_DOUBLE;
 }
+
+bool ftc_operator_exact(ftc_type type, int operator_code)
+{
+    bool floating = type == FTC_FLOAT || type == FTC_DOUBLE;
+    bool rounds = floating && (operator_code == SUM || operator_code == PROD);
+
+    return operator_code >= SUM && operator_code < CODES && !rounds;
+}

@@ -47,4 +47,8 @@ void ftc_reduction_combine(void *arg, const void *in, void *inout, size_t size);
 void ftc_reduction_merge(void *arg, const void *in, const void *with, void *out, size_t size);
 bool ftc_reduction_merges(const struct ftc_reduction *reduction);
 
+/* Does this operator give the same bits in whatever order, and by whatever partial results, the
+ * same values are combined? User-defined operators count as such that do not. */
+bool ftc_operator_exact(ftc_type type, int operator_code);
+
 #endif

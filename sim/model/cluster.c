@@ -21,6 +21,7 @@ struct ftc_member_settings ftc_cluster_settings(int n, int f)
         .share = FTC_SHARE_PIGGYBACK,
         .rotation = FTC_ROTATION_FIRST,
         .reduce_arity = 2,
+        .straggler_ns = 500000000,
         .tree = {.tree = FTC_TREE_BINOMIAL, .arity = 2},
         .correction = FTC_CORRECTION_NONE,
         .distance = 2,

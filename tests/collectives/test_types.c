@@ -248,7 +248,9 @@ START_TEST(the_order_of_operands_does_not_show)
         ftc_reduction_combine(&op, b, right, size); /* b op a */
         ck_assert_msg(memcmp(left, right, ROOM) == 0, "%s of %s", ftc_operator_name(code),
                       ftc_type_name(type));
-        if ((type == FTC_FLOAT || type == FTC_DOUBLE) && code <= PROD)
+        bool rounds = (type == FTC_FLOAT || type == FTC_DOUBLE) && code <= PROD;
+        ck_assert(ftc_operator_exact(type, code) == !rounds);
+        if (rounds)
             continue;
         memcpy(right, c, ROOM);
         ftc_reduction_combine(&op, b, right, size);
@@ -257,6 +259,7 @@ START_TEST(the_order_of_operands_does_not_show)
         ck_assert_msg(memcmp(left, right, ROOM) == 0, "%s of %s", ftc_operator_name(code),
                       ftc_type_name(type));
     }
+    ck_assert(!ftc_operator_exact(type, 255)); /* user-defined */
 }
 END_TEST
 

@@ -55,6 +55,7 @@ static const char *const changed_values[] = {
     "failure_info.share=off",
     "reduce.tree=chain",
     "reduce.arity=64",
+    "reduce.take=lowest",
     "reduce.direct=12",
     "reduce.doubling=1",
     "broadcast.dissemination=gossip",
@@ -145,6 +146,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_int_eq(value->share, FTC_SHARE_PIGGYBACK);
     ck_assert_int_eq(value->reduce_tree, FTC_REDUCE_HEAP);
     ck_assert_int_eq(value->reduce_arity, 2);
+    ck_assert_int_eq(value->reduce_take, FTC_TAKE_AUTO);
     ck_assert_int_eq(value->reduce_direct, 0);
     ck_assert_int_eq(value->reduce_doubling, 0);
     ck_assert_int_eq(value->tree, FTC_TREE_BINOMIAL);

@@ -78,8 +78,8 @@ START_TEST(small_jobs_have_known_numbers_of_states)
          41,
          6},
         {{.name = "n 3, two crashes", .n = 3, .f = 1, .crashes = 2, .program = "allreduce"},
-         426,
-         1502,
+         465,
+         1677,
          38},
     };
 

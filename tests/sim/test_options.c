@@ -108,6 +108,8 @@ START_TEST(defaults_are_those_of_the_configuration)
     ck_assert_int_eq(setup.member.share, FTC_SHARE_PIGGYBACK);
     ck_assert_int_eq(setup.member.rotation, FTC_ROTATION_FIRST);
     ck_assert_int_eq(setup.member.reduce_arity, 2);
+    ck_assert_int_eq(setup.member.take, FTC_TAKE_AUTO);
+    ck_assert_uint_eq(setup.member.straggler_ns, 500000000); /* two heartbeat periods */
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_BINOMIAL);
     ck_assert_int_eq(setup.member.dissemination, FTC_DISSEMINATION_TREE);
     ck_assert_int_eq(setup.member.correction, FTC_CORRECTION_NONE);
@@ -132,7 +134,7 @@ END_TEST
 START_TEST(every_short_form_reaches_the_members)
 {
     accept("-n 9 -f 2 -s 77 --scheme bit --share off --rotation spread --reduce-tree chain "
-           "--dissemination lame "
+           "--take first --dissemination lame "
            "--arity 3 --correction checked --correction-delay 5 --prepare tree --settle-every 0 "
            "barrier");
     ck_assert_int_eq(setup.member.f, 2);
@@ -140,6 +142,7 @@ START_TEST(every_short_form_reaches_the_members)
     ck_assert_int_eq(setup.member.share, FTC_SHARE_OFF);
     ck_assert_int_eq(setup.member.rotation, FTC_ROTATION_SPREAD);
     ck_assert_int_eq(setup.member.reduce_arity, 1);
+    ck_assert_int_eq(setup.member.take, FTC_TAKE_FIRST);
     ck_assert_int_eq(setup.member.tree.tree, FTC_TREE_LAME);
     ck_assert_int_eq(setup.member.tree.arity, 3);
     ck_assert_int_eq(setup.member.correction, FTC_CORRECTION_CHECKED);
@@ -407,6 +410,7 @@ static void assert_same(const struct ftc_member_settings *a, const struct ftc_me
     SAME(reduce_arity);
     SAME(direct);
     SAME(doubling);
+    SAME(take);
     SAME(tree.tree);
     SAME(tree.arity);
     SAME(dissemination);
@@ -431,7 +435,8 @@ START_TEST(a_replay_line_gives_the_same_again)
 {
     static const char *const lines[] = {
         "-n 1 -f 0 allreduce",
-        "-n 16 -f 3 --share off --rotation spread --reduce-tree chain --prepare tree validate",
+        "-n 16 -f 3 --share off --take lowest --rotation spread --reduce-tree chain --prepare tree "
+        "validate",
         "-n 5 --dissemination kary --arity 4 --correction checked --correction-delay 7 "
         "--settle-every 3 "
         "bcast:4",

@@ -199,6 +199,7 @@ static void plan_large(struct run *run)
 static void plan_settings(struct run *run)
 {
     static const char *const schemes[] = {"list", "count", "bit"};
+    static const char *const takes[] = {"auto", "first", "lowest"};
     uint64_t scheme = pick(run, 3);
     bool levels = getenv("STORM_LEVELS") !=
                   NULL; /* operations over two levels need this (docs/design/nodes.md) */
@@ -217,6 +218,7 @@ static void plan_settings(struct run *run)
     plan_broadcast(run, tree, pick(run, 4) == 0 || levels);
     storm_setting(run, "broadcast.settle_every=%d", (int)pick(run, 5));
     storm_setting(run, "reduce.arity=%d", 1 + (int)pick(run, 3));
+    storm_setting(run, "reduce.take=%s", takes[run->seed / 3 % 3]);
     storm_setting(run, "reduce.direct=%d", (int)pick(run, 12));
     storm_setting(run, "reduce.doubling=%d", run->seed % 3 == 0 ? 1 : run->seed % 3 == 1 ? 16 : 0);
     storm_setting(run, "detector.heartbeat_period_ms=50");
