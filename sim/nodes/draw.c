@@ -55,6 +55,7 @@ static void draw_settings(struct ftc_nodes_story *s, uint64_t seed)
         set->dissemination = FTC_DISSEMINATION_TREE;
     set->correction_delay_ns = set->correction_delay_ns > 0 ? P / 20 : 0;
     set->patience_ns = set->patience_ns > 0 ? 2 * P : 0;
+    set->straggler_ns = 2 * P;
 }
 
 /* --- strikes --- */

@@ -104,6 +104,7 @@ static const struct {
     {"reduce", "arity", FTC_STORM_PIN_REDUCE_ARITY},
     {"reduce", "direct", FTC_STORM_PIN_DIRECT},
     {"reduce", "doubling", FTC_STORM_PIN_DOUBLING},
+    {"reduce", "take", FTC_STORM_PIN_TAKE},
     {"broadcast", "tree", FTC_STORM_PIN_TREE},
     {"broadcast", "arity", FTC_STORM_PIN_ARITY},
     {"broadcast", "correction", FTC_STORM_PIN_CORRECTION},

@@ -261,7 +261,7 @@ static bool lower_f(struct ftc_draft *d, size_t first, size_t size)
     return true;
 }
 
-#define SETTINGS 24
+#define SETTINGS 25
 
 /* Set one setting of how decisions are spread to its plain value. False: it has that value
  * already. */
@@ -344,8 +344,11 @@ static bool reset_setting(struct ftc_member_settings *s, const struct ftc_member
     case 9:
         s->doubling = plain->doubling;
         return s->doubling != before.doubling;
+    case 10:
+        s->take = plain->take;
+        return s->take != before.take;
     default:
-        return reset_spreading(s, plain, which - 10);
+        return reset_spreading(s, plain, which - 11);
     }
 }
 

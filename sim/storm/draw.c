@@ -460,7 +460,7 @@ static void flip_gossip(struct ftc_storm *s, int op)
 }
 
 /* Flip a bit in about half of the agreements of gossip, in any of their variables, whatever the
- * integrity mode is. Drawn last of all. */
+ * integrity mode is. Drawn late. */
 static void draw_gossip(struct ftc_storm *s, const struct ftc_storm_frame *frame)
 {
     if (frame->program == NULL && !one_in(s, 4))
@@ -475,6 +475,30 @@ static void draw_gossip(struct ftc_storm *s, const struct ftc_storm_frame *frame
             flip_gossip(s, op);
     if (s->flips.count > 0)
         s->settings.flips = &s->flips;
+}
+
+/* --- ranks that stand still --- */
+
+/* Any rank, or often the head of a subtree, at which a coordinator may wait for others. */
+static void draw_stall(struct ftc_storm *s)
+{
+    int all = times(times(ftc_storm_program(s).length, s->settings.ranks), s->settings.f + 3);
+    uint64_t from = (uint64_t)below(s, one_in(s, 2) ? s->settings.ranks : all);
+
+    s->stall[s->stalls++] = (struct ftc_storm_stall){
+        .from = from, .to = from + 1 + (uint64_t)below(s, all), .rank = draw_victim(s)};
+}
+
+/* Drawn after all else, so that it does not change that. */
+static void draw_stalls(struct ftc_storm *s, const struct ftc_storm_frame *frame)
+{
+    int stalls = one_in(s, 2) ? 0 : 1 + below(s, FTC_STORM_STALLS);
+
+    s->settings.take = (enum ftc_take)below(s, 3);
+    if (frame->pinned & FTC_STORM_PIN_TAKE)
+        s->settings.take = frame->settings.take;
+    while (s->stalls < stalls)
+        draw_stall(s);
 }
 
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed)
@@ -492,4 +516,5 @@ void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame
     draw_direct(storm, frame);
     draw_doubling(storm, frame);
     draw_gossip(storm, frame);
+    draw_stalls(storm, frame);
 }

@@ -5,6 +5,8 @@
 
 #include "base/mix.h"
 
+#define PICKS 8 /* events that are drawn before all are looked through */
+
 /* Do the crashes whose step has come. Returns the first crash whose step has not. */
 static int crash_due(struct ftc_cluster *c, const struct ftc_storm *storm, int next)
 {
@@ -17,13 +19,37 @@ static int crash_due(struct ftc_cluster *c, const struct ftc_storm *storm, int n
     return next;
 }
 
+static bool stands_still(const struct ftc_cluster *c, const struct ftc_storm *storm, int event)
+{
+    struct ftc_cluster_event e = ftc_cluster_event_of(c->n, event);
+    int rank = e.kind == FTC_CLUSTER_ARRIVAL ? e.b : e.a;
+
+    for (int i = 0; i < storm->stalls; i++)
+        if (storm->stall[i].rank == rank && storm->stall[i].from <= c->steps &&
+            c->steps < storm->stall[i].to)
+            return true;
+    return false;
+}
+
+/* Picks an event of a rank that does not stand still. If there is none, the stalls end. */
+static int pick(struct ftc_cluster *c, const struct ftc_storm *storm)
+{
+    int event = ftc_cluster_pick(c);
+
+    for (int tries = 0; tries < PICKS && stands_still(c, storm, event); tries++)
+        event = ftc_cluster_pick(c);
+    for (int i = 0; i < c->enabled_count && stands_still(c, storm, event); i++)
+        event = c->enabled[i];
+    return event;
+}
+
 static void rage(struct ftc_cluster *c, const struct ftc_storm *storm,
                  const struct ftc_promise *promise, struct ftc_storm_record *record)
 {
     int next = crash_due(c, storm, 0);
 
     while (!ftc_cluster_broken(c) && c->enabled_count > 0) {
-        int event = ftc_cluster_pick(c);
+        int event = pick(c, storm);
         if (record != NULL) {
             ftc_storm_record_deaths(record, c);
             ftc_storm_record_event(record, c, event);

@@ -14,6 +14,7 @@
 #define FTC_STORM_RANKS      64 /* most that is drawn; more can be given */
 #define FTC_STORM_F          3  /* most that is drawn; more can be given */
 #define FTC_STORM_CRASHES    64 /* fewer than FTC_CLUSTER_DOOMS */
+#define FTC_STORM_STALLS     2
 
 /* Settings that are given and not drawn. */
 enum ftc_storm_pin {
@@ -41,6 +42,7 @@ enum ftc_storm_pin {
     FTC_STORM_PIN_FLIP = 1 << 21,
     FTC_STORM_PIN_DIRECT = 1 << 22,
     FTC_STORM_PIN_DOUBLING = 1 << 23,
+    FTC_STORM_PIN_TAKE = 1 << 24,
 };
 
 struct ftc_storm_frame {
@@ -56,6 +58,12 @@ struct ftc_storm_crash {
     bool lossy;
 };
 
+/* A rank stands still: it takes no step while another rank can take one. */
+struct ftc_storm_stall {
+    uint64_t from, to; /* steps; `to` does not belong to it */
+    int rank;
+};
+
 struct ftc_storm {
     uint64_t seed, random;
     struct ftc_member_settings settings;
@@ -67,6 +75,8 @@ struct ftc_storm {
     int crashes;
     struct ftc_cluster_doom doom[FTC_STORM_CRASHES]; /* deaths at an output */
     int dooms;
+    struct ftc_storm_stall stall[FTC_STORM_STALLS];
+    int stalls;
     bool biased;
     struct ftc_flips flips; /* the settings point to them, so a storm must not be moved */
 };

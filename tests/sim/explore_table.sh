@@ -46,6 +46,8 @@ settings() {
     done
     row -n 4 -f 1 --crashes 3 --direct 4 "$@"
     row -n 4 -f 1 --crashes 3 --direct 3 --scheme bit "$@"
+    row -n 4 -f 1 --crashes 3 --take first "$@"
+    row -n 4 -f 1 --crashes 3 --take lowest "$@"
     row -n 4 -f 1 --crashes 3 --rotation spread "$@"
     row -n 4 -f 1 --crashes 3 --prepare tree "$@"
     row -n 4 -f 2 --crashes 3 --prepare tree --scheme bit "$@"
@@ -58,6 +60,8 @@ quick() {
     core allreduce bcast:1 allreduce
     row -n 3 -f 1 --crashes 2 --settle-every 2 bcast:0 bcast:1 bcast:0
     row -n 3 -f 1 --crashes 2 reduce:0 validate barrier
+    row -n 4 -f 1 --crashes 2 --take first allreduce\*2
+    row -n 4 -f 1 --crashes 2 --take lowest allreduce\*2
     row -n 4 -f 0 --crashes 3 --direct 4 allreduce bcast:1 allreduce
     row -n 3 -f 1 --crashes 2 --direct 3 reduce:0 validate reduce:1
     row -n 4 -f 1 --doubling 4 --crashes 2 allreduce validate
