@@ -16,6 +16,7 @@ enum ftc_timed_event {
     FTC_TIMED_TIMER,    /* item: number of the timer */
     FTC_TIMED_CALL,     /* the next operation */
     FTC_TIMED_DEATH,
+    FTC_TIMED_STALL,
 };
 
 /* A message on its way. All receivers of the same bytes share it. */

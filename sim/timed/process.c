@@ -281,6 +281,7 @@ static int return_from_call(struct ftc_timed *t, int rank)
     struct ftc_timed_operation *operation = &t->result->operation[op];
 
     take_first(t, &t->process[rank].out);
+    t->result->end = t->now;
     if (t->trace != NULL)
         ftc_trace_line(t->trace, t->now, rank, "returns from op %d", op);
     if (!ftc_set_has(&t->mortal, rank)) {

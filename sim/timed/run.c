@@ -32,6 +32,23 @@ static int take_kill(void *command, const char *text)
     return rc;
 }
 
+/* "1@2us:5ms" */
+static int take_stall(void *command, const char *text)
+{
+    struct ftc_timed_settings *timed = &((struct run *)command)->common.timed;
+    char rank[16] = "", at[32] = "", length[32] = "";
+    uint64_t number;
+
+    if (sscanf(text, "%15[0-9]@%31[^:]:%31s", rank, at, length) != 3)
+        return ftc_error_set(FTC_ERR_ARG, "--stall %s: not RANK@TIME:LENGTH, such as 1@2us:5ms",
+                             text);
+    int rc = ftc_option_number("--stall", rank, 0, INT32_MAX, &number);
+    timed->stall_rank = rc == 0 ? (int)number : 0;
+    if (rc == 0)
+        rc = ftc_timed_read_time("--stall", at, &timed->stall_at_ns);
+    return rc == 0 ? ftc_timed_read_time("--stall", length, &timed->stall_ns) : rc;
+}
+
 static int take_trace(void *command, const char *text)
 {
     (void)text;
@@ -58,6 +75,8 @@ static const struct ftc_option options[] = {
      "shared-memory, rdma, tcp, or values in ns: L=,o=,g=,G=,c= (default: rdma)", take_cost},
     FTC_TIMED_OPTIONS,
     {"kill", 'k', "K", "number of ranks that die (default: 0)", take_kill},
+    {"stall", 0, "RANK@TIME:LENGTH", "a rank that stands still from TIME on, for LENGTH",
+     take_stall},
     {"trace", 't', NULL, "print each step before the result", take_trace},
     {"draw", 0, NULL,
      "print a graph for Graphviz: each contribution, and the ranks whose values are in it",

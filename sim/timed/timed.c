@@ -68,6 +68,17 @@ static int die(struct ftc_timed *t, int rank)
     return t->set->alone ? 0 : announce(t, rank);
 }
 
+/* It does nothing while it is busy, and it is busy until the stall ends. */
+static void stand_still(struct ftc_timed *t, int rank)
+{
+    struct ftc_timed_process *p = &t->process[rank];
+    uint64_t end = t->now + t->set->stall_ns;
+
+    if (t->trace != NULL)
+        ftc_trace_line(t->trace, t->now, rank, "stands still");
+    p->busy = p->busy > end ? p->busy : end;
+}
+
 static int happen(struct ftc_timed *t, const struct ftc_event *event)
 {
     int rank = (int)event->rank, other = (int)event->other;
@@ -90,6 +101,9 @@ static int happen(struct ftc_timed *t, const struct ftc_event *event)
         return p->member != NULL ? call(t, rank) : 0;
     case FTC_TIMED_DEATH:
         return die(t, rank);
+    case FTC_TIMED_STALL:
+        stand_still(t, rank);
+        return 0;
     }
     return 0;
 }
@@ -116,6 +130,8 @@ static int play(struct ftc_timed *t)
            ftc_queue_pop(&t->queue, &event)) {
         t->now = event.key >> 1;
         t->result->events++;
+        if (event.kind != FTC_TIMED_TIMER)
+            t->result->end = t->now;
         rc = happen(t, &event);
     }
     if (rc == FTC_ERR_NOMEM)
@@ -126,7 +142,6 @@ static int play(struct ftc_timed *t)
         ftc_ledger_ends(t->ledger);
     snprintf(t->result->violation, sizeof(t->result->violation), "%s",
              ftc_ledger_violation(t->ledger));
-    t->result->end = t->now;
     t->result->peak = t->queue.peak;
     count_corrections(t);
     return 0;
@@ -155,6 +170,8 @@ static int begin(struct ftc_timed *t)
     for (int i = 0; rc == 0 && i < t->result->deaths; i++)
         rc = ftc_timed_push(t, t->result->death[i].time, FTC_TIMED_DEATH, t->result->death[i].rank,
                             0, NULL);
+    if (rc == 0 && t->set->stall_ns > 0)
+        rc = ftc_timed_push(t, t->set->stall_at_ns, FTC_TIMED_STALL, t->set->stall_rank, 0, NULL);
     for (int rank = 0; rc == 0 && rank < t->n; rank++)
         rc = ftc_timed_call_later(t, rank);
     return rc;
@@ -269,6 +286,9 @@ int ftc_timed_run(const struct ftc_member_settings *members, const struct ftc_pr
         return ftc_error_set(FTC_ERR_ARG,
                              "--kill %d leaves no survivor among %d ranks; give 0 to %d", all.kills,
                              members->ranks, members->ranks - 1);
+    if (all.stall_ns > 0 && all.stall_rank >= members->ranks)
+        return ftc_error_set(FTC_ERR_ARG, "--stall %d@...: give a rank from 0 to %d",
+                             all.stall_rank, members->ranks - 1);
     if (all.kills > 0 && !all.at_start && all.horizon_ns == 0)
         rc = find_horizon(members, program, &all);
     if (rc == 0)

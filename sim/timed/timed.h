@@ -47,6 +47,10 @@ struct ftc_timed_settings {
     enum ftc_victims victims;
     bool at_start; /* the victims are dead before the first call */
     bool burst;    /* all die at the same time */
+    /* This rank stands still from `stall_at_ns` on, for `stall_ns` (0: none does): it neither sends
+     * nor receives, and nobody is told that it failed. */
+    int stall_rank;
+    uint64_t stall_at_ns, stall_ns;
     /* deaths come before this time; 0: before the end of a run without deaths */
     uint64_t horizon_ns;
     uint64_t seed;
@@ -79,7 +83,7 @@ struct ftc_timed_result {
     uint64_t *delivery;    /* ns, by rank: its last delivery; UINT64_MAX: it never delivered */
     uint64_t quiet;        /* ns: all messages were sent and received by then */
     uint64_t corrected;    /* number of correction messages */
-    uint64_t end;          /* ns: time of the last event */
+    uint64_t end;          /* ns: time of the last event, timers that do nothing aside */
     uint64_t events, peak; /* events: number of all events; peak: most that were pending at once */
     char violation[400];   /* "": all promises were kept */
 };

@@ -126,6 +126,7 @@ failure_info.scheme=bit :: job -np 4 -- barrier report
 failure_info.share=off :: messages -np 4 -- die:2 barrier barrier report
 reduce.tree=chain :: trace -n 20 -f 1 allreduce
 reduce.arity=4 :: trace -n 20 -f 1 allreduce
+reduce.take=lowest :: trace -n 7 -f 1 --stall 1@1us:5ms barrier
 reduce.direct=8 :: messages -np 5 -- barrier report
 reduce.doubling=8 :: messages -np 5 -- barrier report
 broadcast.dissemination=gossip :: job -np 4 -- barrier report

@@ -132,6 +132,8 @@ run --kill-at :: changes -n 8 --kill 1 allreduce -- --kill-at start :: changed &
 run --burst :: changes -n 8 --kill 3 allreduce -- --burst :: changed
 run -k :: sim -n 8 -k 2 allreduce :: out "2 deaths"
 run --kill :: sim -n 8 --kill 2 allreduce :: out "2 deaths"
+run --stall :: changes -n 7 allreduce -- --stall 1@1us:5ms :: changed
+run --stall :: sim -n 7 --stall 7@1us:5ms allreduce :: code 2 && err "0 to 6"
 run -t :: sim -n 4 -t allreduce :: out "rank 1  calls allreduce, op 0"
 run --draw :: sim -n 4 --draw allreduce :: out '1 -> 0 [label="0,1,2,3"]'
 run --trace :: sim -n 4 --trace allreduce :: out "rank 1  calls allreduce, op 0"

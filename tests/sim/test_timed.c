@@ -157,6 +157,27 @@ START_TEST(farther_ranks_hear_later)
 }
 END_TEST
 
+/* Rank 1, the head of the lowest subtree, stands still when it has sent its UP. */
+START_TEST(a_head_that_stands_still_costs_what_take_says)
+{
+    static const uint64_t costs[] = {
+        [FTC_TAKE_AUTO] = 500000, [FTC_TAKE_FIRST] = 0, [FTC_TAKE_LOWEST] = 900000};
+
+    members.ranks = 7;
+    members.straggler_ns = 500000;
+    run("reduce:0", NULL);
+    uint64_t calm = result.operation[0].root_delivery;
+    timed.stall_rank = 1;
+    timed.stall_at_ns = 15;
+    timed.stall_ns = 900000;
+    for (members.take = FTC_TAKE_AUTO; members.take <= FTC_TAKE_LOWEST; members.take++) {
+        run("reduce:0", NULL);
+        ck_assert_uint_ge(result.operation[0].root_delivery, costs[members.take]);
+        ck_assert_uint_le(result.operation[0].root_delivery, costs[members.take] + 2 * calm);
+    }
+}
+END_TEST
+
 /* --- messages --- */
 
 static void expect_no_repair(int op)
@@ -544,6 +565,7 @@ int main(void)
     tcase_add_test(times, combining_costs_c_for_each_byte);
     tcase_add_test(times, simultaneous_messages_are_received_one_after_the_other);
     tcase_add_test(times, farther_ranks_hear_later);
+    tcase_add_test(times, a_head_that_stands_still_costs_what_take_says);
     suite_add_tcase(suite, times);
     tcase_add_checked_fixture(messages, setup, teardown);
     tcase_add_test(messages, failure_free_messages_are_those_of_the_theorem);
