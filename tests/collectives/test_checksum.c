@@ -95,6 +95,7 @@ static struct ftc_member_settings checking(int n, int f)
     struct ftc_member_settings settings = ftc_cluster_settings(n, f);
 
     settings.integrity = FTC_INTEGRITY_CHECKSUM;
+    settings.take = FTC_TAKE_LOWEST; /* else a damaged value may be left, and not be looked at */
     return settings;
 }
 
