@@ -145,8 +145,8 @@ enum ftc_config_type {
     FTC_CONFIG_LIST, /* int8_t[]: indices of names in the given order, each once at most, then -1 */
 };
 
-/* What must run in a job for a setting to have an effect in it. ftc_choice_idle() says whether it
- * does. */
+/* Without its need a setting has no effect in a job. ftc_choice_idle() says whether a job has the
+ * need. */
 enum ftc_config_need {
     FTC_NEEDS_NOTHING,   /* the setting has an effect in every job */
     FTC_NEEDS_PEERS,     /* two ranks or more */

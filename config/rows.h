@@ -1,11 +1,11 @@
-/* The rows of the schema: section, key, what must run in a job for the setting to have an effect in
- * it (enum ftc_config_need), member of struct ftc_config, range or names, default, unit, help. The
- * last argument of a row is its help. COMMON behind it marks a setting that most users
- * need. All others are for experts. Each file that includes this one says what a row becomes. */
+/* The rows of the schema: section, key, need (enum ftc_config_need, without its prefix), member of
+ * struct ftc_config, range or names, default, unit, help. The last argument of a row is its help.
+ * COMMON behind it marks a setting that most users need. All others are for experts. Each file that
+ * includes this one says what a row becomes. */
 /* clang-format off */
     INT("job", "f", MASKS, f, 0, 4095, "1", "",
-        "How many failures an operation by groups and trees masks without a second round. Others mask "
-        "any number or none: ftcoll(7), WHAT F DOES. Less than the number of ranks.", COMMON),
+        "How many failures an operation by groups and trees masks without a second round. Others "
+        "mask any number or none: ftcoll(7), WHAT F DOES. Less than the number of ranks.", COMMON),
 
     INT("detector", "heartbeat_period_ms", NOTHING, heartbeat_period_ms, 1, 60000, "250", "ms",
         "Time between two heartbeats of a process.", COMMON),
@@ -130,7 +130,8 @@
     INT("multicast", "least_ranks", MULTICAST, multicast_least_ranks, 2, 1048576, "8", "",
         "With fewer ranks every decision goes down the tree, also that of an allreduce or a "
         "barrier."),
-    INT("multicast", "most_bytes", MULTICAST, multicast_most_bytes, 0, INT64_C(1) << 40, "65536", "bytes",
+    INT("multicast", "most_bytes", MULTICAST, multicast_most_bytes, 0, INT64_C(1) << 40, "65536",
+        "bytes",
         "A decision with a larger value goes down the tree, also that of an allreduce."),
 
     ENUM("collectives", "rotation", MESSAGES, rotation, rotation_names, "first",
@@ -149,8 +150,8 @@
     ENUM("collectives", "large", LARGE, large, large_names, "auto",
         "How a large allreduce goes by messages. ring: round a ring, which survives no death; "
         "then the result is committed, or the ring runs again. off: as a small one. auto: ring "
-        "where a job has several nodes. With ring a job of one node goes by messages, too. The two ways add floating-point numbers in a different "
-        "order."),
+        "where a job has several nodes. With ring a job of one node goes by messages, "
+        "too. The two ways add floating-point numbers in a different order."),
     INT("collectives", "large_at", RING, large_at, 0, INT64_C(1) << 40, "262144", "bytes",
         "An allreduce of so many bytes or more is large."),
 

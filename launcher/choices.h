@@ -1,4 +1,4 @@
-/* What ftrun says about the choice of algorithms (runtime/choice/choice.h), and about settings that
+/* Output of ftrun about the choice of algorithms (runtime/choice/choice.h), and about settings that
  * have no effect (runtime/choice/effect.h). */
 #ifndef FTC_LAUNCHER_CHOICES_H
 #define FTC_LAUNCHER_CHOICES_H

@@ -15,7 +15,7 @@
 #define WATCH_US    100.0 /* so long before the moment a rank ends its sleep */
 #define NEVER       1e300
 
-/* What is measured: samples[] is that of ftc_perf_ranks_measure(). Times in us. */
+/* The samples of a measurement. Times in us. */
 struct times {
     double *own;   /* of this rank */
     double *ahead; /* minus the time of the first rank but the lowest */

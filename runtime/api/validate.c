@@ -1,4 +1,6 @@
 /* The validate calls and ftc_last_report(): what the caller can learn about failures. */
+#include <limits.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -129,7 +131,9 @@ static int write_offs(const struct ftc_comm *comm, const struct ftc_member_repor
         return comm->lost;
     if (last->write_offs == FTC_WRITE_OFFS_UNKNOWN)
         return -1;
-    return (int)last->write_offs + (comm->board == NULL ? comm->lost : 0);
+    /* The number comes from messages, and may be any. */
+    int64_t sum = (int64_t)last->write_offs + (comm->board == NULL ? comm->lost : 0);
+    return sum < INT_MAX ? (int)sum : INT_MAX;
 }
 
 static bool exchanged(const struct ftc_comm *comm, const struct ftc_member_report *last)

@@ -1,5 +1,5 @@
-/* Whether a setting has an effect in a job. What the algorithms need is asked of choice.h and
- * collectives/agreement/eligible.h. */
+/* Whether a setting has an effect in a job. The answers come from choice.h and
+ * collectives/agreement/eligible.h, which say why an algorithm refuses a call. */
 #ifndef FTC_RUNTIME_CHOICE_EFFECT_H
 #define FTC_RUNTIME_CHOICE_EFFECT_H
 
