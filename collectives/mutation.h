@@ -62,10 +62,11 @@
     X(SETTLE_BY_NODES,                                                                             \
       "two levels: forget D when a broadcast's later ballot has collected from nodes")             \
     X(ROOT_NOT_FIRST, "two levels: the lowest rank acts for its node though the root lives there") \
-    /* of gossip: tests/sim/test_gossip_mutation.c finds these three */                            \
+    /* of gossip: tests/sim/test_gossip_mutation.c finds these four */                             \
     X(HEAL_WHEN_NOTHING_WAITS, "gossip: a corrupt flow is not healed while other messages wait")   \
     X(NO_ANSWER_WHILE_CORRUPT, "gossip: a rank that asks does not answer a question")              \
     X(KEEP_WHERE_NEITHER_IS_SOUND, "gossip: nobody zeroes a flow that is corrupt at both ends")    \
+    X(KEEP_WHAT_IS_HARMFUL, "gossip: pflc keeps a flow until rounding loses all else")             \
     /* of gossip without turns: tests/collectives/test_gossip_{haste,end}.c */                     \
     X(PUSH_FOR_EACH, "gossip without turns: each message sets off a push, whatever else waits")    \
     X(FREEZE_UNMARKED, "gossip without turns: a rank freezes before all marks have come")

@@ -33,19 +33,18 @@ static double suspicious(const struct ftc_gossip *g)
     return g->set.tau > 0 ? g->set.tau : 16 * sqrt(roundings) * UNIT * g->scale;
 }
 
-/* When a flow that is off by this is overwritten, rounding leaves an error that is larger than the
- * accuracy aimed at. */
+/* gossip.md, rule 6. The size of the weight is 1. So the smaller one, weight or value, is hurt
+ * first. */
 static double harmful(const struct ftc_gossip *g)
 {
+    double size = 0;
+
     if (g->set.tau > 0)
         return g->set.tau;
-    double size = 0;
     for (size_t i = 0; i < g->set.count; i++)
         size = fmax(size, fabs(g->value[i]));
-    /* The size of the weight is 1. So the smaller one, weight or value, is hurt first. All ranks
-     * share the error. */
-    double lost = g->set.accuracy * fmin(size, 1) * g->set.neighbourhood.ranks;
-    return fmax(suspicious(g), lost / (8 * UNIT));
+    double stays = fmin(size, 1);
+    return fmax(suspicious(g), FTC_MUTATED(KEEP_WHAT_IS_HARMFUL) ? stays / UNIT : stays);
 }
 
 static bool off(const struct ftc_gossip *g, const double *mass, double threshold)

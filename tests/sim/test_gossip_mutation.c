@@ -80,6 +80,8 @@ static struct ftc_gossip_run draw(uint64_t seed)
     run.loss = PICK(&random, losses);
     run.crowd = PICK(&random, crowds);
     draw_flips(&run, &random);
+    /* the flows of greater inputs have more bits that make them too great */
+    run.inputs = test_random_chance(&random, 50) ? FTC_GOSSIP_UNIFORM : FTC_GOSSIP_LINEAR;
     return run;
 }
 

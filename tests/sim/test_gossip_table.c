@@ -1,5 +1,6 @@
 /* Tests gossip aggregation on the virtual machine: the measurements of the source, and the promises
  * of the checksums. */
+#include <float.h>
 #include <math.h>
 
 #include "base/error.h"
@@ -122,6 +123,59 @@ START_TEST(a_flip_costs_pfcc_nothing)
 }
 END_TEST
 
+/* docs/design/gossip.md, rule 6. These are runs that a greater threshold loses. */
+START_TEST(pflc_heals_what_is_harmful)
+{
+    struct ftc_gossip_row rows[] = {
+        one(FTC_GOSSIP_PFLC, FTC_NEIGHBOURHOOD_HYPERCUBE, 256, 2e-12),
+        one(FTC_GOSSIP_PFLC, FTC_NEIGHBOURHOOD_TORUS, 512, 1e-12),
+    };
+    for (int i = 0; i < 2; i++) {
+        rows[i].repeat = 2 * FEW;
+        rows[i].run.flips = true;
+        rows[i].run.flip =
+            (struct ftc_flip){.rank = -1, .variable = FTC_FLIP_FLOW, .bit = 56, .step = 100};
+        ck_assert_double_lt(measured(&rows[i]), 600);
+        ck_assert_double_gt(rows[i].resets, 0);
+    }
+}
+END_TEST
+
+/* How an error d spreads in push-flow, which corrects nothing: no flow gets much larger than d, and
+ * c u d is left of it (docs/design/gossip.md, "tau"). */
+START_TEST(an_error_grows_no_flow_and_leaves_its_rounding)
+{
+    struct ftc_gossip_sample sample[801];
+    struct ftc_gossip_row row = one(FTC_GOSSIP_PUSH_FLOW, FTC_NEIGHBOURHOOD_HYPERCUBE, 32, DBL_MIN);
+    int used = 0;
+
+    row.run.inputs = FTC_GOSSIP_LINEAR;
+    row.run.most = 800;
+    row.run.sample = sample;
+    row.run.sample_room = 801;
+    row.run.flips = true;
+    row.run.flip = (struct ftc_flip){.rank = -1, .variable = FTC_FLIP_FLOW, .bit = 57, .step = 100};
+    for (int i = 0; i < 4 * FEW; i++) {
+        struct ftc_gossip_outcome outcome;
+        double error = 0, greatest = 0, average = (32 + 1) / 2.0;
+        row.run.seed = (uint64_t)i;
+        row.run.gossip.turns = i % 2 == 0;
+        ck_assert_int_eq(ftc_gossip_run(&row.run, &outcome), 0);
+        for (int k = 0; k < outcome.samples; k++) {
+            error = sample[k].most <= 103 ? fmax(error, sample[k].flow) : error;
+            greatest = fmax(greatest, sample[k].flow);
+        }
+        if (error < 1e6) /* the flip has made the flow smaller */
+            continue;
+        used++;
+        ck_assert_double_le(greatest, 2 * error);
+        ck_assert_double_le(outcome.error * average,
+                            (row.run.gossip.turns ? 16 : 1024) * (DBL_EPSILON / 2) * error);
+    }
+    ck_assert_int_gt(used, FEW);
+}
+END_TEST
+
 START_TEST(push_sum_and_push_flow_do_not_survive_one)
 {
     static const enum ftc_gossip_algorithm algorithms[] = {
@@ -208,6 +262,8 @@ int main(void)
     tcase_add_test(tcase, turns_need_no_more_messages_than_push_sum);
     tcase_add_test(tcase, a_directed_hypercube_needs_fewer);
     tcase_add_test(tcase, a_flip_costs_pfcc_nothing);
+    tcase_add_test(tcase, pflc_heals_what_is_harmful);
+    tcase_add_test(tcase, an_error_grows_no_flow_and_leaves_its_rounding);
     tcase_add_test(tcase, push_sum_and_push_flow_do_not_survive_one);
     tcase_add_test(tcase, loss_costs_no_more_than_what_is_lost);
     tcase_add_test(tcase, the_same_seed_is_the_same_run);
